@@ -74,7 +74,7 @@ func TestInside(t *testing.T) {
 		{"stats --format=c " + vmlinux, 2, `"c" for "--format" flag: neither text nor json`},
 		{"stats --limit=-1 " + vmlinux, 2, `"-1" for "--limit" flag: not a number of types, 0 or more`},
 		{"dump " + module, 1, "name the BTF that it is based on with --base"},
-		{"dump --format=c " + cycle, 1, "BTF type [1] STRUCT s: it holds itself, which no C type does"},
+		{"dump --format=c " + cycle, 1, "BTF type [1] STRUCT s: it contains itself, which C doesn't allow"},
 		{"extract " + bare, 1, "no section .BTF; make BTF of its DWARF with btfgen elf"},
 		{"extract --section=.BTF.base " + elf, 1, "no section .BTF.base"},
 		{"extract --section=.BTF.base " + vmlinux, 1, "raw BTF has no section .BTF.base"},

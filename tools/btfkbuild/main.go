@@ -32,7 +32,6 @@ DWARF before the link (CONFIG_LTO_CLANG, GCC's -flto), the linked files are conv
 Exit codes: 0 all files are up to date or written; 1 the tree can't be read, or with --check a file
 is not up to date; 2 wrong usage.`
 
-// options are the flags.
 type options struct {
 	tree, out    string
 	symlinks     bool
@@ -44,7 +43,6 @@ type options struct {
 	excludeSet   bool
 }
 
-// errStale is that of --check.
 var errStale = errors.New("not up to date; run without --check")
 
 func main() { cli.Main(command) }
@@ -87,13 +85,12 @@ func command() *cobra.Command {
 		if err := o.verify(flags); err != nil {
 			return cli.Usagef("%v", err)
 		}
-		o.locate(args[0])
+		o.tree, o.out, o.inputs = place(args[0]), place(o.out), place(o.inputs)
 		return o.run(env.Stdout, env.Stderr)
 	})
 	return c
 }
 
-// verify checks the values of the flags.
 func (o *options) verify(flags *pflag.FlagSet) error {
 	o.excludeSet = flags.Changed("lang-exclude")
 	switch {
@@ -117,19 +114,11 @@ func (o *options) verify(flags *pflag.FlagSet) error {
 	return nil
 }
 
-// locate makes paths absolute.
-func (o *options) locate(tree string) {
-	o.tree = place(tree)
-	if o.out != "" {
-		o.out = place(o.out)
-	}
-	if o.inputs != "" {
-		o.inputs = place(o.inputs)
-	}
-}
-
-// place makes a path absolute. "bazel run" says where it was called.
+// place makes a path absolute. "bazel run" sets the variable to the user's directory.
 func place(path string) string {
+	if path == "" {
+		return ""
+	}
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(os.Getenv("BUILD_WORKING_DIRECTORY"), path)
 	}
@@ -139,7 +128,7 @@ func place(path string) string {
 	return path
 }
 
-// read reads the tree. If its objects have no DWARF before the link, it asks for what is linked.
+// read reads the tree; if its objects have no DWARF before the link, without them.
 func (o *options) read(stderr io.Writer) (*kbuild.Tree, error) {
 	from := kbuild.Options{NoObjects: o.vmlinux == "whole", NoModules: o.modules == "none",
 		Whole: o.modules == "whole"}
@@ -205,7 +194,7 @@ func (o *options) run(stdout, stderr io.Writer) error {
 	return nil
 }
 
-// summary says what was found, and what the BTF may lack.
+// summary prints what was found, and what the BTF may lack.
 func summary(w io.Writer, tree string, t *kbuild.Tree) {
 	fmt.Fprintf(w, "%s:", tree)
 	if v := t.Vmlinux; v != nil && v.From != "" {
@@ -216,12 +205,11 @@ func summary(w io.Writer, tree string, t *kbuild.Tree) {
 	if n := len(t.Missing); n > 0 {
 		fmt.Fprintf(w, "%s: warning: vmlinux has code of %s that no object has, such as %s: "+
 			"their types are left out; build again, or read vmlinux itself (vmlinux = \"whole\")\n", tree,
-			message.Count(n, "source"),
-			strings.Join(t.Missing[:min(n, 3)], ", "))
+			message.Count(n, "source"), strings.Join(t.Missing[:min(n, 3)], ", "))
 	}
 }
 
-// packageOf returns the path of a directory below the repository that it is in.
+// packageOf returns the path of a directory in its repository.
 func packageOf(dir string) string {
 	for root := dir; ; root = filepath.Dir(root) {
 		for _, name := range []string{"MODULE.bazel", "REPO.bazel", "WORKSPACE", "WORKSPACE.bazel"} {
@@ -243,7 +231,7 @@ func printFiles(w io.Writer, tree string, names []string) error {
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
 		if _, err := os.Stat(filepath.Join(tree, name)); err != nil {
-			continue // that it is not there decides something, too
+			continue // the command looked for it
 		}
 		if _, err := fmt.Fprintln(w, name); err != nil {
 			return err

@@ -176,6 +176,34 @@ func (b *Blob) TypeName(t *Type) string {
 	return s
 }
 
+// PointerSize guesses the size of a pointer in bytes as libbpf does: that of a long, in a base if it
+// has one; 8 if there is none.
+func (b *Blob) PointerSize() uint32 {
+	size := uint32(8)
+	for o := b; o != nil; o = o.Base {
+		for i := range o.Types {
+			if t := &o.Types[i]; b.isLong(t) {
+				size = t.SizeOrType
+				break
+			}
+		}
+	}
+	return size
+}
+
+func (b *Blob) isLong(t *Type) bool {
+	if t.Kind != KindInt || t.SizeOrType != 4 && t.SizeOrType != 8 {
+		return false
+	}
+	switch b.TypeName(t) {
+	case "long", "long int", "unsigned long", "long unsigned int", "unsigned long int",
+		"long unsigned", "int long", "unsigned int long", "long int unsigned", "int unsigned long",
+		"int long unsigned":
+		return true
+	}
+	return false
+}
+
 // KindName is the kind of a type of this blob or its bases, with its name if it has one, as in
 // "STRUCT sock".
 func (b *Blob) KindName(t *Type) string {

@@ -1,13 +1,12 @@
 // Package cheader writes the types of a BTF as a C header, such as the vmlinux.h of BPF programs.
-// BTF says where each member is, not the attributes and paddings that put it there, and has names
-// that C can't repeat: so [Write] has to find a spelling that compilers lay out in the same way.
+// BTF has the place of each member, but not the attributes and padding that put it there, and names
+// may repeat. So [Write] looks for C text that compilers lay out in the same way.
 //
-// The text is that of bpftool btf dump with the format c, wherever that compiles and has the layout
-// that the BTF says; docs/inside.md lists the differences. Steps: the types that are asked for are
-// brought into bpftool's order (sort.go); each is preceded by what it needs (order.go); definitions
-// are written with the forward declarations that they need (define.go, declare.go). How a struct is
-// spelled so that a compiler lays it out as the BTF says is tried, with a model of what compilers
-// do (layout.go, fields.go).
+// The text is that of bpftool btf dump with the format c, wherever that compiles and has the BTF's
+// layout; docs/inside.md lists the differences. The steps: the types are sorted as by bpftool
+// (sort.go); each is preceded by the types that it needs (order.go); definitions are written with
+// the forward declarations that they need (define.go, declare.go). For each struct, several styles
+// are tried with a model of compilers, until one has the BTF's layout (layout.go, fields.go).
 package cheader
 
 import (
@@ -20,17 +19,18 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// Limits for input that nobody trusts: how deep types may nest, and how many bytes of text and
-// steps a header may take. That of a kernel has some 3 MB, in 400,000 steps.
+// Limits for untrusted input: how deep types may nest, and the bytes of text and steps of a header.
+// A kernel's header has some 3 MB, in 400,000 steps.
 const (
 	maxDepth = 500
 	maxText  = 1 << 26
 	maxSteps = 1 << 22
 )
 
-// Write writes a header with the types of b and its bases: all, and prototypes of the kfuncs, or
-// only those with the ids in roots and what these need. Functions and variables among roots are
-// declared as extern. The error names a type that can't be written in C, or that is not valid.
+// Write writes a header with the types of b and its bases. With nil roots, it has all types, and
+// prototypes of the kfuncs; else the types with the ids in roots and those that they need.
+// Functions and variables among roots are declared as extern. The error names a type that is not
+// valid, or that C can't express.
 func Write(w io.Writer, b *btf.Blob, roots []uint32) error {
 	if err := check(b); err != nil {
 		return err
@@ -56,7 +56,7 @@ func Write(w io.Writer, b *btf.Blob, roots []uint32) error {
 	return err
 }
 
-// undefine is what undefines the macros that are names in the header.
+// undefine returns the text that undefines macros whose names are used in the header.
 func (g *generator) undefine() []byte {
 	if len(g.names.macros) == 0 {
 		return nil
@@ -68,9 +68,9 @@ func (g *generator) undefine() []byte {
 	return append(text, '\n')
 }
 
-// head and tail surround the declarations. Compilers warn of attributes and pragmas that they don't
-// know: only clang has the pragma, and only its BPF target the attribute of bpftool's headers; gcc
-// has no address_space.
+// head and tail surround the declarations. Compilers warn about unknown attributes and pragmas:
+// only clang has the pragma, and only its BPF target the attribute preserve_access_index; gcc has
+// no address_space.
 const head = `#ifndef __VMLINUX_H__
 #define __VMLINUX_H__
 
@@ -117,13 +117,13 @@ const tail = `#ifdef __clang__
 #endif /* __VMLINUX_H__ */
 `
 
-// What is known of a type.
+// States of a type.
 const (
-	ordering   = 1 << iota // order is at it
+	ordering   = 1 << iota // order is visiting it
 	ordered                // it is in the queue, or what it needs is
-	emitting               // emit is at it
+	emitting               // emit is visiting it
 	emitted                // its definition is written
-	declared               // its forward declaration is written; of a typedef, all of it
+	declared               // its forward declaration is written, or for a typedef its definition
 	referenced             // another type refers to it
 )
 
@@ -133,10 +133,10 @@ type generator struct {
 	layouts *layouts
 	names   *names
 	state   []uint8  // by type id
-	queue   []uint32 // what is to be written, in order
+	queue   []uint32 // the types to write, in order
 	chain   []uint32 // the stack of declare
 
-	// sized says that what is written is a member, whose type must be complete.
+	// sized is set while a member is written, whose type must be complete.
 	sized        bool
 	out          []byte
 	depth, steps int
@@ -158,7 +158,7 @@ func newGenerator(b *btf.Blob) *generator {
 	return g
 }
 
-// dump writes a type and what it needs, as far as that isn't written yet.
+// dump writes a type and what it needs, unless that is written already.
 func (g *generator) dump(id uint32) {
 	g.queue = g.queue[:0]
 	g.order(id, false)
@@ -167,8 +167,8 @@ func (g *generator) dump(id uint32) {
 	}
 }
 
-// enter counts a step and a level of nesting, which leave takes back. It returns false if there is
-// an error.
+// enter counts a step and a level of nesting, which leave takes back. It returns false, and needs
+// no leave, if there is an error.
 func (g *generator) enter(id uint32) bool {
 	g.depth++
 	g.steps++
@@ -177,14 +177,13 @@ func (g *generator) enter(id uint32) bool {
 	case g.depth > maxDepth:
 		g.fail(id, "types nest more than %d levels deep", maxDepth)
 	case g.steps > maxSteps || len(g.out) > maxText:
-		g.err = errors.New("the types hold each other so often that no header could be compiled")
+		g.err = errors.New("the types are nested so often that the header would be too large")
 	}
 	return g.err == nil
 }
 
 func (g *generator) leave() { g.depth-- }
 
-// fail sets the error, if there is none yet.
 func (g *generator) fail(id uint32, format string, args ...any) {
 	if g.err == nil {
 		g.err = fmt.Errorf("%s: %s", describe(g.blob, id), fmt.Sprintf(format, args...))

@@ -186,15 +186,15 @@ func TestErrors(t *testing.T) {
 	}{
 		{func(b *btf.Builder) {
 			b.Composite(btf.KindStruct, "s", 4, false, member(b, "a", 3, 0))
-		}, "BTF type [3] STRUCT s: it holds itself"},
+		}, "BTF type [3] STRUCT s: it contains itself"},
 		{func(b *btf.Builder) {
 			b.Composite(btf.KindStruct, "s", 4, false, member(b, "a", 4, 0))
 			b.Array(3, 1, 1)
-		}, "BTF type [3] STRUCT s: it holds itself"},
+		}, "BTF type [3] STRUCT s: it contains itself"},
 		{func(b *btf.Builder) {
 			b.Composite(btf.KindStruct, "", 8, false, member(b, "a", 4, 0))
 			b.Ref(btf.KindPtr, "", 3)
-		}, "BTF type [3] STRUCT (anon): it holds itself"},
+		}, "BTF type [3] STRUCT (anon): it contains itself"},
 		{func(b *btf.Builder) {
 			b.Ref(btf.KindTypedef, "a", 4)
 			b.Ref(btf.KindTypedef, "b", 3)
@@ -203,7 +203,7 @@ func TestErrors(t *testing.T) {
 			"BTF type [3] PTR (anon): it refers to type [9], which doesn't exist"},
 		{func(b *btf.Builder) {
 			b.Func("f", 1, 0)
-		}, "BTF type [3] FUNC f: type [1] is no FUNC_PROTO"},
+		}, "BTF type [3] FUNC f: type [1] is not a FUNC_PROTO"},
 		{func(b *btf.Builder) {
 			b.Composite(btf.KindUnion, "u", 4, false, member(b, "a", 0, 0))
 		}, "BTF type [3] UNION u: member 0 is of type void"},
@@ -216,7 +216,7 @@ func TestErrors(t *testing.T) {
 				b.Composite(btf.KindStruct, "", 0, false, member(b, "a", 2+i, 0), member(b, "b", 2+i, 0))
 			}
 			b.Ref(btf.KindTypedef, "t", 62)
-		}, "the types hold each other so often"},
+		}, "the types are nested so often"},
 		{func(b *btf.Builder) {
 			for i := range uint32(1000) {
 				b.Ref(btf.KindPtr, "", 2+i)

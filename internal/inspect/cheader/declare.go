@@ -7,12 +7,11 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// declare writes a declaration of name, "" for none, with a type. The types from the outermost to
-// the one at the beginning of the text (an int, a tagged type, a typedef, void, or an anonymous
-// struct with its members) are on a stack; the text is made from the top of it.
+// declare writes a declaration of name, "" for none, with a type. It pushes the types from the
+// outermost to the one at the beginning of the text (an int, a tagged type, a typedef, void, or an
+// anonymous struct with its members) on a stack, and writes them from its top.
 func (g *generator) declare(id uint32, name string, level int) {
 	if !g.enter(id) {
-		g.leave()
 		return
 	}
 	defer g.leave()
@@ -44,26 +43,12 @@ func (g *generator) declare(id uint32, name string, level int) {
 	g.chain = g.chain[:bottom]
 }
 
-// pop takes the top of the stack, down to bottom.
-func (g *generator) pop(bottom int) (id uint32, ok bool) {
-	last := len(g.chain) - 1
-	if last < bottom {
-		return 0, false
-	}
-	id = g.chain[last]
-	g.chain = g.chain[:last]
-	return id, true
-}
-
-// declarator writes the part of a declaration that the stack from bottom on holds, with the name in
-// the middle.
+// declarator writes the types on the stack from bottom on, with the name in the middle.
 func (g *generator) declarator(bottom int, name string, level int) {
 	afterStar := true // nothing needs a space before it
-	for {
-		id, ok := g.pop(bottom)
-		if !ok {
-			break
-		}
+	for len(g.chain) > bottom {
+		id := g.chain[len(g.chain)-1]
+		g.chain = g.chain[:len(g.chain)-1]
 		t, o := g.blob.ByID(id)
 		if t == nil {
 			g.qualifiers(bottom)
@@ -78,7 +63,7 @@ func (g *generator) declarator(bottom int, name string, level int) {
 			}
 			g.str("*")
 		case btf.KindVolatile, btf.KindConst, btf.KindRestrict:
-			g.str(" " + qualifier(t.Kind))
+			g.str(" " + qualifier[t.Kind])
 		case btf.KindTypeTag:
 			g.typeTag(t)
 		case btf.KindArray:
@@ -95,7 +80,6 @@ func (g *generator) declarator(bottom int, name string, level int) {
 	g.declared(name, afterStar)
 }
 
-// declared writes the name itself.
 func (g *generator) declared(name string, afterStar bool) {
 	if name != "" && !afterStar {
 		g.str(" ")
@@ -120,10 +104,8 @@ func (g *generator) base(id uint32, t *btf.Type, o *btf.Blob, bottom, level int)
 		default:
 			g.str("enum " + g.names.tag(id, t))
 		}
-	case btf.KindFwd:
-		g.str(g.tagOf(id, t))
 	default:
-		if t.NameOff == 0 {
+		if t.NameOff == 0 { // a struct or union: check refuses a FWD without name
 			g.composite(id, t, o, level, false)
 		} else {
 			g.str(g.tagOf(id, t))
@@ -139,43 +121,33 @@ func (g *generator) byValue(bottom int) bool {
 	})
 }
 
-// qualifiers writes those on top of the stack; they come before the type that they qualify.
+// qualifiers writes the qualifiers on top of the stack, which come before the qualified type.
 func (g *generator) qualifiers(bottom int) {
 	for len(g.chain) > bottom {
 		t, _ := g.blob.ByID(g.chain[len(g.chain)-1])
-		if t == nil || qualifier(t.Kind) == "" {
+		if t == nil || qualifier[t.Kind] == "" {
 			return
 		}
-		g.str(qualifier(t.Kind) + " ")
+		g.str(qualifier[t.Kind] + " ")
 		g.chain = g.chain[:len(g.chain)-1]
 	}
 }
 
-func qualifier(k btf.Kind) string {
-	switch k {
-	case btf.KindVolatile:
-		return "volatile"
-	case btf.KindConst:
-		return "const"
-	case btf.KindRestrict:
-		return "restrict"
-	}
-	return ""
-}
+var qualifier = [btf.NumKinds]string{btf.KindVolatile: "volatile", btf.KindConst: "const",
+	btf.KindRestrict: "restrict"}
 
-// dropQualifiers takes qualifiers and tags from the stack. For arrays and functions C has none: gcc
-// says those of an array's elements twice, and calls a function volatile that doesn't return.
+// dropQualifiers takes qualifiers and tags from the stack. C has none for arrays and functions: gcc
+// repeats those of an array's elements, and marks functions that don't return as volatile.
 func (g *generator) dropQualifiers(bottom int) {
 	for len(g.chain) > bottom {
 		t, _ := g.blob.ByID(g.chain[len(g.chain)-1])
-		if t == nil || qualifier(t.Kind) == "" && t.Kind != btf.KindTypeTag {
+		if t == nil || qualifier[t.Kind] == "" && t.Kind != btf.KindTypeTag {
 			return
 		}
 		g.chain = g.chain[:len(g.chain)-1]
 	}
 }
 
-// typeTag writes the attribute that a TYPE_TAG stands for.
 func (g *generator) typeTag(t *btf.Type) {
 	name := g.blob.TypeName(t)
 	if t.KFlag && isPlainAttribute(name) {
@@ -187,25 +159,19 @@ func (g *generator) typeTag(t *btf.Type) {
 
 func (g *generator) array(a btf.Array, bottom int, name string, afterStar bool, level int) {
 	g.dropQualifiers(bottom)
-	if len(g.chain) == bottom {
-		g.declared(name, afterStar)
-	} else {
-		if name != "" && !afterStar {
-			g.str(" ")
-		}
-		t, _ := g.blob.ByID(g.chain[len(g.chain)-1])
-		parentheses := t.Kind != btf.KindArray
-		if parentheses {
-			g.str("(")
-		}
-		g.declarator(bottom, name, level)
-		if parentheses {
-			g.str(")")
-		}
+	if name != "" && !afterStar {
+		g.str(" ")
 	}
-	g.str("[")
-	g.out = strconv.AppendUint(g.out, uint64(a.Nelems), 10)
-	g.str("]")
+	if len(g.chain) == bottom {
+		g.str(name)
+	} else if t, _ := g.blob.ByID(g.chain[len(g.chain)-1]); t.Kind == btf.KindArray {
+		g.declarator(bottom, name, level)
+	} else {
+		g.str("(")
+		g.declarator(bottom, name, level)
+		g.str(")")
+	}
+	g.str("[" + strconv.FormatUint(uint64(a.Nelems), 10) + "]")
 }
 
 func (g *generator) function(t *btf.Type, o *btf.Blob, bottom int, name string, afterStar bool,
@@ -250,8 +216,8 @@ func (g *generator) params(params []btf.Param, level int) {
 	}
 }
 
-// hides reports whether a parameter can't have its name, because it would hide a typedef that a
-// later one needs, or because a later one has it.
+// hides reports whether a parameter can't have its name, because a later one needs a typedef of
+// this name, or has the name too.
 func (g *generator) hides(params []btf.Param, i int, name string) bool {
 	isTypedef := g.names.isTypedef(name)
 	for _, later := range params[i+1:] {

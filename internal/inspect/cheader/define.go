@@ -1,20 +1,20 @@
 package cheader
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// emit writes the definition of a type from the queue (in is 0), or what must be declared before a
-// type can be referred to in the definition of the type in.
+// emit writes the definition of a type from the queue (in is 0), or the declarations that the
+// definition of the type in needs before it can refer to the type id.
 func (g *generator) emit(id, in uint32) {
 	if g.state[id]&emitted != 0 {
 		return
 	}
 	if !g.enter(id) {
-		g.leave()
 		return
 	}
 	defer g.leave()
@@ -33,8 +33,7 @@ func (g *generator) emit(id, in uint32) {
 		}
 		g.state[id] |= emitted
 	case btf.KindFwd:
-		g.str(g.tagOf(id, t))
-		g.str(";\n\n")
+		g.str(g.tagOf(id, t) + ";\n\n")
 		g.state[id] |= emitted
 	case btf.KindTypedef:
 		g.state[id] |= emitting
@@ -57,7 +56,7 @@ func (g *generator) emit(id, in uint32) {
 	}
 }
 
-// emitAgain writes a declaration of a type that is referred to within its own definition.
+// emitAgain writes a declaration of a type that its own definition refers to.
 func (g *generator) emitAgain(id, in uint32, t *btf.Type) {
 	if g.state[id]&declared != 0 {
 		return
@@ -68,10 +67,9 @@ func (g *generator) emitAgain(id, in uint32, t *btf.Type) {
 	case !t.Kind.IsComposite() || id == in:
 		return
 	case t.NameOff == 0:
-		g.fail(id, "it holds itself, which no anonymous C type does")
+		g.fail(id, "it contains itself, which C doesn't allow")
 	default:
-		g.str(g.tagOf(id, t))
-		g.str(";\n\n")
+		g.str(g.tagOf(id, t) + ";\n\n")
 	}
 	g.state[id] |= declared
 }
@@ -82,16 +80,13 @@ func (g *generator) emitComposite(id, in uint32, t *btf.Type, o *btf.Blob) {
 		inner = id
 	}
 	g.state[id] |= emitting
-	switch {
-	case g.layouts.shape(id).opaque():
-	case top || t.NameOff == 0:
+	if !g.layouts.shape(id).opaque() && (top || t.NameOff == 0) {
 		for _, m := range o.MembersOf(t) {
 			g.emit(m.Type, inner)
 		}
 	}
 	if !top && t.NameOff != 0 && g.state[id]&declared == 0 && id != in {
-		g.str(g.tagOf(id, t))
-		g.str(";\n\n")
+		g.str(g.tagOf(id, t) + ";\n\n")
 		g.state[id] |= declared
 	}
 	g.state[id] &^= emitting
@@ -102,7 +97,7 @@ func (g *generator) emitComposite(id, in uint32, t *btf.Type, o *btf.Blob) {
 	}
 }
 
-// tagOf is how a tagged type is referred to.
+// tagOf returns the keyword and tag of a struct or union.
 func (g *generator) tagOf(id uint32, t *btf.Type) string {
 	word := "struct "
 	if t.Kind == btf.KindUnion || t.Kind == btf.KindFwd && t.KFlag {
@@ -111,13 +106,13 @@ func (g *generator) tagOf(id uint32, t *btf.Type) string {
 	return word + g.names.tag(id, t)
 }
 
-// beforeC23 and its end surround what has a name that is a keyword since C23.
+// beforeC23 and endC23 surround definitions of names that are keywords since C23.
 const (
 	beforeC23 = "#if !defined(__STDC_VERSION__) || __STDC_VERSION__ < 202311L\n"
 	endC23    = "#endif\n"
 )
 
-// typedef writes the definition of a typedef. __builtin_va_list is the compiler's own.
+// typedef writes the definition of a typedef. Compilers define __builtin_va_list.
 func (g *generator) typedef(id uint32, t *btf.Type) {
 	original := g.blob.TypeName(t)
 	if original == "__builtin_va_list" {
@@ -141,10 +136,9 @@ func (g *generator) typedef(id uint32, t *btf.Type) {
 	g.str("\n")
 }
 
-// composite writes a struct or union with its members, without its tag if it is embedded.
+// composite writes a struct or union with its members, and with its tag unless embedded.
 func (g *generator) composite(id uint32, t *btf.Type, o *btf.Blob, level int, embedded bool) {
 	if !g.enter(id) {
-		g.leave()
 		return
 	}
 	defer g.leave()
@@ -164,11 +158,7 @@ func (g *generator) composite(id uint32, t *btf.Type, o *btf.Blob, level int, em
 			continue
 		case f.bytes != 0:
 			g.tabs(level + 1)
-			g.str("unsigned char ___pad")
-			g.out = strconv.AppendInt(g.out, int64(-f.member), 10)
-			g.str("[")
-			g.out = strconv.AppendUint(g.out, f.bytes, 10)
-			g.str("]")
+			g.out = fmt.Appendf(g.out, "unsigned char ___pad%d[%d]", -f.member, f.bytes)
 		default:
 			g.tabs(level + 1)
 			g.str(g.layouts.pads[f.pad].name)
@@ -183,9 +173,9 @@ func (g *generator) composite(id uint32, t *btf.Type, o *btf.Blob, level int, em
 	g.attributes(s)
 }
 
-// member writes a member. One without a name is an anonymous struct or union, or, with gcc's and
-// clang's -fms-extensions, which Linux uses since 7.0, one that has a tag or a typedef. Compilers
-// without that option take that for a declaration of nothing, so it is written without its tag.
+// member writes a member. A member without a name is an anonymous struct or union, or, with
+// -fms-extensions, which Linux uses since 7.0, one with a tag or a typedef. Without that option the
+// latter declares nothing, so it is written without its tag.
 func (g *generator) member(m btf.Member, f field, level int) {
 	name, _ := g.blob.Name(m.NameOff)
 	g.sized = true
@@ -227,14 +217,11 @@ func (g *generator) width(bits uint64) {
 	g.out = strconv.AppendUint(g.out, bits, 10)
 }
 
-// attributes writes those that a struct or union needs for its layout.
 func (g *generator) attributes(s shape) {
 	if s.isPacked() && !s.opaque() {
 		g.str(" __attribute__((packed))")
 	}
 	if s.aligned != 0 {
-		g.str(" __attribute__((aligned(")
-		g.out = strconv.AppendUint(g.out, uint64(s.aligned), 10)
-		g.str(")))")
+		g.out = fmt.Appendf(g.out, " __attribute__((aligned(%d)))", s.aligned)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// enumStatement writes the definition of an enum that stands alone.
 func (g *generator) enumStatement(id uint32, t *btf.Type, o *btf.Blob) {
 	whole := t.NameOff == 0 && t.Vlen > 0
 	for _, e := range o.EnumsOf(t) {
@@ -24,15 +23,15 @@ func (g *generator) enumStatement(id uint32, t *btf.Type, o *btf.Blob) {
 	g.str("\n")
 }
 
-// isC23 reports whether an enumerator is a keyword since C23, which C's older versions have to
+// isC23 reports whether an enumerator is a keyword since C23, which older versions of C must
 // define.
 func (g *generator) isC23(e btf.Enumerator) bool {
 	name, _ := g.blob.Name(e.NameOff)
 	return keywordsC23[name]
 }
 
-// enum writes an enum with its values. guard says whether those that are keywords since C23 have
-// another name there.
+// enum writes an enum with its values. With guard, those that are keywords since C23 have another
+// name in C23.
 func (g *generator) enum(id uint32, t *btf.Type, o *btf.Blob, level int, guard bool) {
 	g.str("enum")
 	if t.NameOff != 0 {
@@ -92,7 +91,7 @@ func (g *generator) enumValue(t *btf.Type, e btf.Enumerator) {
 	g.str(suffix)
 }
 
-// enumMode is the attribute that gives an enum its size, "" if compilers choose that.
+// enumMode returns the attribute that gives an enum its size, "" if compilers choose that size.
 func (g *generator) enumMode(t *btf.Type, o *btf.Blob) string {
 	negative, wide := false, false
 	for _, e := range o.EnumsOf(t) {

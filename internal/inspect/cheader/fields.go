@@ -6,11 +6,11 @@ import "github.com/rules-btf/rules_btf/internal/format/btf"
 type field struct {
 	member int    // the index of the member; -1 and less for padding
 	pad    int    // of padding: the index in layouts.pads
-	bits   uint64 // the width of a bitfield, 0 if it is none; of padding, 0 aligns what follows
+	bits   uint64 // of a bitfield: its width, else 0; as padding, 0 aligns what follows
 	bytes  uint64 // of padding that is an array: its size
 }
 
-// longGap is the number of bits from which on a gap is filled by an array.
+// longGap is the number of bits of the smallest gap that is filled with an array.
 const longGap = 1 << 18
 
 // fields returns the lines that spell a struct or union in a style.
@@ -56,7 +56,7 @@ func (l *layouts) fields(t *btf.Type, o *btf.Blob, s shape) []field {
 	return out
 }
 
-// widest is the index of the widest padding that is aligned as one of the members is.
+// widest returns the index of the widest padding whose alignment some member has.
 func (l *layouts) widest(members []btf.Member) int {
 	most := uint32(1)
 	for _, m := range members {
@@ -70,17 +70,16 @@ func (l *layouts) widest(members []btf.Member) int {
 	return len(l.pads) - 1
 }
 
-// filler fills gaps with padding.
 type filler struct {
 	*layouts
 	widest int  // the index of the widest type to use
 	exact  bool // no padding of width 0
 }
 
-// fill adds padding from the bit at to the bit next, where something with an alignment in bytes
-// follows, as far as alignment doesn't do that by itself. inBitfield says that it is between two
-// bitfields, where only bits count. This is the rule of libbpf's btf_dump_emit_bit_padding, except
-// for long gaps, which get an array, and for what filler says.
+// fill adds the padding from the bit at to the bit next that alignment alone doesn't add. align is
+// the alignment in bytes of what follows. inBitfield is set between two bitfields, where only bits
+// count. This is the rule of libbpf's btf_dump_emit_bit_padding, except for long gaps, which get an
+// array, and for filler's options.
 func (f filler) fill(out []field, at, next, align uint64, inBitfield bool) []field {
 	if at >= next {
 		return out
@@ -123,10 +122,10 @@ func (f filler) fill(out []field, at, next, align uint64, inBitfield bool) []fie
 
 func roundUp(n, unit uint64) uint64 { return (n + unit - 1) / unit * unit }
 
-// layOut does what compilers do with the fields: gcc's start_record_layout and place_field, and
-// clang's ItaniumRecordLayoutBuilder, on machines where the type of a bitfield matters, as on x86,
-// Arm and BPF. It returns size and alignment in bytes, and whether all members are where the BTF
-// has them.
+// layOut lays out the fields as compilers do: gcc's start_record_layout and place_field, and
+// clang's ItaniumRecordLayoutBuilder, on machines where the type of a bitfield matters, such as
+// x86, Arm and BPF. It returns the size and alignment in bytes, and whether all members are where
+// the BTF has them.
 func (l *layouts) layOut(t *btf.Type, o *btf.Blob, s shape, fields []field, m int) (size uint64,
 	align uint32, right bool) {
 	members := o.MembersOf(t)

@@ -1,6 +1,7 @@
 package cheader
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -30,8 +31,9 @@ func (g *generator) kfuncs() {
 		t, _ := g.blob.ByID(id)
 		return g.blob.TypeName(t)
 	}
-	slices.Sort(ids)
-	slices.SortStableFunc(ids, func(x, y uint32) int { return strings.Compare(name(x), name(y)) })
+	slices.SortFunc(ids, func(x, y uint32) int {
+		return cmp.Or(strings.Compare(name(x), name(y)), cmp.Compare(x, y))
+	})
 	known := map[string]string{}
 	for _, id := range ids {
 		g.oneFunction(id, tagged[id], known)
@@ -63,7 +65,6 @@ func (g *generator) taggedFunctions() map[uint32]functionTags {
 	return tagged
 }
 
-// externs declares the functions and variables among roots.
 func (g *generator) externs(roots []uint32) {
 	var tagged map[uint32]functionTags
 	known := map[string]string{}
@@ -101,14 +102,14 @@ func (g *generator) oneFunction(id uint32, tags functionTags, known map[string]s
 	g.extern(before, t.SizeOrType, g.blob.TypeName(t), after, known)
 }
 
-// emitFor writes the forward declarations that a type needs outside of any definition.
+// emitFor writes the forward declarations that a type needs outside of definitions.
 func (g *generator) emitFor(id uint32) {
 	if g.err == nil {
 		g.emit(id, ^uint32(0))
 	}
 }
 
-// extern writes a declaration, unless its name is none in C, or is another one's.
+// extern writes a declaration, unless C doesn't allow its name or something else has it.
 func (g *generator) extern(before string, id uint32, name, after string, known map[string]string) {
 	if g.err != nil || name == "" {
 		return

@@ -1,24 +1,23 @@
 package cheader
 
 import (
-	"cmp"
 	"math/bits"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// style is how a struct or union is spelled so that compilers lay it out as the BTF says.
+// style is a way to spell a struct or union so that compilers give it the BTF's layout.
 type style uint8
 
 const (
 	unknown  style = iota
-	underway       // its members' shapes are being found
+	underway       // its members' shapes are being looked for
 	natural        // without attributes; gaps that no alignment explains are filled with bitfields
-	narrow         // the same with bitfields of types that are aligned as the members are
+	narrow         // the same with bitfields of types with the alignment of the members
 	packed         // the same with the attribute packed
-	tight          // packed, and all gaps are filled with bitfields of their very width
-	spacer         // a packed union, with a further member of its size
-	bytes          // no C type has these members at these places: bytes instead of them
+	tight          // packed, and all gaps are filled with bitfields of their width
+	spacer         // a packed union, with one more member of its size
+	bytes          // C can't express it: an array of bytes
 )
 
 // shape is the style of a struct or union, and the alignment that compilers give it.
@@ -32,19 +31,18 @@ func (s shape) opaque() bool { return s.style == bytes }
 
 func (s shape) isPacked() bool { return s.style != natural && s.style != narrow }
 
-// model is what compilers do on some machines. BTF doesn't say which machine it is for; a layout
-// must be right by all models that are possible.
+// model has the rules of compilers on some machines. BTF doesn't name its machine, so a layout must
+// be right by all possible models.
 type model struct {
 	most uint32 // the largest alignment of numbers
-	// gaps says that a bitfield without a name aligns the struct as its type is aligned, which is the
-	// rule of Arm's 32 bits.
+	// gaps is set if a bitfield without a name aligns the struct as its type, as on 32-bit Arm.
 	gaps bool
 }
 
 const maxModels = 3
 
-// models are those of a size of pointers. With 4 bytes there are machines that align numbers of 8
-// bytes at 4, such as i386, and others that align them at 8; which one it is shows in most kernels.
+// models returns the models for a size of pointers. With 4 bytes, some machines, such as i386,
+// align numbers of 8 bytes at 4, and others at 8. The members of most kernels show which.
 func models(b *btf.Blob, pointer uint32) []model {
 	if pointer == 8 {
 		return []model{{most: 16}}
@@ -74,7 +72,7 @@ func models(b *btf.Blob, pointer uint32) []model {
 	return []model{{most: 4}, {most: 8}, {most: 8, gaps: true}}
 }
 
-// unmodified is a type without modifiers; nil if there is none.
+// unmodified returns a type without its modifiers; nil if there is none.
 func unmodified(b *btf.Blob, id uint32) *btf.Type {
 	for range maxDepth {
 		t, _ := b.ByID(id)
@@ -95,47 +93,21 @@ type layouts struct {
 	shapes  []shape // by type id
 }
 
-// pad is an integer of which bitfields without a name are made.
+// pad is an integer type of bitfields without a name.
 type pad struct {
 	name string
 	bits uint64
 }
 
 func newLayouts(g *generator) *layouts {
-	l := &layouts{g: g, pointer: pointerSize(g.blob), shapes: make([]shape, g.blob.EndID())}
+	l := &layouts{g: g, pointer: g.blob.PointerSize(), shapes: make([]shape, g.blob.EndID())}
 	l.models = models(g.blob, l.pointer)
 	l.pads = [4]pad{{"long", 8 * uint64(l.pointer)}, {"int", 32}, {"short", 16}, {"char", 8}}
 	return l
 }
 
-// pointerSize is the size of a long, which is that of a pointer on all machines that run Linux: 8
-// if there is no such type. Of split BTF the base says it.
-func pointerSize(b *btf.Blob) uint32 {
-	size := uint32(0)
-	for o := b; o != nil; o = o.Base {
-		size = cmp.Or(longOf(o), size)
-	}
-	return cmp.Or(size, 8)
-}
-
-func longOf(b *btf.Blob) uint32 {
-	for i := range b.Types {
-		t := &b.Types[i]
-		if t.Kind != btf.KindInt || t.SizeOrType != 4 && t.SizeOrType != 8 {
-			continue
-		}
-		switch b.TypeName(t) {
-		case "long", "long int", "unsigned long", "long unsigned int", "unsigned long int",
-			"long unsigned", "int long", "unsigned int long", "long int unsigned", "int unsigned long",
-			"int long unsigned":
-			return t.SizeOrType
-		}
-	}
-	return 0
-}
-
-// terminal follows modifiers and arrays to the type that has the alignment, and returns how many of
-// these one is. ok is false if there is no such type or if they are too many.
+// terminal follows modifiers and arrays to the type that has the alignment. count is how many of
+// these the type id holds. ok is false if there is no such type, or too many.
 func (l *layouts) terminal(id uint32) (t *btf.Type, o *btf.Blob, at uint32, count uint64, ok bool) {
 	const most = 1 << 56
 	count = 1
@@ -161,7 +133,7 @@ func (l *layouts) terminal(id uint32) (t *btf.Type, o *btf.Blob, at uint32, coun
 	return nil, nil, 0, 0, false
 }
 
-// size is the size of a type in bytes; ok is false if it has none.
+// size returns the size of a type in bytes; ok is false if it has none.
 func (l *layouts) size(id uint32) (size uint64, ok bool) {
 	t, _, _, count, ok := l.terminal(id)
 	if !ok {
@@ -179,7 +151,7 @@ func (l *layouts) size(id uint32) (size uint64, ok bool) {
 	return total, high == 0 && total < 1<<56
 }
 
-// align is the alignment of a type in bytes by a model, 1 if it has none.
+// align returns the alignment of a type in bytes by a model, 1 if it has none.
 func (l *layouts) align(id uint32, m int) uint32 {
 	t, _, at, _, ok := l.terminal(id)
 	if !ok {
@@ -199,13 +171,13 @@ func (l *layouts) align(id uint32, m int) uint32 {
 	return 1
 }
 
-// shape finds the style of a struct or union: the first one that gives the layout.
+// shape returns the first style of a struct or union that gives the BTF's layout.
 func (l *layouts) shape(id uint32) shape {
 	s := &l.shapes[id]
 	switch s.style {
 	case unknown:
 	case underway:
-		l.g.fail(id, "it holds itself, which no C type does")
+		l.g.fail(id, "it contains itself, which C doesn't allow")
 		return shape{style: bytes}
 	default:
 		return *s
@@ -260,7 +232,8 @@ func (l *layouts) find(t *btf.Type, o *btf.Blob) shape {
 	return shape{style: bytes}
 }
 
-// looksPacked reports whether a member is not aligned, or the size is not a multiple of the alignment.
+// looksPacked reports whether a member is not aligned, or the size is not a multiple of the
+// alignment.
 func (l *layouts) looksPacked(t *btf.Type, o *btf.Blob) bool {
 	most := uint32(1)
 	for _, m := range o.MembersOf(t) {
@@ -274,8 +247,8 @@ func (l *layouts) looksPacked(t *btf.Type, o *btf.Blob) bool {
 	return t.SizeOrType%most != 0
 }
 
-// place is where a member is, in bits, and its width if it is a bitfield. BTF has widths in the
-// struct, or, before Linux 4.20, in its own INT.
+// place returns the place of a member in bits, and its width if it is a bitfield. The width is in
+// the struct, or, before Linux 4.20, in an INT.
 func (l *layouts) place(t *btf.Type, m btf.Member) (offset, width uint64) {
 	off, bits := m.Bits(t.KFlag)
 	if bits == 0 {

@@ -7,7 +7,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// names gives each thing a name that no other has. The first keeps its own; the others get a
+// names gives everything a unique name. The first thing with a name keeps it; the others get a
 // suffix, ___2, ___3 and so on, which BPF loaders ignore when they look for the type in a kernel.
 // Tags are one namespace; typedefs, enumerators and functions are the other.
 type names struct {
@@ -15,15 +15,16 @@ type names struct {
 	tags, words namespace
 	chosen      []string // by type id, "" if not chosen yet
 	typedefs    map[string]bool
-	macros      map[string]bool // those of predefined that are names here
+	macros      map[string]bool // the predefined macros whose names are used
 }
 
-// namespace is names that must differ.
+// namespace is a set of names that must differ.
 type namespace struct {
-	count map[string]int // how many things have asked for a name
+	count map[string]int // how many things use a name
 	taken map[string]bool
-	kinds map[string]btf.Kind // of tags, what the one without a suffix is
-	// given is names with a suffix that things have by themselves; nil until there is a conflict.
+	kinds map[string]btf.Kind // of the tag without a suffix
+	// given has the names in the BTF that look like names with a suffix; nil until there is a
+	// conflict.
 	given map[string]bool
 }
 
@@ -60,8 +61,8 @@ func (s *namespace) choose(name string, given func() map[string]bool) string {
 	}
 }
 
-// tag is the tag of a struct, union or enum, or of a declaration of one. A declaration is of
-// whatever has the tag without a suffix, if that is of its kind.
+// tag returns the tag of a struct, union or enum, or of a declaration of one. A declaration gets
+// the tag without a suffix, if that is of its kind.
 func (n *names) tag(id uint32, t *btf.Type) string {
 	if n.chosen[id] != "" {
 		return n.chosen[id]
@@ -80,7 +81,7 @@ func (n *names) tag(id uint32, t *btf.Type) string {
 	switch {
 	case !ok:
 		n.tags.kinds[name] = kind
-	case known != kind: // no definition of a tag that something else has
+	case known != kind: // another kind of type has the tag
 		n.tags.taken[name] = true
 		declaration = false
 	}
@@ -91,7 +92,6 @@ func (n *names) tag(id uint32, t *btf.Type) string {
 	return name
 }
 
-// typedef is the name of a TYPEDEF.
 func (n *names) typedef(id uint32, t *btf.Type) string {
 	if n.chosen[id] == "" {
 		n.chosen[id] = n.words.choose(n.ofType(t), n.givenWords)
@@ -99,8 +99,8 @@ func (n *names) typedef(id uint32, t *btf.Type) string {
 	return n.chosen[id]
 }
 
-// ofType is the name of a tag or typedef, which others may have too. A keyword since C23 gets the
-// suffix of a second type of its name, but for the typedef of _Bool, which C23 has.
+// ofType returns the name of a tag or typedef, perhaps not unique. A keyword since C23 gets a
+// suffix, except the typedef bool of _Bool, which C23 has.
 func (n *names) ofType(t *btf.Type) string {
 	name := n.blob.TypeName(t)
 	if !keywordsC23[name] || name == "bool" && n.isBool(t) {
@@ -109,7 +109,6 @@ func (n *names) ofType(t *btf.Type) string {
 	return name + "___2"
 }
 
-// isBool reports whether a type is a typedef of _Bool.
 func (n *names) isBool(t *btf.Type) bool {
 	if t.Kind != btf.KindTypedef {
 		return false
@@ -118,12 +117,12 @@ func (n *names) isBool(t *btf.Type) bool {
 	return t != nil && t.Kind == btf.KindInt && t.Extra>>24&btf.IntBool != 0 && t.SizeOrType == 1
 }
 
-// enumerator is the name of an enumerator that is written now; each time is another one.
+// enumerator returns the name of an enumerator, another one for each call.
 func (n *names) enumerator(name string) string {
 	return n.words.choose(n.identifier(name), n.givenWords)
 }
 
-// claim takes a name as it is, and reports whether nothing had it.
+// claim takes a name, and reports whether it was free.
 func (n *names) claim(name string) bool {
 	if n.words.count[name] > 0 {
 		return false
@@ -142,7 +141,7 @@ func (n *names) givenTags() map[string]bool {
 	return given
 }
 
-// addSuffixed adds a name that could be taken for one with a suffix.
+// addSuffixed adds a name if it looks like one with a suffix.
 func addSuffixed(given map[string]bool, name string) {
 	if name = identifier(name); strings.Contains(name, "___") {
 		given[name] = true
@@ -167,7 +166,6 @@ func (n *names) givenWords() map[string]bool {
 	return given
 }
 
-// isTypedef reports whether a TYPEDEF has the name.
 func (n *names) isTypedef(name string) bool {
 	if n.typedefs == nil {
 		n.typedefs = map[string]bool{}
@@ -180,7 +178,7 @@ func (n *names) isTypedef(name string) bool {
 	return n.typedefs[name]
 }
 
-// keywords are those of C that no C program can have as names; Rust's programs have.
+// keywords are C's keywords; Rust programs have them as names.
 var keywords = map[string]bool{"auto": true, "break": true, "case": true, "char": true,
 	"const": true, "continue": true, "default": true, "do": true, "double": true, "else": true,
 	"enum": true, "extern": true, "float": true, "for": true, "goto": true, "if": true,
@@ -189,19 +187,18 @@ var keywords = map[string]bool{"auto": true, "break": true, "case": true, "char"
 	"typedef": true, "union": true, "unsigned": true, "void": true, "volatile": true,
 	"while": true, "asm": true, "typeof": true}
 
-// keywordsC23 are those that C has since C23. Older programs, Linux for one, have them as names.
+// keywordsC23 are the keywords since C23. Older programs, such as Linux, have them as names.
 var keywordsC23 = map[string]bool{"bool": true, "true": true, "false": true, "nullptr": true,
 	"constexpr": true, "alignas": true, "alignof": true, "static_assert": true,
 	"thread_local": true, "typeof_unqual": true}
 
-// predefined are the macros without an underscore at the beginning that gcc (builtin_define_std)
-// or clang predefine in gnu modes for some machine that runs Linux. A header that has them as names
-// undefines them.
+// predefined are the macros without a leading underscore that gcc (builtin_define_std) or clang
+// predefine in gnu modes for machines that run Linux. A header that uses such a name undefines it.
 var predefined = map[string]bool{"linux": true, "unix": true, "i386": true, "mips": true,
 	"MIPSEB": true, "MIPSEL": true, "R3000": true, "R4000": true, "sparc": true, "PPC": true,
 	"powerpc": true, "mc68000": true, "mc68020": true, "hppa": true}
 
-// identifier is the function of that name, for a name that is written now.
+// identifier is the function identifier, for a name that is being written.
 func (n *names) identifier(name string) string {
 	name = identifier(name)
 	if len(name) <= 8 && predefined[name] {
@@ -210,8 +207,8 @@ func (n *names) identifier(name string) string {
 	return name
 }
 
-// identifier makes a name one that C takes: what is no letter, digit or underscore becomes an
-// underscore, and a keyword gets one at its end.
+// identifier turns a name into one for C: other bytes than letters, digits and underscores become
+// underscores, and a keyword gets one at its end.
 func identifier(name string) string {
 	if name == "" {
 		return ""

@@ -2,20 +2,18 @@ package cheader
 
 import "github.com/rules-btf/rules_btf/internal/format/btf"
 
-// order puts into the queue what must be written before a type can be used, and the type itself if
-// it is a definition that stands alone: a tagged type, a typedef, an enum to which nothing refers.
+// order queues the types that must be written before a type can be used, and the type itself if its
+// definition is a statement: that of a tagged type, a typedef, or an enum without references.
 //
-// A pointer needs no more than a declaration of the struct that it leads to, and that is what
-// viaPointer says. Not so if what it leads to has no tag, because that is written in place with all
-// its members. The result reports whether the definition is in the queue (or written); it is false
-// where a forward declaration will do. A typedef of something that will be declared only can be
-// left to those who need it more.
+// With viaPointer, a declaration of a struct is enough, unless the struct has no tag: then it is
+// written in place with its members. The result reports whether the definition is queued or
+// written, not only a forward declaration. A typedef of a type that is only declared is left to
+// those types that need its definition.
 func (g *generator) order(id uint32, viaPointer bool) (strong bool) {
 	if g.state[id]&ordered != 0 {
 		return true
 	}
 	if !g.enter(id) {
-		g.leave()
 		return false
 	}
 	defer g.leave()
@@ -23,7 +21,7 @@ func (g *generator) order(id uint32, viaPointer bool) (strong bool) {
 	tagged := t.Kind.IsComposite() && t.NameOff != 0
 	if g.state[id]&ordering != 0 {
 		if !tagged || !viaPointer {
-			g.fail(id, "it holds itself, which no C type does")
+			g.fail(id, "it contains itself, which C doesn't allow")
 		}
 		return false
 	}
@@ -52,7 +50,11 @@ func (g *generator) order(id uint32, viaPointer bool) (strong bool) {
 		}
 	case btf.KindStruct, btf.KindUnion:
 		g.state[id] |= ordering
-		g.orderMembers(id, t, o)
+		if !g.layouts.shape(id).opaque() { // else the members are not written
+			for _, m := range o.MembersOf(t) {
+				g.order(m.Type, false)
+			}
+		}
 		g.state[id] &^= ordering
 	case btf.KindEnum, btf.KindEnum64, btf.KindFwd:
 		tagged = t.NameOff != 0 || g.state[id]&referenced == 0
@@ -64,13 +66,4 @@ func (g *generator) order(id uint32, viaPointer bool) (strong bool) {
 	}
 	g.state[id] |= ordered
 	return true
-}
-
-func (g *generator) orderMembers(id uint32, t *btf.Type, o *btf.Blob) {
-	if g.layouts.shape(id).opaque() {
-		return // the members are not written
-	}
-	for _, m := range o.MembersOf(t) {
-		g.order(m.Type, false)
-	}
 }

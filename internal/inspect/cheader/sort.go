@@ -8,20 +8,18 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// lastRank is the rank of what is written last.
 const lastRank = 10
 
-// sortKey is what a type is sorted by.
 type sortKey struct {
 	rank      int
-	name, own string // of what it leads to, and of itself
+	name, own string // of the type that it leads to, and its own
 	id        uint32
 }
 
-// sorted returns the types that definitions are made of, in the order of bpftool (sort_btf_c in its
-// btf.c): enums, structs and unions, function types, each with the typedefs that lead to them, then
-// the rest; in these by name. A header of a kernel that changed a little is changed a little. The
-// hash that decides between types of equal names is bpftool's too.
+// sorted returns the types to write in bpftool's order (sort_btf_c in its btf.c): enums, structs
+// and unions, function types, each with the typedefs that lead to them, then the rest; each of
+// these by name, so that a small change of a kernel is a small change of its header. Types of equal
+// names are sorted by bpftool's hash.
 func (g *generator) sorted() []uint32 {
 	keys := make([]sortKey, 0, g.blob.EndID())
 	for id, t := range g.blob.All() {
@@ -31,16 +29,14 @@ func (g *generator) sorted() []uint32 {
 			keys = append(keys, g.sortKey(id, t))
 		}
 	}
-	type known struct {
-		hash uint64
-		ok   bool
-	}
-	hashes := make([]known, g.blob.EndID())
+	hashes := map[uint32]uint64{}
 	hash := func(id uint32) uint64 {
-		if !hashes[id].ok {
-			hashes[id] = known{g.hash(id, true), true}
+		h, ok := hashes[id]
+		if !ok {
+			h = g.hash(id, true)
+			hashes[id] = h
 		}
-		return hashes[id].hash
+		return h
 	}
 	slices.SortFunc(keys, func(x, y sortKey) int {
 		if x.rank != y.rank {
@@ -52,10 +48,7 @@ func (g *generator) sorted() []uint32 {
 		if c := strings.Compare(x.own, y.own); c != 0 {
 			return c
 		}
-		if c := cmp.Compare(hash(x.id), hash(y.id)); c != 0 {
-			return c
-		}
-		return cmp.Compare(x.id, y.id)
+		return cmp.Or(cmp.Compare(hash(x.id), hash(y.id)), cmp.Compare(x.id, y.id))
 	})
 	ids := make([]uint32, len(keys))
 	for i, k := range keys {
@@ -64,7 +57,7 @@ func (g *generator) sorted() []uint32 {
 	return ids
 }
 
-// sortKey follows what a type leads to, up to one that is a definition.
+// sortKey follows a type to one that is a definition.
 func (g *generator) sortKey(id uint32, t *btf.Type) sortKey {
 	k := sortKey{id: id, own: g.blob.TypeName(t)}
 	ranked := false // whether the rank is final
@@ -99,7 +92,7 @@ func (g *generator) sortKey(id uint32, t *btf.Type) sortKey {
 	}
 }
 
-// nameForSort is the name of a type; of an anonymous enum that nothing leads through, its first
+// nameForSort returns the name of a type; for an anonymous enum that is not led to, its first
 // enumerator's.
 func (g *generator) nameForSort(id uint32, t *btf.Type, ledTo bool) string {
 	if t != nil && t.Kind.IsEnum() && t.NameOff == 0 && t.Vlen > 0 && !ledTo {
@@ -110,8 +103,8 @@ func (g *generator) nameForSort(id uint32, t *btf.Type, ledTo bool) string {
 	return g.blob.TypeName(t)
 }
 
-// rank is which types come before others; named says whether it or a type that leads to it has a
-// name.
+// rank returns the rank of a kind in the order; named is set if the type, or one that leads to it,
+// has a name.
 func rank(k btf.Kind, named bool) int {
 	switch {
 	case k.IsEnum() && named:

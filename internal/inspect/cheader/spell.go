@@ -9,18 +9,17 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// intWords are the words of which C's names of integers are made.
+// intWords are the words in C's names of integers.
 var intWords = map[string]bool{"signed": true, "unsigned": true, "char": true, "short": true,
 	"int": true, "long": true, "_Bool": true, "__int128": true}
 
-// neonAliases are the types of gcc for the polynomials of Arm's vectors, in which no header is
-// needed: they get typedefs.
+// neonAliases are gcc's built-in types for polynomials in Arm's vectors. They get typedefs.
 var neonAliases = map[string]string{"__Poly8_t": "unsigned char", "__Poly16_t": "unsigned short",
 	"__Poly64_t": "unsigned long long", "__Poly128_t": "unsigned __int128"}
 
-// lacking reports whether compilers for some machines have no number of the type's size: of
-// floating-point numbers all have those of 4 and 8 bytes alone, and 32-bit machines have no integer
-// of 16. A struct stands for what is lacking.
+// lacking reports whether compilers for some machines have no number of the type's size: only
+// floats of 4 and 8 bytes are everywhere, and 32-bit machines have no integer of 16 bytes. Such a
+// number is written as a struct.
 func (l *layouts) lacking(t *btf.Type) bool {
 	switch t.Kind {
 	case btf.KindInt:
@@ -31,20 +30,18 @@ func (l *layouts) lacking(t *btf.Type) bool {
 	return false
 }
 
-// alignOfLacking is the alignment of such a struct in bytes: that of the number where there is one,
-// such as 4 of the 12 bytes of x87's long double.
+// alignOfLacking returns the alignment of such a struct in bytes: that of the number on machines
+// that have it, such as 4 for x87's long double of 12 bytes.
 func alignOfLacking(t *btf.Type) uint32 { return max(min(t.SizeOrType&-t.SizeOrType, 16), 1) }
 
-// emitNumber writes what stands for a number that compilers don't have by themselves.
+// emitNumber writes a definition for a number that compilers don't have.
 func (g *generator) emitNumber(id uint32, t *btf.Type) {
 	name := g.blob.TypeName(t)
 	if g.layouts.lacking(t) {
 		g.str("/* " + plain(name) + ": compilers for some machines have no such number */\n")
-		g.str(g.lackingName(id, name) + " {\n\tunsigned char ___bytes[")
-		g.out = strconv.AppendUint(g.out, uint64(t.SizeOrType), 10)
-		g.str("];\n} __attribute__((aligned(")
-		g.out = strconv.AppendUint(g.out, uint64(alignOfLacking(t)), 10)
-		g.str(")));\n\n")
+		g.out = fmt.Appendf(g.out, "%s {\n\tunsigned char ___bytes[%d];\n} "+
+			"__attribute__((aligned(%d)));\n\n", g.lackingName(id, name), t.SizeOrType,
+			alignOfLacking(t))
 		return
 	}
 	if alias := neonAliases[name]; alias != "" && g.names.claim(name) {
@@ -52,7 +49,7 @@ func (g *generator) emitNumber(id uint32, t *btf.Type) {
 	}
 }
 
-// lackingName is the struct that stands for a number of a name: struct ___Float16 for _Float16.
+// lackingName returns the struct for such a number: struct ___Float16 for _Float16.
 func (g *generator) lackingName(id uint32, name string) string {
 	if g.names.chosen[id] == "" {
 		tag := "___" + strings.TrimLeft(strings.ReplaceAll(plain(name), " ", "_"), "_")
@@ -61,7 +58,7 @@ func (g *generator) lackingName(id uint32, name string) string {
 	return "struct " + g.names.chosen[id]
 }
 
-// plain is a number's name with underscores for what is in no name of C's numbers.
+// plain returns a number's name with underscores for characters that C doesn't allow.
 func plain(name string) string {
 	return strings.Map(func(c rune) rune {
 		if c == ' ' || c < 0x80 && isWord(byte(c)) {
@@ -71,7 +68,8 @@ func plain(name string) string {
 	}, name)
 }
 
-// spelling is an INT or FLOAT in C: its name, if it is one of C's, or else a type of its size.
+// spelling returns the C type of an INT or FLOAT: its name if that is C's, or else a type of its
+// size.
 func (g *generator) spelling(id uint32, t *btf.Type) string {
 	name := g.blob.TypeName(t)
 	switch {
@@ -97,7 +95,6 @@ func (g *generator) spelling(id uint32, t *btf.Type) string {
 	return g.unsigned(id, t.SizeOrType)
 }
 
-// unsigned is the unsigned integer with a size in bytes.
 func (g *generator) unsigned(id, size uint32) string {
 	switch size {
 	case 1:
@@ -118,8 +115,8 @@ func (g *generator) unsigned(id, size uint32) string {
 var signed = map[string]string{"unsigned char": "signed char", "unsigned short": "short",
 	"unsigned int": "int", "unsigned long long": "long long", "unsigned __int128": "__int128"}
 
-// isPlainAttribute reports whether an attribute can be written as it is: a name, perhaps with
-// arguments, and nothing that would end it.
+// isPlainAttribute reports whether an attribute can be copied: a name, perhaps with arguments, and
+// nothing that would end it.
 func isPlainAttribute(s string) bool {
 	depth := 0
 	for i := range len(s) {
@@ -138,7 +135,7 @@ func isPlainAttribute(s string) bool {
 	return depth == 0 && s != "" && strings.Count(s, `"`)%2 == 0
 }
 
-// escaped is a text as it is in a string literal of C. Numbers are octal, which has an end.
+// escaped returns a text for a string literal of C. Escapes are octal, which has a fixed length.
 func escaped(s string) string {
 	var out []byte
 	for i, c := range s {

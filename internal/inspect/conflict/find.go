@@ -20,8 +20,8 @@ type Base struct {
 }
 
 // Find returns the names with several definitions in the inputs and the bases, outermost base
-// first. It leaves out names whose definitions are all in bases. The order in which the inputs were
-// added makes no difference. Errors are those of the link. The Inputs must not be used afterwards.
+// first. It leaves out names whose definitions are all in bases. The order of the inputs doesn't
+// matter. Errors are those of the link. The Inputs can't be used afterwards.
 func (in *Inputs) Find(bases []Base) (*Report, error) {
 	o := in.merger.Object()
 	opt := link.Options{Features: o.Features}
@@ -69,8 +69,8 @@ type finder struct {
 	defs  *diff.Definitions
 }
 
-// severalNames returns the names that have several definitions, not all of them in a base, with the
-// type ids of the definitions; and the set of these ids.
+// severalNames returns the names with several definitions, not all of them in a base; with the type
+// ids of the definitions, and the set of these ids.
 func severalNames(b *btf.Blob) (names map[Name][]uint32, several map[uint32]bool) {
 	names = map[Name][]uint32{}
 	for id := uint32(1); id < b.EndID(); id++ {
@@ -93,8 +93,8 @@ func severalNames(b *btf.Blob) (names map[Name][]uint32, several map[uint32]bool
 	return names, several
 }
 
-// kindName returns the kind of a definition as reports call it, "" if the type is not a definition.
-// ENUM and ENUM64 are both "enum", since the link takes them for one tag.
+// kindName returns the word for the kind of a definition in reports, "" if the type is not one.
+// ENUM and ENUM64 are both "enum", since the link treats them as one tag.
 func kindName(t *btf.Type) string {
 	switch t.Kind {
 	case btf.KindStruct, btf.KindUnion, btf.KindTypedef, btf.KindInt, btf.KindFloat:
@@ -133,7 +133,7 @@ func (f *finder) conflict(name Name, ids []uint32) Conflict {
 		if a.typeID < f.b.StartID || b.typeID < f.b.StartID {
 			return cmp.Compare(a.typeID, b.typeID)
 		}
-		return cmp.Compare(b.Units, a.Units) // those of equal counts stay by id, which is by content
+		return cmp.Compare(b.Units, a.Units) // equal counts stay by id, so by content
 	})
 	c := Conflict{Name: name, Because: []Name{}, Definitions: list}
 	own := false
@@ -166,7 +166,6 @@ func letters(i int) string {
 	return s
 }
 
-// difference describes how the definition b differs from a.
 func (f *finder) difference(a, b *Definition) *Difference {
 	p := f.defs.Explain(a.typeID, b.typeID, [2]string{a.ID, b.ID})
 	d := &Difference{Where: p.Where, What: p.What}

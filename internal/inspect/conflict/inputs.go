@@ -9,15 +9,14 @@ type Inputs struct {
 	paths   []string    // of the inputs
 }
 
-// holding says how many units of the input with an index in paths equal a unit of the merged
-// object.
+// holding is how many units of an input, by index in paths, equal a unit of the merged object.
 type holding struct{ path, units int }
 
 // NewInputs returns an empty Inputs.
 func NewInputs() *Inputs { return &Inputs{merger: object.NewMerger()} }
 
-// Add adds an input, which path names in the report. An error says that it does not fit the others,
-// such as objects of another machine. After an error the Inputs must not be used.
+// Add adds an input; path is its name in the report. It is an error if the input doesn't fit the
+// others, such as an object of another machine. After an error the Inputs can't be used.
 func (in *Inputs) Add(path string, o *object.Object) error {
 	at, err := in.merger.Place(path, o)
 	if err != nil {

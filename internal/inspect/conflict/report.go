@@ -36,8 +36,8 @@ func (n Name) String() string {
 // Conflict is a name with several definitions.
 type Conflict struct {
 	Name
-	// Because has the conflicts because of which the definitions differ. It is empty if some of the
-	// definitions differ by themselves.
+	// Because lists the conflicts that make the definitions differ. It is empty if some of them
+	// differ by themselves.
 	Because     []Name       `json:"because"`
 	Definitions []Definition `json:"definitions"` // those of bases, then the others, most units first
 }
@@ -47,10 +47,9 @@ type Definition struct {
 	ID    string `json:"id"`    // A, B …
 	Size  int    `json:"size"`  // in bytes; 0 for a typedef
 	Units int    `json:"units"` // how many units hold it
-	// Files are the inputs that hold it, by path. There is none if no unit lists the type, and units
-	// only refer to it.
+	// Files are the inputs that hold it, by path; none if units only refer to the type.
 	Files []Holder `json:"files"`
-	// Difference says how this definition differs from the first; it is missing in the first.
+	// Difference is the difference from the first definition; nil in the first.
 	Difference *Difference `json:"difference,omitempty"`
 
 	typeID uint32
@@ -61,7 +60,7 @@ type Holder struct {
 	Path  string `json:"path"`
 	Base  bool   `json:"base"`  // whether it was given as a base
 	Units int    `json:"units"` // how many units in it hold the definition; 0 for a base
-	// Sources are the base names of the units' source files, as far as they are known.
+	// Sources are the base names of the units' source files, where known.
 	Sources []string `json:"sources"`
 }
 

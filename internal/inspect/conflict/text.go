@@ -10,7 +10,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
-// How many files, source files and names a line of text lists before it counts the rest.
+// How many files, sources and names a line lists before it counts the rest.
 const (
 	fewFiles   = 3
 	fewSources = 3

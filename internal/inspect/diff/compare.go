@@ -1,6 +1,6 @@
 // Package diff compares the content of BTF blobs, whatever their type ids and order.
 //
-// Two builds of one kernel for an example, of which the second has a longer struct opts:
+// For example, two builds of one kernel; in B, struct opts has one more member:
 //
 //	A                                     B
 //	[1] INT int                           [1] STRUCT dev, of [2]
@@ -8,21 +8,20 @@
 //	[3] PTR to [2]                        [3] STRUCT opts, of [4], [4]
 //	[4] STRUCT dev, of [3]                [4] INT int
 //
-// The ids say nothing, and struct dev differs only because of what it leads to. The passes of
+// The ids mean nothing, and struct dev differs only because of struct opts. The passes of
 // [Compare]:
 //
 //  1. add (graph.go): the types of both sides become nodes of one graph. Types whose records differ
-//     only in references have one label: INT int of both, PTR of both, struct dev of both.
-//  2. refine.Classes: which nodes have equal content, exactly and with cycles. That leaves INT int.
-//  3. collect (groups.go): definitions of one kind and name are a group: both struct opts, both
+//     only in references get one label: INT int of both, PTR of both, struct dev of both.
+//  2. refine.Classes finds the nodes of equal content, also through cycles: here, both INT int.
+//  3. collect (groups.go): definitions of one kind and name form a group: both struct opts, both
 //     struct dev. The contents of a group are compared as sets.
-//  4. pair (pair.go): contents that only one side has are paired with the most similar ones of the
-//     other side.
-//  5. explainGroup (groups.go, explain.go, record.go, layout.go): the first difference of each
-//     pair, as text (typetext.go): struct opts has a member more. struct dev differs only through it: that is
-//     counted, and listed only if Options asks for it.
+//  4. pair (pair.go) pairs contents that only one side has with the most similar ones of the other.
+//  5. explainGroup (groups.go, explain.go, record.go, layout.go) describes the first difference of
+//     each pair (typetext.go): struct opts has one more member. struct dev differs only because of
+//     it: that is counted, and listed only if Options asks for it.
 //
-// [Definitions] explains in the same way how types of one blob differ.
+// [Definitions] describes in the same way how types of one blob differ.
 package diff
 
 import (
@@ -41,12 +40,12 @@ type Side []*btf.Blob
 
 // Options chooses what is compared and listed.
 type Options struct {
-	// Kinds are the kinds to compare; nil means all. Pointers, arrays, qualifiers, type tags and
-	// prototypes, and anonymous types that others refer to, are compared as parts of the types that
-	// refer to them; if Kinds has their kind, also by themselves.
+	// Kinds are the kinds to compare; nil means all. Pointers, arrays, qualifiers, type tags,
+	// prototypes, and anonymous types with references to them are compared as parts of the types
+	// that refer to them. If Kinds has their kind, they are also compared by themselves.
 	Kinds []btf.Kind
-	// OwnOnly leaves out the types of the bases. Otherwise a type that one side has in the blob and
-	// the other in a base is no difference.
+	// OwnOnly leaves out the types of the bases. Otherwise a type may be in the blob on one side and
+	// in a base on the other.
 	OwnOnly bool
 	// Indirect lists types that differ only because types that they refer to differ. Otherwise they
 	// are only counted.
@@ -92,7 +91,7 @@ type Summary struct {
 	Forward  int `json:"forward"`
 	Indirect int `json:"indirect"` // all of them, listed or not
 
-	// Types of A's blobs whose content an earlier one has. Duplicates are no difference.
+	// Types whose content an earlier type of the side has. Duplicates are no difference.
 	DuplicatesA int `json:"duplicates_a"`
 	DuplicatesB int `json:"duplicates_b"`
 }
@@ -100,7 +99,6 @@ type Summary struct {
 // Same reports whether nothing differs.
 func (s Summary) Same() bool { return s.OnlyA+s.OnlyB+s.Differs+s.Forward+s.Indirect == 0 }
 
-// count is the count of a class.
 func (s *Summary) count(class Class) *int {
 	return map[Class]*int{OnlyA: &s.OnlyA, OnlyB: &s.OnlyB, Differs: &s.Differs, Forward: &s.Forward,
 		Indirect: &s.Indirect}[class]

@@ -5,7 +5,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/refine"
 )
 
-// Definitions explains how definitions of one name differ, in one blob and its bases.
+// Definitions describes how definitions of one name differ, in one blob and its bases.
 type Definitions struct {
 	c    *comparison
 	all  []placedBlob // the blob and its bases
@@ -20,26 +20,26 @@ func NewDefinitions(b *btf.Blob) *Definitions {
 	return &Definitions{c, all, allPairs}
 }
 
-// Pair says how two types differ.
+// Pair is the difference of two types.
 type Pair struct {
 	Where string // "member bar.baz"; "" for the type itself
 	What  string // "bit offset 64 vs 32"; "" if they are equal
-	// Through is set if the two differ only because types that they refer to differ: the ids of two
-	// such types, of one name, that differ by themselves.
+	// Through is set if the two differ only because types that they refer to differ. It has the ids
+	// of two such types of one name that differ by themselves.
 	Through *[2]uint32
 }
 
-// maxPairs bounds how many pairs of types are looked at to explain one difference, and allPairs how
-// many for all explanations of a Definitions. Only hostile input reaches the bounds; then
-// explanations are less exact.
+// maxPairs limits the pairs of types that are visited to explain one difference; allPairs, those
+// for all explanations of a Definitions. Only hostile input reaches the limits; its explanations
+// are less exact.
 const (
 	maxPairs = 10000
 	allPairs = 1 << 24
 )
 
-// Explain compares the types with the ids a and b, of one kind and name. names are how the text
-// calls the two, as in "only in NAME". Of several differences it explains the first one in the
-// records; else the nearest one in the types that they refer to.
+// Explain compares the types with the ids a and b, of one kind and name. names are the names of the
+// two in texts such as "only in NAME". It describes the first difference in the records, or else
+// the nearest one in the types that they refer to.
 func (d *Definitions) Explain(a, b uint32, names [2]string) Pair {
 	start := [2]uint32{nodeOf(d.all, a), nodeOf(d.all, b)}
 	if d.c.content[start[0]] == d.c.content[start[1]] {
@@ -71,9 +71,9 @@ func (d *Definitions) explain(p [2]uint32, names [2]string) explanation {
 	return e
 }
 
-// differingChildren appends to out pairs of types of one name but different content: those that the
-// two types of p refer to at the same place, directly or through types without a name. It leaves
-// out the pairs in seen, and adds to it those that it looks at.
+// differingChildren appends to out pairs of types of one name but different content that the two
+// types of p refer to at the same place, directly or through types without a name. It skips the
+// pairs in seen, and adds those that it visits.
 func (c *comparison) differingChildren(
 	p [2]uint32, seen map[[2]uint32]bool, out [][2]uint32,
 ) [][2]uint32 {

@@ -18,15 +18,14 @@ type explanation struct {
 // explainer walks two types of different content side by side, down to types that have a name.
 type explainer struct {
 	*comparison
-	sides  [2]string // how the two types are called
-	layout bool      // whether layout.go explains offsets and sizes by the types of members
+	sides  [2]string // the names of the two types in texts
+	layout bool      // whether offsets and sizes are explained by the types of members (layout.go)
 	seen   map[[2]uint32]bool
-	budget int // how many pairs of nodes may still be looked at
+	budget int // how many pairs of nodes may still be visited
 }
 
-// explain returns the first difference of two types of one kind and name. A difference in their own
-// records comes before one in a forward declaration, and that before one in types that they refer
-// to.
+// explain returns the first difference of two types of one kind and name: in their own records,
+// else in a forward declaration, else in types that they refer to.
 func (c *comparison) explain(a, b uint32) explanation {
 	x := explainer{c, [2]string{"A", "B"}, false, map[[2]uint32]bool{}, maxPairs}
 	return x.types(a, b)
@@ -45,10 +44,9 @@ func better(e, than explanation) bool {
 	return slices.Index(ranks, e.class) > slices.Index(ranks, than.class)
 }
 
-// inside explains how two nodes of one kind differ: in their records, or in what they refer to.
-// where is the path from the types that are compared to a and b, such as "member bar", and types
-// are the types at the end of that path, of which a and b are a part. ok is false if the walk found
-// nothing that it had not seen.
+// inside explains how two nodes of one kind differ: in their records, or in their references. where
+// is the path from the compared types to a and b, such as "member bar". types are the types at the
+// end of that path; a and b are a part of them. ok is false if all was visited before.
 func (x *explainer) inside(a, b uint32, where string, types [2]uint32) (best explanation, ok bool) {
 	if x.seen[[2]uint32{a, b}] || x.budget == 0 {
 		return explanation{}, false
@@ -68,7 +66,7 @@ func (x *explainer) inside(a, b uint32, where string, types [2]uint32) (best exp
 	return x.references(a, b, where, types)
 }
 
-// references explains how two nodes of one kind differ in what they refer to.
+// references explains how the references of two nodes of one kind differ.
 func (x *explainer) references(
 	a, b uint32, where string, types [2]uint32,
 ) (best explanation, ok bool) {
@@ -95,7 +93,6 @@ func (x *explainer) references(
 	return best, ok
 }
 
-// joinPath joins the parts of a path.
 func joinPath(where, part string) string {
 	switch {
 	case where == "" || part == "":
@@ -109,20 +106,14 @@ func joinPath(where, part string) string {
 	return where + ", " + part
 }
 
-// partOfOther reports whether types of a kind are written in full where they are used, instead of
-// by name.
+// partOfOther reports whether types of a kind are written in full where they are used, not by name.
 func partOfOther(k btf.Kind) bool {
-	switch k {
-	case btf.KindPtr, btf.KindArray, btf.KindVolatile, btf.KindConst, btf.KindRestrict,
-		btf.KindTypeTag, btf.KindFuncProto:
-		return true
-	}
-	return false
+	return k == btf.KindPtr || k == btf.KindArray || k == btf.KindFuncProto ||
+		k.IsModifier() && k != btf.KindTypedef
 }
 
-// reference explains how two references differ, to a and to b of different content. where and types
-// are as for inside. If open is set it looks inside types of one kind even where their texts
-// differ.
+// reference explains how references to a and to b, of different content, differ. where and types
+// are as for inside. If open is set, it looks inside types of one kind even if their texts differ.
 func (x *explainer) reference(
 	a, b uint32, where string, types [2]uint32, open bool,
 ) (explanation, bool) {
@@ -154,8 +145,7 @@ func (x *explainer) reference(
 	return explanation{class, where, "type " + sa + " vs " + sb}, true
 }
 
-// declares reports whether one node, of one name with the other, is the forward declaration of what
-// the other defines.
+// declares reports whether one of two nodes of one name is a forward declaration of the other.
 func (c *comparison) declares(a, b uint32) bool {
 	if c.kind(a) != btf.KindFwd {
 		a, b = b, a
@@ -164,7 +154,7 @@ func (c *comparison) declares(a, b uint32) bool {
 		c.nodes[a].typ.KFlag == (c.kind(b) == btf.KindUnion)
 }
 
-// sameName reports whether two nodes are of one kind and have the same name, which is not empty.
+// sameName reports whether two nodes have the same kind and the same name, not an empty one.
 func (x *explainer) sameName(a, b uint32) bool {
 	k := x.kind(a)
 	return k == x.kind(b) && x.nodes[a].name == x.nodes[b].name && x.nodes[a].name != 0 &&
@@ -172,15 +162,15 @@ func (x *explainer) sameName(a, b uint32) bool {
 }
 
 // otherDefinition reports whether a named type has several definitions, the same on both sides.
-// Then two references to that name that differ refer to different ones of these.
+// Then two different references to that name mean different definitions.
 func (x *explainer) otherDefinition(n uint32) bool {
 	g := x.groups[key{kind: x.kind(n), name: x.nodes[n].name}]
 	return g != nil && len(g.alone[0])+len(g.alone[1]) == 0 &&
 		len(g.own[0])+len(g.own[1])+g.bases > 2
 }
 
-// childName returns what the i-th reference of a node is, such as "member x" or "return"; "" where
-// the kind of the node says it, as for pointers.
+// childName names the i-th reference of a node, such as "member x" or "return". It returns "" if
+// the node's kind has only one, as for pointers.
 func (x *explainer) childName(n uint32, i int) string {
 	kind := x.kind(n)
 	word, element := elementWords[kind], i

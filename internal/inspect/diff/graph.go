@@ -15,21 +15,19 @@ const (
 	firstNode   = 2
 )
 
-// graph is the types of both sides together, as numbered nodes. A name has the same number on both
-// sides.
+// graph has the types of both sides as numbered nodes. A name has one number on both sides.
 type graph struct {
 	nodes   []node
 	first   []uint32 // the children of node n are kids[first[n]:first[n+1]]
-	kids    []uint32 // the nodes that nodes refer to, in the order of the records
-	uses    []uint32 // of each node: how many references it has, without those of DECL_TAGs
+	kids    []uint32 // the referenced nodes, in the order of the records
+	uses    []uint32 // by node: how many references lead to it, without those of DECL_TAGs
 	names   []string // by number
 	numbers map[string]uint32
-	label   []uint32 // of each node: a number that two share if they differ only in references
+	label   []uint32 // by node: equal for two nodes that differ only in references
 	labels  map[string]uint32
-	buf     []byte // the record of which addRecord makes a label
+	buf     []byte // a record, the key of its label
 }
 
-// node is one type.
 type node struct {
 	blob *btf.Blob
 	typ  *btf.Type // nil for voidNode and missingNode
@@ -57,7 +55,7 @@ func newGraph(sides ...Side) *graph {
 	return g
 }
 
-// placedBlob is a blob in the graph: its own types are the nodes from at on, in their order.
+// placedBlob is a blob in the graph: its own types are the nodes from at on, in order.
 type placedBlob struct {
 	*btf.Blob
 	at uint32
@@ -90,7 +88,7 @@ func (g *graph) add(s Side) []placedBlob {
 	return all
 }
 
-// nodeOf returns the node of a type id. chain is a blob, its base, the base of that, …
+// nodeOf returns the node of a type id. chain is a blob, its base, the base's base, …
 func nodeOf(chain []placedBlob, id uint32) uint32 {
 	if id == 0 {
 		return voidNode
@@ -106,7 +104,6 @@ func nodeOf(chain []placedBlob, id uint32) uint32 {
 	return missingNode
 }
 
-// reader reads the records of one blob.
 type reader struct {
 	*graph
 	blob  *btf.Blob
@@ -114,8 +111,8 @@ type reader struct {
 	memo  []uint32     // numbers of the blob's own strings by offset; 0 if not yet known
 }
 
-// name returns the number of the string at an offset. The text of the error takes the place of a
-// string whose offset is out of range, so that it is not taken for another name.
+// name returns the number of the string at an offset. If the offset is bad, the text of the error
+// is used, which equals no other name.
 func (r *reader) name(off uint32) uint32 {
 	if off == 0 {
 		return 0
@@ -193,7 +190,7 @@ func (g *graph) kind(n uint32) btf.Kind {
 
 func (g *graph) name(n uint32) string { return g.names[g.nodes[n].name] }
 
-// elementWords says what the elements of a type are, by kind.
+// elementWords are the words for the elements of types, by kind.
 var elementWords = map[btf.Kind]string{
 	btf.KindStruct: "member", btf.KindUnion: "member", btf.KindEnum: "value", btf.KindEnum64: "value",
 	btf.KindFuncProto: "parameter", btf.KindDatasec: "entry",
@@ -217,7 +214,7 @@ func (g *graph) element(n uint32, i int) string {
 	return name
 }
 
-// all is a number of elements that no type exceeds.
+// all is more elements than any type has.
 const all = ^uint32(0)
 
 // elements returns the names of the first elements of a node.

@@ -9,13 +9,13 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// key is what types must share to be in one group.
+// key is the same for all types of a group.
 type key struct {
 	kind btf.Kind
 	name uint32 // its number in the graph
 	on   string // for DECL_TAG: the type that it tags
-	// For DECL_TAG the component; for anonymous structs, unions and enums the label, so that only
-	// types with equal records are in a group; for pointers and the like the content.
+	// For DECL_TAG the component; for anonymous structs, unions and enums the label, so that a group
+	// has equal records; for pointers and the like the content.
 	more uint32
 }
 
@@ -36,8 +36,8 @@ const (
 	inOwn
 )
 
-// collect puts the types of one side into groups: of its own blobs, the first ones of all, and then
-// of their bases.
+// collect puts the types of one side into groups. The first own blobs of all are the side's own;
+// the others are their bases.
 func (c *comparison) collect(side, own int, all []placedBlob) {
 	types := [2]*int{&c.summary.TypesA, &c.summary.TypesB}[side]
 	duplicates := [2]*int{&c.summary.DuplicatesA, &c.summary.DuplicatesB}[side]
@@ -62,7 +62,7 @@ func (c *comparison) collect(side, own int, all []placedBlob) {
 	}
 }
 
-// group puts a node into its group, if types like it are compared by themselves.
+// group puts a node into its group, if such types are compared by themselves.
 func (c *comparison) group(side int, n uint32, own bool) {
 	kind := c.kind(n)
 	asked := slices.Contains(c.opts.Kinds, kind)
@@ -118,7 +118,7 @@ func (c *comparison) report() ([]Difference, Summary) {
 		out = c.explainGroup(g, c.opts.Indirect, out)
 	}
 	if len(out) == 0 && c.summary.Indirect > 0 {
-		// What they differ because of was not found: then they are listed themselves.
+		// The cause was not found, so the indirect differences are listed.
 		c.summary.Indirect = 0
 		for _, g := range c.order {
 			out = c.explainGroup(g, true, out)
@@ -132,8 +132,7 @@ func (c *comparison) report() ([]Difference, Summary) {
 }
 
 // explainGroup appends the differences of a group: it pairs the types that only one side has, and
-// explains how those of each pair differ. Indirect differences are counted, and appended if
-// indirect is set.
+// explains each pair. Indirect differences are counted, and appended only if indirect is set.
 func (c *comparison) explainGroup(g *group, indirect bool, out []Difference) []Difference {
 	a, b := g.alone[0], g.alone[1]
 	if len(a)+len(b) == 0 {
@@ -162,9 +161,8 @@ func (c *comparison) explainGroup(g *group, indirect bool, out []Difference) []D
 	return out
 }
 
-// otherDefinitions explains why a type has no partner although the other side, side, has
-// definitions of its name: they have other partners. It returns "" if the other side has no
-// definition.
+// otherDefinitions explains why a type has no partner although side, the other one, has definitions
+// of its name: they have other partners. It returns "" if there are none.
 func (c *comparison) otherDefinitions(g *group, side int) string {
 	if n := len(g.own[side]); n > 0 && g.key.name != 0 && g.key.kind != btf.KindDeclTag {
 		return fmt.Sprintf("a further definition, the other side has %d", n)

@@ -9,14 +9,12 @@ import (
 // sameMembers reports whether two nodes are structs or unions with members of the same names in the
 // same order.
 func (x *explainer) sameMembers(a, b uint32) bool {
-	if !x.kind(a).IsComposite() || x.kind(a) != x.kind(b) {
-		return false
-	}
-	return slices.Equal(x.elements(a, all), x.elements(b, all))
+	return x.kind(a).IsComposite() && x.kind(a) == x.kind(b) &&
+		slices.Equal(x.elements(a, all), x.elements(b, all))
 }
 
-// layoutDifference explains why the offsets or sizes of two structs or unions with sameMembers
-// differ, by the types of their members. ok is false if these don't explain it.
+// layoutDifference explains different offsets or sizes of two structs or unions with sameMembers by
+// the types of their members. ok is false if the types don't explain them.
 func (x *explainer) layoutDifference(
 	a, b uint32, where string, types [2]uint32,
 ) (e explanation, ok bool) {
@@ -48,7 +46,7 @@ func (x *explainer) layoutDifference(
 	return e, false
 }
 
-// sizeOf returns the size of a type in bytes, 0 for pointers, which all have the same.
+// sizeOf returns the size of a type in bytes, 0 for pointers, which all have one size.
 func (x *explainer) sizeOf(n uint32, depth int) uint64 {
 	t := x.nodes[n].typ
 	switch {

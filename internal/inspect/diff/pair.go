@@ -8,8 +8,8 @@ import (
 // noPartner takes the place of a node in a pair.
 const noPartner = ^uint32(0)
 
-// pair pairs the types a of one side with the types b of the other, first those with the most in
-// common. Each type is in one pair; noPartner takes the place of a missing partner.
+// pair pairs the types a of one side with the types b of the other, the most similar ones first.
+// Each type is in one pair, if need be with noPartner.
 func (c *comparison) pair(a, b []uint32) [][2]uint32 {
 	var pairs [][2]uint32
 	usedA, usedB := make([]bool, len(a)), make([]bool, len(b))
@@ -54,8 +54,8 @@ func (c *comparison) pair(a, b []uint32) [][2]uint32 {
 	return pairs
 }
 
-// pairByText calls take for types whose records are equal and whose references are written equally,
-// so that they differ only in types further away.
+// pairByText calls take for types with equal records whose references have equal texts: they differ
+// only in types further away.
 func (c *comparison) pairByText(a, b []uint32, take func(i, j int)) {
 	text := func(n uint32) string {
 		var t strings.Builder
@@ -80,8 +80,8 @@ func (c *comparison) pairByText(a, b []uint32, take func(i, j int)) {
 	}
 }
 
-// likeness returns 2 if two records are equal except for references, 1 if their sizes and numbers
-// of elements are equal, else 0.
+// likeness returns 2 if two records differ only in references, 1 if their sizes and numbers of
+// elements are equal, else 0.
 func (c *comparison) likeness(a, b uint32) int {
 	if c.label[a] == c.label[b] {
 		return 2

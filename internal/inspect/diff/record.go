@@ -8,8 +8,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
-// recordDifference returns how the records of two nodes of one kind and name differ, except in what
-// they refer to: where ("member x", or "" for the type itself) and what ("size 4 vs 8").
+// recordDifference returns how the records of two nodes of one kind and name differ, except in
+// references: where ("member x", or "" for the type itself) and what ("size 4 vs 8").
 func (x *explainer) recordDifference(a, b uint32) (where, what string) {
 	s, t := x.nodes[a].typ, x.nodes[b].typ
 	p, q := x.nodes[a].blob, x.nodes[b].blob
@@ -43,7 +43,7 @@ func (x *explainer) recordDifference(a, b uint32) (where, what string) {
 	return where, what
 }
 
-// withSize adds to what differs that the sizes of two types do, if so.
+// withSize adds the sizes of two types to a difference, if they are not equal.
 func withSize(what string, s, t *btf.Type) string {
 	size := unequal("size", s.SizeOrType, t.SizeOrType)
 	if what == "" || size == "" {
@@ -59,15 +59,10 @@ func fwdWord(t *btf.Type) string {
 	return "struct"
 }
 
-var linkages = []string{
-	btf.LinkageStatic: "static", btf.LinkageGlobal: "global", btf.LinkageExtern: "extern",
-}
-
 func linkage(l uint32) string {
-	if l < uint32(len(linkages)) {
-		return linkages[l]
-	}
-	return fmt.Sprint(l)
+	words := map[uint32]string{btf.LinkageStatic: "static", btf.LinkageGlobal: "global",
+		btf.LinkageExtern: "extern"}
+	return cmp.Or(words[l], fmt.Sprint(l))
 }
 
 // unequal returns "WHAT A vs B", or "" if a and b are equal.
@@ -92,8 +87,8 @@ func firstExtra(a, b []string) (string, bool) {
 	return "", false
 }
 
-// listDifference compares the names of elements: it returns the first one that a side lacks, else
-// the first one that is in another order.
+// listDifference compares the names of elements. It returns the first one that a side lacks, else
+// the first one at another place.
 func (x *explainer) listDifference(what string, a, b []string) (where, diff string) {
 	if s, ok := firstExtra(a, b); ok {
 		return elementName(what, s), "only in " + x.sides[0]

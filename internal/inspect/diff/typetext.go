@@ -8,10 +8,10 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
-// maxSpell bounds how deep a type is written out, in nested types.
+// maxSpell limits how deep nested types are written out.
 const maxSpell = 8
 
-// title returns how a type is called in a report: its kind and name.
+// title returns a type's kind and name for a report.
 func (c *comparison) title(n uint32) string {
 	t := c.nodes[n].typ
 	kind := strings.ToLower(t.Kind.String())
@@ -117,7 +117,7 @@ func (c *comparison) declare(n uint32, inner string, depth int) string {
 		return c.declare(kids[0], inner+"("+strings.Join(params, ", ")+")", depth-1)
 	case btf.KindStruct, btf.KindUnion, btf.KindEnum, btf.KindEnum64:
 		if name == "" {
-			return join(word + " " + c.sample(n))
+			name = c.sample(n)
 		}
 		return join(word + " " + name)
 	case btf.KindFwd:

@@ -9,10 +9,10 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// Named finds the types with the names, in b and its bases, and returns their ids in ascending
-// order. A name is that of types of all kinds, or, after struct, union, enum or typedef as in C, of
-// one kind; declarations count as what they declare. The error for a name that no type has suggests
-// names that are near.
+// Named returns the ids of the types with the given names, in b and its bases, in ascending order.
+// "sock" finds types of all kinds; "struct sock" those of one kind, and so do union, enum and
+// typedef. A declaration counts as what it declares. If no type has a name, the error suggests
+// similar names.
 func Named(b *btf.Blob, names []string) ([]uint32, error) {
 	all := make([]wanted, len(names))
 	byName := map[string][]*wanted{}
@@ -32,8 +32,8 @@ func Named(b *btf.Blob, names []string) ([]uint32, error) {
 			}
 		}
 	}
-	for i := range all {
-		if w := &all[i]; !w.found {
+	for _, w := range all {
+		if !w.found {
 			return nil, fmt.Errorf("no %s has the name %q%s", cmp.Or(w.keyword, "type"), w.name,
 				w.instead(b))
 		}
@@ -42,7 +42,6 @@ func Named(b *btf.Blob, names []string) ([]uint32, error) {
 	return slices.Compact(ids), nil
 }
 
-// wanted is a name that is looked for.
 type wanted struct {
 	keyword string // of the kind; "" for all kinds
 	name    string
@@ -50,7 +49,7 @@ type wanted struct {
 	others  []string // the kinds of other types with the name, as keyword gives them
 }
 
-// want reads a name as C has it, such as "struct sock" or "sock".
+// want parses a name such as "struct sock" or "sock".
 func want(typed string) wanted {
 	words := strings.Fields(typed)
 	if len(words) > 1 && slices.Contains([]string{"struct", "union", "enum", "typedef"}, words[0]) {
@@ -72,19 +71,17 @@ func keyword(t *btf.Type) string {
 	return strings.ToLower(t.Kind.String())
 }
 
-// instead is what the error for a name adds on what there is.
+// instead returns the end of the error for a name that was not found: what b has instead.
 func (w *wanted) instead(b *btf.Blob) string {
 	if len(w.others) > 0 {
 		slices.Sort(w.others)
-		return "; what has it is of the kind " + strings.Join(w.others, ", ")
+		return "; types of this name have the kind " + strings.Join(w.others, ", ")
 	}
 	return suggest(b, w.name)
 }
 
-// suggest is what an error adds on names that a user may have meant: the nearest by edits, and then
-// by the alphabet.
+// suggest returns a question that lists the most similar names, or "" if none is similar.
 func suggest(b *btf.Blob, typed string) string {
-	const many = 3
 	limit := min(len(typed)/3, 3)
 	type near struct {
 		edits int
@@ -105,18 +102,18 @@ func suggest(b *btf.Blob, typed string) string {
 	slices.SortFunc(all, func(x, y near) int {
 		return cmp.Or(cmp.Compare(x.edits, y.edits), strings.Compare(x.name, y.name))
 	})
-	var text []string
-	for _, n := range all[:min(many, len(all))] {
-		text = append(text, n.name)
-	}
-	if text == nil {
+	if len(all) == 0 {
 		return ""
+	}
+	var text []string
+	for _, n := range all[:min(3, len(all))] {
+		text = append(text, n.name)
 	}
 	return "; did you mean " + strings.Join(text, ", ") + "?"
 }
 
-// edits is the number of bytes to insert, delete or replace to make b of a, or any number above
-// limit if they are more.
+// edits returns how many bytes to insert, delete or replace to turn a into b; any number above
+// limit if there are more.
 func edits(a, b string, limit int) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
@@ -127,11 +124,10 @@ func edits(a, b string, limit int) int {
 		row[0] = i + 1
 		for j := range len(b) {
 			n := min(row[j], row[j+1]) + 1
-			if a[i] == b[j] {
-				n = min(n, diagonal)
-			} else {
-				n = min(n, diagonal+1)
+			if a[i] != b[j] {
+				diagonal++
 			}
+			n = min(n, diagonal)
 			diagonal, row[j+1] = row[j+1], n
 			least = min(least, n)
 		}

@@ -1,10 +1,11 @@
 // Package dump prints BTF record by record: each type with its id, as it is in the file.
 //
-// The text is that of bpftool btf dump with the format raw, to the byte, so what reads the one
-// reads the other. Only control characters in names are escaped here.
+// The text is that of bpftool btf dump with the format raw, to the byte, except that control
+// characters in names are escaped.
 package dump
 
 import (
+	"cmp"
 	"io"
 	"strconv"
 
@@ -12,8 +13,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
-// Raw prints the types of b itself, without those of its bases. References and names that lead
-// nowhere are printed as they are.
+// Raw prints b's own types, without those of its bases. Bad references and names are no error.
 func Raw(w io.Writer, b *btf.Blob) error {
 	p := printer{w: w, blob: b}
 	for i := range b.Types {
@@ -32,10 +32,8 @@ func Some(w io.Writer, b *btf.Blob, ids []uint32) error {
 	return p.flush()
 }
 
-// chunk is how many bytes are written at a time.
 const chunk = 1 << 18
 
-// printer collects the text.
 type printer struct {
 	w    io.Writer
 	err  error
@@ -58,7 +56,6 @@ func (p *printer) num(s string, n uint32) {
 	p.buf = strconv.AppendUint(append(p.buf, s...), uint64(n), 10)
 }
 
-// quoted appends a name in quotes.
 func (p *printer) quoted(before string, nameOff uint32) {
 	name := "(anon)"
 	if nameOff != 0 {
@@ -82,7 +79,7 @@ func (p *printer) record(id uint32, t *btf.Type, at *btf.Blob) {
 		p.num(" bits_offset=", t.Extra>>16&0xff)
 		p.num(" nr_bits=", t.Extra&0xff)
 		p.str(" encoding=")
-		p.str(encoding(t.Extra >> 24 & 0xf))
+		p.str(cmp.Or(encodings[t.Extra>>24&0xf], "UNKN"))
 	case btf.KindArray:
 		a := at.ArrayOf(t)
 		p.num(" type_id=", a.Elem)
@@ -102,7 +99,7 @@ func (p *printer) record(id uint32, t *btf.Type, at *btf.Blob) {
 	case btf.KindFunc:
 		p.num(" type_id=", t.SizeOrType)
 		p.str(" linkage=")
-		p.str(linkage(t.Vlen))
+		p.str(cmp.Or(linkages[t.Vlen], "(unknown)"))
 	case btf.KindFuncProto:
 		p.num(" ret_type_id=", t.SizeOrType)
 		p.num(" vlen=", t.Vlen)
@@ -113,7 +110,7 @@ func (p *printer) record(id uint32, t *btf.Type, at *btf.Blob) {
 	case btf.KindVar:
 		p.num(" type_id=", t.SizeOrType)
 		p.str(", linkage=")
-		p.str(linkage(t.Extra))
+		p.str(cmp.Or(linkages[t.Extra], "(unknown)"))
 	case btf.KindDatasec:
 		p.variables(t, at)
 	case btf.KindFloat:
@@ -188,30 +185,10 @@ func (p *printer) variables(t *btf.Type, at *btf.Blob) {
 	}
 }
 
-// encoding is the text for the encoding of an INT.
-func encoding(bits uint32) string {
-	switch bits {
-	case 0:
-		return "(none)"
-	case btf.IntSigned:
-		return "SIGNED"
-	case btf.IntChar:
-		return "CHAR"
-	case btf.IntBool:
-		return "BOOL"
-	}
-	return "UNKN"
-}
+// encodings are the texts for the encodings of INTs.
+var encodings = map[uint32]string{0: "(none)", btf.IntSigned: "SIGNED", btf.IntChar: "CHAR",
+	btf.IntBool: "BOOL"}
 
-// linkage is the text for the linkage of a FUNC or VAR.
-func linkage(n uint32) string {
-	switch n {
-	case btf.LinkageStatic:
-		return "static"
-	case btf.LinkageGlobal:
-		return "global"
-	case btf.LinkageExtern:
-		return "extern"
-	}
-	return "(unknown)"
-}
+// linkages are the texts for the linkages of FUNCs and VARs.
+var linkages = map[uint32]string{btf.LinkageStatic: "static", btf.LinkageGlobal: "global",
+	btf.LinkageExtern: "extern"}

@@ -196,9 +196,9 @@ func TestNamed(t *testing.T) {
 
 		"struct task_strucs": `no struct has the name "task_strucs"; did you mean task_struct, ` +
 			`task_structs?`,
-		"union task_struct": `no union has the name "task_struct"; what has it is of the kind struct`,
+		"union task_struct": `no union has the name "task_struct"; types of this name have the kind struct`,
 		"struct":            `no type has the name "struct"`,
-		" enum\tdouble ":    `no enum has the name "double"; what has it is of the kind float`,
+		" enum\tdouble ":    `no enum has the name "double"; types of this name have the kind float`,
 	} {
 		if _, err := dump.Named(b.Finish(), []string{"int", typed}); err == nil || err.Error() != want {
 			t.Errorf("%v, want %s", err, want)

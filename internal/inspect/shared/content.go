@@ -8,15 +8,15 @@ type contents struct {
 	tags  *tags
 	of    []uint32 // by held type: its content; 0 for what has no shape
 	first []uint32 // by content: a held type that has it, no declaration if one is a definition
-	// By content: how many held types have it, and how many only declare it and are counted apart;
-	// how many modules hold it, where one that only declares a tag does not hold its definition.
+	// By content: how many held types have it; how many only declare it; how many modules hold it
+	// (not those that only declare it).
 	count, declared, modules []uint32
-	// By content: it leads to a tag of which it is not clear what some module means by it.
+	// By content: it leads to a tag whose meaning in some module is not clear.
 	unclear []bool
 }
 
-// findContents tells which types of the modules are equal: those of one shape, or if it varies
-// those of one class.
+// findContents finds which types of the modules are equal: those of one shape, or, if the shape
+// varies, of one class.
 func (s *Set) findContents(t *tags) *contents {
 	c := &contents{Set: s, tags: t, of: make([]uint32, len(s.held.shape)), first: []uint32{0}}
 	c.classes()
@@ -77,7 +77,7 @@ func (c *contents) apart(i uint32) bool {
 	return c.tags.varies[shape] || c.tags.varies[c.shapes.stub[shape]]
 }
 
-// classes gives the held types that must be distinguished their contents.
+// classes sets the contents of the held types that must be distinguished.
 func (c *contents) classes() {
 	node := make([]uint32, len(c.held.shape)) // by held type: its node and 1
 	var list []uint32

@@ -7,8 +7,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// inBase tells of each content whether the base has an equal type, as deep as it goes. BTF that the
-// link made has none of these.
+// inBase reports for each content whether the base has an equal type, with all that it leads to. In
+// modules that the link made, none is.
 func (c *contents) inBase() []bool {
 	g := graph{labels: map[types.Hash]uint32{}, first: []uint32{0}}
 	g.add(types.Hash{}) // void
@@ -50,8 +50,7 @@ func (c *contents) inBase() []bool {
 	return in
 }
 
-// graph is nodes for refine.Classes: types of equal records, but for what they refer to, have one
-// label.
+// graph has nodes for refine.Classes: types whose records differ only in references have one label.
 type graph struct {
 	labels             map[types.Hash]uint32
 	label, first, refs []uint32

@@ -5,16 +5,17 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/link/base"
+	"github.com/rules-btf/rules_btf/internal/model/object"
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// module is the types of one module while it is read.
+// module has the types of one module while it is read.
 type module struct {
 	*btf.Blob
-	hashes []types.Hash          // by type: its shape; zero for those that are no types
+	hashes []types.Hash          // by type: its shape; zero for functions, variables and so on
 	order  []uint32              // the types that have shapes, children first, by index in Types
 	names  map[uint32]types.Hash // by string offset
-	budget int                   // bytes of names that may still be hashed, as names may overlap
+	budget int                   // bytes of names that may still be hashed: names may overlap
 }
 
 // readModule finds the shapes of a module's own types.
@@ -39,7 +40,7 @@ func (m *module) errorAt(i uint32, format string, args ...any) error {
 		fmt.Errorf(format, args...))
 }
 
-// isType reports whether a kind is that of a type, which modules can share.
+// isType reports whether modules can share types of a kind.
 func isType(k btf.Kind) bool {
 	switch k {
 	case btf.KindVoid, btf.KindFunc, btf.KindVar, btf.KindDatasec, btf.KindDeclTag:
@@ -66,8 +67,8 @@ func declares(t *btf.Type) bool {
 	return tagOf(t) != 0 && (t.Kind == btf.KindFwd || t.Kind.IsEnum() && t.Vlen == 0)
 }
 
-// childrenFirst fills in m.order. A type comes after the module's own types that are a part of its
-// shape: those that it refers to, but for tags. It checks all ids.
+// childrenFirst fills in m.order: a type comes after the module's own types that its shape
+// contains, which are those that it refers to, except tags. It checks all ids.
 func (m *module) childrenFirst() error {
 	const opened, done = 1, 2
 	state := make([]uint8, len(m.Types))
@@ -99,7 +100,7 @@ func (m *module) childrenFirst() error {
 			child := *ref - m.StartID
 			switch t := &m.Types[child]; {
 			case !isType(t.Kind):
-				return m.errorAt(at, "refers to [%d] %v, which is no type", *ref, t.Kind)
+				return m.errorAt(at, "refers to [%d] %v, which is not a type", *ref, t.Kind)
 			case tagOf(t) != 0 || state[child] == done:
 			case state[child] == opened:
 				return m.errorAt(at, "contains itself without a struct, union or enum in between; "+
@@ -113,7 +114,7 @@ func (m *module) childrenFirst() error {
 	return nil
 }
 
-// ref returns the hash of a type in the shapes that refer to it.
+// ref returns the hash by which shapes refer to a type.
 func (m *module) ref(id uint32) (types.Hash, error) {
 	switch {
 	case id == 0:
@@ -129,7 +130,6 @@ func (m *module) ref(id uint32) (types.Hash, error) {
 	return m.hashes[id-m.StartID], nil
 }
 
-// name hashes the name at an offset.
 func (m *module) name(off uint32) (types.Hash, error) {
 	if off == 0 {
 		return types.Hash{}, nil
@@ -148,4 +148,25 @@ func (m *module) name(off uint32) (types.Hash, error) {
 	h := types.HashString([]byte(s))
 	m.names[off] = h
 	return h, nil
+}
+
+// shape returns the hash of a type's shape; for a forward declaration that of the stub. The hashes
+// of the types that it contains must be known.
+func (m *module) shape(id uint32) (types.Hash, error) {
+	t := &m.Types[id-m.StartID]
+	if declares(t) {
+		return m.ref(id)
+	}
+	var failed error
+	keepError := func(hash func(uint32) (types.Hash, error)) func(uint32) types.Hash {
+		return func(n uint32) types.Hash {
+			h, err := hash(n)
+			if failed == nil {
+				failed = err
+			}
+			return h
+		}
+	}
+	sum := object.HashRecord(m.Blob, t, keepError(m.name), keepError(m.ref))
+	return sum, failed
 }

@@ -25,7 +25,7 @@ func (f *Figures) add(count, bytes int) {
 type Part struct {
 	Name string `json:"name"` // "struct", "strings" …
 	Figures
-	// Repeats are those of which a module before has an equal one, whichever the first module is.
+	// Repeats are those that an earlier module has too. The order of the modules doesn't matter.
 	Repeats Figures `json:"repeats"`
 }
 
@@ -38,16 +38,16 @@ type Repeat struct {
 	Cost    int    `json:"cost"`  // bytes of the records of all modules but one
 }
 
-// Saving is what a base of the types that two or more modules hold would have and save.
+// Saving is the content of a base of the types that two or more modules hold, and what it saves.
 type Saving struct {
 	Types   Figures `json:"types"`
 	Strings Figures `json:"strings"`
-	// Without are types and strings that the modules would not hold any more.
+	// WithoutTypes and WithoutStrings are what the modules would no longer hold.
 	WithoutTypes   Figures `json:"without_types"`
 	WithoutStrings Figures `json:"without_strings"`
 }
 
-// Saved returns how many bytes it would save, its own taken off.
+// Saved returns how many bytes the base would save, after its own bytes.
 func (b *Saving) Saved() int {
 	return b.WithoutTypes.Bytes + b.WithoutStrings.Bytes - b.Types.Bytes - b.Strings.Bytes -
 		btf.HeaderLen
@@ -61,8 +61,8 @@ type Report struct {
 	Parts   []Part  `json:"parts"`   // by kind; headers and strings
 	InBase  Figures `json:"in_base"` // types that the base has too: 0 in BTF that the link made
 	Twice   Figures `json:"twice"`   // further types of equal content in one module: 0 likewise
-	// Definitions of tags: those of which the base has another one, those that the base only
-	// declares, and the second and further ones of a tag in one module.
+	// Definitions of tags that the base defines in another way; of tags that the base only declares;
+	// and the second and further definitions of a tag in one module.
 	Redefined Figures  `json:"redefined"`
 	Declared  Figures  `json:"declared"`
 	Several   Figures  `json:"several"`
@@ -71,10 +71,9 @@ type Report struct {
 	Types     []Repeat `json:"types"`   // these, those of the highest cost first
 }
 
-// schema is the version of Report's form.
 const schema = 1
 
-// Report makes the report, with at most so many types; 0 is for all of them.
+// Report makes the report, with at most limit types; 0 means all.
 func (s *Set) Report(below base.Base, limit int) *Report {
 	c := s.findContents(s.findTags(below))
 	r := &Report{Schema: schema, Modules: len(s.modules), Types: []Repeat{}}
@@ -159,4 +158,28 @@ func (c *contents) saving(chosen []bool, below base.Base) Saving {
 		}
 	}
 	return b
+}
+
+// sameNames counts the definitions of tags that the base, or the same module, has too.
+func (c *contents) sameNames(r *Report, below base.Base) {
+	last := make([]int, len(c.shapes.hashes)) // by stub: the last module that defines it, from 1 on
+	for m, figures := range c.Set.modules {
+		for i := figures.first; i < figures.end; i++ {
+			shape := c.held.shape[i]
+			stub := c.shapes.stub[shape]
+			if stub == 0 || stub == shape {
+				continue
+			}
+			bytes := recordLen(&c.shapes.Types[shape])
+			switch definition, declaration, _ := below.Tag(c.shapes.hashes[stub]); {
+			case last[stub] == m+1:
+				r.Several.add(1, bytes)
+			case definition != 0:
+				r.Redefined.add(1, bytes)
+			case declaration != 0:
+				r.Declared.add(1, bytes)
+			}
+			last[stub] = m + 1
+		}
+	}
 }

@@ -196,7 +196,7 @@ func TestBadModules(t *testing.T) {
 		"no such type": {func(w *btf.Builder) { w.Ref(btf.KindPtr, "", 99) },
 			"[2] PTR refers to [99], the last one is [2]; was it made on another base?"},
 		"a function": {func(w *btf.Builder) { w.Ref(btf.KindPtr, "", 3); w.Func("f", 1, 0) },
-			"BTF type [2] PTR: refers to [3] FUNC, which is no type"},
+			"BTF type [2] PTR: refers to [3] FUNC, which is not a type"},
 		"a cycle": {func(w *btf.Builder) { w.Ref(btf.KindPtr, "", 3); w.Ref(btf.KindConst, "", 2) },
 			"contains itself without a struct, union or enum in between"},
 		"no such name": {func(w *btf.Builder) {

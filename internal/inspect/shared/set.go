@@ -1,31 +1,35 @@
 package shared
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/link/relocate"
 	"github.com/rules-btf/rules_btf/internal/model/types"
+	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
 
-// shapes are the different shapes of all modules, from 1 on, as records of one blob: a name is a
-// types.Str, and a reference is the id of a type of the base, or the base's end plus a shape. A tag
-// that is referred to, or only declared, is a shape too, its stub.
+// shapes are the different shapes of all modules, from 1 on, as records of one blob. A name is a
+// types.Str; a reference is the id of a type of the base, or the base's end plus a shape. The stub
+// of a tag that is referred to, or only declared, is a shape too.
 type shapes struct {
 	btf.Blob
 	hashes []types.Hash
 	index  map[types.Hash]uint32
-	stub   []uint32 // by shape: the stub of the tag that it defines; of a stub itself; 0 for others
+	stub   []uint32 // by shape: the stub of its tag; for a stub itself; 0 for others
 }
 
-// held are the types that modules hold. They are numbered through all modules.
+// held are the types that modules hold, numbered through all modules.
 type held struct {
 	shape []uint32 // 0 for functions, variables, sections and declaration tags
-	first []uint32 // those that type i refers to, in its module, are refs[first[i]:first[i+1]]
+	first []uint32 // type i refers to refs[first[i]:first[i+1]] in its module
 	refs  []uint32
 }
 
-// Set is the types of some modules on one base. It is made by Read.
+// Set has the types of some modules on one base.
 type Set struct {
 	base    *btf.Blob
 	g       *types.Graph // for its strings
@@ -33,10 +37,9 @@ type Set struct {
 	held    held
 	modules []moduleFigures
 	kinds   [btf.NumKinds]Part
-	users   []uint32 // by types.Str: how many modules have this string
+	users   []uint32 // by types.Str: how many modules have the string
 }
 
-// moduleFigures are the figures of one module.
 type moduleFigures struct {
 	first, end uint32 // its types in held
 	size       int    // in bytes, of the whole BTF
@@ -52,14 +55,13 @@ func newSet(base *btf.Blob) *Set {
 	return s
 }
 
-// add adds a hash, and returns the shape that it has.
+// add adds a hash, and returns its shape.
 func (s *shapes) add(h types.Hash, stub uint32) uint32 {
 	n := uint32(len(s.hashes))
 	s.hashes, s.stub, s.index[h] = append(s.hashes, h), append(s.stub, stub), n
 	return n
 }
 
-// add adds a module that was read.
 func (s *Set) add(m *module) error {
 	first := uint32(len(s.held.shape))
 	if uint64(first)+uint64(len(m.Types)) > 1<<31 {
@@ -90,8 +92,7 @@ func (s *Set) add(m *module) error {
 	return nil
 }
 
-// shape returns the shape of the module's type with an index; local has those of the types that it
-// contains.
+// shape returns the shape of the module's type i. local has those of the types that it contains.
 func (s *Set) shape(m *module, i uint32, local []uint32) uint32 {
 	t := &m.Types[i]
 	if n, ok := s.shapes.index[m.hashes[i]]; ok {
@@ -135,7 +136,7 @@ func (s *Set) stub(m *module, t *btf.Type) uint32 {
 	return s.shapes.add(hash, uint32(len(s.shapes.hashes)))
 }
 
-// str interns the name at an offset, of which m.names has the hash.
+// str interns the name at an offset. m.names has its hash.
 func (s *Set) str(m *module, off uint32) uint32 {
 	if off == 0 {
 		return 0
@@ -144,7 +145,6 @@ func (s *Set) str(m *module, off uint32) uint32 {
 	return uint32(s.g.Strs.InternHashed([]byte(name), m.names[off]))
 }
 
-// addStrings counts the strings of a module.
 func (s *Set) addStrings(all string) {
 	for len(all) > 0 {
 		name, rest, _ := strings.Cut(all, "\x00")
@@ -155,4 +155,31 @@ func (s *Set) addStrings(all string) {
 		}
 		s.users[str]++
 	}
+}
+
+// Read reads the BTF of modules that are based on base: raw BTF, or the section .BTF of ELF files.
+// jobs is the number of threads; progress is called after each file. The error is that of the first
+// bad file, and names it.
+func Read(paths []string, base *btf.Blob, jobs int, progress func(done, all int)) (*Set, error) {
+	s := newSet(base)
+	var mu sync.Mutex
+	read := func(i int) error { return s.readFile(paths[i], &mu) }
+	return s, cmp.Or(parallel.Each(jobs, paths, read, progress)...)
+}
+
+func (s *Set) readFile(path string, mu *sync.Mutex) error {
+	b, err := relocate.ReadOne(path, s.base)
+	if err != nil {
+		return err
+	}
+	m, err := readModule(b)
+	if err == nil {
+		mu.Lock()
+		defer mu.Unlock()
+		err = s.add(m)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
 }

@@ -24,15 +24,13 @@ func (r *Report) WriteText(w io.Writer) error {
 	}
 	fmt.Fprintf(out, "%-10s %9s %11s %9s %11s\n", "", "count", "bytes", "repeats", "bytes")
 	all := Part{Name: "all"}
-	for i, p := range append(r.Parts, all) {
-		if i < len(r.Parts) {
-			all.Count += p.Count
-			all.Bytes += p.Bytes
-			all.Repeats.Count += p.Repeats.Count
-			all.Repeats.Bytes += p.Repeats.Bytes
-		} else {
-			p = all
-		}
+	for _, p := range r.Parts {
+		all.Count += p.Count
+		all.Bytes += p.Bytes
+		all.Repeats.Count += p.Repeats.Count
+		all.Repeats.Bytes += p.Repeats.Bytes
+	}
+	for _, p := range append(r.Parts, all) {
 		fmt.Fprintf(out, "%-10s %9d %11d %9d %11d\n", p.Name, p.Count, p.Bytes, p.Repeats.Count,
 			p.Repeats.Bytes)
 	}

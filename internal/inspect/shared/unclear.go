@@ -6,15 +6,14 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// findUnclear finds the contents that lead to a tag of which it is not clear what some module
-// means by it:
+// findUnclear finds the contents that lead to a tag whose meaning in some module is not clear:
 //
 //   - a module only declares it, and there are several definitions, or
-//   - the base declares it, the module takes that declaration, and another module defines it.
+//   - the base declares it, the module uses that declaration, and another module defines it.
 //
-// In a base, types that lead to such a tag would also be taken by a module that has them with
-// another definition: a declaration in a base matches any (package resolve). And a module that only
-// declares the tag would mean the base's definition.
+// If the shared base had types that lead to such a tag, a module that has them with another
+// definition would match them too: a declaration in a base matches any definition (package
+// resolve). And a module that only declares the tag would mean the base's definition.
 func (c *contents) findUnclear() {
 	declared := make([]bool, len(c.shapes.hashes)) // by stub
 	for _, i := range c.first[1:] {
@@ -35,8 +34,8 @@ func (c *contents) findUnclear() {
 	users.spread(c.unclear)
 }
 
-// opaque tells which types of the base declare a tag that a module defines, or lead to such a
-// declaration without a tag in between.
+// opaque finds the types of the base that declare a tag that a module defines, or that lead to such
+// a declaration without a tag in between.
 func (c *contents) opaque() []bool {
 	defined := make([]bool, len(c.shapes.hashes)) // by stub
 	for shape, stub := range c.shapes.stub {
@@ -74,4 +73,28 @@ func refersTo(b *btf.Blob, t *btf.Type, is []bool) bool {
 		}
 	}
 	return false
+}
+
+// choose reports by content whether it is shared: whether two or more modules hold it and it is not
+// unclear, or another shared one refers to it.
+func (c *contents) choose() []bool {
+	chosen := make([]bool, len(c.first))
+	var work []uint32
+	add := func(content uint32) {
+		if content != 0 && !chosen[content] {
+			chosen[content] = true
+			work = append(work, content)
+		}
+	}
+	for content, n := range c.modules {
+		if n > 1 && !c.unclear[content] {
+			add(uint32(content))
+		}
+	}
+	for i := 0; i < len(work); i++ {
+		for _, r := range c.refs(c.first[work[i]]) {
+			add(c.of[r])
+		}
+	}
+	return chosen
 }

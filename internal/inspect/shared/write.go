@@ -9,8 +9,8 @@ import (
 )
 
 // Write returns split BTF on the modules' base with the types that two or more modules hold, and
-// what these refer to. It has no functions, variables, sections and declaration tags. It is in
-// canonical order, whatever the order of the modules was, as the link makes it.
+// what these refer to. It has no functions, variables, sections or declaration tags. It is in
+// canonical order; the order of the modules doesn't matter.
 func (s *Set) Write(below base.Base, jobs int) ([]byte, error) {
 	c := s.findContents(s.findTags(below))
 	blob := c.blob(c.choose())
@@ -25,7 +25,7 @@ func (s *Set) Write(below base.Base, jobs int) ([]byte, error) {
 	return result.BTF, nil
 }
 
-// blob makes split BTF of the contents that are chosen, in any order.
+// blob makes split BTF of the chosen contents, in any order.
 func (c *contents) blob(chosen []bool) *btf.Blob {
 	w := btf.NewBuilder(c.base.Order, c.base, nil)
 	ids := make([]uint32, len(c.first))

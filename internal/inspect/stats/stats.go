@@ -1,6 +1,5 @@
-// Package stats counts what is in a BTF and says what makes it large: the records of each kind, the
-// strings by what they are names of, the largest types. So one sees, for example, that a third of
-// a kernel's BTF is names, and most of these those of functions.
+// Package stats counts what is in a BTF and shows what makes it large: records by kind, strings by
+// what they name, and the largest types.
 package stats
 
 import (
@@ -9,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/model/object"
 )
 
 // Report is what is in one BTF, without its bases. All sizes are in bytes.
@@ -50,19 +50,19 @@ type Strings struct {
 	Users []Users `json:"users"` // the largest first
 }
 
-// Users are the strings that are the names of one sort of thing, and of no other.
+// Users counts the strings that name things of one sort, and of no other.
 type Users struct {
 	Of      string `json:"of"` // such as "functions"; "several", "none"
 	Strings int    `json:"strings"`
 	Bytes   uint64 `json:"bytes"`
 }
 
-// Base is what split BTF is based on, and how much it uses of that.
+// Base is the base of split BTF, and how much of it is used.
 type Base struct {
 	Types   uint32 `json:"types"`
 	Strings uint32 `json:"strings"` // bytes of strings
-	// Refs and OwnRefs are the references of the types to types of the base, and to own ones; void is
-	// neither. NamesOfBase are the names of types and elements that are strings of the base.
+	// Refs and OwnRefs count references to types of the base, and to own types; void is neither.
+	// NamesOfBase and OwnNames count names of types and elements, by where the string is.
 	Refs        uint64 `json:"references_to_base"`
 	OwnRefs     uint64 `json:"references_to_own"`
 	NamesOfBase uint64 `json:"names_of_base"`
@@ -86,7 +86,7 @@ type Section struct {
 	Bytes     uint64 `json:"bytes"` // of the record
 }
 
-// Take makes the report of b, with as many of the largest types as limit says, 0 for all.
+// Take makes the report of b, with at most limit of the largest types; 0 means all.
 func Take(b *btf.Blob, limit int) *Report {
 	r := &Report{Schema: 1, Header: uint64(b.Header.HdrLen), Layout: uint64(b.Header.LayoutLen),
 		Largest: []Record{}, Sections: []Section{}}
@@ -95,8 +95,8 @@ func Take(b *btf.Blob, limit int) *Report {
 	for i := range b.Types {
 		t := &b.Types[i]
 		elements := uint32(0)
-		if hasElements(t.Kind) {
-			elements = t.Vlen
+		if t.Kind != btf.KindArray {
+			elements = object.Elements(t)
 		}
 		size := t.Kind.RecordLen(t.Vlen)
 		k := &kinds[t.Kind]
@@ -121,16 +121,6 @@ func Take(b *btf.Blob, limit int) *Report {
 	if b.Base != nil {
 		r.Base = countUses(b)
 	}
-	r.sort(limit)
-	for i := range r.Largest {
-		t, _ := b.ByID(r.Largest[i].ID)
-		r.Largest[i].Name = b.TypeName(t)
-	}
-	return r
-}
-
-// sort puts what is largest first, and cuts the list of types.
-func (r *Report) sort(limit int) {
 	slices.SortStableFunc(r.Largest, func(x, y Record) int { return cmp.Compare(y.Bytes, x.Bytes) })
 	if limit > 0 {
 		r.Largest = r.Largest[:min(limit, len(r.Largest))]
@@ -138,6 +128,11 @@ func (r *Report) sort(limit int) {
 	slices.SortFunc(r.Sections, func(x, y Section) int {
 		return cmp.Or(cmp.Compare(y.Bytes, x.Bytes), strings.Compare(x.Name, y.Name))
 	})
+	for i := range r.Largest {
+		t, _ := b.ByID(r.Largest[i].ID)
+		r.Largest[i].Name = b.TypeName(t)
+	}
+	return r
 }
 
 // occurring names the kinds that occur, the largest first.
@@ -153,17 +148,7 @@ func occurring(kinds []Kind) []Kind {
 	return found
 }
 
-// hasElements reports whether Vlen of the kind counts elements.
-func hasElements(k btf.Kind) bool {
-	switch k {
-	case btf.KindStruct, btf.KindUnion, btf.KindEnum, btf.KindEnum64, btf.KindFuncProto,
-		btf.KindDatasec:
-		return true
-	}
-	return false
-}
-
-// countUses counts what split BTF uses of its base.
+// countUses counts how much split BTF uses its base.
 func countUses(b *btf.Blob) *Base {
 	base := &Base{Types: b.StartID - 1, Strings: b.BaseStrLen}
 	for i := range b.Types {

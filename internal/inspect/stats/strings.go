@@ -9,7 +9,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// user is a sort of thing that has a name, as a set of one.
+// user is a set of sorts of things that have names.
 type user uint8
 
 const (
@@ -39,7 +39,7 @@ func eachName(b *btf.Blob, yield func(of user, off uint32)) {
 	}
 }
 
-// users are what has the name of a type of some kind, and the names of its elements.
+// users returns what the name of a type of kind k names, and what the names of its elements name.
 func users(k btf.Kind) (of, elements user) {
 	switch k {
 	case btf.KindStruct, btf.KindUnion:
@@ -58,8 +58,7 @@ func users(k btf.Kind) (of, elements user) {
 	return ofTypes, 0
 }
 
-// countStrings counts the strings of b itself. A name may begin inside of a string, which it uses
-// then.
+// countStrings counts b's own strings. A name that begins inside a string uses that string.
 func countStrings(b *btf.Blob) Strings {
 	has := make([]user, len(b.Strings)) // by the offset of a string's first byte
 	eachName(b, func(of user, off uint32) {

@@ -2,6 +2,7 @@ package stats
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -27,8 +28,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	if x := r.Base; x != nil {
 		fmt.Fprintf(&b, "On a base of %s and %d bytes of strings. Of %d references %d go to the "+
 			"base,\nof %d names %d are the base's.\n", message.Count(x.Types, "type"), x.Strings,
-			x.Refs+x.OwnRefs, x.Refs,
-			x.NamesOfBase+x.OwnNames, x.NamesOfBase)
+			x.Refs+x.OwnRefs, x.Refs, x.NamesOfBase+x.OwnNames, x.NamesOfBase)
 	}
 
 	rows := [][]any{{"KIND", "TYPES", "ANONYMOUS", "ELEMENTS", "BYTES", "SHARE"}}
@@ -45,12 +45,8 @@ func (r *Report) WriteText(w io.Writer) error {
 
 	rows = [][]any{{"TYPE", "ID", "ELEMENTS", "BYTES", "SHARE"}}
 	for _, t := range r.Largest {
-		name := t.Name
-		if name == "" {
-			name = "(anon)"
-		}
-		rows = append(rows, []any{t.Kind + " " + message.Printable(name), t.ID, t.Elements, t.Bytes,
-			r.share(t.Bytes)})
+		name := message.Printable(cmp.Or(t.Name, "(anon)"))
+		rows = append(rows, []any{t.Kind + " " + name, t.ID, t.Elements, t.Bytes, r.share(t.Bytes)})
 	}
 	table(&b, "Largest types", rows)
 
@@ -64,7 +60,6 @@ func (r *Report) WriteText(w io.Writer) error {
 	return err
 }
 
-// share is a part of the whole BTF in percent.
 func (r *Report) share(bytes uint64) string {
 	if r.Bytes == 0 {
 		return "-"
@@ -72,8 +67,8 @@ func (r *Report) share(bytes uint64) string {
 	return fmt.Sprintf("%.1f%%", 100*float64(bytes)/float64(r.Bytes))
 }
 
-// table writes a table, of which the first row is the heads of the columns, if it has other rows.
-// All columns but the first are aligned at the right.
+// table writes a table, unless it has only its first row, the headings. All columns except the
+// first are right-aligned.
 func table(b *bytes.Buffer, title string, rows [][]any) {
 	if len(rows) == 1 {
 		return

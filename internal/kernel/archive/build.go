@@ -14,22 +14,19 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
 
-// Release is what an archive is made of.
+// Release is the input of Build.
 type Release struct {
 	Name    string // as uname -r says
-	BuildID string // of vmlinux, in hexadecimal; "" if its file tells
+	BuildID string // of vmlinux, in hexadecimal; "" to read it from the file
 	Vmlinux string // file with the kernel's BTF: raw, or ELF
 	Modules []Module
-	// Shared is a file with split BTF on vmlinux's, on which the modules are based; "" if there is
-	// none.
-	Shared string
-	// Objects are what modules were linked of, by the name of the module.
+	Shared  string // file with the shared base, split BTF on vmlinux's; "" if there is none
+	// Objects are the objects that modules were linked from, by the name of the module.
 	Objects map[string][]string
-	// Distilled are files with the distilled bases of modules, by name; an ELF file brings its own.
+	// Distilled are files with the distilled bases of modules, by name; an ELF file has its own.
 	Distilled map[string]string
-	// On are the modules on which modules are based, both by name, or Vmlinux. All others are based on
-	// the shared base if there is one, else on vmlinux; those with a distilled base are put on
-	// vmlinux.
+	// On has the base of modules that are based on another module, or on Vmlinux, by name. The others
+	// are based on the shared base, or, without one or with a distilled base, on vmlinux.
 	On   map[string]string
 	Jobs int // threads
 }
@@ -37,7 +34,7 @@ type Release struct {
 // Module is a file with the BTF of a module: raw, or ELF.
 type Module struct {
 	File string
-	Path string // of the module in /lib/modules/RELEASE, or its name alone; "" if it is not known
+	Path string // of the module in /lib/modules/RELEASE, or only its name; "" if unknown
 }
 
 // Archive is the content of an archive.
@@ -46,8 +43,8 @@ type Archive struct {
 	contents [][]byte // of Manifest.Files
 }
 
-// Build reads and checks the files of a release. BTF on a distilled base is put on vmlinux's, as
-// the kernel does. The result does not depend on the order of modules or where their files are.
+// Build reads and checks the files of a release. BTF on a distilled base is relocated to vmlinux's,
+// as the kernel does. The result depends neither on the order of modules nor on their directories.
 func Build(r Release) (*Archive, error) {
 	b := &builder{release: r, ids: map[string]int{}, isBase: map[string]bool{}}
 	for _, on := range r.On {
@@ -101,7 +98,6 @@ type part struct {
 
 var bootRules = verify.Options{Only: new(verify.Boot)}
 
-// vmlinux reads the kernel's own BTF.
 func (b *builder) vmlinux() (*layer, []byte, error) {
 	s, err := readSource(b.release.Vmlinux)
 	if err != nil {
@@ -128,10 +124,10 @@ func (b *builder) vmlinux() (*layer, []byte, error) {
 	return l, s.raw, nil
 }
 
-// readModules reads the modules' files, and makes the list of parts.
+// readModules reads the modules' files, and sets parts.
 func (b *builder) readModules() error {
 	modules := b.release.Modules
-	parts := make([]part, len(modules), len(modules)+1)
+	parts := make([]part, len(modules))
 	parallel.Do(b.release.Jobs, len(modules), func(i int) { parts[i] = readPart(modules[i]) })
 	parts = append(parts, part{name: Vmlinux, source: &source{file: b.release.Vmlinux}})
 	if b.release.Shared != "" {
@@ -162,7 +158,6 @@ func (p *part) file() string {
 	return p.source.file
 }
 
-// readPart reads a module's file, and finds its name.
 func readPart(m Module) part {
 	path := m.Path
 	if path == "" {
@@ -181,7 +176,7 @@ func readPart(m Module) part {
 	case m.Path == "":
 		p.name = known
 	case known != p.name:
-		p.err = fmt.Errorf("%s: it says that it is the module %s, not %s", m.File, known, p.name)
+		p.err = fmt.Errorf("%s: this is the module %s, not %s", m.File, known, p.name)
 		return p
 	}
 	if err := checkName(p.name); err != nil {
@@ -190,7 +185,6 @@ func readPart(m Module) part {
 	return p
 }
 
-// readShared reads the file of the shared base.
 func readShared(file string) part {
 	p := part{name: SharedBase}
 	if p.source, p.err = readSource(file); p.err != nil {
@@ -198,27 +192,24 @@ func readShared(file string) part {
 	}
 	if p.raw = p.source.raw; p.source.distilled != nil {
 		p.err = fmt.Errorf("%s: it is based on a distilled base; a shared base must be based on "+
-			"vmlinux's BTF",
-			file)
+			"vmlinux's BTF", file)
 	}
 	return p
 }
 
-// addLists puts the lists of objects in order, and reads the distilled bases.
+// addLists sorts the lists of objects, and reads the distilled bases.
 func (b *builder) addLists() error {
 	for _, name := range slices.Sorted(maps.Keys(b.release.Objects)) {
 		p := b.module(name)
 		if p == nil {
-			return fmt.Errorf("a list of objects is for %s, which is none of the modules", name)
+			return fmt.Errorf("there is a list of objects for %s, but no such module", name)
 		}
-		list := slices.Clone(b.release.Objects[name])
-		slices.Sort(list)
-		p.objects = slices.Compact(list)
+		p.objects = slices.Compact(slices.Sorted(slices.Values(b.release.Objects[name])))
 	}
 	for _, name := range slices.Sorted(maps.Keys(b.release.Distilled)) {
 		file, p := b.release.Distilled[name], b.module(name)
 		if p == nil {
-			return fmt.Errorf("%s is a distilled base of %s, which is none of the modules", file, name)
+			return fmt.Errorf("%s is the distilled base of %s, but there is no such module", file, name)
 		}
 		s, err := readSource(file)
 		if err != nil {
@@ -229,7 +220,6 @@ func (b *builder) addLists() error {
 	return nil
 }
 
-// module finds a module by name, nil if there is none.
 func (b *builder) module(name string) *part {
 	if i, ok := b.ids[name]; ok && name != Vmlinux && name != SharedBase {
 		return &b.parts[i]
@@ -237,7 +227,7 @@ func (b *builder) module(name string) *part {
 	return nil
 }
 
-// stack reads the modules' BTF in the order in which they are based on each other.
+// stack reads the modules' BTF, each after its base.
 func (b *builder) stack() error {
 	on, err := b.levels()
 	if err != nil {
@@ -245,16 +235,13 @@ func (b *builder) stack() error {
 	}
 	for level := 1; len(on[level]) > 0; level++ {
 		list := on[level]
+		errs := make([]error, len(list))
 		parallel.Do(b.release.Jobs, len(list), func(i int) {
 			p := &b.parts[list[i]]
-			if p.err = b.describe(p); p.err != nil {
-				p.err = fmt.Errorf("%s: %w", p.file(), p.err)
-			}
+			errs[i] = wrap(p.file(), b.describe(p))
 		})
-		for _, i := range list {
-			if err := b.parts[i].err; err != nil {
-				return err
-			}
+		if err := cmp.Or(errs...); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -265,7 +252,7 @@ func (b *builder) levels() (map[int][]int, error) {
 	for _, name := range slices.Sorted(maps.Keys(b.release.On)) {
 		for _, x := range []string{name, b.release.On[name]} {
 			if b.module(x) == nil && (x != Vmlinux || x == name) {
-				return nil, fmt.Errorf("%s is to be based on %s, but %s is none of the modules", name,
+				return nil, fmt.Errorf("%s must be based on %s, but there is no module %s", name,
 					b.release.On[name], x)
 			}
 		}
@@ -283,7 +270,7 @@ func (b *builder) levels() (map[int][]int, error) {
 	return levels, nil
 }
 
-// below returns the name of the file on which a module, or the shared base, stands.
+// below returns the name of the base of a module or of the shared base.
 func (b *builder) below(name string) string {
 	if on, ok := b.release.On[name]; ok {
 		return on
@@ -295,7 +282,7 @@ func (b *builder) below(name string) string {
 	return SharedBase
 }
 
-// describe reads a module's BTF, and puts it on vmlinux's if it is based on a distilled base.
+// describe reads a module's BTF, and relocates it to vmlinux's if it has a distilled base.
 func (b *builder) describe(p *part) error {
 	on := b.parts[b.ids[b.below(p.name)]].layer
 	if p.source.distilled != nil {
@@ -320,7 +307,7 @@ func (b *builder) describe(p *part) error {
 	return nil
 }
 
-// putOn puts BTF that is based on a distilled base on another one.
+// putOn relocates BTF that is based on a distilled base to another base.
 func putOn(s *source, base *btf.Blob) ([]byte, error) {
 	distilled, err := btf.Parse(s.distilled, nil)
 	if err != nil {

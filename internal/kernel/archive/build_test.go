@@ -382,14 +382,14 @@ func TestBuildRefuses(t *testing.T) {
 			r.Objects = nil
 		}, "DIR/other.ko: type [1] STRUCT list (8 bytes) of the distilled base is not in the base"},
 		{"the name of another module", func(r *Release, dir string) { r.Modules[1].Path = "a/b/x.ko" },
-			"DIR/c/anything: it says that it is the module disk, not x"},
+			"DIR/c/anything: this is the module disk, not x"},
 		{"no name", func(r *Release, dir string) { r.Modules[0].Path = "kernel/.ko" },
 			`DIR/b/nf-nat.btf: "" can't be the name of a module`},
 		{"objects of no module", func(r *Release, dir string) { r.Objects["x"] = nil },
-			"a list of objects is for x, which is none of the modules"},
+			"there is a list of objects for x, but no such module"},
 		{"a distilled base of no module", func(r *Release, dir string) {
 			r.Distilled = map[string]string{"x": "file"}
-		}, "file is a distilled base of x, which is none of the modules"},
+		}, "file is the distilled base of x, but there is no such module"},
 		{"a distilled base that is missing", func(r *Release, dir string) {
 			r.Distilled = map[string]string{"disk": dir + "/none"}
 		}, "open DIR/none: no such file"},
@@ -397,7 +397,7 @@ func TestBuildRefuses(t *testing.T) {
 			r.Distilled = map[string]string{"nf_nat": r.Modules[0].File}
 		}, "DIR/b/nf-nat.btf: distilled base: BTF at "},
 		{"on no module", func(r *Release, dir string) { r.On["raid"] = "x" },
-			"raid is to be based on x, but x is none of the modules"},
+			"raid must be based on x, but there is no module x"},
 		{"on itself", func(r *Release, dir string) { r.On["disk"] = "raid" },
 			"the module disk is based on itself"},
 		{"not on the other module", func(r *Release, dir string) { r.On = nil },

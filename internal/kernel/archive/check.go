@@ -19,22 +19,21 @@ import (
 // maxFile is the largest file that is read, in bytes. The format holds less.
 const maxFile = 1 << 30
 
-// Options says what Check looks at.
+// Options says what Check checks.
 type Options struct {
-	Rules verify.Options // by which the content is checked
-	// Kernel says that the kernel is to read the archive, which it can't if that has a shared base.
-	Kernel bool
-	Note   func(string) // called with what is no problem, but good to know
-	Images Images       // which are to have the BTF of the archive, and its ids
-	Jobs   int          // threads
+	Rules  verify.Options // for the content
+	Kernel bool           // whether the kernel will read the archive, so a shared base is a problem
+	Note   func(string)   // called with notes that are no problems; may be nil
+	Images Images         // whose BTF and ids are compared with the archive
+	Jobs   int            // threads
 }
 
-// Check compares the files of an archive with its manifest and with each other. path is that of the
-// manifest, beside which the files are, or of their directory, or of a tar archive, which may be
-// compressed with zstd.
-// Check returns what is wrong, one line each, by the name of the file: what the kernel would refuse
-// when it boots or loads a module, or read as other types than were meant. The error is that of a
-// manifest, a tar archive or a directory of images that can't be read.
+// Check compares the files of an archive with its manifest and with each other. path is a
+// directory, the manifest in it, or a tar archive, which may be compressed with zstd.
+//
+// It returns a line for each problem, sorted by file: BTF that the kernel would refuse, or that
+// means other types than when it was made. The error is that of a manifest, a tar archive or a
+// directory of images that can't be read.
 func Check(path string, opts Options) ([]string, error) {
 	images, err := opts.Images.find()
 	if err != nil {
@@ -72,23 +71,21 @@ func Check(path string, opts Options) ([]string, error) {
 	return c.check(m, opts.Jobs), nil
 }
 
-// noteShared tells what an archive with a shared base is not good for.
+// noteShared reports what an archive with a shared base can't be used for.
 func (c *checker) noteShared(path string, m *Manifest, opts Options) error {
 	switch {
 	case m.SharedBase == "":
 		return nil
 	case opts.Images.Modules != "":
 		return fmt.Errorf("%s: its modules are based on the shared base %s, so no module that the "+
-			"kernel "+
-			"loads has their BTF, and there is nothing to compare in %s", path, m.SharedBase,
+			"kernel loads has their BTF, and there is nothing to compare in %s", path, m.SharedBase,
 			opts.Images.Modules)
 	case opts.Kernel:
-		c.report("%s: modules are based on it, but the kernel reads a module's BTF on %s alone",
+		c.report("%s: modules are based on it, but the kernel reads a module's BTF only on %s",
 			m.SharedBase, Vmlinux)
 	case opts.Note != nil:
 		opts.Note(fmt.Sprintf("%s: modules are based on the shared base %s: the archive is for tools "+
-			"that "+
-			"read chains of bases; the kernel would refuse them", path, m.SharedBase))
+			"that read chains of bases; the kernel would refuse them", path, m.SharedBase))
 	}
 	return nil
 }
@@ -104,7 +101,7 @@ func (c *checker) check(m *Manifest, jobs int) []string {
 	c.checkChains()
 	c.checkContents(jobs)
 	c.checkOthers()
-	slices.SortStableFunc(c.names, strings.Compare)
+	slices.Sort(c.names)
 	found := c.problems
 	for _, name := range c.names {
 		found = append(found, c.files[name].problems...)
@@ -116,21 +113,20 @@ func (c *checker) check(m *Manifest, jobs int) []string {
 type checker struct {
 	in       files
 	rules    verify.Options
-	images   map[string][]string // their paths, by the name that the kernel has for them
+	images   map[string][]string // their paths, by the kernel's names for them
 	files    map[string]*checked // of the manifest, by name
 	shared   string              // the name of the shared base, "" if there is none
 	names    []string
-	problems []string // that are no file's own
+	problems []string // that are not of one file
 }
 
-// checked is a file of the manifest.
 type checked struct {
 	File
 	problems []string
 	layer    *layer // nil if the content can't be used
 	on       *checked
 	isBase   bool // others are based on it
-	lost     bool // it can't be read, for lack of the base on which it was made
+	lost     bool // its base is missing, so it can't be read
 }
 
 func (f *checked) report(format string, args ...any) {
@@ -141,9 +137,8 @@ func (c *checker) report(format string, args ...any) {
 	c.problems = append(c.problems, message.Printable(fmt.Sprintf(format, args...)))
 }
 
-// list checks the names of the files.
 func (c *checker) list(m *Manifest) {
-	alike := map[string][]string{} // names by the name that the kernel makes of them
+	alike := map[string][]string{} // names, by the kernel's name for them
 	for _, f := range m.Files {
 		if err := checkName(f.Name); err != nil {
 			c.report("%v", err)
@@ -177,7 +172,6 @@ func (c *checker) list(m *Manifest) {
 	}
 }
 
-// checkShared checks what the manifest says of the shared base.
 func (c *checker) checkShared(m *Manifest) {
 	if m.SharedBase == "" {
 		return
@@ -185,7 +179,7 @@ func (c *checker) checkShared(m *Manifest) {
 	f := c.files[m.SharedBase]
 	switch {
 	case f == nil:
-		c.report("%s: the manifest has no such file, but says that it is the shared base", m.SharedBase)
+		c.report("%s: the manifest has no such file, but names it as the shared base", m.SharedBase)
 	case Name(f.Name) == f.Name:
 		f.report("the shared base has a name that a module can have")
 	case len(f.Bases) != 1 || f.Bases[0].Name != Vmlinux:
@@ -195,22 +189,19 @@ func (c *checker) checkShared(m *Manifest) {
 	}
 }
 
-// findExtra looks for files that are not in the manifest.
 func (c *checker) findExtra() {
 	list, err := c.in.list()
 	if err != nil {
 		c.report("%v", err)
 	}
 	for _, name := range list {
-		if name == ManifestName || c.files[name] != nil {
-			continue
+		if name != ManifestName && c.files[name] == nil {
+			c.report("%s: the manifest has no such file", name)
 		}
-		c.report("%s: the manifest has no such file", name)
 	}
 }
 
-// checkChains compares the bases of each file, as they were when it was made, with those that are
-// in the manifest.
+// checkChains compares the bases of each file, as they were when it was made, with the manifest.
 func (c *checker) checkChains() {
 	for _, name := range c.names {
 		f := c.files[name]
@@ -222,8 +213,7 @@ func (c *checker) checkChains() {
 	}
 }
 
-// checkChain returns the file on which f is based, nil if it is based on none or if something is
-// wrong.
+// checkChain returns the file on which f is based, nil if there is none or if something is wrong.
 func (c *checker) checkChain(f *checked) *checked {
 	if f.Name != Vmlinux && len(f.Bases) == 0 {
 		f.report("missing base: it has none, and must be based on %s", Vmlinux)
@@ -250,7 +240,7 @@ func (c *checker) checkChain(f *checked) *checked {
 		return nil
 	}
 	if len(below) > 0 && on.Name != c.shared {
-		f.report("it is based on %s, but the kernel reads a module's BTF on %s alone", on.Name, Vmlinux)
+		f.report("it is based on %s, but the kernel reads a module's BTF only on %s", on.Name, Vmlinux)
 	}
 	return on
 }
@@ -300,13 +290,17 @@ func (c *checker) checkContent(f *checked) {
 			f.report("its %s is %d, the manifest says %d", x.what, x.measured, x.said)
 		}
 	}
-	c.checkImages(f, l, raw)
+	for _, path := range c.images[f.Name] {
+		if err := checkImage(f, l, raw, path); err != nil {
+			f.report("%v", err)
+		}
+	}
 	if f.isBase {
 		f.layer = l
 	}
 }
 
-// read returns the content of a file, if it is the one that the manifest describes.
+// read returns the content of a file, if it has the size and SHA-256 of the manifest.
 func (c *checker) read(f *checked) ([]byte, error) {
 	file, size, err := c.in.open(f.Name)
 	if err != nil {

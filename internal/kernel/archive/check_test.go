@@ -71,7 +71,7 @@ func (d *damage) forget(name string) {
 }
 
 // onRAID is what is always wrong with the archive of someRelease.
-const onRAID = "raid: it is based on disk, but the kernel reads a module's BTF on vmlinux alone"
+const onRAID = "raid: it is based on disk, but the kernel reads a module's BTF only on vmlinux"
 
 type damageTest struct {
 	what   string

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// files are the files of an archive, in a directory or a tar archive.
+// files are the files of an archive, which is a directory or a tar archive.
 type files interface {
 	// list returns the names of all files.
 	list() ([]string, error)
@@ -21,7 +21,7 @@ var (
 	errNotRegular = errors.New("not a regular file")
 )
 
-// directory has files, by its path.
+// directory is the path of a directory with an archive's files.
 type directory string
 
 func (d directory) list() ([]string, error) {
@@ -46,4 +46,23 @@ func (d directory) open(name string) (io.ReadCloser, int64, error) {
 	}
 	f, err := os.Open(path)
 	return f, info.Size(), err
+}
+
+// Below returns the relative paths of the files below a directory that match, sorted. The directory
+// may be a symbolic link.
+func Below(dir string, match func(rel string) bool) (rels []string, err error) {
+	if dir, err = filepath.EvalSymlinks(dir); err != nil { // WalkDir doesn't follow them
+		return nil, err
+	}
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		rel, err := filepath.Rel(dir, path)
+		if err == nil && match(rel) {
+			rels = append(rels, rel)
+		}
+		return err
+	})
+	return rels, err
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/kernel/btfids"
 )
 
-// Images are the files that are booted and loaded with the BTF of an archive.
+// Images are the kernel and the modules that use the BTF of an archive.
 type Images struct {
 	Vmlinux string // ELF file; "" for the file vmlinux in Modules, if there is one
 	Modules string // directory with modules (*.ko) at any depth; "" for none
@@ -24,7 +24,7 @@ type Images struct {
 // maxWrong is how many wrong ids of a file are reported one by one.
 const maxWrong = 20
 
-// find returns the paths of the files, by the name that the kernel has for them.
+// find returns the paths of the files, by the kernel's names for them.
 func (x Images) find() (map[string][]string, error) {
 	found := map[string][]string{}
 	if x.Vmlinux != "" {
@@ -48,13 +48,13 @@ func (x Images) find() (map[string][]string, error) {
 		found[name] = append(found[name], filepath.Join(x.Modules, rel))
 	}
 	if err == nil && len(found) == 0 {
-		err = fmt.Errorf("%s: there is no file *.ko and no vmlinux in this directory", x.Modules)
+		err = fmt.Errorf("%s: the directory has neither *.ko files nor vmlinux", x.Modules)
 	}
 	return found, err
 }
 
-// moduleFile returns the name of the module that a file has, and whether it has one. Compressed
-// ones are found as well: to read them is an error that says what to do.
+// moduleFile returns the name of the module in a file, and whether it is a module. A compressed one
+// counts: the error of reading it says what to do.
 func moduleFile(path string) (string, bool) {
 	for _, suffix := range []string{".gz", ".xz", ".zst"} {
 		path = strings.TrimSuffix(path, suffix)
@@ -62,15 +62,7 @@ func moduleFile(path string) (string, bool) {
 	return Name(path), strings.HasSuffix(path, ".ko")
 }
 
-// checkImages compares the files that have the name of f with f, which holds raw.
-func (c *checker) checkImages(f *checked, l *layer, raw []byte) {
-	for _, path := range c.images[f.Name] {
-		if err := checkImage(f, l, raw, path); err != nil {
-			f.report("%v", err)
-		}
-	}
-}
-
+// checkImage compares the image at path with f, whose content is raw.
 func checkImage(f *checked, l *layer, raw []byte, path string) error {
 	file, err := elf.Open(path)
 	if err != nil {
@@ -82,7 +74,7 @@ func checkImage(f *checked, l *layer, raw []byte, path string) error {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	if name := Name(s.module); s.module != "" && name != f.Name {
-		return fmt.Errorf("%s: it says that it is the module %s", path, name)
+		return fmt.Errorf("%s: this is the module %s", path, name)
 	}
 	types, err := compareTypes(&s, l, raw)
 	if err != nil {
@@ -106,8 +98,8 @@ func checkImage(f *checked, l *layer, raw []byte, path string) error {
 }
 
 // compareTypes compares the BTF of an ELF file with that of the archive. It returns the types whose
-// ids the file has: if it has a distilled base, those on that, for the kernel puts the ids on its
-// own base when it loads the module (btf_relocate_id).
+// ids the file has. With a distilled base, those are the types on it, because the kernel relocates
+// the ids when it loads the module (btf_relocate_id).
 func compareTypes(s *source, l *layer, raw []byte) (*btf.Blob, error) {
 	if s.distilled == nil {
 		if s.raw == nil {
@@ -142,15 +134,14 @@ func sameTypes(has, want []byte) error {
 		len(has), sha256.Sum256(has), len(want), sha256.Sum256(want))
 }
 
-// checkOthers reports the files that need BTF of which the manifest knows nothing.
+// checkOthers reports the images that need BTF, but are not in the manifest.
 func (c *checker) checkOthers() {
 	for _, name := range slices.Sorted(maps.Keys(c.images)) {
-		if c.files[name] != nil {
-			continue
-		}
 		for _, path := range c.images[name] {
-			if err := needsNothing(path); err != nil {
-				c.report("%s: %v", name, err)
+			if c.files[name] == nil {
+				if err := needsNothing(path); err != nil {
+					c.report("%s: %v", name, err)
+				}
 			}
 		}
 	}

@@ -72,7 +72,7 @@ func TestImages(t *testing.T) {
 		}, []string{"other: DIR/other.ko has a section .BTF.base, which only goes with "}, nil},
 		{"another module", func(dir string) {
 			os.Rename(filepath.Join(dir, "disk.ko"), filepath.Join(dir, "nf_nat.ko"))
-		}, []string{"nf_nat: DIR/nf_nat.ko: it says that it is the module disk"}, nil},
+		}, []string{"nf_nat: DIR/nf_nat.ko: this is the module disk"}, nil},
 		{"not in the archive", func(dir string) { put(t, dir, "new.ko", object(t, types(one))) },
 			[]string{"new: DIR/new.ko has a section .BTF, and the manifest has no such file"}, nil},
 		{"no ELF file", func(dir string) { put(t, dir, "disk.ko", []byte("#!/bin/sh\n")) },
@@ -104,7 +104,7 @@ func TestImages(t *testing.T) {
 		want   string
 	}{
 		{Images{Modules: dir + "/none"}, "none: no such file or directory"},
-		{Images{Modules: t.TempDir()}, "there is no file *.ko and no vmlinux in this directory"},
+		{Images{Modules: t.TempDir()}, "the directory has neither *.ko files nor vmlinux"},
 	} {
 		_, err := Check(filepath.Join(dir, ManifestName), Options{Images: c.images})
 		if err == nil || !strings.Contains(err.Error(), c.want) {

@@ -10,12 +10,12 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// layer is a file of an archive, read, on which others may stand. A nil layer has no types.
+// layer is a file of an archive that was read, and its base. A nil layer has no types.
 type layer struct {
 	File
 	blob *btf.Blob
 	on   *layer
-	tags map[tag]bool // that it defines; nil until they are asked for
+	tags map[tag]bool // that it defines; nil before findTags
 }
 
 // tag is the name of a struct, union or enum, with its namespace.
@@ -24,7 +24,7 @@ type tag struct {
 	name  string
 }
 
-// newLayer reads raw BTF on another layer, checks it, and describes it.
+// newLayer parses and checks raw BTF that is based on another layer.
 func newLayer(name string, raw []byte, on *layer, rules verify.Options) (*layer, error) {
 	b, err := btf.Parse(raw, on.base())
 	if err != nil {
@@ -51,7 +51,7 @@ func (l *layer) base() *btf.Blob {
 	return l.blob
 }
 
-// chain lists the layer and those on which it is based, the deepest first.
+// chain lists the layer's bases and the layer, the deepest first.
 func (l *layer) chain() []Base {
 	if l == nil {
 		return []Base{}
@@ -59,8 +59,8 @@ func (l *layer) chain() []Base {
 	return append(l.on.chain(), Base{l.Name, l.SHA256})
 }
 
-// countConflicts counts the tags that the layer defines, and of which it or a layer below has
-// another definition. findTags must have been called for the layers below.
+// countConflicts counts the tags that the layer defines and that it or a layer below defines again.
+// findTags must have been called for the layers below.
 func (l *layer) countConflicts() int {
 	seen, conflicts := map[tag]bool{}, map[tag]bool{}
 	for x := range l.definitions {
@@ -74,7 +74,6 @@ func (l *layer) countConflicts() int {
 
 func (l *layer) defines(x tag) bool { return l != nil && (l.tags[x] || l.on.defines(x)) }
 
-// findTags sets tags.
 func (l *layer) findTags() {
 	l.tags = map[tag]bool{}
 	for x := range l.definitions {
@@ -82,7 +81,7 @@ func (l *layer) findTags() {
 	}
 }
 
-// definitions calls yield for each definition of a tag. A name with several has several calls.
+// definitions calls yield for each definition of a tag, so several times for a tag with several.
 func (l *layer) definitions(yield func(tag) bool) {
 	for i := range l.blob.Types {
 		t := &l.blob.Types[i]
@@ -96,18 +95,17 @@ func (l *layer) definitions(yield func(tag) bool) {
 	}
 }
 
-// check tells why BTF can't be used: what the kernel refuses, and what shows that it was made on
-// another base.
+// check returns why BTF can't be used: the kernel refuses it, or it was made on another base.
 func check(b *btf.Blob, rules verify.Options) error {
 	if err := b.CheckRefs(); err != nil {
 		return err
 	}
-	found := verify.Check(b, rules)
-	switch len(found) {
+	switch found := verify.Check(b, rules); len(found) {
 	case 0:
 		return nil
 	case 1:
 		return fmt.Errorf("the kernel refuses %v", found[0])
+	default:
+		return fmt.Errorf("the kernel refuses %v (and %d more)", found[0], len(found)-1)
 	}
-	return fmt.Errorf("the kernel refuses %v (and %d more)", found[0], len(found)-1)
 }

@@ -1,9 +1,9 @@
-// Package archive keeps the BTF of a kernel release together: the files that the kernel shows in
-// /sys/kernel/btf, and a manifest that says what each was made of and on which base it stands.
+// Package archive keeps the BTF of a kernel release together: the files of /sys/kernel/btf, and a
+// manifest with the base and the objects of each.
 //
-// Split BTF refers to its base by number alone, so nothing in it tells that it was made on another
-// one. The manifest does, by SHA-256. Build makes an archive, Check compares one with its manifest.
-// docs/manifest.md describes the file.
+// Split BTF refers to its base only by numbers, so a wrong base can't be recognized. The manifest
+// has the SHA-256 of each base. Build makes an archive, Check compares one with its manifest.
+// docs/manifest.md describes the manifest.
 package archive
 
 import (
@@ -33,8 +33,8 @@ type Manifest struct {
 	Version int    `json:"version"`            // of this format
 	Release string `json:"release"`            // as uname -r says
 	BuildID string `json:"build_id,omitempty"` // of vmlinux, in hexadecimal
-	// SharedBase is the name of the file with types that modules share, on which modules are based:
-	// such an archive is for tools that read chains of bases, not for the kernel. "" if there is none.
+	// SharedBase is the name of the file with the types that modules share and are based on; "" if
+	// there is none. Such an archive is for tools that read chains of bases, not for the kernel.
 	SharedBase string `json:"shared_base,omitempty"`
 	Files      []File `json:"files"` // by name
 }
@@ -55,7 +55,7 @@ type File struct {
 	Objects []string `json:"objects,omitempty"` // of which a module was linked
 }
 
-// Base is a file on which another one stands, as it was then.
+// Base is a file on which another one is based, as it was when that was made.
 type Base struct {
 	Name   string `json:"name"`
 	SHA256 string `json:"sha256"`
@@ -68,8 +68,7 @@ func (m *Manifest) Encode() ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// readManifest reads a manifest's file. It has the version and all fields that it must have; what
-// these say is not checked.
+// readManifest reads a manifest's file. It checks that all fields are there, but not their values.
 func readManifest(r io.Reader) (*Manifest, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxManifest+1))
 	if err != nil {
@@ -103,31 +102,23 @@ func parseManifest(data []byte) (*Manifest, error) {
 	return m, checkFields(data)
 }
 
-// checkFields checks that a manifest has the fields of which the absence would look like a value.
+// checkFields checks that a manifest has the fields whose absence would look like a value.
 func checkFields(data []byte) error {
-	var m struct{ Files *[]map[string]given }
+	var m struct{ Files []map[string]any }
 	if err := json.Unmarshal(data, &m); err != nil {
 		return fmt.Errorf("not a manifest: %w", err)
 	}
 	if m.Files == nil {
 		return fmt.Errorf("damaged manifest: it has no files; make the archive again")
 	}
-	for i, f := range *m.Files {
+	for i, f := range m.Files {
 		for _, name := range []string{"name", "sha256", "size", "bases", "start_id", "string_offset",
 			"types", "conflicts", "path"} {
-			if !f[name] {
+			if f[name] == nil {
 				return fmt.Errorf("damaged manifest: file %d of %d has no %s; make the archive again", i+1,
-					len(*m.Files), name)
+					len(m.Files), name)
 			}
 		}
 	}
-	return nil
-}
-
-// given is a value of JSON: whether it is there, and not null.
-type given bool
-
-func (g *given) UnmarshalJSON(text []byte) error {
-	*g = string(text) != "null"
 	return nil
 }

@@ -10,9 +10,9 @@ import (
 // on machines of 32 bits. On those of 64 bits it is 55.
 const maxName = 59
 
-// Name returns the name that the kernel has for a module, of the path of its file: without
-// directories and suffixes, and with _ for - and commas (name-fix-token in
-// scripts/Makefile.lib). Nf-nat.ko and nf_nat.btf are both nf_nat.
+// Name returns the kernel's name for a module with a path: without directories and suffixes, and
+// with _ for - and commas (name-fix-token in scripts/Makefile.lib). nf-nat.ko and nf_nat.btf are
+// both nf_nat.
 func Name(file string) string {
 	name := path.Base(file)
 	for _, suffix := range []string{".btf", ".debug", ".ko", ".mod"} {
@@ -21,15 +21,12 @@ func Name(file string) string {
 	return strings.NewReplacer("-", "_", ",", "_").Replace(name)
 }
 
-// checkName wants a name that the kernel and a directory can have.
+// checkName checks that a module and a file can have a name.
 func checkName(name string) error {
-	if name == "" || name == ManifestName || strings.HasPrefix(name, ".") || len(name) > maxName {
+	bad := func(c rune) bool { return c <= ' ' || c >= 0x7f || c == '/' }
+	if name == "" || name == ManifestName || strings.HasPrefix(name, ".") || len(name) > maxName ||
+		strings.ContainsFunc(name, bad) {
 		return fmt.Errorf("%q can't be the name of a module", name)
-	}
-	for _, c := range []byte(name) {
-		if c <= ' ' || c >= 0x7f || c == '/' {
-			return fmt.Errorf("%q can't be the name of a module", name)
-		}
 	}
 	return nil
 }

@@ -94,9 +94,8 @@ func TestSharedBase(t *testing.T) {
 	}
 	opts.Kernel = true
 	found, err = Check(path, opts)
-	if want := "shared-base: modules are based on it, but the kernel reads a module's BTF on " +
-		"vmlinux " +
-		"alone"; err != nil || len(found) != 1 || found[0] != want {
+	if want := "shared-base: modules are based on it, but the kernel reads a module's BTF only " +
+		"on vmlinux"; err != nil || len(found) != 1 || found[0] != want {
 		t.Errorf("for the kernel: %q %v", found, err)
 	}
 	opts.Images.Modules = filepath.Dir(path)
@@ -174,10 +173,10 @@ func TestSharedBaseRefused(t *testing.T) {
 			*r = Release{Name: r.Name, Vmlinux: r.Vmlinux, Shared: r.Modules[0].File}
 		}},
 		{"is based on a distilled base", func(r *Release) { r.Shared = r.Modules[3].File }},
-		{"a list of objects is for shared-base", func(r *Release) {
+		{"there is a list of objects for shared-base", func(r *Release) {
 			r.Objects = map[string][]string{SharedBase: {"a.o"}}
 		}},
-		{"shared-base is none of the modules", func(r *Release) { r.On["raid"] = SharedBase }},
+		{"there is no module shared-base", func(r *Release) { r.On["raid"] = SharedBase }},
 	} {
 		r := sharedRelease(t, t.TempDir())
 		c.change(&r)

@@ -12,7 +12,7 @@ import (
 // maxBuildID is the longest build id in bytes; linkers make 16 or 20.
 const maxBuildID = 64
 
-// source is what a file of raw BTF, or an ELF file, tells.
+// source is the content of a file of raw BTF, or of an ELF file, that matters here.
 type source struct {
 	file      string
 	raw       []byte // BTF
@@ -45,18 +45,17 @@ func (s *source) readELF(f *elf.File) error {
 	return err
 }
 
-// readParts copies what it needs, since the file is closed afterwards.
+// readParts copies what is needed, since the file is closed afterwards.
 func (s *source) readParts(f *elf.File) error {
-	for _, x := range []struct {
-		name string
-		to   *[]byte
-	}{{btf.SectionTypes, &s.raw}, {btf.SectionBase, &s.distilled}} {
-		data, err := btf.Section(f, x.name)
-		if err != nil {
-			return err
-		}
-		*x.to = bytes.Clone(data)
+	types, err := btf.Section(f, btf.SectionTypes)
+	if err != nil {
+		return err
 	}
+	base, err := btf.Section(f, btf.SectionBase)
+	if err != nil {
+		return err
+	}
+	s.raw, s.distilled = bytes.Clone(types), bytes.Clone(base)
 	if info := f.Section(".modinfo"); info != nil {
 		for field := range bytes.SplitSeq(info.Raw(), []byte{0}) {
 			if name, ok := bytes.CutPrefix(field, []byte("name=")); ok {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"strings"
@@ -23,7 +24,7 @@ const (
 	ustarAt    = 257
 )
 
-// tarFiles are the files of a tar archive, which are read where they are.
+// tarFiles are the files of a tar archive, read in place.
 type tarFiles struct {
 	file    *os.File
 	names   []string // in the order of the archive
@@ -36,9 +37,9 @@ type member struct {
 	regular  bool
 }
 
-// openTar opens a tar archive, which may be compressed with zstd. It returns nil if the file is
-// none. What is compressed goes into a temporary file, so that any file can be read at any time
-// without all of them in memory. Errors name the file.
+// openTar opens a tar archive. It returns nil if the file is none. One that is compressed with zstd
+// is unpacked into a temporary file, so that each file in it can be read at any time. Errors name
+// the file.
 func openTar(name string) (*tarFiles, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -69,8 +70,8 @@ func wrap(name string, err error) error {
 	return fmt.Errorf("%s: %w", name, err)
 }
 
-// tarKind returns .tar, .tar.zst, or "" for a file that is neither: by its first bytes, or else by
-// its name, so that a damaged archive isn't taken for a manifest.
+// tarKind returns .tar, .tar.zst, or "" for a file that is neither. It looks at the first bytes, or
+// else at the name, so that a damaged archive isn't read as a manifest.
 func tarKind(f *os.File, name string) (string, error) {
 	head := make([]byte, ustarAt+len(ustarMagic))
 	n, err := f.ReadAt(head, 0)
@@ -90,8 +91,8 @@ func tarKind(f *os.File, name string) (string, error) {
 	return "", nil
 }
 
-// unpackZstd returns a temporary file with the content of a compressed one. It has no name, so that
-// nothing is left of it. If there is an error, the file may be nil.
+// unpackZstd returns a temporary file with the content of a compressed one. It has no name, so it
+// goes when it is closed. If there is an error, the file may be nil.
 func unpackZstd(packed io.Reader) (*os.File, error) {
 	z, err := zstd.NewReader(packed, zstd.WithDecoderConcurrency(1),
 		zstd.WithDecoderMaxWindow(maxTarWindow))
@@ -106,31 +107,17 @@ func unpackZstd(packed io.Reader) (*os.File, error) {
 	if err := os.Remove(f.Name()); err != nil {
 		return f, err
 	}
-	from := &counted{r: z}
-	n, err := io.Copy(f, io.LimitReader(from, maxTar+1))
+	n, err := io.Copy(f, io.LimitReader(z, maxTar+1))
+	var full *fs.PathError
 	switch {
-	case from.err != nil:
-		return f, fmt.Errorf("zstd, after %d bytes: %w; is the file damaged?", n, from.err)
-	case err != nil:
+	case errors.As(err, &full) && full.Op == "write":
 		return f, fmt.Errorf("temporary file (TMPDIR says where): %w", err)
+	case err != nil:
+		return f, fmt.Errorf("zstd, after %d bytes: %w; is the file damaged?", n, err)
 	case n > maxTar:
 		return f, fmt.Errorf("a tar archive of more than %d bytes", int64(maxTar))
 	}
 	return f, nil
-}
-
-// counted tells errors of a reader from those of whoever copies from it.
-type counted struct {
-	r   io.Reader
-	err error
-}
-
-func (c *counted) Read(p []byte) (int, error) {
-	n, err := c.r.Read(p)
-	if err != nil && err != io.EOF {
-		c.err = err
-	}
-	return n, err
 }
 
 // readIndex notes where the files are.
@@ -162,7 +149,7 @@ func (t *tarFiles) readIndex() error {
 	}
 }
 
-// sparse reports whether a file has holes, so that its bytes are not all there.
+// sparse reports whether a file has holes, so that the archive lacks some of its bytes.
 func sparse(h *tar.Header) bool {
 	for key := range h.PAXRecords {
 		if strings.HasPrefix(key, "GNU.sparse.") {
@@ -185,7 +172,6 @@ func (t *tarFiles) open(name string) (io.ReadCloser, int64, error) {
 	return io.NopCloser(io.NewSectionReader(t.file, m.at, m.size)), m.size, nil
 }
 
-// manifest reads the manifest in the archive.
 func (t *tarFiles) manifest() (*Manifest, error) {
 	r, _, err := t.open(ManifestName)
 	if errors.Is(err, errMissing) {

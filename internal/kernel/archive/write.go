@@ -16,7 +16,6 @@ import (
 // fileMode is that of the files in /sys/kernel/btf.
 const fileMode = 0o444
 
-// entry is a file to write.
 type entry struct {
 	name string
 	data []byte
@@ -54,8 +53,8 @@ func (a *Archive) WriteDir(dir string) error {
 	return nil
 }
 
-// WriteTar writes a tar archive (ustar). Nothing of the machine or the time is in it: all files are
-// of 1970, user 0 and mode 0444.
+// WriteTar writes a tar archive (ustar). All files are of 1970, user 0 and mode 0444, so the bytes
+// depend neither on the machine nor on the time.
 func (a *Archive) WriteTar(w io.Writer) error {
 	list, err := a.entries()
 	if err != nil {
@@ -75,8 +74,8 @@ func (a *Archive) WriteTar(w io.Writer) error {
 	return t.Close()
 }
 
-// WriteTarZstd writes the archive of WriteTar, compressed. One thread does that, so that the bytes
-// can't depend on how many there are.
+// WriteTarZstd writes the archive of WriteTar, compressed by one thread, so that the bytes don't
+// depend on the number of threads.
 func (a *Archive) WriteTarZstd(w io.Writer) error {
 	z, err := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1))
 	if err != nil {

@@ -10,10 +10,10 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 )
 
-// Check compares the ids that the section of a file has with those that Resolve would give it. It
-// returns the words that are not what their symbols say, by offset; none if the file has no
-// section. In a set8 each name must be found, for the kernel refuses a set of kfuncs with an id 0
-// (btf_check_kfunc_protos); elsewhere 0 is right for a name that is not found.
+// Check compares the ids in a file's section with those that Resolve would write. It returns the
+// words that are wrong, by offset; none if the file has no section. In a set8 each name must be
+// found, since the kernel refuses a set of kfuncs with an id 0 (btf_check_kfunc_protos); elsewhere
+// 0 is right for a name that is not found.
 func Check(f *elf.File, b *btf.Blob) ([]Finding, error) {
 	s, err := Find(f)
 	if s == nil || err != nil {
@@ -26,13 +26,13 @@ func Check(f *elf.File, b *btf.Blob) ([]Finding, error) {
 	return s.check(sec.Raw(), b), nil
 }
 
-// check compares data, the bytes that Parse has read, with the types of b.
+// check compares data, the bytes that Parse read, with the types of b.
 func (s *Section) check(data []byte, b *btf.Blob) []Finding {
 	c := &check{Section: Section{data: data, order: s.order}, types: b, due: map[uint32]uint32{}}
 	for _, t := range s.find(b) {
 		if len(t.found) > 0 {
-			for i := range t.ids {
-				c.due[t.ids[i].at] = t.found[0]
+			for _, x := range t.ids {
+				c.due[x.at] = t.found[0]
 			}
 		}
 	}
@@ -53,11 +53,11 @@ func (s *Section) check(data []byte, b *btf.Blob) []Finding {
 	return c.wrong
 }
 
-// check is one call of Section.check. The embedded section is the one that was read.
+// check is one call of Section.check. The embedded section has the bytes to check.
 type check struct {
 	Section
 	types *btf.Blob
-	due   map[uint32]uint32 // the id of what a symbol names, by the symbol's offset
+	due   map[uint32]uint32 // the expected id, by the symbol's offset
 	wrong []Finding
 }
 
@@ -66,7 +66,6 @@ func (c *check) report(symbol string, at uint32, text string) {
 	c.wrong = append(c.wrong, Finding{strings.Clone(symbol), at, text})
 }
 
-// explain tells what a wrong id is.
 func (c *check) explain(x *id, has uint32) string {
 	due := c.due[x.at]
 	if has == 0 {
@@ -85,14 +84,14 @@ func (c *check) explain(x *id, has uint32) string {
 	return fmt.Sprintf("its id %d is %s; %v %q is [%d]", has, what, x.kind, x.name, due)
 }
 
-// place is an entry of a set: what it should have, or what it has.
+// place is an entry of a set, as it should be or as it is.
 type place struct {
 	id     uint32
 	at     uint32
 	symbol *id // nil for an entry without symbol
 }
 
-// set compares the entries of a set, wherever they were sorted to, with its symbols.
+// set compares the sorted entries of a set with its symbols.
 func (c *check) set(x *set) {
 	if n := c.word(x.at); n != x.n {
 		c.report(x.symbol, x.at, fmt.Sprintf("the set's count is %d, but it has %d entries", n, x.n))
@@ -118,8 +117,8 @@ func (c *check) set(x *set) {
 	}
 }
 
-// places lists what the entries of a set should have and what they have, by offset. It reports
-// kfuncs that don't exist.
+// places lists the entries of a set as they should be and as they are, by offset. It reports kfuncs
+// that don't exist.
 func (c *check) places(x *set) (due, has []place) {
 	symbols := x.ids
 	for at := x.first(); at < x.end(); at += x.entry {
@@ -137,8 +136,8 @@ func (c *check) places(x *set) (due, has []place) {
 	return due, has
 }
 
-// without returns the places of a whose ids are not in b; both are sorted by id. An id that is
-// several times in a must be so in b.
+// without returns the places of a whose ids b lacks; both are sorted by id. Ids that repeat are
+// counted.
 func without(a, b []place) []place {
 	var left []place
 	for _, x := range a {

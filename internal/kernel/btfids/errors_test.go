@@ -19,9 +19,9 @@ func TestBadSymbols(t *testing.T) {
 		want    string
 	}{
 		{"unknown kind", []Symbol{{"__BTF_ID__enum__e__1", 4, 4}},
-			`symbol "__BTF_ID__enum__e__1" at offset 0x4: its kind is none of struct,`},
+			`symbol "__BTF_ID__enum__e__1" at offset 0x4: its kind is not struct,`},
 		{"kind that only begins like one", []Symbol{{"__BTF_ID__functor__e__1", 4, 4}},
-			"its kind is none of"},
+			"its kind is not struct"},
 		{"no number", []Symbol{{"__BTF_ID__func__f", 4, 4}}, "no number ends its name"},
 		{"number with an underscore", []Symbol{{"__BTF_ID__func__f__1_2", 4, 4}}, "no number"},
 		{"no name", []Symbol{{"__BTF_ID__func____1", 4, 4}}, "it names nothing"},

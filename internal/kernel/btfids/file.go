@@ -27,7 +27,7 @@ func Find(f *elf.File) (*Section, error) {
 	return s, nil
 }
 
-// symbolsIn are the symbols in the section that matter.
+// symbolsIn returns the section's symbols that matter.
 func symbolsIn(f *elf.File, sec *elf.Section) ([]Symbol, error) {
 	table, err := f.Symbols()
 	if err != nil {
@@ -55,7 +55,7 @@ func sectionError(f *elf.File, err error) error {
 	return fmt.Errorf("%s: section %s: %w", f.Path, SectionName, err)
 }
 
-// find finds the section, nil if there is none with content.
+// find returns the section, nil if there is none with content.
 func find(f *elf.File) (*elf.Section, error) {
 	list := f.SectionsNamed(SectionName)
 	if len(list) == 0 || len(list) == 1 && list[0].Size == 0 {
@@ -76,9 +76,8 @@ func find(f *elf.File) (*elf.Section, error) {
 	return sec, nil
 }
 
-// Patch returns the file with data, as long as it is, in place of the section's content: in parts,
-// one after the other. It refuses to change a signed kernel module, whose signature would no longer
-// hold.
+// Patch returns the file, in consecutive parts, with data as the section's content, of the same
+// length. It refuses to change a signed kernel module, whose signature would no longer hold.
 func Patch(f *elf.File, data []byte) ([][]byte, error) {
 	sec, err := find(f)
 	if err != nil {

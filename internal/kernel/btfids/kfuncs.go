@@ -13,11 +13,10 @@ type Kfunc struct {
 	Flags uint32 // KF_* in include/linux/btf.h
 }
 
-// Kfuncs lists the functions of all set8s by name, with the flags that resolve_btfids takes
-// (find_kfunc_flags): of a function in several sets, those of the set whose name sorts last, for
-// that is the first one in resolve_btfids' tree. They are for implicit arguments, which are to be
-// what that program makes of them. Package facts has other flags to look for, those of pahole's
-// tags, and takes them of all sets. It is an error if the section needs Restore first.
+// Kfuncs lists the functions of all set8s by name, with the flags that resolve_btfids uses for
+// implicit arguments (find_kfunc_flags): for a function in several sets, those of the set whose
+// name sorts last, which is the first in resolve_btfids' tree. Package facts looks for other flags,
+// those of pahole's tags, in all sets. It is an error if the section needs Restore first.
 func (s *Section) Kfuncs() ([]Kfunc, error) {
 	if err := s.checkRestored(); err != nil {
 		return nil, err

@@ -7,7 +7,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// Prefix begins the name of each symbol that says what belongs into the section.
+// Prefix begins the names of the symbols of the section.
 const Prefix = "__BTF_ID__"
 
 // Sizes in bytes of a set's entries. The header of a set is as long as an entry.
@@ -16,7 +16,7 @@ const (
 	set8Entry = 8
 )
 
-// meaning is what the name of a symbol says.
+// meaning is a parsed name of a symbol.
 type meaning struct {
 	kind  btf.Kind // of the type whose id belongs there; KindVoid for a set
 	entry uint32   // bytes of a set's entry; 0 for an id
@@ -35,8 +35,8 @@ var kinds = []struct {
 	{"set__", meaning{entry: setEntry}},
 }
 
-// parseName takes a symbol's name apart, which begins with Prefix. The number after an id's name,
-// which keeps symbols apart, begins after the last pair of underscores.
+// parseName parses a symbol's name, which begins with Prefix. The number at its end, which makes
+// symbols of ids unique, begins after the last pair of underscores.
 func parseName(symbol string) (meaning, error) {
 	rest := symbol[len(Prefix):]
 	for _, k := range kinds {
@@ -58,5 +58,5 @@ func parseName(symbol string) (meaning, error) {
 		}
 		return m, nil
 	}
-	return meaning{}, fmt.Errorf("its kind is none of struct, union, typedef, func, set and set8")
+	return meaning{}, fmt.Errorf("its kind is not struct, union, typedef, func, set or set8")
 }

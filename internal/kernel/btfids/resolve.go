@@ -8,11 +8,12 @@ import (
 	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/model/object"
 )
 
-// Finding is what Check and Resolve have to say of a word of the section.
+// Finding is a remark of Check or Resolve about a word of the section.
 type Finding struct {
-	Symbol string // that names what belongs there; of several, the first
+	Symbol string // that says what belongs there; of several, the first
 	Offset uint32 // of the word, in bytes
 	Text   string
 }
@@ -22,14 +23,12 @@ func (f Finding) String() string {
 		f.Text)
 }
 
-// target is a name to be found among the types.
 type target struct {
 	ids   []id     // the places in .BTF_ids that get its id, by offset
 	found []uint32 // the types of its kind and name, the lowest id first; no more than maxFound
 	more  int      // how many others there are
 }
 
-// key is what tells one target from another.
 type key struct {
 	kind btf.Kind
 	name string
@@ -38,11 +37,10 @@ type key struct {
 // maxFound is how many types of one name a warning lists.
 const maxFound = 4
 
-// Resolve returns the section with the ids that types have in b, which may be split BTF on its
-// bases: as many bytes as Parse has read. The warnings, by offset, are of names that are not one
-// type: the kernel will not find it, or maybe not the one that is meant; resolve_btfids prints a
-// WARN for each, and goes on. Calling it again with other BTF is fine. It is an error if the
-// section needs Restore first.
+// Resolve returns the section with the ids that types have in b and its bases: as many bytes as
+// Parse has read. There is a warning, by offset, for each name with no type or with several: the
+// kernel may find none, or a wrong one. resolve_btfids prints a WARN for these and goes on. Resolve
+// may be called again with other BTF. It is an error if the section needs Restore first.
 func (s *Section) Resolve(b *btf.Blob) ([]byte, []Finding, error) {
 	if err := s.checkRestored(); err != nil {
 		return nil, nil, err
@@ -51,8 +49,8 @@ func (s *Section) Resolve(b *btf.Blob) ([]byte, []Finding, error) {
 	out := Section{data: bytes.Clone(s.data), order: s.order}
 	for _, t := range targets {
 		if len(t.found) > 0 {
-			for i := range t.ids {
-				out.put(t.ids[i].at, t.found[0])
+			for _, x := range t.ids {
+				out.put(x.at, t.found[0])
 			}
 		}
 	}
@@ -78,7 +76,7 @@ func (s *Section) find(b *btf.Blob) []target {
 		}
 		targets[i].ids = append(targets[i].ids, x)
 	}
-	for _, layer := range chain(b) {
+	for _, layer := range object.Chain(b) {
 		for i := range layer.Types {
 			typ := &layer.Types[i]
 			if !wanted[typ.Kind] {
@@ -98,40 +96,17 @@ func (s *Section) find(b *btf.Blob) []target {
 	return targets
 }
 
-// chain is b and its bases, the deepest first.
-func chain(b *btf.Blob) []*btf.Blob {
-	var list []*btf.Blob
-	for ; b != nil; b = b.Base {
-		list = append(list, b)
-	}
-	slices.Reverse(list)
-	return list
-}
-
-// finish counts and sorts a set. Entries of equal ids, those that were not found, keep their order.
+// finish counts and sorts a set. Entries with equal ids, such as 0, keep their order.
 func (s *Section) finish(x *set) {
 	s.put(x.at, x.n)
-	entries := make([]entry, x.n)
-	for i := range entries {
-		at := x.first() + uint32(i)*x.entry
-		entries[i].id = s.word(at)
-		if x.entry == set8Entry {
-			entries[i].flags = s.word(at + 4)
-		}
-	}
-	slices.SortStableFunc(entries, func(a, b entry) int {
-		return cmp.Compare(int32(a.id), int32(b.id))
+	entries := slices.Collect(slices.Chunk(bytes.Clone(s.data[x.first():x.end()]), int(x.entry)))
+	slices.SortStableFunc(entries, func(a, b []byte) int {
+		return cmp.Compare(int32(s.order.Uint32(a)), int32(s.order.Uint32(b)))
 	})
-	for i, e := range entries {
-		at := x.first() + uint32(i)*x.entry
-		s.put(at, e.id)
-		if x.entry == set8Entry {
-			s.put(at+4, e.flags)
-		}
-	}
+	copy(s.data[x.first():], slices.Concat(entries...))
 }
 
-// warnings are those of the names that mean no type or several.
+// warnings returns a warning for each name with no type or several.
 func warnings(targets []target) []Finding {
 	var list []Finding
 	for i := range targets {

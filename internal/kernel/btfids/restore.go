@@ -7,8 +7,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// Sorted reports whether a set8 with several flags was sorted when the section was resolved, so
-// that Restore must tell which flags are whose.
+// Sorted reports whether a set8 with several flags was sorted when the section was resolved. Then
+// Restore is needed.
 func (s *Section) Sorted() bool { return s.firstSorted() != nil }
 
 func (s *Section) firstSorted() *set {
@@ -26,29 +26,23 @@ func (s *Section) checkRestored() error {
 		return nil
 	}
 	return symbolError(set.symbol, uint64(set.at), fmt.Errorf("the section was resolved before, "+
-		"which sorted this set's flags; to tell which are whose, the BTF whose ids they are is needed"))
+		"which sorted this set; the BTF with which it was resolved is needed to assign its flags"))
 }
 
-// Restore puts the flags of sorted sets back to where the symbols of their functions are. old is
-// the BTF whose ids the section has.
+// Restore moves the flags of sorted sets back to the symbols of their functions. old is the BTF
+// whose ids the section has.
 func (s *Section) Restore(old *btf.Blob) error {
-	for i := range s.sets {
-		set := &s.sets[i]
-		if set.old == nil {
-			continue
-		}
+	for set := s.firstSorted(); set != nil; set = s.firstSorted() {
 		if err := s.restore(set, old); err != nil {
 			return symbolError(set.symbol, uint64(set.at), err)
 		}
-	}
-	for i := range s.sets {
-		s.sets[i].old = nil
+		set.old = nil
 	}
 	return nil
 }
 
-// restore gives each symbol of a set the flags of the entry with its name's id. Names whose id is 0
-// were not found; their entries must have the same flags.
+// restore gives each symbol of a set the flags of the entry with its id. Entries with the id 0,
+// whose names were not found, must have equal flags.
 func (s *Section) restore(x *set, old *btf.Blob) error {
 	if len(x.ids) != int(x.n) {
 		return fmt.Errorf("the set has %d entries, but symbols for %d of them; "+
@@ -78,8 +72,8 @@ func (s *Section) restore(x *set, old *btf.Blob) error {
 	}
 	for _, e := range missing {
 		if e.flags != missing[0].flags {
-			return fmt.Errorf("several entries that were not found have different flags, " +
-				"so nothing tells whose they are; use the file as it was before it was resolved")
+			return fmt.Errorf("entries that were not found have different flags, which can't be " +
+				"assigned; use the file as it was before it was resolved")
 		}
 	}
 	for _, list := range left { // as many as are missing
@@ -91,9 +85,8 @@ func (s *Section) restore(x *set, old *btf.Blob) error {
 }
 
 func wrongBTF(id uint32, what string) error {
-	return fmt.Errorf("its id %d is %s in the BTF that the section is said to have the ids of, "+
-		"which no symbol of the set names; use the BTF and base with which the file was resolved, "+
-		"or the file as it was before that", id, what)
+	return fmt.Errorf("its id %d is %s in the old BTF, which no symbol of the set names; use the BTF "+
+		"and base with which the file was resolved, or the file as it was before that", id, what)
 }
 
 // Unresolved returns the section as it was when it was compiled: ids and counts are 0, and flags

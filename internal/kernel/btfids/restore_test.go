@@ -75,7 +75,7 @@ func TestRestoreWithWrongBTF(t *testing.T) {
 		{"another kind", funcs("a", "b", "c"), types(nil, named{btf.KindFunc, "a"},
 			named{btf.KindStruct, "b"}), `its id 3 is STRUCT "b"`},
 		{"fewer types", funcs("a", "b", "c"), funcs("a"), "its id 3 is no type"},
-		{"several that were not found", funcs("b"), funcs("b"), "nothing tells whose"},
+		{"several that were not found", funcs("b"), funcs("b"), "can't be assigned"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			data, _, err := fresh.Resolve(test.made)

@@ -41,7 +41,6 @@ type id struct {
 	name   string
 }
 
-// set is a sorted list of ids.
 type set struct {
 	symbol string
 	at     uint32 // offset of the number of entries
@@ -52,23 +51,19 @@ type set struct {
 	old    []entry // as they were sorted, if flags are no longer where their symbols are
 }
 
-// entry is an entry of a set8.
 type entry struct{ id, flags uint32 }
 
-// first is the offset of the first entry.
 func (s *set) first() uint32 { return s.at + s.entry }
 
-// end is the offset after the last entry.
 func (s *set) end() uint32 { return s.first() + s.n*s.entry }
 
-// symbolError is an error at a symbol.
 func symbolError(name string, offset uint64, err error) error {
 	return fmt.Errorf("symbol %q at offset %#x: %w", name, offset, err)
 }
 
-// Parse reads a section from its bytes, which stay as they are, and the symbols in it; symbols of
-// other names than this package's doc comment says do not matter. A section that was resolved
-// before is as it was when it was compiled, unless Sorted says otherwise.
+// Parse reads a section from its bytes, which it doesn't change, and its symbols; symbols without
+// Prefix are ignored. A section that was resolved before becomes as it was compiled, unless it is
+// Sorted.
 func Parse(data []byte, order binary.ByteOrder, symbols []Symbol) (*Section, error) {
 	if len(data) > maxSize {
 		return nil, fmt.Errorf("%d bytes; at most %d are read", len(data), maxSize)
@@ -85,21 +80,17 @@ func Parse(data []byte, order binary.ByteOrder, symbols []Symbol) (*Section, err
 	if len(s.ids)+len(s.sets) == 0 && len(bytes.Trim(data, "\x00")) > 0 {
 		return nil, noSymbols(len(data))
 	}
-	if err := s.sortIDs(); err != nil {
-		return nil, err
-	}
-	if err := s.sortSets(); err != nil {
-		return nil, err
-	}
-	if err := s.fillSets(); err != nil {
-		return nil, err
+	for _, step := range []func() error{s.sortIDs, s.sortSets, s.fillSets} {
+		if err := step(); err != nil {
+			return nil, err
+		}
 	}
 	s.clear()
 	return s, nil
 }
 
-// noSymbols is the error of a section whose symbols are gone. One that holds ids marked as unused
-// alone (BTF_ID_UNUSED) never had any; it is all zero.
+// noSymbols is the error of a section whose symbols are gone. A section of only unused ids
+// (BTF_ID_UNUSED) never had any, and is all zero.
 func noSymbols(size int) error {
 	return fmt.Errorf("%d bytes, but no symbol %s… says what they are; is the symbol table stripped?",
 		size, Prefix)
@@ -173,17 +164,12 @@ func (s *Section) sortSets() error {
 
 // fillSets gives the sets their ids.
 func (s *Section) fillSets() error {
-	rest := s.ids
 	for i := range s.sets {
 		set := &s.sets[i]
-		n, _ := slices.BinarySearchFunc(rest, set.at, func(x id, at uint32) int {
-			return cmp.Compare(x.at, at)
-		})
-		rest = rest[n:]
-		n, _ = slices.BinarySearchFunc(rest, set.end(), func(x id, at uint32) int {
-			return cmp.Compare(x.at, at)
-		})
-		set.ids, rest = rest[:n:n], rest[n:]
+		byOffset := func(x id, at uint32) int { return cmp.Compare(x.at, at) }
+		from, _ := slices.BinarySearchFunc(s.ids, set.at, byOffset)
+		to, _ := slices.BinarySearchFunc(s.ids, set.end(), byOffset)
+		set.ids = s.ids[from:to:to]
 		for _, x := range set.ids {
 			if x.at < set.first() || (x.at-set.first())%set.entry != 0 {
 				return symbolError(x.symbol, uint64(x.at), fmt.Errorf("it is not at an entry of the set "+
@@ -195,8 +181,8 @@ func (s *Section) fillSets() error {
 	return nil
 }
 
-// clear makes the ids and counts 0, and keeps the entries of each set8 of which symbols don't tell
-// which flags are whose.
+// clear sets the ids and counts to 0. It keeps the entries of a set8 whose flags may have been
+// moved.
 func (s *Section) clear() {
 	for i := range s.ids {
 		if s.setAt(s.ids[i].at) == nil {
@@ -228,7 +214,7 @@ func (s *Section) clear() {
 // Resolved reports whether the section had ids when it was read.
 func (s *Section) Resolved() bool { return s.had }
 
-// setAt is the set in which an offset lies, nil if it lies in none.
+// setAt returns the set that an offset is in, nil for none.
 func (s *Section) setAt(at uint32) *set {
 	i, found := slices.BinarySearchFunc(s.sets, at, func(x set, at uint32) int {
 		return cmp.Compare(x.at, at)

@@ -1,5 +1,5 @@
-// Package btfload asks the running kernel to load a BTF blob. It is for tests, which compare what
-// package verify finds with what the kernel says, as far as it lets them load BTF.
+// Package btfload asks the running kernel to load a BTF blob. Tests compare its verdict with
+// package verify.
 package btfload
 
 import (
@@ -25,9 +25,8 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("the kernel refuses the BTF: %v\n%s", e.Errno, e.Log)
 }
 
-// Load loads a blob of the machine's byte order, and unloads it at once. logSize is the room for
-// the kernel's log in bytes; 0 for none. The error is nil, a *RefusedError, or wraps
-// ErrUnavailable.
+// Load loads a blob of the machine's byte order, and unloads it at once. logSize is the size of the
+// kernel's log in bytes, 0 for none. The error is nil, a *RefusedError, or wraps ErrUnavailable.
 func Load(data []byte, logSize int) error {
 	if len(data) == 0 {
 		return &RefusedError{Errno: unix.EINVAL}

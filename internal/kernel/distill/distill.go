@@ -1,12 +1,11 @@
-// Package distill gives split BTF its own small base, so that it fits other builds of the
-// kernel, whose types have other ids.
+// Package distill gives split BTF its own small base, so that it fits other builds of the kernel,
+// whose types have other ids.
 //
-// The BTF of a module refers to the kernel's types by id, so it fits one build of the kernel only.
-// The distilled base is a small BTF that takes the place of the kernel's: for each of the kernel's
-// types that the module needs it has the name and the size. If a module has a distilled base (in
-// the section .BTF.base), the kernel looks up these types among its own when it loads the module,
-// and replaces the ids (btf_relocate in tools/lib/bpf/btf_relocate.c, which the kernel compiles
-// too).
+// The BTF of a module refers to the kernel's types by id, so it fits only one build of the kernel.
+// The distilled base is a small BTF in place of the kernel's: the name and size of each of the
+// kernel's types that the module needs. If a module has one (in the section .BTF.base), the kernel
+// looks up these types among its own when it loads the module, and replaces the ids (btf_relocate
+// in tools/lib/bpf/btf_relocate.c, which the kernel compiles too).
 //
 // Types go to the same place as with btf__distill_base of libbpf 1.8:
 //
@@ -15,10 +14,10 @@
 //	split BTF        all other types that it refers to: pointers, arrays, typedefs, prototypes,
 //	                 anonymous structs, unions and enums
 //
-// There are two differences. A type of the base that the kernel could not find again, because
-// another one has the same name and size, is written in full into the split BTF; libbpf puts it
-// into a distilled base that the kernel then refuses. And if nothing refers to the base, it has one
-// INT, since the kernel refuses BTF without types.
+// There are two differences. A type of the base that shares its name and size with another one, so
+// that the kernel could not find it, is written in full into the split BTF; libbpf puts it into a
+// distilled base that the kernel then refuses. And if nothing refers to the base, the distilled
+// base has one INT, since the kernel refuses BTF without types.
 package distill
 
 import (
@@ -64,7 +63,7 @@ func Split(b *btf.Blob) (base, split *btf.Blob, err error) {
 	return base, split, nil
 }
 
-// place says where a type of the old base goes. "Old base" is the base of the given BTF.
+// place says where a type of the old base goes: the base of the given BTF.
 type place uint8
 
 const (
@@ -120,7 +119,6 @@ func (d *distiller) findNeeded() error {
 	return nil
 }
 
-// toBase reports whether a type goes into the distilled base.
 func (d *distiller) toBase(id uint32, t *btf.Type) bool {
 	return relocate.Looks(t) && d.src.TypeName(t) != "" && d.findable(id, t)
 }
@@ -131,7 +129,7 @@ func (d *distiller) makeBase() *btf.Blob {
 	if len(list) == 0 {
 		list = d.anyInt()
 	}
-	d.sortByName(list)
+	d.sort(list, nil)
 	w := btf.NewBuilder(d.src.Order, nil, nil)
 	d.ids = make([]uint32, d.src.EndID())
 	for _, id := range list {

@@ -5,32 +5,21 @@ import (
 	"github.com/rules-btf/rules_btf/internal/link/relocate"
 )
 
-// sameName lists the ids of the old base's types of a name that the kernel looks at.
+// sameName lists the ids of the old base's types of a name, of kinds that the kernel looks up.
 func (d *distiller) sameName(name string) []uint32 {
 	if d.byName == nil {
 		d.byName = map[string][]uint32{}
-		for _, b := range chain(d.src.Base) {
-			for i := range b.Types {
-				t := &b.Types[i]
-				if name := b.TypeName(t); name != "" && relocate.Looks(t) {
-					d.byName[name] = append(d.byName[name], b.StartID+uint32(i))
-				}
+		for id, t := range d.src.Base.All() {
+			if name := d.src.TypeName(t); name != "" && relocate.Looks(t) {
+				d.byName[name] = append(d.byName[name], id)
 			}
 		}
 	}
 	return d.byName[name]
 }
 
-// chain lists b and its bases.
-func chain(b *btf.Blob) (list []*btf.Blob) {
-	for ; b != nil; b = b.Base {
-		list = append(list, b)
-	}
-	return list
-}
-
-// findable reports whether the kernel, which knows only what the distilled base has of type id,
-// would find that type and no other.
+// findable reports whether the kernel would find type id, and no other, by its entry in the
+// distilled base.
 func (d *distiller) findable(id uint32, t *btf.Type) bool {
 	list := d.sameName(d.src.TypeName(t))
 	composites := 0

@@ -9,15 +9,15 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// makeSplit makes the split BTF on the distilled base: src's own types, and those of the old base
-// whose place is inSplit, in canonical order.
+// makeSplit makes the split BTF on the distilled base, in canonical order: src's own types, and
+// those of the old base whose place is inSplit.
 func (d *distiller) makeSplit(base *btf.Blob) (*btf.Blob, error) {
 	list := d.placed(inSplit)
 	for id := d.start; id < d.src.EndID(); id++ {
 		list = append(list, id)
 	}
-	// The canonical order of types of one name is by content, and contents are those of written
-	// types: so write them twice.
+	// The canonical order of types of one name is by content, which is known only of written types.
+	// So write them twice.
 	split := d.write(base, list)
 	hashes, err := contents(base, split)
 	if err != nil {
@@ -45,10 +45,7 @@ func contents(base, split *btf.Blob) ([]types.Hash, error) {
 	return hashes, nil
 }
 
-// sortByName sorts types of different names.
-func (d *distiller) sortByName(list []uint32) { d.sort(list, nil) }
-
-// sort sorts types by name, then by kind, then by content, if contents, by id, is not nil.
+// sort sorts types by name, kind and content; contents is by id, and nil if names are unique.
 func (d *distiller) sort(list []uint32, contents map[uint32]types.Hash) {
 	slices.SortStableFunc(list, func(a, b uint32) int {
 		x, _ := d.src.ByID(a)
@@ -80,33 +77,17 @@ func (d *distiller) write(base *btf.Blob, list []uint32) *btf.Blob {
 	return w.Finish()
 }
 
-// addNames adds the names that the listed types have, sorted, so that strings are in canonical
-// order.
+// addNames adds the names of the listed types, sorted: that is the canonical order of strings.
 func (d *distiller) addNames(w *btf.Builder, list []uint32) {
 	seen := map[uint32]bool{0: true}
 	var names []string
-	add := func(off uint32) {
-		if !seen[off] {
-			seen[off] = true
-			s, _ := d.src.Name(off)
-			names = append(names, s)
-		}
-	}
 	for _, id := range list {
 		t, from := d.src.ByID(id)
-		add(t.NameOff)
-		switch t.Kind {
-		case btf.KindStruct, btf.KindUnion:
-			for _, m := range from.MembersOf(t) {
-				add(m.NameOff)
-			}
-		case btf.KindEnum, btf.KindEnum64:
-			for _, e := range from.EnumsOf(t) {
-				add(e.NameOff)
-			}
-		case btf.KindFuncProto:
-			for _, p := range from.ParamsOf(t) {
-				add(p.NameOff)
+		for off := range from.Names(t) {
+			if !seen[off] {
+				seen[off] = true
+				s, _ := d.src.Name(off)
+				names = append(names, s)
 			}
 		}
 	}

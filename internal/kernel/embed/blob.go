@@ -17,9 +17,9 @@ type Blob struct {
 	alone bool // it has no base: its strings begin with the empty one
 }
 
-// ReadBlob reads a file of raw BTF, split or not. It checks the header, whose sections must fill
-// the file: the kernel would refuse anything else, but not before a machine boots or a module is
-// loaded. Errors name the file.
+// ReadBlob reads a file of raw BTF, split or not. It checks that the header's sections fill the
+// file: otherwise the kernel would refuse the BTF when it boots or loads the module. Errors name
+// the file.
 func ReadBlob(path string) (*Blob, error) {
 	f, data, err := btf.Open(path)
 	if err != nil {
@@ -27,13 +27,13 @@ func ReadBlob(path string) (*Blob, error) {
 	}
 	if f != nil {
 		f.Close()
-		return nil, fmt.Errorf("%s: an ELF file, not raw BTF; take the BTF that btfdedup link made, or "+
-			"take it out of the file: btfdedup import -o OUT FILE", path)
+		return nil, fmt.Errorf("%s: an ELF file, not raw BTF; use the output of btfdedup link, or "+
+			"take the BTF out of the file: btfdedup import -o OUT FILE", path)
 	}
 	return NewBlob(path, data)
 }
 
-// NewBlob is ReadBlob of a file's content.
+// NewBlob is ReadBlob for the content of a file.
 func NewBlob(path string, data []byte) (*Blob, error) {
 	h, order, err := btf.ReadHeader(data)
 	if err != nil {
@@ -55,8 +55,8 @@ func (b *Blob) Parse(base *btf.Blob) (*btf.Blob, error) {
 	return parsed, nil
 }
 
-// checkOrder checks that the kernel that loads f can read the blob: it reads BTF in its own byte
-// order only (btf_parse_hdr).
+// checkOrder checks that the blob has the byte order of f: the kernel reads no other
+// (btf_parse_hdr).
 func (b *Blob) checkOrder(f *elf.File) error {
 	if b.Order != f.Order {
 		return fmt.Errorf("%s: %s BTF, but %s is %s: is the BTF that of another machine's kernel?",

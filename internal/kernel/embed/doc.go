@@ -1,5 +1,5 @@
-// Package embed puts BTF into ELF files: into kernel modules and other files that are there already
-// (Into), and into objects that vmlinux is linked with (Object).
+// Package embed puts BTF into ELF files: into kernel modules and other existing files (Into), and
+// into objects that vmlinux is linked with (Object).
 //
 // The kernel finds a module's BTF by the names of the sections .BTF and .BTF.base
 // (find_module_sections in kernel/module/main.c) and its own by the symbols __start_BTF and

@@ -8,35 +8,34 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
 )
 
-// Into returns f with types as .BTF and base, unless nil, as .BTF.base; without base a .BTF.base of
-// f goes away, because types aren't based on that. Sections that are new are as objcopy's
-// --add-section makes them: not loaded, of alignment 1. The result can be edited further, and is to
-// be written while f is open.
+// Into returns f with types as .BTF and base, unless nil, as .BTF.base. Without base it removes a
+// .BTF.base of f, because types aren't based on that. New sections are as objcopy --add-section
+// makes them: not loaded, with alignment 1. The result can be edited further; write it while f is
+// open.
 //
-// If f is linked and loads its .BTF, the kernel reads as many bytes as the linker counted
+// If f is linked and loads its .BTF, the kernel reads the number of bytes that the linker counted
 // (__stop_BTF - __start_BTF), and refuses BTF that does not fill them. So another size is an error.
-// But an empty .BTF, which lld leaves where nothing was linked into it, counts as none.
+// But an empty .BTF, which lld leaves if no input has one, counts as none.
 //
-// It is an error to put BTF that stands alone into a kernel module: the kernel takes its ids for
-// those of its own BTF.
+// BTF without a base in a kernel module is an error: the kernel would read its ids as ids of
+// vmlinux's BTF.
 func Into(f *elf.File, types, base *Blob) (*elfwrite.Edit, error) {
 	if n := loaded(f); n > 0 && n != uint64(len(types.Data)) {
-		return nil, fmt.Errorf("%s: the linker has made room for %d bytes of BTF, which the kernel "+
-			"loads, and %s has %d: make an object of it with btfdedup embed --object, and link the "+
-			"kernel with that", f.Path, n, types.Path, len(types.Data))
+		return nil, fmt.Errorf("%s: the linker reserved %d bytes for the BTF that the kernel loads, "+
+			"but %s has %d: make an object of it with btfdedup embed --object, and link the kernel with "+
+			"that", f.Path, n, types.Path, len(types.Data))
 	}
 	if base == nil && types.alone && f.IsModule() {
-		return nil, fmt.Errorf("%s: BTF that stands alone, and %s is a kernel module, whose BTF is "+
-			"based "+
-			"on that of the kernel: make it with --base, the kernel's BTF", types.Path, f.Path)
+		return nil, fmt.Errorf("%s: BTF without a base, but %s is a kernel module: make its BTF with "+
+			"--base, the kernel's BTF", types.Path, f.Path)
 	}
 	edit, _, err := Over(f, types, base)
 	return edit, err
 }
 
-// Over is Into for readers of sections alone: BTF of another size than that which a linked file
-// loads is put into a section .BTF that is not loaded. Then it returns true, and the loaded bytes
-// are still those that the file was linked with.
+// Over is Into for programs that read only sections. If a linked file loads BTF of another size,
+// the new BTF is put into a section .BTF that is not loaded; the loaded bytes stay, and beside is
+// true.
 func Over(f *elf.File, types, base *Blob) (edit *elfwrite.Edit, beside bool, err error) {
 	if err := types.checkOrder(f); err != nil {
 		return nil, false, err
@@ -67,7 +66,6 @@ func Over(f *elf.File, types, base *Blob) (edit *elfwrite.Edit, beside bool, err
 	return edit, beside, edit.Set(elfwrite.Section{Name: btf.SectionBase, Data: base.Data})
 }
 
-// loaded returns how many bytes of BTF a linked file loads.
 func loaded(f *elf.File) uint64 {
 	old := f.Section(btf.SectionTypes)
 	if old == nil || !old.Alloc() || f.Relocatable() {
@@ -76,9 +74,9 @@ func loaded(f *elf.File) uint64 {
 	return old.Size
 }
 
-// Object returns a relocatable ELF file for the machine and ABI that f is for, with types as .BTF
-// that is loaded: what scripts/gen-btf.sh of the kernel makes with the compiler, objcopy and dd for
-// vmlinux to be linked with. The kernel's linker script puts __start_BTF and __stop_BTF around it.
+// Object returns a relocatable ELF file for f's machine and ABI, with types as a loaded .BTF. The
+// kernel's scripts/gen-btf.sh makes such an object with the compiler, objcopy and dd, and links
+// vmlinux with it. The kernel's linker script puts __start_BTF and __stop_BTF around it.
 func Object(f *elf.File, types *Blob) ([]byte, error) {
 	if err := types.checkOrder(f); err != nil {
 		return nil, err

@@ -16,8 +16,8 @@ const (
 	signatureHeaderSize = 12
 )
 
-// Unsigned returns f if it has no module signature. A signature would no longer hold after a
-// change, so with drop it returns the file before the signature, and else an error. The result
+// Unsigned returns f if it has no module signature. Otherwise it returns the file without the
+// signature if drop is set, and else an error: the signature would no longer hold. The result
 // refers to f, which must stay open.
 func Unsigned(f *elf.File, drop bool) (*elf.File, error) {
 	data := f.Bytes()

@@ -1,13 +1,13 @@
-// Package implicitargs changes BTF as kernels since Linux 7.0 want it for kfuncs with implicit
-// arguments: parameters that BPF programs don't pass, since the verifier does
-// (KF_IMPLICIT_ARGS in include/linux/btf.h).
+// Package implicitargs changes BTF for kfuncs with implicit arguments, as kernels since Linux 7.0
+// expect it. The verifier passes these arguments, not BPF programs (KF_IMPLICIT_ARGS in
+// include/linux/btf.h).
 //
-// Of a kfunc with that flag,
+// A kfunc with that flag,
 //
 //	bpf_foo(int arg, struct bpf_prog_aux *aux)
 //
-// there are two functions then: bpf_foo_impl with that prototype and the declaration tags of
-// bpf_foo but for bpf_kfunc, and bpf_foo with the prototype that BPF programs see,
+// becomes two functions: bpf_foo_impl with that prototype and the declaration tags of bpf_foo
+// except bpf_kfunc, and bpf_foo with the prototype that BPF programs see,
 //
 //	bpf_foo(int arg)
 //
@@ -29,15 +29,15 @@ import (
 // Flag is KF_IMPLICIT_ARGS, in a kfunc's flags (include/linux/btf.h).
 const Flag = 1 << 16
 
-// suffix is what the name of the function with all arguments has besides (KF_IMPL_SUFFIX).
+// suffix ends the name of the function with all arguments (KF_IMPL_SUFFIX).
 const suffix = "_impl"
 
-// implicit are the structs to which implicit arguments point (kf_implicit_arg_types).
+// implicit are the structs that implicit arguments point to (kf_implicit_arg_types).
 var implicit = []string{"bpf_prog_aux", "btf_struct_meta"}
 
-// Rewrite does what the package's comment says to the functions of b whose names kfuncs has and
-// that have the declaration tag bpf_kfunc. The result is raw BTF in canonical order, on b's bases;
-// it is what linking b makes if there is nothing to do. jobs is how many threads may work.
+// Rewrite changes the functions of b whose names are in kfuncs and that have the declaration tag
+// bpf_kfunc. The result is raw BTF in canonical order, on b's bases, even if there is nothing to
+// change. jobs is the number of threads.
 func Rewrite(b *btf.Blob, kfuncs []string, jobs int) ([]byte, error) {
 	edited, err := edit(b, kfuncs)
 	if err != nil {
@@ -46,7 +46,7 @@ func Rewrite(b *btf.Blob, kfuncs []string, jobs int) ([]byte, error) {
 	return relink(b, edited, jobs)
 }
 
-// RewriteIfDue is Rewrite if there is something to do, and returns nil if there isn't.
+// RewriteIfDue is Rewrite, but returns nil if there is nothing to change.
 func RewriteIfDue(b *btf.Blob, kfuncs []string, jobs int) ([]byte, error) {
 	edited, err := edit(b, kfuncs)
 	if err != nil || len(edited.Types) == len(b.Types) { // each change adds a type
@@ -76,8 +76,8 @@ func relink(b, edited *btf.Blob, jobs int) ([]byte, error) {
 	return result.BTF, nil
 }
 
-// Left lists those of kfuncs, which must be sorted, whose functions in b or its bases have implicit
-// parameters still: a kernel since 7.0 would not pass them.
+// Left lists the kfuncs whose functions in b or its bases still have implicit parameters, which a
+// kernel since 7.0 would not pass. kfuncs must be sorted.
 func Left(b *btf.Blob, kfuncs []string) []string {
 	var left []string
 	for _, t := range b.All() {
@@ -97,7 +97,7 @@ func Left(b *btf.Blob, kfuncs []string) []string {
 	return slices.Compact(left)
 }
 
-// edit returns a copy of b with the changes; what is new has the last ids.
+// edit returns a copy of b with the changes; new types have the last ids.
 func edit(b *btf.Blob, kfuncs []string) (*btf.Blob, error) {
 	e := newEditor(b)
 	wanted := map[string]bool{}
@@ -177,7 +177,7 @@ func (e *editor) split(id uint32) error {
 	return nil
 }
 
-// addImpl adds the function with all arguments, and copies of the tags of fn, which has the id.
+// addImpl adds the function with all arguments, and copies of the tags of fn, whose id is id.
 func (e *editor) addImpl(name string, id uint32, fn *btf.Type) {
 	impl := *fn
 	impl.NameOff = e.to.EndStr() + uint32(e.names.Len())
@@ -193,11 +193,10 @@ func (e *editor) addImpl(name string, id uint32, fn *btf.Type) {
 	}
 }
 
-// explicit is how many parameters of a prototype come before the first implicit one.
+// explicit returns how many parameters of a prototype come before the first implicit one.
 func explicit(b *btf.Blob, proto *btf.Type) uint32 {
-	params := b.ParamsOf(proto)
-	for i := range params {
-		if isImplicit(b, params[i].Type) {
+	for i, p := range b.ParamsOf(proto) {
+		if isImplicit(b, p.Type) {
 			return uint32(i)
 		}
 	}
@@ -214,22 +213,20 @@ func isImplicit(b *btf.Blob, id uint32) bool {
 	return t != nil && t.Kind == btf.KindStruct && slices.Contains(implicit, in.TypeName(t))
 }
 
-// maxChain bounds the length of a chain of modifiers; BTF may have cycles of them.
+// maxChain limits the length of a chain of modifiers, which may be a cycle.
 const maxChain = 64
 
-// plain is a type without its modifiers (btf_is_mod in tools/lib/bpf/btf.h).
+// plain returns a type without its modifiers (btf_is_mod in tools/lib/bpf/btf.h).
 func plain(b *btf.Blob, id uint32) (*btf.Type, *btf.Blob) {
 	for range maxChain {
 		t, in := b.ByID(id)
 		if t == nil {
 			return nil, nil
 		}
-		switch t.Kind {
-		case btf.KindVolatile, btf.KindConst, btf.KindRestrict, btf.KindTypeTag:
-			id = t.SizeOrType
-		default:
+		if !t.Kind.IsModifier() || t.Kind == btf.KindTypedef {
 			return t, in
 		}
+		id = t.SizeOrType
 	}
 	return nil, nil
 }

@@ -5,22 +5,21 @@ import (
 	"strings"
 )
 
-// commandFile is what Kbuild keeps of how it made a file, in .NAME.cmd beside that: the command,
-// and from fixdep the source.
+// commandFile is the content of .NAME.cmd, which Kbuild writes beside a file that it made: the
+// command, and fixdep's source.
 type commandFile struct {
 	words  []string // of the first command; without quotes
-	source string   // "" of what is not compiled
+	source string   // "" if the file was not compiled
 }
 
-// commandPath is the path of the .cmd file of a file.
 func commandPath(name string) string {
 	return path.Join(path.Dir(name), "."+path.Base(name)+".cmd")
 }
 
-// parseCommand reads a .cmd file, of the forms "cmd_NAME := ..." (before 6.3), "savedcmd_NAME :=
-// ..." and "source_NAME := ...". What it does not understand it leaves out.
+// parseCommand parses a .cmd file with lines such as "cmd_NAME := ..." (before 6.3), "savedcmd_NAME
+// := ..." and "source_NAME := ...". It ignores other lines.
 func parseCommand(text string) (c commandFile) {
-	for _, line := range strings.Split(text, "\n") {
+	for line := range strings.SplitSeq(text, "\n") {
 		key, value, ok := strings.Cut(line, " := ")
 		switch {
 		case !ok:
@@ -73,17 +72,15 @@ func words(command string) (list []string) {
 	return list
 }
 
-// linkerInputs returns the objects (.o) and archives (.a) that a linker's command names, in order.
+// linkerInputs returns the objects (.o) and archives (.a) in a linker's command, in order.
 func linkerInputs(command []string) (inputs []string) {
-	for i := 0; i < len(command); i++ {
-		w := command[i]
-		switch {
-		case w == "-o" || w == "-T" || w == "-m" || w == "-z":
-			i++
-		case strings.HasPrefix(w, "-"):
-		case strings.HasSuffix(w, ".o") || strings.HasSuffix(w, ".a"):
+	value := false // whether the word is the value of an option
+	for _, w := range command {
+		isObject := strings.HasSuffix(w, ".o") || strings.HasSuffix(w, ".a")
+		if isObject && !value && !strings.HasPrefix(w, "-") {
 			inputs = append(inputs, w)
 		}
+		value = !value && (w == "-o" || w == "-T" || w == "-m" || w == "-z")
 	}
 	return inputs
 }

@@ -8,19 +8,19 @@ import (
 	"strings"
 )
 
-// input is an object that a linker took, as its map names it.
+// input is an object that was linked, as named in the linker's map.
 type input struct {
-	archive string // which it is a member of, "" if the map says nothing of that
+	archive string // that it is a member of, "" if the map names none
 	name    string
 }
 
 // maxLine bounds a line of a map. C++ and Rust have long names.
 const maxLine = 1 << 20
 
-// parseMap reads a map file of GNU ld or of lld. It returns the object files that were linked, in
-// order: first members of archives, then files that the command line named; in lld's map by their
-// first sections. It leaves out the tables that link-vmlinux.sh makes from an earlier link
-// (.tmp_vmlinux*), which have no types.
+// parseMap reads a map file of GNU ld or lld. It returns the linked object files in order: first
+// members of archives, then files of the command line; in lld's map by their first sections. It
+// leaves out the tables that link-vmlinux.sh makes from an earlier link (.tmp_vmlinux*), which have
+// no types.
 func parseMap(r io.Reader) ([]input, error) {
 	var objects []input
 	seen := map[input]bool{}
@@ -65,7 +65,7 @@ func parseMap(r io.Reader) ([]input, error) {
 	return objects, nil
 }
 
-// member takes "ARCHIVE(NAME)" apart. Of members of thin archives, GNU ld writes the path alone.
+// member parses "ARCHIVE(NAME)". For members of thin archives, GNU ld writes only the path.
 func member(name string) input {
 	if archive, rest, ok := strings.Cut(name, "("); ok {
 		return input{archive, strings.TrimSuffix(rest, ")")}
@@ -73,8 +73,8 @@ func member(name string) input {
 	return input{name: name}
 }
 
-// isTable reports whether an object is one that link-vmlinux.sh makes from an earlier link:
-// kallsyms, the kernel's BTF.
+// isTable reports whether link-vmlinux.sh made an object from an earlier link: kallsyms, or the
+// kernel's BTF.
 func isTable(name string) bool {
 	base := path.Base(name)
 	return strings.HasPrefix(base, ".tmp_") || base == ".btf.vmlinux.bin.o"

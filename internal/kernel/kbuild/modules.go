@@ -13,7 +13,7 @@ func (r *reader) modules(o Options) (list []Linked, err error) {
 		return nil, err
 	}
 	paths := map[string]string{}
-	for _, line := range strings.Fields(text) {
+	for line := range strings.FieldsSeq(text) {
 		stem, err := r.moduleStem(line)
 		if err != nil {
 			return nil, err
@@ -21,7 +21,7 @@ func (r *reader) modules(o Options) (list []Linked, err error) {
 		m := Linked{Name: path.Base(stem), Path: stem + ".ko"}
 		switch other := paths[m.Name]; {
 		case other == m.Path:
-			continue // a line may repeat, of a directory that two Makefiles name
+			continue // a line repeats if two Makefiles name a directory
 		case other != "":
 			return nil, fmt.Errorf("%s: %s and %s are both the module %s, and the kernel loads one of a "+
 				"name: rename one (obj-m in its Makefile), or remove it", r.path("modules.order"), other,
@@ -30,7 +30,7 @@ func (r *reader) modules(o Options) (list []Linked, err error) {
 			if root := rootByModule(r.dir, m.Path); root != "" && !r.exists("vmlinux") {
 				return nil, partOf(r.dir, root)
 			}
-			return nil, fmt.Errorf("%s: modules.order lists it, and it is not there: make modules, or "+
+			return nil, fmt.Errorf("%s: modules.order lists it, but it is missing: make modules, or "+
 				"leave the modules out", r.path(m.Path))
 		}
 		paths[m.Name] = m.Path
@@ -62,8 +62,8 @@ func (r *reader) moduleStem(line string) (string, error) {
 	return stem, nil
 }
 
-// linkedInModule returns the objects of the module stem.ko. The command of its last link names an
-// object of the module's name, which is the first link's result, or its only object.
+// linkedInModule returns the objects of the module stem.ko. The command of its last link names
+// stem.o, which is the result of the first link, or the only object.
 func (r *reader) linkedInModule(stem string) (objects []string, err error) {
 	inputs := []string{stem + ".o"}
 	for _, name := range []string{stem + ".mod.o", ".module-common.o"} {
@@ -95,8 +95,8 @@ func (r *reader) linkedInModule(stem string) (objects []string, err error) {
 	return objects, nil
 }
 
-// parts returns what stem.o was linked of, or that itself if it was compiled: from stem.mod, or of
-// kernels before 5.4, which have none, from its command.
+// parts returns the objects that stem.o was linked from, or stem.o if it was compiled. They are in
+// stem.mod, or for kernels before 5.4, which have none, in stem.o's command.
 func (r *reader) parts(stem string) (objects []string, err error) {
 	if mod := stem + ".mod"; r.note(mod) {
 		text, err := r.read(mod)
@@ -122,8 +122,7 @@ func (r *reader) parts(stem string) (objects []string, err error) {
 	return []string{stem + ".o"}, nil
 }
 
-// linkedBy returns the files that the command names by which a file was linked; none if Kbuild has
-// kept none, or if the file was compiled.
+// linkedBy returns the files in the command that linked a file; none if there is no such command.
 func (r *reader) linkedBy(name string) ([]string, error) {
 	command := commandPath(name)
 	if !r.note(command) {
@@ -140,10 +139,10 @@ func (r *reader) linkedBy(name string) ([]string, error) {
 	return linkerInputs(c.words), nil
 }
 
-// parseMod reads a file .mod: a line for each object; before Linux 5.19 all in the first line,
-// after which the symbols come that the module needs.
+// parseMod reads a .mod file: a line for each object; before Linux 5.19 all in the first line, and
+// then the symbols that the module needs.
 func parseMod(text string) (objects []string) {
-	for _, word := range strings.Fields(text) {
+	for word := range strings.FieldsSeq(text) {
 		if strings.HasSuffix(word, ".o") {
 			objects = append(objects, word)
 		}

@@ -13,19 +13,19 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 )
 
-// found is what was seen of an object.
+// found is what an object contains.
 type found struct {
 	types   bool     // it has DWARF, or BTF that the compiler wrote
 	sources []string // base names, of its symbols STT_FILE
 }
 
-// ErrLTO is of trees whose objects get machine code and DWARF only when they are linked: what is
-// linked is to be read, by NoObjects and Whole.
+// ErrLTO is the error for trees whose objects get machine code and DWARF only at the link. Then
+// NoObjects and Whole read what is linked.
 var ErrLTO = errors.New("has no machine code before the link, so no DWARF: read what is linked" +
 	" (vmlinux = \"whole\", modules = \"whole\")")
 
-// withTypes returns those of the objects that have types, and notes the others. owner is what was
-// linked of them, for errors.
+// withTypes returns the objects that have types, and notes the others. owner is the file that was
+// linked from them, for errors.
 func (r *reader) withTypes(owner string, objects []string) (kept []string, err error) {
 	seen := map[string]bool{}
 	for _, o := range objects {
@@ -49,8 +49,8 @@ func (r *reader) withTypes(owner string, objects []string) (kept []string, err e
 	return kept, nil
 }
 
-// noteDWO notes the .dwo file of an object, if there is one: assembler has none. What objcopy made
-// of an object has that of the object: gdt_idt.pi.o has gdt_idt.dwo.
+// noteDWO notes the .dwo file of an object, if there is one: assembler has none. A copy by objcopy
+// has the original's: gdt_idt.pi.o has gdt_idt.dwo.
 func (r *reader) noteDWO(object string) {
 	if !r.split() {
 		return
@@ -68,7 +68,7 @@ func (r *reader) noteDWO(object string) {
 	}
 }
 
-// look reads the sections and the sources of an object, once.
+// look inspects an object, once.
 func (r *reader) look(owner, object string) (found, error) {
 	if f, ok := r.found[object]; ok {
 		return f, nil
@@ -88,7 +88,6 @@ func (r *reader) look(owner, object string) (found, error) {
 	return f, nil
 }
 
-// inspect reads what is needed of an object, by its path.
 func inspect(object string) (f found, err error) {
 	file, err := elf.Open(object)
 	if errors.Is(err, elf.ErrBitcode) {
@@ -112,8 +111,8 @@ func inspect(object string) (f found, err error) {
 	return f, err
 }
 
-// ofBTF reports whether an object is the one that scripts/link-vmlinux.sh adds to vmlinux for the
-// BTF of the whole, such as .tmp_vmlinux1.btf.o, before Linux 6.10 .btf.vmlinux.bin.o.
+// ofBTF reports whether an object is the one with vmlinux's BTF that scripts/link-vmlinux.sh adds:
+// .tmp_vmlinux1.btf.o, or before Linux 6.10 .btf.vmlinux.bin.o.
 func ofBTF(object string) bool {
 	name := path.Base(filepath.ToSlash(object))
 	return strings.HasPrefix(name, ".btf.") || strings.HasSuffix(name, ".btf.o")
@@ -127,7 +126,7 @@ func sources(f *elf.File) (names []string, err error) {
 	}
 	for i := range symbols.List {
 		if s := &symbols.List[i]; stdelf.ST_TYPE(s.Type) == stdelf.STT_FILE {
-			// A copy: the file's bytes go when it is closed.
+			// A copy: the file will be unmapped.
 			if name := strings.Clone(symbols.Name(s)); name != "" {
 				names = append(names, path.Base(name))
 			}
@@ -136,12 +135,9 @@ func sources(f *elf.File) (names []string, err error) {
 	return names, nil
 }
 
-// whyNoDWARF says what Kbuild knows of an object that has no DWARF.
+// whyNoDWARF explains with Kbuild's files why an object has no DWARF.
 func (r *reader) whyNoDWARF(object string) string {
-	b, err := os.ReadFile(r.path(commandPath(object)))
-	if err != nil {
-		return "no DWARF"
-	}
+	b, _ := os.ReadFile(r.path(commandPath(object)))
 	c := parseCommand(string(b))
 	debug, known := hasDebug(c.words)
 	switch {

@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// Trees of kernels before 5.19 don't keep how vmlinux.o was linked, and before 6.1 they have no
-// vmlinux.a. Their link takes the built-in.a of the directories that the top Makefile names, the
-// objects of head-y, and what is needed of the libraries.
+// Trees of kernels before 5.19 have no command of vmlinux.o's link, and before 6.1 no vmlinux.a.
+// They link the built-in.a of the directories in the top Makefile, the objects of head-y, and what
+// is needed of the libraries.
 
-// notBuiltIn are directories without anything that is linked into vmlinux. Patterns.
+// notBuiltIn are patterns of directories with nothing for vmlinux.
 var notBuiltIn = []string{"Documentation", "scripts", "tools", ".git", "arch/*/boot/compressed",
 	"arch/*/realmode", "drivers/firmware/efi/libstub"}
 
-// builtIn lists the built-in.a of the tree and the objects of head-y. A directory's archive has the
-// members of those below it, too, so most members are listed several times.
+// builtIn lists the built-in.a of the tree and the objects of head-y. A directory's archive also
+// has the members of those below it, so most members are listed several times.
 func (r *reader) builtIn() (inputs []string, err error) {
 	err = filepath.WalkDir(r.dir, func(file string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -48,8 +48,8 @@ func (r *reader) builtIn() (inputs []string, err error) {
 	return inputs, nil
 }
 
-// libraries lists the archives of which the linker takes what is needed. Which that is, the link of
-// the BTF finds from the symbols of vmlinux. The stub of EFI is part of some machines' kernels, and
+// libraries lists the archives from which the linker takes what is needed; the link of the BTF
+// finds that by vmlinux's symbols. EFI's stub is a part of the kernel on some machines, and
 // elsewhere of the decompressor, which has symbols of the same names.
 func (r *reader) libraries() []string {
 	list := append(r.glob("lib/lib.a"), r.glob("arch/*/lib/lib.a")...)

@@ -1,10 +1,10 @@
-// Package kbuild reads from a built Linux tree, or from a built directory of modules, which object
-// files Kbuild linked vmlinux and the modules of.
+// Package kbuild finds the object files from which Kbuild linked vmlinux and modules, in a built
+// Linux tree or a built directory of modules.
 //
-// Nothing in such a tree has that list as a whole, and where its parts are differs from release to
-// release: in linkers' maps, in archives, in the commands that Kbuild keeps. Of the module
-// fs/fat/fat.ko, fs/fat/fat.mod names fs/fat/cache.o, fs/fat/dir.o and others, and
-// fs/fat/.fat.ko.cmd what was linked to it besides: fs/fat/fat.mod.o and .module-common.o.
+// No file has the whole list, and where its parts are differs between releases: in linkers' maps,
+// in archives, in the commands that Kbuild keeps. For example, fs/fat/fat.mod names the objects of
+// the module fs/fat/fat.ko, such as fs/fat/cache.o, and fs/fat/.fat.ko.cmd those that are linked to
+// them: fs/fat/fat.mod.o and .module-common.o.
 package kbuild
 
 import (
@@ -17,25 +17,25 @@ import (
 	"strings"
 )
 
-// Tree is what Kbuild built in a directory. All paths are relative to that, with slashes.
+// Tree is what Kbuild built in a directory. All paths are relative to it, with slashes.
 type Tree struct {
 	Vmlinux *Linked   // nil for a directory of modules alone
 	Modules []Linked  // in the order of modules.order
 	Skipped []Skipped // objects without DWARF or BTF, by path
 	Rust    bool      // whether the kernel was configured with Rust
-	// DWOs are the files with most of the DWARF of objects that were compiled with -gsplit-dwarf, by
-	// the objects' paths.
+	// DWOs are the .dwo files of objects that were compiled with -gsplit-dwarf, by the objects'
+	// paths.
 	DWOs    map[string]string
-	Missing []string // sources that vmlinux names and that none of its objects is of, by name
-	Inputs  []string // the files that this was read from, by path; some of them don't exist
+	Missing []string // sources in vmlinux's symbols that none of its objects has, by name
+	Inputs  []string // the files that were read or looked for, by path
 }
 
-// Linked is a file that was linked of objects.
+// Linked is a file that was linked from objects.
 type Linked struct {
-	Name    string   // as the kernel calls it, but for dashes: vmlinux, msdos, snd-hda-intel
+	Name    string   // the kernel's name, but with dashes: vmlinux, msdos, snd-hda-intel
 	Path    string   // vmlinux, fs/fat/msdos.ko
-	Objects []string // those that have types; archives among them that are not thin
-	From    string   // which files tell the objects, for people
+	Objects []string // those that have types, and archives that are not thin
+	From    string   // the files that name the objects, for people
 }
 
 // Skipped is an object that has nothing to convert.
@@ -51,7 +51,6 @@ type Options struct {
 	Whole     bool // modules are not taken apart
 }
 
-// reader reads one tree.
 type reader struct {
 	dir     string
 	config  map[string]string
@@ -109,10 +108,9 @@ func Read(dir string, o Options) (*Tree, error) {
 	return t, nil
 }
 
-// configName is the file that Kbuild's makefiles read the configuration from.
+// configName is the file with the configuration for Kbuild's makefiles.
 const configName = "include/config/auto.conf"
 
-// readConfig reads the configuration, if it is there.
 func (r *reader) readConfig() error {
 	r.config = map[string]string{}
 	if !r.note(configName) {
@@ -122,7 +120,7 @@ func (r *reader) readConfig() error {
 	if err != nil {
 		return err
 	}
-	for _, line := range strings.Split(text, "\n") {
+	for line := range strings.SplitSeq(text, "\n") {
 		if key, value, ok := strings.Cut(line, "="); ok {
 			r.config[key] = value
 		}
@@ -130,7 +128,6 @@ func (r *reader) readConfig() error {
 	return nil
 }
 
-// split reports whether the compiler wrote .dwo files.
 func (r *reader) split() bool { return r.config["CONFIG_DEBUG_INFO_SPLIT"] == "y" }
 
 // path is that of a file of the tree, to open it.
@@ -138,17 +135,17 @@ func (r *reader) path(name string) string { return filepath.Join(r.dir, filepath
 
 func (r *reader) exists(name string) bool { return isFile(r.dir, name) }
 
-// note reports whether a file exists, on which what is read depends.
+// note reports whether a file exists, and adds it to the inputs.
 func (r *reader) note(name string) bool {
 	r.inputs[name] = true
 	return r.exists(name)
 }
 
-// maxText bounds the files that are read as a whole. The largest, a list of all objects of a kernel
-// in a command, has some MB.
+// maxText limits the size of files that are read as a whole. The largest, a command with all
+// objects of a kernel, has some MB.
 const maxText = 64 << 20
 
-// read returns the content of a text file, which decides what is linked.
+// read returns the content of a text file, and adds it to the inputs.
 func (r *reader) read(name string) (string, error) {
 	r.inputs[name] = true
 	st, err := os.Stat(r.path(name))
@@ -162,22 +159,22 @@ func (r *reader) read(name string) (string, error) {
 	return string(b), err
 }
 
-// errOutside is of paths that Kbuild wrote and that are not below the tree.
+// errOutside is the error for Kbuild's paths that are not below the tree.
 var errOutside = errors.New("is not below the tree")
 
-// rel returns a path that Kbuild wrote relative to the tree. Kbuild writes absolute paths where it
-// builds modules of another directory (before 6.13), and the directory may have been moved
-// since.
+// rel makes a path of Kbuild's relative to the tree. Kbuild writes absolute paths for modules of
+// another directory (before 6.13), and the directory may have been moved since.
 func (r *reader) rel(name string) (string, error) {
-	if !filepath.IsAbs(name) {
-		name = filepath.ToSlash(filepath.Clean(name))
-		if name == ".." || strings.HasPrefix(name, "../") {
-			return "", fmt.Errorf("%s: %s %w: name the directory that Kbuild built in", r.dir, name,
-				errOutside)
-		}
-		return name, nil
-	}
 	name = filepath.Clean(name)
+	outside := func() error {
+		return fmt.Errorf("%s: %s %w: name the directory that Kbuild built in", r.dir, name, errOutside)
+	}
+	if !filepath.IsAbs(name) {
+		if !filepath.IsLocal(name) {
+			return "", outside()
+		}
+		return filepath.ToSlash(name), nil
+	}
 	abs, err := filepath.Abs(r.dir)
 	if err != nil {
 		return "", err
@@ -192,7 +189,7 @@ func (r *reader) rel(name string) (string, error) {
 			if name[i] != '/' {
 				continue
 			}
-			// Of modules.order, neither the object nor the module need exist under that very name.
+			// modules.order may name the object of a module whose only file is the .ko.
 			stem := strings.TrimSuffix(name[i+1:], filepath.Ext(name))
 			if r.exists(name[i+1:]) || r.exists(stem+".ko") {
 				r.moved = name[:i]
@@ -200,6 +197,5 @@ func (r *reader) rel(name string) (string, error) {
 			}
 		}
 	}
-	return "", fmt.Errorf("%s: %s %w: name the directory that Kbuild built in", r.dir, name,
-		errOutside)
+	return "", outside()
 }

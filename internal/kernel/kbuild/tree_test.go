@@ -377,7 +377,7 @@ func TestErrors(t *testing.T) {
 			f.thin("vmlinux.a", "init/main.o")
 			os.Remove(filepath.Join(f.dir, "init/main.o"))
 		}},
-		"no archives": {"vmlinux", "nothing says what it was linked of", func(f fixture) {
+		"no archives": {"vmlinux", "its objects are unknown", func(f fixture) {
 			os.Remove(filepath.Join(f.dir, "lib/lib.a"))
 		}},
 		"a module that is not built": {"fs/fat/fat.ko", "make modules", func(f fixture) {

@@ -10,13 +10,12 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 )
 
-// beside are objects that scripts/link-vmlinux.sh links beside vmlinux.a or vmlinux.o, where the
-// kernel has them. Patterns.
+// beside are patterns of objects that scripts/link-vmlinux.sh links beside vmlinux.a or vmlinux.o.
 var beside = []string{".vmlinux.export.o", "init/version-timestamp.o", ".builtin-dtbs.o",
 	"arch/*/tools/vmlinux.arch.o"}
 
-// vmlinux reads what vmlinux was linked of. missing are the sources that it names in its symbols
-// and that none of the objects does.
+// vmlinux reads what vmlinux was linked from. missing are the sources in its symbols that none of
+// the objects has.
 func (r *reader) vmlinux(o Options) (v *Linked, missing []string, err error) {
 	v = &Linked{Name: "vmlinux", Path: "vmlinux"}
 	if o.NoObjects {
@@ -38,15 +37,15 @@ func (r *reader) vmlinux(o Options) (v *Linked, missing []string, err error) {
 	return v, missing, err
 }
 
-// linkedInVmlinux returns the objects, and which files tell them. Several files may. In this order:
+// linkedInVmlinux returns vmlinux's objects, and the files that name them:
 //
-//   - vmlinux.map (CONFIG_VMLINUX_MAP) is what the linker did.
-//   - Where that names vmlinux.o, or without a map: what vmlinux.o was linked of, and the few
-//     objects that scripts/link-vmlinux.sh has added to it since. Where vmlinux is not linked of
-//     vmlinux.o, that was linked of the same archives, for modpost.
+//   - vmlinux.map (CONFIG_VMLINUX_MAP), which the linker wrote.
+//   - If that names vmlinux.o, or without a map: what vmlinux.o was linked from, and the few
+//     objects that scripts/link-vmlinux.sh adds. If vmlinux is not linked from vmlinux.o, that was
+//     linked from the same archives, for modpost.
 func (r *reader) linkedInVmlinux() (objects []string, from string, err error) {
 	const linkerMap = "vmlinux.map"
-	// A map may be left over from when the kernel was configured to have one.
+	// A map may be left over from another configuration.
 	off := len(r.config) > 0 && r.config["CONFIG_VMLINUX_MAP"] != "y"
 	if !r.note(linkerMap) || off {
 		objects, from, err = r.linkedInObject()
@@ -68,8 +67,8 @@ func (r *reader) linkedInVmlinux() (objects []string, from string, err error) {
 	return objects, linkerMap + " and " + from, err
 }
 
-// linkedInObject returns what vmlinux.o was linked of. vmlinux.o.map is there with
-// CONFIG_BUILTIN_MODULE_RANGES; the command since Linux 5.19.
+// linkedInObject returns what vmlinux.o was linked from. CONFIG_BUILTIN_MODULE_RANGES makes
+// vmlinux.o.map; the command is there since Linux 5.19.
 func (r *reader) linkedInObject() (objects []string, from string, err error) {
 	const linkerMap, archive = "vmlinux.o.map", "vmlinux.a"
 	if r.note(linkerMap) && r.config["CONFIG_BUILTIN_MODULE_RANGES"] == "y" {
@@ -96,14 +95,13 @@ func (r *reader) linkedInObject() (objects []string, from string, err error) {
 		return nil, "", err
 	}
 	if len(objects) == 0 {
-		return nil, "", fmt.Errorf("%s: nothing says what it was linked of: there is no vmlinux.map, "+
+		return nil, "", fmt.Errorf("%s: its objects are unknown: there is no vmlinux.map, "+
 			".vmlinux.o.cmd, vmlinux.a or built-in.a; name the directory that Kbuild built in, or "+
 			"read vmlinux alone (vmlinux = \"whole\")", r.path("vmlinux"))
 	}
 	return objects, from, nil
 }
 
-// readMap reads a linker's map, and finds the files that it names.
 func (r *reader) readMap(name string) ([]string, error) {
 	r.inputs[name] = true
 	f, err := os.Open(r.path(name))
@@ -126,9 +124,8 @@ func (r *reader) readMap(name string) ([]string, error) {
 	return objects, nil
 }
 
-// locate returns the file of an object in a map: that itself, or the archive if it is a member of
-// one that is not thin. GNU ld names a thin archive's member from the tree on, lld as the archive
-// does.
+// locate returns the file of an object in a map, or its archive if that is not thin. For a member
+// of a thin archive, GNU ld writes the path in the tree, and lld the path in the archive.
 func (r *reader) locate(in input) (string, error) {
 	name, err := r.rel(in.name)
 	if err != nil || in.archive == "" || r.exists(name) {
@@ -144,7 +141,7 @@ func (r *reader) locate(in input) (string, error) {
 	return archive, nil
 }
 
-// expand puts the members of thin archives in the archives' place.
+// expand replaces thin archives with their members.
 func (r *reader) expand(inputs []string) (objects []string, err error) {
 	for _, in := range inputs {
 		if in, err = r.rel(in); err != nil {
@@ -175,7 +172,7 @@ func (r *reader) expand(inputs []string) (objects []string, err error) {
 	return objects, nil
 }
 
-// member returns the path of a thin archive's member, which begins with that of the tree.
+// member returns the path in the tree of a thin archive's member.
 func (r *reader) member(file string) (string, error) {
 	if rest, ok := strings.CutPrefix(file, path.Clean(r.dir)+"/"); ok {
 		return r.rel(rest)
@@ -183,7 +180,7 @@ func (r *reader) member(file string) (string, error) {
 	return r.rel(file)
 }
 
-// missing compares the sources that vmlinux names with those that its objects name.
+// missing compares the sources in vmlinux's symbols with those in its objects' symbols.
 func (r *reader) missing(objects []string) (names []string, err error) {
 	has := map[string]bool{}
 	for _, o := range objects {
@@ -204,7 +201,7 @@ func (r *reader) missing(objects []string) (names []string, err error) {
 		return nil, err
 	}
 	for _, source := range all {
-		// The linker calls assembler by its object file.
+		// For assembler, the linker writes the name of the object file.
 		if !has[source] && !strings.HasSuffix(source, ".o") {
 			has[source] = true
 			names = append(names, source)

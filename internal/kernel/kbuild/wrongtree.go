@@ -7,10 +7,8 @@ import (
 	"strings"
 )
 
-// Directories that are near a tree that can be read, and aren't one. Each error says what the
-// directory is and what to name in its place.
-
-// notBuilt is of a directory with neither vmlinux nor modules.order.
+// notBuilt is the error for a directory with neither vmlinux nor modules.order. It says what the
+// directory is and what to name instead, as all errors in this file do.
 func notBuilt(dir string) error {
 	switch root := rootAbove(dir); {
 	case isSource(dir):
@@ -34,7 +32,8 @@ func notBuilt(dir string) error {
 		"built (with O= or KBUILD_OUTPUT, that one), after make vmlinux or make modules", dir)
 }
 
-// nothingLinked is of a directory without vmlinux, and without modules or with those left out.
+// nothingLinked is the error for a directory without vmlinux, and without modules or with
+// NoModules.
 func nothingLinked(dir string, o Options) error {
 	if root := rootAbove(dir); root != "" {
 		return partOf(dir, root)
@@ -47,14 +46,13 @@ func nothingLinked(dir string, o Options) error {
 		"modules, or both", dir)
 }
 
-// partOf is of a directory in the tree root.
+// partOf is the error for a directory in the tree root.
 func partOf(dir, root string) error {
 	return fmt.Errorf("%s: a part of the kernel's tree %s: name that (or, for modules of make M=DIR, "+
 		"make them first)", dir, root)
 }
 
-// rootAbove returns the kernel's tree that a directory is in, "" if there is none. That itself does
-// not count.
+// rootAbove returns the kernel's tree above a directory, "" if there is none.
 func rootAbove(dir string) string {
 	for dir != filepath.Dir(dir) {
 		dir = filepath.Dir(dir)
@@ -65,8 +63,8 @@ func rootAbove(dir string) string {
 	return ""
 }
 
-// rootByModule returns the tree that has a module's file, whose path begins there and leads through
-// dir; "" if there is none. So modules.order of drivers/net has drivers/net/dummy.o.
+// rootByModule returns the tree above dir in which a module's path leads through dir, "" if there
+// is none. For example, modules.order of drivers/net has drivers/net/dummy.o.
 func rootByModule(dir, module string) string {
 	for root := dir; root != filepath.Dir(root); {
 		root = filepath.Dir(root)
@@ -84,8 +82,8 @@ func isSource(dir string) bool {
 	return isFile(dir, "Kconfig") && isFile(dir, "scripts/Makefile.build")
 }
 
-// outputIn returns a directory in a source tree in which Kbuild built it: that has a link "source"
-// to the tree. "" if there is none.
+// outputIn returns a directory in a source tree in which Kbuild built it, "" if there is none. Its
+// link "source" leads to the tree.
 func outputIn(dir string) string {
 	top, err := os.Stat(dir)
 	if err != nil {

@@ -34,7 +34,7 @@ func TestWrongTree(t *testing.T) {
 			"linux/drivers/modules.order=drivers/net/dummy.o"}, "linux/drivers",
 			"a part of the kernel's tree $/linux: name that"},
 		{"modules of M= that are gone", []string{"mine/modules.order=ring.o"}, "mine",
-			"$/mine/ring.ko: modules.order lists it, and it is not there: make modules"},
+			"$/mine/ring.ko: modules.order lists it, but it is missing: make modules"},
 		{"sources", source, "linux", "a kernel's source tree in which nothing is built: name the " +
 			"directory that make had in O= or KBUILD_OUTPUT"},
 		{"cleaned", append([]string{"linux/.config", "linux/include/config/auto.conf"}, source...),

@@ -1,10 +1,10 @@
-// Package resolveids fills in .BTF_ids of an ELF file: what the verbs resolve-ids and embed share.
-// Package btfids knows the section alone; here are the file around it, the BTF that the file had
-// before, and kfuncs with implicit arguments.
+// Package resolveids fills in .BTF_ids of an ELF file, for the verbs resolve-ids and embed. Package
+// btfids handles the section alone; this package adds the ELF file, the file's old BTF, and kfuncs
+// with implicit arguments.
 //
-// A file may be resolved again with other BTF, as vmlinux is when its BTF is replaced. Find puts
-// the flags of such a file back to their functions, with the help of its old .BTF, so it reads the
-// file as it was before other BTF is embedded.
+// A file may be resolved again with other BTF, as vmlinux is when its BTF is replaced. Find then
+// moves flags back to their functions, by the file's old .BTF. So call it before other BTF is
+// embedded.
 package resolveids
 
 import (
@@ -17,10 +17,10 @@ import (
 	"github.com/rules-btf/rules_btf/internal/kernel/implicitargs"
 )
 
-// Base reads what BTF is based on, when it is needed. It returns nil if there is none.
+// Base reads a base when it is needed. It returns nil if there is none.
 type Base func() (*btf.Blob, error)
 
-// IDs is what a file's .BTF_ids says, without ids.
+// IDs is a file's .BTF_ids, without the ids.
 type IDs struct {
 	Path    string // of the file, for messages
 	section *btfids.Section
@@ -28,8 +28,8 @@ type IDs struct {
 }
 
 // Find reads .BTF_ids of f. It returns nil if f has none, or an empty one. If f was resolved
-// before, and the flags of a set were sorted then, f's own .BTF tells whose they are; oldBase reads
-// what that is based on. Errors name the file.
+// before, and a set's flags were sorted, they are assigned by f's own .BTF; oldBase reads its base.
+// Errors name the file.
 func Find(f *elf.File, oldBase Base) (*IDs, error) {
 	section, err := btfids.Find(f)
 	if section == nil || err != nil {
@@ -53,7 +53,7 @@ func Find(f *elf.File, oldBase Base) (*IDs, error) {
 	return x, nil
 }
 
-// restore puts the flags in a section that was resolved before back to their functions.
+// restore moves the flags in a section that was resolved before back to their functions.
 func restore(f *elf.File, section *btfids.Section, oldBase Base) error {
 	base, err := oldBase()
 	if err != nil {
@@ -65,7 +65,7 @@ func restore(f *elf.File, section *btfids.Section, oldBase Base) error {
 	}
 	if err != nil {
 		return fmt.Errorf("%s: section %s, which was resolved before: %w (the file's .BTF says what its "+
-			"ids mean; --old-base names what that is based on)", f.Path, btfids.SectionName, err)
+			"ids mean; --old-base names its base)", f.Path, btfids.SectionName, err)
 	}
 	return nil
 }
@@ -78,9 +78,9 @@ func (x *IDs) ImplicitKfuncs() []string {
 	return x.kfuncs
 }
 
-// Explicit returns data, which is b's BTF from the file typesPath, without the implicit arguments
-// of the file's kfuncs, as resolve-ids --btf-out has it, and the blob of that. If b shows none, it
-// is data and b. x may be nil.
+// Explicit removes the implicit arguments of the file's kfuncs from b, whose raw BTF is data, from
+// the file typesPath: that is the BTF of resolve-ids --btf-out. It returns the new BTF, raw and
+// parsed, or data and b if there is nothing to remove. x may be nil.
 func (x *IDs) Explicit(data []byte, b *btf.Blob, typesPath string, jobs int) ([]byte, *btf.Blob,
 	error) {
 	if len(x.ImplicitKfuncs()) == 0 {
@@ -97,8 +97,8 @@ func (x *IDs) Explicit(data []byte, b *btf.Blob, typesPath string, jobs int) ([]
 	return data, b, nil
 }
 
-// Resolve returns the section with the ids of b, which comes from the file typesPath, and warnings:
-// of names that are not one type, and of implicit arguments.
+// Resolve returns the section with the ids of b, from the file typesPath, and warnings: about names
+// with no type or several, and about implicit arguments.
 func (x *IDs) Resolve(b *btf.Blob, typesPath string) (data []byte, warnings []string, err error) {
 	data, found, err := x.section.Resolve(b)
 	if err != nil {
@@ -115,7 +115,7 @@ func (x *IDs) Resolve(b *btf.Blob, typesPath string) (data []byte, warnings []st
 	return data, warnings, nil
 }
 
-// Into is Resolve of a file that is edited: the section gets the ids.
+// Into is Resolve for an edited file: it replaces the section.
 func (x *IDs) Into(edit *elfwrite.Edit, b *btf.Blob, typesPath string) (warnings []string,
 	err error) {
 	data, warnings, err := x.Resolve(b, typesPath)
@@ -125,7 +125,7 @@ func (x *IDs) Into(edit *elfwrite.Edit, b *btf.Blob, typesPath string) (warnings
 	return warnings, edit.Patch(btfids.SectionName, data)
 }
 
-// OwnTypes reads the .BTF section of a file, which is based on its .BTF.base, else on base.
+// OwnTypes reads the .BTF section of a file, based on its .BTF.base or else on base.
 func OwnTypes(f *elf.File, base *btf.Blob) (*btf.Blob, error) {
 	blobs, err := btf.ReadELF(f, base)
 	if err == nil && len(blobs) != 1 {

@@ -2,9 +2,9 @@ package verify
 
 import "github.com/rules-btf/rules_btf/internal/format/btf"
 
-// chains checks that modifiers end, wherever the kernel reads BTF: btf_check_modifier_chain_length.
-// A modifier that was found good, and any type before it, ends the chain. Kernels before 7.2
-// (btf_check_type_tags) also want the tags of a chain before its other modifiers.
+// chains checks that chains of modifiers end, wherever the kernel reads BTF
+// (btf_check_modifier_chain_length). A chain ends at a good modifier, or at any type before one.
+// Kernels before 7.2 (btf_check_type_tags) also want a chain's tags before its other modifiers.
 func (c *checker) chains() {
 	good := c.b.StartID - 1
 	for i := range c.b.Types {

@@ -1,9 +1,8 @@
 // Package verify is the kernel verifier's rules over a BTF blob and its bases.
 //
-// The rules are those of kernel/bpf/btf.c in Linux 7.2: the form of every record, as btf_check_meta
-// wants it, then the references between types, as the resolve phase of BPF_BTF_LOAD wants them.
-// Unlike the kernel, Check goes on after the first violation: a type with one is not used to judge
-// the types that refer to it.
+// The rules are those of kernel/bpf/btf.c in Linux 7.2: the form of each record (btf_check_meta),
+// then the references between types (the resolve phase of BPF_BTF_LOAD). Unlike the kernel, Check
+// goes on after the first violation; types that refer to a bad type are not judged.
 package verify
 
 import (
@@ -14,7 +13,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// Options chooses what Check looks at. The zero value is the rules of all scopes but Order.
+// Options chooses what Check checks. The zero value is the rules of all scopes except Order.
 type Options struct {
 	// Sorted also checks the order of the types.
 	Sorted bool
@@ -24,13 +23,12 @@ type Options struct {
 	Module bool
 }
 
-// MaxViolations is how many violations Check returns at most; then one more says that there are
+// MaxViolations limits the violations that Check returns; one more then has the number of the
 // others.
 const MaxViolations = 10000
 
 // Check returns the violations of b's own types, in the order of their ids (form before
-// references). Types of b's bases are taken as they are. Checks are bounded by the size of the
-// blob.
+// references). It trusts the types of b's bases. Its time is limited by the size of the blob.
 func Check(b *btf.Blob, opts Options) []Violation {
 	c := &checker{b: b, opts: opts, bad: make([]bool, len(b.Types))}
 	c.blobRules()
@@ -38,14 +36,13 @@ func Check(b *btf.Blob, opts Options) []Violation {
 		c.form(uint32(i))
 	}
 	c.chains()
-	c.references(pointerSize(b))
+	c.references(b.PointerSize())
 	if opts.Sorted {
 		c.order()
 	}
 	return c.sorted()
 }
 
-// checker collects violations.
 type checker struct {
 	b     *btf.Blob
 	opts  Options
@@ -54,7 +51,6 @@ type checker struct {
 	more  int
 }
 
-// report notes a violation of an own type.
 func (c *checker) report(scope Scope, i uint32, rule, format string, args ...any) {
 	if scope <= Load {
 		c.bad[i] = true
@@ -67,7 +63,7 @@ func (c *checker) reportBlob(scope Scope, rule, format string, args ...any) {
 	c.note(Violation{Rule: rule, Scope: scope}, format, args...)
 }
 
-// note notes a violation, without its name and details, of a type or the blob.
+// note adds a violation, and fills in its name and details.
 func (c *checker) note(v Violation, format string, args ...any) {
 	switch {
 	case c.opts.Only != nil && v.Scope > *c.opts.Only && v.Scope != Order:
@@ -82,7 +78,7 @@ func (c *checker) note(v Violation, format string, args ...any) {
 	}
 }
 
-// blobRules are the rules on the blob as a whole that Parse leaves open.
+// blobRules checks the rules on the whole blob that Parse doesn't check.
 func (c *checker) blobRules() {
 	b := c.b
 	if len(b.Types) == 0 && b.Base == nil {
@@ -121,8 +117,7 @@ func (c *checker) order() {
 	}
 }
 
-// sorted is what was found in the order of type ids; what is found first of a type, its form, comes
-// first.
+// sorted returns the violations by type id; those of a type stay in order, form first.
 func (c *checker) sorted() []Violation {
 	slices.SortStableFunc(c.found,
 		func(a, b Violation) int { return cmp.Compare(a.TypeID, b.TypeID) })

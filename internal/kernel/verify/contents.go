@@ -3,8 +3,7 @@ package verify
 import "github.com/rules-btf/rules_btf/internal/format/btf"
 
 // contents finds structs, unions and arrays that contain themselves. The resolver finds most of
-// them; like the kernel it misses those that contain themselves through a modifier that a pointer
-// reached first.
+// them; like the kernel, it misses those with a modifier in the loop that a pointer reached first.
 func (r *resolver) contents() {
 	const (
 		unseen = iota
@@ -46,9 +45,8 @@ func (r *resolver) contents() {
 	}
 }
 
-// holds says whether a kind contains others by value, or stands for one.
+// holds reports whether a kind contains other types by value, or modifies one.
 func holds(k btf.Kind) bool { return k.IsComposite() || k == btf.KindArray || k.IsModifier() }
 
-// isIndex says whether the n-th reference of t is to an array's index type, of which it holds
-// nothing.
+// isIndex reports whether the n-th reference of t is to an array's index type.
 func isIndex(t *btf.Type, n uint32) bool { return t.Kind == btf.KindArray && n == 1 }

@@ -34,7 +34,7 @@ var forms = [btf.NumKinds]struct {
 	btf.KindEnum64:    {true, true, optional},
 }
 
-// form checks one record by itself: kernel/bpf/btf.c, the check_meta function of its kind.
+// form checks one record alone: kernel/bpf/btf.c, the check_meta function of its kind.
 func (c *checker) form(i uint32) {
 	t := &c.b.Types[i]
 	may := forms[t.Kind]
@@ -97,8 +97,8 @@ func (c *checker) linkageForm(i uint32, rule string, linkage uint32) {
 	}
 }
 
-// idForm checks that an id can be written, and is not void where void is no type. Whether the type
-// exists is checked with the references.
+// idForm checks the range of an id, and that it is not void where that is not allowed. Whether the
+// type exists is checked with the references.
 func (c *checker) idForm(i, id uint32, what string, void bool) {
 	switch {
 	case id > btf.MaxTypeID:
@@ -120,7 +120,7 @@ func (c *checker) intForm(i uint32) {
 			t.Extra)
 	}
 	if !slices.Contains([]uint32{0, btf.IntSigned, btf.IntChar, btf.IntBool}, enc) {
-		c.report(Boot, i, "int-encoding", "encoding %d is none of 0, SIGNED (1), CHAR (2) and BOOL (4)",
+		c.report(Boot, i, "int-encoding", "encoding %d is not 0, SIGNED (1), CHAR (2) or BOOL (4)",
 			enc)
 	}
 	if bits := off + n; bits > 128 {

@@ -48,15 +48,15 @@ func bounds(s *btf.Type, end uint64) (rule, why string) {
 	return "", ""
 }
 
-// intMember judges a member of INT type, a bitfield or not. Before kind flags, the INT itself
-// carried a bitfield's width and offset.
+// intMember judges a member of type INT, a bitfield or not. Without the kind flag, the INT has a
+// bitfield's width and offset.
 func intMember(s, t *btf.Type, off, width uint32) (rule, why string) {
 	intOff, intBits := t.Extra>>16&0xff, t.Extra&0xff
 	bits := uint64(off)
 	if s.KFlag {
 		switch {
 		case !regularInt(t):
-			return "member-type", fmt.Sprintf("has an INT of %s at offset %d, which is no plain one",
+			return "member-type", fmt.Sprintf("has an INT of %s at offset %d, which is not a plain one",
 				message.Count(intBits, "bit"), intOff)
 		case width == 0 && off%8 != 0:
 			return misaligned(off)
@@ -80,8 +80,8 @@ func intMember(s, t *btf.Type, off, width uint32) (rule, why string) {
 	return bounds(s, bits/8+(n+7)/8)
 }
 
-// enumBits judges a member of ENUM or ENUM64 type in a struct with bitfields. The kernel takes 32
-// bits for one that is no bitfield, whatever the enum's size.
+// enumBits judges a member of type ENUM or ENUM64 in a struct with the kind flag. The kernel
+// assumes 32 bits for one that is not a bitfield, whatever the enum's size.
 func enumBits(s *btf.Type, off, width uint32) (rule, why string) {
 	switch {
 	case width == 0 && off%8 != 0:

@@ -6,7 +6,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// needs is what a kind wants of its name.
+// needs is the rule for a name.
 type needs uint8
 
 const (
@@ -18,8 +18,8 @@ const (
 	forbidden              // none: the offset is 0
 )
 
-// name reads a string offset of an own type or, if what is not empty, of its n-th element. ok is
-// false if it is out of range, which is reported.
+// name returns the name at an offset: of an own type or, if what is not empty, of its n-th element.
+// If the offset is out of range, it reports that, and ok is false.
 func (c *checker) name(scope Scope, i, off uint32, what string, n int) (s string, ok bool) {
 	whose := func() string {
 		if what == "" {
@@ -40,7 +40,6 @@ func (c *checker) name(scope Scope, i, off uint32, what string, n int) (s string
 	return s, true
 }
 
-// typeName checks an own type's name.
 func (c *checker) typeName(i uint32, want needs) {
 	t := &c.b.Types[i]
 	if want == forbidden && t.NameOff == 0 {
@@ -65,7 +64,7 @@ func (c *checker) elementName(i, off uint32, what string, n int, want needs) str
 	return s
 }
 
-// allow says whether a name at an offset is as wanted.
+// allow reports whether the rule allows a name at an offset.
 func (want needs) allow(off uint32, s string) bool {
 	switch want {
 	case optional:
@@ -80,7 +79,6 @@ func (want needs) allow(off uint32, s string) bool {
 	return true
 }
 
-// badName says what is wrong with a name.
 func badName(s string, want needs) string {
 	switch {
 	case s == "":

@@ -1,55 +1,50 @@
 package verify
 
-// proto checks a function prototype; false if it is broken.
-func (r *resolver) proto(id uint32) bool {
+func (r *resolver) proto(id uint32) step {
 	t := &r.b.Types[id-r.b.StartID]
-	if t.SizeOrType != 0 && !r.protoType(id, t.SizeOrType, "return type", -1) {
-		return false
+	if t.SizeOrType != 0 && r.protoType(id, t.SizeOrType, "return type", -1) == failed {
+		return failed
 	}
 	params := r.b.ParamsOf(t)
 	for n, p := range params {
 		if p.Type == 0 && n == len(params)-1 {
 			if p.NameOff != 0 {
-				r.report(id, "param-variadic", "the last parameter is variadic (type 0) and yet has a name")
-				return false
+				return r.report(id, "param-variadic",
+					"the last parameter is variadic (type 0), but has a name")
 			}
 			break
 		}
 		s, ok := r.name(Load, id-r.b.StartID, p.NameOff, "parameter number", n)
 		if !ok {
-			return false
+			return failed
 		}
 		if !optional.allow(p.NameOff, s) {
-			r.report(id, "name-invalid", "parameter %d: %s", n, badName(s, optional))
-			return false
+			return r.report(id, "name-invalid", "parameter %d: %s", n, badName(s, optional))
 		}
-		if !r.protoType(id, p.Type, "parameter", n) {
-			return false
+		if r.protoType(id, p.Type, "parameter", n) == failed {
+			return failed
 		}
 	}
-	return true
+	return done
 }
 
 // protoType checks the type of a return value or of parameter n.
-func (r *resolver) protoType(id, typ uint32, what string, n int) bool {
+func (r *resolver) protoType(id, typ uint32, what string, n int) step {
 	if n >= 0 {
 		what += " " + label("", n)
 	}
 	k, ok := r.kind(typ)
 	if !ok {
-		r.report(id, "type-id", "%s: type id %d does not exist", what, typ)
-		return false
+		return r.report(id, "type-id", "%s: type id %d does not exist", what, typ)
 	}
 	if sourceOnly(k) {
-		r.report(id, "param-type", "%s: type [%d] is a %v", what, typ, k)
-		return false
+		return r.report(id, "param-type", "%s: type [%d] is a %v", what, typ, k)
 	}
 	if needsResolve(k) && !r.resolve(typ) {
-		return false
+		return failed
 	}
 	if _, _, ok := r.sized(typ); !ok {
-		r.report(id, "param-type", "%s: type [%d] (%v) has no size", what, typ, k)
-		return false
+		return r.report(id, "param-type", "%s: type [%d] (%v) has no size", what, typ, k)
 	}
-	return true
+	return done
 }

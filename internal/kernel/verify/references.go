@@ -81,7 +81,7 @@ func (r *resolver) array(id uint32, a btf.Array) step {
 		t, _ := r.b.ByID(at)
 		if x.what == "index" {
 			if t.Kind != btf.KindInt || !regularInt(t) {
-				return r.report(id, "array-index", "its index type [%d] is no plain INT", x.id)
+				return r.report(id, "array-index", "its index type [%d] is not a plain INT", x.id)
 			}
 			continue
 		}

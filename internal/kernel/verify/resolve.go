@@ -2,9 +2,9 @@ package verify
 
 import "github.com/rules-btf/rules_btf/internal/format/btf"
 
-// maxDepth is how many types the kernel's resolver stacks up (MAX_RESOLVE_DEPTH). Whether a chain
-// is too deep depends on the order of ids: types are resolved in that order, and a resolved type
-// ends the descent.
+// maxDepth is the size of the kernel's resolver's stack (MAX_RESOLVE_DEPTH). Whether a chain is too
+// deep depends on the order of ids: types are resolved in that order, and a resolved type ends the
+// descent.
 const maxDepth = 32
 
 // state is how far the resolution of an own type has come.
@@ -17,8 +17,8 @@ const (
 	broken // has a violation, or needs a type that has one: no longer judged
 )
 
-// mode is what ends a descent. A pointer's chain goes on through pointers and modifiers, to find
-// pointers that lead to themselves; a struct's or array's through what it contains by value.
+// mode says which types a descent follows: from a pointer, pointers and modifiers, to find pointers
+// that lead to themselves; from a struct or array, what it contains by value.
 type mode uint8
 
 const (
@@ -27,18 +27,17 @@ const (
 	throughContents
 )
 
-// resolver is one pass over all types in order of ids, as btf_check_all_types does it.
+// resolver is one pass over all types in the order of ids, as in btf_check_all_types.
 type resolver struct {
 	*checker
 	ptrSize uint32
 	state   []state
-	target  []uint32 // own modifiers, pointers and variables: what they come to, modifiers skipped
+	target  []uint32 // of own modifiers, pointers and variables: the first type that is no modifier
 	size    []uint32 // own arrays: size in bytes
 	stack   []vertex
 	mode    mode
 }
 
-// vertex is a type on the stack.
 type vertex struct {
 	id   uint32
 	next uint32 // struct, datasec: the first element not yet judged
@@ -71,14 +70,14 @@ func (c *checker) references(ptrSize uint32) {
 		if needsResolve(k) {
 			r.resolve(id)
 		}
-		if k == btf.KindFuncProto && r.state[i] != broken && !r.proto(id) {
+		if k == btf.KindFuncProto && r.state[i] != broken && r.proto(id) == failed {
 			r.state[i] = broken
 		}
 	}
 	r.contents()
 }
 
-// kind is the kind of an id, void for 0; ok is false if there is no such type.
+// kind returns the kind of a type, void for 0; ok is false if there is no such type.
 func (r *resolver) kind(id uint32) (k btf.Kind, ok bool) {
 	if id == 0 {
 		return btf.KindVoid, true
@@ -90,8 +89,8 @@ func (r *resolver) kind(id uint32) (k btf.Kind, ok bool) {
 	return t.Kind, true
 }
 
-// stateOf is the state of any id: void and the types of bases are resolved, types that do not exist
-// are broken.
+// stateOf returns the state of any id: void and types of bases are resolved, missing types are
+// broken.
 func (r *resolver) stateOf(id uint32) state {
 	switch {
 	case id < r.b.StartID:
@@ -107,7 +106,7 @@ func (r *resolver) report(id uint32, rule, format string, args ...any) step {
 	return failed
 }
 
-// resolve brings an own type and what it needs to resolved or broken.
+// resolve resolves an own type and what it needs. It reports whether none of these is broken.
 func (r *resolver) resolve(id uint32) bool {
 	switch r.stateOf(id) {
 	case resolved:
@@ -150,7 +149,7 @@ func (r *resolver) pop(target, size uint32) step {
 	return done
 }
 
-// endsHere says whether the descent of this mode stops at a kind.
+// endsHere reports whether the descent of this mode stops at a kind.
 func (r *resolver) endsHere(k btf.Kind) bool {
 	switch r.mode {
 	case throughPointers:
@@ -161,8 +160,7 @@ func (r *resolver) endsHere(k btf.Kind) bool {
 	return !needsResolve(k)
 }
 
-// need makes sure that an existing type is resolved as far as the mode wants: done if it is,
-// otherwise it is pushed.
+// need returns done if an existing type is resolved as far as the mode wants, and else pushes it.
 func (r *resolver) need(from, id uint32) step {
 	k, _ := r.kind(id)
 	switch s := r.stateOf(id); {
@@ -178,4 +176,22 @@ func (r *resolver) need(from, id uint32) step {
 	}
 	r.push(id)
 	return descend
+}
+
+// needsResolve reports whether btf_resolve visits types of a kind before another type may refer to
+// them.
+func needsResolve(k btf.Kind) bool {
+	return k == btf.KindPtr || k == btf.KindArray || k == btf.KindFunc || k.IsComposite() ||
+		k.IsModifier() || sourceOnly(k)
+}
+
+// sourceOnly reports whether only DATASECs and tags may refer to types of a kind.
+func sourceOnly(k btf.Kind) bool {
+	return k == btf.KindVar || k == btf.KindDeclTag || k == btf.KindDatasec
+}
+
+// sizeless reports whether types of a kind, such as void, have no size.
+func sizeless(k btf.Kind) bool {
+	return k == btf.KindVoid || k == btf.KindFwd || k == btf.KindFunc || k == btf.KindFuncProto ||
+		k == btf.KindDeclTag
 }

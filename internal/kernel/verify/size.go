@@ -1,27 +1,13 @@
 package verify
 
-import "github.com/rules-btf/rules_btf/internal/format/btf"
+import (
+	"slices"
 
-// pointerSize guesses as libbpf does, in bytes: a pointer is as long as a long, or 8 without one.
-func pointerSize(b *btf.Blob) uint32 {
-	for ; b != nil; b = b.Base {
-		for i := range b.Types {
-			t := &b.Types[i]
-			if t.Kind != btf.KindInt || t.SizeOrType != 4 && t.SizeOrType != 8 {
-				continue
-			}
-			switch b.TypeName(t) {
-			case "long", "long int", "int long", "unsigned long", "long unsigned", "unsigned long int",
-				"long unsigned int", "int long unsigned":
-				return t.SizeOrType
-			}
-		}
-	}
-	return 8
-}
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+)
 
-// sized is the type that gives id its size, modifiers skipped, and the size in bytes; ok is false
-// if it has none.
+// sized returns the type that gives id its size, modifiers skipped, and the size in bytes; ok is
+// false if there is none.
 func (r *resolver) sized(id uint32) (at, size uint32, ok bool) {
 	if k, _ := r.kind(id); k.IsModifier() {
 		id = r.skipped(id)
@@ -39,8 +25,8 @@ func (r *resolver) sized(id uint32) (at, size uint32, ok bool) {
 	return 0, 0, false
 }
 
-// arraySize is the size of an array in bytes, even if it is not resolved yet (the kernel then takes
-// 0); 0 if the size cannot be known.
+// arraySize returns the size of an array in bytes, 0 if it is unknown. Unlike the kernel, it also
+// returns the size of an array that is not resolved yet.
 func (r *resolver) arraySize(id uint32) uint32 {
 	n := uint64(1)
 	for range maxDepth {
@@ -71,7 +57,8 @@ func clamp(n uint64) uint32 {
 	return uint32(n)
 }
 
-// skipped is the first type from id on that is no modifier; a modifier if a base loops.
+// skipped returns the first type from id on that is not a modifier; a modifier if a base has a
+// loop.
 func (r *resolver) skipped(id uint32) uint32 {
 	for range 4 * maxDepth {
 		k, ok := r.kind(id)
@@ -87,12 +74,7 @@ func (r *resolver) skipped(id uint32) uint32 {
 	return id
 }
 
-// regularInt says whether an INT is as wide as a C integer type: 1, 2, 4, 8 or 16 bytes of bits at
-// offset 0.
+// regularInt reports whether an INT is as wide as a C integer: 1, 2, 4, 8 or 16 bytes, at offset 0.
 func regularInt(t *btf.Type) bool {
-	switch t.Extra & 0xff {
-	case 8, 16, 32, 64, 128:
-		return t.Extra>>16&0xff == 0
-	}
-	return false
+	return slices.Contains([]uint32{8, 16, 32, 64, 128}, t.Extra&0xff) && t.Extra>>16&0xff == 0
 }

@@ -9,19 +9,19 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
-// Scope is who insists on a rule.
+// Scope is who applies a rule.
 type Scope uint8
 
 const (
 	// Boot rules hold wherever the kernel reads BTF: its own at boot, a module's, and BPF_BTF_LOAD.
 	Boot Scope = iota
-	// Load rules hold for BPF_BTF_LOAD, which resolves all references; the kernel trusts its own
-	// BTF in these.
+	// Load rules hold for BPF_BTF_LOAD, which resolves all references. The kernel doesn't apply them
+	// to its own BTF.
 	Load
 	// Reader rules are those of other readers or of older kernels, named in the violation.
 	Reader
-	// Order is the rule that types are sorted by name, anonymous ones first, which Linux 7.0 and
-	// later rely on in the BTF of the kernel and its modules.
+	// Order is the rule that types are sorted by name, anonymous ones first. Linux 7.0 and later rely
+	// on it in the BTF of the kernel and its modules.
 	Order
 )
 

@@ -8,21 +8,21 @@ import (
 	"github.com/bazelbuild/buildtools/build"
 )
 
-// header begins the files that have been made here, and which may be deleted again.
+// header begins the files that were made here and may be deleted again.
 const header = "# Written by @rules_btf//kbuild:generate, which keeps what is marked \"# keep\"."
 
 // kinds are the rules that are loaded.
 var kinds = []string{"btf_objects", "module_btf", "modules_btf", "vmlinux_btf"}
 
-// managed are the attributes that are written here. Others in a file are its owner's.
+// managed are the attributes that are written here. Other attributes are the user's.
 var managed = []string{"srcs", "debug", "vmlinux", "module", "modules", "base",
 	"btf_features", "lang_exclude", "output_group", "tags"}
 
-// Merge brings a BUILD file, whose content is old (nil for a new file), up to date: the rules of
-// the package are added or changed, and those that were written for an earlier one are removed.
-// What is marked with a comment "# keep" stays: a rule, an attribute, an item of a list. So do
-// rules and attributes that were not written here. It returns nil if nothing is left of the file.
-// To merge the result again changes nothing. p is nil if no rule is needed.
+// Merge updates a BUILD file with the content old, nil for a new file: it adds or changes the rules
+// of the package, and removes those that were written for an earlier one. Rules, attributes and
+// items of lists with a comment "# keep" stay, and so do rules and attributes that were not written
+// here. It returns nil if nothing is left of the file. To merge the result again changes nothing. p
+// is nil if no rule is needed.
 func Merge(name string, old []byte, p *Package) ([]byte, error) {
 	f := &build.File{Path: name, Type: build.TypeBuild}
 	if old != nil {
@@ -37,17 +37,14 @@ func Merge(name string, old []byte, p *Package) ([]byte, error) {
 	if p == nil {
 		p = &Package{load: DefaultRules}
 	}
-	due := map[string]bool{}
-	for _, r := range p.rules {
-		due[r.name] = true
-	}
 	f.Stmt = slices.DeleteFunc(f.Stmt, func(e build.Expr) bool {
 		call, ok := e.(*build.CallExpr)
 		if !ok || kept(call) {
 			return false
 		}
 		r := f.Rule(call)
-		return slices.Contains(r.AttrStrings("tags"), tag) && !due[r.Name()]
+		return slices.Contains(r.AttrStrings("tags"), tag) &&
+			!slices.ContainsFunc(p.rules, func(x rule) bool { return x.name == r.Name() })
 	})
 	for _, r := range p.rules {
 		r.putIn(f)
@@ -58,7 +55,7 @@ func Merge(name string, old []byte, p *Package) ([]byte, error) {
 	if abandoned(f) {
 		return nil, nil
 	}
-	// What is printed is read once more: blank lines depend on where statements stood.
+	// Parse the printed file once more: blank lines depend on the old lines of statements.
 	f, err := build.ParseBuild(name, build.Format(f))
 	if err != nil {
 		return nil, err
@@ -66,7 +63,7 @@ func Merge(name string, old []byte, p *Package) ([]byte, error) {
 	return build.Format(f), nil
 }
 
-// putIn adds the rule, or changes the one of its name.
+// putIn adds the rule, or updates the one of its name.
 func (r *rule) putIn(f *build.File) {
 	old := f.RuleNamed(r.name)
 	if old == nil {
@@ -79,9 +76,9 @@ func (r *rule) putIn(f *build.File) {
 		return
 	}
 	old.SetKind(r.kind)
-	set := map[string]bool{}
+	stale := slices.Clone(managed)
 	for _, a := range r.attrs {
-		set[a.key] = true
+		stale = slices.DeleteFunc(stale, func(key string) bool { return key == a.key })
 		value := a.value
 		if defn := old.AttrDefn(a.key); defn != nil {
 			if kept(defn) || kept(defn.RHS) {
@@ -91,14 +88,14 @@ func (r *rule) putIn(f *build.File) {
 		}
 		old.SetAttr(a.key, value)
 	}
-	for _, key := range managed {
-		if defn := old.AttrDefn(key); defn != nil && !set[key] && !kept(defn) && !kept(defn.RHS) {
+	for _, key := range stale {
+		if defn := old.AttrDefn(key); defn != nil && !kept(defn) && !kept(defn.RHS) {
 			old.DelAttr(key)
 		}
 	}
 }
 
-// withKept returns value, and if it is a list also the items of old that are marked.
+// withKept returns value; a list also gets the items of old that are marked.
 func withKept(value, old build.Expr) build.Expr {
 	l, ok := value.(*build.ListExpr)
 	was, wasList := old.(*build.ListExpr)
@@ -110,14 +107,19 @@ func withKept(value, old build.Expr) build.Expr {
 		if !ok || !kept(item) {
 			continue
 		}
-		l.List = slices.DeleteFunc(l.List, func(e build.Expr) bool {
-			other, ok := e.(*build.StringExpr)
-			return ok && other.Value == s.Value
-		})
+		l.List = slices.DeleteFunc(l.List, isString(s.Value))
 		l.List = append(l.List, item)
 		l.ForceMultiLine = true
 	}
 	return l
+}
+
+// isString returns a function that reports whether an expression is a string.
+func isString(value string) func(build.Expr) bool {
+	return func(e build.Expr) bool {
+		s, ok := e.(*build.StringExpr)
+		return ok && s.Value == value
+	}
 }
 
 // kept reports whether a comment at an expression says "# keep".
@@ -144,7 +146,7 @@ func calls(f *build.File, name string) (list []*build.CallExpr) {
 	return list
 }
 
-// setExports has the package's exports_files name what it must, and of files of Kbuild's no others.
+// setExports makes the package's exports_files list names, and no other files of Kbuild's.
 func setExports(f *build.File, names []string) {
 	var own *build.CallExpr
 	for _, call := range calls(f, "exports_files") {
@@ -177,10 +179,7 @@ func setExports(f *build.File, names []string) {
 		return ours && !kept(e)
 	})
 	for _, name := range names {
-		if !slices.ContainsFunc(l.List, func(e build.Expr) bool {
-			s, ok := e.(*build.StringExpr)
-			return ok && s.Value == name
-		}) {
+		if !slices.ContainsFunc(l.List, isString(name)) {
 			l.List = append(l.List, str(name))
 		}
 	}
@@ -190,8 +189,8 @@ func setExports(f *build.File, names []string) {
 	}
 }
 
-// setPackage adds a call of package to a file without one: the links are in another package than
-// the objects.
+// setPackage adds a call of package to a file without one, since rules of other packages use the
+// objects.
 func setPackage(f *build.File) {
 	if len(calls(f, "package")) > 0 {
 		return
@@ -201,7 +200,7 @@ func setPackage(f *build.File) {
 	f.Stmt = slices.Insert(f.Stmt, afterComments(f), build.Expr(call))
 }
 
-// afterComments is the index of the first statement that is no comment and no load.
+// afterComments returns the index of the first statement that is neither a comment nor a load.
 func afterComments(f *build.File) int {
 	at := slices.IndexFunc(f.Stmt, func(e build.Expr) bool {
 		switch e.(type) {
@@ -216,7 +215,7 @@ func afterComments(f *build.File) int {
 	return at
 }
 
-// setLoad has the file load the rules that it uses.
+// setLoad makes the file load the rules that it uses.
 func setLoad(f *build.File, module string) {
 	var used []string
 	for _, kind := range kinds {
@@ -257,7 +256,7 @@ func setLoad(f *build.File, module string) {
 	}
 }
 
-// abandoned reports whether a file that was made here has nothing any more.
+// abandoned reports whether a file that was made here is empty now.
 func abandoned(f *build.File) bool {
 	ours := false
 	for _, e := range f.Stmt {

@@ -1,6 +1,6 @@
 // Package buildfiles writes the BUILD files with which Bazel makes the BTF of a tree that Kbuild
-// built. People edit such files, and the tree changes, so an existing file is brought up to date
-// and what is marked "# keep" in it stays. fs/fat/BUILD.bazel gets, of the module fat,
+// built. An existing file is updated, and what is marked "# keep" in it stays. For example, for the
+// module fat, fs/fat/BUILD.bazel gets
 //
 //	btf_objects(
 //	    name = "fat_objects",
@@ -8,7 +8,7 @@
 //	    tags = ["kbuild"],
 //	)
 //
-// and the tree's own BUILD.bazel a module_btf of that and of the other directories' objects.
+// and the tree's own BUILD.bazel gets a module_btf of that and other directories' objects.
 package buildfiles
 
 import (
@@ -25,27 +25,27 @@ import (
 	"github.com/rules-btf/rules_btf/internal/kernel/kbuild"
 )
 
-// Options are what the BUILD files say besides what is in the tree.
+// Options is the content of BUILD files that is not from the tree.
 type Options struct {
 	Rules       string   // label of the file to load the rules from
 	Package     string   // of the tree's directory in its repository, "" for the root
 	Base        string   // label that modules are based on, where the tree has no vmlinux
 	Features    []string // btf_features
 	LangExclude []string // lang_exclude
-	Vmlinux     bool     // whether vmlinux has not been taken apart
-	Whole       bool     // whether the modules have not been taken apart
+	Vmlinux     bool     // whether vmlinux itself is converted, not its objects
+	Whole       bool     // whether the modules themselves are converted, not their objects
 }
 
 // DefaultRules is where the rules come from in a workspace that calls rules_btf by its own name.
 const DefaultRules = "@rules_btf//rules:defs.bzl"
 
-// Skipped is the name of the file, in the tree's directory, that lists what was left out.
+// Skipped is the name of the file in the tree's directory that lists the objects without DWARF.
 const Skipped = "kbuild.skipped"
 
-// tag marks the rules that are written here, so that those that are not due any more can go.
+// tag marks the rules that are written here, so that later runs can delete them.
 const tag = "kbuild"
 
-// Package is what one BUILD file should have.
+// Package is the content of one BUILD file.
 type Package struct {
 	Exports []string // files that other packages name
 	Files   []string // all files of the package that its rules name
@@ -53,7 +53,6 @@ type Package struct {
 	load    string
 }
 
-// rule is one call.
 type rule struct {
 	kind, name string
 	attrs      []attr
@@ -64,9 +63,9 @@ type attr struct {
 	value build.Expr
 }
 
-// Packages returns what a tree should have, by directory relative to it ("." for the tree's own).
+// Packages returns the packages of a tree, by directory relative to it ("." for the tree's own).
 //
-// A directory has a btf_objects for what it holds of vmlinux (vmlinux_objects), and of each module
+// A directory has a btf_objects for its objects of vmlinux (vmlinux_objects), and of each module
 // (NAME_objects). The tree's own package has the links: vmlinux_btf, a NAME_btf for each module or
 // a modules_btf for all, and groups of these.
 func Packages(t *kbuild.Tree, o Options) (map[string]*Package, error) {
@@ -76,7 +75,7 @@ func Packages(t *kbuild.Tree, o Options) (map[string]*Package, error) {
 		base = ":vmlinux_btf"
 	}
 	if len(t.Modules) > 0 && base == "" {
-		return nil, errors.New("there is no vmlinux that the modules could be based on: name a target " +
+		return nil, errors.New("there is no vmlinux for the modules to be based on: name a target " +
 			"as base, such as a btf_import of the kernel that is shipped")
 	}
 	objects := w.objects(t)
@@ -123,7 +122,7 @@ func (w *writer) in(dir string) *Package {
 
 func (w *writer) root() *Package { return w.in(".") }
 
-// label of a target or file of a directory, as the tree's own package names it.
+// label returns the label of a target or file of a directory, for the tree's own package.
 func (w *writer) label(dir, name string) string {
 	if dir == "." {
 		return ":" + name
@@ -131,7 +130,7 @@ func (w *writer) label(dir, name string) string {
 	return "//" + path.Join(w.o.Package, dir) + ":" + name
 }
 
-// file is the label of a file of the tree, which its package exports.
+// file exports a file of the tree, and returns its label.
 func (w *writer) file(name string) string {
 	dir, base := path.Split(name)
 	p := w.in(path.Clean(dir))
@@ -142,8 +141,8 @@ func (w *writer) file(name string) string {
 	return w.label(path.Clean(dir), base)
 }
 
-// objects writes the btf_objects, and returns the labels of each linked file's, by its path.
-// Objects of one directory that several files are linked of are one target.
+// objects writes the btf_objects, and returns their labels by the path of the linked file. Objects
+// of one directory that the same files are linked from are one target.
 func (w *writer) objects(t *kbuild.Tree) map[string][]string {
 	type file struct{ path, target string }
 	var owners []file
@@ -156,13 +155,13 @@ func (w *writer) objects(t *kbuild.Tree) map[string][]string {
 		owners = append(owners, file{m.Path, m.Name + "_objects"})
 		lists[m.Path] = m.Objects
 	}
-	users := map[string][]int{} // of an object, indices of owners
+	users := map[string][]int{} // by object: indices of owners
 	for i, f := range owners {
 		for _, o := range lists[f.path] {
 			users[o] = append(users[o], i)
 		}
 	}
-	// By directory, and by the files that are linked of them.
+	// By directory, and by the files that are linked from them.
 	targets := map[string]map[string][]string{}
 	for _, o := range slices.Sorted(maps.Keys(users)) {
 		dir, key := path.Dir(o), fmt.Sprint(users[o])
@@ -212,7 +211,7 @@ func (w *writer) btfObjects(dir, name string, objects []string, dwos map[string]
 	p.add("btf_objects", name, append(attrs, w.conversion()...)...)
 }
 
-// conversion are the attributes of all rules that read DWARF.
+// conversion returns the attributes of all rules that read DWARF.
 func (w *writer) conversion() (attrs []attr) {
 	if len(w.o.Features) > 0 {
 		attrs = append(attrs, attr{"btf_features", list(w.o.Features...)})
@@ -293,8 +292,7 @@ func list(items ...string) *build.ListExpr {
 	return l
 }
 
-// SkippedText is the content of the file that lists what was left out: a line "PATH: REASON" for
-// each object.
+// SkippedText returns the content of the file Skipped: a line "PATH: REASON" for each object.
 func SkippedText(t *kbuild.Tree) []byte {
 	var b strings.Builder
 	for _, s := range t.Skipped {

@@ -6,18 +6,19 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 )
 
-// A Change is a file that is not as it should be. Content is nil if it should not be there.
+// A Change is a file that must change. Content is nil if it must be removed.
 type Change struct {
 	Path    string
 	Content []byte
 }
 
-// Changes compares the BUILD files below dir, and the list of what was left out, with what they
-// should be. Nothing is written.
+// Changes compares the BUILD files and the file Skipped below dir with what they should be. It
+// writes nothing.
 func Changes(dir string, packages map[string]*Package, skipped []byte) ([]Change, error) {
 	stale, err := marked(dir)
 	if err != nil {
@@ -47,8 +48,7 @@ func Changes(dir string, packages map[string]*Package, skipped []byte) ([]Change
 	return changes, nil
 }
 
-// find returns the BUILD file of a directory, with its content; nil if the directory has no such
-// file.
+// find returns a directory's BUILD file, with its content; nil if there is none.
 func find(dir string) (path string, content []byte, err error) {
 	for _, name := range []string{"BUILD.bazel", "BUILD"} {
 		path = filepath.Join(dir, name)
@@ -91,7 +91,7 @@ func marked(dir string) (map[string]bool, error) {
 	return dirs, err
 }
 
-// Apply writes the files. A file that is there appears as a whole or stays as it is.
+// Apply writes the files. An existing file is replaced as a whole, or not at all.
 func Apply(changes []Change) error {
 	for _, c := range changes {
 		if c.Content == nil {
@@ -119,4 +119,29 @@ func replace(path string, content []byte) error {
 		os.Remove(path + ".tmp")
 	}
 	return err
+}
+
+// Files returns the files of a tree that the rules of its packages name, sorted.
+func Files(packages map[string]*Package) (names []string) {
+	for dir, p := range packages {
+		for _, file := range p.Files {
+			names = append(names, path.Join(dir, file))
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Link makes symbolic links below dir to the files of a tree that the rules name.
+func Link(tree, dir string, packages map[string]*Package) error {
+	for _, name := range Files(packages) {
+		to := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
+			return err
+		}
+		if err := os.Symlink(filepath.Join(tree, filepath.FromSlash(name)), to); err != nil {
+			return err
+		}
+	}
+	return nil
 }
