@@ -113,7 +113,7 @@ func (b Blocks) has(title string) bool {
 	return b[strings.TrimSuffix(first, "}")]
 }
 
-// The differences between the roads that are known and can't be otherwise; see docs/inputs.md.
+// The known differences between DWARF and -gbtf that can't be avoided; see docs/inputs.md.
 const (
 	reasonBlock    = "a type of a function's block"
 	reasonClone    = "the BTF doesn't say where a clone's parameters are"
@@ -125,8 +125,8 @@ const (
 	reasonAssembly = "an assembler's function, of which gas writes DWARF and no BTF"
 )
 
-// Explain returns the reason for a difference, "" if there is none. dwarf and btf are what each
-// road has skipped.
+// Explain returns the reason for a difference, "" if there is none. dwarf and btf are what the
+// conversions of DWARF and of BTF have skipped.
 func Explain(d Difference, blocks Blocks, dwarf, btf compare.Skips) string {
 	_, name, _ := strings.Cut(d.Type, " ")
 	switch {

@@ -1,5 +1,5 @@
-// Package report is what the test and the program in the virtual machine tell each other: the plan
-// of what to load, and lines of JSON about what happened.
+// Package report is the protocol between the test and the program in the virtual machine: the plan
+// of what to load, and lines of JSON with the results.
 package report
 
 import (

@@ -20,9 +20,9 @@ type Workspace struct {
 	bazel, path string
 }
 
-// A seat is a directory for a workspace and the Bazel server for it. Tests of a package take it one
-// after the other: a server takes many seconds to start, to resolve the modules, and to get fast.
-// Nothing that a test builds is left in it; only external repositories are.
+// A seat is a directory for a workspace and the Bazel server for it. Tests of a package share it,
+// one after the other: a server takes many seconds to start, to resolve the modules, and to warm
+// up. Between tests only external repositories stay in it.
 type seat string
 
 func (s seat) workspace() string  { return filepath.Join(string(s), "workspace") }

@@ -2,10 +2,10 @@ package harness
 
 import "testing"
 
-// failure is a panic that ends what Caught calls: with the error by which it fails.
+// failure is a panic with an error, which ends the function that Caught calls.
 type failure struct{ err error }
 
-// Check ends what Caught has called if there is an error.
+// Check ends the function that Caught calls, if there is an error.
 func Check(err error) {
 	if err != nil {
 		panic(failure{err})

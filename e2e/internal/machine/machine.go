@@ -70,7 +70,7 @@ func (m Machine) Boot(tb testing.TB, dir, image string) []report.Line {
 	return decode(tb, harness.ReadFile(tb, lines), harness.ReadFile(tb, console))
 }
 
-// soFar returns what a file holds that QEMU writes, which is nothing when it didn't start.
+// soFar returns the content of a file that QEMU writes, "" if QEMU didn't start.
 func soFar(file string) []byte {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -99,8 +99,8 @@ func decode(tb testing.TB, text, console []byte) []report.Line {
 
 var complaint = regexp.MustCompile(`(?i)\bbtf\b|\bbpf\b|resolve_btfids|kfunc`)
 
-// Complaints returns the lines of the kernel's log that speak of BTF. The kernel has nothing to say
-// of BTF that is right.
+// Complaints returns the lines of the kernel's log about BTF. The kernel only mentions BTF that is
+// wrong.
 func Complaints(log []string) []string {
 	var found []string
 	for _, line := range log {

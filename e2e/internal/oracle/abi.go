@@ -21,10 +21,10 @@ func byABI(machine elf.Machine, arguments []dwarf.Type) string {
 	return ""
 }
 
-// hasLargeUnion reports whether an argument that is a union of more than two words comes before
-// another one. pahole counts a register for each argument in memory
-// (function__analyze_parameter_locations), and overlooks for structs alone that the next ones are
-// not where it expects them then (param__is_struct).
+// hasLargeUnion reports whether a union of more than two words comes before another argument.
+// pahole counts a register for each argument in memory (function__analyze_parameter_locations).
+// That the next ones are then in unexpected registers it accepts only after a struct
+// (param__is_struct).
 func hasLargeUnion(arguments []dwarf.Type) bool {
 	const word = 8
 	for _, t := range arguments[:max(0, len(arguments)-1)] {

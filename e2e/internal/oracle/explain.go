@@ -62,8 +62,8 @@ func explainByDWARF(r *compare.Result, elfPath string) {
 	})
 }
 
-// explainBase sets the reasons of definitions that only our BTF of a module has, but that pahole's
-// base has too: functions, which libbpf drops then, and types that our base lacks.
+// explainBase explains definitions that are in our BTF of a module, but for pahole in its base:
+// functions that libbpf therefore drops, and types that our base lacks.
 func explainBase(r *compare.Result, bases []string) {
 	last := len(bases) - 1
 	base := harness.Get(content.Load(bases[last], bases[:last]...))
@@ -83,8 +83,8 @@ func explainBase(r *compare.Result, bases []string) {
 	})
 }
 
-// byOther reports whether our function has the parameters of one of the definitions that the link
-// kept, and the oracle's other ones: those of one of others.
+// byOther reports whether our function has the parameters of a definition in kept, and the oracle's
+// has different ones, of a definition in others.
 func byOther(d *compare.Difference, kept, others [][]string) bool {
 	if len(d.Ours) != 1 || len(d.Oracle) != 1 {
 		return false

@@ -15,23 +15,22 @@ import (
 // name.
 type subprograms struct {
 	machine elf.Machine
-	// kept has the names of the parameters of the definitions that the link kept, whose code is at a
-	// symbol's address: one, or several static ones. If a function is missing here, no definition has
-	// code: the compiler found its body equal to another one's, and made it a jump to that.
+	// kept has the names of the parameters of the definitions with code in the file: one, or several
+	// static ones. A function that is missing here has no definition with code: the compiler made it
+	// a jump to a function with an equal body.
 	kept map[string][][]string
-	// others has those of the other definitions: weak ones that lost, which still have their DWARF,
-	// and static ones that were inlined everywhere.
+	// others has those of the other definitions: weak ones that lost, which still have DWARF, and
+	// static ones that were inlined everywhere.
 	others map[string][][]string
-	// inlined has the functions of whose name there is also one that is declared inline and has no
-	// code.
+	// inlined has the names that a function has which is declared inline and has no code.
 	inlined map[string]bool
-	// split has the functions of which a part was split off.
+	// split has the functions with a part that was split off.
 	split map[string]bool
-	// renamed has the functions of whose name there is also one whose symbol has another name
-	// (objcopy --prefix-symbols).
+	// renamed has the names that a function has whose symbol has another name (objcopy
+	// --prefix-symbols).
 	renamed map[string]bool
-	// lost has the functions of whose name there is also one with code, but without a symbol there: a
-	// weak definition that lost.
+	// lost has the names that a function has with code, but without a symbol at its address: a weak
+	// definition that lost.
 	lost map[string]bool
 	// varying has the functions whose code takes "..." and whose abstract origin has none (clang).
 	varying map[string]bool

@@ -58,9 +58,9 @@ type variables struct {
 	relocatable bool
 	// symbols has the variables with an STT_OBJECT symbol of their name.
 	symbols map[string]bool
-	// open has those that are declared as an array without a number of elements and defined with one.
+	// open has those that are declared as an array of unknown length and defined with a length.
 	open map[string]bool
-	// nameless has those with a definition at an address where no STT_OBJECT symbol has the name.
+	// nameless has those with a definition at an address without an STT_OBJECT symbol of that name.
 	nameless map[string]bool
 	// computed has those whose location is an expression that only begins with an address.
 	computed map[string]bool
