@@ -86,8 +86,8 @@ type part struct {
 // split cuts the concatenated blobs of a section apart, which may have zero bytes between them. The
 // blobs' headers are checked, and no more.
 //
-// Of a unit without types gcc writes a header that says that the blob has no strings either, and
-// strings after it. Those are left out: they end where the next header is.
+// For a unit without types gcc writes a header that counts no types and no strings, and then
+// strings. Those are skipped: they end at the next header.
 func split(data []byte) (parts []part, err error) {
 	for off := 0; off < len(data); {
 		own, err := btf.Prefix(data[off:])

@@ -15,12 +15,12 @@ import (
 //   - All functions are static. A compiler says which are global. gcc 12 didn't; its BTF has other
 //     faults besides.
 //
-// BTF without functions and sections is taken for a compiler's: types alone lose nothing by that.
+// BTF without functions and sections counts as a compiler's, which makes no difference for types.
 
 // LinkedError is the error for BTF that no compiler wrote.
 type LinkedError struct {
 	error
-	Why string // what tells it
+	Why string // how it was recognised
 }
 
 func errLinked(why string) error {
@@ -35,7 +35,7 @@ func isSplit(data []byte) bool {
 	return err == nil && h.TypeLen != 0 && (h.StrLen == 0 || data[h.HdrLen+h.StrOff] != 0)
 }
 
-// linkage is what the blobs of a file say of the linkage of functions.
+// linkage is what the blobs of a file say about the linkage of functions.
 type linkage struct {
 	compiled     bool // one is not static
 	contradicted bool // one is static, and the symbol of that name is global

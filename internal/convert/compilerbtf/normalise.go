@@ -12,12 +12,12 @@ import (
 //   - Arrays are indexed by C's int. gcc says "long unsigned int", or void for extern T a[]; clang
 //     its own type.
 //   - The bits of an INT are all that its bytes hold, also of _BitInt, and a character is a number.
-//   - What is no INT or FLOAT of BTF, such as a complex long double, is __SANITIZED_FAKE_INT__.
+//   - A base type that BTF can't express, such as complex long double, is __SANITIZED_FAKE_INT__.
 //   - A struct without bitfields has no kind_flag.
 //   - An enum of more than 4 bytes is an ENUM64, of others an ENUM.
-//   - What the features leave out is not there.
-//   - A declaration tag on void is on an INT, where takeDeclTags leaves it out. gcc puts those of
-//     variables that it has no type for on void.
+//   - What the features leave out is removed.
+//   - A declaration tag on void is moved to an INT, where takeDeclTags drops it. gcc writes it for
+//     variables whose type it can't express.
 //
 // An enum that is only declared has no size in gcc's BTF; as any declaration, it has none here.
 func (c *converter) normalise(p *part) {
@@ -70,7 +70,7 @@ const intName = "int"
 // fakeInt is the name under which pahole 1.32 encodes base types that BTF's INT can't express.
 const fakeInt = "__SANITIZED_FAKE_INT__"
 
-// number makes type i an INT of its size, or where no INT can be as large, one of a fixed size.
+// number makes type i an INT of its size, or of a fixed size if BTF has no INT of its size.
 func (c *converter) number(i int, encoding uint32) {
 	t := &c.blob.Types[i]
 	if encoding&btf.IntBool != 0 {
@@ -86,7 +86,7 @@ func (c *converter) number(i int, encoding uint32) {
 	t.Extra = encoding<<24 | t.SizeOrType*8
 }
 
-// float makes type i a number where it is no FLOAT of the format, or the features have none.
+// float makes type i an INT if BTF has no FLOAT of its size, or the feature float is off.
 func (c *converter) float(i int) {
 	switch c.blob.Types[i].SizeOrType {
 	case 2, 4, 8, 12, 16:
@@ -119,7 +119,7 @@ func (c *converter) enum(t *btf.Type) {
 	}
 }
 
-// dropTypeTags makes all references to type tags lead to what these stand before.
+// dropTypeTags replaces references to type tags with references to the types that they tag.
 func (c *converter) dropTypeTags() {
 	b := &c.blob
 	for i := range b.Types {
@@ -136,7 +136,7 @@ func (c *converter) dropTypeTags() {
 	}
 }
 
-// shortenNames takes the names that begin with the option KABIPrefix for the prefix itself.
+// shortenNames shortens the names that begin with the option KABIPrefix to that.
 func (c *converter) shortenNames() {
 	b, prefix := &c.blob, c.opt.KABIPrefix
 	at := c.own + uint32(len(intName)+1+len(fakeInt)+1)

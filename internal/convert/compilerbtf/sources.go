@@ -11,11 +11,11 @@ import (
 // matchSources finds out for each blob which STT_FILE its local symbols follow.
 //
 // Linkers put blobs and STT_FILEs in the order of their inputs, but not every input has both: an
-// assembler's has no blob, and a linker's own has no file. Where as many sources have a local
-// symbol of a name as blobs define something static of that name, these belong together in their
-// order. The same holds for the blobs and sources between two such ties, and so on. Where no names
-// tell, but there are as many blobs as sources, they follow in order. What is left stays unknown:
-// then the local symbols of all sources count.
+// assembler's has no blob, and a linker's own has no file. If as many sources have a local symbol
+// of a name as blobs define something static of that name, they are tied to each other in order.
+// This is repeated for the blobs and sources between two ties. If no names are left, but as many
+// blobs as sources, these are tied in order. The other blobs stay unknown: for them the local
+// symbols of all sources count.
 func (w *work) matchSources(parts []part) error {
 	if !w.symbols.groups {
 		return nil // all are of group 0
@@ -145,7 +145,7 @@ func within(list []int, from, to int) []int {
 	return list[first:end]
 }
 
-// definers returns by name which blobs define something static of it.
+// definers returns for each name the blobs that define something static with it.
 func (w *work) definers(parts []part) (map[string]*definers, error) {
 	list := map[string]*definers{}
 	for i := range parts {
@@ -172,8 +172,8 @@ func (w *work) definers(parts []part) (map[string]*definers, error) {
 	return list, nil
 }
 
-// inOrder returns the ties that hold together: each blob's and each source's with the most votes,
-// and of these those that run in order, the more votes the sooner.
+// inOrder selects ties that don't contradict each other: by votes, most first, without those that
+// tie a blob or source again, or cross a tie that was selected before.
 func inOrder(votes map[tie]int) []tie {
 	var all []tie
 	for t, n := range votes {

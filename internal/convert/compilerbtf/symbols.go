@@ -9,7 +9,7 @@ import (
 )
 
 // symbols are a file's functions and variables by name. Local ones are grouped by the STT_FILE that
-// stands before them.
+// precedes them.
 type symbols struct {
 	sources   []string // by STT_FILE: the base name of the source
 	groups    bool     // local symbols are distinguished by it; else they are all of group 0
@@ -17,7 +17,7 @@ type symbols struct {
 	variables map[symbol]variable
 }
 
-// symbol is what a symbol is found by.
+// symbol is the key of a symbol.
 type symbol struct {
 	group int // one of the following, or that of a local symbol
 	name  string
@@ -28,15 +28,14 @@ const (
 	sourceUnknown = -2 // the local symbols of all sources
 )
 
-// function is what the symbols of a base name say: those of the name itself, and those with a
-// suffix.
+// function is what the symbols of a base name show, with a suffix and without.
 type function struct {
 	exact  bool // one has just this name
 	strong bool // and is not weak
 	clone  bool // one is a clone with a changed interface
 }
 
-// variable is what the symbols of a name say.
+// variable is what the symbols of a name show.
 type variable struct {
 	perCPU, other bool // one is in such a section
 }
@@ -136,8 +135,8 @@ func (s *symbols) function(name string, static bool, source int) *function {
 	return nil
 }
 
-// variable reports whether a variable of a source has a symbol, and whether it is per CPU. Where
-// several of one name differ in that, it is the one that any feature encodes.
+// variable reports whether a variable of a source has a symbol, and whether it is per CPU. If there
+// are both kinds of one name, it is taken for per CPU, which any feature encodes.
 func (s *symbols) variable(name string, static bool, source int) (perCPU, ok bool) {
 	v := variable{}
 	if !static {

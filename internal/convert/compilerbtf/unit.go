@@ -177,8 +177,8 @@ func (c *converter) add(id uint32, n types.Node) {
 	c.items = append(c.items, c.made[id])
 }
 
-// takeDeclTags takes the declaration tags on what the unit defines. One on a struct or union is on
-// its tag, as any reference, or where the unit has several definitions of that, on the definition.
+// takeDeclTags takes the declaration tags on what the unit defines. One on a struct or union refers
+// to its tag, as any reference, or to the definition if the unit has several of that tag.
 func (c *converter) takeDeclTags() {
 	isDeclTag := func(t btf.Type) bool { return t.Kind == btf.KindDeclTag }
 	if !c.opt.Features.Has(features.DeclTag) || !slices.ContainsFunc(c.blob.Types, isDeclTag) {
@@ -237,7 +237,7 @@ func (c *converter) intern(t *btf.Type) types.Str {
 	return c.obj.Graph.Strs.Intern([]byte(c.blob.TypeName(t)))
 }
 
-// checkNames refuses definitions and typedefs with names that the kernel doesn't take.
+// checkNames refuses definitions and typedefs with names that the kernel refuses.
 func (c *converter) checkNames() error {
 	id := c.shaper.Invalid(c.items)
 	if id == 0 {
@@ -245,12 +245,11 @@ func (c *converter) checkNames() error {
 	}
 	g := c.obj.Graph
 	return &unencodable{fmt.Errorf("type %.100q, or a member or enumerator of it, has a name that "+
-		"the kernel doesn't take (--skip-unencodable leaves such units out)",
+		"the kernel refuses (--skip-unencodable leaves such units out)",
 		g.Strs.Bytes(g.Node(id).Name))}
 }
 
-// unencodable is an error for something that the kernel's BTF has no word for. The blob is in
-// order.
+// unencodable is the error for something that the kernel's BTF can't express, in a correct blob.
 type unencodable struct{ error }
 
 // warnVoid warns of a typedef of void. gcc writes typedefs of vector types and nullptr_t that way.
