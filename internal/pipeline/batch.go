@@ -19,8 +19,8 @@ type Batch struct {
 // modules.
 const largeFile = 32 << 20
 
-// Linked is Linked for one of the modules, on the calling thread alone. Only one Watcher could see
-// all of them, so How.Watch must be nil.
+// Linked is Linked for one of the modules, on the calling thread alone. How.Watch must be nil,
+// because a Watcher is for one file.
 func (b *Batch) Linked(path string, how How) (*Result, error) {
 	how.Convert.Jobs, how.Convert.Shared = 1, &b.shared
 	how.Convert.Counts = new(convert.Counts)

@@ -24,8 +24,8 @@ type inputFile struct {
 }
 
 // Objects converts the debugging information of the files at the paths, and of the members of
-// archives, to one object. All errors are passed to list, but for the last one, which is returned.
-// watch may be nil.
+// archives, to one object. It passes all errors but the last to list, and returns the last. watch
+// may be nil.
 func Objects(files *debugfile.Search, paths []string, options convert.Options, watch Watcher,
 	list func(error)) (*object.Object, error) {
 	inputs, size := findInputs(files, paths)
@@ -156,8 +156,8 @@ func union(list []inputFile) (*object.Object, error) {
 // maxListed is how many errors are listed; an archive may have thousands of members.
 const maxListed = 20
 
-// listErrors passes the errors of the inputs to list, but for the last line, which it returns. Of
-// many it passes some.
+// listErrors passes the errors of the inputs to list, except for the last line, which it returns.
+// Of many errors it passes the first ones.
 func listErrors(inputs []inputFile, list func(error)) error {
 	var errs []error
 	for i := range inputs {

@@ -24,10 +24,10 @@ type How struct {
 	Bases     *base.Files // what split BTF is based on; empty: it is not split
 	Convert   convert.Options
 	Variables Variables
-	// Change returns BTF in place of that which the link made, before anything is based on it. nil:
-	// none.
+	// Change, if not nil, returns BTF to use in place of the link's result, before anything is based
+	// on it.
 	Change func(data []byte) ([]byte, error)
-	// Empty: BTF without a type is no error.
+	// Empty: BTF without types is not an error.
 	Empty bool
 	Watch Watcher // nil: nobody watches
 }
@@ -39,16 +39,16 @@ type Variables struct {
 	Apart bool
 }
 
-// Watcher is called at the steps of a file's way to BTF. The facts are found while the debugging
+// Watcher is called at the steps from a file to its BTF. The facts are read while the debugging
 // information is converted.
 type Watcher interface {
-	// Converting begins the conversion. What it returns is called with how much is done, counted in
-	// unit, a plural.
+	// Converting begins the conversion. It returns a function that gets the number of units done and
+	// of all; unit is a plural noun.
 	Converting(unit string) (progress func(done, all int))
 	Converted(c *convert.Counts, o *object.Object)
 	FindingFacts()
 	FoundFacts(f *facts.Facts)
-	// Linking returns what is called with the name of each step of the link.
+	// Linking returns a function that gets the name of each step of the link.
 	Linking() (step func(name string))
 	// Linked gets the result and its base, which may be nil.
 	Linked(result *link.Result, base *btf.Blob) error
@@ -114,8 +114,8 @@ func linkExtra(o *object.Object, options link.Options, bases *base.Files,
 	return link.Link([]*object.Object{o}, options)
 }
 
-// read takes from the file at path what the link needs. The file's memory, symbols included, is
-// free afterwards.
+// read takes from the file at path what the link needs. Then the file's memory, symbols included,
+// is freed.
 func read(path string, how *How) (*object.Object, *facts.Facts, error) {
 	f, err := how.Files.Open(path)
 	if err != nil {
@@ -168,8 +168,8 @@ func (h *How) facts(f *elf.File) (*facts.Facts, error) {
 	return known, err
 }
 
-// Facts returns what only the linked file f knows, its static variables of one name told apart.
-// split is as in convert.Options.
+// Facts returns what only the linked file f knows, with a Definition for each of several static
+// variables of one name. split is as in convert.Options.
 func Facts(f *elf.File, options facts.Options, split *splitdwarf.Finder) (*facts.Facts, error) {
 	known, err := facts.Extract(f, options)
 	if err != nil {

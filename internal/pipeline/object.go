@@ -12,10 +12,9 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/object"
 )
 
-// Object converts the debugging information of f that the options ask for. Where these leave it
-// open, that is DWARF if f has some of a compiler, else BTF that a compiler wrote: an assembler's
-// DWARF describes no types. The DWARF of BPF programs isn't read, for its relocations are for the
-// loader; they have BTF too.
+// Object converts the debugging information of f that the options select. By default that is DWARF
+// if a compiler wrote some, else BTF that a compiler wrote: an assembler's DWARF has no types. The
+// DWARF of BPF programs isn't read, because its relocations are for the loader; they have BTF too.
 func Object(f *elf.File, options convert.Options) (*object.Object, error) {
 	if f.Section(object.SectionUnits) != nil {
 		return nil, fmt.Errorf("%s: it is a BTF object already (%s): btfdedup merge and link read it",

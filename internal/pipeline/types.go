@@ -8,9 +8,9 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
-// CheckTypes refuses BTF without a type that stands alone, as the kernel does (btf_parse_type_sec).
-// Split BTF may have none: a module of a language that is left out is no error, but warn is called.
-// what is the input, for messages; counts are the units that were read, nil if that isn't known.
+// CheckTypes refuses BTF without a base that has no types, as the kernel does (btf_parse_type_sec).
+// Split BTF may have none, for example if the language of a module is left out; then warn is
+// called. what names the input in messages; counts are the units that were read, nil if unknown.
 func CheckTypes(what string, data []byte, alone bool, counts *convert.Counts,
 	warn func(line string)) error {
 	h, _, err := btf.ReadHeader(data)

@@ -8,8 +8,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// maxDepth bounds chains of references. AddShapes has found that none is deeper, but for cycles
-// through a typedef.
+// maxDepth bounds chains of references. AddShapes refuses deeper ones, except for cycles through a
+// typedef.
 const maxDepth = 1000
 
 // peel returns the type to which modifiers lead, nil for void, and its size if the record says it.
@@ -64,8 +64,8 @@ func times(a, b uint64) uint64 {
 	return low
 }
 
-// uncertain reports whether a function may take a packed struct from the stack. Of what is judged
-// of functions this is all that types tell.
+// uncertain reports whether a function may take a packed struct from the stack. Types show nothing
+// more of what is judged about functions.
 func (c *converter) uncertain(f *btf.Type) bool {
 	proto, _ := c.blob.ByID(f.SizeOrType)
 	list := c.blob.ParamsOf(proto)
@@ -81,8 +81,8 @@ func (c *converter) uncertain(f *btf.Type) bool {
 	return some && params.Judge(m, params.Options{}, judged).Flags.Has(params.UncertainLocation)
 }
 
-// packed reports whether a type is a struct with a name that has a member at an offset that is no
-// multiple of the natural alignment of its type.
+// packed reports whether a type is a struct with a name, and with a member at an offset that is not
+// a multiple of the natural alignment of its type.
 func (c *converter) packed(id uint32) bool {
 	t, _ := c.peel(id)
 	if t == nil || t.Kind != btf.KindStruct || c.blob.TypeName(t) == "" {

@@ -17,8 +17,8 @@
 //     have no low_pc. A group is left out for it if every member whose entry has one of the
 //     group's symbols is Optimized in this sense. Members at a .part or .cold symbol, or at
 //     none, have no say in that (their other flags count).
-//   - Of a clone that came as a compiler's BTF (types.FuncUnlocated) nothing says whether it would
-//     be Optimized. It counts as if it were, under its own reason.
+//   - For a clone from a compiler's BTF (types.FuncUnlocated) it is unknown whether it would be
+//     Optimized. It counts as if it were, under its own reason.
 //   - With the feature true_signature, Optimized leaves nothing out; the function is written
 //     under its suffixed name without the parameters that Verdict.Removed lists.
 //     UnexpectedRegister and UncertainLocation still keep that from happening, Reordered does

@@ -31,8 +31,8 @@ func (m Machine) locate(p *Param) location {
 	return loc
 }
 
-// Settles reports whether a location of a parameter of that size says the same whatever follows
-// expr, its first expression: most begin in one register.
+// Settles reports whether expr, the first expression of the location of a parameter of that size,
+// determines the result whatever follows: most begin in one register.
 func (m Machine) Settles(expr []byte, size uint32) bool {
 	return len(expr) == 1 && isReg(expr[0]) && (size <= uint32(m.AddrSize) || !m.splitsAggregates())
 }

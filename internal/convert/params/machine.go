@@ -18,7 +18,7 @@ var (
 	registersS390   = []uint8{2, 3, 4, 5, 6}
 )
 
-// registers gives the parameter registers, nil where no map is kept.
+// registers returns the parameter registers, nil if they are not known here.
 func (m Machine) registers() []uint8 {
 	switch m.ID {
 	case elf.EM_X86_64:

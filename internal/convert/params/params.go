@@ -120,8 +120,8 @@ func Judge(m Machine, o Options, ps []Param) Verdict {
 	return v
 }
 
-// removed lists the parameters that are no longer passed. gcc writes those of its clones after the
-// ones that are left, which shows as another order unless they were the last ones anyway.
+// removed lists the parameters that are no longer passed. In clones gcc writes their entries after
+// the others, so they are out of order unless they were the last ones.
 func (m Machine) removed(o Options, flags Flags, ps []Param, states []state) (list []int) {
 	last := len(ps) // the first of the trailing parameters that have no place
 	for o.Clone && last > 0 {
@@ -234,8 +234,8 @@ func (m Machine) matchRegisters(o Options, ps []Param, states []state) {
 	}
 }
 
-// nextKeepsPlace reports whether the following parameter lies where it would if
-// this one were there in full.
+// nextKeepsPlace reports whether the following parameter is where it would be if this one were
+// passed in full.
 func (m Machine) nextKeepsPlace(states []state, i, index int) bool {
 	regs := m.registers()
 	return i+1 < len(states) && index < len(regs) && states[i+1].register == int(regs[index])

@@ -1,7 +1,7 @@
-// Package mapped maps files into memory, and notices that one was truncated meanwhile. Of such a
-// file the rest of the last page reads as zeros, and a read of what follows is a fault (SIGBUS),
-// which is a panic where debug.SetPanicOnFault is on: in all goroutines that packages cli and
-// parallel start.
+// Package mapped maps files into memory, and detects that a file was truncated meanwhile. Then the
+// rest of the file's last page reads as zeros, and reads after that are faults (SIGBUS). With
+// debug.SetPanicOnFault, which packages cli and parallel set in all their goroutines, a fault is a
+// panic.
 package mapped
 
 import (
@@ -30,8 +30,8 @@ func (m *mapping) truncated(size int64) bool {
 	return err == nil && now.Size() < size && os.SameFile(now, m.info)
 }
 
-// keepClosed is how many mappings are remembered after they were unmapped: a deferred Close runs
-// before the panic that a failed read causes is recovered.
+// keepClosed is the number of mappings that are remembered after Unmap: a deferred Close runs
+// before the panic of a failed read is recovered.
 const keepClosed = 64
 
 var mappings struct {
@@ -58,8 +58,8 @@ func Map(file *os.File, info os.FileInfo, path string, offset int64, size, flags
 	return data, nil
 }
 
-// Unmap frees what Map returned. If the file was truncated meanwhile it panics with a *Truncated:
-// who has read it may have seen zeros, and no error.
+// Unmap frees what Map returned. If the file was truncated meanwhile it panics with a *Truncated,
+// because its readers may have read zeros without an error.
 func Unmap(data []byte) error {
 	m := forget(address(data))
 	err := unix.Munmap(data)
@@ -84,7 +84,7 @@ func forget(start uintptr) mapping {
 
 func address(data []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(data))) }
 
-// Check returns an error if a file was truncated since it was mapped, of those that still are.
+// Check returns an error if a file that is mapped was truncated.
 func Check() error {
 	mappings.mu.Lock()
 	defer mappings.mu.Unlock()
@@ -146,8 +146,8 @@ func find(addr uintptr) error {
 	return found
 }
 
-// Writer writes to a file. Bytes of a mapping that are gone are a failed read here too, which
-// panics as any other does; the system reports them as if the file could not be written.
+// Writer writes to a file. If it writes bytes of a mapping that are gone, it panics like any read
+// of them; the system reports that as a failed write.
 type Writer struct{ *os.File }
 
 func (w Writer) Write(data []byte) (n int, err error) {

@@ -1,6 +1,5 @@
 // Package message has what the output of several packages shares: counts ("1 type", "2 types"),
-// names from files that nobody trusts, without what would control a terminal, what is said of files
-// that are empty, and JSON.
+// names from untrusted files without terminal control, the error for empty files, and JSON.
 package message
 
 import (
@@ -19,9 +18,9 @@ func Count[N int | int64 | uint | uint32 | uint64](n N, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// Printable is a name, or a text with names, as text output has it: what can't be printed, such as
-// control characters that move a terminal's cursor, is escaped as in Go ("\\n", "\\x1b"). A name of C
-// or Rust stays as it is.
+// Printable returns a name, or a text with names, for text output: characters that can't be
+// printed, such as those that control a terminal, are escaped as in Go ("\\n", "\\x1b"). Names of C
+// and Rust don't change.
 func Printable(name string) string {
 	good := true
 	for i := 0; i < len(name) && good; i++ {

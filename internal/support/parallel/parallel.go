@@ -1,5 +1,5 @@
-// Package parallel runs the parts of a step on several threads. A panic in a goroutine ends the
-// process, whatever its caller recovers; one of these parts is a panic of who waits for them.
+// Package parallel runs the parts of a step on several threads. A panic in a goroutine would end
+// the process, whatever its caller recovers; here it becomes a panic of the caller that waits.
 //
 //	parallel.Do(jobs, len(files), func(i int) { blobs[i], errs[i] = btf.ReadOne(files[i], base) })
 package parallel
@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 )
 
-// Do calls do for each part from 0 on, with so many threads. It returns when all parts are done.
-// A panic of one of them is one of the caller.
+// Do calls do for each part from 0 on, with so many threads. It returns when all parts are done. If
+// one panics, so does Do.
 func Do(jobs, parts int, do func(part int)) {
 	jobs = min(jobs, parts)
 	if jobs <= 1 {
@@ -33,8 +33,8 @@ func Do(jobs, parts int, do func(part int)) {
 }
 
 // Each calls do for each of the things with these names, on up to jobs threads, and returns their
-// errors. A panic is the error of that thing alone, but for a read of a truncated file, which ends
-// all: what has been read of it may be in any other's result. progress is called after each.
+// errors. A panic becomes the error of that thing alone. But a read of a truncated file ends all,
+// because its content may be part of any result. progress is called after each.
 func Each(jobs int, names []string, do func(i int) error, progress func(done, all int)) []error {
 	errs := make([]error, len(names))
 	var done atomic.Int64
