@@ -6,77 +6,119 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// check checks what the other steps rely on: references lead to types of kinds that C allows there,
-// and names exist. Cycles are found later.
+// check checks what the other steps rely on: that references lead to types of the kinds that C
+// has there, and that names exist. Cycles are found later.
 func check(b *btf.Blob) error {
 	for o := b; o != nil; o = o.Base {
 		for i := range o.Types {
-			t := &o.Types[i]
-			what := checkNames(b, o, t)
-			for n := uint32(0); what == ""; n++ {
-				ref := o.Ref(t, n)
-				if ref == nil {
-					break
-				}
-				what = checkReference(b, t, n, *ref)
-			}
-			if what != "" {
-				return fmt.Errorf("%s: %s", describe(b, o.StartID+uint32(i)), what)
+			id, t := o.StartID+uint32(i), &o.Types[i]
+			if what := checkType(b, o, t); what != "" {
+				return fmt.Errorf("%s: %s", describe(b, id), what)
 			}
 		}
 	}
 	return nil
 }
 
-// checkNames returns what is wrong with the names of a type of o, which is b or one of its bases.
-func checkNames(b, o *btf.Blob, t *btf.Type) string {
-	who, needed := "it", t.Kind == btf.KindTypedef || t.Kind == btf.KindFwd
-	for off := range o.Names(t) { // the type's own, then those of its elements
-		name, err := b.Name(off)
-		switch {
-		case err != nil:
-			return err.Error()
-		case needed && name == "":
-			return who + " has no name"
+// checkType returns what is wrong with a type of o, which is b or one of its bases.
+func checkType(b, o *btf.Blob, t *btf.Type) string {
+	if _, err := b.Name(t.NameOff); err != nil {
+		return err.Error()
+	}
+	switch t.Kind {
+	case btf.KindTypedef, btf.KindFwd:
+		if b.TypeName(t) == "" {
+			return "it has no name"
 		}
-		who, needed = "an enumerator", t.Kind.IsEnum()
+	case btf.KindStruct, btf.KindUnion:
+		for i, m := range o.MembersOf(t) {
+			if what := checkElement(b, m.NameOff, m.Type, false); what != "" {
+				return fmt.Sprintf("member %d %s", i, what)
+			}
+		}
+		return ""
+	case btf.KindEnum, btf.KindEnum64:
+		for i, e := range o.EnumsOf(t) {
+			if name, err := b.Name(e.NameOff); err != nil || name == "" {
+				return fmt.Sprintf("enumerator %d has no name", i)
+			}
+		}
+	case btf.KindFuncProto:
+		params := o.ParamsOf(t)
+		for i, p := range params {
+			if what := checkElement(b, p.NameOff, p.Type, i == len(params)-1); what != "" {
+				return fmt.Sprintf("parameter %d %s", i, what)
+			}
+		}
+	case btf.KindArray:
+		return checkArray(b, o.ArrayOf(t))
+	case btf.KindDatasec, btf.KindDeclTag:
+		return checkTarget(b, t, o)
+	}
+	if t.Kind.HasType() {
+		return checkReference(b, t)
 	}
 	return ""
 }
 
-// checkReference returns what is wrong with the n-th reference of a type, to id.
-func checkReference(b *btf.Blob, t *btf.Type, n, id uint32) string {
-	what, voidToo, written := "it refers to", true, true
-	switch t.Kind {
-	case btf.KindStruct, btf.KindUnion:
-		what, voidToo = fmt.Sprintf("member %d is of", n), false
-	case btf.KindFuncProto:
-		if n > 0 {
-			what, voidToo = fmt.Sprintf("parameter %d is of", n-1), n == t.Vlen
-		}
-	case btf.KindArray:
-		if voidToo, written = n == 1, n == 0; written {
-			what = "its elements are of"
-		}
-	case btf.KindDatasec, btf.KindDeclTag:
-		written = false
+func checkElement(b *btf.Blob, nameOff, id uint32, voidToo bool) string {
+	if _, err := b.Name(nameOff); err != nil {
+		return err.Error()
 	}
-	x, _ := b.ByID(id)
-	switch {
-	case t.Kind == btf.KindFunc && (x == nil || x.Kind != btf.KindFuncProto):
-		return fmt.Sprintf("type [%d] is not a FUNC_PROTO", id)
-	case id == 0 && !voidToo:
-		return what + " type void"
-	case id == 0:
+	if what := isType(b, id, voidToo); what != "" {
+		return "is of " + what
+	}
+	return ""
+}
+
+func checkArray(b *btf.Blob, a btf.Array) string {
+	if what := isType(b, a.Elem, false); what != "" {
+		return "its elements are of " + what
+	}
+	if t, _ := b.ByID(a.Index); t == nil && a.Index != 0 {
+		return fmt.Sprintf("its index is of type [%d], which doesn't exist", a.Index)
+	}
+	return ""
+}
+
+func checkReference(b *btf.Blob, t *btf.Type) string {
+	if t.Kind == btf.KindFunc {
+		if proto, _ := b.ByID(t.SizeOrType); proto == nil || proto.Kind != btf.KindFuncProto {
+			return fmt.Sprintf("type [%d] is not a FUNC_PROTO", t.SizeOrType)
+		}
 		return ""
-	case x == nil:
-		return fmt.Sprintf("%s type [%d], which doesn't exist", what, id)
 	}
-	switch x.Kind {
-	case btf.KindFunc, btf.KindVar, btf.KindDatasec, btf.KindDeclTag:
-		if written {
-			return fmt.Sprintf("%s type [%d], which is a %v", what, id, x.Kind)
+	if what := isType(b, t.SizeOrType, true); what != "" {
+		return "it refers to " + what
+	}
+	return ""
+}
+
+// checkTarget checks that types exist of which nothing is written.
+func checkTarget(b *btf.Blob, t *btf.Type, o *btf.Blob) string {
+	for ref := range o.Refs(t) {
+		if x, _ := b.ByID(*ref); x == nil && *ref != 0 {
+			return fmt.Sprintf("type [%d] doesn't exist", *ref)
 		}
+	}
+	return ""
+}
+
+// isType returns why C has no such type, "" if it has.
+func isType(b *btf.Blob, id uint32, voidToo bool) string {
+	if id == 0 {
+		if voidToo {
+			return ""
+		}
+		return "type void"
+	}
+	t, _ := b.ByID(id)
+	if t == nil {
+		return fmt.Sprintf("type [%d], which doesn't exist", id)
+	}
+	switch t.Kind {
+	case btf.KindFunc, btf.KindVar, btf.KindDatasec, btf.KindDeclTag:
+		return fmt.Sprintf("type [%d], which is a %v", id, t.Kind)
 	}
 	return ""
 }

@@ -30,8 +30,8 @@ func (g *generator) isC23(e btf.Enumerator) bool {
 	return keywordsC23[name]
 }
 
-// enum writes an enum with its values. With guard, those that are keywords since C23 have another
-// name in C23.
+// enum writes an enum with its values. With guard, C23 gets other names for enumerators that are
+// keywords there.
 func (g *generator) enum(id uint32, t *btf.Type, o *btf.Blob, level int, guard bool) {
 	g.str("enum")
 	if t.NameOff != 0 {

@@ -198,7 +198,7 @@ var predefined = map[string]bool{"linux": true, "unix": true, "i386": true, "mip
 	"MIPSEB": true, "MIPSEL": true, "R3000": true, "R4000": true, "sparc": true, "PPC": true,
 	"powerpc": true, "mc68000": true, "mc68020": true, "hppa": true}
 
-// identifier is the function identifier, for a name that is being written.
+// identifier returns C's form of a name, and notes if that is a predefined macro.
 func (n *names) identifier(name string) string {
 	name = identifier(name)
 	if len(name) <= 8 && predefined[name] {

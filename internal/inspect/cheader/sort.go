@@ -29,14 +29,16 @@ func (g *generator) sorted() []uint32 {
 			keys = append(keys, g.sortKey(id, t))
 		}
 	}
-	hashes := map[uint32]uint64{}
+	type known struct {
+		hash uint64
+		ok   bool
+	}
+	hashes := make([]known, g.blob.EndID())
 	hash := func(id uint32) uint64 {
-		h, ok := hashes[id]
-		if !ok {
-			h = g.hash(id, true)
-			hashes[id] = h
+		if !hashes[id].ok {
+			hashes[id] = known{g.hash(id, true), true}
 		}
-		return h
+		return hashes[id].hash
 	}
 	slices.SortFunc(keys, func(x, y sortKey) int {
 		if x.rank != y.rank {
@@ -48,7 +50,10 @@ func (g *generator) sorted() []uint32 {
 		if c := strings.Compare(x.own, y.own); c != 0 {
 			return c
 		}
-		return cmp.Or(cmp.Compare(hash(x.id), hash(y.id)), cmp.Compare(x.id, y.id))
+		if c := cmp.Compare(hash(x.id), hash(y.id)); c != 0 {
+			return c
+		}
+		return cmp.Compare(x.id, y.id)
 	})
 	ids := make([]uint32, len(keys))
 	for i, k := range keys {
@@ -92,8 +97,8 @@ func (g *generator) sortKey(id uint32, t *btf.Type) sortKey {
 	}
 }
 
-// nameForSort returns the name of a type; for an anonymous enum that is not led to, its first
-// enumerator's.
+// nameForSort returns the name of a type. An anonymous enum that was not reached through another
+// type has the name of its first enumerator.
 func (g *generator) nameForSort(id uint32, t *btf.Type, ledTo bool) string {
 	if t != nil && t.Kind.IsEnum() && t.NameOff == 0 && t.Vlen > 0 && !ledTo {
 		_, o := g.blob.ByID(id)

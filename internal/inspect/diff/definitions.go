@@ -24,8 +24,8 @@ func NewDefinitions(b *btf.Blob) *Definitions {
 type Pair struct {
 	Where string // "member bar.baz"; "" for the type itself
 	What  string // "bit offset 64 vs 32"; "" if they are equal
-	// Through is set if the two differ only because types that they refer to differ. It has the ids
-	// of two such types of one name that differ by themselves.
+	// Through is nil, unless the two differ only in types that they refer to: then it has the ids of
+	// two of these, of one name, whose own records differ.
 	Through *[2]uint32
 }
 

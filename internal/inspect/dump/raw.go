@@ -99,7 +99,7 @@ func (p *printer) record(id uint32, t *btf.Type, at *btf.Blob) {
 	case btf.KindFunc:
 		p.num(" type_id=", t.SizeOrType)
 		p.str(" linkage=")
-		p.str(cmp.Or(linkages[t.Vlen], "(unknown)"))
+		p.str(linkage(t.Vlen))
 	case btf.KindFuncProto:
 		p.num(" ret_type_id=", t.SizeOrType)
 		p.num(" vlen=", t.Vlen)
@@ -110,7 +110,7 @@ func (p *printer) record(id uint32, t *btf.Type, at *btf.Blob) {
 	case btf.KindVar:
 		p.num(" type_id=", t.SizeOrType)
 		p.str(", linkage=")
-		p.str(cmp.Or(linkages[t.Extra], "(unknown)"))
+		p.str(linkage(t.Extra))
 	case btf.KindDatasec:
 		p.variables(t, at)
 	case btf.KindFloat:
@@ -186,9 +186,15 @@ func (p *printer) variables(t *btf.Type, at *btf.Blob) {
 }
 
 // encodings are the texts for the encodings of INTs.
-var encodings = map[uint32]string{0: "(none)", btf.IntSigned: "SIGNED", btf.IntChar: "CHAR",
+var encodings = [16]string{0: "(none)", btf.IntSigned: "SIGNED", btf.IntChar: "CHAR",
 	btf.IntBool: "BOOL"}
 
-// linkages are the texts for the linkages of FUNCs and VARs.
-var linkages = map[uint32]string{btf.LinkageStatic: "static", btf.LinkageGlobal: "global",
-	btf.LinkageExtern: "extern"}
+// linkage returns the text for the linkage of a FUNC or VAR.
+func linkage(n uint32) string {
+	texts := [...]string{btf.LinkageStatic: "static", btf.LinkageGlobal: "global",
+		btf.LinkageExtern: "extern"}
+	if n < uint32(len(texts)) {
+		return texts[n]
+	}
+	return "(unknown)"
+}

@@ -27,8 +27,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/link/relocate"
 )
 
-// Encode distills the base of the raw split BTF in data, whose base is base. It returns raw BTF:
-// the distilled base, and split BTF whose base that is. Both are in canonical order.
+// Encode distills the base of the raw split BTF in data, which is based on base. It returns the
+// distilled base, and the split BTF on that base; both raw, in canonical order.
 func Encode(data []byte, base *btf.Blob) (distilled, split []byte, err error) {
 	b, err := btf.Parse(data, base)
 	if err != nil {
@@ -47,7 +47,7 @@ func Encode(data []byte, base *btf.Blob) (distilled, split []byte, err error) {
 	return distilled, split, nil
 }
 
-// Split distills the base of b. It returns the distilled base, and split BTF whose base that is.
+// Split distills the base of b. It returns the distilled base, and b on that base.
 func Split(b *btf.Blob) (base, split *btf.Blob, err error) {
 	if b.Base == nil {
 		return nil, nil, fmt.Errorf("the BTF is not split BTF: it has no base to distill")

@@ -22,11 +22,16 @@ func Count[N int | int64 | uint | uint32 | uint64](n N, noun string) string {
 // printed, such as those that control a terminal, are escaped as in Go ("\\n", "\\x1b"). Names of C
 // and Rust don't change.
 func Printable(name string) string {
-	good := true
-	for i := 0; i < len(name) && good; i++ {
-		good = ' ' <= name[i] && name[i] < 0x7f
+	for i := range len(name) {
+		if name[i]-' ' >= 0x7f-' ' { // not printable ASCII
+			return escaped(name)
+		}
 	}
-	if good || utf8.ValidString(name) &&
+	return name
+}
+
+func escaped(name string) string {
+	if utf8.ValidString(name) &&
 		!strings.ContainsFunc(name, func(r rune) bool { return !strconv.IsPrint(r) }) {
 		return name
 	}
