@@ -65,7 +65,7 @@ func (u *unit) readParameters(e *dwarf.DIE, f *function, m params.Machine) ([]pa
 	return ps.list, nil
 }
 
-// locate reads the expressions of p's location into to, as far as they say anything.
+// locate reads the expressions of p's location into to, only the first one if that settles it.
 func (u *unit) locate(p *dwarf.Parameter, to *params.Param, m params.Machine) error {
 	ps := &u.c.scratch.parameters
 	first := len(ps.locations)

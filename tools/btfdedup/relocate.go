@@ -42,7 +42,7 @@ btfdedup relocate -o new.btf --distilled-base disk.base.btf --base vmlinux.btf d
 
 func runRelocate(env *cli.Env, distilled, file string) error {
 	if len(env.Bases) == 0 {
-		return cli.Usagef("--base FILE is missing: the BTF on which FILE is to stand")
+		return cli.Usagef("--base FILE is missing: the BTF to which FILE is relocated")
 	}
 	split, err := readDistilled(distilled, file)
 	if err != nil {

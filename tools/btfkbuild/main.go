@@ -76,7 +76,8 @@ func command() *cobra.Command {
 		" files load the rules")
 	flags.StringVar(&o.out, "out", "", "write to `DIR` instead of TREE, such as the root of a"+
 		" repository")
-	flags.BoolVar(&o.symlinks, "symlinks", false, "with --out: also make symbolic links to the files of TREE")
+	flags.BoolVar(&o.symlinks, "symlinks", false, "with --out: also make symbolic links to the files"+
+		" of TREE")
 	flags.BoolVar(&o.check, "check", false, "write nothing; print which files are not up to date")
 	flags.BoolVar(&o.files, "files", false, "write nothing; print the files of TREE that this"+
 		" command and the targets read")

@@ -75,7 +75,8 @@ func (r *reportFlags) define(flags *cli.FlagSet) {
 	flags.InputVar(&r.allowFile, "allow-file", "a `FILE` with lines as for --allow")
 	flags.OutputVar(&r.json, "json",
 		"write the report as JSON to `FILE`; - means standard output, in place of the text")
-	flags.OutputVar(&r.html, "html", "write the report as an HTML page to `FILE`; - means standard output, in place of the text")
+	flags.OutputVar(&r.html, "html",
+		"write the report as an HTML page to `FILE`; - means standard output, in place of the text")
 	flags.BoolVar(&r.all, "all", false,
 		"also list actions that differ only through others, or are allowed to")
 }

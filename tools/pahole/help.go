@@ -9,7 +9,7 @@ import (
 // helpText is what --help prints. Makefiles look for "BTF" in it.
 func helpText() string {
 	var b strings.Builder
-	b.WriteString(`pahole encodes BTF from the DWARF of ELF files. It replaces the pahole of dwarves for that.
+	b.WriteString(`pahole encodes BTF from the DWARF of ELF files, in place of the pahole of dwarves.
 
 Usage:
   pahole -J [options] FILE...

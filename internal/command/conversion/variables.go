@@ -15,7 +15,8 @@ func CheckApart(v pipeline.Variables, set features.Set, extraFlag string) error 
 	var err error
 	switch {
 	case v.Which == link.Extra:
-		err = fmt.Errorf("--variables=%v is for BTF that is based on a module's own; use %s to make both", v.Which, extraFlag)
+		err = fmt.Errorf("--variables=%v is for BTF that is based on a module's own; use %s to make both",
+			v.Which, extraFlag)
 	case v.Apart && v.Which == link.All:
 		err = fmt.Errorf("--variables=%v and %s contradict each other", v.Which, extraFlag)
 	case v.Apart && !set.Has(features.GlobalVar):

@@ -77,7 +77,8 @@ func parseHeader(s *source) (Header, int, error) {
 	}
 	for i := known; i < int(h.HdrLen); i++ {
 		if s.data[i] != 0 {
-			return fail(i, "the header has %d bytes, and those that this version doesn't know are not zero", h.HdrLen)
+			return fail(i, "the header has %d bytes, and those that this version doesn't know are "+
+				"not zero", h.HdrLen)
 		}
 	}
 	if h.TypeOff%4 != 0 {

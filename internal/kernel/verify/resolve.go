@@ -32,7 +32,7 @@ type resolver struct {
 	*checker
 	ptrSize uint32
 	state   []state
-	target  []uint32 // of own modifiers, pointers and variables: the first type that is no modifier
+	target  []uint32 // of own modifiers, pointers and variables: the first that isn't a modifier
 	size    []uint32 // own arrays: size in bytes
 	stack   []vertex
 	mode    mode

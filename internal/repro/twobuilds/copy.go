@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// copyTree copies a directory with its files and links, but Bazel's links to its outputs (bazel-*),
-// and the directory except, if it is in it. Other things than files, directories and links are left out. The
-// modes are less the umask, as if it were checked out with that.
+// copyTree copies the files, directories and links of a directory, except for Bazel's links to its
+// outputs (bazel-*) and the directory except. The umask is removed from the modes, as if the copy
+// were checked out with it.
 func copyTree(from, to, except string, umask fs.FileMode) error {
 	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
