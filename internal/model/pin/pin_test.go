@@ -294,6 +294,23 @@ func TestScopes(t *testing.T) {
 	}
 }
 
+// In both units two definitions of a tag differ in their first reference, and refer to each other and
+// to themselves. The units differ only in the order of these references. One round distinguishes the
+// two definitions, but not the units: hashes of a cycle need a further round.
+func TestOrderInCycle(t *testing.T) {
+	to := types.New()
+	for _, order := range [][2]int{{2, 3}, {3, 2}} {
+		u := unit{{tag: 1, size: 1}, {tag: 1, size: 2}, {}, {}}
+		for i := range 2 {
+			u[2+i].refs = []reference{{i, 0}, {order[0], 0}, {order[1], 0}}
+		}
+		g, defs := u.build([]int{0, 1, 2, 3})
+		if _, err := Import(to, g, [][]types.ID{defs}); err != nil {
+			t.Errorf("references in the order %d: %v", order, err)
+		}
+	}
+}
+
 // A chain of definitions takes work in proportion to its length, however long it is. In a cycle a
 // hash has to look as far as the definitions are from what distinguishes them.
 func TestBudget(t *testing.T) {
