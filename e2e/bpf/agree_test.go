@@ -1,0 +1,85 @@
+package bpf
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+)
+
+// verdict is what "btfcore check" says of a program. The reasons that it gives are left out. They
+// may differ on minimal BTF, which lacks the types in which nothing was found.
+type verdict struct{ Program, Verdict string }
+
+// verdicts runs "btfcore check".
+func verdicts(t *testing.T, btfcore, needs, kernel string) []verdict {
+	t.Helper()
+	r, err := harness.Command{Argv: []string{btfcore, "check", "--format=json", "--needs", needs,
+		kernel}}.Run()
+	if err != nil || r.Exit > 1 {
+		t.Fatalf("%s on %s: exit %d, %v\n%s", needs, kernel, r.Exit, err, r.Stderr)
+	}
+	var table struct{ Rows []verdict }
+	if err := json.Unmarshal([]byte(r.Stdout), &table); err != nil {
+		t.Fatalf("%s on %s: %v\n%s%s", needs, kernel, err, r.Stdout, r.Stderr)
+	}
+	return table.Rows
+}
+
+// TestVerdictsOnMinimalBTF checks what btf_core_test relies on: a program loads on minimal BTF if,
+// and only if, it loads on the whole BTF. The programs are from the tests of cilium/ebpf; one
+// kernel is from these tests, and the other is the running kernel.
+func TestVerdictsOnMinimalBTF(t *testing.T) {
+	dir := t.TempDir()
+	btfcore := harness.Tool(t, "btfcore")
+	cilium := strings.TrimSpace(harness.MustRun(t, harness.Repo(), "go", "list", "-m", "-f",
+		"{{.Dir}}", "github.com/cilium/ebpf"))
+	kernels := []string{filepath.Join(cilium, "btf/testdata/vmlinux.btf.gz")}
+	if running := "/sys/kernel/btf/vmlinux"; isFile(running) {
+		kernels = append(kernels, running)
+	}
+	var programs []string
+	for _, pattern := range []string{"testdata/*-el.elf", "btf/testdata/*-el.elf"} {
+		found, err := filepath.Glob(filepath.Join(cilium, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		programs = append(programs, found...)
+	}
+	counts := map[string]int{}
+	for i, program := range programs {
+		needs := filepath.Join(dir, "program.needs")
+		r, err := harness.Command{Argv: []string{btfcore, "needs", "-o", needs, program}}.Run()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Exit != 0 {
+			counts["refused"]++ // on purpose: without BTF or programs, or what libbpf refuses
+			continue
+		}
+		for j, kernel := range kernels {
+			min := filepath.Join(dir, "min.btf")
+			harness.MustRun(t, dir, btfcore, "min", "-q", "--needs", needs, "-o", min, kernel)
+			want := verdicts(t, btfcore, needs, kernel)
+			if got := verdicts(t, btfcore, needs, min); !reflect.DeepEqual(got, want) {
+				t.Errorf("%s on %s: verdicts %v, but on minimal BTF %v", programs[i], kernels[j], want, got)
+			}
+			for _, v := range want {
+				counts[v.Verdict]++
+			}
+		}
+	}
+	t.Logf("%d object files, %d kernels: %v", len(programs), len(kernels), counts)
+	if counts["loads"] < 50 || counts["fails"] < 5 || counts["refused"] > 12 {
+		t.Errorf("too few verdicts were compared: %v", counts)
+	}
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}

@@ -1,0 +1,191 @@
+// Package boot loads BPF programs with minimal BTF in a virtual machine, with libbpf and with
+// cilium/ebpf, while /sys/kernel/btf is empty. The instructions that reach the kernel must be the
+// same as if the libraries had read the kernel's own BTF.
+package boot
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cilium/ebpf/btf"
+
+	"github.com/rules-btf/rules_btf/e2e/boot/report"
+	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+	"github.com/rules-btf/rules_btf/e2e/internal/machine"
+)
+
+func TestMain(m *testing.M) { harness.Main(m) }
+
+// loaders are the programs of the guest that load BPF programs, one for each library.
+var loaders = []string{"libbpf", "ebpf"}
+
+// TestBoot boots the kernels in BOOT_KERNELS, a list of NAME=DIR as "run" makes it.
+func TestBoot(t *testing.T) {
+	list := strings.Fields(os.Getenv("BOOT_KERNELS"))
+	if len(list) == 0 {
+		t.Skip("SKIPPED: no kernels to boot; run e2e/bpf/boot/run")
+	}
+	harness.Need(t, "clang", "ld.lld", "cpio")
+	for _, text := range list {
+		name, dir, _ := strings.Cut(text, "=")
+		t.Run(name, func(t *testing.T) { newKernel(t, name, dir).check(t) })
+	}
+}
+
+// check boots the kernel, and compares what the libraries loaded in each run with what they loaded
+// in the first run.
+func (k kernel) check(t *testing.T) {
+	image := filepath.Join(k.work, "image")
+	k.buildLoaders(t, image)
+	k.writeBTF(t, image)
+	k.writePlan(t, image)
+	lines := k.machine.Boot(t, k.work, image)
+	start := lines[0].Start
+	if start == nil {
+		t.Fatal("the report has no first line")
+	}
+	t.Logf("Linux %s", start.Release)
+	if start.BTF != report.Digest(k.vmlinuxBTF) {
+		t.Error("/sys/kernel/btf/vmlinux is not the BTF in vmlinuz")
+	}
+	var outputs []report.Ran
+	for _, l := range lines {
+		switch {
+		case l.Module != nil && l.Module.Error != "":
+			t.Fatalf("%s: %s", l.Module.File, l.Module.Error)
+		case l.Ran != nil:
+			outputs = append(outputs, *l.Ran)
+			for _, line := range machine.Complaints(l.Ran.Log) {
+				t.Errorf("the kernel complained: %s", line)
+			}
+		}
+	}
+	var first results
+	for i, r := range runs {
+		all := results{}
+		for _, loader := range loaders {
+			for _, o := range k.objects(r) {
+				if len(outputs) == 0 {
+					t.Fatal("the guest didn't run all commands")
+				}
+				k.collect(t, all, loader, o, outputs[0])
+				outputs = outputs[1:]
+			}
+		}
+		if i == 0 {
+			first = all
+		}
+		t.Run(r.name, func(t *testing.T) { k.compare(t, r, all, first) })
+	}
+}
+
+// writePlan writes a plan for the guest: to load the modules, and in each run to start each loader
+// on each object.
+func (k kernel) writePlan(t *testing.T, image string) {
+	t.Helper()
+	plan := report.Plan{Report: k.machine.Report}
+	for _, name := range k.modules {
+		file := "/modules/" + name + ".ko"
+		harness.WriteFile(t, filepath.Join(image, file), string(harness.ReadFile(t, k.module(name))))
+		plan.Modules = append(plan.Modules,
+			report.Load{Name: strings.ReplaceAll(name, "-", "_"), File: file})
+	}
+	for name, object := range k.compiled {
+		harness.WriteFile(t, filepath.Join(image, name+".bpf.o"), string(object))
+	}
+	for _, r := range runs {
+		for _, loader := range loaders {
+			for _, o := range k.objects(r) {
+				argv := []string{"/load-" + loader, "/" + o + ".bpf.o"}
+				if r.btf != "" {
+					argv = append(argv, r.btf)
+				}
+				plan.Commands = append(plan.Commands,
+					report.Command{Argv: argv, HideBTF: r.hidden, Vmlinux: r.vmlinux})
+			}
+		}
+	}
+	b, err := json.Marshal(plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	harness.WriteFile(t, filepath.Join(image, report.PlanFile), string(b))
+}
+
+// results maps "LOADER PROGRAM" to the program's instructions in hexadecimal, or to "!" and the
+// reason why the program can't be loaded.
+type results map[string]string
+
+// collect adds the output of a loader to the results.
+func (k kernel) collect(t *testing.T, to results, loader, object string, ran report.Ran) {
+	t.Helper()
+	if ran.Error != "" {
+		t.Fatalf("the loader %s of %s: %s\n%s", loader, object, ran.Error, ran.Output)
+	}
+	var names []string
+	for line := range strings.Lines(ran.Output) {
+		name, result, _ := strings.Cut(strings.TrimSpace(line), " ")
+		names = append(names, name)
+		to[loader+" "+name] = result
+	}
+	slices.Sort(names)
+	if want := k.programs(t, object); !slices.Equal(names, want) {
+		t.Fatalf("the loader %s of %s: programs %v, want %v\n%s", loader, object, names, want,
+			ran.Output)
+	}
+}
+
+// compare compares the results of a run with those of the first one, and with what is expected.
+func (k kernel) compare(t *testing.T, r run, all, first results) {
+	loaded, refused := 0, 0
+	for _, loader := range loaders {
+		for _, o := range k.objects(r) {
+			for _, program := range k.programs(t, o) {
+				key, want := loader+" "+program, r.wanted(loader, o, program)
+				got, original := all[key], first[key]
+				if program == "type_id_target" {
+					got = k.withoutID(t, got, r.btf)
+					original = k.withoutID(t, original, "")
+				}
+				reason, expected := strings.CutPrefix(want, "! ")
+				switch {
+				case strings.HasPrefix(got, "! ") && expected && strings.Contains(got, reason):
+					refused++
+				case !expected && (got == original) == (want == equal) && !strings.HasPrefix(got, "! "):
+					loaded++
+				default:
+					t.Errorf("%s: %s\nin the first run: %s\nwant: %s", key, got, original, want)
+				}
+			}
+		}
+	}
+	t.Logf("%d programs loaded, %d refused as expected", loaded, refused)
+}
+
+// withoutID returns the instructions of the program type_id_target without the id in them. It first
+// checks that the id is that of task_struct in the BTF file that the library read.
+func (k kernel) withoutID(t *testing.T, insns, file string) string {
+	t.Helper()
+	id, rest := cutImmediate(t, insns)
+	spec := k.specs[file]
+	typ, err := spec.TypeByID(btf.TypeID(id))
+	if s, ok := typ.(*btf.Struct); err != nil || !ok || s.Name != "task_struct" {
+		t.Errorf("type %d of %q is %v, want struct task_struct (%v)", id, file, typ, err)
+	}
+	return rest
+}
+
+// newMachine returns a machine with the kernel. The machines of both architectures are
+// little-endian, like the programs.
+func (k kernel) newMachine() machine.Machine {
+	m := machine.X86(os.Getenv("BOOT_QEMU"))
+	if k.arch == "arm64" {
+		m = machine.Arm64(os.Getenv("BOOT_QEMU_ARM64"))
+	}
+	m.Kernel = filepath.Join(k.dir, "vmlinuz")
+	return m
+}

@@ -1,0 +1,20 @@
+package bpf
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+)
+
+func TestMain(m *testing.M) {
+	harness.Main(m)
+}
+
+// newWorkspace copies an example, and makes the copy use our btfcore.
+func newWorkspace(t *testing.T, example string) *harness.Workspace {
+	t.Helper()
+	w := harness.NewWorkspace(t, filepath.Join(harness.Repo(), "examples", example), "clang", "gcc")
+	w.AddBtfcore(t)
+	return w
+}

@@ -1,0 +1,20 @@
+struct list_head {
+	struct list_head *next, *prev;
+};
+
+struct wait_info {
+	unsigned long long nanoseconds;
+	unsigned long long waits;
+};
+
+struct task_struct {
+	unsigned int __state;
+	void *stack;
+	struct wait_info wait;
+	unsigned int flags;
+	struct list_head tasks;
+	int pid;
+	int tgid;
+};
+
+struct task_struct *current_task(void) { return 0; }

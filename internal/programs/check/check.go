@@ -1,0 +1,172 @@
+// Package check says whether BPF programs load on a kernel, as far as the kernel's BTF shows that.
+// It finds out what libbpf finds for each relocation and symbol, and whether the verifier reaches
+// an instruction that needs something missing.
+//
+// A kernel may refuse a program for other reasons: its version of the verifier, helpers, a kprobe's
+// function, or the configuration. These aren't in BTF.
+package check
+
+import (
+	"fmt"
+
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/programs/core"
+	"github.com/rules-btf/rules_btf/internal/programs/needs"
+)
+
+// Verdict says whether a program loads.
+type Verdict uint8
+
+// The verdicts.
+const (
+	// Loads: the program loads, and the kernel has everything that it asks for.
+	Loads Verdict = iota
+	// Partly: the program loads, but the kernel lacks something that the program tests for, or uses
+	// only for some settings.
+	Partly
+	// Fails: the program doesn't load.
+	Fails
+)
+
+// String is the verdict in a word.
+func (v Verdict) String() string { return [...]string{"loads", "partly", "fails"}[v] }
+
+// MarshalText returns the same as String, for JSON.
+func (v Verdict) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
+
+// Result is the verdict on one program.
+type Result struct {
+	Program string   `json:"program"`
+	Section string   `json:"section"`
+	Verdict Verdict  `json:"verdict"`
+	Reasons []Reason `json:"reasons,omitempty"`
+}
+
+// Reason is one thing that the kernel lacks.
+type Reason struct {
+	Fatal bool `json:"fatal"`
+	// Wants is what the program asks for, such as "byte_off struct sock.sk_protocol".
+	Wants string `json:"wants"`
+	// Why says what is there instead, such as "struct sock has no field sk_protocol".
+	Why string `json:"why"`
+}
+
+// Kernel returns the verdict on each program, in the order of n.Programs. Before, the method Index
+// of the kernel must be called with needs.Names(n).
+func Kernel(k *core.Kernel, n *needs.Needs) ([]Result, error) {
+	c := checker{k, n, map[core.Relocation]core.Answer{}, map[core.Relocation]string{}}
+	var results []Result
+	for i := range n.Programs {
+		r, err := c.program(&n.Programs[i])
+		if err != nil {
+			return nil, err
+		}
+		results = append(results, r)
+	}
+	return results, nil
+}
+
+// checker has what is needed to check programs on one kernel.
+type checker struct {
+	kernel  *core.Kernel
+	needs   *needs.Needs
+	answers map[core.Relocation]core.Answer
+	texts   map[core.Relocation]string
+}
+
+// program returns the verdict on a program. A relocation that finds nothing is fatal if libbpf
+// refuses it. It is also fatal if libbpf makes its instruction invalid and the program certainly
+// reaches this instruction on this kernel (CertainlyReached): neither a guard such as
+// bpf_core_field_exists nor a value in .rodata or .kconfig prevents that. A missing symbol is fatal
+// unless it is weak or the struct of a kptr; for symbols that have another type in the kernel, see
+// the method checker.symbol. If anything else is missing, the verdict is Partly.
+func (c *checker) program(p *needs.Program) (Result, error) {
+	r := Result{Program: p.Name, Section: p.Section}
+	add := func(reason Reason) {
+		r.Verdict = max(r.Verdict, Partly)
+		if reason.Fatal {
+			r.Verdict = Fails
+		}
+		r.Reasons = append(r.Reasons, reason)
+	}
+	found := func(i int) bool { return len(c.answers[p.Relocations[i]].Matches) > 0 }
+	for _, x := range p.Relocations {
+		if err := c.resolve(x); err != nil {
+			return r, err
+		}
+	}
+	for i, x := range p.Relocations {
+		a := c.answers[x]
+		switch {
+		case a.Refused != nil:
+			add(Reason{true, c.texts[x], a.Refused.Error()})
+		case a.Missing != "":
+			why := a.Missing
+			fatal := a.Poison && p.CertainlyReached(i, found)
+			if a.Poison && !fatal && p.Reached(i, found) {
+				why += "; used only for some settings (.rodata, .kconfig, weak symbols)"
+			}
+			add(Reason{fatal, c.texts[x], why})
+		}
+	}
+	for _, s := range p.Symbols {
+		if why, fatal := c.symbol(p, s); why != "" {
+			add(Reason{fatal, string(s.Kind) + " " + s.Name, why})
+		}
+	}
+	return r, nil
+}
+
+func (c *checker) resolve(x core.Relocation) error {
+	if _, ok := c.answers[x]; ok {
+		return nil
+	}
+	local, err := core.Parse(c.needs.Local, x)
+	if err != nil {
+		return err
+	}
+	c.answers[x] = c.kernel.Resolve(local, x.Memory)
+	c.texts[x] = fmt.Sprintf("%v %s", x.Kind, local)
+	return nil
+}
+
+// symbol returns what is wrong with a symbol, and whether this prevents the program from loading.
+// It returns "" if nothing is wrong, or if BTF can't show what is wrong.
+func (c *checker) symbol(p *needs.Program, s needs.Symbol) (why string, fatal bool) {
+	switch {
+	case !s.Kind.InBTF():
+		return "", false
+	case s.Kind == needs.StructOps, s.Kind == needs.Member:
+		return c.structOps(s), true
+	}
+	found := c.kernel.Find(s.BTFName(), s.Kind.BTFKind())
+	switch {
+	case len(found) == 0 && s.Kind == needs.Kptr:
+		// See btf_parse_kptr since Linux 6.4. Earlier kernels refuse the map.
+		return fmt.Sprintf("the kernel has no struct %s, so it assumes that the type is the "+
+			"program's own", s.Name), false
+	case len(found) == 0:
+		return fmt.Sprintf("the kernel has no %s", describe[s.Kind.BTFKind()]+s.BTFName()), !s.Weak
+	case s.Type == 0:
+		return c.arguments(p, s, found[0]), true
+	}
+	// bpf_object__resolve_ksym_func_btf_id and resolve_ksym_var_btf_id
+	own, target := s.Type, found[0].ID
+	if t, _ := found[0].BTF.ByID(target); t.Kind == btf.KindFunc || t.Kind == btf.KindVar {
+		target = t.SizeOrType
+	}
+	if t, _ := c.needs.Local.ByID(own); t.Kind == btf.KindFunc {
+		own = t.SizeOrType
+	}
+	target, _, _ = found[0].BTF.Skip(target)
+	own, _, _ = c.needs.Local.Skip(own)
+	if !c.kernel.Compatible(c.needs.Local, own, found[0].BTF, target) {
+		return "the program declares it with other parameters or another type than the kernel",
+			!s.Weak || s.Kind == needs.Variable
+	}
+	return "", false
+}
+
+// describe has, by kind, the word before a name in messages.
+var describe = map[btf.Kind]string{btf.KindFunc: "function ", btf.KindTypedef: "typedef ",
+	btf.KindStruct: "struct ", btf.KindVar: "variable "}

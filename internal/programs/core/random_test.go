@@ -1,0 +1,160 @@
+package core_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/programs/core"
+	"github.com/rules-btf/rules_btf/internal/programs/programtest"
+)
+
+// ciliumDiffers has the answers in which cilium/ebpf may differ from libbpf, as "kind: cilium's,
+// libbpf's", and why. The cases of TestCases show most of them. If vmlinux and modules have several
+// types of one name, any answer may differ: libbpf refuses types that disagree, and reads modules
+// only if vmlinux has no type of this name; cilium takes the type that has most of what is asked
+// for. For 32-bit kernels, any size may differ, because cilium's pointers have 8 bytes.
+var ciliumDiffers = map[string]string{
+	"byte_off: a value, poison":        roots,
+	"byte_off: refused, poison":        gaveUp,
+	"byte_sz: a value, poison":         roots,
+	"byte_sz: refused, poison":         gaveUp,
+	"lshift_u64: a value, poison":      roots,
+	"lshift_u64: refused, poison":      gaveUp,
+	"rshift_u64: a value, poison":      roots,
+	"rshift_u64: refused, poison":      gaveUp,
+	"signed: a value, poison":          roots,
+	"signed: refused, poison":          gaveUp,
+	"field_exists: 0 or 1, 0 or 1":     roots,
+	"field_exists: refused, 0 or 1":    gaveUp,
+	"field_exists: 0 or 1, refused":    several + "; " + noSize,
+	"byte_sz: a value, refused":        several,
+	"byte_off: poison, refused":        noSize,
+	"byte_sz: poison, refused":         noSize,
+	"lshift_u64: poison, refused":      noSize,
+	"rshift_u64: poison, refused":      noSize,
+	"signed: poison, refused":          noSize,
+	"target_type_id: poison, a value":  zero,
+	"target_type_id: refused, a value": gaveUp,
+	"type_size: poison, a value":       zero,
+	"type_size: refused, a value":      gaveUp,
+	"type_exists: 0 or 1, 0 or 1":      roots,
+	"type_exists: refused, 0 or 1":     gaveUp,
+	"type_matches: 0 or 1, 0 or 1":     pointees,
+	"type_matches: refused, 0 or 1":    gaveUp,
+	"enumval_value: a value, a value":  signs,
+}
+
+const (
+	roots = "libbpf requires that the kernel's type has the kind of the local type, and that " +
+		"elements of arrays are compatible"
+	pointees = "cilium compares the types that pointers lead to in another way, see TestCases"
+	gaveUp   = "cilium gives up for some types and arrays that libbpf finds different"
+	several  = "if several types of one name disagree, cilium takes the type that has most"
+	signs    = "libbpf extends the sign of 32-bit values, also in unsigned enums"
+	noSize   = "libbpf refuses programs that read a field that is a function or void in the kernel"
+	zero     = "in libbpf, what is missing has the size 0 and the id 0"
+)
+
+// TestRandom checks that our answers for random programs are libbpf's, and counts how often
+// cilium/ebpf says something else. These variables change what it does: RANDOM_PROGRAMS is the
+// number of programs for each kernel, RANDOM_SEED is the first seed, and KERNEL_BTF lists real
+// kernels (see programtest.Real).
+func TestRandom(t *testing.T) {
+	lib := programtest.NewLibbpf(t)
+	twins := programtest.Kernel(t, theKernel, theTwins)
+	kernels := map[string][][]byte{
+		"small":      {programtest.Kernel(t, theKernel)},
+		"big endian": {programtest.BigEndian(t, theKernel)},
+		"twins": {twins, programtest.Module(t, twins, theModule),
+			programtest.Module(t, twins, theTwins)},
+	}
+	if !testing.Short() {
+		for name, data := range programtest.Real(t) {
+			kernels[name] = [][]byte{data}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(kernels)) {
+		t.Run(name, func(t *testing.T) {
+			blobs, counts := kernels[name], map[core.Kind]int{}
+			seed := number(t, "RANDOM_SEED", 1)
+			for left := number(t, "RANDOM_PROGRAMS", 100); left > 0; left -= 100 {
+				compareRandom(t, lib, counts, uint64(seed), min(left, 100), blobs[0], blobs[1:]...)
+				seed++
+			}
+			t.Logf("relocations compared: %v", counts)
+		})
+	}
+}
+
+// number returns the number in an environment variable, or the given default if the variable isn't
+// set.
+func number(t *testing.T, name string, otherwise int) int {
+	t.Helper()
+	text := os.Getenv(name)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func compareRandom(t *testing.T, lib *programtest.Libbpf, counts map[core.Kind]int, seed uint64,
+	n int, vmlinux []byte, modules ...[]byte) {
+	t.Helper()
+	k := programtest.Parse(t, vmlinux, modules...)
+	object, sources := programtest.NewRandom(seed, k).Compile(t, n)
+	libbpf, libbpfPatched := lib.Ask(t, object, vmlinux, modules...)
+	ours, patched, kinds := ask(t, object, k)
+	cilium := programtest.Cilium(t, object, vmlinux, modules...)
+	differ := map[string]int{}
+	for at := range ours {
+		counts[kinds[at]]++
+		if kinds[at] == core.FieldLShift && k.Vmlinux.Order == binary.BigEndian {
+			libbpf[at] = shiftOf(libbpf[at], cilium[at])
+			libbpfPatched[at] = shiftOf(libbpfPatched[at], cilium[at])
+		}
+		if ours[at] != libbpf[at] || patched[at] != libbpfPatched[at] {
+			t.Errorf("seed %d, %v, %v: we say %s and %s, libbpf says %s and %s\n%s", seed, at, kinds[at],
+				ours[at], patched[at], libbpf[at], libbpfPatched[at], sources[at.Function])
+		}
+		if cilium[at] != libbpf[at] {
+			what := fmt.Sprintf("%v: %s, %s", kinds[at], word(kinds[at], cilium[at]),
+				word(kinds[at], libbpf[at]))
+			differ[what]++
+			if ciliumDiffers[what] == "" && len(modules) == 0 && k.Vmlinux.PointerSize() == 8 {
+				t.Errorf("seed %d, %v, %s: cilium says %s, libbpf %s, for no known reason\n%s", seed, at,
+					what, cilium[at], libbpf[at], sources[at.Function])
+			}
+		}
+	}
+	t.Logf("seed %d: %d relocations in %d programs; cilium, libbpf: %v", seed, len(ours), n, differ)
+}
+
+// shiftOf returns libbpf's answer to a left shift (lshift_u64) for a big-endian kernel. A number is
+// taken from cilium, because libbpf computes it for the byte order of the machine on which libbpf
+// runs.
+func shiftOf(libbpf, cilium string) string {
+	if libbpf == programtest.Poison || libbpf == programtest.Refused {
+		return libbpf
+	}
+	return cilium
+}
+
+// word returns the class of an answer, as ciliumDiffers names it.
+func word(k core.Kind, answer string) string {
+	switch {
+	case answer == programtest.Poison, answer == programtest.Refused:
+		return answer
+	case k.IsGuard() && k != core.TypeSize && k != core.TypeIDTarget:
+		return "0 or 1"
+	}
+	return "a value"
+}

@@ -1,0 +1,23 @@
+// Package minimal makes minimal BTF: only those types and members of a kernel's BTF that certain
+// programs need, so that each of their relocations is resolved as in the whole BTF.
+//
+//	mark.go     which types and members those are
+//	structops.go  the same for struct_ops maps
+//	minimal.go  copying them, and linking the copy into its canonical order
+//	same.go     keeping more, where a relocation would match only the part of a type that is left
+//
+// What a relocation keeps is what "bpftool gen min_core_btf" keeps:
+//
+//	a field        the members on the way to it, with their types; a pointer points to void
+//	a type         the type, and the types that it refers to; structs have no members
+//	type_matches   all members, but none of structs that pointers lead to
+//	an enumerator  the whole enum
+//
+// If a relocation would match what is left of a type, but doesn't match the whole type, then the
+// whole type is kept.
+//
+// Unlike bpftool, this package also keeps types of modules, type tags, and all candidates that
+// agree if a name has several types. If Options.Hooks is set, it keeps what programs name
+// (functions, kfuncs, variables, types) in the same way as the row "a type" says. For a 32-bit
+// kernel it keeps a base type "long", whose size readers take for the size of a pointer.
+package minimal

@@ -1,0 +1,340 @@
+package needs_test
+
+import (
+	"bytes"
+	"debug/elf"
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
+	"github.com/rules-btf/rules_btf/internal/programs/check"
+	"github.com/rules-btf/rules_btf/internal/programs/core"
+	"github.com/rules-btf/rules_btf/internal/programs/needs"
+)
+
+// some returns needs of two programs, one of which has a guard and a kfunc.
+func some(t testing.TB, order binary.ByteOrder) *needs.Needs {
+	t.Helper()
+	b := btf.NewBuilder(order, nil, nil)
+	i := b.Int("int", 4, btf.IntSigned, 32)
+	s := b.Composite(btf.KindStruct, "task", 16, false, btf.Member{NameOff: b.Name("mm"), Type: i},
+		btf.Member{NameOff: b.Name("pid"), Type: i, Offset: 64})
+	k := b.Func("bpf_kfunc", b.FuncProto(i), btf.LinkageGlobal)
+	local, err := core.NewBTF(b.Finish(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &needs.Needs{Order: order, Local: local, Programs: []needs.Program{
+		{Name: "one", Section: "fentry/f", Relocations: []core.Relocation{
+			{Kind: core.FieldByteOffset, Type: s, Access: "0:0", Memory: 4},
+			{Kind: core.FieldByteOffset, Type: s, Access: "0:1"},
+			{Kind: core.FieldExists, Type: s, Access: "0:0"}},
+			Conditions: map[int]needs.Condition{0: {{{Relocation: 2, Found: true}}},
+				1: {{{Relocation: 2, Found: true}}}},
+			Certain: map[int]needs.Condition{1: {}},
+			Symbols: []needs.Symbol{{Kind: needs.Function, Name: "f", Args: 3},
+				{Kind: needs.Kfunc, Name: "bpf_kfunc", Weak: true, Type: k}}},
+		{Name: "two", Section: "socket"}}}
+}
+
+func write(t testing.TB, n *needs.Needs) []byte {
+	t.Helper()
+	data, err := needs.Write(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func text(t testing.TB, n *needs.Needs) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := n.WriteText(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+const someLines = `btfneeds 1
+program "one" "fentry/f" 3
+memory 0 4
+when 0 2
+when 1 2
+certain 1 never
+symbol function "f" strong 0 3
+symbol kfunc "bpf_kfunc" weak 4 0
+program "two" "socket" 0
+`
+
+const someText = `one (fentry/f)
+  function f, reads 3 arguments
+  kfunc bpf_kfunc, optional
+  byte_off struct task.mm, read or written directly, 4 bytes, if field_exists(struct task.mm)
+  byte_off struct task.pid, for some settings, if field_exists(struct task.mm)
+  field_exists struct task.mm
+two (socket)
+`
+
+// TestFile checks that Read returns what was written, in both byte orders.
+func TestFile(t *testing.T) {
+	for _, order := range []binary.ByteOrder{binary.LittleEndian, binary.BigEndian} {
+		data := write(t, some(t, order))
+		if got := string(sectionsOf(t, data)[".BTF.needs"]); got != someLines {
+			t.Errorf("%v: the lines are\n%s", order, got)
+		}
+		n, err := needs.Read(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n.Order != order || text(t, n) != someText {
+			t.Errorf("%v: read as %v\n%s", order, n.Order, text(t, n))
+		}
+		if !bytes.Equal(write(t, some(t, order)), data) {
+			t.Errorf("%v: a second Write gives other bytes", order)
+		}
+		if changes := needs.Diff(some(t, order), n); changes != nil {
+			t.Errorf("%v: %v", order, changes)
+		}
+	}
+}
+
+func sectionsOf(t testing.TB, data []byte) map[string][]byte {
+	t.Helper()
+	f, err := elf.NewFile(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string][]byte{}
+	for _, s := range f.Sections[1:] {
+		if all[s.Name], err = s.Data(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all
+}
+
+// with returns the file after replacing the contents of sections; nil removes a section.
+func with(t testing.TB, data []byte, changes map[string][]byte) []byte {
+	t.Helper()
+	sections := sectionsOf(t, data)
+	o := elfwrite.Object{AddrSize: 8, Order: binary.LittleEndian, Machine: uint16(elf.EM_BPF)}
+	for _, name := range []string{".BTF", ".BTF.ext", ".BTF.needs"} {
+		content := sections[name]
+		if c, ok := changes[name]; ok {
+			content = c
+		}
+		if content != nil {
+			o.Sections = append(o.Sections, elfwrite.Section{Name: name, Data: content, Align: 4})
+		}
+	}
+	out, err := o.Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// TestMalformed checks the errors for files that Write can't have written.
+func TestMalformed(t *testing.T) {
+	good := write(t, some(t, binary.LittleEndian))
+	lines := string(sectionsOf(t, good)[".BTF.needs"])
+	replaced := func(old, new string) []byte {
+		t.Helper()
+		if !strings.Contains(lines, old) {
+			t.Fatalf("there is no %q", old)
+		}
+		return with(t, good, map[string][]byte{".BTF.needs": []byte(strings.Replace(lines, old, new,
+			1))})
+	}
+	section := func(name, content string) []byte {
+		if content == "" {
+			return with(t, good, map[string][]byte{name: nil})
+		}
+		return with(t, good, map[string][]byte{name: []byte(content)})
+	}
+	if _, err := needs.Read(with(t, good, nil)); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name string
+		data []byte
+		want string
+	}{
+		{"empty", nil, `empty file, expected a file from "btfcore needs": `},
+		{"text", []byte("text"), `not a file from "btfcore needs": make one from the object files`},
+		{"truncated", good[:70], `not a file from "btfcore needs": `},
+		{"an object file", section(".BTF.needs", ""), `not a file from "btfcore needs": `},
+		{"no .BTF", section(".BTF", ""), "it has no section .BTF; make it again"},
+		{"no .BTF.ext", section(".BTF.ext", ""), "it has no section .BTF.ext; make it again"},
+		{"bad .BTF", section(".BTF", "text"), "section .BTF: "},
+		{"bad .BTF.ext", section(".BTF.ext", "text"), "section .BTF.ext: the section has 4 " +
+			"bytes, but its header"},
+
+		{"version", replaced("btfneeds 1", "btfneeds 2"), `section .BTF.needs: line 1 is ` +
+			`"btfneeds 2", expected "btfneeds 1": make the file again with this btfcore`},
+		{"no lines", section(".BTF.needs", "\n"), `line 1 is "", expected "btfneeds 1"`},
+		{"unknown line", replaced("memory 0 4", "remember 0 4"), `line 3: unknown "remember 0 4"`},
+		{"empty line", replaced("memory 0 4", ""), `line 3: unknown ""`},
+		{"no count", replaced(`"fentry/f" 3`, `"fentry/f"`), "line 2: malformed program"},
+		{"no quotes", replaced(`"one"`, `one`), "line 2: malformed program"},
+		{"more words", replaced(`"fentry/f" 3`, `"fentry/f" 3 4`), "line 2: malformed program"},
+		{"more relocations", replaced(`"fentry/f" 3`, `"fentry/f" 4`), "line 2: .BTF.ext doesn't " +
+			`have the 4 relocations of "one"`},
+		{"a huge count", replaced(`"fentry/f" 3`, `"fentry/f" 4294967295`), "line 2: .BTF.ext doesn't"},
+		{"no relocations", replaced("program \"one\" \"fentry/f\" 3\nmemory 0 4\nwhen 0 2\n"+
+			"when 1 2\ncertain 1 never",
+			`program "one" "fentry/f" 0`), ".BTF.ext has 1 section for which there is no program"},
+		{"a program too many", replaced(`"socket" 0`, `"socket" 1`), "doesn't have the 1 relocations"},
+		{"memory too large", replaced("memory 0 4", "memory 3 4"), "line 3: malformed memory"},
+		{"no bytes", replaced("memory 0 4", "memory 0 0"), "line 3: malformed memory"},
+		{"memory first", replaced("program", "memory 0 4\nprogram"), "line 2: malformed memory"},
+		{"when too large", replaced("when 0 2", "when 3 2"), `line 4: "3" is not one of 3 relocations`},
+		{"a guard too large", replaced("when 0 2", "when 0 3"), `line 4: "3" is not one of 3 relocat`},
+		{"a guard below 0", replaced("when 0 2", "when 0 -1"), `line 4: "-1" is not one of 3 relocat`},
+		{"no condition", replaced("when 0 2", "when 0"), "line 4: malformed when"},
+		{"two conditions", replaced("when 1 2", "when 0 2"), "line 5: malformed when"},
+		{"certain twice", replaced("when 1 2", "certain 1 2"), "line 6: malformed certain"},
+		{"certain too large", replaced("certain 1", "certain 3"), `line 6: "3" is not one of 3 reloc`},
+		{"when first", replaced("program", "when 0 2\nprogram"), "line 2: malformed when"},
+		{"a long condition", replaced("when 0 2", "when 0 2"+strings.Repeat(" | 2", 64)),
+			"line 4: the condition is too long"},
+		{"symbol's type", replaced("weak 4", "weak 5"), "line 8: malformed symbol"},
+		{"arguments below 0", replaced("strong 0 3", "strong 0 -3"), "line 7: malformed symbol"},
+		{"no arguments", replaced("strong 0 3", "strong 0"), "line 7: malformed symbol"},
+		{"symbol's strength", replaced("strong", "strange"), "line 7: malformed symbol"},
+		{"symbol's kind", replaced("symbol function", "symbol folder"), `line 7: unknown kind of ` +
+			`symbol "folder": make the file again with this btfcore`},
+		{"symbol first", replaced("program", "symbol function \"f\" weak 0 0\nprogram"),
+			"line 2: malformed symbol"},
+	} {
+		n, err := needs.Read(c.data)
+		if n != nil || err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %s", c.name, err, c.want)
+		}
+	}
+}
+
+// use does all that commands do with needs, except for making minimal BTF, which package minimal
+// tests.
+func use(t testing.TB, n *needs.Needs) {
+	t.Helper()
+	text(t, n)
+	n.JSON()
+	needs.Diff(n, n)
+	k := &core.Kernel{Vmlinux: n.Local}
+	k.Index(needs.Names(n))
+	if _, err := check.Kernel(k, n); err != nil {
+		t.Error(err)
+	}
+	data, err := needs.Write(n)
+	if err != nil {
+		return // Read accepts some needs that Write refuses
+	}
+	again, err := needs.Read(data)
+	if err != nil || text(t, again) != text(t, n) {
+		t.Errorf("the needs differ after Write and Read, or: %v", err)
+	}
+}
+
+// TestHostile checks that small files don't take long, even if their types have billions of parts.
+func TestHostile(t *testing.T) {
+	for name, build := range map[string]func(b *btf.Builder) []core.Relocation{
+		"array of 4 G elements": func(b *btf.Builder) []core.Relocation {
+			i := b.Int("int", 4, 0, 32)
+			a := b.Array(i, i, 1<<32-1)
+			s := b.Composite(btf.KindStruct, "s", 1<<32-1, false,
+				btf.Member{NameOff: b.Name("a"), Type: a})
+			return []core.Relocation{{Kind: core.FieldByteOffset, Type: s, Access: "0:0:2147483647"},
+				{Kind: core.TypeMatches, Type: s, Access: "0"}, {Kind: core.TypeSize, Type: s, Access: "0"}}
+		},
+		"each twice in the next": func(b *btf.Builder) (list []core.Relocation) {
+			at := b.Int("int", 4, 0, 32)
+			for i := range 60 {
+				at = b.Composite(btf.KindStruct, fmt.Sprint("s", i), 4, false,
+					btf.Member{NameOff: b.Name("a"), Type: at}, btf.Member{NameOff: b.Name("b"), Type: at})
+				list = append(list, core.Relocation{Kind: core.TypeMatches, Type: at, Access: "0"})
+			}
+			return list
+		},
+		"prototypes, each twice in the next": func(b *btf.Builder) (list []core.Relocation) {
+			at := b.Int("int", 4, 0, 32)
+			for i := range 40 {
+				at = b.Ref(btf.KindPtr, "", b.FuncProto(at, btf.Param{Type: at}, btf.Param{Type: at}))
+				at = b.Ref(btf.KindTypedef, fmt.Sprint("t", i), at)
+				list = append(list, core.Relocation{Kind: core.TypeExists, Type: at, Access: "0"},
+					core.Relocation{Kind: core.TypeMatches, Type: at, Access: "0"})
+			}
+			return list
+		},
+		"thousands of relocations": func(b *btf.Builder) (list []core.Relocation) {
+			i := b.Int("int", 4, 0, 32)
+			var members []btf.Member
+			for n := range 5000 {
+				members = append(members, btf.Member{NameOff: b.Name(fmt.Sprint("m", n)), Type: i})
+			}
+			s := b.Composite(btf.KindUnion, "u", 4, false, members...)
+			for n := range 5000 {
+				list = append(list, core.Relocation{Kind: core.FieldExists, Type: s,
+					Access: fmt.Sprint("0:", n)})
+			}
+			return list
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := btf.NewBuilder(binary.LittleEndian, nil, nil)
+			relocations := build(b)
+			local, err := core.NewBTF(b.Finish(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			start := time.Now()
+			n, err := needs.Read(write(t, &needs.Needs{Order: binary.LittleEndian, Local: local,
+				Programs: []needs.Program{{Name: "p", Relocations: relocations}}}))
+			if err != nil {
+				t.Logf("refused: %v", err)
+				return
+			}
+			use(t, n)
+			if took := time.Since(start); took > 15*time.Second {
+				t.Errorf("it took %v", took)
+			}
+		})
+	}
+}
+
+// FuzzRead checks that Read returns, whatever the bytes, and that the needs that it returns can be
+// used.
+func FuzzRead(f *testing.F) {
+	f.Add(write(f, some(f, binary.LittleEndian)))
+	f.Add(write(f, some(f, binary.BigEndian)))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if n, err := needs.Read(data); err == nil {
+			use(t, n)
+		}
+	})
+}
+
+// TestMutated does the same as FuzzRead with thousands of files in which a few bytes are changed.
+func TestMutated(t *testing.T) {
+	good := write(t, some(t, binary.LittleEndian))
+	r := rand.New(rand.NewPCG(1, 1))
+	read := 0
+	for range 5000 {
+		data := bytes.Clone(good)
+		for range 1 + r.IntN(3) {
+			data[r.IntN(len(data))] = []byte{0, 1, 2, 0xff, 0x7f, byte(r.IntN(256))}[r.IntN(6)]
+		}
+		if n, err := needs.Read(data); err == nil {
+			read++
+			use(t, n)
+		}
+	}
+	if read < 500 {
+		t.Errorf("only %d of 5000 could be read", read)
+	}
+}

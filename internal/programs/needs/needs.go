@@ -1,0 +1,111 @@
+// Package needs finds out what BPF programs need of a kernel: their CO-RE relocations, with the
+// parts of the local types at which these relocations look, and the functions, types and symbols of
+// the kernel that the programs name. Needs contain no code, paths, lines or offsets. So they don't
+// change if a program is edited but needs nothing new.
+//
+//	want.go     a local type, reduced to what CO-RE looks at
+//	merge.go    the parts of one local type that several relocations look at
+//	extract.go  the needs of object files
+//	assemble.go  the needs of all programs, sorted, with one BTF of local types
+//	symbol.go   what programs name of a kernel
+//	structops.go  those of struct_ops maps
+//	kptr.go     those of pointers to the kernel's objects in maps
+//	types.go    local types as BTF
+//	condition.go  in which case a relocation is reached
+//	file.go     the file: written and read
+//	text.go     the needs as text for people, and as JSON
+//	diff.go     what programs ask for in only one of two files
+//
+// For example, a program that reads task->mm in an fentry hook of do_exit has the needs
+//
+//	program handle_exit  fentry/do_exit
+//	  fentry function do_exit
+//	  byte_off struct task_struct.mm, read
+//
+// and the local type struct task_struct { void *mm; }, whatever vmlinux.h it was compiled with.
+//
+// The content is canonical: programs are sorted by name, relocations by what they ask for, types by
+// their first use, and members by name.
+package needs
+
+import (
+	"cmp"
+	"encoding/binary"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/rules-btf/rules_btf/internal/programs/core"
+)
+
+// Needs is what programs need.
+type Needs struct {
+	Order binary.ByteOrder
+	// Local has the local types.
+	Local    *core.BTF
+	Programs []Program // by name, section and content
+}
+
+// Program is what one program needs.
+type Program struct {
+	Name, Section string
+	// Relocations are sorted by what they ask for, without duplicates. Their types are in
+	// Needs.Local.
+	Relocations []core.Relocation
+	// Conditions has, by index in Relocations, the condition under which the verifier reaches the
+	// relocation's instruction. A relocation without a condition can be reached for all outcomes.
+	Conditions map[int]Condition
+	// Certain is about settings: values in .rodata and .kconfig, which a loader or the kernel sets,
+	// and whether weak symbols exist. If a relocation's instruction is reached only for some
+	// settings, Certain has the condition under which it is reached for all settings.
+	Certain map[int]Condition
+	// Symbols are the functions, variables and types of the kernel that the program names.
+	Symbols []Symbol
+}
+
+// Reached reports whether the instruction of a relocation can be reached, given which guards have
+// found something.
+func (p *Program) Reached(relocation int, found func(int) bool) bool {
+	c, ok := p.Conditions[relocation]
+	return !ok || c.Holds(found)
+}
+
+// CertainlyReached reports whether the instruction is reached for all settings.
+func (p *Program) CertainlyReached(relocation int, found func(int) bool) bool {
+	c, ok := p.Certain[relocation]
+	return p.Reached(relocation, found) && (!ok || c.Holds(found))
+}
+
+func compareBools(a, b bool) int {
+	if a == b {
+		return 0
+	}
+	if b {
+		return -1
+	}
+	return 1
+}
+
+func (p *Program) compare(o *Program) int {
+	return cmp.Or(cmp.Compare(p.Name, o.Name), cmp.Compare(p.Section, o.Section),
+		slices.CompareFunc(p.Relocations, o.Relocations, compareRelocations),
+		slices.CompareFunc(p.Symbols, o.Symbols, compareSymbols),
+		cmp.Compare(p.conditions(), o.conditions()))
+}
+
+// conditions returns the conditions as lines of the file.
+func (p *Program) conditions() string {
+	var text strings.Builder
+	for _, i := range slices.Sorted(maps.Keys(p.Conditions)) {
+		text.WriteString(conditionLine("when", i, p.Conditions[i]) + "\n")
+	}
+	for _, i := range slices.Sorted(maps.Keys(p.Certain)) {
+		text.WriteString(conditionLine("certain", i, p.Certain[i]) + "\n")
+	}
+	return text.String()
+}
+
+func compareRelocations(a, b core.Relocation) int {
+	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Type, b.Type),
+		cmp.Compare(a.Access, b.Access), cmp.Compare(a.Memory, b.Memory))
+}

@@ -1,0 +1,111 @@
+package needs
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/programs/core"
+)
+
+// Symbol is a function, variable or type that a program names.
+type Symbol struct {
+	Kind SymbolKind
+	Name string // of kfuncs without a flavor
+	// Weak says that the program may be loaded without it.
+	Weak bool
+	// Type is the id in Needs.Local of the type with which the program declares the symbol, or 0 if
+	// there is none.
+	Type uint32
+	// Args is how many arguments of its hook the program reads at least, in slots of 8 bytes. The
+	// function's result counts as the argument after the last one.
+	Args int
+}
+
+// SymbolKind says what a symbol is, and what the program uses it for.
+type SymbolKind string
+
+// The kinds of symbols.
+const (
+	Function   SymbolKind = "function"   // the target of fentry, fexit or fmod_ret
+	LSMHook    SymbolKind = "lsm"        // the function bpf_lsm_NAME
+	RawTP      SymbolKind = "tp_btf"     // the typedef btf_trace_NAME
+	Iterator   SymbolKind = "iter"       // the function bpf_iter_NAME
+	StructOps  SymbolKind = "struct_ops" // the structs NAME and bpf_struct_ops_NAME
+	Member     SymbolKind = "member"     // STRUCT.MEMBER of a struct_ops map
+	Kptr       SymbolKind = "kptr"       // the struct NAME, to which a map has pointers
+	Kfunc      SymbolKind = "kfunc"      // a function that the program calls
+	Variable   SymbolKind = "ksym"       // a variable that the program reads, with its type
+	Address    SymbolKind = "address"    // a symbol in kallsyms
+	Probe      SymbolKind = "kprobe"     // a symbol in kallsyms, the target of kprobe or kretprobe
+	Tracepoint SymbolKind = "tracepoint" // CATEGORY/NAME in tracefs
+)
+
+var symbolKinds = []SymbolKind{Function, LSMHook, RawTP, Iterator, StructOps, Member, Kptr,
+	Kfunc, Variable, Address, Probe, Tracepoint}
+
+// InBTF reports whether the kernel's BTF has symbols of this kind.
+func (k SymbolKind) InBTF() bool {
+	switch k {
+	case Address, Probe, Tracepoint:
+		return false
+	}
+	return true
+}
+
+// hasArgs reports whether the programs of such a hook get the arguments of a function or
+// tracepoint.
+func (k SymbolKind) hasArgs() bool {
+	return k == Function || k == LSMHook || k == RawTP || k == Member
+}
+
+func compareSymbols(a, b Symbol) int {
+	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name),
+		cmp.Compare(a.Type, b.Type), compareBools(a.Weak, b.Weak), cmp.Compare(a.Args, b.Args))
+}
+
+// Names returns the names, without flavors, of everything in the kernel's BTF that relocations and
+// symbols are about.
+func Names(list ...*Needs) map[string]bool {
+	names := map[string]bool{}
+	for _, n := range list {
+		for _, p := range n.Programs {
+			for _, r := range p.Relocations {
+				t, _ := n.Local.ByID(r.Type)
+				names[core.Essential(n.Local.TypeName(t))] = true
+			}
+			for _, s := range p.Symbols {
+				if s.Kind.InBTF() {
+					names[s.BTFName()] = true
+				}
+				if s.Kind == StructOps || s.Kind == Member {
+					names[core.StructOpsValue(s.BTFName())] = true
+				}
+			}
+		}
+	}
+	return names
+}
+
+// BTFName is the name in the kernel's BTF of what the symbol names.
+func (s Symbol) BTFName() string {
+	if s.Kind == Member {
+		name, _, _ := strings.Cut(s.Name, ".")
+		return name
+	}
+	prefix := map[SymbolKind]string{LSMHook: "bpf_lsm_", RawTP: "btf_trace_", Iterator: "bpf_iter_"}
+	return prefix[s.Kind] + s.Name
+}
+
+// BTFKind is the kind of what the symbol names in the kernel's BTF.
+func (k SymbolKind) BTFKind() btf.Kind {
+	switch k {
+	case RawTP:
+		return btf.KindTypedef
+	case StructOps, Member, Kptr:
+		return btf.KindStruct
+	case Variable:
+		return btf.KindVar
+	}
+	return btf.KindFunc
+}

@@ -1,0 +1,42 @@
+package reach
+
+// condition returns the condition of a node as an irredundant sum of products.
+func (w *walk) condition(r ref) Condition {
+	c, _ := w.cover(r, r)
+	if len(c) > maxCubes {
+		return always()
+	}
+	return append(Condition{}, c...)
+}
+
+// cover returns a sum of products, and the node of this sum. The sum holds wherever low holds, and
+// nowhere that high doesn't hold. By the algorithm of Minato and Morreale, it first finds the
+// products that need a literal of the first guard, for each of the two outcomes, and then the
+// products without this guard. In a product, the literals are in the order of guards.
+func (w *walk) cover(low, high ref) (Condition, ref) {
+	d := w.diagram
+	switch {
+	case low == none || d.full:
+		return nil, none
+	case high == anything:
+		return always(), anything
+	}
+	guard := d.first(low, high)
+	low0, low1 := d.split(low, guard)
+	high0, high1 := d.split(high, guard)
+	with1, done1 := w.cover(d.apply(without, low1, high0), high1)
+	with0, done0 := w.cover(d.apply(without, low0, high1), high0)
+	rest := d.apply(join, d.apply(without, low0, done0), d.apply(without, low1, done1))
+	others, done := w.cover(rest, d.apply(within, high0, high1))
+	var c Condition
+	for _, cube := range with1 {
+		c = append(c, append([]Literal{{w.sites[guard], true}}, cube...))
+	}
+	for _, cube := range with0 {
+		c = append(c, append([]Literal{{w.sites[guard], false}}, cube...))
+	}
+	if c = append(c, others...); len(c) > maxCubes {
+		return c[:maxCubes+1], anything
+	}
+	return c, d.choose(guard, d.apply(join, done0, done), d.apply(join, done1, done))
+}

@@ -1,0 +1,203 @@
+// Package reach finds out under which conditions the kernel's verifier reaches the CO-RE
+// relocations of a program.
+//
+// If the kernel lacks what a relocation asks for, libbpf replaces the relocation's instruction by
+// an invalid one. The kernel refuses the program only if its verifier reaches this instruction. A
+// program prevents this with a guard: a relocation whose answer is 0 if the kernel lacks something
+// (core.Kind.IsGuard).
+//
+//	if (bpf_core_field_exists(task->__state))
+//		state = task->__state;
+//
+// If the verifier knows the values that a jump compares, it follows the jump only one way. So in a
+// kernel without the field, it never reaches the read. This package does the same for all outcomes
+// of all guards at once, by values that are decision diagrams over the guards. For given outcomes
+// of the guards this is constant propagation: if an instruction can be reached in two ways, a value
+// that differs between these ways is unknown at the instruction. The verifier follows each way
+// separately. So it may skip instructions that this package takes for reachable, but it never
+// reaches an instruction that this package takes for unreachable.
+//
+//	reach.go      the conditions of all relocations of a program
+//	walk.go       instructions and the edges between them
+//	state.go      what is known before an instruction: registers and the stack
+//	value.go      what instructions do with values
+//	settings.go   values that only the verifier knows
+//	diagram.go    decision diagrams
+//	cover.go      conditions from diagrams
+//
+// This package treats values as unknown that old verifiers don't know: the results of neg, div and
+// mod, immediates that are stored to the stack, and parts of stack slots that aren't zero. It does
+// follow xor, whose results verifiers know since Linux 5.10, and numbers in stack slots (since
+// 5.3).
+package reach
+
+import (
+	"iter"
+	"maps"
+	"slices"
+
+	"github.com/rules-btf/rules_btf/internal/programs/bpfobj"
+	"github.com/rules-btf/rules_btf/internal/programs/core"
+)
+
+// Site is an instruction with a relocation.
+type Site struct {
+	Function *bpfobj.Function
+	Insn     int
+}
+
+// Literal is the outcome of a guard: it found what it asks for, or not. If several guards ask for
+// the same thing, Site is the first of them.
+type Literal struct {
+	Site  Site
+	Found bool
+}
+
+// Condition is a disjunction of conjunctions of literals. An empty disjunction never holds. A
+// disjunction with an empty conjunction always holds, or it isn't known whether it depends on
+// guards.
+type Condition [][]Literal
+
+// always is the condition that holds for all outcomes.
+func always() Condition { return Condition{{}} }
+
+const (
+	maxGuards  = 64
+	maxNodes   = 1 << 16
+	maxResults = 1 << 20
+	maxWork    = 1 << 23 // operations on values
+	maxCubes   = 64      // in one condition
+)
+
+// Analysis is what was found out about a program and the functions that it calls.
+type Analysis struct {
+	// Conditions has, for each relocation, the condition under which the verifier reaches it for some
+	// settings.
+	Conditions map[Site]Condition
+	// Certain has, for each relocation, the condition under which the verifier reaches, for all
+	// settings, this relocation or another one that asks for the same thing.
+	Certain map[Site]Condition
+	// Slots is how many slots of 8 bytes of its context the program reads at least, whatever the
+	// settings and the outcomes of guards.
+	Slots int
+}
+
+// Analyze analyzes a program. If a program exceeds the limits, all its conditions are "always".
+func Analyze(entry *bpfobj.Function) Analysis {
+	w := newWalk(entry)
+	w.run()
+	if w.diagram.full || w.diagram.settings.full {
+		w = newWalk(entry)
+		w.diagram.off = true
+		w.run()
+	}
+	a := Analysis{map[Site]Condition{}, map[Site]Condition{}, w.slots()}
+	covers := map[ref]Condition{}
+	cover := func(r ref) Condition {
+		c, ok := covers[r]
+		if !ok {
+			c = w.condition(r)
+			covers[r] = c
+		}
+		return c
+	}
+	reached := map[question]ref{}
+	for site, reach := range w.relocations() {
+		q := questionOf(site.Function.Relocations[site.Insn])
+		reached[q] = w.diagram.apply(join, reached[q], reach)
+	}
+	for site, reach := range w.relocations() {
+		q := questionOf(site.Function.Relocations[site.Insn])
+		a.Conditions[site] = cover(w.diagram.possible(reach))
+		a.Certain[site] = cover(w.diagram.certain(reached[q]))
+	}
+	if w.diagram.full {
+		for site := range a.Conditions {
+			a.Conditions[site], a.Certain[site] = always(), always()
+		}
+		a.Slots = 0
+	}
+	return a
+}
+
+// relocations iterates over all relocations, in order. With each one comes the node of the
+// condition under which it is reached.
+func (w *walk) relocations() iter.Seq2[Site, ref] {
+	return func(yield func(Site, ref) bool) {
+		for _, f := range w.functions {
+			for _, at := range slices.Sorted(maps.Keys(f.Relocations)) {
+				if at >= 0 && at < len(f.Insns) && !yield(Site{f.Function, at}, f.states[at].reach) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// slots is Analysis.Slots.
+func (w *walk) slots() int {
+	d, slots := w.diagram, 0
+	for _, f := range w.functions {
+		for at, i := range f.Insns {
+			if i.Class() != bpfobj.ClassLDX || i.Src >= numRegisters {
+				continue
+			}
+			s := &f.states[at]
+			from := d.nodes[d.traits[s.regs[i.Src]].one].term
+			offset := int64(from.value) + int64(i.Off)
+			if slot := offset/8 + 1; from.kind == isContext && offset >= 0 && slot <= maxSlots &&
+				int(slot) > slots && d.certain(s.reach) == anything {
+				slots = int(slot)
+			}
+		}
+	}
+	return slots
+}
+
+// maxSlots is more than the number of slots in a context: MAX_BPF_FUNC_ARGS and a result.
+const maxSlots = 64
+
+// question is what a relocation asks for. Guards with the same question have the same outcome.
+type question struct {
+	kind   core.Kind
+	typ    uint32
+	access string
+}
+
+func questionOf(r core.Relocation) question { return question{r.Kind, r.Type, r.Access} }
+
+// newWalk finds all functions of a program and numbers their guards.
+func newWalk(entry *bpfobj.Function) *walk {
+	w := &walk{diagram: newDiagram(), index: map[*bpfobj.Function]*function{},
+		guards: map[question]int32{}}
+	w.add(entry)
+	for i := 0; i < len(w.functions); i++ {
+		f := w.functions[i]
+		for _, at := range slices.Sorted(maps.Keys(f.Relocations)) {
+			q := questionOf(f.Relocations[at])
+			if _, ok := w.guards[q]; !ok && q.kind.IsGuard() {
+				w.guards[q] = int32(len(w.sites))
+				w.sites = append(w.sites, Site{f.Function, at})
+			}
+		}
+		for _, at := range slices.Sorted(maps.Keys(f.Calls)) {
+			w.add(f.Calls[at])
+		}
+	}
+	w.diagram.full = len(w.sites) > maxGuards
+	w.diagram.settings.first = int32(len(w.sites))
+	return w
+}
+
+// add adds a function, unless it was added before.
+func (w *walk) add(f *bpfobj.Function) {
+	if w.index[f] != nil {
+		return
+	}
+	added := &function{Function: f, number: len(w.functions), states: make([]state, len(f.Insns))}
+	for at := range f.Calls {
+		added.shares = added.shares || at >= 0 && at < len(f.Insns) && f.Insns[at].Op != opCall
+	}
+	w.index[f] = added
+	w.functions = append(w.functions, added)
+}

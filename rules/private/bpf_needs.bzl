@@ -1,0 +1,70 @@
+"""bpf_needs: what BPF programs need of a kernel."""
+
+load("//rules:providers.bzl", "BpfNeedsInfo")
+load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
+load(":program_actions.bzl", "bpf_needs_action")
+
+# The value says what is wrong with a file that isn't an object of a BPF program, and what to do;
+# the key is the file's extension.
+_OTHERS = {
+    "a": "is an archive: use its object files (of a cc_library, the output group " +
+         "compilation_outputs)",
+    "btf": "is BTF of a kernel: put it into the kernels of a btf_min",
+    "needs": "has needs already: put it into the needs of a btf_min",
+    "so": "is a library: use its object files",
+} | {
+    extension: "is source code: use the object file that clang -target bpf -g compiles"
+    for extension in ["c", "cc", "h", "hpp", "rs"]
+}
+
+def _bpf_needs_impl(ctx):
+    objects = []
+    for src in ctx.attr.srcs:
+        files = src[DefaultInfo].files.to_list()
+        for file in files:
+            if file.extension in _OTHERS and not file.is_directory:
+                fail("{}: {} in srcs {}".format(
+                    ctx.label,
+                    file.short_path,
+                    _OTHERS[file.extension],
+                ))
+        objects += [file for file in files if file not in objects]
+    needs = ctx.outputs.out or ctx.actions.declare_file(ctx.label.name + ".needs")
+    bpf_needs_action(ctx, objects, needs)
+    return [
+        DefaultInfo(files = depset([needs])),
+        BpfNeedsInfo(needs = needs),
+    ]
+
+bpf_needs = rule(
+    implementation = _bpf_needs_impl,
+    doc = """Extracts what BPF programs need of a kernel, `NAME.needs`: their CO-RE relocations, and
+the functions, kfuncs, variables and types that they name.
+
+```starlark
+bpf_needs(
+    name = "agent_needs",
+    srcs = [
+        "exec.bpf.o",
+        "net.bpf.o",
+    ],
+)
+```
+
+The file has no code, paths or offsets. An edit after which the programs need nothing new doesn't
+change its bytes, so `btf_min` and `btf_core_test` run no action for any kernel. `btfcore needs
+--format=text NAME.needs` prints it.""",
+    attrs = {
+        "out": attr.output(doc = "The file to write, `*.needs`. By default `NAME.needs`."),
+        "srcs": attr.label_list(
+            doc = """Object files of the programs, from any rule: compiled by `clang -target bpf -g`
+or gcc with BTF, or linked by `bpftool gen object`. Tree artifacts that contain only such files are
+allowed too.""",
+            allow_empty = False,
+            allow_files = True,
+            mandatory = True,
+        ),
+    },
+    toolchains = [TOOLCHAIN_TYPE],
+    provides = [BpfNeedsInfo],
+)

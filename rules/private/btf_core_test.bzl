@@ -1,0 +1,121 @@
+"""btf_core_test: a test that BPF programs load on kernels."""
+
+load("@bazel_skylib//lib:shell.bzl", "shell")
+load("//rules:providers.bzl", "BtfMinInfo")
+load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
+load(":arguments.bzl", "argument_of")
+load(
+    ":kernels.bzl",
+    "NEEDS_ATTRS",
+    "STRIP_PREFIX_ATTRS",
+    "kernels_of",
+    "minimal_btfs",
+    "needs_of",
+)
+load(":program_actions.bzl", "btfcore_of")
+load(":run.bzl", "tools")
+
+_SCRIPT = """#!/bin/sh
+exec {tool} check {params} "$@"
+"""
+
+def _runfiles_path(file):
+    return argument_of(file.short_path)
+
+def _made(ctx, target, needs):
+    """The BtfMinInfo of a target in `kernels`, which must have all of the needs."""
+    info = target[BtfMinInfo]
+    kept = info.needs.to_list()
+    for file in needs.to_list():
+        if file not in kept:
+            fail("{}: {} was made without {}: add that to its needs".format(
+                ctx.label,
+                target.label,
+                file.short_path,
+            ))
+    if not info.hooks:
+        fail("{}: {} lacks what programs name: set hooks = True in it".format(
+            ctx.label,
+            target.label,
+        ))
+    if info.split:
+        fail("{}: {} has a file for each module: set flat = True in it".format(
+            ctx.label,
+            target.label,
+        ))
+    return info
+
+def _minimal(ctx, needs):
+    """The minimal BTF to check: list of BtfMinInfo."""
+    made = [_made(ctx, target, needs) for target in ctx.attr.kernels if BtfMinInfo in target]
+    others = [target for target in ctx.attr.kernels if BtfMinInfo not in target]
+    if others:
+        made.append(minimal_btfs(ctx, needs, kernels_of(ctx, others)))
+    return made
+
+def _btf_core_test_impl(ctx):
+    btfcore = btfcore_of(ctx).executable
+    needs = needs_of(ctx)
+    minimal = _minimal(ctx, needs)
+    args = ctx.actions.args()
+    args.set_param_file_format("multiline")
+    args.add_all(needs, before_each = "--needs", map_each = _runfiles_path)
+    expected = ctx.files.expected_failures
+    args.add_all(expected, before_each = "--expect", map_each = _runfiles_path)
+
+    # Pass directories instead of files, so that the names of kernels include directories.
+    args.add_all([argument_of(info.root) for info in minimal])
+    params = ctx.actions.declare_file(ctx.label.name + ".params")
+    ctx.actions.write(params, args)
+
+    script = ctx.actions.declare_file(ctx.label.name + ".sh")
+    ctx.actions.write(
+        script,
+        _SCRIPT.format(
+            params = shell.quote("@" + params.short_path),
+            tool = shell.quote(btfcore.short_path),
+        ),
+        is_executable = True,
+    )
+    runfiles = ctx.runfiles(
+        [btfcore, params] + expected,
+        transitive_files = depset(transitive = [needs] + [info.btfs for info in minimal]),
+    ).merge(tools(ctx).runfiles[btfcore])
+    return [DefaultInfo(executable = script, runfiles = runfiles)]
+
+btf_core_test = rule(
+    implementation = _btf_core_test_impl,
+    doc = """Tests that BPF programs load on kernels, as far as BTF shows it. Prints a verdict on
+each program for each kernel, and what is missing.
+
+```starlark
+btf_core_test(
+    name = "agent_loads_test",
+    expected_failures = "expected_failures.txt",
+    kernels = [":agent_btf"],
+    needs = [":agent_needs"],
+)
+```
+
+The test checks minimal BTF, on which a program loads if it loads on the whole BTF, and only then.
+It uses the output of a `btf_min` as it is; for each other kernel there is a `BtfMin` action. So a
+new kernel adds one action, and the test reads only some kilobytes for each kernel. `bazel run
+//:NAME -- --format=html -o FILE` writes a table.""",
+    test = True,
+    attrs = NEEDS_ATTRS | STRIP_PREFIX_ATTRS | {
+        "expected_failures": attr.label(
+            doc = """A text file that lists the programs that must fail, one line
+`KERNEL PROGRAM` for each. No other program may fail. Lines that begin with `#` are comments.""",
+            allow_single_file = True,
+        ),
+        "kernels": attr.label_list(
+            doc = """The kernels: what `btf_min` accepts as its `kernels`, or `btf_min` targets,
+which need `hooks = True`, and also `flat = True` if they have modules. A kernel in a `btf_min` is
+named after the path of its file below the directory `NAME` of that target, without `.btf`.""",
+            allow_empty = False,
+            allow_files = True,
+            mandatory = True,
+        ),
+    },
+    toolchains = [TOOLCHAIN_TYPE],
+)

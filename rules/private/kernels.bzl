@@ -1,0 +1,160 @@
+"""What btf_min and btf_core_test share: needs and kernels, and a BtfMin action for each kernel."""
+
+load("@bazel_skylib//lib:paths.bzl", "paths")
+load("//rules:providers.bzl", "BpfNeedsInfo", "BtfInfo", "BtfMinInfo", "BtfModulesInfo")
+load(":program_actions.bzl", "btf_min_action")
+
+NEEDS_ATTRS = {
+    "needs": attr.label_list(
+        doc = "The `bpf_needs` of the programs, or `.needs` files.",
+        allow_empty = False,
+        allow_files = True,
+        mandatory = True,
+    ),
+}
+
+STRIP_PREFIX_ATTRS = {
+    "strip_prefix": attr.string(
+        doc = """A directory of the package. A kernel whose file is below this directory is named
+after the path from there, such as `ubuntu/20.04/x86_64/5.4.0-42-generic`, not only after the file's
+base name.""",
+    ),
+}
+
+# To get the kernel's name, `btfcore` removes these endings from a file's name, in this order.
+_ENDINGS = [".tar.xz", ".tar.zst", ".tar.gz", ".tar", ".btf"]
+
+# The value says where a file belongs that isn't a kernel; the key is the file's extension.
+_OTHERS = {
+    "btfo": "is a BTF object: use the vmlinux_btf that links it",
+    "ko": "is a module: put it into the modules of a btf_min",
+    "needs": "has needs of programs: put it into the attribute needs",
+    "o": "is an object file: use the vmlinux_btf of the kernel, or put BPF programs into a " +
+         "bpf_needs",
+}
+
+def needs_of(ctx):
+    """The files of the attribute `needs`: depset of File."""
+    for target in ctx.attr.needs:
+        if BpfNeedsInfo in target:
+            continue
+        files = target[DefaultInfo].files.to_list()
+        if [file for file in files if file.extension != "needs"]:
+            fail("{}: {} in needs has no needs of BPF programs: use their bpf_needs".format(
+                ctx.label,
+                target.label,
+            ))
+    return depset(
+        [target[BpfNeedsInfo].needs for target in ctx.attr.needs if BpfNeedsInfo in target],
+        transitive = [
+            target[DefaultInfo].files
+            for target in ctx.attr.needs
+            if BpfNeedsInfo not in target
+        ],
+    )
+
+def _files_of(ctx, target):
+    """The kernels of a target in `kernels`: list of File."""
+    if BtfInfo in target:
+        if target[BtfInfo].bases:
+            fail("{}: {} in kernels is no kernel: it has a base".format(ctx.label, target.label))
+        return [target[BtfInfo].btf]
+    if BtfModulesInfo in target:
+        fail("{}: {} has BTF of modules: put it into the modules of a btf_min".format(
+            ctx.label,
+            target.label,
+        ))
+    files = target[DefaultInfo].files.to_list()
+    for file in files:
+        if file.extension in _OTHERS and not file.is_directory:
+            fail("{}: {} in kernels {}".format(
+                ctx.label,
+                file.short_path,
+                _OTHERS[file.extension],
+            ))
+    return files
+
+def _below_prefix(ctx, file):
+    """The path of a file below `strip_prefix`, or None."""
+    if not ctx.attr.strip_prefix:
+        return None
+    root = "../" + file.owner.workspace_name if file.owner.workspace_name else ""
+    prefix = paths.join(root, file.owner.package, ctx.attr.strip_prefix) + "/"
+    return file.short_path.removeprefix(prefix) if file.short_path.startswith(prefix) else None
+
+def _name_of(ctx, file):
+    """The name of a kernel, which may have directories."""
+    name = _below_prefix(ctx, file) or file.basename
+    for ending in _ENDINGS:
+        name = name.removesuffix(ending)
+    return name
+
+def kernels_of(ctx, targets):
+    """The kernels of targets, by name.
+
+    Args:
+        ctx: context of a rule with STRIP_PREFIX_ATTRS.
+        targets: list of Target.
+
+    Returns:
+        dict from a kernel's name to its File; or from "" to the only File, a directory. Fails if
+        two kernels have the same name.
+    """
+    found = {}
+    for target in targets:
+        for file in _files_of(ctx, target):
+            name = "" if file.is_directory else _name_of(ctx, file)
+            if found.get(name, file) != file and name:
+                fail(("{}: {} and {} are both the kernel {}: rename one, or set strip_prefix so " +
+                      "that names have directories").format(
+                    ctx.label,
+                    found[name].short_path,
+                    file.short_path,
+                    name,
+                ))
+            if "" in found or not name and found:
+                fail("{}: a directory in kernels must be its only item: use several btf_min".format(
+                    ctx.label,
+                ))
+            found[name] = file
+    prefix = ctx.attr.strip_prefix
+    if prefix and not [file for file in found.values() if _below_prefix(ctx, file)]:
+        fail("{}: no kernel is below strip_prefix, {}".format(ctx.label, prefix))
+    return found
+
+def minimal_btfs(ctx, needs, kernels, modules = [], flat = False, hooks = True):
+    """Declares a BtfMin action for each kernel.
+
+    The outputs are `NAME/KERNEL.btf`. For a directory of kernels, the output is the directory
+    `NAME`. For a kernel whose modules have their own files, it is the directory `NAME/KERNEL`.
+
+    Args:
+        ctx: context of a rule with the toolchain.
+        needs: depset of File.
+        kernels: what `kernels_of` returned.
+        modules: list of struct, as for `btf_min_action`.
+        flat: bool, as for `btf_min_action`.
+        hooks: bool, as for `btf_min_action`.
+
+    Returns:
+        BtfMinInfo
+    """
+    btfs = []
+    split = bool(modules) and not flat
+    for name, kernel in kernels.items():
+        if kernel.is_directory:
+            btf = ctx.actions.declare_directory(ctx.label.name)
+        elif split:
+            btf = ctx.actions.declare_directory(ctx.label.name + "/" + name)
+        else:
+            btf = ctx.actions.declare_file("{}/{}.btf".format(ctx.label.name, name))
+        btf_min_action(ctx, needs, kernel, btf, modules, flat, hooks)
+        btfs.append(btf)
+    root = "../" + ctx.label.workspace_name if ctx.label.workspace_name else ""
+    return BtfMinInfo(
+        btfs = depset(btfs),
+        hooks = hooks,
+        needs = needs,
+        root = paths.join(root, ctx.label.package, ctx.label.name),
+        split = split,
+    )

@@ -1,0 +1,131 @@
+"""Actions for BPF programs that run on many kernels.
+
+The needs of programs are a small file without code, paths and offsets. The actions for
+kernels read this file instead of the programs, so most edits of a program rerun none of them.
+"""
+
+load(":arguments.bzl", "add_file_as", "add_files")
+load(":run.bzl", "run_tool", "tools")
+
+def _needs_resources(_os, _inputs):
+    return {"cpu": 1, "memory": 64}
+
+def _min_resources(_os, _inputs):
+    return {"cpu": 1, "memory": 256}
+
+def btfcore_of(ctx):
+    """The tool btfcore of the toolchain: FilesToRunProvider.
+
+    Args:
+        ctx: context of a rule with the toolchain.
+
+    Returns:
+        FilesToRunProvider. Fails if the toolchain has none.
+    """
+    btfcore = tools(ctx).btfcore
+    if not btfcore:
+        fail("the toolchain has no btfcore: set the attribute btfcore of its btf_toolchain")
+    return btfcore
+
+def bpf_needs_action(ctx, objects, out):
+    """Declares BpfNeeds: what programs need of a kernel.
+
+    Args:
+        ctx: context of a rule with the toolchain.
+        objects: list of File, object files of BPF programs.
+        out: File to write, their needs.
+    """
+    args = ctx.actions.args()
+    args.add("-o", out)
+    add_files(args, objects)
+    run_tool(
+        ctx,
+        btfcore_of(ctx),
+        "needs",
+        args,
+        inputs = objects,
+        outputs = [out],
+        mnemonic = "BpfNeeds",
+        progress_message = "Extracting the needs of BPF programs %{label}",
+        resource_set = _needs_resources,
+    )
+
+def _archive_resources(_os, inputs):
+    return {"cpu": 1, "memory": 64 + inputs // 16}
+
+def btf_min_action(ctx, needs, kernel, out, modules = [], flat = False, hooks = True):
+    """Declares BtfMin: the BTF of a kernel with only what programs need.
+
+    Args:
+        ctx: context of a rule with the toolchain.
+        needs: depset of File, needs of programs.
+        kernel: File, a kernel's BTF or image, or a directory of such files.
+        out: File to write: raw BTF; or a directory of such files if `kernel` is a directory, or if
+            there are modules and `flat` is false.
+        modules: list of struct, the modules of the kernel: `files` (depset of File, also
+            directories), `name` (string, the name of the only file; "" if files are named after
+            their modules).
+        flat: bool, whether the types of modules become a part of vmlinux's BTF.
+        hooks: bool, whether to keep the functions, kfuncs, variables and types that programs name.
+    """
+    args = ctx.actions.args()
+    args.add_all("-d" if out.is_directory else "-o", [out], expand_directories = False)
+    add_files(args, needs, before_each = "--needs")
+    for module in modules:
+        if module.name:
+            args.add("--module")
+            add_file_as(args, module.name, module.files.to_list()[0])
+        else:
+            add_files(args, module.files, before_each = "--module", expand_directories = False)
+    if flat:
+        args.add("--flat")
+    if not hooks:
+        args.add("--hooks=false")
+    args.add("--quiet")
+    add_files(args, [kernel], expand_directories = False)
+    run_tool(
+        ctx,
+        btfcore_of(ctx),
+        "min",
+        args,
+        inputs = depset([kernel], transitive = [needs] + [module.files for module in modules]),
+        outputs = [out],
+        mnemonic = "BtfMin",
+        progress_message = "Making minimal BTF %{label}: %{output}",
+        resource_set = _min_resources,
+    )
+
+def btf_min_archive(ctx, needs, btfs, out, hooks):
+    """Declares BtfArchive: the minimal BTF of kernels in one file.
+
+    It runs `btfcore min` again, because the minimal BTF of minimal BTF is the same BTF.
+
+    Args:
+        ctx: context of a rule with the toolchain.
+        needs: depset of File, needs of programs, with which btfs were made.
+        btfs: dict from the name of a kernel to its minimal BTF (File); or from "" to a directory.
+        out: File to write: NAME.tar, or compressed, as its name says.
+        hooks: bool, with which btfs were made.
+    """
+    args = ctx.actions.args()
+    args.add("-o", out)
+    add_files(args, needs, before_each = "--needs")
+    if not hooks:
+        args.add("--hooks=false")
+    args.add("--quiet")
+    for name, btf in btfs.items():
+        if name:
+            add_file_as(args, name, btf)
+        else:
+            add_files(args, [btf], expand_directories = False)
+    run_tool(
+        ctx,
+        btfcore_of(ctx),
+        "min",
+        args,
+        inputs = depset(btfs.values(), transitive = [needs]),
+        outputs = [out],
+        mnemonic = "BtfArchive",
+        progress_message = "Archiving minimal BTF %{label}",
+        resource_set = _archive_resources,
+    )

@@ -1,0 +1,234 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/rules-btf/rules_btf/internal/command/cli"
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/kernel/archive"
+	"github.com/rules-btf/rules_btf/internal/kernel/kernelbtf"
+	"github.com/rules-btf/rules_btf/internal/programs/core"
+	"github.com/rules-btf/rules_btf/internal/programs/needs"
+)
+
+// kernelFile is a file with one or more kernels.
+type kernelFile struct {
+	path string
+	name string // for outputs and reports, without the endings of compressed BTF
+}
+
+// aboutKernels explains KERNEL arguments in help texts.
+const aboutKernels = `
+A KERNEL is raw BTF, such as /sys/kernel/btf/vmlinux; an ELF file with a section .BTF, such as
+vmlinux; a bootable image; one of these compressed; a tar archive of them, such as the .btf.tar.xz
+of BTFHub; or a directory, below which all files *.btf and *.btf.tar.xz are read. A kernel is named
+after its file, or after its path below the directory, without these endings. NAME=FILE names it
+NAME, and NAME=DIR puts NAME/ before the names of kernels below DIR. If the name of a FILE contains
+=, write ./FILE.`
+
+// named splits NAME=FILE, in which NAME must be a clean relative path. If the argument has no such
+// NAME, all of it is the name of a file.
+func named(arg string) (name, file string) {
+	name, file, ok := strings.Cut(arg, "=")
+	if !ok || file == "" || name == "." || !filepath.IsLocal(name) || filepath.Clean(name) != name {
+		return "", arg
+	}
+	return name, file
+}
+
+// findKernels returns the files that the arguments name. A file below a directory is named by its
+// path relative to this directory.
+func findKernels(args []string) ([]kernelFile, error) {
+	var list []kernelFile
+	for _, arg := range args {
+		name, file := named(arg)
+		info, err := os.Stat(file)
+		if err != nil {
+			return nil, err
+		}
+		if !info.IsDir() {
+			if name == "" {
+				name = kernelName(filepath.Base(file))
+			}
+			list = append(list, kernelFile{file, name})
+			continue
+		}
+		rels, err := archive.Below(file, func(rel string) bool {
+			return strings.HasSuffix(rel, ".btf") || strings.HasSuffix(rel, ".btf.tar.xz")
+		})
+		if err != nil {
+			return nil, err
+		}
+		if len(rels) == 0 {
+			return nil, fmt.Errorf("%s: no *.btf or *.btf.tar.xz files below it", file)
+		}
+		for _, rel := range rels {
+			list = append(list, kernelFile{filepath.Join(file, rel), filepath.Join(name, kernelName(rel))})
+		}
+	}
+	byName := map[string]string{}
+	for _, k := range list {
+		if other, ok := byName[k.name]; ok {
+			return nil, fmt.Errorf("%s and %s: both would be called %s; pass a directory above both, or "+
+				"NAME=FILE", other, k.path, k.name)
+		}
+		byName[k.name] = k.path
+	}
+	return list, nil
+}
+
+func kernelName(path string) string {
+	for _, ending := range []string{".tar.xz", ".tar.zst", ".tar.gz", ".tar", ".btf"} {
+		path = strings.TrimSuffix(path, ending)
+	}
+	return path
+}
+
+// kernel is a kernel in a kernelFile.
+type kernel struct {
+	name string
+	*core.Kernel
+}
+
+// read returns the kernels in a file. They must have the same byte order as the needs.
+func (f kernelFile) read(needs *needs.Needs, maxDecompressed int) ([]kernel, error) {
+	files, err := kernelbtf.ReadAll(f.path, maxDecompressed)
+	if err != nil {
+		return nil, err
+	}
+	var list []kernel
+	seen := map[string]bool{}
+	for _, file := range files {
+		b, err := parse(file, nil)
+		if err != nil {
+			return nil, err
+		}
+		if b.Order != needs.Order {
+			return nil, fmt.Errorf("%s: its byte order is %v, that of the programs %v", file.Label,
+				b.Order, needs.Order)
+		}
+		name := f.name
+		if len(files) > 1 {
+			member := kernelName(file.Member)
+			if !filepath.IsLocal(member) {
+				return nil, fmt.Errorf("%s: the name leads out of the archive", file.Label)
+			}
+			if name += "/" + member; seen[name] {
+				return nil, fmt.Errorf("%s: another kernel has the same name, %s", file.Label, name)
+			}
+			seen[name] = true
+		}
+		list = append(list, kernel{name, &core.Kernel{Vmlinux: b}})
+	}
+	return list, nil
+}
+
+// parse parses BTF that was found in a file.
+func parse(file kernelbtf.File, on *core.BTF) (*core.BTF, error) {
+	var below *btf.Blob
+	if on != nil {
+		below = on.Blob
+	}
+	blob, err := btf.Parse(file.Data, below)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file.Label, err)
+	}
+	b, err := core.NewBTF(blob, on)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file.Label, err)
+	}
+	return b, nil
+}
+
+// addModules adds to a kernel the BTF of module files, and of all module files below directories.
+func (k *kernel) addModules(paths []string, maxDecompressed int) error {
+	var files []kernelFile
+	for _, arg := range paths {
+		name, path := named(arg)
+		info, err := os.Stat(path)
+		if err != nil {
+			return err
+		}
+		if !info.IsDir() {
+			if name == "" {
+				name = moduleName(path)
+			}
+			files = append(files, kernelFile{path, archive.Name(name)})
+			continue
+		}
+		if name != "" {
+			return fmt.Errorf("%s: a directory, expected one module called %s", path, name)
+		}
+		rels, err := archive.Below(path, isModule)
+		if err != nil {
+			return err
+		}
+		if len(rels) == 0 {
+			return fmt.Errorf("%s: no modules (*.ko, *.ko.xz, *.ko.zst, *.ko.gz, *.btf) below it", path)
+		}
+		for _, rel := range rels {
+			files = append(files, kernelFile{filepath.Join(path, rel), archive.Name(moduleName(rel))})
+		}
+	}
+	seen := map[string]string{"vmlinux": k.name}
+	for _, file := range files {
+		found, err := kernelbtf.Read(file.path, maxDecompressed)
+		if err != nil {
+			return err
+		}
+		b, err := parse(found, k.Vmlinux)
+		if err != nil {
+			return fmt.Errorf("%w; is %s the kernel of this module?", err, k.name)
+		}
+		if other, ok := seen[file.name]; ok {
+			return fmt.Errorf("%s and %s: both would be called %s; pass NAME=FILE", other, file.path,
+				file.name)
+		}
+		seen[file.name] = file.path
+		k.Modules = append(k.Modules, core.Module{Name: file.name, BTF: b})
+	}
+	slices.SortFunc(k.Modules, func(a, b core.Module) int { return strings.Compare(a.Name, b.Name) })
+	return nil
+}
+
+// moduleName returns the name of a module's file without directories and endings.
+func moduleName(path string) string {
+	base := filepath.Base(path)
+	if i := strings.Index(base, ".ko"); i > 0 {
+		return base[:i]
+	}
+	return strings.TrimSuffix(base, filepath.Ext(base))
+}
+
+func isModule(rel string) bool {
+	return slices.ContainsFunc([]string{".ko", ".ko.xz", ".ko.zst", ".ko.gz", ".btf"},
+		func(ending string) bool { return strings.HasSuffix(rel, ending) })
+}
+
+// fail prints the errors of files, and returns one error for all of them. The result done says that
+// at least one file has no error.
+func fail(env *cli.Env, errs []error) (done bool, err error) {
+	var failed []error
+	for _, err := range errs {
+		if err != nil {
+			failed = append(failed, err)
+		}
+	}
+	switch {
+	case failed == nil:
+		return true, nil
+	case len(errs) == 1:
+		return false, failed[0]
+	}
+	for _, err := range failed {
+		env.Error(err)
+	}
+	if len(failed) == len(errs) {
+		return false, fmt.Errorf("all %d kernels failed", len(errs))
+	}
+	return true, fmt.Errorf("%d of %d kernels failed; the others are done", len(failed), len(errs))
+}
