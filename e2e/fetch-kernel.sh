@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Fetches one of Debian's kernels with its DWARF, and prints the path of vmlinux. The file is kept
-# in ${XDG_CACHE_HOME:-~/.cache}/rules_btf/debian, with the MODULEs (xfs, amdgpu, …).
+# Fetches one of Debian's kernels with its DWARF, and prints the path of vmlinux. The file and
+# the MODULEs (xfs, amdgpu, …) are kept in ${XDG_CACHE_HOME:-~/.cache}/rules_btf/debian.
 #
 #   fetch-kernel.sh [META-PACKAGE[:ARCHITECTURE][/SUITE] [MODULE]…]
 #
@@ -13,7 +13,7 @@ package=${1:-linux-image-cloud-amd64-dbg}
 modules=("${@:2}")
 dir=${XDG_CACHE_HOME:-$HOME/.cache}/rules_btf/debian/${package//[:\/]/_}
 
-# found NAME: prints the path of the file of that name; vmlinux may have a version after it.
+# found NAME: prints the path of the file NAME; the name of vmlinux may end with a version.
 found() {
   find "$dir/kernel" -type f \( -name "$1" -o -name "$1-*" -path '*/boot/*' \) 2>/dev/null |
     head -n 1
@@ -29,7 +29,7 @@ if ! complete; then
   rm -rf "$dir"
   mkdir -p "$dir/partial"
   echo "fetch-kernel.sh: fetching $package (once)" >&2
-  # _apt, which apt downloads as, may not write below the caller's home.
+  # apt downloads as the user _apt, who may not write below the caller's home.
   BAZELW_MODE=offline "$repo/bazelw" --root-exec bash -euc '
     package=$1 dir=$2
     shift 2
@@ -39,7 +39,7 @@ if ! complete; then
     if [[ $arch == "$package" ]]; then arch=; fi
     options=(-o APT::Sandbox::User=root)
     if [[ -n $arch$suite ]]; then
-      # apt with its own lists and packages.
+      # Use apt with its own lists and packages.
       apt=$dir/apt
       mkdir -p "$apt"/{state/lists,cache/archives}/partial
       touch "$apt/status"

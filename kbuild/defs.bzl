@@ -1,4 +1,4 @@
-"""The BTF of kernels that Kbuild built. docs/kernel.md says which rule is for which build."""
+"""The BTF of kernels that Kbuild built. docs/kernel.md says which rule to use for which build."""
 
 load("//kbuild/private:file.bzl", "kbuild_file")
 load("//kbuild/private:tree.bzl", _kbuild_tree = "kbuild_tree")
@@ -16,20 +16,20 @@ def kbuild_btf(
         btf_features = [],
         lang_exclude = [],
         **kwargs):
-    """The BTF of a kernel that one action builds, whose output is a directory.
+    """Makes the BTF of a kernel that one action builds into a directory.
 
-    Targets: NAME_vmlinux_btf; NAME_modules_btf; NAME, with the files of both; and NAME_vmlinux, the
-    linked kernel.
+    The targets are NAME_vmlinux_btf; NAME_modules_btf; NAME, with the files of both; and
+    NAME_vmlinux, the linked kernel.
 
     Args:
         name: the target.
-        tree: label of the directory: a tree artifact, or a target with that as its only file.
-        vmlinux: path of the linked kernel in it.
-        modules: whether the modules (all files *.ko below the directory) get BTF, too.
-        order: path of a modules.order in the directory, to take only the modules that it lists.
-        btf_features: as in the rules.
-        lang_exclude: as in the rules.
-        **kwargs: attributes of all rules, such as visibility and tags.
+        tree: label of the directory: a tree artifact, or a target whose only file is one.
+        vmlinux: path of the linked kernel in the directory.
+        modules: whether to make the BTF of the modules (all files *.ko below the directory), too.
+        order: path of a modules.order in the directory; only the modules that it lists are used.
+        btf_features: as in vmlinux_btf and modules_btf.
+        lang_exclude: as in vmlinux_btf and modules_btf.
+        **kwargs: attributes that all rules have, such as visibility and tags.
     """
     kbuild_file(name = name + "_vmlinux", tree = tree, path = vmlinux, **kwargs)
     vmlinux_btf(

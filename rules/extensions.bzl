@@ -1,10 +1,10 @@
-"""A module extension that downloads the tools of a release, so that no Go is built.
+"""A module extension that downloads the tools of a release, so that no Go code is built.
 
 ```starlark
 btf = use_extension("@rules_btf//rules:extensions.bzl", "btf")
 btf.toolchain(
     version = "1.2.3",
-    sha256 = {"linux-amd64": "…", "linux-arm64": "…"},  # of the release's SHA256SUMS
+    sha256 = {"linux-amd64": "…", "linux-arm64": "…"},  # from the release's SHA256SUMS
 )
 use_repo(btf, "btf_toolchains")
 
@@ -25,11 +25,14 @@ def _check(tag):
     """Fails with a message that says what to write, unless the tag is complete."""
     known = ", ".join(PLATFORMS)
     if not tag.sha256:
-        fail(("btf.toolchain: sha256 is empty; give the checksum of the release's archive for " +
+        fail(("btf.toolchain: sha256 is empty; set the checksum of the release's archive for " +
               "each platform that runs actions: {}").format(known))
     for platform, sum in tag.sha256.items():
         if platform not in PLATFORMS:
-            fail("btf.toolchain: sha256 of unknown platform {}; known: {}".format(platform, known))
+            fail("btf.toolchain: sha256 of unknown platform {}; the platforms are {}".format(
+                platform,
+                known,
+            ))
         if len(sum) != 64 or sum.lower().strip("0123456789abcdef"):
             fail("btf.toolchain: sha256 of {}: expected 64 hexadecimal digits, not {}".format(
                 platform,
@@ -41,10 +44,11 @@ def _check(tag):
                   "{{platform}}").format(url))
 
 def _btf_impl(ctx):
-    # The root module chooses the tools. Other modules may name the repository, so it always exists.
+    # The root module chooses the tools. The repositories always exist, because other modules may
+    # name them.
     tags = [tag for module in ctx.modules if module.is_root for tag in module.tags.toolchain]
     if len(tags) > 1:
-        fail("btf.toolchain: {} tags in the root module, expected one".format(len(tags)))
+        fail("btf.toolchain: {} tags in the root module; at most one is allowed".format(len(tags)))
     sums, urls = {}, []
     for tag in tags:
         _check(tag)
@@ -61,16 +65,17 @@ def _btf_impl(ctx):
     return ctx.extension_metadata(reproducible = True)
 
 _toolchain = tag_class(
-    doc = "The tools of a release as the toolchain, downloaded when an action first needs them.",
+    doc = """Registers the tools of a release as the toolchain. They are downloaded when an action
+first needs them.""",
     attrs = {
         "sha256": attr.string_dict(
             doc = """The checksum of the archive for each platform that runs actions: `linux-amd64`,
-`linux-arm64`. For other platforms the tools are built from source.""",
+`linux-arm64`. On other platforms the tools are built from source.""",
             mandatory = True,
         ),
         "urls": attr.string_list(
-            doc = """URLs of the archive, tried in order: the project's releases, a mirror, or
-`file:///…`. `{version}` and `{platform}` are replaced.""",
+            doc = """URLs of the archive, such as a mirror or `file:///…`, tried in order.
+`{version}` and `{platform}` are replaced. The default is the project's releases.""",
             default = DEFAULT_URLS,
         ),
         "version": attr.string(doc = "The release's version, without `v`.", mandatory = True),

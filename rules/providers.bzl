@@ -1,16 +1,18 @@
-"""Providers, which connect the rules, and which your own rules may read or return."""
+"""The providers that connect the rules. Your own rules may read and return them."""
 
 BtfObjectsInfo = provider(
     doc = "BTF objects (.btfo): the types of some ELF objects, ready to be merged and linked.",
     fields = {
         "btf_features": """list of string: the features of the objects, as for
-`btfgen object --features`; empty for the tool's default. Facts of a link have the same.""",
+`btfgen object --features`; empty for the tool's default. The facts of a link must have the same
+features.""",
         "objects": """depset of File: a BTF object for each group of ELF objects (see `grain` of
 `btf_objects`) and for each archive.""",
         "parts": """depset of struct, or absent: for each of `roots`, `root` (File) and `files`
-(tuple of string, the paths of its ELF objects). Of parts with the same files, a link takes one.""",
-        "root": """File or None: all of `objects` merged, if they are the target's own. None if they
-come from a graph of targets, whose parts other targets may share.""",
+(tuple of string, the paths of its ELF objects). If several parts have the same files, a link takes
+one of them.""",
+        "root": """File or None: all of `objects`, merged, if only this target has them. None if
+`objects` come from a graph of targets, because other targets may share parts of that graph.""",
         "roots": """depset of File: BTF objects that together hold each of `objects` exactly once. A
 link reads these.""",
     },
@@ -19,19 +21,19 @@ link reads these.""",
 BtfInfo = provider(
     doc = """Linked BTF: the types of vmlinux, or the split BTF of a module.""",
     fields = {
-        "bases": """depset of File, postorder: the chain of BTF that `btf` is based on, outermost
-base first. Empty for vmlinux.""",
-        "btf": "File: raw BTF in canonical order; of `btf_import` in its original order.",
+        "bases": """depset of File, postorder: the chain of BTF that `btf` is based on, the
+kernel's BTF first. Empty for vmlinux.""",
+        "btf": "File: raw BTF in canonical order; for `btf_import` in its original order.",
         "btf_features": "list of string or None: its features; None for `btf_import`.",
-        "index": """File or None: the index of `btf`, which links of split BTF read instead. None if
-`btf` is based on a distilled base.""",
+        "index": """File or None: the index of `btf`; a link of split BTF reads it in place of
+`btf`. None if `btf` is based on a distilled base.""",
         "indices": """depset of File, postorder: the indices of `bases`. Empty for vmlinux.""",
-        "distilled": """bool: whether `btf` is based on a distilled base, which is then the only one
-in `bases`, and so has the ids of no kernel.""",
-        "extra": """File or None: raw BTF of the variables that are not per CPU, based on `btf`
-(`variables = "separate"`).""",
-        "skipped": """File or None: text, a line for each function or variable that was left out,
-with the reason.""",
+        "distilled": """bool: whether `btf` is based on a distilled base, which is then the only
+file in `bases`. The ids of such BTF are not those of any kernel.""",
+        "extra": """File or None: raw BTF of the variables that are not per-CPU variables, based on
+`btf` (`variables = "separate"`).""",
+        "skipped": """File or None: a text file with a line for each function or variable that was
+left out, with the reason.""",
     },
 )
 
@@ -43,34 +45,56 @@ BtfModulesInfo = provider(
 of such files.""",
         "indices": "depset of File, postorder: the indices of `bases`.",
         "modules": """list of struct, one for each module that is a file: `name` (string), `module`
-(File, the linked module), `btf` and `skipped` (File), `extra` (File or None, split BTF on `btf` of
-the variables that are not per CPU), `embedded` (File or None, the module with its BTF).""",
-        "shared": """File or None: the last of `bases`, with the types that several modules hold;
-only with `shared_base`.""",
+(File, the linked module), `btf` and `skipped` (File), `extra` (File or None, split BTF based
+on `btf` with the variables that are not per-CPU variables), `embedded` (File or None, the module
+with its BTF).""",
+        "shared": """File or None: the last file of `bases`, with the types that several modules
+have; only with `shared_base`.""",
+    },
+)
+
+BpfNeedsInfo = provider(
+    doc = "What BPF programs need from a kernel.",
+    fields = {"needs": "File: the needs, without code, as `btfcore needs` writes them."},
+)
+
+BtfMinInfo = provider(
+    doc = "Minimal BTF: only the parts of kernels' BTF that certain BPF programs need.",
+    fields = {
+        "btfs": """depset of File: raw BTF, `NAME/KERNEL.btf` for each kernel, or directories of
+such files.""",
+        "hooks": "bool: whether it has the functions and other things that programs name.",
+        "needs": "depset of File: the needs that it was made for.",
+        "root": """string: the directory `NAME` among the runfiles. The name of a kernel is the
+path of its file below that, without `.btf`.""",
+        "split": "bool: whether modules have their own files, based on the kernel's.",
     },
 )
 
 BtfToolchainInfo = provider(
     doc = "The tools that the actions run.",
     fields = {
+        "btfcore": """FilesToRunProvider or None: reads what BPF programs need, and makes minimal
+BTF, for bpf_needs, btf_min and btf_core_test.""",
         "btfdedup": "FilesToRunProvider: merges, links, compares and checks BTF.",
         "btfgen": "FilesToRunProvider: turns ELF with DWARF into BTF objects and link facts.",
         "btfrepro": "FilesToRunProvider or None: compares two builds, for btf_repro_test.",
-        "runfiles": "dict from the executable of a tool in tests to its runfiles.",
+        "runfiles": "dict from the executable of a tool that tests run to its runfiles.",
     },
 )
 
 BtfCcInfo = provider(
     doc = "What btf_cc_aspect found in a target and its dependencies.",
     fields = {
-        "libraries": """depset of struct: the inputs of the target's own link, if it has one, as a
-cc_binary has: for each library or file `label` (Label, its owner), `files` (tuple of File, its
-objects, or its archive if it has none), `archives` (tuple of File, each with all of that).""",
+        "libraries": """depset of struct: the inputs of the target's own link, if it has one, such
+as that of a cc_binary. For each library or file: `label` (Label, its owner), `files` (tuple of
+File, its objects, or its archive if it has none), `archives` (tuple of File, each of which contains
+the whole library).""",
         "linker_inputs": """depset of LinkerInput: the inputs that the target adds to a link as a
 library.""",
         "targets": """depset of struct, postorder, one for each target with its own ELF objects,
-linked or not: `label` (Label), `libraries` (tuple of struct, as above, with the objects), `dwos`
-(tuple of File, their .dwo files), `objects` (tuple of File, their BTF objects), `root` (File, these
-merged).""",
+linked or not: `label` (Label), `libraries` (tuple of struct, as above, with the ELF objects),
+`dwos` (tuple of File, the .dwo files), `objects` (tuple of File, the BTF objects), `root` (File,
+the merge of the BTF objects).""",
     },
 )

@@ -4,10 +4,10 @@ load(":providers.bzl", "BtfToolchainInfo")
 
 TOOLCHAIN_TYPE = Label("//rules/toolchain:toolchain_type")
 
-# The settings of conversions while the tools are built. None of them changes a tool, but each is a
-# part of the configuration, and so of the paths and keys of the actions that build the tools. Bazel
-# names a configuration by its differences from the command line; a value that no user sets always
-# differs.
+# The settings of conversions have these values while the tools are built. None of them changes a
+# tool, but each is a part of the configuration, and so of the paths and keys of the actions that
+# build the tools. Bazel names a configuration by its differences from the command line; a value
+# that no user sets always differs.
 _SETTINGS = {
     str(Label("//rules/settings:btf_features")): ["(tools)"],
     str(Label("//rules/settings:grain")): "(tools)",
@@ -18,32 +18,38 @@ _SETTINGS = {
 def _same_settings_impl(_settings, _attr):
     return _SETTINGS
 
-# The same actions build the tools, whatever a flag or a transition sets for the targets.
+# This transition makes the same actions build the tools, whatever a flag or a transition sets for
+# the targets.
 _same_settings = transition(
     implementation = _same_settings_impl,
     inputs = [],
     outputs = _SETTINGS.keys(),
 )
 
+def _to_run(tool):
+    return tool[DefaultInfo].files_to_run if tool else None
+
 def _btf_toolchain_impl(ctx):
-    btfrepro = ctx.attr.btfrepro
+    optional = [tool for tool in [ctx.attr.btfcore, ctx.attr.btfrepro] if tool]
     return [platform_common.ToolchainInfo(
         btf = BtfToolchainInfo(
             runfiles = {
                 tool[DefaultInfo].files_to_run.executable: tool[DefaultInfo].default_runfiles
-                for tool in [ctx.attr.btfdedup] + ([btfrepro] if btfrepro else [])
+                for tool in [ctx.attr.btfdedup] + optional
             },
+            btfcore = _to_run(ctx.attr.btfcore),
             btfdedup = ctx.attr.btfdedup[DefaultInfo].files_to_run,
             btfgen = ctx.attr.btfgen[DefaultInfo].files_to_run,
-            btfrepro = btfrepro[DefaultInfo].files_to_run if btfrepro else None,
+            btfrepro = _to_run(ctx.attr.btfrepro),
         ),
     )]
 
 btf_toolchain = rule(
     implementation = _btf_toolchain_impl,
     cfg = _same_settings,
-    doc = """Names the tools that the rules run: files or executable targets. Wrap it in a
-`toolchain` and register that, to replace the default toolchain, which builds the tools from source.
+    doc = """Names the tools that the rules run: files or executable targets. The default toolchain
+builds the tools from source. To replace it, wrap this target in a `toolchain`, and register that
+`toolchain`.
 
 ```starlark
 # BUILD.bazel
@@ -65,7 +71,7 @@ toolchain(
 register_toolchains("//:prebuilt")
 ```
 
-Without the second file, Bazel silently builds the tools from source. The tools of [a
+Without the line in MODULE.bazel, Bazel silently builds the tools from source. The tools of [a
 release](releases.md#bazel-with-the-tools-of-a-release) need no `btf_toolchain`:
 
 ```starlark
@@ -73,13 +79,20 @@ release](releases.md#bazel-with-the-tools-of-a-release) need no `btf_toolchain`:
 btf = use_extension("@rules_btf//rules:extensions.bzl", "btf")
 btf.toolchain(
     version = "VERSION",
-    sha256 = {"linux-amd64": "..."},  # of the release's SHA256SUMS
+    sha256 = {"linux-amd64": "..."},  # from the release's SHA256SUMS
 )
 use_repo(btf, "btf_toolchains")
 
 register_toolchains("@btf_toolchains//:all")
 ```""",
     attrs = {
+        "btfcore": attr.label(
+            doc = """The tool for BPF programs: `btfcore`, used by `bpf_needs`, `btf_min` and
+`btf_core_test`.""",
+            allow_files = True,
+            executable = True,
+            cfg = "exec",
+        ),
         "btfdedup": attr.label(
             doc = "The tool for BTF: `btfdedup`.",
             allow_files = True,
@@ -95,7 +108,7 @@ register_toolchains("@btf_toolchains//:all")
             cfg = "exec",
         ),
         "btfrepro": attr.label(
-            doc = "The tool that compares builds, `btfrepro`, for `btf_repro_test`.",
+            doc = "The tool that compares builds: `btfrepro`, used by `btf_repro_test`.",
             allow_files = True,
             executable = True,
             cfg = "exec",

@@ -12,8 +12,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
 )
 
-// Files in the manner of dwz: many compilation units import one partial unit, by hand so that each
-// costs a few bytes.
+// These inputs are like files that dwz writes: many compilation units import one partial unit. They
+// are built by hand, so that each unit costs only a few bytes.
 
 // Abbreviations of the units below: 1 compile unit, 2 partial unit, 3 imported unit (ref_addr),
 // 4 struct (name, byte size), 5 struct (name, byte size) with children, 6 member (name, type ref4,
@@ -24,19 +24,20 @@ const dwzAbbrevs = "" +
 	"\x06\x0d\x00\x03\x08\x49\x13\x38\x0b\x00\x00" +
 	"\x08\x0f\x00\x49\x13\x00\x00" + "\x00"
 
-// firstEntry is the offset in a unit of the first entry after the unit's own.
+// firstEntry is the offset, within a unit, of the entry that follows the unit's own entry.
 const firstEntry = 13
 
 func le32(v int) string { return string(binary.LittleEndian.AppendUint32(nil, uint32(v))) }
 
-// dwzUnit is a DWARF 5 unit of a kind, whose entry has these children.
+// dwzUnit returns a DWARF 5 unit of the given kind, whose entry has these children.
 func dwzUnit(kind byte, children string) string {
 	own := map[byte]string{1: "\x01", 3: "\x02"}[kind]
 	body := "\x05\x00" + string(kind) + "\x08\x00\x00\x00\x00" + own + children + "\x00"
 	return le32(len(body)) + body
 }
 
-// dwzFile writes a partial unit and so many units that import it, the i-th with own(i) besides.
+// dwzFile writes a file with a partial unit and units that import it; unit i also has the entries
+// in own(i).
 func dwzFile(t *testing.T, path, partial string, importers int, own func(i int) string) {
 	t.Helper()
 	var info strings.Builder
@@ -56,7 +57,7 @@ func dwzFile(t *testing.T, path, partial string, importers int, own func(i int) 
 	}
 }
 
-// plainStructs are so many structs with a size and no members.
+// plainStructs returns n structs with a size and no members.
 func plainStructs(n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -65,7 +66,7 @@ func plainStructs(n int) string {
 	return b.String()
 }
 
-// ring are so many definitions of one tag, each of which has a pointer to the next one.
+// ring returns n definitions of one tag, each of which has a pointer to the next one.
 func ring(n int) string {
 	const size = 5 + 13
 	var b strings.Builder
@@ -77,7 +78,7 @@ func ring(n int) string {
 	return b.String()
 }
 
-// dwzCrafted are files whose units import one partial unit.
+// dwzCrafted returns the crafted files whose units import one partial unit.
 func dwzCrafted() []crafted {
 	of := func(name, partial string, importers int, own func(i int) string, says string) crafted {
 		return crafted{name: "dwz: " + name, says: says, make: func(t *testing.T, dir string) []string {
@@ -89,7 +90,7 @@ func dwzCrafted() []crafted {
 	return []crafted{
 		of("each unit redefines one tag", plainStructs(2000), 1300,
 			func(int) string { return "\x04s7\x00\x10" }, ""),
-		of("each unit redefines another tag", plainStructs(1000), 1000,
+		of("each unit redefines a different tag", plainStructs(1000), 1000,
 			func(i int) string { return fmt.Sprintf("\x04s%x\x00\x10", i) }, ""),
 		of("a thousand definitions of one tag", ring(1000), 900, none, ""),
 		of("six thousand definitions of one tag", ring(6000), 6000, none,
@@ -97,6 +98,6 @@ func dwzCrafted() []crafted {
 		of("eight thousand definitions of one tag", ring(8000), 8000, none,
 			"too deeply to be distinguished"),
 		of("more types than a file may have", plainStructs(30000), 20000,
-			func(i int) string { return fmt.Sprintf("\x04x%x\x00\x10", i) }, "undo what dwz has done"),
+			func(i int) string { return fmt.Sprintf("\x04x%x\x00\x10", i) }, "it was before dwz"),
 	}
 }

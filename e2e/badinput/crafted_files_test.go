@@ -15,7 +15,8 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// filesCrafted attack what holds the DWARF and the BTF: ELF files, archives, compression.
+// filesCrafted returns inputs that attack the containers of DWARF and BTF: ELF files, archives and
+// compressed files.
 func filesCrafted() []crafted {
 	return []crafted{
 		{"a section of 900 MB, zlib", func(t *testing.T, dir string) []string {
@@ -35,7 +36,7 @@ func filesCrafted() []crafted {
 		{"a section of 4 GB, zstd", func(t *testing.T, dir string) []string {
 			return writeELF(t, dir, "btfgen object -o out", elf.ET_REL, []elfSection{zeros(4 << 30)})
 		}, "--max-decompressed=4294967296"},
-		{"a section as large as is accepted", func(t *testing.T, dir string) []string {
+		{"a section of the largest accepted size", func(t *testing.T, dir string) []string {
 			return writeELF(t, dir, "btfgen object -o out", elf.ET_REL, []elfSection{zeros(31 << 20),
 				{name: ".debug_str", data: make([]byte, 1020<<10)}})
 		}, "DWARF version 0"},
@@ -56,7 +57,7 @@ func filesCrafted() []crafted {
 			harness.WriteFile(t, filepath.Join(dir, "x.a"), a.String())
 			return strings.Fields("btfgen object -o out x.a")
 		}, "inputs failed"},
-		{"thin archives, 250,000 times one object", func(t *testing.T, dir string) []string {
+		{"thin archives, which name one object 250,000 times", func(t *testing.T, dir string) []string {
 			harness.MustRun(t, "", "cp", compile(t, "x.o", "-c", "-g"), dir)
 			thin(t, dir, "inner.a", "x.o", 500)
 			thin(t, dir, "outer.a", "inner.a", 500)
@@ -70,7 +71,7 @@ func filesCrafted() []crafted {
 			}
 			return strings.Fields("btfgen object -o out 30.a")
 		}, ""},
-		{"an archive of names in names", func(t *testing.T, dir string) []string {
+		{"an archive with overlapping names", func(t *testing.T, dir string) []string {
 			var a strings.Builder
 			a.WriteString("!<arch>\n" + arMember("//", strings.Repeat("x", 60000)+"/\n"))
 			for i := range 15000 {
@@ -88,7 +89,7 @@ func filesCrafted() []crafted {
 			harness.WriteFile(t, filepath.Join(dir, "x.a"), a.String())
 			return strings.Fields("btfgen object -o out x.a")
 		}, "inputs failed"},
-		{"8,000 sections of the same bytes", func(t *testing.T, dir string) []string {
+		{"8,000 sections that share their bytes", func(t *testing.T, dir string) []string {
 			list := make([]elfSection, 8000)
 			for i := range list {
 				list[i] = elfSection{name: ".debug_info", share: 1}
@@ -96,16 +97,16 @@ func filesCrafted() []crafted {
 			list[0].data = make([]byte, 500<<10)
 			return writeELF(t, dir, "btfgen object -o out", elf.ET_REL, list)
 		}, "overlap"},
-		{"8,000 times the same relocations", func(t *testing.T, dir string) []string {
+		{"the same relocations 8,000 times", func(t *testing.T, dir string) []string {
 			return writeELF(t, dir, "btfgen object -o out", elf.ET_REL, relocations(8000))
 		}, "overlap"},
-		{"symbols with names in names", func(t *testing.T, dir string) []string {
+		{"symbols with overlapping names", func(t *testing.T, dir string) []string {
 			return writeELF(t, dir, "btfgen facts -o out", elf.ET_EXEC, symbols(20000, 60000))
-		}, "times the bytes of their table"},
+		}, "times the size of their table"},
 		{"import of 4 GB, zstd", func(t *testing.T, dir string) []string {
 			harness.WriteFile(t, filepath.Join(dir, "x"), string(zstdZeros(nil, 4<<30)))
 			return strings.Fields("btfdedup import -o out x")
-		}, "neither a kernel image"},
+		}, "neither a supported kernel image"},
 		{"import of ELF of 4 GB, zstd", func(t *testing.T, dir string) []string {
 			harness.WriteFile(t, filepath.Join(dir, "x"), string(zstdZeros([]byte("\x7fELF"), 4<<30)))
 			return strings.Fields("btfdedup import -o out x")
@@ -127,7 +128,8 @@ func filesCrafted() []crafted {
 	}
 }
 
-// packedImport is 100 MB that looks like an ELF file, compressed by a program.
+// packedImport returns an input that the command has compressed. Decompressed, it looks like an ELF
+// file of 100 MB.
 func packedImport(command string) crafted {
 	program := strings.Fields(command)[0]
 	return crafted{"import of 100 MB, " + program, func(t *testing.T, dir string) []string {
@@ -138,7 +140,7 @@ func packedImport(command string) crafted {
 	}, "--max-decompressed"}
 }
 
-// copyZeros writes zeros.
+// copyZeros writes n zeros.
 func copyZeros(t *testing.T, w io.Writer, n int) {
 	zeros := make([]byte, 1<<20)
 	for ; n > 0; n -= len(zeros) {
@@ -148,7 +150,7 @@ func copyZeros(t *testing.T, w io.Writer, n int) {
 	}
 }
 
-// chdr is the data of a compressed section.
+// chdr returns the data of a compressed section.
 func chdr(kind elf.CompressionType, size uint64, packed []byte) []byte {
 	head := make([]byte, 24)
 	binary.LittleEndian.PutUint32(head, uint32(kind))
@@ -156,13 +158,14 @@ func chdr(kind elf.CompressionType, size uint64, packed []byte) []byte {
 	return append(head, packed...)
 }
 
-// zeros is a section of zeros that zstd has compressed.
+// zeros returns a section of zeros, compressed with zstd.
 func zeros(size uint64) elfSection {
 	return elfSection{name: ".debug_info", flags: elf.SHF_COMPRESSED,
 		data: chdr(elf.COMPRESS_ZSTD, size, zstdZeros(nil, size))}
 }
 
-// zstdZeros is a frame of start and then zeros: blocks of one byte that is repeated (RFC 8878).
+// zstdZeros returns a zstd frame that holds the bytes in start, followed by zeros. The zeros are
+// blocks of one repeated byte (RFC 8878).
 func zstdZeros(start []byte, size uint64) []byte {
 	const largest = 128 << 10
 	out := []byte{0x28, 0xb5, 0x2f, 0xfd, 0, 0x38} // magic; no sizes; a window of 128 KiB
@@ -182,13 +185,13 @@ func zstdZeros(start []byte, size uint64) []byte {
 		if n == left {
 			return out
 		}
-		if len(out) > 2<<20 { // it is to be cut off
+		if len(out) > 2<<20 { // enough: the caller cuts it off
 			return out
 		}
 	}
 }
 
-// arMember is a member of an archive; one of a thin archive has no content.
+// arMember returns a member of an archive; a member of a thin archive has no content.
 func arMember(name, content string) string {
 	s := fmt.Sprintf("%-16s%-12s%-6s%-6s%-8s%-10d`\n%s", name, "0", "0", "0", "644", len(content),
 		content)
@@ -208,7 +211,7 @@ type elfSection struct {
 	flags      elf.SectionFlag
 	link, info uint32
 	data       []byte
-	share      int // the index of the section whose bytes it has
+	share      int // the index of the section whose bytes it shares
 }
 
 // buildELF makes a little-endian file for x86-64.
@@ -259,7 +262,8 @@ func writeELF(t *testing.T, dir, command string, typ elf.Type, sections []elfSec
 	return append(strings.Fields(command), "x.o")
 }
 
-// relocations are n sections of the same 20,000 relocations of one section.
+// relocations returns n relocation sections for .debug_info. All of them hold the same 20,000
+// relocations.
 func relocations(n int) []elfSection {
 	list := []elfSection{
 		{name: ".debug_info", data: make([]byte, 4096)},
@@ -278,7 +282,7 @@ func relocations(n int) []elfSection {
 	return list
 }
 
-// symbols are n functions, whose names are the ends of one string of size bytes.
+// symbols returns n functions. Their names are suffixes of one string, which is size bytes long.
 func symbols(n, size int) []elfSection {
 	le := binary.LittleEndian
 	table := make([]byte, 24*(n+1))

@@ -9,26 +9,27 @@ import (
 	"github.com/rules-btf/rules_btf/internal/repro/execlog/execlogtest"
 )
 
-// logsCrafted are execution logs of thousands of actions that differ, with as many others that each
-// read the outputs of all of these.
+// logsCrafted returns pairs of execution logs. Thousands of actions differ between the two, and
+// thousands of other actions each read the outputs of all of those.
 func logsCrafted() []crafted {
 	const n = 5000
 	return []crafted{
-		readers("a log: 5000 actions read 5000 that differ", n,
+		readers("logs in which 5000 actions read the outputs of 5000 that differ", n,
 			func(*execlogtest.Builder, uint32, int, int) uint32 { return 0 }),
 		readers("the same, each with its own file", n,
 			func(l *execlogtest.Builder, all uint32, action, side int) uint32 {
 				return l.Union([]uint32{all}, l.File(fmt.Sprint("s", action), fmt.Sprint(side)))
 			}),
-		readers("the same, with a file that another has in the other log", 2500,
+		readers("the same, with a file that a different action reads in the other log", 2500,
 			func(l *execlogtest.Builder, all uint32, action, side int) uint32 {
 				return l.Union([]uint32{all}, l.File(fmt.Sprint("s", (action+side)%n), ""))
 			}),
 	}
 }
 
-// readers makes two logs in which n actions read the outputs of n others, and what inputs returns;
-// 0 stands for nothing more.
+// readers makes two logs. In each, n actions write outputs that differ between the logs, and n
+// other actions read outputs. The function inputs returns the set of inputs of a reader; 0 stands
+// for all outputs.
 func readers(name string, n int,
 	inputs func(l *execlogtest.Builder, all uint32, action, side int) uint32) crafted {
 	return crafted{name: name, make: func(t *testing.T, dir string) []string {

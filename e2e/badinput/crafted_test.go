@@ -13,23 +13,23 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// A crafted input is made such that reading it could cost far more than its size suggests.
+// A crafted input is built to cost far more to read than its size suggests.
 type crafted struct {
 	name string
 	// make writes the files to a new directory and returns the command line that reads them there:
 	// a tool's name, a verb, arguments.
 	make func(t *testing.T, dir string) []string
-	// says is a part of the one line of the error; "" if the files are valid.
+	// says holds a part of the error message, which is one line. It is "" if the files are valid.
 	says string
 }
 
-// For input of up to 1 MB; larger input may cost as much more as it is larger.
+// These limits are for input of up to 1 MB; for larger input they grow with its size.
 const (
 	craftedTime   = 2 * time.Second // of processor time
 	craftedMemory = 300 << 20       // bytes of peak resident memory
 )
 
-// allCrafted has the crafted inputs by what they attack.
+// allCrafted are the crafted inputs, grouped by what they attack.
 var allCrafted = [][]crafted{dwzCrafted(), filesCrafted(), logsCrafted()}
 
 // TestCrafted measures what each crafted input costs.
@@ -49,7 +49,7 @@ func (c crafted) test(t *testing.T) {
 	factor := max(1, size>>20)
 	limit := cost{time.Duration(factor) * craftedTime, factor * craftedMemory}
 	least := c.run(t, dir, args, size)
-	for range 2 { // other work on the machine costs time and memory too, but not each time
+	for range 2 { // other work on the machine may have disturbed the run
 		if least.within(limit) {
 			break
 		}
@@ -62,7 +62,7 @@ func (c crafted) test(t *testing.T) {
 	}
 }
 
-// cost is what a run took.
+// cost is what one run used.
 type cost struct {
 	time   time.Duration // of the processor
 	memory int64         // bytes
@@ -70,7 +70,7 @@ type cost struct {
 
 func (c cost) within(limit cost) bool { return c.time <= limit.time && c.memory <= limit.memory }
 
-// run runs the command and checks what it says.
+// run runs the command and checks its exit code and its message.
 func (c crafted) run(t *testing.T, dir string, args []string, size int64) cost {
 	cmd := exec.Command(harness.Tool(t, args[0]), args[1:]...)
 	cmd.Dir = dir

@@ -6,13 +6,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rules-btf/rules_btf/e2e/internal/damage"
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// TestDamaged feeds every verb with broken files: one verb of those with the same reader with each,
-// the others with every fourth. A change that does no harm may be accepted, and then what is written
-// must be valid.
+// TestDamaged runs the verbs on broken files. Several verbs may use the same reader: one of them
+// gets every variant of a file, and the others get every fourth. The verbs may accept a file with
+// harmless damage, but then their output must be valid.
 func TestDamaged(t *testing.T) {
 	harness.Need(t, "gcc", "ar")
 	btfgen, btfdedup := harness.Tool(t, "btfgen"), harness.Tool(t, "btfdedup")
@@ -26,8 +25,8 @@ func TestDamaged(t *testing.T) {
 	harness.MustRun(t, "", btfgen, "object", "-o", btfo, object)
 	harness.MustRun(t, "", btfgen, "elf", "-o", btf, linked)
 
-	elfOf := func(path string) []damage.Variant {
-		v, err := damage.ELF(harness.ReadFile(t, path))
+	elfOf := func(path string) []variant {
+		v, err := elfVariants(harness.ReadFile(t, path))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -38,7 +37,7 @@ func TestDamaged(t *testing.T) {
 	fmt.Println("|---|---|--:|--:|--:|")
 	for _, c := range []struct {
 		name     string
-		variants []damage.Variant
+		variants []variant
 		verbs    []verb
 		every    string // the verb that is run with each variant
 	}{
@@ -47,9 +46,9 @@ func TestDamaged(t *testing.T) {
 		{"linked", elfOf(linked), elfVerbs(t)[1:], "btfgen elf"},
 		{"object.o", elfOf(object), embedVerbs(t, btf), "btfdedup embed"},
 		{"linked", elfOf(linked), embedVerbs(t, btf), "btfdedup embed --object"},
-		{"archive.a", damage.Archive(harness.ReadFile(t, archive)), elfVerbs(t)[:1], "btfgen object"},
+		{"archive.a", archiveVariants(harness.ReadFile(t, archive)), elfVerbs(t)[:1], "btfgen object"},
 		{"object.btfo", elfOf(btfo), btfVerbs(t, btf, btfo), "btfdedup merge"},
-		{"linked.btf", damage.BTF(harness.ReadFile(t, btf)), btfVerbs(t, btf, btfo), "btfdedup link"},
+		{"linked.btf", btfVariants(harness.ReadFile(t, btf)), btfVerbs(t, btf, btfo), "btfdedup link"},
 	} {
 		in := filepath.Join(t.TempDir(), c.name)
 		for n, v := range c.verbs {

@@ -1,4 +1,4 @@
-// Package badinput tests what the tools do with files that are broken or are not what they should
-// be: one clear line, exit code 1, no output file, and an output file that was there before stays
+// Package badinput checks what the tools do with files that are broken or of the wrong kind: they
+// must print one clear line, exit with 1, write no output file, and leave an existing output file
 // as it was.
 package badinput

@@ -1,12 +1,10 @@
 package badinput
 
 import (
-	"bufio"
 	"bytes"
 	"debug/elf"
 	"encoding/binary"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -17,23 +15,21 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
-	"github.com/rules-btf/rules_btf/internal/command/worker"
-	"github.com/rules-btf/rules_btf/internal/command/worker/workertest"
 )
 
-// page is the size of a page: what of a file is mapped past its end can't be read from the next
-// page on.
+// page is the size of a page. After truncation, a mapping can still be read up to the end of the
+// page in which the file now ends.
 const page = 4096
 
-// cut is a file that is truncated when it has just been mapped.
+// cut is a file that is truncated right after it has been mapped.
 type cut struct {
 	path string
 	size int64
 }
 
-// start starts a program as its tracer, which truncates the file when the program's first mmap of
-// it returns. wait returns the exit code, and whether that was so. The calling goroutine must not
-// trace another program meanwhile.
+// start starts a program under ptrace. When the program's first mmap of the file returns, start
+// truncates the file. The function wait returns the exit code, and whether the file was mapped.
+// Until it returns, the calling goroutine must not trace another program.
 func (c *cut) start(t *testing.T, dir string, argv []string, files []*os.File) (wait func() (int,
 	bool)) {
 	t.Helper()
@@ -65,7 +61,7 @@ func (c *cut) start(t *testing.T, dir string, argv []string, files []*os.File) (
 	}
 }
 
-// trace follows a process, which has stopped after exec, to its end.
+// trace follows a process that has stopped after exec, until it exits.
 func (c *cut) trace(pid int) (code int, hit bool, err error) {
 	const syscallStop = syscall.SIGTRAP | 0x80
 	var status syscall.WaitStatus
@@ -87,7 +83,7 @@ func (c *cut) trace(pid int) (code int, hit bool, err error) {
 					return 0, hit, err
 				}
 			}
-		case sig != syscall.SIGTRAP && sig != syscall.SIGSTOP: // those are of tracing
+		case sig != syscall.SIGTRAP && sig != syscall.SIGSTOP: // those come from tracing
 			deliver = int(sig)
 		}
 		if status.Stopped() {
@@ -111,7 +107,7 @@ func (c *cut) trace(pid int) (code int, hit bool, err error) {
 	}
 }
 
-// mapped reports whether a thread returns from an mmap of the file.
+// mapped reports whether the thread has just returned from an mmap of the file.
 func (c *cut) mapped(pid, tid int) bool {
 	var regs syscall.PtraceRegs
 	if syscall.PtraceGetRegs(tid, &regs) != nil || regs.Orig_rax != syscall.SYS_MMAP ||
@@ -122,8 +118,8 @@ func (c *cut) mapped(pid, tid int) bool {
 	return err == nil && path == c.path
 }
 
-// headersFirst puts a copy of a file's section headers, and of their names, before its content, so
-// that these are still there when it is truncated.
+// headersFirst puts a copy of a file's section headers, and of the section names, before the
+// content, so that the copy survives the truncation.
 func headersFirst(t *testing.T, data []byte) []byte {
 	t.Helper()
 	f, err := elf.NewFile(bytes.NewReader(data))
@@ -151,8 +147,8 @@ func headersFirst(t *testing.T, data []byte) []byte {
 	return append(append(out, make([]byte, int(shift)-len(out))...), data...)
 }
 
-// cuts are the sizes to which a file is truncated: to nothing, and in front of each section, at a
-// page and where the rest of the last page reads as zeros.
+// cuts returns the sizes to which a file is truncated: 0, and for each section its exact start and
+// that start rounded down to a page. After an exact cut, the rest of the last page reads as zeros.
 func cuts(t *testing.T, data []byte) []int64 {
 	t.Helper()
 	list := []int64{0, 100, page}
@@ -167,15 +163,15 @@ func cuts(t *testing.T, data []byte) []int64 {
 	return slices.Compact(list)
 }
 
-// truncatedLine is what a program prints. It may also find the file truncated when it opens it a
-// second time.
+// truncatedLine matches the message of a program that finds its input truncated. The program prints
+// the second form if it opens the file again and finds it truncated.
 var truncatedLine = regexp.MustCompile(`^\S+: \S+: (truncated while it was read \(byte \d+ is ` +
 	`gone\); try again when the step that writes it is done|truncated: section \d+ .*)\n$`)
 
-// TestTruncated truncates an input when it has just been mapped: so that one section after the
-// other can't be read. Each run must end with the result of the whole file, if it doesn't need
-// those, or with one line. The first command that reads a file sees all sizes, the others every
-// fourth.
+// TestTruncated truncates an input right after it has been mapped, once at each of its sections.
+// Each run must either end with the result for the whole file, which is possible if it doesn't need
+// the missing sections, or print an error message of one line. The first command that reads a file
+// is run with all sizes, the other commands with every fourth size.
 func TestTruncated(t *testing.T) {
 	harness.Need(t, "gcc", "ar", "objcopy", "llvm-dwp")
 	dir := t.TempDir()
@@ -229,10 +225,10 @@ func TestTruncated(t *testing.T) {
 	large := slices.Concat(harness.ReadFile(t, "object.o"), make([]byte, 17<<20))
 	harness.WriteFile(t, "large.o", string(large))
 
-	readers := map[string]int{} // of each file, so far
+	readers := map[string]int{} // commands so far, by file
 	for _, c := range []struct {
 		line string
-		file string // that is truncated
+		file string // the file to truncate
 	}{
 		{line: "btfgen elf -j1 -o OUT linked", file: "linked"},
 		{line: "btfgen elf -j4 -o OUT linked", file: "linked"},
@@ -267,7 +263,7 @@ func TestTruncated(t *testing.T) {
 		{line: "btfdedup dump with.o", file: "with.o"},
 		{line: "btfdedup dump --format=c with.o", file: "with.o"},
 		{line: "btfdedup stats with.o", file: "with.o"},
-		{line: "btfdedup extract -o OUT with.o", file: "with.o"},
+		{line: "btfdedup import -o OUT with.o", file: "with.o"},
 		{line: "pahole -J -j4 --btf_encode_detached=OUT linked", file: "linked"},
 		{line: "btfkbuild --out OUT tree", file: "tree/vmlinux"},
 		{line: "btfkbuild --out OUT tree", file: "tree/init/main.o"},
@@ -287,7 +283,7 @@ func TestTruncated(t *testing.T) {
 			}
 			code, _, whole, said := run(cut{path: "/none"})
 			if code != 0 {
-				t.Fatalf("the whole file: exit %d, %s", code, said)
+				t.Fatalf("with the whole file: exit %d, %s", code, said)
 			}
 			refused := 0
 			reader := readers[c.file]
@@ -299,7 +295,7 @@ func TestTruncated(t *testing.T) {
 				got, hit, result, stderr := run(cut{path, size})
 				switch {
 				case !hit:
-					t.Fatalf("%s is not mapped", c.file)
+					t.Fatalf("%s was not mapped", c.file)
 				case truncatedLine.MatchString(stderr) && strings.Contains(stderr, c.file+": "):
 					if refused++; got != 1 || exists(out) && !strings.Contains(c.line, "btfdedup modules") {
 						t.Errorf("%d bytes: exit %d, output %q", size, got, head(result))
@@ -309,62 +305,9 @@ func TestTruncated(t *testing.T) {
 				}
 			}
 			if refused == 0 {
-				t.Error("it never shows")
+				t.Error("no truncation was noticed")
 			}
 		})
-	}
-	t.Run("worker", func(t *testing.T) { testTruncatedInWorker(t, dir, tools["btfgen"]) })
-}
-
-// testTruncatedInWorker truncates the input of one request of several.
-func testTruncatedInWorker(t *testing.T, dir, btfgen string) {
-	path := filepath.Join(dir, "object.o")
-	data := harness.ReadFile(t, path)
-	harness.MustRun(t, dir, btfgen, "object", "-o", "want", "object.o")
-	want := harness.ReadFile(t, filepath.Join(dir, "want"))
-	for _, size := range cuts(t, data) {
-		harness.WriteFile(t, path, string(data))
-		stdin, send := pipe(t)
-		receive, stdout := pipe(t)
-		stderr := temporary(t)
-		k := cut{path, size}
-		wait := k.start(t, dir, []string{btfgen, "--persistent_worker", "object", "-j2"},
-			[]*os.File{stdin, stdout, stderr})
-		in := bufio.NewReader(receive)
-		ask := func(id int32, input string) worker.Response {
-			os.Remove(filepath.Join(dir, "out"))
-			send.Write(workertest.Encode(worker.Request{ID: id, Arguments: []string{"-o", "out", input}}))
-			n, err := binary.ReadUvarint(in)
-			if err != nil {
-				t.Fatalf("%d bytes: no response: %v; %s", size, err, head(content(t, stderr)))
-			}
-			message := make([]byte, n)
-			if _, err := io.ReadFull(in, message); err != nil {
-				t.Fatal(err)
-			}
-			return workertest.Decode(t, message)
-		}
-		right := func(r worker.Response) {
-			t.Helper()
-			if r.ExitCode != 0 || r.Output != "" ||
-				!bytes.Equal(harness.ReadFile(t, filepath.Join(dir, "out")), want) {
-				t.Errorf("%d bytes: not as from a process: %+v", size, r)
-			}
-		}
-		right(ask(1, "large.o"))
-		if r := ask(2, "object.o"); r.ExitCode == 0 {
-			right(r)
-		} else if r.ExitCode != 1 || !truncatedLine.MatchString(r.Output) ||
-			!strings.Contains(r.Output, "object.o") || exists(filepath.Join(dir, "out")) {
-			t.Errorf("%d bytes: %+v", size, r)
-		}
-		right(ask(3, "large.o"))
-		harness.WriteFile(t, path, string(data))
-		right(ask(4, "object.o"))
-		send.Close()
-		if code, hit := wait(); code != 0 || !hit || content(t, stderr) != "" {
-			t.Errorf("%d bytes: exit %d, %s", size, code, content(t, stderr))
-		}
 	}
 }
 
@@ -378,23 +321,12 @@ func temporary(t *testing.T) *os.File {
 	return f
 }
 
-// pipe returns a pipe, which closes on exec where it isn't passed on.
-func pipe(t *testing.T) (r, w *os.File) {
-	t.Helper()
-	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { r.Close(); w.Close() })
-	return r, w
-}
-
 func content(t *testing.T, f *os.File) string {
 	t.Helper()
 	return string(harness.ReadFile(t, f.Name()))
 }
 
-// contents are those of the files in a directory, or of a file; "" if it is not there.
+// contents returns the contents of the files in a directory, or of a file; "" if it doesn't exist.
 func contents(t *testing.T, path string) string {
 	t.Helper()
 	var all strings.Builder

@@ -33,7 +33,7 @@ func (v verb) replace(in, out string) []string {
 	return argv
 }
 
-// elfVerbs read an ELF file with DWARF, btfVerbs read BTF in any of its containers.
+// elfVerbs returns the verbs that read an ELF file with DWARF.
 func elfVerbs(t *testing.T) []verb {
 	btfgen := harness.Tool(t, "btfgen")
 	return []verb{
@@ -43,7 +43,7 @@ func elfVerbs(t *testing.T) []verb {
 	}
 }
 
-// embedVerbs copy an ELF file with good, a readable BTF file.
+// embedVerbs returns the verbs that copy an ELF file and embed good, a readable BTF file.
 func embedVerbs(t *testing.T, good string) []verb {
 	btfdedup := harness.Tool(t, "btfdedup")
 	return []verb{
@@ -54,8 +54,9 @@ func embedVerbs(t *testing.T, good string) []verb {
 	}
 }
 
-// good is a readable BTF file, for the other side of a comparison; object is a readable BTF object,
-// to be split against the input.
+// btfVerbs returns the verbs that read BTF in any of its containers. The file good has readable
+// BTF: a comparison compares the input with it. The file object is a readable BTF object, which is
+// linked with the input as its base.
 func btfVerbs(t *testing.T, good, object string) []verb {
 	btfdedup := harness.Tool(t, "btfdedup")
 	dir := t.TempDir()
@@ -79,15 +80,16 @@ func btfVerbs(t *testing.T, good, object string) []verb {
 	}
 }
 
-// every is how many failures are followed by a second run, over an output file that exists.
+// One failure out of this many is followed by a second run, with an existing output file.
 const every = 8
 
 var failures int
 
-const keep = "what was here before\n" // the content of an output file that exists
+const keep = "what was here before\n" // the content of the output file that already exists
 
-// check runs v on the file in and returns how it ended, "" for exit code 0. It reports what no
-// input may cause.
+// check runs v on the file at path in. It returns "" for exit code 0, and otherwise the error
+// message; for a failure without a message, it returns "differs" or "refused". It fails the test if
+// the command does what it must not do for any input.
 func check(t *testing.T, v verb, what, in string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -96,7 +98,7 @@ func check(t *testing.T, v verb, what, in string) string {
 	r := run(t, v, what, v.replace(in, fresh))
 	if r.Exit == 0 {
 		if v.output && !exists(fresh) {
-			t.Errorf("%s: %s: exit 0 and no output file", what, v.name)
+			t.Errorf("%s: %s: exit 0, but no output file", what, v.name)
 		}
 		return ""
 	}
@@ -105,9 +107,9 @@ func check(t *testing.T, v verb, what, in string) string {
 	case r.Exit != 1:
 		t.Errorf("%s: %s: exit %d, want 0 or 1; stderr: %s", what, v.name, r.Exit, head(line))
 	case v.name == "btfdedup diff" && line == "":
-		// The files can be read and are not equal: the report on stdout says so.
+		// Both files can be read, but they differ: the report on stdout must say so.
 		if r.Stdout == "" {
-			t.Errorf("%s: %s: exit 1 without a word", what, v.name)
+			t.Errorf("%s: %s: exit 1 without a message", what, v.name)
 		}
 		return "differs"
 	case v.name == "btfdedup verify" && line == "" && r.Stdout != "":
@@ -119,16 +121,16 @@ func check(t *testing.T, v verb, what, in string) string {
 	}
 	failures++
 	if v.output && exists(fresh) {
-		t.Errorf("%s: %s: failed and left an output file", what, v.name)
+		t.Errorf("%s: %s: failed, but left an output file", what, v.name)
 	}
 	if v.output && failures%every == 1 {
 		run(t, v, what, v.replace(in, old))
 		if got := harness.ReadFile(t, old); string(got) != keep {
-			t.Errorf("%s: %s: failed and changed the output file that was there", what, v.name)
+			t.Errorf("%s: %s: failed, but changed the existing output file", what, v.name)
 		}
 	}
 	if left, _ := os.ReadDir(dir); len(left) > 1 {
-		t.Errorf("%s: %s: failed and left %d files beside the output", what, v.name, len(left)-1)
+		t.Errorf("%s: %s: failed, but left %d files beside the output", what, v.name, len(left)-1)
 	}
 	return line
 }
@@ -140,11 +142,11 @@ func run(t *testing.T, v verb, what string, argv []string) harness.Result {
 		t.Fatal(err)
 	}
 	if r.TimedOut {
-		t.Errorf("%s: %s: no end after 20 s", what, v.name)
+		t.Errorf("%s: %s: still running after 20 s", what, v.name)
 	}
 	for _, word := range []string{"panic", "goroutine ", "runtime error", "index out of range"} {
 		if strings.Contains(r.Stderr, word) {
-			t.Errorf("%s: %s: the tool broke: %s", what, v.name, head(r.Stderr))
+			t.Errorf("%s: %s: the tool crashed: %s", what, v.name, head(r.Stderr))
 			break
 		}
 	}
@@ -163,7 +165,7 @@ func head(s string) string {
 	return s
 }
 
-// sample is a source with what the readers have code for.
+// sample is C source with the constructs that the readers handle.
 const sample = `
 struct node { struct node *next; int bits : 3; union { long l; char c[8]; }; };
 enum color { RED, GREEN = 7 };

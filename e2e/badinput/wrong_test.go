@@ -10,8 +10,8 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// TestWrongKind gives the tools whole files of the wrong kind. Each must be refused by a line that
-// has one of the words.
+// TestWrongKind gives the tools whole files of the wrong kind. Each must be refused with a message
+// that contains one of the given words.
 func TestWrongKind(t *testing.T) {
 	harness.Need(t, "gcc", "ar")
 	dir := t.TempDir()
@@ -99,7 +99,7 @@ func wrong(t *testing.T, name, in string, words []string, verbs []verb) {
 		fmt.Printf("| %s | %s | %s |\n", name, v.name,
 			head(strings.ReplaceAll(line, filepath.Dir(in)+"/", "")))
 		if line == "" {
-			t.Errorf("%s: %s accepted it", name, v.name)
+			t.Errorf("%s: %s accepted the file", name, v.name)
 			continue
 		}
 		found := false
@@ -107,7 +107,7 @@ func wrong(t *testing.T, name, in string, words []string, verbs []verb) {
 			found = found || strings.Contains(line, w)
 		}
 		if !found {
-			t.Errorf("%s: %s: %q has none of %q", name, v.name, head(line), words)
+			t.Errorf("%s: %s: %q contains none of %q", name, v.name, head(line), words)
 		}
 	}
 }
@@ -121,7 +121,7 @@ func TestUsage(t *testing.T) {
 				t.Fatal(err)
 			}
 			if r.Exit == 0 || strings.TrimSpace(r.Stderr) == "" || strings.Contains(r.Stderr, "goroutine ") {
-				t.Errorf("%s %q: exit %d, stderr %q; want a failure and a word about it", tool, args, r.Exit,
+				t.Errorf("%s %q: exit %d, stderr %q; want a failure with a message", tool, args, r.Exit,
 					r.Stderr)
 			}
 		}

@@ -1,11 +1,12 @@
 // Command bench runs commands in turn and prints a Markdown table of what they used: the median,
-// least and most wall time, the median processor time, and peak memory; times and memory also as
-// parts of those of the first command. e2e/bench/run calls it.
+// least and most wall time, the median processor time, and peak memory. It also prints the ratios
+// of time and memory to those of the first command. e2e/bench/run calls it.
 //
 //	bench RUNS HEADING {NAME COMMAND}…
 //
-// COMMAND is a line for the shell. The first run of each isn't counted: it brings the input into
-// the page cache. They run in turn so that a disturbance of the machine affects all of them.
+// COMMAND is a shell command line. The first run of each command isn't counted: it brings the input
+// into the page cache. The commands run in turn so that a disturbance of the machine affects all of
+// them.
 package main
 
 import (
@@ -29,7 +30,7 @@ func main() {
 	}
 	runs, err := strconv.Atoi(args[0])
 	if err != nil || runs < 1 {
-		log.Fatalf("RUNS is %s, expected a number from 1 on", args[0])
+		log.Fatalf("RUNS is %s, but must be a number from 1 up", args[0])
 	}
 	fmt.Printf("\n### %s\n\n", args[1])
 	fmt.Println("| command | wall: median | least | most | user + sys | peak memory " +
@@ -58,7 +59,7 @@ func main() {
 	}
 }
 
-// use is what a command used in several runs. Times have three digits.
+// use has the figures of a command's runs. Times are printed with three digits.
 type use struct {
 	wall, least, most, cpu duration
 	peak                   int64
@@ -74,14 +75,14 @@ func summary(runs []measure.Run) (s use) {
 	return s
 }
 
-// median sorts a list. It returns the mean of the two middle values if their number is even.
+// median sorts list and returns its middle value, or the mean of the two middle values.
 func median(list []duration) duration {
 	slices.Sort(list)
 	n := len(list)
 	return (list[(n-1)/2] + list[n/2]) / 2
 }
 
-// duration is written with three digits.
+// duration is a time that is printed with three digits.
 type duration time.Duration
 
 func (d duration) String() string {
@@ -91,7 +92,7 @@ func (d duration) String() string {
 	return fmt.Sprintf("%.3g ms", time.Duration(d).Seconds()*1000)
 }
 
-// part writes what is less than 1 as 1/N.
+// part formats a ratio; a ratio below 0.95 becomes 1/N.
 func part(v float64) string {
 	if v < 0.95 {
 		return fmt.Sprintf("1/%.1f", 1/v)

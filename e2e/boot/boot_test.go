@@ -1,5 +1,5 @@
-// Package boot starts one of Debian's kernels in a virtual machine, with modules that hold our BTF,
-// and with programs of BPF that trace and call them: the kernel is the judge.
+// Package boot starts one of Debian's kernels in a virtual machine, loads modules that hold our
+// BTF, and runs BPF programs that trace and call them. The kernel itself checks the BTF.
 package boot
 
 import (
@@ -15,8 +15,8 @@ import (
 
 func TestMain(m *testing.M) { harness.Main(m) }
 
-// programs names the programs of BPF in testdata (and in guest/programs.go), and the module whose
-// types each includes.
+// programs maps the BPF programs in testdata (and in guest/programs.go) to the module whose header
+// each of them includes.
 var programs = map[string]string{
 	"sctp":       "sctp",
 	"conntrack":  "nf_conntrack",
@@ -26,8 +26,8 @@ var programs = map[string]string{
 	"congestion": "tcp_dctcp",
 }
 
-// TestBoot loads each module with our BTF, and each of the controls just before the good module of
-// its name.
+// TestBoot loads each module with our BTF, and each control just before the good module of the same
+// name.
 func TestBoot(t *testing.T) {
 	k := fetched(t)
 	dir := t.TempDir()
@@ -54,7 +54,8 @@ func TestBoot(t *testing.T) {
 	t.Run("all", func(t *testing.T) { k.checkAll(t, lines, controls) })
 }
 
-// checkEnds checks that the machine ran the kernel that the BTF is based on, and came to the end.
+// checkEnds checks that the machine ran the kernel that the BTF is based on, and that the guest
+// finished.
 func (k kernel) checkEnds(t *testing.T, lines []report.Line) {
 	first, last := lines[0].Start, lines[len(lines)-1].End
 	if first == nil || last == nil {
@@ -69,7 +70,7 @@ func (k kernel) checkEnds(t *testing.T, lines []report.Line) {
 	}
 }
 
-// checkModule checks a module that should be loaded, with our BTF.
+// checkModule checks a module that must be loaded, with our BTF.
 func (k kernel) checkModule(t *testing.T, dir string, m *report.Module) {
 	if m.Error != "" {
 		t.Errorf("not loaded: %s", m.Error)
@@ -99,7 +100,7 @@ func checkProgram(t *testing.T, c *report.Check) {
 	}
 }
 
-// checkAll checks that the guest reported on all that was asked of it.
+// checkAll checks that the guest reported on everything in its plan.
 func (k kernel) checkAll(t *testing.T, lines []report.Line, controls map[string]control) {
 	var modules, refused, run []string
 	for _, l := range lines {

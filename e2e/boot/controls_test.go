@@ -10,16 +10,17 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// A control is a module that the kernel has to refuse.
+// A control is a module that the kernel must refuse.
 type control struct {
 	file string // below the guest's root
-	// What the system call returns, and a line of the kernel's log; "" for none.
+	// The expected error of the system call, and the expected line in the kernel's log; "" if none
+	// is expected.
 	wantError, wantLog string
 }
 
 const controlSuffix = ".control-"
 
-// controls makes the modules that have to be refused, by their names in the kernel.
+// controls makes the modules that the kernel must refuse, by their names in the kernel.
 func (k kernel) controls(t *testing.T, dir, image string) map[string]control {
 	t.Helper()
 	return map[string]control{
@@ -28,8 +29,8 @@ func (k kernel) controls(t *testing.T, dir, image string) map[string]control {
 	}
 }
 
-// wrongBase makes a module whose BTF is based on other BTF than the kernel's: on the same types,
-// but linked by us, so that there are fewer of them and they have other ids.
+// wrongBase makes a module whose BTF has the wrong base: not the kernel's BTF, but what btfdedup
+// link makes from it, with fewer types and other ids.
 func (k kernel) wrongBase(t *testing.T, dir, image, name string) control {
 	t.Helper()
 	base := filepath.Join(dir, "wrong-base")
@@ -43,8 +44,8 @@ func (k kernel) wrongBase(t *testing.T, dir, image, name string) control {
 	}
 }
 
-// staleIDs makes a module with our BTF whose .BTF_ids is as shipped: the ids are those of the types
-// in the BTF that the module had before.
+// staleIDs makes a module with our BTF and the original .BTF_ids, whose ids refer to the BTF that
+// the module had before.
 func (k kernel) staleIDs(t *testing.T, dir, image, name string) control {
 	t.Helper()
 	file := "/" + name + controlSuffix + "stale-ids.ko"
@@ -53,17 +54,17 @@ func (k kernel) staleIDs(t *testing.T, dir, image, name string) control {
 	return control{file: file, wantError: "invalid argument"}
 }
 
-// check checks that the kernel refused the module, and for our reason.
+// check checks that the kernel refused the module, and for the expected reason.
 func (c control) check(t *testing.T, m *report.Module) {
 	t.Logf("%s; the kernel's log:\n%s", m.Error, strings.Join(m.Log, "\n"))
 	if m.Error != c.wantError {
-		t.Errorf("loading it says %q, not %q", m.Error, c.wantError)
+		t.Errorf("loading it returned %q, want %q", m.Error, c.wantError)
 	}
 	if m.BTF != "" {
-		t.Errorf("the kernel shows its BTF")
+		t.Errorf("the module was refused, but the kernel shows its BTF")
 	}
 	has := func(line string) bool { return strings.Contains(line, c.wantLog) }
 	if c.wantLog != "" && !slices.ContainsFunc(m.Log, has) {
-		t.Errorf("the kernel's log doesn't say %q", c.wantLog)
+		t.Errorf("the kernel's log doesn't contain %q", c.wantLog)
 	}
 }

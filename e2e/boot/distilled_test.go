@@ -11,9 +11,9 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// distilled names the modules whose BTF is based on a distilled base, which the kernel puts on its
-// own when it loads them. That base is one of the kernel itself, or, where the value is true, of a
-// kernel that differs from it.
+// distilled names the modules whose BTF is based on a distilled base. When the kernel loads such a
+// module, it relocates the BTF to its own BTF. The distilled base is made from the BTF of the
+// booted kernel, or, where the value is true, from that of a different kernel (otherKernel).
 var distilled = map[string]bool{
 	"btrfs":         true,
 	"kvm":           false,
@@ -26,8 +26,9 @@ var distilled = map[string]bool{
 	"xfs":           true,
 }
 
-// grown are structs of the kernel that have another size in the one that differs. The modules only
-// have pointers to them, so the kernel must find them all the same.
+// grown names the structs whose size in the different kernel is not the one that they have in the
+// booted kernel. The modules only have pointers to these structs, so the booted kernel must find
+// them although their size differs.
 var grown = map[string]bool{
 	"cred":           true,
 	"mm_struct":      true,
@@ -38,8 +39,8 @@ var grown = map[string]bool{
 	"vm_area_struct": true,
 }
 
-// otherKernel makes the BTF of a kernel that differs from the one that is booted: types have other
-// ids, and some structs another size. The first result has the ids alone.
+// otherKernel makes the BTF of a kernel that differs from the booted one: types have other ids, and
+// some structs have other sizes. In the file sameTypes, only the ids differ.
 func (k kernel) otherKernel(t *testing.T, dir string) (sameTypes, other string) {
 	t.Helper()
 	sameTypes, other = filepath.Join(dir, "same-types.btf"), filepath.Join(dir, "other-kernel.btf")
@@ -66,8 +67,9 @@ func (k kernel) otherKernel(t *testing.T, dir string) (sameTypes, other string) 
 	return sameTypes, other
 }
 
-// embedDistilled makes the BTF of modules on distilled bases, and modules with it in place of those
-// of embedAll. What the kernel is to show of it is what btfdedup relocate makes.
+// embedDistilled makes the BTF of modules on distilled bases, and replaces the modules that
+// embedAll wrote by modules with this BTF. The BTF that the kernel then shows must be what btfdedup
+// relocate produces.
 func (k kernel) embedDistilled(t *testing.T, dir, image string) {
 	t.Helper()
 	btfgen, btfdedup := harness.Tool(t, "btfgen"), harness.Tool(t, "btfdedup")
@@ -97,11 +99,11 @@ func (k kernel) embedDistilled(t *testing.T, dir, image string) {
 		harness.MustRun(t, "", btfdedup, "relocate", "--base="+k.vmlinuxBTF(), "-o",
 			btfOf(dir, name), out)
 		moved := harness.ReadFile(t, btfOf(dir, name))
-		t.Logf("%s: %d bytes on a distilled base, %d when it was put on the kernel's; %d made there",
+		t.Logf("%s: %d bytes on a distilled base, %d relocated to the kernel's, %d made on that",
 			name, len(harness.ReadFile(t, split)), len(moved), len(direct))
 		if string(moved) == string(direct) {
-			t.Errorf("%s: relocated BTF is that which was made on the kernel's: a distilled base has "+
-				"only types with a name, so the module has others in full", name)
+			t.Errorf("%s: relocated BTF equals that made on the kernel's, but a distilled base only has "+
+				"types with a name, so the module should have the others in full", name)
 		}
 	}
 	if found < len(grown) {
@@ -110,7 +112,8 @@ func (k kernel) embedDistilled(t *testing.T, dir, image string) {
 	}
 }
 
-// countGrown counts the structs of a distilled base that have another size in the kernel.
+// countGrown counts the structs whose size in a distilled base differs from their size in the
+// kernel.
 func countGrown(t *testing.T, path string) int {
 	t.Helper()
 	b, err := btf.ReadOne(path, nil)

@@ -10,11 +10,11 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/machine"
 )
 
-// programsDir is where the guest has its programs of BPF.
+// programsDir is the directory of the BPF programs in the guest.
 const programsDir = "/bpf"
 
-// compilePrograms compiles the programs of BPF in testdata, with headers that bpftool makes from
-// our BTF of the modules.
+// compilePrograms compiles the BPF programs in testdata, with headers that bpftool makes from our
+// BTF of the modules.
 func compilePrograms(t *testing.T, dir, image, vmlinuxBTF string) {
 	t.Helper()
 	headers := filepath.Join(dir, "include")

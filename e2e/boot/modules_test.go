@@ -19,7 +19,7 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/machine"
 )
 
-// A kernel is the directory that fetch prints.
+// A kernel is the directory whose path fetch prints.
 type kernel struct {
 	dir   string
 	order []string // file names of the modules without ".ko", in the order to load them
@@ -38,14 +38,16 @@ func fetched(t *testing.T) kernel {
 	return k
 }
 
-// vmlinuxBTF is the .BTF of the kernel as it was shipped, on which the modules' BTF stands.
+// vmlinuxBTF returns the path of the .BTF that the kernel was shipped with. The modules' BTF is
+// based on it.
 func (k kernel) vmlinuxBTF() string { return filepath.Join(k.dir, "vmlinux.btf") }
 
-// shipped and debug are the files of a module as it was shipped, and with DWARF.
+// shipped returns the path of a module as it was shipped, and debug returns the path of the same
+// module with DWARF.
 func (k kernel) shipped(file string) string { return filepath.Join(k.dir, "modules", file+".ko") }
 func (k kernel) debug(file string) string   { return filepath.Join(k.dir, "debug", file+".ko") }
 
-// kernelName is the name of a module in the kernel.
+// kernelName returns the name that a module has in the kernel.
 func kernelName(file string) string { return strings.ReplaceAll(file, "-", "_") }
 
 func (k kernel) names() []string {
@@ -56,10 +58,10 @@ func (k kernel) names() []string {
 	return names
 }
 
-// btfOf is where embedAll writes the BTF of the module with that name in the kernel.
+// btfOf returns where embedAll writes the BTF of the module that has this name in the kernel.
 func btfOf(dir, name string) string { return filepath.Join(dir, "btf", name) }
 
-// moduleIn is where embedAll writes that module with our BTF, below the guest's root.
+// moduleIn returns where embedAll writes that module with our BTF, below the guest's root.
 func moduleIn(name string) string { return "/modules/" + name + ".ko" }
 
 // embedAll makes the BTF of all modules from their DWARF, and puts it into the modules as they were
@@ -94,8 +96,8 @@ func (k kernel) embedAll(t *testing.T, dir, image string) {
 	}
 }
 
-// embed makes the BTF of a module on base as the file btf, and writes the module with it as out.
-// Any goroutine may call it.
+// embed makes the BTF of a module, based on the BTF in the file base. It writes this BTF to the
+// file btf, and a copy of the module that holds it to the file out. Any goroutine may call it.
 func (k kernel) embed(t *testing.T, file, base, btf, out string) {
 	btfgen, btfdedup := harness.Tool(t, "btfgen"), harness.Tool(t, "btfdedup")
 	linked, unsigned, resolved := out+".btf", out+".unsigned", out+".resolved"
@@ -117,9 +119,9 @@ func (k kernel) embed(t *testing.T, file, base, btf, out string) {
 		attempt(t, btfdedup, "embed", "--btf="+btf, "-o", out, resolved)
 }
 
-// cutSignature copies a module without the signature at its end, which doesn't hold for a module
-// with other BTF: the kernel would refuse it. A signature is its content; 12 bytes, the last 4 of
-// which are the size of the content, big endian; and the marker.
+// cutSignature copies a module without the signature at its end. That signature isn't valid for a
+// module with other BTF, so the kernel would refuse the module. A signature has three parts: its
+// content; 12 bytes that end with the content's size (4 bytes, big endian); and the marker.
 func cutSignature(in, out string) (hasIDs bool, err error) {
 	const marker, info = "~Module signature appended~\n", 12
 	b, err := os.ReadFile(in)
@@ -132,7 +134,7 @@ func cutSignature(in, out string) (hasIDs bool, err error) {
 	}
 	size := int(binary.BigEndian.Uint32(rest[len(rest)-4:]))
 	if size > len(rest)-info {
-		return false, fmt.Errorf("%s: a signature of %d bytes", in, size)
+		return false, fmt.Errorf("%s: invalid signature size %d", in, size)
 	}
 	b = rest[:len(rest)-info-size]
 	f, err := elf.NewFile(bytes.NewReader(b))
@@ -152,8 +154,8 @@ func attempt(t *testing.T, argv ...string) bool {
 	return true
 }
 
-// writePlan writes what the guest loads: all modules in order, each of the controls before the good
-// module of its name.
+// writePlan writes the list of modules that the guest loads: all modules in order, and each control
+// just before the good module of the same name.
 func (k kernel) writePlan(t *testing.T, image string, controls map[string]control) {
 	t.Helper()
 	plan := report.Plan{

@@ -43,8 +43,8 @@ func TestWhatRunsAfterAnEdit(t *testing.T) {
 	t.Run("compilation modes", w.modes)
 }
 
-// modes builds all of the example in each compilation mode. Optimization changes neither the types
-// nor which functions there are, for the linker keeps them all.
+// modes builds the whole example in each compilation mode. Optimization doesn't change the types.
+// It doesn't change the set of functions either, because the linker keeps all of them.
 func (w *workspace) modes(t *testing.T) {
 	w.t = t
 	for _, mode := range []string{"fastbuild", "dbg", "opt"} {
@@ -73,7 +73,7 @@ type workspace struct {
 	builds    int
 }
 
-// newWorkspace copies examples/hello. targets, and flags, are what "bazel build" gets.
+// newWorkspace copies examples/hello. The list targets has the targets and flags for "bazel build".
 func newWorkspace(t *testing.T, targets ...string) *workspace {
 	t.Helper()
 	hello := filepath.Join(harness.Repo(), "examples/hello")
@@ -96,7 +96,7 @@ func (w *workspace) build() []execlog.Spawn {
 	return found.Spawns
 }
 
-// ran prints a table of the log and returns the spawns that had to run.
+// ran prints a table of the spawns in the log, and returns those that had to run.
 func ran(t *testing.T, what string, log []execlog.Spawn) []execlog.Spawn {
 	t.Helper()
 	type count struct{ ran, hit int }

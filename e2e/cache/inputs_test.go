@@ -10,8 +10,9 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// TestInputs compiles the kernel and its modules with other debug information. Their BTF has the
-// same bytes, and where the compiler wrote BTF, a body edit ends at the BTF objects too.
+// TestInputs compiles the kernel and its modules with other forms of debug information. The BTF
+// must stay the same, byte for byte. After an edit of a function's body, no action may run after
+// those that make the BTF objects, even if the compiler wrote the BTF.
 func TestInputs(t *testing.T) {
 	source := filepath.Join(t.TempDir(), "a.c")
 	harness.WriteFile(t, source, "int a;\n")
@@ -23,7 +24,7 @@ func TestInputs(t *testing.T) {
 
 	t.Run("split DWARF", func(t *testing.T) {
 		w.t = t
-		// Bazel's command to link modules, ld -r, doesn't go with --fission.
+		// Bazel's command to link modules, ld -r, doesn't work with --fission.
 		w.targets = []string{"--fission=yes", "//:vmlinux_btf"}
 		log := ran(t, "with --fission", w.build())
 		atLeast(t, log, "BtfGen", 1)
@@ -47,7 +48,7 @@ func TestInputs(t *testing.T) {
 	})
 }
 
-// blobs returns what was built, by target.
+// blobs returns the BTF that was built, by target.
 func (w *workspace) blobs(t *testing.T, targets []string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -62,7 +63,7 @@ func sameBlobs(t *testing.T, got, want map[string]string) {
 	t.Helper()
 	for target, data := range got {
 		if data != want[target] {
-			t.Errorf("%s: %d bytes, which aren't the %d of plain DWARF", target, len(data),
+			t.Errorf("%s: the %d bytes differ from the %d bytes from plain DWARF", target, len(data),
 				len(want[target]))
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// linkedTargets are the kernel of examples/hello and a module of it without their objects, as if
-// one large action had built them; and the kernel's objects in a directory.
+// linkedTargets convert two linked files, the kernel of examples/hello and one of its modules, as
+// if one large action had built these; and the kernel's objects, from a directory.
 const linkedTargets = `
 load("//:directory.bzl", "directory")
 
@@ -41,8 +41,9 @@ vmlinux_btf(
 )
 `
 
-// TestLinked converts linked files, each by one action, and objects in a directory. The BTF is that
-// of the objects, and after an edit that changes no type nothing is linked.
+// TestLinked converts linked files, one action for each, and objects in a directory. The BTF must
+// equal the BTF that is made from the separate objects. After an edit that changes no type, nothing
+// must be linked again.
 func TestLinked(t *testing.T) {
 	same := map[string]string{"linked_btf": "vmlinux_btf", "linked_disk_btf": "disk_btf",
 		"directory_btf": "vmlinux_btf"}
@@ -53,7 +54,7 @@ func TestLinked(t *testing.T) {
 	w := newWorkspace(t, targets...)
 	harness.WriteFile(t, filepath.Join(w.Dir, "directory.bzl"), directoryRule)
 	w.Write("BUILD.bazel", w.Read("BUILD.bazel")+linkedTargets)
-	// build wants so many actions of the kernel's targets and of the module's.
+	// build checks how many actions ran for the kernel's targets and for the module's targets.
 	build := func(what string, kernel, module map[string]int) {
 		t.Helper()
 		spawns := ran(t, "linked files: "+what, w.build())
@@ -65,7 +66,7 @@ func TestLinked(t *testing.T) {
 		for name, as := range same {
 			if !bytes.Equal(harness.ReadFile(t, filepath.Join(w.Dir, "bazel-bin", name+".btf")),
 				harness.ReadFile(t, filepath.Join(w.Dir, "bazel-bin", as+".btf"))) {
-				t.Errorf("%s: %s is another BTF than %s", what, name, as)
+				t.Errorf("%s: the BTF of %s differs from that of %s", what, name, as)
 			}
 		}
 	}

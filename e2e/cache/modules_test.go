@@ -11,7 +11,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/repro/execlog"
 )
 
-// directoryRule makes a directory of modules, which Bazel knows only when it is made.
+// directoryRule makes a directory of modules; Bazel doesn't know which modules until the directory
+// is made.
 const directoryRule = `
 def _impl(ctx):
     out = ctx.actions.declare_directory(ctx.label.name)
@@ -25,8 +26,8 @@ def _impl(ctx):
 directory = rule(implementation = _impl, attrs = {"srcs": attr.label_list(allow_files = True)})
 `
 
-// moduleTargets are the modules of examples/hello as files, in one action and in one for each, and
-// as a directory.
+// moduleTargets convert the modules of examples/hello in three ways: as files in one action, as
+// files in one action each, and as a directory.
 const moduleTargets = `
 load(":directory.bzl", "directory")
 load("@rules_btf//rules:defs.bzl", "modules_btf")
@@ -61,7 +62,8 @@ modules_btf(
 )
 `
 
-// diskIDs is a section .BTF_ids with a function of the module, and a struct that the kernel has.
+// diskIDs is a section .BTF_ids with two entries: a function of the module, and a struct of the
+// kernel.
 const diskIDs = `
 asm(".pushsection .BTF_ids,\"a\"\n"
     "__BTF_ID__struct__task__1: .zero 4\n"
@@ -76,12 +78,12 @@ func TestModules(t *testing.T) {
 	harness.WriteFile(t, filepath.Join(w.Dir, "directory.bzl"), directoryRule)
 	w.Write("BUILD.bazel", w.Read("BUILD.bazel")+moduleTargets)
 	w.Write("drivers/disk.c", w.Read("drivers/disk.c")+diskIDs)
-	// modules wants so many actions of the targets.
+	// modules checks how many actions of each target ran.
 	modules := func(t *testing.T, spawns []execlog.Spawn, files, single, tree int) {
 		t.Helper()
 		for target, n := range map[string]int{"//:files": files, "//:single": single, "//:tree": tree} {
 			want(t, of(spawns, target), "BtfModules", n)
-			want(t, of(spawns, target), "BtfFacts", 0) // only an output group has them
+			want(t, of(spawns, target), "BtfFacts", 0) // they are only in an output group
 		}
 		w.sameModules(t)
 	}
@@ -127,8 +129,9 @@ func of(spawns []execlog.Spawn, label string) []execlog.Spawn {
 	return list
 }
 
-// sameModules compares modules of groups, single ones and those of a directory: their BTF, what was
-// left out, and the modules with it.
+// sameModules compares the modules of three groups, which were converted in one action, one by one,
+// and as a directory. It compares their BTF, the list of what was left out, and the modules with
+// embedded BTF.
 func (w *workspace) sameModules(t *testing.T) {
 	t.Helper()
 	for _, module := range []string{"disk", "raid"} {
@@ -144,7 +147,7 @@ func (w *workspace) sameModules(t *testing.T) {
 	}
 }
 
-// diskIDs returns the ids that disk.ko has.
+// diskIDs returns the ids in disk.ko.
 func (w *workspace) diskIDs(t *testing.T) []uint32 {
 	t.Helper()
 	f, err := stdelf.Open(filepath.Join(w.Dir, "bazel-bin/files/disk.ko"))

@@ -15,7 +15,7 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// steps are the commands of a workflow of examples/ci, by their names.
+// steps returns the commands of one of the workflows in examples/ci, by step name.
 func steps(t *testing.T, workflow string) map[string]string {
 	t.Helper()
 	text := string(harness.ReadFile(t, filepath.Join(example("ci"), ".github/workflows", workflow)))
@@ -26,12 +26,12 @@ func steps(t *testing.T, workflow string) map[string]string {
 		found[m[1]] = strings.ReplaceAll(m[2], "\n          ", "\n")
 	}
 	if runs := strings.Count(text, "run: |"); runs != len(found) || runs == 0 {
-		t.Fatalf("%s: %d steps of %d are understood", workflow, len(found), runs)
+		t.Fatalf("%s: only %d of %d steps were parsed", workflow, len(found), runs)
 	}
 	return found
 }
 
-// newCI makes the workspace hello with the files of ci.
+// newCI makes a workspace from hello and the files of ci.
 func newCI(t *testing.T) *harness.Workspace {
 	t.Helper()
 	from := t.TempDir()
@@ -40,7 +40,7 @@ func newCI(t *testing.T) *harness.Workspace {
 	return newWorkspace(t, from)
 }
 
-// cache is an HTTP cache as Bazel uses it.
+// cache is an HTTP cache for Bazel.
 type cache struct {
 	sync.Mutex
 	content map[string][]byte
@@ -79,24 +79,25 @@ func TestCache(t *testing.T) {
 	first := w.Read("btf/vmlinux_btf.btf")
 	stored := c.size()
 	if stored < 20 {
-		t.Errorf("a push stores %d things in the cache", stored)
+		t.Errorf("a push stored %d files in the cache", stored)
 	}
 
 	w.Shell("rm -rf btf; bazel clean; echo '/* new */' >>drivers/raid.c")
 	printed := w.Shell(env + "false; " + run["Build and test"])
 	w.Shell(run["Collect"])
 	if !strings.Contains(printed, "remote cache hit") {
-		t.Errorf("a pull request takes nothing from the cache:\n%s", printed)
+		t.Errorf("a pull request took nothing from the cache:\n%s", printed)
 	}
 	if c.size() != stored {
-		t.Errorf("a pull request stores %d things", c.size()-stored)
+		t.Errorf("a pull request stored %d files in the cache", c.size()-stored)
 	}
 	if w.Read("btf/vmlinux_btf.btf") != first {
-		t.Error("the BTF is another one")
+		t.Error("the BTF differs from that of the push")
 	}
 }
 
-// TestReproducible runs the commands of reproducible.yml: two equal builds, and one that differs.
+// TestReproducible runs the commands of reproducible.yml twice: for two builds that are equal, and
+// for two that differ.
 func TestReproducible(t *testing.T) {
 	run := steps(t, "reproducible.yml")
 	temp := t.TempDir()

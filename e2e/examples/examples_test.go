@@ -11,13 +11,13 @@ import (
 
 func example(name string) string { return filepath.Join(harness.Repo(), "examples", name) }
 
-// contains wants a file of a workspace to have some names.
+// contains checks that a file of a workspace contains some names.
 func contains(w *harness.Workspace, path string, names ...string) {
 	w.Helper()
 	data := w.Read(path)
 	for _, name := range names {
 		if !strings.Contains(data, "\x00"+name+"\x00") {
-			w.Errorf("%s has no name %s", path, name)
+			w.Errorf("%s doesn't contain the name %s", path, name)
 		}
 	}
 }
@@ -35,10 +35,11 @@ func TestModule(t *testing.T) {
 	contains(w, "bazel-bin/ring_btf.btf", "ring_entry", "ring_add")
 	contains(w, "bazel-bin/out/ring.ko", "ring_entry")
 	if strings.Contains(w.Read("bazel-bin/ring_btf.btf"), "list_head") {
-		t.Error("the module's BTF has a type of the kernel's")
+		t.Error("the module's BTF has a type of the kernel")
 	}
 
-	// With files in place of the small kernel's, by the README's own command: what was built before.
+	// The README has a command that uses copied files instead of the small kernel. The BTF that it
+	// builds must be the same as before.
 	command := regexp.MustCompile(`(?m)^    (bazel build .*--//:kernel=//:(vmlinuz-\S+))$`).
 		FindStringSubmatch(w.Read("README.md"))
 	if command == nil {
@@ -60,7 +61,7 @@ func TestKbuild(t *testing.T) {
 		t.Errorf("the archive has %q", list)
 	}
 
-	// The tree is elsewhere, and something is edited there.
+	// The next build uses a copy of the tree in another directory, with an edited source file.
 	w.Shell("cp -a linux elsewhere && sed -i 's/int pid;/int pid, group;/' elsewhere/*/*.c && " +
 		"echo elsewhere >>.bazelignore && elsewhere/build && " +
 		`bazel build @kernel//:all_btf --repo_env=LINUX="$PWD/elsewhere"`)

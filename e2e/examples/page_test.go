@@ -20,7 +20,7 @@ func blocks(page string) (found []block) {
 	return found
 }
 
-// fileName is the file that a block is, as the comment in its first line says.
+// fileName returns the file name that the comment in the block's first line gives.
 func (b block) fileName() string {
 	first, _, _ := strings.Cut(b.text, "\n")
 	m := regexp.MustCompile(`^(?:# |/\* )([\w.]+)(?: \*/)?$`).FindStringSubmatch(first)
@@ -30,7 +30,7 @@ func (b block) fileName() string {
 	return m[1]
 }
 
-// commands are those of a console, each with the lines that it prints.
+// commands returns the commands of a console block, each with the lines that it prints.
 func (b block) commands() (found [][]string) {
 	for line := range strings.Lines(b.text) {
 		line = strings.TrimSuffix(line, "\n")
@@ -43,13 +43,13 @@ func (b block) commands() (found [][]string) {
 	return found
 }
 
-// line is the pattern of a line that a page shows: … stands for anything.
+// line returns a pattern for a line of output that a page shows; "…" in the line matches anything.
 func line(text string) *regexp.Regexp {
 	return regexp.MustCompile(strings.ReplaceAll(regexp.QuoteMeta(text), "…", ".*"))
 }
 
-// TestGettingStarted does what the page says, and wants to see what it shows: these lines, in this
-// order.
+// TestGettingStarted follows the page, and checks that the commands print the lines that it shows,
+// in the same order.
 func TestGettingStarted(t *testing.T) {
 	page := string(harness.ReadFile(t, filepath.Join(harness.Repo(), "docs/getting-started.md")))
 	from := t.TempDir()
@@ -72,7 +72,7 @@ func TestGettingStarted(t *testing.T) {
 			for _, want := range command[1:] {
 				at := line(want).FindStringIndex(rest)
 				if at == nil {
-					t.Errorf("%s doesn't print, after what the page has before it,\n%s\nbut\n%s",
+					t.Errorf("%s: after the lines that precede it on the page, want\n%s\nhave\n%s",
 						command[0], want, printed)
 					break
 				}
@@ -84,6 +84,6 @@ func TestGettingStarted(t *testing.T) {
 		}
 	}
 	if files != 6 || commands < 7 {
-		t.Errorf("%d files and %d commands: the page is read wrongly", files, commands)
+		t.Errorf("%d files and %d commands: the test misreads the page", files, commands)
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// ruleExamples are the blocks of Starlark in docs/rules.md, which are those of the rules' doc
-// strings too.
+// ruleExamples returns the Starlark blocks of docs/rules.md, which come from the rules' doc
+// strings.
 func ruleExamples(t *testing.T) (found []string) {
 	t.Helper()
 	page := string(harness.ReadFile(t, filepath.Join(harness.Repo(), "docs/rules.md")))
@@ -24,7 +24,7 @@ func ruleExamples(t *testing.T) (found []string) {
 	return found
 }
 
-// ruleExample is the one example with a piece of text.
+// ruleExample returns the example that contains a piece of text; only one may contain it.
 func ruleExample(t *testing.T, piece string) string {
 	t.Helper()
 	var found []string
@@ -39,8 +39,10 @@ func ruleExample(t *testing.T, piece string) string {
 	return found[0]
 }
 
-// around is what examples of docs/rules.md refer to and don't define, by the name of the target.
+// around has the targets that the examples of docs/rules.md refer to but don't define, by name.
 var around = map[string]string{
+	"agent_btf":       `btf_min(name = "agent_btf", kernels = ["a.btf"], needs = [":agent_needs"])`,
+	"agent_needs":     `bpf_needs(name = "agent_needs", srcs = ["exec.bpf.o"])`,
 	"bottom":          `cc_library(name = "bottom", srcs = ["a.c"])`,
 	"disk_btf":        `module_btf(name = "disk_btf", base = ":vmlinux_btf", module = "disk.ko")`,
 	"drivers_objects": `cc_btf(name = "drivers_objects", deps = [":bottom"])`,
@@ -51,19 +53,22 @@ var around = map[string]string{
 	"vmlinux_btf":     `vmlinux_btf(name = "vmlinux_btf", srcs = ["a.o"])`,
 }
 
-// files are those that the examples refer to, in the example's package.
+// files are the source files that the examples refer to, in the example's package.
 var files = []string{"a.c", "a.o", "vmlinux.elf", "disk.ko", "raid.ko", "nf_nat.ko", "m.ko",
 	"pahole.btf", "first_runner.log", "second_runner.log", "init/main.o", "bin/btfdedup", "bin/btfgen",
-	"kernel/a.o", "kernel/a.ko", "ipv4/built-in.a", "tracer.bpf.c"}
+	"kernel/a.o", "kernel/a.ko", "ipv4/built-in.a", "tracer.bpf.c", "exec.bpf.o", "net.bpf.o", "a.btf",
+	"expected_failures.txt", "btfhub/ubuntu/5.4.0-42-generic.btf.tar.xz"}
 
-// header loads what the examples use: as a user would, who copies them.
-const header = `load("@rules_btf//rules:defs.bzl", "btf_archive", "btf_diff_test", "btf_embed",
-    "btf_import", "btf_objects", "btf_repro_test", "btf_section_object", "btf_toolchain", "cc_btf",
-    "module_btf", "modules_btf", "vmlinux_btf", "vmlinux_h")
+// header loads what the examples use, as a user who copies them would do.
+const header = `load("@rules_btf//rules:defs.bzl", "bpf_needs", "btf_archive", "btf_core_test",
+    "btf_diff_test", "btf_embed", "btf_import", "btf_min", "btf_objects", "btf_repro_test",
+    "btf_section_object", "btf_toolchain", "cc_btf", "module_btf", "modules_btf", "vmlinux_btf",
+    "vmlinux_h")
 load("@rules_cc//cc:cc_library.bzl", "cc_library")
 `
 
-// examplePackage is a BUILD file of an example: with what is around it, where it names that.
+// examplePackage returns a BUILD file with the example, and with those targets in around that the
+// example names.
 func examplePackage(text string) string {
 	load := regexp.MustCompile(`(?s)load\(\s*"@rules_btf//rules:defs.bzl",.*?\)\n`)
 	page := header + load.ReplaceAllString(text, "")
@@ -110,7 +115,7 @@ func TestRules(t *testing.T) {
 		}
 	}
 	if n < 18 || variant == "" || modules != 2 {
-		t.Errorf("%d examples, variant.bzl of %d bytes, %d of MODULE.bazel: the page is read wrongly",
+		t.Errorf("%d examples, variant.bzl of %d bytes, %d of MODULE.bazel: the test misreads the page",
 			n, len(variant), modules)
 	}
 	const library = "load(\"@rules_cc//cc:cc_library.bzl\", \"cc_library\")\n" +
@@ -130,17 +135,18 @@ func TestRules(t *testing.T) {
 	}
 	write("boot/BUILD.bazel", "exports_files([\"boot/vmlinuz-7.2.0-amd64\"])\n")
 	write("boot/boot/vmlinuz-7.2.0-amd64", "")
-	// The tools of btf_toolchain's example are in their own package, and its line registers them.
+	// The tools that btf_toolchain's example names are in a separate package. The line for
+	// MODULE.bazel in the same example registers the toolchain.
 	write("MODULE.bazel", string(harness.ReadFile(t, example("hello/MODULE.bazel")))+
 		strings.ReplaceAll(ruleExample(t, `register_toolchains("//:prebuilt")`), "//:", toolchain+":"))
 	w := newWorkspace(t, from)
-	w.Edit("prebuilt/BUILD.bazel", "    btfgen =", // no action runs btfrepro here
-		"    btfrepro = \"files/btfgen\",\n    btfgen =")
+	w.Edit("prebuilt/BUILD.bazel", "    btfgen =", // no action runs these here
+		"    btfcore = \"files/btfgen\",\n    btfrepro = \"files/btfgen\",\n    btfgen =")
 	w.Shell("bazel build --nobuild //...")
 }
 
-// TestVmlinuxH compiles a BPF program with a kernel's vmlinux.h, by the genrule of the rule's
-// example, and a library that includes the header.
+// TestVmlinuxH makes a kernel's vmlinux.h. Two targets include the header: a BPF program, which the
+// genrule in the rule's example compiles, and a library.
 func TestVmlinuxH(t *testing.T) {
 	harness.Need(t, "clang")
 	w := newWorkspace(t, example("hello"))

@@ -8,7 +8,7 @@ import (
 
 func TestMain(m *testing.M) { harness.Main(m) }
 
-// newWorkspace makes a workspace of a directory of the repository.
+// newWorkspace makes a workspace from a directory of the repository.
 func newWorkspace(t *testing.T, from string) *harness.Workspace {
 	t.Helper()
 	return harness.NewWorkspace(t, from, "gcc", "bpftool")

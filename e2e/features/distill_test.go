@@ -58,8 +58,8 @@ func libbpf(t *testing.T) string {
 	return oracle
 }
 
-// TestDistilledBase compares the distilled base with that of libbpf, and lets libbpf make the split
-// BTF on the full base of it again.
+// TestDistilledBase compares our distilled base with libbpf's, and lets libbpf relocate the split
+// BTF back to the full base.
 func TestDistilledBase(t *testing.T) {
 	kernel, module := program(t, kernelSource), program(t, moduleSource)
 	base, split := beside(kernel, "base.btf"), beside(kernel, "split.btf")
@@ -94,8 +94,9 @@ func TestDistilledBase(t *testing.T) {
 	compareWithLibbpf(t, base, split, ourBase, ourSplit)
 }
 
-// TestDistilledTwins distills a base that has two types of one name and size. libbpf cannot find
-// the types of its own distilled base again; with ours, the module has its type in full.
+// TestDistilledTwins distills a base in which two types have the same name and size. From the
+// distilled base that libbpf makes, libbpf can't relocate BTF back to that base. From ours it can,
+// because there the module's BTF contains its twin in full.
 func TestDistilledTwins(t *testing.T) {
 	other := filepath.Join(t.TempDir(), "other.c")
 	harness.WriteFile(t, other,
@@ -116,14 +117,15 @@ func TestDistilledTwins(t *testing.T) {
 	harness.MustRun(t, "", oracle, base, split, theirBase, theirSplit)
 	if r, err := (harness.Command{Argv: []string{oracle, "-r", theirBase, theirSplit, base,
 		back}}).Run(); err != nil || r.Exit == 0 {
-		t.Errorf("libbpf finds the types of its base again, so ours may be as simple: %+v, %v", r, err)
+		t.Errorf("libbpf relocates from its own distilled base, so ours may be as simple: %+v, %v",
+			r, err)
 	}
 	harness.MustRun(t, "", oracle, "-r", ourBase, ourSplit, base, back)
 	tool(t, "btfdedup", "link", "--base", base, "-o", again, back)
 	same(t, split, again)
 }
 
-// TestDistilledBaseOfModule does the same with a module of a kernel.
+// TestDistilledBaseOfModule does the same as TestDistilledBase with a module of a kernel.
 func TestDistilledBaseOfModule(t *testing.T) {
 	kernel, module := os.Getenv("VMLINUX_BTF"), os.Getenv("MODULE")
 	if kernel == "" || module == "" {
@@ -140,8 +142,8 @@ func TestDistilledBaseOfModule(t *testing.T) {
 	compareWithLibbpf(t, kernel, split, ourBase, ourSplit)
 }
 
-// compareWithLibbpf compares the distilled base and the split BTF on it with libbpf's, and lets
-// libbpf put ours on the full base again.
+// compareWithLibbpf compares our distilled base, and the split BTF on it, with libbpf's. Then it
+// lets libbpf relocate ours to the full base.
 func compareWithLibbpf(t *testing.T, base, split, ourBase, ourSplit string) {
 	t.Helper()
 	oracle := libbpf(t)
@@ -152,8 +154,8 @@ func compareWithLibbpf(t *testing.T, base, split, ourBase, ourSplit string) {
 	tool(t, "btfdedup", "diff", ourBase, theirBase)
 	tool(t, "btfdedup", "diff", "--base-a", ourBase, "--base-b", theirBase, ourSplit, theirSplit)
 
-	// On the full base again, some types of the split BTF are also in the base. The link removes
-	// them, which gives the split BTF from before.
+	// After the relocation, some types of the split BTF are also in the full base. The link removes
+	// them, and so restores the original split BTF.
 	harness.MustRun(t, "", oracle, "-r", ourBase, ourSplit, base, back)
 	tool(t, "btfdedup", "link", "--base", base, "-o", again, back)
 	same(t, split, again)

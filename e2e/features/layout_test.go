@@ -17,8 +17,8 @@ int walk(struct list *l, visit_fn fn) { return fn(l, ON); }
 double half(double d) { return d / 2; }
 `
 
-// TestLayout looks for the layout section: only base BTF has it, it changes nothing else, and it
-// stays when BTF is linked again.
+// TestLayout checks the layout section: only base BTF has it, nothing else changes, and BTF that is
+// linked again keeps it.
 func TestLayout(t *testing.T) {
 	elf := program(t, layoutSource)
 	plain, with := beside(elf, "plain.btf"), beside(elf, "layout.btf")
@@ -37,18 +37,18 @@ func TestLayout(t *testing.T) {
 	p := harness.ReadFile(t, plain)
 	if u32(p[4:]) != 24 || !bytes.Equal(p[24:24+typeLen], b[32:32+typeLen]) ||
 		!bytes.Equal(p[24+typeLen:], b[32+strOff:]) {
-		t.Error("types or strings are others without the layout")
+		t.Error("types or strings differ from those without the layout")
 	}
 
 	tool(t, "btfdedup", "verify", "--sorted", with)
 	tool(t, "btfdedup", "link", "-o", again, with)
 	if !bytes.Equal(b, harness.ReadFile(t, again)) {
-		t.Error("linked again, the BTF is another")
+		t.Error("linking the BTF again changes it")
 	}
 	tool(t, "btfdedup", "merge", "-o", object, with)
 	tool(t, "btfdedup", "link", "-o", again, object)
 	if !bytes.Equal(b, harness.ReadFile(t, again)) {
-		t.Error("linked again by way of an object, the BTF is another")
+		t.Error("linking the BTF again by way of an object changes it")
 	}
 
 	if _, err := content.Load(with); err != nil {
@@ -59,7 +59,7 @@ func TestLayout(t *testing.T) {
 			return harness.MustRun(t, "", "bpftool", "btf", "dump", "file", path)
 		}
 		if dump(plain) != dump(with) {
-			t.Error("bpftool reads something else")
+			t.Error("bpftool prints the BTF with the layout differently")
 		}
 	}
 

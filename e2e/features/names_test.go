@@ -11,7 +11,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/features"
 )
 
-// TestNames knows each feature that pahole knows.
+// TestNames checks that we know each feature that pahole knows.
 func TestNames(t *testing.T) {
 	harness.Need(t, "pahole")
 	r, err := harness.Command{Argv: []string{"pahole", "--supported_btf_features"}}.Run()
@@ -29,7 +29,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestRules compares what the names of sets mean to the rules with what they mean to the tools.
+// TestRules checks that the names of feature sets mean the same in the rules and in the tools.
 func TestRules(t *testing.T) {
 	text := string(harness.ReadFile(t, filepath.Join(harness.Repo(), "rules/private/features.bzl")))
 	list := func(name string) []string {
@@ -52,7 +52,7 @@ func TestRules(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got, err := features.Parse(strings.Join(names, ",")); err != nil || got != want {
-			t.Errorf("%s means %v to the rules (%v), and %v to the tools", set, got, err, want)
+			t.Errorf("%s means %v in the rules (%v), but %v in the tools", set, got, err, want)
 		}
 	}
 }

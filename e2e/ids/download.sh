@@ -1,4 +1,4 @@
-# Runs in the root, for fetch.sh:
+# The part of fetch.sh that runs in the offline root:
 #
 #   download.sh DIR SUITE ARCHITECTURE VERSION VERSION-WITHOUT-FLAVOUR
 #
@@ -7,7 +7,8 @@ set -euo pipefail
 
 dir=$1 suite=$2 arch=$3 version=$4 kbuild=$5
 
-# apt with its own lists and packages; _apt may not write below the caller's home.
+# Use apt with separate lists and packages, and as root: the user _apt may not write below the
+# caller's home.
 apt=$dir/apt
 mkdir -p "$apt"/{state/lists,cache/archives}/partial "$dir/files" "$dir/modules"
 touch "$apt/status"
@@ -18,7 +19,7 @@ options=(-o APT::Sandbox::User=root -o APT::Architecture="$arch" -o APT::Archite
 apt-get "${options[@]}" update >&2
 cd "$apt"
 
-# Modules have their own package since 7.0.
+# Since 7.0, modules are in a separate package.
 apt-get "${options[@]}" download "linux-modules-$version" >&2 ||
   apt-get "${options[@]}" download "linux-image-$version" >&2
 dpkg-deb --fsys-tarfile linux-*.deb | tar --extract -C "$dir/files" --wildcards '*.ko*'

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# Fetches what the test here compares with: Debian's kernels 7.2, 6.12 and 6.1 (amd64) and 7.2
-# (s390x, big endian) with those of their modules that have .BTF_ids, and the kernels' own
-# resolve_btfids. Kept in ${XDG_CACHE_HOME:-~/.cache}/rules_btf/ids; prints that directory.
+# Fetches the input of the test in this directory: Debian's kernels 7.2, 6.12 and 6.1 (amd64) and
+# 7.2 (s390x, big endian) with their modules that have .BTF_ids, and the kernels' own
+# resolve_btfids. The files are kept in ${XDG_CACHE_HOME:-~/.cache}/rules_btf/ids; the script prints
+# that directory.
 #
 #   IDS_DIR=$(e2e/ids/fetch.sh) ./bazelw --root-exec go test -v ./e2e/ids
 #
-# A kernel's directory has vmlinux, modules, and resolve_btfids but for 6.1, of which Debian has no
-# binary; put one there that was built from the source, and the test takes it.
+# The directory of a kernel has vmlinux, modules and resolve_btfids. Debian has no resolve_btfids
+# for 6.1; if you build one from source and put it there, the test uses it.
 set -euo pipefail
 
 here=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")" && pwd)
@@ -33,7 +34,7 @@ fetch 7.2 linux-image-cloud-amd64-dbg forky amd64 cloud-amd64
 fetch 7.2-s390x linux-image-s390x-dbg:s390x forky s390x s390x
 fetch 6.12 linux-image-cloud-amd64-dbg/trixie trixie amd64 cloud-amd64
 fetch 6.1 linux-image-cloud-amd64-dbg/bookworm bookworm amd64 cloud-amd64
-# The program runs on this machine, whatever machine the kernel is for.
+# resolve_btfids runs on this machine, whatever machine the kernel is for.
 if [[ ! -e $dir/7.2-s390x/resolve_btfids ]]; then
   cp "$dir/7.2/resolve_btfids" "$dir/7.2-s390x/"
 fi

@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { harness.Main(m) }
 
-// kernels are the directories that fetch.sh makes.
+// kernels returns the directories that fetch.sh makes.
 func kernels(t *testing.T) []string {
 	t.Helper()
 	dir := os.Getenv("IDS_DIR")
@@ -36,7 +36,8 @@ func kernels(t *testing.T) []string {
 	return list
 }
 
-// resolvers are the kernel's programs, by the version of the kernel that they come from.
+// resolvers returns the paths of the programs resolve_btfids, by the version of the kernel that
+// they belong to.
 func resolvers(t *testing.T) []string {
 	t.Helper()
 	list, err := filepath.Glob(filepath.Join(os.Getenv("IDS_DIR"), "[0-9].*[0-9]", "resolve_btfids"))
@@ -46,13 +47,13 @@ func resolvers(t *testing.T) []string {
 	return list
 }
 
-// image is a kernel or module that is tested.
+// image is a kernel or module under test.
 type image struct {
-	path string   // without a signature
-	base []string // what split BTF is based on
+	path string   // the file, without a signature
+	base []string // the files that split BTF is based on
 }
 
-// images are the kernel in dir, and its modules.
+// images returns the kernel in dir, and its modules.
 func images(t *testing.T, dir string) []image {
 	t.Helper()
 	vmlinux := filepath.Join(dir, "vmlinux")
@@ -69,8 +70,8 @@ func images(t *testing.T, dir string) []image {
 	return list
 }
 
-// withoutSignature cuts off what scripts/sign-file.c appends: the signature, struct
-// module_signature of 12 bytes with the signature's length at its end, and a line.
+// withoutSignature cuts off what scripts/sign-file.c appends: the signature; struct
+// module_signature, 12 bytes that end with the signature's length; and a line of text.
 func withoutSignature(module []byte) []byte {
 	rest, found := bytes.CutSuffix(module, []byte("~Module signature appended~\n"))
 	if !found {
@@ -90,8 +91,8 @@ func resolve(t *testing.T, x image, out string, options ...string) {
 	harness.MustRun(t, "", append(append(argv, options...), x.path)...)
 }
 
-// kernelResolve runs the kernel's resolve_btfids on x, and returns the new content of .BTF_ids.
-// Until 6.18 the program changed the file, then it writes the section to its own file.
+// kernelResolve runs the kernel's resolve_btfids on x, and returns the new content of .BTF_ids. Up
+// to 6.18 the program changes the file; later ones write the section to a separate file.
 func kernelResolve(t *testing.T, program string, x image, options ...string) []byte {
 	t.Helper()
 	argv := []string{program}
@@ -110,7 +111,7 @@ func kernelResolve(t *testing.T, program string, x image, options ...string) []b
 	return bytes.Clone(f.Section(btfids.SectionName).Raw())
 }
 
-// unresolve makes a copy of x in which .BTF_ids is as it was compiled.
+// unresolve makes a copy of x in which .BTF_ids is as the compiler left it.
 func unresolve(t *testing.T, x image) image {
 	t.Helper()
 	f, err := elf.Open(x.path)
@@ -163,8 +164,8 @@ func sameFile(t *testing.T, what, a, b string) {
 	}
 }
 
-// TestShipped: a file as its kernel's build has resolved it does not change, and its ids taken out
-// and put in again give the same file.
+// TestShipped resolves the ids of files that their kernel's build has resolved. Such a file must
+// not change, even if its ids are first removed.
 func TestShipped(t *testing.T) {
 	for _, dir := range kernels(t) {
 		t.Run(filepath.Base(dir), func(t *testing.T) {
@@ -183,14 +184,14 @@ func TestShipped(t *testing.T) {
 	}
 }
 
-// TestResolvers: what the kernel's programs of several versions make of a file is what we make of
-// it. That of 7.2 changes the BTF first, of which it is given ours too.
+// TestResolvers checks that we produce the same ids as the resolve_btfids of several kernel
+// versions. That of 7.2 first changes the BTF, so we use the BTF that it writes.
 func TestResolvers(t *testing.T) {
 	for _, dir := range kernels(t) {
 		for _, program := range resolvers(t) {
 			version := filepath.Base(filepath.Dir(program))
 			if version == "7.2" && strings.HasPrefix(filepath.Base(dir), "6.") {
-				continue // it sorts the BTF, which is not sorted there
+				continue // it sorts the BTF, which isn't sorted in these kernels
 			}
 			t.Run(filepath.Base(dir)+" by "+version, func(t *testing.T) {
 				for _, x := range images(t, dir) {
@@ -217,8 +218,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// TestImplicitArgs: of the BTF in the DWARF --btf-out makes what resolve_btfids makes of it, and
-// what it has made is left as it is.
+// TestImplicitArgs starts from the BTF that btfgen makes from DWARF, and checks that our --btf-out
+// writes the same BTF as resolve_btfids. BTF that already has implicit arguments must not change.
 func TestImplicitArgs(t *testing.T) {
 	for _, dir := range kernels(t) {
 		name := filepath.Base(dir)
@@ -240,7 +241,8 @@ func TestImplicitArgs(t *testing.T) {
 			}
 			harness.MustRun(t, "", harness.Tool(t, "btfdedup"), "verify", "--sorted", after)
 
-			// The ids are of that BTF, as a program says that takes BTF as it is.
+			// The ids refer to that BTF: a resolve_btfids that doesn't change the BTF resolves the
+			// same ids.
 			program := filepath.Join(dir, "..", "6.12", "resolve_btfids")
 			want := kernelResolve(t, program, unresolve(t, vmlinux), "--btf", after)
 			if !bytes.Equal(want, idsOf(t, filepath.Join(work, "out"))) {
@@ -269,8 +271,9 @@ func same(t *testing.T, a, b string) {
 	harness.MustRun(t, "", harness.Tool(t, "btfdedup"), "diff", a, b)
 }
 
-// TestBuilt: of the kernel that e2e/linux builds, before its build resolves it, we make what its
-// build makes of it; and with BTF of ours, what its resolve_btfids makes of it.
+// TestBuilt resolves the ids of the kernel that e2e/linux builds, in the file from the step before
+// its build resolves them. With the BTF of that build, we must produce the ids that the build
+// produces; with our BTF, the ids that the build's resolve_btfids produces from our BTF.
 func TestBuilt(t *testing.T) {
 	dir := harness.Kernel(t)
 	vmlinux := filepath.Join(dir, "vmlinux")

@@ -13,18 +13,19 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// cost is what one way to compile a kernel costs.
+// cost is the cost of compiling a kernel with one form of debugging information.
 type cost struct {
 	objects int
 	files   uint64 // bytes of the objects and of .dwo files
-	debug   uint64 // of these, bytes of debugging information and its relocations
-	seconds string // of the build: of time, and of processor time in programs and in the system
+	debug   uint64 // the part of files that is debugging information and its relocations
+	seconds string // elapsed, user and system time of the build
 }
 
-// logCosts logs the costs of the kernels, and of a conversion of each object by itself.
+// logCosts logs what each kernel cost to compile, and what it costs to convert each object
+// separately.
 func logCosts(t *testing.T, kernels ...*kernel) {
-	t.Log("kernel | seconds of the build: time, processor in programs, in the system | objects, MB |" +
-		" of which debugging information | one btfgen an object: processor seconds | BTF objects, MB")
+	t.Log("kernel | seconds of the build: elapsed, user, system | objects, MB |" +
+		" of which debugging information | one btfgen per object: processor seconds | BTF objects, MB")
 	for _, k := range kernels {
 		c := k.cost(t)
 		var converted string
@@ -37,7 +38,7 @@ func logCosts(t *testing.T, kernels ...*kernel) {
 	}
 }
 
-// members are the files of the tree's vmlinux.a, which is a thin archive.
+// members returns the files in the tree's vmlinux.a, which is a thin archive.
 func members(t *testing.T, tree string) []string {
 	t.Helper()
 	return strings.Fields(string(harness.MustRun(t, tree, "ar", "t", "vmlinux.a")))
@@ -69,7 +70,7 @@ func (k *kernel) cost(t *testing.T) (c cost) {
 	return c
 }
 
-// convertEach makes the BTF object of each object with its own process, as actions do.
+// convertEach makes the BTF object of each object in a separate process, as actions do.
 func (k *kernel) convertEach(t *testing.T) (cpu time.Duration, size uint64) {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "btfo")

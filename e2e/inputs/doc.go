@@ -1,8 +1,8 @@
-// Package inputs compares builds of one kernel whose debugging information comes in several forms:
-// gcc -g, -g -gsplit-dwarf, and -gbtf. It compares what is made of them, and what all of them cost.
+// Package inputs compares builds of one kernel whose debugging information has several forms: gcc
+// -g, -g -gsplit-dwarf, and -gbtf. It compares the BTF made from them, and what each form costs.
 //
 //	e2e/inputs/run
 //
-// What -gsplit-dwarf gives has to be the same to the byte. Of what -gbtf gives every difference is
+// The BTF from -gsplit-dwarf must be identical to that from -g. For -gbtf, every difference is
 // printed with its reason, and one without a reason fails the test.
 package inputs

@@ -16,8 +16,8 @@ import (
 )
 
 var (
-	trees  = flag.String("trees", "", "the directory of the kernels: none, dwarf, split, btf")
-	listed = flag.Int("listed", 20, "how many differences of a reason are listed")
+	trees  = flag.String("trees", "", "the directory of the kernels none, dwarf, split and btf")
+	listed = flag.Int("listed", 20, "how many differences to list for each reason")
 )
 
 func TestMain(m *testing.M) {
@@ -25,20 +25,20 @@ func TestMain(m *testing.M) {
 	harness.Main(m)
 }
 
-// kernel is one of the trees, and what is made of it.
+// kernel is one of the trees, and the BTF made from it.
 type kernel struct {
 	kind, tree string
 	object     string // the BTF object of vmlinux's objects
-	btf        string // of vmlinux
+	btf        string // the BTF of vmlinux
 	skipped    compare.Skips
 }
 
-// kernelOf is the tree of a kind.
+// kernelOf returns the tree of the given kind.
 func kernelOf(kind string) *kernel {
 	return &kernel{kind: kind, tree: filepath.Join(*trees, kind)}
 }
 
-// make makes the BTF of a tree's vmlinux in dir, of its objects.
+// make makes the BTF of a tree's vmlinux from its objects, in dir.
 func (k *kernel) make(t *testing.T, dir string) *kernel {
 	t.Helper()
 	path := func(suffix string) string { return filepath.Join(dir, k.kind+suffix) }
@@ -64,7 +64,7 @@ func (k *kernel) make(t *testing.T, dir string) *kernel {
 	return k
 }
 
-// converter is the command line's beginning that converts objects of the tree.
+// converter returns the beginning of the command line that converts objects of the tree.
 func (k *kernel) converter(t *testing.T) []string {
 	t.Helper()
 	input := "--input=dwarf"
@@ -96,7 +96,7 @@ func TestKernel(t *testing.T) {
 }
 
 // explainAll compares the BTF from DWARF with that from the compiler's BTF, and lists the
-// differences by their reasons.
+// differences by reason.
 func explainAll(t *testing.T, d, b *kernel) {
 	result, err := harness.Command{Argv: []string{harness.Tool(t, "btfdedup"), "diff",
 		"--format=json", d.btf, b.btf}}.Run()

@@ -8,7 +8,7 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/compare"
 )
 
-// Difference is one of "btfdedup diff --format=json".
+// Difference is a difference that "btfdedup diff --format=json" prints.
 type Difference struct {
 	Class string // "only in A", "only in B", "differs", "forward"
 	Kind  string
@@ -27,9 +27,9 @@ func (d Difference) String() string {
 	return text
 }
 
-// Blocks are the names of types that a file's DWARF has in the blocks of functions, by kind:
-// "struct foo". An anonymous enum is known by its first enumerator. The names of functions that an
-// assembler has described are there too: "func foo".
+// Blocks is the set of types that a file's DWARF defines inside functions' blocks, as kind and
+// name: "struct foo". An anonymous enum is named by its first enumerator. The set also has the
+// functions whose DWARF an assembler wrote, as "func foo".
 type Blocks map[string]bool
 
 // ReadBlocks reads the DWARF of a file.
@@ -45,9 +45,9 @@ func ReadBlocks(path string) (Blocks, error) {
 	}
 	found := Blocks{}
 	r := d.Reader()
-	depth, function := 0, -1 // function: the depth of the one that the entry is in
+	depth, function := 0, -1 // function: the depth of the function around the entry
 	enum := -1               // the depth of an anonymous enum, whose enumerators are its names
-	assembler := false       // the unit is an assembler's
+	assembler := false       // an assembler wrote the unit
 	for {
 		e, err := r.Next()
 		switch {
@@ -104,7 +104,8 @@ const mipsAssembler = 0x8001
 var kinds = map[dwarf.Tag]string{dwarf.TagStructType: "struct", dwarf.TagUnionType: "union",
 	dwarf.TagTypedef: "typedef", dwarf.TagEnumerationType: "enum"}
 
-// has reports whether a type of that title, as btfdedup diff spells it, is in a block.
+// has reports whether a type is in a block. The title is the type's kind and name, as btfdedup diff
+// writes them.
 func (b Blocks) has(title string) bool {
 	if b[title] {
 		return true
@@ -115,18 +116,18 @@ func (b Blocks) has(title string) bool {
 
 // The known differences between DWARF and -gbtf that can't be avoided; see docs/inputs.md.
 const (
-	reasonBlock    = "a type of a function's block"
+	reasonBlock    = "a type defined in a function's block"
 	reasonClone    = "the BTF doesn't say where a clone's parameters are"
 	reasonLocation = "the DWARF says where parameters are"
-	reasonCodeless = "the DWARF knows a function of that name without code"
+	reasonCodeless = "the DWARF has a function with that name but without code"
 	reasonVector   = "a vector is void in the BTF"
 	reasonUnnamed  = "a record begins with an unnamed bitfield; the BTF has the next member at 0"
 	reasonVariable = "the variable is skipped in the BTF"
-	reasonAssembly = "an assembler's function, of which gas writes DWARF and no BTF"
+	reasonAssembly = "a function in assembly, for which gas writes DWARF but no BTF"
 )
 
-// Explain returns the reason for a difference, "" if there is none. dwarf and btf are what the
-// conversions of DWARF and of BTF have skipped.
+// Explain returns the reason for a difference, or "" if no reason is known. The lists dwarf and btf
+// are the functions and variables that the two conversions skipped.
 func Explain(d Difference, blocks Blocks, dwarf, btf compare.Skips) string {
 	_, name, _ := strings.Cut(d.Type, " ")
 	switch {

@@ -8,7 +8,7 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// TestExplain is of one difference of each reason, and of one without.
+// TestExplain checks one difference for each reason, and some without a reason.
 func TestExplain(t *testing.T) {
 	blocks := Blocks{"struct in_block": true, "enum (anon) {FIRST": true, "func assembled": true}
 	dwarf := compare.Skips{"located": "unexpected register", "inlined": "inconsistent prototype"}
@@ -42,7 +42,7 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// TestReadBlocks is of a program of ours.
+// TestReadBlocks checks the blocks of a small program.
 func TestReadBlocks(t *testing.T) {
 	harness.Need(t, "gcc")
 	dir := t.TempDir()

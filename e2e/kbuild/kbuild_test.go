@@ -1,5 +1,5 @@
-// Package kbuild has Bazel make the BTF of a small tree, which is laid out as Kbuild's are, in all
-// ways that docs/kernel.md shows.
+// Package kbuild makes BTF with Bazel, in all the ways that docs/kernel.md shows. Its kernel is a
+// small tree with the layout of a kernel that Kbuild has built.
 package kbuild
 
 import (
@@ -76,7 +76,7 @@ big_action = rule(
 )
 `
 
-// sources are the kernel's.
+// sources are the kernel's source files.
 var sources = map[string]string{
 	"init/head.S": ".globl start\nstart: nop\n",
 	"init/main.c": "struct page { long flags; }; struct page *first; int bcd(struct page *p);\n" +
@@ -96,7 +96,7 @@ type workspace struct {
 	dir, tree  string
 	outputBase string
 	bazel      []string
-	flag       string // of Bazel: the toolchain
+	flag       string // the flag of Bazel that selects the toolchain
 }
 
 func newWorkspace(t *testing.T) *workspace {
@@ -126,7 +126,8 @@ func newWorkspace(t *testing.T) *workspace {
 	return w
 }
 
-// make builds the kernel of objects, besides those that it always has.
+// make builds the kernel and its module fat. The parameters kernel and fat list objects to link in
+// addition to those that are always linked.
 func (w *workspace) make(kernel, fat string) {
 	w.Helper()
 	script := filepath.Join(harness.Repo(), "e2e/kbuild/testdata/make.sh")
@@ -142,7 +143,7 @@ func (w *workspace) build(targets ...string) {
 	harness.MustRun(w, w.dir, append(argv, targets...)...)
 }
 
-// read returns the content of the one file that a pattern matches.
+// read returns the content of the only file that matches a pattern.
 func (w *workspace) read(pattern string) []byte {
 	w.Helper()
 	files, err := filepath.Glob(pattern)
@@ -158,7 +159,7 @@ func (w *workspace) built(pattern string) []byte {
 	return w.read(filepath.Join(w.dir, "bazel-bin", pattern))
 }
 
-// elf is what btfgen makes of a linked file of the tree.
+// elf returns the BTF that btfgen elf makes from a linked file of the tree.
 func (w *workspace) elf(linked string, options ...string) []byte {
 	w.Helper()
 	out := filepath.Join(w.TempDir(), "elf.btf")
@@ -167,8 +168,9 @@ func (w *workspace) elf(linked string, options ...string) []byte {
 	return harness.ReadFile(w, out)
 }
 
-// check compares what Bazel makes of the objects, of the linked files, and of a directory that an
-// action has made, with what btfgen makes of the linked files. It returns the kernel's BTF.
+// check compares what Bazel makes with what btfgen makes from the linked files. Bazel starts from
+// the objects, from the linked files, or from a directory that an action has made. check returns
+// the kernel's BTF.
 func (w *workspace) check() []byte {
 	w.Helper()
 	vmlinux := w.elf("vmlinux")
@@ -185,7 +187,7 @@ func (w *workspace) check() []byte {
 		"big_btf_modules_btf/*/fat.btf":        fat,
 	} {
 		if !bytes.Equal(w.built(pattern), want) {
-			w.Errorf("%s is not as btfgen elf makes it", pattern)
+			w.Errorf("%s differs from the output of btfgen elf", pattern)
 		}
 	}
 	return vmlinux
@@ -197,36 +199,36 @@ func TestTree(t *testing.T) {
 	copyTree(t, filepath.Join(w.tree, "fs/fat"), filepath.Join(w.dir, "outside"))
 	first := w.check()
 	if bytes.Contains(first, []byte("unused\x00")) {
-		t.Error("a member of lib.a that was not linked has types")
+		t.Error("the BTF has types of a member of lib.a that was not linked")
 	}
 	skipped := w.read(filepath.Join(w.outputBase, "external/*kernel/kbuild.skipped"))
 	if !strings.HasPrefix(string(skipped), "init/head.o: no DWARF") {
 		t.Errorf("kbuild.skipped: %q", skipped)
 	}
 
-	// The linker's files say that there is a new object of vmlinux, and one of the module.
+	// The linker's files now list one more object of vmlinux, and one more of the module.
 	w.make("kernel/more.o", "fs/fat/nfs.o")
 	second := w.check()
 	if bytes.Equal(first, second) || !bytes.Contains(second, []byte("\x00more\x00")) {
-		t.Error("a new object changes nothing")
+		t.Error("a new object doesn't change the BTF")
 	}
-	// And that there is one less.
+	// Now the linker's files no longer list the two new objects.
 	w.make("", "")
 	if !bytes.Equal(w.check(), first) {
-		t.Error("an object that is gone changes something")
+		t.Error("without the new object, the BTF differs from the one before it was added")
 	}
 
-	// A directory of modules, for any build of the kernel.
+	// The BTF of a directory of modules must suit any build of the kernel.
 	w.build("@outside//:fat_btf", "--output_groups=+btf_distilled_base")
 	if !bytes.Contains(w.built("external/*outside/fat_btf.btf"), []byte("module\x00")) ||
 		!bytes.Contains(w.built("external/*outside/fat_btf.base.btf"), []byte("page\x00")) {
-		t.Error("fat has no type of its own, or its base none that it needs")
+		t.Error("fat's BTF lacks a type of the module, or its base lacks one that it needs")
 	}
 	t.Run("errors", w.errors)
 }
 
-// copyTree copies a directory of modules, and lists it as the directory of KBUILD_EXTMOD that it
-// then is: with absolute paths, of where it was.
+// copyTree copies a directory of modules, and makes the copy look as if it had been built elsewhere
+// as KBUILD_EXTMOD: its lists have absolute paths of that other place.
 func copyTree(t *testing.T, from, to string) {
 	t.Helper()
 	harness.MustRun(t, "", "cp", "-a", from, to)
@@ -236,7 +238,8 @@ func copyTree(t *testing.T, from, to string) {
 		"fat.o fat.mod.o\n")
 }
 
-// errors has trees that can't be read. Bazel shows what the command says.
+// errors checks the errors for kernel trees that can't be read. They are in what the command
+// prints, which Bazel shows.
 func (w *workspace) errors(t *testing.T) {
 	for _, test := range []struct{ remove, want string }{
 		{"vmlinux.a", "vmlinux.a: no such file"},

@@ -13,8 +13,9 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// TestInside prints the kernel's BTF by btfdedup dump, in both forms: the records as bpftool prints
-// them, to the byte, and a header that compiles and has the layouts of the BTF.
+// TestInside prints the kernel's BTF with btfdedup dump in both forms. The records must be
+// identical to bpftool's; the header must compile, and its types must have the layouts that the BTF
+// has.
 func TestInside(t *testing.T) {
 	harness.Need(t, "bpftool", "gcc", "clang")
 	vmlinux := vmlinux(t)
@@ -26,7 +27,7 @@ func TestInside(t *testing.T) {
 
 	t.Run("raw", func(t *testing.T) {
 		if mine, theirs := dump("raw"); mine != theirs {
-			t.Errorf("%d bytes are not bpftool's %d", len(mine), len(theirs))
+			t.Errorf("our %d bytes differ from bpftool's %d", len(mine), len(theirs))
 		}
 	})
 	t.Run("c", func(t *testing.T) {
@@ -45,7 +46,7 @@ func TestInside(t *testing.T) {
 	})
 }
 
-// target is a target of clang with the kernel's layouts.
+// target returns a target of clang that has the kernel's layouts.
 func target(t *testing.T, vmlinux string) string {
 	t.Helper()
 	h := header(t, vmlinux)
@@ -63,13 +64,13 @@ func target(t *testing.T, vmlinux string) string {
 	return ""
 }
 
-// changed are the lines of bpftool's header that ours has in another form: a member that is a
-// struct with a tag and no name, the end of a packed or aligned union, an enum by value that is not
-// defined, padding on 32-bit machines.
+// changed matches the lines that bpftool's header has and ours has in another form: a member that
+// is a struct with a tag and no name, the end of a packed or aligned union, an enum used by value
+// that is not defined, and padding on 32-bit machines.
 var changed = regexp.MustCompile(`^\t+(struct|union) \w+;$|^\t*}( \**\w+)?;$|` +
 	`^\tenum \w+ \w+;$|^\t+(long|int|short|char): [0-9]+;$`)
 
-// compareHeaders wants every line of bpftool's header to be in ours, except for those whose
+// compareHeaders checks that our header has every line of bpftool's, except for lines whose
 // difference docs/inside.md explains.
 func compareHeaders(t *testing.T, mine, theirs string) {
 	t.Helper()
@@ -94,9 +95,10 @@ func compareHeaders(t *testing.T, mine, theirs string) {
 	}
 }
 
-// layoutAssertions is C that compiles if the sizes of structs and unions, and the offsets of their
-// members but bitfields, are those that cilium/ebpf reads. Names with several definitions are left
-// out, and so is what holds a va_list, which is another one for each machine.
+// layoutAssertions returns C code that compiles only if each struct and union has the size, and
+// each member has the offset, that cilium/ebpf reads. The code does not check bitfields. It leaves
+// out names with several definitions. It also leaves out types that hold a va_list, because that
+// differs between machines.
 func layoutAssertions(t *testing.T, path string) string {
 	t.Helper()
 	spec, err := btf.LoadSpec(path)

@@ -1,5 +1,5 @@
-// Package kernel compares our BTF of a linked kernel and its modules with pahole's. Any kernel with
-// DWARF will do, of any machine.
+// Package kernel compares our BTF of a linked kernel and its modules with pahole's. It works with
+// any kernel that has DWARF, for any machine.
 package kernel
 
 import (
@@ -16,8 +16,8 @@ import (
 
 func TestMain(m *testing.M) { harness.Main(m) }
 
-// vmlinux is the kernel that the environment variable VMLINUX names, which e2e/fetch-kernel.sh
-// prints.
+// vmlinux returns the kernel that the environment variable VMLINUX names, such as the one that
+// e2e/fetch-kernel.sh prints.
 func vmlinux(t *testing.T) string {
 	t.Helper()
 	path := os.Getenv("VMLINUX")
@@ -27,8 +27,8 @@ func vmlinux(t *testing.T) string {
 	return path
 }
 
-// encode makes our BTF of file; options are btfgen's. The second result is the list of what was
-// skipped.
+// encode makes our BTF of the file; it runs btfgen with these options. The second result is the
+// list of what was skipped.
 func encode(t *testing.T, file string, bases []string, options ...string) (oracle.Blob, string) {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), filepath.Base(file))
@@ -58,7 +58,7 @@ func TestKernel(t *testing.T) {
 	t.Run("bpftool", func(t *testing.T) { oracle.Compiles(t, ours) })
 	t.Run("kernel", func(t *testing.T) {
 		if !loads(t, vmlinux) {
-			t.Skip("SKIPPED: the running kernel takes only BTF of its own pointer size and byte order")
+			t.Skip("SKIPPED: the running kernel accepts only BTF of its own pointer size and byte order")
 		}
 		oracle.KernelAccepts(t, ours)
 	})
@@ -70,14 +70,16 @@ func TestKernel(t *testing.T) {
 	}
 }
 
-// loads reports whether the running kernel takes BTF of vmlinux's pointer size and byte order.
+// loads reports whether the running kernel accepts BTF that has the pointer size and byte order of
+// vmlinux.
 func loads(t *testing.T, vmlinux string) bool {
 	f := header(t, vmlinux)
 	return f.Class == elf.ELFCLASS64 && f.Data == elf.ELFDATA2LSB
 }
 
-// TestKernelWithRust converts the kernel with its units of Rust, if it has some. The running
-// kernel takes the result, if it can, in which nothing is missing that the units of C alone give.
+// TestKernelWithRust converts the kernel with its Rust units, if it has any. The result must have
+// everything that conversion of only the C units gives. If its pointer size and byte order are
+// those of the running kernel, that kernel must accept it.
 func TestKernelWithRust(t *testing.T) {
 	vmlinux := vmlinux(t)
 	without, _ := encode(t, vmlinux, nil)
@@ -105,8 +107,8 @@ func TestKernelWithRust(t *testing.T) {
 	}
 }
 
-// TestMoreFeatures compares the kernel with the features that the kernel's own build doesn't ask
-// for.
+// TestMoreFeatures compares our BTF of the kernel with pahole's for features that the kernel's own
+// build doesn't enable.
 func TestMoreFeatures(t *testing.T) {
 	vmlinux := vmlinux(t)
 	const features = oracle.Features + ",attributes,global_var"

@@ -15,8 +15,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/object"
 )
 
-// TestUnits converts the kernel unit by unit and links them, and compares the result with that of
-// the whole kernel.
+// TestUnits converts each unit of the kernel separately and links the results, which must give the
+// BTF that the whole kernel gives.
 func TestUnits(t *testing.T) {
 	vmlinux := vmlinux(t)
 	whole, _ := encode(t, vmlinux, nil)
@@ -26,11 +26,11 @@ func TestUnits(t *testing.T) {
 	harness.MustRun(t, "", harness.Tool(t, "btfdedup"), "link", "-o", linked, "--facts", facts,
 		harness.ParamFile(t, each))
 	if !bytes.Equal(harness.ReadFile(t, linked), harness.ReadFile(t, whole.Path)) {
-		t.Errorf("%d units linked are not the kernel's BTF", len(each))
+		t.Errorf("the BTF linked from %d units differs from the kernel's", len(each))
 	}
 }
 
-// units writes a BTF object of each unit of a linked file, but for those in Rust, and returns the
+// units writes a BTF object for each unit of a linked file, except those in Rust, and returns the
 // objects' paths.
 func units(t *testing.T, path string) (paths []string) {
 	t.Helper()

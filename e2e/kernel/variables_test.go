@@ -16,8 +16,8 @@ import (
 
 const globalVar = "--features=default,global_var"
 
-// linkAlone links a module to a file in which each of its sections has its own address:
-// pahole takes a variable for that of a section by its address, and in a module all are 0.
+// linkAlone links a module to a file in which each section has a different address. pahole needs
+// this: it finds the section of a variable by its address, and in a module all sections are at 0.
 func linkAlone(t *testing.T, ko string) string {
 	t.Helper()
 	f, err := elf.Open(ko)
@@ -42,11 +42,11 @@ func linkAlone(t *testing.T, ko string) string {
 	return out
 }
 
-// typeOf begins a line of placed with the type of a variable.
+// typeOf begins the lines from placed that give the type of a variable.
 const typeOf = "type of "
 
-// placed are the variables of the sections in a blob, by section, offset, size and name, and their
-// types.
+// placed returns a line for each variable in the sections of a blob, with section, offset, size and
+// name, and a line for its type.
 func placed(t *testing.T, b oracle.Blob) map[string]bool {
 	t.Helper()
 	c, err := content.Load(b.Path, b.Bases...)
@@ -72,7 +72,7 @@ func placed(t *testing.T, b oracle.Blob) map[string]bool {
 	return found
 }
 
-// joined writes a chain of BTF as one blob: the reader knows one base.
+// joined writes a chain of BTF as one blob, because the reader accepts only one base.
 func joined(t *testing.T, chain ...string) string {
 	t.Helper()
 	data, err := oracle.Join(chain...)
@@ -84,9 +84,10 @@ func joined(t *testing.T, chain ...string) string {
 	return path
 }
 
-// TestModuleVariables compares all variables of the modules that MODULES names with pahole's. What
-// is compared are the variables per CPU and the extra ones, in their own BTF, of the module as
-// it is, with those of the module linked to addresses; and these with pahole's.
+// TestModuleVariables compares all variables in our BTF with those in pahole's, for the modules
+// that MODULES names. It first makes our BTF twice, of the module as it is (the per-CPU variables
+// and, in separate BTF, the extra ones) and of the module linked to addresses, and compares the
+// two. Then it compares the BTF of the linked module with pahole's.
 func TestModuleVariables(t *testing.T) {
 	list := modules(t)
 	if len(list) == 0 {
@@ -133,5 +134,5 @@ func TestModuleVariables(t *testing.T) {
 	if variables == 0 {
 		t.Error("no module has a variable")
 	}
-	t.Logf("%d variables with their places, of %d modules", variables, len(list))
+	t.Logf("%d variables, compared with their section and offset, of %d modules", variables, len(list))
 }

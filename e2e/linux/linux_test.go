@@ -1,4 +1,4 @@
-// Package linux checks the BTF that Bazel makes of a kernel's objects.
+// Package linux checks the BTF that Bazel makes from a kernel's objects.
 package linux
 
 import (
@@ -13,12 +13,12 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// Debian has bpftool here.
+	// Debian installs bpftool there.
 	os.Setenv("PATH", os.Getenv("PATH")+":/usr/sbin:/sbin")
 	harness.Main(m)
 }
 
-// built finds the one file below bazel-bin of the kernel's repository.
+// built returns the only file that matches a pattern, below bazel-bin in the kernel's repository.
 func built(t *testing.T, pattern string) string {
 	t.Helper()
 	pattern = filepath.Join(harness.Repo(), "e2e/linux/bazel-bin/external/*kernel", pattern)
@@ -29,7 +29,7 @@ func built(t *testing.T, pattern string) string {
 	return found[0]
 }
 
-// graph returns the linked kernel and the BTF that Bazel made of its objects.
+// graph returns the linked kernel and the BTF that Bazel made from its objects.
 func graph(t *testing.T) (vmlinux string, btf oracle.Blob) {
 	t.Helper()
 	kernel := harness.Kernel(t)
@@ -47,7 +47,8 @@ func modules(t *testing.T) []module {
 	_, base := graph(t)
 	kernel := harness.Kernel(t)
 	var out []module
-	for line := range strings.Lines(string(harness.ReadFile(t, filepath.Join(kernel, "modules.order")))) {
+	order := harness.ReadFile(t, filepath.Join(kernel, "modules.order"))
+	for line := range strings.Lines(string(order)) {
 		ko := strings.TrimSuffix(strings.TrimSpace(line), ".o") + ".ko"
 		name := strings.TrimSuffix(filepath.Base(ko), ".ko")
 		out = append(out, module{name, filepath.Join(kernel, ko), built(t, name+"_btf.skipped"),
@@ -67,8 +68,8 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// TestElfAndGraph compares the bytes that btfgen elf makes of the linked kernel with those that the
-// actions make of its objects.
+// TestElfAndGraph compares the bytes that btfgen elf makes from the linked kernel with those that
+// the actions make from its objects.
 func TestElfAndGraph(t *testing.T) {
 	vmlinux, btf := graph(t)
 	elf := func(t *testing.T, in, want string, options ...string) {
@@ -92,7 +93,8 @@ func TestElfAndGraph(t *testing.T) {
 	}
 }
 
-// diffBases turns --base into what btfdedup diff calls the bases of both sides.
+// diffBases turns the option --base into the two options of btfdedup diff, which name the base of
+// each side.
 func diffBases(options []string) []string {
 	if len(options) == 0 {
 		return nil

@@ -15,11 +15,11 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/machine"
 )
 
-// A program is one of BPF: bpf/NAME.bpf.c, and what e2e/boot/guest/programs.go has of that name.
+// A program is a BPF program: bpf/NAME.bpf.c, and the check NAME in e2e/boot/guest/programs.go.
 type program struct {
 	name   string
-	module string // whose types it includes; "" for the kernel's
-	kfunc  string // of the kernel, which older ones haven't; "" if it calls none
+	module string // the module whose types it includes; "" for the kernel's types
+	kfunc  string // a kfunc that it calls and older kernels lack; "" if it calls none
 }
 
 var programs = []program{
@@ -28,7 +28,7 @@ var programs = []program{
 	{name: "matrix", module: "matrix"},
 }
 
-// programs are those that the kernel can run.
+// programs returns the programs that the kernel can run.
 func (k kernel) programs(t *testing.T) (list []program) {
 	t.Helper()
 	spec, err := content.Open(k.vmlinux(), nil)
@@ -76,10 +76,10 @@ func (k kernel) checkBoot(t *testing.T) {
 		k.checkLine(t, line)
 	}
 	if want := len(k.modules); len(result.loaded) != want {
-		t.Errorf("loaded %v, not all of %v", result.loaded, k.modules)
+		t.Errorf("loaded %v, want %v", result.loaded, k.modules)
 	}
 	if len(result.ran) != len(plan.Checks) {
-		t.Errorf("ran %v, not all of %v", result.ran, plan.Checks)
+		t.Errorf("ran %v, want %v", result.ran, plan.Checks)
 	}
 	slices.Sort(result.ran)
 }
@@ -102,8 +102,8 @@ func (k kernel) machine(t *testing.T) machine.Machine {
 	return machine.Machine{}
 }
 
-// compile compiles a program of BPF, with a header that bpftool makes of the module's BTF or of the
-// kernel's.
+// compile compiles a BPF program, with a header that bpftool makes from the BTF of the module or of
+// the kernel.
 func (k kernel) compile(t *testing.T, p program, dir, out string) {
 	t.Helper()
 	header, argv := "vmlinux", []string{"bpftool"}
@@ -152,8 +152,8 @@ func (k kernel) checkLine(t *testing.T, line report.Line) {
 	}
 }
 
-// checkModule checks that the module is loaded, and that the kernel shows its BTF. Where that
-// is based on a distilled base, the kernel has put it on its own.
+// checkModule checks that the module is loaded, and that the kernel shows its BTF. BTF on a
+// distilled base must have been relocated to the kernel's BTF.
 func (k kernel) checkModule(t *testing.T, m *report.Module) {
 	if m.Error != "" {
 		t.Errorf("%s: %s; the kernel's log:\n%s", m.Name, m.Error, strings.Join(m.Log, "\n"))
@@ -169,9 +169,9 @@ func (k kernel) checkModule(t *testing.T, m *report.Module) {
 		want = harness.ReadFile(t, relocated)
 	}
 	if m.BTF != report.Digest(want) {
-		t.Errorf("/sys/kernel/btf/%s is not its BTF", m.Name)
+		t.Errorf("/sys/kernel/btf/%s differs from the module's BTF", m.Name)
 	}
 }
 
-// kernelName is the name of a module in the kernel.
+// kernelName returns the name by which the kernel knows a module.
 func kernelName(file string) string { return strings.ReplaceAll(file, "-", "_") }

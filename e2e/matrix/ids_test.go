@@ -15,7 +15,7 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// checkIDs checks that the entries of .BTF_ids are the ids of the types that their symbols name.
+// checkIDs checks that each entry of .BTF_ids is the id of the type that its symbol names.
 func (k kernel) checkIDs(t *testing.T) {
 	spec, err := content.Open(k.vmlinux(), nil)
 	if err != nil {
@@ -48,15 +48,16 @@ func (k kernel) checkIDs(t *testing.T) {
 	fmt.Println(result.ids, "entries of .BTF_ids")
 }
 
-// A type's symbol is __BTF_ID__KIND__NAME__NUMBER. That of a set begins so too, and covers its
-// number of entries and the entries (include/linux/btf_ids.h).
+// The symbol of a type is __BTF_ID__KIND__NAME__NUMBER. The symbol of a set has the same prefix; it
+// covers the entries, and the number of entries before them (include/linux/btf_ids.h).
 var (
 	typeSymbol = regexp.MustCompile(`^__BTF_ID__(func|struct|union|typedef)__(.*?)__\d+$`)
 	setSymbol  = regexp.MustCompile(`^__BTF_ID__set8?__`)
 )
 
-// checkIDsOf checks the entries of one file. resolve_btfids sorts those of a set by their ids, so
-// there all symbols together name the types. absent has the names of types that don't exist.
+// checkIDsOf checks the entries of one file. resolve_btfids sorts the entries of a set by id and
+// leaves the symbols where they are, so a set is compared as a whole. absent has the names of types
+// that don't exist.
 func checkIDsOf(t *testing.T, path string, spec *btf.Spec, absent map[string]bool) {
 	t.Helper()
 	f, err := elf.Open(path)
@@ -116,12 +117,12 @@ func checkIDsOf(t *testing.T, path string, spec *btf.Spec, absent map[string]boo
 		slices.Sort(names)
 		slices.Sort(found[place])
 		if !slices.Equal(names, found[place]) {
-			t.Errorf("%s should have the ids of %q, and has those of %q", place, names, found[place])
+			t.Errorf("%s should have the ids of %q, but has those of %q", place, names, found[place])
 		}
 	}
 }
 
-// describe returns kind and name of a type.
+// describe returns the kind and name of a type.
 func describe(spec *btf.Spec, id btf.TypeID) string {
 	typ, err := spec.TypeByID(id)
 	if err != nil {

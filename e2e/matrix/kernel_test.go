@@ -1,5 +1,6 @@
-// Package matrix checks kernels that Kbuild has built with our program as PAHOLE: their BTF beside
-// pahole's, their .BTF_ids, and that they boot, load their modules and run programs of BPF.
+// Package matrix checks kernels that Kbuild has built with our program as PAHOLE. It compares their
+// BTF with pahole's, checks the ids in their .BTF_ids, boots them, loads their modules and runs BPF
+// programs.
 package matrix
 
 import (
@@ -21,15 +22,15 @@ import (
 
 func TestMain(m *testing.M) { harness.Main(m) }
 
-// A kernel is a directory in which build-in-root has built one.
+// A kernel is a directory in which build-in-root has built a kernel.
 type kernel struct {
 	dir     string
 	arch    string
 	modules []string // the files' names without ".ko", in the order to load them
 }
 
-// TestKernel checks the kernel of the cell MATRIX_CELL in the directory MATRIX_DIR, and writes the
-// result there.
+// TestKernel checks the kernel in the directory that MATRIX_DIR names, and writes the result into
+// that directory. MATRIX_CELL names the kernel's cell of the matrix.
 func TestKernel(t *testing.T) {
 	k := kernel{dir: os.Getenv("MATRIX_DIR")}
 	if k.dir == "" {
@@ -54,7 +55,7 @@ func TestKernel(t *testing.T) {
 	}
 }
 
-// inOrder sorts modules so that each comes after those that it needs.
+// inOrder sorts modules so that each one comes after the modules that it needs.
 func (k kernel) inOrder(t *testing.T, names []string) (sorted []string) {
 	t.Helper()
 	var add func(name string)
@@ -79,7 +80,7 @@ func (k kernel) inOrder(t *testing.T, names []string) (sorted []string) {
 
 func (k kernel) out(name string) string { return filepath.Join(k.dir, "out", name) }
 
-// linked is the name of the file that Kbuild made the kernel's BTF of.
+// linked returns the name of the file that Kbuild made the kernel's BTF from.
 func (k kernel) linked(t *testing.T) string {
 	t.Helper()
 	const before610 = ".tmp_vmlinux.btf"
@@ -111,7 +112,8 @@ func (k kernel) compiler(t *testing.T) string {
 
 var (
 	warning = regexp.MustCompile(`(?i)\bwarn(ing)?\b|\berror\b|^(pahole|btfgen):`)
-	// what a kernel that is older than the compiler says of its configuration, and of its libbpf
+	// older matches warnings that a kernel older than the compiler causes, about its configuration
+	// and its libbpf
 	older      = regexp.MustCompile(`^\.config:\d+:warning: override: |^libbpf\.c:`)
 	unresolved = regexp.MustCompile(`^WARN: resolve_btfids: unresolved symbol (\S+)$`)
 )
@@ -121,7 +123,7 @@ func (k kernel) log(t *testing.T) string {
 	return string(harness.ReadFile(t, filepath.Join(k.dir, "build.log")))
 }
 
-// absent returns the names that resolve_btfids found nothing of.
+// absent returns the names for which resolve_btfids found no type.
 func (k kernel) absent(t *testing.T) []string {
 	t.Helper()
 	var names []string
@@ -134,8 +136,9 @@ func (k kernel) absent(t *testing.T) []string {
 	return slices.Compact(names) // the log may have several builds
 }
 
-// checkLog checks that nobody warned: not the compiler, not our program, not resolve_btfids, but of
-// types that pahole's BTF hasn't either. Small kernels refer to a few that they have not.
+// checkLog checks that the compiler, our program and resolve_btfids printed no warning, except
+// about types that pahole's BTF lacks too. There are such types because small kernels refer to a
+// few types that they don't have.
 func (k kernel) checkLog(t *testing.T) {
 	steps := map[string]bool{}
 	for line := range strings.Lines(k.log(t)) {
@@ -150,7 +153,7 @@ func (k kernel) checkLog(t *testing.T) {
 		}
 	}
 	if want := 1 + len(k.modules); len(steps) != want {
-		t.Errorf("Kbuild made BTF of %d files, not %d", len(steps), want)
+		t.Errorf("Kbuild made BTF of %d files, want %d", len(steps), want)
 	}
 	pahole, err := content.Open(k.calls(k.linked(t)+".pahole.btf"), nil)
 	if err != nil {
@@ -159,18 +162,18 @@ func (k kernel) checkLog(t *testing.T) {
 	for _, name := range k.absent(t) {
 		types, _ := pahole.AnyTypesByName(name)
 		for _, typ := range types {
-			if _, declared := typ.(*btf.Fwd); !declared { // which resolve_btfids doesn't look at
-				t.Errorf("resolve_btfids finds no %s, but in pahole's BTF there is %v", name, typ)
+			if _, declared := typ.(*btf.Fwd); !declared { // resolve_btfids ignores declarations
+				t.Errorf("resolve_btfids finds no %s, but pahole's BTF has %v", name, typ)
 			}
 		}
 	}
 }
 
-// checkRebuilt reads what the script found when it built the kernel again, if it did.
+// checkRebuilt reads what the script found when it built the kernel a second time, if it did so.
 func (k kernel) checkRebuilt(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(k.dir, "rebuilt"))
 	if os.IsNotExist(err) {
-		t.Skip("SKIPPED: it was built once")
+		t.Skip("SKIPPED: the kernel was built only once")
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -184,7 +187,8 @@ func (k kernel) checkRebuilt(t *testing.T) {
 	}
 }
 
-// checkHeaders lets bpftool write a header of the BTF of the kernel and of each module.
+// checkHeaders compiles the headers that bpftool writes for the BTF of the kernel and of each
+// module.
 func (k kernel) checkHeaders(t *testing.T) {
 	oracle.Compiles(t, oracle.Blob{Path: k.vmlinux()})
 	for _, name := range k.modules {

@@ -12,20 +12,20 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/matrix/record"
 )
 
-// result is what the tests saw of the kernel; they fill it in.
+// result collects what the tests find out about the kernel.
 var result struct {
-	compiler string // as the kernel's configuration has it
-	release  string // of the kernel, as uname -r prints it
-	// Names of types, functions and variables that ours and pahole's BTF define alike, and
-	// differences, each of which has a reason: of vmlinux, and of all modules together.
+	compiler string // as in the kernel's configuration
+	release  string // as uname -r prints it
+	// How many types, functions and variables, counted by name, our BTF and pahole's define alike,
+	// and how many differ for a known reason: for vmlinux, and for all modules together.
 	vmlinux, modules struct{ equal, explained int }
 	ids              int      // entries of .BTF_ids that were looked up
 	loaded           []string // modules
-	ran              []string // programs of BPF
-	rebuilt          []string // how the BTF was made again, to the same bytes
+	ran              []string // BPF programs
+	rebuilt          []string // the ways in which the BTF was made again, with the same bytes
 }
 
-// writeResult writes the kernel's rows of the tables that e2e/matrix/run prints.
+// writeResult writes the rows of this kernel for the tables that e2e/matrix/run prints.
 func (k kernel) writeResult(t *testing.T, cell string) {
 	t.Helper()
 	r := &result

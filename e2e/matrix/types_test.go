@@ -14,14 +14,14 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/matrix/record"
 )
 
-// checkTypes compares what our program and pahole made at each call of Kbuild's.
+// checkTypes compares the BTF that our program and pahole made at each of Kbuild's calls.
 func (k kernel) checkTypes(t *testing.T) {
 	list, err := record.ReadCalls(k.calls(""))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if want := 1 + len(k.modules); len(list) != want {
-		t.Fatalf("%d calls are recorded, not %d", len(list), want)
+		t.Fatalf("%d calls are recorded, want %d", len(list), want)
 	}
 	for _, c := range list {
 		t.Run(c.File, func(t *testing.T) {
@@ -43,8 +43,8 @@ func (k kernel) checkTypes(t *testing.T) {
 
 func isModule(c record.Call) bool { return strings.HasSuffix(c.File, ".ko") }
 
-// differing counts the names of a class that ours has, and pahole's lacks or defines in another
-// way.
+// differing counts the names of a class that are in our BTF but not in pahole's, or are defined
+// differently there.
 func differing(r *compare.Result, class string) int {
 	n := 0
 	for _, d := range r.Differences {
@@ -57,8 +57,8 @@ func differing(r *compare.Result, class string) int {
 
 func (k kernel) calls(name string) string { return filepath.Join(k.dir, "calls", name) }
 
-// compare compares the two blobs of one call. That btfgen elf makes the same as our program says
-// what was left out, which explains some of the differences.
+// compare compares the two blobs of one call. It also runs btfgen elf, which must make the same BTF
+// as our program and lists what was left out. That list explains some of the differences.
 func (k kernel) compare(t *testing.T, c record.Call) *compare.Result {
 	t.Helper()
 	dir := t.TempDir()
@@ -80,12 +80,12 @@ func (k kernel) compare(t *testing.T, c record.Call) *compare.Result {
 	}
 	harness.MustRun(t, "", append(argv, k.out(c.File))...)
 	if !bytes.Equal(harness.ReadFile(t, again), harness.ReadFile(t, made)) {
-		t.Error("btfgen elf makes other BTF of it than the program that Kbuild called")
+		t.Error("btfgen elf makes different BTF than the program that Kbuild called")
 	}
 	return oracle.SameTypes(t, k.out(c.File), ours, skipped, pahole)
 }
 
-// relocate puts BTF that is based on a distilled base on the kernel's, and returns out.
+// relocate relocates BTF from its distilled base to the kernel's BTF, and returns the path out.
 func (k kernel) relocate(t *testing.T, blob, base, out string) string {
 	t.Helper()
 	harness.MustRun(t, "", harness.Tool(t, "btfdedup"), "relocate", "--distilled-base="+base,
@@ -93,7 +93,7 @@ func (k kernel) relocate(t *testing.T, blob, base, out string) string {
 	return out
 }
 
-// featuresOf returns the features that Kbuild asked for, as a list for btfgen.
+// featuresOf returns the features that Kbuild asked for, as btfgen's option lists them.
 func featuresOf(c record.Call) string {
 	var names []string
 	if !slices.ContainsFunc(c.Args, func(arg string) bool {
@@ -104,7 +104,7 @@ func featuresOf(c record.Call) string {
 	for _, arg := range c.Args {
 		if list, ok := strings.CutPrefix(arg, "--btf_features="); ok {
 			for name := range strings.SplitSeq(list, ",") {
-				// btfgen always does what these two ask for.
+				// btfgen always does what these two features request.
 				name = strings.TrimPrefix(name, "+")
 				if name != "encode_force" && name != "reproducible_build" {
 					names = append(names, name)
@@ -116,7 +116,8 @@ func featuresOf(c record.Call) string {
 	return strings.Join(slices.Compact(names), ",")
 }
 
-// olderFeatures are those that kernels before 6.10 ask for, which turn each on or off by itself.
+// olderFeatures returns the features that a kernel before 6.10 asks for. Its options turn each
+// feature on or off.
 func olderFeatures(args []string) []string {
 	names := []string{"var", "decl_tag", "type_tag", "enum64"}
 	for _, arg := range args {

@@ -21,8 +21,8 @@ int register_device(struct device *d) { return d->state; }
 int first_twin(struct twin *t) { return t->i; }
 `
 
-// A struct twin that is not the kernel's, a struct that the kernel only declares, one that only a
-// variable of a function has, and a function that pahole loses.
+// moduleSource has a struct twin that differs from the kernel's, a struct that the kernel only
+// declares, a struct that is used only by a local variable, and a function that pahole leaves out.
 const moduleSource = `
 enum state { DOWN, UP = 3 };
 enum { LIMIT = 12 };
@@ -39,7 +39,7 @@ union address { int words[7]; };
 int in_memory(struct disk *d, union address a, int n) { return d->heads + a.words[n]; }
 `
 
-// TestBreaks damages the split BTF of a module, and looks for what the comparison says of it.
+// TestBreaks damages the split BTF of a module, and checks that the comparison reports it.
 func TestBreaks(t *testing.T) {
 	harness.Need(t, "gcc", "pahole")
 	dir := t.TempDir()
@@ -69,7 +69,7 @@ func TestBreaks(t *testing.T) {
 		{"nothing", func(b, base *btf.Blob) {}, nil},
 		{"the last type is dropped", func(b, base *btf.Blob) { b.Types = b.Types[:len(b.Types)-1] },
 			[]string{"struct zone only oracle"}},
-		{"a member is elsewhere", func(b, base *btf.Blob) {
+		{"a member has another offset", func(b, base *btf.Blob) {
 			b.Members[find(t, b, "disk").First+2].Offset += 32
 		}, []string{"struct disk differs"}},
 		{"a member has another type", func(b, base *btf.Blob) {
@@ -128,7 +128,7 @@ func TestBreaks(t *testing.T) {
 	}
 }
 
-// find returns the only type with a name; "" is for the first anonymous enum.
+// find returns the only type with this name; for "", it returns the first anonymous enum.
 func find(t *testing.T, b *btf.Blob, name string) *btf.Type {
 	t.Helper()
 	for i := range b.Types {

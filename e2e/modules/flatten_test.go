@@ -10,7 +10,7 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/content"
 )
 
-// kernelBase is the BTF that split BTF is based on. It is not for several goroutines.
+// kernelBase is the BTF that the modules' split BTF is based on. It is not safe for concurrent use.
 type kernelBase struct {
 	spec     *btf.Spec
 	contents *content.Contents
@@ -31,24 +31,25 @@ func readBase(path string) (*kernelBase, error) {
 }
 
 // flattened is a comparison of split BTF (ours) with BTF of the same module without a base (the
-// oracle's). The split BTF and its base, taken together, must have all that the other one has, and
-// the split BTF alone nothing that the other one has not.
+// oracle's, called the whole BTF here). The split BTF and its base together must have everything
+// that the oracle's BTF has, and the split BTF must have nothing that the oracle's BTF lacks.
 //
-// Definitions are compared twice: by what they say (package content), where a type that is referred
-// to is its kind and name; and by what they mean, where it must be the same type, as deep as it
-// goes (relation). The second way distinguishes definitions of one name.
+// Definitions are compared twice. The first comparison is of their text (package content), in which
+// a reference is only a kind and a name. The second is of their meaning (relation): a reference
+// must lead to the same type, at any depth. Only the second comparison can tell apart several
+// definitions with the same name.
 type flattened struct {
 	*compare.Result
 	contents *content.Contents // of the split BTF
 	relation
 
-	// Types of the whole BTF that were compared, and how many of them are the same as one of the
-	// base, or else of the split BTF.
+	// How many types of the whole BTF were compared, how many of these equal a type of the base,
+	// and how many of the others equal a type of the split BTF.
 	types, inBase, inOwn int
 	found                map[btf.Type]bool
-	// Types that differ only because a type that they lead to does.
+	// How many types differ only because they lead to a type that differs.
 	indirect int
-	// Tags that the base only declares, where the whole BTF has the definition.
+	// The tags that the base only declares and the whole BTF defines.
 	declared map[string]bool
 }
 
@@ -82,8 +83,9 @@ func flatten(b *kernelBase, split, whole string) (*flattened, error) {
 	return f, nil
 }
 
-// join returns what the split BTF defines, and of the base what the whole BTF has too. Where a name
-// has a definition that neither has, all that the base has of that name are added, to show them.
+// join returns the definitions of the split BTF, and those of the base that the whole BTF also has.
+// If the whole BTF has a definition that is in neither of the two, join adds all definitions that
+// the base has under that name, so that the report shows them.
 func (b *kernelBase) join(own, whole *content.Contents) *content.Contents {
 	all := &content.Contents{Definitions: map[content.Class]map[string][]string{}}
 	for _, class := range content.Classes {
@@ -103,7 +105,7 @@ func (b *kernelBase) join(own, whole *content.Contents) *content.Contents {
 				switch {
 				case slices.Contains(names[name], text):
 				case slices.Contains(has, text), class == content.Forward && b.defines(own, text),
-					// An enum without constants is DWARF's word for a declaration.
+					// In DWARF, an enum without constants is a declaration.
 					class == content.Enum && strings.HasSuffix(text, "{ }") && len(has)+len(names[name]) > 0:
 					add = append(add, text)
 				default:
@@ -121,20 +123,21 @@ func (b *kernelBase) join(own, whole *content.Contents) *content.Contents {
 	return all
 }
 
-// defines reports whether the base or the split BTF define a tag, "struct foo".
+// defines reports whether the base or the split BTF defines a tag, "struct foo".
 func (b *kernelBase) defines(own *content.Contents, tag string) bool {
 	class, name, _ := strings.Cut(tag, " ")
 	return b.contents.Definitions[content.Class(class)][name] != nil ||
 		own.Definitions[content.Class(class)][name] != nil
 }
 
-// local reports whether definitions of a class are the module's own, even if the base has equal
-// ones.
+// local reports whether definitions of a class always belong to the module, even if the base has
+// equal definitions.
 func local(class content.Class) bool {
 	return class == content.Func || class == content.Var || class == content.Section
 }
 
-// match compares all roots of both sides, and adds to the result what content alone can't say.
+// match compares all roots of both sides, and adds the differences that a comparison of texts can't
+// find.
 func (f *flattened) match() {
 	candidates := map[btf.Type][]int{} // by root of either side: the pairs that it is in
 	for _, w := range f.whole.roots {
@@ -179,23 +182,23 @@ func (f *flattened) match() {
 	}
 	if f.indirect > 0 && len(f.Differences) == 0 {
 		f.Differences = append(f.Differences, compare.Difference{Class: content.Nameless,
-			Kind: compare.Leads, Name: "types that differ, and nothing says why"})
+			Kind: compare.Leads, Name: "types that differ for an unknown reason"})
 	}
 }
 
 const (
 	reasonUnused    = "nothing that is encoded refers to it, and it has no name"
-	reasonAmbiguous = "leads to a tag of which units have several definitions"
+	reasonAmbiguous = "leads to a tag that has several definitions in different units"
 )
 
-// explain reports why a type has no equal one among the candidates.
+// explain records why none of the candidates equals a type.
 func (f *flattened) explain(t btf.Type, candidates []int, kind compare.Kind) {
 	class, name := content.NameOf(t)
 	d := compare.Difference{Class: class, Kind: compare.Leads, Name: name}
 	equal, told := false, false
 	for _, at := range candidates {
 		if !f.pairs[at].sameText() {
-			continue // which comparing them by content has told
+			continue // the comparison of texts has reported it
 		}
 		equal = true
 		for _, lead := range f.leads(at) {
@@ -214,7 +217,7 @@ func (f *flattened) explain(t btf.Type, candidates []int, kind compare.Kind) {
 		return
 	case equal:
 	case name != "":
-		return // likewise
+		return // the comparison of texts has reported it
 	default:
 		d.Class, d.Kind = content.Nameless, kind
 		if kind == compare.OnlyOurs {
@@ -226,8 +229,9 @@ func (f *flattened) explain(t btf.Type, candidates []int, kind compare.Kind) {
 	f.Differences = append(f.Differences, d)
 }
 
-// leads returns the pairs through which a pair differs: those with other texts by themselves. What
-// lies beyond a named type that has no equal at all is reported for that.
+// leads returns the pairs because of which a pair differs: those whose own texts differ. It doesn't
+// look beyond a named type without an equal on the other side, because such a type is reported
+// separately.
 func (f *flattened) leads(at int) (list []int) {
 	seen := map[int]bool{at: true}
 	work := []int{at}
@@ -249,7 +253,7 @@ func (f *flattened) leads(at int) (list []int) {
 	return list
 }
 
-// known reports whether ours has a definition that says the same as a type of the whole BTF.
+// known reports whether ours has a definition with the same text as a type of the whole BTF.
 func (f *flattened) known(w btf.Type) bool {
 	k := f.whole.key(w)
 	return slices.ContainsFunc(slices.Concat(f.own.named[k], f.base.named[k]), func(o btf.Type) bool {

@@ -1,5 +1,6 @@
-// Package modules compares our split BTF of all modules of a kernel with pahole's BTF of each of
-// them that has no base: what our BTF says together with that of vmlinux must be the same.
+// Package modules compares our split BTF of all modules of a kernel with BTF that pahole makes of
+// the same modules without a base. Our split BTF and vmlinux's BTF together must have the content
+// of pahole's.
 package modules
 
 import (
@@ -16,12 +17,12 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/oracle"
 )
 
-var sample = flag.Int("sample", 0, "compare only so many modules, evenly taken; 0 is for all")
+var sample = flag.Int("sample", 0, "compare only this many modules, evenly spaced; 0 for all")
 
 func TestMain(m *testing.M) { harness.Main(m) }
 
-// TestFlattened compares the modules below the directory TREE, a kernel's lib/modules/RELEASE with
-// DWARF in vmlinux and the modules.
+// TestFlattened compares the modules below the directory that TREE names. It is a kernel's
+// lib/modules/RELEASE, and vmlinux and the modules in it have DWARF.
 func TestFlattened(t *testing.T) {
 	tree := os.Getenv("TREE")
 	if tree == "" {
@@ -101,7 +102,7 @@ func modulesBelow(t *testing.T, dir string) []string {
 	return list
 }
 
-// taken returns n of list, evenly taken, or all of them if n is 0.
+// taken returns n evenly spaced elements of list, or all of them if n is 0.
 func taken(list []string, n int) []string {
 	if n <= 0 || n >= len(list) {
 		return list

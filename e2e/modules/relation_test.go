@@ -6,29 +6,29 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/content"
 )
 
-// key is what types are looked up by.
+// key is what a type is looked up by.
 type key struct {
 	class content.Class
-	name  string // of an anonymous type, the text of its definition
+	name  string // for an anonymous type, the text of its definition
 }
 
-// side is the types of one BTF, without those of its base.
+// side holds the types of one BTF, without those of its base.
 type side struct {
-	// roots are the types that are compared for their own sake, in the order of the file: those with
-	// a name, anonymous enums, for the names of their constants, and what no type of the side refers
-	// to.
+	// roots are the types that are compared for their own sake, in the order of the file: types
+	// with a name, anonymous enums (for the names of their constants), and types to which no other
+	// type of this side refers.
 	roots []btf.Type
 	named map[key][]btf.Type
 	nodes map[btf.Type]*node
 }
 
-// node is the definition of a type, without what it refers to.
+// node is a type's own definition, and the types that it refers to.
 type node struct {
 	text string
 	refs []btf.Type
 }
 
-// read takes in all types of spec.
+// read returns a side with all types of spec.
 func read(spec *btf.Spec) (*side, error) {
 	all, err := content.Types(spec)
 	if err != nil {
@@ -73,15 +73,16 @@ func (s *side) key(t btf.Type) key {
 	return key{class, name}
 }
 
-// pair is a type of the whole BTF, and one of the split BTF or its base that may be the same.
+// pair is a type of the whole BTF, and a type of the split BTF or its base that may be the same.
 type pair struct{ whole, ours btf.Type }
 
-// relation says which pairs of types are the same, as deep as they go. It is the greatest one: a
-// pair is the same unless something shows that it is not. So cycles of types need no care.
+// relation finds which pairs of types are the same, at any depth. It is the largest such relation:
+// two types are taken for the same unless something shows that they differ. So types that refer to
+// each other in a cycle need no special care.
 //
-// Where the whole BTF only declares a tag, any definition of it is the same. Where the base only
-// declares a tag that the module defines, so is that declaration, because a base can't refer to
-// what is based on it.
+// If the whole BTF only declares a tag, a pair may have any definition of that tag on the other
+// side. If the base only declares a tag that the module defines, the declaration is accepted too,
+// because a type of the base can't refer to a type of the module.
 type relation struct {
 	whole, own, base *side
 
@@ -126,8 +127,8 @@ func (r *relation) add(p pair) int {
 	return at
 }
 
-// onlyDeclared reports whether the base only declares what the module defines. A type of the base
-// can't refer to one of the module.
+// onlyDeclared reports whether the base only declares a type that the module defines. A type of the
+// base can't refer to one of the module.
 func (r *relation) onlyDeclared(p pair) bool {
 	return declares(p.ours) && !declares(p.whole) && r.base.nodes[p.ours] != nil
 }
@@ -140,7 +141,7 @@ func (r *relation) ours(t btf.Type) *node {
 	return r.own.node(t)
 }
 
-// settle makes each pair differ that depends on one that does.
+// settle marks each pair that depends on a differing pair as differing too.
 func (r *relation) settle() {
 	var work []int
 	for i := range r.pairs {
@@ -160,7 +161,7 @@ func (r *relation) settle() {
 	}
 }
 
-// declares reports whether t is a tag without its definition.
+// declares reports whether t is a tag without a definition.
 func declares(t btf.Type) bool {
 	switch t := t.(type) {
 	case *btf.Fwd:

@@ -11,7 +11,7 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/content"
 )
 
-// totals sums up the comparisons of modules.
+// totals adds up the results of the modules.
 type totals struct {
 	mu                                            sync.Mutex
 	modules, types, base, own, indirect, declared int
@@ -48,7 +48,7 @@ func (s *totals) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d modules: of %d types in pahole's BTF, %d are in the base, %d in our split "+
 		"BTF\n", s.modules, s.types, s.base, s.own)
-	fmt.Fprintf(&b, "tags that the base only declares: %d; types that differ through others: %d\n",
+	fmt.Fprintf(&b, "tags that the base only declares: %d; types that differ because of others: %d\n",
 		s.declared, s.indirect)
 	fmt.Fprintln(&b, "\n| class | names in ours | in pahole's |\n|---|--:|--:|")
 	for _, class := range content.Classes {

@@ -1,3 +1,3 @@
-// Package pahole makes calls of kernels' builds, by our pahole and by that of dwarves, and compares
-// what comes out.
+// Package pahole repeats the calls of pahole that kernel builds make, once with our pahole and once
+// with that of dwarves, and compares the results.
 package pahole

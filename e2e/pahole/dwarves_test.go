@@ -14,25 +14,26 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// outcome is how a script of dwarves ends: its exit code, and a pattern of what it prints.
+// outcome is how one of dwarves' scripts ends: its exit code, and a pattern that its output
+// matches.
 type outcome struct {
 	exit int
 	says string
 }
 
-// passes is the outcome of a script that isn't among outcomes.
+// passes is the outcome of a script that isn't listed in outcomes.
 var passes = outcome{0, `Test \./\S+ passed`}
 
 var outcomes = map[string]outcome{
-	// Passes even if our pahole fails, when there is nothing to compare.
+	// The script also passes if our pahole fails, because then it has nothing to compare.
 	"btf_functions.sh": {0, `(?s)Matched [1-9]\d* functions exactly.*Skipped encoding [1-9].*passed`},
-	// Only a variable refers to the pointer, and we leave out types that nothing encoded refers to.
-	// With global_var, see below, the script passes.
+	// Only a variable refers to the pointer that the script looks for, and we leave out types that
+	// nothing in the BTF refers to. With the feature global_var, see below, the script passes.
 	"btf_type_tag_order.sh": {1, "could not find tagged pointer to struct sample"},
 	// Encodes nothing.
 	"prettify_perf.data.sh": {2, "skip: No 'perf' binary available"},
-	// Counts the threads of a pahole that runs by ps, and Go's runtime has others. On a small
-	// file no pahole runs so long.
+	// The script counts the threads of a running pahole with ps, but in ours Go's runtime adds
+	// threads. On a small file, neither pahole runs long enough.
 	"reproducible_build.sh": {1, "ERROR: pahole asked to start 1 encoding threads, started"},
 }
 
@@ -41,8 +42,8 @@ var (
 	leftData = regexp.MustCompile(`Test data is in (/tmp/[\w.-]+)`)
 )
 
-// TestDwarves runs the scripts of dwarves' own tests with our pahole wherever one encodes, and with
-// that of dwarves where one prints.
+// TestDwarves runs the scripts of dwarves' own tests. Calls that encode run our pahole, and calls
+// that print run that of dwarves.
 func TestDwarves(t *testing.T) {
 	dwarves := os.Getenv("DWARVES")
 	if dwarves == "" {
@@ -97,7 +98,7 @@ exec '%s' "$@"
 			os.RemoveAll(m[1])
 		}
 		if r.Exit != want.exit || !regexp.MustCompile(want.says).MatchString(r.Stdout) {
-			t.Errorf("exit code %d, and prints:\n%s", r.Exit, r.Stdout)
+			t.Errorf("exit code %d, output:\n%s", r.Exit, r.Stdout)
 		}
 		_, err = os.Stat(calls)
 		if text := harness.ReadFile(t, filepath.Join(dir, name)); encodes.Match(text) != (err == nil) {
@@ -113,11 +114,11 @@ exec '%s' "$@"
 	}
 	for name := range outcomes {
 		if !slices.Contains(scripts, name) {
-			t.Errorf("%s: dwarves has no such script any more", name)
+			t.Errorf("%s: dwarves no longer has this script", name)
 		}
 	}
 	for _, name := range scripts {
-		if name != "test_lib.sh" { // what the others share
+		if name != "test_lib.sh" { // the library of the others
 			want := cmp.Or(outcomes[name], passes)
 			t.Run(name, func(t *testing.T) { try(t, name, "", want) })
 		}

@@ -18,7 +18,8 @@ import (
 
 func TestMain(m *testing.M) { harness.Main(m) }
 
-// types has something of each feature. All base types are referred to: ours leaves out others.
+// types is C source that uses each feature. Something in it refers to every base type, because our
+// pahole leaves out base types that nothing refers to.
 const types = `
 #if __has_attribute(btf_decl_tag)
 #define tagged(t) __attribute__((btf_decl_tag(t)))
@@ -59,13 +60,13 @@ func compile(t *testing.T, name, text string, flags ...string) string {
 	return filepath.Join(dir, name)
 }
 
-// needOracle skips the test unless the pahole of dwarves is there, in the version that ours stands
-// for.
+// needOracle skips the test unless dwarves' pahole is installed, and is the version that our pahole
+// replaces.
 func needOracle(t *testing.T) {
 	t.Helper()
 	harness.Need(t, "pahole", "objcopy")
 	if v := harness.MustRun(t, "", "pahole", "--numeric_version"); v != "132\n" {
-		t.Skipf("SKIPPED: pahole 1.32 is wanted, not %s", v)
+		t.Skipf("SKIPPED: the test needs pahole 1.32, not %s", v)
 	}
 }
 
@@ -84,11 +85,11 @@ func lines(t *testing.T) []line {
 	return list
 }
 
-// places are the files that stand for the words of a line.
+// places are the paths that replace the words vmlinux, module and base in a line.
 type places struct{ vmlinux, module, base string }
 
-// call makes the call of a line by a pahole, on copies of the files, and returns the files with the
-// BTF: raw BTF and its bases.
+// call runs a pahole with the arguments of a line, on copies of the files, and returns the paths of
+// the raw BTF that it makes and of that BTF's bases.
 func (p places) call(t *testing.T, tool string, l line) (path string, bases []string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -144,7 +145,7 @@ func section(t *testing.T, path, name string) (out string, ok bool) {
 	return out, true
 }
 
-// TestCalls makes all calls on small files. Nothing differs.
+// TestCalls makes all calls on small files. The results must not differ.
 func TestCalls(t *testing.T) {
 	needOracle(t)
 	p := places{vmlinux: compile(t, "vmlinux", source, "-nostdlib", "-static"),
@@ -161,13 +162,13 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// differences are those between the two paholes. That of dwarves knows no kinds of types that it
-// leaves out because it stands for an old version.
+// differences compares the results of the two paholes for a line. It skips versions before 1.24,
+// which leave out kinds of types that 1.32 encodes.
 func (p places) differences(t *testing.T, l line) *compare.Result {
 	t.Helper()
 	if old := strings.TrimPrefix(l.version, "1."); old != "" {
 		if minor, err := strconv.Atoi(old); err != nil || minor < 24 {
-			t.Skipf("SKIPPED: pahole 1.32 can't stand for %s", l.version)
+			t.Skipf("SKIPPED: pahole 1.32 encodes more kinds than %s", l.version)
 		}
 	}
 	load := func(tool string) *content.Contents {
@@ -176,7 +177,7 @@ func (p places) differences(t *testing.T, l line) *compare.Result {
 		if err != nil {
 			t.Fatalf("%s: %v", tool, err)
 		}
-		if len(bases) > 0 { // distilled or not, it is based on this one
+		if len(bases) > 0 { // based on p.base, distilled or not
 			harness.Do(t, func() { oracle.DropBase(c, []string{p.base}) })
 		}
 		return c
@@ -184,8 +185,8 @@ func (p places) differences(t *testing.T, l line) *compare.Result {
 	return compare.Contents(load(harness.Tool(t, "pahole")), load("pahole"))
 }
 
-// TestReal makes all calls on a kernel and a module, and counts the differences, which other tests
-// explain (e2e/kernel). Ours is what btfgen elf makes.
+// TestReal makes all calls on a kernel and a module, and counts the differences. Other tests
+// explain these (e2e/kernel). Our pahole must make the same BTF as btfgen elf.
 func TestReal(t *testing.T) {
 	vmlinux, ko := os.Getenv("VMLINUX"), os.Getenv("MODULE")
 	if vmlinux == "" || ko == "" {
@@ -198,7 +199,7 @@ func TestReal(t *testing.T) {
 	var done []string
 	for _, l := range lines(t) {
 		if slices.Contains(done, l.args) || !strings.Contains(l.args, "lang_exclude") {
-			continue // units in Rust have what BTF has no word for
+			continue // Rust units have types that BTF can't represent
 		}
 		done = append(done, l.args)
 		t.Run(l.kernels, func(t *testing.T) {
@@ -212,20 +213,20 @@ func TestReal(t *testing.T) {
 				t.Logf("%s %s %s: ours %.200q, pahole's %.200q", d.Class, d.Name, d.Kind, d.Ours, d.Oracle)
 			}
 			if differ > 2+all/100 {
-				t.Error("these are too many")
+				t.Error("too many differences")
 			}
 		})
 	}
 }
 
-// TestAnswers compares exit codes, and what both print without a file.
+// TestAnswers compares what both paholes do without a file: their exit codes and what they print.
 func TestAnswers(t *testing.T) {
 	needOracle(t)
 	plain := compile(t, "plain.o", "int x;", "-c", "-g0")
 	for _, tt := range []struct {
 		args  string
-		print bool // both print the same
-		usage bool // both call it wrong usage: 64 is argp's exit code, ours is 2
+		print bool // both must print the same
+		usage bool // both must report wrong usage: exit code 64 (argp's) and 2 (ours)
 	}{
 		{args: "--version", print: true},
 		{args: "--numeric_version", print: true},
@@ -258,7 +259,7 @@ func TestAnswers(t *testing.T) {
 			t.Errorf("%s: the file has changed", tt.args)
 		}
 	}
-	// Debian's pahole has a libbpf without the layout section.
+	// Debian's pahole is built with a libbpf that doesn't know the layout section.
 	ours := harness.MustRun(t, "", harness.Tool(t, "pahole"), "--supported_btf_features")
 	theirs := harness.MustRun(t, "", "pahole", "--supported_btf_features")
 	for name := range strings.SplitSeq(strings.TrimSpace(theirs), ",") {

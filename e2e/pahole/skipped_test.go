@@ -10,7 +10,7 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// skippedSources has a function for each reason of pahole for not encoding one.
+// skippedSources has, for each reason for which pahole leaves out functions, one such function.
 var skippedSources = [2]string{`
 int different(int a) { return a; }
 static __attribute__((noipa)) int twice(int a) { return a; }
@@ -34,7 +34,7 @@ void _start(void) { other(1); }
 
 var skippedLine = regexp.MustCompile(`(?m)^\S+ : skipping BTF encoding of function due to .*$`)
 
-// compileSkipped makes a file vmlinux of them.
+// compileSkipped compiles skippedSources to a file vmlinux.
 func compileSkipped(t *testing.T, dir string) {
 	t.Helper()
 	harness.Need(t, "gcc")
@@ -48,8 +48,7 @@ func compileSkipped(t *testing.T, dir string) {
 	harness.MustRun(t, dir, argv...)
 }
 
-// TestSkipped compares what both paholes say with -V of functions that aren't encoded. Lines about
-// how prototypes differ, which pahole adds, ours has none of.
+// Only dwarves' pahole prints how prototypes differ; these lines are ignored.
 func TestSkipped(t *testing.T) {
 	needOracle(t)
 	dir := t.TempDir()

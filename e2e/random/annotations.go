@@ -10,14 +10,16 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/content"
 )
 
-// What holds a tag: clang writes children of what it is a tag of, gcc a chain of references.
+// Compilers write tags in two ways: clang makes each tag a child of the tagged entry, and gcc makes
+// the tags a chain of references.
 const (
 	tagLLVMAnnotation dwarf.Tag  = 0x6000
 	attrGNUAnnotation dwarf.Attr = 0x2139
 	declTag, typeTag             = "btf_decl_tag", "btf_type_tag"
 )
 
-// annotations are the tags of a DIE, the outermost of a type's first.
+// annotations returns the tags of a DIE. The type tag that BTF's pointer refers to directly comes
+// first.
 func (i *debugInfo) annotations(d *die, name string) []string {
 	var all []string
 	add := func(a *die) {
@@ -38,7 +40,8 @@ func (i *debugInfo) annotations(d *die, name string) []string {
 	}
 }
 
-// withoutTags is what a pointer points to, without the type tags, which must be those of its DIE.
+// withoutTags returns the type that a pointer refers to, below its type tags. These tags must be
+// those of the pointer's DIE.
 func (m *matcher) withoutTags(d *die, to btf.Type) (btf.Type, error) {
 	var have []string
 	for tag, ok := to.(*btf.TypeTag); ok; tag, ok = to.(*btf.TypeTag) {
@@ -50,8 +53,8 @@ func (m *matcher) withoutTags(d *die, to btf.Type) (btf.Type, error) {
 	return to, nil
 }
 
-// tagged is an error unless what a DIE declares has its declaration tags. It may have more: those
-// of equal declarations in other units.
+// tagged returns an error unless the tags in have, from the BTF, include the declaration tags of a
+// DIE. There may be more, from equal declarations in other units.
 func (m *matcher) tagged(d *die, have []string) error {
 	for _, want := range m.info.annotations(d, declTag) {
 		if !slices.Contains(have, want) {
@@ -61,8 +64,8 @@ func (m *matcher) tagged(d *die, have []string) error {
 	return nil
 }
 
-// functionTags is an error unless a function has the declaration tags of a DIE, and its parameters
-// have theirs.
+// functionTags returns an error unless a function has the declaration tags of a DIE, and the
+// function's parameters have those of the DIE's parameters.
 func (m *matcher) functionTags(d *die, f *btf.Func) error {
 	if err := m.tagged(m.info.find(d, dwarf.AttrName), f.Tags); err != nil {
 		return err
@@ -82,8 +85,8 @@ func (m *matcher) functionTags(d *die, f *btf.Func) error {
 	return nil
 }
 
-// checkTags: each declaration tag of the result is one that a declaration of that name has in the
-// DWARF, and is there once.
+// checkTags checks each declaration tag of the result: it must occur only once, and must belong to
+// a declaration that has the same name in the DWARF.
 func checkTags(b *Build) error {
 	v := b.view()
 	type tagOf struct{ name, tag string }

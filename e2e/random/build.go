@@ -13,22 +13,23 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// Build is a program that is built in a directory, with what the tools make of it. Everything is
-// made once, when a check first asks for it. What goes wrong ends the check (harness.Check).
+// Build is a program that is built in a directory, and the tools' outputs for it. Each of these
+// files is made once, when a check first asks for it. If that fails, the check ends
+// (harness.Check).
 type Build struct {
 	Program *Program
 	Options Options
 	Dir     string // absolute
 	Seed    uint64
 	Tools   Tools
-	Runs    int // how often a verb runs to show that its result depends on no schedule of threads
+	Runs    int // how often a verb runs, to show that threads don't affect its result
 
-	cache   string // a directory of object files by a hash of their source and command
+	cache   string // a directory of object files, named by a hash of source and command
 	made    map[string]bool
 	scratch int
 }
 
-// notBuilt is an error of a compiler or linker: the program is no program.
+// notBuilt is an error of a compiler or linker, which means that the program is not valid.
 type notBuilt struct{ error }
 
 // NewBuild writes the program's sources into dir and compiles them. Object files are kept in cache.
@@ -44,15 +45,14 @@ func NewBuild(
 	})
 }
 
-// random is the source of the choices that a check makes.
 func (b *Build) random(check uint64) *rand.Rand { return rand.New(rand.NewPCG(b.Seed, 100+check)) }
 
-// object is the path of a unit's object file in the build's directory.
+// object returns the path of a unit's object file in the build's directory.
 func object(u *Unit) string {
 	return strings.TrimSuffix(u.Path, filepath.Ext(u.Path)) + ".o"
 }
 
-// Objects are the paths of all object files, in the order of the units.
+// Objects returns the paths of all object files, in the order of the units.
 func (b *Build) Objects() []string {
 	var all []string
 	for _, u := range b.Program.Files() {
@@ -61,7 +61,8 @@ func (b *Build) Objects() []string {
 	return all
 }
 
-// compileAll makes the object files of all units, below a directory. Flags are added to o's.
+// compileAll compiles all units to object files below a directory, with these flags in addition to
+// those of o.
 func (b *Build) compileAll(o Options, dir string, flags ...string) (objects []string) {
 	for i, u := range b.Program.Units {
 		if !u.gone {
@@ -73,7 +74,8 @@ func (b *Build) compileAll(o Options, dir string, flags ...string) (objects []st
 	return objects
 }
 
-// compile makes output of unit i. With flags there may be a second output, and none is kept.
+// compile compiles unit i to output. With additional flags the compiler may write a second file, so
+// the output isn't cached.
 func (b *Build) compile(i int, u *Unit, o Options, output string, flags ...string) {
 	source := u.Text()
 	argv := append(append(o.Command(i, u), flags...), "-o", output, u.Path)
@@ -85,11 +87,10 @@ func (b *Build) compile(i int, u *Unit, o Options, output string, flags ...strin
 		b.compiler(b.Dir, argv...)
 	}
 	if len(flags) == 0 {
-		os.Link(b.path(output), kept) // it is there already, or is compiled again
+		os.Link(b.path(output), kept) // if this fails, kept exists, or u will be compiled again
 	}
 }
 
-// compiler runs a compiler or a linker.
 func (b *Build) compiler(dir string, argv ...string) {
 	if err := run(dir, argv...); err != nil {
 		harness.Check(notBuilt{err})
@@ -105,7 +106,7 @@ func (b *Build) write(name string, data []byte) {
 
 func (b *Build) read(name string) []byte { return harness.Get(os.ReadFile(b.path(name))) }
 
-// once runs make, which makes the file name, if that was not made yet.
+// once calls make to make a file, unless that has been done before. It returns the file's name.
 func (b *Build) once(name string, make func()) string {
 	if !b.made[name] {
 		make()
@@ -114,14 +115,13 @@ func (b *Build) once(name string, make func()) string {
 	return name
 }
 
-// temporary is the name of a new file.
 func (b *Build) temporary(suffix string) string {
 	b.scratch++
 	return fmt.Sprintf("tmp%03d%s", b.scratch, suffix)
 }
 
-// link has the C linker make a static program of objects, with a section of per-CPU variables as in
-// a kernel.
+// link has the C linker make a static program from objects. Like a kernel, it has a section of
+// per-CPU variables.
 func (b *Build) link(output string, objects []string) {
 	argv := []string{b.Options.Linker, "-static", "-e", "start", "--unresolved-symbols=ignore-all",
 		"-o", output}
@@ -141,7 +141,8 @@ func (b *Build) link(output string, objects []string) {
 	b.compiler(b.Dir, append(argv, objects...)...)
 }
 
-// relocatable has the C linker make one object file of objects. mold 1.10 loses strings there.
+// relocatable links objects to one object file. It doesn't use mold, because mold 1.10 loses
+// strings here.
 func (b *Build) relocatable(output string, objects []string, flags ...string) {
 	linker := b.Options.Linker
 	if linker == "mold" {
@@ -151,7 +152,7 @@ func (b *Build) relocatable(output string, objects []string, flags ...string) {
 	b.compiler(b.Dir, append(argv, objects...)...)
 }
 
-// Linked is the program.
+// Linked returns the linked program.
 func (b *Build) Linked() string {
 	return b.once("linked", func() { b.link("linked", b.Objects()) })
 }
@@ -162,24 +163,23 @@ func (b *Build) btfgen(args ...string) {
 
 func (b *Build) btfdedup(args ...string) { harness.Check(b.tryDedup(args...)) }
 
-// tryDedup is btfdedup where it may fail.
 func (b *Build) tryDedup(args ...string) error {
 	return run(b.Dir, append([]string{b.Tools.Btfdedup}, args...)...)
 }
 
-// Facts are the link facts of the program.
+// Facts returns the link facts of the program.
 func (b *Build) Facts() string {
 	return b.once("facts", func() { b.btfgen("facts", "-o", "facts", b.Linked()) })
 }
 
-// OneShot is the BTF that btfgen elf makes of the program.
+// OneShot returns the BTF that btfgen elf makes from the program.
 func (b *Build) OneShot() string {
 	return b.once("elf.btf", func() {
 		b.btfgen("elf", "-j1", "-o", "elf.btf", "--skipped", "elf.skipped", b.Linked())
 	})
 }
 
-// BTFObjects are the BTF objects of the object files.
+// BTFObjects returns the BTF objects of the object files.
 func (b *Build) BTFObjects() []string {
 	var all []string
 	for _, o := range b.Objects() {
@@ -188,7 +188,7 @@ func (b *Build) BTFObjects() []string {
 	return all
 }
 
-// BTFObject is the BTF object of an ELF file.
+// BTFObject returns the BTF object of an ELF file.
 func (b *Build) BTFObject(elf string) string {
 	name := elf + ".btfo"
 	return b.once(name, func() { b.btfgen("object", "-o", name, elf) })
@@ -202,7 +202,8 @@ func (b *Build) LinkBTF(jobs int, in ...string) []byte {
 	})
 }
 
-// make reads the file that do makes.
+// make calls the function do with the name of a new file, and returns the content that do writes
+// there.
 func (b *Build) make(do func(output string)) []byte {
 	name := b.temporary("")
 	do(name)

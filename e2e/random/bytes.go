@@ -13,32 +13,32 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// result is what one way to the BTF gave.
+// result is the output of one way of making BTF.
 type result struct {
 	way   string
 	bytes []byte
 }
 
-// sameBytes is an error that tells how the types differ unless all results are the same bytes.
+// sameBytes returns an error that shows the differing types, unless all results have the same
+// bytes.
 func sameBytes(all ...result) error {
 	for _, r := range all[1:] {
 		if !bytes.Equal(r.bytes, all[0].bytes) {
-			return fmt.Errorf("%s and %s give other bytes (%d and %d)\n%s", all[0].way, r.way,
+			return fmt.Errorf("%s and %s give different bytes (%d and %d)\n%s", all[0].way, r.way,
 				len(all[0].bytes), len(r.bytes), difference(all[0], r))
 		}
 	}
 	return nil
 }
 
-// oneShot is the result of btfgen elf.
 func (b *Build) oneShot() result { return result{"btfgen elf", b.read(b.OneShot())} }
 
-// expectOneShot wants bytes to be those of btfgen elf.
+// expectOneShot compares bytes with the output of btfgen elf.
 func (b *Build) expectOneShot(way string, have []byte) error {
 	return b.expect(b.oneShot(), result{way, have})
 }
 
-// expectGraph wants bytes to be those of the link of the objects.
+// expectGraph compares bytes with the link of the objects.
 func (b *Build) expectGraph(way string, have []byte) error {
 	want := result{"btfdedup link of the objects", b.LinkBTF(1, b.BTFObjects()...)}
 	return b.expect(want, result{way, have})
@@ -51,8 +51,8 @@ func (b *Build) expect(want, have result) error {
 	return sameBytes(want, have)
 }
 
-// checkJobs: -j and the schedule of the threads don't show, neither in BTF nor in the lists of the
-// functions that are left out.
+// checkJobs checks that neither BTF nor the lists of functions that are left out depend on -j or on
+// the schedule of the threads.
 func checkJobs(b *Build) error {
 	const skipped = "jobs.skipped"
 	verbs := map[string][]string{
@@ -85,14 +85,13 @@ func shuffled(r *rand.Rand, in []string) []string {
 	return out
 }
 
-// merged is the BTF object of others.
 func (b *Build) merged(in ...string) string {
 	out := b.temporary(".btfo")
 	b.btfdedup(append([]string{"merge", "-o", out}, in...)...)
 	return out
 }
 
-// checkMerge: any order and tree of merges gives the same object and the same BTF.
+// checkMerge checks that merges in any order and tree give the same object and the same BTF.
 func checkMerge(b *Build) error {
 	r := b.random(1)
 	var merges, links []result
@@ -107,7 +106,8 @@ func checkMerge(b *Build) error {
 	return b.expectGraph(links[0].way, links[0].bytes)
 }
 
-// mergeTree merges objects in random groups, which may be of one, once or twice. It tells how.
+// mergeTree merges objects in random groups, once or twice. The second result describes these
+// merges.
 func (b *Build) mergeTree(r *rand.Rand, objects []string) (level []string, how string) {
 	level = shuffled(r, objects)
 	names := slices.Clone(level)
@@ -128,7 +128,7 @@ func (b *Build) mergeTree(r *rand.Rand, objects []string) (level []string, how s
 	return level, strings.Join(names, " ")
 }
 
-// checkRelink: linking a result gives it back, from raw BTF and by way of an object.
+// checkRelink checks that linking a result again, as raw BTF or as an object, doesn't change it.
 func checkRelink(b *Build) error {
 	name := b.OneShot()
 	link := func(in string) []byte {
@@ -138,23 +138,23 @@ func checkRelink(b *Build) error {
 	return b.expectOneShot("btfdedup link of the merged result", link(b.merged(name)))
 }
 
-// checkLinked: the object of the linked file is what those of its objects are.
+// checkLinked checks that the linked file's BTF object gives the same BTF as btfgen elf.
 func checkLinked(b *Build) error {
 	return b.expectOneShot("btfdedup link of the linked file's object",
 		b.LinkBTF(1, b.BTFObject("linked")))
 }
 
-// checkRelocatable: ld -r of all objects is what the objects are.
+// checkRelocatable checks that the output of ld -r gives the same BTF as the objects.
 func checkRelocatable(b *Build) error { return b.expectRelocatable("relocatable.o") }
 
-// checkStrings: so is a file in which each object still has its own .debug_str. The tool may say
-// that it doesn't take several.
+// checkStrings is like checkRelocatable for a file in which each object still has its own
+// .debug_str. btfgen may refuse a file with several .debug_str sections.
 func checkStrings(b *Build) error {
 	err := harness.Caught(func() error {
 		return b.expectRelocatable("strings.o", "--unique=.debug_str")
 	})
 	var failed *commandError
-	if errors.As(err, &failed) && strings.Contains(failed.result.Stderr, " several .debug_str") {
+	if errors.As(err, &failed) && strings.Contains(failed.result.Stderr, " are both .debug_str") {
 		return nil
 	}
 	return err

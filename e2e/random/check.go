@@ -6,12 +6,13 @@ import "github.com/rules-btf/rules_btf/e2e/internal/harness"
 type Check struct {
 	Name string
 	run  func(*Build) error
-	// applies says whether the check fits a program; nil: it fits all.
+	// applies reports whether the check can be used for a program; if applies is nil, the check
+	// can be used for all.
 	applies func(*Program, Options) bool
-	needs   string // a program
+	needs   string // the program that the check runs; "" if there is none
 }
 
-// Checks are all promises.
+// Checks lists all promises.
 var Checks = []Check{
 	{Name: "graph", run: checkGraph},
 	{Name: "features", run: checkFeatures},
@@ -39,28 +40,30 @@ var Checks = []Check{
 	{Name: "compilerbtf", run: checkCompilerBTF, applies: gccWritesBTF},
 }
 
-// Run returns an error that tells how the promise is broken.
+// Run returns an error that describes how the promise is broken.
 func (c Check) Run(b *Build) error { return harness.Caught(func() error { return c.run(b) }) }
 
-// Applies says whether the check fits a program and can be made here.
+// Applies reports whether the check can be used for a program, and can run here.
 func (c Check) Applies(p *Program, o Options) bool {
 	return (c.applies == nil || c.applies(p, o)) && (c.needs == "" || harness.Has(c.needs))
 }
 
-// noWeak: which of several weak functions is kept is up to the order of the link.
+// noWeak excludes programs in which the order of the link decides which weak function is kept.
 func noWeak(p *Program, _ Options) bool { return !p.contains("__attribute__((weak))") }
 
-// keepsAll: the linker may drop a kernel without an entry.
+// keepsAll excludes programs from which the linker drops code: a kernel has no entry, so the
+// linker would drop all of it.
 func keepsAll(_ *Program, o Options) bool { return !o.Collect }
 
-// typeUnits: g++ leaves the typedefs of blocks out of type units.
+// typeUnits requires type units, but excludes C++, because g++ leaves typedefs in blocks out of
+// type units.
 func typeUnits(p *Program, o Options) bool { return o.TypeUnits() && !p.CXX() }
 
-// noTypeUnits: debug/dwarf doesn't read the type units of DWARF 5.
+// noTypeUnits excludes type units, because debug/dwarf doesn't read those of DWARF 5.
 func noTypeUnits(_ *Program, o Options) bool { return !o.TypeUnits() }
 
-// linkedByLD: lld has no --unique.
+// linkedByLD excludes lld, which has no --unique.
 func linkedByLD(_ *Program, o Options) bool { return o.Linker == "ld" }
 
-// paholeReads: pahole has other rules for C++.
+// paholeReads excludes type units, and C++, for which pahole has other rules.
 func paholeReads(p *Program, o Options) bool { return !o.TypeUnits() && !p.CXX() }

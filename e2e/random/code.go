@@ -10,11 +10,10 @@ import (
 	"github.com/cilium/ebpf/btf"
 )
 
-// code is the functions of a linked file.
 type code struct {
-	declared map[string][]*die // all that the DWARF has, by their names
-	linked   map[string][]*die // those whose entry has a symbol of their name, or of a clone's
-	units    map[*die]bool     // those with a linked function
+	declared map[string][]*die // all functions in the DWARF, by name
+	linked   map[string][]*die // functions with a symbol, or a clone's symbol, at their entry
+	units    map[*die]bool     // the units with a linked function
 }
 
 func (v *view) code() *code {
@@ -32,7 +31,7 @@ func (v *view) code() *code {
 				return
 			}
 			c.declared[name] = append(c.declared[name], d)
-			const dropped = 1 // up to that are what linkers write for addresses of code that they drop
+			const dropped = 1 // linkers write addresses up to this for code that they drop
 			entry, ok := v.info.entry(d)
 			if !ok || entry <= dropped {
 				return
@@ -46,14 +45,16 @@ func (v *view) code() *code {
 	return c
 }
 
-// isOf says whether a symbol is that of a function or of a clone, not of a part that was split off.
+// isOf reports whether a symbol is that of a function or of one of its clones. Parts that the
+// compiler has split off don't count.
 func isOf(symbol, function string) bool {
 	base, suffix, _ := strings.Cut(symbol, ".")
 	return base == function && !strings.Contains(suffix, "part") && !strings.Contains(suffix, "cold")
 }
 
-// checkFunctions: each function with code and a symbol of its name is in the result, or listed as
-// left out, once. What is in the result has the prototype and the tags of such a function.
+// checkFunctions checks the functions that have code and a symbol with their name: each must occur
+// exactly once, in the result or in the list of functions that are left out. A function in the
+// result must have the prototype and tags of one of the functions with its name.
 func checkFunctions(b *Build) error {
 	v := b.view()
 	code := v.code()
@@ -70,7 +71,7 @@ func checkFunctions(b *Build) error {
 		}
 		count[f.Name]++
 		candidates := code.linked[f.Name]
-		if candidates == nil { // its code was folded into another's
+		if candidates == nil { // its code was folded into that of another function
 			candidates = code.declared[f.Name]
 		}
 		if reason := v.function(f, candidates); reason != "" {
@@ -87,12 +88,11 @@ func checkFunctions(b *Build) error {
 	return list(wrong)
 }
 
-// function says in what a function differs from all those of the DWARF of its name; "" if it
-// doesn't.
+// function returns how f differs from the functions in the list all, or "" if f equals
+// one of them.
 func (v *view) function(f *btf.Func, all []*die) string {
 	reason := "there is none"
 	for _, d := range all {
-		// An inlined copy has its parameters out of line.
 		err := v.match(d, f.Type)
 		if err == nil {
 			err = v.functionTags(d, f)

@@ -15,7 +15,7 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// gccVersion is the first number of gcc's version, 0 without a gcc.
+// gccVersion returns the first number of gcc's version, 0 if there is no gcc.
 var gccVersion = sync.OnceValue(func() int {
 	out, _ := exec.Command("gcc", "-dumpversion").Output()
 	first, _, _ := strings.Cut(strings.TrimSpace(string(out)), ".")
@@ -23,13 +23,14 @@ var gccVersion = sync.OnceValue(func() int {
 	return n
 })
 
-// unnamedFirst is a record that begins with a bitfield without a name. gcc's BTF has the member
-// after it at offset 0, wherever it is.
+// unnamedFirst matches a record that begins with a bitfield without a name. In gcc's BTF, the
+// member after this bitfield has offset 0, wherever it really is.
 var unnamedFirst = regexp.MustCompile(`\{\s*[a-z ]+ : *\d`)
 
-// gccWritesBTF: gcc writes BTF for C, where the type of nullptr is void, and reads no assembly. Of
-// a source that is one text it isn't known which are the statements of functions, for the check to
-// leave them out.
+// gccWritesBTF reports whether gcc writes usable BTF for a program. The program must be C
+// without assembly, and must not use nullptr, because gcc makes the type of nullptr void. The
+// check can't use the fixed sources of TestKnown either: each is a single text, from which the
+// check can't leave out the statements of functions.
 func gccWritesBTF(p *Program, _ Options) bool {
 	for _, u := range p.Files() {
 		if !strings.HasSuffix(u.Path, ".c") || len(u.root.kids) == 0 ||
@@ -40,10 +41,10 @@ func gccWritesBTF(p *Program, _ Options) bool {
 	return gccVersion() >= 16
 }
 
-// checkCompilerBTF: the BTF that gcc writes gives the objects that its DWARF gives, and they link
-// with one another; and what was linked of objects with BTF gives what these give. That is for the
-// program without the statements of its functions: of those, BTF says less. With -O2, the DWARF
-// says more of where parameters are.
+// checkCompilerBTF checks that gcc's BTF gives the same objects as its DWARF, that the two can be
+// linked together, and that a linked file whose objects have BTF gives the same result. The
+// functions have no statements, because BTF says less about these than DWARF. With -O2, DWARF
+// says more about the locations of parameters, so functions may differ.
 func checkCompilerBTF(b *Build) error {
 	for _, opt := range []string{"-O0", "-O2"} {
 		dwarf, btf := b.compileRoads(opt)
@@ -61,8 +62,8 @@ func checkCompilerBTF(b *Build) error {
 	return nil
 }
 
-// compileRoads makes the BTF objects of the units, of DWARF and of BTF, and links the objects with
-// BTF.
+// compileRoads compiles each unit with DWARF and with BTF, makes a BTF object from each, and links
+// the object files that were compiled with BTF.
 func (b *Build) compileRoads(opt string) (dwarf, btf []string) {
 	var linked []string
 	for i, u := range b.Program.Files() {
@@ -86,7 +87,7 @@ func (b *Build) compileRoads(opt string) (dwarf, btf []string) {
 	return dwarf, btf
 }
 
-// linkRoads links the objects that DWARF gave, those that BTF gave, and some of each.
+// linkRoads links the objects from DWARF, those from BTF, and a mixture.
 func (b *Build) linkRoads(same func(...result) error, dwarf, btf []string) error {
 	link := func(way string, objects []string) result {
 		return result{way, b.make(func(out string) {
@@ -109,8 +110,7 @@ func (b *Build) linkRoads(same func(...result) error, dwarf, btf []string) error
 	})})
 }
 
-// sameButFunctions is an error unless all results have the same types but for functions, their
-// prototypes and what only those lead to.
+// sameButFunctions compares types, except functions and the types that only these lead to.
 func sameButFunctions(all ...result) error {
 	for _, r := range all[1:] {
 		lost, added := oneSided(all[0], r)

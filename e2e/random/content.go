@@ -15,17 +15,17 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// checkVerify: the result is BTF by the kernel's rules, and cilium/ebpf reads it.
+// checkVerify checks that the result obeys the kernel's rules and that cilium/ebpf reads it.
 func checkVerify(b *Build) error {
 	b.verify(b.OneShot())
 	b.types()
 	return nil
 }
 
-// verify runs btfdedup verify. Three violations are allowed, as what the compiler says is so: a
+// verify runs btfdedup verify. It allows three violations, which come from the compilers: a
 // floating-point member that packing has moved from its alignment; a small enum beside a bit-field
-// at the end of a struct, which the kernel takes for 4 bytes; and by clang a struct that is defined
-// in a prototype and is smaller than its members.
+// at the end of a struct, because the kernel takes 4 bytes for the enum; and, with clang, a struct
+// that is defined in a prototype and is smaller than its members.
 func (b *Build) verify(args ...string) {
 	err := b.tryDedup(append([]string{"verify", "--sorted"}, args...)...)
 	var failed *commandError
@@ -46,10 +46,10 @@ func (b *Build) verify(args ...string) {
 	}
 }
 
-// view is the DWARF of the program and the BTF that was made of it.
+// view is the DWARF of the program and the BTF that was made from it.
 type view struct {
 	*matcher
-	elf     *elf.File // closed: its headers alone
+	elf     *elf.File // closed, but its headers can be used
 	path    string
 	types   []btf.Type
 	skipped compare.Skips
@@ -66,7 +66,6 @@ func (b *Build) view() *view {
 	return v
 }
 
-// symbols are those of the program of one type.
 func (v *view) symbols(kind elf.SymType) []elf.Symbol {
 	f := harness.Get(elf.Open(v.path))
 	defer f.Close()
@@ -75,13 +74,13 @@ func (v *view) symbols(kind elf.SymType) []elf.Symbol {
 	})
 }
 
-// definitionTags are the DIEs that define what is in BTF by a name.
+// definitionTags maps the tags of DIEs that define named types to the kinds of these types.
 var definitionTags = map[dwarf.Tag]string{
 	dwarf.TagStructType: "struct", dwarf.TagUnionType: "union", dwarf.TagEnumerationType: "enum",
 	dwarf.TagTypedef: "typedef",
 }
 
-// definitionKind is the word for what definitionTags has, "" for other types.
+// definitionKind returns the kind of a type as in definitionTags, "" for other types.
 func definitionKind(t btf.Type) string {
 	switch t.(type) {
 	case *btf.Struct:
@@ -96,8 +95,8 @@ func definitionKind(t btf.Type) string {
 	return ""
 }
 
-// checkDefinitions: each definition with a name that a unit's DWARF has, in whatever scope, is in
-// the result with all that it leads to, and the result has no definition that no unit has.
+// checkDefinitions checks that the result has each named definition of a unit's DWARF, in any
+// scope, with everything that it leads to, and no other definitions.
 func checkDefinitions(b *Build) error {
 	v := b.view()
 	types := map[string][]btf.Type{}
@@ -147,7 +146,7 @@ func checkDefinitions(b *Build) error {
 	return list(wrong)
 }
 
-// list is an error of several lines, nil if there are none.
+// list returns an error that consists of the given lines, or nil if there are none.
 func list(wrong []string) error {
 	if len(wrong) == 0 {
 		return nil

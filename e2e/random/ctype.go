@@ -2,7 +2,6 @@ package random
 
 import "strings"
 
-// kind is the form of a C type.
 type kind int
 
 const (
@@ -16,18 +15,18 @@ const (
 	qualified             // const, volatile, __restrict or a type tag
 )
 
-// ctype is a C type as it is written at one place.
+// ctype is a C type as it is written in one place of the source.
 type ctype struct {
 	kind     kind
 	text     string // the base type's name, the qualifier, the tag's attribute, or the array's length
-	bits     int    // of a base type that can be a bit-field, else 0
+	bits     int    // the width of a base type that can be a bit-field, else 0
 	to       *ctype
-	params   []*node // of a function
-	scalar   bool    // of a function: all parameters take 0 as an argument
-	tag      *tag    // of tagged, and of a body with a tag
+	params   []*node // the parameters of a function
+	scalar   bool    // in a function: 0 is a valid argument for all parameters
+	tag      *tag    // the tag of a tagged type, or of a body that has one
 	alias    *alias
 	body     *node // the definition
-	flexible bool  // of a body: it ends with a flexible array
+	flexible bool  // the body ends with a flexible array
 }
 
 // declare writes the declaration of a name (which may be empty) with type t.
@@ -61,14 +60,13 @@ func declare(t *ctype, name string) *node {
 	}
 }
 
-// qualifier writes what t adds to the type that it qualifies. Programs are the same without tags.
+// qualifier writes the qualifier or type tag of t. A program is still valid without a type tag.
 func (t *ctype) qualifier() *node {
 	n := text(t.text + " ")
 	n.optional = strings.HasPrefix(t.text, "__attribute__")
 	return n
 }
 
-// specifier writes the type that a declaration begins with.
 func (t *ctype) specifier() *node {
 	switch t.kind {
 	case aliased:
@@ -81,7 +79,7 @@ func (t *ctype) specifier() *node {
 	return text(t.text)
 }
 
-// complete says whether there can be an object of type t.
+// complete reports whether there can be an object of type t.
 func (t *ctype) complete() bool {
 	switch t.kind {
 	case base:
@@ -96,19 +94,21 @@ func (t *ctype) complete() bool {
 	return t.kind != function
 }
 
-// isFunction says whether t is a function's type, maybe by a typedef name or with a type tag.
+// isFunction reports whether t is a function type, perhaps through a typedef name or with a type
+// tag.
 func (t *ctype) isFunction() bool {
 	return t.kind == function || t.kind == aliased && t.alias.to.isFunction() ||
 		t.kind == qualified && t.to.isFunction()
 }
 
-// isArray says whether t is an array, maybe by a typedef name or with a type tag.
+// isArray reports whether t is an array, perhaps through a typedef name or with a type
+// tag.
 func (t *ctype) isArray() bool {
 	return t.kind == array || t.kind == aliased && t.alias.to.isArray() ||
 		t.kind == qualified && t.to.isArray()
 }
 
-// endsOpen says whether t ends with a flexible array.
+// endsOpen reports whether t ends with a flexible array.
 func (t *ctype) endsOpen() bool {
 	switch t.kind {
 	case tagged:
@@ -123,7 +123,7 @@ func (t *ctype) endsOpen() bool {
 	return false
 }
 
-// fieldBits is how wide a bit-field of type t may be; 0: there can be none.
+// fieldBits returns the largest width of a bit-field of type t, 0 if there can be none.
 func (t *ctype) fieldBits() int {
 	switch t.kind {
 	case base:

@@ -8,7 +8,6 @@ import (
 	"slices"
 )
 
-// die is a DIE with its children.
 type die struct {
 	*dwarf.Entry
 	kids []*die
@@ -18,7 +17,7 @@ type die struct {
 type debugInfo struct {
 	units []*die
 	at    map[dwarf.Offset]*die
-	pools map[*die][]byte // of a unit's DIEs: .debug_addr from the unit's base on
+	pools map[*die][]byte // by DIE: .debug_addr from the unit's DW_AT_addr_base on
 	data  *dwarf.Data
 }
 
@@ -71,7 +70,6 @@ func readDWARF(path string) (*debugInfo, *elf.File, error) {
 	}
 }
 
-// walk calls visit for d and all below it.
 func (d *die) walk(visit func(*die)) {
 	visit(d)
 	for _, k := range d.kids {
@@ -79,7 +77,7 @@ func (d *die) walk(visit func(*die)) {
 	}
 }
 
-// find follows abstract origins and specifications to one that has the attribute.
+// find follows abstract origins and specifications to a DIE that has the attribute.
 func (i *debugInfo) find(d *die, attr dwarf.Attr) *die {
 	for range 4 {
 		if d == nil || d.Val(attr) != nil {
@@ -94,7 +92,7 @@ func (i *debugInfo) find(d *die, attr dwarf.Attr) *die {
 	return nil
 }
 
-// typeOf is the DIE of d's type; nil: void.
+// typeOf returns the DIE of d's type, nil for void.
 func (i *debugInfo) typeOf(d *die) *die {
 	if d = i.find(d, dwarf.AttrType); d == nil {
 		return nil
@@ -119,7 +117,6 @@ func (d *die) declaration() bool {
 	return is
 }
 
-// children are those of a tag, in order.
 func (d *die) children(tags ...dwarf.Tag) []*die {
 	var all []*die
 	for _, k := range d.kids {
@@ -130,13 +127,12 @@ func (d *die) children(tags ...dwarf.Tag) []*die {
 	return all
 }
 
-// number is the value of an attribute that is a constant.
 func (d *die) number(attr dwarf.Attr) (int64, bool) {
 	n, ok := d.Val(attr).(int64)
 	return n, ok
 }
 
-// entry is where a function's code begins; ok is false if it has none.
+// entry returns the address where a function's code begins; ok is false if it has none.
 func (i *debugInfo) entry(d *die) (uint64, bool) {
 	ranges, err := i.data.Ranges(d.Entry)
 	if err != nil || len(ranges) == 0 {
@@ -145,7 +141,7 @@ func (i *debugInfo) entry(d *die) (uint64, bool) {
 	return ranges[0][0], true
 }
 
-// address is where a variable lies; ok is false if that is no plain address.
+// address returns the address of a variable; ok is false if its location is more than an address.
 func (i *debugInfo) address(d *die) (uint64, bool) {
 	const opAddr, opAddrx = 0x03, 0xa1
 	location, _ := d.Val(dwarf.AttrLocation).([]byte)
@@ -162,7 +158,8 @@ func (i *debugInfo) address(d *die) (uint64, bool) {
 	return 0, false
 }
 
-// memberOffset is where a member begins, in bytes; members of unions have no location.
+// memberOffset returns the offset of a member in bytes. It is 0 if the DWARF gives no
+// location, as for members of unions.
 func (d *die) memberOffset() (int64, error) {
 	switch at := d.Val(dwarf.AttrDataMemberLoc).(type) {
 	case nil:
@@ -176,5 +173,5 @@ func (d *die) memberOffset() (int64, error) {
 			return int64(n), nil
 		}
 	}
-	return 0, fmt.Errorf("%#x: a member's location of an unknown form", d.Offset)
+	return 0, fmt.Errorf("%#x: unknown form of a member's location", d.Offset)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// sameTypes is an error unless two results have the same types. Only sections may differ.
+// sameTypes returns an error unless two results have the same types. Only sections may differ.
 func sameTypes(a, b result) error {
 	if left, right := oneSided(a, b); len(left)+len(right) > 0 {
 		return errors.New(sides(a, left, b, right))
@@ -20,18 +20,17 @@ func sameTypes(a, b result) error {
 	return nil
 }
 
-// difference says how the types of two results differ.
 func difference(a, b result) string {
 	if err := harness.Caught(func() error { return sameTypes(a, b) }); err != nil {
 		return err.Error()
 	}
-	return "they have the same types in another form"
+	return "they have the same types, but encode them differently"
 }
 
 func sides(a result, left []string, b result, right []string) string {
 	const most = 12
 	list := func(r result, only []string) string {
-		s := fmt.Sprintf("only in that of %s: %d types\n", r.way, len(only))
+		s := fmt.Sprintf("only in the result of %s: %d types\n", r.way, len(only))
 		for _, line := range only[:min(most, len(only))] {
 			s += "  " + line + "\n"
 		}
@@ -40,7 +39,7 @@ func sides(a result, left []string, b result, right []string) string {
 	return list(a, left) + list(b, right)
 }
 
-// spec is the BTF of a result, which may be a BTF object, as cilium/ebpf reads it.
+// spec returns the BTF of a result, which may be a BTF object, as cilium/ebpf reads it.
 func (r result) spec() *btf.Spec {
 	spec, err := content.Read(bytes.NewReader(r.bytes), nil)
 	if err != nil {
@@ -51,11 +50,10 @@ func (r result) spec() *btf.Spec {
 
 func (r result) types() []btf.Type { return harness.Get(content.Types(r.spec())) }
 
-// oneSided returns the types that only one of two results has, sorted.
 func oneSided(a, b result) (left, right []string) {
 	all := [2][]btf.Type{a.types(), b.types()}
 	class := classes(all[0], all[1])
-	count := map[int]int{} // by class: how many more the one has than the other
+	count := map[int]int{} // by class: the types of the first result minus those of the second
 	for _, t := range all[0] {
 		count[class[t]]++
 	}

@@ -2,7 +2,7 @@ package random
 
 import "github.com/rules-btf/rules_btf/e2e/internal/harness"
 
-// checkDWZ: what dwz moves into partial units and replaces by references stays the same.
+// checkDWZ checks that BTF stays the same when dwz moves DIEs to partial units.
 func checkDWZ(b *Build) error {
 	if run(b.Dir, "dwz", "-o", "dwz", "linked") != nil {
 		return nil // dwz can't read all that compilers write
@@ -10,7 +10,7 @@ func checkDWZ(b *Build) error {
 	return b.expectAfterDWZ("dwz")
 }
 
-// checkSupplement: the same for what dwz moves into a supplementary file.
+// checkSupplement is like checkDWZ, but dwz moves DIEs to a supplementary file (-m).
 func checkSupplement(b *Build) error {
 	for _, form := range []string{"", "--dwarf-5"} {
 		script := "cp linked dwz && cp linked other && dwz " + form + " -m supplement dwz other"
@@ -22,7 +22,7 @@ func checkSupplement(b *Build) error {
 	return nil
 }
 
-// expectAfterDWZ compares the BTF of the file dwz with that of the file before.
+// expectAfterDWZ compares the BTF of the file before and after dwz.
 func (b *Build) expectAfterDWZ(how string) error {
 	for _, j := range []string{"-j1", "-j8"} {
 		harness.Check(b.expectOneShot("btfgen elf "+j+" after "+how,

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// moved is added to a source file: it changes where what follows is, and nothing else.
+// moved is text that is added to a source file: it changes no type, but moves the code after it.
 const moved = `
 __asm__(".pushsection .text\n.skip 1000\n.popsection");
 `
 
-// checkEdits: after an edit of a unit that changes no type, in another directory, the BTF object of
-// the linked file has the same bytes.
+// checkEdits edits a unit without changing a type, compiles it in another directory, and checks
+// that the BTF object of the linked file has the same bytes.
 func checkEdits(b *Build) error {
 	files := b.Program.Files()
 	at := b.random(11).IntN(len(files))

@@ -10,8 +10,8 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/content"
 )
 
-// classes are the types of all specs under the coarsest bisimulation: two types have one number if
-// nothing tells them from each other, however deep one looks.
+// classes numbers the types of all specs by the coarsest bisimulation: two types have the same
+// number if nothing distinguishes them, at any depth.
 func classes(specs ...[]btf.Type) map[btf.Type]int {
 	texts, refs := map[btf.Type]string{}, map[btf.Type][]btf.Type{}
 	var order []btf.Type
@@ -55,7 +55,7 @@ func classes(specs ...[]btf.Type) map[btf.Type]int {
 	}
 }
 
-// placed says whether t has a place, so that there may be two of one content.
+// placed reports whether t is a variable or section: two of these may have the same content.
 func placed(t btf.Type) bool {
 	switch t.(type) {
 	case *btf.Var, *btf.Datasec:
@@ -64,14 +64,13 @@ func placed(t btf.Type) bool {
 	return false
 }
 
-// checkTwins: no two types of the result are equal.
+// checkTwins checks that no two types of the result are equal.
 func checkTwins(b *Build) error { return twins(nil, b.types()) }
 
-// types are those of the program's BTF.
 func (b *Build) types() []btf.Type { return b.oneShot().types() }
 
-// twins is an error if a type of own equals another one, or one of the base. A module's functions
-// may have twins there.
+// twins returns an error if a type in own equals another type in own or base. A module's functions
+// may equal functions in base.
 func twins(base, own []btf.Type) error {
 	class := classes(base, own)
 	first := map[int]btf.Type{}

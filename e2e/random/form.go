@@ -5,14 +5,13 @@ import (
 	"math/rand/v2"
 )
 
-// formKind says what a form stands for.
 type formKind int
 
 const (
 	formBase     formKind = iota // base type n
 	formTag                      // what tag n means where the form is used
 	formDefine                   // a definition of tag n in place, where C allows it
-	formAlias                    // what typedef name n means there
+	formAlias                    // what typedef name n means where the form is used
 	formPointer                  // a pointer
 	formArray                    // an array of n elements, -1: flexible
 	formFunction                 // a function
@@ -23,19 +22,19 @@ const (
 	formEnum                     // an enum definition
 )
 
-// form is a C type apart from scopes: tags and typedef names are numbers of the vocabulary, and
-// what they mean is up to the place where the form is used.
+// form is a C type without scopes: tags and typedef names are numbers of the vocabulary, and their
+// meaning depends on the place where the form is used.
 type form struct {
 	kind     formKind
 	n        int
-	keyword  string // of records: struct or union
+	keyword  string // a record's keyword: struct or union
 	packed   bool
 	aligned  bool
 	method   bool     // C++: the record has a method
 	tags     []string // declaration tags of a record
-	integer  string   // of an enum: its type, "" if the compiler chooses it
+	integer  string   // an enum's type, "" if the compiler chooses it
 	variadic bool
-	to       *form // also what a function returns
+	to       *form // the target, the element, or what a function returns
 	params   []*form
 	members  []member
 	values   []enumerator
@@ -44,7 +43,7 @@ type form struct {
 type member struct {
 	name  string // "" for an anonymous struct, union or bit-field
 	form  *form
-	width int // of a bit-field; 0: not one; -1: of width 0
+	width int // the width of a bit-field; 0: not a bit-field; -1: width 0
 	tags  []string
 }
 
@@ -52,7 +51,7 @@ type enumerator struct {
 	name, value string
 }
 
-// Base types, with the width of their widest bit-field.
+// The base types, each with the width of its widest bit-field.
 var bases = []struct {
 	name string
 	bits int
@@ -66,17 +65,17 @@ var bases = []struct {
 
 const (
 	firstFloat  = 11 // the first of bases that can't be a bit-field
-	firstModern = 14 // the first of those that only C23 has
+	firstModern = 14 // the first of bases that only C23 has
 )
 
 type author struct {
 	*rand.Rand
 	tags, aliases     int
 	enums             int  // numbers the names of enumerators
-	annotated, modern bool // as of Options
+	annotated, modern bool // as in Options
 }
 
-// chance is true in percent cases of a hundred.
+// chance returns true with a probability in percent.
 func (a *author) chance(percent int) bool { return a.IntN(100) < percent }
 
 func newAuthor(r *rand.Rand, o Options) *author {
@@ -84,7 +83,7 @@ func newAuthor(r *rand.Rand, o Options) *author {
 		modern: o.Modern}
 }
 
-// target is what a typedef name may stand for.
+// target returns a possible target of a typedef name.
 func (a *author) target() *form {
 	switch a.IntN(8) {
 	case 0:
@@ -106,7 +105,6 @@ func (a *author) baseType() *form {
 	return &form{kind: formBase, n: a.IntN(firstModern)}
 }
 
-// bases is how many of the bases the program may have.
 func (a *author) bases() int {
 	if a.modern {
 		return len(bases)
@@ -114,7 +112,7 @@ func (a *author) bases() int {
 	return firstModern
 }
 
-// form makes any type that an object can have.
+// form returns any type that an object can have.
 func (a *author) form(depth int) *form {
 	if depth > 3 {
 		return a.baseType()
@@ -163,7 +161,7 @@ func (a *author) function() *form {
 	return f
 }
 
-// parameter is the type of a parameter or of what a function returns: most often a pointer.
+// parameter returns the type of a parameter or of a function's result: usually a pointer.
 func (a *author) parameter() *form {
 	switch n := a.IntN(100); {
 	case n < 50:

@@ -5,16 +5,17 @@ import (
 	"strings"
 )
 
-// callee is a function that can be called with zeros.
+// callee is a function that can be called with zeros as arguments.
 type callee struct {
 	name      string
 	arguments int
 }
 
-// entryFunction is the program's entry: what it doesn't lead to may be dropped, but for the roots.
+// entryFunction is the program's entry. The linker may drop code that the entry doesn't lead to,
+// except the roots.
 const entryFunction = "void start(void) { }\n"
 
-// root lets the linker keep a global symbol, or not.
+// root decides whether the linker must keep a global symbol.
 func (g *generator) root(name string) {
 	if g.chance(50) {
 		g.program.Roots = append(g.program.Roots, name)
@@ -79,7 +80,7 @@ func (g *generator) definedFunction() *node {
 }
 
 // newFunction chooses the name and the linkage of a function that is defined here. Other units may
-// have functions of that name, with other prototypes.
+// have functions with the same name, but other prototypes.
 func (g *generator) newFunction() (prefix, name string) {
 	if name = staticFunctions[g.IntN(len(staticFunctions))]; g.chance(35) && g.take(name) {
 		return "static ", name
@@ -101,7 +102,8 @@ func (g *generator) newFunction() (prefix, name string) {
 	return prefix, name
 }
 
-// otherNames are aliases of a function. C++ gives static functions symbols of other names.
+// otherNames may write an alias of a function, but not of a static C++ function, whose symbol has a
+// mangled name.
 func (g *generator) otherNames(function string, static bool) *node {
 	if !g.chance(20) || g.cxx && static {
 		return text("")
@@ -117,8 +119,8 @@ func (g *generator) otherNames(function string, static bool) *node {
 		function, name))
 }
 
-// clonedParameters are parameters that make gcc write clones of a function: what is used of them,
-// and what callers pass.
+// clonedParameters are parameters that make gcc write clones of a function: some are unused, and
+// callers pass constants.
 var clonedParameters = []struct {
 	declaration, use string
 	arguments        []string
@@ -130,10 +132,10 @@ var clonedParameters = []struct {
 	{"const long *%s", " + *%s", []string{"(const long *)&work"}},
 }
 
-// cloned is a function that gcc specializes or splits, and functions that call it.
+// cloned writes a function that gcc specializes or splits, and functions that call it.
 func (g *generator) cloned() *node {
 	prefix, name := g.newFunction()
-	split := g.chance(30) // a part of it, which is called if there is something to do
+	split := g.chance(30) // gcc may split off the part that runs if work isn't 0
 	if !split {
 		prefix += "__attribute__((noinline)) "
 	}

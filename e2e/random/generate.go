@@ -6,32 +6,31 @@ import (
 	"strings"
 )
 
-// generator writes the units of a program.
 type generator struct {
 	*author
 	words      *vocabulary
 	scope      *scope
 	cxx        bool
-	vla        bool // records may have members of variable length: gcc, C
-	noBodies   int  // more than 0: no types can be defined here
-	nested     int  // definitions that are being written
-	prototypes int  // parameter lists that are being written
+	vla        bool // records may have members of variable length (gcc, C)
+	noBodies   int  // if more than 0, no types can be defined here
+	nested     int  // how many definitions are being written
+	prototypes int  // how many parameter lists are being written
 	unit       int
-	fresh      int // numbers names
-	depth      int // of blocks
+	fresh      int // a counter that makes names unique
+	depth      int // how many blocks are open
 	callees    []callee
-	strong     map[string]bool // of the names that units share: a unit has the strong definition
+	strong     map[string]bool // names that units share and that already have a strong definition
 	program    *Program
 	collect    bool // --gc-sections
-	mold       bool // it has no section of per-CPU variables, and makes global symbols local
+	mold       bool // mold has no section of per-CPU variables, and makes global symbols local
 }
 
-// Generate writes the program of a seed.
+// Generate writes the program for a seed.
 func Generate(seed uint64, o Options) *Program {
 	r := rand.New(rand.NewPCG(seed, 0))
 	a := newAuthor(r, o)
 	words := a.vocabulary()
-	if o.TypeUnits() && r.IntN(2) == 0 { // they say all only if each tag has one definition
+	if o.TypeUnits() && r.IntN(2) == 0 { // type units are exact only if each tag has one definition
 		for _, all := range [][]word{words.tags, words.aliases} {
 			for i := range all {
 				all[i].variants = all[i].variants[:1]
@@ -51,9 +50,9 @@ func Generate(seed uint64, o Options) *Program {
 	return p
 }
 
-// paths are those of the units: most often some differ in the directory alone. mold makes the weak
-// functions of such units static functions of one name in files of one name. Of several units of
-// one name nothing says which of them --gc-sections has dropped, if they have only data.
+// paths returns the units' paths. Some may differ only in the directory, but not in two cases: mold
+// would turn weak functions of such units into static ones with the same name and the same file
+// name; and if such units have only data, nothing shows which of them --gc-sections has dropped.
 func (g *generator) paths() []string {
 	var all []string
 	for _, base := range []string{"core", "main"} {
@@ -90,7 +89,6 @@ func (g *generator) file() *node {
 	return n
 }
 
-// declaration is one at file scope.
 func (g *generator) declaration() *node {
 	if g.modern && g.chance(5) {
 		g.fresh++
@@ -127,7 +125,7 @@ func (g *generator) forward() *node {
 	return text(g.declareTag(v.tagKeyword(), w.name).keyword + " " + w.name + ";\n")
 }
 
-// taggedVariable is a definition of a tag, most often with a variable.
+// taggedVariable writes a definition of a tag, usually with a variable.
 func (g *generator) taggedVariable(variable func(*ctype) *node) *node {
 	n := g.IntN(len(g.words.tags))
 	if !g.canDefine(n) {
@@ -163,14 +161,15 @@ func (g *generator) typedef() *node {
 
 const perCPU = `__attribute__((section(".data..percpu"), used)) `
 
-// Names that several units, and functions of a unit, give to their static variables and functions.
+// Several units, and several functions of a unit, give these names to their variables and
+// functions.
 var (
 	staticVariables = []string{"state", "count"}
 	staticFunctions = []string{"init", "get", "put"}
 	sharedFunctions = []string{"shared0", "shared1", "shared2"} // weak ones and a strong one
 )
 
-// variable is one of static storage duration.
+// variable writes a variable of static storage duration.
 func (g *generator) variable(t *ctype) *node {
 	if t.isFunction() {
 		t = &ctype{kind: pointer, to: t}
@@ -200,7 +199,7 @@ func (g *generator) variable(t *ctype) *node {
 	return n
 }
 
-// local is a variable in a function, and its use.
+// local writes a local variable of a function, and a use of the variable.
 func (g *generator) local(t *ctype) *node {
 	g.fresh++
 	name := fmt.Sprintf("x%d", g.fresh)
@@ -245,7 +244,7 @@ func (g *generator) block() *node {
 	return sequence("{\n", g.statements(), "}\n")
 }
 
-// variableLength is an array of variable length, alone or in a record that is defined here.
+// variableLength writes an array of variable length, bare or in a record that is defined here.
 func (g *generator) variableLength() *node {
 	g.fresh++
 	length := fmt.Sprintf("n%d", g.fresh)
@@ -260,7 +259,7 @@ func (g *generator) variableLength() *node {
 		return sequence(n, g.local(&ctype{kind: array, text: length, to: t}))
 	}
 	keyword := []string{"struct", "union"}[g.IntN(2)]
-	// It stays incomplete for what follows: few places allow it.
+	// For later code, the tag stays incomplete: C allows types of variable length in few places.
 	t := g.declareTag(keyword, name)
 	t.open, t.varying = true, true
 	first := g.object(&form{kind: formTag, n: g.IntN(len(g.words.tags))})

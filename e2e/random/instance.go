@@ -5,7 +5,8 @@ import (
 	"strconv"
 )
 
-// instance makes a type of f at this place, which may be incomplete or a function.
+// instance returns the type that f resolves to at this place. The type may be
+// incomplete, or a function type.
 func (g *generator) instance(f *form) *ctype {
 	switch f.kind {
 	case formBase:
@@ -15,7 +16,7 @@ func (g *generator) instance(f *form) *ctype {
 			b.name = "bool"
 		case b.name == "typeof(nullptr)" && g.cxx:
 			b.name = "decltype(nullptr)"
-		case f.n > firstModern && g.cxx: // g++ has none
+		case f.n > firstModern && g.cxx: // g++ has no types of C23
 			b = bases[f.n-firstModern]
 		}
 		return &ctype{kind: base, text: b.name, bits: b.bits}
@@ -80,7 +81,7 @@ func (g *generator) instance(f *form) *ctype {
 	return g.instance(&form{kind: formBase})
 }
 
-// object is instance for an object: what can't be one becomes a pointer to it.
+// object is like instance, but returns a pointer to the type if no object can have it.
 func (g *generator) object(f *form) *ctype {
 	t := g.instance(f)
 	if !t.complete() {
@@ -89,11 +90,11 @@ func (g *generator) object(f *form) *ctype {
 	return t
 }
 
-// function is a function's type. names are those of the parameters, whose scope stays entered for
-// the function's body; nil: they have none.
+// function returns a function type. If names isn't nil, names holds the names of the
+// parameters, whose scope stays open for the function's body.
 func (g *generator) function(f *form, names []string) *ctype {
-	// In C++ there are no definitions in prototypes; clang sees those of a function's parameters in
-	// the whole file if the function returns a pointer to another one.
+	// C++ allows no definitions in prototypes. With clang, a definition in a function's parameters
+	// is visible in the whole file if the function returns a pointer to a function.
 	if g.cxx || names != nil && !g.vla {
 		g.noBodies++
 		defer func() { g.noBodies-- }()
@@ -130,7 +131,8 @@ func (g *generator) function(f *form, names []string) *ctype {
 	return t
 }
 
-// reference is what tag n means here. A tag that nothing declared is declared by that.
+// reference returns the type that tag n resolves to here. If nothing has declared the tag, the
+// reference declares it.
 func (g *generator) reference(n int) *ctype {
 	w := g.words.tags[n]
 	t := g.visible(w.name)
@@ -143,7 +145,7 @@ func (g *generator) reference(n int) *ctype {
 	return &ctype{kind: tagged, tag: t}
 }
 
-// canDefine says whether tag n can be defined in the innermost scope.
+// canDefine reports whether tag n can be defined in the innermost scope.
 func (g *generator) canDefine(n int) bool {
 	t := g.scope.tags[g.words.tags[n].name]
 	return g.noBodies == 0 && g.nested < 2 && (t == nil || !t.complete && !t.open)
@@ -185,7 +187,6 @@ func (g *generator) define(n int) *ctype {
 	return c
 }
 
-// tagKeyword is the keyword of a definition.
 func (f *form) tagKeyword() string {
 	if f.kind == formEnum {
 		return "enum"
@@ -193,7 +194,6 @@ func (f *form) tagKeyword() string {
 	return f.keyword
 }
 
-// head writes the beginning of a definition.
 func (g *generator) head(f *form, name string) *node {
 	n := sequence(f.tagKeyword())
 	if f.packed {
@@ -206,13 +206,13 @@ func (g *generator) head(f *form, name string) *node {
 	if name != "" {
 		name = " " + name
 	}
-	if f.integer != "" && (name != "" || g.prototypes == 0) { // clang refuses one without a name there
+	if f.integer != "" && (name != "" || g.prototypes == 0) { // clang: not in parameters without a tag
 		name += " : " + f.integer
 	}
 	return sequence(n, name, " {\n")
 }
 
-// record writes the definition of a struct or union, and tells t whether it is open.
+// record writes the definition of a struct or union, and sets t.flexible.
 func (g *generator) record(f *form, name string, t *ctype) *node {
 	n := sequence(g.head(f, name))
 	written := map[string]bool{}
@@ -243,7 +243,7 @@ func (g *generator) member(m member) *node {
 	if m.name == "" && m.form.kind == formRecord {
 		plain := *m.form
 		plain.method = false
-		if g.cxx { // an anonymous member defines no types
+		if g.cxx { // an anonymous member can't define types
 			g.noBodies++
 			defer func() { g.noBodies-- }()
 		}

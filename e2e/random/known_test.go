@@ -11,14 +11,14 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// known are small programs that need care, each with what its BTF must hold.
+// known are small programs that are hard to convert, each with what its BTF must have.
 var known = []struct {
 	name     string
 	files    map[string]string
 	compiler string         // gcc if empty
 	dwarf    []string       // flags, -gdwarf-5 if empty
-	runs     int            // of each verb, to show that its result depends on no schedule
-	count    map[string]int // how often the BTF has a type
+	runs     int            // how often each verb runs, to show that threads don't affect its result
+	count    map[string]int // how many types of a name the BTF has
 }{
 	{
 		name: "chains that differ at the end",
@@ -133,7 +133,7 @@ var known = []struct {
 		count: map[string]int{"typedef color": 1},
 	},
 	{
-		name: "a declaration with as many votes for each definition",
+		name: "a declaration with equally many votes for each definition",
 		files: map[string]string{
 			"a.c": sink + "void a(void) { union t1 { int none[0]; } x; sink(&x); }\n",
 			"b.c": sink + "void b(void) { struct t0 { union t1 *next; } x; sink(&x); }\n",
@@ -162,7 +162,8 @@ var known = []struct {
 	},
 }
 
-// belowPrototype is what gcc 12 made of this: struct dev is below a DW_TAG_subroutine_type.
+// belowPrototype is what gcc 12 made from the source below. It puts struct dev below a
+// DW_TAG_subroutine_type.
 //
 //	void first(void)
 //	{
@@ -180,8 +181,8 @@ var known = []struct {
 //go:embed testdata/below_prototype.s
 var belowPrototype string
 
-// chain is a block with t0, t1 and t2, of which t2 has a member of type last, and all have more
-// members.
+// chain returns a block that defines the structs t0, t1 and t2. Struct t2 has a member of type
+// last, and each of the three has an int member for each name in more.
 func chain(last string, more ...string) string {
 	members := ""
 	for _, m := range more {
@@ -253,7 +254,7 @@ func TestKnown(t *testing.T) {
 	}
 }
 
-// wantCount wants the program's BTF to have as many types of some names as want says.
+// wantCount checks that the program's BTF has as many types of each name as want says.
 func wantCount(t *testing.T, b *Build, want map[string]int) {
 	have := map[string]int{}
 	for _, t := range b.types() {

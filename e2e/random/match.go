@@ -10,8 +10,8 @@ import (
 	"github.com/cilium/ebpf/btf"
 )
 
-// matcher reports whether BTF says what DWARF says, through everything that a type leads to. A tag
-// that the unit of the DIE only declares may stand for any definition: what lies beyond isn't
+// matcher compares types of BTF with types of DWARF, including everything that they lead to. If a
+// DIE's unit only declares a tag, any definition of the tag matches, and types beyond it aren't
 // compared.
 type matcher struct {
 	info    *debugInfo
@@ -23,7 +23,7 @@ type pair struct {
 	btf btf.Type
 }
 
-// match is nil if t says what d says; d is nil for void. The error tells the first difference.
+// match returns nil if d (nil for void) describes t, and otherwise the first difference.
 func (m *matcher) match(d *die, t btf.Type) error {
 	assumed := map[pair]bool{}
 	if err := m.compare(assumed, d, t); err != nil {
@@ -41,7 +41,7 @@ func (m *matcher) compare(assumed map[pair]bool, d *die, t btf.Type) error {
 			if p, ok := t.(*btf.Pointer); ok {
 				return m.compare(assumed, nil, p.Target)
 			}
-			return fmt.Errorf("the type of nullptr is %s", tellBTF(t))
+			return fmt.Errorf("nullptr has the type %s, want a pointer to void", tellBTF(t))
 		}
 		d = nil
 	}
@@ -50,7 +50,7 @@ func (m *matcher) compare(assumed map[pair]bool, d *die, t btf.Type) error {
 		if d == nil && (void || t == nil) {
 			return nil
 		}
-		return fmt.Errorf("%s in the DWARF is %s", tell(d), tellBTF(t))
+		return fmt.Errorf("%s in the DWARF is %s in the BTF", tell(d), tellBTF(t))
 	}
 	p := pair{d, t}
 	if assumed[p] || m.matched[p] {
@@ -77,7 +77,7 @@ func tellBTF(t btf.Type) string {
 	return fmt.Sprintf("%T %s", t, t.TypeName())
 }
 
-// parts compares two types that were not compared before.
+// parts compares two types that haven't been compared before.
 func (m *matcher) parts(assumed map[pair]bool, d *die, t btf.Type) error {
 	follow := func(tag dwarf.Tag, to btf.Type) error {
 		if d.Tag != tag {
@@ -117,7 +117,7 @@ func (m *matcher) parts(assumed map[pair]bool, d *die, t btf.Type) error {
 	case *btf.Fwd:
 		if tag := map[btf.FwdKind]dwarf.Tag{btf.FwdStruct: dwarf.TagStructType,
 			btf.FwdUnion: dwarf.TagUnionType}[t.Kind]; d.Tag != tag || !d.declaration() {
-			return fmt.Errorf("is a forward declaration of a %s", t.Kind)
+			return fmt.Errorf("is a forward declaration of a %s in BTF, but not in DWARF", t.Kind)
 		}
 		return nil
 	case *btf.Enum:
@@ -160,7 +160,7 @@ func (m *matcher) baseType(d *die, t btf.Type) error {
 	return nil
 }
 
-// array compares arrays; one of DWARF has all dimensions.
+// array compares arrays; in DWARF, one array has all dimensions.
 func (m *matcher) array(assumed map[pair]bool, d *die, t *btf.Array) error {
 	if d.Tag != dwarf.TagArrayType {
 		return fmt.Errorf("is an array")
@@ -186,7 +186,7 @@ func (m *matcher) array(assumed map[pair]bool, d *die, t *btf.Array) error {
 func (m *matcher) record(assumed map[pair]bool, d *die, tag dwarf.Tag, size uint32,
 	members []btf.Member) error {
 	if d.Tag != tag {
-		return fmt.Errorf("is a struct or union of another kind")
+		return fmt.Errorf("is a struct in BTF and a union in DWARF, or the reverse")
 	}
 	if d.declaration() {
 		return nil
@@ -218,7 +218,7 @@ func (m *matcher) record(assumed map[pair]bool, d *die, tag dwarf.Tag, size uint
 	return nil
 }
 
-// field is where a member begins, in bits, and its width if it is a bit-field.
+// field returns the offset of a member in bits, and its width if it is a bit-field.
 func (m *matcher) field(d *die) (offset, width int64, err error) {
 	offset, err = d.memberOffset()
 	if err != nil {
@@ -231,7 +231,7 @@ func (m *matcher) field(d *die) (offset, width int64, err error) {
 	if bits, ok := d.number(dwarf.AttrDataBitOffset); ok {
 		return bits, width, nil
 	}
-	if old, ok := d.number(dwarf.AttrBitOffset); ok { // from the storage unit's highest bit
+	if old, ok := d.number(dwarf.AttrBitOffset); ok { // counted from the storage unit's highest bit
 		storage, ok := d.number(dwarf.AttrByteSize)
 		if !ok {
 			storage = m.size(m.info.typeOf(d))
@@ -241,7 +241,7 @@ func (m *matcher) field(d *die) (offset, width int64, err error) {
 	return offset, width, nil
 }
 
-// size is that of a type that can be a bit-field.
+// size returns the size of a type that can be a bit-field.
 func (m *matcher) size(d *die) int64 {
 	for d != nil {
 		if n, ok := d.number(dwarf.AttrByteSize); ok {
@@ -274,7 +274,7 @@ func (m *matcher) enum(d *die, t *btf.Enum) error {
 	return nil
 }
 
-// prototype compares the type of a function, which may be a subprogram's.
+// prototype compares the type of a function; d may be a subprogram.
 func (m *matcher) prototype(assumed map[pair]bool, d *die, t *btf.FuncProto) error {
 	if d.Tag != dwarf.TagSubroutineType && d.Tag != dwarf.TagSubprogram {
 		return fmt.Errorf("is a function")

@@ -8,13 +8,13 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// Options says what a program is made of and how it is built.
+// Options say what a program contains and how it is built.
 type Options struct {
 	CXX       bool
 	Annotated bool     // declaration tags and type tags
 	Modern    bool     // C23
 	Features  string   // a value of --features, for checkFeatures
-	Compilers []string // of the units in turn: gcc or clang
+	Compilers []string // for the units in turn: gcc or clang
 	Opt       string   // -O0 or -O2
 	DWARF     []string // flags: the version, and how it is written
 	Sections  bool     // a section for each function and variable
@@ -23,7 +23,7 @@ type Options struct {
 	PerCPU    string   // the address of per-CPU variables; empty: after the data
 }
 
-// NewOptions chooses those of a seed.
+// NewOptions chooses options by a seed.
 func NewOptions(seed uint64) Options {
 	r := rand.New(rand.NewPCG(seed, 1))
 	pick := func(of ...string) string { return of[r.IntN(len(of))] }
@@ -49,10 +49,11 @@ func NewOptions(seed uint64) Options {
 		"-gdwarf-4", "-gdwarf-2 -gstrict-dwarf", "-gdwarf-3 -gstrict-dwarf",
 		"-gdwarf-5 -fdebug-types-section", "-gdwarf-4 -fdebug-types-section",
 		"-gdwarf-5 -gz"))
-	if o.TypeUnits() { // the linker takes type units of one signature for one, whatever they say
+	if o.TypeUnits() { // the linker merges type units with the same signature, whatever they say
 		o.Compilers = o.Compilers[:1]
 	}
-	// ld drops a type unit with the unit that it came with, though others refer to it.
+	// When ld drops a unit, it also drops the type units that came with it, even if other
+	// units refer to these.
 	o.Collect = r.IntN(3) == 0 && !o.TypeUnits()
 	o.Sections = o.Collect || r.IntN(6) == 0
 	if r.IntN(3) == 0 && o.Linker == "ld" {
@@ -64,10 +65,10 @@ func NewOptions(seed uint64) Options {
 	return o
 }
 
-// Compiler is the one of unit i: gcc or clang.
+// Compiler returns the compiler of unit i: gcc or clang.
 func (o Options) Compiler(i int) string { return o.Compilers[i%len(o.Compilers)] }
 
-// TypeUnits says whether types are in their own units.
+// TypeUnits reports whether types are in type units.
 func (o Options) TypeUnits() bool { return o.has("-fdebug-types-section") }
 
 func (o Options) has(flag string) bool {
@@ -79,10 +80,10 @@ func (o Options) has(flag string) bool {
 	return false
 }
 
-// Command is the beginning of the command that compiles unit i.
+// Command returns the beginning of the command that compiles unit i.
 func (o Options) Command(i int, u *Unit) []string {
 	compiler := o.Compiler(i)
-	if strings.HasSuffix(u.Path, ".s") { // what a compiler that may not be here made
+	if strings.HasSuffix(u.Path, ".s") { // the output of a compiler that may be missing here
 		return []string{compiler, "-c"}
 	}
 	flags := []string{"-w", "-ffreestanding", "-fno-stack-protector", "-fno-pic", o.Opt}
@@ -102,7 +103,7 @@ func (o Options) Command(i int, u *Unit) []string {
 	return append(append([]string{compiler, "-c"}, flags...), o.DWARF...)
 }
 
-// Simpler returns options with one thing less, for shrinking.
+// Simpler returns options that have one thing less, for shrinking.
 func (o Options) Simpler() []Options {
 	var all []Options
 	add := func(change func(*Options)) {

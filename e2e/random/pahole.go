@@ -12,8 +12,8 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/oracle"
 )
 
-// checkPahole: pahole's BTF of the program has the same types by name. It doesn't compare tags with
-// several definitions that a unit only declares: which one is meant is a rule of each tool.
+// checkPahole checks that pahole's BTF of the program has the same types by name. It ignores tags
+// with several definitions that a unit only declares: each tool has its own rule for these.
 func checkPahole(b *Build) error {
 	v := b.view()
 	theirs := b.temporary(".pahole.btf")
@@ -26,13 +26,13 @@ func checkPahole(b *Build) error {
 	r.Explain(compare.Against(ours, v.skipped))
 	r.Explain(func(d *compare.Difference) string {
 		if b.Options.Collect && (len(d.Ours) == 0 || d.Class == content.Forward) {
-			return "pahole encodes the units that the linker has dropped"
+			return "pahole also encodes the units that the linker has dropped"
 		}
 		if b.Options.Modern && slices.Equal(withoutSigns(d.Ours), withoutSigns(d.Oracle)) {
 			return "pahole takes an enum of a signed type for unsigned if no value is negative"
 		}
 		if slices.Equal(withoutSizes(d.Ours), withoutSizes(d.Oracle)) {
-			return "pahole gives what has a member of variable length the size 0"
+			return "pahole gives a type with a member of variable length the size 0"
 		}
 		if strings.Contains(fmt.Sprint(d.Ours), "*void") && b.Program.contains("(nullptr)") {
 			return "pahole takes the type of nullptr for void"
@@ -52,15 +52,14 @@ func checkPahole(b *Build) error {
 	return list(wrong)
 }
 
-// namesOne says whether a text names one of the tags.
 func namesOne(tags map[string]bool, texts []string) bool {
 	return slices.ContainsFunc(strings.Fields(strings.Join(texts, " ")), func(word string) bool {
 		return tags[strings.Trim(word, ",;)")]
 	})
 }
 
-// withoutSizes are the texts of records in which those with a member of variable length have no
-// size.
+// withoutSizes returns the texts of records, and removes the size of each record that has a
+// member of variable length.
 func withoutSizes(texts []string) []string {
 	var all []string
 	for _, t := range texts {
@@ -73,7 +72,7 @@ func withoutSizes(texts []string) []string {
 	return slices.Compact(all)
 }
 
-// withoutSigns are texts in which enums aren't signed.
+// withoutSigns returns texts in which no enum is signed.
 func withoutSigns(texts []string) []string {
 	var all []string
 	for _, t := range texts {
@@ -82,12 +81,12 @@ func withoutSigns(texts []string) []string {
 	return all
 }
 
-// variableMember is what the generator calls members of variable length.
+// variableMember is the generator's name for members of variable length.
 const variableMember = " varying@"
 
 var recordSize = regexp.MustCompile(` size=\d+`)
 
-// ambiguous are the tags with several definitions that some unit only declares.
+// ambiguous returns the tags with several definitions that some unit only declares.
 func (v *view) ambiguous() map[string]bool {
 	count, declared := map[string]int{}, map[string]bool{}
 	for _, t := range v.types {

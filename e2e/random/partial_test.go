@@ -8,8 +8,8 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// TestImportedUnit converts what dwz makes of many units that have all their types in common: one
-// large partial unit, which they all import. Compilers would take minutes for so many.
+// TestImportedUnit converts what dwz makes from many units that have all their types in common: one
+// large partial unit, which they all import. Compilers would take minutes for so many units.
 func TestImportedUnit(t *testing.T) {
 	harness.Need(t, "as", "ld")
 	const units, structs = 1500, 8000
@@ -26,13 +26,13 @@ func TestImportedUnit(t *testing.T) {
 	if err := sameBytes(all...); err != nil {
 		t.Fatal(err)
 	}
-	const inEach = 2 // an int, and the void that cilium/ebpf counts
+	const inEach = 2 // an int, and void, which cilium/ebpf counts too
 	if have := len(all[0].types()); have != structs+inEach {
 		t.Errorf("%d types, want %d", have, structs+inEach)
 	}
 }
 
-// importedUnit is assembler with the DWARF of units that import one partial unit with structs.
+// importedUnit returns assembly with the DWARF of units that import one partial unit with structs.
 func importedUnit(units, structs int) string {
 	var b strings.Builder
 	b.WriteString(`	.section .debug_abbrev,"",@progbits

@@ -15,9 +15,9 @@ import (
 
 var (
 	programs = flag.Uint64("programs", 80, "how many random programs to try")
-	first    = flag.Uint64("first", 0, "the seed of the first one")
-	seed     = flag.Int64("seed", -1, "try the program of this seed only")
-	only     = flag.String("check", "", "run this check only")
+	first    = flag.Uint64("first", 0, "the seed of the first program")
+	seed     = flag.Int64("seed", -1, "try only the program of this seed")
+	only     = flag.String("check", "", "run only this check")
 	shrink   = flag.Duration("shrink", 40*time.Second,
 		"how long to look for a smaller program that fails")
 	keep = flag.String("keep", filepath.Join(os.TempDir(), "random-failures"),
@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	harness.Main(m)
 }
 
-// toolsUnderTest are the tools, for which the test needs some programs.
+// toolsUnderTest returns the tools. It skips the test if a program that the test needs is missing.
 func toolsUnderTest(t *testing.T, programs ...string) Tools {
 	t.Helper()
 	harness.Need(t, programs...)
@@ -69,12 +69,13 @@ func tryProgram(t *testing.T, n uint64, cache string, tools Tools) {
 			}
 		})
 		if c.Name == "graph" && !b.made["elf.btf"] {
-			return // the other checks would say the same
+			return // the other checks would report the same failure
 		}
 	}
 }
 
-// shrunk counts the failures of each check that were shrunk. More than a few say nothing new.
+// shrunk counts the failures of each check that were shrunk. More than a few of them say nothing
+// new.
 var shrunk struct {
 	sync.Mutex
 	count map[string]int
@@ -91,7 +92,8 @@ func mayShrink(check string) bool {
 	return shrunk.count[check] <= most
 }
 
-// report fails the test with all that it takes to see the failure again, and a smaller program.
+// report fails the test with everything needed to reproduce the failure, and with a smaller
+// program.
 func report(t *testing.T, n uint64, o Options, c Check, err error, cache string, tools Tools) {
 	p := Generate(n, o)
 	dir := filepath.Join(*keep, fmt.Sprintf("seed-%d-%s", n, c.Name))

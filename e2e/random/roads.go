@@ -9,8 +9,7 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// checkGraph: the graph over the objects gives what btfgen elf gives of the linked file, and of
-// what ld -r makes of the objects.
+// checkGraph runs sameRoads for the linked file and for the output of ld -r.
 func checkGraph(b *Build) error {
 	b.OneShot()
 	b.sameRoads("linked", "default")
@@ -20,15 +19,15 @@ func checkGraph(b *Build) error {
 	return nil
 }
 
-// checkFeatures: so it does with other features, and that is BTF by the kernel's rules.
+// checkFeatures runs sameRoads for the linked file with other features, and verifies the BTF.
 func checkFeatures(b *Build) error {
 	b.verify(b.sameRoads("linked", b.Options.Features))
 	return nil
 }
 
-// sameRoads checks that btfgen elf of a linked file, and btfgen object, btfgen facts and btfdedup
-// link of its objects, give the same BTF and leave out the same functions. It returns the BTF's
-// name; the list's is that with ".skipped".
+// sameRoads checks that btfgen elf for a linked file, and btfgen object, btfgen facts and btfdedup
+// link for its objects, give the same BTF and leave out the same functions. It returns the name of
+// the file with the BTF. The list of functions is in the file with ".skipped" added to that name.
 func (b *Build) sameRoads(linked, features string) string {
 	name := linked + "." + features
 	elf, graph, facts, flag := name+".btf", name+".link.btf", name+".facts", "--features="+features
@@ -57,15 +56,13 @@ func (b *Build) sameRoads(linked, features string) string {
 	return elf
 }
 
-// unitsAbsent says whether btfdedup link --strict failed for a unit of which nothing is in the
-// linked file. The C linker has dropped its debugging information, too.
+// unitsAbsent reports whether link --strict failed because the C linker has dropped a unit.
 func unitsAbsent(err error) bool {
 	var failed *commandError
 	return errors.As(err, &failed) &&
 		strings.Contains(failed.result.Stderr, "no function in the linked file")
 }
 
-// featuresObject is the BTF object of an object file with some features.
 func (b *Build) featuresObject(elf, features string) string {
 	if features == "default" {
 		return b.BTFObject(elf)
@@ -74,7 +71,6 @@ func (b *Build) featuresObject(elf, features string) string {
 	return b.once(name, func() { b.btfgen("object", "--features="+features, "-o", name, elf) })
 }
 
-// sameLines returns an error with the lines that differ, nil if two lists are the same.
 func sameLines(a, b result) error {
 	if string(a.bytes) == string(b.bytes) {
 		return nil
@@ -88,10 +84,10 @@ func sameLines(a, b result) error {
 		}
 		return text
 	}
-	return fmt.Errorf("%s and %s leave out other functions%s%s", a.way, b.way, only(a, b), only(b, a))
+	return fmt.Errorf("%s and %s skip different functions%s%s", a.way, b.way, only(a, b), only(b, a))
 }
 
-// sameFunctions is an error unless all results have the same functions and variables.
+// sameFunctions returns an error unless all results have the same functions and variables.
 func sameFunctions(all ...result) error {
 	return sameClasses([]content.Class{content.Func, content.Var, content.Section}, all...)
 }

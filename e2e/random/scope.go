@@ -5,7 +5,7 @@ type tag struct {
 	keyword, name string
 	complete      bool
 	flexible      bool // ends with a flexible array
-	bits          int  // of an enum: the width of a bit-field that holds all its values
+	bits          int  // in an enum: the width of a bit-field that holds all its values
 	open          bool // its definition is being written
 	varying       bool // it is of variable length
 }
@@ -16,7 +16,7 @@ type alias struct {
 	to   *ctype
 }
 
-// scope is what a file, block or prototype declares.
+// scope has the declarations of a file, block or prototype.
 type scope struct {
 	outer   *scope
 	tags    map[string]*tag
@@ -50,7 +50,7 @@ func (g *generator) visibleAlias(name string) *alias {
 	return nil
 }
 
-// declareTag declares a tag in the innermost scope, unless that has it already.
+// declareTag declares a tag in the innermost scope, unless the scope has it already.
 func (g *generator) declareTag(keyword, name string) *tag {
 	if t := g.scope.tags[name]; t != nil {
 		return t
@@ -60,7 +60,7 @@ func (g *generator) declareTag(keyword, name string) *tag {
 	return t
 }
 
-// take reserves an ordinary identifier in the innermost scope; false if it is taken.
+// take reserves an ordinary identifier in the innermost scope, unless the scope has it already.
 func (g *generator) take(name string) bool {
 	if g.scope.names[name] {
 		return false

@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// Shrink removes pieces of a program, which it changes, and simplifies its options as long as a
-// check fails in the same way. It stops at the deadline.
+// Shrink simplifies p and o until the deadline, as long as the check fails in the same way.
 func Shrink(p *Program, o Options, seed uint64, c Check, cause error, cache string, tools Tools,
 	deadline time.Time) (Options, error) {
 	s := &shrinker{p: p, o: o, seed: seed, check: c, cause: cause, cache: cache, tools: tools,
@@ -37,7 +36,7 @@ type shrinker struct {
 
 func (s *shrinker) late() bool { return time.Now().After(s.deadline) }
 
-// fails says whether the program still fails in the same way with options o.
+// fails reports whether the program still fails in the same way with options o.
 func (s *shrinker) fails(o Options) bool {
 	if s.late() || !s.check.Applies(s.p, o) {
 		return false
@@ -51,7 +50,7 @@ func (s *shrinker) fails(o Options) bool {
 	if err != nil {
 		return false
 	}
-	const attempts = 2 // a failure that is up to the schedule of threads doesn't show each time
+	const attempts = 2 // a failure that depends on threads doesn't occur each time
 	for range attempts {
 		if err = s.check.Run(b); err != nil {
 			break
@@ -65,7 +64,7 @@ func (s *shrinker) fails(o Options) bool {
 	return true
 }
 
-// NotBuilt says whether an error is a compiler's or a linker's: the program is no program.
+// NotBuilt reports whether an error comes from a compiler or linker: the program is not valid.
 func NotBuilt(err error) bool {
 	var not notBuilt
 	return errors.As(err, &not)
@@ -73,8 +72,8 @@ func NotBuilt(err error) bool {
 
 var particular = regexp.MustCompile(`[0-9]+|'[^']*'|"[^"]*"|\S*/\S*`)
 
-// way is what failures of one cause have in common: for a command that fails the first line of its
-// complaint, else the first words of the message.
+// way returns a text that is the same for failures with one cause: the first line of a failed
+// command's complaint, or else the first words of the message.
 func way(err error) string {
 	var failed *commandError
 	if errors.As(err, &failed) {
@@ -92,7 +91,6 @@ func way(err error) string {
 	return strings.Join(words[:min(6, len(words))], " ")
 }
 
-// units removes whole units.
 func (s *shrinker) units() bool {
 	changed := false
 	for _, u := range s.p.Files() {
@@ -134,7 +132,7 @@ func (s *shrinker) nodes() bool {
 	return changed
 }
 
-// optionals are the pieces below n that can be removed, outer ones before inner ones.
+// optionals returns the pieces below n that can be removed, outer ones before inner ones.
 func optionals(n *node) []*node {
 	var all []*node
 	for _, k := range n.kids {
@@ -149,7 +147,7 @@ func optionals(n *node) []*node {
 	return all
 }
 
-// roots lets the linker drop more.
+// roots removes roots, so that the linker may drop more.
 func (s *shrinker) roots() bool {
 	changed := false
 	for i := 0; i < len(s.p.Roots); {

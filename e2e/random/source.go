@@ -15,13 +15,13 @@ type Unit struct {
 	gone bool // removed by shrinking
 }
 
-// CXX says whether the unit is C++.
+// CXX reports whether the unit is C++.
 func (u *Unit) CXX() bool { return strings.HasSuffix(u.Path, ".cc") }
 
-// Text is the unit's source, indented.
+// Text returns the unit's source, indented.
 func (u *Unit) Text() string { return u.text(true) }
 
-// Outline is the unit's source without the statements of functions.
+// Outline returns the unit's source without the statements of functions.
 func (u *Unit) Outline() string { return u.text(false) }
 
 func (u *Unit) text(statements bool) string {
@@ -30,7 +30,7 @@ func (u *Unit) text(statements bool) string {
 	return indented(b.String())
 }
 
-// Files returns the units that are left.
+// Files returns the units that shrinking has left.
 func (p *Program) Files() []*Unit {
 	var left []*Unit
 	for _, u := range p.Units {
@@ -41,7 +41,7 @@ func (p *Program) Files() []*Unit {
 	return left
 }
 
-// CXX says whether a unit is C++.
+// CXX reports whether one of the units is C++.
 func (p *Program) CXX() bool {
 	for _, u := range p.Files() {
 		if u.CXX() {
@@ -51,7 +51,6 @@ func (p *Program) CXX() bool {
 	return false
 }
 
-// contains says whether a unit's text contains s.
 func (p *Program) contains(s string) bool {
 	for _, u := range p.Files() {
 		if strings.Contains(u.Text(), s) {
@@ -66,10 +65,10 @@ type node struct {
 	text      string
 	kids      []*node
 	separator string // between the kids
-	empty     string // stands for kids if there are none left
+	empty     string // written instead of kids if none are left
 	optional  bool   // shrinking may remove it
 	gone      bool   // removed by shrinking
-	inside    bool   // the statements of a function
+	inside    bool   // the node has the statements of a function
 }
 
 func text(s string) *node { return &node{text: s} }
@@ -90,7 +89,7 @@ func sequence(parts ...any) *node {
 	return n
 }
 
-// optional is a sequence that shrinking may remove.
+// optional returns a sequence that shrinking may remove.
 func optional(parts ...any) *node {
 	n := sequence(parts...)
 	n.optional = true
@@ -115,7 +114,7 @@ func (n *node) write(b *strings.Builder, statements bool) {
 	}
 }
 
-// indented is a source with each line indented by the braces that are open there.
+// indented returns a source with each line indented by the number of braces that are open there.
 func indented(source string) string {
 	var b strings.Builder
 	depth := 0

@@ -14,7 +14,8 @@ import (
 
 const perCPUSection = ".data..percpu"
 
-// compareBuilt wants a program that was built in another way to have the same types as the program.
+// compareBuilt checks that the program, built in another way, gives the same types, or even the
+// same bytes.
 func (b *Build) compareBuilt(way, linked string, bytesToo bool) error {
 	want := b.oneShot()
 	have := result{way, b.make(func(out string) { b.btfgen("elf", "-o", out, linked) })}
@@ -29,10 +30,10 @@ func (b *Build) compareBuilt(way, linked string, bytesToo bool) error {
 	return sameTypes(want, have)
 }
 
-// losesScopes says whether it is lost which definition of a tag is meant where. A type unit
-// declares the tags that it refers to, and the linker keeps one type unit of a signature, though
-// the units that they come from may have different definitions of those tags. So with several
-// definitions of a tag no more than each definition by itself can be compared.
+// losesScopes reports whether the DWARF no longer shows which definition of a tag is meant. A type
+// unit only declares the tags that it refers to. Of several type units with one signature, the
+// linker keeps one, although each may come from a compilation unit with other definitions of those
+// tags. So if a tag has several definitions, only each definition by itself can be compared.
 func (b *Build) losesScopes() bool {
 	if !b.Options.TypeUnits() {
 		return false
@@ -50,11 +51,11 @@ func (b *Build) losesScopes() bool {
 	return false
 }
 
-// sameNames is an error unless all results define the same by name, where what a definition refers
-// to counts by its name only.
+// sameNames calls sameClasses for all classes of types that have names.
 func sameNames(all ...result) error { return sameClasses(typeClasses, all...) }
 
-// sameClasses is an error unless all results have the same of some classes.
+// sameClasses compares the types of the given classes by name, and returns an error unless all
+// results define them equally.
 func sameClasses(classes []content.Class, all ...result) error {
 	var first *content.Contents
 	for i, r := range all {
@@ -78,8 +79,8 @@ func sameClasses(classes []content.Class, all ...result) error {
 	return nil
 }
 
-// declaresAnonymous says whether a definition has an anonymous struct or union of size 0. gcc
-// declares those in type units, and defines them elsewhere: what they hold is lost.
+// declaresAnonymous reports whether a definition has an anonymous struct or union of size 0. gcc
+// only declares such types in type units, and defines them elsewhere, so their members are lost.
 func declaresAnonymous(definitions []string) bool {
 	return slices.ContainsFunc(definitions, func(s string) bool {
 		return strings.Contains(s, "struct  size=0 {") || strings.Contains(s, "union  size=0 {")
@@ -89,11 +90,11 @@ func declaresAnonymous(definitions []string) bool {
 // typeClasses are the classes of types that are defined by a name.
 var typeClasses = []content.Class{content.Struct, content.Union, content.Enum, content.Typedef}
 
-// checkOrder: the order in which the C linker takes the objects changes no type. Without per-CPU
-// variables it changes nothing.
+// checkOrder checks that the order of the objects in the C link changes no type and, if
+// there are no per-CPU variables, nothing else either.
 func checkOrder(b *Build) error {
 	f := harness.Get(elf.Open(b.path(b.Linked())))
-	perCPU := f.Section(perCPUSection) != nil // their offsets are up to the C linker
+	perCPU := f.Section(perCPUSection) != nil // the C linker decides their offsets
 	f.Close()
 	reversed := b.Objects()
 	slices.Reverse(reversed)
@@ -105,7 +106,7 @@ func checkOrder(b *Build) error {
 	return nil
 }
 
-// checkTypeUnits: types in their own units are the same types.
+// checkTypeUnits checks that the program has the same types without type units.
 func checkTypeUnits(b *Build) error {
 	plain := b.Options
 	plain.DWARF = slices.DeleteFunc(slices.Clone(plain.DWARF), func(f string) bool {

@@ -8,8 +8,8 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// checkSplit: a part of the objects is a kernel and the rest is a module. The module's BTF depends
-// on the set of its objects alone, and has no type that the kernel has.
+// checkSplit makes a kernel from some of the objects and a module from the rest. The module's BTF
+// must depend only on the set of its objects, and must have no type that the kernel has.
 func checkSplit(b *Build) error {
 	objects := shuffled(b.random(4), b.Objects())
 	if len(objects) < 2 {
@@ -42,10 +42,11 @@ func checkSplit(b *Build) error {
 	whole := b.make(func(out string) {
 		b.btfgen("elf", "-j2", "--base", "kernel.btf", "-o", out, "module.ko")
 	})
-	if !b.losesScopes() { // else the module's file says less than its objects
+	if !b.losesScopes() { // otherwise the module's file has less information than its objects
 		all = append(all, result{"btfgen elf of the module", whole})
 	}
-	// A declaration tag of a type of the base that the module declares too may add a declaration.
+	// If the base has a type with a declaration tag, and the module only declares that type, the
+	// next link may add a forward declaration.
 	if !b.Program.contains("btf_decl_tag") {
 		all = append(all, result{"btfdedup link of the result", b.make(func(out string) {
 			b.btfdedup("link", "--base", "kernel.btf", "-o", out, split)
@@ -58,12 +59,12 @@ func checkSplit(b *Build) error {
 		harness.Get(content.Types(harness.Get(content.Open(b.path(split), base)))))
 }
 
-// sameBytesOf is sameBytes for split BTF, whose types can't be compared without the base.
+// sameBytesOf is like sameBytes, for split BTF, whose types can't be compared without the base.
 func sameBytesOf(all []result, who string) error {
 	var other []string
 	for _, r := range all[1:] {
 		if string(r.bytes) != string(all[0].bytes) {
-			other = append(other, fmt.Sprintf("%s and %s give other bytes (%d and %d); %s", all[0].way,
+			other = append(other, fmt.Sprintf("%s and %s give different bytes (%d and %d); %s", all[0].way,
 				r.way, len(all[0].bytes), len(r.bytes), who))
 		}
 	}

@@ -8,8 +8,7 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// splits says whether the compilers can split the program's DWARF as the standard and its extension
-// for version 4 have it.
+// splits reports whether the compilers can split DWARF (version 5, or GNU's extension of 4).
 func splits(p *Program, o Options) bool {
 	assembly := slices.ContainsFunc(p.Files(), func(u *Unit) bool {
 		return strings.HasSuffix(u.Path, ".s")
@@ -17,8 +16,8 @@ func splits(p *Program, o Options) bool {
 	return !assembly && (o.has("-gdwarf-4") || o.has("-gdwarf-5"))
 }
 
-// checkSplitDWARF: units that the compilers write to .dwo files are the same units, as objects and
-// linked, also where a package has them.
+// checkSplitDWARF checks that units in .dwo files give the same BTF as other units: as BTF
+// objects, when they are linked, and when a package (.dwp) has replaced the .dwo files.
 func checkSplitDWARF(b *Build) error {
 	objects := b.compileAll(b.Options, "splitdwarf", "-gsplit-dwarf")
 	var dwos []string
@@ -32,11 +31,12 @@ func checkSplitDWARF(b *Build) error {
 	}
 	const linked = "splitdwarf/linked"
 	b.link(linked, objects)
-	// What nothing refers to is another unit's if types are in their own units.
+	// With type units, a type that nothing refers to belongs to another unit than it does without
+	// type units.
 	bytesToo := !b.Options.TypeUnits()
 	harness.Check(b.compareBuilt("btfgen elf with .dwo files", linked, bytesToo))
 	if b.Options.has("-gdwarf-5") && slices.Contains(b.Options.Compilers, "gcc") {
-		return nil // llvm-dwp does not end
+		return nil // llvm-dwp does not terminate
 	}
 	b.compiler(b.Dir, append([]string{"llvm-dwp", "-o", linked + ".dwp"}, dwos...)...)
 	for _, dwo := range dwos {

@@ -2,10 +2,10 @@ package random
 
 import "fmt"
 
-// tagWords are the texts of tags: a few, so that declarations often share one.
+// tagWords are the texts of tags. They are few, so that declarations often share one.
 var tagWords = []string{"user", "rcu", "kfunc", "a longer one: x=1"}
 
-// declTags chooses the declaration tags of one declaration, most often none.
+// declTags chooses the declaration tags of one declaration, usually none.
 func (a *author) declTags() []string {
 	if !a.annotated || !a.chance(20) {
 		return nil
@@ -17,12 +17,13 @@ func (a *author) declTags() []string {
 	return all
 }
 
-// typeTag is a type with a tag: what a pointer to t would be a pointer to.
+// typeTag returns the given type with a random type tag on it. The result is for use as
+// the target of a pointer.
 func (a *author) typeTag(to *form) *form {
 	return &form{kind: formTypeTag, n: a.IntN(len(tagWords)), to: to}
 }
 
-// withTags writes declaration tags, to follow what they are tags of. They are not for C++.
+// withTags writes declaration tags, after the declaration. C++ programs have none.
 func (g *generator) withTags(tags []string) *node {
 	n := sequence()
 	for _, t := range tags {

@@ -16,7 +16,6 @@ type Tools struct {
 // commandTimeout is far more than any command on a small program takes.
 const commandTimeout = time.Minute
 
-// commandError is a command that failed.
 type commandError struct {
 	argv   []string
 	result harness.Result
@@ -31,7 +30,6 @@ func (e *commandError) Error() string {
 		clip(e.result.Stderr+e.result.Stdout))
 }
 
-// clip is the beginning of a long text.
 func clip(s string) string {
 	const limit = 3000
 	if len(s) > limit {
@@ -40,7 +38,6 @@ func clip(s string) string {
 	return strings.TrimSpace(s)
 }
 
-// run runs a command in dir.
 func run(dir string, argv ...string) error {
 	r, err := harness.Command{Argv: argv, Dir: dir, Timeout: commandTimeout}.Run()
 	if err == nil && r.Exit != 0 {

@@ -14,13 +14,13 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// checkVariables: each per-CPU variable has the type of the variable at its address, or is listed
-// as left out.
+// checkVariables checks that each per-CPU variable has the type of the variable at its address, or
+// is listed as left out.
 func checkVariables(b *Build) error {
 	return b.view().variables(func(section string) bool { return section == perCPUSection })
 }
 
-// checkGlobals: so has each variable with the feature global_var, one shot and as a graph.
+// checkGlobals is like checkVariables for all variables (global_var), and calls sameRoads first.
 func checkGlobals(b *Build) error {
 	globals := b.sameRoads("linked", "default,global_var")
 	b.verify(globals)
@@ -33,7 +33,6 @@ func checkGlobals(b *Build) error {
 	return v.variables(func(section string) bool { return true })
 }
 
-// variables compares the variables of some sections.
 func (v *view) variables(wanted func(section string) bool) error {
 	at := map[uint64][]*die{}
 	for _, unit := range v.info.units {
@@ -81,8 +80,8 @@ func (v *view) variables(wanted func(section string) bool) error {
 	return list(wrong)
 }
 
-// variable says in what a variable differs from all those of the DWARF that are at its address; ""
-// if it doesn't.
+// variable returns how t differs from the variables that the DWARF has at its address, which are
+// in the list at. It returns "" if t equals one of them.
 func (v *view) variable(t *btf.Var, at []*die) string {
 	reason := "there is no variable"
 	if slices.ContainsFunc(at, func(d *die) bool {

@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// word is a name of the vocabulary with its possible definitions. The first is the usual one, most
-// others differ from it in one place.
+// word is a name of the vocabulary with its possible definitions. A tag's first
+// definition is new; most of the others are copies of an earlier one, with one change.
 type word struct {
 	name     string
 	variants []*form
 }
 
-// vocabulary is what the units of a program have in common.
+// vocabulary is common to the units of a program.
 type vocabulary struct {
 	tags      []word
 	aliases   []word
@@ -38,13 +38,12 @@ func (a *author) vocabulary() *vocabulary {
 	return v
 }
 
-// variants makes the definitions of tag n.
 func (a *author) variants(n int) []*form {
 	first := a.record(0)
 	if a.chance(15) {
 		first = a.enum()
 	}
-	// Chains of tags are what conflicts spread along.
+	// Conflicts spread along chains of tags.
 	if first.kind == formRecord && n+1 < a.tags && a.chance(60) {
 		first.members = append([]member{{name: "next", form: &form{kind: formPointer,
 			to: &form{kind: formTag, n: n + 1}}}}, first.members...)
@@ -63,7 +62,7 @@ func (a *author) variants(n int) []*form {
 	return all
 }
 
-// changed is f with one difference.
+// changed returns a copy of f with one difference.
 func (a *author) changed(f *form) *form {
 	c := *f
 	switch c.kind {

@@ -41,7 +41,7 @@ func newWorkspace(t *testing.T) *workspace {
 	return w
 }
 
-// run runs a command of Bazel.
+// run runs a Bazel command.
 func (w *workspace) run(args ...string) (harness.Result, error) {
 	argv := append([]string{w.bazel, "--output_base=" + w.base}, args...)
 	return harness.Command{Argv: argv, Dir: w.dir}.Run()
@@ -63,8 +63,8 @@ func (w *workspace) build(t *testing.T, flags ...string) []execlog.Spawn {
 	return found.Spawns
 }
 
-// btfActions wants all that makes BTF to have been run with a tool whose path has a part, and
-// nothing of Go to have been built.
+// btfActions checks that all actions that make BTF ran a tool whose path contains the text tool,
+// and that no Go code was built.
 func btfActions(t *testing.T, spawns []execlog.Spawn, tool string) {
 	t.Helper()
 	n := 0
@@ -80,11 +80,11 @@ func btfActions(t *testing.T, spawns []execlog.Spawn, tool string) {
 		}
 	}
 	if n < 8 {
-		t.Errorf("%d actions that make BTF", n)
+		t.Errorf("only %d actions make BTF", n)
 	}
 }
 
-// example returns the example in Starlark in the documentation of what a file says after a text.
+// example returns the first Starlark example that follows a text in a file of the documentation.
 func example(t *testing.T, file, after string) string {
 	t.Helper()
 	text := string(harness.ReadFile(t, filepath.Join(harness.Repo(), file)))
@@ -97,7 +97,7 @@ func example(t *testing.T, file, after string) string {
 	return text
 }
 
-// sums are the checksums of the release's files by their names.
+// sums returns the checksums of the release's files, by name.
 func sums(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	of := map[string]string{}
@@ -108,7 +108,8 @@ func sums(t *testing.T, dir string) map[string]string {
 	return of
 }
 
-// TestPrebuilt builds with the tools of a release that is in files, as docs/releases.md says.
+// TestPrebuilt builds with the tools of a release that is stored in files, as docs/releases.md
+// shows.
 func TestPrebuilt(t *testing.T) {
 	w := newWorkspace(t)
 	dir := release(t)
@@ -129,7 +130,7 @@ func TestPrebuilt(t *testing.T) {
 	for _, wrong := range []struct{ from, to, want string }{
 		{sum, strings.Repeat("0", 64), "Checksum was " + sum + " but wanted 0000"},
 		{sum, "abc", `sha256 of linux-amd64: expected 64 hexadecimal digits`},
-		{"linux-amd64", "linux-riscv64", "unknown platform linux-riscv64; known: linux-amd64"},
+		{"linux-amd64", "linux-riscv64", "unknown platform linux-riscv64; the platforms are linux-amd64"},
 		{"-{platform}", "", "sha256 has several platforms, so the URL"},
 	} {
 		write(strings.Replace(call, wrong.from, wrong.to, 1))
@@ -155,7 +156,7 @@ btf_repro_test(name = "repro_test", a = "a.log", b = "a.log")
 	}
 	w.nothingOfGo(t)
 
-	// The tools that are files in the workspace, as the documentation of btf_toolchain says.
+	// This uses the tools as files in the workspace, as the documentation of btf_toolchain shows.
 	files := unpack(t, dir, "linux-amd64")
 	for _, tool := range []string{"btfgen", "btfdedup"} {
 		path := filepath.Join(w.dir, "own/bin", tool)
@@ -179,8 +180,8 @@ btf_repro_test(name = "repro_test", a = "a.log", b = "a.log")
 	w.nothingOfGo(t)
 }
 
-// kernelTree makes what looks like a tree in which Kbuild has built a kernel, and returns the call
-// of kbuild_tree for it.
+// kernelTree imitates a tree in which Kbuild has built a kernel, and returns the call of
+// kbuild_tree for it.
 func kernelTree(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -195,7 +196,7 @@ kbuild_tree(name = "kernel", path = "` + dir + `")
 `
 }
 
-// nothingOfGo wants neither Go nor a module of Go to have been fetched.
+// nothingOfGo checks that neither Go nor a Go module was fetched.
 func (w *workspace) nothingOfGo(t *testing.T) {
 	t.Helper()
 	fetched, err := os.ReadDir(filepath.Join(w.base, "external"))
@@ -204,7 +205,7 @@ func (w *workspace) nothingOfGo(t *testing.T) {
 	}
 	var names []string
 	for _, dir := range fetched {
-		if !strings.HasPrefix(dir.Name(), "@") { // a mark of Bazel
+		if !strings.HasPrefix(dir.Name(), "@") { // a marker file of Bazel
 			names = append(names, dir.Name())
 		}
 	}

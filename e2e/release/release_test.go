@@ -1,5 +1,5 @@
-// Package release makes a release twice, from checkouts that have nothing in common but the commit,
-// and builds BTF with its tools, in a workspace that builds nothing of Go.
+// Package release makes a release twice, from checkouts that share only the commit, and builds BTF
+// with its tools, in a workspace that builds no Go code.
 package release
 
 import (
@@ -26,19 +26,19 @@ import (
 
 const module = "github.com/rules-btf/rules_btf"
 
-// tools are the programs that a release must have at least.
-var tools = []string{"btfdedup", "btfgen", "btfkbuild", "btfrepro"}
+// tools are the programs that every release must have.
+var tools = []string{"btfcore", "btfdedup", "btfgen", "btfkbuild", "btfrepro"}
 
-// made is the directory of the release of commit, which is checked out here, and releaser the
-// command.
-var made, releaser, commit string
+// commit is the commit that is checked out in this repository, and made is the directory
+// of the release of that commit.
+var made, commit string
 
 func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "release")
 	if err != nil {
 		panic(err)
 	}
-	made, releaser = filepath.Join(dir, "made"), filepath.Join(dir, "release")
+	made = filepath.Join(dir, "made")
 	code := m.Run()
 	os.RemoveAll(dir)
 	os.Exit(code)
@@ -54,16 +54,15 @@ func release(t *testing.T) string {
 	repo := harness.Repo()
 	head, err := harness.Command{Argv: []string{"git", "rev-parse", "HEAD"}, Dir: repo}.Run()
 	if err != nil || head.Exit != 0 {
-		t.Skip("SKIPPED: this is no git checkout")
+		t.Skip("SKIPPED: this is not a git checkout")
 	}
 	commit = strings.TrimSpace(head.Stdout)
-	harness.MustRun(t, repo, "go", "build", "-o", releaser, "./tools/dev/release")
-	harness.MustRun(t, repo, releaser, "--revision", commit, "-o", made)
+	harness.MustRun(t, repo, "tools/dev/release", "--revision", commit, "-o", made)
 	return made
 }
 
-// elsewhere is a clone of this repository at another path, where all that the environment says
-// differs, and the user too, if this one may become another.
+// elsewhere is a clone of this repository at another path, with a different environment, and, if
+// the test may change its user, with a different user.
 type elsewhere struct {
 	dir, repo string
 	env       []string
@@ -79,7 +78,10 @@ func newElsewhere(t *testing.T) *elsewhere {
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	e := &elsewhere{dir: dir, repo: filepath.Join(dir, "some", "clone")}
 	clone(t, e.repo)
-	// Which another user may not read where it is.
+	// The other user gets a copy of the module cache, because the original may be unreadable for
+	// that user. The cache may also lack modules that only a release needs, such as cobra's
+	// generator of man pages.
+	harness.MustRun(t, e.repo, "go", "mod", "download")
 	modules := strings.TrimSpace(harness.MustRun(t, e.repo, "go", "env", "GOMODCACHE"))
 	harness.MustRun(t, dir, "cp", "-r", modules+"/cache/download", dir+"/proxy")
 	e.env = []string{"HOME=" + dir + "/home", "USER=somebody", "LOGNAME=somebody", "TZ=Pacific/Apia",
@@ -118,11 +120,12 @@ func (e *elsewhere) run(t *testing.T, argv ...string) {
 	}
 }
 
-// TestReproducible wants the same files, to the byte, from two checkouts: of a release, and of the
-// command that docs/releases.md has for builds of a checkout.
+// TestReproducible checks that two checkouts give identical files, both those of a release and
+// those of the command that docs/releases.md has for building a checkout.
 func TestReproducible(t *testing.T) {
 	const build = "CGO_ENABLED=0 go build -trimpath -buildvcs=false -o bin/ \\\n" +
-		"       ./tools/btfgen ./tools/btfdedup ./tools/btfkbuild ./tools/btfrepro ./tools/pahole"
+		"       ./tools/btfcore ./tools/btfgen ./tools/btfdedup ./tools/btfkbuild \\\n" +
+		"       ./tools/btfrepro ./tools/pahole"
 	doc := harness.ReadFile(t, filepath.Join(harness.Repo(), "docs/releases.md"))
 	if !bytes.Contains(doc, []byte(build)) {
 		t.Errorf("docs/releases.md has no command %s", build)
@@ -135,19 +138,14 @@ func TestReproducible(t *testing.T) {
 	e := newElsewhere(t)
 	e.run(t, "sh", "-c", build)
 	same(t, filepath.Join(here, "bin"), filepath.Join(e.repo, "bin"))
-	// Where another user may run it.
-	command := filepath.Join(e.dir, "release")
-	if err := os.WriteFile(command, harness.ReadFile(t, releaser), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	e.env = append(e.env, "GOAMD64=v3") // which a release fixes
+	e.env = append(e.env, "GOAMD64=v3") // a release overrides it
 	two := filepath.Join(e.dir, "made")
-	e.run(t, command, "-o", two)
+	e.run(t, "tools/dev/release", "-o", two)
 	same(t, one, two)
 	harness.MustRun(t, one, "sha256sum", "--check", "--strict", "SHA256SUMS")
 }
 
-// same wants two directories to have the same files.
+// same checks that two directories have the same files.
 func same(t *testing.T, one, two string) {
 	t.Helper()
 	files, err := os.ReadDir(one)
@@ -166,7 +164,8 @@ func same(t *testing.T, one, two string) {
 	}
 }
 
-// TestPrograms wants static programs for each machine, that say what they were built of.
+// TestPrograms checks that the programs for each kind of machine are static and report what they
+// were built from.
 func TestPrograms(t *testing.T) {
 	dir := release(t)
 	bom := readSBOM(t, dir)
@@ -204,7 +203,7 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-// TestVersion wants the programs for this machine to say the release's version.
+// TestVersion checks that the programs for this machine report the release's version.
 func TestVersion(t *testing.T) {
 	found := unpack(t, release(t), "linux-amd64")
 	for _, tool := range tools {
@@ -219,14 +218,15 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// TestManuals wants man pages of this version and completions for shells, the same for each
-// platform.
+// TestManuals checks that there are man pages of this version and completions for shells, which are
+// the same for each platform.
 func TestManuals(t *testing.T) {
 	one := unpack(t, release(t), "linux-amd64")
 	other := unpack(t, release(t), "linux-arm64")
 	for name, text := range map[string]string{
 		"share/man/man1/btfgen.1":                       "rules_btf " + version(t),
 		"share/man/man1/btfdedup-link.1":                "rules_btf " + version(t),
+		"share/man/man1/btfcore-min.1":                  "rules_btf " + version(t),
 		"share/man/man1/btfrepro-diff.1":                "rules_btf " + version(t),
 		"share/bash-completion/completions/btfgen":      "__start_btfgen",
 		"share/zsh/site-functions/_btfdedup":            "#compdef btfdedup",
@@ -241,7 +241,7 @@ func TestManuals(t *testing.T) {
 	}
 }
 
-// TestSources wants the archive of the sources to be what .bcr says that it is.
+// TestSources checks that the archive of the sources is the one that .bcr describes.
 func TestSources(t *testing.T) {
 	var source struct{ URL, StripPrefix string }
 	text := harness.ReadFile(t, filepath.Join(harness.Repo(), ".bcr/source.template.json"))
@@ -256,7 +256,7 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// version is the version of MODULE.bazel.
+// version returns the version in MODULE.bazel.
 func version(t *testing.T) string {
 	t.Helper()
 	text := string(harness.ReadFile(t, filepath.Join(harness.Repo(), "MODULE.bazel")))

@@ -12,7 +12,7 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// The tests of this file do what docs/remote.md says to administrators.
+// The tests in this file follow the instructions of docs/remote.md for administrators.
 
 // deleteDamaged deletes the damaged files of a cache with the commands of docs/remote.md, and
 // returns how many are left.
@@ -22,9 +22,9 @@ func deleteDamaged(t testing.TB, cache string) int {
 	return len(filesBelow(t, filepath.Join(cache, "cas")))
 }
 
-// TestDeleteDamaged damages a third of what the disk cache and nginx have, and has the damaged
-// files deleted, no more and no less. That makes damaged content lost content, which costs a build
-// with all downloads at most.
+// TestDeleteDamaged damages a third of the files of the disk cache and of nginx, and deletes
+// exactly the damaged files. After that, the cache lacks some content but has none that is
+// damaged. To repair that, at most one build with all downloads is needed.
 func TestDeleteDamaged(t *testing.T) {
 	long(t)
 	m, want := quick(t)
@@ -56,7 +56,8 @@ func TestDeleteDamaged(t *testing.T) {
 	}
 }
 
-// TestExpire deletes from an HTTP cache what is old, while a part of it was in use since.
+// TestExpire fills an HTTP cache, uses some of its files again later, and then deletes
+// old files.
 func TestExpire(t *testing.T) {
 	long(t)
 	m, want := quick(t)
@@ -72,8 +73,8 @@ func TestExpire(t *testing.T) {
 	}
 	m.must(options...)
 	age(40)
-	// One object has another type, so that all that depends on it is new; another has other lines, so
-	// that its BTF object is old content of a new result.
+	// One object gets a new type, so everything that depends on it is new. Another one only gets new
+	// line numbers, so its BTF object is old content of a new action result.
 	m.compile(7, objectsSource(10_000))
 	m.compile(8, "\n\n"+objectsSource(8))
 	m.must(options...)
@@ -86,7 +87,7 @@ func TestExpire(t *testing.T) {
 	if after == 0 || after >= before {
 		t.Errorf("%d of %d files are left", after, before)
 	}
-	show(t, "HTTP cache without what is old", m.must(options...))
+	show(t, "HTTP cache without its old files", m.must(options...))
 	m.same(other)
 	m.compile(7, objectsSource(7))
 	m.compile(8, objectsSource(8))
@@ -94,7 +95,7 @@ func TestExpire(t *testing.T) {
 	m.same(want)
 }
 
-// TestMissingHit has btfrepro say why a build had to run something, with the commands of
+// TestMissingHit lets btfrepro find out why a build had to run something, with the commands of
 // docs/remote.md.
 func TestMissingHit(t *testing.T) {
 	m, want := quick(t)
@@ -124,17 +125,17 @@ func TestMissingHit(t *testing.T) {
 		t.Errorf("btfrepro: exit %d, want 1 and a source file as the cause\n%s%s", r.Exit, report,
 			r.Stderr)
 	}
-	// The BTF object is the same, and so is all that is made of it.
+	// The BTF object is the same, and so is everything that is made from it.
 	if !regexp.MustCompile(`(?m)^1 of \d+ actions differ$`).MatchString(report) {
 		t.Errorf("btfrepro does not say that one action differs\n%s", report)
 	}
 	if m.digests()["vmlinux_btf.btf"] != want["vmlinux_btf.btf"] {
-		t.Error("vmlinux_btf.btf has other bytes")
+		t.Error("vmlinux_btf.btf has different bytes")
 	}
 	m.gcc(source)
 }
 
-// TestImports has the workspace import presets with the lines of docs/remote.md.
+// TestImports makes the workspace import presets with the lines of docs/remote.md.
 func TestImports(t *testing.T) {
 	m, _ := quick(t)
 	rc := filepath.Join(m.dir, ".bazelrc")
@@ -168,12 +169,12 @@ func TestImports(t *testing.T) {
 var mnemonicLine = regexp.MustCompile(`(?m)^\s*mnemonic = .*$`)
 
 // TestMnemonics compares the mnemonics of the rules with those that the preset for remote execution
-// has run remotely.
+// runs remotely.
 func TestMnemonics(t *testing.T) {
 	rules := map[string]bool{}
 	for _, file := range filesBelow(t, filepath.Join(harness.Repo(), "rules/private")) {
 		for _, l := range mnemonicLine.FindAllString(string(harness.ReadFile(t, file)), -1) {
-			for _, name := range regexp.MustCompile(`"(Btf\w+)"`).FindAllStringSubmatch(l, -1) {
+			for _, name := range regexp.MustCompile(`"(B[tp]f\w+)"`).FindAllStringSubmatch(l, -1) {
 				rules[name[1]] = true
 			}
 		}

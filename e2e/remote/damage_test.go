@@ -25,7 +25,7 @@ func damage(t testing.TB, files []string) {
 		case 2:
 			content = nil
 		}
-		// A store may keep its files as read only, or linked to elsewhere.
+		// The files of a store may be read-only, or linked to other places.
 		if err := os.Remove(path); err != nil {
 			t.Fatal(err)
 		}
@@ -68,12 +68,11 @@ func stores(t *testing.T) []store {
 // TestDamagedBlobs fills a cache and damages all that is in it: nothing corrupt may be accepted.
 func TestDamagedBlobs(t *testing.T) { losses(t, "damaged", damage) }
 
-// TestLostBlobs fills a cache and deletes the content, but not the results of actions that refer to
-// it.
+// TestLostBlobs fills a cache and deletes the content, but not the action results that refer to it.
 func TestLostBlobs(t *testing.T) { losses(t, "lost", remove) }
 
-// losses builds with caches that lost what they say they have, and prints how that ends, and what
-// makes builds work again.
+// losses builds with caches that have lost content that they still refer to, and prints how the
+// builds end, and what makes builds work again.
 func losses(t *testing.T, what string, lose func(testing.TB, []string)) {
 	long(t)
 	m, want := quick(t)
@@ -116,7 +115,7 @@ func losses(t *testing.T, what string, lose func(testing.TB, []string)) {
 	}
 }
 
-// emptied is the cure that always helps: all that the cache has is deleted.
+// emptied is the cure that always helps: deleting everything in the cache.
 const emptied = "toplevel after all of the cache is deleted"
 
 func (s store) empty(t *testing.T) {
@@ -135,7 +134,8 @@ func (s store) empty(t *testing.T) {
 	}
 }
 
-// TestDownloaded is TestLostBlobs and TestDamagedBlobs for builds with presets/download.bazelrc.
+// TestDownloaded does the same as TestLostBlobs and TestDamagedBlobs, with
+// presets/download.bazelrc.
 func TestDownloaded(t *testing.T) {
 	m, want := quick(t)
 	for i, s := range stores(t) {
@@ -158,7 +158,7 @@ func TestDownloaded(t *testing.T) {
 	}
 }
 
-// TestFullCache has caches without room: the file system is full, or the quota is used up.
+// TestFullCache builds with full caches: the file system is full, or the quota is used up.
 func TestFullCache(t *testing.T) {
 	long(t)
 	m, want := quick(t)

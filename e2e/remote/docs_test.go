@@ -11,7 +11,7 @@ import (
 
 var fence = regexp.MustCompile("(?ms)^```(\\w*)\n(.*?)^```$")
 
-// blocks returns the texts of docs/remote.md that are marked as of a language.
+// blocks returns the code blocks of docs/remote.md that are marked with a language.
 func blocks(t testing.TB, language string) []string {
 	t.Helper()
 	text := harness.ReadFile(t, filepath.Join(harness.Repo(), "docs/remote.md"))
@@ -24,7 +24,7 @@ func blocks(t testing.TB, language string) []string {
 	return out
 }
 
-// block returns the only text of docs/remote.md in a language.
+// block returns the only code block of docs/remote.md in a language.
 func block(t testing.TB, language string) string {
 	t.Helper()
 	all := blocks(t, language)
@@ -34,7 +34,7 @@ func block(t testing.TB, language string) string {
 	return all[0]
 }
 
-// line returns the only line of docs/remote.md that is indented and begins with a text, in words.
+// line returns the only indented line of docs/remote.md that begins with a text, split into words.
 func line(t testing.TB, text string) []string {
 	t.Helper()
 	doc := string(harness.ReadFile(t, filepath.Join(harness.Repo(), "docs/remote.md")))
@@ -50,8 +50,8 @@ func line(t testing.TB, text string) []string {
 	return strings.Fields(found[0])
 }
 
-// shell runs the block of shell in docs/remote.md that has a text, with a directory of the test in
-// place of one that the block names.
+// shell runs the shell block of docs/remote.md that contains a text, with a directory of the test
+// in place of the one that the block names.
 func shell(t testing.TB, text, old, dir string) {
 	t.Helper()
 	for _, b := range blocks(t, "sh") {
@@ -63,7 +63,7 @@ func shell(t testing.TB, text, old, dir string) {
 	t.Fatalf("docs/remote.md has no block of shell with %q and %q", text, old)
 }
 
-// TestOptions has Bazel take the options of all presets and of all configurations in
+// TestOptions checks that Bazel accepts the options of all presets and of all configurations in
 // docs/remote.md.
 func TestOptions(t *testing.T) {
 	m, _ := quick(t)
@@ -85,7 +85,7 @@ func TestOptions(t *testing.T) {
 			continue
 		}
 		if command, _, _ := strings.Cut(words[0], ":"); command != "build" {
-			t.Errorf("%q is for another command than build", line)
+			t.Errorf("%q is for a command other than build", line)
 		}
 		options = append(options, words[1:]...)
 	}
@@ -93,11 +93,11 @@ func TestOptions(t *testing.T) {
 	m.bazel(args...).Must(t)
 	r, err := m.bazel(append(args, "--remote_no_such_option=1")...).Run()
 	if err != nil || r.Exit == 0 {
-		t.Errorf("control: an option that does not exist was taken: %v", err)
+		t.Errorf("control: Bazel accepted an option that does not exist: %v", err)
 	}
 }
 
-// TestPlatform builds on the platform of docs/remote.md, and with its exec_properties.
+// TestPlatform builds on the platform that docs/remote.md defines, and with its exec_properties.
 func TestPlatform(t *testing.T) {
 	m, want := quick(t)
 	build := filepath.Join(m.dir, "BUILD.bazel")
@@ -115,7 +115,7 @@ func TestPlatform(t *testing.T) {
 	m.same(want)
 	m.write("BUILD.bazel", strings.Replace(with, "btf_link.", "no_such_group.", 1))
 	if o := m.build(); o.exit == 0 {
-		t.Error("control: an exec group that does not exist was taken")
+		t.Error("control: Bazel accepted an exec group that does not exist")
 	}
 	m.write("BUILD.bazel", before+block(t, "starlark"))
 	s := casd(t)
@@ -123,12 +123,12 @@ func TestPlatform(t *testing.T) {
 	extra := words[2 : len(words)-1]
 	o := m.must(append(s.execute(t), extra...)...)
 	if sum := btf(counts(o.spawns)); sum.remote == 0 || sum.local > 0 {
-		t.Errorf("%d ran remotely and %d here", sum.remote, sum.local)
+		t.Errorf("%d actions ran remotely and %d locally, want all remotely", sum.remote, sum.local)
 	}
 	m.same(want)
 	args := append([]string{"aquery"}, append(extra, m.options...)...)
 	aquery := m.bazel(append(args, `mnemonic("BtfLink", //:vmlinux_btf)`)...).Must(t)
 	if !regexp.MustCompile(`(?m)^  Execution platform: (@@)?//:executor$`).MatchString(aquery) {
-		t.Errorf("BtfLink runs on another platform:\n%s", tail(aquery))
+		t.Errorf("BtfLink runs on a different platform:\n%s", tail(aquery))
 	}
 }

@@ -23,7 +23,7 @@ type kernelEdit struct {
 
 const argvSplit, dummy = "lib/argv_split.c", "drivers/net/dummy.c"
 
-// Each build of vmlinux compiles init/version-timestamp.c, which has the number of the build.
+// Each build of vmlinux compiles init/version-timestamp.c, which contains the build number.
 var kernelEdits = []kernelEdit{
 	{name: "a comment at a line's end", file: argvSplit, goal: "vmlinux",
 		old: "#include <linux/kernel.h>", new: "#include <linux/kernel.h> /* first */",
@@ -53,8 +53,8 @@ var kernelEdits = []kernelEdit{
 }
 
 // TestKernelEdits edits the kernel's source, has Kbuild compile and link it, and counts what Bazel
-// runs then, with two grains: the actions of which an input has other content, and no others. After
-// edits that change no type that is no BtfMerge, BtfLink or BtfBase.
+// runs then, with two values of the flag --@rules_btf//rules/settings:grain. Exactly the actions
+// with a changed input must run. If no type changed, these include no BtfMerge, BtfLink or BtfBase.
 func TestKernelEdits(t *testing.T) {
 	long(t)
 	source := harness.Kernel(t)
@@ -75,7 +75,7 @@ func TestKernelEdits(t *testing.T) {
 			}
 		})
 	}
-	// What came out edit by edit is what a build from nothing makes.
+	// The result after all edits must be what a build from scratch makes.
 	m := builds[1].m
 	m.t = t
 	want := m.digests()
@@ -108,12 +108,13 @@ func (e *kernelEdit) apply(t *testing.T, tree string) {
 	}
 }
 
-// editedKernel is a machine that builds the BTF of a kernel's tree with a grain.
+// editedKernel is a machine that builds the BTF of a kernel's tree, with one value of the flag
+// grain.
 type editedKernel struct {
 	m       *machine
 	grain   string
 	actions []reader
-	files   map[string]string // digests of all that the actions read
+	files   map[string]string // digests of all files that the actions read
 }
 
 // reader is an action and what it reads.
@@ -147,7 +148,7 @@ func newEditedKernel(t *testing.T, tree, grain string) *editedKernel {
 	return k
 }
 
-// path returns where a file is that an execution log names.
+// path returns the path of a file that an execution log names.
 func (m *machine) path(name string) string {
 	if strings.HasPrefix(name, "external/") {
 		return filepath.Join(m.base, name)
@@ -155,7 +156,7 @@ func (m *machine) path(name string) string {
 	return filepath.Join(m.dir, name)
 }
 
-// changed returns which files differ from those of the last call.
+// changed returns the files that have changed since its last call.
 func (k *editedKernel) changed(t *testing.T) map[string]bool {
 	t.Helper()
 	out := map[string]bool{}
@@ -168,8 +169,8 @@ func (k *editedKernel) changed(t *testing.T) map[string]bool {
 	return out
 }
 
-// check builds after an edit and compares how often each mnemonic runs with how many of its actions
-// have an input that differs.
+// check builds after an edit, and compares how often each mnemonic runs with the number of its
+// actions that have a changed input.
 func (k *editedKernel) check(t *testing.T, e kernelEdit) {
 	t.Helper()
 	ran := show(t, e.name+", grain "+k.grain, k.m.ok(k.m.rebuild()))
@@ -180,7 +181,7 @@ func (k *editedKernel) check(t *testing.T, e kernelEdit) {
 			want[a.mnemonic]++
 		}
 	}
-	fmt.Printf("%d files differ that actions read\n", len(changed))
+	fmt.Printf("%d of the files that actions read differ\n", len(changed))
 	for _, mnemonic := range []string{"BtfGen", "BtfFacts", "BtfMerge", "BtfLink", "BtfBase"} {
 		if n := ran[mnemonic].ran(); n != want[mnemonic] {
 			t.Errorf("grain %s: %s ran %d times, but %d of its actions have inputs that differ", k.grain,
@@ -191,13 +192,13 @@ func (k *editedKernel) check(t *testing.T, e kernelEdit) {
 	if ran["BtfGen"].ran() == 0 || ran["BtfFacts"].ran() == 0 || links != e.links ||
 		links == 0 && ran["BtfMerge"].ran() > 0 || ran["BtfBase"].ran() != links/8 {
 		t.Errorf("grain %s: %v ran; want BtfGen, BtfFacts, %d BtfLink, BtfMerge only if a type changed, "+
-			"and BtfBase only if one of the kernel did", k.grain, ran, e.links)
+			"and BtfBase only if a type of the kernel changed", k.grain, ran, e.links)
 	}
 }
 
-// copyInPlace shows a copy of a tree of kernel.sh where Kbuild built the original: tools of the
-// kernel note their absolute paths, and where these are others all objects are compiled again. The
-// place exists in this mount namespace alone, so that other builds of the kernel don't see it.
+// copyInPlace copies a tree of kernel.sh, and mounts the copy over the original: the kernel's build
+// records absolute paths, and if these change, the build compiles all objects again. The mount
+// exists only in this mount namespace, so other builds of the kernel don't see it.
 func copyInPlace(t *testing.T, source string) string {
 	t.Helper()
 	needRoot(t)
@@ -210,7 +211,8 @@ func copyInPlace(t *testing.T, source string) string {
 	return place
 }
 
-// overlay mounts a directory at a place where the test can change it, and changes it nowhere else.
+// overlay mounts a writable view of the directory lower at the path place; the directory itself
+// isn't changed.
 func overlay(t *testing.T, lower, place string) {
 	t.Helper()
 	upper, work := filepath.Join(t.TempDir(), "upper"), filepath.Join(t.TempDir(), "work")

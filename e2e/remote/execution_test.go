@@ -31,7 +31,8 @@ func TestExecution(t *testing.T) {
 			again := m.must(options...)
 			allHits(t, download, show(t, "again, "+download, again))
 			if download == "minimal" {
-				// Nothing was downloaded; the next build with toplevel fetches what it wants.
+				// Nothing was downloaded; the next build, which downloads top-level outputs,
+				// fetches what it wants.
 				if m.right(want) != "none" {
 					t.Error("results were downloaded with --remote_download_outputs=minimal")
 				}
@@ -42,14 +43,15 @@ func TestExecution(t *testing.T) {
 	}
 }
 
-// execute returns the options by which our actions run on the server, as
-// presets/remote-execution.bazelrc has them.
+// execute returns the options that make our actions run on the server, as in
+// presets/remote-execution.bazelrc.
 func (s *server) execute(t testing.TB) []string {
 	t.Helper()
 	return append(preset(t, "remote-execution.bazelrc"), "--remote_executor=grpc://"+s.proxy.Addr)
 }
 
-// refuses is a control: an action that needs anything besides its inputs fails on this executor.
+// refuses is a control: an action that needs anything besides its inputs must fail on this
+// executor.
 func refuses(t *testing.T, m *machine, s *server) {
 	t.Helper()
 	m.write("control/BUILD.bazel", `genrule(

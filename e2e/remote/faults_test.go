@@ -9,18 +9,18 @@ import (
 	"testing"
 )
 
-// Each of these tests breaks something in a build, and prints a line that says what Bazel ends
-// with, and the bytes of the build after it.
+// Each test in this file breaks something in a build. It prints how Bazel ends, and whether this
+// build and the next one have the right bytes.
 
-// row is a line of the table of faults.
+// row is a row of the table of faults.
 type row struct {
 	fault  string
-	how    string // with which options
+	how    string // the options, in words
 	faulty outcome
-	bytes  string // after the faulty build
-	after  string // what the next build is
+	bytes  string // right or not, after the faulty build
+	after  string // what happened before the next build
 	next   outcome
-	end    string // the bytes after that
+	end    string // like bytes, after the next build
 }
 
 var printedHead atomic.Bool
@@ -38,14 +38,15 @@ func (r row) print() {
 		r.faulty.seconds, r.bytes, r.after, r.next.exit, r.next.seconds, r.end)
 }
 
-// fault is a thing that goes wrong with a server or Bazel.
+// fault is something that goes wrong with a server or Bazel.
 type fault struct {
 	name    string
-	options []string // of both builds
+	options []string // for both builds
 	how     string   // options in words
-	exit    []int    // how the build with the fault may end
-	// begin brings the fault about before the build; during is called in the build, as the
-	// request-th request comes; end repairs what the administrator would repair.
+	exit    []int    // the exit codes that the faulty build may have
+	// The function begin causes the fault before the build. The function during is called in the
+	// middle of the build, when the request whose number is in the field request arrives. After
+	// the build, the function end repairs what an administrator would repair.
 	begin   func()
 	request int32
 	during  func()
@@ -53,7 +54,7 @@ type fault struct {
 	after   string // what end does, in words
 }
 
-// try runs a build with a fault and one after it, which must end well and have the right bytes.
+// try runs a build with a fault and one after it, which must succeed and have the right bytes.
 func try(t *testing.T, m *machine, want map[string]string, s *server, f fault) {
 	t.Helper()
 	if f.begin != nil {
@@ -103,7 +104,7 @@ func one(of []int, n int) bool {
 	return false
 }
 
-// TestCacheKilled kills a cache in mid-build, and builds without it and with it.
+// TestCacheKilled kills a cache mid-build, and then builds once without the cache and once with it.
 func TestCacheKilled(t *testing.T) {
 	long(t)
 	m, want := quick(t)
@@ -113,7 +114,7 @@ func TestCacheKilled(t *testing.T) {
 	} {
 		s := start(t)
 		try(t, m, want, s, fault{
-			name:    name + " cache killed in mid-build",
+			name:    name + " cache killed mid-build",
 			how:     "preset",
 			options: append(preset(t, "remote-cache.bazelrc"), s.option()),
 			exit:    []int{0}, request: 60, during: s.kill,
@@ -122,7 +123,7 @@ func TestCacheKilled(t *testing.T) {
 	}
 }
 
-// TestCacheDead builds with a cache that nobody serves.
+// TestCacheDead builds with a cache whose server is dead.
 func TestCacheDead(t *testing.T) {
 	long(t)
 	m, want := quick(t)
@@ -141,7 +142,7 @@ func TestCacheDead(t *testing.T) {
 	}
 }
 
-// TestRetries prints what a dead cache costs with other options than the preset's.
+// TestRetries prints what a dead cache costs with options other than the preset's.
 func TestRetries(t *testing.T) {
 	long(t)
 	m, _ := quick(t)
@@ -167,7 +168,7 @@ func TestRetries(t *testing.T) {
 	}
 }
 
-// TestGarbage has something else than a cache answer.
+// TestGarbage lets something other than a cache answer.
 func TestGarbage(t *testing.T) {
 	m, want := quick(t)
 	page := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -188,7 +189,7 @@ func TestGarbage(t *testing.T) {
 	}
 }
 
-// TestExecutorKilled kills the executor, which is the cache too, while actions run there.
+// TestExecutorKilled kills the executor, which is also the cache, while actions run there.
 func TestExecutorKilled(t *testing.T) {
 	m, want := quick(t)
 	for _, v := range []struct {
@@ -206,7 +207,7 @@ func TestExecutorKilled(t *testing.T) {
 		s := casd(t)
 		var executed atomic.Int32
 		try(t, m, want, nil, fault{
-			name: "executor killed in mid-build", how: v.how, options: append(s.execute(t), v.more...),
+			name: "executor killed mid-build", how: v.how, options: append(s.execute(t), v.more...),
 			exit: v.exits, after: "it runs again", end: s.restart,
 			begin: func() {
 				s.proxy.Watch(func(r *http.Request) {
@@ -219,21 +220,21 @@ func TestExecutorKilled(t *testing.T) {
 	}
 }
 
-// TestBazelKilled kills Bazel's server in mid-build.
+// TestBazelKilled kills Bazel's server mid-build.
 func TestBazelKilled(t *testing.T) {
 	long(t)
 	m, want := quick(t)
 	s := nginx(t)
 	try(t, m, want, s, fault{
-		name: "Bazel killed in mid-build (SIGKILL)", how: "preset",
+		name: "Bazel killed mid-build (SIGKILL)", how: "preset",
 		options: append(preset(t, "remote-cache.bazelrc"), s.option()), exit: []int{37},
 		request: 60, during: func() { syscall.Kill(m.server(), syscall.SIGKILL) },
 		after: "as it is",
 	})
 }
 
-// TestDiskFull lets a tool run where its output has no room: its sandbox holds the links to the
-// inputs, but not a BTF object with some thousand types.
+// TestDiskFull runs a tool where its output has no room: its sandbox has room for the links to the
+// inputs, but not for a BTF object with a few thousand types.
 func TestDiskFull(t *testing.T) {
 	m, want := quick(t)
 	var source strings.Builder
@@ -258,7 +259,7 @@ btf_objects(
 		faulty: m.build(options...), after: "another disk"}
 	r.bytes = m.right(want)
 	if r.faulty.exit != 1 || !strings.Contains(r.faulty.stderr, "no space left on device") {
-		t.Errorf("exit %d, want 1 and a message of the tool\n%s", r.faulty.exit, tail(r.faulty.stderr))
+		t.Errorf("exit %d, want 1 and the tool's message\n%s", r.faulty.exit, tail(r.faulty.stderr))
 	}
 	r.next = m.rebuild()
 	r.end = m.right(want)

@@ -10,10 +10,10 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// The tests of this file count actions on the kernel that e2e/linux builds: one BtfGen for each of
+// The tests in this file count actions on the kernel that e2e/linux builds: one BtfGen for each of
 // its objects.
 
-// kernel returns a machine with the workspace of e2e/linux, and the kernel's tree in a directory.
+// kernel returns a machine with the workspace of e2e/linux, for the kernel's tree in a directory.
 func kernel(t testing.TB, tree string) *machine {
 	t.Helper()
 	m := newMachine(t)
@@ -30,7 +30,7 @@ func (m *machine) useTree(tree string) {
 	m.write("kernel.bazelrc", "common --repo_env=KERNEL_DIR="+tree+"\n")
 }
 
-// findResults notes what the kernel's targets built.
+// findResults records what the kernel's targets built.
 func (m *machine) findResults() {
 	m.t.Helper()
 	bin := filepath.Join(m.dir, "bazel-bin")
@@ -45,7 +45,7 @@ func (m *machine) findResults() {
 	sort.Strings(m.results)
 }
 
-// TestKernel has a second machine, executors and configurations share what a first machine did.
+// TestKernel lets a second machine, executors and configurations share what a first machine built.
 func TestKernel(t *testing.T) {
 	long(t)
 	tree := harness.Kernel(t)
@@ -103,7 +103,7 @@ func TestKernel(t *testing.T) {
 		first.t = t
 		sum := btf(show(t, "kernel, grain 16", first.must(disk, grain16)))
 		if sum.local == 0 || sum.ran()+sum.hit > cold.local/4 {
-			t.Errorf("%d actions ran and %d were hits, want a quarter of %d at most", sum.ran(), sum.hit,
+			t.Errorf("%d actions ran and %d were hits, want at most a quarter of %d", sum.ran(), sum.hit,
 				cold.local)
 		}
 		first.same(want)
@@ -114,8 +114,8 @@ func TestKernel(t *testing.T) {
 	})
 }
 
-// damagedKernel damages all that a disk cache has, and builds: with Bazel's defaults, with all
-// downloads, and with the defaults after what docs/remote.md says of damaged files.
+// damagedKernel damages everything in a disk cache, and builds: with Bazel's defaults, with all
+// downloads, and with the defaults after the damaged files are deleted as docs/remote.md says.
 func damagedKernel(t *testing.T, m *machine, want map[string]string, cache string) {
 	t.Helper()
 	blobs := filesBelow(t, filepath.Join(cache, "cas"))

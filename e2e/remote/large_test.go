@@ -14,14 +14,14 @@ import (
 
 var (
 	large      = flag.Int("large", 0, "how many objects TestLarge has")
-	largeGrain = flag.String("large_grain", grain16, "the option for their grain")
+	largeGrain = flag.String("large_grain", grain16, "the option that sets the grain")
 )
 
-// TestLarge prints the time that Bazel takes for a kernel of many objects, which are copies of some
-// hundred: to analyse it, to build it when nothing changed, and after one object changed.
+// TestLarge prints the time that Bazel takes for a kernel of many objects, which are copies of a
+// few hundred: to analyse it, to build it when nothing changed, and after one object changed.
 func TestLarge(t *testing.T) {
 	if *large == 0 {
-		t.Skip("SKIPPED: e2e/remote/run --large 10000 has it")
+		t.Skip("SKIPPED: e2e/remote/run --large 10000 runs it")
 	}
 	const distinct = 200
 	m := objects(t, distinct)
@@ -63,7 +63,8 @@ func (m *machine) memory(name string) float64 {
 	return kib * 1024 / 1e6
 }
 
-// spread copies the objects into directories of 50, until there are n, and writes a BUILD file.
+// spread copies the objects into directories of 50, until there are n objects, and writes a
+// BUILD file.
 func spread(t *testing.T, m *machine, n int) {
 	t.Helper()
 	objects, err := filepath.Glob(filepath.Join(m.dir, "dir*/*.o"))
@@ -94,7 +95,7 @@ vmlinux_btf(
 		if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
 			t.Fatal(err)
 		}
-		// Each with its own bytes at the end, so that no two are the same input.
+		// Each copy ends with different bytes, so that no two inputs are the same.
 		content := append(harness.ReadFile(t, from), fmt.Sprintf("%8d", i)...)
 		if err := os.WriteFile(to, content, 0o644); err != nil {
 			t.Fatal(err)

@@ -19,7 +19,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/repro/execlog"
 )
 
-// all is whether the tests run that take more than some seconds.
+// all enables the tests that take more than a few seconds.
 var all = flag.Bool("all", false, "run everything: an hour on two cores")
 
 func TestMain(m *testing.M) {
@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	os.Exit(run(m))
 }
 
-// run runs the tests with a directory for temporary files that is gone at the end.
+// run runs the tests with a directory for temporary files, which it removes at the end.
 func run(m *testing.M) int {
 	scratch, err := os.MkdirTemp("", "remote")
 	if err != nil {
@@ -40,28 +40,29 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// long skips a test unless all is set.
+// long skips a test unless the flag all is set.
 func long(t *testing.T) {
 	if !*all {
-		t.Skip("SKIPPED: e2e/remote/run --all has it")
+		t.Skip("SKIPPED: e2e/remote/run --all runs it")
 	}
 }
 
-// machine is a place where Bazel runs: its own workspace and output base.
+// machine is a place where Bazel runs, with its own workspace and output base.
 type machine struct {
 	t       testing.TB
 	dir     string   // the workspace
 	base    string   // the output base
 	scratch string   // the directory above both
-	under   []string // the command that Bazel runs under
+	under   []string // the command that runs Bazel
 	env     []string // added to the environment
-	options []string // of all builds
+	options []string // for all builds
 	targets []string
-	results []string // what the targets' final bytes are in, relative to bazel-bin
+	results []string // the files with the targets' results, relative to bazel-bin
 	builds  int
 }
 
-// helloTargets are what is built of examples/hello, and the files that hold the result.
+// helloTargets are the targets of examples/hello to build, and helloResults are the files with
+// their results.
 var helloTargets = []string{"//:vmlinux_btf", "//:disk_btf", "//:raid_btf"}
 var helloResults = []string{"vmlinux_btf.btf", "disk_btf.btf", "raid_btf.btf"}
 
@@ -97,8 +98,8 @@ func (m *machine) remove() {
 	os.RemoveAll(m.scratch)
 }
 
-// manyActions makes an action of each object file, so that there are many to count, and a build
-// does not end before a server is killed.
+// manyActions makes an action for each object file, so that there are many to count, and so that a
+// build does not end before a server is killed.
 func (m *machine) manyActions() { m.options = append(m.options, grainObject) }
 
 const (
@@ -106,7 +107,7 @@ const (
 	grain16     = "--@rules_btf//rules/settings:grain=16" // the default
 )
 
-// useBuiltTools registers tools that go build made.
+// useBuiltTools registers tools that go build has made.
 func (m *machine) useBuiltTools() {
 	m.t.Helper()
 	m.addTools(harness.Tool(m.t, "btfgen"), harness.Tool(m.t, "btfdedup"))
@@ -147,8 +148,8 @@ func (m *machine) server() int {
 	return pid
 }
 
-// build runs "bazel build" after "bazel clean", so that only the caches of the options can
-// have results.
+// build runs "bazel build" after "bazel clean", so that results can only come from the caches in
+// the options.
 func (m *machine) build(options ...string) outcome {
 	m.t.Helper()
 	if m.builds > 0 {
@@ -157,7 +158,7 @@ func (m *machine) build(options ...string) outcome {
 	return m.rebuild(options...)
 }
 
-// rebuild runs "bazel build" on what the last build left.
+// rebuild runs "bazel build" on the outputs of the last build.
 func (m *machine) rebuild(options ...string) outcome {
 	m.t.Helper()
 	m.builds++
@@ -191,7 +192,7 @@ func readLog(path string) ([]execlog.Spawn, error) {
 	return log.Spawns, nil
 }
 
-// must builds and fails the test unless Bazel says that all is well.
+// must builds, and fails the test unless the build succeeds.
 func (m *machine) must(options ...string) outcome {
 	m.t.Helper()
 	return m.ok(m.build(options...))
@@ -223,7 +224,7 @@ func (m *machine) digests() map[string]string {
 	return out
 }
 
-// same fails the test unless the results are those of the digests.
+// same fails the test unless the results have these digests.
 func (m *machine) same(want map[string]string) {
 	m.t.Helper()
 	got := m.digests()
@@ -234,7 +235,7 @@ func (m *machine) same(want map[string]string) {
 	}
 }
 
-// right says whether the results are those of the digests, for a table.
+// right describes whether the results have these digests, for a table.
 func (m *machine) right(want map[string]string) string {
 	m.t.Helper()
 	missing := 0
@@ -242,7 +243,7 @@ func (m *machine) right(want map[string]string) string {
 		if got == "missing" {
 			missing++
 		} else if got != want[name] {
-			m.t.Errorf("%s has other bytes", name)
+			m.t.Errorf("%s has different bytes", name)
 			return "WRONG"
 		}
 	}
@@ -293,7 +294,7 @@ func needRoot(t testing.TB) {
 	}
 }
 
-// tmpfs mounts a file system of so many KiB and returns where it is.
+// tmpfs mounts a file system of the given size in KiB, and returns its directory.
 func tmpfs(t testing.TB, kib int) string {
 	t.Helper()
 	needRoot(t)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestPathMapping builds in three configurations, of which the second and third must find the
-// actions of the first, with the preset and without.
+// TestPathMapping builds in three configurations. With the preset, the second and third must find
+// the actions of the first in the cache; without it, the second must not.
 func TestPathMapping(t *testing.T) {
 	m, want := quick(t)
 	for name, options := range map[string][]string{

@@ -10,8 +10,8 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// The workspace of these tests is a kernel of object files that were compiled before, as Kbuild's
-// are: whatever Bazel runs there is of rules_btf.
+// The workspace of these tests is a kernel of object files that are already compiled, as Kbuild's
+// are: every action that Bazel runs there belongs to rules_btf.
 
 const objectsModule = `module(name = "objects")
 
@@ -31,7 +31,7 @@ enum state { IDLE, BUSY };
 typedef unsigned long size;
 `
 
-// objectsSource is the C source of object i: its own structure and function.
+// objectsSource returns the C source of object i: a structure and a function.
 func objectsSource(i int) string {
 	return fmt.Sprintf(`#include "common.h"
 struct item%[1]d { struct list list; enum state state; size sizes[%[2]d]; struct device *device; };
@@ -45,7 +45,7 @@ int use%[1]d(struct item%[1]d *item, struct task *task)
 // objectsPerDir is how many objects a directory has.
 const objectsPerDir = 12
 
-// objects returns a machine with a kernel of n objects and a module of two.
+// objects returns a machine with a kernel of n objects and a module of two objects.
 func objects(t testing.TB, n int) *machine {
 	t.Helper()
 	harness.Need(t, "gcc", "ld")
@@ -108,7 +108,7 @@ func (m *machine) write(name, text string) {
 	harness.WriteFile(m.t, filepath.Join(m.dir, name), text)
 }
 
-// compile compiles object i from the text of a source, and returns the source's path.
+// compile writes and compiles a source text as object i, and returns the source's path.
 func (m *machine) compile(i int, text string) string {
 	m.t.Helper()
 	source := fmt.Sprintf("dir%d/file%d.c", i/objectsPerDir, i)
@@ -142,7 +142,7 @@ var quickMachine struct {
 }
 
 // quick returns the machine that all tests of faults share, which has 48 objects, and the digests
-// of its right results.
+// of its correct results.
 func quick(t *testing.T) (*machine, map[string]string) {
 	t.Helper()
 	if quickMachine.m == nil {
@@ -158,7 +158,7 @@ func quick(t *testing.T) (*machine, map[string]string) {
 	return m, quickMachine.want
 }
 
-// keep is a test whose cleanups are left to removeQuick.
+// keep is a test whose cleanups run in removeQuick.
 type keep struct{ testing.TB }
 
 func (keep) Cleanup(func()) {}
@@ -185,7 +185,7 @@ func preset(t testing.TB, name string) []string {
 	return out
 }
 
-// exists reports whether there is a file.
+// exists reports whether a file exists.
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil

@@ -12,21 +12,21 @@ import (
 
 var (
 	rounds = flag.Int("rounds", 4, "how often TestRandomMoments kills something")
-	seed   = flag.Uint64("seed", 0, "of TestRandomMoments; 0: another one each time")
+	seed   = flag.Uint64("seed", 0, "the seed of TestRandomMoments; 0: a different one each time")
 )
 
 // victim is what a round kills.
 type victim struct {
 	name    string
 	options []string
-	exits   []int // how the build may end in which it is killed
+	exits   []int // the exit codes that the build with the kill may have
 	kill    func()
 	repair  func()
 }
 
-// TestRandomMoments kills a cache, an executor or Bazel at a random moment of a build. The build
-// after it, on what is left, must have the right bytes, and so must a build from what the cache has
-// by then.
+// TestRandomMoments kills a cache, an executor or Bazel at a random moment of a build. The next
+// build, with what is left, must have the right bytes, and so must a build that uses the cache as
+// it is then.
 func TestRandomMoments(t *testing.T) {
 	if *seed == 0 {
 		*seed = uint64(time.Now().UnixNano())
@@ -64,7 +64,8 @@ func TestRandomMoments(t *testing.T) {
 	}
 }
 
-// killed builds from nothing and kills the victim at a moment, if the build lasts until then.
+// killed builds from scratch and kills the victim at the given moment, if the build lasts until
+// then.
 func (m *machine) killed(v victim, moment time.Duration) outcome {
 	m.t.Helper()
 	m.bazel("clean").Must(m.t)
@@ -80,11 +81,11 @@ func (m *machine) killed(v victim, moment time.Duration) outcome {
 	return o
 }
 
-// victims begin servers that have nothing stored.
+// victims start servers that have nothing stored.
 var victims = []func(testing.TB, *machine) victim{
 	func(t testing.TB, m *machine) victim {
 		s := nginx(t)
-		// Without the pass-through, which would answer for a server that is dead.
+		// This doesn't use the proxy, which would answer in place of a dead server.
 		return cacheVictim(t, "HTTP cache", s, "--remote_cache=http://"+s.addr)
 	},
 	func(t testing.TB, m *machine) victim {

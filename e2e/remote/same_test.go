@@ -10,8 +10,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/repro/execlog"
 )
 
-// ownCaches builds on machines of which each has its own empty disk cache, so that all runs,
-// and the logs have the digests of actions, which there are for a cache only.
+// ownCaches builds on each machine with its own empty disk cache, so that all actions run. Because
+// there is a cache, Bazel also writes the digests of actions to its logs.
 func ownCaches(t testing.TB, machines ...*machine) []outcome {
 	t.Helper()
 	var outcomes []outcome
@@ -21,7 +21,7 @@ func ownCaches(t testing.TB, machines ...*machine) []outcome {
 	return outcomes
 }
 
-// actionID is an action of a log, whatever the machine.
+// actionID identifies an action of a log, independently of the machine.
 type actionID struct{ mnemonic, label, output string }
 
 // actionDigests returns the digests of the actions of rules_btf.
@@ -34,15 +34,15 @@ func actionDigests(t testing.TB, log *execlog.Log) map[actionID]string {
 		}
 		id := actionID{s.Mnemonic, s.Label, s.Outputs[0].Path}
 		if s.CacheHit || s.Digest.Hash == "" || out[id] != "" {
-			t.Errorf("%v: a hit, without a digest, or twice in the log", id)
+			t.Errorf("%v: is a hit, has no digest, or is in the log twice", id)
 		}
 		out[id] = s.Digest.Hash
 	}
 	return out
 }
 
-// sameActions fails the test unless two builds, neither of which had anything from a cache, ran the
-// same actions of rules_btf: by their digests, and in the judgement of btfrepro.
+// sameActions fails the test unless two builds, neither of which got anything from a cache, ran the
+// same actions of rules_btf, both by their digests and according to btfrepro.
 func sameActions(t testing.TB, what string, a, b outcome) {
 	t.Helper()
 	logA, logB := openLog(t, a.log), openLog(t, b.log)

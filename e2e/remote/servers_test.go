@@ -13,15 +13,14 @@ import (
 	"time"
 
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
-	"github.com/rules-btf/rules_btf/e2e/internal/passthrough"
 )
 
-// server is a running server with its pass-through.
+// server is a running server with its proxy.
 type server struct {
 	t     testing.TB
-	dir   string // what it stores
-	addr  string // where it listens itself
-	proxy *passthrough.Proxy
+	dir   string // where it stores its files
+	addr  string // where the server itself listens
+	proxy *proxy
 	argv  []string
 	cmd   *exec.Cmd
 	log   string
@@ -63,7 +62,7 @@ func nginx(t testing.TB) *server {
 	return nginxOn(t, "")
 }
 
-// nginxOn starts nginx, which stores in a directory, or in a new one.
+// nginxOn starts nginx with its files in a directory, or in a new one.
 func nginxOn(t testing.TB, dir string) *server {
 	t.Helper()
 	program := nginxProgram(t)
@@ -86,17 +85,17 @@ func nginxOn(t testing.TB, dir string) *server {
 	return s
 }
 
-// nginxProgram returns nginx, and skips the test if there is none.
+// nginxProgram returns the path of nginx, and skips the test if there is none.
 func nginxProgram(t testing.TB) string {
 	t.Helper()
 	if program := os.Getenv("NGINX"); program != "" {
 		return program
 	}
-	t.Skip("SKIPPED: no nginx; e2e/remote/run has it")
+	t.Skip("SKIPPED: no nginx; e2e/remote/run fetches it")
 	return ""
 }
 
-// nginxConfig is what Debian's nginx.conf says, for one process of the caller's.
+// nginxConfig has the settings of Debian's nginx.conf, for one process that runs as the caller.
 const nginxConfig = `daemon off;
 master_process off;
 user root;
@@ -148,7 +147,7 @@ func (s *server) begin() {
 	defer log.Close()
 	s.cmd = exec.Command(s.argv[0], s.argv[1:]...)
 	s.cmd.Stdout, s.cmd.Stderr = log, log
-	// Its own group: what it started ends with it.
+	// The server gets its own process group, so that kill also ends its child processes.
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if err := s.cmd.Start(); err != nil {
 		s.t.Fatal(err)
@@ -166,13 +165,13 @@ func (s *server) begin() {
 		time.Sleep(50 * time.Millisecond)
 	}
 	if s.proxy == nil {
-		if s.proxy, err = passthrough.Start(s.addr, s.grpc()); err != nil {
+		if s.proxy, err = startProxy(s.addr, s.grpc()); err != nil {
 			s.t.Fatal(err)
 		}
 	}
 }
 
-// kill ends the server and what it started, at once.
+// kill kills the server and its child processes.
 func (s *server) kill() {
 	if s.cmd != nil && s.cmd.Process != nil {
 		syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL)
@@ -181,14 +180,14 @@ func (s *server) kill() {
 	}
 }
 
-// restart starts a server that was killed, with what it had stored.
+// restart starts a server that was killed, with its stored files.
 func (s *server) restart() {
 	s.t.Helper()
 	s.kill()
 	s.begin()
 }
 
-// blobs returns the files in which the server stores content, without those of actions' results.
+// blobs returns the files in which the server stores content, without action results.
 func (s *server) blobs() []string {
 	s.t.Helper()
 	dir := filepath.Join(s.dir, "cas")

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestShare builds on one machine, and on another with another directory, output base, PATH, time
-// zone, user and umask. Each by itself must run the same actions, and with a cache that they share
-// the second must find all that the first did.
+// TestShare builds on one machine, and on another one that differs in directory, output base, PATH,
+// time zone, user and umask. With separate caches they must run the same actions; with a shared
+// cache, the second must find everything that the first built.
 func TestShare(t *testing.T) {
 	first, second := hello(t), hello(t)
 	second.strange()
@@ -38,7 +38,7 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// strange makes the machine differ from all others in what must not matter.
+// strange makes the machine differ from all others in everything that must not matter.
 func (m *machine) strange() {
 	m.t.Helper()
 	home := filepath.Join(m.scratch, "home/other")
@@ -57,7 +57,7 @@ func (m *machine) strange() {
 	}
 	m.env = []string{"HOME=" + home, "USER=other", "LOGNAME=other", "TZ=Pacific/Kiritimati",
 		"LC_ALL=C.UTF-8", "PATH=/nowhere:/bin:/usr/bin:/usr/local/go/bin:/usr/sbin"}
-	// Another user in its own namespace, who owns what root does outside.
+	// Commands run as a different user, in a user namespace in which that user owns root's files.
 	m.under = []string{"unshare", "--user", "--map-user=4711", "--map-group=4712",
 		"sh", "-c", `umask 077; exec "$@"`, "sh"}
 }

@@ -15,9 +15,9 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-var sizes = flag.Bool("sizes", false, "print what actions of each mnemonic take")
+var sizes = flag.Bool("sizes", false, "print the costs of the actions of each mnemonic")
 
-// use is what one run of a tool took; e2e/remote/meter writes it, one a file.
+// use is what one run of a tool used; e2e/remote/meter writes one file per run.
 type use struct {
 	Verb    string
 	CPU     float64 // seconds
@@ -26,15 +26,15 @@ type use struct {
 	InFiles int
 }
 
-// verbMnemonics are the mnemonics of the tools' verbs.
+// verbMnemonics maps the tools' verbs to mnemonics.
 var verbMnemonics = map[string]string{"object": "BtfGen", "merge": "BtfMerge", "facts": "BtfFacts",
 	"link": "BtfLink", "index": "BtfBase"}
 
-// TestSizes builds the kernel with tools that note what each run takes, and prints for each
-// mnemonic the median and the largest, with two grains.
+// TestSizes builds the kernel with tools that record the cost of each run, and prints the median
+// and the largest cost for each mnemonic, with two values of the flag grain.
 func TestSizes(t *testing.T) {
 	if !*sizes {
-		t.Skip("SKIPPED: e2e/remote/run --sizes has it")
+		t.Skip("SKIPPED: e2e/remote/run --sizes runs it")
 	}
 	m := kernel(t, harness.Kernel(t))
 	notes := filepath.Join(m.scratch, "notes")
@@ -60,7 +60,7 @@ func TestSizes(t *testing.T) {
 		}
 		for name, uses := range byName {
 			if len(uses) != ran[name].ran() {
-				t.Errorf("%s: %d notes of %d runs", name, len(uses), ran[name].ran())
+				t.Errorf("%s: %d records for %d runs", name, len(uses), ran[name].ran())
 			}
 		}
 		fmt.Printf("\n%s\n\n", grain)

@@ -9,12 +9,12 @@ import (
 	"github.com/rules-btf/rules_btf/internal/repro/execlog"
 )
 
-// count is how often a mnemonic ran, by what.
+// count is how often a mnemonic ran locally, ran remotely, and was a cache hit.
 type count struct{ local, remote, hit int }
 
 func (c count) ran() int { return c.local + c.remote }
 
-// counts returns the spawns by mnemonic.
+// counts counts the spawns by mnemonic.
 func counts(spawns []execlog.Spawn) map[string]count {
 	out := map[string]count{}
 	for _, s := range spawns {

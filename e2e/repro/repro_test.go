@@ -1,5 +1,5 @@
 // Package repro builds a workspace twice with Bazel, with planted differences of each kind, and
-// wants btfrepro to find each and what it comes from.
+// checks that btfrepro finds each of them and its cause.
 package repro
 
 import (
@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) { harness.Main(m) }
 
-// found is what the tests read of the JSON.
+// found is the part of btfrepro's JSON report that the tests read.
 type found struct {
 	Differ, Allowed int
 	Causes          []struct {
@@ -45,7 +45,7 @@ func diff(t *testing.T, code int, args ...string) (*found, string) {
 	return &f, text
 }
 
-// actions are the actions that differ, by mnemonic: verdict, changes and causes.
+// actions returns the actions that differ, by mnemonic: verdict, changes and causes.
 func (f *found) actions() map[string]string {
 	all := map[string]string{}
 	for _, a := range f.Actions {
@@ -68,7 +68,7 @@ func (f *found) actions() map[string]string {
 }
 
 // TestBuilds makes all builds in one workspace, because Bazel is slow to start. If KEEP_LOGS names
-// a directory, the logs are written there: those of internal/repro/testdata are of this test.
+// a directory, the logs are written there; those in internal/repro/testdata come from this test.
 func TestBuilds(t *testing.T) {
 	w := newWorkspace(t)
 	t.Run("planted", w.testPlanted)
@@ -77,7 +77,7 @@ func TestBuilds(t *testing.T) {
 	t.Run("path mapping", w.testPathMapping)
 }
 
-// testPlanted plants one difference for each verdict and each part of a key.
+// testPlanted plants one difference for each verdict and each part of an action's key.
 func (w *workspace) testPlanted(t *testing.T) {
 	a := w.build(t, "planted", 0)
 	w.be(t, 1)
@@ -129,7 +129,7 @@ func (w *workspace) testPlanted(t *testing.T) {
 	}
 }
 
-// types wants the types to be named that differ in a .btf file.
+// types checks that the report names the types that differ in a .btf file.
 func (f *found) types(t *testing.T) {
 	t.Helper()
 	for _, a := range f.Actions {
@@ -145,7 +145,7 @@ func (f *found) types(t *testing.T) {
 	t.Error("no output with types differs")
 }
 
-// testConfigurations builds the same in directories of other names.
+// testConfigurations builds the same targets in output directories with different names.
 func (w *workspace) testConfigurations(t *testing.T) {
 	a := w.build(t, "configurations", 0)
 	b := w.build(t, "configurations", 1, "--platform_suffix=other")
@@ -169,8 +169,8 @@ func (w *workspace) testConfigurations(t *testing.T) {
 	}
 }
 
-// testPathMapping builds with paths that don't show the configuration to the actions, and allows
-// what differs.
+// testPathMapping builds with paths that don't show the configuration to the actions, and then
+// lets btfrepro allow the differences.
 func (w *workspace) testPathMapping(t *testing.T) {
 	const flag = "--experimental_output_paths=strip"
 	a, b := w.build(t, "mapped", 0, flag), w.build(t, "mapped", 1, flag)
@@ -186,7 +186,7 @@ func (w *workspace) testPathMapping(t *testing.T) {
 	}
 	for _, action := range f.Actions {
 		if len(action.Causes) != 1 || f.Causes[action.Causes[0]].Kind != "non-deterministic" {
-			t.Errorf("%s: its causes are not one action alone: %v", action.Mnemonic, action.Causes)
+			t.Errorf("%s: want one action as the cause, have %v", action.Mnemonic, action.Causes)
 		}
 	}
 	f, text := diff(t, 0, "--allow=mnemonic=Random # random", "--allow=output=*/directory # too", a, b)
@@ -196,11 +196,11 @@ func (w *workspace) testPathMapping(t *testing.T) {
 	diff(t, 0, "--mnemonic=Same,Tool", a, b)
 	_, text = diff(t, 1, "--allow=label=//other/... # nothing", a, b)
 	if !strings.Contains(text, "this allowance matches nothing: label=//other/... # nothing") {
-		t.Errorf("nothing is said of the allowance:\n%s", text)
+		t.Errorf("the unused allowance is not reported:\n%s", text)
 	}
 }
 
-// root is the execution root of a build.
+// root returns the execution root of a build.
 func (w *workspace) root(t *testing.T, build int) string {
 	t.Helper()
 	return filepath.Join(w.bases[build], "execroot/_main")

@@ -14,7 +14,7 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// surroundings is a workspace whose actions write what they see of the surroundings.
+// surroundings is a workspace whose actions write what they see of their environment.
 const surroundings = `
 load(":rules.bzl", "command")
 
@@ -34,7 +34,7 @@ command(
 )
 `
 
-// newSurroundings writes that workspace, with more in its BUILD file.
+// newSurroundings writes that workspace, with the text more added to its BUILD file.
 func newSurroundings(t *testing.T, more string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -48,7 +48,7 @@ func newSurroundings(t *testing.T, more string) string {
 	return dir
 }
 
-// TestRun makes the two builds by the tool itself.
+// TestRun lets the tool itself make the two builds.
 func TestRun(t *testing.T) {
 	bazel := findBazel(t)
 	dir, scratch, keep := newSurroundings(t, ""), t.TempDir(), t.TempDir()
@@ -63,7 +63,7 @@ func TestRun(t *testing.T) {
 		}
 	}
 	if !strings.HasPrefix(locale, "LC_ALL: C vs ") {
-		t.Errorf("what is said of LC_ALL: %q", locale)
+		t.Errorf("the report about LC_ALL: %q", locale)
 	}
 	got := f.actions()
 	for mnemonic, want := range map[string]string{"Same": "", "Mode": "non-deterministic",
@@ -78,7 +78,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestInterrupt interrupts a build. Nothing may be left, neither files nor a server.
+// TestInterrupt interrupts a build. Neither files nor a server may be left.
 func TestInterrupt(t *testing.T) {
 	bazel := findBazel(t)
 	scratch := t.TempDir()
@@ -119,12 +119,12 @@ command(
 	for _, p := range processes {
 		line, _ := os.ReadFile(p)
 		if strings.Contains(string(line), scratch) {
-			t.Errorf("still runs: %q", line)
+			t.Errorf("still running: %q", line)
 		}
 	}
 }
 
-// empty wants nothing to be left in a directory.
+// empty checks that nothing is left in a directory.
 func empty(t *testing.T, dir string) {
 	t.Helper()
 	filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {

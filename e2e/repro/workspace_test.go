@@ -12,7 +12,7 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// rulesFile has rules of one action each, whose keys and outputs the two builds vary.
+// rulesFile has rules with one action each, whose keys and outputs vary between the two builds.
 const rulesFile = `
 load(":values.bzl", "values")
 
@@ -186,7 +186,7 @@ command(
 )
 `
 
-// values are what the BUILD file of a build says.
+// values are the values that the BUILD file uses, for each of the two builds.
 var values = [2]string{`
 values = struct(
     argument = "-O1",
@@ -223,7 +223,7 @@ type workspace struct {
 	logs  string    // directory
 }
 
-// newWorkspace writes the workspace, as build A has it.
+// newWorkspace writes the workspace of build A.
 func newWorkspace(t *testing.T) *workspace {
 	t.Helper()
 	w := &workspace{dir: t.TempDir(), bazel: findBazel(t), logs: os.Getenv("KEEP_LOGS")}
@@ -254,7 +254,7 @@ func (w *workspace) write(t *testing.T, name, text string) {
 	harness.WriteFile(t, filepath.Join(w.dir, name), text)
 }
 
-// be makes the workspace that of a build, 0 or 1.
+// be turns the workspace into that of the given build, 0 or 1.
 func (w *workspace) be(t *testing.T, build int) {
 	t.Helper()
 	w.write(t, "values.bzl", values[build])
@@ -264,7 +264,8 @@ func (w *workspace) be(t *testing.T, build int) {
 	w.write(t, "types.btf", string(types(t, build)))
 }
 
-// types is BTF of a struct that differs between the builds, made by btfgen.
+// types lets btfgen make the BTF of a struct that differs between the builds, and
+// returns this BTF.
 func types(t *testing.T, build int) []byte {
 	t.Helper()
 	dir := t.TempDir()
@@ -277,8 +278,8 @@ func types(t *testing.T, build int) []byte {
 	return harness.ReadFile(t, filepath.Join(dir, "types.btf"))
 }
 
-// build builds all targets from nothing, and returns the log's path. Each of the two builds has
-// its own output base.
+// build builds all targets from scratch, and returns the log's path. Each of the two builds has its
+// own output base.
 func (w *workspace) build(t *testing.T, name string, build int, flags ...string) string {
 	t.Helper()
 	if w.bases[build] == "" {
@@ -306,7 +307,7 @@ func (w *workspace) build(t *testing.T, name string, build int, flags ...string)
 	return log
 }
 
-// btfrepro runs the tool and wants an exit code. It returns what is on standard output.
+// btfrepro runs the tool, checks its exit code, and returns its standard output.
 func btfrepro(t *testing.T, code int, args ...string) string {
 	t.Helper()
 	argv := append([]string{harness.Tool(t, "btfrepro")}, args...)

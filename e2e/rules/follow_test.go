@@ -9,8 +9,8 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// followPackage has targets of files that lead to others. Where these aren't declared, the target's
-// name begins with bare.
+// followPackage has targets for files that refer to others. The name "bare..." is for a
+// target that doesn't declare the files that its own file refers to.
 const followPackage = `
 load("@rules_btf//rules:defs.bzl", "btf_objects", "cc_btf", "module_btf", "modules_btf",
      "vmlinux_btf")
@@ -40,7 +40,7 @@ vmlinux_btf(name = "stripped_btf", vmlinux = "stripped", debug = ["stripped.debu
 modules_btf(name = "modules", modules = ["split/m.ko"], base = ":linked", debug = dwos)
 `
 
-// followScript makes the files. STRUCT is what a struct has.
+// followScript makes the files. STRUCT is replaced by the members of a struct.
 const followScript = `
 set -e; mkdir -p follow/split; cd follow
 echo 'struct s { STRUCT; }; int f(struct s *s) { return 0; }' > a.c
@@ -54,7 +54,7 @@ cd split
 [ -e thin.a ] || ar rcTD thin.a a.o b.o
 `
 
-// followLinked makes what is linked of them.
+// followLinked links the object files that followScript makes, and makes files from the result.
 const followLinked = `
 set -e; cd follow
 for d in . split; do (cd $d; ld -e 0 --build-id=0x0102 -o linked a.o b.o); done
@@ -65,7 +65,7 @@ cp linked dwz; cp linked other; dwz -l none -L none -m sup dwz other
 touch linked.dwp split/linked.dwp stripped.dwp
 `
 
-// followWorkspace is a workspace with these files.
+// followWorkspace makes a workspace with these files.
 func followWorkspace(t *testing.T) *harness.Workspace {
 	t.Helper()
 	harness.Need(t, "dwz")
@@ -80,26 +80,25 @@ func followWorkspace(t *testing.T) *harness.Workspace {
 var strategies = []string{
 	"--spawn_strategy=local",
 	"--spawn_strategy=sandboxed",
-	"--spawn_strategy=local --@rules_btf//rules/settings:workers --strategy=BtfGen=worker",
-	"--spawn_strategy=sandboxed --@rules_btf//rules/settings:workers --strategy=BtfGen=worker " +
-		"--worker_sandboxing --experimental_worker_multiplex_sandboxing",
 }
 
-// TestUndeclared: a file that another one refers to and that isn't declared is the same error,
-// however the action runs.
+// TestUndeclared builds targets that don't declare a file that one of their files refers to.
+// The error must be the same, however the action runs.
 func TestUndeclared(t *testing.T) {
 	w := followWorkspace(t)
 	wrong := map[string]string{ // by the target whose action it is
-		"bare_import": "follow/thin.a(a.o): member of a thin archive in the file follow/a.o, which " +
-			"--follow doesn't name; name it, or convert the members instead of the archive; in " +
-			"Bazel, --follow is the attribute debug (cc_btf has none: ",
+		"bare_import": "follow/thin.a(a.o): member of a thin archive in the file follow/a.o, " +
+			"which no --follow names; add --follow for it, or convert the members instead of the " +
+			"archive; in Bazel, --follow is the attribute debug (cc_btf has none: ",
 		"bare_archive":        "follow/thin.a(a.o): member of a thin archive",
 		"bare_archive_of_one": "follow/thin.a(a.o): member of a thin archive",
 		"bare_vmlinux":        "follow/thin.a(a.o): member of a thin archive",
-		"bare_split":          "and --follow doesn't name a file a.dwo; name it, or a package",
-		"bare_linked":         "and --follow doesn't name a file a.dwo; name it, or a package",
-		"bare_dwz":            "and the command line doesn't name it; give it with --alt; in Bazel",
-		"bare_stripped":       "--dwarf is the attribute debug",
+		"bare_split": "but no --follow names a file a.dwo; add --follow for it, or pass " +
+			"a package",
+		"bare_linked": "but no --follow names a file a.dwo; add --follow for it, or pass " +
+			"a package",
+		"bare_dwz":      "but the command line doesn't name it; pass it with --alt; in Bazel",
+		"bare_stripped": "--dwarf is the attribute debug",
 	}
 	targets := " //follow:bare_cc" // of bare_import
 	for target := range wrong {
@@ -111,7 +110,8 @@ func TestUndeclared(t *testing.T) {
 			t.Errorf("%s: exit 0", flags)
 		}
 		for target, want := range wrong {
-			// The error of an action begins with its target's place, and ends before the next one.
+			// The error of an action begins with the target's position, and ends before the next
+			// error.
 			found := false
 			for _, part := range strings.Split(printed, "ERROR: ")[1:] {
 				found = found || strings.Contains(part, ":"+target+" failed") && strings.Contains(part, want)
@@ -123,8 +123,8 @@ func TestUndeclared(t *testing.T) {
 	}
 }
 
-// TestDeclared: what is declared is read, and after an edit of any of it, the build gives what a
-// clean one gives.
+// TestDeclared checks that declared files are read, and that a build after an edit of any of them
+// gives the same result as a clean build.
 func TestDeclared(t *testing.T) {
 	w := followWorkspace(t)
 	const targets = " //follow:archive //follow:archive_and_objects //follow:vmlinux //follow:split " +
@@ -164,7 +164,7 @@ func TestDeclared(t *testing.T) {
 				len(built))
 		}
 
-		// The archives have the bytes that they had.
+		// The archives are thin, so their bytes stay the same.
 		w.Shell(strings.ReplaceAll(followScript, "STRUCT", "int i, j"))
 		w.Shell(followLinked)
 		w.Shell("bazel build " + flags + targets)
@@ -173,8 +173,9 @@ func TestDeclared(t *testing.T) {
 		if n := differ(again, files()); n != 0 {
 			t.Errorf("%s: after an edit %d outputs are not those of a clean build", flags, n)
 		}
-		if n := differ(again, built); n != len(built)-1 { // the module has what its base has
-			t.Errorf("%s: after an edit %d of %d outputs are others", flags, n, len(built))
+		// The module's BTF stays the same, because its types are in the base.
+		if n := differ(again, built); n != len(built)-1 {
+			t.Errorf("%s: after an edit %d of %d outputs differ from those before", flags, n, len(built))
 		}
 	}
 }

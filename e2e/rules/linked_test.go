@@ -12,10 +12,10 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-var seed = flag.Uint64("seed", 1, "of the workspace of TestLinkedOnce")
+var seed = flag.Uint64("seed", 1, "the seed of the workspace of TestLinkedOnce")
 
-// TestLinkedOnce checks in a workspace that is made at random that the BTF of a cc_binary is made
-// of each object that its link reads, once, and of no other.
+// TestLinkedOnce checks, in a random workspace, that the BTF of a cc_binary is made from
+// exactly the objects that its link reads, each of them once.
 func TestLinkedOnce(t *testing.T) {
 	w := newWorkspace(t)
 	g := generate(t, w, *seed)
@@ -39,32 +39,33 @@ func TestLinkedOnce(t *testing.T) {
 	w.Shell("bazel build --experimental_output_paths=strip //all:all_btf //all:all_btf_own")
 	shared, own := w.Read("bazel-bin/all/all_btf.btf"), w.Read("bazel-bin/all/all_btf_own.btf")
 	if shared != own || len(own) < 1000 {
-		t.Errorf("BTF of %d bytes by actions that others share, of %d by its own", len(shared), len(own))
+		t.Errorf("BTF of %d bytes by shared actions, but of %d by separate ones", len(shared), len(own))
 	}
 	if t.Failed() {
 		t.Logf("again: go test ./e2e/rules -run TestLinkedOnce -seed=%d", *seed)
 	}
 }
 
-// compare wants of the BTF of a label, and of that by its own actions, that it is of linked.
+// compare checks that the BTF of a label is made from the objects in linked, by shared
+// actions and also by separate ones.
 func compare(t *testing.T, mode, label string, linked map[string]bool, actions *graph) {
 	for _, suffix := range []string{"", "_own"} {
 		converted := actions.converted(t, label+suffix)
 		for _, file := range slices.Sorted(maps.Keys(linked)) {
 			if n := converted[file]; n != 1 {
-				t.Errorf("%s: %s%s: %s is linked, and converted %d times", mode, label, suffix,
+				t.Errorf("%s: %s%s: %s is linked, but converted %d times", mode, label, suffix,
 					file, n)
 			}
 		}
 		for _, file := range slices.Sorted(maps.Keys(converted)) {
 			if !linked[file] {
-				t.Errorf("%s: %s%s: %s is converted, and not linked", mode, label, suffix, file)
+				t.Errorf("%s: %s%s: %s is converted, but not linked", mode, label, suffix, file)
 			}
 		}
 	}
 }
 
-// A graph is what "bazel aquery" prints, with the paths of files.
+// A graph is the output of "bazel aquery", with the paths of files.
 type graph struct {
 	producer map[string]*node
 	byTarget map[string][]*node
@@ -73,10 +74,10 @@ type graph struct {
 type node struct {
 	mnemonic        string
 	inputs, outputs []string
-	arguments       []string // if the command line is asked for
+	arguments       []string // if the query asks for the command line
 }
 
-// readGraph asks for the actions that a query finds.
+// readGraph asks Bazel for the actions that a query finds.
 func readGraph(w *harness.Workspace, flags, query string) *graph {
 	w.Helper()
 	var printed struct {
@@ -165,7 +166,8 @@ func readGraph(w *harness.Workspace, flags, query string) *graph {
 	return g
 }
 
-// action is the one of a target with a mnemonic that writes one file of a name.
+// action returns the target's action that has the given mnemonic and writes a file of the
+// given name.
 func (g *graph) action(label, mnemonic, name string) *node {
 	for _, n := range g.byTarget[label] {
 		if n.mnemonic == mnemonic && path.Base(n.outputs[0]) == name {
@@ -175,8 +177,8 @@ func (g *graph) action(label, mnemonic, name string) *node {
 	return &node{}
 }
 
-// object returns the name of an object, which is the same in both kinds of code, and whether it is
-// one. A directory of objects has no extension.
+// object reports whether file is an object, and returns the object's name, which is the same with
+// and without -fPIC. A directory of objects has no extension.
 func object(file string) (string, bool) {
 	file = strings.ReplaceAll(strings.Replace(file, "/_pic_objs/", "/_objs/", 1), ".pic.", ".")
 	switch path.Ext(file) {

@@ -2,7 +2,7 @@ package rules
 
 import "testing"
 
-// TestNames: files whose paths could be taken for flags and parameter files, or for what stands
+// TestNames checks files whose paths could be taken for flags and parameter files, or for the parts
 // before and after a flag's "=".
 func TestNames(t *testing.T) {
 	w := newWorkspace(t)

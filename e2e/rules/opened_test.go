@@ -16,10 +16,11 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// everyKind has a target for each kind of our actions that followPackage has no target for.
+// followPackage has targets for some kinds of our actions; everyKind has a target for each
+// of the other kinds.
 const everyKind = `
-load("@rules_btf//rules:defs.bzl", "btf_archive", "btf_embed", "btf_import", "btf_section_object",
-     "vmlinux_h")
+load("@rules_btf//rules:defs.bzl", "bpf_needs", "btf_archive", "btf_embed", "btf_import",
+     "btf_min", "btf_section_object", "vmlinux_h")
 load(":tree.bzl", "tree")
 
 modules_btf(name = "embedded", modules = ["split/m.ko"], base = ":linked", debug = dwos,
@@ -37,6 +38,16 @@ btf_import(name = "import_btf", src = ":embed", base = ":linked")
 btf_archive(name = "release", release = "7.0.0", format = "tar", vmlinux = ":linked",
             modules = [":modules"])
 vmlinux_h(name = "header", btf = ":linked")
+bpf_needs(name = "needs", srcs = ["program.bpf.o"])
+btf_min(name = "minimal", kernels = [":linked"], needs = [":needs"])
+`
+
+// program is a BPF program that depends on whether a struct exists.
+const program = `
+struct s { int i; };
+__attribute__((section("tc"), used)) int run(void *ctx) {
+	return __builtin_preserve_type_info(*(struct s *)0, 0);
+}
 `
 
 // treeRule copies files to a directory that an action makes.
@@ -55,23 +66,26 @@ tree = rule(implementation = _tree_impl, attrs = {"srcs": attr.label_list(allow_
 `
 
 // TestActionsOpenTheirInputs runs the command of each of our actions in the directory in which
-// Bazel runs it without a sandbox, and wants it to open no file there but its inputs, also if it
-// fails for want of another one.
+// Bazel runs it without a sandbox, and checks that it opens no file there except its inputs, even
+// if it fails because another file is missing.
 func TestActionsOpenTheirInputs(t *testing.T) {
 	w := followWorkspace(t)
 	w.Write("follow/BUILD.bazel", followPackage+everyKind)
 	w.Write("follow/tree.bzl", treeRule)
+	w.Write("follow/program.c", program)
+	w.Shell("clang -target bpf -g -O2 -c -o follow/program.bpf.o follow/program.c")
+	w.AddBtfcore(t)
 	w.Try("bazel build -k --spawn_strategy=local --output_groups=+btf_facts,+btf_base " +
 		"//follow:all //:all")
-	g := readGraph(w, "", `mnemonic("Btf.*", //follow:all + deps(//:all))`)
+	g := readGraph(w, "", `mnemonic("B[tp]f.*", //follow:all + deps(//:all))`)
 	root := strings.TrimSpace(w.Shell("bazel info execution_root 2>log"))
 	opened := watch(t, w.Dir, strings.TrimSpace(w.Shell("bazel info output_path 2>log")))
 	ran := map[string]int{}
 	for _, n := range g.actions() {
 		what := n.mnemonic + " of " + n.outputs[0]
-		params := n.outputs[0] + "-0.params" // which Bazel left there, and shows line by line
+		params := n.outputs[0] + "-0.params" // left there by Bazel, whose aquery shows its lines
 		if _, err := os.Stat(filepath.Join(root, params)); err != nil {
-			if !strings.Contains(what, "/bare_") { // else what it needs was not built
+			if !strings.Contains(what, "/bare_") { // else its inputs were not built
 				t.Errorf("%s: %v", what, err)
 			}
 			continue
@@ -97,7 +111,7 @@ func TestActionsOpenTheirInputs(t *testing.T) {
 				dir = filepath.Dir(dir)
 			}
 			if dir == "/" {
-				t.Errorf("%s opens %s, which is none of its inputs", what, path)
+				t.Errorf("%s opens %s, which isn't one of its inputs", what, path)
 			}
 		}
 		if len(read) < 3 {
@@ -112,7 +126,7 @@ func TestActionsOpenTheirInputs(t *testing.T) {
 	}
 }
 
-// actions are all actions of a graph, by what they write.
+// actions returns all actions of a graph, sorted by their outputs.
 func (g *graph) actions() (list []*node) {
 	for _, nodes := range g.byTarget {
 		list = append(list, nodes...)
@@ -121,7 +135,7 @@ func (g *graph) actions() (list []*node) {
 	return list
 }
 
-// mnemonics are those of our actions.
+// mnemonics returns the mnemonics of our actions.
 func mnemonics(t *testing.T) (list []string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(harness.Repo(), "rules/private/*.bzl"))
@@ -129,7 +143,7 @@ func mnemonics(t *testing.T) (list []string) {
 		t.Fatal(err)
 	}
 	for _, file := range files {
-		for _, m := range regexp.MustCompile(`mnemonic = "(Btf\w+)"`).FindAllStringSubmatch(
+		for _, m := range regexp.MustCompile(`mnemonic = "(B[tp]f\w+)"`).FindAllStringSubmatch(
 			string(harness.ReadFile(t, file)), -1) {
 			list = append(list, m[1])
 		}
@@ -140,8 +154,8 @@ func mnemonics(t *testing.T) (list []string) {
 	return list
 }
 
-// watch watches all files and directories below some. The result returns the paths of those that
-// were opened since it was called last, without new ones.
+// watch watches all files and directories below roots. The function that it returns gives the
+// paths of those that were opened since the last call, except files that are new.
 func watch(t *testing.T, roots ...string) func() []string {
 	t.Helper()
 	fd, err := unix.InotifyInit1(unix.IN_NONBLOCK | unix.IN_CLOEXEC)
@@ -180,7 +194,7 @@ func watch(t *testing.T, roots ...string) func() []string {
 				number := int32(binary.NativeEndian.Uint32(buf[at:]))
 				size := int(binary.NativeEndian.Uint32(buf[at+12:]))
 				if number < 0 {
-					t.Fatal("more files were opened than the kernel keeps")
+					t.Fatal("the queue of inotify events overflowed")
 				}
 				name, _, _ := bytes.Cut(buf[at+16:at+16+size], []byte{0})
 				if path := filepath.Join(dirs[number], string(name)); there[path] {

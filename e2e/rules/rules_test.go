@@ -1,5 +1,5 @@
-// Package rules builds edited copies of examples/hello, and wants of the rules what an analysis of
-// them can't tell.
+// Package rules builds edited copies of examples/hello, and checks what an analysis of the rules
+// can't show.
 package rules
 
 import (
@@ -18,14 +18,14 @@ func newWorkspace(t *testing.T) *harness.Workspace {
 	return harness.NewWorkspace(t, filepath.Join(harness.Repo(), "examples/hello"), "gcc")
 }
 
-// action is one that "bazel aquery" prints.
+// action is an action that "bazel aquery" prints.
 type action struct {
 	Mnemonic, ActionKey string
 	Arguments           []string
 	ExecutionInfo       []struct{ Key, Value string }
 }
 
-// actions returns those that a query finds.
+// actions returns the actions that a query finds.
 func actions(w *harness.Workspace, flags, query string) []action {
 	w.Helper()
 	var graph struct{ Actions []action }
@@ -75,7 +75,7 @@ func TestEachObjectOnce(t *testing.T) {
 	}
 }
 
-// TestFailures checks that what goes wrong is said where it goes wrong.
+// TestFailures checks that errors are reported where they occur.
 func TestFailures(t *testing.T) {
 	w := newWorkspace(t)
 	w.Write("BUILD.bazel", `

@@ -9,9 +9,9 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// TestVariants makes the BTF of one kernel in several ways in one build, as docs/rules.md has them:
-// by attributes, and by a transition that sets a flag. Where Bazel builds the tools, it
-// does so once.
+// TestVariants makes the BTF of one kernel in several variants in one build, as docs/rules.md
+// shows: by attributes, and by a transition that sets a flag. If Bazel builds the tools, it does so
+// once.
 func TestVariants(t *testing.T) {
 	w := newWorkspace(t)
 	blocks := starlark(t, filepath.Join(harness.Repo(), "docs/rules.md"))
@@ -39,7 +39,7 @@ load("@rules_btf//rules:defs.bzl", "cc_btf", "vmlinux_btf")
 	}
 }
 
-// starlark returns a page's blocks of Starlark.
+// starlark returns the Starlark blocks of a page.
 func starlark(t *testing.T, page string) (blocks []string) {
 	t.Helper()
 	fenced := regexp.MustCompile("(?ms)^```starlark\n(.*?)^```")
@@ -49,7 +49,7 @@ func starlark(t *testing.T, page string) (blocks []string) {
 	return blocks
 }
 
-// block is the one block that has a piece of text.
+// block returns the only block that contains a piece of text.
 func block(t *testing.T, blocks []string, piece string) string {
 	t.Helper()
 	var found []string

@@ -57,7 +57,7 @@ int forget(void)
 `,
 }
 
-// edits of the original. same says whether the BTF object must stay as it was.
+// edits are edits of the original. The field same is set if the BTF object must stay as it was.
 var edits = []struct {
 	name  string
 	same  bool
@@ -94,7 +94,7 @@ var edits = []struct {
 	{"an unused prototype", true, replace("walk.c", "extern int report",
 		"extern u64 unused(struct list *);\nextern int report")},
 
-	// Controls: what changes a type has to change the object.
+	// Controls: an edit that changes a type must change the object.
 	{"control: a member added", false, replace("types.h", "u64 second;", "u64 second; u32 third;")},
 	{"control: a member renamed", false, replace("types.h", "u64 second;", "u64 other;")},
 	{"control: an enumerator's value", false, replace("types.h", "GREEN = 5", "GREEN = 6")},

@@ -9,7 +9,7 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// TestEditOfKernelFile compiles net/core/dev.c, before and after an edit, by the command that
+// TestEditOfKernelFile compiles net/core/dev.c, before and after an edit, with the command that
 // Kbuild used.
 func TestEditOfKernelFile(t *testing.T) {
 	kernel := harness.Kernel(t)
@@ -24,7 +24,7 @@ func TestEditOfKernelFile(t *testing.T) {
 		return kernelObject(t, kernel, object, file)
 	}
 
-	// The body of a function that every version of the file has.
+	// The beginning of a function that every version of the file has.
 	const function = "int netif_rx(struct sk_buff *skb)\n{\n"
 	const member = "struct netdev_hw_addr_list"
 	if !strings.Contains(source, function) {
@@ -55,8 +55,8 @@ func TestEditOfKernelFile(t *testing.T) {
 	}
 }
 
-// TestSpellingsOfKernelFile compiles block/blk-mq-sysfs.c by the command that Kbuild used, and with
-// flags that change how the DWARF is written, not what it says.
+// TestSpellingsOfKernelFile compiles block/blk-mq-sysfs.c with the command that Kbuild used, and
+// with flags that change how the DWARF is written, but not what it says.
 func TestSpellingsOfKernelFile(t *testing.T) {
 	kernel := harness.Kernel(t)
 	harness.KernelCompiler(t, kernel)
@@ -84,8 +84,8 @@ func TestSpellingsOfKernelFile(t *testing.T) {
 	})
 }
 
-// kernelObject is the BTF object of a source that is compiled in place of the kernel's object, with
-// more flags.
+// kernelObject returns the BTF object of a source that is compiled in place of the kernel's object,
+// with additional flags.
 func kernelObject(t *testing.T, kernel, object, source string, flags ...string) []byte {
 	t.Helper()
 	dir := t.TempDir()

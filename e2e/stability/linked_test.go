@@ -9,8 +9,8 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// TestLinkedKernel edits net/core/dev.c and links the kernel again. After an edit of a body, which
-// moves nearly all functions, the kernel's BTF object has the same bytes as before.
+// TestLinkedKernel edits net/core/dev.c and links the kernel again. After an edit of a function's
+// body, which moves nearly all functions, the kernel's BTF object has the same bytes as before.
 func TestLinkedKernel(t *testing.T) {
 	kernel := harness.Kernel(t)
 	harness.KernelCompiler(t, kernel)
@@ -31,16 +31,16 @@ func TestLinkedKernel(t *testing.T) {
 	if !bytes.Equal(before, object(strings.Replace(source, function, function+
 		"\tvolatile char dbg[37] = {1}; void ***deep = (void *)skb;\n"+
 		"\tif (dbg[2] && deep[0]) netif_rx((void *)deep[1]);\n", 1))) {
-		t.Error("an edit of a body shows in the kernel's BTF object")
+		t.Error("an edit of a body changes the kernel's BTF object")
 	}
 	if bytes.Equal(before, object(source+
 		"\nstruct added_by_test { struct net_device *dev; } added_by_test;\n")) {
-		t.Error("a new type doesn't show in the kernel's BTF object")
+		t.Error("a new type doesn't change the kernel's BTF object")
 	}
 }
 
-// linkEdited compiles a text in place of a kernel's source file, links the kernel, and returns its
-// path. Nothing in the kernel's directory is changed.
+// linkEdited compiles a text in place of a kernel's source file, links the kernel with it, and
+// returns the path of the linked kernel. Nothing in the kernel's directory is changed.
 func linkEdited(t *testing.T, kernel, file, text string) string {
 	t.Helper()
 	dir, object := t.TempDir(), strings.TrimSuffix(file, ".c")+".o"
@@ -50,7 +50,7 @@ func linkEdited(t *testing.T, kernel, file, text string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The unit's name is that of the kernel's file.
+	// The unit gets the name of the kernel's file.
 	harness.MustRun(t, kernel, "sh", "-c", command+" -ffile-prefix-map="+dir+"/=")
 	var objects []string
 	found := false
@@ -71,7 +71,7 @@ func linkEdited(t *testing.T, kernel, file, text string) string {
 	return vmlinux
 }
 
-// paramFile is a file with arguments for ld.
+// paramFile writes a file with arguments for ld.
 func paramFile(t *testing.T, args []string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "args")

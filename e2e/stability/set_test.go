@@ -16,8 +16,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/kernel/kbuild"
 )
 
-// TestSetOfSources links the BTF of small sources. They define a tag differently, or only declare
-// it, and have functions and variables of the same name.
+// TestSetOfSources links the BTF of small sources. They define one tag in different ways, or only
+// declare it. Some of their functions and variables have the same names.
 func TestSetOfSources(t *testing.T) {
 	harness.Need(t, "gcc")
 	dir := t.TempDir()
@@ -48,7 +48,7 @@ func TestSetOfSources(t *testing.T) {
 	setDecides(t, dir, "linked", objects, 8)
 }
 
-// TestSetOfKernel does the same with a kernel.
+// TestSetOfKernel does the same with the objects of a kernel.
 func TestSetOfKernel(t *testing.T) {
 	dir := harness.Kernel(t)
 	tree, err := kbuild.Read(dir, kbuild.Options{NoModules: true})
@@ -58,9 +58,9 @@ func TestSetOfKernel(t *testing.T) {
 	setDecides(t, dir, "vmlinux", tree.Vmlinux.Objects, 3)
 }
 
-// setDecides converts the objects (paths in dir) one by one and links them. Then it does that in
-// other ways, for example with random trees of merges, as many as trees says, and compares the
-// bytes.
+// setDecides converts the objects (paths in dir) one by one and links them. Then it links them in
+// other ways and compares the bytes. Some of these ways are random trees of merges; the parameter
+// trees is their number.
 func setDecides(t *testing.T, dir, linked string, objects []string, trees int) {
 	btfgen, btfdedup := harness.Tool(t, "btfgen"), harness.Tool(t, "btfdedup")
 	work := t.TempDir()
@@ -80,7 +80,7 @@ func setDecides(t *testing.T, dir, linked string, objects []string, trees int) {
 	same := func(t *testing.T, got []byte) {
 		t.Helper()
 		if !bytes.Equal(got, want) {
-			t.Errorf("other bytes: %d, want %d", len(got), len(want))
+			t.Errorf("different bytes: have %d of them, want %d", len(got), len(want))
 		}
 	}
 
@@ -93,7 +93,7 @@ func setDecides(t *testing.T, dir, linked string, objects []string, trees int) {
 	})
 	t.Run("again", func(t *testing.T) { same(t, link(t, harness.Command{}, 1, units)) })
 	t.Run("linked again", func(t *testing.T) {
-		// Linking its own output gives it back.
+		// Linking the output again gives the same bytes.
 		in := filepath.Join(t.TempDir(), "in.btf")
 		harness.WriteFile(t, in, string(want))
 		out := filepath.Join(t.TempDir(), "out.btf")
@@ -105,7 +105,7 @@ func setDecides(t *testing.T, dir, linked string, objects []string, trees int) {
 		same(t, link(t, harness.Command{}, 8, shuffled(random, units)))
 	})
 	t.Run("elsewhere", func(t *testing.T) {
-		// Other paths, another working directory, another environment.
+		// The next link has other paths, another working directory and another environment.
 		elsewhere := filepath.Join(t.TempDir(), "a", "much longer name of a directory")
 		if err := os.MkdirAll(elsewhere, 0o777); err != nil {
 			t.Fatal(err)
@@ -134,7 +134,7 @@ func setDecides(t *testing.T, dir, linked string, objects []string, trees int) {
 				Env: []string{"TZ=Asia/Tokyo", "GOMAXPROCS=3", "TMPDIR=" + elsewhere}}.Must(t)
 			if !bytes.Equal(harness.ReadFile(t, filepath.Join(elsewhere, "out.btfo")),
 				harness.ReadFile(t, units[i])) {
-				t.Errorf("%s: other bytes when it lies in another directory", objects[i])
+				t.Errorf("%s: the BTF object differs if the object is in another directory", objects[i])
 			}
 		}
 	})
@@ -144,7 +144,7 @@ func setDecides(t *testing.T, dir, linked string, objects []string, trees int) {
 			same(t, link(t, harness.Command{}, 1+n, mergeTree(t, random, btfdedup, units)))
 		})
 	}
-	t.Run("control: one object less", func(t *testing.T) {
+	t.Run("control: without one object", func(t *testing.T) {
 		// The largest object is sure to have a type that no other one has.
 		biggest := 0
 		for i, u := range units {
@@ -205,7 +205,7 @@ func shuffled(random *rand.Rand, in []string) []string {
 }
 
 // mergeTree merges units in random groups, and the results in random groups again, until few are
-// left; some units stay alone until the end.
+// left; some units are not merged until the end.
 func mergeTree(t *testing.T, random *rand.Rand, btfdedup string, units []string) []string {
 	t.Helper()
 	dir := t.TempDir()

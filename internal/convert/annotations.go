@@ -9,22 +9,23 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// The two spellings of btf_type_tag and btf_decl_tag: clang writes DW_TAG_LLVM_annotation children,
-// gcc 16 a chain of DW_AT_GNU_annotation references to DW_TAG_GNU_annotation entries. Both give the
-// kind of tag as DW_AT_name and its text as DW_AT_const_value.
+// btf_type_tag and btf_decl_tag have two encodings in DWARF. clang writes DW_TAG_LLVM_annotation
+// children; gcc 16 writes a chain of DW_TAG_GNU_annotation entries, which starts with a reference
+// in DW_AT_GNU_annotation. DW_AT_name has the kind of the tag, and DW_AT_const_value its text.
 const (
 	declTagName = "btf_decl_tag"
 	typeTagName = "btf_type_tag"
 )
 
-// note is the text of an annotation. It is in unit u, since dwz may move it to a partial unit.
+// note is the text of an annotation, and the unit u that contains the annotation. That may be a
+// partial unit to which dwz has moved the annotation.
 type note struct {
 	name
 	u *unit
 }
 
-// annotations returns the texts of e's annotations of the given kind. clang's order is the reverse
-// of the order in which BTF chains type tags after a pointer, gcc's is the same.
+// annotations returns the texts of e's annotations of the given kind, in the order of the DWARF.
+// gcc writes them in the order in which BTF chains type tags; clang writes the reverse order.
 func (u *unit) annotations(e *dwarf.DIE, kind string) ([]note, error) {
 	var list []note
 	var c dwarf.DIE
@@ -64,7 +65,7 @@ func (u *unit) annotations(e *dwarf.DIE, kind string) ([]note, error) {
 	return list, err
 }
 
-// typeTags returns the type tags of a pointer, in the order in which they follow it.
+// typeTags returns the type tags of a pointer, in the order in which they follow it in BTF.
 func (u *unit) typeTags(e *dwarf.DIE) ([]note, error) {
 	if !u.c.in.has(features.TypeTag) || !e.Children && !e.Has(dwarf.Annotation) {
 		return nil, nil
@@ -72,8 +73,8 @@ func (u *unit) typeTags(e *dwarf.DIE) ([]note, error) {
 	return u.annotations(e, typeTagName)
 }
 
-// declTags adds a DECL_TAG to the graph, which is locked, for each annotation of e. target is what
-// they tag, and index the member or parameter, -1 for the whole.
+// declTags adds a DECL_TAG for each annotation of e. The caller has locked the graph. target is the
+// tagged type; index is that of the tagged member or parameter, -1 for the whole type.
 func (u *unit) declTags(e *dwarf.DIE, target types.ID, index int) error {
 	if !u.c.in.has(features.DeclTag) || (!e.Children && !e.Has(dwarf.Annotation)) {
 		return nil
@@ -115,7 +116,6 @@ func (u *unit) annotated(off uint32) (bool, error) {
 	}
 }
 
-// memberDeclTags adds the DECL_TAGs of the members of a struct or union.
 func (u *unit) memberDeclTags(d *desc, target types.ID) error {
 	var c dwarf.DIE
 	for i := range d.elems {
@@ -133,8 +133,8 @@ func (u *unit) memberDeclTags(d *desc, target types.ID) error {
 	return nil
 }
 
-// parameterDeclTags adds the DECL_TAGs of e's parameters. places, if not nil, has the index of each
-// parameter in the target, -1 for none.
+// parameterDeclTags adds the DECL_TAGs of e's parameters. places, if not nil, maps the index of
+// each parameter of e to its index in the target, or to -1 if the target lacks it.
 func (u *unit) parameterDeclTags(e *dwarf.DIE, target types.ID, places []int) error {
 	if !u.c.in.has(features.DeclTag) {
 		return nil

@@ -15,8 +15,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// importing is a partial unit with its own entries, and so many units that import it, the i-th
-// with own(i) besides.
+// importing is a partial unit with its own entries, and a number of units that import it; unit i
+// also has the entries in own(i).
 func importing(partial string, units int, own func(i int) string) string {
 	var b strings.Builder
 	b.WriteString(unitOf(3, "\x06"+partial+"\x00"))
@@ -26,8 +26,8 @@ func importing(partial string, units int, own func(i int) string) string {
 	return b.String()
 }
 
-// TestVerdictOfThreads converts files by different numbers of threads: the object is the same one,
-// or the error has the same words.
+// TestVerdictOfThreads converts files with different numbers of threads, which must not change the
+// object or the text of the error.
 func TestVerdictOfThreads(t *testing.T) {
 	structs := func(n int) string {
 		return chain(0, 9, n, func(i, _ int) string { return fmt.Sprintf("\x05s%05x\x00\x00", i) })
@@ -41,8 +41,8 @@ func TestVerdictOfThreads(t *testing.T) {
 		{"each redefines a tag", importing(structs(1000), 700, redefined), ""},
 		{"more types than a file may have", importing(structs(12000), 4000,
 			func(i int) string { return fmt.Sprintf("\x05x%05x\x00\x00", i) }),
-			"have more than"},
-		// definitions of one tag, each of which leads to the one before it
+			"import more than"},
+		// the units share definitions of one tag, each of which leads to the one before it
 		{"definitions that are hard to tell apart", importing(chain(13, 14, 6000,
 			func(i, off int) string {
 				if i == 0 {
@@ -78,7 +78,7 @@ func TestVerdictOfThreads(t *testing.T) {
 					first = data
 				}
 				if !bytes.Equal(data, first) || words != "" {
-					t.Errorf("-j%d gives another object, or one that others don't", jobs)
+					t.Errorf("-j%d gives a different object, or an object where fewer threads fail", jobs)
 				}
 			}
 			found := words == "" && tt.want == ""
@@ -92,9 +92,9 @@ func TestVerdictOfThreads(t *testing.T) {
 	}
 }
 
-// TestDepth has types that nest as deep as they may, and one deeper: what is converted can be read,
-// whatever the order of the entries. For typedefs and qualifiers in a row, the limit is
-// btf.MaxModifiers.
+// TestDepth converts types that nest as deep as the limit allows, and one level deeper. If a
+// conversion succeeds, it must be possible to read the object, whatever the order of the entries.
+// For typedefs and qualifiers in a row, the limit is btf.MaxModifiers.
 func TestDepth(t *testing.T) {
 	const base = 13
 	abbrevs := strings.TrimSuffix(handAbbrevs, "\x00") +
@@ -157,7 +157,8 @@ func TestDepth(t *testing.T) {
 	}
 }
 
-// TestTypeTagsInARow: the type tags of a pointer and what follows them are one row.
+// TestTypeTagsInARow: the type tags of a pointer count together with the typedefs and qualifiers
+// that follow them.
 func TestTypeTagsInARow(t *testing.T) {
 	for _, cc := range compilersOfTags(t) {
 		for _, n := range []int{btf.MaxModifiers - 1, btf.MaxModifiers} { // and const
@@ -180,7 +181,7 @@ func TestTypeTagsInARow(t *testing.T) {
 	}
 }
 
-// linkAsBase links an object, and reads the result once more as an object and as a base.
+// linkAsBase links an object, and reads the result as an object and as a base.
 func linkAsBase(t *testing.T, what string, o *object.Object) {
 	t.Helper()
 	opt := link.Options{Features: features.Default(), Jobs: 1}

@@ -7,27 +7,26 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/dwarf"
 )
 
-// byPrint remembers values by the fingerprints of entries, for all threads. Looking one up takes no
-// lock; one that another thread has just put may be missed, and is then put again.
+// byPrint is a table, common to all threads, from the fingerprints of entries to values. get takes
+// no lock. It may miss a value that was just put; its caller then puts it again, without effect.
 type byPrint[T any] struct {
 	mu    sync.Mutex // for put
 	used  int
-	slots atomic.Pointer[[]printed[T]] // a power of two of them; filled, never changed
+	slots atomic.Pointer[[]printed[T]] // a power of two of them; a filled slot never changes
 }
 
 type printed[T any] struct {
-	a   atomic.Uint64 // of the fingerprint; set last. 0: free
+	a   atomic.Uint64 // A of the fingerprint; set last. 0: the slot is free
 	b   uint64
 	val T
 }
 
-// init makes room for some values.
 func (t *byPrint[T]) init() {
 	slots := make([]printed[T], 1<<12)
 	t.slots.Store(&slots)
 }
 
-// get returns the value of fp, nil if it has none. It is not to be changed.
+// get returns the value of fp, nil if it has none. The value must not be changed.
 func (t *byPrint[T]) get(fp dwarf.Fingerprint) *T {
 	if s, has := slotOf(*t.slots.Load(), fp); has {
 		return &s.val
@@ -35,8 +34,8 @@ func (t *byPrint[T]) get(fp dwarf.Fingerprint) *T {
 	return nil
 }
 
-// slotOf returns the slot that has fp, or the free slot for it. It reads each slot once: another
-// thread may fill a free one at any time.
+// slotOf returns the slot that has fp, or the free slot for it. It reads each slot only once,
+// because another thread may fill a free slot at any time.
 func slotOf[T any](slots []printed[T], fp dwarf.Fingerprint) (s *printed[T], has bool) {
 	for i := fp.A; ; i++ {
 		s := &slots[i&uint64(len(slots)-1)]

@@ -9,13 +9,13 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/dwarf"
 )
 
-// TestByPrint fills a table from several threads, each of which puts every value and looks all up
-// meanwhile.
+// TestByPrint fills a table from several threads, each of which puts every value and looks up all
+// values meanwhile.
 func TestByPrint(t *testing.T) {
 	const values, threads = 20_000, 4
 	var table byPrint[int]
 	table.init()
-	// Half of them differ in one half of the fingerprint only.
+	// Fingerprints come in pairs that differ only in their second half.
 	print := func(i int) dwarf.Fingerprint {
 		return dwarf.Fingerprint{A: uint64(i/2+1) * 0x9e3779b97f4a7c15, B: uint64(i % 2)}
 	}
@@ -47,15 +47,15 @@ func TestByPrint(t *testing.T) {
 	}
 }
 
-// TestByPrintOfOneSlot: while another thread puts a fingerprint that wants the same slot, get
-// returns the value of the one that it was asked for, or none.
+// TestByPrintOfOneSlot: get returns the value of the requested fingerprint, or none, even
+// while another thread puts a fingerprint that wants the same slot.
 func TestByPrintOfOneSlot(t *testing.T) {
 	const rounds, prints, threads = 100, 2000, 2
 	wrong := [threads]int{}
 	for range rounds {
 		var table byPrint[uint64]
 		table.init()
-		var at atomic.Int64 // how many threads have come to their next fingerprint, all in all
+		var at atomic.Int64 // how often, in all threads together, the next fingerprint was reached
 		var wg sync.WaitGroup
 		for thread := range threads {
 			wg.Go(func() {

@@ -9,8 +9,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
-// TestClasses has what docs/inputs.md says of C++: references are pointers, and a derived struct
-// has its own members alone, in their places.
+// TestClasses checks what docs/inputs.md says about C++: references are pointers, and a derived
+// struct has only its own members, at their offsets.
 func TestClasses(t *testing.T) {
 	programtest.Need(t, "g++")
 	dir := t.TempDir()
@@ -21,7 +21,8 @@ func TestClasses(t *testing.T) {
 		t.Fatal(err)
 	}
 	object, linked := filepath.Join(dir, "a.o"), filepath.Join(dir, "a")
-	programtest.Run(t, dir, "g++", "-w", "-g", "-O1", "-fno-pic", "-fno-exceptions", "-c", "-o", object, "a.cc")
+	programtest.Run(t, dir, "g++", "-w", "-g", "-O1", "-fno-pic", "-fno-exceptions",
+		"-c", "-o", object, "a.cc")
 	linkObjects(t, linked, nil, object)
 	want := []string{
 		"int f(struct derived *x, int *y);",

@@ -16,51 +16,51 @@ type Options struct {
 	LangExclude map[uint64]bool // DW_LANG codes, see language.Parse
 	// KABIPrefix, when set, replaces all names that begin with it (pahole's --kabi_prefix).
 	KABIPrefix string
-	// Input says which debugging information is wanted. File reads DWARF whatever it says.
+	// Input selects the kind of debugging information. File ignores the option and reads DWARF.
 	Input Input
-	Jobs  int // threads, 0: one a processor; the result doesn't depend on it
-	// Progress, when set, is called now and then with the number of units done and of all. It must
-	// be safe to call from several threads.
+	Jobs  int // number of threads, 0: one per processor; the result doesn't depend on it
+	// Progress, when set, is called now and then with the number of units that are done and the total
+	// number. It must be safe to call from several threads.
 	Progress func(done, all int)
-	// SkipUnencodable leaves out units with types that BTF can't express. Without it they are an
-	// error.
+	// SkipUnencodable leaves out units with types that BTF can't express, instead of failing.
 	SkipUnencodable bool
-	// Warn, when set, is called before File returns, in the order of the file, with a line for each
-	// unit that is left out for that reason, and for each that may have the type units of another
-	// unit.
+	// Warn, when set, is called before File returns, with one message for each unit that was left out
+	// because of SkipUnencodable, and for each unit whose type units may be those of another unit (see
+	// noteSignatures). The messages are in the order of the units in the file.
 	Warn func(line string)
-	// Units, when set, are the compilation units to convert, by their place among those of the
-	// file, from 0. Type units that none of them refers to are left out.
+	// Units, if set, lists the compilation units to convert by their index in the file, starting at
+	// 0. Type units that none of them refers to are left out.
 	Units []int
-	// Each, when set, is called with an object of each unit, and the unit's number among the
-	// compilation units of the file, from 0, or its place in Units. It is called from several
-	// threads, in any order, and must not keep the object, which shares memory with others.
+	// Each, when set, is called for each unit, with an object of that unit alone. number is the
+	// unit's index in the list Units if that is set, otherwise its index among the compilation
+	// units of the file. Each is called from several threads, in any order. It must not keep the
+	// object, which shares memory with others.
 	Each func(number int, o *object.Object) error
-	// Split finds the units of split DWARF; nil looks in the usual places.
+	// Split finds the units of split DWARF; nil means where compilers and dwp write them.
 	Split *splitdwarf.Finder
 	// Shared, when set, reuses the results of other conversions of relocatable files. The conversion
 	// then runs on one thread, and converts the whole file.
 	Shared *Shared
-	// Shapers, when set, is the same for BTF from a compiler.
+	// Shapers, when set, reuses the types of earlier conversions of BTF from a compiler.
 	Shapers *object.Shapers
-	// Counts, when set, is added to by File. It is for one call at a time.
+	// Counts, when set, is increased by File. Only one call at a time may use it.
 	Counts *Counts
 }
 
-// Counts are how many units of which kind there are in the files that were converted.
+// Counts are the numbers of units in the converted files, by kind.
 type Counts struct {
 	Units       int    // compilation units that were converted
-	Excluded    int    // those left out for their language
-	Unencodable int    // those left out because BTF has no word for something in them
-	Partial     int    // partial units, which others import
+	Excluded    int    // units left out because of their language
+	Unencodable int    // units left out because BTF can't express something in them
+	Partial     int    // partial units, which other units import
 	Types       int    // type units
-	Bytes       uint64 // of all of them, uncompressed
+	Bytes       uint64 // size of all units, uncompressed
 }
 
 // File converts the DWARF of f.
 //
-// A relocatable file without any debugging information is an error where it has code or data that
-// the compiler made; an assembler file or an empty one gives an object without units.
+// A relocatable file without any debugging information is an error if it has code or data from a
+// compiler. The result for an assembler file or an empty file is an object without units.
 func File(f *elf.File, opt Options) (*object.Object, error) {
 	d, err := dwarf.New(f)
 	if err != nil {
@@ -79,8 +79,8 @@ func File(f *elf.File, opt Options) (*object.Object, error) {
 		return nil, err
 	}
 	if !w.hasComplete() {
-		return nil, fmt.Errorf("%s: the DWARF has partial units only: a supplementary file of dwz "+
-			"-m; give the files that refer to it, and this one with --alt", f.Path)
+		return nil, fmt.Errorf("%s: the DWARF has only partial units: this is a supplementary file of "+
+			"dwz -m; pass the files that refer to it, and this file as --alt", f.Path)
 	}
 	if opt.Counts != nil {
 		opt.Counts.add(d, w.threads, w.skipped())

@@ -8,44 +8,42 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// converter is one thread's work.
+// converter is the state of one thread.
 type converter struct {
-	store      *store      // what all threads have understood
+	store      *store      // the types that all threads have found
 	in         input       // what is converted, and how
-	env        environment // of the unit that is converted
-	out        outcome     // of the units before
-	main       unit        // the unit that is converted
-	neighbours neighbours  // the units that it refers to
+	env        environment // of the unit that is being converted
+	out        outcome     // the result for the units that have been converted
+	main       unit        // the unit that is being converted
+	neighbours neighbours  // the units that main refers to
 	names      nameCache
 	scratch    scratch
 
-	single  bool // there is one compilation unit
-	pinned  bool // every reference to a tag says which entry defines it, see pinReader
+	single  bool // the file has one compilation unit
+	pinned  bool // every reference to a tag names the entry that defines it, see pinReader
 	repeats repeats
-	// uncovered counts what was read that fingerprints don't cover: values, such as a size, that a
-	// type's shape takes from a struct, union or enum, which a fingerprint holds by its name only;
-	// and declaration tags, which are items besides the type. If it changes while a type is read,
-	// types with an equal fingerprint need not be equal.
+	// uncovered counts the reads of facts that fingerprints don't cover: a declaration tag (which
+	// is a separate item), or a value, such as the size, of another struct, union or enum. Of
+	// these, a type's fingerprint covers only the names. If the count changes while a type is read,
+	// another type with the same fingerprint may differ from it.
 	uncovered int
 }
 
-// input is what is converted, and how.
 type input struct {
 	d       *dwarf.Data
 	opt     *Options
 	symbols *symbols
-	files   *splitdwarf.Files // with the units that skeleton units stand for
+	files   *splitdwarf.Files // finds the split units of skeleton units
 	pins    *pins
 }
 
-// has reports whether a feature is asked for.
 func (in *input) has(f features.Set) bool { return in.opt.Features.Has(f) }
 
-// neighbours are the units that may refer to each other: those of a file, or of a file with its
-// split units.
+// neighbours are the units of one file, which may refer to each other. The file is the one that is
+// being converted or, while a split unit is being converted, the split unit's file.
 type neighbours struct {
 	others   map[*dwarf.Unit]*unit // units that were referred to
-	tables   dwarf.Tables          // of the others
+	tables   dwarf.Tables          // of the units in others
 	referred map[*dwarf.Unit]bool  // type units that were referred to
 	numbers  map[*dwarf.Unit]uint32
 }
@@ -55,7 +53,7 @@ func newNeighbours() neighbours {
 		make(map[*dwarf.Unit]uint32)}
 }
 
-// number returns the number of a unit among those that were asked for, from 1.
+// number returns a unit's number: 1 for the first unit that is passed to number, and so on.
 func (n *neighbours) number(h *dwarf.Unit) uint32 {
 	if n.numbers[h] == 0 {
 		n.numbers[h] = uint32(len(n.numbers) + 1)
@@ -63,32 +61,30 @@ func (n *neighbours) number(h *dwarf.Unit) uint32 {
 	return n.numbers[h]
 }
 
-// outcome is what a thread has converted so far.
 type outcome struct {
 	units      []numberedUnit
-	complete   bool      // a unit was found that is no partial one
+	complete   bool      // a unit that isn't partial was found
 	excluded   int       // units of excluded languages
-	partial    int       // partial units of DWARF 4, whose headers don't tell
-	failed     failure   // what ended the thread
+	partial    int       // partial units in DWARF 4, whose headers don't mark them
+	failed     failure   // the error that ended the thread
 	skipped    []failure // units that were left out
-	doubtful   []failure // units whose type units may be those of others
-	unreleased uint64    // bytes of units read since memory was let go
+	doubtful   []failure // units whose type units may be those of another unit
+	unreleased uint64    // bytes of units read since memory was last released
 	split      uint64    // bytes of split units
 }
 
-// scratch is memory that is used again and again.
 type scratch struct {
-	subprogram  dwarf.DIE    // that is visited
-	function    function     // that it is a part of
+	subprogram  dwarf.DIE    // the one that is being visited
+	function    function     // the function to which subprogram belongs
 	elems       []elem       // of descriptions
 	built       []types.Elem // of nodes that are being added
 	parameters  parameters
-	lastSection *elf.Section // in which a variable was found
+	lastSection *elf.Section // the section in which the last variable was found
 	parter      types.Parter
 	splitNames  nameCache // of the split unit that was converted last
 }
 
-// releaseEvery is how many bytes of units a thread reads before their memory is let go.
+// releaseEvery is how many bytes of units a thread reads before their memory is released.
 const releaseEvery = 8 << 20
 
 func newConverter(in input, s *store) *converter {
@@ -101,14 +97,12 @@ func newConverter(in input, s *store) *converter {
 	return c
 }
 
-// start makes c ready for a file.
 func (c *converter) start(in input) {
 	c.in, c.neighbours, c.out = in, newNeighbours(), outcome{}
 	c.env.imported, c.scratch.lastSection = make(map[*unit]bool), nil
 }
 
-// restart is start for a converter of a shared store, which may have converted another file before.
-// The units of the file, which has a number, have about size bytes.
+// restart makes c ready for the file with number file, whose units have about size bytes.
 func (c *converter) restart(in input, file uint64, size int) {
 	c.start(in)
 	c.names.reset(size)
@@ -116,7 +110,7 @@ func (c *converter) restart(in input, file uint64, size int) {
 	c.main.prints.Forget(file)
 }
 
-// foreign returns unit h of d for references from another unit.
+// foreign returns unit h of d, to which another unit refers.
 func (c *converter) foreign(d *dwarf.Data, h *dwarf.Unit) (*unit, error) {
 	if h == c.main.r.Unit {
 		return &c.main, nil

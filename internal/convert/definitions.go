@@ -7,8 +7,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// visitDefinition takes the definition at off, if that can be read by its plan, and returns where
-// the walk goes on; 0 otherwise.
+// visitDefinition adds the definition at offset off if its entry can be read by a plan (see package
+// dwarf). end is the offset at which the walk continues; 0 if the definition was not added.
 func (u *unit) visitDefinition(off uint32) (end uint32, err error) {
 	if u.c.repeats == repeatNone {
 		return 0, nil
@@ -21,9 +21,9 @@ func (u *unit) visitDefinition(off uint32) (end uint32, err error) {
 	return end, u.visitByPrint(off, fp)
 }
 
-// visitByPrint takes the definition at off, which is described only if its fingerprint is new. One
-// with declaration tags is described each time, for these are items too. An anonymous struct or
-// union is no item itself.
+// visitByPrint adds the definition at offset off, which is described only if its fingerprint is
+// new. A definition with declaration tags is described each time, because the tags are items too.
+// An anonymous struct or union is never an item.
 func (u *unit) visitByPrint(off uint32, fp dwarf.Fingerprint) error {
 	if i := u.c.store.byPrint.items.get(fp); i != nil {
 		u.c.env.add(*i)
@@ -37,7 +37,7 @@ func (u *unit) visitByPrint(off uint32, fp dwarf.Fingerprint) error {
 	return err
 }
 
-// visitType takes a type that may be a definition. It returns what visit does.
+// visitType adds a type that may be a definition. It returns the same values as visit.
 func (u *unit) visitType(e dwarf.Head) (enter bool, end uint32, err error) {
 	if e.Has(dwarf.Declaration) && !e.Has(dwarf.Signature) &&
 		u.r.Value(e, dwarf.Declaration).Val != 0 {
@@ -46,7 +46,7 @@ func (u *unit) visitType(e dwarf.Head) (enter bool, end uint32, err error) {
 	anonymous := !e.Has(dwarf.Name) && !e.Has(dwarf.Signature) && !e.Has(dwarf.Specification) &&
 		e.Abbrev.Tag != std.TagEnumerationType
 	if anonymous && !u.r.Annotated() {
-		return true, 0, nil // reached through what holds it
+		return true, 0, nil // reached through the type that contains it
 	}
 	plain := e.Has(dwarf.Name) && !e.Has(dwarf.Declaration) && !e.Has(dwarf.Signature) ||
 		e.Abbrev.Tag == std.TagEnumerationType || anonymous
@@ -71,7 +71,7 @@ func (u *unit) visitType(e dwarf.Head) (enter bool, end uint32, err error) {
 	return enter, end, u.visitByPrint(e.Off, fp)
 }
 
-// visitNew takes the definition at off, and returns what the environment holds for it.
+// visitNew adds the definition at offset off, and returns its item in the environment.
 func (u *unit) visitNew(off uint32) (item, error) {
 	var e dwarf.DIE
 	if err := u.r.Read(off, &e); err != nil {
@@ -102,9 +102,9 @@ func (u *unit) visitTypedef(e *dwarf.DIE) (found item, err error) {
 	return found, u.declTags(e, id, -1)
 }
 
-// visitTagged takes a struct, union or enum. Anonymous ones are reached through what holds them,
-// except enums, whose enumerators are their own names. Of an anonymous struct or union only the
-// declaration tags are taken, which refer to it.
+// visitTagged adds a struct, union or enum. Of an anonymous struct or union, which is reached
+// through the type that contains it, it adds only the declaration tags that refer to it. Anonymous
+// enums are added, because enumerators are names too.
 func (u *unit) visitTagged(e *dwarf.DIE) (found item, err error) {
 	if e.Has(dwarf.Signature) {
 		t, err := u.ref(e, dwarf.Signature)
@@ -116,7 +116,8 @@ func (u *unit) visitTagged(e *dwarf.DIE) (found item, err error) {
 			return found, err
 		}
 		if def.Has(dwarf.Signature) {
-			return found, u.r.Errorf(e.Off, "a type unit whose type is in another type unit")
+			return found, u.r.Errorf(e.Off, "refers to a type unit that refers to yet another "+
+				"type unit")
 		}
 		return t.u.visitTagged(&def)
 	}
@@ -172,7 +173,7 @@ func (u *unit) visitTagged(e *dwarf.DIE) (found item, err error) {
 		target = stub
 	}
 	if enum || !u.r.Annotated() {
-		return found, nil // the kernel takes no tags on enums (btf_decl_tag_resolve)
+		return found, nil // the kernel refuses tags on enums (btf_decl_tag_resolve)
 	}
 	if err := u.declTags(e, target, -1); err != nil {
 		return found, err

@@ -9,32 +9,31 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// typeRef names a type entry. A nil unit is void.
+// typeRef refers to a type entry, or to void if the unit is nil.
 type typeRef struct {
 	u   *unit
 	off uint32
 }
 
-// elem is a member, parameter or enumerator as it stands in the DWARF.
+// elem is a member, parameter or enumerator as the DWARF has it.
 type elem struct {
-	name name
-	ref  typeRef
-	val  uint64
-	die  uint32 // of a member or parameter: its entry
-	// noted: it is a member that may have annotations
-	noted bool
+	name  name
+	ref   typeRef
+	val   uint64
+	die   uint32 // the entry of a member or parameter
+	noted bool   // it is a member that may have annotations
 }
 
-// desc describes a type entry as a types.Node whose references are still entries.
+// desc describes a type entry as a types.Node does, but its references still lead to entries.
 //
-// If alias is set, the entry has no node of its own and means what ref means. dims has the element
-// counts of an array's dimensions, outermost first. tags has the type tags of a pointer, in the
-// order in which they follow the pointer.
+// If alias is set, the entry has no node, and the type is ref. dims has the
+// element counts of an array's dimensions, in the order of the source. tags has the type tags of a
+// pointer, in the order in which they follow the pointer in BTF.
 type desc struct {
 	kind  types.Kind
 	flag  bool
 	alias bool
-	stub  bool // refers to a tag: kind, name
+	stub  bool // it only refers to the tag given by kind and name
 	size  uint32
 	aux   uint32
 	name  name
@@ -47,12 +46,12 @@ type desc struct {
 // fakeInt is the name that pahole 1.32 gives to base types that BTF's INT can't express.
 var fakeInt = []byte("__SANITIZED_FAKE_INT__")
 
-// ref resolves attribute s of e.
+// ref resolves the reference in attribute s of e.
 func (u *unit) ref(e *dwarf.DIE, s dwarf.Attr) (typeRef, error) {
 	return u.refTo(e.Off, e.Value(s))
 }
 
-// refTo resolves attribute a of the entry at die.
+// refTo resolves the reference in attribute a of the entry at offset die.
 func (u *unit) refTo(die uint32, a dwarf.Value) (typeRef, error) {
 	v := a.Val
 	switch a.Class {
@@ -60,34 +59,34 @@ func (u *unit) refTo(die uint32, a dwarf.Value) (typeRef, error) {
 		return typeRef{}, nil
 	case dwarf.ClassRef:
 		if v < uint64(u.r.Unit.HeaderLen) || v >= u.r.Unit.Len {
-			return typeRef{}, u.r.Errorf(die, "a reference to %#x leaves the unit", v)
+			return typeRef{}, u.r.Errorf(die, "a reference to offset %#x is outside of the unit", v)
 		}
 		return typeRef{u, uint32(v)}, nil
 	case dwarf.ClassRefAddr:
 		h := u.r.D.UnitAt(u.r.Unit.Section, v)
 		if h == nil {
-			return typeRef{}, u.r.Errorf(die, "a reference to %#x, where no unit is", v)
+			return typeRef{}, u.r.Errorf(die, "a reference leads to offset %#x, which is in no "+
+				"unit", v)
 		}
 		return u.refInto(h, uint32(v-h.Off))
 	case dwarf.ClassRefSup:
 		h := u.r.D.UnitAtSup(v)
 		if h == nil {
-			return typeRef{}, u.r.Errorf(die, "a reference to %#x of the supplementary file (dwz -m), "+
-				"where no unit is", v)
+			return typeRef{}, u.r.Errorf(die, "a reference leads to offset %#x in the "+
+				"supplementary file (dwz -m), which is in no unit there", v)
 		}
 		return u.refInto(h, uint32(v-h.Off))
 	case dwarf.ClassSig:
 		h := u.r.D.TypeUnit(v)
 		if h == nil {
-			return typeRef{}, u.r.Errorf(die, "no type unit with signature %#x in this file", v)
+			return typeRef{}, u.r.Errorf(die, "the file has no type unit with signature %#x", v)
 		}
 		o, err := u.c.foreign(u.r.D, h)
 		return typeRef{o, uint32(h.TypeOffset)}, err
 	}
-	return typeRef{}, u.r.Errorf(die, "invalid form of a reference")
+	return typeRef{}, u.r.Errorf(die, "a reference has an invalid form")
 }
 
-// refInto is a reference to the entry at off of unit h.
 func (u *unit) refInto(h *dwarf.Unit, off uint32) (typeRef, error) {
 	if h == u.r.Unit {
 		return typeRef{u, off}, nil
@@ -96,7 +95,6 @@ func (u *unit) refInto(h *dwarf.Unit, off uint32) (typeRef, error) {
 	return typeRef{o, off}, err
 }
 
-// nameAndType reads what most entries have.
 func (u *unit) nameAndType(e *dwarf.DIE) (n name, t typeRef, err error) {
 	if n, err = u.identifier(e, dwarf.Name); err == nil {
 		t, err = u.ref(e, dwarf.Type)
@@ -104,7 +102,6 @@ func (u *unit) nameAndType(e *dwarf.DIE) (n name, t typeRef, err error) {
 	return n, t, err
 }
 
-// describe reads the type entry at off.
 func (u *unit) describe(off uint32) (desc, error) {
 	var e dwarf.DIE
 	if err := u.r.Read(off, &e); err != nil {
@@ -113,10 +110,9 @@ func (u *unit) describe(off uint32) (desc, error) {
 	return u.describeDIE(&e)
 }
 
-// describeDIE describes e.
 func (u *unit) describeDIE(e *dwarf.DIE) (d desc, err error) {
 	if e.Null {
-		return d, u.r.Errorf(e.Off, "a reference to a type leads to no entry")
+		return d, u.r.Errorf(e.Off, "a reference to a type does not point to an entry")
 	}
 	if dwarf.IsTagged(e.Tag) {
 		return u.describeTagged(e)
@@ -126,7 +122,7 @@ func (u *unit) describeDIE(e *dwarf.DIE) (d desc, err error) {
 		return u.describeArray(e)
 	case std.TagSubroutineType:
 		return u.describeProto(e)
-	case std.TagPointerType, std.TagReferenceType, std.TagRvalueReferenceType: // C++ has three
+	case std.TagPointerType, std.TagReferenceType, std.TagRvalueReferenceType: // C++ has all three
 		d.kind = types.KindPtr
 		if d.tags, err = u.typeTags(e); err != nil {
 			return d, err
@@ -138,7 +134,7 @@ func (u *unit) describeDIE(e *dwarf.DIE) (d desc, err error) {
 	case std.TagRestrictType:
 		d.kind = types.KindRestrict
 	case std.TagAtomicType:
-		d.alias = true // BTF has no word for _Atomic; the type is that of its value
+		d.alias = true // BTF can't express _Atomic; use the type of the value
 	case std.TagUnspecifiedType:
 		null, err := u.isNullPointer(e)
 		d.kind, d.alias = types.KindPtr, !null
@@ -157,15 +153,16 @@ func (u *unit) describeDIE(e *dwarf.DIE) (d desc, err error) {
 	return d, err
 }
 
-// isNullPointer reports whether an unspecified type is that of C23's and C++'s nullptr, which is
-// encoded as a pointer to void: it has the size and the alignment of one. gcc calls it
-// "typeof (nullptr)" in C, clang and C++ "decltype(nullptr)" (DWARF 5, 5.2). Others are void.
+// isNullPointer reports whether an unspecified type is the type of nullptr in C23 and C++. That
+// type is encoded as a pointer to void, because the sizes and alignments are equal. Compilers name
+// it "decltype(nullptr)" (DWARF 5, 5.2), except that gcc names it "typeof (nullptr)" in C. Other
+// unspecified types are void.
 func (u *unit) isNullPointer(e *dwarf.DIE) (bool, error) {
 	n, err := u.r.String(e, dwarf.Name)
 	return bytes.Contains(n, []byte("nullptr")), err
 }
 
-// DW_ATE codes (7.8), and what BTF has for them (BTF_INT_SIGNED, BTF_INT_BOOL).
+// DW_ATE codes (DWARF 5, 7.8), and the corresponding BTF_INT_SIGNED and BTF_INT_BOOL.
 const (
 	ateBoolean, ateComplexFloat, ateFloat  = 0x02, 0x03, 0x04
 	ateSigned, ateSignedChar, ateImaginary = 0x05, 0x06, 0x09
@@ -199,22 +196,22 @@ func (u *unit) describeBase(e *dwarf.DIE) (d desc, err error) {
 		encoding = encSigned
 	}
 	if size == 0 && e.Constant(dwarf.ByteSize) {
-		return desc{kind: types.KindStruct}, nil // Rust's () has no values to tell apart
+		return desc{kind: types.KindStruct}, nil // an empty struct, such as Rust's ()
 	}
 	if size == 0 || size > 16 || size&(size-1) != 0 {
-		return u.fakeInt(encoding), nil // also a pair of long doubles
+		return u.fakeInt(encoding), nil // such as a complex long double
 	}
 	d.kind, d.size, d.aux = types.KindInt, uint32(size), encoding<<24|uint32(size*8)
 	return d, nil
 }
 
-// fakeInt describes an integer that INT can't express.
+// fakeInt describes the INT that represents a base type that INT can't express.
 func (u *unit) fakeInt(encoding uint32) desc {
 	return desc{kind: types.KindInt, size: 4, aux: encoding<<24 | 32,
 		name: name{hash: types.HashString(fakeInt), class: classFakeInt}}
 }
 
-// classFakeInt marks the one name that comes from no section.
+// classFakeInt is the class of the name fakeInt, the only name that isn't in a section of the file.
 const classFakeInt dwarf.Class = 0xff
 
 func (u *unit) describeTagged(e *dwarf.DIE) (d desc, err error) {
@@ -247,8 +244,8 @@ func (u *unit) describeTagged(e *dwarf.DIE) (d desc, err error) {
 	return d, u.define(e, &d)
 }
 
-// declaredName returns the name of the declaration that e completes, if any. In C++ declarations
-// are in other types. It is in the same unit.
+// declaredName returns the name of the declaration that e completes, if the declaration is in the
+// same unit. In C++ it may be inside another type.
 func (u *unit) declaredName(e *dwarf.DIE) (name, error) {
 	t, err := u.ref(e, dwarf.Specification)
 	if err != nil || t.u != u {
@@ -263,7 +260,7 @@ func (u *unit) declaredName(e *dwarf.DIE) (name, error) {
 
 // define completes the description of a struct, union or enum with its content.
 func (u *unit) define(e *dwarf.DIE, d *desc) error {
-	known := e.Constant(dwarf.ByteSize) // else it is computed
+	known := e.Constant(dwarf.ByteSize) // otherwise the size is computed
 	size := e.Val[dwarf.ByteSize]
 	d.stub = false
 	if d.kind == types.KindEnum {
@@ -308,11 +305,11 @@ func (d *desc) overflows() bool {
 	return len(d.elems) > 0 && (d.bit(len(d.elems)-1)+7)/8 > uint64(d.size)
 }
 
-// extend gives a struct with a computed size the least size that holds the members at known places,
-// because the kernel refuses members beyond the size (btf_struct_check_meta,
-// btf_struct_check_member and others). It does the same if a member begins beyond the size in the
-// DWARF. Otherwise the DWARF's size is used. Only for Rust the ends of members are compared with it
-// here; for the rest btfdedup verify does that.
+// extend makes a struct large enough for its members, because the kernel refuses members beyond the
+// end (btf_struct_check_meta, btf_struct_check_member and others). It is called for a struct whose
+// size is computed, and for a struct with a member that begins beyond the size in the DWARF. If a
+// member begins within that size and only ends beyond it, the size stays, and btfdedup verify
+// reports the struct. (For Rust, cut removes such members.)
 func (d *desc) extend() error {
 	for i := range d.elems {
 		end, err := d.end(&d.elems[i])
@@ -324,8 +321,8 @@ func (d *desc) extend() error {
 	return nil
 }
 
-// cut leaves out members that are not entirely in the struct. Rust writes such members for unsized
-// types, such as the text of a CStr, whose size is 0.
+// cut leaves out members that are not entirely in the struct. rustc writes such members for unsized
+// types: for example, the size of a CStr is 0, but it has its text as a member.
 func (d *desc) cut() error {
 	kept := d.elems[:0]
 	for _, m := range d.elems {
@@ -341,7 +338,6 @@ func (d *desc) cut() error {
 	return nil
 }
 
-// bit is where member i begins.
 func (d *desc) bit(i int) uint64 {
 	if d.flag {
 		return d.elems[i].val & (1<<24 - 1)
@@ -349,7 +345,7 @@ func (d *desc) bit(i int) uint64 {
 	return d.elems[i].val & (1<<32 - 1)
 }
 
-// end returns the offset in bytes after a member.
+// end returns the byte offset at which a member ends.
 func (d *desc) end(m *elem) (uint64, error) {
 	at, bits := m.val&(1<<32-1), m.val>>32
 	if d.flag {
@@ -365,7 +361,7 @@ func (d *desc) end(m *elem) (uint64, error) {
 	return (at + bits + 7) / 8, nil
 }
 
-// maxChain bounds chains of origins.
+// maxChain bounds the length of chains of references, such as abstract origins.
 const maxChain = 64
 
 func (u *unit) describeArray(e *dwarf.DIE) (d desc, err error) {
@@ -386,8 +382,8 @@ func (u *unit) describeArray(e *dwarf.DIE) (d desc, err error) {
 	return d, nil
 }
 
-// arrayCount is the number of elements of one dimension; 0 for flexible and variable-length arrays,
-// and for counts that don't fit BTF's 32 bits.
+// arrayCount returns the number of elements of one dimension; 0 for flexible and variable-length
+// arrays, and for counts that don't fit BTF's 32 bits.
 func arrayCount(c *dwarf.DIE) uint32 {
 	var n uint64
 	switch {
@@ -402,7 +398,6 @@ func arrayCount(c *dwarf.DIE) uint32 {
 	return uint32(n)
 }
 
-// describeProto describes the prototype of a subroutine type or of a function.
 func (u *unit) describeProto(e *dwarf.DIE) (d desc, err error) {
 	d.kind = types.KindFuncProto
 	if d.ref, err = u.ref(e, dwarf.Type); err != nil {

@@ -6,8 +6,7 @@ import (
 )
 
 // TestDescriptors reads files in which the symbols of functions point to descriptors (ppc64, ABI
-// version 1): which definition is the one that the link kept, and which function is a clone, shows
-// all the same.
+// version 1): the result still shows which definition the link kept, and which function is a clone.
 func TestDescriptors(t *testing.T) {
 	const dir = "testdata/objects/"
 	r := twoRoads(t, "default", dir+"descriptors.elf", dir+"descriptors1.o", dir+"descriptors2.o")

@@ -4,10 +4,9 @@
 // # The problem
 //
 // Each compilation unit (CU) describes all types that it uses, so the types of common headers are
-// there thousands of times. An object has each of them once, and of each CU a list of what it
-// holds. Of the two CUs in the documentation of package dwarf, which share struct list, the
-// example (example_test.go) makes these shapes, in which a struct refers to another by its name only (a stub), and
-// these units:
+// repeated thousands of times. An object contains each type once, and for each CU a list of what it
+// declares. From the two CUs in the documentation of package dwarf, the example (example_test.go)
+// makes the shapes and units below. A struct refers to another struct only by its name (a stub).
 //
 //	1  stub of struct list                              a.c  4 6
 //	2  pointer → 1                                      b.c  8 4 10
@@ -20,43 +19,46 @@
 //	9  prototype of add: 2
 //	10 function add → 9
 //
-// More than 99% of what a kernel's CUs describe are such repeats. So deduplication is not a step
-// after reading: what is known already is not read at all.
+// More than 99% of what a kernel's CUs describe is such repetition. So deduplication isn't a step
+// after reading: a type that is already known isn't even translated to BTF terms again.
 //
 // # The passes
 //
-// File lists the units and deals them to threads (work.go), each of which has a converter. They
-// share a store (store.go): the graph of shapes, and two tables of what fingerprints mean. For each
-// unit, converter.convert runs these (unit.go):
+// File lists the units and distributes them over threads (work.go), each of which has a converter.
+// The threads share a store (store.go): the graph of shapes, and two tables that map fingerprints
+// to types. For each unit, converter.convert runs these passes (unit.go):
 //
-//	load            the unit's bytes and abbreviations
-//	walk            its entries: definitions, functions, variables, imports (walk.go)
-//	takeImports     what dwz moved into partial units (foreign.go)
-//	reach           what references lead to in other units (foreign.go)
-//	walkOrphans     type units that nothing refers to (orphans.go)
-//	addCandidates   its functions to the graph (function.go)
-//	readPinned      all again, if a tag has several definitions: with pins (pins.go)
-//	end             its environment to the result (environment.go)
+//	load            read the unit's bytes and abbreviations
+//	walk            visit its definitions, functions, variables and imports (walk.go)
+//	takeImports     add what dwz moved into partial units (foreign.go)
+//	reach           add what its references lead to in other units (foreign.go)
+//	walkOrphans     add the type units that nothing refers to (orphans.go)
+//	addCandidates   add its functions to the graph (function.go)
+//	readPinned      read it again with pins, if a tag has several definitions (pins.go)
+//	end             add its environment to the result (environment.go)
 //
-// A definition that walk comes to, or a type that another refers to, goes as far as it must:
+// A definition that walk visits, or a type that another type refers to, goes through these steps
+// until it turns out to be known:
 //
-//	fingerprint     of the bytes, in b.c that of struct list is known: done (definitions.go)
-//	describe        the entry in terms of BTF, its references still being entries (describe.go)
-//	hash            by content, of what it refers to first; if the graph has it: done (hash.go)
-//	node            the graph gets it (node.go)
+//	fingerprint     hash its bytes; done if that hash is known, as in b.c (definitions.go)
+//	describe        express it in terms of BTF; its references are still entries (describe.go)
+//	hash            hash its content, after what it refers to; done if the graph has it (hash.go)
+//	node            add it to the graph (node.go)
 //
-// In the first unit, and where there is only one, hardly any type is known, and it is described and
-// added at once (repeats).
+// In the first or only unit, hardly any type is known yet. So its types are described and added
+// without the other steps (see the type repeats).
 //
-// Functions (function.go) are named by the symbols at their entry (symbols.go), and judged by what
-// the locations of their parameters say (parameters.go, package params).
+// Functions (function.go) are matched with the symbols at their entry points (symbols.go), and
+// judged by the locations of their parameters (parameters.go, package params).
 //
 // # What is kept
 //
 // Only what is reachable from named types, anonymous enums (their enumerators are names too),
 // function candidates and encoded variables is kept. Base types, pointers and arrays that only
-// locals use leave no trace, so an edit of a function's body that brings in no new named type
-// doesn't show.
+// locals use leave no trace. So an edit of a function's body changes the object only if it
+// introduces a named type or an inline function, or if the compiler then passes parameters of a
+// function elsewhere, makes a clone of it (.constprop, .isra) or inlines it everywhere.
 //
-// No address, line, path or producer reaches the object.
+// The object contains no address, line or producer, and only the base name of the source file's
+// path.
 package convert

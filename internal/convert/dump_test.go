@@ -10,8 +10,8 @@ import (
 	"github.com/cilium/ebpf/btf"
 )
 
-// dumper writes BTF as lines of C, one a named type, function or variable. The reader is
-// cilium/ebpf, so what stands in a line is what another BTF reader sees.
+// dumper writes BTF as lines of C, one per named type, function or variable. It reads BTF with
+// cilium/ebpf, so the lines show what a different BTF reader sees.
 //
 //	struct s { int a @0; unsigned int b:3 @32; } 8     members at bit offsets, size in bytes
 //	struct s;                                          a forward declaration
@@ -21,9 +21,9 @@ import (
 //	var static int v;                                  a variable
 //	section .data..percpu { v @0 4; }
 //
-// Anonymous types stand where they are used. A tag with several definitions is written with its
-// members in its place, and as (self) within these. Base types have lines only if bases is set. [x]
-// are declaration tags, [[x]] type tags.
+// Anonymous types are written where they are used. A tag with several definitions is written with
+// its members where it is used, and as (self) within these members. Base types have lines only if
+// bases is set. [x] are declaration tags, [[x]] type tags.
 type dumper struct {
 	bases bool
 	count map[string]int // definitions by name
@@ -59,7 +59,7 @@ func dump(t testing.TB, blob []byte, bases bool) []string {
 	return lines
 }
 
-// line is the line of a type, empty if it has none.
+// line returns the line of a type, or "" if the type has none.
 func (d *dumper) line(typ btf.Type) string {
 	switch typ := typ.(type) {
 	case *btf.Struct:

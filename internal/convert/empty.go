@@ -10,8 +10,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 )
 
-// CheckEmpty returns why f has no DWARF, or nil if it needs none: the object of an assembler, or
-// one without code and data, such as modpost's part of a kernel module.
+// CheckEmpty returns an error that says why f has no DWARF, nil if f needs none: if f is from an
+// assembler, has neither code nor data, or is the part of a kernel module that modpost writes.
 func CheckEmpty(f *elf.File) error {
 	for _, s := range f.Sections {
 		switch {
@@ -22,11 +22,11 @@ func CheckEmpty(f *elf.File) error {
 			return fmt.Errorf("%s: an LTO object (LLVM bitcode) has no DWARF of its own; compile "+
 				"without -flto, or convert the linked file", f.Path)
 		case s.Name == ".debug_cu_index":
-			return fmt.Errorf("%s: split DWARF: this is a package of .dwo files; give the linked file, "+
-				"and this one by --dwp", f.Path)
+			return fmt.Errorf("%s: split DWARF: this is a package of .dwo files; pass the linked file, "+
+				"and this file as --dwp", f.Path)
 		case s.Name == ".debug_info.dwo" && f.Section(".debug_cu_index") == nil:
-			return fmt.Errorf("%s: split DWARF: this is a .dwo file, which has no addresses; give the "+
-				"object file that was compiled with it", f.Path)
+			return fmt.Errorf("%s: split DWARF: this is a .dwo file, which has no addresses; "+
+				"pass the object file from the same compilation", f.Path)
 		}
 	}
 	if f.Relocatable() {
@@ -37,18 +37,20 @@ func CheckEmpty(f *elf.File) error {
 	if link := f.Section(".gnu_debuglink"); link != nil {
 		if data, err := link.Data(); err == nil {
 			name, _, _ := bytes.Cut(data, []byte{0})
-			return fmt.Errorf("%s: no DWARF (.debug_info): it was split off into %.200q (.gnu_debuglink); "+
-				"btfgen elf takes that file with --dwarf, or its directory with --debug-dir", f.Path, name)
+			return fmt.Errorf("%s: no DWARF (.debug_info): the DWARF was moved to %.200q "+
+				"(.gnu_debuglink); pass that file to btfgen elf as --dwarf, or its directory as "+
+				"--debug-dir", f.Path, name)
 		}
 	}
-	return fmt.Errorf("%s: no DWARF (.debug_info) and no BTF (.BTF); compile with -g or -gbtf and "+
-		"don't strip; btfgen elf takes the separate debug file of a stripped file (--dwarf)", f.Path)
+	return fmt.Errorf("%s: no DWARF (.debug_info) and no BTF (.BTF); compile with -g or -gbtf "+
+		"and don't strip; if the file is stripped, pass its separate debug file to btfgen elf as "+
+		"--dwarf", f.Path)
 }
 
 // compiled reports whether f has code or data from a compiler. Compilers write their name to
-// .comment, and give symbols a type; assemblers write no name, and assembly within C may have
-// symbols without a type. clang writes no DWARF for a file with assembly alone, such as a kernel's
-// .vmlinux.export.c.
+// .comment and give symbols a type. Assemblers write no name, and symbols from inline assembly may
+// have no type. For a C file that contains only inline assembly, such as a kernel's
+// .vmlinux.export.c, clang writes no DWARF.
 func compiled(f *elf.File) (bool, error) {
 	if comment := f.Section(".comment"); comment == nil || comment.Size == 0 {
 		return false, nil
@@ -61,7 +63,7 @@ func compiled(f *elf.File) (bool, error) {
 		case s.Flags&stdelf.SHF_EXECINSTR != 0:
 			return true
 		}
-		return !module // modpost's data aside
+		return !module // modpost's part of a module has only data
 	})
 	if !content {
 		return false, nil

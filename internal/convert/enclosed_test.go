@@ -9,7 +9,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
-// TestEnclosedDefinitions converts definitions that are children of other entries than their unit:
+// TestEnclosedDefinitions converts definitions that aren't direct children of their unit's entry:
 // in the object alone, in a file of two units, and in type units.
 func TestEnclosedDefinitions(t *testing.T) {
 	const other = "struct other { int o; }; int other(struct other *p) { return p->o; }"
@@ -134,7 +134,8 @@ func TestEnclosedDefinitions(t *testing.T) {
 					programtest.Need(t, compiler)
 				}
 				out := filepath.Join(dir, file+".o")
-				programtest.Run(t, dir, compiler, append([]string{"-w", "-g", "-O1", "-fno-pic", "-fno-exceptions",
+				programtest.Run(t, dir, compiler, append([]string{"-w", "-g", "-O1", "-fno-pic",
+					"-fno-exceptions",
 					"-c", "-o", out, file}, flags...)...)
 				return out
 			}

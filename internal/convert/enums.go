@@ -10,11 +10,11 @@ import (
 )
 
 // enumerators fills d with the enumerators of e. An enum wider than 4 bytes is an ENUM64. Without
-// the feature enum64, which is for kernels that know neither that kind nor signed enums, it is an
-// ENUM of its size with the lower halves of the values.
+// the feature enum64, it is an ENUM of the same size, with only the low 32 bits of each value, and
+// enums are never signed: older kernels know neither ENUM64 nor signed enums.
 //
-// If the DWARF doesn't say whether the enum is signed (version 2), then as in pahole an enum of up
-// to 4 bytes is signed if it has a negative value in a signed form, and a wider one is not.
+// DWARF 2 doesn't say whether an enum is signed. Then the rules are pahole's: an enum of up to 4
+// bytes is signed if it has a negative value in a signed form; a wider enum is unsigned.
 func (u *unit) enumerators(e *dwarf.DIE, d *desc) error {
 	signed, known, err := u.enumSign(e)
 	if err != nil {
@@ -33,7 +33,7 @@ func (u *unit) enumerators(e *dwarf.DIE, d *desc) error {
 		if err != nil {
 			return err
 		}
-		if n.class == dwarf.ClassNone { // which the kernel refuses (btf_enum_check_meta)
+		if n.class == dwarf.ClassNone { // the kernel refuses it (btf_enum_check_meta)
 			return u.unencodable(c.Off, "an enumerator without a name")
 		}
 		v := c.Value(dwarf.ConstValue).Val
@@ -58,7 +58,6 @@ func (u *unit) enumerators(e *dwarf.DIE, d *desc) error {
 	return nil
 }
 
-// blockConst reads a constant that stands in a block.
 func blockConst(b []byte, order binary.ByteOrder) uint64 {
 	var v uint64
 	for i := range min(len(b), 8) {
@@ -71,7 +70,7 @@ func blockConst(b []byte, order binary.ByteOrder) uint64 {
 	return v
 }
 
-// enumSign reports whether the enum's underlying type is signed, and whether the DWARF says.
+// enumSign reports whether the enum's underlying type is signed, and whether the DWARF says so.
 func (u *unit) enumSign(e *dwarf.DIE) (signed, known bool, err error) {
 	t, err := u.ref(e, dwarf.Type)
 	if err != nil {

@@ -9,51 +9,47 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// environment is what the unit that is being converted declares, as far as it was read.
+// environment has the declarations of the current unit that have been read so far.
 type environment struct {
-	serial     uint32 // of the unit
+	serial     uint32 // differs for each unit
 	file       string
-	clang      bool       // its producer is clang
+	clang      bool       // the unit's producer is clang
 	items      []types.ID // each once, see object.Unit
-	seen       []stamp    // by node
+	seen       []stamp    // indexed by node
 	conflict   bool       // a tag is defined in several ways
 	conflicted types.ID   // the stub of the first such tag
 	candidates []candidate
 
 	imported     map[*unit]bool
-	imports      []*unit       // of imported, those still to be taken
-	fromImports  []types.ID    // the items of imported, where references are pinned
-	foreignNodes int           // that imported units of all environments have added, likewise
-	recording    *declarations // of the imported unit that is walked over; else nil
+	imports      []*unit       // imported units still to be read
+	fromImports  []types.ID    // items from imported units, if references are pinned
+	foreignNodes int           // nodes added by imported units of all environments, if pinned
+	recording    *declarations // of the imported unit that is being walked, or nil
 }
 
-// numberedUnit is the environment of the compilation unit of a number.
 type numberedUnit struct {
 	number int
 	object.Unit
 }
 
-// item is a type as an environment holds it.
 type item struct {
 	id   types.ID // 0: nothing is encoded for it
-	stub types.ID // for the definition of a tag; else 0
+	stub types.ID // for the definition of a tag, the tag's stub; otherwise 0
 }
 
-// stamp says in which unit a node was last an item; for a stub, in which unit its tag was last
-// defined, and as what.
+// stamp says in which unit a node was last an item. For a stub, it says in which unit the stub's
+// tag was last defined, and the id of that definition.
 type stamp struct {
 	serial uint32
 	id     types.ID
 }
 
-// begin starts the environment of the unit that is loaded.
 func (c *converter) begin(file string) {
 	producer, _ := c.main.r.String(&c.main.r.Root, dwarf.Producer)
 	c.env.begin(file, bytes.Contains(producer, []byte("clang")))
 	c.scratch.elems = c.scratch.elems[:0]
 }
 
-// begin starts the environment of the next unit.
 func (env *environment) begin(file string, clang bool) {
 	env.serial++
 	env.file, env.clang, env.conflict = file, clang, false
@@ -62,7 +58,6 @@ func (env *environment) begin(file string, clang bool) {
 	clear(env.imported)
 }
 
-// end adds the environment to the thread's units, under a number.
 func (c *converter) end(number int) error {
 	if err := c.main.r.Take(len(c.env.items)); err != nil {
 		return err
@@ -75,8 +70,8 @@ func (c *converter) end(number int) error {
 	return nil
 }
 
-// add adds a type to the environment, once. It notes when a tag is defined otherwise than
-// before.
+// add adds a type to the environment, once. If the unit has already defined the same tag in a
+// different way, it notes the conflict.
 func (env *environment) add(i item) {
 	if i.id == 0 {
 		return
@@ -101,8 +96,8 @@ func (env *environment) add(i item) {
 	}
 }
 
-// stamp stamps a node with as, unless the unit has stamped it before.
-func (env *environment) stamp(node, as types.ID) bool {
+// stamp stamps a node with an id and returns true, unless this unit has stamped the node before.
+func (env *environment) stamp(node, id types.ID) bool {
 	if int(node) >= len(env.seen) {
 		env.seen = append(env.seen, make([]stamp, int(node)+int(node)/2-len(env.seen)+64)...)
 	}
@@ -110,6 +105,6 @@ func (env *environment) stamp(node, as types.ID) bool {
 	if s.serial == env.serial {
 		return false
 	}
-	*s = stamp{env.serial, as}
+	*s = stamp{env.serial, id}
 	return true
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
-// build runs commands of the shell in a new directory that holds a few sources, and returns the
-// path of out there.
+// build runs shell commands in a new directory that has a few sources, and returns the path of
+// the file named out there.
 func build(t *testing.T, script, out string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -36,8 +36,8 @@ func build(t *testing.T, script, out string) string {
 	return filepath.Join(dir, out)
 }
 
-// TestSeveralSections joins two objects such that a section of which there is one has two copies.
-// An offset doesn't say which copy it is in.
+// TestSeveralSections joins two objects so that a section that must be unique occurs twice. An
+// offset doesn't say which of the two sections it refers to.
 func TestSeveralSections(t *testing.T) {
 	for _, tt := range []struct{ section, flags string }{
 		{".debug_str", "-gdwarf-5"}, {".debug_line_str", "-gdwarf-5"}, {".debug_abbrev", "-gdwarf-5"},
@@ -52,7 +52,7 @@ func TestSeveralSections(t *testing.T) {
 				done
 				ld -r --unique=` + tt.section + " -o o y1.o y2.o"
 			path := build(t, script, "o")
-			want := "there are several " + tt.section
+			want := "are both " + tt.section
 			_, err := tryConvert(path, Options{Features: features.Default()})
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("error %v, want %q", err, want)
@@ -61,8 +61,8 @@ func TestSeveralSections(t *testing.T) {
 	}
 }
 
-// TestWithoutDWARF has files without DWARF: those that need none give an empty object, the others
-// an error that names the cause and the flag.
+// TestWithoutDWARF converts files without DWARF. Files that need no DWARF give an empty object; the
+// others give an error that names the cause and the flag.
 func TestWithoutDWARF(t *testing.T) {
 	for _, tt := range []struct{ name, script, want string }{
 		{"C without -g", "gcc -c x.c -o o", "no DWARF (.debug_info) and no BTF (.BTF); compile with -g"},
@@ -84,15 +84,16 @@ func TestWithoutDWARF(t *testing.T) {
 			"an LTO object (gcc bitcode)"},
 		{"split DWARF 5", "gcc -gdwarf-5 -gsplit-dwarf -c x.c -o o && rm *.dwo",
 			"split DWARF: the unit is in"},
-		{"split DWARF 4", "gcc -gdwarf-4 -gsplit-dwarf -c x.c -o o && rm *.dwo", "which is not found at"},
+		{"split DWARF 4", "gcc -gdwarf-4 -gsplit-dwarf -c x.c -o o && rm *.dwo", "was not found at"},
 		{".dwo", "gcc -gdwarf-5 -gsplit-dwarf -c x.c -o o.o && mv *.dwo o",
-			"this is a .dwo file, which has no addresses; give the object file"},
+			"this is a .dwo file, which has no addresses; pass the object file"},
 		{"split by objcopy", "gcc -g -c x.c -o o.o && objcopy --only-keep-debug o.o d && objcopy " +
 			"--strip-debug o.o o", "no DWARF"},
 		{"with a link to what was split off",
 			"gcc -g -c x.c -o o.o && objcopy --only-keep-debug o.o o.debug && objcopy --strip-debug " +
 				"--add-gnu-debuglink=o.debug o.o o",
-			`no DWARF (.debug_info): it was split off into "o.debug" (.gnu_debuglink); btfgen elf takes`},
+			`no DWARF (.debug_info): the DWARF was moved to "o.debug" (.gnu_debuglink); ` +
+				`pass that file`},
 		{"only assembly in C without -g", "gcc -c a.c -o o", ""}, // clang makes it so with -g too
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -124,8 +125,8 @@ func TestFatLTO(t *testing.T) {
 	}
 }
 
-// TestUnencodable has a C++ object with a pointer to a member: an error that names the entry, or
-// left out by either of two flags.
+// TestUnencodable converts a C++ object with a pointer to a member. That is an error that names the
+// entry, unless one of two flags leaves the unit out.
 func TestUnencodable(t *testing.T) {
 	const path = "testdata/objects/unencodable.o"
 	opt := Options{Features: features.Default(), Jobs: 1}
@@ -155,9 +156,9 @@ func TestUnencodable(t *testing.T) {
 	}
 }
 
-// TestRust has units of Rust: one whose names C could have, which is encoded as pahole does it, its
-// members in the order of their places; and one with names and types that no kernel takes as they
-// are.
+// TestRust converts two Rust units. One has only names that are valid in C, and is encoded as
+// pahole encodes it, with members in the order of their offsets. The other has names and types that
+// no kernel accepts as they are.
 func TestRust(t *testing.T) {
 	linked := filepath.Join(t.TempDir(), "linked")
 	linkObjects(t, linked, nil, "testdata/objects/rust-plain.o")
@@ -177,8 +178,8 @@ func TestRust(t *testing.T) {
 	}
 }
 
-// TestSkippedUnitLeavesNoTrace links a unit that can't be encoded with one that can: the latter is
-// what it is alone, whatever comes first and however many threads there are.
+// TestSkippedUnitLeavesNoTrace links a unit that can't be encoded with one that can: the latter
+// gives the same result as alone, in either order and with any number of threads.
 func TestSkippedUnitLeavesNoTrace(t *testing.T) {
 	const bad = "struct s { long other; }; struct only_bad { int x; }; int g(struct s *r, " +
 		"only_bad *o, long s::*m) { return r->*m + o->x; }"
@@ -196,7 +197,7 @@ func TestSkippedUnitLeavesNoTrace(t *testing.T) {
 				first = data
 			}
 			if string(first) != string(data) {
-				t.Errorf("%s, %d threads: another object", order, opt.Jobs)
+				t.Errorf("%s, %d threads: a different object", order, opt.Jobs)
 			}
 		}
 	}
@@ -217,7 +218,7 @@ func TestLanguages(t *testing.T) {
 		}
 	}
 	if _, err := language.Parse("c,rsut"); err == nil ||
-		!strings.Contains(err.Error(), `unknown language "rsut"; known are`) {
+		!strings.Contains(err.Error(), `unknown language "rsut"; the known languages are`) {
 		t.Errorf("a wrong name: %v", err)
 	}
 }
@@ -230,7 +231,7 @@ func units(o *object.Object) int {
 	return n
 }
 
-// TestErrorsOutliveTheFile prints errors when the file they are about is unmapped.
+// TestErrorsOutliveTheFile prints errors after their file is unmapped.
 func TestErrorsOutliveTheFile(t *testing.T) {
 	var errs []error
 	for _, path := range []string{"testdata/objects/unencodable.o", "testdata/objects/split-4.o",

@@ -9,9 +9,9 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
-// TestFingerprintsOfUnequalTypes links units whose types are spelled the same but for something
-// that another type of the unit decides. Those of one unit are converted without fingerprints, so
-// the objects tell what the linked file must hold.
+// TestFingerprintsOfUnequalTypes links units with types that are spelled the same, but differ
+// because of another type of the unit. A file with one unit is converted without fingerprints, so
+// the objects show what the linked file must contain.
 func TestFingerprintsOfUnequalTypes(t *testing.T) {
 	for _, tt := range []struct {
 		name, file string

@@ -7,12 +7,14 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/dwarf"
 )
 
-// A unit may be spread over others: dwz moves what units share into partial units, which they
-// import; compilers put types into type units (-fdebug-types-section), which they name by
-// signature; link-time optimization lets a unit refer to entries of another. What is reached in
-// these ways belongs to the unit's environment as if it stood in the unit itself.
+// Parts of a unit may be in other units:
+//   - dwz moves common parts into partial units, and units import these;
+//   - compilers put types into type units (-fdebug-types-section), and units refer to these by
+//     signature;
+//   - with link-time optimization, a unit may refer to entries of another unit.
+//
+// All these parts belong to the unit's environment, as if they were in the unit itself.
 
-// visitImport takes a DW_TAG_imported_unit.
 func (u *unit) visitImport(e dwarf.Head) error {
 	t, err := u.refTo(e.Off, u.r.Value(e, dwarf.Import))
 	if err != nil || t.u == nil || t.u == &u.c.main {
@@ -22,7 +24,7 @@ func (u *unit) visitImport(e dwarf.Head) error {
 	return nil
 }
 
-// importUnit notes that what u declares belongs to the environment.
+// importUnit notes that the declarations of u belong to the environment.
 func (env *environment) importUnit(u *unit) {
 	if env.recording != nil {
 		env.recording.imports = append(env.recording.imports, u)
@@ -33,7 +35,6 @@ func (env *environment) importUnit(u *unit) {
 	}
 }
 
-// takeImports takes the declarations of the imported units.
 func (c *converter) takeImports() error {
 	for len(c.env.imports) > 0 {
 		last := len(c.env.imports) - 1
@@ -47,16 +48,15 @@ func (c *converter) takeImports() error {
 }
 
 // declarations are what an imported unit adds to an environment. They are the same for all units
-// that import it, which may be thousands, so each thread walks over it once, and once more if it
-// reads units with pins.
+// that import it, which may be thousands, so each thread reads the imported unit once, and once
+// more if it reads units with pins.
 type declarations struct {
-	clang      bool // what the importers' producer is: it counts in judging functions
+	clang      bool // whether clang compiled the importers: it matters for judging functions
 	items      []item
 	candidates []candidate
 	imports    []*unit
 }
 
-// takeImport adds what u declares to the environment.
 func (c *converter) takeImport(u *unit) error {
 	if d := u.declares; d != nil && d.clang == c.env.clang {
 		for _, i := range d.items {
@@ -75,7 +75,7 @@ func (c *converter) takeImport(u *unit) error {
 	d := &declarations{clang: c.env.clang}
 	candidates := len(c.env.candidates)
 	c.env.recording = d
-	if c.pinned { // the graph is no other thread's
+	if c.pinned { // no other thread uses the graph
 		before := len(c.store.g.Nodes)
 		defer func() { c.env.foreignNodes += len(c.store.g.Nodes) - before }()
 	}
@@ -93,7 +93,7 @@ func (c *converter) takeImport(u *unit) error {
 	return nil
 }
 
-// noteForeign notes what the environment has of an imported unit.
+// noteForeign notes which items of the environment come from an imported unit.
 func (c *converter) noteForeign(d *declarations) {
 	if !c.pinned {
 		return
@@ -103,8 +103,8 @@ func (c *converter) noteForeign(d *declarations) {
 	}
 }
 
-// reach takes the tags and typedefs that are defined in other units and reached from this one: by a
-// chain of references that ends there, through pointers and the members of definitions too.
+// reach adds the tags and typedefs that other units define and this unit uses: those to which its
+// references lead, directly or through other types, including pointers and members.
 func (c *converter) reach() error {
 	if !c.main.r.RefersOut() {
 		return nil
@@ -115,7 +115,7 @@ func (c *converter) reach() error {
 			return err
 		}
 		if e.Abbrev == nil {
-			return t.u.r.Errorf(t.off, "a reference to a type leads to no entry")
+			return t.u.r.Errorf(t.off, "a reference to a type does not point to an entry")
 		}
 		if dwarf.IsDefinition(e.Abbrev.Tag) {
 			_, _, err = t.u.visitType(e)
@@ -124,8 +124,8 @@ func (c *converter) reach() error {
 	})
 }
 
-// follow calls visit once for each entry of other units to which the loaded unit refers, directly
-// or through others, unless known returns true for it.
+// follow calls visit once for each entry in another unit to which the loaded unit refers, directly
+// or through other entries. It skips entries for which known returns true.
 func (c *converter) follow(known func(typeRef) bool, visit func(typeRef) error) error {
 	queue, err := c.main.references(c.main.r.Unit.HeaderLen, true, nil)
 	seen := make(map[typeRef]bool)
@@ -143,9 +143,10 @@ func (c *converter) follow(known func(typeRef) bool, visit func(typeRef) error) 
 	return err
 }
 
-// references collects the references of the entry at off and of all entries below it: those to
-// other units, or all of them and then also the definitions below. References of inlined calls
-// don't count, because a function's body doesn't change what its unit declares.
+// references appends references of the entry at offset off and of all entries below it. If the
+// parameter others is set, it appends only the references to other units; otherwise it appends all
+// references, and also the definitions below the entry. It skips the origins of inlined calls,
+// because a function's body doesn't change what the unit declares.
 func (u *unit) references(off uint32, others bool, into []typeRef) ([]typeRef, error) {
 	var e dwarf.DIE
 	for depth := 0; ; {

@@ -7,17 +7,18 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// inlined is DW_INL_inlined: by the compiler's choice, not declared inline.
+// inlined is DW_INL_inlined: inlined by the compiler's choice, not declared inline.
 const inlined = 1
 
-// visitFunction takes a function. An entry with its own code and a pair of abstract origin and
-// out-of-line instance read the same.
+// visitFunction adds a function. The result is the same whether the function is one entry with
+// code, or an abstract origin and an out-of-line instance.
 //
-// A function without code may still have a symbol: gcc folds identical functions, and all but one
-// become aliases. A function that is declared inline and has no code here is not a candidate: a
-// tracer can't attach to it, and it must not come and go with the bodies that call it.
+// A function whose entry has no code may still have a symbol: gcc folds identical functions, and
+// all but one of them become aliases. A function that is declared inline and has no code in this
+// unit is not a candidate. A tracer can't attach to it, and the object must not change when a
+// caller begins or ceases to inline it.
 //
-// It returns what visit does.
+// It returns the same values as visit.
 func (u *unit) visitFunction(k dwarf.Head) (enter bool, next uint32, err error) {
 	if k.Has(dwarf.Declaration) {
 		return true, 0, nil
@@ -43,7 +44,7 @@ func (u *unit) visitFunction(k dwarf.Head) (enter bool, next uint32, err error) 
 	return u.visitBody(u.r.Body(k))
 }
 
-// visitBody takes what is declared in a function, and returns what visit does.
+// visitBody returns visit's results for a function: enter is set if it contains declarations.
 func (u *unit) visitBody(f *dwarf.Function, err error) (enter bool, next uint32, _ error) {
 	if err != nil {
 		return false, 0, err
@@ -54,9 +55,10 @@ func (u *unit) visitBody(f *dwarf.Function, err error) (enter bool, next uint32,
 	return false, f.End, nil
 }
 
-// visitNameless takes the functions without a symbol at their entry. It skips a function if another
-// one of the unit has a symbol of exactly its name: then this one is a clone or a part that is not
-// in the file. For the others the link finds out whose the symbol is. It may be theirs, as lld
+// visitNameless adds the functions that have no symbol at their entry. It skips such a function if
+// another function in the unit has the same name and a symbol at its entry, because then the
+// skipped one is a clone or a part that isn't in the file. For the others, the link finds out which
+// function a symbol with that name belongs to. That may be the function added here, because lld
 // (--icf) drops the addresses of functions that it folds.
 func (u *unit) visitNameless() error {
 	if len(u.nameless) == 0 {
@@ -87,8 +89,8 @@ func (u *unit) visitNameless() error {
 	return nil
 }
 
-// visitCodeless takes the functions without code that are not the abstract origin of one with code.
-// It skips Rust's, whose names are not those of symbols.
+// visitCodeless adds the functions without code, except for abstract origins of functions with
+// code. It skips Rust functions, because the names of their symbols differ from their own names.
 func (u *unit) visitCodeless() error {
 	if u.isRust() {
 		return nil
@@ -108,8 +110,8 @@ func (u *unit) visitCodeless() error {
 	return nil
 }
 
-// addFunction makes e a candidate. It is called twice for a function without a symbol at its entry,
-// the second time with nameless set.
+// addFunction makes e a candidate. It is called twice for a function without a symbol at its entry;
+// the second time, nameless is set.
 func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags, nameless bool) error {
 	f := &u.c.scratch.function
 	if err := u.resolveFunction(e, f); err != nil || len(f.name) == 0 {
@@ -120,14 +122,15 @@ func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags, nameless bool) e
 		if f.proto.u == u && f.proto.off != e.Off {
 			u.origins[f.proto.off] = true // the abstract instance
 		}
-		// If the symbol at the entry has another name, no symbol of its own name is the function. The
-		// kernel adds prefixes to the names of code that runs before or beside it, by objcopy: __pi_,
-		// __efistub_, __kvm_nvhe_. But a weak definition may have an alias (crc32_le_base) and lose to
-		// an assembler's definition (crc32_le). And clang gives a static function only the symbol of
-		// its alias; a linked file that has dropped that doesn't show it, so the link decides in this
-		// case too. In other languages symbols never have the names of the source.
+		// If the symbol at the entry has a different name, a symbol with the function's name elsewhere
+		// isn't this function's. For example, the kernel's build adds prefixes with objcopy to the
+		// symbols of code that runs before or beside the kernel: __pi_, __efistub_, __kvm_nvhe_. There
+		// are two exceptions, in which the link decides. A weak definition may have an alias
+		// (crc32_le_base), and lose to a definition in assembly (crc32_le). And clang gives a static
+		// function only the symbol of its alias, which a linked file may lack. In languages other than C,
+		// symbols never have the names in the source.
 		symbol = u.mark(e, f)
-		f.external = f.external || symbol.global // GNU as takes a weak symbol for a local one
+		f.external = f.external || symbol.global // GNU as describes weak functions as local
 		switch {
 		case symbol.renamed && !f.external && !symbol.alias:
 			return nil
@@ -156,8 +159,8 @@ func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags, nameless bool) e
 		}
 	}
 	if f.external && flags&types.FuncNoCode == 0 && !symbol.strong {
-		// Another definition of the function wins over this one: in an object file because the symbol
-		// is weak, in a linked file also because there is no symbol at its entry any more.
+		// Another definition of the function may replace this one: in an object file, if the symbol is
+		// weak; in a linked file, if the symbol is weak or the entry has no symbol any more.
 		flags |= types.FuncWeak
 	}
 	node := types.Node{Kind: types.KindFunc, Ref: proto, Aux: linkageOf(f.external),
@@ -180,7 +183,6 @@ func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags, nameless bool) e
 	return f.proto.u.parameterDeclTags(f.protoDIE, id, sig.index)
 }
 
-// annotated reports whether the function or a parameter may have annotations.
 func (f *function) annotated() (bool, error) {
 	r := &f.proto.u.r
 	if !r.Annotated() {
@@ -190,7 +192,7 @@ func (f *function) annotated() (bool, error) {
 	return err == nil && source.Annotated, err
 }
 
-// prototype adds the prototype of e, with its function f, to the graph as in the source.
+// prototype adds the prototype of e to the graph, as it is in the source. f has the facts about e.
 func (u *unit) prototype(e *dwarf.DIE, f *function) (types.ID, types.Hash, error) {
 	c := u.c
 	base := len(c.scratch.elems)
@@ -218,8 +220,8 @@ func (u *unit) prototype(e *dwarf.DIE, f *function) (types.ID, types.Hash, error
 	return id, c.store.g.Node(id).Hash, err
 }
 
-// takesMore reports whether e, with its function f, has parameters beyond those of its abstract
-// origin: clang writes the "..." of a prototype to the instance only.
+// takesMore reports whether e has parameters that its abstract origin lacks: clang writes the "..."
+// of a prototype only to the instance. f has the facts about e.
 func (u *unit) takesMore(e *dwarf.DIE, f *function) (bool, error) {
 	if f.proto.u == u && f.proto.off == e.Off {
 		return false, nil
@@ -235,11 +237,10 @@ func (u *unit) takesMore(e *dwarf.DIE, f *function) (bool, error) {
 type candidate struct {
 	name []byte
 	hash types.Hash // of name
-	node types.Node // but for the name
+	node types.Node // without the name
 }
 
-// newCandidate returns a candidate with that name, whose prototype's hash is proto. node has the
-// rest.
+// newCandidate gets the hash of the prototype as proto, and everything except the name in node.
 func newCandidate(name []byte, node types.Node, proto types.Hash) candidate {
 	hash := types.HashString(name)
 	h := types.Start(node.Kind, node.Size, node.Aux, hash, proto)
@@ -247,7 +248,7 @@ func newCandidate(name []byte, node types.Node, proto types.Hash) candidate {
 	return candidate{name, hash, node}
 }
 
-// addCandidates adds the unit's functions, all under one lock.
+// addCandidates adds the unit's functions. It locks the graph once for all of them.
 func (c *converter) addCandidates() {
 	c.store.lock()
 	defer c.store.mu.Unlock()
@@ -257,7 +258,7 @@ func (c *converter) addCandidates() {
 	c.env.candidates = c.env.candidates[:0]
 }
 
-// addCandidate adds a function to the graph, which is locked, and to the unit's environment.
+// addCandidate adds a function to the locked graph and to the unit's environment.
 func (c *converter) addCandidate(f *candidate) types.ID {
 	f.node.Name = c.store.g.Strs.InternHashed(f.name, f.hash)
 	id := c.store.g.AddHashed(f.node, nil)
@@ -265,8 +266,8 @@ func (c *converter) addCandidate(f *candidate) types.ID {
 	return id
 }
 
-// addRenamed takes a function under the name of its symbol, which says whether the unit was
-// linked. h is the hash of its prototype.
+// addRenamed adds a function under the name of its symbol, so that the link finds out whether the
+// unit was linked. h is the hash of proto.
 func (u *unit) addRenamed(e *dwarf.DIE, proto types.ID, h types.Hash) {
 	addr, _ := u.entry(e)
 	if name := u.c.in.symbols.nameAt(addr); name != "" {
@@ -276,21 +277,21 @@ func (u *unit) addRenamed(e *dwarf.DIE, proto types.ID, h types.Hash) {
 	}
 }
 
-// function is what a subprogram entry and those that it refers to say together.
+// function has the facts of a subprogram entry and of the entries that it refers to.
 type function struct {
 	name     []byte // empty: none
 	external bool
 	nocall   bool
-	proto    typeRef // the entry whose parameters are the source's
+	proto    typeRef // the entry with the parameters of the source
 	protoDIE *dwarf.DIE
 	returns  typeRef // for an entry without its own return type
 
-	origin, specification dwarf.DIE // the last ones
+	origin, specification dwarf.DIE // the last ones that were read
 }
 
-// resolveFunction follows abstract origins and specifications. The prototype is that of the
+// resolveFunction follows abstract origins and specifications. The prototype comes from the
 // abstract origin, which has the parameters of the source. A specification (a declaration) adds
-// only what the entry itself lacks. f is valid as long as e is.
+// only what the entry itself lacks. f is valid only as long as e is.
 func (u *unit) resolveFunction(e *dwarf.DIE, f *function) (err error) {
 	const nocall = 3 // DW_CC_nocall
 	f.name, f.external, f.nocall, f.returns = nil, false, false, typeRef{}
@@ -328,8 +329,9 @@ func (u *unit) resolveFunction(e *dwarf.DIE, f *function) (err error) {
 	return nil
 }
 
-// judge returns what the locations of e's parameters say against tracing it, and, with the feature
-// true_signature, how its code is called. symbol is the one at its entry.
+// judge returns flags with the reasons against tracing e that follow from the locations of its
+// parameters. With the feature true_signature, it also returns the signature of e's code. symbol
+// describes the symbols at e's entry point.
 func (u *unit) judge(e *dwarf.DIE, f *function, symbol *mark) (flags types.FuncFlags,
 	sig signature, err error) {
 	m := params.Machine{ID: u.c.in.d.File.Machine, AddrSize: int(u.r.Unit.AddrSize),
@@ -369,7 +371,6 @@ func (u *unit) judge(e *dwarf.DIE, f *function, symbol *mark) (flags types.FuncF
 	return flags, sig, err
 }
 
-// entry is where e's code starts.
 func (u *unit) entry(e *dwarf.DIE) (uint64, bool) {
 	if u.c.in.symbols.load() != nil {
 		return 0, false // File returns the error
@@ -377,7 +378,6 @@ func (u *unit) entry(e *dwarf.DIE) (uint64, bool) {
 	return u.r.FirstAddress(e)
 }
 
-// mark is what the symbols at the function's own entry say.
 func (u *unit) mark(e *dwarf.DIE, f *function) mark {
 	if addr, ok := u.entry(e); ok {
 		return u.c.in.symbols.look(addr, f.name)

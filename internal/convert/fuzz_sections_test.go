@@ -17,8 +17,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/object"
 )
 
-// FuzzSections is FuzzConvert for the debug sections alone: what it changes is DWARF. A kernel
-// takes the result as its own BTF.
+// FuzzSections is like FuzzConvert, but changes only the debug sections. The result must be valid
+// as a kernel's own BTF.
 func FuzzSections(f *testing.F) {
 	paths, err := filepath.Glob("testdata/objects/*.[oe]*")
 	if err != nil || len(paths) == 0 {

@@ -13,7 +13,7 @@ import (
 )
 
 // FuzzConvert converts any bytes. It must end with an object that can be written and read, or with
-// an error; within bounds of time and memory that follow from the size of the input.
+// an error, within limits on time and memory that depend on the size of the input.
 func FuzzConvert(f *testing.F) {
 	paths, err := filepath.Glob("testdata/objects/*.o")
 	if err != nil || len(paths) == 0 {

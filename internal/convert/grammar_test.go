@@ -14,7 +14,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/object"
 )
 
-// grammar writes a unit of types by hand, those included that no compiler writes.
+// grammar writes a unit with types by hand, including types that no compiler writes.
 type grammar struct {
 	entries strings.Builder
 	names   int
@@ -74,13 +74,15 @@ func (g *grammar) name() string {
 	return fmt.Sprintf("n%d", g.names)
 }
 
-// shape is a type that grammar writes; of is what it refers to, 0 for a leaf.
+// shape is a type that grammar writes. The function make takes the offset of the type that the
+// shape refers to, or 0 for a leaf.
 type shape struct {
 	name string
 	make func(g *grammar, of int) int
 }
 
-// array, function, struct and union write types of one element, parameter or member.
+// arrayOf, holderOf, bitsOf and chainOf return functions that write a type. Such a function takes
+// the offset of the type that its own type refers to.
 func arrayOf(count int) func(g *grammar, of int) int {
 	return func(g *grammar, of int) int {
 		off := g.add(10, of)
@@ -220,18 +222,18 @@ func enumOf(size int) func(g *grammar, _ int) int {
 	}
 }
 
-// trusted are the violations of the rules of BPF_BTF_LOAD, in which the kernel trusts its own BTF,
-// that are written all the same: C or its compilers have such types.
+// trusted matches the accepted violations of the rules of BPF_BTF_LOAD: C or its compilers have
+// such types, and the kernel doesn't apply these rules to its own BTF.
 var trusted = regexp.MustCompile(`: member-align: .* is a FLOAT of |` + // a packed struct
-	`: member-bounds: |` + // a size that the DWARF states, but for members that begin after it
-	`: member-bitfield: .* of an enum, the kernel reads 32|` + // of a wide enum
+	`: member-bounds: |` + // the DWARF states the size; members begin after it
+	`: member-bitfield: .* is an enum of .* bits, but the kernel reads only 32|` + // of a wide enum
 	`: array-size: |` + // 4 GiB and more
 	`: param-type: return type: |` + // const void, and typedefs of void
 	`: depth: |` +
 	`,? (is )?a FWD$|has no size$`) // a struct that the unit only declares
 
-// TestGrammar writes types of types of a few, and some of one more, alone and beside another unit:
-// what is written passes the kernel's rules, all else is an error that names the entry.
+// TestGrammar converts types that are nested up to three levels deep, each alone and beside another
+// unit. Each type must give BTF that obeys the kernel's rules, or an error that names the entry.
 func TestGrammar(t *testing.T) {
 	var all []shape
 	for k, leaf := range leaves {

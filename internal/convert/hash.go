@@ -4,8 +4,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// intHash and intNode are the index type of every array: C's int, as the reference encoder writes
-// it.
+// intNode is the index type of every array: C's int, as pahole writes it. intHash is its hash.
 var (
 	intName = []byte("int")
 	intNode = types.Node{Kind: types.KindInt, Size: 4, Aux: 1<<24 | 32}
@@ -16,8 +15,8 @@ var (
 	}()
 )
 
-// hash returns the content hash of the type that t names, as the graph computes it: of the stub,
-// for a tag.
+// hash returns the content hash, as the graph computes it, of the type that t refers to. If that
+// type is a struct, union or enum with a tag, hash returns the hash of the tag's stub.
 func (t typeRef) hash(depth int) (types.Hash, error) {
 	if t.u == nil {
 		return types.Hash{}, nil
@@ -32,7 +31,7 @@ func (t typeRef) hash(depth int) (types.Hash, error) {
 		return u.memo.entries[i].hash, nil
 	case entryBusy:
 		return types.Hash{}, u.r.Errorf(t.off,
-			"the type contains itself with no struct, union or enum tag in between")
+			"the type refers to itself without a tagged struct or union in between")
 	}
 	if depth > types.MaxDepth {
 		return types.Hash{}, u.tooDeep(t.off)
@@ -68,7 +67,7 @@ func (t typeRef) hash(depth int) (types.Hash, error) {
 	return h, nil
 }
 
-// hashOf hashes a description. If types are added at once, the result is the zero hash.
+// hashOf hashes a description. The result is zero if types are added at once (see repeats).
 func (u *unit) hashOf(d *desc, depth int) (types.Hash, error) {
 	if u.c.repeats != repeatMost {
 		return types.Hash{}, nil

@@ -7,7 +7,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// Every node's hash, which was computed from its description, is the one of its content in the
+// Every node's hash, which was computed from its description, equals the hash of its content in the
 // graph.
 func TestHashesAreOfContent(t *testing.T) {
 	paths, err := filepath.Glob("testdata/objects/*.[oe]*")
@@ -35,6 +35,6 @@ func TestHashesAreOfContent(t *testing.T) {
 		}
 	}
 	if nodes < 500 {
-		t.Errorf("%d nodes are too few to mean much", nodes)
+		t.Errorf("%d nodes are too few for this test", nodes)
 	}
 }

@@ -41,7 +41,7 @@ func unitOf(kind byte, entries string) string {
 
 func u32(v int) string { return string(binary.LittleEndian.AppendUint32(nil, uint32(v))) }
 
-// chain makes n entries of size bytes each; entry i is made by f out of its own offset.
+// chain makes n entries of size bytes each; f returns the entry for an offset.
 func chain(start, size, n int, f func(i, off int) string) string {
 	var b strings.Builder
 	for i := range n {
@@ -54,9 +54,9 @@ func chain(start, size, n int, f func(i, off int) string) string {
 	return b.String()
 }
 
-// TestSiblingsOfOneByte has two units whose function types tell where the next entry is in one
-// byte, as dwz writes it. A fingerprint that took that for a reference would go round in a circle,
-// from the function type to the pointer after it and back, and be the same for all functions.
+// TestSiblingsOfOneByte has two units whose function types refer to their siblings with one byte,
+// as dwz writes them. A fingerprint that took a sibling for a reference would go in a circle, from
+// the function type to the pointer after it and back, and be the same for all functions.
 func TestSiblingsOfOneByte(t *testing.T) {
 	abbrevs := strings.TrimSuffix(handAbbrevs, "\x00") +
 		"\x0f\x15\x01\x01\x11\x00\x00" + // 15 function type (sibling ref1), children
@@ -94,7 +94,8 @@ func handMade(t *testing.T, info, abbrevs string) *elf.File {
 	return f
 }
 
-// countNamed counts the different types of a name that the units of a hand-made file declare.
+// countNamed counts the different types with a given name that the units of a hand-made file
+// declare.
 func countNamed(t *testing.T, info, abbrevs, name string) int {
 	t.Helper()
 	result, err := File(handMade(t, info, abbrevs), Options{Features: features.Default(), Jobs: 1})
@@ -112,8 +113,8 @@ func countNamed(t *testing.T, info, abbrevs, name string) int {
 	return len(found)
 }
 
-// TestValuesOfNamedTypes has pairs of units in which a type is spelled the same, but takes a value
-// from another type of the unit that is only named.
+// TestValuesOfNamedTypes has pairs of units in which a type is spelled the same, but some value
+// depends on another type, which the spelling only names.
 func TestValuesOfNamedTypes(t *testing.T) {
 	abbrevs := strings.TrimSuffix(handAbbrevs, "\x00") +
 		"\x0f\x04\x01\x03\x08\x0b\x0b\x00\x00" + // 15 enum (byte size), children
@@ -127,7 +128,7 @@ func TestValuesOfNamedTypes(t *testing.T) {
 		name string
 		unit func(second bool) string
 	}{
-		{"a bit offset in a type whose size is not told again", func(second bool) string {
+		{"a bit offset in a type whose size is not repeated", func(second bool) string {
 			size := "\x04"
 			if second {
 				size = "\x01"
@@ -148,7 +149,7 @@ func TestValuesOfNamedTypes(t *testing.T) {
 			first, second := unitOf(1, "\x01"+tt.unit(false)+"\x00"), unitOf(1, "\x01"+tt.unit(true)+"\x00")
 			alone := countNamed(t, first, abbrevs, "t") + countNamed(t, second, abbrevs, "t")
 			if alone != 2 {
-				t.Fatalf("the units define t %d times each alone", alone)
+				t.Fatalf("converted separately, the units define t %d times", alone)
 			}
 			if n := countNamed(t, first+second, abbrevs, "t"); n != 2 {
 				t.Errorf("%d types named t, want 2", n)
@@ -157,8 +158,9 @@ func TestValuesOfNamedTypes(t *testing.T) {
 	}
 }
 
-// TestManyImporters has many units that import a large partial unit, as dwz writes them. They hold
-// what it declares, and what that imports in turn.
+// TestManyImporters has many units that import a large partial unit, as dwz writes them. Each
+// importing unit contains the declarations of that partial unit, and of the units that the
+// partial unit itself imports.
 func TestManyImporters(t *testing.T) {
 	const structs, importers = 4000, 1500
 	inner := unitOf(3, "\x06\x05inner\x00\x00")
@@ -182,9 +184,9 @@ func TestManyImporters(t *testing.T) {
 	}
 }
 
-// TestHostile converts DWARF that no compiler writes. It must end soon, with modest memory, and
-// tell what is wrong where something is. Each file is converted as it is, and with another unit
-// after: then entries have fingerprints.
+// TestHostile converts DWARF that no compiler writes. The conversion must end soon, use little
+// memory, and report what is wrong. Each file is converted as it is, and followed by another unit,
+// so that entries have fingerprints.
 func TestHostile(t *testing.T) {
 	for _, tt := range []struct {
 		name, info, abbrev string
@@ -194,9 +196,9 @@ func TestHostile(t *testing.T) {
 			"abbreviation 127 is not declared"},
 		{"no end of the children", unitOf(1, "\x01\x05s\x00"), "", ""},
 		{"a pointer to itself", unitOf(1, "\x01\x08s\x00"+u32(21)+"\x00\x02"+u32(21)), "",
-			"contains itself with no struct, union or enum tag"},
+			"refers to itself without a tagged struct or union"},
 		{"anonymous structs that contain each other",
-			unitOf(1, "\x01\x08s\x00"+u32(20)+"\x03\x04"+u32(20)+"\x00\x00\x00"), "", "contains itself"},
+			unitOf(1, "\x01\x08s\x00"+u32(20)+"\x03\x04"+u32(20)+"\x00\x00\x00"), "", "refers to itself"},
 		{"a long chain of pointers", unitOf(1, "\x01\x08s\x00"+u32(20)+chain(20, 5, 100000,
 			func(i, off int) string {
 				return "\x02" +
@@ -233,7 +235,7 @@ func TestHostile(t *testing.T) {
 			unitOf(1, "\x0c\xf8\xff\xff\xff\x0ds\x00"+u32(30)+"\x02\xa1\x01\x00\x02"+u32(30)), "", ""},
 		{"an unknown signature", unitOf(1, "\x01\x0e12345678"), "", "no type unit with signature"},
 		{"a reference that leaves the unit", unitOf(1, "\x01\x08s\x00"+u32(1<<30)), "",
-			"leaves the unit"},
+			"is outside of the unit"},
 		{"a unit that is cut off", unitOf(1, "\x01")[:12], "", "goes beyond the section"},
 		{"version 6", "\x08\x00\x00\x00\x06\x00\x01\x08\x00\x00\x00\x00", "",
 			"DWARF version 6 is not supported"},

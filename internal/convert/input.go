@@ -2,12 +2,12 @@ package convert
 
 import "fmt"
 
-// Input is a kind of debugging information. It is a flag's value.
+// Input is a kind of debugging information. It is the value of the flag --input.
 type Input string
 
 // The kinds.
 const (
-	InputAuto  Input = "auto"  // DWARF where a file has some, else BTF
+	InputAuto  Input = "auto"  // a file's DWARF if it has some, otherwise its BTF
 	InputDWARF Input = "dwarf" // DWARF
 	InputBTF   Input = "btf"   // BTF that a compiler wrote
 )
@@ -19,16 +19,11 @@ func (i *Input) Set(s string) error {
 		*i = Input(s)
 		return nil
 	}
-	return fmt.Errorf("is not auto, dwarf or btf")
+	return fmt.Errorf("must be auto, dwarf or btf")
 }
 
-// String is the kind as Set reads it.
+// String returns the kind as Set reads it.
 func (i *Input) String() string { return string(*i) }
 
-// Choices are what Set reads, which is no list.
-func (i *Input) Choices() (words []string, list bool) {
-	return []string{string(InputAuto), string(InputDWARF), string(InputBTF)}, false
-}
-
-// Type is what help says of the value.
+// Type returns the name of the value in help texts.
 func (i *Input) Type() string { return "kind" }

@@ -11,7 +11,7 @@ import (
 )
 
 // TestKABIPrefix has a struct whose hidden member gets another name from the preprocessor in each
-// source, as the kABI macros of some distributions' kernels do. With the prefix it is one type.
+// source, as the kABI macros of some distributions' kernels do. With --kabi-prefix it is one type.
 func TestKABIPrefix(t *testing.T) {
 	dir := t.TempDir()
 	const text = "struct s { union { long now; struct { int was; } HIDDEN; }; int __hid; };\n" +
@@ -23,7 +23,8 @@ func TestKABIPrefix(t *testing.T) {
 	var objs []string
 	for _, name := range []string{"a", "b"} {
 		out := filepath.Join(dir, name+".o")
-		programtest.Run(t, dir, "gcc", "-std=gnu17", "-g", "-O1", "-fno-pic", "-c", "-DHIDDEN=__hide_"+name,
+		programtest.Run(t, dir, "gcc", "-std=gnu17", "-g", "-O1", "-fno-pic", "-c",
+			"-DHIDDEN=__hide_"+name,
 			"-DFUNCTION="+name, "-o", out, source)
 		objs = append(objs, out)
 	}

@@ -8,13 +8,12 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/language"
 )
 
-// excluded reports whether a unit is of a language that is left out.
+// excluded reports whether the language of a unit is left out.
 func (o *Options) excluded(root *dwarf.DIE) bool {
 	return root.Has(dwarf.Language) && o.LangExclude[root.Val[dwarf.Language]]
 }
 
-// languageName is the name by which the language of a unit is left out, empty if that is C or
-// unknown.
+// languageName returns the --lang-exclude name of a unit's language, empty if it is C or unknown.
 func languageName(root *dwarf.DIE) string {
 	if !root.Has(dwarf.Language) {
 		return ""
@@ -22,13 +21,13 @@ func languageName(root *dwarf.DIE) string {
 	return language.Of(root.Val[dwarf.Language])
 }
 
-// isRust reports whether the unit says that it is of Rust.
+// isRust reports whether the DWARF gives Rust as the unit's language.
 func (u *unit) isRust() bool {
 	return slices.Contains(language.Codes("rust"), u.r.Root.Value(dwarf.Language).Val)
 }
 
-// OnlyAssembler reports whether all of f's DWARF is from an assembler, which describes no types. It
-// is false if the DWARF is damaged; File reports that.
+// OnlyAssembler reports whether all of f's DWARF is from an assembler, and so describes no types.
+// It returns false for damaged DWARF, so that File reports it.
 func OnlyAssembler(f *elf.File) bool {
 	d, err := dwarf.New(f)
 	if err != nil || len(d.Units) == 0 {

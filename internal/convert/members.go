@@ -13,7 +13,7 @@ import (
 // members fills d with the members of e, in the order of the source. If the compiler has reordered
 // them, as rustc does, they are in the order of their offsets, which the kernel requires
 // (btf_struct_check_meta). If any member is a bitfield (d.flag, BTF's kind_flag), every member's
-// val has the size of the bitfield in bits 24 to 31, 0 for no bitfield, and the bit offset below.
+// val has the bitfield's size in bits 24 to 31 (0: none), and the bit offset in the lower bits.
 func (u *unit) members(e *dwarf.DIE, d *desc) error {
 	start := len(u.c.scratch.elems)
 	var c dwarf.DIE
@@ -35,8 +35,8 @@ func (u *unit) members(e *dwarf.DIE, d *desc) error {
 			m := &d.elems[i]
 			bits, at := m.val>>32, m.val&(1<<32-1)
 			if at >= 1<<24 {
-				return u.unencodable(e.Off, "a structure with bitfields and a member at bit %d, beyond %d,", at,
-					1<<24-1)
+				return u.unencodable(e.Off, "a struct with bitfields and a member at bit %d (limit: %d)",
+					at, 1<<24-1)
 			}
 			m.val = bits<<24 | at
 		}
@@ -44,9 +44,9 @@ func (u *unit) members(e *dwarf.DIE, d *desc) error {
 	return nil
 }
 
-// member appends one member; its val is the bit offset, with the bitfield's size above bit 32.
+// member appends one member. The low half of its val is the bit offset, the high half the bit size.
 func (u *unit) member(c *dwarf.DIE, d *desc) error {
-	m := elem{die: c.Off, noted: c.Children || c.Has(dwarf.Annotation)} // c is used again
+	m := elem{die: c.Off, noted: c.Children || c.Has(dwarf.Annotation)} // c is reused
 	var err error
 	var bit uint64
 	switch {
@@ -58,9 +58,9 @@ func (u *unit) member(c *dwarf.DIE, d *desc) error {
 			return nil // it follows a variable-length array
 		}
 		if !ok {
-			return u.unencodable(c.Off, "a computed location of a member")
+			return u.unencodable(c.Off, "a member at a computed offset")
 		}
-		bit = min(at, 1<<32) * 8 // a negative one is as large
+		bit = min(at, 1<<32) * 8 // negative offsets count as too large
 	case d.kind == types.KindStruct:
 		return nil // a static member
 	}
@@ -96,8 +96,11 @@ func (u *unit) member(c *dwarf.DIE, d *desc) error {
 	return nil
 }
 
-// oldBitOffset is the distance of a bitfield from its storage unit in the form of DWARF 2 and 3,
-// where DW_AT_bit_offset counts from the most significant bit (version 3, 5.6.6).
+// oldBitOffset returns the bit offset of a bitfield in its storage unit, from the attributes of
+// DWARF 2 and 3, where DW_AT_bit_offset counts from the most significant bit (version 3, 5.6.6).
+// The field may begin before its storage unit. The result is then below 0, so it wraps around;
+// adding it to an offset wraps around again. DW_AT_data_bit_offset of DWARF 4 and 5 needs no such
+// change in either byte order.
 func (u *unit) oldBitOffset(c *dwarf.DIE, t typeRef, bits uint64) (uint64, error) {
 	from := c.Val[dwarf.BitOffset]
 	if u.c.in.d.Order == binary.ByteOrder(binary.BigEndian) {
@@ -111,8 +114,8 @@ func (u *unit) oldBitOffset(c *dwarf.DIE, t typeRef, bits uint64) (uint64, error
 }
 
 // memberLocation returns the member's offset in bytes: a number, or one of the location expressions
-// that compilers write for members, DW_OP_plus_uconst or a constant. The value of others depends on
-// the object.
+// that compilers write for members, DW_OP_plus_uconst or a constant. It returns false for other
+// expressions, whose value depends on the object.
 func (u *unit) memberLocation(c *dwarf.DIE) (uint64, bool) {
 	const opPlusUconst, opConstu = 0x23, 0x10
 	at := c.Value(dwarf.MemberLocation)

@@ -18,8 +18,9 @@ import (
 )
 
 // Two units with declaration tags on members of structs and unions without a name: nested ones,
-// those that only a typedef names, those of functions. Of equal ones the second has other tags.
-// Where there are type units, gcc gives these one signature, and one of them is lost.
+// ones that only a typedef names, and ones in functions. If a struct is in both units, its tags
+// differ in the second. With type units, gcc gives these two structs the same signature, and
+// one of them is lost.
 var taggedUnits = [2]string{`
 #define T(x) __attribute__((btf_decl_tag(x)))
 typedef struct {
@@ -64,7 +65,7 @@ int second(second_typedef *n, struct same *s, struct same_but_tags *t, struct co
 }
 `}
 
-// compilersOfTags are those that are there and know btf_decl_tag.
+// compilersOfTags returns the installed compilers that know btf_decl_tag.
 func compilersOfTags(t *testing.T) (list []string) {
 	t.Helper()
 	for _, cc := range []string{"gcc", "clang"} {
@@ -96,7 +97,8 @@ func compileTexts(t *testing.T, texts []string, flags ...string) (linked string,
 			t.Fatal(err)
 		}
 		objs = append(objs, c+".o")
-		programtest.Run(t, dir, flags[0], append(slices.Clone(flags[1:]), "-g", "-O1", "-fno-pic", "-c", "-o",
+		programtest.Run(t, dir, flags[0], append(slices.Clone(flags[1:]), "-g", "-O1", "-fno-pic",
+			"-c", "-o",
 			c+".o", c)...)
 	}
 	linked = filepath.Join(dir, "linked")
@@ -123,7 +125,8 @@ func tagLines(t *testing.T, data []byte) (lines []string) {
 }
 
 // TestTagsOfNamelessMembers: declaration tags on members of unnamed structs and unions are encoded
-// as pahole has them. Equal structs are one type, which has the tags of all.
+// as pahole encodes them. Equal structs are one type, which has the declaration tags of all of
+// them.
 func TestTagsOfNamelessMembers(t *testing.T) {
 	for _, cc := range compilersOfTags(t) {
 		for _, flags := range [][]string{{cc}, {cc, "-gdwarf-4"},
@@ -169,19 +172,19 @@ func checkMerges(t *testing.T, want []byte, linked string, objs []string) {
 			t.Fatal(err)
 		}
 		if got := linkTo(t, linked, set, readObject(t, data)); !bytes.Equal(got.BTF, want) {
-			t.Errorf("the merged objects give other BTF than the linked file:\n%s",
+			t.Errorf("the merged objects give different BTF than the linked file:\n%s",
 				diff(dump(t, got.BTF, true), dump(t, want, true)))
 		}
 		if len(order) == len(parts) {
 			before = data
 		} else if bytes.Equal(before, data) {
-			t.Error("an object counts once, whether it was given once or twice")
+			t.Error("an object that is given twice counts only once")
 		}
 	}
 }
 
-// TestTagsInPartialUnits: dwz moves what units share to partial units, gcc's annotations apart from
-// what they belong to. No tag is lost.
+// TestTagsInPartialUnits: dwz moves what units share to partial units, and separates gcc's
+// annotations from their types. No tag is lost.
 func TestTagsInPartialUnits(t *testing.T) {
 	programtest.Need(t, "dwz")
 	for _, cc := range compilersOfTags(t) {
@@ -213,7 +216,7 @@ func TestTagsInPartialUnits(t *testing.T) {
 }
 
 // TestTagsOnTypesOfTheBase: split BTF has tags on members of a struct of the base, unless the base
-// has them.
+// already has these tags.
 func TestTagsOnTypesOfTheBase(t *testing.T) {
 	for _, cc := range compilersOfTags(t) {
 		t.Run(cc, func(t *testing.T) {
@@ -263,7 +266,7 @@ func TestTagsOnTypesOfTheBase(t *testing.T) {
 }
 
 // severalTagged define the tags s and u in several ways, with declaration tags on the definitions
-// and on their members: at file scope and in functions, alike in some of them.
+// and on their members: at file scope and in functions, with the same definition in some of them.
 var severalTagged = [2]string{`
 #define T(x) __attribute__((btf_decl_tag(x)))
 struct s { long file T("file"); } T("whole"); struct s file;
@@ -301,8 +304,8 @@ int five(void) { struct same { int a T("t"); } x = {1}; return x.a; }
 int six(void) { struct same { int a T("t"); } x = {1}; return x.a; }
 `}
 
-// TestTagsOfSeveralDefinitions: a declaration tag is on the definition that it stands at, where a
-// unit defines that tag in several ways; pahole agrees.
+// TestTagsOfSeveralDefinitions: a declaration tag belongs to the definition that has it in the
+// source, even if a unit defines the struct in several ways; pahole agrees.
 func TestTagsOfSeveralDefinitions(t *testing.T) {
 	for _, cc := range compilersOfTags(t) {
 		for _, flags := range [][]string{{cc}, {cc, "-gdwarf-4"}, {cc, "-fdebug-types-section"}} {
@@ -319,7 +322,8 @@ func TestTagsOfSeveralDefinitions(t *testing.T) {
 					return
 				}
 				programtest.Need(t, "pahole")
-				programtest.Run(t, "", "pahole", "-J", "--btf_features=default", "--btf_encode_detached="+linked+".btf",
+				programtest.Run(t, "", "pahole", "-J", "--btf_features=default",
+					"--btf_encode_detached="+linked+".btf",
 					linked)
 				theirs, err := os.ReadFile(linked + ".btf")
 				if err != nil {
@@ -333,7 +337,8 @@ func TestTagsOfSeveralDefinitions(t *testing.T) {
 	}
 }
 
-// validSplit links the first object, and the others on that as a base.
+// validSplit links the first object, and then links the others with that result as
+// their base.
 func validSplit(t *testing.T, objs []string) {
 	t.Helper()
 	opt := link.Options{Features: parseFeatures(t, "default"), Jobs: 1}

@@ -2,7 +2,7 @@ package convert
 
 import "github.com/rules-btf/rules_btf/internal/model/types"
 
-// memo caches what is known of the type entries of a unit, by offset. Clearing it is free.
+// memo caches facts about the type entries of a unit, by offset. Clearing it is cheap.
 type memo struct {
 	slots   []memoSlot
 	entries []entry
@@ -17,16 +17,16 @@ type entry struct {
 	hash  types.Hash
 	id    types.ID
 	state entryState
-	// uncovered: the hash depends on what fingerprints don't cover, see converter.uncovered
+	// the hash depends on facts that fingerprints don't cover, see converter.uncovered
 	uncovered bool
 	value     value
 }
 
-// value is what the type of a parameter says of passing it.
+// value has the facts of a type that decide how a parameter of that type is passed.
 type value struct {
 	known    bool
-	isStruct bool // a struct, seen through typedefs and qualifiers
-	packed   bool // with a name, and a member that lies where its alignment forbids
+	isStruct bool // a struct, after typedefs and qualifiers
+	packed   bool // it has a name, and a member that isn't aligned
 	size     uint32
 }
 
@@ -39,7 +39,7 @@ const (
 	entryAdded // to the graph
 )
 
-// reset forgets all, for a unit of size bytes.
+// reset empties the memo, for a unit of size bytes.
 func (m *memo) reset(size uint64) {
 	if m.slots == nil {
 		n := 1 << 6
@@ -56,7 +56,7 @@ func (m *memo) reset(size uint64) {
 	}
 }
 
-// at returns the index of the entry for off, adding it when it is new.
+// at returns the index of the entry for off, and adds that entry if there is none yet.
 func (m *memo) at(off uint32) uint32 {
 	s := m.slot(off)
 	if s.gen == m.gen {
@@ -76,7 +76,7 @@ func (m *memo) at(off uint32) uint32 {
 	return index
 }
 
-// slot returns the slot where off is, or belongs.
+// slot returns the slot that has off, or the free slot for it.
 func (m *memo) slot(off uint32) *memoSlot {
 	mask := uint32(len(m.slots) - 1)
 	for i := off * 0x9e3779b1 >> 7 & mask; ; i = (i + 1) & mask {

@@ -9,35 +9,34 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// name is a string attribute as it stands in the DWARF, with the hash of its content.
+// name is a string attribute as the DWARF has it, with the hash of its content.
 type name struct {
-	val   uint64
-	class dwarf.Class // ClassNone: no name
-	odd   bool        // no identifier
-	// spelled: it stands for the identifier that spell makes of the string, and hash is of that
-	spelled bool
+	val     uint64
+	class   dwarf.Class // ClassNone: no name
+	odd     bool        // not an identifier
+	spelled bool        // hash is that of the identifier that spell makes from the string
 	hash    types.Hash
 }
 
 // nameCache remembers the hashes of strings in .debug_str by offset. It is direct-mapped and small,
-// for a section of unmerged strings (ld -r) may hold a hundred copies of each.
+// because a section whose strings are not merged (ld -r) may have a hundred copies of each string.
 type nameCache struct {
-	slots []nameSlot // a power of two
+	slots []nameSlot // their number is a power of two
 	shift uint8      // of the hash
 }
 
 type nameSlot struct {
-	off  uint64 // + 1
+	off  uint64 // the offset + 1; 0: the slot is free
 	hash types.Hash
-	str  types.Str // in the converter's graph; 0: it may not be there
-	odd  bool      // no identifier
+	str  types.Str // in the converter's graph; 0: unknown
+	odd  bool      // not an identifier
 }
 
 func (c *nameCache) slot(off uint64) *nameSlot {
 	return &c.slots[off*0x9e3779b97f4a7c15>>c.shift]
 }
 
-// reset forgets all, for units of about size bytes in all.
+// reset empties the cache, for units of about size bytes in total.
 func (c *nameCache) reset(size int) {
 	n := max(8, min(15, bits.Len(uint(size/32))))
 	c.shift = uint8(64 - n)
@@ -49,10 +48,9 @@ func (c *nameCache) reset(size int) {
 	clear(c.slots)
 }
 
-// name reads attribute s of e as a name; an empty one counts as no name.
+// name reads attribute s of e as a name; an empty string counts as no name.
 func (u *unit) name(e *dwarf.DIE, s dwarf.Attr) (name, error) { return u.nameOf(e.Off, e.Value(s)) }
 
-// nameOf reads attribute a of the entry at die as a name.
 func (u *unit) nameOf(die uint32, a dwarf.Value) (name, error) {
 	if a.Class == dwarf.ClassNone {
 		return name{}, nil
@@ -91,8 +89,8 @@ func (u *unit) nameOf(die uint32, a dwarf.Value) (name, error) {
 	return n, nil
 }
 
-// identifier reads attribute s of e as the name of a type, a member, an enumerator or a parameter,
-// which the kernel requires to be an identifier.
+// identifier reads attribute s of e as the name of a type, member, enumerator or parameter. The
+// kernel requires such a name to be an identifier.
 func (u *unit) identifier(e *dwarf.DIE, s dwarf.Attr) (name, error) {
 	n, err := u.name(e, s)
 	if err != nil || !n.odd {
@@ -101,7 +99,7 @@ func (u *unit) identifier(e *dwarf.DIE, s dwarf.Attr) (name, error) {
 	return u.spelled(e.Off, n)
 }
 
-// spelled returns n, the name of the entry at die, as an identifier.
+// spelled returns n, the name of the entry at offset die, as an identifier.
 func (u *unit) spelled(die uint32, n name) (name, error) {
 	if !n.odd || n.spelled {
 		return n, nil
@@ -111,9 +109,9 @@ func (u *unit) spelled(die uint32, n name) (name, error) {
 	return n, err
 }
 
-// spell makes an identifier of a name in another language: Option<u32> becomes Option_u32_. Every
-// character that is not an ASCII letter, digit or underscore becomes an underscore. If the name is
-// longer than the kernel's limit, its end is replaced with a hash of the whole name.
+// spell makes an identifier from a name in a language other than C: Option<u32> becomes
+// Option_u32_. Every character that is not an ASCII letter, digit or underscore becomes an
+// underscore. A name longer than the kernel's limit ends with a hash of the whole name.
 func spell(s []byte) []byte {
 	b := make([]byte, 0, len(s)+1)
 	if len(s) > 0 && s[0] >= '0' && s[0] <= '9' {
@@ -131,7 +129,7 @@ func spell(s []byte) []byte {
 	return b
 }
 
-// intern brings n into the graph, which is locked.
+// intern adds n to the strings of the graph, which the caller has locked.
 func (u *unit) intern(n name) (types.Str, error) {
 	if n.class == dwarf.ClassNone {
 		return 0, nil

@@ -5,22 +5,23 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// repeats says how many of a unit's types repeat types of other units. That decides how a type gets
-// into the graph: it is hashed first, without the lock, by its fingerprint or its description
-// (hash.go), and is described again and added only if the graph doesn't have that hash; or it is
-// described and added at once, and the graph hashes it.
+// repeats says how many of a unit's types repeat types of other units. That decides how a type is
+// added to the graph:
+//   - It is hashed first, by its fingerprint or its description (hash.go), without the lock. If the
+//     graph doesn't have that hash, the type is described again and added.
+//   - Or it is added "at once": it is described and added, and the graph hashes it.
 type repeats uint8
 
 const (
-	repeatMost  repeats = iota // of units before, by way of fingerprints: hashed first
-	repeatLater                // it is the first unit: added at once, for later units to find
-	// there is no other unit, or none that is to be compared with, because its references are
-	// pinned: added at once, and no fingerprint is made
+	repeatMost  repeats = iota // most repeat earlier types: hashed first, by fingerprint
+	repeatLater                // this is the first unit: added at once, for later units to find
+	// there is only this unit, or references are pinned, so units aren't compared: added at once,
+	// without fingerprints
 	repeatNone
 )
 
-// node returns the graph's node for the type that t names, adding what is new. The graph is locked;
-// if t is not added at once, it has been hashed before that.
+// node returns the graph's node for the type that t refers to, and adds missing nodes. The caller
+// has locked the graph. The type must have been hashed before, unless types are added at once.
 func (t typeRef) node(depth int) (types.ID, error) {
 	if t.u == nil {
 		return 0, nil
@@ -37,7 +38,7 @@ func (t typeRef) node(depth int) (types.ID, error) {
 	if err != nil {
 		return 0, err
 	}
-	if u.memo.entries[i].state == entryAdded { // by hash
+	if u.memo.entries[i].state == entryAdded { // hash has added it
 		return u.memo.entries[i].id, nil
 	}
 	id := u.c.store.g.Find(h)
@@ -58,7 +59,7 @@ func (t typeRef) node(depth int) (types.ID, error) {
 	return id, nil
 }
 
-// addAtOnce describes t, whose entry in the memo is i, and adds its node. It returns the hash.
+// addAtOnce describes t, adds its node and returns the node's hash. i is t's index in the memo.
 func (t typeRef) addAtOnce(i uint32, depth int) (types.Hash, error) {
 	u := t.u
 	u.memo.entries[i].state = entryBusy
@@ -73,19 +74,18 @@ func (t typeRef) addAtOnce(i uint32, depth int) (types.Hash, error) {
 	if err != nil {
 		return types.Hash{}, err
 	}
-	h := u.c.store.g.Node(id).Hash // none for void
+	h := u.c.store.g.Node(id).Hash // zero for void
 	e := &u.memo.entries[i]
 	e.hash, e.id, e.state, e.uncovered = h, id, entryAdded, u.c.uncovered != uncovered
 	return h, nil
 }
 
-// tooDeep is the error that the type at off nests deeper than types.MaxDepth.
 func (u *unit) tooDeep(off uint32) error {
 	return u.r.Errorf(off, "the type nests more than %d types deep", types.MaxDepth)
 }
 
-// nodeOf returns the node of a description of the entry at off, adding what is new of it and of
-// what it refers to. h is what hashOf gave. The graph is locked.
+// nodeOf returns the node for d, the description of the entry at offset off. It adds the nodes that
+// are missing, for the entry and what it refers to. h is hashOf's result. The graph is locked.
 func (u *unit) nodeOf(h types.Hash, d *desc, off uint32, depth int) (types.ID, error) {
 	g := u.c.store.g
 	if u.c.repeats == repeatMost {
@@ -142,8 +142,8 @@ func (u *unit) nodeOf(h types.Hash, d *desc, off uint32, depth int) (types.ID, e
 	return id, err
 }
 
-// addNode adds n, the node of a description of the entry at off, with the description's elements,
-// which it leaves in u.c.scratch.built. The graph is locked.
+// addNode adds node n with d's elements; d is the description of the entry at offset off. The
+// elements stay in u.c.scratch.built. The caller has locked the graph.
 func (u *unit) addNode(n *types.Node, d *desc, off uint32, depth int) (types.ID, error) {
 	g := u.c.store.g
 	base := len(u.c.scratch.built)
@@ -172,7 +172,7 @@ func (u *unit) addNode(n *types.Node, d *desc, off uint32, depth int) (types.ID,
 		return 0, u.tooDeep(off)
 	}
 	if len(elems) > btf.MaxVlen {
-		return 0, u.unencodable(off, "a type with %d elements, more than %d,", len(elems), btf.MaxVlen)
+		return 0, u.unencodable(off, "a type with %d elements (limit: %d)", len(elems), btf.MaxVlen)
 	}
 	if u.c.repeats != repeatMost {
 		return g.Add(*n, elems), nil

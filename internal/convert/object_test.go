@@ -44,8 +44,8 @@ func compareWithFile(t *testing.T, path string, r *link.Result) {
 }
 
 // TestObjects converts the checked-in files of testdata/objects (its Makefile says how they are
-// made) and compares the BTF with the text files there. Machines of one address size give the same
-// types; bit-fields too, for BTF counts bits from where memory begins.
+// made) and compares the BTF with the text files there. Machines with the same address size give
+// the same types, even bitfields, because BTF counts bits from the lowest address.
 func TestObjects(t *testing.T) {
 	for _, tt := range []struct{ want, files string }{
 		{"machine-64.txt", "machine-x86_64.o machine-aarch64.o machine-aarch64_be.o " +
@@ -62,7 +62,7 @@ func TestObjects(t *testing.T) {
 		{"c23-gcc.txt", "c23-gcc.o"},
 		{"c23-clang.txt", "c23-clang.o"},
 		{"annotated-clang.txt", "annotated-clang.o"},
-		{"annotated-gcc.txt", "annotated-gcc.o"}, // it has no word on tags of structs and typedefs
+		{"annotated-gcc.txt", "annotated-gcc.o"}, // it lacks the tags of structs and typedefs
 		{"parts.txt", "dwz.elf dwz-4.elf dwz-m-4.elf dwz-m-5.elf lto-linked-gcc.elf"},
 		{"parts-clang.txt", "lto-linked-clang.elf thin-linked-clang.elf"}, // long int is called long
 		{"hidden-clang.txt", "hidden-clang.elf"},

@@ -6,12 +6,12 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/dwarf"
 )
 
-// gcc writes type units to which nothing refers, such as those of enums if a unit uses only their
-// enumerators. They are orphans. If a file has one compilation unit, they belong to it, and those
-// of a .dwo file to its compilation unit. Otherwise they are separate units: the linker keeps one
-// of several equal type units, so it is unknown whose they are.
+// Orphans are type units that nothing refers to. gcc writes one, for example, for an enum if a
+// compilation unit uses only its enumerators. If a file has one compilation unit, or if it is a
+// .dwo file, its orphans belong to its compilation unit. Other orphans are converted as separate
+// units: the linker keeps only one of several equal type units, so their unit is unknown.
 
-// walkOrphans takes what the orphans of the one compilation unit declare.
+// walkOrphans adds the declarations in the orphans that belong to the compilation unit.
 func (c *converter) walkOrphans() error {
 	d := c.main.r.D
 	var own []*dwarf.Unit
@@ -36,9 +36,9 @@ func (c *converter) walkOrphans() error {
 	return nil
 }
 
-// convertOrphans converts the orphans of a file with several compilation units, which all have
-// converted. apart are those that were left out half-way: what they refer to is no orphan either.
-// The warnings are about type units that were left out.
+// convertOrphans converts the orphans of a file with several compilation units, after those units.
+// apart lists compilation units that failed and were left out; the type units to which these refer
+// aren't orphans either. The warnings are about orphans that were left out.
 func (c *converter) convertOrphans(all []*converter, apart []*dwarf.Unit) (warnings []string,
 	err error) {
 	for _, h := range apart {
@@ -73,10 +73,11 @@ func (c *converter) noteReferred(h *dwarf.Unit) error {
 	return c.follow(func(typeRef) bool { return false }, func(typeRef) error { return nil })
 }
 
-// noteSignatures notes a unit of C with several definitions of a tag, if type units may be the
-// reason. gcc gives the same signature to types that differ in what their pointers refer to (DWARF
-// 5, 7.32, hashes only the name of that). The linker keeps one of them, so a unit may get the
-// definition of another. In C itself, only blocks have several definitions of a tag.
+// noteSignatures notes a C unit with several definitions of a tag, if type units may be the reason.
+// gcc gives two types the same signature if they differ only in types to which their pointers
+// refer, because it hashes only the names of these types (DWARF 5, 7.32). The linker keeps one type
+// unit per signature, so the references of a unit may lead to another unit's definition. In C
+// itself, a tag can have several definitions only in blocks.
 func (c *converter) noteSignatures(number int) {
 	if c.single || !c.in.d.HasTypeUnits() || !c.main.r.IsC() {
 		return
@@ -86,6 +87,7 @@ func (c *converter) noteSignatures(number int) {
 	c.store.mu.Unlock()
 	root := &c.main.r.Root
 	c.out.doubtful = append(c.out.doubtful, failure{number, c.main.r.Errorf(root.Off,
-		"unit %s has several definitions of %s; if its source has one, it got the type units of others "+
-			"(-fdebug-types-section): convert the object files", c.env.file, tag)})
+		"unit %s has several definitions of %s; if its source has only one, the linker replaced "+
+			"a type unit (-fdebug-types-section) with one of another unit: convert the object files "+
+			"instead", c.env.file, tag)})
 }

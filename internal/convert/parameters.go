@@ -8,15 +8,14 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/features"
 )
 
-// maxParameters is the largest number of parameters of a function that is judged. No compiler
-// writes more.
+// maxParameters bounds the parameters of a judged function. No compiler writes more.
 const maxParameters = 1000
 
-// parameters are those of the function that is judged.
+// parameters are the parameters of the function that is being judged.
 type parameters struct {
 	list        []params.Param
-	entries     []parameter // of list
-	locations   [][]byte    // of list, in expressions
+	entries     []parameter // the entries of list
+	locations   [][]byte    // the locations of list, in expressions
 	expressions []byte
 }
 
@@ -25,7 +24,7 @@ type parameter struct {
 	origin, typ typeRef
 }
 
-// readParameters reads e's own formal parameters.
+// readParameters reads the formal parameters of e itself, not those of its abstract origin.
 func (u *unit) readParameters(e *dwarf.DIE, f *function, m params.Machine) ([]params.Param, error) {
 	own, err := u.r.Function(e)
 	if err != nil {
@@ -65,7 +64,8 @@ func (u *unit) readParameters(e *dwarf.DIE, f *function, m params.Machine) ([]pa
 	return ps.list, nil
 }
 
-// locate reads the expressions of p's location into to, only the first one if that settles it.
+// locate sets to.Locations to the expressions of p's location, or only to the first expression if
+// it settles the location.
 func (u *unit) locate(p *dwarf.Parameter, to *params.Param, m params.Machine) error {
 	ps := &u.c.scratch.parameters
 	first := len(ps.locations)
@@ -79,7 +79,7 @@ func (u *unit) locate(p *dwarf.Parameter, to *params.Param, m params.Machine) er
 	return err
 }
 
-// completeParameters adds what only the types and the abstract origin's parameters tell.
+// completeParameters adds facts from the parameters' types and from their abstract origins.
 func (u *unit) completeParameters(e *dwarf.DIE, f *function) error {
 	ps := &u.c.scratch.parameters
 	if p := f.proto.u; f.proto.off != e.Off || p != u {
@@ -112,7 +112,7 @@ func (u *unit) completeParameters(e *dwarf.DIE, f *function) error {
 	return nil
 }
 
-// matchOrigin sets the index and the type of the parameters whose abstract origin is k.
+// matchOrigin sets the index and type of each parameter whose abstract origin is parameter k.
 func (u *unit) matchOrigin(k *dwarf.Parameter, index int) error {
 	ps := &u.c.scratch.parameters
 	for i := range ps.entries {
@@ -131,7 +131,6 @@ func (u *unit) matchOrigin(k *dwarf.Parameter, index int) error {
 	return nil
 }
 
-// classify fills in what the parameter's type tells.
 func (t typeRef) classify(p *params.Param) error {
 	if t.u == nil {
 		return nil
@@ -148,7 +147,7 @@ func (t typeRef) classify(p *params.Param) error {
 	return nil
 }
 
-// value reads what the type says of passing it.
+// value finds out how a parameter of the type is passed.
 func (t typeRef) value() (value, error) {
 	v := value{known: true}
 	var e dwarf.DIE
@@ -169,8 +168,8 @@ func (t typeRef) value() (value, error) {
 	return v, err
 }
 
-// packed reports whether the struct has a name, and a member at an offset that is not a multiple of
-// the natural alignment of its type.
+// packed reports whether the struct has a name and a misaligned member: one whose offset is not a
+// multiple of the natural alignment of the member's type.
 func (t typeRef) packed() (bool, error) {
 	var e, c dwarf.DIE
 	if err := t.u.r.Read(t.off, &e); err != nil || !e.Has(dwarf.Name) {
@@ -198,7 +197,7 @@ func (t typeRef) packed() (bool, error) {
 	return false, nil
 }
 
-// alignment is the natural alignment of scalars and arrays of them; 1 for the rest.
+// alignment returns the natural alignment of a scalar or an array of scalars; 1 for other types.
 func (t typeRef) alignment() (uint64, error) {
 	var e dwarf.DIE
 	for range maxChain {

@@ -16,7 +16,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
-// linkedSources links all sources of testdata that go together to one program.
+// linkedSources links all sources of testdata that fit together into one program.
 func linkedSources(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -35,7 +35,7 @@ func linkedSources(t *testing.T) string {
 	return linked
 }
 
-// written is the file of an object.
+// written returns an object as the bytes of its file.
 func written(t *testing.T, o *object.Object) []byte {
 	t.Helper()
 	data, err := object.Write(o)
@@ -45,7 +45,7 @@ func written(t *testing.T, o *object.Object) []byte {
 	return data
 }
 
-// mergeFiles reads the files of objects and merges them.
+// mergeFiles reads objects from the bytes of their files, and merges the objects.
 func mergeFiles(t *testing.T, files [][]byte) *object.Object {
 	t.Helper()
 	m := object.NewMerger()
@@ -57,8 +57,8 @@ func mergeFiles(t *testing.T, files [][]byte) *object.Object {
 	return m.Object()
 }
 
-// TestParts converts linked files unit by unit. Together the units must give what the file as a
-// whole gives, to the byte, before the link and after.
+// TestParts converts linked files unit by unit. Together, the units must give the same bytes as the
+// whole file, both before they are linked and after.
 func TestParts(t *testing.T) {
 	files := map[string]string{"sources": linkedSources(t)}
 	for _, name := range []string{"lto-linked-gcc.elf", "lto-linked-clang.elf", "dwz.elf", "dwz-4.elf",
@@ -95,18 +95,20 @@ func TestParts(t *testing.T) {
 				}
 				merged := mergeFiles(t, parts)
 				if !bytes.Equal(written(t, merged), want) {
-					t.Errorf("the units on %d threads merged are another object than the whole file's", jobs)
+					t.Errorf("the merged units, from %d threads, give a different object than the whole file",
+						jobs)
 				}
 				direct, again := linkFile(t, path, "default"), linkTo(t, path, opt.Features, merged)
 				if !bytes.Equal(direct.BTF, again.BTF) || !slices.Equal(direct.Skipped, again.Skipped) {
-					t.Errorf("the units on %d threads linked are another BTF than the whole file's", jobs)
+					t.Errorf("the linked units, from %d threads, give different BTF than the whole file", jobs)
 				}
 			}
 		})
 	}
 }
 
-// TestUnits: Options.Units picks units by number, which are what they are among all.
+// TestUnits: Options.Units picks units by number. A unit that it picks is the same as in the list
+// of all units.
 func TestUnits(t *testing.T) {
 	f, err := elf.Open(linkedSources(t))
 	if err != nil {
@@ -137,8 +139,8 @@ func TestUnits(t *testing.T) {
 	}
 }
 
-// TestMergeRealObjects merges the objects of real files by package object's fast way and by its
-// plain one.
+// TestMergeRealObjects merges the objects of real files in both ways that package object has: the
+// fast one and the plain one.
 func TestMergeRealObjects(t *testing.T) {
 	dir := t.TempDir()
 	var files []string
@@ -171,7 +173,7 @@ func TestMergeRealObjects(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got, err := object.Write(o); err != nil || !bytes.Equal(got, want) {
-			t.Errorf("%d threads merge %d files into another object (%v)", jobs, len(files), err)
+			t.Errorf("%d threads merge %d files into a different object (%v)", jobs, len(files), err)
 		}
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// peel follows typedefs, qualifiers and _Atomic from t to the type that they stand for, and reads
-// its entry into e. The result is void if they end in void.
+// peel follows typedefs, qualifiers and _Atomic from t to the first other type, and reads that
+// type's entry into e. The result is void if they lead to void.
 func (t typeRef) peel(e *dwarf.DIE) (typeRef, error) {
 	for range types.MaxDepth {
 		if t.u == nil {

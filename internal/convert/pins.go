@@ -9,17 +9,17 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// pins are what the conversion of a file needs for units that define a tag in several ways.
+// pins is the part of a file's state that only units with several definitions of a tag need.
 type pins struct {
 	mu   sync.Mutex
-	kept *pinReader // nil: none
+	kept *pinReader // to be reused for the next such unit, or nil
 
 	budgetMu sync.Mutex
 	budget   int // what is left of it, in the units of package refine
 }
 
-// The budget of the pins of a file: that of the smallest, and for each byte of units. A kernel
-// whose BTF holds a thousand types several times takes about a million.
+// These constants make up the budget for the pins of a file: a minimum, and what is added for each
+// byte of units. A kernel whose BTF has several versions of a thousand types needs about a million.
 const (
 	pinFloor   = 1 << 25
 	pinPerByte = 64
@@ -29,8 +29,9 @@ func newPins(d *dwarf.Data) *pins {
 	return &pins{budget: d.Share(pinFloor + pinPerByte*int(d.Size()))}
 }
 
-// pinReader reads units once more, into its own graph, in which every reference to a tag names the
-// entry that defines it. The graph of the store gets only the pins that distinguish definitions.
+// pinReader reads units again, into its own graph. There, every reference to a tag names the entry
+// that defines the tag. The importer then adds the types to the store's graph, with only those pins
+// that distinguish definitions.
 type pinReader struct {
 	*converter
 	importer *pin.Importer
@@ -43,16 +44,16 @@ func (c *converter) newPinReader() *pinReader {
 	p.pinned, p.single, p.repeats = true, c.single, repeatNone
 	p.store = &store{obj: newObject(c.in.d, c.in.opt, 0), size: int(c.main.r.Unit.Len)}
 	p.store.g = p.store.obj.Graph
-	p.names.reset(0) // not for long
+	p.names.reset(0) // a small cache
 	p.importer = pin.NewImporter(c.store.g, p.store.g, &p.budget)
 	return p
 }
 
-// readPinned reads unit h, which defines a tag in several ways, once more, with pins. What it
-// imports is read and pinned once for all units in which its references mean the same.
+// readPinned reads unit h again with pins, because h defines a tag in several ways. An imported
+// unit is read and pinned once for all units in which its references lead to the same definitions.
 func (c *converter) readPinned(h *dwarf.Unit, file string) error {
 	var p *pinReader
-	keep := c.main.r.RefersOut() && c.main.r.D == c.in.d // not of a file that will be closed
+	keep := c.main.r.RefersOut() && c.main.r.D == c.in.d // the files of split units will be closed
 	if keep {
 		c.in.pins.mu.Lock()
 		defer c.in.pins.mu.Unlock()
@@ -72,16 +73,16 @@ func (c *converter) readPinned(h *dwarf.Unit, file string) error {
 	}
 	c.begin(file)
 	for _, id := range p.env.items {
-		c.env.add(item{id: p.importer.ID(id)}) // equal ones once
+		c.env.add(item{id: p.importer.ID(id)}) // add drops duplicates
 	}
-	// what is the units' own may take as much memory as what they import
+	// up to this limit, the units' own nodes take about as much memory as the imported ones
 	if keep && len(p.store.g.Nodes) < 2*p.env.foreignNodes+1<<12 {
 		c.in.pins.kept = p
 	}
 	return nil
 }
 
-// read reads unit h, which c has loaded, and settles what its references mean.
+// read reads unit h, which c has loaded, and finds the definitions to which its references lead.
 func (p *pinReader) read(c *converter, h *dwarf.Unit, file string) error {
 	p.main, p.main.c = c.main, p.converter
 	p.main.number = p.neighbours.number(h)
@@ -109,8 +110,8 @@ func (p *pinReader) read(c *converter, h *dwarf.Unit, file string) error {
 	return nil
 }
 
-// spend calls use with the rest of the budget, and subtracts what it used. Several units that do so
-// at the same time may use no more than one after the other.
+// spend calls use with left set to the rest of the budget, and subtracts what use took from left.
+// Units that are read at the same time may not spend more in total than if they were read in turn.
 func (p *pins) spend(left *int, use func() error) error {
 	p.budgetMu.Lock()
 	*left = p.budget
@@ -125,7 +126,7 @@ func (p *pins) spend(left *int, use func() error) error {
 	return err
 }
 
-// provisional returns the pin of references to the entry at off.
+// provisional returns the pin of references to the entry at offset off.
 func (u *unit) provisional(off uint32) types.Hash {
 	return pin.Provisional(uint64(u.number)<<32|uint64(off), 0)
 }

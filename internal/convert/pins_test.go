@@ -14,9 +14,10 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
-// inBlocks is a source with a function of that name, in whose blocks the tags t0, t1 and t2 are
-// defined, t0 leading to t1, and that to t2. Each block has its own names of members, so that each
-// definition differs from the tag's other one at first sight, and its own type of that in t2.
+// inBlocks returns a source with a function of the given name. Each of its blocks defines the tags
+// t0, t1 and t2, where t0 points to t1, and t1 to t2. The names of the members differ between
+// blocks, so two definitions of a tag differ even without what they point to. The parameter blocks
+// lists, for each block, the type of t2's member.
 func inBlocks(name string, blocks ...string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "int %s(void) { int n = 0;\n", name)
@@ -32,8 +33,8 @@ func inBlocks(name string, blocks ...string) string {
 	return b.String()
 }
 
-// TestPinsAreGlobal has units in which every tag has two definitions, and the difference between
-// the two units is further away than any unit by itself has to look to tell its own apart.
+// TestPinsAreGlobal has units in which every tag has two definitions. The two definitions in one
+// unit differ close to the tag; the two units differ only further away.
 func TestPinsAreGlobal(t *testing.T) {
 	dir := t.TempDir()
 	var objs []string
@@ -66,7 +67,7 @@ func TestPinsAreGlobal(t *testing.T) {
 	same := func(how string, objs ...*object.Object) {
 		t.Helper()
 		if got := linkTo(t, linked, set, objs...).BTF; !bytes.Equal(got, want) {
-			t.Fatalf("%s: other BTF: %s", how, diff(dump(t, got, false), dump(t, want, false)))
+			t.Fatalf("%s: different BTF: %s", how, diff(dump(t, got, false), dump(t, want, false)))
 		}
 	}
 	for range 40 {
@@ -87,12 +88,12 @@ func TestPinsAreGlobal(t *testing.T) {
 			t.Fatal(err)
 		}
 		if merged = append(merged, data); !bytes.Equal(data, merged[0]) {
-			t.Error("the order of merging shows")
+			t.Error("the order of merging changes the object")
 		}
 		same("merged", readObject(t, data))
 	}
 
-	// Of the definitions that others refer to, those that the units have in common have the same pins.
+	// If both units have a definition, and others refer to it, it has the same pins in both units.
 	pins := func(o *object.Object) map[types.Hash]bool {
 		set := map[types.Hash]bool{}
 		for i := range o.Graph.Nodes {

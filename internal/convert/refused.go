@@ -5,13 +5,13 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// The functions here keep types out of the graph that the kernel refuses (kernel/bpf/btf.c, the
-// check_meta and resolve functions of each kind) and that no C compiler writes. A type is checked
-// when it is added to the graph, which is once for each content.
+// The functions here refuse types that the kernel refuses (kernel/bpf/btf.c, the check_meta and
+// resolve functions of each kind) and that no C compiler writes. A type is checked when it is added
+// to the graph, so repeated types are checked once.
 
-// checkModifiers refuses the type at off if it begins too long a chain of modifiers
-// (btf.MaxModifiers): it is a modifier itself, or has type tags. ref is what it refers to, tags
-// included.
+// checkModifiers refuses the type at offset off if it starts a chain of more than btf.MaxModifiers
+// modifiers. Such a type is a modifier itself, or has type tags. ref is the type that it refers to,
+// tags included.
 func (u *unit) checkModifiers(off uint32, d *desc, ref types.ID) error {
 	modifier := btf.Kind(d.kind).IsModifier()
 	if !modifier && len(d.tags) == 0 {
@@ -27,12 +27,13 @@ func (u *unit) checkModifiers(off uint32, d *desc, ref types.ID) error {
 	return nil
 }
 
-// checkSized refuses a type without a size. what names the element that has it, and off is the
-// entry with the reference. A struct that is only declared may be defined in other units.
+// checkSized refuses a type without a size. It accepts a struct that is only declared, because
+// other units may define it. The parameter what names the element that has the type; off is the
+// entry that refers to the type.
 func (u *unit) checkSized(off uint32, what string, id types.ID) error {
 	switch u.c.store.g.Nodes[id].Kind {
 	case types.KindInt, types.KindPtr, types.KindStruct:
-		return nil // as most
+		return nil // like most
 	}
 	to, _ := u.c.store.g.SkipModifiers(id)
 	switch u.c.store.g.Nodes[to].Kind {
@@ -44,7 +45,6 @@ func (u *unit) checkSized(off uint32, what string, id types.ID) error {
 	return nil
 }
 
-// checkMember refuses a member of d of the type id.
 func (u *unit) checkMember(d *desc, m *elem, id types.ID) error {
 	if err := u.checkSized(m.die, "a member", id); err != nil {
 		return err
@@ -58,12 +58,12 @@ func (u *unit) checkMember(d *desc, m *elem, id types.ID) error {
 	switch {
 	case n.Kind == types.KindInt:
 		if most := n.Aux & 0xff; bits > most {
-			return u.unencodable(m.die, "a bit-field of %d bits of an integer of %d", bits, most)
+			return u.unencodable(m.die, "a bitfield of %d bits in an integer of %d bits", bits, most)
 		}
 	case types.TagOf(n.Kind) == types.TagEnum,
 		n.Kind == types.KindStub && types.Tag(n.Aux) == types.TagEnum:
 	default:
-		return u.unencodable(m.die, "a bit-field of %d bits", bits)
+		return u.unencodable(m.die, "a bitfield that is neither an integer nor an enum")
 	}
 	return nil
 }

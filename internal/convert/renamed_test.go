@@ -10,8 +10,8 @@ import (
 )
 
 // TestRenamedSymbols joins code whose symbols objcopy has given a prefix, as arm64 and x86 kernels
-// do with what runs before or beside them. The functions there are not those of their names in the
-// rest of the kernel; their types count all the same.
+// do with code that runs before or beside them. Functions in that code aren't those of the same
+// names in the rest of the kernel, but the BTF has their types.
 func TestRenamedSymbols(t *testing.T) {
 	const early = `
 		struct early { int e; };
@@ -31,14 +31,14 @@ func TestRenamedSymbols(t *testing.T) {
 				if err := os.WriteFile(source, []byte(text), 0o666); err != nil {
 					t.Fatal(err)
 				}
-				programtest.Run(t, dir, "gcc", "-std=gnu17", "-w", "-fpic", "-g", "-O2", "-DVISIBILITY="+visibility, "-c",
-					"-o", out, source)
+				programtest.Run(t, dir, "gcc", "-std=gnu17", "-w", "-fpic", "-g", "-O2",
+					"-DVISIBILITY="+visibility, "-c", "-o", out, source)
 				return out
 			}
 			first, second, linked := object("early", early), object("rest", rest), filepath.Join(dir,
 				"linked")
 			programtest.Run(t, dir, "objcopy", "--prefix-symbols=__early_", first)
-			// arm64's kernel is linked so. It makes hidden symbols local.
+			// arm64's kernel is linked like this. It makes hidden symbols local.
 			programtest.Run(t, dir, "ld", "-shared", "-Bsymbolic", "-o", linked, first, second)
 			r := twoRoads(t, "default", linked, first, second)
 			want := []string{
@@ -49,7 +49,7 @@ func TestRenamedSymbols(t *testing.T) {
 				t.Errorf("BTF is (-want +got)\n%s", diff(got, want))
 			}
 
-			// Where nothing of the renamed code was linked, its types aren't there either.
+			// If none of the renamed code is linked, its types aren't in the BTF either.
 			alone := filepath.Join(dir, "alone")
 			programtest.Run(t, dir, "ld", "-shared", "-Bsymbolic", "-o", alone, second)
 			without := linkTo(t, alone, parseFeatures(t, "default"),

@@ -78,7 +78,7 @@ func TestSeveralObjects(t *testing.T) {
 			want: []string{"int f(int task);"},
 		},
 		{
-			name: "a weak definition that loses to assembler, and is still there by an alias",
+			name: "a weak definition that loses to assembly, but is still linked through an alias",
 			sources: []string{
 				"__attribute__((weak, noinline)) int f(char *t) { return *t; } int f_base(char *) " +
 					"__attribute__((alias(\"f\")));",
@@ -88,7 +88,7 @@ func TestSeveralObjects(t *testing.T) {
 			want: []string{"int a(void);", "int f(char *t);"},
 		},
 		{
-			name: "a definition that loses to another, by an alias, and disagrees",
+			name: "a definition that loses, is still linked through an alias, and disagrees",
 			sources: []string{
 				"__attribute__((weak, noinline)) int f(char *t) { return *t; } int f_base(char *) " +
 					"__attribute__((alias(\"f\")));",
@@ -97,7 +97,7 @@ func TestSeveralObjects(t *testing.T) {
 			want: []string{"int f(int t);"},
 		},
 		{
-			name: "a function of C++ that is called like one of C, with two symbols",
+			name: "a C++ function with the name of a C function, and two symbols",
 			sources: []string{
 				"int f(char *p) { return *p; }",
 				"extern \"C++\" { int f(int x) { return x; } int g(int) __attribute__((alias(\"_Z1fi\"))); }",
@@ -200,7 +200,8 @@ func TestSeveralObjects(t *testing.T) {
 				if err := os.WriteFile(filepath.Join(dir, name+ext), []byte(text), 0o666); err != nil {
 					t.Fatal(err)
 				}
-				programtest.Run(t, dir, "gcc", append([]string{"-w", "-std=gnu17", "-g", "-O1", "-fno-pic", "-c",
+				programtest.Run(t, dir, "gcc", append([]string{"-w", "-std=gnu17", "-g", "-O1",
+					"-fno-pic", "-c",
 					name + ext}, tt.flags...)...)
 				objs = append(objs, filepath.Join(dir, name+".o"))
 			}
@@ -245,12 +246,13 @@ func TestThreads(t *testing.T) {
 			first = data
 		}
 		if !bytes.Equal(first, data) {
-			t.Errorf("%d threads give another object", jobs)
+			t.Errorf("%d threads give a different object", jobs)
 		}
 	}
 }
 
-// TestManySections joins an object with more sections than 16 bits can number to one with DWARF.
+// TestManySections joins an object that has more sections than 16 bits can number with an object
+// that has DWARF.
 func TestManySections(t *testing.T) {
 	obj, _ := compile(t, "testdata/percpu.c", "-g", "-O1")
 	dir := t.TempDir()
@@ -274,12 +276,12 @@ func TestManySections(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got, want) {
-		t.Error("the object is another one")
+		t.Error("the object differs")
 	}
 }
 
-// TestEqualSignatures: gcc gives structs one signature that differ in what a pointer leads to. Of a
-// linked file in which a unit got the struct of another, a warning says so.
+// TestEqualSignatures: gcc gives the same signature to structs that differ only in what a pointer
+// leads to. If the linker then gave a unit another unit's struct, there is a warning.
 func TestEqualSignatures(t *testing.T) {
 	dir := t.TempDir()
 	link := func(name string, sources ...string) (warnings []string) {

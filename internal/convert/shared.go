@@ -9,40 +9,39 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// Shared is what conversions of several files share, so that types of common headers are read once.
-// It is for relocatable files, whose fingerprints have strings by content; so a fingerprint means
-// the same in all of them. If a fingerprint depends on the file, it has the file's number in it
-// (dwarf.Prints). Several conversions may run at the same time. The zero value is ready.
+// Shared has the results that conversions of several files share, so that the types of common
+// headers are read once. It is for relocatable files: their fingerprints cover the content of
+// strings, so equal fingerprints mean the same in all of them. A fingerprint that depends on the
+// file contains the file's number (see dwarf.Prints). Several conversions may run at the same time.
+// The zero value is ready to use.
 type Shared struct {
-	// Joined bases the objects on the shared graph, in place of their own graphs. They may be used
-	// when all conversions have ended; object.Union merges them.
+	// If Joined is set, the objects use the shared graph instead of their own graphs. Such objects may
+	// be used only after all conversions have ended. object.Union merges them.
 	Joined bool
-	// Size is about how many bytes of units there will be in all, 0 if that isn't known.
+	// Size is the approximate size of the units of all files in bytes, 0 if unknown.
 	Size int
 
 	mu    sync.Mutex
 	store *store // nil: none yet
 	key   sharedKey
-	files uint64       // so far
-	most  int          // in place of maxShared, for tests; 0: maxShared
-	idle  []*converter // of the store
+	files uint64       // number of files so far
+	most  int          // replaces maxShared in tests; 0 otherwise
+	idle  []*converter // converters of the store that no conversion uses now
 }
 
-// sharedKey is what files have in common that share a store.
+// sharedKey is equal for files that share a store.
 type sharedKey struct {
 	target   object.Target
 	features features.Set
 }
 
-// maxShared is how many nodes a store may have before another one is begun, so that memory is
-// bounded.
+// maxShared bounds memory: once a store has that many nodes, the next file gets a new store.
 const maxShared = 1 << 18
 
-// sharedSize is the size of the units, in bytes, for which a shared store has room at first, if it
-// isn't known.
+// sharedSize is the size of the units, in bytes, for which a store has room if Shared.Size is 0.
 const sharedSize = 64 << 20
 
-// converter returns one for a file with units of about size bytes in all.
+// converter returns a converter for a file with units of about size bytes in total.
 func (s *Shared) converter(in input, size int) *converter {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -62,14 +61,13 @@ func (s *Shared) converter(in input, size int) *converter {
 	return c
 }
 
-// full reports whether a store has as many nodes as it may have.
-func (s *store) full(most int) bool {
+func (s *store) full(limit int) bool {
 	s.lock()
 	defer s.mu.Unlock()
-	return len(s.g.Nodes) >= most
+	return len(s.g.Nodes) >= limit
 }
 
-// done takes back a converter that has had no error.
+// done takes back a converter after a conversion without an error.
 func (s *Shared) done(c *converter) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,7 +76,8 @@ func (s *Shared) done(c *converter) {
 	}
 }
 
-// object returns the object of units of the shared graph: on that graph, or on its own graph.
+// object returns an object with these units of the shared graph. Unless Joined is set, it gets its
+// own graph.
 func (s *Shared) object(c *converter, units []object.Unit) *object.Object {
 	if !s.Joined {
 		return c.part(units)
@@ -88,7 +87,7 @@ func (s *Shared) object(c *converter, units []object.Unit) *object.Object {
 	return &o
 }
 
-// part makes its own graph for the units, which are of the shared one.
+// part returns an object with these units, whose own graph is a copy of the nodes that they use.
 func (c *converter) part(units []object.Unit) *object.Object {
 	c.store.lock()
 	g := c.store.g.Snapshot()

@@ -15,7 +15,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
-// sharedHeader is what the files of TestShared have in common, but for what the macros change.
+// sharedHeader is the beginning of every source of TestShared. The macro FIELD changes it.
 const sharedHeader = `
 #ifndef FIELD
 #define FIELD int
@@ -31,7 +31,7 @@ typedef int callback(struct user *, const struct changed *, ...);
 struct computed { char before[sizeof(struct changed)]; callback *call; };
 `
 
-// sharedSources are units of several files: those with one name are joined by ld -r.
+// sharedSources are the units of several files. Units with the same file name are joined by ld -r.
 var sharedSources = []struct {
 	file, text string
 	flags      []string
@@ -67,7 +67,8 @@ func sharedFiles(t *testing.T) (paths []string) {
 		if err := os.WriteFile(c, []byte(sharedHeader+s.text+"\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		programtest.Run(t, dir, "gcc", append([]string{"-std=gnu17", "-w", "-g", "-O1", "-fno-pic", "-c", "-o", o,
+		programtest.Run(t, dir, "gcc", append([]string{"-std=gnu17", "-w", "-g", "-O1", "-fno-pic",
+			"-c", "-o", o,
 			"-fno-eliminate-unused-debug-types", c}, s.flags...)...)
 		objects[s.file] = append(objects[s.file], o)
 	}
@@ -87,7 +88,7 @@ func sharedFiles(t *testing.T) (paths []string) {
 	return append(paths, stored...)
 }
 
-// convertAndWrite converts a file, and returns its object or what is wrong.
+// convertAndWrite converts a file, and returns the bytes of its object, or an error.
 func convertAndWrite(path string, shared *Shared, set features.Set) ([]byte, error) {
 	f, err := elf.Open(path)
 	if err != nil {
@@ -101,9 +102,9 @@ func convertAndWrite(path string, shared *Shared, set features.Set) ([]byte, err
 	return object.Write(o)
 }
 
-// TestShared: a file's object is the same whether the file is converted alone or after others, in
-// whatever order, with the features of others, by several threads, and when what is shared is begun
-// anew between them.
+// TestShared: a file's object is the same whether the file is converted alone or after others. It
+// doesn't depend on the order of the files, their features, the number of threads, or on whether
+// the shared store is replaced between files.
 func TestShared(t *testing.T) {
 	paths := sharedFiles(t)
 	sets := []features.Set{features.Default(), features.Default() &^ features.Set(features.Enum64)}
@@ -133,7 +134,7 @@ func TestShared(t *testing.T) {
 					}
 					got, err := convertAndWrite(path, shared, set)
 					if err != nil || !bytes.Equal(got, want[key(path, set)]) {
-						t.Errorf("round %d, %d threads: %s is not as it is alone (%v)", round, threads, path,
+						t.Errorf("round %d, %d threads: %s differs from its object alone (%v)", round, threads, path,
 							err)
 					}
 				}

@@ -9,14 +9,14 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// noteUncovered notes that a value is taken from e, which a reference leads to.
+// noteUncovered notes that a value was read from e, an entry that was reached by a reference.
 func (c *converter) noteUncovered(e *dwarf.DIE) {
 	if dwarf.IsTagged(e.Tag) && e.Has(dwarf.Name) {
 		c.uncovered++
 	}
 }
 
-// size returns the size in bytes of the type that t names, 0 when it has none.
+// size returns the size in bytes of the type that t refers to, 0 if it has none.
 func (t typeRef) size(depth int) (uint64, error) {
 	var e dwarf.DIE
 	t, err := t.peel(&e)
@@ -43,7 +43,7 @@ func (t typeRef) sizeOf(e *dwarf.DIE, depth int) (uint64, error) {
 		fallthrough
 	case e.Tag == std.TagPointerType, e.Tag == std.TagReferenceType,
 		e.Tag == std.TagRvalueReferenceType:
-		u.c.uncovered++ // no fingerprint has the unit's address size
+		u.c.uncovered++ // fingerprints don't cover the unit's address size
 		return uint64(u.r.Unit.AddrSize), nil
 	case e.Tag == std.TagArrayType:
 		d, err := u.describeArray(e)
@@ -54,7 +54,7 @@ func (t typeRef) sizeOf(e *dwarf.DIE, depth int) (uint64, error) {
 		for _, dim := range d.dims {
 			high, low := bits.Mul64(n, uint64(dim))
 			if n = low; high != 0 {
-				n = math.MaxUint64 // no object is as large
+				n = math.MaxUint64 // larger than any object
 			}
 		}
 		return n, err

@@ -143,8 +143,8 @@ func tryConvert(path string, opt Options) (*object.Object, error) {
 	return object.Merge(o)
 }
 
-// linkTo makes the BTF of the linked file out of objects, and checks that it keeps the rules by
-// which a kernel reads its own.
+// linkTo makes the BTF of a linked file from objects, and checks that this BTF follows the rules
+// that a kernel has for its own.
 func linkTo(t testing.TB, linked string, set features.Set, objs ...*object.Object) *link.Result {
 	t.Helper()
 	f, err := elf.Open(linked)
@@ -173,7 +173,7 @@ func linkTo(t testing.TB, linked string, set features.Set, objs ...*object.Objec
 	return r
 }
 
-// linkFile makes the BTF of a linked file out of that file alone.
+// linkFile makes the BTF of a linked file from that file alone.
 func linkFile(t testing.TB, linked, list string) *link.Result {
 	t.Helper()
 	set := parseFeatures(t, list)
@@ -194,8 +194,8 @@ func readObject(t testing.TB, data []byte) *object.Object {
 	return o
 }
 
-// twoRoads converts the objects, and the file that is linked of them, and links each with the facts
-// of that file. Both must give the same bytes.
+// twoRoads makes BTF twice: from the objects, and from the file that was linked from them. Both
+// links use the facts of that file, and must give the same bytes.
 func twoRoads(t testing.TB, list string, linked string, objs ...string) *link.Result {
 	t.Helper()
 	set := parseFeatures(t, list)
@@ -220,7 +220,7 @@ func twoRoads(t testing.TB, list string, linked string, objs ...string) *link.Re
 			diff(dump(t, graph.BTF, true), dump(t, direct.BTF, true)))
 	}
 	if !slices.Equal(direct.Skipped, graph.Skipped) {
-		t.Errorf("skipped by way of the objects %q, of the linked file %q", graph.Skipped, direct.Skipped)
+		t.Errorf("skipped in the objects %q, in the linked file %q", graph.Skipped, direct.Skipped)
 	}
 	return direct
 }
@@ -238,7 +238,7 @@ func diff(got, want []string) string {
 		}
 	}
 	if b.Len() == 0 && !slices.Equal(got, want) {
-		fmt.Fprintf(&b, "  same lines, other numbers of them:\n  %s\n", strings.Join(got, "\n  "))
+		fmt.Fprintf(&b, "  same lines, but not equally often:\n  %s\n", strings.Join(got, "\n  "))
 	}
 	return b.String()
 }
@@ -254,7 +254,7 @@ func skippedLines(r *link.Result) []string {
 var update = flag.Bool("update", false,
 	"write the BTF that is found into the files of testdata; read it before you believe it")
 
-// write replaces what the file says is expected.
+// write replaces the expected result in the file.
 func (s *source) write(t *testing.T, r *link.Result) {
 	data, err := os.ReadFile(s.path)
 	if err != nil {
@@ -271,7 +271,7 @@ func (s *source) write(t *testing.T, r *link.Result) {
 	}
 }
 
-// check compares a result with what the source says.
+// check compares a result with the expected result in the source.
 func (s *source) check(t *testing.T, r *link.Result) {
 	t.Helper()
 	if d := diff(dump(t, r.BTF, s.bases), s.want); d != "" {
@@ -295,7 +295,7 @@ func sources(t *testing.T) []source {
 	return list
 }
 
-// variants are other ways to write the same DWARF.
+// variants are compiler flags that write the same DWARF in other ways.
 var variants = []struct {
 	name  string
 	flags []string
@@ -314,7 +314,7 @@ var variants = []struct {
 	{"macros", []string{"-g3"}},
 }
 
-// TestTypeUnits compiles each file with and without type units, those included that nothing refers
+// TestTypeUnits compiles each file with and without type units, including units that nothing refers
 // to.
 func TestTypeUnits(t *testing.T) {
 	for _, s := range sources(t) {
@@ -342,6 +342,7 @@ func TestTypeUnits(t *testing.T) {
 func TestSources(t *testing.T) {
 	for _, s := range sources(t) {
 		t.Run(strings.TrimSuffix(filepath.Base(s.path), ".c"), func(t *testing.T) {
+			t.Parallel()
 			obj, linked := compile(t, s.path, s.flags...)
 			r := twoRoads(t, s.features, linked, obj)
 			if *update {
@@ -362,8 +363,8 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// compareWithPahole lets pahole encode the linked file. What it has more is what nothing encoded
-// refers to.
+// compareWithPahole lets pahole encode the linked file. pahole's BTF also has types to which
+// nothing encoded refers.
 func (s *source) compareWithPahole(t *testing.T, linked string, ours *link.Result) {
 	if s.pahole != "" {
 		t.Skip("pahole differs: " + s.pahole)
@@ -372,7 +373,8 @@ func (s *source) compareWithPahole(t *testing.T, linked string, ours *link.Resul
 		t.Skip("pahole is not installed")
 	}
 	out := linked + ".btf"
-	programtest.Run(t, "", "pahole", "-J", "--btf_features="+s.features, "--btf_encode_detached="+out, linked)
+	programtest.Run(t, "", "pahole", "-J", "--btf_features="+s.features,
+		"--btf_encode_detached="+out, linked)
 	data, err := os.ReadFile(out)
 	if err != nil {
 		t.Fatal(err)

@@ -1,12 +1,11 @@
 package convert
 
-// A skeleton unit (-gsplit-dwarf) has only addresses. Its split unit is in another file, which
-// package splitdwarf finds. That file is like a relocatable one: it has its own strings, so
-// fingerprints take strings by content, and what has a meaning only within the file is mixed with a
-// number.
+// A skeleton unit (-gsplit-dwarf) has only addresses. The rest, its split unit, is in another file,
+// which package splitdwarf finds. That file is treated like a relocatable file. It has its own
+// strings, so fingerprints cover the content of strings; and values that have a meaning only within
+// the file are mixed with the file's number.
 
-// enter makes the split unit of the loaded skeleton unit the one that is converted, until leave is
-// called.
+// enter replaces the loaded skeleton unit with its split unit, until the caller calls leave.
 func (c *converter) enter() (leave func(), err error) {
 	u := &c.main
 	found, err := c.in.files.Load(&u.r)

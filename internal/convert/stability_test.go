@@ -48,7 +48,8 @@ func (e *edit) objectOf(t *testing.T) []byte {
 		}
 	}
 	out := filepath.Join(dir, "stable.o")
-	programtest.Run(t, dir, "gcc", append([]string{"-w", "-g", "-O2", "-c", "-o", out, "stable.c"}, e.flags...)...)
+	programtest.Run(t, dir, "gcc",
+		append([]string{"-w", "-g", "-O2", "-c", "-o", out, "stable.c"}, e.flags...)...)
 	data, err := object.Write(convertFile(t, out, Options{Features: features.Default(), Jobs: 1}))
 	if err != nil {
 		t.Fatal(err)
@@ -88,7 +89,7 @@ func TestStability(t *testing.T) {
 			put: map[string]string{"static": "static int unused(double d) { return d; }"}}, plain},
 		{edit{name: "moved tree", dir: "elsewhere/deep/down"}, plain},
 		{edit{name: "-O1", flags: []string{"-O1"}}, plain},
-		{edit{name: "-O0", flags: []string{"-O0"}}, nil}, // the static inline function is one then
+		{edit{name: "-O0", flags: []string{"-O0"}}, nil}, // then the static inline function is encoded
 		{edit{name: "-g3", flags: []string{"-g3"}}, plain},
 		{edit{name: "DWARF 4", flags: []string{"-gdwarf-4"}}, plain},
 		{edit{name: "64-bit DWARF", flags: []string{"-gdwarf64"}}, plain},

@@ -10,30 +10,28 @@ import (
 )
 
 // store is what the threads of a conversion share. Most types of a unit are known from other units,
-// and are found by their fingerprint, without a lock. A new type is described and hashed by one
-// thread, then added to the graph under a lock. So the numbers of nodes depend on the schedule, but
-// their contents don't.
+// and are found by their fingerprint, without a lock. For a new type, a thread describes and hashes
+// it, then takes the lock and adds it to the graph. So the ids of nodes depend on the schedule, but
+// the contents of nodes don't.
 type store struct {
 	mu      sync.Mutex // for the graph
 	obj     *object.Object
 	g       *types.Graph // of obj
-	size    int          // of the units, in bytes, about
-	shared  bool         // by conversions of several files
+	size    int          // approximate size of the units in bytes
+	shared  bool         // several conversions share the store
 	byPrint struct {
-		items  byPrint[item]       // what definitions mean
-		hashes byPrint[types.Hash] // what references mean
+		items  byPrint[item]       // the items of definitions
+		hashes byPrint[types.Hash] // the hashes of types that are referred to
 	}
 }
 
-// roomFor is how many nodes about size bytes of units have. In a Linux kernel an object file has
-// one in 60 bytes, which others have too; the whole kernel has one in 1,600.
+// roomFor estimates how many nodes about size bytes of units will have. In a Linux kernel, one
+// object file has a node per 60 bytes; the whole kernel, a node per 1,600 bytes.
 func roomFor(size int) int { return min(size/60, 1<<12) + size/1500 }
 
-// lockTries is how often a thread tries to lock the graph before it sleeps: for some 50
-// microseconds.
+// lockTries is how often a thread tries to lock the graph before it sleeps: about 50 µs in all.
 const lockTries = 1 << 14
 
-// newObject returns one with room for so many nodes.
 func newObject(d *dwarf.Data, opt *Options, nodes int) *object.Object {
 	return &object.Object{Target: targetOf(d.File), Features: opt.Features,
 		Graph: types.NewSized(nodes)}
@@ -43,7 +41,7 @@ func targetOf(f *elf.File) object.Target {
 	return object.Target{AddrSize: f.AddrSize, Order: f.Order, Machine: uint16(f.Machine)}
 }
 
-// newStore returns one for about size bytes of units.
+// newStore returns a store for about size bytes of units.
 func newStore(d *dwarf.Data, opt *Options, size int) *store {
 	s := &store{obj: newObject(d, opt, roomFor(size)), size: size}
 	s.g = s.obj.Graph
@@ -52,8 +50,7 @@ func newStore(d *dwarf.Data, opt *Options, size int) *store {
 	return s
 }
 
-// lock locks the graph. It is held for some microseconds, and to put a goroutine to sleep and wake
-// it takes many times as long.
+// lock spins at first: the lock is held for microseconds, and sleeping and waking take longer.
 func (s *store) lock() {
 	for range lockTries {
 		if s.mu.TryLock() {

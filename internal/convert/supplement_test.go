@@ -19,9 +19,10 @@ import (
 // dwarfOf is the DWARF of a hand-made file.
 type dwarfOf struct{ info, abbrevs, str string }
 
-// Abbreviations of the units below, besides those of handAbbrevs: imported units by 32 GNU_ref_alt,
-// 33 ref_sup4, 34 ref_sup8; typedefs "t" of a type by 35 GNU_ref_alt, 36 ref_sup4, 37 ref_addr;
-// structs without members with a name by 38 strp, 39 GNU_strp_alt, 40 strp_sup.
+// The units below use these abbreviations besides handAbbrevs. Imported units have the forms
+// GNU_ref_alt (32), ref_sup4 (33) and ref_sup8 (34). The typedef "t" refers to its type by
+// GNU_ref_alt (35), ref_sup4 (36) and ref_addr (37). Structs without members have a name by strp
+// (38), GNU_strp_alt (39) and strp_sup (40).
 var supAbbrevs = strings.TrimSuffix(handAbbrevs, "\x00") +
 	"\x20\x3d\x00\x18\xa0\x3e\x00\x00" + "\x21\x3d\x00\x18\x1c\x00\x00" +
 	"\x22\x3d\x00\x18\x24\x00\x00" + "\x23\x16\x00\x03\x08\x49\xa0\x3e\x00\x00" +
@@ -57,7 +58,7 @@ func withSup(t testing.TB, main, sup dwarfOf) *elf.File {
 	return f
 }
 
-// structsAndTypedefs lists those that the units of a file have.
+// structsAndTypedefs lists the structs and typedefs in the units of a file.
 func structsAndTypedefs(f *elf.File) ([]string, error) {
 	o, err := File(f, Options{Features: features.Default(), Jobs: 1})
 	if err != nil {
@@ -76,8 +77,8 @@ func structsAndTypedefs(f *elf.File) ([]string, error) {
 	return list, nil
 }
 
-// TestSupplementForms has each form that refers to a supplementary file, of GNU and of DWARF 5, and
-// what such a file may refer to itself.
+// TestSupplementForms tests each GNU and DWARF 5 form that refers to a supplementary file, and the
+// references that such a file may have itself.
 func TestSupplementForms(t *testing.T) {
 	// a struct at 13 with a member that points to it
 	s := unitOf(3, "\x06\x05s\x00\x04"+u32(23)+"\x00\x00\x02"+u32(13)+"\x00")
@@ -97,9 +98,9 @@ func TestSupplementForms(t *testing.T) {
 		{"import twice", unit("\x21" + u32(12) + "\x21" + u32(12)), dwarfOf{info: s}, "struct s"},
 		{"a type, GNU_ref_alt", unit("\x23t\x00" + u32(13)), dwarfOf{info: s}, "struct s, typedef t"},
 		{"a type, ref_sup4", unit("\x24t\x00" + u32(13)), dwarfOf{info: s}, "struct s, typedef t"},
-		{"what the supplementary file imports of itself", unit("\x21" + u32(end+12)),
+		{"an import within the supplementary file", unit("\x21" + u32(end+12)),
 			dwarfOf{info: s + unitOf(3, "\x06\x07"+u32(12)+"\x00")}, "struct s"},
-		{"its reference to another unit of it", unit("\x21" + u32(end+12)),
+		{"a reference between units of the supplementary file", unit("\x21" + u32(end+12)),
 			dwarfOf{info: s + unitOf(3, "\x06\x07"+u32(12)+"\x25t\x00"+u32(13)+"\x00")},
 			"struct s, typedef t"},
 		{"a name, GNU_strp_alt", unit("\x27" + u32(4)), dwarfOf{info: s, str: "sup\x00name\x00"},
@@ -109,7 +110,7 @@ func TestSupplementForms(t *testing.T) {
 			unit("\x26" + u32(0) + "\x28" + u32(0) + "\x21" + u32(12)),
 			dwarfOf{info: unitOf(3, "\x06\x26"+u32(4)+"\x26"+u32(0)+"\x00"), str: "sup\x00name\x00"},
 			"struct main, struct name, struct sup"},
-		{"entries at one place of both files", // typedefs of what is at 13 of either
+		{"entries at one offset of both files", // typedefs of what is at 13 of either
 			dwarfOf{info: unitOf(1, "\x01\x05m\x00\x04"+u32(23)+"\x00\x00\x02"+u32(13)+
 				"\x24t\x00"+u32(13)+"\x00")},
 			dwarfOf{info: s}, "struct m, struct s, typedef t"},
@@ -137,31 +138,31 @@ func TestSupplementErrors(t *testing.T) {
 		want   string
 	}{
 		{"past the end", unit("\x20" + u32(1<<20)), dwarfOf{info: s}, nil,
-			"main.o: .debug_info+0xd: a reference to 0x100000 of the supplementary file (dwz -m), " +
-				"where no unit is"},
+			"main.o: .debug_info+0xd: a reference leads to offset 0x100000 in the " +
+				"supplementary file (dwz -m), which is in no unit there"},
 		{"no such file", unit("\x20" + u32(12)), dwarfOf{},
 			func(f *elf.File) { f.SetSupplement(nil) },
-			"main.o: .debug_info+0xd: a reference to 0xc of the supplementary file (dwz -m), where no " +
-				"unit is"},
-		{"no .debug_info", unit("\x20" + u32(12)), dwarfOf{}, nil, "where no unit is"},
+			"main.o: .debug_info+0xd: a reference leads to offset 0xc in the supplementary " +
+				"file (dwz -m), which is in no unit there"},
+		{"no .debug_info", unit("\x20" + u32(12)), dwarfOf{}, nil, "which is in no unit"},
 		{"no entry there", unit("\x24t\x00" + u32(16)), dwarfOf{info: s}, nil,
-			"sup.o: .debug_info+0x10: a reference to a type leads to no entry"},
+			"sup.o: .debug_info+0x10: a reference to a type does not point to an entry"},
 		{"a string past the end", unit("\x28" + u32(9)), dwarfOf{str: "sup\x00"}, nil,
 			"main.o: .debug_info+0xd: string offset 0x9 is beyond the end of the string section"},
 		{"a string without the file", unit("\x27" + u32(9)), dwarfOf{},
 			func(f *elf.File) { f.SetSupplement(nil) },
-			"main.o: .debug_info+0xd: a string is in a supplementary file (dwz -m), but the file has " +
-				"no .gnu_debugaltlink or .debug_sup that names one"},
-		{"a string of a file of the file", unit("\x20" + u32(12)),
+			"main.o: .debug_info+0xd: a string is in a supplementary file (dwz -m), but no " +
+				"section .gnu_debugaltlink or .debug_sup names that file"},
+		{"a string in the supplementary file of the supplementary file", unit("\x20" + u32(12)),
 			dwarfOf{info: unitOf(3, "\x06\x28"+u32(0)+"\x00"), str: "sup\x00"}, nil,
-			"sup.o: .debug_info+0xd: a name that is not a string"},
-		{"an import of a file of the file", unit("\x20" + u32(12)),
+			"sup.o: .debug_info+0xd: a name has a form that is not a string"},
+		{"an import from the supplementary file of the supplementary file", unit("\x20" + u32(12)),
 			dwarfOf{info: unitOf(3, "\x06\x20"+u32(0)+"\x00")}, nil,
-			"sup.o: .debug_info+0xd: invalid form of a reference"},
+			"sup.o: .debug_info+0xd: a reference has an invalid form"},
 		{"cut off", unit("\x20" + u32(12)), dwarfOf{info: s[:len(s)-2]}, nil,
 			"sup.o: .debug_info+0x0: the unit's length"},
 		{"another byte order", unit("\x20" + u32(12)), dwarfOf{}, big,
-			"sup.o: the byte order is not that of main.o"},
+			"sup.o: its byte order differs from that of main.o"},
 	} {
 		f := withSup(t, tt.main, tt.sup)
 		if tt.change != nil {
@@ -173,15 +174,15 @@ func TestSupplementErrors(t *testing.T) {
 	}
 }
 
-// TestSupplementWithoutFile has what dwz -m makes of two files: one of them, and the one that holds
-// what they share, each alone.
+// TestSupplementWithoutFile converts two files from dwz -m, each without the other: a file that dwz
+// has changed, and the supplementary file that holds what such files share.
 func TestSupplementWithoutFile(t *testing.T) {
 	for name, want := range map[string]string{
 		"dwz-m-4.elf": "a string is in a supplementary file (dwz -m), but",
-		"dwz-m-5.elf": "of the supplementary file (dwz -m), where no unit is",
-		"dwz-m-4.sup": "the DWARF has partial units only: a supplementary file of dwz -m; give the " +
-			"files that refer to it",
-		"dwz-m-5.sup": "the DWARF has partial units only: a supplementary file of dwz -m",
+		"dwz-m-5.elf": "in the supplementary file (dwz -m), which is in no unit there",
+		"dwz-m-4.sup": "the DWARF has only partial units: this is a supplementary file of dwz -m; pass " +
+			"the files that refer to it",
+		"dwz-m-5.sup": "the DWARF has only partial units: this is a supplementary file of dwz -m",
 	} {
 		data, err := os.ReadFile(filepath.Join("testdata/objects", name))
 		if err != nil {

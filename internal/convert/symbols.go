@@ -11,7 +11,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/facts"
 )
 
-// symbols are the file's function symbols by address. They are read while the first units are.
+// symbols are the file's function symbols by address, read while the first units are converted.
 type symbols struct {
 	file *elf.File
 	once sync.Once
@@ -24,7 +24,6 @@ func (s *symbols) load() error {
 	return s.err
 }
 
-// at returns the symbols at addr.
 func (s *symbols) at(addr uint64) iter.Seq[*elf.Symbol] {
 	return func(yield func(*elf.Symbol) bool) {
 		for _, f := range s.At(addr) {
@@ -35,38 +34,38 @@ func (s *symbols) at(addr uint64) iter.Seq[*elf.Symbol] {
 	}
 }
 
-// mark is what the symbols at a function's entry say of it.
+// mark describes the symbols at a function's entry.
 type mark struct {
-	strong  bool // one of the function's name is not weak
-	global  bool // one of just the function's name is not local
-	renamed bool // there are some, but none of the function's name
-	// alias: renamed, and the symbol is not the function's name with a prefix. So it is an alias of a
-	// weak definition, and the function's name belongs to another definition.
+	strong  bool // some symbol with the function's name isn't weak
+	global  bool // some symbol with exactly the function's name isn't local
+	renamed bool // there are symbols, but none with the function's name
+	// renamed is set, and the symbol's name isn't the function's name with a prefix. So the symbol
+	// is an alias of a weak definition, and the function's name belongs to another definition
 	alias bool
-	// nameless: there is no symbol. In a linked file the code has been dropped, or another definition
-	// has the name.
+	// there is no symbol. In a linked file, that shows that the code was dropped, or that another
+	// definition has the name
 	nameless bool
-	clone    bool // one of its name is a clone with a changed interface
-	// suffixed is the symbol's name if that is the function's with a suffix (foo.isra.0, foo.part.0),
-	// and there is none of just the function's name. If there are several, it is the first one, and
-	// one that is not a part if possible. The cold part (.cold) does not count.
+	clone    bool // some symbol is that of a clone of the function with a changed interface
+	// suffixed is a symbol with the function's name and a suffix (foo.isra.0, foo.part.0), if no
+	// symbol has just the function's name. If there are several, one that isn't a part is preferred,
+	// then the first in alphabetical order. Cold parts (.cold) don't count.
 	suffixed string
 }
 
-// part reports whether the symbol stands for a part of the function that was split off.
+// part reports whether suffixed is the symbol of a part that was split off the function.
 func (m *mark) part() bool { return facts.IsPart(m.suffixed) }
 
-// look returns what the symbols at addr say of the function with that name. A function that is
-// external in its unit and local here is a hidden one of a linked file.
+// look describes the symbols at addr, where the function with that name begins. If a function is
+// external in its unit, but its symbol is local, it is a hidden function in a linked file.
 //
-// Linkers write certain addresses for code that is not in the file. Unless the file has code there,
-// a symbol of another name at such an address means nothing.
+// For code that isn't in the file, linkers write certain addresses (elf.File.Tombstone). A symbol
+// with a different name at such an address is ignored, unless the file has code there.
 func (s *symbols) look(addr uint64, name []byte) (m mark) {
 	some, named, exact, prefixed := false, false, false, false
 	plain := bytes.IndexByte(name, '.') < 0
 	for f := range s.at(addr) {
 		some = true
-		if plain && s.Symbols.Named(f, name) { // as most
+		if plain && s.Symbols.Named(f, name) { // like most
 			named, exact = true, true
 			m.strong = m.strong || stdelf.SymBind(f.Bind) != stdelf.STB_WEAK
 			m.global = m.global || stdelf.SymBind(f.Bind) != stdelf.STB_LOCAL
@@ -90,7 +89,7 @@ func (s *symbols) look(addr uint64, name []byte) (m mark) {
 	return m
 }
 
-// likelier is the one of two symbols that mark.suffixed is; a may be "".
+// likelier returns which of two symbols to use as mark.suffixed; a may be "".
 func likelier(a, b string) string {
 	switch {
 	case strings.Contains(b, ".cold"):
@@ -103,7 +102,7 @@ func likelier(a, b string) string {
 	return min(a, b)
 }
 
-// split cuts a symbol's name into the base name and the suffix, which begins with a dot.
+// split splits a symbol's name at the first dot into the base name and the suffix with the dot.
 func (s *symbols) split(f *elf.Symbol) (base, suffix string) {
 	name := s.Symbols.Name(f)
 	if dot := strings.IndexByte(name, '.'); dot >= 0 {
@@ -112,8 +111,8 @@ func (s *symbols) split(f *elf.Symbol) (base, suffix string) {
 	return name, ""
 }
 
-// nameAt is the base name of a function that starts at addr, the first one in order; "" if there is
-// none.
+// nameAt returns the base name of the function that starts at addr, or of the first of several in
+// alphabetical order; "" if there is none.
 func (s *symbols) nameAt(addr uint64) string {
 	first := ""
 	for f := range s.at(addr) {

@@ -12,10 +12,10 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
-// TestTagsOfSeveralUnits converts units whose types are the same but for their annotations, alone
-// and linked together. Those of one unit are converted without fingerprints, so the objects tell
-// what the linked file must hold, in which a type of unit 3 is known from unit 1, and one of unit 2
-// may not be.
+// TestTagsOfSeveralUnits converts units, alone and linked together, whose types differ only in
+// their annotations. A file with one unit is converted without fingerprints, so the objects show
+// what the linked file must contain. In the linked file, the types of unit 3 are known from unit 1,
+// but some types of unit 2 are not.
 func TestTagsOfSeveralUnits(t *testing.T) {
 	programtest.Need(t, "ld")
 	const dir = "testdata/objects/"

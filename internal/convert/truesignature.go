@@ -8,22 +8,22 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// signature is a function as its code has it, with the feature true_signature: the compiler may
-// have removed parameters, or have replaced a struct by one of its members.
+// signature is the real signature of a function's code, for the feature true_signature. The
+// compiler may have removed parameters, or replaced a struct by one of its members.
 type signature struct {
-	proto types.ID   // 0: the source's
+	proto types.ID   // 0: the same as in the source
 	hash  types.Hash // of proto
-	// index says for each parameter of the source which one it is now, -1 for none; nil: they are
-	// the same.
+	// index maps the index of each parameter in the source to its index in the code, or to -1 if it
+	// was removed. nil means that the parameters are the same.
 	index []int
 }
 
-// trueSignature finds out how the code of e is called; f is its function and v its parameters.
-// clone is set if its symbol is a clone's.
+// trueSignature finds out with which parameters e's code is called. f has the facts about e; v is
+// the verdict on e's parameters; clone is set if f's symbol is that of a clone.
 func (u *unit) trueSignature(e *dwarf.DIE, f *function, v *params.Verdict,
 	clone bool) (s signature, err error) {
 	if !clone && !f.nocall {
-		return s, nil // what is split off (foo.part.0) has no say in its function's prototype
+		return s, nil // a part (foo.part.0) doesn't determine its function's prototype
 	}
 	if len(v.Removed) == 0 && len(v.Members) == 0 && !v.Flags.Has(params.Reordered) {
 		return s, nil
@@ -97,7 +97,6 @@ func (u *unit) trueSignature(e *dwarf.DIE, f *function, v *params.Verdict,
 	return s, nil
 }
 
-// countParameters counts e's formal parameters, and reports whether others may follow.
 func (u *unit) countParameters(e *dwarf.DIE) (n int, rest bool, err error) {
 	f, err := u.r.Function(e)
 	if err != nil {
@@ -113,8 +112,8 @@ func (u *unit) countParameters(e *dwarf.DIE) (n int, rest bool, err error) {
 	return n, rest, nil
 }
 
-// named is the name and the type of a parameter, or of the only field of a struct that is left.
-// unit is where its names are.
+// named is the name and the type of a parameter, or of the only field that is left of a struct
+// parameter. The string name is in the unit namer, the string field in the unit fieldOf.
 type named struct {
 	name    name
 	namer   *unit
@@ -123,8 +122,7 @@ type named struct {
 	ref     typeRef
 }
 
-// parameter reads the name and the type of formal parameter c, from its abstract origin if it has
-// none of its own.
+// parameter reads c's name and type. What c lacks is taken from c's abstract origin.
 func (u *unit) parameter(c *dwarf.DIE) (p named, err error) {
 	cur, at := *c, u
 	for range maxChain {
@@ -151,7 +149,7 @@ func (u *unit) parameter(c *dwarf.DIE) (p named, err error) {
 	return p, nil
 }
 
-// member is the member of struct p that lies at a byte offset.
+// member returns the member at a byte offset of p, a struct.
 func (p named) member(offset uint32) (named, error) {
 	t, c, err := p.ref.memberAt(offset)
 	if err != nil || t.u == nil {
@@ -162,7 +160,7 @@ func (p named) member(offset uint32) (named, error) {
 	return p, err
 }
 
-// elem makes a parameter of a prototype; a member is called "parameter__member".
+// elem returns the parameter of a prototype; a member gets the name "parameter__member".
 func (p *named) elem(u *unit) (types.Elem, error) {
 	str, err := p.namer.intern(p.name)
 	if err != nil {
@@ -180,8 +178,8 @@ func (p *named) elem(u *unit) (types.Elem, error) {
 	return types.Elem{Name: str, Ref: ref}, err
 }
 
-// memberAt finds the named member of a struct, seen through typedefs and qualifiers, that begins at
-// a byte offset. The unit of the returned type is nil if there is none.
+// memberAt finds the first member at a byte offset of a struct, to which t may lead through
+// typedefs and qualifiers. The result's unit is nil if there is no such member or it has no name.
 func (t typeRef) memberAt(offset uint32) (typeRef, dwarf.DIE, error) {
 	var e, c dwarf.DIE
 	t, err := t.peel(&e)

@@ -8,7 +8,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/dwarf"
 )
 
-// unencodable is the error for something that BTF can't express, in correct DWARF.
+// unencodable is the error for correct DWARF that BTF can't express.
 type unencodable struct{ error }
 
 func isUnencodable(err error) bool {
@@ -16,8 +16,7 @@ func isUnencodable(err error) bool {
 	return errors.As(err, &u)
 }
 
-// unencodable returns the error that something, which the format names, of the entry at off can't
-// be encoded.
+// unencodable returns the error that BTF can't express something in the entry at offset off.
 func (u *unit) unencodable(off uint32, format string, args ...any) error {
 	root := &u.c.main.r.Root
 	file, _ := u.c.main.r.String(root, dwarf.Name)
@@ -29,7 +28,7 @@ func (u *unit) unencodable(off uint32, format string, args ...any) error {
 		fmt.Sprintf(format, args...), flags)}
 }
 
-// tagNames are the tags of types that C doesn't have.
+// tagNames has the DWARF tags of kinds of types that C lacks.
 var tagNames = map[std.Tag]string{
 	std.TagPtrToMemberType: "DW_TAG_ptr_to_member_type", std.TagStringType: "DW_TAG_string_type",
 	std.TagSetType: "DW_TAG_set_type", std.TagFileType: "DW_TAG_file_type",

@@ -8,24 +8,23 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// unit is a DWARF unit that is loaded, and what is known of its types so far.
+// unit is a loaded DWARF unit, with the facts that are known about its types.
 type unit struct {
 	c      *converter
 	r      dwarf.Reader
 	memo   memo
 	prints dwarf.Prints
 
-	declares *declarations // of an imported unit that was walked over
+	declares *declarations // of an imported unit that has been walked
 
-	codeless []uint32        // functions without code that may have a symbol all the same
+	codeless []uint32        // functions without code that may have a symbol nevertheless
 	nameless []uint32        // functions with code, but without a symbol at their entry
-	tagged   []types.Hash    // the names of functions with declaration tags
+	tagged   []types.Hash    // hashes of the names of functions with declaration tags
 	origins  map[uint32]bool // the abstract instances of functions that have code
 
-	number uint32 // see neighbours; 0 for the one that is converted, unless it is read with pins
+	number uint32 // see neighbours; in converter.main 0, unless it is read with pins
 }
 
-// convert reads unit h, which is counted under number.
 func (c *converter) convert(h *dwarf.Unit, number int) error {
 	u := &c.main
 	if err := u.load(c.in.d, h); err != nil {
@@ -45,7 +44,7 @@ func (c *converter) convert(h *dwarf.Unit, number int) error {
 	c.out.complete = true
 	switch u.r.Root.Tag {
 	case std.TagCompileUnit, std.TagTypeUnit:
-	case std.TagSkeletonUnit: // of clang, where nothing was split off
+	case std.TagSkeletonUnit: // clang writes such a unit if nothing was split off
 	default:
 		return u.r.Errorf(u.r.Root.Off, "the unit's first entry is %v, not a compilation unit",
 			u.r.Root.Tag)
@@ -58,7 +57,7 @@ func (c *converter) convert(h *dwarf.Unit, number int) error {
 	if err != nil {
 		return err
 	}
-	name := "" // of a type unit
+	name := "" // for a type unit
 	if h.Kind != dwarf.UnitType {
 		name = path.Base(string(file))
 	}
@@ -74,8 +73,8 @@ func (c *converter) convert(h *dwarf.Unit, number int) error {
 	return c.end(number)
 }
 
-// read makes the environment of the unit that is loaded: of what it declares itself, what it
-// imports, and what it refers to in other units.
+// read makes the environment of the loaded unit: from its own declarations, from those that it
+// imports, and from those in other units to which it refers.
 func (c *converter) read(file string) error {
 	c.begin(file)
 	if err := c.main.walk(); err != nil {

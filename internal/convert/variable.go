@@ -8,14 +8,14 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// percpuSection is the output section of per-CPU variables; in object files the names of its input
-// sections start so (.data..percpu..shared_aligned …).
+// percpuSection is the name of the output section of per-CPU variables. In object files, the names
+// of its input sections begin with that name (.data..percpu..shared_aligned …).
 const percpuSection = ".data..percpu"
 
-// visitVariable takes a variable at a fixed address in a section whose variables are encoded. Its
-// name and type are those of the declaration that the entry completes, unless the entry has its own
-// type (extern T x[]; T x[5];), or after link-time optimization those of the entry in the unit that
-// defined it.
+// visitVariable adds the variable at offset off if it has a fixed address in a section whose
+// variables are encoded. The name and the type are the entry's own if the entry has them, as in
+// "extern T x[]; T x[5];". Otherwise they are those of the declaration that the entry completes.
+// After link-time optimization, they may be in an entry of the unit that defined the variable.
 func (u *unit) visitVariable(off uint32) error {
 	var e dwarf.DIE
 	if err := u.r.Read(off, &e); err != nil {
@@ -100,23 +100,20 @@ func linkageOf(external bool) uint32 {
 	return types.LinkageStatic
 }
 
-// section is what matters of the section of a variable.
 type section uint8
 
 const (
 	noSection section = iota
-	perCPU            // the variables that the feature var is about
+	perCPU            // per-CPU variables, which the feature var encodes
 	otherSection
 )
 
-// sectionOf returns which section an address is in.
 func (c *converter) sectionOf(addr uint64) section {
 	s, f := c.scratch.lastSection, c.in.d.File
 	if s == nil || !s.Contains(addr) {
 		if s = f.SectionAt(addr); s == nil {
 			if addr == 0 && f.Relocatable() {
-				// No section of an object file is at 0. The linker has yet to place this variable
-				// (-fcommon).
+				// Only a common symbol (-fcommon) is at 0: the linker places it later.
 				return otherSection
 			}
 			return noSection
@@ -129,7 +126,7 @@ func (c *converter) sectionOf(addr uint64) section {
 	return otherSection
 }
 
-// encodes reports whether variables of a section are encoded.
+// encodes reports whether variables in a section of kind s are encoded.
 func (c *converter) encodes(s section) bool {
 	f := c.in.opt.Features
 	switch s {

@@ -11,8 +11,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// Two units of one file define the tag t and differ in one thing only. A fingerprint that overlooks
-// it would take the second definition for the first.
+// Two units of one file define the tag t, and differ in only one thing. A fingerprint that
+// overlooks it would take the second definition for the first.
 func TestDefinitionsThatDifferInOneThing(t *testing.T) {
 	gcc, err := exec.LookPath("gcc")
 	if err != nil {
@@ -44,7 +44,7 @@ func TestDefinitionsThatDifferInOneThing(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		// Linked, strings are known by their offset; joined by ld -r, by content.
+		// In a linked file strings are compared by offset; in the output of ld -r, by content.
 		for _, how := range []string{"-shared", "-r"} {
 			out := filepath.Join(dir, "out"+how)
 			cmd := exec.Command(gcc, "-g", "-gdwarf-5", "-fPIC", "-nostdlib", how, "-o", out, "one.c",

@@ -7,7 +7,7 @@ import (
 )
 
 // walk visits the entries that declare types, functions and variables. A definition counts wherever
-// it stands: in a function, a block or a namespace, in a struct, in a prototype.
+// it is: in a function, a block, a namespace, a struct or a prototype.
 func (u *unit) walk() error {
 	u.codeless = u.codeless[:0]
 	u.nameless, u.tagged = u.nameless[:0], u.tagged[:0]
@@ -64,8 +64,8 @@ func (u *unit) walk() error {
 	return u.visitCodeless()
 }
 
-// visit takes what e declares. It reports whether the children of e have to be visited too, and the
-// offset after them, if it is known. global is set if e is not inside a function.
+// visit adds what e declares. enter reports whether the children of e must be visited too; next is
+// the offset after them, or 0 if that is unknown. global is set if e is not inside a function.
 func (u *unit) visit(e dwarf.Head, global bool) (enter bool, next uint32, err error) {
 	if dwarf.IsDefinition(e.Abbrev.Tag) {
 		return u.visitType(e)

@@ -11,27 +11,26 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
 
-// work is the conversion of a file's units, or of some of them, by several threads.
+// work is the conversion of all or some units of a file by several threads.
 type work struct {
 	input
-	units   []*dwarf.Unit // those that are converted
-	single  bool          // the file has one compilation unit
-	next    atomic.Int64  // of units
-	threads []*converter
-	// lines about type units
-	warnings []string
+	units    []*dwarf.Unit // the units to convert
+	single   bool          // the file has one compilation unit
+	next     atomic.Int64  // index in units
+	threads  []*converter
+	warnings []string // messages about type units
 }
 
-// failure is the error of one unit. The error of the lowest unit wins.
+// failure is the error of one unit. If several units fail, the error of the first is reported.
 type failure struct {
-	at  int
+	at  int // index in work.units
 	err error
 }
 
-// convertUnits converts the units of a file. Whether they exceed the file's budget of work is
-// decided by one thread alone: the work of several threads depends on the schedule, because each
-// may repeat what another has done. If several threads together stay far below the budget, that
-// thread isn't needed.
+// convertUnits converts the units of a file within its budget of work. How much work several
+// threads do depends on the schedule, because a thread may repeat what another has done. So if they
+// don't stay far below the budget, one thread converts the units again, and only that run decides
+// whether the file exceeds the budget.
 func convertUnits(in input) (*work, error) {
 	try := func(opt Options, budget dwarf.Budget) (*work, error) {
 		in.opt = &opt
@@ -80,7 +79,6 @@ func newWork(in input) *work {
 	return w
 }
 
-// run converts the units.
 func (w *work) run() error {
 	size := 0
 	for _, h := range w.units {
@@ -107,7 +105,6 @@ func (w *work) run() error {
 	return cmp.Or(w.symbols.load(), first.err)
 }
 
-// jobs is the number of threads.
 func (w *work) jobs() int {
 	if w.shares() {
 		return 1
@@ -115,7 +112,7 @@ func (w *work) jobs() int {
 	return max(1, min(cmp.Or(w.opt.Jobs, runtime.GOMAXPROCS(0)), len(w.units)))
 }
 
-// addThreads makes converters for so many threads, for units of size bytes in all.
+// addThreads makes a converter for each of the threads. size is the size of all units in bytes.
 func (w *work) addThreads(jobs, size int) {
 	if w.shares() {
 		w.threads = []*converter{w.opt.Shared.converter(w.input, size)}
@@ -125,7 +122,7 @@ func (w *work) addThreads(jobs, size int) {
 	for i := range jobs {
 		var s *store
 		switch {
-		case w.opt.Each != nil: // it reads the graph at any time
+		case w.opt.Each != nil: // Each reads the graph at any time
 			s = newStore(w.d, w.opt, size/jobs)
 		case i == 0:
 			s = newStore(w.d, w.opt, size)
@@ -138,12 +135,11 @@ func (w *work) addThreads(jobs, size int) {
 	}
 }
 
-// shares reports whether the conversion uses what those of other files have understood.
 func (w *work) shares() bool {
 	return w.opt.Shared != nil && w.d.File.Relocatable() && w.opt.Each == nil
 }
 
-// thread converts units until there are no more, or one has an error.
+// thread converts units until none is left or one has an error.
 func (w *work) thread(c *converter) {
 	for {
 		i := int(w.next.Add(1)) - 1
@@ -164,7 +160,7 @@ func (w *work) thread(c *converter) {
 		}
 		if w.opt.SkipUnencodable && isUnencodable(err) {
 			c.out.skipped = append(c.out.skipped, failure{i, err})
-			clear(c.neighbours.others) // they may be half read
+			clear(c.neighbours.others) // some may have been read only in part
 			err = nil
 		}
 		if err != nil {
@@ -182,7 +178,7 @@ func (w *work) thread(c *converter) {
 	}
 }
 
-// each calls opt.Each with the unit that was converted, if it was not left out.
+// each calls opt.Each with the unit that was just converted, unless that unit was left out.
 func (c *converter) each(number int) error {
 	if n := len(c.out.units); n > 0 && c.out.units[n-1].number == number {
 		one := *c.store.obj
@@ -197,7 +193,7 @@ func (w *work) skipped() []failure {
 	return w.collect(func(c *converter) []failure { return c.out.skipped })
 }
 
-// collect returns a list of all threads, in the order of the file.
+// collect joins the lists of all threads, in the order of the file.
 func (w *work) collect(of func(c *converter) []failure) (all []failure) {
 	for _, c := range w.threads {
 		all = append(all, of(c)...)
@@ -206,7 +202,7 @@ func (w *work) collect(of func(c *converter) []failure) (all []failure) {
 	return all
 }
 
-// orphans adds what the type units hold that nothing refers to.
+// orphans adds the content of the type units to which nothing refers (see orphans.go).
 func (w *work) orphans() error {
 	if !w.d.HasTypeUnits() || w.single || w.opt.Units != nil {
 		return nil
@@ -223,7 +219,6 @@ func (w *work) orphans() error {
 	return err
 }
 
-// object is what the threads have made, with the units in the order of the file.
 func (w *work) object() (*object.Object, error) {
 	var parts []*object.Object
 	var all []numberedUnit
@@ -250,7 +245,7 @@ func (w *work) object() (*object.Object, error) {
 		o = w.opt.Shared.object(c, units)
 		w.opt.Shared.done(c)
 		if w.opt.Shared.Joined {
-			return o, nil // more units come
+			return o, nil // more units follow
 		}
 	}
 	o.Units = units
@@ -264,7 +259,7 @@ func (w *work) checkFinite(o *object.Object, units []numberedUnit) error {
 		return err
 	}
 	n := o.Graph.Node(def)
-	var h *dwarf.Unit // in which it is, or else the first
+	var h *dwarf.Unit // the compilation unit with the type; the last one if the type is in a type unit
 	number := units[unit].number
 	for i := range w.d.Units {
 		if u := &w.d.Units[i]; u.Kind == dwarf.UnitCompile {
@@ -294,7 +289,7 @@ func (w *work) checkFinite(o *object.Object, units []numberedUnit) error {
 	return r.Errorf(at, "type %s contains itself by value", o.Graph.Name(n))
 }
 
-// hasComplete reports whether the file has a unit that is no partial one, or no units at all.
+// hasComplete reports whether the file has a unit that isn't partial, or no units at all.
 func (w *work) hasComplete() bool {
 	return len(w.d.Units) == 0 || slices.ContainsFunc(w.threads,
 		func(c *converter) bool { return c.out.complete })

@@ -10,7 +10,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/object"
 )
 
-// The units of an object are in the order of the file, whichever thread converted which, and when.
+// The units of an object are in the order of the file, whichever thread converted a unit, and
+// whenever.
 func TestUnitsInTheOrderOfTheFile(t *testing.T) {
 	const path = "testdata/objects/lto-linked-gcc.elf"
 	files := func(convert func(*work)) (list []string) {
@@ -40,7 +41,7 @@ func TestUnitsInTheOrderOfTheFile(t *testing.T) {
 		}
 	})
 	if len(want) < 2 || slices.Equal(want, slices.Repeat(want[:1], len(want))) {
-		t.Fatalf("%s has the units %q, too few to be in an order", path, want)
+		t.Fatalf("%s has the units %q, too few to show an order", path, want)
 	}
 	got := files(func(w *work) {
 		s := newStore(w.d, w.opt, 0)

@@ -9,7 +9,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// TestAbsent tells those of the units that are left out which are no members of an archive.
+// TestAbsent checks which units the link reports as absent: those that are not in the linked file,
+// except for members of an archive that nothing needs.
 func TestAbsent(t *testing.T) {
 	const static, global = 0, types.LinkageGlobal
 	type symbol struct {

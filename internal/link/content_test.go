@@ -13,10 +13,10 @@ import (
 
 // The result holds every type of every unit, and no others.
 
-// images finds for each shape of a unit the types of b that it can be: of equal content as deep as
-// the unit can see. A tag that the unit defines must be an image of its definition; one that it
-// only declares may be any type of the tag. A definition may also be one of a base that is equal up
-// to tags which the base only declares.
+// images finds, for each shape of a unit, the types of b that the shape can be: their content is
+// equal, as deep as the unit can see. A tag that the unit defines must be an image of its
+// definition; a tag that it only declares may be any type of the tag. The image may also be a
+// definition in a base, if it is equal except for tags that the base only declares.
 func images(g *types.Graph, u *object.Unit, b *btf.Blob) map[types.ID]map[uint32]bool {
 	defs := map[string]types.ID{}
 	tagKey := func(t types.Tag, name types.Str) string {
@@ -167,7 +167,7 @@ func images(g *types.Graph, u *object.Unit, b *btf.Blob) map[types.ID]map[uint32
 	return shapes
 }
 
-// checkLinked checks a result against the units that it was made of: nothing is twice, lost or new.
+// checkLinked checks a result against its units: no type is there twice, lost or new.
 func checkLinked(t *testing.T, out []byte, base *btf.Blob, o *object.Object) *btf.Blob {
 	t.Helper()
 	b, err := btf.Parse(out, base)
@@ -208,8 +208,8 @@ func checkLinked(t *testing.T, out []byte, base *btf.Blob, o *object.Object) *bt
 	return b
 }
 
-// blobImages tells for each type of a whether b has a type of equal content, where a forward
-// declaration of a may be any type of its tag.
+// blobImages reports, for each type of a, whether b has a type of equal content. A forward
+// declaration in a may be any type of its tag.
 func blobImages(a, b *btf.Blob) []bool {
 	fits := func(x, y uint32) bool {
 		s, _ := spelling(a, x)

@@ -11,8 +11,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/object"
 )
 
-// returnsItself returns BTF of a function that returns a pointer to its own typedef, of which
-// libbpf's tests have one; last is a type at the end of the cycle that differs.
+// returnsItself returns BTF of a function that returns a pointer to its own typedef, as in a test
+// of libbpf. The cycle leads to struct s; the parameter last is the name of its last member.
 func returnsItself(last string) *btf.Blob {
 	b := btf.NewBuilder(nil, nil, nil)
 	f := b.Ref(btf.KindTypedef, "f", 2)
@@ -26,7 +26,7 @@ func returnsItself(last string) *btf.Blob {
 }
 
 // TestTypedefsInCycles links typedefs that lead to themselves without a tag, alone, together, and
-// as split BTF; all of them again.
+// as split BTF; then it links all results again.
 func TestTypedefsInCycles(t *testing.T) {
 	check := func(name string, types int, opt Options, objs ...*object.Object) *btf.Blob {
 		t.Helper()
@@ -53,7 +53,7 @@ func TestTypedefsInCycles(t *testing.T) {
 	two := check("two", 12, Options{}, fromBTF(t, one), fromBTF(t, other))
 	if swapped := check("two", 12, Options{}, fromBTF(t, other), fromBTF(t, one)); contrast(two,
 		swapped) != contrast(two, two) {
-		t.Error("the order of objects shows")
+		t.Error("the order of objects changes the result")
 	}
 	m, err := object.Merge(fromBTF(t, other), fromBTF(t, one))
 	if err != nil {

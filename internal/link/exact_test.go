@@ -9,11 +9,11 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// The result holds each type once. What is the same is decided here by another bisimulation, over
-// the finished blob, which shares no code with the link.
+// The result holds each type once. Here, a separate bisimulation of the finished blob decides which
+// types are the same. It shares no code with the link.
 
-// spelling is a type's own content with its references left out, and these in order. It is written
-// without a look at how the link does it.
+// spelling is a type's own content without its references, and these references in order. It was
+// written without looking at the code of the link.
 func spelling(b *btf.Blob, id uint32) (string, []uint32) {
 	if id == 0 {
 		return "void", nil
@@ -60,9 +60,9 @@ func spelling(b *btf.Blob, id uint32) (string, []uint32) {
 	return head, refs
 }
 
-// bisimulation numbers all ids of blobs and their bases so that equal numbers are bisimilar types,
-// of one blob or of two: it splits the types of equal spelling by what they refer to, until a round
-// splits none.
+// bisimulation numbers all ids of blobs and their bases so that types with equal numbers are
+// bisimilar, in one blob or in two: it splits the types of equal spelling by what they refer to,
+// until a round splits none.
 func bisimulation(blobs ...*btf.Blob) [][]int {
 	refs, class := make([][][]uint32, len(blobs)), make([][]int, len(blobs))
 	labels := map[string]int{}
@@ -101,8 +101,8 @@ func bisimulation(blobs ...*btf.Blob) [][]int {
 	}
 }
 
-// checkExact checks that no type of b is there twice or in a base. Functions may be: a module has
-// its own.
+// checkExact checks that no type of b is there twice or in a base. A function may also be in a
+// base, because a module has its own functions.
 func checkExact(t *testing.T, b *btf.Blob) {
 	t.Helper()
 	class := bisimulation(b)[0]

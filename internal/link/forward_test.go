@@ -13,19 +13,19 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// What a tag means in a unit that only declares it: see choices.
+// forward.go in package resolve has the rules for what a tag means in a unit that only declares it.
 
-// sketch adds units that are written as words, one unit a line:
+// sketch adds units that are written as words, one unit per line:
 //
-//	s1 s2 s3      a definition of the tag s, with so many members
-//	r1 r2         the same of r
+//	s1 s2 s3      a definition of the tag s with 1, 2 or 3 members
+//	r1 r2         the same for r
 //	user          struct user { struct s *m0; struct r *m1; }
 //	other         typedef struct s *other
 //	holder        struct holder { other m0; }
 //	y z           struct y { struct s *m0; }; struct z { struct s *m0; struct r *m1; }
 //	top           struct top { struct y *m0; struct z *m1; }
-//	both s1 s2    struct both { struct s *m0, *m1; }, which means both definitions, as BTF can
-//	              that was linked before
+//	both s1 s2    struct both { struct s *m0, *m1; }, which means both definitions, as is possible
+//	              in BTF that is already linked
 //	3x            there are three units like this
 func sketch(b *builder, text string) {
 	for line := range strings.Lines(text) {
@@ -79,8 +79,9 @@ func sketch(b *builder, text string) {
 	}
 }
 
-// users lists what of a result refers to s and r, as "user s1 r?": the definitions by their
-// members, "?" for a declaration. What a base has is in parentheses.
+// users lists the types of a result that refer to s and r, in the form "user s1 r?". The number
+// after a tag is that of the definition's members; "?" means a declaration. Types that a base has
+// are in parentheses.
 func users(b *btf.Blob) []string {
 	var out []string
 	var meaning func(id uint32) string
@@ -128,16 +129,18 @@ func TestForwards(t *testing.T) {
 	for _, c := range []struct{ name, base, units, want string }{
 		{"nobody defines it", "", "user", "user s? r?"},
 		{"one definition", "", "user\n s1\n 5x r2", "user s1 r2"},
-		{"one's own definition, however few have it", "", "s1 user r1\n 5x s2", "user s1 r1"},
-		{"each its own", "", "s1 r1 user\n s2 r1 user", "user s1 r1, user s2 r1"},
-		{"those that hold the same type agree", "", "s1 user\n user\n 5x s2", "user s1 r?"},
-		{"they agree on one tag, and most units say what the other is", "",
-			"s1 user\n s1 r1 user\n s1 r2 user\n user\n 5x s2\n 2x r2", "user s1 r1, user s1 r2"},
-		{"they don't agree: what most units have", "", "s1 user r1\n s2 user r1\n user\n s3\n s1",
+		{"the unit's own definition, however few units have it", "", "s1 user r1\n 5x s2", "user s1 r1"},
+		{"two units, each with its own definition", "", "s1 r1 user\n s2 r1 user",
 			"user s1 r1, user s2 r1"},
-		{"nobody who holds the type defines it: what most units have", "",
+		{"units that hold the same type agree", "", "s1 user\n user\n 5x s2", "user s1 r?"},
+		{"units that hold the same type agree on one tag; most units decide the other", "",
+			"s1 user\n s1 r1 user\n s1 r2 user\n user\n 5x s2\n 2x r2", "user s1 r1, user s1 r2"},
+		{"units that hold the same type disagree: the most common definition", "",
+			"s1 user r1\n s2 user r1\n user\n s3\n s1",
+			"user s1 r1, user s2 r1"},
+		{"no unit that holds the type defines it: the most common definition", "",
 			"user\n 3x s1\n 4x s2\n 2x s3 r1", "user s2 r1"},
-		{"counts of units, not of contents", "", "user\n s1\n s1 r1\n s1 other\n 4x s2",
+		{"units count, not different contents", "", "user\n s1\n s1 r1\n s1 other\n 4x s2",
 			"other s1, user s2 r1"},
 		{"the innermost named type counts: a struct and a typedef", "",
 			"s1 user\n s2 other\n user other\n 9x s3", "other s2, user s1 r?"},
@@ -145,30 +148,31 @@ func TestForwards(t *testing.T) {
 			"holder other=s1, other s1"},
 		{"a type that means two definitions at once", "", "both s1 s2\n user\n 2x s2",
 			"both s1 s2, user s2 r?"},
-		{"it leads to a tag of one's own: what it is for those who have that too", "",
+		{"it leads to an uncommon definition in the unit: as in units with that definition", "",
 			"3x s1 y top\n s2 y top\n s2 top", "top ys1 z?, top ys2 z?"},
-		{"and in other types", "", "3x s1 y top\n s2 y\n s2 top", "top ys1 z?, top ys2 z?"},
-		{"nobody has that too", "", "3x s1 y top\n s2 top", "top ys1 z?"},
-		{"they have another tag otherwise", "", "3x s1 r1 y z top\n s2 r2 y z\n s2 r1 top",
+		{"as in units with that definition, though in other types", "",
+			"3x s1 y top\n s2 y\n s2 top", "top ys1 z?, top ys2 z?"},
+		{"no other unit has that definition", "", "3x s1 y top\n s2 top", "top ys1 z?"},
+		{"those units define another tag differently", "", "3x s1 r1 y z top\n s2 r2 y z\n s2 r1 top",
 			"top ys1 zs1r1, top ys2 zs1r1"},
-		{"they have a tag otherwise that it doesn't lead to", "",
+		{"those units differ in a tag that it doesn't lead to", "",
 			"3x s1 r1 y top\n s2 r1 y\n s2 r2 top",
 			"top ys1 z?, top ys2 z?"},
-		{"several have it, and most mean one thing", "",
+		{"several units have that definition, and most mean the same", "",
 			"4x s1 r1 z\n s2 r1 z\n 2x s2 r2 z\n s2 top",
 			"top y? zs2r2"},
 		{"a base's definition", "s1 r1", "user", "user s1 r1"},
 		{"units before the base", "9x s1 r1", "user\n s2", "user s2 r1"},
-		{"those that hold the same type in the base", "s1 r1 user\n s2\n s3", "user", "(user s1 r1)"},
-		{"nobody who holds the type defines it, in the base neither: any of the base's", "s1 r1\n s2",
+		{"units that hold the same type in the base", "s1 r1 user\n s2\n s3", "user", "(user s1 r1)"},
+		{"no unit and no base that holds the type defines it: any definition of the base", "s1 r1\n s2",
 			"user", "user s1 r1|user s2 r1"},
-		{"several in a base", "s1 r1 user\n s2 r1 user", "s2 user\n s1 user",
+		{"several definitions in a base", "s1 r1 user\n s2 r1 user", "s2 user\n s1 user",
 			"(user s1 r1), (user s2 r1)"},
 		{"a base only declares it: a definition is the base's", "user", "s1 user", "(user s? r?)"},
 		{"a base only declares it: a typedef is not", "other", "s1 other", "(other s?), other s1"},
 		{"a base only declares it: a definition that holds a typedef", "holder", "s1 holder",
 			"(holder other=s?), (other s?), other s1"},
-		{"a base declares and a unit too", "user", "user\n s1", "(user s? r?)"},
+		{"a base and a unit declare it", "user", "user\n s1", "(user s? r?)"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var opt Options
@@ -199,7 +203,8 @@ func TestForwards(t *testing.T) {
 	}
 }
 
-// TestTie has two definitions that equally many units hold: any will do, but always the same one.
+// TestTie has two definitions that equally many units hold. Either may be taken, but it must always
+// be the same one.
 func TestTie(t *testing.T) {
 	seen := map[string]bool{}
 	for _, text := range []string{"user\n 2x s1\n 2x s2", "2x s2\n user\n 2x s1",
@@ -217,8 +222,8 @@ func TestTie(t *testing.T) {
 	}
 }
 
-// TestRandomForwards holds random units against the rule, applied the naive way. Tags have
-// definitions that lead to no others, so that what a unit means by a tag is one of these.
+// TestRandomForwards checks random units against the rule, applied the naive way. No definition
+// leads to another tag, so in a unit, each tag resolves to one of its definitions.
 func TestRandomForwards(t *testing.T) {
 	var agreed, most int
 	for seed := range int64(600) {
@@ -262,8 +267,8 @@ func TestRandomForwards(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// meaning says what a tag is in a unit, where a type called root refers to it; several if
-		// there is a tie.
+		// meaning returns the definition that a tag means where the type called root refers to it
+		// in a unit, or several definitions if there is a tie.
 		meaning := func(u map[string]bool, root, tag string) []string {
 			own := func(u map[string]bool) string {
 				for _, d := range words[:5] {

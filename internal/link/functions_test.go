@@ -21,8 +21,8 @@ type builder struct{ *linktest.Builder }
 
 func newBuilder() *builder { return &builder{linktest.New()} }
 
-// link links and lists the result, one line a named type: kind, name, and what it refers to,
-// spelled out.
+// link links the units and lists the result. Each named type has one line: its kind, its name, and
+// what it refers to, spelled out.
 func (b *builder) link(t *testing.T, opt Options) (lines []string, res *Result) {
 	t.Helper()
 	res, err := Link([]*object.Object{b.Object}, opt)
@@ -42,13 +42,13 @@ func (b *builder) link(t *testing.T, opt Options) (lines []string, res *Result) 
 	return lines, res
 }
 
-// onBlob is a base that remembers the BTF that it is made of.
+// onBlob is a base that remembers the BTF that it was made from.
 type onBlob struct {
 	base.Base
 	blob *btf.Blob
 }
 
-// on is the base for split BTF that is based on b.
+// on returns the base for split BTF that is based on b.
 func on(t *testing.T, b *btf.Blob) base.Base {
 	t.Helper()
 	parsed, err := base.Parse(b)
@@ -58,7 +58,7 @@ func on(t *testing.T, b *btf.Blob) base.Base {
 	return onBlob{parsed, b}
 }
 
-// blobOf is the BTF that a base from on is made of, nil for no base.
+// blobOf returns the BTF from which on() made this base, or nil if there is no base.
 func blobOf(b base.Base) *btf.Blob {
 	if b == nil {
 		return nil
@@ -193,7 +193,7 @@ func TestFunctions(t *testing.T) {
 		"location\n")
 }
 
-// With true_signature clones have candidates under their symbols' names.
+// With the feature true_signature, a clone has candidates under its symbol's name.
 func TestTrueSignature(t *testing.T) {
 	b := newBuilder()
 	b.Unit("a.c", 1)

@@ -16,7 +16,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// manyTypes holds enough types and names that all that several threads share is divided among them.
+// manyTypes holds enough types and names that all work is really divided among several threads.
 func manyTypes() (*builder, *facts.Facts) {
 	b, x := newBuilder(), &facts.Facts{Kfuncs: []facts.Kfunc{{Name: "f7"}, {Name: "f8"}}}
 	for u := range 300 {
@@ -52,7 +52,7 @@ func TestThreadsDontShow(t *testing.T) {
 			}
 			if jobs > 1 {
 				if !bytes.Equal(res.BTF, want) {
-					t.Errorf("%v: %d threads give another result than one", order, jobs)
+					t.Errorf("%v: %d threads give a different result from one", order, jobs)
 				}
 				continue
 			}
@@ -108,7 +108,7 @@ func TestNames(t *testing.T) {
 					t.Errorf("%s named %q: %v", c.what, name, err)
 				}
 			} else if err == nil || !strings.Contains(err.Error(),
-				fmt.Sprintf("%.100q, which is no identifier", name)) {
+				fmt.Sprintf("%.100q, which is not an identifier", name)) {
 				t.Errorf("%s named %q: error is %v", c.what, name, err)
 			}
 		}

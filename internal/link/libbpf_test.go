@@ -22,13 +22,14 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// The link against libbpf's deduplication (btf__add_btf, btf__dedup) of the same blobs.
+// These tests compare the link with libbpf's deduplication (btf__add_btf, btf__dedup) of the same
+// blobs.
 
 //go:embed testdata/libbpf_dedup.c
 var libbpfSource []byte
 
-// libbpf returns what deduplicates blobs by libbpf, built from testdata: on a base, which may be nil,
-// one split blob.
+// libbpf builds a program from testdata, and returns a function that deduplicates blobs with it. If
+// there is a base, there must be only one blob, which is split.
 func libbpf(t *testing.T) func(base *btf.Blob, blobs ...[]byte) *btf.Blob {
 	t.Helper()
 	dir := t.TempDir()
@@ -83,7 +84,7 @@ func tagWord(t *btf.Type) string {
 	return ""
 }
 
-// tagNamed is a tag in words, "" for what has none.
+// tagNamed is a tag in words, "" for a type without a tag.
 func tagNamed(b *btf.Blob, id uint32) string {
 	if t, _ := b.ByID(id); t != nil && tagWord(t) != "" && b.TypeName(t) != "" {
 		return tagWord(t) + " " + b.TypeName(t)
@@ -91,11 +92,11 @@ func tagNamed(b *btf.Blob, id uint32) string {
 	return ""
 }
 
-// openTags finds the tags that one input only declares, and that have several definitions. What
-// these mean in that input is a matter of choice. libbpf takes a forward declaration for equal to
-// any definition, one after the other: which types it takes for the same there depends on the order
-// of the inputs, and it may join types that differ. So tags that lead to open ones may have several
-// definitions by libbpf alone; they are open too.
+// openTags finds tags with several definitions that some input only declares. What such a tag means
+// in that input is a matter of choice. To libbpf, a forward declaration equals any definition, one
+// after the other. So which types are equal depends on the order of the inputs, and libbpf may join
+// types that differ. A tag that leads to an open one is open too: it may have several definitions
+// only in libbpf's result.
 func openTags(inputs []*btf.Blob, ours, theirs *btf.Blob) map[string]bool {
 	declared := map[string]bool{}
 	for _, b := range inputs {
@@ -154,9 +155,9 @@ func leads(b *btf.Blob, tags map[string]bool) []bool {
 	return found
 }
 
-// againstLibbpf holds the link of blobs against libbpf's: but for types that lead to open tags,
-// both have the same, and the link has each of them once. It returns how many of all types of the
-// link were compared.
+// againstLibbpf compares the link of blobs with libbpf's: except for types that lead to open tags,
+// both have the same types, and the link has each of them once. It returns how many types of the
+// link were compared, and how many there are.
 func againstLibbpf(t *testing.T, dedup func(*btf.Blob, ...[]byte) *btf.Blob,
 	data [][]byte) (compared, all int) {
 	t.Helper()
@@ -304,7 +305,7 @@ func TestLibbpfForwardInSplit(t *testing.T) {
 	}
 }
 
-// TestLibbpfCompiled takes what gcc itself makes of C.
+// TestLibbpfCompiled links BTF that gcc itself made from C.
 func TestLibbpfCompiled(t *testing.T) {
 	dedup := libbpf(t)
 	dir := t.TempDir()
@@ -350,7 +351,7 @@ func TestLibbpfCompiled(t *testing.T) {
 	}
 }
 
-// TestLibbpfKernel takes the units of the file that LIBBPF_ELF names, such as a module with DWARF.
+// TestLibbpfKernel links the units of the file named by LIBBPF_ELF, such as a module with DWARF.
 func TestLibbpfKernel(t *testing.T) {
 	path := os.Getenv("LIBBPF_ELF")
 	if path == "" {
@@ -395,7 +396,7 @@ func unitBlobs(t *testing.T, o *object.Object) [][]byte {
 	return blobs
 }
 
-// oneDefinition leaves each tag the definition that comes first.
+// oneDefinition leaves each tag only the definition that comes first.
 func oneDefinition(o *object.Object) {
 	first := map[string]types.ID{}
 	for i := range o.Units {

@@ -23,19 +23,19 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
 
-// Options are what besides the units decides the result.
+// Options determine, together with the units, the result of a link.
 type Options struct {
-	// Facts are those of the linked file. Without them every function candidate counts as linked
-	// under its own name, and no variables are encoded but those of BTF that was linked before.
+	// Facts are the facts of the linked file. Without them, every function candidate counts as linked
+	// under its own name, and only variables from BTF that is already linked are encoded.
 	Facts     *facts.Facts
 	FactsPath string // for messages; may be empty
-	// Base makes the result split BTF; nil for none.
+	// If Base is not nil, the result is split BTF that is based on it.
 	Base     base.Base
 	BasePath string // for messages; may be empty
 	Features features.Set
-	// Variables says which variables are encoded, of objects that have all.
+	// Variables selects which variables are encoded; objects must have them (feature global_var).
 	Variables Which
-	Jobs      int // how many threads may work, 0: one a processor; it changes only the time
+	Jobs      int // the number of threads, 0 for one per processor; the result doesn't depend on it
 	// Step, when set, is called with the name of each step as it begins.
 	Step func(name string)
 }
@@ -43,20 +43,19 @@ type Options struct {
 // Skipped is a function or variable of the linked file that is not encoded.
 type Skipped = decide.Skipped
 
-// Result is what Link makes.
+// Result is the result of Link.
 type Result struct {
 	BTF     []byte
 	Skipped []Skipped // by name, then reason
 	// Conflicts is how many tags have several definitions.
 	Conflicts int
-	// LeftOut is the units that are left out, since nothing of them is in the linked file: members
-	// of an archive that the linker didn't need, say.
+	// LeftOut are units of which nothing is linked, such as members of an archive that nothing needed.
 	LeftOut symbols.LeftOut
-	// Absent is those of them that have functions, but no global ones.
+	// Absent are the units in LeftOut that have functions, but no global functions.
 	Absent symbols.LeftOut
 }
 
-// Link makes the final BTF of the objects' units. The objects stay as they are, except that their
+// Link makes the final BTF of the objects' units. The objects don't change, except that their
 // graphs may gain names.
 func Link(inputs []*object.Object, opt Options) (*Result, error) {
 	if len(inputs) == 0 {
@@ -76,7 +75,7 @@ func Link(inputs []*object.Object, opt Options) (*Result, error) {
 	return linked.Result, nil
 }
 
-// Object links one object: it is Link without the merge, and its result knows who holds what.
+// Object is like Link for one object, without a merge. Its result says which unit holds which type.
 func Object(o *object.Object, opt Options) (*Linked, error) {
 	if opt.Jobs == 0 {
 		opt.Jobs = runtime.GOMAXPROCS(0)
@@ -136,30 +135,31 @@ func selectUnits(g *types.Graph, units []object.Unit, opt Options) (*survey.Surv
 	parallel.All(opt.Jobs, s.Shapes, func() { x = symbols.New(&g.Strs, opt.Facts) }, s.Holders)
 	x.Select(s, opt.Facts)
 	if len(units) > 0 && !slices.Contains(s.Selected, true) {
-		return nil, nil, fmt.Errorf("none of the %d compilation units is in the linked file, as "+
-			"its symbols tell: the facts are of another file (name the one that these objects were "+
-			"linked to), or the linker has discarded their sections (link with --no-gc-sections), or "+
-			"the symbol table is stripped or damaged (link without --strip-all)", len(units))
+		return nil, nil, fmt.Errorf("according to its symbols, the linked file has none of the %d "+
+			"compilation units: the facts belong to another file (use the facts of the file that these "+
+			"objects were linked into), the linker has discarded their sections (link with "+
+			"--no-gc-sections), or the symbol table is stripped or damaged (link without --strip-all)",
+			len(units))
 	}
 	return s, x, nil
 }
 
-// WriteSkipped writes the list that --skipped names: decide.WriteSkipped. LeftOut isn't in it, for
-// the debugging information of such units isn't in the linked file either.
+// WriteSkipped writes the list for --skipped. It lacks the functions and variables of the units in
+// LeftOut, whose debugging information isn't in the linked file either.
 func (r *Result) WriteSkipped(w io.Writer) error { return decide.WriteSkipped(w, r.Skipped) }
 
-// Linked is a result of Link that still knows which unit holds which of its types.
+// Linked is a result of Link that also knows which unit holds which of its types.
 type Linked struct {
 	*Result
-	copied  []bool // by unit: it is a base that split BTF brought along; nil if none is
+	copied  []bool // by unit: true for a base that split BTF brought along; nil if there is none
 	types   *resolve.Types
 	written *write.Written
 }
 
-// Holders returns the units that hold a type of the result by its name, as ascending indexes in the
-// object's Units, for each BTF id that want is true for. Types that are held so are base types,
-// typedefs and definitions of tags; a unit that only declares a tag doesn't hold it. Ids are of the
-// result or its bases.
+// Holders returns, for each BTF id that the function want accepts, which units hold the type under
+// its name: ascending indexes into the object's Units. Units hold only base types, typedefs and
+// definitions of tags under their names; a unit that only declares a tag doesn't hold it. The ids
+// belong to the result or its bases.
 func (l *Linked) Holders(want func(id uint32) bool) map[uint32][]int {
 	all := l.types
 	holders := map[uint32][]int{}
@@ -180,18 +180,18 @@ func (l *Linked) Holders(want func(id uint32) bool) map[uint32][]int {
 	return holders
 }
 
-// IsBase reports whether the unit with an index in the object's Units is one of the bases: split
-// BTF brings them along.
+// IsBase reports whether unit u of the object is the base of an input that is split BTF.
 func (l *Linked) IsBase(u int) bool { return l.copied != nil && l.copied[u] }
 
-// checkTarget refuses facts and a base of another byte order or machine than the units, as far as
-// both are known. Raw BTF doesn't say for which machine it is, and neither does an index of it. A
-// BPF program may be based on that of any machine's kernel.
+// checkTarget returns an error if the facts or the base have a different byte order or machine than
+// the units, as far as both are known. The machine of raw BTF and of an index is unknown. A BPF
+// program may be based on a kernel for any machine.
 func (opt *Options) checkTarget(units object.Target, order binary.ByteOrder) error {
 	base := strings.TrimSuffix("the base "+opt.BasePath, " ")
 	if opt.Base != nil && opt.Base.Order() != order {
-		return fmt.Errorf("%s is %v, what is based on it is %v; name the BTF of the kernel that it "+
-			"belongs to", base, opt.Base.Order(), order)
+		return fmt.Errorf("%s is %v, but the split BTF is %v; use the BTF of the kernel that the "+
+			"input was built for", base,
+			opt.Base.Order(), order)
 	}
 	machine := elf.Machine(units.Machine)
 	if f := opt.Facts; f != nil && f.AddrSize != 0 {
@@ -202,8 +202,9 @@ func (opt *Options) checkTarget(units object.Target, order binary.ByteOrder) err
 		units.Order = order
 		known := machine != 0 && f.Machine != 0
 		if known && of != units || of.Order != order {
-			return fmt.Errorf("they are for %v, the facts%s are for %v; name those of the file that they "+
-				"were linked to", units, strings.TrimSuffix(" "+opt.FactsPath, " "), of)
+			return fmt.Errorf("the objects are for %v, but the facts%s are for %v; use the facts of the "+
+				"file that the objects were linked into", units,
+				strings.TrimSuffix(" "+opt.FactsPath, " "), of)
 		}
 		if machine == 0 {
 			machine = f.Machine
@@ -213,8 +214,9 @@ func (opt *Options) checkTarget(units object.Target, order binary.ByteOrder) err
 		return nil
 	}
 	if on := elf.Machine(opt.Base.Machine()); on != 0 && machine != 0 && on != machine {
-		return fmt.Errorf("%s is for %v, what is based on it is for %v; name the BTF of the kernel "+
-			"that it belongs to", base, on, machine)
+		return fmt.Errorf("%s is for %v, but the split BTF is for %v; use the BTF of the kernel "+
+			"that the input was built for",
+			base, on, machine)
 	}
 	return nil
 }
@@ -229,7 +231,7 @@ const (
 	Extra  = decide.Extra
 )
 
-// withoutGlobals makes the options those of objects and facts that were made without global_var.
+// withoutGlobals changes the options as if objects and facts had been made without global_var.
 func (opt *Options) withoutGlobals() {
 	opt.Features = opt.Variables.Features(opt.Features)
 	if opt.Facts != nil {
@@ -237,8 +239,7 @@ func (opt *Options) withoutGlobals() {
 	}
 }
 
-// withoutGlobals returns the units as they are in objects that were made without global_var. The
-// units given stay as they are.
+// withoutGlobals returns copies of the units as if objects had been made without global_var.
 func withoutGlobals(g *types.Graph, units []object.Unit) []object.Unit {
 	drop := make([]bool, len(g.Nodes))
 	for i := range g.Nodes {

@@ -13,7 +13,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// TestBaseOfOtherMachine: nothing is based on a base of the other byte order, or another machine.
+// TestBaseOfOtherMachine: a base with a different byte order or machine is refused.
 func TestBaseOfOtherMachine(t *testing.T) {
 	b := btf.NewBuilder(binary.BigEndian, nil, nil)
 	b.Int("int", 4, btf.IntSigned, 32)
@@ -33,7 +33,7 @@ func TestBaseOfOtherMachine(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = link.Object(other, link.Options{Base: on})
-	const machines = "the base is for EM_X86_64, what is based on it is for EM_AARCH64; name the BTF"
+	const machines = "the base is for EM_X86_64, but the split BTF is for EM_AARCH64; use the BTF"
 	if err == nil || !strings.Contains(err.Error(), machines) {
 		t.Error(err)
 	}
@@ -44,7 +44,7 @@ func TestBaseOfOtherMachine(t *testing.T) {
 		t.Error(err)
 	}
 	_, err = link.Object(&object.Object{Graph: types.New()}, link.Options{Base: on})
-	const want = "the base is BigEndian, what is based on it is Little"
+	const want = "the base is BigEndian, but the split BTF is Little"
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Error(err)
 	}

@@ -10,9 +10,9 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// A randomProgram is a pool of shapes and units over it that disagree a lot: few tags with several
-// definitions each, which refer to each other directly, through typedefs and through anonymous
-// shapes.
+// A randomProgram is a pool of shapes, and units made of these shapes. The units disagree a lot:
+// there are few tags, and each has several definitions. Tags refer to each other directly, through
+// typedefs and through anonymous shapes.
 type randomProgram struct {
 	r        *rand.Rand
 	o        *object.Object
@@ -88,7 +88,8 @@ func (p *randomProgram) ref(depth int) types.ID {
 	return g.Add(types.Node{Kind: types.KindPtr, Ref: p.ref(depth - 1)}, nil)
 }
 
-// member makes the type of a member of stub's tag. Tags hold only earlier ones by value.
+// member makes the type of a member of stub's tag. If a tag contains another one by value, that one
+// is earlier.
 func (p *randomProgram) member(stub types.ID) types.ID {
 	id := p.ref(2)
 	if p.holds(id, stub) {
@@ -97,7 +98,7 @@ func (p *randomProgram) member(stub types.ID) types.ID {
 	return id
 }
 
-// holds reports whether a type has a tag by value that is not earlier than stub's.
+// holds reports whether a type contains, by value, a tag that is not earlier than stub's.
 func (p *randomProgram) holds(id, stub types.ID) bool {
 	g := p.o.Graph
 	switch n := &g.Nodes[id]; n.Kind {
@@ -139,8 +140,8 @@ func (p *randomProgram) function() types.ID {
 		Name: p.str(fmt.Sprintf("f%d", p.r.Intn(2*len(p.tags)))), Ref: proto, Aux: 1}, nil)
 }
 
-// unit adds a unit that defines some tags and holds typedefs and functions, with every typedef that
-// these use.
+// unit adds a unit that defines some tags, and holds functions and typedefs, including every
+// typedef that is used there.
 func (p *randomProgram) unit() {
 	g := p.o.Graph
 	held := map[types.ID]bool{}
@@ -191,8 +192,8 @@ func (p *randomProgram) unit() {
 	p.o.Units = append(p.o.Units, object.Unit{Count: uint32(1 + p.r.Intn(3)), Items: items})
 }
 
-// scatter spreads the units of o over several objects in random order, with some counts split, and
-// merges these along a random tree.
+// scatter spreads the units of o over several objects in random order, splits some counts, and
+// merges the objects along a random tree.
 func scatter(r *rand.Rand, o *object.Object) ([]*object.Object, error) {
 	var parts []*object.Object
 	var units []object.Unit
@@ -227,7 +228,7 @@ func scatter(r *rand.Rand, o *object.Object) ([]*object.Object, error) {
 	return parts, nil
 }
 
-// reorder rebuilds an object's graph in another order of nodes.
+// reorder rebuilds an object's graph with its nodes in a different order.
 func reorder(r *rand.Rand, o *object.Object) *object.Object {
 	out := object.New(o.Target, o.Features)
 	g := out.Graph

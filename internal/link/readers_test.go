@@ -32,7 +32,7 @@ static int (*table[3])(list_t *, ...);
 int call(list_t *l) { return table[0](l, 1.0); }
 `
 
-// TestCompiled links what gcc makes of C, and reads the result with another reader.
+// TestCompiled links BTF that gcc makes from C, and reads the result with another reader.
 func TestCompiled(t *testing.T) {
 	gcc, err := exec.LookPath("gcc")
 	if err != nil {
@@ -91,8 +91,8 @@ func TestCompiled(t *testing.T) {
 	}
 }
 
-// FuzzLink links BTF of any content with itself and on itself: it must not fail in other ways than
-// with an error, and linking again must not change the result.
+// FuzzLink links BTF of any content with itself and on itself: it may only fail with an error,
+// and linking again must not change the result.
 func FuzzLink(f *testing.F) {
 	for seed := range int64(20) {
 		r := rand.New(rand.NewSource(seed))

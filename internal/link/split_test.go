@@ -13,7 +13,7 @@ import (
 
 // Split BTF holds what its bases don't have.
 
-// declares reports whether a type only declares the tag.
+// declares reports whether a type is only a declaration of the given tag.
 func declares(b *btf.Blob, id uint32, tag types.Tag, name string) bool {
 	if id == 0 {
 		return false
@@ -34,8 +34,8 @@ func isDeclaration(t *btf.Type) bool {
 	return t.Kind == btf.KindFwd || t.Kind == btf.KindEnum && t.Vlen == 0
 }
 
-// likeBase pairs the types of b with the base's that they are equal to up to what the base only
-// declares, the naive way.
+// likeBase pairs types of b with equal types of the base, in the naive way. A tag that the base
+// only declares equals any definition.
 func likeBase(b *btf.Blob) map[[2]uint32]bool {
 	like := map[[2]uint32]bool{}
 	for x := range b.EndID() {
@@ -70,7 +70,8 @@ func likeBase(b *btf.Blob) map[[2]uint32]bool {
 	return like
 }
 
-// checkSplit checks that no definition is written that a base has, but for what it only declares.
+// checkSplit checks that no definition of a base is written again, except where the base only
+// declares the tag.
 func checkSplit(t *testing.T, b *btf.Blob) {
 	t.Helper()
 	for p := range likeBase(b) {
@@ -85,7 +86,7 @@ func checkSplit(t *testing.T, b *btf.Blob) {
 	}
 }
 
-// undefine takes the definitions of some tags out of units, so that these only declare them.
+// undefine removes the definitions of some tags from units, so that these only declare them.
 func undefine(r *rand.Rand, o *object.Object) {
 	gone := map[types.Str]bool{}
 	for i := range o.Units {
@@ -103,8 +104,8 @@ func undefine(r *rand.Rand, o *object.Object) {
 	}
 }
 
-// TestRandomSplit links units on a base that other units made, which may only declare what these
-// define.
+// TestRandomSplit links units on a base that other units made. The base may have only a declaration
+// of a tag that the linked units define.
 func TestRandomSplit(t *testing.T) {
 	runs := 800
 	if testing.Short() {
@@ -157,8 +158,8 @@ func TestRandomSplit(t *testing.T) {
 	}
 }
 
-// TestRandomSplits links several split BTFs on one base with each other and with units. What they
-// refer to in the base stays what it is, though others define the same tags.
+// TestRandomSplits links several split BTFs on one base with each other and with units. Their
+// references to the base stay as they are, even if others define the same tags.
 func TestRandomSplits(t *testing.T) {
 	for seed := range int64(300) {
 		r := rand.New(rand.NewSource(seed))
@@ -218,9 +219,9 @@ func TestRandomSplits(t *testing.T) {
 	}
 }
 
-// likeLast reports whether a blob has the types of its base over again, but for which definitions
-// they lead to. Read with its bases it is taken for one of them. It takes a module that holds just
-// what another one does.
+// likeLast reports whether a blob repeats the types of its base, except for the definitions that
+// they lead to. If such a blob is read with its bases, it is taken for one of the bases. This
+// happens only to a module that holds exactly what another one does.
 func likeLast(b *btf.Blob) bool {
 	if b.Base == nil || len(b.Types) != len(b.Base.Types) {
 		return false
@@ -235,7 +236,7 @@ func likeLast(b *btf.Blob) bool {
 	return true
 }
 
-// TestRandomChain links units on a chain of bases, of which a higher one may define what a lower
+// TestRandomChain links units on a chain of bases, in which a higher base may define what a lower
 // one only declares.
 func TestRandomChain(t *testing.T) {
 	runs := 600
@@ -279,8 +280,8 @@ func TestRandomChain(t *testing.T) {
 	}
 }
 
-// TestForwardsInSplit links split BTF that nothing deduplicated on a base which only declares some
-// of the tags. Where a tag has one definition, it says the same as BTF without a base.
+// TestForwardsInSplit links split BTF that was never deduplicated; its base only declares some of
+// the tags. If a tag has one definition, the result says the same as BTF without a base.
 func TestForwardsInSplit(t *testing.T) {
 	resolved := 0
 	for seed := range int64(600) {
@@ -338,7 +339,7 @@ func TestForwardsInSplit(t *testing.T) {
 	}
 }
 
-// joined puts blobs that have no base one after the other, as one blob.
+// joined concatenates blobs that have no base into one blob.
 func joined(t *testing.T, base *btf.Blob, parts [][]byte) *btf.Blob {
 	out := btf.NewBuilder(nil, base, nil)
 	for _, data := range parts {

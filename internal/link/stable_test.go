@@ -15,7 +15,7 @@ import (
 // The result doesn't depend on the order and grouping of the units, and linking it again gives the
 // same.
 
-// contrast lists what only one of two results has, by name and content.
+// contrast lists, by name and content, what only one of two results has.
 func contrast(a, b *btf.Blob) string {
 	if a == nil || b == nil {
 		return "unreadable"

@@ -106,7 +106,8 @@ func TestTooManyVariables(t *testing.T) {
 	}
 }
 
-// Symbols of which the linker or the optimizer made something else than the source says.
+// The symbols in this test differ from the source, because the linker or the optimizer changed
+// them.
 func TestVariablesOfOtherSymbols(t *testing.T) {
 	b := newBuilder()
 	b.Unit("a.c", 1)
@@ -148,7 +149,7 @@ func TestVariablesOfOtherSymbols(t *testing.T) {
 		"variable of file scope in the debug information\n")
 }
 
-// gcc takes $ in names, the kernel doesn't.
+// gcc accepts $ in names, the kernel doesn't.
 func TestVariableWithoutIdentifier(t *testing.T) {
 	b := newBuilder()
 	b.Unit("a.c", 1)
@@ -164,10 +165,10 @@ func TestVariableWithoutIdentifier(t *testing.T) {
 	if want := "datasec .data..percpu size 12 ok@8+4"; !slices.Contains(lines, want) {
 		t.Errorf("no %q in %q", want, lines)
 	}
-	wantSkipped(t, res, "a$b\tname is no identifier\n")
+	wantSkipped(t, res, "a$b\tname is not an identifier\n")
 	_, err := Link(inputs(b),
 		Options{Facts: x, Features: features.Default().Without(features.EncodeForce)})
-	if err == nil || !strings.Contains(err.Error(), "encode_force leaves such variables out") {
+	if err == nil || !strings.Contains(err.Error(), "encode_force to leave such variables out") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -196,7 +197,7 @@ func TestFactsOfFewerFeatures(t *testing.T) {
 	}
 }
 
-// TestVariablesOfAssemblers: a static variable isn't what an assembler's of its name is.
+// TestVariablesOfAssemblers: a static variable is not mistaken for one in assembly code.
 func TestVariablesOfAssemblers(t *testing.T) {
 	b := newBuilder()
 	b.Unit("cacheinfo.c", 1)
@@ -215,8 +216,8 @@ func TestVariablesOfAssemblers(t *testing.T) {
 	wantSkipped(t, res, "saved\tno variable of file scope in the debug information\n")
 }
 
-// TestVariablesOfLikeFiles: of two files of one name, one has all statics of the other and another
-// one.
+// TestVariablesOfLikeFiles: two files have the same name, and one has all static variables of the
+// other and one more.
 func TestVariablesOfLikeFiles(t *testing.T) {
 	for _, volatile := range []bool{false, true} { // the type in the file that has more
 		b := newBuilder()
@@ -250,7 +251,7 @@ func TestVariablesOfLikeFiles(t *testing.T) {
 	}
 }
 
-// TestVariablesByDefinition: the hash in the facts tells which of several units defines a variable.
+// TestVariablesByDefinition: the hash in the facts shows which of several units defines a variable.
 func TestVariablesByDefinition(t *testing.T) {
 	b := newBuilder()
 	i := b.Int("int")

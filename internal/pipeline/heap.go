@@ -5,12 +5,11 @@ import (
 	"runtime/debug"
 )
 
-// smallInput is the size of inputs whose conversion makes so little garbage that collecting it
-// would be a good part of the work. Most object files, and groups of them, are smaller.
+// smallInput is in bytes. For smaller inputs, collecting garbage would be a large part of the work.
 const smallInput = 8 << 20
 
 // RelaxHeap lets the heap grow to some 30 MB before garbage is collected, if the inputs are small
-// and the user has not said otherwise.
+// and the user hasn't set GOGC.
 func RelaxHeap(paths []string) {
 	size := int64(0)
 	for _, path := range paths {
@@ -25,16 +24,16 @@ func RelaxHeap(paths []string) {
 	}
 }
 
-// heapFloor is how much the heap may hold before garbage is collected, in bytes. What a module
-// needs is less than a tenth of it, and garbage in the next module.
+// heapFloor is how much the heap may hold, in bytes, before garbage is collected: more than ten
+// times what converting a module takes.
 const heapFloor = 64 << 20
 
-// ballast is memory that is never touched: it takes no room, but the garbage collector counts it.
+// ballast is memory that is never touched: it takes up no RAM, but the garbage collector counts it.
 //
-//lint:ignore U1000 the garbage collector is what reads it
+//lint:ignore U1000 only the garbage collector uses it
 var ballast []byte
 
-// RaiseHeap lets the heap grow to heapFloor and as much again, unless the user says otherwise.
+// RaiseHeap lets the heap grow to twice heapFloor, unless the user has set GOGC.
 func RaiseHeap() {
 	if os.Getenv("GOGC") == "" {
 		ballast = make([]byte, heapFloor)

@@ -13,7 +13,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
 
-// inputFile is an ELF file that is converted, which may be a member of an archive.
+// inputFile is an ELF file to convert. It may be a member of an archive.
 type inputFile struct {
 	elf.Input
 	files    *debugfile.Search
@@ -23,15 +23,15 @@ type inputFile struct {
 	err      error
 }
 
-// Objects converts the debugging information of the files at the paths, and of the members of
-// archives, to one object. It passes all errors but the last to list, and returns the last. watch
-// may be nil.
+// Objects converts the debugging information of the files at the paths, or of the members of those
+// that are archives, to one object. If several files fail, it passes their errors to the function
+// list, and returns a summary. watch may be nil.
 func Objects(files *debugfile.Search, paths []string, options convert.Options, watch Watcher,
 	list func(error)) (*object.Object, error) {
 	inputs, size := findInputs(files, paths)
 	if len(inputs) > 1 && files.DWARF != "" {
-		return nil, fmt.Errorf("%s: an archive of %d members; --dwarf is the debug file of one file",
-			paths[0], len(inputs))
+		return nil, fmt.Errorf("%s: an archive with %d members, but --dwarf can only name the "+
+			"debug file of one", paths[0], len(inputs))
 	}
 	progress := func(done, all int) {}
 	if unit := "files"; watch != nil {
@@ -66,8 +66,7 @@ func Objects(files *debugfile.Search, paths []string, options convert.Options, w
 	return o, nil
 }
 
-// findInputs returns the ELF files at the paths, in order: those that aren't archives, and the
-// members of archives; and the size of all in bytes.
+// findInputs returns, in order, the ELF files at the paths or in archives there; size is in bytes.
 func findInputs(files *debugfile.Search, paths []string) (list []inputFile, size int) {
 	follow := files.Follow
 	if follow != nil {
@@ -91,8 +90,8 @@ func findInputs(files *debugfile.Search, paths []string) (list []inputFile, size
 	return list, size
 }
 
-// convertSeveral converts inputs of so many bytes in all, several at the same time. What they have
-// in common is read once.
+// convertSeveral converts inputs, several at the same time. The parameter size is the total size of
+// the inputs in bytes. Types that several inputs have are read only once.
 func convertSeveral(list []inputFile, size int, options convert.Options,
 	progress func(done, all int)) {
 	var large sync.Mutex // held while a large input is converted
@@ -118,7 +117,6 @@ func convertSeveral(list []inputFile, size int, options convert.Options,
 	}
 }
 
-// open calls do with the file while it is open.
 func (in *inputFile) open(do func(f *elf.File) error) error {
 	if in.err != nil {
 		return in.err
@@ -131,7 +129,6 @@ func (in *inputFile) open(do func(f *elf.File) error) error {
 	return do(f)
 }
 
-// read converts f, which is the input.
 func (in *inputFile) read(f *elf.File, options convert.Options) (err error) {
 	f.Threads = options.Jobs
 	options.Counts = &in.counts
@@ -140,7 +137,6 @@ func (in *inputFile) read(f *elf.File, options convert.Options) (err error) {
 	return err
 }
 
-// union is the inputs' objects as one.
 func union(list []inputFile) (*object.Object, error) {
 	if len(list) == 1 {
 		return list[0].object, nil
@@ -156,8 +152,8 @@ func union(list []inputFile) (*object.Object, error) {
 // maxListed is how many errors are listed; an archive may have thousands of members.
 const maxListed = 20
 
-// listErrors passes the errors of the inputs to list, except for the last line, which it returns.
-// Of many errors it passes the first ones.
+// listErrors passes the errors of the inputs, at most maxListed of them, to the function list, and
+// returns a summary. If there is only one error, it returns that error instead.
 func listErrors(inputs []inputFile, list func(error)) error {
 	var errs []error
 	for i := range inputs {
@@ -171,5 +167,5 @@ func listErrors(inputs []inputFile, list func(error)) error {
 	for _, err := range errs[:min(len(errs), maxListed)] {
 		list(err)
 	}
-	return fmt.Errorf("%d of %d inputs failed; nothing is written", len(errs), len(inputs))
+	return fmt.Errorf("%d of %d inputs failed; nothing was written", len(errs), len(inputs))
 }

@@ -18,46 +18,46 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
 
-// How says how the BTF of a linked file is made.
+// How says how to make the BTF of a linked file.
 type How struct {
 	Files     *debugfile.Search
-	Bases     *base.Files // what split BTF is based on; empty: it is not split
+	Bases     *base.Files // the base of split BTF; empty: the BTF isn't split
 	Convert   convert.Options
 	Variables Variables
-	// Change, if not nil, returns BTF to use in place of the link's result, before anything is based
-	// on it.
+	// Change, if not nil, gets the BTF that the link made, and returns BTF to use in its place. It
+	// is called before other BTF is based on the result.
 	Change func(data []byte) ([]byte, error)
-	// Empty: BTF without types is not an error.
+	// If Empty is set, BTF without types is not an error.
 	Empty bool
 	Watch Watcher // nil: nobody watches
 }
 
 // Variables says which variables are encoded.
 type Variables struct {
-	Which link.Which // the zero value goes by the features
-	// Apart: those that are not per CPU get their own split BTF, Result.Extra.
+	Which link.Which // the zero value: the features decide
+	// If Apart is set, variables that are not per-CPU get their own split BTF, Result.Extra.
 	Apart bool
 }
 
-// Watcher is called at the steps from a file to its BTF. The facts are read while the debugging
+// Watcher is called at each step from a file to its BTF. The facts are read while the debugging
 // information is converted.
 type Watcher interface {
-	// Converting begins the conversion. It returns a function that gets the number of units done and
-	// of all; unit is a plural noun.
+	// Converting begins the conversion. It returns a function that is called with the number of
+	// units that are done and the total number. unit is a plural noun.
 	Converting(unit string) (progress func(done, all int))
 	Converted(c *convert.Counts, o *object.Object)
 	FindingFacts()
 	FoundFacts(f *facts.Facts)
-	// Linking returns a function that gets the name of each step of the link.
+	// Linking returns a function that is called with the name of each step of the link.
 	Linking() (step func(name string))
-	// Linked gets the result and its base, which may be nil.
+	// Linked is called with the result and its base, which may be nil.
 	Linked(result *link.Result, base *btf.Blob) error
 }
 
 // Result is the BTF of a linked file.
 type Result struct {
 	*link.Result
-	// Extra is split BTF based on it; nil unless Variables.Apart.
+	// Extra is split BTF based on Result.BTF. It is nil unless Variables.Apart is set.
 	Extra *link.Result
 }
 
@@ -103,7 +103,7 @@ func Linked(path string, how How) (*Result, error) {
 	return result, nil
 }
 
-// linkExtra links the variables that are not per CPU on the BTF of the others.
+// linkExtra links the variables that aren't per-CPU to split BTF, whose base is the BTF in below.
 func linkExtra(o *object.Object, options link.Options, bases *base.Files,
 	below []byte) (*link.Result, error) {
 	chain, err := bases.With(below)
@@ -114,8 +114,8 @@ func linkExtra(o *object.Object, options link.Options, bases *base.Files,
 	return link.Link([]*object.Object{o}, options)
 }
 
-// read takes from the file at path what the link needs. Then the file's memory, symbols included,
-// is freed.
+// read reads everything that the link needs from the file at path. Then the file's memory,
+// including its symbols, is freed.
 func read(path string, how *How) (*object.Object, *facts.Facts, error) {
 	f, err := how.Files.Open(path)
 	if err != nil {
@@ -123,7 +123,7 @@ func read(path string, how *How) (*object.Object, *facts.Facts, error) {
 	}
 	defer f.Close()
 	f.Threads = how.Convert.Jobs
-	if how.Convert.Shared != nil { // the other threads have other files
+	if how.Convert.Shared != nil { // other threads convert other files
 		known, err := how.facts(f)
 		if err != nil {
 			return nil, nil, err
@@ -154,7 +154,7 @@ func read(path string, how *How) (*object.Object, *facts.Facts, error) {
 func (h *How) facts(f *elf.File) (*facts.Facts, error) {
 	wanted := facts.Options{Features: h.Convert.Features, Base: h.Bases.BTF}
 	if h.Variables.Which == link.Extra {
-		// The base isn't the one of the file's own .BTF, which is read only for kfuncs.
+		// The file's own .BTF, which is read only for kfuncs, has a different base.
 		wanted.Features = wanted.Features.Without(features.DeclTagKfuncs)
 	}
 	if h.Watch == nil {
@@ -168,17 +168,17 @@ func (h *How) facts(f *elf.File) (*facts.Facts, error) {
 	return known, err
 }
 
-// Facts returns what only the linked file f knows, with a Definition for each of several static
-// variables of one name. split is as in convert.Options.
+// Facts returns what only the linked file f shows. If several static variables have the same name,
+// each of them has a Definition. split is the same as convert.Options.Split.
 func Facts(f *elf.File, options facts.Options, split *splitdwarf.Finder) (*facts.Facts, error) {
 	known, err := facts.Extract(f, options)
 	if err != nil {
 		return nil, err
 	}
 	if known.KfuncState == facts.KfuncsStripped {
-		return nil, fmt.Errorf("%s: a separate debug file: section .BTF_ids, which says which functions "+
-			"are kfuncs, has no contents; give the stripped file, and this one with --dwarf (or leave "+
-			"kfuncs out: --features=-%v)", f.Path, features.DeclTagKfuncs)
+		return nil, fmt.Errorf("%s: this is a separate debug file, in which section .BTF_ids (the list "+
+			"of kfuncs) has no contents; pass the stripped file, and this file as --dwarf (or leave "+
+			"kfuncs out with --features=-%v)", f.Path, features.DeclTagKfuncs)
 	}
 	return known, statics.Identify(f, known, options.Features, split)
 }

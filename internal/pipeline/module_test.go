@@ -24,8 +24,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
 
-// header is what vmlinux and the modules include. In some of them a macro changes a struct, so that
-// what it means, and all that leads to it, conflicts with vmlinux.
+// header is part of the sources of vmlinux and of the modules. In some modules a macro changes a
+// struct, so that this struct, and every type that leads to it, conflicts with vmlinux.
 const header = `
 #ifndef FIELD
 #define FIELD int
@@ -40,7 +40,7 @@ struct device { struct driver *driver; struct inner *inner; enum state state; u3
 struct lone { struct node node; u32 flags : 5, more : 11; };
 `
 
-// module is the source of module number n: its own file, and one such as modpost's.
+// module is the source of module number n: its own file, and a file like the one that modpost adds.
 func module(n int) []string {
 	own := ""
 	if n%3 == 0 {
@@ -56,7 +56,7 @@ func module(n int) []string {
 	}
 }
 
-// compile makes of sources, joined by a linker, the file at path.
+// compile makes the file at path from sources, which a linker joins.
 func compile(t *testing.T, path string, link []string, sources ...string) {
 	t.Helper()
 	args := append(link, "-o", path)
@@ -79,7 +79,7 @@ func command(t *testing.T, name string, args ...string) {
 	}
 }
 
-// how says how BTF is made of variables and all else that the features ask for.
+// how returns the How for these variables and everything else that the features request.
 func how(set features.Set, bases *base.Files) How {
 	return How{Files: new(debugfile.Search), Bases: bases, Convert: convert.Options{Features: set,
 		Jobs: 1, Counts: new(convert.Counts), Split: new(splitdwarf.Finder)}}
@@ -102,8 +102,8 @@ func kernelOf(t *testing.T, set features.Set, dir string) *base.Files {
 	return bases
 }
 
-// alone makes the BTF of a module in its own link, and that of its other variables in another
-// one, on bases that are read whole.
+// alone makes the BTF of a module in its own link, and the BTF of its remaining variables in
+// another link. Both links read their bases whole.
 func alone(t *testing.T, set features.Set, path string, bases *base.Files, v Variables) *Result {
 	t.Helper()
 	linkOn := func(b *btf.Blob, which link.Which) *link.Result {
@@ -134,7 +134,8 @@ func alone(t *testing.T, set features.Set, path string, bases *base.Files, v Var
 	return &Result{Result: own, Extra: linkOn(below, link.Extra)}
 }
 
-// sameResult reports whether two links gave the same bytes, and skipped the same.
+// sameResult reports whether two links gave the same bytes, and skipped the same functions and
+// variables.
 func sameResult(a, b *Result) bool {
 	same := func(x, y *link.Result) bool {
 		return (x == nil) == (y == nil) && (x == nil || bytes.Equal(x.BTF, y.BTF) &&
@@ -143,8 +144,8 @@ func sameResult(a, b *Result) bool {
 	return same(a.Result, b.Result) && same(a.Extra, b.Extra)
 }
 
-// TestModulesInAnyOrder: modules that are made together, in any order and by several threads, are
-// to the byte what each of them is alone, whatever variables are wanted.
+// TestModulesInAnyOrder: the BTF of modules that are converted together, in any order and by
+// several threads, is identical to the BTF of each alone, whatever variables are requested.
 func TestModulesInAnyOrder(t *testing.T) {
 	if _, err := exec.LookPath("gcc"); err != nil {
 		t.Skip(err)
@@ -209,7 +210,7 @@ func inAnyOrder(t *testing.T, set features.Set, paths []string, bases *base.File
 					n := order[i]
 					got, err := batch.Linked(paths[n], each)
 					if err != nil || !sameResult(got, want[n]) {
-						t.Errorf("round %d, %d threads: module %d is not as it is alone (%v)", round, threads,
+						t.Errorf("round %d, %d threads: module %d differs from its result alone (%v)", round, threads,
 							n, err)
 					}
 				}
@@ -219,7 +220,7 @@ func inAnyOrder(t *testing.T, set features.Set, paths []string, bases *base.File
 	}
 }
 
-// TestPanic: where one module of a batch panics, the others are as they are alone.
+// TestPanic: if one module of a batch panics, the others give the same result as alone.
 func TestPanic(t *testing.T) {
 	dir := t.TempDir()
 	set := features.Default()
@@ -241,7 +242,7 @@ func TestPanic(t *testing.T) {
 			}
 			got, err := batch.Linked(paths[i], each)
 			if err == nil && !sameResult(got, want[i]) {
-				err = errors.New("not as it is alone")
+				err = errors.New("it differs from the result alone")
 			}
 			return err
 		}, func(done, all int) {})

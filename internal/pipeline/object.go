@@ -1,5 +1,6 @@
-// Package pipeline makes BTF of files, for whichever command asks: debugging information to a BTF
-// object (Object, Objects), symbols to facts (Facts), and both to the BTF of a linked file (Linked).
+// Package pipeline makes BTF from files, for all commands: it makes BTF objects from debugging
+// information (Object, Objects), facts from symbols (Facts), and the BTF of a linked file from both
+// (Linked).
 package pipeline
 
 import (
@@ -12,20 +13,21 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/object"
 )
 
-// Object converts the debugging information of f that the options select. By default that is DWARF
-// if a compiler wrote some, else BTF that a compiler wrote: an assembler's DWARF has no types. The
-// DWARF of BPF programs isn't read, because its relocations are for the loader; they have BTF too.
+// Object converts the debugging information of f that the options select. By default, it converts a
+// compiler's DWARF or, if there is none, a compiler's BTF. DWARF from an assembler doesn't count,
+// because it has no types. For BPF programs, the default is BTF, because the relocations of their
+// DWARF are for the loader.
 func Object(f *elf.File, options convert.Options) (*object.Object, error) {
 	if f.Section(object.SectionUnits) != nil {
-		return nil, fmt.Errorf("%s: it is a BTF object already (%s): btfdedup merge and link read it",
+		return nil, fmt.Errorf("%s: it is already a BTF object (%s): pass it to btfdedup merge or link",
 			f.Path, object.SectionUnits)
 	}
 	hasBTF := compilerbtf.Has(f)
 	onlyBTF := hasBTF && (!f.HasDWARF() || convert.OnlyAssembler(f))
 	switch {
 	case options.Input == convert.InputDWARF && onlyBTF:
-		return nil, fmt.Errorf("%s: no DWARF of a compiler (.debug_info), but BTF (.BTF): "+
-			"--input=btf reads that", f.Path)
+		return nil, fmt.Errorf("%s: no DWARF from a compiler (.debug_info), but BTF (.BTF): "+
+			"pass --input=btf to read it", f.Path)
 	case options.Input == convert.InputDWARF:
 	case options.Input == convert.InputBTF && !hasBTF:
 		if err := convert.CheckEmpty(f); err != nil {
@@ -39,8 +41,8 @@ func Object(f *elf.File, options convert.Options) (*object.Object, error) {
 	return convert.File(f, options)
 }
 
-// warnOfMixed warns of a linked file that was made of some objects with DWARF and others with BTF.
-// The BTF of a file that has DWARF isn't read, for most objects with BTF have both.
+// warnOfMixed warns about a file that may be linked from some objects with DWARF and others with
+// only BTF. If a file has DWARF, its BTF isn't read, because most objects with BTF have both.
 func warnOfMixed(f *elf.File, options convert.Options) {
 	if n := compilerbtf.Units(f); n > 1 && options.Warn != nil {
 		options.Warn(fmt.Sprintf("%s: it has DWARF, and BTF that the compiler wrote for %d units; "+

@@ -13,7 +13,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
-// TestObject: which of a file's debugging information is read.
+// TestObject checks which of a file's debugging information is read.
 func TestObject(t *testing.T) {
 	out, err := exec.Command("gcc", "-dumpversion").Output()
 	version, _, _ := strings.Cut(strings.TrimSpace(string(out)), ".")
@@ -21,7 +21,7 @@ func TestObject(t *testing.T) {
 		t.Skipf("SKIPPED: no gcc 16, but %q, %v (./bazelw --root-exec has it)", version, err)
 	}
 	w := workspace{programtest.NewDir(t)}
-	// The DWARF alone has the struct of the block.
+	// Only the DWARF has the struct that is defined in a block.
 	w.Write("a.c", "int f(int a) { struct in_block { int l; } x = { a }; return x.l; }\n")
 	w.Write("b.c", "struct s { int a; } s; int g(void) { return s.a; }\n")
 	w.Write("c.c", "struct t { int b; } t; int h(void) { return t.b; }\n")
@@ -67,7 +67,7 @@ func TestObject(t *testing.T) {
 		{"dwarf.o", convert.InputBTF, false, "no BTF (.BTF); compile with -gbtf"},
 		{"btf.o", convert.InputAuto, false, ""},
 		{"btf.o", convert.InputBTF, false, ""},
-		{"btf.o", convert.InputDWARF, false, "no DWARF of a compiler (.debug_info), but BTF"},
+		{"btf.o", convert.InputDWARF, false, "no DWARF from a compiler (.debug_info), but BTF"},
 		{"both.o", convert.InputAuto, true, ""},
 		{"both.o", "", true, ""},
 		{"both.o", convert.InputDWARF, true, ""},
@@ -81,11 +81,12 @@ func TestObject(t *testing.T) {
 			"it has DWARF, and BTF that the compiler wrote for 2 units"},
 		{"mixed.o", convert.InputBTF, false, ""},
 		{"assembled.o", convert.InputAuto, false, ""},
-		{"assembled.o", convert.InputDWARF, false, "no DWARF of a compiler (.debug_info), but BTF"},
+		{"assembled.o", convert.InputDWARF, false, "no DWARF from a compiler (.debug_info), but BTF"},
 		{"both_assembled.o", convert.InputAuto, true, ""},
-		{"converted.btfo", convert.InputAuto, false, "it is a BTF object already (.BTF.units): btfdedup"},
-		{"converted.btfo", convert.InputBTF, false, "it is a BTF object already"},
-		{"converted.btfo", convert.InputDWARF, false, "it is a BTF object already"},
+		{"converted.btfo", convert.InputAuto, false,
+			"it is already a BTF object (.BTF.units): pass it to btfdedup"},
+		{"converted.btfo", convert.InputBTF, false, "it is already a BTF object"},
+		{"converted.btfo", convert.InputDWARF, false, "it is already a BTF object"},
 	} {
 		data, problem, err := read(c.file, c.input)
 		if err != nil {

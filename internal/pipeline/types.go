@@ -8,9 +8,10 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
-// CheckTypes refuses BTF without a base that has no types, as the kernel does (btf_parse_type_sec).
-// Split BTF may have none, for example if the language of a module is left out; then warn is
-// called. what names the input in messages; counts are the units that were read, nil if unknown.
+// CheckTypes returns an error for BTF without types if the parameter alone is set, which means that
+// the BTF has no base. The kernel rejects such BTF too (btf_parse_type_sec). Split BTF may have no
+// types; CheckTypes then calls warn if --lang-exclude left out units. The parameter what names the
+// input in messages; counts may be nil.
 func CheckTypes(what string, data []byte, alone bool, counts *convert.Counts,
 	warn func(line string)) error {
 	h, _, err := btf.ReadHeader(data)
@@ -29,8 +30,8 @@ func CheckTypes(what string, data []byte, alone bool, counts *convert.Counts,
 		return fmt.Errorf("%s: there is no type to encode; did --lang-exclude leave out all compilation "+
 			"units?", what)
 	case excluded > 0:
-		warn(fmt.Sprintf("%s: no type is left to encode: --lang-exclude leaves out %s; the BTF has what "+
-			"its base has", what, message.Count(excluded, "compilation unit")))
+		warn(fmt.Sprintf("%s: no type is left to encode: --lang-exclude leaves out %s; the BTF has only "+
+			"the types of its base", what, message.Count(excluded, "compilation unit")))
 	}
 	return nil
 }

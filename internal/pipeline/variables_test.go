@@ -23,8 +23,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
-// kernel is a program with variables in several sections. Two of its files have one base name, and
-// static variables of one name, which differ in type, in section, or in both.
+// kernel is a program with variables in several sections. Two of its files have the same base name;
+// their static variables have the same names, but differ in type, in section, or in both.
 var kernel = map[string]string{
 	"a/core.c": `
 		struct shared { int a; struct inner *p; };
@@ -58,7 +58,7 @@ var kernel = map[string]string{
 // unlinked is a file of an archive that nothing needs.
 var unlinked = map[string]string{"lib.c": `struct unused { int u; }; struct unused unused = { 1 };`}
 
-// ofModule is a module of kernel: of its types, shared is the kernel's.
+// ofModule is a module for the kernel above. Its struct shared is the same type as in that kernel.
 var ofModule = map[string]string{
 	"mod/mod.c": `
 		struct shared { int a; struct inner *p; };
@@ -120,8 +120,8 @@ type input struct {
 	text    string // of the facts
 }
 
-// inputs converts objects, by way of their files, and extracts the facts of what was linked of
-// them.
+// inputs converts objects, writes the resulting BTF objects to files and reads them back. It also
+// extracts the facts of the file that was linked from the objects.
 func (w workspace) inputs(set features.Set, linked string, objects ...string) *input {
 	w.Helper()
 	in := &input{set: set}
@@ -244,8 +244,8 @@ func (w workspace) variables(b *btf.Blob) map[string]string {
 	return found
 }
 
-// oracle is what variables should give: the symbols of a linked file, with the types that the
-// standard library reads of its DWARF.
+// oracle is the expected result of variables: the symbols of a linked file, with the types that the
+// standard library reads from its DWARF.
 func (w workspace) oracle(file string) map[string]string {
 	w.Helper()
 	f, err := stdelf.Open(w.Path(file))
@@ -317,8 +317,8 @@ func (w workspace) oracle(file string) map[string]string {
 	}
 }
 
-// checkParts links the objects in all ways on a chain of BTF, and returns the extra part. linked is
-// the file that they are linked to.
+// checkParts links the objects in all ways on a chain of BTF, and returns the extra part. The file
+// linked is the result of linking them.
 func (w workspace) checkParts(linked string, on *btf.Blob, objects ...string) *btf.Blob {
 	w.Helper()
 	plain := w.inputs(features.Default(), linked, objects...)
@@ -329,13 +329,13 @@ func (w workspace) checkParts(linked string, on *btf.Blob, objects ...string) *b
 	_, want := w.link(plain, 0, on)
 	perCPU, res := w.link(full, link.PerCPU, on)
 	if !bytes.Equal(res.BTF, want.BTF) || !slices.Equal(res.Skipped, want.Skipped) {
-		w.Errorf("%s: the per-CPU variables of objects with all variables give other BTF: skipped %v, "+
-			"want %v", linked, res.Skipped, want.Skipped)
+		w.Errorf("%s: the per-CPU variables of objects with all variables give different BTF: "+
+			"skipped %v, want %v", linked, res.Skipped, want.Skipped)
 	}
 	all, res := w.link(full, link.All, on)
 	_, byFeatures := w.link(full, 0, on)
 	if !bytes.Equal(res.BTF, byFeatures.BTF) {
-		w.Errorf("%s: all variables are not what the feature says", linked)
+		w.Errorf("%s: the BTF of all variables differs from that of the feature alone", linked)
 	}
 	extra, res := w.link(full, link.Extra, perCPU)
 	for _, s := range res.Skipped {
@@ -365,12 +365,12 @@ func (w workspace) checkParts(linked string, on *btf.Blob, objects ...string) *b
 	return extra
 }
 
-// With -O2 clang makes variables of the parts of some.
+// With -O2 clang splits some variables into their parts.
 var compilers = []string{"gcc", "gcc -O2", "gcc -O2 -fdata-sections", "clang"}
 
-// TestVariables: objects and facts that were made with global_var give the BTF of the default
-// features, and split BTF on it with the other variables; together they have what global_var alone
-// gives, and what the DWARF says.
+// TestVariables: from objects and facts that were made with global_var, one can link the BTF of the
+// default features, and split BTF on it with the other variables. Together, these two have the same
+// content as a single link with global_var, and as the DWARF.
 func TestVariables(t *testing.T) {
 	for _, compiler := range compilers {
 		t.Run(compiler, func(t *testing.T) {
@@ -405,7 +405,7 @@ func TestVariables(t *testing.T) {
 	}
 }
 
-// TestMissing is of links that lack what the choice needs.
+// TestMissing has links that lack what the choice of variables needs.
 func TestMissing(t *testing.T) {
 	set := features.Default().With(features.GlobalVar)
 	for _, c := range []struct {

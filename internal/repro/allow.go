@@ -7,20 +7,21 @@ import (
 	"strings"
 )
 
-// Allowance says which differences are expected, and why. Of what it names, all must match.
+// Allowance says which differences are allowed, and for which reason. It applies to an action that
+// all its patterns match.
 type Allowance struct {
 	Label    string `json:"label,omitempty"`
 	Mnemonic string `json:"mnemonic,omitempty"`
 	Output   string `json:"output,omitempty"`
 	Verdict  string `json:"verdict,omitempty"`
 	Reason   string `json:"reason"`
-	// Matched counts the actions that differ and that it matches.
+	// Matched counts the differing actions that the allowance matches.
 	Matched int `json:"matched"`
 
-	patterns [4]*regexp.Regexp // nil matches all
+	patterns [4]*regexp.Regexp // one per part; nil matches everything
 }
 
-// String is the allowance as ParseAllowance reads it.
+// String returns the allowance in the form that ParseAllowance reads.
 func (a *Allowance) String() string {
 	var b strings.Builder
 	for _, p := range a.parts() {
@@ -41,9 +42,10 @@ func (a *Allowance) parts() [4]part {
 		{"verdict", &a.Verdict}}
 }
 
-// ParseAllowance reads "mnemonic=Genrule label=//docs/... output=*/stamp.txt # reason". In a value
-// * stands for any characters, and ... at the end of a label for all packages and targets below.
-// The output is that of any output that differs. In a verdict _ stands for a space.
+// ParseAllowance reads "mnemonic=Genrule label=//docs/... output=*/stamp.txt # reason". In a value,
+// * matches any characters. At the end of a label, ... matches all packages and targets below.
+// output= matches if it matches the first output or any output that differs. In the name of a
+// verdict, _ represents a space.
 func ParseAllowance(text string) (Allowance, error) {
 	var a Allowance
 	patterns, reason, ok := strings.Cut(text, "#")
@@ -60,16 +62,16 @@ func ParseAllowance(text string) (Allowance, error) {
 		parts := a.parts()
 		i := slices.IndexFunc(parts[:], func(p part) bool { return p.name == name })
 		if i < 0 || value == "" {
-			return a, fmt.Errorf("allowance %q: %q is none of label=, mnemonic=, output=, verdict="+
-				" with a pattern", text, word)
+			return a, fmt.Errorf("allowance %q: %q must be label=, mnemonic=, output= or verdict="+
+				" followed by a pattern", text, word)
 		}
 		if *parts[i].value != "" {
-			return a, fmt.Errorf("allowance %q: a second %s=", text, name)
+			return a, fmt.Errorf("allowance %q: it has %s= twice", text, name)
 		}
 		if name == "verdict" {
 			value = strings.ReplaceAll(value, "_", " ")
 			if Verdict(value) == Same || !slices.Contains(Verdicts, Verdict(value)) {
-				return a, fmt.Errorf("allowance %q: there is no verdict %s that differs", text, value)
+				return a, fmt.Errorf("allowance %q: %q is not a verdict of actions that differ", text, value)
 			}
 		}
 		*parts[i].value = value
@@ -78,7 +80,7 @@ func ParseAllowance(text string) (Allowance, error) {
 	return a, nil
 }
 
-// glob makes a pattern of a text with * in it.
+// glob makes a regular expression from a text with * in it.
 func glob(text string, label bool) *regexp.Regexp {
 	below := ""
 	if label {
@@ -93,8 +95,8 @@ func glob(text string, label bool) *regexp.Regexp {
 	return regexp.MustCompile("^" + expr + below + "$")
 }
 
-// matches says whether an action is one of those. Labels of the main repository match with and
-// without @@ before them.
+// matches reports whether the allowance applies to an action. A label of the main repository
+// matches with and without @@ at its beginning.
 func (a *Allowance) matches(act *Action) bool {
 	is := func(i int, value string) bool {
 		return a.patterns[i] == nil || a.patterns[i].MatchString(value)
@@ -107,8 +109,8 @@ func (a *Allowance) matches(act *Action) bool {
 		output && is(3, string(act.Verdict))
 }
 
-// allow marks what is expected: what an allowance matches, and what differs only through the
-// outputs of such actions.
+// allow marks the actions that an allowance matches, and those that differ only because outputs of
+// marked actions differ.
 func (c *comparison) allow(list []Allowance) {
 	r := c.report
 	r.Allowances = slices.Clone(list)
@@ -125,7 +127,7 @@ func (c *comparison) allow(list []Allowance) {
 		if act.Allowed != "" || act.Verdict != Downstream && act.Verdict != CutOff {
 			continue
 		}
-		if from := act.fromList(); from != nil && len(act.own) == 0 && act.causeList() == nil {
+		if from := act.Upstream(); from != nil && len(act.own) == 0 && act.causeList() == nil {
 			if reason := c.allowedBy(from); reason != "" {
 				act.Allowed = "downstream: " + strings.TrimPrefix(reason, "downstream: ")
 			}
@@ -133,8 +135,8 @@ func (c *comparison) allow(list []Allowance) {
 	}
 }
 
-// allowedBy returns why the actions of a list are allowed to differ, "" if one isn't: the reason of
-// the first.
+// allowedBy returns why the actions of a list are allowed to differ: the reason for the first
+// action. It returns "" if one of the actions isn't allowed to differ.
 func (c *comparison) allowedBy(l *List) string {
 	var todo []*List
 	for at := l; at != nil && !at.judged; at = at.Parent {

@@ -14,12 +14,12 @@ func TestParseAllowance(t *testing.T) {
 		{"label=//a", "a reason is missing"},
 		{"label=//a #  ", "a reason is missing"},
 		{"# why", "it has no pattern"},
-		{"//a # why", `"//a" is none of label=`},
-		{"label= # why", `"label=" is none of`},
-		{"name=x # why", `"name=x" is none of`},
-		{"label=a label=b # why", "a second label="},
-		{"verdict=same # why", "there is no verdict same that differs"},
-		{"verdict=other # why", "there is no verdict other"},
+		{"//a # why", `"//a" must be label=`},
+		{"label= # why", `"label=" must be`},
+		{"name=x # why", `"name=x" must be`},
+		{"label=a label=b # why", "it has label= twice"},
+		{"verdict=same # why", `"same" is not a verdict of actions that differ`},
+		{"verdict=other # why", `"other" is not a verdict`},
 	} {
 		a, err := ParseAllowance(c.text)
 		switch {
@@ -53,7 +53,7 @@ func TestMatches(t *testing.T) {
 	}
 }
 
-// TestAllow allows an action, and with it those that differ through it alone.
+// TestAllow allows an action to differ, and with it the actions that differ only because of it.
 func TestAllow(t *testing.T) {
 	chain := func(l *execlogtest.Builder, b bool) {
 		x := action(l, "x", pick(b, "1", "2"), execlogtest.Spawn{})

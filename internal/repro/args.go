@@ -5,7 +5,6 @@ import (
 	"strings"
 )
 
-// arguments compares the command lines.
 func (k *keyDiff) arguments() {
 	rename := k.c.sides[0].rename
 	a, b := k.a.Args, k.b.Args
@@ -31,16 +30,15 @@ func (k *keyDiff) arguments() {
 	}
 }
 
-// edit is an argument that was replaced, removed or added.
 type edit struct {
 	a, b     string
 	inA, inB bool
 }
 
-// maxTable bounds the table of diffArgs. Longer lists are compared place by place.
+// maxTable limits the table of diffArgs. Longer lists are compared position by position.
 const maxTable = 1 << 20
 
-// diffArgs returns the edits that make b of a.
+// diffArgs returns the edits that turn a into b.
 func diffArgs(a, b []string) []edit {
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
 		a, b = a[1:], b[1:]
@@ -62,7 +60,7 @@ func diffArgs(a, b []string) []edit {
 		}
 		return edits
 	}
-	// common[i][j] is how many arguments a[i:] and b[j:] have in common, in order.
+	// common[i][j] is the length of the longest common subsequence of a[i:] and b[j:].
 	width := len(b) + 1
 	common := make([]int32, (len(a)+1)*width)
 	for i := len(a) - 1; i >= 0; i-- {
@@ -90,14 +88,14 @@ func diffArgs(a, b []string) []edit {
 	return edits
 }
 
-// pathFlags are flags of compilers that a path follows at once.
+// pathFlags are the compiler flags that a path can follow directly, without a space.
 var pathFlags = []string{"", "-I", "-L", "-B", "-F", "-isystem", "-iquote", "-idirafter", "@"}
 
 const pathEnds = " \t\n\"'=:,;()<>"
 
-// leak finds an absolute path in which two texts differ first, and returns what is left of it in
-// each without the directories at the end that are the same: /home/a and /srv for /home/a/x/y and
-// /srv/x/y.
+// leak finds the absolute paths at the first difference between two texts, and returns them without
+// their common end: for /home/a/x/y and /srv/x/y it returns /home/a and /srv. ok is false if the
+// first difference is not in an absolute path.
 func leak(a, b string) (x, y string, ok bool) {
 	at := 0
 	for at < len(a) && at < len(b) && a[at] == b[at] {
@@ -125,12 +123,12 @@ func leak(a, b string) (x, y string, ok bool) {
 	return "/" + strings.Join(p, "/"), "/" + strings.Join(q, "/"), true
 }
 
-// leakNote says what an absolute path probably is.
+// leakNote guesses what sort of directory an absolute path leads to.
 func leakNote(path string) string {
 	for _, part := range []string{"/execroot", "/sandbox/", "/external", "/_bazel_"} {
 		if strings.Contains(path+"/", part+"/") || strings.Contains(path, part) {
-			return "an absolute path: of the output base"
+			return "an absolute path in the output base"
 		}
 	}
-	return "an absolute path: of the workspace, the output base or the machine"
+	return "an absolute path in the workspace, in the output base or elsewhere on the machine"
 }

@@ -5,13 +5,12 @@ import (
 	"slices"
 )
 
-// causeList is the causes that were found, by number.
 type causeList struct {
 	numbers map[string]int
 	list    []Cause
 }
 
-// of returns the number of a cause, which is new if there was none of that kind and text.
+// of returns the number of the cause with a kind and text. If there is none, it adds one.
 func (l *causeList) of(kind, text string, action int) int {
 	key := kind + "\x00" + text
 	n, ok := l.numbers[key]
@@ -26,8 +25,8 @@ func (l *causeList) of(kind, text string, action int) int {
 // maxCauses is how many causes of an action are kept.
 const maxCauses = 64
 
-// follow finds the causes of each action: its own, and those of the actions whose outputs differ
-// and that it reads.
+// follow finds the causes of each action: its own causes, and the causes of the actions whose
+// changed outputs it reads.
 func (c *comparison) follow() {
 	acts := c.report.Actions
 	for i := range acts {
@@ -68,7 +67,7 @@ func (c *comparison) follow() {
 		}
 		direct = smallest(direct, maxCauses)
 		act.Causes = direct
-		if l := act.fromList(); l != nil {
+		if l := act.Upstream(); l != nil {
 			c.followList(l, followed)
 			act.Causes = smallest(slices.Concat(direct, l.causes), maxCauses)
 			act.Deeper = l.depth
@@ -81,7 +80,6 @@ func (c *comparison) follow() {
 	}
 }
 
-// followList finds the causes of the actions of a list.
 func (c *comparison) followList(l *List, followed []bool) {
 	var todo []*List
 	for ; l != nil && !followed[l.number]; l = l.Parent {
@@ -101,7 +99,7 @@ func (c *comparison) followList(l *List, followed []bool) {
 	}
 }
 
-// add returns the first causes of a list's parent and of its items.
+// add returns the first causes of a list's parent and items; of appends the causes of one item.
 func (c *comparison) add(l *List, of func(item int32, list []int) []int) []int {
 	var all []int
 	if l.Parent != nil {
@@ -113,7 +111,7 @@ func (c *comparison) add(l *List, of func(item int32, list []int) []int) []int {
 	return smallest(all, maxCauses)
 }
 
-// smallest returns the n smallest different numbers, in ascending order. It takes the slice.
+// smallest returns the n smallest distinct numbers, in ascending order. It overwrites the slice.
 func smallest(list []int, n int) []int {
 	slices.Sort(list)
 	list = slices.Compact(list)
@@ -128,21 +126,23 @@ func (a *Action) causeList() *List {
 	return a.inputs.causes
 }
 
-// fromList returns the actions whose outputs are among the action's inputs and differ.
-func (a *Action) fromList() *List {
+// Upstream returns the actions whose outputs changed the key of the action a. Several actions may
+// share the same List.
+func (a *Action) Upstream() *List {
 	if a.inputs == nil {
 		return nil
 	}
 	return a.inputs.from
 }
 
-// order returns the actions that differ so that each is after those it reads from. Actions that
-// read from each other in a circle, which Bazel never writes, come last.
+// order returns the actions that differ, each after the actions whose outputs it reads. Actions
+// that read from each other in a cycle, which Bazel never logs, come last.
 func (c *comparison) order() []int {
 	return newReaders(c.report.Actions, c.fromLists.all).run()
 }
 
-// finishCauses keeps the causes of what is reported, and puts those with most actions first.
+// finishCauses keeps only the causes of reported actions, and sorts them by the number of actions,
+// the largest first.
 func (c *comparison) finishCauses() {
 	r := c.report
 	used := make([]bool, len(c.causes.list))
@@ -198,7 +198,7 @@ func (c *comparison) finishCauses() {
 	}
 }
 
-// renumber returns the new numbers of those in a list that are used, in its place.
+// renumber replaces the used elements of a list by their new numbers, and removes the others.
 func renumber[T int | int32](list []T, used []bool, number []int) []T {
 	kept := list[:0]
 	for _, n := range list {
@@ -210,10 +210,6 @@ func renumber[T int | int32](list []T, used []bool, number []int) []T {
 	return kept
 }
 
-// Upstream returns the actions whose outputs changed the key of a. Many actions may have the same
-// list.
-func (a *Action) Upstream() *List { return a.fromList() }
-
-// Own returns the causes that are changes of a's own key, or a itself: those among its inputs, of
-// which many actions may have the same list, and the others.
+// Own returns the causes that begin in the action a: first those among its inputs, in a List that
+// several actions may share, then the others.
 func (a *Action) Own() (inputs *List, others []int32) { return a.causeList(), a.own }

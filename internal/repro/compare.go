@@ -9,7 +9,6 @@ import (
 	"github.com/rules-btf/rules_btf/internal/repro/execlog"
 )
 
-// comparison is one run of Compare.
 type comparison struct {
 	sides           [2]*side
 	paths, contents *numbering
@@ -17,14 +16,14 @@ type comparison struct {
 	causes          causeList
 	report          *Report
 
-	// For the comparison of inputs.
-	rank                  []int32 // by path: its place in the order of names
+	// The fields below are for the comparison of inputs.
+	rank                  []int32 // by path: its position in sorted order
 	seen, matched, tool   *marks
-	marked                [2]execlog.SetID // whose tools are marked
+	marked                [2]execlog.SetID // the sets that are marked in tool
 	params                map[string]bool  // param files
 	changes               []change         // each once
 	changeNumbers         map[inputChange]int32
-	lastChange            []int32 // by path: the index of the last one in changes plus 1
+	lastChange            []int32 // by path: the index in changes of its last change, plus 1
 	found                 []int32
 	scratch               [2][]int32
 	diffs                 map[diffKey]*inputDiff
@@ -32,12 +31,11 @@ type comparison struct {
 	fromLists, causeLists *lists
 }
 
-// Compare compares two logs. It is an error if their digests are of different functions, or an
-// allowance is malformed.
+// Compare compares two logs. It returns an error if they use different digest functions.
 func Compare(a, b *execlog.Log, opt Options) (*Report, error) {
 	if a.Hash != "" && b.Hash != "" && a.Hash != b.Hash {
-		return nil, errors.New("the digests of A are " + a.Hash + " and those of B are " + b.Hash +
-			": make both logs with the same --digest_function")
+		return nil, errors.New("A has " + a.Hash + " digests, but B has " + b.Hash +
+			" digests: make both logs with the same --digest_function")
 	}
 	c := newComparison(a, b)
 	for i := range c.report.Actions {
@@ -51,7 +49,7 @@ func Compare(a, b *execlog.Log, opt Options) (*Report, error) {
 	return c.report, nil
 }
 
-// newComparison numbers what two logs hold, and pairs their actions.
+// newComparison numbers the paths and contents of two logs, and pairs their actions.
 func newComparison(a, b *execlog.Log) *comparison {
 	rename := findRenames(a, b)
 	c := &comparison{
@@ -80,7 +78,6 @@ func newComparison(a, b *execlog.Log) *comparison {
 
 func (c *comparison) spawn(i, spawn int) *execlog.Spawn { return &c.sides[i].log.Spawns[spawn] }
 
-// addActions makes the actions of pairs.
 func (c *comparison) addActions(pairs []pair) {
 	actions := make([]Action, len(pairs))
 	for i, p := range pairs {
@@ -115,7 +112,6 @@ func (c *comparison) addActions(pairs []pair) {
 	c.report.Actions = actions
 }
 
-// judge compares the two spawns of an action.
 func (c *comparison) judge(act *Action) {
 	for i, spawn := range act.Spawns {
 		if spawn >= 0 {
@@ -147,7 +143,7 @@ func (c *comparison) judge(act *Action) {
 	}
 }
 
-// ended is how a spawn failed, "" if it did not.
+// ended returns how a spawn failed, or "" if it did not.
 func (c *comparison) ended(act *Action, i int) string {
 	s := c.spawn(i, act.Spawns[i])
 	if s.ExitCode == 0 && s.Status == "" {
@@ -156,8 +152,8 @@ func (c *comparison) ended(act *Action, i int) string {
 	return fmt.Sprintf("%s, exit code %d", cmp.Or(s.Status, "failed"), s.ExitCode)
 }
 
-// compareResults fills in the outputs that differ, and how the action failed. Those of an action
-// of one log are none.
+// compareResults fills in the outputs that differ, and how the action failed. If only one log has
+// the action, compareResults fills in no outputs.
 func (c *comparison) compareResults(act *Action) {
 	var ended [2]string
 	for i, spawn := range act.Spawns {
@@ -197,7 +193,7 @@ func (c *comparison) compareResults(act *Action) {
 	}
 }
 
-// compareOutput compares one output, of which either may be nil.
+// compareOutput compares one output; either side may be nil.
 func (c *comparison) compareOutput(act *Action, path string, a, b *execlog.Output) {
 	o := OutputChange{Path: path, IDs: [2]int64{-1, -1}}
 	var texts [2]string
@@ -206,7 +202,7 @@ func (c *comparison) compareOutput(act *Action, path string, a, b *execlog.Outpu
 		case out == nil:
 			texts[i] = "not declared"
 		case out.Invalid:
-			texts[i] = "missing, or of another type than declared"
+			texts[i] = "missing, or not of the declared type"
 		default:
 			o.IDs[i] = int64(out.Artifact)
 			texts[i] = c.contents.names[c.sides[i].content[out.Artifact]]
@@ -223,7 +219,7 @@ func (c *comparison) compareOutput(act *Action, path string, a, b *execlog.Outpu
 	act.Outputs = append(act.Outputs, o)
 }
 
-// maxFiles is how many files of a directory are named.
+// maxFiles is how many files of a directory are listed.
 const maxFiles = 10
 
 // filesThatDiffer lists the first files that differ in two directories.
@@ -258,7 +254,7 @@ func filesThatDiffer(a, b *execlog.Artifact) []string {
 	return lines
 }
 
-// list chooses what is reported.
+// list selects the actions to report.
 func (c *comparison) list(mnemonics []string) {
 	for i := range c.report.Actions {
 		if mnemonics == nil || slices.Contains(mnemonics, c.report.Actions[i].Mnemonic) {
@@ -267,7 +263,6 @@ func (c *comparison) list(mnemonics []string) {
 	}
 }
 
-// count counts what is reported.
 func (c *comparison) count() {
 	r := c.report
 	r.Total.Verdicts = map[Verdict]int{}

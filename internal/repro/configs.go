@@ -11,17 +11,17 @@ import (
 
 const outRoot = "bazel-out/"
 
-// Renamed is a configuration whose outputs are in another directory in the other build, such as
+// Renamed is a configuration whose output directory has different names in the two builds, such as
 // k8-fastbuild in A and k8-opt in B.
 type Renamed struct {
 	A string `json:"a"`
 	B string `json:"b"`
 }
 
-// renames are what A's configurations are called in B.
+// renames lists the configurations of A that have a different name in B, with both names.
 type renames []Renamed
 
-// apply returns a text of A with the names of B's directories.
+// apply replaces, in a text, the names of A's output directories by B's names.
 func (r renames) apply(text string) string {
 	for _, x := range r {
 		if strings.Contains(text, x.A) {
@@ -31,7 +31,7 @@ func (r renames) apply(text string) string {
 	return text
 }
 
-// replaceDirectory replaces a directory where it is a whole name, not the beginning of one.
+// replaceDirectory replaces a directory's name in a text, but not as part of longer names.
 func replaceDirectory(text, old, new string) string {
 	var b strings.Builder
 	for {
@@ -56,7 +56,7 @@ func nameByte(c byte) bool {
 		'A' <= c && c <= 'Z'
 }
 
-// configurationOf is the configuration that a path is in, "" if none.
+// configurationOf returns the configuration to which a path belongs, or "" if there is none.
 func configurationOf(path string) string {
 	if rest, ok := strings.CutPrefix(path, outRoot); ok {
 		if name, _, ok := strings.Cut(rest, "/"); ok {
@@ -66,8 +66,8 @@ func configurationOf(path string) string {
 	return ""
 }
 
-// findRenames pairs the configurations that only A has with those that only B has: each with the
-// one in which most of its actions are.
+// findRenames pairs each configuration that only A has with a configuration that only B has: the
+// one with which it has the most actions in common.
 func findRenames(a, b *execlog.Log) renames {
 	inA, inB := configurations(a), configurations(b)
 	maps.DeleteFunc(inA, func(name string, _ map[string]bool) bool { return inB[name] != nil })
@@ -104,10 +104,10 @@ func findRenames(a, b *execlog.Log) renames {
 	return found
 }
 
-// maxConfigurations is how many are compared with each other; a build has a few.
+// maxConfigurations limits how many configurations are looked at; a build has only a few.
 const maxConfigurations = 64
 
-// configurations are the actions of each configuration, by label, mnemonic and output.
+// configurations returns the actions of each configuration, as label, mnemonic and output.
 func configurations(log *execlog.Log) map[string]map[string]bool {
 	found := map[string]map[string]bool{}
 	for i := range log.Spawns {

@@ -9,8 +9,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/repro/execlog/execlogtest"
 )
 
-// FuzzCompare compares any two logs. A log and itself have no difference, and what differs one way
-// differs the other way.
+// FuzzCompare compares any two logs. A log must equal itself, and comparing B with A must find the
+// same differences as comparing A with B.
 func FuzzCompare(f *testing.F) {
 	read := func(name string) []byte {
 		data, err := os.ReadFile("testdata/" + name + ".log")

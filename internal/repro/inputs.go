@@ -12,41 +12,41 @@ import (
 // inputChange is an input that two actions don't have in common.
 type inputChange struct {
 	path int32
-	of   [2]int64 // the artifact in each log, -1 if it is no input there
+	of   [2]int64 // the artifact in each log, -1 if it isn't an input there
 }
 
-// change is an inputChange with what is the same of it in all actions that have it.
+// change is an inputChange, with information about it that is the same for all actions.
 type change struct {
 	inputChange
 	origin origin
 	params bool   // whether it is a param file
-	cause  [2]int // of an input, of a tool; 0: none yet, else its number plus 1
+	cause  [2]int // as an input and as a tool: the cause's number plus 1; 0 if it has none yet
 }
 
-// inputDiff is how two sets of inputs differ: as two sets in them do, and by some more inputs. Each
-// pair of sets has one, whatever actions have it, and of what it holds equal lists are one: what a
-// comparison keeps, and the time that it takes, grow as the logs do, not as the actions times their
-// inputs.
+// inputDiff is the difference between two sets of inputs. It consists of the difference between two
+// of their inner sets, and of more changes. All actions with the same pair of sets share one
+// inputDiff, and equal lists are stored only once. So the time and memory of a comparison grow with
+// the logs, not with the product of actions and inputs.
 type inputDiff struct {
 	inner *inputDiff // or nil
 	more  []int32    // changes, ascending
-	loose bool       // whether one set alone has an input that the other log has somewhere
+	loose bool       // whether it can't be inner: more is empty, or isLoose(change)
 
-	// These are of inner, too.
+	// The following fields include the changes of the field inner.
 	count  int
-	causes *List    // the causes of changes that are no other action's output
-	from   *List    // the actions whose outputs the other changes are
-	first  []int32  // the first maxChanges, by path
-	shown  []Change // those; nil until an action has this
+	causes *List    // the causes of changes that aren't outputs of other actions
+	from   *List    // the actions that made the other changed inputs
+	first  []int32  // the first maxChanges changes, by path
+	shown  []Change // the same changes as reported; nil until an action needs them
 }
 
-// diffKey is the sets of inputs and of tools in both logs.
+// diffKey has an action's set of inputs and its set of tools, each for both logs.
 type diffKey struct{ inputs, tools [2]execlog.SetID }
 
-// marks are numbers by path, which are forgotten all at once.
+// marks maps paths to numbers; clear removes all of them in one step.
 type marks struct {
 	round uint32
-	set   []uint32 // by path: the last round
+	set   []uint32 // by path: the round in which value was set
 	value []int64
 }
 
@@ -63,7 +63,7 @@ func (m *marks) get(path int32) int64 {
 	return m.value[path]
 }
 
-// inputs returns how two spawns' inputs differ, nil if they don't.
+// inputs returns how two spawns' inputs differ, or nil if they don't.
 func (c *comparison) inputs(a, b *execlog.Spawn) *inputDiff {
 	key := diffKey{[2]execlog.SetID{a.Inputs, b.Inputs}, [2]execlog.SetID{a.Tools, b.Tools}}
 	d := c.setDiff(key)
@@ -78,12 +78,13 @@ func (c *comparison) inputs(a, b *execlog.Spawn) *inputDiff {
 	return d
 }
 
-// setDiff returns how two sets differ, nil if they don't. It goes from the outer sets to the inner
-// ones, of which Bazel's actions most often have one that differs, common to many actions; and back.
+// setDiff returns the difference between two sets, or nil if they are equal. It goes from the outer
+// sets to the inner ones and back, because in most of Bazel's actions only one inner set differs,
+// and many actions share it.
 func (c *comparison) setDiff(key diffKey) *inputDiff {
 	var d *inputDiff
 	var outer []diffKey
-	partly := true // whether d is how the sets in the last of outer differ
+	partly := true // whether d has all differences of the inner sets of outer's last key
 	for partly && !c.same(key.inputs) {
 		if found, ok := c.diffs[key]; ok {
 			d = found
@@ -105,13 +106,13 @@ func (c *comparison) setDiff(key diffKey) *inputDiff {
 	return d
 }
 
-// same reports whether two sets are put together alike of equal inputs.
+// same reports whether two sets have equal inputs and are composed in the same way.
 func (c *comparison) same(sets [2]execlog.SetID) bool {
 	return c.sides[0].prints[sets[0]] == c.sides[1].prints[sets[1]]
 }
 
-// innerSets returns the sets in two sets that differ. ok says that there are no others; there may
-// be none at all.
+// innerSets returns the pair of inner sets that makes two sets differ, if there is one. ok is false
+// if more than one pair of inner sets may differ.
 func (c *comparison) innerSets(key diffKey) (inner diffKey, ok bool) {
 	_, a := c.sides[0].log.Set(key.inputs[0])
 	_, b := c.sides[1].log.Set(key.inputs[1])
@@ -132,8 +133,8 @@ func (c *comparison) innerSets(key diffKey) (inner diffKey, ok bool) {
 	return inner, true
 }
 
-// around returns how two sets differ of which the sets in them differ by inner alone. It says that
-// it can't if an input might be elsewhere in the sets, too.
+// around returns the difference between two sets, given the difference between their inner sets
+// (inner). ok is false if inner isn't enough, because an input may also be elsewhere in the sets.
 func (c *comparison) around(key diffKey, inner *inputDiff) (d *inputDiff, ok bool) {
 	var items [2][]execlog.ID
 	for i, s := range c.sides {
@@ -160,7 +161,8 @@ func (c *comparison) around(key diffKey, inner *inputDiff) (d *inputDiff, ok boo
 	return d, true
 }
 
-// whole returns how two sets differ, nil if they don't. keep says that it may be an inner one.
+// whole returns how two sets differ, or nil if they don't. If keep is set, the result may later be
+// the inner part of another difference.
 func (c *comparison) whole(key diffKey, keep bool) *inputDiff {
 	found := c.compare(c.sides[0].walker.All(key.inputs[0]), c.sides[1].walker.All(key.inputs[1]))
 	if len(found) == 0 {
@@ -173,7 +175,7 @@ func (c *comparison) whole(key diffKey, keep bool) *inputDiff {
 	return d
 }
 
-// has reports whether a change is one of d, which isn't loose and may be nil.
+// has reports whether d, which isn't loose and may be nil, has a change.
 func (d *inputDiff) has(n int32) bool {
 	for ; d != nil; d = d.inner {
 		if contains(d.more, n) {
@@ -183,13 +185,14 @@ func (d *inputDiff) has(n int32) bool {
 	return false
 }
 
-// isLoose reports whether a change is an input of one log that the other log has somewhere.
+// isLoose reports whether a change is an input that is missing in one set, although the set's log
+// has an artifact at that path.
 func (c *comparison) isLoose(n int32) bool {
 	ch := &c.changes[n]
 	return ch.of[0] < 0 && c.sides[0].has[ch.path] || ch.of[1] < 0 && c.sides[1].has[ch.path]
 }
 
-// newDiff makes an inputDiff of one and some more changes, which it sorts.
+// newDiff makes an inputDiff from inner and the changes in found, which it sorts.
 func (c *comparison) newDiff(key diffKey, inner *inputDiff, found []int32) *inputDiff {
 	d := &inputDiff{inner: inner, count: len(found)}
 	if inner != nil {
@@ -217,8 +220,7 @@ func (c *comparison) newDiff(key diffKey, inner *inputDiff, found []int32) *inpu
 	return d
 }
 
-// compare returns the inputs that A and B don't have in common, as indices of c.changes. The result
-// is valid until the next call.
+// compare returns the inputs that differ, as indices of c.changes, valid until the next call.
 func (c *comparison) compare(inA, inB iter.Seq[execlog.ID]) []int32 {
 	found := c.found[:0]
 	c.seen.clear()
@@ -247,7 +249,7 @@ func (c *comparison) compare(inA, inB iter.Seq[execlog.ID]) []int32 {
 // numberOf returns the index of a change in c.changes.
 func (c *comparison) numberOf(in inputChange) int32 {
 	if last := c.lastChange[in.path]; last > 0 && c.changes[last-1].inputChange == in {
-		return last - 1 // as nearly always
+		return last - 1 // the usual case
 	}
 	n, ok := c.changeNumbers[in]
 	if !ok {
@@ -264,14 +266,14 @@ func (c *comparison) numberOf(in inputChange) int32 {
 	return n
 }
 
-// byPath compares changes by their paths, then by what is there.
+// byPath compares changes by their paths, then by their contents.
 func (c *comparison) byPath(x, y int32) int {
 	a, b := &c.changes[x], &c.changes[y]
 	return cmp.Or(cmp.Compare(c.rank[a.path], c.rank[b.path]), cmp.Compare(a.of[0], b.of[0]),
 		cmp.Compare(a.of[1], b.of[1]))
 }
 
-// shown returns a change as it is reported. The tools are marked.
+// shown returns a change in the form in which it is reported. Call tools first.
 func (c *comparison) shown(ch *change) Change {
 	s := Change{Kind: Input, Name: c.paths.names[ch.path], InA: ch.of[0] >= 0, InB: ch.of[1] >= 0,
 		Note: ch.origin.note, From: ch.origin.action, Cause: -1}
@@ -288,7 +290,7 @@ func (c *comparison) shown(ch *change) Change {
 	return s
 }
 
-// causeOf returns the number of the cause that a change is. The tools are marked.
+// causeOf returns the number of the cause that a change belongs to. Call tools first.
 func (c *comparison) causeOf(ch *change) int {
 	kind, as := Input, 0
 	switch {
@@ -300,7 +302,7 @@ func (c *comparison) causeOf(ch *change) int {
 	if ch.cause[as] == 0 {
 		name := c.paths.names[ch.path]
 		if ch.origin.path != "" {
-			name = ch.origin.path // what the input is a link to
+			name = ch.origin.path // the file that the input is a link to
 		}
 		text := ch.origin.what + name + onlyIn(ch.of[0] >= 0, ch.of[1] >= 0)
 		ch.cause[as] = c.causes.of(string(kind), text, -1) + 1
@@ -318,7 +320,7 @@ func onlyIn(inA, inB bool) string {
 	return ""
 }
 
-// describe is an input's content in short, "" if it is not there.
+// describe returns a short text for an input's content, or "" if there is no such input.
 func (c *comparison) describe(i int, id int64) string {
 	if id < 0 {
 		return ""
@@ -326,7 +328,7 @@ func (c *comparison) describe(i int, id int64) string {
 	return c.contents.names[c.sides[i].content[id]]
 }
 
-// tools marks the paths of the tools of two actions.
+// tools marks the paths of two actions' tools in c.tool.
 func (c *comparison) tools(sets [2]execlog.SetID) {
 	if c.marked == sets && c.tool.round > 0 {
 		return
@@ -340,7 +342,7 @@ func (c *comparison) tools(sets [2]execlog.SetID) {
 	}
 }
 
-// paramFiles are the files that arguments of B's spawns name as such.
+// paramFiles returns the param files that the arguments in a log name.
 func paramFiles(log *execlog.Log) map[string]bool {
 	found := map[string]bool{}
 	for i := range log.Spawns {

@@ -10,14 +10,14 @@ import (
 	"github.com/rules-btf/rules_btf/internal/repro/execlog/execlogtest"
 )
 
-// TestSetDiff compares sets in sets, which the logs have in common or not, by what differs in them
+// TestSetDiff compares nested sets, some of which the logs have in common, both by their inner sets
 // and as a whole.
 func TestSetDiff(t *testing.T) {
 	partly, chained := 0, 0
 	for seed := range uint64(1000) {
 		var logs [2]*execlog.Log
 		for i := range logs {
-			shape := rand.New(rand.NewPCG(seed, 1)) // the same of both
+			shape := rand.New(rand.NewPCG(seed, 1)) // the same for both
 			edit := rand.New(rand.NewPCG(seed, uint64(i)+2))
 			l := execlogtest.New()
 			var files, sets []uint32
@@ -89,12 +89,13 @@ func TestSetDiff(t *testing.T) {
 		}
 	}
 	if partly < 100 || chained < 10 {
-		t.Errorf("only %d sets were compared by what differs in them, %d with two lists", partly, chained)
+		t.Errorf("only %d sets were compared by their inner sets, %d with two lists", partly, chained)
 	}
 }
 
-// TestReadersOfAll has many actions that differ, and as many that read all of these, each with its
-// own sets: none of what is kept of them is as large as both together.
+// TestReadersOfAll has many actions that differ, and equally many readers: actions that read all
+// outputs of the former, each reader with its own sets. The amount of data kept must not grow with
+// the product of the two numbers of actions.
 func TestReadersOfAll(t *testing.T) {
 	const n = 500
 	for _, own := range []string{"nothing", "the same file", "a file that differs"} {

@@ -11,8 +11,8 @@ import (
 // maxChanges is how many changes of an action are kept.
 const maxChanges = 50
 
-// keyChanges fills in how the keys of an action's two spawns differ. root says whether any change
-// is no output of another action.
+// keyChanges fills in how the keys of an action's two spawns differ. The result root is set if any
+// of the changes is not an output of another action.
 func (c *comparison) keyChanges(act *Action) (root bool) {
 	a, b := c.spawn(0, act.Spawns[0]), c.spawn(1, act.Spawns[1])
 	known := a.Digest.Hash != "" && b.Digest.Hash != ""
@@ -32,13 +32,12 @@ func (c *comparison) keyChanges(act *Action) (root bool) {
 	k.inputs()
 	if known && k.found == 0 {
 		k.add(Change{Kind: Unlogged, A: digestText(a.Digest), B: digestText(b.Digest), InA: true,
-			InB: true, Note: "only the action's digest differs: something that the log does not show," +
-				" such as a salt of the cache"})
+			InB: true, Note: "only the action's digest differs, because of something that the log does" +
+				" not show, such as a cache salt"})
 	}
 	return k.root
 }
 
-// keyDiff compares the keys of one action.
 type keyDiff struct {
 	c     *comparison
 	act   *Action
@@ -47,8 +46,7 @@ type keyDiff struct {
 	root  bool
 }
 
-// add adds a change that is a cause, or part of one. group is what the changes of other actions
-// that are the same cause have in common.
+// add adds a change. Changes of different actions with the same group are one cause.
 func (k *keyDiff) add(ch Change, group ...string) {
 	ch.From = -1
 	text := causeText(ch)
@@ -65,7 +63,7 @@ func (k *keyDiff) add(ch Change, group ...string) {
 	k.act.Changes = append(k.act.Changes, ch)
 }
 
-// causeText says what a change is, without the action that has it.
+// causeText describes a change without its action.
 func causeText(ch Change) string {
 	parts := []string{}
 	if ch.Name != "" {
@@ -77,7 +75,7 @@ func causeText(ch Change) string {
 	return strings.Join(parts, ": ")
 }
 
-// orNothing is a value, or the word for none.
+// orNothing returns a value, or a word for no value.
 func orNothing(value string, there bool) string {
 	if !there {
 		return "nothing"
@@ -85,7 +83,7 @@ func orNothing(value string, there bool) string {
 	return value
 }
 
-// configuration says which of the renamed configurations the action is in.
+// configuration adds a change for each renamed configuration that the action uses.
 func (k *keyDiff) configuration() {
 	for _, r := range k.c.sides[0].rename {
 		uses := func(s string) bool { return strings.Contains(s, outRoot+r.A+"/") }
@@ -98,7 +96,6 @@ func (k *keyDiff) configuration() {
 	}
 }
 
-// pairs compares variables or properties.
 func (k *keyDiff) pairs(kind ChangeKind, a, b []execlog.Pair) {
 	rename := k.c.sides[0].rename
 	for len(a)+len(b) > 0 {
@@ -127,7 +124,6 @@ func (k *keyDiff) pairs(kind ChangeKind, a, b []execlog.Pair) {
 	}
 }
 
-// outputs compares the paths of the declared outputs.
 func (k *keyDiff) outputs() {
 	var paths [2]map[string]bool
 	for i, s := range []*execlog.Spawn{k.a, k.b} {
@@ -148,7 +144,7 @@ func (k *keyDiff) outputs() {
 	}
 }
 
-// inputs compares the input files. They are the last part that is compared.
+// inputs compares the input files. Call it last, after the other comparisons.
 func (k *keyDiff) inputs() {
 	d := k.c.inputs(k.a, k.b)
 	if d == nil {

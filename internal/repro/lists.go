@@ -5,19 +5,20 @@ import (
 	"slices"
 )
 
-// List is numbers that actions have in common: those of another list, and more. Equal ones are most
-// often one List.
+// List is a list of numbers that several actions can share. It has the numbers of its parent and
+// its own items. Equal lists are usually the same List.
 type List struct {
 	Parent *List   // or nil
 	Items  []int32 // ascending, none of them in Parent; they must not be changed
 
 	number int // in lists.all
-	// Of causes.
-	users int // actions
-	// Of actions: what those have that read their outputs.
+	// This field is for a list of causes.
+	users int // how many actions have the list
+	// These fields are for a list of actions. They hold what is known about actions that read the
+	// outputs of the listed ones.
 	causes []int
 	depth  int
-	reason string // why they are allowed to differ, "" if they aren't
+	reason string // why the actions are allowed to differ, "" if they aren't
 	judged bool
 }
 
@@ -40,16 +41,16 @@ func contains(list []int32, n int32) bool {
 	return ok
 }
 
-// lists finds equal lists.
+// lists stores equal lists only once.
 type lists struct {
-	of  map[uint64]*List // by a hash; of several with one hash, the first
-	all []*List          // parents before others
+	of  map[uint64]*List // by hash: the first list with that hash
+	all []*List          // parents before their children
 }
 
 func newLists() *lists { return &lists{of: map[uint64]*List{}} }
 
-// share returns the list of a parent's numbers and others, nil if there are none. It changes the
-// slice.
+// share returns a List with the numbers of the List parent and those in items, or nil if there are
+// no numbers. It changes items.
 func (l *lists) share(parent *List, items []int32) *List {
 	slices.Sort(items)
 	items = slices.DeleteFunc(slices.Compact(items), parent.has)
@@ -75,15 +76,15 @@ func (l *lists) share(parent *List, items []int32) *List {
 	return made
 }
 
-// readers puts actions in an order in which each comes after those it reads from.
+// readers orders actions so that each comes after the actions whose outputs it reads.
 type readers struct {
 	acts []Action
 
-	waits    []int     // by list: for how many actions, and its parent
+	waits    []int     // by list: how many of its actions and its parent are not in order yet
 	users    [][]int32 // by list: the actions that have it
-	children [][]int32 // by list: those that have it as their parent
-	starts   []int     // by action: where in holders the lists with it begin
-	holders  []int32   // lists
+	children [][]int32 // by list: the lists that have it as their parent
+	starts   []int     // by action: where its part of holders begins
+	holders  []int32   // by action: the lists that contain the action
 
 	order []int
 	todo  []int32 // lists whose actions are all in order
@@ -119,11 +120,11 @@ func newReaders(acts []Action, all []*List) *readers {
 	return r
 }
 
-// run returns the actions that differ. Those that read from each other in a circle, which Bazel
-// never writes, come last.
+// run returns the actions that differ, in order. Actions that read from each other in a cycle,
+// which Bazel never logs, come last.
 func (r *readers) run() []int {
 	for i := range r.acts {
-		if l := r.acts[i].fromList(); l != nil {
+		if l := r.acts[i].Upstream(); l != nil {
 			r.users[l.number] = append(r.users[l.number], int32(i))
 		} else if r.acts[i].Verdict != Same {
 			r.order = append(r.order, i)
@@ -136,14 +137,14 @@ func (r *readers) run() []int {
 		}
 	}
 	for i := range r.acts {
-		if l := r.acts[i].fromList(); l != nil && r.waits[l.number] > 0 {
+		if l := r.acts[i].Upstream(); l != nil && r.waits[l.number] > 0 {
 			r.order = append(r.order, i)
 		}
 	}
 	return r.order
 }
 
-// release notes that a list waits for one less.
+// release records that one more action of the list with the number n has its place in the order.
 func (r *readers) release(n int32) {
 	r.todo = append(r.todo, n)
 	for len(r.todo) > 0 {

@@ -11,14 +11,15 @@ import (
 	"github.com/rules-btf/rules_btf/internal/repro/execlog"
 )
 
-// pair is an action by its spawns: indices in the logs, -1 if the log has none.
+// pair has the two spawns of an action: their indices in the logs, or -1 if a log has none.
 type pair [2]int
 
-// match pairs the spawns of the logs: those with the same label, mnemonic and first output. If
-// several have these, as attempts of a test have, or actions of two configurations whose paths
-// don't show them, those with equal key and results are paired first, then those with equal keys,
-// with equal results, and what is left in the order of the keys. Last, a spawn that is left is
-// paired with the only one left of its label and mnemonic.
+// match pairs the spawns of the logs that have the same label, mnemonic and first output. Several
+// spawns of a log may have all three in common, such as attempts of a test, or actions of different
+// configurations with the same paths. Of these, spawns with equal keys and results are paired
+// first, then spawns with equal keys, then spawns with equal results. The rest are paired in the
+// order of their keys. At the end, if each log has exactly one spawn left with the same label and
+// mnemonic, these two are paired.
 func (c *comparison) match() []pair {
 	pairs, left := c.matchBy(c.allSpawns(), identity, false)
 	more, left := c.matchBy(left, func(s *side, i int) string {
@@ -44,7 +45,7 @@ func (c *comparison) allSpawns() (all [2][]int) {
 	return all
 }
 
-// identity is what the action of a spawn has in both builds.
+// identity identifies the action of a spawn in both builds.
 func identity(s *side, i int) string {
 	spawn := &s.log.Spawns[i]
 	output := ""
@@ -54,8 +55,8 @@ func identity(s *side, i int) string {
 	return spawn.Label + "\x00" + spawn.Mnemonic + "\x00" + output
 }
 
-// matchBy pairs spawns that have one name, and returns those that are left. With unique it does so
-// only where each log has no other one of that name.
+// matchBy pairs spawns that have the same name, and returns the rest. If the parameter unique is
+// set, it pairs them only if each log has just one spawn with that name.
 func (c *comparison) matchBy(spawns [2][]int, name func(*side, int) string, unique bool) (
 	pairs []pair, left [2][]int) {
 	type group [2][]int
@@ -84,7 +85,7 @@ func (c *comparison) matchBy(spawns [2][]int, name func(*side, int) string, uniq
 	return pairs, left
 }
 
-// matchSeveral pairs spawns of one identity, and leaves those without a partner in g.
+// matchSeveral pairs the spawns of one identity. The spawns without a partner stay in the group g.
 func (c *comparison) matchSeveral(g *[2][]int) (pairs []pair) {
 	type prints struct{ key, result [32]byte }
 	var of [2]map[int]prints
@@ -124,7 +125,6 @@ func (c *comparison) matchSeveral(g *[2][]int) (pairs []pair) {
 	return pairs
 }
 
-// keyPrint is a hash of a spawn's key.
 func (c *comparison) keyPrint(i, spawn int) [32]byte {
 	s := c.sides[i]
 	cmd := &s.log.Spawns[spawn].Command
@@ -144,7 +144,6 @@ func (c *comparison) keyPrint(i, spawn int) [32]byte {
 	return [32]byte(h.Sum(nil))
 }
 
-// resultPrint is a hash of a spawn's result.
 func (c *comparison) resultPrint(i, spawn int) [32]byte {
 	s := c.sides[i]
 	r := &s.log.Spawns[spawn].Result

@@ -7,19 +7,18 @@ import (
 	"github.com/rules-btf/rules_btf/internal/repro/execlog"
 )
 
-// origin is where an input that differs is from.
+// origin is where an input that differs comes from.
 type origin struct {
-	action   int    // whose output differs, or -1
-	path     string // of the file that the input is a link to, if it is one
-	what     string // how a cause begins: "source file "
+	action   int    // the action that made it, or -1 if the origin is a cause
+	path     string // if the input is a link: the path of the file that it leads to
+	what     string // how the text of the cause begins, such as "source file "
 	note     string
 	unlogged bool // made by something that is not in the logs
 }
 
-// maxLinksFollowed is how many links of links are followed.
+// maxLinksFollowed limits the length of a chain of links that is followed.
 const maxLinksFollowed = 40
 
-// origin finds where a changed input is from.
 func (c *comparison) origin(in inputChange) origin {
 	o := origin{action: -1}
 	name := in.path
@@ -42,9 +41,9 @@ func (c *comparison) origin(in inputChange) origin {
 	case strings.HasPrefix(file, outRoot):
 		o.unlogged = true
 		o.what = "generated file "
-		o.note = "no action of the logs makes it: Bazel itself does, or it was up to date already"
+		o.note = "no logged action makes it: Bazel itself does, or it was already up to date"
 	case strings.HasPrefix(file, "external/"):
-		o.what, o.note = "external file ", "a file of an external repository"
+		o.what, o.note = "external file ", "a file from an external repository"
 	default:
 		o.what, o.note = "source file ", "a source file"
 	}
@@ -54,7 +53,7 @@ func (c *comparison) origin(in inputChange) origin {
 	return o
 }
 
-// made is the origin of an input that an action of A and one of B make, -1 for none.
+// made returns the origin of an output of spawn a in A and spawn b in B; -1 means no spawn.
 func (c *comparison) made(in inputChange, a, b int) (origin, bool) {
 	o := origin{action: -1}
 	actA, actB := -1, -1
@@ -74,7 +73,7 @@ func (c *comparison) made(in inputChange, a, b int) (origin, bool) {
 		o.what, o.note = "generated file ", "only one of the logs has the action that makes it: "+
 			c.nameOf(one)
 	case actA != actB:
-		o.what, o.note = "input ", "another action makes it: "+c.nameOf(actA)+" in A, "+
+		o.what, o.note = "input ", "different actions make it: "+c.nameOf(actA)+" in A, "+
 			c.nameOf(actB)+" in B"
 	default:
 		o.action = actA
@@ -82,7 +81,7 @@ func (c *comparison) made(in inputChange, a, b int) (origin, bool) {
 	return o, true
 }
 
-// maker returns the spawn that made the artifact id at a path, or -1.
+// maker returns the spawn that made the artifact with this id at a path, or -1.
 func (c *comparison) maker(i int, name int32, id int64) int {
 	if id < 0 {
 		return -1
@@ -95,13 +94,13 @@ func (c *comparison) maker(i int, name int32, id int64) int {
 	if !strings.HasPrefix(file, outRoot) {
 		return -1
 	}
-	// With path mapping, an action may see another path than that of the action that makes it.
+	// With path mapping, the reader of a file may have another path for it than its maker.
 	for _, spawn := range s.stripped[withoutConfiguration(file)] {
 		if s.makes(int(spawn), s.content[id]) {
 			return int(spawn)
 		}
 	}
-	// A file of a directory that is an output.
+	// The file may be in a directory that is an output.
 	for dir := path.Dir(file); dir != "." && dir != "/" && dir+"/" != outRoot; dir = path.Dir(dir) {
 		if list := s.stripped[withoutConfiguration(dir)]; len(list) > 0 {
 			return int(list[0])
@@ -110,7 +109,7 @@ func (c *comparison) maker(i int, name int32, id int64) int {
 	return -1
 }
 
-// pick is the spawn that makes the content of an artifact, else the first.
+// pick returns the spawn that makes an artifact with the right content, or else the first one.
 func (s *side) pick(spawns []int32, id int64) int {
 	for _, spawn := range spawns {
 		if s.makes(int(spawn), s.content[id]) {
@@ -132,7 +131,6 @@ func (s *side) makes(spawn int, content int32) bool {
 	return false
 }
 
-// nameOf names an action in a text.
 func (c *comparison) nameOf(act int) string {
 	return c.report.Actions[act].Mnemonic + " " + c.report.Actions[act].Label
 }

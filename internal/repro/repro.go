@@ -1,20 +1,22 @@
-// Package repro compares two builds by their execution logs: it pairs the actions of the two, says
-// of each pair whether its key (all that the result may depend on) and its outputs are the same,
-// and follows what differs to the action or file where it began.
+// Package repro compares two builds by their execution logs. It pairs the actions of the builds,
+// and compares the keys (everything that the result may depend on) and the outputs of each pair. It
+// follows each difference back to the action or file where it began.
 //
-// [Compare] is a pure function of two logs, whatever the order of their entries. Its stages:
+// [Compare] is a pure function of two logs; the order of their entries doesn't matter. Its stages
+// are:
 //
 //	side.go     numbers for paths and contents, which the two logs share
-//	configs.go  output directories that have another name in the other build
+//	configs.go  output directories that have different names in the two builds
 //	match.go    which action of A is which of B
-//	inputs.go   how the inputs of two actions differ, key.go and args.go the rest of the key
-//	lists.go    numbers that many actions have in common
+//	compare.go  the stages in order, the outputs that differ, and the verdicts (judge)
+//	inputs.go   how the inputs of two actions differ; key.go and args.go: the rest of the key
+//	lists.go    lists of numbers that many actions share
 //	origin.go   which action made an input
-//	causes.go   verdicts; causes, and what is downstream of them
+//	causes.go   causes, and the actions that are downstream of them
 //	allow.go    which differences are expected
 package repro
 
-// Verdict is what is said of an action.
+// Verdict is the result for an action.
 type Verdict string
 
 const (
@@ -22,18 +24,20 @@ const (
 	Same Verdict = "same"
 	// NonDeterministic: the key is the same, the outputs differ.
 	NonDeterministic Verdict = "non-deterministic"
-	// KeyChanged: the key differs, not only by the outputs of other actions, and so do the outputs.
+	// KeyChanged: outputs and key differ, and some of the key's differences aren't outputs of other
+	// actions.
 	KeyChanged Verdict = "key changed"
-	// Downstream: the key differs by the outputs of other actions alone, and the outputs differ.
+	// Downstream: outputs and key differ, but all of the key's differences are outputs of other
+	// actions.
 	Downstream Verdict = "downstream"
-	// CutOff: the key differs, by whatever, but the outputs are the same.
+	// CutOff: the key differs, but the outputs are the same.
 	CutOff Verdict = "cut-off"
 	// OnlyA, OnlyB: the other log has no such action.
 	OnlyA Verdict = "only in A"
 	OnlyB Verdict = "only in B"
 )
 
-// Verdicts are all verdicts, in the order of reports.
+// Verdicts lists all verdicts, in the order that reports use.
 var Verdicts = []Verdict{NonDeterministic, KeyChanged, OnlyA, OnlyB, Downstream, CutOff, Same}
 
 // ChangeKind is a part of an action's key.
@@ -49,108 +53,110 @@ const (
 	Timeout       ChangeKind = "timeout"
 	Outputs       ChangeKind = "declared outputs"
 	Configuration ChangeKind = "configuration" // the name of an output directory
-	Unlogged      ChangeKind = "unlogged"      // the action's digest, by what the log doesn't show
+	Unlogged      ChangeKind = "unlogged"      // something that only the action's digest shows
 )
 
 // Change is one difference between the keys of two actions.
 type Change struct {
 	Kind ChangeKind `json:"kind"`
-	// Name is that of a variable or property, or the path of a file; "" for arguments.
+	// Name is the name of a variable or property, or the path of a file; "" for arguments.
 	Name string `json:"name,omitempty"`
-	// A and B are the values, or short texts of them. "" and not In if one has none.
+	// A and B are the values, or short descriptions. InA is false if A has no value, and InB if B
+	// has none.
 	A   string `json:"a,omitempty"`
 	B   string `json:"b,omitempty"`
 	InA bool   `json:"in_a"`
 	InB bool   `json:"in_b"`
-	// Note says more: where a file is from, that a path is absolute.
+	// Note adds details, such as where a file comes from, or that a path is absolute.
 	Note string `json:"note,omitempty"`
-	// From is the action of the report whose output the file is, if that differs; else -1.
+	// From is the ID of the action that made the file, if that action's output differs; else -1.
 	From int `json:"from"`
-	// Cause is the index of the cause that this change is, or -1 if From is set.
+	// Cause is the index of the cause that this change belongs to, or -1 if From is set.
 	Cause int `json:"cause"`
 }
 
-// OutputChange is an output that differs. A and B say what is there: a digest, "missing".
+// OutputChange is an output that differs. A and B describe it: a digest, or "missing".
 type OutputChange struct {
 	Path string   `json:"path"` // in B, or in A if only A has it
 	A    string   `json:"a"`
 	B    string   `json:"b"`
 	More []string `json:"more,omitempty"` // files in a directory; lines about types
-	// IDs of what Path is in the logs; -1 if it is not there. For those who look at the files.
+	// IDs are the artifacts at Path in A and B; -1 if a log has none. Package typediff uses them.
 	IDs [2]int64 `json:"-"`
 }
 
 // Action is an action of one log or of both.
 type Action struct {
-	ID       int     `json:"id"` // its index in the report, which Change.From is too
+	ID       int     `json:"id"` // its index in the report; Change.From refers to it
 	Verdict  Verdict `json:"verdict"`
 	Mnemonic string  `json:"mnemonic"`
 	Label    string  `json:"label"`
-	Output   string  `json:"output"` // the path of the first; "" if it has none
+	Output   string  `json:"output"` // the path of its first output; "" if it has none
 
 	Changes []Change       `json:"changes,omitempty"`
-	More    int            `json:"more_changes,omitempty"` // changes that are not listed
+	More    int            `json:"more_changes,omitempty"` // how many changes are not listed
 	Outputs []OutputChange `json:"outputs,omitempty"`
 	Failed  string         `json:"failed,omitempty"` // how it failed, if it did in either build
 	Causes  []int          `json:"causes,omitempty"` // indices, at most maxCauses
-	Deeper  int            `json:"depth,omitempty"`  // actions between the farthest cause and it
+	Deeper  int            `json:"depth,omitempty"`  // how many actions away its farthest cause is
 	Cached  [2]bool        `json:"cached"`           // whether the result came from a cache
 	Allowed string         `json:"allowed,omitempty"`
 
-	Spawns [2]int `json:"-"` // indices in the logs, -1 if it is not there
+	Spawns [2]int `json:"-"` // indices in the logs, -1 if the log doesn't have the action
 
-	own    []int32    // its causes but those of inputs, ascending after follow
+	own    []int32    // causes that are not in inputs, ascending after follow
 	inputs *inputDiff // nil if the inputs are the same
-	// sharedChanges says that Changes are a part of inputs.
+	// sharedChanges is set if Changes is a slice of inputs.shown, which other actions share.
 	sharedChanges bool
 }
 
-// Cause is where a difference begins: a change of a key that is no other action's output, the same
-// of all actions that have it, or a non-deterministic action.
+// Cause is where a difference begins: a non-deterministic action, or a change of a key that isn't
+// an output of another action. All actions whose keys have this change share one Cause.
 type Cause struct {
 	Kind string `json:"kind"` // a ChangeKind or "non-deterministic"
 	Text string `json:"text"`
-	// Action is the non-deterministic one, or -1.
+	// Action is the ID of the non-deterministic action, or -1.
 	Action int `json:"action"`
-	// Direct counts the actions that have the change in their keys, or 1; Downstream those that
-	// differ through others.
+	// Direct counts the actions that have the change in their keys; it is 1 for a non-deterministic
+	// action. Downstream counts the other actions that differ because of this cause.
 	Direct     int  `json:"direct"`
 	Downstream int  `json:"downstream"`
-	Allowed    bool `json:"allowed,omitempty"` // all actions that differ by it are expected to
+	Allowed    bool `json:"allowed,omitempty"` // all actions that have this cause may differ
 }
 
-// Count counts the actions of a mnemonic, or all.
+// Count counts the actions of one mnemonic, or all actions.
 type Count struct {
 	Mnemonic string          `json:"mnemonic,omitempty"`
 	Total    int             `json:"total"`
 	Verdicts map[Verdict]int `json:"verdicts"`
-	// Spawns and Hits are of each log: commands, and those whose result came from a cache.
+	// Spawns counts the commands in each log, and Hits those whose result came from a cache.
 	Spawns [2]int `json:"spawns"`
 	Hits   [2]int `json:"cache_hits"`
-	// SameCached counts actions of verdict same that at least one build took from a cache: they were
-	// perhaps made once and not twice, which shows nothing.
+	// SameCached counts actions with the verdict same whose result came from a cache in at least
+	// one build. Such an action may have run only once; then the comparison proves nothing about
+	// it.
 	SameCached int `json:"same_by_cache"`
 }
 
 // Report is what Compare finds.
 type Report struct {
 	Actions []Action // by mnemonic, label, output
-	Listed  []int    // those to report, by Options.Mnemonics
-	Causes  []Cause  // those with most actions first
+	Listed  []int    // indices of the actions to report, which Options.Mnemonics selects
+	Causes  []Cause  // those with the most actions first
 	Total   Count
 	Counts  []Count // by mnemonic
-	// Renamed are the output directories of configurations that were taken for one another.
+	// Renamed lists the pairs of output directories that were treated as the same configuration.
 	Renamed    []Renamed
 	Allowances []Allowance
 }
 
-// Options choose what is reported and expected.
+// Options choose which differences are reported, and which are expected.
 type Options struct {
-	Mnemonics []string // report the actions with these alone; nil means all
+	Mnemonics []string // report only actions with these mnemonics; nil means all
 	Allow     []Allowance
 }
 
-// Differs reports whether an action differs that is not allowed to.
+// Differs reports whether any listed action differs without being allowed to.
 func (r *Report) Differs() bool {
 	for _, i := range r.Listed {
 		if r.Actions[i].Verdict != Same && r.Actions[i].Allowed == "" {

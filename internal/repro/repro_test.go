@@ -13,10 +13,10 @@ import (
 	"github.com/rules-btf/rules_btf/internal/repro/execlog/execlogtest"
 )
 
-// build is one side of a case: what differs between the sides is decided by b.
+// build makes one side of a case: side B if b is set, else side A.
 type build func(l *execlogtest.Builder, b bool)
 
-// pick is x in A and y in B.
+// pick returns x in A and y in B.
 func pick[T any](b bool, x, y T) T {
 	if b {
 		return y
@@ -26,8 +26,9 @@ func pick[T any](b bool, x, y T) T {
 
 const bin = "bazel-out/k8-fastbuild/bin/"
 
-// action adds an action with one output of its name.
-func action(l *execlogtest.Builder, name, content string, s execlogtest.Spawn, inputs ...uint32) uint32 {
+// action adds an action with one output, which has the name of the action.
+func action(l *execlogtest.Builder, name, content string, s execlogtest.Spawn,
+	inputs ...uint32) uint32 {
 	out := l.File(bin+name, content)
 	s.Label, s.Mnemonic = "//:"+name, "M"
 	if len(inputs) > 0 {
@@ -37,7 +38,7 @@ func action(l *execlogtest.Builder, name, content string, s execlogtest.Spawn, i
 	return out
 }
 
-// text is a report as lines: an action that differs with its changes, and the causes.
+// text returns a report as lines: the actions that differ, with their changes, and the causes.
 func text(r *Report) string {
 	var lines []string
 	for i := range r.Actions {
@@ -231,11 +232,11 @@ func compare(t *testing.T, build build, opt Options) *Report {
 	return r
 }
 
-// TestMapped pairs actions of two configurations whose paths don't show them, by their keys.
+// TestMapped pairs actions by their keys, because their paths don't show the configuration.
 func TestMapped(t *testing.T) {
 	r := compare(t, func(l *execlogtest.Builder, b bool) {
 		for i := range 10 {
-			n := pick(b, i, 9-i) // in another order
+			n := pick(b, i, 9-i) // in a different order
 			content := fmt.Sprint(n)
 			if n == 3 {
 				content += pick(b, "x", "y")
@@ -249,7 +250,8 @@ func TestMapped(t *testing.T) {
 	}
 }
 
-// TestOrder compares logs whose entries are in another order: those of real Bazel, and large ones.
+// TestOrder compares logs whose entries are in different orders: logs of real builds, and large
+// ones.
 func TestOrder(t *testing.T) {
 	var logs [3]*execlog.Log
 	for i := range logs {
@@ -306,7 +308,7 @@ func TestPlanted(t *testing.T) {
 		t.Errorf("%v, want %v", r.Total.Verdicts, want)
 	}
 	if _, err := Compare(a, &execlog.Log{Hash: "BLAKE3"}, Options{}); err == nil {
-		t.Error("digests of different functions were compared")
+		t.Error("logs with different digest functions were compared")
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/repro/execlog"
 )
 
-// numbering gives equal strings of both logs one number.
+// numbering gives equal strings in both logs the same number.
 type numbering struct {
 	of    map[string]int32
 	names []string
@@ -29,7 +29,7 @@ func (n *numbering) number(s string) int32 {
 	return i
 }
 
-// ranks returns the place of each string in the order of all, by number.
+// ranks returns, by number, the position of each string in sorted order.
 func (n *numbering) ranks() []int32 {
 	order := make([]int32, len(n.names))
 	for i := range order {
@@ -43,24 +43,24 @@ func (n *numbering) ranks() []int32 {
 	return ranks
 }
 
-// side is one log with numbers for its paths and contents.
+// side is one log, together with the numbers of its paths and contents.
 type side struct {
 	log     *execlog.Log
 	rename  renames
-	path    []int32    // by artifact
-	content []int32    // by artifact
-	prints  [][16]byte // by set: a hash that equal sets share, if they are put together alike
+	path    []int32    // by artifact: the number of its path
+	content []int32    // by artifact: the number of its content
+	prints  [][16]byte // by set: a hash, the same for equal sets that are composed in the same way
 	has     []bool     // by path: whether the log has it
 	walker  *execlog.Walker
-	sums    map[execlog.SetID][2]uint64 // what inputSum returned
-	parts   [][2]uint64                 // by artifact: what it adds to inputSum; nil before that
+	sums    map[execlog.SetID][2]uint64 // by set: what inputSum returns
+	parts   [][2]uint64                 // by artifact: what it adds to inputSum; nil until needed
 
 	makers   map[int32][]int32  // by path: the spawns that list it as an output
-	stripped map[string][]int32 // likewise, by the path without its configuration
-	links    map[int32]int32    // by path: what Bazel made it a link to
+	stripped map[string][]int32 // the same, by the path without its configuration
+	links    map[int32]int32    // by path of a link that Bazel made: the link's target
 }
 
-// newSide numbers the artifacts of a log. Their paths are renamed first.
+// newSide numbers the artifacts of a log. It first renames their paths.
 func newSide(log *execlog.Log, rename renames, paths, contents *numbering) *side {
 	s := &side{log: log, rename: rename, walker: execlog.NewWalker(log),
 		sums: map[execlog.SetID][2]uint64{}}
@@ -88,8 +88,8 @@ func newSide(log *execlog.Log, rename renames, paths, contents *numbering) *side
 	return s
 }
 
-// contentOf is a text that is equal for artifacts of equal kind and content. What is in the Inputs
-// of runfiles is not in it: those are inputs themselves.
+// contentOf returns a text that is the same for artifacts of the same kind and content. It leaves
+// out the Inputs of runfiles, because the spawn has these as inputs anyway.
 func contentOf(a *execlog.Artifact) string {
 	switch a.Kind {
 	case execlog.FileKind:
@@ -106,7 +106,7 @@ func contentOf(a *execlog.Artifact) string {
 
 func digestText(d execlog.Digest) string {
 	if d.Size == 0 {
-		return "empty" // its digest may be left out
+		return "empty" // the log may leave out the digest of an empty file
 	}
 	return fmt.Sprintf("%s (%d bytes)", d.Hash, d.Size)
 }
@@ -143,7 +143,7 @@ func (s *side) findPrints() {
 	}
 }
 
-// inputSum returns a hash of a set's inputs that does not depend on how it is put together.
+// inputSum returns a hash of a set's inputs that does not depend on how the set is composed.
 func (s *side) inputSum(set execlog.SetID, paths, contents *numbering) [2]uint64 {
 	if sum, ok := s.sums[set]; ok {
 		return sum
@@ -167,8 +167,7 @@ func (s *side) inputSum(set execlog.SetID, paths, contents *numbering) [2]uint64
 	return sum
 }
 
-// withoutConfiguration is a path without the name of its configuration: "bazel-out/*/bin/x" for
-// "bazel-out/k8-fastbuild/bin/x".
+// withoutConfiguration turns "bazel-out/k8-fastbuild/bin/x" into "bazel-out/*/bin/x".
 func withoutConfiguration(path string) string {
 	if rest, ok := strings.CutPrefix(path, outRoot); ok {
 		if _, below, ok := strings.Cut(rest, "/"); ok {

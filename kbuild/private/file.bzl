@@ -5,7 +5,7 @@ load("@bazel_skylib//lib:paths.bzl", "paths")
 def _kbuild_file_impl(ctx):
     tree = ctx.file.tree
     if not tree.is_directory:
-        fail("{}: {} is a file: name it where its directory is asked for".format(
+        fail("{}: {} is a file: set tree to the directory that contains it".format(
             ctx.label,
             tree.short_path,
         ))
@@ -17,7 +17,7 @@ def _kbuild_file_impl(ctx):
     ctx.actions.run_shell(
         arguments = [args],
         command = """if [ ! -f "$1/$2" ]; then
-  echo "$1 has no file $2: name its path in that directory" >&2
+  echo "$1 has no file $2: specify its path relative to that directory" >&2
   exit 1
 fi
 cp -L -- "$1/$2" "$3"
@@ -31,7 +31,7 @@ cp -L -- "$1/$2" "$3"
 
 kbuild_file = rule(
     implementation = _kbuild_file_impl,
-    doc = "Copies one file out of a tree artifact, because other rules take files.",
+    doc = "Copies one file out of a tree artifact, for rules that need single files.",
     attrs = {
         "path": attr.string(
             doc = "Path in the directory.",

@@ -1,11 +1,12 @@
-"""kbuild_generate: the command that reads trees, for repository rules, which can't have targets."""
+"""kbuild_generate: the command that reads trees, built for repository rules, which can't use
+targets."""
 
 load("@go_host_compatible_sdk_label//:defs.bzl", "HOST_COMPATIBLE_SDK")
 
 _IMPORT = "github.com/rules-btf/rules_btf"
 
-# Modules that the command is built of, each by a source file and how far above that the module's
-# directory is.
+# These are the modules from which the command is built. Each is found by one of its source files,
+# and by the number of levels from that file up to the module's directory.
 _MODULES = {
     "github.com/bazelbuild/buildtools": (
         Label("@com_github_bazelbuild_buildtools//build:print.go"),
@@ -22,7 +23,7 @@ _MODULES = {
     _IMPORT: (Label("//:MODULE.bazel"), 1),
 }
 
-# Those of rules_btf's packages that it is built of.
+# These are the packages of rules_btf from which the command is built.
 _PACKAGES = [
     "internal/command/cli",
     "internal/format/elf",
@@ -33,7 +34,6 @@ _PACKAGES = [
     "internal/support/message",
     "internal/support/parallel",
     "internal/command/version",
-    "internal/command/worker",
     "tools/btfkbuild",
 ]
 
@@ -74,7 +74,7 @@ def _kbuild_generate_impl(ctx):
         },
     )
     if result.return_code:
-        fail("building the command that reads Kbuild's trees: " + result.stderr)
+        fail("cannot build the command that reads Kbuild's trees: " + result.stderr)
     ctx.delete("cache")
     ctx.file("BUILD.bazel", "exports_files([\"{}\"])\n".format(out))
 

@@ -7,12 +7,12 @@ def _tree(ctx):
         path = ctx.getenv(ctx.attr.path_env) or path
     if not path:
         if ctx.attr.path_env:
-            fail("{}: the environment variable {} is not set (--repo_env={}=DIR)".format(
+            fail("{}: the environment variable {} is not set: set it with --repo_env={}=DIR".format(
                 ctx.name,
                 ctx.attr.path_env,
                 ctx.attr.path_env,
             ))
-        fail("{}: name the tree in path or path_env".format(ctx.name))
+        fail("{}: no tree: set path or path_env".format(ctx.name))
     tree = ctx.path(path) if path.startswith("/") else ctx.workspace_root.get_child(path)
     if not tree.exists:
         fail("{}: {} does not exist: build the kernel first".format(ctx.name, tree))
@@ -26,7 +26,7 @@ def _kbuild_tree_impl(ctx):
         "--out={}".format(ctx.path(".")),
         "--symlinks",
         "--inputs={}".format(inputs),
-        # The name that the workspace gives rules_btf may be another one.
+        # The workspace may use a different repository name for rules_btf.
         "--rules={}".format(Label("//rules:defs.bzl")),
         "--modules=" + ctx.attr.modules,
         "--vmlinux=" + ctx.attr.vmlinux,
@@ -44,59 +44,59 @@ def _kbuild_tree_impl(ctx):
         if "warning:" in line or "note:" in line:
             print(line)  # buildifier: disable=print
 
-    # Bazel looks at the objects themselves, as at all source files. Which there are is read again
-    # when one of the files changes that say so.
+    # Bazel itself checks whether the objects change, because they are source files. The list of
+    # objects is read again when a file from which it was derived changes.
     for name in ctx.read(inputs, watch = "no").splitlines():
         ctx.watch("{}/{}".format(tree, name))
 
 kbuild_tree = repository_rule(
     implementation = _kbuild_tree_impl,
-    doc = """A tree in which Kbuild has built a kernel, or a directory of modules, as a repository.
+    doc = """Makes a repository from the directory in which Kbuild has built a kernel or modules.
 
 Its targets: `//:vmlinux_btf`; `//:NAME_btf` for each module; `//:modules_btf`; `//:all_btf`;
-`//:vmlinux_btf_skipped` and `//:modules_btf_skipped`, what was left out of the BTF; `//:vmlinux`
-and `//:modules`, the linked files. A directory with objects is a package, with a `btf_objects` for
-those of vmlinux (`//DIRECTORY:vmlinux_objects`) and of each module (`//DIRECTORY:NAME_objects`).
-`//:kbuild.skipped` lists the objects that have no DWARF.
+`//:vmlinux_btf_skipped` and `//:modules_btf_skipped` (what was left out of the BTF); `//:vmlinux`
+and `//:modules` (the linked files). Each directory with objects is a package. It has one
+`btf_objects` for the objects of vmlinux (`//DIRECTORY:vmlinux_objects`), and one for those of each
+module (`//DIRECTORY:NAME_objects`). `//:kbuild.skipped` lists the objects without DWARF.
 
-The next build after another `make` sees what has changed, in any file.""",
+The first build after another `make` sees all files that have changed.""",
     attrs = {
         "base": attr.label(
-            doc = """What the modules are based on, if it isn't the tree's own vmlinux: a
-`btf_import`
-of the kernel that is shipped, or the `vmlinux_btf` of another `kbuild_tree`.""",
+            doc = """The base of the modules, if it isn't the tree's own vmlinux: a `btf_import` of
+the shipped kernel, or the `vmlinux_btf` of another `kbuild_tree`.""",
         ),
         "btf_features": attr.string_list(
-            doc = """As `btf_objects` has it. `+distilled_base` is for modules that other builds of
-the kernel load.""",
+            doc = """As in `btf_objects`. `+distilled_base` is for modules that other builds of the
+kernel load.""",
         ),
         "generator": attr.label(
-            doc = """The command that reads the tree. The default is that of the release whose tools
-the workspace uses, else it is built with rules_go's Go.""",
+            doc = """The command that reads the tree. By default it comes from the release whose
+tools the workspace uses. If the workspace uses no release, the command is built with the Go of
+rules_go.""",
             default = Label("@btf_kbuild//:btfkbuild"),
         ),
         "lang_exclude": attr.string_list(
-            doc = """As `btf_objects` has it. Empty: `rust` if the kernel was configured with it,
-which is what Kbuild tells pahole.""",
+            doc = """As in `btf_objects`. If empty, it is `rust` for a kernel that was configured
+with Rust, for which Kbuild too excludes Rust when it runs pahole.""",
         ),
         "modules": attr.string(
-            doc = """`objects`: a `module_btf` for each module, of its objects. `whole`: a
-`modules_btf` of the .ko files, for far fewer actions. `none`: without modules.""",
+            doc = """`objects`: a `module_btf` for each module, made from its objects. `whole`: one
+`modules_btf` for all .ko files, with far fewer actions. `none`: no BTF of modules.""",
             default = "objects",
             values = ["objects", "whole", "none"],
         ),
         "path": attr.string(
-            doc = """The directory in which Kbuild built (with `O=` or `KBUILD_OUTPUT`, that one):
-absolute, or relative to the workspace.""",
+            doc = """The directory in which Kbuild built (the one in `O=` or `KBUILD_OUTPUT`, if
+set): absolute, or relative to the workspace.""",
         ),
         "path_env": attr.string(
-            doc = """An environment variable with the directory, for `--repo_env`. Where it is set,
-it is taken instead of `path`.""",
+            doc = """The name of an environment variable, for `--repo_env`. If the variable is set,
+its value replaces `path`.""",
         ),
         "vmlinux": attr.string(
-            doc = """`objects`: a `btf_objects` for each directory. `whole`: the linked kernel is
-converted, by one action. Kernels with CONFIG_LTO_CLANG, whose objects have no DWARF, are converted
-so in any case, and their modules as with `modules = "whole"`.""",
+            doc = """`objects`: a `btf_objects` for each directory. `whole`: one action converts the
+linked kernel. The objects of a kernel with CONFIG_LTO_CLANG have no DWARF, so such a kernel is
+always converted as with `whole`, and its modules as with `modules = "whole"`.""",
             default = "objects",
             values = ["objects", "whole"],
         ),

@@ -1,7 +1,28 @@
 """How paths of files are passed on a command line, whatever characters they contain."""
 
+def can_name(name):
+    """Whether NAME=FILE can give this name to a file.
+
+    Args:
+        name: string.
+
+    Returns:
+        bool: whether no tool takes it for a flag or a parameter file, or ends it early.
+    """
+    return name[0] not in ["-", "@"] and "=" not in name
+
+def add_file_as(args, name, file):
+    """Adds NAME=FILE.
+
+    Args:
+        args: Args.
+        name: string, for which `can_name` is true.
+        file: File.
+    """
+    args.add(file, format = name.replace("%", "%%") + "=%s")
+
 def add_files(args, files, **kwargs):
-    """Adds the paths of files so that no tool takes one for a flag or a parameter file.
+    """Adds the paths of files so that no tool takes one for a flag, a parameter file or NAME=FILE.
 
     Args:
         args: Args.
@@ -14,11 +35,11 @@ def _path_of(file):
     return argument_of(file.path)
 
 def argument_of(path):
-    """The path so that no tool takes it for a flag or a parameter file."""
-    return "./" + path if path[0] in ["-", "@"] else path
+    """The path, spelled so that no tool takes it for a flag, a parameter file or NAME=FILE."""
+    return path if can_name(path) else "./" + path
 
 def add_named(args, files, **kwargs):
-    """Adds paths of files for a tool that accepts NAME=FILE, which is used if a path contains "=".
+    """Adds paths of files for a tool that also accepts NAME=FILE, the form for a path with "=".
 
     Args:
         args: Args.

@@ -2,14 +2,15 @@
 
 load("//rules:providers.bzl", "BtfInfo", "BtfModulesInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
+load(":arguments.bzl", "can_name")
 load(":module_actions.bzl", "btf_archive_files")
 
 _SUFFIX = "_btf"
 
 def _path_of(target, paths):
-    """The path of a module, else its name: that of its target without `_btf`."""
+    """The path of a module in `paths`, or else the name of its target without `_btf`."""
     path = paths.get(target.label) or target.label.name.removesuffix(_SUFFIX)
-    if path[0] in ["-", "@"] or "=" in path:
+    if not can_name(path):
         fail("{} can't be the path of a module: set paths[{}]".format(path, target.label))
     return path
 
@@ -34,7 +35,7 @@ def _modules_of(ctx, vmlinux, shared):
     modules = []
     for target in single:
         info = target[BtfInfo]
-        chain = info.bases.to_list()  # a file for each module below, mostly vmlinux alone
+        chain = info.bases.to_list()  # a file for each base, mostly vmlinux alone
         distilled, on = None, None
         if getattr(info, "distilled", False):
             distilled = chain[0]
@@ -87,8 +88,8 @@ def _out(ctx):
     """Declares the output."""
     out, format = ctx.outputs.out, ctx.attr.format
     if out and not out.basename.endswith("." + format):
-        fail(("{}: out is {}, but format is {}: out must be *.tar or *.tar.zst, with that " +
-              "format; a directory is always NAME").format(
+        fail(("{}: out is {}, but format is {}: out must be *.tar or *.tar.zst, matching format; " +
+              "a directory is always called NAME").format(
             ctx.label,
             out.basename,
             format,
@@ -100,7 +101,10 @@ def _out(ctx):
 def _btf_archive_impl(ctx):
     vmlinux = ctx.attr.vmlinux[BtfInfo]
     if vmlinux.bases:
-        fail("{}: {} is no vmlinux's BTF: it has a base".format(ctx.label, ctx.attr.vmlinux.label))
+        fail("{}: {} is not the BTF of a vmlinux: it has a base".format(
+            ctx.label,
+            ctx.attr.vmlinux.label,
+        ))
     shared = _shared_of(ctx, vmlinux.btf)
     out = _out(ctx)
     btf_archive_files(
@@ -123,15 +127,15 @@ def _btf_archive_impl(ctx):
 btf_archive = rule(
     implementation = _btf_archive_impl,
     doc = """Collects the BTF of a kernel release: the files that the kernel shows in
-`/sys/kernel/btf`, and a [manifest](manifest.md) with the base of each.
+`/sys/kernel/btf`, and a [manifest](manifest.md), which names the base of each file.
 
 ```starlark
 btf_archive(
     name = "release_btf",
     format = "tar.zst",
     modules = [
-        ":modules_btf",          # of many modules at once
-        ":nf_nat_btf",           # of one
+        ":modules_btf",          # the BTF of many modules
+        ":nf_nat_btf",           # the BTF of one module
     ],
     paths = {":nf_nat_btf": "kernel/net/netfilter/nf_nat.ko"},
     release = "7.2.12",
@@ -139,38 +143,39 @@ btf_archive(
 )
 ```
 
-The output is the directory `NAME`, or the file `NAME.tar` or `NAME.tar.zst`. A module with a
-distilled base is put on vmlinux's BTF, as at module load. What the kernel would refuse is an error,
-except for a `modules_btf` with `shared_base`: such an archive is for tools that read chains of
-bases. `btfdedup verify --manifest NAME/manifest.json` checks a copy.""",
+The output is the directory `NAME`, or the file `NAME.tar` or `NAME.tar.zst`. The BTF of a module
+with a distilled base is relocated to vmlinux's BTF, as the kernel does when it loads the module.
+BTF that the kernel would refuse is an error, except for a `modules_btf` with `shared_base`: such an
+archive is for tools that read chains of bases. `btfdedup verify --manifest NAME/manifest.json`
+checks a copy.""",
     attrs = {
         "build_id": attr.string(doc = "The build id of vmlinux in hexadecimal, for the manifest."),
         "format": attr.string(
             default = "dir",
-            doc = """`dir`, `tar` or `tar.zst`. Tar archives have no times and users, so the same
-content has the same bytes.""",
+            doc = """`dir`, `tar` or `tar.zst`. Tar archives contain no times or users, so the same
+content gives the same bytes.""",
             values = ["dir", "tar", "tar.zst"],
         ),
         "modules": attr.label_list(
-            doc = """The `module_btf` and `modules_btf` of the modules, with all that they are based
-on.""",
+            doc = """The `module_btf` and `modules_btf` of the modules, including all modules that
+they are based on.""",
             providers = [[BtfInfo], [BtfModulesInfo]],
         ),
         "objects": attr.label_list(
             allow_files = [".mod"],
-            doc = """For the manifest: Kbuild's files `m.mod`, which list the objects of the module
-`m`, one a line.""",
+            doc = """Kbuild's files `m.mod`, each of which lists the objects of the module `m`, one
+per line. The manifest repeats these lists.""",
         ),
         "out": attr.output(
             doc = """The tar archive to write. By default `NAME.tar` or `NAME.tar.zst`.""",
         ),
         "paths": attr.label_keyed_string_dict(
-            doc = """The path of the module of a `module_btf` in `/lib/modules/RELEASE`, such as
-`kernel/fs/ext4/ext4.ko`. The module has the name of its path, else of its target without `_btf`;
-with `_` for `-`.""",
+            doc = """For a `module_btf`, the path of its module in `/lib/modules/RELEASE`, such as
+`kernel/fs/ext4/ext4.ko`. The module's name comes from that path, or else from its target (without
+`_btf`); each `-` becomes `_`.""",
         ),
         "release": attr.string(
-            doc = "The kernel's release, as `uname -r` says.",
+            doc = "The kernel's release, as `uname -r` prints it.",
             mandatory = True,
         ),
         "vmlinux": attr.label(

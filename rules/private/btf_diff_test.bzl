@@ -5,7 +5,7 @@ load("//rules:providers.bzl", "BtfInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 load(":arguments.bzl", "argument_of")
 
-# How many differences are printed: Bazel hides output of more than a megabyte
+# This many differences are printed: Bazel hides test output of more than a megabyte
 # (--experimental_ui_max_stdouterr_bytes).
 _LIMIT = 500
 
@@ -77,8 +77,9 @@ def btf_diff_test(
         **kwargs):
     """Tests that two BTF files hold the same types, functions and variables.
 
-    Ids and order don't matter. Prints a summary and the first 500 differences;
-    `bazel run //:NAME -- --limit=0` prints all, and takes other flags of `btfdedup diff` too.
+    Ids and order don't matter. The test prints a summary and the first 500 differences;
+    `bazel run //:NAME -- --limit=0` prints all of them, and accepts other flags of `btfdedup diff`
+    too.
 
     ```starlark
     btf_diff_test(
@@ -92,11 +93,11 @@ def btf_diff_test(
         name: The test.
         actual: A `vmlinux_btf`, a `module_btf`, or a file with BTF.
         expected: The BTF to compare with, in the same forms.
-        actual_bases: The bases of `actual`, outermost first, if it is a file. A `module_btf` has
-            its own.
-        expected_bases: The bases of `expected`, likewise.
-        size: The test's size for Bazel: the BTF of a kernel takes a second or two.
-        **kwargs: Attributes of all tests, such as `tags`.
+        actual_bases: The bases of `actual`, the kernel's BTF first, if `actual` is a file. A
+            `module_btf` names its bases itself.
+        expected_bases: The bases of `expected`, in the same way.
+        size: The test's size for Bazel. Comparing the BTF of a kernel takes a second or two.
+        **kwargs: Attributes that all tests have, such as `tags`.
     """
     _btf_diff_test(
         name = name,

@@ -15,20 +15,21 @@ _BTF_ATTR = attr.label(
 
 EMBED_ATTRS = {
     "drop_signature": attr.bool(
-        doc = """Whether to cut off the signature of a signed module, which would no longer hold. By
-default a signed module is an error.""",
+        doc = """If the module is signed: whether to remove its signature, which would become
+invalid. Without this attribute, a signed module is an error.""",
     ),
     "old_base": attr.label(
-        doc = """The base, raw or ELF, of the `.BTF` that a module already has: the vmlinux that it
-was built for. Needed if kfuncs of the module have different flags, because the old ids determined
-their order.""",
+        doc = """The base (raw BTF or an ELF file) of the `.BTF` that a module already has: the
+vmlinux that the module was built for. It is needed if kfuncs of the module have different flags,
+because the old ids determine which flags belong to which kfunc.""",
         allow_single_file = True,
     ),
     "resolve_ids": attr.bool(
-        doc = """Whether to fill in `.BTF_ids`, if the file has it, with the [type ids](ids.md) of
-the embedded BTF, without which a kernel refuses the module. The embedded BTF then doesn't show
-implicit arguments of kfuncs (`KF_IMPLICIT_ARGS`, since Linux 7.0). The action reads the chain of
-bases, so it runs again when the kernel's BTF changes.""",
+        doc = """Whether to fill in the section `.BTF_ids`, if the file has one, with the [type
+ids](ids.md) of the embedded BTF. A kernel refuses a module whose ids don't belong to its BTF. With
+this attribute set, the embedded BTF leaves out the implicit arguments of kfuncs
+(`KF_IMPLICIT_ARGS`, since Linux 7.0). The action reads the chain of bases, so it runs again when
+the kernel's BTF changes.""",
         default = True,
     ),
 }
@@ -49,7 +50,7 @@ def how_to_embed(ctx):
     )
 
 def _embedded_info(ctx, info, btf):
-    """BtfInfo of embedded BTF, which may differ from that of info."""
+    """BtfInfo of the embedded BTF, which may differ from the BTF in info."""
     index = None
     distilled = getattr(info, "distilled", False)
     if not distilled:
@@ -91,7 +92,8 @@ def _btf_embed_impl(ctx):
 
 btf_embed = rule(
     implementation = _btf_embed_impl,
-    doc = """Copies a kernel module, or another ELF file, with BTF in its section `.BTF`.
+    doc = """Copies a kernel module or another ELF file, and puts BTF into the section `.BTF` of the
+copy.
 
 ```starlark
 module_btf(
@@ -107,11 +109,11 @@ btf_embed(
 )
 ```
 
-It replaces the BTF that the file had, puts a distilled base into `.BTF.base`, and fills in
-`.BTF_ids` unless `resolve_ids` is False. The rest of the file stays the same. Modules of a kernel
-since 7.0 need the `btf_embed` of vmlinux as their base, because it takes implicit arguments of
-kfuncs out of the BTF. A linked vmlinux that loads its BTF can't take BTF of another size: link it
-with a `btf_section_object` instead.""",
+The rule replaces the BTF that the file had, puts a distilled base into `.BTF.base`, and fills in
+`.BTF_ids` unless `resolve_ids` is False. The rest of the file stays the same. For kernels since
+7.0, the base of modules must be the `btf_embed` of vmlinux, because that takes the implicit
+arguments of kfuncs out of the BTF. In a linked vmlinux whose `.BTF` is in a loaded segment, the
+size of the BTF can't change: link vmlinux with a `btf_section_object` instead.""",
     attrs = EMBED_ATTRS | {
         "btf": _BTF_ATTR,
         "out": attr.output(
@@ -150,8 +152,9 @@ The object has only a loaded section `.BTF`. The kernel's linker script puts it 
     attrs = {
         "btf": _BTF_ATTR,
         "machine_of": attr.label(
-            doc = """An ELF file for the machine and ABI of the kernel, best one of the kernel's
-objects that seldom changes: only its ELF header is used, but any change runs the action.""",
+            doc = """An ELF file for the machine and ABI of the kernel, preferably an object of the
+kernel that seldom changes: only its ELF header is used, but any change to the file reruns the
+action.""",
             allow_single_file = True,
             mandatory = True,
         ),

@@ -1,4 +1,4 @@
-"""btf_import: the BTF of a kernel that something else made."""
+"""btf_import: the BTF of a kernel that something else built."""
 
 load("//rules:providers.bzl", "BtfInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
@@ -15,8 +15,8 @@ def _btf_import_impl(ctx):
 
 btf_import = rule(
     implementation = _btf_import_impl,
-    doc = """Takes the BTF, `NAME.btf`, out of a distribution's or vendor's kernel, as a base for
-modules.
+    doc = """Extracts the BTF, `NAME.btf`, from the kernel of a distribution or vendor, as a base
+for modules.
 
 ```starlark
 btf_import(
@@ -31,7 +31,7 @@ module_btf(
 )
 ```
 
-The BTF is the kernel's to the byte, after a check by the kernel's rules. Output group:
+The BTF is checked against the kernel's rules, and is byte for byte the BTF in `src`. Output group:
 `btf_base`.""",
     attrs = OUT_ATTRS | {
         "base": attr.label(
@@ -39,9 +39,9 @@ The BTF is the kernel's to the byte, after a check by the kernel's rules. Output
             allow_files = True,
         ),
         "src": attr.label(
-            doc = """A bootable kernel: bzImage (vmlinuz) of x86, Image of arm64, riscv or
-loongarch, EFI zboot image. Or vmlinux, a module or another ELF file with a section `.BTF`, or raw
-BTF. Any of them may be compressed.""",
+            doc = """A bootable kernel (bzImage, also called vmlinuz, of x86; Image of arm64, riscv
+or loongarch; an EFI zboot image); or vmlinux, a module or another ELF file with a section `.BTF`;
+or raw BTF. Any of them may be compressed.""",
             allow_single_file = True,
             mandatory = True,
         ),

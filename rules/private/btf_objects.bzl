@@ -21,8 +21,8 @@ def convert_all(ctx, elves, prefix, conversion):
         conversion: what `conversion_of` returned.
 
     Returns:
-        dict from the path of each ELF file, or group of them, to its BTF object. Paths in the
-        package are relative to it.
+        dict from the path of each ELF file, or group of them, to its BTF object. Paths of files in
+        the package are relative to the package.
     """
     package = paths.join(ctx.label.workspace_root, ctx.label.package)
     by_path = laid_out(ctx, elves, package + "/" if package else "")
@@ -51,8 +51,8 @@ def _btf_objects_impl(ctx):
 
 btf_objects = rule(
     implementation = _btf_objects_impl,
-    doc = """Converts object files and archives, by `BtfGen` actions for some object files each (see
-`grain`), then `BtfMerge` actions along the directories.
+    doc = """Converts object files and archives to BTF objects, and merges these. Each `BtfGen`
+action converts several object files (see `grain`); there is a `BtfMerge` action for each directory.
 
 ```starlark
 btf_objects(
@@ -62,13 +62,14 @@ btf_objects(
 ```
 
 Preferably use one target for each directory. The default output is one merged BTF object; the
-output group `btf_objects` has those of the `BtfGen` actions.""",
+output group `btf_objects` has the outputs of the `BtfGen` actions.""",
     attrs = CONVERSION_ATTRS | GRAIN_ATTRS | {
         "srcs": attr.label_list(
-            doc = """Object files, archives (for a thin one, list its members in `debug`, or here
-instead), and linked files: `vmlinux`, modules, their separate debug files. Each must have DWARF or
-a compiler's BTF: compile with `-g` or `-gbtf`. A `cc_library` counts as its archive. Also tree
-artifacts (`ctx.actions.declare_directory`) with only such files, each converted by one action.""",
+            doc = """Object files, archives, and linked files (`vmlinux`, modules, or their separate
+debug files). List the members of a thin archive in `debug`, or list them here and leave out the
+archive. Each file must have DWARF or a compiler's BTF: compile with `-g` or `-gbtf`. A `cc_library`
+represents its archive. Tree artifacts (`ctx.actions.declare_directory`) that contain only such
+files are allowed too; one action converts each.""",
             allow_files = True,
             allow_empty = False,
             mandatory = True,

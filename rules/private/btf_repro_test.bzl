@@ -42,11 +42,11 @@ def _btf_repro_test_impl(ctx):
 
 btf_repro_test = rule(
     implementation = _btf_repro_test_impl,
-    doc = """Tests that two builds were the same, action by action, from logs of
-`bazel build --execution_log_compact_file`. Prints where the differences begin. `--test_arg` adds
-flags of `btfrepro diff`, such as `--all`. A build can't read its own log, so earlier steps of the
-CI must provide the files. [repro.md](repro.md) has examples, and `btfrepro run`, which makes two
-builds itself.
+    doc = """Compares the logs of two builds, from `bazel build --execution_log_compact_file`, and
+fails if an action differs. The test prints where the differences begin.
+`--test_arg` adds flags of `btfrepro diff`, such as `--all`. A build can't read its own log, so
+earlier steps of the CI must provide the files. [repro.md](repro.md) has examples, and describes
+`btfrepro run`, which makes both builds itself.
 
 ```starlark
 btf_repro_test(
@@ -65,12 +65,12 @@ btf_repro_test(
             mandatory = True,
         ),
         "allow": attr.string_list(
-            doc = """Expected differences: patterns `label=`, `mnemonic=`, `output=`, `verdict=`,
-all of which must match, and the reason after `#`. Differences that only such an action causes are
-allowed too.""",
+            doc = """Expected differences. Each consists of patterns (`label=`, `mnemonic=`,
+`output=`, `verdict=`) and a reason after `#`. An action may differ if all these patterns match it.
+A difference that is caused only by such actions is allowed too.""",
         ),
         "allow_file": attr.label(
-            doc = "A file with such lines.",
+            doc = "A file with more expected differences, one per line.",
             allow_single_file = True,
         ),
         "b": attr.label(

@@ -18,8 +18,9 @@ load(":debug_files.bzl", "debug_files")
 load(":grain.bzl", "GRAIN_SETTINGS")
 load(":merge_tree.bzl", "merge_tree")
 
-# Attributes that lead from a linked target to its possible inputs. The links decide which of these
-# are inputs; the target with the cc_btf converts those that other attributes lead to.
+# The aspect visits the possible inputs of a link through these attributes. Which of the visited
+# targets are inputs depends on the links. The cc_btf itself converts inputs that only other
+# attributes lead to.
 _EDGES = ["deps", "implementation_deps", "link_extra_lib", "malloc", "srcs"]
 
 def _linked(target, rule, below):
@@ -28,7 +29,7 @@ def _linked(target, rule, below):
     Args:
         target: Target.
         rule: `ctx.rule` of the aspect.
-        below: list of BtfCcInfo, of what the aspect visited below the target.
+        below: list of BtfCcInfo of the targets that the aspect visited below this one.
 
     Returns:
         struct of `own` (list of struct, as `libraries_of` returns them), the target's own
@@ -42,7 +43,7 @@ def _linked(target, rule, below):
         visited = depset(transitive = [info.targets for info in below])
         libraries = linked_by(target, rule, visited)
     if libraries == None and CcInfo not in target:
-        # Such as a rule that calls a linker itself.
+        # This is, for example, a rule that calls a linker itself.
         return struct(
             own = [],
             libraries = depset(transitive = [info.libraries for info in below]),
@@ -103,8 +104,9 @@ def _btf_cc_aspect_impl(target, ctx):
 
 btf_cc_aspect = aspect(
     implementation = _btf_cc_aspect_impl,
-    doc = """Declares `BtfGen` actions for the objects that a C or C++ target compiles, and their
-merge. All targets that link it share these actions.""",
+    doc = """Declares the actions that convert the objects of a C or C++ target (`BtfGen`), and the
+action that merges the results. All targets that link the same C or C++ target share these
+actions.""",
     attr_aspects = _EDGES,
     attrs = CONVERSION_SETTINGS | GRAIN_SETTINGS,
     toolchains = [TOOLCHAIN_TYPE],
@@ -154,8 +156,9 @@ def _chosen_libraries(ctx):
     """The libraries that deps link, without those in exclude, and the targets that convert them.
 
     Returns:
-        struct of `targets` (list of struct, of BtfCcInfo, whose actions convert most of them), and
-        `rest` (dict from the Label of each other owner to the list of its ELF files).
+        struct of `targets` (list of struct, those `targets` of BtfCcInfo whose actions convert most
+        of the libraries), and `rest` (dict from the Label of each other owner to the list of its
+        ELF files).
     """
     libraries = _libraries(ctx)
     visited = depset(
@@ -181,7 +184,7 @@ def _chosen_libraries(ctx):
     idle = [str(label) for label, found in excluded.items() if not found]
     if idle:
         fail(("{}: exclude has {}, but deps link no object file of that target: exclude the " +
-              "library with the object or archive in its srcs").format(
+              "library that has the object or archive in its srcs").format(
             ctx.label,
             ", ".join(idle),
         ))
@@ -233,8 +236,8 @@ def _cc_btf_impl(ctx):
 
 cc_btf = rule(
     implementation = _cc_btf_impl,
-    doc = """Converts everything that C and C++ targets link, each object once, by `BtfGen` actions
-for some objects each.
+    doc = """Converts everything that C and C++ targets link. Each `BtfGen` action converts several
+objects, and each object is converted once.
 
 ```starlark
 cc_btf(
@@ -254,14 +257,14 @@ cc_btf(
 )
 ```
 
-All inputs of a `cc_binary`'s link are converted, also libraries from `malloc` or from your own rule
-that forwards `CcInfo`, and each configuration of a library; a library that only a `genrule` reads
-is not. With `--fission` the `.dwo` files are read too; for that, a library that your own rule
-forwards must be in `deps`.
+All inputs of a `cc_binary`'s link are converted, including libraries from `malloc` or from your own
+rule that forwards `CcInfo`, and each configuration of a library. A library that only a `genrule`
+reads is not converted. With `--fission` the `.dwo` files are read too; a library that your own rule
+forwards must then be in `deps`.
 
 The flags `btf_features`, `lang_exclude`, `input` and `grain` in `@rules_btf//rules/settings` set
-what to encode, what to read and how many objects an action converts. All `cc_btf` share the actions
-of a library, except one whose attributes differ from the flags:
+what to encode, what to read and how many objects an action converts. All `cc_btf` targets share the
+actions of a library, except those that set attributes in place of the flags:
 
 ```starlark
 cc_btf(
@@ -273,14 +276,15 @@ cc_btf(
     attrs = CONVERSION_SETTINGS | CHOICE_ATTRS | GRAIN_SETTINGS | {
         "deps": attr.label_list(
             doc = """`cc_library`, `cc_binary` and other targets that link, with their dependencies.
-Libraries of headers are allowed, and add nothing.""",
+Header-only libraries are allowed; they add nothing.""",
             aspects = [btf_cc_aspect],
             allow_empty = False,
             mandatory = True,
         ),
         "exclude": attr.label_list(
-            doc = """Targets among `deps` and their dependencies whose own objects are left out,
-because they have no debug information. Dependencies of such a target are converted.""",
+            doc = """Targets whose own objects are left out, for example because the objects have no
+debug information. The targets must be in `deps`, or dependencies of targets there. The dependencies
+of such a target are still converted.""",
         ),
     },
     toolchains = [TOOLCHAIN_TYPE],

@@ -2,16 +2,15 @@
 
 load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
 
-# A ThinLTO link reads other objects, which are inputs of the indexing action.
+# With ThinLTO, the objects that were compiled are inputs of the indexing action, not of the link.
 _LINKS = ["CppLTOIndexing", "CppLink"]
 
 _PREBUILT = ["a", "lo", "o", "rlib"]
 
 def _library_objects(library):
-    """The ELF files of one LibraryToLink: its objects, or its archive where it has no objects.
+    """The ELF files of one LibraryToLink: its objects, or its archive if it has no objects.
 
-    If there is position independent code and other code, the other objects are taken, as the
-    linker would.
+    If there are both position independent and other objects, the others are used, as in a link.
     """
     for objects in [library.objects, library.pic_objects]:
         if objects:
@@ -51,7 +50,8 @@ def libraries_of(linker_inputs, owner = None, read = None):
 
     Returns:
         list of struct: `label` (Label, the owner), `files` (tuple of File, the objects, or the
-        archive if there are none), `archives` (tuple of File, each with all of that).
+        archive if there are none), `archives` (tuple of File, each of which contains the whole
+        library).
     """
     return [
         struct(
@@ -77,11 +77,11 @@ def _attribute_targets(rule_attr):
     return found
 
 def _compiled(target, read):
-    """The objects that a target compiled, position independent or not as its link reads them."""
+    """All objects that a target compiled, position independent or not. Its link reads one kind."""
     found = {}
     for file in target[OutputGroupInfo].compilation_outputs.to_list():
         # The group has position independent objects even if the link takes the others.
-        other = file.path.replace("/_pic_objs/", "/_objs/")  # of a directory of objects
+        other = file.path.replace("/_pic_objs/", "/_objs/")  # for a directory of objects
         if other.endswith(".pic.o"):
             other = other.removesuffix(".pic.o") + ".o"
         file = read.get(file.path) or read.get(other, file)
@@ -90,12 +90,12 @@ def _compiled(target, read):
     return found.keys()
 
 def linked_by(target, rule, visited):
-    """The inputs of the link of a target that links, such as a cc_binary.
+    """The inputs of a target's own link, such as that of a cc_binary.
 
     Args:
         target: Target.
         rule: `ctx.rule` of an aspect.
-        visited: depset of struct, of BtfCcInfo, from the target's dependencies.
+        visited: depset of struct, the `targets` of BtfCcInfo, from the target's dependencies.
 
     Returns:
         list of struct, as `libraries_of` returns them, with the target's label for its own files;
@@ -124,7 +124,7 @@ def linked_by(target, rule, visited):
         if file.path in read and file.extension in _PREBUILT
     ]
 
-    # The archive of a library may be among the sources, too.
+    # The archive of a library may also be among the sources.
     libraries = found + [library for other in visited.to_list() for library in other.libraries]
     by_archive = {file.path: library for library in libraries for file in library.archives}
     for library in found:
@@ -138,7 +138,7 @@ def files_of(target):
     """The ELF files that a target's actions convert.
 
     Args:
-        target: struct, of BtfCcInfo.
+        target: struct, one of the `targets` of BtfCcInfo.
 
     Returns:
         list of File.
@@ -149,12 +149,12 @@ def owner_by_file(targets, libraries):
     """Which target's actions convert the inputs of a link.
 
     Args:
-        targets: list of struct, of BtfCcInfo, dependencies first.
+        targets: list of struct, the `targets` of BtfCcInfo, dependencies first.
         libraries: list of struct, as `libraries_of` returns them: all inputs of the link.
 
     Returns:
-        dict from the path of a file to one of targets. A target is used only if all of its files
-        are linked, and none of them belongs to another target.
+        dict from the path of a file to the target that converts it. A target is used only if all of
+        its files are linked, and none of them belongs to another target.
     """
     linked = {
         file.path: None
@@ -175,7 +175,7 @@ def owners_of(library, owners):
 
     Args:
         library: struct, as `libraries_of` returns it.
-        owners: dict from path to struct, of `owner_by_file`.
+        owners: dict from path to struct, what `owner_by_file` returned.
 
     Returns:
         struct of `targets`, list of struct, and `rest`, list of File that no target converts.

@@ -4,10 +4,10 @@ load("@bazel_skylib//rules:common_settings.bzl", "BuildSettingInfo")
 load(":debug_files.bzl", "DEBUG_ATTRS", "debug_files", "debug_files_of")
 load(":features.bzl", "check_names")
 
-# Build settings, for rules and for the aspect, which can have no list attributes.
+# These are build settings, for rules and for the aspect: an aspect can't have list attributes.
 CONVERSION_SETTINGS = {
     "_btf_features": attr.label(
-        doc = "Features of targets that set none.",
+        doc = "Features for targets that don't set btf_features.",
         default = Label("//rules/settings:btf_features"),
         providers = [BuildSettingInfo],
     ),
@@ -17,37 +17,32 @@ CONVERSION_SETTINGS = {
         providers = [BuildSettingInfo],
     ),
     "_lang_exclude": attr.label(
-        doc = "Excluded languages of targets that set none.",
+        doc = "Excluded languages for targets that don't set lang_exclude.",
         default = Label("//rules/settings:lang_exclude"),
-        providers = [BuildSettingInfo],
-    ),
-    "_workers": attr.label(
-        doc = "Whether BtfGen and the links of modules may run in persistent workers.",
-        default = Label("//rules/settings:workers"),
         providers = [BuildSettingInfo],
     ),
 }
 
-# Attributes of a target that replace the flags.
+# A target can set these attributes in place of the flags.
 CHOICE_ATTRS = {
     "btf_features": attr.string_list(
         doc = """What to encode: [names of features](features.md), such as
-`["default", "global_var"]`. Empty: the flag `@rules_btf//rules/settings:btf_features`, by default
-`default`.""",
+`["default", "global_var"]`. If empty, the flag `@rules_btf//rules/settings:btf_features` decides
+(default `default`).""",
     ),
     "input": attr.string(
-        doc = """Which debug information to read: `dwarf`; `btf`, that of the compiler
-(`gcc -gbtf`); or `auto`, DWARF if a file has it, else BTF. Empty: the flag
-`@rules_btf//rules/settings:input`, by default `auto`.""",
+        doc = """Which debug information to read: `dwarf`; `btf`, the BTF that the compiler wrote
+(`gcc -gbtf`); or `auto`: DWARF if a file has it, else BTF. If empty, the flag
+`@rules_btf//rules/settings:input` decides (default `auto`).""",
         values = ["", "auto", "btf", "dwarf"],
     ),
     "lang_exclude": attr.string_list(
-        doc = """Source languages (`rust`, `c++`, ...) to leave out; `c++` is each of its versions.
-Empty: the flag `@rules_btf//rules/settings:lang_exclude`, by default none.""",
+        doc = """Source languages (`rust`, `c++`, ...) to leave out; `c++` means every version of
+C++. If empty, the flag `@rules_btf//rules/settings:lang_exclude` decides (default none).""",
     ),
     "skip_unencodable": attr.bool(
-        doc = """Whether units that BTF can't express, such as those with C++ pointers to members,
-are left out with a warning. By default they are an error.""",
+        doc = """Whether to leave out, with a warning, units with types that BTF can't express, such
+as C++ pointers to members. By default such types are an error.""",
     ),
 }
 
@@ -75,7 +70,7 @@ def conversion_of(attr):
     )
 
 def chosen(attr):
-    """Names of the attributes of CHOICE_ATTRS that a target sets: list of string."""
+    """The names of those attributes of CHOICE_ATTRS that a target sets: list of string."""
     return [name for name in CHOICE_ATTRS if getattr(attr, name)]
 
 def with_debug_files(conversion, beside):
@@ -97,6 +92,6 @@ def with_debug_files(conversion, beside):
     )
 
 def for_objects(conversion):
-    """The conversion for objects: a package or a debug file belongs to their linked file only."""
+    """The conversion for objects: .dwp packages and debug files belong only to linked files."""
     beside = conversion.beside
     return with_debug_files(conversion, debug_files(beside.dwos + beside.members, beside.alt))

@@ -1,6 +1,5 @@
 """The actions that read DWARF and linked ELF files."""
 
-load("@bazel_skylib//rules:common_settings.bzl", "BuildSettingInfo")
 load(":arguments.bzl", "add_files")
 load(":debug_files.bzl", "add_debug_files", "debug_files", "debug_inputs")
 load(
@@ -28,7 +27,8 @@ def size_of(elf):
         elf: File, the first one that an action converts.
 
     Returns:
-        struct of `threads` (int, what `-j` gets) and `resource_set`, which reserves so many CPUs.
+        struct of `threads` (int, the value of `-j`) and `resource_set`, which reserves as many
+        CPUs.
     """
     if elf.is_directory or elf.extension not in ["ko", "o"]:
         return struct(threads = THREADS, resource_set = _large_resources)
@@ -55,7 +55,6 @@ def btf_gen(ctx, elves, out, conversion):
         "object",
         args,
         threads = size.threads,
-        worker = ctx.attr._workers[BuildSettingInfo].value,
         inputs = elves + debug_inputs(elves, conversion.beside),
         outputs = [out],
         mnemonic = "BtfGen",
@@ -64,14 +63,14 @@ def btf_gen(ctx, elves, out, conversion):
     )
 
 def btf_facts(ctx, elf, out, features, beside = debug_files()):
-    """Declares BtfFacts: what only a linked ELF knows.
+    """Declares BtfFacts: what only the linked ELF file knows.
 
     Args:
         ctx: context of a rule with the toolchain.
         elf: File, vmlinux or a module.
         out: File to write, text.
-        features: list of string, what the objects of the link were converted with.
-        beside: what `debug_files_of` returned, of the ELF file.
+        features: list of string, the features with which the objects of the link were converted.
+        beside: what `debug_files_of` returned for the ELF file.
     """
     args = ctx.actions.args()
     args.add("-o", out)

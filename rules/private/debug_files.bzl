@@ -1,7 +1,7 @@
-"""Files with the debug information of ELF files and archives that refer to them.
+"""Debug files: files with debug information that ELF files and archives refer to.
 
-An action reads only files on its command line: the tools get `--follow` for each that an input may
-refer to.
+An action reads only files on its command line: the tools get `--follow` for each file that an
+input may refer to.
 """
 
 load(":arguments.bzl", "add_files")
@@ -12,21 +12,22 @@ DEBUG_ATTRS = {
         allow_single_file = True,
     ),
     "debug": attr.label_list(
-        doc = """Files that the ELF files refer to; actions read no others. `.dwo` files of
-`-gsplit-dwarf`, each beside its object file, or a package of them (`.dwp`); `.o` and `.a` members
-of a thin archive; or the separate debug file of one stripped ELF file, such as `vmlinux.debug`.""",
+        doc = """Files that the ELF files refer to; actions read no other such files. They may be
+`.dwo` files of `-gsplit-dwarf`, each beside its object file, or a package of them (`.dwp`); `.o`
+and `.a` members of a thin archive; or the separate debug file of one stripped ELF file, such as
+`vmlinux.debug`.""",
         allow_files = True,
     ),
 }
 
-# Extensions of what thin archives name.
+# These are the extensions of the members of thin archives.
 _MEMBERS = ["a", "o"]
 
 def debug_files(files = [], alt = None):
     """The files that a target has besides its ELF files.
 
     Args:
-        files: list of File, as the attribute `debug` has them.
+        files: list of File, the files of the attribute `debug`.
         alt: File or None, the supplementary file.
 
     Returns:
@@ -66,7 +67,7 @@ def check_debug_files(label, beside, elves):
     """
     for files, what in [(beside.packages, "packages"), (beside.separate, "separate debug files")]:
         if len(files) > 1:
-            fail("{}: debug has {} {}, at most one is allowed: {}".format(
+            fail("{}: debug has {} {}, but at most one is allowed: {}".format(
                 label,
                 len(files),
                 what,
@@ -79,7 +80,7 @@ def check_debug_files(label, beside, elves):
             len(elves),
         ))
 
-# Makes the tools read only files on the command line.
+# This flag makes the tools read only files on the command line.
 FOLLOW_NONE = "--follow="
 
 def _dwo_in(file):
@@ -102,11 +103,15 @@ def add_debug_files(args, elves, beside):
     add_files(args, [beside.alt] if beside.alt else [], before_each = "--alt")
 
 def _stem(file):
-    # Up to the first dot: what objcopy made of x.o, such as x.pi.o, has x.dwo.
+    # Only the name up to the first dot counts: x.dwo also belongs to what objcopy made from x.o,
+    # such as x.pi.o.
     return file.dirname + "/" + file.basename.partition(".")[0]
 
 def _followed(elves, beside):
-    """The .dwo files and members of archives that an action reads: for objects only their own."""
+    """The .dwo files and members of archives that an action reads.
+
+    If it converts only objects, it reads only their own .dwo files.
+    """
     objects = {_stem(elf): None for elf in elves if elf.extension == "o"}
     dwos = beside.dwos
     if len(objects) == len(elves):

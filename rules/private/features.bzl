@@ -2,7 +2,7 @@
 
 load("@bazel_skylib//rules:common_settings.bzl", "BuildSettingInfo")
 
-# The features of "default"; the test e2e/features compares them with the tool's.
+# These are the features of "default"; the test e2e/features compares them with those of the tool.
 _DEFAULT = [
     "encode_force",
     "var",
@@ -15,16 +15,17 @@ _DEFAULT = [
     "decl_tag_kfuncs",
 ]
 
-# The features of "all": each one that the BTF of any file can have.
+# These are the features of "all": those that apply to every kind of file.
 _ALL = _DEFAULT + ["reproducible_build", "global_var", "attributes", "true_signature"]
 
-# Features in which BTF may differ from its base: where it goes, and which variables it has.
+# BTF may differ from its base in these features, because they don't change how types are encoded:
+# they decide where the BTF goes, and which variables it has.
 _OWN = ["distilled_base", "global_var", "reproducible_build"]
 
-# Names of several features, or of none.
+# These names select several features, or for none.
 _SETS = {"all": _ALL, "default": _DEFAULT, "force_cu_merging": [], "none": []}
 
-# All names in lists.
+# A list may contain these names.
 _NAMES = _ALL + ["distilled_base", "layout"] + _SETS.keys()
 
 def check_names(features):
@@ -36,7 +37,7 @@ def check_names(features):
     for item in ",".join(features).split(","):
         name = item[1:] if item[:1] in ["+", "-"] else item
         if item and name not in _NAMES:
-            fail("btf_features: unknown feature \"{}\"; known are {}".format(
+            fail("btf_features: unknown feature \"{}\"; the known features are {}".format(
                 name,
                 ", ".join(_NAMES),
             ))
@@ -48,11 +49,11 @@ def feature_set(features):
     """The features in a list.
 
     Args:
-        features: list of string, items as `--features` takes them joined by commas.
+        features: list of string: the items of a list of `--features`. An item may have commas.
 
     Returns:
-        sorted list of string, the names of single features. Unknown names are among them: see
-        `check_names`.
+        sorted list of string, the names of single features. Unknown names are kept: `check_names`
+        refuses them.
     """
     items = [item for item in ",".join(features).split(",") if item] or ["default"]
     found = {}
@@ -67,7 +68,7 @@ def feature_set(features):
     return sorted(found)
 
 def has_feature(features, name):
-    """Whether a list of features has one of them.
+    """Whether a list of features contains a feature.
 
     Args:
         features: list of string, as for `feature_set`.
@@ -86,7 +87,7 @@ def check_same(label, what, chosen):
 
     Args:
         label: Label of the target that needs them to be the same.
-        what: string, what it does with them.
+        what: string, a verb phrase for the message: why that target needs them to be the same.
         chosen: dict from the Label of a target to its list of features.
     """
     first = {}
@@ -101,13 +102,13 @@ def check_same(label, what, chosen):
         ))
 
 def check_base(label, features, base, base_features):
-    """Fails if a target encodes types in another way than its base.
+    """Fails if a target encodes types differently from its base.
 
     Args:
         label: Label of the target.
         features: list of string, its features.
         base: Label of the base.
-        base_features: list of string; None if nobody knows.
+        base_features: list of string; None if they are unknown.
     """
     if base_features == None:
         return
@@ -115,7 +116,8 @@ def check_base(label, features, base, base_features):
     others = [name for name in feature_set(base_features) if name not in _OWN]
     if mine != others:
         fail(("{} has btf_features {}, but its base {} has {}, so common types would be " +
-              "repeated: set the same for both (distilled_base and global_var may differ)").format(
+              "repeated: set the same features for both (distilled_base and global_var may " +
+              "differ)").format(
             label,
             _say(features),
             base,
@@ -123,7 +125,7 @@ def check_base(label, features, base, base_features):
         ))
 
 def check_distilled(ctx, features):
-    """Fails if only the flag asks for a distilled base, which suits no tree of modules.
+    """Fails if only the flag asks for a distilled base: not all modules of a tree should have one.
 
     Args:
         ctx: context of a rule with CONVERSION_ATTRS that makes the BTF of modules.
@@ -133,8 +135,8 @@ def check_distilled(ctx, features):
     asked = own and has_feature(own, "distilled_base")
     if (not asked and has_feature(flag, "distilled_base") and
         has_feature(features, "distilled_base")):
-        fail(("{}: the flag @rules_btf//rules/settings:btf_features has distilled_base, which is " +
-              "not for all modules: set it in btf_features of the module_btf that other builds " +
-              "of the kernel load").format(
+        fail(("{}: the flag @rules_btf//rules/settings:btf_features turns on " +
+              "distilled_base for all modules, but only modules that other builds of the kernel " +
+              "load should have it: set btf_features of their module_btf instead").format(
             ctx.label,
         ))

@@ -1,11 +1,11 @@
-"""Grain: how many object files one BtfGen action converts.
+"""Grain: how many objects one BtfGen action takes, or how many modules one BtfModules action.
 
-Any grouping gives the same bytes in the end, so only cost matters. Each action has a fixed cost,
-and objects that are converted together are read faster, because they have most types in common.
-But an edit of one object converts its whole group again, and a machine that has only the cache
-fetches all objects of the group.
+Any grouping gives the same bytes in the end, so only the cost matters. Each action has a fixed
+cost, and files that are converted together are read faster, because they have most types in common.
+But an edit of one file converts its whole group again, and a machine that has only the cache must
+fetch all files of the group. The default is 16.
 
-Groups are made like merges (merge_tree.bzl): along directories, and in a directory by a hash of
+Files are grouped as merges are (merge_tree.bzl): by directory, and within a directory by a hash of
 each path, so that a new file joins one group and leaves the others as they are.
 """
 
@@ -13,17 +13,18 @@ load("@bazel_skylib//lib:paths.bzl", "paths")
 load("@bazel_skylib//rules:common_settings.bzl", "BuildSettingInfo")
 load(":merge_tree.bzl", "buckets_of")
 
-# The most objects of a directory in one action with the grain "directory".
+# With the grain "directory", one action has at most this many objects of a directory.
 DIRECTORY_MOST = 128
 
-_DOC = """`object` (an action for each), `directory` (one for each directory, several for large
-ones), or a number such as `16`: about that many at most, from one directory and small ones below
-it. Archives and modules always have their own actions."""
+_DOC = """`object` (one action per object), `directory` (one action per directory, several for large
+ones), or a number such as `16` (at most about that many, from one directory and the small
+directories below it). Archives and linked modules among the objects always have their own `BtfGen`
+action."""
 
-# For the aspect, whose attributes can't be arbitrary strings.
+# These settings are for the aspect, whose attributes can't be arbitrary strings.
 GRAIN_SETTINGS = {
     "_grain": attr.label(
-        doc = "The grain of targets that set none.",
+        doc = "The grain for targets that don't set one.",
         default = Label("//rules/settings:grain"),
         providers = [BuildSettingInfo],
     ),
@@ -31,8 +32,9 @@ GRAIN_SETTINGS = {
 
 GRAIN_ATTRS = GRAIN_SETTINGS | {
     "grain": attr.string(
-        doc = """How many object files an action converts: """ + _DOC + """ The result is the same,
-to the byte. Empty: the flag `@rules_btf//rules/settings:grain`.""",
+        doc = """How many object files one action converts: """ + _DOC + """ The result is the same,
+byte for byte, for any grain. If empty, the flag `@rules_btf//rules/settings:grain` decides (default
+`16`).""",
     ),
 }
 
@@ -43,8 +45,8 @@ def grain_of(ctx):
         ctx: context of a rule with GRAIN_ATTRS or of an aspect with GRAIN_SETTINGS.
 
     Returns:
-        struct of `most` (int, the most objects in a group), and `few` (int: a directory with fewer
-        objects leaves them to its parent).
+        struct of `most` (int, the most objects in a group), and `few` (int: the objects of a
+        directory with fewer are grouped with those of its parent).
     """
     own = getattr(ctx.attr, "grain", "")
     value = own or ctx.attr._grain[BuildSettingInfo].value
@@ -53,7 +55,7 @@ def grain_of(ctx):
     if value == "directory":
         return struct(most = DIRECTORY_MOST, few = 0)
     if not value.isdigit() or int(value) < 1:
-        fail("{}: {} is \"{}\"; expected \"object\", \"directory\" or a number from 1 on".format(
+        fail("{}: {} is \"{}\"; expected \"object\", \"directory\" or a positive number".format(
             ctx.label,
             "grain" if own else "@rules_btf//rules/settings:grain",
             value,
@@ -66,7 +68,7 @@ def groups_of(elves, grain, extensions = ["o"]):
     Args:
         elves: dict from a path, by which the file is laid out, to its File.
         grain: what `grain_of` returned.
-        extensions: list of string, of the files that may be converted with others.
+        extensions: list of string, the extensions of files that may be converted with others.
 
     Returns:
         dict from a path, by which the group is laid out, to the list of its files. A group of one
@@ -82,7 +84,8 @@ def groups_of(elves, grain, extensions = ["o"]):
         directories.setdefault(paths.dirname(path), {})[path] = elf
         depth = max(depth, path.count("/"))
 
-    # Deepest directories first; those with few objects leave them to their parent.
+    # The deepest directories come first. The files of a directory with few files are grouped with
+    # those of its parent.
     for level in range(depth, -1, -1):
         for directory in [d for d in directories if (d.count("/") + 1 if d else 0) == level]:
             content = directories.pop(directory)
@@ -95,7 +98,7 @@ def groups_of(elves, grain, extensions = ["o"]):
                 else:
                     group = paths.join(directory, "group." + name)
                     if group in groups:
-                        fail("{} has the name of a group of objects: rename it".format(
+                        fail("{} has the same name as a group of objects: rename it".format(
                             groups[group][0].path,
                         ))
                     groups[group] = [bucket[path] for path in sorted(bucket)]

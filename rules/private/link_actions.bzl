@@ -1,6 +1,5 @@
 """The actions on BTF objects and on BTF."""
 
-load("@bazel_skylib//rules:common_settings.bzl", "BuildSettingInfo")
 load(":arguments.bzl", "add_files")
 load(":run.bzl", "LINK_EXEC_GROUP", "THREADS", "run_tool", "tools")
 
@@ -17,7 +16,7 @@ def _link_resources(_os, inputs):
     return {"cpu": THREADS, "memory": 512 + 8 * inputs}
 
 def btf_merge(ctx, objects, out):
-    """Declares BtfMerge: several BTF objects as one.
+    """Declares BtfMerge: merges several BTF objects into one.
 
     Args:
         ctx: context of a rule or aspect with the toolchain.
@@ -57,11 +56,11 @@ def btf_link(
         out: File to write, raw BTF.
         skipped: File to write, what was left out and why.
         facts: File or None, link facts.
-        bases: depset of File, the chain of BTF to split against, outermost first.
-        distilled: File to write or None, the distilled base that out is based on instead.
-        variables: which variables are encoded, as `btfdedup link --variables` takes it; empty for
-            those that the features of the objects say.
-        strict: bool, whether objects of which the linked file has nothing are an error.
+        bases: depset of File, the chain of BTF that out is based on, deepest first.
+        distilled: File to write or None, a distilled base, on which out is then based instead.
+        variables: which variables are encoded: a value of `btfdedup link --variables`; empty if the
+            features of the objects decide.
+        strict: bool, whether it is an error if the linked file contains nothing of an object.
     """
     args = ctx.actions.args()
     args.add("-o", out)
@@ -82,8 +81,6 @@ def btf_link(
         "link",
         args,
         threads = THREADS,
-        # The link of a kernel takes more memory than a process that stays should have had.
-        worker = bool(bases) and ctx.attr._workers[BuildSettingInfo].value,
         exec_group = LINK_EXEC_GROUP,
         inputs = depset([facts] if facts else [], transitive = [objects, bases]),
         outputs = [out, skipped] + ([distilled] if distilled else []),
@@ -93,16 +90,16 @@ def btf_link(
     )
 
 def _on_bases(ctx, verb, srcs, out, bases, flags = [], **kwargs):
-    """Declares an action that makes one file of others and of the BTF that these are based on.
+    """Declares an action that makes one file from source files and the chain of their bases.
 
     Args:
         ctx: context of a rule with the toolchain.
         verb: string, of btfdedup.
         srcs: list of File, files or directories.
         out: File to write.
-        bases: depset of File, the chain of BTF that srcs are split against, outermost first.
+        bases: depset of File, the chain of BTF that srcs are based on, deepest first.
         flags: list of string, flags of the verb.
-        **kwargs: of `run_tool`: mnemonic, progress_message and resource_set.
+        **kwargs: arguments of `run_tool`: mnemonic, progress_message and resource_set.
     """
     args = ctx.actions.args()
     args.add("-o", out)
@@ -120,13 +117,13 @@ def _on_bases(ctx, verb, srcs, out, bases, flags = [], **kwargs):
     )
 
 def btf_base(ctx, btf, out, bases):
-    """Declares BtfBase: the index of BTF, which links of split BTF read in place of it.
+    """Declares BtfBase: the index of BTF. A link of split BTF reads it in place of the BTF.
 
     Args:
         ctx: context of a rule with the toolchain.
         btf: File, raw BTF.
         out: File to write.
-        bases: depset of File, the chain of BTF that btf is split against, outermost first.
+        bases: depset of File, the chain of BTF that btf is based on, deepest first.
     """
     _on_bases(
         ctx,
@@ -140,13 +137,13 @@ def btf_base(ctx, btf, out, bases):
     )
 
 def btf_import_action(ctx, src, out, bases):
-    """Declares BtfImport: BTF as it is in a kernel image or module that something else made.
+    """Declares BtfImport: extracts BTF, unchanged, from a kernel image or a module.
 
     Args:
         ctx: context of a rule with the toolchain.
         src: File, a kernel image, an ELF file or raw BTF.
         out: File to write, raw BTF.
-        bases: depset of File, the chain of BTF that it is split against, outermost first.
+        bases: depset of File, the chain of BTF that src is based on, deepest first.
     """
     _on_bases(
         ctx,
@@ -166,7 +163,7 @@ def btf_header(ctx, btf, out, bases):
         ctx: context of a rule with the toolchain.
         btf: File, raw BTF.
         out: File to write.
-        bases: depset of File, the chain of BTF that btf is split against, outermost first.
+        bases: depset of File, the chain of BTF that btf is based on, deepest first.
     """
     _on_bases(
         ctx,
@@ -185,9 +182,9 @@ def btf_shared(ctx, modules, out, bases):
 
     Args:
         ctx: context of a rule with the toolchain.
-        modules: list of File, raw BTF of modules, or directories of that.
+        modules: list of File, raw BTF of modules, or directories of such files.
         out: File to write, raw BTF.
-        bases: depset of File, the chain of BTF that the modules are based on, outermost first.
+        bases: depset of File, the chain of BTF that the modules are based on, deepest first.
     """
     _on_bases(
         ctx,

@@ -13,9 +13,9 @@ load(":variables.bzl", "link_extra")
 
 STRICT_ATTRS = {
     "strict": attr.bool(
-        doc = """Whether objects in `srcs` without a function in the linked file, such as modules'
-objects in a link of `vmlinux`, are an error. By default they are left out with a warning. Unneeded
-members of archives are always left out silently.""",
+        doc = """Whether it is an error if an object in `srcs` has no function in the linked file,
+for example if the object belongs to a module, and the linked file is `vmlinux`. By default such
+objects are left out with a warning. Unneeded members of archives are always left out silently.""",
     ),
 }
 
@@ -62,7 +62,7 @@ def link_facts(ctx, elf, features):
     Args:
         ctx: context of a rule with the toolchain and CONVERSION_ATTRS.
         elf: File or None, what was linked.
-        features: list of string, what the objects of the link were converted with.
+        features: list of string, the features with which the objects of the link were converted.
 
     Returns:
         File, or None without a linked file.
@@ -102,11 +102,11 @@ def link_inputs(ctx, name, elf):
     return depset([converted])
 
 def _converted_srcs(ctx):
-    """Declares what `link_inputs` does where there are sources.
+    """Does the work of `link_inputs` for a target with sources.
 
     Files that are known one by one go into a merge tree. Those that come from a graph of targets
-    are linked as they are, merged for each target already: two sources may share parts of such a
-    graph, and each part must count once.
+    are linked as they are, because they have already been merged for each target: two sources may
+    share parts of such a graph, and each part must count once.
     """
     single = []
     graphs = []
@@ -127,7 +127,7 @@ def _converted_srcs(ctx):
             graphs.append(src[BtfObjectsInfo].roots)
     idle = [name for name in chosen(ctx.attr) if name != "btf_features"]
     if idle and not elves:
-        fail("{} has {}, but its srcs are converted already: set it on their targets".format(
+        fail("{} sets {}, but its srcs are already converted: set that in their targets".format(
             ctx.label,
             " and ".join(idle),
         ))
@@ -142,7 +142,7 @@ def _converted_srcs(ctx):
     )
 
 def _roots_of(parts):
-    """The BTF objects of parts of graphs, one for the same ELF files, in any order."""
+    """The BTF objects of parts of graphs, in any order; one for parts with the same ELF files."""
     by_files = {}
     for part in sorted(parts.to_list(), key = lambda part: part.root.path):
         by_files.setdefault(part.files, part.root)
@@ -161,7 +161,7 @@ def linked_features(ctx):
         ctx: context of a rule with `srcs_attr` and CONVERSION_SETTINGS.
 
     Returns:
-        list of string. If no source has features, those of the target or the flag.
+        list of string. If no source has features, they are those of the target or of the flag.
     """
     found = {
         src.label: src[BtfObjectsInfo].btf_features
@@ -191,12 +191,12 @@ def btf_info(ctx, name, target):
     return target[BtfInfo]
 
 def chain_of(ctx, base, features = None):
-    """The chain of bases of BTF that is based on a target.
+    """The chain of bases for BTF that is based on a target.
 
     Args:
         ctx: context of a rule.
         base: Target of the attribute base.
-        features: list of string, the features of that BTF; None if they are unknown.
+        features: list of string, the features of the BTF to make; None if they are unknown.
 
     Returns:
         struct of `bases` and `indices`, depsets of File.
@@ -204,8 +204,8 @@ def chain_of(ctx, base, features = None):
     label = base.label
     info = btf_info(ctx, "base", base)
     if info.distilled:
-        fail(("{} can't be based on {}: with the feature distilled_base it fits many kernels and " +
-              "has the ids of none; use a base without that feature").format(ctx.label, label))
+        fail(("{} can't be based on {}: it has the feature distilled_base, so its ids belong to " +
+              "no kernel; use a base without that feature").format(ctx.label, label))
     if features != None:
         check_base(ctx.label, features, label, getattr(info, "btf_features", None))
     return struct(
@@ -213,7 +213,7 @@ def chain_of(ctx, base, features = None):
         indices = depset([info.index], transitive = [info.indices], order = "postorder"),
     )
 
-# The chain of vmlinux.
+# This is the chain of bases of vmlinux, which is empty.
 NO_CHAIN = struct(bases = depset(order = "postorder"), indices = depset(order = "postorder"))
 
 def linked_providers(
@@ -225,17 +225,19 @@ def linked_providers(
         distilled = None,
         objects = None,
         features = None):
-    """The providers of a target that makes BTF. It declares the index and the extra variables, too.
+    """The providers of a target that makes BTF. Its index and extra variables are declared here.
 
     Args:
-        ctx: context of a rule with the toolchain; with VARIABLES_ATTRS too, if there are objects.
+        ctx: context of a rule with the toolchain, and with VARIABLES_ATTRS if there are objects.
         btf: File, raw BTF.
         skipped: File or None, what was left out and why.
         facts: File or None, link facts.
-        chain: what `chain_of` returned, the chain that btf is split against.
+        chain: what `chain_of` returned, the chain that btf is based on.
         distilled: File or None, the distilled base that btf is based on instead.
-        objects: depset of File, the BTF objects that were linked; None if btf was made otherwise.
-        features: list of string, what the objects were converted with; None if nobody knows.
+        objects: depset of File, the BTF objects that were linked; None if btf was made in another
+            way.
+        features: list of string, the features with which the objects were converted; None if they
+            are unknown.
 
     Returns:
         list of providers.

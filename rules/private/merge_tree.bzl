@@ -1,13 +1,14 @@
 """The layout of BtfMerge actions.
 
-Merging is associative and commutative, so any layout gives the same bytes, and caching decides:
+Merging is associative and commutative, so any layout gives the same bytes. The layout is made for
+the cache:
 
   - The tree follows the directories, because files of one directory often change together: an
     edited header of a directory reruns that directory's merges and the few above it.
   - A directory with more than FAN_IN files is cut into buckets by a hash of each path, never by
     position: a new file joins one bucket and leaves the others as they are. The number of buckets
     is a power of two, so it changes rarely.
-  - Files of a directory with few are merged with those of its parent.
+  - The files of a directory with few files are merged with those of its parent.
 
 So an edit of one object reruns at most one merge at each level, each of about FAN_IN files.
 """
@@ -17,10 +18,10 @@ load(":link_actions.bzl", "btf_merge")
 
 FAN_IN = 32
 
-# A directory with fewer files than this leaves them to its parent.
+# The files of a directory with fewer files than this are merged with those of its parent.
 _FEW = 8
 
-# Enough rounds for any number of files: each divides it by FAN_IN / 2 at least.
+# So many rounds are enough for any number of files: each divides the number by at least FAN_IN / 2.
 _ROUNDS = 8
 
 def layout_path(file):
@@ -44,7 +45,7 @@ def put(things, path, file):
         file: File.
     """
     if path in things:
-        fail("{} and {} have the same path in the merges, {}: rename one of them".format(
+        fail("{} and {} would both be merged as {}: rename one of them".format(
             things[path].path,
             file.path,
             path,
@@ -55,14 +56,14 @@ def laid_out(ctx, files, directory = ""):
     """Gives files the paths by which they are laid out.
 
     A path depends on the file only, so other files don't change it. If files of several
-    configurations have one path, the configuration is appended to the paths of those from other
-    configurations than the target's.
+    configurations have the same path, the configuration is appended to each path, except for files
+    of the target's own configuration.
 
     Args:
         ctx: context of a rule or aspect.
-        files: list of File, in which a file may be several times.
-        directory: string with a slash at its end, which is cut off the paths. Paths of files
-            elsewhere begin with "@".
+        files: list of File, which may contain a file several times.
+        directory: string with a slash at its end, which is cut off the paths. Paths of files in
+            other directories begin with "@".
 
     Returns:
         dict from a path to its File.
@@ -114,7 +115,7 @@ def _merged(ctx, prefix, path, things):
     return out
 
 def _bucketed(ctx, prefix, directory, things):
-    """The same things as FAN_IN files at most."""
+    """Merges things into at most FAN_IN files."""
     for round in range(_ROUNDS):
         if len(things) <= FAN_IN:
             break
@@ -144,7 +145,7 @@ def merge_tree(ctx, objects, prefix, single):
         directories.setdefault(directory, {})[path] = file
         depth = max(depth, path.count("/"))
 
-    # Deepest directories first; each passes its remaining files to its parent.
+    # The deepest directories come first; each passes its remaining files to its parent.
     for level in range(depth, 0, -1):
         for directory in sorted([d for d in directories if d and d.count("/") == level - 1]):
             things = _bucketed(ctx, prefix, directory, directories.pop(directory))

@@ -1,6 +1,6 @@
 """Actions on whole files and trees: modules, vmlinux, the BTF of a release."""
 
-load(":arguments.bzl", "add_files", "add_named")
+load(":arguments.bzl", "add_file_as", "add_files", "add_named")
 load(":debug_files.bzl", "debug_inputs")
 load(":run.bzl", "LINK_EXEC_GROUP", "THREADS", "add_conversion", "run_tool", "tools")
 
@@ -26,15 +26,16 @@ def btf_modules(ctx, modules, outputs, conversion, chain, order = None, variable
     Args:
         ctx: context of a rule with the toolchain.
         modules: list of File, linked modules, or one directory of them.
-        outputs: struct of lists of File to write, of each a directory or files of one directory:
-            `btfs` (NAME.btf of each module), `skipped` (NAME.skipped, what was left out),
-            `extras` (NAME-btf-extra.btf, the variables that are not per CPU, and its list in
-            `skipped`; or empty), `embedded` (NAME.ko, the module with its BTF; or empty).
+        outputs: struct of lists of File to write: a directory, or files in one directory.
+            `btfs` (NAME.btf of each module), `skipped` (NAME.skipped, what was left out, and
+            NAME-btf-extra.skipped if there are extras), `extras` (NAME-btf-extra.btf, the variables
+            that are not per CPU; or empty), `embedded` (NAME.ko, the module with its BTF; or
+            empty).
         conversion: what `conversion_of` returned.
-        chain: what `chain_of` returned, the chain to split against.
-        order: File or None, Kbuild's modules.order, which lists the modules to take of a directory.
-        variables: which variables are encoded, as for `btfdedup modules --variables`; empty for
-            those of the features.
+        chain: what `chain_of` returned: the chain of bases.
+        order: File or None, Kbuild's modules.order: the modules to read from a directory.
+        variables: which variables are encoded, as for `btfdedup modules --variables`; empty if
+            the features decide.
         how: struct, how to embed: what `how_to_embed` returned.
     """
     args = ctx.actions.args()
@@ -55,7 +56,8 @@ def btf_modules(ctx, modules, outputs, conversion, chain, order = None, variable
     read = [chain.indices]
     more = debug_inputs(modules, conversion.beside)
     if outputs.extras or outputs.embedded and how.resolve_ids:
-        # Type ids need names, and extra BTF needs types: an index has neither.
+        # An index isn't enough: it has no names, which type ids need, and no types, which extra BTF
+        # needs.
         args.add_all(chain.bases, before_each = "--base-btf")
         read.append(chain.bases)
     if order:
@@ -73,7 +75,7 @@ def btf_modules(ctx, modules, outputs, conversion, chain, order = None, variable
             add_files(args, [how.old_base], before_each = "--old-base")
     add_files(args, modules, expand_directories = False)
 
-    # There are many groups of files, and each is small.
+    # A group of files is small, and there are many groups. A directory may be large.
     several = modules[0].is_directory
     exec_group = LINK_EXEC_GROUP if several else None
     run_tool(
@@ -104,9 +106,9 @@ def btf_embed_action(
     Args:
         ctx: context of a rule with the toolchain.
         elf: File, an ELF file.
-        out: File to write: elf with the BTF, or an object to link.
+        out: File to write: elf with the BTF, or an object file to link.
         btf: File, raw BTF.
-        bases: depset of File, the chain of BTF that btf is based on, outermost first.
+        bases: depset of File, the chain of BTF that btf is based on, deepest first.
         distilled: whether bases is a distilled base.
         how: struct, what `how_to_embed` returned; None if out is an object that has only the
             BTF, for the machine of elf.
@@ -154,15 +156,15 @@ def btf_archive_files(ctx, vmlinux, modules, many, shared, objects, release, bui
     Args:
         ctx: context of a rule with the toolchain.
         vmlinux: File, raw BTF.
-        modules: list of struct: `path` (string, of the module or its name), `btf` (File),
+        modules: list of struct: `path` (string, the module's path or name), `btf` (File),
             `distilled` (File or None, the distilled base of btf), `on` (string or None, the path of
             the module on which btf is based, or `vmlinux` if others are based on a shared base).
-        many: depset of File, raw BTF named for its module, and directories of it; on the shared
-            base if there is one, else on vmlinux.
+        many: depset of File, raw BTF files named after their modules, and directories of them;
+            based on the shared base if there is one, else on vmlinux.
         shared: File or None, the shared base of many.
         objects: list of File, lists of objects of modules, NAME.mod.
         release: string, the kernel's release.
-        build_id: string, vmlinux's, may be empty.
+        build_id: string, the build id of vmlinux; may be empty.
         out: File to write, a directory or a file NAME.tar or NAME.tar.zst.
     """
     args = ctx.actions.args()
@@ -178,13 +180,12 @@ def btf_archive_files(ctx, vmlinux, modules, many, shared, objects, release, bui
         args.add("--shared-base", shared)
     for module in modules:
         inputs.append(module.btf)
-        name = module.path.replace("%", "%%")
         if module.distilled:
             inputs.append(module.distilled)
-            args.add(module.distilled, format = "--distilled-base=" + name + "=%s")
+            add_file_as(args, "--distilled-base=" + module.path, module.distilled)
         if module.on:
             args.add("--on={}={}".format(module.path, module.on))
-        args.add(module.btf, format = name + "=%s")
+        add_file_as(args, module.path, module.btf)
     add_named(args, many)
     run_tool(
         ctx,

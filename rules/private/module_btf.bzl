@@ -55,7 +55,7 @@ _ATTRS = (
 
 module_btf = rule(
     implementation = _module_btf_impl,
-    doc = """Links the split BTF of a module, `NAME.btf`: what its bases don't have.
+    doc = """Links the split BTF of a module, `NAME.btf`: the types that its bases don't have.
 
 ```starlark
 module_btf(
@@ -71,13 +71,14 @@ module_btf(
 )
 ```
 
-The link reads only an index of the base (`BtfBase`), never the linked kernel, so modules' actions
-stay cached as long as the kernel's types don't change. Output groups: `btf_skipped`, `btf_facts`,
-`btf_base`, `btf_extra` (`NAME-btf-extra.btf`, with `variables = "separate"`).
+The link reads only an index of the base (made by `BtfBase`), never the linked kernel, so the
+actions of modules stay cached as long as the kernel's types don't change. Output groups:
+`btf_skipped`, `btf_facts`, `btf_base`, `btf_extra` (`NAME-btf-extra.btf`, with
+`variables = "separate"`).
 
 With the feature `distilled_base`, for modules that other builds of the kernel load, `NAME.btf` is
-based on its own small base, `NAME.base.btf` (output group `btf_distilled_base`). They are the
-contents of `.BTF` and `.BTF.base`.""",
+based on its own small base, `NAME.base.btf` (output group `btf_distilled_base`). These two files
+are the contents of `.BTF` and `.BTF.base`.""",
     attrs = _ATTRS | {
         "base": attr.label(
             doc = "The `vmlinux_btf`, or the `module_btf` of a module whose types this one uses.",
@@ -85,13 +86,15 @@ contents of `.BTF` and `.BTF.base`.""",
             mandatory = True,
         ),
         "module": attr.label(
-            doc = "The linked module, read for its facts; without `srcs` also for its DWARF.",
+            doc = """The linked module, which is read for its facts, and without `srcs` also for
+its DWARF.""",
             allow_single_file = True,
         ),
         "srcs": srcs_attr(
             mandatory = False,
-            doc = """The module's objects, so that an edit converts only some of them: targets of
-`btf_objects` and `cc_btf`, `.btfo` files, or object files, which are converted here.""",
+            doc = """The module's objects: targets of `btf_objects` and `cc_btf`, `.btfo` files, or
+object files (converted here). With `srcs`, an edit causes only some objects to be converted
+again.""",
         ),
     },
     exec_groups = LINK_EXEC_GROUPS,

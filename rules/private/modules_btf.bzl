@@ -15,21 +15,21 @@ load(":run.bzl", "LINK_EXEC_GROUPS")
 load(":variables.bzl", "VARIABLES_ATTRS", "variables_of")
 
 def _name_of(ko):
-    """The name of a module, as `btfdedup modules` takes it."""
+    """The name of a module, as `btfdedup modules` derives it."""
     return ko.basename.removesuffix(".debug").removesuffix(".ko")
 
-# Extensions of inputs and outputs of modules.
+# These are extensions of files from which modules are linked, or that are made from modules.
 _NO_MODULES = ["a", "btf", "btfo", "o", "so"]
 
 def _groups(ctx):
-    """The groups of modules: lists of File, modules or one directory."""
+    """The groups of modules: list of lists of File. Each has modules, or one directory."""
     directories, by_path, by_name = {}, {}, {}
     for ko in ctx.files.modules:
         if ko.is_directory:
             other = directories.setdefault(ko.basename, [ko])[0]
             if other != ko:
                 fail(("{}: the directories {} and {} have the same name, so their outputs would " +
-                      "have too: give one its own modules_btf").format(
+                      "have the same name: use a separate modules_btf for one of them").format(
                     ctx.label,
                     other.short_path,
                     ko.short_path,
@@ -127,7 +127,7 @@ def _infos(kos, outputs):
     ]
 
 def _facts(ctx, modules, conversion):
-    """Declares the facts of each module, which only an output group has."""
+    """Declares the facts of each module, which are only in an output group."""
     found = []
     for module in modules:
         facts = ctx.actions.declare_file("{}/{}.facts".format(ctx.label.name, module.name))
@@ -141,7 +141,7 @@ def _modules_btf_impl(ctx):
     check_distilled(ctx, features)
     chain = chain_of(ctx, ctx.attr.base, features)
     if conversion.beside.packages or conversion.beside.separate:
-        fail("{}: debug has {}, which belongs to one module: use a module_btf for that".format(
+        fail("{}: debug has {}, which belongs to one module: use a module_btf for it".format(
             ctx.label,
             (conversion.beside.packages + conversion.beside.separate)[0].short_path,
         ))
@@ -149,10 +149,10 @@ def _modules_btf_impl(ctx):
         fail(("{}: modules of one kernel build need no distilled base; use module_btf for a " +
               "module that other builds load").format(ctx.label))
     if ctx.attr.shared_base and ctx.attr.embed:
-        fail(("{}: embed and shared_base exclude each other: the kernel can't load a chain of " +
-              "bases").format(ctx.label))
+        fail(("{}: embed and shared_base can't be used together: the kernel can't load a chain " +
+              "of bases").format(ctx.label))
     if ctx.file.order and not [ko for ko in ctx.files.modules if ko.is_directory]:
-        fail("{}: order is for directories, but modules has none".format(ctx.label))
+        fail("{}: the attribute order needs a directory in the attribute modules".format(ctx.label))
     variables = variables_of(ctx, conversion.btf_features, facts = True)
     groups = _groups(ctx)
     shared = None
@@ -191,15 +191,16 @@ modules_btf(
 )
 ```
 
-Each `BtfModules` action converts, links and embeds some modules (see `grain`); an edit of one
-module runs it again, with the same bytes for the others. A tree artifact of modules is one action.
-Modules that are based on other modules need `module_btf`. Output groups: `btf_skipped`,
-`btf_facts`, `btf_extra`, `btf_embedded`.
+Each `BtfModules` action converts, links and embeds several modules (see `grain`). An edit of one
+module reruns its action, which writes the same bytes for the other modules. A tree artifact of
+modules is processed by one action. Modules that are based on other modules need `module_btf`.
+Output groups: `btf_skipped`, `btf_facts`, `btf_extra`, `btf_embedded`.
 
-With `variables = "separate"` there are also `NAME/MODULE-btf-extra.btf`, for a directory `DIR` in
-`NAME/DIR.btf-extra.d`. With `embed`, the output group `btf_embedded` has the modules with their
-BTF, as from `btf_embed`: `NAME/MODULE.ko`, for a directory `NAME/DIR.ko.d`. In both cases the
-actions read the chain of BTF, so they run again when the kernel's BTF changes.""",
+With `variables = "separate"` there is also a `NAME/MODULE-btf-extra.btf` for each module; for a
+directory `DIR` of modules, these files are in `NAME/DIR.btf-extra.d`. With `embed`, the output
+group `btf_embedded` has the modules with their BTF, as `btf_embed` writes them: `NAME/MODULE.ko`,
+or for a directory `NAME/DIR.ko.d`. In both cases the actions read the chain of BTF, so they run
+again when the kernel's BTF changes.""",
     attrs = CONVERSION_ATTRS | EMBED_ATTRS | GRAIN_SETTINGS | VARIABLES_ATTRS | {
         "base": attr.label(
             doc = "The `vmlinux_btf` or other base of the modules.",
@@ -207,33 +208,35 @@ actions read the chain of BTF, so they run again when the kernel's BTF changes."
             mandatory = True,
         ),
         "embed": attr.bool(
-            doc = """Whether to write modules with their BTF, too (output group `btf_embedded`).
-Each module must be the file to load, with its DWARF.""",
+            doc = """Whether to also write a copy of each module, with the BTF in the copy's section
+`.BTF` (output group `btf_embedded`). Each file in `modules` must then be the file that will be
+loaded, and must still have its DWARF.""",
         ),
         "grain": attr.string(
-            doc = """How many modules an action takes: `object` (an action for each), `directory`
-(one for each directory, several for large ones), or a number such as `16`: about that many at most,
-from one directory and small ones below it. The result is the same, to the byte. Empty: the flag
-`@rules_btf//rules/settings:grain`.""",
+            doc = """How many modules one action processes: `object` (one action per module),
+`directory` (one action per directory, several for large ones), or a number such as `16` (at most
+about that many, from one directory and the small directories below it). The result is the same,
+byte for byte, for any grain. If empty, the flag `@rules_btf//rules/settings:grain` decides (default
+`16`).""",
         ),
         "modules": attr.label_list(
-            doc = """The linked modules: `.ko` files with DWARF, with different names (`-` is `_`),
-or directories of them, with different names.""",
+            doc = """The linked modules: `.ko` files with DWARF, or directories of them. Modules
+must have different names (where `-` is the same as `_`), and so must directories.""",
             allow_empty = False,
             allow_files = True,
             mandatory = True,
         ),
         "order": attr.label(
-            doc = """Kbuild's `modules.order`, which selects modules of a directory. Its paths are
+            doc = """Kbuild's `modules.order`, which selects modules in a directory. Its paths are
 relative to the directory.""",
             allow_single_file = True,
         ),
         "shared_base": attr.bool(
-            doc = """Whether to store types of two or more modules once, in `NAME.shared.btf`, as a
-base of all modules. This saves a third of the bytes of a small kernel's modules, and nearly two
-thirds of a distribution's. It is for archives such as BTFHub's and for tools that read a chain of
-bases; the kernel can't load such BTF. All modules are converted twice, and again when an edit of
-one changes the shared types.""",
+            doc = """Whether types that several modules have are stored only once, in
+`NAME.shared.btf`, which becomes a base of all modules. This saves a third of the bytes for a small
+kernel's modules, and nearly two thirds for those of a distribution. It is for archives such as
+BTFHub's and for tools that read a chain of bases; the kernel can't load such BTF. All modules are
+converted twice. When an edit of one module changes the shared types, all are converted again.""",
             default = False,
         ),
     },

@@ -1,6 +1,6 @@
 """Repositories with the tools of a release, for the extension `btf`."""
 
-# The platforms that a release has tools for (tools/dev/release), with their constraints.
+# These are the platforms that a release has tools for (tools/dev/release), with their constraints.
 PLATFORMS = {
     "linux-amd64": ["@platforms//os:linux", "@platforms//cpu:x86_64"],
     "linux-arm64": ["@platforms//os:linux", "@platforms//cpu:aarch64"],
@@ -16,6 +16,7 @@ load("{toolchain_bzl}", "btf_toolchain")
 
 btf_toolchain(
     name = "tools",
+    btfcore = "btfcore",
     btfdedup = "btfdedup",
     btfgen = "btfgen",
     btfrepro = "btfrepro",
@@ -49,7 +50,8 @@ toolchain(
 """
 
 def _btf_toolchains_impl(ctx):
-    # A separate repository, so that a platform's tools are downloaded only when they are chosen.
+    # The tools are in a separate repository, so that a platform's tools are downloaded only when
+    # they are chosen.
     text = "".join([
         _TOOLCHAIN.format(
             constraints = PLATFORMS[platform],
@@ -81,14 +83,14 @@ def _btf_kbuild_impl(ctx):
             sha256 = sha256,
         )
     else:
-        # Not an attribute, which would always be fetched.
+        # This is not an attribute, because the label of an attribute would always be fetched.
         ctx.symlink(Label("@rules_btf_kbuild_generate//:generate"), "btfkbuild")
     ctx.file("BUILD.bazel", "exports_files([\"btfkbuild\"])\n")
 
 btf_kbuild = repository_rule(
     implementation = _btf_kbuild_impl,
-    doc = """The command that reads Kbuild's trees, for repository rules: from a release if that
-supports this machine, else built from source.""",
+    doc = """The command that reads trees built by Kbuild, for repository rules. It is built from
+source, unless there is a release with a build for this machine.""",
     attrs = {
         "sha256": attr.string_dict(),
         "urls": attr.string_list(),

@@ -1,11 +1,11 @@
 """Which files of `srcs` are converted."""
 
-# Files that aren't converted, and where they belong.
+# The value says what to do with a file that isn't converted; the key is the file's extension.
 _OTHERS = {
-    "btf": "is BTF already: use it as base, by a btf_import",
+    "btf": "is BTF already: use it as a base, through a btf_import",
     "btfo": "is converted already: put it into srcs of a vmlinux_btf or module_btf",
-    "dwo": "belongs to an object file: put it into debug",
-    "dwp": "belongs to an object file: put it into debug",
+    "dwo": "belongs to an object file: put it into the attribute debug",
+    "dwp": "belongs to an object file: put it into the attribute debug",
 }
 _OTHERS.update({
     extension: "is source code: use its object file, or its cc_library in a cc_btf"
@@ -15,8 +15,8 @@ _OTHERS.update({
 def _one_form(files):
     """The files of one target, each library in one form.
 
-    A library may be an archive and a shared object, and also an archive of position independent
-    code.
+    A library may have several forms: an archive, a shared object, and an archive of position
+    independent code.
     """
     paths = {file.path: None for file in files}
     chosen = []

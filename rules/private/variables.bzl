@@ -5,10 +5,11 @@ load(":link_actions.bzl", "btf_link")
 
 VARIABLES_ATTRS = {
     "variables": attr.string(
-        doc = """[Which variables](features.md#btf-of-all-variables) to encode, and where: `percpu`,
-only per-CPU variables; `separate`, these, and all others in `NAME-btf-extra.btf`, split BTF on
-`NAME.btf`; `all`, all in one BTF. The latter two need objects with the feature `global_var`. Empty:
-`all` with such objects, else `percpu`.""",
+        doc = """[Which variables](features.md#btf-of-all-variables) to encode, and where. `percpu`:
+only per-CPU variables. `separate`: per-CPU variables in `NAME.btf`, and all others in
+`NAME-btf-extra.btf`, which is split BTF based on `NAME.btf`. `all`: all variables in `NAME.btf`.
+`separate` and `all` need objects with the feature `global_var`. If empty, the value is `all` for
+objects with that feature, else `percpu`.""",
         values = ["", "percpu", "separate", "all"],
     ),
 }
@@ -18,9 +19,9 @@ def variables_of(ctx, features, facts, distilled = False):
 
     Args:
         ctx: context of a rule with VARIABLES_ATTRS.
-        features: list of string, what the objects were converted with.
-        facts: File or None, link facts; True if each of many links has them.
-        distilled: whether the BTF is to be based on a distilled base.
+        features: list of string, the features with which the objects were converted.
+        facts: File or None, link facts; True if the target has many links and each has facts.
+        distilled: whether the BTF will be based on a distilled base.
 
     Returns:
         string, for `btf_link`.
@@ -35,11 +36,11 @@ def variables_of(ctx, features, facts, distilled = False):
                 wanted,
             ))
         if not facts:
-            fail(("{} has variables = \"{}\", but no linked file with their addresses: set " +
-                  "vmlinux or module").format(ctx.label, wanted))
+            fail(("{} has variables = \"{}\", but no linked file, which has the addresses of " +
+                  "variables: set vmlinux or module").format(ctx.label, wanted))
     if wanted == "separate" and distilled:
-        fail(("{} has variables = \"separate\" and the feature distilled_base: use one of " +
-              "them, as BTF on a distilled base can't be a base").format(ctx.label))
+        fail(("{} has variables = \"separate\" and the feature distilled_base: use only one " +
+              "of them, because BTF on a distilled base can't be a base").format(ctx.label))
     return "percpu" if wanted == "separate" else wanted
 
 def link_extra(ctx, path, objects, facts, bases):
@@ -47,10 +48,11 @@ def link_extra(ctx, path, objects, facts, bases):
 
     Args:
         ctx: context of a rule with LINK_EXEC_GROUPS and VARIABLES_ATTRS.
-        path: string, of the BTF itself without `.btf`.
+        path: string, the path of the target's own BTF without `.btf`.
         objects: depset of File, BTF objects.
         facts: File, link facts.
-        bases: depset of File, the indices of the bases, with that of the target's own BTF last.
+        bases: depset of File, the indices of the bases; the index of the target's own BTF is the
+            last.
 
     Returns:
         struct of `btf` and `skipped`, File; None with another value of `variables`.

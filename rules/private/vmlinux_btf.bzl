@@ -54,13 +54,14 @@ _ATTRS = (
 
 vmlinux_btf = rule(
     implementation = _vmlinux_btf_impl,
-    doc = """Links the BTF of a kernel: `NAME.btf`, raw BTF in the order that kernels search.
+    doc = """Links the BTF of a kernel: `NAME.btf`, raw BTF, sorted as the kernel's search by name
+expects.
 
 ```starlark
 vmlinux_btf(
     name = "vmlinux_btf",
     srcs = [":net_objects", ":drivers_objects"],
-    out = "vmlinux.btf",         # vmlinux_btf.btf without it
+    out = "vmlinux.btf",         # the default is vmlinux_btf.btf
     vmlinux = ":vmlinux",
 )
 ```
@@ -75,20 +76,20 @@ vmlinux_btf(
 )
 ```
 
-That `BtfGen` runs after each link. If no type has changed, it writes the same bytes, and nothing is
-linked. Output groups: `btf_skipped` (what was left out and why), `btf_facts`, `btf_base` (the index
-that modules' links read), `btf_extra` (`NAME-btf-extra.btf`, with `variables = "separate"`).""",
+Then `BtfGen` runs after each link of the kernel. If no type has changed, it writes the same bytes,
+and no BTF is linked. Output groups: `btf_skipped` (what was left out and why), `btf_facts`,
+`btf_base` (the index that modules' links read), `btf_extra` (`NAME-btf-extra.btf`, with
+`variables = "separate"`).""",
     attrs = _ATTRS | {
         "srcs": srcs_attr(
             mandatory = False,
             doc = """All objects of the kernel: targets of `btf_objects` and `cc_btf`, `.btfo`
-files, or object files and archives, which are converted here. By default `vmlinux` is
-converted.""",
+files, or object files and archives (converted here). By default `vmlinux` is converted.""",
         ),
         "vmlinux": attr.label(
-            doc = """The linked ELF file, read for its facts; without `srcs` also for its DWARF.
-Without it all functions of the objects are encoded and no variables, which suits libraries of
-types, not kernels.""",
+            doc = """The linked ELF file, which is read for its facts, and without `srcs` also for
+its DWARF. Without this file, the BTF has all functions of the objects but no variables. That is
+useful for libraries of types, but not for kernels.""",
             allow_single_file = True,
         ),
     },

@@ -42,8 +42,9 @@ genrule(
 )
 ```
 
-In `deps` of a `cc_library`, with a C++ toolchain for BPF, it adds the header's directory to the
-include path. The text is that of `btfdedup dump --format=c` ([inside.md](inside.md)).""",
+In the `deps` of a `cc_library` with a C++ toolchain for BPF, the target adds the header's directory
+to the include path. The header is the output of `btfdedup dump --format=c`
+([inside.md](inside.md)).""",
     attrs = {
         "btf": attr.label(
             doc = """The `vmlinux_btf` or `btf_import` of the kernel, or the `module_btf` of a

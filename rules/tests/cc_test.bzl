@@ -8,7 +8,7 @@ load("//rules:defs.bzl", "BtfObjectsInfo", "cc_btf")
 load(":common.bzl", "actions_of", "arguments", "failure_test", "names")
 
 def _stem(name):
-    """x for x.o.btfo and x.pic.o.btfo."""
+    """Returns x for x.o.btfo and x.pic.o.btfo."""
     return name.removesuffix(".btfo").removesuffix(".o").removesuffix(".pic")
 
 def _diamond_impl(ctx):
@@ -16,8 +16,8 @@ def _diamond_impl(ctx):
     info = analysistest.target_under_test(env)[BtfObjectsInfo]
     objects = info.objects.to_list()
 
-    # Four targets have objects, reached by many paths; the precompiled one counts, and each appears
-    # in one kind of code only.
+    # Four targets have objects; those of one target are precompiled. Many paths lead to them, but
+    # each object is there once, compiled either with or without -fPIC.
     asserts.equals(
         env,
         ["bottom", "bottom2", "left", "main", "precompiled", "right"],

@@ -17,13 +17,13 @@ def names(files):
     """Sorted base names of a list of File."""
     return sorted([file.basename for file in files])
 
-# Mnemonics of actions that would look for files that aren't their inputs, if nothing forbade it.
+# Mnemonics of actions whose tools look for further files, unless a flag forbids it.
 _LOOKING = ["BtfFacts", "BtfGen", "BtfModules"]
 
 def arguments(action):
     """The tool's arguments without the tool, paths cut to their base names.
 
-    What all actions with these mnemonics must have is left out.
+    Arguments that all actions with these mnemonics must have are left out.
     """
     found = [argument.rsplit("/", 1)[-1] for argument in action.argv[1:]]
     if action.mnemonic in _LOOKING:

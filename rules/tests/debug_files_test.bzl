@@ -14,7 +14,8 @@ def _inputs(action):
 def _split_dwarf_impl(ctx):
     env = analysistest.begin(ctx)
 
-    # An object's .dwo file is an input of its own action alone; an archive may need any.
+    # An object's .dwo file is an input of that object's action; the action of an archive reads all
+    # of these files, because it may need any of them.
     asserts.equals(
         env,
         [["a.dwo", "a.o"], ["a.dwo", "b.dwo", "lib.a"], ["b.dwo", "b.o"]],
@@ -27,7 +28,7 @@ _split_dwarf_test = analysistest.make(_split_dwarf_impl)
 def _objects_impl(ctx):
     env = analysistest.begin(ctx)
 
-    # The package is vmlinux's; its objects have .dwo files.
+    # The package belongs to vmlinux; its objects have .dwo files.
     asserts.equals(env, ["a.dwo", "a.o"], _inputs(only_action(env, "BtfGen")))
     asserts.equals(
         env,
@@ -41,7 +42,7 @@ _objects_test = analysistest.make(_objects_impl)
 def _members_impl(ctx):
     env = analysistest.begin(ctx)
 
-    # The members are the archive's, and no input of objects.
+    # The archive's members are inputs of its action, but not of the actions of other objects.
     archive, object = sorted(actions_of(env, "BtfGen"), key = lambda gen: len(_inputs(gen)))[::-1]
     asserts.equals(env, ["a.o", "b.o", "lib.a"], _inputs(archive))
     asserts.equals(env, ["a.o", "b.o", "lib.a"], arguments(archive)[-3:])
@@ -97,11 +98,11 @@ _several_test = analysistest.make(
     expect_failure = True,
 )
 _packages_test = analysistest.make(
-    failure_test("debug has 2 packages, at most one is allowed"),
+    failure_test("debug has 2 packages, but at most one is allowed"),
     expect_failure = True,
 )
 _modules_test = analysistest.make(
-    failure_test("which belongs to one module: use a module_btf for that"),
+    failure_test("which belongs to one module: use a module_btf for it"),
     expect_failure = True,
 )
 

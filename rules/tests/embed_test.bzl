@@ -29,7 +29,7 @@ def _embed_impl(ctx):
     path = target[DefaultInfo].files.to_list()[0].short_path
     asserts.equals(env, "rules/tests/" + (ctx.attr.path or ctx.attr.out), path)
 
-    # What is based on this target is based on what was embedded.
+    # Targets that are based on this target are based on the embedded BTF.
     info = target[BtfInfo]
     asserts.equals(env, (embedded or files)[0], info.btf.basename)
     if info.index:

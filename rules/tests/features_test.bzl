@@ -1,4 +1,4 @@
-"""Tests of features that targets which are linked, or are based on each other, have in common."""
+"""Tests of the features that targets must share if they are linked, or based on each other."""
 
 load("@bazel_skylib//lib:unittest.bzl", "analysistest", "asserts", "unittest")
 load("@bazel_skylib//rules:write_file.bzl", "write_file")
@@ -56,9 +56,9 @@ _unlike_base_test = _failing("has btf_features the default, but its base " +
                              "@@//rules/tests:of_floats has \"float,var\", so common " +
                              "types would be repeated")
 _many_unlike_base_test = _failing("so common types would be repeated")
-_misspelt_test = _failing("btf_features: unknown feature \"flaot\"; known are encode_force,")
+_misspelt_test = _failing("unknown feature \"flaot\"; the known features are encode_force,")
 _by_flag_test = _failing(
-    "the flag @rules_btf//rules/settings:btf_features has distilled_base, which is not for all",
+    "the flag @rules_btf//rules/settings:btf_features turns on distilled_base for all modules",
     flag = ["default", "distilled_base"],
 )
 

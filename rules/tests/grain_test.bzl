@@ -113,7 +113,7 @@ _names_number_test = analysistest.make(
 )
 
 _bad_attribute_test = analysistest.make(
-    failure_test("grain is \"some\"; expected \"object\", \"directory\" or a number from 1 on"),
+    failure_test("grain is \"some\"; expected \"object\", \"directory\" or a positive number"),
     expect_failure = True,
 )
 _bad_setting_test = analysistest.make(
@@ -157,7 +157,7 @@ def grain_suite(name):
     cc_btf(name = "grain_cc", tags = ["manual"], deps = [":grain_library"])
 
     counts = {
-        # Two directories in 4 groups each, the small ones together, two archives.
+        # Two directories with 4 groups each, one group for the small directories, and two archives.
         "grain_16": (16, True, 8 + 1 + 2),
         "grain_directory": (128, False, 2 + 4 + 2),
         "grain_object": (1, False, 100 + 12 + 2),

@@ -61,7 +61,7 @@ def _on_top_impl(ctx):
 _on_top_test = analysistest.make(_on_top_impl, attrs = {"indices": attr.string_list()})
 
 _distilled_base_test = analysistest.make(
-    failure_test("it fits many kernels and has the ids of none"),
+    failure_test("so its ids belong to no kernel"),
     expect_failure = True,
 )
 

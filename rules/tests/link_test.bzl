@@ -155,7 +155,7 @@ _variables_of_features_test = analysistest.make(
     expect_failure = True,
 )
 _variables_of_nothing_test = analysistest.make(
-    failure_test("no linked file with their addresses"),
+    failure_test("no linked file, which has the addresses"),
     expect_failure = True,
 )
 _variables_on_distilled_test = analysistest.make(
@@ -173,7 +173,7 @@ def _distilled_impl(ctx):
     args = " ".join(arguments(only_action(env, "BtfLink")))
     asserts.true(env, "--distilled-base distilled.base.btf" in args, "output in {}".format(args))
 
-    # It is made of the base's types, which an index doesn't have.
+    # The distilled base is made from the base's types, which an index doesn't have.
     asserts.true(env, "--base kernel.btf " in args, "base in {}".format(args))
     asserts.equals(env, [], actions_of(env, "BtfBase"))
     target = analysistest.target_under_test(env)
@@ -184,7 +184,10 @@ def _distilled_impl(ctx):
     return analysistest.end(env)
 
 _distilled_test = analysistest.make(_distilled_impl)
-_on_distilled_test = analysistest.make(failure_test("has the ids of none"), expect_failure = True)
+_on_distilled_test = analysistest.make(
+    failure_test("so its ids belong to no kernel"),
+    expect_failure = True,
+)
 
 def _diff_impl(ctx):
     env = analysistest.begin(ctx)

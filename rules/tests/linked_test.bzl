@@ -19,7 +19,7 @@ def _linked_impl(ctx):
         arguments(gen),
     )
 
-    # The link reads what was converted and the facts, not the file.
+    # The link reads the BTF object and the facts, not the linked file.
     asserts.equals(env, [], actions_of(env, "BtfMerge"))
     asserts.equals(
         env,

@@ -27,7 +27,7 @@ def _grain_impl(ctx):
 
 _grain_test = analysistest.make(_grain_impl, attrs = {
     "actions": attr.int(doc = "how many there are"),
-    "most": attr.int(doc = "how many modules an action takes at most"),
+    "most": attr.int(doc = "the most modules that one action converts"),
 })
 
 # Modules in two directories, and a few in others.
@@ -47,7 +47,7 @@ def module_grain_suite(name):
     btf_objects(name = "many_objects", srcs = ["many/kernel.o"], tags = ["manual"])
     vmlinux_btf(name = "many_kernel", srcs = [":many_objects"], tags = ["manual"])
     grains = {
-        # 12 modules of a directory, each as 2 groups, and the few together.
+        # The 12 modules of each directory are 2 groups, and the few others are one group.
         "8": (5, 12),
         "directory": (5, 12),
         "object": (27, 1),

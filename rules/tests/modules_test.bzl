@@ -12,7 +12,7 @@ def _directory_impl(ctx):
 
 _directory = rule(
     implementation = _directory_impl,
-    doc = "A directory whose files are not known before it is made.",
+    doc = "A directory whose files are unknown until an action has made it.",
 )
 
 def _files_impl(ctx):
@@ -267,12 +267,12 @@ _object_test = analysistest.make(
     expect_failure = True,
 )
 _one_directory_name_test = analysistest.make(
-    failure_test("have the same name, so their outputs would have too"),
+    failure_test("have the same name, so their outputs would have the same name"),
     expect_failure = True,
 )
 _distilled_test = analysistest.make(failure_test("need no distilled base"), expect_failure = True)
-_no_directory_test = analysistest.make(failure_test("but modules has none"), expect_failure = True)
-_embed_shared_test = analysistest.make(failure_test("exclude each other"), expect_failure = True)
+_no_directory_test = analysistest.make(failure_test("needs a directory"), expect_failure = True)
+_embed_shared_test = analysistest.make(failure_test("be used together"), expect_failure = True)
 
 def modules_suite(name):
     """Declares the tests.

@@ -6,7 +6,7 @@ load("//rules:defs.bzl", "btf_repro_test")
 _LOGS = "//internal/repro:testdata/"
 
 def _written(env, ending):
-    """What the target under test writes to a file whose name ends so."""
+    """What the target under test writes to the file whose name has this ending."""
     found = [
         action
         for action in analysistest.target_actions(env)

@@ -1,8 +1,8 @@
-"""Tests that a transition over the rules' settings builds no other tools."""
+"""Tests that a transition over the rules' settings doesn't build the tools again."""
 
 load("@bazel_skylib//lib:unittest.bzl", "analysistest", "asserts")
 load("@bazel_skylib//rules:write_file.bzl", "write_file")
-load("//rules:defs.bzl", "btf_diff_test", "btf_repro_test", "vmlinux_btf")
+load("//rules:defs.bzl", "btf_core_test", "btf_diff_test", "btf_repro_test", "vmlinux_btf")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE", "btf_toolchain")
 
 _SETTINGS = {
@@ -45,7 +45,7 @@ def _same_tools_impl(ctx):
     other = ctx.attr.other[0][_ToolsInfo].tools
     asserts.equals(env, ["BtfBase", "BtfFacts", "BtfLink"], sorted(plain))
 
-    # The path of a tool has its configuration in it: at the same path it is the same action's.
+    # The path of a tool contains its configuration: the same path means the same action.
     asserts.equals(env, plain, other)
     return analysistest.end(env)
 
@@ -117,6 +117,7 @@ def tools_suite(name):
     _tool(name = "own_tool", data = ["tools/needed.txt"], tags = ["manual"])
     btf_toolchain(
         name = "own_tools",
+        btfcore = ":own_tool",
         btfdedup = ":own_tool",
         btfgen = ":own_tool",
         btfrepro = ":own_tool",
@@ -126,6 +127,14 @@ def tools_suite(name):
         name = "own_tools_toolchain",
         toolchain = ":own_tools",
         toolchain_type = TOOLCHAIN_TYPE,
+    )
+    write_file(name = "tools_needs", out = "tools/program.needs", content = [])
+    write_file(name = "tools_kernel", out = "tools/kernel.btf", content = [])
+    btf_core_test(
+        name = "core_by_own_tools",
+        kernels = ["tools/kernel.btf"],
+        needs = ["tools/program.needs"],
+        tags = ["manual"],
     )
     btf_diff_test(
         name = "diff_by_own_tools",
@@ -140,7 +149,7 @@ def tools_suite(name):
         tags = ["manual"],
     )
     tests = [":same_tools_test"]
-    for test in [":diff_by_own_tools", ":repro_by_own_tools"]:
+    for test in [":core_by_own_tools", ":diff_by_own_tools", ":repro_by_own_tools"]:
         _runfiles_test(name = test[1:] + "_test", target_under_test = test, test = test)
         tests.append(test + "_test")
     native.test_suite(name = name, tests = tests)

@@ -18,57 +18,57 @@ func archiveCommand() *cobra.Command {
 		Use:   "archive [MODULE...]",
 		Short: "Collect the BTF of a kernel release, as in /sys/kernel/btf, with a manifest",
 		Long: `
-Writes the files that the kernel shows in /sys/kernel/btf: vmlinux, and each module under its name
-in the kernel, with _ for -. manifest.json lists them, with the SHA-256 of the BTF on which each is
-based; "btfdedup verify --manifest" checks that. docs/manifest.md describes it.
+Writes the files that the kernel shows in /sys/kernel/btf: vmlinux, and a file for each module,
+named as in the kernel (with _ for -). manifest.json lists the files, each with the SHA-256 of its
+base, which "btfdedup verify --manifest" checks. docs/manifest.md describes the format.
 
-OUT is a new directory, or a file that ends with .tar or .tar.zst; - is a tar archive on standard
-output. Other endings of archives, such as .tgz, are an error. The result depends on the set of
-modules, not on their order, the paths of their files, the time or the user.
+The output is a new directory, or a file whose name ends with .tar or .tar.zst; - means a tar
+archive on standard output. Other endings of archives, such as .tgz, are an error. The result
+depends on the set of modules, not on their order, the paths of their files, the time or the user.
 
 MODULE is FILE or PATH=FILE. FILE is raw BTF, or an ELF file with a .BTF section. PATH is the
 module's path below /lib/modules/RELEASE, such as kernel/fs/ext4/ext4.ko, or its name. Without PATH,
-the name is in the ELF file, or else it is that of FILE. BTF with a section .BTF.base is relocated
-to vmlinux's, as the kernel does. The FILEs of --vmlinux and --shared-base are not modules, so
-btf/*.btf may include them.
+the name comes from the ELF file, or else from the name of FILE. A module with a section .BTF.base
+is relocated to the BTF of vmlinux, as the kernel does. The files of --vmlinux and --shared-base
+don't count as modules, so btf/*.btf may include them.
 
-With --shared-base the modules are based on that BTF, which "btfdedup shared" made on vmlinux's; it
-is the file shared-base of the archive. Such an archive is smaller, and for tools that read chains
-of bases: the kernel would refuse its modules. --on m=vmlinux is for a module m that is still based
-on vmlinux's alone.
+With --shared-base the modules are based on BTF from "btfdedup shared", which is itself based on the
+BTF of vmlinux. The archive contains that BTF as the file shared-base. Such an archive is smaller,
+but only for tools that read chains of bases: the kernel would refuse its modules. --on m=vmlinux is
+for a module m that is still based on vmlinux alone.
 
-All BTF is checked as the kernel does when it boots or loads a module; what it would refuse is an
-error.`,
+All BTF is checked as the kernel checks it when it boots or loads a module. BTF that the kernel
+would refuse is an error.`,
 		Example: `
 btfdedup archive -o btf --release 7.2.12 --vmlinux vmlinux.btf btf/ext4.btf btf/xfs.btf
-# one argument a line: kernel/fs/ext4/ext4.ko=out/ext4.btf
+# the file "modules" has one argument per line, such as kernel/fs/ext4/ext4.ko=out/ext4.btf
 btfdedup archive -o btf.tar.zst --release 7.2.12 --vmlinux vmlinux.btf @modules`,
 	}, cli.Output)
-	flags.NoStdin = "the name of its file is that of the module"
+	flags.NoStdin = "the name of a module comes from its file name"
 	flags.MarkRequired("release", "vmlinux")
 	var a archiveRun
-	flags.Func("release", "the kernel's `RELEASE`, as uname -r says", func(name string) error {
+	flags.Func("release", "the kernel's `RELEASE`, as uname -r prints it", func(name string) error {
 		a.release.Name = name
 		return checkRelease(name)
 	})
 	flags.InputVar(&a.release.Vmlinux, "vmlinux",
-		"the BTF of vmlinux: `FILE`, raw BTF or an ELF file")
+		"the `FILE` with the BTF of vmlinux: raw BTF or an ELF file")
 	flags.InputVar(&a.release.Shared, "shared-base",
-		"the BTF `FILE` on which the modules are based, itself based on vmlinux's")
+		"the BTF `FILE` on which the modules are based; it is based on the BTF of vmlinux")
 	flags.StringVar(&a.release.BuildID, "build-id", "",
-		"the build id of vmlinux in `HEX`; the default is that of its ELF file")
+		"the build id of vmlinux in `HEX`; the default is the build id in its ELF file")
 	flags.StringArrayVar(&a.objects, "objects", nil,
-		"`NAME=FILE`: FILE lists the objects of the module NAME, one a line; or FILE alone if it is"+
-			" called NAME.mod, as Kbuild's lists are")
+		"`NAME=FILE`: FILE lists the objects of the module NAME, one per line; for a NAME.mod "+
+			"from Kbuild, FILE alone is enough")
 	flags.StringArrayVar(&a.distilled, "distilled-base", nil,
 		"`NAME=FILE`: FILE is the distilled base of the module NAME, whose raw BTF is relocated to"+
-			" vmlinux's")
+			" the BTF of vmlinux")
 	flags.StringArrayVar(&a.on, "on", nil,
-		"`MODULE=BASE`: a module that is based on the module BASE; or, with --shared-base, on vmlinux")
+		"`MODULE=BASE`: MODULE is based on the module BASE; with --shared-base, BASE may also be"+
+			" vmlinux")
 	return flags.Command(a.run)
 }
 
-// archiveRun is one run of the verb.
 type archiveRun struct {
 	release                archive.Release
 	objects, distilled, on []string
@@ -107,17 +107,18 @@ func (r *archiveRun) run(env *cli.Env, args []string) error {
 	if err != nil {
 		return err
 	}
-	switch {
-	case strings.HasSuffix(env.Output, ".tar.zst"):
-		return env.WriteOutput(env.Output, a.WriteTarZstd)
-	case strings.HasSuffix(env.Output, ".tar"), env.Output == "-":
-		return env.WriteOutput(env.Output, a.WriteTar)
+	ending := archive.TarEnding(env.Output)
+	if env.Output == "-" {
+		ending = ".tar"
 	}
-	return cli.WriteDir(env.Output, a.WriteDir)
+	if ending == "" {
+		return cli.WriteDir(env.Output, a.WriteDir)
+	}
+	return env.WriteOutput(env.Output, func(w io.Writer) error { return a.WriteTar(w, ending) })
 }
 
-// packedName returns the end of a name that is one of a packed file, but of none that is written;
-// "" if it has no such end.
+// packedName returns the ending of a name if this program can't write archives with such an ending
+// (for example .tgz), otherwise "".
 func packedName(name string) string {
 	if strings.HasSuffix(name, ".tar.zst") {
 		return ""
@@ -131,26 +132,26 @@ func packedName(name string) string {
 	return ""
 }
 
-// checkRelease wants a release that can be the name of a directory in /lib/modules.
+// checkRelease checks that a release can be the name of a directory in /lib/modules.
 func checkRelease(name string) error {
 	bad := func(c rune) bool { return c <= ' ' || c >= 0x7f || c == '/' }
 	if name == "" || strings.ContainsFunc(name, bad) {
-		return errors.New("is not a kernel release, such as 7.2.12-cloud-amd64")
+		return errors.New("expected a kernel release, such as 7.2.12-cloud-amd64")
 	}
 	return nil
 }
 
-// pairs are the values of a flag of the form MODULE=VALUE, by the module's name.
+// pairs parses a flag's arguments MODULE=VALUE, and returns the values by the module's name.
 func pairs(flag, form string, args []string) (map[string]string, error) {
 	m := map[string]string{}
 	for _, arg := range args {
 		module, value, _ := strings.Cut(arg, "=")
 		if module == "" || value == "" {
-			return nil, cli.Usagef("%s: %q is not %s", flag, arg, form)
+			return nil, cli.Usagef("%s: %q doesn't have the form %s", flag, arg, form)
 		}
 		name := archive.Name(module)
 		if other, ok := m[name]; ok && other != value {
-			return nil, cli.Usagef("%s has both %s and %s for %s", flag, other, value, name)
+			return nil, cli.Usagef("%s has both %s and %s for the module %s", flag, other, value, name)
 		}
 		m[name] = value
 	}
@@ -168,7 +169,7 @@ func (r *archiveRun) readObjects() error {
 			name, file = arg, arg
 		}
 		if name = archive.Name(name); name == "" || file == "" {
-			return cli.Usagef("--objects: %q is not NAME=FILE", arg)
+			return cli.Usagef("--objects: %q doesn't have the form NAME=FILE", arg)
 		}
 		f, err := os.Open(file)
 		if err != nil {
@@ -177,7 +178,7 @@ func (r *archiveRun) readObjects() error {
 		data, err := io.ReadAll(io.LimitReader(f, maxList+1))
 		f.Close()
 		if err == nil && len(data) > maxList {
-			err = fmt.Errorf("%s: more than %d bytes; not a list of objects", file, maxList)
+			err = fmt.Errorf("%s: more than %d bytes, so it is not a list of objects", file, maxList)
 		}
 		if err != nil {
 			return err

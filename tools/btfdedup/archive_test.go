@@ -34,31 +34,34 @@ func TestArchiveVerb(t *testing.T) {
 	for _, c := range []struct {
 		args                   string
 		code                   int
-		output, stdout, stderr string // a file that must be there then, parts of the others
+		output, stdout, stderr string // a file that must exist afterwards; parts of the texts
 	}{
 		{some + "-o DIR/alone", 0, "alone/vmlinux", "", ""},
 		{some + "-o DIR/among DIR/my-disk.btf DIR/kernel.btf", 0, "among/my_disk", "", ""},
-		{some + "-o DIR/new k=DIR/kernel.btf", 1, "", "", "DIR/kernel.btf: as BTF on vmlinux: "},
+		{some + "-o DIR/new k=DIR/kernel.btf", 1, "", "",
+			"DIR/kernel.btf: read as BTF based on vmlinux: "},
 		{all + "-o DIR/out", 0, "out/my_disk", "", ""},
 		{all + "-o DIR/out.tar", 0, "out.tar", "", ""},
 		{all + "-o DIR/out.tar.zst", 0, "out.tar.zst", "", ""},
 		{all + "-o -", 0, "", "vmlinux\x00", ""},
 		{all + "-o DIR/full", 1, "full/file", "", "output directory DIR/full is not empty"},
 		{some + "-o DIR/new DIR/none", 1, "", "", "open DIR/none: no such file"},
-		{some + "-o DIR/new DIR/raid.btf", 1, "", "", "DIR/raid.btf: as BTF on vmlinux: "},
+		{some + "-o DIR/new DIR/raid.btf", 1, "", "", "DIR/raid.btf: read as BTF based on vmlinux: "},
 		{some + "-o DIR/new --objects x=DIR/list", 1, "", "", "there is a list of objects for x"},
 		{some + "-o DIR/new --objects DIR/none", 1, "", "", "open DIR/none: no such file"},
-		{some + "-o DIR/new --objects x=", 2, "", "", `--objects: "x=" is not NAME=FILE`},
-		{some + "-o DIR/new --on raid", 2, "", "", `--on: "raid" is not MODULE=BASE`},
-		{some + "-o DIR/new --on a=b --on a=c", 2, "", "", "--on has both b and c for a"},
-		{some + "-o DIR/new --distilled-base x=DIR/none", 1, "", "", "DIR/none is the distilled base of x"},
+		{some + "-o DIR/new --objects x=", 2, "", "", `--objects: "x=" doesn't have the form NAME=FILE`},
+		{some + "-o DIR/new --on raid", 2, "", "", `--on: "raid" doesn't have the form MODULE=BASE`},
+		{some + "-o DIR/new --on a=b --on a=c", 2, "", "", "--on has both b and c for the module a"},
+		{some + "-o DIR/new --distilled-base x=DIR/none", 1, "", "",
+			"DIR/none is the distilled base of x"},
 		{some + "-o DIR/kernel.btf", 2, "", "", "is also an input"},
-		{some + "-o DIR/new.tgz", 2, "", "", "-o DIR/new.tgz: an archive is a directory, or a .tar or .tar.zst file"},
+		{some + "-o DIR/new.tgz", 2, "", "",
+			"-o DIR/new.tgz: an archive is a directory, or a .tar or .tar.zst file"},
 		{some + "-o DIR/new.tar.gz", 2, "", "", ".tar.gz is not supported"},
 		{some + "-o DIR/new.tar.xz", 2, "", "", ".tar.xz is not supported"},
 		{some + "-o DIR/new.ZIP", 2, "", "", ".zip is not supported"},
 		{"archive -o DIR/new --release a/b --vmlinux DIR/kernel.btf", 2, "", "",
-			"is not a kernel release"},
+			"expected a kernel release"},
 		{"verify --manifest DIR/alone/manifest.json", 0, "", "", ""},
 		{"verify --manifest DIR/alone", 0, "", "", ""},
 		{"verify --manifest DIR/out", 1, "",
@@ -72,25 +75,27 @@ func TestArchiveVerb(t *testing.T) {
 		{some + "--shared-base DIR/my-disk.btf DIR/raid.btf -o DIR/shared", 0, "shared/shared-base", "",
 			""},
 		{"verify --manifest DIR/shared/manifest.json", 0, "", "",
-			"DIR/shared/manifest.json: modules are based on the shared base shared-base: the archive is " +
-				"for"},
+			"DIR/shared/manifest.json: modules are based on the shared base shared-base, so the archive " +
+				"is for"},
 		{"verify --manifest --for=kernel DIR/shared/manifest.json", 1, "", "shared-base: modules " +
 			"are based " +
 			"on it, but the kernel", ""},
 		{"verify --manifest --modules DIR/alone DIR/shared/manifest.json", 1, "", "",
-			"nothing to compare"},
+			"can't be compared"},
 		{some + "--shared-base DIR/my-disk.btf --on raid=vmlinux DIR/raid.btf -o DIR/new", 1, "", "",
-			"DIR/raid.btf: as BTF on vmlinux: "},
+			"DIR/raid.btf: read as BTF based on vmlinux: "},
 		{"verify --manifest DIR/none.tar", 1, "", "", "open DIR/none.tar: no such file"},
 		{"verify --manifest --modules DIR/alone DIR/out.tar", 1,
 			"", "DIR/alone/vmlinux: raw BTF (little-endian), not an ELF file", ""},
 		{"verify --manifest --modules DIR/none DIR/out.tar", 1, "", "", "DIR/none: no such file"},
 		{"verify --manifest --vmlinux DIR/none DIR/out.tar", 1, "", "", "stat DIR/none: no such file"},
-		{"verify --manifest --modules DIR DIR/out.tar DIR/out.tar", 2, "", "", "go with one archive"},
-		{"verify --modules DIR DIR/kernel.btf", 2, "", "", "--vmlinux go with --manifest"},
+		{"verify --manifest --modules DIR DIR/out.tar DIR/out.tar", 2, "", "",
+			"need one archive, but 2 are given"},
+		{"verify --modules DIR DIR/kernel.btf", 2, "", "", "--vmlinux need --manifest"},
 		{"verify --manifest DIR/none/manifest.json", 1, "", "", "open DIR/none/manifest.json: no"},
 		{"verify --manifest DIR/list", 1, "", "", "DIR/list: not a manifest: "},
-		{"verify --manifest --base x DIR/list", 2, "", "", "--manifest and --base contradict"},
+		{"verify --manifest --base x DIR/list", 2, "", "",
+			"--manifest and --base can't be used together"},
 	} {
 		code, stdout, stderr := btfdedup(strings.Fields(strings.ReplaceAll(c.args, "DIR", dir))...)
 		stdout, stderr = strings.ReplaceAll(stdout, dir, "DIR"), strings.ReplaceAll(stderr, dir, "DIR")
@@ -120,7 +125,8 @@ func TestArchiveVerb(t *testing.T) {
 	}
 }
 
-// TestVerifyImages checks modules that embed wrote, and finds one whose ids are of another build.
+// TestVerifyImages checks modules that embed wrote, and finds one whose ids come from another
+// build.
 func TestVerifyImages(t *testing.T) {
 	dir := t.TempDir()
 	p := func(name string) string { return filepath.Join(dir, name) }
@@ -151,22 +157,22 @@ func TestVerifyImages(t *testing.T) {
 	verify("good")
 
 	succeeds(t, "", "resolve-ids", "-o", p("stale.ko"), "--btf", other, "--base", kernel, object)
-	succeeds(t, "section .BTF_ids has ids already", "embed", "-o", p("bad/nf.ko"), "--btf", nf,
+	succeeds(t, "section .BTF_ids already has ids", "embed", "-o", p("bad/nf.ko"), "--btf", nf,
 		p("stale.ko"))
-	verify("bad") // both are of one set, so their ids are right; nothing tells whose the flags are
+	verify("bad") // both are in one set, so its ids are right; nothing shows whose flags they are
 
 	one, _ := writeBTF(t, dir, "one.btf", blob, twoFuncs("b", "a"))
 	succeeds(t, `the BTF has no FUNC "k"`, "resolve-ids", "-o", p("stale.ko"), "--btf", one,
 		"--base", kernel, object)
-	succeeds(t, "section .BTF_ids has ids already", "embed", "-o", p("bad/nf.ko"), "--btf", nf,
+	succeeds(t, "section .BTF_ids already has ids", "embed", "-o", p("bad/nf.ko"), "--btf", nf,
 		p("stale.ko"))
-	verify("bad", `"__BTF_ID__func__a__2" at offset 0x8: its id is 0, but FUNC "a" is [3]`)
+	verify("bad", `"__BTF_ID__func__a__2" at offset 0x8: its id is 0; expected [3], which is FUNC "a"`)
 
 	succeeds(t, "", "embed", "-o", p("bad/nf.ko"), "--btf", nf, object)
-	verify("bad", `"__BTF_ID__set8__s" at offset 0x0: no id or count of the section is filled in; `+
-		"use btfdedup resolve-ids")
+	verify("bad", `"__BTF_ID__set8__s" at offset 0x0: the section is not resolved: all ids and `+
+		"counts are 0; use btfdedup resolve-ids")
 
-	// Ids of a module with a distilled base are on that, and not those of the archive.
+	// The ids of a module with a distilled base belong to that base, not to the archive.
 	kernel, blob = writeBTF(t, dir, "kernel.btf", nil, func(b *btf.Builder) {
 		b.Int("char", 1, 0, 0)
 		b.Int("int", 4, 0, 0)

@@ -77,7 +77,7 @@ func TestVerifyVerb(t *testing.T) {
 	})
 	split, _ := writeBTF(t, dir, "split.btf", base, func(b *btf.Builder) { b.Ref(btf.KindPtr, "", 1) })
 	inside, _ := writeBTF(t, dir, "inside.btf", base, func(b *btf.Builder) {
-		b.Add(btf.Type{Kind: btf.KindTypedef, NameOff: 2, SizeOrType: 1}) // of int it is nt
+		b.Add(btf.Type{Kind: btf.KindTypedef, NameOff: 2, SizeOrType: 1}) // "nt" in "int"
 	})
 	alone := moduleOf(t, good)
 	text := filepath.Join(dir, "text")
@@ -92,21 +92,21 @@ func TestVerifyVerb(t *testing.T) {
 		{"--for=kernel " + good, 0, "", ""},
 		{"--for=load " + good, 1, "[3] FUNC f: param-name: parameter 0 of a function must have a name\n",
 			""},
-		{bad, 1, "[1] INT int: int-bits: bit offset 0 and 40 bits exceed the size of 4 bytes\n" +
+		{bad, 1, "[1] INT int: int-bits: the bit offset 0 plus 40 bits exceeds the size of 4 bytes\n" +
 			"[2] TYPEDEF 1st: name-invalid: the name \"1st\" is not an identifier" +
 			" (letters, digits, _ and ., no digit first)\n", ""},
 		{"--base " + good + " " + split, 0, "", ""},
 		{"--sorted --for=kernel " + good, 1, "[2] FUNC_PROTO (anon): order: ", ""},
-		{"--for=kernel " + alone, 1, "stands-alone: it stands alone, in a kernel module; ", ""},
+		{"--for=kernel " + alone, 1, "stands-alone: it has no base, but is for a kernel module; ", ""},
 		{"--for=kernel --base " + good + " " + inside, 0, "", ""},
 		{"--base " + good + " " + inside, 1, "[4] TYPEDEF nt: name-inside-string: name: offset 2 is " +
-			"inside another string; ", inside + ": [4] TYPEDEF: a name at string offset 2, where no " +
+			"inside another string; ", inside + ": [4] TYPEDEF: a name is at string offset 2, where no " +
 			"string begins; was it made on another base?\n"},
 		{split, 1, "", "btfdedup: " + split + ": BTF at offset "},
 		{text, 1, "", "btfdedup: " + text +
 			": BTF at offset 0x0: no BTF magic 0xeb9f; it starts with \"no B\"\n"},
 		{dir + "/none", 1, "", "btfdedup: open " + dir + "/none: no such file or directory\n"},
-		{"--for=me x", 2, "", `"me" for "--for" flag: none of kernel, load and all`},
+		{"--for=me x", 2, "", `"me" for "--for" flag: must be kernel, load or all`},
 	} {
 		code, stdout, stderr := btfdedup(append([]string{"verify"}, strings.Fields(c.args)...)...)
 		if code != c.code || !strings.HasPrefix(stdout, c.stdout) || (c.stdout == "") != (stdout == "") ||
@@ -117,7 +117,7 @@ func TestVerifyVerb(t *testing.T) {
 	}
 }
 
-// TestVerifyLimit: a report of many violations has the first ones, and how many there are besides.
+// TestVerifyLimit: a report of many violations shows the first ones, and how many more there are.
 func TestVerifyLimit(t *testing.T) {
 	many, _ := writeBTF(t, t.TempDir(), "many.btf", nil, func(b *btf.Builder) {
 		for range 105 {
@@ -126,7 +126,7 @@ func TestVerifyLimit(t *testing.T) {
 	})
 	for flag, last := range map[string]string{
 		"":            "and 5 violations more (--limit=0 prints all)",
-		"--limit=0":   "[105] INT int: int-bits: bit offset 0 and 40 bits exceed the size of 4 bytes",
+		"--limit=0":   "[105] INT int: int-bits: the bit offset 0 plus 40 bits exceeds the size of 4 bytes",
 		"--limit=104": "and 1 violation more (--limit=0 prints all)",
 	} {
 		_, stdout, _ := btfdedup(strings.Fields("verify " + flag + " " + many)...)
@@ -161,7 +161,7 @@ func TestDiffVerb(t *testing.T) {
 		second = "forward: forward struct s: only in A\n"
 		third  = "only in B: struct s\n"
 		last   = "0 equal, 0 only in A, 1 only in B, 1 differ, 1 forward declaration," +
-			" 0 differ only through those (2 types in A, 2 in B)\n"
+			" 0 differ only because of those (2 types in A, 2 in B)\n"
 		differences = first + second + third + last
 	)
 	for _, c := range []struct {
@@ -173,7 +173,7 @@ func TestDiffVerb(t *testing.T) {
 		{a + " " + other, 1, differences, ""},
 		{"--kinds=struct " + a + " " + other, 1,
 			"only in B: struct s\n0 equal, 0 only in A, 1 only in B, 0 differ, 0 forward declarations," +
-				" 0 differ only through those (2 types in A, 2 in B)\n", ""},
+				" 0 differ only because of those (2 types in A, 2 in B)\n", ""},
 		{"--limit=0 " + a + " " + other, 1, differences, ""},
 		{"--limit=3 " + a + " " + other, 1, last + first + second + third, ""},
 		{"--limit=1 " + a + " " + other, 1,
@@ -181,9 +181,9 @@ func TestDiffVerb(t *testing.T) {
 		{"--limit=2 " + a + " " + other, 1,
 			last + first + second + "1 more difference left out; --limit=0 prints all\n", ""},
 		{"--limit=1 " + a + " " + same, 0, "equal: 2 types compared (2 in A, 2 in B)\n", ""},
-		{"--limit=x " + a + " " + same, 2, "", "not a number of differences"},
+		{"--limit=x " + a + " " + same, 2, "", "must be a number of differences"},
 		{"--kinds=typedef,FUNC " + a + " " + other, 0, "equal: 0 types compared (2 in A, 2 in B)\n", ""},
-		// ids mean other types there
+		// in these two bases, the ids mean different types
 		{"--base-a " + a + " --base-b " + same + " " + split + " " + split, 1, "", ""},
 		{"--base " + a + " " + split + " " + split, 0, "equal: 1 type compared (1 in A, 1 in B)\n", ""},
 		{"--base-a " + a + " --kinds=typedef " + split + " " + whole, 0,
@@ -191,7 +191,7 @@ func TestDiffVerb(t *testing.T) {
 		{a + " " + dir + "/none", 1, "", "btfdedup: open "},
 		{"--kinds=class " + a + " " + a, 2, "",
 			`"class" for "--kinds" flag: unknown kind "class"; the kinds are int, ptr`},
-		{"--format=xml " + a + " " + a, 2, "", `"xml" for "--format" flag: neither text nor json`},
+		{"--format=xml " + a + " " + a, 2, "", `"xml" for "--format" flag: must be text or json`},
 		{"--base x --base-a y " + a + " " + a, 2, "", "--base is for both sides"},
 	} {
 		code, stdout, stderr := btfdedup(append([]string{"diff"}, strings.Fields(c.args)...)...)

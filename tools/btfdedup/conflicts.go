@@ -18,41 +18,41 @@ func conflictsCommand() *cobra.Command {
 		Use:   "conflicts FILE...",
 		Short: "List the structs, unions, enums and typedefs that have several definitions",
 		Long: `
-For each name that the linked BTF would have several times, prints which files have which
+For each name that the linked BTF would define several times, prints which files have which
 definition, and where each definition first differs from the most common one:
 
     struct opts: 2 definitions
       A in 12 units: a.btfo (a.c), b.btfo (b.c), d.btfo (d.c) and 9 more files
       B in 1 unit: c.btfo (c.c)
       A vs B: member bar.baz: type long int vs int (size 24 vs 16)
-      because of it also struct dev, typedef dev_t
+      because of it, these differ too: struct dev, typedef dev_t
 
-Definitions are compared as link does, with forward declarations resolved. A type that differs only
-because it refers to such a name is in the last line of that name. Source files are in parentheses,
-where they are known. The output depends on the set of files, not on their order.
+Definitions are compared as in a link, with forward declarations resolved. A type that differs only
+because it refers to a type with several definitions is listed in the last line below that type.
+Source files are in parentheses, if they are known. The output depends on the set of files, not on
+their order.
 
 FILE is a BTF object (.btfo) from "btfgen object" or "btfdedup merge", raw BTF, or an ELF file with
-a .BTF section. With --base, a definition that differs from the base's is a conflict too; conflicts
-within the base are not reported. docs/conflicts.md describes the output of --format=json.
+a .BTF section. With --base, a definition that differs from the one in the base is a conflict too;
+conflicts within the base are not reported. docs/conflicts.md describes the output of --format=json.
 
-Exit codes: 0, with or without conflicts; 1 an unreadable file or, with --check, a conflict; 2 wrong
-usage.`,
+Exit codes: 0 with or without conflicts; 1 for an unreadable file or, with --check, for a conflict;
+2 for wrong usage.`,
 		Example: `
 btfdedup conflicts @objects.params
-# fails a build that has any
+# fail a build that has conflicts
 btfdedup conflicts --check net.btfo drivers.btfo
-# what a module has otherwise than the kernel
+# what a module defines differently from the kernel
 btfdedup conflicts --base vmlinux.btf module.btfo`,
 	}, cli.Base)
 	var r conflictsRun
 	flags.FormatVar(&r.format)
 	flags.BoolVar(&r.all, "all", false,
-		"list all files and names, however many; JSON always does")
+		"list all files and names, however many there are; JSON always lists all")
 	flags.BoolVar(&r.check, "check", false, "exit with 1 if there is a conflict")
 	return flags.Command(r.run)
 }
 
-// conflictsRun is one run of the verb.
 type conflictsRun struct {
 	format     string
 	all, check bool
@@ -89,7 +89,7 @@ func (r *conflictsRun) run(env *cli.Env, files []string) error {
 	return nil
 }
 
-// readObjects reads files, jobs of them at a time, and calls use with each in order.
+// readObjects reads files, up to jobs at the same time, and calls use with each file in order.
 func readObjects(files []string, base *btf.Blob, jobs int,
 	use func(path string, o *object.Object) error) error {
 	type result struct {

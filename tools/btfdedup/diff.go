@@ -18,23 +18,23 @@ import (
 func diffCommand() *cobra.Command {
 	flags := cli.NewFlags(&cobra.Command{
 		Use:   "diff A B",
-		Short: "Compare the content of two BTFs, whatever their ids and order",
+		Short: "Compare the content of two BTF files, whatever their type ids and order",
 		Long: `
 Compares named types, functions, variables, sections and tags by content, including all that they
-refer to. Definitions with the same name are compared as sets. Prints one line for each difference,
-sorted, then a summary; with --limit the summary comes first:
+refer to. If a name has several definitions, A and B must have the same set of them. Prints one line
+for each difference, sorted, then a summary; with --limit the summary comes first:
 
     only in A: struct foo
     differs: struct foo: member bar.baz: type u32 vs u64
     forward: struct foo: member next: type struct bar (declared) * vs struct bar *
 
-Types that differ only through a type that they refer to are counted; --indirect lists them. A and B
-are raw BTF, or ELF files with a .BTF section. Split BTF needs the bases of its side. A type counts
-as present if a base of the other side has it, unless --own-only is given. docs/command-line.md
-describes the output of --format=json.
+Types that differ only because a type that they refer to differs are only counted, unless --indirect
+lists them. A and B are raw BTF, or ELF files with a .BTF section. For split BTF, --base-a and
+--base-b name its bases. A type counts as present if a base of the other side has it, unless
+--own-only is given. docs/command-line.md describes the output of --format=json.
 
-Exit codes: 0 equal, 1 different (the differences are on stdout) or an unreadable file (nothing on
-stdout, one line on stderr), 2 wrong usage.`,
+Exit codes: 0 if equal; 1 if different (the differences are on stdout), or if a file can't be read
+(nothing on stdout, one line on stderr); 2 for wrong usage.`,
 		Example: `
 btfdedup diff old/vmlinux.btf new/vmlinux.btf
 # one module from two builds
@@ -43,33 +43,32 @@ btfdedup diff --kinds=struct,union --format=json a.btf b.btf`,
 	}, cli.Base)
 	var r diffRun
 	flags.InputsVar(&r.baseA, "base-a",
-		"the BTF `FILE` on which A is based; repeat it for a chain; --base is for both")
-	flags.InputsVar(&r.baseB, "base-b", "the same for B: `FILE`")
-	flags.Var(&r.kinds, "kinds", "compare these `kinds` only, such as struct,union,func")
+		"the BTF `FILE` on which A is based; repeat the flag for a chain; --base is for both sides")
+	flags.InputsVar(&r.baseB, "base-b", "the BTF `FILE` on which B is based, like --base-a for A")
+	flags.Var(&r.kinds, "kinds", "compare only these `kinds`, such as struct,union,func")
 	flags.FormatVar(&r.format)
 	flags.BoolVar(&r.ownOnly, "own-only", false,
 		"ignore the bases of the other side when looking for a type")
 	flags.BoolVar(&r.indirect, "indirect", false,
-		"also list types that differ only through other types")
+		"also list types that differ only because types that they refer to differ")
 	flags.NumberVarP(&r.limit, "limit", "", 0, math.MaxInt, "differences",
-		"print at most `N` differences, after the summary, and the number of the others; 0: all")
+		"print the summary, then at most `N` differences and how many more there are; 0 prints all")
 	return flags.Command(r.run)
 }
 
-// diffRun is one run of the verb.
 type diffRun struct {
 	baseA, baseB      []string
 	kinds             kindList
 	format            string
 	ownOnly, indirect bool
-	limit             int // of text; 0 for none
+	limit             int // how many differences the text has at most; 0: all
 }
 
 func (r *diffRun) run(env *cli.Env, files []string) error {
 	opts := diff.Options{OwnOnly: r.ownOnly, Indirect: r.indirect, Kinds: r.kinds}
 	if len(env.Bases) > 0 {
 		if len(r.baseA)+len(r.baseB) > 0 {
-			return cli.Usagef("--base is for both sides; give either it or --base-a and --base-b")
+			return cli.Usagef("--base is for both sides; use either --base, or --base-a and --base-b")
 		}
 		r.baseA, r.baseB = env.Bases, env.Bases
 	}
@@ -91,7 +90,7 @@ func (r *diffRun) run(env *cli.Env, files []string) error {
 	return nil
 }
 
-// kindList is a flag with kinds of types, separated by commas.
+// kindList is a flag whose value is a list of kinds of types, separated by commas.
 type kindList []btf.Kind
 
 func (l *kindList) Set(s string) error {
@@ -107,11 +106,8 @@ func (l *kindList) Set(s string) error {
 
 func (l *kindList) String() string { return "" } // no default
 
-func (*kindList) Choices() (words []string, list bool) { return kindNames(), true }
-
 func (*kindList) Type() string { return "kinds" }
 
-// kindNames are the kinds as they are typed.
 func kindNames() []string {
 	var all []string
 	for k := btf.KindInt; k < btf.NumKinds; k++ {

@@ -21,31 +21,32 @@ func dumpCommand() *cobra.Command {
 Prints the types of FILE: raw BTF, such as /sys/kernel/btf/vmlinux, or an ELF file with a section
 .BTF. docs/inside.md describes the output and how it differs from bpftool's.
 
-    raw  one record after the other, with its id, as "bpftool btf dump file FILE format raw" does;
-         for split BTF its own types alone
+    raw  one record after the other, with its id, like "bpftool btf dump file FILE format raw";
+         for split BTF only its own types
     c    a C header that compiles, with the layout of the BTF, such as vmlinux.h for BPF programs;
-         it differs from bpftool's where that doesn't compile; for split BTF with its bases' types
+         it differs from bpftool's header only where bpftool's doesn't compile; for split BTF it
+         also has the types of the bases
 
-Split BTF, such as a module's, needs --base. A module with a section .BTF.base is printed on that
-base; with --base, it is printed as the kernel relocates it.`,
+Split BTF, such as the BTF of a module, needs --base. A module with a section .BTF.base is printed
+as it is, based on that section; with --base, it is printed as the kernel relocates it.`,
 		Example: `
 btfdedup dump vmlinux.btf
 btfdedup dump --format=c -o vmlinux.h vmlinux
-# one struct, with what it needs
+# one struct, with the types that it needs
 btfdedup dump --format=c --name task_struct vmlinux.btf
 # a module's own types
 btfdedup dump --base vmlinux.btf ext4.ko`,
 	}, cli.Printed|cli.Base)
 	var r dumpRun
 	r.format = "raw"
-	flags.ChoiceVar(&r.format, "format", "`raw`, or c: a header", "raw", "c")
+	flags.ChoiceVar(&r.format, "format", "the output `format`: raw, or c for a C header", "raw", "c")
 	flags.StringArrayVar(&r.names, "name", nil,
-		"print only types with the name `N`, in bases too, or with a kind and name, such as"+
-			" \"struct sock\"; repeat it for several names. --format=c adds what they need")
+		"print only types with the name `N`, or with a kind and name, such as \"struct sock\", "+
+			"including those in bases; repeat the flag for several names; --format=c adds the types "+
+			"that these need")
 	return flags.Command(r.run)
 }
 
-// dumpRun is one run of the verb.
 type dumpRun struct {
 	format string
 	names  []string
@@ -76,7 +77,7 @@ func (r *dumpRun) run(env *cli.Env, args []string) error {
 	})
 }
 
-// readBlob reads the one BTF of a file, on the bases of the command line.
+// readBlob reads a file with one BTF blob, which is based on the bases of the command line.
 func readBlob(env *cli.Env, path string) (*btf.Blob, error) {
 	base, err := relocate.ReadBases(env.Bases)
 	if err != nil {

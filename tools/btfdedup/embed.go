@@ -19,30 +19,31 @@ import (
 func embedCommand() *cobra.Command {
 	flags := cli.NewFlags(&cobra.Command{
 		Use:   "embed IN",
-		Short: "Put BTF into a module or vmlinux, or into an object to link vmlinux with",
+		Short: "Put BTF into a module or vmlinux, or into an object file to link into vmlinux",
 		Long: `
-Writes a copy of the ELF file IN whose section .BTF is the BTF of --btf, and whose .BTF.base is the
-distilled base of --btf-base; without --btf-base there is no .BTF.base. Everything else stays: other
-sections, symbols, relocations, and what is loaded. The BTF that IN had doesn't matter.
+Writes a copy of the ELF file IN with the BTF of --btf in the section .BTF, and the distilled base
+of --btf-base in the section .BTF.base; without --btf-base the copy has no .BTF.base. Everything
+else stays the same: other sections, symbols, relocations, and what is loaded. BTF in IN is
+replaced.
 
-With --resolve-ids, .BTF_ids (if IN has it) gets the type ids of the BTF, as "btfdedup resolve-ids"
-does; the BTF is based on --btf-base, or else on --base. If IN was resolved before, its old .BTF
-says which kfunc each flag belongs to; that BTF is based on --old-base, or else on --base. The
-kernel refuses a module whose ids are of other BTF. If a kfunc foo has implicit arguments
-(KF_IMPLICIT_ARGS, since Linux 7.0), the BTF that is embedded has two functions for it, foo and
-foo_impl, as from "btfdedup resolve-ids --btf-out"; --btf-out writes this BTF too, as a base for
-modules, for example.
+With --resolve-ids, the section .BTF_ids (if IN has one) gets the type ids of the BTF, as with
+"btfdedup resolve-ids"; the BTF is based on --btf-base, or else on --base. The kernel refuses a
+module whose ids belong to different BTF. If the ids in IN are already resolved, the old .BTF of IN
+is needed to find which flag belongs to which kfunc; the old BTF is based on --old-base, or else on
+--base. If a kfunc foo has implicit arguments (KF_IMPLICIT_ARGS, since Linux 7.0), the embedded BTF
+has two functions for it, foo and foo_impl, like the output of "btfdedup resolve-ids --btf-out".
+--btf-out also writes the embedded BTF to a file, for example as a base for modules.
 
-IN is a kernel module, vmlinux or any other ELF file with section headers, of any machine, not
-compressed. If IN is linked and loads its .BTF, the BTF must have the size that the linker reserved;
-to link vmlinux with BTF of another size, use --object.
+IN is a kernel module, vmlinux or any other ELF file with section headers, for any machine, but not
+compressed. If IN is linked and its .BTF is in a loaded segment, the BTF must have the size that the
+linker reserved; to link vmlinux with BTF of a different size, use --object.
 
-With --object the output is a relocatable ELF file with the BTF alone, in a loaded section .BTF, for
-the linker to put between __start_BTF and __stop_BTF. Then IN is any ELF file for the same machine
-and ABI, such as an object; only its ELF header is used.`,
+With --object the output is a relocatable ELF file with only the BTF, in a loaded section .BTF that
+the linker puts between __start_BTF and __stop_BTF. IN can then be any ELF file for the same machine
+and ABI, such as an object file; only its ELF header is used.`,
 		Example: `
 btfdedup embed -o out/disk.ko --btf disk.btf disk.ko
-# a module that has kfuncs, maybe
+# a module that may have kfuncs
 btfdedup embed -o out/nf.ko --btf nf.btf --resolve-ids --base vmlinux.btf nf.ko
 # an external module, whose BTF is based on a distilled base
 btfdedup embed -o out/disk.ko --btf disk.btf --btf-base disk.base.btf disk.ko
@@ -54,19 +55,18 @@ btfdedup embed --object -o vmlinux.btf.o --btf vmlinux.btf .tmp_vmlinux1`,
 	flags.InputVar(&r.base, "btf-base",
 		"the distilled base of the BTF: a `FILE` from btfdedup link --distilled-base")
 	flags.BoolVar(&r.dropSignature, "drop-signature", false,
-		"remove the signature of a signed module, which would become invalid")
+		"if the module is signed, remove the signature, which would become invalid")
 	flags.BoolVar(&r.resolve, "resolve-ids", false,
 		"write the type ids of the BTF to the section .BTF_ids")
 	flags.InputVar(&r.oldBase, "old-base",
-		"the BTF `FILE` on which the old .BTF of a resolved module is based")
+		"the BTF `FILE` on which the old .BTF is based, if the ids in IN are already resolved")
 	flags.OutputVar(&r.typesOut, "btf-out",
 		"with --resolve-ids: also write the embedded BTF to `FILE`")
-	flags.BoolVar(&r.fatal, "fatal-warnings", false, "with --resolve-ids: warnings are errors")
-	flags.BoolVar(&r.object, "object", false, "write an object to link with")
+	flags.BoolVar(&r.fatal, "fatal-warnings", false, "with --resolve-ids: treat warnings as errors")
+	flags.BoolVar(&r.object, "object", false, "write an object file to be linked into vmlinux")
 	return flags.Command(r.run)
 }
 
-// embedRun is one run of the verb.
 type embedRun struct {
 	types, base, typesOut  string
 	oldBase                string
@@ -79,13 +79,13 @@ func (r *embedRun) check(env *cli.Env) error {
 	case r.types == "":
 		return cli.Usagef("--btf FILE is missing")
 	case r.object && (r.base != "" || r.dropSignature || r.resolve):
-		return cli.Usagef("--object is for vmlinux; --btf-base, --drop-signature and --resolve-ids are " +
-			"for modules")
+		return cli.Usagef("--object is for vmlinux; --btf-base, --drop-signature and --resolve-ids " +
+			"are for modules")
 	case !r.resolve && (len(env.Bases) > 0 || r.oldBase != "" || r.typesOut != "" || r.fatal):
-		return cli.Usagef("--base, --old-base, --btf-out and --fatal-warnings go with --resolve-ids")
+		return cli.Usagef("--base, --old-base, --btf-out and --fatal-warnings need --resolve-ids")
 	case r.base != "" && len(env.Bases) > 0:
-		return cli.Usagef("--btf-base and --base contradict each other: with a distilled base, .BTF_ids " +
-			"has its ids, which the kernel translates")
+		return cli.Usagef("--btf-base and --base can't be used together: the ids in .BTF_ids belong " +
+			"to the distilled base, and the kernel translates them")
 	}
 	return nil
 }
@@ -138,7 +138,7 @@ func (r *embedRun) run(env *cli.Env, args []string) error {
 	return env.WriteOutputs(outputs...)
 }
 
-// readBelow reads the distilled base, raw, on which types are based.
+// readBelow reads the raw distilled base of the BTF types. It checks both.
 func readBelow(path string, types *embed.Blob) (*embed.Blob, error) {
 	base, err := embed.ReadBlob(path)
 	if err != nil {
@@ -155,7 +155,7 @@ func readBelow(path string, types *embed.Blob) (*embed.Blob, error) {
 	return base, err
 }
 
-// readOn reads the types of BTF that was made on a base.
+// readOn reads the BTF types, which is based on base.
 func readOn(types *embed.Blob, base *btf.Blob) (*btf.Blob, error) {
 	b, err := types.Parse(base)
 	if err != nil {
@@ -167,15 +167,15 @@ func readOn(types *embed.Blob, base *btf.Blob) (*btf.Blob, error) {
 	return b, nil
 }
 
-// warnOfIDs warns of ids that may be other BTF's.
+// warnOfIDs warns about ids that may belong to different BTF.
 func (r *embedRun) warnOfIDs(env *cli.Env, f *elf.File, types *embed.Blob) {
 	if section, err := btfids.Find(f); err == nil && section != nil && section.Resolved() {
-		env.Warn("%s: section %s has ids already, and the kernel refuses the module unless they are "+
-			"those of %s: add --resolve-ids", f.Path, btfids.SectionName, types.Path)
+		env.Warn("%s: section %s already has ids, and the kernel refuses the module unless they "+
+			"belong to %s: add --resolve-ids", f.Path, btfids.SectionName, types.Path)
 	}
 }
 
-// intoWithIDs puts BTF and its ids into f, and returns the BTF too.
+// intoWithIDs puts BTF and the ids for .BTF_ids into f, and also returns the BTF.
 func (r *embedRun) intoWithIDs(env *cli.Env, f *elf.File, types, base *embed.Blob) (*elfwrite.Edit,
 	[]byte, error) {
 	bases := sync.OnceValues(func() (*btf.Blob, error) { return relocate.ReadBases(env.Bases) })
@@ -204,8 +204,8 @@ func (r *embedRun) intoWithIDs(env *cli.Env, f *elf.File, types, base *embed.Blo
 	return intoWithIDs(env, f, ids, types, base, below, r.fatal)
 }
 
-// intoWithIDs puts BTF, which may be based on a distilled base, into f, with its ids, and returns
-// the BTF too. ids may be nil; below reads what the BTF is based on.
+// intoWithIDs puts BTF, which may be based on a distilled base, and the ids for .BTF_ids into f. It
+// also returns the BTF. The parameter ids may be nil; the function below reads the base.
 func intoWithIDs(env *cli.Env, f *elf.File, ids *resolveids.IDs, types, base *embed.Blob,
 	below resolveids.Base, fatal bool) (*elfwrite.Edit, []byte, error) {
 	if ids == nil {
@@ -234,8 +234,8 @@ func intoWithIDs(env *cli.Env, f *elf.File, ids *resolveids.IDs, types, base *em
 	return edit, data, setIDs(env, ids, edit, b, types.Path, fatal)
 }
 
-// setIDs fills in the ids of b in a file that is edited, and prints the warnings, or makes an error
-// of them.
+// setIDs fills in .BTF_ids, in a file that is edited, with ids of types in b. It prints warnings;
+// if the parameter fatal is set, it returns an error instead.
 func setIDs(env *cli.Env, ids *resolveids.IDs, edit *elfwrite.Edit, b *btf.Blob, path string,
 	fatal bool) error {
 	warnings, err := ids.Into(edit, b, path)

@@ -13,7 +13,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
 )
 
-// moduleFile writes a relocatable file that has only a section of text, and what follows it.
+// moduleFile writes a relocatable file whose only section is .modinfo, and appends the text in more
+// to the file.
 func moduleFile(t *testing.T, dir, name string, order binary.ByteOrder, more string) string {
 	t.Helper()
 	o := elfwrite.Object{AddrSize: 8, Order: order, Machine: 22, Flags: 7,
@@ -29,7 +30,7 @@ func moduleFile(t *testing.T, dir, name string, order binary.ByteOrder, more str
 	return path
 }
 
-// TestEmbedVerb embeds BTF, and refuses what can't be right without a trace of an output.
+// TestEmbedVerb embeds BTF, and refuses wrong inputs without leaving any output.
 func TestEmbedVerb(t *testing.T) {
 	dir := t.TempDir()
 	types, _ := writeBTF(t, dir, "types.btf", nil, func(b *btf.Builder) { b.Int("int", 4, 0, 0) })
@@ -64,18 +65,20 @@ func TestEmbedVerb(t *testing.T) {
 		{"--btf " + split + " --btf-base " + base + " " + ko, 0, ""},
 		{"--btf " + types + " --btf-base " + base + " " + ko, 1, "this looks like BTF without a base"},
 		{"--btf " + split + " --btf-base " + kernel + " " + ko, 1, kernel + ": the distilled base has " +
-			"[1] PTR; one has only INT, FLOAT, ENUM, STRUCT, UNION and FWD; make it with"},
+			"[1] PTR, but only INT, FLOAT, ENUM, STRUCT, UNION and FWD are allowed; make it with"},
 		{"--btf " + beyond + " --btf-base " + base + " " + ko, 1,
-			beyond + ": [2] TYPEDEF t refers to [9], the last one is [2]; was it made on another base?"},
+			beyond + ": [2] TYPEDEF t refers to [9], but the last type is [2]; was it made on another " +
+				"base?"},
 		{"--btf " + within + " --btf-base " + base + " " + ko, 1,
-			within + ": [2] TYPEDEF: a name at string offset 2, where no string begins; was it made on"},
+			within + ": [2] TYPEDEF: a name is at string offset 2, where no string begins; was it"},
 		{"--btf " + types + " --drop-signature " + signed, 0, ""},
 		{"--btf " + types + " --object " + ko, 0, ""},
-		{"--btf " + types + " " + signed, 1, "cut the signature off with --drop-signature"},
-		{"--btf " + types + " " + big, 1, "types.btf: little-endian BTF, but " + big + " is big-endian"},
+		{"--btf " + types + " " + signed, 1, "remove the signature with --drop-signature"},
+		{"--btf " + types + " " + big, 1,
+			"types.btf: the BTF is little-endian, but " + big + " is big-endian"},
 		{"--btf " + types + " --object " + big, 1, "is big-endian"},
 		{"--btf " + types + " " + packed, 1, packed + ": xz-compressed; decompress it first (xz -d)"},
-		{"--btf " + ko + " " + ko, 1, ko + ": an ELF file, not raw BTF"},
+		{"--btf " + ko + " " + ko, 1, ko + ": it is an ELF file, not raw BTF"},
 		{"--btf " + packed + " " + ko, 1, "no BTF magic"},
 		{"--btf " + types + " " + types, 1, types + ": raw BTF (little-endian), not an ELF file"},
 		{"--btf " + dir + "/none " + ko, 1, "no such file"},

@@ -27,7 +27,7 @@ func sameFiles(t *testing.T, a, b string) bool {
 	return bytes.Equal(x, y)
 }
 
-// twoFuncs adds two functions to BTF that is based on a type or several.
+// twoFuncs adds two functions to BTF whose base has one or several types.
 func twoFuncs(first, second string) func(b *btf.Builder) {
 	return func(b *btf.Builder) {
 		proto := b.FuncProto(0)
@@ -52,18 +52,18 @@ func TestEmbedResolvesIDs(t *testing.T) {
 	types, _ := writeBTF(t, dir, "new.btf", blob, twoFuncs("k", "a"))
 	few, _ := writeBTF(t, dir, "few.btf", blob, twoFuncs("k", "b"))
 
-	// A module as it was compiled: ids 3 and 4 on a base of one type.
+	// This is a module as it was compiled: it gets the ids 3 and 4, on a base with one type.
 	succeeds(t, "", "embed", "-o", p("first.ko"), "--btf", oldTypes, "--resolve-ids",
 		"--base", oldBase, object)
 	wantIDs(t, p("first.ko"), 2, 1, 3, 2, 4, 0x10001)
 	succeeds(t, "", "resolve-ids", "-o", p("step.ko"), "--btf", oldTypes, "--base", oldBase, object)
-	succeeds(t, "section .BTF_ids has ids already", "embed", "-o", p("steps.ko"), "--btf", oldTypes,
+	succeeds(t, "section .BTF_ids already has ids", "embed", "-o", p("steps.ko"), "--btf", oldTypes,
 		p("step.ko"))
 	if !sameFiles(t, p("first.ko"), p("steps.ko")) {
-		t.Error("resolve-ids and embed give another file than embed --resolve-ids")
+		t.Error("resolve-ids and then embed give a different file than embed --resolve-ids")
 	}
 
-	// One that was resolved before. The flags stay with their functions.
+	// This is a module that was already resolved. The flags stay with their functions.
 	succeeds(t, "", "embed", "-o", p("again.ko"), "--btf", types, "--resolve-ids", "--base", base,
 		"--old-base", oldBase, p("first.ko"))
 	wantIDs(t, p("again.ko"), 2, 1, 4, 0x10001, 5, 2)
@@ -73,7 +73,7 @@ func TestEmbedResolvesIDs(t *testing.T) {
 	succeeds(t, `the BTF has no FUNC "a"`, "embed", "-o", p("few.ko"), "--btf", few, "--resolve-ids",
 		"--base", base, object)
 
-	// A distilled base is the base, whatever --base the link had.
+	// With a distilled base, ids refer to the distilled base, whatever --base the link had.
 	succeeds(t, "", "embed", "-o", p("distilled.ko"), "--btf", oldTypes, "--btf-base", oldBase,
 		"--resolve-ids", object)
 	wantIDs(t, p("distilled.ko"), 2, 1, 3, 2, 4, 0x10001)
@@ -89,13 +89,14 @@ func TestEmbedResolvesIDs(t *testing.T) {
 		{"--resolve-ids " + object, 1, "new.btf: "},
 		{"--resolve-ids --base " + dir + "/none " + object, 1, "no such file"},
 		{"--resolve-ids --base " + base + " " + p("first.ko"), 1,
-			"section .BTF_ids, which was resolved before"},
+			"section .BTF_ids has already been resolved"},
 		{"--btf " + few + " --resolve-ids --fatal-warnings --base " + base + " " + object, 1,
 			`the BTF has no FUNC "a"; its id is 0 (1 such warnings`},
-		{"--fatal-warnings " + object, 2, "go with --resolve-ids"},
-		{"--base " + base + " " + object, 2, "go with --resolve-ids"},
-		{"--old-base " + base + " " + object, 2, "go with --resolve-ids"},
-		{"--resolve-ids --btf-base " + base + " --base " + base + " " + object, 2, "contradict"},
+		{"--fatal-warnings " + object, 2, "need --resolve-ids"},
+		{"--base " + base + " " + object, 2, "need --resolve-ids"},
+		{"--old-base " + base + " " + object, 2, "need --resolve-ids"},
+		{"--resolve-ids --btf-base " + base + " --base " + base + " " + object, 2,
+			"can't be used together"},
 		{"--resolve-ids --object " + object, 2, "--object is for vmlinux"},
 	} {
 		args := append([]string{"embed", "-o", p("bad.ko")}, strings.Fields(c.args)...)
@@ -149,13 +150,13 @@ func TestModulesResolveIDs(t *testing.T) {
 	wantIDs(t, p("kept/nf.ko"), 0, 1, 0, 0x10001, 0, 2)
 	modules("", "--base", p("vmlinux.btfbase"), "--keep-ids", "--embed", p("kept"), p("nf.ko"))
 
-	// An index with the BTF beside it is as good as the BTF.
+	// An index together with its BTF gives the same as the BTF.
 	modules("", "--base", p("vmlinux.btfbase"), "--base-btf", base, "--embed", p("index"), p("nf.ko"))
 	if !sameFiles(t, p("index/nf.ko"), p("first/nf.ko")) {
-		t.Error("on an index with its BTF the module is another one")
+		t.Error("on an index with its BTF the module differs")
 	}
 	for want, args := range map[string][]string{
-		other + ": its index was made from other BTF": {"--base-btf", other},
+		other + ": its index was made from different BTF": {"--base-btf", other},
 		"--base-btf is given 2 times": {
 			"--base-btf", base, "--base-btf", base,
 		},
@@ -171,7 +172,7 @@ func TestModulesResolveIDs(t *testing.T) {
 		}
 	}
 
-	// What was resolved is resolved again, on another base.
+	// A resolved module is resolved again, on a different base.
 	modules("", "--base", other, "--old-base", base, "--embed", p("second"), p("first/nf.ko"))
 	otherBlob, err := btf.ReadOne(other, nil)
 	if err != nil {
@@ -192,7 +193,8 @@ func TestModulesResolveIDs(t *testing.T) {
 	code, _, stderr := btfdedup("modules", "-q", "--base", p("vmlinux.btfbase"), "-o", p("x"),
 		"--embed", p("x"), p("nf.ko"), p("plain.ko"))
 	if code != 1 || strings.Count(stderr, "\n") != 1 ||
-		!strings.Contains(stderr, "nf.ko: "+p("vmlinux.btfbase")+": is an index of BTF; section "+
+		!strings.Contains(stderr, "nf.ko: "+p("vmlinux.btfbase")+
+			": this is an index of BTF, but section "+
 			".BTF_ids needs the BTF") || !strings.Contains(stderr, "--keep-ids") {
 		t.Errorf("on an index: %d %s", code, stderr)
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// TestEmbedImplicitArguments: "embed --resolve-ids" is "resolve-ids --btf-out" and then embed, of a
-// file that has kfuncs with implicit arguments.
+// TestEmbedImplicitArguments: for a file that has kfuncs with implicit arguments, "embed
+// --resolve-ids" is the same as "resolve-ids --btf-out" and then embed.
 func TestEmbedImplicitArguments(t *testing.T) {
 	dir := t.TempDir()
 	p := func(name string) string { return filepath.Join(dir, name) }
@@ -33,39 +33,39 @@ func TestEmbedImplicitArguments(t *testing.T) {
 			two := append([]string{"resolve-ids", "-o", p("step.ko"), "--btf", c.types, "--btf-out",
 				p("two.btf"), object}, c.on...)
 			succeeds(t, "", two...)
-			succeeds(t, "section .BTF_ids has ids already", append([]string{"embed", "-o", p("two.ko"),
+			succeeds(t, "section .BTF_ids already has ids", append([]string{"embed", "-o", p("two.ko"),
 				"--btf", p("two.btf"), p("step.ko")}, c.embedOnSteps...)...)
 			succeeds(t, "", append([]string{"embed", "-o", p("one.ko"), "--btf", c.types, "--resolve-ids",
 				"--btf-out", p("one.btf"), object}, c.onDistilled...)...)
 			if !sameFiles(t, p("one.ko"), p("two.ko")) || !sameFiles(t, p("one.btf"), p("two.btf")) {
-				t.Error("one step gives other bytes than two")
+				t.Error("one step gives different bytes than two")
 			}
 			if sameFiles(t, p("one.btf"), c.types) {
 				t.Error("nothing is changed")
 			}
-			// It is done before.
+			// Embedding BTF that has already been changed changes nothing more.
 			succeeds(t, "", append([]string{"embed", "-o", p("again.ko"), "--btf", p("one.btf"),
 				"--resolve-ids", "--btf-out", p("again.btf"), object}, c.onDistilled...)...)
 			if !sameFiles(t, p("one.ko"), p("again.ko")) || !sameFiles(t, p("one.btf"), p("again.btf")) {
-				t.Error("doing it again changes something")
+				t.Error("changing it again makes a difference")
 			}
 		})
 	}
-	// Without kfuncs of that kind the BTF stays as it is, whatever order it is in.
+	// Without such kfuncs the BTF doesn't change, whatever its order.
 	plain := compileIDs(t, dir, "plain.ko", strings.ReplaceAll(idsSource, "0x10001", "0x1"))
 	succeeds(t, "", "embed", "-o", p("plain.out"), "--btf", shown, "--resolve-ids", "--btf-out",
 		p("plain.btf"), plain)
 	if !sameFiles(t, p("plain.btf"), shown) {
-		t.Error("other BTF is embedded, without a reason")
+		t.Error("BTF is changed without a reason")
 	}
 	code, _, stderr := btfdedup("embed", "-o", p("bad"), "--btf", shown, "--btf-out", p("bad.btf"),
 		object)
-	if code != 2 || !strings.Contains(stderr, "go with --resolve-ids") {
+	if code != 2 || !strings.Contains(stderr, "need --resolve-ids") {
 		t.Errorf("--btf-out without --resolve-ids: %d, %s", code, stderr)
 	}
 }
 
-// kfuncSource is a file with a kfunc that has an implicit argument, and the set that says so.
+// kfuncSource is a file with a kfunc that has an implicit argument, and the set with its flag.
 func kfuncSource(name string) string {
 	return strings.NewReplacer("__k__", "__"+name+"__", "__a__", "__a_"+name+"__").
 		Replace(idsSource) + `
@@ -76,8 +76,8 @@ func kfuncSource(name string) string {
 		`[x].n; }`
 }
 
-// TestModulesImplicitArguments: "modules --embed" gives what modules, "resolve-ids --btf-out" and
-// embed give one after the other, of vmlinux too.
+// TestModulesImplicitArguments: "modules --embed" gives the same as the three steps modules,
+// "resolve-ids --btf-out" and embed, for vmlinux too.
 func TestModulesImplicitArguments(t *testing.T) {
 	dir := t.TempDir()
 	p := func(name string) string { return filepath.Join(dir, name) }
@@ -104,26 +104,26 @@ func TestModulesImplicitArguments(t *testing.T) {
 		"--btf-out", p("vmlinux.btf"), p("vmlinux"))
 	if sameFiles(t, p("shown/vmlinux.btf"), p("vmlinux.btf")) ||
 		!sameFiles(t, p("one/vmlinux.btf"), p("vmlinux.btf")) {
-		t.Error("vmlinux is not as in steps, or nothing is changed")
+		t.Error("vmlinux differs from the result of two steps, or its BTF is not changed")
 	}
 	verb("--base", p("vmlinux.btf"), "-o", p("steps"), "--variables=percpu")
 	for _, name := range []string{"m", "n"} {
 		ko := p("ko/" + name + ".ko")
 		succeeds(t, "", "resolve-ids", "-o", p("ids.ko"), "--btf", p("steps/"+name+".btf"), "--base",
 			p("vmlinux.btf"), "--btf-out", p("out.btf"), ko)
-		warning := "section .BTF_ids has ids already"
+		warning := "section .BTF_ids already has ids"
 		if name == "n" {
 			warning = ""
 		}
 		succeeds(t, warning, "embed", "-o", p("steps.ko"), "--btf", p("out.btf"), p("ids.ko"))
 		if !sameFiles(t, p("out.btf"), p("one/"+name+".btf")) ||
 			!sameFiles(t, p("steps.ko"), p("one.ko/"+name+".ko")) {
-			t.Errorf("%s is not as in steps", name)
+			t.Errorf("%s differs from the result of three steps", name)
 		}
 		if changed := !sameFiles(t, p("out.btf"), p("steps/"+name+".btf")); changed != (name == "m") {
 			t.Errorf("%s: the BTF is changed: %v", name, changed)
 		}
-		// What is extra is based on the BTF that is embedded.
+		// The extra BTF is based on the embedded BTF.
 		code, stdout, stderr := btfdedup("verify", "--base", p("vmlinux.btf"), "--base", p("out.btf"),
 			p("extra/"+name+"-btf-extra.btf"))
 		if code != 0 {
@@ -154,7 +154,7 @@ func TestModulesImplicitArguments(t *testing.T) {
 		}
 	}
 
-	// With the ids of other BTF, the BTF is as it is linked.
+	// If the old ids are kept, the BTF is as it was linked.
 	verb("--vmlinux", p("vmlinux"), "-o", p("kept"), "--embed", p("kept.ko"), "--keep-ids",
 		"--variables=percpu")
 	if !sameFiles(t, p("kept/vmlinux.btf"), p("shown/vmlinux.btf")) ||

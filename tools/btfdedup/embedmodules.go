@@ -16,7 +16,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/link/base"
 )
 
-// embedding says where a batch of modules with their BTF is written, and how.
+// embedding has the flags that say how to write modules with their BTF.
 type embedding struct {
 	dir, into              string
 	oldBase                string
@@ -27,29 +27,30 @@ type embedding struct {
 }
 
 func (e *embedding) define(flags *cli.FlagSet) {
-	flags.OutputDirVar(&e.dir, "embed", "write modules with their BTF to the directory `OUT`")
-	flags.InputVar(&e.into, "into", "embed into copies of the modules below the directory `DIR`")
+	flags.OutputDirVarP(&e.dir, "embed", "", "write modules with their BTF to the directory `DIR`")
+	flags.InputVar(&e.into, "into", "copy the modules below `DIR`, which need no DWARF, "+
+		"instead of the inputs")
 	flags.BoolVar(&e.dropSignature, "drop-signature", false,
-		"remove the signatures of signed modules, which would become invalid")
+		"if modules are signed, remove their signatures, which would become invalid")
 	flags.BoolVar(&e.keepIDs, "keep-ids", false, "leave the ids in .BTF_ids as they are")
-	flags.BoolVar(&e.fatal, "fatal-warnings", false, "warnings about ids are errors")
+	flags.BoolVar(&e.fatal, "fatal-warnings", false, "treat warnings about ids as errors")
 	flags.InputVar(&e.oldBase, "old-base",
-		"the BTF `FILE` on which the old .BTF of resolved modules is based")
+		"the BTF `FILE` on which the old .BTF of modules with resolved ids is based")
 	e.readOld = sync.OnceValues(func() (*btf.Blob, error) { return btf.ReadOne(e.oldBase, nil) })
 }
 
 func (e *embedding) check() error {
 	switch {
 	case e.dir == "" && (e.into != "" || e.dropSignature || e.keepIDs || e.fatal || e.oldBase != ""):
-		return cli.Usagef("--into, --drop-signature, --keep-ids, --fatal-warnings and --old-base go " +
-			"with --embed")
+		return cli.Usagef("--into, --drop-signature, --keep-ids, --fatal-warnings and --old-base " +
+			"need --embed")
 	case e.keepIDs && e.oldBase != "":
-		return cli.Usagef("--keep-ids and --old-base contradict each other")
+		return cli.Usagef("--keep-ids and --old-base can't be used together")
 	}
 	return nil
 }
 
-// checkOutputs refuses to write a module in the place of one that is read, by whatever path.
+// checkOutputs returns an error if an output would overwrite a module, even by another path.
 func (e *embedding) checkOutputs(modules []module) error {
 	if e.dir == "" {
 		return nil
@@ -59,7 +60,7 @@ func (e *embedding) checkOutputs(modules []module) error {
 		out := filepath.Join(e.dir, m.rel)
 		written, err := os.Stat(out)
 		if err != nil {
-			continue // it is not there
+			continue // it doesn't exist
 		}
 		for _, in := range []string{m.path, m.into} {
 			if read, err := os.Stat(in); err == nil && os.SameFile(written, read) {
@@ -70,7 +71,7 @@ func (e *embedding) checkOutputs(modules []module) error {
 	return nil
 }
 
-// target is a module that gets BTF.
+// target is a module into which BTF is embedded.
 type target struct {
 	file *elf.File
 	edit *elfwrite.Edit
@@ -82,8 +83,8 @@ func (t *target) close() {
 	}
 }
 
-// prepare puts BTF that is based on what whole reads into a module, and returns that BTF too, which
-// lacks the implicit arguments of the module's kfuncs.
+// prepare puts BTF into a module, and also returns this BTF, in which the module's kfuncs no longer
+// have implicit arguments. The function whole reads the bases of the BTF.
 func (e *embedding) prepare(env *cli.Env, m *module, data []byte,
 	whole func() (*base.Files, error)) (*target, []byte, error) {
 	types, err := embed.NewBlob(m.name+".btf", data)
@@ -105,7 +106,8 @@ func (e *embedding) prepare(env *cli.Env, m *module, data []byte,
 			return nil, err
 		}
 		if err := bases.NeedBTF("section " + btfids.SectionName); err != nil {
-			return nil, fmt.Errorf("%s: %w (or leave the ids as they are: --keep-ids)", f.Path, err)
+			return nil, fmt.Errorf("%s: %w (or use --keep-ids to leave the ids as they "+
+				"are)", f.Path, err)
 		}
 		return bases.BTF, nil
 	}
@@ -123,7 +125,7 @@ func (e *embedding) prepare(env *cli.Env, m *module, data []byte,
 	return t, data, err
 }
 
-// artifact returns what is written of a module with BTF in it: the file below the directory.
+// artifact returns the output for a module with BTF in it: a file below the directory.
 func (e *embedding) artifact(m *module, t *target) (cli.Artifact, error) {
 	out := filepath.Join(e.dir, m.rel)
 	if err := os.MkdirAll(filepath.Dir(out), 0o777); err != nil {
@@ -132,8 +134,9 @@ func (e *embedding) artifact(m *module, t *target) (cli.Artifact, error) {
 	return cli.Artifact{Path: out, File: t.edit.Write}, nil
 }
 
-// ofVmlinux returns the BTF that vmlinux, the file at path, will have in a kernel that loads the
-// modules: if these get ids of theirs, without the implicit arguments of its kfuncs.
+// ofVmlinux returns the BTF that the kernel that loads the modules will have; the parameter path is
+// the vmlinux of that kernel. If ids are resolved, the kfuncs of vmlinux have no implicit arguments
+// in that BTF.
 func (e *embedding) ofVmlinux(env *cli.Env, path string, data []byte) ([]byte, error) {
 	if e.dir == "" || e.keepIDs {
 		return data, nil
@@ -144,7 +147,7 @@ func (e *embedding) ofVmlinux(env *cli.Env, path string, data []byte) ([]byte, e
 	}
 	defer f.Close()
 	if s := f.Section(btfids.SectionName); s == nil || s.Raw() == nil {
-		return data, nil // without its content no kfunc is known, of which there was a warning
+		return data, nil // kfuncs are unknown without the content, and there was a warning
 	}
 	ids, err := resolveids.Find(f, func() (*btf.Blob, error) { return nil, nil })
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 
 var update = flag.Bool("update", false, "write the files of TestFormatJSON")
 
-// TestFormatJSON compares what --format=json prints with files. -update writes these.
+// TestFormatJSON compares what --format=json prints with files. With -update it writes these files.
 func TestFormatJSON(t *testing.T) {
 	dir := t.TempDir()
 	writeBTF(t, dir, "bad.btf", nil, func(b *btf.Builder) {
@@ -79,7 +79,7 @@ func TestFormatJSON(t *testing.T) {
 	}
 }
 
-// TestFormatOfErrors: with --format=json nothing is printed of a report that isn't whole.
+// TestFormatOfErrors: with --format=json an incomplete report is not printed.
 func TestFormatOfErrors(t *testing.T) {
 	dir := t.TempDir()
 	bad, _ := writeBTF(t, dir, "bad.btf", nil, func(b *btf.Builder) { b.Int("int", 4, 0, 40) })

@@ -51,7 +51,7 @@ func gzipped(t *testing.T, content string) string {
 	return b.String()
 }
 
-// bzImage is a kernel of x86 with a payload that gzip has compressed.
+// bzImage returns an x86 kernel image with this payload, which gzip has compressed.
 func bzImage(payload string) string {
 	image := make([]byte, 1024) // the boot sector and one sector of setup code
 	image[0x1f1] = 1
@@ -60,7 +60,7 @@ func bzImage(payload string) string {
 	return string(image) + payload
 }
 
-// TestImport takes the BTF out of all kinds of files, unchanged, and refuses files without any.
+// TestImport extracts the BTF of all kinds of files, unchanged, and refuses files without BTF.
 func TestImport(t *testing.T) {
 	dir := t.TempDir()
 	p := func(name string) string { return filepath.Join(dir, name) }
@@ -114,31 +114,31 @@ func TestImport(t *testing.T) {
 			"bare.ko: no BTF: the module was built without CONFIG_DEBUG_INFO_BTF_MODULES"},
 		{"kernel with DWARF alone", []string{elfFile(t, p("dwarf"), false, "__ksymtab", "",
 			".debug_info", "")}, "",
-			"the kernel was built without CONFIG_DEBUG_INFO_BTF; make BTF of its DWARF with btfgen elf"},
+			"the kernel was built without CONFIG_DEBUG_INFO_BTF; make BTF from its DWARF with btfgen elf"},
 		{"vmlinux with nothing", []string{elfFile(t, p("strip"), false, ".init.text", "")}, "",
 			"the kernel was built without CONFIG_DEBUG_INFO_BTF; build it with that"},
 		{"program with DWARF alone", []string{elfFile(t, p("prog"), false, ".debug_info", "")}, "",
-			"prog: no BTF (.BTF), but DWARF: make BTF of it with btfgen elf\n"},
+			"prog: no BTF (.BTF), but DWARF: make BTF from it with btfgen elf\n"},
 		{"object with DWARF alone", []string{elfFile(t, p("a.o"), true, ".debug_info", "")}, "",
 			"a.o: no BTF (.BTF), but DWARF: it is an object file; convert it with btfgen object"},
 		{"program with nothing", []string{bare}, "", "bare: no BTF (.BTF) and no DWARF (.debug_info)"},
 		{"distilled", []string{elfFile(t, p("d.ko"), true, ".BTF", part, ".BTF.base", whole)}, "",
 			"with btfdedup relocate"},
-		{"module alone", []string{ko}, "", "x.ko: BTF at offset 0x24: the string section does not " +
-			"begin with a NUL byte; this looks like split BTF: name the BTF that it"},
+		{"module alone", []string{ko}, "", "x.ko: BTF at offset 0x24: the string section does " +
+			"not begin with a NUL byte; this looks like split BTF: pass its base"},
 		{"kernel on a base", []string{"--base", kernel, vmlinux}, "", "remove --base"},
-		{"not its base", []string{"--base", other, ko}, "", "x.ko: the kernel refuses this BTF, if it " +
-			"is based on what --base names: [3] TYPEDEF teger:"},
-		{"refused", []string{bad}, "", "bad.btf: the kernel refuses this BTF (btfdedup verify lists " +
-			"all of it): [1] PTR (anon):"},
+		{"not its base", []string{"--base", other, ko}, "", "x.ko: with this --base, the kernel " +
+			"refuses the BTF: [3] TYPEDEF teger:"},
+		{"refused", []string{bad}, "", "bad.btf: the kernel refuses this BTF (btfdedup verify " +
+			"lists all reasons): [1] PTR (anon):"},
 		{"two blobs", []string{file(t, p("two"), whole+whole)}, "", "two: it holds 2 BTF blobs"},
 		{"cut off", []string{file(t, p("cut"), whole[:len(whole)-1])}, "", "cut: BTF at offset"},
 		{"damaged", []string{file(t, p("half"), bzImage(gzipped(t, read(vmlinux))[:99]))}, "",
 			"half (bzImage, gzip): damaged"},
 		{"damaged ELF", []string{file(t, p("e.gz"), gzipped(t, read(vmlinux)[:99]))}, "",
 			"e.gz (gzip): "},
-		{"text", []string{file(t, p("text"), "text")}, "", `text: neither a kernel image that is ` +
-			`supported, nor an ELF file, nor raw BTF (it starts with "text")`},
+		{"text", []string{file(t, p("text"), "text")}, "", `text: neither a supported kernel ` +
+			`image, nor an ELF file, nor raw BTF (it starts with "text")`},
 		{"empty", []string{file(t, p("empty"), "")}, "", "empty: "},
 		{"none", []string{p("none")}, "", "no such file"},
 	} {

@@ -11,17 +11,17 @@ import (
 func indexCommand() *cobra.Command {
 	flags := cli.NewFlags(&cobra.Command{
 		Use:   "index FILE",
-		Short: "Make an index of BTF, on which modules are linked faster",
+		Short: "Make an index of BTF, so that modules are linked faster",
 		Long: `
-Writes an index of BTF: a file from which the link of a module reads what it needs of its base, and
-no more. "btfdedup link", "btfdedup modules" and "btfgen elf" accept it as --base in place of the
-BTF, with the same result to the byte.
+Writes an index of BTF. "btfdedup link", "btfdedup modules" and "btfgen elf" accept the index as
+--base in place of the BTF, and read only the parts that they need. The result is the same, byte for
+byte.
 
 FILE is raw BTF, or an ELF file with a .BTF section. If it is split BTF, --base names the BTF on
-which it is based. The index has FILE alone: a chain of bases needs one index for each.`,
+which it is based. The index covers only FILE: in a chain of bases, each base needs its own index.`,
 		Example: `
 btfdedup index -o vmlinux.btfbase vmlinux.btf
-# of BTF that is based on another one: for --base vmlinux.btfbase --base mod.btfbase
+# an index of split BTF, to be used with --base vmlinux.btfbase --base mod.btfbase
 btfdedup index --base vmlinux.btf -o mod.btfbase mod.btf`,
 	}, cli.Output|cli.Base|cli.Report)
 	return flags.Command(runIndex)

@@ -8,11 +8,11 @@ import (
 )
 
 // reportSchema is the version of what verify and diff print with --format=json. It increases when a
-// field is removed or changes its meaning, not when one is added. docs/command-line.md describes
-// the fields.
+// field is removed or changes its meaning, not when a field is added. docs/command-line.md
+// describes the fields.
 const reportSchema = 1
 
-// writeJSON writes a report as one object, its keys in the order of the fields.
+// writeJSON writes a report as one object, with its keys in the order of the fields.
 func writeJSON(to io.Writer, report any) error {
 	w := bufio.NewWriter(to)
 	if err := message.WriteJSON(w, report); err != nil {

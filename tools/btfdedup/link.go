@@ -25,49 +25,50 @@ func linkCommand() *cobra.Command {
 		Use:   "link FILE...",
 		Short: "Make the final BTF of a kernel or module from BTF objects",
 		Long: `
-Writes the final BTF in canonical order: each type once, forward declarations resolved, functions
-and variables selected. It depends on the set of inputs, the facts and the bases, not on order or
-grouping. To link a result again gives the same bytes.
+Writes the final BTF in canonical order: it has each type once, forward declarations are resolved,
+and functions and variables are selected. The result depends on the set of inputs, the facts and the
+bases, not on the order or grouping of the inputs. Linking a result again gives the same bytes.
 
 FILE is a BTF object (.btfo) from "btfgen object" or "btfdedup merge", raw BTF, or an ELF file with
-a .BTF section. Without --facts all functions of BTF objects are encoded, under their own names, and
-no variables; raw BTF keeps its functions and variables.
+a .BTF section. Without --facts, all functions of BTF objects are encoded under their own names, but
+no variables are encoded; raw BTF keeps its functions and variables.
 
-With --base the result is split BTF, with what the bases don't have. --distilled-base makes BTF for
-the sections .BTF and .BTF.base of a module that other builds of the kernel may load; it requires
-objects made with the feature distilled_base.
+With --base the result is split BTF, with only what the bases lack. --distilled-base also writes a
+distilled base. A module that other builds of the kernel may load has the result in .BTF and the
+distilled base in .BTF.base. The flag requires objects made with the feature distilled_base.
 
---variables selects variables if the objects have the feature global_var: percpu encodes per-CPU
-variables alone, as without that feature; extra encodes all others, as split BTF whose --base is the
-BTF that percpu gives for the same files.
+If the BTF objects have the feature global_var, --variables selects which variables are encoded.
+--variables=percpu selects only per-CPU variables, as without that feature. --variables=extra
+selects all others, and the output is split BTF: first link the same files with --variables=percpu,
+and pass the result as the last --base.
 
---skipped lists functions and variables that are not encoded. A line is the name, a tab, and the
-reason.
+--skipped lists the functions and variables that are not encoded. Each line has the name, a tab, and
+the reason.
 
-With --facts, a compilation unit that isn't in the linked file is left out, such as an unused member
-of a library; --verbose names some. If such a unit has functions, but no global ones, it may be of
-another file, such as a module, or ld --gc-sections has dropped it: that is a warning, or with
---strict an error.`,
+With --facts, compilation units that aren't in the linked file, such as unused members of a library,
+are left out; --verbose names some of them. A unit with functions, but no global ones, may belong to
+another file, such as a module, or ld --gc-sections may have dropped it. Leaving out such a unit
+gives a warning, or with --strict an error.`,
 		Example: `
 btfdedup link -o vmlinux.btf --facts vmlinux.facts --skipped skipped.txt @objects.params
 # a module's BTF is based on the kernel's
 btfdedup link -o module.btf --base vmlinux.btf --facts module.facts module.btfo
 # for the sections .BTF and .BTF.base of an external module
 btfdedup link -o module.btf --distilled-base module.base.btf --base vmlinux.btf module.btfo
-# objects made with global_var: BTF as without that, and the other variables on it
+# with the feature global_var: first the BTF of a link without it, then split BTF of the variables
+# that are not per CPU
 btfdedup link -o vmlinux.btf --variables=percpu --facts f @objects.params
 btfdedup link -o extra.btf --variables=extra --base vmlinux.btf --facts f @objects.params`,
-	}, cli.Output|cli.Base|cli.Skipped|cli.DistilledBase|cli.Report|cli.Worker)
+	}, cli.Output|cli.Base|cli.Skipped|cli.DistilledBase|cli.Report)
 	var r linkRun
 	flags.InputVar(&r.facts, "facts",
 		"the `FILE` that btfgen facts wrote for the linked file")
 	conversion.VariablesVar(flags, &r.which)
 	flags.BoolVar(&r.strict, "strict", false,
-		"fail if a unit has functions, but no global ones, and isn't in the linked file")
+		"fail if a unit with functions, but no global ones, isn't in the linked file")
 	return flags.Command(r.run)
 }
 
-// linkRun is one run of the verb.
 type linkRun struct {
 	facts  string // a file; "" for none
 	which  link.Which
@@ -96,8 +97,8 @@ func (r *linkRun) run(env *cli.Env, files []string) error {
 		return err
 	}
 	if o.Features.Has(features.DistilledBase) && bases.Base != nil && env.DistilledBase == "" {
-		return cli.Usagef("the objects were made with the feature %v:"+
-			" --distilled-base=FILE says where that goes", features.DistilledBase)
+		return cli.Usagef("the objects were made with the feature %v: add"+
+			" --distilled-base=FILE, a file to write the base to", features.DistilledBase)
 	}
 	if err := conversion.CheckVariables(env, r.which, o.Features, r.facts != ""); err != nil {
 		return err
@@ -121,13 +122,14 @@ func (r *linkRun) run(env *cli.Env, files []string) error {
 	return run.WriteLinked(result, bases.BTF)
 }
 
-// toldFiles is how many source files a message names.
+// toldFiles is the maximum number of source files that a message names.
 const toldFiles = 5
 
-// tellAbsent warns of units that aren't in the linked file, or with --strict it returns an error.
+// tellAbsent warns about units that aren't in the linked file. With --strict, it returns an error
+// instead.
 func (r *linkRun) tellAbsent(env *cli.Env, a *symbols.LeftOut) error {
 	if a.Units == 0 || r.which == link.Extra {
-		return nil // the link of the other variables has told
+		return nil // the link with --variables=percpu has warned
 	}
 	units := "1 compilation unit is"
 	if a.Units > 1 {
@@ -137,8 +139,8 @@ func (r *linkRun) tellAbsent(env *cli.Env, a *symbols.LeftOut) error {
 	if len(a.Files) > toldFiles {
 		files += ", ..."
 	}
-	text := fmt.Sprintf("%s: %s left out, having no function in the linked file, as its symbols "+
-		"tell: %s (don't give objects of modules and other files)", r.facts, units, files)
+	text := fmt.Sprintf("%s: %s left out for having no function in the linked file, according "+
+		"to its symbols: %s (don't pass objects of modules and other files)", r.facts, units, files)
 	if r.strict {
 		return errors.New(text)
 	}
@@ -146,7 +148,8 @@ func (r *linkRun) tellAbsent(env *cli.Env, a *symbols.LeftOut) error {
 	return nil
 }
 
-// openBases reads the bases of a link. A distilled base is made of BTF that is there.
+// openBases reads the bases of a link. To make a distilled base, it also reads the bases' BTF,
+// because an index isn't enough.
 func openBases(env *cli.Env) (*base.Files, error) {
 	bases, err := base.Open(env.Bases)
 	if err == nil && env.DistilledBase != "" {

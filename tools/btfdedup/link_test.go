@@ -16,8 +16,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/object"
 )
 
-// objectOf writes a BTF object with a unit for each source file, each with a static function of the
-// file's name, such as "a" of "a.c".
+// objectOf writes a BTF object with a unit for each source file, each with a static function named
+// after the file, such as "a" for "a.c".
 func objectOf(t *testing.T, path string, sources ...string) {
 	t.Helper()
 	b := linktest.New()
@@ -35,8 +35,8 @@ func objectOf(t *testing.T, path string, sources ...string) {
 	}
 }
 
-// TestObjectsOfOtherFiles links objects of which the linked file has nothing: a warning, with
-// --strict an error.
+// TestObjectsOfOtherFiles links objects of which nothing is in the linked file. That is a warning,
+// or an error with --strict.
 func TestObjectsOfOtherFiles(t *testing.T) {
 	dir := t.TempDir()
 	p := func(name string) string { return filepath.Join(dir, name) }
@@ -58,10 +58,10 @@ func TestObjectsOfOtherFiles(t *testing.T) {
 	}{
 		{"kernel", "", 0},
 		{"--strict kernel", "", 0},
-		{"kernel one", "warning: DIR/facts: 1 compilation unit is left out, having no " +
-			"function in the linked file, as its symbols tell: a.c (don't give ", 0},
-		{"many kernel", ": 6 compilation units are left out, having no function in the " +
-			"linked file, as its symbols tell: a.c, b.c, c.c, d.c, e.c, ... (don't give ", 0},
+		{"kernel one", "warning: DIR/facts: 1 compilation unit is left out for having no " +
+			"function in the linked file, according to its symbols: a.c (don't pass ", 0},
+		{"many kernel", ": 6 compilation units are left out for having no function in the linked " +
+			"file, according to its symbols: a.c, b.c, c.c, d.c, e.c, ... (don't pass ", 0},
 		{"-q many kernel", "", 0},
 		{"--strict kernel one", "btfdedup: DIR/facts: 1 compilation unit is ", 1},
 	} {
@@ -85,8 +85,8 @@ func TestObjectsOfOtherFiles(t *testing.T) {
 	}
 }
 
-// TestFactsOfAnotherMachine links objects with the facts of a file for another machine, and on such
-// a base: one line names both files and both machines.
+// TestFactsOfAnotherMachine links objects with facts from a file for another machine, and on a base
+// for another machine: one line names both files and both machines.
 func TestFactsOfAnotherMachine(t *testing.T) {
 	dir := t.TempDir()
 	p := func(name string) string { return filepath.Join(dir, name) }
@@ -113,7 +113,8 @@ func TestFactsOfAnotherMachine(t *testing.T) {
 	}
 	x86 := facts.Facts{AddrSize: 8, Machine: 62, HasFiles: true, Variables: facts.VariablesPerCPU,
 		KfuncState: facts.KfuncsAbsent, Files: []facts.File{{Name: "k.c", Funcs: []string{"k"}}}}
-	const told = "they are for EM_X86_64, 64-bit, LittleEndian, the facts DIR/facts are for "
+	const told = "the objects are for EM_X86_64, 64-bit, LittleEndian, but the facts DIR/facts are " +
+		"for "
 	for _, c := range []struct {
 		what   string
 		change func(f *facts.Facts)
@@ -122,16 +123,16 @@ func TestFactsOfAnotherMachine(t *testing.T) {
 	}{
 		{"the same", func(*facts.Facts) {}, "kernel", ""},
 		{"machine", func(f *facts.Facts) { f.Machine = 183 }, "kernel",
-			told + "EM_AARCH64, 64-bit, LittleEndian; name those of the file"},
+			told + "EM_AARCH64, 64-bit, LittleEndian; use the facts of the file"},
 		{"address size", func(f *facts.Facts) { f.AddrSize = 4 }, "kernel",
-			told + "EM_X86_64, 32-bit, LittleEndian; name those of the file"},
+			told + "EM_X86_64, 32-bit, LittleEndian; use the facts of the file"},
 		{"byte order", func(f *facts.Facts) { f.BigEndian = true }, "kernel",
-			told + "EM_X86_64, 64-bit, BigEndian; name those of the file"},
+			told + "EM_X86_64, 64-bit, BigEndian; use the facts of the file"},
 		{"raw BTF doesn't say", func(*facts.Facts) {}, "raw", ""},
 		{"but it says the byte order", func(f *facts.Facts) { f.BigEndian = true }, "raw",
-			"EM_X86_64, 64-bit, BigEndian; name those of the file"},
+			"EM_X86_64, 64-bit, BigEndian; use the facts of the file"},
 		{"the base of another machine", func(*facts.Facts) {}, "--base arm64 kernel",
-			"the base DIR/arm64 is for EM_AARCH64, what is based on it is for EM_X86_64; name the BTF of"},
+			"the base DIR/arm64 is for EM_AARCH64, but the split BTF is for EM_X86_64; use the BTF of"},
 	} {
 		known := x86
 		c.change(&known)

@@ -1,4 +1,4 @@
-// Btfdedup merges, links, embeds, checks and compares BTF. Each command is its own file; see
+// Btfdedup merges, links, embeds, checks and compares BTF. Each command has its own file; see
 // btfdedup --help.
 package main
 
@@ -29,6 +29,5 @@ func program() *cobra.Command {
 		archiveCommand(),
 		dumpCommand(),
 		statsCommand(),
-		extractCommand(),
 	)
 }

@@ -17,17 +17,17 @@ func mergeCommand() *cobra.Command {
 		Use:   "merge FILE...",
 		Short: "Merge BTF objects into one",
 		Long: `
-Writes the union of BTF objects as one BTF object. The bytes depend on the set of inputs alone: any
-order and any tree of merges gives the same. Nothing is decided yet: link does that.
+Writes the union of BTF objects as one BTF object. The bytes depend only on the set of inputs: any
+order and any tree of merges give the same bytes. A merge leaves nothing out; "btfdedup link" does.
 
 FILE is a BTF object (.btfo) from "btfgen object" or "btfdedup merge", raw BTF, or an ELF file with
 a .BTF section, such as an object from gcc -gbtf. All inputs must be for the same target, and made
 with the same --features.`,
 		Example: `
 btfdedup merge -o net.btfo net/*.btfo
-# the inputs from a file, one a line
+# read the names of the inputs from a file, one per line
 btfdedup merge -o all.btfo @inputs.params`,
-	}, cli.Output|cli.Base|cli.Report|cli.Worker)
+	}, cli.Output|cli.Base|cli.Report)
 	return flags.Command(runMerge)
 }
 
@@ -45,7 +45,7 @@ func runMerge(env *cli.Env, files []string) error {
 	return run.WriteObject(o)
 }
 
-// readAll is the phase of the run in which files are read and merged.
+// readAll reads and merges files, as a phase of the run.
 func readAll(env *cli.Env, run *report.Run, files []string,
 	base *btf.Blob) (*object.Object, error) {
 	phase := run.Phase("read", "files")
@@ -57,5 +57,5 @@ func readAll(env *cli.Env, run *report.Run, files []string,
 	return o, nil
 }
 
-// someOf names files in an error message, not too many of them.
+// someOf lists the first few files for an error message.
 func someOf(files []string) string { return strings.Join(files[:min(len(files), 3)], ", ") }

@@ -59,7 +59,7 @@ func TestMerge(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(one, two) {
-		t.Error("a tree of merges gives other bytes than one merge")
+		t.Error("a tree of merges gives different bytes than one merge")
 	}
 	blob, err := btf.ReadOne(p("all1"), nil)
 	if err != nil {

@@ -26,60 +26,61 @@ func modulesCommand() *cobra.Command {
 		Use:   "modules KO|DIR...",
 		Short: "Make the BTF of many modules in one go",
 		Long: `
-Writes OUT/NAME.btf for each NAME.ko: to the byte what "btfgen elf --base" makes of it. The base is
-read once. For a directory, all files *.ko below it are read, or with --order those that a
-modules.order of Kbuild lists, whose paths start at the directory.
+Writes OUT/NAME.btf for each NAME.ko, byte for byte what "btfgen elf --base" produces. The base is
+read only once. For a directory, all files *.ko below it are read. With --order, only those modules
+are read that Kbuild's modules.order lists; its paths are relative to the directory.
 
 --vmlinux also makes the base, OUT/vmlinux.btf, from a kernel's DWARF, as "btfgen elf" does.
 
 --embed also writes copies of the modules with their BTF in the section .BTF, as "btfdedup embed"
-does. A module that was found in a directory keeps its path below it. --into names a directory with
-the same modules without DWARF, to copy in their place. The type ids in .BTF_ids are resolved as by
-"btfdedup embed --resolve-ids", unless --keep-ids is given; then the BTF of vmlinux and of the
-modules doesn't show implicit arguments of kfuncs. Modules with .BTF_ids need the BTF of the base.
-If they were resolved before, --old-base is what their old .BTF is based on.
+does. The copy of a module that was found in a directory keeps its path below that directory. --into
+names a directory with the same modules, but without DWARF, from which the copies are then made. The
+type ids in .BTF_ids are resolved as "btfdedup embed --resolve-ids" does, and the BTF of vmlinux and
+of the modules doesn't show implicit arguments of kfuncs. Resolving ids needs the BTF of the base,
+not only an index. --keep-ids leaves the ids as they are. If the ids are already resolved,
+--old-base names the BTF on which the old .BTF is based.
 
 A module that can't be converted is an error; the others are still written, and all errors are
 listed at the end. The files of one module appear together or not at all.
 
---skipped-dir writes lists of what is not encoded: SKIPPED/NAME.skipped for NAME.ko.
+For each NAME.ko, --skipped-dir writes SKIPPED/NAME.skipped, a list of what is not encoded.
 
---variables selects variables if the feature global_var is on: percpu or all. --extra-dir puts those
-that are not per CPU into separate split BTF, EXTRA/NAME-btf-extra.btf, which is based on
-NAME.btf, as "btfgen elf --variables=extra" does; NAME.btf is then as without global_var. That needs
-the BTF of the base.
+If the feature global_var is on, --variables=percpu encodes only per-CPU variables, and
+--variables=all encodes all. --extra-dir puts the variables that are not per CPU into separate split
+BTF, EXTRA/NAME-btf-extra.btf, which is based on NAME.btf, as "btfgen elf --variables=extra" does.
+NAME.btf is then the same as without global_var. --extra-dir needs the BTF of the base, not only an
+index.
 
---base is BTF, or an index from "btfdedup index", which is faster. Beside an index, --base-btf names
-the BTF, which is read if a module needs it.`,
+--base is BTF, or an index from "btfdedup index", which is faster. With an index, --base-btf names
+the BTF from which the index was made; that BTF is read only if a module needs it.`,
 		Example: `
 btfdedup modules --base vmlinux.btf -o btf kernel/*.ko
-# those of a kernel that Kbuild has built
+# the modules of a kernel that Kbuild has built
 btfdedup modules --base vmlinux.btfbase -o btf --order linux/modules.order linux
 # some modules with their BTF, quickly
 btfdedup modules --base vmlinux.btfbase --base-btf vmlinux.btf -o btf --embed out a.ko b.ko
 # a whole kernel, with the BTF in the modules
 btfdedup modules --vmlinux linux/vmlinux -o btf --embed modules linux
-# all variables of a whole kernel, those that are not per CPU in their own BTF
+# all variables of a whole kernel, with separate BTF for those that are not per CPU
 btfdedup modules --features=+global_var --vmlinux vmlinux -o btf --extra-dir extra linux`,
 	}, cli.OutputDir|cli.Base|cli.Features|cli.Report)
-	flags.NoStdin = "the name of its file is that of the module"
+	flags.NoStdin = "the name of a module comes from its file name"
 	b := &batch{}
 	b.conversion.Define(flags)
 	flags.InputVar(&b.vmlinux, "vmlinux", "also make the base, from the DWARF of `FILE`")
 	flags.InputsVar(&b.baseBTF, "base-btf",
-		"the BTF `FILE` of the index --base; repeat it like --base")
-	flags.InputVar(&b.order, "order", "read only the modules that `FILE` lists, a modules.order")
-	flags.OutputDirVar(&b.skippedDir, "skipped-dir",
+		"the BTF `FILE` that the index given as --base was made from; repeat the flag like --base")
+	flags.InputVar(&b.order, "order", "read only the modules listed in `FILE`, Kbuild's modules.order")
+	flags.OutputDirVarP(&b.skippedDir, "skipped-dir", "",
 		"write lists of what is not encoded to the directory `SKIPPED`")
-	flags.Var(&b.variables.Which, "variables", "`which` variables of the feature"+
-		" global_var to encode: percpu or all; the default is what the features say")
-	flags.OutputDirVar(&b.extraDir, "extra-dir",
+	flags.Var(&b.variables.Which, "variables", "`which` variables to encode with the feature "+
+		"global_var: \"percpu\" or \"all\"; the default depends on the features")
+	flags.OutputDirVarP(&b.extraDir, "extra-dir", "",
 		"write split BTF of the variables that are not per CPU to the directory `EXTRA`")
 	b.embedding.define(flags)
 	return flags.Command(b.run)
 }
 
-// batch is one run of "btfdedup modules".
 type batch struct {
 	conversion     conversion.Flags
 	variables      pipeline.Variables
@@ -94,7 +95,7 @@ type batch struct {
 	bases     *base.Files
 	whole     func() (*base.Files, error) // bases with --base-btf, which is read once
 	report    *report.Run
-	made      []string    // directories that were not there
+	made      []string    // directories that this run made
 	ofVmlinux report.Made // the base, with --vmlinux
 	ofModules report.Made // the modules
 }
@@ -103,12 +104,12 @@ func (b *batch) run(env *cli.Env, args []string) error {
 	b.env = env
 	switch {
 	case len(env.Bases) == 0 && b.vmlinux == "":
-		return cli.Usagef("--base FILE is missing: the kernel's BTF, or an index of it;" +
-			" or --vmlinux FILE, to make that too")
+		return cli.Usagef("--base FILE is missing: the BTF of the kernel, or an index of it;" +
+			" or use --vmlinux FILE to make that BTF too")
 	case len(env.Bases) != 0 && b.vmlinux != "":
-		return cli.Usagef("--base and --vmlinux contradict each other")
+		return cli.Usagef("--base and --vmlinux can't be used together")
 	case len(b.baseBTF) != 0 && len(b.baseBTF) != len(env.Bases):
-		return cli.Usagef("--base-btf is given %d times, and --base %d times: it names the BTF of each",
+		return cli.Usagef("--base-btf is given %d times, but --base %d times; pass one for each",
 			len(b.baseBTF), len(env.Bases))
 	}
 	if err := b.embedding.check(); err != nil {
@@ -142,7 +143,8 @@ func (b *batch) run(env *cli.Env, args []string) error {
 	pipeline.RaiseHeap()
 	phase := b.report.Phase("modules", "modules")
 	errs := b.all(modules, phase.Progress)
-	b.report.EndMade(phase, &b.ofModules)
+	b.report.Stats.Modules = &b.ofModules
+	phase.EndMade(&b.ofModules)
 	if err := b.report.Finish(int(b.ofVmlinux.Total() + b.ofModules.Total())); err != nil {
 		return err
 	}
@@ -180,7 +182,6 @@ func (b *batch) openBase() error {
 	return nil
 }
 
-// makeBase makes the BTF of vmlinux.
 func (b *batch) makeBase() error {
 	phase := b.report.Phase("vmlinux", "units")
 	explicit := func(data []byte) ([]byte, error) {
@@ -190,8 +191,8 @@ func (b *batch) makeBase() error {
 	how.Change, how.Convert.Progress = explicit, phase.Progress
 	result, err := pipeline.Linked(b.vmlinux, how)
 	if linked, ok := errors.AsType[*compilerbtf.LinkedError](err); ok {
-		return fmt.Errorf("%s: it has no DWARF, but BTF that was linked before (%s): give it as --base "+
-			"in place of --vmlinux", b.vmlinux, linked.Why)
+		return fmt.Errorf("%s: it has no DWARF, but BTF that is already linked (%s): pass it as "+
+			"--base instead of --vmlinux", b.vmlinux, linked.Why)
 	}
 	if err != nil {
 		return err
@@ -199,7 +200,8 @@ func (b *batch) makeBase() error {
 	if err := b.report.AddMade(&b.ofVmlinux, nil, result.Result, result.Extra); err != nil {
 		return err
 	}
-	b.report.EndVmlinux(phase, &b.ofVmlinux)
+	b.report.Stats.Vmlinux = &b.ofVmlinux
+	phase.EndMade(&b.ofVmlinux)
 	if b.bases, err = new(base.Files).With(result.BTF); err != nil {
 		return fmt.Errorf("%s: %w", b.vmlinux, err)
 	}
@@ -210,7 +212,6 @@ func (b *batch) makeBase() error {
 	return b.env.WriteOutputs(b.outputs("vmlinux", result)...)
 }
 
-// makeDirs makes the directories to write to.
 func (b *batch) makeDirs() error {
 	for _, dir := range []string{b.env.Output, b.skippedDir, b.extraDir} {
 		if dir == "" {
@@ -226,7 +227,7 @@ func (b *batch) makeDirs() error {
 	return nil
 }
 
-// removeEmpty removes directories that were made and have got no file.
+// removeEmpty removes directories that this run made and that are still empty.
 func (b *batch) removeEmpty() {
 	for _, dir := range b.made {
 		os.Remove(dir) // fails if there is a file in it
@@ -242,7 +243,7 @@ func (b *batch) all(modules []module, progress func(done, all int)) []error {
 	return parallel.Each(b.env.Jobs, names, func(i int) error { return b.module(&modules[i]) }, progress)
 }
 
-// module makes the BTF of one module, and a module with it.
+// module makes the BTF of one module and, with --embed, a copy of the module that contains the BTF.
 func (b *batch) module(m *module) error {
 	var into *target
 	how := b.how(b.bases)
@@ -271,14 +272,14 @@ func (b *batch) module(m *module) error {
 	return b.report.AddMade(&b.ofModules, b.bases.BTF, result.Result, result.Extra)
 }
 
-// how says how a file's BTF on these bases is made.
+// how returns the settings for making the BTF of a file on these bases.
 func (b *batch) how(bases *base.Files) pipeline.How {
 	return pipeline.How{Files: b.conversion.Search(b.env), Bases: bases,
 		Convert: b.conversion.Options(b.env), Variables: b.variables}
 }
 
-// outputs are the BTF of a module, that of the variables that are not in it, and the lists of what
-// is in neither.
+// outputs returns the output files for a module: its BTF, the extra BTF of its other variables, and
+// the lists of what is not encoded.
 func (b *batch) outputs(name string, result *pipeline.Result) []cli.Artifact {
 	outputs := b.files(b.env.Output, name, result.Result)
 	if result.Extra != nil {
@@ -287,7 +288,8 @@ func (b *batch) outputs(name string, result *pipeline.Result) []cli.Artifact {
 	return outputs
 }
 
-// files are BTF in a directory, and what is not in it in that of --skipped-dir.
+// files returns the output file for BTF in a directory and, with --skipped-dir, the file that lists
+// what is not encoded.
 func (b *batch) files(dir, name string, result *link.Result) []cli.Artifact {
 	files := []cli.Artifact{
 		{Path: filepath.Join(dir, name+".btf"), File: cli.Bytes(result.BTF)},
@@ -299,7 +301,7 @@ func (b *batch) files(dir, name string, result *link.Result) []cli.Artifact {
 	return files
 }
 
-// listed prints all but the last of the modules' errors, and returns that one.
+// listed prints the errors of modules, except the last one, which it returns.
 func (b *batch) listed(errs []error) error {
 	modules := len(errs)
 	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })

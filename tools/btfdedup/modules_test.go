@@ -78,7 +78,7 @@ func TestModules(t *testing.T) {
 			t.Fatal(err)
 		}
 		if one, err := os.ReadFile(p("one/" + name + ".btf")); err != nil || !bytes.Equal(one, all) {
-			t.Errorf("%s: alone on an index and with others on BTF are not the same (%v)", name, err)
+			t.Errorf("%s: the results alone on an index and with others on BTF differ (%v)", name, err)
 		}
 		b, err := btf.Parse(all, base)
 		if err != nil {
@@ -126,13 +126,14 @@ func TestWholeKernel(t *testing.T) {
 		}
 		defer f.Close()
 		if got, err := btf.Section(f, btf.SectionTypes); err != nil || !bytes.Equal(got, want) {
-			t.Errorf("%s has other BTF than was written (%v)", name, err)
+			t.Errorf("%s has BTF that differs from the written file (%v)", name, err)
 		}
 		b, err := btf.Parse(want, kernel)
 		if err != nil {
 			t.Fatal(err)
 		}
-		// The first has the types of the kernel, which it is; functions are no base's.
+		// The first file is the kernel itself, so the base has all its types, but not its function:
+		// bases have no functions.
 		if only := len(b.Types) == 1 && b.Types[0].Kind == btf.KindFunc; only != (i == 0) {
 			t.Errorf("%s: %d types", name, len(b.Types))
 		}
@@ -143,7 +144,7 @@ func TestWholeKernel(t *testing.T) {
 	}
 }
 
-// TestModulesVariables has the variables that are not per CPU in their own BTF.
+// TestModulesVariables writes separate BTF for the variables that are not per CPU.
 func TestModulesVariables(t *testing.T) {
 	dir := t.TempDir()
 	p := func(name string) string { return filepath.Join(dir, name) }
@@ -184,10 +185,10 @@ func TestModulesVariables(t *testing.T) {
 			data[strings.Split(file, "/")[0]] = string(b)
 		}
 		if data["percpu"] != data["plain"] || data["all"] == data["plain"] {
-			t.Errorf("%s: the default variables are not as without the feature", name)
+			t.Errorf("%s: the default variables differ from those without the feature", name)
 		}
 		if i > 0 && (data["alone"] != data["percpu"] || data["extra2"] != data["extra"]) {
-			t.Errorf("%s: with a base of the same run and with a file are not the same", name)
+			t.Errorf("%s: a base of the same run and a base in a file give different BTF", name)
 		}
 		below := kernel
 		if i > 0 {
@@ -215,15 +216,15 @@ func TestModulesVariables(t *testing.T) {
 		extra := name + "-btf-extra.btf"
 		if !sameFiles(t, p("index/"+name+".btf"), p("percpu/"+name+".btf")) ||
 			!sameFiles(t, p("extra3/"+extra), p("extra/"+extra)) {
-			t.Errorf("%s: an index with its BTF gives other bytes than BTF", name)
+			t.Errorf("%s: an index with its BTF gives different bytes than the BTF", name)
 		}
 	}
 	for args, want := range map[string]string{
 		full + " --base " + p("vmlinux.btfbase"):              "--extra-dir needs the BTF itself",
 		"--base " + p("plain/vmlinux.btf"):                    "needs the feature global_var",
-		full + " --variables=all --base x":                    "contradict each other",
-		full + " --variables=extra --base x":                  "use --extra-dir to make both",
-		full + " --variables=some --base x":                   "percpu, all and extra",
+		full + " --variables=all --base x":                    "can't be used together",
+		full + " --variables=extra --base x":                  "use --extra-dir, which makes that",
+		full + " --variables=some --base x":                   "percpu, all or extra",
 		full + " --base " + p("none") + " --variables=percpu": "no such file",
 	} {
 		run(want, append(strings.Fields(args), "-o", p("bad"), "--extra-dir", p("bad"))...)
@@ -233,8 +234,8 @@ func TestModulesVariables(t *testing.T) {
 	}
 }
 
-// checkModulesStats checks the statistics of three modules, which have a variable each that is not
-// per CPU.
+// checkModulesStats checks the statistics of three modules, each of which has one variable that is
+// not per CPU.
 func checkModulesStats(t *testing.T, path string) {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -260,7 +261,7 @@ func checkModulesStats(t *testing.T, path string) {
 	}
 }
 
-// TestModulesWithErrors has modules fail, beside others.
+// TestModulesWithErrors: some modules fail, and the others are written.
 func TestModulesWithErrors(t *testing.T) {
 	dir := t.TempDir()
 	p := func(name string) string { return filepath.Join(dir, name) }
@@ -346,7 +347,7 @@ func TestModuleTree(t *testing.T) {
 		{[]string{"--order", p("missing"), p("tree")}, "a", "net/d.ko"},
 		{[]string{"--order", p("odd"), p("tree")}, "", `"a.c" is not a module`},
 		{[]string{"--order", p("outside"), p("tree/net")}, "", `"../a.o" is outside of the directory`},
-		{[]string{"--order", p("empty"), p("tree")}, "", "lists no module"},
+		{[]string{"--order", p("empty"), p("tree")}, "", "it lists no modules"},
 		{[]string{"--order", p("none"), p("tree")}, "", "no such file"},
 		{[]string{p("tree"), p("tree")}, "", "both are the module a"},
 		{[]string{t.TempDir()}, "", "no file *.ko"},
@@ -368,7 +369,7 @@ func TestModuleTree(t *testing.T) {
 	}
 }
 
-// TestModulesInPlace writes modules with their BTF in the place of those that are read.
+// TestModulesInPlace writes modules with their BTF over the modules that are read.
 func TestModulesInPlace(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
@@ -389,7 +390,7 @@ func TestModulesInPlace(t *testing.T) {
 			t.Errorf("%s: exit code %d, %s", args, code, errs)
 		}
 		if after, err := os.ReadFile("m-1.ko"); err != nil || !bytes.Equal(after, before) {
-			t.Errorf("%s: the module is another file: %v", args, err)
+			t.Errorf("%s: the module has changed: %v", args, err)
 		}
 		if _, err := os.Stat("out"); err == nil {
 			t.Errorf("%s: an output is left", args)

@@ -11,8 +11,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// TestModulesOfLinkedBTF: a vmlinux whose BTF was linked and whose DWARF is gone is the base, not
-// what to make it of.
+// TestModulesOfLinkedBTF: a vmlinux with linked BTF but without DWARF can be --base, but not
+// --vmlinux.
 func TestModulesOfLinkedBTF(t *testing.T) {
 	dir := t.TempDir()
 	_, b := writeBTF(t, dir, "raw", nil, func(b *btf.Builder) {
@@ -29,8 +29,8 @@ func TestModulesOfLinkedBTF(t *testing.T) {
 		return runVerb("modules", "-q", flag, vmlinux, "-o", filepath.Join(dir, "out"), kos[0])
 	}
 	if code, errs := run("--vmlinux"); code != 1 || !strings.Contains(errs, vmlinux+
-		": it has no DWARF, but BTF that was linked before (section \".data..percpu\" has its real size)"+
-		": give it as --base in place of --vmlinux") {
+		": it has no DWARF, but BTF that is already linked (section \".data..percpu\" has a size, "+
+		"but compilers write 0): pass it as --base instead of --vmlinux") {
 		t.Errorf("--vmlinux: exit code %d: %s", code, errs)
 	}
 	if code, errs := run("--base"); code != 0 {
@@ -38,8 +38,8 @@ func TestModulesOfLinkedBTF(t *testing.T) {
 	}
 }
 
-// TestModulesWithDebugFiles: the debug files of stripped modules are found beside them, and not if
-// nothing is to be looked for.
+// TestModulesWithDebugFiles: the debug files of stripped modules are found next to them, unless the
+// search is turned off.
 func TestModulesWithDebugFiles(t *testing.T) {
 	if _, err := exec.LookPath("objcopy"); err != nil {
 		t.Skip("SKIPPED:", err)
@@ -64,7 +64,7 @@ func TestModulesWithDebugFiles(t *testing.T) {
 	}
 	if code, errs := modules("found", "-v"); code != 0 ||
 		strings.Count(errs, ".ko.debug") != len(kos) {
-		t.Errorf("exit code %d, which debug files are found isn't told: %s", code, errs)
+		t.Errorf("exit code %d, or a debug file isn't reported: %s", code, errs)
 	}
 	for _, ko := range kos {
 		name := strings.TrimSuffix(filepath.Base(ko), ".ko") + ".btf"
@@ -73,11 +73,11 @@ func TestModulesWithDebugFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got, err := os.ReadFile(p("found/" + name)); err != nil || !bytes.Equal(got, want) {
-			t.Errorf("%s: another BTF than before it was stripped (%v)", name, err)
+			t.Errorf("%s: the BTF differs from that before it was stripped (%v)", name, err)
 		}
 	}
 	if code, errs := modules("none", "-q", "--debug-dir="); code != 1 ||
-		strings.Count(errs, "it was split off into") != len(kos) {
+		strings.Count(errs, "the DWARF was moved to") != len(kos) {
 		t.Errorf("--debug-dir=: exit code %d: %s", code, errs)
 	}
 }

@@ -10,17 +10,17 @@ import (
 	"github.com/rules-btf/rules_btf/internal/kernel/archive"
 )
 
-// module is a module of a batch.
 type module struct {
-	name string // without directory and .ko
-	path string // of the file with DWARF
-	into string // of the file that gets the BTF
-	rel  string // of the file to write, from the directory that was named on
+	name string // the file name without .ko
+	path string // the file with DWARF
+	into string // the file that gets the BTF
+	rel  string // the path of the file to write, below the output directory
 }
 
-// findModules returns the modules that the arguments name: files, and those in directories. order is
-// a file that lists the modules to take from directories, and into a directory with the files into
-// which the BTF is embedded; either may be "". Each module must have its own name.
+// findModules returns the modules that the arguments name: files, and modules in directories. The
+// parameter order is a file that lists which modules to read from directories. The parameter into
+// is a directory with the files into which the BTF is embedded. Either parameter may be "". No two
+// modules may have the same name.
 func findModules(args []string, order, into string) ([]module, error) {
 	var listed []string
 	if order != "" {
@@ -29,13 +29,13 @@ func findModules(args []string, order, into string) ([]module, error) {
 			return nil, err
 		}
 		if len(listed) == 0 {
-			return nil, fmt.Errorf("%s: lists no module", order)
+			return nil, fmt.Errorf("%s: it lists no modules", order)
 		}
 	}
 	var list []module
 	for _, arg := range args {
 		if info, err := os.Stat(arg); err != nil || !info.IsDir() {
-			// What can't be read is an error of that module.
+			// If the file can't be read, this is reported later, as an error of this module.
 			name := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(arg), ".debug"), ".ko")
 			list = append(list, module{name, arg, arg, name + ".ko"})
 			continue
@@ -55,8 +55,8 @@ func findModules(args []string, order, into string) ([]module, error) {
 	for _, m := range list {
 		name := archive.Name(m.path)
 		if other, ok := byName[name]; ok {
-			return nil, fmt.Errorf("%s and %s: both are the module %s; convert them to their "+
-				"own directories", other, m.path, name)
+			return nil, fmt.Errorf("%s and %s: both are the module %s; convert them to different "+
+				"directories", other, m.path, name)
 		}
 		byName[name] = m.path
 	}
@@ -66,7 +66,8 @@ func findModules(args []string, order, into string) ([]module, error) {
 	return list, nil
 }
 
-// moduleIn is a module in a directory. If there is a file with its DWARF beside it, that is read.
+// moduleIn returns a module in a directory. If there is a .debug file next to the module, that file
+// is read instead.
 func moduleIn(dir, rel string) module {
 	rel = strings.TrimSuffix(rel, ".debug")
 	path := filepath.Join(dir, rel)
@@ -76,7 +77,7 @@ func moduleIn(dir, rel string) module {
 	return module{strings.TrimSuffix(filepath.Base(rel), ".ko"), path, path, rel}
 }
 
-// findTargets notes which of the modules below a directory gets the BTF of each.
+// findTargets finds, for each module, the module below dir into which its BTF is embedded.
 func findTargets(list []module, dir string) error {
 	rels, err := modulesBelow(dir)
 	if err != nil {
@@ -90,14 +91,14 @@ func findTargets(list []module, dir string) error {
 		m := &list[i]
 		rel, ok := byName[m.name]
 		if !ok {
-			return fmt.Errorf("%s: has no module %s.ko, which is to get the BTF of %s", dir, m.name, m.path)
+			return fmt.Errorf("%s: this directory has no module %s.ko for the BTF of "+
+				"%s", dir, m.name, m.path)
 		}
 		m.into, m.rel = filepath.Join(dir, rel), rel
 	}
 	return nil
 }
 
-// modulesBelow returns the modules in a directory, by their paths from there on.
 func modulesBelow(dir string) ([]string, error) {
 	rels, err := archive.Below(dir, func(rel string) bool {
 		return strings.HasSuffix(strings.TrimSuffix(rel, ".debug"), ".ko")
@@ -108,8 +109,8 @@ func modulesBelow(dir string) ([]string, error) {
 	return rels, err
 }
 
-// readOrder returns the modules that Kbuild's modules.order lists. It names the objects of which
-// the modules are made (.o); before 6.2 it named the modules (.ko).
+// readOrder returns the modules that Kbuild's modules.order lists. The file lists them as object
+// files (.o); before Linux 6.2, it lists them as modules (.ko).
 func readOrder(path string) ([]string, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -128,11 +129,11 @@ func readOrder(path string) ([]string, error) {
 			stem, ok = strings.CutSuffix(line, ".ko")
 		}
 		if !ok {
-			return nil, fmt.Errorf("%s: %q is not a module: not a modules.order of Kbuild", path, line)
+			return nil, fmt.Errorf("%s: not a modules.order of Kbuild: %q is not a module", path, line)
 		}
 		if !filepath.IsLocal(stem) {
-			return nil, fmt.Errorf("%s: %q is outside of the directory whose modules it lists; name that "+
-				"module as an argument", path, line)
+			return nil, fmt.Errorf("%s: %q is outside of the directory whose modules it lists; pass "+
+				"that module as an argument", path, line)
 		}
 		list = append(list, stem+".ko")
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -14,27 +13,28 @@ import (
 func relocateCommand() *cobra.Command {
 	flags := cli.NewFlags(&cobra.Command{
 		Use:   "relocate FILE",
-		Short: "Put BTF that is based on a distilled base on the base of a kernel",
+		Short: "Relocate BTF from its distilled base to the BTF of a kernel",
 		Long: `
-Writes the split BTF of FILE, based on --base in place of its distilled base, as the kernel does
+Writes the split BTF of FILE, based on --base instead of its distilled base, as the kernel does
 when it loads a module with the sections .BTF and .BTF.base: each type of the distilled base is
 looked up in the base, and ids and string offsets are replaced. The result is what the kernel then
 shows in /sys/kernel/btf.
 
-FILE is an ELF file with both sections, or raw BTF from "btfdedup link --distilled-base"; then
---distilled-base names its base.
+FILE is an ELF file with both sections, or raw BTF from "btfdedup link --distilled-base"; for raw
+BTF, --distilled-base names its base.
 
 Types match if they have the same name, kind and size. The size may differ for a forward
-declaration, and for a struct or union that no type of FILE embeds, if the base has one of that name
-only. A type with no match, or several, is an error, as it is for the kernel.`,
+declaration. It may also differ for a struct or union that no type of FILE embeds, if the base has
+only one of that name. A type with no match, or with several, is an error, as it is for the
+kernel.`,
 		Example: `
 btfdedup relocate -o disk.btf --base vmlinux.btf disk.ko
-# raw BTF on its distilled base
+# raw BTF that is based on a distilled base
 btfdedup relocate -o new.btf --distilled-base disk.base.btf --base vmlinux.btf disk.btf`,
 	}, cli.Output|cli.Base)
 	var distilled string
 	flags.InputVar(&distilled, "distilled-base",
-		"the distilled base of FILE; the default is the section .BTF.base of FILE")
+		"the `BASE` from which FILE is relocated; the default is the section .BTF.base of FILE")
 	return flags.Command(func(env *cli.Env, files []string) error {
 		return runRelocate(env, distilled, files[0])
 	})
@@ -56,15 +56,12 @@ func runRelocate(env *cli.Env, distilled, file string) error {
 	if err != nil {
 		return fmt.Errorf("%s on %s: %w", file, env.Bases[len(env.Bases)-1], err)
 	}
-	// As the kernel does, which changes the BTF where it lies.
+	// Keep the form of the header, as the kernel does: it changes the BTF in place.
 	data, err := btf.Encode(result, split.Header.Form())
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
-	return env.WriteOutput(env.Output, func(w io.Writer) error {
-		_, err := w.Write(data)
-		return err
-	})
+	return env.WriteOutput(env.Output, cli.Bytes(data))
 }
 
 // readDistilled reads BTF and the distilled base on which it is based, which is in its own file
@@ -81,9 +78,9 @@ func readDistilled(distilled, file string) (*btf.Blob, error) {
 	if err != nil {
 		return nil, err
 	}
-	const name = "name the base on which its BTF is based with --distilled-base"
+	const name = "specify its distilled base with --distilled-base"
 	if f == nil {
-		return nil, fmt.Errorf("%s: it is no ELF file, which could have a section %s; %s", file,
+		return nil, fmt.Errorf("%s: it is not an ELF file with a section %s; %s", file,
 			btf.SectionBase, name)
 	}
 	defer f.Close()
@@ -97,7 +94,7 @@ func readDistilled(distilled, file string) (*btf.Blob, error) {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	if len(blobs) != 1 {
-		return nil, fmt.Errorf("%s: the section %s holds %d BTF blobs, want one", file,
+		return nil, fmt.Errorf("%s: the section %s holds %d BTF blobs, but must hold one", file,
 			btf.SectionTypes, len(blobs))
 	}
 	return blobs[0], nil

@@ -52,9 +52,10 @@ func longHeader(t *testing.T, base, from, to string) {
 	}
 }
 
-// distilled makes, in dir, a module m.ko with its BTF (m.btf) on a distilled base (base.btf); its
-// BTF on the kernel of which that was distilled (split.btf, old.btf); a kernel in which its types
-// are at other ids (new.btf); and one in which a type has another size (grown.btf).
+// distilled makes, in dir, a module m.ko with its BTF (m.btf) on a distilled base (base.btf). It
+// also makes the BTF of the kernel from which the base was distilled (old.btf), the module's BTF
+// based on that (split.btf), and two other kernels: one in which the types have other ids
+// (new.btf), and one in which a type has another size (grown.btf).
 func distilled(t *testing.T, dir string) {
 	p := func(name string) string { return filepath.Join(dir, name) }
 	kernel := func(name, first string, size uint32) *btf.Blob {
@@ -78,7 +79,7 @@ func distilled(t *testing.T, dir string) {
 	writeELF(t, p("m.ko"), ".BTF", p("m.btf"), ".BTF.base", p("base.btf"))
 }
 
-// TestRelocateVerb distills a module's base and puts the module on two kernels.
+// TestRelocateVerb distills a module's base and relocates the module to two kernels.
 func TestRelocateVerb(t *testing.T) {
 	dir := t.TempDir()
 	p := func(name string) string { return filepath.Join(dir, name) }
@@ -101,7 +102,7 @@ func TestRelocateVerb(t *testing.T) {
 			" (16 bytes) of the distilled base is not in the base, which has [3] STRUCT dev (24 bytes);" +
 			" [2] STRUCT own embeds it"},
 		{"DIR/m.ko", 2, "btfdedup: --base FILE is missing"},
-		{"--base DIR/old.btf DIR/m.btf", 1, "DIR/m.btf: it is no ELF file"},
+		{"--base DIR/old.btf DIR/m.btf", 1, "DIR/m.btf: it is not an ELF file"},
 		{"--base DIR/old.btf DIR/none.ko", 1, "DIR/none.ko: the ELF file has no section .BTF.base;"},
 		{"--base DIR/old.btf DIR/plain.ko", 1, "DIR/plain.ko: the ELF file has no section .BTF.base;"},
 		{"--distilled-base DIR/split.btf --base DIR/old.btf DIR/m.btf", 1, "DIR/split.btf: "},
@@ -124,15 +125,15 @@ func TestRelocateVerb(t *testing.T) {
 			}
 			want, _ := os.ReadFile(p(original))
 			if got, _ := os.ReadFile(p("out")); !bytes.Equal(got, want) {
-				t.Errorf("relocate %s: on the old base again, the BTF is another", c.args)
+				t.Errorf("relocate %s: on the old base again, the BTF differs", c.args)
 			}
 		}
 		os.Remove(p("out"))
 	}
 }
 
-// TestDistilledBaseOnBase gives the verbs that read BTF a module that brings its own base, and the
-// kernel's BTF besides: they put the one on the other, as bpftool does.
+// TestDistilledBaseOnBase runs the verbs that read BTF on a module with its distilled base, with
+// the kernel's BTF as the base: they relocate the module to the kernel, as bpftool does.
 func TestDistilledBaseOnBase(t *testing.T) {
 	dir := t.TempDir()
 	distilled(t, dir)
@@ -162,7 +163,8 @@ func TestDistilledBaseOnBase(t *testing.T) {
 				otherCode, other)
 		}
 	}
-	const want = "DIR/m.ko: its section .BTF.base doesn't fit the base: type [1] STRUCT dev (16 bytes)"
+	const want = "DIR/m.ko: its section .BTF.base doesn't match the base: type [1] STRUCT dev " +
+		"(16 bytes)"
 	if code, _, stderr := run("dump --base DIR/grown.btf DIR/m.ko"); code != 1 ||
 		!strings.Contains(stderr, want) {
 		t.Errorf("on a base that it doesn't fit: code %d\n%s", code, stderr)

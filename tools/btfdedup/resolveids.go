@@ -15,7 +15,6 @@ import (
 	"github.com/rules-btf/rules_btf/internal/link/relocate"
 )
 
-// resolveIDs is the flags of the verb resolve-ids.
 type resolveIDs struct {
 	types, oldBase, typesOut string
 	fatal                    bool
@@ -27,32 +26,34 @@ func resolveIDsCommand() *cobra.Command {
 		Short: "Fill in the type ids in the section .BTF_ids of a kernel or module",
 		Long: `
 Writes a copy of the ELF file with type ids in .BTF_ids, and with sorted sets, as the kernel's
-resolve_btfids does. The ids are those of --btf, or else of the file's own .BTF section. That BTF is
-based on the section .BTF.base, or else on --base. A file without .BTF_ids is copied as it is.
+resolve_btfids does. The ids come from the BTF of --btf, or else from the file's own .BTF section.
+That BTF is based on the section .BTF.base, or else on --base. A file without .BTF_ids is copied
+unchanged.
 
-A name that the BTF doesn't have gets the id 0, and one that it has several times the id of the
-first; both are warnings, or with --fatal-warnings an error.
+A name that the BTF doesn't have gets the id 0. A name that the BTF has several times gets the id of
+the first. Both are warnings, or with --fatal-warnings an error.
 
 Since Linux 7.0 kfuncs may have implicit arguments, which BTF must not show. For such a kfunc foo,
---btf-out writes BTF with two functions, foo and foo_impl, as resolve_btfids does, and the ids are
-those of that BTF.
+--btf-out writes BTF with two functions, foo and foo_impl, as resolve_btfids does, and the ids come
+from that BTF.
 
-A file that was resolved before can be resolved again. Its set8s with several flags are sorted by
-the old ids, which are looked up in the file's .BTF; that is based on --old-base, or else on --base.`,
+A file with resolved ids can be resolved again. If not all kfuncs of a set8 have the same flags, the
+command needs the file's old .BTF to find out which kfunc each flag belongs to. That BTF is based on
+--old-base, or else on --base.`,
 		Example: `
 btfdedup resolve-ids -o vmlinux --btf vmlinux.btf vmlinux.unresolved
-# a kernel since 7.0: kfuncs with implicit arguments
+# Linux 7.0 or later: kfuncs with implicit arguments
 btfdedup resolve-ids -o vmlinux --btf linked.btf --btf-out vmlinux.btf vmlinux.unresolved
 # a module's BTF is based on the kernel's
 btfdedup resolve-ids -o module.ko --btf module.btf --base vmlinux.btf unresolved.ko`,
 	}, cli.Output|cli.Base|cli.Report)
 	var r resolveIDs
-	flags.InputVar(&r.types, "btf", "the BTF that has the ids: raw BTF or an ELF `FILE`")
+	flags.InputVar(&r.types, "btf", "the `FILE` with the BTF that has the ids: raw BTF or an ELF file")
 	flags.InputVar(&r.oldBase, "old-base",
-		"the BTF `FILE` on which the old .BTF of a resolved file is based")
+		"the BTF `FILE` on which the old .BTF is based, if the ids are already resolved")
 	flags.OutputVar(&r.typesOut, "btf-out",
 		"write the BTF without implicit arguments of kfuncs to `FILE`")
-	flags.BoolVar(&r.fatal, "fatal-warnings", false, "warnings are errors")
+	flags.BoolVar(&r.fatal, "fatal-warnings", false, "treat warnings as errors")
 	return flags.Command(func(env *cli.Env, args []string) error { return r.run(env, args[0]) })
 }
 
@@ -89,7 +90,7 @@ func (r *resolveIDs) run(env *cli.Env, path string) error {
 	return run.Finish(len(f.Bytes())+len(types), outputs...)
 }
 
-// readOldBase reads --old-base, in place of which there may be --base.
+// readOldBase reads --old-base, or --base if --old-base is not given.
 func (r *resolveIDs) readOldBase(base *btf.Blob) resolveids.Base {
 	return func() (*btf.Blob, error) {
 		if r.oldBase == "" {
@@ -99,7 +100,8 @@ func (r *resolveIDs) readOldBase(base *btf.Blob) resolveids.Base {
 	}
 }
 
-// resolve returns the new content of the section, which may be nil, and with --btf-out the new BTF.
+// resolve returns the new content of the section, which may be nil. With --btf-out, it also returns
+// the new BTF.
 func (r *resolveIDs) resolve(env *cli.Env, f *elf.File, section *resolveids.IDs,
 	base *btf.Blob) (ids, types []byte, err error) {
 	b, err := r.read(f, base)
@@ -125,7 +127,7 @@ func (r *resolveIDs) resolve(env *cli.Env, f *elf.File, section *resolveids.IDs,
 	return ids, types, warnOf(env, f.Path, warnings, r.fatal)
 }
 
-// warnOf prints warnings about the ids in a file, or makes an error of them.
+// warnOf prints warnings about a file's ids; if fatal is set, it returns an error instead.
 func warnOf(env *cli.Env, path string, warnings []string, fatal bool) error {
 	if fatal && len(warnings) > 0 {
 		return fmt.Errorf("%s: %s (%d such warnings, which are errors with --fatal-warnings)",
@@ -137,7 +139,7 @@ func warnOf(env *cli.Env, path string, warnings []string, fatal bool) error {
 	return nil
 }
 
-// typesFile is the file that the BTF comes from.
+// typesFile returns the path of the file that contains the BTF.
 func (r *resolveIDs) typesFile(f *elf.File) string {
 	if r.types != "" {
 		return r.types
@@ -145,14 +147,14 @@ func (r *resolveIDs) typesFile(f *elf.File) string {
 	return f.Path
 }
 
-// read reads the BTF whose ids are filled in.
+// read reads the BTF whose type ids are written into the section.
 func (r *resolveIDs) read(f *elf.File, base *btf.Blob) (*btf.Blob, error) {
 	if r.types != "" {
 		return relocate.ReadOne(r.types, base)
 	}
 	b, err := resolveids.OwnTypes(f, base)
 	if err != nil {
-		return nil, fmt.Errorf("%w; or name the BTF: --btf", err)
+		return nil, fmt.Errorf("%w; or specify the BTF with --btf", err)
 	}
 	return b, nil
 }

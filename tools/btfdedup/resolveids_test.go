@@ -22,7 +22,8 @@ const idsSource = `asm(".pushsection .BTF_ids,\"a\"\n"
 	".size __BTF_ID__set8__s, . - __BTF_ID__set8__s\n"
 	".popsection");`
 
-// idsTypes adds types until the functions a, and k with an implicit argument.
+// idsTypes adds the function a, the function k, which has an implicit argument, and the types that
+// they need.
 func idsTypes(b *btf.Builder) {
 	aux := b.Ref(btf.KindPtr, "", b.Composite(btf.KindStruct, "bpf_prog_aux", 0, false))
 	b.Func("a", b.FuncProto(0), btf.LinkageGlobal)
@@ -47,7 +48,7 @@ func compileIDs(t *testing.T, dir, name, source string) string {
 	return o
 }
 
-// wantIDs compares the words of a file's .BTF_ids.
+// wantIDs checks that a file's .BTF_ids consists of the wanted words.
 func wantIDs(t *testing.T, path string, want ...uint32) {
 	t.Helper()
 	f, err := elf.Open(path)
@@ -64,7 +65,7 @@ func wantIDs(t *testing.T, path string, want ...uint32) {
 	}
 }
 
-// idOf is the id of the function of a name in raw BTF.
+// idOf returns the id of a function in raw BTF, by name.
 func idOf(t *testing.T, path, name string, base *btf.Blob) uint32 {
 	t.Helper()
 	b, err := btf.ReadOne(path, base)
@@ -96,7 +97,7 @@ func TestResolveIDs(t *testing.T) {
 	types, _ := writeBTF(t, dir, "types.btf", nil, idsTypes)
 	a, k := idOf(t, types, "a", nil), idOf(t, types, "k", nil)
 
-	succeeds(t, `implicit arguments of kfuncs, such as "k" (1 of them)`, "resolve-ids",
+	succeeds(t, `kfuncs such as "k" (1 in all)`, "resolve-ids",
 		"-o", p("out"), "--btf", types, object)
 	wantIDs(t, p("out"), 2, 1, a, 2, k, 0x10001)
 
@@ -120,7 +121,7 @@ func TestResolveIDs(t *testing.T) {
 	}
 }
 
-// TestResolveIDsAgain: the .BTF of a module that was resolved says whose its flags are.
+// TestResolveIDsAgain: the old .BTF of a resolved module shows which function each flag belongs to.
 func TestResolveIDsAgain(t *testing.T) {
 	dir := t.TempDir()
 	p := func(name string) string { return filepath.Join(dir, name) }
@@ -143,9 +144,9 @@ func TestResolveIDsAgain(t *testing.T) {
 	wantIDs(t, p("first.o"), 2, 1, a, 2, k, 0x10001)
 
 	_, _, stderr := btfdedup("resolve-ids", "-o", p("x"), "--btf", newTypes, p("first.o"))
-	if !strings.Contains(stderr, "first.o: section .BTF_ids, which was resolved before") ||
+	if !strings.Contains(stderr, "first.o: section .BTF_ids has already been resolved") ||
 		!strings.Contains(stderr, "no .BTF section") {
-		t.Errorf("nothing tells whose the flags are: %s", stderr)
+		t.Errorf("the error doesn't name the file and the missing section: %s", stderr)
 	}
 	module := p("module.ko")
 	out, err := exec.Command("objcopy", "--add-section", ".BTF="+types, p("first.o"),
@@ -191,12 +192,13 @@ func TestResolveIDsFails(t *testing.T) {
 		want string
 		args []string
 	}{
-		{"or name the BTF: --btf", []string{object}},
+		{"or specify the BTF with --btf", []string{object}},
 		{`ids.o: section .BTF_ids: symbol "__BTF_ID__func__k__1" at offset 0x8: ` +
 			`the BTF has no FUNC "k"; its id is 0 (1 such warnings, which are errors with --fatal-warnings)`,
 			[]string{"--fatal-warnings", "--btf", few, object}},
-		{`such as "k" (1 of them)`, []string{"--fatal-warnings", "--btf", types, object}},
-		{"signed.ko: signed kernel module", []string{"--btf", types, "--btf-out", p("new.btf"), signed}},
+		{`such as "k" (1 in all)`, []string{"--fatal-warnings", "--btf", types, object}},
+		{"signed.ko: the kernel module is signed",
+			[]string{"--btf", types, "--btf-out", p("new.btf"), signed}},
 		{"types.btf: raw BTF (little-endian), not an ELF file", []string{"--btf", types, types}},
 	} {
 		code, stdout, stderr := btfdedup(append([]string{"resolve-ids", "-o", p("out")}, test.args...)...)

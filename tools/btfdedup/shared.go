@@ -19,11 +19,11 @@ import (
 func sharedCommand() *cobra.Command {
 	flags := cli.NewFlags(&cobra.Command{
 		Use:   "shared BTF|DIR...",
-		Short: "Make a base of the types that repeat across modules",
+		Short: "Make a base with the types that repeat across modules",
 		Long: `
-Writes split BTF with the types that two or more modules have, and what these refer to. It is based
-on the kernel's BTF. The modules are then linked again on both, so that each such type is stored
-once:
+Writes split BTF with the types that two or more modules have, and the types that these refer to. It
+is based on the kernel's BTF. The modules are then linked again with both as bases, so that each
+such type is stored once:
 
     btfdedup shared --base vmlinux.btf -o shared.btf modules
     btfdedup modules --base vmlinux.btf --base shared.btf -o small kernel/*.ko
@@ -31,16 +31,17 @@ once:
 This is for archives of BTF, and for tools that read chains of bases. The kernel can't load such
 modules: it requires BTF that is based on vmlinux alone.
 
-Types are compared as link does, with forward declarations resolved. If modules define a tag
-differently, each definition that two of them have is shared; but if another module only declares
-the tag, none is. Functions, variables, sections and declaration tags stay in the modules. The
-result depends on the set of inputs, not on their order.
+Types are compared as in a link, with forward declarations resolved. If modules define a struct,
+union or enum differently, each definition that at least two modules have is shared. But if any
+module only declares that type, none of its definitions is shared. Functions, variables, sections
+and declaration tags stay in the modules. The result depends on the set of inputs, not on their
+order.
 
 BTF is the split BTF of a module, or an ELF file with a .BTF section. For a directory, all files
 *.btf below it are read, except the bases. "btfdedup stats" shows what a shared base would save.`,
 		Example: `
 btfdedup shared --base vmlinux.btf -o shared.btf @modules.params
-# all of a directory
+# all modules in a directory
 btfdedup shared --base vmlinux.btf -o shared.btf modules`,
 	}, cli.Output|cli.Base|cli.Report)
 	return flags.Command(runShared)
@@ -61,8 +62,7 @@ func runShared(env *cli.Env, args []string) error {
 	return run.Write(data)
 }
 
-// readModules is the phase of a run in which the BTF of modules and of what they are based on is
-// read.
+// readModules reads the BTF of modules and of their bases, as a phase of the run.
 func readModules(env *cli.Env, run *report.Run, args []string) (*base.Files, *shared.Set, error) {
 	if len(env.Bases) == 0 {
 		return nil, nil, cli.Usagef("--base FILE is missing: the BTF that the modules are based on")
@@ -77,8 +77,8 @@ func readModules(env *cli.Env, run *report.Run, args []string) (*base.Files, *sh
 	}
 	if bases.Index != "" {
 		bases.Close()
-		return nil, nil, fmt.Errorf("%s: is an index; give the BTF that it was made of, for the names "+
-			"in it", bases.Index)
+		return nil, nil, fmt.Errorf("%s: this is an index; pass the BTF from which it was "+
+			"made", bases.Index)
 	}
 	phase := run.Phase("read", "modules")
 	set, err := shared.Read(files, bases.BTF, env.Jobs, phase.Progress)
@@ -90,8 +90,8 @@ func readModules(env *cli.Env, run *report.Run, args []string) (*base.Files, *sh
 	return bases, set, nil
 }
 
-// splitFiles returns the files that the arguments name: themselves, or of a directory all *.btf
-// below it, in order, except the bases.
+// splitFiles returns the files that the arguments name, in order. A directory means all files
+// *.btf below it, except for the bases.
 func splitFiles(args, bases []string) ([]string, error) {
 	var files []string
 	isBase := func(path string) bool {
@@ -99,7 +99,7 @@ func splitFiles(args, bases []string) ([]string, error) {
 	}
 	for _, arg := range args {
 		info, err := os.Stat(arg)
-		if err != nil || !info.IsDir() { // what can't be read is an error when it is read
+		if err != nil || !info.IsDir() { // a missing file is an error when it is read
 			files = append(files, arg)
 			continue
 		}
@@ -119,7 +119,6 @@ func splitFiles(args, bases []string) ([]string, error) {
 	return files, nil
 }
 
-// sameFile reports whether two paths are of one file.
 func sameFile(a, b string) bool {
 	one, err := os.Stat(a)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 // TestSharedVerbs makes a shared base of compiled modules, links them again on it and on its index,
-// and asks for reports.
+// and prints reports.
 func TestSharedVerbs(t *testing.T) {
 	dir := t.TempDir()
 	p := func(name string) string { return filepath.Join(dir, name) }
@@ -44,7 +44,7 @@ func TestSharedVerbs(t *testing.T) {
 			t.Fatal(err)
 		}
 		if y, err := os.ReadFile(p(b)); err != nil || string(x) != string(y) {
-			t.Errorf("%s and %s are not the same (%v)", a, b, err)
+			t.Errorf("%s and %s differ (%v)", a, b, err)
 		}
 	}
 	same("shared.btf", "again.btf")
@@ -83,12 +83,6 @@ func TestSharedVerbs(t *testing.T) {
 		t.Errorf("with the base in the directory:\n%s", again)
 	}
 
-	_, base := writeBTF(t, dir, "base.btf", nil, func(b *btf.Builder) { b.Int("int", 4, 0, 0) })
-	writeBTF(t, dir, "twice.btf", base, func(b *btf.Builder) { b.Int("int", 4, 0, 0) })
-	text = run(0, "stats", "--base", p("base.btf"), p("twice.btf"), p("twice.btf"))
-	if !strings.Contains(text, "types that the base has already") {
-		t.Error(text)
-	}
 	for _, c := range []struct {
 		args []string
 		code int
@@ -96,9 +90,9 @@ func TestSharedVerbs(t *testing.T) {
 	}{
 		{[]string{"stats", p("alone")}, 2, "--base FILE is missing"},
 		{[]string{"shared", "-o", p("x"), p("alone")}, 2, "--base FILE is missing"},
-		{verb("stats", kernel, "--format=xml", p("alone")), 2, "neither text nor json"},
+		{verb("stats", kernel, "--format=xml", p("alone")), 2, "must be text or json"},
 		{verb("stats", kernel, "--limit=-1", p("alone")), 2,
-			`"-1" for "--limit" flag: not a number of types, 0 or more`},
+			`"-1" for "--limit" flag: must be a number of types, at least 0`},
 		{[]string{"stats", "--base", p("vmlinux.btfbase"), p("alone")}, 1, "is an index"},
 		{verb("stats", kernel, ""), 2, "argument 1 is empty"},
 		{verb("shared", kernel, "-o", p("x"), t.TempDir()), 1, "no file *.btf in this directory"},

@@ -15,16 +15,18 @@ import (
 func statsCommand() *cobra.Command {
 	flags := cli.NewFlags(&cobra.Command{
 		Use:   "stats FILE|DIR...",
-		Short: "Count what is in BTF, and show what makes it large",
+		Short: "Count the types and strings of BTF, and show what makes it large",
 		Long: `
-For one file: the numbers of types of each kind and of strings, their sizes, what the strings name,
-the largest types, and the sections. Split BTF needs --base: its own part is counted, and how much
-of the base it uses.
+For one file, prints how many types of each kind and how many strings there are, and their sizes;
+whether the strings name types, members or something else; the largest types; and the sections.
+Split BTF needs --base: only its own types and strings are counted, and one line says how many types
+of the base they use.
 
-For several files or a directory, which are the modules of one kernel and need --base: the same
-counts for all modules together, and the types that repeat. For each of those, the number of modules
-that have it, the bytes of one record, and the bytes of all records but one; then what "btfdedup
-shared" would save. Types are equal if a link would merge them, with forward declarations resolved.
+Several files or a directory must be the modules of one kernel, and need --base. For these, prints
+the same counts for all modules together, and lists the types that repeat: how many modules have
+each type, the bytes of one record, and the bytes of all records but one. Then it prints what
+"btfdedup shared" would save. Types count as equal if a link, which resolves forward declarations,
+would merge them.
 
 A FILE is raw BTF, or an ELF file with a section .BTF. For a directory, all files *.btf below it are
 read, except the bases. The order of the files doesn't matter. docs/inside.md describes the fields
@@ -39,17 +41,16 @@ btfdedup stats --base vmlinux.btf --limit=20 modules`,
 	flags.FormatVar(&r.format)
 	r.limit = 20
 	flags.NumberVarP(&r.limit, "limit", "", 0, math.MaxInt, "types",
-		"list the `N` largest types; 0: all")
+		"list the `N` largest types; 0 lists all")
 	return flags.Command(r.run)
 }
 
-// statsRun is one run of the verb.
 type statsRun struct {
 	format string
 	limit  int
 }
 
-// figures are what the verb prints.
+// figures is a report that can be printed.
 type figures interface{ WriteText(io.Writer) error }
 
 func (r *statsRun) run(env *cli.Env, args []string) error {

@@ -10,29 +10,29 @@ import (
 	"github.com/rules-btf/rules_btf/internal/link/relocate"
 )
 
-// TestSwappedBase: a base and its module swapped, and a base that is forgotten or too much, are
-// errors of one line that says what to do.
+// TestSwappedBase: if a base and its module are swapped, or a base is missing or superfluous, the
+// error is one line that advises what to do.
 func TestSwappedBase(t *testing.T) {
 	dir := t.TempDir()
 	_, base := writeBTF(t, dir, "base.btf", nil, func(b *btf.Builder) { b.Int("int", 4, 0, 32) })
 	writeBTF(t, dir, "split.btf", base, func(b *btf.Builder) { b.Ref(btf.KindTypedef, "t", 1) })
 	const (
-		split = "split.btf: BTF at offset 0x24: the string section does not begin with a NUL byte; " +
-			"this looks like split BTF: name the BTF that it is based on with --base"
+		split = "split.btf: BTF at offset 0x24: the string section does not begin with a NUL " +
+			"byte; this looks like split BTF: pass its base with --base"
 		alone = "base.btf: BTF at offset 0x28: the string section begins with a NUL byte; " +
-			"this looks like BTF without a base, such as a kernel's: remove --base"
+			"this looks like BTF without a base, such as the BTF of vmlinux: remove --base"
 	)
 	for _, verb := range []string{"verify", "link -o OUT", "merge -o OUT", "index -o OUT", "conflicts",
 		"import -o OUT", "diff DIR/base.btf", "shared -o OUT", "stats"} {
 		for _, c := range []struct{ name, args, want string }{
 			{"swapped", "--base DIR/split.btf DIR/base.btf", split},
 			{"base forgotten", "DIR/split.btf", split},
-			{"base too much", "--base DIR/base.btf DIR/base.btf", alone},
+			{"base for BTF that has none", "--base DIR/base.btf DIR/base.btf", alone},
 			{"bases swapped", "--base DIR/split.btf --base DIR/base.btf DIR/split.btf", split},
 			{"bases of one kind", "--base DIR/base.btf --base DIR/base.btf DIR/split.btf", alone},
 		} {
 			if c.name == "base forgotten" && verb == "shared -o OUT" {
-				continue // without --base it doesn't begin
+				continue // without --base it is a usage error
 			}
 			args := strings.NewReplacer("DIR", dir, "OUT", filepath.Join(dir, "out")).Replace(
 				verb + " " + c.args)
@@ -45,20 +45,20 @@ func TestSwappedBase(t *testing.T) {
 	}
 }
 
-// TestOtherBase: BTF of which it shows that it was made on another base is no input.
+// TestOtherBase: BTF is refused if it is evident that it was made on a different base.
 func TestOtherBase(t *testing.T) {
 	dir := t.TempDir()
 	base, _ := writeBTF(t, dir, "base.btf", nil, func(b *btf.Builder) { b.Int("int", 4, 0, 32) })
 	_, other := writeBTF(t, dir, "other.btf", nil, func(b *btf.Builder) { b.Int("A", 4, 0, 32) })
-	// Its own name is on this base in the middle of "int".
+	// Read with base, the name of the typedef begins in the middle of "int".
 	split, _ := writeBTF(t, dir, "split.btf", other, func(b *btf.Builder) {
 		b.Ref(btf.KindTypedef, "t", 1)
 	})
 	out := filepath.Join(dir, "out")
 	module := moduleOf(t, split)
 	ids := compileIDs(t, dir, "ids.ko", idsSource)
-	const want = ": [2] TYPEDEF: a name at string offset 3, where no string begins; was it made on " +
-		"another base?\n"
+	const want = ": [2] TYPEDEF: a name is at string offset 3, where no string begins; was it made " +
+		"on another base?\n"
 	for _, c := range []string{
 		"dump --base " + base + " " + split,
 		"dump --format=c --base " + base + " " + module,
@@ -79,8 +79,8 @@ func TestOtherBase(t *testing.T) {
 	}
 }
 
-// TestDistilledAsBase: a module on a distilled base has no ids for others, but after the kernel's
-// BTF it is read as the kernel does.
+// TestDistilledAsBase: a module on a distilled base can't be the base of others, unless it comes
+// after the kernel's BTF: then the module is relocated to the kernel, as the kernel itself does.
 func TestDistilledAsBase(t *testing.T) {
 	dir := t.TempDir()
 	kernel, _ := writeBTF(t, dir, "kernel.btf", nil, func(b *btf.Builder) {
@@ -103,7 +103,8 @@ func TestDistilledAsBase(t *testing.T) {
 		"dump --base MODULE " + third} {
 		args := strings.NewReplacer("MODULE", module, "OUT", out).Replace(verb)
 		code, _, stderr := btfdedup(strings.Fields(args)...)
-		if code != 1 || !strings.Contains(stderr, "name that kernel's BTF with another --base before") {
+		if code != 1 || !strings.Contains(stderr, "add a --base with a kernel's BTF before this "+
+			"one") {
 			t.Errorf("%s: exit code %d, %s", args, code, stderr)
 		}
 	}

@@ -3,28 +3,29 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
 
 	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/command/report"
-	"github.com/rules-btf/rules_btf/internal/command/screen"
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// someFacts are those of a file with nothing in it.
+// someFacts are the facts of a file without symbols.
 const someFacts = "btffacts 4\nmachine 0 64 little\nsymfiles no\n" +
 	"variables none\nkfuncs off\nglobal\nend\n"
 
-// slowLink links a file on a terminal, with facts that come through a pipe, and only when ready
-// returns.
-func slowLink(t *testing.T, s *screen.Screen, ready func(), args ...string) (code int,
+// slowLink links a file on a terminal. The facts come through a pipe, and only after ready has
+// returned.
+func slowLink(t *testing.T, tty *os.File, ready func(), args ...string) (code int,
 	result []byte) {
 	t.Helper()
 	dir := t.TempDir()
@@ -39,7 +40,7 @@ func slowLink(t *testing.T, s *screen.Screen, ready func(), args ...string) (cod
 		ready()
 	}()
 	code = cli.Execute(program, append(args, "-o", out, "--facts", pipe, in), nil,
-		new(bytes.Buffer), s.TTY)
+		new(bytes.Buffer), tty)
 	result, err := os.ReadFile(out)
 	if err != nil && code == 0 {
 		t.Fatal(err)
@@ -47,38 +48,77 @@ func slowLink(t *testing.T, s *screen.Screen, ready func(), args ...string) (cod
 	return code, result
 }
 
-func TestProgressOnTerminal(t *testing.T) {
-	s := screen.New(t, 60)
-	line := regexp.MustCompile(`^btfdedup link: facts, \d+\.\d s$`)
-	code, shown := slowLink(t, s, func() {
-		if lines := s.Lines(s.WaitFor(`facts, [1-9]\d*\.\d s`)); len(lines) != 1 ||
-			!line.MatchString(lines[0]) {
-			t.Errorf("the terminal shows %q", lines)
-		}
-	}, "link")
-	if lines := s.End(); code != 0 || !slices.Equal(lines, []string{""}) {
-		t.Errorf("after a link with code %d the terminal shows %q", code, lines)
-	}
-
-	// The bytes are the same without; and an error begins its own line.
-	s = screen.New(t, 60)
-	wait := func() { time.Sleep(1300 * time.Millisecond) }
-	if code, quiet := slowLink(t, s, wait, "link", "-q"); code != 0 || !bytes.Equal(quiet, shown) {
-		t.Errorf("--quiet: code %d, %d bytes; without it %d bytes", code, len(quiet), len(shown))
-	}
-	s.End()
-	if got := s.Written(); got != "END" {
-		t.Errorf("--quiet wrote to the terminal: %q", got)
-	}
-	s = screen.New(t, 200)
-	code, _ = slowLink(t, s, wait, "link", "/nonexistent")
-	if lines := s.End(); code != 1 || len(lines) != 2 ||
-		lines[0] != "btfdedup: open /nonexistent: no such file or directory" {
-		t.Errorf("after an error with code %d the terminal shows %q", code, lines)
-	}
+// terminal is a pseudo-terminal, and what has been written to it.
+type terminal struct {
+	tty  *os.File
+	mu   sync.Mutex
+	text []byte
 }
 
-// TestMergeStats is of merge and link, whose types are those of several files.
+func newTerminal(t *testing.T) *terminal {
+	t.Helper()
+	keyboard, tty, err := pty.Open()
+	if err != nil {
+		t.Skipf("no pseudo-terminal here: %v", err)
+	}
+	t.Cleanup(func() { tty.Close(); keyboard.Close() })
+	t.Setenv("TERM", "xterm")
+	s := &terminal{tty: tty}
+	go io.Copy(s, keyboard)
+	return s
+}
+
+func (s *terminal) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.text = append(s.text, p...)
+	return len(p), nil
+}
+
+// shows waits until re matches what has been written, and returns all of that.
+func (s *terminal) shows(t *testing.T, re string) string {
+	t.Helper()
+	for range 1000 {
+		s.mu.Lock()
+		text := string(s.text)
+		s.mu.Unlock()
+		if regexp.MustCompile(re).MatchString(text) {
+			return text
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatalf("no %s on the terminal within 10 s, only %q", re, s.text)
+	return ""
+}
+
+func TestProgressOnTerminal(t *testing.T) {
+	s := newTerminal(t)
+	code, shown := slowLink(t, s.tty, func() {
+		s.shows(t, `\rbtfdedup link: facts, [1-9]\d*\.\d s\x1b\[K`)
+	}, "link")
+	if s.shows(t, `\r\x1b\[K$`); code != 0 { // it is erased
+		t.Errorf("a link ended with code %d", code)
+	}
+
+	// Without the progress line, the result has the same bytes. An error message begins on a new
+	// line.
+	s = newTerminal(t)
+	wait := func() { time.Sleep(1300 * time.Millisecond) }
+	if code, quiet := slowLink(t, s.tty, wait, "link", "-q"); code != 0 || !bytes.Equal(quiet, shown) {
+		t.Errorf("--quiet: code %d, %d bytes; without it %d bytes", code, len(quiet), len(shown))
+	}
+	s.tty.WriteString("END")
+	if got := s.shows(t, "END"); got != "END" {
+		t.Errorf("--quiet wrote to the terminal: %q", got)
+	}
+	s = newTerminal(t)
+	if code, _ = slowLink(t, s.tty, wait, "link", "/nonexistent"); code != 1 {
+		t.Errorf("a link without an input ended with code %d", code)
+	}
+	s.shows(t, `(^|\x1b\[K)btfdedup: open /nonexistent: no such file or directory\r\n`)
+}
+
+// TestMergeStats checks the statistics of merge and link, which read the types of several files.
 func TestMergeStats(t *testing.T) {
 	dir := t.TempDir()
 	p := func(name string) string { return filepath.Join(dir, name) }
@@ -100,7 +140,7 @@ func TestMergeStats(t *testing.T) {
 		}
 		second, err := os.ReadFile(p(verb))
 		if err != nil || !bytes.Equal(first, second) {
-			t.Errorf("%s: the output is another with --stats (%v)", verb, err)
+			t.Errorf("%s: --stats changes the output (%v)", verb, err)
 		}
 		var s report.Stats
 		if err := json.Unmarshal([]byte(stdout), &s); err != nil {
@@ -114,7 +154,7 @@ func TestMergeStats(t *testing.T) {
 			s.Output.Bytes != int64(len(second)) {
 			t.Errorf("%s: %d types were written; statistics: %s", verb, len(blob.Types), stdout)
 		}
-		// Three units of int and a struct each.
+		// There are three units, each with int and a struct.
 		if h := s.Shapes; h.Units != 3 || h.Held != 6 || h.Roots != 4 || h.Repeats != 2 {
 			t.Errorf("%s: shapes %+v", verb, *h)
 		}

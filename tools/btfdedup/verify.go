@@ -18,28 +18,30 @@ func verifyCommand() *cobra.Command {
 		Use:   "verify FILE...",
 		Short: "Check BTF against the kernel's rules",
 		Long: `
-Prints the violations of the rules by which the Linux 7.2 kernel reads BTF, one a line: type id,
-kind, name, rule, and what is wrong. It prints the first 100, unless --limit says otherwise. FILE is
-raw BTF or an ELF file with a .BTF section; if several blobs were linked into one, all are checked.
+Prints violations of the rules by which the Linux 7.2 kernel reads BTF, one per line: type id, kind,
+name, rule, and what is wrong. It prints the first 100, unless --limit is given. FILE is raw BTF or
+an ELF file with a .BTF section; if the section has several blobs, all of them are checked.
 
---for says who reads the BTF:
+--for selects the reader whose rules apply:
 
-    kernel  the kernel, from its own image or a module: the form of every type
+    kernel  the kernel, when it reads the BTF of its own image or of a module: it checks the form
+            of every type
     load    also BPF_BTF_LOAD, which resolves all references between types
     all     also older kernels and other readers
 
-Exit codes: 0 no violation, 1 violations (on stdout) or an unreadable file (on stderr), 2 wrong
-usage.
+Exit codes: 0 for no violation; 1 for violations (on stdout) or an unreadable file (on stderr); 2
+for wrong usage.
 
-With --manifest, FILE is the manifest.json of a directory that btfdedup archive wrote, or a tar
-archive of it (.tar, .tar.zst). It prints what the kernel would refuse or misread, one problem a
-line: files that are missing or damaged, or based on another BTF than the one in the archive; type
-ids that are out of range; module names that the kernel can't distinguish. The rules are those of
---for=kernel unless --for is given. A shared base is a warning, since the kernel can't load it; with
---for it is a problem.
+With --manifest, FILE is the manifest.json of a directory that "btfdedup archive" wrote, or a tar
+archive of it (.tar, .tar.zst). The command prints what the kernel would refuse or misread, one
+problem per line: files that are missing, damaged, or based on different BTF than the BTF in the
+archive; type ids that are out of range; module names that the kernel can't distinguish. The rules
+are those of --for=kernel unless --for is given. A shared base gives a warning, because the kernel
+can't load BTF that is based on it; if --for is given, it counts as a problem instead.
 
---modules also checks the files *.ko below DIR, and DIR/vmlinux or --vmlinux: their BTF must be that
-of the archive, and each id in .BTF_ids that of the type which its symbol names.
+--modules also checks the files *.ko below DIR, and DIR/vmlinux or the file of --vmlinux. Their BTF
+must be the same as in the archive, and each id in .BTF_ids must be the id of the type that its
+symbol names.
 
 docs/command-line.md describes the output of --format=json.`,
 		Example: `
@@ -47,7 +49,7 @@ btfdedup verify vmlinux.btf
 # a module's BTF is based on the kernel's
 btfdedup verify --base vmlinux.btf module.btf
 btfdedup verify --format=json --base vmlinux.btf module.btf
-# before boot: does all that was archived fit together?
+# before boot: check that everything in the archive fits together
 btfdedup verify --manifest btf/manifest.json
 btfdedup verify --manifest btf.tar.zst --modules /lib/modules/7.2.12 --vmlinux vmlinux`,
 	}, cli.Base)
@@ -55,22 +57,21 @@ btfdedup verify --manifest btf.tar.zst --modules /lib/modules/7.2.12 --vmlinux v
 	flags.ChoiceVar(&r.scope, "for", "the `reader` whose rules apply: kernel, load or all",
 		"kernel", "load", "all")
 	flags.BoolVar(&r.rules.Sorted, "sorted", false,
-		"also require that types are sorted by name, for the search of Linux 7.0 and later")
+		"also require that types are sorted by name, as the search in Linux 7.0 and later expects")
 	flags.FormatVar(&r.format)
 	flags.NumberVarP(&r.limit, "limit", "", 0, math.MaxInt, "violations",
-		"print at most `N` violations as text, and the number of the others; 0: all")
+		"print at most `N` violations as text, and how many more there are; 0 prints all")
 	flags.BoolVar(&r.manifest, "manifest", false,
-		"FILE is the manifest of an archive of BTF, or a tar archive with one")
+		"FILE is the manifest of an archive of BTF, or a tar archive that contains its manifest")
 	flags.InputVar(&r.images.Modules, "modules",
 		"with --manifest: also check .BTF and .BTF_ids of the modules below `DIR`")
 	flags.InputVar(&r.images.Vmlinux, "vmlinux",
-		"with --manifest: also check those of the ELF `FILE`, the vmlinux")
+		"with --manifest: also check .BTF and .BTF_ids of vmlinux, the ELF `FILE`")
 	return flags.Command(func(env *cli.Env, files []string) error {
 		return r.run(env, files, flags.Changed("for"))
 	})
 }
 
-// verifyRun is one run of the verb.
 type verifyRun struct {
 	rules         verify.Options
 	scope, format string
@@ -79,7 +80,7 @@ type verifyRun struct {
 	images        archive.Images
 }
 
-// run checks the files. given says whether --for was given.
+// run checks the files. The parameter given is true if --for was given.
 func (r *verifyRun) run(env *cli.Env, files []string, given bool) error {
 	r.rules.Only = scopes[r.scope]
 	if r.manifest {
@@ -90,7 +91,7 @@ func (r *verifyRun) run(env *cli.Env, files []string, given bool) error {
 			Kernel: given, Note: func(line string) { env.Warn("%s", line) }})
 	}
 	if r.images != (archive.Images{}) {
-		return cli.Usagef("--modules and --vmlinux go with --manifest")
+		return cli.Usagef("--modules and --vmlinux need --manifest")
 	}
 	return r.checkBTF(env, files)
 }
@@ -126,8 +127,8 @@ func (r *verifyRun) checkBTF(env *cli.Env, files []string) error {
 	return r.answer(env, report)
 }
 
-// stop ends the verb with an error. What was found until then is printed as text, but a report that
-// isn't whole is not JSON.
+// stop ends the verb with an error. The violations that were found so far are printed as text, but
+// an incomplete report is not printed as JSON.
 func (r *verifyRun) stop(env *cli.Env, report *verifyReport, err error) error {
 	if r.format == "text" {
 		report.writeText(env.Stdout, r.limit)
@@ -145,17 +146,16 @@ func (r *verifyRun) answer(env *cli.Env, report *verifyReport) error {
 	return nil
 }
 
-// checkManifests checks archives of BTF.
 func (r *verifyRun) checkManifests(env *cli.Env, files []string, opts archive.Options) error {
 	switch {
 	case slices.Contains(files, cli.Stdin):
-		return cli.Usagef("--manifest doesn't read standard input: what is archived is beside the" +
-			" manifest; name the file")
+		return cli.Usagef("--manifest can't read standard input, because the archived files are next" +
+			" to the manifest; specify its path")
 	case len(env.Bases) > 0:
-		return cli.Usagef("--manifest and --base contradict each other:" +
-			" the manifest says what the bases are")
+		return cli.Usagef("--manifest and --base can't be used together:" +
+			" the manifest names the bases")
 	case opts.Images != (archive.Images{}) && len(files) > 1:
-		return cli.Usagef("--modules and --vmlinux go with one archive, not %d", len(files))
+		return cli.Usagef("--modules and --vmlinux need one archive, but %d are given", len(files))
 	}
 	opts.Jobs = env.Jobs
 	report := newVerifyReport(files)

@@ -10,7 +10,6 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
-// verifyReport is what verify prints.
 type verifyReport struct {
 	Schema     int         `json:"schema"`
 	Files      int         `json:"files"` // how many were checked
@@ -19,11 +18,11 @@ type verifyReport struct {
 	Problems   []problem   `json:"problems"` // of archives, with --manifest
 }
 
-// violation is one of a rule by a type, or by the blob as a whole.
+// violation is a rule that a type, or the blob as a whole, violates.
 type violation struct {
 	File   string `json:"file"`
-	Blob   int    `json:"blob"`    // which of the file's, from 1
-	TypeID uint32 `json:"type_id"` // 0 for the blob as a whole; then the next two are ""
+	Blob   int    `json:"blob"`    // which blob of the file, starting at 1
+	TypeID uint32 `json:"type_id"` // 0 for the blob as a whole; then Kind and Name are ""
 	Kind   string `json:"kind"`    // "struct", …
 	Name   string `json:"name"`    // "" for an anonymous type
 	Rule   string `json:"rule"`    // a short fixed name, such as "member-bounds"
@@ -32,7 +31,6 @@ type violation struct {
 	line string // as text
 }
 
-// problem is one of an archive.
 type problem struct {
 	File string `json:"file"` // the manifest, or the tar archive
 	What string `json:"what"`
@@ -43,7 +41,7 @@ func newVerifyReport(files []string) *verifyReport {
 		Problems: []problem{}}
 }
 
-// add adds the violations in one of several blobs of a file.
+// add adds the violations that were found in one blob of a file, which may have several.
 func (r *verifyReport) add(file string, blob, blobs int, found []verify.Violation) {
 	for _, v := range found {
 		x := violation{File: file, Blob: blob, TypeID: v.TypeID, Name: v.Name, Rule: v.Rule,
@@ -62,7 +60,6 @@ func (r *verifyReport) add(file string, blob, blobs int, found []verify.Violatio
 	}
 }
 
-// found tells how much was found.
 func (r *verifyReport) found() int { return len(r.Violations) + len(r.Problems) }
 
 func (r *verifyReport) write(to io.Writer, format string, limit int) error {
@@ -73,7 +70,8 @@ func (r *verifyReport) write(to io.Writer, format string, limit int) error {
 	return r.writeText(to, limit)
 }
 
-// writeText prints a line for each violation, up to a limit that is not 0, and problem.
+// writeText prints a line for each problem and each violation. The parameter limit is the maximum
+// number of violations. If it is 0, all violations are printed.
 func (r *verifyReport) writeText(to io.Writer, limit int) error {
 	w := bufio.NewWriter(to)
 	shown := len(r.Violations)

@@ -44,7 +44,7 @@ var debugSources = map[string]string{
 	"d.c": `#include "h.h"
 		struct own_of_d { struct shared *s; }; PERCPU struct own_of_d d;
 		void _start(void) { d.s->function(d.s, "d"); }`,
-	// the programs a and d of these, and the module m, by flags of the compiler
+	// makes the programs a and d and the module m, with flags for the compiler
 	"build": `
 		for f in one/x two/x c d; do gcc -O1 $1 -c $f.c -o $f.o; done
 		ld -e _start --build-id -o a one/x.o two/x.o c.o
@@ -53,7 +53,7 @@ var debugSources = map[string]string{
 		`,
 }
 
-// debugTree makes these sources in a new directory, which is the working directory then, and runs a
+// debugTree writes these sources to a new directory, makes that the working directory, and runs a
 // script there.
 func debugTree(t *testing.T, script string) {
 	t.Helper()
@@ -72,7 +72,7 @@ func debugTree(t *testing.T, script string) {
 	}
 }
 
-// madeOf is what each verb makes of a file, with flags.
+// madeOf returns the output of each verb for a file, with flags.
 func madeOf(t *testing.T, path string, flags ...string) map[string][]byte {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "out")
@@ -100,14 +100,14 @@ func sameMade(t *testing.T, name string, got, want map[string][]byte) {
 	t.Helper()
 	for what, data := range want {
 		if !bytes.Equal(got[what], data) {
-			t.Errorf("%s: %s: %d bytes, which are not the %d of the plain file", name, what,
+			t.Errorf("%s: %s: the %d bytes differ from the %d bytes for the plain file", name, what,
 				len(got[what]), len(data))
 		}
 	}
 }
 
-// TestDWZ: what dwz does to a file, alone or with another one, changes nothing of what is made of
-// it.
+// TestDWZ: the output for a file doesn't change if dwz processes the file, alone or with another
+// one.
 func TestDWZ(t *testing.T) {
 	programtest.Need(t, "gcc", "ld", "dwz")
 	for name, options := range map[string]string{
@@ -145,7 +145,7 @@ func TestDWZ(t *testing.T) {
 	}
 }
 
-// TestSeparateDebugFiles: a stripped file and its debug file are what the file was.
+// TestSeparateDebugFiles: a stripped file and its debug file give the same output as the original.
 func TestSeparateDebugFiles(t *testing.T) {
 	for _, tt := range []struct{ name, script string }{
 		{"objcopy", "objcopy --only-keep-debug $f x.debug; objcopy --strip-debug $f x"},
@@ -173,8 +173,8 @@ func TestSeparateDebugFiles(t *testing.T) {
 	}
 }
 
-// objectOf is the object of a file, nil if there is an error, which names the section that is
-// missing.
+// objectOf returns the object of a file, or nil if there is an error, which must name the missing
+// section.
 func objectOf(t *testing.T, path string) []byte {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "out")
@@ -219,19 +219,19 @@ func TestSupplementOfDebugFile(t *testing.T) {
 		want string
 		args []string
 	}{
-		{1, "root/bin/a: no DWARF (.debug_info): it was split off into \"a.debug\" (.gnu_debuglink); " +
-			"btfgen elf takes that file with --dwarf, or its directory with --debug-dir",
+		{1, "root/bin/a: no DWARF (.debug_info): the DWARF was moved to \"a.debug\" " +
+			"(.gnu_debuglink); pass that file to btfgen elf as --dwarf, or its directory as --debug-dir",
 			[]string{"elf", "--debug-dir=", "root/bin/a"}},
-		{1, "is in the supplementary file \"../.dwz/common\" (dwz -m) of build-id ",
+		{1, "is in the supplementary file \"../.dwz/common\" (dwz -m) with build-id ",
 			[]string{"elf", "--debug-dir=", "--dwarf=root/usr/lib/debug/bin/a.debug", "root/bin/a"}},
-		{1, "that of root/usr/lib/debug/bin/d.debug is ",
+		{1, "the build-id of root/usr/lib/debug/bin/d.debug is ",
 			[]string{"object", "--alt=root/usr/lib/debug/bin/d.debug", "root/usr/lib/debug/bin/a.debug"}},
 		{1, "root/usr/lib/debug/bin/d.debug: not the debug file of root/bin/a: its build-id is ",
 			[]string{"facts", "--dwarf=root/usr/lib/debug/bin/d.debug", "root/bin/a"}},
-		{1, "a.debug: a separate debug file: section .BTF_ids, which says which functions are kfuncs, " +
-			"has no contents; give the stripped file, and this one with --dwarf (or leave kfuncs out: " +
+		{1, "a.debug: this is a separate debug file, in which section .BTF_ids (the list of kfuncs) " +
+			"has no contents; pass the stripped file, and this file as --dwarf (or leave kfuncs out with " +
 			"--features=-decl_tag_kfuncs)", []string{"elf", "root/usr/lib/debug/bin/a.debug"}},
-		{2, "2 inputs are given; --dwarf is the debug file of one",
+		{2, "--dwarf is the debug file of one input, but there are 2",
 			[]string{"object", "--dwarf=x", "root/bin/a", "root/bin/d"}},
 	} {
 		code, _, stderr := btfgen(append(tt.args, "-o", "none")...)

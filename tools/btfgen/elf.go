@@ -13,37 +13,37 @@ import (
 	"github.com/rules-btf/rules_btf/internal/pipeline"
 )
 
-// elfCommand is "btfgen elf".
 func elfCommand() *cobra.Command {
 	flags := cli.NewFlags(&cobra.Command{
 		Use:   "elf ELF",
 		Short: "Make the final BTF of a linked ELF file in one go",
 		Long: `
-Reads vmlinux, a module or a program, and writes its BTF: to the byte what "btfgen object", "btfgen
-facts" and "btfdedup link" make of it. The input has DWARF, or BTF from the compiler (see --input of
-"btfgen object").
+Reads vmlinux, a module or a program, and writes its BTF. The output is byte for byte what "btfgen
+object", "btfgen facts" and "btfdedup link" produce together. The input has DWARF, or BTF from the
+compiler (see "btfgen object").
 
-With --base the result is split BTF, with what the bases don't have. --distilled-base makes BTF for
-the sections .BTF and .BTF.base of a module that other builds of the kernel may load; it requires
-the feature distilled_base.
+With --base the result is split BTF, with only what the bases lack. --distilled-base also writes a
+distilled base, for a module that other builds of the kernel may load (its sections .BTF and
+.BTF.base); it requires the feature distilled_base.
 
---variables selects variables if the feature global_var is on: percpu encodes per-CPU variables
-alone, as without that feature; extra encodes all others, as split BTF whose --base is the BTF that
-the same command with percpu wrote.
+If the feature global_var is on, --variables selects which variables are encoded.
+--variables=percpu selects only per-CPU variables, as if the feature were off. --variables=extra
+selects all others, and the output is split BTF: first run the same command with
+--variables=percpu, and pass the result as the last --base.
 
-A stripped file has its DWARF and symbols in a separate debug file. Name it with --dwarf; the
-default is a search by build-id and by the section .gnu_debuglink, beside the file and in
---debug-dir. The supplementary file of dwz -m is found likewise, or named with --alt. With --verbose
-the files that were found are listed.
+A stripped file has its DWARF and symbols in a separate debug file. --dwarf names the debug file. By
+default, the debug file is found by build-id or by the section .gnu_debuglink, next to the input or
+in --debug-dir. The supplementary file of dwz -m is found in the same way, or named by --alt.
+--verbose lists the files that were found.
 
---skipped lists functions and variables that are not encoded. A line is the name, a tab, and the
-reason.`,
+--skipped lists the functions and variables that are not encoded. Each line has the name, a tab, and
+the reason.`,
 		Example: `
 btfgen elf --lang-exclude=rust -o vmlinux.btf vmlinux
 btfgen elf --base vmlinux.btf -o mod.btf mod.ko
 btfgen elf --base vmlinux.btf --distilled-base mod.base.btf -o mod.btf mod.ko
 btfgen elf --dwarf vmlinux.debug -o vmlinux.btf vmlinux
-# the other variables, on vmlinux.btf
+# split BTF of the variables that are not per CPU
 btfgen elf --features=+global_var --variables=extra --base vmlinux.btf -o extra.btf vmlinux`,
 	}, cli.Output|cli.Base|cli.Features|cli.Skipped|cli.DistilledBase|cli.Report)
 	var c conversion.Flags
@@ -62,10 +62,10 @@ func runElf(env *cli.Env, c *conversion.Flags, which link.Which, path string) er
 		return err
 	}
 	pipeline.RelaxHeap([]string{path})
-	// Without bases the feature says nothing: a kernel and its modules may be built with the same
-	// features.
+	// Without bases, the feature has no effect. So a kernel and its modules can be built with the
+	// same features.
 	if len(env.Bases) > 0 && env.DistilledBase == "" && env.Features.Has(features.DistilledBase) {
-		return cli.Usagef("the feature %v needs --distilled-base=FILE, which says where that goes",
+		return cli.Usagef("the feature %v needs --distilled-base=FILE, a file to write the base to",
 			features.DistilledBase)
 	}
 	defer c.Split.Close()
@@ -87,8 +87,7 @@ func runElf(env *cli.Env, c *conversion.Flags, which link.Which, path string) er
 		return err
 	}
 	if len(env.Bases) == 0 && elf.IsModule(path) {
-		env.Warn("%s: a kernel module, whose BTF is based on that of the kernel; this stands alone, for "+
-			"want of --base", path)
+		env.Warn("%s: the BTF of a kernel module must be based on the kernel's BTF; add --base", path)
 	}
 	return run.WriteLinked(result.Result, bases.BTF)
 }

@@ -7,14 +7,14 @@ import (
 	"testing"
 )
 
-// TestNothingLeft leaves out the languages of all compilation units: no BTF without types is
-// written, but for split BTF, which may have none.
+// TestNothingLeft leaves out the languages of all compilation units: BTF without types is an error,
+// unless it is split BTF, which may have none.
 func TestNothingLeft(t *testing.T) {
 	if _, err := exec.LookPath("gcc"); err != nil {
 		t.Skip("SKIPPED: needs gcc")
 	}
 	t.Chdir(t.TempDir())
-	// As in a kernel, assembler is left, which has no types.
+	// As in a kernel, assembler units remain, which have no types.
 	cmd := exec.Command("sh", "-ec", `echo 'struct s { int x; } s;' > a.c; echo 'nop' > b.S
 		gcc -std=gnu11 -g -c a.c; gcc -g -c b.S; ld -e 0 -o linked a.o b.o; ld -e 0 -o bare b.o`)
 	if out, err := cmd.CombinedOutput(); err != nil {

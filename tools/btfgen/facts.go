@@ -15,24 +15,23 @@ import (
 	"github.com/rules-btf/rules_btf/internal/pipeline"
 )
 
-// factsCommand is "btfgen facts".
 func factsCommand() *cobra.Command {
 	flags := cli.NewFlags(&cobra.Command{
 		Use:   "facts ELF",
-		Short: "Write what only a linked ELF file knows: functions, variables, kfuncs",
+		Short: "Write the facts that only a linked ELF file has: functions, variables, kfuncs",
 		Long: `
 Reads the symbol table, the section headers and .BTF_ids of a linked file (vmlinux, a module, a
-program), and writes them as sorted text for "btfdedup link". The text has no code, and no addresses
-of functions.
+program), and writes them as sorted text for "btfdedup link". The text contains no code and no
+addresses of functions.
 
-If source files with the same base name have static variables with the same name, it also reads
-their DWARF, so that the link can distinguish the variables. --features must be the same as for
-"btfgen object".
+If several source files with the same base name have static variables with the same name, their
+DWARF is read too, so that the link can distinguish the variables. --features must be the same as
+for "btfgen object".
 
-A stripped file has its symbols and DWARF in a separate debug file, which is named or found as for
-"btfgen elf". The kfuncs are read from the stripped file.
+The symbols and DWARF of a stripped file are in a separate debug file (see "btfgen elf"), but the
+kfuncs are read from the stripped file.
 
-A module whose .BTF_ids are resolved may need --base, to find which flags belong to which kfunc.`,
+A module with resolved ids in .BTF_ids may need --base, to find which flags belong to which kfunc.`,
 		Example: `
 btfgen facts -o vmlinux.facts vmlinux
 btfgen facts -o mod.facts --base vmlinux.btf mod.ko`,

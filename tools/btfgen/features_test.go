@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestDistilledBaseNeedsAFile refuses the feature without a place for what it makes.
+// TestDistilledBaseNeedsAFile refuses the feature without a file for the distilled base.
 func TestDistilledBaseNeedsAFile(t *testing.T) {
 	code, stdout, stderr := btfgen("elf", "-o", filepath.Join(t.TempDir(), "out.btf"),
 		"--features=default,distilled_base", "--base=base.btf", "vmlinux")

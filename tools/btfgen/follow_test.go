@@ -6,13 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rules-btf/rules_btf/internal/command/worker"
-	"github.com/rules-btf/rules_btf/internal/command/worker/workertest"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
-// followTree makes, in a directory that becomes the current one, files that lead to others, which
-// lie where they are looked for; and in the directory plain what has all in itself.
+// followTree makes a directory, changes to it, and writes files there that refer to others in the
+// usual places. The subdirectory plain has the same files with everything inside.
 func followTree(t *testing.T) {
 	t.Helper()
 	programtest.Need(t, "gcc", "ld", "ar", "objcopy", "dwz")
@@ -31,8 +29,7 @@ func followTree(t *testing.T) {
 		mkdir ../apart; mv ../split/y.dwo ../apart`)
 }
 
-// followed is what comes of a command line in a process and in a worker, which must be the same:
-// the bytes, or the error.
+// followed is the result of a command line: the bytes, or the error.
 func followed(t *testing.T, args ...string) (data []byte, message string) {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "out")
@@ -41,18 +38,12 @@ func followed(t *testing.T, args ...string) (data []byte, message string) {
 	if code == 0 {
 		data = read(t, out)
 	}
-	if args[0] == "object" {
-		r := workertest.Ask(t, program, nil, []worker.Request{{Arguments: args, ID: 1}})[1]
-		if int(r.ExitCode) != code || r.Output != message || code == 0 && !bytes.Equal(read(t, out), data) {
-			t.Errorf("%q in a worker: %+v; in a process code %d, %s", args, r, code, message)
-		}
-	}
 	return data, message
 }
 
-// TestFollow: with --follow nothing is read that the command line doesn't name. What is missing for
-// that is one line, also if the file lies where it would be looked for; and with it, the bytes are
-// those of the file that has all in itself.
+// TestFollow: with --follow only files that the command line names are read. A file that it doesn't
+// name is an error of one line, even if the file is in the usual place. If it names the file, the
+// output is the same as from the file with everything inside.
 func TestFollow(t *testing.T) {
 	followTree(t)
 	for _, c := range []struct {
@@ -61,20 +52,20 @@ func TestFollow(t *testing.T) {
 	}{
 		{"object plain/x.o --follow=", "plain/x.o", ""},
 		{"object plain/lib.a --follow=", "plain/lib.a", ""},
-		{"object plain/thin.a --follow=", "", "plain/thin.a(x.o): member of a thin archive in the " +
-			"file plain/x.o, which --follow doesn't name; name it, or convert the members instead of " +
-			"the archive\n"},
-		{"object plain/thin.a --follow=plain/x.o", "", "plain/thin.a(y.o): member of a thin archive"},
+		{"object plain/thin.a --follow=", "", "plain/thin.a(x.o): this member of a thin archive is in " +
+			"the file plain/x.o, which no --follow names; add --follow for it, or convert the " +
+			"members instead of the archive\n"},
+		{"object plain/thin.a --follow=plain/x.o", "", "plain/thin.a(y.o): this member of "},
 		{"object plain/thin.a --follow=plain/x.o --follow=./plain/y.o", "plain/lib.a", ""},
 
 		{"object split/x.o --follow=", "", "split/x.o: .debug_info+0x14: split DWARF: the unit is in " +
 			`"x.dwo" (dwo id 0x`},
-		{"object split/x.o --follow=", "", "), and --follow doesn't name a file x.dwo; name it, or a " +
-			"package of .dwo files by --dwp\n"},
+		{"object split/x.o --follow=", "", "), but no --follow names a file x.dwo; add --follow " +
+			"for it, or pass a package of .dwo files with --dwp\n"},
 		{"object split/x.o --follow=split/x.dwo", "plain/x.o", ""},
 		{"object split/y.o --follow=split/y.dwo --follow=apart/y.dwo", "plain/y.o", ""},
-		{"object split/y.o --follow=apart/x.dwo", "", "and --follow doesn't name a file y.dwo"},
-		{"object split/lib.a --follow=split/x.dwo", "", "and --follow doesn't name a file y.dwo"},
+		{"object split/y.o --follow=apart/x.dwo", "", "but no --follow names a file y.dwo"},
+		{"object split/lib.a --follow=split/x.dwo", "", "but no --follow names a file y.dwo"},
 		{"object split/thin.a --follow=split/x.dwo --follow=apart/y.dwo --follow=split/x.o " +
 			"--follow=split/y.o", "plain/lib.a", ""},
 		{"elf split/linked --follow=split/x.dwo --follow=apart/y.dwo", "plain/linked", ""},
@@ -84,7 +75,7 @@ func TestFollow(t *testing.T) {
 		{"elf plain/stripped --follow=plain/stripped.debug", "",
 			"plain/stripped: no DWARF (.debug_info)"},
 		{"elf plain/stripped --follow= --dwarf=plain/stripped.debug", "plain/whole", ""},
-		{"elf plain/dwz --follow=", "", "and the command line doesn't name it; give it with --alt\n"},
+		{"elf plain/dwz --follow=", "", "but the command line doesn't name it; pass it with --alt\n"},
 		{"elf plain/dwz --follow= --alt=plain/sup", "plain/whole", ""},
 	} {
 		got, message := followed(t, strings.Fields(c.args)...)
@@ -101,7 +92,7 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// TestFollowPackage: a package beside the file is not read, unless it is named.
+// TestFollowPackage: a package next to the file is not read, unless it is named.
 func TestFollowPackage(t *testing.T) {
 	programtest.Need(t, "clang", "ld", "llvm-dwp")
 	dir := t.TempDir()
@@ -110,7 +101,7 @@ func TestFollowPackage(t *testing.T) {
 	want, _ := followed(t, "elf", "linked")
 	shell(t, dir, "llvm-dwp -o linked.dwp x.dwo y.dwo; rm x.dwo y.dwo")
 	if got, message := followed(t, "elf", "linked", "--follow="); got != nil ||
-		!strings.Contains(message, "--follow doesn't name a file x.dwo") {
+		!strings.Contains(message, "no --follow names a file x.dwo") {
 		t.Errorf("%d bytes, %s", len(got), message)
 	}
 	if got, message := followed(t, "elf", "linked", "--follow=", "--dwp=linked.dwp"); want == nil ||

@@ -14,7 +14,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/object"
 )
 
-// header is what the sources of TestObjectOfSeveral have in common, but for FIELD.
+// header is the common part of the sources of TestObjectOfSeveral; only FIELD differs.
 const header = `
 #ifndef FIELD
 #define FIELD int
@@ -27,8 +27,9 @@ struct user { struct changed *c; struct late *l; struct list links; word w[4];
 	union { void *p; struct { short lo, hi; }; }; int bits : 3; };
 `
 
-// severalFiles makes object files that have nearly all types in common, some of equal content, an
-// assembler file and an archive, and adds the stored files for one machine.
+// severalFiles makes object files that have nearly all types in common, and some of which are
+// equal. It also makes an assembler's object and archives, and adds the stored files for one
+// machine.
 func severalFiles(t *testing.T) []string {
 	t.Helper()
 	dir := t.TempDir()
@@ -90,7 +91,7 @@ func mergeFiles(t *testing.T, paths ...string) []byte {
 	return data
 }
 
-// TestObjectOfSeveral: the object of several inputs is what merging the object of each gives, in
+// TestObjectOfSeveral: the object for several inputs is the same as the merge of their objects, in
 // any order, with any number of threads, and in any groups.
 func TestObjectOfSeveral(t *testing.T) {
 	files := severalFiles(t)
@@ -129,13 +130,13 @@ func TestObjectOfSeveral(t *testing.T) {
 			shuffled = shuffled[n:]
 		}
 		if !bytes.Equal(mergeFiles(t, groups...), want) {
-			t.Fatalf("round %d: %d groups give something else", round, len(groups))
+			t.Fatalf("round %d: %d groups give a different result", round, len(groups))
 		}
 	}
 }
 
-// TestBadInputs is of several inputs of which some can't be converted: each has a line, and nothing
-// is written.
+// TestBadInputs converts several inputs, some of which are invalid: there is a line for each of
+// these, and nothing is written.
 func TestBadInputs(t *testing.T) {
 	dir := t.TempDir()
 	p := func(name string) string { return filepath.Join(dir, name) }

@@ -1,4 +1,4 @@
-// Btfgen makes BTF from the DWARF of ELF files. Each command is its own file; see btfgen --help.
+// Btfgen makes BTF from the DWARF of ELF files. Each command has its own file; see btfgen --help.
 package main
 
 import (

@@ -13,9 +13,7 @@ func TestVerbs(t *testing.T) { clitest.Verbs(t, program) }
 
 func TestUsage(t *testing.T) { clitest.Usage(t, program) }
 
-func TestManuals(t *testing.T) { clitest.Manuals(t, program) }
-
-// TestOutputsAllOrNone is about the verbs that write several files.
+// TestOutputsAllOrNone tests the verbs that write several files.
 func TestOutputsAllOrNone(t *testing.T) {
 	gcc, err := exec.LookPath("gcc")
 	if err != nil {

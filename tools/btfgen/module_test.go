@@ -10,8 +10,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
-// TestModuleWithoutBase: the BTF of a module that stands alone is of no use to a kernel, so there
-// is a warning.
+// TestModuleWithoutBase: a kernel can't use the BTF of a module without a base, so there is a
+// warning.
 func TestModuleWithoutBase(t *testing.T) {
 	dir := t.TempDir()
 	p := func(name string) string { return filepath.Join(dir, name) }
@@ -26,7 +26,7 @@ func TestModuleWithoutBase(t *testing.T) {
 		t.Fatalf("gcc: %v\n%s", err, out)
 	}
 	code, _, stderr := btfgen("elf", "-o", p("alone.btf"), p("m.ko"))
-	if code != 0 || !strings.Contains(stderr, "m.ko: a kernel module, whose BTF is based on") {
+	if code != 0 || !strings.Contains(stderr, "m.ko: the BTF of a kernel module must be based on") {
 		t.Errorf("without --base: exit code %d, %q", code, stderr)
 	}
 	code, _, stderr = btfgen("elf", "-o", p("split.btf"), "--base", p("alone.btf"), p("m.ko"))

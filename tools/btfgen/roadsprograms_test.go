@@ -18,9 +18,9 @@ var roadsPrograms = []struct {
 	name      string
 	sources   map[string]string
 	variables bool     // not functions
-	dwarf     bool     // the BTF that compilers write doesn't tell its functions apart
+	dwarf     bool     // the BTF that compilers write doesn't distinguish its functions
 	linkers   []string // besides roadsLinkers
-	archive   string   // of these sources, separated by blanks, the objects are in an archive
+	archive   string   // the sources, separated by blanks, whose objects are in an archive
 }{
 	{name: "dropped static with a global alias, linked weak", sources: map[string]string{
 		"a.c": `static noinline int f0(int a) { return sink = a; } extern int g0(int) alias(f0);`,
@@ -96,7 +96,7 @@ var roadsPrograms = []struct {
 		"m.c": `volatile int sink; int f0(int); int f1(int); void used(void);
 			void start(void) { used(); f0(sink); f1(sink); }`,
 	}},
-	// GNU as describes its functions with -g (_g.S), a weak one as if it were local.
+	// With -g (for _g.S), GNU as describes functions in DWARF, and weak ones as if they were local.
 	{name: "described functions of assembler", dwarf: true, sources: map[string]string{
 		"a.c": `static noinline int own1(int a) { return sink = a; } int g0(int a) { return own1(a); }`,
 		"b_g.S": `.section .text.f0,"ax",@progbits; .globl own0; .weak f0; own0: f0: ret
@@ -235,7 +235,7 @@ var roadsPrograms = []struct {
 				{ sink = v0 + v1 + f1(&v1) + f4(3); }`,
 		}},
 	{name: "two hidden weak ones", dwarf: true, sources: map[string]string{
-		// Of two types nothing says which is linked: the symbol is local then, weak or not.
+		// Nothing shows which of the two types is linked: the symbol is local, even if it was weak.
 		"a.c": `hidden weak int f0(int a) { return sink = a; } void used(void) { sink = 1; }`,
 		"b.c": `hidden weak int f0(int b) { return sink = b + 2; } void used2(void) { sink = 2; }`,
 		"m.c": `volatile int sink; int f0(int); void used(void); void used2(void);

@@ -14,7 +14,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
-// The sources of TestSplitDWARF: functions that are inlined, that lose parameters and that have
+// The sources of TestSplitDWARF have functions that are inlined, that lose parameters and that have
 // parts in several sections; parameters that move; a type that nothing refers to; static variables
 // of one name; a tag with two definitions.
 var splitSources = map[string]string{
@@ -64,10 +64,10 @@ var splitSources = map[string]string{
 		int second(struct two *t, ...) { return first_of(t->l) + same.y++; }`,
 }
 
-// splitForms are the files of which BTF objects are made; with BTF, those that are linked.
+// splitForms are the files to convert: linked files to BTF, the others to BTF objects.
 var splitForms = []string{"x.o", "y.o", "lib.a", "thin.a", "both.o", "linked"}
 
-// compileForms compiles the sources in dir and makes splitForms of them.
+// compileForms compiles the sources in dir and makes splitForms from them.
 func compileForms(t *testing.T, dir, compiler, flags string, link bool) {
 	t.Helper()
 	for name, text := range splitSources {
@@ -98,7 +98,7 @@ func writeFile(t *testing.T, path, text string) {
 	}
 }
 
-// made is what the verb makes of an input in dir.
+// made is what the verb produces from an input in dir.
 func made(t *testing.T, verb, dir, input string, args ...string) []byte {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "out")
@@ -114,7 +114,7 @@ func made(t *testing.T, verb, dir, input string, args ...string) []byte {
 	return data
 }
 
-// sameForms compares what is made of files in two directories.
+// sameForms compares what is produced from files in two directories.
 func sameForms(t *testing.T, want, have string, forms []string, args ...string) {
 	t.Helper()
 	for _, f := range forms {
@@ -124,13 +124,13 @@ func sameForms(t *testing.T, want, have string, forms []string, args ...string) 
 		}
 		for _, verb := range verbs {
 			if !bytes.Equal(made(t, verb, want, f), made(t, verb, have, f, args...)) {
-				t.Errorf("btfgen %s %s: other bytes than without -gsplit-dwarf", verb, f)
+				t.Errorf("btfgen %s %s: the bytes differ from those without -gsplit-dwarf", verb, f)
 			}
 		}
 	}
 }
 
-// TestSplitDWARF wants the same bytes whether or not -gsplit-dwarf is among the flags.
+// TestSplitDWARF: the bytes are the same with and without -gsplit-dwarf.
 func TestSplitDWARF(t *testing.T) {
 	for _, c := range []struct {
 		compiler, flags string
@@ -173,7 +173,7 @@ func TestSplitDWARF(t *testing.T) {
 			compileForms(t, where, c.compiler, strings.Join([]string{c.flags, c.split, c.types}, " "),
 				native)
 			sameForms(t, plain, where, forms)
-			// what the units say of the directory is wrong now
+			// the directory in the units is wrong now
 			dir := filepath.Join(filepath.Dir(where), "elsewhere")
 			if err := os.Rename(where, dir); err != nil {
 				t.Fatal(err)
@@ -192,7 +192,7 @@ func TestSplitDWARF(t *testing.T) {
 }
 
 // packages makes packages of the .dwo files in a directory and compares what is made with them.
-// all: an object is the same too, not only the BTF.
+// If all is set, the objects must be the same too, not only the BTF.
 func packages(t *testing.T, plain, dir, dwos, how string, all bool) {
 	t.Helper()
 	if strings.HasPrefix(how, "gcc-gdwarf-5") || strings.Contains(how, "-gz") {
@@ -206,7 +206,7 @@ func packages(t *testing.T, plain, dir, dwos, how string, all bool) {
 		forms = nil
 		have := made(t, "elf", dir, "linked", "--dwo-dir", dwos)
 		if !bytes.Equal(made(t, "elf", plain, "linked"), have) {
-			t.Error("btfgen elf with type units: other bytes than without -gsplit-dwarf")
+			t.Error("btfgen elf with type units: the bytes differ from those without -gsplit-dwarf")
 		}
 	}
 	shell(t, dir, "llvm-dwp -o given '"+dwos+"/x.dwo' '"+dwos+"/y.dwo'")
@@ -215,18 +215,20 @@ func packages(t *testing.T, plain, dir, dwos, how string, all bool) {
 	if all {
 		sameForms(t, plain, dir, []string{"linked"})
 	} else if !bytes.Equal(made(t, "elf", plain, "linked"), made(t, "elf", dir, "linked")) {
-		t.Error("btfgen elf with type units in a package: other bytes than without -gsplit-dwarf")
+		t.Error("btfgen elf with type units in a package: " +
+			"the bytes differ from those without -gsplit-dwarf")
 	}
 }
 
-// packageIndex is an index of a package, as words: the header, the hash table, and from columns on
-// the numbers of the sections, a row of offsets for each unit, and a row of sizes.
+// packageIndex is an index of a package, as words: the header; the hash table; the numbers of the
+// sections, which begin at the word with the number columns; a row of offsets for each unit; and a
+// row of sizes for each unit.
 type packageIndex struct {
 	words                 []byte
 	columns, width, units int
 }
 
-// editIndex changes an index of the package at path and writes it to another.
+// editIndex changes an index of the package at path and writes the result to another file.
 func editIndex(t *testing.T, path, section, to string, edit func(x packageIndex)) {
 	t.Helper()
 	f, err := elf.Open(path)
@@ -252,7 +254,7 @@ func (x packageIndex) word(at int) int { return int(binary.LittleEndian.Uint32(x
 
 func (x packageIndex) set(at, v int) { binary.LittleEndian.PutUint32(x.words[4*at:], uint32(v)) }
 
-// rename gives the column of a section the number of another.
+// rename gives the column of a section the number of another section.
 func (x packageIndex) rename(from, to int) {
 	for at := x.columns; at < x.columns+x.width; at++ {
 		if x.word(at) == from {
@@ -261,7 +263,7 @@ func (x packageIndex) rename(from, to int) {
 	}
 }
 
-// resize sets the sizes of what all units have of a section.
+// resize sets, for each unit, the size of its part of a section.
 func (x packageIndex) resize(section, size int) {
 	for at := x.columns; at < x.columns+x.width; at++ {
 		if x.word(at) == section {
@@ -272,8 +274,9 @@ func (x packageIndex) resize(section, size int) {
 	}
 }
 
-// TestDamagedPackage changes the indexes of packages: what is wrong must never give other BTF. The
-// numbers of sections are .debug_loc 5 (.debug_loclists), .debug_str_offsets 6, .debug_rnglists 8.
+// TestDamagedPackage changes the indexes of packages: a wrong index must never give different BTF.
+// The numbers of sections are 5 for .debug_loc (.debug_loclists), 6 for .debug_str_offsets, and 8
+// for .debug_rnglists.
 func TestDamagedPackage(t *testing.T) {
 	const unused = 9
 	for _, c := range []struct {
@@ -292,7 +295,7 @@ func TestDamagedPackage(t *testing.T) {
 			want := made(t, "elf", dir, "linked")
 			shell(t, dir, "llvm-dwp -o whole x.dwo y.dwo; mkdir dwos; mv *.dwo dwos")
 			if !bytes.Equal(made(t, "elf", dir, "linked", "--dwp", at("whole")), want) {
-				t.Fatal("other bytes with a package")
+				t.Fatal("the bytes with a package differ")
 			}
 			for _, d := range []struct {
 				name string
@@ -300,13 +303,13 @@ func TestDamagedPackage(t *testing.T) {
 				want string
 			}{
 				{"no strings", func(x packageIndex) { x.rename(6, unused) },
-					"no column for .debug_str_offsets.dwo, which is not empty"},
+					"no column for .debug_str_offsets.dwo, though the section is not empty"},
 				{"no locations", func(x packageIndex) { x.rename(5, unused) },
-					"no column for " + c.locations + ", which is not empty"},
+					"no column for " + c.locations + ", though the section is not empty"},
 				{"strings twice", func(x packageIndex) { x.rename(5, 6) },
-					"a second column for .debug_str_offsets.dwo"},
+					"two columns for .debug_str_offsets.dwo"},
 				{"locations twice", func(x packageIndex) { x.rename(6, 5) },
-					"a second column for " + c.locations},
+					"two columns for " + c.locations},
 				{"too many strings", func(x packageIndex) { x.resize(6, 1<<20) },
 					" of .debug_str_offsets.dwo, which has "},
 				{"too many locations", func(x packageIndex) { x.resize(5, 1<<20) },
@@ -323,15 +326,16 @@ func TestDamagedPackage(t *testing.T) {
 					t.Errorf("%s: exit code %d, %s", d.name, code, stderr)
 				}
 				if code == 0 && !bytes.Equal(want, made(t, "elf", dir, "linked", "--dwp", at("damaged"))) {
-					t.Errorf("%s: other BTF", d.name)
+					t.Errorf("%s: different BTF", d.name)
 				}
 			}
 		})
 	}
 }
 
-// TestTypeUnitsWithoutLocations: type units have none, so their index may have no such column. They
-// still belong to the units of their .dwo files, also types that nothing refers to.
+// TestTypeUnitsWithoutLocations: type units have no locations, so their index may lack the column
+// for these. All types still belong to the units of their .dwo files, even types that nothing
+// refers to.
 func TestTypeUnitsWithoutLocations(t *testing.T) {
 	programtest.Need(t, "gcc")
 	programtest.Need(t, "llvm-dwp")
@@ -352,7 +356,7 @@ func TestTypeUnitsWithoutLocations(t *testing.T) {
 		func(x packageIndex) { x.rename(5, 7) })
 	if !bytes.Equal(made(t, "elf", plain, "linked"),
 		made(t, "elf", dir, "linked", "--dwp", filepath.Join(dir, "given"))) {
-		t.Error("other bytes than without -gsplit-dwarf")
+		t.Error("the bytes differ from those without -gsplit-dwarf")
 	}
 }
 
@@ -369,17 +373,17 @@ func TestSplitDWARFOfSeveral(t *testing.T) {
 	}
 	want := made(t, "object", plain, "mixed.o")
 	if !bytes.Equal(want, made(t, "object", dir, "mixed.o")) {
-		t.Error("one unit is not split off: other bytes")
+		t.Error("one unit is not split off: the bytes differ")
 	}
 	for _, j := range []string{"-j1", "-j3"} {
 		if !bytes.Equal(want, made(t, "object", dir, "x.o", j, filepath.Join(dir, "y.o"),
 			filepath.Join(dir, "z.o"))) {
-			t.Errorf("%s: the objects together: other bytes", j)
+			t.Errorf("%s: the objects together: the bytes differ", j)
 		}
 	}
 }
 
-// TestSplitDWARFErrors wants one line that says what is wrong.
+// TestSplitDWARFErrors: each error is one line that describes the problem.
 func TestSplitDWARFErrors(t *testing.T) {
 	programtest.Need(t, "gcc")
 	dir := t.TempDir()
@@ -398,17 +402,17 @@ func TestSplitDWARFErrors(t *testing.T) {
 		{"elf", []string{at("linked"), "--dwo-dir=" + at("none")},
 			[]string{"not found at " + at("none/x.dwo"), at("x.dwo")}},
 		{"object", []string{at("x.o"), "--dwo-dir=" + at("swapped")},
-			[]string{at("swapped/x.dwo") + " is of another compilation (dwo id 0x"}},
+			[]string{at("swapped/x.dwo") + " is from another compilation (dwo id 0x"}},
 		{"object", []string{at("x.o"), "--dwo-dir=" + at("junk")}, []string{at("junk/x.dwo"), "empty"}},
 		{"object", []string{at("x.o"), "--dwp=" + at("missing")},
 			[]string{at("missing"), "no such file"}},
-		{"object", []string{at("x.o"), "--dwp=" + at("y.o")}, []string{at("y.o"), "not a package"}},
+		{"object", []string{at("x.o"), "--dwp=" + at("y.o")}, []string{at("y.o"), "pass a package"}},
 		{"object", []string{at("other/x.dwo")},
-			[]string{at("other/x.dwo"), "this is a .dwo file", "give the object file"}},
+			[]string{at("other/x.dwo"), "this is a .dwo file", "pass the object file"}},
 		{"object", []string{at("four/x.o"), "--dwo-dir=" + at("five")},
-			[]string{at("five/x.dwo"), "of DWARF 5", at("four/x.o") + " is of DWARF 4"}},
+			[]string{at("five/x.dwo"), "has DWARF 5", at("four/x.o") + " has DWARF 4"}},
 	} {
-		if strings.Contains(c.args[0], "four") { // of clang these have one dwo id
+		if strings.Contains(c.args[0], "four") { // clang gives both the same dwo id
 			if _, err := exec.LookPath("clang"); err != nil {
 				continue
 			}
@@ -431,7 +435,7 @@ func TestSplitDWARFErrors(t *testing.T) {
 	}
 }
 
-// skeletons are two of DWARF 4, whose split units have no dwo id.
+// skeletons are two skeleton units with DWARF version 4, whose split units have no dwo id.
 const skeletons = `
 	.section .debug_abbrev,"",@progbits
 	.uleb128 1; .uleb128 0x11; .byte 0  # DW_TAG_compile_unit
@@ -451,9 +455,9 @@ const skeletons = `
 	.endr
 `
 
-// TestSplitDWARFStrings has split units that name their strings by offset, which compilers don't
-// do: an offset means another string in another .dwo file. They are made of units that aren't
-// split.
+// TestSplitDWARFStrings has split units that name their strings by offset, so that one offset means
+// different strings in different .dwo files. Compilers don't write such units; these are made from
+// units that aren't split.
 func TestSplitDWARFStrings(t *testing.T) {
 	programtest.Need(t, "gcc")
 	dir := t.TempDir()
@@ -473,7 +477,7 @@ func TestSplitDWARFStrings(t *testing.T) {
 	want := made(t, "object", dir, "plain.o")
 	for _, name := range []string{"skeletons.o", "skeletons"} {
 		if !bytes.Equal(want, made(t, "object", dir, name, "-j1")) {
-			t.Errorf("%s: other bytes than those of units that aren't split", name)
+			t.Errorf("%s: the bytes differ from those of units that aren't split", name)
 		}
 	}
 }

@@ -30,7 +30,7 @@ func btfgen(args ...string) (code int, stdout, stderr string) {
 	return code, o.String(), e.String()
 }
 
-// readStats reads statistics, which have no fields but the known ones.
+// readStats reads statistics, which must have only known fields.
 func readStats(t *testing.T, text []byte) *report.Stats {
 	t.Helper()
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -128,12 +128,12 @@ func TestStats(t *testing.T) {
 			for _, phase := range []string{"btfgen: facts: ", "btfgen: convert: ", "btfgen: link: ",
 				"btfgen: elf: "} {
 				if strings.Count(stderr, phase) != 1 {
-					t.Errorf("--verbose printed not one line %q: %s", phase, stderr)
+					t.Errorf("--verbose didn't print exactly one line %q: %s", phase, stderr)
 				}
 			}
 			raw := read(t, p("out.btf"))
 			if !bytes.Equal(raw, read(t, p("plain.btf"))) {
-				t.Error("the output is another with --verbose and --stats")
+				t.Error("--verbose and --stats change the output")
 			}
 			s := readStats(t, read(t, p("stats.json")))
 			if s.Schema != 1 || s.Tool != "btfgen" || s.Verb != "elf" || s.Version == "" || s.Jobs != 3 {
@@ -179,7 +179,7 @@ func TestStats(t *testing.T) {
 	}
 }
 
-// checkTimes checks that the phases are as named, and fit into the run.
+// checkTimes checks that the phases have these names, and take no longer than the run.
 func checkTimes(t *testing.T, s *report.Stats, names ...string) {
 	t.Helper()
 	left := map[string]bool{}
@@ -189,7 +189,7 @@ func checkTimes(t *testing.T, s *report.Stats, names ...string) {
 	const slack = 1e-3 // times are rounded
 	for _, p := range s.Phases {
 		if !left[p.Name] {
-			t.Errorf("phase %s: there are to be %v", p.Name, names)
+			t.Errorf("phase %s is not among the remaining ones, %v", p.Name, names)
 		}
 		delete(left, p.Name)
 		if p.Start < 0 || p.Seconds < 0 || p.Start+p.Seconds > s.Seconds+slack {
@@ -211,7 +211,7 @@ func checkTimes(t *testing.T, s *report.Stats, names ...string) {
 	}
 }
 
-// TestStatsOfObject is of units that are left out, and of the types of a BTF object.
+// TestStatsOfObject checks the counts of units that are left out, and of the types of a BTF object.
 func TestStatsOfObject(t *testing.T) {
 	dir := t.TempDir()
 	p := func(name string) string { return filepath.Join(dir, name) }
@@ -231,7 +231,7 @@ func TestStatsOfObject(t *testing.T) {
 		t.Errorf("--quiet: code %d: %s%s", code, stdout, stderr)
 	}
 	if !bytes.Equal(read(t, p("out.btfo")), read(t, quiet)) {
-		t.Error("the output is another with --quiet")
+		t.Error("--quiet changes the output")
 	}
 	if code, _, stderr := btfgen("object", "-q", "-o", quiet, in); code != 1 || stderr == "" {
 		t.Errorf("--quiet hides an error: code %d, %q", code, stderr)
@@ -258,7 +258,7 @@ func TestStatsOfObject(t *testing.T) {
 	}
 }
 
-// TestStatsOfFacts is of a verb that makes no types.
+// TestStatsOfFacts checks the statistics of a verb that makes no types.
 func TestStatsOfFacts(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "facts")
 	code, stdout, stderr := btfgen("facts", "--stats=-", "-o", out, filepath.Join(objects, "dwz.elf"))
@@ -278,7 +278,7 @@ func TestStatsOfFacts(t *testing.T) {
 	checkTimes(t, s, "facts")
 }
 
-// TestStatsDocumented wants every field in docs/run-statistics.md.
+// TestStatsDocumented: docs/run-statistics.md must describe every field.
 func TestStatsDocumented(t *testing.T) {
 	text := string(read(t, "../../docs/run-statistics.md"))
 	var walk func(typ reflect.Type, path string)

@@ -23,14 +23,14 @@ import (
 
 const description = `
 Writes BUILD files into TREE, a directory where Kbuild built a kernel or modules: one in each
-directory with objects. The BUILD file of TREE itself has the targets vmlinux_btf, modules_btf and
+directory with objects. The BUILD file in TREE itself has the targets vmlinux_btf, modules_btf and
 all_btf. TREE/kbuild.skipped lists objects without DWARF. A second run changes nothing. A rule, an
-attribute or an item of a list stays as it is if a comment "# keep" marks it. If the objects have no
-DWARF before the link (CONFIG_LTO_CLANG, GCC's -flto), the linked files are converted, as with
---vmlinux=whole --modules=whole.
+attribute or an item of a list doesn't change if it is marked with a comment "# keep". If the
+objects have no DWARF before the link (CONFIG_LTO_CLANG, GCC's -flto), the linked files are
+converted, as with --vmlinux=whole --modules=whole.
 
-Exit codes: 0 all files are up to date or written; 1 the tree can't be read, or with --check a file
-is not up to date; 2 wrong usage.`
+Exit codes: 0 if all files are up to date or were written; 1 if the tree can't be read, or with
+--check if a file is not up to date; 2 for wrong usage.`
 
 type options struct {
 	tree, out    string
@@ -54,34 +54,34 @@ func command() *cobra.Command {
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {
 			case len(args) == 0 || args[0] == "":
-				return errors.New("TREE is missing: the directory in which Kbuild built")
+				return errors.New("TREE is missing: specify the directory in which Kbuild built")
 			case len(args) > 1:
-				return fmt.Errorf("too many arguments: it takes TREE, and after that there is %q", args[1])
+				return fmt.Errorf("too many arguments: the command takes TREE, but also got %q", args[1])
 			}
 			return nil
 		}}
 	flags := c.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&o.modules, "modules", "objects", "`what` to convert for modules: objects,"+
-		" whole (the .ko files), none")
-	flags.StringVar(&o.vmlinux, "vmlinux", "objects", "`what` to convert for vmlinux: objects,"+
-		" whole (vmlinux itself)")
+	flags.StringVar(&o.modules, "modules", "objects", "`what` to convert for modules: \"objects\","+
+		" \"whole\" (the .ko files) or \"none\"")
+	flags.StringVar(&o.vmlinux, "vmlinux", "objects", "`what` to convert for vmlinux: \"objects\""+
+		" or \"whole\" (vmlinux itself)")
 	flags.StringVar(&o.build.Base, "base", "", "the `LABEL` of the BTF on which modules are based, if"+
 		" TREE has no vmlinux")
-	flags.StringSliceVar(&o.build.Features, "btf-features", nil, "the attribute btf_features of the"+
-		" targets: `LIST` (docs/features.md)")
-	flags.StringSliceVar(&o.build.LangExclude, "lang-exclude", nil, "the attribute lang_exclude of the"+
-		" targets: `LIST`; the default is rust, if the kernel was configured with Rust")
+	flags.StringSliceVar(&o.build.Features, "btf-features", nil, "set the attribute btf_features of"+
+		" the targets to `LIST` (see docs/features.md)")
+	flags.StringSliceVar(&o.build.LangExclude, "lang-exclude", nil, "set the attribute lang_exclude"+
+		" of the targets to `LIST`; the default is rust if the kernel was configured with Rust")
 	flags.StringVar(&o.build.Rules, "rules", buildfiles.DefaultRules, "the `LABEL` from which BUILD"+
 		" files load the rules")
-	flags.StringVar(&o.out, "out", "", "write to `DIR` instead of TREE, such as the root of a"+
-		" repository")
+	flags.StringVar(&o.out, "out", "", "write to `DIR`, such as the root of a repository,"+
+		" instead of TREE")
 	flags.BoolVar(&o.symlinks, "symlinks", false, "with --out: also make symbolic links to the files"+
 		" of TREE")
 	flags.BoolVar(&o.check, "check", false, "write nothing; print which files are not up to date")
 	flags.BoolVar(&o.files, "files", false, "write nothing; print the files of TREE that this"+
 		" command and the targets read")
-	flags.StringVar(&o.inputs, "inputs", "", "list the files on which the result depends in `FILE`")
+	flags.StringVar(&o.inputs, "inputs", "", "list in `FILE` the files on which the result depends")
 	c.RunE = cli.RunE(func(env *cli.Env, args []string) error {
 		if err := o.verify(flags); err != nil {
 			return cli.Usagef("%v", err)
@@ -96,13 +96,13 @@ func (o *options) verify(flags *pflag.FlagSet) error {
 	o.excludeSet = flags.Changed("lang-exclude")
 	switch {
 	case flags.Changed("out") && o.out == "":
-		return errors.New("--out is empty; name a directory")
+		return errors.New("--out is empty; specify a directory")
 	case flags.Changed("inputs") && o.inputs == "":
-		return errors.New("--inputs is empty; name a file")
+		return errors.New("--inputs is empty; specify a file")
 	case !slices.Contains([]string{"objects", "whole", "none"}, o.modules):
-		return fmt.Errorf("--modules=%s is not objects, whole or none", o.modules)
+		return fmt.Errorf("--modules=%s: must be \"objects\", \"whole\" or \"none\"", o.modules)
 	case !slices.Contains([]string{"objects", "whole"}, o.vmlinux):
-		return fmt.Errorf("--vmlinux=%s is not objects or whole", o.vmlinux)
+		return fmt.Errorf("--vmlinux=%s: must be \"objects\" or \"whole\"", o.vmlinux)
 	case o.symlinks && o.out == "":
 		return errors.New("--symlinks needs --out")
 	}
@@ -115,7 +115,7 @@ func (o *options) verify(flags *pflag.FlagSet) error {
 	return nil
 }
 
-// place makes a path absolute. "bazel run" sets the variable to the user's directory.
+// place makes a path absolute. "bazel run" sets BUILD_WORKING_DIRECTORY to the user's directory.
 func place(path string) string {
 	if path == "" {
 		return ""
@@ -129,14 +129,14 @@ func place(path string) string {
 	return path
 }
 
-// read reads the tree; if its objects have no DWARF before the link, without them.
+// read reads the tree, or only its linked files if the objects have no DWARF before the link.
 func (o *options) read(stderr io.Writer) (*kbuild.Tree, error) {
 	from := kbuild.Options{NoObjects: o.vmlinux == "whole", NoModules: o.modules == "none",
 		Whole: o.modules == "whole"}
 	t, err := kbuild.Read(o.tree, from)
 	if errors.Is(err, kbuild.ErrLTO) {
-		fmt.Fprintf(stderr, "%s: note: its objects have no DWARF before the link (LTO), so vmlinux and"+
-			" the .ko files are converted\n", o.tree)
+		fmt.Fprintf(stderr, "%s: note: its objects have no DWARF before the link (LTO), so the"+
+			" linked files are converted instead: vmlinux and the .ko files\n", o.tree)
 		from.NoObjects, from.Whole = true, true
 		t, err = kbuild.Read(o.tree, from)
 	}
@@ -195,7 +195,7 @@ func (o *options) run(stdout, stderr io.Writer) error {
 	return nil
 }
 
-// summary prints what was found, and what the BTF may lack.
+// summary prints what was found, and warns about what may be missing in the BTF.
 func summary(w io.Writer, tree string, t *kbuild.Tree) {
 	fmt.Fprintf(w, "%s:", tree)
 	if v := t.Vmlinux; v != nil && v.From != "" {
@@ -204,13 +204,13 @@ func summary(w io.Writer, tree string, t *kbuild.Tree) {
 	fmt.Fprintf(w, " %s, %s without DWARF\n", message.Count(len(t.Modules), "module"),
 		message.Count(len(t.Skipped), "object"))
 	if n := len(t.Missing); n > 0 {
-		fmt.Fprintf(w, "%s: warning: vmlinux has code of %s that no object has, such as %s: "+
-			"their types are left out; build again, or read vmlinux itself (vmlinux = \"whole\")\n", tree,
-			message.Count(n, "source"), strings.Join(t.Missing[:min(n, 3)], ", "))
+		fmt.Fprintf(w, "%s: warning: there is no object file for %s of vmlinux, such as %s, so "+
+			"its BTF lacks types: build again, or read vmlinux itself (vmlinux = \"whole\")\n", tree,
+			message.Count(n, "source file"), strings.Join(t.Missing[:min(n, 3)], ", "))
 	}
 }
 
-// packageOf returns the path of a directory in its repository.
+// packageOf returns the path of a directory, relative to its repository.
 func packageOf(dir string) string {
 	for root := dir; ; root = filepath.Dir(root) {
 		for _, name := range []string{"MODULE.bazel", "REPO.bazel", "WORKSPACE", "WORKSPACE.bazel"} {
@@ -232,7 +232,7 @@ func printFiles(w io.Writer, tree string, names []string) error {
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
 		if _, err := os.Stat(filepath.Join(tree, name)); err != nil {
-			continue // the command looked for it
+			continue // the command looked for it in vain
 		}
 		if _, err := fmt.Fprintln(w, name); err != nil {
 			return err

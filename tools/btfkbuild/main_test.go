@@ -12,7 +12,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/command/cli"
 )
 
-// tree makes a built tree of one object below dir.
+// tree makes a built tree with one object below dir.
 func tree(t *testing.T, dir string) {
 	t.Helper()
 	for _, tool := range []string{"gcc", "ar"} {
@@ -58,7 +58,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestSymlinks is what the repository rule does.
+// TestSymlinks runs the command as the repository rule does.
 func TestSymlinks(t *testing.T) {
 	dir, repository := t.TempDir(), t.TempDir()
 	tree(t, dir)
@@ -83,7 +83,7 @@ func TestSymlinks(t *testing.T) {
 	}
 }
 
-// TestLTO has objects without machine code, so vmlinux itself is what there is to convert.
+// TestLTO has objects without machine code, so that vmlinux itself is converted.
 func TestLTO(t *testing.T) {
 	for _, c := range []struct{ compiler, flags string }{
 		{"gcc", "-flto"},
@@ -134,8 +134,8 @@ func TestPackageOf(t *testing.T) {
 	}
 }
 
-// TestUsage calls the command in wrong ways: exit code 2, or 1 for a tree that is none, and one
-// line.
+// TestUsage runs wrong command lines: exit code 2, or 1 for a directory that is not a tree, and one
+// line of error.
 func TestUsage(t *testing.T) {
 	none := filepath.Join(t.TempDir(), "none")
 	for _, c := range []struct {
@@ -144,14 +144,14 @@ func TestUsage(t *testing.T) {
 		want string
 	}{
 		{"", 2, "TREE is missing"},
-		{"a b", 2, `too many arguments: it takes TREE, and after that there is "b"`},
-		{"--modules=some a", 2, "--modules=some is not objects, whole or none"},
-		{"--vmlinux=none a", 2, "--vmlinux=none is not objects or whole"},
+		{"a b", 2, `too many arguments: the command takes TREE, but also got "b"`},
+		{"--modules=some a", 2, "--modules=some: must be \"objects\", \"whole\" or \"none\""},
+		{"--vmlinux=none a", 2, "--vmlinux=none: must be \"objects\" or \"whole\""},
 		{"--symlinks a", 2, "--symlinks needs --out"},
 		{"--no-such a", 2, "unknown flag: --no-such ("},
 		{"--out", 2, "flag needs an argument: --out ("},
 		{"--btf-features=vra a", 2, `--btf-features: features "vra": unknown feature "vra"`},
-		{"--lang-exclude=rust,klingon a", 2, `--lang-exclude: unknown language "klingon"; known are`},
+		{"--lang-exclude=rust,klingon a", 2, `--lang-exclude: unknown language "klingon"; the known`},
 		{none, 1, "no such file"},
 	} {
 		var out, errs bytes.Buffer

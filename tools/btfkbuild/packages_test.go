@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestPackages compares what the command is built of with the lists in the repository rule that
-// builds it for other repository rules.
+// TestPackages compares the packages of the command with the lists in the repository rule that
+// builds the command for other repository rules.
 func TestPackages(t *testing.T) {
 	rule, err := os.ReadFile("../../kbuild/private/generate.bzl")
 	if err != nil {
@@ -41,6 +41,6 @@ func TestPackages(t *testing.T) {
 		}
 	}
 	if modules < 10 || packages < 8 {
-		t.Errorf("go list tells %d packages of other modules and %d of this one", modules, packages)
+		t.Errorf("go list lists %d packages of other modules and %d of this one", modules, packages)
 	}
 }

@@ -25,41 +25,42 @@ func diffCommand() *cobra.Command {
 Reads two logs of bazel build --execution_log_compact_file=FILE, and gives each action a verdict:
 
     same               the same key and the same outputs
-    non-deterministic  the same key, other outputs
-    key changed        another argument, variable, platform, tool, input or param file
-    downstream         only outputs of other actions changed the key
-    cut-off            the key changed, the outputs did not
+    non-deterministic  the same key, but different outputs
+    key changed        a different argument, variable, platform, tool, input or param file
+    downstream         the key changed, but only because outputs of other actions changed
+    cut-off            the key changed, but the outputs did not
     only in A, only in B
 
-Prints the causes, which are the actions where differences begin, and the numbers for each mnemonic.
-A log doesn't have actions that were up to date. So build with a fresh output base, and without a
-cache: a result from a cache says nothing about reproducibility.
+Prints the causes, which are the actions where differences begin; and for each mnemonic, the number
+of actions with each verdict. A log doesn't contain actions that were up to date, so build with a
+fresh output base. Also build without a cache: a result from a cache doesn't show whether the action
+is reproducible.
 
 Exit codes: 0 all actions are the same, or allowed to differ; 1 some differ (the report is on
 stdout) or a log can't be read (nothing on stdout, one line on stderr); 2 wrong usage.`,
 		Example: `
 btfrepro diff a.log b.log
-# for people, with a graph of the causes
+# a page for people, with trees of the actions that each cause affects
 btfrepro diff --html=report.html a.log b.log
 btfrepro diff --mnemonic=BtfGen,BtfLink --allow-file=expected.txt a.log b.log
-# with the types that differ
+# also show the types that differ
 btfrepro diff --a-dir=/ci/a/bazel-out --b-dir=/ci/b/bazel-out a.log b.log`,
 	}, 0)
 	var r reportFlags
 	r.define(flags)
 	var dirs [2]string
 	flags.InputVar(&dirs[0], "a-dir",
-		"the execution root of A, or its bazel-out: `DIR`; then types in .btf files are compared")
-	flags.InputVar(&dirs[1], "b-dir", "the same for B: `DIR`")
+		"the execution root of A, or its bazel-out `DIR`; with --b-dir, compare types in .btf files")
+	flags.InputVar(&dirs[1], "b-dir", "the execution root of B, or its bazel-out `DIR`")
 	return flags.Command(func(env *cli.Env, args []string) error {
 		if (dirs[0] == "") != (dirs[1] == "") {
-			return cli.Usagef("--a-dir and --b-dir go together")
+			return cli.Usagef("--a-dir and --b-dir must be given together")
 		}
 		return r.run(env, [2]string(args), [2]string(args), dirs)
 	})
 }
 
-// reportFlags are the flags that say what is compared and reported.
+// reportFlags are the flags that say what to compare and what to report.
 type reportFlags struct {
 	mnemonics, allow []string
 	allowFile        string
@@ -70,19 +71,20 @@ type reportFlags struct {
 func (r *reportFlags) define(flags *cli.FlagSet) {
 	flags.StringSliceVar(&r.mnemonics, "mnemonic", nil,
 		"report only actions with these `mnemonics`")
-	flags.StringArrayVar(&r.allow, "allow", nil, "an expected difference, and the reason:"+
-		" `PATTERNS`, such as 'label=//docs/... output=*/stamp.txt # the time'; repeat it for more")
-	flags.InputVar(&r.allowFile, "allow-file", "a `FILE` with lines as for --allow")
+	flags.StringArrayVar(&r.allow, "allow", nil, "allow an expected difference: `PATTERNS` that"+
+		" match the action, then the reason, such as"+
+		" 'label=//docs/... output=*/stamp.txt # the time'; repeat the flag for several")
+	flags.InputVar(&r.allowFile, "allow-file", "a `FILE` with one value of --allow per line")
 	flags.OutputVar(&r.json, "json",
 		"write the report as JSON to `FILE`; - means standard output, in place of the text")
 	flags.OutputVar(&r.html, "html",
 		"write the report as an HTML page to `FILE`; - means standard output, in place of the text")
 	flags.BoolVar(&r.all, "all", false,
-		"also list actions that differ only through others, or are allowed to")
+		"also list actions that differ only because other actions do, or that are allowed to differ")
 }
 
-// run compares two logs, which the report calls by their names. dirs are where the outputs of each
-// are, "" if that isn't known.
+// run compares two logs; the report uses the given names for them. dirs has the directory with the
+// outputs of each build, or "" if it is unknown.
 func (r *reportFlags) run(env *cli.Env, files, names, dirs [2]string) error {
 	allow, err := r.allowances()
 	if err != nil {
@@ -115,8 +117,8 @@ func (r *reportFlags) run(env *cli.Env, files, names, dirs [2]string) error {
 	return nil
 }
 
-// check refuses logs and mnemonics that leave nothing to compare, so that a check that can't fail
-// doesn't pass.
+// check returns an error if the logs, or the given mnemonics, leave nothing to compare: such a
+// comparison would always pass.
 func (r *reportFlags) check(logs [2]*execlog.Log, names [2]string) error {
 	mnemonics := map[string]bool{}
 	for _, log := range logs {
@@ -125,19 +127,18 @@ func (r *reportFlags) check(logs [2]*execlog.Log, names [2]string) error {
 		}
 	}
 	if len(mnemonics) == 0 {
-		return fmt.Errorf("neither %s nor %s has an action: all were up to date;"+
-			" build with a new output base, or after bazel clean", names[0], names[1])
+		return fmt.Errorf("neither %s nor %s has an action, because all actions were up to date; "+
+			"build with a new output base, or after bazel clean", names[0], names[1])
 	}
 	for _, m := range r.mnemonics {
 		if !mnemonics[m] {
-			return fmt.Errorf("no action of the logs has the mnemonic %s; there are %s", m,
+			return fmt.Errorf("no action in the logs has the mnemonic %s; the mnemonics are %s", m,
 				strings.Join(slices.Sorted(maps.Keys(mnemonics)), ", "))
 		}
 	}
 	return nil
 }
 
-// write writes the report in the forms that are asked for.
 func (r *reportFlags) write(env *cli.Env, report *repro.Report, names [2]string) error {
 	for i := range report.Allowances {
 		if a := &report.Allowances[i]; a.Matched == 0 {
@@ -166,7 +167,7 @@ func (r *reportFlags) write(env *cli.Env, report *repro.Report, names [2]string)
 	return render.Text(env.Stdout, report, r.all)
 }
 
-// allowances are those of the flags and of the file.
+// allowances returns the allowances of --allow and of --allow-file.
 func (r *reportFlags) allowances() ([]repro.Allowance, error) {
 	var list []repro.Allowance
 	for _, text := range r.allow {

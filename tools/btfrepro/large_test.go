@@ -11,8 +11,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/repro/execlog/execlogtest"
 )
 
-// largeLogs writes two logs of 10,000 actions each, which differ in a header that all compile, an
-// argument, and ten random outputs.
+// largeLogs writes two logs of 10,000 actions each. They differ in one argument, in ten random
+// outputs, and in a header that all actions include.
 func largeLogs(t testing.TB) (a, b string) {
 	t.Helper()
 	dir := t.TempDir()

@@ -1,5 +1,5 @@
-// Btfrepro compares two builds by their execution logs, action by action. Each command is its
-// own file; see btfrepro --help.
+// Btfrepro compares two builds by their execution logs, action by action. Each command has its own
+// file; see btfrepro --help.
 package main
 
 import (
@@ -12,8 +12,8 @@ func main() { cli.Main(program) }
 
 func program() *cobra.Command {
 	return cli.NewProgram("btfrepro",
-		"btfrepro says whether two builds of the same targets are the same, and where what differs\n"+
-			"begins. It reads Bazel's execution logs.",
+		"btfrepro compares two builds of the same targets, and finds where differences begin. It reads\n"+
+			"Bazel's execution logs.",
 		diffCommand(),
 		runCommand(),
 	)

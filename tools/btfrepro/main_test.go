@@ -10,6 +10,4 @@ func TestVerbs(t *testing.T) { clitest.Verbs(t, program) }
 
 func TestUsage(t *testing.T) { clitest.Usage(t, program) }
 
-func TestManuals(t *testing.T) { clitest.Manuals(t, program) }
-
 func TestStdin(t *testing.T) { clitest.Stdin(t, program) }

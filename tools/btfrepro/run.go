@@ -19,40 +19,40 @@ func runCommand() *cobra.Command {
 		Use:   "run TARGET...",
 		Short: "Build targets twice, in different environments, and compare",
 		Long: `
-Builds the targets twice, and compares the logs as "btfrepro diff" does. The second build is in a
-copy of the workspace, with another directory, output base, HOME, USER, locale, time zone, umask and
-number of jobs. Both start from nothing: new output bases, no disk cache, no reads or writes of a
-remote cache. The arguments after -- are passed to bazel build.
+Builds the targets twice, and compares the logs as "btfrepro diff" does. The second build runs in a
+copy of the workspace, with a different directory, output base, HOME, USER, locale, time zone, umask
+and number of jobs. Both builds start from nothing: they have new output bases and no disk cache,
+and neither read nor write a remote cache. The arguments after -- are passed to bazel build.
 
-All outputs are below --scratch, and are removed at the end, even after an interrupt; the Bazel
-servers are shut down. In the workspace only files change that any build changes
+All outputs are below --scratch. They are removed at the end, even after an interrupt, and the Bazel
+servers are shut down. The workspace doesn't change, except for files that any build changes
 (MODULE.bazel.lock).
 
-Exit codes: those of "btfrepro diff", and 1 if a build fails.`,
+Exit codes: the same as for "btfrepro diff", and 1 if a build fails.`,
 		Example: `
 btfrepro run --workspace=kernel --html=report.html -- //:vmlinux_btf
-# a workspace that refers to ../.. of itself
+# a workspace that refers to files in its directory ../..
 btfrepro run --workspace=kernel/examples/hello --copy-root=kernel -- --config=ci //...`,
 	}, 0)
-	flags.NoStdin = "arguments are Bazel's"
+	flags.NoStdin = "the arguments are passed to Bazel"
 	var r reportFlags
 	r.define(flags)
 	var opt twobuilds.Options
 	var keep string
 	flags.StringVar(&opt.Bazel, "bazel", os.Getenv("BAZEL"),
-		"the `COMMAND` to run; the default is bazelisk, bazel, or bazelw in the workspace")
+		"the Bazel `COMMAND`; the default is bazelisk, bazel, or bazelw in the workspace")
 	flags.Lookup("bazel").DefValue = ""
-	flags.StringVar(&opt.Workspace, "workspace", ".", "the workspace: a `DIR` in it")
+	flags.StringVar(&opt.Workspace, "workspace", ".", "a `DIR` in the workspace")
 	flags.InputVar(&opt.CopyRoot, "copy-root",
-		"copy `DIR`, around the workspace, if the workspace needs other parts of it")
-	flags.OutputDirVar(&opt.Scratch, "scratch", "a `DIR` with space for two output bases")
+		"copy `DIR`, which contains the workspace and other files that the workspace needs")
+	flags.OutputDirVarP(&opt.Scratch, "scratch", "", "a `DIR` with space for two output bases")
 	flags.StringArrayVar(&opt.Startup, "startup", nil,
-		"a startup `FLAG` for Bazel; repeat it for several")
+		"a startup `FLAG` for Bazel; repeat the flag for several")
 	flags.NumberVarP(&opt.Jobs[0], "jobs-a", "", 1, math.MaxInt, "jobs",
-		"--jobs of the first build: `N`")
+		"run the first build with --jobs=`N`")
 	flags.NumberVarP(&opt.Jobs[1], "jobs-b", "", 1, math.MaxInt, "jobs",
-		"--jobs of the second build: `N`")
-	flags.OutputDirVar(&keep, "keep-logs", "copy A.log and B.log to the existing directory `DIR`")
+		"run the second build with --jobs=`N`")
+	flags.OutputDirVarP(&keep, "keep-logs", "", "copy A.log and B.log to the existing directory `DIR`")
 	return flags.Command(func(env *cli.Env, args []string) error {
 		opt.Args, opt.Out = args, env.Stderr
 		return runBuilds(env, opt, &r, keep)
@@ -71,12 +71,12 @@ func runBuilds(env *cli.Env, opt twobuilds.Options, r *reportFlags, keep string)
 		fmt.Fprintf(env.Stderr, env.Program+": "+format+"\n", args...)
 	}
 	cli.AtSignal(func() {
-		say("interrupted: ending Bazel and removing what the builds made")
+		say("interrupted: ending Bazel and removing the builds' files")
 		builds.Interrupt()
 	})
 	defer func() {
-		// A process that an interrupt ends doesn't return from here.
-		say("removing what the builds made")
+		// After an interrupt, builds.Close doesn't return: the process ends.
+		say("removing the files of the builds")
 		if e := builds.Close(); e != nil && err == nil {
 			err = e
 		}
@@ -103,8 +103,8 @@ func runBuilds(env *cli.Env, opt twobuilds.Options, r *reportFlags, keep string)
 	return err
 }
 
-// buildBoth makes the builds. failed says that the second alone fails, after which there is still
-// something to compare.
+// buildBoth runs both builds. If only the second build fails, the logs can still be compared, and
+// the result failed is that build's error.
 func buildBoth(builds *twobuilds.Builds, keep string, say func(string, ...any)) (
 	failed, err error) {
 	for i, name := range []string{"A", "B"} {
@@ -121,10 +121,10 @@ func buildBoth(builds *twobuilds.Builds, keep string, say func(string, ...any)) 
 			}
 		}
 		if fails && i == 0 {
-			return nil, fmt.Errorf("build %s fails; what Bazel says is above", name)
+			return nil, fmt.Errorf("build %s fails; see Bazel's output above", name)
 		}
 		if fails {
-			failed = fmt.Errorf("build %s fails, and build A doesn't; what Bazel says is above", name)
+			failed = fmt.Errorf("build %s fails, but build A doesn't; see Bazel's output above", name)
 		}
 	}
 	return failed, nil

@@ -17,11 +17,11 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/object"
 )
 
-// openBase opens what the BTF of the files is based on, if there is --btf_base.
+// openBase opens the base that --btf_base names, if it is given.
 //
-// A build calls this program for each of its modules, on the same vmlinux; and to index vmlinux's
-// BTF takes longer than all else for a small module. So the first call leaves the index beside
-// vmlinux for the others.
+// A build calls this program for each of its modules, always with the same vmlinux as base. For a
+// small module, most of the time is spent on indexing the BTF of vmlinux. So the first call writes
+// the index to a file next to vmlinux, for the other calls.
 func (c *command) openBase() (*base.Files, error) {
 	if c.base == "" {
 		return base.Open(nil)
@@ -34,34 +34,33 @@ func (c *command) openBase() (*base.Files, error) {
 	return base.Open([]string{c.base})
 }
 
-// smallBase is the size, in bytes, of BTF that is indexed faster than an index is written and
-// found.
+// smallBase is in bytes. Smaller BTF is indexed in less time than an index file takes.
 const smallBase = 64 << 10
 
-// An index is called .tmp_vmlinux.DIGEST.btfbase. make clean removes what begins so (Kbuild's top
-// Makefile). The digest is that of the BTF.
+// An index is called .tmp_vmlinux.DIGEST.btfbase, with the digest of the BTF. make clean removes
+// files with this prefix (Kbuild's top Makefile).
 const (
 	indexPrefix = ".tmp_"
 	indexSuffix = ".btfbase"
 	digestLen   = 24 // in hexadecimal digits
 )
 
-// indexed opens the index of the BTF in the file at path: the one in the same directory, or else a
-// new one, which it leaves there. It returns nil if no index is wanted: for small BTF, for a
-// directory that can't be written, and for a path from the root, by which modules outside of the
-// tree name a kernel that is installed; a build should leave nothing there. What is wrong with a
-// file is for base.Open to say.
+// indexed opens the index of the BTF in the file at path. If there is no index file in the same
+// directory, it creates one there. It returns nil if there should be no index file: for small BTF,
+// for a directory that isn't writable, and for an absolute path. An absolute path is how external
+// modules name an installed kernel, whose directory a build shouldn't change. It also returns nil
+// for a file with problems; base.Open reports these.
 //
-// The file may be replaced or written to meanwhile, by a linker. So an index is made of the very
-// bytes whose digest it has, and one that is there is used only if it was made of BTF that is here
-// now.
+// A linker may replace or write the file at the same time. So an index is made from exactly the
+// bytes that its digest covers, and an existing index is used only if it was made from the file's
+// current BTF.
 func indexed(path string) *base.Files {
 	dir, name := filepath.Split(path)
 	if filepath.IsAbs(path) || unix.Access(filepath.Clean(dir), unix.W_OK) != nil {
 		return nil
 	}
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
-		return nil // a pipe can be read once only
+		return nil // a pipe can be read only once
 	}
 	f, data, err := btf.Open(path)
 	machine := uint16(0)
@@ -79,7 +78,7 @@ func indexed(path string) *base.Files {
 	index := filepath.Join(dir, indexPrefix+name+"."+hex.EncodeToString(sum[:digestLen/2])+indexSuffix)
 	if info, err := os.Lstat(index); err == nil {
 		if !info.Mode().IsRegular() {
-			return nil // a FIFO, a link, a directory: none of ours
+			return nil // a FIFO, a link or a directory is not our index
 		}
 		if found, err := source.Open(index); err == nil {
 			return found
@@ -99,7 +98,7 @@ func indexed(path string) *base.Files {
 	return found
 }
 
-// baseOf returns the BTF of an ELF file, nil if it isn't a base of others.
+// baseOf returns the BTF of an ELF file, or nil if it can't be a base of other BTF.
 func baseOf(f *elf.File) ([]byte, error) {
 	if f.Section(btf.SectionBase) != nil || f.Section(object.SectionUnits) != nil {
 		return nil, nil
@@ -107,14 +106,13 @@ func baseOf(f *elf.File) ([]byte, error) {
 	return btf.Section(f, btf.SectionTypes)
 }
 
-// removeOlder removes the other indices of the file that an index is of, which it had other BTF
-// for.
+// removeOlder removes a file's other indices, which were made from its older BTF.
 func removeOlder(index string) {
 	dir, name := filepath.Split(index)
 	start := name[:len(name)-len(indexSuffix)-digestLen]
 	entries, err := os.ReadDir(filepath.Clean(dir))
 	if err != nil {
-		return // they do no harm
+		return // older indices do no harm
 	}
 	for _, e := range entries {
 		other := e.Name()

@@ -33,7 +33,7 @@ func largeBase(t *testing.T, variant string) string {
 	return path
 }
 
-// indices are the names of all indices in the working directory, with their content.
+// indices returns the content of all indices in the working directory, by name.
 func indices(t *testing.T) map[string][]byte {
 	t.Helper()
 	found, err := filepath.Glob(".tmp_*")
@@ -47,8 +47,7 @@ func indices(t *testing.T) map[string][]byte {
 	return content
 }
 
-// TestIndexOfOtherMachine refuses the base of a kernel for another machine, with an index of it or
-// without.
+// TestIndexOfOtherMachine refuses a base for another machine, with or without an index of it.
 func TestIndexOfOtherMachine(t *testing.T) {
 	data := read(t, largeBase(t, ""))
 	data[18] = byte(stdelf.EM_AARCH64) // e_machine
@@ -63,7 +62,7 @@ func TestIndexOfOtherMachine(t *testing.T) {
 	}
 	for _, base := range []string{absolute, "vmlinux", "vmlinux"} {
 		code, _, stderr := pahole("-J", "--btf_encode_detached=out", "--btf_base="+base, module)
-		want := base + " is for EM_AARCH64, what is based on it is for EM_X86_64"
+		want := base + " is for EM_AARCH64, but the split BTF is for EM_X86_64"
 		if code != 1 || !strings.Contains(stderr, want) {
 			t.Errorf("%s: exit code %d, %q", base, code, stderr)
 		}
@@ -74,7 +73,7 @@ func TestIndexOfOtherMachine(t *testing.T) {
 }
 
 // TestBaseIndex makes the BTF of a module again and again on one base, as a build does for its
-// modules: on the index that the first call leaves.
+// modules. The later calls use the index that the first call leaves.
 func TestBaseIndex(t *testing.T) {
 	one, other := largeBase(t, ""), largeBase(t, "late")
 	module := compile(t, moduleSource, "-c")
@@ -102,7 +101,7 @@ func TestBaseIndex(t *testing.T) {
 	}
 	for _, base := range []string{absolute, one} {
 		if got := encode("--btf_base", base); !bytes.Equal(got, want) || len(indices(t)) != 0 {
-			t.Errorf("--btf_base %s: other BTF, or an index", base)
+			t.Errorf("--btf_base %s: different BTF, or an index", base)
 		}
 	}
 	encode("--btf_base=vmlinux", "--btf_features=distilled_base")
@@ -114,7 +113,7 @@ func TestBaseIndex(t *testing.T) {
 	var index []byte
 	for _, base := range []string{"vmlinux", "vmlinux", "./vmlinux"} {
 		if got := encode("--btf_base=" + base); !bytes.Equal(got, want) {
-			t.Errorf("%s: other BTF", base)
+			t.Errorf("%s: different BTF", base)
 		}
 		now := indices(t)
 		if len(now) != 1 {
@@ -130,17 +129,17 @@ func TestBaseIndex(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := encode("--btf_base=vmlinux"); !bytes.Equal(got, want) {
-		t.Error("other BTF with a damaged index")
+		t.Error("different BTF with a damaged index")
 	}
 	index[len(index)/2] ^= 1
 	if !bytes.Equal(indices(t)[name], index) {
 		t.Error("the damaged index was not made again")
 	}
 
-	// After a link the base has other BTF.
+	// After another link of the base, its BTF is different.
 	want = use(other)
 	if got := encode("--btf_base=vmlinux"); !bytes.Equal(got, want) {
-		t.Error("other BTF after another link of the base")
+		t.Error("wrong BTF after another link of the base")
 	}
 	if now := indices(t); len(now) != 1 || now[name] != nil {
 		t.Errorf("%d indices after another link, the old one among them: %v", len(now),
@@ -168,11 +167,11 @@ func TestBaseIndexUnwritable(t *testing.T) {
 		"--btf_encode_detached=out", module)
 	if want := expected(t, module, base, features.Default(), ""); code != 0 ||
 		!bytes.Equal(read(t, "out"), want) {
-		t.Errorf("exit code %d, %s, or other BTF", code, stderr)
+		t.Errorf("exit code %d, %s, or different BTF", code, stderr)
 	}
 }
 
-// onVmlinux encodes the BTF of a module on the base vmlinux in the working directory.
+// onVmlinux encodes the BTF of a module based on vmlinux in the working directory.
 func onVmlinux(t *testing.T, module string) []byte {
 	t.Helper()
 	if code, _, stderr := pahole("-J", "--btf_features=default", "--btf_base=vmlinux",
@@ -182,7 +181,8 @@ func onVmlinux(t *testing.T, module string) []byte {
 	return read(t, "out")
 }
 
-// TestForeignIndices has something else in the place of the index: it is made anew, or left alone.
+// TestForeignIndices puts something else in place of the index, which must be replaced or left
+// alone.
 func TestForeignIndices(t *testing.T) {
 	one, other := largeBase(t, ""), largeBase(t, "late")
 	module := compile(t, moduleSource, "-c")
@@ -237,7 +237,7 @@ func TestForeignIndices(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := onVmlinux(t, module); !bytes.Equal(got, want) {
-			t.Errorf("%s: other BTF", tt.what)
+			t.Errorf("%s: different BTF", tt.what)
 		}
 		after, err := os.Lstat(name)
 		switch {
@@ -245,10 +245,10 @@ func TestForeignIndices(t *testing.T) {
 			t.Error(err)
 		case tt.anew:
 			if !bytes.Equal(read(t, name), good) {
-				t.Errorf("%s: it was not made anew", tt.what)
+				t.Errorf("%s: it was not made again", tt.what)
 			}
 		case !os.SameFile(before, after):
-			t.Errorf("%s: something else is there now", tt.what)
+			t.Errorf("%s: it was replaced", tt.what)
 		}
 		if !bytes.Equal(read(t, "foreign"), foreign) {
 			t.Errorf("%s: written through the link", tt.what)
@@ -256,8 +256,9 @@ func TestForeignIndices(t *testing.T) {
 	}
 }
 
-// TestBaseReplaced has a base that is replaced again and again while indices of it are made. None
-// may be that of the other base: with either in place, the result is that on this base.
+// TestBaseReplaced has a base that is replaced again and again while indices of it are made. An
+// index of one base must not be used for the other: whichever base is in place, the result must be
+// the one for that base.
 func TestBaseReplaced(t *testing.T) {
 	module := compile(t, moduleSource, "-c")
 	var bases, want [2][]byte
@@ -267,7 +268,7 @@ func TestBaseReplaced(t *testing.T) {
 	}
 	t.Chdir(t.TempDir())
 	swap := func(i int) {
-		// As a linker does that writes to a new file.
+		// This is what a linker does that writes to a new file.
 		if err := os.WriteFile("new", bases[i%2], 0o666); err != nil {
 			t.Error(err)
 		}
@@ -293,7 +294,7 @@ func TestBaseReplaced(t *testing.T) {
 		close(stop)
 		<-stopped
 		if !bytes.Equal(got, want[0]) && !bytes.Equal(got, want[1]) {
-			t.Fatal("the BTF is that on neither base")
+			t.Fatal("the BTF matches neither base")
 		}
 		for i := range want {
 			kept := indices(t)

@@ -1,37 +1,39 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 
 	"github.com/rules-btf/rules_btf/internal/command/cli"
 )
 
-// command is what a command line asks for.
 type command struct {
 	version  version
 	features choice
 	files    []string
 
 	inPlace  bool   // -J
-	detached string // --btf_encode_detached; "" if it isn't given, like the next
+	detached string // --btf_encode_detached; "" if it isn't given, like base
 	base     string // --btf_base
 	exclude  string // --lang_exclude
 	prefix   string // --kabi_prefix
-	jobs     int    // 0: one a processor
+	jobs     int    // 0: one per processor
 
 	verbose, quiet bool
 
-	show    string   // a text to print in place of all else
-	ignored []string // features that are unknown, as lines for -V
+	show        string   // a text to print instead of encoding
+	unsupported error    // the error of --btf_features_strict, if it has an unknown feature
+	ignored     []string // features that are unknown, as lines for -V
 }
 
-// excludeVariable is the environment variable that stands for --lang_exclude where that is not
-// given (languages__init in pahole's dwarves.c).
+// excludeVariable is the environment variable with the default of --lang_exclude (languages__init
+// in pahole's dwarves.c).
 const excludeVariable = "PAHOLE_LANG_EXCLUDE"
 
-// newCommand is a command line without arguments, in an environment that says for which version of
-// pahole this one stands.
+// newCommand returns a command line without arguments. The parameter place is the version of pahole
+// that this program replaces, and exclude is the default of --lang_exclude. Both come from the
+// environment.
 func newCommand(place, exclude string) (*command, error) {
 	c := &command{exclude: exclude}
 	var err error
@@ -42,15 +44,8 @@ func newCommand(place, exclude string) (*command, error) {
 	return c, nil
 }
 
-// parse reads a command line.
 func (c *command) parse(args []string) error {
-	files, err := parseOptions(args, func(o *option, value string) (done bool, err error) {
-		if o.set == nil {
-			return false, o.refusal()
-		}
-		err = o.set(c, value)
-		return c.show != "", err
-	})
+	files, err := c.parseOptions(args)
 	if err != nil {
 		return err
 	}
@@ -65,19 +60,18 @@ func (c *command) check() error {
 	switch {
 	case c.show != "":
 	case !c.inPlace && c.detached == "":
-		return cli.Usagef("-J or --btf_encode_detached=FILE is missing: this pahole encodes BTF and "+
-			"does nothing else; %s", elsewhere)
+		return cli.Usagef("-J or --btf_encode_detached=FILE is missing: this pahole only encodes "+
+			"BTF; %s", elsewhere)
 	case len(c.files) == 0:
-		return cli.Usagef("no file to encode the BTF of is given")
+		return cli.Usagef("FILE is missing: specify an ELF file with DWARF")
 	case len(c.files) > 1 && c.detached != "":
-		return cli.Usagef("--btf_encode_detached=%s is for one file, and %d are given", c.detached,
+		return cli.Usagef("--btf_encode_detached=%s is for one file, but %d are given", c.detached,
 			len(c.files))
 	}
 	return nil
 }
 
-// setJobs takes the value of -j. What is no number of threads means one a processor, as no value
-// does.
+// setJobs sets -j. No value, or one that isn't a number, means one thread per processor.
 func (c *command) setJobs(value string) error {
 	const most = 1024
 	n, err := strconv.Atoi(value)
@@ -88,20 +82,21 @@ func (c *command) setJobs(value string) error {
 	return nil
 }
 
-// setFormat takes the value of -F: BTF is encoded of DWARF.
-func (c *command) setFormat(value string) error {
+// setFormat checks the value of -F.
+func setFormat(value string) error {
 	if value != "dwarf" {
-		return cli.Usagef("--format_path=%s: BTF is encoded of DWARF only", value)
+		return errors.New("BTF is encoded from DWARF only")
 	}
 	return nil
 }
 
-// addFeatures takes the value of --btf_features or --btf_features_strict.
+// addFeatures adds the value of --btf_features or --btf_features_strict.
 func (c *command) addFeatures(list string, strict bool) error {
 	unknown := c.features.add(list)
 	if len(unknown) > 0 && strict {
-		return fmt.Errorf("--btf_features_strict=%s: unknown feature %q; supported are %s", list,
-			unknown[0], supported())
+		c.unsupported = fmt.Errorf("--btf_features_strict=%s: unknown feature %q; the features are %s",
+			list, unknown[0], supported())
+		return c.unsupported
 	}
 	for _, name := range unknown {
 		c.ignored = append(c.ignored, fmt.Sprintf("Ignoring unsupported feature '%s'", name))

@@ -17,7 +17,6 @@ import (
 	"github.com/rules-btf/rules_btf/internal/pipeline"
 )
 
-// encode makes the BTF of each file.
 func (c *command) encode(env *cli.Env) error {
 	languages, err := language.Parse(c.exclude)
 	if err != nil {
@@ -41,9 +40,9 @@ func (c *command) encode(env *cli.Env) error {
 	return nil
 }
 
-// encodeFile makes the BTF of one file. Without a unit to encode nothing is written, and that is no
-// error, since builds have such files (main in pahole.c): nor without a type, unless the BTF is
-// split (btf_encoder__encode).
+// encodeFile makes the BTF of one file. If the file has no unit to encode, encodeFile writes
+// nothing and returns no error, because builds have such files (main in pahole.c). It does the same
+// if there is no type to encode, unless the BTF is split BTF (btf_encoder__encode).
 func (c *command) encodeFile(env *cli.Env, path string, bases *base.Files,
 	options convert.Options) error {
 	if missing, err := withoutDWARF(path); err != nil || missing != nil {
@@ -53,7 +52,7 @@ func (c *command) encodeFile(env *cli.Env, path string, bases *base.Files,
 		return err
 	}
 	talk := *env
-	talk.Quiet = !c.verbose // a build has a terminal, but no place for lines that are redrawn
+	talk.Quiet = !c.verbose // a build shouldn't show a progress line, even on a terminal
 	run := report.Start(&talk, []string{path})
 	defer run.Close()
 	files := &debugfile.Search{Dirs: []string{debugfile.DefaultDir}, Tell: talk.Tell}
@@ -69,7 +68,7 @@ func (c *command) encodeFile(env *cli.Env, path string, bases *base.Files,
 	}
 	switch {
 	case options.Counts.Units == 0:
-		env.Warn("%s: no compilation unit is left by --lang_exclude; no BTF is written", path)
+		env.Warn("%s: --lang_exclude leaves no compilation unit; no BTF is written", path)
 		return nil
 	case bases.BTF == nil && empty(result.BTF):
 		env.Warn("%s: the DWARF has no types; no BTF is written", path)
@@ -81,7 +80,7 @@ func (c *command) encodeFile(env *cli.Env, path string, bases *base.Files,
 	return c.embed(env, run, path, result.BTF, bases)
 }
 
-// withoutDWARF says why there is no DWARF in the file at path, nil if there is some.
+// withoutDWARF returns nil if the file at path has DWARF; otherwise it returns why it has none.
 func withoutDWARF(path string) (missing, err error) {
 	f, err := elf.Open(path)
 	if err != nil {
@@ -97,13 +96,12 @@ func withoutDWARF(path string) (missing, err error) {
 	return missing, nil
 }
 
-// empty reports whether BTF has no types.
 func empty(data []byte) bool {
 	h, _, err := btf.ReadHeader(data)
 	return err == nil && h.TypeLen == 0
 }
 
-// embed puts the BTF of the file at path into it.
+// embed puts BTF into the file at path, from which it was made.
 func (c *command) embed(env *cli.Env, run *report.Run, path string, data []byte,
 	bases *base.Files) error {
 	var onto *embed.Blob
@@ -138,7 +136,8 @@ func (c *command) embed(env *cli.Env, run *report.Run, path string, data []byte,
 		return err
 	}
 	if beside {
-		env.Warn("%s: what is loaded as BTF stays as it was linked; the section .BTF is beside it",
+		env.Warn("%s: the file's loaded .BTF has a different size and stays; the new BTF is in a "+
+			"second section .BTF, which is not loaded",
 			path)
 	}
 	return run.Finish(len(data), cli.Artifact{Path: path, File: edit.Write, KeepMode: true})

@@ -13,7 +13,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/features"
 )
 
-// TestAnswers asks what no file is needed for, as scripts do.
+// TestAnswers uses the options that need no file, as scripts do.
 func TestAnswers(t *testing.T) {
 	const all = "encode_force,var,float,decl_tag,type_tag,enum64,optimized_func,consistent_func," +
 		"decl_tag_kfuncs,reproducible_build,distilled_base,global_var,attributes,true_signature,layout," +
@@ -35,7 +35,7 @@ func TestAnswers(t *testing.T) {
 	}
 	t.Setenv(versionVariable, "")
 	for _, args := range []string{"--help", "-?", "--usage", "--help --bogus"} {
-		// samples/bpf/Makefile looks for the word.
+		// samples/bpf/Makefile looks for the word BTF.
 		code, stdout, stderr := pahole(strings.Fields(args)...)
 		if code != 0 || !strings.Contains(stdout, "BTF") || stderr != "" {
 			t.Errorf("%s: exit code %d, %q, %q", args, code, stdout, stderr)
@@ -43,12 +43,12 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestUnusuallyCompressed does what the error says for sections that are far smaller when
+// TestUnusuallyCompressed follows the advice in the error about sections that are far smaller when
 // compressed.
 func TestUnusuallyCompressed(t *testing.T) {
 	path := compile(t, vmlinuxSource+`asm(".section .debug_zeros\n.zero 16 << 20\n.text");`, "-c")
 	want := expected(t, path, "", features.Default(), "")
-	const program = "llvm-objcopy" // GNU's had its own limit until lately
+	const program = "llvm-objcopy" // older GNU objcopy has its own limit
 	if _, err := exec.LookPath(program); err != nil {
 		t.Skipf("SKIPPED: %v", err)
 	}
@@ -70,7 +70,7 @@ func TestUnusuallyCompressed(t *testing.T) {
 	}
 }
 
-// TestInPlace puts BTF into a file that has a mode, another name, and BTF that it had before.
+// TestInPlace puts BTF into a file that has a special mode, a second name, and old BTF.
 func TestInPlace(t *testing.T) {
 	path := copied(t, compile(t, vmlinuxSource, "-nostdlib", "-static"))
 	link := filepath.Join(t.TempDir(), "link")
@@ -102,12 +102,12 @@ func TestInPlace(t *testing.T) {
 			t.Fatal(err)
 		}
 		if s := f.Section(".BTF"); s == nil || !bytes.Equal(s.Raw(), want) {
-			t.Errorf("%q: other BTF", args)
+			t.Errorf("%q: different BTF", args)
 		}
 		if first == nil {
 			first = data
 		} else if !bytes.Equal(data, first) {
-			t.Errorf("%q: other bytes", args)
+			t.Errorf("%q: different bytes", args)
 		}
 		info, err := os.Lstat(link)
 		if err != nil || info.Mode()&os.ModeSymlink == 0 {
@@ -118,18 +118,19 @@ func TestInPlace(t *testing.T) {
 		}
 	}
 	if list, _ := os.ReadDir(filepath.Dir(path)); len(list) != 1 {
-		t.Errorf("beside it there is %v", list)
+		t.Errorf("left beside it: %v", list)
 	}
 }
 
-// TestLoaded gives a program that loads BTF, as vmlinux does, of another size. The program runs as
-// before, and the new BTF is what readers of the file find.
+// TestLoaded encodes a program that, like vmlinux, already has BTF that is loaded, of a different
+// size. The program runs as before, and readers of the file find the new BTF.
 func TestLoaded(t *testing.T) {
 	path := compile(t, `int main(void) { return 42; }
 		asm(".section .BTF,\"a\"; .fill 24; .text");`, "-Wl,-z,noexecstack")
 	want := expected(t, path, "", features.Default(), "")
 	code, _, stderr := pahole("-J", "--btf_features=default", path)
-	if code != 0 || !strings.Contains(stderr, "what is loaded as BTF stays") {
+	if code != 0 || !strings.Contains(stderr, "the file's loaded .BTF has a different size and "+
+		"stays") {
 		t.Errorf("exit code %d, %q", code, stderr)
 	}
 	f, err := elf.Parse(path, read(t, path))
@@ -158,13 +159,13 @@ func TestSeveral(t *testing.T) {
 			t.Fatal(err)
 		}
 		if s := f.Section(".BTF"); s == nil || !bytes.Equal(s.Raw(), expected(t, path, "", legacy, "")) {
-			t.Errorf("%s has other BTF", path)
+			t.Errorf("%s has different BTF", path)
 		}
 	}
 }
 
-// TestNothingToEncode gives files without what BTF is made of. That is a success, as with pahole: a
-// kernel has such files. But there is a warning, and nothing is written.
+// TestNothingToEncode encodes files without DWARF or types. As with pahole, that succeeds, because
+// a kernel has such files. But there is a warning, and nothing is written.
 func TestNothingToEncode(t *testing.T) {
 	plain := compile(t, "int x;", "-c", "-g0")
 	c89 := compile(t, "int x; int f(void) { return x; }", "-c", "-std=c89")
@@ -180,8 +181,8 @@ func TestNothingToEncode(t *testing.T) {
 		{plain, "", "", []string{"-J"}, "no DWARF (.debug_info)"},
 		{plain, "", "", []string{"--btf_encode_detached", out}, "no BTF is written"},
 		{plain, "", "", []string{"-Jq"}, ""},
-		{c89, "c89", "", []string{"-J", "--lang_exclude=c89"}, "no compilation unit is left"},
-		{c89, "c89", "rust,c89", []string{"-J", "--btf_base", base}, "no compilation unit is left"},
+		{c89, "c89", "", []string{"-J", "--lang_exclude=c89"}, "leaves no compilation unit"},
+		{c89, "c89", "rust,c89", []string{"-J", "--btf_base", base}, "leaves no compilation unit"},
 		{none, "", "", []string{"-J"}, "the DWARF has no types"},
 	} {
 		t.Setenv(excludeVariable, tt.environment)
@@ -199,7 +200,7 @@ func TestNothingToEncode(t *testing.T) {
 		}
 	}
 	t.Setenv(excludeVariable, "")
-	// Split BTF without its own types is written: the module's types are all in its base.
+	// Split BTF is written even if it has no types: then all of the module's types are in its base.
 	path := copied(t, none)
 	if code, _, stderr := pahole("-J", "--btf_base", base, path); code != 0 || stderr != "" {
 		t.Errorf("exit code %d, %s", code, stderr)
@@ -209,7 +210,7 @@ func TestNothingToEncode(t *testing.T) {
 	}
 }
 
-// TestErrors gives wrong command lines and wrong files. The files stay as they are.
+// TestErrors runs wrong command lines and passes wrong files. The files don't change.
 func TestErrors(t *testing.T) {
 	good, c := compile(t, vmlinuxSource, "-c"), "int x; int f(void) { return x; }"
 	text := write(t, "text", []byte("no ELF file at all\n"))
@@ -233,16 +234,14 @@ func TestErrors(t *testing.T) {
 	}{
 		{"", []string{}, 2, "-J or --btf_encode_detached=FILE is missing"},
 		{"", []string{good}, 2, "-J or --btf_encode_detached=FILE is missing"},
-		{"", []string{"-J"}, 2, "no file"},
-		{"", []string{"-J", "--bogus", good}, 2, "unrecognized option '--bogus' (see"},
-		{"", []string{"-J", "--btf-features=var", good}, 2,
-			"'--btf-features'; did you mean --btf_features? (see"},
+		{"", []string{"-J"}, 2, "FILE is missing"},
+		{"", []string{"-J", "--bogus", good}, 2, "unknown flag: --bogus: this pahole"},
 		{"", []string{"-J", "-C", "device", good}, 2, "bpftool btf dump"},
-		{"", []string{"--sizes", good}, 2, "--sizes is about printing types"},
-		{"", []string{"-J", "--lang=c", good}, 2, "--lang_exclude"},
-		{"", []string{"-J", "-F", "btf", good}, 2, "--format_path=btf"},
-		{"", []string{"-J", "--btf_base=", good}, 2, "--btf_base is empty; name a file"},
-		{"", []string{"--btf_encode_detached=", good}, 2, "--btf_encode_detached is empty; name a file"},
+		{"", []string{"--sizes", good}, 2, "unknown flag: --sizes: this pahole only encodes BTF"},
+		{"", []string{"-J", "--lang=c", good}, 2, "unknown flag: --lang"},
+		{"", []string{"-J", "-F", "btf", good}, 2, "BTF is encoded from DWARF only"},
+		{"", []string{"-J", "--btf_base=", good}, 2, "specify a file"},
+		{"", []string{"--btf_encode_detached=", good}, 2, "specify a file"},
 		{"", []string{"--btf_encode_detached=x", good, with}, 2, "one file"},
 		{"1", []string{"-J", good}, 2, "RULES_BTF_PAHOLE_VERSION=1"},
 		{"", []string{"-J", "--btf_features_strict=var,vars", good}, 1, `unknown feature "vars"`},
@@ -254,7 +253,7 @@ func TestErrors(t *testing.T) {
 		{"", []string{"-J", text}, 1, text + ": "},
 		{"", []string{"-J", cut}, 1, cut + ": truncated"},
 		{"", []string{"-J", write(t, "damaged.o", damaged)}, 1, "damaged.o: .debug_info"},
-		{"", []string{"-J", write(t, "signed.ko", signed)}, 1, "signed kernel module"},
+		{"", []string{"-J", write(t, "signed.ko", signed)}, 1, "the kernel module is signed"},
 		{"", []string{"-J", filepath.Dir(text)}, 1, "is a directory"},
 		{"", []string{"--btf_encode_detached=/no/such/dir/x", good}, 1, "/no/such/dir/x"},
 	} {
@@ -279,7 +278,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestUnknownFeatures are ignored, and -V says so.
+// TestUnknownFeatures: unknown features are ignored, and -V says so.
 func TestUnknownFeatures(t *testing.T) {
 	for _, args := range []string{"", "-V"} {
 		path := copied(t, compile(t, vmlinuxSource, "-c"))

@@ -6,18 +6,19 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/features"
 )
 
-// choice is the features that a command line chooses. Until the first list of --btf_features they
-// are those of pahole's older options: on unless their own option turns them off, or the
-// other way round. The first list begins with none, and all lists are added up. An older option
-// that comes after a list counts too (init_btf_features and pahole__options_parser in pahole.c).
+// choice is the set of features of a command line. Before the first list of --btf_features, the
+// features depend on pahole's older options: some features are on unless an option turns them off,
+// and others are off unless an option turns them on. The first list replaces all these features,
+// and further lists add to it. Older options that come after a list still have an effect
+// (init_btf_features and pahole__options_parser in pahole.c).
 type choice struct {
 	features.Set
 	listed bool
 }
 
 // add adds a list of --btf_features, and returns the names that are unknown (parse_btf_features in
-// pahole.c): a "+" before the list adds the default set first, and so does "default" as a name.
-// "all" is every feature but distilled_base.
+// pahole.c). If the list begins with "+" or contains the name "default", it first adds the default
+// set. "all" means every feature except distilled_base.
 func (c *choice) add(list string) (unknown []string) {
 	if !c.listed {
 		c.listed, c.Set = true, 0
@@ -45,21 +46,6 @@ func (c *choice) add(list string) (unknown []string) {
 }
 
 func (c *choice) addDefault() { c.Set |= features.Default() }
-
-// on and off turn on and off a feature by its own option.
-func on(f features.Set) func(*command, string) error {
-	return func(c *command, _ string) error {
-		c.features.Set = c.features.With(f)
-		return nil
-	}
-}
-
-func off(f features.Set) func(*command, string) error {
-	return func(c *command, _ string) error {
-		c.features.Set = c.features.Without(f)
-		return nil
-	}
-}
 
 // supported is what --supported_btf_features prints.
 func supported() string { return features.All().String() + "," + features.Merging }

@@ -19,7 +19,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/pipeline"
 )
 
-// vmlinuxSource has something of each feature.
+// vmlinuxSource has something for each feature.
 const vmlinuxSource = `
 #if __has_attribute(btf_decl_tag)
 #define tagged(t) __attribute__((btf_decl_tag(t)))
@@ -92,8 +92,8 @@ func pahole(args ...string) (code int, stdout, stderr string) {
 	return code, out.String(), err.String()
 }
 
-// expected is what btfgen elf --features=SET --base=BELOW --kabi-prefix=PREFIX makes of the file at
-// path.
+// expected is what btfgen elf --features=SET --base=BELOW --kabi-prefix=PREFIX produces from the
+// file at path.
 func expected(t *testing.T, path, below string, set features.Set, prefix string) []byte {
 	t.Helper()
 	var paths []string
@@ -119,7 +119,7 @@ func expected(t *testing.T, path, below string, set features.Set, prefix string)
 	return result.BTF
 }
 
-// distilled is the distilled base of split BTF, and the BTF on it.
+// distilled returns the distilled base of split BTF, and the BTF that is based on it.
 func distilled(t *testing.T, split []byte, below string) (onto, types []byte) {
 	t.Helper()
 	b, err := btf.ReadOne(below, nil)

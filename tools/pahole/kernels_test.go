@@ -42,8 +42,8 @@ func calls(t *testing.T) []call {
 	return list
 }
 
-// TestKernels makes the calls of kernels' builds. What is encoded is what btfgen elf encodes of
-// these features, and it goes where the build looks for it.
+// TestKernels runs the calls of kernels' builds. The output is the same as from btfgen elf with
+// these features, and it is where the build looks for it.
 func TestKernels(t *testing.T) {
 	vmlinux := compile(t, vmlinuxSource, "-nostdlib", "-static")
 	module := compile(t, moduleSource, "-c")
@@ -80,7 +80,7 @@ func TestKernels(t *testing.T) {
 			}
 			if detached {
 				if !bytes.Equal(read(t, out), want) {
-					t.Errorf("%q: the BTF is not that of btfgen elf --features=%v", c.args, c.features)
+					t.Errorf("%q: the BTF differs from that of btfgen elf --features=%v", c.args, c.features)
 				}
 				if !bytes.Equal(read(t, target), before) {
 					t.Error("the file has changed")
@@ -101,7 +101,8 @@ func TestKernels(t *testing.T) {
 					got = s.Raw()
 				}
 				if !bytes.Equal(got, want) {
-					t.Errorf("%q: %d bytes of %s, not the %d of btfgen elf --features=%v", c.args, len(got),
+					t.Errorf("%q: %d bytes of %s differ from the %d bytes of btfgen elf --features=%v",
+						c.args, len(got),
 						name, len(want), c.features)
 				}
 			}

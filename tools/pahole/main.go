@@ -1,6 +1,5 @@
-// Pahole takes the place of the pahole that kernel builds call: make PAHOLE=.../pahole. It has that
-// one's command line as far as it encodes BTF, and what it encodes is what btfgen elf makes. See
-// docs/pahole.md.
+// Pahole replaces the pahole that kernel builds call: make PAHOLE=.../pahole. It has that program's
+// options for encoding BTF, and makes the same BTF as btfgen elf. See docs/pahole.md.
 package main
 
 import (
@@ -14,7 +13,7 @@ import (
 
 func main() { cli.Main(program) }
 
-// program leaves the arguments, pahole's, to run.
+// program passes all arguments to run, because cobra can't parse pahole's options.
 func program() *cobra.Command {
 	return &cobra.Command{Use: "pahole", DisableFlagParsing: true, RunE: cli.RunE(run),
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true}}

@@ -1,170 +1,152 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"strings"
+
+	"github.com/spf13/pflag"
 
 	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/model/features"
 )
 
-// argument says whether an option takes a value.
-type argument uint8
+// elsewhere says which programs can do what this pahole can't.
+const elsewhere = "to print types, use bpftool btf dump file FILE format c, or the pahole of dwarves"
 
-const (
-	noValue argument = iota
-	needsValue
-	mayHaveValue
-)
+// errShow ends the parsing of a command line at an option that only prints a text.
+var errShow = errors.New("show")
 
-// option is an option of pahole 1.32.
-type option struct {
-	name  string // without dashes
-	short byte   // 0: it has no short form
-	takes argument
-	value string // what the value is, for the help text
-	// set does what the option says, with its value. It is nil for an option that is refused.
-	set  func(c *command, value string) error
-	help string // of a refused option: why, "" if it prints types
-}
-
-// elsewhere says what to use for what this pahole doesn't do.
-const elsewhere = "to print types use bpftool btf dump file FILE format c, or the pahole of dwarves"
-
-// refusal is the error for an option that is refused.
-func (o *option) refusal() error {
-	if o.help != "" {
-		return cli.Usagef("--%s is not supported: %s", o.name, o.help)
-	}
-	return cli.Usagef("--%s is about printing types, and this pahole encodes BTF only; %s", o.name,
-		elsewhere)
-}
-
-// ignore is for options that change nothing here.
-func ignore(*command, string) error { return nil }
-
-// notEmpty refuses the empty name of a file, such as that of a shell's variable that is not set.
-func notEmpty(option, value string) error {
-	if value == "" {
-		return cli.Usagef("--%s is empty; name a file", option)
-	}
-	return nil
-}
-
-// options are those of pahole 1.32 (pahole__options in pahole.c), and argp's own.
-func options() []option {
-	return append(encoding(), refused()...)
-}
-
-// encoding are the options about encoding BTF.
-func encoding() []option {
-	return []option{
-		{name: "btf_encode", short: 'J', help: "encode each FILE, and write the BTF to its section .BTF",
-			set: func(c *command, _ string) error { c.inPlace = true; return nil }},
-		{name: "btf_encode_detached", takes: needsValue, value: "OUT",
-			help: "encode FILE, and write the raw BTF to OUT; FILE isn't changed",
-			set: func(c *command, value string) error {
-				c.detached = value
-				return notEmpty("btf_encode_detached", value)
-			}},
-		{name: "btf_base", takes: needsValue, value: "BASE",
-			help: "encode split BTF based on BASE: an ELF file such as vmlinux, or raw BTF",
-			set: func(c *command, value string) error {
-				c.base = value
-				return notEmpty("btf_base", value)
-			}},
-		{name: "btf_features", takes: needsValue, value: "LIST",
-			help: "comma-separated features to encode; \"default\" is the set of kernels, and a + " +
-				"before the list adds to it; unknown names are ignored",
-			set: func(c *command, value string) error { return c.addFeatures(value, false) }},
-		{name: "btf_features_strict", takes: needsValue, value: "LIST",
-			help: "the same, but an unknown name is an error",
-			set:  func(c *command, value string) error { return c.addFeatures(value, true) }},
-		{name: "supported_btf_features", help: "print the names of the features",
-			set: func(c *command, _ string) error { c.show = supported() + "\n"; return nil }},
-		{name: "btf_gen_all", help: "the same as --btf_features=default",
-			set: func(c *command, _ string) error { return c.addFeatures("all", false) }},
-		{name: "btf_gen_floats", help: "the feature float, if there is no list of features",
-			set: on(features.Float)},
-		{name: "btf_gen_optimized", help: "the feature optimized_func", set: on(features.OptimizedFunc)},
-		{name: "btf_attributes", help: "the feature attributes", set: on(features.Attributes)},
-		{name: "btf_encode_force", help: "the feature encode_force", set: on(features.EncodeForce)},
-		{name: "reproducible_build", help: "accepted: the BTF is always reproducible", set: ignore},
-		{name: "skip_encoding_btf_vars", help: "without the feature var", set: off(features.Var)},
-		{name: "skip_encoding_btf_decl_tag", help: "without the feature decl_tag",
-			set: off(features.DeclTag)},
-		{name: "skip_encoding_btf_type_tag", help: "without the feature type_tag",
-			set: off(features.TypeTag)},
-		{name: "skip_encoding_btf_enum64", help: "without the feature enum64",
-			set: off(features.Enum64)},
-		{name: "skip_encoding_btf_inconsistent_proto", help: "the feature consistent_func",
-			set: on(features.ConsistentFunc)},
-		{name: "lang_exclude", takes: needsValue, value: "LANGUAGES",
-			help: "leave out compilation units in these languages, such as rust",
-			set:  func(c *command, value string) error { c.exclude = value; return nil }},
-		{name: "kabi_prefix", takes: needsValue, value: "PREFIX",
-			help: "shorten names that begin with PREFIX to PREFIX",
-			set:  func(c *command, value string) error { c.prefix = value; return nil }},
-		{name: "jobs", short: 'j', takes: mayHaveValue, value: "N",
-			help: "the number of threads; the default is one for each processor",
-			set:  (*command).setJobs},
-		{name: "format_path", short: 'F', takes: needsValue, value: "dwarf",
-			help: "the debugging information to read", set: (*command).setFormat},
-		{name: "hashbits", takes: needsValue, value: "BITS", help: "accepted and ignored", set: ignore},
-		{name: "verbose", short: 'V',
-			help: "print each phase, and each function that isn't encoded, with the reason",
-			set:  func(c *command, _ string) error { c.verbose = true; return nil }},
-		{name: "quiet", short: 'q', help: "no warnings",
-			set: func(c *command, _ string) error { c.quiet = true; return nil }},
-		{name: "numeric_version", help: "print the version of pahole that this one replaces, such as 132",
-			set: func(c *command, _ string) error { c.show = fmt.Sprintln(int(c.version)); return nil }},
-		{name: "version", help: "print it in the form v1.32",
-			set: func(c *command, _ string) error { c.show = fmt.Sprintln(c.version); return nil }},
-		{name: "help", short: '?', help: "print this text",
-			set: func(c *command, _ string) error { c.show = helpText(); return nil }},
-		{name: "usage", help: "print this text",
-			set: func(c *command, _ string) error { c.show = helpText(); return nil }},
-	}
-}
-
-// refused are the options that choose between units, and those that print types.
-func refused() []option {
-	list := []option{
-		{name: "lang", takes: needsValue, help: "leave out languages with --lang_exclude"},
-		{name: "cu_exclude", short: 'X', takes: needsValue,
-			help: "all compilation units are encoded, except those of --lang_exclude"},
-		{name: "first_obj_only", help: "all compilation units are encoded"},
-		{name: "running_kernel_vmlinux", help: "name the vmlinux"},
-	}
+// flags defines the options of pahole 1.32 for encoding BTF (pahole__options in pahole.c), and the
+// options that argp adds.
+func (c *command) flags() *pflag.FlagSet {
+	f := pflag.NewFlagSet("pahole", pflag.ContinueOnError)
+	f.SortFlags = false
+	f.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		return pflag.NormalizedName(strings.ReplaceAll(name, "-", "_"))
+	})
+	f.BoolVarP(&c.inPlace, "btf_encode", "J", false,
+		"encode each FILE, and write the BTF to its section .BTF")
+	f.Func("btf_encode_detached", "encode FILE, and write the raw BTF to `OUT`; FILE isn't changed",
+		file(&c.detached))
+	f.Func("btf_base", "encode split BTF based on `BASE`: an ELF file such as vmlinux, or raw BTF",
+		file(&c.base))
+	f.Func("btf_features", "encode the comma-separated features in `LIST`; \"default\" is the "+
+		"set that kernels use, and a + before the list adds to that set; unknown names are ignored",
+		func(list string) error { return c.addFeatures(list, false) })
+	f.Func("btf_features_strict", "like --btf_features, but an unknown name in `LIST` is an error",
+		func(list string) error { return c.addFeatures(list, true) })
+	c.text(f, "supported_btf_features", "", "print the names of the features",
+		func() string { return supported() + "\n" })
+	f.BoolFunc("btf_gen_all", "the same as --btf_features=all",
+		func(string) error { return c.addFeatures("all", false) })
 	for _, o := range []struct {
-		name  string
-		short byte
+		name, help string
+		feature    features.Set
+		on         bool
 	}{
-		{"bit_holes", 'B'}, {"cacheline_size", 'c'}, {"class_name", 'C'}, {"count", 0}, {"skip", 0},
-		{"seek_bytes", 0}, {"size_bytes", 0}, {"range", 0}, {"header_type", 0},
-		{"find_pointers_to", 'f'}, {"contains", 'i'}, {"contains_enumerator", 0}, {"holes", 'H'},
-		{"padding", 0}, {"padding_ge", 0}, {"hole_size_ge", 'z'}, {"separator", 't'},
-		{"decl_exclude", 'D'}, {"exclude", 'x'}, {"prefix_filter", 'y'}, {"word_size", 'w'},
-		{"prettify", 0},
+		{"btf_gen_floats", "turn on the feature float", features.Float, true},
+		{"btf_gen_optimized", "turn on the feature optimized_func", features.OptimizedFunc, true},
+		{"btf_attributes", "turn on the feature attributes", features.Attributes, true},
+		{"btf_encode_force", "turn on the feature encode_force", features.EncodeForce, true},
+		{"skip_encoding_btf_vars", "turn off the feature var", features.Var, false},
+		{"skip_encoding_btf_decl_tag", "turn off the feature decl_tag", features.DeclTag, false},
+		{"skip_encoding_btf_type_tag", "turn off the feature type_tag", features.TypeTag, false},
+		{"skip_encoding_btf_enum64", "turn off the feature enum64", features.Enum64, false},
+		{"skip_encoding_btf_inconsistent_proto", "turn on the feature consistent_func",
+			features.ConsistentFunc, true},
 	} {
-		list = append(list, option{name: o.name, short: o.short, takes: needsValue})
+		f.BoolFunc(o.name, o.help, func(string) error {
+			c.features.Set = c.features.Without(o.feature)
+			if o.on {
+				c.features.Set = c.features.With(o.feature)
+			}
+			return nil
+		})
 	}
-	for _, o := range []struct {
-		name  string
-		short byte
-	}{
-		{"show_decl_info", 'I'}, {"packable", 'P'}, {"with_flexible_array", 0},
-		{"with_embedded_flexible_array", 0}, {"expand_types", 'E'}, {"nr_members", 'n'},
-		{"rel_offset", 'r'}, {"recursive", 'd'}, {"reorganize", 'R'}, {"show_reorg_steps", 'S'},
-		{"class_name_len", 'N'}, {"show_first_biggest_size_base_type_member", 'l'}, {"nr_methods", 'm'},
-		{"show_only_data_members", 'M'}, {"expand_pointers", 'p'}, {"sizes", 's'},
-		{"nr_definitions", 'T'}, {"anon_include", 'a'}, {"nested_anon_include", 'A'},
-		{"defined_in", 'u'}, {"ctf_encode", 'Z'}, {"flat_arrays", 0}, {"suppress_aligned_attribute", 0},
-		{"suppress_force_paddings", 0}, {"suppress_packed", 0}, {"show_private_classes", 0},
-		{"fixup_silly_bitfields", 0}, {"classes_as_structs", 0}, {"hex", 0}, {"compile", 0},
-		{"structs", 0}, {"unions", 0}, {"packed", 0}, {"sort", 0}, {"ptr_table_stats", 0},
-		{"skip_missing", 0}, {"skip_emitting_atomic_typedefs", 0},
-	} {
-		list = append(list, option{name: o.name, short: o.short})
+	f.Bool("reproducible_build", false, "accepted for compatibility, ignored: the BTF is always "+
+		"reproducible")
+	f.StringVar(&c.exclude, "lang_exclude", c.exclude,
+		"leave out compilation units in these `LANGUAGES`, such as rust")
+	f.StringVar(&c.prefix, "kabi_prefix", "", "cut names that begin with `PREFIX` down to PREFIX")
+	f.FuncP("jobs", "j", "the number `N` of threads; the default is one per processor", c.setJobs)
+	f.Lookup("jobs").NoOptDefVal = "0"
+	f.FuncP("format_path", "F", "the `format` of the debugging information: dwarf", setFormat)
+	f.String("hashbits", "", "`BITS`: accepted for compatibility, ignored")
+	f.BoolVarP(&c.verbose, "verbose", "V", false,
+		"print each phase, and the reason for each function that isn't encoded")
+	f.BoolVarP(&c.quiet, "quiet", "q", false, "print no warnings")
+	c.text(f, "numeric_version", "", "print the version of pahole to replace, such as 132",
+		func() string { return fmt.Sprintln(int(c.version)) })
+	c.text(f, "version", "", "print that version in the form v1.32",
+		func() string { return fmt.Sprintln(c.version) })
+	c.text(f, "help", "?", "print this text", func() string { return helpText(f) })
+	c.text(f, "usage", "", "print this text", func() string { return helpText(f) })
+	return f
+}
+
+// text defines an option that makes the program print a text and do nothing else.
+func (c *command) text(f *pflag.FlagSet, name, short, help string, text func() string) {
+	f.BoolFuncP(name, short, help, func(string) error {
+		c.show = text()
+		return errShow
+	})
+}
+
+// file returns a function that sets a path. That function returns an error for "", which is what an
+// unset shell variable results in.
+func file(path *string) func(string) error {
+	return func(value string) error {
+		if *path = value; value == "" {
+			return errors.New("specify a file")
+		}
+		return nil
 	}
-	return list
+}
+
+// parseOptions reads a command line, with options and files in any order, and returns the files.
+// Unlike in argp, names of options can't be abbreviated.
+func (c *command) parseOptions(args []string) ([]string, error) {
+	f := c.flags()
+	words := make([]string, len(args))
+	for i, word := range args { // an optional value is in the same word
+		if value, ok := strings.CutPrefix(word, "-j"); ok && value != "" {
+			word = "--jobs=" + value
+		}
+		words[i] = word
+	}
+	err := f.Parse(words)
+	switch _, unknown := errors.AsType[*pflag.NotExistError](err); {
+	case c.show != "":
+		return nil, nil
+	case err == nil:
+		return f.Args(), nil
+	case c.unsupported != nil: // pahole doesn't report this as wrong usage either
+		return nil, c.unsupported
+	case unknown:
+		return nil, cli.Usagef("%v: this pahole only encodes BTF; %s", err, elsewhere)
+	}
+	return nil, cli.Usagef("%v", err)
+}
+
+// helpText is what --help prints. Makefiles look for "BTF" in it.
+func helpText(f *pflag.FlagSet) string {
+	return fmt.Sprintf(`pahole encodes BTF from the DWARF of ELF files. It replaces the pahole of dwarves.
+
+Usage:
+  pahole -J [options] FILE...
+  pahole -J --btf_encode_detached=OUT [options] FILE
+
+It has the options of pahole 1.32 for encoding, and makes the same BTF as btfgen elf. Without a list
+of features, the features var, decl_tag, type_tag and enum64 are on.
+
+Options:
+%s
+Environment:
+  %s  the version of pahole to report, such as 1.25
+  %s       the default of --lang_exclude
+
+Options that print types are errors: %s.
+Exit codes: 0 for success, 1 for bad input, 2 for wrong usage.
+`, f.FlagUsagesWrapped(100), versionVariable, excludeVariable, elsewhere)
 }

@@ -1,85 +1,60 @@
 package main
 
 import (
-	"fmt"
-	"slices"
+	"reflect"
 	"strings"
 	"testing"
 )
 
-// parsed is how a command line is read: the options with their values, then the files.
-func parsed(args []string) (string, error) {
-	var words []string
-	files, err := parseOptions(args, func(o *option, value string) (bool, error) {
-		words = append(words, fmt.Sprintf("%s=%s", o.name, value))
-		return o.name == "version", nil
-	})
-	return strings.Join(slices.Concat(words, files), " "), err
-}
-
-// TestParseOptions reads command lines as glibc does.
+// TestParseOptions reads command lines in the forms that kernel builds use.
 func TestParseOptions(t *testing.T) {
-	for _, tt := range []struct{ args, want string }{
-		{"", ""},
-		{"a -J b", "btf_encode= a b"},
-		{"-J -j a", "btf_encode= jobs= a"},
-		{"-J -j 4 a", "btf_encode= jobs= 4 a"},
-		{"-Jj4 a", "btf_encode= jobs=4 a"},
-		{"-jJ", "jobs=J"},
-		{"-VqJ a", "verbose= quiet= btf_encode= a"},
-		{"-Fdwarf -F dwarf", "format_path=dwarf format_path=dwarf"},
-		{"--jobs=4 --jobs 4", "jobs=4 jobs= 4"},
-		{"--btf_base v.btf --btf_base=w.btf", "btf_base=v.btf btf_base=w.btf"},
-		{"--btf_base --jobs", "btf_base=--jobs"},
-		{"--btf_features=", "btf_features="},
-		{"--btf_encode_d=x=y m", "btf_encode_detached=x=y m"},
-		{"--btf_encode", "btf_encode="},
-		{"--btf_features=a --btf_features_strict=b", "btf_features=a btf_features_strict=b"},
-		{"--kabi P", "kabi_prefix=P"},
-		{"- -- -J --btf_base", "- -J --btf_base"},
-		{"--version --no-such-option", "version="},
-		{"-? -J", "help= btf_encode="},
-		{"--class_name task -Ctask -A", "class_name=task class_name=task nested_anon_include="},
+	for _, tt := range []struct {
+		args string
+		want command
+	}{
+		{"a -J b", command{inPlace: true, files: []string{"a", "b"}}},
+		{"-J -j a", command{inPlace: true, files: []string{"a"}}},
+		{"-J -j4 a", command{inPlace: true, jobs: 4, files: []string{"a"}}},
+		{"-VqJ a", command{inPlace: true, verbose: true, quiet: true, files: []string{"a"}}},
+		{"-J -Fdwarf -F dwarf a", command{inPlace: true, files: []string{"a"}}},
+		{"-J --jobs=4 --jobs 4", command{inPlace: true, jobs: 0, files: []string{"4"}}},
+		{"-J --btf_base v.btf --btf_base=w.btf a",
+			command{inPlace: true, base: "w.btf", files: []string{"a"}}},
+		{"--btf_encode_detached=x=y m", command{detached: "x=y", files: []string{"m"}}},
+		{"-J --kabi_prefix P --lang_exclude rust a",
+			command{inPlace: true, prefix: "P", exclude: "rust", files: []string{"a"}}},
+		{"-J -- -J --btf_base", command{inPlace: true, files: []string{"-J", "--btf_base"}}},
+		{"--version --no-such-option", command{show: "v1.32\n"}},
 	} {
-		got, err := parsed(strings.Fields(tt.args))
-		if err != nil || got != tt.want {
-			t.Errorf("%q is read as %q, %v; want %q", tt.args, got, err, tt.want)
+		c, err := newCommand("", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		tt.want.version, tt.want.features = c.version, c.features
+		if err := c.parse(strings.Fields(tt.args)); err != nil || !reflect.DeepEqual(*c, tt.want) {
+			t.Errorf("%q is read as %+v, %v; want %+v", tt.args, *c, err, tt.want)
 		}
 	}
 	for _, tt := range []struct{ args, want string }{
-		{"--bogus", "unrecognized option '--bogus'"},
-		{"--btf_enc x", "option '--btf_enc' is ambiguous; possibilities: '--btf_encode' " +
-			"'--btf_encode_detached' '--btf_encode_force'"},
-		{"--class", "ambiguous"},
-		{"-J --btf_base", "option '--btf_base' requires an argument"},
-		{"--btf_encode=x", "option '--btf_encode' doesn't allow an argument"},
-		{"-JF", "option requires an argument -- 'F'"},
-		{"-Jk", "invalid option -- 'k'"},
-		{"-J\x00", "invalid option"},
+		{"--bogus", "unknown flag: --bogus: this pahole only encodes BTF; to print types, use"},
+		{"-Ctask a", "'C' in -Ctask: this pahole only encodes BTF"},
+		{"-J --btf_base", "flag needs an argument: --btf_base"},
+		{"-J --btf_base= a", "specify a file"},
+		{"-J -F ctf a", "BTF is encoded from DWARF only"},
+		{"-J\x00", "unknown shorthand flag"},
 	} {
-		if got, err := parsed(strings.Fields(tt.args)); err == nil ||
-			!strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%q is read as %q, %v; want an error with %q", tt.args, got, err, tt.want)
+		c, err := newCommand("", "")
+		if err == nil {
+			err = c.parse(strings.Fields(tt.args))
+		}
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%q is read as %+v, %v; want an error with %q", tt.args, c, err, tt.want)
 		}
 	}
 }
 
-// TestOptions checks the table: no name twice, and each option does something or says why not.
-func TestOptions(t *testing.T) {
-	names, shorts := map[string]bool{}, map[byte]bool{}
-	for _, o := range options() {
-		if names[o.name] || o.short != 0 && shorts[o.short] {
-			t.Errorf("--%s or -%c is there twice", o.name, o.short)
-		}
-		names[o.name], shorts[o.short] = true, true
-		if o.set != nil && o.help == "" || o.set != nil && o.takes != noValue && o.value == "" {
-			t.Errorf("--%s has no help text", o.name)
-		}
-	}
-}
-
-// FuzzCommand reads hostile command lines, one argument a line: there is a command or an error that
-// is one line.
+// FuzzCommand parses hostile command lines, one argument per line: the result is a command, or an
+// error of one line.
 func FuzzCommand(f *testing.F) {
 	f.Add("-J\n-j\n--btf_features=default,+x\n--btf_base\nvmlinux\nm.ko", "", "")
 	f.Add("--btf_features=+reproducible_build,,\n--btf_gen_all\n-Jj8", "v1.25", "rust")

@@ -10,8 +10,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/link"
 )
 
-// paholesReasons has pahole's words for reasons where they aren't ours. "inconsistet" is its
-// spelling, which scripts look for.
+// paholesReasons has pahole's texts for those reasons for which ours differ. "inconsistet" is
+// pahole's spelling; scripts look for it.
 var paholesReasons = map[string]string{
 	params.ReasonInconsistentPrototype: "inconsistet prototype",
 	params.ReasonUnexpectedRegister:    "unexpected register usage for parameter",

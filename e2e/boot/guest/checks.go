@@ -9,14 +9,14 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/boot/report"
 )
 
-// A check loads NAME.bpf.o, does what makes its programs run, and compares their global variables.
+// A check loads NAME.bpf.o, makes its programs run, and compares its global variables with the
+// wanted values.
 type check struct {
 	name string
 	do   func(*ebpf.Collection) error
 	want []value
 }
 
-// A value is that of a global variable of 32 bits.
 type value struct {
 	variable string
 	value    int32
@@ -31,7 +31,7 @@ func (c check) run(dir string) report.Check {
 	return done
 }
 
-// try returns the values that it saw, as text.
+// try runs the check and returns, as text, the values that it saw.
 func (c check) try(dir string) (values []string, err error) {
 	p, err := ebpf.LoadCollection(filepath.Join(dir, c.name+".bpf.o"))
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A kernelLog reads /dev/kmsg, of which each read gives one record.
+// A kernelLog reads /dev/kmsg, one record per read.
 type kernelLog struct{ fd int }
 
 func openLog() (kernelLog, error) {
@@ -15,7 +15,7 @@ func openLog() (kernelLog, error) {
 	return kernelLog{fd}, err
 }
 
-// news returns the lines since the last call.
+// news returns the lines that are new since the last call.
 func (l kernelLog) news() []string {
 	var lines []string
 	buf := make([]byte, 8192)
@@ -28,7 +28,7 @@ func (l kernelLog) news() []string {
 		case err != nil: // EAGAIN: no more
 			return lines
 		}
-		// "priority,number,time,flags;text", then lines that begin with a space.
+		// A record is "priority,number,time,flags;text", then lines that begin with a space.
 		if _, text, ok := strings.Cut(string(buf[:n]), ";"); ok {
 			text, _, _ = strings.Cut(text, "\n")
 			lines = append(lines, text)

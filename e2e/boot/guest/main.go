@@ -1,7 +1,7 @@
-// Command guest is the first process of the virtual machines that the tests of the packages boot
-// and matrix start. It loads modules and programs of BPF as /plan.json says, reports lines of JSON
-// to a serial port, and restarts the machine, which QEMU's option -no-reboot turns into its end: a
-// kernel needs more to switch a machine off.
+// Command guest is the first process of the virtual machines that the tests in e2e/boot,
+// e2e/bpf/boot and e2e/matrix start. It loads modules and BPF programs and runs commands as
+// /plan.json says, and writes lines of JSON to a serial port. Then it restarts the machine; because
+// of -no-reboot, QEMU exits instead. To power the machine off, the kernel would need more support.
 package main
 
 import (
@@ -17,7 +17,7 @@ import (
 
 func main() {
 	if os.Getpid() != 1 {
-		fmt.Fprintln(os.Stderr, "guest: this is for the virtual machines of e2e/boot and e2e/matrix")
+		fmt.Fprintln(os.Stderr, "guest: runs only in the virtual machines of the tests")
 		os.Exit(2)
 	}
 	if err := run(); err != nil {
@@ -62,6 +62,14 @@ func run() error {
 		done := c.run(plan.Programs)
 		done.Log = log.news()
 		say(report.Line{Check: &done})
+	}
+	for _, c := range plan.Commands {
+		done, err := runCommand(c, start.Release)
+		if err != nil {
+			return err
+		}
+		done.Log = log.news()
+		say(report.Line{Ran: &done})
 	}
 	say(report.Line{End: &report.End{Log: booted}})
 	return out.Close()

@@ -9,7 +9,6 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/boot/report"
 )
 
-// loadModule loads a module and looks at what the kernel shows of its BTF.
 func loadModule(l report.Load) report.Module {
 	m := report.Module{Load: l}
 	f, err := os.Open(l.File)

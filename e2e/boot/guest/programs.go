@@ -28,7 +28,7 @@ var checks = []check{
 	{"fou", runOnPacket, []value{{"sport", 1111}, {"dport", 2222}}},
 	{"flowtable", runOnPacket, []value{{"error", -int32(unix.ENOENT)}}},
 	{"congestion", connect, []value{
-		{"threshold", 10}, // the initial window, of which nothing was lost
+		{"threshold", 10}, // the initial window; nothing was lost
 		{"expand", 3},     // tcp_bbr's factor
 	}},
 	{"read", traceRead, []value{
@@ -39,18 +39,17 @@ var checks = []check{
 	{"matrix", traceModule, []value{{"by", 7}, {"before", 0}, {"scaled", 42}}},
 }
 
-// traceSockets attaches to functions of sctp, and opens and closes a socket.
 func traceSockets(p *ebpf.Collection) error {
 	return whileAttached(p, func() error {
 		fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, unix.IPPROTO_SCTP)
 		if err != nil {
-			return fmt.Errorf("a socket of SCTP: %w", err)
+			return fmt.Errorf("opening an SCTP socket: %w", err)
 		}
 		return unix.Close(fd)
 	})
 }
 
-// traceRead attaches to a function of the kernel, and reads from a file, once.
+// traceRead attaches to a function of the kernel, and reads from a file once.
 func traceRead(p *ebpf.Collection) error {
 	return whileAttached(p, func() error {
 		f, err := os.Open(report.PlanFile)
@@ -63,14 +62,16 @@ func traceRead(p *ebpf.Collection) error {
 	})
 }
 
-// traceModule attaches to a function of the module of e2e/matrix, and lets the module call it.
+// traceModule attaches to a function of e2e/matrix's module, and makes the module call that
+// function.
 func traceModule(p *ebpf.Collection) error {
 	return whileAttached(p, func() error {
 		return os.WriteFile("/sys/module/matrix/parameters/touch", []byte("7"), 0)
 	})
 }
 
-// whileAttached calls do while the programs are attached to the functions that they trace.
+// whileAttached attaches the programs to the functions that they trace, and calls the function do
+// while they are attached.
 func whileAttached(p *ebpf.Collection, do func() error) error {
 	for name, prog := range p.Programs {
 		l, err := link.AttachTracing(link.TracingOptions{Program: prog})
@@ -82,8 +83,8 @@ func whileAttached(p *ebpf.Collection, do func() error) error {
 	return do()
 }
 
-// runOnPacket runs the one program over an empty packet. It should return 0; another number is the
-// step that failed.
+// runOnPacket runs the only program on an empty packet. The program returns 0 if all is well; any
+// other number is that of the step that failed.
 func runOnPacket(p *ebpf.Collection) error {
 	packet := make([]byte, 64)
 	packet[12] = 0x08 // Ethernet with IPv4
@@ -100,7 +101,7 @@ func runOnPacket(p *ebpf.Collection) error {
 	return nil
 }
 
-// connect registers the congestion control and opens a connection that has it.
+// connect registers the congestion control and opens a connection with it.
 func connect(p *ebpf.Collection) error {
 	ops, err := link.AttachStructOps(link.StructOpsOptions{Map: p.Maps["congestion"]})
 	if err != nil {

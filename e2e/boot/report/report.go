@@ -11,13 +11,25 @@ import (
 // PlanFile is where the guest finds its plan.
 const PlanFile = "/plan.json"
 
-// A Plan is what the guest does, in this order: it loads the modules and runs the checks, of which
-// each loads a program of BPF from Programs, "NAME.bpf.o".
+// A Plan lists what the guest does: it loads the modules, and then it runs the checks and the
+// commands. Each check loads the BPF program "NAME.bpf.o" from the directory Programs.
 type Plan struct {
 	Report   string // the device that the report is written to
 	Modules  []Load
-	Checks   []string // in the guest's own order, whatever this one is
+	Checks   []string // their names; the guest runs them in its own order
 	Programs string   // a directory
+	Commands []Command
+}
+
+// HiddenBTF is the directory in which the guest finds the content of /sys/kernel/btf while an empty
+// directory hides it.
+const HiddenBTF = "/btf"
+
+// A Command is a program that the guest runs.
+type Command struct {
+	Argv    []string
+	HideBTF bool   // makes /sys/kernel/btf empty
+	Vmlinux string // a file that is meanwhile /boot/vmlinux-RELEASE; "" for none
 }
 
 // A Load is one module to load.
@@ -26,37 +38,45 @@ type Load struct {
 	File string
 }
 
-// A Line is one line of the guest's report. One of its fields is set.
+// A Line is one line of the guest's report. Exactly one of its fields is set.
 type Line struct {
 	Start  *Start  `json:",omitempty"`
 	Module *Module `json:",omitempty"`
 	Check  *Check  `json:",omitempty"`
+	Ran    *Ran    `json:",omitempty"`
 	End    *End    `json:",omitempty"`
 }
 
 // Start is the first line.
 type Start struct {
-	Release string // of the kernel, as uname -r prints it
+	Release string // the kernel's release, as uname -r prints it
 	BTF     string // SHA-256 of /sys/kernel/btf/vmlinux, in hexadecimal
 }
 
-// A Module says how loading one went.
+// A Module is the result of loading one module.
 type Module struct {
 	Load
-	Error string   `json:",omitempty"` // what the system call returned; "": it is loaded
-	BTF   string   `json:",omitempty"` // SHA-256 of /sys/kernel/btf/NAME; "": there is none
+	Error string   `json:",omitempty"` // what the system call returned; "" if it is loaded
+	BTF   string   `json:",omitempty"` // SHA-256 of /sys/kernel/btf/NAME; "" if there is none
 	Log   []string `json:",omitempty"` // what the kernel logged while it was loaded
 }
 
-// A Check says how one of the programs of BPF did.
+// A Check is the result of one of the BPF programs.
 type Check struct {
 	Name   string
-	Error  string   `json:",omitempty"` // "": all that it looked at was as it should be
+	Error  string   `json:",omitempty"` // "" if all that it saw was as expected
 	Values []string `json:",omitempty"` // what it saw, for people
 	Log    []string `json:",omitempty"`
 }
 
-// End is the last line; without it the guest crashed.
+// Ran is the result of one of the commands, in the order of the plan.
+type Ran struct {
+	Output string   // stdout and stderr
+	Error  string   `json:",omitempty"` // "" if it exited with 0
+	Log    []string `json:",omitempty"`
+}
+
+// End is the last line; if it is missing, the guest crashed.
 type End struct {
 	Log []string `json:",omitempty"` // all that the kernel logged before the first module
 }
@@ -65,7 +85,7 @@ type End struct {
 func (l Line) Encode() string {
 	b, err := json.Marshal(l)
 	if err != nil {
-		panic(err) // strings and lists of strings have no reason to fail
+		panic(err) // can't happen with strings and lists of strings
 	}
 	return string(b)
 }

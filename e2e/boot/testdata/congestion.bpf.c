@@ -1,6 +1,5 @@
 /*
- * A congestion control of TCP that calls kfuncs of tcp_dctcp and tcp_bbr, for a connection that
- * begins.
+ * A TCP congestion control that calls kfuncs of tcp_dctcp and tcp_bbr for a new connection.
  */
 #include "tcp_dctcp.h"
 #include <bpf/bpf_helpers.h>

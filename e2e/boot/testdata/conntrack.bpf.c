@@ -31,7 +31,7 @@ int conntrack(struct __sk_buff *skb)
 	if (!new)
 		return 2;
 	bpf_ct_set_timeout(new, 10000);
-	/* The one field that a program may write: the kernel knows the type by .BTF_ids. */
+	/* The one field that a program may write: the kernel knows its type from .BTF_ids. */
 	((struct nf_conn *)new)->mark = 42;
 	ct = bpf_ct_insert_entry(new);
 	if (!ct)

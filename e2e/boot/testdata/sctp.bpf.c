@@ -1,6 +1,6 @@
 /*
  * Traces functions of sctp. The fields are read through pointers whose types the kernel takes from
- * the BTF of the function: struct sock from vmlinux's, struct sctp_sock from the module's.
+ * the BTF of the function: struct sock comes from vmlinux, struct sctp_sock from the module.
  */
 #include "sctp.h"
 #include <bpf/bpf_core_read.h>
@@ -35,7 +35,7 @@ SEC("fentry/sctp_endpoint_free")
 int BPF_PROG(at_close, struct sctp_endpoint *ep)
 {
 	closed++;
-	/* From a type of the module to one of vmlinux. */
+	/* Leads from a type of the module to a type of vmlinux. */
 	closed_protocol = ep->base.sk->sk_protocol;
 	associations = ep->asocs.next != __builtin_preserve_access_index(&ep->asocs);
 	return 0;

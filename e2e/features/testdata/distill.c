@@ -1,4 +1,4 @@
-/* What libbpf makes of split BTF and its base.
+/* Calls libbpf's functions for distilled bases, and writes the results.
  *
  *	distill BASE SPLIT NEW_BASE NEW_SPLIT     btf__distill_base
  *	distill -r NEW_BASE NEW_SPLIT BASE SPLIT  btf__relocate: SPLIT is what NEW_SPLIT becomes on BASE

@@ -10,11 +10,11 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/content"
 )
 
-// Skips says why a function that the ELF file has is not in our BTF.
+// Skips maps the functions of an ELF file that are not in our BTF, by name, to the reasons.
 type Skips map[string]string
 
 // LoadSkips reads the file that `btfgen elf --skipped` writes: a line for each function, with its
-// name, a tab and the reason. Lines that begin with # are comments.
+// name, a tab and the reason. In that file, lines that begin with # are comments.
 func LoadSkips(path string) (Skips, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -30,7 +30,8 @@ func LoadSkips(path string) (Skips, error) {
 		}
 		name, reason, ok := strings.Cut(line, "\t")
 		if !ok {
-			return nil, fmt.Errorf("%s:%d: want a name, a tab and a reason, have %q", path, n, line)
+			return nil, fmt.Errorf("%s:%d: expected a name, a tab and a reason, found "+
+				"%q", path, n, line)
 		}
 		s[name] = strings.ReplaceAll(reason, "\t", " ")
 	}
@@ -39,9 +40,9 @@ func LoadSkips(path string) (Skips, error) {
 
 var funcTags = regexp.MustCompile(`^(func \S+ \S+)( \{[^}]*\})`)
 
-// Against returns a function for Result.Explain, with the reasons for which our BTF may differ from
-// that of pahole 1.32: functions that we list as skipped, types that only skipped functions refer
-// to, and defects of pahole.
+// Against returns a function for Result.Explain. Our BTF may differ from that of pahole 1.32 in
+// functions that we list as skipped, in types that only such functions refer to, and where pahole
+// has a defect.
 func Against(ours *content.Contents, skips Skips) func(*Difference) string {
 	return func(d *Difference) string {
 		switch d.Class {
@@ -60,7 +61,7 @@ func Against(ours *content.Contents, skips Skips) func(*Difference) string {
 			}
 		case OnlyOurs:
 			if len(d.Name) >= 127 {
-				return "pahole cuts names of more than 127 bytes"
+				return "pahole truncates names of more than 127 bytes"
 			}
 		case Differs:
 			if sameWithoutTags(d.Ours, d.Oracle) {
@@ -71,7 +72,6 @@ func Against(ours *content.Contents, skips Skips) func(*Difference) string {
 	}
 }
 
-// sameWithoutTags reports whether two functions are equal except for their declaration tags.
 func sameWithoutTags(a, b []string) bool {
 	if len(a) != 1 || len(b) != 1 {
 		return false

@@ -20,11 +20,12 @@ const (
 	OnlyOurs   Kind = "only ours"
 	OnlyOracle Kind = "only oracle"
 	Differs    Kind = "differs"
-	// Leads: the texts are the same, but what they lead to is not. Contents does not look for it.
+	// Leads means that the two texts are equal but refer to types that differ. Contents doesn't
+	// find these.
 	Leads Kind = "leads elsewhere"
 )
 
-// Difference is one name whose definitions are not the same on both sides.
+// Difference is a name whose definitions differ between the two sides.
 type Difference struct {
 	Class  content.Class
 	Kind   Kind
@@ -82,7 +83,6 @@ func Contents(ours, oracle *content.Contents) *Result {
 	return r
 }
 
-// minus returns the sorted texts of a that b lacks.
 func minus(a, b []string) []string {
 	has := make(map[string]bool, len(b))
 	for _, t := range b {
@@ -97,7 +97,7 @@ func minus(a, b []string) []string {
 	return out
 }
 
-// Explain calls why for each difference without a reason, and sets the reason that it returns.
+// Explain calls why for each difference without a reason, and sets the reason to what why returns.
 func (r *Result) Explain(why func(*Difference) string) {
 	for i := range r.Differences {
 		if d := &r.Differences[i]; d.Reason == "" {
@@ -106,7 +106,7 @@ func (r *Result) Explain(why func(*Difference) string) {
 	}
 }
 
-// Unexplained returns the differences without a reason, of the given classes or of all classes.
+// Unexplained returns the differences without a reason in the given classes; no classes means all.
 func (r *Result) Unexplained(classes ...content.Class) []Difference {
 	var out []Difference
 	for _, d := range r.Differences {
@@ -117,9 +117,9 @@ func (r *Result) Unexplained(classes ...content.Class) []Difference {
 	return out
 }
 
-// Print writes a table of counts and then up to examples differences of each class, kind and reason
-// (all of them if examples is negative).
-func (r *Result) Print(w io.Writer, examples int) {
+// Print writes a table of counts, and then the differences, grouped by class, kind and reason. It
+// writes at most limit differences of each group; if limit is negative, it writes all.
+func (r *Result) Print(w io.Writer, limit int) {
 	fmt.Fprintln(w, "| class | ours | oracle | only ours | only oracle | differs | explained |")
 	fmt.Fprintln(w, "|---|--:|--:|--:|--:|--:|--:|")
 	for _, class := range content.Classes {
@@ -157,7 +157,7 @@ func (r *Result) Print(w io.Writer, examples int) {
 		}
 		fmt.Fprintf(w, "\n%s, %s: %s: %d\n", g.class, g.kind, reason, len(groups[g]))
 		for i, d := range groups[g] {
-			if examples >= 0 && i == examples {
+			if limit >= 0 && i == limit {
 				fmt.Fprintf(w, "  ... and %d more\n", len(groups[g])-i)
 				break
 			}
@@ -170,8 +170,8 @@ func (r *Result) Print(w io.Writer, examples int) {
 	}
 }
 
-// general returns the part of a reason before the first colon, without what is particular to one
-// name.
+// general returns the part of a reason before the first colon. Reasons that differ only in names
+// have the same part there.
 func general(reason string) string {
 	s, _, _ := strings.Cut(reason, ":")
 	return s

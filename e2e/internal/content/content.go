@@ -1,10 +1,10 @@
 // Package content writes the content of BTF as text, to compare it. It reads BTF through
 // cilium/ebpf, a reader that shares no code with the tools under test.
 //
-// Two blobs with the same meaning may differ in ids, order and string offsets. Here every named
-// type, function, variable and section becomes a line of text without these. In it, anonymous types
-// are written in full, and named ones as kind and name. A name with several definitions has several
-// texts.
+// Two blobs with the same meaning may differ in type ids, in the order of types, and in string
+// offsets. So the package turns every named type, function, variable and section into a line of
+// text without any of these. In such a text, anonymous types are written in full, and named ones as
+// kind and name. A name with several definitions has several texts.
 package content
 
 import (
@@ -17,10 +17,10 @@ import (
 	"github.com/cilium/ebpf/btf"
 )
 
-// Class is a class of definitions. Those of one class and name are compared.
+// Class is a class of definitions. Only definitions of the same class and name are compared.
 type Class string
 
-// The classes in the order in which reports print them.
+// The classes, in the order of reports.
 const (
 	Int     Class = "int"
 	Float   Class = "float"
@@ -33,23 +33,23 @@ const (
 	Section Class = "section"
 	Func    Class = "function"
 
-	Nameless Class = "anonymous" // types without a name; Contents has none
+	Nameless Class = "anonymous" // types without a name; not in Contents
 )
 
 // Classes lists every class in report order.
 var Classes = []Class{Int, Float, Struct, Union, Enum, Typedef, Forward, Var, Section, Func}
 
-// Contents is what a blob defines and what its definitions refer to.
+// Contents holds the definitions in a blob, and the names that these definitions refer to.
 type Contents struct {
 	// Definitions holds, for each class and name, the sorted distinct texts.
 	Definitions map[Class]map[string][]string
-	// References has the names that the definitions refer to: "int" for base types, "struct s",
+	// References has the names that the definitions refer to: "int" for a base type, or "struct s",
 	// "typedef t".
 	References map[string]bool
 }
 
-// Load reads a raw BTF file, or the .BTF section of an ELF file. bases are the bases of split BTF,
-// outermost first; their types are not part of the result.
+// Load reads a raw BTF file, or the .BTF section of an ELF file. If it is split BTF, bases are the
+// files that it is based on, deepest first; their types are not part of the result.
 func Load(path string, bases ...string) (*Contents, error) {
 	var spec *btf.Spec
 	var err error
@@ -61,8 +61,8 @@ func Load(path string, bases ...string) (*Contents, error) {
 	return Of(spec)
 }
 
-// Open reads a raw BTF file, or the .BTF section of an ELF file. base is what it is based on, nil
-// if it is not split BTF.
+// Open reads a raw BTF file, or the .BTF section of an ELF file. If it is split BTF, base is the
+// BTF that it extends; otherwise base is nil.
 func Open(path string, base *btf.Spec) (*btf.Spec, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -72,7 +72,7 @@ func Open(path string, base *btf.Spec) (*btf.Spec, error) {
 	return Read(f, base)
 }
 
-// Read is Open of a file's content.
+// Read is like Open, but reads the file's content from r.
 func Read(r io.ReaderAt, base *btf.Spec) (*btf.Spec, error) {
 	if base == nil {
 		return btf.LoadSpecFromReader(r)
@@ -80,7 +80,7 @@ func Read(r io.ReaderAt, base *btf.Spec) (*btf.Spec, error) {
 	return btf.LoadSplitSpecFromReader(r, base)
 }
 
-// Types returns the types of spec without those of its base.
+// Types returns the types of spec, without the types of its base.
 func Types(spec *btf.Spec) ([]btf.Type, error) {
 	var all []btf.Type
 	for t, err := range spec.All() {
@@ -92,7 +92,7 @@ func Types(spec *btf.Spec) ([]btf.Type, error) {
 	return all, nil
 }
 
-// Of returns the contents of spec without those of its base.
+// Of returns the contents of spec, without the contents of its base.
 func Of(spec *btf.Spec) (*Contents, error) {
 	w := writer{memo: map[btf.Type]string{}, references: map[string]bool{}}
 	c := &Contents{Definitions: map[Class]map[string][]string{}, References: w.references}
@@ -116,7 +116,7 @@ func Of(spec *btf.Spec) (*Contents, error) {
 		}
 		c.add(class, name, text)
 	}
-	// A forward declaration of a tag that is defined too is left out.
+	// If a struct or union is defined, its forward declaration is left out.
 	for _, f := range forwards {
 		if !defined[f] {
 			c.add(Forward, f, f)
@@ -148,8 +148,8 @@ func (c *Contents) normalize() {
 	}
 }
 
-// Shape returns the definition of t with an @ for each type that it refers to, and these types in
-// the order of the @.
+// Shape returns the definition of t, with @ in place of each type that it refers to, and these
+// types in the same order.
 func Shape(t btf.Type) (text string, refs []btf.Type) {
 	w := writer{refs: &refs}
 	text = w.define(t)
@@ -163,7 +163,7 @@ func Text(t btf.Type) string {
 }
 
 // NameOf returns the class and the name of t. The class is "" for kinds without a name, such as
-// pointers, and the name "" for anonymous types.
+// pointers, and the name is "" for anonymous types.
 func NameOf(t btf.Type) (Class, string) {
 	switch t.(type) {
 	case *btf.Int:
@@ -214,7 +214,7 @@ func (w *writer) ref(t btf.Type) string {
 	return s
 }
 
-// reference returns how t is called where it is used, "" if it has no name.
+// reference returns the text that represents t where it is used, or "" if t has no name.
 func reference(t btf.Type) string {
 	switch t := t.(type) {
 	case nil, *btf.Void:
@@ -243,8 +243,8 @@ func reference(t btf.Type) string {
 	return ""
 }
 
-// Tag returns the kind and name of a struct, union or enum, whether it is defined or only declared,
-// and "" for other types.
+// Tag returns the kind and name of a struct, union or enum, which may be defined or only declared.
+// For other types it returns "".
 func Tag(t btf.Type) string {
 	if t.TypeName() == "" {
 		return ""
@@ -265,7 +265,6 @@ func forward(t *btf.Fwd) string {
 	return "struct " + t.Name
 }
 
-// define writes out the definition of t.
 func (w *writer) define(t btf.Type) string {
 	switch t := t.(type) {
 	case *btf.Int:

@@ -10,19 +10,18 @@ import (
 	"testing"
 )
 
-// Workspace is a copy of a workspace outside of the repository, and a command "bazel" for it, which
-// takes the tools as they are built by Go: building them by Bazel, as a user's first build does,
-// takes minutes.
+// Workspace is a copy of a workspace outside of the repository, with a command "bazel". Its tools
+// are built by Go, because Bazel would take minutes to build them.
 type Workspace struct {
 	testing.TB
-	Dir         string // of the workspace
+	Dir         string // the workspace's directory
 	Base        string // Bazel's output base
 	bazel, path string
 }
 
-// A seat is a directory for a workspace and the Bazel server for it. Tests of a package share it,
-// one after the other: a server takes many seconds to start, to resolve the modules, and to warm
-// up. Between tests only external repositories stay in it.
+// A seat is a directory for a workspace and its Bazel server. The tests of a package use it one
+// after the other, because a server takes many seconds to start, resolve the modules and warm up.
+// Between two tests, only the external repositories stay in it.
 type seat string
 
 func (s seat) workspace() string  { return filepath.Join(string(s), "workspace") }
@@ -31,7 +30,7 @@ func (s seat) programs() string   { return filepath.Join(string(s), "bin") }
 func (s seat) options() string    { return filepath.Join(string(s), "bazelrc") }
 func (s seat) bazel() string      { return filepath.Join(s.programs(), "bazel") }
 
-// seats are those that no test has.
+// seats holds the seats that no test is using.
 var seats struct {
 	sync.Mutex
 	free []seat
@@ -64,8 +63,7 @@ func takeSeat(tb testing.TB) seat {
 	return s
 }
 
-// leave empties a seat for the next test. The directory of the workspace stays, without which the
-// server would end.
+// leave empties a seat. It keeps the workspace's directory, without which the server would exit.
 func (s seat) leave(tb testing.TB) {
 	Command{Argv: []string{s.bazel(), "clean"}, Dir: s.workspace()}.Run()
 	files, err := os.ReadDir(s.workspace())
@@ -82,7 +80,7 @@ func (s seat) leave(tb testing.TB) {
 	seats.free = append(seats.free, s)
 }
 
-// removeSeats ends the servers and removes their files.
+// removeSeats stops the servers and removes their files.
 func removeSeats() {
 	for _, s := range seats.free {
 		os.MkdirAll(s.workspace(), 0o777)
@@ -93,8 +91,8 @@ func removeSeats() {
 	}
 }
 
-// NewWorkspace makes one of a directory of the repository. It skips the test where Bazel, or one
-// of the programs, isn't on PATH.
+// NewWorkspace makes a workspace from a directory of the repository. It skips the test if Bazel or
+// one of the programs isn't on PATH.
 func NewWorkspace(tb testing.TB, from string, programs ...string) *Workspace {
 	tb.Helper()
 	Need(tb, programs...)
@@ -108,13 +106,24 @@ func NewWorkspace(tb testing.TB, from string, programs ...string) *Workspace {
 	return w
 }
 
-// Argv is the command line of Bazel with arguments.
+// AddBtfcore adds btfcore to the workspace's toolchain of prebuilt tools.
+func (w *Workspace) AddBtfcore(tb testing.TB) {
+	tb.Helper()
+	path := filepath.Join(w.Dir, "prebuilt/files/btfcore")
+	if err := os.WriteFile(path, ReadFile(tb, Tool(tb, "btfcore")), 0o755); err != nil {
+		tb.Fatal(err)
+	}
+	w.Edit("prebuilt/BUILD.bazel", "    btfdedup =",
+		"    btfcore = \"files/btfcore\",\n    btfdedup =")
+}
+
+// Argv returns the command line that runs Bazel with some arguments.
 func (w *Workspace) Argv(args ...string) []string {
 	return append([]string{w.bazel}, args...)
 }
 
-// Shell runs a command line as a user types it, and returns all that it prints. The test ends if it
-// fails.
+// Shell runs a command line as a user would type it, and returns all output. It fails the test if
+// the command fails.
 func (w *Workspace) Shell(line string) string {
 	w.Helper()
 	printed, exit := w.Try(line)
@@ -124,7 +133,7 @@ func (w *Workspace) Shell(line string) string {
 	return printed
 }
 
-// Try is Shell for a command line that may fail; it returns the exit code, too.
+// Try is like Shell for a command line that may fail; it also returns the exit code.
 func (w *Workspace) Try(line string) (printed string, exit int) {
 	w.Helper()
 	r, err := Command{
@@ -149,7 +158,7 @@ func (w *Workspace) Write(path, text string) {
 	WriteFile(w, filepath.Join(w.Dir, path), text)
 }
 
-// Edit replaces what is in a file of the workspace exactly once.
+// Edit replaces a text that occurs exactly once in a file of the workspace.
 func (w *Workspace) Edit(path, from, to string) {
 	w.Helper()
 	text := w.Read(path)

@@ -2,23 +2,23 @@ package harness
 
 import "testing"
 
-// failure is a panic with an error, which ends the function that Caught calls.
+// failure is the value of a panic that ends the function called by Caught. It holds an error.
 type failure struct{ err error }
 
-// Check ends the function that Caught calls, if there is an error.
+// If err isn't nil, Check ends the function that Caught is calling.
 func Check(err error) {
 	if err != nil {
 		panic(failure{err})
 	}
 }
 
-// Get is Check for a call with a result.
+// Get is like Check, for a call that also has a result.
 func Get[T any](v T, err error) T {
 	Check(err)
 	return v
 }
 
-// Caught calls f and returns its error, or that of Check.
+// Caught calls f and returns the error that f returns or passes to Check.
 func Caught(f func() error) (err error) {
 	defer func() {
 		switch p := recover().(type) {
@@ -32,7 +32,7 @@ func Caught(f func() error) (err error) {
 	return f()
 }
 
-// Do calls f, and fails the test with the error of Check.
+// Do calls f. If f passes an error to Check, the test fails with it.
 func Do(tb testing.TB, f func()) {
 	tb.Helper()
 	if err := Caught(func() error { f(); return nil }); err != nil {

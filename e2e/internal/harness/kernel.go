@@ -10,8 +10,7 @@ import (
 	"testing"
 )
 
-// Kernel returns the built kernel tree that the environment variable KERNEL_DIR names, and skips
-// the test if there is none.
+// Kernel returns the built kernel tree that KERNEL_DIR names; without one it skips the test.
 func Kernel(tb testing.TB) string {
 	tb.Helper()
 	dir := os.Getenv("KERNEL_DIR")
@@ -21,7 +20,8 @@ func Kernel(tb testing.TB) string {
 	return dir
 }
 
-// KernelCompiler skips the test unless gcc is the compiler that the kernel in dir was built with.
+// KernelCompiler skips the test unless this machine's gcc is the compiler that built the kernel in
+// dir.
 func KernelCompiler(tb testing.TB, dir string) {
 	tb.Helper()
 	Need(tb, "gcc")
@@ -33,15 +33,14 @@ func KernelCompiler(tb testing.TB, dir string) {
 	}
 	first, _, _ := strings.Cut(string(version), "\n")
 	if m == nil || m[1] != first {
-		tb.Skipf("SKIPPED: gcc is %q and the kernel wants %v; run this in ./bazelw --root-exec", first, m)
+		tb.Skipf("SKIPPED: gcc is %q, the kernel needs %v; run this in ./bazelw --root-exec", first, m)
 	}
 }
 
 var savedCommand = regexp.MustCompile(`(?m)^savedcmd_\S+ := (.*?)( ; |$)`)
 
-// CompileCommand returns the shell command by which Kbuild compiled object (a path in the kernel's
-// tree), changed so that it compiles source into output. Local includes still come from the
-// object's directory.
+// CompileCommand returns Kbuild's command for object (a path in the kernel's tree), changed to
+// compile source into output. Local includes still come from the object's directory.
 func CompileCommand(dir, object, source, output string) (string, error) {
 	record := filepath.Join(dir, filepath.Dir(object), "."+filepath.Base(object)+".cmd")
 	b, err := os.ReadFile(record)
@@ -58,7 +57,7 @@ func CompileCommand(dir, object, source, output string) (string, error) {
 	for i, w := range words {
 		switch {
 		case strings.HasPrefix(w, "-Wp,-MMD,"):
-			// Leave Kbuild's list of dependencies alone.
+			// The command must not overwrite Kbuild's list of dependencies.
 		case i > 0 && words[i-1] == "-o":
 			command = append(command, "'"+output+"'")
 		case w == strings.TrimSuffix(object, ".o")+".c":
@@ -69,7 +68,7 @@ func CompileCommand(dir, object, source, output string) (string, error) {
 		}
 	}
 	if !found {
-		return "", fmt.Errorf("%s: the command doesn't compile %s", record,
+		return "", fmt.Errorf("%s: the recorded command doesn't compile %s", record,
 			strings.TrimSuffix(object, ".o")+".c")
 	}
 	return strings.Join(command, " "), nil

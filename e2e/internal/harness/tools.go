@@ -29,7 +29,7 @@ var built struct {
 	err  error
 }
 
-// Main runs the tests of a package that uses Tool or NewWorkspace, and removes what they made.
+// Main runs the tests of a package that uses Tool or NewWorkspace, and removes their files.
 func Main(m *testing.M) {
 	code := m.Run()
 	removeSeats()
@@ -39,8 +39,9 @@ func Main(m *testing.M) {
 	os.Exit(code)
 }
 
-// Tool returns the path of btfgen, btfdedup, btfkbuild, btfrepro or our pahole: what the variable of
-// that name in capitals names in the environment, else one built from source.
+// Tool returns the path of btfcore, btfgen, btfdedup, btfkbuild, btfrepro or our pahole. If the
+// environment variable with that name in capitals is set, its value is the path; otherwise the tool
+// is built from source.
 func Tool(tb testing.TB, name string) string {
 	tb.Helper()
 	if path := os.Getenv(strings.ToUpper(name)); path != "" {
@@ -50,8 +51,8 @@ func Tool(tb testing.TB, name string) string {
 		if built.dir, built.err = os.MkdirTemp("", "tools"); built.err != nil {
 			return
 		}
-		cmd := exec.Command("go", "build", "-o", built.dir+"/", "./tools/btfgen", "./tools/btfdedup",
-			"./tools/btfkbuild", "./tools/btfrepro", "./tools/pahole")
+		cmd := exec.Command("go", "build", "-o", built.dir+"/", "./tools/btfcore", "./tools/btfgen",
+			"./tools/btfdedup", "./tools/btfkbuild", "./tools/btfrepro", "./tools/pahole")
 		cmd.Dir = Repo()
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := cmd.CombinedOutput(); err != nil {
@@ -79,7 +80,7 @@ type Command struct {
 	Timeout time.Duration // 0: ten minutes
 }
 
-// Run runs c. The error is set if c could not be started; a command that fails is no error.
+// Run runs c. The error is set if c could not be started; it is nil if the command ran and failed.
 func (c Command) Run() (Result, error) {
 	timeout := c.Timeout
 	if timeout == 0 {
@@ -104,14 +105,13 @@ func (c Command) Run() (Result, error) {
 	return r, nil
 }
 
-// MustRun runs argv in dir and fails the test unless it exits with 0. It returns what the command
-// wrote to stdout.
+// MustRun runs argv in dir and returns its stdout. It fails the test unless argv exits with 0.
 func MustRun(tb testing.TB, dir string, argv ...string) string {
 	tb.Helper()
 	return Command{Argv: argv, Dir: dir}.Must(tb)
 }
 
-// Must is MustRun for a command with an environment.
+// Must is like MustRun, but takes a Command, which can have an environment.
 func (c Command) Must(tb testing.TB) string {
 	tb.Helper()
 	r, err := c.Run()

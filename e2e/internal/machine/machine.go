@@ -15,16 +15,16 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// A Machine is a virtual machine of two processors and the kernel that it boots.
+// A Machine is a virtual machine with two processors, and the kernel that it boots.
 type Machine struct {
 	qemu    []string // the command line's beginning
 	goarch  string
-	console string // the kernel's name of the first serial port
-	Report  string // the device of the second one, which the guest's plan names
+	console string // the kernel's name for the first serial port
+	Report  string // the guest's device for the second serial port, for Plan.Report
 	Kernel  string // the image to boot
 }
 
-// X86 is an x86-64 machine, for a kernel that is still to be set. qemu is the program.
+// X86 returns an x86-64 machine that the program qemu emulates; the caller sets the kernel.
 func X86(qemu string) Machine {
 	return Machine{
 		qemu:   []string{qemu, "-cpu", "max,la57=off"},
@@ -32,7 +32,7 @@ func X86(qemu string) Machine {
 	}
 }
 
-// Arm64 is an arm64 machine, as X86.
+// Arm64 is like X86, but returns an arm64 machine.
 func Arm64(qemu string) Machine {
 	return Machine{
 		qemu:   []string{qemu, "-machine", "virt", "-cpu", "cortex-a72"},
@@ -40,8 +40,8 @@ func Arm64(qemu string) Machine {
 	}
 }
 
-// Boot runs the kernel with the directory image as its root, to which it adds the guest, and
-// returns what the guest reported. Its own files go to dir.
+// Boot adds the guest to the directory image, boots the kernel with that directory as its root, and
+// returns the guest's report. Other files are written to dir.
 func (m Machine) Boot(tb testing.TB, dir, image string) []report.Line {
 	tb.Helper()
 	harness.Need(tb, "cpio")
@@ -61,7 +61,7 @@ func (m Machine) Boot(tb testing.TB, dir, image string) []report.Line {
 			"-serial", "file:"+console, "-serial", "file:"+lines,
 			"-kernel", m.Kernel, "-initrd", initrd,
 			"-append", "console="+m.console+" quiet panic=-1 log_buf_len=4M"),
-		Timeout: 20 * time.Minute, // it takes one, on a machine that has nothing else to do
+		Timeout: 20 * time.Minute, // on an idle machine, one minute is enough
 	}.Run()
 	if err != nil || r.Exit != 0 {
 		tb.Fatalf("QEMU: exit %d, timed out %v, %v\n%s\nconsole:\n%s",
@@ -70,7 +70,7 @@ func (m Machine) Boot(tb testing.TB, dir, image string) []report.Line {
 	return decode(tb, harness.ReadFile(tb, lines), harness.ReadFile(tb, console))
 }
 
-// soFar returns the content of a file that QEMU writes, "" if QEMU didn't start.
+// soFar returns the content of a file that QEMU writes, or why it can't be read.
 func soFar(file string) []byte {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -79,7 +79,6 @@ func soFar(file string) []byte {
 	return text
 }
 
-// decode reads the guest's report.
 func decode(tb testing.TB, text, console []byte) []report.Line {
 	tb.Helper()
 	var lines []report.Line
@@ -99,8 +98,8 @@ func decode(tb testing.TB, text, console []byte) []report.Line {
 
 var complaint = regexp.MustCompile(`(?i)\bbtf\b|\bbpf\b|resolve_btfids|kfunc`)
 
-// Complaints returns the lines of the kernel's log about BTF. The kernel only mentions BTF that is
-// wrong.
+// Complaints returns the lines of the kernel's log about BTF. The kernel's log mentions BTF only if
+// something is wrong with the BTF.
 func Complaints(log []string) []string {
 	var found []string
 	for _, line := range log {

@@ -1,4 +1,4 @@
-// Package measure runs commands and measures what they use.
+// Package measure runs commands and measures their time and memory.
 package measure
 
 import (
@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// Run has what one run of a command used.
+// Run holds what one run of a command used.
 type Run struct {
 	Wall time.Duration
 	CPU  time.Duration // user and system, all threads
 	Peak int64         // largest resident set, in bytes
 }
 
-// Of runs cmd and fails if cmd does.
+// Of runs cmd, and fails if the command fails.
 func Of(cmd *exec.Cmd) (Run, error) {
 	start := time.Now()
 	if err := cmd.Run(); err != nil {

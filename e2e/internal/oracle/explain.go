@@ -9,8 +9,7 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// explainByDWARF sets the reasons of differences of functions that follow from the DWARF and the
-// symbols of the file that both sides were made from.
+// explainByDWARF explains differences of functions by the DWARF and the symbols of the file.
 func explainByDWARF(r *compare.Result, elfPath string) {
 	var names []string
 	for _, d := range r.Unexplained(content.Func) {
@@ -29,28 +28,28 @@ func explainByDWARF(r *compare.Result, elfPath string) {
 		case compare.Differs:
 			switch {
 			case kept == nil:
-				return "made a jump to an equal function, so no definition has code; " +
-					"pahole takes another one than we"
+				return "the compiler made it a jump to an equal function, so no definition has code; " +
+					"pahole takes a different one"
 			case byOther(d, kept, found.others[d.Name]):
 				return "pahole takes the parameters of a weak definition that lost, or of one that was " +
 					"inlined everywhere"
 			case byOther(d, kept, kept):
-				return "static functions of that name have other names for their parameters; " +
-					"pahole takes another one's than we"
+				return "several static functions have that name, with different parameter names; " +
+					"pahole takes a different one"
 			}
 		case compare.OnlyOurs:
 			switch {
 			case found.inlined[d.Name]:
 				return "pahole compares it with a function of that name that is declared inline and has no code"
 			case found.renamed[d.Name]:
-				return "pahole compares it with a function of that name whose symbol has another"
+				return "pahole compares it with a function of that name whose symbol has another name"
 			case found.varying[d.Name]:
 				return "pahole compares its code, which takes \"...\", with clang's abstract instance, " +
 					"which doesn't"
 			case kept != nil && found.lost[d.Name]:
 				return "pahole compares it with a weak definition that lost"
 			case found.split[d.Name]:
-				return "pahole takes a part that was split off for the function"
+				return "pahole takes a split-off part for the function"
 			}
 			return byABI(found.machine, found.arguments[d.Name])
 		case compare.OnlyOracle:
@@ -62,8 +61,8 @@ func explainByDWARF(r *compare.Result, elfPath string) {
 	})
 }
 
-// explainBase explains definitions that are in our BTF of a module, but for pahole in its base:
-// functions that libbpf therefore drops, and types that our base lacks.
+// explainBase explains why our BTF of a module has definitions that pahole has only in the base:
+// libbpf dropped functions as duplicates, or our base lacks the types.
 func explainBase(r *compare.Result, bases []string) {
 	last := len(bases) - 1
 	base := harness.Get(content.Load(bases[last], bases[:last]...))
@@ -83,8 +82,8 @@ func explainBase(r *compare.Result, bases []string) {
 	})
 }
 
-// byOther reports whether our function has the parameters of a definition in kept, and the oracle's
-// has different ones, of a definition in others.
+// byOther reports whether the two sides encoded different definitions of a function: our parameter
+// names are those of a definition in kept, and the oracle's are those of a definition in others.
 func byOther(d *compare.Difference, kept, others [][]string) bool {
 	if len(d.Ours) != 1 || len(d.Oracle) != 1 {
 		return false
@@ -94,7 +93,6 @@ func byOther(d *compare.Difference, kept, others [][]string) bool {
 	return slices.ContainsFunc(kept, ours) && slices.ContainsFunc(others, theirs)
 }
 
-// sameNames reports whether the parameters in the text of a function have these names.
 func sameNames(text string, names []string) bool {
 	_, text, ok := strings.Cut(text, "(")
 	depth, start := 0, 0

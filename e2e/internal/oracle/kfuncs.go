@@ -11,9 +11,10 @@ import (
 
 var funcTags = regexp.MustCompile(`^func \S+ \S+ (\{[^}]*\})`)
 
-// SameKfuncs compares the tags of kfuncs in ours with those in the .BTF that the kernel's own build
-// put into elf. That .BTF was made before resolve_btfids sorted the sets of kfuncs, so its names
-// and flags fit, unlike those of pahole on a finished vmlinux.
+// SameKfuncs compares the tags of kfuncs in ours with those in elf's .BTF, which the kernel's own
+// build made. It made them before resolve_btfids sorted the sets of kfuncs, so each name has the
+// right flags there. In BTF that pahole makes from a finished vmlinux, names have the flags of
+// other kfuncs.
 func SameKfuncs(tb testing.TB, ours Blob, elfPath string) {
 	tb.Helper()
 	f, err := elf.Open(elfPath)
@@ -47,7 +48,7 @@ func SameKfuncs(tb testing.TB, ours Blob, elfPath string) {
 	fmt.Printf("%d kfuncs, tagged as in the kernel's own .BTF\n", len(theirs))
 }
 
-// kfuncTags returns the declaration tags of functions, as the texts have them, by name.
+// kfuncTags returns the declaration tags of each function, by its name, as the texts show them.
 func kfuncTags(c *content.Contents) map[string]string {
 	out := map[string]string{}
 	for name, texts := range c.Definitions[content.Func] {

@@ -1,5 +1,5 @@
-// Package oracle compares our BTF of a kernel with the results of programs that share no code with
-// the tools: pahole, bpftool with a C compiler, and the running kernel.
+// Package oracle compares our BTF of a kernel with what other programs make of it, which share no
+// code with the tools: pahole, bpftool with a C compiler, and the running kernel.
 package oracle
 
 import (
@@ -18,12 +18,12 @@ import (
 	"github.com/rules-btf/rules_btf/internal/kernel/btfload"
 )
 
-// Features is the --btf_features that Linux 7.2 passes to pahole (scripts/Makefile.btf), and
-// pahole's default set.
+// Features is the value of --btf_features that Linux 7.2 passes to pahole (scripts/Makefile.btf).
+// It is also pahole's default set.
 const Features = "encode_force,var,float,enum64,decl_tag,type_tag,optimized_func," +
 	"consistent_func,decl_tag_kfuncs"
 
-// Blob is a BTF file and its bases, outermost first.
+// Blob is a BTF file and its bases, deepest first.
 type Blob struct {
 	Path  string
 	Bases []string
@@ -35,7 +35,7 @@ func Pahole(tb testing.TB, elf string, bases ...string) Blob {
 	return PaholeWith(tb, Features, elf, bases...)
 }
 
-// PaholeWith is Pahole with other features.
+// PaholeWith is like Pahole, with other features.
 func PaholeWith(tb testing.TB, features, elf string, bases ...string) Blob {
 	tb.Helper()
 	harness.Need(tb, "pahole")
@@ -49,13 +49,13 @@ func PaholeWith(tb testing.TB, features, elf string, bases ...string) Blob {
 	return Blob{out, bases}
 }
 
-// maxFunctions is the largest share of a kernel's functions that only pahole may encode; each of
-// them needs a reason too. It does not apply to modules, which are too small.
+// maxFunctions limits the share of a kernel's functions that only pahole encodes; each of these
+// functions also needs a reason. The limit does not apply to modules, which have too few functions.
 const maxFunctions = 0.005
 
 // SameTypes compares ours with pahole's BTF of the same file elfPath and prints the differences. It
 // fails the test if a named type, a per-CPU variable or a function differs without a reason.
-// skipped is the file that our --skipped wrote.
+// skipped is the file that btfgen's --skipped wrote.
 func SameTypes(
 	tb testing.TB, elfPath string, ours Blob, skipped string, pahole Blob,
 ) *compare.Result {
@@ -89,7 +89,8 @@ func SameTypes(
 	}
 	if limit := maxFunctions * float64(r.Oracle[content.Func]); len(ours.Bases) == 0 &&
 		float64(functions) > limit {
-		tb.Errorf("%d of %d functions are in pahole's BTF alone, more than %.1f%%", functions,
+		tb.Errorf("%d of %d functions are only in pahole's BTF, more than the limit of "+
+			"%.1f%%", functions,
 			r.Oracle[content.Func], 100*maxFunctions)
 	}
 	for _, class := range []content.Class{content.Struct, content.Func} {
@@ -100,8 +101,9 @@ func SameTypes(
 	return r
 }
 
-// Explain sets the reasons of differences from pahole's BTF of elfPath that are known. ours is the
-// content of our BTF without its base, and skipped the file that our --skipped wrote.
+// Explain finds our differences from pahole's BTF of elfPath that are known, and sets their
+// reasons. ours has the contents of our BTF without its base, and skipped is the file that btfgen's
+// --skipped wrote.
 func Explain(
 	tb testing.TB, r *compare.Result, ours *content.Contents, elfPath, skipped string,
 ) {
@@ -113,8 +115,8 @@ func Explain(
 	})
 }
 
-// DropBase removes from c the definitions of types that a base has too. In pahole's split BTF
-// libbpf leaves some of them; ours never has them.
+// DropBase removes from c the definitions of types that are also in a base. libbpf leaves some of
+// them in pahole's split BTF; our split BTF never has them.
 func DropBase(c *content.Contents, bases []string) {
 	for i, path := range bases {
 		base := harness.Get(content.Load(path, bases[:i]...))
@@ -134,7 +136,7 @@ func DropBase(c *content.Contents, bases []string) {
 	}
 }
 
-// Compiles lets bpftool write a C header of b, and gcc compile it.
+// Compiles lets bpftool write a C header of b, and compiles it with gcc.
 func Compiles(tb testing.TB, b Blob) {
 	tb.Helper()
 	harness.Need(tb, "bpftool", "gcc")
@@ -155,8 +157,8 @@ func Compiles(tb testing.TB, b Blob) {
 		strings.Count(header, "\n"), structs)
 }
 
-// KernelAccepts loads b into the running kernel. It joins b with its bases first, since the kernel
-// loads no split BTF from user space.
+// KernelAccepts loads b into the running kernel. It first joins b with its bases, because the
+// kernel accepts no split BTF from user space.
 func KernelAccepts(tb testing.TB, b Blob) {
 	tb.Helper()
 	blob, err := Join(append(append([]string{}, b.Bases...), b.Path)...)
@@ -180,9 +182,9 @@ func KernelAccepts(tb testing.TB, b Blob) {
 	fmt.Printf("the running kernel accepts %s (%d bytes)\n", filepath.Base(b.Path), len(blob))
 }
 
-// Join makes one blob of a little-endian raw BTF file and the split BTF on it, outermost base
-// first. The type ids and string offsets of split BTF continue those of its base, so types and
-// strings are concatenated.
+// Join makes one blob of a little-endian raw BTF file and the split BTF files that extend it; each
+// file extends the ones before it. The type ids and string offsets of split BTF continue those of
+// its base, so types and strings are concatenated.
 func Join(paths ...string) ([]byte, error) {
 	const headerSize = 24
 	var types, strs []byte
@@ -199,7 +201,8 @@ func Join(paths ...string) ([]byte, error) {
 			start := uint64(order.Uint32(b[4:])) + uint64(order.Uint32(b[at:]))
 			end := start + uint64(order.Uint32(b[at+4:]))
 			if end > uint64(len(b)) {
-				return nil, fmt.Errorf("%s: section at bytes %d to %d is outside of the file", path, start, end)
+				return nil, fmt.Errorf("%s: the section's bytes %d to %d are outside of the "+
+					"file", path, start, end)
 			}
 			return b[start:end], nil
 		}

@@ -11,28 +11,28 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// subprograms is what the DWARF and the symbols of a linked ELF file say about some functions, by
-// name.
+// subprograms are some functions in the DWARF and the symbols of a linked ELF file, by name.
 type subprograms struct {
 	machine elf.Machine
-	// kept has the names of the parameters of the definitions with code in the file: one, or several
-	// static ones. A function that is missing here has no definition with code: the compiler made it
-	// a jump to a function with an equal body.
+	// kept has the parameter names of each definition whose code is in the file. A function has one
+	// such definition, or several if they are static. It may also have none: then the compiler made
+	// it a jump to a function with an equal body.
 	kept map[string][][]string
-	// others has those of the other definitions: weak ones that lost, which still have DWARF, and
-	// static ones that were inlined everywhere.
+	// others has the parameter names of the other definitions: weak ones that another one
+	// overrides, which still have DWARF, and static ones that were inlined everywhere.
 	others map[string][][]string
-	// inlined has the names that a function has which is declared inline and has no code.
+	// inlined has the names of the functions that are declared inline and have no code.
 	inlined map[string]bool
-	// split has the functions with a part that was split off.
+	// split has the names of the functions from which a part was split off.
 	split map[string]bool
-	// renamed has the names that a function has whose symbol has another name (objcopy
+	// renamed has the names of the functions whose symbols have other names (objcopy
 	// --prefix-symbols).
 	renamed map[string]bool
-	// lost has the names that a function has with code, but without a symbol at its address: a weak
-	// definition that lost.
+	// lost has the names of functions whose code is at an address without a symbol: weak
+	// definitions that another one overrides.
 	lost map[string]bool
-	// varying has the functions whose code takes "..." and whose abstract origin has none (clang).
+	// varying has the names of functions that are variadic in the DIE that has their code, but not
+	// in that DIE's abstract origin (clang).
 	varying map[string]bool
 	// arguments has the types of the parameters of each function with code.
 	arguments map[string][]dwarf.Type
@@ -40,7 +40,6 @@ type subprograms struct {
 	at map[uint64][]string // the names, without suffix, of the functions that start at an address
 }
 
-// readSubprograms reads what the file at path says about some functions.
 func readSubprograms(path string, functions []string) *subprograms {
 	f := harness.Get(elf.Open(path))
 	defer f.Close()
@@ -60,7 +59,7 @@ func readSubprograms(path string, functions []string) *subprograms {
 			continue
 		}
 		if f.Machine == elf.EM_ARM {
-			s.Value &^= 1 // of Thumb functions
+			s.Value &^= 1 // set for Thumb functions
 		}
 		base, suffix, _ := strings.Cut(s.Name, ".")
 		found.at[s.Value] = append(found.at[s.Value], base)
@@ -96,7 +95,7 @@ func topLevel(data *dwarf.Data, do func(r *dwarf.Reader, die *dwarf.Entry)) {
 	}
 }
 
-// add adds what a DW_TAG_subprogram says, if it is one of the functions in addresses.
+// add adds the function of a DW_TAG_subprogram, if it is one of those in addresses.
 func (s *subprograms) add(data *dwarf.Data, die *dwarf.Entry, addresses map[string][]uint64) {
 	const declaredInlined = 3 // DW_INL_declared_inlined
 	name := nameOf(data, die)
@@ -132,8 +131,8 @@ func (s *subprograms) add(data *dwarf.Data, die *dwarf.Entry, addresses map[stri
 	}
 }
 
-// origin follows abstract origins and specifications from die to the first DIE that has the
-// attribute. It returns nil if no DIE has it.
+// origin starts at die, follows abstract origins and specifications, and returns the first DIE that
+// has the attribute. It returns nil if no DIE has it.
 func origin(data *dwarf.Data, die *dwarf.Entry, attr dwarf.Attr) *dwarf.Entry {
 	for range 4 {
 		if die.Val(attr) != nil {
@@ -151,7 +150,6 @@ func origin(data *dwarf.Data, die *dwarf.Entry, attr dwarf.Attr) *dwarf.Entry {
 	return nil
 }
 
-// at returns the DIE at an offset.
 func at(data *dwarf.Data, offset dwarf.Offset) *dwarf.Entry {
 	r := data.Reader()
 	r.Seek(offset)
@@ -162,7 +160,7 @@ func at(data *dwarf.Data, offset dwarf.Offset) *dwarf.Entry {
 	return die
 }
 
-// nameOf returns the name of a DIE or of its abstract origin, "" if neither has a name.
+// nameOf returns the name of a DIE or of its abstract origin, or "" if neither has a name.
 func nameOf(data *dwarf.Data, die *dwarf.Entry) string {
 	if die = origin(data, die, dwarf.AttrName); die == nil {
 		return ""
@@ -171,7 +169,7 @@ func nameOf(data *dwarf.Data, die *dwarf.Entry) string {
 	return name
 }
 
-// typeOf returns the type of a DIE or of its abstract origin, nil if neither has a type.
+// typeOf returns the type of a DIE or of its abstract origin, or nil if neither has a type.
 func typeOf(data *dwarf.Data, die *dwarf.Entry) dwarf.Type {
 	if die = origin(data, die, dwarf.AttrType); die == nil {
 		return nil
@@ -179,8 +177,8 @@ func typeOf(data *dwarf.Data, die *dwarf.Entry) dwarf.Type {
 	return harness.Get(data.Type(die.Val(dwarf.AttrType).(dwarf.Offset)))
 }
 
-// onlyCodeVaries reports whether die ends its parameters with "..." and its abstract origin
-// doesn't.
+// onlyCodeVaries reports whether the parameters of die end with "...", but those of its abstract
+// origin don't.
 func onlyCodeVaries(data *dwarf.Data, die *dwarf.Entry) bool {
 	offset, ok := die.Val(dwarf.AttrAbstractOrigin).(dwarf.Offset)
 	return ok && varies(data, die) && !varies(data, at(data, offset))
@@ -192,7 +190,6 @@ func varies(data *dwarf.Data, die *dwarf.Entry) bool {
 	})
 }
 
-// parameters returns the names and types of the parameters among the children of die.
 func parameters(data *dwarf.Data, die *dwarf.Entry) (names []string, types []dwarf.Type) {
 	names = []string{}
 	for _, child := range children(data, die) {
@@ -203,7 +200,6 @@ func parameters(data *dwarf.Data, die *dwarf.Entry) (names []string, types []dwa
 	return names, types
 }
 
-// children returns the children of die.
 func children(data *dwarf.Data, die *dwarf.Entry) (list []*dwarf.Entry) {
 	if !die.Children {
 		return nil

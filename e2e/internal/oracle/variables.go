@@ -13,18 +13,17 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// Reasons for differences of variables.
 const (
-	reasonOneSection = "pahole can't tell the sections of a relocatable file from each other"
+	reasonOneSection = "pahole can't tell the sections of a relocatable file apart"
 	reasonOpenArray  = "pahole drops an array that was first declared without a number of elements"
 	reasonNoSymbol   = "pahole encodes a variable whose symbol has another name, or none"
-	reasonLost       = "pahole encodes a weak definition too that lost to one of another size"
-	reasonComputed   = "pahole encodes a variable that is not in one place as it is: " +
+	reasonLost       = "pahole also encodes a weak definition that lost to one of another size"
+	reasonComputed   = "pahole encodes a variable that is not in one place as declared: " +
 		"clang has shrunk it or taken it apart"
 )
 
-// explainVariables sets the reasons of differences of variables, and of sections that differ only
-// in such variables.
+// explainVariables sets the reasons of differences between variables, and between sections that
+// differ only because of such variables.
 func explainVariables(r *compare.Result, elfPath string) {
 	wanted := map[string]bool{}
 	for _, d := range r.Unexplained(content.Var) {
@@ -52,24 +51,27 @@ func explainVariables(r *compare.Result, elfPath string) {
 	})
 }
 
-// variables is what the DWARF and the symbols of an ELF file say about some variables, by name.
+// variables holds some of the variables in the DWARF and the symbols of an ELF file, by name.
 type variables struct {
-	// relocatable says that all sections have address 0.
+	// relocatable is true if all sections have address 0.
 	relocatable bool
-	// symbols has the variables with an STT_OBJECT symbol of their name.
+	// symbols has the variables that have an STT_OBJECT symbol with their name.
 	symbols map[string]bool
-	// open has those that are declared as an array of unknown length and defined with a length.
+	// open has variables that one declaration makes an array of unknown length, and the definition
+	// an array of known length.
 	open map[string]bool
-	// nameless has those with a definition at an address without an STT_OBJECT symbol of that name.
+	// nameless has variables whose definition is at an address where no STT_OBJECT symbol has their
+	// name.
 	nameless map[string]bool
-	// computed has those whose location is an expression that only begins with an address.
+	// computed has variables whose location is an expression that begins with an address and then
+	// goes on.
 	computed map[string]bool
-	// lost has those with a definition of another size than the symbol.
+	// lost has variables of which a definition has another size than the symbol.
 	lost map[string]bool
 }
 
-// explain returns the reason for a variable that only we (ours), only pahole (oracle) or both
-// encode differently.
+// explain returns why a variable is only in our BTF (ours), only in pahole's (oracle), or differs
+// between the two.
 func (v *variables) explain(name string, ours, oracle bool) string {
 	switch {
 	case ours && !oracle && v.relocatable && v.symbols[name]:
@@ -86,8 +88,8 @@ func (v *variables) explain(name string, ours, oracle bool) string {
 	return reasonNoSymbol
 }
 
-// explainSection returns the reason for a section that differs, if there is one for each variable
-// that only one side has in it.
+// explainSection returns the reason why a section differs. There must be a reason for each of its
+// variables that only one side has.
 func (v *variables) explainSection(d *compare.Difference) string {
 	ours, oracle := entriesOf(d.Ours), entriesOf(d.Oracle)
 	reason := ""
@@ -122,14 +124,12 @@ func entriesOf(texts []string) map[string]string {
 	return entries
 }
 
-// without returns the entries of a that b does not have.
 func without(a, b map[string]string) map[string]string {
 	left := maps.Clone(a)
 	maps.DeleteFunc(left, func(k, _ string) bool { _, ok := b[k]; return ok })
 	return left
 }
 
-// readVariables reads what the file at path says about some variables.
 func readVariables(path string, wanted map[string]bool) *variables {
 	f := harness.Get(elf.Open(path))
 	defer f.Close()
@@ -171,8 +171,9 @@ type addressPool struct {
 	base  int64
 }
 
-// address reads the address of size bytes with which a location expression begins, and returns the
-// rest of the expression. ok is false if it does not begin with an address.
+// address reads the address with which a location expression begins; it has size bytes. It also
+// returns the rest of the expression. If the expression does not begin with an address, ok is
+// false.
 func (p *addressPool) address(location []byte, size int) (address uint64, rest []byte, ok bool) {
 	const opAddr, opAddrx = 0x03, 0xa1 // DW_OP_addr, DW_OP_addrx
 	if len(location) == 0 {
@@ -201,7 +202,7 @@ func (p *addressPool) address(location []byte, size int) (address uint64, rest [
 	return uint64(p.order.Uint32(b)), rest, true
 }
 
-// add adds what a DW_TAG_variable at a fixed address says.
+// add adds a DW_TAG_variable at a fixed address.
 func (v *variables) add(
 	data *dwarf.Data, r *dwarf.Reader, die *dwarf.Entry, wanted map[string]bool,
 	names map[uint64][]string, sizes map[string]uint64, pool addressPool,

@@ -1,5 +1,5 @@
-# Builds a kernel of a few files as Kbuild builds a large one, and leaves what Kbuild leaves, in the
-# current directory. Each KERNEL_OBJECTS is linked into vmlinux; FAT_OBJECTS are those of a module.
+# Builds a kernel of a few files in the current directory, with the same commands and files as
+# Kbuild. KERNEL_OBJECTS are linked into vmlinux, FAT_OBJECTS into a module.
 set -eu
 
 compile() {

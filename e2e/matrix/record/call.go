@@ -1,5 +1,5 @@
-// Package record is what the matrix keeps of a kernel: what the program in pahole measured at each
-// call that encodes BTF.
+// Package record reads and writes the records of one of the matrix's kernels: what
+// e2e/matrix/pahole measured at each call that encodes BTF.
 package record
 
 import (
@@ -11,19 +11,21 @@ import (
 )
 
 // Directory is the environment variable that names the directory for the records; if it is empty,
-// nothing is recorded. Ours names the program that takes pahole's place.
+// nothing is recorded. Ours is the environment variable that names the program that runs in
+// pahole's place.
 const (
 	Directory = "MATRIX_CALLS"
 	Ours      = "MATRIX_OURS"
 )
 
-// A Call is one call by Kbuild. What the two programs made of the file is beside the record:
-// File.ours.btf and File.pahole.btf, and with .base.btf at their ends the distilled bases.
+// A Call is one call of pahole by Kbuild. The BTF that the two programs made is beside the record,
+// in File.ours.btf and File.pahole.btf. Distilled bases are in File.ours.base.btf and
+// File.pahole.base.btf.
 type Call struct {
-	File         string   // its name, without a directory
+	File         string   // the ELF file's name, without a directory
 	Args         []string // as Kbuild gave them
 	Ours, Pahole measure.Run
-	// What the two wrote to stdout and stderr.
+	// What the two programs wrote to stdout and stderr.
 	OursSaid, PaholeSaid string
 }
 

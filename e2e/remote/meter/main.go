@@ -1,5 +1,5 @@
-// The command meter stands for btfgen or btfdedup in a build: it runs the tool, and writes a file
-// that says what the run took.
+// Command meter takes the place of btfgen or btfdedup in a build: it runs the tool, and writes its
+// costs to a file.
 package main
 
 import (
@@ -13,7 +13,7 @@ import (
 	"syscall"
 )
 
-// Set by -ldflags -X: the tool to run, and the directory of the notes.
+// Set by -ldflags -X: the tool to run, and the directory for the files with costs.
 var tool, notes string
 
 func main() {
@@ -50,7 +50,7 @@ func fail(err error) {
 	os.Exit(1)
 }
 
-// mentioned returns the arguments that may name files, those in parameter files included.
+// mentioned returns the arguments that may name files, including those in parameter files.
 func mentioned(args []string) []string {
 	var files []string
 	for _, arg := range args {
@@ -71,7 +71,7 @@ func mentioned(args []string) []string {
 	return files
 }
 
-// sizes returns the sizes of those files that exist and aren't in known, and how many they are.
+// sizes returns the sizes of files that exist and aren't in known, and their number.
 func sizes(files []string, known map[string]int64) (map[string]int64, int) {
 	found := map[string]int64{}
 	for _, name := range files {

@@ -5,21 +5,22 @@ import (
 	"strings"
 )
 
-// actionVariable is in the environment of the actions of the Bazel rules (rules/private/run.bzl).
-// It changes only what messages advise.
+// actionVariable is set in the environment of the rules' actions (rules/private/run.bzl). It
+// changes only the advice in messages.
 const actionVariable = "RULES_BTF_ACTION"
 
 const settings = "--@rules_btf//rules/settings:"
 
-// What cc_btf has in place of debug and alt, which name files beside object files that one knows.
+// cc_btf has neither attribute: these attributes name files that belong to object files in srcs,
+// and cc_btf compiles its own.
 const (
-	debugName = "the attribute debug (cc_btf has none: it takes the .dwo files of --fission, and " +
-		"leaves out the libraries that exclude names)"
-	altName = "the attribute alt (cc_btf has none: it leaves out the libraries that exclude names)"
+	debugName = "the attribute debug (cc_btf has none: it uses the .dwo files of --fission, and " +
+		"its attribute exclude leaves out libraries)"
+	altName = "the attribute alt (cc_btf has none: its attribute exclude leaves out libraries)"
 )
 
-// inBazel are flags that messages name, and what a user of the rules sets in place of them. Those
-// with the same are one after the other.
+// inBazel lists the flags that messages recommend, each with what replaces it in the Bazel rules.
+// Flags with the same replacement are adjacent.
 var inBazel = []struct{ flag, name string }{
 	{"--lang-exclude", "the attribute lang_exclude or the flag " + settings + "lang_exclude"},
 	{"--skip-unencodable", "the attribute skip_unencodable"},
@@ -35,10 +36,11 @@ var inBazel = []struct{ flag, name string }{
 	{"--old-base", "the attribute old_base"},
 	{"--drop-signature", "the attribute drop_signature"},
 	{"--resolve-ids", "the attribute resolve_ids"},
-	{"--max-decompressed", "no attribute: decompress the file first"},
+	{"--max-decompressed", "not available: decompress the file first"},
 }
 
-// advise adds to a message, in an action of Bazel, what the flags that it names are to the rules.
+// advise is for processes that run in an action of the Bazel rules: if a message recommends flags,
+// advise appends what replaces these flags in the rules.
 func advise(message string) string {
 	if os.Getenv(actionVariable) == "" {
 		return message
@@ -65,7 +67,7 @@ func advise(message string) string {
 	return strings.TrimSpace(message) + "; in Bazel, " + strings.Join(list, ", ")
 }
 
-// names reports whether a message names a flag, and not one that begins so.
+// names reports whether a message contains this flag, not only a longer flag that begins like it.
 func names(message, flag string) bool {
 	_, after, ok := strings.Cut(message, flag)
 	return ok && (after == "" || strings.ContainsAny(after[:1], "= ,;:)\n"))

@@ -15,11 +15,11 @@ func TestAdvise(t *testing.T) {
 				"skip_unencodable"},
 		{"give --dwarf", "; in Bazel, --dwarf is " + debugName},
 		{"name the directory by --dwo-dir, or a package by --dwp", "; in Bazel, --dwo-dir and --dwp " +
-			"are the attribute debug (cc_btf has none: it takes the .dwo files of --fission, and " +
-			"leaves out the libraries that exclude names)"},
+			"are the attribute debug (cc_btf has none: it uses the .dwo files of --fission, and " +
+			"its attribute exclude leaves out libraries)"},
 		{"give --alt, or --dwarf", "; in Bazel, --dwarf is " + debugName + ", --alt is " + altName},
 		{"if they are right, run objcopy, or give btfgen --max-decompressed=9",
-			"; in Bazel, --max-decompressed is no attribute: decompress the file first"},
+			"; in Bazel, --max-decompressed is not available: decompress the file first"},
 		{"name it by --follow, or a package by --dwp", "; in Bazel, --dwp and --follow are " + debugName},
 		{"give --dwarf-like", ""},
 		{"nothing to set", ""},

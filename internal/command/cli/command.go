@@ -2,28 +2,25 @@ package cli
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
-// NewFlags makes the flags of a command, with those of the common ones that it takes. The words in
-// the command's Use say which arguments it takes: "A B" are two, "FILE..." is one or more,
-// "[FILE...]" any number.
+// NewFlags defines the common flags that the command takes. The words in the command's Use are its
+// arguments: "A B" means two, "FILE..." one or more, "[FILE...]" any number.
 func NewFlags(c *cobra.Command, takes Common) *FlagSet {
 	f := &FlagSet{FlagSet: c.Flags(), command: c, takes: takes}
 	f.common()
 	return f
 }
 
-// MarkRequired makes flags that were defined, or will be, required.
+// MarkRequired makes flags required. The flags may be defined later.
 func (f *FlagSet) MarkRequired(names ...string) { f.required = append(f.required, names...) }
 
-// Command returns the command, which calls run with its flags and arguments checked.
+// Command returns the command, which checks its flags and arguments and then calls run.
 func (f *FlagSet) Command(run Run) *cobra.Command {
 	c := f.command
 	c.Long = strings.TrimSpace(strings.TrimSpace(c.Long) + "\n\n" + f.aboutStdin())
@@ -34,13 +31,8 @@ func (f *FlagSet) Command(run Run) *cobra.Command {
 			panic(err)
 		}
 	}
-	f.paholeNames()
 	c.RunE = func(c *cobra.Command, args []string) error {
-		env := newEnv(c)
-		if env.Worker && f.takes&Worker == 0 {
-			return errNoWorker
-		}
-		if err := f.run(env, c, args, run); err != nil {
+		if err := f.run(newEnv(c), args, run); err != nil {
 			return &failure{err}
 		}
 		return nil
@@ -48,10 +40,7 @@ func (f *FlagSet) Command(run Run) *cobra.Command {
 	return c
 }
 
-// run checks the flags and arguments, and calls run.
-func (f *FlagSet) run(env *Env, c *cobra.Command, args []string, run Run) error {
-	dir, _ := workDir(c)
-	args = f.moveTo(dir, args)
+func (f *FlagSet) run(env *Env, args []string, run Run) error {
 	if err := f.check(args); err != nil {
 		return err
 	}
@@ -66,11 +55,10 @@ func (f *FlagSet) run(env *Env, c *cobra.Command, args []string, run Run) error 
 	return run(env, args)
 }
 
-// checkArgs checks the number of arguments.
 func checkArgs(c *cobra.Command, args []string) error {
 	n, want := len(args), strings.Fields(c.Use)[1:]
 	if i := slices.Index(args, ""); i >= 0 {
-		return fmt.Errorf("argument %d is empty; name a file", i+1)
+		return fmt.Errorf("argument %d is empty; specify a file", i+1)
 	}
 	switch {
 	case n == len(want), len(want) > 0 && strings.HasPrefix(want[0], "["):
@@ -78,27 +66,26 @@ func checkArgs(c *cobra.Command, args []string) error {
 	case n < len(want):
 		return fmt.Errorf("%s is missing", want[n])
 	case len(want) == 0:
-		return fmt.Errorf("too many arguments: it takes none, and there is %q", args[0])
+		return fmt.Errorf("too many arguments: the command takes none, but got %q", args[0])
 	case strings.HasSuffix(c.Use, "..."):
 		return nil
 	}
-	return fmt.Errorf("too many arguments: it takes %s, and after that there is %q",
+	return fmt.Errorf("too many arguments: the command takes %s, but also got %q",
 		strings.Join(want, " "), args[len(want)])
 }
 
-// aboutStdin says what - means as the name of a file.
+// aboutStdin describes what "-" means as a file name.
 func (f *FlagSet) aboutStdin() string {
 	switch {
 	case f.NoStdin != "":
-		return "An argument - is not standard input: " + f.NoStdin + "."
+		return "As an argument, - doesn't mean standard input: " + f.NoStdin + "."
 	case f.takes&Output == 0:
-		return "An input - is standard input."
+		return "As an input file, - means standard input."
 	}
-	return "An input - is standard input, an output - standard output."
+	return "As an input file, - means standard input; as an output file, - means standard output."
 }
 
-// usage prints what follows the description in a help text. It is cobra's, with lines that are
-// wrapped.
+// usage prints a help text after the description, like cobra, but with lines wrapped.
 func usage(c *cobra.Command) error {
 	const columns = 100
 	var b bytes.Buffer
@@ -123,16 +110,8 @@ func usage(c *cobra.Command) error {
 		b.WriteString("\n")
 	}
 	if c.HasAvailableSubCommands() {
-		fmt.Fprintf(&b, "\n\"%s COMMAND --help\" says more about a command.\n", c.CommandPath())
+		fmt.Fprintf(&b, "\nRun \"%s COMMAND --help\" for more about a command.\n", c.CommandPath())
 	}
 	_, err := b.WriteTo(c.OutOrStdout())
-	return err
-}
-
-// flagError is the error for what pflag refused.
-func flagError(c *cobra.Command, err error) error {
-	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
-		return fmt.Errorf("%w%s", err, paholeHint(c.Flags(), unknown.GetSpecifiedName()))
-	}
 	return err
 }

@@ -13,23 +13,20 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
 
-// Env is what a command sees of the outside, and the values of its common flags.
+// Env holds a command's streams and the values of its common flags.
 type Env struct {
 	Program, Verb  string
-	Worker         bool // other runs share the process
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Flags
 }
 
-// newEnv is the Env of a command.
 func newEnv(c *cobra.Command) *Env {
-	_, inWorker := workDir(c)
-	return &Env{Program: c.Root().Name(), Verb: c.Name(), Worker: inWorker, Stdin: c.InOrStdin(),
+	return &Env{Program: c.Root().Name(), Verb: c.Name(), Stdin: c.InOrStdin(),
 		Stdout: c.OutOrStdout(), Stderr: c.ErrOrStderr()}
 }
 
-// Error prints the line for an error on Stderr. It is for commands that go on after one.
+// Error prints an error as one line on Stderr, for commands that continue after an error.
 func (e *Env) Error(err error) {
 	fmt.Fprintf(e.Stderr, "%s: %s\n", e.Program, oneLine(advise(err.Error())))
 }
@@ -50,7 +47,7 @@ func (e *Env) Tell(line string) {
 	}
 }
 
-// UsageError is an error in how the command was called. The exit code is 2.
+// UsageError is the error for wrong usage of a command. The exit code is 2.
 type UsageError struct{ Msg string }
 
 func (e *UsageError) Error() string { return e.Msg }
@@ -63,13 +60,11 @@ func isUsage(err error) bool {
 	return ok
 }
 
-// ErrNo ends a command with exit code 1 and nothing more on Stderr: it has printed its answer, and
-// the answer is no.
+// ErrNo ends a command with exit code 1 and no message: the command has printed its answer.
 var ErrNo = errors.New("no")
 
-// exitCode calls run, prints the line for its error and returns the exit code. Panics become an
-// error line: that of an input that is truncated while it is mapped, or else the last guard, not a
-// way to report errors.
+// exitCode calls run, prints its error and returns the exit code. A panic becomes an error message:
+// either a mapped input was truncated, or there is an internal error.
 func (e *Env) exitCode(run func() error) (code int) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {

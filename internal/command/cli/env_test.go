@@ -17,14 +17,14 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
 
-// one is a program of one command.
+// one returns a program with one command.
 func one(run Run) func() *cobra.Command {
 	return func() *cobra.Command {
 		return &cobra.Command{Use: "one", DisableFlagParsing: true, RunE: RunE(run)}
 	}
 }
 
-// TestRunE is about a command whose arguments are its own affair.
+// TestRunE runs a command that parses its own arguments.
 func TestRunE(t *testing.T) {
 	for _, c := range []struct {
 		args           []string
@@ -62,7 +62,7 @@ func TestRunE(t *testing.T) {
 	}
 }
 
-// TestTruncatedInput: a read of mapped memory that is gone is an error like others, in any thread.
+// TestTruncatedInput: reading a mapped file that was truncated is an ordinary error, in any thread.
 func TestTruncatedInput(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "in")
 	page := os.Getpagesize()
@@ -92,7 +92,7 @@ func TestTruncatedInput(t *testing.T) {
 				return err
 			}
 			if err := env.WriteOutput(out, Bytes(nil)); err == nil {
-				t.Error("an output of a truncated input")
+				t.Error("a truncated input gave an output")
 			}
 			parallel.Do(jobs, 8, func(part int) {
 				parallel.Do(jobs, 2, func(int) { sum.Add(int64(data[part*page])) })

@@ -5,14 +5,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
-// FlagSet is the flags of a command. It knows which of them name files.
+// FlagSet holds the flags of a command, and knows which of them name files.
 type FlagSet struct {
 	*pflag.FlagSet
 	NoStdin string // why an argument - is not standard input; "" if it is
@@ -24,18 +23,18 @@ type FlagSet struct {
 
 	outputs, inputs []fileFlag
 	inputLists      []fileList
-	inputDirs       []fileList // of which a name may be empty
+	inputDirs       []fileList // a name may be empty
 	follow          []fileList // --follow, if the verb has it; a name may be empty
-	outputDirs      []fileFlag // which may be the same
+	outputDirs      []fileFlag // several may name the same directory
 }
 
-// fileFlag is a flag, as the user types it, whose value is a path, "" if it is not given.
+// fileFlag is a flag, as the user types it, and its value: a path, or "" if the flag is not given.
 type fileFlag struct {
 	flag string
 	path *string
 }
 
-// fileList is a flag that may be repeated, and whose values are paths.
+// fileList is a flag that may be repeated; its values are paths.
 type fileList struct {
 	flag  string
 	paths *[]string
@@ -48,11 +47,11 @@ type path struct {
 }
 
 func (p *path) Set(name string) error {
-	if name == "" { // a variable of a shell that is not set
-		return errors.New("name a file")
+	if name == "" { // such as an unset shell variable
+		return errors.New("specify a file")
 	}
 	if p.given {
-		return fmt.Errorf("%s is given already; name one file", *p.name)
+		return fmt.Errorf("the flag is already set to %s; specify only one file", *p.name)
 	}
 	*p.name, p.given = name, true
 	return nil
@@ -62,11 +61,7 @@ func (p *path) String() string { return *p.name }
 
 func (*path) Type() string { return "string" }
 
-// output defines the flag -o.
-func (f *FlagSet) output(usage string) {
-	f.VarP(&path{name: &f.values.Output}, "output", "o", usage)
-	f.outputs = append(f.outputs, fileFlag{"-o", &f.values.Output})
-}
+func (f *FlagSet) output(usage string) { f.OutputVarP(&f.values.Output, "output", "o", usage) }
 
 // InputVar defines a flag that names a file to read.
 func (f *FlagSet) InputVar(file *string, name, usage string) {
@@ -74,76 +69,60 @@ func (f *FlagSet) InputVar(file *string, name, usage string) {
 	f.inputs = append(f.inputs, fileFlag{"--" + name, file})
 }
 
-// InputsVar defines a flag that names files to read, and may be repeated.
+// InputsVar defines a flag that may be repeated and names files to read.
 func (f *FlagSet) InputsVar(paths *[]string, name, usage string) {
 	f.StringArrayVar(paths, name, nil, usage)
 	f.inputLists = append(f.inputLists, fileList{"--" + name, paths})
 }
 
-// DirsVar defines a flag that names directories to read, and may be repeated.
+// DirsVar defines a flag that may be repeated and names directories to read.
 func (f *FlagSet) DirsVar(paths *[]string, name string, value []string, usage string) {
 	f.StringArrayVar(paths, name, value, usage)
 	f.inputDirs = append(f.inputDirs, fileList{"--" + name, paths})
 }
 
-// FollowVar defines the flag --follow. Without it, paths is nil.
+// FollowVar defines the flag --follow. If the flag is not given, paths is nil.
 func (f *FlagSet) FollowVar(paths *[]string) {
-	f.StringArrayVar(paths, "follow", nil, "read no file that the command line doesn't name. `FILE`"+
-		" names one to which an input refers: a member of a thin archive, or a .dwo file; repeat it for"+
-		" several. Empty: no such file")
+	f.StringArrayVar(paths, "follow", nil, "allow an input to refer to this `FILE` (a member of a "+
+		"thin archive, or a .dwo file), but to no file without a --follow; repeat the flag for "+
+		"several files; --follow= (empty) allows none")
 	f.follow = append(f.follow, fileList{"--follow", paths})
 }
 
-// checkFollow refuses what has files looked for beside --follow.
+// checkFollow refuses --follow together with a flag that searches for files.
 func (f *FlagSet) checkFollow() error {
 	for _, dirs := range f.inputDirs {
 		if f.Changed("follow") && f.Changed(strings.TrimPrefix(dirs.flag, "--")) {
-			return Usagef("--follow and %s contradict each other: --follow names all files", dirs.flag)
+			return Usagef("--follow and %s can't be used together: --follow names all files", dirs.flag)
 		}
 	}
 	return nil
 }
 
 // OutputVar defines a flag that names a file to write.
-func (f *FlagSet) OutputVar(file *string, name, usage string) {
-	f.Var(&path{name: file}, name, usage)
-	f.outputs = append(f.outputs, fileFlag{"--" + name, file})
+func (f *FlagSet) OutputVar(file *string, name, usage string) { f.OutputVarP(file, name, "", usage) }
+
+// OutputVarP is OutputVar with a short name, which messages use.
+func (f *FlagSet) OutputVarP(file *string, name, short, usage string) {
+	f.VarP(&path{name: file}, name, short, usage)
+	f.outputs = append(f.outputs, fileFlag{flagName(name, short), file})
 }
 
-// OutputDirVar defines a flag that names a directory to write to. Several may name the same.
-func (f *FlagSet) OutputDirVar(file *string, name, usage string) {
-	f.Var(&path{name: file}, name, usage)
-	f.outputDirs = append(f.outputDirs, fileFlag{"--" + name, file})
+// OutputDirVarP defines a flag that names a directory to write to; several flags may share one.
+func (f *FlagSet) OutputDirVarP(file *string, name, short, usage string) {
+	f.VarP(&path{name: file}, name, short, usage)
+	f.outputDirs = append(f.outputDirs, fileFlag{flagName(name, short), file})
 }
 
-// moveTo makes the paths of the flags, and of the arguments, which it returns, those in dir, if dir
-// isn't "".
-func (f *FlagSet) moveTo(dir string, args []string) []string {
-	for _, file := range slices.Concat(f.inputs, f.outputs) {
-		*file.path = inDir(dir, *file.path)
+func flagName(name, short string) string {
+	if short != "" {
+		return "-" + short
 	}
-	for _, list := range slices.Concat(f.inputDirs, f.inputLists, f.follow) {
-		for i, path := range *list.paths {
-			(*list.paths)[i] = inDir(dir, path)
-		}
-	}
-	moved := make([]string, len(args))
-	for i, path := range args {
-		moved[i] = inDir(dir, path)
-	}
-	return moved
+	return "--" + name
 }
 
-// inDir is a path from dir on, if it is a relative one of a file.
-func inDir(dir, path string) string {
-	if dir == "" || path == "" || path == "-" || filepath.IsAbs(path) {
-		return path
-	}
-	return filepath.Join(dir, path)
-}
-
-// check refuses an output that is another output or an input, by whatever path. Devices and pipes
-// may be several.
+// check returns an error if an output is the same file as another output or an input, even if their
+// paths differ. Several outputs may be the same device or pipe.
 func (out fileFlag) check(others []fileFlag, inputs []string) error {
 	if *out.path == "" {
 		return nil
@@ -165,7 +144,7 @@ func (out fileFlag) check(others []fileFlag, inputs []string) error {
 	}
 	for _, other := range others {
 		if *other.path != "" && same(*other.path) {
-			return Usagef("%s and %s name one output, %s", other.flag, out.flag, *out.path)
+			return Usagef("%s and %s name the same output, %s", other.flag, out.flag, *out.path)
 		}
 	}
 	for _, in := range inputs {
@@ -176,7 +155,7 @@ func (out fileFlag) check(others []fileFlag, inputs []string) error {
 	return nil
 }
 
-// missingDirs warns of directories to read that are not there.
+// missingDirs warns about input directories that don't exist.
 func (f *FlagSet) missingDirs(env *Env) {
 	for _, list := range f.inputDirs {
 		if !f.Changed(strings.TrimPrefix(list.flag, "--")) {
@@ -184,7 +163,7 @@ func (f *FlagSet) missingDirs(env *Env) {
 		}
 		for _, dir := range *list.paths {
 			if info, err := os.Stat(dir); dir != "" && (err != nil || !info.IsDir()) {
-				env.Warn("%s %s: there is no such directory", list.flag, dir)
+				env.Warn("%s %s: no such directory", list.flag, dir)
 			}
 		}
 	}

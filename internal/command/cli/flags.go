@@ -7,7 +7,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/features"
 )
 
-// Common is a set of the flags that several commands share. Every command has -j besides.
+// Common is a set of flags that several commands share. -j, which every command has, is not in it.
 type Common uint
 
 const (
@@ -17,9 +17,8 @@ const (
 	Features                         // --features: what to encode
 	Skipped                          // --skipped: the list of what is not encoded
 	DistilledBase                    // --distilled-base: a base for other builds of the kernel
-	Report                           // -q, -v, --stats: what the run tells about itself
-	Printed                          // -o as in Output, but without it standard output is written
-	Worker                           // no flag: a worker may do it, all paths are flags or arguments
+	Report                           // -q, -v, --stats: progress and statistics
+	Printed                          // -o like Output, but optional: the default is standard output
 )
 
 // Flags are the values of the common flags.
@@ -28,18 +27,17 @@ type Flags struct {
 	Jobs          int      // how many threads may work at the same time, at least 1
 	Bases         []string // the deepest first
 	Features      features.Set
-	Skipped       string // "" if no list is wanted, like the next
-	DistilledBase string
-	Quiet         bool // no warnings
+	Skipped       string // "" if no list is wanted
+	DistilledBase string // "" if none is wanted
+	Quiet         bool   // no warnings
 	Verbose       bool
 	Stats         string
 }
 
-// common defines the common flags.
 func (f *FlagSet) common() {
 	takes, values := f.takes, &f.values
 	f.NumberVarP(&values.Jobs, "jobs", "j", 1, maxJobs, "threads",
-		"the number of `threads`; the default is one for each processor. The result doesn't depend on it")
+		"the number of `threads`; the default is one per processor. The result doesn't depend on it")
 	if takes&Output != 0 {
 		f.output("write to `FILE`; - means standard output")
 		f.MarkRequired("output")
@@ -55,13 +53,14 @@ func (f *FlagSet) common() {
 	}
 	if takes&Base != 0 {
 		f.InputsVar(&values.Bases, "base",
-			"the BTF `FILE` on which split BTF is based; repeat it for a chain of bases, the deepest first")
+			"the BTF `FILE` on which split BTF is based; repeat the flag for a chain, "+
+				"the kernel's BTF first")
 	}
 	if takes&Features != 0 {
 		values.Features = features.Default()
 		f.Var((*featureList)(&values.Features), "features",
-			"comma-separated `names` of features, as in pahole's --btf_features: default, all or none,"+
-				" NAME or +NAME, -NAME; docs/features.md describes them")
+			"comma-separated `names` of features, like pahole's --btf_features: default, all, none,"+
+				" NAME, +NAME (add to the default) or -NAME (remove); see docs/features.md")
 		f.Lookup("features").DefValue = "default"
 	}
 	if takes&DistilledBase != 0 {
@@ -80,19 +79,18 @@ func (f *FlagSet) common() {
 	}
 }
 
-// check checks the values of the common flags, and which files are read and written. args are the
-// files that the command line names without a flag.
+// check checks the common flags and the files. args are the files that are named without a flag.
 func (f *FlagSet) check(args []string) error {
 	values := &f.values
 	switch {
 	case values.Quiet && values.Verbose:
-		return Usagef("--quiet and --verbose contradict each other")
+		return Usagef("--quiet and --verbose can't be used together")
 	case values.DistilledBase != "" && len(values.Bases) == 0:
 		return Usagef("--distilled-base requires --base")
 	}
 	for _, dir := range f.outputDirs {
 		if *dir.path == "-" {
-			return Usagef("%s: standard output (-) is not a directory; name one", dir.flag)
+			return Usagef("%s: standard output (-) is not a directory; specify a directory", dir.flag)
 		}
 	}
 	if err := f.checkFollow(); err != nil {
@@ -106,7 +104,7 @@ func (f *FlagSet) check(args []string) error {
 	}
 	for _, list := range f.inputLists {
 		if slices.Contains(*list.paths, "") {
-			return Usagef("%s is empty; name a file", list.flag)
+			return Usagef("%s is empty; specify a file", list.flag)
 		}
 	}
 	for _, list := range slices.Concat(f.inputLists, f.follow) {
@@ -120,15 +118,13 @@ func (f *FlagSet) check(args []string) error {
 	return nil
 }
 
-// LimitThreads makes Jobs a promise: the Go runtime, garbage collection included, runs no more
-// threads than that at the same time. The result undoes it. In a worker, where others run too, it
-// is a promise of the verb alone.
+// LimitThreads limits the Go runtime, including GC, to Jobs threads until undo is called.
 func (e *Env) LimitThreads() (undo func()) {
 	f, all := &e.Flags, runtime.GOMAXPROCS(0)
 	if f.Jobs == 0 {
 		f.Jobs = all
 	}
-	if f.Jobs >= all || e.Worker {
+	if f.Jobs >= all {
 		return func() {}
 	}
 	runtime.GOMAXPROCS(f.Jobs)

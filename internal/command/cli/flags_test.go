@@ -14,8 +14,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/features"
 )
 
-// of is a program with a command that takes the common flags and those that define defines, which
-// returns what the command does.
+// of returns a program with one command. The command's flags are the common flags listed in
+// takes, and those that define adds. The command calls the function that define returns.
 func of(use string, takes Common, define func(*FlagSet) Run) func() *cobra.Command {
 	return func() *cobra.Command {
 		f := NewFlags(&cobra.Command{Use: use}, takes)
@@ -23,21 +23,22 @@ func of(use string, takes Common, define func(*FlagSet) Run) func() *cobra.Comma
 	}
 }
 
-// call runs a program on words and returns the exit code and what is on standard error.
+// call runs a program with the arguments in words, and returns the exit code and the text on
+// standard error.
 func call(program func() *cobra.Command, words string) (int, string) {
 	var stderr bytes.Buffer
 	code := Execute(program, strings.Fields(words), nil, new(bytes.Buffer), &stderr)
 	return code, stderr.String()
 }
 
-// runCopier runs a command that takes all common flags, some others that name files, and calls run.
-// It returns the exit code and what is on standard error.
+// runCopier runs a command that takes all common flags and some others that name files. The
+// command calls run. runCopier returns the exit code and the text on standard error.
 func runCopier(run Run, args ...string) (int, string) {
 	var stderr bytes.Buffer
 	p := of("copy A B", Output|Base|Features|Skipped|DistilledBase|Report, func(fs *FlagSet) Run {
 		fs.InputVar(new(string), "also-read", "")
 		fs.OutputVar(new(string), "also-write", "")
-		fs.OutputDirVar(new(string), "directory", "")
+		fs.OutputDirVarP(new(string), "directory", "", "")
 		return run
 	})
 	code := Execute(p, append([]string{"copy"}, args...), nil, new(bytes.Buffer), &stderr)
@@ -61,16 +62,16 @@ func TestCommonFlags(t *testing.T) {
 	}
 }
 
-// TestEmptyNames gives flags the empty name, as a shell does for a variable that is not set.
+// TestEmptyNames passes empty names to flags, as a shell does for an unset variable.
 func TestEmptyNames(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
-		{"--also-read= -o out", `"" for "--also-read" flag: name a file`},
-		{"--also-write= -o out", `"" for "--also-write" flag: name a file`},
-		{"--directory= -o out", `"" for "--directory" flag: name a file`},
-		{"--stats= -o out", `"" for "--stats" flag: name a file`},
-		{"--base= -o out", "--base is empty; name a file"},
-		{"--base x --base= -o out", "--base is empty; name a file"},
-		{"--output=", `"" for "-o, --output" flag: name a file`},
+		{"--also-read= -o out", `"" for "--also-read" flag: specify a file`},
+		{"--also-write= -o out", `"" for "--also-write" flag: specify a file`},
+		{"--directory= -o out", `"" for "--directory" flag: specify a file`},
+		{"--stats= -o out", `"" for "--stats" flag: specify a file`},
+		{"--base= -o out", "--base is empty; specify a file"},
+		{"--base x --base= -o out", "--base is empty; specify a file"},
+		{"--output=", `"" for "-o, --output" flag: specify a file`},
 		{"-o out", ""},
 	} {
 		ran := false
@@ -81,22 +82,21 @@ func TestEmptyNames(t *testing.T) {
 		}
 	}
 	printer := of("print", Printed, func(*FlagSet) Run {
-		return func(*Env, []string) error { t.Error("-o=: it runs"); return nil }
+		return func(*Env, []string) error { t.Error("-o=: the command ran"); return nil }
 	})
 	if code, _ := call(printer, "print --output="); code != 2 {
-		t.Errorf("-o= where that is standard output without it: exit code %d", code)
+		t.Errorf("-o= where the default is standard output: exit code %d", code)
 	}
 }
 
-// TestGivenTwice refuses a second name where there is one file, and nothing else that is given
-// twice.
+// TestGivenTwice: a flag for one file refuses a second name, but other flags may be repeated.
 func TestGivenTwice(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
-		{"-o x -o y", `"y" for "-o, --output" flag: x is given already; name one file`},
-		{"-ox --output=x", "x is given already"},
-		{"-o x --stats=y --stats z", "y is given already"},
-		{"-o x --also_read y --also-read z", "y is given already"},
-		{"-o x --directory y --directory z", "y is given already"},
+		{"-o x -o y", `"y" for "-o, --output" flag: the flag is already set to x; specify only one file`},
+		{"-ox --output=x", "already set to x"},
+		{"-o x --stats=y --stats z", "already set to y"},
+		{"-o x --also_read y --also-read z", "already set to y"},
+		{"-o x --directory y --directory z", "already set to y"},
 		{"-o x --base y --base y -j1 -j2 --features=var --features=float", ""},
 	} {
 		code, stderr := runCopier(func(*Env, []string) error { return nil },
@@ -107,13 +107,14 @@ func TestGivenTwice(t *testing.T) {
 	}
 }
 
-// TestMissingDirs warns of a directory that is named and isn't there, not of the default one.
+// TestMissingDirs: there is a warning if a directory that a flag names is missing, but not if the
+// default one is.
 func TestMissingDirs(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.Mkdir("here", 0o777); err != nil {
 		t.Fatal(err)
 	}
-	const warning = "prog: warning: --debug-dir nope: there is no such directory\n"
+	const warning = "prog: warning: --debug-dir nope: no such directory\n"
 	for args, want := range map[string]string{
 		"": "", "--debug-dir here": "", "--debug-dir=": "", "--debug-dir here --debug-dir nope": warning,
 		"-q --debug-dir nope -o out": "",
@@ -128,15 +129,15 @@ func TestMissingDirs(t *testing.T) {
 	}
 }
 
-// TestFollowFlag: what names files to follow may name none, and contradicts directories to look at.
+// TestFollowFlag: --follow may be empty, and can't be used together with directories to search.
 func TestFollowFlag(t *testing.T) {
 	for args, want := range map[string]string{
 		"":                           "[] false",
 		"--follow=":                  `[""] true`,
 		"--follow= --follow x":       `["" "x"] true`,
 		"--follow x -o ./x":          "output ./x is also an input (x)",
-		"--follow x --debug-dir=d":   "--follow and --debug-dir contradict each other",
-		"--follow= --debug-dir d -q": "--follow and --debug-dir contradict each other",
+		"--follow x --debug-dir=d":   "--follow and --debug-dir can't be used together",
+		"--follow= --debug-dir d -q": "--follow and --debug-dir can't be used together",
 	} {
 		var follow, dirs []string
 		got := ""
@@ -157,8 +158,8 @@ func TestFollowFlag(t *testing.T) {
 	}
 }
 
-// TestJobsLimitTheRuntime wants no more threads to run at the same time than -j says, nor more than
-// without it.
+// TestJobsLimitTheRuntime: -j limits how many threads run at the same time, but doesn't raise that
+// number.
 func TestJobsLimitTheRuntime(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	for _, c := range []struct {
@@ -179,7 +180,7 @@ func TestJobsLimitTheRuntime(t *testing.T) {
 	}
 }
 
-// TestOutputsAndInputs refuses an output that is another one or an input, by whatever path.
+// TestOutputsAndInputs: an output must not be another output or an input, under any path.
 func TestOutputsAndInputs(t *testing.T) {
 	dir := t.TempDir()
 	p := func(name string) string { return filepath.Join(dir, name) }
@@ -203,10 +204,10 @@ func TestOutputsAndInputs(t *testing.T) {
 		{"-o OUT --stats in", "output in is also an input"},
 		{"-o OUT --base x --skipped x", "output x is also an input"},
 		{"-o OUT --also-read old.link --also-write old", "output old is also an input (old.link)"},
-		{"-o OUT --stats ./OUT", "-o and --stats name one output, ./OUT"},
-		{"-o - --stats -", "-o and --stats name one output, -"},
+		{"-o OUT --stats ./OUT", "-o and --stats name the same output, ./OUT"},
+		{"-o - --stats -", "-o and --stats name the same output, -"},
 		{"--skipped old --distilled-base old.link --base x -o OUT",
-			"--distilled-base and --skipped name one output, old"},
+			"--distilled-base and --skipped name the same output, old"},
 	} {
 		t.Chdir(dir)
 		called := false
@@ -215,33 +216,6 @@ func TestOutputsAndInputs(t *testing.T) {
 		if good := c.want == ""; called != good || (code == 0) != good || !good && code != 2 ||
 			!strings.Contains(stderr, c.want) {
 			t.Errorf("%s: exit code %d, %q; want %q", c.args, code, stderr, c.want)
-		}
-	}
-}
-
-// TestMoveTo: a persistent worker finds relative paths, but for empty ones, in the directory of the
-// request.
-func TestMoveTo(t *testing.T) {
-	var file string
-	var dirs, follow []string
-	for _, tt := range []struct{ args, want string }{
-		{"-o out --base b --base /c --file f a /b -", "[dir/a /b -] dir/out [dir/b /c] dir/f [/usr] []"},
-		{"-o - --dir d --dir= --dir /e a", `[dir/a] - [] "" [dir/d "" /e] []`},
-		{"-o - --follow= --follow x a", `[dir/a] - [] "" [/usr] ["" dir/x]`},
-	} {
-		file = ""
-		flags := NewFlags(&cobra.Command{Use: "move A..."}, Output|Base)
-		flags.InputVar(&file, "file", "")
-		flags.DirsVar(&dirs, "dir", []string{"/usr"}, "")
-		flags.FollowVar(&follow)
-		if err := flags.Parse(strings.Fields(tt.args)); err != nil {
-			t.Fatal(err)
-		}
-		args := flags.moveTo("dir", flags.Args())
-		got := strings.ReplaceAll(fmt.Sprintf("%q %q %q %q %q %q", args, flags.values.Output,
-			flags.values.Bases, file, dirs, follow), `"`, "")
-		if got != strings.ReplaceAll(tt.want, `"`, "") {
-			t.Errorf("%s: %s, want %s", tt.args, got, tt.want)
 		}
 	}
 }

@@ -118,7 +118,7 @@ func TestWriteFileRefuses(t *testing.T) {
 		strings.Contains(err.Error(), ".tmp") {
 		t.Error("a missing directory:", err)
 	}
-	// /proc is there, but says of any new file that there is no such one.
+	// /proc exists, but creating a file in it fails with "no such file".
 	if err := WriteFile("/proc/x", write("x", nil)); err == nil ||
 		!strings.HasPrefix(err.Error(), "output: create /proc/x: ") ||
 		strings.Contains(err.Error(), "make the directory") {
@@ -152,8 +152,8 @@ func TestWriteOutput(t *testing.T) {
 	}
 }
 
-// TestWriteOutputs has a failure at each step of writing a file b, a directory d and a file a,
-// which appear in this order: none of them before the content of all is complete, and each whole.
+// TestWriteOutputs writes a file b, a directory d and a file a, with a failure at each step. They
+// appear in this order, each of them whole, and none appears before the content of all is complete.
 func TestWriteOutputs(t *testing.T) {
 	broken := errors.New("broken")
 	for _, c := range []struct {
@@ -162,7 +162,7 @@ func TestWriteOutputs(t *testing.T) {
 		d, b  error
 		after func(dir string) error // when all content is complete
 		want  string                 // part of the error
-		left  string                 // what there is then, if it isn't what there was
+		left  string                 // what is there afterwards, if that has changed
 	}{
 		{name: "success"},
 		{name: "a fails", a: func(string) error { return broken }, want: "broken"},
@@ -352,7 +352,7 @@ func TestWriteDir(t *testing.T) {
 	if !errors.Is(err, failed) {
 		t.Errorf("the error is %v", err)
 	}
-	called := func(string) error { t.Error("called for nothing"); return nil }
+	called := func(string) error { t.Error("called, though nothing can be written"); return nil }
 	if err := WriteDir(p("new"), called); err == nil || !strings.Contains(err.Error(), "not empty") {
 		t.Errorf("a directory with a file in it: %v", err)
 	}

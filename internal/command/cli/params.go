@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// expandParamFiles replaces each argument @FILE by the lines of FILE, one argument a line, as Bazel
-// writes them with set_param_file_format("multiline"): no quoting, no comments. A line that itself
-// begins with @ is refused; a path that does is written ./@path. A relative path is from dir on.
-func expandParamFiles(args []string, dir string) ([]string, error) {
+// expandParamFiles replaces each argument @FILE by the lines of FILE, one argument per line, as
+// Bazel writes them with set_param_file_format("multiline"): there is no quoting, and there are no
+// comments. A line that itself begins with @ is refused; write ./@path for such a path.
+func expandParamFiles(args []string) ([]string, error) {
 	out := make([]string, 0, len(args))
 	for _, a := range args {
 		if !strings.HasPrefix(a, "@") {
@@ -20,7 +20,7 @@ func expandParamFiles(args []string, dir string) ([]string, error) {
 		if path == "" {
 			return nil, Usagef("argument @ doesn't name a parameter file")
 		}
-		data, err := os.ReadFile(inDir(dir, path))
+		data, err := os.ReadFile(path)
 		if err != nil {
 			return nil, fmt.Errorf("parameter file: %w", err)
 		}
@@ -33,8 +33,8 @@ func expandParamFiles(args []string, dir string) ([]string, error) {
 					" write ./@… for a path that begins with @", path, number, line)
 			}
 			if strings.Contains(line, "\x00") {
-				return nil, Usagef("%s:%d: a NUL byte; a parameter file is text, one argument a line", path,
-					number)
+				return nil, Usagef("%s:%d: a NUL byte; a parameter file is text with one argument per line",
+					path, number)
 			}
 			out = append(out, line)
 		}

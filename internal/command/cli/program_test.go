@@ -52,11 +52,11 @@ func TestExecute(t *testing.T) {
 	for _, c := range []struct {
 		args                string
 		code                int
-		stdout, stderr      string // what they must hold
+		stdout, stderr      string // what they must contain
 		noStdout, oneStderr bool
 	}{
 		{args: "", code: 2, noStdout: true, oneStderr: true,
-			stderr: "greeter: a command is missing; there are hello, wave (see greeter --help)\n"},
+			stderr: "greeter: a command is missing; the commands are hello, wave (see greeter --help)\n"},
 		{args: "--help", stdout: "hello       Greet"},
 		{args: "-h", stdout: "Usage:"},
 		{args: "help", stdout: "greeter COMMAND"},
@@ -66,8 +66,9 @@ func TestExecute(t *testing.T) {
 		{args: "hello -h", stdout: "  greeter hello --loud world\n"},
 		{args: "completion bash", stdout: "__start_greeter"},
 		{args: "completion zsh", stdout: "#compdef greeter"},
-		{args: "helo", code: 2, noStdout: true, oneStderr: true, stderr: `greeter: unknown command "helo"` +
-			` for "greeter"; did you mean hello? (see greeter --help)`},
+		{args: "helo", code: 2, noStdout: true, oneStderr: true,
+			stderr: `greeter: unknown command "helo" for "greeter"; ` +
+				`did you mean hello? (see greeter --help)`},
 		{args: "help helo", code: 2, stderr: "; did you mean hello?", oneStderr: true},
 		{args: "wav", code: 2, stderr: "; did you mean wave? (see", oneStderr: true},
 		{args: "xyzzy", code: 2, oneStderr: true,
@@ -84,7 +85,8 @@ func TestExecute(t *testing.T) {
 		{args: "hello bomb", code: 1,
 			stderr:    "greeter: internal error: runtime error: index out of range [1] with length 1 (at ",
 			oneStderr: true},
-		{args: "hello bomb", code: 1, stderr: "greeter.func1, program_test.go:"}, // the place of the fault
+		{args: "hello bomb", code: 1, // the place of the panic
+			stderr: "greeter.func1, program_test.go:"},
 		{args: "hello you --loud", stdout: `true ["you"]`, stderr: "greeter: warning: greeted; 1\n"},
 		{args: "hello @" + params + " d", stdout: `true ["a b" "'c'" "d"]`},
 		{args: "hello one  two", code: 2, stderr: "argument 2 is empty", oneStderr: true},
@@ -132,7 +134,7 @@ func TestExpandParamFiles(t *testing.T) {
 		if err := os.WriteFile(path, []byte(c.content), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		got, err := expandParamFiles([]string{"@" + path}, "")
+		got, err := expandParamFiles([]string{"@" + path})
 		var usage *UsageError
 		switch {
 		case c.err != "":
@@ -143,10 +145,10 @@ func TestExpandParamFiles(t *testing.T) {
 			t.Errorf("%q: %q, %v; want %q", c.content, got, err, c.want)
 		}
 	}
-	if got, err := expandParamFiles([]string{"./@x", "-@", "a@b"}, ""); err != nil || len(got) != 3 {
+	if got, err := expandParamFiles([]string{"./@x", "-@", "a@b"}); err != nil || len(got) != 3 {
 		t.Error("arguments with @ inside:", got, err)
 	}
-	if _, err := expandParamFiles([]string{"@"}, ""); err == nil {
+	if _, err := expandParamFiles([]string{"@"}); err == nil {
 		t.Error("a lone @ is accepted")
 	}
 }
@@ -160,7 +162,7 @@ func FuzzExpandParamFiles(f *testing.F) {
 		if err := os.WriteFile(path, data, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		args, err := expandParamFiles([]string{"@" + path}, "")
+		args, err := expandParamFiles([]string{"@" + path})
 		if err != nil {
 			return
 		}

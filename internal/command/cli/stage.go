@@ -16,18 +16,17 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/mapped"
 )
 
-// staged is an output whose content is complete, but not in its place.
+// staged is an output whose content is complete, but which has not yet been moved to its path.
 type staged struct {
 	path string
 	temp string // the file or directory with the content; "" if it is in memory
 
-	content bytes.Buffer // for what is not a file
-	stdout  io.Writer    // if path is "-", or leads to the descriptor of standard output
-	fd      int          // the descriptor that path leads to, or -1
+	content bytes.Buffer // if temp is empty
+	stdout  io.Writer    // if path is "-"
 }
 
-// writeOutputs is Env.WriteOutputs. check, nil for none, is asked before anything appears.
-func writeOutputs(stdout io.Writer, outputs []Artifact, check func() error) (err error) {
+// writeOutputs implements Env.WriteOutputs. If an input was truncated meanwhile, no output appears.
+func writeOutputs(stdout io.Writer, outputs ...Artifact) (err error) {
 	var all []*staged
 	defer func() {
 		for _, s := range all {
@@ -37,16 +36,14 @@ func writeOutputs(stdout io.Writer, outputs []Artifact, check func() error) (err
 		}
 	}()
 	for _, o := range outputs {
-		s := &staged{path: o.Path, fd: -1}
+		s := &staged{path: o.Path}
 		all = append(all, s)
 		if err := s.fill(o, stdout); err != nil {
 			return err
 		}
 	}
-	if check != nil {
-		if err := check(); err != nil {
-			return err
-		}
+	if err := mapped.Check(); err != nil {
+		return err
 	}
 	var files []*staged
 	for _, s := range slices.Backward(all) {
@@ -68,23 +65,18 @@ func (s *staged) fill(o Artifact, stdout io.Writer) error {
 		s.stdout = stdout
 		return o.File(&s.content)
 	}
-	end, fd, err := follow(s.path)
+	info, statErr := os.Stat(s.path)
+	if statErr == nil && info.IsDir() {
+		return fmt.Errorf("output %s is a directory", s.path)
+	}
+	end, direct, err := follow(s.path)
 	if err != nil {
 		return err
 	}
-	info, statErr := os.Stat(s.path)
-	switch {
-	case fd >= 0:
-		if s.fd = fd; fd == stdoutFD && stdout != nil {
-			s.stdout = stdout
-		}
-		return o.File(&s.content)
-	case statErr == nil && info.IsDir():
-		return fmt.Errorf("output %s is a directory", s.path)
-	case statErr == nil && !(info.Mode().IsRegular() && isFile(end, info)):
+	s.path = end
+	if direct {
 		return o.File(&s.content)
 	}
-	s.path = end
 	s.temp = temps.name(s.path)
 	f, err := os.OpenFile(s.temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
@@ -103,14 +95,13 @@ func (s *staged) fill(o Artifact, stdout io.Writer) error {
 	return s.writeError(errors.Join(w.Flush(), f.Close()))
 }
 
-// fillDir fills a temporary directory.
 func (s *staged) fillDir(write func(dir string) error) error {
 	list, err := os.ReadDir(s.path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("output: %w", err)
 	}
 	if len(list) > 0 {
-		return fmt.Errorf("output directory %s is not empty; name a new one", s.path)
+		return fmt.Errorf("output directory %s is not empty; specify a new directory", s.path)
 	}
 	end, _, err := follow(strings.TrimRight(s.path, "/"))
 	if err != nil {
@@ -124,7 +115,6 @@ func (s *staged) fillDir(write func(dir string) error) error {
 	return s.writeError(write(s.temp))
 }
 
-// createError is the error that the temporary file or directory couldn't be made.
 func (s *staged) createError(err error) error {
 	if pe, ok := errors.AsType[*fs.PathError](err); ok {
 		err = &fs.PathError{Op: "create", Path: s.path, Err: pe.Err}
@@ -136,8 +126,7 @@ func (s *staged) createError(err error) error {
 	return fmt.Errorf("output: %w", err)
 }
 
-// writeError is the error that the content couldn't be written, in which the temporary name is the
-// output's. Other errors and nil stay.
+// writeError replaces the temporary name in a write error by the name of the output.
 func (s *staged) writeError(err error) error {
 	pe, ok := errors.AsType[*fs.PathError](err)
 	if !ok || !strings.HasPrefix(pe.Path, s.temp) {
@@ -147,38 +136,25 @@ func (s *staged) writeError(err error) error {
 		Op: pe.Op, Path: s.path + pe.Path[len(s.temp):], Err: pe.Err})
 }
 
-// send writes what is in memory to the device, the pipe or standard output.
+// send writes the content in memory to the device, the pipe or standard output.
 func (s *staged) send() error {
 	if s.stdout != nil {
 		_, err := s.stdout.Write(s.content.Bytes())
 		return err
 	}
-	f, err := s.open()
+	f, err := os.OpenFile(s.path, os.O_WRONLY|os.O_APPEND, 0)
+	if err == nil {
+		_, err = f.Write(s.content.Bytes())
+		err = errors.Join(err, f.Close())
+	}
 	if err != nil {
 		return fmt.Errorf("output: %w", err)
 	}
-	if _, err := f.Write(s.content.Bytes()); err != nil {
-		f.Close()
-		return fmt.Errorf("output: %w", err)
-	}
-	return f.Close()
+	return nil
 }
 
-// open opens what is no regular file, or the file of a link that is more than its text: one in
-// another process's /proc/PID/fd.
-func (s *staged) open() (*os.File, error) {
-	if s.fd < 0 {
-		return os.OpenFile(s.path, os.O_WRONLY|os.O_TRUNC, 0)
-	}
-	fd, err := syscall.Dup(s.fd)
-	if err != nil {
-		return nil, &fs.PathError{Op: "dup", Path: s.path, Err: err}
-	}
-	return os.NewFile(uintptr(fd), s.path), nil
-}
-
-// place lets files and directories take their places, as far as the first that can't. An interrupt
-// waits for it.
+// place renames files and directories to their paths, and stops at the first error. If an interrupt
+// arrives, the process ends only after place has returned.
 func place(files []*staged) error {
 	temps.mu.Lock()
 	defer temps.mu.Unlock()

@@ -7,15 +7,14 @@ import (
 	"syscall"
 )
 
-// Stdin is what an input - is to verbs: a file that they open, map and read as others. Messages
-// name it.
+// Stdin is the path that replaces "-" as an input, so that verbs can map standard input.
 const Stdin = "/dev/stdin"
 
-// maxStdin is the most that is read from standard input, in bytes.
+// maxStdin is the maximum number of bytes that are read from standard input.
 const maxStdin = 1 << 34
 
-// takeStdin makes inputs that are - paths of standard input. args are the files that the command
-// line names without a flag. The result undoes what it changes of the process.
+// takeStdin replaces "-" as an input by Stdin. args are the files that are named without a flag.
+// undo restores the standard input of the process.
 func (f *FlagSet) takeStdin(env *Env, args []string) (undo func(), err error) {
 	var found []*string
 	collect := func(path *string) {
@@ -27,7 +26,7 @@ func (f *FlagSet) takeStdin(env *Env, args []string) (undo func(), err error) {
 		collect(&args[i])
 	}
 	if len(found) > 0 && f.NoStdin != "" {
-		return nil, Usagef("it doesn't read standard input: %s", f.NoStdin)
+		return nil, Usagef("the argument - doesn't mean standard input here: %s", f.NoStdin)
 	}
 	for _, in := range f.inputs {
 		collect(in.path)
@@ -40,10 +39,8 @@ func (f *FlagSet) takeStdin(env *Env, args []string) (undo func(), err error) {
 	switch {
 	case len(found) == 0:
 		return func() {}, nil
-	case env.Worker:
-		return nil, Usagef("a persistent worker has no standard input to read (-); name a file")
 	case len(found) > 1:
-		return nil, Usagef("%d inputs are standard input (-), which can be read once", len(found))
+		return nil, Usagef("%d inputs are standard input (-), which can be read only once", len(found))
 	}
 	*found[0] = Stdin
 	if env.Stdin == os.Stdin && atStart(os.Stdin) {
@@ -52,7 +49,7 @@ func (f *FlagSet) takeStdin(env *Env, args []string) (undo func(), err error) {
 	return spool(env.Stdin)
 }
 
-// atStart reports whether a file can be opened again under Stdin, from its first byte on.
+// atStart reports whether a file opened at the path Stdin would be read from its first byte.
 func atStart(stdin *os.File) bool {
 	info, err := stdin.Stat()
 	if err != nil || !info.Mode().IsRegular() {
@@ -68,8 +65,7 @@ func atStart(stdin *os.File) bool {
 	return err == nil
 }
 
-// spool puts what a pipe has into a file without a name and makes that the standard input of the
-// process, until undo is called.
+// spool copies a pipe to an unnamed file, which is the standard input until undo is called.
 func spool(from io.Reader) (undo func(), err error) {
 	file, err := os.CreateTemp("", "stdin")
 	if err != nil {
@@ -79,7 +75,7 @@ func spool(from io.Reader) (undo func(), err error) {
 	os.Remove(file.Name())
 	n, err := io.Copy(file, io.LimitReader(from, maxStdin+1))
 	if err == nil && n > maxStdin {
-		err = fmt.Errorf("more than %d bytes", maxStdin)
+		err = fmt.Errorf("more than the limit of %d bytes", maxStdin)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("standard input: %w", err)

@@ -14,7 +14,7 @@ import (
 
 // cat is a program that prints the files that are its inputs.
 func cat() *cobra.Command {
-	f := NewFlags(&cobra.Command{Use: "files [FILE...]"}, Base|Worker)
+	f := NewFlags(&cobra.Command{Use: "files [FILE...]"}, Base)
 	var also string
 	var list []string
 	f.InputVar(&also, "also", "")
@@ -49,9 +49,10 @@ func TestStdin(t *testing.T) {
 		{"files --base=-", 0, twice, ""},
 		{"files --also=-", 0, twice, ""},
 		{"files --list - --list=/dev/null", 0, twice + "/dev/null: \n/dev/null: \n", ""},
-		{"files - -", 2, "", "cat: 2 inputs are standard input (-), which can be read once (see"},
+		{"files - -", 2, "", "cat: 2 inputs are standard input (-), which can be read only once (see"},
 		{"files --base=- --also - -", 2, "", "3 inputs are standard input"},
-		{"names x -", 2, "", "cat: it doesn't read standard input: names are needed (see"},
+		{"names x -", 2, "",
+			"cat: the argument - doesn't mean standard input here: names are needed (see"},
 	} {
 		var stdout, stderr bytes.Buffer
 		code := Execute(cat, strings.Fields(c.args), strings.NewReader("hello"), &stdout, &stderr)
@@ -62,8 +63,8 @@ func TestStdin(t *testing.T) {
 	}
 }
 
-// TestStdinOfProcess is about standard input that is a file, or a pipe, of which something may have
-// been read before.
+// TestStdinOfProcess reads standard input that is a pipe, or a file from which something may
+// already have been read.
 func TestStdinOfProcess(t *testing.T) {
 	const helper = "CLI_TEST_CAT"
 	if os.Getenv(helper) != "" {

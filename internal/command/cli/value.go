@@ -11,21 +11,21 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/features"
 )
 
-// choice is a flag with one of several words for a value.
+// choice is a flag whose value is one of several words.
 type choice struct {
 	value *string
 	words []string
 }
 
-// ChoiceVar defines a flag that is one of several words, at first the one that p has.
+// ChoiceVar defines a flag whose value is one of several words. *p holds the default.
 func (f *FlagSet) ChoiceVar(p *string, name, usage string, words ...string) {
 	f.Var(&choice{p, words}, name, usage)
 }
 
-// FormatVar defines the flag --format of the verbs that report.
+// FormatVar defines the flag --format, for verbs that print a report.
 func (f *FlagSet) FormatVar(p *string) {
 	*p = "text"
-	f.ChoiceVar(p, "format", "`text`, or json: one object", "text", "json")
+	f.ChoiceVar(p, "format", "the output `format`: text, or json for one JSON object", "text", "json")
 }
 
 func (c *choice) Set(s string) error {
@@ -40,44 +40,37 @@ func (c *choice) String() string { return *c.value }
 
 func (*choice) Type() string { return "string" } // its default is shown in quotes
 
-func (c *choice) Choices() (words []string, list bool) { return c.words, false }
-
-// noChoice is the error of a flag's value that is none of these words.
 func noChoice(words []string) error {
 	n := len(words) - 1
-	if n == 1 {
-		return fmt.Errorf("neither %s nor %s", words[0], words[1])
-	}
-	return fmt.Errorf("none of %s and %s", strings.Join(words[:n], ", "), words[n])
+	return fmt.Errorf("must be %s or %s", strings.Join(words[:n], ", "), words[n])
 }
 
-// number is a flag whose value is a number.
 type number struct {
 	value    *int
 	min, max int
 	what     string
 }
 
-// NumberVarP defines a flag that is a number from min to max, of what the message says. p has the
-// default.
+// NumberVarP defines a flag whose value is a number from min to max. The parameter what says in
+// errors what the number counts, such as "threads". The variable at p holds the default.
 func (f *FlagSet) NumberVarP(p *int, name, short string, min, max int, what, usage string) {
 	f.VarP(&number{p, min, max, what}, name, short, usage)
 }
 
-// MaxDecompressedVar defines the flag --max-decompressed, of verbs that read compressed data.
+// MaxDecompressedVar defines the flag --max-decompressed for verbs that read compressed data.
 func (f *FlagSet) MaxDecompressedVar(p *int) {
 	f.NumberVarP(p, "max-decompressed", "", 1, math.MaxInt, "bytes",
-		"the largest size of decompressed data, in `bytes`; the default is 32 times the size of the"+
-			" file, and more for small files")
+		"allow decompressed data of this size, in `bytes`; 32 times the size of the file, or more for"+
+			" small files, is always allowed")
 }
 
 func (n *number) Set(s string) error {
 	i, err := strconv.Atoi(s)
 	if err != nil || i < n.min || i > n.max {
 		if n.max == math.MaxInt {
-			return fmt.Errorf("not a number of %s, %d or more", n.what, n.min)
+			return fmt.Errorf("must be a number of %s, at least %d", n.what, n.min)
 		}
-		return fmt.Errorf("not a number of %s from %d to %d", n.what, n.min, n.max)
+		return fmt.Errorf("must be a number of %s, from %d to %d", n.what, n.min, n.max)
 	}
 	*n.value = i
 	return nil
@@ -92,21 +85,15 @@ func (n *number) String() string {
 
 func (*number) Type() string { return "int" }
 
-// featureList is a list of features on the command line.
 type featureList features.Set
 
 func (l *featureList) Set(s string) error {
 	set, err := features.Parse(s)
 	*l = featureList(set)
 	if inner := errors.Unwrap(err); inner != nil {
-		return inner // without the list, which the message has anyway
+		return inner // the message already has the list
 	}
 	return err
-}
-
-func (*featureList) Choices() (words []string, list bool) {
-	return append(strings.Split(features.All().String(), ","), features.Merging, "default", "all",
-		"none"), true
 }
 
 func (l *featureList) String() string { return features.Set(*l).String() }

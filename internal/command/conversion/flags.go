@@ -1,4 +1,4 @@
-// Package conversion has the flags of the commands that make BTF of debugging information.
+// Package conversion has the flags of the commands that make BTF from debugging information.
 package conversion
 
 import (
@@ -12,7 +12,7 @@ import (
 // Flags are the flags of the verbs that convert debugging information.
 type Flags struct {
 	Files debugfile.Search
-	Split splitdwarf.Finder // of the units of split DWARF
+	Split splitdwarf.Finder // finds the units of split DWARF
 
 	input    convert.Input
 	excluded map[uint64]bool
@@ -24,19 +24,19 @@ type Flags struct {
 func (f *Flags) Define(flags *cli.FlagSet) {
 	FilesVar(flags, &f.Files)
 	f.input = convert.InputAuto
-	flags.Var(&f.input, "input", "which `kind` of debugging information to read: dwarf, btf (written"+
-		" by the compiler), or auto: the DWARF of a file, or its BTF if it has no DWARF")
+	flags.Var(&f.input, "input", "the `kind` of debugging information to read: dwarf, btf "+
+		"(written by the compiler), or auto (DWARF if a file has any, else its BTF)")
 	flags.Var(&languages{codes: &f.excluded}, "lang-exclude", "leave out compilation units in these"+
-		" comma-separated `languages`, such as rust, as pahole's --lang_exclude does")
+		" comma-separated `languages`, such as rust, like pahole's --lang_exclude")
 	flags.StringVar(&f.prefix, "kabi-prefix", "",
-		"shorten every name that begins with `PREFIX` to PREFIX, as pahole's --kabi_prefix does")
+		"cut every name that begins with `PREFIX` down to PREFIX, like pahole's --kabi_prefix")
 	flags.BoolVar(&f.skip, "skip-unencodable", false,
-		"leave out units with types that BTF can't express, such as C++ pointers to members, and warn;"+
-			" the default is an error")
+		"warn about units with types that BTF can't express, such as C++ pointers to members, "+
+			"and leave these units out; by default such types are an error")
 	SplitVar(flags, &f.Split, &f.Files)
 }
 
-// languages are the codes of languages, as a flag's value.
+// languages is a flag whose value is a list of languages, which it stores as codes.
 type languages struct {
 	codes *map[uint64]bool
 	list  string // as it was typed
@@ -52,16 +52,14 @@ func (l *languages) String() string { return l.list }
 
 func (*languages) Type() string { return "string" }
 
-func (*languages) Choices() (words []string, list bool) { return language.Names(), true }
-
 // FilesVar defines the flags --alt, --debug-dir, --follow and --max-decompressed.
 func FilesVar(flags *cli.FlagSet, s *debugfile.Search) {
 	flags.InputVar(&s.Alt, "alt",
-		"the supplementary `FILE` that dwz -m made for the inputs; the default is a search by the name"+
-			" and build-id in the inputs")
+		"the supplementary `FILE` that dwz -m made for the inputs; by default, the file is searched"+
+			" for by the name and build-id that the inputs contain")
 	flags.DirsVar(&s.Dirs, "debug-dir", []string{debugfile.DefaultDir},
-		"look for debug files and supplementary files in `DIR` and beside the input; repeat it for"+
-			" several directories. Empty: don't look for any")
+		"search for debug files and supplementary files in `DIR` and next to the input; repeat the"+
+			" flag for several directories. An empty DIR turns the search off")
 	flags.FollowVar(&s.Follow)
 	flags.MaxDecompressedVar(&s.MaxDecompressed)
 }
@@ -70,29 +68,29 @@ func FilesVar(flags *cli.FlagSet, s *debugfile.Search) {
 func DWARFVar(flags *cli.FlagSet, s *debugfile.Search) {
 	flags.InputVar(&s.DWARF, "dwarf",
 		"the separate debug `FILE` of the input (objcopy --only-keep-debug, eu-strip -f), with its"+
-			" DWARF and maybe its symbols; the default for a stripped input is a search by its build-id"+
-			" and .gnu_debuglink")
+			" DWARF and maybe its symbols; by default, the debug file of a stripped input is"+
+			" searched for by build-id and .gnu_debuglink")
 }
 
-// SplitVar defines the flags that say where the units of split DWARF are, but for --follow, which
-// files has.
+// SplitVar defines the flags --dwo-dir and --dwp. The parameter files holds the values of --follow.
 func SplitVar(flags *cli.FlagSet, split *splitdwarf.Finder, files *debugfile.Search) {
 	split.Follow = &files.Follow
-	flags.DirsVar(&split.Dirs, "dwo-dir", nil, "look for .dwo files (-gsplit-dwarf) in `DIR`, by their"+
-		" paths or the ends of these; repeat it for several directories. The default is where the"+
-		" compiler wrote them, and beside the input")
-	flags.InputVar(&split.Package, "dwp", "the `FILE` that dwp made of .dwo files; the default is"+
-		" INPUT.dwp, if it exists")
+	flags.DirsVar(&split.Dirs, "dwo-dir", nil, "search for .dwo files (-gsplit-dwarf) in `DIR`, by"+
+		" whole paths or the last parts of their paths; repeat the flag for several directories. By"+
+		" default, .dwo files are searched for where the compiler wrote them, and in the directory"+
+		" of the input")
+	flags.InputVar(&split.Package, "dwp", "the `FILE` that dwp made from .dwo files; the default"+
+		" is INPUT.dwp, if it exists")
 }
 
-// Search returns where debug files are looked for.
+// Search returns where to search for debug files.
 func (f *Flags) Search(env *cli.Env) *debugfile.Search {
 	s := f.Files
 	s.Tell = env.Tell
 	return &s
 }
 
-// Options returns how to convert.
+// Options returns the options of the conversion.
 func (f *Flags) Options(env *cli.Env) convert.Options {
 	return convert.Options{Features: env.Features, LangExclude: f.excluded, KABIPrefix: f.prefix,
 		Input: f.input, Jobs: env.Jobs, SkipUnencodable: f.skip,

@@ -9,18 +9,19 @@ import (
 	"github.com/rules-btf/rules_btf/internal/pipeline"
 )
 
-// CheckApart returns a usage error if the variables of a file whose BTF is made in one go contradict
-// each other or the features. extraFlag is the flag that says Apart.
+// CheckApart is for verbs that convert and link in one run. It returns a usage error if the choice
+// of variables is inconsistent, or contradicts the features. extraFlag is the flag that sets Apart.
 func CheckApart(v pipeline.Variables, set features.Set, extraFlag string) error {
 	var err error
 	switch {
 	case v.Which == link.Extra:
-		err = fmt.Errorf("--variables=%v is for BTF that is based on a module's own; use %s to make both",
+		err = fmt.Errorf("--variables=%v needs the module's own BTF as base; use %s, "+
+			"which makes that BTF too",
 			v.Which, extraFlag)
 	case v.Apart && v.Which == link.All:
-		err = fmt.Errorf("--variables=%v and %s contradict each other", v.Which, extraFlag)
+		err = fmt.Errorf("--variables=%v and %s can't be used together", v.Which, extraFlag)
 	case v.Apart && !set.Has(features.GlobalVar):
-		err = fmt.Errorf("%s needs the feature %v: --features=default,%[2]v", extraFlag,
+		err = fmt.Errorf("%s needs the feature %v: add --features=default,%[2]v", extraFlag,
 			features.GlobalVar)
 	default:
 		err = v.Which.Check(set, true, true)
@@ -33,19 +34,19 @@ func CheckApart(v pipeline.Variables, set features.Set, extraFlag string) error 
 
 // VariablesVar defines the flag --variables of the verbs that link.
 func VariablesVar(flags *cli.FlagSet, which *link.Which) {
-	flags.Var(which, "variables", "`which` variables of the feature global_var to encode: percpu,"+
-		" all, or extra: all but percpu, based on the BTF made with percpu; the default is what the"+
-		" features say")
+	flags.Var(which, "variables", "`which` variables to encode with the feature global_var: "+
+		"\"percpu\", \"all\", or \"extra\" (those that are not per CPU, as split BTF based on the "+
+		"result of --variables=percpu); the default depends on the features")
 }
 
-// CheckVariables returns a usage error if a flag is missing for the choice of variables. The objects
-// were made with these features.
+// CheckVariables returns a usage error if the choice of variables requires a flag that is missing.
+// The parameter set has the features with which the objects were made.
 func CheckVariables(env *cli.Env, which link.Which, set features.Set, facts bool) error {
 	if err := which.Check(set, facts, len(env.Bases) > 0); err != nil {
 		return cli.Usagef("%v", err)
 	}
 	if which == link.Extra && env.DistilledBase != "" {
-		return cli.Usagef("--variables=%v and --distilled-base contradict each other: extra "+
+		return cli.Usagef("--variables=%v and --distilled-base can't be used together: extra "+
 			"variables are based on the BTF of one kernel", which)
 	}
 	return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/pipeline"
 )
 
-// TestCheckApart is of choices that contradict each other, or the features.
+// TestCheckApart checks the errors for choices that contradict each other or the features.
 func TestCheckApart(t *testing.T) {
 	full := features.Default().With(features.GlobalVar)
 	for _, c := range []struct {
@@ -23,9 +23,9 @@ func TestCheckApart(t *testing.T) {
 		{pipeline.Variables{Apart: true, Which: link.PerCPU}, full, ""},
 		{pipeline.Variables{Which: link.All}, full, ""},
 		{pipeline.Variables{Which: link.All}, features.Default(), "needs the feature global_var"},
-		{pipeline.Variables{Which: link.Extra}, full, "use --extra to make both"},
+		{pipeline.Variables{Which: link.Extra}, full, "use --extra, which makes that BTF too"},
 		{pipeline.Variables{Apart: true}, features.Default(), "--extra needs the feature global_var"},
-		{pipeline.Variables{Apart: true, Which: link.All}, full, "--extra contradict each other"},
+		{pipeline.Variables{Apart: true, Which: link.All}, full, "--extra can't be used together"},
 	} {
 		err := CheckApart(c.v, c.set, "--extra")
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {

@@ -1,8 +1,8 @@
-// Package progress shows on a terminal how far long work is: one line, redrawn in place and erased
-// at the end.
+// Package progress shows the progress of long work on a terminal: one line, redrawn in place and
+// erased at the end.
 //
-// Work that is done within a second shows nothing. Nor does any work whose standard error is no
-// terminal, or one that can't erase a line (TERM=dumb, or no TERM at all).
+// It shows nothing for work that takes less than a second, or if standard error is not a terminal
+// that can erase a line (TERM=dumb, or no TERM at all, means that it can't).
 package progress
 
 import (
@@ -17,14 +17,14 @@ import (
 const (
 	delay     = time.Second            // before the line appears
 	interval  = 100 * time.Millisecond // between two drawings of it
-	someWidth = 80                     // columns of a terminal that doesn't say how many it has
+	someWidth = 80                     // columns of a terminal whose width is unknown
 	leastText = 10                     // columns below which nothing is drawn
 	startLine = "\r"
 	clearRest = "\x1b[K" // EL of ECMA-48: erase to the end of the line
 )
 
-// Line is a progress line. What else is to appear on the terminal must be written through it. Its
-// methods may be called from several threads. A nil Line does nothing.
+// Line is a progress line. All other output to the terminal must be written through it. Its methods
+// may be called from several threads. A nil Line does nothing.
 type Line struct {
 	terminal *os.File
 	text     func() string
@@ -36,9 +36,8 @@ type Line struct {
 	abandoned bool
 }
 
-// Start returns a line on w if that is a terminal, else nil. text gives what the line says, in
-// ASCII; it is called from its own thread, and an empty text shows no line. Close ends the
-// line.
+// Start returns a line on w, or nil if w is not a terminal. Another goroutine calls text, which
+// returns the line's text in ASCII, or "" for no line. Close ends the line.
 func Start(w io.Writer, text func() string) *Line {
 	f, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
@@ -66,8 +65,8 @@ func (l *Line) run() {
 	}
 }
 
-// draw writes the line over the last one, in one piece so that a terminal doesn't flicker. It
-// leaves the last column free: a character there makes some terminals go to the next line.
+// draw writes the line in a single write, so that the terminal doesn't flicker. The last column
+// stays free: a character there makes some terminals go to the next line.
 func (l *Line) draw() {
 	width, _, err := term.GetSize(int(l.terminal.Fd()))
 	if err != nil || width == 0 {
@@ -92,7 +91,7 @@ func (l *Line) erase() {
 	}
 }
 
-// Write writes p, whole lines, where the line stood; the line appears again below.
+// Write replaces the line by p, which must be whole lines, and draws the line again below p.
 func (l *Line) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -112,8 +111,8 @@ func (l *Line) Close() {
 	l.erase()
 }
 
-// Abandon erases the line when the process is about to end by a signal. It doesn't wait for a
-// drawing that the terminal holds up.
+// Abandon erases the line when a signal is about to end the process. It doesn't wait if the
+// terminal blocks the drawing of the line.
 func (l *Line) Abandon() {
 	if l == nil || !l.mu.TryLock() {
 		return

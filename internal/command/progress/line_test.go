@@ -10,12 +10,10 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/rules-btf/rules_btf/internal/command/screen"
 )
 
 func TestLine(t *testing.T) {
-	s := screen.New(t, 40)
+	s := newScreen(t, 40)
 	var calls atomic.Int64
 	start := time.Now()
 	l := Start(s.TTY, func() string {
@@ -58,7 +56,7 @@ func TestLine(t *testing.T) {
 }
 
 func TestShortWorkShowsNothing(t *testing.T) {
-	s := screen.New(t, 80)
+	s := newScreen(t, 80)
 	l := Start(s.TTY, func() string { return "working" })
 	time.Sleep(time.Second * 3 / 4)
 	l.Close()
@@ -69,7 +67,7 @@ func TestShortWorkShowsNothing(t *testing.T) {
 }
 
 func TestNarrowTerminal(t *testing.T) {
-	s := screen.New(t, 5)
+	s := newScreen(t, 5)
 	l := Start(s.TTY, func() string { return "working hard" })
 	time.Sleep(delay + 2*interval)
 	l.Close()
@@ -79,10 +77,10 @@ func TestNarrowTerminal(t *testing.T) {
 	}
 }
 
-// TestInterrupted is of a terminal that doesn't tell its width, and a line that a signal cuts
-// short.
+// TestInterrupted draws a line on a terminal of unknown width, and abandons it, as happens after a
+// signal.
 func TestInterrupted(t *testing.T) {
-	s := screen.New(t, 0)
+	s := newScreen(t, 0)
 	l := Start(s.TTY, func() string { return strings.Repeat("x", 200) })
 	if got := s.WaitFor("x\x1b"); strings.Count(got, "x") >= someWidth {
 		t.Errorf("the line is too long: %q", got)
@@ -104,7 +102,7 @@ func TestNoTerminal(t *testing.T) {
 	}
 	defer r.Close()
 	defer w.Close()
-	s := screen.New(t, 80)
+	s := newScreen(t, 80)
 	if Start(w, text) != nil {
 		t.Error("a line on a pipe")
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
-// EndRead ends the phase in which n BTF objects were read and merged to o.
+// EndRead ends the phase in which n BTF objects were read and merged into o.
 func (r *Run) EndRead(p *Phase, n int, o *object.Object) {
 	p.stop()
 	p.found(message.Count(n, "file") + r.countShapes(o))
@@ -27,7 +27,7 @@ func (r *Run) EndModules(p *Phase, n int) {
 	p.found(message.Count(n, "module"))
 }
 
-// countUnits notes which units a conversion read, and returns it in words.
+// countUnits records the units that a conversion read, and returns a text about them.
 func (r *Run) countUnits(c *convert.Counts) string {
 	r.Stats.DWARF = &DWARF{c.Bytes, c.Units, c.Excluded, c.Unencodable, c.Partial, c.Types}
 	text := message.Count(c.Units, "unit")
@@ -45,7 +45,7 @@ func (r *Run) countUnits(c *convert.Counts) string {
 	return text + ", " + bytesText(int64(c.Bytes)) + " of debugging information"
 }
 
-// countFacts notes what is known of a linked file, and returns it in words.
+// countFacts records the facts of a linked file, and returns a text about them.
 func (r *Run) countFacts(f *facts.Facts) string {
 	c := &Facts{Functions: len(f.Globals), Variables: len(f.Objects), Kfuncs: len(f.Kfuncs)}
 	for i := range f.Files {
@@ -56,8 +56,8 @@ func (r *Run) countFacts(f *facts.Facts) string {
 		", " + message.Count(c.Kfuncs, "kfunc")
 }
 
-// countShapes notes what o holds, if that is wanted, and returns it in words. It looks at every
-// item of every unit.
+// countShapes records the shapes of o, if counts are wanted, and returns a text about them.
+// Counting takes time, because it visits every item of every unit.
 func (r *Run) countShapes(o *object.Object) string {
 	if !r.wanted() {
 		return ""
@@ -80,8 +80,8 @@ func (r *Run) countShapes(o *object.Object) string {
 	return ", " + message.Count(c.Distinct, "shape") + ", " + message.Count(int(c.Repeats), "repeat")
 }
 
-// countTypes notes which types data has, if that is wanted: raw BTF, or an ELF file with a section
-// .BTF. It returns that in words.
+// countTypes records the types in data, if counts are wanted, and returns a text about them. data
+// is raw BTF, or an ELF file with a section .BTF.
 func (r *Run) countTypes(data []byte, base *btf.Blob) (string, error) {
 	if !r.wanted() {
 		return "", nil
@@ -104,7 +104,7 @@ func (r *Run) countTypes(data []byte, base *btf.Blob) (string, error) {
 	return message.Count(c.Total, "type"), nil
 }
 
-// countLinked notes the result of a link, if that is wanted, and returns it in words.
+// countLinked records the result of a link, if counts are wanted, and returns a text about it.
 func (r *Run) countLinked(result *link.Result, base *btf.Blob) (string, error) {
 	text, err := r.countTypes(result.BTF, base)
 	if err != nil || text == "" {
@@ -126,7 +126,7 @@ func (r *Run) countLinked(result *link.Result, base *btf.Blob) (string, error) {
 		", " + variables.text("variable") + leftOut(result.LeftOut.Files), nil
 }
 
-// leftOut says of which source files nothing is in the linked file; it names some.
+// leftOut returns the names of some source files that contributed nothing to the linked file.
 func leftOut(files []string) string {
 	if len(files) == 0 {
 		return ""
@@ -139,7 +139,8 @@ func leftOut(files []string) string {
 		message.Count(len(files), "source file"), names)
 }
 
-// text says how many are encoded, and how many are not, the commonest reason first.
+// text says how many functions or variables are encoded, and how many are skipped for each reason,
+// with the most common reason first.
 func (d *Decided) text(noun string) string {
 	text := message.Count(d.Encoded, noun)
 	if len(d.Skipped) == 0 {

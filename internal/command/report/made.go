@@ -6,10 +6,11 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
-// Made counts the BTF that a batch made.
+// Made counts the BTF that a batch of conversions made.
 type Made struct {
 	BTF Part `json:"btf"`
-	// Extra is the BTF of variables that are not per CPU, on that of the files; nil if there is none.
+	// Extra counts the split BTF with the variables that are not per CPU; it is based on the BTF
+	// that the other fields count. Extra is nil if there is no such BTF.
 	Extra *Part `json:"extra,omitempty"`
 }
 
@@ -20,8 +21,8 @@ type Part struct {
 	Variables *Decided `json:"variables,omitempty"`
 }
 
-// AddMade counts the BTF of a file, which is based on base, and the extra part of it, which may be
-// nil. Variables are counted if they are wanted. Several threads may call it.
+// AddMade counts the BTF of one file, which is based on base, and the file's extra BTF, which may
+// be nil. Variables are counted only if counts are wanted. Several threads may call AddMade.
 func (r *Run) AddMade(m *Made, base *btf.Blob, own, extra *link.Result) error {
 	part, below, err := r.count(base, own)
 	if err != nil {
@@ -45,7 +46,7 @@ func (r *Run) AddMade(m *Made, base *btf.Blob, own, extra *link.Result) error {
 	return nil
 }
 
-// count counts BTF that is based on base, and returns it if it is wanted what is in it.
+// count counts BTF that is based on base. If counts are wanted, it also returns the parsed BTF.
 func (r *Run) count(base *btf.Blob, result *link.Result) (*Part, *btf.Blob, error) {
 	p := &Part{Files: 1, Bytes: int64(len(result.BTF))}
 	if !r.wanted() {
@@ -92,7 +93,7 @@ func (m *Made) Total() int64 {
 	return m.BTF.Bytes + m.Extra.Bytes
 }
 
-// text says what was made.
+// text returns the line about an output.
 func (m *Made) text() string {
 	text := message.Count(m.BTF.Files, "file") + m.BTF.text()
 	if m.Extra != nil {
@@ -109,16 +110,8 @@ func (p *Part) text() string {
 	return text
 }
 
-// EndVmlinux ends the phase in which a batch made the BTF of its base.
-func (r *Run) EndVmlinux(p *Phase, m *Made) {
+// EndMade ends a phase in which a batch made BTF.
+func (p *Phase) EndMade(m *Made) {
 	p.stop()
-	r.Stats.Vmlinux = m
-	p.found(m.text())
-}
-
-// EndMade ends the phase in which a batch made the BTF of modules.
-func (r *Run) EndMade(p *Phase, m *Made) {
-	p.stop()
-	r.Stats.Modules = m
 	p.found(m.text())
 }

@@ -12,14 +12,14 @@ type Phase struct {
 	name      string
 	unit      string // what is counted, such as "units"
 	start     time.Time
-	end       time.Time // zero while the phase goes on
+	end       time.Time // zero while the phase runs
 	done, all int
 
-	steps     []StepTime // the last one goes on
+	steps     []StepTime // the last one still runs
 	stepStart time.Time
 }
 
-// Phase begins a phase. unit is what Progress counts, in the plural.
+// Phase begins a phase. The parameter unit names what Progress counts, in the plural.
 func (r *Run) Phase(name, unit string) *Phase {
 	p := &Phase{run: r, name: name, unit: unit, start: time.Now()}
 	r.mu.Lock()
@@ -28,14 +28,14 @@ func (r *Run) Phase(name, unit string) *Phase {
 	return p
 }
 
-// Progress notes how much is done. It may be called from several threads, and out of order.
+// Progress records how much is done. Several threads may call Progress, in any order.
 func (p *Phase) Progress(done, all int) {
 	p.run.mu.Lock()
 	defer p.run.mu.Unlock()
 	p.done, p.all = max(p.done, done), all
 }
 
-// Step begins a step of the phase, and ends the one before.
+// Step begins a step of the phase, and ends the previous one.
 func (p *Phase) Step(name string) {
 	p.run.mu.Lock()
 	defer p.run.mu.Unlock()
@@ -49,7 +49,7 @@ func (p *Phase) endStep(now time.Time) {
 	}
 }
 
-// stop ends the phase; counting what it found isn't part of it.
+// stop ends the phase, before its results are counted.
 func (p *Phase) stop() {
 	now := time.Now()
 	r := p.run
@@ -60,7 +60,7 @@ func (p *Phase) stop() {
 	r.open = slices.DeleteFunc(r.open, func(q *Phase) bool { return q == p })
 }
 
-// found notes the phase, which has ended, and says what it found.
+// found records a phase that has ended, and prints the text about its result.
 func (p *Phase) found(what string) {
 	r := p.run
 	r.mu.Lock()
@@ -71,7 +71,7 @@ func (p *Phase) found(what string) {
 	r.tell("%s: %s, %.2f s", p.name, what, t.Seconds)
 }
 
-// progress says how far the phase is. The caller holds the run's lock.
+// progress describes the progress of the phase. The caller holds the lock of the run.
 func (p *Phase) progress(now time.Time) string {
 	text := p.name
 	if n := len(p.steps); n > 0 {

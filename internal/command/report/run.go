@@ -1,8 +1,8 @@
-// Package report is what a run of a command tells about itself: a progress line on a terminal, a
-// line for each phase with --verbose, only errors with --quiet, and statistics as JSON with
-// --stats (docs/run-statistics.md). It also writes the outputs, of which it counts the types.
+// Package report reports on a run of a command: a progress line on a terminal, a line for each
+// phase with --verbose, only errors with --quiet, and statistics as JSON with --stats
+// (docs/run-statistics.md). The package also writes the outputs, and counts their types.
 //
-// Nothing of it reaches the command's output.
+// None of this changes the command's output.
 package report
 
 import (
@@ -22,7 +22,7 @@ import (
 
 // Run is one run of a verb.
 type Run struct {
-	// Stats is filled in by the verb, but for what Start and Finish know.
+	// Stats is filled in by the verb, except for the fields that Start and Finish set.
 	Stats Stats
 
 	env    *cli.Env
@@ -36,8 +36,8 @@ type Run struct {
 	open []*Phase
 }
 
-// Start begins a run of env's verb on the input files. The caller must Close it. Until then what is
-// written to env.Stderr gets along with the progress line.
+// Start begins a run of env's verb on the input files. The caller must Close it. Until then text
+// may be written to env.Stderr without garbling the progress line.
 func Start(env *cli.Env, inputs []string) *Run {
 	r := &Run{env: env, stderr: env.Stderr, start: time.Now()}
 	r.Stats = Stats{Schema: Schema, Call: Call{Tool: env.Program, Verb: env.Verb, Jobs: env.Jobs}}
@@ -59,7 +59,7 @@ func Start(env *cli.Env, inputs []string) *Run {
 	return r
 }
 
-// lines writes what several threads write one after the other.
+// lines is a writer that several threads share: it makes them write one at a time.
 type lines struct {
 	mu sync.Mutex
 	to io.Writer
@@ -71,7 +71,7 @@ func (l *lines) Write(b []byte) (int, error) {
 	return l.to.Write(b)
 }
 
-// wanted reports whether counts are shown or written at all.
+// wanted reports whether counts will be shown or written.
 func (r *Run) wanted() bool { return r.env.Verbose || r.env.Stats != "" }
 
 // Close ends the progress line.
@@ -80,9 +80,9 @@ func (r *Run) Close() {
 	r.env.Stderr = r.stderr
 }
 
-// Finish ends a verb: it writes the outputs, and the statistics if they are wanted; all of them, or
-// none. size is that of the outputs in bytes, but for what their writers add to Stats.Output.Bytes.
-// The first output is the last file to appear.
+// Finish ends a verb: it writes the outputs, and the statistics if they are wanted; either all of
+// them appear or none. The parameter size is the outputs' size in bytes, without the bytes that the
+// writers themselves add to Stats.Output.Bytes. The first output is the last file to appear.
 func (r *Run) Finish(size int, outputs ...cli.Artifact) error {
 	r.Stats.Output.Bytes += int64(size)
 	if r.env.Stats != "" {
@@ -98,7 +98,7 @@ func (r *Run) Finish(size int, outputs ...cli.Artifact) error {
 	return nil
 }
 
-// measure notes what the run has cost until now.
+// measure records the time and memory that the run has used so far.
 func (r *Run) measure() {
 	r.Stats.Seconds = seconds(time.Since(r.start))
 	r.Stats.Memory = memory()
@@ -118,8 +118,8 @@ func (r *Run) tell(format string, args ...any) {
 	r.env.Tell(fmt.Sprintf(format, args...))
 }
 
-// progress is the text of the progress line: of the open phases the last one that counts, else the
-// last one.
+// progress returns the text of the progress line. The text describes the last open phase that has
+// counted something; if no phase has, it describes the last open phase.
 func (r *Run) progress() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -139,7 +139,6 @@ func (r *Run) progress() string {
 
 func seconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1e6 }
 
-// bytesText is a number of bytes for people.
 func bytesText(n int64) string {
 	switch f := float64(n); {
 	case n < 1e3:

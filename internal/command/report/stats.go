@@ -6,12 +6,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Schema is the version of the statistics' form. It changes when a field goes away or means
-// something else; fields may be added without.
+// Schema is the version of the statistics' format. It changes when a field is removed or changes
+// its meaning, not when a field is added.
 const Schema = 1
 
-// Stats are the statistics of a run, as docs/run-statistics.md describes them. What doesn't apply to the
-// verb is nil.
+// Stats are the statistics of a run, which docs/run-statistics.md describes. Fields that don't
+// apply to the verb are nil.
 type Stats struct {
 	Schema int `json:"schema"`
 	Call
@@ -36,7 +36,7 @@ type Stats struct {
 	Memory  Memory      `json:"memory"`
 }
 
-// Call is what was called.
+// Call is the command that ran.
 type Call struct {
 	Tool    string `json:"tool"`
 	Version string `json:"version"`
@@ -44,7 +44,7 @@ type Call struct {
 	Jobs    int    `json:"jobs"`
 }
 
-// Linked counts what the output has and lacks; verbs that don't link know Types alone.
+// Linked counts what was encoded and what was skipped; verbs that don't link set only Types.
 type Linked struct {
 	Conflicts *int     `json:"conflicts,omitempty"`
 	Types     *Types   `json:"types,omitempty"`
@@ -62,7 +62,7 @@ type DWARF struct {
 	Types       int    `json:"type_units"`
 }
 
-// Facts counts what a linked file has.
+// Facts counts the facts of a linked file.
 type Facts struct {
 	Functions int `json:"functions"`
 	Variables int `json:"variables"`
@@ -78,7 +78,7 @@ type Shapes struct {
 	Repeats  uint64 `json:"repeats"`
 }
 
-// Types counts the types of the output, those of bases aside.
+// Types counts the types of the output, without those of its bases.
 type Types struct {
 	Total int            `json:"total"`
 	Kinds map[string]int `json:"kinds"`
@@ -90,7 +90,7 @@ type Decided struct {
 	Skipped map[string]int `json:"skipped"` // by reason
 }
 
-// PhaseTime says when a phase began and how long it took, in seconds of wall time.
+// PhaseTime records when a phase began and how long it took, in seconds of wall time.
 type PhaseTime struct {
 	Name    string     `json:"name"`
 	Start   float64    `json:"start"`
@@ -104,7 +104,7 @@ type StepTime struct {
 	Seconds float64 `json:"seconds"`
 }
 
-// Memory is what the process used, in bytes.
+// Memory is the memory that the process used, in bytes.
 type Memory struct {
 	PeakRSS   int64  `json:"peak_rss_bytes"`
 	Heap      uint64 `json:"heap_bytes"`

@@ -8,13 +8,13 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/object"
 )
 
-// watched are the phases of a run as a pipeline.Watcher.
+// watched has the phases that a Run begins in the methods that make it a pipeline.Watcher.
 type watched struct {
 	convert, facts, link *Phase
 }
 
-// Converting begins the phase in which debugging information is converted. unit is what is counted,
-// in the plural.
+// Converting begins the phase in which debugging information is converted. The parameter unit names
+// what is counted, in the plural.
 func (r *Run) Converting(unit string) (progress func(done, all int)) {
 	r.watched.convert = r.Phase("convert", unit)
 	return r.watched.convert.Progress
@@ -37,13 +37,13 @@ func (r *Run) FoundFacts(f *facts.Facts) {
 	p.found(r.countFacts(f))
 }
 
-// Linking begins the link. It returns what is called with the name of each step.
+// Linking begins the link. The caller calls step with the name of each step when it begins.
 func (r *Run) Linking() (step func(name string)) {
 	r.watched.link = r.Phase("link", "")
 	return r.watched.link.Step
 }
 
-// Linked ends the link on base, which may be nil.
+// Linked ends the phase that linked against base, which may be nil.
 func (r *Run) Linked(result *link.Result, base *btf.Blob) error {
 	p := r.watched.link
 	p.stop()

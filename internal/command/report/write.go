@@ -11,7 +11,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/object"
 )
 
-// WriteObject is the last phase of a verb whose output is the BTF object o.
+// WriteObject ends a verb whose output is the BTF object o: it writes o.
 func (r *Run) WriteObject(o *object.Object) error {
 	p := r.Phase("write", "")
 	data, err := object.Write(o)
@@ -27,8 +27,8 @@ func (r *Run) WriteObject(o *object.Object) error {
 	return r.Write(data)
 }
 
-// WriteLinked ends a verb whose output is the result of a link on base, which may be nil: it writes
-// the list of --skipped, the distilled base, and the BTF.
+// WriteLinked ends a verb whose output is the result of a link against base, which may be nil: it
+// writes the list of --skipped, the distilled base, and the BTF.
 func (r *Run) WriteLinked(result *link.Result, base *btf.Blob) error {
 	out, distilled := result.BTF, []byte(nil)
 	if r.env.DistilledBase != "" {

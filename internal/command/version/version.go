@@ -1,4 +1,4 @@
-// Package version tells the version of a program.
+// Package version returns the version of the program.
 package version
 
 import (
@@ -7,19 +7,19 @@ import (
 	"sync"
 )
 
-// development is the version of a program that nobody has released.
+// development is the version of a program that is not from a release.
 const development = "development"
 
-// released is set by Bazel to the version in MODULE.bazel (BUILD.bazel). That has no commit: what
-// Bazel builds depends on the sources alone, and a release is the commit that its tag names.
+// released is set by Bazel to the version in MODULE.bazel (see BUILD.bazel). It contains no commit,
+// because what Bazel builds depends only on the sources; the tag of a release names its commit.
 var released = development
 
-// Number is the version of the program: what Bazel has set, else what the Go command knows: of "go
-// install …@VERSION", or of git. Of output files only statistics may depend on it.
+// Number is the version of the program: the one that Bazel set, or else the one that the Go command
+// recorded ("go install …@VERSION", or git). No output except statistics may depend on it.
 func Number() string { return versions().version }
 
-// Line is what --version prints after the program's name: the version, and the commit if the Go
-// command has built the program in a checkout of git.
+// Line returns what --version prints after the program's name: the version and, if the Go command
+// built the program in a Git checkout, the commit.
 func Line() string {
 	v := versions()
 	if v.commit == "" {
@@ -30,17 +30,17 @@ func Line() string {
 
 type programVersion struct{ version, commit string }
 
-// versions is asked for when it is wanted: it takes time to read what the Go command says.
+// versions reads the version on first use, because reading it takes time.
 var versions = sync.OnceValue(func() programVersion {
 	info, _ := debug.ReadBuildInfo()
 	return read(released, info)
 })
 
-// read reads what the Go command has put into a program for which Bazel has set the version,
-// or not. info may be nil.
-func read(set string, info *debug.BuildInfo) programVersion {
-	v := programVersion{version: set}
-	if info == nil || set != development {
+// read returns released, the version from Bazel. If released is the constant development, it
+// returns the version that the Go command recorded in info, which may be nil.
+func read(released string, info *debug.BuildInfo) programVersion {
+	v := programVersion{version: released}
+	if info == nil || released != development {
 		return v
 	}
 	if number, ok := strings.CutPrefix(info.Main.Version, "v"); ok {

@@ -10,7 +10,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/object"
 )
 
-// BenchmarkRoads compares what the DWARF and the BTF of one source cost.
+// BenchmarkRoads compares the cost of converting the DWARF and the BTF of one source.
 func BenchmarkRoads(b *testing.B) {
 	w := newWorkspace(b)
 	var source strings.Builder

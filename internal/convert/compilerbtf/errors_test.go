@@ -97,18 +97,19 @@ func TestErrors(t *testing.T) {
 		want string
 	}{
 		{"a member of type void", member(btf.KindStruct, 16, 0, 64),
-			`BTF type [2] STRUCT "s": member 1 is of type void; gcc writes vectors and nullptr that way`},
+			`BTF type [2] STRUCT "s": member 1 has type void; gcc writes vectors and nullptr like this`},
 		{"a member beyond the end", member(btf.KindStruct, 8, 1, 96), "member 1 is at bit 96"},
 		{"an offset in a union", member(btf.KindUnion, 8, 1, 32), "member 1 of a union is at bit 32"},
-		{"elements of type void", voids, "an array of elements of type void"},
+		{"elements of type void", voids, "an array whose elements have type void"},
 		{"an enum of 3 bytes", enum, "an enum of 3 bytes"},
 		{"typedefs in a row", deep(btf.MaxModifiers + 1), `BTF type [34] TYPEDEF: "t32" begins a ` +
 			"chain of more than 32 typedefs and qualifiers"},
 		{"split BTF", split,
-			"section .BTF: it was linked before, by pahole or btfdedup for example (it is split BTF)"},
+			"section .BTF: this BTF is already linked, for example by pahole or btfdedup (it is " +
+				"split BTF)"},
 		{"split BTF after another", append(one[:len(one):len(one)], split...), "it is split BTF"},
-		{"real sections", sized, `(section ".data" has its real size)`},
-		{"static functions only", static, "(all functions are static in it)"},
+		{"real sections", sized, `(section ".data" has a size, but compilers write 0)`},
+		{"static functions only", static, "(all of its functions are static)"},
 		{"another byte order", build(binary.BigEndian, nil, aStruct),
 			"BTF is BigEndian, but the file is"},
 		{"no magic", []byte("nonsense"), "section .BTF: BTF at offset 0x0: no BTF magic"},
@@ -117,7 +118,7 @@ func TestErrors(t *testing.T) {
 		{"a reference to nothing", badRef, "section .BTF: BTF type [1] TYPEDEF: refers to type [77]"},
 		{"a reference to nothing in the second blob", append(one[:len(one):len(one)], badRef...),
 			fmt.Sprintf("section .BTF: blob 2 at offset %#x: BTF type [1] TYPEDEF", len(one))},
-		{"a name", badName, `type "has space", or a member or enumerator of it, has a name that`},
+		{"a name", badName, `type "has space", or one of its members or enumerators, has a name`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := File(elfOf(c.data), convert.Options{Features: features.Default(), Jobs: 2})
@@ -128,7 +129,7 @@ func TestErrors(t *testing.T) {
 		})
 	}
 
-	// A warning that two blobs give is given once.
+	// A warning about two blobs is printed once.
 	void := build(little, nil, func(b *btf.Builder) { b.Ref(btf.KindTypedef, "v4", 0) })
 	var warned []string
 	_, err = File(elfOf(append(void[:len(void):len(void)], void...)), convert.Options{Jobs: 1,

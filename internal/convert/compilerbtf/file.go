@@ -16,13 +16,13 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
 
-// Has reports whether f has a section .BTF with content.
+// Has reports whether f has a .BTF section that isn't empty.
 func Has(f *elf.File) bool {
 	data, err := btf.Section(f, btf.SectionTypes)
 	return err != nil || len(data) > 0
 }
 
-// Units returns how many blobs the section .BTF of f has, 0 if it is not well formed.
+// Units returns how many blobs the .BTF section of f has, 0 if it is malformed.
 func Units(f *elf.File) int {
 	data, err := btf.Section(f, btf.SectionTypes)
 	if err != nil {
@@ -35,11 +35,11 @@ func Units(f *elf.File) int {
 	return len(parts)
 }
 
-// File converts the BTF of f, which a compiler wrote. The options mean what they mean for DWARF; as
-// no compiler writes BTF for another language than C, LangExclude says nothing.
+// File converts the BTF of f, which a compiler wrote. The options mean the same as for DWARF, but
+// LangExclude has no effect, since compilers write BTF only for C.
 //
-// BTF that was linked before is an error. So is what is not well formed; errors begin with the
-// path, and name the section, the blob if there are several, and the type or the offset.
+// BTF that is already linked is an error, and so is malformed BTF. Errors begin with the path. They
+// name the section, the blob (if there are several), and the type or the offset.
 func File(f *elf.File, opt convert.Options) (*object.Object, error) { return file(f, opt, false) }
 
 func file(f *elf.File, opt convert.Options, plainly bool) (*object.Object, error) {
@@ -80,14 +80,14 @@ type part struct {
 	off    int  // in the section
 	number int  // among the blobs of the file
 	source int  // group of its local symbols; sourceUnknown if it is unclear
-	empty  bool // it has no types, and gives no unit
+	empty  bool // it has no types, so no unit is made of it
 }
 
-// split cuts the concatenated blobs of a section apart, which may have zero bytes between them. The
-// blobs' headers are checked, and no more.
+// split separates the concatenated blobs of a section, which may have zero bytes between them. It
+// checks only the headers of the blobs.
 //
-// For a unit without types gcc writes a header that counts no types and no strings, and then
-// strings. Those are skipped: they end at the next header.
+// For a unit without types, gcc writes a header that states no types and no strings, but strings
+// follow nevertheless. They are skipped up to the next header.
 func split(data []byte) (parts []part, err error) {
 	for off := 0; off < len(data); {
 		own, err := btf.Prefix(data[off:])
@@ -113,7 +113,7 @@ func split(data []byte) (parts []part, err error) {
 	return parts, nil
 }
 
-// fromHeader returns data from the first header of a byte order on, nil if there is none.
+// fromHeader returns data from the first header with this byte order on, nil if there is none.
 func fromHeader(data []byte, order binary.ByteOrder) []byte {
 	var header [8]byte // the magic, the version, no flags, the length of the header
 	order.PutUint16(header[:], btf.Magic)
@@ -125,15 +125,15 @@ func fromHeader(data []byte, order binary.ByteOrder) []byte {
 	return nil
 }
 
-// work is the conversion of a file's blobs, or of some of them, by several threads.
+// work is the conversion of all or some blobs of a file by several threads.
 type work struct {
 	file    *elf.File
 	opt     *convert.Options
 	symbols *symbols
 	several bool // the file has several blobs
-	plainly bool // for tests: the blobs' shapes are made in the plain way
+	plainly bool // for tests: Shaper.LoadPlainly makes the shapes
 	parts   []part
-	next    atomic.Int64 // of parts
+	next    atomic.Int64 // index in parts
 	threads []*converter
 }
 
@@ -158,7 +158,6 @@ func newWork(f *elf.File, data []byte, opt *convert.Options) (*work, error) {
 	return w, nil
 }
 
-// choose returns the parts that the options ask for.
 func choose(parts []part, opt *convert.Options) []part {
 	if opt.Units == nil {
 		return parts
@@ -172,7 +171,6 @@ func choose(parts []part, opt *convert.Options) []part {
 	return list
 }
 
-// run converts the parts.
 func (w *work) run() error {
 	jobs := max(1, min(cmp.Or(w.opt.Jobs, runtime.GOMAXPROCS(0)), len(w.parts)))
 	for range jobs {
@@ -188,13 +186,13 @@ func (w *work) run() error {
 	return first.err
 }
 
-// failure is the error of one blob. The error of the first such blob wins.
+// failure is the error of one blob. If several blobs fail, the error of the first is reported.
 type failure struct {
-	at  int // in work.parts
+	at  int // index in work.parts
 	err error
 }
 
-// thread converts parts until there are no more, or one has an error.
+// thread converts parts until none is left or one has an error.
 func (w *work) thread(c *converter) {
 	for {
 		i := int(w.next.Add(1)) - 1
@@ -226,7 +224,7 @@ func (w *work) thread(c *converter) {
 	}
 }
 
-// name says in which blob an error is.
+// name adds to an error the names of the file and the section, and the number of the blob.
 func (w *work) name(p *part, err error) error {
 	if !w.several {
 		return fmt.Errorf("%s: section %s: %w", w.file.Path, btf.SectionTypes, err)
@@ -242,7 +240,6 @@ func (w *work) bytes() (sum uint64) {
 	return sum
 }
 
-// skipped are the blobs that were left out.
 func (w *work) skipped() (all []failure) {
 	for _, c := range w.threads {
 		all = append(all, c.skipped...)
@@ -250,14 +247,12 @@ func (w *work) skipped() (all []failure) {
 	return all
 }
 
-// warning is a line about a blob.
 type warning struct {
 	number int
 	line   string
 }
 
-// warnings are the lines of all threads, in the order of the blobs, each once: blobs have types in
-// common.
+// warnings returns the messages of all threads, each once, in the order of the blobs.
 func (w *work) warnings() (lines []string) {
 	var all []warning
 	for _, c := range w.threads {
@@ -274,7 +269,6 @@ func (w *work) warnings() (lines []string) {
 	return lines
 }
 
-// object is what the threads have made.
 func (w *work) object() (*object.Object, error) {
 	var all []*object.Object
 	for _, c := range w.threads {

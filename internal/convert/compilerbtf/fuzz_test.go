@@ -14,8 +14,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/object"
 )
 
-// FuzzFile converts whole ELF files. What comes out can be written and read again, and neither time
-// nor memory are out of proportion.
+// FuzzFile converts whole ELF files. It must be possible to write the result and read it again,
+// with time and memory in proportion to the input.
 func FuzzFile(f *testing.F) {
 	seeds(f, func(data []byte) { f.Add(data) })
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -43,7 +43,7 @@ func FuzzSection(f *testing.F) {
 	})
 }
 
-// seeds are object files that gcc 16 and clang 21 made of the sources beside them.
+// seeds are object files that gcc 16 and clang 21 made from the sources beside them.
 func seeds(f *testing.F, add func(data []byte)) {
 	paths, err := filepath.Glob("testdata/*.o")
 	if err != nil || len(paths) == 0 {
@@ -78,7 +78,7 @@ func check(t *testing.T, f *elf.File, size int) {
 	}
 	plain, plainErr := file(f, options, true)
 	if (err == nil) != (plainErr == nil) {
-		t.Fatalf("%v; in the plain way %v", err, plainErr)
+		t.Fatalf("%v; by the plain path %v", err, plainErr)
 	}
 	if err != nil {
 		return
@@ -88,7 +88,7 @@ func check(t *testing.T, f *elf.File, size int) {
 		return // a limit of the format
 	}
 	if want, err := object.Write(plain); err != nil || !bytes.Equal(data, want) {
-		t.Fatalf("the object is not that of the plain way, %v", err)
+		t.Fatalf("the object differs from that of the plain path, %v", err)
 	}
 	path := filepath.Join(t.TempDir(), "o.btfo")
 	if err := os.WriteFile(path, data, 0o666); err != nil {

@@ -27,11 +27,12 @@ type workspace struct {
 	set features.Set
 }
 
-// newWorkspace skips the test if there is no gcc whose BTF is read.
+// optionsOf returns the options of a conversion in the workspace.
 func optionsOf(w workspace) convert.Options {
 	return convert.Options{Features: w.set, Jobs: 1}
 }
 
+// newWorkspace skips the test if there is no gcc of version 16 or later.
 func newWorkspace(t testing.TB) workspace {
 	t.Helper()
 	out, err := exec.Command("gcc", "-dumpversion").Output()
@@ -75,7 +76,7 @@ func (w workspace) convert(name string, btf bool) *object.Object {
 	return o
 }
 
-// convertWith is convert with other options. It returns the warnings too.
+// convertWith is like convert, with other options. It returns the warnings too.
 func (w workspace) convertWith(name string, btf bool, opt convert.Options) (*object.Object,
 	[]string) {
 	w.Helper()
@@ -100,7 +101,7 @@ func (w workspace) bytes(o *object.Object) []byte {
 	return data
 }
 
-// facts are those of a file.
+// facts returns the facts of a file.
 func (w workspace) facts(name string) *facts.Facts {
 	w.Helper()
 	known, err := facts.Extract(w.open(name), facts.Options{Features: w.set})
@@ -110,7 +111,7 @@ func (w workspace) facts(name string) *facts.Facts {
 	return known
 }
 
-// link links objects, and verifies the result. known may be nil.
+// link links objects, and verifies the result. The facts known may be nil.
 func (w workspace) link(known *facts.Facts, objects ...*object.Object) (*btf.Blob, *link.Result) {
 	w.Helper()
 	res, err := link.Link(objects, link.Options{Facts: known, Features: w.set, Jobs: 2})
@@ -127,7 +128,7 @@ func (w workspace) link(known *facts.Facts, objects ...*object.Object) (*btf.Blo
 	return blob, res
 }
 
-// differences are those of BTF that DWARF and a compiler's BTF gave.
+// differences lists how the BTF from DWARF differs from the BTF from a compiler's BTF.
 func differences(dwarf, compiled *btf.Blob) []string {
 	list, _ := diff.Compare(diff.Side{dwarf}, diff.Side{compiled}, diff.Options{})
 	var lines []string
@@ -137,7 +138,7 @@ func differences(dwarf, compiled *btf.Blob) []string {
 	return lines
 }
 
-// sameBytes checks that DWARF and BTF of NAME give one object.
+// sameBytes checks that the DWARF and the BTF of NAME give the same object.
 func (w workspace) sameBytes(name string) {
 	w.Helper()
 	d, b := w.convert(name+".d.o", false), w.convert(name+".b.o", true)
@@ -147,7 +148,7 @@ func (w workspace) sameBytes(name string) {
 	w.Errorf("%s: DWARF gives\n%v\nBTF\n%v", name, units(d), units(b))
 }
 
-// units spells what the units of an object hold.
+// units describes the content of an object's units.
 func units(o *object.Object) (lines []string) {
 	for _, u := range o.Units {
 		for _, id := range u.Items {

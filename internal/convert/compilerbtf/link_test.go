@@ -24,8 +24,8 @@ struct shared { int a; struct inner *p; };
 typedef struct shared shared_t;
 `
 
-// program is a program of several files. Some of their static functions and variables have one name
-// and differ in type. Of some files nothing static has a symbol.
+// program is a program of several files. Some of their static functions and variables have the same
+// name but different types. In some files, nothing static has a symbol.
 var program = map[string]string{
 	"first": `
 		struct inner { char c; };
@@ -80,7 +80,7 @@ func (w workspace) build(flags string) {
 	}
 }
 
-// objects converts files, of which the names say whether their BTF is read or their DWARF.
+// objects converts files from BTF or from DWARF, as their names say.
 func (w workspace) objects(names string) (list []*object.Object) {
 	w.Helper()
 	for _, name := range strings.Fields(names) {
@@ -89,8 +89,8 @@ func (w workspace) objects(names string) (list []*object.Object) {
 	return list
 }
 
-// TestRoads: objects of DWARF, of BTF, and some of each give one BTF, and so does the linked file's
-// BTF.
+// TestRoads: objects from DWARF, objects from BTF, a mixture of both, and the linked file all give
+// the same BTF.
 func TestRoads(t *testing.T) {
 	for _, flags := range []string{"-O0", "-O2"} {
 		for _, set := range []features.Set{features.Default(),
@@ -108,12 +108,12 @@ func TestRoads(t *testing.T) {
 				got, gotRes := w.link(known, w.objects(names)...)
 				list := differences(want, got)
 				if flags == "-O2" && strings.Contains(names, "first.b.o") {
-					// Of first.c's inlined, which has no code, BTF says nothing. DWARF says that its
-					// prototype is another than that of fourth.c's.
+					// BTF says nothing about first.c's function called inlined, because it has no
+					// code. DWARF says that its prototype differs from the one in fourth.c.
 					list = slices.DeleteFunc(list,
 						func(d string) bool { return d == "only in B: func inlined" })
 				} else if !bytes.Equal(res.BTF, gotRes.BTF) {
-					t.Errorf("%s: %s give other bytes", flags, names)
+					t.Errorf("%s: %s give different bytes", flags, names)
 				}
 				if len(list) > 0 {
 					t.Errorf("%s: %s: %q", flags, names, list)
@@ -122,13 +122,13 @@ func TestRoads(t *testing.T) {
 			_, apart := w.link(known, w.objects(files("b"))...)
 			_, linked := w.link(w.facts("linked.b"), w.convert("linked.b", true))
 			if !bytes.Equal(apart.BTF, linked.BTF) {
-				t.Errorf("%s: the linked file gives other bytes than its objects", flags)
+				t.Errorf("%s: the linked file gives different bytes than its objects", flags)
 			}
 		}
 	}
 }
 
-// TestOrder: the order of objects doesn't show, nor how many threads there are.
+// TestOrder: the order of the objects and the number of threads make no difference.
 func TestOrder(t *testing.T) {
 	w := newWorkspace(t)
 	w.build("-O2")
@@ -137,18 +137,18 @@ func TestOrder(t *testing.T) {
 	_, want := w.link(known, list...)
 	slices.Reverse(list)
 	if _, got := w.link(known, list...); !bytes.Equal(got.BTF, want.BTF) {
-		t.Error("the order of the objects shows")
+		t.Error("the order of the objects changes the BTF")
 	}
 	one, _ := w.convertWith("linked.b", true, convert.Options{Features: w.set, Jobs: 1})
 	for _, jobs := range []int{2, 3, 8} {
 		several, _ := w.convertWith("linked.b", true, convert.Options{Features: w.set, Jobs: jobs})
 		if !bytes.Equal(w.bytes(one), w.bytes(several)) {
-			t.Errorf("%d threads show", jobs)
+			t.Errorf("%d threads change the BTF", jobs)
 		}
 	}
 }
 
-// TestUnits: the object of each unit of the file is that of its object file.
+// TestUnits: each unit of the linked file gives the same object as the unit's object file.
 func TestUnits(t *testing.T) {
 	w := newWorkspace(t)
 	w.build("-O2")
@@ -160,13 +160,13 @@ func TestUnits(t *testing.T) {
 		}})
 	for i, o := range w.objects(files("b")) {
 		if !bytes.Equal(units[i], w.bytes(o)) {
-			t.Errorf("unit %d is not as its object file's", i)
+			t.Errorf("unit %d gives a different object than its object file", i)
 		}
 	}
 }
 
-// TestPlainly: types that are hashed where they lie give what types give that are all added to the
-// graph, also where a unit defines a tag in several ways.
+// TestPlainly: types that are hashed in place give the same result as types that are all added to
+// the graph, even if a unit defines a tag in several ways.
 func TestPlainly(t *testing.T) {
 	w := newWorkspace(t)
 	w.build("-O2")
@@ -190,7 +190,7 @@ func TestPlainly(t *testing.T) {
 	}
 }
 
-// TestShapers: conversions that share what they know give what each alone gives.
+// TestShapers: conversions that share types give the same results as separate ones.
 func TestShapers(t *testing.T) {
 	w := newWorkspace(t)
 	w.build("-O2")
@@ -217,7 +217,7 @@ func TestShapers(t *testing.T) {
 	}
 }
 
-// TestConcatenated is of files with several blobs, the second of which is at any offset.
+// TestConcatenated converts files with several blobs, the second of which is at various offsets.
 func TestConcatenated(t *testing.T) {
 	w := newWorkspace(t)
 	w.build("-O2")
@@ -246,14 +246,14 @@ func TestConcatenated(t *testing.T) {
 			t.Errorf("%s: no blob is at an offset that is not a multiple of 4", name)
 		}
 		if !bytes.Equal(w.bytes(w.convert(name, true)), w.bytes(want)) {
-			t.Errorf("%s gives other units than its parts:\n%v\n%v", name,
+			t.Errorf("%s gives different units than its parts:\n%v\n%v", name,
 				units(w.convert(name, true)), units(want))
 		}
 	}
 }
 
-// TestEdits: what an edit of a function's body changes doesn't show, as long as it brings in no new
-// named type.
+// TestEdits: an edit of a function's body doesn't change the object, as long as it introduces no
+// new named type.
 func TestEdits(t *testing.T) {
 	w := newWorkspace(t)
 	const source = preamble + `
@@ -273,13 +273,13 @@ func TestEdits(t *testing.T) {
 				want = got
 			}
 			if !bytes.Equal(got, want) {
-				t.Errorf("%s: %q shows: %v", flags, body, units(w.convert("a.b.o", true)))
+				t.Errorf("%s: %q changes the object: %v", flags, body, units(w.convert("a.b.o", true)))
 			}
 		}
 	}
 }
 
-// TestEndian is of clang's BTF for BPF programs, of both byte orders.
+// TestEndian converts clang's BTF for BPF programs, in both byte orders.
 func TestEndian(t *testing.T) {
 	w := newWorkspace(t)
 	w.set = w.set.With(features.GlobalVar)
@@ -306,7 +306,7 @@ func TestEndian(t *testing.T) {
 			"prog.c: kind 14 _license size 4 aux 1 flag true",
 			"prog.c: kind 14 counter size 4 aux 1 flag true",
 			"prog.c: kind 14 state size 16 aux 0 flag true",
-			// clang only declares inner, to which only a pointer in a struct leads.
+			// clang only declares struct inner, because only a pointer in a struct leads to it.
 			"prog.c: kind 4 shared size 16 aux 0 flag true",
 		}
 		if !slices.Equal(got, want) {

@@ -6,48 +6,51 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// A linked kernel and its modules have a section .BTF too: what pahole or this project made of
-// their debugging information. Nothing marks it, but it differs from what compilers write:
+// A linked kernel and its modules have a .BTF section too, made by pahole or this project from
+// their debugging information. No field says that the BTF is linked, but it differs from what
+// compilers write:
 //
-//   - A module's is split BTF.
-//   - Sections have their real size. A compiler doesn't know yet where a variable will be, and says
-//     0.
-//   - All functions are static. A compiler says which are global. gcc 12 didn't; its BTF has other
-//     faults besides.
+//   - A module has split BTF.
+//   - DATASECs have their real size. A compiler writes 0, because it doesn't know yet where
+//     variables will be.
+//   - All functions are marked static. Compilers mark global functions as global, except gcc 12,
+//     whose BTF has other faults too.
 //
-// BTF without functions and sections counts as a compiler's, which makes no difference for types.
+// BTF without functions and DATASECs is accepted, because its types are the same whether it is
+// linked or not.
 
 // LinkedError is the error for BTF that no compiler wrote.
 type LinkedError struct {
 	error
-	Why string // how it was recognised
+	Why string // how the BTF was recognised as linked
 }
 
 func errLinked(why string) error {
-	return &LinkedError{fmt.Errorf("it was linked before, by pahole or btfdedup for example (%s): "+
-		"pass it to btfdedup import, merge or link, or name the separate debug file with btfgen elf "+
-		"--dwarf", why), why}
+	return &LinkedError{fmt.Errorf("this BTF is already linked, for example by pahole or "+
+		"btfdedup (%s): pass it to btfdedup import, merge or link, or pass the separate debug "+
+		"file to btfgen elf as --dwarf", why), why}
 }
 
-// isSplit reports whether a blob is split BTF: its strings continue those of a base.
+// isSplit reports whether a blob is split BTF, whose strings continue the strings of a base.
 func isSplit(data []byte) bool {
-	h, _, err := btf.ReadHeader(data) // has been checked
+	h, _, err := btf.ReadHeader(data) // it has been checked
 	return err == nil && h.TypeLen != 0 && (h.StrLen == 0 || data[h.HdrLen+h.StrOff] != 0)
 }
 
-// linkage is what the blobs of a file say about the linkage of functions.
+// linkage summarizes the linkage of the functions in the blobs of a file.
 type linkage struct {
-	compiled     bool // one is not static
-	contradicted bool // one is static, and the symbol of that name is global
+	compiled     bool // a function is not static
+	contradicted bool // a static function has a global symbol, or the file has no function symbols
 }
 
-// checkLinked refuses a blob with sections of their real size, and notes its functions.
+// checkLinked refuses a DATASEC that has a size, and notes the linkage of the blob's functions.
 func (c *converter) checkLinked() error {
 	for i := range c.blob.Types {
 		t := &c.blob.Types[i]
 		switch {
 		case t.Kind == btf.KindDatasec && t.SizeOrType != 0:
-			return errLinked(fmt.Sprintf("section %.100q has its real size", c.blob.TypeName(t)))
+			return errLinked(fmt.Sprintf("section %.100q has a size, but compilers write 0",
+				c.blob.TypeName(t)))
 		case t.Kind == btf.KindFunc && t.Vlen != btf.LinkageStatic:
 			c.linkage.compiled = true
 		case t.Kind == btf.KindFunc && !c.linkage.contradicted:
@@ -58,8 +61,8 @@ func (c *converter) checkLinked() error {
 	return nil
 }
 
-// checkLinkage refuses a file of which all functions are static, though symbols say that they are
-// not, or there are no symbols that say so.
+// checkLinkage refuses a file whose functions are all static in the BTF, unless the symbol table
+// says the same.
 func (w *work) checkLinkage() error {
 	var all linkage
 	for _, c := range w.threads {
@@ -67,8 +70,8 @@ func (w *work) checkLinkage() error {
 		all.contradicted = all.contradicted || c.linkage.contradicted
 	}
 	if all.contradicted && !all.compiled {
-		return fmt.Errorf("%s: section %s: %w; gcc 12, which is too old, emits the same",
-			w.file.Path, btf.SectionTypes, errLinked("all functions are static in it"))
+		return fmt.Errorf("%s: section %s: %w; if gcc 12 wrote it, use a newer gcc",
+			w.file.Path, btf.SectionTypes, errLinked("all of its functions are static"))
 	}
 	return nil
 }

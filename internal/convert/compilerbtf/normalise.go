@@ -7,19 +7,20 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/features"
 )
 
-// normalise changes the types of c.blob to those that DWARF gives.
+// normalise changes the types of c.blob to the types that DWARF gives.
 //
-//   - Arrays are indexed by C's int. gcc says "long unsigned int", or void for extern T a[]; clang
-//     its own type.
-//   - The bits of an INT are all that its bytes hold, also of _BitInt, and a character is a number.
-//   - A base type that BTF can't express, such as complex long double, is __SANITIZED_FAKE_INT__.
+//   - The index type of arrays is C's int. gcc writes "long unsigned int", or void for extern T
+//     a[]; clang writes a special type.
+//   - An INT, even a _BitInt, has as many bits as its bytes hold. INTs aren't marked as characters.
+//   - A base type that BTF can't express, such as complex long double, becomes the INT
+//     __SANITIZED_FAKE_INT__.
 //   - A struct without bitfields has no kind_flag.
-//   - An enum of more than 4 bytes is an ENUM64, of others an ENUM.
-//   - What the features leave out is removed.
+//   - An enum of more than 4 bytes is an ENUM64; any other is an ENUM.
+//   - Kinds that the features leave out are removed.
 //   - A declaration tag on void is moved to an INT, where takeDeclTags drops it. gcc writes it for
 //     variables whose type it can't express.
 //
-// An enum that is only declared has no size in gcc's BTF; as any declaration, it has none here.
+// An enum that is only declared has no size in gcc's BTF, and gets none here, like any declaration.
 func (c *converter) normalise(p *part) {
 	b := &c.blob
 	index := c.addInt()
@@ -64,13 +65,13 @@ func (c *converter) addInt() uint32 {
 	return id
 }
 
-// The names that normalise needs follow the blob's own: intName, fakeInt, the option KABIPrefix.
+// After the blob's own strings come the names that normalise needs: intName, fakeInt, KABIPrefix.
 const intName = "int"
 
 // fakeInt is the name under which pahole 1.32 encodes base types that BTF's INT can't express.
 const fakeInt = "__SANITIZED_FAKE_INT__"
 
-// number makes type i an INT of its size, or of a fixed size if BTF has no INT of its size.
+// number makes type i an INT of the same size, or of 4 bytes if BTF has no INT of that size.
 func (c *converter) number(i int, encoding uint32) {
 	t := &c.blob.Types[i]
 	if encoding&btf.IntBool != 0 {
@@ -86,7 +87,7 @@ func (c *converter) number(i int, encoding uint32) {
 	t.Extra = encoding<<24 | t.SizeOrType*8
 }
 
-// float makes type i an INT if BTF has no FLOAT of its size, or the feature float is off.
+// float makes type i an INT if BTF has no FLOAT of that size, or if the feature float is off.
 func (c *converter) float(i int) {
 	switch c.blob.Types[i].SizeOrType {
 	case 2, 4, 8, 12, 16:
@@ -124,7 +125,7 @@ func (c *converter) dropTypeTags() {
 	b := &c.blob
 	for i := range b.Types {
 		for ref := range b.Refs(&b.Types[i]) {
-			// A chain of more tags than there are types is a cycle, which is found later.
+			// A chain with more tags than there are types is a cycle. Shaper.Load reports it later.
 			for range b.Types {
 				t, _ := b.ByID(*ref)
 				if t == nil || t.Kind != btf.KindTypeTag {
@@ -136,7 +137,7 @@ func (c *converter) dropTypeTags() {
 	}
 }
 
-// shortenNames shortens the names that begin with the option KABIPrefix to that.
+// shortenNames replaces each name that begins with the option KABIPrefix with that prefix.
 func (c *converter) shortenNames() {
 	b, prefix := &c.blob, c.opt.KABIPrefix
 	at := c.own + uint32(len(intName)+1+len(fakeInt)+1)

@@ -8,8 +8,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/features"
 )
 
-// TestSame is of sources of which gcc's BTF says all that its DWARF says: the objects are the same
-// to the byte, whatever quirks the BTF has.
+// TestSame converts sources whose BTF from gcc says as much as the DWARF: the objects are
+// identical, whatever quirks the BTF has.
 func TestSame(t *testing.T) {
 	for _, c := range []struct{ name, source string }{
 		{"the index type of an array is long unsigned int, or void without a bound", `
@@ -30,7 +30,7 @@ func TestSame(t *testing.T) {
 			int f(int, char *); int f(int first, char *second);
 			int f(int a, char *b) { return a + *b; }
 			int f(int x, char *y);`},
-		{"sections have size 0, and names of the compiler's", `
+		{"sections have size 0, and names that the compiler chooses", `
 			int zero, one = 1; const int two = 2; static int three = 3;
 			int *f(void) { return &three; }`},
 		{"per-CPU variables in their sections", `
@@ -71,7 +71,7 @@ func TestSame(t *testing.T) {
 				struct s { int a T("t"), b, c T("h"); } x = { 1, 2, 3 }, *r = &x;
 				asm volatile("" :: "r"(r)); return r->c;
 			}`},
-		{"names of one tag, and what is declared before it is defined", `
+		{"types that are declared before they are defined, or never defined", `
 			struct later; union other; struct first { struct later *l; union other *o; } f;
 			struct later { struct first *back; int a; };
 			union other { int i; char c; } o; struct unknown *u;`},
@@ -88,7 +88,7 @@ func TestSame(t *testing.T) {
 		{"prototypes without parameters, in the old style, with a variable number", `
 			int none() { return 1; } int old(a, b) int a; char b; { return a + b; }
 			int nothing(void) { return 2; } int many(const char *s, ...) { return *s; }`},
-		{"weak functions, and another name of one", `
+		{"weak functions, and an alias", `
 			__attribute__((weak)) int lost(int a) { return a; }
 			int target(int z) { return z; } int alias(int z) __attribute__((alias("target")));`},
 		{"a weak function with a global alias, a strong one with a weak alias", `
@@ -126,7 +126,8 @@ func TestSame(t *testing.T) {
 	}
 }
 
-// TestDifferences is of what gcc's BTF can't say, with the differences that it makes to the result.
+// TestDifferences converts sources with something that gcc's BTF can't say, and checks how the
+// results differ.
 func TestDifferences(t *testing.T) {
 	for _, c := range []struct {
 		name, source, flags string
@@ -152,7 +153,7 @@ func TestDifferences(t *testing.T) {
 			[]string{"null: no variable of file scope in the debug information",
 				"vector: no variable of file scope in the debug information"},
 			`declaration tag "on a vector" is on void in the BTF`},
-		{"a bitfield without a name in the first place", `
+		{"an unnamed bitfield as the first member", `
 			struct s { int : 2; int x : 3; int y : 4; } s; struct t { int : 8; void *p; } t;
 			struct in_order { int a : 1; int : 4; int b : 2; } o;`, "-O2",
 			[]string{"differs: struct s: member x: bit offset 2 vs 0",

@@ -7,15 +7,15 @@ import (
 )
 
 // checkForm refuses types that the kernel refuses in its own BTF (kernel/bpf/btf.c, the check_meta
-// function of each kind), as gcc writes them for vectors and for nullptr, or a damaged file has
-// them. Names are checked when it is known which types are encoded.
+// function of each kind), such as the types that gcc writes for vectors and nullptr, or types in
+// damaged files. Names are checked later, when it is known which types are encoded.
 func (c *converter) checkForm() error {
 	b := &c.blob
 	for i := range b.Types {
 		switch t := &b.Types[i]; t.Kind {
 		case btf.KindArray:
 			if b.ArrayOf(t).Elem == 0 {
-				return c.refuse(i, "an array of elements of type void; "+vectors)
+				return c.refuse(i, "an array whose elements have type void; "+vectors)
 			}
 		case btf.KindStruct, btf.KindUnion:
 			last := uint32(0)
@@ -23,11 +23,11 @@ func (c *converter) checkForm() error {
 				at, _ := m.Bits(t.KFlag)
 				switch {
 				case m.Type == 0:
-					return c.refuse(i, "member %d is of type void; "+vectors, n)
+					return c.refuse(i, "member %d has type void; "+vectors, n)
 				case t.Kind == btf.KindUnion && at != 0:
 					return c.refuse(i, "member %d of a union is at bit %d", n, at)
 				case at < last || (uint64(at)+7)/8 > uint64(t.SizeOrType):
-					return c.refuse(i, "member %d is at bit %d, before another one or beyond the end", n, at)
+					return c.refuse(i, "member %d is at bit %d, before the previous one or beyond the end", n, at)
 				}
 				last = at
 			}
@@ -41,9 +41,8 @@ func (c *converter) checkForm() error {
 	return nil
 }
 
-const vectors = "gcc writes vectors and nullptr that way: compile with -g, and convert the DWARF"
+const vectors = "gcc writes vectors and nullptr like this: compile with -g, and convert the DWARF"
 
-// refuse is an error about type i of the blob.
 func (c *converter) refuse(i int, format string, args ...any) error {
 	t := &c.blob.Types[i]
 	return &unencodable{fmt.Errorf("BTF type [%d] %v %.100q: %s (--skip-unencodable leaves such "+

@@ -8,11 +8,10 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// maxDepth bounds chains of references. AddShapes refuses deeper ones, except for cycles through a
-// typedef.
+// maxDepth bounds chains of references, which Shaper.Load bounds except in cycles through typedefs.
 const maxDepth = 1000
 
-// peel returns the type to which modifiers lead, nil for void, and its size if the record says it.
+// peel follows modifiers to the type at their end, nil for void. size is 0 if the type has none.
 func (c *converter) peel(id uint32) (t *btf.Type, size uint32) {
 	for range maxDepth {
 		t, _ := c.blob.ByID(id)
@@ -55,7 +54,7 @@ func (c *converter) size(id uint32) uint64 {
 	return 0
 }
 
-// times is a·b, or the largest number.
+// times is a·b, or the largest uint64 if the product overflows.
 func times(a, b uint64) uint64 {
 	high, low := bits.Mul64(a, b)
 	if high != 0 {
@@ -64,8 +63,8 @@ func times(a, b uint64) uint64 {
 	return low
 }
 
-// uncertain reports whether a function may take a packed struct from the stack. Types show nothing
-// more of what is judged about functions.
+// uncertain reports whether a parameter of f may be a packed struct on the stack. All other flags
+// of package params depend on locations, which BTF lacks.
 func (c *converter) uncertain(f *btf.Type) bool {
 	proto, _ := c.blob.ByID(f.SizeOrType)
 	list := c.blob.ParamsOf(proto)
@@ -81,8 +80,8 @@ func (c *converter) uncertain(f *btf.Type) bool {
 	return some && params.Judge(m, params.Options{}, judged).Flags.Has(params.UncertainLocation)
 }
 
-// packed reports whether a type is a struct with a name, and with a member at an offset that is not
-// a multiple of the natural alignment of its type.
+// packed reports whether a type is a struct with a name that has a misaligned member: its offset is
+// not a multiple of the natural alignment of the member's type.
 func (c *converter) packed(id uint32) bool {
 	t, _ := c.peel(id)
 	if t == nil || t.Kind != btf.KindStruct || c.blob.TypeName(t) == "" {
@@ -96,7 +95,7 @@ func (c *converter) packed(id uint32) bool {
 	return false
 }
 
-// alignment is the natural alignment of scalars and arrays of them; 1 for the rest.
+// alignment returns the natural alignment of a scalar or an array of scalars; 1 for other types.
 func (c *converter) alignment(id uint32) uint64 {
 	for range maxDepth {
 		t, size := c.peel(id)

@@ -8,23 +8,24 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 )
 
-// matchSources finds out for each blob which STT_FILE its local symbols follow.
+// matchSources finds out for each blob which STT_FILE (its source) precedes its local symbols.
 //
-// Linkers put blobs and STT_FILEs in the order of their inputs, but not every input has both: an
-// assembler's has no blob, and a linker's own has no file. If as many sources have a local symbol
-// of a name as blobs define something static of that name, they are tied to each other in order.
-// This is repeated for the blobs and sources between two ties. If no names are left, but as many
-// blobs as sources, these are tied in order. The other blobs stay unknown: for them the local
-// symbols of all sources count.
+// Linkers write blobs and STT_FILEs in the order of their inputs, but not every input has both: an
+// input from an assembler has no blob, and an input that the linker makes has no STT_FILE. Take the
+// sources with a local symbol of some name, and the blobs that define something static with that
+// name. If there are equally many of both, they are tied to each other in order. Then the same is
+// done for the blobs and sources between two ties. Where there is no tie, but as many blobs as
+// sources, they are matched in order. The source of any other blob stays unknown: for such a blob,
+// the local symbols of all sources count.
 func (w *work) matchSources(parts []part) error {
 	if !w.symbols.groups {
-		return nil // all are of group 0
+		return nil // all are in group 0
 	}
 	for i := range parts {
 		parts[i].source = sourceUnknown
 	}
 	m := matcher{parts: parts}
-	place := map[int]int{} // of a group: its place in m.groups
+	place := map[int]int{} // by group: its place in m.groups
 	for i, name := range w.symbols.sources {
 		if name != "" {
 			place[i] = len(m.groups)
@@ -61,8 +62,8 @@ func (w *work) matchSources(parts []part) error {
 	return nil
 }
 
-// Sources returns the numbers of the blobs of f by the STT_FILE that their local symbols follow
-// (see elf.Symbol.FileIndex), as far as that is known.
+// Sources maps each STT_FILE in f (by elf.Symbol.FileIndex) to the number of the blob whose local
+// symbols follow it. STT_FILEs without a known blob are left out.
 func Sources(f *elf.File) (map[int]int, error) {
 	data, err := btf.Section(f, btf.SectionTypes)
 	if err != nil {
@@ -81,30 +82,28 @@ func Sources(f *elf.File) (map[int]int, error) {
 	return blobs, nil
 }
 
-// maxRounds bounds how often what is between ties is looked at again.
+// maxRounds bounds how often the blobs and sources between ties are matched again.
 const maxRounds = 8
 
-// maxTies bounds how many ties are put in order at a time. Kernels have a few thousand. What is
-// left is matched in the next round.
+// maxTies bounds how many ties are put in order in one round. Kernels have a few thousand.
 const maxTies = 1 << 15
 
-// matcher matches blobs with sources.
 type matcher struct {
 	parts   []part
-	groups  []int         // those of STT_FILEs with a name
-	defines [][]*definers // by blob: the static names
+	groups  []int         // the groups of STT_FILEs with a name
+	defines [][]*definers // by blob: the static names that it defines
 }
 
-// definers are where a static name is, in order.
+// definers are the blobs and groups that define something static with the same name, in order.
 type definers struct {
 	blobs  []int
 	groups []int // places in matcher.groups
 }
 
-// tie says that a blob belongs to a source, a place in matcher.groups.
+// tie says that a blob belongs to a source; group is its place in matcher.groups.
 type tie struct{ blob, group, votes int }
 
-// match matches the blobs and sources from one place on and before another.
+// match matches the blobs and sources in the range [from, to).
 func (m *matcher) match(from, to tie, rounds int) {
 	if from.blob >= to.blob || from.group >= to.group {
 		return
@@ -114,7 +113,7 @@ func (m *matcher) match(from, to tie, rounds int) {
 		for _, d := range m.defines[blob] {
 			blobs, groups := within(d.blobs, from.blob, to.blob), within(d.groups, from.group, to.group)
 			if blobs[0] != blob || len(blobs) != len(groups) {
-				continue // it has been counted, or doesn't count
+				continue // already counted, or not equally many
 			}
 			for i := range blobs {
 				votes[tie{blob: blobs[i], group: groups[i]}]++
@@ -138,14 +137,14 @@ func (m *matcher) match(from, to tie, rounds int) {
 	m.match(from, to, rounds-1)
 }
 
-// within returns the part of a sorted list from one number on and before another.
+// within returns the part of a sorted list that is in the range [from, to).
 func within(list []int, from, to int) []int {
 	first, _ := slices.BinarySearch(list, from)
 	end, _ := slices.BinarySearch(list, to)
 	return list[first:end]
 }
 
-// definers returns for each name the blobs that define something static with it.
+// definers returns, for each name, the blobs that define something static with that name.
 func (w *work) definers(parts []part) (map[string]*definers, error) {
 	list := map[string]*definers{}
 	for i := range parts {
@@ -172,8 +171,8 @@ func (w *work) definers(parts []part) (map[string]*definers, error) {
 	return list, nil
 }
 
-// inOrder selects ties that don't contradict each other: by votes, most first, without those that
-// tie a blob or source again, or cross a tie that was selected before.
+// inOrder selects ties, beginning with those that have the most votes. It drops ties of a blob or
+// source that is already tied, and ties that cross a selected one.
 func inOrder(votes map[tie]int) []tie {
 	var all []tie
 	for t, n := range votes {

@@ -8,18 +8,17 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/facts"
 )
 
-// symbols are a file's functions and variables by name. Local ones are grouped by the STT_FILE that
-// precedes them.
+// symbols are the symbols of a file's functions and variables, by name. Local symbols are grouped
+// by the STT_FILE that precedes them.
 type symbols struct {
 	sources   []string // by STT_FILE: the base name of the source
-	groups    bool     // local symbols are distinguished by it; else they are all of group 0
+	groups    bool     // local symbols are grouped by STT_FILE; otherwise all are in group 0
 	functions map[symbol]function
 	variables map[symbol]variable
 }
 
-// symbol is the key of a symbol.
 type symbol struct {
-	group int // one of the following, or that of a local symbol
+	group int // one of the constants below, or the group of a local symbol
 	name  string
 }
 
@@ -28,20 +27,20 @@ const (
 	sourceUnknown = -2 // the local symbols of all sources
 )
 
-// function is what the symbols of a base name show, with a suffix and without.
+// function describes the symbols that have one base name in common, with or without a suffix.
 type function struct {
-	exact  bool // one has just this name
-	strong bool // and is not weak
-	clone  bool // one is a clone with a changed interface
+	exact  bool // a symbol has just this name
+	strong bool // a symbol has just this name and is not weak
+	clone  bool // a symbol is that of a clone with a changed interface
 }
 
-// variable is what the symbols of a name show.
+// variable describes the symbols of variables with one name.
 type variable struct {
-	perCPU, other bool // one is in such a section
+	perCPU, other bool // whether a symbol is in a per-CPU section; in another section
 }
 
-// readSymbols reads the symbols of f. If its local symbols are of several sources, or several is
-// set, they are grouped.
+// readSymbols reads the symbols of f. Local symbols are grouped if they come from more than one
+// source, or if the parameter several is set.
 func readSymbols(f *elf.File, several bool) (*symbols, error) {
 	all, err := f.Functions()
 	if err != nil {
@@ -71,7 +70,6 @@ func readSymbols(f *elf.File, several bool) (*symbols, error) {
 	return s, nil
 }
 
-// places are the groups in which a symbol is found.
 func (s *symbols) places(at *elf.Symbol) []int {
 	visibility := stdelf.ST_VISIBILITY(at.Other)
 	switch {
@@ -122,7 +120,7 @@ func (s *symbols) addVariable(f *elf.File, all *elf.Symbols, at *elf.Symbol) {
 	}
 }
 
-// function returns what the symbols say of a function of a source, nil if none has its name.
+// function describes the symbols of a function in a source, nil if no symbol has its name.
 func (s *symbols) function(name string, static bool, source int) *function {
 	if !static {
 		if f, ok := s.functions[symbol{global, name}]; ok {
@@ -135,8 +133,9 @@ func (s *symbols) function(name string, static bool, source int) *function {
 	return nil
 }
 
-// variable reports whether a variable of a source has a symbol, and whether it is per CPU. If there
-// are both kinds of one name, it is taken for per CPU, which any feature encodes.
+// variable reports whether a variable of a source has a symbol (ok), and whether it is per-CPU. If
+// a per-CPU variable and another one have the same name, the result is that of the per-CPU one,
+// because either of the features var and global_var suffices to encode per-CPU variables.
 func (s *symbols) variable(name string, static bool, source int) (perCPU, ok bool) {
 	v := variable{}
 	if !static {
@@ -148,7 +147,7 @@ func (s *symbols) variable(name string, static bool, source int) (perCPU, ok boo
 	return v.perCPU, ok
 }
 
-// sourceName is the base name of a source, "" if it is not known.
+// sourceName returns the base name of a source, "" if it is unknown.
 func (s *symbols) sourceName(source int) string {
 	if !s.groups {
 		for _, name := range s.sources {

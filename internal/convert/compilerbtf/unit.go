@@ -11,20 +11,19 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// converter is one thread's work.
+// converter is the state of one thread.
 type converter struct {
 	*work
 	obj    *object.Object
 	shaper *object.Shaper
 
-	// the blob that is converted
+	// the blob that is being converted
 	blob     btf.Blob
-	own      uint32 // where the names that were added begin
-	typeTags bool   // it has some
-	// by its place in blob.Types: the size of what INT can't express
-	fakes map[int]uint32
-	items []types.ID
-	made  map[uint32]types.ID // by FUNC or VAR: the candidate
+	own      uint32         // where normalise's names begin in the strings
+	typeTags bool           // the blob has type tags
+	fakes    map[int]uint32 // sizes of types that INT can't express, by index in blob.Types
+	items    []types.ID
+	made     map[uint32]types.ID // the candidates, by id of their FUNC or VAR
 
 	linkage  linkage
 	failed   failure
@@ -40,7 +39,6 @@ func newConverter(w *work) *converter {
 		obj: &object.Object{Target: target, Features: w.opt.Features, Graph: shaper.Graph()}}
 }
 
-// convert adds the unit of a blob to the object.
 func (c *converter) convert(p *part) error {
 	if err := c.load(p.data); err != nil {
 		return err
@@ -75,14 +73,13 @@ func (c *converter) convert(p *part) error {
 	return nil
 }
 
-// load reads a blob.
 func (c *converter) load(data []byte) error {
 	names, err := c.blob.ParseTypes(data)
 	if err != nil {
 		return err
 	}
 	if c.blob.Order != c.file.Order {
-		return fmt.Errorf("BTF is %v, but the file is %v", c.blob.Order, c.file.Order)
+		return fmt.Errorf("the BTF is %v, but the file is %v", c.blob.Order, c.file.Order)
 	}
 	c.own, c.typeTags = uint32(len(names)), false
 	clear(c.fakes)
@@ -93,7 +90,6 @@ func (c *converter) load(data []byte) error {
 	return nil
 }
 
-// shape makes the shapes of the blob known.
 func (c *converter) shape() error {
 	if c.plainly {
 		return c.shaper.LoadPlainly(&c.blob)
@@ -101,12 +97,13 @@ func (c *converter) shape() error {
 	return c.shaper.Load(&c.blob)
 }
 
-// take takes a type if units list such types, and a function or a variable if it is a candidate.
+// take adds type id to the unit if it is of a kind that units list: a struct, union, enum or
+// typedef. A function or a variable is added if it is a candidate.
 func (c *converter) take(id uint32, t *btf.Type, p *part) {
 	switch t.Kind {
 	case btf.KindStruct, btf.KindUnion, btf.KindEnum, btf.KindEnum64, btf.KindTypedef:
 		if c.anonymous(t) && !t.Kind.IsEnum() {
-			return // reached through what holds it
+			return // reached through the type that contains it
 		}
 		node := c.shaper.Node(id)
 		switch n := c.obj.Graph.Node(node); {
@@ -123,11 +120,10 @@ func (c *converter) take(id uint32, t *btf.Type, p *part) {
 	}
 }
 
-// anonymous reports whether t has no name, or an empty one.
 func (c *converter) anonymous(t *btf.Type) bool { return c.blob.TypeName(t) == "" }
 
-// takeFunction takes a function that has a symbol. gcc's BTF also has functions that were inlined,
-// and those that are only declared.
+// takeFunction adds a function if it has a symbol. gcc's BTF also has functions without one:
+// inlined functions, and mere declarations.
 func (c *converter) takeFunction(id uint32, t *btf.Type, source int) {
 	if t.Vlen == btf.LinkageExtern || t.NameOff == 0 {
 		return
@@ -150,8 +146,8 @@ func (c *converter) takeFunction(id uint32, t *btf.Type, source int) {
 		Ref: c.shaper.Node(t.SizeOrType)})
 }
 
-// takeVariable takes a variable that has a symbol and a size. gcc's BTF also has those that are
-// only declared, those in registers, and thread-local ones.
+// takeVariable adds a variable if it has a symbol and a size. gcc's BTF also has mere declarations,
+// variables in registers, and thread-local variables.
 func (c *converter) takeVariable(id uint32, t *btf.Type, source int) {
 	f := c.opt.Features
 	if t.Extra == btf.LinkageExtern || t.NameOff == 0 ||
@@ -171,14 +167,14 @@ func (c *converter) takeVariable(id uint32, t *btf.Type, source int) {
 		Flag: !perCPU})
 }
 
-// add adds a candidate for a FUNC or VAR.
 func (c *converter) add(id uint32, n types.Node) {
 	c.made[id] = c.obj.Graph.Add(n, nil)
 	c.items = append(c.items, c.made[id])
 }
 
-// takeDeclTags takes the declaration tags on what the unit defines. One on a struct or union refers
-// to its tag, as any reference, or to the definition if the unit has several of that tag.
+// takeDeclTags adds the declaration tags on the unit's definitions. A tag on a struct or union
+// refers to it by name, like any reference. If the unit has several definitions of that name, the
+// tag refers to the definition itself.
 func (c *converter) takeDeclTags() {
 	isDeclTag := func(t btf.Type) bool { return t.Kind == btf.KindDeclTag }
 	if !c.opt.Features.Has(features.DeclTag) || !slices.ContainsFunc(c.blob.Types, isDeclTag) {
@@ -208,7 +204,6 @@ func (c *converter) takeDeclTags() {
 	}
 }
 
-// tag is the tag of a definition.
 type tag struct {
 	space types.Tag
 	name  types.Str
@@ -216,7 +211,7 @@ type tag struct {
 
 func tagOf(n *types.Node) tag { return tag{types.TagOf(n.Kind), n.Name} }
 
-// severalDefinitions returns the tags of which the unit has several definitions.
+// severalDefinitions returns the tags that have several definitions in the unit.
 func (c *converter) severalDefinitions() map[tag]bool {
 	first, several := map[tag]types.ID{}, map[tag]bool{}
 	for _, id := range c.items {
@@ -232,7 +227,6 @@ func (c *converter) severalDefinitions() map[tag]bool {
 	return several
 }
 
-// intern returns the name of a type.
 func (c *converter) intern(t *btf.Type) types.Str {
 	return c.obj.Graph.Strs.Intern([]byte(c.blob.TypeName(t)))
 }
@@ -244,24 +238,24 @@ func (c *converter) checkNames() error {
 		return nil
 	}
 	g := c.obj.Graph
-	return &unencodable{fmt.Errorf("type %.100q, or a member or enumerator of it, has a name that "+
-		"the kernel refuses (--skip-unencodable leaves such units out)",
+	return &unencodable{fmt.Errorf("type %.100q, or one of its members or enumerators, has a name "+
+		"that the kernel refuses (--skip-unencodable leaves such units out)",
 		g.Strs.Bytes(g.Node(id).Name))}
 }
 
-// unencodable is the error for something that the kernel's BTF can't express, in a correct blob.
+// unencodable is the error for a correct blob that the kernel's BTF can't express.
 type unencodable struct{ error }
 
 // warnVoid warns of a typedef of void. gcc writes typedefs of vector types and nullptr_t that way.
 func (c *converter) warnVoid(n *types.Node, p *part) {
 	c.warnings = append(c.warnings, warning{p.number, fmt.Sprintf("%s: typedef %s is void in the "+
-		"BTF; gcc writes vector types and nullptr_t that way: if it is one, its content is lost",
+		"BTF; gcc writes void for vector types and nullptr_t, so the real type may be lost",
 		c.file.Path, c.obj.Graph.Name(n))})
 }
 
 // warnTagOnVoid warns of a declaration tag on void, which is left out.
 func (c *converter) warnTagOnVoid(t *btf.Type, p *part) {
 	c.warnings = append(c.warnings, warning{p.number, fmt.Sprintf("%s: declaration tag %q is on void "+
-		"in the BTF, as gcc writes the tags of variables of vector types and nullptr_t: it is left "+
-		"out", c.file.Path, c.blob.TypeName(t))})
+		"in the BTF, so it is left out; gcc writes void for variables with vector types or nullptr_t",
+		c.file.Path, c.blob.TypeName(t))})
 }

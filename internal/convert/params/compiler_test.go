@@ -13,10 +13,9 @@ import (
 	"testing"
 )
 
-// TestAgreesWithPaholeOnCompilerOutput judges the functions of
-// testdata/params.c as gcc and clang compile them. The wanted reasons are what
-// pahole 1.32 prints (-V) for the output of gcc 12, gcc 16 and clang 21; where
-// pahole is installed, its own judgement of the very same file is asked too.
+// TestAgreesWithPaholeOnCompilerOutput judges the functions of testdata/params.c as gcc and clang
+// compile them. The wanted reasons are what pahole 1.32 prints (-V) for the output of gcc 12, gcc
+// 16 and clang 21; if pahole is installed, its judgement of the same file is compared too.
 func TestAgreesWithPaholeOnCompilerOutput(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("the wanted reasons are those of x86-64")
@@ -67,8 +66,8 @@ func TestAgreesWithPaholeOnCompilerOutput(t *testing.T) {
 	}
 }
 
-// TestRemovedParametersOfCompilerOutput looks at what is left of the
-// parameters of changed functions.
+// TestRemovedParametersOfCompilerOutput checks which parameters are left of the functions that a
+// compiler changed.
 func TestRemovedParametersOfCompilerOutput(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("which functions are changed is known for x86-64")
@@ -104,7 +103,7 @@ func compile(t *testing.T, compiler, flags string) string {
 	return bin
 }
 
-// askPahole gives pahole's reasons by function name.
+// askPahole returns pahole's reasons by function name.
 func askPahole(t *testing.T, bin string) (map[string]string, bool) {
 	t.Helper()
 	version, err := exec.Command("pahole", "--version").Output()
@@ -127,7 +126,7 @@ func askPahole(t *testing.T, bin string) (map[string]string, bool) {
 	return reasons, true
 }
 
-// judgement is what is found about one function.
+// judgement is the result for one function.
 type judgement struct {
 	reason string   // or ""
 	left   []string // names of the parameters that are not removed
@@ -199,7 +198,7 @@ func judgeFile(t *testing.T, path string) map[string]judgement {
 	}
 }
 
-// reason applies the package comment's rules to a group of one.
+// reason applies the package comment's rules to a group of one function.
 func reason(f Flags, changed bool) string {
 	switch {
 	case f.Has(Optimized) && changed:
@@ -288,7 +287,7 @@ func param(t *testing.T, data *dwarf.Data, lists func(uint64) [][]byte, e *dwarf
 	return p
 }
 
-// readLists gives a reader of the file's location lists by section offset.
+// readLists returns a function that reads the file's location lists by section offset.
 func readLists(t *testing.T, f *elf.File) func(uint64) [][]byte {
 	t.Helper()
 	section := func(name string) []byte {

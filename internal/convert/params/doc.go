@@ -1,40 +1,51 @@
-// Package params judges what DWARF says about a function's parameters: whether
-// a tracer that reads them from the ABI's registers would find them there.
+// Package params judges, by what DWARF says about a function's parameters, whether a tracer that
+// reads them from the ABI's registers would find them there.
 //
-// The rules are those of dwarves 1.32. Which DIEs are judged, and what follows from a flag:
+// The rules are the same as in dwarves 1.32. They say which DIEs are judged, and what follows from
+// a flag:
 //
 //   - Every subprogram DIE that has code is judged with its own formal parameters (Judge). An
-//     abstract instance (no code) has no locations; only UncertainLocation, which looks at types
-//     alone, says anything about it.
+//     abstract instance (which has no code) has no locations; only UncertainLocation, which depends
+//     on types alone, can apply to it.
+//   - A parameter without a location sets Optimized. So does a location that names no register or,
+//     for a parameter that the ABI passes on the stack, a location that gives a known value. With
+//     true_signature, a function that clang changed gets UnexpectedRegister for a location that
+//     names no register, unless the value is constant.
+//   - A parameter in another register than the ABI's for its position sets UnexpectedRegister. That
+//     flag is never set if a parameter is a struct by value, except with true_signature in a clone
+//     from gcc with reordered parameters.
+//   - In functions that clang didn't change, any register that the parameter takes up is expected,
+//     and so is a location without a register. If a machine's registers aren't known
+//     (Machine.registers), every register is expected.
 //   - The flags Reordered, UnexpectedRegister and UncertainLocation apply to every function,
-//     whatever its symbol is called: once one member of the group of functions with one base
-//     name has the flag, the whole group is left out.
-//   - Optimized alone leaves nothing out: callers still pass the argument, the function just
-//     ignores it. It counts only where the compiler changed the interface: when the symbol at
-//     the function's own entry is a clone with .isra or .constprop in its name (gcc), or when
-//     the function is marked DW_CC_nocall (clang). Take the entry from DW_AT_low_pc,
-//     DW_AT_entry_pc or the first of DW_AT_ranges: functions split into a hot and a cold part
-//     have no low_pc. A group is left out for it if every member whose entry has one of the
-//     group's symbols is Optimized in this sense. Members at a .part or .cold symbol, or at
-//     none, have no say in that (their other flags count).
-//   - For a clone from a compiler's BTF (types.FuncUnlocated) it is unknown whether it would be
-//     Optimized. It counts as if it were, under its own reason.
-//   - With the feature true_signature, Optimized leaves nothing out; the function is written
-//     under its suffixed name without the parameters that Verdict.Removed lists.
-//     UnexpectedRegister and UncertainLocation still keep that from happening, Reordered does
-//     not.
+//     whatever the name of its symbol. If one of the functions with the same base name has such a
+//     flag, all of them are left out. Weak functions that the linker didn't use don't count.
+//   - Optimized matters only if the compiler changed the interface; otherwise callers still pass
+//     the argument, and the function ignores it. The interface is changed if the symbol at the
+//     function's own entry has .isra or .constprop in its name (gcc), or if the function is marked
+//     DW_CC_nocall (clang). The entry is DW_AT_low_pc, DW_AT_entry_pc or the first of DW_AT_ranges,
+//     because functions that are split into a hot and a cold part have no low_pc. A group is left
+//     out if every member whose entry has one of the group's symbols is Optimized in this sense.
+//     Members at a .part or .cold symbol, or without a symbol, don't matter for that (their other
+//     flags do).
+//   - It is unknown whether a clone from a compiler's BTF (types.FuncUnlocated) would be Optimized.
+//     It counts as if it were, with a separate reason.
+//   - With the feature true_signature, Optimized leaves no function out: the function is written
+//     under its suffixed name, without the parameters that Verdict.Removed lists.
+//     UnexpectedRegister and UncertainLocation still leave the function out; Reordered doesn't.
 //
-// When several reasons hold for one group, the reported one is the first that holds of: only clones
-// are in the file (without the feature optimized_func), ambiguous address, optimized parameters,
-// unknown parameters, reordered parameters, uncertain parameter location, inconsistent prototype
-// (only with the feature consistent_func), unexpected register, unnamed parameter. The last is the
-// kernel's rule: a FUNC's parameters have names. C23 and C++ allow definitions without; dwarves
-// drops them without a word.
+// If several reasons hold for one group, the first one in this order is reported: only clones are
+// in the file, ambiguous address, optimized parameters, unknown parameters, reordered parameters,
+// uncertain parameter location, inconsistent prototype, unexpected register, unnamed parameter. The
+// first one applies only without the feature optimized_func. Without the feature consistent_func,
+// inconsistent prototypes matter only if the linker made the symbol local (hidden in
+// link/decide/owners.go). The last one follows from a rule of the kernel: the parameters of a FUNC
+// must have names. C23 and C++ allow definitions with unnamed parameters; dwarves silently leaves
+// such functions out.
 package params
 
-// The reasons for leaving a function out, as they are reported. Ambiguous
-// addresses, inconsistent prototypes and names are not judged here; their names
-// stand here to keep all of them in one place.
+// The reasons for leaving a function out, as they are reported. Ambiguous addresses, inconsistent
+// prototypes and names are judged elsewhere; their reasons are here so that all are in one place.
 const (
 	ReasonAmbiguousAddress      = "ambiguous address"
 	ReasonClone                 = "only clones are in the file" // without optimized_func

@@ -1,6 +1,6 @@
 package params
 
-// DWARF expression opcodes (DWARF 5, section 7.7.1) that mean something here.
+// DWARF expression opcodes (DWARF 5, section 7.7.1) that matter here.
 const (
 	opAddr            = 0x03
 	opConst1U         = 0x08
@@ -30,16 +30,16 @@ const (
 	opGNUVariableValue   = 0xfd
 )
 
-// operation is one operation of a DWARF expression.
 type operation struct {
 	code   byte
-	number uint64 // the first operand, where it is a LEB128 number
-	block  []byte // the bytes of the last operand; of entry_value: the inner expression
+	number uint64 // the first operand, if it is a LEB128 number
+	block  []byte // the bytes of the last operand; for entry_value, the inner expression
 }
 
-// operands returns the operands of an operation, a letter each: 1, 2, 4, 8: so many bytes; a: an
-// address; o: an offset into a section; u: a LEB128 number; b: a block, its size before it as a
-// LEB128 number; c: the same with a size of one byte. ok is false if the opcode is unknown.
+// operands returns a character for each operand of an operation. The digits 1, 2, 4 and 8 represent
+// that many bytes, a for an address, o for an offset in a section, and u for a LEB128 number. b
+// represents a LEB128 size and a block of that many bytes; c is the same with a size of one byte.
+// ok is false if the opcode is unknown.
 func operands(code byte) (kinds string, ok bool) {
 	switch {
 	case isBreg(code):
@@ -79,8 +79,8 @@ func operands(code byte) (kinds string, ok bool) {
 	return "", code >= 0x16 && code <= 0x2e
 }
 
-// next splits the first operation off a DWARF expression. ok is false when the opcode is unknown or
-// its operands are cut short.
+// next returns the first operation of a DWARF expression, and the rest of the expression. ok is
+// false if the opcode is unknown or the operands are cut off.
 func (m Machine) next(expr []byte) (op operation, rest []byte, ok bool) {
 	if len(expr) == 0 {
 		return op, nil, false
@@ -122,8 +122,7 @@ func (m Machine) offsetSize() uint64 {
 	return 4
 }
 
-// uleb reads a LEB128 number; bits past the 64th are dropped. It serves for stepping over signed
-// numbers too.
+// uleb reads a LEB128 number; bits past the 64th are dropped. It can also skip signed numbers.
 func uleb(b []byte) (v uint64, rest []byte, ok bool) {
 	for i, c := range b {
 		if shift := uint(i) * 7; shift < 64 {
@@ -144,14 +143,13 @@ func isConstant(code byte) bool {
 	return code >= opLit0 && code <= opLit31 || code == opConstU || code == opConstS
 }
 
-// isLiteral reports whether the operation pushes its own number: an address or a constant of any
-// form.
+// isLiteral reports whether the operation pushes a number that it contains.
 func isLiteral(code byte) bool {
 	return code == opAddr || code >= opConst1U && code <= opConstS ||
 		code >= opLit0 && code <= opLit31 || code == opAddrx || code == opConstx
 }
 
-// isImplicit reports whether the operation is a value by itself.
+// isImplicit reports whether the operation gives the parameter's value itself, not its place.
 func isImplicit(code byte) bool {
 	return code == opImplicitValue || code == opImplicitPointer || code == opGNUImplicitPointer
 }

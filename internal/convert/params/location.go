@@ -1,23 +1,22 @@
 package params
 
-// noRegister stands for a location that names no register.
+// noRegister means that a location names no register.
 const noRegister = -1
 
-// location is what a parameter's expressions say about function entry.
+// location is the place of a parameter at function entry, according to its expressions.
 type location struct {
-	register int  // DWARF number 0..31, or noRegister
-	constant bool // the first expression is a constant
-	known    bool // the first expression is a value that is neither in a register nor in memory
-	// the first expression asks the caller for the value of a parameter that it doesn't pass
-	caller bool
-	stack  bool   // the first expression is relative to the frame base
-	low    uint64 // byte offsets of the pieces in the first register, one bit each
-	high   uint64 // and in the second, relative to its start
+	register int    // DWARF number 0..31, or noRegister
+	constant bool   // the first expression is a constant
+	known    bool   // the first expression is a value that is neither in a register nor in memory
+	caller   bool   // the first expression refers to the caller's value, which isn't passed
+	stack    bool   // the first expression is relative to the frame base
+	low      uint64 // byte offsets of the pieces in the first register, one bit each
+	high     uint64 // the same for the second register, relative to its start
 }
 
-// locate reads a parameter's expressions in their order. A register comes from the first expression
-// - itself, or as base of a computed value - or from a later one that refers to the value at entry.
-// Reading ends at an expression that is not valid.
+// locate reads a parameter's expressions in order. The first one may name a register or compute a
+// value from one; a later one may use a register's value at function entry. Reading ends at an
+// invalid expression.
 func (m Machine) locate(p *Param) location {
 	loc := location{register: noRegister}
 	for i, expr := range p.Locations {
@@ -31,14 +30,13 @@ func (m Machine) locate(p *Param) location {
 	return loc
 }
 
-// Settles reports whether expr, the first expression of the location of a parameter of that size,
-// determines the result whatever follows: most begin in one register.
+// Settles reports whether expr, the first expression, settles the location of a parameter of this
+// size, so that later ones don't matter. A single register settles it.
 func (m Machine) Settles(expr []byte, size uint32) bool {
 	return len(expr) == 1 && isReg(expr[0]) && (size <= uint32(m.AddrSize) || !m.splitsAggregates())
 }
 
-// shape counts an expression's operations and looks for stack_value among
-// them. ok is false when the expression is not valid.
+// shape counts operations and looks for stack_value. ok is false if the expression is invalid.
 func (m Machine) shape(expr []byte) (count int, lastIsValue, hasValue, ok bool) {
 	for len(expr) > 0 {
 		op, rest, ok := m.next(expr)
@@ -53,9 +51,9 @@ func (m Machine) shape(expr []byte) (count int, lastIsValue, hasValue, ok bool) 
 	return count, lastIsValue, hasValue, true
 }
 
-// read takes one expression into the location.
+// read adds one expression to the location, and reports whether it is valid.
 func (m Machine) read(expr []byte, first bool, p *Param, loc *location) bool {
-	if len(expr) == 1 && isReg(expr[0]) { // as most are
+	if len(expr) == 1 && isReg(expr[0]) { // like most
 		if first {
 			loc.setRegister(int(expr[0] - opReg0))
 		}
@@ -88,7 +86,7 @@ func (m Machine) read(expr []byte, first bool, p *Param, loc *location) bool {
 			loc.setRegister(int(op.code - opBreg0))
 		}
 	case count > 1:
-		// A computed value or pieces of one word: nothing known.
+		// For a computed value, or a value of one word in pieces, nothing is known.
 	case op.code == opFbreg:
 		loc.stack = loc.stack || first
 	case op.code == opEntryValue || op.code == opGNUEntryValue:
@@ -100,12 +98,12 @@ func (m Machine) read(expr []byte, first bool, p *Param, loc *location) bool {
 	return true
 }
 
-// readPieces takes a value of several words that lies in pieces: each is a
-// place followed by DW_OP_piece, and pieces without a place are optimized out.
+// readPieces reads the location of a value that has several words and is in pieces. Each piece is a
+// place followed by DW_OP_piece; a piece without a place is optimized out.
 func (m Machine) readPieces(expr []byte, loc *location) {
 	word := uint64(m.AddrSize)
 	var offset uint64
-	placed := false // whether the coming piece has a place
+	placed := false // whether the next piece has a place
 	for len(expr) > 0 {
 		op, rest, ok := m.next(expr)
 		if !ok {
@@ -127,7 +125,7 @@ func (m Machine) readPieces(expr []byte, loc *location) {
 			}
 		}
 		placed = false
-		if op.number > 1<<20 { // no value in registers is as large
+		if op.number > 1<<20 { // too large for a value in registers
 			return
 		}
 		offset += op.number

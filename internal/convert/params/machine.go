@@ -2,15 +2,14 @@ package params
 
 import "debug/elf"
 
-// Machine is what the ABI's calling convention depends on.
+// Machine determines the ABI's calling convention.
 type Machine struct {
 	ID       elf.Machine // e_machine
 	AddrSize int         // bytes of an address: 4 or 8
 	DWARF64  bool        // whether the unit's DWARF offsets have 8 bytes
 }
 
-// The DWARF numbers of the registers that carry integer and pointer
-// parameters, first parameter first.
+// The DWARF numbers of the registers for integer and pointer parameters, in their order.
 var (
 	registersX86_64 = []uint8{5, 4, 1, 2, 8, 9} // rdi rsi rdx rcx r8 r9: System V ABI, x86-64
 	registersARM64  = []uint8{0, 1, 2, 3, 4, 5, 6, 7}
@@ -18,7 +17,7 @@ var (
 	registersS390   = []uint8{2, 3, 4, 5, 6}
 )
 
-// registers returns the parameter registers, nil if they are not known here.
+// registers returns the parameter registers, nil if they are unknown.
 func (m Machine) registers() []uint8 {
 	switch m.ID {
 	case elf.EM_X86_64:
@@ -33,8 +32,8 @@ func (m Machine) registers() []uint8 {
 	return nil
 }
 
-// registerCount gives how many parameter words are passed in registers. It is known for more
-// machines than the registers themselves; 0 switches every check of locations off.
+// registerCount returns how many parameter words are passed in registers, even for some machines
+// for which registers returns nil. If it is 0, all parameters count as passed on the stack.
 func (m Machine) registerCount() int {
 	switch m.ID {
 	case elf.EM_S390:
@@ -53,7 +52,7 @@ func (m Machine) registerCount() int {
 // value is passed by reference.
 func (m Machine) splitsAggregates() bool { return m.ID != elf.EM_S390 }
 
-// inMemory reports whether a value of that many bytes is too large for registers.
+// inMemory reports whether a value of size bytes is too large to be passed in registers.
 func (m Machine) inMemory(size uint32) bool {
 	limit := uint32(m.AddrSize)
 	if m.splitsAggregates() {
@@ -62,7 +61,7 @@ func (m Machine) inMemory(size uint32) bool {
 	return size > limit
 }
 
-// slots gives how many registers a parameter takes up.
+// slots returns how many registers a parameter takes up.
 func (m Machine) slots(p *Param) int {
 	switch {
 	case m.inMemory(p.Size):
@@ -76,8 +75,8 @@ func (m Machine) slots(p *Param) int {
 	return 1
 }
 
-// align rounds a register index up where the ABI wants a two-word number to
-// begin at an even register: AAPCS32 rule C.3, AAPCS64 rule C.10.
+// align rounds a register index up to an even one if the parameter is an integer of two words, and
+// the ABI wants such a parameter to begin there: AAPCS32 rule C.3, AAPCS64 rule C.10.
 func (m Machine) align(index int, p *Param) int {
 	if (m.ID == elf.EM_ARM || m.ID == elf.EM_AARCH64) && !p.Struct &&
 		int64(p.Size) == 2*int64(m.AddrSize) {

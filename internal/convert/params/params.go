@@ -4,38 +4,35 @@ package params
 type Param struct {
 	// HasLocation reports whether the DIE has DW_AT_location.
 	HasLocation bool
-	// Locations holds the location's expressions: one for an exprloc, all of a location list in its
-	// order (base addresses and views are no entries), or the first one if that settles them.
+	// Locations holds the expressions of DW_AT_location: one of an exprloc, or those of a location
+	// list in order (no base addresses, no views), or only the first one if that settles the location.
 	Locations [][]byte
 	// ConstValue reports whether the DIE has DW_AT_const_value.
 	ConstValue bool
-	// Size is the byte size of the type, typedefs and qualifiers followed, as
-	// found through the abstract origin; 0 when not known.
+	// Size is the size of the type in bytes, after typedefs and qualifiers; 0 if it is unknown. The
+	// type may come from the abstract origin.
 	Size uint32
-	// Struct reports whether the type is a struct or class, seen through
-	// typedefs and qualifiers. False for a union.
+	// Struct reports whether the type, without typedefs and qualifiers, is a struct or class.
 	Struct bool
 	// PackedStruct reports whether that struct has a name and is packed.
 	PackedStruct bool
-	// OriginIndex is the position of the abstract origin among the formal
-	// parameters of its subprogram, or NoOrigin.
+	// OriginIndex is the abstract origin's index in its subprogram's parameters, or NoOrigin.
 	OriginIndex int
-	// MemberAt reports whether the struct has a member at a byte offset. It is
-	// asked only with Options.TrueSignature and may be nil.
+	// MemberAt reports whether the struct has a member at a byte offset. It is called only with
+	// Options.TrueSignature and may be nil.
 	MemberAt func(offset uint32) bool
 }
 
 // NoOrigin is the OriginIndex of a parameter without an abstract origin.
 const NoOrigin = -1
 
-// Options is what the judgement depends on besides machine and parameters.
+// Options are the facts, besides the machine and the parameters, on which the judgement depends.
 type Options struct {
 	Clang bool // DW_AT_producer names clang
-	// clang: DW_AT_calling_convention is DW_CC_nocall, on the DIE or its abstract origin; false on
-	// DIEs with DW_AT_inline
+	// from clang: the DIE or its abstract origin has the DW_AT_calling_convention DW_CC_nocall; false
+	// if the DIE has DW_AT_inline
 	NoCall bool
-	// gcc: the symbol at the entry has .isra or .constprop in its name; says only which parameters
-	// are Removed
+	// from gcc: .isra or .constprop is in the entry's symbol; matters only with TrueSignature
 	Clone         bool
 	TrueSignature bool // the feature true_signature
 }
@@ -43,14 +40,13 @@ type Options struct {
 // Flags is a set of findings about one function.
 type Flags uint8
 
-// The findings; see the package comment for what follows from each.
+// The findings. The package comment says what follows from each of them.
 const (
-	// a parameter has no location, or is not in the register that the ABI assigns
-	Optimized Flags = 1 << iota
-	// the parameters stand in another order than the abstract origin's
-	Reordered
-	UnexpectedRegister // a parameter's register is not the ABI's for its position
-	UncertainLocation  // a packed struct by value may lie on the stack
+	// a parameter has no location, or one without a register (if passed on the stack: a known value)
+	Optimized          Flags = 1 << iota
+	Reordered                // the order of the parameters differs from the abstract origin's
+	UnexpectedRegister       // a parameter is in another register than the ABI's for its position
+	UncertainLocation        // a packed struct by value may lie on the stack
 )
 
 // Has reports whether all of the given findings are in the set.
@@ -59,22 +55,21 @@ func (f Flags) Has(g Flags) bool { return f&g == g }
 // Verdict is the judgement of one function.
 type Verdict struct {
 	Flags Flags
-	// Removed lists the parameters that a true signature leaves out, by index,
-	// ascending; none without the feature true_signature.
+	// Removed lists, by ascending index, the parameters that a true signature leaves out.
 	Removed []int
 	// Members lists the structs that clang replaced by one of their members.
 	Members []Member
 }
 
-// Member says that of a struct parameter only the member at the offset is
-// passed. A true signature names it "parameter__member".
+// Member says that only the member at this offset of a struct parameter is passed. A true signature
+// names it "parameter__member".
 type Member struct {
 	Param  int    // index of the parameter
 	Offset uint32 // byte offset of the member in the struct
 }
 
-// Judge looks at the parameters of one subprogram DIE with code. It does not
-// fail: locations that are not valid count as locations without a register.
+// Judge looks at the parameters of one subprogram DIE with code. It doesn't fail: invalid locations
+// count as locations without a register.
 func Judge(m Machine, o Options, ps []Param) Verdict {
 	var v Verdict
 	var few [12]state // more parameters are rare
@@ -105,8 +100,8 @@ func Judge(m Machine, o Options, ps []Param) Verdict {
 			v.Members = append(v.Members, Member{i, s.member})
 		}
 	}
-	// A struct by value may lie anywhere. But in a clone with another order of parameters its
-	// members may have come in its place, and then the other parameters have moved.
+	// A struct that is passed by value may be anywhere, so nothing is unexpected. But in a clone with
+	// reordered parameters, its members may have replaced it, which moves the other parameters.
 	moved := o.TrueSignature && o.Clone && v.Flags.Has(Reordered)
 	if unexpected && (!hasStruct || moved) {
 		v.Flags |= UnexpectedRegister
@@ -120,8 +115,8 @@ func Judge(m Machine, o Options, ps []Param) Verdict {
 	return v
 }
 
-// removed lists the parameters that are no longer passed. In clones gcc writes their entries after
-// the others, so they are out of order unless they were the last ones.
+// removed lists the parameters that are no longer passed. In clones, gcc writes the entries of
+// removed parameters after the others, so the order changes unless the removed ones were the last.
 func (m Machine) removed(o Options, flags Flags, ps []Param, states []state) (list []int) {
 	last := len(ps) // the first of the trailing parameters that have no place
 	for o.Clone && last > 0 {
@@ -132,7 +127,7 @@ func (m Machine) removed(o Options, flags Flags, ps []Param, states []state) (li
 	}
 	for i := range ps {
 		p, s := &ps[i], &states[i]
-		inPlace := p.HasLocation && s.stack && m.inMemory(p.Size) // a large value by the ABI
+		inPlace := p.HasLocation && s.stack && m.inMemory(p.Size) // where the ABI passes a large value
 		gone := !p.HasLocation || s.optimized && !inPlace
 		switch {
 		case flags.Has(Reordered) && gone, i >= last, o.TrueSignature && o.NoCall && s.optimized:
@@ -142,8 +137,8 @@ func (m Machine) removed(o Options, flags Flags, ps []Param, states []state) (li
 	return list
 }
 
-// uncertain reports whether a function with such parameters may take a packed
-// struct from the stack. Only the number of parameters and PackedStruct count.
+// uncertain reports whether, in a function with these parameters, a packed struct may be on the
+// stack. It looks only at the number of the parameters and at the field PackedStruct of each.
 func (m Machine) uncertain(ps []Param) bool {
 	for i := m.registerCount(); i < len(ps); i++ {
 		if ps[i].PackedStruct {
@@ -153,7 +148,7 @@ func (m Machine) uncertain(ps []Param) bool {
 	return false
 }
 
-// state is what is known of one parameter while judging.
+// state is the state of one parameter while judging.
 type state struct {
 	location
 	optimized  bool
@@ -162,8 +157,8 @@ type state struct {
 	member     uint32 // byte offset
 }
 
-// matchWindows treats functions that clang left as they were: a register must
-// be one of those that the parameter takes up.
+// matchWindows judges a function whose interface clang did not change: the register of a parameter
+// must be one of those that the parameter takes up according to the ABI.
 func (m Machine) matchWindows(ps []Param, states []state) {
 	regs := m.registers()
 	index := 0
@@ -171,7 +166,7 @@ func (m Machine) matchWindows(ps []Param, states []state) {
 		p, s := &ps[i], &states[i]
 		index = m.align(index, p)
 		if index >= len(regs) {
-			return // no registers left, or no map of them
+			return // no registers are left, or they are unknown
 		}
 		slots := m.slots(p)
 		if !m.inMemory(p.Size) && s.register != noRegister {
@@ -186,11 +181,11 @@ func (m Machine) matchWindows(ps []Param, states []state) {
 	}
 }
 
-// matchRegisters treats gcc's functions and those whose interface clang
-// changed: every parameter must lie in the register of its position.
+// matchRegisters judges a function that gcc compiled, or whose interface clang changed: every
+// parameter must be in the ABI's register for its position.
 func (m Machine) matchRegisters(o Options, ps []Param, states []state) {
 	regs := m.registers()
-	changed := o.TrueSignature && o.NoCall // the true signature is wanted
+	changed := o.TrueSignature && o.NoCall // and the true signature is wanted
 	index := 0
 	for i := range ps {
 		p, s := &ps[i], &states[i]
@@ -234,15 +229,15 @@ func (m Machine) matchRegisters(o Options, ps []Param, states []state) {
 	}
 }
 
-// nextKeepsPlace reports whether the following parameter is where it would be if this one were
-// passed in full.
+// nextKeepsPlace reports whether the next parameter is in the register in which it would be if this
+// one were passed in full.
 func (m Machine) nextKeepsPlace(states []state, i, index int) bool {
 	regs := m.registers()
 	return i+1 < len(states) && index < len(regs) && states[i+1].register == int(regs[index])
 }
 
-// onlyMember reports whether a single member of a struct of several words is
-// all that has a place, and notes its offset.
+// onlyMember reports whether p is a struct of several words of which only a single member has a
+// place. It notes that member's offset.
 func (m Machine) onlyMember(p *Param, s *state) bool {
 	if p.MemberAt == nil || s.low != 0 && s.high != 0 {
 		return false

@@ -16,12 +16,12 @@ var (
 	i386   = Machine{ID: elf.EM_386, AddrSize: 4}
 )
 
-// at gives a parameter of a size with the given expressions.
+// at returns a parameter with the given size and location expressions.
 func at(size uint32, exprs ...[]byte) Param {
 	return Param{HasLocation: true, Locations: exprs, Size: size, OriginIndex: NoOrigin}
 }
 
-// reg gives a parameter of a size that lies in the DWARF register.
+// reg returns a parameter of the given size in the given DWARF register.
 func reg(r byte, size uint32) Param { return at(size, []byte{opReg0 + r}) }
 
 func stack(size uint32) Param { return at(size, []byte{opFbreg, 0x10}) }
@@ -68,7 +68,7 @@ func TestJudgeFlags(t *testing.T) {
 			Optimized | Reordered},
 		{"struct of two words", x86, Options{}, []Param{
 			structure(at(16, []byte{opReg0 + 5, opPiece, 8, opReg0 + 4, opPiece, 8})), reg(1, 4)}, 0},
-		{"a struct by value forgives registers", x86, Options{},
+		{"a struct by value makes unexpected registers acceptable", x86, Options{},
 			[]Param{reg(17, 8), structure(reg(5, 8))}, 0},
 		{"number of two words", x86, Options{}, []Param{at(16, []byte{opReg0 + 5, opPiece, 8, opReg0 + 4,
 			opPiece, 8}), reg(1, 4)}, 0},
@@ -272,7 +272,8 @@ func FuzzJudge(f *testing.F) {
 	})
 }
 
-// What Settles says of the first expression holds for whatever follows it.
+// If the first expression settles a location (Settles), those that follow it must not change the
+// result.
 func TestSettledLocations(t *testing.T) {
 	exprs := [][]byte{
 		nil, {opReg0 + 5}, {opReg0 + 4}, {opLit0 + 3, opStackValue}, {opFbreg, 0x10}, {opBreg0 + 5, 0,

@@ -1,12 +1,12 @@
-// Package btf is the BTF wire format: one blob to and from flat records, nothing resolved.
+// Package btf converts BTF blobs to and from flat records, without resolving anything.
 //
-// A Blob is a slice of fixed-size Type records; what follows a record on the wire (members,
-// parameters, enumerators …) lies in one arena a sort, at Type.First. Nothing holds a pointer, so a
-// kernel's 150,000 types cost a handful of allocations. Type ids and string offsets are the wire's
-// own: a split blob's ids begin where its base's end.
-//
-// The format is that of include/uapi/linux/btf.h in Linux 7.2. Parse checks what is needed to walk
-// the bytes; the rules about meaning are those of package verify.
+// A Blob is a slice of fixed-size Type records. On the wire, a record is followed by its elements
+// (members, parameters, enumerators …). Here they are in arenas, one for each sort of element;
+// Type.First is the index of the record's first element. Nothing holds a pointer, so the 150,000
+// types of a kernel cost a handful of allocations. Type ids and string offsets are those on the
+// wire: the ids of a split blob begin where those of its base end. The format is that of
+// include/uapi/linux/btf.h in Linux 7.2. Parse checks only what is needed to walk the bytes;
+// package verify checks the meaning.
 package btf
 
 import (
@@ -16,7 +16,7 @@ import (
 	"strings"
 )
 
-// Type is one type record. Which fields mean something depends on Kind.
+// Type is one type record. Which fields are used depends on Kind.
 type Type struct {
 	NameOff    uint32 // string offset of the name, 0 if anonymous
 	SizeOrType uint32 // size in bytes (Kind.HasSize) or a type id (Kind.HasType); otherwise 0
@@ -25,8 +25,8 @@ type Type struct {
 	Extra uint32
 	First uint32 // index of the first element in the kind's arena
 	Kind  Kind
-	// STRUCT, UNION: member offsets carry bitfield sizes; FWD: a union; ENUM, ENUM64: signed; tags:
-	// an attribute
+	// STRUCT, UNION: member offsets include bitfield sizes; FWD: it declares a union; ENUM, ENUM64:
+	// values are signed; DECL_TAG, TYPE_TAG: the tag is an attribute
 	KFlag bool
 }
 
@@ -37,7 +37,7 @@ type Member struct {
 	Offset  uint32 // in bits; if the type has KFlag: bitfield size<<24 | bit offset
 }
 
-// Bits splits Offset: the bit offset, and the bitfield's size in bits (0 for a plain member).
+// Bits splits Offset into the bit offset and the bitfield's size in bits (0 for a plain member).
 func (m Member) Bits(kflag bool) (offset, size uint32) {
 	if kflag {
 		return m.Offset & 0xffffff, m.Offset >> 24
@@ -45,14 +45,14 @@ func (m Member) Bits(kflag bool) (offset, size uint32) {
 	return m.Offset, 0
 }
 
-// Param is one parameter of a FUNC_PROTO; both fields 0 in the last one means variadic.
+// Param is one parameter of a FUNC_PROTO. The last one represents "..." if all its fields are 0.
 type Param struct {
 	NameOff uint32
 	Type    uint32
 }
 
-// Enumerator is one value of an ENUM (Value is the 32 bits on the wire, sign-extended if the type
-// has KFlag) or an ENUM64.
+// Enumerator is one value of an ENUM or ENUM64. For an ENUM, Value is the 32 bits on the wire,
+// sign-extended if the type has KFlag.
 type Enumerator struct {
 	Value   uint64
 	NameOff uint32
@@ -84,16 +84,16 @@ type Blob struct {
 	Secinfos []Secinfo    // arena of DATASEC
 	Arrays   []Array      // arena of ARRAY, one each
 
-	// Strings is the blob's own string section, names ended by NUL. That of a base begins with an
-	// empty name.
+	// Strings is the blob's own string section: names, each terminated with NUL. In a blob without a
+	// base, the first name is empty.
 	Strings string
 
-	Base       *Blob  // nil for a base
-	StartID    uint32 // id of Types[0]: 1 for a base
-	BaseStrLen uint32 // string offset at which Strings begins: 0 for a base
+	Base       *Blob  // nil if there is none
+	StartID    uint32 // id of Types[0]; 1 without a base
+	BaseStrLen uint32 // string offset at which Strings begins; 0 without a base
 
-	Header Header // as read; Encode writes its own
-	// Machine is the e_machine of the ELF file that the blob was read from, 0 of raw BTF.
+	Header Header // as read; Encode doesn't use it
+	// Machine is the e_machine of the ELF file that the blob was read from, 0 for raw BTF.
 	Machine uint16
 }
 
@@ -111,12 +111,11 @@ func (b *Blob) EndID() uint32 { return b.StartID + uint32(len(b.Types)) }
 // EndStr is one more than the last string offset.
 func (b *Blob) EndStr() uint32 { return b.BaseStrLen + uint32(len(b.Strings)) }
 
-// EndsOnly reports whether of a base only the byte order and the ends of ids and strings are known.
+// EndsOnly reports whether b is a base of which only the byte order, EndID and EndStr are known.
 func (b *Blob) EndsOnly() bool { return b != nil && b.Base == nil && b.StartID > 1 }
 
 // ByID finds a type in the blob or its bases, and the blob whose arenas hold its elements. It
-// returns nil, nil for id 0 (void) and for ids that do not exist; check the id to distinguish the
-// two.
+// returns nil, nil for id 0 (void) and for ids that do not exist.
 func (b *Blob) ByID(id uint32) (*Type, *Blob) {
 	for ; b != nil; b = b.Base {
 		if id < b.StartID {
@@ -130,7 +129,7 @@ func (b *Blob) ByID(id uint32) (*Type, *Blob) {
 	return nil, nil
 }
 
-// All is the types of the blob and its bases with their ids, the blob's own first.
+// All iterates over the types of the blob and then of its bases, with their ids.
 func (b *Blob) All() iter.Seq2[uint32, *Type] {
 	return func(yield func(uint32, *Type) bool) {
 		for o := b; o != nil; o = o.Base {
@@ -163,11 +162,11 @@ func (b *Blob) Name(off uint32) (string, error) {
 		}
 		return s[:n], nil
 	}
-	return "", fmt.Errorf("string offset %d is not below %d, the end of the strings", off, b.EndStr())
+	return "", fmt.Errorf("string offset %d is past the end of the string section (%d "+
+		"bytes)", off, b.EndStr())
 }
 
-// TypeName is the name of a type of this blob or its bases, "" if it has none or if its offset is
-// bad.
+// TypeName is the name of a type of this blob or its bases, "" if it has no valid name.
 func (b *Blob) TypeName(t *Type) string {
 	if t == nil || t.NameOff == 0 {
 		return ""
@@ -176,8 +175,8 @@ func (b *Blob) TypeName(t *Type) string {
 	return s
 }
 
-// PointerSize guesses the size of a pointer in bytes as libbpf does: that of a long, in a base if it
-// has one; 8 if there is none.
+// PointerSize guesses the size of a pointer in bytes as libbpf does: it is the size of the type
+// long, or 8 if there is none. A long in the base is preferred.
 func (b *Blob) PointerSize() uint32 {
 	size := uint32(8)
 	for o := b; o != nil; o = o.Base {
@@ -204,8 +203,7 @@ func (b *Blob) isLong(t *Type) bool {
 	return false
 }
 
-// KindName is the kind of a type of this blob or its bases, with its name if it has one, as in
-// "STRUCT sock".
+// KindName is the kind and any name of a type of this blob or its bases, as in "STRUCT sock".
 func (b *Blob) KindName(t *Type) string {
 	if name := b.TypeName(t); name != "" {
 		return t.Kind.String() + " " + name
@@ -213,25 +211,24 @@ func (b *Blob) KindName(t *Type) string {
 	return t.Kind.String()
 }
 
-// MembersOf is the members of a STRUCT or UNION of this very blob.
+// MembersOf returns the members of a STRUCT or UNION of this very blob.
 func (b *Blob) MembersOf(t *Type) []Member { return b.Members[t.First : t.First+t.Vlen] }
 
-// ParamsOf is the parameters of a FUNC_PROTO of this very blob.
+// ParamsOf returns the parameters of a FUNC_PROTO of this very blob.
 func (b *Blob) ParamsOf(t *Type) []Param { return b.Params[t.First : t.First+t.Vlen] }
 
-// EnumsOf is the values of an ENUM or ENUM64 of this very blob.
+// EnumsOf returns the values of an ENUM or ENUM64 of this very blob.
 func (b *Blob) EnumsOf(t *Type) []Enumerator { return b.Enums[t.First : t.First+t.Vlen] }
 
-// SecinfosOf is the entries of a DATASEC of this very blob.
+// SecinfosOf returns the entries of a DATASEC of this very blob.
 func (b *Blob) SecinfosOf(t *Type) []Secinfo { return b.Secinfos[t.First : t.First+t.Vlen] }
 
-// ArrayOf is the body of an ARRAY of this very blob.
+// ArrayOf returns the body of an ARRAY of this very blob.
 func (b *Blob) ArrayOf(t *Type) Array { return b.Arrays[t.First] }
 
-// Ref returns the n-th of the type ids that a type of this very blob refers to, counted from 0, and
-// nil when there are no more. Void (0) is such an id too. The order is that of the record: for a
-// FUNC_PROTO the return type, then the parameters; for an ARRAY the elements' type, then the
-// index's.
+// Ref returns the n-th type id (from 0) to which a type of this very blob refers, nil if there are
+// not that many. The id 0 (void) counts too. The order is that of the record: for a FUNC_PROTO the
+// return type, then the parameters; for an ARRAY the type of the elements, then of the index.
 func (b *Blob) Ref(t *Type, n uint32) *uint32 {
 	switch t.Kind {
 	case KindStruct, KindUnion:
@@ -264,7 +261,7 @@ func (b *Blob) Ref(t *Type, n uint32) *uint32 {
 	return nil
 }
 
-// Refs is all of Ref, in order.
+// Refs iterates over the type ids that Ref returns, in order.
 func (b *Blob) Refs(t *Type) iter.Seq[*uint32] {
 	return func(yield func(*uint32) bool) {
 		for n := uint32(0); ; n++ {
@@ -275,8 +272,8 @@ func (b *Blob) Refs(t *Type) iter.Seq[*uint32] {
 	}
 }
 
-// Names is the string offsets of the names of a type of this very blob and of its members,
-// enumerators or parameters, in order.
+// Names iterates over the string offsets of the names of a type of this very blob, then of its
+// members, enumerators or parameters, in order.
 func (b *Blob) Names(t *Type) iter.Seq[uint32] {
 	return func(yield func(uint32) bool) {
 		if !yield(t.NameOff) {

@@ -2,16 +2,15 @@ package btf
 
 import "encoding/binary"
 
-// Builder makes a blob type by type. Ids are given in the order of the calls; a type may refer to
-// an id that does not exist yet (NextID says what the next one will be). Limits are checked by
-// Encode.
+// Builder makes a blob type by type. Types get ids in the order of the calls. A type may refer to
+// an id that does not exist yet; NextID is the next id. Encode checks limits.
 type Builder struct {
 	Blob *Blob
 	strs *StringTable
 }
 
-// NewBuilder starts an empty blob on base (nil for a base). strs is the table of names; nil makes a
-// new one, in which names that the base has get the base's offsets.
+// NewBuilder starts an empty blob that is based on base (nil for none). strs is the table of names,
+// nil for a new one, in which each name of the base keeps its offset in the base.
 func NewBuilder(order binary.ByteOrder, base *Blob, strs *StringTable) *Builder {
 	if strs == nil {
 		strs = NewStringTable(base)
@@ -35,24 +34,24 @@ func (b *Builder) Finish() *Blob {
 	return b.Blob
 }
 
-// Encode is Encode of the finished blob.
+// Encode finishes the blob and encodes it.
 func (b *Builder) Encode(opts EncodeOptions) ([]byte, error) { return Encode(b.Finish(), opts) }
 
-// Add appends a record as it is; its elements must be in the arenas already.
+// Add appends a record; its elements must be in the arenas already.
 func (b *Builder) Add(t Type) uint32 {
 	id := b.NextID()
 	b.Blob.Types = append(b.Blob.Types, t)
 	return id
 }
 
-// place appends elements to an arena, and returns where the first is and how many they are.
+// place appends elements to an arena, and returns the index of the first and their number.
 func place[T any](arena *[]T, elems []T) (first, n uint32) {
 	first = uint32(len(*arena))
 	*arena = append(*arena, elems...)
 	return first, uint32(len(elems))
 }
 
-// Int adds an INT of size bytes and as many bits, or of fewer bits if bits is not 0.
+// Int adds an INT of size bytes with the given number of bits, or size * 8 if bits is 0.
 func (b *Builder) Int(name string, size, encoding, bits uint32) uint32 {
 	if bits == 0 {
 		bits = size * 8
@@ -77,8 +76,7 @@ func (b *Builder) Array(elem, index, nelems uint32) uint32 {
 	return b.Add(Type{Kind: KindArray, First: first})
 }
 
-// Composite adds a STRUCT or UNION of size bytes. With kflag the members' offsets carry bitfield
-// sizes.
+// Composite adds a STRUCT or UNION. With kflag, member offsets include bitfield sizes.
 func (b *Builder) Composite(kind Kind, name string, size uint32, kflag bool,
 	members ...Member) uint32 {
 	first, n := place(&b.Blob.Members, members)
@@ -122,8 +120,8 @@ func (b *Builder) Datasec(name string, size uint32, vars ...Secinfo) uint32 {
 		Vlen: n})
 }
 
-// DeclTag adds a DECL_TAG on a type, or on its component (a member or parameter, DeclTagWhole for
-// the type itself).
+// DeclTag adds a DECL_TAG on a type or on one of its members or parameters. component is the index
+// of the member or parameter, or DeclTagWhole for the type itself.
 func (b *Builder) DeclTag(name string, target, component uint32) uint32 {
 	return b.Add(Type{Kind: KindDeclTag, NameOff: b.Name(name), SizeOrType: target, Extra: component})
 }

@@ -2,26 +2,26 @@ package btf
 
 import "fmt"
 
-// EncodeOptions chooses among the forms of the format.
+// EncodeOptions selects a variant of the format.
 type EncodeOptions struct {
-	// Layout adds the layout section (Linux 7.1 and later read it): a header of 32 bytes, and one
-	// entry a known kind. Without it the header has the 24 bytes that everything reads.
+	// Layout adds the layout section, with one entry for each known kind. The header then has 32
+	// bytes, which Linux 7.1 and later read; without Layout it has the 24 bytes that everything reads.
 	Layout bool
 
-	// HeaderLen is the length of the header in bytes, with zeros after the fields that are known; 0
-	// is for the shortest. resolve_btfids of Linux 7.2 writes the 32 bytes of a header with a layout
-	// section even if there is none.
+	// HeaderLen is the length of the header in bytes; zeros follow the known fields. 0 means the
+	// shortest possible header. resolve_btfids of Linux 7.2 writes the 32 bytes of a header with a
+	// layout section even if there is none.
 	HeaderLen int
 }
 
-// Form returns the options that give a blob the form of the one that had this header.
+// Form returns the options with which Encode writes a header like h.
 func (h Header) Form() EncodeOptions {
 	return EncodeOptions{Layout: h.LayoutLen > 0, HeaderLen: int(h.HdrLen)}
 }
 
-// Encode writes a blob in the form that every kernel reads: 16 bits of element count, 5 bits of
-// kind. Elements are taken from the arenas by First and Vlen, so several types may share some.
-// Errors name the type that breaks a limit.
+// Encode writes a blob in the form that every kernel reads, with 16 bits for the element count and
+// 5 bits for the kind. It finds a type's elements in the arenas by First and Vlen, so several types
+// may share elements. Errors name the type that exceeds a limit.
 func Encode(b *Blob, opts EncodeOptions) ([]byte, error) {
 	if n := len(b.Strings); n == 0 && b.Base == nil && b.BaseStrLen == 0 ||
 		n > 0 && b.Strings[n-1] != 0 {
@@ -43,13 +43,12 @@ func Encode(b *Blob, opts EncodeOptions) ([]byte, error) {
 	return m.Finish(), nil
 }
 
-// typeLen returns the length of the type section in bytes.
 func (b *Blob) typeLen() (uint64, error) {
 	total := uint64(0)
 	for i := range b.Types {
 		t := &b.Types[i]
 		if t.Kind == KindVoid || t.Kind >= NumKinds {
-			return 0, fmt.Errorf("cannot write BTF type [%d]: kind %d is not known", b.StartID+uint32(i),
+			return 0, fmt.Errorf("cannot write BTF type [%d]: unknown kind %d", b.StartID+uint32(i),
 				t.Kind)
 		}
 		if t.Vlen > MaxVlen {
@@ -60,10 +59,10 @@ func (b *Blob) typeLen() (uint64, error) {
 	return total, nil
 }
 
-// VlenError tells that a type has more elements than the format holds.
+// VlenError is the error for a type that has more elements than the format allows.
 func VlenError(id uint32, kind Kind, name string, vlen uint32) error {
-	return fmt.Errorf("cannot write BTF type [%d] %v %s: %d elements, the format holds %d", id, kind,
-		name, vlen, MaxVlen)
+	return fmt.Errorf("cannot write BTF type [%d] %v %s: %d elements, but the format allows only %d",
+		id, kind, name, vlen, MaxVlen)
 }
 
 func (r *Records) record(b *Blob, t *Type) {

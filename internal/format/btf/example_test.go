@@ -23,7 +23,7 @@ func ExampleParse() {
 	}
 
 	module := btf.NewBuilder(nil, base, nil)
-	module.Ref(btf.KindTypedef, "node_t", node) // its id comes after those of the base
+	module.Ref(btf.KindTypedef, "node_t", node) // its id comes after the ids of the base
 	if data, err = module.Encode(btf.EncodeOptions{}); err != nil {
 		panic(err)
 	}

@@ -11,16 +11,16 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
-// Sections of ELF files with BTF.
+// Names of the sections with BTF in ELF files.
 const (
 	SectionTypes = ".BTF"
-	SectionBase  = ".BTF.base" // the distilled base on which .BTF stands
+	SectionBase  = ".BTF.base" // the distilled base that .BTF is based on
 )
 
-// ReadFile reads the blobs of a file: raw BTF, or the .BTF section of an ELF file. A linked file
-// whose objects carried BTF holds one blob an object, concatenated. If the ELF file brings its own
-// base in .BTF.base, the blob is based on that, and not on base; package relocate puts it on
-// another. Errors begin with the path. Of a large ELF file only the sections needed are read.
+// ReadFile reads the blobs of a file: raw BTF, or the .BTF section of an ELF file. If object files
+// had BTF, the file linked from them holds their blobs, concatenated. If the ELF file has its own
+// base in .BTF.base, the blobs are based on that one, and the parameter base isn't used; package
+// relocate moves such blobs to another base. Errors begin with the path.
 func ReadFile(path string, base *Blob) ([]*Blob, error) {
 	f, data, err := Open(path)
 	if err != nil {
@@ -46,11 +46,11 @@ func someBlobs(path string, blobs []*Blob, err error) ([]*Blob, error) {
 	return blobs, nil
 }
 
-// maxStream bounds what is read of a file that can't be mapped, such as a pipe.
+// maxStream limits how many bytes are read from a file that is not mapped, such as a pipe.
 const maxStream = 1 << 30
 
-// Open opens a file: as an ELF file if it is one, or else it reads the content, which is not empty.
-// It opens the file once, and pipes too.
+// Open opens the file at path. It returns an ELF file or, for any other file, the content, which is
+// not empty. The file may be a pipe.
 func Open(path string) (*elf.File, []byte, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -62,7 +62,7 @@ func Open(path string) (*elf.File, []byte, error) {
 		return nil, nil, err
 	}
 	if info.IsDir() {
-		return nil, nil, fmt.Errorf("%s: is a directory; name a file in it", path)
+		return nil, nil, fmt.Errorf("%s: is a directory; pass a file in it", path)
 	}
 	if info.Mode().IsRegular() {
 		var magic [len(stdelf.ELFMAG)]byte
@@ -75,10 +75,10 @@ func Open(path string) (*elf.File, []byte, error) {
 	}
 	data, err := io.ReadAll(io.LimitReader(file, maxStream+1))
 	if err == nil && len(data) > maxStream {
-		err = fmt.Errorf("%s: more than %d bytes", path, maxStream)
+		err = fmt.Errorf("%s: more than the limit of %d bytes", path, maxStream)
 	}
 	if err == nil && len(data) == 0 {
-		err = fmt.Errorf("%s: %w", path, message.Empty("BTF or a file that holds it"))
+		err = fmt.Errorf("%s: %w", path, message.Empty("BTF, or a file that contains BTF"))
 	}
 	if err != nil || !bytes.HasPrefix(data, []byte(stdelf.ELFMAG)) {
 		return nil, data, err
@@ -87,13 +87,13 @@ func Open(path string) (*elf.File, []byte, error) {
 	return f, nil, err
 }
 
-// HasMagic reports whether data begins as a blob does, of either byte order.
+// HasMagic reports whether data begins with BTF's magic number in either byte order.
 func HasMagic(data []byte) bool {
 	return bytes.HasPrefix(data, []byte{Magic & 0xff, Magic >> 8}) ||
 		bytes.HasPrefix(data, []byte{Magic >> 8, Magic & 0xff})
 }
 
-// ReadBytes is ReadFile of a file's content. It returns at least one blob.
+// ReadBytes is ReadFile for the content of a file. Unless it fails, it returns at least one blob.
 func ReadBytes(data []byte, base *Blob) ([]*Blob, error) {
 	if !bytes.HasPrefix(data, []byte(stdelf.ELFMAG)) {
 		blobs, err := ParseAll(data, base)
@@ -107,15 +107,15 @@ func ReadBytes(data []byte, base *Blob) ([]*Blob, error) {
 	return someBlobs("ELF file", blobs, err)
 }
 
-// ReadELF reads the blobs in the .BTF section of an ELF file, none if it is empty. See ReadFile.
+// ReadELF reads the blobs in an ELF file's .BTF section, none if that is empty. See ReadFile.
 func ReadELF(f *elf.File, base *Blob) ([]*Blob, error) {
 	own, err := Section(f, SectionTypes)
 	if err != nil {
 		return nil, err
 	}
 	if own == nil {
-		return nil, fmt.Errorf("the ELF file has no %s section; make BTF of its DWARF with btfgen elf, "+
-			"or of an object file's with btfgen object", SectionTypes)
+		return nil, fmt.Errorf("the ELF file has no %s section; make BTF from its DWARF with btfgen "+
+			"elf, or with btfgen object if it is an object file", SectionTypes)
 	}
 	distilled, err := Section(f, SectionBase)
 	if err != nil {
@@ -136,9 +136,9 @@ func ReadELF(f *elf.File, base *Blob) ([]*Blob, error) {
 	return blobs, nil
 }
 
-// Section returns the content of an ELF file's section with BTF: uncompressed but not relocated,
-// for relocations of .BTF (in BPF objects) are for a loader that knows where variables are. It is
-// nil if there is no such section.
+// Section returns the content of an ELF file's section with BTF, or nil if there is no such
+// section. The content is decompressed but not relocated: relocations of .BTF, which BPF object
+// files have, are for a loader that knows where variables are.
 func Section(f *elf.File, name string) ([]byte, error) {
 	s := f.Section(name)
 	if s == nil || s.Type == stdelf.SHT_NOBITS {
@@ -161,8 +161,8 @@ func ReadOne(path string, base *Blob) (*Blob, error) {
 		return nil, err
 	}
 	if len(blobs) != 1 {
-		return nil, fmt.Errorf("%s: holds %d BTF blobs, one after the other;"+
-			" merge them first with btfdedup link", path, len(blobs))
+		return nil, fmt.Errorf("%s: holds %d BTF blobs, one after another; "+
+			"merge them first with btfdedup link", path, len(blobs))
 	}
 	return blobs[0], nil
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
-// ReadHeader reads the header of a blob that fills data, and its byte order. The types are not
-// read, so split BTF needs no base here. Errors are of type *FormatError.
+// ReadHeader returns the header and the byte order of a blob; data is the whole blob. It doesn't
+// read the types, so split BTF needs no base here. Errors are of type *FormatError.
 func ReadHeader(data []byte) (Header, binary.ByteOrder, error) {
 	s := source{data: data}
 	h, end, err := parseHeader(&s)
@@ -23,16 +23,16 @@ func ReadHeader(data []byte) (Header, binary.ByteOrder, error) {
 	return h, binary.LittleEndian, err
 }
 
-// Prefix is the blob at the start of data, which goes on after it, by what the header says. Errors
-// are as those of ReadHeader.
+// Prefix returns the blob at the start of data; the lengths in the blob's header say where it ends.
+// Errors are like those of ReadHeader.
 func Prefix(data []byte) ([]byte, error) {
 	_, end, err := parseHeader(&source{data: data})
 	return data[:end], err
 }
 
 // parseHeader reads the header at the start of s.data, sets the byte order, and returns where the
-// blob ends. As the kernel does (btf_parse_hdr, btf_check_sec_info), it wants the sections to
-// follow the header without gaps or overlaps, in any order, and unknown header fields to be 0.
+// blob ends. As the kernel does (btf_parse_hdr, btf_check_sec_info), it requires that the sections
+// follow the header, in any order, without gaps or overlaps, and that unknown header fields are 0.
 func parseHeader(s *source) (Header, int, error) {
 	fail := func(off int, format string, args ...any) (Header, int, error) {
 		return Header{}, 0, formatError(0, off, format, args...)
@@ -46,7 +46,8 @@ func parseHeader(s *source) (Header, int, error) {
 		s.swap = true
 	default:
 		if bytes.HasPrefix(s.data, []byte("BTFBASE\x00")) {
-			return fail(0, "an index of BTF, which only links take as --base; give the BTF itself")
+			return fail(0, "this is an index, which can only be a --base of a link; pass the BTF "+
+				"itself")
 		}
 		if what := kindOfFile(s.data); what != "" {
 			return fail(0, "no BTF magic 0xeb9f: this is %s", what)
@@ -57,17 +58,17 @@ func parseHeader(s *source) (Header, int, error) {
 		return fail(0, "cut off in the header, after %s", message.Count(len(s.data), "byte"))
 	}
 	if v := s.data[2]; v != Version {
-		return fail(2, "BTF version %d is not known", v)
+		return fail(2, "unknown BTF version %d", v)
 	}
 	if f := s.data[3]; f != 0 {
-		return fail(3, "header flags %#x are not known", f)
+		return fail(3, "unknown header flags %#x", f)
 	}
 	h := Header{HdrLen: s.u32(4)}
 	if h.HdrLen < HeaderLen {
-		return fail(4, "header length %d is below %d", h.HdrLen, HeaderLen)
+		return fail(4, "header length %d is below the minimum of %d", h.HdrLen, HeaderLen)
 	}
 	if uint64(h.HdrLen) > uint64(len(s.data)) {
-		return fail(4, "header length %d, but only %d bytes are there", h.HdrLen, len(s.data))
+		return fail(4, "header length %d, but there are only %d bytes", h.HdrLen, len(s.data))
 	}
 	h.TypeOff, h.TypeLen, h.StrOff, h.StrLen = s.u32(8), s.u32(12), s.u32(16), s.u32(20)
 	known := HeaderLen
@@ -77,8 +78,8 @@ func parseHeader(s *source) (Header, int, error) {
 	}
 	for i := known; i < int(h.HdrLen); i++ {
 		if s.data[i] != 0 {
-			return fail(i, "the header has %d bytes, and those that this version doesn't know are "+
-				"not zero", h.HdrLen)
+			return fail(i, "the header has %d bytes, and the bytes after the known fields are not "+
+				"zero", h.HdrLen)
 		}
 	}
 	if h.TypeOff%4 != 0 {
@@ -87,7 +88,7 @@ func parseHeader(s *source) (Header, int, error) {
 	secs := []section{{"type", h.TypeOff, h.TypeLen}, {"string", h.StrOff, h.StrLen}}
 	if h.LayoutLen != 0 {
 		if h.LayoutOff%4 != 0 || h.LayoutLen%4 != 0 {
-			return fail(24, "layout section (offset %d, length %d) is not made of 4-byte entries",
+			return fail(24, "layout section (offset %d, length %d) does not consist of 4-byte entries",
 				h.LayoutOff, h.LayoutLen)
 		}
 		secs = append(secs, section{"layout", h.LayoutOff, h.LayoutLen})
@@ -99,12 +100,12 @@ func parseHeader(s *source) (Header, int, error) {
 	for _, x := range secs {
 		switch {
 		case uint64(x.off) > at:
-			return fail(8, "%s before the %s section, of no section",
+			return fail(8, "there is a gap of %s before the %s section",
 				message.Count(uint64(x.off)-at, "byte"), x.name)
 		case uint64(x.off) < at:
 			return fail(8, "the %s section overlaps the section before it", x.name)
 		case uint64(x.len) > room-at:
-			return fail(8, "the %s section (offset %d, length %d) ends after the data's %d bytes", x.name,
+			return fail(8, "the %s section (offset %d, length %d) ends after the data (%d bytes)", x.name,
 				x.off, x.len, room)
 		}
 		at += uint64(x.len)
@@ -112,7 +113,7 @@ func parseHeader(s *source) (Header, int, error) {
 	return h, int(uint64(h.HdrLen) + at), nil
 }
 
-// section is where a section lies, in bytes from the end of the header.
+// section is the place of a section, in bytes from the end of the header.
 type section struct {
 	name     string
 	off, len uint32

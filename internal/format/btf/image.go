@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Image is a blob as bytes while it is written. Its sections may be written in any order and by
-// several threads, each its own part.
+// Image is the bytes of a blob that is being written. Its sections may be written in any order, and
+// by several threads if each writes its own part.
 type Image struct {
 	Strings []byte // the string section, to be filled
 
@@ -15,20 +15,20 @@ type Image struct {
 	bigEndian bool
 }
 
-// NewImage makes room for a blob with so many types, and bytes of types and strings, of which b
-// tells the byte order and where in its chain of bases it stands.
+// NewImage makes room for a blob with the given number of types. Its type section has typeLen
+// bytes, its string section strLen bytes. Its byte order and its bases are those of b.
 func NewImage(b *Blob, types int, typeLen uint64, strLen int, opts EncodeOptions) (*Image, error) {
 	if end := uint64(b.BaseStrLen) + uint64(strLen); end > MaxNameOff+1 {
-		return nil, fmt.Errorf("cannot write BTF: %d bytes of strings, the format holds %d", end,
-			MaxNameOff+1)
+		return nil, fmt.Errorf("cannot write BTF: %d bytes of strings, but the format allows only %d",
+			end, MaxNameOff+1)
 	}
 	if last := uint64(b.StartID) + uint64(types); last > MaxLastTypeID+1 {
-		return nil, fmt.Errorf("cannot write BTF: the last type id would be %d,"+
-			" the kernel reads up to %d", last-1, MaxLastTypeID)
+		return nil, fmt.Errorf("cannot write BTF: the last type id would be %d, "+
+			"but the kernel reads only up to %d", last-1, MaxLastTypeID)
 	}
 	if typeLen > 1<<31-1 {
-		return nil, fmt.Errorf("cannot write BTF: %d bytes of types, the format holds %d", typeLen,
-			1<<31-1)
+		return nil, fmt.Errorf("cannot write BTF: %d bytes of types, but the format allows only %d",
+			typeLen, 1<<31-1)
 	}
 	m := &Image{bigEndian: b.Order == binary.BigEndian}
 	var order binary.ByteOrder = binary.LittleEndian
@@ -59,12 +59,12 @@ func NewImage(b *Blob, types int, typeLen uint64, strLen int, opts EncodeOptions
 	return m, nil
 }
 
-// Records returns a writer of type records from an offset in the type section on.
+// Records returns a writer of type records that starts at an offset in the type section.
 func (m *Image) Records(offset uint64) Records { return Records{m.types[offset:]} }
 
-// Finish returns the blob when all is written. The image must not be used afterwards.
+// Finish returns the blob once all of it is written. The image must not be used afterwards.
 func (m *Image) Finish() []byte {
-	if m.bigEndian { // the type section is only words
+	if m.bigEndian { // the type section consists of 32-bit words
 		for b := m.types; len(b) >= 4; b = b[4:] {
 			binary.BigEndian.PutUint32(b, binary.LittleEndian.Uint32(b))
 		}
@@ -72,10 +72,10 @@ func (m *Image) Finish() []byte {
 	return m.out
 }
 
-// Records writes type records one after the other: for each its Type, then its elements. Its
-// errors are panics: what is written must fit in the section.
+// Records writes type records one after the other. For each record, its caller writes the Type
+// first, then the elements. It panics if a record exceeds the section.
 type Records struct {
-	to []byte // what is left of the section; little endian until the image is finished
+	to []byte // the rest of the section; little-endian until the image is finished
 }
 
 // Type writes the beginning of a record: all but the elements.
@@ -92,7 +92,7 @@ func (r *Records) Type(t *Type) {
 	}
 }
 
-// Array writes what follows the Type of an ARRAY.
+// Array writes the body of an ARRAY, after its Type.
 func (r *Records) Array(a Array) { r.put3(a.Elem, a.Index, a.Nelems) }
 
 // Member writes a member of a STRUCT or UNION.

@@ -12,7 +12,7 @@ import (
 	cilium "github.com/cilium/ebpf/btf"
 )
 
-// TestCiliumReadsWhatWeWrite writes every kind and lets cilium/ebpf read it.
+// TestCiliumReadsWhatWeWrite writes types of every kind, and lets cilium/ebpf read them.
 func TestCiliumReadsWhatWeWrite(t *testing.T) {
 	for _, order := range []binary.ByteOrder{binary.LittleEndian, binary.BigEndian} {
 		b := example(order)
@@ -56,7 +56,7 @@ func compareWithCilium(t *testing.T, b *Blob, spec *cilium.Spec) {
 		if err != nil {
 			t.Fatal(id, err)
 		}
-		// there the name is the value
+		// for tags, cilium/ebpf's name is the value
 		if c.TypeName() != b.TypeName(x) && x.Kind != KindDeclTag && x.Kind != KindTypeTag {
 			t.Fatalf("[%d] %v: name %q, cilium/ebpf reads %q", id, x.Kind, b.TypeName(x), c.TypeName())
 		}
@@ -140,7 +140,7 @@ func TestCiliumBuilder(t *testing.T) {
 	}
 }
 
-// gccObject compiles a C source with BTF, or skips.
+// gccObject compiles a C source with BTF, or skips the test.
 func gccObject(t *testing.T, dir, name, source string) string {
 	t.Helper()
 	gcc, err := exec.LookPath("gcc")
@@ -157,8 +157,8 @@ func gccObject(t *testing.T, dir, name, source string) string {
 	return obj
 }
 
-// TestLinkedObjects reads the concatenated blobs that a linker makes; the first source's odd string
-// length leaves the second blob unaligned.
+// TestLinkedObjects reads the concatenated blobs that a linker writes. The first blob's strings
+// have an odd length, which leaves the second blob unaligned.
 func TestLinkedObjects(t *testing.T) {
 	dir := t.TempDir()
 	a := gccObject(t, dir, "a", "struct first { int x; } f;\n")

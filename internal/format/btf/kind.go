@@ -35,35 +35,34 @@ const (
 	NumKinds = 20
 )
 
-// Limits of the format and of the kernels that load it.
+// Limits of the format and of the kernels that load BTF.
 const (
 	// Magic is the first half-word of every blob, in the blob's own byte order.
 	Magic = 0xeb9f
 	// Version is the only version of the format.
 	Version = 1
 
-	// HeaderLen is the header up to Linux 7.0, HeaderLenLayout the one that also says where the
-	// layout section is.
+	// HeaderLen is the length of the header up to Linux 7.0. HeaderLenLayout is the length of the
+	// longer header, which also has the offset and the length of the layout section.
 	HeaderLen       = 24
 	HeaderLenLayout = 32
 
-	// MaxVlen is the largest element count that every kernel reads (16 bits; 24 bits since Linux
-	// 7.2).
+	// MaxVlen is the largest element count that all kernels read: 16 bits (24 since Linux 7.2).
 	MaxVlen = 0xffff
 	// MaxVlenWide is the largest element count since Linux 7.2.
 	MaxVlenWide = 0xffffff
 	// MaxModifiers is how many modifiers (Kind.IsModifier) in a row the kernel follows in its own BTF
-	// and in that of modules: btf_check_modifier_chain_length in kernel/bpf/btf.c of Linux 7.2,
-	// before that btf_check_type_tags. It follows more where each type comes after the one that it
-	// refers to, which no order of all BTF grants; so this holds for all that is written.
+	// and in that of modules: see kernel/bpf/btf.c, btf_check_modifier_chain_length in Linux 7.2, and
+	// btf_check_type_tags before. The kernel follows longer chains if each type comes after the one
+	// that it refers to, but no order of types ensures that in all BTF. So all BTF that is written
+	// here keeps to this limit.
 	MaxModifiers = 32
 	// MaxTypeID is the largest type id that may be written, BTF_MAX_TYPE.
 	MaxTypeID = 0xfffff
-	// MaxLastTypeID is the largest id of a type that the kernel loads: its table of BTF_MAX_TYPE
-	// entries counts void.
+	// MaxLastTypeID is the largest id that the kernel loads: its table has an entry for void too.
 	MaxLastTypeID = MaxTypeID - 1
-	// MaxNameOff is the largest string offset, BTF_MAX_NAME_OFFSET; strings of a blob and its bases
-	// together fit in 16 MiB.
+	// MaxNameOff is the largest string offset, BTF_MAX_NAME_OFFSET. So the strings of a blob and its
+	// bases may take 16 MiB together.
 	MaxNameOff = 0xffffff
 )
 
@@ -81,8 +80,7 @@ const (
 	LinkageExtern = 2
 )
 
-// DeclTagWhole is the component index of a DECL_TAG on the whole type rather than on a member or a
-// parameter.
+// DeclTagWhole is the component index of a DECL_TAG on a whole type.
 const DeclTagWhole = ^uint32(0)
 
 var kindNames = [NumKinds]string{
@@ -99,8 +97,8 @@ func (k Kind) String() string {
 	return "KIND " + strconv.Itoa(int(k))
 }
 
-// layout is the size of what follows a type's first 12 bytes: info once, elem for each of Vlen
-// elements. It is the content of the layout section too.
+// layout says how many bytes of a record follow the first 12: info bytes once, and elem bytes for
+// each of the Vlen elements. The layout section has the same content.
 var layout = [NumKinds]struct{ info, elem uint8 }{
 	KindInt:       {4, 0},
 	KindArray:     {12, 0},
@@ -139,8 +137,8 @@ func (k Kind) HasType() bool {
 	return false
 }
 
-// IsModifier reports whether the kind stands for the type it refers to, with something added that
-// changes no size: TYPEDEF, VOLATILE, CONST, RESTRICT and TYPE_TAG.
+// IsModifier reports whether the kind only adds something to the type that it refers to, and keeps
+// its size: TYPEDEF, VOLATILE, CONST, RESTRICT and TYPE_TAG.
 func (k Kind) IsModifier() bool {
 	switch k {
 	case KindTypedef, KindVolatile, KindConst, KindRestrict, KindTypeTag:
@@ -155,7 +153,7 @@ func (k Kind) IsComposite() bool { return k == KindStruct || k == KindUnion }
 // IsEnum reports whether the kind has enumerators: ENUM or ENUM64.
 func (k Kind) IsEnum() bool { return k == KindEnum || k == KindEnum64 }
 
-// ParseKind is the kind of a name such as func_proto, in any case.
+// ParseKind returns the kind with a name such as func_proto, in upper or lower case.
 func ParseKind(name string) (Kind, bool) {
 	for k := KindInt; k < NumKinds; k++ {
 		if strings.EqualFold(name, kindNames[k]) {

@@ -1,11 +1,11 @@
 package btf
 
-// MaxNameLen is the length in bytes of the longest name that the kernel accepts, its NUL not
-// counted: KSYM_NAME_LEN since Linux 6.1 (128 before).
+// MaxNameLen is the length in bytes, without the NUL, of the longest name that the kernel accepts:
+// KSYM_NAME_LEN since Linux 6.1 (128 before).
 const MaxNameLen = 512
 
-// inIdentifier and inSectionName are 1 for the characters that the kernel takes there, 0 for the
-// others. Its isalpha, isdigit and isprint (lib/ctype.c) read Latin-1.
+// inIdentifier and inSectionName are 1 for each character that the kernel accepts in such names,
+// and 0 for others. The kernel's isalpha, isdigit and isprint (lib/ctype.c) are for Latin-1.
 var inIdentifier, inSectionName = func() (identifier, section [256]uint8) {
 	for i := range 256 {
 		c := byte(i)
@@ -20,23 +20,21 @@ var inIdentifier, inSectionName = func() (identifier, section [256]uint8) {
 	return identifier, section
 }()
 
-// ValidIdentifier reports whether the kernel takes name as that of a type, a member, a parameter,
-// a function or a variable: 1 to MaxNameLen letters, digits, underscores and dots, of which the
-// first is no digit. The letters are ASCII's and Latin-1's. This is btf_name_valid_identifier in
-// kernel/bpf/btf.c.
+// ValidIdentifier reports whether the kernel accepts the name of a type, a member, a parameter, a
+// function or a variable (btf_name_valid_identifier in kernel/bpf/btf.c): 1 to MaxNameLen letters
+// of ASCII and Latin-1, digits, underscores and dots; the first is not a digit.
 func ValidIdentifier(name []byte) bool {
 	return len(name) > 0 && (name[0] < '0' || name[0] > '9') && allIn(&inIdentifier, name)
 }
 
-// ValidSectionName reports whether the kernel takes name as that of a DATASEC: 1 to MaxNameLen
-// printable characters, the space included, of ASCII and Latin-1. This is btf_name_valid_section
-// in kernel/bpf/btf.c.
+// ValidSectionName reports whether the kernel accepts the name of a DATASEC: 1 to MaxNameLen
+// printable characters of ASCII and Latin-1 (btf_name_valid_section in kernel/bpf/btf.c).
 func ValidSectionName(name []byte) bool {
 	return len(name) > 0 && allIn(&inSectionName, name)
 }
 
-// allIn reports whether name is not too long and all its bytes are in the set. It looks at eight
-// bytes at a time: a link checks every name.
+// allIn reports whether s is not too long, and in[c] is 1 for each byte c of s. It checks eight
+// bytes at a time, because a link checks every name.
 func allIn(in *[256]uint8, s []byte) bool {
 	if len(s) > MaxNameLen {
 		return false

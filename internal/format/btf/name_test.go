@@ -10,8 +10,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/kernel/btfload"
 )
 
-// names are examples of every class of characters, at each place of a name, and lengths about the
-// kernel's limit.
+// names are examples with every class of characters at each place of a name, and with lengths
+// around the limit of the kernel.
 func names() (all []string) {
 	for c := range 256 {
 		if c == 0 {
@@ -27,8 +27,8 @@ func names() (all []string) {
 		".data..percpu", ".data..percpu section of a long name")
 }
 
-// TestNamesAsTheKernel asks the running kernel about every name, as that of a type and of a
-// section.
+// TestNamesAsTheKernel loads every name into the running kernel, as the name of a type and as that
+// of a section.
 func TestNamesAsTheKernel(t *testing.T) {
 	for _, name := range names() {
 		typ := btf.NewBuilder(nil, nil, nil)
@@ -44,7 +44,8 @@ func TestNamesAsTheKernel(t *testing.T) {
 	}
 }
 
-// ask fails the test if the running kernel doesn't take the types as we say.
+// ask fails the test if the running kernel accepts types that it should refuse, or the other way
+// round.
 func ask(t *testing.T, what string, types *btf.Builder, want bool) {
 	t.Helper()
 	data, err := types.Encode(btf.EncodeOptions{})
@@ -60,7 +61,8 @@ func ask(t *testing.T, what string, types *btf.Builder, want bool) {
 	}
 }
 
-// TestValidNames is what TestNamesAsTheKernel found, for machines whose kernel can't be asked.
+// TestValidNames checks the same names against the results of TestNamesAsTheKernel, for machines
+// where a test can't load BTF into the kernel.
 func TestValidNames(t *testing.T) {
 	long := strings.Repeat("x", btf.MaxNameLen)
 	for _, c := range []struct {
@@ -77,8 +79,8 @@ func TestValidNames(t *testing.T) {
 		{"long enough but not -", false, true},
 		{"long_enough\tbut_not", false, false},
 		{"\xe9t\xe9", true, true}, // Latin-1
-		{"é", false, true},        // UTF-8: the second byte is a sign of Latin-1
-		{"\xd7", false, true},     // the sign of multiplication
+		{"é", false, true},        // UTF-8: the second byte is a symbol in Latin-1
+		{"\xd7", false, true},     // the multiplication sign
 		{"control\x9f", false, false},
 		{"\xa0", false, true},
 		{"x\x00", false, false},

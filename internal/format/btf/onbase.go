@@ -2,27 +2,36 @@ package btf
 
 import "fmt"
 
-// CheckRefs reports an id of no type and, in split BTF, a name at an offset where no string begins.
-// Every writer of split BTF uses whole strings of the base, so both show that it was made on
-// another base than the one it was read with. The names of a base that EndsOnly are unknown.
+// CheckRefs returns an error if a type refers to an id that no type has. In split BTF, it also
+// returns an error if a name is at an offset where no string begins: every writer of split BTF uses
+// whole strings of the base. Both errors show that split BTF was made with another base. If the
+// base is EndsOnly, names are not checked.
 func (b *Blob) CheckRefs() error {
 	hint := ""
 	if b.Base != nil {
 		hint = "; was it made on another base?"
 	}
 	named := b.Base != nil && !b.Base.EndsOnly()
+	end := b.EndID()
 	for i := range b.Types {
 		t := &b.Types[i]
 		id := b.StartID + uint32(i)
-		for ref := range b.Refs(t) {
-			if *ref >= b.EndID() {
-				return fmt.Errorf("[%d] %s refers to [%d], the last one is [%d]%s", id,
-					b.KindName(t), *ref, b.EndID()-1, hint)
+		for n := uint32(0); ; n++ {
+			ref := b.Ref(t, n)
+			if ref == nil {
+				break
+			}
+			if *ref >= end {
+				return fmt.Errorf("[%d] %s refers to [%d], but the last type is [%d]%s",
+					id, b.KindName(t), *ref, end-1, hint)
 			}
 		}
+		if !named {
+			continue
+		}
 		for off := range b.Names(t) {
-			if named && !b.StartsString(off) {
-				return fmt.Errorf("[%d] %v: a name at string offset %d, where no string begins%s", id,
+			if !b.StartsString(off) {
+				return fmt.Errorf("[%d] %v: a name is at string offset %d, where no string begins%s", id,
 					t.Kind, off, hint)
 			}
 		}
@@ -30,7 +39,7 @@ func (b *Blob) CheckRefs() error {
 	return nil
 }
 
-// StartsString reports whether a string of the blob or its bases begins at an offset.
+// StartsString reports whether a string of the blob or its bases begins at offset off.
 func (b *Blob) StartsString(off uint32) bool {
 	for ; b != nil; b = b.Base {
 		if off >= b.BaseStrLen {

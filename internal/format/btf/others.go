@@ -2,23 +2,23 @@ package btf
 
 import "bytes"
 
-// others are kinds of files that are passed as BTF by mistake: how they begin, and what to do.
+// others lists kinds of files that are passed as BTF by mistake: their first bytes, and what to do.
 var others = []struct{ start, what string }{
-	{"MZ", "a kernel image; take its BTF with btfdedup import"},
-	{"\x1f\x8b", "compressed with gzip; take its BTF with btfdedup import, or decompress it"},
-	{"\xfd7zXZ\x00", "compressed with xz; take its BTF with btfdedup import, or decompress it"},
-	{"\x28\xb5\x2f\xfd", "compressed with zstd; take its BTF with btfdedup import, or decompress it"},
-	{"\x7fELF", "an ELF file within something else; give the ELF file itself"},
+	{"MZ", "a kernel image; extract its BTF with btfdedup import"},
+	{"\x1f\x8b", "compressed with gzip; decompress it or use btfdedup import"},
+	{"\xfd7zXZ\x00", "compressed with xz; decompress it or use btfdedup import"},
+	{"\x28\xb5\x2f\xfd", "compressed with zstd; decompress it or use btfdedup import"},
+	{"\x7fELF", "an ELF file where raw BTF is expected; pass the ELF file itself"},
 	{"!<arch>\n", "an archive; convert it with btfgen object"},
 	{"!<thin>\n", "an archive; convert it with btfgen object"},
-	{"btffacts ", "a facts file, which links take as --facts"},
-	{"BC\xc0\xde", "LLVM bitcode, which has no BTF; convert what is linked of it"},
+	{"btffacts ", "a facts file; pass it to btfdedup link as --facts"},
+	{"BC\xc0\xde", "LLVM bitcode, which has no BTF; convert the linked file"},
 }
 
-// bootHeader is where the image of an x86 kernel says what it is (Documentation/arch/x86/boot.rst).
+// bootHeader is the offset of an x86 kernel's magic number (Documentation/arch/x86/boot.rst).
 const bootHeader = 0x202
 
-// kindOfFile says what data that is not BTF is, "" if that is unknown.
+// kindOfFile describes data that is not BTF; it is "" if the format is unknown.
 func kindOfFile(data []byte) string {
 	for _, o := range others {
 		if bytes.HasPrefix(data, []byte(o.start)) {

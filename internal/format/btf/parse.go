@@ -59,10 +59,10 @@ func (s source) words(b *[12]byte) (x, y, z uint32) {
 	return x, y, z
 }
 
-// Parse reads one blob that fills data, against base (nil for a base). Headers of 24 bytes, of 32
-// bytes (with or without a layout section), and longer ones whose further bytes are 0 are read, in
-// both byte orders. The blob does not refer to data afterwards. Errors are of type *FormatError, or
-// speak of the base.
+// Parse reads a blob that is based on base (nil if it has no base); data is the whole blob. Its
+// header may have 24 bytes, 32 bytes (with or without a layout section), or more if the further
+// bytes are 0. Both byte orders are read. The result keeps no reference to data. Errors are of type
+// *FormatError, unless they are about the base.
 func Parse(data []byte, base *Blob) (*Blob, error) {
 	b, n, err := parsePrefix(data, base)
 	if err != nil {
@@ -71,16 +71,17 @@ func Parse(data []byte, base *Blob) (*Blob, error) {
 	return b, checkEnd(data, n)
 }
 
-// checkEnd checks that a blob of n bytes fills data.
+// checkEnd checks that a blob of n bytes is all of data.
 func checkEnd(data []byte, n int) error {
 	if n != len(data) {
-		return formatError(0, n, "%s after the last section", message.Count(len(data)-n, "byte"))
+		return formatError(0, n, "the data continues for %s after the last section",
+			message.Count(len(data)-n, "byte"))
 	}
 	return nil
 }
 
-// FunctionNames fills in the names of those ids that are functions (FUNC) in data, which is as for
-// Parse, or in its base. It costs a walk over the records, where Parse makes something of each.
+// FunctionNames sets names[id] for each id in names that is the id of a FUNC in data or in base. It
+// is faster than Parse, because it only skips from record to record.
 func FunctionNames(data []byte, base *Blob, names map[uint32]string) error {
 	for id := range names {
 		if t, _ := base.ByID(id); t != nil && t.Kind == KindFunc {
@@ -106,7 +107,7 @@ func FunctionNames(data []byte, base *Blob, names map[uint32]string) error {
 }
 
 // Definitions calls yield with the kind, the linkage and the name of each function (FUNC) and
-// variable (VAR) of a blob without base that fills data. It costs a walk over the records.
+// variable (VAR) of data, a blob without a base. It only skips from record to record.
 func Definitions(data []byte, yield func(kind Kind, linkage uint32, name []byte)) error {
 	p, err := open(data, nil)
 	if err != nil {
@@ -131,8 +132,8 @@ func Definitions(data []byte, yield func(kind Kind, linkage uint32, name []byte)
 	})
 }
 
-// ParseAll reads blobs that were concatenated, as a linker leaves them in .BTF, with zero bytes
-// between them or not. Each is based on base alone. Empty data is no blob.
+// ParseAll reads concatenated blobs, as linkers write them to .BTF, with or without zero bytes
+// between them. Each blob is based on base, not on the ones before it. Empty data has no blobs.
 func ParseAll(data []byte, base *Blob) ([]*Blob, error) {
 	var all []*Blob
 	for off := 0; off < len(data); {
@@ -150,7 +151,6 @@ func ParseAll(data []byte, base *Blob) ([]*Blob, error) {
 	return all, nil
 }
 
-// parsePrefix reads the blob at the start of data, and says how long it is.
 func parsePrefix(data []byte, base *Blob) (*Blob, int, error) {
 	p, err := open(data, base)
 	if err != nil {
@@ -164,9 +164,8 @@ func parsePrefix(data []byte, base *Blob) (*Blob, int, error) {
 	return p.blob, p.end, nil
 }
 
-// ParseTypes reads the types of a blob without base that fills data into b, whose memory is used
-// again. Strings is empty: the strings, checked as Parse does, are returned as the part of data
-// where they are.
+// ParseTypes reads the types of data, a blob without a base, into b, and reuses the memory of b.
+// b.Strings stays empty. The result is the checked string section, a slice of data.
 func (b *Blob) ParseTypes(data []byte) (strings []byte, err error) {
 	p, err := open(data, nil)
 	if err != nil {
@@ -187,16 +186,16 @@ func (b *Blob) ParseTypes(data []byte) (strings []byte, err error) {
 	return p.strings, nil
 }
 
-// opened is a blob of which the header is read.
+// opened is a blob whose header has been read.
 type opened struct {
 	source        // ends where the types end
 	blob    *Blob // without types and strings
 	from    int   // where the types begin
-	end     int   // of the blob
+	end     int   // where the blob ends
 	strings []byte
 }
 
-// open reads the header of the blob at the start of data, and checks the ends of its strings.
+// open reads the header of the blob at the start of data, and checks how its strings begin and end.
 func open(data []byte, base *Blob) (p opened, err error) {
 	p.source = source{data: data}
 	h, end, err := parseHeader(&p.source)
@@ -209,7 +208,7 @@ func open(data []byte, base *Blob) (p opened, err error) {
 	}
 	if base != nil {
 		if base.Order != nil && base.Order != b.Order {
-			return p, fmt.Errorf("BTF is %v but its base is %v", b.Order, base.Order)
+			return p, fmt.Errorf("the BTF is %v, but its base is %v", b.Order, base.Order)
 		}
 		if uint64(base.EndStr())+uint64(h.StrLen) > 1<<32-1 {
 			return p, fmt.Errorf("BTF: the strings of the blob and its bases exceed 4 GiB")
@@ -221,20 +220,20 @@ func open(data []byte, base *Blob) (p opened, err error) {
 	switch n := len(p.strings); {
 	case n == 0 && base == nil:
 		return p, formatError(0, str,
-			"the string section is empty; it must hold at least a NUL byte, unless this is split BTF: then "+
-				"name the BTF that it is based on with --base")
+			"the string section is empty, which is allowed only in split BTF; if this is split "+
+				"BTF, pass its base with --base")
 	case n == 0:
 	case p.strings[n-1] != 0:
 		return p, formatError(0, str+n-1, "the string section does not end with a NUL byte")
 	case base == nil && p.strings[0] != 0:
-		return p, formatError(0, str, "the string section does not begin with a NUL byte; this looks "+
-			"like split BTF: name the BTF that it is based on with --base, or a module and its base "+
-			"are swapped")
+		return p, formatError(0, str, "the string section does not begin with a NUL byte; this "+
+			"looks like split BTF: pass its base with --base; or are a module and its base "+
+			"swapped?")
 	case base != nil && p.strings[0] == 0:
-		// The strings of split BTF are those that the base lacks, which has the empty one.
+		// Split BTF has only strings that the base lacks, so it has no empty string.
 		return p, formatError(0, str, "the string section begins with a NUL byte; this looks like BTF "+
-			"without a base, such as a kernel's: remove --base; or a module and its base are "+
-			"swapped")
+			"without a base, such as the BTF of vmlinux: remove --base; or are a module and its "+
+			"base swapped?")
 	}
 	p.blob, p.end, p.from = b, end, int(h.HdrLen)+int(h.TypeOff)
 	p.data = data[:p.from+int(h.TypeLen)]
@@ -253,24 +252,25 @@ func (p *opened) name(off uint32) string {
 	return ""
 }
 
-// walk checks that every record of the types and its elements are inside, and calls f for each,
-// with the number of its elements and where it begins.
+// walk checks that every type record ends inside the type section. It calls f for each record, with
+// its kind, its vlen and the offset at which it begins.
 func (p *opened) walk(f func(kind Kind, vlen, off int)) error {
 	id := p.blob.StartID
 	for off, end := p.from, len(p.data); off < end; id++ {
 		if end-off < 12 {
-			return formatError(id, off, "%s left in the type section, a type needs 12",
+			return formatError(id, off, "the type section ends with %s, too few for a type (at "+
+				"least 12)",
 				message.Count(end-off, "byte"))
 		}
 		info := p.u32(off + 4)
 		kind, vlen := Kind(info>>24&0x7f), int(info&MaxVlenWide)
 		if kind == KindVoid || kind >= NumKinds {
-			return formatError(id, off, "kind %d is not known", kind)
+			return formatError(id, off, "unknown kind %d", kind)
 		}
 		l := layout[kind]
 		n := 12 + int(l.info) + int(l.elem)*vlen
 		if end-off < n {
-			return formatError(id, off, "%v with %s needs %d bytes, the type section has %d more",
+			return formatError(id, off, "%v with %s needs %d bytes, but the type section has only %d left",
 				kind, message.Count(vlen, "element"), n, end-off)
 		}
 		f(kind, vlen, off)
@@ -300,7 +300,7 @@ func (p *opened) allocate() error {
 	return err
 }
 
-// emptied returns s without elements, but with room for n.
+// emptied returns an empty slice with room for n elements, in the memory of s if that is enough.
 func emptied[T any](s []T, n int) []T {
 	if n > cap(s) {
 		return make([]T, 0, n)
@@ -308,7 +308,7 @@ func emptied[T any](s []T, n int) []T {
 	return s[:0]
 }
 
-// fill reads what allocate has checked.
+// fill decodes the types that allocate has checked.
 func (b *Blob) fill(s source, off int) {
 	for off < len(s.data) {
 		name, info, size := s.words((*[12]byte)(s.data[off:]))

@@ -88,15 +88,15 @@ func TestRoundTrip(t *testing.T) {
 					t.Errorf("%+v: header of %d bytes, want %d", form, got.Header.HdrLen, header)
 				}
 				if again := encoded(t, got, got.Header.Form()); !bytes.Equal(again, data) {
-					t.Error(order, form, "encoding what was read gives other bytes")
+					t.Error(order, form, "encoding what was read gives different bytes")
 				}
 			}
 		}
 	}
 }
 
-// TestLayoutSection checks the section against struct btf_layout and the kinds' element sizes of
-// Linux 7.2.
+// TestLayoutSection checks the layout section against Linux 7.2: its struct btf_layout, and the
+// element size of each kind.
 func TestLayoutSection(t *testing.T) {
 	data := encoded(t, example(binary.LittleEndian), EncodeOptions{Layout: true})
 	b, err := Parse(data, nil)
@@ -154,24 +154,24 @@ func TestParseRefuses(t *testing.T) {
 	}{
 		{"empty", func(d []byte) []byte { return nil }, "cut off in the header, after 0 bytes"},
 		{"text", func(d []byte) []byte { return []byte("#!/bin/sh\n") }, "no BTF magic 0xeb9f"},
-		{"version", func(d []byte) []byte { d[2] = 2; return d }, "version 2 is not known"},
+		{"version", func(d []byte) []byte { d[2] = 2; return d }, "unknown BTF version 2"},
 		{"flags", func(d []byte) []byte { d[3] = 1; return d }, "header flags 0x1"},
 		{"short header", put(4, 20), "header length 20"},
 		{"long header", put(4, 1<<31), "header length"},
 		{"unknown header field", put(4, 36), "are not zero"},
 		{"unaligned types", put(8, 2), "not a multiple of 4"},
-		{"gap", put(8, 4), "of no section"},
+		{"gap", put(8, 4), "there is a gap of"},
 		{"overlap", put(16, typeLen-4), "overlaps"},
 		{"strings too long", put(20, 1<<30), "ends after the data"},
 		{"trailing bytes", func(d []byte) []byte { return append(d, 0) },
-			"1 byte after the last section"},
+			"the data continues for 1 byte after the last section"},
 		{"truncated", func(d []byte) []byte { return d[:len(d)-1] }, "ends after the data"},
 		{"no end of strings", func(d []byte) []byte { d[len(d)-1] = 'x'; return d },
 			"does not end with a NUL"},
 		{"no empty string", func(d []byte) []byte { d[24+typeLen] = 'x'; return d },
 			"looks like split BTF"},
-		{"kind 0", put(24+4, 0), "BTF type [1] at offset 0x18: kind 0 is not known"},
-		{"kind 20", put(24+4, 20<<24), "kind 20 is not known"},
+		{"kind 0", put(24+4, 0), "BTF type [1] at offset 0x18: unknown kind 0"},
+		{"kind 20", put(24+4, 20<<24), "unknown kind 20"},
 		{"too many members", put(24+4, 4<<24|0xffff), "STRUCT with 65535 elements needs"},
 	} {
 		data := c.edit(append([]byte(nil), good...))
@@ -186,7 +186,8 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// TestLongHeader reads headers that are longer than known but say nothing new.
+// TestLongHeader reads headers that are longer than the known fields but have only zeros after
+// them.
 func TestLongHeader(t *testing.T) {
 	want := example(binary.LittleEndian)
 	good := encoded(t, want, EncodeOptions{})
@@ -198,7 +199,7 @@ func TestLongHeader(t *testing.T) {
 			t.Fatal(n, err)
 		}
 		if !sameContent(got, want) {
-			t.Error(n, "another content")
+			t.Error(n, "different content")
 		}
 	}
 }
@@ -295,10 +296,10 @@ func TestRunningKernelRoundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !sameContent(got, b) {
-		t.Fatal("read back another content")
+		t.Fatal("read back different content")
 	}
 	if !bytes.Equal(out, data) {
-		t.Fatalf("encoding the parsed blob gives other bytes (%d, was %d)", len(out), len(data))
+		t.Fatalf("encoding the parsed blob gives different bytes (%d, was %d)", len(out), len(data))
 	}
 }
 
@@ -356,14 +357,14 @@ func FuzzParse(f *testing.F) {
 				t.Fatal("what was written cannot be read:", err)
 			}
 			if !sameContent(again, b) {
-				t.Fatal("read back another content")
+				t.Fatal("read back different content")
 			}
 		}
 	})
 }
 
-// TestFunctionNames compares with what Parse makes of a blob on a base, for the ids of both and
-// others.
+// TestFunctionNames reads a blob on a base, and compares the names with those that Parse reads. The
+// ids are those of the blob, those of the base, and unknown ones.
 func TestFunctionNames(t *testing.T) {
 	base := example(binary.LittleEndian)
 	b := NewBuilder(binary.LittleEndian, base, nil)
@@ -393,11 +394,11 @@ func TestFunctionNames(t *testing.T) {
 		}
 	}
 	if functions < 3 {
-		t.Errorf("%d functions; the base is to have one too", functions)
+		t.Errorf("%d functions; want one in the base too", functions)
 	}
 }
 
-// TestDefinitions: the functions and variables of a blob, with their linkage.
+// TestDefinitions lists the functions and variables of a blob, with their linkage.
 func TestDefinitions(t *testing.T) {
 	for _, order := range []binary.ByteOrder{binary.LittleEndian, binary.BigEndian} {
 		b := NewBuilder(order, nil, nil)

@@ -2,19 +2,19 @@ package btf
 
 import "strings"
 
-// StringTable gives names their string offsets: each name once, in the order of first use. The
-// empty name is offset 0. No name lies inside another: some readers refuse offsets that are not the
-// start of a string.
+// StringTable assigns string offsets to names. It stores each name once, in the order of first use;
+// the empty name is at offset 0. Names never share bytes, because some readers refuse an offset
+// that is not the start of a string.
 type StringTable struct {
 	start   uint32 // offset of own's first byte
 	own     []byte
 	offsets map[string]uint32
-	base    map[string]uint32 // names of the bases; nil until the first look
+	base    map[string]uint32 // names of the bases; nil until first needed
 	chain   *Blob
 }
 
-// NewStringTable makes a table for a blob on base (nil for a base); names that the base has are
-// found there.
+// NewStringTable makes a table for a blob that is based on base (nil if it has no base). A name
+// that the base has keeps its offset in the base.
 func NewStringTable(base *Blob) *StringTable {
 	t := &StringTable{offsets: map[string]uint32{"": 0}, chain: base}
 	if base == nil {
@@ -25,8 +25,7 @@ func NewStringTable(base *Blob) *StringTable {
 	return t
 }
 
-// Add returns the offset of s. What follows a NUL byte in s is cut off, as no BTF string can hold
-// it.
+// Add returns the offset of s, cut off at the first NUL, which no BTF string can contain.
 func (t *StringTable) Add(s string) uint32 {
 	if off, ok := t.offsets[s]; ok {
 		return off
@@ -50,8 +49,8 @@ func (t *StringTable) Add(s string) uint32 {
 // String is the string section.
 func (t *StringTable) String() string { return string(t.own) }
 
-// indexStrings maps every string of a blob and its bases to its first offset, the deepest base
-// first.
+// indexStrings maps every string of a blob and its bases to its first string offset. Offsets count
+// from the start of the lowest base's strings.
 func indexStrings(b *Blob) map[string]uint32 {
 	if b == nil {
 		return map[string]uint32{}

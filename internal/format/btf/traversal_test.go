@@ -7,7 +7,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// TestRefs has every kind, and each reference another id, void among them.
+// TestRefs has types of every kind. Nearly all references are to different ids, and some are to
+// void.
 func TestRefs(t *testing.T) {
 	b := btf.NewBuilder(nil, nil, nil)
 	want := map[uint32][]uint32{

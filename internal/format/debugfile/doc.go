@@ -1,16 +1,17 @@
-// Package debugfile finds the files that hold DWARF of other files: the separate debug file of a
-// stripped one, and the supplementary file that dwz -m makes of what several files share.
+// Package debugfile finds files that hold the DWARF of other files: the separate debug file of a
+// stripped file, and the supplementary file into which dwz -m moves what several files have in
+// common.
 //
 // A separate debug file (objcopy --only-keep-debug, eu-strip -f) has the headers of all sections
 // and the contents of the debug sections. It is found by the build-id of the stripped file and by
-// its section .gnu_debuglink, in the places that GDB looks at. The two files together are as the
-// file was before it was stripped ([elf.File.Complete]).
+// its section .gnu_debuglink, in the places that GDB looks at. Together, the stripped file and its
+// debug file have the contents of the original file ([elf.File.Complete]).
 //
-// A supplementary file is named by the section .gnu_debugaltlink, or .debug_sup in DWARF 5, with
-// its build-id.
+// The section .gnu_debugaltlink, or .debug_sup in DWARF 5, has the name and the build-id of a
+// supplementary file.
 //
-// What is found depends on the machine; the files are identified by hashes of what was linked, so
-// what is read of them doesn't.
+// Which files are found depends on the machine. Their contents don't, because the files are
+// identified by hashes of what was linked.
 //
 // Sources: GDB manual, 18.3 "Debugging Information in Separate Files"; DWARF version 5, 7.3.6; dwz
 // for .gnu_debugaltlink.

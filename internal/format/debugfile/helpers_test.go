@@ -12,7 +12,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
 )
 
-// fileOf is an ELF file with sections of these names and contents, in pairs.
+// fileOf returns an ELF file with the sections in pairs: the name of a section, and then its
+// content.
 func fileOf(t testing.TB, sections ...string) []byte {
 	t.Helper()
 	o := elfwrite.Object{AddrSize: 8, Order: binary.LittleEndian, Machine: uint16(stdelf.EM_X86_64)}
@@ -36,7 +37,8 @@ func parse(t testing.TB, data []byte) *elf.File {
 	return f
 }
 
-// sup is a .debug_sup: of a file that needs the one of that name, or of that itself.
+// sup returns a section .debug_sup: either that of a file which needs the supplementary file with
+// that name, or that of the supplementary file itself.
 func sup(is byte, name, checksum string) string {
 	return "\x05\x00" + string(is) + name + "\x00" + string(byte(len(checksum))) + checksum
 }

@@ -16,13 +16,13 @@ const (
 	debugSup  = ".debug_sup"
 )
 
-// maxID is how many bytes of a build-id or checksum are read. Hashes have 8 to 64.
+// maxID is how many bytes of a build-id or checksum are read. Hashes have 8 to 64 bytes.
 const maxID = 256
 
-// supplement is what a file says of the supplementary file that it needs.
+// supplement is a file's reference to the supplementary file that it needs.
 type supplement struct {
 	name string
-	id   []byte // the build-id, or in DWARF 5 the checksum; empty if it says none
+	id   []byte // the build-id, or in DWARF 5 the checksum; empty if there is none
 }
 
 // supplementOf reads .gnu_debugaltlink or .debug_sup. It returns nil if f needs no other file.
@@ -47,9 +47,9 @@ func supplementOf(f *elf.File) (*supplement, error) {
 	return s, nil
 }
 
-// readSup reads .debug_sup: a version, whether the file is a supplementary one, the name of that
-// (in others), and a checksum (DWARF 5, 7.3.6). It returns nil if there is none.
-func readSup(f *elf.File) (s *supplement, is bool, err error) {
+// readSup reads .debug_sup (DWARF 5, 7.3.6). isSup reports whether f itself is a supplementary
+// file; otherwise s names the file that f needs. s is nil if f has no such section.
+func readSup(f *elf.File) (s *supplement, isSup bool, err error) {
 	data, err := sectionOf(f, debugSup)
 	if data == nil || err != nil {
 		return nil, false, err
@@ -59,19 +59,19 @@ func readSup(f *elf.File) (s *supplement, is bool, err error) {
 		return nil, false, bad
 	}
 	if v := f.Order.Uint16(data); v < 2 || v > 5 || data[2] > 1 {
-		return nil, false, fmt.Errorf("%s: section %s: version %d with flag %d is not known", f.Path,
+		return nil, false, fmt.Errorf("%s: section %s: unknown version %d with flag %d", f.Path,
 			debugSup, v, data[2])
 	}
 	name, rest, ok := bytes.Cut(data[3:], []byte{0})
-	size, n := binary.Uvarint(rest) // which is ULEB128
+	size, n := binary.Uvarint(rest) // this is ULEB128
 	if !ok || n <= 0 || size > maxID || size > uint64(len(rest)-n) {
 		return nil, false, bad
 	}
 	return &supplement{string(name), bytes.Clone(rest[n : n+int(size)])}, data[2] == 1, nil
 }
 
-// stripLink reads .gnu_debuglink: the name of the debug file, and the CRC-32 of its bytes after
-// padding to 4 bytes. ok is false if there is none, or it is damaged.
+// stripLink reads .gnu_debuglink. It contains the name of the debug file, padding to 4 bytes, and
+// the CRC-32 of the debug file's bytes. ok is false if the section is missing or damaged.
 func stripLink(f *elf.File) (name string, crc uint32, ok bool) {
 	data, err := sectionOf(f, debuglink)
 	end := bytes.IndexByte(data, 0)

@@ -9,31 +9,30 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 )
 
-// DefaultDir is where distributions put debug files.
+// DefaultDir is the directory into which distributions install debug files.
 const DefaultDir = "/usr/lib/debug"
 
 // Search says where debug files are.
 type Search struct {
-	// Alt is the supplementary file of those that need one; "" searches for it.
+	// Alt is the supplementary file for all files that need one. If it is "", one is searched for.
 	Alt string
-	// DWARF is the separate debug file of the file that is opened; "" searches for it, if the file
-	// has no DWARF.
+	// DWARF is the path of the separate debug file of the file that is opened. If it is "", the debug
+	// file is searched for, unless the opened file has DWARF.
 	DWARF string
-	// Dirs are the directories with debug files. None, or empty names, turn the search off.
+	// Dirs are the directories with debug files. If all are "" or Follow is set, there is no search.
 	Dirs []string
-	// Follow are the files that may be opened, besides Alt and DWARF, because others refer to them:
-	// members of archives, .dwo files. nil: any.
+	// Follow lists the files that may be opened, besides Alt and DWARF, if opened files refer to them:
+	// members of thin archives, .dwo files. nil allows every file.
 	Follow []string
-	// MaxDecompressed is that of the files that are opened.
+	// MaxDecompressed is the value of elf.File.MaxDecompressed for the files that are opened.
 	MaxDecompressed int
-	// Tell, when set, is called with a line about each file that was looked for. It must be safe to
-	// call from several threads.
+	// Tell, when set, is called with a message about each file that was searched for. It must be safe
+	// to call from several threads.
 	Tell func(line string)
 }
 
-// Open opens the ELF file at path together with its debug file, if it has one, and its
-// supplementary file, if it needs one. A stripped file whose debug file isn't found is opened as it
-// is.
+// Open opens the ELF file at path, together with its debug file if it has one, and its
+// supplementary file if it needs one. A stripped file whose debug file isn't found is opened alone.
 func (s *Search) Open(path string) (*elf.File, error) {
 	f, err := elf.Open(path)
 	return s.complete(f, err)
@@ -65,7 +64,6 @@ func (s *Search) complete(f *elf.File, err error) (*elf.File, error) {
 	return f, nil
 }
 
-// dirs are the directories to look at.
 func (s *Search) dirs() []string {
 	if s.Follow != nil {
 		return nil
@@ -79,13 +77,12 @@ func (s *Search) tell(format string, args ...any) {
 	}
 }
 
-// byBuildID is where the file of a build-id is in a directory of debug files.
+// byBuildID returns the path, in a directory of debug files, of the file with a build-id.
 func byBuildID(dir string, id []byte) string {
 	return filepath.Join(dir, ".build-id", fmt.Sprintf("%x", id[:1]), fmt.Sprintf("%x.debug", id[1:]))
 }
 
-// homes are the directories that a file is in: that of its path, and if that is a link, that of
-// the file itself.
+// homes returns the directory of path and, if path is a symbolic link, the directory of its target.
 func homes(path string) []string {
 	list := []string{filepath.Dir(path)}
 	if real, err := filepath.EvalSymlinks(path); err == nil {
@@ -96,10 +93,10 @@ func homes(path string) []string {
 	return list
 }
 
-// tried are the places where a file was looked for, with what was wrong there.
+// tried lists the paths at which a file was looked for, each with the problem there.
 type tried []string
 
-// add adds a place once.
+// add adds a path and what is wrong there, unless the path is already in the list.
 func (t *tried) add(path, wrong string) {
 	if wrong != "" {
 		path += " (" + wrong + ")"

@@ -10,8 +10,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 )
 
-// withDebugFile returns f with what its debug file has, or f if that is not needed or not found. It
-// takes ownership of f.
+// withDebugFile returns f completed with its debug file, or f alone if it needs no debug file or
+// none is found. It takes ownership of f.
 func (s *Search) withDebugFile(f *elf.File) (*elf.File, error) {
 	if s.DWARF == "" {
 		if f.HasDWARF() {
@@ -25,10 +25,12 @@ func (s *Search) withDebugFile(f *elf.File) (*elf.File, error) {
 		return nil, err
 	}
 	if !d.HasDWARF() {
-		err = fmt.Errorf("%s: no DWARF (.debug_info); --dwarf names the separate debug file of %s",
+		err = fmt.Errorf("%s: no DWARF (.debug_info); --dwarf must name the separate debug file "+
+			"of %s",
 			d.Path, f.Path)
 	} else if wrong := mismatch(f, d); wrong != "" {
-		err = fmt.Errorf("%s: not the debug file of %s: %s; pass the one that was made with it", d.Path,
+		err = fmt.Errorf("%s: not the debug file of %s: %s; pass the debug file from the same "+
+			"link", d.Path,
 			f.Path, wrong)
 	}
 	if err != nil {
@@ -49,8 +51,8 @@ func join(f, d *elf.File) (*elf.File, error) {
 	return d, nil
 }
 
-// mismatch returns why d is not the debug file of f, "" if it may be: they have different
-// build-ids; or one has no build-id, and the CRC in f is not that of d.
+// mismatch returns why d is not the debug file of f: their build-ids differ; or one of them has no
+// build-id, and the CRC in f is not that of d. It returns "" if d may be the debug file.
 func mismatch(f, d *elf.File) string {
 	want, has := f.BuildID(), d.BuildID()
 	switch {
@@ -66,7 +68,6 @@ func mismatch(f, d *elf.File) string {
 	return ""
 }
 
-// findDebugFile looks for the debug file of f.
 func (s *Search) findDebugFile(f *elf.File) (*elf.File, error) {
 	var looked tried
 	for _, path := range s.debugFiles(f) {
@@ -101,7 +102,7 @@ func sameFile(info os.FileInfo, path string) bool {
 	return err == nil && os.SameFile(info, other)
 }
 
-// debugFiles are the paths at which the debug file of f may be, in GDB's order.
+// debugFiles returns the paths at which the debug file of f may be, in GDB's order.
 func (s *Search) debugFiles(f *elf.File) []string {
 	dirs := s.dirs()
 	if len(dirs) == 0 {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestDebugFile looks for the debug file of bin/a in trees of files. A script makes each tree of
-// a.debug, and of other.debug, which is of another build.
+// TestDebugFile looks for the debug file of bin/a in trees of files. A script makes each tree from
+// a.debug and from other.debug, which comes from another build.
 func TestDebugFile(t *testing.T) {
 	const prepare = `
 		mkdir -p bin/.debug d/.build-id/01
@@ -35,7 +35,7 @@ func TestDebugFile(t *testing.T) {
 			"bin/a: its debug file is bin/a.debug", ""},
 		{"in .debug", "mv a.debug bin/.debug", Search{Dirs: []string{"d"}}, "bin/.debug/a.debug",
 			"bin/a: its debug file is bin/.debug/a.debug", ""},
-		{"in the same directory of another one", "mkdir -p d/$PWD/bin; mv a.debug d/$PWD/bin",
+		{"in the same directory below another one", "mkdir -p d/$PWD/bin; mv a.debug d/$PWD/bin",
 			Search{Dirs: []string{"d"}}, "d/{dir}/bin/a.debug",
 			"bin/a: its debug file is d/{dir}/bin/a.debug", ""},
 		{"of another build", "cp other.debug bin/a.debug; cp a bin/.debug/a.debug",
@@ -53,10 +53,10 @@ func TestDebugFile(t *testing.T) {
 		{"nothing is looked for", "mv a.debug bin", Search{Dirs: []string{""}}, "", "", ""},
 		{"--dwarf", "mv a.debug x", Search{DWARF: "x"}, "x", "", ""},
 		{"--dwarf of another build", "", Search{DWARF: "other.debug"}, "", "",
-			"other.debug: not the debug file of bin/a: its build-id is 0103, not 0102; pass the one that " +
-				"was made with it"},
+			"other.debug: not the debug file of bin/a: its build-id is 0103, not 0102; pass the debug " +
+				"file from the same link"},
 		{"--dwarf without DWARF", "", Search{DWARF: "bin/a"}, "", "",
-			"bin/a: no DWARF (.debug_info); --dwarf names the separate debug file of bin/a"},
+			"bin/a: no DWARF (.debug_info); --dwarf must name the separate debug file of bin/a"},
 		{"--dwarf is missing", "", Search{DWARF: "x"}, "", "", "stat x: no such file"},
 		{"--dwarf of a file with DWARF", "cp a bin/a", Search{DWARF: "a.debug"}, "a.debug", "", ""},
 		{"a file with DWARF", "cp a bin/a; cp a.debug bin", Search{Dirs: []string{"d"}}, "", "", ""},

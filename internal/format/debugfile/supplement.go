@@ -9,12 +9,11 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 )
 
-// supplement opens the supplementary file of f.
 func (s *Search) supplement(f *elf.File, link *supplement) (*elf.File, error) {
 	needs := fmt.Sprintf("%s: some of the DWARF is in the supplementary file %.200q (dwz -m)", f.Path,
 		link.name)
 	if len(link.id) > 0 {
-		needs += fmt.Sprintf(" of build-id %x", link.id)
+		needs += fmt.Sprintf(" with build-id %x", link.id)
 	}
 	if s.Alt != "" {
 		sup, err := elf.Open(s.Alt)
@@ -24,8 +23,9 @@ func (s *Search) supplement(f *elf.File, link *supplement) (*elf.File, error) {
 		sup.MaxDecompressed = f.MaxDecompressed
 		wrong, err := link.mismatch(sup)
 		if wrong != "" {
-			err = fmt.Errorf("%s; that of %s is %s: give the one that was made with it", needs, s.Alt,
-				wrong)
+			err = fmt.Errorf("%s; the build-id of %s is %s: pass the supplementary file from the "+
+				"same run of dwz",
+				needs, s.Alt, wrong)
 		}
 		if err != nil {
 			sup.Close()
@@ -53,24 +53,24 @@ func (s *Search) supplement(f *elf.File, link *supplement) (*elf.File, error) {
 		looked.add(path, "build-id "+wrong)
 	}
 	if s.Follow != nil {
-		return nil, fmt.Errorf("%s, and the command line doesn't name it; give it with --alt", needs)
+		return nil, fmt.Errorf("%s, but the command line doesn't name it; pass it with --alt", needs)
 	}
 	if len(looked) == 0 {
-		return nil, fmt.Errorf("%s, and --debug-dir= turns looking for it off; give it with --alt",
+		return nil, fmt.Errorf("%s, but --debug-dir= turns off the search for it; pass it with --alt",
 			needs)
 	}
-	return nil, fmt.Errorf("%s, which was not found at %v; give it with --alt, or the directory "+
-		"where debug files are with --debug-dir", needs, looked)
+	return nil, fmt.Errorf("%s, which was not found at %v; pass it with --alt, or the directory "+
+		"of debug files with --debug-dir", needs, looked)
 }
 
-// mismatch returns the build-id of sup, or "none", if it is not the one that the link names. It is
-// an error if sup refers to a supplementary file itself.
+// mismatch returns "" if sup has the build-id in the link, otherwise the build-id of sup, or "none"
+// if it has none. It is an error if sup itself refers to a supplementary file.
 func (link *supplement) mismatch(sup *elf.File) (string, error) {
 	id := sup.BuildID()
-	switch s, is, err := readSup(sup); {
+	switch s, isSup, err := readSup(sup); {
 	case err != nil:
 		return "", err
-	case is:
+	case isSup:
 		id = s.id
 	}
 	if len(link.id) > 0 && !bytes.Equal(link.id, id) {
@@ -81,16 +81,18 @@ func (link *supplement) mismatch(sup *elf.File) (string, error) {
 	}
 	if other, err := supplementOf(sup); other != nil || err != nil {
 		if err == nil {
-			err = fmt.Errorf("%s: a supplementary file (dwz -m) that refers to another one, %.200q; that "+
-				"is not supported: run dwz over files that it has not seen yet", sup.Path, other.name)
+			err = fmt.Errorf("%s: this supplementary file (dwz -m) refers to another one, %.200q; "+
+				"run dwz on files that it has not processed yet", sup.Path, other.name)
 		}
 		return "", err
 	}
 	return "", nil
 }
 
-// supplements are the paths at which the supplementary file of f may be: as its name says; at that
-// name below a .dwz of another directory, where distributions have these files; by its build-id.
+// supplements returns the paths at which the supplementary file of f may be:
+//   - the name in the link;
+//   - that name below .dwz in a directory of debug files, where distributions install it;
+//   - the path that belongs to its build-id.
 func (s *Search) supplements(f *elf.File, link *supplement) []string {
 	dirs := s.dirs()
 	if len(dirs) == 0 {

@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// TestSupplement looks for a supplementary file, "x.dwz" of checksum 0102, in trees of files.
+// TestSupplement looks for a supplementary file, "x.dwz" with checksum 0102, in trees of files.
 func TestSupplement(t *testing.T) {
 	right, wrong := sup(1, "", "\x01\x02"), sup(1, "", "\x03")
-	needs := "some of the DWARF is in the supplementary file \"../.dwz/x.dwz\" (dwz -m) of " +
+	needs := "some of the DWARF is in the supplementary file \"../.dwz/x.dwz\" (dwz -m) with " +
 		"build-id 0102"
 	for _, tt := range []struct {
 		name   string
@@ -25,9 +25,10 @@ func TestSupplement(t *testing.T) {
 			Search{Alt: "y", Dirs: []string{""}}, "y", ""},
 		{"--alt of another build", map[string]string{"y": wrong, ".dwz/x.dwz": right},
 			Search{Alt: "y", Dirs: []string{"d"}}, "",
-			needs + "; that of y is 03: give the one that was made with it"},
+			needs + "; the build-id of y is 03: pass the supplementary file from the same run of " +
+				"dwz"},
 		{"--alt without build-id", map[string]string{"y": sup(1, "", "")}, Search{Alt: "y"}, "",
-			needs + "; that of y is none"},
+			needs + "; the build-id of y is none"},
 		{"--alt is missing", nil, Search{Alt: "y"}, "", "stat y: no such file"},
 		{"--alt is no ELF file", map[string]string{"y": ""}, Search{Alt: "y"}, "", "y: not an ELF file"},
 		{"below another directory", map[string]string{".dwz/x.dwz": wrong, "d/.dwz/x.dwz": right},
@@ -38,11 +39,11 @@ func TestSupplement(t *testing.T) {
 			"d/.dwz/x.dwz": right}, Search{Dirs: []string{"c", "d"}}, "c/.build-id/01/02.debug", ""},
 		{"nowhere", map[string]string{".dwz/x.dwz": wrong, "d/.dwz/x.dwz": ""},
 			Search{Dirs: []string{"d"}}, "", needs + ", which was not found at .dwz/x.dwz (build-id 03), " +
-				"d/.dwz/x.dwz, d/.build-id/01/02.debug; give it with --alt, or the directory"},
+				"d/.dwz/x.dwz, d/.build-id/01/02.debug; pass it with --alt, or the directory"},
 		{"nothing is looked for", map[string]string{".dwz/x.dwz": right}, Search{Dirs: []string{""}}, "",
-			needs + ", and --debug-dir= turns looking for it off; give it with --alt"},
+			needs + ", but --debug-dir= turns off the search for it; pass it with --alt"},
 		{"it needs another one", map[string]string{".dwz/x.dwz": "alt"}, Search{Dirs: []string{"d"}}, "",
-			".dwz/x.dwz: a supplementary file (dwz -m) that refers to another one, \"z\""},
+			".dwz/x.dwz: this supplementary file (dwz -m) refers to another one, \"z\""},
 		{"a damaged one", map[string]string{".dwz/x.dwz": "\x05"}, Search{Dirs: []string{"d"}}, "",
 			".dwz/x.dwz: section .debug_sup doesn't hold a version"},
 	} {
@@ -86,8 +87,8 @@ func TestSupplement(t *testing.T) {
 	}
 }
 
-// TestSupplementOfLinkedFile: a name is also relative to the file to which a symbolic link leads,
-// as those of .build-id do; an absolute one is relative to nothing.
+// TestSupplementOfLinkedFile: if a file is opened through a symbolic link, such as those in
+// .build-id, the name may also be relative to the link's target. An absolute name is used as it is.
 func TestSupplementOfLinkedFile(t *testing.T) {
 	dir := t.TempDir()
 	right := fileOf(t, debugSup, sup(1, "", "\x01\x02"))

@@ -8,17 +8,17 @@ import (
 type Abbrev struct {
 	Tag      std.Tag
 	Children bool
-	// Encloses: it has children, among which there may be type definitions, on any level.
+	// Encloses reports whether type definitions may be nested in the entries, on any level.
 	Encloses   bool
 	mask       uint64 // the attributes that are present
-	runs       []run  // how its entries are read
-	size       uint32 // an entry's in bytes, but for its code and what varies in size
-	definition bool   // defines a type
-	refersOut  bool   // has an attribute that may refer to another unit
+	runs       []run  // how the entries are read
+	size       uint32 // bytes of an entry, without its code and attributes that vary in size
+	definition bool   // entries define a type
+	refersOut  bool   // entries have an attribute that may refer to another unit
 	plan       plan   // for the fast paths
 }
 
-// abbrevTable holds the declarations of one unit by code. Its memory is reused from unit to unit.
+// abbrevTable holds the declarations of one unit by code. The next unit reuses its memory.
 type abbrevTable struct {
 	off       uint64
 	f         format
@@ -30,12 +30,11 @@ type abbrevTable struct {
 	annotated bool   // entries may have annotations
 	refersOut bool   // entries may refer to other units
 
-	definition uint32 // no type definition is smaller, in bytes
+	definition uint32 // the smallest size of a type definition, in bytes
 
-	// compiled are declarations that were compiled before, by their bytes after the code. Most
-	// units declare the same.
+	// compiled maps the bytes of a declaration, without its code, to the compiled declaration. It
+	// is kept for the next unit, because most units have the same declarations.
 	compiled map[string]*Abbrev
-	declared declared
 	spelling []byte
 	specs    []attrSpec
 }
@@ -46,16 +45,14 @@ type attrSpec struct {
 }
 
 const (
-	// maxDenseCode bounds the codes that are indexed directly; compilers number them from 1 on
-	// without gaps.
+	// maxDenseCode limits the indexes of the slice dense. Compilers number declarations from 1.
 	maxDenseCode = 1 << 16
-	// maxCompiled and maxCompiledSize bound the number and the bytes of the declarations that are
-	// remembered.
+	// maxCompiled limits the number of declarations in compiled, maxCompiledSize the bytes of each.
 	maxCompiled     = 1 << 13
 	maxCompiledSize = 1 << 8
 )
 
-// lookup returns the declaration of code, nil when there is none.
+// lookup returns the declaration with a code, nil if there is none.
 func (t *abbrevTable) lookup(code uint64) *Abbrev {
 	if code < uint64(len(t.dense)) && t.dense[code] != nil {
 		return t.dense[code]
@@ -63,15 +60,13 @@ func (t *abbrevTable) lookup(code uint64) *Abbrev {
 	return t.sparse[code]
 }
 
-// compile reads the table at off of .debug_abbrev for units of format f.
+// compile reads the table at offset off of .debug_abbrev for units of format f.
 func (t *abbrevTable) compile(d *Data, off uint64, f format) error {
 	if t.valid && t.off == off && t.f == f {
 		return nil
 	}
 	if t.f != f || t.compiled == nil || len(t.compiled) > maxCompiled {
-		t.compiled, t.declared = make(map[string]*Abbrev), nil
-	} else if t.declared == nil {
-		t.declared = make(declared, declaredSlots)
+		t.compiled = make(map[string]*Abbrev)
 	}
 	t.valid, t.f, t.definition = false, f, 1<<32-1
 	t.dense, t.sparse, t.annotated, t.refersOut = t.dense[:0], nil, false, false
@@ -111,8 +106,8 @@ func (t *abbrevTable) compile(d *Data, off uint64, f format) error {
 	return nil
 }
 
-// stopAtAnonymous makes the fast paths stop at structs and unions without a name, because their
-// annotations, and those of their members, can't be reached from the entries around them.
+// stopAtAnonymous makes the fast paths stop at structs and unions without a name, because the
+// annotations on them and on their members are found in no other way.
 func (t *abbrevTable) stopAtAnonymous() {
 	for code, a := range t.dense {
 		if a != nil && a.anonymous() && a.Children && code < plannedCodes {
@@ -122,7 +117,8 @@ func (t *abbrevTable) stopAtAnonymous() {
 	}
 }
 
-// add makes a the declaration of code, unless code has one; n is the number of declarations so far.
+// add makes a the declaration of a code, unless the code already has one. n is the number of
+// declarations so far.
 func (t *abbrevTable) add(code uint64, a *Abbrev, n int) {
 	if code >= maxDenseCode || code > uint64(4*n+64) || t.sparse[code] != nil {
 		if t.sparse == nil {
@@ -144,30 +140,13 @@ func (t *abbrevTable) add(code uint64, a *Abbrev, n int) {
 	}
 }
 
-// declaration reads the declaration at c, after its code. It returns nil if it is cut off.
+// declaration compiles the declaration whose code ends at c, or returns an equal one that has been
+// compiled before. It returns nil if the declaration is cut off.
 func (t *abbrevTable) declaration(c *cursor) *Abbrev {
-	end, hash := endOfDeclaration(c.buf, c.pos)
+	end := t.spell(c.buf, c.pos)
 	if end == 0 {
 		return nil
 	}
-	if t.declared == nil {
-		return t.spelled(c, end)
-	}
-	text, known := c.buf[c.pos:end], &t.declared[hash>>32%declaredSlots]
-	if known.text == string(text) {
-		c.pos = end
-		return known.abbrev
-	}
-	a := t.spelled(c, end)
-	if len(text) <= maxCompiledSize {
-		*known = declaration{string(text), a}
-	}
-	return a
-}
-
-// spelled reads the declaration from c to end, or returns an equal one that was compiled before.
-func (t *abbrevTable) spelled(c *cursor, end int) *Abbrev {
-	t.spell(c.buf, c.pos)
 	if a := t.compiled[string(t.spelling)]; a != nil {
 		c.pos = end
 		return a
@@ -192,9 +171,9 @@ func (t *abbrevTable) spelled(c *cursor, end int) *Abbrev {
 	return a
 }
 
-// spell sets t.spelling to the declaration at pos of b, after its code, without the constants in it
-// that are not wanted, which are mostly lines and columns.
-func (t *abbrevTable) spell(b []byte, pos int) {
+// spell sets t.spelling to the bytes of the declaration whose code ends at b[pos], without unwanted
+// constants, mostly lines and columns. It returns the end of the declaration, 0 if that is cut off.
+func (t *abbrevTable) spell(b []byte, pos int) (end int) {
 	c := cursor{buf: b, pos: pos}
 	c.uleb()
 	c.u8()
@@ -203,14 +182,10 @@ func (t *abbrevTable) spell(b []byte, pos int) {
 		start := c.pos
 		for c.pos+2 <= len(b) && b[c.pos]|b[c.pos+1] < 0x80 && b[c.pos]|b[c.pos+1] != 0 &&
 			b[c.pos+1] != formImplicit {
-			c.pos += 2 // as nearly all are
+			c.pos += 2 // nearly all attributes and forms have one byte each
 		}
 		attr, form := c.uleb(), c.uleb()
 		text = append(text, b[start:c.pos]...)
-		if attr|form == 0 {
-			t.spelling = text
-			break
-		}
 		if form == formImplicit {
 			start = c.pos
 			c.sleb()
@@ -218,10 +193,14 @@ func (t *abbrevTable) spell(b []byte, pos int) {
 				text = append(text, b[start:c.pos]...)
 			}
 		}
+		if attr|form == 0 && !c.bad {
+			t.spelling = text
+			return c.pos
+		}
 	}
+	return 0
 }
 
-// build compiles t.specs.
 func (t *abbrevTable) build(tag std.Tag, children bool, f format) *Abbrev {
 	a := &Abbrev{Tag: tag, Children: children, Encloses: children && encloses(tag),
 		definition: IsDefinition(tag), runs: splitRuns(t.specs, f)}
@@ -240,7 +219,6 @@ func (t *abbrevTable) build(tag std.Tag, children bool, f format) *Abbrev {
 	return a
 }
 
-// find returns how the attribute is declared, nil if it isn't.
 func (a *Abbrev) find(s Attr) *attribute {
 	for i := range a.runs {
 		r := &a.runs[i]
@@ -256,9 +234,10 @@ func (a *Abbrev) find(s Attr) *attribute {
 	return nil
 }
 
-// encloses reports whether type definitions may be nested in entries of the tag, on any level: in
-// all entries but enums and calls. What is inlined repeats the function's abstract instance. gcc
-// puts types of a block even into the prototype, declaration or struct that refers to them first.
+// encloses reports whether type definitions may be nested in entries with the tag, on any level.
+// Only enums and calls enclose none: the entries in an inlined call repeat those of the function's
+// abstract instance. gcc even nests a type that is local to a block in the prototype, declaration
+// or struct that refers to it first.
 func encloses(t std.Tag) bool {
 	switch t {
 	case std.TagEnumerationType, std.TagInlinedSubroutine, std.TagCallSite, tagGNUCallSite:
@@ -267,7 +246,7 @@ func encloses(t std.Tag) bool {
 	return true
 }
 
-// IsTagged reports whether entries of the tag are structs, unions and enums.
+// IsTagged reports whether entries with the tag are structs, unions or enums.
 func IsTagged(t std.Tag) bool {
 	switch t {
 	case std.TagStructType, std.TagClassType, std.TagUnionType, std.TagEnumerationType:
@@ -276,22 +255,21 @@ func IsTagged(t std.Tag) bool {
 	return false
 }
 
-// IsDefinition reports whether entries of the tag are structs, unions, enums and typedefs.
+// IsDefinition reports whether entries with the tag are structs, unions, enums or typedefs.
 func IsDefinition(t std.Tag) bool {
 	return IsTagged(t) || t == std.TagTypedef
 }
 
-// has reports whether the attribute is declared.
 func (a *Abbrev) has(s Attr) bool { return a.mask>>s&1 != 0 }
 
-// anonymous reports whether the entry is a struct or union without a name, not even that of a
-// declaration that it completes.
+// anonymous reports whether entries are structs or unions that have no name and do not complete a
+// named declaration.
 func (a *Abbrev) anonymous() bool {
 	return a.mask&(1<<Name|1<<Signature|1<<Specification) == 0 && IsTagged(a.Tag) &&
 		a.Tag != std.TagEnumerationType
 }
 
-// named reports whether the entry is a struct, union or enum with a name.
+// named reports whether entries are structs, unions or enums with a name.
 func (a *Abbrev) named() bool {
 	return IsTagged(a.Tag) && a.has(Name) && !a.has(Signature)
 }

@@ -6,34 +6,36 @@ import (
 	"sync/atomic"
 )
 
-// Entries and tables may be referred to from any number of places, so a damaged or hostile file of
-// modest size can ask for any amount of work, with overlapping lists of children, or abbreviation
-// tables that begin inside others. What a compiler writes is read a few times. These bounds lie in
-// between.
+// Entries and tables may be referred to from any number of places. So a damaged or hostile file of
+// modest size can cause any amount of work: it may have overlapping lists of children, or
+// abbreviation tables that begin inside others. In the output of a compiler, each entry is read
+// only a few times. These limits are in between. They bound memory as well, because a conversion
+// keeps a bounded number of records for each entry that it reads, and typesPerByte limits what
+// units import from each other.
 const (
 	workPerByte = 64      // entries read for each byte of .debug_info
-	workFloor   = 1 << 22 // entries read of the smallest file
+	workFloor   = 1 << 22 // entries read of even the smallest file
 	scanPerByte = 64      // bytes of abbreviation tables for each byte of .debug_info
 	scanFloor   = 1 << 26
-	// types of all units together, where those that import the same partial unit have its types each
+	// types of all units together; the types of a partial unit count for each unit that imports it
 	typesPerByte = 8
 	typesFloor   = 3 << 22
 )
 
-// Budget is how much of its budget the reading of a file may use.
+// Budget is how much of the budget of a file its readers may use.
 type Budget int64
 
 const (
-	// Whole is for readers that read one after the other, so that the work depends on the file alone.
+	// Whole is for readers that run one after the other, so that the work depends on the file alone.
 	Whole Budget = 1
 	// Part is for readers on several threads, which repeat some of the work. It is so small that a
-	// file within it is also within Whole when it is read in order.
+	// file that stays within Part also stays within Whole when it is read in order.
 	Part Budget = 4
-	// Unlimited is for a file that was read within Whole before.
+	// Unlimited is for a file that has already been read within the budget Whole.
 	Unlimited Budget = -1
 )
 
-// Restart makes d forget what was read of it, and gives it a budget. A new Data has Whole.
+// Restart resets what d has spent, and sets its budget. A new Data has the budget Whole.
 func (d *Data) Restart(b Budget) {
 	d.budget = b
 	d.entries.Store(0)
@@ -41,7 +43,7 @@ func (d *Data) Restart(b Budget) {
 	d.types.Store(0)
 }
 
-// allows reports whether n is within the budget of a file, if most is that of Whole.
+// allows reports whether n is within the budget of d. The parameter most is the limit for Whole.
 func (d *Data) allows(n, most int64) bool {
 	return d.budget == Unlimited || n <= most/int64(max(d.budget, Whole))
 }
@@ -54,20 +56,20 @@ func (d *Data) Share(n int) int {
 	return n / int(max(d.budget, Whole))
 }
 
-// Size is that of all units, in bytes, those of the supplementary file included.
+// Size is the size of all units in bytes, including the supplementary file's.
 func (d *Data) Size() uint64 { return d.size }
 
-// Take counts the types of a unit that was read.
+// Take counts n types of a unit that was read.
 func (r *Reader) Take(n int) error {
-	// this depends on the file alone, so no part of the budget is enough
+	// the types depend on the file alone, so Part has the limit of Whole
 	if r.D.budget == Unlimited || r.D.types.Add(int64(n)) <= typesFloor+typesPerByte*int64(r.D.size) {
 		return nil
 	}
-	return r.Spent(r.Root.Off, "the units up to this one, with what they import of each other, "+
-		"have more than %d types; undo what dwz has done", typesFloor+typesPerByte*r.D.size)
+	return r.Spent(r.Root.Off, "the units up to this one import more than %d types from each other; "+
+		"convert the file as it was before dwz", typesFloor+typesPerByte*r.D.size)
 }
 
-// Spent is an error at a DIE of the unit: that the budget of the file is spent.
+// Spent returns the error that the budget of the file is spent, at a DIE of the unit.
 func (r *Reader) Spent(off uint32, format string, args ...any) error {
 	return &spentError{r.Errorf(off, format, args...)}
 }
@@ -76,21 +78,20 @@ type spentError struct{ error }
 
 func (e *spentError) Unwrap() error { return e.error }
 
-// IsSpent reports whether an error is that the budget of the file is spent.
+// IsSpent reports whether an error means that the budget of the file is spent.
 func IsSpent(err error) bool {
 	var e *spentError
 	return errors.As(err, &e)
 }
 
-// spending is what is spent of a file's budget.
 type spending struct {
-	entries atomic.Int64 // that may have been read
+	entries atomic.Int64 // no more entries than this have been read
 	scanned atomic.Int64 // bytes of abbreviation tables
 	types   atomic.Int64 // of the units that have been read
 	budget  Budget
 }
 
-// spend takes more of the file's budget for this Reader.
+// spend reserves more of the file's budget for this Reader.
 func (r *Reader) spend(off uint32) error {
 	r.work = 64 + int64(len(r.buf))/8
 	if r.D.allows(r.D.entries.Add(r.work), workFloor+workPerByte*int64(r.D.size)) {
@@ -100,8 +101,8 @@ func (r *Reader) spend(off uint32) error {
 		"compiler writes; the file is damaged")
 }
 
-// Tables are compiled abbreviation tables, for Readers that stay loaded with one unit each. It is
-// for one goroutine.
+// Tables are compiled abbreviation tables, for several Readers that each keep one unit loaded. It
+// must be used by one goroutine only.
 type Tables map[tableKey]*abbrevTable
 
 type tableKey struct {
@@ -109,10 +110,9 @@ type tableKey struct {
 	f   format
 }
 
-// Share makes r, which has not loaded a unit yet, use and extend t.
+// Share makes r use and extend t. r must not have loaded a unit yet.
 func (r *Reader) Share(t Tables) { r.tables = t }
 
-// loadAbbrevs makes the abbreviation table of the unit available.
 func (r *Reader) loadAbbrevs() error {
 	key := tableKey{r.Unit.AbbrevOff, r.f}
 	if t, ok := r.tables[key]; ok {

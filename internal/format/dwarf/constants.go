@@ -2,7 +2,7 @@ package dwarf
 
 import std "debug/dwarf"
 
-// Attr names an attribute that a DIE is decoded into.
+// Attr is an attribute that is decoded: a wanted attribute.
 type Attr uint8
 
 const (
@@ -73,7 +73,7 @@ func init() {
 	}
 }
 
-// attrFor is the attribute of a DW_AT code, numAttrs if it is not wanted.
+// attrFor returns the attribute with a DW_AT code, numAttrs if that attribute is not wanted.
 func attrFor(code uint64) Attr {
 	if code < uint64(len(attrOf)) {
 		return attrOf[code]
@@ -88,7 +88,7 @@ const (
 	tagGNUCallSite    std.Tag = 0x4109
 )
 
-// Class says how the value of an attribute is to be read.
+// Class says what the value of an attribute means.
 type Class uint8
 
 const (

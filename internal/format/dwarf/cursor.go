@@ -2,14 +2,14 @@ package dwarf
 
 import "encoding/binary"
 
-// cursor reads primitive values with a sticky error, so that reading code is straight.
+// cursor reads primitive values. An error sets bad, so callers need not check each read.
 type cursor struct {
 	buf []byte
 	pos int
 	bad bool
 }
 
-// cursorAt begins at an offset, at the end if that is beyond it.
+// cursorAt returns a cursor at an offset, or at the end if the offset is beyond the end.
 func cursorAt(buf []byte, off uint64) cursor {
 	return cursor{buf: buf, pos: int(min(off, uint64(len(buf))))}
 }
@@ -69,7 +69,6 @@ func (c *cursor) uleb() uint64 {
 	}
 }
 
-// sleb reads an SLEB128.
 func (c *cursor) sleb() int64 {
 	var v int64
 	shift := uint(0)
@@ -88,7 +87,6 @@ func (c *cursor) sleb() int64 {
 	}
 }
 
-// skip moves n bytes ahead.
 func (c *cursor) skip(n uint64) {
 	if n > uint64(len(c.buf)-c.pos) {
 		c.fail()
@@ -97,7 +95,7 @@ func (c *cursor) skip(n uint64) {
 	c.pos += int(n)
 }
 
-// cstring moves after a NUL-terminated string.
+// cstring skips a NUL-terminated string.
 func (c *cursor) cstring() {
 	for c.pos < len(c.buf) {
 		c.pos++

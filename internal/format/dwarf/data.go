@@ -20,14 +20,15 @@ type Data struct {
 	Prefix []byte
 
 	sections
-	sup  *Data  // of the supplementary file; nil without one
-	size uint64 // of all units, and of those of the supplementary file
+	sup  *Data  // the supplementary file; nil if there is none
+	size uint64 // bytes of all units, including those of the supplementary file
 	spending
 	sigs map[uint64]int // type signature → index in Units
-	dwo  *splitUnits    // of the sections .debug_*.dwo; nil: of the others
+	dwo  *splitUnits    // nil if the units are not in the sections .debug_*.dwo
 }
 
-// sections are those that units refer to: the bytes of some, called as without .debug_.
+// sections has the sections that units refer to, or the bytes of these sections. A field has the
+// name of its section without .debug_.
 type sections struct {
 	abbrev     []byte
 	str        []byte
@@ -42,11 +43,12 @@ type sections struct {
 	strs       *elf.Section // .debug_str
 }
 
-// largeStrings is the size from which a .debug_str is not kept in memory: it is unmerged (ld -r).
+// largeStrings is the smallest size at which .debug_str counts as unmerged (ld -r) and is not kept
+// in memory.
 const largeStrings = 32 << 20
 
-// Release says that some units have been read. In an unmerged .debug_str each unit has its own
-// strings, which are rarely needed again; location lists are needed once.
+// Release frees memory after some units have been read: an unmerged .debug_str, because each unit
+// there has its own strings, and location lists, which are needed only once.
 func (d *Data) Release() {
 	list := []*elf.Section{d.loclists, d.loc}
 	if len(d.str) >= largeStrings {
@@ -59,7 +61,7 @@ func (d *Data) Release() {
 	}
 }
 
-// UnitKind tells units apart (DW_UT_…, 7.5.1).
+// UnitKind is the kind of a unit (DW_UT_…, 7.5.1).
 type UnitKind uint8
 
 const (
@@ -74,19 +76,19 @@ const (
 // Unit is a unit header (7.5.1).
 type Unit struct {
 	Section    *elf.Section
-	Off        uint64 // of the header in Section
-	Len        uint64 // of the whole unit, header included
+	Off        uint64 // offset of the header in Section
+	Len        uint64 // bytes of the whole unit, header included
 	HeaderLen  uint32
 	Kind       UnitKind
 	Dwarf64    bool
 	Version    uint16
 	AddrSize   uint8
 	AbbrevOff  uint64
-	Signature  uint64 // type units; of skeleton and split units the dwo id
-	TypeOffset uint64 // type units: the type's DIE
+	Signature  uint64 // signature of a type unit; dwo id of a skeleton or split unit
+	TypeOffset uint64 // offset of the type's DIE in a type unit
 
 	sup  bool          // it is in the supplementary file
-	from *contribution // in a package of split units
+	from *contribution // the unit's part of a package of split units
 }
 
 // Error is a fault in DWARF data.
@@ -101,11 +103,11 @@ func (e *Error) Error() string {
 }
 
 func (d *Data) errorf(section string, off uint64, format string, args ...any) error {
-	// names may lie in the mapped file
+	// section may point into the mapped file
 	return &Error{d.File.Path, strings.Clone(section), off, fmt.Sprintf(format, args...)}
 }
 
-// New finds the DWARF of f and lists its units. A file without DWARF gives a Data without units.
+// New lists the units of the DWARF in f. For a file without DWARF it returns a Data without units.
 func New(f *elf.File) (*Data, error) {
 	d, err := newData(f)
 	if err != nil {
@@ -116,8 +118,8 @@ func New(f *elf.File) (*Data, error) {
 		return d, err
 	}
 	if sup.Order != f.Order {
-		return nil, fmt.Errorf("%s: the byte order is not that of %s, which names it as its "+
-			"supplementary file", sup.Path, f.Path)
+		return nil, fmt.Errorf("%s: its byte order differs from that of %s, whose supplementary "+
+			"file it is", sup.Path, f.Path)
 	}
 	if d.sup, err = newData(sup); err != nil {
 		return nil, err
@@ -134,7 +136,7 @@ func newData(f *elf.File) (*Data, error) {
 	return d, d.read("")
 }
 
-// read lists the units in the sections with that suffix.
+// read lists the units in .debug_info and .debug_types. suffix is added to all section names.
 func (d *Data) read(suffix string) error {
 	f := d.File
 	for _, s := range []struct {
@@ -148,7 +150,7 @@ func (d *Data) read(suffix string) error {
 		{".debug_ranges", nil, &d.ranges}, {".debug_loclists", &d.loclists, nil},
 		{".debug_loc", &d.loc, nil},
 	} {
-		sec, err := only(f, s.name+suffix)
+		sec, err := oneSection(f, s.name+suffix)
 		if err != nil {
 			return err
 		}
@@ -161,7 +163,7 @@ func (d *Data) read(suffix string) error {
 			}
 		}
 	}
-	// these also find .zdebug_info, .zdebug_types
+	// both calls also find .zdebug_info and .zdebug_types
 	for _, name := range []string{".debug_info", ".debug_types"} {
 		for _, sec := range f.SectionsNamed(name + suffix) {
 			if d.info == nil && name == ".debug_info" {
@@ -172,7 +174,7 @@ func (d *Data) read(suffix string) error {
 			}
 		}
 	}
-	for i := len(d.Units) - 1; i >= 0; i-- { // of several with one signature the first counts
+	for i := len(d.Units) - 1; i >= 0; i-- { // so that the first one with a signature counts
 		if u := &d.Units[i]; u.Kind == UnitType {
 			d.sigs[u.Signature] = i
 		}
@@ -180,24 +182,23 @@ func (d *Data) read(suffix string) error {
 	return nil
 }
 
-// only returns the section of that name, nil if there is none. Several that are not empty are an
-// error, because an offset doesn't say which of them it is in.
-func only(f *elf.File, name string) (*elf.Section, error) {
+// oneSection returns the section with a name, nil if there is none. If several have content, it is
+// an error, because an offset doesn't say which of them it is in.
+func oneSection(f *elf.File, name string) (*elf.Section, error) {
 	var found *elf.Section
 	for _, sec := range f.SectionsNamed(name) {
 		switch {
 		case found == nil || found.Size == 0:
 			found = sec
 		case sec.Size > 0:
-			return nil, fmt.Errorf("%s: there are several %s, sections %d and %d, as from ld -r "+
+			return nil, fmt.Errorf("%s: sections %d and %d are both %s, as after ld -r "+
 				"--unique; link without --unique, or convert the objects one by one",
-				f.Path, name, found.Index, sec.Index)
+				f.Path, found.Index, sec.Index, name)
 		}
 	}
 	return found, nil
 }
 
-// scan lists the units of one section.
 func (d *Data) scan(sec *elf.Section, types bool) error {
 	size, err := dataSize(sec)
 	if err != nil {
@@ -248,7 +249,7 @@ func (d *Data) header(sec *elf.Section, off, left uint64, b []byte, types bool) 
 	u.Len += uint64(c.pos)
 	u.Version = uint16(c.uint(d.Order, 2))
 	if u.Version < 2 || u.Version > 5 {
-		return u, d.errorf(sec.Name, off, "DWARF version %d is not supported (2 to 5 are)", u.Version)
+		return u, d.errorf(sec.Name, off, "DWARF version %d is not supported, only 2 to 5", u.Version)
 	}
 	if u.Version >= 5 {
 		u.Kind = UnitKind(c.u8())
@@ -276,7 +277,7 @@ func (d *Data) header(sec *elf.Section, off, left uint64, b []byte, types bool) 
 		u.Signature = c.uint(d.Order, 8)
 		u.TypeOffset = c.uint(d.Order, offSize)
 	case unitSkel, unitSplit, unitSplitT:
-		return u, d.errorf(sec.Name, off, "unit type %#x not allowed in this section", uint8(u.Kind))
+		return u, d.errorf(sec.Name, off, "unit type %#x is not allowed in this section", uint8(u.Kind))
 	default:
 		return u, d.errorf(sec.Name, off, "unknown unit type %#x", uint8(u.Kind))
 	}
@@ -291,8 +292,8 @@ func (d *Data) header(sec *elf.Section, off, left uint64, b []byte, types bool) 
 }
 
 // UnitAt returns the unit of .debug_info that holds section offset off, nil if there is none. sec
-// is the section with the reference: if it is another .debug_info (a section group's), the offset
-// is in that.
+// is the section with the reference. In an object file with several sections .debug_info (in
+// section groups), off is an offset in sec itself.
 func (d *Data) UnitAt(sec *elf.Section, off uint64) *Unit {
 	if strings.HasSuffix(strings.TrimSuffix(sec.Name, ".dwo"), "debug_types") {
 		sec = d.info
@@ -311,8 +312,7 @@ func (d *Data) UnitAt(sec *elf.Section, off uint64) *Unit {
 	return &units[i]
 }
 
-// UnitAtSup returns the unit of the supplementary file's .debug_info that holds offset off, nil
-// when there is none.
+// UnitAtSup returns the unit at an offset in the supplementary file's .debug_info, or nil.
 func (d *Data) UnitAtSup(off uint64) *Unit {
 	if d.sup == nil || d.sup.info == nil {
 		return nil
@@ -320,7 +320,7 @@ func (d *Data) UnitAtSup(off uint64) *Unit {
 	return d.sup.UnitAt(d.sup.info, off)
 }
 
-// TypeUnit returns the type unit of a signature, nil when there is none.
+// TypeUnit returns the type unit with a signature, nil if there is none.
 func (d *Data) TypeUnit(sig uint64) *Unit {
 	if i, ok := d.sigs[sig]; ok {
 		return &d.Units[i]
@@ -328,8 +328,8 @@ func (d *Data) TypeUnit(sig uint64) *Unit {
 	return nil
 }
 
-// TypeUnits returns the type units for which want is true, one of each signature, in the order of
-// the file.
+// TypeUnits returns the type units for which the function want returns true, one for each
+// signature, in the order of the file.
 func (d *Data) TypeUnits(want func(*Unit) bool) []*Unit {
 	var list []*Unit
 	for i := range d.Units {

@@ -8,11 +8,11 @@ import (
 
 // DIE is one debugging information entry, decoded.
 type DIE struct {
-	Off      uint32 // of the entry
-	Next     uint32 // of what follows its attributes
+	Off      uint32 // offset of the entry
+	Next     uint32 // offset after the entry's attributes
 	Tag      std.Tag
 	Children bool
-	Null     bool // the end of a list of siblings
+	Null     bool // the entry ends a list of siblings
 	mask     uint64
 	Val      [numAttrs]uint64
 	Class    [numAttrs]Class
@@ -27,11 +27,11 @@ func (e *DIE) Flag(s Attr) bool { return e.Has(s) && e.Val[s] != 0 }
 // IsBlock reports whether the attribute is present and a block or an expression.
 func (e *DIE) IsBlock(s Attr) bool { return e.Has(s) && e.Class[s] == ClassBlock }
 
-// Constant reports whether the attribute is present and a number; sizes and bounds may also be
-// expressions or references. In DWARF 2 and 3 numbers share forms with offsets of lists.
+// Constant reports whether the attribute is present and a number. Sizes and bounds may also be
+// expressions or references, and in DWARF 2 and 3 numbers share forms with offsets of lists.
 func (e *DIE) Constant(s Attr) bool { return e.Has(s) && e.Class[s] == ClassConst }
 
-// Value is the value of an attribute. The zero value stands for one that is absent.
+// Value is the value of an attribute. The zero value means that the attribute is absent.
 type Value struct {
 	Val   uint64
 	Class Class
@@ -46,8 +46,8 @@ func (e *DIE) Value(s Attr) Value {
 }
 
 // Children reads the children of e into c, one after the other: those with one of the tags, or all
-// if none is given. It skips their own children. An error ends the iteration. c may be changed
-// between two children.
+// if no tags are given. It skips deeper entries. An error ends the iteration. The loop body may
+// change c.
 //
 //	for err := range r.Children(e, &c, std.TagMember) {
 //		if err != nil {

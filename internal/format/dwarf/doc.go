@@ -1,10 +1,10 @@
-// Package dwarf reads DWARF 2 to 5 as flat records, for one purpose: types, functions and variables
-// at the speed at which memory can be read.
+// Package dwarf reads DWARF 2 to 5 as flat records. It has one purpose: to find types, functions
+// and variables as fast as memory can be read.
 //
 // # The problem
 //
-// A compiler describes in each compilation unit (CU) all types that it uses. So a kernel has 2,500
-// descriptions of the types of its common headers. Of two files that include one header,
+// In each compilation unit (CU), a compiler describes all types that the CU uses. So a kernel has
+// 2,500 descriptions of each type in its common headers. Take two files that include one header:
 //
 //	// list.h
 //	struct list { struct list *next; int length; };
@@ -17,7 +17,7 @@
 //	#include "list.h"
 //	void add(struct list *l) { sum += l->length; }
 //
-// gcc makes these entries (DIEs), at offsets from the start of their CU:
+// gcc makes these entries (DIEs) for them; the offsets are from the start of the CU:
 //
 //	a.c                                 b.c
 //	0x2e structure_type list, 16 bytes  0x57 structure_type list, 16 bytes
@@ -26,40 +26,41 @@
 //	0x52 pointer_type to 0x2e           0x7b pointer_type to 0x57
 //	0x58 base_type int, 4 bytes         0x81 base_type int, 4 bytes
 //
-// The bytes differ: in offsets, in the codes of abbreviations, in lines and columns. What is said is
-// the same, and more than 99% of a kernel's DIEs are such repeats. They are found without decoding
-// them: both structs have one [Fingerprint]. Only what is new is decoded, as a [DIE]. There is no
-// tree.
+// The bytes differ: in offsets, abbreviation codes, lines and columns. The meaning is the same, and
+// more than 99% of a kernel's DIEs are such repeats. Repeats are recognized without decoding: the
+// entries of both structs have the same [Fingerprint]. Only new entries are decoded, each to a
+// [DIE]. No tree is built.
 //
 // # The passes
 //
-// For a file: [New] lists its units, by their headers alone.
+// For a file, [New] lists the units. It reads only their headers.
 //
-// For a unit: [Reader.Load] reads it and compiles its abbreviation declarations (abbrevTable). A
-// declaration is compiled once for all units that have it, to two forms. Of the members above it
-// is
+// For a unit, [Reader.Load] reads the bytes and compiles the abbreviation declarations
+// (abbrevTable). A declaration is compiled once for all units that have it. The result has two
+// forms. For example, the members above have the attributes
 //
 //	DW_AT_name strp, DW_AT_decl_file data1, DW_AT_decl_line data1, DW_AT_decl_column data1,
 //	DW_AT_type ref4, DW_AT_data_member_location data1
 //
-// so a member has 12 bytes after its code: it is one run (run.go), with the name at 0, the type at
-// 7 and the location at 11; a block, a string or a LEB128 number ends a run. Its plan (plan.go) says
-// the same in 32 bytes, for the fast loops. Any entry can be read by its runs; a plan is there if
-// the entry is small and simple enough, as nearly all are.
+// so a member has 12 bytes after its code. The first form is a list of runs (run.go). Here it is
+// one run, with the name at 0, the type at 7 and the location at 11; a block, a string or a LEB128
+// number ends a run. Any entry can be read by its runs. The second form, a plan (plan.go), has the
+// same information in 32 bytes, for the fast loops. A declaration has a plan if its entries are
+// small and simple enough, as nearly all are.
 //
-// For the entries of a unit:
+// These methods read the entries of a unit:
 //
-//   - [Reader.SkipIdle] passes those that declare nothing, by their plans (skip.go);
-//   - [Prints.Definition] and [Prints.Type] make fingerprints, by plans (fastprint.go) or of any
-//     entry (plainprint.go);
+//   - [Reader.SkipIdle] skips entries that declare nothing, by their plans (skip.go);
+//   - [Prints.Definition] and [Prints.Type] make fingerprints, of entries with a plan
+//     (fastprint.go) or of any entry (plainprint.go);
 //   - [Reader.Peek] finds where an entry ends and how it is declared, as a [Head];
-//   - [Reader.Read], [Reader.Children] and [Reader.Function] decode it, only the attributes that
-//     the conversion to BTF wants (constants.go);
+//   - [Reader.Read], [Reader.Children] and [Reader.Function] decode an entry's wanted attributes:
+//     those that the conversion to BTF uses (constants.go);
 //   - [Reader.StringAt], [Reader.Address] and [Reader.Locations] resolve the values of attributes.
 //
-// Input is untrusted: budget.go bounds the work that a file can ask for.
+// Input is untrusted. budget.go limits the work that a file can cause.
 //
-// Offsets of DIEs are relative to the first byte of their unit's header, as those of DW_FORM_ref4.
+// Offsets of DIEs are relative to the first byte of their unit's header, as in DW_FORM_ref4.
 //
 // Source: DWARF Debugging Information Format, versions 4 and 5; section numbers in comments are
 // version 5's.

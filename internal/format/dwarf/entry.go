@@ -1,6 +1,6 @@
 package dwarf
 
-// Read decodes the DIE at off. At the end of the unit it gives a null entry.
+// Read decodes the DIE at offset off. At the end of the unit it returns a null entry.
 func (r *Reader) Read(off uint32, e *DIE) error {
 	a, pos, err := r.entry(off)
 	e.Off, e.mask = off, 0
@@ -19,7 +19,7 @@ func (r *Reader) Read(off uint32, e *DIE) error {
 		for i := range run.wanted {
 			to := &run.wanted[i]
 			e.Class[to.attr&31] = to.class
-			if to.size == 4 { // as most are
+			if to.size == 4 { // most are
 				e.Val[to.attr&31] = uint64(r.u32(b[to.off:]))
 			} else {
 				e.Val[to.attr&31] = r.number(to, b)
@@ -42,8 +42,8 @@ func (r *Reader) Read(off uint32, e *DIE) error {
 	return nil
 }
 
-// entry returns the declaration of the entry at off, nil at the end of a list of siblings, and the
-// offset after the entry's code.
+// entry returns the declaration of the entry at offset off, and the offset after the entry's code.
+// At the end of a list of siblings, the declaration is nil.
 func (r *Reader) entry(off uint32) (a *Abbrev, pos int, err error) {
 	if r.work--; r.work < 0 {
 		if err := r.spend(off); err != nil {
@@ -72,24 +72,24 @@ func (r *Reader) entry(off uint32) (a *Abbrev, pos int, err error) {
 	return a, pos, nil
 }
 
-// Block returns the bytes of an attribute of ClassBlock.
+// Block returns the bytes of an attribute of ClassBlock whose value is v.
 func (r *Reader) Block(v uint64) []byte {
 	off, n := uint32(v), uint32(v>>32)
 	return r.buf[off : off+n]
 }
 
-// Head is where an entry lies and how it is declared. Its attributes have not been read.
+// Head has the place and the declaration of an entry whose attributes have not been read.
 type Head struct {
 	Off    uint32
-	Pos    uint32  // of the first attribute
-	Next   uint32  // of what follows the attributes
+	Pos    uint32  // offset of the first attribute
+	Next   uint32  // the offset after the attributes
 	Abbrev *Abbrev // nil at the end of a list of siblings
 }
 
 // Has reports whether the entry has the attribute.
 func (e Head) Has(s Attr) bool { return e.Abbrev.has(s) }
 
-// Peek finds out where the entry at off lies.
+// Peek returns the Head of the entry at offset off.
 func (r *Reader) Peek(off uint32) (Head, error) {
 	a, pos, err := r.entry(off)
 	e := Head{Off: off, Pos: uint32(pos), Next: uint32(pos), Abbrev: a}
@@ -110,7 +110,7 @@ func (r *Reader) Peek(off uint32) (Head, error) {
 	return e, nil
 }
 
-// Value reads an attribute of an entry. It is the zero value if the entry doesn't have it.
+// Value reads an attribute of an entry. It returns the zero Value if the entry lacks the attribute.
 func (r *Reader) Value(e Head, s Attr) Value {
 	pos := int(e.Pos)
 	for i := range e.Abbrev.runs {
@@ -142,7 +142,7 @@ func (r *Reader) Signed(e *DIE, s Attr) (bool, error) {
 	return a != nil && (a.form == formSdata || a.size == 0), nil
 }
 
-// After returns the offset after e and its children: by DW_AT_sibling, or by walking over them.
+// After returns the offset after e and its children, by DW_AT_sibling or a walk over the children.
 func (r *Reader) After(e Head) (uint32, error) {
 	if !e.Abbrev.Children {
 		return e.Next, nil
@@ -164,7 +164,8 @@ func (r *Reader) AfterChildren(e *DIE) (uint32, error) {
 	return r.afterList(e.Next)
 }
 
-// ahead returns where a reference of the entry at off leads, 0 if that is not after it in the unit.
+// ahead returns the target of a reference in the entry at offset off, 0 if the target is not after
+// that entry in the same unit.
 func (r *Reader) ahead(off uint32, ref Value) uint32 {
 	if ref.Class != ClassRef || ref.Val <= uint64(off) || ref.Val > uint64(len(r.buf)) {
 		return 0
@@ -172,12 +173,12 @@ func (r *Reader) ahead(off uint32, ref Value) uint32 {
 	return uint32(ref.Val)
 }
 
-// afterList returns the offset after the list of siblings that goes on at off.
+// afterList returns the offset after the list of siblings that continues at offset off.
 func (r *Reader) afterList(off uint32) (uint32, error) {
 	for depth := 1; depth > 0; {
 		next, deeper := r.skip(off, planSized, 0, 0)
 		off, depth = next, depth+deeper
-		if int(off) < len(r.buf) && r.buf[off] == 0 { // as is usual
+		if int(off) < len(r.buf) && r.buf[off] == 0 { // usually true
 			r.work--
 			off++
 			depth--

@@ -11,8 +11,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 )
 
-// Two units that include one header: the struct that it defines has one fingerprint, wherever it
-// lies, and the one that they define differently has two.
+// Two units include one header. The struct in the header has the same fingerprint in both units.
+// Another struct, which the units define differently, has two fingerprints.
 func Example() {
 	f, err := compileTogether(map[string]string{
 		"list.h": "struct list { struct list *next; int length; };\n",

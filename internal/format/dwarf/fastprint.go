@@ -5,14 +5,15 @@ import (
 	"math/bits"
 )
 
-// The functions here make fingerprints by plans: they read attributes at fixed distances, and mix
-// those of an entry in one step. They assume that the plan has the place of each wanted attribute,
-// which makePlan ensures, and that the unit goes on for planReach bytes. Otherwise the entry is
-// fingerprinted plainly (plainprint.go). The two ways may give different fingerprints, since nearly
-// all entries of a declaration go the same way. That is safe because entries with equal
-// fingerprints mean the same, whichever way made them (TestFastFingerprints).
+// The functions here make fingerprints by plans. They read attributes at fixed distances, and mix
+// all attributes of an entry in one step. They assume that the plan has the place of each wanted
+// attribute, which makePlan ensures, and that at least planReach bytes of the unit follow. Other
+// entries take the plain way (plainprint.go). The two ways may give different fingerprints for
+// equal entries. That costs little, because nearly all entries with the same declaration take the
+// same way. It is safe, because entries with equal fingerprints always describe the same type
+// (TestFastFingerprints).
 
-// planned is Reader.planned; the plan is the zero one where the entry is to be read plainly.
+// planned is like Reader.planned, but returns the zero plan if p.plainly is set.
 func (p *Prints) planned(off uint32) (*window, *plan) {
 	if p.plainly {
 		return nil, &noPlan
@@ -20,12 +21,12 @@ func (p *Prints) planned(off uint32) (*window, *plan) {
 	return p.r.planned(off)
 }
 
-// leaves mixes the entries from off on into fp, as long as they are leaves, as nearly all members,
-// parameters and enumerators are. It returns where it stopped, and whether that is after the end of
-// the list.
+// leaves mixes the entries from offset off on into fp, up to the first one that is not a leaf.
+// Nearly all members, parameters and enumerators are leaves. next is the offset at which it
+// stopped; end reports whether that is after the end of the list.
 //
-// This is the innermost loop: most of a kernel's DWARF are members. So it reads entries here, and
-// not attribute by attribute.
+// This is the innermost loop, because most entries in a kernel's DWARF are members. So it reads
+// entries as a whole, not attribute by attribute.
 func (p *Prints) leaves(fp Fingerprint, off uint32, depth int) (_ Fingerprint, next uint32,
 	end bool, err error) {
 	if p.plainly {
@@ -76,12 +77,13 @@ func (p *Prints) leaves(fp Fingerprint, off uint32, depth int) (_ Fingerprint, n
 		fp = fp.with(to.A^word, to.B^bits.RotateLeft64(word, 29))
 		off += uint32(pl.size)
 	}
-	p.r.work -= int64(off-start) / 4 // entries of a few bytes
+	p.r.work -= int64(off-start) / 4 // an entry has a few bytes
 	return fp, off, end, nil
 }
 
-// attributes mixes the attributes of the entry at die, which b begins with and whose plan is
-// printWhole. It returns the offset after them; 0 if they must be read plainly after all.
+// attributes mixes the attributes of the entry at offset die into fp. The entry is at the start of
+// b; its plan is pl, which has printWhole. It returns the offset after the attributes, or 0 if the
+// entry must take the plain way.
 func (p *Prints) attributes(fp Fingerprint, pl *plan, b *window, die uint32, depth int) (
 	_ Fingerprint, next uint32, err error) {
 	lead := uint8(0) // the size of the leading string
@@ -108,7 +110,7 @@ func (p *Prints) attributes(fp Fingerprint, pl *plan, b *window, die uint32, dep
 		v, n := leb4(u32(b, pl.size))
 		if pl.varying&varyingValue != 0 && n != 0 {
 			value = v
-		} else if n != 1 { // the plan takes it for a single byte
+		} else if n != 1 { // the plan assumes a single byte
 			return fp, 0, nil
 		}
 		next += n + uint32(pl.tails[0]%tailLEB)
@@ -140,8 +142,8 @@ func (p *Prints) attributes(fp Fingerprint, pl *plan, b *window, die uint32, dep
 	return fp.with(to.A^word, to.B^bits.RotateLeft64(word, 29)), next, err
 }
 
-// name returns the offset in .debug_str of the name with the bytes in v. ok is false if that needs
-// a slower way.
+// name returns the offset in .debug_str of a name; v is the bytes of the name's attribute in the
+// entry. ok is false if the entry must take the plain way.
 func (p *Prints) name(pl *plan, v uint64) (off uint64, ok bool) {
 	if !p.r.little {
 		v = uint64(bigEndian(uint32(v), pl.nameMask))
@@ -152,13 +154,13 @@ func (p *Prints) name(pl *plan, v uint64) (off uint64, ok bool) {
 	return v, true
 }
 
-// bigEndian returns the big-endian number in the lowest bytes of v, as many as mask has.
+// bigEndian returns the big-endian number in those lowest bytes of v that mask covers.
 func bigEndian(v, mask uint32) uint32 {
 	return bits.ReverseBytes32(v) >> bits.LeadingZeros32(mask)
 }
 
-// strx turns the index of a string into its offset in .debug_str. ok is false if that needs a
-// slower way.
+// strx turns the index of a string into its offset in .debug_str. ok is false if the entry must
+// take the plain way.
 func (p *Prints) strx(i uint64) (off uint64, ok bool) {
 	if at := 4 * i; i < 1<<32 && at+4 <= uint64(len(p.index)) {
 		return uint64(p.r.u32(p.index[at:])), true
@@ -166,8 +168,8 @@ func (p *Prints) strx(i uint64) (off uint64, ok bool) {
 	return 0, false
 }
 
-// Definition returns the fingerprint of the definition of a tag, an enum or a typedef at off, and
-// the offset after it, if it follows its plan; else end is 0.
+// Definition returns the fingerprint of the struct, union, enum or typedef definition at offset
+// off, and the offset after it. end is 0 if the definition can't be read by a plan.
 func (p *Prints) Definition(off uint32) (fp Fingerprint, end uint32, err error) {
 	b, pl := p.planned(off)
 	if pl.prints&printRoot == 0 {

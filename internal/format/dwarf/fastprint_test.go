@@ -9,16 +9,16 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 )
 
-// printPairs holds, of a file, the plain fingerprint for each fast one.
+// printPairs has the plain fingerprint for each fast fingerprint of a file.
 type printPairs struct {
 	plain    map[Fingerprint]Fingerprint
 	distinct map[Fingerprint]bool // plain ones
 	entries  int
 }
 
-// add makes both fingerprints of all entries of a unit, up to its first error, and as references as
-// well as definitions. It tells of an entry whose fast one has another plain one in an entry
-// before.
+// add makes the fast and the plain fingerprint of every entry of a unit, both as a reference and as
+// a definition. It stops at the unit's first error. It reports an entry if an earlier one has the
+// same fast fingerprint but a different plain one.
 func (q *printPairs) add(t *testing.T, r *Reader, merged bool) {
 	t.Helper()
 	fast, plain := Prints{Merged: merged}, Prints{Merged: merged, plainly: true}
@@ -30,7 +30,7 @@ func (q *printPairs) add(t *testing.T, r *Reader, merged bool) {
 		q.entries++
 		q.distinct[p] = true
 		if before, ok := q.plain[f]; ok && before != p {
-			t.Errorf("%s+%#x: a fast fingerprint that an unequal entry has", r.Unit.Section.Name,
+			t.Errorf("%s+%#x: an unequal entry has the same fast fingerprint", r.Unit.Section.Name,
 				r.Unit.Off+uint64(off))
 		}
 		q.plain[f] = p
@@ -61,9 +61,9 @@ func (q *printPairs) add(t *testing.T, r *Reader, merged bool) {
 	}
 }
 
-// TestFastFingerprints holds the fast paths to the plain one: entries of a file that have equal
-// fast fingerprints have equal plain ones. In files that compilers made, hardly any two entries of
-// equal plain ones have unequal fast ones.
+// TestFastFingerprints compares the fast paths with the plain one: entries of a file with equal
+// fast fingerprints must have equal plain ones. In files made by compilers, hardly any two entries
+// with equal plain fingerprints have different fast ones.
 func TestFastFingerprints(t *testing.T) {
 	paths, err := filepath.Glob("../../convert/testdata/objects/*.[oe]*")
 	if err != nil || len(paths) == 0 {
@@ -111,7 +111,7 @@ func TestFastFingerprints(t *testing.T) {
 	t.Logf("%d entries, %d plain fingerprints, %d fast ones", entries, plain, fast)
 }
 
-// damaged is a copy of a unit in which some bytes are others, and some stretches are repeated.
+// damaged is a copy of a unit in which some bytes are changed, and some ranges are repeated.
 func damaged(random *rand.Rand, unit []byte, header int) []byte {
 	b := append([]byte(nil), unit...)
 	if len(b) < header+32 {
@@ -129,7 +129,8 @@ func damaged(random *rand.Rand, unit []byte, header int) []byte {
 	return b
 }
 
-// Large and small constants of one declaration count for the attribute that has them.
+// Two entries have the same two constants, a large and a small one, but in exchanged attributes, so
+// their fingerprints differ.
 func TestFingerprintsOfLargeConstants(t *testing.T) {
 	const abbrevs = "\x01\x11\x01\x00\x00" + "\x02\x24\x00\x0b\x07\x0d\x07\x00\x00" + "\x00"
 	large, small := "\x00\x00\x00\x00\x01\x00\x00\x00", "\x05\x00\x00\x00\x00\x00\x00\x00"
@@ -155,7 +156,8 @@ func TestFingerprintsOfLargeConstants(t *testing.T) {
 	}
 }
 
-// Numbers that vary in size, and names by index, have one meaning by their plans and form by form.
+// Numbers that vary in size, and names by index, must mean the same whether they are read by plans
+// or form by form.
 func TestFastFingerprintsOfRareEntries(t *testing.T) {
 	for _, order := range []binary.ByteOrder{binary.LittleEndian, binary.BigEndian} {
 		t.Run(order.String(), func(t *testing.T) { compareRareEntries(t, order) })

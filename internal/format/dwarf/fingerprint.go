@@ -5,41 +5,43 @@ import (
 	"math/bits"
 )
 
-// Fingerprint identifies what an entry and its children say, as far as the wanted attributes go:
-// entries with equal fingerprints mean the same, in whatever units of the file they stand, or of
-// several files (Prints.File) with one byte order and one set of wanted features. The
-// reverse does not hold; a fingerprint takes strings of merged sections by their offset, and
-// attributes as they are spelled. It costs a fraction of understanding the entry, and most types of
-// a kernel are repeats. The wanted attributes are those in constants.go; the others, such as lines,
-// can't show in BTF.
+// Fingerprint identifies the content of an entry and its children: their tags and wanted
+// attributes. The wanted attributes are those in constants.go; others, such as lines, have no
+// effect on BTF. Making a fingerprint costs far less than decoding, and most types of a kernel are
+// repeats.
 //
-// A reference counts as the fingerprint of the entry that it refers to; a named struct, union or
-// enum counts as its kind and name alone, which also ends all cycles that C can make. References
-// that leave the unit, those that end another cycle, and those that are nested deeper than
-// maxPrintDepth, count as their target's place.
+// Entries with equal fingerprints describe the same type, in all units of the file. That holds even
+// across files (Prints.File), if the files have the same byte order and set of wanted features. But
+// entries that describe the same type may have different fingerprints, which depend on how
+// attributes are encoded and, in merged sections, on the offsets of strings.
+//
+// A reference contributes the fingerprint of the entry that it refers to. If that entry is a named
+// struct, union or enum, the reference contributes only the kind and the name; this also ends all
+// cycles that C can make. A reference that leaves the unit, closes any other cycle, or is nested
+// deeper than maxPrintDepth contributes the place of its target.
 type Fingerprint struct{ A, B uint64 }
 
 // Prints makes and remembers the fingerprints of one unit.
 type Prints struct {
 	r *Reader
-	// Merged: equal strings of .debug_str have equal offsets, as the linker leaves them. If they
-	// don't, equal types get several fingerprints, which is slower but correct.
+	// Merged means that equal strings of .debug_str have equal offsets, as after a link. If it is set
+	// wrongly, equal types get several fingerprints, which is slower but correct.
 	Merged bool
-	// File is the number of the file if fingerprints of several files are compared; then Merged must
-	// not be set. It is part of everything that has a meaning in its file only.
+	// File is the number of the file. It is mixed into everything that has a meaning only in the file,
+	// so that fingerprints of several files can be compared. Then Merged must not be set.
 	File uint64
-	// EnclosedRoot is set when a type definition is skipped that is a child of another entry. (An
-	// anonymous struct or union counts only for its annotations, as the entry around it refers to
-	// it.) A caller who clears it before making an entry's fingerprint learns whether the walk must
-	// visit the entry's children.
+	// EnclosedRoot is set when a fingerprint includes a type definition nested in another entry. (An
+	// anonymous struct or union is reached through the entry around it, and sets EnclosedRoot only if
+	// the unit may have annotations.) A caller clears EnclosedRoot before it makes an entry's
+	// fingerprint. If it is set afterwards, the walk must visit the children of the entry.
 	EnclosedRoot bool
 
 	plainly bool // without the fast path, for tests
 
-	unit  Fingerprint // of the unit's place
+	unit  Fingerprint // fingerprint of the unit's place
 	types printTable
 	names []nameSlot
-	index []byte // the unit's part of .debug_str_offsets, for strx
+	index []byte // the unit's part of .debug_str_offsets (for strx)
 }
 
 type nameSlot struct {
@@ -47,7 +49,7 @@ type nameSlot struct {
 	fp  Fingerprint
 }
 
-// printStart is the fingerprint of nothing.
+// printStart is the fingerprint into which nothing has been mixed yet.
 var printStart = Fingerprint{printSeedA, printSeedB}
 
 const (
@@ -64,17 +66,17 @@ func (f *Fingerprint) mix(v uint64) { *f = f.with(v, v) }
 
 func (f *Fingerprint) mix2(a, b uint64) { *f = f.with(a, b) }
 
-// with returns f with a and b mixed in. In the innermost loop this keeps f in registers.
+// with returns f with a and b mixed in. It takes no pointer, so that f stays in registers.
 func (f Fingerprint) with(a, b uint64) Fingerprint {
 	ahi, alo := bits.Mul64(f.A^a, printMulA)
 	bhi, blo := bits.Mul64(f.B^b, printMulB)
 	return Fingerprint{ahi ^ alo, bhi ^ blo ^ b}
 }
 
-// Share lets p, of another unit of the same file, use the memory that q has for strings.
+// Share makes p use q's table of strings. p is for another unit of the same file.
 func (p *Prints) Share(q *Prints) { p.Merged, p.names, p.File = q.Merged, q.names, q.File }
 
-// Forget prepares for another file, which has a number.
+// Forget prepares for another file, with the given number.
 func (p *Prints) Forget(file uint64) {
 	p.File = file
 	clear(p.names)
@@ -100,19 +102,19 @@ func (p *Prints) Reset(r *Reader) {
 	}
 }
 
-// place is a fingerprint of the entry at off and no other, whatever its content. The table has it
-// for an entry while its fingerprint is being made: C++ has entries that lead back to themselves
-// without a tag, such as an anonymous struct with methods.
+// place is a fingerprint of the place of an entry, not of its content. While the fingerprint of an
+// entry is being made, the table has the entry's place instead, because C++ has cycles without a
+// named type, such as an anonymous struct with methods.
 func (p *Prints) place(off uint32) Fingerprint {
 	return Fingerprint{p.unit.A ^ uint64(off), p.unit.B}
 }
 
-// Type returns the fingerprint of a reference to the type entry at off.
+// Type returns the fingerprint of a reference to the type entry at offset off.
 func (p *Prints) Type(off uint32, depth int) (Fingerprint, error) {
 	return p.reference(off, off, depth)
 }
 
-// reference is Type for a reference of the entry at die.
+// reference does the work of Type, for a reference in the entry at offset die.
 func (p *Prints) reference(die, off uint32, depth int) (Fingerprint, error) {
 	s, known := p.types.slot(off)
 	if known {
@@ -121,13 +123,13 @@ func (p *Prints) reference(die, off uint32, depth int) (Fingerprint, error) {
 	return p.newType(s, die, off, depth)
 }
 
-// newType is reference for a type that is not known yet, which belongs in the slot s.
+// newType does the work of reference for a type that is not in the table. s is the free slot.
 func (p *Prints) newType(s *printSlot, die, off uint32, depth int) (fp Fingerprint, err error) {
 	switch {
 	case int(off) >= len(p.r.buf):
-		return fp, p.r.Errorf(die, "a reference to %#x leaves the unit", off)
+		return fp, p.r.Errorf(die, "a reference to offset %#x is outside of the unit", off)
 	case off < p.r.Unit.HeaderLen:
-		return fp, p.r.Errorf(off, "a reference to a type leads into the unit's header")
+		return fp, p.r.Errorf(off, "a reference to a type points into the unit's header")
 	case depth > maxPrintDepth:
 		return p.place(off), nil
 	}
@@ -164,11 +166,11 @@ func (p *Prints) newType(s *printSlot, die, off uint32, depth int) (fp Fingerpri
 	return fp, err
 }
 
-// anyType is the fingerprint of a reference to the entry at off.
+// anyType is the fingerprint of a reference to the entry at offset off.
 func (p *Prints) anyType(off uint32, depth int) (fp Fingerprint, err error) {
 	e, err := p.r.Peek(off)
 	if err == nil && e.Abbrev == nil {
-		err = p.r.Errorf(off, "a reference to a type leads to no entry")
+		err = p.r.Errorf(off, "a reference to a type does not point to an entry")
 	}
 	if err != nil {
 		return fp, err
@@ -184,8 +186,8 @@ func (p *Prints) anyType(off uint32, depth int) (fp Fingerprint, err error) {
 // tagPrint begins the fingerprint of a reference to a named struct, union or enum.
 func tagPrint(t std.Tag) Fingerprint { return Fingerprint{printSeedB ^ uint64(t), printSeedA} }
 
-// Entry returns the fingerprint of the entry itself with its children, even where a reference to it
-// would count as a tag, and the offset after them.
+// Entry returns the fingerprint of the entry itself with its children, and the offset after them,
+// even if a reference to the entry would contribute only its kind and name.
 func (p *Prints) Entry(e Head, depth int) (fp Fingerprint, end uint32, err error) {
 	fp, err = p.mixEntry(printStart, e, depth)
 	if err != nil || !e.Abbrev.Children {
@@ -194,7 +196,6 @@ func (p *Prints) Entry(e Head, depth int) (fp Fingerprint, end uint32, err error
 	return p.children(fp, e.Next, depth)
 }
 
-// mixEntry mixes the attributes of an entry into fp.
 func (p *Prints) mixEntry(fp Fingerprint, e Head, depth int) (Fingerprint, error) {
 	pl, at := &e.Abbrev.plan, e.Pos-1
 	if pl.prints&printWhole != 0 && int(at)+planReach <= len(p.r.buf) && !p.plainly {
@@ -207,7 +208,7 @@ func (p *Prints) mixEntry(fp Fingerprint, e Head, depth int) (Fingerprint, error
 	return fp, err
 }
 
-// children mixes the list of entries that begins at off into fp. It returns the offset after it.
+// children mixes the list of entries at offset off into fp, and returns the offset after the list.
 func (p *Prints) children(fp Fingerprint, off uint32, depth int) (_ Fingerprint, end uint32,
 	err error) {
 	for {
@@ -237,7 +238,7 @@ func (p *Prints) children(fp Fingerprint, off uint32, depth int) (_ Fingerprint,
 		if depth <= maxPrintDepth {
 			sub, off, err = p.Entry(c, depth+1)
 		} else {
-			p.EnclosedRoot = true // for all that is known
+			p.EnclosedRoot = true // possibly
 			off, err = p.r.After(c)
 		}
 		if err != nil {

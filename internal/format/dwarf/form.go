@@ -51,17 +51,17 @@ const (
 	formGNUStrpAlt   = 0x1f21
 )
 
-// form says how large the value of a form is and what it means. The zero value is an unknown form.
+// form is the size and the meaning of a form's values. The zero value is an unknown form.
 type form struct {
-	size  int8 // in bytes, or one of those below
+	size  int8 // in bytes, or one of the negative sizes below
 	class Class
 }
 
 const (
 	sizeVaries    = -1
-	sizeAddress   = -2 // of an address
-	sizeOffset    = -3 // of an offset into a section
-	sizeReference = -4 // of an offset in .debug_info: in version 2 that of an address
+	sizeAddress   = -2 // the size of an address
+	sizeOffset    = -3 // the size of an offset into a section
+	sizeReference = -4 // the size of an offset; in version 2, of an address
 )
 
 var forms = [...]form{
@@ -86,7 +86,6 @@ var forms = [...]form{
 	formLoclistx: {sizeVaries, ClassListx}, formRnglistx: {sizeVaries, ClassListx},
 }
 
-// formOf returns what is known of a form.
 func formOf(code uint64) form {
 	switch code {
 	case formGNUAddrIndex:
@@ -104,8 +103,8 @@ func formOf(code uint64) form {
 	return forms[code]
 }
 
-// format is what the sizes of forms depend on, the unit's version, offset size and address size;
-// and which file they are about.
+// format has the facts of a unit on which the sizes and meanings of forms depend: its version, its
+// offset size, its address size, and whether it is in the supplementary file.
 type format struct {
 	version  uint16
 	offSize  uint8
@@ -113,8 +112,7 @@ type format struct {
 	sup      bool // the unit is in the supplementary file
 }
 
-// fixedForm returns the size of a form's value in bytes, -1 if it varies, and its meaning, zero if
-// the form is unknown.
+// fixedForm returns the size in bytes of a form (-1 if it varies), and its class (0 if unknown).
 func (f format) fixedForm(code uint64) (int, Class) {
 	form := formOf(code)
 	switch {
@@ -128,10 +126,9 @@ func (f format) fixedForm(code uint64) (int, Class) {
 	return int(form.size), form.class
 }
 
-// classOf corrects the class of a form for an attribute. Before DWARF 4 offsets of location lists
-// had the forms of numbers, so a member's location in such a form is a list (version 3, 7.5.4).
-// References within a supplementary file get the classes that other files have for references to
-// it.
+// classOf corrects the class of a form for an attribute. Before DWARF 4, offsets of location lists
+// had the forms of numbers, so a member's location in such a form is a list (version 3, 7.5.4). A
+// reference within the supplementary file gets the class of a reference from another file to it.
 func (f format) classOf(attr Attr, form uint64, class Class) Class {
 	if f.version < 4 && attr == MemberLocation && (form == formData4 || form == formData8) {
 		return ClassSec
@@ -144,7 +141,7 @@ func (f format) classOf(attr Attr, form uint64, class Class) Class {
 		return ClassStrpSup
 	case ClassRefAddr:
 		return ClassRefSup
-	case ClassStrpSup, ClassRefSup: // a supplementary file has none itself
+	case ClassStrpSup, ClassRefSup: // in a supplementary file these are invalid
 		return ClassSec
 	}
 	return class

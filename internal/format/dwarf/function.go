@@ -2,10 +2,10 @@ package dwarf
 
 import std "debug/dwarf"
 
-// Parameter is what the entry of a formal parameter says as far as its function goes.
+// Parameter has the attributes of a formal parameter that matter for the function.
 type Parameter struct {
 	Off uint32
-	// no parameter, but the end of a varying list of them (DW_TAG_unspecified_parameters)
+	// this is not a parameter but "..." (DW_TAG_unspecified_parameters)
 	Varying    bool
 	ConstValue bool
 	Name       Value
@@ -14,26 +14,26 @@ type Parameter struct {
 	Location   Value
 }
 
-// Function is what the children of a function or function type are, read in one pass.
+// Function has the children of a function or function type, read in one pass.
 type Function struct {
 	Parameters []Parameter
-	Declares   bool   // it holds types, functions, imports or the like
+	Declares   bool   // it contains definitions of types or functions, imports or the like
 	Annotated  bool   // it or a parameter may have annotations
 	End        uint32 // the offset after the children
 
-	of uint32 // the function's entry; 0: none
+	of uint32 // offset of the function's entry; 0: none
 }
 
-// recentFunctions are what Function and Body have read.
+// recentFunctions are the latest results of Function and Body.
 type recentFunctions struct {
-	functions [2]Function // asked for last
-	latest    uint8       // the later one of them
+	functions [2]Function // the last two results of Function
+	latest    uint8       // the index of the last result
 	body      Function
-	scratch   DIE // of a parameter
+	scratch   DIE // for a parameter
 }
 
 // Function reads the children of the function or function type e. The last two results are cached,
-// because they are needed again; a result is valid until two others have been read.
+// because they are often needed again. A result is valid until two others have been read.
 func (r *Reader) Function(e *DIE) (*Function, error) {
 	for range r.functions {
 		if f := &r.functions[r.latest]; f.of == e.Off {
@@ -54,7 +54,7 @@ func (r *Reader) Function(e *DIE) (*Function, error) {
 	return f, nil
 }
 
-// Body is Function without the parameters, and without the cache. It is valid until the next call.
+// Body is like Function, without parameters and cache. Its result is valid until the next call.
 func (r *Reader) Body(e Head) (*Function, error) {
 	f := &r.body
 	f.clear(e.Next)
@@ -64,20 +64,19 @@ func (r *Reader) Body(e Head) (*Function, error) {
 	return f, nil
 }
 
-// clear makes f a function without children, whose attributes end at end.
+// clear resets f to a function without children, whose attributes end at offset end.
 func (f *Function) clear(end uint32) {
 	f.Parameters, f.Declares, f.Annotated, f.End, f.of = f.Parameters[:0], false, false, end, 0
 }
 
-// children takes the list of children that begins at f.End, and those of blocks in it. wanted is
-// planParam or 0.
+// children reads the children that begin at f.End, and nested blocks. wanted is planParam or 0.
 func (r *Reader) children(f *Function, wanted walkFlags) (err error) {
 	off, depth, stop := f.End, 1, wanted
 	for depth > 0 {
 		next, deeper := r.skip(off, planIdle|planLocal, stop, planEnter|planStruct)
 		off, depth = next, depth+deeper
 		if depth > 1 {
-			stop = 0 // what lies deeper is not a parameter of the function
+			stop = 0 // deeper entries are not parameters of the function
 		}
 		b, p := r.planned(off)
 		flags, after := p.walk, off+uint32(p.size)
@@ -100,7 +99,7 @@ func (r *Reader) children(f *Function, wanted walkFlags) (err error) {
 			r.work--
 			off++
 			depth--
-		// it has no sibling
+		// it has no DW_AT_sibling
 		case flags&(planIdle|planChildren|planEnter|planLead) == planIdle|planChildren:
 			if off, err = r.afterList(after); err != nil {
 				return err
@@ -121,8 +120,8 @@ func (r *Reader) children(f *Function, wanted walkFlags) (err error) {
 	return nil
 }
 
-// child takes any child of a function or of a block in it. It returns where the next one is, and
-// how much deeper that is nested.
+// child reads a child of a function or of a block in it. next is the offset of the next entry to
+// read; deeper is how many levels deeper than the child that entry is nested.
 func (r *Reader) child(f *Function, off uint32, parameters bool) (next uint32, deeper int,
 	err error) {
 	e, err := r.Peek(off)
@@ -150,8 +149,8 @@ func (r *Reader) child(f *Function, off uint32, parameters bool) (next uint32, d
 	return next, 0, err
 }
 
-// parameter adds the parameter at off, or notes the function's annotation there. It returns the
-// offset after it.
+// parameter adds the parameter at offset off, or notes an annotation of the function at offset off.
+// It returns the offset after that entry.
 func (r *Reader) parameter(f *Function, off uint32) (uint32, error) {
 	e := &r.scratch
 	if err := r.Read(off, e); err != nil {

@@ -43,8 +43,8 @@ int outer(int a) {
 }
 `
 
-// TestFunctionsChildren compares the lists of the children of functions and function types with a
-// walk entry by entry.
+// TestFunctionsChildren compares the children of functions and function types with a walk that
+// reads entry by entry.
 func TestFunctionsChildren(t *testing.T) {
 	paths, err := filepath.Glob("../../convert/testdata/objects/*.[oe]*")
 	if err != nil || len(paths) == 0 {
@@ -97,7 +97,8 @@ func TestFunctionsChildren(t *testing.T) {
 	}
 }
 
-// compareChildren returns the number of type definitions in the function.
+// compareChildren compares the children of a function, and returns the number of type definitions
+// among them.
 func compareChildren(t *testing.T, file string, r *Reader, e *DIE) int {
 	f, err := r.Function(e)
 	if err != nil {

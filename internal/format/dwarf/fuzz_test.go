@@ -34,7 +34,7 @@ func wrap(t testing.TB, order binary.ByteOrder, info, abbrev, str, lists []byte)
 }
 
 // FuzzUnit reads all entries of all units in every way that the package offers. It must end without
-// a panic, within bounds of time and memory that follow from the size of the input.
+// a panic, within limits for time and memory that depend on the size of the input.
 func FuzzUnit(f *testing.F) {
 	paths, err := filepath.Glob("../../convert/testdata/objects/*.o")
 	if err != nil {

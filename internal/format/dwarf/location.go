@@ -1,7 +1,7 @@
 package dwarf
 
-// VariableAddress is the fixed address of the variable that e defines. Its location is a constant
-// address, DW_OP_addr or DW_OP_addrx, and perhaps an offset by DW_OP_plus_uconst.
+// VariableAddress returns the fixed address of the variable that e defines. Its location must be a
+// constant address (DW_OP_addr or DW_OP_addrx), perhaps with an offset (DW_OP_plus_uconst).
 func (r *Reader) VariableAddress(e *DIE) (uint64, bool) {
 	if !e.IsBlock(Location) || e.Flag(Declaration) {
 		return 0, false
@@ -28,9 +28,9 @@ func (r *Reader) VariableAddress(e *DIE) (uint64, bool) {
 	return addr, ok && !c.bad && c.pos == len(expr)
 }
 
-// FirstAddress is the lowest address of e's code: DW_AT_entry_pc, DW_AT_low_pc, or the start of the
-// first range. A function that the compiler split into a hot and a cold part has only ranges, of
-// which the hot one comes first.
+// FirstAddress returns where the code of e begins: DW_AT_low_pc, DW_AT_entry_pc, or the start of
+// the first range. A function that the compiler split into a hot and a cold part has only ranges;
+// the first one is the hot part.
 func (r *Reader) FirstAddress(e *DIE) (uint64, bool) {
 	if a, ok := r.Address(e, LowPC); ok {
 		return a, true
@@ -51,10 +51,10 @@ func (r *Reader) FirstAddress(e *DIE) (uint64, bool) {
 	return r.firstRnglist(off)
 }
 
-// listAt is where the list that an attribute refers to is in its section. base is the attribute of
-// the unit that says from where indices count.
+// listAt returns the offset in sec of the list that attribute value a refers to. base is the
+// attribute of the unit that says where in sec the unit's indices begin.
 func (r *Reader) listAt(sec []byte, base Attr, a Value) (off uint64, ok bool) {
-	begin := uint64(0) // of what came from one file
+	begin := uint64(0) // in a package: where the .dwo file's part begins
 	if from := r.Unit.from; from != nil && base == RnglistsBase {
 		begin = from.rnglists
 	} else if from != nil {
@@ -131,12 +131,11 @@ func (r *Reader) firstRnglist(off uint64) (uint64, bool) {
 	return 0, false
 }
 
-// maxList is how many bytes of a location list are read. Larger ones are cut off, which hides only
-// the expressions at their end.
+// maxList is how many bytes of a location list are read. The rest of a longer list is ignored.
 const maxList = 16 << 10
 
-// Locations calls f for the expressions of the location attribute a of the entry at die, until it
-// returns false: the one of an exprloc, or all of a location list in its order.
+// Locations calls f for each expression of location attribute a of the entry at offset die: the one
+// of an exprloc, or those of a location list in order. It stops if f returns false.
 func (r *Reader) Locations(die uint32, a Value, f func(expr []byte) bool) error {
 	switch a.Class {
 	case ClassBlock:
@@ -201,7 +200,7 @@ func (r *Reader) locLists(die uint32, list []byte, f func(expr []byte) bool) err
 			c.uleb()
 			continue
 		default:
-			return r.Errorf(die, "location list entry of unknown kind %#x", kind)
+			return r.Errorf(die, "unknown kind of location list entry: %#x", kind)
 		}
 		n := c.uleb()
 		at := c.pos

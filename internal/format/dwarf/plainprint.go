@@ -2,11 +2,10 @@ package dwarf
 
 import "math/bits"
 
-// The functions here make the fingerprint of any entry from what Read decodes of it: the tag, and
-// each attribute with its class and its value. They are for entries without a plan, and tests
-// compare the fast path with them (fastprint.go).
+// The functions here make the fingerprint of any entry from the result of Read: the tag, and the
+// class and value of each attribute. They are used for entries without a plan, and tests compare
+// the fast path (fastprint.go) with them.
 
-// plainAttributes mixes the attributes of the entry at off.
 func (p *Prints) plainAttributes(fp *Fingerprint, off uint32, depth int) error {
 	var e DIE
 	if err := p.r.Read(off, &e); err != nil {
@@ -23,26 +22,25 @@ func (p *Prints) plainAttributes(fp *Fingerprint, off uint32, depth int) error {
 	return nil
 }
 
-// mixValue mixes the value of an attribute.
 func (p *Prints) mixValue(fp *Fingerprint, e *DIE, s Attr, depth int) error {
 	v := e.Value(s)
 	switch v.Class {
 	case ClassRef:
 		if v.Val >= p.r.Unit.Len {
-			return p.r.Errorf(e.Off, "a reference to %#x leaves the unit", v.Val)
+			return p.r.Errorf(e.Off, "a reference to offset %#x is outside of the unit", v.Val)
 		}
 		t, err := p.reference(e.Off, uint32(v.Val), depth+1)
 		fp.mix2(t.A, t.B)
 		return err
 	case ClassConst:
 		fp.mix(v.Val)
-		if int64(v.Val) < 0 { // the sign of an enum may depend on it
+		if int64(v.Val) < 0 { // the sign of an enum may depend on the form
 			if signed, err := p.r.Signed(e, s); signed || err != nil {
 				fp.mix(formSdata)
 				return err
 			}
 		}
-	case ClassRefAddr: // from the start of the section
+	case ClassRefAddr: // an offset from the start of the section
 		fp.mix2(v.Val, uint64(p.r.Unit.Section.Index))
 		fp.mix(p.File)
 	case ClassBlock:

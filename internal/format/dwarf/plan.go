@@ -5,27 +5,27 @@ import (
 	"math/bits"
 )
 
-// plan is what the fast paths need of an abbreviation declaration, in half a cache line: how to
-// skip its entries (skip.go), and how to fingerprint them (fastprint.go). If a declaration doesn't
-// fit, it has the zero plan, and its entries are read by its runs.
+// plan has, in half a cache line, all that the fast paths need to know about an abbreviation
+// declaration: how to skip entries (skip.go), and how to fingerprint them (fastprint.go). A
+// declaration that can't be expressed in this way has the zero plan, and its entries are read by
+// its runs.
 //
-// Distances are from the last byte of an entry's code, or from the end of the leading string.
+// Distances are from the last byte of an entry's code, or from the end of a leading inline string.
 type plan struct {
-	// hash of the tag, the list of attributes with their classes, and any value that the declaration
-	// itself holds (DW_FORM_implicit_const, DW_FORM_flag_present): mixed into every fingerprint of
-	// such an entry
+	// a hash, mixed into every fingerprint, of the tag, of the attributes with their classes, and of
+	// values in the declaration itself (DW_FORM_implicit_const, DW_FORM_flag_present)
 	print     uint64
 	valueMask uint32 // which bits at valueAt are the constant
-	nameMask  uint32 // which bits at nameAt are the name: all of an offset, fewer of an index
+	nameMask  uint32 // which bits at nameAt are the name: all for an offset, fewer for an index
 	tag       uint16
 	walk      walkFlags
 	prints    printFlags
 	nameAt    uint8
 	valueAt   uint8
-	refAt     uint8    // of a reference within the unit; 0: none
-	sibling   uint8    // of DW_AT_sibling; 0: none
-	size      uint8    // of what follows the attributes, or of the first that varies in size
-	tails     [2]uint8 // bytes after the first and after the second of these; see tailLEB
+	refAt     uint8    // place of a reference within the unit; 0: none
+	sibling   uint8    // place of DW_AT_sibling; 0: none
+	size      uint8    // distance of the entry's end, or of the first attribute that varies in size
+	tails     [2]uint8 // bytes after the first and second varying attribute; see tailLEB
 	varying   varying
 }
 
@@ -34,13 +34,13 @@ type walkFlags uint8
 
 const (
 	planSized    walkFlags = 1 << iota // its size is in the plan
-	planLead                           // an inline string stands first
+	planLead                           // its first attribute is an inline string
 	planChildren                       // it has children
-	planIdle                           // it declares nothing that is encoded itself
+	planIdle                           // it does not itself declare anything that is encoded
 	planLocal                          // planIdle inside functions
-	planEnter                          // definitions may be nested in it; it is no struct or union
-	planStruct                         // definitions may be nested in it; it is a struct or union
-	// a parameter of a function, the end of a varying list of them, or an annotation
+	planEnter                          // definitions may be nested in it; not a struct or union
+	planStruct                         // definitions may be nested in it; a struct or union
+	// it is a parameter of a function, "...", or an annotation
 	planParam
 )
 
@@ -49,44 +49,42 @@ type printFlags uint8
 
 const (
 	printWhole printFlags = 1 << iota // all wanted attributes are in the plan
-	printRoot                         // printWhole, a definition of a tag, an enum or a typedef
-	// a struct, union or enum with a name, which references count as that
+	printRoot                         // printWhole, and defines a struct, union, enum or typedef
+	// a struct, union or enum with a name: a reference to it contributes kind and name
 	printTag
 	printTagName // printTag, with its name in the plan
-	printLeaf    // printWhole, without children, and no type definition
+	printLeaf    // printWhole, without children, and not a type definition
 	printMember  // printLeaf with a reference; nothing in it varies in size
 )
 
-// varying says how many attributes of a declaration vary in size, but for the leading string:
-// blocks, expressions and LEB128 numbers.
+// varying is the number of attributes of a declaration that vary in size (blocks, expressions and
+// LEB128 numbers), not counting an inline string at its start.
 type varying uint8
 
 const (
 	varyingCount varying = 3
-	varyingValue varying = 4 // the only one is a number and the entry's constant
+	varyingValue varying = 4 // only one attribute varies: a number, which is the entry's constant
 
-	// tailLEB marks what comes after a LEB128 number.
+	// tailLEB in an element of tails says that the bytes follow a LEB128 number.
 	tailLEB = 0x80
 )
 
 const (
-	planReach = 72 // how far a planned entry may be read, from its code on
-	// of the attributes of a planned entry, at most; its code, a leading string of 8 bytes and wide
-	// reads are added
+	planReach = 72 // how many bytes from its code on may be read of an entry with a plan
+	// how many bytes the attributes of an entry with a plan may have; planReach adds the code, a
+	// leading string of 8 bytes, and wide reads
 	planSize = 40
-	// codes of more than one byte, which compilers give to what is rare, are not in plans
+	// codes of more than one byte, which compilers use for rare declarations, have no plans
 	plannedCodes = 0x80
 )
 
-// plans are those of a unit, by code, or the first byte of a longer code.
+// plans are the plans of a unit, by code. The first byte of a longer code has the zero plan.
 type plans struct {
 	of [256]plan
-	// steps are the sizes of entries that are planIdle, without children, and all of one size; 0:
-	// others.
+	// steps has the size of entries that are planIdle, childless and of fixed size, and 0 for others.
 	steps [256]uint8
 }
 
-// set makes p the plan of a code.
 func (t *plans) set(code uint64, p *plan) {
 	t.of[code] = *p
 	if p.walk&planIdle != 0 && p.walk&(planChildren|planLead) == 0 && p.varying == 0 {
@@ -94,14 +92,13 @@ func (t *plans) set(code uint64, p *plan) {
 	}
 }
 
-// indexed reports whether the name is an index into .debug_str_offsets of less than 4 bytes.
+// indexed reports whether the name is an index of less than 4 bytes into .debug_str_offsets.
 func (p *plan) indexed() bool { return p.nameMask+1 > 1 }
 
-// makePlan plans a declaration.
 func makePlan(a *Abbrev) plan {
 	p := plan{tag: uint16(a.Tag), walk: planSized | idle(a)}
 	runs := a.runs
-	var wanted []attribute // at their distances, for which a LEB128 number is a single byte
+	var wanted []attribute // their distances assume that LEB128 numbers have one byte
 	if a.leads() {
 		p.walk |= planLead
 		wanted, runs = append(wanted, runs[0].last), runs[1:]
@@ -164,13 +161,13 @@ func makePlan(a *Abbrev) plan {
 	return p
 }
 
-// leads reports whether an inline string stands first.
+// leads reports whether the first attribute is an inline string.
 func (a *Abbrev) leads() bool {
 	first := &a.runs[0]
 	return first.last.form == formString && first.size == 0 && len(first.wanted) == 0
 }
 
-// planPrint plans how an entry is fingerprinted, if there is room for its wanted attributes.
+// planPrint plans how entries are fingerprinted, if the plan has room for their wanted attributes.
 func (p *plan) planPrint(a *Abbrev, wanted []attribute) {
 	p.print = printSchema(a.Tag, wanted)
 	whole, constants := true, 0
@@ -201,7 +198,7 @@ func (p *plan) planPrint(a *Abbrev, wanted []attribute) {
 		case to.class == ClassRef && to.size == 4 && p.refAt == 0 && p.varying&varyingValue == 0:
 			p.refAt = at
 		case to.class == ClassConst && to.size == 0 && constants == 1 && imm < 1<<32:
-			p.print ^= imm << 32 // the same as if it lay in the entry
+			p.print ^= imm << 32 // the same as for a value in the entry
 		case to.class == ClassConst && to.size == 0:
 			p.mix(imm)
 			p.mix(uint64(to.attr))
@@ -235,15 +232,14 @@ func (p *plan) planPrint(a *Abbrev, wanted []attribute) {
 	}
 }
 
-// mix makes v a part of what fingerprints take for the declaration.
 func (p *plan) mix(v uint64) {
 	fp := Fingerprint{p.print, printSeedB}
 	fp.mix(v)
 	p.print = fp.A
 }
 
-// addValue plans a constant of so many bytes in the entry. There is room for one of 4 bytes, or for
-// adjacent ones of 4 bytes together.
+// addValue plans a constant of size bytes at offset at in the entry. A plan has room for a constant
+// of 4 bytes, or for adjacent constants of up to 4 bytes in total.
 func (p *plan) addValue(at, size uint8) bool {
 	before := uint8(bits.Len32(p.valueMask) / 8)
 	if before == 0 {
@@ -252,20 +248,20 @@ func (p *plan) addValue(at, size uint8) bool {
 	if p.valueAt+before != at || before+size > 4 {
 		return false
 	}
-	if before > 0 { // where one ends and the other begins counts
+	if before > 0 { // the boundary between the constants matters
 		p.mix(uint64(before))
 	}
 	p.valueMask = 1<<(8*(before+size)) - 1
 	return true
 }
 
-// printSchema stands for a tag and wanted attributes and their classes.
+// printSchema is a hash of a tag and of wanted attributes with their classes.
 func printSchema(tag std.Tag, wanted []attribute) uint64 {
 	fp := Fingerprint{printSeedA, printSeedB}
 	fp.mix(uint64(tag))
 	for i := range wanted {
 		a := &wanted[i]
-		form := uint64(0) // one size or another, it is the same value
+		form := uint64(0) // the same value may have several sizes
 		if isLEB(a.form) {
 			form = uint64(a.form)
 		}
@@ -276,8 +272,7 @@ func printSchema(tag std.Tag, wanted []attribute) uint64 {
 	return fp.A
 }
 
-// isRoot reports whether entries of the declaration are definitions of tags, enums or typedefs in a
-// single entry.
+// isRoot reports whether each entry by itself defines a struct, union, enum or typedef.
 func (a *Abbrev) isRoot() bool {
 	if !a.definition || a.has(Declaration) || a.has(Signature) {
 		return false
@@ -285,15 +280,14 @@ func (a *Abbrev) isRoot() bool {
 	return a.has(Name) || a.Tag == std.TagEnumerationType
 }
 
-// idle reports whether entries of the declaration declare nothing that is encoded, apart from their
-// children: planIdle, or planLocal if that holds inside functions only. A walk over the unit skips
-// them.
+// idle returns planIdle if entries, apart from their children, declare nothing that is encoded, or
+// planLocal if that is so only inside functions. A walk over the unit skips such entries.
 func idle(a *Abbrev) walkFlags {
 	d := a.find(Declaration)
 	declaration := d != nil && d.size == 0 && d.imm != 0
 	switch a.Tag {
 	case std.TagStructType, std.TagClassType, std.TagUnionType, std.TagEnumerationType:
-		anonymous := !a.has(Name) && a.Tag != std.TagEnumerationType // reached through what holds it
+		anonymous := !a.has(Name) && a.Tag != std.TagEnumerationType // reached through what contains it
 		if (declaration || anonymous) && !a.has(Signature) {
 			return planIdle
 		}

@@ -11,8 +11,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 )
 
-// types is a C source in which types refer to others in many ways: more of them than a table of
-// fingerprints has room for at first.
+// typesSource is a C source in which types refer to others in many ways. There are more types than
+// a new table of fingerprints has room for.
 func typesSource() string {
 	var s strings.Builder
 	s.WriteString("typedef unsigned int u32;\nenum colour { red, green = 1 << 20, blue = -1 };\n")
@@ -50,7 +50,7 @@ func compileTypes(t *testing.T) *Data {
 	return d
 }
 
-// What a type's fingerprint is doesn't depend on which types were asked for before.
+// The fingerprint of a type doesn't depend on which fingerprints were made before.
 func TestFingerprintsDoNotDependOnOrder(t *testing.T) {
 	d := compileTypes(t)
 	var r Reader
@@ -104,7 +104,8 @@ func TestFingerprintsDoNotDependOnOrder(t *testing.T) {
 	}
 }
 
-// A root that is read by its plan has the fingerprint and the end that reading its entry gives.
+// A definition that is read by its plan has the same fingerprint, and ends at the same place, as
+// one whose entry is read.
 func TestRootsByTheirPlans(t *testing.T) {
 	d := compileTypes(t)
 	var r Reader
@@ -152,8 +153,8 @@ func TestRootsByTheirPlans(t *testing.T) {
 	}
 }
 
-// A string has the fingerprint of its bytes, whatever follows it, and no other string or block has
-// it.
+// A string has the fingerprint of its bytes, whatever follows it; no other string or block has that
+// fingerprint.
 func TestPrintString(t *testing.T) {
 	seen := map[Fingerprint]string{}
 	for n := range 40 {

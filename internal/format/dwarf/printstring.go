@@ -2,7 +2,6 @@ package dwarf
 
 import "encoding/binary"
 
-// mixString mixes a string.
 func (p *Prints) mixString(fp *Fingerprint, die uint32, v Value) error {
 	v, err := p.r.ByOffset(die, v)
 	if err != nil {
@@ -17,8 +16,8 @@ func (p *Prints) mixString(fp *Fingerprint, die uint32, v Value) error {
 	return err
 }
 
-// mixOffset mixes the string at an offset in .debug_str: the offset if equal strings have one, else
-// the content.
+// mixOffset mixes the string at an offset in .debug_str into fp. If equal strings have equal
+// offsets, it mixes the offset, otherwise the content.
 func (p *Prints) mixOffset(fp *Fingerprint, die uint32, off uint64) error {
 	if p.Merged {
 		fp.mix(off)
@@ -29,7 +28,7 @@ func (p *Prints) mixOffset(fp *Fingerprint, die uint32, off uint64) error {
 	return err
 }
 
-// printBytes is the fingerprint of a string or block.
+// printBytes is the fingerprint of s, a string or block.
 func printBytes(s []byte) Fingerprint {
 	fp := Fingerprint{printSeedA, printSeedB}
 	for len(s) >= 8 {
@@ -52,7 +51,7 @@ func (p *Prints) strp(die uint32, v uint64) (Fingerprint, error) {
 	}
 	str := p.r.D.str
 	fp, ok := printString(str[min(v, uint64(len(str))):])
-	if !ok { // it ends the section, is long, or wrong
+	if !ok { // the string is at the end of the section, long, or invalid
 		s, err := p.r.StringAt(die, ClassStrp, v)
 		if err != nil {
 			return fp, err
@@ -66,8 +65,8 @@ func (p *Prints) strp(die uint32, v uint64) (Fingerprint, error) {
 // maxPrintString is how many bytes printString looks at.
 const maxPrintString = 256
 
-// printString is printBytes of the string that b begins with, up to its NUL. ok is false if that is
-// not found at once.
+// printString is printBytes of the NUL-terminated string at the start of b. ok is false if the
+// string is long, or if b ends right after it.
 func printString(b []byte) (fp Fingerprint, ok bool) {
 	fp = Fingerprint{printSeedA, printSeedB}
 	for b = b[:min(len(b), maxPrintString)]; len(b) >= 8; b = b[8:] {

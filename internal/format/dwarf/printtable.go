@@ -1,10 +1,10 @@
 package dwarf
 
-// printTable holds the fingerprints of a unit's types by offset. Forgetting them costs nothing.
+// printTable holds the fingerprints of a unit's types by offset. Emptying it costs nothing.
 type printTable struct {
 	slots []printSlot
 	used  int
-	gen   uint64 // of the unit, in the upper half of the keys
+	gen   uint64 // generation: changes with each unit; in the upper half of the keys
 }
 
 type printSlot struct {
@@ -23,11 +23,10 @@ func (t *printTable) reset() {
 	}
 }
 
-// printShift makes one slot of so few bytes that nearly every type has its own, near those of its
-// neighbours.
+// printShift is so small that nearly every type has its own slot, near those of its neighbours.
 const printShift = 2
 
-// slot returns the slot where off is, or belongs, and whether it is known.
+// slot returns the slot that has off (known is set) or the free slot for it.
 func (t *printTable) slot(off uint32) (s *printSlot, known bool) {
 	mask, key := uint32(len(t.slots)-1), t.gen|uint64(off)
 	for i := off >> printShift & mask; ; i = (i + 1) & mask {
@@ -39,7 +38,8 @@ func (t *printTable) slot(off uint32) (s *printSlot, known bool) {
 	}
 }
 
-// put fills the free slot s, in which off belongs. Slots are good until then.
+// put sets the free slot s to off and fp. It may move the table, which makes all pointers to slots
+// invalid.
 func (t *printTable) put(s *printSlot, off uint32, fp Fingerprint) {
 	*s = printSlot{t.gen | uint64(off), fp}
 	if t.used++; t.used*3 <= len(t.slots) {

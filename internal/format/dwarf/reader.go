@@ -2,28 +2,28 @@ package dwarf
 
 import "encoding/binary"
 
-// Reader decodes the DIEs of one unit at a time. It keeps its memory from unit to unit.
+// Reader decodes the DIEs of one unit at a time. It reuses its memory for the next unit.
 type Reader struct {
 	D    *Data
 	Unit *Unit
-	in   *Data // that of the unit's file: D, or of its supplementary file
+	in   *Data // the Data of the unit's file: D, or its supplementary file
 	// Root is the unit's own DIE, after Load.
 	Root DIE
 
 	buf     []byte // the unit, header included
-	own     []byte // the memory of buf, when it is not the section's own
-	little  bool   // the byte order
+	own     []byte // the memory of buf, unless buf is memory of the section
+	little  bool   // little-endian
 	f       format
 	abbrevs abbrevTable
 	isC     bool   // the unit is written in C
-	strBase uint64 // where the unit's indices of strings begin to count
+	strBase uint64 // the offset at which the unit's string indices begin
 	addressing
 	recentFunctions
 	tables Tables
-	work   int64 // entries that may still be read before spend is asked
+	work   int64 // entries that may be read before the next call of spend
 }
 
-// Load makes u the unit that is read.
+// Load makes u the unit that r reads.
 func (r *Reader) Load(d *Data, u *Unit) error {
 	if r.D != d {
 		r.abbrevs.valid, r.work = false, 0
@@ -67,8 +67,8 @@ func (r *Reader) Load(d *Data, u *Unit) error {
 	return nil
 }
 
-// Forget prepares for another file. What is kept is no file's own: memory, and abbreviation
-// declarations by how they are spelled.
+// Forget prepares for another file. It keeps only what doesn't depend on the file: memory, and
+// compiled abbreviation declarations.
 func (r *Reader) Forget() {
 	r.D, r.in, r.Unit, r.buf, r.work = nil, nil, nil, nil, 0
 	r.abbrevs.valid = false
@@ -80,8 +80,7 @@ func (r *Reader) Annotated() bool { return r.abbrevs.annotated }
 // IsC reports whether the unit is written in C.
 func (r *Reader) IsC() bool { return r.isC }
 
-// bases are the places in .debug_str_offsets and .debug_addr from which this unit's indices count
-// (7.26, 7.27).
+// bases returns where this unit's indices begin in .debug_str_offsets and .debug_addr (7.26, 7.27).
 func (r *Reader) bases() (str uint64, a addressing) {
 	a.addr, a.ranges = r.in.addr, r.in.ranges
 	if r.Unit.Version >= 5 {
@@ -102,7 +101,7 @@ func (r *Reader) bases() (str uint64, a addressing) {
 	return str, a
 }
 
-// Errorf is an error at a DIE of the unit.
+// Errorf returns an error at a DIE of the unit.
 func (r *Reader) Errorf(off uint32, format string, args ...any) error {
 	return r.in.errorf(r.Unit.Section.Name, r.Unit.Off+uint64(off), format, args...)
 }

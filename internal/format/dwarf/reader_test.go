@@ -10,7 +10,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 )
 
-// compared are the attributes that both readers are asked for.
+// compared lists the attributes that are compared between both readers.
 var compared = map[std.Attr]Attr{
 	std.AttrName: Name, std.AttrType: Type, std.AttrByteSize: ByteSize, std.AttrEncoding: Encoding,
 	std.AttrDataMemberLoc: MemberLocation, std.AttrBitSize: BitSize,
@@ -57,7 +57,7 @@ func TestReaderAgreesWithStandardLibrary(t *testing.T) {
 	}
 }
 
-// compareEntries returns the number of entries.
+// compareEntries compares all entries, and returns their number.
 func compareEntries(t *testing.T, d *Data, want *std.Reader) int {
 	var r Reader
 	n := 0
@@ -101,7 +101,7 @@ func compareEntries(t *testing.T, d *Data, want *std.Reader) int {
 	return n
 }
 
-// compareWays reads e again in the other ways that there are.
+// compareWays reads the entry e again in all other ways, and compares the results.
 func compareWays(t *testing.T, r *Reader, e *DIE) {
 	h, err := r.Peek(e.Off)
 	if err != nil || h.Next != e.Next {

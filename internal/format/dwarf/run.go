@@ -2,32 +2,28 @@ package dwarf
 
 import "encoding/binary"
 
-// attribute is one attribute of an abbreviation declaration.
 type attribute struct {
-	attr  Attr // numAttrs: none that is wanted
+	attr  Attr // numAttrs if it is not wanted
 	class Class
-	size  int8 // bytes in the entry, 0 if the declaration has the value, varies
+	size  int8 // bytes in the entry, or the constant varies; 0 if the value is in the declaration
 	form  uint16
-	off   uint32 // of those of a fixed size: the distance from the start of their run
-	imm   int64  // the value that the declaration has
+	off   uint32 // if the size is fixed: the distance from the start of its run
+	imm   int64  // the value, if it is in the declaration
 }
 
-// varies is the size of blocks, LEB128 numbers and strings.
+// varies marks the size of blocks, LEB128 numbers and strings.
 const varies = -1
 
-// run is attributes of fixed sizes, one after the other, and the one of a varying size after them.
-// A declaration is a list of runs. That of nearly all members, parameters and enumerators is a
-// single one.
+// run is some consecutive attributes of fixed sizes, and the attribute of varying size after them.
+// Nearly all members, parameters and enumerators have a single run.
 type run struct {
-	size   int32       // of the attributes of fixed sizes, in bytes
-	wanted []attribute // of those, the ones that are wanted
-	last   attribute   // the one that varies in size; the last run of an entry has none
+	size   int32       // bytes of the attributes of fixed size
+	wanted []attribute // the wanted attributes of fixed size
+	last   attribute   // the attribute that varies in size; none in the last run of an entry
 }
 
-// maxRun bounds the size of a run.
 const maxRun = 1 << 16
 
-// splitRuns makes a list of runs of the attributes of a declaration.
 func splitRuns(specs []attrSpec, f format) []run {
 	runs := []run{{}}
 	for _, spec := range specs {
@@ -37,7 +33,7 @@ func splitRuns(specs []attrSpec, f format) []run {
 		a := attribute{attr: attr, class: f.classOf(attr, spec.form, class), form: uint16(spec.form),
 			size: int8(size), imm: spec.imm, off: uint32(r.size)}
 		if uint64(a.form) != spec.form {
-			a.form = 0 // is unknown too
+			a.form = 0 // an unknown form too
 		}
 		if spec.form == formFlagPresent {
 			a.imm = 1
@@ -88,10 +84,10 @@ func (r *Reader) u32(b []byte) uint32 {
 	return binary.BigEndian.Uint32(b)
 }
 
-// varying reads the attribute at pos, whose size varies, of the entry at die. next is the offset
-// after it.
+// varying reads the attribute at pos, whose size varies, in the entry at offset die. next is the
+// offset after the attribute.
 func (r *Reader) varying(die uint32, a *attribute, pos int) (v Value, next int, err error) {
-	if pos < len(r.buf) && r.buf[pos] < 0x80 { // a number of a single byte, as nearly all
+	if pos < len(r.buf) && r.buf[pos] < 0x80 { // the number has one byte, as nearly always
 		n := uint64(r.buf[pos])
 		pos++
 		switch {
@@ -116,13 +112,13 @@ func isULEB(form uint16) bool {
 	return false
 }
 
-// isLEB reports whether values of a form are LEB128 numbers, but for references.
+// isLEB reports whether values of a form are LEB128 numbers, but not references.
 func isLEB(form uint16) bool { return form == formSdata || isULEB(form) }
 
-// isBlock reports whether values of a form are a LEB128 number and as many bytes.
+// isBlock reports whether values of a form are a LEB128 number followed by that number of bytes.
 func isBlock(form uint16) bool { return form == formExprloc || form == formBlock }
 
-// next reads an attribute of any form of the entry at die.
+// next reads an attribute of any form; the entry is at offset die.
 func (r *Reader) next(c *cursor, die uint32, a *attribute) (Value, error) {
 	form := uint64(a.form)
 	if form == formIndirect {
@@ -142,7 +138,7 @@ func (r *Reader) next(c *cursor, die uint32, a *attribute) (Value, error) {
 	return v, nil
 }
 
-// value reads the value of a form (7.5.6). imm is what the declaration says of it.
+// value reads the value of a form (7.5.6). imm is the constant in the declaration.
 func (r *Reader) value(c *cursor, form uint64, imm int64) (v Value, known bool) {
 	size, class := r.f.fixedForm(form)
 	v.Class = class

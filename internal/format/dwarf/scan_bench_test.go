@@ -11,9 +11,9 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 )
 
-// BenchmarkScan steps over every entry of the ELF file named by BTF_BENCH_ELF: opening it, loading
-// each unit with its abbreviations, and only the length of each entry. No reader that looks
-// at all entries is faster.
+// BenchmarkScan steps over every entry of the ELF file named by BTF_BENCH_ELF: it opens the file,
+// loads each unit with its abbreviations, and finds the length of each entry, but nothing else. No
+// reader that looks at all entries can be faster.
 func BenchmarkScan(b *testing.B) {
 	path := os.Getenv("BTF_BENCH_ELF")
 	if path == "" {
@@ -32,7 +32,7 @@ func BenchmarkScan(b *testing.B) {
 	}
 }
 
-// TestScan holds the steps of the benchmark against Read.
+// TestScan compares the steps of the benchmark with Read.
 func TestScan(t *testing.T) {
 	paths, err := filepath.Glob("../../convert/testdata/objects/*.[oe]*")
 	if err != nil || len(paths) == 0 {
@@ -81,7 +81,7 @@ func countEntries(d *Data) (n int64, err error) {
 	return n, nil
 }
 
-// scanFile returns the number of entries, those that end lists of siblings included.
+// scanFile returns the number of entries, including those that end lists of siblings.
 func scanFile(path string, jobs int) (int64, error) {
 	f, err := elf.Open(path)
 	if err != nil {

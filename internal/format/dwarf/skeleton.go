@@ -1,22 +1,22 @@
 package dwarf
 
-// A skeleton unit stands for a unit that the compiler has written to another file (-gsplit-dwarf),
-// a split unit. Addresses are left in the skeleton's file, for the linker relocates them; a split
-// unit has indices of them. Source: DWARF 5, 3.1.2, 3.1.3 and 7.3.2; for version 4 the extension
-// that GCC, LLVM and GDB share (DebugFission).
+// A skeleton unit refers to a split unit, which the compiler has written to another file
+// (-gsplit-dwarf). Addresses stay in the skeleton's file, where the linker relocates them; the
+// split unit has only the indices of addresses. Source: DWARF 5, 3.1.2, 3.1.3 and 7.3.2; for
+// version 4, the extension of GCC, LLVM and GDB (DebugFission).
 
-// addressing is where a unit's addresses are: in its own file, or that of its skeleton unit.
+// addressing says where a unit's addresses are: in its own file, or in that of its skeleton unit.
 type addressing struct {
 	addr, ranges []byte // .debug_addr and .debug_ranges
-	base         uint64 // of the unit's part of .debug_addr
-	rangesBase   uint64 // of a split unit's part of .debug_ranges (version 4)
-	low          uint64 // from which ranges count, if the unit doesn't say it itself
+	base         uint64 // offset of the unit's part of .debug_addr
+	rangesBase   uint64 // offset of a split unit's part of .debug_ranges (version 4)
+	low          uint64 // base address of ranges, if the unit itself has none
 }
 
-// Skeleton is what a skeleton unit says of the split unit that it stands for.
+// Skeleton is a skeleton unit's reference to its split unit.
 type Skeleton struct {
 	ID   uint64 // the dwo id, which the split unit has too
-	Name string // of the .dwo file, from Dir on or absolute
+	Name string // path of the .dwo file, absolute or relative to Dir
 	Dir  string // where the compiler ran (DW_AT_comp_dir)
 
 	addressing
@@ -31,8 +31,7 @@ const (
 	codeGNURangesBase = 0x2132
 )
 
-// Skeleton returns what the loaded unit says of the split unit that it stands for, nil if it stands
-// for itself.
+// Skeleton returns the loaded unit's reference to its split unit, nil if it is no skeleton unit.
 func (r *Reader) Skeleton() (*Skeleton, error) {
 	if !r.Root.Has(DwoName) {
 		return nil, nil
@@ -60,21 +59,22 @@ func (r *Reader) Skeleton() (*Skeleton, error) {
 		return nil
 	})
 	if err == nil && !hasID {
-		err = r.Errorf(r.Root.Off, "split DWARF: the unit has no dwo id, which tells its .dwo file "+
-			"from others; compile it again")
+		err = r.Errorf(r.Root.Off, "split DWARF: the unit has no dwo id, so its .dwo file can't "+
+			"be identified; compile again")
 	}
 	return s, err
 }
 
-// LoadSplit makes u the unit that is read, the split unit of a skeleton.
+// LoadSplit makes u, the split unit of a skeleton unit, the unit that r reads.
 func (r *Reader) LoadSplit(d *Data, u *Unit, s *Skeleton) error {
 	if d.Order != s.data.Order || u.AddrSize != uint8(s.data.File.AddrSize) {
-		return d.errorf(u.Section.Name, u.Off, "the unit is not for the machine of %s",
+		return d.errorf(u.Section.Name, u.Off, "the unit is for a different machine than %s",
 			s.data.File.Path)
 	}
 	if (u.Version < 5) != (s.version < 5) {
-		return d.errorf(u.Section.Name, u.Off, "the unit is of DWARF %d, but its skeleton in %s is of "+
-			"DWARF %d: of another compilation; compile again", u.Version, s.data.File.Path, s.version)
+		return d.errorf(u.Section.Name, u.Off, "the unit has DWARF %d, but its skeleton in %s has DWARF "+
+			"%d: they are from different compilations; compile again", u.Version, s.data.File.Path,
+			s.version)
 	}
 	if err := r.Load(d, u); err != nil {
 		return err
@@ -83,12 +83,12 @@ func (r *Reader) LoadSplit(d *Data, u *Unit, s *Skeleton) error {
 	return nil
 }
 
-// rootAttributes calls f for the attributes of the loaded unit's first entry, by their DW_AT codes,
-// also those that a DIE has no place for.
+// rootAttributes calls f, with the DW_AT code and the value, for each attribute of the loaded
+// unit's first entry, including those that a DIE doesn't keep.
 func (r *Reader) rootAttributes(f func(code uint64, v Value) error) error {
 	c := cursor{buf: r.buf, pos: int(r.Unit.HeaderLen)}
 	code := c.uleb()
-	decl := cursorAt(r.in.abbrev, r.Unit.AbbrevOff) // it has been compiled, so it is complete
+	decl := cursorAt(r.in.abbrev, r.Unit.AbbrevOff) // it was compiled, so it is complete
 	for n := decl.uleb(); n != 0 && !decl.bad; n = decl.uleb() {
 		decl.uleb()
 		decl.u8()

@@ -5,11 +5,11 @@ import (
 	"math/bits"
 )
 
-// window is an entry that has a plan, and what follows it, from the last byte of its code on.
+// window is the bytes of an entry that has a plan, starting with the last byte of its code.
 type window = [planReach]byte
 
-// planned returns the entry at off and its plan: the zero one if it has none, or is near the end of
-// the unit.
+// planned returns the entry at offset off and its plan. The plan is zero if the entry has none, or
+// is near the end of the unit.
 func (r *Reader) planned(off uint32) (*window, *plan) {
 	if int(off) > len(r.buf)-planReach {
 		return nil, &noPlan
@@ -20,10 +20,11 @@ func (r *Reader) planned(off uint32) (*window, *plan) {
 
 var noPlan plan
 
-// SkipIdle moves from the entry at off over those that declare nothing that is encoded, and through
-// what they enclose. It stops at the first that may declare something, at the end of the list in
-// which it began, or where it can't tell; deeper is by how many levels that is nested deeper than
-// the entry at off. local: the entries are in a function, where variables are not encoded.
+// SkipIdle skips the entries from offset off on that declare nothing to be encoded, and looks
+// through their children. It stops at an entry that may declare something, at an entry without a
+// plan, or at the end of the list of siblings in which it began. deeper is how many levels deeper
+// than the entry at offset off it stopped. If local is set, the entries are in a function, where
+// variables are not encoded.
 func (r *Reader) SkipIdle(off uint32, local bool) (next uint32, deeper int) {
 	over, enter := planIdle, planEnter|planStruct
 	if local {
@@ -34,8 +35,8 @@ func (r *Reader) SkipIdle(off uint32, local bool) (next uint32, deeper int) {
 	return r.skip(off, over, 0, enter)
 }
 
-// isC reports whether a DW_AT_language is C. C compilers write all definitions in a struct of file
-// scope beside it.
+// isC reports whether a DW_AT_language is C. C compilers move a definition that is nested in a
+// struct out of it, to file scope.
 func isC(language uint64) bool {
 	switch language {
 	case 0x01, 0x02, 0x0c, 0x1d, 0x2c: // C89, C, C99, C11, C17
@@ -44,11 +45,16 @@ func isC(language uint64) bool {
 	return false
 }
 
-// skip moves over entries whose plans have one of the flags over, until there is one that has one
-// of the flags stop, and is not nested deeper than the first. It moves through the children of
-// those with one of the flags enter, on deeper levels of all that may enclose definitions, and over
-// the children of others, or if over is planSized through those that have no DW_AT_sibling. It
-// stops where it can't tell.
+// skip skips entries whose plans have one of the flags in over. It stops
+//   - at an entry on the level of the first one, if its plan has one of the flags in stop, and
+//   - at an entry that has no usable plan, or whose plan has none of the flags in over.
+//
+// It looks through the children
+//   - of entries whose plans have one of the flags in enter,
+//   - on deeper levels, of all entries that may enclose definitions, and
+//   - if over is planSized, of entries without DW_AT_sibling.
+//
+// It skips the children of other entries.
 func (r *Reader) skip(off uint32, over, stop, enter walkFlags) (next uint32, deeper int) {
 	start, buf, plans, level, into := off, r.buf, r.abbrevs.plans, stop, enter
 	for int(off) <= len(buf)-planReach {
@@ -111,12 +117,12 @@ func (r *Reader) skip(off uint32, over, stop, enter walkFlags) (next uint32, dee
 			}
 		}
 	}
-	r.work -= int64((off - start) / 4) // entries of a few bytes
+	r.work -= int64((off - start) / 4) // an entry has a few bytes
 	return off, deeper
 }
 
-// overVarying moves over the attributes that vary in size, which begin at off, and what is after
-// each. It returns 0 where that is not simple.
+// overVarying returns the offset after the attributes that vary in size, which begin at offset off,
+// and after the bytes that follow each of them. It returns 0 if these sizes can't be read simply.
 func (r *Reader) overVarying(p *plan, off uint32) uint32 {
 	for _, tail := range p.tails[:p.varying&varyingCount] {
 		for int(off) < len(r.buf) && r.buf[off] >= 0x80 {
@@ -136,32 +142,29 @@ func (r *Reader) overVarying(p *plan, off uint32) uint32 {
 	return off
 }
 
-// u32 reads a number at a distance of up to 63 bytes, its first byte as the lowest. It is unrolled
-// to eliminate bounds checks.
+// u32 reads a little-endian number at a distance of up to 63 bytes, without bounds checks.
 func u32(b *window, at uint8) uint32 {
 	i := int(at & 63)
 	return uint32(b[i]) | uint32(b[i+1])<<8 | uint32(b[i+2])<<16 | uint32(b[i+3])<<24
 }
 
-// leb4 splits a LEB128 number of up to 4 bytes off those in w, as it is spelled. n is its length;
-// 0: it is longer.
+// leb4 returns the undecoded LEB128 number at the start of w, and its length (0 if over 4 bytes).
 func leb4(w uint32) (v, n uint32) {
 	last := ^w & 0x80808080
 	if last == 0 {
 		return 0, 0
 	}
-	end := last & -last // the upper bit of the first byte that has none
+	end := last & -last // the upper bit of the first byte in which that bit is 0
 	return w & (end<<1 - 1), uint32(bits.TrailingZeros32(end))/8 + 1
 }
 
-// inline8 reads the string that leads an entry, if it has up to 7 bytes. n is its length with the
-// end; 0: it is longer.
+// inline8 reads the string at the start of an entry, if it has up to 7 bytes. n is the length with
+// the NUL, 0 if the string is longer.
 func inline8(b *window) (s uint64, n uint32) {
 	return short(binary.LittleEndian.Uint64(b[1:9]))
 }
 
-// short splits a string of up to 7 bytes and its end off the 8 bytes in w. n is its length with the
-// end; 0: it is longer.
+// short is inline8 for the string at the start of w.
 func short(w uint64) (s uint64, n uint32) {
 	zero := (w - 0x0101010101010101) & ^w & 0x8080808080808080
 	if zero == 0 {

@@ -4,20 +4,20 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 )
 
-// splitUnits are the units of the sections .debug_*.dwo of a file: a .dwo file, an object that has
-// these sections itself (-gsplit-dwarf=single), or a package of many .dwo files (.dwp).
+// splitUnits are the units in the sections .debug_*.dwo of a file: a .dwo file, an object file with
+// such sections (-gsplit-dwarf=single), or a package of many .dwo files (.dwp).
 type splitUnits struct {
 	ids     map[uint64]int         // dwo id → index in Data.Units
 	origins map[contribution][]int // the type units that came from one .dwo file
-	first   map[contribution]int   // the first compilation unit that came from it
+	first   map[contribution]int   // the first compilation unit that came from one .dwo file
 }
 
-// contribution is where in a package's sections begins what came from one .dwo file. The zero value
-// is that of a file that is no package.
+// contribution has the offsets at which the part of one .dwo file begins in the sections of a
+// package. It is zero for a file that is not a package.
 type contribution struct{ abbrev, strOffsets, locs, rnglists uint64 }
 
-// origin is the .dwo file that u came from: what the rows of all of its units have in common, for
-// those of type units may lack locations and ranges.
+// origin identifies the .dwo file that u came from. It uses only the columns that the index has for
+// all units of that file: for type units, locations and ranges may be missing.
 func (u *Unit) origin() contribution {
 	if u.from == nil {
 		return contribution{}
@@ -25,8 +25,8 @@ func (u *Unit) origin() contribution {
 	return contribution{abbrev: u.from.abbrev, strOffsets: u.from.strOffsets}
 }
 
-// NewSplit lists the units of the sections .debug_*.dwo of f. What else these units need is in the
-// file of their skeletons. A file without such sections gives a Data without units.
+// NewSplit lists the units of the sections .debug_*.dwo of f. The addresses of these units are in
+// the file with their skeleton units. If f has no such sections, the result has no units.
 func NewSplit(f *elf.File) (*Data, error) {
 	d := &Data{File: f, Order: f.Order, sigs: make(map[uint64]int), dwo: &splitUnits{
 		ids: make(map[uint64]int), origins: make(map[contribution][]int),
@@ -56,7 +56,7 @@ func NewSplit(f *elf.File) (*Data, error) {
 	return d, nil
 }
 
-// readIDs notes the dwo ids of the units of a file that is no package.
+// readIDs notes the dwo ids of the units of a file that is not a package.
 func (d *Data) readIDs() error {
 	var r Reader
 	for i := range d.Units {
@@ -85,7 +85,7 @@ func (d *Data) readIDs() error {
 	return nil
 }
 
-// SplitUnit returns the split compilation unit with that dwo id, nil if there is none.
+// SplitUnit returns the split compilation unit with a dwo id, nil if there is none.
 func (d *Data) SplitUnit(id uint64) *Unit {
 	if i, ok := d.dwo.ids[id]; ok {
 		return &d.Units[i]
@@ -96,8 +96,8 @@ func (d *Data) SplitUnit(id uint64) *Unit {
 // SplitUnits counts the split compilation units.
 func (d *Data) SplitUnits() int { return len(d.dwo.ids) }
 
-// TypeUnitsOf returns the type units that came from the same .dwo file as split compilation unit u,
-// one of each signature. Of several such compilation units the first one has them.
+// TypeUnitsOf returns the type units, one for each signature, from the same .dwo file as u, a split
+// compilation unit. If that file has several, the result is empty for all but the first.
 func (d *Data) TypeUnitsOf(u *Unit) []*Unit {
 	if i, ok := d.dwo.first[u.origin()]; !ok || &d.Units[i] != u {
 		return nil
@@ -109,11 +109,11 @@ func (d *Data) TypeUnitsOf(u *Unit) []*Unit {
 	return list
 }
 
-// For returns d for units of another file: with its own prefix (Data.Prefix), and a budget.
+// For returns a copy of d for another input, with the given Data.Prefix and a new budget.
 func (d *Data) For(prefix []byte) *Data {
 	return &Data{File: d.File, Order: d.Order, Units: d.Units, Prefix: prefix, sections: d.sections,
 		size: d.size, sigs: d.sigs, dwo: d.dwo}
 }
 
-// IsSplit reports whether the units are those of the sections .debug_*.dwo.
+// IsSplit reports whether the units are in the sections .debug_*.dwo.
 func (d *Data) IsSplit() bool { return d.dwo != nil }

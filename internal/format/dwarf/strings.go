@@ -2,11 +2,10 @@ package dwarf
 
 import "bytes"
 
-// maxString bounds the length of a string, in bytes. The longest mangled names are far below.
+// maxString limits the length of a string, in bytes. The longest mangled names are far shorter.
 const maxString = 1 << 16
 
-// String returns the bytes of a string attribute, without the NUL. They stay valid until the next
-// Load.
+// String returns the bytes of a string attribute, without the NUL, valid until the next Load.
 func (r *Reader) String(e *DIE, s Attr) ([]byte, error) {
 	if !e.Has(s) {
 		return nil, nil
@@ -14,8 +13,8 @@ func (r *Reader) String(e *DIE, s Attr) ([]byte, error) {
 	return r.StringAt(e.Off, e.Class[s], e.Val[s])
 }
 
-// StringAt resolves a string of the given class, which Data.Prefix stands for if it begins so; die
-// names the entry in errors.
+// StringAt resolves a string of the given class. If the string begins with Data.Prefix, the result
+// is that prefix alone. Errors name the entry at offset die.
 func (r *Reader) StringAt(die uint32, class Class, v uint64) ([]byte, error) {
 	var sec []byte
 	switch class {
@@ -33,12 +32,12 @@ func (r *Reader) StringAt(die uint32, class Class, v uint64) ([]byte, error) {
 		sec, v = r.in.str, off
 	case ClassStrpSup:
 		if r.D.sup == nil {
-			return nil, r.Errorf(die, "a string is in a supplementary file (dwz -m), but the file has "+
-				"no .gnu_debugaltlink or .debug_sup that names one")
+			return nil, r.Errorf(die, "a string is in a supplementary file (dwz -m), but no "+
+				"section .gnu_debugaltlink or .debug_sup names that file")
 		}
 		sec = r.D.sup.str
 	default:
-		return nil, r.Errorf(die, "a name that is not a string")
+		return nil, r.Errorf(die, "a name has a form that is not a string")
 	}
 	if v >= uint64(len(sec)) {
 		return nil, r.Errorf(die, "string offset %#x is beyond the end of the string section", v)
@@ -54,8 +53,8 @@ func (r *Reader) StringAt(die uint32, class Class, v uint64) ([]byte, error) {
 	return str, nil
 }
 
-// ByOffset returns a string that is given by its index in .debug_str_offsets as one that is given
-// by its offset in .debug_str, others as they are; die names the entry in errors.
+// ByOffset replaces an index into .debug_str_offsets with the string's offset in .debug_str, and
+// returns strings of other classes unchanged. Errors name the entry at offset die.
 func (r *Reader) ByOffset(die uint32, v Value) (Value, error) {
 	if v.Class != ClassStrx || r.in != r.D {
 		return v, nil
@@ -73,7 +72,8 @@ func (r *Reader) StrxOffset(die uint32, index uint64) (uint64, error) {
 	return off, nil
 }
 
-// element is a number of a table of numbers of a size, which begins at base of section sec.
+// element reads the number at an index of the table that begins at the offset base of section sec.
+// Each number has size bytes.
 func (r *Reader) element(sec []byte, base, index uint64, size uint8) (uint64, bool) {
 	if index > uint64(len(sec)) || base > uint64(len(sec)) {
 		return 0, false

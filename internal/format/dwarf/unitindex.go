@@ -9,29 +9,27 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 )
 
-// A package has two indexes, of its compilation units and of its type units: a hash table of dwo
-// ids or signatures, and a row for each unit with what it has of each section (DWARF 5, 7.3.5.3;
-// version 2 is that of the extension for DWARF 4). The table is read from one end to the other. A
-// row has an offset and a size for each section that has a column.
+// A package has two indexes, one for its compilation units and one for its type units. An index
+// consists of a hash table of dwo ids or signatures, and a row for each unit (DWARF 5, 7.3.5.3;
+// version 2 of the index is that of the extension for DWARF 4). A row has an offset and a size for
+// each section that has a column. Here, the hash table is read from start to end.
 
-// indexRow is what an index says of one unit.
 type indexRow struct {
 	id   uint64 // dwo id or signature
-	off  uint64 // of the unit's header
+	off  uint64 // offset of the unit's header
 	from contribution
 }
 
-// column is one of an index that is read.
 type column struct {
-	number   uint64 // of the section (DW_SECT, table 7.1)
-	name     string // of the section
-	optional bool   // units that need nothing of the section may have no such column
+	number   uint64 // number of the section (DW_SECT, table 7.1)
+	name     string // name of the section
+	optional bool   // it may be missing, even if the section has bytes
 	to       func(r *indexRow) *uint64
-	size     uint64 // of the section
-	at       int    // among the columns, -1: it isn't there
+	size     uint64 // bytes of the section
+	at       int    // its place among the columns of the index, -1 if missing
 }
 
-// columns are those that are read of an index of that version, 2 or 5.
+// columns returns the columns that are read from an index of version 2 or 5.
 func columns(version uint64, types bool) []column {
 	list := []column{
 		{1, ".debug_info.dwo", false, func(r *indexRow) *uint64 { return &r.off }, 0, -1},
@@ -52,22 +50,21 @@ func columns(version uint64, types bool) []column {
 	return list[:4]
 }
 
-// maxColumns bounds the sections of an index; there are eight kinds.
+// maxColumns limits the columns of an index; there are eight kinds of sections.
 const maxColumns = 16
 
-// unitIndex is one of the two indexes.
 type unitIndex struct {
 	version uint64
 	rows    []indexRow
 }
 
-// parseIndex reads an index, of type units or of compilation units. size is that of a section of
-// the package. err says what is wrong with the index, and at where.
+// parseIndex reads an index: of type units if types is set, otherwise of compilation units. size
+// returns the size of a section of the package. at is the offset of the error.
 func parseIndex(order binary.ByteOrder, b []byte, types bool, size func(name string) uint64) (
 	x unitIndex, at int, err error) {
 	c := cursor{buf: b}
 	version := c.uint(order, 4)
-	if version == 5<<16 { // of two bytes, before two for alignment
+	if version == 5<<16 { // a big-endian 2-byte version and 2 bytes of padding
 		version = 5
 	}
 	width, units, slots := c.uint(order, 4), c.uint(order, 4), c.uint(order, 4)
@@ -75,14 +72,13 @@ func parseIndex(order binary.ByteOrder, b []byte, types bool, size func(name str
 	case c.bad:
 		return x, 0, errors.New("the header is cut off")
 	case version != 2 && version != 5:
-		return x, 0, errors.New("this version of an index is not supported (2 and 5 are)")
+		return x, 0, errors.New("this index version is not supported (only 2 and 5 are)")
 	case units == 0:
 		return x, 0, nil
 	case width == 0 || width > maxColumns:
 		return x, 4, errors.New("the number of sections is out of bounds")
 	case uint64(len(b)) < 16+12*slots+4*width*(1+2*units):
-		return x, 8, errors.New("the tables go beyond the end of the section; the file is truncated or " +
-			"damaged")
+		return x, 8, errors.New("the tables exceed the section; the file is truncated or damaged")
 	}
 	x.version = version
 	ids, numbers := c, c
@@ -100,7 +96,7 @@ func parseIndex(order binary.ByteOrder, b []byte, types bool, size func(name str
 			switch c := &list[j]; {
 			case c.number != number:
 			case c.at >= 0:
-				return x, at, fmt.Errorf("a second column for %s; make the package again", c.name)
+				return x, at, fmt.Errorf("the index has two columns for %s; run dwp again", c.name)
 			default:
 				c.at = i
 			}
@@ -108,8 +104,9 @@ func parseIndex(order binary.ByteOrder, b []byte, types bool, size func(name str
 	}
 	for _, c := range list {
 		if c.at < 0 && c.size > 0 && !c.optional {
-			return x, head.pos, fmt.Errorf("no column for %s, which is not empty; make the "+
-				"package again", c.name)
+			return x, head.pos, fmt.Errorf("the index has no column for %s, though the section is not "+
+				"empty; "+
+				"run dwp again", c.name)
 		}
 	}
 	used := make([]bool, units)
@@ -120,7 +117,7 @@ func parseIndex(order binary.ByteOrder, b []byte, types bool, size func(name str
 			continue
 		}
 		if row > units || used[row-1] {
-			return x, at, errors.New("a slot of the table names a row that is not there, or another's")
+			return x, at, errors.New("a slot of the table refers to a row that is missing or in use")
 		}
 		used[row-1] = true
 		r := indexRow{id: id}
@@ -132,11 +129,11 @@ func parseIndex(order binary.ByteOrder, b []byte, types bool, size func(name str
 			offsets, sizes := cursorAt(b, uint64(at)), cursorAt(b, uint64(at)+4*width*units)
 			off, size := offsets.uint(order, 4), sizes.uint(order, 4)
 			if off+size > c.size {
-				return x, at, fmt.Errorf("the unit %#016x has bytes %#x to %#x of %s, which has %#x; "+
-					"make the package again", id, off, off+size, c.name, c.size)
+				return x, at, fmt.Errorf("the unit %#016x has bytes %#x to %#x of %s, which has "+
+					"only %#x; run dwp again", id, off, off+size, c.name, c.size)
 			}
 			if size == 0 {
-				off = c.size // nothing, not what another unit has
+				off = c.size // no bytes, rather than those of another unit
 			}
 			*c.to(&r) = off
 		}
@@ -145,8 +142,8 @@ func parseIndex(order binary.ByteOrder, b []byte, types bool, size func(name str
 	return x, 0, nil
 }
 
-// readIndexes notes the dwo ids of a package's units, and what came from which file. types is nil
-// if there is no such index.
+// readIndexes notes the dwo ids of a package's units, and from which .dwo files the units came.
+// types is nil if the package has no index of type units.
 func (d *Data) readIndexes(units, types *elf.Section) error {
 	type place struct {
 		types bool
@@ -167,7 +164,7 @@ func (d *Data) readIndexes(units, types *elf.Section) error {
 		}
 		var failed error
 		x, off, err := parseIndex(d.Order, data, sec == types, func(name string) uint64 {
-			sec, err := only(d.File, name)
+			sec, err := oneSection(d.File, name)
 			if sec == nil || err != nil {
 				failed = cmp.Or(failed, err)
 				return 0

@@ -12,7 +12,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 )
 
-// index spells an index: the version, then what follows it as numbers of 4 bytes.
+// index makes the bytes of an index: the version, then the rest as numbers of 4 bytes.
 func index(order binary.AppendByteOrder, version int, words ...uint32) []byte {
 	var b []byte
 	if version == 5 {
@@ -27,10 +27,11 @@ func index(order binary.AppendByteOrder, version int, words ...uint32) []byte {
 	return b
 }
 
-// one is an index of one unit, 0x22_00000011 or 0x11_00000022 by the byte order, in slot 1 of 2.
+// one is an index of one unit, in slot 1 of 2. Depending on the byte order, the unit's id is
+// 0x22_00000011 or 0x11_00000022.
 var one = []uint32{3, 1, 2, 0, 0, 0x11, 0x22, 0, 1, 1, 3, 5, 100, 200, 300, 7, 8, 9}
 
-// sizes is the size of sections: of those that are listed 0x1000, of others 0.
+// sizes returns the size of a section: 0x1000 if it is listed, else 0.
 func sizes(full string) func(name string) uint64 {
 	return func(name string) uint64 {
 		name = strings.TrimSuffix(strings.TrimPrefix(name, ".debug_"), ".dwo")
@@ -41,7 +42,7 @@ func sizes(full string) func(name string) uint64 {
 	}
 }
 
-// sectionsOfOne are the sections that one has columns of.
+// sectionsOfOne are the sections for which the index one has columns.
 const sectionsOfOne = "info types abbrev loc loclists"
 
 func TestUnitIndex(t *testing.T) {
@@ -79,7 +80,7 @@ func TestUnitIndex(t *testing.T) {
 		{name: "type units without locations", types: true, version: 5, words: with(11, 7),
 			want: []indexRow{{0x22_00000011, 100, contribution{abbrev: 200}}}},
 		{name: "no locations", version: 5, words: with(11, 7),
-			problem: "no column for .debug_loclists.dwo, which is not empty"},
+			problem: "no column for .debug_loclists.dwo, though the section is not empty"},
 		{name: "no locations, version 2", version: 2, words: with(11, 7),
 			problem: "no column for .debug_loc.dwo"},
 		{name: "no strings", version: 5, full: "info abbrev loclists str_offsets", words: one,
@@ -89,24 +90,24 @@ func TestUnitIndex(t *testing.T) {
 		{name: "no types", version: 2, types: true, words: one,
 			problem: "no column for .debug_types.dwo"},
 		{name: "two of a section", version: 5, words: with(11, 3),
-			problem: "a second column for .debug_abbrev.dwo"},
+			problem: "two columns for .debug_abbrev.dwo"},
 		{name: "two of a section that isn't read", version: 5, full: "info",
 			words: []uint32{3, 1, 1, 0x11, 0x22, 1, 4, 4, 1, 100, 200, 300, 7, 8, 9},
 			want:  []indexRow{{0x22_00000011, 300, contribution{}}}},
 		{name: "past the end of a section", version: 5, words: with(12, size-6),
 			problem: "the unit 0x0000002200000011 has bytes 0xffa to 0x1001 of .debug_info.dwo, which " +
-				"has 0x1000"},
+				"has only 0x1000"},
 		{name: "far past the end of a section", version: 5, words: with(16, 1<<32-1),
 			problem: "0xc8 to 0x1000000c7 of .debug_abbrev.dwo"},
 		{name: "no units", version: 5, words: []uint32{0, 0, 0}},
 		{name: "another version", version: 3, words: one, problem: "version"},
-		{name: "cut off", version: 5, words: one[:len(one)-1], problem: "beyond the end"},
+		{name: "cut off", version: 5, words: one[:len(one)-1], problem: "exceed the section"},
 		{name: "no header", version: 5, words: one[:2], problem: "cut off"},
 		{name: "too many sections", version: 5, words: with(0, 1<<20), problem: "sections"},
-		{name: "too many slots", version: 5, words: with(2, 1<<31), problem: "beyond the end"},
-		{name: "too many units", version: 5, words: with(1, 1<<31), problem: "beyond the end"},
-		{name: "no such row", version: 5, words: with(8, 2), problem: "not there"},
-		{name: "a row twice", version: 5, words: with(7, 1), problem: "another's"},
+		{name: "too many slots", version: 5, words: with(2, 1<<31), problem: "exceed the section"},
+		{name: "too many units", version: 5, words: with(1, 1<<31), problem: "exceed the section"},
+		{name: "no such row", version: 5, words: with(8, 2), problem: "missing or in use"},
+		{name: "a row twice", version: 5, words: with(7, 1), problem: "missing or in use"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var order binary.ByteOrder = binary.LittleEndian
@@ -129,7 +130,8 @@ func TestUnitIndex(t *testing.T) {
 	}
 }
 
-// FuzzUnitIndex reads indexes of any bytes. What it finds is bounded by their number.
+// FuzzUnitIndex reads arbitrary bytes as an index. How much it may find is limited by the number of
+// bytes.
 func FuzzUnitIndex(f *testing.F) {
 	f.Add(false, false, index(binary.LittleEndian, 2, one...))
 	f.Add(true, false, index(binary.BigEndian, 5, one...))
@@ -146,7 +148,7 @@ func FuzzUnitIndex(f *testing.F) {
 	})
 }
 
-// FuzzSplit reads files with split units of any bytes.
+// FuzzSplit reads files whose split units are arbitrary bytes.
 func FuzzSplit(f *testing.F) {
 	paths, err := filepath.Glob("../splitdwarf/testdata/*.dw[op]")
 	if err != nil || len(paths) == 0 {

@@ -15,8 +15,8 @@ const (
 )
 
 // layOut gives each allocated section of a relocatable file an address: in section order from
-// layoutStart on, aligned, with a gap after each. So an address tells its section, the end of a
-// section is not the start of the next, and an empty section has its own address. Sections
+// layoutStart on, aligned, with a gap after each section. So an address identifies its section,
+// even if the section is empty, and the end of a section is not the start of the next one. Sections
 // that are not allocated (debug sections) are at 0, as in a linked file.
 func (f *File) layOut() error {
 	if f.Type != stdelf.ET_REL {
@@ -37,14 +37,14 @@ func (f *File) layOut() error {
 			return f.errorf("section %d (%s): alignment %d is not a power of two", s.Index,
 				message.Printable(s.Name), s.Align)
 		}
-		// next < limit, so neither sum can wrap around.
+		// next < limit, so neither of these sums can wrap around.
 		if align >= limit {
-			return f.errorf("section %d (%s): alignment %d does not fit the address space", s.Index,
+			return f.errorf("section %d (%s): alignment %d does not fit in the address space", s.Index,
 				message.Printable(s.Name), s.Align)
 		}
 		addr := (next + align - 1) &^ (align - 1)
 		if s.Size >= limit || addr+s.Size+layoutGap >= limit {
-			return f.errorf("section %d (%s): %d bytes do not fit the address space", s.Index,
+			return f.errorf("section %d (%s): %d bytes do not fit in the address space", s.Index,
 				message.Printable(s.Name), s.Size)
 		}
 		s.Addr = addr
@@ -53,7 +53,6 @@ func (f *File) layOut() error {
 	return nil
 }
 
-// addressIndex finds the section that holds an address.
 type addressIndex struct {
 	ranges []addrRange // of allocated sections, by start
 	maxEnd []uint64    // maxEnd[i] is the largest end in ranges[:i+1]
@@ -88,8 +87,8 @@ func indexAddresses(f *File) (x addressIndex) {
 }
 
 // SectionAt returns the allocated section that holds addr, or nil. An empty section holds its own
-// address unless another section does. Where sections of a linked file overlap, the one that starts
-// last wins, then the last one in section order.
+// address unless another section holds it. Where sections of a linked file overlap, it returns the
+// one with the highest start; of several with the same start, the last one in section order.
 func (f *File) SectionAt(addr uint64) *Section {
 	x := &f.addresses
 	i := sort.Search(len(x.ranges), func(i int) bool { return x.ranges[i].start > addr })

@@ -18,7 +18,6 @@ const (
 
 func isArchiveMagic(magic string) bool { return magic == archiveMagic || magic == thinMagic }
 
-// member is a member of an archive.
 type member struct {
 	Input
 	name   string // a file name; in a thin archive a path relative to the archive
@@ -30,8 +29,8 @@ type member struct {
 const arHeader = 60
 
 // parseArchive lists the members of one archive, without looking at other files, and reports
-// whether it is thin. The offset of a thin archive's member is 0, or that of a header in the nested
-// archive that path names.
+// whether the archive is thin. In a thin archive, the offset of a member is 0 or, if the member's
+// path is that of a nested archive, the offset of a header in that archive.
 func parseArchive(name string, data []byte) (members []member, thin bool, err error) {
 	switch {
 	case bytes.HasPrefix(data, []byte(thinMagic)):
@@ -50,8 +49,8 @@ func parseArchive(name string, data []byte) (members []member, thin bool, err er
 			if len(bytes.Trim(data[pos:], "\n\x00")) == 0 {
 				break // padding
 			}
-			return nil, false, fmt.Errorf("%s: truncated archive: member header at byte %d of %d; "+
-				"make the archive again", name, pos, total)
+			return nil, false, fmt.Errorf("%s: truncated archive: member header at byte %d is cut off at "+
+				"byte %d; make the archive again", name, pos, total)
 		}
 		h := data[pos : pos+arHeader]
 		if h[58] != '`' || h[59] != '\n' {
@@ -70,7 +69,7 @@ func parseArchive(name string, data []byte) (members []member, thin bool, err er
 		}
 		if stored > total-m.offset {
 			return nil, false, fmt.Errorf("%s: truncated archive: member at byte %d needs %d bytes, "+
-				"%d are left; make the archive again", name, pos, stored, total-m.offset)
+				"but only %d are left; make the archive again", name, pos, stored, total-m.offset)
 		}
 		pos = m.offset + stored
 		pos += pos & 1
@@ -83,7 +82,7 @@ func parseArchive(name string, data []byte) (members []member, thin bool, err er
 		if err := m.readName(field, &long, data); err != nil {
 			return corrupt("member header at byte %d: %w", m.header, err)
 		}
-		if isSymbolTable(m.name) { // BSD: only the long name tells
+		if isSymbolTable(m.name) { // in BSD archives, only the long name shows this
 			continue
 		}
 		m.Label = name + "(" + message.Printable(m.name) + ")"
@@ -92,9 +91,9 @@ func parseArchive(name string, data []byte) (members []member, thin bool, err er
 	return members, thin, nil
 }
 
-// readName sets the name from the header's field, and the table of long names. Of a BSD archive it
-// moves offset and size to the content after the name; of a thin archive it sets path, offset and
-// size to those of the file that the name refers to.
+// readName sets the name from the header's field and the table of long names. In a BSD archive, a
+// long name precedes the content; then it adjusts offset and size. In a thin archive, it sets path,
+// offset and size to those of the content in the file that the name refers to.
 func (m *member) readName(field string, long *longNames, data []byte) error {
 	nested := int64(0)
 	switch {
@@ -120,7 +119,7 @@ func (m *member) readName(field string, long *longNames, data []byte) error {
 				return fmt.Errorf("bad nested member %q", field)
 			}
 		}
-		// GNU ar may leave the end of the short name after the number.
+		// After the number, GNU ar may leave the end of the short name.
 		if strings.Trim(rest, " /") != "" {
 			return fmt.Errorf("bad long name %q", field)
 		}
@@ -145,15 +144,15 @@ func (m *member) readName(field string, long *longNames, data []byte) error {
 	return nil
 }
 
-// longNames is the table of names that don't fit a member's header. Each ends with a newline.
+// longNames is the table of names that don't fit in a member header. Each ends with a newline.
 type longNames struct {
 	table []byte
 	read  map[int64]string // by offset: members of a thin archive may share a name
 	size  int              // bytes of the names that were read
 }
 
-// at returns the name at an offset in the table. Names don't overlap, so all that are read are not
-// larger than the table.
+// at returns the name at an offset in the table. Names must not overlap, so together they are at
+// most as large as the table.
 func (t *longNames) at(off int64) (string, error) {
 	if name, ok := t.read[off]; ok {
 		return name, nil
@@ -163,7 +162,7 @@ func (t *longNames) at(off int64) (string, error) {
 		return "", errors.New("has no end")
 	}
 	if t.size += len(name) + 1; t.size > len(t.table) {
-		return "", errors.New("overlaps others")
+		return "", errors.New("overlaps other names")
 	}
 	if t.read == nil {
 		t.read = make(map[int64]string)
@@ -178,8 +177,7 @@ func leadingDigits(s string) (digits, rest string) {
 	return s[:len(s)-len(rest)], rest
 }
 
-// isSymbolTable reports whether a name is that of an archive symbol table, in the 32- or 64-bit
-// form of GNU or BSD.
+// isSymbolTable reports whether a name is that of a GNU or BSD symbol table, of 32 or 64 bits.
 func isSymbolTable(name string) bool {
 	switch name {
 	case "/", "/SYM64/", "__.SYMDEF", "__.SYMDEF SORTED", "__.SYMDEF_64", "__.SYMDEF_64 SORTED":

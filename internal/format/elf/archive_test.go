@@ -28,7 +28,8 @@ func archiveDir(t *testing.T) string {
 	return dir
 }
 
-// defined opens each input, and returns the names of its global symbols, or the error in brackets.
+// defined opens each input, and returns the names of its global symbols. For an input that can't be
+// opened, it returns the error in brackets.
 func defined(t *testing.T, inputs []Input) []string {
 	t.Helper()
 	var out []string
@@ -164,7 +165,7 @@ func TestArchiveErrors(t *testing.T) {
 	for _, tt := range []struct{ name, data, want string }{
 		{"not one", "hello", "not an ar archive"},
 		{"half header", archiveMagic + good[:30], "truncated archive: member header at byte 8"},
-		{"half member", archiveMagic + good[:62], "needs 4 bytes, 2 are left"},
+		{"half member", archiveMagic + good[:62], "needs 4 bytes, but only 2 are left"},
 		{"no mark", archiveMagic + strings.Replace(good, "`", "x", 1), "no member header at byte 8"},
 		{"bad size", archiveMagic + strings.Replace(good, "4         `", "-4        `", 1), "has size"},
 		{"huge size", archiveMagic + strings.Replace(good, "4         `", "9999999999`", 1),
@@ -172,7 +173,7 @@ func TestArchiveErrors(t *testing.T) {
 		{"no long names", archiveMagic + arMember("/5", "x"), "not inside the name table (0 bytes)"},
 		{"odd number", archiveMagic + arMember("//", "abc/\n") + arMember("/0x", "x"), "bad long name"},
 		{"long names that overlap", archiveMagic + arMember("//", "abcdefgh/\n") + arMember("/0", "x") +
-			arMember("/0", "y") + arMember("/1", "z"), `long name "/1" overlaps others`},
+			arMember("/0", "y") + arMember("/1", "z"), `long name "/1" overlaps other names`},
 		{"endless long name", archiveMagic + arMember("//", "abc") + arMember("/0", "x"), "has no end"},
 		{"empty name", archiveMagic + arMember("", "x"), "empty name"},
 		{"bsd name too long", archiveMagic + arMember("#1/9", "x"), "bad BSD name"},
@@ -189,7 +190,7 @@ func TestArchiveErrors(t *testing.T) {
 	}
 }
 
-// TestFollow: of a thin archive and those in it, the files that may be read are given.
+// TestFollow allows only some files to be read from a thin archive and from the archives in it.
 func TestFollow(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
@@ -202,10 +203,10 @@ func TestFollow(t *testing.T) {
 	write(t, "outer.a", thinMagic+arMember("sub/inner.a/", "")+arMember("fat.a/", ""))
 	for _, c := range []struct{ follow, want string }{
 		{"sub/../x.o ./sub/y.o sub/inner.a fat.a other", ""},
-		{"", "outer.a(sub/inner.a): member of a thin archive in the file sub/inner.a, which"},
+		{"", "outer.a(sub/inner.a): this member of a thin archive is in the file sub/inner.a, which"},
 		{"sub/inner.a fat.a sub/y.o",
-			"outer.a: sub/inner.a(../x.o): member of a thin archive in the file x.o, which"},
-		{"x.o sub/y.o sub/inner.a", "outer.a(fat.a): member of a thin archive"},
+			"outer.a: sub/inner.a(../x.o): this member of a thin archive is in the file x.o, which"},
+		{"x.o sub/y.o sub/inner.a", "outer.a(fat.a): this member of a thin archive is"},
 	} {
 		_, err := OpenInput("outer.a", append([]string{}, strings.Fields(c.follow)...))
 		if got := fmt.Sprint(err); err != nil && c.want == "" || !strings.HasPrefix(got, c.want) {
@@ -246,7 +247,7 @@ func TestThinArchiveTraps(t *testing.T) {
 		!strings.Contains(err.Error(), "no such file") {
 		t.Errorf("a missing member: %v", err)
 	}
-	// Each level names the one below twice at each place. A file is listed once all the same.
+	// Each level names the one below several times. Still, a file is listed only once.
 	thin("0.a", slices.Repeat([]string{"none.o"}, 64)...)
 	last := ""
 	for i := 1; i < 30; i++ {
@@ -257,7 +258,7 @@ func TestThinArchiveTraps(t *testing.T) {
 	if err != nil || len(inputs) != 1 || inputs[0].Label != label {
 		t.Errorf("exponential archives: %v, %v", inputs, err)
 	}
-	// Offsets of headers that lead from one archive to the next, and back.
+	// These offsets of headers lead from one archive to the next, and back.
 	names := arMember("//", "p.a/\nq.a/\n")
 	at := len(thinMagic + names)
 	write(t, filepath.Join(dir, "p.a"), thinMagic+names+arMember(fmt.Sprintf("/5:%d", at), ""))

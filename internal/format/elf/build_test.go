@@ -17,7 +17,7 @@ type testSection struct {
 	link, info uint32
 }
 
-// buildELF makes a 64-bit little-endian file of sections, with indexes from 1 on, and a section
+// buildELF makes a 64-bit little-endian file from sections, whose indexes begin at 1, and a section
 // name table after them.
 func buildELF(typ stdelf.Type, machine stdelf.Machine, sections []testSection) []byte {
 	le := binary.LittleEndian

@@ -6,13 +6,14 @@ import (
 	"strings"
 )
 
-// Complete makes a separate debug file whole (objcopy --only-keep-debug, eu-strip -f): sections of
-// which f has only headers (SHT_NOBITS) get their contents from the stripped file of the same link,
-// and sections that f lacks are added. If f has no symbol table, that of the stripped file is used.
-// The DWARF is always f's. f closes stripped when it is closed itself, also after an error.
+// Complete adds to f, a separate debug file (objcopy --only-keep-debug, eu-strip -f), what only the
+// stripped file of the same link has. If f has only the header of a section (SHT_NOBITS), the
+// section gets its contents from the stripped file. Sections that f lacks are added, among them the
+// symbol table if f has none. The DWARF always comes from f. Closing f also closes stripped, even
+// after an error.
 //
-// An allocated section that is elsewhere in the other file, or of another size, is an error. It is
-// to be called before anything but the sections has been read of f.
+// It is an error if an allocated section has a different address or size in the two files. Call
+// Complete before you use anything of f other than its sections.
 func (f *File) Complete(stripped *File) error {
 	f.others = append(f.others, stripped)
 	if f.AddrSize != stripped.AddrSize || f.Order != stripped.Order ||
@@ -32,10 +33,10 @@ func (f *File) Complete(stripped *File) error {
 		case t == nil:
 			continue
 		case s.Alloc() && (s.Addr != t.Addr || s.Size != t.Size):
-			return s.errorf("not the debug file of %s: the section has %d bytes at %#x, there %d at %#x",
+			return s.errorf("not the debug file of %s: it has %d bytes at %#x, but there %d at %#x",
 				stripped.Path, s.Size, s.Addr, t.Size, t.Addr)
 		case s.Type == stdelf.SHT_NOBITS:
-			f.Sections[s.Index] = t.as(s.Index)
+			f.Sections[s.Index] = t.withIndex(s.Index)
 		}
 		f.ours[t.Index] = int32(s.Index)
 	}
@@ -47,30 +48,29 @@ func (f *File) Complete(stripped *File) error {
 			continue
 		}
 		f.ours[t.Index] = int32(len(f.Sections))
-		f.Sections = append(f.Sections, t.as(len(f.Sections)))
+		f.Sections = append(f.Sections, t.withIndex(len(f.Sections)))
 	}
 	f.prepare()
 	return nil
 }
 
-// detachedText is what to do about a section that is detached.
-const detachedText = "no contents: this is a separate debug file; give the stripped file, and " +
-	"this one as its debug file (--dwarf)"
+const detachedText = "no contents: this is a separate debug file; pass the stripped file, and " +
+	"this one with --dwarf"
 
-// detached reports whether the contents of a section that has some were left to the stripped file.
+// detached reports whether the contents of the section are in the stripped file.
 func (s *Section) detached() bool { return s.Type == stdelf.SHT_NOBITS && s.Size > 0 }
 
 func isSymtab(s *Section) bool { return s.Type == stdelf.SHT_SYMTAB }
 
-// sectionKey tells the sections of a file apart, and finds them in another one: in relocatable
-// files several may have one name, which come in one order.
+// sectionKey identifies a section in both files. In relocatable files, several sections may have
+// the same name; their order is the same in both files.
 type sectionKey struct {
 	name  string
 	alloc bool
 	nth   int
 }
 
-// keyed are the sections of a file with their keys, in order, but for the null section.
+// keyed iterates over the sections of a file with their keys, in order, without the null section.
 func (f *File) keyed() func(yield func(sectionKey, *Section) bool) {
 	return func(yield func(sectionKey, *Section) bool) {
 		seen := make(map[sectionKey]int)
@@ -85,15 +85,16 @@ func (f *File) keyed() func(yield func(sectionKey, *Section) bool) {
 	}
 }
 
-// as returns the section as one of another file, with an index there.
-func (s *Section) as(index int) *Section {
+// withIndex returns a copy of the section for use in another file, where it has the given index.
+func (s *Section) withIndex(index int) *Section {
 	return &Section{Index: index, Name: s.Name, Type: s.Type, Flags: s.Flags, Addr: s.Addr,
 		Offset: s.Offset, Size: s.Size, Link: s.Link, Info: s.Info, Align: s.Align, f: s.f, raw: s.raw,
 		relocs: s.relocs}
 }
 
-// SetSupplement says how to open the supplementary file of f's DWARF (dwz -m), in which several
-// files have what they share. open is called once, when that is needed; f closes the file.
+// SetSupplement sets the function that opens the supplementary file (dwz -m), to which f's DWARF
+// refers for what several files have in common. The function open is called once, on first use;
+// closing f closes that file too.
 func (f *File) SetSupplement(open func() (*File, error)) { f.openSupplement = open }
 
 // Supplement returns the supplementary file, nil if there is none.

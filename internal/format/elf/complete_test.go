@@ -10,7 +10,7 @@ import (
 
 const alloc = stdelf.SHF_ALLOC
 
-// symtab64 is a symbol table with the null symbol and a symbol of each section index.
+// symtab64 is a symbol table with the null symbol and a symbol for each of the section indexes.
 func symtab64(sections ...uint16) []byte {
 	table := make([]byte, symSize64)
 	for i, shndx := range sections {
@@ -23,7 +23,7 @@ func symtab64(sections ...uint16) []byte {
 	return table
 }
 
-// pair is a stripped file and its debug file, in which the sections have other indexes.
+// pair is a stripped file and its debug file, in which the sections have different indexes.
 func pair() (stripped, debug []testSection) {
 	symbols := testSection{name: ".symtab", typ: stdelf.SHT_SYMTAB, link: 5, data: symtab64(2, 3)}
 	strings := testSection{name: ".strtab", typ: stdelf.SHT_STRTAB, data: []byte("\x00x\x00")}
@@ -82,8 +82,8 @@ func contents(f *File) (string, error) {
 	return strings.TrimSpace(b.String()), nil
 }
 
-// TestComplete puts a stripped file and its debug file together, which have their symbol table in
-// the one or the other, or sections that the other lacks.
+// TestComplete joins a stripped file and its debug file. The symbol table is in one of them, and
+// each may have sections that the other lacks.
 func TestComplete(t *testing.T) {
 	const both = ".text=code .debug_info=info .data=data .bss= "
 	for _, tt := range []struct {
@@ -111,15 +111,15 @@ func TestComplete(t *testing.T) {
 		{"another address", func(s, d []testSection) ([]testSection, []testSection) {
 			s[1].addr = 0x2004
 			return s, d
-		}, "debug: section 3 (.data): not the debug file of stripped: the section has 4 bytes at " +
-			"0x2000, there 4 at 0x2004"},
+		}, "debug: section 3 (.data): not the debug file of stripped: it has 4 bytes at 0x2000, but " +
+			"there 4 at 0x2004"},
 		{"another size", func(s, d []testSection) ([]testSection, []testSection) {
 			d[0].size = 5
 			return s, d
-		}, "debug: section 1 (.text): not the debug file of stripped: the section has 5 bytes"},
+		}, "debug: section 1 (.text): not the debug file of stripped: it has 5 bytes"},
 		{"nothing in the stripped file", func(s, d []testSection) ([]testSection, []testSection) {
 			return s[:3], d
-		}, "debug: section 5 (.symtab): no contents: this is a separate debug file; give the stripped"},
+		}, "debug: section 5 (.symtab): no contents: this is a separate debug file; pass the stripped"},
 	} {
 		stripped, debug := pair()
 		if tt.change != nil {
@@ -152,7 +152,7 @@ func TestComplete(t *testing.T) {
 	}
 }
 
-// TestBuildID reads notes, of which one has the build-id.
+// TestBuildID reads notes, one of which holds the build-id.
 func TestBuildID(t *testing.T) {
 	note := func(name, desc string, typ uint32, align int) string {
 		le := binary.LittleEndian
@@ -193,7 +193,7 @@ func TestBuildID(t *testing.T) {
 	}
 }
 
-// FuzzComplete puts any two files together.
+// FuzzComplete joins any two files.
 func FuzzComplete(f *testing.F) {
 	stripped, debug := pair()
 	for _, typ := range []stdelf.Type{stdelf.ET_EXEC, stdelf.ET_REL} {

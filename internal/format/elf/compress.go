@@ -12,29 +12,28 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// The best ratios of the formats. Deflate makes 258 bytes of two bits. Zstandard has a block of
-// four bytes for up to 128 KiB of one byte (RFC 8878, 3.1.1.2).
+// These are the best ratios that the formats reach. In deflate, two bits can encode 258 bytes.
+// In Zstandard, a block of four bytes can encode 128 KiB of equal bytes (RFC 8878, 3.1.1.2).
 const (
 	zlibRatio = 1032
 	zstdRatio = 128 << 10 / 4
 )
 
-// The limits of what a file's compressed sections may have when decompressed, all together: debug
-// information is rarely more than ten times as large as its compressed form. MaxDecompressed raises
-// them.
+// These limits are for all decompressed sections of a file together. Debug information is rarely
+// more than ten times as large as its compressed form. File.MaxDecompressed can raise the limit.
 const (
 	usualRatio        = 32 // times the size of the file
 	smallDecompressed = 256 << 10
 )
 
-// compressedData is a compressed section: what its header says, and what follows that.
+// compressedData has the values of a compression header, and the bytes after that header.
 type compressedData struct {
 	kind stdelf.CompressionType
-	size uint64 // decompressed
+	size uint64 // bytes when decompressed
 	body []byte
 }
 
-// compressedData reads the header of a compressed section, in the gABI form or the GNU form (it
+// compressedData reads the header of a compressed section, in the gABI form or the GNU form (which
 // begins with "ZLIB" and the big-endian size).
 func (s *Section) compressedData() (c compressedData, err error) {
 	header := 12
@@ -42,7 +41,7 @@ func (s *Section) compressedData() (c compressedData, err error) {
 		header = 24
 	}
 	if len(s.raw) < header {
-		return c, s.errorf("truncated compression header: %d bytes of %d", len(s.raw), header)
+		return c, s.errorf("truncated compression header: %d bytes instead of %d", len(s.raw), header)
 	}
 	head, bo := s.raw[:header], s.f.Order
 	c.body = s.raw[header:]
@@ -57,7 +56,6 @@ func (s *Section) compressedData() (c compressedData, err error) {
 	return c, nil
 }
 
-// decompress returns the content of a compressed section.
 func (s *Section) decompress() ([]byte, error) {
 	c, err := s.compressedData()
 	if err != nil {
@@ -69,11 +67,11 @@ func (s *Section) decompress() ([]byte, error) {
 	case stdelf.COMPRESS_ZSTD:
 		ratio = zstdRatio
 	default:
-		return nil, s.errorf("unknown compression type %d; zlib (1) and zstd (2) are supported: "+
-			"use objcopy --decompress-debug-sections", uint32(c.kind))
+		return nil, s.errorf("unknown compression type %d; only zlib (1) and zstd (2) are supported: "+
+			"run objcopy --decompress-debug-sections", uint32(c.kind))
 	}
 	if c.size/ratio > uint64(len(c.body)) {
-		return nil, s.errorf("corrupt: %d compressed bytes cannot be %d decompressed ones",
+		return nil, s.errorf("corrupt: %d compressed bytes cannot decompress to %d bytes",
 			len(c.body), c.size)
 	}
 	if err := s.f.checkDecompressed(); err != nil {
@@ -87,20 +85,20 @@ func (s *Section) decompress() ([]byte, error) {
 }
 
 // checkDecompressed refuses a file whose compressed sections would take far more memory than the
-// file's size suggests. It counts all of them, so that what is refused doesn't depend on which are
-// read, and in which order.
+// file's size suggests. It counts all compressed sections, so that the verdict doesn't depend on
+// which ones are read, or in which order.
 func (f *File) checkDecompressed() error {
 	total := f.decompressed()
 	limit := max(smallDecompressed, usualRatio*len(f.data), f.MaxDecompressed)
 	if total > limit {
 		return f.errorf("its compressed sections decompress to %d bytes, more than %d; if that is right, "+
-			"run llvm-objcopy --decompress-debug-sections on the file, or give btfgen or btfdedup "+
-			"--max-decompressed=%d", total, limit, total)
+			"run llvm-objcopy --decompress-debug-sections on the file, or pass "+
+			"--max-decompressed=%d to btfgen or btfdedup", total, limit, total)
 	}
 	return nil
 }
 
-// sumDecompressed is how many bytes the compressed sections say to have when decompressed.
+// sumDecompressed returns the decompressed size of all compressed sections, by their headers.
 func (f *File) sumDecompressed() int {
 	total := uint64(0)
 	for _, s := range f.Sections {
@@ -114,7 +112,7 @@ func (f *File) sumDecompressed() int {
 	return int(total)
 }
 
-// inflate decompresses zlib's data to buf, which it fills.
+// inflate decompresses zlib data to buf, which it must fill.
 func (s *Section) inflate(body, buf []byte) error {
 	r, err := zlib.NewReader(bytes.NewReader(body))
 	if err != nil {
@@ -122,7 +120,7 @@ func (s *Section) inflate(body, buf []byte) error {
 	}
 	defer r.Close()
 	if n, err := io.ReadFull(r, buf); err != nil {
-		return s.errorf("corrupt zlib data: %d of %d bytes, then: %w", n, len(buf), err)
+		return s.errorf("corrupt zlib data: after %d of %d bytes: %w", n, len(buf), err)
 	}
 	var extra [1]byte
 	switch n, err := io.ReadFull(r, extra[:]); {
@@ -134,8 +132,8 @@ func (s *Section) inflate(body, buf []byte) error {
 	return nil
 }
 
-// unzstd decompresses Zstandard's data to buf, which it fills. What the data refers to is in buf
-// itself, so no window takes memory.
+// unzstd decompresses zstd data to buf, which it must fill. Back-references are resolved in buf
+// itself, so that no memory is needed for a window.
 func (s *Section) unzstd(body, buf []byte) error {
 	r, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecodeAllCapLimit(true))
 	if err != nil {
@@ -150,7 +148,7 @@ func (s *Section) unzstd(body, buf []byte) error {
 		err = io.ErrUnexpectedEOF
 		fallthrough
 	case err != nil:
-		return s.errorf("corrupt zstd data: %d of %d bytes, then: %w", len(out), len(buf), err)
+		return s.errorf("corrupt zstd data: after %d of %d bytes: %w", len(out), len(buf), err)
 	}
 	return nil
 }

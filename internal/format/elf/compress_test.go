@@ -13,8 +13,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
-// TestCompressedObjects compresses the debug sections of an object in each way and wants the
-// relocated content of the uncompressed one.
+// TestCompressedObjects compresses the debug sections of an object in each way, and expects the
+// relocated content of the uncompressed object.
 func TestCompressedObjects(t *testing.T) {
 	path := compile(t, smallC, "-g", "-gz=none")
 	plain := open(t, path)
@@ -80,15 +80,16 @@ func TestDecompress(t *testing.T) {
 		{"zstd of zeros", 2, uint64(len(zeros)), zstdBytes(t, zeros), ""},
 		{"empty", 1, 0, zlibBytes(t, nil), ""},
 		{"kind", 3, 1, small, "unknown compression type 3"},
-		{"bomb", 1, 1 << 30, zlibBytes(t, small), "cannot be 1073741824"},
-		{"zstd bomb", 2, 4 << 30, zstdBytes(t, small), "cannot be 4294967296"},
+		{"bomb", 1, 1 << 30, zlibBytes(t, small), "cannot decompress to 1073741824"},
+		{"zstd bomb", 2, 4 << 30, zstdBytes(t, small), "cannot decompress to 4294967296"},
 		{"zlib of too many zeros", 1, uint64(len(zeros)) + 1, zlibBytes(t, zeros),
 			"decompress to 67108865 bytes, more than 67108864; if that is right, run " +
-				"llvm-objcopy --decompress-debug-sections on the file, or give btfgen or btfdedup " +
-				"--max-decompressed=67108865"},
-		{"zstd of too many zeros", 2, uint64(len(zeros)) + 1, zstdBytes(t, zeros), "decompress to 67108865"},
+				"llvm-objcopy --decompress-debug-sections on the file, or pass " +
+				"--max-decompressed=67108865 to btfgen or btfdedup"},
+		{"zstd of too many zeros", 2, uint64(len(zeros)) + 1, zstdBytes(t, zeros),
+			"decompress to 67108865"},
 		{"short", 1, 10, zlibBytes(t, small), "more than the announced 10 bytes"},
-		{"zstd short", 2, 10, zstdBytes(t, small), "corrupt zstd data: 0 of 10 bytes"},
+		{"zstd short", 2, 10, zstdBytes(t, small), "corrupt zstd data: after 0 of 10 bytes"},
 		{"zstd much too short", 2, 10, zstdBytes(t, zeros), "more than the announced 10 bytes"},
 		{"zstd long", 2, 100, zstdBytes(t, small), "23 of 100 bytes"},
 		{"long", 1, 100, zlibBytes(t, small), "23 of 100 bytes"},
@@ -127,7 +128,7 @@ func TestDecompress(t *testing.T) {
 	}
 }
 
-// TestDecompressed counts all sections of a file against one limit, however large each is.
+// TestDecompressed: one limit applies to all sections of a file together, however large each is.
 func TestDecompressed(t *testing.T) {
 	section := func(size uint64) testSection {
 		data := make([]byte, size)

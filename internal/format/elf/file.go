@@ -11,19 +11,19 @@ import (
 // File is an open ELF file. Its methods may be called by several goroutines at once, except Close.
 type File struct {
 	Path     string           // as given to Open, or archive(member)
-	Holder   string           // the path of the file that has its bytes; "" of bytes in memory
+	Holder   string           // path of the file with the bytes; "" if they are in memory
 	AddrSize int              // bytes of an address: 4 (ELFCLASS32) or 8 (ELFCLASS64)
-	Order    binary.ByteOrder // of every number in the file
+	Order    binary.ByteOrder // byte order of every number in the file
 	Machine  stdelf.Machine
 	Type     stdelf.Type
 	// Sections holds every section by index; [0] is the reserved null section. It is empty if the
 	// file has no section headers.
 	Sections []*Section
-	// Threads is how many threads may read and relocate a large section together; 0 means one for
-	// each processor. Set it before any section is read.
+	// Threads is how many threads may read and relocate a large section together; 0 means one per
+	// processor. Set it before any section is read.
 	Threads int
-	// MaxDecompressed is how many bytes the compressed sections may have in all when decompressed.
-	// They may always have 256 KiB, and 32 times the size of the file. Set it before any is read.
+	// MaxDecompressed is how many bytes the compressed sections may have in total when decompressed;
+	// 256 KiB and 32 times the file's size are always allowed. Set it before any section is read.
 	MaxDecompressed int
 
 	data []byte   // the whole file
@@ -31,7 +31,7 @@ type File struct {
 
 	beside
 	addresses addressIndex
-	// Each of these computes its value at the first call.
+	// Each of these functions computes its value when it is first called.
 	names        func() map[string][]*Section
 	decompressed func() int // bytes
 	symbols      func() (*Symbols, error)
@@ -39,19 +39,18 @@ type File struct {
 	relSyms      func() (*symbolValues, error)
 }
 
-// beside is what a File takes from other files (complete.go).
+// beside has what comes from other files (complete.go).
 type beside struct {
-	others         []*File // closed with the file
-	ours           []int32 // by index of the stripped file's sections: that in File.Sections, or 0
+	others         []*File // files that are closed with this one
+	ours           []int32 // maps section indices of the stripped file to File.Sections; 0: none
 	openSupplement func() (*File, error)
 	supplement     func() (*File, error) // computes its value at the first call
 }
 
-// IsModule reports whether the file is a kernel module: whether it has the section that modpost
-// gives each (struct module).
+// IsModule reports whether the file has the section that modpost adds to each kernel module.
 func (f *File) IsModule() bool { return f.Section(".gnu.linkonce.this_module") != nil }
 
-// IsModule reports whether the file at path is an ELF file, and a kernel module.
+// IsModule reports whether the file at path is an ELF file that is a kernel module.
 func IsModule(path string) bool {
 	f, err := Open(path)
 	if err != nil {
@@ -61,9 +60,8 @@ func IsModule(path string) bool {
 	return f.IsModule()
 }
 
-// Open maps and parses the ELF file at path. If it is not a complete ELF file, the error says what
-// it is and what to do. The caller must Close the File; all bytes and names obtained from it are
-// invalid afterwards.
+// Open maps and parses the ELF file at path. The error for any other file says what it is and what
+// to do. The caller must Close the File; all bytes and names from it are invalid afterwards.
 func Open(path string) (*File, error) {
 	m, err := mapFile(path)
 	if err != nil {
@@ -72,11 +70,11 @@ func Open(path string) (*File, error) {
 	return openMapping(path, path, m)
 }
 
-// openMapping parses the ELF file that is mapped, and takes ownership of the mapping. name stands
-// for the file in errors, and path is the path of the file that is mapped.
+// openMapping parses a mapped ELF file, and takes ownership of the mapping. Errors call the
+// file name; the parameter path is its path.
 func openMapping(name, path string, m *mapping) (f *File, err error) {
 	defer func() {
-		if f == nil { // an error, or a panic: the file is truncated now
+		if f == nil { // an error, or a panic because the file was truncated
 			m.close()
 		}
 	}()
@@ -90,8 +88,8 @@ func openMapping(name, path string, m *mapping) (f *File, err error) {
 // Size is the file's size in bytes.
 func (f *File) Size() int { return len(f.data) }
 
-// Parse parses an ELF file that is in memory. name stands for it in errors. The File refers to
-// data, which must not change while the File is in use.
+// Parse parses an ELF file that is in memory. Errors call it name. The File refers to data, which
+// must not change while the File is in use.
 func Parse(name string, data []byte) (*File, error) {
 	if err := checkMagic(name, data); err != nil {
 		return nil, err
@@ -110,7 +108,7 @@ func Parse(name string, data []byte) (*File, error) {
 	return f, nil
 }
 
-// prepare makes the file ready to be asked. The sections are complete.
+// prepare sets up what is computed on demand. f.Sections must be complete.
 func (f *File) prepare() {
 	f.addresses = indexAddresses(f)
 	f.names = sync.OnceValue(f.indexNames)
@@ -121,7 +119,7 @@ func (f *File) prepare() {
 	f.supplement = sync.OnceValues(f.readSupplement)
 }
 
-// Close unmaps the file, and those that it has taken. It is a no-op for a File made by Parse.
+// Close unmaps the file, and the other files that it owns. It is a no-op for a File made by Parse.
 func (f *File) Close() error {
 	var err error
 	for _, o := range f.others {
@@ -139,15 +137,14 @@ func (f *File) Close() error {
 // Bytes returns the whole file. The caller must not modify it.
 func (f *File) Bytes() []byte { return f.data }
 
-// Release lets go of the memory that the file's content takes while it is mapped. What is read of
-// it later comes from the file again.
+// Release frees the memory of the mapped content. Later reads load it from the file again.
 func (f *File) Release() { f.m.release(0, int64(len(f.data))) }
 
 // Relocatable reports whether f is an ET_REL: an object file or kernel module.
 func (f *File) Relocatable() bool { return f.Type == stdelf.ET_REL }
 
-// Section returns the first section of that name, or nil. If the file has no ".debug_x", it returns
-// the legacy compressed ".zdebug_x".
+// Section returns the first section with that name, or nil. If name is ".debug_x", and the file has
+// no such section, it returns ".zdebug_x", the legacy name of the compressed section.
 func (f *File) Section(name string) *Section {
 	if s := f.SectionsNamed(name); len(s) > 0 {
 		return s[0]
@@ -155,9 +152,9 @@ func (f *File) Section(name string) *Section {
 	return nil
 }
 
-// SectionsNamed returns all sections of that name in index order: a relocatable file may have
-// several, one for each COMDAT group. Like Section it falls back to legacy compressed names. The
-// caller must not modify the slice.
+// SectionsNamed returns all sections with that name in index order: a relocatable file may have
+// several, one for each COMDAT group. Like Section, it falls back to the legacy names of compressed
+// sections. The caller must not modify the slice.
 func (f *File) SectionsNamed(name string) []*Section {
 	idx := f.names()
 	if s := idx[name]; len(s) > 0 {
@@ -169,7 +166,7 @@ func (f *File) SectionsNamed(name string) []*Section {
 	return nil
 }
 
-// HasDWARF reports whether the file has DWARF itself: entries, not only sections without contents.
+// HasDWARF reports whether the file has the contents of DWARF sections, not only their headers.
 func (f *File) HasDWARF() bool {
 	for _, name := range []string{".debug_info", ".debug_types"} {
 		for _, s := range f.SectionsNamed(name) {

@@ -35,7 +35,7 @@ func TestOpenErrors(t *testing.T) {
 	for _, tt := range []struct{ name, content, want string }{
 		{"empty", "", "empty file, expected an ELF file"},
 		{"text", "int x;\n", `not an ELF file (starts with "int ")`},
-		{"image", "MZ\x00\x00", "a kernel's image or another EFI program, not an ELF file; pass vmlinux"},
+		{"image", "MZ\x00\x00", "a kernel image or another EFI program, not an ELF file; pass vmlinux"},
 		{"bitcode", "BC\xc0\xde\x35\x14", "LLVM bitcode"},
 		{"wrapper", "\xde\xc0\x17\x0b\x00", "LLVM bitcode"},
 		{"archive", archiveMagic, "an ar archive"},
@@ -211,12 +211,12 @@ func TestLayoutErrors(t *testing.T) {
 		want string
 	}{
 		{testSection{name: ".bss", typ: stdelf.SHT_NOBITS, flags: stdelf.SHF_ALLOC, size: 1 << 63},
-			"do not fit the address space"},
+			"do not fit in the address space"},
 		{testSection{name: ".bss", typ: stdelf.SHT_NOBITS, flags: stdelf.SHF_ALLOC, align: 1 << 63},
-			"does not fit the address space"},
+			"does not fit in the address space"},
 		{testSection{name: ".bss", typ: stdelf.SHT_NOBITS, flags: stdelf.SHF_ALLOC, align: 3},
 			"not a power of two"},
-		{testSection{name: ".rela", typ: stdelf.SHT_RELA, info: 9}, "relocates section 9 of 3"},
+		{testSection{name: ".rela", typ: stdelf.SHT_RELA, info: 9}, "relocates section 9, past the last"},
 	} {
 		_, err := Parse("x.o", buildELF(stdelf.ET_REL, stdelf.EM_X86_64, []testSection{tt.sec}))
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
@@ -323,7 +323,7 @@ func TestReadAt(t *testing.T) {
 			want := content(t, s)
 			got, err := io.ReadAll(io.NewSectionReader(s, 0, int64(len(want))+10))
 			if err != nil || !bytes.Equal(got, want) {
-				t.Errorf("%s: ReadAt gives other bytes than Data (%v)", name, err)
+				t.Errorf("%s: ReadAt gives different bytes than Data (%v)", name, err)
 			}
 			n, err := s.ReadAt(make([]byte, 8), int64(len(want))-3)
 			if n != 3 || err != io.EOF {
@@ -384,8 +384,8 @@ start:	.rept %d
 	wg.Wait()
 }
 
-// TestTruncatedSection: a section that is gone is never an empty one, neither for the first who
-// asks for it nor for others, be it read through the mapping or with pread.
+// TestTruncatedSection: a section that was cut off never reads as an empty one, neither for the
+// first caller nor for later ones, whether it is read through the mapping or with pread.
 func TestTruncatedSection(t *testing.T) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	object, err := os.ReadFile(compile(t, smallC, "-g"))
@@ -423,13 +423,13 @@ func TestTruncatedSection(t *testing.T) {
 			}()
 			e, ok := got.(*mapped.Truncated)
 			if got != want && (!ok || !strings.HasPrefix(e.Error(), path+": ")) {
-				t.Errorf("%d bytes, time %d: %v", size, try+1, got)
+				t.Errorf("%d bytes, attempt %d: %v", size, try+1, got)
 			}
 		}
 		func() {
 			defer func() { recover() }()
 			f.Close()
-			t.Error("Close doesn't notice")
+			t.Error("Close doesn't report the truncation")
 		}()
 	}
 }
@@ -449,10 +449,10 @@ func TestSymbolErrors(t *testing.T) {
 		{testSection{data: sym(1, 1), link: 2}, ""},
 		{testSection{data: sym(4, 1), link: 2}, "not a string"},
 		{testSection{data: sym(99, 1), link: 2}, "not a string"},
-		{testSection{data: sym(1, 77), link: 2}, "its section is 77 of 4"},
+		{testSection{data: sym(1, 77), link: 2}, "its section is 77, past the last"},
 		{testSection{data: sym(1, 0xffff), link: 2}, "SHT_SYMTAB_SHNDX, which is missing"},
 		{testSection{data: sym(1, 1)[:47], link: 2}, "not a multiple"},
-		{testSection{data: sym(1, 1), link: 9}, "string table is section 9 of 4"},
+		{testSection{data: sym(1, 1), link: 9}, "string table is section 9, past the last"},
 	} {
 		tt.sec.name, tt.sec.typ = ".symtab", stdelf.SHT_SYMTAB
 		f, err := Parse("x.o", buildELF(stdelf.ET_REL, stdelf.EM_X86_64, []testSection{tt.sec, strtab}))

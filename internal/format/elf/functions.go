@@ -13,15 +13,14 @@ type Function struct {
 	Symbol uint32 // its index in Symbols.List
 }
 
-// Functions are the function symbols (STT_FUNC) in sections, without prefix symbols (see
-// prefixsymbols.go).
+// Functions are the function symbols (STT_FUNC) in sections, without those of prefixsymbols.go.
 type Functions struct {
 	Symbols *Symbols
-	List    []Function // by address, then in the order of the symbol table
-	Table   []uint32   // the indexes of their symbols, in the order of the symbol table
+	List    []Function // by address; at the same address, in the order of the symbol table
+	Table   []uint32   // the indexes of the functions' symbols, in the order of the symbol table
 
-	// An index of List by address, with about as many buckets as functions. Bucket i has the
-	// functions with (address - base) >> shift == i; the first one is List[first[i]].
+	// These fields are an index of List by address, with about as many buckets as functions. Bucket i
+	// has the functions with (address - base) >> shift == i, the first of which is List[first[i]].
 	base  uint64
 	shift uint
 	first []uint32
@@ -32,7 +31,7 @@ func (f *File) Functions() (*Functions, error) { return f.funcs() }
 
 // At returns the functions that start at an address.
 func (t *Functions) At(addr uint64) []Function {
-	// For addresses below the base the difference wraps around and is too large.
+	// For an address below the base, the difference wraps around, so i is too large.
 	i := (addr - t.base) >> t.shift
 	if i >= uint64(max(1, len(t.first))-1) {
 		return nil
@@ -82,7 +81,7 @@ func newFunctions(symbols *Symbols) *Functions {
 	return t
 }
 
-// sort makes List and its index from Table.
+// sort makes List and the index of List from Table.
 func (t *Functions) sort() {
 	list := make([]Function, len(t.Table))
 	for i, symbol := range t.Table {
@@ -96,7 +95,6 @@ func (s *Symbol) isFunction() bool {
 	return s.Type == uint8(stdelf.STT_FUNC) && s.Place == InSection
 }
 
-// index makes the buckets for At.
 func (t *Functions) index() {
 	if len(t.List) == 0 {
 		return
@@ -113,8 +111,8 @@ func (t *Functions) index() {
 	t.first = append(t.first, uint32(len(t.List)))
 }
 
-// sortByAddress sorts stably: a radix sort, 13 bits of the address at a time. The result may be in
-// list's memory or in new memory.
+// sortByAddress is a stable radix sort, which sorts by 13 bits of the address at a time. The result
+// may be in the memory of list or in new memory.
 func sortByAddress(list []Function) []Function {
 	if len(list) < 1<<10 {
 		slices.SortStableFunc(list, func(a, b Function) int { return cmp.Compare(a.Addr, b.Addr) })

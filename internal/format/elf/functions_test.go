@@ -58,8 +58,8 @@ func TestPrefixSymbols(t *testing.T) {
 	}
 }
 
-// TestFunctionsAt compares with a search among all, for addresses that are spread evenly or not,
-// few or many.
+// TestFunctionsAt compares At with a linear search, for few or many addresses, spread evenly or
+// not.
 func TestFunctionsAt(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	spread := map[string]func() uint64{

@@ -49,7 +49,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzCompressed reads a section that is compressed in the gABI's form or in that of GNU, within the
+// FuzzCompressed reads a section that is compressed in the form of the gABI or of GNU, within the
 // limit.
 func FuzzCompressed(f *testing.F) {
 	text := bytes.Repeat([]byte("hello "), 100)
@@ -89,7 +89,9 @@ func FuzzCompressed(f *testing.F) {
 func FuzzThin(f *testing.F) {
 	const names = "b.a/\nx.o/\na.a/\n"
 	long := arMember("//", names)
-	thin := func(members ...string) []byte { return []byte(thinMagic + long + strings.Join(members, "")) }
+	thin := func(members ...string) []byte {
+		return []byte(thinMagic + long + strings.Join(members, ""))
+	}
 	plain := []byte(archiveMagic + arMember("x.o/", "1"))
 	f.Add(thin(arMember("/0", ""), arMember("/5", "")), plain)
 	f.Add(thin(arMember("/0:8", "")), plain)

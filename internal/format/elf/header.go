@@ -20,7 +20,6 @@ const (
 // xindex is SHN_XINDEX: the real index does not fit 16 bits and is stored elsewhere.
 const xindex = 0xffff
 
-// parseHeader fills f from the ELF header and the section headers.
 func (f *File) parseHeader() error {
 	d := f.data
 	if len(d) < 16 {
@@ -47,13 +46,13 @@ func (f *File) parseHeader() error {
 			d[stdelf.EI_DATA])
 	}
 	if len(d) < size {
-		return f.errorf("truncated ELF header: %d bytes of %d; build the file again", len(d), size)
+		return f.errorf("truncated ELF header: %d of %d bytes; build the file again", len(d), size)
 	}
 	bo := f.Order
 	f.Type = stdelf.Type(bo.Uint16(d[16:]))
 	f.Machine = stdelf.Machine(bo.Uint16(d[18:]))
 	var shoff uint64
-	var tail []byte // from e_flags on
+	var tail []byte // starting at e_flags
 	if f.AddrSize == 8 {
 		shoff, tail = bo.Uint64(d[40:]), d[48:]
 	} else {
@@ -66,15 +65,14 @@ func (f *File) parseHeader() error {
 	return f.parseSections(shoff, int(shentsize), uint64(shnum), uint32(shstrndx))
 }
 
-// parseSections reads the section header table. Numbers that do not fit the ELF header are in
-// section header 0.
+// parseSections reads the section headers. Header 0 has what is too large for the ELF header.
 func (f *File) parseSections(shoff uint64, entsize int, num uint64, strndx uint32) error {
 	want := shdrSize64
 	if f.AddrSize == 4 {
 		want = shdrSize32
 	}
 	if entsize < want {
-		return f.errorf("bad ELF header: section headers of %d bytes, need %d", entsize, want)
+		return f.errorf("bad ELF header: section headers have %d bytes, but need %d", entsize, want)
 	}
 	total := uint64(len(f.data))
 	if shoff > total || total-shoff < uint64(want) {
@@ -109,18 +107,18 @@ func (f *File) parseSections(shoff uint64, entsize int, num uint64, strndx uint3
 			return f.errorf("truncated: section %d (bytes %d to %d) ends past the end of the file "+
 				"(%d bytes); build or copy the file again", i, s.Offset, s.Offset+s.Size, total)
 		}
-		// No two sections have a byte in common, says the gABI; but the tables of names may be one.
+		// The gABI says that sections do not overlap, but in some files string tables share bytes.
 		if sum += s.Size; sum > 2*total {
-			return f.errorf("corrupt: sections overlap: the first %d have %d bytes, the file %d", i+1, sum,
-				total)
+			return f.errorf("corrupt: sections overlap: the first %d have %d bytes, but the file has %d",
+				i+1, sum, total)
 		}
 		s.raw = f.data[s.Offset : s.Offset+s.Size : s.Offset+s.Size]
 	}
 	return f.nameSections(strndx)
 }
 
-// readSectionHeader reads the fields of the section header at the start of b. nameSections looks up
-// the name later, when the string table is known.
+// readSectionHeader reads the section header at the start of b, except for the name, which
+// nameSections looks up later, when the string table is known.
 func (f *File) readSectionHeader(s *Section, b []byte) {
 	bo := f.Order
 	word := func() (v uint64) { // the next field of an address's size
@@ -142,7 +140,7 @@ func (f *File) nameSections(strndx uint32) error {
 		return nil
 	}
 	if int64(strndx) >= int64(len(f.Sections)) {
-		return f.errorf("bad ELF header: section name table is section %d of %d", strndx, len(f.Sections))
+		return f.errorf("bad ELF header: the section name table is section %d, past the last", strndx)
 	}
 	tab := f.Sections[strndx].raw
 	for _, s := range f.Sections[1:] {
@@ -156,14 +154,14 @@ func (f *File) nameSections(strndx uint32) error {
 	return nil
 }
 
-// ErrBitcode is the error of a file that has no machine code yet.
+// ErrBitcode is the error for a file that has no machine code yet.
 var ErrBitcode = errors.New("LLVM bitcode (made with -flto), not an ELF file; " +
-	"pass the object that the linker makes of it, or compile without -flto")
+	"pass the object that the linker makes from it, or compile without -flto")
 
-const readsBTF = "btfdedup merge, link and diff read it (or this file and that of --btf are " +
-	"swapped)"
+const readsBTF = "btfdedup merge, link and diff read it (or are this file and that of --btf " +
+	"swapped?)"
 
-// foreign lists the formats that people pass by mistake, by their first bytes.
+// foreign lists formats of files that people pass by mistake, and how such files begin.
 var foreign = []struct {
 	magic string
 	text  string
@@ -177,12 +175,13 @@ var foreign = []struct {
 	{"\x28\xb5\x2f\xfd", "zstd-compressed; decompress it first (zstd -d)"},
 	{"\x9f\xeb", "raw BTF (little-endian), not an ELF file; " + readsBTF},
 	{"\xeb\x9f", "raw BTF (big-endian), not an ELF file; " + readsBTF},
-	{"MZ", "a kernel's image or another EFI program, not an ELF file; pass vmlinux, or take the BTF " +
-		"out of the image by btfdedup import"},
-	{"BTFBASE\x00", "an index of BTF, which only links take as --base; give the BTF itself"},
+	{"MZ", "a kernel image or another EFI program, not an ELF file; pass vmlinux, or extract the " +
+		"BTF of the image with btfdedup import"},
+	{"BTFBASE\x00", "this is an index, which can only be a --base of a link; pass the BTF itself"},
 }
 
-// Foreign says which other format data has, and what to do about it; "" if it is unknown.
+// Foreign describes the format of data that isn't ELF, and says what to do about it. It returns ""
+// if the format is unknown.
 func Foreign(data []byte) string {
 	for _, k := range foreign {
 		if bytes.HasPrefix(data, []byte(k.magic)) {
@@ -194,8 +193,8 @@ func Foreign(data []byte) string {
 
 const elfMagic = "\x7fELF"
 
-// checkMagic returns an error unless data starts like an ELF file. The error says which format it
-// is, if that is known.
+// checkMagic returns an error unless data starts like an ELF file. The error names the format of
+// the data, if it is known.
 func checkMagic(name string, data []byte) error {
 	switch {
 	case bytes.HasPrefix(data, []byte(elfMagic)):

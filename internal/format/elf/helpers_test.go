@@ -35,7 +35,7 @@ func open(t testing.TB, path string) *File {
 	return f
 }
 
-// content is Data that must not fail.
+// content returns the section's Data, which must not fail.
 func content(t testing.TB, s *Section) []byte {
 	t.Helper()
 	if s == nil {

@@ -6,23 +6,23 @@ import (
 	"os"
 )
 
-// Input is an ELF file to read: its own file, or a member of an archive. It holds no
-// resources; each Open maps the bytes anew.
+// Input is an ELF file to read: a whole file, or a member of an archive. It holds no resources;
+// each call of Open maps the bytes again.
 type Input struct {
 	// Label names the input in messages: its path, or archive(member).
 	Label string
 
-	path   string // of the file that holds the bytes
-	offset int64  // of the bytes in it
-	size   int64  // -1: to the end of the file
+	path   string // path of the file that holds the bytes
+	offset int64  // offset of the bytes in that file
+	size   int64  // number of bytes; -1: up to the end of the file
 	thin   bool   // whether it is a member of a thin archive
 }
 
-// OpenInput lists the inputs at path: the members of an archive, without its symbol table, in their
-// order; or the file itself. Labels may repeat. The archive may be of GNU, BSD or thin format. What
-// thin archives name several times is listed once: what is made of the members is that of a set.
-// If follow is not nil, it is an error if they name a file that isn't in it. There is nothing to
-// close.
+// OpenInput lists the inputs at path. If the file is not an archive, the only input is the file
+// itself. If it is a GNU, BSD or thin archive, the inputs are its members, in order, without the
+// symbol table. Several inputs may have the same Label. A member that thin archives name several
+// times is listed once. If the list follow is not nil, and a member of a thin archive is not a file
+// in that list, it is an error. There is nothing to close.
 func OpenInput(path string, follow []string) ([]Input, error) {
 	magic, err := readMagic(path)
 	if err != nil {
@@ -40,20 +40,20 @@ func (in Input) Open() (*File, error) {
 	m, err := mapRange(in.path, in.offset, in.size)
 	switch {
 	case err != nil && in.thin:
-		return nil, fmt.Errorf("%s: member of a thin archive, whose files must stay where they were: %w",
-			in.Label, err)
+		return nil, fmt.Errorf("%s: this member of a thin archive must stay where it was when the "+
+			"archive was made: %w", in.Label, err)
 	case err != nil:
 		return nil, err
 	}
 	return openMapping(in.Label, in.path, m)
 }
 
-// Path is the path of the file that holds the bytes of the input; whole says whether it holds
-// nothing else, as the files of thin archives.
+// Path returns the path of the file that holds the bytes of the input. The result whole is set if
+// the file holds nothing else; that is so for members of thin archives, too.
 func (in Input) Path() (path string, whole bool) { return in.path, in.size < 0 }
 
-// readMagic reads the first bytes of a file, as many as the magic number of an archive has. It does
-// not wait for pipes and the like, which cannot be archives.
+// readMagic reads as many bytes from the start of a file as the magic number of an archive has. It
+// does not read pipes and the like, which cannot be archives.
 func readMagic(path string) (string, error) {
 	st, err := os.Stat(path)
 	if err != nil || !st.Mode().IsRegular() {

@@ -10,8 +10,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
-// A large section that is relocated has its own memory, and one that isn't is the mapped file.
-// Release changes the content of neither.
+// A large section that is relocated has its own memory; one that isn't is part of the mapped file.
+// Release doesn't change the content of either.
 func TestLargeSections(t *testing.T) {
 	dir := t.TempDir()
 	source := `

@@ -13,27 +13,25 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
-// keepOpenSize is the file size, in bytes, from which the descriptor stays open for pread. Smaller
-// files are read through the mapping, so that thousands of open files need no descriptors.
+// keepOpenSize is the smallest size in bytes of a file that stays open, for pread. Smaller files
+// are read only through the mapping, so that thousands of open files need no descriptors.
 const keepOpenSize = 16 << 20
 
-// mapping is a read-only view of a range of a file.
 type mapping struct {
 	data   []byte   // the range
 	pages  []byte   // the mapped pages around it; nil if data is on the heap
 	fd     *os.File // nil for small files
-	offset int64    // of data in fd
+	offset int64    // offset of data in fd
 
 	mu     sync.Mutex
 	copies [][]byte // memory from alloc, unmapped with the mapping
 }
 
-// mapFile maps the whole file at path.
 func mapFile(path string) (*mapping, error) { return mapRange(path, 0, -1) }
 
-// mapRange maps size bytes from offset on; size -1 means to the end. Errors name the path.
+// mapRange maps size bytes starting at offset; size -1 means to the end. Errors name path.
 func mapRange(path string, offset, size int64) (*mapping, error) {
-	if err := checkRegular(path); err != nil { // first: to open a FIFO waits for a writer
+	if err := checkRegular(path); err != nil { // first, because opening a FIFO waits for a writer
 		return nil, err
 	}
 	fd, err := os.Open(path)
@@ -52,9 +50,9 @@ func checkRegular(path string) error {
 	case err != nil:
 		return err
 	case st.IsDir():
-		return fmt.Errorf("%s: is a directory; name the ELF files in it", path)
+		return fmt.Errorf("%s: is a directory; pass the ELF files in it", path)
 	case !st.Mode().IsRegular():
-		return fmt.Errorf("%s: not a regular file; copy its content to one first", path)
+		return fmt.Errorf("%s: not a regular file; copy its content to a regular file first", path)
 	}
 	return nil
 }
@@ -72,7 +70,7 @@ func mapOpen(fd *os.File, path string, offset, size int64) (*mapping, error) {
 	}
 	if offset < 0 || size < 0 || offset > st.Size() || size > st.Size()-offset {
 		return nil, fmt.Errorf("%s: bytes %d to %d are past the end of the file (%d bytes); "+
-			"it changed or was truncated, build it again", path, offset, offset+size, st.Size())
+			"it was changed or truncated; build it again", path, offset, offset+size, st.Size())
 	}
 	m := &mapping{offset: offset}
 	if size == 0 {
@@ -101,12 +99,12 @@ func mapOpen(fd *os.File, path string, offset, size int64) (*mapping, error) {
 	return m, nil
 }
 
-// largeCopy is the size, in bytes, from which alloc takes memory from the system, to give it back
-// at once when the mapping is closed. The garbage collector would keep the memory for long, and let
-// the heap grow by as much again.
+// largeCopy is the smallest size in bytes for which alloc gets memory directly from the system.
+// Such memory is freed as soon as the mapping is closed. The garbage collector would keep it for
+// long, and would let the heap grow by the same amount again.
 const largeCopy = 16 << 20
 
-// alloc returns size bytes that are zero and may be used until the mapping is closed.
+// alloc returns size zero bytes, which may be used until the mapping is closed.
 func (m *mapping) alloc(size int) []byte {
 	if m == nil || size < largeCopy {
 		return make([]byte, size)
@@ -138,8 +136,8 @@ func (m *mapping) close() error {
 	return err
 }
 
-// release drops the mapped pages that lie wholly in size bytes from offset off of the range on, so
-// that they are no longer resident. What is read of them later comes from the file again.
+// release makes mapped pages non-resident: those that are entirely within the size bytes that start
+// at offset off of the range. Later reads load them from the file again.
 func (m *mapping) release(off, size int64) {
 	if m == nil || m.pages == nil {
 		return

@@ -8,9 +8,9 @@ import (
 // noteBuildID is NT_GNU_BUILD_ID, the type of the note with the build-id.
 const noteBuildID = 3
 
-// BuildID returns the build-id, the linker's hash of what it has linked (ld --build-id): the same
-// in a stripped file and in its debug file. It returns nil if there is none. The bytes are the
-// file's. In kernels that some linkers made, .notes is of another type than that of notes.
+// BuildID returns the build-id, or nil: the linker's hash of its output (ld --build-id), which a
+// stripped file and its debug file have in common. The bytes belong to the file. In kernels from
+// some linkers, the section .notes does not have the type SHT_NOTE; it is read too.
 func (f *File) BuildID() []byte {
 	for _, s := range f.Sections {
 		if s.Type != stdelf.SHT_NOTE && s.Name != ".notes" {
@@ -23,9 +23,9 @@ func (f *File) BuildID() []byte {
 	return nil
 }
 
-// findBuildID returns the build-id in a section of notes. Each has three words, the sizes of its
-// name and descriptor and its type, and these two, each up to a multiple of the alignment of the
-// section: 4 bytes, or 8.
+// findBuildID returns the build-id in a section of notes. A note consists of three words (the size
+// of the name, the size of the descriptor, and the type), the name, and the descriptor. The name
+// and the descriptor are each padded to the alignment of the section, 4 or 8 bytes.
 func (f *File) findBuildID(notes []byte, align uint64) []byte {
 	if align != 8 {
 		align = 4

@@ -3,9 +3,9 @@ package elf
 import "slices"
 
 // Prefix symbols are function symbols that mark the bytes before a function: call thunk padding
-// (objtool --prefix) and clang's type hash (-fsanitize=kcfi). Their name is the function's after
-// one of these prefixes, and they end where the function begins. There are as many as functions,
-// and no source has a function of that name.
+// (objtool --prefix), or clang's type hash (-fsanitize=kcfi). The name of such a symbol is one of
+// these prefixes, followed by the name of the function. The symbol ends where the function begins.
+// Every function may have one, but none is a function of the source.
 var prefixes = []string{"__pfx_", "__cfi_"}
 
 const prefixLen = 6 // of each of the prefixes
@@ -17,8 +17,8 @@ func (t *Symbols) maybePrefix(s *Symbol) bool {
 	})
 }
 
-// realFunctions returns those symbols of a list that are functions although they have the name of a
-// prefix symbol: nothing of the rest of the name begins where they end.
+// realFunctions returns those symbols of a list that are functions although their names have such a
+// prefix. At the end of such a function, no symbol with the rest of its name begins.
 func (t *Functions) realFunctions(list []uint32) []uint32 {
 	symbols := t.Symbols.List
 	var left []uint32
@@ -33,7 +33,7 @@ func (t *Functions) realFunctions(list []uint32) []uint32 {
 	if len(left) == 0 {
 		return nil
 	}
-	// A label or another prefix symbol may have the name, and these are not in List.
+	// A label or another prefix symbol may have that rest as its name; List contains neither.
 	ends := map[uint64][]uint32{}
 	for _, i := range left {
 		end := symbols[i].Value + symbols[i].Size
@@ -52,11 +52,11 @@ func (t *Functions) realFunctions(list []uint32) []uint32 {
 	return slices.DeleteFunc(left, func(i uint32) bool { return matched[i] })
 }
 
-// isPrefixOf reports whether s, which ends where f begins, has f's name after a prefix.
+// isPrefixOf reports whether the name of s, which ends where f begins, is a prefix plus f's name.
 func (t *Symbols) isPrefixOf(s, f *Symbol) bool {
 	if s.Section != f.Section {
 		return false
 	}
-	// Linkers let a name share the end of a longer one: then the offset alone tells.
+	// Linkers may store a name as the end of a longer one; then comparing the offsets is enough.
 	return f.name == s.name+prefixLen || t.Name(s)[prefixLen:] == t.Name(f)
 }

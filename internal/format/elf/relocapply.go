@@ -6,19 +6,20 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
-// tlsBias is how far into the block of thread-local variables the thread pointers of PowerPC and
-// MIPS point, in bytes.
+// tlsBias is the offset in bytes, in the block of thread-local variables, to which the thread
+// pointers of PowerPC and MIPS point.
 const tlsBias = 0x8000
 
-// ulebPair is the first half of a pair of relocations for the ULEB128 number at off.
+// ulebPair is the first relocation of a pair for the ULEB128 number at offset off.
 type ulebPair struct {
-	pending bool // whether the second half is still to come
+	pending bool // whether the second one is still to come
 	off     uint64
 	value   uint64
 }
 
-// apply applies one relocation, of any machine: at offset off of the section, with the machine's
-// number of the type, the index of a symbol, and the addend if it is in the relocation.
+// apply applies a relocation of any machine to the bytes at the offset off in the section. typ is
+// the machine's number of the relocation type, sym the index of a symbol, and addend the addend if
+// the relocation contains it.
 func (a *applier) apply(off uint64, typ, sym uint32, addend uint64) error {
 	op := opUnknown
 	if ops := a.machine.ops; uint64(typ) < uint64(len(ops)) {
@@ -28,10 +29,10 @@ func (a *applier) apply(off uint64, typ, sym uint32, addend uint64) error {
 		return nil
 	}
 	if op == opUnknown {
-		return a.errorf(off, typ, "is not known in data sections; pass the linked file instead")
+		return a.errorf(off, typ, "is unknown in data sections; pass the linked file instead")
 	}
 	if uint64(sym) >= uint64(len(a.syms.values)) {
-		return a.errorf(off, typ, "uses symbol %d of %d", sym, len(a.syms.values))
+		return a.errorf(off, typ, "uses symbol %d, but the last one is %d", sym, len(a.syms.values)-1)
 	}
 	formula, bits := op&formulas, op.bits()
 	size := uint64(bits+7) / 8
@@ -47,7 +48,7 @@ func (a *applier) apply(off uint64, typ, sym uint32, addend uint64) error {
 	}
 	field := a.data[off : off+size]
 	old := getField(a.order, field)
-	mask := uint64(1)<<bits - 1 // all ones for 64 bits
+	mask := uint64(1)<<bits - 1 // all bits set if bits is 64
 	narrow := a.s.f.AddrSize == 4
 	if !a.rela && formula < opSet {
 		addend = signExtend(old&mask, bits)
@@ -59,7 +60,7 @@ func (a *applier) apply(off uint64, typ, sym uint32, addend uint64) error {
 	case opRel:
 		v = sv + addend - (a.s.Addr + off)
 	case opTLS, opTLSBias, opSize:
-		// Symbol 0 means no symbol, and counts as 0.
+		// Symbol 0 is no symbol; its value is 0.
 		if sym != 0 {
 			var s Symbol
 			if err := a.syms.tab.at(int(sym), &s); err != nil {
@@ -84,14 +85,15 @@ func (a *applier) apply(off uint64, typ, sym uint32, addend uint64) error {
 		v = signExtend(v&0xffffffff, 32)
 	}
 	if !op.fits(v) && !(narrow && bits == 32) {
-		return a.errorf(off, typ, "overflows: value %#x does not fit %d bits", v, bits)
+		return a.errorf(off, typ, "overflows: value %#x does not fit in %d bits", v, bits)
 	}
 	putField(a.order, field, old&^mask|v&mask)
 	return nil
 }
 
-// applyULEB applies one half of a pair that stores a difference in a ULEB128 number, whose length
-// stays: SET or ADD, then SUB at the same offset. v is the symbol's value plus the addend.
+// applyULEB applies one relocation of a pair: SET or ADD, then SUB at the same offset. The pair
+// stores a difference in a ULEB128 number, whose length doesn't change. v is the symbol's value
+// plus the addend.
 func (a *applier) applyULEB(op relocOp, off uint64, typ uint32, v uint64) error {
 	field := a.data[off:]
 	n := 0
@@ -121,7 +123,7 @@ func (a *applier) applyULEB(op relocOp, off uint64, typ uint32, v uint64) error 
 	a.uleb.pending = false
 	v = a.uleb.value - v
 	if n < 10 && v>>(7*n) != 0 {
-		return a.errorf(off, typ, "overflows: value %#x does not fit %d bytes of ULEB128", v, n)
+		return a.errorf(off, typ, "overflows: value %#x does not fit in %d bytes of ULEB128", v, n)
 	}
 	for i := range n {
 		field[i] = byte(v>>(7*i)) & 0x7f
@@ -132,7 +134,7 @@ func (a *applier) applyULEB(op relocOp, off uint64, typ uint32, v uint64) error 
 	return nil
 }
 
-// finish returns an error if the last relocation was the first half of a pair.
+// finish returns an error if the last relocation was the first one of a pair.
 func (a *applier) finish() error {
 	if a.uleb.pending {
 		return a.r.errorf("the ULEB128 pair at offset %#x of %s has no second half", a.uleb.off,
@@ -165,7 +167,7 @@ func getField(bo binary.ByteOrder, b []byte) (v uint64) {
 	return v
 }
 
-// putField writes the low bytes of v as a number of len(b) bytes, as getField reads it.
+// putField writes the low bytes of v as a number of len(b) bytes.
 func putField(bo binary.ByteOrder, b []byte, v uint64) {
 	for i := range b {
 		if bo == binary.BigEndian {

@@ -10,8 +10,7 @@ const (
 	shfLivepatch = 0x00100000 // SHF_RELA_LIVEPATCH: for the kernel to apply, not the linker
 )
 
-// attachRelocs gives each section of a relocatable file its relocation sections. Code keeps its
-// bytes, since nobody reads it.
+// attachRelocs assigns relocation sections to sections, except to code, which nobody reads.
 func (f *File) attachRelocs() error {
 	if !f.Relocatable() {
 		return nil
@@ -22,7 +21,7 @@ func (f *File) attachRelocs() error {
 			continue
 		}
 		if int64(r.Info) >= int64(len(f.Sections)) {
-			return r.errorf("relocates section %d of %d", r.Info, len(f.Sections))
+			return r.errorf("it relocates section %d, past the last", r.Info)
 		}
 		if s := f.Sections[r.Info]; len(s.raw) > 0 && s.Flags&stdelf.SHF_EXECINSTR == 0 {
 			s.relocs = append(s.relocs, r)
@@ -31,13 +30,13 @@ func (f *File) attachRelocs() error {
 	return nil
 }
 
-// symbolValues is what relocations need of the symbol table, by the symbols' indexes.
+// symbolValues are the symbols' values that relocations use, by symbol index.
 type symbolValues struct {
 	tab    *symtab  // nil without a symbol table
-	values []uint64 // addresses, or the file's numbers; 0 for undefined and common symbols
+	values []uint64 // addresses or absolute values; 0 for undefined and common symbols
 }
 
-// readSymbolValues resolves every symbol once for all relocations.
+// readSymbolValues resolves every symbol once, for use by all relocations.
 func (f *File) readSymbolValues() (*symbolValues, error) {
 	t, err := f.symtab()
 	if err != nil {
@@ -69,7 +68,7 @@ type applier struct {
 	machine relocMachine
 	syms    *symbolValues
 	order   binary.ByteOrder
-	rela    bool // whether addends are in the relocations (SHT_RELA), not in data (SHT_REL)
+	rela    bool // whether the addends are in the relocations (SHT_RELA) rather than in data (SHT_REL)
 	uleb    ulebPair
 }
 
@@ -99,7 +98,7 @@ func (s *Section) applier(r *Section) (*applier, error) {
 		return nil, r.errorf(
 			"compact relocations (SHT_CREL) are not supported; compile without -Wa,--crel")
 	case !ok:
-		return nil, r.errorf("relocations of machine %s are not supported; pass the linked file",
+		return nil, r.errorf("relocations for machine %s are not supported; pass the linked file",
 			f.Machine)
 	case r.compressed():
 		return nil, r.errorf("compressed relocations are not supported")
@@ -116,7 +115,7 @@ func (s *Section) applier(r *Section) (*applier, error) {
 	a := &applier{s: s, r: r, machine: machine, syms: syms, order: f.Order,
 		rela: r.Type == stdelf.SHT_RELA}
 	if len(r.raw)%a.size() != 0 {
-		return nil, r.errorf("%d bytes are not a multiple of a relocation's %d", len(r.raw), a.size())
+		return nil, r.errorf("size %d is not a multiple of a relocation's, %d", len(r.raw), a.size())
 	}
 	return a, nil
 }
@@ -132,9 +131,8 @@ func (a *applier) size() int {
 // chunkEntries is how many entries eachChunk reads at once.
 const chunkEntries = 1 << 13
 
-// eachChunk passes a table with entries of size bytes to fn, in one or more pieces. Large files are
-// read with pread instead of through the mapping, so that the process's memory does not grow by
-// their tables.
+// eachChunk passes the section, a table with entries of size bytes, to fn in one or more pieces.
+// Large files are read with pread, so that they do not add to the memory of the process.
 func (s *Section) eachChunk(size int, fn func([]byte) error) error {
 	if m := s.f.m; m == nil || m.fd == nil {
 		return fn(s.raw)
@@ -152,7 +150,7 @@ func (s *Section) eachChunk(size int, fn func([]byte) error) error {
 	return nil
 }
 
-// run applies relocations of any machine, one by one. What runFast does must be the same.
+// run applies relocations of any machine, one by one. runFast must give the same results.
 func (a *applier) run(rel []byte) error {
 	for size := a.size(); len(rel) >= size; rel = rel[size:] {
 		if err := a.applyFirst(rel); err != nil {
@@ -178,9 +176,9 @@ func (a *applier) applyFirst(rel []byte) error {
 	info := bo.Uint64(rel[8:])
 	typ, sym := uint32(info), uint32(info>>32)
 	if a.s.f.Machine == stdelf.EM_MIPS {
-		// A symbol in the file's byte order, a special symbol, and three types that apply one after
-		// the other. In data sections only one of the types is set; several together make a number
-		// that is no known type.
+		// r_info consists of a symbol in the file's byte order, a special symbol, and three types, which
+		// are applied one after the other. In data sections, only one type is set; several types make a
+		// number that is no known type.
 		typ, sym = binary.BigEndian.Uint32(rel[12:]), bo.Uint32(rel[8:])
 	}
 	return a.apply(bo.Uint64(rel), typ, sym, addend)

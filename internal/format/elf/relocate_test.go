@@ -15,9 +15,9 @@ import (
 
 const shtARMExidx = 0x70000001
 
-// compareLinked compares every relocated section of an object with the same section of the file
-// that a linker made of it at the same addresses. It returns how many sections and relocations that
-// were.
+// compareLinked compares every relocated section of an object with the same section of a file that
+// a linker made from it at the same addresses. It returns the number of these sections and of their
+// relocations.
 func compareLinked(t *testing.T, obj, linked *File) (sections, relocs int) {
 	t.Helper()
 	for _, s := range obj.Sections {
@@ -107,7 +107,7 @@ func checkSymbols(t *testing.T, obj, linked *File) {
 	}
 }
 
-// TestRelocateGCC links what gcc makes with GNU ld, for more DWARF versions.
+// TestRelocateGCC compiles with gcc for several DWARF versions, and links with GNU ld.
 func TestRelocateGCC(t *testing.T) {
 	source, err := os.ReadFile("testdata/machines/all.c")
 	if err != nil {
@@ -118,7 +118,7 @@ func TestRelocateGCC(t *testing.T) {
 		{"-gdwarf-5", "-gdwarf64", "-O2"}, {"-m32", "-gdwarf-5", "-O2"}, {"-m32", "-gdwarf-2", "-O2"},
 	} {
 		t.Run(strings.Join(flags, ""), func(t *testing.T) {
-			// Merged strings would get other offsets than in the object.
+			// If strings were merged, their offsets would differ from those in the object.
 			path := compile(t, string(source), append(flags, "-fno-merge-debug-strings", "-fno-pic",
 				"-fno-asynchronous-unwind-tables")...)
 			programtest.Run(t, "", "objcopy", "--set-section-flags", ".debug_line_str=readonly,debug", path)
@@ -137,7 +137,8 @@ func TestRelocateGCC(t *testing.T) {
 			if obj.AddrSize == 4 {
 				mode = "elf_i386"
 			}
-			programtest.Run(t, dir, "ld", "-m", mode, "-O0", "-T", "x.ld", "--unresolved-symbols=ignore-all", "-e", "0",
+			programtest.Run(t, dir, "ld", "-m", mode, "-O0", "-T", "x.ld", "--unresolved-symbols=ignore-all",
+				"-e", "0",
 				"-z", "noseparate-code", "--no-relax", "-o", "x", "x.o")
 			sections, relocs := compareLinked(t, obj, open(t, filepath.Join(dir, "x")))
 			if sections < 4 || relocs < 30 {
@@ -147,8 +148,8 @@ func TestRelocateGCC(t *testing.T) {
 	}
 }
 
-// relocated makes an x86-64 object whose section 1, .debug_x, has size bytes and relocations. All
-// symbols have addresses.
+// relocated makes an x86-64 object whose section 1, .debug_x, has relocations, and as many bytes as
+// the parameter size says. All symbols have addresses.
 func relocated(t testing.TB, size, symbols int, rel []byte) *File {
 	t.Helper()
 	table := make([]byte, 24*symbols)
@@ -189,8 +190,8 @@ func TestRelocationErrors(t *testing.T) {
 		{"huge type", 0, 0, 0xffffffff, 0, "type 4294967295"},
 		{"past the end", 1, 0, 1, 0, "past the end of the section (8 bytes)"},
 		{"far past the end", ^uint64(0), 0, 1, 0, "past the end"},
-		{"symbol", 0, 1, 1, 0, "uses symbol 1 of 1"},
-		{"unsigned overflow", 0, 0, 10, 1 << 32, "overflows: value 0x100000000 does not fit 32 bits"},
+		{"symbol", 0, 1, 1, 0, "uses symbol 1, but the last one is 0"},
+		{"unsigned overflow", 0, 0, 10, 1 << 32, "overflows: value 0x100000000 does not fit in 32 bits"},
 		{"negative", 0, 0, 10, ^uint64(0), "overflows"},
 		{"signed overflow", 0, 0, 11, 1 << 31, "overflows"},
 		{"signed", 4, 0, 11, ^uint64(0), ""},

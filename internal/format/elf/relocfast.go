@@ -10,20 +10,19 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
 
-// The fast path: RELA relocations of 64-bit little-endian machines whose types are plain addresses,
-// of 64 or 32 bits. Nearly all relocations of DWARF are that. run and apply do everything else, and
-// the same for these (TestFastEqualsPlain).
+// The fast path handles RELA relocations of 64-bit little-endian machines whose type is a plain
+// address, of 64 or 32 bits. Nearly all relocations of DWARF are plain addresses. run and apply
+// handle all other relocations, and give the same results for plain addresses
+// (TestFastEqualsPlain).
 
-// rela64Size is the size of an Elf64_Rela in bytes.
 const rela64Size = 24
 
-// hasFast reports whether runFast can be called.
 func (a *applier) hasFast() bool {
 	f := a.s.f
 	return a.rela && f.AddrSize == 8 && f.Order == binary.LittleEndian && f.Machine != stdelf.EM_MIPS
 }
 
-// runFast is run, faster.
+// runFast gives the same result as run, but is faster.
 func (a *applier) runFast(rel []byte) error {
 	for {
 		if rel = rel[a.addresses(rel, 0):]; len(rel) < rela64Size {
@@ -36,9 +35,9 @@ func (a *applier) runFast(rel []byte) error {
 	}
 }
 
-// addresses applies relocations up to the first one that is not a plain address that fits in
-// a.data. It returns the size of those that it has applied. a.data begins at offset from of the
-// section.
+// addresses applies relocations up to the first one that is not a plain address or is outside
+// a.data. It returns the size in bytes of the relocations that it applied. The parameter from is
+// the offset of a.data in the section.
 func (a *applier) addresses(rel []byte, from uint64) int {
 	le := binary.LittleEndian
 	data, ops, values := a.data, a.machine.ops, a.syms.values
@@ -69,20 +68,18 @@ func (a *applier) addresses(rel []byte, from uint64) int {
 	return size - len(rel)
 }
 
-// minPart is how many relocations are worth a thread.
+// minPart is the smallest number of relocations that is worth another thread.
 const minPart = 1 << 18
 
-// part is a range of a section's bytes, and the range of the relocations that change these bytes
-// and no others.
+// part is a range of a section's bytes, and of the relocations that change only these bytes.
 type part struct {
 	lo, hi      uint64 // offsets in the section
 	first, last int    // indexes of relocations
 }
 
-// loadInParts fills data with the relocated content of a section that is not compressed, with
-// several threads. It returns false if that is not possible, and then data is to be filled anew:
-// the section has too few relocations, or they are not in the order of their offsets, or some of
-// them are wrong or not plain addresses.
+// loadInParts fills data with the relocated content of a section that is not compressed. It uses
+// several threads. It returns false if that is not possible: because the relocations are unsorted,
+// or because some of them are wrong or not plain addresses. Then data must be filled again.
 func (s *Section) loadInParts(data []byte, threads int) bool {
 	if len(s.relocs) != 1 {
 		return false
@@ -107,7 +104,6 @@ func (s *Section) loadInParts(data []byte, threads int) bool {
 	return len(parts) > 0 && !failed.Load()
 }
 
-// partThreads returns how many threads are to load the section.
 func (s *Section) partThreads() int {
 	if len(s.relocs) != 1 {
 		return 1
@@ -115,8 +111,8 @@ func (s *Section) partThreads() int {
 	return min(cmp.Or(s.f.Threads, runtime.GOMAXPROCS(0)), len(s.relocs[0].raw)/rela64Size/minPart)
 }
 
-// parts cuts the section and its relocations into n parts. It returns nil if the offsets of the
-// relocations at which it cuts are not in order.
+// parts divides the section and its relocations into n parts. It returns nil if the offsets of the
+// relocations at which parts begin are not in order.
 func (a *applier) parts(n int) []part {
 	relocs, size := len(a.r.raw)/rela64Size, uint64(len(a.s.raw))
 	parts := make([]part, n)
@@ -139,8 +135,8 @@ func (a *applier) parts(n int) []part {
 	return parts
 }
 
-// part applies the relocations of p to a.data, the bytes of p. It reports whether all of them are
-// plain addresses in these bytes.
+// part applies the relocations of p to a.data, which holds the bytes of p. It reports whether all
+// of these relocations are plain addresses within these bytes.
 func (a *applier) part(p part) bool {
 	buf := make([]byte, min(p.last-p.first, chunkEntries)*rela64Size)
 	for at := p.first; at < p.last; at += len(buf) / rela64Size {

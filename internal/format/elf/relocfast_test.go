@@ -8,7 +8,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
-// plainData returns a section's content relocated by run alone.
+// plainData returns a section's content, relocated in the plain way: by the method run alone.
 func plainData(t *testing.T, s *Section) ([]byte, error) {
 	t.Helper()
 	a, err := s.applier(s.relocs[0])
@@ -22,8 +22,8 @@ func plainData(t *testing.T, s *Section) ([]byte, error) {
 	return a.data, a.finish()
 }
 
-// checkFast compares Data, which takes the fast path, and loading in parts with run. It returns
-// whether the section could be loaded in parts, and the error.
+// checkFast compares the results of two fast ways, Data and loading in parts, with those of run. It
+// returns whether the section could be loaded in parts, and the error.
 func checkFast(t *testing.T, s *Section) (inParts bool, err error) {
 	t.Helper()
 	want, wantErr := plainData(t, s)
@@ -46,7 +46,7 @@ func checkFast(t *testing.T, s *Section) (inParts bool, err error) {
 	return inParts, err
 }
 
-// TestFastEqualsPlain relocates the sections of real objects by both paths.
+// TestFastEqualsPlain relocates the sections of real objects in the fast ways and in the plain way.
 func TestFastEqualsPlain(t *testing.T) {
 	for _, m := range []string{"x86_64", "aarch64", "riscv64", "loongarch64", "powerpc64le"} {
 		f, err := Parse(m, programtest.Gunzip(t, "testdata/machines/"+m+".o.gz"))
@@ -64,7 +64,7 @@ func TestFastEqualsPlain(t *testing.T) {
 	}
 }
 
-// TestFastEqualsPlainRandom relocates by both paths what no compiler makes: relocations that
+// TestFastEqualsPlainRandom relocates by both paths with relocations that no compiler writes: they
 // overlap, are not in order, do not fit, or are wrong.
 func TestFastEqualsPlainRandom(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))

@@ -5,10 +5,9 @@ import (
 	"fmt"
 )
 
-// relocMachine is what there is to know of a machine's relocation types.
 type relocMachine struct {
-	name func(typ uint32) string // the processor supplement's, as far as debug/elf knows it
-	ops  []relocOp               // by type, those that occur in data sections and not only in code
+	name func(typ uint32) string // name in the processor supplement, if debug/elf has it
+	ops  []relocOp               // effects by type, without types that occur only in code
 }
 
 func relocName[T interface {

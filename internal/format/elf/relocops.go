@@ -1,11 +1,11 @@
 package elf
 
-// relocOp is what a relocation type does, whatever the machine calls the type: a formula, a check,
-// and in the low byte how many bits of the field change. The field has the bytes that hold them.
+// relocOp is the effect of a relocation type, independent of the machine: a formula, a check, and
+// in the low byte the number of bits that change. The field is the bytes that contain these bits.
 type relocOp uint16
 
-// The formulas, in the terms of the gABI: S is the symbol's value, A the addend, P the address of
-// the field; V is the field's old value.
+// The formulas, in terms of the gABI: S is the symbol's value, A the addend, P the address of the
+// field. V is the field's old value.
 const (
 	opUnknown relocOp = iota << 8
 	opNone            // nothing, or a hint for linker relaxation
@@ -17,15 +17,15 @@ const (
 	opSet             // S+A, cut to the field
 	opAdd             // V+S+A, cut to the field
 	opSub             // V-S-A, cut to the field
-	opSetULEB         // one half of a difference in a ULEB128
+	opSetULEB         // one of the pair for a difference in a ULEB128
 	opAddULEB
 	opSubULEB
 	formulas relocOp = 0xf00 // mask
 )
 
-// The checks: which values fit a field. Without one, all do, and higher bits are dropped.
+// The checks: which values a field may have. Without a check, higher bits are cut off.
 const (
-	either   relocOp  = (iota + 1) << 12 // signed and unsigned numbers of its width
+	either   relocOp  = (iota + 1) << 12 // signed or unsigned numbers of its width
 	signed                               // signed numbers of its width
 	unsigned                             // unsigned numbers of its width
 	checks   = 0xf000                    // mask
@@ -51,10 +51,8 @@ const (
 	opSize32    = opSize | either | 32
 )
 
-// bits returns how many bits of the field change.
 func (op relocOp) bits() uint8 { return uint8(op) }
 
-// fits reports whether v fits the field.
 func (op relocOp) fits(v uint64) bool {
 	bits := op.bits()
 	isSigned, isUnsigned := signExtend(v, bits) == v, v>>bits == 0

@@ -12,14 +12,14 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
-// Section is a section: its header, and its content.
+// Section is a section of a file: its header and its content.
 type Section struct {
 	Index  int    // in File.Sections
-	Name   string // as in the file; shares its memory
+	Name   string // shares the memory of the file
 	Type   stdelf.SectionType
 	Flags  stdelf.SectionFlag
-	Addr   uint64 // in a relocatable file the one that the File chose (addresses.go)
-	Offset uint64 // of the bytes in the file
+	Addr   uint64 // in a relocatable file, an address that the File chose (addresses.go)
+	Offset uint64 // offset of the bytes in the file
 	Size   uint64 // bytes in the file, compressed or not; bytes in memory for SHT_NOBITS
 	Link   uint32
 	Info   uint32
@@ -33,10 +33,10 @@ type Section struct {
 	loaded
 }
 
-// errInterrupted is for those who ask for a section after load has panicked in another thread.
+// errInterrupted is returned by Data after load has panicked in another thread.
 var errInterrupted = errors.New("another thread failed to read a section")
 
-// loaded is what load returned, once it was called.
+// loaded has the result of load, once it has been called.
 type loaded struct {
 	once sync.Once
 	data []byte
@@ -44,9 +44,9 @@ type loaded struct {
 }
 
 // Data returns the section's content: decompressed, and relocated if the file is relocatable and
-// the section is not code. Content that needs neither is the mapped file itself; else it is a
-// private copy that is made once and kept. The caller must not modify it. Data returns nil for
-// SHT_NOBITS. Errors name the file, the section, and the offset of a relocation.
+// the section is not code. If neither is necessary, the result is part of the mapped file;
+// otherwise it is a private copy, which is made once and kept. The caller must not modify it. Data
+// returns nil for SHT_NOBITS. Errors name the file, the section, and the offset of a relocation.
 func (s *Section) Data() ([]byte, error) {
 	if s.Plain() {
 		return s.raw, nil
@@ -58,22 +58,21 @@ func (s *Section) Data() ([]byte, error) {
 	return s.data, s.err
 }
 
-// Raw returns the section's bytes as they are in the file: maybe compressed, and not relocated. The
+// Raw returns the section's bytes in the file. They may be compressed, and are not relocated. The
 // caller must not modify them.
 func (s *Section) Raw() []byte { return s.raw }
 
-// Plain reports whether Data returns the bytes in the file: they are not compressed and have no
-// relocations.
+// Plain reports whether Data returns the bytes in the file: uncompressed, without relocations.
 func (s *Section) Plain() bool { return !s.compressed() && len(s.relocs) == 0 }
 
 // Alloc reports whether the section occupies memory when the program runs (SHF_ALLOC).
 func (s *Section) Alloc() bool { return s.Flags&stdelf.SHF_ALLOC != 0 }
 
-// Contains reports whether addr is inside the section's addresses.
+// Contains reports whether addr is an address within the section.
 func (s *Section) Contains(addr uint64) bool { return addr-s.Addr < s.Size && s.Alloc() }
 
 // Release tells the system that the section will not be read for a while, so that its mapped pages
-// need not be resident meanwhile. It helps with large sections that are read through Data.
+// need not be resident meanwhile. It is useful for large sections that are read through Data.
 func (s *Section) Release() {
 	if s.Plain() {
 		s.f.m.release(int64(s.Offset), int64(len(s.raw)))
@@ -106,14 +105,13 @@ func (s *Section) ReadAt(p []byte, off int64) (int, error) {
 	return len(p), eof
 }
 
-// readRaw fills p with the section's bytes in the file from off on. There must be as many.
+// readRaw fills p with the section's bytes in the file from off on; there must be enough of them.
 func (s *Section) readRaw(p []byte, off int64) error {
 	m := s.f.m
 	if m == nil || m.fd == nil {
 		copy(p, s.raw[off:])
 		return nil
 	}
-	// With pread, large sections do not become resident.
 	at := m.offset + int64(s.Offset) + off
 	switch n, err := m.fd.ReadAt(p, at); err {
 	case nil:
@@ -147,8 +145,8 @@ func (s *Section) load() (data []byte, err error) {
 	return data, nil
 }
 
-// compressed reports whether the bytes in the file are compressed: by the gABI's flag, or in the
-// older GNU form, which has its own names.
+// compressed reports whether the bytes in the file are compressed. In the gABI's form, a flag says
+// so; in the older GNU form, the name of the section does.
 func (s *Section) compressed() bool {
 	return s.Flags&stdelf.SHF_COMPRESSED != 0 && s.Type != stdelf.SHT_NOBITS ||
 		strings.HasPrefix(s.Name, ".zdebug_") && bytes.HasPrefix(s.raw, []byte("ZLIB"))

@@ -13,30 +13,30 @@ type Place uint8
 const (
 	InSection  Place = iota // in the section with the index Symbol.Section
 	Undefined               // in another file (SHN_UNDEF)
-	Absolute                // a number that no layout changes (SHN_ABS)
+	Absolute                // a number, not an address in a section (SHN_ABS)
 	Common                  // a tentative definition without a section yet (SHN_COMMON)
-	OtherPlace              // an index that the processor's supplement reserves
+	OtherPlace              // an index reserved by the processor supplement
 )
 
-// Symbol is an entry of the symbol table. A kernel has many, so it contains no pointers;
-// Symbols.Name returns its name.
+// Symbol is an entry of the symbol table. A Symbol contains no pointers, because a kernel has many
+// symbols. Symbols.Name returns its name.
 type Symbol struct {
-	// Value is the address of a symbol in a section. In a relocatable file that is the address that
+	// Value is the address of a symbol in a section. In a relocatable file, that is the address that
 	// the File gave the section, plus the symbol's offset. The Thumb bit of arm functions is cleared.
-	// Where ppc64 functions have descriptors (ABI version 1), it is the address of the code. For
-	// symbols that are not in a section, it is the number in the file.
+	// For ppc64 functions with descriptors (ABI version 1), Value is the address of the code. For a
+	// symbol that is not in a section, it is the number in the file.
 	Value uint64
 	Size  uint64 // in bytes
 	// Section is the index of the section that the symbol is in, -1 unless Place is InSection.
 	Section int32
-	// FileIndex is, for local symbols, the ordinal of the STT_FILE symbol that precedes them, counted
-	// from 0; -1 for other symbols and for local ones before the first STT_FILE. An STT_FILE symbol
-	// has its own ordinal.
+	// FileIndex numbers STT_FILE symbols from 0. A local symbol has the number of the last STT_FILE
+	// symbol before it; an STT_FILE symbol has its own. FileIndex is -1 for local symbols before the
+	// first STT_FILE symbol, and for symbols that are not local.
 	FileIndex int32
 	name      uint32 // offset in the string table
 	Type      uint8  // STT_*
 	Bind      uint8  // STB_*
-	Other     uint8  // st_other: visibility and bits of the processor
+	Other     uint8  // st_other: visibility and processor-specific bits
 	Place     Place
 }
 
@@ -46,30 +46,30 @@ type Symbols struct {
 	names []byte   // the string table; readSymbols has checked each symbol's name
 }
 
-// Name returns a symbol's name. The string shares the mapped file's memory, so it is valid while
-// the File is open; use strings.Clone to keep it.
+// Name returns a symbol's name. The string is in the mapped file's memory, so it is valid only
+// while the File is open; use strings.Clone to keep it.
 func (t *Symbols) Name(s *Symbol) string {
 	name, _ := stringAt(t.names, s.name)
 	return name
 }
 
-// HasPrefix reports whether a symbol's name begins with prefix. It is faster than Name, since it
-// does not look for the end of the name.
+// HasPrefix reports whether a symbol's name begins with prefix. It is faster than Name, because it
+// does not search for the end of the symbol's name.
 func (t *Symbols) HasPrefix(s *Symbol, prefix string) bool {
 	from := min(int(s.name), len(t.names))
 	return string(t.names[from:min(from+len(prefix), len(t.names))]) == prefix
 }
 
-// Named reports whether a symbol's name is just name, which has no NUL. It is faster than Name too.
+// Named reports whether a symbol's name equals name, which has no NUL. It is faster than Name too.
 func (t *Symbols) Named(s *Symbol, name []byte) bool {
 	from := min(int(s.name), len(t.names))
 	end := from + len(name)
 	return end < len(t.names) && t.names[end] == 0 && string(t.names[from:end]) == string(name)
 }
 
-// Contain reports whether any symbol's name contains part, which must have at least two bytes.
+// Contain reports whether any symbol's name contains part, which must have two bytes or more.
 func (t *Symbols) Contain(part string) bool {
-	if !bytes.Contains(t.names, []byte(part)) { // the usual answer, without a look at each symbol
+	if !bytes.Contains(t.names, []byte(part)) { // usually true; then the symbols need not be read
 		return false
 	}
 	return slices.ContainsFunc(t.List, func(s Symbol) bool {
@@ -80,7 +80,6 @@ func (t *Symbols) Contain(part string) bool {
 // Symbols returns the symbol table. It is read once; the caller must not modify it.
 func (f *File) Symbols() (*Symbols, error) { return f.symbols() }
 
-// readSymbols reads the symbol table of the file.
 func (f *File) readSymbols() (*Symbols, error) {
 	t, err := f.symtab()
 	if err != nil {
@@ -112,7 +111,7 @@ func (f *File) readSymbols() (*Symbols, error) {
 					i+1, s.name, len(t.strs))
 			}
 			if left -= len(name); left < 0 {
-				return nil, t.sec.errorf("corrupt: the names of %d symbols have more than %d times the bytes "+
+				return nil, t.sec.errorf("corrupt: the names of %d symbols have more than %d times the size "+
 					"of their table", i+1, maxShared)
 			}
 		}
@@ -133,9 +132,9 @@ func (f *File) readSymbols() (*Symbols, error) {
 	return &Symbols{list, t.strs}, f.resolveDescriptors(list)
 }
 
-// resolveDescriptors sets the symbols of ppc64 functions to the address of their code. With version
-// 1 of the ABI they are in .opd, at a descriptor of three words, the first of which is that
-// address.
+// resolveDescriptors sets the values of ppc64 function symbols to the addresses of the code. In
+// version 1 of the ABI, such a symbol points into .opd, to a descriptor of three words, the first
+// of which is the address of the code.
 func (f *File) resolveDescriptors(syms []Symbol) error {
 	if f.Machine != stdelf.EM_PPC64 {
 		return nil

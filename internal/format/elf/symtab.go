@@ -13,7 +13,7 @@ import (
 // Sizes of a symbol in the file, by class.
 const symSize32, symSize64 = 16, 24
 
-// words reads numbers of either byte order, without the indirect calls of binary.ByteOrder.
+// words reads numbers in either byte order, without the indirect calls of binary.ByteOrder.
 type words struct{ big bool }
 
 func (w words) u16(b []byte) uint16 {
@@ -40,7 +40,7 @@ func (w words) u64(b []byte) uint64 {
 	return v
 }
 
-// symtab is the symbol table as it is in the file, and the sections that belong to it.
+// symtab is the symbol table in the file, with the sections that belong to it.
 type symtab struct {
 	sec     *Section
 	strs    []byte // its string table
@@ -48,8 +48,8 @@ type symtab struct {
 	entsize int    // bytes of a symbol
 	n       int    // number of symbols, including the null entry
 	shndx   []byte // content of its SHT_SYMTAB_SHNDX, 4 bytes for each symbol, or nil
-	// ours has, if the table is another file's (Complete), the index in File.Sections of each
-	// section that symbols name; else it is nil.
+	// If the table comes from another file (see Complete), ours maps the section indices of that file
+	// to those of File.Sections. Otherwise it is nil.
 	ours []int32
 }
 
@@ -64,7 +64,7 @@ func (f *File) symtab() (*symtab, error) {
 			continue
 		}
 		if t != nil {
-			return nil, s.errorf("a second symbol table; ELF allows one")
+			return nil, s.errorf("a second symbol table, but ELF allows only one")
 		}
 		if s.f != f {
 			other, err := s.f.symtab()
@@ -80,7 +80,7 @@ func (f *File) symtab() (*symtab, error) {
 			size = symSize32
 		}
 		if int64(s.Link) >= int64(len(f.Sections)) {
-			return nil, s.errorf("its string table is section %d of %d", s.Link, len(f.Sections))
+			return nil, s.errorf("its string table is section %d, past the last", s.Link)
 		}
 		if s.Flags&stdelf.SHF_COMPRESSED != 0 {
 			return nil, s.errorf("compressed symbol tables are not supported")
@@ -88,7 +88,7 @@ func (f *File) symtab() (*symtab, error) {
 		t = &symtab{sec: s, strs: f.Sections[s.Link].raw, big: f.Order == binary.BigEndian,
 			entsize: size, n: len(s.raw) / size}
 		if len(s.raw)%size != 0 {
-			return nil, s.errorf("%d bytes are not a multiple of a symbol's %d", len(s.raw), size)
+			return nil, s.errorf("size %d is not a multiple of a symbol's size %d", len(s.raw), size)
 		}
 	}
 	if t == nil || t.ours != nil {
@@ -97,7 +97,7 @@ func (f *File) symtab() (*symtab, error) {
 	for _, s := range f.Sections {
 		if s.Type == stdelf.SHT_SYMTAB_SHNDX && int(s.Link) == t.sec.Index {
 			if len(s.raw)/4 < t.n {
-				return nil, s.errorf("%d section indexes for %d symbols", len(s.raw)/4, t.n)
+				return nil, s.errorf("only %d section indexes for %d symbols", len(s.raw)/4, t.n)
 			}
 			t.shndx = s.raw
 		}
@@ -105,8 +105,8 @@ func (f *File) symtab() (*symtab, error) {
 	return t, nil
 }
 
-// at reads symbol i into s, with Section and Place resolved. Value is as in the file: of a
-// relocatable file, an offset in the section. FileIndex is not set.
+// at reads symbol i into s, with Section and Place resolved. Value is as in the file: in a
+// relocatable file, it is an offset in the section. FileIndex is not set.
 func (t *symtab) at(i int, s *Symbol) error {
 	w := words{t.big}
 	var shndx uint16
@@ -128,7 +128,8 @@ func (t *symtab) at(i int, s *Symbol) error {
 	return t.place(i, s)
 }
 
-// place sets the section of symbol i, if the table is another file's, to that in File.Sections.
+// place replaces the section of symbol i, if the table comes from another file, with the index of
+// that section in File.Sections.
 func (t *symtab) place(i int, s *Symbol) error {
 	if t.ours == nil {
 		return nil
@@ -142,8 +143,7 @@ func (t *symtab) place(i int, s *Symbol) error {
 	return nil
 }
 
-// resolve sets Place and Section of symbol i if shndx, its section index, is reserved, zero or too
-// large.
+// resolve sets Place and Section of symbol i if its index shndx is reserved, zero or too large.
 func (t *symtab) resolve(i int, shndx uint16, s *Symbol) error {
 	idx := uint32(shndx)
 	s.Section = -1
@@ -168,25 +168,27 @@ func (t *symtab) resolve(i int, shndx uint16, s *Symbol) error {
 		return nil
 	}
 	if int64(idx) >= int64(len(t.sec.f.Sections)) {
-		return t.sec.errorf("symbol %d: its section is %d of %d", i, idx, len(t.sec.f.Sections))
+		return t.sec.errorf("symbol %d: its section is %d, past the last", i, idx)
 	}
 	s.Section = int32(idx)
 	return t.place(i, s)
 }
 
-// maxName is the length of the longest name that is read, in bytes. It bounds the time that a
-// hostile table without NUL bytes can take.
+// maxName is the length of the longest name that is read, in bytes. It limits the time that reading
+// a hostile table without NUL bytes can take.
 const maxName = 1 << 16
 
-// Names of symbols may share bytes: one of several symbols, and the ends of others. Where some are
-// longer than usualName, all together may be maxShared times as large as their tables.
+// Names of symbols may share bytes: several symbols may have the same name, and a name may be the
+// end of another. If any name has usualName bytes or more, all names together must have at most
+// maxShared times as many bytes as the tables.
 const (
 	usualName = 512
 	maxShared = 16
 )
 
-// stringAt returns the NUL-terminated string at an offset of a string table (SHT_STRTAB), which
-// shares the table's memory. ok is false if the offset is out of range or the string does not end.
+// stringAt returns the NUL-terminated string at an offset of a string table (SHT_STRTAB). The
+// string shares the table's memory. ok is false if the offset is out of range, or if the string has
+// no NUL or is too long.
 func stringAt(tab []byte, off uint32) (s string, ok bool) {
 	if off == 0 && len(tab) == 0 {
 		return "", true
@@ -201,8 +203,8 @@ func stringAt(tab []byte, off uint32) (s string, ok bool) {
 	return unsafe.String(unsafe.SliceData(tab[off:]), n), true
 }
 
-// areUsual reports whether every string of a table ends, the longest after at most usualName bytes.
-// Then names need not be checked one by one.
+// areUsual reports whether every string of a table has a NUL and is shorter than usualName. Then
+// the names need not be checked one by one.
 func areUsual(tab []byte) bool {
 	for len(tab) > 0 {
 		end := bytes.LastIndexByte(tab[:min(usualName, len(tab))], 0)

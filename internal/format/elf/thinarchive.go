@@ -5,32 +5,32 @@ import (
 	"path/filepath"
 )
 
-// lister lists the members of archives that name each other. Each archive is read once, and each
-// member listed once, however many others name it: the work is that of the files' own sizes.
+// lister lists the members of archives that name other archives. It reads each archive once and
+// lists each member once, so the sizes of the files bound the work.
 type lister struct {
 	outer   string          // the archive that the user named
-	follow  map[string]bool // the files that may be read besides; nil: all
+	follow  map[string]bool // other files that may be read; nil: any
 	read    map[string]*archive
 	entered map[string]bool // archives whose members are being listed
 	listed  map[place]bool
 	list    []Input
 }
 
-// archive is one archive that was read, without what it names.
+// archive is the content of one archive, without that of archives that it names.
 type archive struct {
 	members  []member
 	thin     bool
 	byHeader map[int64]*member
 }
 
-// place is where a member's bytes are: a file, and the offset in it, -1 for the archive itself.
+// place is a file and the offset of a member in it, or -1 for all members of an archive.
 type place struct {
 	path   string
 	offset int64
 }
 
 // openArchive lists the members of the archive at path. Where a thin archive names another archive,
-// that one's members are listed in its place.
+// the members of that archive are listed instead.
 func openArchive(path string, follow []string) ([]Input, error) {
 	l := &lister{outer: path, read: map[string]*archive{}, entered: map[string]bool{},
 		listed: map[place]bool{}}
@@ -44,7 +44,6 @@ func openArchive(path string, follow []string) ([]Input, error) {
 	return l.list, err
 }
 
-// open reads the archive at path.
 func (l *lister) open(path string) (*archive, error) {
 	if a := l.read[path]; a != nil {
 		return a, nil
@@ -66,11 +65,11 @@ func (l *lister) open(path string) (*archive, error) {
 	return a, nil
 }
 
-// enter calls do with the archive at path. No other such call for it may be under way.
+// enter calls the function do with the archive at path. It fails if the archive contains itself.
 func (l *lister) enter(path string, do func(a *archive) error) error {
 	clean := filepath.Clean(path)
 	if l.entered[clean] {
-		return fmt.Errorf("%s: thin archive that contains itself", path)
+		return fmt.Errorf("%s: the thin archive contains itself", path)
 	}
 	l.entered[clean] = true
 	defer delete(l.entered, clean)
@@ -81,7 +80,6 @@ func (l *lister) enter(path string, do func(a *archive) error) error {
 	return do(a)
 }
 
-// all lists the members of an archive.
 func (l *lister) all(path string, a *archive) error {
 	if !l.first(path, -1) {
 		return nil
@@ -94,15 +92,16 @@ func (l *lister) all(path string, a *archive) error {
 	return nil
 }
 
-// add lists a member of the archive at path, or of the archives that it names.
+// add lists member m of the archive at path or, if m names another archive, the members there.
 func (l *lister) add(path string, m *member) error {
 	if m.thin && l.follow != nil && !l.follow[filepath.Clean(m.path)] {
-		return fmt.Errorf("%s: member of a thin archive in the file %s, which --follow doesn't name; "+
-			"name it, or convert the members instead of the archive", m.Label, m.path)
+		return fmt.Errorf("%s: this member of a thin archive is in the file %s, which no "+
+			"--follow names; add --follow for it, or convert the members instead of the "+
+			"archive", m.Label, m.path)
 	}
 	inner := func(a *archive) error { return l.all(m.path, a) }
 	switch {
-	case m.thin && m.offset != 0: // GNU ar names a member of the nested archive by its header's offset
+	case m.thin && m.offset != 0: // GNU ar names a nested member by the offset of its header
 		inner = func(a *archive) error {
 			if x := a.byHeader[m.offset]; x != nil {
 				return l.add(m.path, x)
@@ -138,8 +137,8 @@ func (l *lister) first(path string, offset int64) bool {
 	return true
 }
 
-// isArchive reports whether the file at path, which may be missing, is an archive. Input.Open
-// reports what is wrong with one that isn't.
+// isArchive reports whether the file at path is an archive. The file may be missing. Input.Open
+// reports problems with files that are not archives.
 func (l *lister) isArchive(path string) bool {
 	if l.read[path] != nil {
 		return true

@@ -1,15 +1,15 @@
 package elf
 
-// Tombstone reports whether addr is one that linkers write into the debugging information of a
-// linked file where the code or the variable is not in the file: its section was dropped
-// (--gc-sections), or folded into another one (lld --icf).
+// Tombstone reports whether addr is a tombstone: an address that linkers write to the debug
+// information of a linked file for code or a variable that is not in the file, because its section
+// was dropped (--gc-sections) or folded into another one (lld --icf). Tombstones are
 //
-//   - 0, and 1 in .debug_ranges and .debug_loc, where 0 ends a list
-//   - -1, and -2 in these lists
+//   - 0, or 1 in .debug_ranges and .debug_loc, where 0 ends a list
+//   - -1, or -2 in these lists
 //
-// What is at these addresses nevertheless, as in a file that is linked at 0, has a symbol there. A
-// base address in a list may be a tombstone too; then the distance from it is added, which is 0 for
-// the first range of a function.
+// Real code or variables at such an address, as in a file that is linked at 0, have a symbol there.
+// A base address in a list may also be a tombstone. The offset of a range is added to it; for the
+// first range of a function, that offset is 0.
 //
 // Relocatable files have no tombstones.
 func (f *File) Tombstone(addr uint64) bool {

@@ -7,10 +7,10 @@ import (
 	"math"
 )
 
-// xindex is the value of a field of the ELF header whose real value is in section header 0.
+// xindex in e_shstrndx or e_phnum means that the real value is in section header 0.
 const xindex = uint16(stdelf.SHN_XINDEX)
 
-// class is the class and byte order of a file, on which the sizes and encoding of fields depend.
+// class is the class and byte order of a file. The sizes and the encoding of fields depend on them.
 type class struct {
 	wide bool // ELFCLASS64
 	bo   binary.ByteOrder
@@ -30,7 +30,7 @@ func (c class) ehdrSize() int { return c.pick(52, 64) }
 func (c class) shdrSize() int { return c.pick(40, 64) }
 func (c class) addrSize() int { return c.pick(4, 8) }
 
-// flagsOffset is where e_flags is in the ELF header. The sizes, numbers and indices follow it.
+// flagsOffset is the offset of e_flags in the ELF header. The sizes, numbers and indices follow it.
 func (c class) flagsOffset() int { return c.pick(36, 48) }
 
 // pick returns narrow for ELFCLASS32 and wide for ELFCLASS64.
@@ -58,7 +58,7 @@ func (c class) addr(b []byte) uint64 {
 	return uint64(c.bo.Uint32(b))
 }
 
-// checkSize returns an error if a file of size bytes has offsets that do not fit its class.
+// checkSize returns an error if a file of size bytes has offsets that are too large for its class.
 func (c class) checkSize(size uint64) error {
 	if !c.wide && size > math.MaxUint32 {
 		return fmt.Errorf("%d bytes do not fit a 32-bit ELF file", size)
@@ -112,8 +112,8 @@ func (c class) sectionHeader(b []byte) (h sectionHeader) {
 	return h
 }
 
-// setSectionTable writes the offset, number and size of the section headers to an ELF header, and
-// to section header 0, null, the numbers that do not fit there.
+// setSectionTable writes the offset, number and size of the section headers to an ELF header. It
+// writes numbers that are too large for the ELF header to null, section header 0.
 func (c class) setSectionTable(ehdr []byte, null *sectionHeader, shoff uint64, num, strndx int) {
 	c.putAddr(ehdr[c.pick(32, 40):], shoff)
 	tail := ehdr[c.flagsOffset():]
@@ -130,7 +130,6 @@ func (c class) setSectionTable(ehdr []byte, null *sectionHeader, shoff uint64, n
 	c.bo.PutUint16(tail[14:], shstrndx)
 }
 
-// pad appends zeros until the length is a multiple of align.
 func pad(out []byte, align uint64) []byte {
 	return append(out, make([]byte, padding(uint64(len(out)), align))...)
 }

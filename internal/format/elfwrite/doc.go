@@ -1,9 +1,10 @@
-// Package elfwrite writes ELF files: small relocatable ones whose sections are plain data (Object),
-// and copies of existing files with sections replaced, added or removed (Edit).
+// Package elfwrite writes ELF files: small relocatable files whose sections are plain data
+// (Object), and copies of existing files in which sections are replaced, added or removed (Edit).
 //
-// What objcopy --update-section does depends on its version, and moves what a linked file loads or
-// lays out the rest anew at each call. Here the output depends on the input alone, byte for byte,
-// and to replace the .BTF of a module twice gives what doing it once gives:
+// The result of objcopy --update-section depends on objcopy's version: some versions move the
+// loaded sections of a linked file, others lay out the rest again at each call. Here, the output
+// depends on the input alone. Replacing the .BTF of a module twice gives the same bytes as
+// replacing it once:
 //
 //	edit, err := elfwrite.NewEdit(module)
 //	err = edit.Set(elfwrite.Section{Name: ".BTF", Data: types})

@@ -9,38 +9,37 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 )
 
-// Edit is an ELF file with sections replaced, added or removed, for Write. The file itself stays as
-// it is and must be open until then.
+// Edit collects changes to an ELF file: sections that are replaced, added or removed. Write writes
+// the changed copy. The file itself does not change, and must stay open until Write returns.
 //
-// Nothing moves in memory: what a linked file loads keeps its address, its size and its place in
-// the file. Of the rest, all that lies before the first change (the section names and the section
-// headers count as changed) keeps its place too, and what follows is laid out anew in the same
-// order, with the alignment that each section has. New sections and the section headers come last.
-// So the result does not depend on earlier edits: to set a section to A and later to B gives the
-// same bytes as to set it to B at once.
+// Nothing moves in memory: a loaded section of a linked file keeps its address, its size and its
+// place in the file. Other sections keep their places in the file if they are before the first
+// change. (The section names and the section headers count as changed.) Sections after the first
+// change are laid out again in the same order, each with its alignment. New sections and the
+// section headers come last. So the result does not depend on earlier edits: setting a section to A
+// and later to B gives the same bytes as setting it to B at once.
 type Edit struct {
 	class
 	f        *elf.File
 	sections []section // by index
-	strndx   int       // of the section with the names
-	fixed    uint64    // the file's bytes up to here keep their places: headers and what is loaded
-	first    uint64    // offset of the first byte after them that may change
+	strndx   int       // index of the section with the names
+	fixed    uint64    // bytes before this offset keep their places: headers, loaded sections
+	first    uint64    // offset of the first byte after fixed that may change
 	headers  []span    // the ELF header and the program headers
 }
 
-// section is a section as it will be.
 type section struct {
 	header  sectionHeader // the offset is set by layOut
 	name    string
-	data    []byte // in the file; nil for SHT_NOBITS and SHT_NULL
-	at      uint64 // offset in the file that is edited; isNew if it is not there
+	data    []byte // content in the file; nil for SHT_NOBITS and SHT_NULL
+	at      uint64 // offset in the old file; isNew if the section is not there
 	changed bool
 }
 
-// isNew is the offset of sections that follow all others.
+// isNew is the offset of new sections, which follow all others.
 const isNew = math.MaxUint64
 
-// end is where the section ended in the file that is edited.
+// end is where the section ended in the old file.
 func (s *section) end() uint64 {
 	if s.at == isNew {
 		return isNew
@@ -52,7 +51,7 @@ func (s *section) is(flag stdelf.SectionFlag) bool {
 	return stdelf.SectionFlag(s.header.flags)&flag != 0
 }
 
-// NewEdit begins with a file without changes. Errors name the file.
+// NewEdit returns an Edit of f without changes. Errors name the file.
 func NewEdit(f *elf.File) (*Edit, error) {
 	e := &Edit{f: f, first: isNew}
 	if err := e.read(); err != nil {
@@ -67,7 +66,7 @@ func (e *Edit) read() (err error) {
 		return err
 	}
 	if len(f.Sections) == 0 {
-		return fmt.Errorf("no section headers; sections cannot be added to such a file")
+		return fmt.Errorf("no section headers, so sections cannot be added")
 	}
 	ehdr := f.Bytes()
 	shoff, tail := e.addr(ehdr[e.pick(32, 40):]), ehdr[e.flagsOffset():]
@@ -82,36 +81,37 @@ func (e *Edit) read() (err error) {
 		e.strndx = int(e.sections[0].header.link)
 	}
 	if e.strndx == 0 {
-		return fmt.Errorf("no section names; sections cannot be added to such a file")
+		return fmt.Errorf("no section names, so sections cannot be added")
 	}
 	if typ := f.Sections[e.strndx].Type; typ != stdelf.SHT_STRTAB {
-		return fmt.Errorf("section %d holds the section names, but is of type %s", e.strndx, typ)
+		return fmt.Errorf("section %d holds the section names, but has type %s", e.strndx, typ)
 	}
 	if e.fixed, err = e.fixedPart(); err != nil {
 		return err
 	}
 	names := &e.sections[e.strndx]
 	if len(names.data) == 0 {
-		e.change(names, []byte{0}) // sections without a name stay so
+		e.change(names, []byte{0}) // offset 0 stays the empty name
 	} else if !e.isFixed(names) {
-		e.change(names, names.data) // maybe it will grow
+		e.change(names, names.data) // it may grow
 	}
 	e.mayChange(shoff)
 	return nil
 }
 
-// mayChange notes that what is at an offset of the file may change or go away.
+// mayChange notes that the bytes from an offset of the file on may change or be removed.
 func (e *Edit) mayChange(offset uint64) {
 	if offset >= e.fixed {
 		e.first = min(e.first, offset)
 	}
 }
 
-// Set gives a section its content. One that the file has keeps its index, type, flags and
-// alignment; else a section is added after the last one. Its content must not change until Write.
+// Set sets the content of a section. If the file has the section, it keeps its index, type, flags
+// and alignment; otherwise the section is added after the last one. The content must not change
+// until Write returns.
 //
-// It is an error to change the size of what a linked file loads, and to replace a section that has
-// relocations or no bytes in the file. Errors name the file.
+// It is an error to change the size of a loaded section of a linked file, and to replace a section
+// that has relocations or that has no bytes in the file. Errors name the file.
 func (e *Edit) Set(s Section) error {
 	i, err := e.find(s.Name)
 	if err == nil {
@@ -133,8 +133,8 @@ func (e *Edit) Set(s Section) error {
 	return nil
 }
 
-// Patch is Set of a section that the file has, by content of the same size. It moves nothing, not
-// even to where Set would put what follows the section.
+// Patch replaces the content of a section of the file with content of the same size. Unlike Set, it
+// never moves the sections after it.
 func (e *Edit) Patch(name string, data []byte) error {
 	i, err := e.find(name)
 	switch {
@@ -154,9 +154,9 @@ func (e *Edit) Patch(name string, data []byte) error {
 	return nil
 }
 
-// Unload takes a section out of what a linked file loads, so that it can get content of any size:
-// it becomes one that nothing loads, is empty until Set, and follows all others. What is loaded
-// stays as it is. So do symbols in the section. Errors name the file.
+// Unload turns a loaded section of a linked file into one that is not loaded and whose content may
+// have any size. The section moves to the end of the file, and is empty until Set is called. The
+// loaded bytes stay, and symbols in the section don't change. Errors name the file.
 func (e *Edit) Unload(name string) error {
 	i, err := e.find(name)
 	switch {
@@ -181,15 +181,15 @@ func (e *Edit) replace(i int, data []byte) error {
 		return err
 	}
 	if (e.isFixed(s) || e.loaded(s)) && len(data) != len(s.data) {
-		return fmt.Errorf("section %d (%s) is in a loaded segment, so its size cannot change from %d to "+
-			"%d bytes", i, s.name, len(s.data), len(data))
+		return fmt.Errorf("section %d (%s) is in a loaded segment, so its size cannot change from "+
+			"%d to %d bytes", i, s.name, len(s.data), len(data))
 	}
 	e.change(s, data)
 	s.header.flags &^= uint64(stdelf.SHF_COMPRESSED)
 	return nil
 }
 
-// change gives a section other content. One that had none where it was moves to the end.
+// change sets the content of a section. An empty section in the fixed part moves to the end.
 func (e *Edit) change(s *section, data []byte) {
 	if len(s.data) == 0 && s.at < e.fixed {
 		s.at = isNew
@@ -198,9 +198,10 @@ func (e *Edit) change(s *section, data []byte) {
 	s.data, s.changed = data, true
 }
 
-// Remove removes a section if the file has it. Other sections keep their indices: unless it is the
-// last one and nothing refers to it, its header becomes an inactive one (SHT_NULL). It is an error
-// to remove what a linked file loads, and a section that has relocations. Errors name the file.
+// Remove removes a section if the file has it. Other sections keep their indices: the header of the
+// removed section becomes inactive (SHT_NULL). But if that section is the last one and nothing
+// refers to it, its header is removed too. It is an error to remove a loaded section of a linked
+// file, and a section that has relocations. Errors name the file.
 func (e *Edit) Remove(name string) error {
 	i, err := e.find(name)
 	if i == 0 && err == nil {
@@ -226,7 +227,7 @@ func (e *Edit) Remove(name string) error {
 	return nil
 }
 
-// find returns the index of the section of a name, 0 if there is none.
+// find returns the index of the section with a name, 0 if there is none.
 func (e *Edit) find(name string) (int, error) {
 	found := 0
 	for i := range e.sections[1:] {
@@ -246,24 +247,24 @@ func (e *Edit) checkReplaceable(i int) error {
 	s := &e.sections[i]
 	typ := stdelf.SectionType(s.header.typ)
 	if i == e.strndx || typ == stdelf.SHT_NULL {
-		return fmt.Errorf("section %d (%s) cannot be replaced: it is of type %s", i, s.name, typ)
+		return fmt.Errorf("section %d (%s) cannot be replaced: it has type %s", i, s.name, typ)
 	}
 	if typ == stdelf.SHT_NOBITS {
-		return fmt.Errorf("section %d (%s) has no bytes in this file (%s): it is what was split off "+
-			"for debuggers; take the file that it comes from", i, s.name, typ)
+		return fmt.Errorf("section %d (%s) has no bytes in this file (%s): this is a separate debug "+
+			"file; pass the stripped file", i, s.name, typ)
 	}
 	j := slices.IndexFunc(e.sections, func(r section) bool {
 		typ := stdelf.SectionType(r.header.typ)
 		return (typ == stdelf.SHT_REL || typ == stdelf.SHT_RELA) && int(r.header.info) == i
 	})
 	if j > 0 {
-		return fmt.Errorf("section %d (%s) has relocations (section %d), which would not fit other "+
-			"data; pass the linked file", i, s.name, j)
+		return fmt.Errorf("section %d (%s) has relocations (section %d), which would not match "+
+			"the new content; pass the linked file", i, s.name, j)
 	}
 	return nil
 }
 
-// referred reports whether a symbol or a section header, or maybe a group, refers to section i.
+// referred reports whether a symbol or a header refers to section i, or a section group may.
 func (e *Edit) referred(i int) bool {
 	symbols, err := e.f.Symbols()
 	return err != nil ||

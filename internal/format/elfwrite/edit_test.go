@@ -33,7 +33,7 @@ func build(t *testing.T, flags ...string) string {
 	return out
 }
 
-// replaced returns the file with sections.
+// replaced returns the file with the given sections added or replaced.
 func replaced(t *testing.T, path string, sections ...Section) []byte {
 	t.Helper()
 	f, err := elf.Open(path)
@@ -48,7 +48,7 @@ func replaced(t *testing.T, path string, sections ...Section) []byte {
 	return out
 }
 
-// edit returns the file without some sections and with others.
+// edit returns the file without the removed sections, and with the given ones.
 func edit(f *elf.File, removed []string, sections ...Section) ([]byte, error) {
 	e, err := NewEdit(f)
 	if err != nil {
@@ -83,7 +83,7 @@ func TestSet(t *testing.T) {
 			sameSections(t, before, readSections(t, oncePath), ".BTF", ".BTF.base")
 			readelf(t, oncePath)
 			if again := replaced(t, oncePath, first, base); !bytes.Equal(again, once) {
-				t.Error("the same sections again give another file")
+				t.Error("setting the same sections again changes the file")
 			}
 			twice := replaced(t, oncePath, second)
 			checkSections(t, twice, []Section{second, base})
@@ -92,7 +92,8 @@ func TestSet(t *testing.T) {
 			readelf(t, twicePath)
 			// GNU objcopy reads the same section, and can write the file.
 			dump := filepath.Join(t.TempDir(), "dump")
-			programtest.Run(t, "", "objcopy", "-O", "binary", "--only-section=.BTF", "--set-section-flags=.BTF=alloc",
+			programtest.Run(t, "", "objcopy", "-O", "binary", "--only-section=.BTF",
+				"--set-section-flags=.BTF=alloc",
 				twicePath, dump)
 			if got, err := os.ReadFile(dump); err != nil || !bytes.Equal(got, second.Data) {
 				t.Errorf("objcopy finds %d bytes, want %d: %v", len(got), len(second.Data), err)
@@ -110,7 +111,7 @@ func TestSet(t *testing.T) {
 	}
 }
 
-// readSections returns header and content of each section by index.
+// readSections returns the header and the content of each section, by index.
 func readSections(t *testing.T, path string) []stdelf.SectionHeader {
 	t.Helper()
 	f, err := stdelf.Open(path)
@@ -125,8 +126,8 @@ func readSections(t *testing.T, path string) []stdelf.SectionHeader {
 	return out
 }
 
-// sameSections wants all headers of before in after, but for the section name table and what was
-// added.
+// sameSections checks that all headers of before are in after, except for the section name table
+// and what was added.
 func sameSections(t *testing.T, before, after []stdelf.SectionHeader, added ...string) {
 	t.Helper()
 	if len(after) != len(before)+len(added) {
@@ -144,8 +145,8 @@ func sameSections(t *testing.T, before, after []stdelf.SectionHeader, added ...s
 	}
 }
 
-// TestSetForeign embeds into files of other classes, orders and writers: clang shares one table
-// between section and symbol names.
+// TestSetForeign embeds into files of other classes and byte orders, and into files from other
+// compilers: clang uses one table for section names and symbol names.
 func TestSetForeign(t *testing.T) {
 	paths, _ := filepath.Glob("../elf/testdata/machines/*.o.gz")
 	if len(paths) == 0 {
@@ -223,7 +224,7 @@ func TestEditErrors(t *testing.T) {
 	}
 }
 
-// TestPatch replaces a section of a program by one of the same size: nothing else changes, and
+// TestPatch replaces a section of a program with one of the same size. Nothing else changes, and
 // the program runs with the new data.
 func TestPatch(t *testing.T) {
 	path := build(t, "-g")

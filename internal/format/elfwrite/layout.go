@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// fixedPart returns the end of the bytes that keep their places: the ELF header, the program
-// headers, the segments, the sections that a linked file loads, and what begins among them.
+// fixedPart returns the end of the bytes that keep their places: the ELF and program headers, the
+// segments, a linked file's loaded sections, and any section that begins before their end.
 func (e *Edit) fixedPart() (uint64, error) {
 	end, err := e.segmentsEnd()
 	if err != nil {
@@ -27,7 +27,7 @@ func (e *Edit) fixedPart() (uint64, error) {
 	return end, nil
 }
 
-// segmentsEnd returns the end of the last byte of headers and segments.
+// segmentsEnd returns the offset after the last byte of headers and segments.
 func (e *Edit) segmentsEnd() (uint64, error) {
 	in := e.f.Bytes()
 	end := uint64(e.ehdrSize())
@@ -41,7 +41,7 @@ func (e *Edit) segmentsEnd() (uint64, error) {
 		return end, nil
 	}
 	if size < uint64(e.pick(32, 56)) {
-		return 0, fmt.Errorf("program headers of %d bytes are too small", size)
+		return 0, fmt.Errorf("the program headers have %d bytes each, which is too few", size)
 	}
 	extend := func(off, size uint64) error {
 		if off > uint64(len(in)) || size > uint64(len(in))-off {
@@ -68,14 +68,13 @@ func (e *Edit) segmentsEnd() (uint64, error) {
 	return end, nil
 }
 
-// loaded reports whether a program loads the section from the place in the file where it is.
+// loaded reports whether the section is loaded from its place in the file when the program runs.
 func (e *Edit) loaded(s *section) bool { return s.is(stdelf.SHF_ALLOC) && !e.f.Relocatable() }
 
 // isFixed reports whether the section has bytes that keep their places.
 func (e *Edit) isFixed(s *section) bool { return len(s.data) > 0 && s.at < e.fixed }
 
-// inFileOrder returns the indices of the sections, except the first, in the order in which they are
-// in the file. New ones are the last.
+// inFileOrder returns the indices of the sections, except 0, in file order. New ones come last.
 func (e *Edit) inFileOrder() []int {
 	order := make([]int, len(e.sections)-1)
 	for i := range order {
@@ -88,21 +87,19 @@ func (e *Edit) inFileOrder() []int {
 	return order
 }
 
-// layout is what follows what in the new file.
 type layout struct {
 	patched []int  // sections with new content in their old places, in order
-	kept    uint64 // up to here are the bytes of the old file, but for the patched sections
+	kept    uint64 // end of the old file's bytes that stay, except patched sections
 	moved   []int  // sections that follow, in order
-	shoff   uint64 // the section headers, at the end
+	shoff   uint64 // offset of the section headers, which come last
 	size    uint64
 
-	keptEnd, patchedEnd uint64 // of the sections seen so far that keep their places
+	keptEnd, patchedEnd uint64 // ends of the kept and the patched sections seen so far
 }
 
-// span is a range of bytes of the file.
 type span struct{ start, end uint64 }
 
-// keep leaves section i where it is. If its content is new, no other section may share its bytes.
+// keep leaves section i at its place. If its content is new, no other section may share its bytes.
 func (l *layout) keep(e *Edit, i int) error {
 	s := &e.sections[i]
 	if len(s.data) == 0 {
@@ -111,7 +108,7 @@ func (l *layout) keep(e *Edit, i int) error {
 	shared := s.at < l.patchedEnd || s.changed && (s.at < l.keptEnd ||
 		slices.ContainsFunc(e.headers, func(h span) bool { return s.at < h.end && h.start < s.end() }))
 	if shared {
-		return fmt.Errorf("section %d (%s) shares bytes with another section or the headers, so their "+
+		return fmt.Errorf("section %d (%s) shares bytes with another section or the headers, so its "+
 			"content cannot be replaced", i, s.name)
 	}
 	l.kept, l.keptEnd = max(l.kept, s.end()), max(l.keptEnd, s.end())
@@ -122,8 +119,8 @@ func (l *layout) keep(e *Edit, i int) error {
 	return nil
 }
 
-// fileAlign returns the alignment, in bytes, of a section that nothing loads from its place in the
-// file. More than the largest page of the kernel's architectures is of no use there.
+// fileAlign returns the alignment in the file, in bytes, of a section that is not loaded. It is at
+// most the largest page size of the kernel's architectures; more would be useless.
 func (h *sectionHeader) fileAlign() uint64 {
 	if h.addralign&(h.addralign-1) != 0 {
 		return 1 // not an alignment at all
@@ -131,16 +128,16 @@ func (h *sectionHeader) fileAlign() uint64 {
 	return min(max(h.addralign, 1), 64<<10)
 }
 
-// layOut gives each section its place by the rule in Edit's comment: those that lie before the
-// first change (e.first) or are loaded stay, the others follow in file order.
+// layOut gives each section its place by the rule in the comment of Edit: sections before the first
+// change (e.first) and loaded sections stay; the others follow in file order.
 func (e *Edit) layOut() (l layout, err error) {
 	names := &e.sections[e.strndx]
 	if old := e.f.Sections[e.strndx].Raw(); e.isFixed(names) && len(names.data) != len(old) {
-		return l, fmt.Errorf("section %d with the section names lies in what the file loads; sections "+
-			"cannot be added to such a file", e.strndx)
+		return l, fmt.Errorf("section %d, which has the section names, is loaded, so sections cannot "+
+			"be added", e.strndx)
 	}
 	l.kept = e.fixed
-	limit := 2*uint64(len(e.f.Bytes())) + 1<<20 // alignment is no more than that in honest files
+	limit := 2*uint64(len(e.f.Bytes())) + 1<<20 // more than alignment takes in intact files
 	at := uint64(0)
 	reach := uint64(0) // no section begins after the end of the file, even if it is empty
 	for _, i := range e.inFileOrder() {
@@ -173,8 +170,8 @@ func (e *Edit) layOut() (l layout, err error) {
 	l.shoff = at + padding(at, uint64(e.addrSize()))
 	l.size = l.shoff + uint64(len(e.sections)*e.shdrSize())
 	if l.size > limit {
-		return l, fmt.Errorf("the sections of this file of %d bytes, one after the other and aligned, "+
-			"take %d bytes; is it damaged?", len(e.f.Bytes()), l.size)
+		return l, fmt.Errorf("the file has %d bytes, but its sections, one after the other and "+
+			"aligned, take %d bytes; is it damaged?", len(e.f.Bytes()), l.size)
 	}
 	return l, e.checkSize(l.size)
 }

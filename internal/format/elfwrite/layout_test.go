@@ -13,8 +13,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
-// TestHistory edits a file twice, which must give the same as the second edit alone, wherever the
-// sections are at first.
+// TestHistory edits a file twice. The result must be the same as after the second edit alone,
+// wherever the sections are at first.
 func TestHistory(t *testing.T) {
 	set := func(name, data string) Section { return Section{Name: name, Data: []byte(data)} }
 	btf, long := set(".BTF", "BTF"), set(".BTF", strings.Repeat("long", 99))
@@ -24,7 +24,8 @@ func TestHistory(t *testing.T) {
 	middle := filepath.Join(t.TempDir(), "middle.o")
 	programtest.Run(t, "", "objcopy", "--add-section=.BTF="+data, plain, middle)
 	both := filepath.Join(t.TempDir(), "both.o")
-	programtest.Run(t, "", "objcopy", "--add-section=.BTF="+data, "--add-section=.BTF.base="+data, plain, both)
+	programtest.Run(t, "", "objcopy", "--add-section=.BTF="+data,
+		"--add-section=.BTF.base="+data, plain, both)
 	for _, path := range []string{plain, middle, both} {
 		for _, tt := range []struct{ first, second []Section }{
 			{[]Section{btf}, []Section{btf}},
@@ -57,7 +58,8 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// editBTF gives a file .BTF, and .BTF.base or no such section.
+// editBTF writes .BTF into a file. It also writes .BTF.base, or removes it if it isn't among the
+// given sections.
 func editBTF(t *testing.T, path string, sections []Section) ([]byte, error) {
 	f, err := elf.Open(path)
 	if err != nil {
@@ -71,8 +73,8 @@ func editBTF(t *testing.T, path string, sections []Section) ([]byte, error) {
 	return edit(f, removed, sections...)
 }
 
-// TestNothingStale replaces a large section by a small one: the file shrinks by the difference,
-// and the sections that follow are as before at aligned offsets.
+// TestNothingStale replaces a large section with a small one. The file shrinks by the difference,
+// and the sections that follow are unchanged, at aligned offsets.
 func TestNothingStale(t *testing.T) {
 	large := writeFile(t, bytes.Repeat([]byte("STALE"), 20_000))
 	path := filepath.Join(t.TempDir(), "x.o")
@@ -99,9 +101,9 @@ func TestNothingStale(t *testing.T) {
 	}
 }
 
-// TestUnusualOrder edits files whose section headers come first, as no common linker writes them,
-// and in which an empty section is where an earlier one begins. Nothing stale is left, and to do
-// the same again changes nothing.
+// TestUnusualOrder edits files as no common linker writes them: the section headers come first, and
+// an empty section begins where an earlier one begins. Nothing stale is left, and doing the same
+// again changes nothing.
 func TestUnusualOrder(t *testing.T) {
 	stale := Section{Name: ".BTF", Data: bytes.Repeat([]byte("STALE"), 99)}
 	a, b := Section{Name: ".a", Data: []byte("of a")}, Section{Name: ".b", Data: []byte("of b")}
@@ -130,7 +132,7 @@ func TestUnusualOrder(t *testing.T) {
 				t.Fatal(err)
 			}
 			if last != nil && !bytes.Equal(data, last) {
-				t.Errorf("%s: the same again gives another file", tt.name)
+				t.Errorf("%s: the same edit again changes the file", tt.name)
 			}
 			last = data
 		}
@@ -141,8 +143,8 @@ func TestUnusualOrder(t *testing.T) {
 	}
 }
 
-// unusual returns a file in which the last of the sections, which is empty, begins where the last
-// but two does.
+// unusual returns a file in which the last section, which is empty, begins where the third-last
+// section begins.
 func unusual(t *testing.T, sections []Section, headersFirst bool) []byte {
 	t.Helper()
 	o := &Object{AddrSize: 8, Order: binary.LittleEndian, Machine: uint16(stdelf.EM_X86_64),

@@ -5,7 +5,6 @@ import (
 	stdelf "debug/elf"
 )
 
-// addName adds a name to the section name table and returns its offset there.
 func (e *Edit) addName(name string) uint32 {
 	table := &e.sections[e.strndx]
 	at := len(table.data)
@@ -14,8 +13,8 @@ func (e *Edit) addName(name string) uint32 {
 	return uint32(at)
 }
 
-// cutName removes the name at an offset if it is the last of the table and nothing else uses it, so
-// that a section that was added and removed again leaves nothing.
+// cutName removes the name at an offset, if it is the last of the table and nothing else uses it.
+// So after a section was added and removed again, nothing of it remains.
 func (e *Edit) cutName(at uint32, name string) {
 	table := &e.sections[e.strndx]
 	if at == 0 || int64(at)+int64(len(name))+1 != int64(len(table.data)) {
@@ -24,7 +23,7 @@ func (e *Edit) cutName(at uint32, name string) {
 	for i := range e.sections {
 		s := &e.sections[i]
 		if int(s.header.link) == e.strndx && stdelf.SectionType(s.header.typ) != stdelf.SHT_NULL {
-			return // a symbol table has its names there
+			return // such as a symbol table whose names are in this table
 		}
 		if int64(s.header.name)+int64(len(s.name))+1 > int64(at) {
 			return

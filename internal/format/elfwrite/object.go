@@ -13,8 +13,8 @@ import (
 type Section struct {
 	Name  string
 	Data  []byte
-	Align uint64 // of the data in the file: a power of two up to 4096; 0 means 1
-	Alloc bool   // whether a program that it is linked into loads it (SHF_ALLOC)
+	Align uint64 // alignment of the data in the file: a power of two up to 4096; 0 means 1
+	Alloc bool   // whether the section is loaded when the program runs (SHF_ALLOC)
 }
 
 const maxAlign = 4096
@@ -34,23 +34,24 @@ func (s Section) check() error {
 	case s.Name == "" || strings.ContainsRune(s.Name, 0):
 		return fmt.Errorf("section name %q: must be text without NUL bytes", s.Name)
 	case s.Align&(s.Align-1) != 0 || s.Align > maxAlign:
-		return fmt.Errorf("section %q: alignment %d is not a power of two up to %d", s.Name, s.Align,
+		return fmt.Errorf("section %q: alignment %d must be a power of two, at most "+
+			"%d", s.Name, s.Align,
 			maxAlign)
 	}
 	return nil
 }
 
-// Object is a relocatable ELF file without code. Its symbol table has only the null entry; it is
-// there because some readers refuse files without one.
+// Object is a relocatable ELF file without code. It has a symbol table, though with only the null
+// entry, because some readers refuse files without a symbol table.
 type Object struct {
 	AddrSize int // 4 (ELFCLASS32) or 8 (ELFCLASS64)
 	Order    binary.ByteOrder
 	Machine  uint16 // EM_*
-	Flags    uint32 // of the processor's supplement (e_flags); linkers compare them
+	Flags    uint32 // e_flags of the processor supplement; linkers compare them
 	Sections []Section
 }
 
-// Like returns an object without sections for the machine and ABI that f is for.
+// Like returns an object without sections for the machine and the ABI of f.
 func Like(f *elf.File) *Object {
 	at := class{f.AddrSize == 8, f.Order}.flagsOffset()
 	return &Object{AddrSize: f.AddrSize, Order: f.Order, Machine: uint16(f.Machine),
@@ -58,8 +59,8 @@ func Like(f *elf.File) *Object {
 }
 
 // Bytes returns the file: header, sections in the given order, symbol table, string table (for
-// sections and symbols), section headers. Names may repeat. Errors are those of impossible values
-// in o.
+// sections and symbols), section headers. Several sections may have the same name. It returns an
+// error if o has invalid values.
 func (o *Object) Bytes() ([]byte, error) {
 	c, err := newClass(o.AddrSize, o.Order)
 	if err != nil {

@@ -178,7 +178,8 @@ func TestBTFReaders(t *testing.T) {
 		}
 	})
 	t.Run("pahole", func(t *testing.T) {
-		if out := programtest.Run(t, "", "pahole", "-F", "btf", path); !strings.Contains(out, "struct embedded {") {
+		out := programtest.Run(t, "", "pahole", "-F", "btf", path)
+		if !strings.Contains(out, "struct embedded {") {
 			t.Errorf("pahole:\n%s", out)
 		}
 	})

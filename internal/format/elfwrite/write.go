@@ -6,8 +6,8 @@ import (
 	"io"
 )
 
-// Write writes the new file. Its bytes depend on the file and on what was set last for each
-// section. Errors name the file.
+// Write writes the new file. Its bytes depend on the file and on the last content of each section.
+// Errors name the file.
 func (e *Edit) Write(w io.Writer) error {
 	l, err := e.layOut()
 	if err != nil {
@@ -40,16 +40,16 @@ func (e *Edit) Write(w io.Writer) error {
 	return out.err
 }
 
-// output is a writer that knows how many bytes were written. After an error it writes nothing more.
+// output is a writer that counts the bytes written. After an error it writes nothing more.
 type output struct {
 	w        io.Writer
 	at       uint64
 	err      error
-	release  func() // frees the memory of what was read of the input
-	released uint64 // where at was then
+	release  func() // frees the memory of those parts of the input that were read
+	released uint64 // the offset at which release was last called
 }
 
-// resident is how much of a large input is in memory at the same time, in bytes.
+// resident is how many bytes of a large input are in memory at the same time.
 const resident = 16 << 20
 
 func (o *output) write(b []byte) {
@@ -65,7 +65,6 @@ func (o *output) write(b []byte) {
 	}
 }
 
-// fill writes zeros up to an offset.
 func (o *output) fill(to uint64) {
 	if o.at < to {
 		o.write(make([]byte, to-o.at))

@@ -7,7 +7,7 @@ import (
 
 // Offsets in the setup header of x86, the first sectors of a bzImage.
 const (
-	setupSects    = 0x1f1 // byte: sectors of setup code, of 512 bytes, after the first sector
+	setupSects    = 0x1f1 // byte: number of 512-byte sectors of setup code after the first sector
 	bootFlag      = 0x1fe
 	setupMagic    = 0x202
 	setupVersion  = 0x206 // half-word: of the boot protocol
@@ -19,17 +19,17 @@ func isBzImage(data []byte) bool {
 	return hasAt(data, bootFlag, "\x55\xaa") && hasAt(data, setupMagic, "HdrS")
 }
 
-// bzImagePayload is the compressed vmlinux in a bzImage. In all formats but gzip, which does so
-// itself, the build adds the size of what was compressed in four more bytes (size_append in
-// scripts/Makefile.lib). Their own tools would take these for damage.
+// bzImagePayload is the compressed vmlinux in a bzImage. Except for gzip, which contains the
+// decompressed size, the kernel's build appends that size in four bytes (size_append in
+// scripts/Makefile.lib). The four bytes are cut off: decompressors would report them as damage.
 func bzImagePayload(data []byte) (payload, error) {
 	p := payload{container: "bzImage", size: -1}
 	if len(data) < payloadLength+4 {
-		return p, fmt.Errorf("truncated: %d bytes end in the setup header", len(data))
+		return p, fmt.Errorf("truncated in the setup header, after %d bytes", len(data))
 	}
 	le := binary.LittleEndian
 	if v := le.Uint16(data[setupVersion:]); v < 0x208 {
-		return p, fmt.Errorf("of boot protocol %d.%02d, a kernel before Linux 2.6.26, which has no BTF",
+		return p, fmt.Errorf("boot protocol %d.%02d: a kernel before Linux 2.6.26, which has no BTF",
 			v>>8, v&0xff)
 	}
 	sects := int64(data[setupSects])
@@ -42,7 +42,7 @@ func bzImagePayload(data []byte) (payload, error) {
 		return p, err
 	}
 	if p.format = formatOf(p.data); p.format == nil {
-		return p, fmt.Errorf("the payload at offset %#x is compressed in a format that is not known: "+
+		return p, fmt.Errorf("the payload at offset %#x is compressed in an unknown format: "+
 			"it starts with %q", start, p.data[:min(4, len(p.data))])
 	}
 	if end := len(p.data) - 4; p.format.name != "gzip" && end > 0 {
@@ -51,11 +51,11 @@ func bzImagePayload(data []byte) (payload, error) {
 	return p, nil
 }
 
-// slice is size bytes of data from an offset on: a payload.
+// slice returns the payload: size bytes of data that begin at offset start.
 func slice(data []byte, start, size int64) ([]byte, error) {
 	if start > int64(len(data)) || size > int64(len(data))-start {
-		return nil, fmt.Errorf("truncated or damaged: its header says that the payload has %d bytes at "+
-			"offset %#x, and the file has %d", size, start, len(data))
+		return nil, fmt.Errorf("truncated or damaged: the header says that the payload has %d "+
+			"bytes at offset %#x, but the file has only %d bytes", size, start, len(data))
 	}
 	return data[start : start+size], nil
 }

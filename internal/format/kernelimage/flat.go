@@ -7,10 +7,10 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// headerMagic is where flat images have a magic number, and those that they have: of arm64, of
-// riscv, and that of include/linux/pe.h (loongarch, and others in the future).
+// headerMagic is the offset of the magic number in a flat image.
 const headerMagic = 0x38
 
+// flatMagics are those of arm64, of riscv, and of include/linux/pe.h (loongarch, maybe others).
 var flatMagics = []string{"ARM\x64", "RSC\x05", "\xcd\x23\x82\x81"}
 
 func isFlat(data []byte) bool {
@@ -22,13 +22,13 @@ func isFlat(data []byte) bool {
 	return false
 }
 
-// maxFalse is how many places of a flat image may look like the header of a blob without being one.
+// maxFalse limits how many places of a flat image may only look like a blob's header.
 const maxFalse = 64
 
-// FindBTF finds the BTF of the kernel in a flat image: the largest of the blobs in it, of either
-// byte order, at any offset. There may be others, small ones, of the BPF programs that are built
-// into the kernel (kernel/bpf/preload). It returns nil if there is none. If nothing is a blob, but
-// something has the header of one, the error says what is wrong with that.
+// FindBTF finds the BTF of the kernel in a flat image: the largest blob in it, of either byte
+// order, at any offset. Smaller blobs may belong to the BPF programs that are built into the kernel
+// (kernel/bpf/preload). It returns nil if there is no blob. If there is a blob's header but no
+// valid blob, the error describes the problem.
 func FindBTF(image []byte) ([]byte, error) {
 	var best []byte
 	var wrong error
@@ -47,7 +47,7 @@ func FindBTF(image []byte) ([]byte, error) {
 		}
 		if _, err := btf.Parse(blob, nil); err != nil {
 			if failed++; failed > maxFalse {
-				return nil, fmt.Errorf("more than %d places look like BTF and are not", maxFalse)
+				return nil, fmt.Errorf("more than %d places look like BTF but are not valid", maxFalse)
 			}
 			if wrong == nil {
 				wrong = fmt.Errorf("at offset %#x of the kernel: %w", at, err)
@@ -66,7 +66,7 @@ func FindBTF(image []byte) ([]byte, error) {
 	return best, wrong
 }
 
-// starts finds the starts of headers of one byte order: the magic number, the version and no flags.
+// starts finds the starts of headers in one byte order: the magic number, the version and no flags.
 type starts struct {
 	image  []byte
 	header [4]byte
@@ -77,8 +77,8 @@ func newStarts(image []byte, magic0, magic1 byte) starts {
 	return starts{image: image, header: [4]byte{magic0, magic1, btf.Version, 0}, next: -1}
 }
 
-// from is the next start at an offset or after it, or the end of the image. The offset is at least
-// that of the call before, so that all calls together pass the image once.
+// from returns the first start at or after an offset, or the end of the image. Offsets must not
+// decrease from call to call. So all calls together search the image only once.
 func (s *starts) from(at int) int {
 	if s.next < at {
 		s.next = len(s.image)

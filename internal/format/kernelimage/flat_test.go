@@ -43,7 +43,7 @@ func TestFindBTF(t *testing.T) {
 	}
 }
 
-// TestStarts compares with a plain search.
+// TestStarts compares the results with those of a plain search.
 func TestStarts(t *testing.T) {
 	image := bytes.Repeat([]byte("\x9f\xeb\x01\x00.\xeb\x9f\x01\x00\x9f\xeb\x01\x01"), 3)
 	for _, magic := range []string{"\x9f\xeb", "\xeb\x9f"} {

@@ -12,25 +12,25 @@ import (
 	"github.com/mikelolasagasti/xz"
 	"github.com/pierrec/lz4/v4"
 	"github.com/ulikunitz/xz/lzma"
+
+	xzfile "github.com/rules-btf/rules_btf/internal/format/xz"
 )
 
-// maxWindow is how many bytes back a format may refer to, which a decompressor keeps in memory.
-// Kernels are compressed with 128 MiB (zstd -22, scripts/xz_wrap.sh).
+// maxWindow limits how many bytes back compressed data may refer. A decompressor keeps that many
+// bytes in memory. Kernels are compressed with windows of 128 MiB (zstd -22, scripts/xz_wrap.sh).
 const maxWindow = 1 << 27
 
-// format is a format of compressed data.
 type format struct {
 	name  string
 	magic string // the first bytes
-	// open returns what decompresses; nil if the format is not supported.
-	// It returns no more than limit bytes that are of use.
+	// open returns a decompressor, whose output is needed up to limit bytes. It is nil if unsupported.
 	open func(r *bytes.Reader, limit int) (io.Reader, error)
 }
 
-// formats are those that a kernel can be compressed with (CONFIG_KERNEL_GZIP and others), with the
-// magic numbers of scripts/extract-vmlinux. LZMA has none; it is known by the parameters that all
-// encoders write by default, and a dictionary of a multiple of 64 KiB. LZ4 is the legacy format,
-// and the one that the tool lz4 writes by default.
+// formats are the formats in which a kernel can be compressed (CONFIG_KERNEL_GZIP and others), with
+// the magic numbers of scripts/extract-vmlinux. LZMA has none; it is recognised by the parameters
+// that all encoders write by default, and by a dictionary size that is a multiple of 64 KiB. LZ4
+// has two: of the legacy format, and of the format that the tool lz4 writes by default.
 var formats = []format{
 	{"gzip", "\x1f\x8b\x08", openGzip},
 	{"xz", "\xfd7zXZ\x00", openXZ},
@@ -42,7 +42,7 @@ var formats = []format{
 	{"lzo", "\x89LZO\x00\r\n\x1a\n", nil},
 }
 
-// formatOf is the format that data begins like, or nil.
+// formatOf returns the format whose magic number data begins with, or nil.
 func formatOf(data []byte) *format {
 	for i := range formats {
 		if bytes.HasPrefix(data, []byte(formats[i].magic)) {
@@ -52,18 +52,24 @@ func formatOf(data []byte) *format {
 	return nil
 }
 
-// headSize is how many bytes of a layer are looked at to find its format: up to the setup header of
-// a bzImage.
+// headSize is how many bytes of a layer show its format, such as a bzImage's setup header.
 const headSize = 1024
 
-// decompress returns at most limit bytes; more are an error. Of what isn't wanted, by its first
-// bytes, it returns only these. What follows the compressed data of gzip, xz and lzma, such as a
-// device tree after Image.gz, is not looked at.
+// decompress decompresses data. It is an error if the output has more than limit bytes. If wanted
+// refuses the first bytes, decompress returns only these, and whole is false. What follows the data
+// in gzip, xz and lzma, such as a device tree after Image.gz, is ignored.
 func (f *format) decompress(data []byte, limit int,
 	wanted func(head []byte) bool) (out []byte, whole bool, err error) {
 	if f.open == nil {
-		return nil, false, fmt.Errorf("compressed with %s, which is not supported: decompress it "+
-			"first, with scripts/extract-vmlinux of the kernel's source or with %[1]sp -d", f.name)
+		return nil, false, fmt.Errorf("compressed with %s, which is not supported: decompress "+
+			"the file first, with scripts/extract-vmlinux of the kernel's source or with %[1]sp "+
+			"-d", f.name)
+	}
+	if out, ok := xzfile.Decompress(data, limit); ok {
+		if head := out[:min(headSize, len(out))]; !wanted(head) {
+			return head, false, nil
+		}
+		return out, true, nil
 	}
 	r, err := f.open(bytes.NewReader(data), limit)
 	if err != nil {
@@ -85,21 +91,21 @@ func (f *format) decompress(data []byte, limit int,
 	}
 	if b.Len() > limit {
 		return nil, false, fmt.Errorf("more than %d bytes when decompressed; if that is right, "+
-			"decompress it first with scripts/extract-vmlinux of the kernel's source, or raise "+
-			"--max-decompressed", limit)
+			"decompress the file first with scripts/extract-vmlinux of the kernel's source, or "+
+			"raise --max-decompressed", limit)
 	}
 	return b.Bytes(), true, nil
 }
 
 func (f *format) damaged(err error) error {
-	return fmt.Errorf("damaged, or compressed in an unusual way (%w): decompress it first with "+
-		"scripts/extract-vmlinux of the kernel's source, or get it anew", err)
+	return fmt.Errorf("damaged, or compressed in an unusual way (%w): decompress the file first "+
+		"with scripts/extract-vmlinux of the kernel's source, or fetch it again", err)
 }
 
-// streams reads streams of one format that follow one another as one.
+// streams reads consecutive streams of one format as a single one.
 type streams struct {
 	r    io.Reader
-	next func() (io.Reader, error) // io.EOF: what follows, if anything, is none
+	next func() (io.Reader, error) // io.EOF if no stream follows
 }
 
 func (s *streams) Read(p []byte) (n int, err error) {
@@ -118,7 +124,6 @@ func (s *streams) Read(p []byte) (n int, err error) {
 	}
 }
 
-// begins reports whether what is left of r begins with a magic number.
 func begins(r *bytes.Reader, magic string) bool {
 	head := make([]byte, len(magic))
 	n, _ := r.ReadAt(head, r.Size()-int64(r.Len()))
@@ -141,8 +146,9 @@ func openGzip(r *bytes.Reader, _ int) (io.Reader, error) {
 	}}, nil
 }
 
-// openXZ takes a package that knows the filters of machine code, of which scripts/xz_wrap.sh has xz
-// use one (--x86, --powerpc and others).
+// openXZ is for the xz files that package format/xz doesn't decompress. It uses a package that
+// supports the filters for machine code, because scripts/xz_wrap.sh runs xz with such a filter
+// (--x86, --powerpc and others).
 func openXZ(r *bytes.Reader, _ int) (io.Reader, error) {
 	z, err := xz.NewReader(r, maxWindow)
 	if err != nil {
@@ -151,7 +157,7 @@ func openXZ(r *bytes.Reader, _ int) (io.Reader, error) {
 	z.Multistream(false)
 	return &streams{z, func() (io.Reader, error) {
 		err := z.Reset(nil)
-		if err == xz.ErrFormat || err == xz.ErrBuf { // another header, or not as long as one
+		if err == xz.ErrFormat || err == xz.ErrBuf { // not a header, or too short for one
 			err = io.EOF
 		}
 		z.Multistream(false)
@@ -171,13 +177,13 @@ func openLZ4(r *bytes.Reader, _ int) (io.Reader, error) { return lz4.NewReader(r
 
 func openBzip2(r *bytes.Reader, _ int) (io.Reader, error) { return bzip2.NewReader(r), nil }
 
-// maxLZMA bounds the streams of lzma in a file: each takes the memory of its window anew.
+// maxLZMA limits the lzma streams in a file, because each one allocates its window again.
 const maxLZMA = 16
 
-// lzmaStream is a stream of lzma whose header announces no larger window than needed.
+// lzmaStream is an lzma stream. Its header is changed to a window that is no larger than necessary.
 type lzmaStream struct {
 	*bytes.Reader
-	header []byte // what is left of it
+	header []byte // the part of the header that is still to be read
 }
 
 func newLZMAStream(r *bytes.Reader, limit int) lzmaStream {

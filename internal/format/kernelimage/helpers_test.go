@@ -12,7 +12,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// pack runs a program that compresses data, or skips the test where there is none.
+// pack runs a program that compresses data, or skips the test if it is not installed.
 func pack(t testing.TB, command string, data []byte) []byte {
 	t.Helper()
 	args := strings.Fields(command)
@@ -42,14 +42,14 @@ func gzipped(t testing.TB, data []byte) []byte {
 	return out.Bytes()
 }
 
-// withSize is a payload with the size of what was compressed after it, as size_append of
-// scripts/Makefile.lib has it.
+// withSize is a payload followed by its decompressed size, like the output of size_append in
+// scripts/Makefile.lib.
 func withSize(payload []byte, size int) []byte {
 	return binary.LittleEndian.AppendUint32(payload[:len(payload):len(payload)], uint32(size))
 }
 
-// bzImage makes a bzImage of two sectors of setup code, with the payload 16 bytes after them and
-// other bytes in the end.
+// bzImage makes a bzImage with two sectors of setup code, the payload 16 bytes after them, and
+// other bytes at the end.
 func bzImage(payload []byte) []byte {
 	image := make([]byte, 3*512+16)
 	image[setupSects] = 2

@@ -14,8 +14,8 @@ import (
 
 var release = regexp.MustCompile(`Linux version (\S+) `)
 
-// TestKernels finds the BTF in kernels that machines boot: it is the section .BTF of the vmlinux
-// with DWARF that Debian packages apart from them.
+// TestKernels finds the BTF in kernel images that machines boot. That BTF must equal the section
+// .BTF of the vmlinux with DWARF, which Debian packages separately.
 func TestKernels(t *testing.T) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -56,7 +56,7 @@ func TestKernels(t *testing.T) {
 					t.Errorf("%s: section .BTF is %v, want %d bytes", c.Label, s, len(want))
 				}
 			}
-			// An ELF file has it in one piece too.
+			// FindBTF also finds the BTF in an ELF file.
 			if err != nil || !bytes.Equal(got, want) {
 				t.Errorf("%s: %d bytes of BTF, want %d (%v)", c.Label, len(got), len(want), err)
 			}

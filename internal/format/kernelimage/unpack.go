@@ -8,40 +8,41 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// maxLayers is enough for a zboot image that is compressed once more, and its payload.
+// maxLayers is enough for a compressed zboot image and its payload.
 const maxLayers = 4
 
-// What a layer may have when decompressed: kernels are compressed to a sixth or so.
+// Limits for the decompressed size of a layer. Compression reduces kernels to about a sixth.
 const (
 	usualRatio        = 32 // times the size of the file
 	smallDecompressed = 8 << 20
 )
 
-// Form is what is left of a file when it is unpacked.
+// Form is the form of an unpacked file.
 type Form uint8
 
 const (
-	Other Form = iota // nothing that is known here; it may be raw BTF
+	Other Form = iota // any other form, which may be raw BTF
 	ELF
 	Flat // the memory of a kernel
+	Tar  // an archive
 )
 
-// Content is a file without what it was packed in.
+// Content is an unpacked file.
 type Content struct {
 	Form  Form
 	Data  []byte
-	Label string // the file's name and what it was packed in, such as "vmlinuz (bzImage, zstd)"
+	Label string // the file's name and how it was packed, as in "vmlinuz (bzImage, zstd)"
 }
 
-// Unpack unpacks data, the content of the file that name stands for in errors. A file that isn't
-// packed is returned as it is, and of one that has neither a kernel nor BTF in it the first bytes.
-// A layer may have maxDecompressed bytes; 8 MiB, and 32 times the size of data, it may always have.
-// Errors name the layer that is damaged or not supported.
+// Unpack unpacks data, the content of a file; name is for errors. A file that isn't packed is
+// returned unchanged. If the unpacked content is neither a kernel nor BTF, only its first bytes are
+// returned. A decompressed layer may have 8 MiB, 32 times the size of data, or maxDecompressed
+// bytes, whichever is largest. Errors name the layer that is damaged or not supported.
 func Unpack(name string, data []byte, maxDecompressed int) (Content, error) {
 	return unpack(name, data, max(smallDecompressed, usualRatio*len(data), maxDecompressed))
 }
 
-// unpack is Unpack with a limit of the size of each layer, in bytes.
+// unpack is Unpack with a limit for the size of each layer, in bytes.
 func unpack(name string, data []byte, limit int) (Content, error) {
 	c := Content{Data: data, Label: name}
 	layers := ""
@@ -75,22 +76,21 @@ func unpack(name string, data []byte, limit int) (Content, error) {
 			return c, nil
 		}
 		if p.size >= 0 && p.size != len(c.Data) {
-			return fail(fmt.Errorf("damaged: decompressed, it has %d bytes, and it was made of %d",
+			return fail(fmt.Errorf("damaged: it decompresses to %d bytes, expected %d",
 				len(c.Data), p.size))
 		}
 	}
-	return fail(fmt.Errorf("packed more than %d times: unpack it first", maxLayers))
+	return fail(fmt.Errorf("has more than %d layers of compression: decompress it first", maxLayers))
 }
 
-// payload is the compressed part of a file.
 type payload struct {
-	container string  // what holds it, "" if the file is the payload
+	container string  // the container's name, "" if the file itself is the payload
 	format    *format // how it is compressed, nil if it isn't
 	data      []byte
-	size      int // bytes of the decompressed data, -1 if that is not known
+	size      int // bytes of the decompressed data, -1 if unknown
 }
 
-// findPayload finds the payload of a file or a layer. An error may come with the container.
+// findPayload finds the payload of a file or layer. container may be set even with an error.
 func findPayload(data []byte) (payload, error) {
 	switch {
 	case bytes.HasPrefix(data, []byte(stdelf.ELFMAG)):
@@ -105,7 +105,8 @@ func findPayload(data []byte) (payload, error) {
 	return payload{format: formatOf(data), data: data, size: -1}, unsupported(data)
 }
 
-// known reports whether a layer that begins so can hold a kernel or BTF, or is refused by name.
+// known reports whether a layer that begins with head can hold a kernel or BTF, or is known to be
+// unsupported.
 func known(head []byte) bool {
 	return formOf(head) != Other || isBzImage(head) || isZboot(head) || formatOf(head) != nil ||
 		btf.HasMagic(head) || unsupported(head) != nil
@@ -117,11 +118,13 @@ func formOf(data []byte) Form {
 		return ELF
 	case isFlat(data):
 		return Flat
+	case hasAt(data, 257, "ustar"):
+		return Tar
 	}
 	return Other
 }
 
-// unsupported says what to do with a kernel image that is packed in a way that is not known here.
+// unsupported returns an error with advice if data is a kernel image in an unsupported format.
 func unsupported(data []byte) error {
 	const extract = "; extract the kernel first with scripts/extract-vmlinux of the kernel's source"
 	switch {
@@ -130,13 +133,12 @@ func unsupported(data []byte) error {
 	case hasAt(data, 0x24, "\x18\x28\x6f\x01"):
 		return fmt.Errorf("a zImage of 32-bit ARM, which is not supported%s", extract)
 	case hasAt(data, 0, "MZ"):
-		return fmt.Errorf("an EFI program, but no kernel image that is supported; of a unified " +
+		return fmt.Errorf("an EFI program, but not a supported kernel image; if it is a unified " +
 			"kernel image, extract the kernel first: objcopy -O binary -j .linux FILE OUT")
 	}
 	return nil
 }
 
-// hasAt reports whether data has the bytes of magic at an offset.
 func hasAt(data []byte, off int, magic string) bool {
 	return len(data) >= off && bytes.HasPrefix(data[off:], []byte(magic))
 }

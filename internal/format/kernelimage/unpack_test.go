@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestFormats unpacks what the programs that kernels are compressed with have written, by itself
-// and in the images. The flags are those of scripts/Makefile.lib and scripts/xz_wrap.sh.
+// TestFormats unpacks the output of the programs that compress kernels, by itself and in images.
+// The flags are those of scripts/Makefile.lib and scripts/xz_wrap.sh.
 func TestFormats(t *testing.T) {
 	want := machineCode(t)
 	for _, c := range []struct{ format, command string }{
@@ -50,7 +50,7 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// TestStreams unpacks streams that follow one another, and does not look at what comes after them.
+// TestStreams unpacks consecutive streams, and ignores what comes after them.
 func TestStreams(t *testing.T) {
 	want := machineCode(t)
 	for _, c := range []struct{ command, after string }{
@@ -77,7 +77,7 @@ func TestStreams(t *testing.T) {
 	}
 }
 
-// TestUnwanted: of what is neither a kernel nor BTF, the first bytes are unpacked.
+// TestUnwanted: of a file that is neither a kernel nor BTF, only the first bytes are unpacked.
 func TestUnwanted(t *testing.T) {
 	got, err := unpack("x", gzipped(t, make([]byte, 5000)), 2000)
 	if err != nil || got.Form != Other || len(got.Data) != headSize || got.Label != "x (gzip)" {
@@ -89,7 +89,7 @@ func TestUnwanted(t *testing.T) {
 	}
 }
 
-// TestSeeds unpacks small files, on machines that have none of the programs too.
+// TestSeeds unpacks small files of testdata, so it needs no zstd, lz4 or other program.
 func TestSeeds(t *testing.T) {
 	files, err := filepath.Glob("testdata/flat.*")
 	if err != nil || len(files) != 7 {
@@ -134,7 +134,7 @@ func TestNotPacked(t *testing.T) {
 	}
 }
 
-// TestDamage has images that can't be unpacked, and what the error says of them.
+// TestDamage has images that can't be unpacked, and the error for each.
 func TestDamage(t *testing.T) {
 	seed, err := os.ReadFile("testdata/flat.zst")
 	if err != nil {
@@ -160,23 +160,24 @@ func TestDamage(t *testing.T) {
 		data []byte
 		want string
 	}{
-		{"no header", good[:setupMagic+6], "(bzImage): truncated: 520 bytes end in the setup header"},
+		{"no header", good[:setupMagic+6], "(bzImage): truncated in the setup header, after 520 " +
+			"bytes"},
 		{"old", set(good, setupVersion, 0x207), "boot protocol 2.07"},
 		{"offset", set(good, payloadOffset, 1<<32-1), "the payload has 67 bytes at offset 0x1000005ff"},
 		{"length", set(good, payloadLength, 1<<31), "has 2147483648 bytes at offset 0x610"},
 		{"cut off", good[:len(good)-20], "truncated or damaged"},
-		{"no payload", set(good, payloadLength, 0), `not known: it starts with ""`},
-		{"other payload", bzImage([]byte("payload")), `not known: it starts with "payl"`},
-		{"other size", bzImage(withSize(seed, size+1)), "decompressed, it has 402 bytes, and it was " +
-			"made of 403"},
+		{"no payload", set(good, payloadLength, 0), `unknown format: it starts with ""`},
+		{"other payload", bzImage([]byte("payload")), `unknown format: it starts with "payl"`},
+		{"other size", bzImage(withSize(seed, size+1)), "damaged: it decompresses to 402 bytes, " +
+			"expected 403"},
 		{"half a payload", bzImage(seed[:40]), "(bzImage, zstd): damaged"},
-		{"lzo", bzImage([]byte("\x89LZO\x00\r\n\x1a\nxxxxx")), "(bzImage, lzo): compressed with lzo, " +
-			"which is not supported: decompress it first, with scripts/extract-vmlinux of the kernel's " +
-			"source or with lzop -d"},
-		{"zboot header", efi[:50], "(EFI zboot): truncated: 50 bytes"},
+		{"lzo", bzImage([]byte("\x89LZO\x00\r\n\x1a\nxxxxx")), "(bzImage, lzo): compressed with " +
+			"lzo, which is not supported: decompress the file first, with " +
+			"scripts/extract-vmlinux of the kernel's source or with lzop -d"},
+		{"zboot header", efi[:50], "(EFI zboot): truncated in the header, after 50 bytes"},
 		{"zboot offset", set(efi, zbootOffset, 300), "truncated or damaged"},
 		{"zboot size", set(efi, zbootSize, 1<<32-1), "has 4294967295 bytes"},
-		{"zboot format", zboot("brotli", []byte("payload")), `compressed with "brotli"`},
+		{"zboot format", zboot("brotli", []byte("payload")), `which the header calls "brotli":`},
 		{"zboot damage", set(efi, len(efi)-30, 0), "(EFI zboot, zstd): damaged"},
 		{"gzip header", []byte("\x1f\x8b\x08\x00"), "(gzip): damaged"},
 		{"xz damage", []byte("\xfd7zXZ\x00\x00"), "(xz): damaged"},
@@ -184,13 +185,13 @@ func TestDamage(t *testing.T) {
 			"(lzma): damaged"},
 		{"bzip2 damage", []byte("BZh9xxxx"), "(bzip2): damaged"},
 		{"lz4 damage", []byte("\x04\x22\x4d\x18xxxx"), "(lz4): damaged"},
-		{"too large", gzipped(t, flat(strings.Repeat("x", 10000))), "(gzip): more than 10000 bytes " +
-			"when decompressed; if that is right, decompress it first with " +
+		{"too large", gzipped(t, flat(strings.Repeat("x", 10000))), "(gzip): more than 10000 " +
+			"bytes when decompressed; if that is right, decompress the file first with " +
 			"scripts/extract-vmlinux of the kernel's source, or raise --max-decompressed"},
 		{"many streams", bytes.Repeat(small, maxLZMA+1), "(lzma): damaged, or compressed in an unusual " +
 			"way (more than 16 streams)"},
 		{"too deep", gzipped(t, gzipped(t, gzipped(t, gzipped(t, seed)))),
-			"(gzip, gzip, gzip, gzip): packed more than 4 times"},
+			"(gzip, gzip, gzip, gzip): has more than 4 layers of compression"},
 		{"uImage", []byte("\x27\x05\x19\x56xxxx"), "a uImage for U-Boot"},
 		{"zImage", append(make([]byte, 0x24), "\x18\x28\x6f\x01"...), "a zImage of 32-bit ARM"},
 		{"unified image", []byte("MZxxxx"), "objcopy -O binary -j .linux"},

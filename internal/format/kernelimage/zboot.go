@@ -9,8 +9,8 @@ import (
 // Offsets in the header of an EFI zboot image.
 const (
 	zbootMagic  = 0x04
-	zbootOffset = 0x08 // word: of the payload in the file
-	zbootSize   = 0x0c // word: of the payload, without the size that follows it
+	zbootOffset = 0x08 // word: offset of the payload in the file
+	zbootSize   = 0x0c // word: bytes of the payload, without the size after the payload
 	zbootFormat = 0x18 // string: how it is compressed
 	zbootEnd    = 0x38
 )
@@ -21,7 +21,7 @@ func isZboot(data []byte) bool { return hasAt(data, 0, "MZ") && hasAt(data, zboo
 func zbootPayload(data []byte) (payload, error) {
 	p := payload{container: "EFI zboot", size: -1}
 	if len(data) < zbootEnd {
-		return p, fmt.Errorf("truncated: %d bytes end in the header", len(data))
+		return p, fmt.Errorf("truncated in the header, after %d bytes", len(data))
 	}
 	le := binary.LittleEndian
 	var err error
@@ -32,8 +32,8 @@ func zbootPayload(data []byte) (payload, error) {
 	}
 	if p.format = formatOf(p.data); p.format == nil {
 		name, _, _ := bytes.Cut(data[zbootFormat:zbootEnd], []byte{0})
-		return p, fmt.Errorf("the payload is compressed with %q, as the header says, and not in a "+
-			"format that is known: decompress it first", name)
+		return p, fmt.Errorf("the payload is compressed in an unknown format, which the header "+
+			"calls %q: decompress it first", name)
 	}
 	return p, nil
 }

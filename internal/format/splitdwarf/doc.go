@@ -1,8 +1,10 @@
-// Package splitdwarf finds the units that skeleton units stand for (-gsplit-dwarf): in .dwo files,
-// in packages of these (.dwp), or in sections of the object itself (-gsplit-dwarf=single). A unit
-// is identified by its dwo id alone, a checksum of it, wherever the file lies.
+// Package splitdwarf finds the split units that skeleton units refer to (-gsplit-dwarf): in .dwo
+// files, in packages of .dwo files (.dwp), or in sections of the object file itself
+// (-gsplit-dwarf=single). Wherever a .dwo file is, its unit is identified only by the dwo id, a
+// checksum of the unit's content.
 //
-// Where GDB, LLDB and libdw look for a .dwo file: GDB in the directory of the compilation; libdw
-// in that of the ELF file first; LLDB in both, and by base name in further ones. Here a directory
-// that the user names comes first, and then nothing outside of it and the input's is read.
+// GDB looks for a .dwo file in the directory of the compilation, and libdw looks first in the
+// directory of the ELF file. LLDB looks in both directories, and then by base name in further ones.
+// This package looks first in the directories that the user names. If the user names any, it reads
+// only these directories and that of the input.
 package splitdwarf

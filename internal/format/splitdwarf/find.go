@@ -10,26 +10,25 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
-// Found is a split unit. It is good until it is closed.
+// Found is a split unit. It is valid until it is closed.
 type Found struct {
 	Data *dwarf.Data
 	Unit *dwarf.Unit
-	// Number numbers the units that were found for an input, from 1 on.
+	// Number is the unit's number among those that were found for an input, starting at 1.
 	Number uint64
 
 	files *Files
-	file  *opened // nil: it is in a package
+	file  *opened // nil if the unit is in a package
 }
 
-// Close says that the unit is not used any more.
+// Close ends the use of the unit. The caller must call it.
 func (u *Found) Close() {
 	if u.file != nil {
 		u.files.release(u.file)
 	}
 }
 
-// Load makes the split unit of the skeleton unit that r has loaded the one that is read. It returns
-// nil if that is no skeleton unit.
+// Load makes r read the split unit of its loaded skeleton unit. For other units, it returns nil.
 func (f *Files) Load(r *dwarf.Reader) (*Found, error) {
 	s, err := r.Skeleton()
 	if err != nil || s == nil {
@@ -50,11 +49,10 @@ func (f *Files) Load(r *dwarf.Reader) (*Found, error) {
 	return u, nil
 }
 
-// maxSame bounds how many skeleton units may stand for one split unit: as many as there are objects
-// of one compilation's result in a link.
+// maxSame limits how many skeleton units may refer to one split unit. Several skeleton units have
+// the same split unit if several object files of a link come from one compilation.
 const maxSame = 64
 
-// find finds the split unit of a skeleton.
 func (f *Files) find(s *dwarf.Skeleton) (*Found, error) {
 	f.mu.Lock()
 	f.found[s.ID]++
@@ -72,7 +70,6 @@ func (f *Files) find(s *dwarf.Skeleton) (*Found, error) {
 	return f.findFile(s)
 }
 
-// findFile finds the split unit of a skeleton in a .dwo file.
 func (f *Files) findFile(s *dwarf.Skeleton) (*Found, error) {
 	places := f.places(s)
 	var problem error
@@ -96,34 +93,34 @@ func (f *Files) findFile(s *dwarf.Skeleton) (*Found, error) {
 		f.release(o)
 	}
 	if problem == nil && f.finder.follows() {
-		return nil, fmt.Errorf("split DWARF: the unit is in %.200q (dwo id %#016x), and --follow doesn't "+
-			"name a file %.200s; name it, or a package of .dwo files by --dwp", s.Name, s.ID,
-			message.Printable(filepath.Base(s.Name)))
+		return nil, fmt.Errorf("split DWARF: the unit is in %.200q (dwo id %#016x), but no "+
+			"--follow names a file %.200s; add --follow for it, or pass a package of .dwo files "+
+			"with --dwp", s.Name,
+			s.ID, message.Printable(filepath.Base(s.Name)))
 	}
 	if problem != nil {
 		return nil, fmt.Errorf("split DWARF: the unit is in %.200q (dwo id %#016x), but %w", s.Name,
 			s.ID, problem)
 	}
-	return nil, fmt.Errorf("split DWARF: the unit is in %.200q (dwo id %#016x), which is not found%s;"+
-		" name the directory of the .dwo files by --dwo-dir, or a package of them by --dwp", s.Name,
-		s.ID, f.looked(places))
+	return nil, fmt.Errorf("split DWARF: the unit is in %.200q (dwo id %#016x), which was not found"+
+		"%s; pass the directory of the .dwo files with --dwo-dir, or a package of them with --dwp",
+		s.Name, s.ID, f.looked(places))
 }
 
-// mismatch tells what is wrong with a .dwo file that doesn't have the unit.
 func mismatch(o *opened) error {
 	for i := range o.data.Units {
 		if u := &o.data.Units[i]; u.Kind == dwarf.UnitCompile {
-			return fmt.Errorf("%s is of another compilation (dwo id %#016x); compile again, or name the "+
-				"directory of the right one by --dwo-dir", o.path, u.Signature)
+			return fmt.Errorf("%s is from another compilation (dwo id %#016x); compile again, or "+
+				"pass the directory of the matching .dwo file with --dwo-dir", o.path, u.Signature)
 		}
 	}
 	return fmt.Errorf("%s has no split unit (.debug_info.dwo); compile again", o.path)
 }
 
-// maxTold is how many of the places are reported at which a file was looked for.
+// maxTold limits how many of the searched paths an error lists.
 const maxTold = 4
 
-// looked tells where was looked for a file.
+// looked lists, for an error message, where a file was looked for.
 func (f *Files) looked(places []string) string {
 	var where []string
 	for _, d := range f.packages {
@@ -138,14 +135,15 @@ func (f *Files) looked(places []string) string {
 	return " at " + strings.Join(where, ", ")
 }
 
-// maxParts bounds how many ends of a path are tried.
+// maxParts limits how many trailing parts of a path are tried.
 const maxParts = 64
 
-// places lists where the .dwo file of a skeleton may be, in the order in which it is looked for.
-// With --follow these are the files of its name. Else they are in the directories that the user
-// names, and in that of the input, at the path that the compiler gave it, then at ever shorter ends
-// of that; then, if the user names no directory, where the compiler wrote it, if it says where that
-// is: a build may have put . in place of the directory.
+// places lists where the .dwo file of a skeleton may be, in the order of the search. With --follow,
+// these are the files of that list with the same base name. Otherwise, they are in the directories
+// that the user names, then in that of the input. In each directory, the file is looked for at the
+// path that the compiler gave it, then at shorter and shorter ends of that path. If the user names
+// no directory, the last place is the absolute path at which the compiler wrote the file. That path
+// may be unknown, because a build may have replaced the directory with ".".
 func (f *Files) places(s *dwarf.Skeleton) []string {
 	if s.Name == "" || strings.ContainsRune(s.Name, 0) {
 		return nil
@@ -158,7 +156,7 @@ func (f *Files) places(s *dwarf.Skeleton) []string {
 		dirs = append(dirs, filepath.Dir(f.main.Holder))
 	}
 	parts := strings.FieldsFunc(filepath.Clean(s.Name), func(c rune) bool { return c == '/' })
-	for len(parts) > 0 && parts[0] == ".." { // nothing above the directories is read
+	for len(parts) > 0 && parts[0] == ".." { // nothing outside the directories is read
 		parts = parts[1:]
 	}
 	parts = parts[max(0, len(parts)-maxParts):]

@@ -11,16 +11,16 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 )
 
-// Finder says where split units are, of any number of files. The zero value, or a nil one, looks
-// where the build and its tools leave them. It may be used by several goroutines at once.
+// Finder finds the split units of any number of files. The zero value, or nil, looks for them where
+// compilers and dwp write them. It may be used by several goroutines at once.
 type Finder struct {
-	// Dirs are directories in which .dwo files lie, at the paths that the compiler gave them or
-	// at the ends of these. If there are any, the directory of the compilation is not read.
+	// Dirs are directories in which .dwo files are at the paths that the compiler gave them, or at the
+	// ends of these paths. If Dirs isn't empty, the directory of the compilation is not read.
 	Dirs []string
-	// Follow are the .dwo files that may be read, wherever they are; nil, or nil in it: any. If there
-	// are some, nothing is looked for. Other files may be among them.
+	// Follow lists the .dwo files that may be read, wherever they are; it may list other files too. If
+	// Follow is nil or points to nil, any file may be read.
 	Follow *[]string
-	// Package is a .dwp file, "" if none is given. What it doesn't have is looked for elsewhere.
+	// Package is a .dwp file, or "". Units that are not in it are looked for elsewhere.
 	Package string
 
 	once sync.Once
@@ -28,13 +28,13 @@ type Finder struct {
 	err  error
 
 	listing sync.Once
-	listed  map[string][]string // Follow by base name
+	listed  map[string][]string // the files of Follow by base name
 }
 
-// errInterrupted is for those who want the package after open has panicked in another thread.
+// errInterrupted is the error for later users of the package if open panicked in another thread.
 var errInterrupted = errors.New("another thread failed to open the package of .dwo files")
 
-// Close closes the package. Nothing that Files have found may be used any more.
+// Close closes the package. Afterwards, nothing that Files have found may be used.
 func (x *Finder) Close() {
 	if x.pkg != nil {
 		x.pkg.file.Close()
@@ -42,7 +42,6 @@ func (x *Finder) Close() {
 	}
 }
 
-// opened is a file with split units that is open.
 type opened struct {
 	path  string
 	file  *elf.File
@@ -50,7 +49,7 @@ type opened struct {
 	users int
 }
 
-// open opens the file at path, which has split units of main, and lists these.
+// open opens the file at path, which has split units of main, and lists them.
 func open(path string, main *elf.File) (*opened, error) {
 	f, err := elf.Open(path)
 	if err != nil {
@@ -65,26 +64,26 @@ func open(path string, main *elf.File) (*opened, error) {
 	return &opened{path: path, file: f, data: d}, nil
 }
 
-// Files are the files with split units of one input.
+// Files are the files that hold the split units of one input.
 type Files struct {
 	finder *Finder
 	main   *elf.File
 	prefix []byte
 
 	once     sync.Once
-	packages []*dwarf.Data // in which units are looked for first
+	packages []*dwarf.Data // units are looked for in these first
 	beside   *opened       // the package beside the input
 	err      error
 
 	mu    sync.Mutex
 	idle  []*opened      // .dwo files that nobody uses now, the latest last
-	busy  []*opened      // those that are used
-	found map[uint64]int // how often each unit was asked for
+	busy  []*opened      // .dwo files in use
+	found map[uint64]int // by dwo id: how often the unit was asked for
 	count atomic.Uint64
 }
 
-// Of returns the files of an input, which is open. Names that begin with a prefix mean the prefix,
-// see dwarf.Data; "" for none.
+// Of returns the files of main, which must be open. Unless prefix is "", names that begin with it
+// are replaced with it (see dwarf.Data).
 func (x *Finder) Of(main *elf.File, prefix string) *Files {
 	if x == nil {
 		x = &Finder{}
@@ -103,7 +102,7 @@ func (f *Files) Close() {
 	f.idle, f.busy, f.beside = nil, nil, nil
 }
 
-// openPackages opens what may have split units of all skeletons.
+// openPackages opens those files that may have split units of any skeleton unit.
 func (f *Files) openPackages() {
 	if own, err := f.ownUnits(); err != nil || own != nil {
 		f.packages, f.err = append(f.packages, own), err
@@ -116,7 +115,7 @@ func (f *Files) openPackages() {
 		if f.err = x.err; f.err == nil {
 			f.packages = append(f.packages, x.pkg.data.For(f.prefix))
 			if x.pkg.data.SplitUnits() == 0 {
-				f.err = fmt.Errorf("%s: no split units (.debug_info.dwo): not a package that dwp makes",
+				f.err = fmt.Errorf("%s: no split units (.debug_info.dwo); pass a package made by dwp",
 					x.Package)
 			}
 		}
@@ -131,7 +130,7 @@ func (f *Files) openPackages() {
 	}
 }
 
-// packageSuffix is what a package's name has after that of the linked file.
+// packageSuffix is added to the name of a linked file to get the name of its package.
 const packageSuffix = ".dwp"
 
 func isFile(path string) bool {
@@ -139,25 +138,24 @@ func isFile(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// ownUnits are the split units that the input has itself (-gsplit-dwarf=single), nil if there are
-// none. Several units are not used: they are of several objects that ld -r has joined, and their
-// offsets count from where the sections of each began.
+// ownUnits returns the split unit that the input itself contains (-gsplit-dwarf=single), or nil. If
+// there are several, they are not used: they come from several object files that ld -r has joined,
+// and their offsets are relative to the former starts of each file's sections.
 func (f *Files) ownUnits() (*dwarf.Data, error) {
 	if f.main.Section(".debug_info.dwo") == nil {
 		return nil, nil
 	}
 	d, err := dwarf.NewSplit(f.main)
 	if err != nil || d.SplitUnits() != 1 {
-		return nil, nil // what these sections say is not needed where a .dwo file has it
+		return nil, nil // not an error, because a .dwo file may have the units
 	}
 	return d.For(f.prefix), nil
 }
 
-// maxIdle is how many files stay open that nobody uses: after link-time optimization, units that
-// follow one another may be in one file.
+// maxIdle is how many unused files stay open: after LTO, consecutive units may be in one file.
 const maxIdle = 4
 
-// use opens a .dwo file, or takes it if it is still open.
+// use opens a .dwo file, or returns it if it is still open.
 func (f *Files) use(path string) (*opened, error) {
 	f.mu.Lock()
 	for _, o := range f.busy {
@@ -187,7 +185,6 @@ func (f *Files) use(path string) (*opened, error) {
 	return o, nil
 }
 
-// release ends a use.
 func (f *Files) release(o *opened) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

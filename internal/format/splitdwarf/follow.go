@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// follows reports whether no .dwo files are read but those that are named.
+// follows reports whether only the .dwo files in Follow are read.
 func (x *Finder) follows() bool { return x.Follow != nil && *x.Follow != nil }
 
-// followed are the files that are named and have the base name of a path. First come those whose
-// paths end most like it.
+// followed returns the files of Follow that have the base name of path. Files whose paths have the
+// longest end in common with path come first.
 func (x *Finder) followed(path string) []string {
 	x.listing.Do(func() {
 		x.listed = make(map[string][]string, len(*x.Follow))
@@ -27,7 +27,7 @@ func (x *Finder) followed(path string) []string {
 	return list
 }
 
-// sameEnd is how many bytes at the ends of two paths are the same.
+// sameEnd returns how many bytes at the ends of two paths are the same.
 func sameEnd(a, b string) int {
 	n := 0
 	for n < min(len(a), len(b)) && a[len(a)-1-n] == b[len(b)-1-n] {

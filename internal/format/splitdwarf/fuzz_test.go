@@ -15,7 +15,7 @@ import (
 var stored = []string{"clang-4", "clang-5", "gcc-4", "gcc-5", "gcc-4-types", "gcc-5-types",
 	"clang-5-types", "clang-5-s390x"}
 
-// packages are stored packages, with the number of the first object that each is of.
+// packages are the names of stored packages, each with the number of its first object.
 var packages = map[string]int{"clang-5": 1, "gcc-4": 2}
 
 // convertStored converts a stored object.
@@ -52,7 +52,7 @@ func TestStored(t *testing.T) {
 	}
 }
 
-// FuzzFile converts objects whose .dwo file, or package, has any bytes. It must end without a
+// FuzzFile converts objects whose .dwo file or package is arbitrary bytes. The conversion must not
 // panic.
 func FuzzFile(f *testing.F) {
 	for i, name := range stored {

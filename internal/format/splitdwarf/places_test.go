@@ -10,7 +10,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 )
 
-// TestPlaces wants the paths at which a .dwo file is looked for, in order.
+// TestPlaces checks the paths at which a .dwo file is looked for, and their order.
 func TestPlaces(t *testing.T) {
 	for _, c := range []struct {
 		name, dir string
@@ -45,9 +45,11 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestFollowed wants of the files that are named those of the name, the likeliest first.
+// TestFollowed checks which of the named files have the base name of the .dwo file. The likeliest
+// file must come first.
 func TestFollowed(t *testing.T) {
-	follow := strings.Fields("x.dwo a/core.dwo out/kernel/sched/core.dwo mm/core.dwo kernel/core.dwo " +
+	follow := strings.Fields("x.dwo a/core.dwo out/kernel/sched/core.dwo mm/core.dwo " +
+		"kernel/core.dwo " +
 		"core.dwo/y")
 	for name, want := range map[string]string{
 		"x.dwo":                  "x.dwo",
@@ -65,7 +67,7 @@ func TestFollowed(t *testing.T) {
 	}
 }
 
-// FuzzPlaces wants a file to be looked for in the directories that the user names, and in no other.
+// FuzzPlaces checks that a file is looked for only in the directories that the user names.
 func FuzzPlaces(f *testing.F) {
 	f.Add("a/x.dwo", "/src")
 	f.Add("../../x.dwo", "..")

@@ -1,12 +1,14 @@
 // Package cheader writes the types of a BTF as a C header, such as the vmlinux.h of BPF programs.
-// BTF has the place of each member, but not the attributes and padding that put it there, and names
-// may repeat. So [Write] looks for C text that compilers lay out in the same way.
+// BTF says where each member is, but not which attributes and padding put it there. So [Write]
+// searches for C text from which compilers make the same layout. It also makes names unique,
+// because names in BTF may repeat.
 //
-// The text is that of bpftool btf dump with the format c, wherever that compiles and has the BTF's
-// layout; docs/inside.md lists the differences. The steps: the types are sorted as by bpftool
-// (sort.go); each is preceded by the types that it needs (order.go); definitions are written with
-// the forward declarations that they need (define.go, declare.go). For each struct, several styles
-// are tried with a model of compilers, until one has the BTF's layout (layout.go, fields.go).
+// The text is identical to bpftool's (bpftool btf dump, format c) wherever bpftool's text compiles
+// and has the BTF's layout; docs/inside.md lists the differences. The steps are these: types are
+// sorted as bpftool does it (sort.go); each is preceded by the types that it needs (order.go);
+// definitions are written with the forward declarations that they need (define.go, declare.go). For
+// each struct, several styles are tried with a model of compilers, until one has the BTF's layout
+// (layout.go, fields.go).
 package cheader
 
 import (
@@ -19,18 +21,19 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// Limits for untrusted input: how deep types may nest, and the bytes of text and steps of a header.
-// A kernel's header has some 3 MB, in 400,000 steps.
+// These are limits for untrusted input: how deep types may nest, how many bytes of text a header
+// may have, and how many steps it may take. A kernel's header has about 3 MB and takes 400,000
+// steps.
 const (
 	maxDepth = 500
 	maxText  = 1 << 26
 	maxSteps = 1 << 22
 )
 
-// Write writes a header with the types of b and its bases. With nil roots, it has all types, and
-// prototypes of the kfuncs; else the types with the ids in roots and those that they need.
-// Functions and variables among roots are declared as extern. The error names a type that is not
-// valid, or that C can't express.
+// Write writes a header with types of b and its bases. If roots is nil, it writes all types, and
+// then prototypes of the kfuncs. Otherwise, it writes the types whose ids are in roots, and the
+// types that these need. Functions and variables in roots are declared extern. Errors name a type
+// that is invalid or that C can't express.
 func Write(w io.Writer, b *btf.Blob, roots []uint32) error {
 	if err := check(b); err != nil {
 		return err
@@ -61,16 +64,16 @@ func (g *generator) undefine() []byte {
 	if len(g.names.macros) == 0 {
 		return nil
 	}
-	text := []byte("/* names that compilers may have as macros */\n")
+	text := []byte("/* names that compilers may predefine as macros */\n")
 	for _, name := range slices.Sorted(maps.Keys(g.names.macros)) {
 		text = append(text, "#undef "+name+"\n"...)
 	}
 	return append(text, '\n')
 }
 
-// head and tail surround the declarations. Compilers warn about unknown attributes and pragmas:
-// only clang has the pragma, and only its BPF target the attribute preserve_access_index; gcc has
-// no address_space.
+// head and tail surround the declarations. The conditions in the header prevent warnings about
+// unknown attributes and pragmas: only clang has the pragma, only clang's BPF target has the
+// attribute preserve_access_index, and gcc has no address_space.
 const head = `#ifndef __VMLINUX_H__
 #define __VMLINUX_H__
 
@@ -117,17 +120,16 @@ const tail = `#ifdef __clang__
 #endif /* __VMLINUX_H__ */
 `
 
-// States of a type.
 const (
 	ordering   = 1 << iota // order is visiting it
-	ordered                // it is in the queue, or what it needs is
+	ordered                // it is in the queue, or the types that it needs are
 	emitting               // emit is visiting it
 	emitted                // its definition is written
-	declared               // its forward declaration is written, or for a typedef its definition
+	declared               // its forward declaration (for a typedef: its definition) is written
 	referenced             // another type refers to it
 )
 
-// generator is the state of writing a header. Its methods do nothing once there is an error.
+// generator writes one header. After the first error, its methods do nothing.
 type generator struct {
 	blob    *btf.Blob
 	layouts *layouts
@@ -136,7 +138,7 @@ type generator struct {
 	queue   []uint32 // the types to write, in order
 	chain   []uint32 // the stack of declare
 
-	// sized is set while a member is written, whose type must be complete.
+	// sized is set while a member is written, because the type of a member must be complete.
 	sized        bool
 	out          []byte
 	depth, steps int
@@ -158,7 +160,7 @@ func newGenerator(b *btf.Blob) *generator {
 	return g
 }
 
-// dump writes a type and what it needs, unless that is written already.
+// dump writes a type and the types that it needs, unless they have already been written.
 func (g *generator) dump(id uint32) {
 	g.queue = g.queue[:0]
 	g.order(id, false)
@@ -167,8 +169,8 @@ func (g *generator) dump(id uint32) {
 	}
 }
 
-// enter counts a step and a level of nesting, which leave takes back. It returns false, and needs
-// no leave, if there is an error.
+// enter counts a step, and begins a level of nesting, which leave ends. It returns false if there
+// is an error; then leave need not be called.
 func (g *generator) enter(id uint32) bool {
 	g.depth++
 	g.steps++
@@ -190,7 +192,6 @@ func (g *generator) fail(id uint32, format string, args ...any) {
 	}
 }
 
-// describe names a type in errors.
 func describe(b *btf.Blob, id uint32) string {
 	t, _ := b.ByID(id)
 	if t == nil {
@@ -205,7 +206,6 @@ func describe(b *btf.Blob, id uint32) string {
 
 func (g *generator) str(s string) { g.out = append(g.out, s...) }
 
-// tabs begins a line.
 func (g *generator) tabs(level int) {
 	g.out = append(g.out, '\n')
 	for range level {

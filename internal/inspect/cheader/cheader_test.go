@@ -9,8 +9,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/inspect/cheader"
 )
 
-// header writes the header of what add builds, after an int with the id 1 and a long with the id 2,
-// and returns the part that depends on the types.
+// header writes the C header of the types that the function add builds, after an int with the id 1
+// and a long with the id 2, and returns the part that depends on the types.
 func header(t *testing.T, add func(b *btf.Builder)) (string, error) {
 	t.Helper()
 	b := btf.NewBuilder(nil, nil, nil)
@@ -37,8 +37,8 @@ func value(b *btf.Builder, name string, v uint64) btf.Enumerator {
 	return btf.Enumerator{NameOff: b.Name(name), Value: v}
 }
 
-// TestText is what is written for BTF that is hard to spell in C, above all where bpftool's text
-// does not compile or has another layout.
+// TestText has BTF that is hard to write in C, above all BTF for which bpftool's text does not
+// compile or has a different layout.
 func TestText(t *testing.T) {
 	for _, c := range []struct {
 		what string
@@ -178,7 +178,7 @@ struct s {
 	}
 }
 
-// TestErrors is about BTF that says what C can't.
+// TestErrors has BTF that C can't express.
 func TestErrors(t *testing.T) {
 	for _, c := range []struct {
 		add  func(b *btf.Builder)
@@ -198,20 +198,20 @@ func TestErrors(t *testing.T) {
 		{func(b *btf.Builder) {
 			b.Ref(btf.KindTypedef, "a", 4)
 			b.Ref(btf.KindTypedef, "b", 3)
-		}, "it leads through more than 500 types"},
+		}, "its chain of references is longer than 500 types"},
 		{func(b *btf.Builder) { b.Ref(btf.KindPtr, "", 9) },
 			"BTF type [3] PTR (anon): it refers to type [9], which doesn't exist"},
 		{func(b *btf.Builder) {
 			b.Func("f", 1, 0)
-		}, "BTF type [3] FUNC f: type [1] is not a FUNC_PROTO"},
+		}, "BTF type [3] FUNC f: its type [1] is not a FUNC_PROTO"},
 		{func(b *btf.Builder) {
 			b.Composite(btf.KindUnion, "u", 4, false, member(b, "a", 0, 0))
-		}, "BTF type [3] UNION u: member 0 is of type void"},
+		}, "BTF type [3] UNION u: member 0 has type void"},
 		{func(b *btf.Builder) {
 			b.Int("u24", 3, 0, 0)
 			b.Composite(btf.KindStruct, "s", 3, false, member(b, "a", 3, 0))
 		}, "BTF type [3] INT u24: C has no integer of 3 bytes"},
-		{func(b *btf.Builder) { // each level holds the one before it twice: 2 to the power of 60 members
+		{func(b *btf.Builder) { // each level holds the previous one twice: 2^60 members
 			for i := range uint32(60) {
 				b.Composite(btf.KindStruct, "", 0, false, member(b, "a", 2+i, 0), member(b, "b", 2+i, 0))
 			}
@@ -221,7 +221,7 @@ func TestErrors(t *testing.T) {
 			for i := range uint32(1000) {
 				b.Ref(btf.KindPtr, "", 2+i)
 			}
-		}, "it leads through more than 500 types"},
+		}, "its chain of references is longer than 500 types"},
 	} {
 		text, err := header(t, c.add)
 		if err == nil || !strings.Contains(err.Error(), c.want) || text != "" {

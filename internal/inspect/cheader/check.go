@@ -6,8 +6,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// check checks what the other steps rely on: that references lead to types of the kinds that C
-// has there, and that names exist. Cycles are found later.
+// check checks what the other steps rely on: that references lead to types of kinds that C allows
+// there, and that names exist. Cycles are found later.
 func check(b *btf.Blob) error {
 	for o := b; o != nil; o = o.Base {
 		for i := range o.Types {
@@ -20,7 +20,7 @@ func check(b *btf.Blob) error {
 	return nil
 }
 
-// checkType returns what is wrong with a type of o, which is b or one of its bases.
+// checkType returns the first problem with a type of o, which is b or one of b's bases.
 func checkType(b, o *btf.Blob, t *btf.Type) string {
 	if _, err := b.Name(t.NameOff); err != nil {
 		return err.Error()
@@ -66,17 +66,17 @@ func checkElement(b *btf.Blob, nameOff, id uint32, voidToo bool) string {
 		return err.Error()
 	}
 	if what := isType(b, id, voidToo); what != "" {
-		return "is of " + what
+		return "has " + what
 	}
 	return ""
 }
 
 func checkArray(b *btf.Blob, a btf.Array) string {
 	if what := isType(b, a.Elem, false); what != "" {
-		return "its elements are of " + what
+		return "its elements have " + what
 	}
 	if t, _ := b.ByID(a.Index); t == nil && a.Index != 0 {
-		return fmt.Sprintf("its index is of type [%d], which doesn't exist", a.Index)
+		return fmt.Sprintf("its index has type [%d], which doesn't exist", a.Index)
 	}
 	return ""
 }
@@ -84,7 +84,7 @@ func checkArray(b *btf.Blob, a btf.Array) string {
 func checkReference(b *btf.Blob, t *btf.Type) string {
 	if t.Kind == btf.KindFunc {
 		if proto, _ := b.ByID(t.SizeOrType); proto == nil || proto.Kind != btf.KindFuncProto {
-			return fmt.Sprintf("type [%d] is not a FUNC_PROTO", t.SizeOrType)
+			return fmt.Sprintf("its type [%d] is not a FUNC_PROTO", t.SizeOrType)
 		}
 		return ""
 	}
@@ -94,17 +94,17 @@ func checkReference(b *btf.Blob, t *btf.Type) string {
 	return ""
 }
 
-// checkTarget checks that types exist of which nothing is written.
+// checkTarget checks that the types that t refers to exist, although t itself is not written.
 func checkTarget(b *btf.Blob, t *btf.Type, o *btf.Blob) string {
 	for ref := range o.Refs(t) {
 		if x, _ := b.ByID(*ref); x == nil && *ref != 0 {
-			return fmt.Sprintf("type [%d] doesn't exist", *ref)
+			return fmt.Sprintf("it refers to type [%d], which doesn't exist", *ref)
 		}
 	}
 	return ""
 }
 
-// isType returns why C has no such type, "" if it has.
+// isType returns "" if an id refers to a type in C; otherwise it describes what the id refers to.
 func isType(b *btf.Blob, id uint32, voidToo bool) string {
 	if id == 0 {
 		if voidToo {

@@ -64,7 +64,7 @@ func compile(t *testing.T, source string, command ...string) string {
 	return o
 }
 
-// compiled is the BTF that gcc writes of C, unused types included.
+// compiled returns the BTF that gcc writes for C, including unused types.
 func compiled(t *testing.T, source string) *btf.Blob {
 	t.Helper()
 	o := compile(t, source, "gcc", "-gbtf", "-fno-eliminate-unused-debug-types")
@@ -81,7 +81,8 @@ type place struct {
 	offset, width uint64
 }
 
-// flatten lists the members of a struct or union, with those of anonymous members in their place.
+// flatten lists the members of a struct or union. In place of an anonymous member, it lists that
+// member's own members.
 func flatten(b *btf.Blob, id uint32, from uint64, out []place) []place {
 	t, o := b.ByID(id)
 	for t != nil && t.Kind.IsModifier() {
@@ -104,7 +105,7 @@ func flatten(b *btf.Blob, id uint32, from uint64, out []place) []place {
 	return out
 }
 
-// tagged is the structs, unions and enums of a BTF by kind and tag, and the typedefs.
+// tagged returns the structs, unions and enums of a BTF by kind and tag, and the typedefs.
 func tagged(b *btf.Blob) map[string]uint32 {
 	found := map[string]uint32{}
 	for i := range b.Types {
@@ -117,7 +118,7 @@ func tagged(b *btf.Blob) map[string]uint32 {
 	return found
 }
 
-// sameLayouts writes the header of b, compiles that, and wants the same sizes and offsets.
+// sameLayouts writes the header of b, compiles it, and checks that sizes and offsets are the same.
 func sameLayouts(t *testing.T, b *btf.Blob) {
 	t.Helper()
 	var text bytes.Buffer
@@ -156,7 +157,7 @@ var (
 		"clang -target powerpc-linux-gnu"}
 )
 
-// compileEverywhere compiles C as old and as new C, with those of the compilers that are installed.
+// compileEverywhere compiles C as gnu17 and as gnu23, with each of the compilers that is installed.
 func compileEverywhere(t *testing.T, source string, machines ...string) {
 	t.Helper()
 	for _, machine := range machines {
@@ -170,7 +171,8 @@ func compileEverywhere(t *testing.T, source string, machines ...string) {
 	}
 }
 
-// assertions is C that compiles if sizes and offsets of members that are no bitfields are right.
+// assertions returns C that compiles only if sizes and offsets are right, except for the offsets of
+// bitfields.
 func assertions(b *btf.Blob) string {
 	var text strings.Builder
 	for i := range b.Types {
@@ -199,12 +201,14 @@ func needGCC(t *testing.T) {
 	}
 }
 
-// TestLayouts writes headers of compiled C and wants the layouts of the C.
+// TestLayouts writes headers for compiled C, and checks that the types have the same layouts in
+// both.
 func TestLayouts(t *testing.T) {
 	needGCC(t)
 	b := compiled(t, layouts)
 	if _, ok := tagged(b)["ENUM64 wide"]; !ok {
-		t.Skip("SKIPPED: this gcc writes no ENUM64; version 13 and later do, as ./bazelw --root-exec has")
+		t.Skip("SKIPPED: this gcc writes no ENUM64; " +
+			"version 13 and later do (./bazelw --root-exec has one)")
 	}
 	sameLayouts(t, b)
 }
@@ -219,7 +223,7 @@ func TestRandomLayouts(t *testing.T) {
 	}
 }
 
-// randomStructs is C with n structs and unions, which hold members of those before them.
+// randomStructs returns C with n structs and unions, which have earlier ones as members.
 func randomStructs(r *rand.Rand, n int) string {
 	var text strings.Builder
 	types := []string{"char", "short", "int", "long", "unsigned char", "unsigned short",
@@ -265,7 +269,7 @@ func randomStructs(r *rand.Rand, n int) string {
 	return text.String()
 }
 
-// TestNames writes each name that some compiler takes for something else, wherever C has names.
+// TestNames uses each name that has a special meaning for some compiler, wherever C has names.
 func TestNames(t *testing.T) {
 	needGCC(t)
 	b := btf.NewBuilder(nil, nil, nil)
@@ -290,7 +294,7 @@ func TestNames(t *testing.T) {
 			btf.Param{NameOff: b.Name(name), Type: word}), btf.LinkageGlobal), btf.DeclTagWhole)
 		fmt.Fprintf(&uses, "_Static_assert(__builtin_offsetof(struct uses%s, f) == 24, \"\");\n", name)
 	}
-	for _, name := range []string{"linux", "unix", "i386"} { // nothing needs another name
+	for _, name := range []string{"linux", "unix", "i386"} { // these can be used as they are
 		fmt.Fprintf(&uses, "int get_%[1]s(struct %[1]s *x) { return x->%[1]s; }\n", name)
 	}
 	var text bytes.Buffer
@@ -301,7 +305,7 @@ func TestNames(t *testing.T) {
 	compileEverywhere(t, text.String(), with32...)
 }
 
-// TestNumbers writes numbers that compilers have for some machines only.
+// TestNumbers writes number types that compilers have only for some machines.
 func TestNumbers(t *testing.T) {
 	needGCC(t)
 	for _, c := range []struct {
@@ -344,13 +348,13 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// TestBpftool wants bpftool's text, where nothing is wrong with that.
+// TestBpftool checks that the text equals that of bpftool where bpftool's text is right.
 func TestBpftool(t *testing.T) {
 	needGCC(t)
 	if _, err := exec.LookPath("bpftool"); err != nil {
-		t.Skip("SKIPPED: no bpftool, as ./bazelw --root-exec has")
+		t.Skip("SKIPPED: no bpftool (./bazelw --root-exec has it)")
 	}
-	// bpftool knows no packed unions, and no packed struct of bitfields only
+	// bpftool doesn't write packed unions, or packed structs with only bitfields
 	var lines []string
 	for line := range strings.Lines(layouts) {
 		if !strings.Contains(line, "union ") && !strings.Contains(line, "packedbi") {
@@ -371,7 +375,7 @@ func TestBpftool(t *testing.T) {
 	if err := cheader.Write(&ours, b, nil); err != nil {
 		t.Fatal(err)
 	}
-	// bpftool has its pragmas for all compilers
+	// bpftool writes its pragmas for all compilers
 	guards := strings.NewReplacer("#ifdef __clang__\n#if __has_attribute(preserve_access_index)\n", "",
 		"#endif\n#endif\n#elif defined(__GNUC__)\n#pragma GCC diagnostic push\n"+
 			"#pragma GCC diagnostic ignored \"-Wattributes\"\n"+
@@ -382,8 +386,9 @@ func TestBpftool(t *testing.T) {
 	}
 }
 
-// TestNoWarnings compiles the header of a struct and a kfunc with an attribute that gcc doesn't
-// know, as BPF programs and the programs that load them do, with all warnings as errors.
+// TestNoWarnings compiles the header of a struct and of a kfunc that has an attribute that gcc
+// doesn't know. It compiles the header as BPF programs do, and as the programs that load them do,
+// with all warnings as errors.
 func TestNoWarnings(t *testing.T) {
 	b := btf.NewBuilder(nil, nil, nil)
 	integer := b.Int("int", 4, btf.IntSigned, 0)

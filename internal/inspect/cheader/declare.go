@@ -7,9 +7,10 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// declare writes a declaration of name, "" for none, with a type. It pushes the types from the
-// outermost to the one at the beginning of the text (an int, a tagged type, a typedef, void, or an
-// anonymous struct with its members) on a stack, and writes them from its top.
+// declare writes a declaration of name, which may be "", with the type id. It follows references
+// from the type id to the type with which the text begins (an int, a tagged type, a typedef, void,
+// or an anonymous struct with its members). It pushes each of these types on a stack, and then
+// writes them from the top down.
 func (g *generator) declare(id uint32, name string, level int) {
 	if !g.enter(id) {
 		return
@@ -19,7 +20,7 @@ func (g *generator) declare(id uint32, name string, level int) {
 	for {
 		g.chain = append(g.chain, id)
 		if len(g.chain)-bottom > maxDepth {
-			g.fail(id, "it leads through more than %d types", maxDepth)
+			g.fail(id, "its chain of references is longer than %d types", maxDepth)
 			break
 		}
 		t, o := g.blob.ByID(id)
@@ -43,9 +44,9 @@ func (g *generator) declare(id uint32, name string, level int) {
 	g.chain = g.chain[:bottom]
 }
 
-// declarator writes the types on the stack from bottom on, with the name in the middle.
+// declarator writes the types that are on the stack above bottom, with the name in the middle.
 func (g *generator) declarator(bottom int, name string, level int) {
-	afterStar := true // nothing needs a space before it
+	afterStar := true // the first text needs no space before it
 	for len(g.chain) > bottom {
 		id := g.chain[len(g.chain)-1]
 		g.chain = g.chain[:len(g.chain)-1]
@@ -105,7 +106,7 @@ func (g *generator) base(id uint32, t *btf.Type, o *btf.Blob, bottom, level int)
 			g.str("enum " + g.names.tag(id, t))
 		}
 	default:
-		if t.NameOff == 0 { // a struct or union: check refuses a FWD without name
+		if t.NameOff == 0 { // a struct or union, because check refuses a FWD without a name
 			g.composite(id, t, o, level, false)
 		} else {
 			g.str(g.tagOf(id, t))
@@ -113,7 +114,7 @@ func (g *generator) base(id uint32, t *btf.Type, o *btf.Blob, bottom, level int)
 	}
 }
 
-// byValue reports whether no pointer or function is on the stack from bottom on.
+// byValue reports whether no pointer or function is on the stack above bottom.
 func (g *generator) byValue(bottom int) bool {
 	return !slices.ContainsFunc(g.chain[bottom:], func(id uint32) bool {
 		t, _ := g.blob.ByID(id)
@@ -136,8 +137,8 @@ func (g *generator) qualifiers(bottom int) {
 var qualifier = [btf.NumKinds]string{btf.KindVolatile: "volatile", btf.KindConst: "const",
 	btf.KindRestrict: "restrict"}
 
-// dropQualifiers takes qualifiers and tags from the stack. C has none for arrays and functions: gcc
-// repeats those of an array's elements, and marks functions that don't return as volatile.
+// dropQualifiers removes qualifiers and tags of arrays and functions, which C can't express. gcc
+// repeats the qualifiers of elements on arrays, and marks functions that don't return as volatile.
 func (g *generator) dropQualifiers(bottom int) {
 	for len(g.chain) > bottom {
 		t, _ := g.blob.ByID(g.chain[len(g.chain)-1])
@@ -216,8 +217,8 @@ func (g *generator) params(params []btf.Param, level int) {
 	}
 }
 
-// hides reports whether a parameter can't have its name, because a later one needs a typedef of
-// this name, or has the name too.
+// hides reports whether a parameter can't have its name, because a later parameter needs a typedef
+// of this name, or has the same name.
 func (g *generator) hides(params []btf.Param, i int, name string) bool {
 	isTypedef := g.names.isTypedef(name)
 	for _, later := range params[i+1:] {
@@ -228,7 +229,7 @@ func (g *generator) hides(params []btf.Param, i int, name string) bool {
 	return false
 }
 
-// leadsTo reports whether the declaration of a type begins with a typedef's name.
+// leadsTo reports whether a type's declaration begins with the typedef called name.
 func (g *generator) leadsTo(id uint32, name string) bool {
 	for range maxDepth {
 		t, o := g.blob.ByID(id)

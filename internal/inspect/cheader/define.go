@@ -8,8 +8,9 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// emit writes the definition of a type from the queue (in is 0), or the declarations that the
-// definition of the type in needs before it can refer to the type id.
+// emit writes the type id. If the parameter in is 0, the type comes from the queue, and emit writes
+// its definition. Otherwise, the type in refers to it, and emit writes the declarations that this
+// reference requires.
 func (g *generator) emit(id, in uint32) {
 	if g.state[id]&emitted != 0 {
 		return
@@ -56,14 +57,14 @@ func (g *generator) emit(id, in uint32) {
 	}
 }
 
-// emitAgain writes a declaration of a type that its own definition refers to.
+// emitAgain writes a declaration of a type whose definition refers to the type itself.
 func (g *generator) emitAgain(id, in uint32, t *btf.Type) {
 	if g.state[id]&declared != 0 {
 		return
 	}
 	switch {
 	case t.Kind == btf.KindTypedef:
-		g.typedef(id, t) // good for pointers
+		g.typedef(id, t) // enough for pointers to it
 	case !t.Kind.IsComposite() || id == in:
 		return
 	case t.NameOff == 0:
@@ -97,7 +98,6 @@ func (g *generator) emitComposite(id, in uint32, t *btf.Type, o *btf.Blob) {
 	}
 }
 
-// tagOf returns the keyword and tag of a struct or union.
 func (g *generator) tagOf(id uint32, t *btf.Type) string {
 	word := "struct "
 	if t.Kind == btf.KindUnion || t.Kind == btf.KindFwd && t.KFlag {
@@ -106,13 +106,13 @@ func (g *generator) tagOf(id uint32, t *btf.Type) string {
 	return word + g.names.tag(id, t)
 }
 
-// beforeC23 and endC23 surround definitions of names that are keywords since C23.
+// beforeC23 and endC23 surround definitions of names that became keywords in C23.
 const (
 	beforeC23 = "#if !defined(__STDC_VERSION__) || __STDC_VERSION__ < 202311L\n"
 	endC23    = "#endif\n"
 )
 
-// typedef writes the definition of a typedef. Compilers define __builtin_va_list.
+// typedef writes the definition of a typedef, except __builtin_va_list, which compilers define.
 func (g *generator) typedef(id uint32, t *btf.Type) {
 	original := g.blob.TypeName(t)
 	if original == "__builtin_va_list" {
@@ -136,7 +136,7 @@ func (g *generator) typedef(id uint32, t *btf.Type) {
 	g.str("\n")
 }
 
-// composite writes a struct or union with its members, and with its tag unless embedded.
+// composite writes a struct or union with its members, and its tag unless embedded is set.
 func (g *generator) composite(id uint32, t *btf.Type, o *btf.Blob, level int, embedded bool) {
 	if !g.enter(id) {
 		return
@@ -149,9 +149,9 @@ func (g *generator) composite(id uint32, t *btf.Type, o *btf.Blob, level int, em
 	}
 	g.str(" {")
 	s := g.layouts.shape(id)
-	fields := g.layouts.fields(t, o, s)
+	placed, _ := g.layouts.members(t, o)
 	members := o.MembersOf(t)
-	for _, f := range fields {
+	for _, f := range g.layouts.fields(t, placed, s) {
 		switch {
 		case f.member >= 0:
 			g.member(members[f.member], f, level+1)
@@ -173,9 +173,10 @@ func (g *generator) composite(id uint32, t *btf.Type, o *btf.Blob, level int, em
 	g.attributes(s)
 }
 
-// member writes a member. A member without a name is an anonymous struct or union, or, with
-// -fms-extensions, which Linux uses since 7.0, one with a tag or a typedef. Without that option the
-// latter declares nothing, so it is written without its tag.
+// member writes a member. A member without a name is a struct or union: an anonymous one or, with
+// -fms-extensions (Linux 7.0 or later), one with a tag or a typedef. Without that option, naming
+// the tag or typedef would declare nothing, so the struct or union is written in place, without its
+// tag.
 func (g *generator) member(m btf.Member, f field, level int) {
 	name, _ := g.blob.Name(m.NameOff)
 	g.sized = true

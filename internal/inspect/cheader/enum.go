@@ -23,15 +23,15 @@ func (g *generator) enumStatement(id uint32, t *btf.Type, o *btf.Blob) {
 	g.str("\n")
 }
 
-// isC23 reports whether an enumerator is a keyword since C23, which older versions of C must
-// define.
+// isC23 reports whether the name of an enumerator became a keyword in C23. Older versions of C need
+// the enumerator's definition.
 func (g *generator) isC23(e btf.Enumerator) bool {
 	name, _ := g.blob.Name(e.NameOff)
 	return keywordsC23[name]
 }
 
-// enum writes an enum with its values. With guard, C23 gets other names for enumerators that are
-// keywords there.
+// enum writes an enum with its values. If the parameter guard is set, the enumerators whose names
+// are keywords in C23 get other names when the header is compiled as C23.
 func (g *generator) enum(id uint32, t *btf.Type, o *btf.Blob, level int, guard bool) {
 	g.str("enum")
 	if t.NameOff != 0 {
@@ -80,7 +80,7 @@ func (g *generator) enumValue(t *btf.Type, e btf.Enumerator) {
 		}
 	}
 	switch {
-	case t.KFlag && int64(e.Value) == math.MinInt64: // 9223372036854775808 is no number in C
+	case t.KFlag && int64(e.Value) == math.MinInt64: // C has no signed literal 9223372036854775808
 		g.str("(-9223372036854775807LL - 1)")
 		return
 	case t.KFlag:
@@ -91,7 +91,7 @@ func (g *generator) enumValue(t *btf.Type, e btf.Enumerator) {
 	g.str(suffix)
 }
 
-// enumMode returns the attribute that gives an enum its size, "" if compilers choose that size.
+// enumMode returns the attribute that gives an enum its size, or "" if it needs none.
 func (g *generator) enumMode(t *btf.Type, o *btf.Blob) string {
 	negative, wide := false, false
 	for _, e := range o.EnumsOf(t) {

@@ -9,8 +9,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/inspect/cheader"
 )
 
-// ExampleWrite declares a struct whose second member is not where a compiler would put it by
-// itself, and what that needs.
+// ExampleWrite writes a struct whose second member is not where a compiler would put it by default,
+// with the padding and attributes that this takes.
 func ExampleWrite() {
 	b := btf.NewBuilder(nil, nil, nil)
 	long := b.Int("long int", 8, btf.IntSigned, 0)

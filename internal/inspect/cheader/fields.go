@@ -1,24 +1,26 @@
 package cheader
 
-import "github.com/rules-btf/rules_btf/internal/format/btf"
+import (
+	"cmp"
 
-// field is a line of a struct or union.
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+)
+
+// field is a line in the definition of a struct or union.
 type field struct {
-	member int    // the index of the member; -1 and less for padding
-	pad    int    // of padding: the index in layouts.pads
-	bits   uint64 // of a bitfield: its width, else 0; as padding, 0 aligns what follows
-	bytes  uint64 // of padding that is an array: its size
+	member int    // the index of the member; negative for padding
+	pad    int    // for padding: its type's index in layouts.pads
+	bits   uint64 // the width of a bitfield, else 0; padding with width 0 aligns what follows
+	bytes  uint64 // for padding that is an array: its size
 }
 
-// longGap is the number of bits of the smallest gap that is filled with an array.
+// longGap is a size in bits: gaps of this size or more are filled with an array.
 const longGap = 1 << 18
 
-// fields returns the lines that spell a struct or union in a style.
-func (l *layouts) fields(t *btf.Type, o *btf.Blob, s shape) []field {
+func (l *layouts) fields(t *btf.Type, members []placed, s shape) []field {
 	if s.style == bytes {
 		return []field{{member: -1, bytes: uint64(t.SizeOrType)}}
 	}
-	members := o.MembersOf(t)
 	out := make([]field, 0, len(members)+2)
 	f := filler{layouts: l, exact: s.style == tight}
 	if s.style == narrow {
@@ -26,28 +28,17 @@ func (l *layouts) fields(t *btf.Type, o *btf.Blob, s shape) []field {
 	}
 	at, inBitfield := uint64(0), false
 	for i, m := range members {
-		offset, width := l.place(t, m)
-		align := uint64(1)
-		if !s.isPacked() {
-			align = uint64(l.align(m.Type, 0))
-		}
-		out = f.fill(out, at, offset, align, inBitfield && width != 0)
-		out = append(out, field{member: i, bits: width})
-		inBitfield = width != 0
-		if width == 0 {
-			size, _ := l.size(m.Type)
-			width = 8 * size
-		}
-		at = offset + width
+		out = f.fill(out, at, m.offset, s.alignOf(m), inBitfield && m.width != 0)
+		out = append(out, field{member: i, bits: m.width})
+		inBitfield = m.width != 0
+		at = m.offset + cmp.Or(m.width, m.size)
 	}
 	end := 8 * uint64(t.SizeOrType)
 	switch {
 	case t.Kind == btf.KindStruct:
 		align := uint64(1)
-		if !s.isPacked() {
-			for _, m := range members {
-				align = max(align, uint64(l.align(m.Type, 0)))
-			}
+		for _, m := range members {
+			align = max(align, s.alignOf(m))
 		}
 		out = f.fill(out, at, end, align, false)
 	case s.style == spacer:
@@ -56,11 +47,19 @@ func (l *layouts) fields(t *btf.Type, o *btf.Blob, s shape) []field {
 	return out
 }
 
-// widest returns the index of the widest padding whose alignment some member has.
-func (l *layouts) widest(members []btf.Member) int {
+// alignOf returns the alignment of a member in bytes, according to the first model.
+func (s shape) alignOf(m placed) uint64 {
+	if s.isPacked() {
+		return 1
+	}
+	return uint64(m.align[0])
+}
+
+// widest returns the index of the widest padding that isn't wider than the members' alignment.
+func (l *layouts) widest(members []placed) int {
 	most := uint32(1)
 	for _, m := range members {
-		most = max(most, l.align(m.Type, 0))
+		most = max(most, m.align[0])
 	}
 	for i, p := range l.pads {
 		if p.bits <= 8*uint64(most) {
@@ -72,14 +71,14 @@ func (l *layouts) widest(members []btf.Member) int {
 
 type filler struct {
 	*layouts
-	widest int  // the index of the widest type to use
-	exact  bool // no padding of width 0
+	widest int  // the index in pads of the widest type to use
+	exact  bool // whether padding of width 0 is avoided
 }
 
-// fill adds the padding from the bit at to the bit next that alignment alone doesn't add. align is
-// the alignment in bytes of what follows. inBitfield is set between two bitfields, where only bits
-// count. This is the rule of libbpf's btf_dump_emit_bit_padding, except for long gaps, which get an
-// array, and for filler's options.
+// fill adds padding from the bit at to the bit next, except where alignment already adds it. align
+// is the alignment of the next field in bytes. inBitfield is set between two bitfields, where
+// alignment has no effect. fill follows libbpf's btf_dump_emit_bit_padding, with two differences:
+// long gaps get an array, and there are options (the fields of filler).
 func (f filler) fill(out []field, at, next, align uint64, inBitfield bool) []field {
 	if at >= next {
 		return out
@@ -108,7 +107,7 @@ func (f filler) fill(out []field, at, next, align uint64, inBitfield bool) []fie
 	for at < next {
 		n := min(next-at, f.pads[unit].bits)
 		use := unit
-		if n < f.pads[unit].bits { // the narrowest that has as many bits
+		if n < f.pads[unit].bits { // the narrowest type with enough bits
 			use = len(f.pads) - 1
 			for f.pads[use].bits < n {
 				use--
@@ -126,18 +125,16 @@ func roundUp(n, unit uint64) uint64 { return (n + unit - 1) / unit * unit }
 // clang's ItaniumRecordLayoutBuilder, on machines where the type of a bitfield matters, such as
 // x86, Arm and BPF. It returns the size and alignment in bytes, and whether all members are where
 // the BTF has them.
-func (l *layouts) layOut(t *btf.Type, o *btf.Blob, s shape, fields []field, m int) (size uint64,
-	align uint32, right bool) {
-	members := o.MembersOf(t)
+func (l *layouts) layOut(t *btf.Type, members []placed, s shape, fields []field, m int) (
+	size uint64, align uint32, right bool) {
 	isPacked := s.isPacked()
 	align = max(s.aligned, 1)
 	at, end := uint64(0), uint64(0) // in bits
 	for _, f := range fields {
-		unit, unitAlign := uint64(0), uint64(1) // the type's
+		unit, unitAlign := uint64(0), uint64(1) // size and alignment of the field's type
 		switch {
 		case f.member >= 0:
-			bytes, _ := l.size(members[f.member].Type)
-			unit, unitAlign = 8*bytes, uint64(l.align(members[f.member].Type, m))
+			unit, unitAlign = members[f.member].size, uint64(members[f.member].align[m])
 		case f.bytes != 0:
 			unit = 8 * f.bytes
 		default:
@@ -165,10 +162,8 @@ func (l *layouts) layOut(t *btf.Type, o *btf.Blob, s shape, fields []field, m in
 		if !isPacked && (named || bitfield && l.models[m].gaps) {
 			align = max(align, uint32(unitAlign))
 		}
-		if named {
-			if offset, _ := l.place(t, members[f.member]); offset != at {
-				return 0, 0, false
-			}
+		if named && members[f.member].offset != at {
+			return 0, 0, false
 		}
 		if bitfield {
 			at += f.bits

@@ -11,8 +11,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/inspect/stats"
 )
 
-// FuzzWrite prints any BTF that can be read, in all forms: without a panic, and with the same text
-// twice.
+// FuzzWrite prints any BTF that can be read, in all forms. Write must not panic, and a second call
+// must print the same text.
 func FuzzWrite(f *testing.F) {
 	for _, long := range []uint32{4, 8} { // names and numbers that compilers don't have
 		b := btf.NewBuilder(nil, nil, nil)

@@ -8,13 +8,13 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// Declaration tags by which pahole marks kfuncs.
+// Declaration tags with which pahole marks kfuncs.
 const (
 	tagKfunc    = "bpf_kfunc"
 	tagFastcall = "bpf_fastcall"
 )
 
-// kfuncs writes prototypes of the kfuncs, by name.
+// kfuncs writes prototypes of the kfuncs, sorted by name.
 func (g *generator) kfuncs() {
 	if g.err != nil {
 		return
@@ -41,7 +41,7 @@ func (g *generator) kfuncs() {
 	g.str("#endif\n\n")
 }
 
-// functionTags are the declaration tags of a function that matter here.
+// functionTags says which of the declaration tags for kfuncs a function has.
 type functionTags struct{ kfunc, fastcall bool }
 
 func (g *generator) taggedFunctions() map[uint32]functionTags {
@@ -87,7 +87,7 @@ func (g *generator) externs(roots []uint32) {
 	}
 }
 
-// oneFunction declares one function, after what it needs.
+// oneFunction declares one function, after the types that it needs.
 func (g *generator) oneFunction(id uint32, tags functionTags, known map[string]string) {
 	t, _ := g.blob.ByID(id)
 	g.dump(t.SizeOrType)
@@ -109,7 +109,7 @@ func (g *generator) emitFor(id uint32) {
 	}
 }
 
-// extern writes a declaration, unless C doesn't allow its name or something else has it.
+// extern writes a declaration, or a comment instead if C doesn't allow the name or it is taken.
 func (g *generator) extern(before string, id uint32, name, after string, known map[string]string) {
 	if g.err != nil || name == "" {
 		return
@@ -125,7 +125,7 @@ func (g *generator) extern(before string, id uint32, name, after string, known m
 	case identifier(name) != name || keywordsC23[name] || g.names.words.count[name] > 0:
 		g.out = append(g.out[:from], "/* "+identifier(name)+": C can't declare this name here */\n"...)
 	case again && other != text:
-		g.out = append(g.out[:from], "/* "+name+": another function of this name */\n"...)
+		g.out = append(g.out[:from], "/* "+name+": another function has this name */\n"...)
 	default:
 		known[name] = text
 	}

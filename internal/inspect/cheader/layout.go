@@ -11,13 +11,13 @@ type style uint8
 
 const (
 	unknown  style = iota
-	underway       // its members' shapes are being looked for
-	natural        // without attributes; gaps that no alignment explains are filled with bitfields
-	narrow         // the same with bitfields of types with the alignment of the members
-	packed         // the same with the attribute packed
-	tight          // packed, and all gaps are filled with bitfields of their width
-	spacer         // a packed union, with one more member of its size
-	bytes          // C can't express it: an array of bytes
+	underway       // not known yet: the shapes of its members are being determined
+	natural        // no attributes; gaps that alignment doesn't explain are filled with bitfields
+	narrow         // like natural, but the bitfields are no wider than the alignment of the members
+	packed         // like natural, but with the attribute packed
+	tight          // like packed, but all gaps are filled with bitfields of exactly their width
+	spacer         // a packed union with an additional member of the union's size
+	bytes          // an array of bytes, because C can't express the layout
 )
 
 // shape is the style of a struct or union, and the alignment that compilers give it.
@@ -27,27 +27,31 @@ type shape struct {
 	align   [maxModels]uint32 // in bytes, by model
 }
 
+// inBytes is the shape of structs and unions whose layout C can't express.
+var inBytes = shape{style: bytes, align: [maxModels]uint32{1, 1, 1}}
+
 func (s shape) opaque() bool { return s.style == bytes }
 
 func (s shape) isPacked() bool { return s.style != natural && s.style != narrow }
 
 // model has the rules of compilers on some machines. BTF doesn't name its machine, so a layout must
-// be right by all possible models.
+// be right according to all possible models.
 type model struct {
 	most uint32 // the largest alignment of numbers
-	// gaps is set if a bitfield without a name aligns the struct as its type, as on 32-bit Arm.
+	// gaps is set if an unnamed bitfield's type affects the struct's alignment, as on 32-bit Arm.
 	gaps bool
 }
 
 const maxModels = 3
 
-// models returns the models for a size of pointers. With 4 bytes, some machines, such as i386,
-// align numbers of 8 bytes at 4, and others at 8. The members of most kernels show which.
+// models returns the possible models for a size of pointers. Among machines with pointers of 4
+// bytes, some, such as i386, align 8-byte numbers to 4 bytes, and others to 8. In most kernels, the
+// offsets of members show which of these alignments applies.
 func models(b *btf.Blob, pointer uint32) []model {
 	if pointer == 8 {
 		return []model{{most: 16}}
 	}
-	four, eight := 0, 0 // members of 8 bytes, by offset
+	four, eight := 0, 0 // members of 8 bytes, by the alignment of their offsets
 	for o := b; o != nil; o = o.Base {
 		for i := range o.Types {
 			t := &o.Types[i]
@@ -72,7 +76,7 @@ func models(b *btf.Blob, pointer uint32) []model {
 	return []model{{most: 4}, {most: 8}, {most: 8, gaps: true}}
 }
 
-// unmodified returns a type without its modifiers; nil if there is none.
+// unmodified returns a type without its modifiers, or nil if no type is left.
 func unmodified(b *btf.Blob, id uint32) *btf.Type {
 	for range maxDepth {
 		t, _ := b.ByID(id)
@@ -84,7 +88,6 @@ func unmodified(b *btf.Blob, id uint32) *btf.Type {
 	return nil
 }
 
-// layouts knows the size and alignment of types.
 type layouts struct {
 	g       *generator
 	pointer uint32 // the size of a pointer in bytes
@@ -93,7 +96,7 @@ type layouts struct {
 	shapes  []shape // by type id
 }
 
-// pad is an integer type of bitfields without a name.
+// pad is an integer type for unnamed bitfields.
 type pad struct {
 	name string
 	bits uint64
@@ -106,8 +109,9 @@ func newLayouts(g *generator) *layouts {
 	return l
 }
 
-// terminal follows modifiers and arrays to the type that has the alignment. count is how many of
-// these the type id holds. ok is false if there is no such type, or too many.
+// terminal follows modifiers and arrays from the type id to the type that determines the alignment.
+// This type is t, and its id is the result at. The type id consists of count times t; ok is false
+// if there is no such type, or if count is too large.
 func (l *layouts) terminal(id uint32) (t *btf.Type, o *btf.Blob, at uint32, count uint64, ok bool) {
 	const most = 1 << 56
 	count = 1
@@ -133,80 +137,86 @@ func (l *layouts) terminal(id uint32) (t *btf.Type, o *btf.Blob, at uint32, coun
 	return nil, nil, 0, 0, false
 }
 
-// size returns the size of a type in bytes; ok is false if it has none.
-func (l *layouts) size(id uint32) (size uint64, ok bool) {
-	t, _, _, count, ok := l.terminal(id)
-	if !ok {
-		return 0, false
-	}
-	switch t.Kind {
-	case btf.KindPtr:
-		size = uint64(l.pointer)
-	case btf.KindInt, btf.KindFloat, btf.KindEnum, btf.KindEnum64, btf.KindStruct, btf.KindUnion:
-		size = uint64(t.SizeOrType)
-	default:
-		return 0, false
-	}
-	high, total := bits.Mul64(size, count)
-	return total, high == 0 && total < 1<<56
+// placed is a member in the BTF's layout.
+type placed struct {
+	offset, width uint64            // in bits; the width of a bitfield, else 0
+	size          uint64            // of its type, in bits
+	align         [maxModels]uint32 // of its type, in bytes, by model; at least 1
 }
 
-// align returns the alignment of a type in bytes by a model, 1 if it has none.
-func (l *layouts) align(id uint32, m int) uint32 {
-	t, _, at, _, ok := l.terminal(id)
-	if !ok {
-		return 1
-	}
-	switch t.Kind {
-	case btf.KindPtr:
-		return l.pointer
-	case btf.KindInt, btf.KindFloat, btf.KindEnum, btf.KindEnum64:
-		if l.lacking(t) {
-			return alignOfLacking(t)
+// members returns the members of a struct or union. ok is false if a member's type has no size, or
+// if a member is a bitfield whose type is a number that some compilers don't have.
+func (l *layouts) members(t *btf.Type, o *btf.Blob) (all []placed, ok bool) {
+	all = make([]placed, t.Vlen)
+	for i, m := range o.MembersOf(t) {
+		p := &all[i]
+		of, _, at, count, ok := l.terminal(m.Type)
+		if !ok {
+			return nil, false
 		}
-		return max(min(t.SizeOrType&-t.SizeOrType, l.models[m].most), 1)
-	case btf.KindStruct, btf.KindUnion:
-		return max(l.shape(at).align[m], 1)
+		size := uint64(of.SizeOrType)
+		switch of.Kind {
+		case btf.KindPtr:
+			size = uint64(l.pointer)
+			p.align = [maxModels]uint32{l.pointer, l.pointer, l.pointer}
+		case btf.KindInt, btf.KindFloat, btf.KindEnum, btf.KindEnum64:
+			p.align = l.numberAlign(of)
+		case btf.KindStruct, btf.KindUnion:
+			p.align = l.shape(at).align
+		default:
+			return nil, false
+		}
+		high, total := bits.Mul64(size, count)
+		p.offset, p.width = l.place(t, m)
+		if high != 0 || total >= 1<<56 || p.width != 0 && l.lacking(of) {
+			return nil, false
+		}
+		p.size = 8 * total
 	}
-	return 1
+	return all, true
 }
 
-// shape returns the first style of a struct or union that gives the BTF's layout.
+// numberAlign returns the alignment of an INT, FLOAT or enum in bytes, by model.
+func (l *layouts) numberAlign(t *btf.Type) (align [maxModels]uint32) {
+	for m, model := range l.models {
+		if l.lacking(t) {
+			align[m] = alignOfLacking(t)
+		} else {
+			align[m] = max(min(t.SizeOrType&-t.SizeOrType, model.most), 1)
+		}
+	}
+	return align
+}
+
+// shape returns a shape of a struct or union: the first one that compilers lay out like the BTF.
 func (l *layouts) shape(id uint32) shape {
 	s := &l.shapes[id]
 	switch s.style {
 	case unknown:
 	case underway:
 		l.g.fail(id, "it contains itself, which C doesn't allow")
-		return shape{style: bytes}
+		return inBytes
 	default:
 		return *s
 	}
 	s.style = underway
-	found := shape{style: bytes}
+	found := inBytes
 	if l.g.enter(id) {
 		t, o := l.g.blob.ByID(id)
 		found = l.find(t, o)
 	}
 	l.g.leave()
-	for m := range l.models {
-		found.align[m] = max(found.align[m], 1)
-	}
 	*s = found
 	return found
 }
 
 func (l *layouts) find(t *btf.Type, o *btf.Blob) shape {
-	for _, m := range o.MembersOf(t) {
-		_, width := l.place(t, m)
-		of, _, _, _, ok := l.terminal(m.Type)
-		if _, sized := l.size(m.Type); !ok || !sized || width != 0 && l.lacking(of) {
-			return shape{style: bytes}
-		}
-		l.align(m.Type, 0) // finds the shapes of members, and cycles
+	members, ok := l.members(t, o)
+	if !ok {
+		return inBytes
 	}
 	first, second := natural, packed
-	if l.looksPacked(t, o) {
+	if looksPacked(t, members) {
 		first, second = packed, natural
 	}
 	candidates := []shape{{style: first}, {style: narrow}, {style: second}, {style: tight}}
@@ -216,11 +226,11 @@ func (l *layouts) find(t *btf.Type, o *btf.Blob) shape {
 			{style: natural, aligned: largest}, {style: spacer}}
 	}
 	for _, s := range candidates {
-		fields := l.fields(t, o, s)
+		fields := l.fields(t, members, s)
 		right := true
 		for m := range l.models {
 			size := uint64(0)
-			size, s.align[m], right = l.layOut(t, o, s, fields, m)
+			size, s.align[m], right = l.layOut(t, members, s, fields, m)
 			if right = right && size == uint64(t.SizeOrType); !right {
 				break
 			}
@@ -229,26 +239,24 @@ func (l *layouts) find(t *btf.Type, o *btf.Blob) shape {
 			return s
 		}
 	}
-	return shape{style: bytes}
+	return inBytes
 }
 
 // looksPacked reports whether a member is not aligned, or the size is not a multiple of the
 // alignment.
-func (l *layouts) looksPacked(t *btf.Type, o *btf.Blob) bool {
+func looksPacked(t *btf.Type, members []placed) bool {
 	most := uint32(1)
-	for _, m := range o.MembersOf(t) {
-		offset, width := l.place(t, m)
-		align := l.align(m.Type, 0)
-		if width == 0 && offset%(8*uint64(align)) != 0 {
+	for _, m := range members {
+		if m.width == 0 && m.offset%(8*uint64(m.align[0])) != 0 {
 			return true
 		}
-		most = max(most, align)
+		most = max(most, m.align[0])
 	}
 	return t.SizeOrType%most != 0
 }
 
-// place returns the place of a member in bits, and its width if it is a bitfield. The width is in
-// the struct, or, before Linux 4.20, in an INT.
+// place returns the offset of a member in bits, and its width if it is a bitfield. The BTF of Linux
+// 4.20 or later has the width in the struct; older BTF has it in the INT.
 func (l *layouts) place(t *btf.Type, m btf.Member) (offset, width uint64) {
 	off, bits := m.Bits(t.KFlag)
 	if bits == 0 {

@@ -7,8 +7,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// names gives everything a unique name. The first thing with a name keeps it; the others get a
-// suffix, ___2, ___3 and so on, which BPF loaders ignore when they look for the type in a kernel.
+// names gives everything a unique name. The first user of a name keeps it; the others get a suffix
+// (___2, ___3 and so on). BPF loaders ignore such suffixes when they search for a type in a kernel.
 // Tags are one namespace; typedefs, enumerators and functions are the other.
 type names struct {
 	blob        *btf.Blob
@@ -18,13 +18,11 @@ type names struct {
 	macros      map[string]bool // the predefined macros whose names are used
 }
 
-// namespace is a set of names that must differ.
 type namespace struct {
 	count map[string]int // how many things use a name
 	taken map[string]bool
-	kinds map[string]btf.Kind // of the tag without a suffix
-	// given has the names in the BTF that look like names with a suffix; nil until there is a
-	// conflict.
+	kinds map[string]btf.Kind // by tag: the kind of the type that has it without a suffix
+	// given has the BTF's names that already end like names with a suffix, or nil before conflicts.
 	given map[string]bool
 }
 
@@ -38,7 +36,7 @@ func newNames(b *btf.Blob) *names {
 	return n
 }
 
-// choose takes a name, or one with a suffix.
+// choose reserves a name, with a suffix if the name itself is taken, and returns it.
 func (s *namespace) choose(name string, given func() map[string]bool) string {
 	n := s.count[name] + 1
 	s.count[name] = n
@@ -61,8 +59,8 @@ func (s *namespace) choose(name string, given func() map[string]bool) string {
 	}
 }
 
-// tag returns the tag of a struct, union or enum, or of a declaration of one. A declaration gets
-// the tag without a suffix, if that is of its kind.
+// tag returns the tag of a struct, union or enum, or of a declaration of one. For a declaration,
+// this is the tag without a suffix, unless a type of a different kind has that tag.
 func (n *names) tag(id uint32, t *btf.Type) string {
 	if n.chosen[id] != "" {
 		return n.chosen[id]
@@ -99,8 +97,9 @@ func (n *names) typedef(id uint32, t *btf.Type) string {
 	return n.chosen[id]
 }
 
-// ofType returns the name of a tag or typedef, perhaps not unique. A keyword since C23 gets a
-// suffix, except the typedef bool of _Bool, which C23 has.
+// ofType returns the name of a tag or typedef; other types may have the same name. Names that
+// became keywords in C23 get a suffix. The exception is the typedef bool for _Bool: in C23, bool is
+// that type.
 func (n *names) ofType(t *btf.Type) string {
 	name := n.blob.TypeName(t)
 	if !keywordsC23[name] || name == "bool" && n.isBool(t) {
@@ -117,12 +116,12 @@ func (n *names) isBool(t *btf.Type) bool {
 	return t != nil && t.Kind == btf.KindInt && t.Extra>>24&btf.IntBool != 0 && t.SizeOrType == 1
 }
 
-// enumerator returns the name of an enumerator, another one for each call.
+// enumerator returns the name of an enumerator, a different one for each call.
 func (n *names) enumerator(name string) string {
 	return n.words.choose(n.identifier(name), n.givenWords)
 }
 
-// claim takes a name, and reports whether it was free.
+// claim reserves a name, and reports whether the name was free.
 func (n *names) claim(name string) bool {
 	if n.words.count[name] > 0 {
 		return false
@@ -141,7 +140,7 @@ func (n *names) givenTags() map[string]bool {
 	return given
 }
 
-// addSuffixed adds a name if it looks like one with a suffix.
+// addSuffixed adds a name that contains "___", as the names do to which choose adds a suffix.
 func addSuffixed(given map[string]bool, name string) {
 	if name = identifier(name); strings.Contains(name, "___") {
 		given[name] = true
@@ -178,7 +177,7 @@ func (n *names) isTypedef(name string) bool {
 	return n.typedefs[name]
 }
 
-// keywords are C's keywords; Rust programs have them as names.
+// keywords are C's keywords; Rust programs use some of them as names.
 var keywords = map[string]bool{"auto": true, "break": true, "case": true, "char": true,
 	"const": true, "continue": true, "default": true, "do": true, "double": true, "else": true,
 	"enum": true, "extern": true, "float": true, "for": true, "goto": true, "if": true,
@@ -187,18 +186,18 @@ var keywords = map[string]bool{"auto": true, "break": true, "case": true, "char"
 	"typedef": true, "union": true, "unsigned": true, "void": true, "volatile": true,
 	"while": true, "asm": true, "typeof": true}
 
-// keywordsC23 are the keywords since C23. Older programs, such as Linux, have them as names.
+// keywordsC23 are the keywords that C23 added. Older programs, such as Linux, use them as names.
 var keywordsC23 = map[string]bool{"bool": true, "true": true, "false": true, "nullptr": true,
 	"constexpr": true, "alignas": true, "alignof": true, "static_assert": true,
 	"thread_local": true, "typeof_unqual": true}
 
-// predefined are the macros without a leading underscore that gcc (builtin_define_std) or clang
-// predefine in gnu modes for machines that run Linux. A header that uses such a name undefines it.
+// predefined lists the macros without a leading underscore that gcc (builtin_define_std) or clang
+// predefine in gnu modes, for machines that run Linux. A header undefines those that it uses.
 var predefined = map[string]bool{"linux": true, "unix": true, "i386": true, "mips": true,
 	"MIPSEB": true, "MIPSEL": true, "R3000": true, "R4000": true, "sparc": true, "PPC": true,
 	"powerpc": true, "mc68000": true, "mc68020": true, "hppa": true}
 
-// identifier returns C's form of a name, and notes if that is a predefined macro.
+// identifier returns C's form of a name, and records it if it is a predefined macro.
 func (n *names) identifier(name string) string {
 	name = identifier(name)
 	if len(name) <= 8 && predefined[name] {
@@ -207,8 +206,8 @@ func (n *names) identifier(name string) string {
 	return name
 }
 
-// identifier turns a name into one for C: other bytes than letters, digits and underscores become
-// underscores, and a keyword gets one at its end.
+// identifier turns a name into a C identifier: bytes other than letters, digits and underscores
+// become underscores, and a keyword gets an underscore at its end.
 func identifier(name string) string {
 	if name == "" {
 		return ""
@@ -237,7 +236,6 @@ func identifier(name string) string {
 	return string(out)
 }
 
-// isWord reports whether a byte may be in an identifier.
 func isWord(c byte) bool {
 	return c == '_' || 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9'
 }

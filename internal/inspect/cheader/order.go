@@ -2,13 +2,14 @@ package cheader
 
 import "github.com/rules-btf/rules_btf/internal/format/btf"
 
-// order queues the types that must be written before a type can be used, and the type itself if its
-// definition is a statement: that of a tagged type, a typedef, or an enum without references.
+// order queues the types that must be written before a type can be used. Then it queues the type
+// itself, if the type is defined in a separate statement: a tagged type, a typedef, or an enum that
+// nothing refers to.
 //
-// With viaPointer, a declaration of a struct is enough, unless the struct has no tag: then it is
-// written in place with its members. The result reports whether the definition is queued or
-// written, not only a forward declaration. A typedef of a type that is only declared is left to
-// those types that need its definition.
+// If the parameter viaPointer is set, a declaration of a struct is enough, unless it has no tag:
+// then it is written in place with its members. The result strong is set if the definition is
+// queued or written, not only a forward declaration. A typedef of a type that is only declared is
+// queued later, by the first type that needs the typedef's definition.
 func (g *generator) order(id uint32, viaPointer bool) (strong bool) {
 	if g.state[id]&ordered != 0 {
 		return true

@@ -12,14 +12,14 @@ const lastRank = 10
 
 type sortKey struct {
 	rank      int
-	name, own string // of the type that it leads to, and its own
+	name, own string // the name of the type that it leads to, and its own name
 	id        uint32
 }
 
-// sorted returns the types to write in bpftool's order (sort_btf_c in its btf.c): enums, structs
-// and unions, function types, each with the typedefs that lead to them, then the rest; each of
-// these by name, so that a small change of a kernel is a small change of its header. Types of equal
-// names are sorted by bpftool's hash.
+// sorted returns the types to write in bpftool's order (sort_btf_c in its btf.c): enums, then
+// structs and unions, then function types, each group with the typedefs that lead to its types;
+// then the rest. Each group is sorted by name, so a small change of a kernel makes a small change
+// in its header. Types with the same name are sorted by bpftool's hash.
 func (g *generator) sorted() []uint32 {
 	keys := make([]sortKey, 0, g.blob.EndID())
 	for id, t := range g.blob.All() {
@@ -62,14 +62,14 @@ func (g *generator) sorted() []uint32 {
 	return ids
 }
 
-// sortKey follows a type to one that is a definition.
+// sortKey returns the key of a type. It follows the type's references to a definition.
 func (g *generator) sortKey(id uint32, t *btf.Type) sortKey {
 	k := sortKey{id: id, own: g.blob.TypeName(t)}
 	ranked := false // whether the rank is final
 	named := k.own != ""
 	for depth := 0; ; depth++ {
 		if depth > maxDepth {
-			g.fail(id, "it leads through more than %d types", maxDepth)
+			g.fail(id, "its chain of references is longer than %d types", maxDepth)
 			return k
 		}
 		kind := btf.KindVoid
@@ -97,8 +97,8 @@ func (g *generator) sortKey(id uint32, t *btf.Type) sortKey {
 	}
 }
 
-// nameForSort returns the name of a type. An anonymous enum that was not reached through another
-// type has the name of its first enumerator.
+// nameForSort returns the name of a type. For an anonymous enum that no other type led to, it
+// returns the name of the first enumerator.
 func (g *generator) nameForSort(id uint32, t *btf.Type, ledTo bool) string {
 	if t != nil && t.Kind.IsEnum() && t.NameOff == 0 && t.Vlen > 0 && !ledTo {
 		_, o := g.blob.ByID(id)
@@ -108,8 +108,8 @@ func (g *generator) nameForSort(id uint32, t *btf.Type, ledTo bool) string {
 	return g.blob.TypeName(t)
 }
 
-// rank returns the rank of a kind in the order; named is set if the type, or one that leads to it,
-// has a name.
+// rank returns the place of a kind in the order. named is set if the type has a name, or a type
+// that leads to it has one.
 func rank(k btf.Kind, named bool) int {
 	switch {
 	case k.IsEnum() && named:

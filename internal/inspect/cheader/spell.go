@@ -17,9 +17,9 @@ var intWords = map[string]bool{"signed": true, "unsigned": true, "char": true, "
 var neonAliases = map[string]string{"__Poly8_t": "unsigned char", "__Poly16_t": "unsigned short",
 	"__Poly64_t": "unsigned long long", "__Poly128_t": "unsigned __int128"}
 
-// lacking reports whether compilers for some machines have no number of the type's size: only
-// floats of 4 and 8 bytes are everywhere, and 32-bit machines have no integer of 16 bytes. Such a
-// number is written as a struct.
+// lacking reports whether some machines' compilers have no number of the type's size: the only
+// floats that exist everywhere have 4 or 8 bytes, and 32-bit machines have no 16-byte integers.
+// Such a number is written as a struct.
 func (l *layouts) lacking(t *btf.Type) bool {
 	switch t.Kind {
 	case btf.KindInt:
@@ -30,15 +30,15 @@ func (l *layouts) lacking(t *btf.Type) bool {
 	return false
 }
 
-// alignOfLacking returns the alignment of such a struct in bytes: that of the number on machines
-// that have it, such as 4 for x87's long double of 12 bytes.
+// alignOfLacking returns the alignment of such a struct in bytes: the number's alignment on
+// machines that have the number, for example 4 for x87's 12-byte long double.
 func alignOfLacking(t *btf.Type) uint32 { return max(min(t.SizeOrType&-t.SizeOrType, 16), 1) }
 
 // emitNumber writes a definition for a number that compilers don't have.
 func (g *generator) emitNumber(id uint32, t *btf.Type) {
 	name := g.blob.TypeName(t)
 	if g.layouts.lacking(t) {
-		g.str("/* " + plain(name) + ": compilers for some machines have no such number */\n")
+		g.str("/* " + plain(name) + ": compilers for some machines don't have this type */\n")
 		g.out = fmt.Appendf(g.out, "%s {\n\tunsigned char ___bytes[%d];\n} "+
 			"__attribute__((aligned(%d)));\n\n", g.lackingName(id, name), t.SizeOrType,
 			alignOfLacking(t))
@@ -49,7 +49,7 @@ func (g *generator) emitNumber(id uint32, t *btf.Type) {
 	}
 }
 
-// lackingName returns the struct for such a number: struct ___Float16 for _Float16.
+// lackingName returns the name of the struct for such a number: "struct ___Float16" for _Float16.
 func (g *generator) lackingName(id uint32, name string) string {
 	if g.names.chosen[id] == "" {
 		tag := "___" + strings.TrimLeft(strings.ReplaceAll(plain(name), " ", "_"), "_")
@@ -58,7 +58,7 @@ func (g *generator) lackingName(id uint32, name string) string {
 	return "struct " + g.names.chosen[id]
 }
 
-// plain returns a number's name with underscores for characters that C doesn't allow.
+// plain returns a number's name with underscores in place of characters that C doesn't allow.
 func plain(name string) string {
 	return strings.Map(func(c rune) rune {
 		if c == ' ' || c < 0x80 && isWord(byte(c)) {
@@ -68,8 +68,7 @@ func plain(name string) string {
 	}, name)
 }
 
-// spelling returns the C type of an INT or FLOAT: its name if that is C's, or else a type of its
-// size.
+// spelling returns the C type of an INT or FLOAT: its name if C has it, or one of the same size.
 func (g *generator) spelling(id uint32, t *btf.Type) string {
 	name := g.blob.TypeName(t)
 	switch {
@@ -115,8 +114,8 @@ func (g *generator) unsigned(id, size uint32) string {
 var signed = map[string]string{"unsigned char": "signed char", "unsigned short": "short",
 	"unsigned int": "int", "unsigned long long": "long long", "unsigned __int128": "__int128"}
 
-// isPlainAttribute reports whether an attribute can be copied: a name, perhaps with arguments, and
-// nothing that would end it.
+// isPlainAttribute reports whether an attribute can be copied as it is: a name, perhaps with
+// arguments, and no characters that would end the attribute early.
 func isPlainAttribute(s string) bool {
 	depth := 0
 	for i := range len(s) {
@@ -135,7 +134,7 @@ func isPlainAttribute(s string) bool {
 	return depth == 0 && s != "" && strings.Count(s, `"`)%2 == 0
 }
 
-// escaped returns a text for a string literal of C. Escapes are octal, which has a fixed length.
+// escaped escapes a text for a C string literal, with octal escapes because their length is fixed.
 func escaped(s string) string {
 	var out []byte
 	for i, c := range s {

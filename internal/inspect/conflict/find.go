@@ -13,15 +13,15 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/object"
 )
 
-// Base is one BTF of a chain of bases.
+// Base is the BTF of one base in a chain of bases.
 type Base struct {
 	Path string
 	Blob *btf.Blob
 }
 
-// Find returns the names with several definitions in the inputs and the bases, outermost base
-// first. It leaves out names whose definitions are all in bases. The order of the inputs doesn't
-// matter. Errors are those of the link. The Inputs can't be used afterwards.
+// Find returns the names with several definitions in the inputs and the bases (a chain, deepest
+// first), except names whose definitions are all in bases. The order of the inputs doesn't matter.
+// The Inputs can't be used afterwards.
 func (in *Inputs) Find(bases []Base) (*Report, error) {
 	o := in.merger.Object()
 	opt := link.Options{Features: o.Features}
@@ -59,7 +59,6 @@ func (in *Inputs) Find(bases []Base) (*Report, error) {
 	return r, nil
 }
 
-// finder makes the report from the result of a link.
 type finder struct {
 	*Inputs
 	o     *object.Object
@@ -69,8 +68,9 @@ type finder struct {
 	defs  *diff.Definitions
 }
 
-// severalNames returns the names with several definitions, not all of them in a base; with the type
-// ids of the definitions, and the set of these ids.
+// severalNames returns the names that have several definitions, each with the type ids of these
+// definitions. It leaves out names whose definitions are all in bases. The result several is the
+// set of all these ids.
 func severalNames(b *btf.Blob) (names map[Name][]uint32, several map[uint32]bool) {
 	names = map[Name][]uint32{}
 	for id := uint32(1); id < b.EndID(); id++ {
@@ -93,8 +93,8 @@ func severalNames(b *btf.Blob) (names map[Name][]uint32, several map[uint32]bool
 	return names, several
 }
 
-// kindName returns the word for the kind of a definition in reports, "" if the type is not one.
-// ENUM and ENUM64 are both "enum", since the link treats them as one tag.
+// kindName returns the word for a definition's kind in reports, or "" if the type isn't a
+// definition. ENUM and ENUM64 are both "enum", since the link treats them as one tag.
 func kindName(t *btf.Type) string {
 	switch t.Kind {
 	case btf.KindStruct, btf.KindUnion, btf.KindTypedef, btf.KindInt, btf.KindFloat:
@@ -107,7 +107,6 @@ func kindName(t *btf.Type) string {
 	return ""
 }
 
-// report reports names, given with the type ids of their definitions.
 func (f *finder) report(names map[Name][]uint32) *Report {
 	r := &Report{Schema: Schema, Files: len(f.paths), Conflicts: []Conflict{}}
 	for _, name := range slices.SortedFunc(maps.Keys(names), compareNames) {
@@ -123,7 +122,6 @@ func compareNames(a, b Name) int {
 	return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Kind, b.Kind))
 }
 
-// conflict describes the definitions of a name, given by type id.
 func (f *finder) conflict(name Name, ids []uint32) Conflict {
 	var list []Definition
 	for _, id := range ids {
@@ -133,7 +131,7 @@ func (f *finder) conflict(name Name, ids []uint32) Conflict {
 		if a.typeID < f.b.StartID || b.typeID < f.b.StartID {
 			return cmp.Compare(a.typeID, b.typeID)
 		}
-		return cmp.Compare(b.Units, a.Units) // equal counts stay by id, so by content
+		return cmp.Compare(b.Units, a.Units) // equal counts stay in the order of ids, so of content
 	})
 	c := Conflict{Name: name, Because: []Name{}, Definitions: list}
 	own := false
@@ -176,7 +174,7 @@ func (f *finder) difference(a, b *Definition) *Difference {
 	return d
 }
 
-// definition describes the definition with a type id: its size and who holds it.
+// definition describes the definition with a type id: its size, and which inputs hold it.
 func (f *finder) definition(id uint32) Definition {
 	t, _ := f.b.ByID(id)
 	d := Definition{typeID: id, Files: []Holder{}}

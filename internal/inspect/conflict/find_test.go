@@ -19,7 +19,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/object"
 )
 
-// program is the objects of C files, by name.
+// program has the objects of C files, by name.
 type program map[string]*object.Object
 
 // compile compiles the C files in src, each of which follows a line "// NAME.c".
@@ -121,7 +121,7 @@ int c(bus_t *b) { return b->first->opts->x; }
   A in 2 units: b (b.c), c (c.c)
   B in 1 unit: a (a.c)
   A vs B: member bar.u.baz: type long int vs int (size 24 vs 12)
-  because of it also struct bus, typedef bus_t, struct dev
+  because of it, these differ too: struct bus, typedef bus_t, struct dev
 
 1 conflict in 3 files (3 units); 3 more names only because of these
 `},
@@ -156,7 +156,7 @@ int c(struct user *p, enum mode m, union u *u) { return p->id + m + u->j; }
   A in 2 units: a (a.c), b (b.c)
   B in 1 unit: c (c.c)
   A vs B: type unsigned int vs long unsigned int
-  because of it also struct user
+  because of it, these differ too: struct user
 
 enum mode: 2 definitions
   A in 2 units: a (a.c), b (b.c)
@@ -214,7 +214,7 @@ int c(struct first *f, struct second *s, struct packed *p) { return f->x + s->c 
   A in 2 units: b (b.c), c (c.c)
   B in 1 unit: a (a.c)
   A vs B: member owner: only in B (size 4 vs 8)
-  because of it also union box, struct first, struct second
+  because of it, these differ too: union box, struct first, struct second
 
 struct packed: 2 definitions
   A in 2 units: b (b.c), c (c.c)
@@ -240,13 +240,13 @@ int d(struct user *p) { return p->x->j + p->y->i; }
   A in 3 units: a (a.c), b (b.c), c (c.c)
   B in 1 unit: d (d.c)
   A vs B: member i: only in A
-  because of it also struct user
+  because of it, these differ too: struct user
 
 struct y: 2 definitions
   A in 3 units: a (a.c), b (b.c), d (d.c)
   B in 1 unit: c (c.c)
   A vs B: member i: only in A
-  because of it also struct user
+  because of it, these differ too: struct user
 
 2 conflicts in 4 files (4 units); 1 more name only because of these
 `},
@@ -289,8 +289,8 @@ struct s { int j; };
 int c(struct s *p) { return p->j; }
 `
 
-// TestMerged looks for conflicts in objects that were merged before: the units are the same, but
-// the files are others.
+// TestMerged looks for conflicts in objects that have already been merged: the units are the same,
+// but the files differ.
 func TestMerged(t *testing.T) {
 	p := compile(t, threeUnits)
 	for _, c := range []struct{ inputs, holders string }{
@@ -327,8 +327,8 @@ func TestLongLists(t *testing.T) {
 	}
 }
 
-// TestBase compares units with a base. A definition that differs from the base's is a conflict; a
-// name that the base alone defines twice is not.
+// TestBase compares units with a base. A definition that differs from the one in the base is a
+// conflict; a name with two definitions that are both in the base is not.
 func TestBase(t *testing.T) {
 	p := compile(t, `
 // a.c
@@ -360,7 +360,7 @@ int m(struct s *p, struct twice *q, struct fine *r) { return p->i + q->i + r->p-
 	if got := text(t, p.find(t, []Base{{"k.btf", b}}, "m"), false); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
-	// Split BTF brings its base along, which is no further holder.
+	// Split BTF includes its base, which must not be listed as another holder.
 	parsed, err := base.Parse(b)
 	if err != nil {
 		t.Fatal(err)

@@ -9,14 +9,14 @@ type Inputs struct {
 	paths   []string    // of the inputs
 }
 
-// holding is how many units of an input, by index in paths, equal a unit of the merged object.
+// holding counts the units of an input (index path) that equal one unit of the merged object.
 type holding struct{ path, units int }
 
 // NewInputs returns an empty Inputs.
 func NewInputs() *Inputs { return &Inputs{merger: object.NewMerger()} }
 
-// Add adds an input; path is its name in the report. It is an error if the input doesn't fit the
-// others, such as an object of another machine. After an error the Inputs can't be used.
+// Add adds an input; path is its name in the report. Add returns an error if the input can't be
+// merged, for example because its machine differs. After an error the Inputs can't be used.
 func (in *Inputs) Add(path string, o *object.Object) error {
 	at, err := in.merger.Place(path, o)
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/object"
 )
 
-// randomBlob makes BTF with few names. Their types refer to each other, mostly in the same way, and
-// are defined several times or only declared.
+// randomBlob makes BTF with few names. Types with these names refer to each other, mostly in the
+// same way; some are defined several times, and some are only declared.
 func randomBlob(r *rand.Rand) *btf.Blob {
 	b := btf.NewBuilder(nil, nil, nil)
 	const tags = 5
@@ -50,7 +50,7 @@ func randomBlob(r *rand.Rand) *btf.Blob {
 	return b.Finish()
 }
 
-// counts returns how many definitions of each name another reader finds.
+// counts returns how many definitions of each name an independent reader finds.
 func counts(t *testing.T, data []byte) map[Name]int {
 	t.Helper()
 	spec, err := cilium.LoadSpecFromReader(bytes.NewReader(data))
@@ -87,8 +87,9 @@ func counts(t *testing.T, data []byte) map[Name]int {
 	return n
 }
 
-// spelled writes a type, and other named types in it by their names. So definitions of one name
-// that differ by themselves are written differently.
+// spelled writes out a type, but gives only the names of named types in it. So two definitions of a
+// name are written differently if they differ themselves, not just in the named types that they
+// use.
 func spelled(b *btf.Blob, id uint32, top bool) string {
 	if id == 0 {
 		return "void"
@@ -190,7 +191,7 @@ func TestRandom(t *testing.T) {
 	}
 }
 
-// checkHolders checks that the inputs that define a name hold a definition, and no others.
+// checkHolders checks that exactly the inputs that define a name are listed as holders of it.
 func checkHolders(t *testing.T, c *Conflict, inputs map[string]*btf.Blob) {
 	t.Helper()
 	holds := map[string]int{}
@@ -215,8 +216,8 @@ func checkHolders(t *testing.T, c *Conflict, inputs map[string]*btf.Blob) {
 	}
 }
 
-// TestKernel compares the conflicts of the running kernel's BTF with the names that another reader
-// finds several times.
+// TestKernel compares the conflicts in the running kernel's BTF with the names that an independent
+// reader finds several times.
 func TestKernel(t *testing.T) {
 	const path = "/sys/kernel/btf/vmlinux"
 	data, err := os.ReadFile(path)

@@ -7,7 +7,7 @@ import (
 )
 
 // Schema is the version of the report's JSON form, which docs/conflicts.md describes. It increases
-// when a field is removed or changes its meaning, not when one is added.
+// when a field is removed or changes its meaning, not when a field is added.
 const Schema = 1
 
 // Report is the result of Find.
@@ -16,7 +16,8 @@ type Report struct {
 	Files  int `json:"files"` // number of inputs
 	// Units is how many compilation units the inputs hold; an input that is linked BTF counts as one.
 	Units int `json:"units"`
-	// Conflicts are sorted by name and kind: first those with an empty Because, then the others.
+	// Conflicts has first the conflicts with an empty Because, then the others; each part is sorted
+	// by name and kind.
 	Conflicts []Conflict `json:"conflicts"`
 }
 
@@ -36,8 +37,9 @@ func (n Name) String() string {
 // Conflict is a name with several definitions.
 type Conflict struct {
 	Name
-	// Because lists the conflicts that make the definitions differ. It is empty if some of them
-	// differ by themselves.
+	// If the definitions differ only because types that they refer to differ, Because lists the
+	// names of these types, which have their own conflicts. It is empty if some definitions differ
+	// by themselves.
 	Because     []Name       `json:"because"`
 	Definitions []Definition `json:"definitions"` // those of bases, then the others, most units first
 }
@@ -47,9 +49,9 @@ type Definition struct {
 	ID    string `json:"id"`    // A, B …
 	Size  int    `json:"size"`  // in bytes; 0 for a typedef
 	Units int    `json:"units"` // how many units hold it
-	// Files are the inputs that hold it, by path; none if units only refer to the type.
+	// Files are the inputs that hold it, sorted by path; empty if units only refer to the type.
 	Files []Holder `json:"files"`
-	// Difference is the difference from the first definition; nil in the first.
+	// Difference says how this definition differs from the first one; it is nil in the first one.
 	Difference *Difference `json:"difference,omitempty"`
 
 	typeID uint32
@@ -64,11 +66,11 @@ type Holder struct {
 	Sources []string `json:"sources"`
 }
 
-// Difference is the first difference of two definitions.
+// Difference is the first difference between two definitions.
 type Difference struct {
 	Where   string `json:"where"`             // "member bar.baz"; empty for the type itself
 	What    string `json:"what"`              // "bit offset 64 vs 32"
-	Because *Name  `json:"because,omitempty"` // they differ only because this name's definitions do
+	Because *Name  `json:"because,omitempty"` // the name whose definitions are the only cause
 }
 
 func (d *Difference) String() string {
@@ -78,7 +80,7 @@ func (d *Difference) String() string {
 	return d.Where + ": " + d.What
 }
 
-// Own returns the conflicts with an empty Because, and the others.
+// Own returns two lists: the conflicts whose Because is empty, and the others.
 func (r *Report) Own() (own, others []Conflict) {
 	i := slices.IndexFunc(r.Conflicts, func(c Conflict) bool { return len(c.Because) > 0 })
 	if i < 0 {

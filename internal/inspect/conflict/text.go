@@ -10,7 +10,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
-// How many files, sources and names a line lists before it counts the rest.
+// A line lists at most this many files, sources or names, and only counts the rest.
 const (
 	fewFiles   = 3
 	fewSources = 3
@@ -36,7 +36,7 @@ func (r *Report) WriteText(w io.Writer, all bool) error {
 			}
 		}
 		if len(also) > 0 {
-			fmt.Fprintf(out, "  because of it also %s\n", list(also, fewNames, all, ""))
+			fmt.Fprintf(out, "  because of it, these differ too: %s\n", list(also, fewNames, all, ""))
 		}
 		fmt.Fprintln(out)
 	}
@@ -56,8 +56,8 @@ func (r *Report) summary(own, others int) string {
 	return s
 }
 
-// holders describes who holds a definition: "12 units: a.btfo (a.c), b.btfo (b.c), c.btfo (c.c) and
-// 9 more files".
+// holders describes which inputs hold a definition: "12 units: a.btfo (a.c), b.btfo (b.c), c.btfo
+// (c.c) and 9 more files".
 func (d Definition) holders(all bool) string {
 	var files []string
 	for _, h := range d.Files {
@@ -71,7 +71,7 @@ func (d Definition) holders(all bool) string {
 		files = append(files, message.Printable(s))
 	}
 	if len(files) == 0 {
-		return "no unit of its own"
+		return "no unit (units only refer to it)"
 	}
 	s := list(files, fewFiles, all, "file")
 	if d.Units > 0 {
@@ -80,8 +80,8 @@ func (d Definition) holders(all bool) string {
 	return s
 }
 
-// list joins items. Unless all is set, it counts those after the first few: "a, b and 9 more
-// files", where what is "file", or "" for no word.
+// list joins items. Unless all is set, it only counts the items after the first few: "a, b and 9
+// more files". The parameter what is the word for an item, or "" for no word.
 func list(items []string, few int, all bool, what string) string {
 	if all || len(items) <= few+1 {
 		return strings.Join(items, ", ")

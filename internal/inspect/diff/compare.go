@@ -1,25 +1,25 @@
-// Package diff compares the content of BTF blobs, whatever their type ids and order.
+// Package diff compares the content of BTF blobs. Type ids and the order of types don't matter.
 //
-// For example, two builds of one kernel; in B, struct opts has one more member:
+// As an example, compare two builds of one kernel, A and B. In B, struct opts has one more member:
 //
 //	A                                     B
-//	[1] INT int                           [1] STRUCT dev, of [2]
-//	[2] STRUCT opts, of [1]               [2] PTR to [3]
-//	[3] PTR to [2]                        [3] STRUCT opts, of [4], [4]
-//	[4] STRUCT dev, of [3]                [4] INT int
+//	[1] INT int                           [1] STRUCT dev {[2]}
+//	[2] STRUCT opts {[1]}                 [2] PTR to [3]
+//	[3] PTR to [2]                        [3] STRUCT opts {[4], [4]}
+//	[4] STRUCT dev {[3]}                  [4] INT int
 //
-// The ids mean nothing, and struct dev differs only because of struct opts. The passes of
+// The ids don't matter, and struct dev differs only because struct opts does. The passes of
 // [Compare]:
 //
 //  1. add (graph.go): the types of both sides become nodes of one graph. Types whose records differ
 //     only in references get one label: INT int of both, PTR of both, struct dev of both.
-//  2. refine.Classes finds the nodes of equal content, also through cycles: here, both INT int.
-//  3. collect (groups.go): definitions of one kind and name form a group: both struct opts, both
-//     struct dev. The contents of a group are compared as sets.
+//  2. refine.Classes finds the nodes of equal content, even through cycles: here, both INT int.
+//  3. collect (groups.go) groups definitions of one kind and name: both struct opts, both struct
+//     dev. The contents of a group are compared as sets.
 //  4. pair (pair.go) pairs contents that only one side has with the most similar ones of the other.
 //  5. explainGroup (groups.go, explain.go, record.go, layout.go) describes the first difference of
 //     each pair (typetext.go): struct opts has one more member. struct dev differs only because of
-//     it: that is counted, and listed only if Options asks for it.
+//     struct opts: such differences are counted, but listed only if Options asks for them.
 //
 // [Definitions] describes in the same way how types of one blob differ.
 package diff
@@ -34,18 +34,18 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
-// Side is one side of a comparison: a blob with its bases. It may also be several blobs on one
-// base, as a linker concatenates them.
+// Side is one side of a comparison: a blob with its bases. A side may also be several blobs with
+// the same base, such as blobs that a linker has concatenated.
 type Side []*btf.Blob
 
 // Options chooses what is compared and listed.
 type Options struct {
-	// Kinds are the kinds to compare; nil means all. Pointers, arrays, qualifiers, type tags,
-	// prototypes, and anonymous types with references to them are compared as parts of the types
-	// that refer to them. If Kinds has their kind, they are also compared by themselves.
+	// Kinds are the kinds to compare; nil means all. Pointers, arrays, qualifiers, type tags and
+	// prototypes are compared as parts of the types that refer to them, and so are anonymous types
+	// that a type refers to. Such a type is also compared by itself if Kinds has its kind.
 	Kinds []btf.Kind
-	// OwnOnly leaves out the types of the bases. Otherwise a type may be in the blob on one side and
-	// in a base on the other.
+	// OwnOnly leaves out the types of the bases. Otherwise, a type that is in the blob itself on
+	// one side equals the same type in a base on the other side.
 	OwnOnly bool
 	// Indirect lists types that differ only because types that they refer to differ. Otherwise they
 	// are only counted.
@@ -82,7 +82,7 @@ func (d Difference) String() string {
 type Summary struct {
 	TypesA int `json:"types_a"` // types of A's blobs, without bases
 	TypesB int `json:"types_b"`
-	Equal  int `json:"equal"` // different contents that both sides have, of compared types
+	Equal  int `json:"equal"` // distinct contents of compared types that both sides have
 
 	// Differences by class.
 	OnlyA    int `json:"only_a"`
@@ -91,7 +91,8 @@ type Summary struct {
 	Forward  int `json:"forward"`
 	Indirect int `json:"indirect"` // all of them, listed or not
 
-	// Types whose content an earlier type of the side has. Duplicates are no difference.
+	// These count the types with the same content as an earlier type of the same side. They are not
+	// differences.
 	DuplicatesA int `json:"duplicates_a"`
 	DuplicatesB int `json:"duplicates_b"`
 }
@@ -111,12 +112,12 @@ func (s Summary) String() string {
 			s.TypesA, s.TypesB)
 	}
 	return fmt.Sprintf("%d equal, %d only in A, %d only in B, %d differ, %s, "+
-		"%d differ only through those (%s in A, %d in B)",
+		"%d differ only because of those (%s in A, %d in B)",
 		s.Equal, s.OnlyA, s.OnlyB, s.Differs, message.Count(s.Forward, "forward declaration"),
 		s.Indirect, message.Count(s.TypesA, "type"), s.TypesB)
 }
 
-// Compare returns the differences of two sides, sorted by class, type, where and what.
+// Compare returns the differences between two sides, sorted by Class, Type, Where and What.
 func Compare(a, b Side, opts Options) ([]Difference, Summary) {
 	c := &comparison{graph: newGraph(a, b), opts: opts, groups: map[key]*group{}}
 	sides := [2][]placedBlob{c.add(a), c.add(b)}
@@ -127,12 +128,11 @@ func Compare(a, b Side, opts Options) ([]Difference, Summary) {
 	return c.report()
 }
 
-// comparison is one run of Compare.
 type comparison struct {
 	*graph
 	opts     Options
-	content  []uint32 // of each node: a number that two nodes share if they have equal content
-	contents int      // how many contents there are
+	content  []uint32 // by node: a number that two nodes share if they have equal content
+	contents int      // how many distinct contents there are
 	groups   map[key]*group
 	has      [2][]place // by content: where a side has it
 	order    []*group   // the groups in the order in which they were found

@@ -25,7 +25,8 @@ func kernel(t testing.TB) *btf.Blob {
 	return b
 }
 
-// shuffled returns the types of b in another order, with twice of them a second time.
+// shuffled returns the types of b in a different order. The parameter twice is the number of types
+// that it repeats.
 func shuffled(b *btf.Blob, rnd *rand.Rand, twice int) *btf.Blob {
 	n := len(b.Types)
 	perm := rnd.Perm(n)
@@ -167,7 +168,7 @@ func TestSymmetric(t *testing.T) {
 	}
 }
 
-// checkPair checks what holds for any two blobs.
+// checkPair checks what must be true for any two blobs.
 func checkPair(t *testing.T, a, b *btf.Blob) {
 	d, s := Compare(Side{a}, Side{b}, Options{Indirect: true})
 	_, r := Compare(Side{b}, Side{a}, Options{Indirect: true})
@@ -184,7 +185,7 @@ func checkPair(t *testing.T, a, b *btf.Blob) {
 	}
 	short, _ := Compare(Side{a}, Side{b}, Options{})
 	if !s.Same() && len(short) == 0 {
-		t.Fatalf("nothing is listed of %v", s)
+		t.Fatalf("nothing is listed, but the summary is %v", s)
 	}
 	if !equal(a, a) || !equal(b, b) {
 		t.Fatal("a blob differs from itself")

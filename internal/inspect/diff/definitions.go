@@ -5,7 +5,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/refine"
 )
 
-// Definitions describes how definitions of one name differ, in one blob and its bases.
+// Definitions describes how the definitions of one name in a blob and its bases differ.
 type Definitions struct {
 	c    *comparison
 	all  []placedBlob // the blob and its bases
@@ -24,22 +24,23 @@ func NewDefinitions(b *btf.Blob) *Definitions {
 type Pair struct {
 	Where string // "member bar.baz"; "" for the type itself
 	What  string // "bit offset 64 vs 32"; "" if they are equal
-	// Through is nil, unless the two differ only in types that they refer to: then it has the ids of
-	// two of these, of one name, whose own records differ.
+	// Through is nil unless the types differ only because types that they refer to differ. Then it has
+	// the ids of two of those types, which have the same name and whose own records differ.
 	Through *[2]uint32
 }
 
-// maxPairs limits the pairs of types that are visited to explain one difference; allPairs, those
-// for all explanations of a Definitions. Only hostile input reaches the limits; its explanations
-// are less exact.
+// maxPairs limits how many pairs of types are visited to explain one difference; allPairs limits
+// how many are visited for all explanations of a Definitions. Only hostile input reaches these
+// limits; explanations are then less exact.
 const (
 	maxPairs = 10000
 	allPairs = 1 << 24
 )
 
-// Explain compares the types with the ids a and b, of one kind and name. names are the names of the
-// two in texts such as "only in NAME". It describes the first difference in the records, or else
-// the nearest one in the types that they refer to.
+// Explain compares the types with the ids a and b, which have the same kind and name. It describes
+// the first difference in their records or, if their records are equal, the nearest difference in
+// types that they refer to. The parameter names says what to call the two definitions in texts such
+// as "only in NAME".
 func (d *Definitions) Explain(a, b uint32, names [2]string) Pair {
 	start := [2]uint32{nodeOf(d.all, a), nodeOf(d.all, b)}
 	if d.c.content[start[0]] == d.c.content[start[1]] {
@@ -71,9 +72,9 @@ func (d *Definitions) explain(p [2]uint32, names [2]string) explanation {
 	return e
 }
 
-// differingChildren appends to out pairs of types of one name but different content that the two
-// types of p refer to at the same place, directly or through types without a name. It skips the
-// pairs in seen, and adds those that it visits.
+// differingChildren compares the types that the two types of p refer to at the same place, directly
+// or through types without a name. It appends to out the pairs that have the same name but
+// different content, skips the pairs in seen, and adds to seen those that it visits.
 func (c *comparison) differingChildren(
 	p [2]uint32, seen map[[2]uint32]bool, out [][2]uint32,
 ) [][2]uint32 {

@@ -7,8 +7,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/inspect/diff"
 )
 
-// ExampleCompare compares two builds, of which the second has a longer struct opts. Struct dev,
-// which points to it, has the same record in both.
+// ExampleCompare compares two builds. In the second build, struct opts has one more member. Struct
+// dev, which points to it, has the same record in both.
 func ExampleCompare() {
 	build := func(members ...string) *btf.Blob {
 		b := btf.NewBuilder(nil, nil, nil)
@@ -32,5 +32,5 @@ func ExampleCompare() {
 	// Output:
 	// differs: struct opts: member flags: only in B (size 4 vs 8)
 	// indirect: struct dev: member opts: refers to struct opts, which differs
-	// 1 equal, 0 only in A, 0 only in B, 1 differ, 0 forward declarations, 1 differ only through those (4 types in A, 4 in B)
+	// 1 equal, 0 only in A, 0 only in B, 1 differ, 0 forward declarations, 1 differ only because of those (4 types in A, 4 in B)
 }

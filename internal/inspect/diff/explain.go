@@ -24,8 +24,12 @@ type explainer struct {
 	budget int // how many pairs of nodes may still be visited
 }
 
-// explain returns the first difference of two types of one kind and name: in their own records,
-// else in a forward declaration, else in types that they refer to.
+// explain returns the first difference between two types with the same kind and name. It looks
+// first for a difference in their own records, then for a type that one side only declares and the
+// other defines, and then for a difference in the types that they refer to. A difference of the
+// last sort is Indirect: the records are equal, and each reference that differs leads to a type
+// that has the same kind and name in A and B. It is not Indirect if that name has several
+// definitions, the same ones in A and B: then the references lead to different ones of these.
 func (c *comparison) explain(a, b uint32) explanation {
 	x := explainer{c, [2]string{"A", "B"}, false, map[[2]uint32]bool{}, maxPairs}
 	return x.types(a, b)
@@ -35,18 +39,18 @@ func (x *explainer) types(a, b uint32) explanation {
 	if e, ok := x.inside(a, b, "", [2]uint32{a, b}); ok {
 		return e
 	}
-	return explanation{Differs, "", "content differs too deep to show"}
+	return explanation{Differs, "", "the difference is nested too deeply to show"}
 }
 
-// better reports whether e explains more than another explanation.
 func better(e, than explanation) bool {
 	ranks := []Class{Indirect, Forward, Differs}
 	return slices.Index(ranks, e.class) > slices.Index(ranks, than.class)
 }
 
-// inside explains how two nodes of one kind differ: in their records, or in their references. where
-// is the path from the compared types to a and b, such as "member bar". types are the types at the
-// end of that path; a and b are a part of them. ok is false if all was visited before.
+// inside explains how two nodes of one kind differ: in their records, or in their references. The
+// parameter where is the path from the compared types to a and b, such as "member bar"; the
+// parameter types has the two types at the end of that path, which contain a and b. ok is false if
+// all that a and b refer to has already been visited.
 func (x *explainer) inside(a, b uint32, where string, types [2]uint32) (best explanation, ok bool) {
 	if x.seen[[2]uint32{a, b}] || x.budget == 0 {
 		return explanation{}, false
@@ -66,7 +70,6 @@ func (x *explainer) inside(a, b uint32, where string, types [2]uint32) (best exp
 	return x.references(a, b, where, types)
 }
 
-// references explains how the references of two nodes of one kind differ.
 func (x *explainer) references(
 	a, b uint32, where string, types [2]uint32,
 ) (best explanation, ok bool) {
@@ -106,14 +109,15 @@ func joinPath(where, part string) string {
 	return where + ", " + part
 }
 
-// partOfOther reports whether types of a kind are written in full where they are used, not by name.
+// partOfOther reports whether types of this kind, which have no name, are spelled out where used.
 func partOfOther(k btf.Kind) bool {
 	return k == btf.KindPtr || k == btf.KindArray || k == btf.KindFuncProto ||
 		k.IsModifier() && k != btf.KindTypedef
 }
 
-// reference explains how references to a and to b, of different content, differ. where and types
-// are as for inside. If open is set, it looks inside types of one kind even if their texts differ.
+// reference explains the difference between references to a and b, which have different content.
+// The parameters where and types are as for inside. If the parameter open is set, reference looks
+// inside two types of the same kind even if their records differ.
 func (x *explainer) reference(
 	a, b uint32, where string, types [2]uint32, open bool,
 ) (explanation, bool) {
@@ -145,7 +149,7 @@ func (x *explainer) reference(
 	return explanation{class, where, "type " + sa + " vs " + sb}, true
 }
 
-// declares reports whether one of two nodes of one name is a forward declaration of the other.
+// declares reports whether one of two nodes with one name is a forward declaration of the other.
 func (c *comparison) declares(a, b uint32) bool {
 	if c.kind(a) != btf.KindFwd {
 		a, b = b, a
@@ -154,15 +158,15 @@ func (c *comparison) declares(a, b uint32) bool {
 		c.nodes[a].typ.KFlag == (c.kind(b) == btf.KindUnion)
 }
 
-// sameName reports whether two nodes have the same kind and the same name, not an empty one.
+// sameName reports whether two nodes have the same kind and the same name, which isn't empty.
 func (x *explainer) sameName(a, b uint32) bool {
 	k := x.kind(a)
 	return k == x.kind(b) && x.nodes[a].name == x.nodes[b].name && x.nodes[a].name != 0 &&
 		k != btf.KindTypeTag
 }
 
-// otherDefinition reports whether a named type has several definitions, the same on both sides.
-// Then two different references to that name mean different definitions.
+// otherDefinition reports whether a named type has several definitions, and both sides have the
+// same ones. Then two different references to that name lead to two of these definitions.
 func (x *explainer) otherDefinition(n uint32) bool {
 	g := x.groups[key{kind: x.kind(n), name: x.nodes[n].name}]
 	return g != nil && len(g.alone[0])+len(g.alone[1]) == 0 &&
@@ -170,7 +174,7 @@ func (x *explainer) otherDefinition(n uint32) bool {
 }
 
 // childName names the i-th reference of a node, such as "member x" or "return". It returns "" if
-// the node's kind has only one, as for pointers.
+// nodes of this kind have only one reference, for example pointers.
 func (x *explainer) childName(n uint32, i int) string {
 	kind := x.kind(n)
 	word, element := elementWords[kind], i

@@ -3,19 +3,20 @@ package diff
 import (
 	"encoding/binary"
 	"slices"
+	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/model/object"
 )
 
-// Nodes that are not a type of a blob.
+// These nodes are not types of a blob.
 const (
 	voidNode    = 0
 	missingNode = 1 // for an id that no type has
 	firstNode   = 2
 )
 
-// graph has the types of both sides as numbered nodes. A name has one number on both sides.
+// graph has the types of both sides as numbered nodes. A name has the same number on both sides.
 type graph struct {
 	nodes   []node
 	first   []uint32 // the children of node n are kids[first[n]:first[n+1]]
@@ -35,27 +36,28 @@ type node struct {
 	name uint32
 }
 
-// newGraph makes a graph without types, with room for those of some sides.
 func newGraph(sides ...Side) *graph {
-	types := 0
+	types, names := 0, 0
 	for _, b := range slices.Concat(sides...) {
 		for ; b != nil; b = b.Base {
 			types += len(b.Types)
+			names += strings.Count(b.Strings, "\x00")
 		}
 	}
 	g := &graph{
 		nodes: make([]node, firstNode, firstNode+types),
 		first: make([]uint32, firstNode+1, firstNode+1+types),
-		names: []string{""}, numbers: map[string]uint32{"": 0},
+		names: []string{""}, numbers: make(map[string]uint32, names),
 		label: make([]uint32, firstNode, firstNode+types), labels: make(map[string]uint32, types),
 	}
+	g.numbers[""] = 0
 	for n := range uint32(firstNode) {
 		g.label[n] = n
 	}
 	return g
 }
 
-// placedBlob is a blob in the graph: its own types are the nodes from at on, in order.
+// placedBlob is a blob in the graph; at is the first of the consecutive nodes of its own types.
 type placedBlob struct {
 	*btf.Blob
 	at uint32
@@ -112,7 +114,7 @@ type reader struct {
 }
 
 // name returns the number of the string at an offset. If the offset is bad, the text of the error
-// is used, which equals no other name.
+// takes the place of the name; it equals no name.
 func (r *reader) name(off uint32) uint32 {
 	if off == 0 {
 		return 0
@@ -144,7 +146,6 @@ func (r *reader) put(vs ...uint32) {
 	}
 }
 
-// addRecord sets the name, label and children of node n from its record.
 func (r *reader) addRecord(n uint32) {
 	t, b := r.nodes[n].typ, r.blob
 	name := r.name(t.NameOff)
@@ -196,7 +197,6 @@ var elementWords = map[btf.Kind]string{
 	btf.KindFuncProto: "parameter", btf.KindDatasec: "entry",
 }
 
-// element returns the name of the i-th element of a node.
 func (g *graph) element(n uint32, i int) string {
 	t, b := g.nodes[n].typ, g.nodes[n].blob
 	off := uint32(0)
@@ -214,10 +214,10 @@ func (g *graph) element(n uint32, i int) string {
 	return name
 }
 
-// all is more elements than any type has.
+// all is a limit for elements: larger than the number of elements of any type.
 const all = ^uint32(0)
 
-// elements returns the names of the first elements of a node.
+// elements returns the names of a node's first elements; most limits their number.
 func (g *graph) elements(n, most uint32) []string {
 	names := make([]string, min(g.nodes[n].typ.Vlen, most))
 	for i := range names {

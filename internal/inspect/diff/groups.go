@@ -9,25 +9,27 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// key is the same for all types of a group.
+// key identifies a group: all its types have the same key.
 type key struct {
 	kind btf.Kind
 	name uint32 // its number in the graph
 	on   string // for DECL_TAG: the type that it tags
-	// For DECL_TAG the component; for anonymous structs, unions and enums the label, so that a group
-	// has equal records; for pointers and the like the content.
+	// The field more depends on the kind. For DECL_TAG, it is the component. For anonymous structs,
+	// unions and enums, it is the label, so all records of a group are equal. For pointers and the
+	// like, it is the content.
 	more uint32
 }
 
-// group is the types of one key on both sides (index 0 is A), one node for each content.
+// group has the types of both sides (index 0 is A) that have one key, with one node for each
+// content.
 type group struct {
 	key   key
-	own   [2][]uint32 // of the blobs
-	bases int         // how many more are of their bases
-	alone [2][]uint32 // those of own whose content the other side does not have
+	own   [2][]uint32 // the types in the blobs themselves
+	bases int         // how many more are in their bases
+	alone [2][]uint32 // the types in own whose content the other side does not have
 }
 
-// place is where a side has a content that is in a group.
+// place says where one side has a type with a given content.
 type place uint8
 
 const (
@@ -36,8 +38,8 @@ const (
 	inOwn
 )
 
-// collect puts the types of one side into groups. The first own blobs of all are the side's own;
-// the others are their bases.
+// collect puts the types of one side into groups. The parameter all has the blobs of the side
+// itself first (own says how many), and then their bases.
 func (c *comparison) collect(side, own int, all []placedBlob) {
 	types := [2]*int{&c.summary.TypesA, &c.summary.TypesB}[side]
 	duplicates := [2]*int{&c.summary.DuplicatesA, &c.summary.DuplicatesB}[side]
@@ -62,7 +64,7 @@ func (c *comparison) collect(side, own int, all []placedBlob) {
 	}
 }
 
-// group puts a node into its group, if such types are compared by themselves.
+// group puts a node into its group, if types of its sort are compared by themselves.
 func (c *comparison) group(side int, n uint32, own bool) {
 	kind := c.kind(n)
 	asked := slices.Contains(c.opts.Kinds, kind)
@@ -107,7 +109,7 @@ func (c *comparison) report() ([]Difference, Summary) {
 				switch other := c.has[1-side][c.content[n]]; {
 				case other == nowhere:
 					g.alone[side] = append(g.alone[side], n)
-				case side == 0 || other == inBase: // the others are counted already
+				case side == 0 || other == inBase: // the others have already been counted
 					c.summary.Equal++
 				}
 			}
@@ -161,11 +163,12 @@ func (c *comparison) explainGroup(g *group, indirect bool, out []Difference) []D
 	return out
 }
 
-// otherDefinitions explains why a type has no partner although side, the other one, has definitions
-// of its name: they have other partners. It returns "" if there are none.
+// otherDefinitions explains why a type has no partner although the parameter side, the other side,
+// has definitions of its name: all of these have partners. It returns "" if the other side has no
+// such definition.
 func (c *comparison) otherDefinitions(g *group, side int) string {
 	if n := len(g.own[side]); n > 0 && g.key.name != 0 && g.key.kind != btf.KindDeclTag {
-		return fmt.Sprintf("a further definition, the other side has %d", n)
+		return fmt.Sprintf("an additional definition; the other side has only %d", n)
 	}
 	return ""
 }

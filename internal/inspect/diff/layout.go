@@ -6,15 +6,14 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// sameMembers reports whether two nodes are structs or unions with members of the same names in the
-// same order.
+// sameMembers reports whether two nodes are structs or unions with the same list of member names.
 func (x *explainer) sameMembers(a, b uint32) bool {
 	return x.kind(a).IsComposite() && x.kind(a) == x.kind(b) &&
 		slices.Equal(x.elements(a, all), x.elements(b, all))
 }
 
-// layoutDifference explains different offsets or sizes of two structs or unions with sameMembers by
-// the types of their members. ok is false if the types don't explain them.
+// layoutDifference explains different offsets or sizes of two structs or unions with the same
+// members by the members' types. ok is false if the types don't explain it.
 func (x *explainer) layoutDifference(
 	a, b uint32, where string, types [2]uint32,
 ) (e explanation, ok bool) {
@@ -29,7 +28,7 @@ func (x *explainer) layoutDifference(
 		}
 		return e, true
 	}
-	// An offset may differ because the size of a member before it does.
+	// An offset may differ because an earlier member has a different size.
 	ma, mb := x.nodes[a].blob.MembersOf(s), x.nodes[b].blob.MembersOf(t)
 	for i, k := range x.children(a) {
 		o := x.children(b)[i]
@@ -46,7 +45,7 @@ func (x *explainer) layoutDifference(
 	return e, false
 }
 
-// sizeOf returns the size of a type in bytes, 0 for pointers, which all have one size.
+// sizeOf returns the size of a type in bytes: 0 for pointers, which all have the same size.
 func (x *explainer) sizeOf(n uint32, depth int) uint64 {
 	t := x.nodes[n].typ
 	switch {

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// noPartner takes the place of a node in a pair.
+// noPartner represents the missing node in a pair that has only one node.
 const noPartner = ^uint32(0)
 
-// pair pairs the types a of one side with the types b of the other, the most similar ones first.
-// Each type is in one pair, if need be with noPartner.
+// pair pairs the types of one side (a) with those of the other (b), the most similar ones first.
+// Each type is in one pair; a type without a partner is paired with noPartner.
 func (c *comparison) pair(a, b []uint32) [][2]uint32 {
 	var pairs [][2]uint32
 	usedA, usedB := make([]bool, len(a)), make([]bool, len(b))
@@ -54,8 +54,8 @@ func (c *comparison) pair(a, b []uint32) [][2]uint32 {
 	return pairs
 }
 
-// pairByText calls take for types with equal records whose references have equal texts: they differ
-// only in types further away.
+// pairByText calls the function take for types with equal records whose references have equal
+// texts. Such types differ only in types that they refer to indirectly.
 func (c *comparison) pairByText(a, b []uint32, take func(i, j int)) {
 	text := func(n uint32) string {
 		var t strings.Builder
@@ -80,8 +80,8 @@ func (c *comparison) pairByText(a, b []uint32, take func(i, j int)) {
 	}
 }
 
-// likeness returns 2 if two records differ only in references, 1 if their sizes and numbers of
-// elements are equal, else 0.
+// likeness returns 2 if two records differ only in references, 1 if at least their sizes and
+// numbers of elements are equal, and 0 otherwise.
 func (c *comparison) likeness(a, b uint32) int {
 	if c.label[a] == c.label[b] {
 		return 2

@@ -8,8 +8,9 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
-// recordDifference returns how the records of two nodes of one kind and name differ, except in
-// references: where ("member x", or "" for the type itself) and what ("size 4 vs 8").
+// recordDifference returns how the records of two nodes of one kind and name differ, apart from
+// references. The result where is the part in which they differ ("member x", or "" for the type
+// itself), and the result what is how they differ ("size 4 vs 8").
 func (x *explainer) recordDifference(a, b uint32) (where, what string) {
 	s, t := x.nodes[a].typ, x.nodes[b].typ
 	p, q := x.nodes[a].blob, x.nodes[b].blob
@@ -73,7 +74,8 @@ func unequal[T comparable](what string, a, b T) string {
 	return fmt.Sprintf("%s %v vs %v", what, a, b)
 }
 
-// firstExtra returns the first name of a that b lacks. Names are counted, since they may repeat.
+// firstExtra returns the first name in the list a that the list b lacks. A name that repeats is
+// extra if a has it more often than b.
 func firstExtra(a, b []string) (string, bool) {
 	count := make(map[string]int, len(b))
 	for _, s := range b {
@@ -87,8 +89,8 @@ func firstExtra(a, b []string) (string, bool) {
 	return "", false
 }
 
-// listDifference compares the names of elements. It returns the first one that a side lacks, else
-// the first one at another place.
+// listDifference describes the first name of an element that one side lacks or, if there is none,
+// the first element in a different position.
 func (x *explainer) listDifference(what string, a, b []string) (where, diff string) {
 	if s, ok := firstExtra(a, b); ok {
 		return elementName(what, s), "only in " + x.sides[0]
@@ -99,7 +101,7 @@ func (x *explainer) listDifference(what string, a, b []string) (where, diff stri
 	for i := range a {
 		if a[i] != b[i] {
 			return fmt.Sprint(what, " ", i),
-				fmt.Sprintf("is %s vs %s: another order", orAnon(a[i]), orAnon(b[i]))
+				fmt.Sprintf("is %s vs %s: the order differs", orAnon(a[i]), orAnon(b[i]))
 		}
 	}
 	return "", ""
@@ -107,10 +109,8 @@ func (x *explainer) listDifference(what string, a, b []string) (where, diff stri
 
 func elementName(what, name string) string { return what + " " + orAnon(name) }
 
-// orAnon returns a name for a report.
 func orAnon(name string) string { return message.Printable(cmp.Or(name, "(anon)")) }
 
-// elementDifference compares the members, values or entries of two types.
 func (x *explainer) elementDifference(a, b uint32) (where, what string) {
 	word, na, nb := elementWords[x.kind(a)], x.elements(a, all), x.elements(b, all)
 	if where, what = x.listDifference(word, na, nb); what != "" {
@@ -146,7 +146,6 @@ func number(v uint64, signed bool) string {
 	return fmt.Sprint(v)
 }
 
-// paramDifference compares the number and names of parameters.
 func (x *explainer) paramDifference(a, b uint32) (where, what string) {
 	na, nb := x.elements(a, all), x.elements(b, all)
 	if what = unequal("parameters", len(na), len(nb)); what != "" {

@@ -7,7 +7,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// builder makes a blob, and has the ids of its base types.
+// builder makes a blob; its fields are the ids of the blob's base types.
 type builder struct {
 	*btf.Builder
 	i, u, long uint32
@@ -87,7 +87,7 @@ func TestReport(t *testing.T) {
 				w.Composite(btf.KindUnion, "foo", 4, false, w.m("b", w.i, 0),
 					w.m("a", w.i, 0))
 			},
-			"differs: union foo: member 0: is a vs b: another order"},
+			"differs: union foo: member 0: is a vs b: the order differs"},
 		{"bitfield",
 			func(w *builder) { w.Composite(btf.KindStruct, "foo", 4, true, w.m("a", w.i, 3<<24)) },
 			func(w *builder) { w.Composite(btf.KindStruct, "foo", 4, true, w.m("a", w.i, 5<<24)) },
@@ -169,14 +169,14 @@ func TestReport(t *testing.T) {
 				w.Composite(btf.KindStruct, "foo", 4, false, w.m("x", w.i, 0))
 			},
 			""},
-		{"a definition more",
+		{"one more definition",
 			func(w *builder) {
 				w.Composite(btf.KindStruct, "foo", 4, false, w.m("x", w.i, 0))
 				w.Composite(btf.KindStruct, "foo", 8, false, w.m("y", w.long, 0))
 			},
 			func(w *builder) { w.Composite(btf.KindStruct, "foo", 8, false, w.m("y", w.long, 0)) },
-			"only in A: struct foo: a further definition, the other side has 1"},
-		{"another of several definitions",
+			"only in A: struct foo: an additional definition; the other side has only 1"},
+		{"a reference to another of several definitions",
 			func(w *builder) {
 				one := w.Composite(btf.KindStruct, "foo", 4, false, w.m("x", w.i, 0))
 				w.Composite(btf.KindStruct, "foo", 8, false, w.m("y", w.long, 0))
@@ -205,7 +205,7 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// TestSplit compares split BTF of which one side repeats a typedef of the base.
+// TestSplit compares split BTF; one side repeats a typedef of the base.
 func TestSplit(t *testing.T) {
 	base := blob(nil)
 	build := func(redundant bool, base *btf.Blob) *btf.Blob {

@@ -8,7 +8,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
-// maxSpell limits how deep nested types are written out.
+// maxSpell limits how many levels of nested types are written.
 const maxSpell = 8
 
 // title returns a type's kind and name for a report.
@@ -46,7 +46,7 @@ func (c *comparison) sample(n uint32) string {
 	return "{" + strings.Join(names, ", ") + more + "}"
 }
 
-// spellNamed is spell, with the kind before the name of functions, variables and typedefs.
+// spellNamed is like spell, but writes the kind before the name of a function, variable or typedef.
 func (c *comparison) spellNamed(n uint32) string {
 	switch k := c.kind(n); k {
 	case btf.KindFunc, btf.KindVar, btf.KindTypedef:
@@ -55,11 +55,11 @@ func (c *comparison) spellNamed(n uint32) string {
 	return c.spell(n)
 }
 
-// spell writes a type as C does, and named types by their name.
+// spell writes a type in C syntax. If the type has a name, it writes only the name.
 func (c *comparison) spell(n uint32) string { return c.declare(n, "", maxSpell) }
 
-// declare writes the declaration of inner with type n, as C does: inner is a name, "" or the
-// declarator around it, such as "*" or "(*)[3]".
+// declare writes, in C syntax, a declaration of inner with the type n. inner is a name, "" or a
+// declarator, such as "*" or "(*)[3]".
 func (c *comparison) declare(n uint32, inner string, depth int) string {
 	join := func(s string) string {
 		if inner == "" || strings.HasPrefix(inner, "[") {

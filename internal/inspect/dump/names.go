@@ -10,9 +10,9 @@ import (
 )
 
 // Named returns the ids of the types with the given names, in b and its bases, in ascending order.
-// "sock" finds types of all kinds; "struct sock" those of one kind, and so do union, enum and
-// typedef. A declaration counts as what it declares. If no type has a name, the error suggests
-// similar names.
+// "sock" finds types of all kinds, and "struct sock" only structs; union, enum and typedef work in
+// the same way. A forward declaration counts as the kind that it declares. If no type has one of
+// the names, Named returns an error.
 func Named(b *btf.Blob, names []string) ([]uint32, error) {
 	all := make([]wanted, len(names))
 	byName := map[string][]*wanted{}
@@ -33,10 +33,15 @@ func Named(b *btf.Blob, names []string) ([]uint32, error) {
 		}
 	}
 	for _, w := range all {
-		if !w.found {
-			return nil, fmt.Errorf("no %s has the name %q%s", cmp.Or(w.keyword, "type"), w.name,
-				w.instead(b))
+		if w.found {
+			continue
 		}
+		err := fmt.Errorf("no %s has the name %q", cmp.Or(w.keyword, "type"), w.name)
+		if slices.Sort(w.others); len(w.others) > 0 {
+			err = fmt.Errorf("%w; types of these kinds have that name: "+
+				"%s", err, strings.Join(w.others, ", "))
+		}
+		return nil, err
 	}
 	slices.Sort(ids)
 	return slices.Compact(ids), nil
@@ -46,7 +51,7 @@ type wanted struct {
 	keyword string // of the kind; "" for all kinds
 	name    string
 	found   bool
-	others  []string // the kinds of other types with the name, as keyword gives them
+	others  []string // the keywords of other types with the name
 }
 
 // want parses a name such as "struct sock" or "sock".
@@ -69,71 +74,4 @@ func keyword(t *btf.Type) string {
 		return "struct"
 	}
 	return strings.ToLower(t.Kind.String())
-}
-
-// instead returns the end of the error for a name that was not found: what b has instead.
-func (w *wanted) instead(b *btf.Blob) string {
-	if len(w.others) > 0 {
-		slices.Sort(w.others)
-		return "; types of this name have the kind " + strings.Join(w.others, ", ")
-	}
-	return suggest(b, w.name)
-}
-
-// suggest returns a question that lists the most similar names, or "" if none is similar.
-func suggest(b *btf.Blob, typed string) string {
-	limit := min(len(typed)/3, 3)
-	type near struct {
-		edits int
-		name  string
-	}
-	var all []near
-	seen := map[string]bool{}
-	for _, t := range b.All() {
-		name := b.TypeName(t)
-		if name == "" || seen[name] || len(name) < len(typed)-limit || len(name) > len(typed)+limit {
-			continue
-		}
-		seen[name] = true
-		if n := edits(typed, name, limit); n <= limit {
-			all = append(all, near{n, name})
-		}
-	}
-	slices.SortFunc(all, func(x, y near) int {
-		return cmp.Or(cmp.Compare(x.edits, y.edits), strings.Compare(x.name, y.name))
-	})
-	if len(all) == 0 {
-		return ""
-	}
-	var text []string
-	for _, n := range all[:min(3, len(all))] {
-		text = append(text, n.name)
-	}
-	return "; did you mean " + strings.Join(text, ", ") + "?"
-}
-
-// edits returns how many bytes to insert, delete or replace to turn a into b; any number above
-// limit if there are more.
-func edits(a, b string, limit int) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal, least := row[0], i+1
-		row[0] = i + 1
-		for j := range len(b) {
-			n := min(row[j], row[j+1]) + 1
-			if a[i] != b[j] {
-				diagonal++
-			}
-			n = min(n, diagonal)
-			diagonal, row[j+1] = row[j+1], n
-			least = min(least, n)
-		}
-		if least > limit {
-			return least
-		}
-	}
-	return row[len(b)]
 }

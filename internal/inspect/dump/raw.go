@@ -1,6 +1,6 @@
-// Package dump prints BTF record by record: each type with its id, as it is in the file.
+// Package dump prints BTF record by record, each type with its id.
 //
-// The text is that of bpftool btf dump with the format raw, to the byte, except that control
+// The text is byte for byte what bpftool btf dump prints with format raw, except that control
 // characters in names are escaped.
 package dump
 
@@ -13,9 +13,12 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
-// Raw prints b's own types, without those of its bases. Bad references and names are no error.
+// Raw prints b's own types, without its bases. Bad references and names are not errors.
 func Raw(w io.Writer, b *btf.Blob) error {
-	p := printer{w: w, blob: b}
+	p := printer{w: w, blob: b, plain: true}
+	for of := b; of != nil; of = of.Base {
+		p.plain = p.plain && message.AllPrintable(of.Strings)
+	}
 	for i := range b.Types {
 		p.record(b.StartID+uint32(i), &b.Types[i], b)
 	}
@@ -35,10 +38,11 @@ func Some(w io.Writer, b *btf.Blob, ids []uint32) error {
 const chunk = 1 << 18
 
 type printer struct {
-	w    io.Writer
-	err  error
-	buf  []byte
-	blob *btf.Blob // in which ids and names are looked up
+	w     io.Writer
+	err   error
+	buf   []byte
+	blob  *btf.Blob // in which ids and names are looked up
+	plain bool      // no name needs escapes
 }
 
 func (p *printer) flush() error {
@@ -49,7 +53,7 @@ func (p *printer) flush() error {
 	return p.err
 }
 
-// str and num append a text, and a text and the number after it.
+// str appends a text; num appends a text and then a number.
 func (p *printer) str(s string) { p.buf = append(p.buf, s...) }
 
 func (p *printer) num(s string, n uint32) {
@@ -64,10 +68,13 @@ func (p *printer) quoted(before string, nameOff uint32) {
 			name = "(invalid)"
 		}
 	}
-	p.buf = append(append(append(p.buf, before...), message.Printable(name)...), '\'')
+	if !p.plain {
+		name = message.Printable(name)
+	}
+	p.buf = append(append(append(p.buf, before...), name...), '\'')
 }
 
-// record prints one type; at is the blob whose arenas hold its elements.
+// record prints one type. The parameter at is the blob whose arenas hold the type's elements.
 func (p *printer) record(id uint32, t *btf.Type, at *btf.Blob) {
 	p.num("[", id)
 	p.str("] ")
@@ -189,7 +196,6 @@ func (p *printer) variables(t *btf.Type, at *btf.Blob) {
 var encodings = [16]string{0: "(none)", btf.IntSigned: "SIGNED", btf.IntChar: "CHAR",
 	btf.IntBool: "BOOL"}
 
-// linkage returns the text for the linkage of a FUNC or VAR.
 func linkage(n uint32) string {
 	texts := [...]string{btf.LinkageStatic: "static", btf.LinkageGlobal: "global",
 		btf.LinkageExtern: "extern"}

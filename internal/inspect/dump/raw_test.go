@@ -123,7 +123,7 @@ func raw(t *testing.T, b *btf.Blob) string {
 	return text.String()
 }
 
-// TestSplit prints split BTF: its own types alone, whose names may be the base's.
+// TestSplit prints split BTF: only its own types, whose names may be strings of the base.
 func TestSplit(t *testing.T) {
 	split := btf.NewBuilder(nil, example(nil).Finish(), nil)
 	split.Ref(btf.KindTypedef, "s", 7)
@@ -148,7 +148,7 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// TestKeywords asks for types as C names them.
+// TestKeywords looks up types by names as in C, such as "struct s".
 func TestKeywords(t *testing.T) {
 	b := btf.NewBuilder(nil, nil, nil)
 	b.Int("unsigned int", 4, 0, 0)                          // 1
@@ -182,26 +182,42 @@ func TestKeywords(t *testing.T) {
 	}
 }
 
-// TestNamed suggests names that are near one that nothing has.
-func TestNamed(t *testing.T) {
+// TestNoName looks up names that no type has.
+func TestNoName(t *testing.T) {
 	b := example(nil)
 	b.Fwd("task_struct", false)
-	b.Fwd("task_structs", false)
-	b.Fwd("mm_struct", false)
 	for typed, want := range map[string]string{
-		"task_strcut": `no type has the name "task_strcut"; did you mean task_struct, task_structs?`,
-		"doubel":      `no type has the name "doubel"; did you mean double?`,
-		"x":           `no type has the name "x"`,
-		"":            `no type has the name ""`,
+		"x": `no type has the name "x"`,
+		"":  `no type has the name ""`,
 
-		"struct task_strucs": `no struct has the name "task_strucs"; did you mean task_struct, ` +
-			`task_structs?`,
-		"union task_struct": `no union has the name "task_struct"; types of this name have the kind struct`,
-		"struct":            `no type has the name "struct"`,
-		" enum\tdouble ":    `no enum has the name "double"; types of this name have the kind float`,
+		"union task_struct": `no union has the name "task_struct"; types of these kinds have ` +
+			`that name: struct`,
+		"struct": `no type has the name "struct"`,
+		" enum\tdouble ": `no enum has the name "double"; types of these kinds have ` +
+			`that name: float`,
 	} {
 		if _, err := dump.Named(b.Finish(), []string{"int", typed}); err == nil || err.Error() != want {
 			t.Errorf("%v, want %s", err, want)
 		}
+	}
+}
+
+// TestEscapes prints names with control characters. They are in the base alone, in the split BTF
+// alone, or in BTF without a base.
+func TestEscapes(t *testing.T) {
+	withName := func(base *btf.Blob, name string) *btf.Blob {
+		b := btf.NewBuilder(nil, base, nil)
+		b.Fwd(name, false)
+		return b.Finish()
+	}
+	const bad, escaped = "a\x1b[2J", `'a\x1b[2J'`
+	if text := raw(t, withName(nil, bad)); !strings.Contains(text, escaped) {
+		t.Error(text)
+	}
+	if text := raw(t, withName(withName(nil, "good"), bad)); !strings.Contains(text, escaped) {
+		t.Error(text)
+	}
+	if text := raw(t, withName(withName(nil, bad), bad)); !strings.Contains(text, escaped) {
+		t.Error(text)
 	}
 }

@@ -2,21 +2,21 @@ package shared
 
 import "github.com/rules-btf/rules_btf/internal/model/refine"
 
-// contents are the different types of all modules, from 1 on.
+// contents are the distinct types of all modules, numbered from 1.
 type contents struct {
 	*Set
 	tags  *tags
-	of    []uint32 // by held type: its content; 0 for what has no shape
-	first []uint32 // by content: a held type that has it, no declaration if one is a definition
-	// By content: how many held types have it; how many only declare it; how many modules hold it
-	// (not those that only declare it).
+	of    []uint32 // by held type: its content; 0 if it has no shape
+	first []uint32 // by content: a held type that has it, if possible a definition
+	// These say, by content, how many held types have it, how many held types only declare it, and how
+	// many modules hold it (a module that only declares it doesn't count).
 	count, declared, modules []uint32
-	// By content: it leads to a tag whose meaning in some module is not clear.
+	// unclear says which contents lead to a tag whose meaning is unclear in some module (findUnclear).
 	unclear []bool
 }
 
-// findContents finds which types of the modules are equal: those of one shape, or, if the shape
-// varies, of one class.
+// findContents finds which types of the modules are equal: those with the same shape or, if types
+// of that shape can differ (tags.varies), those in the same class of the partition refinement.
 func (s *Set) findContents(t *tags) *contents {
 	c := &contents{Set: s, tags: t, of: make([]uint32, len(s.held.shape)), first: []uint32{0}}
 	c.classes()
@@ -45,7 +45,7 @@ func (s *Set) findContents(t *tags) *contents {
 func (c *contents) countHolders() {
 	n := len(c.first)
 	c.count, c.declared, c.modules = make([]uint32, n), make([]uint32, n), make([]uint32, n)
-	seen := make([]int, n) // by content: the last module that holds it, from 1 on
+	seen := make([]int, n) // by content: the last module that holds it, counted from 1
 	for m := range c.Set.modules {
 		for i := c.Set.modules[m].first; i < c.Set.modules[m].end; i++ {
 			content := c.of[i]
@@ -70,8 +70,8 @@ func (c *contents) isStub(i uint32) bool {
 	return shape != 0 && c.shapes.stub[shape] == shape
 }
 
-// apart reports whether a held type must be distinguished from others of its shape: the shape
-// varies, or defines a tag of which there are several definitions.
+// apart reports whether a held type must be distinguished from others of its shape: tags.varies is
+// set for the shape, or for the tag that the shape defines.
 func (c *contents) apart(i uint32) bool {
 	shape := c.held.shape[i]
 	return c.tags.varies[shape] || c.tags.varies[c.shapes.stub[shape]]
@@ -79,7 +79,7 @@ func (c *contents) apart(i uint32) bool {
 
 // classes sets the contents of the held types that must be distinguished.
 func (c *contents) classes() {
-	node := make([]uint32, len(c.held.shape)) // by held type: its node and 1
+	node := make([]uint32, len(c.held.shape)) // by held type: its index in list plus 1, or 0
 	var list []uint32
 	for i := range c.held.shape {
 		if c.apart(uint32(i)) {
@@ -112,7 +112,6 @@ func (c *contents) classes() {
 	}
 }
 
-// refs returns the held types that one refers to.
 func (c *contents) refs(i uint32) []uint32 {
 	return c.held.refs[c.held.first[i]:c.held.first[i+1]]
 }

@@ -1,20 +1,19 @@
-// Package shared finds the types that repeat across the modules of a kernel, and makes split BTF of
-// them: a base between the kernel's and the modules'.
+// Package shared finds the types that several modules of a kernel repeat, and makes split BTF from
+// them: an additional base between the BTF of the kernel and the BTF of the modules.
 //
 //	module.go   the types of one module, and the hashes of their shapes
 //	set.go      the shapes and the types of all modules
-//	tags.go     tags that modules define in several ways, and what leads to them
+//	tags.go     tags with several definitions, and the shapes that lead to them
 //	content.go  which types of different modules have equal content
-//	unclear.go  which types can be shared, and which are
-//	write.go    the bytes
-//	report.go   figures; text.go: as text
-//	inbase.go   types that the base has already
+//	unclear.go  which types can be shared, and which ones are
+//	write.go    the bytes of the shared base
+//	report.go   the figures of a report; text.go writes them as text
 //
-// A shape is as in package types, except that a type of the base is its id. So the base is not
-// read, and all modules must be based on the same one.
+// Shapes are those of package types, except that types of the base are represented by their ids. So
+// shapes don't depend on what is in the base, but all modules must have the same base.
 //
-// Types of different modules are compared as the link compares those of units that are BTF: a
-// forward declaration means the definition that other modules have, if there is only one
-// (resolve.forwards). Then a shape that leads to no tag with several definitions is one type in all
-// modules that have it. Partition refinement distinguishes the others.
+// Types of different modules are compared in the same way in which the link compares types if its
+// inputs are BTF: if a tag has only one definition, forward declarations of it mean that definition
+// (resolve.forwards). Then a shape that leads to no tag with several definitions is the same type
+// in all modules that have it. Types of the other shapes are distinguished by partition refinement.
 package shared

@@ -15,7 +15,7 @@ type module struct {
 	hashes []types.Hash          // by type: its shape; zero for functions, variables and so on
 	order  []uint32              // the types that have shapes, children first, by index in Types
 	names  map[uint32]types.Hash // by string offset
-	budget int                   // bytes of names that may still be hashed: names may overlap
+	budget int                   // bytes of names that may still be hashed, since names may overlap
 }
 
 // readModule finds the shapes of a module's own types.
@@ -40,7 +40,7 @@ func (m *module) errorAt(i uint32, format string, args ...any) error {
 		fmt.Errorf(format, args...))
 }
 
-// isType reports whether modules can share types of a kind.
+// isType reports whether modules can share types of this kind.
 func isType(k btf.Kind) bool {
 	switch k {
 	case btf.KindVoid, btf.KindFunc, btf.KindVar, btf.KindDatasec, btf.KindDeclTag:
@@ -49,7 +49,7 @@ func isType(k btf.Kind) bool {
 	return true
 }
 
-// tagOf returns the tag that a type defines or declares, 0 for none.
+// tagOf returns the tag that a type defines or declares, or 0 if it is not a tag.
 func tagOf(t *btf.Type) types.Tag {
 	switch {
 	case t.NameOff == 0:
@@ -62,13 +62,12 @@ func tagOf(t *btf.Type) types.Tag {
 	return types.TagOf(types.Kind(t.Kind))
 }
 
-// declares reports whether a type declares a tag, and does not define it.
 func declares(t *btf.Type) bool {
 	return tagOf(t) != 0 && (t.Kind == btf.KindFwd || t.Kind.IsEnum() && t.Vlen == 0)
 }
 
-// childrenFirst fills in m.order: a type comes after the module's own types that its shape
-// contains, which are those that it refers to, except tags. It checks all ids.
+// childrenFirst fills in m.order. In that order, a type comes after the types that are part of its
+// shape: the module's own types that it refers to, except tags. childrenFirst also checks all ids.
 func (m *module) childrenFirst() error {
 	const opened, done = 1, 2
 	state := make([]uint8, len(m.Types))
@@ -92,7 +91,7 @@ func (m *module) childrenFirst() error {
 			}
 			v.ref++
 			if *ref >= m.EndID() {
-				return m.errorAt(at, "refers to [%d], but there are %d types", *ref, m.EndID()-1)
+				return m.errorAt(at, "refers to [%d], but the last type is [%d]", *ref, m.EndID()-1)
 			}
 			if *ref < m.StartID {
 				continue
@@ -114,7 +113,7 @@ func (m *module) childrenFirst() error {
 	return nil
 }
 
-// ref returns the hash by which shapes refer to a type.
+// ref returns the hash that represents a type in the shapes of types that refer to it.
 func (m *module) ref(id uint32) (types.Hash, error) {
 	switch {
 	case id == 0:
@@ -142,16 +141,16 @@ func (m *module) name(off uint32) (types.Hash, error) {
 		return types.Hash{}, err
 	}
 	if m.budget -= len(s); m.budget < 0 {
-		return types.Hash{}, fmt.Errorf("the names are too long for %d bytes of strings: they overlap",
-			len(m.Strings))
+		return types.Hash{}, fmt.Errorf("the names overlap too much: together they are too long for "+
+			"a string section of %d bytes", len(m.Strings))
 	}
 	h := types.HashString([]byte(s))
 	m.names[off] = h
 	return h, nil
 }
 
-// shape returns the hash of a type's shape; for a forward declaration that of the stub. The hashes
-// of the types that it contains must be known.
+// shape returns the hash of a type's shape or, for a forward declaration, the hash of its stub. The
+// hashes of the types that the shape contains must be known.
 func (m *module) shape(id uint32) (types.Hash, error) {
 	t := &m.Types[id-m.StartID]
 	if declares(t) {

@@ -11,9 +11,9 @@ import (
 	"github.com/rules-btf/rules_btf/internal/link/relocate"
 )
 
-// TestRelinkedModules compares modules that were linked on a shared base with the same ones without
-// it, in the directories that the variables RELINKED and MODULES name; SHARED_BASE is the shared
-// base, BASE the kernel's BTF.
+// TestRelinkedModules compares modules that were linked with a shared base (in the directory
+// $RELINKED) with the same modules linked without it (in $MODULES). $SHARED_BASE is the shared
+// base, and $BASE is the BTF of the kernel.
 func TestRelinkedModules(t *testing.T) {
 	dir := os.Getenv("RELINKED")
 	if dir == "" {

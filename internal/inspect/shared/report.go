@@ -10,7 +10,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// Figures count types, or strings, and their bytes.
+// Figures is a number of types or strings, and their total size in bytes.
 type Figures struct {
 	Count int `json:"count"`
 	Bytes int `json:"bytes"`
@@ -21,11 +21,11 @@ func (f *Figures) add(count, bytes int) {
 	f.Bytes += bytes * count
 }
 
-// Part is a part of what the modules hold.
+// Part describes one kind of content of the modules, such as structs or strings.
 type Part struct {
 	Name string `json:"name"` // "struct", "strings" …
 	Figures
-	// Repeats are those that an earlier module has too. The order of the modules doesn't matter.
+	// Repeats counts what modules repeat from earlier modules; the order of modules doesn't matter.
 	Repeats Figures `json:"repeats"`
 }
 
@@ -35,19 +35,19 @@ type Repeat struct {
 	Name    string `json:"name"`
 	Modules int    `json:"modules"`
 	Bytes   int    `json:"bytes"` // of its record
-	Cost    int    `json:"cost"`  // bytes of the records of all modules but one
+	Cost    int    `json:"cost"`  // bytes of all records of the type except the first
 }
 
-// Saving is the content of a base of the types that two or more modules hold, and what it saves.
+// Saving describes a base with the types that several modules hold, and how many bytes it saves.
 type Saving struct {
 	Types   Figures `json:"types"`
 	Strings Figures `json:"strings"`
-	// WithoutTypes and WithoutStrings are what the modules would no longer hold.
+	// WithoutTypes and WithoutStrings count what the modules no longer hold if they use this base.
 	WithoutTypes   Figures `json:"without_types"`
 	WithoutStrings Figures `json:"without_strings"`
 }
 
-// Saved returns how many bytes the base would save, after its own bytes.
+// Saved returns how many bytes the modules no longer hold, minus the size of the base.
 func (b *Saving) Saved() int {
 	return b.WithoutTypes.Bytes + b.WithoutStrings.Bytes - b.Types.Bytes - b.Strings.Bytes -
 		btf.HeaderLen
@@ -55,25 +55,22 @@ func (b *Saving) Saved() int {
 
 // Report has the figures of a set of modules.
 type Report struct {
-	Schema  int     `json:"schema"`
-	Modules int     `json:"modules"`
-	Bytes   int     `json:"bytes"`   // of all modules
-	Parts   []Part  `json:"parts"`   // by kind; headers and strings
-	InBase  Figures `json:"in_base"` // types that the base has too: 0 in BTF that the link made
-	Twice   Figures `json:"twice"`   // further types of equal content in one module: 0 likewise
-	// Definitions of tags that the base defines in another way; of tags that the base only declares;
-	// and the second and further definitions of a tag in one module.
+	Schema  int    `json:"schema"`
+	Modules int    `json:"modules"`
+	Bytes   int    `json:"bytes"` // of all modules
+	Parts   []Part `json:"parts"` // one per kind, then headers and strings
+	// These count the modules' definitions of tags that the base defines differently (Redefined) or
+	// only declares (Declared).
 	Redefined Figures  `json:"redefined"`
 	Declared  Figures  `json:"declared"`
-	Several   Figures  `json:"several"`
 	Shared    Saving   `json:"shared"`
 	Repeats   int      `json:"repeats"` // named types that several modules hold
-	Types     []Repeat `json:"types"`   // these, those of the highest cost first
+	Types     []Repeat `json:"types"`   // these types, the highest cost first
 }
 
 const schema = 1
 
-// Report makes the report, with at most limit types; 0 means all.
+// Report makes the report, which lists at most limit types; if limit is 0, it lists all.
 func (s *Set) Report(below base.Base, limit int) *Report {
 	c := s.findContents(s.findTags(below))
 	r := &Report{Schema: schema, Modules: len(s.modules), Types: []Repeat{}}
@@ -83,7 +80,6 @@ func (s *Set) Report(below base.Base, limit int) *Report {
 		headers.add(1, m.size-m.strings-m.types)
 	}
 	kinds := s.kinds
-	in := c.inBase()
 	for content, i := range c.first {
 		if content == 0 {
 			continue
@@ -91,10 +87,6 @@ func (s *Set) Report(below base.Base, limit int) *Report {
 		t := &c.shapes.Types[c.held.shape[i]]
 		bytes, count, modules := recordLen(t), int(c.count[content]), int(c.modules[content])
 		kinds[t.Kind].Repeats.add(count-1, bytes)
-		r.Twice.add(count-modules, bytes)
-		if in[content] {
-			r.InBase.add(count, bytes)
-		}
 		if name := c.g.Strs.String(types.Str(t.NameOff)); name != "" && modules > 1 {
 			r.Types = append(r.Types, Repeat{strings.ToLower(t.Kind.String()), name, modules, bytes,
 				bytes * (count - 1)})
@@ -132,7 +124,7 @@ func (s *Set) stringFigures() Part {
 	return p
 }
 
-// saving returns what a base of the chosen contents has and saves.
+// saving describes a base that consists of the chosen contents.
 func (c *contents) saving(chosen []bool, below base.Base) Saving {
 	var b Saving
 	named := make([]bool, c.g.Strs.Len())
@@ -160,26 +152,19 @@ func (c *contents) saving(chosen []bool, below base.Base) Saving {
 	return b
 }
 
-// sameNames counts the definitions of tags that the base, or the same module, has too.
+// sameNames counts the modules' definitions of tags that the base also defines or declares.
 func (c *contents) sameNames(r *Report, below base.Base) {
-	last := make([]int, len(c.shapes.hashes)) // by stub: the last module that defines it, from 1 on
-	for m, figures := range c.Set.modules {
-		for i := figures.first; i < figures.end; i++ {
-			shape := c.held.shape[i]
-			stub := c.shapes.stub[shape]
-			if stub == 0 || stub == shape {
-				continue
-			}
-			bytes := recordLen(&c.shapes.Types[shape])
-			switch definition, declaration, _ := below.Tag(c.shapes.hashes[stub]); {
-			case last[stub] == m+1:
-				r.Several.add(1, bytes)
-			case definition != 0:
-				r.Redefined.add(1, bytes)
-			case declaration != 0:
-				r.Declared.add(1, bytes)
-			}
-			last[stub] = m + 1
+	for _, shape := range c.held.shape {
+		stub := c.shapes.stub[shape]
+		if stub == 0 || stub == shape {
+			continue
+		}
+		bytes := recordLen(&c.shapes.Types[shape])
+		switch definition, declaration, _ := below.Tag(c.shapes.hashes[stub]); {
+		case definition != 0:
+			r.Redefined.add(1, bytes)
+		case declaration != 0:
+			r.Declared.add(1, bytes)
 		}
 	}
 }

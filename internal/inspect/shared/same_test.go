@@ -6,8 +6,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// spelling is a type's own content with its references left out, and these in order. It shares no
-// code with the package.
+// spelling returns a type's own content without its references, and the references in order. It
+// shares no code with the package.
 func spelling(b *btf.Blob, id uint32) (string, []uint32) {
 	if id == 0 {
 		return "void", nil
@@ -53,11 +53,11 @@ func spelling(b *btf.Blob, id uint32) (string, []uint32) {
 	return head, refs
 }
 
-// same reports whether a type of a is one of b, as deep as it goes. If resolved is set, a forward
-// declaration in a may be a definition in b.
+// same reports whether a type of a equals a type of b, including all types that they refer to. If
+// resolved is set, a forward declaration in a may be a definition in b.
 func same(a, b *btf.Blob, x, y uint32, resolved bool) bool {
 	seen := map[[2]uint32]bool{}
-	bottom := b // the lowest base, on which both may stand
+	bottom := b // the deepest base of b, which may be a base of a too
 	for bottom.Base != nil {
 		bottom = bottom.Base
 	}
@@ -100,7 +100,7 @@ func declaredAs(a, b *btf.Blob, x, y uint32) bool {
 	return false
 }
 
-// byName is the types of a chain by kind and name.
+// byName returns the types of a chain by kind and name.
 type byName map[string][]uint32
 
 func names(b *btf.Blob) byName {
@@ -117,8 +117,8 @@ func key(b *btf.Blob, id uint32) string {
 	return fmt.Sprint(t.Kind, " ", b.TypeName(t))
 }
 
-// lost returns the own types of a that b and its bases don't have. Forward declarations in a may be
-// definitions in b.
+// lost returns the types of a, without those of its base, that neither b nor its bases have.
+// Forward declarations in a may be definitions in b.
 func lost(a, b *btf.Blob, found func(key string) []uint32) []string {
 	var list []string
 	for id := a.StartID; id < a.EndID(); id++ {

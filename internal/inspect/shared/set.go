@@ -12,24 +12,25 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
 
-// shapes are the different shapes of all modules, from 1 on, as records of one blob. A name is a
-// types.Str; a reference is the id of a type of the base, or the base's end plus a shape. The stub
-// of a tag that is referred to, or only declared, is a shape too.
+// shapes are the distinct shapes of all modules, numbered from 1, as records of one blob. Names in
+// the records are types.Strs. A reference is either the id of a type of the base, or the base's
+// EndID plus the number of a shape. If a tag is referred to or only declared, its stub is a shape
+// too.
 type shapes struct {
 	btf.Blob
 	hashes []types.Hash
 	index  map[types.Hash]uint32
-	stub   []uint32 // by shape: the stub of its tag; for a stub itself; 0 for others
+	stub   []uint32 // by shape: the stub of its tag (for a stub: itself), 0 if it has no tag
 }
 
-// held are the types that modules hold, numbered through all modules.
+// held are the types of all modules, numbered consecutively.
 type held struct {
 	shape []uint32 // 0 for functions, variables, sections and declaration tags
 	first []uint32 // type i refers to refs[first[i]:first[i+1]] in its module
 	refs  []uint32
 }
 
-// Set has the types of some modules on one base.
+// Set has the types of several modules with the same base.
 type Set struct {
 	base    *btf.Blob
 	g       *types.Graph // for its strings
@@ -55,7 +56,6 @@ func newSet(base *btf.Blob) *Set {
 	return s
 }
 
-// add adds a hash, and returns its shape.
 func (s *shapes) add(h types.Hash, stub uint32) uint32 {
 	n := uint32(len(s.hashes))
 	s.hashes, s.stub, s.index[h] = append(s.hashes, h), append(s.stub, stub), n
@@ -65,7 +65,7 @@ func (s *shapes) add(h types.Hash, stub uint32) uint32 {
 func (s *Set) add(m *module) error {
 	first := uint32(len(s.held.shape))
 	if uint64(first)+uint64(len(m.Types)) > 1<<31 {
-		return fmt.Errorf("more than %d types in all modules", 1<<31)
+		return fmt.Errorf("the modules together have more than %d types", 1<<31)
 	}
 	local := make([]uint32, len(m.Types))
 	for _, i := range m.order {
@@ -92,7 +92,7 @@ func (s *Set) add(m *module) error {
 	return nil
 }
 
-// shape returns the shape of the module's type i. local has those of the types that it contains.
+// shape returns the shape of the module's type i; local has the shapes of the types within it.
 func (s *Set) shape(m *module, i uint32, local []uint32) uint32 {
 	t := &m.Types[i]
 	if n, ok := s.shapes.index[m.hashes[i]]; ok {
@@ -136,7 +136,7 @@ func (s *Set) stub(m *module, t *btf.Type) uint32 {
 	return s.shapes.add(hash, uint32(len(s.shapes.hashes)))
 }
 
-// str interns the name at an offset. m.names has its hash.
+// str interns the name at an offset, whose hash must be in m.names.
 func (s *Set) str(m *module, off uint32) uint32 {
 	if off == 0 {
 		return 0
@@ -158,8 +158,8 @@ func (s *Set) addStrings(all string) {
 }
 
 // Read reads the BTF of modules that are based on base: raw BTF, or the section .BTF of ELF files.
-// jobs is the number of threads; progress is called after each file. The error is that of the first
-// bad file, and names it.
+// jobs is the number of threads; progress is called after each file. If several files are bad, the
+// error is about the first.
 func Read(paths []string, base *btf.Blob, jobs int, progress func(done, all int)) (*Set, error) {
 	s := newSet(base)
 	var mu sync.Mutex

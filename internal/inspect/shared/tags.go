@@ -2,15 +2,15 @@ package shared
 
 import "github.com/rules-btf/rules_btf/internal/link/base"
 
-// tags has what is not the same in all modules.
+// tags says which tags have several definitions.
 type tags struct {
-	definition []uint32 // by stub: the shape that defines the tag, 0 if there is none, or several
-	// By shape: it leads to a tag with several definitions, so it may be several types. By stub: the
-	// tag has several definitions, counting the base's, or its only one varies.
+	definition []uint32 // by stub: the shape that defines the tag, 0 if there are none or several
+	// For a shape, varies says whether it leads to a tag with several definitions, so that types of
+	// this shape can differ. For a stub, it says whether the tag has several definitions (the
+	// base's counts), or a single one whose shape varies.
 	varies []bool
 }
 
-// findTags finds the tags with several definitions, and what leads to them.
 func (s *Set) findTags(below base.Base) *tags {
 	n := len(s.shapes.hashes)
 	t := &tags{definition: make([]uint32, n), varies: make([]bool, n)}
@@ -45,11 +45,11 @@ func (s *Set) findTags(below base.Base) *tags {
 
 // users lists, for each node of a graph, the nodes that refer to it.
 type users struct {
-	first []uint32 // by node: the first of those that refer to it, by index in list
+	first []uint32 // by node: the index in list of the first node that refers to it
 	list  []user
 }
 
-// user is a node that refers to another; next is the next one that refers to the same, 0 for none.
+// user is a node that refers to another node; next is the index of that node's next user, or 0.
 type user struct{ node, next uint32 }
 
 func newUsers(nodes int) *users {
@@ -61,7 +61,7 @@ func (u *users) add(from, to uint32) {
 	u.first[to] = uint32(len(u.list) - 1)
 }
 
-// spread marks all nodes that lead to marked ones.
+// spread marks all nodes that lead to a marked node.
 func (u *users) spread(marked []bool) {
 	var work []uint32
 	for n, is := range marked {

@@ -36,14 +36,10 @@ func (r *Report) WriteText(w io.Writer) error {
 	}
 	b := &r.Shared
 	fmt.Fprintf(out, "\n%s: %d bytes\n", message.Count(r.Modules, "module"), r.Bytes)
-	fmt.Fprintf(out, "types that the base has already: %d, %d bytes\n", r.InBase.Count, r.InBase.Bytes)
-	fmt.Fprintf(out, "types that a module holds twice: %d, %d bytes\n", r.Twice.Count, r.Twice.Bytes)
-	fmt.Fprintf(out, "tags that the base defines in another way: %d, %d bytes\n", r.Redefined.Count,
+	fmt.Fprintf(out, "types that the base defines differently: %d, %d bytes\n", r.Redefined.Count,
 		r.Redefined.Bytes)
-	fmt.Fprintf(out, "tags that the base only declares: %d, %d bytes\n", r.Declared.Count,
+	fmt.Fprintf(out, "types that the base only declares: %d, %d bytes\n", r.Declared.Count,
 		r.Declared.Bytes)
-	fmt.Fprintf(out, "further definitions of a tag in one module: %d, %d bytes\n", r.Several.Count,
-		r.Several.Bytes)
 	fmt.Fprintf(out, "a shared base would have %s (%d bytes) and %s (%d bytes)\n",
 		message.Count(b.Types.Count, "type"), b.Types.Bytes, message.Count(b.Strings.Count, "string"),
 		b.Strings.Bytes)

@@ -6,14 +6,15 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// findUnclear finds the contents that lead to a tag whose meaning in some module is not clear:
+// findUnclear finds the contents that lead to a tag whose meaning is unclear in some module:
 //
-//   - a module only declares it, and there are several definitions, or
+//   - the module only declares it, and there are several definitions, or
 //   - the base declares it, the module uses that declaration, and another module defines it.
 //
-// If the shared base had types that lead to such a tag, a module that has them with another
-// definition would match them too: a declaration in a base matches any definition (package
-// resolve). And a module that only declares the tag would mean the base's definition.
+// The shared base must not have types that lead to such a tag, for two reasons. A declaration in a
+// base matches any definition (package resolve), so these types would also match the types of
+// modules that define the tag differently. And in modules that only declare the tag, the tag would
+// get the shared base's definition.
 func (c *contents) findUnclear() {
 	declared := make([]bool, len(c.shapes.hashes)) // by stub
 	for _, i := range c.first[1:] {
@@ -34,8 +35,8 @@ func (c *contents) findUnclear() {
 	users.spread(c.unclear)
 }
 
-// opaque finds the types of the base that declare a tag that a module defines, or that lead to such
-// a declaration without a tag in between.
+// opaque finds two groups of types in the base: declarations of a tag that a module defines, and
+// types that lead to such a declaration without another tag in between.
 func (c *contents) opaque() []bool {
 	defined := make([]bool, len(c.shapes.hashes)) // by stub
 	for shape, stub := range c.shapes.stub {
@@ -50,7 +51,7 @@ func (c *contents) opaque() []bool {
 			t, id := &b.Types[i], b.StartID+uint32(i)
 			switch {
 			case declares(t):
-				hash := types.HashStub(tagOf(t), types.HashString([]byte(nameOf(b, t.NameOff))))
+				hash := types.HashStub(tagOf(t), types.HashString([]byte(b.TypeName(t))))
 				is[id] = defined[c.shapes.index[hash]]
 			case tagOf(t) == 0:
 				for ref := range b.Refs(t) {
@@ -65,7 +66,7 @@ func (c *contents) opaque() []bool {
 	return is
 }
 
-// refersTo reports whether a type of b refers to one of those that are set.
+// refersTo reports whether a type of b refers to a marked id.
 func refersTo(b *btf.Blob, t *btf.Type, is []bool) bool {
 	for ref := range b.Refs(t) {
 		if *ref < uint32(len(is)) && is[*ref] {
@@ -75,8 +76,8 @@ func refersTo(b *btf.Blob, t *btf.Type, is []bool) bool {
 	return false
 }
 
-// choose reports by content whether it is shared: whether two or more modules hold it and it is not
-// unclear, or another shared one refers to it.
+// choose decides for each content whether it is shared. A content is shared if it is held by two or
+// more modules and not unclear, or if another shared content refers to it.
 func (c *contents) choose() []bool {
 	chosen := make([]bool, len(c.first))
 	var work []uint32

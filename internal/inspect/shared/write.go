@@ -8,9 +8,9 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// Write returns split BTF on the modules' base with the types that two or more modules hold, and
-// what these refer to. It has no functions, variables, sections or declaration tags. It is in
-// canonical order; the order of the modules doesn't matter.
+// Write returns split BTF, based on the modules' base, with the types that two or more modules hold
+// and the types that these refer to. It has no functions, variables, sections or declaration tags.
+// Its types are in canonical order, which doesn't depend on the order of the modules.
 func (s *Set) Write(below base.Base, jobs int) ([]byte, error) {
 	c := s.findContents(s.findTags(below))
 	blob := c.blob(c.choose())
@@ -25,7 +25,7 @@ func (s *Set) Write(below base.Base, jobs int) ([]byte, error) {
 	return result.BTF, nil
 }
 
-// blob makes split BTF of the chosen contents, in any order.
+// blob makes split BTF from the chosen contents. The order of its types doesn't matter.
 func (c *contents) blob(chosen []bool) *btf.Blob {
 	w := btf.NewBuilder(c.base.Order, c.base, nil)
 	ids := make([]uint32, len(c.first))

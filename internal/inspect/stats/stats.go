@@ -1,5 +1,5 @@
-// Package stats counts what is in a BTF and shows what makes it large: records by kind, strings by
-// what they name, and the largest types.
+// Package stats counts the content of a BTF blob and shows what makes it large: records by kind,
+// strings by what they are names of (types, members and so on), and the largest types.
 package stats
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/object"
 )
 
-// Report is what is in one BTF, without its bases. All sizes are in bytes.
+// Report describes one BTF, without its bases. All sizes are in bytes.
 type Report struct {
 	Schema  int      `json:"schema"` // the version of the JSON form
 	Bytes   uint64   `json:"bytes"`  // header, types, layout section and strings
@@ -19,9 +19,9 @@ type Report struct {
 	Layout  uint64   `json:"layout"` // the layout section; 0 if there is none
 	Types   Types    `json:"types"`
 	Strings Strings  `json:"strings"`
-	Base    *Base    `json:"base,omitempty"` // nil if the BTF stands alone
+	Base    *Base    `json:"base,omitempty"` // nil if the BTF isn't split
 	Largest []Record `json:"largest"`        // the types with the largest records
-	// Sections are the DATASECs, the largest sections first.
+	// Sections are the DATASECs, ordered by the size of their records, the largest first.
 	Sections []Section `json:"sections"`
 }
 
@@ -33,7 +33,7 @@ type Types struct {
 	Kinds   []Kind `json:"kinds"` // those that occur, the largest first
 }
 
-// Kind is the records of one kind.
+// Kind counts the records of one kind.
 type Kind struct {
 	Kind      string `json:"kind"` // as bpftool spells it
 	Types     int    `json:"types"`
@@ -45,14 +45,14 @@ type Kind struct {
 
 // Strings are the names, which each end with a NUL byte.
 type Strings struct {
-	Total int     `json:"total"` // the empty one included
+	Total int     `json:"total"` // including the empty one
 	Bytes uint64  `json:"bytes"`
 	Users []Users `json:"users"` // the largest first
 }
 
-// Users counts the strings that name things of one sort, and of no other.
+// Users counts the strings that name things of one sort only.
 type Users struct {
-	Of      string `json:"of"` // such as "functions"; "several", "none"
+	Of      string `json:"of"` // such as "functions", or "several of these", or "none"
 	Strings int    `json:"strings"`
 	Bytes   uint64 `json:"bytes"`
 }
@@ -61,8 +61,9 @@ type Users struct {
 type Base struct {
 	Types   uint32 `json:"types"`
 	Strings uint32 `json:"strings"` // bytes of strings
-	// Refs and OwnRefs count references to types of the base, and to own types; void is neither.
-	// NamesOfBase and OwnNames count names of types and elements, by where the string is.
+	// Refs counts references to types of the base, and OwnRefs counts references to the BTF's own
+	// types; void counts as neither. NamesOfBase counts the names of types and elements whose
+	// string is in the base, and OwnNames those whose string is in the BTF itself.
 	Refs        uint64 `json:"references_to_base"`
 	OwnRefs     uint64 `json:"references_to_own"`
 	NamesOfBase uint64 `json:"names_of_base"`
@@ -86,7 +87,7 @@ type Section struct {
 	Bytes     uint64 `json:"bytes"` // of the record
 }
 
-// Take makes the report of b, with at most limit of the largest types; 0 means all.
+// Take makes the report of b, with at most limit of the largest types, or all types if limit is 0.
 func Take(b *btf.Blob, limit int) *Report {
 	r := &Report{Schema: 1, Header: uint64(b.Header.HdrLen), Layout: uint64(b.Header.LayoutLen),
 		Largest: []Record{}, Sections: []Section{}}
@@ -135,7 +136,7 @@ func Take(b *btf.Blob, limit int) *Report {
 	return r
 }
 
-// occurring names the kinds that occur, the largest first.
+// occurring lists the kinds that occur, ordered by size, the largest first.
 func occurring(kinds []Kind) []Kind {
 	found := []Kind{}
 	for i, k := range kinds {
@@ -148,7 +149,8 @@ func occurring(kinds []Kind) []Kind {
 	return found
 }
 
-// countUses counts how much split BTF uses its base.
+// countUses counts how often split BTF uses types and strings of its base, and how often it uses
+// its own.
 func countUses(b *btf.Blob) *Base {
 	base := &Base{Types: b.StartID - 1, Strings: b.BaseStrLen}
 	for i := range b.Types {

@@ -7,7 +7,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// example is split BTF on a base with an int and the name "x".
+// example is split BTF, whose base has an int and the name "x".
 func example(t *testing.T) *btf.Blob {
 	t.Helper()
 	base := btf.NewBuilder(nil, nil, nil)
@@ -37,7 +37,7 @@ func example(t *testing.T) *btf.Blob {
 	return x
 }
 
-// TestText is the whole report: all sizes sum up to that of the BTF.
+// TestText checks the whole report. All sizes in it add up to the size of the BTF.
 func TestText(t *testing.T) {
 	b := example(t)
 	var text strings.Builder
@@ -46,8 +46,8 @@ func TestText(t *testing.T) {
 	}
 	const want = `318 bytes: header 32, types 164 (51.6%), layout 80, strings 42 (13.2%)
 8 types, ids 2 to 9; 9 strings
-On a base of 1 type and 7 bytes of strings. Of 8 references 3 go to the base,
-of 10 names 1 are the base's.
+The base has 1 type and 7 bytes of strings. 3 of 8 references
+lead to types of the base, and 1 of 10 names are strings of the base.
 
 Types by kind:
   KIND        TYPES  ANONYMOUS  ELEMENTS  BYTES  SHARE
@@ -76,7 +76,7 @@ Types by kind:
 	}
 }
 
-// TestSums compares sums with the bytes of the blob.
+// TestSums compares the sums of all sizes with the sizes in the blob's header.
 func TestSums(t *testing.T) {
 	b := example(t)
 	r := Take(b, 0)

@@ -9,7 +9,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// user is a set of sorts of things that have names.
+// user is a set of bits: one bit for each sort of thing that has a name.
 type user uint8
 
 const (
@@ -25,7 +25,7 @@ const (
 var userNames = []string{"types", "members", "enumerators", "functions", "parameters",
 	"variables and sections", "tags"}
 
-// eachName calls yield for each name of a type or an element that is not empty.
+// eachName calls yield for each name of a type or an element, except empty names.
 func eachName(b *btf.Blob, yield func(of user, off uint32)) {
 	for i := range b.Types {
 		t := &b.Types[i]
@@ -39,7 +39,7 @@ func eachName(b *btf.Blob, yield func(of user, off uint32)) {
 	}
 }
 
-// users returns what the name of a type of kind k names, and what the names of its elements name.
+// users returns the sort of thing that a type of kind k is, and the sort that its elements are.
 func users(k btf.Kind) (of, elements user) {
 	switch k {
 	case btf.KindStruct, btf.KindUnion:
@@ -58,9 +58,9 @@ func users(k btf.Kind) (of, elements user) {
 	return ofTypes, 0
 }
 
-// countStrings counts b's own strings. A name that begins inside a string uses that string.
+// countStrings counts b's own strings. A name that begins within a string counts as a use of it.
 func countStrings(b *btf.Blob) Strings {
-	has := make([]user, len(b.Strings)) // by the offset of a string's first byte
+	has := make([]user, len(b.Strings)) // what each string names, by its offset
 	eachName(b, func(of user, off uint32) {
 		if off < b.BaseStrLen || off-b.BaseStrLen >= uint32(len(b.Strings)) {
 			return

@@ -26,9 +26,10 @@ func (r *Report) WriteText(w io.Writer) error {
 	}
 	fmt.Fprintf(&b, "; %s\n", message.Count(r.Strings.Total, "string"))
 	if x := r.Base; x != nil {
-		fmt.Fprintf(&b, "On a base of %s and %d bytes of strings. Of %d references %d go to the "+
-			"base,\nof %d names %d are the base's.\n", message.Count(x.Types, "type"), x.Strings,
-			x.Refs+x.OwnRefs, x.Refs, x.NamesOfBase+x.OwnNames, x.NamesOfBase)
+		fmt.Fprintf(&b, "The base has %s and %d bytes of strings. %d of %d references\n"+
+			"lead to types of the base, and %d of %d names are strings of the base.\n",
+			message.Count(x.Types, "type"), x.Strings, x.Refs, x.Refs+x.OwnRefs, x.NamesOfBase,
+			x.NamesOfBase+x.OwnNames)
 	}
 
 	rows := [][]any{{"KIND", "TYPES", "ANONYMOUS", "ELEMENTS", "BYTES", "SHARE"}}
@@ -41,7 +42,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	for _, u := range r.Strings.Users {
 		rows = append(rows, []any{u.Of, u.Strings, u.Bytes, r.share(u.Bytes)})
 	}
-	table(&b, "Strings by what has them as a name", rows)
+	table(&b, "Strings by what they name", rows)
 
 	rows = [][]any{{"TYPE", "ID", "ELEMENTS", "BYTES", "SHARE"}}
 	for _, t := range r.Largest {
@@ -67,8 +68,7 @@ func (r *Report) share(bytes uint64) string {
 	return fmt.Sprintf("%.1f%%", 100*float64(bytes)/float64(r.Bytes))
 }
 
-// table writes a table, unless it has only its first row, the headings. All columns except the
-// first are right-aligned.
+// table writes a table, unless it has only headings. All columns but the first are right-aligned.
 func table(b *bytes.Buffer, title string, rows [][]any) {
 	if len(rows) == 1 {
 		return

@@ -16,35 +16,37 @@ import (
 
 // Release is the input of Build.
 type Release struct {
-	Name    string // as uname -r says
-	BuildID string // of vmlinux, in hexadecimal; "" to read it from the file
-	Vmlinux string // file with the kernel's BTF: raw, or ELF
+	Name    string // as uname -r prints it
+	BuildID string // build id of vmlinux, in hexadecimal; "" to read it from the file
+	Vmlinux string // file with the BTF of the kernel: raw or ELF
 	Modules []Module
-	Shared  string // file with the shared base, split BTF on vmlinux's; "" if there is none
-	// Objects are the objects that modules were linked from, by the name of the module.
+	Shared  string // file with the shared base, split BTF based on vmlinux; "" if there is none
+	// Objects lists, by the name of the module, the object files that the module was linked from.
 	Objects map[string][]string
-	// Distilled are files with the distilled bases of modules, by name; an ELF file has its own.
+	// Distilled maps the name of a module to the file with its distilled base, if that is not in
+	// the ELF file.
 	Distilled map[string]string
-	// On has the base of modules that are based on another module, or on Vmlinux, by name. The others
-	// are based on the shared base, or, without one or with a distilled base, on vmlinux.
+	// On maps the name of a module to the name of the module that it is based on, or to Vmlinux. A
+	// module that is not in On is based on the shared base, or on vmlinux if there is no shared
+	// base or if the module has a distilled base.
 	On   map[string]string
 	Jobs int // threads
 }
 
-// Module is a file with the BTF of a module: raw, or ELF.
+// Module is a file with the BTF of a module: raw or ELF.
 type Module struct {
 	File string
-	Path string // of the module in /lib/modules/RELEASE, or only its name; "" if unknown
+	Path string // path of the module in /lib/modules/RELEASE, or only its name; "" if unknown
 }
 
 // Archive is the content of an archive.
 type Archive struct {
 	Manifest Manifest
-	contents [][]byte // of Manifest.Files
+	contents [][]byte // the contents of Manifest.Files
 }
 
-// Build reads and checks the files of a release. BTF on a distilled base is relocated to vmlinux's,
-// as the kernel does. The result depends neither on the order of modules nor on their directories.
+// Build reads and checks the files of a release. It relocates BTF that has a distilled base to the
+// BTF of vmlinux, as the kernel does. The order and directories of modules don't affect the result.
 func Build(r Release) (*Archive, error) {
 	b := &builder{release: r, ids: map[string]int{}, isBase: map[string]bool{}}
 	for _, on := range r.On {
@@ -77,16 +79,14 @@ func Build(r Release) (*Archive, error) {
 	return a, nil
 }
 
-// builder is one call of Build.
 type builder struct {
 	release Release
 	buildID string
-	parts   []part          // by name
-	ids     map[string]int  // index in parts, by name
-	isBase  map[string]bool // which modules others are based on
+	parts   []part          // sorted by name
+	ids     map[string]int  // indexes in parts, by name
+	isBase  map[string]bool // names of files that others are based on
 }
 
-// part is a file of the archive in the making.
 type part struct {
 	name, path string
 	source     *source
@@ -105,15 +105,15 @@ func (b *builder) vmlinux() (*layer, []byte, error) {
 	}
 	given := strings.ToLower(b.release.BuildID)
 	if id, err := hex.DecodeString(given); err != nil || len(id) > maxBuildID {
-		return nil, nil, fmt.Errorf("the build id %q is not up to %d bytes in hexadecimal",
+		return nil, nil, fmt.Errorf("the build id %q is not hexadecimal or has more than %d bytes",
 			given, maxBuildID)
 	}
 	if given != "" && s.buildID != "" && s.buildID != given {
-		return nil, nil, fmt.Errorf("%s: its build id is %s, not %s", s.file, s.buildID, given)
+		return nil, nil, fmt.Errorf("%s: it has the build id %s, not %s", s.file, s.buildID, given)
 	}
 	b.buildID = cmp.Or(given, s.buildID)
 	if s.distilled != nil {
-		return nil, nil, fmt.Errorf("%s: it has a base, so it is not vmlinux's", s.file)
+		return nil, nil, fmt.Errorf("%s: it has a base, so it is not the BTF of vmlinux", s.file)
 	}
 	l, err := newLayer(Vmlinux, s.raw, nil, bootRules)
 	if err != nil {
@@ -124,7 +124,6 @@ func (b *builder) vmlinux() (*layer, []byte, error) {
 	return l, s.raw, nil
 }
 
-// readModules reads the modules' files, and sets parts.
 func (b *builder) readModules() error {
 	modules := b.release.Modules
 	parts := make([]part, len(modules))
@@ -143,7 +142,8 @@ func (b *builder) readModules() error {
 			return p.err
 		}
 		if i > 0 && parts[i-1].name == p.name {
-			return fmt.Errorf("%s and %s: to the kernel both are %s", parts[i-1].file(), p.file(), p.name)
+			return fmt.Errorf("%s and %s: the kernel calls both of them "+
+				"%s", parts[i-1].file(), p.file(), p.name)
 		}
 		b.ids[p.name] = i
 	}
@@ -176,7 +176,7 @@ func readPart(m Module) part {
 	case m.Path == "":
 		p.name = known
 	case known != p.name:
-		p.err = fmt.Errorf("%s: this is the module %s, not %s", m.File, known, p.name)
+		p.err = fmt.Errorf("%s: it is the module %s, not %s", m.File, known, p.name)
 		return p
 	}
 	if err := checkName(p.name); err != nil {
@@ -191,8 +191,8 @@ func readShared(file string) part {
 		return p
 	}
 	if p.raw = p.source.raw; p.source.distilled != nil {
-		p.err = fmt.Errorf("%s: it is based on a distilled base; a shared base must be based on "+
-			"vmlinux's BTF", file)
+		p.err = fmt.Errorf("%s: it is based on a distilled base, but a shared base must be based "+
+			"on the BTF of vmlinux", file)
 	}
 	return p
 }
@@ -227,7 +227,7 @@ func (b *builder) module(name string) *part {
 	return nil
 }
 
-// stack reads the modules' BTF, each after its base.
+// stack reads the BTF of the modules, the BTF of each one after the BTF of its base.
 func (b *builder) stack() error {
 	on, err := b.levels()
 	if err != nil {
@@ -247,12 +247,12 @@ func (b *builder) stack() error {
 	return nil
 }
 
-// levels lists the modules, as indexes in parts, by how many files they are based on.
+// levels groups the indexes of parts by the number of files that they are based on.
 func (b *builder) levels() (map[int][]int, error) {
 	for _, name := range slices.Sorted(maps.Keys(b.release.On)) {
 		for _, x := range []string{name, b.release.On[name]} {
 			if b.module(x) == nil && (x != Vmlinux || x == name) {
-				return nil, fmt.Errorf("%s must be based on %s, but there is no module %s", name,
+				return nil, fmt.Errorf("%s should be based on %s, but there is no module %s", name,
 					b.release.On[name], x)
 			}
 		}
@@ -270,7 +270,7 @@ func (b *builder) levels() (map[int][]int, error) {
 	return levels, nil
 }
 
-// below returns the name of the base of a module or of the shared base.
+// below returns the name of the file on which a module, or the shared base, is based.
 func (b *builder) below(name string) string {
 	if on, ok := b.release.On[name]; ok {
 		return on
@@ -282,7 +282,7 @@ func (b *builder) below(name string) string {
 	return SharedBase
 }
 
-// describe reads a module's BTF, and relocates it to vmlinux's if it has a distilled base.
+// describe reads the BTF of a part, and relocates it to vmlinux if it has a distilled base.
 func (b *builder) describe(p *part) error {
 	on := b.parts[b.ids[b.below(p.name)]].layer
 	if p.source.distilled != nil {
@@ -294,20 +294,20 @@ func (b *builder) describe(p *part) error {
 	}
 	l, err := newLayer(p.name, p.raw, on, bootRules)
 	if err != nil {
-		return fmt.Errorf("as BTF on %s: %w", on.Name, err)
+		return fmt.Errorf("read as BTF based on %s: %w", on.Name, err)
 	}
 	l.Conflicts = l.countConflicts()
 	l.Path, l.Objects = p.path, p.objects
 	if b.isBase[p.name] {
 		l.findTags()
 	} else {
-		l.blob = nil // it isn't needed any more
+		l.blob = nil // no longer needed
 	}
 	p.layer = l
 	return nil
 }
 
-// putOn relocates BTF that is based on a distilled base to another base.
+// putOn relocates BTF that is based on its distilled base to another base.
 func putOn(s *source, base *btf.Blob) ([]byte, error) {
 	distilled, err := btf.Parse(s.distilled, nil)
 	if err != nil {
@@ -315,7 +315,7 @@ func putOn(s *source, base *btf.Blob) ([]byte, error) {
 	}
 	split, err := btf.Parse(s.raw, distilled)
 	if err != nil {
-		return nil, fmt.Errorf("as BTF on its distilled base: %w", err)
+		return nil, fmt.Errorf("read as BTF based on its distilled base: %w", err)
 	}
 	moved, err := relocate.Relocate(split, base)
 	if err != nil {

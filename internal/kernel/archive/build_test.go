@@ -42,14 +42,14 @@ func kernelBTF(t testing.TB) ([]byte, *btf.Blob) {
 	})
 }
 
-// embeds makes split BTF with a struct of the name that has the base's struct list as a member.
+// embeds makes split BTF with a struct, one of whose members is the base's struct list.
 func embeds(name string) func(b *btf.Builder) {
 	return func(b *btf.Builder) {
 		b.Composite(btf.KindStruct, name, 8, false, btf.Member{NameOff: b.Name("list"), Type: 2})
 	}
 }
 
-// files are put in a directory: raw BTF, ELF files as they are made by object.
+// put writes a file to a directory, and returns its path.
 func put(t testing.TB, dir, name string, data []byte) string {
 	t.Helper()
 	path := filepath.Join(dir, name)
@@ -72,8 +72,8 @@ func object(t testing.TB, sections ...elfwrite.Section) []byte {
 	return data
 }
 
-// someRelease puts a release into a directory: vmlinux, and modules that are raw, in an ELF file,
-// on a distilled base, and on another module.
+// someRelease writes a release to a directory: vmlinux, and modules whose BTF is raw, in an ELF
+// file, on a distilled base, or based on another module.
 func someRelease(t testing.TB, dir string) Release {
 	t.Helper()
 	rawKernel, kernel := kernelBTF(t)
@@ -109,7 +109,7 @@ func someRelease(t testing.TB, dir string) Release {
 	}
 }
 
-// tarOf builds a release, and returns the archive in both forms.
+// tarOf builds a release, and returns the tar archive uncompressed and compressed.
 func tarOf(t *testing.T, r Release) (plain, compressed []byte) {
 	t.Helper()
 	a, err := Build(r)
@@ -117,17 +117,17 @@ func tarOf(t *testing.T, r Release) (plain, compressed []byte) {
 		t.Fatal(err)
 	}
 	var p, c bytes.Buffer
-	if err := a.WriteTar(&p); err != nil {
+	if err := a.WriteTar(&p, ".tar"); err != nil {
 		t.Fatal(err)
 	}
-	if err := a.WriteTarZstd(&c); err != nil {
+	if err := a.WriteTar(&c, ".tar.zst"); err != nil {
 		t.Fatal(err)
 	}
 	return p.Bytes(), c.Bytes()
 }
 
-// TestSameBytes builds a release of files in other directories, in any order, on any number of
-// threads.
+// TestSameBytes builds a release from files in different directories, in different orders, with
+// different numbers of threads.
 func TestSameBytes(t *testing.T) {
 	plain, compressed := tarOf(t, someRelease(t, t.TempDir()))
 	for seed := range int64(10) {
@@ -137,7 +137,7 @@ func TestSameBytes(t *testing.T) {
 		})
 		r.Jobs = 1 + int(seed)%3
 		if p, c := tarOf(t, r); !bytes.Equal(p, plain) || !bytes.Equal(c, compressed) {
-			t.Errorf("seed %d: other bytes", seed)
+			t.Errorf("seed %d: different bytes", seed)
 		}
 	}
 	z, err := zstd.NewReader(bytes.NewReader(compressed))
@@ -146,7 +146,7 @@ func TestSameBytes(t *testing.T) {
 	}
 	defer z.Close()
 	if back, err := io.ReadAll(z); err != nil || !bytes.Equal(back, plain) {
-		t.Errorf("decompressed, the tar is another: %v", err)
+		t.Errorf("the decompressed tar differs: %v", err)
 	}
 }
 
@@ -200,7 +200,7 @@ func TestTar(t *testing.T) {
 	}
 }
 
-// TestManifest looks at what the manifest says of each file.
+// TestManifest checks what the manifest says about each file.
 func TestManifest(t *testing.T) {
 	a, err := Build(someRelease(t, t.TempDir()))
 	if err != nil {
@@ -248,7 +248,7 @@ func TestManifest(t *testing.T) {
 	}
 }
 
-// TestDistilledFile has the distilled base of a module in its own file.
+// TestDistilledFile reads the distilled base of a module from a separate file.
 func TestDistilledFile(t *testing.T) {
 	dir := t.TempDir()
 	r := someRelease(t, dir)
@@ -260,14 +260,14 @@ func TestDistilledFile(t *testing.T) {
 	r.Modules[3].File = put(t, dir, "other.btf", s.raw)
 	r.Distilled = map[string]string{"other": put(t, dir, "base.btf", s.distilled)}
 	if got, _ := tarOf(t, r); !bytes.Equal(got, want) {
-		t.Error("the archive is another than with an ELF file")
+		t.Error("the archive differs from the one made from an ELF file")
 	}
 }
 
-// TestBpftool lets bpftool read each file of an archive.
+// TestBpftool reads each file of an archive with bpftool.
 func TestBpftool(t *testing.T) {
 	if _, err := exec.LookPath("bpftool"); err != nil {
-		t.Skip("SKIPPED: no bpftool, as ./bazelw --root-exec has")
+		t.Skip("SKIPPED: no bpftool (./bazelw --root-exec has it)")
 	}
 	a, err := Build(someRelease(t, t.TempDir()))
 	if err != nil {
@@ -302,7 +302,7 @@ func TestName(t *testing.T) {
 	}
 }
 
-// TestBuildID compares the build id with what readelf says.
+// TestBuildID compares the build id with the output of readelf.
 func TestBuildID(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "program")
@@ -332,12 +332,12 @@ func TestBuildID(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := Build(Release{Name: "1", Vmlinux: file, BuildID: "ab", Jobs: 1}); err == nil ||
-		!strings.Contains(err.Error(), "its build id is "+want+", not ab") {
+		!strings.Contains(err.Error(), "it has the build id "+want+", not ab") {
 		t.Error(err)
 	}
 }
 
-// TestBuildRefuses is of releases whose files don't fit together.
+// TestBuildRefuses builds releases whose files don't fit together.
 func TestBuildRefuses(t *testing.T) {
 	_, kernel := kernelBTF(t)
 	for _, c := range []struct {
@@ -345,19 +345,19 @@ func TestBuildRefuses(t *testing.T) {
 		change func(r *Release, dir string)
 		want   string
 	}{
-		{"two names that are one", func(r *Release, dir string) {
+		{"two names that are one to the kernel", func(r *Release, dir string) {
 			raw, _ := blob(t, kernel, embeds("x"))
 			r.Modules = append(r.Modules, Module{File: put(t, dir, "nf_nat.btf", raw)})
-		}, "DIR/b/nf-nat.btf and DIR/nf_nat.btf: to the kernel both are nf_nat"},
+		}, "DIR/b/nf-nat.btf and DIR/nf_nat.btf: the kernel calls both of them nf_nat"},
 		{"a module of the kernel's name", func(r *Release, dir string) {
 			raw, _ := blob(t, kernel, embeds("x"))
 			r.Modules = []Module{{File: put(t, dir, "x.btf", raw), Path: "vmlinux"}}
-		}, "to the kernel both are vmlinux"},
+		}, "the kernel calls both of them vmlinux"},
 		{"another base, longer", func(r *Release, dir string) {
 			_, longer := blob(t, kernel, embeds("more_of_the_kernel"))
 			raw, _ := blob(t, longer, embeds("x"))
 			r.Modules = append(r.Modules, Module{File: put(t, dir, "x.btf", raw)})
-		}, "DIR/x.btf: as BTF on vmlinux: "},
+		}, "DIR/x.btf: read as BTF based on vmlinux: "},
 		{"another base, shorter", func(r *Release, dir string) {
 			_, shorter := blob(t, nil, func(b *btf.Builder) {
 				b.Int("int", 4, 0, 0)
@@ -365,24 +365,24 @@ func TestBuildRefuses(t *testing.T) {
 			})
 			raw, _ := blob(t, shorter, embeds("some_name"))
 			r.Modules = append(r.Modules, Module{File: put(t, dir, "x.btf", raw)})
-		}, "DIR/x.btf: as BTF on vmlinux: [5] STRUCT: a name at string offset "},
+		}, "DIR/x.btf: read as BTF based on vmlinux: [5] STRUCT: a name is at string offset "},
 		{"a type that doesn't exist", func(r *Release, dir string) {
 			raw, _ := blob(t, kernel, func(b *btf.Builder) { b.Ref(btf.KindPtr, "", 77) })
 			r.Modules = append(r.Modules, Module{File: put(t, dir, "x.btf", raw)})
-		}, "DIR/x.btf: as BTF on vmlinux: [5] PTR refers to [77], the last one is [5]"},
+		}, "DIR/x.btf: read as BTF based on vmlinux: [5] PTR refers to [77], but the last type is [5]"},
 		{"what the kernel refuses", func(r *Release, dir string) {
 			raw, _ := blob(t, kernel, func(b *btf.Builder) { b.Ref(btf.KindTypedef, "1st", 1) })
 			r.Modules = append(r.Modules, Module{File: put(t, dir, "x.btf", raw)})
-		}, "DIR/x.btf: as BTF on vmlinux: the kernel refuses [5] TYPEDEF 1st: name-invalid"},
+		}, "DIR/x.btf: read as BTF based on vmlinux: the kernel rejects [5] TYPEDEF 1st: name-invalid"},
 		{"vmlinux on a base", func(r *Release, dir string) { r.Vmlinux = r.Modules[3].File },
-			"DIR/other.ko: it has a base, so it is not vmlinux's"},
+			"DIR/other.ko: it has a base, so it is not the BTF of vmlinux"},
 		{"a distilled base that doesn't fit", func(r *Release, dir string) {
 			raw, _ := blob(t, nil, func(b *btf.Builder) { b.Int("int", 4, 1, 0) })
 			r.Vmlinux, r.Modules, r.On = put(t, dir, "v", raw), r.Modules[3:], nil
 			r.Objects = nil
 		}, "DIR/other.ko: type [1] STRUCT list (8 bytes) of the distilled base is not in the base"},
 		{"the name of another module", func(r *Release, dir string) { r.Modules[1].Path = "a/b/x.ko" },
-			"DIR/c/anything: this is the module disk, not x"},
+			"DIR/c/anything: it is the module disk, not x"},
 		{"no name", func(r *Release, dir string) { r.Modules[0].Path = "kernel/.ko" },
 			`DIR/b/nf-nat.btf: "" can't be the name of a module`},
 		{"objects of no module", func(r *Release, dir string) { r.Objects["x"] = nil },
@@ -397,11 +397,11 @@ func TestBuildRefuses(t *testing.T) {
 			r.Distilled = map[string]string{"nf_nat": r.Modules[0].File}
 		}, "DIR/b/nf-nat.btf: distilled base: BTF at "},
 		{"on no module", func(r *Release, dir string) { r.On["raid"] = "x" },
-			"raid must be based on x, but there is no module x"},
+			"raid should be based on x, but there is no module x"},
 		{"on itself", func(r *Release, dir string) { r.On["disk"] = "raid" },
 			"the module disk is based on itself"},
 		{"not on the other module", func(r *Release, dir string) { r.On = nil },
-			"DIR/raid.btf: as BTF on vmlinux: "},
+			"DIR/raid.btf: read as BTF based on vmlinux: "},
 		{"no BTF", func(r *Release, dir string) { r.Modules[0].File = put(t, dir, "x.ko", object(t)) },
 			"DIR/x.ko: the ELF file has no section .BTF"},
 		{"an empty file", func(r *Release, dir string) {

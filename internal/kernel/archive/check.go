@@ -16,24 +16,25 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
 
-// maxFile is the largest file that is read, in bytes. The format holds less.
+// maxFile is the maximum size of a file, in bytes. BTF is always smaller.
 const maxFile = 1 << 30
 
-// Options says what Check checks.
+// Options selects what Check checks.
 type Options struct {
-	Rules  verify.Options // for the content
-	Kernel bool           // whether the kernel will read the archive, so a shared base is a problem
-	Note   func(string)   // called with notes that are no problems; may be nil
-	Images Images         // whose BTF and ids are compared with the archive
+	Rules  verify.Options // rules for the BTF
+	Kernel bool           // the archive is for the kernel, so a shared base is a problem
+	Note   func(string)   // called with remarks that are not problems; may be nil
+	Images Images         // files whose BTF and ids are compared with the archive
 	Jobs   int            // threads
 }
 
-// Check compares the files of an archive with its manifest and with each other. path is a
-// directory, the manifest in it, or a tar archive, which may be compressed with zstd.
+// Check compares the files of an archive with its manifest and with each other. path is the
+// archive's directory, the manifest in that directory, or a tar archive, which may be compressed
+// with zstd.
 //
-// It returns a line for each problem, sorted by file: BTF that the kernel would refuse, or that
-// means other types than when it was made. The error is that of a manifest, a tar archive or a
-// directory of images that can't be read.
+// It returns one line per problem, sorted by file. Problems are, for example, BTF that the kernel
+// would reject, or BTF whose base has changed since the BTF was made. It returns an error if it
+// can't read the manifest, the tar archive or the directory of images.
 func Check(path string, opts Options) ([]string, error) {
 	images, err := opts.Images.find()
 	if err != nil {
@@ -71,21 +72,21 @@ func Check(path string, opts Options) ([]string, error) {
 	return c.check(m, opts.Jobs), nil
 }
 
-// noteShared reports what an archive with a shared base can't be used for.
+// noteShared handles archives with a shared base: it reports what they can't be used for.
 func (c *checker) noteShared(path string, m *Manifest, opts Options) error {
 	switch {
 	case m.SharedBase == "":
 		return nil
 	case opts.Images.Modules != "":
-		return fmt.Errorf("%s: its modules are based on the shared base %s, so no module that the "+
-			"kernel loads has their BTF, and there is nothing to compare in %s", path, m.SharedBase,
+		return fmt.Errorf("%s: the modules are based on the shared base %s, so they can't be "+
+			"compared with the loadable modules in %s", path, m.SharedBase,
 			opts.Images.Modules)
 	case opts.Kernel:
-		c.report("%s: modules are based on it, but the kernel reads a module's BTF only on %s",
+		c.report("%s: modules are based on it, but the kernel only accepts modules based on %s",
 			m.SharedBase, Vmlinux)
 	case opts.Note != nil:
-		opts.Note(fmt.Sprintf("%s: modules are based on the shared base %s: the archive is for tools "+
-			"that read chains of bases; the kernel would refuse them", path, m.SharedBase))
+		opts.Note(fmt.Sprintf("%s: modules are based on the shared base %s, so the archive is for "+
+			"tools that read chains of bases; the kernel would reject the modules", path, m.SharedBase))
 	}
 	return nil
 }
@@ -109,15 +110,14 @@ func (c *checker) check(m *Manifest, jobs int) []string {
 	return found
 }
 
-// checker is one call of Check.
 type checker struct {
 	in       files
 	rules    verify.Options
-	images   map[string][]string // their paths, by the kernel's names for them
-	files    map[string]*checked // of the manifest, by name
+	images   map[string][]string // paths of images, by the kernel's names for them
+	files    map[string]*checked // the files in the manifest, by name
 	shared   string              // the name of the shared base, "" if there is none
 	names    []string
-	problems []string // that are not of one file
+	problems []string // problems that don't belong to a file
 }
 
 type checked struct {
@@ -125,7 +125,7 @@ type checked struct {
 	problems []string
 	layer    *layer // nil if the content can't be used
 	on       *checked
-	isBase   bool // others are based on it
+	isBase   bool // other files are based on it
 	lost     bool // its base is missing, so it can't be read
 }
 
@@ -138,7 +138,7 @@ func (c *checker) report(format string, args ...any) {
 }
 
 func (c *checker) list(m *Manifest) {
-	alike := map[string][]string{} // names, by the kernel's name for them
+	alike := map[string][]string{} // names of files, by the kernel's name for them
 	for _, f := range m.Files {
 		if err := checkName(f.Name); err != nil {
 			c.report("%v", err)
@@ -153,22 +153,22 @@ func (c *checker) list(m *Manifest) {
 		c.files[f.Name] = x
 		c.names = append(c.names, f.Name)
 		if f.Name == Vmlinux && len(f.Bases) > 0 {
-			x.report("it is based on %s, but must stand alone", f.Bases[0].Name)
+			x.report("it is based on %s, but must not have a base", f.Bases[0].Name)
 			x.Bases = nil
 		}
 		if f.Path != "" && Name(f.Path) != name {
-			x.report("%s is the module %s", f.Path, Name(f.Path))
+			x.report("its path %s is that of the module %s", f.Path, Name(f.Path))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(alike)) {
 		if list := alike[name]; len(list) > 1 {
-			c.report("%s: to the kernel all are %s", strings.Join(list, ", "), name)
+			c.report("%s: to the kernel, all are %s", strings.Join(list, ", "), name)
 		} else if list[0] != name && list[0] != m.SharedBase {
-			c.files[list[0]].report("to the kernel it is %s", name)
+			c.files[list[0]].report("to the kernel, it is %s", name)
 		}
 	}
 	if c.files[Vmlinux] == nil {
-		c.report("%s: the manifest has no such file, and all others need it", Vmlinux)
+		c.report("%s: the manifest doesn't list this file, but all others need it", Vmlinux)
 	}
 }
 
@@ -179,11 +179,11 @@ func (c *checker) checkShared(m *Manifest) {
 	f := c.files[m.SharedBase]
 	switch {
 	case f == nil:
-		c.report("%s: the manifest has no such file, but names it as the shared base", m.SharedBase)
+		c.report("%s: the manifest doesn't list this file, its shared base", m.SharedBase)
 	case Name(f.Name) == f.Name:
-		f.report("the shared base has a name that a module can have")
+		f.report("the shared base must not have a name that a module can have")
 	case len(f.Bases) != 1 || f.Bases[0].Name != Vmlinux:
-		f.report("the shared base must be based on %s alone", Vmlinux)
+		f.report("the shared base must be based on %s only", Vmlinux)
 	default:
 		c.shared = m.SharedBase
 	}
@@ -196,12 +196,12 @@ func (c *checker) findExtra() {
 	}
 	for _, name := range list {
 		if name != ManifestName && c.files[name] == nil {
-			c.report("%s: the manifest has no such file", name)
+			c.report("%s: the manifest doesn't list this file", name)
 		}
 	}
 }
 
-// checkChains compares the bases of each file, as they were when it was made, with the manifest.
+// checkChains compares the bases from which the files were made with those in the manifest.
 func (c *checker) checkChains() {
 	for _, name := range c.names {
 		f := c.files[name]
@@ -213,21 +213,21 @@ func (c *checker) checkChains() {
 	}
 }
 
-// checkChain returns the file on which f is based, nil if there is none or if something is wrong.
+// checkChain returns the file that f is based on, or nil if there is none or the chain is wrong.
 func (c *checker) checkChain(f *checked) *checked {
 	if f.Name != Vmlinux && len(f.Bases) == 0 {
-		f.report("missing base: it has none, and must be based on %s", Vmlinux)
+		f.report("missing base: it has none, but must be based on %s", Vmlinux)
 	}
 	var on *checked
 	for _, base := range f.Bases {
 		on = c.files[base.Name]
 		switch {
 		case on == nil:
-			f.report("missing base: it is based on %s, which the manifest doesn't have", base.Name)
+			f.report("missing base: it is based on %s, which the manifest doesn't list", base.Name)
 			return nil
 		case on.SHA256 != base.SHA256:
-			f.report("wrong base: it was made on %s with SHA-256 %s, here that has %s", base.Name,
-				base.SHA256, on.SHA256)
+			f.report("wrong base: it is based on %s with SHA-256 %s, but the one here has SHA-256 %s",
+				base.Name, base.SHA256, on.SHA256)
 			return nil
 		}
 	}
@@ -236,16 +236,16 @@ func (c *checker) checkChain(f *checked) *checked {
 	}
 	below := f.Bases[:len(f.Bases)-1]
 	if !slices.Equal(on.Bases, below) {
-		f.report("wrong base: it is based on %s, which is based on other files here", on.Name)
+		f.report("wrong base: it is based on %s, which has different bases here", on.Name)
 		return nil
 	}
 	if len(below) > 0 && on.Name != c.shared {
-		f.report("it is based on %s, but the kernel reads a module's BTF only on %s", on.Name, Vmlinux)
+		f.report("it is based on %s, but the kernel only accepts modules based on %s", on.Name, Vmlinux)
 	}
 	return on
 }
 
-// checkContents reads the files, each after the one on which it is based.
+// checkContents reads the content of the files, each file after the one that it is based on.
 func (c *checker) checkContents(jobs int) {
 	levels := map[int][]*checked{}
 	deepest := 0
@@ -267,7 +267,7 @@ func (c *checker) checkContent(f *checked) {
 		return
 	}
 	if f.lost || f.on != nil && f.on.layer == nil {
-		return // what is wrong with its base is reported already
+		return // the problem with its base has already been reported
 	}
 	var on *layer
 	if f.on != nil {
@@ -287,7 +287,7 @@ func (c *checker) checkContent(f *checked) {
 		{"number of types", int64(f.Types), int64(l.Types)},
 	} {
 		if x.said != x.measured {
-			f.report("its %s is %d, the manifest says %d", x.what, x.measured, x.said)
+			f.report("its %s is %d, but the manifest says %d", x.what, x.measured, x.said)
 		}
 	}
 	for _, path := range c.images[f.Name] {
@@ -300,7 +300,7 @@ func (c *checker) checkContent(f *checked) {
 	}
 }
 
-// read returns the content of a file, if it has the size and SHA-256 of the manifest.
+// read returns the content of a file, if its size and SHA-256 are those in the manifest.
 func (c *checker) read(f *checked) ([]byte, error) {
 	file, size, err := c.in.open(f.Name)
 	if err != nil {
@@ -309,16 +309,16 @@ func (c *checker) read(f *checked) ([]byte, error) {
 	defer file.Close()
 	switch {
 	case size != f.Size:
-		return nil, fmt.Errorf("damaged: it has %d bytes, the manifest says %d", size, f.Size)
+		return nil, fmt.Errorf("damaged: it has %d bytes, but the manifest says %d", size, f.Size)
 	case size > maxFile:
-		return nil, fmt.Errorf("it has %d bytes, more than any BTF", size)
+		return nil, fmt.Errorf("it has %d bytes, which is too large for BTF", size)
 	}
 	raw, err := io.ReadAll(io.LimitReader(file, f.Size+1))
 	if err != nil {
 		return nil, err
 	}
 	if sum := sha256.Sum256(raw); hex.EncodeToString(sum[:]) != f.SHA256 {
-		return nil, fmt.Errorf("damaged: its SHA-256 is %x, the manifest says %s", sum, f.SHA256)
+		return nil, fmt.Errorf("damaged: its SHA-256 is %x, but the manifest says %s", sum, f.SHA256)
 	}
 	return raw, nil
 }

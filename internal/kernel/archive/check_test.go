@@ -15,14 +15,14 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// damage is an archive in a directory, in which something is to be changed.
+// damage is an archive in a directory that a test case damages.
 type damage struct {
 	*testing.T
 	dir string
 	m   *Manifest
 }
 
-// file finds what the manifest says of a file.
+// file returns the entry of a file in the manifest.
 func (d *damage) file(name string) *File {
 	for i := range d.m.Files {
 		if d.m.Files[i].Name == name {
@@ -33,7 +33,7 @@ func (d *damage) file(name string) *File {
 	return nil
 }
 
-// replace puts other content into a file, which the manifest then describes.
+// replace changes the content of a file, and updates its entry in the manifest.
 func (d *damage) replace(name string, data []byte) {
 	path := filepath.Join(d.dir, name)
 	os.Remove(path)
@@ -51,7 +51,7 @@ func (d *damage) content(name string) []byte {
 	return data
 }
 
-// flip changes a byte of a file and not its size.
+// flip changes one byte of a file, but not its size.
 func (d *damage) flip(name string, at int) {
 	data := d.content(name)
 	data[at] ^= 1
@@ -70,13 +70,13 @@ func (d *damage) forget(name string) {
 	d.m.Files = left
 }
 
-// onRAID is what is always wrong with the archive of someRelease.
-const onRAID = "raid: it is based on disk, but the kernel reads a module's BTF only on vmlinux"
+// onRAID is the problem that the archive of someRelease always has.
+const onRAID = "raid: it is based on disk, but the kernel only accepts modules based on vmlinux"
 
 type damageTest struct {
 	what   string
 	change func(d *damage)
-	want   []string // the problems; those of raid come last but one
+	want   []string // the problems; those of raid are the last but one
 }
 
 var damages = []damageTest{
@@ -93,7 +93,7 @@ var damages = []damageTest{
 		if err := os.Truncate(filepath.Join(d.dir, "disk"), 10); err != nil {
 			d.Fatal(err)
 		}
-	}, []string{"disk: damaged: it has 10 bytes, the manifest says ", onRAID}},
+	}, []string{"disk: damaged: it has 10 bytes, but the manifest says ", onRAID}},
 	{"file missing", func(d *damage) { os.Remove(filepath.Join(d.dir, "nf_nat")) },
 		[]string{"nf_nat: the file is missing", onRAID}},
 	{"a directory", func(d *damage) {
@@ -101,68 +101,68 @@ var damages = []damageTest{
 		os.Mkdir(filepath.Join(d.dir, "nf_nat"), 0o777)
 	}, []string{"nf_nat: not a regular file", onRAID}},
 	{"file not in the manifest", func(d *damage) { put(d, d.dir, "new", nil) },
-		[]string{"new: the manifest has no such file", onRAID}},
+		[]string{"new: the manifest doesn't list this file", onRAID}},
 	{"another vmlinux", func(d *damage) {
 		data, _ := blob(d, nil, func(b *btf.Builder) { b.Int("int", 4, 1, 0) })
 		d.replace("vmlinux", data)
 		f := d.file("vmlinux")
 		f.Types, f.Conflicts = 1, 0
-	}, []string{"disk: wrong base: it was made on vmlinux with SHA-256 ",
-		"nf_nat: wrong base: it was made on vmlinux with SHA-256 ",
-		"other: wrong base: it was made on vmlinux with SHA-256 ",
-		"raid: wrong base: it was made on vmlinux with SHA-256 "}},
+	}, []string{"disk: wrong base: it is based on vmlinux with SHA-256 ",
+		"nf_nat: wrong base: it is based on vmlinux with SHA-256 ",
+		"other: wrong base: it is based on vmlinux with SHA-256 ",
+		"raid: wrong base: it is based on vmlinux with SHA-256 "}},
 	{"another disk", func(d *damage) { d.replace("disk", d.content("nf_nat")) },
-		[]string{"raid: wrong base: it was made on disk with SHA-256 "}},
+		[]string{"raid: wrong base: it is based on disk with SHA-256 "}},
 	{"disk not in the manifest", func(d *damage) { d.forget("disk") },
-		[]string{"disk: the manifest has no such file",
-			"raid: missing base: it is based on disk, which the manifest doesn't have"}},
+		[]string{"disk: the manifest doesn't list this file",
+			"raid: missing base: it is based on disk, which the manifest doesn't list"}},
 	{"no vmlinux in the manifest", func(d *damage) {
 		d.forget("vmlinux")
 		for _, name := range []string{"nf_nat", "other", "raid"} {
 			d.forget(name)
 			os.Remove(filepath.Join(d.dir, name))
 		}
-	}, []string{"vmlinux: the manifest has no such file, and all others need it",
-		"vmlinux: the manifest has no such file",
-		"disk: missing base: it is based on vmlinux, which the manifest doesn't have"}},
+	}, []string{"vmlinux: the manifest doesn't list this file, but all others need it",
+		"vmlinux: the manifest doesn't list this file",
+		"disk: missing base: it is based on vmlinux, which the manifest doesn't list"}},
 	{"no base", func(d *damage) { d.file("nf_nat").Bases = []Base{} },
-		[]string{"nf_nat: missing base: it has none, and must be based on vmlinux", onRAID}},
+		[]string{"nf_nat: missing base: it has none, but must be based on vmlinux", onRAID}},
 	{"vmlinux on a base", func(d *damage) {
 		d.file("vmlinux").Bases = []Base{{"disk", d.file("disk").SHA256}}
-	}, []string{onRAID, "vmlinux: it is based on disk, but must stand alone"}},
+	}, []string{onRAID, "vmlinux: it is based on disk, but must not have a base"}},
 	{"the middle of a chain left out", func(d *damage) {
 		f := d.file("raid")
 		f.Bases = f.Bases[1:]
-	}, []string{"raid: wrong base: it is based on disk, which is based on other files here"}},
-	{"names that are one", func(d *damage) {
+	}, []string{"raid: wrong base: it is based on disk, which has different bases here"}},
+	{"names that are one to the kernel", func(d *damage) {
 		f := *d.file("nf_nat")
 		f.Name = "nf-nat"
 		put(d, d.dir, "nf-nat", d.content("nf_nat"))
 		d.m.Files = append(d.m.Files, f)
-	}, []string{"nf_nat, nf-nat: to the kernel all are nf_nat", onRAID}},
+	}, []string{"nf_nat, nf-nat: to the kernel, all are nf_nat", onRAID}},
 	{"a file twice", func(d *damage) { d.m.Files = append(d.m.Files, *d.file("nf_nat")) },
-		[]string{"nf_nat, nf_nat: to the kernel all are nf_nat", onRAID}},
+		[]string{"nf_nat, nf_nat: to the kernel, all are nf_nat", onRAID}},
 	{"another name than the kernel's", func(d *damage) {
 		os.Rename(filepath.Join(d.dir, "nf_nat"), filepath.Join(d.dir, "nf-nat"))
 		d.file("nf_nat").Name = "nf-nat"
-	}, []string{"nf-nat: to the kernel it is nf_nat", onRAID}},
+	}, []string{"nf-nat: to the kernel, it is nf_nat", onRAID}},
 	{"another path", func(d *damage) { d.file("disk").Path = "kernel/drivers/disc.ko" },
-		[]string{"disk: kernel/drivers/disc.ko is the module disc", onRAID}},
+		[]string{"disk: its path kernel/drivers/disc.ko is that of the module disc", onRAID}},
 	{"a name that is a path", func(d *damage) { d.file("other").Name = "../other" },
-		[]string{`"../other" can't be the name of a module`, "other: the manifest has no such file",
+		[]string{`"../other" can't be the name of a module`, "other: the manifest doesn't list this file",
 			onRAID}},
 	{"start id", func(d *damage) { d.file("nf_nat").StartID++ },
-		[]string{"nf_nat: its first type id is 5, the manifest says 6", onRAID}},
+		[]string{"nf_nat: its first type id is 5, but the manifest says 6", onRAID}},
 	{"string offset", func(d *damage) { d.file("nf_nat").StringOffset = 0 },
-		[]string{"nf_nat: its string offset is 21, the manifest says 0", onRAID}},
+		[]string{"nf_nat: its string offset is 21, but the manifest says 0", onRAID}},
 	{"number of types", func(d *damage) { d.file("vmlinux").Types = 99 },
-		[]string{onRAID, "vmlinux: its number of types is 4, the manifest says 99"}},
+		[]string{onRAID, "vmlinux: its number of types is 4, but the manifest says 99"}},
 	{"an id out of range", func(d *damage) {
 		data := d.content("nf_nat")
 		const memberType = btf.HeaderLen + 12 + 4
 		binary.LittleEndian.PutUint32(data[memberType:], 60)
 		d.replace("nf_nat", data)
-	}, []string{"nf_nat: [5] STRUCT opts refers to [60], the last one is [5];", onRAID}},
+	}, []string{"nf_nat: [5] STRUCT opts refers to [60], but the last type is [5];", onRAID}},
 	{"not BTF", func(d *damage) { d.replace("nf_nat", []byte("no BTF at all")) },
 		[]string{"nf_nat: BTF at offset 0x0: no BTF magic", onRAID}},
 	{"what the kernel refuses", func(d *damage) {
@@ -170,7 +170,7 @@ var damages = []damageTest{
 		const memberOffset = btf.HeaderLen + 12 + 8
 		binary.LittleEndian.PutUint32(data[memberOffset:], 800)
 		d.replace("nf_nat", data)
-	}, []string{"nf_nat: the kernel refuses [5] STRUCT opts: ", onRAID}},
+	}, []string{"nf_nat: the kernel rejects [5] STRUCT opts: ", onRAID}},
 }
 
 // damagedDir writes the archive of someRelease to a directory, and damages it.
@@ -194,7 +194,7 @@ func damagedDir(t *testing.T, c damageTest) string {
 	return d.dir
 }
 
-// wantProblems compares what was found with how each line must begin.
+// wantProblems checks that each line of found begins as expected.
 func wantProblems(t *testing.T, found, want []string) {
 	t.Helper()
 	matches := len(found) == len(want)
@@ -223,7 +223,7 @@ func TestNoManifest(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"", "not a manifest: unexpected end of JSON input"},
 		{"{}", "not a manifest: it has no version"},
-		{`{"version": 2, "files": "many"}`, "a manifest of version 2; this tool reads version 1"},
+		{`{"version": 2, "files": "many"}`, "the manifest has version 2, but this tool reads version 1"},
 		{`{"version": 1, "files": 3}`, "not a manifest: json: cannot unmarshal number"},
 		{`{"version": 1, "files": []}`, "damaged manifest: it has no release; make the archive again"},
 		{`{"version": 1, "release": null, "files": []}`, "damaged manifest: it has no release"},
@@ -237,7 +237,7 @@ func TestNoManifest(t *testing.T) {
 	}
 }
 
-// TestMissingFields takes each field out of each file of a manifest.
+// TestMissingFields removes each field of each file in a manifest.
 func TestMissingFields(t *testing.T) {
 	a, err := Build(someRelease(t, t.TempDir()))
 	if err != nil {
@@ -255,7 +255,7 @@ func TestMissingFields(t *testing.T) {
 		file := file.(map[string]any)
 		for name, value := range file {
 			if name == "objects" {
-				continue // missing if they were not given
+				continue // optional
 			}
 			for _, damage := range []func(){
 				func() { delete(file, name) },
@@ -266,7 +266,7 @@ func TestMissingFields(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				want := fmt.Sprintf("file %d of 5 has no %s", i+1, name)
+				want := fmt.Sprintf("file number %d has no %s", i+1, name)
 				if _, err := parseManifest(data); err == nil || !strings.Contains(err.Error(), want) {
 					t.Errorf("%v, want %s", err, want)
 				}
@@ -279,7 +279,7 @@ func TestMissingFields(t *testing.T) {
 // FuzzManifest checks the archive of someRelease against any manifest.
 func FuzzManifest(f *testing.F) {
 	r := someRelease(f, f.TempDir())
-	r.Modules, r.On = slices.Delete(r.Modules, 2, 3), nil // without that on another module
+	r.Modules, r.On = slices.Delete(r.Modules, 2, 3), nil // without raid, which is based on disk
 	a, err := Build(r)
 	if err != nil {
 		f.Fatal(err)

@@ -10,9 +10,8 @@ import (
 
 // files are the files of an archive, which is a directory or a tar archive.
 type files interface {
-	// list returns the names of all files.
 	list() ([]string, error)
-	// open opens a file, and returns its size in bytes. Threads may call it at the same time.
+	// open opens a file, and returns its size in bytes. It may be called concurrently.
 	open(name string) (io.ReadCloser, int64, error)
 }
 
@@ -21,7 +20,6 @@ var (
 	errNotRegular = errors.New("not a regular file")
 )
 
-// directory is the path of a directory with an archive's files.
 type directory string
 
 func (d directory) list() ([]string, error) {
@@ -48,10 +46,10 @@ func (d directory) open(name string) (io.ReadCloser, int64, error) {
 	return f, info.Size(), err
 }
 
-// Below returns the relative paths of the files below a directory that match, sorted. The directory
-// may be a symbolic link.
+// Below returns the paths of those files below a directory that the function match accepts. The
+// paths are sorted, and relative to the directory. The directory itself may be a symbolic link.
 func Below(dir string, match func(rel string) bool) (rels []string, err error) {
-	if dir, err = filepath.EvalSymlinks(dir); err != nil { // WalkDir doesn't follow them
+	if dir, err = filepath.EvalSymlinks(dir); err != nil { // WalkDir doesn't follow links
 		return nil, err
 	}
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

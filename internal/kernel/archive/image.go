@@ -15,16 +15,16 @@ import (
 	"github.com/rules-btf/rules_btf/internal/kernel/btfids"
 )
 
-// Images are the kernel and the modules that use the BTF of an archive.
+// Images are the kernel and modules that use the BTF in an archive.
 type Images struct {
-	Vmlinux string // ELF file; "" for the file vmlinux in Modules, if there is one
+	Vmlinux string // ELF file of the kernel; "" for the file vmlinux in Modules, if there is one
 	Modules string // directory with modules (*.ko) at any depth; "" for none
 }
 
-// maxWrong is how many wrong ids of a file are reported one by one.
+// maxWrong is the number of wrong ids that are reported for a file.
 const maxWrong = 20
 
-// find returns the paths of the files, by the kernel's names for them.
+// find returns the paths of the images by the kernel's names for vmlinux and the modules.
 func (x Images) find() (map[string][]string, error) {
 	found := map[string][]string{}
 	if x.Vmlinux != "" {
@@ -53,8 +53,8 @@ func (x Images) find() (map[string][]string, error) {
 	return found, err
 }
 
-// moduleFile returns the name of the module in a file, and whether it is a module. A compressed one
-// counts: the error of reading it says what to do.
+// moduleFile returns the name of the module in a file, and whether it is a module. A compressed
+// module counts too: reading it fails with an error that says what to do.
 func moduleFile(path string) (string, bool) {
 	for _, suffix := range []string{".gz", ".xz", ".zst"} {
 		path = strings.TrimSuffix(path, suffix)
@@ -62,7 +62,7 @@ func moduleFile(path string) (string, bool) {
 	return Name(path), strings.HasSuffix(path, ".ko")
 }
 
-// checkImage compares the image at path with f, whose content is raw.
+// checkImage compares the image at path with the file f of the archive, whose content is raw.
 func checkImage(f *checked, l *layer, raw []byte, path string) error {
 	file, err := elf.Open(path)
 	if err != nil {
@@ -74,7 +74,7 @@ func checkImage(f *checked, l *layer, raw []byte, path string) error {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	if name := Name(s.module); s.module != "" && name != f.Name {
-		return fmt.Errorf("%s: this is the module %s", path, name)
+		return fmt.Errorf("%s: it is the module %s, not vmlinux", path, name)
 	}
 	types, err := compareTypes(&s, l, raw)
 	if err != nil {
@@ -85,11 +85,11 @@ func checkImage(f *checked, l *layer, raw []byte, path string) error {
 	}
 	wrong, err := btfids.Check(file, types)
 	if err != nil {
-		return err // which names the file
+		return err // it names the file
 	}
 	for i, w := range wrong {
 		if i == maxWrong {
-			f.report("%s: section %s: %d more wrong ids", path, btfids.SectionName, len(wrong)-i)
+			f.report("%s: section %s: %d more ids are wrong", path, btfids.SectionName, len(wrong)-i)
 			break
 		}
 		f.report("%s: %v", path, w)
@@ -97,9 +97,9 @@ func checkImage(f *checked, l *layer, raw []byte, path string) error {
 	return nil
 }
 
-// compareTypes compares the BTF of an ELF file with that of the archive. It returns the types whose
-// ids the file has. With a distilled base, those are the types on it, because the kernel relocates
-// the ids when it loads the module (btf_relocate_id).
+// compareTypes compares the BTF of an ELF file with the BTF in the archive. It returns the BTF to
+// which the ids in the file's .BTF_ids refer. If the base is distilled, this is the BTF before
+// relocation: the kernel relocates these ids too when it loads the module (btf_relocate_id).
 func compareTypes(s *source, l *layer, raw []byte) (*btf.Blob, error) {
 	if s.distilled == nil {
 		if s.raw == nil {
@@ -108,12 +108,12 @@ func compareTypes(s *source, l *layer, raw []byte) (*btf.Blob, error) {
 		return l.blob, sameTypes(s.raw, raw)
 	}
 	if s.raw == nil || l.on == nil {
-		return nil, fmt.Errorf("has a section %s, which only goes with the %s of a module",
+		return nil, fmt.Errorf("has a section %s, but only modules with a section %s can have it",
 			btf.SectionBase, btf.SectionTypes)
 	}
 	moved, err := putOn(s, l.on.blob)
 	if err != nil {
-		return nil, fmt.Errorf("holds BTF that doesn't fit the archive: %w", err)
+		return nil, fmt.Errorf("contains BTF that doesn't match the BTF of the archive: %w", err)
 	}
 	distilled, err := btf.Parse(s.distilled, nil)
 	if err != nil {
@@ -130,11 +130,12 @@ func sameTypes(has, want []byte) error {
 	if bytes.Equal(has, want) {
 		return nil
 	}
-	return fmt.Errorf("holds other BTF than the archive: %d bytes with SHA-256 %x, not %d with %x",
+	return fmt.Errorf("differs from the BTF in the archive: it has %d bytes with SHA-256 %x, not "+
+		"%d bytes with SHA-256 %x",
 		len(has), sha256.Sum256(has), len(want), sha256.Sum256(want))
 }
 
-// checkOthers reports the images that need BTF, but are not in the manifest.
+// checkOthers reports images that need BTF but are not in the manifest.
 func (c *checker) checkOthers() {
 	for _, name := range slices.Sorted(maps.Keys(c.images)) {
 		for _, path := range c.images[name] {
@@ -155,7 +156,7 @@ func needsNothing(path string) error {
 	defer f.Close()
 	for _, name := range []string{btf.SectionTypes, btfids.SectionName} {
 		if s := f.Section(name); s != nil && s.Size > 0 {
-			return fmt.Errorf("%s has a section %s, and the manifest has no such file", path, name)
+			return fmt.Errorf("%s has a section %s, but the manifest doesn't list this file", path, name)
 		}
 	}
 	return nil

@@ -11,8 +11,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
 )
 
-// imagesOf makes a directory with the images of someRelease: vmlinux, and modules that hold what
-// the archive was made of. That on a distilled base and that on another module are among them.
+// imagesOf makes a directory with the images of someRelease: vmlinux, and modules with the BTF from
+// which the archive was made. One module has a distilled base, and one is based on another module.
 func imagesOf(t *testing.T, r Release) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -35,7 +35,7 @@ func imagesOf(t *testing.T, r Release) string {
 	return dir
 }
 
-// TestImages changes an image; section .BTF_ids has its tests in package btfids.
+// TestImages changes an image. The tests of section .BTF_ids are in package btfids.
 func TestImages(t *testing.T) {
 	r := someRelease(t, t.TempDir())
 	a, err := Build(r)
@@ -53,28 +53,29 @@ func TestImages(t *testing.T) {
 	for _, c := range []struct {
 		what   string
 		change func(dir string)
-		want   []string // that come before that of raid, and after
+		want   []string // the problems before the one of raid, and after
 		after  []string
 	}{
 		{"nothing", func(dir string) {}, nil, nil},
 		{"other BTF", func(dir string) { put(t, dir, "net/nf-nat.ko", object(t, types(one))) },
-			[]string{"nf_nat: DIR/net/nf-nat.ko holds other BTF than the archive: "}, nil},
+			[]string{"nf_nat: DIR/net/nf-nat.ko differs from the BTF in the archive: "}, nil},
 		{"other BTF of the kernel", func(dir string) { put(t, dir, "vmlinux", object(t, types(one))) },
-			nil, []string{"vmlinux: DIR/vmlinux holds other BTF than the archive: "}},
+			nil, []string{"vmlinux: DIR/vmlinux differs from the BTF in the archive: "}},
 		{"a second file", func(dir string) { put(t, dir, "new/nf_nat.ko", object(t, types(one))) },
-			[]string{"nf_nat: DIR/new/nf_nat.ko holds other BTF than the archive: "}, nil},
+			[]string{"nf_nat: DIR/new/nf_nat.ko differs from the BTF in the archive: "}, nil},
 		{"another distilled base", func(dir string) {
 			put(t, dir, "other.ko", object(t, types(split), elfwrite.Section{Name: ".BTF.base",
 				Data: one}))
-		}, []string{"other: DIR/other.ko holds BTF that doesn't fit the archive: "}, nil},
+		}, []string{"other: DIR/other.ko contains BTF that doesn't match the BTF of the archive: " +
+			""}, nil},
 		{"a distilled base alone", func(dir string) {
 			put(t, dir, "other.ko", object(t, elfwrite.Section{Name: ".BTF.base", Data: one}))
-		}, []string{"other: DIR/other.ko has a section .BTF.base, which only goes with "}, nil},
+		}, []string{"other: DIR/other.ko has a section .BTF.base, but only modules with "}, nil},
 		{"another module", func(dir string) {
 			os.Rename(filepath.Join(dir, "disk.ko"), filepath.Join(dir, "nf_nat.ko"))
-		}, []string{"nf_nat: DIR/nf_nat.ko: this is the module disk"}, nil},
+		}, []string{"nf_nat: DIR/nf_nat.ko: it is the module disk"}, nil},
 		{"not in the archive", func(dir string) { put(t, dir, "new.ko", object(t, types(one))) },
-			[]string{"new: DIR/new.ko has a section .BTF, and the manifest has no such file"}, nil},
+			[]string{"new: DIR/new.ko has a section .BTF, but the manifest doesn't list this file"}, nil},
 		{"no ELF file", func(dir string) { put(t, dir, "disk.ko", []byte("#!/bin/sh\n")) },
 			[]string{"disk: DIR/disk.ko: not an ELF file"}, nil},
 		{"compressed", func(dir string) { put(t, dir, "disk.ko.zst", []byte(zstdMagic+"\x00\x00")) },

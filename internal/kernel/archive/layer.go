@@ -10,12 +10,12 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// layer is a file of an archive that was read, and its base. A nil layer has no types.
+// layer is a parsed file of an archive, and its base. A nil layer has no types.
 type layer struct {
 	File
 	blob *btf.Blob
 	on   *layer
-	tags map[tag]bool // that it defines; nil before findTags
+	tags map[tag]bool // the tags that it defines; nil before findTags
 }
 
 // tag is the name of a struct, union or enum, with its namespace.
@@ -43,7 +43,7 @@ func newLayer(name string, raw []byte, on *layer, rules verify.Options) (*layer,
 	}, nil
 }
 
-// base returns the layer's BTF, nil for no layer.
+// base returns the BTF of the layer, or nil for a nil layer.
 func (l *layer) base() *btf.Blob {
 	if l == nil {
 		return nil
@@ -51,7 +51,7 @@ func (l *layer) base() *btf.Blob {
 	return l.blob
 }
 
-// chain lists the layer's bases and the layer, the deepest first.
+// chain lists the bases of the layer and the layer itself, the deepest base first.
 func (l *layer) chain() []Base {
 	if l == nil {
 		return []Base{}
@@ -59,8 +59,8 @@ func (l *layer) chain() []Base {
 	return append(l.on.chain(), Base{l.Name, l.SHA256})
 }
 
-// countConflicts counts the tags that the layer defines and that it or a layer below defines again.
-// findTags must have been called for the layers below.
+// countConflicts counts the tags that the layer defines more than once, and those that it defines
+// although a base defines them too. findTags must have been called for the bases.
 func (l *layer) countConflicts() int {
 	seen, conflicts := map[tag]bool{}, map[tag]bool{}
 	for x := range l.definitions {
@@ -81,7 +81,7 @@ func (l *layer) findTags() {
 	}
 }
 
-// definitions calls yield for each definition of a tag, so several times for a tag with several.
+// definitions calls yield for each definition of a tag. One tag may have several definitions.
 func (l *layer) definitions(yield func(tag) bool) {
 	for i := range l.blob.Types {
 		t := &l.blob.Types[i]
@@ -95,7 +95,7 @@ func (l *layer) definitions(yield func(tag) bool) {
 	}
 }
 
-// check returns why BTF can't be used: the kernel refuses it, or it was made on another base.
+// check returns why BTF can't be used: the kernel rejects it, or it was made with a different base.
 func check(b *btf.Blob, rules verify.Options) error {
 	if err := b.CheckRefs(); err != nil {
 		return err
@@ -104,8 +104,8 @@ func check(b *btf.Blob, rules verify.Options) error {
 	case 0:
 		return nil
 	case 1:
-		return fmt.Errorf("the kernel refuses %v", found[0])
+		return fmt.Errorf("the kernel rejects %v", found[0])
 	default:
-		return fmt.Errorf("the kernel refuses %v (and %d more)", found[0], len(found)-1)
+		return fmt.Errorf("the kernel rejects %v (and %d more)", found[0], len(found)-1)
 	}
 }

@@ -1,9 +1,9 @@
-// Package archive keeps the BTF of a kernel release together: the files of /sys/kernel/btf, and a
-// manifest with the base and the objects of each.
+// Package archive makes archives of the BTF of a kernel release: the files of /sys/kernel/btf, and
+// a manifest that lists the bases and the object files of each.
 //
-// Split BTF refers to its base only by numbers, so a wrong base can't be recognized. The manifest
-// has the SHA-256 of each base. Build makes an archive, Check compares one with its manifest.
-// docs/manifest.md describes the manifest.
+// Split BTF refers to its base only by numbers, so a wrong base can't be detected from the BTF. The
+// manifest has the SHA-256 of each base. Build makes an archive; Check compares an archive with its
+// manifest. docs/manifest.md describes the manifest.
 package archive
 
 import (
@@ -16,12 +16,13 @@ import (
 )
 
 const (
-	// ManifestName is the name of the manifest's file, which is beside the others.
+	// ManifestName is the name of the manifest, in the same directory as the other files.
 	ManifestName = "manifest.json"
-	// Vmlinux is the name of the kernel's own BTF.
+	// Vmlinux is the name of the file with the kernel's own BTF.
 	Vmlinux = "vmlinux"
-	// SharedBase is the name of split BTF between the kernel's own and the modules'. No module has a
-	// name with a hyphen.
+	// SharedBase is the name of the file with the shared base: split BTF that is based on vmlinux,
+	// and on which modules are based. It can't be the name of a module, because it contains a
+	// hyphen.
 	SharedBase = "shared-base"
 
 	manifestVersion = 1
@@ -30,13 +31,13 @@ const (
 
 // Manifest describes an archive.
 type Manifest struct {
-	Version int    `json:"version"`            // of this format
-	Release string `json:"release"`            // as uname -r says
-	BuildID string `json:"build_id,omitempty"` // of vmlinux, in hexadecimal
-	// SharedBase is the name of the file with the types that modules share and are based on; "" if
-	// there is none. Such an archive is for tools that read chains of bases, not for the kernel.
+	Version int    `json:"version"`            // version of this format
+	Release string `json:"release"`            // as uname -r prints it
+	BuildID string `json:"build_id,omitempty"` // build id of vmlinux, in hexadecimal
+	// SharedBase is the name of the file with types that modules share, or "". An archive with such a
+	// file is not for the kernel, but for tools that read chains of bases.
 	SharedBase string `json:"shared_base,omitempty"`
-	Files      []File `json:"files"` // by name
+	Files      []File `json:"files"` // sorted by name
 }
 
 // File describes a file of an archive.
@@ -44,31 +45,31 @@ type File struct {
 	Name   string `json:"name"` // vmlinux, or the name of a module
 	SHA256 string `json:"sha256"`
 	Size   int64  `json:"size"`  // in bytes
-	Bases  []Base `json:"bases"` // on which it is based, the deepest first
+	Bases  []Base `json:"bases"` // the files that it is based on, the deepest first
 
-	StartID      uint32 `json:"start_id"`      // its own first type id
-	StringOffset uint32 `json:"string_offset"` // of its first string
-	Types        int    `json:"types"`         // how many it has
-	Conflicts    int    `json:"conflicts"`     // tags with another definition in it or its bases
+	StartID      uint32 `json:"start_id"`      // the id of its first type
+	StringOffset uint32 `json:"string_offset"` // the offset of its first string
+	Types        int    `json:"types"`         // number of types
+	Conflicts    int    `json:"conflicts"`     // number of tags that are defined again here
 
-	Path    string   `json:"path"`              // of a module, in /lib/modules/RELEASE; "" if unknown
-	Objects []string `json:"objects,omitempty"` // of which a module was linked
+	Path    string   `json:"path"`              // path in /lib/modules/RELEASE; "" if unknown
+	Objects []string `json:"objects,omitempty"` // the objects that a module was linked from
 }
 
-// Base is a file on which another one is based, as it was when that was made.
+// Base describes a base of a file, as it was when the file was made from it.
 type Base struct {
 	Name   string `json:"name"`
 	SHA256 string `json:"sha256"`
 }
 
-// Encode returns the manifest's file.
+// Encode returns the content of the manifest file.
 func (m *Manifest) Encode() ([]byte, error) {
 	var b bytes.Buffer
 	err := message.WriteJSON(&b, m)
 	return b.Bytes(), err
 }
 
-// readManifest reads a manifest's file. It checks that all fields are there, but not their values.
+// readManifest reads a manifest. It checks that all fields are present, but not their values.
 func readManifest(r io.Reader) (*Manifest, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxManifest+1))
 	if err != nil {
@@ -79,7 +80,7 @@ func readManifest(r io.Reader) (*Manifest, error) {
 
 func parseManifest(data []byte) (*Manifest, error) {
 	if len(data) > maxManifest {
-		return nil, fmt.Errorf("a manifest of more than %d bytes", maxManifest)
+		return nil, fmt.Errorf("the manifest has more than %d bytes", maxManifest)
 	}
 	var version struct{ Version *int }
 	if err := json.Unmarshal(data, &version); err != nil {
@@ -89,7 +90,7 @@ func parseManifest(data []byte) (*Manifest, error) {
 		return nil, fmt.Errorf("not a manifest: it has no version")
 	}
 	if *version.Version != manifestVersion {
-		return nil, fmt.Errorf("a manifest of version %d; this tool reads version %d",
+		return nil, fmt.Errorf("the manifest has version %d, but this tool reads version %d",
 			*version.Version, manifestVersion)
 	}
 	m := &Manifest{}
@@ -102,7 +103,7 @@ func parseManifest(data []byte) (*Manifest, error) {
 	return m, checkFields(data)
 }
 
-// checkFields checks that a manifest has the fields whose absence would look like a value.
+// checkFields checks that fields are present: missing ones would be read as zero values.
 func checkFields(data []byte) error {
 	var m struct{ Files []map[string]any }
 	if err := json.Unmarshal(data, &m); err != nil {
@@ -115,8 +116,8 @@ func checkFields(data []byte) error {
 		for _, name := range []string{"name", "sha256", "size", "bases", "start_id", "string_offset",
 			"types", "conflicts", "path"} {
 			if f[name] == nil {
-				return fmt.Errorf("damaged manifest: file %d of %d has no %s; make the archive again", i+1,
-					len(m.Files), name)
+				return fmt.Errorf("damaged manifest: file number %d has no %s; make the archive again",
+					i+1, name)
 			}
 		}
 	}

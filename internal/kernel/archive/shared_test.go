@@ -14,8 +14,9 @@ import (
 	"github.com/rules-btf/rules_btf/internal/kernel/distill"
 )
 
-// sharedRelease is a release with a shared base, on which one module stands, and one on that;
-// another one is based on vmlinux, and one is put there.
+// sharedRelease is a release with a shared base. One module is based on the shared base, and
+// another module on that module. A third one is based on vmlinux, and a fourth one is relocated to
+// vmlinux.
 func sharedRelease(t testing.TB, dir string) Release {
 	t.Helper()
 	rawKernel, kernel := kernelBTF(t)
@@ -47,7 +48,7 @@ func sharedRelease(t testing.TB, dir string) Release {
 	}
 }
 
-// written builds a release and writes it to a directory; the result is the manifest's path.
+// written builds a release and writes it to a directory. It returns the path of the manifest.
 func written(t *testing.T, r Release) (string, *Archive) {
 	t.Helper()
 	a, err := Build(r)
@@ -61,7 +62,8 @@ func written(t *testing.T, r Release) (string, *Archive) {
 	return filepath.Join(dir, ManifestName), a
 }
 
-// TestSharedBase: the manifest says what is based on the shared base, and Check what that means.
+// TestSharedBase: the manifest lists what is based on the shared base, and Check reports what the
+// archive can't be used for.
 func TestSharedBase(t *testing.T) {
 	r := sharedRelease(t, t.TempDir())
 	r.On = map[string]string{"alone": Vmlinux}
@@ -88,28 +90,28 @@ func TestSharedBase(t *testing.T) {
 	if err != nil || len(found) > 0 {
 		t.Errorf("%v %v", found, err)
 	}
-	if len(notes) != 1 || !strings.Contains(notes[0], "are based on the shared base shared-base: the "+
-		"archive is for tools") {
+	if len(notes) != 1 || !strings.Contains(notes[0],
+		"are based on the shared base shared-base, so the archive is for tools") {
 		t.Errorf("notes: %q", notes)
 	}
 	opts.Kernel = true
 	found, err = Check(path, opts)
-	if want := "shared-base: modules are based on it, but the kernel reads a module's BTF only " +
+	if want := "shared-base: modules are based on it, but the kernel only accepts modules based " +
 		"on vmlinux"; err != nil || len(found) != 1 || found[0] != want {
 		t.Errorf("for the kernel: %q %v", found, err)
 	}
 	opts.Images.Modules = filepath.Dir(path)
-	if _, err = Check(path, opts); err == nil || !strings.Contains(err.Error(), "nothing to compare") {
+	if _, err = Check(path, opts); err == nil || !strings.Contains(err.Error(), "can't be compared") {
 		t.Errorf("with modules: %v", err)
 	}
 
-	// The same in any order, and from a tar archive.
+	// The result is the same for any order, and for a tar archive.
 	slices.Reverse(r.Modules)
 	_, again := written(t, r)
 	var one, two bytes.Buffer
-	if a.WriteTar(&one) != nil || again.WriteTar(&two) != nil ||
+	if a.WriteTar(&one, ".tar") != nil || again.WriteTar(&two, ".tar") != nil ||
 		!bytes.Equal(one.Bytes(), two.Bytes()) {
-		t.Error("other bytes in another order")
+		t.Error("a different order gives different bytes")
 	}
 	found, err = Check(put(t, t.TempDir(), "a.tar", one.Bytes()), Options{})
 	if err != nil || len(found) > 0 {
@@ -117,27 +119,28 @@ func TestSharedBase(t *testing.T) {
 	}
 }
 
-// TestSharedBaseChains: a module on a module is reported, and what a manifest may say wrongly of
-// the shared base.
+// TestSharedBaseChains: Check reports a module that is based on another module, and a manifest that
+// is wrong about the shared base.
 func TestSharedBaseChains(t *testing.T) {
 	for _, c := range []struct {
 		name, old, new string // a change of the manifest
 		want           []string
 	}{
 		{"module on module", "", "", []string{"raid: it is based on disk, but the kernel"}},
-		{"not said", `  "shared_base": "shared-base",` + "\n", "", []string{
+		{"no shared_base in the manifest", `  "shared_base": "shared-base",` + "\n", "", []string{
 			"disk: it is based on shared-base, but", "raid: it is based on disk, but",
-			"shared-base: to the kernel it is shared_base"}},
+			"shared-base: to the kernel, it is shared_base"}},
 		{"another name", `"shared_base": "shared-base"`, `"shared_base": "none"`, []string{
-			"none: the manifest has no such file", "disk: it is based on shared-base, but",
-			"raid: it is based on disk, but", "shared-base: to the kernel it is shared_base"}},
+			"none: the manifest doesn't list this file", "disk: it is based on shared-base, but",
+			"raid: it is based on disk, but", "shared-base: to the kernel, it is shared_base"}},
 		{"a module", `"shared_base": "shared-base"`, `"shared_base": "alone"`, []string{
-			"alone: the shared base has a name that a module", "disk: it is based on shared-base, but",
-			"raid: it is based on disk, but", "shared-base: to the kernel it is shared_base"}},
+			"alone: the shared base must not have a name that a module",
+			"disk: it is based on shared-base, but",
+			"raid: it is based on disk, but", "shared-base: to the kernel, it is shared_base"}},
 		{"vmlinux", `"shared_base": "shared-base"`, `"shared_base": "vmlinux"`, []string{
 			"disk: it is based on shared-base, but", "raid: it is based on disk, but",
-			"shared-base: to the kernel it is shared_base",
-			"vmlinux: the shared base has a name that a module"}},
+			"shared-base: to the kernel, it is shared_base",
+			"vmlinux: the shared base must not have a name that a module"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path, _ := written(t, sharedRelease(t, t.TempDir()))
@@ -162,14 +165,14 @@ func TestSharedBaseChains(t *testing.T) {
 	}
 }
 
-// TestSharedBaseRefused has shared bases that can't be one.
+// TestSharedBaseRefused builds releases with invalid shared bases.
 func TestSharedBaseRefused(t *testing.T) {
 	for _, c := range []struct {
 		want   string
 		change func(r *Release)
 	}{
 		{"no such file", func(r *Release) { r.Shared += "none" }},
-		{"disk.btf: as BTF on vmlinux", func(r *Release) {
+		{"disk.btf: read as BTF based on vmlinux", func(r *Release) {
 			*r = Release{Name: r.Name, Vmlinux: r.Vmlinux, Shared: r.Modules[0].File}
 		}},
 		{"is based on a distilled base", func(r *Release) { r.Shared = r.Modules[3].File }},

@@ -9,13 +9,13 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 )
 
-// maxBuildID is the longest build id in bytes; linkers make 16 or 20.
+// maxBuildID is the maximum size of a build id in bytes. Linkers write 16 or 20 bytes.
 const maxBuildID = 64
 
-// source is the content of a file of raw BTF, or of an ELF file, that matters here.
+// source is the content of a raw BTF or ELF file: the parts that this package uses.
 type source struct {
 	file      string
-	raw       []byte // BTF
+	raw       []byte // the BTF
 	distilled []byte // the content of .BTF.base, nil if there is none
 	module    string // the name in .modinfo, "" if there is none
 	buildID   string // in hexadecimal, "" if there is none
@@ -36,7 +36,7 @@ func readSource(file string) (*source, error) {
 	return s, nil
 }
 
-// readELF reads a file that must have BTF.
+// readELF reads an ELF file, which must have BTF.
 func (s *source) readELF(f *elf.File) error {
 	err := s.readParts(f)
 	if err == nil && s.raw == nil {
@@ -45,7 +45,7 @@ func (s *source) readELF(f *elf.File) error {
 	return err
 }
 
-// readParts copies what is needed, since the file is closed afterwards.
+// readParts copies the parts of an ELF file, because the caller closes the file.
 func (s *source) readParts(f *elf.File) error {
 	types, err := btf.Section(f, btf.SectionTypes)
 	if err != nil {

@@ -15,12 +15,12 @@ import (
 )
 
 const (
-	maxTar        = 8 << 30 // bytes, uncompressed; a distribution's kernel has some 100 MB
-	maxTarMembers = 1 << 16 // files; that kernel has some 5000
-	maxTarWindow  = 1 << 27 // bytes; level 22 of zstd uses that
+	maxTar        = 8 << 30 // bytes, uncompressed; the kernel of a distribution has about 100 MB
+	maxTarMembers = 1 << 16 // files; that kernel has about 5000
+	maxTarWindow  = 1 << 27 // bytes; used by zstd level 22
 
 	zstdMagic  = "\x28\xb5\x2f\xfd"
-	ustarMagic = "ustar" // of POSIX and of GNU, at ustarAt in the first header
+	ustarMagic = "ustar" // at ustarAt in the first header, for the formats of POSIX and GNU
 	ustarAt    = 257
 )
 
@@ -31,15 +31,15 @@ type tarFiles struct {
 	members map[string]member
 }
 
-// member is where a file is in a tar archive, in bytes.
+// member is the location of a file in a tar archive, in bytes.
 type member struct {
 	at, size int64
 	regular  bool
 }
 
-// openTar opens a tar archive. It returns nil if the file is none. One that is compressed with zstd
-// is unpacked into a temporary file, so that each file in it can be read at any time. Errors name
-// the file.
+// openTar opens a tar archive. It returns nil if the file isn't a tar archive. It decompresses zstd
+// into a temporary file, so that the files in the archive can be read in any order. Errors name the
+// file.
 func openTar(name string) (*tarFiles, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -70,8 +70,8 @@ func wrap(name string, err error) error {
 	return fmt.Errorf("%s: %w", name, err)
 }
 
-// tarKind returns .tar, .tar.zst, or "" for a file that is neither. It looks at the first bytes, or
-// else at the name, so that a damaged archive isn't read as a manifest.
+// tarKind returns .tar, .tar.zst, or "" for a file that is neither. It checks the first bytes and
+// the name, so that a damaged archive isn't read as a manifest.
 func tarKind(f *os.File, name string) (string, error) {
 	head := make([]byte, ustarAt+len(ustarMagic))
 	n, err := f.ReadAt(head, 0)
@@ -91,8 +91,8 @@ func tarKind(f *os.File, name string) (string, error) {
 	return "", nil
 }
 
-// unpackZstd returns a temporary file with the content of a compressed one. It has no name, so it
-// goes when it is closed. If there is an error, the file may be nil.
+// unpackZstd decompresses a file into a temporary file. The temporary file has no name, so it
+// disappears when it is closed. If there is an error, the file may be nil.
 func unpackZstd(packed io.Reader) (*os.File, error) {
 	z, err := zstd.NewReader(packed, zstd.WithDecoderConcurrency(1),
 		zstd.WithDecoderMaxWindow(maxTarWindow))
@@ -111,16 +111,15 @@ func unpackZstd(packed io.Reader) (*os.File, error) {
 	var full *fs.PathError
 	switch {
 	case errors.As(err, &full) && full.Op == "write":
-		return f, fmt.Errorf("temporary file (TMPDIR says where): %w", err)
+		return f, fmt.Errorf("temporary file (set TMPDIR to use a different directory): %w", err)
 	case err != nil:
-		return f, fmt.Errorf("zstd, after %d bytes: %w; is the file damaged?", n, err)
+		return f, fmt.Errorf("zstd fails after %d bytes: %w; is the file damaged?", n, err)
 	case n > maxTar:
-		return f, fmt.Errorf("a tar archive of more than %d bytes", int64(maxTar))
+		return f, fmt.Errorf("the tar archive has more than %d bytes", int64(maxTar))
 	}
 	return f, nil
 }
 
-// readIndex notes where the files are.
 func (t *tarFiles) readIndex() error {
 	in := io.NewSectionReader(t.file, 0, maxTar)
 	r := tar.NewReader(in)
@@ -136,20 +135,20 @@ func (t *tarFiles) readIndex() error {
 		}
 		name := path.Clean(h.Name)
 		if name == "." {
-			continue // of tar -C DIR .
+			continue // written by tar -C DIR .
 		}
 		if _, ok := t.members[name]; ok {
-			return fmt.Errorf("tar archive: %q is in it twice", name)
+			return fmt.Errorf("the tar archive contains %q twice", name)
 		}
 		if len(t.names) == maxTarMembers {
-			return fmt.Errorf("tar archive: more than %d files", maxTarMembers)
+			return fmt.Errorf("the tar archive has more than %d files", maxTarMembers)
 		}
 		t.names = append(t.names, name)
 		t.members[name] = member{at, h.Size, h.Typeflag == tar.TypeReg && !sparse(h)}
 	}
 }
 
-// sparse reports whether a file has holes, so that the archive lacks some of its bytes.
+// sparse reports whether a file is sparse, which means that the archive doesn't contain its holes.
 func sparse(h *tar.Header) bool {
 	for key := range h.PAXRecords {
 		if strings.HasPrefix(key, "GNU.sparse.") {
@@ -175,7 +174,7 @@ func (t *tarFiles) open(name string) (io.ReadCloser, int64, error) {
 func (t *tarFiles) manifest() (*Manifest, error) {
 	r, _, err := t.open(ManifestName)
 	if errors.Is(err, errMissing) {
-		err = errors.New("the tar archive has no such file at its top")
+		err = errors.New("the tar archive has no such file at its top level")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", ManifestName, err)

@@ -14,8 +14,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// packed makes a tar archive of files and their content, in turn. A content of "/" is a directory,
-// one that begins with -> a link.
+// packed makes a tar archive from alternating names and contents of files. The content "/" makes a
+// directory; a content that begins with -> makes a link.
 func packed(t testing.TB, list ...string) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -51,8 +51,8 @@ func zstdOf(t testing.TB, data []byte) []byte {
 	return z.EncodeAll(data, nil)
 }
 
-// TestCheckTar finds in tar archives, compressed or not, what TestCheck finds in a directory. Their
-// content tells what they are, whatever their names.
+// TestCheckTar finds in tar archives, compressed or not, what TestCheck finds in a directory. It
+// uses various file names, because Check recognizes archives by their content.
 func TestCheckTar(t *testing.T) {
 	if _, err := exec.LookPath("tar"); err != nil {
 		t.Skip("no tar")
@@ -95,7 +95,7 @@ func TestCheckTar(t *testing.T) {
 	}
 }
 
-// TestTarErrors reads tar archives that can't be used.
+// TestTarErrors reads invalid tar archives.
 func TestTarErrors(t *testing.T) {
 	plain, compressed := tarOf(t, someRelease(t, t.TempDir()))
 	t.Setenv("TMPDIR", t.TempDir())
@@ -105,20 +105,21 @@ func TestTarErrors(t *testing.T) {
 		data []byte
 		want string
 	}{
-		{"a.tar", nil, "manifest.json: the tar archive has no such file at its top"},
-		{"a.tar", make([]byte, 1024), "manifest.json: the tar archive has no such file at its top"},
+		{"a.tar", nil, "manifest.json: the tar archive has no such file at its top level"},
+		{"a.tar", make([]byte, 1024), "manifest.json: the tar archive has no such file at its " +
+			"top level"},
 		{"a.tar", []byte(empty), "tar archive at offset 0x26: unexpected EOF; is the file damaged?"},
 		{"a.tar", bytes.Repeat([]byte("x"), 512), "tar archive at offset 0x200: archive/tar: invalid"},
-		{"a.tar.zst", []byte(empty), "zstd, after 0 bytes: invalid input: magic number mismatch"},
-		{"a.tar.zst", compressed[:len(compressed)/2], "zstd, after "},
+		{"a.tar.zst", []byte(empty), "zstd fails after 0 bytes: invalid input: magic number mismatch"},
+		{"a.tar.zst", compressed[:len(compressed)/2], "zstd fails after "},
 		{"a.tar.zst", zstdOf(t, plain[:540]), "tar archive at offset "},
 		{"a", plain[:540], "tar archive at offset "},
 		{"a", packed(t, "d/manifest.json", empty), "manifest.json: the tar archive has no such file"},
 		{"a", packed(t, "manifest.json", "{}"), "manifest.json: not a manifest: it has no version"},
 		{"a", packed(t, "manifest.json", "->x"), "manifest.json: not a regular file"},
 		{"a", packed(t, "manifest.json", empty, "./manifest.json", empty),
-			`tar archive: "manifest.json" is in it twice`},
-		{"a", packed(t, many(maxTarMembers+1)...), "tar archive: more than 65536 files"},
+			`the tar archive contains "manifest.json" twice`},
+		{"a", packed(t, many(maxTarMembers+1)...), "the tar archive has more than 65536 files"},
 	} {
 		path := put(t, t.TempDir(), c.name, c.data)
 		_, err := Check(path, Options{Rules: bootRules, Jobs: 1})
@@ -130,19 +131,19 @@ func TestTarErrors(t *testing.T) {
 	if left, err := os.ReadDir(os.Getenv("TMPDIR")); err != nil || len(left) > 0 {
 		t.Errorf("left in the directory for temporary files: %v, %v", left, err)
 	}
-	// Others that are in the archive are problems.
+	// Other problems with files in the archive are not errors of Check.
 	path := put(t, t.TempDir(), "a",
 		packed(t, "manifest.json", empty, "d", "/", "d/a", "a", "a\nb", "c"))
 	found, err := Check(path, Options{Rules: bootRules, Jobs: 1})
-	want := []string{"vmlinux: the manifest has no such file, and all others need it",
-		"d: the manifest has no such file", "d/a: the manifest has no such file",
-		`a\nb: the manifest has no such file`}
+	want := []string{"vmlinux: the manifest doesn't list this file, but all others need it",
+		"d: the manifest doesn't list this file", "d/a: the manifest doesn't list this file",
+		`a\nb: the manifest doesn't list this file`}
 	if err != nil || !slices.Equal(found, want) {
 		t.Errorf("%q, %v\nwant %q", found, err, want)
 	}
 }
 
-// many is a list for packed, of n empty files.
+// many returns the names and contents of n empty files, as packed takes them.
 func many(n int) []string {
 	var list []string
 	for i := range n {
@@ -152,7 +153,8 @@ func many(n int) []string {
 	return list
 }
 
-// FuzzTar: no bytes make it panic, and no file is larger than it may be.
+// FuzzTar: no input makes openTar panic, and no file that it opens is larger than the uncompressed
+// archive.
 func FuzzTar(f *testing.F) {
 	whole := packed(f, "manifest.json", `{"version":1,"files":[{"name":"vmlinux","size":3}]}`,
 		"vmlinux", "BTF", "link", "->vmlinux", "dir", "/")

@@ -11,9 +11,9 @@ import (
 )
 
 // Check compares the ids in a file's section with those that Resolve would write. It returns the
-// words that are wrong, by offset; none if the file has no section. In a set8 each name must be
-// found, since the kernel refuses a set of kfuncs with an id 0 (btf_check_kfunc_protos); elsewhere
-// 0 is right for a name that is not found.
+// wrong words, sorted by offset, or none if the file has no section. If no type has a name, the id
+// 0 is correct. A set8 is an exception: there, Check reports the id 0, because the kernel rejects a
+// set of kfuncs that contains it (btf_check_kfunc_protos).
 func Check(f *elf.File, b *btf.Blob) ([]Finding, error) {
 	s, err := Find(f)
 	if s == nil || err != nil {
@@ -26,7 +26,7 @@ func Check(f *elf.File, b *btf.Blob) ([]Finding, error) {
 	return s.check(sec.Raw(), b), nil
 }
 
-// check compares data, the bytes that Parse read, with the types of b.
+// check compares data, the bytes that Parse read, with the types in b.
 func (s *Section) check(data []byte, b *btf.Blob) []Finding {
 	c := &check{Section: Section{data: data, order: s.order}, types: b, due: map[uint32]uint32{}}
 	for _, t := range s.find(b) {
@@ -48,43 +48,44 @@ func (s *Section) check(data []byte, b *btf.Blob) []Finding {
 	slices.SortStableFunc(c.wrong, func(a, b Finding) int { return cmp.Compare(a.Offset, b.Offset) })
 	if len(c.wrong) > 0 && !s.had {
 		return []Finding{{c.wrong[0].Symbol, c.wrong[0].Offset,
-			"no id or count of the section is filled in; use btfdedup resolve-ids"}}
+			"the section is not resolved: all ids and counts are 0; use btfdedup resolve-ids"}}
 	}
 	return c.wrong
 }
 
-// check is one call of Section.check. The embedded section has the bytes to check.
+// check is the state of Section.check. The embedded Section has the bytes to check.
 type check struct {
 	Section
 	types *btf.Blob
-	due   map[uint32]uint32 // the expected id, by the symbol's offset
+	due   map[uint32]uint32 // the expected ids, by offset
 	wrong []Finding
 }
 
 func (c *check) report(symbol string, at uint32, text string) {
-	// The name lies in the file, which may be closed before the result is read.
+	// Copy the name: symbol points into the file, which may be closed before the caller reads the
+	// finding.
 	c.wrong = append(c.wrong, Finding{strings.Clone(symbol), at, text})
 }
 
 func (c *check) explain(x *id, has uint32) string {
 	due := c.due[x.at]
 	if has == 0 {
-		return fmt.Sprintf("its id is 0, but %v %q is [%d]", x.kind, x.name, due)
+		return fmt.Sprintf("its id is 0; expected [%d], which is %v %q", due, x.kind, x.name)
 	}
-	what := "no type"
+	what := "not in the BTF"
 	if typ, layer := c.types.ByID(has); typ != nil {
 		what = fmt.Sprintf("%v %q", typ.Kind, layer.TypeName(typ))
 		if typ.Kind == x.kind && layer.TypeName(typ) == x.name {
-			return fmt.Sprintf("its id %d is %s, but the first one is [%d]", has, what, due)
+			return fmt.Sprintf("its id %d is %s; expected the first one, [%d]", has, what, due)
 		}
 	}
 	if due == 0 {
-		return fmt.Sprintf("its id %d is %s, and there is no %v %q", has, what, x.kind, x.name)
+		return fmt.Sprintf("its id %d is %s, but there is no %v %q", has, what, x.kind, x.name)
 	}
-	return fmt.Sprintf("its id %d is %s; %v %q is [%d]", has, what, x.kind, x.name, due)
+	return fmt.Sprintf("its id %d is %s; expected [%d], %v %q", has, what, due, x.kind, x.name)
 }
 
-// place is an entry of a set, as it should be or as it is.
+// place is an entry of a set: either one that the section has, or one that it should have.
 type place struct {
 	id     uint32
 	at     uint32
@@ -94,7 +95,7 @@ type place struct {
 // set compares the sorted entries of a set with its symbols.
 func (c *check) set(x *set) {
 	if n := c.word(x.at); n != x.n {
-		c.report(x.symbol, x.at, fmt.Sprintf("the set's count is %d, but it has %d entries", n, x.n))
+		c.report(x.symbol, x.at, fmt.Sprintf("its count is %d, but it has %d entries", n, x.n))
 	}
 	due, has := c.places(x)
 	for i := 1; i < len(has); i++ {
@@ -107,18 +108,18 @@ func (c *check) set(x *set) {
 	slices.SortStableFunc(due, byID)
 	slices.SortStableFunc(has, byID)
 	missing, surplus := without(due, has), without(has, due)
-	for i, d := range missing { // as many as are in surplus
+	for i, d := range missing { // surplus is as long as missing
 		h := surplus[i]
 		if d.symbol == nil {
-			c.report(x.symbol, h.at, fmt.Sprintf("the entry has id %d, but no symbol is for it", h.id))
+			c.report(x.symbol, h.at, fmt.Sprintf("the entry has the id %d, but no symbol", h.id))
 			continue
 		}
 		c.report(d.symbol.symbol, h.at, c.explain(d.symbol, h.id))
 	}
 }
 
-// places lists the entries of a set as they should be and as they are, by offset. It reports kfuncs
-// that don't exist.
+// places returns the entries that a set should have, and those that it has, both sorted by offset.
+// It reports kfuncs that don't exist.
 func (c *check) places(x *set) (due, has []place) {
 	symbols := x.ids
 	for at := x.first(); at < x.end(); at += x.entry {
@@ -127,7 +128,7 @@ func (c *check) places(x *set) (due, has []place) {
 			d.symbol, d.id = &symbols[0], c.due[at]
 			symbols = symbols[1:]
 			if d.id == 0 && x.entry == set8Entry {
-				c.report(d.symbol.symbol, at, fmt.Sprintf("there is no %v %q; the kernel refuses a set "+
+				c.report(d.symbol.symbol, at, fmt.Sprintf("there is no %v %q; the kernel rejects a set "+
 					"of kfuncs with the id 0", d.symbol.kind, d.symbol.name))
 			}
 		}
@@ -136,8 +137,8 @@ func (c *check) places(x *set) (due, has []place) {
 	return due, has
 }
 
-// without returns the places of a whose ids b lacks; both are sorted by id. Ids that repeat are
-// counted.
+// without removes entries from the list a, and returns the rest. Each entry of the list b removes
+// at most one entry of a: one that has the same id. Both lists are sorted by id.
 func without(a, b []place) []place {
 	var left []place
 	for _, x := range a {

@@ -9,7 +9,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 )
 
-// TestCheckResolved: Check agrees with Resolve on what is right, for each source of its tests.
+// TestCheckResolved: Check finds nothing wrong with what Resolve writes in the cases of
+// TestResolve.
 func TestCheckResolved(t *testing.T) {
 	for _, test := range resolveTests {
 		t.Run(test.name, func(t *testing.T) {
@@ -22,7 +23,7 @@ func TestCheckResolved(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			missing := 0 // entries of a set8 that the BTF doesn't have
+			missing := 0 // entries of a set8 whose functions are not in the BTF
 			if test.source == resolveTests[5].source {
 				missing = 2
 			}
@@ -44,8 +45,8 @@ func TestCheckResolved(t *testing.T) {
 	}
 }
 
-// isFlags reports whether an offset is that of flags, or of a word without symbol: Check doesn't
-// know what belongs there.
+// isFlags reports whether an offset is that of flags, or of a word without a symbol. Check can't
+// know the right value of either.
 func (s *Section) isFlags(at uint32) bool {
 	if set := s.setAt(at); set != nil {
 		return set.entry == set8Entry && (at-set.at)%8 == 4
@@ -53,7 +54,7 @@ func (s *Section) isFlags(at uint32) bool {
 	return !slices.ContainsFunc(s.ids, func(x id) bool { return x.at == at })
 }
 
-// checkIn is Check of the file at path.
+// checkIn calls Check for the file at path.
 func checkIn(t *testing.T, path string, b *btf.Blob) []Finding {
 	t.Helper()
 	f, err := elf.Open(path)
@@ -88,34 +89,37 @@ func TestCheckWrong(t *testing.T) {
 	}{
 		{"right", list, []uint32{2, 6, 0}, nil},
 		{"not resolved", list, []uint32{0, 0, 0}, []string{`symbol "__BTF_ID__func__a__0" at ` +
-			`offset 0x0: no id or count of the section is filled in; use btfdedup resolve-ids`}},
+			`offset 0x0: the section is not resolved: all ids and counts are 0; use btfdedup resolve-ids`}},
 		{"zero", list, []uint32{2, 0, 0}, []string{
-			`symbol "__BTF_ID__struct__s__1" at offset 0x4: its id is 0, but STRUCT "s" is [6]`}},
+			`symbol "__BTF_ID__struct__s__1" at offset 0x4: ` +
+				`its id is 0; expected [6], which is STRUCT "s"`}},
 		{"another name", list, []uint32{3, 6, 0}, []string{
-			`symbol "__BTF_ID__func__a__0" at offset 0x0: its id 3 is FUNC "b"; FUNC "a" is [2]`}},
+			`symbol "__BTF_ID__func__a__0" at offset 0x0: its id 3 is FUNC "b"; expected [2], FUNC "a"`}},
 		{"another kind", list, []uint32{1, 6, 0}, []string{
-			`symbol "__BTF_ID__func__a__0" at offset 0x0: its id 1 is FUNC_PROTO ""; FUNC "a" is [2]`}},
+			`symbol "__BTF_ID__func__a__0" at offset 0x0: ` +
+				`its id 1 is FUNC_PROTO ""; expected [2], FUNC "a"`}},
 		{"out of range", list, []uint32{2, 8, 0}, []string{
-			`symbol "__BTF_ID__struct__s__1" at offset 0x4: its id 8 is no type; STRUCT "s" is [6]`}},
+			`symbol "__BTF_ID__struct__s__1" at offset 0x4: ` +
+				`its id 8 is not in the BTF; expected [6], STRUCT "s"`}},
 		{"not the first", list, []uint32{2, 7, 0}, []string{`symbol "__BTF_ID__struct__s__1" at ` +
-			`offset 0x4: its id 7 is STRUCT "s", but the first one is [6]`}},
+			`offset 0x4: its id 7 is STRUCT "s"; expected the first one, [6]`}},
 		{"an id for what is not there", list, []uint32{2, 6, 3}, []string{`symbol ` +
-			`"__BTF_ID__func__none__2" at offset 0x8: its id 3 is FUNC "b", and there is no FUNC "none"`}},
+			`"__BTF_ID__func__none__2" at offset 0x8: its id 3 is FUNC "b", but there is no FUNC "none"`}},
 		{"right sets", sets, with(0, 2), nil},
 		{"count", sets, with(0, 3), []string{`symbol "__BTF_ID__set__x" at offset 0x0: ` +
-			`the set's count is 3, but it has 2 entries`}},
+			`its count is 3, but it has 2 entries`}},
 		{"order", sets, []uint32{2, 5, 2, 2, 1, 2, 9, 3, 8}, []string{
 			`symbol "__BTF_ID__set__x" at offset 0x8: the set is not sorted: id 2 follows 5`}},
 		{"in a set", sets, with(2, 3), []string{
-			`symbol "__BTF_ID__func__c__0" at offset 0x8: its id 3 is FUNC "b"; FUNC "c" is [5]`}},
+			`symbol "__BTF_ID__func__c__0" at offset 0x8: its id 3 is FUNC "b"; expected [5], FUNC "c"`}},
 		{"twice in a set", sets, with(7, 2), []string{
-			`symbol "__BTF_ID__func__b__2" at offset 0x1c: its id 2 is FUNC "a"; FUNC "b" is [3]`}},
+			`symbol "__BTF_ID__func__b__2" at offset 0x1c: its id 2 is FUNC "a"; expected [3], FUNC "b"`}},
 		{"not in the BTF", `SET8(y, 1) FLAGS(func, none, 8) FLAGS(func, a, 9) SET8_END(y)`,
 			[]uint32{2, 1, 0, 8, 2, 9}, []string{`symbol "__BTF_ID__func__none__0" at offset 0x8: ` +
-				`there is no FUNC "none"; the kernel refuses a set of kfuncs with the id 0`}},
+				`there is no FUNC "none"; the kernel rejects a set of kfuncs with the id 0`}},
 		{"an entry without symbol", `SET(x) UNUSED ID(func, a) SET_END(x)`, []uint32{2, 2, 3},
 			[]string{`symbol "__BTF_ID__set__x" at offset 0x8: ` +
-				`the entry has id 3, but no symbol is for it`}},
+				`the entry has the id 3, but no symbol`}},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			var data []byte

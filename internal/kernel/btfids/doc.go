@@ -1,19 +1,19 @@
-// Package btfids fills in the section .BTF_ids of a kernel or module: the type ids by which the
-// kernel's own code names types and functions (include/linux/btf_ids.h).
+// Package btfids fills in the section .BTF_ids of a kernel or module. The section holds the type
+// ids by which the kernel's own code refers to types and functions (include/linux/btf_ids.h).
 //
-// The compiler leaves the section 0, except for flags. Each place has a symbol that says what
-// belongs there:
+// The compiler fills the section with zeros, except for flags. Symbols say what each word of the
+// section is for:
 //
-//	__BTF_ID__<kind>__<name>__<number>  a word: the id of the struct, union, typedef or func
-//	__BTF_ID__set__<name>               a word, the number of ids, which follow: sorted
-//	__BTF_ID__set8__<name>              a word, the number of entries, and a word of flags; the
-//	                                    entries follow, each an id and its own flags: sorted by id
+//	__BTF_ID__<kind>__<name>__<number>  one word: the id of a struct, union, typedef or func
+//	__BTF_ID__set__<name>               one word: the number of ids that follow, sorted
+//	__BTF_ID__set8__<name>              two words: the number of entries and the set's flags;
+//	                                    the entries follow, sorted by id: an id and its flags each
 //
-// The rules are those of the kernel's tools/bpf/resolve_btfids/main.c, the same in Linux 6.1, 6.12
-// and 7.2: a name means the first type of its kind and name, from the deepest base on; a name that
-// is not found gets 0; sets are sorted as signed numbers. Input that this program refuses, or for
-// which it would write outside of a set, is an error here.
+// The rules are those of the kernel's tools/bpf/resolve_btfids/main.c, which are the same in Linux
+// 6.1, 6.12 and 7.2: a name refers to the first type of that kind and name, starting at the deepest
+// base; a name that is not found gets the id 0; sets are sorted by id as a signed number. Input
+// that resolve_btfids rejects, or that makes it write outside a set, is an error here.
 //
-// Once a set is sorted, its flags are no longer where their symbols are. Restore undoes that with
-// the BTF whose ids the set has, so a file can be resolved again.
+// Sorting a set moves its flags away from their symbols. Restore moves them back, so that a file
+// can be resolved again. Restore needs the BTF that the ids in the set refer to.
 package btfids

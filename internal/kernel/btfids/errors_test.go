@@ -10,7 +10,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 )
 
-// TestBadSymbols: what is wrong with symbols is said with the symbol and its offset.
+// TestBadSymbols: errors about symbols name the symbol and its offset.
 func TestBadSymbols(t *testing.T) {
 	const f, set, set8 = "__BTF_ID__func__f__1", "__BTF_ID__set__s", "__BTF_ID__set8__s"
 	for _, test := range []struct {
@@ -22,33 +22,33 @@ func TestBadSymbols(t *testing.T) {
 			`symbol "__BTF_ID__enum__e__1" at offset 0x4: its kind is not struct,`},
 		{"kind that only begins like one", []Symbol{{"__BTF_ID__functor__e__1", 4, 4}},
 			"its kind is not struct"},
-		{"no number", []Symbol{{"__BTF_ID__func__f", 4, 4}}, "no number ends its name"},
+		{"no number", []Symbol{{"__BTF_ID__func__f", 4, 4}}, "its name has no number"},
 		{"number with an underscore", []Symbol{{"__BTF_ID__func__f__1_2", 4, 4}}, "no number"},
-		{"no name", []Symbol{{"__BTF_ID__func____1", 4, 4}}, "it names nothing"},
-		{"set without a name", []Symbol{{"__BTF_ID__set__", 4, 4}}, "it names nothing"},
+		{"no name", []Symbol{{"__BTF_ID__func____1", 4, 4}}, "its name names no type or set"},
+		{"set without a name", []Symbol{{"__BTF_ID__set__", 4, 4}}, "its name names no type or set"},
 		{"past the end", []Symbol{{f, 64, 4}},
-			"at offset 0x40: 4 bytes are outside of the section (64 bytes)"},
-		{"partly past the end", []Symbol{{f, 61, 4}}, "outside of the section"},
-		{"far past the end", []Symbol{{f, 1<<64 - 4, 4}}, "outside of the section"},
+			"at offset 0x40: its 4 bytes don't fit in the section, which has 64"},
+		{"partly past the end", []Symbol{{f, 61, 4}}, "fit in the section, which has 64"},
+		{"far past the end", []Symbol{{f, 1<<64 - 4, 4}}, "fit in the section, which has 64"},
 		{"not at a word", []Symbol{{f, 6, 4}}, "not a multiple of 4"},
-		{"set past the end", []Symbol{{set, 8, 60}}, "60 bytes are outside"},
-		{"huge set", []Symbol{{set, 8, 1<<64 - 4}}, "outside of the section"},
+		{"set past the end", []Symbol{{set, 8, 60}}, "its 60 bytes don't fit"},
+		{"huge set", []Symbol{{set, 8, 1<<64 - 4}}, "fit in the section, which has 64"},
 		{"set of no size", []Symbol{{set, 8, 0}},
-			"a set of 0 bytes; expected a multiple of 4, at least 4"},
-		{"half an entry", []Symbol{{set8, 8, 20}}, "a set of 20 bytes; expected a multiple of 8"},
+			"it has 0 bytes; expected a multiple of 4, at least 4"},
+		{"half an entry", []Symbol{{set8, 8, 20}}, "it has 20 bytes; expected a multiple of 8"},
 		{"two sets of a name", []Symbol{{set, 8, 8}, {set8, 16, 8}},
-			`symbol "__BTF_ID__set8__s" at offset 0x10: a second set of that name; the first is ` +
-				`"__BTF_ID__set__s" at offset 0x8`},
+			`symbol "__BTF_ID__set8__s" at offset 0x10: the set "__BTF_ID__set__s" at offset ` +
+				`0x8 has the same name`},
 		{"sets that overlap", []Symbol{{set, 8, 12}, {"__BTF_ID__set8__t", 16, 16}},
-			`the set "__BTF_ID__set__s" at offset 0x8 ends at 0x14 only`},
+			`it overlaps the set "__BTF_ID__set__s", which begins at 0x8 and ends at 0x14`},
 		{"two ids at a word", []Symbol{{f, 8, 4}, {"__BTF_ID__func__g__2", 8, 4}},
-			`"__BTF_ID__func__g__2" at offset 0x8: the symbol "__BTF_ID__func__f__1" is there too`},
+			`"__BTF_ID__func__g__2" at offset 0x8: the symbol "__BTF_ID__func__f__1" has the same offset`},
 		{"an id at a set's number", []Symbol{{set, 8, 12}, {f, 8, 4}},
-			"it is not at an entry of the set"},
+			"it is not at the start of an entry of the set"},
 		{"an id at a set's flags", []Symbol{{set8, 8, 24}, {f, 20, 4}},
-			`symbol "__BTF_ID__func__f__1" at offset 0x14: it is not at an entry of the set ` +
+			`symbol "__BTF_ID__func__f__1" at offset 0x14: it is not at the start of an entry of the set ` +
 				`"__BTF_ID__set8__s", which begins at 0x8 and has 2 entries of 8 bytes`},
-		{"no symbols", []Symbol{{"other", 4, 4}}, "64 bytes, but no symbol __BTF_ID__"},
+		{"no symbols", []Symbol{{"other", 4, 4}}, "it has 64 bytes, but no symbol __BTF_ID__…"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			data := make([]byte, 64)
@@ -61,7 +61,7 @@ func TestBadSymbols(t *testing.T) {
 	}
 }
 
-// TestBadFiles: errors of files name the file and the section.
+// TestBadFiles: errors about files name the file and the section.
 func TestBadFiles(t *testing.T) {
 	gcc := []string{"gcc"}
 	good := compile(t, gcc, `ID(func, a)`)
@@ -76,7 +76,7 @@ func TestBadFiles(t *testing.T) {
 		{"relocations", compile(t, gcc, `ID(func, a) SECTION(".quad other")`), "has relocations"},
 		{"two sections", compile(t, gcc, `ID(func, a)
 			asm(".section .BTF_ids,\"aG\",@progbits,group,comdat\n.zero 4\n.text");`),
-			"both have that name"},
+			"both have this name"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s, err := findIn(t, test.path)
@@ -104,7 +104,7 @@ func TestSignedModule(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := Patch(f, []byte{1, 0, 0, 0}); err == nil ||
-		!strings.Contains(err.Error(), "signed.ko: signed kernel module") {
+		!strings.Contains(err.Error(), "signed.ko: the kernel module is signed") {
 		t.Errorf("another id: %v", err)
 	}
 	if _, err := Patch(f, []byte{0, 0, 0, 0}); err != nil {

@@ -10,7 +10,7 @@ import (
 // moduleSignature is the end of a signed kernel module (MODULE_SIG_STRING).
 const moduleSignature = "~Module signature appended~\n"
 
-// Find reads the section of a file. It returns nil if the file has none, or an empty one.
+// Find reads the section .BTF_ids of a file. It returns nil if there is none or it is empty.
 func Find(f *elf.File) (*Section, error) {
 	sec, err := find(f)
 	if sec == nil || err != nil {
@@ -27,7 +27,7 @@ func Find(f *elf.File) (*Section, error) {
 	return s, nil
 }
 
-// symbolsIn returns the section's symbols that matter.
+// symbolsIn returns the symbols of the section whose names begin with Prefix.
 func symbolsIn(f *elf.File, sec *elf.Section) ([]Symbol, error) {
 	table, err := f.Symbols()
 	if err != nil {
@@ -44,7 +44,7 @@ func symbolsIn(f *elf.File, sec *elf.Section) ([]Symbol, error) {
 		}
 		if sym.Value < sec.Addr {
 			return nil, sectionError(f, symbolError(table.Name(sym), sym.Value,
-				fmt.Errorf("the address is before that of the section, %#x", sec.Addr)))
+				fmt.Errorf("its address is below %#x, the start of the section", sec.Addr)))
 		}
 		symbols = append(symbols, Symbol{table.Name(sym), sym.Value - sec.Addr, sym.Size})
 	}
@@ -55,7 +55,7 @@ func sectionError(f *elf.File, err error) error {
 	return fmt.Errorf("%s: section %s: %w", f.Path, SectionName, err)
 }
 
-// find returns the section, nil if there is none with content.
+// find returns the section .BTF_ids, or nil if there is none or it is empty.
 func find(f *elf.File) (*elf.Section, error) {
 	list := f.SectionsNamed(SectionName)
 	if len(list) == 0 || len(list) == 1 && list[0].Size == 0 {
@@ -64,20 +64,21 @@ func find(f *elf.File) (*elf.Section, error) {
 	sec := list[0]
 	switch {
 	case len(list) > 1:
-		return nil, sectionError(f, fmt.Errorf("sections %d and %d both have that name; "+
+		return nil, sectionError(f, fmt.Errorf("sections %d and %d both have this name; "+
 			"link the file with the kernel's linker script", sec.Index, list[1].Index))
 	case sec.Raw() == nil:
 		return nil, sectionError(f, fmt.Errorf("it has no content (%v): "+
 			"this is a detached debug file; pass the linked file", sec.Type))
 	case !sec.Plain():
 		return nil, sectionError(f, fmt.Errorf("it is compressed or has relocations; "+
-			"no compiler or linker makes that of the kernel's macros"))
+			"the kernel's BTF_ID macros never produce such a section"))
 	}
 	return sec, nil
 }
 
-// Patch returns the file, in consecutive parts, with data as the section's content, of the same
-// length. It refuses to change a signed kernel module, whose signature would no longer hold.
+// Patch returns the file with the section's content replaced by data, which must have the same
+// length. The result is a list of consecutive parts of the file. It returns an error for a signed
+// module, because a change would make the signature invalid.
 func Patch(f *elf.File, data []byte) ([][]byte, error) {
 	sec, err := find(f)
 	if err != nil {
@@ -89,11 +90,12 @@ func Patch(f *elf.File, data []byte) ([][]byte, error) {
 		start, size = sec.Offset, sec.Size
 	}
 	if uint64(len(data)) != size {
-		return nil, sectionError(f, fmt.Errorf("%d bytes cannot take the place of %d", len(data), size))
+		return nil, sectionError(f, fmt.Errorf("can't replace its %d bytes with %d "+
+			"bytes", size, len(data)))
 	}
 	if !bytes.Equal(in[start:start+size], data) && bytes.HasSuffix(in, []byte(moduleSignature)) {
-		return nil, fmt.Errorf("%s: signed kernel module, whose signature would no longer hold; "+
-			"resolve ids before signing", f.Path)
+		return nil, fmt.Errorf("%s: the kernel module is signed, and a change would invalidate "+
+			"the signature; resolve ids before signing", f.Path)
 	}
 	return [][]byte{in[:start], data, in[start+size:]}, nil
 }

@@ -13,15 +13,16 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 )
 
-// fuzzTypes are those that the seeds name.
+// fuzzTypes returns BTF with the types that the seeds refer to by name.
 func fuzzTypes() *btf.Blob {
 	return types(funcs("base", "a"), named{btf.KindFunc, "b"}, named{btf.KindFunc, "c"},
 		named{btf.KindStruct, "s"}, named{btf.KindStruct, "s"}, named{btf.KindUnion, "u"},
 		named{btf.KindTypedef, "t"})
 }
 
-// exercise resolves a section twice, and wants what can be restored to be as it was. Nothing is
-// found wrong with the result but kfuncs that don't exist.
+// exercise resolves a section twice. In between, it restores the section if possible, and checks
+// that nothing is left of the first time. Check must find nothing wrong with the resolved section,
+// except for kfuncs that don't exist.
 func exercise(t *testing.T, s *Section, parse func(data []byte) (*Section, error)) {
 	b := fuzzTypes()
 	if s.Sorted() && s.Restore(b) != nil {
@@ -48,7 +49,7 @@ func exercise(t *testing.T, s *Section, parse func(data []byte) (*Section, error
 		}
 	}
 	if again.Sorted() && again.Restore(b) != nil {
-		return // flags of names that are not found, or of entries without symbols
+		return // names that are not found, or entries without symbols, have different flags
 	}
 	if got, err := again.Unresolved(); err != nil || !bytes.Equal(got, raw) {
 		t.Fatalf("restored %x, %v\nwant     %x", got, err, raw)
@@ -58,8 +59,8 @@ func exercise(t *testing.T, s *Section, parse func(data []byte) (*Section, error
 	}
 }
 
-// FuzzFile: no file makes it panic. The seeds are resolve_test's macros compiled for two machines,
-// before and after they were resolved.
+// FuzzFile: no file makes this package panic. The seeds are the macros of helpers_test.go, compiled
+// for two machines, before and after resolving.
 func FuzzFile(f *testing.F) {
 	seeds, err := filepath.Glob("testdata/*.o")
 	if err != nil || len(seeds) == 0 {
@@ -94,7 +95,8 @@ func FuzzFile(f *testing.F) {
 	})
 }
 
-// FuzzParse: no symbols make it panic. text has a line for each symbol: name, offset, size.
+// FuzzParse: no symbols make Parse panic. The input text has one line per symbol: name, offset,
+// size.
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{
 		"func__a__1 0 4\nset__s 4 12\nfunc__b__2 8 4\nstruct__s__3 12 4\n",
@@ -104,7 +106,7 @@ func FuzzParse(f *testing.F) {
 		f.Add([]byte(strings.Repeat("\x00\x00\x00\x00\x01\x00\x00\x00", 4)), text, false)
 		f.Add([]byte(strings.Repeat("\x00\x00\x00\x02\x00\x00\x00\x00", 5)), text, true)
 	}
-	f.Add(make([]byte, 8), "", false) // ids that are marked as unused alone
+	f.Add(make([]byte, 8), "", false) // only unused ids
 	f.Fuzz(func(t *testing.T, data []byte, text string, big bool) {
 		var order binary.ByteOrder = binary.LittleEndian
 		if big {
@@ -125,7 +127,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// TestSeeds: the seeds get through to the end.
+// TestSeeds: the seeds can be resolved.
 func TestSeeds(t *testing.T) {
 	seeds, err := filepath.Glob("testdata/*.o")
 	if err != nil || len(seeds) != 4 {

@@ -12,7 +12,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
-// macros lay out the section as those of include/linux/btf_ids.h do.
+// macros lay out the section like the macros in include/linux/btf_ids.h.
 const macros = `
 #define SECTION(text) asm(".pushsection .BTF_ids,\"a\"\n" text "\n.popsection\n");
 #define PLACE2(symbol, word) SECTION(".local " #symbol "\n.type " #symbol ", STT_OBJECT\n" \
@@ -32,7 +32,7 @@ const macros = `
 	PLACE(JOIN(__BTF_ID__##kind##__##name##__, __COUNTER__), ".long " #flags)
 `
 
-// compilers are those that a test compiles with, if they are there.
+// compilers lists the compilers that tests use if they are installed.
 var compilers = []struct {
 	name    string
 	command []string
@@ -49,7 +49,7 @@ func run(t *testing.T, argv ...string) {
 	programtest.Run(t, "", argv[0], argv[1:]...)
 }
 
-// compile makes an object file of macros and a source.
+// compile compiles macros and a source to an object file.
 func compile(t *testing.T, compiler []string, source string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -61,7 +61,7 @@ func compile(t *testing.T, compiler []string, source string) string {
 	return o
 }
 
-// findIn is Find of the file at path.
+// findIn calls Find for the file at path.
 func findIn(t *testing.T, path string) (*Section, error) {
 	t.Helper()
 	f, err := elf.Open(path)
@@ -72,7 +72,7 @@ func findIn(t *testing.T, path string) (*Section, error) {
 	return Find(f)
 }
 
-// numbers are the words of a section.
+// numbers returns the words of a section.
 func numbers(order binary.ByteOrder, data []byte) []uint32 {
 	var list []uint32
 	for ; len(data) >= 4; data = data[4:] {
@@ -81,7 +81,7 @@ func numbers(order binary.ByteOrder, data []byte) []uint32 {
 	return list
 }
 
-// patched writes a copy of the file at path with data in place of the section's content.
+// patched writes a copy of the file at path in which data replaces the content of the section.
 func patched(t *testing.T, path string, data []byte) string {
 	t.Helper()
 	f, err := elf.Open(path)
@@ -100,13 +100,13 @@ func patched(t *testing.T, path string, data []byte) string {
 	return out
 }
 
-// named is a type of a test's BTF.
+// named is a type in the BTF of a test.
 type named struct {
 	kind btf.Kind
 	name string
 }
 
-// types makes BTF with a FUNC_PROTO of the first id and then the types of a list.
+// types makes BTF with a FUNC_PROTO that has the first id, followed by the types in a list.
 func types(base *btf.Blob, list ...named) *btf.Blob {
 	b := btf.NewBuilder(binary.LittleEndian, base, nil)
 	proto := b.FuncProto(0)
@@ -125,7 +125,7 @@ func types(base *btf.Blob, list ...named) *btf.Blob {
 	return b.Finish()
 }
 
-// funcs is types with functions only.
+// funcs is like types, but makes only functions.
 func funcs(names ...string) *btf.Blob {
 	var list []named
 	for _, name := range names {

@@ -7,16 +7,16 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// Kfunc is a function of a set8.
+// Kfunc is a function in a set8.
 type Kfunc struct {
 	Name  string
 	Flags uint32 // KF_* in include/linux/btf.h
 }
 
-// Kfuncs lists the functions of all set8s by name, with the flags that resolve_btfids uses for
-// implicit arguments (find_kfunc_flags): for a function in several sets, those of the set whose
-// name sorts last, which is the first in resolve_btfids' tree. Package facts looks for other flags,
-// those of pahole's tags, in all sets. It is an error if the section needs Restore first.
+// Kfuncs lists the functions in all set8s, sorted by name, with the flags that resolve_btfids uses
+// for implicit arguments (find_kfunc_flags). If several sets contain a function, its flags are from
+// the set whose name sorts last, because resolve_btfids visits that set first in its tree. Kfuncs
+// returns an error if Restore must be called first. Package facts collects flags from all sets.
 func (s *Section) Kfuncs() ([]Kfunc, error) {
 	if err := s.checkRestored(); err != nil {
 		return nil, err

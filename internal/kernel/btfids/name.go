@@ -7,20 +7,20 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// Prefix begins the names of the symbols of the section.
+// Prefix is the beginning of the names of all symbols in the section.
 const Prefix = "__BTF_ID__"
 
-// Sizes in bytes of a set's entries. The header of a set is as long as an entry.
+// These are the sizes in bytes of an entry of a set or set8, and also of its header.
 const (
 	setEntry  = 4
 	set8Entry = 8
 )
 
-// meaning is a parsed name of a symbol.
+// meaning is the parsed name of a symbol.
 type meaning struct {
-	kind  btf.Kind // of the type whose id belongs there; KindVoid for a set
-	entry uint32   // bytes of a set's entry; 0 for an id
-	name  string   // of the type, or of the set
+	kind  btf.Kind // kind of the type whose id belongs there; KindVoid for a set
+	entry uint32   // size of a set's entry in bytes; 0 for an id
+	name  string   // name of the type or set
 }
 
 var kinds = []struct {
@@ -35,8 +35,8 @@ var kinds = []struct {
 	{"set__", meaning{entry: setEntry}},
 }
 
-// parseName parses a symbol's name, which begins with Prefix. The number at its end, which makes
-// symbols of ids unique, begins after the last pair of underscores.
+// parseName parses a symbol's name, which begins with Prefix. The name of an id ends with two
+// underscores and a number that makes it unique.
 func parseName(symbol string) (meaning, error) {
 	rest := symbol[len(Prefix):]
 	for _, k := range kinds {
@@ -49,12 +49,12 @@ func parseName(symbol string) (meaning, error) {
 		if m.entry == 0 {
 			cut := strings.LastIndex(name, "__")
 			if cut < 0 || strings.Contains(name[cut+2:], "_") {
-				return m, fmt.Errorf("no number ends its name; it is %s<kind>__<name>__<number>", Prefix)
+				return m, fmt.Errorf("its name has no number; expected %s<kind>__<name>__<number>", Prefix)
 			}
 			m.name = name[:cut]
 		}
 		if m.name == "" {
-			return m, fmt.Errorf("it names nothing")
+			return m, fmt.Errorf("its name names no type or set")
 		}
 		return m, nil
 	}

@@ -11,10 +11,10 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/object"
 )
 
-// Finding is a remark of Check or Resolve about a word of the section.
+// Finding is something that Check or Resolve reports about a word of the section.
 type Finding struct {
-	Symbol string // that says what belongs there; of several, the first
-	Offset uint32 // of the word, in bytes
+	Symbol string // the symbol of the word; the first one if the finding is about several
+	Offset uint32 // of the word in the section, in bytes
 	Text   string
 }
 
@@ -24,9 +24,9 @@ func (f Finding) String() string {
 }
 
 type target struct {
-	ids   []id     // the places in .BTF_ids that get its id, by offset
-	found []uint32 // the types of its kind and name, the lowest id first; no more than maxFound
-	more  int      // how many others there are
+	ids   []id     // the places in .BTF_ids that get the id, sorted by offset
+	found []uint32 // ids of the types of that kind and name, in ascending order, at most maxFound
+	more  int      // number of such types that are not in found
 }
 
 type key struct {
@@ -34,13 +34,14 @@ type key struct {
 	name string
 }
 
-// maxFound is how many types of one name a warning lists.
+// maxFound is how many types of the same name a warning lists.
 const maxFound = 4
 
-// Resolve returns the section with the ids that types have in b and its bases: as many bytes as
-// Parse has read. There is a warning, by offset, for each name with no type or with several: the
-// kernel may find none, or a wrong one. resolve_btfids prints a WARN for these and goes on. Resolve
-// may be called again with other BTF. It is an error if the section needs Restore first.
+// Resolve looks up the types in b and its bases, and returns the content of the section with their
+// ids. It also returns a warning, sorted by offset, for each name that has no type or several
+// types: the kernel might use no type or a wrong one. For these names, resolve_btfids prints WARN
+// and continues. Resolve may be called again with other BTF. It returns an error if Restore must be
+// called first.
 func (s *Section) Resolve(b *btf.Blob) ([]byte, []Finding, error) {
 	if err := s.checkRestored(); err != nil {
 		return nil, nil, err
@@ -60,7 +61,7 @@ func (s *Section) Resolve(b *btf.Blob) ([]byte, []Finding, error) {
 	return out.data, warnings(targets), nil
 }
 
-// find finds all names in b and its bases, from the deepest base on.
+// find looks up all names in b and its bases, starting at the deepest base.
 func (s *Section) find(b *btf.Blob) []target {
 	at := map[key]int{}
 	var targets []target
@@ -96,7 +97,7 @@ func (s *Section) find(b *btf.Blob) []target {
 	return targets
 }
 
-// finish counts and sorts a set. Entries with equal ids, such as 0, keep their order.
+// finish writes the count of a set and sorts it. Entries with the same id keep their order.
 func (s *Section) finish(x *set) {
 	s.put(x.at, x.n)
 	entries := slices.Collect(slices.Chunk(bytes.Clone(s.data[x.first():x.end()]), int(x.entry)))
@@ -106,7 +107,6 @@ func (s *Section) finish(x *set) {
 	copy(s.data[x.first():], slices.Concat(entries...))
 }
 
-// warnings returns a warning for each name with no type or several.
 func warnings(targets []target) []Finding {
 	var list []Finding
 	for i := range targets {
@@ -116,8 +116,8 @@ func warnings(targets []target) []Finding {
 		switch {
 		case len(t.found) == 0:
 			text = fmt.Sprintf("the BTF has no %v %q; its id is 0", x.kind, x.name)
-			if n := len(t.ids) - 1; n > 0 {
-				text += fmt.Sprintf(", as are those of %d more symbols of that name", n)
+			if n := len(t.ids); n > 1 {
+				text += fmt.Sprintf(" in %d places", n)
 			}
 		case len(t.found) > 1:
 			var ids strings.Builder
@@ -127,7 +127,7 @@ func warnings(targets []target) []Finding {
 			if t.more > 0 {
 				fmt.Fprintf(&ids, " and %d more", t.more)
 			}
-			text = fmt.Sprintf("the BTF has several types %v %q; its id is that of the first, %d%s",
+			text = fmt.Sprintf("the BTF has several types %v %q, with the ids %d%s; the first is used",
 				x.kind, x.name, t.found[0], ids.String())
 		default:
 			continue

@@ -14,7 +14,7 @@ var resolveTests = []struct {
 	source   string
 	types    *btf.Blob
 	want     []uint32
-	warnings []string // a part of each
+	warnings []string // a substring of each
 }{
 	{
 		name:   "a list is in the order of the source, by kind and name",
@@ -58,8 +58,8 @@ var resolveTests = []struct {
 		want:  []uint32{3, 1, 0, 7, 0, 9, 2, 8, 0},
 		warnings: []string{
 			`symbol "__BTF_ID__func__x__0" at offset 0x8: the BTF has no FUNC "x"; its id is 0`,
-			`symbol "__BTF_ID__func__y__2" at offset 0x18: the BTF has no FUNC "y"; its id is 0, ` +
-				`as are those of 1 more symbols of that name`,
+			`symbol "__BTF_ID__func__y__2" at offset 0x18: the BTF has no FUNC "y"; its id is 0 ` +
+				`in 2 places`,
 		},
 	},
 	{
@@ -68,8 +68,8 @@ var resolveTests = []struct {
 		types: types(nil, named{btf.KindFwd, "s"}, named{btf.KindStruct, "s"},
 			named{btf.KindUnion, "s"}, named{btf.KindStruct, "s"}),
 		want: []uint32{3},
-		warnings: []string{`at offset 0x0: the BTF has several types STRUCT "s"; ` +
-			`its id is that of the first, 3, 5`},
+		warnings: []string{`at offset 0x0: the BTF has several types STRUCT "s", ` +
+			`with the ids 3, 5; the first is used`},
 	},
 	{
 		name:   "split BTF: the base comes first",
@@ -77,7 +77,7 @@ var resolveTests = []struct {
 		types: types(funcs("base", "both"), named{btf.KindFunc, "both"},
 			named{btf.KindFunc, "own"}),
 		want:     []uint32{3, 2, 3, 6},
-		warnings: []string{`several types FUNC "both"; its id is that of the first, 3, 5`},
+		warnings: []string{`several types FUNC "both", with the ids 3, 5; the first is used`},
 	},
 	{
 		name:   "ids that are marked as unused alone",
@@ -118,7 +118,7 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// TestLinked: in a linked file symbols have addresses, and the sections of several objects are one.
+// TestLinked: in a linked file, symbols have addresses, and sections of several objects are merged.
 func TestLinked(t *testing.T) {
 	first := compile(t, []string{"gcc"}, `ID(func, b)`)
 	second := compile(t, []string{"gcc"}, `SET(s) ID(func, b) ID(func, a) SET_END(s)`)
@@ -144,7 +144,7 @@ func TestLinked(t *testing.T) {
 	}
 }
 
-// TestPatch: nothing else of the file changes, and resolving again changes nothing.
+// TestPatch: nothing else in the file changes, and resolving again changes nothing.
 func TestPatch(t *testing.T) {
 	path := compile(t, []string{"gcc"}, `ID(func, b) SET(s) ID(func, b) ID(func, a) SET_END(s)`)
 	s, err := findIn(t, path)

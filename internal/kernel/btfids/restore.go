@@ -7,8 +7,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// Sorted reports whether a set8 with several flags was sorted when the section was resolved. Then
-// Restore is needed.
+// Sorted reports whether the section had already been resolved when it was read, and so flags of a
+// set8 may have moved. If so, Restore must be called.
 func (s *Section) Sorted() bool { return s.firstSorted() != nil }
 
 func (s *Section) firstSorted() *set {
@@ -25,12 +25,13 @@ func (s *Section) checkRestored() error {
 	if set == nil {
 		return nil
 	}
-	return symbolError(set.symbol, uint64(set.at), fmt.Errorf("the section was resolved before, "+
-		"which sorted this set; the BTF with which it was resolved is needed to assign its flags"))
+	return symbolError(set.symbol, uint64(set.at), fmt.Errorf("the ids have already been "+
+		"resolved, and this set was sorted by id; the BTF that the ids refer to is needed to find "+
+		"out which flags belong to which kfunc"))
 }
 
 // Restore moves the flags of sorted sets back to the symbols of their functions. old is the BTF
-// whose ids the section has.
+// that the ids in the section refer to.
 func (s *Section) Restore(old *btf.Blob) error {
 	for set := s.firstSorted(); set != nil; set = s.firstSorted() {
 		if err := s.restore(set, old); err != nil {
@@ -41,18 +42,18 @@ func (s *Section) Restore(old *btf.Blob) error {
 	return nil
 }
 
-// restore gives each symbol of a set the flags of the entry with its id. Entries with the id 0,
-// whose names were not found, must have equal flags.
+// restore gives each symbol of a set the flags of the entry that has its id. An entry has the id 0
+// if its name was not found; all such entries must have the same flags.
 func (s *Section) restore(x *set, old *btf.Blob) error {
 	if len(x.ids) != int(x.n) {
-		return fmt.Errorf("the set has %d entries, but symbols for %d of them; "+
+		return fmt.Errorf("the set has %d entries, but only %d of them have symbols; "+
 			"is the symbol table stripped?", x.n, len(x.ids))
 	}
-	left := map[key][]id{} // those that have no flags yet, by offset
+	left := map[key][]id{} // the ids without flags so far, sorted by offset
 	for _, y := range x.ids {
 		left[key{y.kind, y.name}] = append(left[key{y.kind, y.name}], y)
 	}
-	var missing []entry // those that were not found
+	var missing []entry // entries with the id 0
 	for _, e := range x.old {
 		if e.id == 0 {
 			missing = append(missing, e)
@@ -60,23 +61,24 @@ func (s *Section) restore(x *set, old *btf.Blob) error {
 		}
 		typ, layer := old.ByID(e.id)
 		if typ == nil {
-			return wrongBTF(e.id, "no type")
+			return wrongBTF(e.id, "is not in the old BTF")
 		}
 		k := key{typ.Kind, layer.TypeName(typ)}
 		list := left[k]
 		if len(list) == 0 {
-			return wrongBTF(e.id, fmt.Sprintf("%v %q", k.kind, k.name))
+			return wrongBTF(e.id, fmt.Sprintf("is %v %q, which has no symbol in the set", k.kind, k.name))
 		}
 		s.put(list[0].at+4, e.flags)
 		left[k] = list[1:]
 	}
 	for _, e := range missing {
 		if e.flags != missing[0].flags {
-			return fmt.Errorf("entries that were not found have different flags, which can't be " +
-				"assigned; use the file as it was before it was resolved")
+			return fmt.Errorf("several entries have the id 0 and different flags, so it is " +
+				"unknown which flags belong to which name; use the file before its ids were " +
+				"resolved")
 		}
 	}
-	for _, list := range left { // as many as are missing
+	for _, list := range left { // as many ids as missing has entries
 		for _, y := range list {
 			s.put(y.at+4, missing[0].flags)
 		}
@@ -85,12 +87,12 @@ func (s *Section) restore(x *set, old *btf.Blob) error {
 }
 
 func wrongBTF(id uint32, what string) error {
-	return fmt.Errorf("its id %d is %s in the old BTF, which no symbol of the set names; use the BTF "+
-		"and base with which the file was resolved, or the file as it was before that", id, what)
+	return fmt.Errorf("its id %d %s; use the BTF and base with which the ids were resolved, or "+
+		"the file as it was before that", id, what)
 }
 
-// Unresolved returns the section as it was when it was compiled: ids and counts are 0, and flags
-// where their functions' symbols are. It is an error if the section needs Restore first.
+// Unresolved returns the content of the section as the compiler made it: ids and counts are 0, and
+// flags are at the symbols of their functions. It returns an error if Restore must be called first.
 func (s *Section) Unresolved() ([]byte, error) {
 	if err := s.checkRestored(); err != nil {
 		return nil, err

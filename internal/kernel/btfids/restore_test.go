@@ -15,7 +15,7 @@ const setsOfFlags = `
 	SET8(t, 1) FLAGS(func, b, 5) FLAGS(func, a, 5) SET8_END(t)
 	SET(u) ID(func, b) UNUSED ID(func, a) SET_END(u)`
 
-// TestRestore: a file that was resolved can be resolved again, with other BTF.
+// TestRestore: a resolved file can be resolved again with different BTF.
 func TestRestore(t *testing.T) {
 	old := funcs("a", "b", "c")
 	for _, c := range compilers {
@@ -37,8 +37,8 @@ func TestRestore(t *testing.T) {
 				t.Errorf("sorted: %v, %v; want true, false", again.Sorted(), fresh.Sorted())
 			}
 			if _, _, err := again.Resolve(old); err == nil ||
-				!strings.Contains(err.Error(), `symbol "__BTF_ID__set8__s" at offset 0x0: the section was `+
-					`resolved before`) {
+				!strings.Contains(err.Error(), `symbol "__BTF_ID__set8__s" at offset 0x0: the ids have `+
+					`already been resolved`) {
 				t.Errorf("not restored: %v", err)
 			}
 			if err := again.Restore(old); err != nil {
@@ -74,8 +74,8 @@ func TestRestoreWithWrongBTF(t *testing.T) {
 			`symbol "__BTF_ID__set8__s" at offset 0x0: its id 3 is FUNC "x"`},
 		{"another kind", funcs("a", "b", "c"), types(nil, named{btf.KindFunc, "a"},
 			named{btf.KindStruct, "b"}), `its id 3 is STRUCT "b"`},
-		{"fewer types", funcs("a", "b", "c"), funcs("a"), "its id 3 is no type"},
-		{"several that were not found", funcs("b"), funcs("b"), "can't be assigned"},
+		{"fewer types", funcs("a", "b", "c"), funcs("a"), "its id 3 is not in the old BTF"},
+		{"several that were not found", funcs("b"), funcs("b"), "the id 0 and different flags"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			data, _, err := fresh.Resolve(test.made)
@@ -106,7 +106,7 @@ func TestKfuncs(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := s.Kfuncs()
-	want := []Kfunc{{"a", 3}, {"b", 0x10001}, {"d", 5}} // a: of the set z
+	want := []Kfunc{{"a", 3}, {"b", 0x10001}, {"d", 5}} // the flags of a are from the set z
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("%v, %v; want %v", got, err, want)
 	}

@@ -11,10 +11,9 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// SectionName is the section's name.
 const SectionName = ".BTF_ids"
 
-// maxSize bounds the section, in bytes; a kernel has some 6000.
+// maxSize is the largest accepted size in bytes. A kernel's section has about 6000.
 const maxSize = 1 << 26
 
 // Symbol is a symbol in the section.
@@ -24,16 +23,15 @@ type Symbol struct {
 	Size   uint64 // in bytes
 }
 
-// Section is the content of .BTF_ids, and what belongs where.
+// Section is the content of .BTF_ids, with the symbols that describe it.
 type Section struct {
-	data  []byte // ids and counts are 0 where their symbols are known
+	data  []byte // with all ids and counts that have symbols set to 0
 	order binary.ByteOrder
-	ids   []id  // by offset
-	sets  []set // by offset
-	had   bool  // it had ids or counts when it was read
+	ids   []id  // sorted by offset
+	sets  []set // sorted by offset
+	had   bool  // any id or count was nonzero when the section was read
 }
 
-// id is a word that holds the id of a type.
 type id struct {
 	symbol string
 	at     uint32 // offset in the section
@@ -43,12 +41,12 @@ type id struct {
 
 type set struct {
 	symbol string
-	at     uint32 // offset of the number of entries
-	entry  uint32 // bytes of an entry, setEntry or set8Entry
-	n      uint32 // how many entries it has
+	at     uint32 // offset in the section
+	entry  uint32 // size of an entry in bytes: setEntry or set8Entry
+	n      uint32 // number of entries
 	name   string
-	ids    []id    // those of its entries that have symbols
-	old    []entry // as they were sorted, if flags are no longer where their symbols are
+	ids    []id    // the entries that have symbols
+	old    []entry // in sorted order; nil if the flags are still at their symbols
 }
 
 type entry struct{ id, flags uint32 }
@@ -61,12 +59,12 @@ func symbolError(name string, offset uint64, err error) error {
 	return fmt.Errorf("symbol %q at offset %#x: %w", name, offset, err)
 }
 
-// Parse reads a section from its bytes, which it doesn't change, and its symbols; symbols without
-// Prefix are ignored. A section that was resolved before becomes as it was compiled, unless it is
-// Sorted.
+// Parse reads a section from its bytes and its symbols. It doesn't change the bytes, and ignores
+// symbols without Prefix. If the section has already been resolved, Parse restores the state in
+// which the compiler left it, except if Sorted returns true.
 func Parse(data []byte, order binary.ByteOrder, symbols []Symbol) (*Section, error) {
 	if len(data) > maxSize {
-		return nil, fmt.Errorf("%d bytes; at most %d are read", len(data), maxSize)
+		return nil, fmt.Errorf("%d bytes are more than the limit of %d", len(data), maxSize)
 	}
 	s := &Section{data: bytes.Clone(data), order: order}
 	for _, sym := range symbols {
@@ -89,14 +87,13 @@ func Parse(data []byte, order binary.ByteOrder, symbols []Symbol) (*Section, err
 	return s, nil
 }
 
-// noSymbols is the error of a section whose symbols are gone. A section of only unused ids
-// (BTF_ID_UNUSED) never had any, and is all zero.
+// noSymbols is the error for a section whose symbols have been stripped. A section with only unused
+// ids (BTF_ID_UNUSED) has no symbols either, but it is all zeros and not an error.
 func noSymbols(size int) error {
-	return fmt.Errorf("%d bytes, but no symbol %s… says what they are; is the symbol table stripped?",
+	return fmt.Errorf("it has %d bytes, but no symbol %s…; is the symbol table stripped?",
 		size, Prefix)
 }
 
-// add notes what a symbol says.
 func (s *Section) add(sym Symbol) error {
 	m, err := parseName(sym.Name)
 	if err != nil {
@@ -107,10 +104,10 @@ func (s *Section) add(sym Symbol) error {
 		size = sym.Size
 	}
 	if length := uint64(len(s.data)); sym.Offset > length || size > length-sym.Offset {
-		return fmt.Errorf("%d bytes are outside of the section (%d bytes)", size, length)
+		return fmt.Errorf("its %d bytes don't fit in the section, which has %d", size, length)
 	}
 	if sym.Offset%4 != 0 {
-		return fmt.Errorf("the offset is not a multiple of 4")
+		return fmt.Errorf("its offset is not a multiple of 4")
 	}
 	at := uint32(sym.Offset)
 	if m.entry == 0 {
@@ -119,27 +116,28 @@ func (s *Section) add(sym Symbol) error {
 	}
 	entry := uint64(m.entry)
 	if size < entry || size%entry != 0 {
-		return fmt.Errorf("a set of %d bytes; expected a multiple of %d, at least %d", size, entry, entry)
+		return fmt.Errorf("it has %d bytes; expected a multiple of %d, at least %d", size, entry, entry)
 	}
 	s.sets = append(s.sets, set{symbol: sym.Name, at: at, entry: m.entry,
 		n: uint32(size/entry) - 1, name: m.name})
 	return nil
 }
 
-// sortIDs sorts the ids, and refuses two meanings of one word.
+// sortIDs sorts the ids, and rejects two symbols at the same offset.
 func (s *Section) sortIDs() error {
 	slices.SortFunc(s.ids, func(a, b id) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.symbol, b.symbol))
 	})
 	for i := 1; i < len(s.ids); i++ {
 		if a, b := &s.ids[i-1], &s.ids[i]; a.at == b.at {
-			return symbolError(b.symbol, uint64(b.at), fmt.Errorf("the symbol %q is there too", a.symbol))
+			return symbolError(b.symbol, uint64(b.at), fmt.Errorf("the symbol %q has the same "+
+				"offset", a.symbol))
 		}
 	}
 	return nil
 }
 
-// sortSets sorts the sets, and refuses those that overlap or have one name.
+// sortSets sorts the sets, and rejects sets that overlap or have the same name.
 func (s *Section) sortSets() error {
 	slices.SortFunc(s.sets, func(a, b set) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.symbol, b.symbol))
@@ -150,19 +148,17 @@ func (s *Section) sortSets() error {
 		if i > 0 && s.sets[i-1].end() > b.at {
 			a := &s.sets[i-1]
 			return symbolError(b.symbol, uint64(b.at), fmt.Errorf(
-				"the set %q at offset %#x ends at %#x only", a.symbol, a.at, a.end()))
+				"it overlaps the set %q, which begins at %#x and ends at %#x", a.symbol, a.at, a.end()))
 		}
 		if a := names[b.name]; a != nil {
-			return symbolError(b.symbol, uint64(b.at), fmt.Errorf("a second set of that name; "+
-				"the first is %q at offset %#x, and the kernel's resolve_btfids refuses this; "+
-				"rename one of them", a.symbol, a.at))
+			return symbolError(b.symbol, uint64(b.at), fmt.Errorf("the set %q at offset %#x has the "+
+				"same name, which the kernel's resolve_btfids rejects; rename one of them", a.symbol, a.at))
 		}
 		names[b.name] = b
 	}
 	return nil
 }
 
-// fillSets gives the sets their ids.
 func (s *Section) fillSets() error {
 	for i := range s.sets {
 		set := &s.sets[i]
@@ -172,17 +168,17 @@ func (s *Section) fillSets() error {
 		set.ids = s.ids[from:to:to]
 		for _, x := range set.ids {
 			if x.at < set.first() || (x.at-set.first())%set.entry != 0 {
-				return symbolError(x.symbol, uint64(x.at), fmt.Errorf("it is not at an entry of the set "+
-					"%q, which begins at %#x and has %d entries of %d bytes", set.symbol, set.at, set.n,
-					set.entry))
+				return symbolError(x.symbol, uint64(x.at), fmt.Errorf("it is not at the start of an "+
+					"entry of the set %q, which begins at %#x and has %d entries of %d bytes", set.symbol,
+					set.at, set.n, set.entry))
 			}
 		}
 	}
 	return nil
 }
 
-// clear sets the ids and counts to 0. It keeps the entries of a set8 whose flags may have been
-// moved.
+// clear sets all ids and counts to 0. If sorting may have moved the flags of a set8, clear saves
+// the set's entries in old.
 func (s *Section) clear() {
 	for i := range s.ids {
 		if s.setAt(s.ids[i].at) == nil {
@@ -214,7 +210,7 @@ func (s *Section) clear() {
 // Resolved reports whether the section had ids when it was read.
 func (s *Section) Resolved() bool { return s.had }
 
-// setAt returns the set that an offset is in, nil for none.
+// setAt returns the set that contains an offset, or nil.
 func (s *Section) setAt(at uint32) *set {
 	i, found := slices.BinarySearchFunc(s.sets, at, func(x set, at uint32) int {
 		return cmp.Compare(x.at, at)

@@ -1,5 +1,5 @@
-// Package btfload asks the running kernel to load a BTF blob. Tests compare its verdict with
-// package verify.
+// Package btfload loads BTF into the running kernel. Tests compare the kernel's verdict with that
+// of package verify.
 package btfload
 
 import (
@@ -12,21 +12,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrUnavailable means that the kernel did not judge the blob: no bpf system call, or not allowed.
+// ErrUnavailable means that this process can't use the bpf system call, so there is no verdict.
 var ErrUnavailable = errors.New("the kernel does not let this process load BTF")
 
-// RefusedError is the kernel's refusal.
+// RefusedError means that the kernel rejects the BTF.
 type RefusedError struct {
 	Errno unix.Errno
-	Log   string // the verifier's log, if asked for
+	Log   string // the verifier's log, if the caller requested one
 }
 
 func (e *RefusedError) Error() string {
-	return fmt.Sprintf("the kernel refuses the BTF: %v\n%s", e.Errno, e.Log)
+	return fmt.Sprintf("the kernel rejects the BTF: %v\n%s", e.Errno, e.Log)
 }
 
-// Load loads a blob of the machine's byte order, and unloads it at once. logSize is the size of the
-// kernel's log in bytes, 0 for none. The error is nil, a *RefusedError, or wraps ErrUnavailable.
+// Load loads BTF in native byte order, and unloads it immediately. logSize is the size of the log
+// in bytes, or 0 for no log. The error is nil, is a *RefusedError, or wraps ErrUnavailable.
 func Load(data []byte, logSize int) error {
 	if len(data) == 0 {
 		return &RefusedError{Errno: unix.EINVAL}
@@ -51,7 +51,7 @@ func Load(data []byte, logSize int) error {
 	case unix.EPERM, unix.ENOSYS, unix.EACCES:
 		return fmt.Errorf("%w: %v", ErrUnavailable, errno)
 	case unix.ENOSPC:
-		if logSize > 0 { // the log was too long: ask again without
+		if logSize > 0 { // the log was too long: retry without it
 			return Load(data, 0)
 		}
 	}

@@ -1,23 +1,23 @@
-// Package distill gives split BTF its own small base, so that it fits other builds of the kernel,
-// whose types have other ids.
+// Package distill makes a distilled base for split BTF. With it, the split BTF can be used with
+// other builds of the kernel, in which types have different ids.
 //
-// The BTF of a module refers to the kernel's types by id, so it fits only one build of the kernel.
-// The distilled base is a small BTF in place of the kernel's: the name and size of each of the
-// kernel's types that the module needs. If a module has one (in the section .BTF.base), the kernel
-// looks up these types among its own when it loads the module, and replaces the ids (btf_relocate
-// in tools/lib/bpf/btf_relocate.c, which the kernel compiles too).
+// The BTF of a module refers to types of the kernel by id, so by itself it is valid for only one
+// build of the kernel. A distilled base is a small base that has only the name and size of each
+// kernel type that the module needs. If a module has a distilled base, in the section .BTF.base,
+// then the kernel looks up these types in its own BTF when it loads the module, and replaces the
+// ids (btf_relocate in tools/lib/bpf/btf_relocate.c, which is also part of the kernel).
 //
-// Types go to the same place as with btf__distill_base of libbpf 1.8:
+// With two exceptions, this package puts each type where btf__distill_base of libbpf 1.8 puts it:
 //
-//	distilled base   INT, FLOAT, FWD; named structs and unions, with their size and without members;
-//	                 named enums of either width, as ENUM with their size and without values
-//	split BTF        all other types that it refers to: pointers, arrays, typedefs, prototypes,
-//	                 anonymous structs, unions and enums
+//	distilled base   INT, FLOAT, FWD; named structs and unions, with a size but no members; named
+//	                 ENUM and ENUM64, both as an ENUM with a size but no values
+//	split BTF        all other types that the split BTF refers to: pointers, arrays, typedefs,
+//	                 prototypes, anonymous structs, unions and enums
 //
-// There are two differences. A type of the base that shares its name and size with another one, so
-// that the kernel could not find it, is written in full into the split BTF; libbpf puts it into a
-// distilled base that the kernel then refuses. And if nothing refers to the base, the distilled
-// base has one INT, since the kernel refuses BTF without types.
+// The first exception: if several types of the base have the same name and size, the kernel
+// couldn't tell them apart, so this package copies them into the split BTF. libbpf puts them into
+// the distilled base, which the kernel then rejects. The second exception: if nothing refers to the
+// base, the distilled base contains one INT, because the kernel rejects BTF without types.
 package distill
 
 import (
@@ -27,8 +27,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/link/relocate"
 )
 
-// Encode distills the base of the raw split BTF in data, which is based on base. It returns the
-// distilled base, and the split BTF on that base; both raw, in canonical order.
+// Encode distills base, the base of the raw split BTF in data. It returns the distilled base and
+// the split BTF that is based on it, both as raw BTF in canonical order.
 func Encode(data []byte, base *btf.Blob) (distilled, split []byte, err error) {
 	b, err := btf.Parse(data, base)
 	if err != nil {
@@ -47,10 +47,11 @@ func Encode(data []byte, base *btf.Blob) (distilled, split []byte, err error) {
 	return distilled, split, nil
 }
 
-// Split distills the base of b. It returns the distilled base, and b on that base.
+// Split distills the base of b. It returns the distilled base, and a version of b that is based on
+// the distilled base.
 func Split(b *btf.Blob) (base, split *btf.Blob, err error) {
 	if b.Base == nil {
-		return nil, nil, fmt.Errorf("the BTF is not split BTF: it has no base to distill")
+		return nil, nil, fmt.Errorf("the BTF is not split, so it has no base to distill")
 	}
 	d := &distiller{src: b, start: b.StartID, place: make([]place, b.StartID)}
 	if err := d.findNeeded(); err != nil {
@@ -63,7 +64,7 @@ func Split(b *btf.Blob) (base, split *btf.Blob, err error) {
 	return base, split, nil
 }
 
-// place says where a type of the old base goes: the base of the given BTF.
+// place says where a type of the old base goes. The old base is the base of the input.
 type place uint8
 
 const (
@@ -74,14 +75,14 @@ const (
 
 type distiller struct {
 	src    *btf.Blob
-	start  uint32              // the first id of src's own types
-	place  []place             // of each type of the old base, by id
-	byName map[string][]uint32 // what sameName returns; nil before its first call
+	start  uint32              // the first id of the types in src itself
+	place  []place             // the place of each type of the old base, by id
+	byName map[string][]uint32 // the results of sameName; nil before its first call
 	ids    []uint32            // the new ids, by old id
 }
 
-// findNeeded sets the place of the types of the old base that src refers to, directly or through
-// others. It does not follow the references of types that go into the distilled base.
+// findNeeded sets the place of each type of the old base that src needs: it follows references, but
+// not those of types that go into the distilled base.
 func (d *distiller) findNeeded() error {
 	var work []uint32
 	bad := uint32(0)
@@ -104,7 +105,7 @@ func (d *distiller) findNeeded() error {
 		t, owner := d.src.ByID(id)
 		switch t.Kind {
 		case btf.KindFunc, btf.KindVar, btf.KindDatasec, btf.KindDeclTag:
-			return fmt.Errorf("BTF type [%d] %v %s of the base is referred to, and can't be distilled",
+			return fmt.Errorf("the BTF refers to [%d] %v %s of the base, which can't be distilled",
 				id, t.Kind, d.src.TypeName(t))
 		}
 		if d.toBase(id, t) {
@@ -114,7 +115,7 @@ func (d *distiller) findNeeded() error {
 		}
 	}
 	if bad != 0 {
-		return fmt.Errorf("BTF: a type refers to [%d], the last one is [%d]", bad, d.src.EndID()-1)
+		return fmt.Errorf("BTF: a type refers to [%d], but the last type is [%d]", bad, d.src.EndID()-1)
 	}
 	return nil
 }
@@ -123,7 +124,7 @@ func (d *distiller) toBase(id uint32, t *btf.Type) bool {
 	return relocate.Looks(t) && d.src.TypeName(t) != "" && d.findable(id, t)
 }
 
-// makeBase makes the distilled base, in the order of names, and sets the new ids.
+// makeBase makes the distilled base, sorted by name, and sets the new ids.
 func (d *distiller) makeBase() *btf.Blob {
 	list := d.placed(inBase)
 	if len(list) == 0 {
@@ -149,8 +150,8 @@ func (d *distiller) makeBase() *btf.Blob {
 	return w.Finish()
 }
 
-// anyInt returns the id of an INT of the old base that the kernel can find: "int" or else the first
-// one. The list is empty if there is no such INT.
+// anyInt returns a list with the id of an INT in the old base that the kernel can find: if
+// possible, the INT "int", otherwise the first INT. The list is empty if there is no such INT.
 func (d *distiller) anyInt() []uint32 {
 	var list []uint32
 	for id := uint32(1); id < d.start; id++ {
@@ -168,7 +169,6 @@ func (d *distiller) anyInt() []uint32 {
 	return list
 }
 
-// placed lists the ids of the types of the old base that go to one place.
 func (d *distiller) placed(where place) (list []uint32) {
 	for id, p := range d.place {
 		if p == where {

@@ -88,7 +88,7 @@ func TestSplit(t *testing.T) {
 		"STRUCT device size 16", "FLOAT double size 8", "INT int size 4", "ENUM mode size 4",
 		"FWD only_declared", "ENUM wide size 8")
 	got := lines(newSplit)
-	// The order of types without a name is by kind, then by content, which says nothing here.
+	// Types without a name are in an order that has no meaning here: by kind, and then by content.
 	slices.Sort(got[:slices.IndexFunc(got, func(s string) bool {
 		return strings.HasPrefix(s, "TYPEDEF")
 	})])
@@ -110,8 +110,8 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// TestTwins distills types of which the base has several with one name. Those that the kernel could
-// not tell apart are in the split BTF, in full.
+// TestTwins distills a base that has several types of the same name. Types that the kernel couldn't
+// distinguish are copied into the split BTF.
 func TestTwins(t *testing.T) {
 	k := btf.NewBuilder(binary.LittleEndian, nil, nil)
 	integer := k.Int("int", 4, btf.IntSigned, 0)
@@ -158,7 +158,7 @@ func TestNothingOfTheBase(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want(t, "the distilled base", base, "INT int size 4") // the kernel refuses BTF without types
+	want(t, "the distilled base", base, "INT int size 4") // the kernel rejects BTF without types
 	want(t, "the split BTF", split, "INT own size 8")
 }
 

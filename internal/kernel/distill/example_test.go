@@ -9,8 +9,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/kernel/distill"
 )
 
-// ExampleSplit distills the base of a module whose struct holds a struct page of the kernel: of the
-// kernel's types only the name and the size of that one are left.
+// ExampleSplit distills the base of a module with a struct that contains a struct page of the
+// kernel. The distilled base has only the name and size of struct page.
 func ExampleSplit() {
 	kernel := btf.NewBuilder(nil, nil, nil)
 	long := kernel.Int("long int", 8, btf.IntSigned, 0)

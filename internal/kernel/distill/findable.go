@@ -5,7 +5,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/link/relocate"
 )
 
-// sameName lists the ids of the old base's types of a name, of kinds that the kernel looks up.
+// sameName lists the types of the old base with this name, of kinds that the kernel looks up.
 func (d *distiller) sameName(name string) []uint32 {
 	if d.byName == nil {
 		d.byName = map[string][]uint32{}
@@ -18,8 +18,8 @@ func (d *distiller) sameName(name string) []uint32 {
 	return d.byName[name]
 }
 
-// findable reports whether the kernel would find type id, and no other, by its entry in the
-// distilled base.
+// findable reports whether the kernel, given the distilled base's entry for the type id, would find
+// that type and no other.
 func (d *distiller) findable(id uint32, t *btf.Type) bool {
 	list := d.sameName(d.src.TypeName(t))
 	composites := 0

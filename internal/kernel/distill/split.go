@@ -9,15 +9,15 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// makeSplit makes the split BTF on the distilled base, in canonical order: src's own types, and
-// those of the old base whose place is inSplit.
+// makeSplit makes the split BTF that is based on the distilled base, in canonical order: the types
+// in src itself, and the types of the old base whose place is inSplit.
 func (d *distiller) makeSplit(base *btf.Blob) (*btf.Blob, error) {
 	list := d.placed(inSplit)
 	for id := d.start; id < d.src.EndID(); id++ {
 		list = append(list, id)
 	}
-	// The canonical order of types of one name is by content, which is known only of written types.
-	// So write them twice.
+	// In canonical order, types of the same name are sorted by content, which is known only after
+	// they have been written. So write them twice.
 	split := d.write(base, list)
 	hashes, err := contents(base, split)
 	if err != nil {
@@ -31,7 +31,6 @@ func (d *distiller) makeSplit(base *btf.Blob) (*btf.Blob, error) {
 	return d.write(base, list), nil
 }
 
-// contents returns the content hashes of split's own types.
 func contents(base, split *btf.Blob) ([]types.Hash, error) {
 	o := object.New(object.Target{}, 0)
 	nodes, err := o.AddBTF(base, split)
@@ -45,7 +44,7 @@ func contents(base, split *btf.Blob) ([]types.Hash, error) {
 	return hashes, nil
 }
 
-// sort sorts types by name, kind and content; contents is by id, and nil if names are unique.
+// sort sorts types by name, kind and content hash. contents may be nil if all names are unique.
 func (d *distiller) sort(list []uint32, contents map[uint32]types.Hash) {
 	slices.SortStableFunc(list, func(a, b uint32) int {
 		x, _ := d.src.ByID(a)
@@ -58,7 +57,6 @@ func (d *distiller) sort(list []uint32, contents map[uint32]types.Hash) {
 	})
 }
 
-// write makes a blob of the listed types, in the order of the list.
 func (d *distiller) write(base *btf.Blob, list []uint32) *btf.Blob {
 	w := btf.NewBuilder(d.src.Order, base, nil)
 	for i, id := range list {
@@ -77,7 +75,7 @@ func (d *distiller) write(base *btf.Blob, list []uint32) *btf.Blob {
 	return w.Finish()
 }
 
-// addNames adds the names of the listed types, sorted: that is the canonical order of strings.
+// addNames adds the names of the listed types in canonical order, that is, sorted.
 func (d *distiller) addNames(w *btf.Builder, list []uint32) {
 	seen := map[uint32]bool{0: true}
 	var names []string

@@ -8,18 +8,18 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 )
 
-// Blob is raw BTF that fills a section.
+// Blob is raw BTF, as it is in the section .BTF or .BTF.base.
 type Blob struct {
-	Path  string // for errors
+	Path  string // for error messages
 	Data  []byte
 	Order binary.ByteOrder
 
-	alone bool // it has no base: its strings begin with the empty one
+	alone bool // it has no base, because its first string is empty
 }
 
-// ReadBlob reads a file of raw BTF, split or not. It checks that the header's sections fill the
-// file: otherwise the kernel would refuse the BTF when it boots or loads the module. Errors name
-// the file.
+// ReadBlob reads a file that contains raw BTF, split or not. It checks that the sections listed in
+// the BTF header fill the file; otherwise, the kernel would reject the BTF when it boots or loads
+// the module. Errors name the file.
 func ReadBlob(path string) (*Blob, error) {
 	f, data, err := btf.Open(path)
 	if err != nil {
@@ -27,13 +27,13 @@ func ReadBlob(path string) (*Blob, error) {
 	}
 	if f != nil {
 		f.Close()
-		return nil, fmt.Errorf("%s: an ELF file, not raw BTF; use the output of btfdedup link, or "+
-			"take the BTF out of the file: btfdedup import -o OUT FILE", path)
+		return nil, fmt.Errorf("%s: it is an ELF file, not raw BTF; use the output of btfdedup link, "+
+			"or extract the BTF from the file: btfdedup import -o OUT FILE", path)
 	}
 	return NewBlob(path, data)
 }
 
-// NewBlob is ReadBlob for the content of a file.
+// NewBlob is like ReadBlob, but for the content of a file.
 func NewBlob(path string, data []byte) (*Blob, error) {
 	h, order, err := btf.ReadHeader(data)
 	if err != nil {
@@ -46,7 +46,7 @@ func NewBlob(path string, data []byte) (*Blob, error) {
 	return &Blob{Path: path, Data: data, Order: order, alone: len(str) > 0 && str[0] == 0}, nil
 }
 
-// Parse reads the types of the blob, which is based on base. Errors name the file.
+// Parse parses the blob, which is based on base. Errors name the file.
 func (b *Blob) Parse(base *btf.Blob) (*btf.Blob, error) {
 	parsed, err := btf.Parse(b.Data, base)
 	if err != nil {
@@ -55,11 +55,10 @@ func (b *Blob) Parse(base *btf.Blob) (*btf.Blob, error) {
 	return parsed, nil
 }
 
-// checkOrder checks that the blob has the byte order of f: the kernel reads no other
-// (btf_parse_hdr).
+// checkOrder checks the blob's byte order: the kernel reads only that of f (btf_parse_hdr).
 func (b *Blob) checkOrder(f *elf.File) error {
 	if b.Order != f.Order {
-		return fmt.Errorf("%s: %s BTF, but %s is %s: is the BTF that of another machine's kernel?",
+		return fmt.Errorf("%s: the BTF is %s, but %s is %s: is the BTF for another machine?",
 			b.Path, endian(b.Order), f.Path, endian(f.Order))
 	}
 	return nil

@@ -1,7 +1,8 @@
-// Package embed puts BTF into ELF files: into kernel modules and other existing files (Into), and
-// into objects that vmlinux is linked with (Object).
+// Package embed puts BTF into ELF files: into existing files such as kernel modules (Into), or into
+// a new object file that is linked into vmlinux (Object).
 //
-// The kernel finds a module's BTF by the names of the sections .BTF and .BTF.base
-// (find_module_sections in kernel/module/main.c) and its own by the symbols __start_BTF and
-// __stop_BTF, between which the linker has put .BTF (btf_parse_vmlinux in kernel/bpf/btf.c).
+// The kernel finds the BTF of a module by the section names .BTF and .BTF.base
+// (find_module_sections in kernel/module/main.c). The kernel finds its own BTF by the symbols
+// __start_BTF and __stop_BTF, which the linker puts around .BTF (btf_parse_vmlinux in
+// kernel/bpf/btf.c).
 package embed

@@ -8,40 +8,43 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
 )
 
-// Into returns f with types as .BTF and base, unless nil, as .BTF.base. Without base it removes a
-// .BTF.base of f, because types aren't based on that. New sections are as objcopy --add-section
-// makes them: not loaded, with alignment 1. The result can be edited further; write it while f is
-// open.
+// Into returns f with the BTF types in the section .BTF, and the BTF base in the section .BTF.base.
+// If base is nil, it removes .BTF.base from f, because the new BTF isn't based on that section's
+// BTF. New sections are not loaded and have alignment 1, like sections that objcopy --add-section
+// creates. The result can be edited further; write it while f is open.
 //
-// If f is linked and loads its .BTF, the kernel reads the number of bytes that the linker counted
-// (__stop_BTF - __start_BTF), and refuses BTF that does not fill them. So another size is an error.
-// But an empty .BTF, which lld leaves if no input has one, counts as none.
+// If f is linked and its .BTF is in a loaded segment, the BTF types must have the same size as that
+// .BTF: the kernel reads as many bytes as the linker reserved (__stop_BTF - __start_BTF), and
+// rejects BTF that does not fill them. An empty .BTF, which lld creates if no input has one, is
+// ignored.
 //
-// BTF without a base in a kernel module is an error: the kernel would read its ids as ids of
-// vmlinux's BTF.
+// BTF without a base is an error for a kernel module, because the kernel would take its ids for ids
+// in the BTF of vmlinux.
 func Into(f *elf.File, types, base *Blob) (*elfwrite.Edit, error) {
 	if n := loaded(f); n > 0 && n != uint64(len(types.Data)) {
-		return nil, fmt.Errorf("%s: the linker reserved %d bytes for the BTF that the kernel loads, "+
-			"but %s has %d: make an object of it with btfdedup embed --object, and link the kernel with "+
-			"that", f.Path, n, types.Path, len(types.Data))
+		return nil, fmt.Errorf("%s: the linker reserved %d bytes for the BTF that the kernel "+
+			"loads, but %s has %d: make an object file from the BTF with btfdedup embed "+
+			"--object, and link the kernel with that file", f.Path, n, types.Path, len(types.Data))
 	}
 	if base == nil && types.alone && f.IsModule() {
-		return nil, fmt.Errorf("%s: BTF without a base, but %s is a kernel module: make its BTF with "+
-			"--base, the kernel's BTF", types.Path, f.Path)
+		return nil, fmt.Errorf("%s: the BTF has no base, but %s is a kernel module: make the BTF with "+
+			"the BTF of the kernel as --base", types.Path, f.Path)
 	}
 	edit, _, err := Over(f, types, base)
 	return edit, err
 }
 
-// Over is Into for programs that read only sections. If a linked file loads BTF of another size,
-// the new BTF is put into a section .BTF that is not loaded; the loaded bytes stay, and beside is
-// true.
+// Over is like Into, but for files whose readers find the BTF by its section, even if the section
+// is not loaded. If a linked file has a .BTF of a different size in a loaded segment, Over puts the
+// new BTF into an additional section .BTF that is not loaded, and leaves the loaded bytes in the
+// file. Then the result beside is true.
 func Over(f *elf.File, types, base *Blob) (edit *elfwrite.Edit, beside bool, err error) {
 	if err := types.checkOrder(f); err != nil {
 		return nil, false, err
 	}
 	if base != nil && !f.Relocatable() {
-		return nil, false, fmt.Errorf("%s: linked (%s); a distilled base is for modules", f.Path, f.Type)
+		return nil, false, fmt.Errorf("%s: only modules have a distilled base, not linked files (%s)",
+			f.Path, f.Type)
 	}
 	if edit, err = elfwrite.NewEdit(f); err != nil {
 		return nil, false, err
@@ -74,9 +77,10 @@ func loaded(f *elf.File) uint64 {
 	return old.Size
 }
 
-// Object returns a relocatable ELF file for f's machine and ABI, with types as a loaded .BTF. The
-// kernel's scripts/gen-btf.sh makes such an object with the compiler, objcopy and dd, and links
-// vmlinux with it. The kernel's linker script puts __start_BTF and __stop_BTF around it.
+// Object returns a relocatable ELF file for the machine and ABI of f, with the BTF types in a
+// loaded section .BTF. The kernel's scripts/gen-btf.sh makes such an object file with the compiler,
+// objcopy and dd, and links it into vmlinux. The linker script puts __start_BTF and __stop_BTF
+// around .BTF.
 func Object(f *elf.File, types *Blob) ([]byte, error) {
 	if err := types.checkOrder(f); err != nil {
 		return nil, err

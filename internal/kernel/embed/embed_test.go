@@ -16,8 +16,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
-// TestMachines embeds into objects and linked files of many machines, and finds that nothing else
-// has changed.
+// TestMachines embeds BTF into objects and linked files for many machines, and checks that nothing
+// else changes.
 func TestMachines(t *testing.T) {
 	paths, _ := filepath.Glob("../../format/elf/testdata/machines/*.gz")
 	if len(paths) == 0 {
@@ -53,7 +53,7 @@ func TestMachines(t *testing.T) {
 	}
 }
 
-// sameBut wants two files to be the same but for .BTF, .BTF.base and what grew with them.
+// sameBut checks that files differ only in .BTF, .BTF.base and what grows with these.
 func sameBut(t *testing.T, before, after *content) {
 	t.Helper()
 	if before.header != after.header {
@@ -68,7 +68,7 @@ func sameBut(t *testing.T, before, after *content) {
 	for i, b := range before.sections {
 		a := after.sections[i]
 		shared := b.Name == ".strtab" && strings.HasPrefix(after.data[i], before.data[i])
-		if shared { // clang has the names of sections and of symbols in one table
+		if shared { // clang writes the names of sections and symbols to the same table
 			a.Size, a.FileSize = b.Size, b.FileSize
 		}
 		if a != b {
@@ -88,7 +88,7 @@ struct thing { int a; long b; } thing = { 1, 2 };
 long use(struct thing *t) { return t->a + t->b; }
 `
 
-// TestHistory embeds twice: what was embedded first must not show.
+// TestHistory embeds twice: the result must not depend on what was embedded first.
 func TestHistory(t *testing.T) {
 	plain := open(t, compile(t, module, "gcc", "-c", "-g"))
 	small, large := someBTF(t, plain.Order, "small", 1), someBTF(t, plain.Order, "large", 50)
@@ -115,8 +115,8 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// TestObjcopy compares with what objcopy makes, as Kbuild calls it (scripts/gen-btf.sh). What
-// objcopy has embedded stays as it is when the same is embedded again.
+// TestObjcopy compares the result with that of objcopy, called as in scripts/gen-btf.sh. Embedding
+// the same BTF again after objcopy changes nothing.
 func TestObjcopy(t *testing.T) {
 	for _, flags := range [][]string{{"-c", "-g"}, {"-c", "-g", "-m32"}, {"-g", "-shared"}} {
 		t.Run(strings.Join(flags, ""), func(t *testing.T) {
@@ -152,16 +152,17 @@ func TestObjcopy(t *testing.T) {
 			}
 			again, err := into(open(t, want), types, base)
 			if err != nil || !bytes.Equal(again, theirs) {
-				t.Errorf("the file of objcopy changes: %d bytes, were %d: %v", len(again), len(theirs), err)
+				t.Errorf("objcopy's file changes: %d bytes, were %d: %v", len(again), len(theirs), err)
 			}
 			other := someBTF(t, f.Order, "other", 30)
 			updated := filepath.Join(t.TempDir(), "updated")
-			programtest.Run(t, "", "objcopy", "--update-section", ".BTF="+write(t, "other", other.Data), want, updated)
+			programtest.Run(t, "", "objcopy", "--update-section",
+				".BTF="+write(t, "other", other.Data), want, updated)
 			if theirs, err = os.ReadFile(updated); err != nil {
 				t.Fatal(err)
 			}
 			if again, err = into(open(t, want), other, base); err != nil || !bytes.Equal(again, theirs) {
-				t.Errorf("objcopy updates the section otherwise: %d bytes, ours are %d: %v", len(theirs),
+				t.Errorf("objcopy updates the section differently: %d bytes, ours are %d: %v", len(theirs),
 					len(again), err)
 			}
 		})
@@ -187,14 +188,14 @@ func sectionsByName(t *testing.T, data []byte) map[string]string {
 		}
 		if s.Type == stdelf.SHT_SYMTAB || s.Type == stdelf.SHT_REL || s.Type == stdelf.SHT_RELA ||
 			s.Type == stdelf.SHT_GROUP {
-			content = "" // objcopy numbers sections and symbols anew
+			content = "" // objcopy renumbers sections and symbols
 		}
 		all[s.Name] = fmt.Sprint(s.Type, s.Flags, s.Addr, s.Addralign, s.Entsize, content)
 	}
 	return all
 }
 
-// TestReaders has other programs read what was embedded.
+// TestReaders reads the embedded BTF with other programs.
 func TestReaders(t *testing.T) {
 	f := open(t, compile(t, module, "gcc", "-c"))
 	out, err := into(f, someBTF(t, f.Order, "embedded", 2), nil)
@@ -208,15 +209,16 @@ func TestReaders(t *testing.T) {
 	} {
 		t.Run(strings.Fields(tt.args)[0], func(t *testing.T) {
 			args := strings.Fields(tt.args)
-			if got := programtest.Run(t, "", args[0], append(args[1:], path)...); !strings.Contains(got, tt.want) {
+			got := programtest.Run(t, "", args[0], append(args[1:], path)...)
+			if !strings.Contains(got, tt.want) {
 				t.Errorf("%s:\n%s", tt.args, got)
 			}
 		})
 	}
 }
 
-// TestKernels embeds into modules and kernels as distributions ship them, if some are in the cache
-// of the end-to-end tests: a module's own BTF changes nothing, other BTF changes nothing else.
+// TestKernels embeds into modules and kernels of distributions, if the cache of the end-to-end
+// tests has some. Embedding the same BTF changes nothing; embedding other BTF changes nothing else.
 func TestKernels(t *testing.T) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -244,8 +246,8 @@ func TestKernels(t *testing.T) {
 				t.Errorf("%s with its own BTF differs: %v", path, err)
 			}
 			other := someBTF(t, f.Order, "other", 7)
-			if _, err := into(f, other, nil); err == nil || !strings.Contains(err.Error(), "stands alone") {
-				t.Errorf("%s with BTF that stands alone: %v", path, err)
+			if _, err := into(f, other, nil); err == nil || !strings.Contains(err.Error(), "has no base") {
+				t.Errorf("%s with BTF without a base: %v", path, err)
 			}
 			other.alone = false
 			out, err := into(f, other, nil)
@@ -273,16 +275,17 @@ func TestErrors(t *testing.T) {
 		types, base *Blob
 		want        string
 	}{
-		{f, foreign, nil, "foreign.btf: big-endian BTF, but " + f.Path + " is little-endian"},
-		{f, good, foreign, "foreign.btf: big-endian BTF"},
-		{exe, good, good, exe.Path + ": linked (ET_DYN); a distilled base is for modules"},
+		{f, foreign, nil, "foreign.btf: the BTF is big-endian, but " + f.Path + " is little-endian"},
+		{f, good, foreign, "foreign.btf: the BTF is big-endian"},
+		{exe, good, good, exe.Path + ": only modules have a distilled base, not linked files (ET_DYN)"},
 	} {
 		out, err := into(tt.f, tt.types, tt.base)
 		if err == nil || !strings.Contains(err.Error(), tt.want) || out != nil {
 			t.Errorf("%v, want %q", err, tt.want)
 		}
 	}
-	if _, err := Object(f, foreign); err == nil || !strings.Contains(err.Error(), "big-endian BTF") {
+	if _, err := Object(f, foreign); err == nil ||
+		!strings.Contains(err.Error(), "the BTF is big-endian") {
 		t.Error(err)
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
-// FuzzInto embeds any bytes into any file. What comes out can be read, holds the BTF once, and
-// stays as it is when the same is embedded again.
+// FuzzInto embeds any bytes into any file. The result must be readable and contain the BTF once,
+// and must not change if the same BTF is embedded again.
 func FuzzInto(f *testing.F) {
 	paths, _ := filepath.Glob("../../format/elf/testdata/machines/*.gz")
 	if len(paths) == 0 {
@@ -65,7 +65,7 @@ func FuzzInto(f *testing.F) {
 			}
 		}
 		if twice, err := into(again, types, base); err != nil || !bytes.Equal(twice, out) {
-			t.Errorf("the same again gives another file: %v", err)
+			t.Errorf("embedding the same BTF again changes the file: %v", err)
 		}
 	})
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
-// someBTF encodes a struct of a name, with so many int members.
+// someBTF encodes a struct with a given name and number of int members.
 func someBTF(t testing.TB, order binary.ByteOrder, name string, members int) *Blob {
 	t.Helper()
 	b := btf.NewBuilder(order, nil, nil)
@@ -47,7 +47,7 @@ func write(t *testing.T, name string, data []byte) string {
 	return path
 }
 
-// compile compiles C with a compiler and its flags.
+// compile compiles C with a compiler and flags.
 func compile(t *testing.T, source, compiler string, flags ...string) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "x.o")
@@ -65,7 +65,7 @@ func open(t *testing.T, path string) *elf.File {
 	return f
 }
 
-// into returns f with BTF.
+// into returns f with embedded BTF.
 func into(f *elf.File, types, base *Blob) ([]byte, error) {
 	edit, err := Into(f, types, base)
 	if err != nil {
@@ -76,14 +76,14 @@ func into(f *elf.File, types, base *Blob) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// content is what an ELF file says, as debug/elf reads it.
+// content is the content of an ELF file as debug/elf reads it.
 type content struct {
 	header   stdelf.FileHeader
 	progs    []stdelf.ProgHeader
-	sections []stdelf.SectionHeader // without offsets; names without those of BTF
+	sections []stdelf.SectionHeader // without offsets, and without the names of BTF sections
 	data     []string
-	symbols  []stdelf.Symbol // sections by name
-	places   map[string]int  // index by name of the sections with BTF
+	symbols  []stdelf.Symbol // with names of sections instead of indexes
+	places   map[string]int  // indexes of the sections with BTF, by name
 }
 
 // read reads a file, and leaves out .BTF, .BTF.base and the bytes of string tables.

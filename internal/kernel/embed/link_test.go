@@ -14,14 +14,14 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
-// kernel is a kernel in small: code that takes its BTF from the linker.
+// kernel is a minimal kernel, which finds its BTF by symbols from the linker.
 const kernel = `
 extern const char __start_BTF[], __stop_BTF[];
 unsigned long btf_size(void) { return __stop_BTF - __start_BTF; }
 void _start(void) { btf_size(); }
 `
 
-// script is what the kernel's include/asm-generic/vmlinux.lds.h says of BTF.
+// script has the lines about BTF from include/asm-generic/vmlinux.lds.h in the kernel.
 const script = `
 SECTIONS {
 	. = 0x100000;
@@ -35,8 +35,8 @@ SECTIONS {
 }
 `
 
-// linked links the kernel in small with an object that has the BTF, for the machine and ABI of the
-// compiler's flags. It returns the paths of the kernel and of the object.
+// linked links the minimal kernel with an object that contains the BTF, for the machine and ABI
+// that the compiler flags select. It returns the paths of the kernel and the object.
 func linked(t *testing.T, types func(f stdelf.FileHeader) *Blob, linker, compiler string,
 	flags ...string) (vmlinux, object string) {
 	t.Helper()
@@ -54,13 +54,14 @@ func linked(t *testing.T, types func(f stdelf.FileHeader) *Blob, linker, compile
 	ld := strings.Fields(linker)
 	programtest.Run(t, "", ld[0], append(ld[1:], "-r", "-o", partly, code, object)...)
 	vmlinux = filepath.Join(t.TempDir(), "vmlinux")
-	programtest.Run(t, "", ld[0], append(ld[1:], "-z", "noexecstack", "-T", write(t, "vmlinux.lds", []byte(script)),
+	programtest.Run(t, "", ld[0], append(ld[1:], "-z", "noexecstack", "-T",
+		write(t, "vmlinux.lds", []byte(script)),
 		"-o", vmlinux, partly)...)
 	return vmlinux, object
 }
 
-// TestObject links with an object for many machines and ABIs. Linkers compare e_flags: riscv, mips,
-// arm, loongarch and powerpc have ABIs that don't mix.
+// TestObject links with an object, for many machines and ABIs. Linkers compare e_flags, because
+// riscv, mips, arm, loongarch and powerpc have several ABIs that can't be mixed.
 func TestObject(t *testing.T) {
 	machines := [][]string{{"ld", "gcc"}, {"ld -m elf_i386", "gcc", "-m32"}}
 	for _, target := range []string{"x86_64", "i386", "aarch64", "aarch64_be", "armv7-linux-gnueabihf",
@@ -111,8 +112,8 @@ func symbol(list []stdelf.Symbol, name string) uint64 {
 	return list[i].Value
 }
 
-// TestLoaded embeds into a kernel that loads its BTF: BTF of the same size takes the old one's
-// place and no byte moves, other BTF is refused.
+// TestLoaded embeds into a kernel with .BTF in a loaded segment. BTF of the same size replaces the
+// old BTF without moving anything; BTF of a different size is an error.
 func TestLoaded(t *testing.T) {
 	var old *Blob
 	vmlinux, object := linked(t, func(h stdelf.FileHeader) *Blob {
@@ -128,7 +129,7 @@ func TestLoaded(t *testing.T) {
 	in := string(f.Bytes())
 	if want := strings.Replace(in, string(old.Data), string(same.Data), 1); string(out) != want ||
 		want == in {
-		t.Error("more or less than the BTF has changed")
+		t.Error("the file differs outside of the BTF, or has the old BTF")
 	}
 	for _, other := range []*Blob{someBTF(t, f.Order, "shorter", 20), someBTF(t, f.Order, "x", 21)} {
 		if _, err := into(f, other, nil); err == nil || !strings.Contains(err.Error(), "--object") ||
@@ -151,12 +152,12 @@ func TestLoaded(t *testing.T) {
 		if text := programtest.Run(t, "", "readelf", "-aW", o.Path); strings.Contains(text, "Warning") {
 			t.Errorf("readelf:\n%s", text)
 		}
-		at := strings.Index(in, string(old.Data)) // what is loaded stays
+		at := strings.Index(in, string(old.Data)) // the loaded BTF stays
 		if string(out.Bytes()[at:at+len(old.Data)]) != string(old.Data) {
-			t.Error("other bytes are loaded")
+			t.Error("the loaded bytes have changed")
 		}
 	}
-	// An object has no such room: its section grows and stays one that is loaded.
+	// In an object, the size is not fixed: the section grows, and is still loaded.
 	larger := someBTF(t, f.Order, "x", 50)
 	if out, err = into(open(t, object), larger, nil); err != nil {
 		t.Fatal(err)
@@ -171,8 +172,8 @@ func TestLoaded(t *testing.T) {
 	}
 }
 
-// TestUnloaded embeds into a kernel that was linked without BTF: a section that is not loaded,
-// which leaves the program as it is.
+// TestUnloaded embeds into a kernel that was linked without BTF. The new section is not loaded, so
+// the program doesn't change.
 func TestUnloaded(t *testing.T) {
 	path := compile(t, `int main(void) { return 42; }`, "gcc", "-g", "-Wl,-z,noexecstack")
 	f := open(t, path)
@@ -190,8 +191,8 @@ func TestUnloaded(t *testing.T) {
 	}
 }
 
-// TestEmptyLoaded embeds into a kernel whose linker has kept an empty .BTF: lld does where there
-// are the symbols, GNU ld with --emit-relocs where an object has such a section. It counts as none.
+// TestEmptyLoaded embeds into a kernel with an empty .BTF, which counts as no .BTF. lld creates an
+// empty .BTF if the symbols are used. GNU ld creates one with --emit-relocs, if an object has one.
 func TestEmptyLoaded(t *testing.T) {
 	code := compile(t, kernel, "gcc", "-g", "-c", "-ffreestanding", "-fno-pic")
 	empty := compile(t, `asm(".section .BTF,\"a\"");`, "gcc", "-c")
@@ -215,7 +216,7 @@ func TestEmptyLoaded(t *testing.T) {
 	if text := programtest.Run(t, "", "readelf", "-aW", vmlinux); strings.Contains(text, "Warning") {
 		t.Errorf("readelf:\n%s", text)
 	}
-	object := filepath.Join(t.TempDir(), "vmlinux.btf.o") // as link-vmlinux.sh did until Linux 6.18
+	object := filepath.Join(t.TempDir(), "vmlinux.btf.o") // like link-vmlinux.sh up to Linux 6.18
 	programtest.Run(t, "", "objcopy", "--only-section=.BTF", "--set-section-flags", ".BTF=alloc,readonly",
 		"--strip-all", vmlinux, object)
 	if s := open(t, object).Section(btf.SectionTypes); string(s.Raw()) != string(types.Data) {

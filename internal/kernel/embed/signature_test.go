@@ -10,7 +10,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
-// signed returns a file with a signature of so many bytes, which claims a length.
+// signed returns a file with a signature of size bytes. The header of the signature says that it
+// has claimed bytes.
 func signed(data []byte, size int, claimed uint32) []byte {
 	out := append(bytes.Clone(data), bytes.Repeat([]byte{0x30}, size)...)
 	out = append(out, make([]byte, signatureHeaderSize-4)...)
@@ -24,15 +25,15 @@ func TestUnsigned(t *testing.T) {
 		name string
 		data []byte
 		drop bool
-		want string // the error, "" if the plain file comes back
+		want string // the error, "" if the unsigned file is returned
 	}{
 		{"unsigned", plain, false, ""},
 		{"unsigned, drop", plain, true, ""},
-		{"signed", once, false, "x.ko: signed kernel module, whose signature would no longer hold; take"},
+		{"signed", once, false, "x.ko: the kernel module is signed, and a change would"},
 		{"signed", once, false, "--drop-signature"},
 		{"signed, drop", once, true, ""},
 		{"twice", signed(once, 9, 9), true, ""},
-		{"too long", signed(plain, 9, 1<<31), true, "claims 2147483648 bytes, but only"},
+		{"too long", signed(plain, 9, 1<<31), true, "should have 2147483648 bytes, but only"},
 		{"takes the module too", signed(plain, 9, uint32(len(plain))+9), true, "x.ko: empty"},
 		{"takes a part of it", signed(plain, 9, 40), true, "(without its signature)"},
 	} {

@@ -8,8 +8,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/kernel/implicitargs"
 )
 
-// ExampleRewrite hides the last parameter of a kfunc, a pointer to a struct bpf_prog_aux, which BPF
-// programs don't pass.
+// ExampleRewrite removes the last parameter of a kfunc, a pointer to a struct bpf_prog_aux, because
+// BPF programs don't pass it.
 func ExampleRewrite() {
 	b := btf.NewBuilder(nil, nil, nil)
 	number := b.Int("int", 4, btf.IntSigned, 0)

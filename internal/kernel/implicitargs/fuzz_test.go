@@ -6,8 +6,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// FuzzRewrite: no BTF makes it panic, and what it writes can be read. The seeds are those of
-// TestRewrite.
+// FuzzRewrite: no BTF makes Rewrite panic, and its output can be parsed. The seeds are the inputs
+// of TestRewrite.
 func FuzzRewrite(f *testing.F) {
 	for _, test := range rewriteTests {
 		b := newBuilder(nil)

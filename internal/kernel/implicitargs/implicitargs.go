@@ -1,13 +1,13 @@
-// Package implicitargs changes BTF for kfuncs with implicit arguments, as kernels since Linux 7.0
-// expect it. The verifier passes these arguments, not BPF programs (KF_IMPLICIT_ARGS in
-// include/linux/btf.h).
+// Package implicitargs rewrites the BTF of kfuncs that have implicit arguments into the form that
+// Linux 7.0 and later expect. Implicit arguments are passed by the verifier, not by the BPF program
+// (KF_IMPLICIT_ARGS in include/linux/btf.h).
 //
-// A kfunc with that flag,
+// A kfunc with this flag, such as
 //
 //	bpf_foo(int arg, struct bpf_prog_aux *aux)
 //
-// becomes two functions: bpf_foo_impl with that prototype and the declaration tags of bpf_foo
-// except bpf_kfunc, and bpf_foo with the prototype that BPF programs see,
+// becomes two functions. bpf_foo_impl has the prototype above, and all declaration tags of bpf_foo
+// except bpf_kfunc. bpf_foo has the prototype that BPF programs see:
 //
 //	bpf_foo(int arg)
 //
@@ -26,18 +26,18 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/object"
 )
 
-// Flag is KF_IMPLICIT_ARGS, in a kfunc's flags (include/linux/btf.h).
+// Flag is KF_IMPLICIT_ARGS, one of the flags of a kfunc (include/linux/btf.h).
 const Flag = 1 << 16
 
-// suffix ends the name of the function with all arguments (KF_IMPL_SUFFIX).
+// suffix is the end of the name of a function with all arguments (KF_IMPL_SUFFIX).
 const suffix = "_impl"
 
-// implicit are the structs that implicit arguments point to (kf_implicit_arg_types).
+// implicit lists the structs that implicit arguments point to (kf_implicit_arg_types).
 var implicit = []string{"bpf_prog_aux", "btf_struct_meta"}
 
-// Rewrite changes the functions of b whose names are in kfuncs and that have the declaration tag
-// bpf_kfunc. The result is raw BTF in canonical order, on b's bases, even if there is nothing to
-// change. jobs is the number of threads.
+// Rewrite changes the functions in b that are listed in kfuncs and have the declaration tag
+// bpf_kfunc. The result is raw BTF in canonical order with the same base as b, even if nothing
+// changes. jobs is the number of threads.
 func Rewrite(b *btf.Blob, kfuncs []string, jobs int) ([]byte, error) {
 	edited, err := edit(b, kfuncs)
 	if err != nil {
@@ -46,7 +46,7 @@ func Rewrite(b *btf.Blob, kfuncs []string, jobs int) ([]byte, error) {
 	return relink(b, edited, jobs)
 }
 
-// RewriteIfDue is Rewrite, but returns nil if there is nothing to change.
+// RewriteIfDue is like Rewrite, but returns nil if there is nothing to change.
 func RewriteIfDue(b *btf.Blob, kfuncs []string, jobs int) ([]byte, error) {
 	edited, err := edit(b, kfuncs)
 	if err != nil || len(edited.Types) == len(b.Types) { // each change adds a type
@@ -55,7 +55,7 @@ func RewriteIfDue(b *btf.Blob, kfuncs []string, jobs int) ([]byte, error) {
 	return relink(b, edited, jobs)
 }
 
-// relink returns edited, a copy of b with changes, in canonical order.
+// relink returns edited, which is a changed copy of b, in canonical order.
 func relink(b, edited *btf.Blob, jobs int) ([]byte, error) {
 	o, err := object.FromBTF(object.Target{}, edited)
 	if err != nil {
@@ -76,8 +76,8 @@ func relink(b, edited *btf.Blob, jobs int) ([]byte, error) {
 	return result.BTF, nil
 }
 
-// Left lists the kfuncs whose functions in b or its bases still have implicit parameters, which a
-// kernel since 7.0 would not pass. kfuncs must be sorted.
+// Left lists the kfuncs that still have implicit parameters in b or its bases; Linux 7.0 and later
+// expect none there. kfuncs must be sorted.
 func Left(b *btf.Blob, kfuncs []string) []string {
 	var left []string
 	for _, t := range b.All() {
@@ -97,7 +97,7 @@ func Left(b *btf.Blob, kfuncs []string) []string {
 	return slices.Compact(left)
 }
 
-// edit returns a copy of b with the changes; new types have the last ids.
+// edit returns a changed copy of b, with new types at the end.
 func edit(b *btf.Blob, kfuncs []string) (*btf.Blob, error) {
 	e := newEditor(b)
 	wanted := map[string]bool{}
@@ -105,7 +105,7 @@ func edit(b *btf.Blob, kfuncs []string) (*btf.Blob, error) {
 		wanted[name] = true
 	}
 	done := map[uint32]bool{}
-	for _, at := range e.tags { // as resolve_btfids: by the order of the tags
+	for _, at := range e.tags { // in the order of the tags, like resolve_btfids
 		t := &b.Types[at]
 		id := t.SizeOrType
 		if t.KFlag || t.Extra != btf.DeclTagWhole || b.TypeName(t) != "bpf_kfunc" || id < b.StartID ||
@@ -125,12 +125,11 @@ func edit(b *btf.Blob, kfuncs []string) (*btf.Blob, error) {
 	return e.to, nil
 }
 
-// editor adds types to a copy of a blob.
 type editor struct {
 	from, to *btf.Blob
 	tags     []int           // indexes of the declaration tags in from.Types
-	funcs    map[string]bool // names of the functions of the blob and its bases
-	names    strings.Builder // that to.Strings lacks
+	funcs    map[string]bool // names of all functions in the blob and its bases
+	names    strings.Builder // to append to to.Strings
 }
 
 func newEditor(b *btf.Blob) *editor {
@@ -157,18 +156,18 @@ func (e *editor) add(t btf.Type) uint32 {
 	return id
 }
 
-// split makes two functions of the kfunc with an id.
+// split replaces the kfunc with the given id by two functions.
 func (e *editor) split(id uint32) error {
 	fn, _ := e.from.ByID(id)
 	proto, in := e.from.ByID(fn.SizeOrType)
 	if proto == nil || proto.Kind != btf.KindFuncProto {
-		return fmt.Errorf("type [%d] is not its prototype", fn.SizeOrType)
+		return fmt.Errorf("its type [%d] is not a FUNC_PROTO", fn.SizeOrType)
 	}
 	if impl := e.from.TypeName(fn) + suffix; !e.funcs[impl] {
 		e.funcs[impl] = true
 		e.addImpl(impl, id, fn)
 	} else if explicit(in, proto) == proto.Vlen {
-		return nil // it was done before
+		return nil // the kfunc has already been split
 	}
 	shown := btf.Type{Kind: btf.KindFuncProto, SizeOrType: proto.SizeOrType,
 		Vlen: explicit(in, proto), First: uint32(len(e.to.Params))}
@@ -177,7 +176,7 @@ func (e *editor) split(id uint32) error {
 	return nil
 }
 
-// addImpl adds the function with all arguments, and copies of the tags of fn, whose id is id.
+// addImpl adds the function with all arguments, and copies the tags of fn, whose type id is id.
 func (e *editor) addImpl(name string, id uint32, fn *btf.Type) {
 	impl := *fn
 	impl.NameOff = e.to.EndStr() + uint32(e.names.Len())
@@ -193,7 +192,7 @@ func (e *editor) addImpl(name string, id uint32, fn *btf.Type) {
 	}
 }
 
-// explicit returns how many parameters of a prototype come before the first implicit one.
+// explicit returns the number of parameters before the first implicit one.
 func explicit(b *btf.Blob, proto *btf.Type) uint32 {
 	for i, p := range b.ParamsOf(proto) {
 		if isImplicit(b, p.Type) {
@@ -213,7 +212,7 @@ func isImplicit(b *btf.Blob, id uint32) bool {
 	return t != nil && t.Kind == btf.KindStruct && slices.Contains(implicit, in.TypeName(t))
 }
 
-// maxChain limits the length of a chain of modifiers, which may be a cycle.
+// maxChain limits the length of a chain of modifiers, because it may be a cycle.
 const maxChain = 64
 
 // plain returns a type without its modifiers (btf_is_mod in tools/lib/bpf/btf.h).

@@ -16,7 +16,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/object"
 )
 
-// builder makes BTF with types for parameters.
+// builder makes BTF, with some types for parameters.
 type builder struct {
 	*btf.Builder
 	num, aux, constAux, meta, plain uint32
@@ -34,7 +34,7 @@ func newBuilder(base *btf.Blob) *builder {
 	return b
 }
 
-// kfunc adds a function with parameters a, b, c … of types, and declaration tags.
+// kfunc adds a function with declaration tags, and with parameters a, b, c … of the given types.
 func (b *builder) kfunc(name string, tags []string, params ...uint32) uint32 {
 	var list []btf.Param
 	for i, p := range params {
@@ -51,7 +51,7 @@ func (b *builder) kfunc(name string, tags []string, params ...uint32) uint32 {
 	return id
 }
 
-// signatures are the functions of a blob with their parameters' names and tags, in order.
+// signatures lists the functions in a blob in order, with the names and tags of their parameters.
 func signatures(b *btf.Blob) []string {
 	var list []string
 	for i := range b.Types {
@@ -136,7 +136,7 @@ var rewriteTests = []struct {
 		want:   []string{"k(a) bpf_kfunc/-1/false", "k_impl(abc) bpf_kfunc/-1/false"},
 	},
 	{
-		name: "what is no kfunc with that flag stays",
+		name: "a function that isn't a kfunc with that flag stays",
 		make: func(b *builder) {
 			b.kfunc("other", []string{kfuncTag}, b.aux)
 			b.kfunc("untagged", nil, b.aux)
@@ -180,15 +180,15 @@ func TestRewrite(t *testing.T) {
 				}
 				again, err := Rewrite(got, test.kfuncs, 2)
 				if err != nil || !bytes.Equal(again, out) {
-					t.Errorf("rewritten again it is another: %v, %q", err, signatures(parse(t, again, base)))
+					t.Errorf("rewriting it again changes it: %v, %q", err, signatures(parse(t, again, base)))
 				}
 			})
 		}
 	}
 }
 
-// TestRewriteOrder: the result does not depend on the order of the names or of the types, and is
-// the linked BTF itself if there is nothing to do.
+// TestRewriteOrder: the result doesn't depend on the order of names or types. If there is nothing
+// to change, it is identical to the linked BTF.
 func TestRewriteOrder(t *testing.T) {
 	make := func(names ...string) *btf.Blob {
 		b := newBuilder(nil)
@@ -203,12 +203,12 @@ func TestRewriteOrder(t *testing.T) {
 	}
 	second, err := Rewrite(make("m", "l", "k"), []string{"m", "k"}, 2)
 	if err != nil || !bytes.Equal(first, second) {
-		t.Errorf("another order, another result: %v", err)
+		t.Errorf("a different order gives a different result: %v", err)
 	}
 	linked := canonical(t, make("k", "l"))
 	same, err := Rewrite(linked, nil, 1)
 	if err != nil || !bytes.Equal(same, encode(t, linked)) {
-		t.Errorf("nothing to do, but it has changed: %v", err)
+		t.Errorf("it has changed, though nothing had to be rewritten: %v", err)
 	}
 }
 

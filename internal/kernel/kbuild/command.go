@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// commandFile is the content of .NAME.cmd, which Kbuild writes beside a file that it made: the
-// command, and fixdep's source.
+// commandFile is the content of .NAME.cmd, which Kbuild writes next to a file that it builds: the
+// command, and the source file in the form in which fixdep writes it.
 type commandFile struct {
-	words  []string // of the first command; without quotes
+	words  []string // the first command, without quotes
 	source string   // "" if the file was not compiled
 }
 
@@ -34,7 +34,7 @@ func parseCommand(text string) (c commandFile) {
 	return c
 }
 
-// words splits a command at blanks, as a shell does, up to its first ";", "&&" or "|".
+// words splits a command into words as a shell does. It stops at the first ";", "&&" or "|".
 func words(command string) (list []string) {
 	var word strings.Builder
 	quote, inWord := byte(0), false
@@ -72,9 +72,9 @@ func words(command string) (list []string) {
 	return list
 }
 
-// linkerInputs returns the objects (.o) and archives (.a) in a linker's command, in order.
+// linkerInputs returns the objects (.o) and archives (.a) in a linker command, in order.
 func linkerInputs(command []string) (inputs []string) {
-	value := false // whether the word is the value of an option
+	value := false // whether w is the value of the previous option
 	for _, w := range command {
 		isObject := strings.HasSuffix(w, ".o") || strings.HasSuffix(w, ".a")
 		if isObject && !value && !strings.HasPrefix(w, "-") {
@@ -85,8 +85,8 @@ func linkerInputs(command []string) (inputs []string) {
 	return inputs
 }
 
-// hasDebug reports whether the last of a compiler's options -g asks for DWARF. known is false for a
-// command without such an option.
+// hasDebug reports whether the last -g option of a compiler command enables DWARF. known is false
+// if there is no such option.
 func hasDebug(command []string) (debug, known bool) {
 	for _, w := range command {
 		switch {

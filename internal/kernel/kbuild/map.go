@@ -8,19 +8,19 @@ import (
 	"strings"
 )
 
-// input is an object that was linked, as named in the linker's map.
+// input is a linked object file, under the name that it has in the linker's map.
 type input struct {
-	archive string // that it is a member of, "" if the map names none
+	archive string // the archive that contains the object, "" if the map names none
 	name    string
 }
 
-// maxLine bounds a line of a map. C++ and Rust have long names.
+// maxLine is the maximum length of a line of a map. C++ and Rust names can be long.
 const maxLine = 1 << 20
 
-// parseMap reads a map file of GNU ld or lld. It returns the linked object files in order: first
-// members of archives, then files of the command line; in lld's map by their first sections. It
-// leaves out the tables that link-vmlinux.sh makes from an earlier link (.tmp_vmlinux*), which have
-// no types.
+// parseMap reads a map file of GNU ld or lld. It returns the linked object files in the order of
+// the map. That order differs: GNU ld lists members of archives first, then files from the command
+// line; lld lists object files in the order of their first sections. Tables that link-vmlinux.sh
+// makes from an earlier link (.tmp_vmlinux*) are left out, because they have no types.
 func parseMap(r io.Reader) ([]input, error) {
 	var objects []input
 	seen := map[input]bool{}
@@ -40,7 +40,7 @@ func parseMap(r io.Reader) ([]input, error) {
 			lld = true
 		case lld:
 			if name, _, ok := strings.Cut(line, ":("); ok {
-				// A line such as "ffffffff81000000 1000000 1b0 16 vmlinux.a(init/main.o):(.text)".
+				// A line is like "ffffffff81000000 1000000 1b0 16 vmlinux.a(init/main.o):(.text)".
 				add(member(name[strings.LastIndexByte(name, ' ')+1:]))
 			}
 		case strings.HasPrefix(line, "Archive member included"):
@@ -49,7 +49,7 @@ func parseMap(r io.Reader) ([]input, error) {
 		case line == "":
 			inMembers = false
 		case inMembers && line[0] != ' ':
-			// A long name has the line to itself, and its reason is on the next.
+			// After a long name, the reason for the member is on the next line, which begins with blanks.
 			name, _, _ := strings.Cut(line, " ")
 			add(member(name))
 		case strings.HasPrefix(line, "LOAD "):
@@ -60,12 +60,12 @@ func parseMap(r io.Reader) ([]input, error) {
 		return nil, err
 	}
 	if len(objects) == 0 {
-		return nil, errors.New("not a map of GNU ld or lld, or nothing was linked; build again")
+		return nil, errors.New("not a map file of GNU ld or lld, or it lists no objects; build again")
 	}
 	return objects, nil
 }
 
-// member parses "ARCHIVE(NAME)". For members of thin archives, GNU ld writes only the path.
+// member parses "ARCHIVE(NAME)". For a member of a thin archive, GNU ld writes only the path.
 func member(name string) input {
 	if archive, rest, ok := strings.Cut(name, "("); ok {
 		return input{archive, strings.TrimSuffix(rest, ")")}
@@ -73,8 +73,7 @@ func member(name string) input {
 	return input{name: name}
 }
 
-// isTable reports whether link-vmlinux.sh made an object from an earlier link: kallsyms, or the
-// kernel's BTF.
+// isTable reports whether link-vmlinux.sh made an object from an earlier link: kallsyms, or BTF.
 func isTable(name string) bool {
 	base := path.Base(name)
 	return strings.HasPrefix(base, ".tmp_") || base == ".btf.vmlinux.bin.o"

@@ -54,7 +54,7 @@ func TestParseMap(t *testing.T) {
 			{name: ".vmlinux.export.o"},
 			{name: "init/version-timestamp.o"},
 		}},
-		// Of a kernel that was made with LLVM=1.
+		// From a kernel that was built with LLVM=1.
 		{"lld", lldMap, []input{
 			{"vmlinux.a", "init/main.o"},
 			{"lib/lib.a", "argv_split.o"},

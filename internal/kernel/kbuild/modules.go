@@ -6,7 +6,6 @@ import (
 	"strings"
 )
 
-// modules reads the modules that modules.order lists.
 func (r *reader) modules(o Options) (list []Linked, err error) {
 	text, err := r.read("modules.order")
 	if err != nil {
@@ -21,17 +20,17 @@ func (r *reader) modules(o Options) (list []Linked, err error) {
 		m := Linked{Name: path.Base(stem), Path: stem + ".ko"}
 		switch other := paths[m.Name]; {
 		case other == m.Path:
-			continue // a line repeats if two Makefiles name a directory
+			continue // repeated because two Makefiles name the same directory
 		case other != "":
-			return nil, fmt.Errorf("%s: %s and %s are both the module %s, and the kernel loads one of a "+
-				"name: rename one (obj-m in its Makefile), or remove it", r.path("modules.order"), other,
-				m.Path, m.Name)
+			return nil, fmt.Errorf("%s: %s and %s are both the module %s, but the kernel loads only "+
+				"one: rename one of them (obj-m in its Makefile), or remove it", r.path("modules.order"),
+				other, m.Path, m.Name)
 		case !r.exists(m.Path):
 			if root := rootByModule(r.dir, m.Path); root != "" && !r.exists("vmlinux") {
 				return nil, partOf(r.dir, root)
 			}
-			return nil, fmt.Errorf("%s: modules.order lists it, but it is missing: make modules, or "+
-				"leave the modules out", r.path(m.Path))
+			return nil, fmt.Errorf("%s: missing, but listed in modules.order: run make modules, or "+
+				"leave modules out (modules = \"none\")", r.path(m.Path))
 		}
 		paths[m.Name] = m.Path
 		if !o.Whole {
@@ -48,8 +47,8 @@ func (r *reader) modules(o Options) (list []Linked, err error) {
 	return list, nil
 }
 
-// moduleStem returns the path of a module without ".ko". A line of modules.order is fs/fat/fat.o,
-// before Linux 6.3 fs/fat/fat.ko, before 5.4 kernel/fs/fat/fat.ko.
+// moduleStem returns the path of a module without ".ko". The module's line in modules.order is
+// fs/fat/fat.o; before Linux 6.3 it was fs/fat/fat.ko, and before Linux 5.4 kernel/fs/fat/fat.ko.
 func (r *reader) moduleStem(line string) (string, error) {
 	name, err := r.rel(line)
 	if err != nil {
@@ -62,8 +61,8 @@ func (r *reader) moduleStem(line string) (string, error) {
 	return stem, nil
 }
 
-// linkedInModule returns the objects of the module stem.ko. The command of its last link names
-// stem.o, which is the result of the first link, or the only object.
+// linkedInModule returns the objects of the module stem.ko. The command of the final link names
+// stem.o, which is either the output of an earlier link or the module's only object.
 func (r *reader) linkedInModule(stem string) (objects []string, err error) {
 	inputs := []string{stem + ".o"}
 	for _, name := range []string{stem + ".mod.o", ".module-common.o"} {
@@ -95,8 +94,8 @@ func (r *reader) linkedInModule(stem string) (objects []string, err error) {
 	return objects, nil
 }
 
-// parts returns the objects that stem.o was linked from, or stem.o if it was compiled. They are in
-// stem.mod, or for kernels before 5.4, which have none, in stem.o's command.
+// parts returns the objects that stem.o was linked from, or stem.o itself if it was compiled.
+// stem.mod lists them; before Linux 5.4, the command that linked stem.o did.
 func (r *reader) parts(stem string) (objects []string, err error) {
 	if mod := stem + ".mod"; r.note(mod) {
 		text, err := r.read(mod)
@@ -110,7 +109,7 @@ func (r *reader) parts(stem string) (objects []string, err error) {
 			objects = append(objects, o)
 		}
 		if len(objects) == 0 {
-			return nil, fmt.Errorf("%s: names no objects: build again", r.path(mod))
+			return nil, fmt.Errorf("%s: it lists no objects: build again", r.path(mod))
 		}
 		return objects, nil
 	}
@@ -122,7 +121,7 @@ func (r *reader) parts(stem string) (objects []string, err error) {
 	return []string{stem + ".o"}, nil
 }
 
-// linkedBy returns the files in the command that linked a file; none if there is no such command.
+// linkedBy returns the inputs in the command that linked a file, or none if it wasn't linked.
 func (r *reader) linkedBy(name string) ([]string, error) {
 	command := commandPath(name)
 	if !r.note(command) {
@@ -139,8 +138,8 @@ func (r *reader) linkedBy(name string) ([]string, error) {
 	return linkerInputs(c.words), nil
 }
 
-// parseMod reads a .mod file: a line for each object; before Linux 5.19 all in the first line, and
-// then the symbols that the module needs.
+// parseMod parses a .mod file. The file has one line per object. Before Linux 5.19, the first line
+// lists all objects, and the next lines list the symbols that the module needs.
 func parseMod(text string) (objects []string) {
 	for word := range strings.FieldsSeq(text) {
 		if strings.HasSuffix(word, ".o") {

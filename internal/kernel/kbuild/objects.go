@@ -13,19 +13,19 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 )
 
-// found is what an object contains.
+// found says what an object file contains.
 type found struct {
-	types   bool     // it has DWARF, or BTF that the compiler wrote
-	sources []string // base names, of its symbols STT_FILE
+	types   bool     // whether it has DWARF, or BTF from the compiler
+	sources []string // base names in its STT_FILE symbols
 }
 
-// ErrLTO is the error for trees whose objects get machine code and DWARF only at the link. Then
-// NoObjects and Whole read what is linked.
-var ErrLTO = errors.New("has no machine code before the link, so no DWARF: read what is linked" +
-	" (vmlinux = \"whole\", modules = \"whole\")")
+// ErrLTO is the error for trees in which the linker generates machine code and DWARF. Use the
+// options NoObjects and Whole to read the linked files instead.
+var ErrLTO = errors.New("so it has no machine code and no DWARF before the link: read the linked " +
+	"files (vmlinux = \"whole\", modules = \"whole\")")
 
-// withTypes returns the objects that have types, and notes the others. owner is the file that was
-// linked from them, for errors.
+// withTypes returns the objects that have types, and records the others as skipped. Errors mention
+// owner, the file that was linked from the objects.
 func (r *reader) withTypes(owner string, objects []string) (kept []string, err error) {
 	seen := map[string]bool{}
 	for _, o := range objects {
@@ -49,8 +49,8 @@ func (r *reader) withTypes(owner string, objects []string) (kept []string, err e
 	return kept, nil
 }
 
-// noteDWO notes the .dwo file of an object, if there is one: assembler has none. A copy by objcopy
-// has the original's: gdt_idt.pi.o has gdt_idt.dwo.
+// noteDWO records the .dwo file of an object, if it has one; assembler code has none. If objcopy
+// made the object, its .dwo file is the original's: gdt_idt.pi.o has gdt_idt.dwo.
 func (r *reader) noteDWO(object string) {
 	if !r.split() {
 		return
@@ -68,15 +68,15 @@ func (r *reader) noteDWO(object string) {
 	}
 }
 
-// look inspects an object, once.
+// look inspects an object, unless it has already been inspected.
 func (r *reader) look(owner, object string) (found, error) {
 	if f, ok := r.found[object]; ok {
 		return f, nil
 	}
 	f, err := inspect(r.path(object))
 	if errors.Is(err, fs.ErrNotExist) {
-		return f, fmt.Errorf("%s: %s was linked of it, and it is gone: build again, or read what is "+
-			"linked (vmlinux = \"whole\", modules = \"whole\")", r.path(object), owner)
+		return f, fmt.Errorf("%s: missing, but %s was linked from it: build again, or read the "+
+			"linked files (vmlinux = \"whole\", modules = \"whole\")", r.path(object), owner)
 	}
 	if err != nil {
 		return f, err
@@ -91,7 +91,7 @@ func (r *reader) look(owner, object string) (found, error) {
 func inspect(object string) (f found, err error) {
 	file, err := elf.Open(object)
 	if errors.Is(err, elf.ErrBitcode) {
-		return f, fmt.Errorf("%s (LLVM bitcode: CONFIG_LTO_CLANG) %w", object, ErrLTO)
+		return f, fmt.Errorf("%s: it is LLVM bitcode (CONFIG_LTO_CLANG), %w", object, ErrLTO)
 	}
 	if err != nil {
 		return f, err
@@ -104,21 +104,21 @@ func inspect(object string) (f found, err error) {
 		case s.Name == ".BTF" && s.Size > 0:
 			f.types = !ofBTF(object)
 		case strings.HasPrefix(s.Name, ".gnu.lto_"):
-			return f, fmt.Errorf("%s (compiled by GCC with -flto) %w", object, ErrLTO)
+			return f, fmt.Errorf("%s: it was compiled by GCC with -flto, %w", object, ErrLTO)
 		}
 	}
 	f.sources, err = sources(file)
 	return f, err
 }
 
-// ofBTF reports whether an object is the one with vmlinux's BTF that scripts/link-vmlinux.sh adds:
-// .tmp_vmlinux1.btf.o, or before Linux 6.10 .btf.vmlinux.bin.o.
+// ofBTF reports whether an object is the one with the BTF of vmlinux, which scripts/link-vmlinux.sh
+// adds: .tmp_vmlinux1.btf.o, or .btf.vmlinux.bin.o before Linux 6.10.
 func ofBTF(object string) bool {
 	name := path.Base(filepath.ToSlash(object))
 	return strings.HasPrefix(name, ".btf.") || strings.HasSuffix(name, ".btf.o")
 }
 
-// sources returns the base names of a file's symbols STT_FILE.
+// sources returns the base names of the source files that a file's STT_FILE symbols name.
 func sources(f *elf.File) (names []string, err error) {
 	symbols, err := f.Symbols()
 	if err != nil || symbols == nil {
@@ -126,7 +126,7 @@ func sources(f *elf.File) (names []string, err error) {
 	}
 	for i := range symbols.List {
 		if s := &symbols.List[i]; stdelf.ST_TYPE(s.Type) == stdelf.STT_FILE {
-			// A copy: the file will be unmapped.
+			// Clone the name, because the file will be unmapped.
 			if name := strings.Clone(symbols.Name(s)); name != "" {
 				names = append(names, path.Base(name))
 			}
@@ -135,7 +135,7 @@ func sources(f *elf.File) (names []string, err error) {
 	return names, nil
 }
 
-// whyNoDWARF explains with Kbuild's files why an object has no DWARF.
+// whyNoDWARF explains why an object has no DWARF, from the command that Kbuild saved.
 func (r *reader) whyNoDWARF(object string) string {
 	b, _ := os.ReadFile(r.path(commandPath(object)))
 	c := parseCommand(string(b))

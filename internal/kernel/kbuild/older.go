@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// Trees of kernels before 5.19 have no command of vmlinux.o's link, and before 6.1 no vmlinux.a.
-// They link the built-in.a of the directories in the top Makefile, the objects of head-y, and what
-// is needed of the libraries.
+// Kernels before 5.19 don't save the command that links vmlinux.o, and kernels before 6.1 have no
+// vmlinux.a. In these kernels, vmlinux is linked from the built-in.a of each directory that the top
+// Makefile names, the objects in head-y, and the needed members of the libraries.
 
-// notBuiltIn are patterns of directories with nothing for vmlinux.
+// notBuiltIn lists patterns of directories that contain no objects for vmlinux.
 var notBuiltIn = []string{"Documentation", "scripts", "tools", ".git", "arch/*/boot/compressed",
 	"arch/*/realmode", "drivers/firmware/efi/libstub"}
 
-// builtIn lists the built-in.a of the tree and the objects of head-y. A directory's archive also
-// has the members of those below it, so most members are listed several times.
+// builtIn lists the objects in head-y, and every built-in.a in the tree. A directory's archive
+// includes the members of those in its subdirectories, so most objects are in several archives.
 func (r *reader) builtIn() (inputs []string, err error) {
 	err = filepath.WalkDir(r.dir, func(file string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -48,9 +48,10 @@ func (r *reader) builtIn() (inputs []string, err error) {
 	return inputs, nil
 }
 
-// libraries lists the archives from which the linker takes what is needed; the link of the BTF
-// finds that by vmlinux's symbols. EFI's stub is a part of the kernel on some machines, and
-// elsewhere of the decompressor, which has symbols of the same names.
+// libraries lists the archives of which only the needed members are linked. The BTF linker finds
+// these members by the symbols of vmlinux. The EFI stub is part of the kernel on some machines. On
+// others, it is part of the decompressor and is left out, because the decompressor's symbols have
+// the same names as the kernel's.
 func (r *reader) libraries() []string {
 	list := append(r.glob("lib/lib.a"), r.glob("arch/*/lib/lib.a")...)
 	if stub := "drivers/firmware/efi/libstub/lib.a"; r.exists(stub) &&
@@ -60,7 +61,6 @@ func (r *reader) libraries() []string {
 	return list
 }
 
-// glob returns the files of the tree that match a pattern, sorted.
 func (r *reader) glob(pattern string) (names []string) {
 	matches, _ := filepath.Glob(strings.ReplaceAll(r.dir, "*", "\\*") + "/" + pattern)
 	for _, m := range matches {

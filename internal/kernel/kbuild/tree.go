@@ -1,10 +1,10 @@
-// Package kbuild finds the object files from which Kbuild linked vmlinux and modules, in a built
-// Linux tree or a built directory of modules.
+// Package kbuild reads a Linux tree, or a directory of modules, that Kbuild has built. It finds the
+// object files from which vmlinux and the modules were linked.
 //
-// No file has the whole list, and where its parts are differs between releases: in linkers' maps,
-// in archives, in the commands that Kbuild keeps. For example, fs/fat/fat.mod names the objects of
-// the module fs/fat/fat.ko, such as fs/fat/cache.o, and fs/fat/.fat.ko.cmd those that are linked to
-// them: fs/fat/fat.mod.o and .module-common.o.
+// No single file lists all objects. Depending on the Linux release, they are listed in linker maps,
+// in archives, and in the commands that Kbuild saves. For example, fs/fat/fat.mod lists the objects
+// of the module fs/fat/fat.ko, such as fs/fat/cache.o. fs/fat/.fat.ko.cmd lists the object files
+// that are linked in addition: fs/fat/fat.mod.o and .module-common.o.
 package kbuild
 
 import (
@@ -17,46 +17,45 @@ import (
 	"strings"
 )
 
-// Tree is what Kbuild built in a directory. All paths are relative to it, with slashes.
+// Tree describes a directory in which Kbuild built. Paths are relative to it and use slashes.
 type Tree struct {
-	Vmlinux *Linked   // nil for a directory of modules alone
+	Vmlinux *Linked   // nil if the directory has only modules
 	Modules []Linked  // in the order of modules.order
-	Skipped []Skipped // objects without DWARF or BTF, by path
+	Skipped []Skipped // objects without DWARF or BTF, sorted by path
 	Rust    bool      // whether the kernel was configured with Rust
-	// DWOs are the .dwo files of objects that were compiled with -gsplit-dwarf, by the objects'
-	// paths.
+	// DWOs maps each object that was compiled with -gsplit-dwarf to its .dwo file.
 	DWOs    map[string]string
-	Missing []string // sources in vmlinux's symbols that none of its objects has, by name
-	Inputs  []string // the files that were read or looked for, by path
+	Missing []string // sources that symbols of vmlinux name but no object does, sorted
+	Inputs  []string // the files that were read or looked for, sorted
 }
 
-// Linked is a file that was linked from objects.
+// Linked is a file that was linked from object files.
 type Linked struct {
-	Name    string   // the kernel's name, but with dashes: vmlinux, msdos, snd-hda-intel
-	Path    string   // vmlinux, fs/fat/msdos.ko
-	Objects []string // those that have types, and archives that are not thin
-	From    string   // the files that name the objects, for people
+	Name    string   // as in the file name: vmlinux, msdos, snd-hda-intel
+	Path    string   // such as vmlinux, fs/fat/msdos.ko
+	Objects []string // objects that have types, and archives that are not thin
+	From    string   // the files that list the objects, for messages
 }
 
-// Skipped is an object that has nothing to convert.
+// Skipped is an object that has no types to convert.
 type Skipped struct {
 	Path   string
 	Reason string
 }
 
-// Options say how much of a tree is read.
+// Options selects how much of a tree is read.
 type Options struct {
-	NoObjects bool // vmlinux is not taken apart, so how it was linked does not matter
-	NoModules bool // modules are not read
-	Whole     bool // modules are not taken apart
+	NoObjects bool // don't look for the objects of vmlinux
+	NoModules bool // don't read modules
+	Whole     bool // don't look for the objects of modules
 }
 
 type reader struct {
 	dir     string
 	config  map[string]string
-	moved   string // where the directory was when Kbuild wrote absolute paths; "" if unknown
+	moved   string // former path of dir, in absolute paths that Kbuild wrote; "" if unknown
 	inputs  map[string]bool
-	found   map[string]found // what has been seen of objects, by path
+	found   map[string]found // the objects inspected so far, by path
 	dwos    map[string]string
 	skipped map[string]string
 }
@@ -66,8 +65,8 @@ func Read(dir string, o Options) (*Tree, error) {
 	if st, err := os.Stat(dir); err != nil {
 		return nil, err
 	} else if !st.IsDir() {
-		return nil, fmt.Errorf("%s: not a directory; name one in which Kbuild built a kernel or modules",
-			dir)
+		return nil, fmt.Errorf("%s: not a directory; specify one where Kbuild built a kernel or "+
+			"modules", dir)
 	}
 	r := &reader{dir: dir, inputs: map[string]bool{}, found: map[string]found{},
 		dwos: map[string]string{}, skipped: map[string]string{}}
@@ -75,8 +74,8 @@ func Read(dir string, o Options) (*Tree, error) {
 		return nil, err
 	}
 	if r.split() && (o.NoObjects || o.Whole) {
-		return nil, fmt.Errorf("%s: CONFIG_DEBUG_INFO_SPLIT=y, so most of the DWARF is beside the "+
-			"objects, in .dwo files: read the objects (vmlinux and modules = \"objects\")",
+		return nil, fmt.Errorf("%s: CONFIG_DEBUG_INFO_SPLIT=y, so most of the DWARF is in .dwo files "+
+			"next to the objects: read the objects (vmlinux = \"objects\", modules = \"objects\")",
 			r.path(configName))
 	}
 	t := &Tree{Rust: r.config["CONFIG_RUST"] == "y"}
@@ -108,7 +107,7 @@ func Read(dir string, o Options) (*Tree, error) {
 	return t, nil
 }
 
-// configName is the file with the configuration for Kbuild's makefiles.
+// configName is the file from which Kbuild's makefiles read the configuration.
 const configName = "include/config/auto.conf"
 
 func (r *reader) readConfig() error {
@@ -130,19 +129,19 @@ func (r *reader) readConfig() error {
 
 func (r *reader) split() bool { return r.config["CONFIG_DEBUG_INFO_SPLIT"] == "y" }
 
-// path is that of a file of the tree, to open it.
+// path returns the path for opening a file of the tree.
 func (r *reader) path(name string) string { return filepath.Join(r.dir, filepath.FromSlash(name)) }
 
 func (r *reader) exists(name string) bool { return isFile(r.dir, name) }
 
-// note reports whether a file exists, and adds it to the inputs.
+// note adds a file to the inputs, and reports whether it exists.
 func (r *reader) note(name string) bool {
 	r.inputs[name] = true
 	return r.exists(name)
 }
 
-// maxText limits the size of files that are read as a whole. The largest, a command with all
-// objects of a kernel, has some MB.
+// maxText is the maximum size of a text file. The largest files have a few MB: they contain
+// commands that list all objects of a kernel.
 const maxText = 64 << 20
 
 // read returns the content of a text file, and adds it to the inputs.
@@ -153,21 +152,21 @@ func (r *reader) read(name string) (string, error) {
 		return "", err
 	}
 	if !st.Mode().IsRegular() || st.Size() > maxText {
-		return "", fmt.Errorf("%s: not a text file of Kbuild's (%d bytes)", r.path(name), st.Size())
+		return "", fmt.Errorf("%s: not a text file from Kbuild (%d bytes)", r.path(name), st.Size())
 	}
 	b, err := os.ReadFile(r.path(name))
 	return string(b), err
 }
 
-// errOutside is the error for Kbuild's paths that are not below the tree.
-var errOutside = errors.New("is not below the tree")
+var errOutside = errors.New("is outside the tree")
 
-// rel makes a path of Kbuild's relative to the tree. Kbuild writes absolute paths for modules of
-// another directory (before 6.13), and the directory may have been moved since.
+// rel makes a path that Kbuild wrote relative to the tree. Before Linux 6.13, Kbuild writes
+// absolute paths for external modules, whose directory may have been moved since then.
 func (r *reader) rel(name string) (string, error) {
 	name = filepath.Clean(name)
 	outside := func() error {
-		return fmt.Errorf("%s: %s %w: name the directory that Kbuild built in", r.dir, name, errOutside)
+		return fmt.Errorf("%s: %s %w: specify the directory in which Kbuild "+
+			"built", r.dir, name, errOutside)
 	}
 	if !filepath.IsAbs(name) {
 		if !filepath.IsLocal(name) {
@@ -189,7 +188,7 @@ func (r *reader) rel(name string) (string, error) {
 			if name[i] != '/' {
 				continue
 			}
-			// modules.order may name the object of a module whose only file is the .ko.
+			// modules.order may name an object that doesn't exist, even if the .ko does.
 			stem := strings.TrimSuffix(name[i+1:], filepath.Ext(name))
 			if r.exists(name[i+1:]) || r.exists(stem+".ko") {
 				r.moved = name[:i]

@@ -37,7 +37,7 @@ func TestParseCommand(t *testing.T) {
 	}
 }
 
-// fixture is a tree that is made by hand.
+// fixture is a handmade tree.
 type fixture struct {
 	*testing.T
 	dir string
@@ -73,7 +73,7 @@ func (f fixture) write(path, text string) {
 	}
 }
 
-// compile makes objects of sources of their names.
+// compile makes each object from the source of the same name.
 func (f fixture) compile(objects ...string) {
 	f.Helper()
 	for _, o := range objects {
@@ -93,7 +93,7 @@ func (f fixture) link(file string, objects ...string) {
 	f.run(append([]string{"ld", "-r", "-o", file}, objects...)...)
 }
 
-// kernel makes what all layouts have, and the objects that vmlinux is linked of.
+// kernel makes the files that all layouts have, and the objects that vmlinux is linked from.
 func (f fixture) kernel() {
 	f.compile("init/main.o", "kernel/fork.o", "kernel/sched/core.o", "lib/bcd.o", "lib/sort.o")
 	f.thin("lib/lib.a", "lib/bcd.o", "lib/sort.o")
@@ -109,7 +109,7 @@ func TestVmlinux(t *testing.T) {
 	all := []string{"init/main.o", "kernel/fork.o", "kernel/sched/core.o"}
 	for _, test := range []struct {
 		name, from string
-		more       []string // objects besides kernelObjects
+		more       []string // objects in addition to kernelObjects
 		make       func(f fixture)
 	}{
 		{"map", "vmlinux.map", nil, func(f fixture) {
@@ -142,7 +142,7 @@ func TestVmlinux(t *testing.T) {
 				f.thin("vmlinux.a", all...)
 				f.write(".vmlinux.o.cmd", linkCommand)
 			}},
-		{"a map that is left over", ".vmlinux.o.cmd", nil, func(f fixture) {
+		{"a map from an earlier build", ".vmlinux.o.cmd", nil, func(f fixture) {
 			f.thin("vmlinux.a", all...)
 			f.write(".vmlinux.o.cmd", linkCommand)
 			f.write("vmlinux.map", "LOAD gone.o\n")
@@ -189,7 +189,7 @@ func TestVmlinux(t *testing.T) {
 	}
 }
 
-// TestMissing has sources in vmlinux that no object is of.
+// TestMissing: vmlinux was made from a source file of which there is no object.
 func TestMissing(t *testing.T) {
 	f := newFixture(t)
 	f.kernel()
@@ -200,7 +200,7 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// TestSkipped leaves out what has no DWARF, and says why.
+// TestSkipped: objects without DWARF are left out, with a reason.
 func TestSkipped(t *testing.T) {
 	f := newFixture(t)
 	f.kernel()
@@ -227,7 +227,8 @@ func TestSkipped(t *testing.T) {
 	}
 }
 
-// TestCompilerBTF takes objects with the compiler's BTF, and none that holds the BTF of the kernel.
+// TestCompilerBTF includes objects with BTF from the compiler, but not the object with the kernel's
+// BTF.
 func TestCompilerBTF(t *testing.T) {
 	f := newFixture(t)
 	f.kernel()
@@ -249,7 +250,7 @@ func TestCompilerBTF(t *testing.T) {
 	}
 }
 
-// TestArchive has an archive that is not thin: it is converted as a whole.
+// TestArchive: an archive that is not thin is converted as a whole.
 func TestArchive(t *testing.T) {
 	f := newFixture(t)
 	f.kernel()
@@ -262,7 +263,7 @@ func TestArchive(t *testing.T) {
 	}
 }
 
-// TestModules reads modules from trees of several releases, and from their own directories.
+// TestModules reads modules from trees of several releases, and from directories of modules.
 func TestModules(t *testing.T) {
 	fat := []string{"fs/fat/cache.o", "fs/fat/dir.o", "fs/fat/fat.mod.o"}
 	for _, test := range []struct {
@@ -322,7 +323,7 @@ func TestModules(t *testing.T) {
 	}
 }
 
-// TestBitcode is about kernels with CONFIG_LTO_CLANG, which are read when they are linked.
+// TestBitcode reads a kernel with CONFIG_LTO_CLANG, for which only linked files can be used.
 func TestBitcode(t *testing.T) {
 	f := newFixture(t)
 	f.kernel()
@@ -340,13 +341,13 @@ func TestBitcode(t *testing.T) {
 	}
 }
 
-// TestSplitDWARF is about kernels with CONFIG_DEBUG_INFO_SPLIT, whose objects have .dwo files.
+// TestSplitDWARF reads a kernel with CONFIG_DEBUG_INFO_SPLIT, whose objects have .dwo files.
 func TestSplitDWARF(t *testing.T) {
 	f := newFixture(t)
 	f.kernel()
 	f.run("gcc", "-g", "-gsplit-dwarf", "-c", "-o", "init/main.o", "init/main.c")
 	f.run("objcopy", "--prefix-symbols=__pi_", "init/main.o", "init/main.pi.o")
-	// fork.o was compiled without it
+	// fork.o was compiled without split DWARF
 	f.thin("vmlinux.a", "init/main.o", "init/main.pi.o", "kernel/fork.o")
 	f.write("kernel/exit.dwo", "of an object that isn't linked")
 	f.write("include/config/auto.conf", "CONFIG_DEBUG_INFO_SPLIT=y\n")
@@ -366,17 +367,18 @@ func TestSplitDWARF(t *testing.T) {
 	}
 }
 
-// TestErrors has trees from which nothing can be read. Each error is a line that names the file.
+// TestErrors reads unusable trees. Each error is one line that names the file.
 func TestErrors(t *testing.T) {
 	for name, test := range map[string]struct {
 		file, want string
 		make       func(f fixture)
 	}{
 		"empty": {"", "neither vmlinux nor modules.order", func(fixture) {}},
-		"an object that is gone": {"init/main.o", "it is gone", func(f fixture) {
-			f.thin("vmlinux.a", "init/main.o")
-			os.Remove(filepath.Join(f.dir, "init/main.o"))
-		}},
+		"an object that is gone": {"init/main.o",
+			"missing, but vmlinux was linked from it", func(f fixture) {
+				f.thin("vmlinux.a", "init/main.o")
+				os.Remove(filepath.Join(f.dir, "init/main.o"))
+			}},
 		"no archives": {"vmlinux", "its objects are unknown", func(f fixture) {
 			os.Remove(filepath.Join(f.dir, "lib/lib.a"))
 		}},
@@ -385,20 +387,20 @@ func TestErrors(t *testing.T) {
 			f.write("modules.order", "fs/fat/fat.o\n")
 		}},
 		"two modules of one name": {"modules.order", "fs/fat/fat.ko and fs/thin/fat.ko are both the " +
-			"module fat, and the kernel loads one of a name: rename one", func(f fixture) {
+			"module fat, but the kernel loads only one: rename one", func(f fixture) {
 			f.thin("vmlinux.a", "init/main.o")
 			f.write("modules.order", "fs/fat/fat.o\nfs/thin/fat.o\n")
 			f.write("fs/fat/fat.ko", "")
 			f.write("fs/fat/fat.mod", "init/main.o\n")
 			f.write("fs/thin/fat.ko", "")
 		}},
-		"a .mod without objects": {"fs/fat/fat.mod", "names no objects", func(f fixture) {
+		"a .mod without objects": {"fs/fat/fat.mod", "lists no objects", func(f fixture) {
 			f.thin("vmlinux.a", "init/main.o")
 			f.write("modules.order", "fs/fat/fat.o\n")
 			f.write("fs/fat/fat.ko", "")
 			f.write("fs/fat/fat.mod", "\n")
 		}},
-		"a path that leads out": {"", "is not below the tree", func(f fixture) {
+		"a path that leads out": {"", "is outside the tree", func(f fixture) {
 			f.write(".vmlinux.o.cmd", "cmd_vmlinux.o := ld -r -o vmlinux.o ../secret.o")
 		}},
 		"a damaged archive": {"vmlinux.a", "make the archive again", func(f fixture) {

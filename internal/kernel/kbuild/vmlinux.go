@@ -10,12 +10,13 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 )
 
-// beside are patterns of objects that scripts/link-vmlinux.sh links beside vmlinux.a or vmlinux.o.
+// beside lists patterns of the object files that scripts/link-vmlinux.sh links in addition to
+// vmlinux.a or vmlinux.o.
 var beside = []string{".vmlinux.export.o", "init/version-timestamp.o", ".builtin-dtbs.o",
 	"arch/*/tools/vmlinux.arch.o"}
 
-// vmlinux reads what vmlinux was linked from. missing are the sources in its symbols that none of
-// the objects has.
+// vmlinux finds the objects of vmlinux. The result missing lists the source files that are named by
+// STT_FILE symbols of vmlinux, but not by symbols of its object files.
 func (r *reader) vmlinux(o Options) (v *Linked, missing []string, err error) {
 	v = &Linked{Name: "vmlinux", Path: "vmlinux"}
 	if o.NoObjects {
@@ -30,22 +31,23 @@ func (r *reader) vmlinux(o Options) (v *Linked, missing []string, err error) {
 		return nil, nil, err
 	}
 	if len(v.Objects) == 0 {
-		return nil, nil, fmt.Errorf("%s: none of the %d objects that %s names has DWARF: build with "+
+		return nil, nil, fmt.Errorf("%s: none of the %d objects that %s lists has DWARF: build with "+
 			"CONFIG_DEBUG_INFO", r.path("vmlinux"), len(objects), from)
 	}
 	missing, err = r.missing(objects)
 	return v, missing, err
 }
 
-// linkedInVmlinux returns vmlinux's objects, and the files that name them:
+// linkedInVmlinux returns the object files of vmlinux, and says which files list them:
 //
-//   - vmlinux.map (CONFIG_VMLINUX_MAP), which the linker wrote.
-//   - If that names vmlinux.o, or without a map: what vmlinux.o was linked from, and the few
-//     objects that scripts/link-vmlinux.sh adds. If vmlinux is not linked from vmlinux.o, that was
-//     linked from the same archives, for modpost.
+//   - vmlinux.map lists them. The linker writes it (CONFIG_VMLINUX_MAP).
+//   - If there is no map, or the map names vmlinux.o, they are the objects that vmlinux.o was
+//     linked from, and the few that scripts/link-vmlinux.sh adds. Kbuild always links vmlinux.o,
+//     because modpost needs it; if vmlinux is not linked from vmlinux.o, both are linked from the
+//     same archives.
 func (r *reader) linkedInVmlinux() (objects []string, from string, err error) {
 	const linkerMap = "vmlinux.map"
-	// A map may be left over from another configuration.
+	// The map may be left over from a different configuration.
 	off := len(r.config) > 0 && r.config["CONFIG_VMLINUX_MAP"] != "y"
 	if !r.note(linkerMap) || off {
 		objects, from, err = r.linkedInObject()
@@ -67,8 +69,9 @@ func (r *reader) linkedInVmlinux() (objects []string, from string, err error) {
 	return objects, linkerMap + " and " + from, err
 }
 
-// linkedInObject returns what vmlinux.o was linked from. CONFIG_BUILTIN_MODULE_RANGES makes
-// vmlinux.o.map; the command is there since Linux 5.19.
+// linkedInObject returns the objects that vmlinux.o was linked from. These objects are listed in
+// vmlinux.o.map, if CONFIG_BUILTIN_MODULE_RANGES is set, or in the command that linked vmlinux.o,
+// which Linux 5.19 and later save (see older.go for earlier releases).
 func (r *reader) linkedInObject() (objects []string, from string, err error) {
 	const linkerMap, archive = "vmlinux.o.map", "vmlinux.a"
 	if r.note(linkerMap) && r.config["CONFIG_BUILTIN_MODULE_RANGES"] == "y" {
@@ -96,8 +99,8 @@ func (r *reader) linkedInObject() (objects []string, from string, err error) {
 	}
 	if len(objects) == 0 {
 		return nil, "", fmt.Errorf("%s: its objects are unknown: there is no vmlinux.map, "+
-			".vmlinux.o.cmd, vmlinux.a or built-in.a; name the directory that Kbuild built in, or "+
-			"read vmlinux alone (vmlinux = \"whole\")", r.path("vmlinux"))
+			".vmlinux.o.cmd, vmlinux.a or built-in.a; specify the directory where Kbuild built, or "+
+			"read the linked file (vmlinux = \"whole\")", r.path("vmlinux"))
 	}
 	return objects, from, nil
 }
@@ -124,8 +127,9 @@ func (r *reader) readMap(name string) ([]string, error) {
 	return objects, nil
 }
 
-// locate returns the file of an object in a map, or its archive if that is not thin. For a member
-// of a thin archive, GNU ld writes the path in the tree, and lld the path in the archive.
+// locate returns the file of an object that a map lists. For a member of an archive that is not
+// thin, it returns the archive. For a member of a thin archive, GNU ld's map has the member's path
+// in the tree, and lld's map has its path in the archive.
 func (r *reader) locate(in input) (string, error) {
 	name, err := r.rel(in.name)
 	if err != nil || in.archive == "" || r.exists(name) {
@@ -141,7 +145,7 @@ func (r *reader) locate(in input) (string, error) {
 	return archive, nil
 }
 
-// expand replaces thin archives with their members.
+// expand replaces thin archives by their members.
 func (r *reader) expand(inputs []string) (objects []string, err error) {
 	for _, in := range inputs {
 		if in, err = r.rel(in); err != nil {
@@ -172,7 +176,7 @@ func (r *reader) expand(inputs []string) (objects []string, err error) {
 	return objects, nil
 }
 
-// member returns the path in the tree of a thin archive's member.
+// member returns the path of a member of a thin archive, relative to the tree.
 func (r *reader) member(file string) (string, error) {
 	if rest, ok := strings.CutPrefix(file, path.Clean(r.dir)+"/"); ok {
 		return r.rel(rest)
@@ -180,12 +184,12 @@ func (r *reader) member(file string) (string, error) {
 	return r.rel(file)
 }
 
-// missing compares the sources in vmlinux's symbols with those in its objects' symbols.
+// missing lists source files that vmlinux's STT_FILE symbols name, but its objects' don't.
 func (r *reader) missing(objects []string) (names []string, err error) {
 	has := map[string]bool{}
 	for _, o := range objects {
 		if strings.HasSuffix(o, ".a") {
-			return nil, nil // its members have not been looked at
+			return nil, nil // the symbols of its members are unknown
 		}
 		for _, source := range r.found[o].sources {
 			has[source] = true
@@ -201,7 +205,7 @@ func (r *reader) missing(objects []string) (names []string, err error) {
 		return nil, err
 	}
 	for _, source := range all {
-		// For assembler, the linker writes the name of the object file.
+		// For assembler code, the linker writes the name of the object file.
 		if !has[source] && !strings.HasSuffix(source, ".o") {
 			has[source] = true
 			names = append(names, source)

@@ -7,52 +7,51 @@ import (
 	"strings"
 )
 
-// notBuilt is the error for a directory with neither vmlinux nor modules.order. It says what the
-// directory is and what to name instead, as all errors in this file do.
+// notBuilt is the error for a directory that has neither vmlinux nor modules.order. Like all errors
+// in this file, it says what kind of directory was given, and which one to give instead.
 func notBuilt(dir string) error {
 	switch root := rootAbove(dir); {
 	case isSource(dir):
 		if out := outputIn(dir); out != "" {
-			return fmt.Errorf("%s: a kernel's source tree, and Kbuild built in %s (O= or "+
-				"KBUILD_OUTPUT): name that", dir, out)
+			return fmt.Errorf("%s: this is a kernel source tree, but Kbuild built in %s (O= or "+
+				"KBUILD_OUTPUT): specify that directory", dir, out)
 		}
 		if !isFile(dir, ".config") {
-			return fmt.Errorf("%s: a kernel's source tree in which nothing is built: name the "+
-				"directory that make had in O= or KBUILD_OUTPUT, or make the kernel here", dir)
+			return fmt.Errorf("%s: this is a kernel source tree without a build: specify the "+
+				"directory in O= or KBUILD_OUTPUT of make, or build the kernel here", dir)
 		}
-		return fmt.Errorf("%s: a kernel's source tree that is configured and not built, or cleaned: "+
-			"make vmlinux, make modules, or both", dir)
+		return fmt.Errorf("%s: this kernel source tree is configured but not built, or was "+
+			"cleaned: run make vmlinux, make modules, or both", dir)
 	case isFile(dir, configName):
-		return fmt.Errorf("%s: a directory of Kbuild's that is configured and not built, or cleaned: "+
-			"make vmlinux, make modules, or both", dir)
+		return fmt.Errorf("%s: this Kbuild directory is configured but not built, or was "+
+			"cleaned: run make vmlinux, make modules, or both", dir)
 	case root != "":
 		return partOf(dir, root)
 	}
-	return fmt.Errorf("%s: has neither vmlinux nor modules.order: name the directory in which Kbuild "+
-		"built (with O= or KBUILD_OUTPUT, that one), after make vmlinux or make modules", dir)
+	return fmt.Errorf("%s: has neither vmlinux nor modules.order: run make vmlinux or make modules, "+
+		"and specify the directory where Kbuild built (O= or KBUILD_OUTPUT, if set)", dir)
 }
 
-// nothingLinked is the error for a directory without vmlinux, and without modules or with
-// NoModules.
+// nothingLinked is the error for a directory without vmlinux and modules (or with NoModules set).
 func nothingLinked(dir string, o Options) error {
 	if root := rootAbove(dir); root != "" {
 		return partOf(dir, root)
 	}
 	if o.NoModules {
-		return fmt.Errorf("%s: has no vmlinux, and the modules are left out: make vmlinux, or take the "+
+		return fmt.Errorf("%s: has no vmlinux, and modules are left out: run make vmlinux, or include "+
 			"modules", dir)
 	}
-	return fmt.Errorf("%s: has no vmlinux, and modules.order lists no modules: make vmlinux, make "+
-		"modules, or both", dir)
+	return fmt.Errorf("%s: has no vmlinux, and modules.order lists no modules: run make vmlinux, "+
+		"make modules, or both", dir)
 }
 
 // partOf is the error for a directory in the tree root.
 func partOf(dir, root string) error {
-	return fmt.Errorf("%s: a part of the kernel's tree %s: name that (or, for modules of make M=DIR, "+
-		"make them first)", dir, root)
+	return fmt.Errorf("%s: this is part of the kernel tree %s: specify that tree (or, for modules "+
+		"built by make M=DIR, build them first)", dir, root)
 }
 
-// rootAbove returns the kernel's tree above a directory, "" if there is none.
+// rootAbove returns the kernel tree that contains a directory, or "" if there is none.
 func rootAbove(dir string) string {
 	for dir != filepath.Dir(dir) {
 		dir = filepath.Dir(dir)
@@ -63,8 +62,8 @@ func rootAbove(dir string) string {
 	return ""
 }
 
-// rootByModule returns the tree above dir in which a module's path leads through dir, "" if there
-// is none. For example, modules.order of drivers/net has drivers/net/dummy.o.
+// rootByModule returns the tree that contains dir, or "". There, the path of dir's module begins
+// with dir's path: for example, drivers/net/modules.order lists drivers/net/dummy.o.
 func rootByModule(dir, module string) string {
 	for root := dir; root != filepath.Dir(root); {
 		root = filepath.Dir(root)
@@ -77,13 +76,12 @@ func rootByModule(dir, module string) string {
 	return ""
 }
 
-// isSource reports whether a directory is the top of a kernel's sources.
 func isSource(dir string) bool {
 	return isFile(dir, "Kconfig") && isFile(dir, "scripts/Makefile.build")
 }
 
-// outputIn returns a directory in a source tree in which Kbuild built it, "" if there is none. Its
-// link "source" leads to the tree.
+// outputIn returns a directory inside a source tree into which Kbuild built that tree, or "". The
+// directory has a symbolic link "source" that points to the tree.
 func outputIn(dir string) string {
 	top, err := os.Stat(dir)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestWrongTree names directories that are near the right one. Each error is a line that says which
-// that is, and what the named one is. Paths begin at the directory above the tree "linux".
+// TestWrongTree reads directories close to the right one. Each error is one line that says what the
+// directory is, and which one is right. Paths are relative to the directory above the tree "linux".
 func TestWrongTree(t *testing.T) {
 	source := []string{"linux/Kconfig", "linux/scripts/Makefile.build"}
 	built := append([]string{"linux/.config", "linux/include/config/auto.conf", "linux/vmlinux",
@@ -17,34 +17,36 @@ func TestWrongTree(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		files []string // each with its content
-		dir   string   // what is named
+		dir   string   // the directory to read
 		want  string   // $ is the directory above the tree
 	}{
 		{"a part with modules", built, "linux/drivers",
-			"a part of the kernel's tree $/linux: name that"},
+			"this is part of the kernel tree $/linux: specify that tree"},
 		{"a part below a part", append([]string{"linux/drivers/net/modules.order=drivers/net/dummy.o"},
-			built...), "linux/drivers/net", "a part of the kernel's tree $/linux: name that"},
+			built...), "linux/drivers/net", "this is part of the kernel tree $/linux: specify that tree"},
 		{"a part without modules", built, "linux/kernel",
-			"a part of the kernel's tree $/linux: name that"},
+			"this is part of the kernel tree $/linux: specify that tree"},
 		{"a part that Kbuild did not visit", built, "linux/scripts",
-			"a part of the kernel's tree $/linux: name that"},
+			"this is part of the kernel tree $/linux: specify that tree"},
 		{"a part of a directory of O=", []string{"out/include/config/auto.conf", "out/vmlinux",
-			"out/lib/modules.order"}, "out/lib", "a part of the kernel's tree $/out: name that"},
+			"out/lib/modules.order"}, "out/lib", "this is part of the kernel tree $/out: specify that tree"},
 		{"a part of what was moved without the rest", []string{"linux/drivers/net/dummy.ko",
 			"linux/drivers/modules.order=drivers/net/dummy.o"}, "linux/drivers",
-			"a part of the kernel's tree $/linux: name that"},
+			"this is part of the kernel tree $/linux: specify that tree"},
 		{"modules of M= that are gone", []string{"mine/modules.order=ring.o"}, "mine",
-			"$/mine/ring.ko: modules.order lists it, but it is missing: make modules"},
-		{"sources", source, "linux", "a kernel's source tree in which nothing is built: name the " +
-			"directory that make had in O= or KBUILD_OUTPUT"},
+			"$/mine/ring.ko: missing, but listed in modules.order: run make modules"},
+		{"sources", source, "linux", "this is a kernel source tree without a build: specify the " +
+			"directory in O= or KBUILD_OUTPUT of make"},
 		{"cleaned", append([]string{"linux/.config", "linux/include/config/auto.conf"}, source...),
-			"linux", "configured and not built, or cleaned: make vmlinux"},
+			"linux", "configured but not built, or was cleaned: run make vmlinux"},
 		{"a cleaned directory of O=", []string{"out/include/config/auto.conf"}, "out",
-			"a directory of Kbuild's that is configured and not built, or cleaned: make vmlinux"},
+			"this Kbuild directory is configured but not built, or was cleaned: run make vmlinux"},
 		{"sources of a build below them", append([]string{"linux/out/vmlinux",
 			"linux/out/source=-> .."}, source...), "linux",
-			"a kernel's source tree, and Kbuild built in $/linux/out (O= or KBUILD_OUTPUT): name that"},
-		{"no modules", []string{"mine/modules.order"}, "mine", "modules.order lists no modules: make"},
+			"this is a kernel source tree, but Kbuild built in $/linux/out (O= or KBUILD_OUTPUT): " +
+				"specify that directory"},
+		{"no modules", []string{"mine/modules.order"}, "mine",
+			"modules.order lists no modules: run make"},
 		{"anything", []string{"mine/README"}, "mine", "neither vmlinux nor modules.order"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -75,7 +77,7 @@ func TestModulesLeftOut(t *testing.T) {
 	f.write("modules.order", "ring.o\n")
 	f.write("ring.ko", "")
 	_, err := Read(f.dir, Options{NoModules: true})
-	if err == nil || !strings.Contains(err.Error(), "no vmlinux, and the modules are left out") {
+	if err == nil || !strings.Contains(err.Error(), "no vmlinux, and modules are left out") {
 		t.Errorf("got error %v", err)
 	}
 }

@@ -1,10 +1,10 @@
-// Package resolveids fills in .BTF_ids of an ELF file, for the verbs resolve-ids and embed. Package
-// btfids handles the section alone; this package adds the ELF file, the file's old BTF, and kfuncs
-// with implicit arguments.
+// Package resolveids fills in the section .BTF_ids of an ELF file, for the commands resolve-ids and
+// embed. Package btfids handles the section itself. This package handles the rest: the ELF file,
+// the file's old BTF, and kfuncs with implicit arguments.
 //
-// A file may be resolved again with other BTF, as vmlinux is when its BTF is replaced. Find then
-// moves flags back to their functions, by the file's old .BTF. So call it before other BTF is
-// embedded.
+// A file can be resolved again with different BTF, for example after the BTF of vmlinux was
+// replaced. Find uses the old .BTF in the file to move the flags back to their functions, so call
+// it before embedding the new BTF.
 package resolveids
 
 import (
@@ -17,19 +17,19 @@ import (
 	"github.com/rules-btf/rules_btf/internal/kernel/implicitargs"
 )
 
-// Base reads a base when it is needed. It returns nil if there is none.
+// Base reads a base BTF on demand. It returns nil if there is none.
 type Base func() (*btf.Blob, error)
 
-// IDs is a file's .BTF_ids, without the ids.
+// IDs is the section .BTF_ids of a file, with all ids set to 0.
 type IDs struct {
 	Path    string // of the file, for messages
 	section *btfids.Section
 	kfuncs  []string
 }
 
-// Find reads .BTF_ids of f. It returns nil if f has none, or an empty one. If f was resolved
-// before, and a set's flags were sorted, they are assigned by f's own .BTF; oldBase reads its base.
-// Errors name the file.
+// Find reads .BTF_ids of f. It returns nil if there is none or it is empty. If f has already been
+// resolved, flags have been moved, and Find uses the .BTF of f to move them back; oldBase reads the
+// base of that .BTF. Errors name the file.
 func Find(f *elf.File, oldBase Base) (*IDs, error) {
 	section, err := btfids.Find(f)
 	if section == nil || err != nil {
@@ -53,7 +53,7 @@ func Find(f *elf.File, oldBase Base) (*IDs, error) {
 	return x, nil
 }
 
-// restore moves the flags in a section that was resolved before back to their functions.
+// restore moves the flags in an already resolved section back to their functions.
 func restore(f *elf.File, section *btfids.Section, oldBase Base) error {
 	base, err := oldBase()
 	if err != nil {
@@ -64,13 +64,14 @@ func restore(f *elf.File, section *btfids.Section, oldBase Base) error {
 		err = section.Restore(old)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: section %s, which was resolved before: %w (the file's .BTF says what its "+
-			"ids mean; --old-base names its base)", f.Path, btfids.SectionName, err)
+		return fmt.Errorf("%s: section %s has already been resolved, so its ids are looked up in "+
+			"the file's .BTF: %w (specify the base of that BTF as --old-base)", f.Path,
+			btfids.SectionName, err)
 	}
 	return nil
 }
 
-// ImplicitKfuncs lists the kfuncs with implicit arguments, by name. x may be nil.
+// ImplicitKfuncs lists the kfuncs that have implicit arguments, sorted by name. x may be nil.
 func (x *IDs) ImplicitKfuncs() []string {
 	if x == nil {
 		return nil
@@ -78,9 +79,9 @@ func (x *IDs) ImplicitKfuncs() []string {
 	return x.kfuncs
 }
 
-// Explicit removes the implicit arguments of the file's kfuncs from b, whose raw BTF is data, from
-// the file typesPath: that is the BTF of resolve-ids --btf-out. It returns the new BTF, raw and
-// parsed, or data and b if there is nothing to remove. x may be nil.
+// Explicit removes the implicit arguments of the file's kfuncs from b, which was read from the raw
+// BTF data in the file typesPath. It returns the new BTF, raw and parsed, or the parameters data
+// and b if there is nothing to remove. resolve-ids writes the raw BTF to --btf-out. x may be nil.
 func (x *IDs) Explicit(data []byte, b *btf.Blob, typesPath string, jobs int) ([]byte, *btf.Blob,
 	error) {
 	if len(x.ImplicitKfuncs()) == 0 {
@@ -97,8 +98,8 @@ func (x *IDs) Explicit(data []byte, b *btf.Blob, typesPath string, jobs int) ([]
 	return data, b, nil
 }
 
-// Resolve returns the section with the ids of b, from the file typesPath, and warnings: about names
-// with no type or several, and about implicit arguments.
+// Resolve returns the section with ids from b, which was read from the file typesPath. It warns
+// about names that have no type or several types, and about implicit arguments.
 func (x *IDs) Resolve(b *btf.Blob, typesPath string) (data []byte, warnings []string, err error) {
 	data, found, err := x.section.Resolve(b)
 	if err != nil {
@@ -108,14 +109,15 @@ func (x *IDs) Resolve(b *btf.Blob, typesPath string) (data []byte, warnings []st
 		warnings = append(warnings, w.String())
 	}
 	if left := implicitargs.Left(b, x.kfuncs); len(left) > 0 {
-		warnings = append(warnings, fmt.Sprintf("kernels since 7.0 don't want %s to show the implicit "+
-			"arguments of kfuncs, such as %q (%d of them); use the BTF of btfdedup resolve-ids --btf-out",
+		warnings = append(warnings, fmt.Sprintf("in %s, kfuncs such as %q (%d in all) have implicit "+
+			"arguments, which Linux 7.0 and later don't expect; use the BTF from btfdedup resolve-ids "+
+			"--btf-out",
 			typesPath, left[0], len(left)))
 	}
 	return data, warnings, nil
 }
 
-// Into is Resolve for an edited file: it replaces the section.
+// Into is like Resolve, but replaces the section in an edited file.
 func (x *IDs) Into(edit *elfwrite.Edit, b *btf.Blob, typesPath string) (warnings []string,
 	err error) {
 	data, warnings, err := x.Resolve(b, typesPath)
@@ -125,11 +127,12 @@ func (x *IDs) Into(edit *elfwrite.Edit, b *btf.Blob, typesPath string) (warnings
 	return warnings, edit.Patch(btfids.SectionName, data)
 }
 
-// OwnTypes reads the .BTF section of a file, based on its .BTF.base or else on base.
+// OwnTypes reads the section .BTF of a file. The base of the BTF is the file's .BTF.base or, if
+// there is none, base.
 func OwnTypes(f *elf.File, base *btf.Blob) (*btf.Blob, error) {
 	blobs, err := btf.ReadELF(f, base)
 	if err == nil && len(blobs) != 1 {
-		err = fmt.Errorf("section %s: %d blobs of BTF, expected one", btf.SectionTypes, len(blobs))
+		err = fmt.Errorf("section %s: found %d BTF blobs, expected one", btf.SectionTypes, len(blobs))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.Path, err)

@@ -2,9 +2,10 @@ package verify
 
 import "github.com/rules-btf/rules_btf/internal/format/btf"
 
-// chains checks that chains of modifiers end, wherever the kernel reads BTF
-// (btf_check_modifier_chain_length). A chain ends at a good modifier, or at any type before one.
-// Kernels before 7.2 (btf_check_type_tags) also want a chain's tags before its other modifiers.
+// chains checks that chains of modifiers end, as the kernel does for all BTF
+// (btf_check_modifier_chain_length). A chain ends at a type whose id is at most the id of the last
+// modifier that was found good. Kernels before 7.2 (btf_check_type_tags) also require tags to
+// precede other modifiers.
 func (c *checker) chains() {
 	good := c.b.StartID - 1
 	for i := range c.b.Types {
@@ -18,7 +19,7 @@ func (c *checker) chains() {
 		to, _ := c.b.ByID(t.SizeOrType)
 		if to != nil && to.Kind == btf.KindTypeTag && t.Kind != btf.KindTypeTag {
 			c.report(Reader, uint32(i), "tag-order",
-				"it refers to [%d], a TYPE_TAG; kernels before 7.2 refuse a tag after another modifier",
+				"it refers to [%d], a TYPE_TAG; kernels before 7.2 reject a tag after another modifier",
 				t.SizeOrType)
 		}
 	}
@@ -34,7 +35,7 @@ func (c *checker) chainEnds(i, id, good uint32) bool {
 		case t == nil || !t.Kind.IsModifier():
 			return true
 		case n == btf.MaxModifiers:
-			c.report(Boot, i, "modifier-chain", "more than %d modifiers in a row, or a loop of them",
+			c.report(Boot, i, "modifier-chain", "it begins a chain of more than %d modifiers, or a loop",
 				btf.MaxModifiers)
 			return false
 		case id <= good:

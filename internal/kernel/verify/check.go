@@ -1,8 +1,8 @@
-// Package verify is the kernel verifier's rules over a BTF blob and its bases.
+// Package verify checks a BTF blob by the rules of the kernel's verifier.
 //
-// The rules are those of kernel/bpf/btf.c in Linux 7.2: the form of each record (btf_check_meta),
-// then the references between types (the resolve phase of BPF_BTF_LOAD). Unlike the kernel, Check
-// goes on after the first violation; types that refer to a bad type are not judged.
+// The rules are those in kernel/bpf/btf.c of Linux 7.2: first for the form of each record
+// (btf_check_meta), then for references between types (the resolve phase of BPF_BTF_LOAD). Unlike
+// the kernel, Check continues after the first violation. It skips types that refer to a bad type.
 package verify
 
 import (
@@ -13,22 +13,24 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// Options chooses what Check checks. The zero value is the rules of all scopes except Order.
+// Options selects what Check checks. The zero value selects the rules of all scopes except Order.
 type Options struct {
-	// Sorted also checks the order of the types.
+	// Sorted selects the scope Order, in addition to the others.
 	Sorted bool
-	// Only keeps the rules of this scope and the ones before it; nil keeps all.
+	// If Only is not nil, the check is restricted to the scope that it names, the scopes before
+	// that one, and Order if Sorted is set.
 	Only *Scope
-	// Module says that the BTF is that of a kernel module.
+	// Module says that the BTF belongs to a kernel module.
 	Module bool
 }
 
-// MaxViolations limits the violations that Check returns; one more then has the number of the
-// others.
+// MaxViolations is how many violations Check returns at most. If there are more, an additional
+// violation says how many were left out.
 const MaxViolations = 10000
 
-// Check returns the violations of b's own types, in the order of their ids (form before
-// references). It trusts the types of b's bases. Its time is limited by the size of the blob.
+// Check returns the violations of the types in b, sorted by type id. For one type, violations of a
+// record's form come before violations of references. Check assumes that the bases of b are valid.
+// The size of b limits its run time.
 func Check(b *btf.Blob, opts Options) []Violation {
 	c := &checker{b: b, opts: opts, bad: make([]bool, len(b.Types))}
 	c.blobRules()
@@ -46,7 +48,7 @@ func Check(b *btf.Blob, opts Options) []Violation {
 type checker struct {
 	b     *btf.Blob
 	opts  Options
-	bad   []bool // own types with a violation of Boot or Load
+	bad   []bool // the types in b that violate a rule of Boot or Load
 	found []Violation
 	more  int
 }
@@ -63,7 +65,7 @@ func (c *checker) reportBlob(scope Scope, rule, format string, args ...any) {
 	c.note(Violation{Rule: rule, Scope: scope}, format, args...)
 }
 
-// note adds a violation, and fills in its name and details.
+// note adds a violation, and fills in Name and Detail.
 func (c *checker) note(v Violation, format string, args ...any) {
 	switch {
 	case c.opts.Only != nil && v.Scope > *c.opts.Only && v.Scope != Order:
@@ -78,46 +80,46 @@ func (c *checker) note(v Violation, format string, args ...any) {
 	}
 }
 
-// blobRules checks the rules on the whole blob that Parse doesn't check.
+// blobRules checks the rules for the blob as a whole that Parse doesn't check.
 func (c *checker) blobRules() {
 	b := c.b
 	if len(b.Types) == 0 && b.Base == nil {
-		c.reportBlob(Boot, "no-types", "the blob holds no type")
+		c.reportBlob(Boot, "no-types", "the blob has no types")
 	}
 	if c.opts.Module && b.Base == nil {
-		c.reportBlob(Boot, "stands-alone", "it stands alone, in a kernel module; the kernel reads its "+
-			"ids and names as if it were based on vmlinux's")
+		c.reportBlob(Boot, "stands-alone", "it has no base, but is for a kernel module; the kernel "+
+			"reads its ids and names as if it were based on the BTF of vmlinux")
 	}
 	last := uint64(b.StartID) + uint64(len(b.Types)) - 1
 	if len(b.Types) > 0 && last > btf.MaxLastTypeID {
-		c.reportBlob(Boot, "too-many-types", "the last type id is %d, the kernel reads up to %d", last,
-			btf.MaxLastTypeID)
+		c.reportBlob(Boot, "too-many-types",
+			"the last type id is %d, but the kernel reads only up to %d", last, btf.MaxLastTypeID)
 	}
 	if end := uint64(len(b.Strings)); end > btf.MaxNameOff+1 {
-		c.reportBlob(Boot, "strings-too-long", "the string section has %d bytes, the kernel reads %d",
-			end, btf.MaxNameOff+1)
+		c.reportBlob(Boot, "strings-too-long", "the string section has %d bytes, but the kernel reads "+
+			"only %d", end, btf.MaxNameOff+1)
 	}
 	if h := b.Header; h.HdrLen > btf.HeaderLenLayout {
-		c.reportBlob(Reader, "header-length", "the header has %d bytes; no reader knows more than %d",
+		c.reportBlob(Reader, "header-length", "the header has %d bytes, but readers know at most %d",
 			h.HdrLen, btf.HeaderLenLayout)
 	}
 }
 
-// order checks that anonymous types come first and named ones are in strcmp order.
+// order checks that anonymous types come first, and named types in strcmp order.
 func (c *checker) order() {
 	prev := ""
 	for i := range c.b.Types {
 		s := c.b.TypeName(&c.b.Types[i])
 		if s < prev {
 			c.report(Order, uint32(i), "order",
-				"it comes after %q, which sorts after it; Linux 7.0 and later find types by binary search",
+				"it comes after %q but sorts before it; Linux 7.0 and later find types by binary search",
 				prev)
 		}
 		prev = s
 	}
 }
 
-// sorted returns the violations by type id; those of a type stay in order, form first.
+// sorted returns the violations sorted by type id. Violations of the same type keep their order.
 func (c *checker) sorted() []Violation {
 	slices.SortStableFunc(c.found,
 		func(a, b Violation) int { return cmp.Compare(a.TypeID, b.TypeID) })

@@ -3,7 +3,8 @@ package verify
 import "github.com/rules-btf/rules_btf/internal/format/btf"
 
 // contents finds structs, unions and arrays that contain themselves. The resolver finds most of
-// them; like the kernel, it misses those with a modifier in the loop that a pointer reached first.
+// them. But like the kernel, it misses loops through a modifier that was first resolved by
+// following a pointer.
 func (r *resolver) contents() {
 	const (
 		unseen = iota
@@ -48,5 +49,5 @@ func (r *resolver) contents() {
 // holds reports whether a kind contains other types by value, or modifies one.
 func holds(k btf.Kind) bool { return k.IsComposite() || k == btf.KindArray || k.IsModifier() }
 
-// isIndex reports whether the n-th reference of t is to an array's index type.
+// isIndex reports whether the n-th reference in t is to the index type of an array.
 func isIndex(t *btf.Type, n uint32) bool { return t.Kind == btf.KindArray && n == 1 }

@@ -18,5 +18,5 @@ func ExampleCheck() {
 		fmt.Println(v)
 	}
 	// Output:
-	// [2] STRUCT opts: member-bounds: member flags ends at byte 8, the size is 4
+	// [2] STRUCT opts: member-bounds: member flags ends at byte 8, but the size is 4
 }

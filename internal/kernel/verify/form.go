@@ -7,8 +7,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
-// forms says by kind what the common part of a record may have: elements, or a number in their
-// place; a kind flag; and which name.
+// forms says, by kind, what the common part of a record may contain: whether vlen may be other than
+// 0, whether the kind flag may be set, and which names are allowed.
 var forms = [btf.NumKinds]struct {
 	vlen, kflag bool
 	name        needs
@@ -34,19 +34,19 @@ var forms = [btf.NumKinds]struct {
 	btf.KindEnum64:    {true, true, optional},
 }
 
-// form checks one record alone: kernel/bpf/btf.c, the check_meta function of its kind.
+// form checks a record by itself, like the check_meta function of its kind in kernel/bpf/btf.c.
 func (c *checker) form(i uint32) {
 	t := &c.b.Types[i]
 	may := forms[t.Kind]
 	if t.Vlen > btf.MaxVlen {
-		c.report(Reader, i, "vlen-wide", "%d elements; kernels before 7.2 and most tools read up to %d",
-			t.Vlen, btf.MaxVlen)
+		c.report(Reader, i, "vlen-wide",
+			"it has %d elements; kernels before 7.2 and most tools read only %d", t.Vlen, btf.MaxVlen)
 	}
 	if t.Vlen != 0 && !may.vlen {
-		c.report(Boot, i, "vlen-unexpected", "a %v has no elements, here there are %d", t.Kind, t.Vlen)
+		c.report(Boot, i, "vlen-unexpected", "it has %d elements, but a %v has none", t.Vlen, t.Kind)
 	}
 	if t.KFlag && !may.kflag {
-		c.report(Boot, i, "kind-flag", "the kind flag has no meaning for a %v", t.Kind)
+		c.report(Boot, i, "kind-flag", "the kind flag is set, but has no meaning for a %v", t.Kind)
 	}
 	c.typeName(i, may.name)
 	switch t.Kind {
@@ -54,7 +54,7 @@ func (c *checker) form(i uint32) {
 		c.intForm(i)
 	case btf.KindFloat:
 		if !slices.Contains([]uint32{2, 4, 8, 12, 16}, t.SizeOrType) {
-			c.report(Boot, i, "float-size", "size is %s, it must be 2, 4, 8, 12 or 16",
+			c.report(Boot, i, "float-size", "the size is %s, but must be 2, 4, 8, 12 or 16",
 				message.Count(t.SizeOrType, "byte"))
 		}
 	case btf.KindPtr, btf.KindVolatile, btf.KindConst, btf.KindRestrict, btf.KindTypedef,
@@ -87,7 +87,7 @@ func (c *checker) form(i uint32) {
 
 func (c *checker) noSize(i uint32, what string) {
 	if size := c.b.Types[i].SizeOrType; size != 0 {
-		c.report(Boot, i, "size-unexpected", "%s's size field is 0, here it is %d", what, size)
+		c.report(Boot, i, "size-unexpected", "the size is %d, but must be 0 for %s", size, what)
 	}
 }
 
@@ -97,12 +97,12 @@ func (c *checker) linkageForm(i uint32, rule string, linkage uint32) {
 	}
 }
 
-// idForm checks the range of an id, and that it is not void where that is not allowed. Whether the
-// type exists is checked with the references.
+// idForm checks that an id is in range. Unless the parameter void is set, the id must also not be
+// 0. Whether the type exists is checked later, with the references.
 func (c *checker) idForm(i, id uint32, what string, void bool) {
 	switch {
 	case id > btf.MaxTypeID:
-		c.report(Boot, i, "type-id", "%s type id %d, ids end at %d", what, id, btf.MaxTypeID)
+		c.report(Boot, i, "type-id", "%s type id %d, above the maximum of %d", what, id, btf.MaxTypeID)
 	case id == 0 && !void:
 		c.report(Boot, i, "void", "%s type void", what)
 	}
@@ -115,19 +115,19 @@ func (c *checker) intForm(i uint32) {
 		c.report(Boot, i, "int-encoding", "the encoding word %#x has unknown bits", t.Extra)
 		return
 	}
-	if t.Extra&0xff00 != 0 { // the kernel's mask of the word is 0x0fffffff
-		c.report(Reader, i, "int-encoding-bits", "the encoding word %#x has bits that mean nothing",
+	if t.Extra&0xff00 != 0 { // the kernel allows the bits in 0x0fffffff
+		c.report(Reader, i, "int-encoding-bits", "the encoding word %#x has bits without a meaning",
 			t.Extra)
 	}
 	if !slices.Contains([]uint32{0, btf.IntSigned, btf.IntChar, btf.IntBool}, enc) {
-		c.report(Boot, i, "int-encoding", "encoding %d is not 0, SIGNED (1), CHAR (2) or BOOL (4)",
+		c.report(Boot, i, "int-encoding", "the encoding %d is not 0, SIGNED (1), CHAR (2) or BOOL (4)",
 			enc)
 	}
 	if bits := off + n; bits > 128 {
-		c.report(Boot, i, "int-bits", "bit offset %d and %s exceed 128 bits", off,
+		c.report(Boot, i, "int-bits", "the bit offset %d plus %s exceeds 128 bits", off,
 			message.Count(n, "bit"))
 	} else if (bits+7)/8 > t.SizeOrType {
-		c.report(Boot, i, "int-bits", "bit offset %d and %s exceed the size of %s", off,
+		c.report(Boot, i, "int-bits", "the bit offset %d plus %s exceeds the size of %s", off,
 			message.Count(n, "bit"), message.Count(t.SizeOrType, "byte"))
 	}
 }
@@ -146,10 +146,10 @@ func (c *checker) memberForm(i uint32) {
 			c.report(Boot, i, "member-offset", "member %s of a union has bit offset %d, not 0",
 				label(name, n), off)
 		case off < last:
-			c.report(Boot, i, "member-offset", "member %s has bit offset %d, the one before it %d",
-				label(name, n), off, last)
+			c.report(Boot, i, "member-offset",
+				"member %s has bit offset %d, but the one before it has %d", label(name, n), off, last)
 		case (uint64(off)+7)/8 > uint64(t.SizeOrType):
-			c.report(Boot, i, "member-offset", "member %s begins at bit %d, the size is %s",
+			c.report(Boot, i, "member-offset", "member %s begins at bit %d, but the size is %s",
 				label(name, n), off, message.Count(t.SizeOrType, "byte"))
 		}
 		last = off
@@ -159,7 +159,7 @@ func (c *checker) memberForm(i uint32) {
 func (c *checker) enumForm(i uint32) {
 	t := &c.b.Types[i]
 	if !slices.Contains([]uint32{1, 2, 4, 8}, t.SizeOrType) {
-		c.report(Boot, i, "enum-size", "size is %d bytes, it must be 1, 2, 4 or 8", t.SizeOrType)
+		c.report(Boot, i, "enum-size", "the size is %d bytes, but must be 1, 2, 4 or 8", t.SizeOrType)
 	}
 	for n, e := range c.b.EnumsOf(t) {
 		c.elementName(i, e.NameOff, "value", n, required)
@@ -169,7 +169,7 @@ func (c *checker) enumForm(i uint32) {
 func (c *checker) datasecForm(i uint32) {
 	t := &c.b.Types[i]
 	if t.SizeOrType == 0 {
-		c.report(Boot, i, "datasec-size", "size is 0")
+		c.report(Boot, i, "datasec-size", "the size is 0")
 		return
 	}
 	end := uint64(0)
@@ -179,12 +179,12 @@ func (c *checker) datasecForm(i uint32) {
 		case s.Type == 0 || s.Type > btf.MaxTypeID:
 			c.report(Boot, i, "type-id", "entry %d has type id %d", n, s.Type)
 		case from < end:
-			c.report(Boot, i, "datasec-overlap", "entry %d begins at byte %d, the one before it ends at %d",
-				n, from, end)
+			c.report(Boot, i, "datasec-overlap",
+				"entry %d begins at byte %d, but the one before it ends at %d", n, from, end)
 		case s.Size == 0:
 			c.report(Boot, i, "datasec-entry", "entry %d has size 0", n)
 		case to > uint64(t.SizeOrType):
-			c.report(Boot, i, "datasec-entry", "entry %d ends at byte %d, the section at %d", n, to,
+			c.report(Boot, i, "datasec-entry", "entry %d ends at byte %d, but the section at %d", n, to,
 				t.SizeOrType)
 		}
 		end = to

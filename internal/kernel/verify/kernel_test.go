@@ -19,7 +19,7 @@ const runningKernel = "/sys/kernel/btf/vmlinux"
 // native is the byte order that the running kernel reads.
 var native = binary.LittleEndian
 
-// sample is a blob with every kind, and most ways in which kinds refer to each other.
+// sample is a blob with every kind, and most of the possible references between kinds.
 func sample(t testing.TB) []byte {
 	b := btf.NewBuilder(native, nil, nil)
 	n := b.Name
@@ -93,13 +93,13 @@ func sample(t testing.TB) []byte {
 	return data
 }
 
-// judge is what Parse and Check say of a blob: "" or the first violation.
+// judge returns the first violation that Parse and Check report for a blob, or "".
 func judge(data []byte) string {
 	b, err := btf.Parse(data, nil)
 	if err != nil {
 		return err.Error()
 	}
-	// Of the rules of other readers, only that about tags can be one of the running kernel.
+	// Among the rules of other readers, only the one about tags can apply to the running kernel.
 	found := slices.DeleteFunc(verify.Check(b, verify.Options{}), func(v verify.Violation) bool {
 		return v.Scope > verify.Load && v.Rule != "tag-order"
 	})
@@ -111,8 +111,8 @@ func judge(data []byte) string {
 	return found[0].String()
 }
 
-// askKernel is the kernel's verdict: "" or the end of its log. It skips the test where the kernel
-// cannot be asked.
+// askKernel returns "" if the kernel accepts the BTF, or else the end of its log. It skips the test
+// if the kernel can't be asked.
 func askKernel(t testing.TB, data []byte, logSize int) string {
 	err := btfload.Load(data, logSize)
 	var refused *btfload.RefusedError
@@ -127,20 +127,20 @@ func askKernel(t testing.TB, data []byte, logSize int) string {
 	return ""
 }
 
-// stricter says whether Check refuses on purpose what the kernel lets pass:
+// stricter reports whether Check intentionally rejects what the kernel accepts:
 //   - pointers to and modifiers of a FUNC, which the kernel accepts or not depending on the order
 //     of ids;
-//   - the order of tags and modifiers, which Linux 7.2 no longer wants;
+//   - the order of tags and modifiers, which Linux 7.2 no longer requires;
 //   - types that contain themselves through a modifier that the kernel resolved for a pointer. (It
-//     misses the size of arrays there, too: TestStricterThanTheKernel.)
+//     also misses the size of arrays there: see TestStricterThanTheKernel.)
 func stricter(why string) bool {
-	return strings.Contains(why, "type-kind: it comes to [") && strings.HasSuffix(why, "a FUNC") ||
+	return strings.Contains(why, "type-kind: it leads to [") && strings.HasSuffix(why, "a FUNC") ||
 		strings.Contains(why, ": tag-order: ") || strings.Contains(why,
 		"loop: it contains itself through")
 }
 
-// agree fails the test if Check and the kernel differ on a blob, and returns whether they refuse
-// it.
+// agree fails the test if Check and the kernel disagree about a blob. It returns whether both
+// reject it.
 func agree(t *testing.T, data []byte, what string) bool {
 	t.Helper()
 	ours := judge(data)
@@ -165,8 +165,8 @@ func TestRunningKernelsOwnBTF(t *testing.T) {
 	}
 }
 
-// TestEveryWordMutated changes every word of a blob in many ways and wants Check and the kernel to
-// agree each time.
+// TestEveryWordMutated changes every word of a blob in many ways. Check and the kernel must agree
+// each time.
 func TestEveryWordMutated(t *testing.T) {
 	data := sample(t)
 	if agree(t, data, "sample") {
@@ -197,7 +197,7 @@ func TestEveryWordMutated(t *testing.T) {
 			mutant := append([]byte(nil), data...)
 			native.PutUint32(mutant[off:], v)
 			if off == 4 && v > btf.HeaderLen {
-				continue // longer headers: newer kernels know more of them
+				continue // newer kernels accept longer headers
 			}
 			tried++
 			if agree(t, mutant, fmt.Sprintf("word at %d: %#x -> %#x", off, old, v)) {
@@ -207,11 +207,11 @@ func TestEveryWordMutated(t *testing.T) {
 	}
 	t.Logf("%d mutants, %d refused by both", tried, refused)
 	if refused == 0 || refused == tried {
-		t.Error("the mutants do not tell anything")
+		t.Error("all or none of the mutants are refused: they prove nothing")
 	}
 }
 
-// TestEveryStringByteMutated does the same to the bytes of the strings.
+// TestEveryStringByteMutated does the same with every byte of the strings.
 func TestEveryStringByteMutated(t *testing.T) {
 	data := sample(t)
 	b, _ := btf.Parse(data, nil)
@@ -225,7 +225,7 @@ func TestEveryStringByteMutated(t *testing.T) {
 	}
 }
 
-// TestTruncated cuts the blob at every length, with and without a header that says so.
+// TestTruncated truncates the blob to every length, with and without adapting the header.
 func TestTruncated(t *testing.T) {
 	data := sample(t)
 	for n := range len(data) {

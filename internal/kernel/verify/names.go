@@ -6,20 +6,20 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// needs is the rule for a name.
 type needs uint8
 
 const (
 	optional  needs = iota // none, or an identifier
 	required               // an identifier
 	section                // printable characters
-	anyText                // anything but empty
-	anyOrNone              // anything
-	forbidden              // none: the offset is 0
+	anyText                // any text that isn't empty
+	anyOrNone              // any text
+	forbidden              // none: the offset must be 0
 )
 
-// name returns the name at an offset: of an own type or, if what is not empty, of its n-th element.
-// If the offset is out of range, it reports that, and ok is false.
+// name returns the name at the string offset off. This is the name of the i-th type in the blob or,
+// if the parameter what is not empty, of the type's n-th element. If the offset is out of range,
+// name reports a violation, and ok is false.
 func (c *checker) name(scope Scope, i, off uint32, what string, n int) (s string, ok bool) {
 	whose := func() string {
 		if what == "" {
@@ -35,7 +35,7 @@ func (c *checker) name(scope Scope, i, off uint32, what string, n int) (s string
 	}
 	if off != 0 && !c.b.StartsString(off) {
 		c.report(Reader, i, "name-inside-string",
-			"%s: offset %d is inside another string; cilium/ebpf and others refuse that", whose(), off)
+			"%s: offset %d is inside another string; cilium/ebpf and others reject that", whose(), off)
 	}
 	return s, true
 }
@@ -48,14 +48,13 @@ func (c *checker) typeName(i uint32, want needs) {
 	switch s, ok := c.name(Boot, i, t.NameOff, "", 0); {
 	case !ok:
 	case want == forbidden:
-		c.report(Boot, i, "name-unexpected", "a %v has no name, this one has %q (string offset %d)",
-			t.Kind, s, t.NameOff)
+		c.report(Boot, i, "name-unexpected", "it has the name %q (string offset %d), but a %v has none",
+			s, t.NameOff, t.Kind)
 	case !want.allow(t.NameOff, s):
 		c.report(Boot, i, "name-invalid", "%s", badName(s, want))
 	}
 }
 
-// elementName checks the name of the n-th element of an own type, and returns it.
 func (c *checker) elementName(i, off uint32, what string, n int, want needs) string {
 	s, ok := c.name(Boot, i, off, what, n)
 	if ok && !want.allow(off, s) {
@@ -64,7 +63,6 @@ func (c *checker) elementName(i, off uint32, what string, n int, want needs) str
 	return s
 }
 
-// allow reports whether the rule allows a name at an offset.
 func (want needs) allow(off uint32, s string) bool {
 	switch want {
 	case optional:
@@ -84,9 +82,9 @@ func badName(s string, want needs) string {
 	case s == "":
 		return "the name is empty"
 	case len(s) > btf.MaxNameLen:
-		return fmt.Sprintf("the name has %d bytes, the kernel reads %d", len(s), btf.MaxNameLen)
+		return fmt.Sprintf("the name has %d bytes, but the kernel reads %d", len(s), btf.MaxNameLen)
 	case want == section:
-		return fmt.Sprintf("the name %q holds control characters", s)
+		return fmt.Sprintf("the name %q contains control characters", s)
 	}
 	return fmt.Sprintf(
 		"the name %q is not an identifier (letters, digits, _ and ., no digit first)", s)

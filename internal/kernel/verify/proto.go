@@ -28,7 +28,7 @@ func (r *resolver) proto(id uint32) step {
 	return done
 }
 
-// protoType checks the type of a return value or of parameter n.
+// protoType checks the type of parameter n, or the return type if n is negative.
 func (r *resolver) protoType(id, typ uint32, what string, n int) step {
 	if n >= 0 {
 		what += " " + label("", n)

@@ -10,13 +10,13 @@ import (
 	"github.com/rules-btf/rules_btf/internal/kernel/verify"
 )
 
-// randomBlob is n types that refer to each other at random: loops, deep chains and wrong kinds
-// included. Kinds that are only referred to are rare, so that chains get long.
+// randomBlob makes n types with random references between them, including loops, deep chains and
+// wrong kinds. Kinds without references are rare, so that chains are long.
 func randomBlob(t testing.TB, rnd *rand.Rand, n uint32) []byte {
 	b := btf.NewBuilder(native, nil, nil)
 	b.Int("int", 4, btf.IntSigned, 0)
 	any := func() uint32 { return rnd.Uint32N(n + 1) }
-	// Mostly near neighbours: that makes long chains.
+	// Most references are to near neighbours, which makes long chains.
 	near := func() uint32 {
 		if rnd.IntN(4) == 0 {
 			return any()
@@ -82,12 +82,12 @@ func TestRandomGraphs(t *testing.T) {
 	}
 	t.Logf("%d graphs, %d refused by both", tried, refused)
 	if refused == 0 || refused == tried {
-		t.Error("the graphs do not tell anything")
+		t.Error("all or none of the graphs are refused: they prove nothing")
 	}
 }
 
-// TestDepth wants the same limits as the kernel's on chains of all lengths around them, in both
-// directions of ids.
+// TestDepth checks that Check has the same limits as the kernel, for chains of all lengths close to
+// the limits, with ascending and descending ids.
 func TestDepth(t *testing.T) {
 	add := map[string]func(b *btf.Builder, to uint32){
 		"ptr":     func(b *btf.Builder, to uint32) { b.Ref(btf.KindPtr, "", to) },
@@ -192,7 +192,7 @@ func FuzzCheck(f *testing.F) {
 			}
 			base = b
 		}
-		// The same bytes as split BTF on the last blob.
+		// Check the same bytes again, now as split BTF that is based on the last blob.
 		if b, err := btf.Parse(data, base); err == nil {
 			verify.Check(b, verify.Options{})
 		}

@@ -5,7 +5,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
-// look moves the vertex on top of the stack on: kernel/bpf/btf.c, the resolve function of its kind.
+// look processes the top of the stack, like the resolve function of its kind in kernel/bpf/btf.c.
 func (r *resolver) look(v *vertex) step {
 	t := &r.b.Types[v.id-r.b.StartID]
 	switch t.Kind {
@@ -37,7 +37,7 @@ func (r *resolver) reference(id uint32, t *btf.Type) step {
 		return s
 	}
 	if k.IsModifier() && (t.Kind == btf.KindPtr || t.Kind == btf.KindVar) {
-		// A modifier resolved for a struct's sake stopped at a pointer; go on from there.
+		// When the modifier was resolved in a struct, the descent stopped at a pointer; continue there.
 		to := r.skipped(next)
 		if tk, _ := r.kind(to); tk == btf.KindPtr {
 			if s := r.need(id, to); s != done {
@@ -54,7 +54,7 @@ func (r *resolver) reference(id uint32, t *btf.Type) step {
 	target := r.skipped(next)
 	tk, _ := r.kind(target)
 	if tk != btf.KindVoid && tk != btf.KindFwd && tk != btf.KindFuncProto {
-		return r.report(id, "type-kind", "it comes to [%d], a %v", target, tk)
+		return r.report(id, "type-kind", "it leads to [%d], a %v", target, tk)
 	}
 	return r.pop(target, 0)
 }
@@ -66,7 +66,7 @@ func (r *resolver) array(id uint32, a btf.Array) step {
 	}{{a.Index, "index"}, {a.Elem, "element"}} {
 		k, ok := r.kind(x.id)
 		if !ok {
-			return r.report(id, "type-id", "its %s type id %d does not exist", x.what, x.id)
+			return r.report(id, "type-id", "its %s type [%d] does not exist", x.what, x.id)
 		}
 		if sizeless(k) || sourceOnly(k) {
 			return r.report(id, "array-"+x.what, "its %s type [%d] is a %v", x.what, x.id, k)
@@ -81,13 +81,13 @@ func (r *resolver) array(id uint32, a btf.Array) step {
 		t, _ := r.b.ByID(at)
 		if x.what == "index" {
 			if t.Kind != btf.KindInt || !regularInt(t) {
-				return r.report(id, "array-index", "its index type [%d] is not a plain INT", x.id)
+				return r.report(id, "array-index", "its index type [%d] is not a regular INT", x.id)
 			}
 			continue
 		}
 		if t.Kind == btf.KindInt && !regularInt(t) {
 			return r.report(id, "array-element",
-				"its element type [%d] is an INT of %s at offset %d, not a plain one", x.id,
+				"its element type [%d] is an INT of %s at offset %d, not a regular one", x.id,
 				message.Count(t.Extra&0xff, "bit"), t.Extra>>16&0xff)
 		}
 		total := uint64(size) * uint64(a.Nelems)
@@ -99,7 +99,7 @@ func (r *resolver) array(id uint32, a btf.Array) step {
 	return failed
 }
 
-// composite judges the members from v.next on.
+// composite checks the members, starting at v.next.
 func (r *resolver) composite(v *vertex, t *btf.Type) step {
 	members := r.b.MembersOf(t)
 	for ; v.next < uint32(len(members)); v.next++ {
@@ -123,7 +123,7 @@ func (r *resolver) composite(v *vertex, t *btf.Type) step {
 	return r.pop(0, 0)
 }
 
-// datasec judges the entries from v.next on.
+// datasec checks the entries, starting at v.next.
 func (r *resolver) datasec(v *vertex, t *btf.Type) step {
 	r.mode = undecided
 	entries := r.b.SecinfosOf(t)
@@ -131,10 +131,10 @@ func (r *resolver) datasec(v *vertex, t *btf.Type) step {
 		e := entries[v.next]
 		k, ok := r.kind(e.Type)
 		if !ok {
-			return r.report(v.id, "type-id", "entry %d has type id %d, which does not exist", v.next, e.Type)
+			return r.report(v.id, "type-id", "entry %d: type [%d] does not exist", v.next, e.Type)
 		}
 		if k != btf.KindVar {
-			return r.report(v.id, "datasec-entry", "entry %d is [%d], a %v, not a VAR", v.next, e.Type, k)
+			return r.report(v.id, "datasec-entry", "entry %d: type [%d] is a %v, not a VAR", v.next, e.Type, k)
 		}
 		if s := r.need(v.id, e.Type); s != done {
 			return s
@@ -142,11 +142,11 @@ func (r *resolver) datasec(v *vertex, t *btf.Type) step {
 		variable, _ := r.b.ByID(e.Type)
 		_, size, ok := r.sized(variable.SizeOrType)
 		if !ok {
-			return r.report(v.id, "datasec-entry", "entry %d (%s) has a type without size", v.next,
+			return r.report(v.id, "datasec-entry", "entry %d (%s) has a type without a size", v.next,
 				r.b.TypeName(variable))
 		}
 		if e.Size < size {
-			return r.report(v.id, "datasec-entry", "entry %d (%s) has size %d, its type %d", v.next,
+			return r.report(v.id, "datasec-entry", "entry %d (%s) has size %d, but its type %d", v.next,
 				r.b.TypeName(variable), e.Size, size)
 		}
 	}
@@ -156,7 +156,7 @@ func (r *resolver) datasec(v *vertex, t *btf.Type) step {
 func (r *resolver) function(id uint32, t *btf.Type) step {
 	p, owner := r.b.ByID(t.SizeOrType)
 	if p == nil {
-		return r.report(id, "type-id", "its type id %d does not exist", t.SizeOrType)
+		return r.report(id, "type-id", "its type [%d] does not exist", t.SizeOrType)
 	}
 	if p.Kind != btf.KindFuncProto {
 		return r.report(id, "func-type", "its type [%d] is a %v, not a FUNC_PROTO", t.SizeOrType, p.Kind)
@@ -172,7 +172,7 @@ func (r *resolver) function(id uint32, t *btf.Type) step {
 func (r *resolver) declTag(id uint32, t *btf.Type) step {
 	to, owner := r.b.ByID(t.SizeOrType)
 	if to == nil {
-		return r.report(id, "type-id", "it tags type id %d, which does not exist", t.SizeOrType)
+		return r.report(id, "type-id", "it tags [%d], which does not exist", t.SizeOrType)
 	}
 	switch to.Kind {
 	case btf.KindFunc, btf.KindStruct, btf.KindUnion, btf.KindVar, btf.KindTypedef:
@@ -199,8 +199,8 @@ func (r *resolver) declTag(id uint32, t *btf.Type) step {
 		}
 	}
 	if t.Extra >= n {
-		return r.report(id, "component-index", "it tags %s %d of [%d], which has %d", what, t.Extra,
-			t.SizeOrType, n)
+		return r.report(id, "component-index", "it tags %s %d of [%d], which has only %d", what,
+			t.Extra, t.SizeOrType, n)
 	}
 	return r.pop(t.SizeOrType, 0)
 }

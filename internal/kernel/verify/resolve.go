@@ -2,23 +2,24 @@ package verify
 
 import "github.com/rules-btf/rules_btf/internal/format/btf"
 
-// maxDepth is the size of the kernel's resolver's stack (MAX_RESOLVE_DEPTH). Whether a chain is too
-// deep depends on the order of ids: types are resolved in that order, and a resolved type ends the
-// descent.
+// maxDepth is the size of the stack of the kernel's resolver (MAX_RESOLVE_DEPTH). Whether a chain
+// is too deep depends on the order of ids: types are resolved in that order, and a chain ends at a
+// type that has already been resolved.
 const maxDepth = 32
 
-// state is how far the resolution of an own type has come.
+// state says how far the resolution of a type in the blob has advanced.
 type state uint8
 
 const (
 	untouched state = iota
 	open            // on the stack
 	resolved
-	broken // has a violation, or needs a type that has one: no longer judged
+	broken // violates a rule, or needs a type that does; no longer checked
 )
 
-// mode says which types a descent follows: from a pointer, pointers and modifiers, to find pointers
-// that lead to themselves; from a struct or array, what it contains by value.
+// mode selects which types a descent follows. A descent from a pointer follows pointers and
+// modifiers, to find pointers that lead back to themselves. A descent from a struct or array
+// follows types contained by value.
 type mode uint8
 
 const (
@@ -27,32 +28,30 @@ const (
 	throughContents
 )
 
-// resolver is one pass over all types in the order of ids, as in btf_check_all_types.
+// resolver makes one pass over all types in the order of ids, like btf_check_all_types.
 type resolver struct {
 	*checker
 	ptrSize uint32
 	state   []state
-	target  []uint32 // of own modifiers, pointers and variables: the first that isn't a modifier
-	size    []uint32 // own arrays: size in bytes
+	target  []uint32 // for modifiers, pointers and variables: the first type after modifiers
+	size    []uint32 // for arrays: size in bytes
 	stack   []vertex
 	mode    mode
 }
 
 type vertex struct {
 	id   uint32
-	next uint32 // struct, datasec: the first element not yet judged
+	next uint32 // for structs and datasecs: the first element not checked yet
 }
 
-// step is the outcome of one look at a vertex.
 type step uint8
 
 const (
 	done    step = iota // resolved
-	descend             // another type was pushed and comes first
-	failed              // a violation was reported, or a needed type is broken
+	descend             // another type was pushed and must be resolved first
+	failed              // a violation was reported, or a type that it needs is broken
 )
 
-// references checks how types refer to each other.
 func (c *checker) references(ptrSize uint32) {
 	n := len(c.b.Types)
 	r := &resolver{
@@ -77,7 +76,7 @@ func (c *checker) references(ptrSize uint32) {
 	r.contents()
 }
 
-// kind returns the kind of a type, void for 0; ok is false if there is no such type.
+// kind returns the kind of a type: KindVoid for the id 0. ok is false if the type doesn't exist.
 func (r *resolver) kind(id uint32) (k btf.Kind, ok bool) {
 	if id == 0 {
 		return btf.KindVoid, true
@@ -89,8 +88,8 @@ func (r *resolver) kind(id uint32) (k btf.Kind, ok bool) {
 	return t.Kind, true
 }
 
-// stateOf returns the state of any id: void and types of bases are resolved, missing types are
-// broken.
+// stateOf returns the state of any type: void and types in bases are resolved, types that don't
+// exist are broken.
 func (r *resolver) stateOf(id uint32) state {
 	switch {
 	case id < r.b.StartID:
@@ -106,7 +105,7 @@ func (r *resolver) report(id uint32, rule, format string, args ...any) step {
 	return failed
 }
 
-// resolve resolves an own type and what it needs. It reports whether none of these is broken.
+// resolve resolves a type and those that it needs. It returns false if any is broken.
 func (r *resolver) resolve(id uint32) bool {
 	switch r.stateOf(id) {
 	case resolved:
@@ -149,7 +148,7 @@ func (r *resolver) pop(target, size uint32) step {
 	return done
 }
 
-// endsHere reports whether the descent of this mode stops at a kind.
+// endsHere reports whether a descent in the current mode stops at types of a kind.
 func (r *resolver) endsHere(k btf.Kind) bool {
 	switch r.mode {
 	case throughPointers:
@@ -160,7 +159,7 @@ func (r *resolver) endsHere(k btf.Kind) bool {
 	return !needsResolve(k)
 }
 
-// need returns done if an existing type is resolved as far as the mode wants, and else pushes it.
+// need returns done if a type is resolved as far as the mode requires, else it pushes the type.
 func (r *resolver) need(from, id uint32) step {
 	k, _ := r.kind(id)
 	switch s := r.stateOf(id); {
@@ -169,28 +168,27 @@ func (r *resolver) need(from, id uint32) step {
 	case s == resolved || r.endsHere(k):
 		return done
 	case s == open:
-		return r.report(from, "loop", "it leads back to itself through type [%d]", id)
+		return r.report(from, "loop", "it refers to itself through type [%d]", id)
 	case len(r.stack) == maxDepth:
-		return r.report(from, "depth", "more than %d types to resolve in a row; the kernel gives up",
+		return r.report(from, "depth", "it needs more than %d types in a row; the kernel gives up",
 			maxDepth)
 	}
 	r.push(id)
 	return descend
 }
 
-// needsResolve reports whether btf_resolve visits types of a kind before another type may refer to
-// them.
+// needsResolve reports whether btf_resolve must visit such a type before others may refer to it.
 func needsResolve(k btf.Kind) bool {
 	return k == btf.KindPtr || k == btf.KindArray || k == btf.KindFunc || k.IsComposite() ||
 		k.IsModifier() || sourceOnly(k)
 }
 
-// sourceOnly reports whether only DATASECs and tags may refer to types of a kind.
+// sourceOnly reports whether only DATASECs and tags may refer to a type of this kind.
 func sourceOnly(k btf.Kind) bool {
 	return k == btf.KindVar || k == btf.KindDeclTag || k == btf.KindDatasec
 }
 
-// sizeless reports whether types of a kind, such as void, have no size.
+// sizeless reports whether a type of this kind, such as void, has no size.
 func sizeless(k btf.Kind) bool {
 	return k == btf.KindVoid || k == btf.KindFwd || k == btf.KindFunc || k == btf.KindFuncProto ||
 		k == btf.KindDeclTag

@@ -6,8 +6,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// sized returns the type that gives id its size, modifiers skipped, and the size in bytes; ok is
-// false if there is none.
+// sized skips modifiers, and returns the type and its size in bytes; ok is false if it has no size.
 func (r *resolver) sized(id uint32) (at, size uint32, ok bool) {
 	if k, _ := r.kind(id); k.IsModifier() {
 		id = r.skipped(id)
@@ -25,8 +24,8 @@ func (r *resolver) sized(id uint32) (at, size uint32, ok bool) {
 	return 0, 0, false
 }
 
-// arraySize returns the size of an array in bytes, 0 if it is unknown. Unlike the kernel, it also
-// returns the size of an array that is not resolved yet.
+// arraySize returns the size of an array in bytes, or 0 if it is unknown. Unlike the kernel, it can
+// return the size of an array that has not been resolved yet.
 func (r *resolver) arraySize(id uint32) uint32 {
 	n := uint64(1)
 	for range maxDepth {
@@ -57,8 +56,8 @@ func clamp(n uint64) uint32 {
 	return uint32(n)
 }
 
-// skipped returns the first type from id on that is not a modifier; a modifier if a base has a
-// loop.
+// skipped follows modifiers from id, and returns the first type that isn't one. If a base has a
+// loop of modifiers, it returns a modifier.
 func (r *resolver) skipped(id uint32) uint32 {
 	for range 4 * maxDepth {
 		k, ok := r.kind(id)
@@ -74,7 +73,7 @@ func (r *resolver) skipped(id uint32) uint32 {
 	return id
 }
 
-// regularInt reports whether an INT is as wide as a C integer: 1, 2, 4, 8 or 16 bytes, at offset 0.
+// regularInt reports whether an INT has 1, 2, 4, 8 or 16 bytes, like a C integer, and offset 0.
 func regularInt(t *btf.Type) bool {
 	return slices.Contains([]uint32{8, 16, 32, 64, 128}, t.Extra&0xff) && t.Extra>>16&0xff == 0
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// TestStricterThanTheKernel has what Check refuses on purpose although kernels let it pass, because
-// with other type ids the same types are refused.
+// TestStricterThanTheKernel has types that kernels accept but Check intentionally rejects, because
+// kernels reject the same types if they have different ids.
 func TestStricterThanTheKernel(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -29,7 +29,7 @@ func TestStricterThanTheKernel(t *testing.T) {
 			// 7
 			b.Composite(btf.KindStruct, "plain_const", 8, false,
 				btf.Member{NameOff: b.Name("a"), Type: 3})
-		}, "[4] STRUCT s: member-bounds: member a ends at byte 8, the size is 4"},
+		}, "[4] STRUCT s: member-bounds: member a ends at byte 8, but the size is 4"},
 		{"struct in itself, through a const that a pointer reached first", func(b *btf.Builder) {
 			b.Ref(btf.KindPtr, "", 3)
 			b.Ref(btf.KindConst, "", 4)
@@ -39,7 +39,7 @@ func TestStricterThanTheKernel(t *testing.T) {
 			b.FuncProto(0)
 			b.Func("f", 2, 0)
 			b.Ref(btf.KindPtr, "", 3)
-		}, "[4] PTR (anon): type-kind: it comes to [3], a FUNC"},
+		}, "[4] PTR (anon): type-kind: it leads to [3], a FUNC"},
 	} {
 		b := btf.NewBuilder(native, nil, nil)
 		b.Int("int", 4, 0, 0)

@@ -9,34 +9,35 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
-// Scope is who applies a rule.
+// Scope says who applies a rule: a part of the kernel, or another reader of BTF.
 type Scope uint8
 
 const (
-	// Boot rules hold wherever the kernel reads BTF: its own at boot, a module's, and BPF_BTF_LOAD.
+	// Boot rules apply to all BTF that the kernel reads: its own, the BTF of modules, and BTF
+	// loaded with BPF_BTF_LOAD.
 	Boot Scope = iota
-	// Load rules hold for BPF_BTF_LOAD, which resolves all references. The kernel doesn't apply them
-	// to its own BTF.
+	// Load rules apply to BTF loaded with BPF_BTF_LOAD, which resolves all references. The kernel
+	// doesn't apply these rules to its own BTF.
 	Load
-	// Reader rules are those of other readers or of older kernels, named in the violation.
+	// Reader rules apply to other readers or older kernels, which the violation names.
 	Reader
-	// Order is the rule that types are sorted by name, anonymous ones first. Linux 7.0 and later rely
-	// on it in the BTF of the kernel and its modules.
+	// Order is the rule that anonymous types come first, and named types are sorted by name. The
+	// BTF of Linux 7.0 and later, and of its modules, has that order.
 	Order
 )
 
-// Violation is one broken rule.
+// Violation is a violated rule.
 type Violation struct {
 	TypeID uint32   // 0 for the blob as a whole
-	Kind   btf.Kind // of the type
-	Name   string   // of the type, "" if it has none
-	Rule   string   // a short fixed name, such as "member-bounds"
+	Kind   btf.Kind // kind of the type
+	Name   string   // name of the type, "" if it has none
+	Rule   string   // short fixed name of the rule, such as "member-bounds"
 	Detail string   // what is wrong, with the values
 	Scope  Scope
 }
 
-// String is the violation as one line: "[12] STRUCT foo: member-bounds: member bar ends at byte 24,
-// the size is 16".
+// String returns the violation as one line, such as "[12] STRUCT foo: member-bounds: member bar
+// ends at byte 24, but the size is 16".
 func (v Violation) String() string {
 	if v.TypeID == 0 {
 		return fmt.Sprintf("%s: %s", v.Rule, v.Detail)
@@ -45,7 +46,6 @@ func (v Violation) String() string {
 	return fmt.Sprintf("[%d] %v %s: %s: %s", v.TypeID, v.Kind, name, v.Rule, v.Detail)
 }
 
-// label names an element in a message.
 func label(name string, n int) string {
 	if name == "" {
 		return "number " + strconv.Itoa(n)

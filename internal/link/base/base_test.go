@@ -22,7 +22,7 @@ func parse(t *testing.T, b *btf.Blob) base.Base {
 
 func hash(b *linktest.Builder, id types.ID) types.Hash { return b.Graph.Node(id).Hash }
 
-// vmlinux is the lower BTF of the chain in these tests, module the one that is based on it.
+// In these tests, vmlinux is the lower BTF of the chain, and module is based on it.
 func vmlinux() *btf.Builder {
 	b := btf.NewBuilder(nil, nil, nil)
 	b.Int("int", 4, 1, 32)      // 1
@@ -49,8 +49,9 @@ func module() *btf.Builder {
 	return b
 }
 
-// TestFind: types are found by their shape. In it a tag is a stub, whatever definition is meant, so
-// there may be several types; they come by id, those of the lower BTF first.
+// TestFind: types are found by their shape. In a shape, a tag is only a stub, which doesn't say
+// which definition is meant, so several types may be found. They are sorted by id, so the types of
+// the lower BTF come first.
 func TestFind(t *testing.T) {
 	p := parse(t, module().Finish())
 	b := linktest.New()
@@ -81,7 +82,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestTag: what the whole chain has of a tag.
+// TestTag looks up the definitions and declarations of a tag in the whole chain.
 func TestTag(t *testing.T) {
 	low, chain := parse(t, vmlinux().Finish()), parse(t, module().Finish())
 	b := linktest.New()
@@ -109,8 +110,7 @@ func TestTag(t *testing.T) {
 	}
 }
 
-// TestRecord: what a type of the chain says, by its id. References to types that lead to no tag are
-// left out.
+// TestRecord looks up types by id. A reference is left out if its type doesn't lead to a tag.
 func TestRecord(t *testing.T) {
 	p := parse(t, module().Finish())
 	for _, c := range []struct {
@@ -161,7 +161,8 @@ func TestHasDeclTag(t *testing.T) {
 	}
 }
 
-// TestString: strings have the smallest offset in the chain. Ends begins what is the split BTF's.
+// TestString: String returns the smallest offset that a string has in the chain. The ids and
+// offsets of BTF that is linked on the chain begin at Ends.
 func TestString(t *testing.T) {
 	low := &btf.Blob{StartID: 1, Strings: "\x00int\x00two\x00int\x00"}
 	high := &btf.Blob{StartID: 1, BaseStrLen: 13, Strings: "two\x00three\x00", Base: low}
@@ -180,8 +181,8 @@ func TestString(t *testing.T) {
 	}
 }
 
-// TestLayers: a layer's digest is that of its shapes, whatever their order and number, and of no
-// other layer.
+// TestLayers: a layer's digest depends only on which shapes it has, not on their order and number,
+// nor on other layers.
 func TestLayers(t *testing.T) {
 	layers := parse(t, module().Finish()).Layers()
 	if len(layers) != 2 || layers[0] == layers[1] {
@@ -202,11 +203,12 @@ func TestLayers(t *testing.T) {
 
 func TestIDHash(t *testing.T) {
 	if one, again := base.IDHash(1), base.IDHash(1); one != again || one == base.IDHash(2) {
-		t.Error("the hash of an id is not that of the id")
+		t.Error("an id has two hashes, or two ids have one hash")
 	}
 }
 
-// TestHostile: a base that no tool writes gives an error of one line, or answers; it never panics.
+// TestHostile: a base that no tool would write either can be used, or gives an error of one line,
+// but never a panic.
 func TestHostile(t *testing.T) {
 	for _, c := range []struct {
 		what  string
@@ -255,7 +257,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// ExampleBase shows how a link asks a base for the types of one shape.
+// ExampleBase shows how a link looks up the types of one shape in a base.
 func ExampleBase() {
 	p, err := base.Parse(module().Finish())
 	if err != nil {

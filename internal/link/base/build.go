@@ -12,10 +12,10 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// Parse returns the Base of a BTF that was read, and of what it is based on.
+// Parse returns the Base that consists of a BTF and its bases.
 func Parse(b *btf.Blob) (*Chain, error) { return parse(b, false) }
 
-// parse is Parse. Checksums are needed only if an index is to be based on the result.
+// parse is like Parse; checksums must be set only if another index will be based on the result.
 func parse(b *btf.Blob, checksums bool) (*Chain, error) {
 	built, err := build(object.Chain(b), 0, checksums)
 	if err != nil {
@@ -33,7 +33,7 @@ func parse(b *btf.Blob, checksums bool) (*Chain, error) {
 	return c, nil
 }
 
-// build returns the indices of the BTFs of a chain, those before first left out.
+// build returns the indices of the BTFs of a chain, starting at first.
 func build(chain []*btf.Blob, first int, checksums bool) ([][]byte, error) {
 	o := &object.Object{Graph: types.New()}
 	nodes, err := o.AddBTF(chain...)
@@ -63,7 +63,7 @@ func build(chain []*btf.Blob, first int, checksums bool) ([][]byte, error) {
 	return built, nil
 }
 
-// sumOf returns the checksum of a BTF that is based on one with the checksum below.
+// sumOf returns the checksum of a BTF. below is the checksum of its base.
 func sumOf(b *btf.Blob, below Sum) (Sum, error) {
 	data, err := btf.Encode(b, btf.EncodeOptions{})
 	if err != nil {
@@ -80,7 +80,6 @@ func sumOfBytes(data []byte, below Sum) (sum Sum) {
 	return sum
 }
 
-// builder makes indices of BTFs that were read into a graph.
 type builder struct {
 	g      *types.Graph
 	nodes  []types.ID   // by id
@@ -88,7 +87,7 @@ type builder struct {
 	leads  []bool       // by node
 }
 
-// index returns the index of one BTF. Of the header only the checksums are given.
+// index returns the index of one BTF. In h, only the checksums are set.
 func (b *builder) index(blob *btf.Blob, h header) ([]byte, error) {
 	shapes := make([]entry, 0, len(blob.Types))
 	var definitions, declTags []entry
@@ -100,7 +99,7 @@ func (b *builder) index(blob *btf.Blob, h header) ([]byte, error) {
 		case types.KindFunc, types.KindVar, types.KindDatasec:
 			continue
 		case types.KindDeclTag:
-			// nobody asks for those of functions and variables, which go with them
+			// the tags of functions and variables are never looked up in a base
 			target := blob.Types[i].SizeOrType
 			if k := b.g.Node(b.nodes[target]).Kind; k != types.KindFunc && k != types.KindVar {
 				h := declTagHash(b.g.Strs.Hash(n.Name), target, n.Aux, n.Flag)
@@ -141,8 +140,8 @@ func (b *builder) index(blob *btf.Blob, h header) ([]byte, error) {
 	return out, nil
 }
 
-// digest is Digest of a BTF's types. Each node counts once, and only shapes with pinned stubs can
-// be the same for two nodes.
+// digest returns the Digest of the shapes of a BTF's types. Two nodes can have the same shape only
+// if the shape has pinned stubs. Otherwise, it is enough to count each node once.
 func (b *builder) digest(blob *btf.Blob) types.Hash {
 	var sum types.Hash
 	var layer []types.Hash
@@ -164,7 +163,6 @@ func (b *builder) digest(blob *btf.Blob) types.Hash {
 	return sum
 }
 
-// strings lists a BTF's own strings.
 func (b *builder) strings(blob *btf.Blob) []entry {
 	list := make([]entry, 0, len(blob.Types)+len(blob.Types)/4)
 	data := []byte(blob.Strings)

@@ -9,11 +9,11 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// With returns the chain with one more BTF on it, split BTF that was made on f. No index may be in
-// the chain. It does not read the whole of f again, but what the split BTF refers to; f stays as it
-// is, and must not be closed before the result is used.
+// With returns the chain f, extended by split BTF that is based on it. The chain must not contain
+// index files. With reads only the parts of f to which the split BTF refers. f doesn't change, and
+// must stay open while the result is in use.
 func (f *Files) With(split []byte) (*Files, error) {
-	if err := f.NeedBTF("other BTF on it"); err != nil {
+	if err := f.NeedBTF("split BTF on top of it"); err != nil {
 		return nil, err
 	}
 	b, err := btf.Parse(split, f.BTF)
@@ -34,9 +34,8 @@ func (f *Files) With(split []byte) (*Files, error) {
 	return &Files{Base: c, BTF: b}, c.push(data)
 }
 
-// indexOnOutline is the index that build makes of the last BTF of a chain. Of the header only the
-// checksums are given. An index has the shapes of types, for which no more of the base is needed
-// than an outline.
+// indexOnOutline returns the index that build would return for the last BTF of a chain, from an
+// outline of the base: shapes depend on nothing else in the base. In h, only the checksums are set.
 func indexOnOutline(b *btf.Blob, h header) ([]byte, error) {
 	o := outline{from: b, ids: map[uint32]uint32{0: 0}}
 	if err := o.find(); err != nil {
@@ -60,15 +59,14 @@ func indexOnOutline(b *btf.Blob, h header) ([]byte, error) {
 	return made.index(b, h)
 }
 
-// outline makes BTF without a base of split BTF: what it refers to comes first, a struct, union or
-// enum with a name as its declaration; then come its own types, in their order.
+// outline turns split BTF into BTF without a base: first come the base types that it refers to,
+// with named structs, unions and enums only declared; then its own types, in their order.
 type outline struct {
 	from    *btf.Blob
-	reached []uint32          // ids of the base's types that are wanted, ascending
-	ids     map[uint32]uint32 // in the result, of these
+	reached []uint32          // ids of the base types that are needed, ascending
+	ids     map[uint32]uint32 // by one of these ids: the id in the result
 }
 
-// find finds the types of the base that are wanted.
 func (o *outline) find() error {
 	var next []uint32
 	var missing error
@@ -103,12 +101,10 @@ func (o *outline) find() error {
 	return missing
 }
 
-// isTag reports whether a type is a definition or declaration of a tag.
 func isTag(t *btf.Type) bool {
 	return t.NameOff != 0 && (t.Kind.IsComposite() || t.Kind.IsEnum())
 }
 
-// copy makes the BTF.
 func (o *outline) copy() (*btf.Blob, error) {
 	strings := btf.NewStringTable(nil)
 	to := &btf.Blob{Order: o.from.Order, StartID: 1}

@@ -11,8 +11,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/object"
 )
 
-// onCycles returns BTF with a typedef in a cycle without a tag, and what else a base may have that
-// an outline must not lose.
+// onCycles returns BTF with a typedef in a cycle without a tag. It also has everything else in a
+// base that an outline must keep.
 func onCycles(order binary.ByteOrder) *btf.Blob {
 	b := btf.NewBuilder(order, nil, nil)
 	i := b.Int("int", 4, 1, 32)
@@ -33,8 +33,8 @@ func onCycles(order binary.ByteOrder) *btf.Blob {
 	return b.Finish()
 }
 
-// allOf returns BTF on base that refers to each of its types by a pointer, a member and a modifier,
-// and defines some of its tags in another way.
+// allOf returns split BTF that refers to each type of base by a pointer, a member and a modifier,
+// and that defines some tags of base differently.
 func allOf(base *btf.Blob) *btf.Blob {
 	b := btf.NewBuilder(base.Order, base, nil)
 	for id := uint32(1); id < base.EndID(); id++ {
@@ -55,8 +55,8 @@ func allOf(base *btf.Blob) *btf.Blob {
 	return b.Finish()
 }
 
-// TestOutline: the index that is made of an outline of the base is that of the whole chain, to the
-// byte.
+// TestOutline: an index made with an outline of the base has the same bytes as one made with the
+// whole chain.
 func TestOutline(t *testing.T) {
 	cases := map[string]*btf.Blob{}
 	for name, order := range map[string]binary.ByteOrder{"little": binary.LittleEndian,
@@ -105,13 +105,14 @@ func TestOutline(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !bytes.Equal(got, want[0]) {
-				t.Errorf("%d bytes, want %d, or others", len(got), len(want[0]))
+				t.Errorf("%d bytes differ from the %d bytes of the index on the whole chain",
+					len(got), len(want[0]))
 			}
 		})
 	}
 }
 
-// TestWith puts BTF on files, and on none.
+// TestWith puts BTF that is in memory on top of BTF in files, and on top of nothing.
 func TestWith(t *testing.T) {
 	dir := t.TempDir()
 	one := small(nil, binary.LittleEndian, "")
@@ -162,10 +163,10 @@ func TestWith(t *testing.T) {
 	}
 	compare(t, alone.Base, newReference(t, one))
 	if _, err := opened(index).With(data); err == nil {
-		t.Error("an index has the types of BTF")
+		t.Error("an index is accepted without its BTF")
 	}
 	if _, err := f.With(data[:20]); err == nil {
-		t.Error("half a header is BTF")
+		t.Error("half a header is accepted")
 	}
 	bad := btf.NewBuilder(binary.LittleEndian, one, nil)
 	bad.Ref(btf.KindPtr, "", 1000)
@@ -173,11 +174,12 @@ func TestWith(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := f.With(data); err == nil {
-		t.Error("a reference to a type that does not exist")
+		t.Error("a reference to a type that does not exist is accepted")
 	}
 }
 
-// FuzzOutline compares, for any split BTF, the index on an outline with that of the whole chain.
+// FuzzOutline compares two indices of any split BTF: one made with an outline of the base, and one
+// made with the whole chain.
 func FuzzOutline(f *testing.F) {
 	one := small(nil, binary.LittleEndian, "")
 	cycles := onCycles(binary.LittleEndian)
@@ -203,7 +205,7 @@ func FuzzOutline(f *testing.F) {
 			return // such as two types in a cycle; what is wrong in the base alone is not looked at
 		}
 		if gotErr != nil || !bytes.Equal(got, want[0]) {
-			t.Errorf("the index on an outline is another (%v)", gotErr)
+			t.Errorf("the index on an outline differs (%v)", gotErr)
 		}
 	})
 }

@@ -10,14 +10,14 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// Version is the version of the index's form. A file of another version must be made again.
+// Version is the version of the index format. An index with a different version must be rebuilt.
 const Version = 1
 
-// magic begins an index.
+// magic is at the beginning of every index.
 const magic = "BTFBASE\x00"
 
-// Sum identifies a BTF and all that it is based on: SHA-256 of the Sum of the one below and of its
-// own bytes as btf.Encode writes them.
+// Sum identifies a BTF and its bases: it is the SHA-256 of the base's Sum and of the BTF's own
+// bytes, in the form in which btf.Encode writes them.
 type Sum [32]byte
 
 // Values of header.Order.
@@ -26,16 +26,16 @@ const (
 	bigEndian    = 2
 )
 
-// header begins an index, after magic and a checksum of all that follows it (CRC-32C). All is
-// little-endian. After it come, each right after the one before: the tables of shapes,
-// definitions, strings and declaration tags, index.blocks and index.refs.
+// header follows magic and the CRC-32C of everything after the checksum. All numbers are
+// little-endian. After the header come, without padding, the tables of shapes, definitions, strings
+// and declaration tags, then index.blocks, then index.refs.
 type header struct {
 	Version uint32
 	Order   uint32 // the byte order of the BTF
-	// The ids and string offsets that are the BTF's own: from the first, the end excluded.
+	// These are the ranges of the BTF's own ids and string offsets, without the ends.
 	StartID, EndID, StartStr, EndStr uint32
-	// BTF is the checksum of the BTF, Below that of the one it is based on, zero if there is none. In
-	// memory both may be zero.
+	// BTF is the checksum of the BTF. The field Below is the checksum of the base on which that BTF
+	// is based, or zero if there is none. In an index that isn't read from a file, both may be zero.
 	BTF, Below                             Sum
 	Digest                                 types.Hash // see Base.Layers
 	Shapes, Definitions, Strings, DeclTags tableShape
@@ -80,14 +80,13 @@ func setChecksum(data []byte) {
 	binary.LittleEndian.PutUint32(data[checksumAt:], crc32.Checksum(data[headerAt:], castagnoli))
 }
 
-// isIndex reports whether data begins as an index does.
 func isIndex(data []byte) bool { return bytes.HasPrefix(data, []byte(magic)) }
 
-// parseIndex checks an index, and cuts it into its parts. What it holds is read only when asked.
+// parseIndex checks an index and cuts it into its parts, which are read only on demand.
 func parseIndex(data []byte) (*index, error) {
-	const again = "make it again with btfdedup index"
+	const again = "rebuild it with btfdedup index"
 	if !isIndex(data) || len(data) < headerAt+headerLen {
-		return nil, fmt.Errorf("not an index of BTF, or cut off in its header (%d bytes); %s",
+		return nil, fmt.Errorf("not an index of BTF, or truncated in its header (%d bytes); %s",
 			len(data), again)
 	}
 	x := &index{}
@@ -97,15 +96,15 @@ func parseIndex(data []byte) (*index, error) {
 	}
 	switch {
 	case h.Version != Version:
-		return nil, fmt.Errorf("index of version %d, this tool reads version %d; %s", h.Version, Version,
-			again)
+		return nil, fmt.Errorf("the index has version %d, but this tool reads version %d; %s",
+			h.Version, Version, again)
 	case crc32.Checksum(data[headerAt:], castagnoli) != binary.LittleEndian.Uint32(data[checksumAt:]):
 		return nil, errors.New("the index is damaged: its checksum is wrong; " + again)
 	case h.check() != nil:
 		return nil, fmt.Errorf("the index is damaged: %w; %s", h.check(), again)
 	case h.size() != uint64(len(data)):
-		return nil, fmt.Errorf("the index is damaged: %d bytes, its header says %d; %s", len(data),
-			h.size(), again)
+		return nil, fmt.Errorf("the index is damaged: it has %d bytes, but its header says %d; %s",
+			len(data), h.size(), again)
 	}
 	rest := data[headerAt+headerLen:]
 	x.shapes, rest = cutTable(rest, h.Shapes)
@@ -116,17 +115,18 @@ func parseIndex(data []byte) (*index, error) {
 	return x, nil
 }
 
-// check checks the fields of a header on which sizes depend.
+// check checks the header fields that determine sizes.
 func (h *header) check() error {
 	if h.Order != littleEndian && h.Order != bigEndian {
-		return fmt.Errorf("byte order %d", h.Order)
+		return fmt.Errorf("invalid byte order %d", h.Order)
 	}
 	if h.StartID == 0 || h.EndID < h.StartID || h.EndStr < h.StartStr {
-		return fmt.Errorf("ids %d to %d, strings %d to %d", h.StartID, h.EndID, h.StartStr, h.EndStr)
+		return fmt.Errorf("invalid ranges: ids %d to %d, strings %d to %d", h.StartID, h.EndID,
+			h.StartStr, h.EndStr)
 	}
 	for _, s := range []tableShape{h.Shapes, h.Definitions, h.Strings, h.DeclTags} {
 		if s.Bits > 32 || s.Width > 4 {
-			return fmt.Errorf("a table with 2^%d buckets and numbers of %d bytes", s.Bits, s.Width)
+			return fmt.Errorf("invalid table: 2^%d buckets, numbers of %d bytes", s.Bits, s.Width)
 		}
 	}
 	return nil

@@ -8,25 +8,27 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// index answers for one BTF of a chain.
+// index looks up types and strings of one BTF of a chain.
 type index struct {
 	header      header
-	shapes      table // the shape of a type: its id
-	definitions table // the stub of a tag: the ids of its definitions
-	strings     table // a string: its offset
-	declTags    table // what declTagHash returns: 1
+	shapes      table // by shape of a type: its id
+	definitions table // by stub of a tag: the ids of its definitions
+	strings     table // by string: its offset
+	declTags    table // by declTagHash: 1 if the declaration tag exists
 	blocks      []byte
 	refs        []byte
 }
 
-// blockLen is how many types share an entry of index.blocks. Such an entry, of 4 bytes, says where
-// in index.refs the first of them begins. There, each type has the number of its references times
-// two, plus one if it is a declaration; then these references. All are variable-length integers.
+// blockLen is how many types share an entry of index.blocks. An entry has 4 bytes: the offset in
+// index.refs of the block's first type. For each type, index.refs has one number (twice the number
+// of the type's references, plus one if the type is a declaration) and then the references. All are
+// uvarints.
 const blockLen = 64
 
 func (x *index) has(id uint32) bool { return id >= x.header.StartID && id < x.header.EndID }
 
-// record returns where the references of a type of this BTF begin, after their number.
+// record returns the rest of index.refs from a type's first reference on, and how many references
+// the type has.
 func (x *index) record(id uint32) (refs []byte, count int, declares bool) {
 	i := id - x.header.StartID
 	at := binary.LittleEndian.Uint32(x.blocks[4*(i/blockLen):])
@@ -38,7 +40,6 @@ func (x *index) record(id uint32) (refs []byte, count int, declares bool) {
 	return cutCount(refs)
 }
 
-// skipUvarints takes count numbers off the front of data.
 func skipUvarints(data []byte, count int) []byte {
 	at := 0
 	for ; count > 0 && at < len(data); at++ {
@@ -54,7 +55,7 @@ func cutCount(data []byte) (rest []byte, count int, declares bool) {
 	return rest, int(n >> 1), n&1 != 0
 }
 
-// cutUvarint takes a number off the front of data; 0 if there is none.
+// cutUvarint removes a number from the front of data and returns it, or 0 if data is empty.
 func cutUvarint(data []byte) (uint32, []byte) {
 	if len(data) > 0 && data[0] < 0x80 {
 		return uint32(data[0]), data[1:]
@@ -66,13 +67,13 @@ func cutUvarint(data []byte) (uint32, []byte) {
 	return uint32(v), data[n:]
 }
 
-// Chain is a Base of indices, the lowest first.
+// Chain is a Base that consists of indices, the deepest BTF first.
 type Chain struct {
 	layers  []*index
 	machine uint16
 }
 
-// Machine is known of BTF that was read from ELF files; indices don't say.
+// Machine is known only for BTF that was read from ELF files: an index doesn't record it.
 func (c *Chain) Machine() uint16 { return c.machine }
 
 func (c *Chain) Order() binary.ByteOrder {
@@ -118,7 +119,7 @@ func (c *Chain) Tag(stub types.Hash) (definition, declaration uint32, count int)
 	return definition, declaration, count
 }
 
-// layer returns the index of the BTF that has a type, nil if none has.
+// layer returns the index of the BTF that has the type id, or nil if there is none.
 func (c *Chain) layer(id uint32) *index {
 	for _, x := range c.layers {
 		if x.has(id) {

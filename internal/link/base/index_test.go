@@ -15,7 +15,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// small returns BTF with one of most things, which is based on base.
+// small returns split BTF, based on base, with one of almost everything that BTF can hold.
 func small(base *btf.Blob, order binary.ByteOrder, prefix string) *btf.Blob {
 	b := btf.NewBuilder(order, base, nil)
 	i := b.Int(prefix+"int", 4, 1, 32)
@@ -49,7 +49,8 @@ func parsed(t testing.TB, b *btf.Blob) *Chain {
 	return c
 }
 
-// TestIndexAgreesWithGraph asks an index all that there is to ask about its types.
+// TestIndexAgreesWithGraph makes every possible look-up in an index, and compares the results with
+// those of reference.
 func TestIndexAgreesWithGraph(t *testing.T) {
 	one := small(nil, binary.LittleEndian, "")
 	two := small(one, binary.LittleEndian, "mod_")
@@ -144,8 +145,8 @@ func write(t *testing.T, path string, data []byte) {
 	}
 }
 
-// TestOpen opens chains of BTF and of indices: whichever, the answers are the same, or there is an
-// error.
+// TestOpen opens each chain as BTF and as indices. Both must give the same results, or there must
+// be an error.
 func TestOpen(t *testing.T) {
 	dir := t.TempDir()
 	one := small(nil, binary.LittleEndian, "")
@@ -155,7 +156,7 @@ func TestOpen(t *testing.T) {
 	other := small(nil, binary.LittleEndian, "other")
 	otherBTF, otherIndex := files(t, dir, "other", other)
 	_, bigIndex := files(t, dir, "big", small(nil, binary.BigEndian, ""))
-	const another = "btfbase: index of BTF that is based on another base"
+	const another = "btfbase: this index was made with a different base"
 	for _, c := range []struct {
 		name  string
 		paths []string
@@ -167,9 +168,9 @@ func TestOpen(t *testing.T) {
 		{"BTF on BTF", []string{oneBTF, twoBTF}, two, ""},
 		{"index on index", []string{oneIndex, twoIndex}, two, ""},
 		{"index on BTF", []string{oneBTF, twoIndex}, two, ""},
-		{"BTF on index", []string{oneIndex, twoBTF}, nil, "two.btf: is BTF, but is based on the index"},
+		{"BTF on index", []string{oneIndex, twoBTF}, nil, "two.btf: this BTF is based on the index"},
 		{"index of split BTF alone", []string{twoIndex}, nil,
-			"two.btfbase: index of split BTF: give its base"},
+			"two.btfbase: this is an index of split BTF; pass its base"},
 		{"index on another index", []string{otherIndex, twoIndex}, nil, "two." + another},
 		{"index on other BTF", []string{otherBTF, twoIndex}, nil, "two." + another},
 		{"index twice", []string{oneIndex, oneIndex}, nil, "one." + another},
@@ -203,13 +204,14 @@ func TestOpen(t *testing.T) {
 		t.Errorf("no bases: %v, %v", f, err)
 	}
 	if _, err := Index(twoBTF, []string{oneIndex}); err == nil ||
-		!strings.Contains(err.Error(), "an index of BTF") {
+		!strings.Contains(err.Error(), "this is an index") {
 		t.Errorf("an index of BTF on an index: %v", err)
 	}
 }
 
-// TestTruncatedIndex: an index that was truncated while it was mapped is noticed when it is closed,
-// once: what is mapped at its place afterwards stays.
+// TestTruncatedIndex: Close reports an index that was truncated while it was mapped. It unmaps the
+// index only once: if something else is mapped at that address later, a second Close leaves it
+// alone.
 func TestTruncatedIndex(t *testing.T) {
 	dir := t.TempDir()
 	_, index := files(t, dir, "one", small(nil, binary.LittleEndian, ""))
@@ -241,11 +243,11 @@ func TestTruncatedIndex(t *testing.T) {
 	defer again.Close()
 	f.Close()
 	if again.Base.Find(types.Hash{}) != 0 {
-		t.Error("it has everything")
+		t.Error("it finds a type that the index doesn't have")
 	}
 }
 
-// TestDamagedIndex flips each byte of an index, and cuts it off everywhere.
+// TestDamagedIndex flips each byte of an index, and truncates it at each length.
 func TestDamagedIndex(t *testing.T) {
 	dir := t.TempDir()
 	_, path := files(t, dir, "one", small(nil, binary.LittleEndian, ""))
@@ -270,12 +272,12 @@ func TestDamagedIndex(t *testing.T) {
 	newer[headerAt]++
 	setChecksum(newer)
 	_, err = parseIndex(newer)
-	if err == nil || !strings.Contains(err.Error(), "index of version 2") {
+	if err == nil || !strings.Contains(err.Error(), "the index has version 2") {
 		t.Errorf("another version: %v", err)
 	}
 }
 
-// FuzzIndex asks an index whose checksum is right but whose content is anything.
+// FuzzIndex makes look-ups in an index with a valid checksum and arbitrary content.
 func FuzzIndex(f *testing.F) {
 	for _, b := range []*btf.Blob{small(nil, binary.LittleEndian, ""),
 		btf.NewBuilder(binary.BigEndian, nil, nil).Finish()} {

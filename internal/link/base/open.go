@@ -15,21 +15,21 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/mapped"
 )
 
-// Files is a chain of bases as the flag --base names them: BTF, or indices of BTF.
+// Files is the chain of bases given by --base flags: BTF files, or indices of them.
 type Files struct {
 	// Base is nil if there is no base.
 	Base Base
-	// BTF is the last BTF of the chain, nil if there is none. If an index was given in its place, it
-	// has the byte order and the ends of ids and strings, but no types.
+	// BTF is the last BTF of the chain, or nil if there is none. If its index was given instead,
+	// BTF has only the byte order and the ends of ids and strings, but no types.
 	BTF *btf.Blob
-	// Index is the path of the first index of the chain, "" if all of BTF is there.
+	// Index is the path of the first index of the chain, or "" if there is none.
 	Index string
-	Path  string // the last BTF of the chain, or an index of it; "" if there is none
+	Path  string // the last file of the chain, BTF or an index; "" if there is none
 
 	mapped [][]byte
 }
 
-// Open reads a chain of bases, each based on the one before it. Several threads may use it.
+// Open reads a chain of bases, each based on the one before it. Several threads may use the result.
 func Open(paths []string) (*Files, error) {
 	f := &Files{}
 	if len(paths) > 0 {
@@ -65,8 +65,8 @@ func (f *Files) open(paths []string) error {
 			}
 			f.BTF = c.hollow()
 		case f.Index != "":
-			return fmt.Errorf("%s: is BTF, but is based on the index %s: give an index of it too "+
-				"(btfdedup index --base), or no index", path, f.Index)
+			return fmt.Errorf("%s: this BTF is based on the index %s; pass an index of this BTF "+
+				"(made with btfdedup index --base), or pass BTF for every base", path, f.Index)
 		default:
 			if f.BTF, err = relocate.ReadBase(path, f.BTF); err != nil {
 				return err
@@ -83,7 +83,7 @@ func (f *Files) open(paths []string) error {
 	return nil
 }
 
-// Close frees the memory that indices are mapped to. The Base must not be asked any more.
+// Close unmaps the indices. The Base must not be used afterwards.
 func (f *Files) Close() {
 	for len(f.mapped) > 0 {
 		data := f.mapped[0]
@@ -92,20 +92,20 @@ func (f *Files) Close() {
 	}
 }
 
-// NeedBTF returns an error if an index was given in place of BTF, for what an index can't do.
+// NeedBTF returns an error if an index was given in place of the BTF that the task what needs.
 func (f *Files) NeedBTF(what string) error {
 	if f.Index == "" {
 		return nil
 	}
-	return fmt.Errorf("%s: is an index of BTF; %s needs the BTF itself", f.Index, what)
+	return fmt.Errorf("%s: this is an index of BTF, but %s needs the BTF itself", f.Index, what)
 }
 
-// WithBTF returns f, whose bases are indices, with the BTF that they were made of too: the files at
-// paths. Only one of the two is to be closed.
+// WithBTF adds BTF to f, whose bases are indices: it returns f together with the BTF from which the
+// indices were made, which is in the files at paths. Close either f or the result, not both.
 func (f *Files) WithBTF(paths []string) (*Files, error) {
 	chain, _ := f.Base.(*Chain)
 	if chain == nil || len(paths) != len(chain.layers) {
-		return nil, fmt.Errorf("%s: the numbers of BTF files and of bases differ",
+		return nil, fmt.Errorf("%s: the number of BTF files differs from the number of bases",
 			strings.Join(paths, ", "))
 	}
 	b, err := relocate.ReadBases(paths)
@@ -118,13 +118,13 @@ func (f *Files) WithBTF(paths []string) (*Files, error) {
 			return nil, fmt.Errorf("%s: %w", paths[i], err)
 		}
 		if below != chain.layers[i].header.BTF {
-			return nil, fmt.Errorf("%s: its index was made from other BTF", paths[i])
+			return nil, fmt.Errorf("%s: its index was made from different BTF", paths[i])
 		}
 	}
 	return &Files{Base: chain, BTF: b, mapped: f.mapped}, nil
 }
 
-// mapIndex maps the file at path if it is an index; else it returns nil.
+// mapIndex maps the file at path if it is an index; otherwise it returns nil.
 func (f *Files) mapIndex(path string) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -146,7 +146,7 @@ func (f *Files) mapIndex(path string) ([]byte, error) {
 		return nil, nil
 	}
 	if info.Size() > 1<<40 {
-		return nil, fmt.Errorf("%s: %d bytes are too many for an index", path, info.Size())
+		return nil, fmt.Errorf("%s: too large for an index (%d bytes)", path, info.Size())
 	}
 	data, err := mapped.Map(file, info, path, 0, int(info.Size()), unix.MAP_SHARED|unix.MAP_POPULATE)
 	if err != nil { // some file systems can't map
@@ -156,7 +156,7 @@ func (f *Files) mapIndex(path string) ([]byte, error) {
 	return data, nil
 }
 
-// push adds the index of a BTF that is based on those so far.
+// push adds the index of a BTF that is based on the BTFs added so far.
 func (c *Chain) push(data []byte) error {
 	x, err := parseIndex(data)
 	if err != nil {
@@ -165,14 +165,14 @@ func (c *Chain) push(data []byte) error {
 	h := &x.header
 	if len(c.layers) == 0 {
 		if h.StartID != 1 || h.StartStr != 0 {
-			return fmt.Errorf("index of split BTF: give its base, by another --base before it")
+			return fmt.Errorf("this is an index of split BTF; pass its base with an earlier --base")
 		}
 	} else {
 		below := &c.layers[len(c.layers)-1].header
 		if h.StartID != below.EndID || h.StartStr != below.EndStr || h.Order != below.Order ||
 			h.Below != below.BTF {
-			return fmt.Errorf("index of BTF that is based on another base than the one before it; " +
-				"make it again with btfdedup index --base")
+			return fmt.Errorf("this index was made with a different base than the --base before " +
+				"it; rebuild it with btfdedup index --base")
 		}
 	}
 	c.layers = append(c.layers, x)
@@ -185,7 +185,7 @@ func (c *Chain) hollow() *btf.Blob {
 	return &btf.Blob{Order: c.Order(), StartID: h.EndID, BaseStrLen: h.EndStr}
 }
 
-// Index returns the index of the BTF in a file, which is based on bases.
+// Index returns the index of the BTF in the file at path, whose bases are the files at bases.
 func Index(path string, bases []string) ([]byte, error) {
 	below, err := relocate.ReadBases(bases)
 	if err != nil {

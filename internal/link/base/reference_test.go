@@ -9,8 +9,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// reference answers the questions to a Base from a graph and maps, which is how one would do it
-// without a file: what an index says must be the same.
+// reference is a Base that looks up its answers in a graph and in Go maps. This is the obvious way,
+// without a file; an index must give the same answers.
 type reference struct {
 	blob     *btf.Blob // the last of the chain
 	g        *types.Graph
@@ -61,7 +61,7 @@ func newReference(t testing.TB, b *btf.Blob) *reference {
 	return p
 }
 
-// index notes a type. Larger ids were noted before.
+// index notes a type. Types with larger ids have already been noted.
 func (p *reference) index(id uint32, shape types.Hash) {
 	n := p.g.Node(p.nodes[id])
 	switch n.Kind {

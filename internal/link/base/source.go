@@ -6,10 +6,10 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// Source is a BTF without a base, read once, for those who keep its index in a file.
+// Source is BTF without a base, read once, for callers that keep its index in a file.
 type Source struct {
-	// Path is the file that has the BTF, Machine that file's e_machine, 0 if it is raw BTF. What Open
-	// and Index return has both from here, for an index has neither.
+	// Path is the file that has the BTF. Machine is the file's e_machine, or 0 for raw BTF. Open
+	// and Index copy Path and Machine into their results, because an index has neither.
 	Path    string
 	Machine uint16
 
@@ -17,13 +17,13 @@ type Source struct {
 	sum  Sum
 }
 
-// NewSource takes the bytes of a BTF. They must not change any more.
+// NewSource returns the Source with these bytes, which must not change afterwards.
 func NewSource(data []byte) *Source { return &Source{data: data, sum: sumOfBytes(data, Sum{})} }
 
-// Sum identifies the bytes. It is that in the index if they are as btf.Encode writes them.
+// Sum identifies the bytes. It equals the Sum in the index if btf.Encode would write these bytes.
 func (s *Source) Sum() Sum { return s.sum }
 
-// Open opens the index at path. It is an error if that was made of other BTF.
+// Open opens the index at path. Open returns an error if the index was made from different BTF.
 func (s *Source) Open(path string) (*Files, error) {
 	f, err := Open([]string{path})
 	if err != nil {
@@ -37,7 +37,6 @@ func (s *Source) Open(path string) (*Files, error) {
 	return f, nil
 }
 
-// has reports whether f is an index of s.
 func (s *Source) has(f *Files) bool {
 	chain, _ := f.Base.(*Chain)
 	if f.Index == "" || chain == nil || len(chain.layers) != 1 {
@@ -55,8 +54,7 @@ func (s *Source) has(f *Files) bool {
 	return err == nil && made == own
 }
 
-// Index makes the index, and returns its bytes for a file at path, and what Open would return of
-// that.
+// Index returns the index to write to a file at path, and what Open would return for that file.
 func (s *Source) Index(path string) ([]byte, *Files, error) {
 	b, err := btf.Parse(s.data, nil)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// TestSource keeps the indices of two BTFs, one of which is not laid out as btf.Encode does it, and
-// opens each as that of either.
+// TestSource makes the indices of two BTFs, and opens each index as that of either BTF. One BTF is
+// not laid out as btf.Encode would do it.
 func TestSource(t *testing.T) {
 	encode := func(prefix string) []byte {
 		data, err := btf.Encode(small(nil, binary.LittleEndian, prefix), btf.EncodeOptions{})

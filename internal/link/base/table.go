@@ -10,47 +10,45 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// table maps content hashes to numbers, several to one hash where there are several. It is a slice
-// of a file: little-endian, and it is used in place, without parsing.
+// table maps content hashes to numbers; a hash may have several. A table is a slice of a file,
+// little-endian, and is used in place, without parsing.
 //
-// Hashes are spread evenly, so the first bits of one tell in which bucket it is: some four to
-// eight entries, in the order of the hash's second half, then of the number. The second half is
-// all that is kept of a hash. With the bits of the bucket that makes some 78 bits: two of a
-// kernel's 10^5 strings and a module's 10^4 are taken for one another once in 10^14 modules.
+// The first bits of a hash are the number of its bucket. A bucket has four to eight entries on
+// average, ordered by the second half of the hash, then by number. Only the second half of a hash
+// is stored. Together with the bits of the bucket, that is some 78 bits. With 10^4 strings in a
+// module and 10^5 in the kernel, a module's string is mistaken for a different string of the kernel
+// in one of 10^14 modules.
 type table struct {
 	shape  tableShape
-	starts []byte // by bucket: the first entry, 4 bytes; one more at the end
+	starts []byte // by bucket: the index of its first entry, 4 bytes; one more at the end
 	keys   []byte // by entry: Hash.B, 8 bytes
 	values []byte // by entry: the number, of shape.Width bytes
 }
 
-// tableShape is what the header of a file says of a table.
+// tableShape is the description of a table in a file's header.
 type tableShape struct {
-	Count uint32 // of the entries
+	Count uint32 // the number of entries
 	Bits  uint8  // the base 2 logarithm of the number of buckets
-	Width uint8  // of a number, in bytes
+	Width uint8  // the size of a number, in bytes
 }
 
-// entry is what a table is made of.
 type entry struct {
 	hash  types.Hash
 	value uint32
 }
 
-// shapeOf returns the shape of a table for so many entries.
+// shapeOf returns the shape of a table with count entries, in which no number is above largest.
 func shapeOf(count int, largest uint32) tableShape {
 	return tableShape{uint32(count), uint8(bits.Len(uint(count / 8))),
 		uint8(bits.Len32(largest)+7) / 8}
 }
 
-// sizes returns the sizes of the three parts.
 func (s tableShape) sizes() (starts, keys, values uint64) {
 	return 4 * (1<<s.Bits + 1), 8 * uint64(s.Count), uint64(s.Width) * uint64(s.Count)
 }
 
 func (s tableShape) bucket(h types.Hash) uint32 { return uint32(h.A >> 32 >> (32 - s.Bits)) }
 
-// appendTable appends the table of some entries.
 func appendTable(out []byte, s tableShape, entries []entry) []byte {
 	sorted, starts := types.Buckets(entries, 1<<s.Bits, func(e entry) uint32 { return s.bucket(e.hash) })
 	for i := range starts[1:] {
@@ -75,7 +73,7 @@ func appendTable(out []byte, s tableShape, entries []entry) []byte {
 	return out
 }
 
-// cutTable takes the table of a shape off the front of data, which is long enough.
+// cutTable removes a table of shape s from the front of data, which must be long enough.
 func cutTable(data []byte, s tableShape) (t table, rest []byte) {
 	starts, keys, values := s.sizes()
 	t.shape = s
@@ -85,7 +83,7 @@ func cutTable(data []byte, s tableShape) (t table, rest []byte) {
 	return t, rest
 }
 
-// find returns the entries of a hash: those from first on, before end.
+// find returns the entries of a hash: from first up to, but not including, end.
 func (t *table) find(h types.Hash) (first, end uint32) {
 	bucket := t.shape.bucket(h)
 	first = binary.LittleEndian.Uint32(t.starts[4*bucket:])
@@ -112,13 +110,13 @@ func (t *table) all(h types.Hash) iter.Seq[uint32] {
 	}
 }
 
-// first returns the smallest number of a hash, 0 if there is none.
+// first returns the smallest number of a hash, or 0 if there is none.
 func (t *table) first(h types.Hash) uint32 {
 	first, _ := t.count(h)
 	return first
 }
 
-// count returns the smallest number of a hash, 0 if there is none, and how many there are.
+// count returns the smallest number of a hash (0 if there is none) and how many numbers it has.
 func (t *table) count(h types.Hash) (first uint32, count int) {
 	at, end := t.find(h)
 	if at == end {

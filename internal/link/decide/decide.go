@@ -1,15 +1,15 @@
-// Package decide decides what is encoded besides the types of the units: which functions, with
-// which prototypes; which variables, at which places in their sections; which declaration tags.
+// Package decide decides what is encoded in addition to the types of the units: functions with
+// their prototypes, variables with their places in sections, and declaration tags.
 //
-// The rules are pahole's (dwarves btf_encoder.c) and, for kfuncs, the kernel's, unless a comment
-// says otherwise:
+// The rules are those of pahole (dwarves btf_encoder.c) and, for kfuncs, those of the kernel,
+// unless a comment says otherwise. The files decide these things:
 //
 //	functions.go   functions
-//	owners.go      which candidates are the function that is in the file
+//	owners.go      which candidates are the function in the linked file
 //	prototypes.go  when prototypes of one name are consistent
 //	variables.go   variables
 //	which.go       which variables are wanted
-//	files.go       which file's variable a local symbol is
+//	files.go       which source file's variable a local symbol names
 //	kfuncs.go      kfuncs, and pointers into an arena
 //	tags.go        declaration tags
 package decide
@@ -27,34 +27,34 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// Type and Holder are those of package resolve.
+// Type and Holder come from package resolve.
 type (
 	Type   = resolve.Type
 	Holder = resolve.Holder
 )
 
-// decider is the work of this package.
 type decider struct {
 	*resolve.Types
 	*Decisions
 	facts    *facts.Facts // nil: every candidate counts as linked
 	features features.Set
-	extra    bool // variables of other sections than that of per-CPU variables are all that is wanted
+	extra    bool // only variables outside the per-CPU section are wanted
 	symbols  *symbols.Index
 	group    []Holder
-	// encoded is, by FUNC or VAR that units hold, the made one that is encoded for it, 0 for none.
+	// encoded maps a FUNC or VAR that units hold to the made type that encodes it, or to 0.
 	encoded    map[Type]Type
 	kfuncs     map[types.Str]Type  // by name: the encoded function
-	arena      map[types.Hash]Type // by keyOf: the types of makeOnce
-	keys       map[Type]types.Hash // their inverse, of made types
+	arena      map[types.Hash]Type // by keyOf: the types that makeOnce returned
+	keys       map[Type]types.Hash // the inverse of arena, for made types
 	prototypes looseHashes
 	locals     locals
 	places     places
 }
 
-// Decide selects from the candidates of the units. Without facts (nil) functions are linked under
-// their own names, and variables only if they are from BTF that was linked before. extra selects
-// only the variables that are not per CPU.
+// Decide selects which of the units' functions and variables (the candidates) are encoded. If f is
+// nil, every function counts as linked under its own name, but a variable counts as linked only if
+// it comes from BTF that is already linked. If the parameter extra is set, only variables that are
+// not per-CPU are selected.
 func Decide(t *resolve.Types, x *symbols.Index, f *facts.Facts, set features.Set, extra bool) (
 	*Decisions, error) {
 	if extra {
@@ -81,27 +81,25 @@ func Decide(t *resolve.Types, x *symbols.Index, f *facts.Facts, set features.Set
 	return d.Decisions, nil
 }
 
-// holders returns the functions or variables of a name that units hold. The result is valid until
-// the next call.
+// holders returns the units' functions or variables of this name, valid until the next call.
 func (d *decider) holders(kind types.Kind, name types.Str) []Holder {
 	d.group = d.Holders(kind, name, d.group[:0])
 	return d.group
 }
 
-// checkFacts refuses facts without lists that the features need, because those functions or
-// variables would be missing in silence.
+// checkFacts returns an error if the facts lack a list that the features need.
 func checkFacts(f *facts.Facts, set features.Set) error {
 	if f == nil {
 		return nil
 	}
 	missing := func(what string, feature features.Set) error {
 		return fmt.Errorf("the objects were made with the feature %v, but the facts list no %s; "+
-			"run btfgen facts with the --features of btfgen object", feature, what)
+			"run btfgen facts with the same --features as btfgen object", feature, what)
 	}
 	perCPU := f.Variables == facts.VariablesNone || f.Variables == facts.VariablesPerCPU
 	switch {
 	case set.Has(features.GlobalVar) && perCPU:
-		return missing("variables of other sections than "+facts.PerCPUSection, features.GlobalVar)
+		return missing("variables outside section "+facts.PerCPUSection, features.GlobalVar)
 	case set.Has(features.Var) && f.Variables == facts.VariablesNone:
 		return missing("variables", features.Var)
 	case set.Has(features.DeclTagKfuncs) && f.KfuncState == facts.KfuncsOff:

@@ -21,7 +21,8 @@ const (
 	global = types.LinkageGlobal
 )
 
-// decision is what is decided about some units: what is made and what is skipped, one line each.
+// decision is what is decided about some units. Its methods list what is made and what is skipped,
+// one per line.
 type decision struct {
 	*resolve.Types
 	*decide.Decisions
@@ -38,7 +39,7 @@ func decideUnits(b *linktest.Builder, f *facts.Facts, set features.Set,
 	return &decision{t, d}, err
 }
 
-// made spells out each made type but those that are only parts of others.
+// made spells out each type that was made, except types that are only parts of others.
 func (d *decision) made() []string {
 	var lines []string
 	for k, n := range d.Made {
@@ -147,7 +148,7 @@ func check(t *testing.T, rules []rule) {
 	}
 }
 
-// TestErrors: facts that lack what the features need, and variables that the format can't hold.
+// TestErrors has facts that lack what the features need, and variables that the format can't hold.
 func TestErrors(t *testing.T) {
 	perCPU := facts.PerCPUSection
 	object := func(name, section string, offset uint64) []facts.Object {
@@ -159,20 +160,20 @@ func TestErrors(t *testing.T) {
 		with  features.Set
 		err   string
 	}{
-		{"facts of no variables", facts.Facts{Variables: facts.VariablesNone},
+		{"facts without variables", facts.Facts{Variables: facts.VariablesNone},
 			features.Of(features.Var), "the facts list no variables"},
 		{"facts of per-CPU variables only", facts.Facts{Variables: facts.VariablesPerCPU},
-			features.Of(features.GlobalVar), "variables of other sections than .data..percpu"},
+			features.Of(features.GlobalVar), "variables outside section .data..percpu"},
 		{"facts without kfuncs", facts.Facts{KfuncState: facts.KfuncsOff},
 			features.Of(features.DeclTagKfuncs), "the facts list no kfuncs"},
 		{"a file without kfuncs", facts.Facts{KfuncState: facts.KfuncsAbsent},
 			features.Of(features.DeclTagKfuncs), ""},
-		{"a name that is no identifier", facts.Facts{Objects: object("a-b", perCPU, 0)},
-			features.Of(features.Var), "its name is no identifier"},
+		{"a name that is not an identifier", facts.Facts{Objects: object("a-b", perCPU, 0)},
+			features.Of(features.Var), "its name is not an identifier"},
 		{"the same, left out", facts.Facts{Objects: object("a-b", perCPU, 0)},
 			features.Of(features.Var, features.EncodeForce), ""},
 		{"an offset of more than 32 bits", facts.Facts{Objects: object("v", perCPU, 1<<32)},
-			features.Of(features.Var), "don't fit the format's 32 bits"},
+			features.Of(features.Var), "don't fit in the 32 bits of the format"},
 	} {
 		b := linktest.New()
 		b.Unit("a.c", 1)
@@ -190,16 +191,16 @@ func TestWriteSkipped(t *testing.T) {
 	var text strings.Builder
 	list := []decide.Skipped{{Name: "f", Reason: "inconsistent prototype"},
 		{Name: "v", Reason: "several static variables of this name"},
-		{Name: "x\t\ny", Reason: "name is no identifier"}}
+		{Name: "x\t\ny", Reason: "name is not an identifier"}}
 	if err := decide.WriteSkipped(&text, list); err != nil {
 		t.Fatal(err)
 	}
 	want := "f\tinconsistent prototype\nv\tseveral static variables of this name\n" +
-		`x\t\ny` + "\tname is no identifier\n"
+		`x\t\ny` + "\tname is not an identifier\n"
 	if text.String() != want {
 		t.Errorf("%q, want %q", text.String(), want)
 	}
 	if list[0].Variable() || !list[1].Variable() {
-		t.Error("the reason doesn't tell a variable from a function")
+		t.Error("the reason doesn't distinguish a variable from a function")
 	}
 }

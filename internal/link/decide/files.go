@@ -7,10 +7,10 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// locals are the local symbols of the facts' variables.
+// locals has what is known about the local symbols among the facts' variables.
 type locals struct {
 	objects map[string]uint64 // by name: how many local objects the facts have
-	// identified are the names of local variables with a Definition in the facts.
+	// identified has the names of the local variables that have a Definition in the facts.
 	identified map[localName]bool
 	hashes     map[int]types.Hash // by unit: its TypesHash
 }
@@ -37,9 +37,9 @@ func (l *locals) count(f *facts.Facts) {
 	}
 }
 
-// definers returns the candidates that the Definition of a local variable identifies: those of
-// units of its source file's name with exactly this variable and these types. Without a Definition
-// there are none.
+// definers returns the candidates that the Definition of a local variable identifies: a unit whose
+// source file has the same base name holds the candidate, and the hash of the variable and of the
+// unit's types equals the Definition.
 func (d *decider) definers(o *facts.Object, group []Holder) []Holder {
 	if len(group) == 0 || o.Definition == (types.Hash{}) {
 		return nil
@@ -66,14 +66,15 @@ func (d *decider) unitsOf(o *facts.Object) []int {
 	return list
 }
 
-// heldIn returns the candidates that units hold as nodes for which is returns true, with their
-// weights in these units.
-func (d *decider) heldIn(units []int, group []Holder, is func(u int, n *types.Node) bool) []Holder {
+// heldIn returns the candidates of group that the units hold and that the function accept accepts,
+// each with its weight in these units.
+func (d *decider) heldIn(units []int, group []Holder,
+	accept func(u int, n *types.Node) bool) []Holder {
 	name := d.Node(group[0].Type).Name
 	held := map[Type]uint64{}
 	for _, u := range units {
 		for _, id := range d.Units[u].Items {
-			if n := &d.Nodes[id]; d.Kinds[id] == types.KindVar && n.Name == name && is(u, n) {
+			if n := &d.Nodes[id]; d.Kinds[id] == types.KindVar && n.Name == name && accept(u, n) {
 				held[d.In(u, id)] += uint64(d.Units[u].Count)
 			}
 		}
@@ -87,7 +88,6 @@ func (d *decider) heldIn(units []int, group []Holder, is func(u int, n *types.No
 	return own
 }
 
-// typesHash is the TypesHash of a unit.
 func (d *decider) typesHash(u int) types.Hash {
 	if _, ok := d.locals.hashes[u]; !ok {
 		d.locals.hashes[u] = d.Units[u].TypesHash(d.Graph)
@@ -95,9 +95,10 @@ func (d *decider) typesHash(u int) types.Hash {
 	return d.locals.hashes[u]
 }
 
-// inFileOf selects from several candidates for a local variable those of its source file. The facts
-// name files by their base name only. So among units of that name it selects those that have most
-// static functions and variables in common with the file, and of these the ones that lack fewest.
+// inFileOf selects, from several candidates for a local variable, those of the variable's source
+// file. The facts have only the base names of files, so several units may have that name. Of these
+// units, inFileOf takes those that share most static functions and variables with the file; of the
+// remaining ones, those with the fewest functions and variables that the file lacks.
 func (d *decider) inFileOf(o *facts.Object, group []Holder) []Holder {
 	if d.facts.Files[o.File].Name == "" {
 		return nil

@@ -12,7 +12,6 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// encodeFunctions makes the FUNCs.
 func (d *decider) encodeFunctions() {
 	d.nodes = make([]types.Node, 0, d.Functions.Len())
 	clones := d.findClones()
@@ -29,7 +28,7 @@ func (d *decider) encodeFunctions() {
 	}
 }
 
-// candidates are those of a name, and those of its clones and parts.
+// candidates returns the candidates for a name, and the candidates for its clones and parts.
 func (d *decider) candidates(name types.Str, clones []types.Str) []Holder {
 	group := d.holders(types.KindFunc, name)
 	for _, clone := range clones {
@@ -41,7 +40,7 @@ func (d *decider) candidates(name types.Str, clones []types.Str) []Holder {
 	})
 }
 
-// clones are the candidates whose symbols have suffixes: clones that are encoded as the function
+// clones has the candidates whose symbols have suffixes: clones that are encoded as the function
 // itself, and parts of functions.
 type clones struct {
 	of    map[types.Str][]types.Str // by base name
@@ -49,17 +48,17 @@ type clones struct {
 	alone []types.Str               // base names that no candidate has
 }
 
-// role is how a name that candidates have takes part.
+// role says how to decide on the candidates for a name.
 type role uint8
 
 const (
 	asItself  role = iota
-	hasClones      // it is the base name of clones
-	isClone        // it is decided on with its base name
+	hasClones      // the name is the base name of clones
+	isClone        // the name is decided on together with its base name
 )
 
-// findClones finds the clones. With the feature true_signature clones are separate functions; then
-// it notes which functions have clones.
+// findClones finds the clones. With the feature true_signature, clones are separate functions, and
+// findClones only records which functions have clones.
 func (d *decider) findClones() clones {
 	c := clones{of: map[types.Str][]types.Str{}, roles: make([]role, d.Graph.Strs.Len())}
 	own := d.features.Has(features.TrueSignature)
@@ -94,15 +93,15 @@ func (d *decider) findClones() clones {
 	return c
 }
 
-// encodeFunction decides on the candidates of one name: a base name, or with the feature
-// true_signature a clone's full name.
+// encodeFunction decides on the candidates for one name. The name is a base name or, with the
+// feature true_signature, a clone's full name.
 func (d *decider) encodeFunction(name types.Str, group []Holder) {
 	own := group
 	switch {
 	case len(group) == 0:
 		return
 	case d.facts == nil:
-		// Results of an earlier link stay as they are.
+		// Functions that an earlier link encoded stay as they are.
 		for _, h := range group {
 			if h.FromBTF {
 				d.encodedAs(h.Type, d.function(name, d.Node(h.Type).Aux, h.Ref))
@@ -148,21 +147,21 @@ func (d *decider) function(name types.Str, linkage uint32, proto Type) Type {
 	return d.make(types.Node{Kind: types.KindFunc, Name: name, Aux: linkage, Ref: types.ID(proto)})
 }
 
-// encodedAs notes which made type encodes a FUNC or VAR, for the declaration tags that refer to it.
+// encodedAs records which made type encodes a FUNC or VAR, for declaration tags that refer to it.
 func (d *decider) encodedAs(k, made Type) {
 	if len(d.DeclTags)+len(d.Sections) > 0 || d.facts == nil {
 		d.encoded[k] = made
 	}
 }
 
-// hasSymbol reports whether the linked file has the function, under this name or as a clone that
-// isn't a separate function.
+// hasSymbol reports whether the linked file has a symbol of the function: one with this name, or
+// the symbol of a clone that isn't a separate function.
 func (d *decider) hasSymbol(name types.Str) bool {
 	bits := d.symbols.Of(name)
 	return bits&symbols.Exact != 0 || bits&symbols.Suffixed != 0 && bits&symbols.HasClones == 0
 }
 
-// symbolReason returns why the symbols of a function forbid encoding it, "" if they don't.
+// symbolReason returns why a function can't be encoded because of its symbols, or "" if it can.
 func (d *decider) symbolReason(name types.Str) string {
 	switch {
 	case d.symbols.Of(name)&symbols.Exact == 0 && !d.features.Has(features.OptimizedFunc):
@@ -173,8 +172,9 @@ func (d *decider) symbolReason(name types.Str) string {
 	return ""
 }
 
-// severalAddresses reports whether the function has several addresses. Those of clones count too,
-// unless the clones are encoded under their own names.
+// severalAddresses reports whether functions with this name are at several addresses. A tracer that
+// attaches by name couldn't know which one is meant. Clones' addresses count too, unless the clones
+// are encoded under their own names.
 func (d *decider) severalAddresses(name types.Str) bool {
 	bits := d.symbols.Of(name)
 	if !d.features.Has(features.TrueSignature) || bits&symbols.Exact == 0 {
@@ -189,7 +189,7 @@ func (d *decider) severalAddresses(name types.Str) bool {
 	return several
 }
 
-// flags are those of a function; a result of an earlier link has none.
+// flags returns the flags of a function. A function that an earlier link encoded has none.
 func flags(h *Holder) types.FuncFlags {
 	if h.FromBTF {
 		return 0
@@ -197,10 +197,9 @@ func flags(h *Holder) types.FuncFlags {
 	return types.FuncFlags(h.Size)
 }
 
-// skipReason returns why a function can't be encoded, "" if it can. Reordered, uncertain and
-// unexpected count if any owner has them, even a part that was split off; optimized and unlocated
-// count only if all owners have one of the two. The prototypes of the compared candidates must be
-// consistent.
+// skipReason returns why a function can't be encoded, or "" if it can. The flags for reordered,
+// uncertain and unexpected parameters count if any owner, even a part that was split off, has them.
+// The flags for optimized and unlocated parameters count only if every owner has one of the two.
 func (d *decider) skipReason(name types.Str, own, compared []Holder) string {
 	const changed = types.FuncOptimized | types.FuncUnlocated
 	any, all := types.FuncFlags(0), ^types.FuncFlags(0)
@@ -228,8 +227,7 @@ func (d *decider) skipReason(name types.Str, own, compared []Holder) string {
 	return ""
 }
 
-// consistent reports whether the prototypes of candidates are the same, except for what looseHashes
-// ignore.
+// consistent reports whether the prototypes of all candidates have the same loose hash.
 func (d *decider) consistent(group []Holder) bool {
 	first := d.Node(group[0].Type).Ref
 	return !slices.ContainsFunc(group, func(h Holder) bool {
@@ -238,7 +236,9 @@ func (d *decider) consistent(group []Holder) bool {
 	})
 }
 
-// prototype returns the prototype that most units have; of several, the first by content.
+// prototype returns the prototype that most units of the owners (owners.go) have. Ties are broken
+// by content. With consistent_func, functions with inconsistent prototypes have been skipped
+// before.
 func (d *decider) prototype(group []Holder) Type {
 	best := group[0].Ref
 	if !slices.ContainsFunc(group, func(h Holder) bool { return h.Ref != best }) {
@@ -258,8 +258,8 @@ func (d *decider) prototype(group []Holder) Type {
 	return best
 }
 
-// unnamedParameter reports whether a prototype has a parameter without a name, which the kernel
-// refuses in a FUNC (btf_func_check). "..." has no type either.
+// unnamedParameter reports whether a prototype has a parameter without a name. The kernel rejects a
+// FUNC with such a prototype (btf_func_check). "..." is allowed; it has neither name nor type.
 func (d *decider) unnamedParameter(proto Type) bool {
 	return slices.ContainsFunc(d.Graph.ElemsOf(d.Node(proto)), func(p types.Elem) bool {
 		return p.Name == 0 && p.Ref != 0

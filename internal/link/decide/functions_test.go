@@ -11,7 +11,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// units returns a function that makes one unit for each of these definitions of f.
+// units returns a function that makes one unit for each of the given definitions.
 func units(defs ...func(b *linktest.Builder)) func(*linktest.Builder) {
 	return func(b *linktest.Builder) {
 		for _, define := range defs {
@@ -21,7 +21,7 @@ func units(defs ...func(b *linktest.Builder)) func(*linktest.Builder) {
 	}
 }
 
-// fn defines a global function f with parameters; no parameters is void f(void).
+// fn defines a global function f with these parameters; without parameters, it is void f(void).
 func fn(flags types.FuncFlags,
 	params ...func(b *linktest.Builder) types.ID) func(*linktest.Builder) {
 	return named("f", flags, params...)
@@ -45,8 +45,8 @@ func toConst(b *linktest.Builder) types.ID  { return b.Ptr(b.Const(b.Int("int"))
 
 func symbol(names ...string) *facts.Facts { return &facts.Facts{Globals: names} }
 
-// TestFunctions: a function is encoded if the linked file has a symbol for it and all its
-// definitions can be traced by one prototype.
+// TestFunctions: a function is encoded if the linked file has a symbol for it, and if all its
+// definitions can be traced with one prototype.
 func TestFunctions(t *testing.T) {
 	check(t, []rule{
 		{what: "has a symbol", build: units(fn(0, integer)), facts: symbol("f"),
@@ -54,7 +54,7 @@ func TestFunctions(t *testing.T) {
 		{what: "has no symbol", build: units(fn(0, integer)), facts: symbol("g")},
 		{what: "no facts, so every function is linked", build: units(fn(0, integer)),
 			want: []string{"static f: void(int)"}},
-		{what: "a symbol of another name stands for it, as objcopy --prefix-symbols makes them",
+		{what: "its symbol has another name, as after objcopy --prefix-symbols",
 			build: units(fn(types.FuncRenamed, integer)), facts: symbol("f")},
 		{what: "a local symbol", build: units(fn(0, integer)),
 			facts: &facts.Facts{Files: []facts.File{{Name: "a.c", Funcs: []string{"f"}}}},
@@ -75,7 +75,7 @@ func TestFunctions(t *testing.T) {
 	})
 }
 
-// TestPrototypes: which prototypes of one name are consistent, and which of them is taken.
+// TestPrototypes checks which prototypes of one name are consistent, and which of them is encoded.
 func TestPrototypes(t *testing.T) {
 	inconsistent := []string{"f: inconsistent prototype"}
 	tag := func(name string) func(b *linktest.Builder) types.ID {
@@ -120,8 +120,8 @@ func TestPrototypes(t *testing.T) {
 	})
 }
 
-// TestOwners: the symbol is the strong definition's, or that of a candidate with code. The
-// prototypes of those without code are compared all the same.
+// TestOwners: the symbol belongs to the strong definition, or to a candidate with code. Even if a
+// candidate has no code, its prototype is compared.
 func TestOwners(t *testing.T) {
 	check(t, []rule{
 		{what: "strong before weak, however many are weak",
@@ -137,7 +137,7 @@ func TestOwners(t *testing.T) {
 		{what: "the weak one's prototype is another", facts: symbol("f"),
 			build: units(fn(types.FuncWeak, pointer), fn(0, integer)),
 			want:  []string{"static f: void(int)"}},
-		{what: "two weak ones, and nothing tells which of them it is", facts: symbol("f"),
+		{what: "two weak ones, and nothing shows which of them was linked", facts: symbol("f"),
 			build:   units(fn(types.FuncWeak, pointer), fn(types.FuncWeak, integer)),
 			skipped: []string{"f: inconsistent prototype"}},
 		{what: "an inlined copy's prototype is another", facts: symbol("f"),
@@ -146,7 +146,7 @@ func TestOwners(t *testing.T) {
 	})
 }
 
-// in defines a function of a unit of that file.
+// in defines a function in a unit of the given file.
 func in(file, name string, linkage uint32, flags types.FuncFlags,
 	params ...func(b *linktest.Builder) types.ID) func(*linktest.Builder) {
 	return func(b *linktest.Builder) {
@@ -158,7 +158,7 @@ func in(file, name string, linkage uint32, flags types.FuncFlags,
 	}
 }
 
-// TestClaimants: only functions that are in the linked file, by its symbols, have a say.
+// TestClaimants: a function counts only if its symbol shows that it is in the linked file.
 func TestClaimants(t *testing.T) {
 	const static = types.LinkageStatic
 	build := func(list ...func(*linktest.Builder)) func(*linktest.Builder) {
@@ -195,23 +195,23 @@ func TestClaimants(t *testing.T) {
 		{what: "statics, of which one was dropped",
 			build: build(in("a.c", "f", static, 0, integer), in("b.c", "f", static, 0, pointer)),
 			facts: inFiles(files{"a.c": {"g"}, "b.c": {"f"}}), want: []string{"static f: void(*int)"}},
-		{what: "statics of one shape, of which those are dropped whose tag means what most units have",
+		{what: "statics of one shape; those with the more common definition of the tag were dropped",
 			build: build(ofStruct("a.c", 8), ofStruct("b.c", 16), ofStruct("c.c", 8)),
 			facts: inFiles(files{"a.c": {"g"}, "b.c": {"f"}, "c.c": {"h"}}),
 			want:  []string{"static f: void(*struct s of 16)"}},
-		{what: "statics in files of one name, of which one was dropped: which, isn't known",
+		{what: "statics in files of one name; nothing shows which of them was dropped",
 			build:   build(in("a.c", "f", static, 0, integer), in("a.c", "f", static, 0, pointer)),
 			facts:   inFiles(files{"a.c": {"f"}}),
 			skipped: []string{"f: inconsistent prototype"}},
-		{what: "the symbol table knows the files by other names",
+		{what: "the symbol table has other names for the files",
 			build:   build(in("a.c", "f", static, 0, integer), in("b.c", "f", static, 0, pointer)),
 			facts:   inFiles(files{"a.i": {"f"}}),
 			skipped: []string{"f: inconsistent prototype"}},
-		{what: "the symbol table doesn't tell the files",
+		{what: "the symbol table has no files",
 			build:   build(in("a.c", "f", static, 0, integer), in("b.c", "f", static, 0, pointer)),
 			facts:   &facts.Facts{Files: []facts.File{{Funcs: []string{"f"}}}},
 			skipped: []string{"f: inconsistent prototype"}},
-		{what: "a hidden symbol may be any external function's, for it was weak or not",
+		{what: "a hidden symbol may belong to any external function, weak or not",
 			build: build(in("a.c", "f", global, 0, integer),
 				in("b.c", "f", global, types.FuncWeak, pointer)),
 			facts: inFiles(files{"": {"f"}}), skipped: []string{"f: inconsistent prototype"}},
@@ -245,35 +245,35 @@ func TestClaimants(t *testing.T) {
 			build: build(in("a.c", "f", global, 0, integer),
 				in("a.c", "f.isra.0", static, types.FuncOptimized, integer)),
 			facts: inFiles(files{"a.c": {"f.isra.0"}}), skipped: []string{"f: optimized parameters"}},
-		{what: "a part has a say",
+		{what: "a split-off part counts",
 			build: build(in("a.c", "f", static, 0, integer),
 				in("a.c", "f.part.0", static, types.FuncReordered, integer)),
 			facts:   inFiles(files{"a.c": {"f", "f.part.0"}}),
 			skipped: []string{"f: reordered parameters"}},
-		{what: "a part that was dropped has none",
+		{what: "a split-off part that was dropped doesn't count",
 			build: build(in("a.c", "f", static, 0, integer),
 				in("a.c", "f.part.0", static, types.FuncReordered, integer)),
 			facts: inFiles(files{"a.c": {"f"}}), want: []string{"static f: void(int)"}},
-		{what: "a part alone is no function",
+		{what: "a split-off part alone is no function",
 			build: in("a.c", "f.part.0", static, 0, integer),
 			facts: inFiles(files{"a.c": {"f.part.0"}})},
 	})
 }
 
-// TestParameters: parameters that are not where the prototype says.
+// TestParameters has functions whose parameters are not where the prototype says.
 func TestParameters(t *testing.T) {
 	check(t, []rule{
 		{what: "removed", build: units(fn(types.FuncOptimized, integer)), facts: symbol("f.isra.0"),
 			skipped: []string{"f: optimized parameters"}},
-		{what: "removed from one clone of two", facts: symbol("f", "f.isra.0"),
+		{what: "removed from one of two clones", facts: symbol("f", "f.isra.0"),
 			build: units(fn(types.FuncOptimized, integer), fn(0, integer)),
 			want:  []string{"static f: void(int)"}},
-		{what: "not known of a clone", build: units(fn(types.FuncUnlocated, integer)),
+		{what: "unknown in a clone", build: units(fn(types.FuncUnlocated, integer)),
 			facts: symbol("f.isra.0"), skipped: []string{"f: unknown parameters of a clone"}},
-		{what: "not known of one clone, removed from the other", facts: symbol("f.isra.0"),
+		{what: "unknown in one clone, removed from the other", facts: symbol("f.isra.0"),
 			build:   units(fn(types.FuncUnlocated, integer), fn(types.FuncOptimized, integer)),
 			skipped: []string{"f: unknown parameters of a clone"}},
-		{what: "not known of one clone of two", facts: symbol("f", "f.isra.0"),
+		{what: "unknown in one of two clones", facts: symbol("f", "f.isra.0"),
 			build: units(fn(types.FuncUnlocated, integer), fn(0, integer)),
 			want:  []string{"static f: void(int)"}},
 		{what: "reordered in one of two", facts: symbol("f"),
@@ -324,14 +324,14 @@ func TestUnnamedParameter(t *testing.T) {
 	})
 }
 
-// TestTrueSignature: with the feature a clone is its own function.
+// TestTrueSignature: with the feature true_signature, a clone is a separate function.
 func TestTrueSignature(t *testing.T) {
 	two := units(named("f", 0, integer, integer), named("f.isra.0", 0, integer))
 	feature := []features.Set{features.TrueSignature}
 	check(t, []rule{
 		{what: "both have symbols", build: two, facts: symbol("f", "f.isra.0"), with: feature,
 			want: []string{"static f.isra.0: void(int)", "static f: void(int, int)"}},
-		{what: "a clone that has a candidate doesn't stand for the function", build: two,
+		{what: "a clone that has a candidate doesn't count as the function", build: two,
 			facts: symbol("f.isra.0"), with: feature,
 			want: []string{"static f.isra.0: void(int)"}},
 		{what: "one clone at two addresses", build: two, with: feature,
@@ -344,7 +344,7 @@ func TestTrueSignature(t *testing.T) {
 	})
 }
 
-// TestKfuncs: what encoded kfuncs get.
+// TestKfuncs checks the tags and types of encoded kfuncs.
 func TestKfuncs(t *testing.T) {
 	const fastcall, arenaRet, arenaArg1, arenaArg2 = 1 << 12, 1 << 13, 1 << 14, 1 << 15
 	kfunc := func(flags uint32) *facts.Facts {
@@ -380,8 +380,8 @@ func TestKfuncs(t *testing.T) {
 	})
 }
 
-// TestArenaTypesOnce: equal prototypes of several kfuncs are made once, and not at all if the units
-// have them.
+// TestArenaTypesOnce: if several kfuncs have equal prototypes, these are made once, or not at all
+// if the units already have them.
 func TestArenaTypesOnce(t *testing.T) {
 	for _, has := range []bool{false, true} {
 		b := linktest.New()

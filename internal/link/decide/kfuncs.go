@@ -7,7 +7,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// Bits of a kfunc's flags (include/linux/btf.h in Linux 7.2).
+// These are bits of a kfunc's flags (include/linux/btf.h in Linux 7.2).
 const (
 	kfFastcall  = 1 << 12
 	kfArenaRet  = 1 << 13
@@ -15,8 +15,8 @@ const (
 	kfArenaArg2 = 1 << 15
 )
 
-// tagKfuncs makes the DECL_TAGs of encoded kfuncs, and with the feature attributes the type tags of
-// those that return or take arena pointers.
+// tagKfuncs makes the DECL_TAGs of encoded kfuncs and, with the feature attributes, the type tags
+// of kfuncs that return or take arena pointers.
 func (d *decider) tagKfuncs() {
 	f := d.facts
 	if f == nil || !d.features.Has(features.DeclTagKfuncs) {
@@ -50,8 +50,8 @@ func (d *decider) tagFunction(fn Type, value string) {
 		Ref: types.ID(fn)})
 }
 
-// arenaPrototype returns a prototype in which the pointers that the flags select point to the
-// arena's address space.
+// arenaPrototype returns a version of a prototype in which those pointers that the flags select
+// point to the arena's address space.
 func (d *decider) arenaPrototype(proto Type, flags uint32) Type {
 	n := d.Node(proto)
 	refs := d.Refs(proto)
@@ -75,8 +75,8 @@ func (d *decider) arenaPrototype(proto Type, flags uint32) Type {
 	return d.makeOnce(made, elems...)
 }
 
-// arenaPointer returns PTR -> TYPE_TAG address_space(1) -> T for PTR -> T, and any other type as it
-// is.
+// arenaPointer returns PTR -> TYPE_TAG address_space(1) -> T for PTR -> T. It doesn't change other
+// types.
 func (d *decider) arenaPointer(k Type) Type {
 	if k == 0 || d.Node(k).Kind != types.KindPtr {
 		return k
@@ -86,7 +86,7 @@ func (d *decider) arenaPointer(k Type) Type {
 	return d.makeOnce(types.Node{Kind: types.KindPtr, Ref: types.ID(tag)})
 }
 
-// makeOnce adds a made type unless there is an equal one, made here or in the graph.
+// makeOnce returns a type that equals the given one, and adds a made type if there is none.
 func (d *decider) makeOnce(n types.Node, elems ...types.Elem) Type {
 	key := d.Graph.HashWith(&n, elems, d.keyOf)
 	if k, ok := d.arena[key]; ok {
@@ -101,7 +101,7 @@ func (d *decider) makeOnce(n types.Node, elems ...types.Elem) Type {
 	return k
 }
 
-// keyOf is the content of a type by which the types of makeOnce are compared.
+// keyOf returns a hash of the content by which makeOnce compares types.
 func (d *decider) keyOf(id types.ID) types.Hash {
 	k := Type(id)
 	if key, ok := d.keys[k]; ok {

@@ -2,14 +2,14 @@ package decide
 
 import "github.com/rules-btf/rules_btf/internal/model/types"
 
-// Decisions are what is encoded besides the types of the units, and what is not.
+// Decisions are the result of this package: which functions, variables, sections and declaration
+// tags are encoded in addition to the units' types, and which are not.
 //
-// What is encoded are made types: functions, variables, sections and declaration tags; for kfuncs
-// also prototypes, pointers and type tags. A made type is a node as in a graph, but without a hash,
-// and what it and its elements refer to are Types.
+// Everything that is encoded is a made type. For kfuncs, there are also made prototypes, pointers
+// and type tags. A made type is a node like the nodes in a graph, but it has no hash, and its
+// references are Types.
 type Decisions struct {
-	// Skipped are the functions and variables of the linked file that are not encoded, by name,
-	// then reason.
+	// Skipped are the linked file's functions and variables that are not encoded, by name and reason.
 	Skipped []Skipped
 
 	first Type // the number of the first made type
@@ -29,7 +29,7 @@ func (d *Decisions) Made(yield func(Type, *types.Node) bool) {
 	}
 }
 
-// At returns the made type that k is, nil if it is one of package resolve.
+// At returns the made type k, or nil if k is a type of package resolve.
 func (d *Decisions) At(k Type) *types.Node {
 	if k < d.first {
 		return nil
@@ -40,7 +40,6 @@ func (d *Decisions) At(k Type) *types.Node {
 // Elems returns the elements of a made type.
 func (d *Decisions) Elems(n *types.Node) []types.Elem { return d.elems[n.First : n.First+n.Count] }
 
-// make adds a made type.
 func (d *Decisions) make(n types.Node, elems ...types.Elem) Type {
 	n.First, n.Count = uint32(len(d.elems)), uint32(len(elems))
 	d.elems = append(d.elems, elems...)

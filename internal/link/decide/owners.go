@@ -7,11 +7,11 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// claimants returns the candidates for a function whose code is in the linked file, as far as its
-// symbols show: a global symbol is an external function's, and a local symbol is that of a function
-// of its source file. So sections that the linker dropped and functions of the same name elsewhere
-// don't count. The DWARF of the linked file must not be used for more than that, because the
-// objects' DWARF must give the same result.
+// claimants returns the candidates for a function whose code is, as far as symbols show, in the
+// linked file. A candidate must have a function symbol with its name. If the facts have source
+// files, the symbol of a static function must be local, and if several candidates have the name of
+// a local symbol, source files select among them (ofTheirFiles). The linked file's DWARF could show
+// more, but it is not used: the DWARF of the object files must give the same result.
 func (d *decider) claimants(name types.Str, group []Holder) []Holder {
 	own := group
 	if slices.ContainsFunc(group, d.isForeign) {
@@ -28,14 +28,14 @@ func (d *decider) claimants(name types.Str, group []Holder) []Holder {
 	case d.symbols.Of(name)&symbols.Exact != 0:
 		return nil
 	}
-	// Only clones have symbols, and it is unknown which of the candidates are clones: they are from a
-	// compiler's BTF.
+	// The candidates come from BTF that a compiler wrote. The name has only symbols of clones
+	// here, and such BTF doesn't say which candidates are clones.
 	return slices.DeleteFunc(slices.Clone(group), func(h Holder) bool {
 		return d.Node(h.Type).Name != name
 	})
 }
 
-// isForeign reports whether none of the linked file's symbols can be a candidate's.
+// isForeign reports whether no symbol of the linked file can belong to a candidate.
 func (d *decider) isForeign(h Holder) bool {
 	n := d.Node(h.Type)
 	bits := d.symbols.Of(n.Name)
@@ -44,9 +44,9 @@ func (d *decider) isForeign(h Holder) bool {
 		static && bits&(symbols.ExactLocal|symbols.ExactLoose) == 0
 }
 
-// ofTheirFiles selects from several candidates of one name those for which a unit has the symbol in
-// its source file. If there are none, the symbol table has other names for the files, and all
-// candidates stay.
+// ofTheirFiles selects, from several candidates with the name of a local symbol, those of units
+// whose source file has that symbol. If it would select none, the symbol table uses different names
+// for the files, and all candidates stay.
 func (d *decider) ofTheirFiles(own []Holder) []Holder {
 	contested := false
 	for i := range own {
@@ -88,8 +88,8 @@ func (d *decider) ofTheirFiles(own []Holder) []Holder {
 	return left
 }
 
-// inFile reports whether the symbol of a unit's function may be in the linked file. files are those
-// with a local symbol of that name.
+// inFile reports whether the symbol of a unit's function may be in the linked file. files are the
+// source files with a local symbol of that name.
 func (d *decider) inFile(files map[types.Str]bool, unit int, n *types.Node) bool {
 	bits := d.symbols.Of(n.Name)
 	return bits&symbols.ExactLoose != 0 ||
@@ -97,20 +97,18 @@ func (d *decider) inFile(files map[types.Str]bool, unit int, n *types.Node) bool
 		files[d.Units[unit].File]
 }
 
-// places are the units and source files of functions whose name several candidates have. Most links
-// don't need them.
+// places has, for names with several candidates, the units and source files of these functions.
 type places struct {
 	units   map[types.Str][]unitNode  // by name
-	symbols map[types.Str][]types.Str // local ones: the files, by name
+	symbols map[types.Str][]types.Str // by name: the files with a local symbol
 }
 
-// unitNode is a node as a unit holds it.
 type unitNode struct {
 	unit int
 	node types.ID
 }
 
-// holders returns the linked units that hold the functions of a name.
+// holders returns the linked units that hold functions with this name.
 func (p *places) holders(d *decider, name types.Str) []unitNode {
 	if p.units == nil {
 		p.units = map[types.Str][]unitNode{}
@@ -135,7 +133,7 @@ func (p *places) holders(d *decider, name types.Str) []unitNode {
 // files returns the base names of the source files that have a local symbol of a function.
 func (p *places) files(d *decider, name types.Str) map[types.Str]bool {
 	if p.symbols == nil {
-		p.holders(d, name) // only the symbols of these count
+		p.holders(d, name) // fills in units: only the names in it count
 		p.symbols = map[types.Str][]types.Str{}
 		strs := &d.Graph.Strs
 		for i := range d.facts.Files {
@@ -158,10 +156,10 @@ func (p *places) files(d *decider, name types.Str) map[types.Str]bool {
 	return files
 }
 
-// owners returns the candidates to which the symbol belongs. If any have code, those without are
-// dropped: they are copies that were inlined. (If all are without code, the symbol is an alias of
-// an identical function.) Of the rest, weak ones are dropped if there are strong ones, unless the
-// symbol is hidden.
+// owners returns the candidates to which the symbol belongs. If some of them have code, those
+// without code are dropped: they are inlined copies. (If none has code, the symbol is an alias of
+// an identical function.) Then, if some candidates are strong, the weak ones are dropped, unless
+// the symbol is hidden.
 func (d *decider) owners(name types.Str, group []Holder) []Holder {
 	own := d.without(types.FuncNoCode, group)
 	if d.hidden(name) {
@@ -170,16 +168,15 @@ func (d *decider) owners(name types.Str, group []Holder) []Holder {
 	return d.without(types.FuncWeak, own)
 }
 
-// hidden reports whether the linker made the symbol local. Then it is unknown whether it was weak:
-// in the linked file's DWARF the definition that is there looks strong and the others weak, while
-// in the objects all may be weak. So inconsistent prototypes of a hidden symbol are left out with
-// any features.
+// hidden reports whether the linker made the symbol local. Such a symbol doesn't say whether it was
+// weak, and DWARF can't either: in the linked file's DWARF, the definition that was linked looks
+// strong and the others look weak, but in the object files all of them may be weak. So a function
+// with a hidden symbol and inconsistent prototypes is left out, whatever the features are.
 func (d *decider) hidden(name types.Str) bool {
 	return d.symbols.Of(name)&symbols.Exact == symbols.ExactLoose
 }
 
-// withCopies returns the owners, and all candidates without code: inlined copies of the function,
-// whose prototypes are compared too.
+// withCopies returns the owners and all candidates without code, which are inlined copies.
 func (d *decider) withCopies(own, group []Holder) []Holder {
 	all := own[:len(own):len(own)]
 	for _, h := range group {
@@ -195,7 +192,7 @@ func (d *decider) withCopies(own, group []Holder) []Holder {
 func (d *decider) without(flag types.FuncFlags, group []Holder) []Holder {
 	has := func(h Holder) bool { return flags(&h)&flag != 0 }
 	if len(group) == 1 || !slices.ContainsFunc(group, has) {
-		return group // as nearly always
+		return group // nearly always
 	}
 	if kept := slices.DeleteFunc(slices.Clone(group), has); len(kept) > 0 {
 		return kept

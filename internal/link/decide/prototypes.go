@@ -7,16 +7,15 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// looseHashes are hashes of shapes that are equal for types which count as the same in prototypes
-// (dwarves, funcs__match): const is ignored everywhere; tags, typedefs and enums count by kind and
-// name; base types by name, size and encoding; arrays by count and element; prototypes by their
-// types, without parameter names.
+// looseHashes computes hashes of shapes: two hashes are equal if the types count as the same in
+// prototypes (dwarves, funcs__match). const is ignored everywhere. Tags, typedefs and enums are
+// compared by kind and name; base types by name, size and encoding; arrays by count and element;
+// prototypes by their types, without parameter names.
 type looseHashes struct {
 	*resolve.Types
 	known map[types.ID]types.Hash
 }
 
-// hash returns the loose hash of a shape.
 func (l *looseHashes) hash(id types.ID) types.Hash {
 	if l.known == nil {
 		l.known = map[types.ID]types.Hash{0: {}}
@@ -46,7 +45,7 @@ func (l *looseHashes) hash(id types.ID) types.Hash {
 	return l.known[id]
 }
 
-// deep reports whether what a type of this kind refers to counts.
+// deep reports whether a type of this kind is compared by comparing the types that it refers to.
 func deep(k types.Kind) bool {
 	switch k {
 	case types.KindConst, types.KindPtr, types.KindVolatile, types.KindRestrict, types.KindTypeTag,
@@ -56,7 +55,7 @@ func deep(k types.Kind) bool {
 	return false
 }
 
-// content is the loose hash of a type, where those of the types that it refers to are known.
+// content returns the loose hash of a type, from the known hashes of the types that it refers to.
 func (l *looseHashes) content(id types.ID) types.Hash {
 	n := &l.Nodes[id]
 	name, ref := l.Graph.Strs.Hash(n.Name), types.Hash{}

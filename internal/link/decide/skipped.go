@@ -9,18 +9,18 @@ import (
 )
 
 // Skipped is a function or variable of the linked file that is not encoded. The reasons for
-// functions are those of package params.
+// functions are in package params.
 type Skipped struct{ Name, Reason string }
 
-// Why a variable is not encoded.
+// These are the reasons why a variable is not encoded.
 const (
 	reasonNoVariable = "no variable of file scope in the debug information"
-	reasonName       = "name is no identifier"
+	reasonName       = "name is not an identifier"
 	reasonNoSize     = "size 0"
 	reasonSeveral    = "several static variables of this name"
 )
 
-// Variable reports whether a variable is meant rather than a function.
+// Variable reports whether s is a variable rather than a function.
 func (s Skipped) Variable() bool {
 	switch s.Reason {
 	case reasonNoVariable, reasonName, reasonNoSize, reasonSeveral:
@@ -33,8 +33,7 @@ func (d *decider) skip(name, reason string) {
 	d.Skipped = append(d.Skipped, Skipped{name, reason})
 }
 
-// WriteSkipped writes a line for each function and variable that is not encoded: its name, a tab,
-// the reason.
+// WriteSkipped writes a line for each item of the list: its name, a tab, the reason.
 func WriteSkipped(w io.Writer, list []Skipped) error {
 	b := bufio.NewWriter(w)
 	for _, s := range list {

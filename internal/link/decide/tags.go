@@ -2,7 +2,7 @@ package decide
 
 import "github.com/rules-btf/rules_btf/internal/model/types"
 
-// attachTags makes the DECL_TAGs that units hold, for targets that are encoded, each once.
+// attachTags makes the DECL_TAGs that units hold and whose target is encoded, without duplicates.
 func (d *decider) attachTags() {
 	seen := map[types.Node]bool{}
 	for _, m := range d.Made {
@@ -34,7 +34,6 @@ func (d *decider) attachTags() {
 	}
 }
 
-// declTag is a DECL_TAG like n on another target.
 func declTag(n *types.Node, target Type) types.Node {
 	return types.Node{Kind: types.KindDeclTag, Name: n.Name, Aux: n.Aux, Flag: n.Flag,
 		Ref: types.ID(target)}

@@ -13,7 +13,28 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// encodeVariables makes the VARs and DATASECs.
+// encodeVariables makes the VARs and DATASECs. Without facts, it keeps only the VARs and DATASECs
+// of BTF that is already linked. With facts, it encodes variables for the objects in the facts,
+// which are symbols. The rules:
+//
+//  1. The per-CPU section is wanted with the feature var or global_var, all other sections only
+//     with global_var. If decider.extra is set, the per-CPU section is not wanted.
+//  2. The objects of a section are sorted by offset, then by the length of their names: only the
+//     first object at an offset is encoded. The others are aliases, such as __pi_gdt_page for
+//     gdt_page (SYM_PIC_ALIAS), which gcc's BTF has as separate variables.
+//  3. Generated objects (facts.Generated), objects that begin before the end of the last encoded
+//     one, and objects of size 0 are left out. Of all these, --skipped lists only the per-CPU
+//     objects of size 0 with valid names.
+//  4. The candidates are variables with the object's name in the source, preferably those from its
+//     kind of section. If the facts identify the local variables with the object's name and file,
+//     the Definition selects among the candidates. Otherwise, three things select, in this order:
+//     linkage; size (first the object's size or an unknown one, then a smaller one); source file.
+//     The commonest candidate left is encoded. If none is left, the object is skipped; --skipped
+//     lists it only if its name is valid.
+//  5. A static variable is skipped if the candidates left have different types.
+//  6. An invalid name is an error; with the feature encode_force, the object is skipped.
+//  7. In the DATASEC, a variable has its candidate's size or, if that is unknown, the object's. The
+//     size of the DATASEC is the end of its last variable.
 func (d *decider) encodeVariables() error {
 	if d.facts == nil {
 		return d.keepVariables()
@@ -41,22 +62,18 @@ func (d *decider) encodeVariables() error {
 	return nil
 }
 
-// variable is what a VAR says. Several types of package resolve may say the same.
+// variable describes a VAR. Several types of package resolve may have equal descriptions.
 type variable struct {
 	name    types.Str
 	linkage uint32
 	ref     Type
 }
 
-// encodeSection makes the DATASEC of one section's variables, which are sorted by offset, and their
-// VARs.
 func (d *decider) encodeSection(objects []facts.Object, vars map[variable]Type) error {
 	name := d.Graph.Strs.Intern([]byte(objects[0].Section))
 	var elems []types.Elem
-	end := uint64(0)
+	end := uint64(0) // of the last encoded object
 	for _, o := range inOrder(objects) {
-		// Not listed in --skipped. Neither are names that are not identifiers and have no type or no
-		// size, nor variables of size 0 that aren't per CPU. end is that of the last object encoded.
 		if facts.Generated(o.Name) || len(elems) > 0 && o.Offset < end {
 			continue
 		}
@@ -79,8 +96,8 @@ func (d *decider) encodeSection(objects []facts.Object, vars map[variable]Type) 
 			}
 			continue
 		case !valid && !d.features.Has(features.EncodeForce):
-			return fmt.Errorf("variable %.100q in section %s: its name is no identifier of at most "+
-				"%d bytes, and the kernel refuses it; the feature %v leaves such variables out",
+			return fmt.Errorf("variable %.100q in section %s: its name is not an identifier of at most "+
+				"%d bytes, so the kernel refuses it; use the feature %v to leave such variables out",
 				o.Name, o.Section, btf.MaxNameLen, features.EncodeForce)
 		case !valid:
 			d.skip(o.Name, reasonName)
@@ -89,8 +106,8 @@ func (d *decider) encodeSection(objects []facts.Object, vars map[variable]Type) 
 		n := d.Node(v)
 		size := cmp.Or(uint64(n.Size), o.Size)
 		if end = o.Offset + size; end > math.MaxUint32 || end < size {
-			return fmt.Errorf("variable %s in section %s: offset %d and size %d don't fit the "+
-				"format's 32 bits", o.Name, o.Section, o.Offset, size)
+			return fmt.Errorf("variable %s in section %s: offset %d and size %d don't fit in the "+
+				"32 bits of the format", o.Name, o.Section, o.Offset, size)
 		}
 		key := variable{n.Name, n.Aux, d.RefOf(v)}
 		m, ok := vars[key]
@@ -110,9 +127,6 @@ func (d *decider) encodeSection(objects []facts.Object, vars map[variable]Type) 
 	return nil
 }
 
-// inOrder returns objects by their offsets. Of several objects at one place only one is encoded, so
-// the shortest name comes first: the others are aliases, which gcc's BTF has as separate variables,
-// such as __pi_gdt_page of gdt_page (SYM_PIC_ALIAS).
 func inOrder(objects []facts.Object) []*facts.Object {
 	list := make([]*facts.Object, len(objects))
 	for i := range objects {
@@ -125,18 +139,16 @@ func inOrder(objects []facts.Object) []*facts.Object {
 }
 
 func (d *decider) tooManyVariables(section types.Str, n int) error {
-	return fmt.Errorf("section %s has %d variables, BTF holds %d; leave out the feature global_var",
-		d.Graph.Strs.String(section), n, btf.MaxVlen)
+	return fmt.Errorf("section %s has %d variables, more than BTF's limit of %d; leave out the "+
+		"feature global_var", d.Graph.Strs.String(section), n, btf.MaxVlen)
 }
 
-// variable returns the type of the candidate for an object, or 0 and the reason why there is none.
-//
-// The candidate has the object's size. If none has, it is a smaller one: the object includes the
-// elements of a flexible array member, or a sanitizer's red zone.
+// variable returns the type of the candidate for an object, or 0 and the reason why there is none
+// (rules 4 and 5). An object may be larger than its variable, because it includes the elements of a
+// flexible array member, or a sanitizer's red zone.
 func (d *decider) variable(o *facts.Object, group []Holder) (v Type, reason string) {
 	if o.Local && d.locals.identified[localNameOf(d.facts, o)] {
-		// The debug information says which units define the variables of this name, so only they count.
-		// BTF that was linked before has no units.
+		// Only the units that define the variable count; BTF that is already linked has no such units.
 		list := d.definers(o, group)
 		if v := d.commonest(list); v != 0 {
 			if d.typesDiffer(list, v) {
@@ -169,9 +181,8 @@ func (d *decider) variable(o *facts.Object, group []Holder) (v Type, reason stri
 	return 0, reasonNoVariable
 }
 
-// ofSection returns the candidates for an object that were defined in its kind of section: the
-// per-CPU section, or any other. If there are none, the linker has moved them, and all candidates
-// are returned.
+// ofSection returns the candidates that were defined in the object's kind of section (per-CPU or
+// not). If there are none, the linker has moved the variable, and ofSection returns all candidates.
 func (d *decider) ofSection(o *facts.Object, group []Holder) []Holder {
 	perCPU := o.Section == facts.PerCPUSection
 	other := func(h Holder) bool { return !h.FromBTF && d.Node(h.Type).Flag == perCPU }
@@ -183,9 +194,9 @@ func (d *decider) ofSection(o *facts.Object, group []Holder) []Holder {
 	return slices.DeleteFunc(group, other)
 }
 
-// linkages returns those that the candidate for an object may have, the likeliest first. A local
-// symbol is a static variable's, or a global variable's if no global symbol has its name: linkers
-// make hidden symbols local, and put them under no source file.
+// linkages returns the linkages that the candidate for an object may have, the likeliest first. If
+// no global symbol has a local symbol's name, the variable can also be global: linkers make hidden
+// symbols local, and list them under no source file.
 func (d *decider) linkages(o *facts.Object, group []Holder) []uint32 {
 	f := d.facts
 	switch {
@@ -199,8 +210,8 @@ func (d *decider) linkages(o *facts.Object, group []Holder) []uint32 {
 	return []uint32{types.LinkageStatic, types.LinkageGlobal}
 }
 
-// typesDiffer reports whether a compiler's candidates have other types than v, the commonest
-// candidate. One of unknown size counts less than one of known size.
+// typesDiffer reports whether a candidate has a different type than v, the commonest one. It
+// ignores candidates from already linked BTF and, if v's size is known, those of unknown size.
 func (d *decider) typesDiffer(group []Holder, v Type) bool {
 	ref, sized := d.RefOf(v), d.Node(v).Size != 0
 	return slices.ContainsFunc(group, func(h Holder) bool {
@@ -208,9 +219,9 @@ func (d *decider) typesDiffer(group []Holder, v Type) bool {
 	})
 }
 
-// ofFile reduces several candidates for a local object to those of the file that defines it, if it
-// can. If there are more objects of the name than units with a candidate, some objects are an
-// assembler's, and candidates of other files are dropped.
+// ofFile reduces several candidates for a local object, if it can, to those of the file that
+// defines the object. If more objects have that name than units hold candidates, some objects come
+// from assembly code; then all candidates from other files are dropped.
 func (d *decider) ofFile(o *facts.Object, group []Holder) []Holder {
 	if !o.Local || len(group) == 0 {
 		return group
@@ -233,8 +244,8 @@ func (d *decider) ofFile(o *facts.Object, group []Holder) []Holder {
 	return group
 }
 
-// commonest returns the candidate of known size that most units hold, of several the first by
-// content; 0 if there is none.
+// commonest returns the candidate that most units hold, preferably one of known size; ties are
+// broken by content. It returns 0 if there is none.
 func (d *decider) commonest(group []Holder) Type {
 	sized := func(h Holder) uint32 { return min(h.Size, 1) }
 	var best Holder
@@ -242,13 +253,13 @@ func (d *decider) commonest(group []Holder) Type {
 		if h.Ref != 0 && (best.Type == 0 || cmp.Or(cmp.Compare(sized(h), sized(best)),
 			cmp.Compare(h.Weight, best.Weight),
 			d.Content(best.Type).Cmp(d.Content(h.Type))) > 0) {
-			best = h // void, with Ref 0, is no candidate
+			best = h // void, with Ref 0, isn't a candidate
 		}
 	}
 	return best.Type
 }
 
-// keepVariables makes the VARs and DATASECs of BTF that was linked before again.
+// keepVariables keeps the VARs and DATASECs of BTF that is already linked.
 func (d *decider) keepVariables() error {
 	if d.LinkedWeight == nil {
 		return nil

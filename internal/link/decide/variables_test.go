@@ -13,7 +13,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// perCPU returns facts with these per-CPU variables, 16 bytes apart, and files a.c and b.c.
+// perCPU returns facts with the files a.c and b.c, and with these per-CPU variables, 16 bytes
+// apart.
 func perCPU(list ...facts.Object) *facts.Facts {
 	f := &facts.Facts{HasFiles: true, Files: []facts.File{{Name: "a.c"}, {Name: "b.c"}}}
 	for i, o := range list {
@@ -31,7 +32,7 @@ func staticVar(name string, file int) facts.Object {
 	return facts.Object{Name: name, Size: 4, File: file, Local: true}
 }
 
-// TestVariables: which type a variable of the linked file has.
+// TestVariables checks which type a variable of the linked file gets.
 func TestVariables(t *testing.T) {
 	variable := func(linkage, size uint32, typ func(*linktest.Builder) types.ID) func(
 		*linktest.Builder) {
@@ -91,8 +92,8 @@ func TestVariables(t *testing.T) {
 	})
 }
 
-// TestOfSection: of candidates for per-CPU variables and for others, those of the object's section
-// count, however few they are.
+// TestOfSection: if some candidates are per-CPU variables and others are not, only those in the
+// object's kind of section count, however few.
 func TestOfSection(t *testing.T) {
 	build := units(func(b *linktest.Builder) {
 		b.Unit("a.c", 2)
@@ -115,7 +116,7 @@ func TestOfSection(t *testing.T) {
 	})
 }
 
-// TestOverlap: a symbol within the variable before it is that variable's.
+// TestOverlap: a symbol that lies inside the preceding variable belongs to that variable.
 func TestOverlap(t *testing.T) {
 	f := perCPU(globalVar("v", 4), globalVar("w", 4))
 	f.Objects[1].Offset = 2
@@ -127,7 +128,7 @@ func TestOverlap(t *testing.T) {
 		want: []string{"global v: int", "section .data..percpu of 4: (global v: int)@0+4"}}})
 }
 
-// TestAlias: of two variables at one place, the one with the shorter name is encoded.
+// TestAlias: if two variables have the same offset, the one with the shorter name is encoded.
 func TestAlias(t *testing.T) {
 	f := perCPU(globalVar("__pi_v", 4), globalVar("v", 4))
 	f.Objects[1].Offset = 0
@@ -139,8 +140,8 @@ func TestAlias(t *testing.T) {
 		want: []string{"global v: int", "section .data..percpu of 4: (global v: int)@0+4"}}})
 }
 
-// TestStatics: static variables of one name are distinguished by the source file's base name, by
-// what else the file has, and by the hash that package statics has put into the facts.
+// TestStatics: static variables of one name are distinguished by the base name of the source file,
+// by what else is in that file, and by the hash from package statics in the facts.
 func TestStatics(t *testing.T) {
 	several := []string{"v: several static variables of this name"}
 	both := func(firstFile, secondFile string) func(b *linktest.Builder) {
@@ -210,7 +211,7 @@ func TestIdentified(t *testing.T) {
 	}
 }
 
-// TestDeclTags: a declaration tag is encoded once, if what it is on is encoded.
+// TestDeclTags: a declaration tag is encoded once, if its target is encoded.
 func TestDeclTags(t *testing.T) {
 	plain := "static f: void(int)"
 	check(t, []rule{
@@ -252,7 +253,8 @@ func TestDeclTags(t *testing.T) {
 	})
 }
 
-// TestDeclTagsOfBase: a tag that the base has on the base's type is not encoded again.
+// TestDeclTagsOfBase: if a type of the base has a declaration tag there, the tag is not encoded
+// again.
 func TestDeclTagsOfBase(t *testing.T) {
 	below := btf.NewBuilder(nil, nil, nil)
 	integer := below.Int("int", 4, 1, 32)
@@ -277,8 +279,8 @@ func TestDeclTagsOfBase(t *testing.T) {
 	}
 }
 
-// TestLinkedBefore: without facts, the functions, variables and sections of BTF that was linked
-// before stay as they are; variables of units that were converted are left out.
+// TestLinkedBefore: without facts, the functions, variables and sections of BTF that is already
+// linked stay as they are; variables of units that were converted are left out.
 func TestLinkedBefore(t *testing.T) {
 	b := linktest.New()
 	linked := b.Unit("", 1)

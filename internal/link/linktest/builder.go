@@ -12,7 +12,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// Builder is a few units over one graph.
+// Builder builds units that share one graph.
 type Builder struct{ *object.Object }
 
 // New returns a builder without units.
@@ -21,7 +21,8 @@ func New() *Builder {
 		features.Default())}
 }
 
-// Unit begins a unit of a source file's base name, that holds some items, and returns its index.
+// Unit begins a unit that holds the given items, for a source file with this base name. It returns
+// the unit's index.
 func (b *Builder) Unit(file string, count uint32, items ...types.ID) int {
 	b.Units = append(b.Units, object.Unit{File: b.Str(file), Count: count, Items: items})
 	return len(b.Units) - 1
@@ -104,8 +105,7 @@ func (b *Builder) Var(name string, linkage, size uint32, typ types.ID) types.ID 
 		Aux: linkage}))
 }
 
-// DeclTag adds a DECL_TAG, which the last unit holds; component is an index plus 1, 0 for target
-// itself.
+// DeclTag adds a DECL_TAG, which the last unit holds; component is as in base.Base.HasDeclTag.
 func (b *Builder) DeclTag(value string, target types.ID, component uint32) types.ID {
 	return b.Hold(b.Add(types.Node{Kind: types.KindDeclTag, Name: b.Str(value), Ref: target,
 		Aux: component}))

@@ -6,13 +6,13 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// findEmbedded finds the distilled structs and unions that one of the split BTF has as a member, by
-// way of modifiers and arrays or directly (btf_mark_embedded_composite_type_ids): the sizes of
-// these must stay the same.
+// findEmbedded finds the distilled structs and unions that are members of a struct or union in the
+// split BTF, directly or through modifiers and arrays (btf_mark_embedded_composite_type_ids). The
+// sizes of these must stay the same.
 func (r *relocation) findEmbedded() error {
 	s := r.split
 	r.embeddedIn = make([]uint32, r.distilled.EndID())
-	ends := make([]uint32, len(s.Types)) // what endOf says of the own types
+	ends := make([]uint32, len(s.Types)) // the results of endOf for the split BTF's own types
 	for i := range ends {
 		ends[i] = unknown
 	}
@@ -42,8 +42,8 @@ const (
 	onPath  = unknown - 1
 )
 
-// endOf returns what a type is without modifiers and array dimensions. It fills in the results for
-// the types on the way, so that many members of one type cost no more than one.
+// endOf returns a type without modifiers and array dimensions. It stores the result for each type
+// on the way in the list ends, so that many members with the same type cost no more than one.
 func (r *relocation) endOf(id uint32, ends []uint32) (uint32, error) {
 	s, end := r.split, id
 	var path []uint32

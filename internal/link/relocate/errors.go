@@ -9,10 +9,10 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
-// maxListed is how many types of the base an error lists.
+// maxListed is the number of types of the base that an error lists at most.
 const maxListed = 3
 
-// describe is a type of the distilled base or of the base in a message: [12] STRUCT dev (16 bytes).
+// describe describes a type of either base in a message: [12] STRUCT dev (16 bytes).
 func describe(b *btf.Blob, id uint32) string {
 	t, _ := b.ByID(id)
 	text := fmt.Sprintf("[%d] %v %s", id, t.Kind, b.TypeName(t))
@@ -27,14 +27,13 @@ func describe(b *btf.Blob, id uint32) string {
 	return text + fmt.Sprintf(" (%s)", message.Count(t.SizeOrType, "byte"))
 }
 
-// ambiguous tells that a distilled type could be either of two types of the base.
+// ambiguous is the error for a distilled type that could be either of two types of the base.
 func (r *relocation) ambiguous(wanted, first, second uint32) error {
 	return fmt.Errorf("type %s of the distilled base is ambiguous: the base has %s and %s",
 		describe(r.distilled, wanted), describe(r.base, first), describe(r.base, second))
 }
 
-// missing tells which distilled types have no match in the base, and what the base has instead of
-// the first of them.
+// missing returns an error about the first distilled type without a match, or nil if all have one.
 func (r *relocation) missing() error {
 	first, more := uint32(0), 0
 	for id := r.distilled.StartID; id < r.distilled.EndID(); id++ {
@@ -66,7 +65,7 @@ func (r *relocation) missing() error {
 	return fmt.Errorf("%s", text)
 }
 
-// candidates lists the types of a name in the base that were looked at.
+// candidates lists the types of the base that have this name and a kind that is looked up.
 func (r *relocation) candidates(name string) string {
 	var list []string
 	more := 0

@@ -8,8 +8,9 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/object"
 )
 
-// ReadFile is btf.ReadFile, except that BTF which is based on a section .BTF.base of its file is
-// put on base, unless that is nil, or the same as the section. So does libbpf (btf_parse_elf).
+// ReadFile is like btf.ReadFile, but if BTF is based on the section .BTF.base of its file, ReadFile
+// relocates it to base, unless base is nil or equals the BTF in that section. libbpf does the same
+// (btf_parse_elf).
 func ReadFile(path string, base *btf.Blob) ([]*btf.Blob, error) {
 	blobs, err := btf.ReadFile(path, base)
 	for i := 0; i < len(blobs) && err == nil; i++ {
@@ -18,8 +19,8 @@ func ReadFile(path string, base *btf.Blob) ([]*btf.Blob, error) {
 	return blobs, err
 }
 
-// ReadOne is ReadFile of a file that must hold exactly one blob. BTF that was made on another base
-// is an error, as far as it shows (btf.Blob.CheckRefs).
+// ReadOne is ReadFile for a file that must hold exactly one blob. It returns an error for BTF that
+// was made for a different base, if btf.Blob.CheckRefs can detect that.
 func ReadOne(path string, base *btf.Blob) (*btf.Blob, error) {
 	b, err := btf.ReadOne(path, base)
 	if err != nil {
@@ -28,8 +29,7 @@ func ReadOne(path string, base *btf.Blob) (*btf.Blob, error) {
 	return fitting(b, base, path)
 }
 
-// ReadBases reads a chain of bases, each based on the one before it, and returns the last; nil
-// for no paths.
+// ReadBases reads bases, each based on the one before it, and returns the last one (nil if none).
 func ReadBases(paths []string) (*btf.Blob, error) {
 	var base *btf.Blob
 	for _, p := range paths {
@@ -41,7 +41,7 @@ func ReadBases(paths []string) (*btf.Blob, error) {
 	return base, nil
 }
 
-// ReadBase is ReadOne of a file that is to be a base. Files that hold BTF and are none are refused.
+// ReadBase is ReadOne for a base. It returns an error for a file whose BTF can't be a base.
 func ReadBase(path string, below *btf.Blob) (*btf.Blob, error) {
 	f, data, err := btf.Open(path)
 	if err != nil {
@@ -54,8 +54,8 @@ func ReadBase(path string, below *btf.Blob) (*btf.Blob, error) {
 	case f.Section(object.SectionUnits) != nil:
 		err = fmt.Errorf("a BTF object can't be a base; link it with btfdedup link first")
 	case below == nil && f.Section(btf.SectionBase) != nil:
-		err = fmt.Errorf("its BTF is based on a distilled base (section %s), so it has the ids of no "+
-			"kernel: name that kernel's BTF with another --base before it", btf.SectionBase)
+		err = fmt.Errorf("its BTF is based on a distilled base (section %s), so its ids match no "+
+			"kernel; add a --base with a kernel's BTF before this one", btf.SectionBase)
 	default:
 		blobs, err = btf.ReadELF(f, below)
 	}
@@ -66,16 +66,16 @@ func ReadBase(path string, below *btf.Blob) (*btf.Blob, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", path, err)
 	case len(blobs) == 0:
-		return nil, fmt.Errorf("%s: no BTF: section %s is empty; a base is the BTF of a kernel or "+
+		return nil, fmt.Errorf("%s: no BTF: section %s is empty; a base must be the BTF of a kernel or "+
 			"module", path, btf.SectionTypes)
 	case len(blobs) > 1:
-		return nil, fmt.Errorf("%s: holds %d BTF blobs, one after the other; a base is one, of a kernel "+
-			"or module", path, len(blobs))
+		return nil, fmt.Errorf("%s: holds %d BTF blobs, one after the other; a base must be a single "+
+			"blob, from a kernel or module", path, len(blobs))
 	}
 	return fitting(blobs[0], below, path)
 }
 
-// fitting is onto, with a check of what is not relocated.
+// The function fitting is like onto, but also checks the references of BTF that is not relocated.
 func fitting(b, base *btf.Blob, path string) (*btf.Blob, error) {
 	moved, err := onto(b, base, path)
 	if err != nil || moved != b || b.Base == nil {
@@ -93,13 +93,15 @@ func onto(b, base *btf.Blob, path string) (*btf.Blob, error) {
 	}
 	moved, err := Relocate(b, base)
 	if err != nil {
-		return nil, fmt.Errorf("%s: its section %s doesn't fit the base: %w", path, btf.SectionBase, err)
+		return nil, fmt.Errorf("%s: its section %s doesn't match the base: "+
+			"%w", path, btf.SectionBase,
+			err)
 	}
 	return moved, nil
 }
 
-// same reports whether a distilled base is another blob, so that BTF which is based on one is based
-// on the other.
+// same reports whether a distilled base equals b: then, BTF that is based on one of them is also
+// based on the other.
 func same(distilled, b *btf.Blob) bool {
 	return distilled != nil && b.Base == nil && distilled.Strings == b.Strings &&
 		slices.Equal(distilled.Types, b.Types) && slices.Equal(distilled.Members, b.Members) &&

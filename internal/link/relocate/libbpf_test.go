@@ -25,7 +25,7 @@ type problem struct {
 	distilled, split, base []byte
 }
 
-// libbpf asks libbpf to solve problems. A result is nil if libbpf refuses it.
+// libbpf lets libbpf relocate the BTF of each problem. A result is nil if libbpf refuses it.
 func libbpf(t *testing.T, problems []problem) [][]byte {
 	t.Helper()
 	dir := t.TempDir()
@@ -66,7 +66,7 @@ func libbpf(t *testing.T, problems []problem) [][]byte {
 
 func tail(text []byte) []byte { return text[max(0, len(text)-2000):] }
 
-// solve relocates by the package under test.
+// solve relocates the BTF of a problem with the package under test.
 func solve(t *testing.T, p problem) ([]byte, error) {
 	t.Helper()
 	distilled, base := parse(t, p.distilled, nil), parse(t, p.base, nil)
@@ -95,8 +95,8 @@ func encode(t testing.TB, b *btf.Blob) []byte {
 	return data
 }
 
-// TestLikeLibbpf wants the same bytes as libbpf makes, or an error if libbpf refuses, for the cases
-// of TestChangedBase and for random ones.
+// TestLikeLibbpf has the cases of TestChangedBase, and random ones. It expects the bytes that
+// libbpf makes, or an error if libbpf refuses the input.
 func TestLikeLibbpf(t *testing.T) {
 	var problems []problem
 	for _, c := range changes {
@@ -114,7 +114,7 @@ func TestLikeLibbpf(t *testing.T) {
 		case (err == nil) != (theirs != nil):
 			t.Errorf("%s: our error is %v, libbpf has %d bytes", p.what, err, len(theirs))
 		case !bytes.Equal(ours, theirs):
-			t.Errorf("%s: the result is not libbpf's", p.what)
+			t.Errorf("%s: the result differs from libbpf's", p.what)
 		case err == nil:
 			solved++
 		}
@@ -127,8 +127,8 @@ func TestLikeLibbpf(t *testing.T) {
 // names are so few that many types share one.
 var names = []string{"a", "b", "c", "d", "e", "f", "g", "h"}
 
-// randomType adds a type of a random kind and name, of those that a distilled base may have; refs
-// are types to which members may refer.
+// randomType adds a type of a random kind and name, as a distilled base may have it; members may
+// refer to the types in refs.
 func randomType(r *rand.Rand, b *btf.Builder, name string, refs []uint32) {
 	size := []uint32{4, 8}[r.Intn(2)]
 	var members []btf.Member
@@ -154,8 +154,8 @@ func randomType(r *rand.Rand, b *btf.Builder, name string, refs []uint32) {
 	}
 }
 
-// randomBase makes a base with up to n types of each name, in random order, so that most names are
-// those of one type. It also has types that no distilled base has.
+// randomBase makes a base with up to n types of each name, in random order. Most names belong to
+// only one type. It also has types that can't be in a distilled base.
 func randomBase(r *rand.Rand, n int) *btf.Builder {
 	b := btf.NewBuilder(nil, nil, nil)
 	b.Int("int", 4, btf.IntSigned, 0)
@@ -178,8 +178,8 @@ func randomBase(r *rand.Rand, n int) *btf.Builder {
 	return b
 }
 
-// randomSplit makes split BTF that refers to random types of its base: as members, by way of
-// pointers, modifiers and arrays, and as parameters.
+// randomSplit makes split BTF that refers to random types of its base by members, pointers,
+// modifiers, arrays and parameters.
 func randomSplit(r *rand.Rand, base *btf.Blob) *btf.Builder {
 	m := btf.NewBuilder(nil, base, nil)
 	refs := []uint32{0}
@@ -226,7 +226,7 @@ func originals(seed int64) (base, module *btf.Blob) {
 }
 
 // changedProblem distills random split BTF, and makes a new base that has most of the old types, in
-// another order.
+// a different order.
 func changedProblem(t testing.TB, seed int64) problem {
 	t.Helper()
 	base, module := originals(seed)

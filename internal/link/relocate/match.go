@@ -7,15 +7,15 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/object"
 )
 
-// maxTwins is how many types of one name a distilled base may have. C allows a handful, and each of
-// them is compared with each of the base.
+// maxTwins is how many types of one name a distilled base may have. Each of them is compared with
+// each type of that name in the base, and C allows only a handful.
 const maxTwins = 64
 
-// sizeBits masks the bits of a size that btf_relocate compares when it looks for a name.
+// sizeBits masks those bits of a size that btf_relocate compares when it looks up a type by name.
 const sizeBits = 1<<31 - 1
 
-// Looks reports whether a named type of a base, of t's kind, can be one that a distilled base
-// stands for.
+// Looks reports whether a named type of t's kind can be the one that an entry of a distilled base
+// resolves to.
 func Looks(t *btf.Type) bool {
 	switch t.Kind {
 	case btf.KindInt, btf.KindFloat, btf.KindFwd:
@@ -24,13 +24,15 @@ func Looks(t *btf.Type) bool {
 	return t.Kind.IsEnum() || t.Kind.IsComposite()
 }
 
-// Matches reports whether t, a type of a base that Looks, can be what the distilled type d of the
-// same name stands for. twins says whether the base has several structs and unions of that name:
-// then their sizes must be d's. So must the sizes of all other kinds, but of forward declarations.
+// Matches reports whether the distilled type d can describe t: a type of a base, which Looks
+// accepts and which has the same name. If the parameter twins is set, the base has several structs
+// and unions of that name, and the size of a struct or union must equal d's. Types of all other
+// kinds except forward declarations must always have equal sizes.
 //
-// As in btf_relocate_map_distilled_base, a distilled struct or union may be found as any kind of
-// type. And whether a struct or union is what a forward declaration declares is read from the kind
-// flag, which says there that it has bitfields.
+// As in btf_relocate_map_distilled_base, any kind of type matches a distilled struct or union. And
+// it compares the kind flag of a distilled forward declaration with the kind flag of the struct or
+// union in the base, although these flags say different things: whether the declaration is of a
+// struct or a union, and whether the struct or union has bitfields.
 func Matches(d, t *btf.Type, twins bool) bool {
 	sized := t.Kind != btf.KindFwd && (twins || !t.Kind.IsComposite())
 	if sized && size(d)&sizeBits != size(t)&sizeBits {
@@ -50,7 +52,7 @@ func Matches(d, t *btf.Type, twins bool) bool {
 	return d.Kind.IsComposite()
 }
 
-// size is a type's size in bytes, 0 for a forward declaration.
+// size returns a type's size in bytes, or 0 for a forward declaration.
 func size(t *btf.Type) uint32 {
 	if t.Kind == btf.KindFwd {
 		return 0
@@ -58,11 +60,10 @@ func size(t *btf.Type) uint32 {
 	return t.SizeOrType
 }
 
-// encoding is that of an INT (BTF_INT_ENCODING).
+// encoding returns the encoding of an INT (BTF_INT_ENCODING).
 func encoding(t *btf.Type) uint32 { return t.Extra >> 24 & 0xf }
 
-// match finds the types of the base that the distilled ones stand for
-// (btf_relocate_map_distilled_base).
+// match finds base types for the distilled types (btf_relocate_map_distilled_base).
 func (r *relocation) match() error {
 	d := r.distilled
 	byName := map[string][]uint32{}
@@ -70,7 +71,7 @@ func (r *relocation) match() error {
 		name := d.TypeName(&d.Types[i])
 		byName[name] = append(byName[name], d.StartID+uint32(i))
 		if len(byName[name]) > maxTwins {
-			return fmt.Errorf("the distilled base has more than %d types of the name %q", maxTwins, name)
+			return fmt.Errorf("the distilled base has more than %d types named %q", maxTwins, name)
 		}
 	}
 	r.ids = make([]uint32, d.EndID())
@@ -99,8 +100,7 @@ func (r *relocation) match() error {
 	return r.missing()
 }
 
-// fits reports whether a type of the base has the size that a distilled one must have because a
-// struct or union embeds it.
+// fits reports whether t may take d's place: if a struct or union embeds d, sizes must be equal.
 func (r *relocation) fits(wanted uint32, d, t *btf.Type) bool {
 	return !d.Kind.IsComposite() || r.embeddedIn[wanted] == 0 || size(d) == size(t)
 }

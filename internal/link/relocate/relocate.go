@@ -1,12 +1,12 @@
-// Package relocate puts split BTF that is based on a distilled base on another base, as the kernel
-// does when it loads a module that has the section .BTF.base.
+// Package relocate moves split BTF from its distilled base to another base, as the kernel does when
+// it loads a module with the section .BTF.base.
 //
-// A distilled base (package distill) has the names and sizes of the types that a module needs of
-// its base. Each of them is looked up in the new base; then the ids and string offsets of the split
-// BTF are replaced. Types, their order and the split BTF's own strings stay as they are. Which
-// types match, and what is refused, is the rule of btf_relocate in tools/lib/bpf/btf_relocate.c of
-// Linux 7.2, which the kernel compiles too; libbpf calls it btf__relocate. There is one difference:
-// the new base may be a chain of several.
+// A distilled base (package distill) has the names and sizes of the base types that a module needs.
+// Relocate looks up each of them in the new base. Then it replaces the ids and string offsets of
+// the split BTF. Types, their order and the split BTF's own strings don't change. The rules for
+// matches and errors are those of tools/lib/bpf/btf_relocate.c in Linux 7.2 (btf__relocate in
+// libbpf), which the kernel compiles too. There is one difference: the new base may be a chain of
+// several BTFs.
 package relocate
 
 import (
@@ -17,15 +17,15 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// Relocate returns split, whose base is a distilled one, on the base instead. Neither is changed;
-// the result shares the strings of split. An error names the type of the distilled base that can't
-// be found, and what the base has of that name.
+// Relocate moves split from its distilled base to base, and returns the result, which shares the
+// strings of split. The arguments don't change. If a type of the distilled base can't be found, the
+// error names it, and says what the new base has under that name.
 func Relocate(split, base *btf.Blob) (*btf.Blob, error) {
 	if split.Base == nil {
 		return nil, fmt.Errorf("the BTF is not split BTF: it has no distilled base")
 	}
 	if bigEndian(split) != bigEndian(base) {
-		return nil, fmt.Errorf("the BTF and its new base are of different byte orders")
+		return nil, fmt.Errorf("the BTF and its new base have different byte orders")
 	}
 	r := &relocation{split: split, distilled: split.Base, base: base}
 	if err := CheckDistilled(r.distilled); err != nil {
@@ -45,16 +45,15 @@ func Relocate(split, base *btf.Blob) (*btf.Blob, error) {
 
 func bigEndian(b *btf.Blob) bool { return b.Order == binary.BigEndian }
 
-// relocation is one call of Relocate.
 type relocation struct {
 	split, distilled, base *btf.Blob
 
-	embeddedIn []uint32          // by distilled id: an own type of split that embeds it, or 0
-	ids        []uint32          // by distilled id: the base's type, 0 until one is found
-	names      map[uint32]uint32 // string offsets: in the distilled base to in the base
+	embeddedIn []uint32          // by distilled id: a type of split that embeds it, or 0
+	ids        []uint32          // by distilled id: the id in base, 0 until it is found
+	names      map[uint32]uint32 // by string offset in the distilled base: the offset in base
 }
 
-// CheckDistilled wants a distilled base to have no base, and only named types of the kinds that can
+// CheckDistilled checks that a distilled base has no base, and only named types of kinds that can
 // be looked up (btf_relocate_validate_distilled_base).
 func CheckDistilled(d *btf.Blob) error {
 	if d.Base != nil {
@@ -65,23 +64,23 @@ func CheckDistilled(d *btf.Blob) error {
 		switch t.Kind {
 		case btf.KindInt, btf.KindFloat, btf.KindEnum, btf.KindStruct, btf.KindUnion, btf.KindFwd:
 		default:
-			return fmt.Errorf("the distilled base has [%d] %s; one has only INT, FLOAT, ENUM, STRUCT,"+
-				" UNION and FWD", d.StartID+uint32(i), d.KindName(t))
+			return fmt.Errorf("the distilled base has [%d] %s, but only INT, FLOAT, ENUM, STRUCT, UNION "+
+				"and FWD are allowed", d.StartID+uint32(i), d.KindName(t))
 		}
 		if d.TypeName(t) == "" {
-			return fmt.Errorf("the distilled base has an anonymous type, [%d] %v;"+
-				" it can't be looked up", d.StartID+uint32(i), t.Kind)
+			return fmt.Errorf("the distilled base has an anonymous type, [%d] %v, which can't be looked "+
+				"up", d.StartID+uint32(i), t.Kind)
 		}
 	}
 	return nil
 }
 
-// checkReferences wants the ids that the split BTF refers to to exist.
+// checkReferences checks that all types that the split BTF refers to exist.
 func (r *relocation) checkReferences() error {
 	for i := range r.split.Types {
 		for ref := range r.split.Refs(&r.split.Types[i]) {
 			if *ref >= r.split.EndID() {
-				return fmt.Errorf("BTF type [%d] refers to [%d], the last one is [%d]",
+				return fmt.Errorf("BTF type [%d] refers to [%d], but the last type is [%d]",
 					r.split.StartID+uint32(i), *ref, r.split.EndID()-1)
 			}
 		}
@@ -89,7 +88,7 @@ func (r *relocation) checkReferences() error {
 	return nil
 }
 
-// rewrite returns the split BTF with other ids and string offsets (btf_relocate_rewrite_type_id,
+// rewrite returns the split BTF with new ids and string offsets (btf_relocate_rewrite_type_id,
 // btf_relocate_rewrite_strs).
 func (r *relocation) rewrite() (*btf.Blob, error) {
 	s := r.split
@@ -116,7 +115,6 @@ func (r *relocation) rewrite() (*btf.Blob, error) {
 	return b, nil
 }
 
-// rewriteNames replaces the string offsets of a type of b.
 func (r *relocation) rewriteNames(b *btf.Blob, t *btf.Type) error {
 	var bad error
 	rename := func(off *uint32) {
@@ -142,8 +140,8 @@ func (r *relocation) rewriteNames(b *btf.Blob, t *btf.Type) error {
 	return bad
 }
 
-// rename replaces a string offset. A string of the distilled base must be the name of one of its
-// types: only of those it is known where they are in the base.
+// rename replaces a string offset. If it is an offset in the distilled base, the string there must
+// be the name of one of its types: the offset in the new base is known only for these names.
 func (r *relocation) rename(off *uint32, start uint32) error {
 	switch {
 	case *off == 0:
@@ -159,7 +157,7 @@ func (r *relocation) rename(off *uint32, start uint32) error {
 			if err != nil {
 				return err
 			}
-			return fmt.Errorf("the string %q (offset %d) of the distilled base is no type's name",
+			return fmt.Errorf("the string %q (offset %d) of the distilled base isn't the name of a type",
 				name, *off)
 		}
 		*off = to

@@ -14,8 +14,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/link/relocate"
 )
 
-// kernel is the base on which the modules of these tests were made. Others have the same types but
-// for what change does with them.
+// kernel is the base for which the modules of these tests were made. To make another base, the
+// function change alters some of the types.
 func kernel(change func(k *kernelTypes)) *btf.Blob {
 	k := &kernelTypes{Builder: btf.NewBuilder(nil, nil, nil), deviceSize: 16, listSize: 8,
 		mode: btf.KindEnum, modeSize: 4}
@@ -55,8 +55,8 @@ func id(b *btf.Blob, name string) uint32 {
 	panic("no type " + name)
 }
 
-// pointing makes split BTF with a pointer to a type of the base, embedding with a struct that has
-// an array of it as a member.
+// pointing makes split BTF with a pointer to a type of the base. embedding makes split BTF with a
+// struct, in which a member is an array of that type.
 func pointing(name string) func(m *btf.Builder) {
 	return func(m *btf.Builder) { m.Ref(btf.KindPtr, "", id(m.Blob.Base, name)) }
 }
@@ -82,8 +82,8 @@ func distilledModule(t *testing.T, add func(m *btf.Builder)) (distilled, split [
 	return distilled, split
 }
 
-// changes are modules, and bases that differ from the one on which they were made. TestLikeLibbpf
-// compares the results with libbpf's.
+// changes pairs modules with bases that differ from the one on which the modules were made.
+// TestLikeLibbpf compares the results with libbpf's.
 var changes = []struct {
 	what  string
 	split func(m *btf.Builder)
@@ -153,8 +153,8 @@ var changes = []struct {
 	}, "which has [1] INT int (4 bytes, encoding 0)"},
 }
 
-// TestChangedBase puts modules on bases that have changed in each way. What fits means the same as
-// before, and the kernel reads it.
+// TestChangedBase puts modules on bases that have changed in each way. If a module can be
+// relocated, its types must mean the same as before, and the kernel must accept them.
 func TestChangedBase(t *testing.T) {
 	for _, c := range changes {
 		t.Run(c.what, func(t *testing.T) {
@@ -185,7 +185,7 @@ func TestChangedBase(t *testing.T) {
 	}
 }
 
-// loads wants the running kernel to load base and split BTF, joined to one blob.
+// loads checks that the running kernel loads base and split BTF, joined into one blob.
 func loads(t *testing.T, base, split *btf.Blob) {
 	t.Helper()
 	b := *base
@@ -214,8 +214,8 @@ func loads(t *testing.T, base, split *btf.Blob) {
 	}
 }
 
-// TestBackAgain distills random modules and puts them on the base on which they were made: they say
-// the same as before.
+// TestBackAgain distills the base of random modules, and relocates them to their original base,
+// which must give the same types as before.
 func TestBackAgain(t *testing.T) {
 	for seed := range int64(300) {
 		p := changedProblem(t, seed)
@@ -263,7 +263,7 @@ func TestChain(t *testing.T) {
 	}
 }
 
-// TestRefuses is of BTF that no distillation makes.
+// TestRefuses tests BTF that a distillation never makes.
 func TestRefuses(t *testing.T) {
 	kernel := kernel(nil)
 	on := func(base func(b *btf.Builder), add func(m *btf.Builder)) *btf.Blob {
@@ -283,20 +283,20 @@ func TestRefuses(t *testing.T) {
 	}{
 		{kernel, "it has no distilled base"},
 		{big, "different byte orders"},
-		{on(func(b *btf.Builder) { b.Ref(btf.KindPtr, "", 0) }, nil), "has [1] PTR; one has only INT"},
+		{on(func(b *btf.Builder) { b.Ref(btf.KindPtr, "", 0) }, nil), "has [1] PTR, but only INT"},
 		{on(func(b *btf.Builder) { b.Enum(btf.KindEnum64, "e", 8, false) }, nil),
-			"has [1] ENUM64 e; one has only"},
+			"has [1] ENUM64 e, but only"},
 		{on(func(b *btf.Builder) { b.Composite(btf.KindStruct, "", 4, false) }, nil),
 			"an anonymous type, [1] STRUCT"},
 		{on(func(b *btf.Builder) {
 			for range 65 {
 				oneInt(b)
 			}
-		}, nil), `more than 64 types of the name "int"`},
+		}, nil), `more than 64 types named "int"`},
 		{on(oneInt, func(m *btf.Builder) { m.Ref(btf.KindPtr, "", 9) }), "[2] refers to [9]"},
 		{on(func(b *btf.Builder) { b.Name("more"); oneInt(b) },
 			func(m *btf.Builder) { m.Ref(btf.KindTypedef, "more", 1) }),
-			`[2] TYPEDEF: the string "more" (offset 1) of the distilled base is no type's name`},
+			`[2] TYPEDEF: the string "more" (offset 1) of the distilled base isn't the name of a type`},
 		{on(oneInt, func(m *btf.Builder) {
 			m.Ref(btf.KindTypedef, "loop", m.Ref(btf.KindConst, "", 3))
 			m.Composite(btf.KindStruct, "s", 4, false, btf.Member{NameOff: m.Name("m"), Type: 2})
@@ -315,7 +315,7 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
-// FuzzRelocate relocates any blobs; what it makes can be read again.
+// FuzzRelocate relocates any blobs; the result must be readable.
 func FuzzRelocate(f *testing.F) {
 	for seed := range int64(8) {
 		p, q := changedProblem(f, seed), wildProblem(f, seed)

@@ -8,7 +8,6 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// resolver is the work of this package.
 type resolver struct {
 	*survey.Survey
 	base   base.Base // nil: there is none
@@ -19,8 +18,8 @@ type resolver struct {
 	conflicts int          // how many of them are conflicted
 	roles     []role       // by node
 	anchors   []types.ID   // in the order of the graph
-	shapes    []types.Hash // of shape, by node; nil before it is needed
-	reachTags []bool       // of refsToTags, the same
+	shapes    []types.Hash // by node: the results of shape; nil until they are needed
+	reachTags []bool       // by node: types.Graph.Leads; nil until it is needed
 	slots     slots
 
 	environments
@@ -29,27 +28,27 @@ type resolver struct {
 	view   *view
 }
 
-// tag is what the units and the base say of one tag.
+// tag has the definitions and declarations of one tag in the units and the base.
 type tag struct {
-	def        types.ID // a definition that some unit holds; the only one unless it is conflicted
+	def        types.ID // a definition that some unit holds; the only one unless conflicted is set
 	conflicted bool
-	varies     bool // it can mean several types: it is conflicted, or leads to a conflicted tag
-	// The ids of the base's first definition and of its forward declaration, 0 for none.
+	varies     bool // the tag can mean several types: it is conflicted, or leads to a conflicted tag
+	// These are the base's first definition and its forward declaration, each 0 if there is none.
 	definition, declaration uint32
 	several                 bool // the base has several definitions
 }
 
-// role says how a shape takes part when types are distinguished.
+// role says what part a shape plays when types are distinguished.
 type role uint8
 
 const (
-	fixed  role = iota // leads to no conflicted tag: it is one type
-	inner              // anonymous: means something only as a part of a type that has a name
-	anchor             // a definition, a typedef, or a large anonymous shape: one type in a unit
-	stub               // of a tag that varies
+	fixed  role = iota // leads to no conflicted tag: it is one type in all units
+	inner              // anonymous: has a meaning only as part of a named type
+	anchor             // a definition, a typedef, or a large anonymous shape: one type per unit
+	stub               // a stub of a tag that varies
 )
 
-// shape returns the content hash of a node with every pinned stub read as an unpinned one.
+// shape returns the content hash that a node would have if every pinned stub in it were unpinned.
 func (r *resolver) shape(id types.ID) types.Hash {
 	if !r.Tags.AnyPinned() {
 		return r.Nodes[id].Hash
@@ -60,7 +59,6 @@ func (r *resolver) shape(id types.ID) types.Hash {
 	return r.shapes[id]
 }
 
-// findConflicts looks at which definitions of the tags there are.
 func (r *resolver) findConflicts() {
 	r.tags = make([]tag, len(r.Tags.List))
 	for _, id := range r.Tags.Nodes {
@@ -83,8 +81,8 @@ func (r *resolver) findConflicts() {
 	}
 }
 
-// lookUp notes what the base has of a tag. A base that only declares a tag never means the
-// definition that a unit has.
+// lookUp records the base's definitions and declarations of a tag. If the base only declares a tag,
+// the base's declaration never means a unit's definition.
 func (r *resolver) lookUp(t *tag, stub types.Hash) {
 	count := 0
 	t.definition, t.declaration, count = r.base.Tag(stub)
@@ -98,13 +96,13 @@ func (r *resolver) lookUp(t *tag, stub types.Hash) {
 	}
 }
 
-// findRoles finds the shapes that vary, backwards from the conflicted tags.
+// findRoles finds the shapes that vary, following references backwards from the conflicted tags.
 func (r *resolver) findRoles() {
 	r.roles = make([]role, len(r.Nodes))
 	if r.conflicts == 0 {
 		return
 	}
-	var work, varying []types.ID // the latter without stubs
+	var work, varying []types.ID // varying has no stubs
 	become := func(id types.ID, as role) {
 		if r.roles[id] == fixed {
 			r.roles[id] = as
@@ -157,7 +155,8 @@ func (r *resolver) findRoles() {
 	}
 }
 
-// findRolesOfUsers finds what varies of functions, variables, sections and declaration tags.
+// findRolesOfUsers finds which references of functions, variables, sections and declaration tags
+// vary.
 func (r *resolver) findRolesOfUsers(become func(types.ID, role)) {
 	for _, list := range []*survey.Candidates{&r.Functions, &r.Variables} {
 		for c := range list.All() {
@@ -175,11 +174,12 @@ func (r *resolver) findRolesOfUsers(become func(types.ID, role)) {
 	}
 }
 
-// large is how many varying shapes an anonymous shape must hold to be its own anchor. So no
-// list of slots is long, whatever the input.
+// An anonymous shape with this many varying shapes becomes an anchor. So lists of slots have a
+// bounded length for any input.
 const large = 256
 
-// findLarge makes anchors of large inner shapes. The varying shapes are given children first.
+// findLarge turns large inner shapes into anchors. In the list varying, a shape comes after the
+// shapes that it refers to.
 func (r *resolver) findLarge(varying []types.ID) {
 	sizes := make([]uint16, len(r.Nodes))
 	var refs []types.ID

@@ -1,28 +1,31 @@
-// Package resolve finds out which type each shape is in each CU: its canonical type.
+// Package resolve finds, for each shape in each CU, the type that it resolves to: its canonical
+// type.
 //
-// A shape refers to a struct, union or enum by its tag alone, as an FWD does. If a tag has one
-// definition, the reference means that, and nothing is left to decide. This package is for the
-// other tags, 10 to 30 in a kernel. Two CUs for an example:
+// A shape refers to a struct, union or enum only by its tag, as an FWD does. If a tag has only one
+// definition, each reference means that definition, and nothing is left to decide. This package is
+// for the other tags. A kernel has 10 to 30 of them. As an example, take two CUs:
 //
 //	a.c                              b.c
 //	struct opts { int level; };      struct opts { long flags; };
 //	struct dev { struct opts *o; };  struct dev { struct opts *o; };
 //	struct node { struct node *n; }; struct node { struct node *n; };
 //
-// Both CUs have the same shape struct dev, but it is two types. The passes of [Resolve]:
+// Both CUs have the same shape of struct dev, but this one shape resolves to two types. The passes
+// of [Resolve]:
 //
-//  1. findConflicts: opts is conflicted: CUs define it in several ways, or in another way than the
-//     base BTF.
-//  2. findRoles: struct dev and the pointer in it vary, since they lead to opts. struct node is
-//     fixed: one type everywhere. Varying shapes are one in a thousand.
-//  3. findEnvironments: CUs that hold the same varying definitions and typedefs are one
-//     environment, for they mean the same by everything. a.c and b.c are two.
-//  4. settle: struct dev of a.c and struct dev of b.c become two nodes of a graph, whose references
-//     lead to the struct opts of each. A node that equals a type of the base BTF is that type;
-//     nodes that are equal, however deep one looks, are one type. FWDs are resolved on the way:
-//     settle.go has the example of a third CU with only "struct opts;".
-//  5. makeVariants: for each of the types its references, the anonymous ones in between included.
-//     So struct dev has two variants here, and the result two types of that name.
+//  1. findConflicts: opts is conflicted, which means that CUs define it in several ways, or
+//     differently from the base BTF.
+//  2. findRoles: struct dev and the pointer in it vary, because they lead to opts. struct node is
+//     fixed: it is the same type everywhere. About one shape in a thousand varies.
+//  3. findEnvironments: CUs that hold the same varying definitions and typedefs form one
+//     environment, because each shape resolves to the same type in all of them. a.c and b.c are in
+//     different environments.
+//  4. settle: struct dev of a.c and struct dev of b.c become two nodes of a graph. The references
+//     of each node lead to its own CU's struct opts. A node that equals a type of the base BTF is
+//     that type; nodes that are equal, however deep one looks, are one type. This pass also
+//     resolves FWDs: settle.go explains how, with a third CU that has only "struct opts;".
+//  5. makeVariants makes each type with its references, including the anonymous types in between.
+//     In the example, struct dev has two variants, so the result has two types of that name.
 //
 // The files, in this order:
 //
@@ -31,11 +34,11 @@
 //	environment.go  pass 3
 //	settle.go       pass 4
 //	graph.go        the types of all environments as a graph
-//	match.go        which of them the base BTF has
+//	match.go        which of these types the base BTF has
 //	forward.go      what an FWD means
 //	peers.go        the same, for environments with uncommon definitions
 //	variant.go      pass 5
 //	types.go        the result, which nothing changes any more
 //
-// The words of this package beside those of libbpf: docs/glossary.md, Link.
+// docs/glossary.md (section Link) explains the terms of this package and what libbpf calls them.
 package resolve

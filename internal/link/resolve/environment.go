@@ -9,33 +9,31 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
 
-// environment is what units with the same varying definitions and typedefs share: in all of them
-// the same shape is the same type.
+// environment is a set of units with the same varying definitions and typedefs.
 type environment struct {
 	anchors  []types.ID
-	declares []int32 // of BTF that was linked before: the tags that it declares
+	declares []int32 // in BTF that is already linked: the tags that it declares
 	units    []int32
 	weight   uint64 // how many units
 	sum      types.Hash
-	// linked: the units are BTF that was linked before. Its forward declarations are meant as such.
+	// linked is set if the units are BTF that is already linked, so their forward declarations mean
+	// nothing else.
 	linked bool
-	// copied: the environment is that of a BTF of the base, which split BTF as an input brought
-	// along. What it holds is not linked; pinned stubs of the split BTF may mean it.
+	// copied is set if the environment is the base BTF of an input that is split BTF. Its types are
+	// not linked, but pinned stubs in the split BTF may mean these types.
 	copied bool
 }
 
-// environments are those of the selected units.
 type environments struct {
 	list []environment
 	of   []int32 // by unit; -1 if nothing in it varies
-	// roots are by unit the varying functions, variables and anonymous types that it holds.
+	// roots lists, by unit, the varying functions, variables and anonymous types that it holds.
 	roots [][]types.ID
-	// attached are by unit its varying declaration tags and sections.
+	// attached lists, by unit, the varying declaration tags and sections that the unit holds.
 	attached [][]types.ID
 }
 
-// findVarying lists the varying shapes that each unit holds, in the units' order. Most units hold
-// none.
+// findVarying lists the varying shapes that each unit holds, in the units' order.
 func (r *resolver) findVarying() [][]types.ID {
 	varying := make([][]types.ID, len(r.Units))
 	parallel.Do(r.jobs, len(r.Units), func(u int) {
@@ -55,8 +53,7 @@ func (r *resolver) appendVarying(list, items []types.ID) []types.ID {
 	return list
 }
 
-// findEnvironments groups the selected units by the varying definitions and typedefs that they
-// hold.
+// findEnvironments groups the selected units by their varying definitions and typedefs.
 func (r *resolver) findEnvironments() {
 	n := len(r.Units)
 	r.of, r.roots, r.attached = make([]int32, n), make([][]types.ID, n), make([][]types.ID, n)
@@ -92,8 +89,8 @@ func (r *resolver) findEnvironments() {
 	r.dropUnheld()
 }
 
-// dropUnheld drops the anchors that no environment holds. A graph that was not read from a file may
-// have some, and colours, which break ties, depend on all anchors.
+// dropUnheld drops the anchors that no environment holds, which a graph that was not read from a
+// file may have. They would affect colours, and colours break ties.
 func (r *resolver) dropUnheld() {
 	held := make([]bool, len(r.Nodes))
 	for e := range r.list {
@@ -104,7 +101,6 @@ func (r *resolver) dropUnheld() {
 	r.anchors = slices.DeleteFunc(r.anchors, func(id types.ID) bool { return !held[id] })
 }
 
-// gatherer makes the environment of one unit after the other.
 type gatherer struct {
 	r     *resolver
 	round int32
@@ -123,7 +119,7 @@ func (g *gatherer) begin(linked bool) {
 	g.roots, g.attached = nil, nil
 }
 
-// note reports whether a node is new to the environment, and adds it to the sum.
+// note adds a node to the environment's sum, and reports whether the node is new.
 func (g *gatherer) note(id types.ID) bool {
 	if g.stamp[id] == g.round {
 		return false
@@ -140,7 +136,7 @@ func (g *gatherer) anchor(id types.ID) {
 	}
 }
 
-// follow adds the typedefs and large anonymous shapes that a shape leads to.
+// follow adds the typedefs and large anonymous shapes to which a shape leads.
 func (g *gatherer) follow(id types.ID) {
 	for _, s := range g.r.slotsOf(id) {
 		if g.r.roles[s] == anchor {
@@ -177,7 +173,7 @@ func (g *gatherer) take(varying []types.ID) {
 			case kind == types.KindDeclTag || kind == types.KindDatasec:
 				g.attached = append(g.attached, id)
 			case kind == types.KindFunc || kind == types.KindVar || g.part[id] != g.round:
-				g.roots = append(g.roots, id) // others are made with what they are a part of
+				g.roots = append(g.roots, id) // others are made together with the type around them
 				g.follow(id)
 			}
 		}
@@ -187,16 +183,16 @@ func (g *gatherer) take(varying []types.ID) {
 	}
 }
 
-// view is one environment laid open: what each tag and anchor is in it. Entering another one costs
-// what that one holds.
+// view shows what each tag and anchor means in one environment. The time to enter an environment
+// depends only on how much this environment holds.
 type view struct {
 	env      int32
 	round    int32   // how many environments have been entered
-	defined  []int32 // by tag: the round
-	declared []int32 // by tag: the round
+	defined  []int32 // by tag: the last round whose environment defines it
+	declared []int32 // by tag: the last round whose environment declares it
 	def      []types.ID
-	held     []int32 // by node: the round
-	node     []int32 // by node: the graph's node of an anchor that differs here, else -1
+	held     []int32 // by node: the last round whose environment holds it
+	node     []int32 // by node: the graph's node of an anchor that differs here, otherwise -1
 }
 
 const several = ^types.ID(0)
@@ -206,7 +202,7 @@ func newView(tags, nodes int) *view {
 		def: make([]types.ID, tags), held: make([]int32, nodes), node: make([]int32, nodes)}
 }
 
-// enter lays open an environment.
+// enter makes the view show an environment.
 func (r *resolver) enter(e int32) *view {
 	v := r.view
 	v.env = e
@@ -232,10 +228,10 @@ func (r *resolver) enter(e int32) *view {
 // holds reports whether the environment has the anchor.
 func (v *view) holds(id types.ID) bool { return v.held[id] == v.round }
 
-// declares reports whether it is of BTF that has a forward declaration of the tag.
+// declares reports whether the environment is BTF that has a forward declaration of the tag.
 func (v *view) declares(t int32) bool { return v.declared[t] == v.round }
 
-// single returns the environment's definition of a tag, 0 when there is none or several.
+// single returns the environment's definition of a tag, or 0 if there is none or there are several.
 func (v *view) single(t int32) types.ID {
 	if v.defined[t] != v.round || v.def[t] == several {
 		return 0
@@ -243,8 +239,7 @@ func (v *view) single(t int32) types.ID {
 	return v.def[t]
 }
 
-// anchorOf returns the anchor of this environment that a slot means, 0 when the environment leaves
-// it open.
+// anchorOf returns the anchor in the environment that a slot means, or 0 if the slot is open.
 func (r *resolver) anchorOf(v *view, slot types.ID) types.ID {
 	switch {
 	case r.roles[slot] == anchor:
@@ -259,7 +254,7 @@ func (r *resolver) anchorOf(v *view, slot types.ID) types.ID {
 	if r.split(v) {
 		switch {
 		case r.ofBaseForward(v, t):
-			return 0 // what refers to a definition is pinned: see object.AddBTF
+			return 0 // a reference to a definition is pinned: see object.AddBTF
 		case v.declares(t) && r.tags[t].definition != 0:
 			return 0 // it may mean the base's definition too
 		}
@@ -267,21 +262,22 @@ func (r *resolver) anchorOf(v *view, slot types.ID) types.ID {
 	return v.single(t)
 }
 
-// split reports whether the environment that v shows is that of split BTF which came with its base.
+// split reports whether v shows the environment of split BTF whose base is also among the units.
 func (r *resolver) split(v *view) bool { return r.list[v.env].linked && len(r.copies) > 0 }
 
-// ofBaseForward reports whether v, which is of split BTF or a copy of its base, means the base's
-// forward declaration by a tag that is not pinned. It does not if it has one of its own and the base
-// has no definition: BTF that was linked on the base refers to the base's, so that one has yet to be
-// resolved.
+// ofBaseForward is for environments of split BTF and of copies of its base. It reports whether an
+// unpinned tag means the base's forward declaration there. If the split BTF has its own
+// declaration, and the base has no definition, the tag doesn't mean the base's: BTF that was linked
+// against the base would refer to the base's declaration, so the split BTF's own declaration is
+// still to be resolved.
 func (r *resolver) ofBaseForward(v *view, tag int32) bool {
 	t := &r.tags[tag]
 	return t.declaration != 0 &&
 		(t.definition != 0 || r.list[v.env].copied || !v.declares(tag))
 }
 
-// ofSplit returns the meaning of a tag that split BTF, or a copy of its base, only declares, if
-// there is only one: the base's definition, or a forward declaration.
+// ofSplit is for tags that split BTF, or a copy of its base, only declares. If a tag can have only
+// one meaning (the base's definition, or a forward declaration), ofSplit returns it.
 func (r *resolver) ofSplit(v *view, tag int32) (target, bool) {
 	switch {
 	case !r.split(v):
@@ -293,9 +289,10 @@ func (r *resolver) ofSplit(v *view, tag int32) (target, bool) {
 	return 0, false
 }
 
-// Copies finds the units that are BTFs of the base: split BTF as an input brings its base along.
-// It returns the units with these emptied, which of them they are (nil for none), and what they
-// held. The units given stay as they are.
+// Copies finds the units that are base BTFs: if an input is split BTF, its base is a unit too. The
+// result rest has all units, but the base BTFs in it are empty. The result is says which units are
+// base BTFs, and held has the items that these had; both results are nil if there are no base BTFs.
+// The given units don't change.
 func Copies(g *types.Graph, units []object.Unit, b base.Base) (rest []object.Unit, is []bool,
 	held [][]types.ID) {
 	linked := func(u object.Unit) bool { return u.FromBTF }

@@ -2,46 +2,46 @@ package resolve
 
 import "github.com/rules-btf/rules_btf/internal/model/types"
 
-// What does a tag mean in an environment that only declares it? The rules, in order:
+// What does a tag mean in an environment that only declares it? The first of these rules that gives
+// an answer decides:
 //
-//  1. if the tag has one shape, but leads to a conflicted tag of which this environment (units with
-//     the same varying definitions and typedefs) has an uncommon definition: what the tag means in
-//     environments with the same uncommon definitions, see peers;
-//  2. what it means in the same root (the innermost named shape around it) in all units that hold
-//     the root and define the tag, if they agree;
-//  3. the definition that most units hold, ties by content;
-//  4. the base's definition;
-//  5. nothing: the tag is only declared.
+//  1. If the tag has one shape, but leads to a conflicted tag of which this environment (units with
+//     the same varying definitions and typedefs) has an uncommon definition, the tag means what it
+//     means in environments with the same uncommon definitions (see peers).
+//  2. The root is the innermost named shape around the tag. If all units that hold the root and
+//     define the tag agree on what the tag means in the root, the tag means that here too.
+//  3. The tag means the definition that most units hold. Ties are broken by content.
+//  4. The tag means the base's definition.
+//  5. The tag has no meaning, and stays a declaration.
 //
-// In BTF that is the result of an earlier link, a forward declaration stays a forward declaration
-// if its tag has several definitions, here or in the base, as libbpf leaves it
-// (btf_dedup_resolve_fwds).
+// There is an exception for BTF that is the result of an earlier link: as with libbpf
+// (btf_dedup_resolve_fwds), a forward declaration stays a declaration if its tag has several
+// definitions in the units or the base.
 //
-// Of twelve kernels and 29 modules of docs/kernels.md, rule 1 decides something that the next ones
-// would not in amdgpu, and rule 2 in the kernel for armmp and in amdgpu; rules 3 and 4 decide the
-// rest.
+// In the kernels of docs/kernels.md, and the modules that were compared with them, rule 1 makes a
+// difference only in amdgpu, and rule 2 only in the kernel for armmp and in amdgpu; rules 3 and 4
+// decide the rest.
 type forwards struct {
 	r     *resolver
 	g     *graph           // in which open slots mean the common environment's types
 	votes map[ballot]*vote // by root and tag
 	most  []types.Hash     // by tag: the definition that most units hold; zero for none
-	only  []bool           // by tag: there is no other, in the base neither
+	only  []bool           // by tag: there is no other definition, not even in the base
 	peers *peers
 }
 
-// ballot is what a vote is about.
 type ballot struct {
 	root types.Hash // its shape
 	tag  int32
 }
 
-// vote is what the units mean that hold a root and define a tag in it.
+// vote says what a tag means in a root to the units that hold the root and define the tag.
 type vote struct {
 	split   bool // they do not agree
 	meaning types.Hash
 }
 
-// newForwards looks at what the units mean by the tags that they define.
+// newForwards collects the meanings of tags in the units that define them.
 func newForwards(r *resolver, g *graph) *forwards {
 	f := &forwards{r: r, g: g, votes: map[ballot]*vote{}}
 	weight := make([]uint64, len(g.nodes))
@@ -86,7 +86,7 @@ func (f *forwards) poll(v *view, root types.ID) {
 	}
 }
 
-// count finds the definition of each tag that most units hold.
+// count finds, for each tag, the definition that most units hold.
 func (f *forwards) count(weight []uint64) {
 	type definition struct {
 		tag    int32
@@ -115,7 +115,7 @@ func (f *forwards) count(weight []uint64) {
 	}
 }
 
-// meaning returns the colour that an open slot of root has in the environment that v shows.
+// meaning returns the colour of the type that an open slot of root means in the environment of v.
 func (f *forwards) meaning(v *view, root, slot types.ID) types.Hash {
 	tag := f.r.Tags.Of(slot)
 	if f.r.list[v.env].linked && v.declares(tag) {

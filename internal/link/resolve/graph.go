@@ -6,9 +6,10 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// graph holds the anchors as the types that they are. Most environments agree in most of them, so
-// there is a common environment, in which every tag is the definition that most units hold: it has
-// one node an anchor. Any other environment has nodes for those anchors that differ there.
+// graph has a node for each type that an anchor resolves to. Most environments agree about most
+// anchors. So there is a common environment, in which every tag means the definition that most
+// units hold and each anchor has one node. The other environments have their own nodes only for
+// anchors that resolve to different types there.
 type graph struct {
 	r *resolver
 	*meanings
@@ -17,7 +18,7 @@ type graph struct {
 	common  []int32     // by anchor: its node in the common environment, -1 for other definitions
 	own     [][]ownNode // by environment
 	real    []bool      // by node of the common environment: some environment shares it
-	based   []uint32    // by node: the type of the base that it is, 0 for none
+	based   []uint32    // by node: the id of the base type that it is, 0 for none
 	colours []types.Hash
 	pinned  map[types.ID]int32 // see pinnedNode
 }
@@ -28,19 +29,20 @@ type node struct {
 	first  uint32
 }
 
-// ownNode is the node of an anchor that is another type in its environment than in the common one.
+// ownNode is an environment's own node for an anchor, in place of the common environment's node.
 type ownNode struct {
 	anchor types.ID
 	node   int32
 }
 
-// target is what a slot means: a node or, if negative, a tag that is only declared or in the base.
+// target is the meaning of a slot. It is a node or, if negative, a tag for which no unit's
+// definition is meant: the tag is only declared, or the base defines it.
 type target int32
 
-// forward is a tag that is only declared.
+// forward returns the target for a tag that is only declared.
 func forward(tag int32) target { return target(^(tag << 1)) }
 
-// ofBase is what the base has of a tag; forward, if that is not a definition.
+// ofBase returns the target for the base's definition of a tag or, if there is none, forward(tag).
 func (r *resolver) ofBase(tag int32) target {
 	if r.tags[tag].definition == 0 {
 		return forward(tag)
@@ -48,10 +50,10 @@ func (r *resolver) ofBase(tag int32) target {
 	return target(^(tag<<1 | 1))
 }
 
-// tag returns the tag of a target that is no node, and whether the base's definition is meant.
+// tag returns the tag of a target that isn't a node, and whether the base's definition is meant.
 func (t target) tag() (tag int32, ofBase bool) { return int32(^t) >> 1, ^t&1 != 0 }
 
-// baseID is the id in the base of a target that is no node, 0 if the base does not have it.
+// baseID returns the base's type id for a target that isn't a node, or 0 if the base has none.
 func (r *resolver) baseID(t target) uint32 {
 	tag, ofBase := t.tag()
 	if ofBase {
@@ -68,19 +70,17 @@ func (g *graph) node(v *view, id types.ID) int32 {
 	return g.common[id]
 }
 
-// slots returns the slots of a node and what they mean.
 func (g *graph) slots(i int) ([]types.ID, []target) {
 	n := &g.nodes[i]
 	s := g.r.slotsOf(n.anchor)
 	return s, g.targets[n.first : int(n.first)+len(s)]
 }
 
-// isDefinition reports whether a node is the definition of a tag.
 func (g *graph) isDefinition(i int32) bool { return g.r.Tags.Of(g.nodes[i].anchor) >= 0 }
 
 func (g *graph) copied(n *node) bool { return n.env >= 0 && g.r.list[n.env].copied }
 
-// exists reports whether some environment has a node.
+// exists reports whether a node belongs to some environment.
 func (g *graph) exists(i int) bool { return g.nodes[i].env >= 0 || g.real[i] }
 
 func (g *graph) add(id types.ID, env int32) int32 {
@@ -91,9 +91,13 @@ func (g *graph) add(id types.ID, env int32) int32 {
 	return int32(len(g.nodes) - 1)
 }
 
-// newGraph makes the nodes. An anchor has a different node in an environment if it is a definition
-// other than the common one, has pinned stubs, has an open slot that doesn't mean the common
-// definition, or leads to an anchor that differs there.
+// newGraph makes the nodes. docs/glossary.md explains anchors, slots and stubs. An environment has
+// its own node for an anchor in four cases:
+//
+//   - the anchor is a definition, but not the common one of its tag;
+//   - the anchor has pinned stubs;
+//   - the anchor has an open slot whose meaning here isn't the common definition;
+//   - the anchor leads to another anchor for which the environment has its own node.
 func newGraph(r *resolver, m *meanings) *graph {
 	g := &graph{r: r, meanings: m, common: make([]int32, len(r.Nodes)),
 		own: make([][]ownNode, len(r.list))}
@@ -113,7 +117,6 @@ func newGraph(r *resolver, m *meanings) *graph {
 	return g
 }
 
-// addEnvironment makes the nodes of the anchors that differ in an environment.
 func (g *graph) addEnvironment(e int32) {
 	r := g.r
 	v := r.enter(e)
@@ -160,7 +163,7 @@ func (g *graph) addEnvironment(e int32) {
 	}
 }
 
-// enter lays open an environment with its nodes.
+// enter makes the view show an environment and its nodes.
 func (g *graph) enter(e int32) *view {
 	v := g.r.enter(e)
 	for _, d := range g.own[e] {
@@ -176,7 +179,7 @@ func (g *graph) tellApart() {
 	g.refine()
 }
 
-// connect fills in what the slots of all nodes mean.
+// connect fills in the meanings of the slots of all nodes.
 func (g *graph) connect() {
 	var v *view
 	for i := range g.nodes {
@@ -198,7 +201,6 @@ func (g *graph) connect() {
 	}
 }
 
-// meaning returns what a slot of root means in the environment that v shows.
 func (g *graph) meaning(v *view, root, slot types.ID) target {
 	r := g.r
 	if id := r.anchorOf(v, slot); id != 0 {
@@ -215,8 +217,9 @@ func (g *graph) meaning(v *view, root, slot types.ID) target {
 	return g.open(v, root, slot)
 }
 
-// pinnedNode returns the node of a definition that BTF pins but does not hold, such as its base's:
-// that of a copy of the base, or else of an environment that holds it, the first by content.
+// pinnedNode returns the node of a definition that BTF pins but does not hold, for example one in
+// its base: the node in a copy of the base or, if there is none, the first by content among the
+// nodes of environments that hold the definition.
 func (g *graph) pinnedNode(def types.ID) (int32, bool) {
 	if g.pinned == nil {
 		g.pinned = map[types.ID]int32{}
@@ -236,8 +239,8 @@ func (g *graph) pinnedNode(def types.ID) (int32, bool) {
 	return to, ok
 }
 
-// before reports which of two nodes of equal colour is used for both: that of the common
-// environment, or else the first by content, copies of a base last.
+// before reports whether a is used in place of b, which has the same colour. Nodes of the common
+// environment come first, then nodes that aren't of a copied base, then the first by content.
 func (g *graph) before(a, b *node) bool {
 	r := g.r
 	switch {
@@ -255,8 +258,8 @@ func (g *graph) before(a, b *node) bool {
 	return r.Nodes[a.anchor].Hash.Less(r.Nodes[b.anchor].Hash)
 }
 
-// refine colours the nodes: two have the same colour exactly if they are the same type, however
-// deep one looks. A type of the base is its id.
+// refine colours the nodes: two nodes have the same colour if and only if they are the same type,
+// at any depth of references. The colour of a type of the base depends only on its id.
 func (g *graph) refine() {
 	at := make([]int32, len(g.nodes)) // by node: its number in the partition
 	p := refine.Graph{First: []uint32{0}}
@@ -292,7 +295,7 @@ func (g *graph) refine() {
 	}
 }
 
-// outside is the colour of a target that no unit's definition is meant by, or that the base has.
+// outside returns the colour of a target that is a type of the base, or that isn't a node.
 func (g *graph) outside(t target) types.Hash {
 	if t >= 0 {
 		return base.IDHash(g.based[t])

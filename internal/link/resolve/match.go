@@ -6,26 +6,30 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// A definition is the base's if it has the same shape there, and every tag and typedef in it
-// matches what it is there:
+// A definition in a unit is the same type as a definition in the base if both have the same shape,
+// and every tag and typedef to which the unit's definition refers matches its counterpart in the
+// base:
 //
-//   - a tag that the unit only declares means the base's, whichever that is;
-//   - a tag that the base only declares at that place matches whatever the unit means by it;
-//   - anything else matches what has the same shape and whose tags and typedefs match in turn.
+//   - a tag that the unit only declares matches any meaning that it has in the base;
+//   - a tag that the base only declares at that place matches any meaning that it has in the unit;
+//   - anything else matches a type of the same shape whose tags and typedefs match in turn.
 //
-// That is the greatest such relation: types that lead to each other match together. The second rule
-// is for modules that define what vmlinux only declares: taken strictly, struct device would be the
-// module's own because of one pointer somewhere below it. libbpf reads forward declarations so
-// within one BTF (btf_dedup_is_equiv), but not between split BTF and its base. The rule holds for
-// definitions alone: a typedef or a pointer is the base's if it means exactly the same, so the
-// module's own types lead to the module's definition. The relation is transitive, so that a type
-// which was left apart stays apart when the result is linked again.
+// A type that leads to no conflicted tag needs no comparison: the hash of its shape finds it
+// (fixedBaseID). The code below is for the others.
+//
+// More than one relation between types satisfies these rules. The code finds the greatest one, in
+// which types that lead to each other match together. The second rule is for modules that define
+// what vmlinux only declares. Without it, one pointer somewhere below struct device would turn
+// struct device into a type of the module. libbpf treats forward declarations this way within one
+// BTF (btf_dedup_is_equiv), but not between split BTF and its base. The second rule applies only to
+// definitions. A typedef or a pointer is the base's type only if it means exactly the same, so the
+// module's own types lead to the module's definition. The relation is transitive: a type that
+// doesn't match here doesn't match when the result is linked again either.
 
-// maxSameShape bounds how many types of one shape a type is compared with. It takes hostile input
-// to get there: as a rule the base has one.
+// maxSameShape is the maximum number of types of one shape in the base that a type is compared
+// with. Normally the base has one; only hostile input reaches the limit.
 const maxSameShape = 1 << 8
 
-// baseTypes returns the base's types of a shape, by id.
 func (r *resolver) baseTypes(shape types.Hash) iter.Seq[uint32] {
 	return func(yield func(uint32) bool) {
 		n := 0
@@ -37,12 +41,12 @@ func (r *resolver) baseTypes(shape types.Hash) iter.Seq[uint32] {
 	}
 }
 
-// pair is a node and a type of the base of the same shape.
+// pair is a node and a type of the base that has the same shape.
 type pair struct {
 	node     int32
 	id       uint32
 	failed   bool
-	forwards int     // slots that the base only declares, and the node does not
+	forwards int     // how many slots are only declared in the base, but not in the node
 	users    []int32 // pairs that need this one
 }
 
@@ -52,10 +56,10 @@ type matcher struct {
 	index map[uint64]int32 // by node and id
 
 	own    []types.ID // memory of walk: the references of the shapes that it is in
-	theirs []uint32   // and those of the base's types
+	theirs []uint32   // and the references of the base's types
 }
 
-// match finds the nodes that are types of the base, and fills in based.
+// match finds the nodes that are types of the base, and fills in the list based.
 func (g *graph) match() {
 	g.based = make([]uint32, len(g.nodes))
 	if g.r.base == nil {
@@ -80,7 +84,7 @@ func (g *graph) match() {
 
 func key(node int32, id uint32) uint64 { return uint64(node)<<32 | uint64(id) }
 
-// compare removes pairs with a slot that doesn't match, until all remaining pairs match.
+// compare removes each pair that has a slot that doesn't match, until all remaining pairs match.
 func (m *matcher) compare(of func(*pair) bool,
 	matches func(pair int32, slot types.ID, t target, id uint32) bool) {
 	var failed []int32
@@ -112,8 +116,9 @@ func (m *matcher) compare(of func(*pair) bool,
 	}
 }
 
-// walk calls f with what the base's type id refers to at each slot of a shape that both have, until
-// f returns false. It reports whether it never did.
+// walk calls f for each slot of a shape. The base's type with this id has the same shape. For each
+// slot, f gets the type to which the base's type refers in the slot's place. If f returns false,
+// walk stops and returns false.
 func (m *matcher) walk(shape types.ID, id uint32, f func(id uint32) bool) bool {
 	r := m.r
 	firstOwn, firstTheirs := len(m.own), len(m.theirs)
@@ -139,7 +144,8 @@ func (m *matcher) walk(shape types.ID, id uint32, f func(id uint32) bool) bool {
 	return true
 }
 
-// similar reports whether a slot of a pair matches what the base has there.
+// similar reports whether a slot of a pair's node matches the type id, which is in that slot's
+// place in the base.
 func (m *matcher) similar(user int32, slot types.ID, t target, id uint32) bool {
 	r := m.r
 	if r.roles[slot] == stub && r.base.Declares(id) {
@@ -155,7 +161,7 @@ func (m *matcher) similar(user int32, slot types.ID, t target, id uint32) bool {
 	return m.needs(user, t, id)
 }
 
-// equal reports whether a slot of a pair means exactly what the base has there.
+// equal is like similar, but the slot must mean exactly the type id.
 func (m *matcher) equal(user int32, slot types.ID, t target, id uint32) bool {
 	r := m.r
 	switch {
@@ -167,7 +173,7 @@ func (m *matcher) equal(user int32, slot types.ID, t target, id uint32) bool {
 	return m.needs(user, t, id)
 }
 
-// needs makes a pair depend on another pair, and reports whether the other exists.
+// needs makes a pair depend on another pair, and reports whether that other pair exists.
 func (m *matcher) needs(user int32, t target, id uint32) bool {
 	need, ok := m.index[key(int32(t), id)]
 	if !ok || m.pairs[need].failed {
@@ -177,8 +183,8 @@ func (m *matcher) needs(user int32, t target, id uint32) bool {
 	return true
 }
 
-// choose sets the base's type for nodes: of several that with the fewest forward declarations in
-// the place of definitions, then that with the smallest id.
+// choose sets the base's type for nodes. If a node matches several, it chooses the one with the
+// fewest forward declarations in place of definitions; of these, the one with the smallest id.
 func (m *matcher) choose(of func(node int32) bool) {
 	forwards := make([]int, len(m.nodes))
 	for i := range m.pairs {

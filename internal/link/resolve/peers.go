@@ -7,11 +7,12 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// peers say what a tag of one shape means in an environment that only declares it, when the tag
-// leads to conflicted tags of which the environment has uncommon definitions: what it means in its
-// peers, the environments that hold the tag, have the same uncommon definitions, and no other
-// definition of any conflicted tag that the tag leads to. So a unit with the less common definition of a tag
-// gets the types of the units that have that definition too, and not a mixture of both.
+// peers decides about tags that have one shape, in environments that only declare them. If such a
+// tag leads to conflicted tags of which the environment has uncommon definitions, the tag means
+// what it means to the environment's peers. These are environments that hold the tag and have the
+// same uncommon definitions, but no other definition of a conflicted tag that the tag leads to. So
+// a unit with an uncommon definition gets the types of other units with this definition, not a
+// mixture.
 type peers struct {
 	r       *resolver
 	g       *graph
@@ -23,16 +24,16 @@ type peers struct {
 
 type question struct{ env, tag int32 }
 
-// peer is an environment with uncommon definitions.
 type peer struct {
 	uncommon []types.ID
 	holds    map[types.ID]int32 // by definition of a varying tag: its node
 	single   map[int32]types.ID // the definition of each conflicted tag, 0 for several
 }
 
-// maxPeerWork bounds the work of all answers: the square of the number of environments with
-// uncommon definitions, times their conflicted tags, times the tags that may be asked for. If it is
-// more, there are no answers. A module of 985 units with 89 conflicted tags needs a hundredth.
+// maxPeerWork is the limit for the total work of all lookups of peers: the square of the number of
+// environments with uncommon definitions, times the number of their conflicted tags, times the
+// number of tags that may be looked up. Above this limit, no lookup finds a peer. A module of 985
+// units with 89 conflicted tags needs a hundredth of this limit.
 const maxPeerWork = 1 << 31
 
 func newPeers(r *resolver, g *graph) *peers {
@@ -55,8 +56,7 @@ func newPeers(r *resolver, g *graph) *peers {
 	return p
 }
 
-// peer returns the peer for the environment that v shows, nil if that has no uncommon
-// definitions.
+// peer returns the peer for the environment that v shows, or nil if its definitions are common.
 func (p *peers) peer(v *view) *peer {
 	r := p.r
 	m := &peer{holds: map[types.ID]int32{}, single: map[int32]types.ID{}}
@@ -80,7 +80,7 @@ func (p *peers) peer(v *view) *peer {
 	return m
 }
 
-// work is an upper bound of the steps that all answers take.
+// work is an upper bound of the steps that all lookups take.
 func (p *peers) work() float64 {
 	tags, single := 0, 0
 	for i := range p.r.tags {
@@ -95,8 +95,7 @@ func (p *peers) work() float64 {
 	return n * n * float64(single) * float64(tags)
 }
 
-// meaning returns the colour of what a tag means in an environment that only declares it, zero if
-// it has no peers.
+// meaning returns the colour of what a tag means to the environment's peers, or zero without peers.
 func (p *peers) meaning(env, tag int32) types.Hash {
 	m := p.of[env]
 	if t := &p.r.tags[tag]; m == nil || t.conflicted || t.def == 0 {
@@ -112,7 +111,7 @@ func (p *peers) meaning(env, tag int32) types.Hash {
 }
 
 func (p *peers) ask(m *peer, tag int32) types.Hash {
-	var same []int32 // those with the same uncommon definitions, as far as the tag leads to them
+	var same []int32 // the peers with the same uncommon definitions, as far as the tag leads to them
 	first := true
 	for _, id := range m.uncommon {
 		switch t := p.r.Tags.Of(id); {
@@ -141,8 +140,8 @@ func (p *peers) ask(m *peer, tag int32) types.Hash {
 	return best
 }
 
-// agree reports whether two environments have no different definitions of a conflicted tag that tag
-// leads to.
+// agree compares the conflicted tags to which the parameter tag leads, and which two environments
+// both define. It reports whether their definitions are the same.
 func (p *peers) agree(x, y *peer, tag int32) bool {
 	for t, id := range x.single {
 		if other, ok := y.single[t]; ok && other != id && p.leads(tag, t) {
@@ -152,7 +151,7 @@ func (p *peers) agree(x, y *peer, tag int32) bool {
 	return true
 }
 
-// leads reports whether definitions of tag lead to the conflicted tag to.
+// leads reports whether the definitions of the parameter tag lead to the conflicted tag number to.
 func (p *peers) leads(tag, to int32) bool {
 	leads := p.leading[to]
 	if leads == nil {

@@ -12,7 +12,7 @@ import (
 // resolveUnits resolves the types of a builder's units.
 func resolveUnits(p *linktest.Builder, b base.Base) *Types { return Resolve(p.Survey(), b, nil, 1) }
 
-// pointee returns the type that the pointer which is the first member of struct k points to.
+// pointee returns what the first member of struct k, a pointer, points to.
 func pointee(t *Types, k Type) Type {
 	refs := t.Refs(k)
 	pointer := refs.Next(t.Graph.ElemsOf(t.Node(k))[0].Ref)
@@ -33,8 +33,8 @@ func TestOneDefinition(t *testing.T) {
 	}
 }
 
-// TestSeveralDefinitions: struct inner has a common definition and another one. Each unit that
-// defines it means its own; one that only declares it means the common one.
+// TestSeveralDefinitions: struct inner has a common definition and another one. A unit that defines
+// it means its own definition; a unit that only declares it means the common one.
 func TestSeveralDefinitions(t *testing.T) {
 	p := linktest.New()
 	common, other := p.Struct("inner", p.Int("int")), p.Struct("inner", p.Int("int"), p.Int("int"))
@@ -56,12 +56,12 @@ func TestSeveralDefinitions(t *testing.T) {
 		}
 	}
 	if r.In(most, outer) == r.In(one, outer) {
-		t.Error("two types are one")
+		t.Error("two different types are resolved to one")
 	}
 }
 
-// TestForwardOfLinkedBTF: a forward declaration in BTF that was linked before stays one if there
-// are several definitions.
+// TestForwardOfLinkedBTF: if a tag has several definitions, its forward declaration in BTF that is
+// already linked stays a declaration.
 func TestForwardOfLinkedBTF(t *testing.T) {
 	for _, several := range []bool{false, true} {
 		p := linktest.New()
@@ -80,8 +80,8 @@ func TestForwardOfLinkedBTF(t *testing.T) {
 	}
 }
 
-// TestBase: a base declares struct inner, which the unit defines. The unit's struct outer is the
-// base's all the same; a struct that the base does not have isn't.
+// TestBase: a base declares struct inner, which the unit defines. The unit's struct outer is still
+// the same type as the one in the base; structs that the base does not have are new types.
 func TestBase(t *testing.T) {
 	b := btf.NewBuilder(nil, nil, nil)
 	integer := b.Int("int", 4, 1, 32)

@@ -8,23 +8,22 @@ import "github.com/rules-btf/rules_btf/internal/model/types"
 //	struct opts { int level; };      struct opts { long flags; };     struct opts;
 //	struct dev { struct opts *o; };  struct dev { struct opts *o; };  struct dev { struct opts *o; };
 //
-// In a.c and b.c the definition of struct opts in the CU itself is meant, so there are two types
-// struct dev. What the FWD of c.c means is decided by which types other CUs have (forward.go); but
-// which types there are depends on what the FWDs mean. So types are found twice:
+// In a.c and b.c, struct opts means the CU's own definition, so there are two types struct dev. In
+// c.c, struct opts is an FWD, whose meaning depends on which types other CUs have (forward.go). But
+// which types there are depends on what the FWDs mean. So the types are found twice:
 //
-//  1. findCommon: the common struct opts is that of a.c, which most CUs hold.
+//  1. findCommon: the common struct opts is the definition in a.c, which most CUs hold.
 //  2. The draft: every FWD means the common definition. struct dev is one type in a.c and c.c, and
-//     another one in b.c.
-//  3. newForwards: what the CUs mean by struct opts in struct dev, in terms of the draft: a.c and
+//     a different one in b.c.
+//  3. newForwards finds which type of the draft each CU means by struct opts in struct dev. a.c and
 //     b.c disagree, so the FWD of c.c means the definition that most CUs hold.
-//  4. The final graph: every FWD means the type so found, of some CU that holds it. These are the
-//     canonical types, of which makeVariants makes the result.
+//  4. The final graph: every FWD means the type that was found in step 3, which some CU holds.
+//     These are the canonical types, from which makeVariants makes the result.
 //
-// 2 and 4 are the same work with other meanings of the FWDs: newGraph makes the nodes; tellApart
-// finds what the references of each node mean (connect), which nodes are types of the base BTF
-// (match), and which are equal (refine).
+// Steps 2 and 4 are the same work with different meanings of the FWDs: newGraph makes the nodes;
+// tellApart finds what the references of each node mean (connect), which nodes are types of the
+// base BTF (match), and which are equal (refine).
 
-// settle finds the canonical types of all environments.
 func (r *resolver) settle() *graph {
 	r.findCommon()
 	r.findUsers()
@@ -36,8 +35,8 @@ func (r *resolver) settle() *graph {
 	return final
 }
 
-// findCommon chooses the definition of every varying tag in the common environment: the one that
-// most units hold, ties by content. Tags that only the base defines have none.
+// findCommon chooses each varying tag's common definition: the one that most units hold. Ties are
+// broken by content. Tags that only the base defines have no such definition.
 func (r *resolver) findCommon() {
 	r.common = make([]types.ID, len(r.tags))
 	for _, id := range r.anchors {
@@ -53,19 +52,18 @@ func (r *resolver) findCommon() {
 	}
 }
 
-// meanings say what the open slots of a graph mean: references to a FWD, that is to a tag that an
-// environment only declares. In the draft each means the common definition; in the final graph, a
-// type that some unit holds.
+// meanings has the meanings of the open slots of a graph. An open slot is a reference to an FWD: a
+// tag that the environment only declares.
 type meanings struct {
 	r        *resolver
 	g        *graph
 	draft    *graph // nil: g is the draft
 	forwards *forwards
-	// holder is the node of g that stands for a definition's type in the draft, by its colour there.
+	// holder maps the colour of a definition in the draft to the node of g that is this type.
 	holder map[types.Hash]int32
 }
 
-// differs reports whether an open slot of root does not mean the common definition.
+// differs reports whether an open slot of root means something other than the common definition.
 func (m *meanings) differs(v *view, root, slot types.ID) bool {
 	tag := m.r.Tags.Of(slot)
 	if _, ok := m.r.ofSplit(v, tag); ok || m.draft == nil {
@@ -74,7 +72,6 @@ func (m *meanings) differs(v *view, root, slot types.ID) bool {
 	return m.forwards.meaning(v, root, slot) != m.draft.colour(m.draft.inCommon(tag))
 }
 
-// open returns what an open slot of root means in the environment that v shows.
 func (m *meanings) open(v *view, root, slot types.ID) target {
 	tag := m.r.Tags.Of(slot)
 	if m.draft == nil {
@@ -90,7 +87,6 @@ func (m *meanings) open(v *view, root, slot types.ID) target {
 	return forward(tag)
 }
 
-// inCommon returns what a tag means in the common environment.
 func (m *meanings) inCommon(tag int32) target {
 	def := m.r.common[tag]
 	if def == 0 {
@@ -105,7 +101,7 @@ func (m *meanings) inCommon(tag int32) target {
 	return target(n)
 }
 
-// findHolders fills in holder: the first node of each type.
+// findHolders fills in holder. If a type has several nodes, findHolders takes the first one.
 func (m *meanings) findHolders() {
 	m.holder = map[types.Hash]int32{}
 	var v *view

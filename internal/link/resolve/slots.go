@@ -5,9 +5,9 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// slotsOf returns the stubs and anchors at which the references of a varying shape end, in their
-// order in the shape and in the anonymous shapes within it, repeats included. The meanings of the
-// slots distinguish the variants of a shape.
+// slotsOf returns the slots of a varying shape: the stubs and anchors at which its references end.
+// Their order is that of the references in the shape and in the anonymous shapes within it. A stub
+// or anchor may be listed several times.
 func (r *resolver) slotsOf(id types.ID) []types.ID {
 	if r.slots.of == nil {
 		r.slots.of = make([]uint32, len(r.Nodes))
@@ -30,19 +30,18 @@ func (r *resolver) slotsOf(id types.ID) []types.ID {
 	return list
 }
 
-// slots remembers what slotsOf has found.
 type slots struct {
 	of    []uint32 // by node: its index in lists + 1
 	lists [][]types.ID
 }
 
-// pinned reports whether a slot is a stub that means one certain definition.
+// pinned reports whether a slot is a pinned stub, which means one particular definition.
 func (r *resolver) pinned(slot types.ID) bool {
 	return r.roles[slot] == stub && r.Nodes[slot].IsPinned()
 }
 
-// users are the anchors that have a slot for an anchor, or for a stub of a tag. One with several
-// such slots is listed as often.
+// For an anchor, users lists the anchors that have a slot for that anchor. For a tag, users lists
+// the anchors that have a slot for a stub of that tag. An anchor is listed once for each such slot.
 type users struct {
 	ofAnchor survey.Lists[types.ID, types.ID] // by anchor
 	ofTag    survey.Lists[int32, types.ID]    // by tag

@@ -8,14 +8,14 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// Type names a type of the result. 0 is void; below the number of nodes it is the one type that a
-// fixed shape is; then come the variants of varying shapes, up to Types.Len.
+// Type is the number of a type of the result. 0 is void; numbers below the number of nodes are the
+// types of fixed shapes; then come the variants of varying shapes, up to Types.Len.
 type Type uint32
 
-// Types are which type each shape is in each unit. Nothing changes them: a Type stays what it is.
+// Types say which type each shape is in each unit. They don't change.
 type Types struct {
 	*survey.Survey
-	// Base is what the result is based on, nil for none.
+	// Base is the base of the result, or nil if there is none.
 	Base base.Base
 	// Conflicts is how many tags have several definitions.
 	Conflicts int
@@ -23,19 +23,18 @@ type Types struct {
 	r        *resolver
 	settled  *graph
 	variants *variants
-	meant    []Type               // by node: the type of a fixed shape; of a stub, its definition
+	meant    []Type               // by node: the type of a fixed shape; for a stub, its definition
 	held     map[types.Str][]Type // by name: the variants of functions and variables
 	attached []attachment
 }
 
-// attachment is a declaration tag or a section that varies, as a unit has it.
+// attachment is a varying declaration tag or section in one unit that holds it.
 type attachment struct {
 	node types.ID
-	refs []Type // what its varying references are, in order
+	refs []Type // the types that its varying references mean, in order
 }
 
-// Resolve finds the types, in the passes that the package comment lists. copies are what Copies has
-// found.
+// Resolve finds the types, in the passes of the package comment. copies are the result of Copies.
 func Resolve(s *survey.Survey, b base.Base, copies [][]types.ID, jobs int) *Types {
 	r := &resolver{Survey: s, base: b, copies: copies, jobs: jobs}
 	r.findConflicts()
@@ -60,7 +59,7 @@ func Resolve(s *survey.Survey, b base.Base, copies [][]types.ID, jobs int) *Type
 	return t
 }
 
-// findMeant notes which type each fixed shape is.
+// findMeant records which type each fixed shape is: itself or, for a stub, the tag's definition.
 func (t *Types) findMeant() {
 	t.meant = make([]Type, len(t.Nodes))
 	for id := range t.meant {
@@ -74,7 +73,7 @@ func (t *Types) findMeant() {
 	}
 }
 
-// Len is the number of types, void included. Numbers from Len on are free for others.
+// Len is the number of types, void included. Numbers starting at Len are free for other packages.
 func (t *Types) Len() int { return len(t.Nodes) + len(t.variants.list) }
 
 // Fixed reports whether a shape is the same type in all units.
@@ -97,8 +96,7 @@ func (t *Types) Shape(k Type) types.ID {
 // Node returns the node of the shape of a type.
 func (t *Types) Node(k Type) *types.Node { return &t.Nodes[t.Shape(k)] }
 
-// Content identifies the content of a type, by a hash that is the same in every link of the same
-// units.
+// Content returns a hash of the content of a type, the same one in every link of the same units.
 func (t *Types) Content(k Type) types.Hash {
 	if v := t.variants.at(k); v != nil {
 		return v.colour
@@ -106,10 +104,10 @@ func (t *Types) Content(k Type) types.Hash {
 	return t.Nodes[k].Hash
 }
 
-// PlainShape returns the content hash of a shape whatever definitions are meant by the tags in it.
+// PlainShape returns the content hash of a shape, whatever definitions the tags in it mean.
 func (t *Types) PlainShape(id types.ID) types.Hash { return t.r.shape(id) }
 
-// BaseID returns the id that a type has in the base, 0 if it is not there.
+// BaseID returns the id that a type has in the base, or 0 if it is not in the base.
 func (t *Types) BaseID(k Type) uint32 {
 	switch v := t.variants.at(k); {
 	case t.Base == nil:
@@ -120,7 +118,7 @@ func (t *Types) BaseID(k Type) uint32 {
 	return t.r.fixedBaseID(types.ID(k))
 }
 
-// Variants calls yield with all variants, and whether units hold them for themselves.
+// Variants calls yield with each variant, and whether a unit holds it directly.
 func (t *Types) Variants(yield func(k Type, root bool) bool) {
 	for i := range t.variants.list {
 		if !yield(Type(len(t.Nodes)+i), t.variants.list[i].root) {
@@ -132,14 +130,14 @@ func (t *Types) Variants(yield func(k Type, root bool) bool) {
 // Refs resolves the references of one type, in the order of types.Graph.Refs.
 type Refs struct {
 	t       *Types
-	varying []Type // those that are still to come
+	varying []Type // the varying references that Next has not returned yet
 }
 
 // Refs returns the references of a type.
 func (t *Types) Refs(k Type) Refs { return Refs{t, t.VaryingRefs(k)} }
 
-// Next returns the type of the next reference, which is to the node id in the shape; void may be
-// left out.
+// Next returns the type that the next reference means. In the shape, that reference is to the node
+// id. References to void may be left out.
 func (w *Refs) Next(id types.ID) Type {
 	if len(w.varying) == 0 || w.t.r.roles[id] == fixed {
 		return w.t.meant[id]
@@ -149,7 +147,7 @@ func (w *Refs) Next(id types.ID) Type {
 	return k
 }
 
-// RefOf returns the type that the Ref of a type's shape is.
+// RefOf returns the type that a type refers to with Node.Ref.
 func (t *Types) RefOf(k Type) Type {
 	w := t.Refs(k)
 	return w.Next(t.Node(k).Ref)
@@ -163,7 +161,7 @@ func (t *Types) VaryingRefs(k Type) []Type {
 	return nil
 }
 
-// In returns the type that a shape is in a unit that holds it.
+// In returns the type that a shape resolves to in a unit that holds the shape.
 func (t *Types) In(unit int, id types.ID) Type {
 	if t.r.roles[id] == fixed {
 		return Type(id)
@@ -172,7 +170,7 @@ func (t *Types) In(unit int, id types.ID) Type {
 }
 
 // Attached returns the declaration tags or the sections that units hold, and the references of
-// each. One that varies comes as often as units hold it.
+// each. A declaration tag or section that varies is returned once for each unit that holds it.
 func (t *Types) Attached(kind types.Kind) iter.Seq2[types.ID, Refs] {
 	list := t.DeclTags
 	if kind == types.KindDatasec {
@@ -192,16 +190,16 @@ func (t *Types) Attached(kind types.Kind) iter.Seq2[types.ID, Refs] {
 	}
 }
 
-// Holder is a function or variable as some units hold it.
+// Holder is a function or variable that some units hold, with its type in these units.
 type Holder struct {
 	Type    Type
 	Ref     Type   // its type
 	Weight  uint64 // how many units hold it as a candidate
 	Size    uint32 // of a function: its flags; of a variable: its size in bytes
-	FromBTF bool   // BTF that was linked before holds it as a result
+	FromBTF bool   // BTF that is already linked holds it as a result
 }
 
-// Holders appends the functions or variables of a name that units hold.
+// Holders appends the functions or variables with this name that units hold.
 func (t *Types) Holders(kind types.Kind, name types.Str, into []Holder) []Holder {
 	list := &t.Functions
 	if kind == types.KindVar {

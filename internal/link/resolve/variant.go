@@ -7,18 +7,18 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// variant is a varying shape with what its varying references are.
+// variant is a varying shape with the meanings of its varying references.
 type variant struct {
 	colour types.Hash
 	node   types.ID
-	based  uint32 // the type of the base that it is, 0 for none
+	based  uint32 // the id of the base type that it is, 0 for none
 	refs   []Type // its varying references, in order
 	weight uint64 // of functions and variables: how many units hold it
-	linked uint64 // of these, how many were linked before
-	root   bool   // a unit holds it for itself
+	linked uint64 // how many of these are BTF that is already linked
+	root   bool   // a unit holds it directly
 }
 
-// variants are the types that varying shapes are, each once.
+// variants has the types of varying shapes, without duplicates.
 type variants struct {
 	r      *resolver
 	g      *graph
@@ -28,7 +28,7 @@ type variants struct {
 	frozen bool
 }
 
-// at returns the variant that k is, nil if it is the type of a fixed shape.
+// at returns the variant with the number k, or nil if k is the type of a fixed shape.
 func (t *variants) at(k Type) *variant {
 	if int(k) < len(t.r.Nodes) {
 		return nil
@@ -36,8 +36,8 @@ func (t *variants) at(k Type) *variant {
 	return &t.list[int(k)-len(t.r.Nodes)]
 }
 
-// find returns the variant of a colour, and adds it if it is new. If the variants are frozen, it
-// returns 0 for a type that no unit holds.
+// find returns the variant that has a given colour, and adds the variant if it is new. If the
+// variants are frozen, it returns 0 for a type that no unit holds.
 func (t *variants) find(colour types.Hash, node types.ID) (k Type, fresh *variant) {
 	k, ok := t.index[colour]
 	if ok || t.frozen {
@@ -49,7 +49,7 @@ func (t *variants) find(colour types.Hash, node types.ID) (k Type, fresh *varian
 	return k, t.at(k)
 }
 
-// of returns the variant of what a slot means.
+// of returns the variant that a target, the meaning of a slot, resolves to.
 func (t *variants) of(to target) Type {
 	if to < 0 {
 		tag, _ := to.tag()
@@ -69,7 +69,7 @@ func (t *variants) of(to target) Type {
 	return k
 }
 
-// finish makes the references of the nodes that were found.
+// finish sets the references of the variants whose nodes were found.
 func (t *variants) finish() {
 	for len(t.work) > 0 {
 		n := t.work[len(t.work)-1]
@@ -79,7 +79,7 @@ func (t *variants) finish() {
 	}
 }
 
-// fill sets the references of variant k, whose slots mean targets.
+// fill sets the references of variant k. The slots of the variant mean the given targets.
 func (t *variants) fill(k Type, targets []target) {
 	var refs []Type
 	for _, c := range t.r.Graph.Refs(t.at(k).node, nil) {
@@ -97,7 +97,7 @@ func (t *variants) fill(k Type, targets []target) {
 	t.at(k).refs = refs
 }
 
-// inner returns the variant of a shape that is no anchor, whose slots mean targets.
+// inner returns the variant of a shape that isn't an anchor, given the targets that its slots mean.
 func (t *variants) inner(id types.ID, targets []target) Type {
 	h := types.Start(types.KindVoid, 1, 0, t.r.shape(id), types.Hash{})
 	for _, to := range targets {
@@ -110,7 +110,6 @@ func (t *variants) inner(id types.ID, targets []target) Type {
 	return k
 }
 
-// in returns the variant of a varying shape that the environment which v shows holds.
 func (t *variants) in(v *view, id types.ID) Type {
 	if t.r.roles[id] == anchor && v.holds(id) {
 		return t.of(target(t.g.node(v, id)))
@@ -128,7 +127,6 @@ func (t *variants) in(v *view, id types.ID) Type {
 	return t.inner(id, targets)
 }
 
-// makeVariants makes every type of the varying shapes that some unit holds.
 func (r *resolver) makeVariants(g *graph) (*variants, []attachment) {
 	t := &variants{r: r, g: g, index: map[types.Hash]Type{}}
 	for i := range g.nodes {
@@ -169,9 +167,8 @@ func (r *resolver) makeVariants(g *graph) (*variants, []attachment) {
 	return t, attachments
 }
 
-// matchInner finds the anonymous types that the base has: those in a type of the base of the same
-// shape whose references are the base's. A reference is to an anchor, which has been matched, or to
-// a part of the shape.
+// matchInner finds the anonymous types that the base has too, with the same shape and references.
+// Each reference leads to an anchor, which has been matched before, or to a part of the shape.
 func (t *variants) matchInner() {
 	done := make([]bool, len(t.list))
 	var match func(k Type) uint32
@@ -209,8 +206,7 @@ func (t *variants) matchInner() {
 	}
 }
 
-// refsToTags appends the references of a shape that base.Base.Refs lists too: those that are tags
-// or reach one.
+// refsToTags appends a shape's references to tags and to types that lead to one (base.Base.Refs).
 func (r *resolver) refsToTags(shape types.ID, into []types.ID) []types.ID {
 	if r.reachTags == nil {
 		r.reachTags = r.Graph.Leads()
@@ -226,7 +222,7 @@ func (r *resolver) refsToTags(shape types.ID, into []types.ID) []types.ID {
 	return kept
 }
 
-// fixedBaseID returns the id in the base of what a fixed shape is, 0 if the base does not have it.
+// fixedBaseID returns the id that a fixed shape's type has in the base, or 0 if it isn't there.
 func (r *resolver) fixedBaseID(id types.ID) uint32 {
 	n := &r.Nodes[id]
 	if n.Kind == types.KindStub {

@@ -12,7 +12,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// needGCC skips the test if there is no gcc whose BTF is read.
+// needGCC skips the test if there is no gcc whose BTF can be read.
 func needGCC(t *testing.T) {
 	t.Helper()
 	out, err := exec.Command("gcc", "-dumpversion").Output()
@@ -63,8 +63,8 @@ func TestCompilerBTF(t *testing.T) {
 	}
 }
 
-// TestMixed is of a file that is linked of objects with DWARF and objects with BTF. Other static
-// names tell which blob is of which source.
+// TestMixed tests a file that was linked from objects with DWARF and objects with BTF. The names of
+// other static symbols show which blob belongs to which source.
 func TestMixed(t *testing.T) {
 	needGCC(t)
 	w := newWorkspace(t)
@@ -93,7 +93,7 @@ func TestMixed(t *testing.T) {
 	}
 }
 
-// TestLinkedBTF: BTF that was linked before identifies nothing, and is no error.
+// TestLinkedBTF: BTF that is already linked identifies nothing, but isn't an error.
 func TestLinkedBTF(t *testing.T) {
 	w := newWorkspace(t)
 	objects := w.compile("gcc -O2", likeFiles[0].sources)

@@ -10,8 +10,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/features"
 )
 
-// FuzzIdentify: no file makes it panic, and the facts stay such that they can be written and read.
-// The seed is the program "one tag of several meanings".
+// FuzzIdentify: no file makes Identify panic, and the facts can still be written and read
+// afterwards. The seed is the program "one tag of several meanings".
 func FuzzIdentify(f *testing.F) {
 	data, err := os.ReadFile("testdata/like.elf")
 	if err != nil {

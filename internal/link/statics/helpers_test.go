@@ -32,7 +32,7 @@ func newWorkspace(t *testing.T) workspace {
 	return workspace{programtest.NewDir(t), features.Default()}
 }
 
-// preamble begins every source.
+// preamble is at the beginning of every source.
 const preamble = `
 #define PERCPU __attribute__((section(".data..percpu"), used))
 `
@@ -52,7 +52,7 @@ func (w workspace) compile(command string, sources map[string]string) []string {
 	return objects
 }
 
-// linkScript keeps per-CPU variables in their own section, as the kernel's does.
+// linkScript keeps per-CPU variables in their own section, like the kernel's linker script.
 const linkScript = `SECTIONS {
 	. = 0x100000;
 	.text : { *(.text .text.*) }
@@ -116,7 +116,8 @@ func (w workspace) linkBTF(known *facts.Facts, objects ...*object.Object) *link.
 	return res
 }
 
-// graph links the objects' BTF with the facts of the file known, all by way of their files.
+// graph links the BTF of objects with the facts about the linked file known. Facts and objects are
+// written and read again before the link.
 func (w workspace) graph(known string, objects ...string) *link.Result {
 	w.Helper()
 	var text bytes.Buffer
@@ -146,7 +147,8 @@ func (w workspace) graph(known string, objects ...string) *link.Result {
 	return w.linkBTF(x, parts...)
 }
 
-// roads makes the BTF of the linked file, alone and out of its objects, which must be the same.
+// roads makes the BTF from the linked file alone and from its objects; the results must be the
+// same.
 func (w workspace) roads(linked string, objects ...string) *link.Result {
 	w.Helper()
 	direct := w.linkBTF(w.facts(linked), w.convert(linked))
@@ -166,8 +168,9 @@ type place struct {
 
 func (p place) String() string { return fmt.Sprintf("%s+%#x", p.name, p.offset) }
 
-// variables are the types of the encoded variables, by offset in .data..percpu: a structure's name
-// and those of its members, * for a pointer to it; a base type's name.
+// variables are the types of the encoded variables, by offset in .data..percpu. A structure is
+// written as its name and the names of its members, a pointer to it with a *, and a base type as
+// its name.
 func (w workspace) variables(r *link.Result) map[place]string {
 	w.Helper()
 	b, err := btf.Parse(r.BTF, nil)
@@ -204,7 +207,7 @@ func (w workspace) variables(r *link.Result) map[place]string {
 	return out
 }
 
-// oracle is what variables should give: what the standard library reads of the file's DWARF.
+// oracle is the expected result of variables: what the standard library reads from the DWARF.
 func (w workspace) oracle(file string) map[place]string {
 	w.Helper()
 	f, err := stdelf.Open(w.Path(file))
@@ -277,8 +280,8 @@ func (w workspace) oracle(file string) map[place]string {
 	}
 }
 
-// skipped are the lines that --skipped lists for variables, but those of functions: state.0, and
-// function.state.
+// skipped are the lines for variables in the --skipped list, except variables of functions, whose
+// names are like state.0 or function.state.
 func skipped(r *link.Result) string {
 	var lines []string
 	for _, s := range r.Skipped {

@@ -1,13 +1,13 @@
-// Package statics tells static variables of one name apart whose source files have one base name
-// too, such as d1/core.c and d2/core.c. The symbol table knows files by their base names only, and
-// the objects of the graph have neither paths nor addresses. But the linked file's DWARF has the
-// address of each variable, in the unit that defines it. A hash of that unit's types and of the
-// variable, which the unit's object file gives as well, goes into the facts.
+// Package statics distinguishes static variables that have the same name and whose source files
+// have the same base name, such as d1/core.c and d2/core.c. The symbol table has only the base
+// names of files, and .btfo files have neither paths nor addresses. But in the linked file's DWARF,
+// the unit that defines a variable has the variable's address. A hash of that unit's types and of
+// the variable is stored in the facts. The same hash can be computed from the unit's object file.
 //
-// BTF that a compiler wrote has no addresses, but its units are in the order of the symbol table's
-// STT_FILEs, and each variable's symbol follows one.
+// BTF that a compiler wrote has no addresses. But its units are in the order of the symbol table's
+// STT_FILEs, and the symbol of each variable follows the STT_FILE of its unit.
 //
-// Few files have such variables. All others are not read.
+// Few linked files have such variables. The debugging information of all other files is not read.
 package statics
 
 import (
@@ -25,12 +25,13 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// Identify fills in Object.Definition for the variables of f's facts that share their name with
-// others. set are the features that the facts were made with, and the objects too.
+// Identify fills in Object.Definition for those variables of f's facts that have the same name as
+// others. The parameter set has the features of the facts and the objects.
 //
-// Those that the debugging information doesn't have stay as they are. So do all if there are type
-// units: then an object file's unit has types that the linked file's has not. split finds the units
-// that skeleton units stand for; nil: where they usually are.
+// Variables that aren't in the debugging information don't change. If there are type units, no
+// variable changes, because a unit in an object file then has types that the same unit in the
+// linked file lacks. The parameter split finds the split units of skeleton units; nil means the
+// usual places.
 func Identify(f *elf.File, known *facts.Facts, set features.Set, split *splitdwarf.Finder) error {
 	names := ambiguous(known)
 	if len(names) == 0 {
@@ -53,15 +54,14 @@ func Identify(f *elf.File, known *facts.Facts, set features.Set, split *splitdwa
 	if names = unidentified(known, names); len(names) == 0 || !compilerbtf.Has(f) {
 		return nil
 	}
-	// An error says that no compiler wrote the BTF, or that it is damaged. Facts can do without it;
-	// where it is converted the error is reported.
+	// An error means that the BTF wasn't written by a compiler or is damaged. Ignore it: the facts
+	// can be made without the BTF, and the error is reported when the BTF is converted.
 	if units, err = blobs(f, known, names); err == nil {
 		_ = identify(f, known, opt, units, compilerbtf.File)
 	}
 	return nil
 }
 
-// unidentified are those of the variables of which no definition is known.
 func unidentified(known *facts.Facts, names map[name][]int) map[name][]int {
 	left := map[name][]int{}
 	for n, list := range names {
@@ -74,13 +74,13 @@ func unidentified(known *facts.Facts, names map[name][]int) map[name][]int {
 	return left
 }
 
-// identify converts the units by a function such as convert.File, and fills in the definitions.
+// identify converts the units with the function file (such as convert.File) to find definitions.
 func identify(f *elf.File, known *facts.Facts, opt convert.Options, units []unit,
 	file func(*elf.File, convert.Options) (*object.Object, error)) error {
 	if len(units) == 0 {
 		return nil
 	}
-	found := make(map[int]types.Hash) // by variable; zero: there are several
+	found := make(map[int]types.Hash) // by variable; zero if several were found
 	for _, u := range units {
 		opt.Units = append(opt.Units, u.number)
 	}
@@ -88,7 +88,7 @@ func identify(f *elf.File, known *facts.Facts, opt convert.Options, units []unit
 		for _, v := range units[i].variables {
 			h := definition(o, known.SourceName(known.Objects[v].Name))
 			switch before, ok := found[v]; {
-			case h == (types.Hash{}): // something else at its address
+			case h == (types.Hash{}): // something else is at its address
 			case ok && before != h:
 				found[v] = types.Hash{}
 			default:
@@ -106,8 +106,8 @@ func identify(f *elf.File, known *facts.Facts, opt convert.Options, units []unit
 	return nil
 }
 
-// definition returns the hash that identifies the static variable of that name in an object of one
-// unit, zero if it is not there or there are several.
+// definition returns the hash that identifies the static variable of that name in o, which has one
+// unit. It returns zero if the unit has no such variable, or several.
 func definition(o *object.Object, name string) (h types.Hash) {
 	g, u := o.Graph, &o.Units[0]
 	str, ok := g.Strs.Lookup([]byte(name))
@@ -127,11 +127,10 @@ func definition(o *object.Object, name string) (h types.Hash) {
 	return h
 }
 
-// name is what a local symbol is known by: its name in the source, and the base name of its file.
+// name identifies a local symbol: its name in the source, and the base name of its file.
 type name struct{ file, symbol string }
 
-// ambiguous are the local variables of the facts that share their name with another, by name. The
-// numbers are those of Facts.Objects.
+// ambiguous lists, by name, local variables with equal names, as indexes into Facts.Objects.
 func ambiguous(known *facts.Facts) map[name][]int {
 	list := make(map[name][]int)
 	for i := range known.Objects {

@@ -10,8 +10,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// likeFiles are programs of several files of one base name, each with a static variable "state" of
-// one size.
+// likeFiles are programs of several files with the same base name, each with a static variable
+// "state" of the same size.
 var likeFiles = []struct {
 	name    string
 	sources map[string]string
@@ -102,7 +102,7 @@ func (w workspace) compare(linked string, objects ...string) {
 	}
 }
 
-// TestRelocatable is of modules, whose sections have no addresses.
+// TestRelocatable tests modules, whose sections have no addresses.
 func TestRelocatable(t *testing.T) {
 	for _, program := range likeFiles {
 		t.Run(program.name, func(t *testing.T) {
@@ -126,7 +126,7 @@ func TestDwz(t *testing.T) {
 	}
 }
 
-// TestAllSections is of the feature global_var.
+// TestAllSections tests the feature global_var.
 func TestAllSections(t *testing.T) {
 	w := newWorkspace(t)
 	w.set = w.set.With(features.GlobalVar)
@@ -147,7 +147,8 @@ func TestAllSections(t *testing.T) {
 	}
 }
 
-// TestUniqueNames: facts of a file without such variables hold no hash. They need no DWARF.
+// TestUniqueNames: if the names of variables and files suffice, the facts have no hashes, and don't
+// need DWARF.
 func TestUniqueNames(t *testing.T) {
 	w := newWorkspace(t)
 	objects := w.compile("gcc -O2", map[string]string{
@@ -164,7 +165,7 @@ func TestUniqueNames(t *testing.T) {
 	}
 }
 
-// TestStripped is of facts of a file without DWARF: what is unclear is left out.
+// TestStripped tests facts of a file without DWARF: ambiguous variables are left out.
 func TestStripped(t *testing.T) {
 	const several = "state: several static variables of this name"
 	for _, program := range likeFiles[:5] {
@@ -179,7 +180,7 @@ func TestStripped(t *testing.T) {
 			}
 		}
 	}
-	// Names of static functions tell these.
+	// This time, the files have static functions whose names tell the files apart.
 	w := newWorkspace(t)
 	sources := map[string]string{}
 	for name, text := range likeFiles[0].sources {
@@ -208,7 +209,7 @@ func TestHidden(t *testing.T) {
 	w.compare("by-lld", objects...)
 }
 
-// TestFileWithoutDWARF: what has no debugging information doesn't get another one's type.
+// TestFileWithoutDWARF: a variable without debugging information doesn't get another one's type.
 func TestFileWithoutDWARF(t *testing.T) {
 	w := newWorkspace(t)
 	objects := w.compile("gcc -O2", likeFiles[0].sources)
@@ -221,14 +222,15 @@ func TestFileWithoutDWARF(t *testing.T) {
 	if got := skipped(res); got != "state: no variable of file scope in the debug information" {
 		t.Errorf("skipped %s", got)
 	}
-	// The facts know that its debugging information exists, but it was not converted.
+	// According to the facts, the other variable has debugging information, which was not
+	// converted.
 	res = w.graph(linked, objects[0])
 	if got := w.variables(res); len(got) != 1 {
 		t.Errorf("variables %v of one object", got)
 	}
 }
 
-// TestLinkTimeOptimization: the symbols don't tell the source files, and may have other names.
+// TestLinkTimeOptimization: symbols don't name the source files, and may have different names.
 func TestLinkTimeOptimization(t *testing.T) {
 	for _, compiler := range []string{"gcc -O2", "clang -O2 -fuse-ld=lld"} {
 		for _, program := range likeFiles[:5] {
@@ -253,7 +255,7 @@ func TestLinkTimeOptimization(t *testing.T) {
 	}
 }
 
-// TestTypeUnits: the hashes would differ, so there are none.
+// TestTypeUnits: with type units the hashes would differ, so the facts have none.
 func TestTypeUnits(t *testing.T) {
 	w := newWorkspace(t)
 	objects := w.compile("gcc -O2 -fdebug-types-section", likeFiles[0].sources)
@@ -263,8 +265,8 @@ func TestTypeUnits(t *testing.T) {
 	}
 }
 
-// TestTypesHash: a unit's hash is the same in its object file and in the linked file, also where
-// the linker dropped or renamed functions.
+// TestTypesHash: a unit's hash is the same in its object file and in the linked file, even if the
+// linker dropped or renamed functions.
 func TestTypesHash(t *testing.T) {
 	sources := map[string]string{
 		"a.c": `struct s { int a; } s; enum { E }; typedef struct s t; t *p;

@@ -14,13 +14,13 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/facts"
 )
 
-// unit is a compilation unit that defines some of the variables.
+// unit is a compilation unit that defines some of the ambiguous variables.
 type unit struct {
-	number    int   // among the compilation units of the file
-	variables []int // in Facts.Objects
+	number    int   // its index among the compilation units of the file
+	variables []int // indexes into Facts.Objects
 }
 
-// definingUnits finds the units that define the variables of these names. There are none if split
+// definingUnits finds the units that define the variables of these names. It returns none if split
 // units have type units.
 func definingUnits(d *dwarf.Data, files *splitdwarf.Files, known *facts.Facts,
 	names map[name][]int) ([]unit, error) {
@@ -71,7 +71,7 @@ func definingUnits(d *dwarf.Data, files *splitdwarf.Files, known *facts.Facts,
 	return units, nil
 }
 
-// defined returns the variables that the loaded unit defines, of those by file and address.
+// defined returns the variables, identified by file and address, that the loaded unit defines.
 func defined(r *dwarf.Reader, byFile map[string]map[uint64][]int) ([]int, error) {
 	file, err := r.String(&r.Root, dwarf.Name)
 	if err != nil {
@@ -102,7 +102,6 @@ func defined(r *dwarf.Reader, byFile map[string]map[uint64][]int) ([]int, error)
 	}
 }
 
-// spot is where a variable is, and its symbol's name.
 type spot struct {
 	section string
 	offset  uint64
@@ -110,8 +109,7 @@ type spot struct {
 }
 
 // blobs finds the units that define the variables of these names in a file whose debugging
-// information is BTF that a compiler wrote. That has no addresses, but the local symbols of a unit
-// follow its STT_FILE, and the unit is a blob.
+// information is BTF that a compiler wrote. Each unit is one blob.
 func blobs(f *elf.File, known *facts.Facts, names map[name][]int) ([]unit, error) {
 	sources, err := compilerbtf.Sources(f)
 	if err != nil {
@@ -121,7 +119,7 @@ func blobs(f *elf.File, known *facts.Facts, names map[name][]int) ([]unit, error
 	if err != nil {
 		return nil, err
 	}
-	at := map[spot]int{} // the variables
+	at := map[spot]int{} // the variable that is there
 	for _, list := range names {
 		for _, v := range list {
 			o := &known.Objects[v]

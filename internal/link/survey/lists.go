@@ -2,8 +2,8 @@ package survey
 
 import "iter"
 
-// Lists are lists of values by key, such as one list a name, or one a node. They share one slice,
-// so that many short lists cost little.
+// Lists has one list of values for each key, for example one for each name or node. All lists share
+// one slice, so many short lists cost little.
 type Lists[K ~uint32 | ~int32, T any] struct {
 	last []uint32 // by key: the index of its last value in all + 1
 	all  []listed[T]
@@ -11,10 +11,10 @@ type Lists[K ~uint32 | ~int32, T any] struct {
 
 type listed[T any] struct {
 	value  T
-	before uint32 // as last
+	before uint32 // the index of the key's previous value in all + 1
 }
 
-// NewLists makes empty lists for the keys below keys, with room for some values.
+// NewLists makes empty lists for the keys from 0 to keys-1, with room for this number of values.
 func NewLists[K ~uint32 | ~int32, T any](keys, room int) Lists[K, T] {
 	return Lists[K, T]{make([]uint32, keys), make([]listed[T], 0, room)}
 }

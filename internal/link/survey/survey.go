@@ -1,5 +1,5 @@
-// Package survey walks once over the shapes and the units that are linked, and lists what the
-// stages of the link need again and again.
+// Package survey walks over the shapes and the units of a link once, and makes lists that several
+// stages of the link need.
 package survey
 
 import (
@@ -11,24 +11,24 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// Survey is what the shapes and the units are, before anything is decided about them.
+// Survey describes the shapes and the units, before anything is decided about them.
 type Survey struct {
 	Graph *types.Graph
 	Nodes []types.Node // of Graph
 	Units []object.Unit
 
-	// By node. Nodes themselves are too large for many of them to stay in a processor's cache.
+	// Kinds has the kind of each node, because few of the large nodes fit in a processor's cache.
 	Kinds []types.Kind
-	// By kind: how many nodes are anonymous.
+	// Anonymous counts the anonymous nodes of each kind.
 	Anonymous [btf.NumKinds]int
 	Functions Candidates // the FUNC nodes
 	Variables Candidates // the VAR nodes
 	Sections  []types.ID // the DATASEC nodes
 	DeclTags  []types.ID // the DECL_TAG nodes
 	Tags      Tags
-	// Users are, by shape from which a stub can be reached, the types that refer to it; one that
-	// does so several times is listed as often. Only these can mean several types. Functions,
-	// variables, sections and declaration tags are not listed.
+	// Users lists, for each shape that leads to a stub, the types that refer to the shape, once for
+	// each reference. Only such shapes can resolve to several types. Functions, variables, sections
+	// and declaration tags are not listed.
 	Users Lists[types.ID, types.ID]
 
 	Held
@@ -37,25 +37,25 @@ type Survey struct {
 // Candidates are FUNC or VAR nodes by name.
 type Candidates = Lists[types.Str, Candidate]
 
-// Candidate is a FUNC or VAR node. What is asked for most of it is kept apart from the nodes.
+// Candidate is a FUNC or VAR node, with copies of the fields that are needed most often.
 type Candidate struct {
 	Node types.ID
 	Ref  types.ID
 	Size uint32 // of a FUNC: its flags
 }
 
-// Held is which units are linked, and how many of them hold each shape.
+// Held says which units are linked, and how many of these hold each shape.
 type Held struct {
-	// Selected tells by unit whether it is linked. See Drop.
+	// Selected is true for each unit that is linked. See Drop.
 	Selected []bool
-	// Weight is by node how many of these units hold it.
+	// Weight has, for each node, the number of linked units that hold it.
 	Weight []uint64
-	// LinkedWeight is by node how many of these units are BTF that was linked before; nil if none is.
+	// LinkedWeight is like Weight, but counts only already linked BTF. It is nil if there is none.
 	LinkedWeight []uint64
 }
 
-// New returns a survey of units over the graph g, which must not get new nodes from now on. It is
-// empty until Shapes and Holders have been called, which may run at the same time.
+// New returns a survey of units that share the graph g. From now on, g must not get new nodes. The
+// survey is empty until Shapes and Holders have been called, which may run at the same time.
 func New(g *types.Graph, units []object.Unit) *Survey {
 	return &Survey{Graph: g, Nodes: g.Nodes, Units: units}
 }
@@ -124,7 +124,7 @@ func (s *Survey) Holders() {
 	}
 }
 
-// Drop takes a unit out of the link, and out of the weights.
+// Drop removes a unit from the link, and subtracts it from the weights.
 func (s *Survey) Drop(u int) {
 	s.Selected[u] = false
 	s.weigh(u, -uint64(s.Units[u].Count))
@@ -146,8 +146,7 @@ func (s *Survey) weigh(u int, count uint64) {
 	}
 }
 
-// CandidatesOf are the functions and variables of a unit, the last ones first: units list them
-// after their types.
+// CandidatesOf returns the functions and variables of a unit, starting with the last one.
 func (s *Survey) CandidatesOf(u int) iter.Seq[types.ID] {
 	return func(yield func(types.ID) bool) {
 		for _, id := range slices.Backward(s.Units[u].Items) {
@@ -159,8 +158,7 @@ func (s *Survey) CandidatesOf(u int) iter.Seq[types.ID] {
 	}
 }
 
-// Named reports whether units hold a shape by its name: it is a base type, a typedef or the
-// definition of a tag.
+// Named reports whether units hold a shape under its name: base types, typedefs and defined tags.
 func Named(n *types.Node) bool {
 	switch n.Kind {
 	case types.KindInt, types.KindFloat, types.KindTypedef:

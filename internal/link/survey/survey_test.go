@@ -33,8 +33,8 @@ func TestLists(t *testing.T) {
 	}
 }
 
-// TestUsers: users are listed of shapes that can mean several types, which are those that lead to a
-// stub. One that refers to a shape twice is listed twice; functions are not listed.
+// TestUsers: users are listed only for shapes that lead to a stub, because only these can mean
+// several types. A user that refers to a shape twice is listed twice; functions are not listed.
 func TestUsers(t *testing.T) {
 	b := linktest.New()
 	integer, stub := b.Int("int"), b.Stub("tag")
@@ -61,7 +61,7 @@ func TestUsers(t *testing.T) {
 	}
 }
 
-// TestTags: stubs, pinned ones too, and definitions of one name and kind are of one tag.
+// TestTags: stubs, including pinned ones, and definitions of one name and kind belong to one tag.
 func TestTags(t *testing.T) {
 	b := linktest.New()
 	g := b.Graph
@@ -100,7 +100,7 @@ func TestTags(t *testing.T) {
 	}
 }
 
-// TestKinds: what is listed by kind, and functions and variables by name.
+// TestKinds checks the lists of nodes by kind, and that functions and variables are found by name.
 func TestKinds(t *testing.T) {
 	b := linktest.New()
 	integer := b.Int("int")
@@ -134,8 +134,8 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// TestWeights: a weight is how many linked units hold a shape. A unit stands for as many as its
-// Count, and no longer counts after Drop.
+// TestWeights: the weight of a shape is the number of linked units that hold it. A unit is counted
+// as often as its Count says, and not at all after Drop.
 func TestWeights(t *testing.T) {
 	b := linktest.New()
 	one, two, all := b.Struct("one"), b.Struct("two"), b.Struct("all")
@@ -144,7 +144,7 @@ func TestWeights(t *testing.T) {
 	linked := b.Unit("", 1, two, all)
 	plain := b.Survey()
 	if plain.LinkedWeight != nil {
-		t.Error("there are weights of BTF that was linked before, and none of it")
+		t.Error("there are weights of BTF that was linked before, but there is no such BTF")
 	}
 	b.Units[linked].FromBTF = true
 	s := b.Survey()

@@ -25,7 +25,6 @@ func newTags(nodes, strs int) Tags {
 		pinned: map[int32][]types.ID{}}
 }
 
-// add notes the tag of a stub or definition.
 func (t *Tags) add(g *types.Graph, id types.ID) {
 	n := &g.Nodes[id]
 	tag := t.number(g, n.Name, n.Tag())
@@ -40,7 +39,6 @@ func (t *Tags) add(g *types.Graph, id types.ID) {
 	}
 }
 
-// number returns the number of a tag, which may be new.
 func (t *Tags) number(g *types.Graph, name types.Str, space types.Tag) int32 {
 	for tag := range t.byName.Of(name) {
 		if t.List[tag].space == space {
@@ -53,7 +51,7 @@ func (t *Tags) number(g *types.Graph, name types.Str, space types.Tag) int32 {
 	return tag
 }
 
-// Of returns the number of the tag of a stub or a definition, -1 for other nodes.
+// Of returns the number of the tag of a stub or a definition, or -1 for other nodes.
 func (t *Tags) Of(id types.ID) int32 { return t.of[id] - 1 }
 
 // HasPinned reports whether a tag has pinned stubs.

@@ -1,5 +1,5 @@
-// Package symbols tells what the symbols of the linked file say of names, and which units they show
-// to be linked.
+// Package symbols looks at the symbols of the linked file to find which names and which units were
+// linked.
 package symbols
 
 import (
@@ -9,34 +9,34 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// Bits are what an Index knows of a name: a base name, or a symbol's with its suffix.
+// Bits are what is known about a name, which is either a base name or the name of a symbol with its
+// suffix.
 type Bits uint16
 
 const (
-	ExactGlobal Bits = 1 << iota // a function's symbol of just this name is global
-	ExactLocal                   // one is local to a source file
-	ExactLoose                   // one is local, and no source file is known: hidden ones, say
+	ExactGlobal Bits = 1 << iota // a function symbol of exactly this name is global
+	ExactLocal                   // a function symbol of exactly this name is local to a file
+	ExactLoose                   // a function symbol of exactly this name is local to no known file
 	Suffixed                     // a function symbol has this name and a suffix
-	Split                        // this name is that of a part of a function (foo.part.0)
-	Ambiguous                    // its symbols have several addresses
-	Global                       // a function or variable has a global symbol of this name
-	Hidden                       // it had a global symbol, which the linker made local
-	SameName                     // several function symbols have just this name
-	Kfunc                        // it is a kfunc
+	Split                        // the name is that of a part of a function (foo.part.0)
+	Ambiguous                    // the symbols with this name have several addresses
+	Global                       // a function or variable has a global symbol with this name
+	Hidden                       // the linker made a global symbol with this name local
+	SameName                     // several function symbols have exactly this name
+	Kfunc                        // the name is that of a kfunc
 	HasClones                    // symbols of this name with a suffix have their own candidates
 
-	Exact = ExactGlobal | ExactLocal | ExactLoose // a function symbol has just this name
+	Exact = ExactGlobal | ExactLocal | ExactLoose // a function symbol has exactly this name
 )
 
-// Index is what the facts say of names. It knows names that the graph has; without facts it knows
-// nothing.
+// Index has what is known about the names in the graph. It is empty if there are no facts.
 type Index struct {
 	bits   []Bits      // by types.Str
 	locals []types.Str // the names of local function symbols, file by file
 	ends   []int       // by index in Facts.Files: where in locals the file's names end
 }
 
-// Of returns what is known of a name.
+// Of returns what is known about a name.
 func (x *Index) Of(name types.Str) Bits {
 	if int(name) >= len(x.bits) {
 		return 0
@@ -44,11 +44,11 @@ func (x *Index) Of(name types.Str) Bits {
 	return x.bits[name]
 }
 
-// Add notes more of a name that the graph has had since New.
+// Add adds bits for a name that the graph already had when New was called.
 func (x *Index) Add(name types.Str, bits Bits) { x.bits[name] |= bits }
 
-// Locals returns the names of a file's local function symbols; file is its index in Facts.Files.
-// A name that the graph doesn't have is 0.
+// Locals returns the names of a file's local function symbols; the parameter file is the file's
+// index in Facts.Files. For a name that the graph doesn't have, the list has 0.
 func (x *Index) Locals(file int) []types.Str {
 	from := 0
 	if file > 0 {
@@ -57,7 +57,7 @@ func (x *Index) Locals(file int) []types.Str {
 	return x.locals[from:x.ends[file]]
 }
 
-// New makes an index of the names of f, which may be nil.
+// New makes an index of the names in f, which may be nil.
 func New(strs *types.Strings, f *facts.Facts) *Index {
 	if f == nil {
 		return &Index{}
@@ -73,7 +73,7 @@ func New(strs *types.Strings, f *facts.Facts) *Index {
 	}
 	globals, ends := len(n.hashes), make([]int, len(f.Files))
 	for i := range f.Files {
-		// Hidden symbols are local in a linked file, and stand after those of all files.
+		// A linked file's hidden symbols are local, and come after those of all source files.
 		place, bits := ExactLocal, Bits(0)
 		if f.Files[i].Name == "" {
 			place, bits = ExactLoose, Hidden
@@ -105,7 +105,7 @@ func New(strs *types.Strings, f *facts.Facts) *Index {
 			found[i] = 0 // a base name
 		}
 		if s == 0 {
-			continue // nothing has the name
+			continue // nothing in the graph has this name
 		}
 		if bits&Exact != 0 && x.bits[s]&Exact != 0 {
 			bits |= SameName
@@ -115,7 +115,7 @@ func New(strs *types.Strings, f *facts.Facts) *Index {
 	return x
 }
 
-// noted are the names of facts, by their hashes, which are looked up together.
+// noted collects names in the facts, by their hashes, so that they can be looked up all at once.
 type noted struct {
 	hashes []types.Hash
 	bits   []Bits
@@ -126,7 +126,7 @@ func (n *noted) name(name string, bits Bits) {
 	n.bits = append(n.bits, bits)
 }
 
-// function notes the symbol of a function, or of a part of one. place is one of Exact.
+// function records the symbol of a function or of a part of one. place is one of Exact's bits.
 func (n *noted) function(symbol string, place, bits Bits) {
 	switch base, ok := facts.BaseName(symbol); {
 	case !ok:
@@ -139,8 +139,8 @@ func (n *noted) function(symbol string, place, bits Bits) {
 	}
 }
 
-// AddBases brings the base names of those functions' symbols into the graph that have candidates by
-// their names with suffixes.
+// AddBases adds base names to the graph: if a function symbol has a suffix, and the graph has its
+// full name, then AddBases adds the name without the suffix.
 func AddBases(strs *types.Strings, f *facts.Facts) {
 	if f == nil {
 		return

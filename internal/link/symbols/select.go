@@ -11,14 +11,15 @@ import (
 )
 
 // Select drops the units that the linker did not take: members of an archive that nothing needed,
-// and objects of which --gc-sections has dropped all, with their debugging information.
+// and objects that --gc-sections dropped as a whole, with their debugging information.
 //
-// Each source file that is linked has an STT_FILE, even if only data of it is left; only an
-// assembler's has none. So a unit is linked if there are as many of its file's name as units. If
-// there are fewer, those units are linked that have a global symbol, or a local one of a file of
-// their name. If there are more STT_FILEs than these, the units without global definitions are
-// linked too, for they are in no archive; and if there are still more, all others. Where only some
-// of the others are linked, nothing says which.
+// Each linked source file has an STT_FILE, even if only its data was linked. Assembly files are the
+// exception: they have no STT_FILE. So if a file name has as many STT_FILEs as units, all these
+// units are linked. If it has fewer STT_FILEs, the linked units are those with a global symbol, or
+// with a local symbol in a file of that name. If a file name has more STT_FILEs than such units,
+// the units without global definitions are linked too, because they can't be unneeded members of an
+// archive. If the name has even more STT_FILEs, all other units are linked too, although perhaps
+// only some of them are: nothing shows which.
 func (x *Index) Select(s *survey.Survey, f *facts.Facts) {
 	if f == nil || !f.HasFiles {
 		return
@@ -58,8 +59,8 @@ func (x *Index) Select(s *survey.Survey, f *facts.Facts) {
 	drop(s, lost, room)
 }
 
-// linkedFiles returns how many STT_FILEs there are of each name. objcopy --prefix-symbols puts a
-// prefix before these names too: __pi_fdt.c is fdt.c.
+// linkedFiles returns how many STT_FILEs have each name. objcopy --prefix-symbols also adds its
+// prefix to these names: __pi_fdt.c is fdt.c.
 func linkedFiles(strs *types.Strings, f *facts.Facts) map[types.Str]int {
 	linked := map[types.Str]int{}
 	add := func(name string) {
@@ -79,12 +80,11 @@ func linkedFiles(strs *types.Strings, f *facts.Facts) map[types.Str]int {
 	return linked
 }
 
-// isAssembler reports whether a source file is an assembler's.
 func isAssembler(file string) bool {
 	return strings.HasSuffix(file, ".S") || strings.HasSuffix(file, ".s")
 }
 
-// drop drops the units of files for which there is no room.
+// drop drops the units that have no room: all STT_FILEs of their file names have been used up.
 func drop(s *survey.Survey, units []int, room map[types.Str]int) {
 	for _, u := range units {
 		if room[s.Units[u].File] <= 0 {
@@ -93,14 +93,14 @@ func drop(s *survey.Survey, units []int, room map[types.Str]int) {
 	}
 }
 
-// dropForeign drops units whose files aren't linked, if they have no symbol but such as units of
-// linked files have too. One with its own symbol has another file name in the symbol table
-// than in its debugging information.
+// A unit's file may be missing among the linked files. dropForeign drops such a unit if units of
+// linked files have all of its symbols too. If the unit has another symbol, it is linked: its file
+// has a different name in the symbol table than in the debugging information.
 func (x *Index) dropForeign(s *survey.Survey, foreign []int, linked map[types.Str]int) {
 	if len(foreign) == 0 {
 		return
 	}
-	elsewhere := map[types.ID]uint64{} // the weight of definitions in units of no linked file
+	elsewhere := map[types.ID]uint64{} // the weight of definitions in units whose files aren't linked
 	for u := range s.Units {
 		if linked[s.Units[u].File] == 0 {
 			for id := range s.CandidatesOf(u) {
@@ -150,10 +150,9 @@ func (x *Index) dropForeign(s *survey.Survey, foreign []int, linked map[types.St
 	}
 }
 
-// locals are the names of local functions and variables by source file.
+// locals has the names of local functions and variables, by source file.
 type locals map[types.Str]map[types.Str]bool
 
-// localNames returns the locals of the source files of some units.
 func localNames(s *survey.Survey, f *facts.Facts, units []int) locals {
 	l := locals{}
 	if len(units) == 0 {
@@ -175,8 +174,8 @@ func localNames(s *survey.Survey, f *facts.Facts, units []int) locals {
 	return l
 }
 
-// without returns the units of which the linked file has nothing local, and takes the room of the
-// others.
+// without returns the units that have no local symbol in the linked file. It subtracts the number
+// of the other units from room.
 func (l locals) without(s *survey.Survey, units []int, room map[types.Str]int) (none []int) {
 	for _, u := range units {
 		if l.have(s, u) {
@@ -199,8 +198,8 @@ func (l locals) have(s *survey.Survey, u int) bool {
 	return false
 }
 
-// globals reports whether a unit defines something global that must have a symbol where the unit is
-// linked, and whether the linked file has a global symbol of one of the unit's global names.
+// globals returns whether a unit defines something global that must have a symbol if the unit is
+// linked, and whether the linked file has a global symbol with one of the unit's global names.
 func (x *Index) globals(s *survey.Survey, u int) (defines, found bool) {
 	for id := range s.CandidatesOf(u) {
 		n := &s.Nodes[id]
@@ -222,8 +221,8 @@ type LeftOut struct {
 	Files []string // base names of their source files; sorted, each once
 }
 
-// LeftOut returns the units that Select has dropped, and those of them that are no members of an
-// archive that nothing needed: they have functions with code, but no global ones.
+// LeftOut returns the units that Select has dropped. It also returns those of them that have
+// functions with code but no global functions, so they can't be unneeded members of an archive.
 func (x *Index) LeftOut(s *survey.Survey) (all, absent LeftOut) {
 	for u := range s.Units {
 		if s.Selected[u] {
@@ -249,7 +248,6 @@ func (l *LeftOut) sort() {
 	l.Files = slices.Compact(l.Files)
 }
 
-// hasCode reports whether a unit has a function with code.
 func hasCode(s *survey.Survey, u int) bool {
 	for id := range s.CandidatesOf(u) {
 		n := &s.Nodes[id]
@@ -260,8 +258,9 @@ func hasCode(s *survey.Survey, u int) bool {
 	return false
 }
 
-// LocalNames calls found with the names of the local functions and variables of the facts' files
-// that are wanted, each with the file's index. A clone has its own name and its base name.
+// LocalNames calls the function found with the names of the local functions and variables in the
+// wanted files of the facts, each with the file's index. For a clone, it calls found with the full
+// name and with the base name.
 func LocalNames(strs *types.Strings, f *facts.Facts, wanted func(file int) bool,
 	found func(file int, name types.Str)) {
 	add := func(file int, name string) {

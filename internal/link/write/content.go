@@ -8,12 +8,13 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// Types of equal name and kind are ordered by content. The content of a type that leads only to
-// tags with one meaning in the result is that of its shape. The others are ambiguous: they are
-// coloured by refinement once more, over the result alone. So the order is a function of the
-// result, and linking it again gives the same.
+// Anonymous types come first, by kind and content. Named types follow, by name, kind and content
+// (order.go). Content is a hash without ids, so it doesn't depend on the order of the
+// inputs. If all tags to which a type leads have one meaning in the result, the type's content is
+// the content of its shape. Other types are ambiguous. They are coloured by another refinement,
+// which looks at the result only. So the order is a function of the result, and linking the result
+// again gives the same order.
 
-// findContents fills in contents.
 func (w *writer) findContents() {
 	w.contents = map[Type]types.Hash{}
 	var variants []Type // those that are kept
@@ -23,7 +24,7 @@ func (w *writer) findContents() {
 		}
 	}
 	ambiguous := w.ambiguous(variants)
-	at := map[Type]int32{} // the ambiguous ones that are written: their number in the partition
+	at := map[Type]int32{} // by ambiguous variant that is written: its number in the partition
 	var list []Type
 	for _, k := range variants {
 		w.contents[k] = w.PlainShape(w.Shape(k))
@@ -56,9 +57,8 @@ func (w *writer) findContents() {
 	}
 }
 
-// ambiguous finds the variants that lead to a tag that means several things in the result, and
-// those that have the shape of another variant. What definitions of the base lead to does not
-// matter.
+// ambiguous finds the variants that lead to a tag with several meanings in the result, or that
+// share their shape with another variant. References from the base's definitions don't matter.
 func (w *writer) ambiguous(variants []Type) map[Type]bool {
 	meanings := map[int32]int{}     // by tag: how many definitions and forward declarations there are
 	ofShape := map[types.Hash]int{} // by shape: how many variants there are
@@ -87,10 +87,10 @@ func (w *writer) ambiguous(variants []Type) map[Type]bool {
 	return found
 }
 
-// placeholder stands in a label for a reference to an ambiguous variant.
+// placeholder takes the place of a reference to an ambiguous variant in a label.
 var placeholder = types.Hash{A: 1, B: 1}
 
-// label is the content of a variant's shape apart from what ambiguous variants in it are.
+// label returns the content of a variant's shape, with placeholders for ambiguous variants.
 func (w *writer) label(k Type, ambiguous map[Type]bool) types.Hash {
 	refs := w.VaryingRefs(k)
 	n := w.Node(k)
@@ -107,9 +107,8 @@ func (w *writer) label(k Type, ambiguous map[Type]bool) types.Hash {
 	})
 }
 
-// content returns the content of a kept type for the order. Made types refer to types that were
-// made before them, or that were not made: the longest chain is a declaration tag on a function
-// with an arena pointer.
+// content returns the content by which a kept type is ordered. A made type refers only to types
+// that were made before it, or that aren't made types.
 func (w *writer) content(k Type) types.Hash {
 	if m := w.made.At(k); m != nil {
 		return w.Graph.HashWith(m, w.made.Elems(m), func(id types.ID) types.Hash {

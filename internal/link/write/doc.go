@@ -1,15 +1,14 @@
-// Package write puts what is encoded into its canonical order and writes the blob.
+// Package write puts the encoded types into canonical order and writes the blob.
 //
-//	keep.go     what the encoded types reach, and is therefore written
+//	keep.go     which types are written: the encoded ones and all that they reach
 //	places.go   the written types, before they are in order
-//	content.go  what types of equal name are ordered by
+//	content.go  the content by which types of equal name are ordered
 //	order.go    the canonical order
 //	strings.go  the names: sorted, placed and checked
 //	emit.go     the records
-//	names.go    names that the kernel does not take
 //
-// The order is: anonymous types first, then by name; types of one name by kind, then by content.
-// Kernels since 7.0 find names in it by binary search.
+// The canonical order is: anonymous types first, then named types by name; types of the same name
+// by kind, then by content. Linux 7.0 and later look up names by binary search.
 package write
 
 import (
@@ -27,16 +26,15 @@ type Type = resolve.Type
 // Options say how the blob is written.
 type Options struct {
 	Order binary.ByteOrder
-	// Layout gives base BTF a layout section in its header.
+	// Layout adds a layout section if the BTF isn't split BTF.
 	Layout bool
-	// CheckNames refuses names that the kernel does not take.
+	// CheckNames makes names that the kernel doesn't accept an error.
 	CheckNames bool
-	// OnlyMade writes what was made and what that needs; the units' types alone are no reason.
+	// OnlyMade writes only made types and the types that they need, not all that units hold.
 	OnlyMade bool
 	Jobs     int // threads
 }
 
-// writer is the work of this package.
 type writer struct {
 	*resolve.Types
 	made *decide.Decisions
@@ -47,12 +45,12 @@ type writer struct {
 	contents map[Type]types.Hash // of the kept variants, see content.go
 	places   places
 	list     []Type   // the types that are written, in order
-	chunks   []uint64 // by chunk of these: where it begins in the type section
+	chunks   []uint64 // by chunk of list: where it begins in the type section
 	strings  strings
 	blob     *btf.Blob // the result's place in the chain of bases
 }
 
-// BTF writes the kept types. The error says what does not fit in the format.
+// BTF writes the kept types. If something doesn't fit in the format, the error says what it is.
 func BTF(t *resolve.Types, d *decide.Decisions, opt Options) (*Written, error) {
 	w := &writer{Types: t, made: d, opt: opt}
 	w.keepAll()
@@ -71,7 +69,7 @@ type Written struct {
 	types *resolve.Types
 }
 
-// ID returns the BTF id of a type that the blob or its base has, 0 for others.
+// ID returns the BTF id of a type, or 0 if neither the blob nor its base has the type.
 func (w *Written) ID(k Type) uint32 {
 	if id := w.types.BaseID(k); id != 0 {
 		return id

@@ -14,8 +14,7 @@ import (
 // chunkStrings is how many strings are copied at a time.
 const chunkStrings = 1 << 14
 
-// emit writes the types in w.list. The names that the kernel wants to be identifiers are looked at
-// meanwhile.
+// emit writes the types in w.list, and checks the names that must be identifiers for the kernel.
 func (w *writer) emit() ([]byte, error) {
 	p := &w.places
 	if len(p.tooLong) > 0 {
@@ -28,7 +27,7 @@ func (w *writer) emit() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var refused atomic.Bool // the kernel does not take some name
+	var refused atomic.Bool // the kernel doesn't accept some name
 	strings := slices.Collect(slices.Chunk(w.strings.list, chunkStrings))
 	lists := slices.Collect(slices.Chunk(w.list, chunkTypes))
 	parallel.Do(w.opt.Jobs, len(strings)+len(lists), func(i int) {
@@ -52,11 +51,10 @@ func (w *writer) emit() ([]byte, error) {
 
 func (w *writer) name(s types.Str) uint32 { return w.strings.offset[s] }
 
-// putAll writes the records of some types.
 func (w *writer) putAll(r *btf.Records, list []Type) {
 	var nodes [64]types.Node
 	for some := range slices.Chunk(list, len(nodes)) {
-		// The nodes lie anywhere. Copied together, no load waits for another one's.
+		// The nodes are scattered in memory. Copying many in one loop lets the loads overlap.
 		for i, k := range some {
 			if m := w.made.At(k); m != nil {
 				nodes[i] = *m
@@ -70,7 +68,6 @@ func (w *writer) putAll(r *btf.Records, list []Type) {
 	}
 }
 
-// put writes the record of one type, whose node is n.
 func (w *writer) put(r *btf.Records, k Type, n *types.Node) {
 	elems := w.Graph.ElemsOf
 	id := func(to types.ID) uint32 { return w.ids[to] }

@@ -2,12 +2,12 @@ package write
 
 import "github.com/rules-btf/rules_btf/internal/model/types"
 
-// keepAll finds what the result holds: the types that units hold by name (but not if OnlyMade),
-// what was made, and what these reach. Each gets its place.
+// keepAll finds the types of the result: the types that units hold under their names (unless
+// OnlyMade is set), the made types, and all types to which these lead. Each gets a place.
 //
-// A fixed shape refers to earlier ones, but for the definitions that stubs stand for. So it takes
-// one walk from the last shape to the first, in the order of memory, and a list of those that were
-// reached after the walk had passed them.
+// A fixed shape refers only to earlier shapes, except through stubs, which may mean later
+// definitions. So one walk from the last shape to the first, which is the order of memory, finds
+// nearly all types. The walk lists the shapes that were reached only after it had passed them.
 func (w *writer) keepAll() {
 	w.keep = make([]bool, w.Len()+w.made.Len())
 	w.keep[0] = true // void takes no place
@@ -30,7 +30,7 @@ func (w *writer) keepAll() {
 			w.keepType(k, add)
 		}
 	}
-	waits := func(m *types.Node) bool { // for whether its target is kept
+	waits := func(m *types.Node) bool { // until it is known which targets are kept
 		return w.opt.OnlyMade && m.Kind == types.KindDeclTag && w.made.At(Type(m.Ref)) == nil
 	}
 	for k, m := range w.made.Made {
@@ -75,8 +75,8 @@ func (w *writer) keepAll() {
 	}
 }
 
-// isType reports whether a kind is that of a type: functions, variables, sections and declaration
-// tags are written only as package decide made them.
+// isType reports whether a kind is a kind of type. Functions, variables, sections and declaration
+// tags aren't types: they are written only if package decide made them.
 func isType(k types.Kind) bool {
 	switch k {
 	case types.KindFunc, types.KindVar, types.KindDatasec, types.KindDeclTag:
@@ -85,7 +85,7 @@ func isType(k types.Kind) bool {
 	return true
 }
 
-// keepType gives a kept type that is not made its place, and adds what it refers to.
+// keepType gives a place to a kept type that isn't a made type, and adds what it refers to.
 func (w *writer) keepType(k Type, add func(Type)) {
 	if id := w.BaseID(k); id != 0 {
 		w.ids[k] = id

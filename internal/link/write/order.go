@@ -10,7 +10,6 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
 
-// arrange chooses the ids and the strings' offsets.
 func (w *writer) arrange() {
 	w.blob = &btf.Blob{Order: w.opt.Order, StartID: 1}
 	if w.Base != nil {
@@ -28,7 +27,7 @@ func (w *writer) arrange() {
 	parallel.All(w.opt.Jobs, w.chooseIDs, w.placeStrings)
 }
 
-// chooseIDs puts the types in order.
+// chooseIDs puts the types in the canonical order.
 func (w *writer) chooseIDs() {
 	p := &w.places
 	w.list = make([]Type, 0, p.types)
@@ -64,7 +63,7 @@ func (w *writer) chooseIDs() {
 		}
 		put(group)
 	}
-	for i := range w.Tags.List { // by which id stubs are referred to
+	for i := range w.Tags.List { // a reference to a stub gets the id of the definition
 		if s := w.Tags.List[i].Stub; s != 0 && w.Fixed(s) && w.Of(s) != Type(s) {
 			w.ids[s] = w.ids[w.Of(s)]
 		}
@@ -74,7 +73,6 @@ func (w *writer) chooseIDs() {
 // chunkTypes is how many types are written at a time.
 const chunkTypes = 1 << 13
 
-// sortAnonymous sorts the anonymous types of a kind.
 func (w *writer) sortAnonymous(list *[]ranked) {
 	for i := range *list {
 		if t := &(*list)[i]; int(t.typ) >= len(w.Nodes) {
@@ -84,8 +82,7 @@ func (w *writer) sortAnonymous(list *[]ranked) {
 	*list = sortRanked(*list)
 }
 
-// sortRanked sorts by content. Hashes are spread evenly: their first bits tell nearly where each
-// belongs.
+// sortRanked sorts by content. The first bits of such hashes say roughly where each one belongs.
 func sortRanked(list []ranked) []ranked {
 	byHash := func(a, b ranked) int { return a.hash.Cmp(b.hash) }
 	if len(list) < 32 {

@@ -7,8 +7,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// places are the types that are written, as long as they have no order, and what is known of their
-// records.
+// places has the types that will be written, before they are ordered, and what their records need.
 type places struct {
 	anonymous [btf.NumKinds][]ranked
 	named     survey.Lists[types.Str, place]
@@ -18,20 +17,18 @@ type places struct {
 	tooLong   []Type // types with more elements than the format holds
 }
 
-// place is a type that is written.
 type place struct {
 	typ    Type
 	length uint32 // of the record, in bytes
 	kind   btf.Kind
 }
 
-// ranked is a place with the content of its type, by which types of one name and kind are ordered.
+// ranked is a place with the content by which types of the same name and kind are ordered.
 type ranked struct {
 	hash types.Hash
 	place
 }
 
-// uses are what a string is needed for.
 type uses uint8
 
 const (
@@ -40,7 +37,7 @@ const (
 	usedAsSection
 )
 
-// newPlaces makes room for so many types and strings, and for anonymous types by kind.
+// newPlaces makes room for these numbers of types, of strings, and of anonymous types by kind.
 func newPlaces(all, strs int, anonymous *[btf.NumKinds]int) places {
 	p := places{named: survey.NewLists[types.Str, place](strs, all/2), uses: make([]uses, strs)}
 	for kind, n := range anonymous {
@@ -49,7 +46,6 @@ func newPlaces(all, strs int, anonymous *[btf.NumKinds]int) places {
 	return p
 }
 
-// add adds a type with its node and elements.
 func (p *places) add(k Type, n *types.Node, elems []types.Elem) {
 	kind, use := object.RecordKind(n), usedAsText
 	switch kind {

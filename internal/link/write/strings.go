@@ -8,7 +8,6 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
 
-// strings are those that the result needs.
 type strings struct {
 	list   []types.Str // sorted
 	offset []uint32    // by string: in the bases, or in the result
@@ -27,8 +26,8 @@ func (w *writer) findStrings() {
 	w.strings.list = list
 }
 
-// placeStrings gives each string its offset: in the bases if they have it, else among the blob's
-// own strings, which are sorted.
+// placeStrings gives each string its offset: its offset in the bases if they have the string,
+// otherwise its place among the blob's own strings, which are sorted.
 func (w *writer) placeStrings() {
 	s := &w.strings
 	s.offset = make([]uint32, w.Graph.Strs.Len())
@@ -49,8 +48,8 @@ func (w *writer) placeStrings() {
 	s.length = int(end - uint64(w.blob.BaseStrLen))
 }
 
-// copyStrings copies those of the strings that are the blob's own to their place. It reports
-// whether all names are what the kernel takes.
+// copyStrings copies the blob's own strings to their places. It reports whether the kernel accepts
+// all names.
 func (w *writer) copyStrings(own []byte, list []types.Str) bool {
 	ok := true
 	for _, s := range list {
@@ -65,9 +64,9 @@ func (w *writer) copyStrings(own []byte, list []types.Str) bool {
 	return ok
 }
 
-// checkNames refuses types with names that the kernel's verifier doesn't take: those of other
-// languages than C, or of damaged files. It is for what was converted; BTF that is merely merged
-// keeps its names.
+// checkNames returns an error if the kernel's verifier doesn't accept the name of a type. Such
+// names come from languages other than C or from damaged files. Only BTF that was converted is
+// checked; BTF that is only merged keeps its names.
 func (w *writer) checkNames() error {
 	ok := func(s types.Str) bool { return s == 0 || btf.ValidIdentifier(w.Graph.Strs.Bytes(s)) }
 	for _, k := range w.list {
@@ -83,7 +82,7 @@ func (w *writer) checkNames() error {
 			}
 		case types.KindTypedef, types.KindStub:
 		case types.KindFunc, types.KindVar:
-			what = "function or variable"
+			what = "a function or variable"
 		case types.KindDatasec:
 			if !btf.ValidSectionName(w.Graph.Strs.Bytes(n.Name)) {
 				return fmt.Errorf("section %.100q: the kernel refuses variables of sections whose "+
@@ -102,7 +101,7 @@ func (w *writer) checkNames() error {
 }
 
 func (w *writer) nameError(what string, s types.Str) error {
-	return fmt.Errorf("%s is named %.100q, which is no identifier of at most %d bytes, and the "+
-		"kernel refuses it; leave languages other than C out by --lang-exclude, unless the file is "+
+	return fmt.Errorf("%s is named %.100q, which is not an identifier of at most %d bytes, so the "+
+		"kernel refuses it; leave out languages other than C with --lang-exclude, unless the file is "+
 		"damaged", what, w.Graph.Strs.String(s), btf.MaxNameLen)
 }

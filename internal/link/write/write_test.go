@@ -93,8 +93,9 @@ func (r *result) want(t *testing.T, want ...string) {
 	}
 }
 
-// TestOrder: anonymous types first, by kind; then by name; types of one name by kind, then by
-// content. The members' names, m0 and m1, take part in it only as content.
+// TestOrder: anonymous types come first, by kind; then named types, by name. Types of one name are
+// sorted by kind, then by content. The members' names, m0 and m1, take part in the order only as
+// content.
 func TestOrder(t *testing.T) {
 	b := linktest.New()
 	integer := b.Int("int")
@@ -111,8 +112,8 @@ func TestOrder(t *testing.T) {
 		"STRUCT z of 8 5", "ENUM z of 4", "TYPEDEF z 1")
 }
 
-// TestReachable: written are the named types that units hold, what was decided, and what these
-// lead to.
+// TestReachable: the named types that units hold are written, whatever was decided about them, and
+// so are the types to which these lead.
 func TestReachable(t *testing.T) {
 	b := linktest.New()
 	integer := b.Int("int")
@@ -135,7 +136,7 @@ func TestReachable(t *testing.T) {
 	}
 }
 
-// TestForms: records of kinds whose form is not that of their node.
+// TestForms has records of the kinds whose form differs from that of their node.
 func TestForms(t *testing.T) {
 	b := linktest.New()
 	integer := b.Int("int")
@@ -170,8 +171,8 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// TestStrings: an empty name, then each needed name once, sorted. A name that only a type has which
-// is not written is not written either.
+// TestStrings: the strings are an empty name, and then each needed name once, sorted. Names that
+// only unwritten types have are left out.
 func TestStrings(t *testing.T) {
 	b := linktest.New()
 	b.Struct("unheld", b.Int("other"))
@@ -183,8 +184,8 @@ func TestStrings(t *testing.T) {
 	}
 }
 
-// TestSplit: what the base has is not written again, neither types nor strings. Ids and offsets go
-// on where the base's end.
+// TestSplit: types and strings of the base are not written again. Ids and offsets continue where
+// the base ends.
 func TestSplit(t *testing.T) {
 	below := btf.NewBuilder(nil, nil, nil)
 	integer := below.Int("int", 4, 1, 32)
@@ -216,7 +217,7 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// TestID: a type that is the base's has the base's id, also where its tag is conflicted.
+// TestID: a type of the base keeps its id in the base, even if its tag is conflicted.
 func TestID(t *testing.T) {
 	below := btf.NewBuilder(nil, nil, nil)
 	theirs := below.Composite(btf.KindStruct, "s", 8, false,
@@ -245,7 +246,7 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// TestByteOrder: both orders hold the same.
+// TestByteOrder: the BTF has the same content in both byte orders.
 func TestByteOrder(t *testing.T) {
 	var lines [][]string
 	for _, order := range []binary.ByteOrder{binary.LittleEndian, binary.BigEndian} {
@@ -262,9 +263,9 @@ func TestByteOrder(t *testing.T) {
 	}
 }
 
-// TestOrderOfInput: neither the order of units nor that of the graph's nodes shows, nor how many
-// threads work; also where types are of equal name and kind and only conflicted tags tell them
-// apart.
+// TestOrderOfInput: the result doesn't depend on the order of units, the order of the graph's nodes
+// or the number of threads, even for types of the same name and kind that differ only in conflicted
+// tags.
 func TestOrderOfInput(t *testing.T) {
 	var first []byte
 	for i := range 8 {
@@ -295,12 +296,12 @@ func TestOrderOfInput(t *testing.T) {
 		if i == 0 {
 			first = r.BTF
 		} else if !bytes.Equal(r.BTF, first) {
-			t.Errorf("order %d gives other bytes:\n%s", i, strings.Join(r.lines(), "\n"))
+			t.Errorf("order %d gives different bytes:\n%s", i, strings.Join(r.lines(), "\n"))
 		}
 	}
 }
 
-// TestErrors: what the format or the kernel does not take.
+// TestErrors has input that the format or the kernel does not accept.
 func TestErrors(t *testing.T) {
 	for _, c := range []struct {
 		what  string
@@ -318,8 +319,8 @@ func TestErrors(t *testing.T) {
 				types.Elem{Name: b.Str("1")}))
 		}, `of "e" is named "1"`},
 		{"a function", func(b *linktest.Builder) { b.Fn("operator()", 1, 0, b.Proto(0)) },
-			"function or variable is named"},
-		{"a base type, which may have any", func(b *linktest.Builder) { b.Hold(b.Int("a b")) }, ""},
+			"a function or variable is named"},
+		{"a base type, which may have any name", func(b *linktest.Builder) { b.Hold(b.Int("a b")) }, ""},
 		{"the value of a declaration tag",
 			func(b *linktest.Builder) { b.DeclTag("a b", b.Hold(b.Struct("s")), 0) }, ""},
 		{"a section", func(b *linktest.Builder) { b.Var("v", 1, 4, b.Int("int")) },

@@ -10,16 +10,16 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/features"
 )
 
-// Options is what Extract depends on besides the file.
+// Options are the inputs of Extract besides the file.
 type Options struct {
 	Features features.Set
-	// Base is the base of the file's own .BTF. It is needed for modules without .BTF.base whose
-	// kfunc sets are resolved and hold different flags; nil means that .BTF stands alone.
+	// Base is the base of the file's own .BTF; nil means that .BTF has no base. It is used only for
+	// modules without .BTF.base, if their kfunc sets are filled in and hold different flags.
 	Base *btf.Blob
 }
 
-// Extract reads the facts from a file. The result does not refer to the file. Its functions are not
-// sorted; Write does that.
+// Extract reads the facts from a file. The result keeps no reference to the file. Its functions are
+// not sorted; Write sorts them.
 func Extract(f *elf.File, o Options) (*Facts, error) {
 	functions, err := f.Functions()
 	if err != nil {
@@ -52,7 +52,6 @@ func Extract(f *elf.File, o Options) (*Facts, error) {
 	return e.facts, nil
 }
 
-// extractor gathers facts from one file's symbols.
 type extractor struct {
 	file    *elf.File
 	symbols *elf.Symbols
@@ -60,12 +59,11 @@ type extractor struct {
 	names   nameStore
 
 	sources []*elf.Symbol // STT_FILE
-	loose   []*elf.Symbol // STT_FUNC, defined but not in a section
+	loose   []*elf.Symbol // STT_FUNC, defined, but not in a section
 	objects []*elf.Symbol // STT_OBJECT, in wanted sections
 	ids     []*elf.Symbol // in .BTF_ids, of any type
 }
 
-// classify looks at each symbol once.
 func (e *extractor) classify() {
 	const object, id = 1, 2
 	sections := make([]uint8, len(e.file.Sections))
@@ -97,7 +95,6 @@ func (e *extractor) classify() {
 	}
 }
 
-// collectObjects lists the STT_OBJECT symbols of the wanted sections.
 func (e *extractor) collectObjects() {
 	names := map[int32]string{}
 	for _, s := range e.objects {
@@ -119,7 +116,6 @@ func (e *extractor) collectObjects() {
 	}
 }
 
-// wanted reports whether the variables of a section are listed.
 func (e *extractor) wanted(s *elf.Section) bool {
 	if e.facts.Variables == VariablesNone || !s.Alloc() ||
 		s.Type != stdelf.SHT_PROGBITS && s.Type != stdelf.SHT_NOBITS {
@@ -128,9 +124,9 @@ func (e *extractor) wanted(s *elf.Section) bool {
 	return e.facts.Variables == VariablesAll || s.Name == PerCPUSection
 }
 
-// openGroups makes a File for every STT_FILE symbol, and before these one for the local symbols
-// that precede all of them: local symbols with FileIndex i belong to Files[i+1]. Where the symbols
-// don't tell the sources, all belong to the first.
+// openGroups makes a File for every STT_FILE symbol, and Files[0] for the local symbols before the
+// first STT_FILE symbol. So local symbols with FileIndex i belong to Files[i+1]. If the STT_FILE
+// symbols don't name the sources, all local symbols belong to Files[0].
 func (e *extractor) openGroups() {
 	e.facts.Files = []File{{}}
 	if e.facts.HasFiles = e.namesSources(); !e.facts.HasFiles {
@@ -142,9 +138,10 @@ func (e *extractor) openGroups() {
 }
 
 // namesSources reports whether the STT_FILE symbols name the sources of local symbols. Link-time
-// optimization makes its own objects, in which functions of several sources stand together,
-// global ones have become local, and others are gone. LLVM's objects are called ld-temp.o; gcc's
-// have no name, and the symbols of what was static in one source have the suffix .lto_priv.N.
+// optimization makes its own object files. In these, functions of several sources are mixed; some
+// global functions have become local, and others are gone. LLVM calls these files ld-temp.o. gcc
+// gives them no name, and adds the suffix .lto_priv.N to the symbols of functions and variables
+// that were static.
 func (e *extractor) namesSources() bool {
 	named := false
 	for _, s := range e.sources {
@@ -159,9 +156,9 @@ func (e *extractor) namesSources() bool {
 	return named && !e.symbols.Contain(".lto_priv.")
 }
 
-// group is the index of a local symbol's File. A hidden symbol was global until the link; linkers
-// put it after the local ones of its input file, which may be of many sources (vmlinux.o), so the
-// STT_FILE before it is not its source.
+// group is the index of a local symbol's File. For a hidden symbol, which was global until the
+// link, the last STT_FILE doesn't name the source: linkers write the symbol after all local symbols
+// of its input file, which may have many sources (vmlinux.o).
 func (e *extractor) group(s *elf.Symbol) int {
 	hidden := stdelf.ST_VISIBILITY(s.Other) == stdelf.STV_HIDDEN ||
 		stdelf.ST_VISIBILITY(s.Other) == stdelf.STV_INTERNAL
@@ -171,5 +168,5 @@ func (e *extractor) group(s *elf.Symbol) int {
 	return int(s.FileIndex) + 1
 }
 
-// baseOfPath is a source file's name without directories, which older compilers write before it.
+// baseOfPath is a source file's name without the directories that older compilers write.
 func baseOfPath(name string) string { return name[strings.LastIndexByte(name, '/')+1:] }

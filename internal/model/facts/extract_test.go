@@ -155,8 +155,8 @@ func TestFeaturesChooseVariables(t *testing.T) {
 	}
 }
 
-// In a relocatable file functions of different sections may share an offset;
-// they are different functions all the same.
+// In a relocatable file, functions in different sections may have the same offset, but are
+// different functions.
 func TestRelocatableFiles(t *testing.T) {
 	w := newWorkspace(t)
 	for _, flags := range [][]string{nil, {"-ffunction-sections"}} {
@@ -197,8 +197,8 @@ func TestWithoutFileSymbols(t *testing.T) {
 	}
 }
 
-// Symbols of one base name: aliases count once, parts of functions and marks
-// before functions not at all.
+// How symbols of one base name are counted: aliases count once; parts of functions, and symbols
+// that end where a function begins (__pfx_, __cfi_), don't count at all.
 func TestSymbolsOfOneName(t *testing.T) {
 	w := newWorkspace(t)
 	object := w.compile("names.c", `asm(

@@ -1,10 +1,10 @@
-// Package facts is what only a linked ELF file knows about the functions and variables of its
-// objects: which of them the linker kept, under which symbol names, how often, in which source
-// files; where variables lie in their sections; which functions are kfuncs.
+// Package facts has what only a linked ELF file shows about the functions and variables of its
+// object files: which of them the linker kept, under which symbol names, how often, and from which
+// source files; where variables are in their sections; which functions are kfuncs.
 //
-// Facts hold no address of a function and no byte of code, and nothing in them depends on the order
-// in which objects were linked. So a change that only moves code leaves them as they were. Their
-// text form (Write, Parse) is canonical: equal facts are equal bytes. docs/facts.md describes it.
+// Facts contain neither code nor addresses of functions, and nothing in them depends on the order
+// in which object files were linked. So a change that only moves code doesn't change them. Their
+// text form (Write, Parse) is canonical: equal facts have equal bytes. docs/facts.md describes it.
 package facts
 
 import (
@@ -14,29 +14,30 @@ import (
 )
 
 // Facts are the facts about one linked file: an executable, a shared object, or a kernel module
-// (ET_REL). The slices are sorted as their comments say where they come from Parse; Extract leaves
-// the functions, and files of one name, as they come.
+// (ET_REL). Parse returns the slices in the order that their comments state. Extract sorts neither
+// functions nor files with the same name.
 type Facts struct {
 	Machine   elf.Machine
 	AddrSize  int  // bytes of an address: 4 or 8
 	BigEndian bool // byte order of the file
 
-	// HasFiles reports whether the symbol table names the sources of local symbols (STT_FILE, and no
-	// link-time optimization). If not, all local symbols are in one File without a name.
+	// HasFiles reports whether the symbol table names the sources of local symbols: it has STT_FILE
+	// symbols, and the file was linked without link-time optimization. Otherwise, all local symbols
+	// are in one File without a name.
 	HasFiles bool
-	// Variables tells which sections' variables Objects lists.
+	// Variables says which sections' variables are in Objects.
 	Variables Variables
-	// KfuncState reports whether Kfuncs is complete, and if not, why.
+	// KfuncState says whether Kfuncs is complete and, if it isn't, why.
 	KfuncState KfuncState
 
 	Kfuncs           []Kfunc        // by name
-	SeveralAddresses []RepeatedName // base names with more than one address; by name
+	SeveralAddresses []RepeatedName // base names with several addresses; by name
 	Globals          []string       // functions with global or weak symbols; sorted
 	Files            []File         // sources with local symbols; by name, functions, objects
 	Objects          []Object       // variables; by section, offset, name, size, file
 }
 
-// Variables says which sections' variables were listed.
+// Variables says which sections' variables are listed.
 type Variables string
 
 // The choices of sections.
@@ -46,7 +47,7 @@ const (
 	VariablesAll    Variables = "all"    // global_var: all allocated PROGBITS and NOBITS sections
 )
 
-// PerCPUSection is the one section whose variables the feature var is about.
+// PerCPUSection is the only section whose variables the feature var selects.
 const PerCPUSection = ".data..percpu"
 
 // KfuncState says whether the kfuncs could be listed.
@@ -61,10 +62,10 @@ const (
 	KfuncsListed   KfuncState = "listed"
 )
 
-// File is one source file as an STT_FILE symbol names it: its base name, which several source files
-// may share. Each occurrence is its own File. A source file of which nothing is linked has
-// none: neither a member of an archive that nothing needed, nor an object whose debugging
-// information --gc-sections has dropped with all else.
+// File is one source file as an STT_FILE symbol names it, by its base name. Several source files
+// may have the same base name; there is a File for each STT_FILE symbol. A source file has no File
+// if nothing of it is linked: because it is in an archive member that nothing needed, or because
+// --gc-sections dropped the whole object file with its debugging information.
 type File struct {
 	Name  string   // "" for local symbols that no named STT_FILE precedes
 	Funcs []string // names of local functions, suffixes like .isra.0 included; sorted
@@ -76,11 +77,11 @@ type Object struct {
 	Section string // name of the output section
 	Offset  uint64 // in the section, in bytes
 	Size    uint64 // in bytes
-	Local   bool   // STB_LOCAL; tells the same as File
+	Local   bool   // STB_LOCAL; equivalent to File >= 0
 	File    int    // index in Facts.Files of a local symbol's file; -1 if global
-	// Definition tells which of several static variables this is that have one name, in files of
-	// one name: object.VariableHash. It is zero for all other variables, and where the debug
-	// information of the linked file doesn't have the variable. Package statics fills it in.
+	// Definition distinguishes static variables with the same name in files with the same name
+	// (object.VariableHash). It is zero for all other variables, and for those that the debugging
+	// information of the linked file lacks. Package statics sets it.
 	Definition types.Hash
 }
 
@@ -93,8 +94,8 @@ type RepeatedName struct {
 // Kfunc is a function of a kfunc set in .BTF_ids.
 type Kfunc struct {
 	Name string
-	// Flags are those of KF_* (include/linux/btf.h) that show in BTF (kfuncFlags), of all sets it is
-	// in, OR-ed. pahole takes those of the symbol that stands last (btf_encoder__collect_kfuncs);
-	// facts may not depend on the order of the symbols.
+	// Flags are flags KF_* (include/linux/btf.h), but only those that are visible in BTF (kfuncFlags).
+	// If several sets list the function, Flags is the union of their flags. pahole uses the flags of
+	// the last symbol (btf_encoder__collect_kfuncs), but facts must not depend on such an order.
 	Flags uint32
 }

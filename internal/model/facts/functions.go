@@ -45,7 +45,7 @@ func (e *extractor) collectFunctions(in *elf.Functions) {
 	e.countAddresses(several)
 }
 
-// makeRoom allocates the lists of functions, those of all files as one.
+// makeRoom allocates the lists of functions, in one array for all files.
 func (e *extractor) makeRoom(all []*elf.Symbol) {
 	sizes := make([]int, len(e.facts.Files))
 	globals := 0
@@ -65,15 +65,14 @@ func (e *extractor) makeRoom(all []*elf.Symbol) {
 	}
 }
 
-// function is one symbol of a function.
 type function struct {
 	key  uint64 // the first bytes of base, to compare
 	base string
 	at   position
 }
 
-// position is where a symbol points: the same address in another section of a relocatable file is
-// another position.
+// position is the place to which a symbol points. In a relocatable file, equal addresses in
+// different sections are different positions.
 type position struct {
 	section int32
 	value   uint64
@@ -90,7 +89,7 @@ func compareFunctions(a, b function) int {
 	return cmp.Or(strings.Compare(a.base, b.base), comparePositions(a.at, b.at))
 }
 
-// countAddresses fills SeveralAddresses. all holds the functions whose base names others have too.
+// countAddresses fills SeveralAddresses from all functions that share their base names with others.
 func (e *extractor) countAddresses(all []function) {
 	slices.SortFunc(all, compareFunctions)
 	for i := 0; i < len(all); {
@@ -108,17 +107,15 @@ func (e *extractor) countAddresses(all []function) {
 	}
 }
 
-// repeats finds the names among many that occur several times, and a few others. So what is to be
-// done with those need not be done with all.
+// repeats finds, among many names, all that occur several times, and a few that don't.
 type repeats struct {
 	seed        maphash.Seed
 	hashes      []uint32 // of the names added
-	once, twice []uint64 // a bit a hash
+	once, twice []uint64 // one bit per hash
 }
 
-// newRepeats makes room for n names.
 func newRepeats(n int) *repeats {
-	words := 1 << bits.Len(uint(n)/2) // 32 bits a name at least
+	words := 1 << bits.Len(uint(n)/2) // at least 32 bits per name
 	return &repeats{maphash.MakeSeed(), make([]uint32, 0, n), make([]uint64, words),
 		make([]uint64, words)}
 }
@@ -131,7 +128,7 @@ func (r *repeats) add(name string) {
 	r.once[i] |= bit
 }
 
-// maybe tells of the i-th name added whether it was added several times: false is certain.
+// maybe returns false only if the i-th name that was added was certainly added once.
 func (r *repeats) maybe(i int) bool {
 	word, bit := r.bit(r.hashes[i])
 	return r.twice[word]&bit != 0

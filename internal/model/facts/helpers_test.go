@@ -20,7 +20,7 @@ type workspace struct {
 
 func newWorkspace(t *testing.T) workspace { return workspace{t, t.TempDir()} }
 
-// write makes a file and gives its name in the workspace.
+// write makes a file in the workspace and returns its name there.
 func (w workspace) write(name, content string) string {
 	w.t.Helper()
 	path := filepath.Join(w.dir, name)
@@ -39,7 +39,7 @@ func (w workspace) run(command string, args ...string) {
 	programtest.Run(w.t, w.dir, command, args...)
 }
 
-// compile makes an object of a source that it writes.
+// compile writes a source to a file and compiles that file to an object.
 func (w workspace) compile(name, source string, flags ...string) string {
 	w.t.Helper()
 	w.write(name, source)
@@ -49,8 +49,8 @@ func (w workspace) compile(name, source string, flags ...string) string {
 	return object
 }
 
-// linkScript keeps per-CPU variables in their own section, as the
-// kernel's does.
+// linkScript keeps per-CPU variables in their own section, like the
+// kernel's linker script.
 const linkScript = `SECTIONS {
 	. = 0x100000;
 	.text : { *(.text .text.*) }
@@ -71,7 +71,7 @@ func (w workspace) link(out string, objects ...string) string {
 	return out
 }
 
-// extract gives the facts of a file of the workspace.
+// extract returns the facts of a file of the workspace.
 func (w workspace) extract(name string, o Options) *Facts {
 	w.t.Helper()
 	f, err := w.tryExtract(name, o)

@@ -8,11 +8,11 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 )
 
-// The section .BTF_ids as include/linux/btf_ids.h lays it out. A set8 is two words, the number of
-// its entries and flags, then an entry of two words for each function: its type id and its flags.
+// include/linux/btf_ids.h lays out the section .BTF_ids. A set8 is two words (the number of its
+// entries, and its flags), then an entry of two words for each function: its type id and its flags.
 // The compiler leaves all counts and ids 0, and each entry has a symbol with its function's name.
-// resolve_btfids fills in counts and ids and sorts each set by id, entries with their flags; then
-// the symbols no longer tell which entry is whose.
+// resolve_btfids fills in counts and ids and sorts the entries of each set by id; after that, the
+// symbols no longer show which entry belongs to which function.
 const (
 	idsSection  = ".BTF_ids"
 	setPrefix   = "__BTF_ID__set8__"
@@ -26,16 +26,15 @@ const (
 type idSet struct {
 	name    string
 	section int32
-	start   uint64 // of the first entry, in bytes from the start of the section
+	start   uint64 // offset of the first entry in the section, in bytes
 	entries []idEntry
-	filled  bool     // resolve_btfids has been here
+	filled  bool     // resolve_btfids has filled it in
 	names   []string // functions of the symbols that point into it, by offset
 }
 
 type idEntry struct{ id, flags uint32 }
 
-// findSets reads the kfunc sets, in order of section and offset, with the names that symbols give
-// their entries.
+// findSets reads the kfunc sets, by section and offset, with the names that symbols give entries.
 func (e *extractor) findSets() ([]idSet, error) {
 	var sets []idSet
 	var funcs []*elf.Symbol
@@ -99,8 +98,8 @@ func (e *extractor) readSet(s *elf.Symbol) (set idSet, isKfuncs bool, err error)
 			s.Size, offset, len(data))
 	}
 	if s.Size < entrySize || s.Size%entrySize != 0 {
-		return set, false, fmt.Errorf("a set of %d bytes; expected a multiple of %d, at least %d", s.Size,
-			entrySize, entrySize)
+		return set, false, fmt.Errorf("the set has %d bytes; expected a multiple of %d, at least %d",
+			s.Size, entrySize, entrySize)
 	}
 	data = data[offset : offset+s.Size]
 	word := func(i uint64) uint32 { return e.file.Order.Uint32(data[4*i:]) }
@@ -109,7 +108,7 @@ func (e *extractor) readSet(s *elf.Symbol) (set idSet, isKfuncs bool, err error)
 	n := s.Size/entrySize - 1
 	if count := word(0); count != 0 {
 		if uint64(count) != n {
-			return set, false, fmt.Errorf("its count says %d entries, its size %d", count, n)
+			return set, false, fmt.Errorf("the count says %d entries, but the size says %d", count, n)
 		}
 		set.filled = true
 	}
@@ -120,7 +119,7 @@ func (e *extractor) readSet(s *elf.Symbol) (set idSet, isKfuncs bool, err error)
 	return set, word(1)&kfuncSet != 0, nil
 }
 
-// functionName takes the name out of __BTF_ID__func__NAME__NUMBER.
+// functionName extracts the name from __BTF_ID__func__NAME__NUMBER.
 func functionName(symbol string) (string, bool) {
 	name := strings.TrimPrefix(symbol, funcPrefix)
 	cut := strings.LastIndex(name, "__")
@@ -130,8 +129,8 @@ func functionName(symbol string) (string, bool) {
 	return name[:cut], true
 }
 
-// uniform reports whether all entries have the same flags and each has its name, so the order in
-// which resolve_btfids sorted them does not matter.
+// uniform reports whether all entries have the same flags, and each entry has its name. Then the
+// order in which resolve_btfids has sorted the entries does not matter.
 func (s *idSet) uniform() bool {
 	for _, e := range s.entries {
 		if e.flags != s.entries[0].flags {
@@ -141,13 +140,13 @@ func (s *idSet) uniform() bool {
 	return len(s.names) == len(s.entries)
 }
 
-// assign adds the set's functions to flags. names has those of the ids, if the set is filled and
+// assign adds the set's functions to flags. names maps ids to names, if the set is filled in and
 // not uniform.
 func (s *idSet) assign(names map[uint32]string, flags map[string]uint32) error {
 	if !s.filled || s.uniform() {
 		if len(s.names) != len(s.entries) {
-			return fmt.Errorf("%d entries but symbols for %d of them; is the symbol table stripped?",
-				len(s.entries), len(s.names))
+			return fmt.Errorf("the set has %d entries, but only %d of them have symbols; is the "+
+				"symbol table stripped?", len(s.entries), len(s.names))
 		}
 		for i, name := range s.names {
 			flags[name] |= s.entries[i].flags
@@ -155,7 +154,7 @@ func (s *idSet) assign(names map[uint32]string, flags map[string]uint32) error {
 		return nil
 	}
 	left := slices.Clone(s.names) // names that no id has claimed yet
-	var rest []idEntry            // entries whose id tells no name
+	var rest []idEntry            // entries whose id has no name
 	for _, e := range s.entries {
 		name := names[e.id]
 		if name == "" {
@@ -167,13 +166,13 @@ func (s *idSet) assign(names map[uint32]string, flags map[string]uint32) error {
 			left = slices.Delete(left, i, i+1)
 		} else if len(s.names) == len(s.entries) {
 			return fmt.Errorf("id %d is the function %q, which the set's symbols do not name; "+
-				"is the base the one that the file was linked against?", e.id, name)
+				"use the base that the file was linked against", e.id, name)
 		}
 	}
 	for _, e := range rest {
 		if e.flags != rest[0].flags || len(left) != len(rest) {
-			return fmt.Errorf("id %d is no function of the file's BTF; if that is split BTF, give its base",
-				e.id)
+			return fmt.Errorf("id %d isn't a function in the file's BTF; if this is split BTF, pass its "+
+				"base", e.id)
 		}
 	}
 	for i, e := range rest {

@@ -8,12 +8,11 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// kfuncFlags are the flags that show in BTF: KF_FASTCALL, KF_ARENA_RET, KF_ARENA_ARG1 and
-// KF_ARENA_ARG2 (include/linux/btf.h). Without the others, which are for the kernel alone, the
-// facts don't change when those do, and most sets are uniform.
+// kfuncFlags are the flags that are visible in BTF: KF_FASTCALL, KF_ARENA_RET, KF_ARENA_ARG1 and
+// KF_ARENA_ARG2 (include/linux/btf.h). Only the kernel uses the other flags. Facts leave these out,
+// so that facts change less often and most sets are uniform.
 const kfuncFlags = 1<<12 | 1<<13 | 1<<14 | 1<<15
 
-// collectKfuncs lists the functions of all kfunc sets.
 func (e *extractor) collectKfuncs(base *btf.Blob) error {
 	e.facts.KfuncState = KfuncsAbsent
 	for _, s := range e.file.SectionsNamed(idsSection) {
@@ -30,7 +29,7 @@ func (e *extractor) collectKfuncs(base *btf.Blob) error {
 	if err != nil {
 		return err
 	}
-	names := map[uint32]string{} // by type id: of the entries that symbols don't tell
+	names := map[uint32]string{} // by type id: for the entries that symbols don't identify
 	for i := range sets {
 		if s := &sets[i]; s.filled && !s.uniform() {
 			for _, entry := range s.entries {
@@ -56,8 +55,8 @@ func (e *extractor) collectKfuncs(base *btf.Blob) error {
 	return nil
 }
 
-// nameTypes fills in the names of the ids that are functions in the file's .BTF, which is based on
-// its own .BTF.base, else on base.
+// nameTypes sets names[id] for each id in names that is the id of a function in the file's .BTF.
+// That BTF is based on the file's .BTF.base or, if there is none, on base.
 func (e *extractor) nameTypes(names map[uint32]string, base *btf.Blob) error {
 	if data, err := btf.Section(e.file, btf.SectionBase); err != nil {
 		return err
@@ -71,8 +70,9 @@ func (e *extractor) nameTypes(names map[uint32]string, base *btf.Blob) error {
 		return err
 	}
 	if data == nil {
-		return fmt.Errorf("%s: section %s is resolved, but there is no .BTF section that tells "+
-			"whose the ids are; take the facts before resolve_btfids has run, or from a file that has .BTF",
+		return fmt.Errorf("%s: section %s has resolved ids, but the file has no section .BTF "+
+			"that they refer to; extract the facts before resolve_btfids runs, or from a file "+
+			"with .BTF",
 			e.file.Path, idsSection)
 	}
 	if err := btf.FunctionNames(data, base, names); err != nil {
@@ -81,11 +81,10 @@ func (e *extractor) nameTypes(names map[uint32]string, base *btf.Blob) error {
 	return nil
 }
 
-// badTypes is the error of a section whose BTF can't be read.
 func (e *extractor) badTypes(section string, base *btf.Blob, err error) error {
 	if base == nil {
-		return fmt.Errorf("%s: section %s, needed to tell which kfunc has which flags: %w "+
-			"(a module's .BTF needs its base: --base)", e.file.Path, section, err)
+		return fmt.Errorf("%s: section %s, which is needed to find the flags of each kfunc: %w "+
+			"(the .BTF of a module needs its base: pass --base)", e.file.Path, section, err)
 	}
 	return fmt.Errorf("%s: section %s: %w", e.file.Path, section, err)
 }

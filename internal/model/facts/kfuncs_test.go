@@ -63,7 +63,7 @@ func kfuncSource(sets map[string][]kfuncEntry) string {
 }
 
 // typesOf is a BTF blob with a FUNC for each name, in an order that differs
-// from that of the sets.
+// from the order of the sets.
 func typesOf(t *testing.T, base *btf.Blob, names ...string) (*btf.Blob, map[string]uint32) {
 	t.Helper()
 	b := btf.NewBuilder(binary.LittleEndian, base, nil)
@@ -152,8 +152,8 @@ func TestKfuncsAfterResolving(t *testing.T) {
 	w.resolve(linked, "resolved", kfuncSets, ids, types)
 	requireKfuncs(t, w.extract("resolved", defaults), kfuncsWanted)
 
-	// A function that is not in the BTF keeps id 0 and goes first. What is left
-	// of its set's names is its name.
+	// A function that is not in the BTF keeps id 0, so it comes first in its set. Its name is the
+	// one that the set's other ids leave over.
 	types, ids = typesOf(t, nil, "bpf_a", "bpf_b", "bpf_e", "bpf_f", "bpf_g", "bpf_x", "not_in_a_set")
 	w.resolve(linked, "unresolved", kfuncSets, ids, types)
 	requireKfuncs(t, w.extract("unresolved", defaults), kfuncsWanted)
@@ -186,7 +186,7 @@ func TestKfuncsOfModules(t *testing.T) {
 	w.resolve(object, "uniform.ko", uniform, ids, types)
 	requireKfuncs(t, w.extract("uniform.ko", defaults), []Kfunc{{"bpf_f", 0x3000}, {"bpf_g", 0x3000}})
 
-	// A distilled base is in the module.
+	// A distilled base is found in the module itself.
 	blob, err := btf.Encode(base, btf.EncodeOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -218,8 +218,8 @@ func TestKfuncsOfDamagedSections(t *testing.T) {
 	w.resolve(object, "incomplete", kfuncSets, ids, types)
 	w.run("objcopy", "--wildcard", "--strip-symbol=__BTF_ID__func__bpf_b*", object, "nosymbol")
 	for _, c := range []struct{ file, want string }{
-		{"nobtf", "no .BTF section"},
-		{"incomplete", "no function of the file's BTF"},
+		{"nobtf", "no section .BTF"},
+		{"incomplete", "isn't a function in the file's BTF"},
 		{"nosymbol", "kfunc set"},
 	} {
 		_, err := w.tryExtract(c.file, defaults)
@@ -232,7 +232,7 @@ func TestKfuncsOfDamagedSections(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A count that contradicts the size of the set's symbol.
+	// Let the count contradict the size of the set's symbol.
 	at := strings.Index(string(data),
 		"\x00\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x00\x20\x00\x00")
 	if at < 0 {
@@ -241,7 +241,7 @@ func TestKfuncsOfDamagedSections(t *testing.T) {
 	data[at] = 9
 	w.write("count.o", string(data))
 	if _, err := w.tryExtract("count.o", defaults); err == nil ||
-		!strings.Contains(err.Error(), "its count says 9 entries, its size 3") {
+		!strings.Contains(err.Error(), "the count says 9 entries, but the size says 3") {
 		t.Errorf("wrong count: error %v", err)
 	}
 }

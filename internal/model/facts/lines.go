@@ -14,7 +14,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
-// Bounds of what Parse reads, in bytes.
+// Limits for what Parse reads, in bytes.
 const (
 	maxLine = 1 << 20
 	maxText = 1 << 30
@@ -25,7 +25,7 @@ type lineReader struct {
 	lines  *bufio.Scanner
 	number int      // of the current line, from 1
 	words  []string // of the current line, the keyword first
-	err    error    // the first one; what is read after it means nothing
+	err    error    // the first error; what is read after it is meaningless
 }
 
 func newLineReader(r io.Reader) lineReader {
@@ -35,8 +35,8 @@ func newLineReader(r io.Reader) lineReader {
 	return lineReader{lines: lines}
 }
 
-// wholeLines splits at newlines like bufio.ScanLines, but keeps carriage returns and takes
-// no last line without its newline.
+// wholeLines splits text at newlines, as bufio.ScanLines does, but it keeps carriage returns and
+// refuses a last line without a newline.
 func wholeLines(data []byte, atEOF bool) (int, []byte, error) {
 	if i := bytes.IndexByte(data, '\n'); i >= 0 {
 		return i + 1, data[:i], nil
@@ -54,8 +54,7 @@ func (l *lineReader) fail(format string, args ...any) {
 	}
 }
 
-// next reads a line into words, and reports whether there was no error yet. The end of the text is
-// one.
+// next reads a line into words. It returns false after an error, such as the end of the text.
 func (l *lineReader) next() bool {
 	if l.err != nil {
 		return false
@@ -74,7 +73,6 @@ func (l *lineReader) next() bool {
 	return false
 }
 
-// keyword is the first word of the current line.
 func (l *lineReader) keyword() string { return l.words[0] }
 
 // expect reads a line that must have the keyword and n more words.
@@ -83,25 +81,24 @@ func (l *lineReader) expect(keyword string, n int) {
 		return
 	}
 	if l.keyword() != keyword {
-		l.fail("%q, expected %q", clip(l.keyword()), keyword)
+		l.fail("found %q, expected %q", clip(l.keyword()), keyword)
 	}
 	l.arity(n)
 }
 
-// arity checks that n words follow the keyword.
 func (l *lineReader) arity(n int) {
 	if len(l.words) != n+1 {
-		l.fail("%q has %s after it, not %d", l.keyword(),
+		l.fail("%q is followed by %s, not %d", l.keyword(),
 			message.Count(len(l.words)-1, "word"), n)
 	}
 }
 
-// outOfOrder is the error of a line that should stand before another one.
+// outOfOrder is the error for a line that should come before another one.
 func (l *lineReader) outOfOrder() {
-	l.fail("%s %s is out of order; the lines are to be sorted", l.keyword(), clip(l.word(1)))
+	l.fail("%s %s is out of order; the lines must be sorted", l.keyword(), clip(l.word(1)))
 }
 
-// finish checks that the current line is the last.
+// finish checks that the current line is the last one.
 func (l *lineReader) finish() {
 	if l.err == nil && (l.lines.Scan() || l.lines.Err() != nil) {
 		l.number++
@@ -109,7 +106,7 @@ func (l *lineReader) finish() {
 	}
 }
 
-// word is word i, "" if there is none.
+// word returns word i, "" if there are fewer.
 func (l *lineReader) word(i int) string {
 	if i < len(l.words) {
 		return l.words[i]
@@ -117,7 +114,6 @@ func (l *lineReader) word(i int) string {
 	return ""
 }
 
-// name reads word i as a name.
 func (l *lineReader) name(i int) string {
 	name, err := parseToken(l.word(i))
 	if err != nil {
@@ -130,16 +126,16 @@ func (l *lineReader) name(i int) string {
 func (l *lineReader) uint(i, bits int) uint64 {
 	v, err := strconv.ParseUint(l.word(i), 10, bits)
 	if err != nil || strconv.FormatUint(v, 10) != l.word(i) {
-		l.fail("%q is no number of at most %d bits", clip(l.word(i)), bits)
+		l.fail("%q isn't a number of at most %d bits", clip(l.word(i)), bits)
 	}
 	return v
 }
 
-// flags reads word i as a hexadecimal number of 32 bits with 0x before it.
+// flags reads word i as a hexadecimal number of up to 32 bits with the prefix 0x.
 func (l *lineReader) flags(i int) uint32 {
 	v, err := strconv.ParseUint(strings.TrimPrefix(l.word(i), "0x"), 16, 32)
 	if err != nil || fmt.Sprintf("%#x", v) != l.word(i) {
-		l.fail("%q is no number 0x... of 32 bits", clip(l.word(i)))
+		l.fail("%q isn't a number 0x... of at most 32 bits", clip(l.word(i)))
 	}
 	return uint32(v)
 }
@@ -149,7 +145,7 @@ func (l *lineReader) hash(i int) (h types.Hash) {
 	word := l.word(i)
 	n, _ := fmt.Sscanf(word, "%16x%16x", &h.A, &h.B)
 	if n != 2 || h == (types.Hash{}) || fmt.Sprintf("%016x%016x", h.A, h.B) != word {
-		l.fail("%q is no hash of 32 digits 0-9a-f", clip(word))
+		l.fail("%q isn't a hash of 32 digits 0-9a-f", clip(word))
 	}
 	return h
 }
@@ -162,7 +158,6 @@ func (l *lineReader) choice(i int, list ...string) string {
 	return l.word(i)
 }
 
-// clip shortens a word for an error message.
 func clip(word string) string {
 	if len(word) > 80 {
 		return word[:80] + "..."
@@ -172,14 +167,14 @@ func clip(word string) string {
 
 const hexDigits = "0123456789ABCDEF"
 
-// emptyToken stands for the empty name.
+// emptyToken resolves to the empty name.
 const emptyToken = "-"
 
-// plain reports whether a byte of a name stands for itself in a token.
+// plain reports whether a byte of a name needs no escape in a token.
 func plain(c byte) bool { return c > ' ' && c < 0x7f && c != '%' }
 
-// appendToken writes a name as one word: bytes that are not visible ASCII, and
-// "%", as %XX, the empty name as "-", and the name "-" as "%2D".
+// appendToken writes a name as one word. Bytes other than visible ASCII, and "%", are written as
+// %XX; the empty name is written as "-", and the name "-" as "%2D".
 func appendToken(b []byte, name string) []byte {
 	switch name {
 	case "":
@@ -197,7 +192,7 @@ func appendToken(b []byte, name string) []byte {
 	return b
 }
 
-// parseToken reads a word that appendToken wrote, and no other.
+// parseToken is the inverse of appendToken. It refuses words that appendToken doesn't write.
 func parseToken(word string) (string, error) {
 	if word == emptyToken {
 		return "", nil
@@ -219,7 +214,7 @@ func parseToken(word string) (string, error) {
 					return "", fmt.Errorf("the name %q has a %% without two digits 0-9A-F", word)
 				}
 				if c = byte(high<<4 | low); plain(c) {
-					return "", fmt.Errorf("the name %q has %%%02X for a character that stands for itself", word, c)
+					return "", fmt.Errorf("the name %q has %%%02X for a character that needs no escape", word, c)
 				}
 				i += 2
 			}
@@ -229,11 +224,11 @@ func parseToken(word string) (string, error) {
 	}
 	for i := 0; i < len(word); i++ {
 		if c := word[i]; c <= ' ' || c >= 0x7f {
-			return "", fmt.Errorf("the name %q has a byte that is to be written as %%%02X", word, c)
+			return "", fmt.Errorf("the name %q has a byte that must be written as %%%02X", word, c)
 		}
 	}
 	if name == "" {
-		return "", fmt.Errorf("an empty name is written %s", emptyToken)
+		return "", fmt.Errorf("an empty name must be written as %s", emptyToken)
 	}
 	return name, nil
 }

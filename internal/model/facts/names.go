@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// BaseName cuts a function symbol's name at its first dot: "f.isra.0" is f. ok is false for symbols
-// that stand for no function of their own: the cold and split-off parts of others (.cold, .part),
-// and names that begin with a dot.
+// BaseName cuts off a function symbol's name at its first dot: the base name of "f.isra.0" is "f".
+// ok is false for symbols of parts of functions (.cold, .part) and for names that begin with a dot.
 func BaseName(symbol string) (base string, ok bool) {
 	dot := strings.IndexByte(symbol, '.')
 	switch {
@@ -19,22 +18,22 @@ func BaseName(symbol string) (base string, ok bool) {
 	return symbol[:dot], true
 }
 
-// IsPart reports whether a symbol stands for a part of a function that was split off (foo.part.0),
-// which DWARF describes as an instance of the function. DWARF has none of the cold part (.cold).
+// IsPart reports whether a symbol names a part that was split off a function (foo.part.0), which
+// DWARF describes as an instance of the function. Cold parts (.cold) are not in the DWARF.
 func IsPart(symbol string) bool {
 	dot := strings.IndexByte(symbol, '.')
 	return dot > 0 && strings.Contains(symbol[dot:], ".part") &&
 		!strings.Contains(symbol[dot:], ".cold")
 }
 
-// renamed are what link-time optimization puts between a static variable's name and a number:
-// clang's ThinLTO, and gcc.
+// renamed are the texts that link-time optimization puts between a static variable's name and a
+// number. clang's ThinLTO writes the first one, gcc the second one.
 var renamed = []string{".llvm.", ".lto_priv."}
 
-// SourceName is the name that a variable's symbol has in the source: "state.llvm.123" is state.
-// Where link-time optimization has put all sources together, LLVM tells static variables of one
-// name apart by a number alone, so "state.2" is state too. Elsewhere that is a variable of a
-// function, and keeps its number.
+// SourceName returns the name that the variable with the given symbol has in the source: for
+// "state.llvm.123", that is "state". If link-time optimization has merged all sources, LLVM
+// distinguishes static variables with the same name by just a number, so the name for "state.2" is
+// "state" too. Otherwise, "state.2" is a static variable in a function, and keeps its number.
 func (f *Facts) SourceName(symbol string) string {
 	for _, s := range renamed {
 		if i := strings.Index(symbol, s); i > 0 {
@@ -48,20 +47,19 @@ func (f *Facts) SourceName(symbol string) string {
 	return symbol
 }
 
-// generatedPrefixes begin the names of variables that compilers and macros make.
+// generatedPrefixes are the prefixes of variables that compilers and macros make.
 var generatedPrefixes = []string{
 	"__UNIQUE_ID", "__tpstrtab_", "__exitcall_", "__gendwarfksyms_ptr_",
 	"__func_stack_frame_non_standard_",
 }
 
-// Generated reports whether a variable is one that compilers and macros make. pahole drops these,
-// and so does the link.
+// Generated reports whether compilers or macros make a variable. pahole and the link drop these.
 func Generated(variable string) bool {
 	return slices.ContainsFunc(generatedPrefixes,
 		func(p string) bool { return strings.HasPrefix(variable, p) })
 }
 
-// nameStore keeps names together, where strings.Clone would allocate each.
+// nameStore keeps copies of names together, whereas strings.Clone would allocate memory for each.
 type nameStore struct{ text strings.Builder }
 
 // keep returns a copy of s that doesn't refer to the file.

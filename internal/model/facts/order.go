@@ -9,7 +9,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// sortFew sorts all but the functions, of which there are many. So it sorts files by name alone.
+// sortFew sorts all but functions, which are many. So it compares files only by their names.
 func (f *Facts) sortFew() {
 	slices.SortFunc(f.Kfuncs, func(a, b Kfunc) int { return strings.Compare(a.Name, b.Name) })
 	slices.SortFunc(f.SeveralAddresses, func(a, b RepeatedName) int {
@@ -19,7 +19,7 @@ func (f *Facts) sortFew() {
 	slices.SortFunc(f.Objects, compareObjects)
 }
 
-// sort sorts everything as the types' comments say.
+// sort sorts everything as the comments of the types say.
 func (f *Facts) sort() {
 	f.sortFew()
 	sortNames(f.Globals)
@@ -30,7 +30,7 @@ func (f *Facts) sort() {
 	for _, o := range f.Objects {
 		if o.File >= 0 {
 			i := o.File
-			o.File = 0 // only what the object is counts
+			o.File = 0 // so that only the objects themselves are compared
 			objects[i] = append(objects[i], o)
 		}
 	}
@@ -41,7 +41,7 @@ func (f *Facts) sort() {
 	slices.SortFunc(f.Objects, compareObjects)
 }
 
-// sortFiles sorts Files, of which compare gets indexes.
+// sortFiles sorts Files; compare gets two indexes.
 func (f *Facts) sortFiles(compare func(a, b int) int) {
 	order := make([]int, len(f.Files))
 	for i := range order {
@@ -51,7 +51,7 @@ func (f *Facts) sortFiles(compare func(a, b int) int) {
 	f.arrangeFiles(order)
 }
 
-// arrangeFiles makes Files those with the indexes in order, and keeps Objects with theirs.
+// arrangeFiles sets Files to the files with these indexes, in this order, and adapts Object.File.
 func (f *Facts) arrangeFiles(order []int) {
 	var files []File
 	place := make([]int, len(f.Files))
@@ -67,7 +67,7 @@ func (f *Facts) arrangeFiles(order []int) {
 	}
 }
 
-// sortNames is slices.Sort for many names, of which it compares the first bytes as numbers.
+// sortNames is slices.Sort for many names. It compares their first bytes as numbers.
 func sortNames(names []string) {
 	type entry struct {
 		key  uint64
@@ -88,7 +88,7 @@ func sortNames(names []string) {
 	}
 }
 
-// sortKey packs the first bytes of a name such that numbers compare as names do.
+// sortKey packs the first bytes of a name into a number, so that numbers compare as the names do.
 func sortKey(s string) uint64 {
 	var first [8]byte
 	copy(first[:], s)
@@ -109,8 +109,8 @@ func compareObjects(a, b Object) int {
 		a.Definition.Cmp(b.Definition))
 }
 
-// PerCPU returns the facts as they are where per-CPU variables alone are listed. It leaves f as it
-// is, and shares memory with it.
+// PerCPU returns the facts as they would be without the feature global_var: only per-CPU variables
+// are listed. f doesn't change; the result shares memory with f.
 func (f *Facts) PerCPU() *Facts {
 	if f.Variables != VariablesAll {
 		return f
@@ -129,8 +129,7 @@ func (f *Facts) PerCPU() *Facts {
 	return &p
 }
 
-// forgetSingle clears the definition of the local variables whose name no other one in a file of
-// the name has: it is known for those alone that it tells apart.
+// forgetSingle clears Definition in local variables whose pair of file name and name is unique.
 func (f *Facts) forgetSingle() {
 	type name struct{ file, symbol string }
 	nameOf := func(o *Object) name { return name{f.Files[o.File].Name, f.SourceName(o.Name)} }
@@ -147,7 +146,7 @@ func (f *Facts) forgetSingle() {
 	}
 }
 
-// dropNameless drops the files without a name that hold nothing.
+// dropNameless drops the files without a name and without functions and variables.
 func (f *Facts) dropNameless() {
 	used := make([]bool, len(f.Files))
 	for i := range f.Files {

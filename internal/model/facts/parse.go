@@ -12,17 +12,17 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
-// Parse reads the text form. It takes only what Write writes: lines that are out of order, numbers
-// with leading zeros and the like are errors. Every error names its line.
+// Parse reads the text form. It accepts only what Write writes: lines that are out of order,
+// numbers with leading zeros and the like are errors. Every error names the line.
 func Parse(r io.Reader) (*Facts, error) {
 	limited := &io.LimitedReader{R: r, N: maxText + 1}
 	p := parser{lineReader: newLineReader(limited), facts: &Facts{}, last: -1}
 	p.parse()
-	if err, ok := errors.AsType[*fs.PathError](p.lines.Err()); ok { // of a directory, a disk
+	if err, ok := errors.AsType[*fs.PathError](p.lines.Err()); ok { // reading a directory, a bad disk
 		return nil, fmt.Errorf("cannot be read: %w", err.Err)
 	}
 	if limited.N == maxText+1 {
-		return nil, message.Empty("a facts file, which btfgen facts makes")
+		return nil, message.Empty("a file from btfgen facts")
 	}
 	if limited.N <= 0 {
 		return nil, fmt.Errorf("facts: more than %d bytes", maxText)
@@ -34,13 +34,12 @@ func Parse(r io.Reader) (*Facts, error) {
 	return p.facts, nil
 }
 
-// parser builds facts from lines.
 type parser struct {
 	lineReader
 	facts *Facts
 	last  int // index in facts.Files of the current group; -1 for the globals
 
-	objects, before []Object // of the current group, and of the File before it; their File is 0
+	objects, before []Object // variables of this group and of the File before; their File is 0
 }
 
 func (p *parser) parse() {
@@ -56,7 +55,7 @@ func (p *parser) parse() {
 			p.groups()
 			return
 		default:
-			p.fail("%q, expected %q, %q or %q", clip(p.keyword()), lineKfunc, lineAddresses,
+			p.fail("found %q, expected %q, %q or %q", clip(p.keyword()), lineKfunc, lineAddresses,
 				lineGlobal)
 		}
 	}
@@ -66,11 +65,11 @@ func (p *parser) parse() {
 func (p *parser) head() {
 	f := p.facts
 	if p.expect(lineHeader, 1); p.err != nil {
-		p.err = fmt.Errorf("no facts file, which btfgen facts makes of what was linked: its first line "+
-			"is not %q", fmt.Sprint(lineHeader, " ", formatVersion))
+		p.err = fmt.Errorf("not a facts file from btfgen facts: its first line is not %q",
+			fmt.Sprint(lineHeader, " ", formatVersion))
 	}
 	if version := p.uint(1, 32); version != formatVersion {
-		p.fail("format %d is not supported, only %d; make the facts anew with the "+
+		p.fail("format %d is not supported, only format %d; make the facts again with the "+
 			"same release of btfgen", version, formatVersion)
 	}
 	p.expect(lineMachine, 3)
@@ -95,7 +94,7 @@ func (p *parser) kfunc() {
 	k := Kfunc{p.name(1), p.flags(2)}
 	f := p.facts
 	if f.KfuncState != KfuncsListed {
-		p.fail("a kfunc although kfuncs are %q", f.KfuncState)
+		p.fail("a kfunc is listed, but an earlier line says \"kfuncs %s\"", f.KfuncState)
 	}
 	if n := len(f.Kfuncs); len(f.SeveralAddresses) > 0 || n > 0 && f.Kfuncs[n-1].Name >= k.Name {
 		p.outOfOrder()
@@ -107,7 +106,8 @@ func (p *parser) addresses() {
 	p.arity(2)
 	b := RepeatedName{p.name(1), int(p.uint(2, 31))}
 	if b.Addresses < 2 {
-		p.fail("the number of addresses is %d; only names with several are listed", b.Addresses)
+		p.fail("the number of addresses is %d, but only names with several addresses are "+
+			"listed", b.Addresses)
 	}
 	f := p.facts
 	if n := len(f.SeveralAddresses); n > 0 && f.SeveralAddresses[n-1].Name >= b.Name {
@@ -135,22 +135,24 @@ func (p *parser) groups() {
 			p.finish()
 			return
 		default:
-			p.fail("%q, expected %q, %q, %q or %q", clip(p.keyword()), lineFunc, lineVar, lineFile,
-				lineEnd)
+			p.fail("found %q, expected %q, %q, %q or %q", clip(p.keyword()), lineFunc, lineVar,
+				lineFile, lineEnd)
 		}
 	}
 }
 
-// closeGroup checks the group that ends against the one before it.
+// closeGroup ends a group, and checks that it may follow the one before it.
 func (p *parser) closeGroup() {
 	if p.last >= 0 {
 		f := &p.facts.Files[p.last]
 		if f.Name == "" && len(f.Funcs) == 0 && len(p.objects) == 0 {
-			p.fail("the %q before this line has neither a name nor functions nor variables", lineFile)
+			p.fail("the %q group before this line is empty: it has no name, functions or "+
+				"variables", lineFile)
 		}
 		if p.last > 0 && cmp.Or(compareFiles(&p.facts.Files[p.last-1], f),
 			slices.CompareFunc(p.before, p.objects, compareObjects)) > 0 {
-			p.fail("the %q before this line should stand before the one that precedes it", lineFile)
+			p.fail("the last two groups (%q) are in the wrong order; the groups must be "+
+				"sorted", lineFile)
 		}
 	}
 	p.before, p.objects = p.objects, p.before[:0]
@@ -179,7 +181,7 @@ func (p *parser) variable() {
 	o.Name, o.Section = p.name(1), p.name(2)
 	o.Offset, o.Size = p.uint(3, 64), p.uint(4, 64)
 	if p.facts.Variables == VariablesNone {
-		p.fail("a variable although variables are %q", VariablesNone)
+		p.fail("a variable is listed, but an earlier line says \"variables %s\"", VariablesNone)
 	}
 	if n := len(p.objects); n > 0 && compareObjects(p.objects[n-1], o) > 0 {
 		p.outOfOrder()

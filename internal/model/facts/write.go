@@ -9,7 +9,6 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// formatVersion is the version of the text form.
 const formatVersion = 4
 
 // The keywords that begin the lines of the text form.
@@ -76,7 +75,6 @@ type lineWriter struct {
 	buf []byte
 }
 
-// group writes the functions and variables of one file, or the global ones.
 func (l *lineWriter) group(funcs []string, objects []Object) {
 	for _, name := range funcs {
 		l.line(lineFunc).name(name).end()
@@ -115,7 +113,6 @@ func (l *lineWriter) hex(v uint64) *lineWriter {
 	return l
 }
 
-// hash writes 32 hexadecimal digits.
 func (l *lineWriter) hash(h types.Hash) { l.buf = fmt.Appendf(l.buf, " %016x%016x", h.A, h.B) }
 
 func (l *lineWriter) end() { l.w.Write(append(l.buf, '\n')) }

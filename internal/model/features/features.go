@@ -1,5 +1,5 @@
-// Package features names the optional parts of BTF generation, as in pahole's --btf_features, and
-// holds a choice of them.
+// Package features has the features: optional parts of BTF generation, with the names that pahole's
+// --btf_features uses. It also has sets of features.
 package features
 
 import (
@@ -12,8 +12,8 @@ import (
 // Set is a set of features, one bit each. The zero value is the empty set.
 type Set uint32
 
-// The features, in the order in which pahole lists them. Those up to DeclTagKfuncs form the default
-// set, the one that kernel builds of today use.
+// The features, in pahole's order. Those up to DeclTagKfuncs are the default set, which kernel
+// builds use today.
 const (
 	EncodeForce       Set = 1 << iota // leave out variables with a bad name or a void type
 	Var                               // variables of the section .data..percpu
@@ -21,14 +21,14 @@ const (
 	DeclTag                           // DECL_TAG from declaration annotations
 	TypeTag                           // TYPE_TAG from type annotations
 	Enum64                            // enums wider than 4 bytes as ENUM64
-	OptimizedFunc                     // functions like foo.isra.0 under their base name
-	ConsistentFunc                    // leave out functions with disagreeing prototypes
+	OptimizedFunc                     // functions like foo.isra.0, under their base name
+	ConsistentFunc                    // leave out functions whose prototypes differ
 	DeclTagKfuncs                     // bpf_kfunc and bpf_fastcall on functions of .BTF_ids
 	ReproducibleBuild                 // accepted; the result is always reproducible
 	DistilledBase                     // .BTF.base beside .BTF for split BTF
 	GlobalVar                         // variables of every PROGBITS and NOBITS section
-	Attributes                        // type tags with kind_flag, as address_space(1)
-	TrueSignature                     // functions by their full name with the parameters left
+	Attributes                        // type tags with kind_flag, such as address_space(1)
+	TrueSignature                     // functions under their full name, with the remaining parameters
 	Layout                            // the header's layout section (hdr_len 32), Linux 7.1
 	end
 )
@@ -48,18 +48,18 @@ func Of(list ...Set) (all Set) {
 	return all
 }
 
-// Default gives the set that "default" stands for.
+// Default gives the set of features in "default".
 func Default() Set { return DeclTagKfuncs<<1 - 1 }
 
 // All gives the set of every known feature.
 func All() Set { return end - 1 }
 
-// PaholeAll gives the set that "all" stands for, as in pahole 1.32: each feature that the BTF of
-// any file can have. A distilled base needs a base, and the layout section a kernel that knows it.
+// PaholeAll gives the set of features in "all", as in pahole 1.32. It leaves out two features: a
+// distilled base requires a base, and the layout section requires a new kernel.
 func PaholeAll() Set { return All().Without(DistilledBase).Without(Layout) }
 
-// Merging is a name that pahole 1.32 has, of which nothing is left to choose: the units of a file
-// are always merged. It stands for no feature.
+// Merging is a feature of pahole 1.32. Parse accepts its name, but it isn't a feature here, because
+// the units of a file are always merged.
 const Merging = "force_cu_merging"
 
 // Has reports whether the feature is in the set.
@@ -91,13 +91,13 @@ func (s Set) String() string {
 //	name     adds the feature
 //	default  adds the default set
 //	all      adds what PaholeAll gives
-//	none     stands alone: the empty set
+//	none     is the empty set; it must be the only item
 //	+name    adds the feature; as the first item it starts from the default set
 //	-name    takes the feature out; as the first item it starts from the default set
 //
-// "default", plain names and the leading "+" mean what they mean to pahole. The empty list is the
-// empty set, as with pahole. Unlike with pahole (but like its --btf_features_strict) an unknown
-// name is an error.
+// "default", names without a sign, a leading "+", and the empty list (which is the empty set) mean
+// the same as in pahole. Unlike pahole, but like its --btf_features_strict, Parse returns an error
+// for an unknown name.
 func Parse(list string) (Set, error) {
 	if list == "" || list == none {
 		return 0, nil
@@ -125,7 +125,7 @@ func Parse(list string) (Set, error) {
 	return s, nil
 }
 
-// Named gives the feature of a name.
+// Named gives the feature with a name.
 func Named(name string) (f Set, ok bool) {
 	i := slices.Index(names, name)
 	return 1 << max(i, 0), i >= 0
@@ -145,11 +145,11 @@ func named(name string) (Set, error) {
 	case name == Merging:
 		return 0, nil
 	case name == "":
-		return 0, fmt.Errorf("empty name (known: %s)", known)
+		return 0, fmt.Errorf("empty name (the known features are %s)", known)
 	case name == none:
-		return 0, errors.New(`"none" stands alone: leave it out of the list, or all else`)
+		return 0, errors.New(`"none" must be the only name: remove it from the list, or all others`)
 	default:
-		return 0, fmt.Errorf("unknown feature %q (known: %s; default, all; none, which stands alone)",
-			name, known)
+		return 0, fmt.Errorf(`unknown feature %q (the known features are %s; "default", "all" and `+
+			`"none" are allowed if they are the only name)`, name, known)
 	}
 }

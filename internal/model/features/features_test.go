@@ -32,7 +32,7 @@ func TestParse(t *testing.T) {
 		{"var,force_cu_merging", "var"},
 		{"force_cu_merging", "none"},
 		{"+force_cu_merging", defaultNames},
-		// The list that the 7.2 kernel's scripts give, its -j and options aside.
+		// This is the list in the scripts of Linux 7.2, without -j and other options.
 		{"encode_force,var,float,enum64,decl_tag,type_tag,optimized_func,consistent_func,decl_tag_kfuncs",
 			defaultNames},
 	} {
@@ -71,14 +71,15 @@ func TestParseRefusesUnknownNames(t *testing.T) {
 func TestNoneStandsAlone(t *testing.T) {
 	for _, list := range []string{"none,var", "default,none", "+none", "-none", "none,none"} {
 		s, err := Parse(list)
-		if err == nil || !strings.Contains(err.Error(), `"none" stands alone`) {
-			t.Errorf("Parse(%q) = %v, %v, want an error that says that none stands alone", list, s, err)
+		if err == nil || !strings.Contains(err.Error(), `"none" must be the only name`) {
+			t.Errorf("Parse(%q) = %v, %v, want an error that says that none must be the only name",
+				list, s, err)
 		}
 	}
 }
 
-// TestPage compares the table of docs/features.md with what there is: each name once, and
-// whether it is in "default" and in "all".
+// TestPage compares the table of docs/features.md with the features: each name is there once, and
+// the table is right about what is in "default" and in "all".
 func TestPage(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/features.md")
 	if err != nil {

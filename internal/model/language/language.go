@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// codes are the names of DW_LANG codes (DWARF 5, 7.12, and the list of codes assigned since),
-// as pahole's --lang_exclude spells them.
+// codes maps names of languages, as pahole's --lang_exclude spells them, to DW_LANG codes (DWARF 5,
+// 7.12, and the list of codes assigned since).
 var codes = map[string][]uint64{
 	"ada83": {0x03}, "ada95": {0x0d}, "asm": {0x31, 0x8001}, "bliss": {0x25}, "c": {0x02},
 	"c++": {0x04}, "c++03": {0x19}, "c++11": {0x1a}, "c++14": {0x21}, "c++17": {0x2a},
@@ -22,11 +22,11 @@ var codes = map[string][]uint64{
 	"upc": {0x12}, "zig": {0x27},
 }
 
-// CPlusPlus stands for each version of C++, of which compilers write the one that they were asked
-// for.
+// CPlusPlus is the name for all versions of C++: compilers write the DW_LANG code of the version
+// that they were asked for.
 const CPlusPlus = "c++"
 
-// Codes are the DW_LANG codes that a name stands for, none if it is unknown.
+// Codes returns the DW_LANG codes for a name, none if the name is unknown.
 func Codes(name string) []uint64 {
 	if name != CPlusPlus {
 		return codes[name]
@@ -43,8 +43,8 @@ func Codes(name string) []uint64 {
 // Names returns the names that Parse knows, in order.
 func Names() []string { return slices.Sorted(maps.Keys(codes)) }
 
-// Parse reads a comma-separated list of language names. "c++" is each version of it; to
-// pahole's --lang_exclude, which is of one code a name, it is the first alone.
+// Parse reads a comma-separated list of language names. "c++" means all versions of C++. (In
+// pahole's --lang_exclude, each name has one code, and "c++" means only the first version.)
 func Parse(list string) (map[uint64]bool, error) {
 	found := make(map[uint64]bool)
 	for _, word := range strings.Split(list, ",") {
@@ -54,7 +54,7 @@ func Parse(list string) (map[uint64]bool, error) {
 		}
 		of := Codes(word)
 		if of == nil {
-			return nil, fmt.Errorf("unknown language %q; known are %s", word,
+			return nil, fmt.Errorf("unknown language %q; the known languages are %s", word,
 				strings.Join(Names(), ", "))
 		}
 		for _, code := range of {
@@ -64,7 +64,7 @@ func Parse(list string) (map[uint64]bool, error) {
 	return found, nil
 }
 
-// Of returns the name by which the language with a code is left out, "" if that is C or unknown.
+// Of returns the --lang-exclude name of the language with this code, "" if it is C or unknown.
 func Of(code uint64) string {
 	for name, of := range codes {
 		isC := slices.Contains([]string{"c", "c89", "c99", "c11", "c17"}, name)

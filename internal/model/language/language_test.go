@@ -18,7 +18,7 @@ func TestParse(t *testing.T) {
 		}
 	}
 	if _, err := Parse("rust,klingon"); err == nil || !strings.Contains(err.Error(),
-		`unknown language "klingon"; known are ada83, `) {
+		`unknown language "klingon"; the known languages are ada83, `) {
 		t.Error(err)
 	}
 }

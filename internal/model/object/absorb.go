@@ -12,50 +12,50 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// absorber is the fast twin of ReadFile and Merger.Add: it reads BTF objects straight into one
-// graph. More than 99% of a file's shapes are in the graph already. So shapes are hashed where they
-// lie, and only new ones become nodes.
+// absorber does the work of ReadFile and Merger.Add, but faster: it reads BTF objects straight into
+// one graph. More than 99% of a file's shapes are in the graph already. So shapes are hashed in
+// place, and nodes are made only for new shapes.
 //
-// It reads what Write writes. All else (damaged files, raw BTF, pinned stubs) is left to the plain
-// way (read.go, references.go, shapes.go), which reports what is wrong. Both check the same:
-// references, kinds, depths, and that each type is there once, which follows from the canonical
-// order. A file that both accept gives the same graph and units: TestAbsorb, TestAbsorbDamaged,
-// FuzzAbsorb, and package convert's TestMergeRealObjects.
+// It accepts only files that Write wrote. Everything else (damaged files, raw BTF, pinned stubs) is
+// read the plain way (read.go, references.go, shapes.go), which reports what is wrong. Both ways
+// check the same: references, kinds, depths, and that no type occurs twice (this follows from the
+// canonical order). If both accept a file, they make the same graph and units: see TestAbsorb,
+// TestAbsorbDamaged, FuzzAbsorb, and TestMergeRealObjects in package convert.
 type absorber struct {
 	set *unitSet
 
-	// The present file. The memory is reused for the next one.
+	// The fields from here on are for the present file. Their memory is reused for the next file.
 	file []byte
 	blob btf.Blob
 	text []byte // the strings
-	// by offset in text: the number of the string that begins there, from 1; 0: none or empty
+	// by offset in text: the number, from 1, of the string that begins there; 0: none, or an empty one
 	ordinal []uint32
 	names   []types.Hash // by ordinal
 	strs    []types.Str  // by ordinal; 0: not interned yet
 	shapes  []shape      // by type id
 	sizes   []uint32     // by type id: of FUNCs and VARs
-	elems   []types.Elem // of the types that are being added
+	elems   []types.Elem // of types being added
 }
 
 // shape is what is known about a type record.
 type shape struct {
-	hash  types.Hash // of the content
-	stub  types.Hash // of the stub, for one that declares or defines a tag
+	hash  types.Hash // hash of the content
+	stub  types.Hash // hash of the stub, if the type declares or defines a tag
 	id    types.ID   // in the graph; 0: not looked up yet
-	depth uint16     // how deep its shape nests; 0: not known yet
-	chain uint8      // how many modifiers in a row it begins
+	depth uint16     // how deep the shape nests; 0: not known yet
+	chain uint8      // length of the chain of modifiers that begins with the type
 	busy  bool
 	kind  btf.Kind
-	tag   types.Tag // that it declares or defines; 0: none
+	tag   types.Tag // the tag that it declares or defines; 0: none
 	fwd   bool      // it only declares the tag
 }
 
-// crosses reports whether a type of kind from refers to s by the stub of its tag.
+// crosses reports whether a reference to s from a type of kind from leads to the stub of s's tag.
 func (s *shape) crosses(from btf.Kind) bool {
 	return s.tag != 0 && (from != btf.KindDeclTag || s.fwd)
 }
 
-// before reports whether a node comes before another of the same name in canonical order.
+// before reports whether s comes before o, which has the same name, in canonical order.
 func (s *shape) before(o *shape) bool {
 	if p, q := s.nodeKind(), o.nodeKind(); p != q {
 		return p < q
@@ -70,8 +70,8 @@ func (s *shape) nodeKind() types.Kind {
 	return types.Kind(s.kind)
 }
 
-// absorb adds the object at path to the graph and the units, and returns its claims. If the file is
-// not as Write writes it, ok is false and nothing was added.
+// absorb adds the object at path to the graph and the units, and returns the object's claims. If
+// the file is not what Write would write, ok is false and nothing was added.
 func (a *absorber) absorb(path string) (says claims, ok bool, err error) {
 	if !a.load(path) {
 		return says, false, nil
@@ -79,7 +79,6 @@ func (a *absorber) absorb(path string) (says claims, ok bool, err error) {
 	return a.take(path)
 }
 
-// take is absorb for the file that is loaded.
 func (a *absorber) take(path string) (says claims, ok bool, err error) {
 	s, t, ok := a.read(path)
 	if !ok {
@@ -143,7 +142,6 @@ func resized[T any](s []T, n int) []T {
 	return s
 }
 
-// hashNames hashes the strings.
 func (a *absorber) hashNames() bool {
 	a.ordinal = resized(a.ordinal, len(a.text))
 	a.names = append(a.names[:0], types.Hash{})
@@ -172,7 +170,7 @@ func (a *absorber) name(off uint32) (h types.Hash, ok bool) {
 	return a.names[ordinal], ordinal != 0 || off == 0
 }
 
-// intern returns the string at off, where a string begins.
+// intern returns the string at offset off, where a string begins.
 func (a *absorber) intern(off uint32) types.Str {
 	if off == 0 {
 		return 0
@@ -190,7 +188,7 @@ func (a *absorber) hashShapes() bool {
 	if !a.hashTypes() {
 		return false
 	}
-	last := uint32(0) // the ordinal of the name of the type before
+	last := uint32(0) // the ordinal of the previous type's name
 	for i := range a.blob.Types {
 		name := a.ordinal[a.blob.Types[i].NameOff]
 		if name < last || name == last && i > 0 && !a.shapes[i].before(&a.shapes[i+1]) {
@@ -225,7 +223,7 @@ func (a *absorber) hashTypes() bool {
 	return true
 }
 
-// hash hashes type id, as types.Graph does, after the types that its shape contains.
+// hash hashes type id as types.Graph does. It first hashes the types that the shape of id contains.
 func (a *absorber) hash(id uint32, depth int) bool {
 	t, s := &a.blob.Types[id-1], &a.shapes[id]
 	if s.busy || depth > types.MaxDepth+2 { // a declaration tag, its function and the prototype
@@ -266,14 +264,15 @@ func (a *absorber) hash(id uint32, depth int) bool {
 	return ok && (deepest < types.MaxDepth || !mayNest(t.Kind))
 }
 
-// refer returns the hash that a reference to child counts as in a type of kind from, and how deep
-// the child nests. ok is false if the reference is not allowed, or the child is wrong.
+// refer returns the hash that represents child in the content of a type that refers to it, and how
+// deep child nests. The parameter from is the kind of the type that refers. ok is false if such a
+// reference is not allowed, or if child is invalid.
 func (a *absorber) refer(from btf.Kind, fit kindSet, child uint32, depth int) (h types.Hash,
 	deep uint16, ok bool) {
 	if uint64(child) >= uint64(len(a.shapes)) {
 		return h, 0, false
 	}
-	c := &a.shapes[child] // of void: nothing
+	c := &a.shapes[child] // empty for void
 	switch {
 	case !fit.has(c.kind):
 		return h, 0, false
@@ -285,7 +284,8 @@ func (a *absorber) refer(from btf.Kind, fit kindSet, child uint32, depth int) (h
 	return c.hash, c.depth, true
 }
 
-// node returns the node of type id. A node in the graph has all that its shape contains there.
+// node returns the node of type id, and adds it if it is missing. If the graph has a node, it also
+// has everything to which that node leads.
 func (a *absorber) node(id uint32) types.ID {
 	s := &a.shapes[id]
 	if s.id != 0 {
@@ -318,7 +318,7 @@ func (a *absorber) add(id uint32) types.ID {
 	first := len(a.elems)
 	for i := range Elements(t) {
 		name, child, val := Element(&a.blob, t, i)
-		to := ref(child) // before append, for it appends too
+		to := ref(child) // before append, because it appends too
 		a.elems = append(a.elems, types.Elem{Name: a.intern(name), Ref: to, Val: val})
 	}
 	added := a.set.g.AddHashed(n, a.elems[first:])

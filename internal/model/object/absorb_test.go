@@ -15,8 +15,8 @@ func newAbsorber() (*absorber, *Merger) {
 	return &absorber{set: m.set}, m
 }
 
-// TestAbsorb absorbs many objects with one absorber, all but those with pinned stubs, and compares
-// with Merge of what Read reads.
+// TestAbsorb passes many objects to one absorber, which takes all except those with pinned stubs,
+// and compares the result with the Merge of the same objects as Read returns them.
 func TestAbsorb(t *testing.T) {
 	taken := 0
 	for first := range uint64(20) {
@@ -52,7 +52,7 @@ func TestAbsorb(t *testing.T) {
 		for id := range m.set.g.Nodes { // each has the hash of its content
 			g := m.set.g
 			if n := g.Nodes[id]; id != 0 && g.Add(n, slices.Clone(g.ElemsOf(&n))) != types.ID(id) {
-				t.Fatalf("%v %q has another content than its hash says", n.Kind, m.set.g.Name(&n))
+				t.Fatalf("%v %q has content that doesn't match its hash", n.Kind, m.set.g.Name(&n))
 			}
 		}
 		if len(objects) == 0 {
@@ -71,7 +71,7 @@ func TestAbsorb(t *testing.T) {
 	}
 }
 
-// checkAbsorbed checks that what is absorbed is read by Read too, as the same.
+// checkAbsorbed checks that Read reads from a file exactly what was absorbed.
 func checkAbsorbed(t *testing.T, data []byte) (ok bool) {
 	t.Helper()
 	a, m := newAbsorber()
@@ -96,7 +96,7 @@ func checkAbsorbed(t *testing.T, data []byte) (ok bool) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(write(t, m.Object()), want) {
-		t.Fatal("absorbed as another object than Read reads")
+		t.Fatal("the absorbed object differs from the one that Read reads")
 	}
 	return true
 }
@@ -115,7 +115,7 @@ func TestAbsorbDamaged(t *testing.T) {
 				units[r.IntN(len(units))] = byte(r.Uint32())
 			case 1:
 				records[r.IntN(len(records))] ^= 1 << r.IntN(8)
-			default: // a number becomes another of the file's
+			default: // a number becomes another number of the file
 				at, from := r.IntN(len(records)/4)*4, r.IntN(len(records)/4)*4
 				binary.LittleEndian.PutUint32(records[at:], binary.LittleEndian.Uint32(records[from:]))
 			}
@@ -125,7 +125,7 @@ func TestAbsorbDamaged(t *testing.T) {
 		}
 	}
 	if taken < 400 {
-		t.Errorf("%d damaged objects were taken; too few to tell something", taken)
+		t.Errorf("%d damaged objects were absorbed, too few for this test", taken)
 	}
 }
 

@@ -9,8 +9,9 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// kernelSized returns an object of the size of a distribution's kernel: 44,000 shapes; 2,700 units
-// that hold about a thousand of them each: 800 that all share, and others at random.
+// kernelSized returns an object as large as a distribution's kernel. It has 44,000 shapes, and
+// 2,700 units that each hold about a thousand of them: 800 that all units share, and others at
+// random.
 func kernelSized() *Object {
 	r := rand.New(rand.NewPCG(1, 4))
 	o := New(amd64, features.Default())

@@ -10,15 +10,17 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// FromBTF returns an object of blobs that do not depend on each other, such as the concatenated
-// ones of a .BTF section, with a unit for each. The bases of a split blob become their own units,
-// whose shapes don't depend on it. t.Order is taken from the blobs, and t.AddrSize too if it is 0.
+// FromBTF returns an object with a unit for each blob. The blobs must not depend on each other, as
+// is the case for concatenated blobs in a .BTF section. The bases of a split blob become units too;
+// their shapes don't depend on the split blob. The blobs determine t.Order and, if it is 0,
+// t.AddrSize.
 func FromBTF(t Target, blobs ...*btf.Blob) (*Object, error) {
 	o := New(t, 0)
 	for i, b := range blobs {
 		order := byteOrder(b)
 		if i > 0 && order != o.Target.Order {
-			return nil, fmt.Errorf("BTF: blob %d is %v, the one before it %v", i+1, order, o.Target.Order)
+			return nil, fmt.Errorf("BTF: blob %d is %v, but the one before it is %v", i+1, order,
+				o.Target.Order)
 		}
 		o.Target.Order = order
 		if b.Header.LayoutLen != 0 {
@@ -41,7 +43,7 @@ func FromBTF(t Target, blobs ...*btf.Blob) (*Object, error) {
 	return o, nil
 }
 
-// Chain returns b and its bases, the lowest first.
+// Chain returns b and its bases, the deepest first.
 func Chain(b *btf.Blob) []*btf.Blob {
 	var chain []*btf.Blob
 	for ; b != nil; b = b.Base {
@@ -51,13 +53,13 @@ func Chain(b *btf.Blob) []*btf.Blob {
 	return chain
 }
 
-// AddBTF appends a unit for each blob of a chain (see Chain) to o.Units; it does not look for equal
-// ones. It returns the node of each BTF id of the chain: of a definition of a tag the definition,
-// of a FWD or an enum without enumerators the stub. Different ids may have the same node: the input
-// holds a type twice, or has types that differ only in declaring or defining a tag.
+// AddBTF appends a unit for each blob of a chain (see Chain) to o.Units, even if an equal unit is
+// there. It returns the node of each BTF id of the chain; for a FWD or an enum without enumerators,
+// that is the stub. Two ids have the same node if their types are equal, or differ only in whether
+// they declare or define a tag.
 //
-// Where the chain holds several different definitions of a tag, or defines it in one blob and
-// declares it in another, the stubs that refer to definitions are pinned.
+// If the chain has several different definitions of a tag, or defines it in one blob and declares
+// it in another, the stubs that refer to its definitions are pinned.
 func (o *Object) AddBTF(chain ...*btf.Blob) ([]types.ID, error) {
 	ids, err := o.addChain(chain, false)
 	if err != nil {
@@ -66,8 +68,9 @@ func (o *Object) AddBTF(chain ...*btf.Blob) ([]types.ID, error) {
 	return ids, endlessIn(chain[len(chain)-1])
 }
 
-// addChain is AddBTF. If bases is set, a blob's stubs are pinned only where the blob and its bases
-// need that, so the shapes of a base don't depend on what is based on it.
+// addChain does the work of AddBTF, without checking the chain. If bases is set, only the
+// definitions in a blob and its bases decide which of the blob's stubs are pinned. So the shapes of
+// a base don't depend on the BTF that is based on it.
 func (o *Object) addChain(chain []*btf.Blob, bases bool) ([]types.ID, error) {
 	ids, err := addShapes(o.Graph, chain, bases)
 	if err != nil {
@@ -114,8 +117,7 @@ func byteOrder(b *btf.Blob) binary.ByteOrder {
 	return b.Order
 }
 
-// addrSize guesses the bytes of an address from the size of long, as libbpf does
-// (determine_ptr_size): 8 if there is no long.
+// addrSize guesses the size of an address like libbpf (determine_ptr_size): the size of long, or 8.
 func addrSize(b *btf.Blob) int {
 	for _, b := range Chain(b) {
 		for i := range b.Types {

@@ -65,7 +65,8 @@ func kindNames(o *Object) []string {
 }
 
 // two returns a blob with two definitions of struct s, each reached by a pointer and its
-// own typedef. swap makes the ids the other way around; the second definition is longer by a bytes.
+// own typedef. If swap is set, their ids are exchanged. The parameter a is the number of bytes by
+// which the second definition is larger.
 func two(swap bool, a uint32) *btf.Blob {
 	b := btf.NewBuilder(nil, nil, nil)
 	i := b.Int("int", 4, btf.IntSigned, 0)
@@ -112,7 +113,7 @@ func TestSeveralDefinitions(t *testing.T) {
 		}
 	}
 	if !bytes.Equal(write(t, o), write(t, fromBTF(t, two(true, 8)))) {
-		t.Error("the order of the definitions shows in the bytes")
+		t.Error("the order of the definitions changes the bytes")
 	}
 }
 
@@ -129,8 +130,8 @@ func TestEqualDefinitionsAreOne(t *testing.T) {
 	}
 }
 
-// ring returns a blob of n definitions of struct s, each with a pointer to the next, the last one
-// to the first. Only where special says so, a definition has another size.
+// ring returns a blob of n definitions of struct s, each with a pointer to the next one, and the
+// last with a pointer to the first. All have the same size except those listed in special.
 func ring(n int, special ...int) *btf.Blob {
 	b := btf.NewBuilder(nil, nil, nil)
 	for i := range n {
@@ -177,7 +178,7 @@ func TestRings(t *testing.T) {
 			}
 			data := write(t, o)
 			if !bytes.Equal(data, write(t, fromBTF(t, ring(tt.n, rotated...)))) {
-				t.Error("where the ring begins shows in the bytes")
+				t.Error("the start of the ring changes the bytes")
 			}
 			back, err := read(data)
 			if err != nil {
@@ -188,7 +189,7 @@ func TestRings(t *testing.T) {
 			}
 		})
 	}
-	// Twice the same ring is the same definitions, in one blob or two.
+	// A ring that occurs twice, in one blob or in two, gives the same definitions as one ring.
 	twice := fromBTF(t, ring(12, 0, 6))
 	if once := fromBTF(t, ring(6, 0)); !bytes.Equal(write(t, once), write(t, twice)) {
 		t.Error("a ring that goes around twice differs from one that goes around once")
@@ -271,20 +272,20 @@ func TestRefusedBTF(t *testing.T) {
 		{"typedef cycle", build(func(b *btf.Builder) {
 			b.Ref(btf.KindTypedef, "a", 2)
 			b.Ref(btf.KindConst, "", 1)
-		}), "contains itself by way of [1]"},
+		}), "contains itself through [1]"},
 		{"anonymous struct in itself", build(func(b *btf.Builder) {
 			b.Composite(btf.KindStruct, "", 8, false, btf.Member{Type: 2})
 			b.Ref(btf.KindPtr, "", 1)
 		}), "contains itself"},
 		{"too deep", deep(types.MaxDepth + 1), "nests more than"},
 		{"no such type", build(func(b *btf.Builder) { b.Ref(btf.KindPtr, "", 9) }),
-			"refers to type [9], the last one is [1]"},
+			"refers to type [9], but the last type is [1]"},
 		{"pointer to a function record", build(func(b *btf.Builder) {
 			b.Func("f", b.FuncProto(0), 0)
 			b.Ref(btf.KindPtr, "", 2)
-		}), "[3] PTR: refers to [2], a FUNC"},
+		}), "[3] PTR: must not refer to [2] (FUNC)"},
 		{"function of an int", build(func(b *btf.Builder) { b.Func("f", b.Int("int", 4, 0, 0), 0) }),
-			"[2] FUNC: refers to [1], a INT"},
+			"[2] FUNC: must not refer to [1] (INT)"},
 		{"nameless forward", build(func(b *btf.Builder) { b.Fwd("", false) }), "has no name"},
 		{"name out of range", build(func(b *btf.Builder) {
 			b.Add(btf.Type{Kind: btf.KindFwd,
@@ -314,8 +315,9 @@ func TestOverlappingNames(t *testing.T) {
 	}
 }
 
-// TestModifiers: as many typedefs, qualifiers and type tags in a row as the kernel follows whatever
-// their order are read, and not one more: from BTF, as a part of a base, and from objects.
+// TestModifiers reads chains of typedefs, qualifiers and type tags, in any order, that are as long
+// as the kernel allows: from BTF with a part of the chain in a base, and from objects. Chains with
+// one more element are refused.
 func TestModifiers(t *testing.T) {
 	kinds := []btf.Kind{btf.KindConst, btf.KindTypedef, btf.KindVolatile, btf.KindTypeTag,
 		btf.KindRestrict}
@@ -378,7 +380,7 @@ func TestModifiers(t *testing.T) {
 	}
 }
 
-// TestModifiersInCycle: a typedef that leads to itself does not end a row.
+// TestModifiersInCycle: a typedef that leads to itself does not end a chain.
 func TestModifiersInCycle(t *testing.T) {
 	for n := range 2 {
 		b := btf.NewBuilder(nil, nil, nil)
@@ -403,8 +405,8 @@ func TestModifiersInCycle(t *testing.T) {
 	}
 }
 
-// TestModifiersOfObjects: an object with more of them in a row, which nothing here writes, is read
-// neither at once nor in the plain way.
+// TestModifiersOfObjects: objects with longer chains, which no tool writes, are refused by
+// absorbers and by Read.
 func TestModifiersOfObjects(t *testing.T) {
 	for _, n := range []int{btf.MaxModifiers, btf.MaxModifiers + 1} {
 		o := New(amd64, features.Default())

@@ -8,8 +8,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// BTF that was linked before may hold several definitions of a tag. Its shapes must say which one a
-// reference means. Two CUs, linked to one BTF:
+// BTF that is already linked may have several definitions of a tag. The shapes must then say to
+// which of them a reference leads. Take two CUs, linked into one BTF:
 //
 //	a.c                                     b.c
 //	struct opts { int level; };             struct opts { long flags; };
@@ -18,47 +18,49 @@ import (
 //	[1] STRUCT opts  [2] PTR to [1]  [3] STRUCT dev, of [2]
 //	[4] STRUCT opts  [5] PTR to [4]  [6] STRUCT port, of [5]
 //
-// As plain shapes, [2] and [5] are both "pointer to struct opts". So:
+// As plain shapes, [2] and [5] are both "pointer to struct opts". These steps tell them apart:
 //
 //  1. findTags: struct opts is defined by [1] and [4].
-//  2. findAmbiguous: so references to [1] and [4] are ambiguous by name, and get pins.
-//  3. leading: [2], [3], [5] and [6] lead to these.
+//  2. findAmbiguous: a name doesn't say whether a reference leads to [1] or [4], so references get
+//     pins.
+//  3. leading: [2], [3], [5] and [6] lead to [1] or [4].
 //  4. shape: [1] to [6] become nodes of a temporary graph, in which the stubs in [2] and [5] have
 //     provisional pins: the ids 1 and 4. pin.Import copies them to the real graph. It replaces ids
 //     by hashes of the definitions, which don't depend on the numbers of types. If [1] and [4] turn
 //     out to be equal, it makes plain stubs.
 //
-// In a chain, each blob is a scope if the shapes of a base must not depend on what is based on it.
-// If the base defines struct opts once, and split BTF on it once more, references in the base are
-// plain, and those in the split BTF are pinned.
+// If the shapes of a base must not depend on what is based on it, each blob of the chain is its own
+// scope. If the base then defines struct opts once, and split BTF on that base defines it again,
+// references in the base are plain, and references in the split BTF are pinned.
 
-// definitions are those of a chain of blobs to which references by name are ambiguous.
+// definitions has the ambiguous definitions in a chain of blobs: those that the tag alone doesn't
+// identify, because the tag has several definitions.
 type definitions struct {
 	*records
 	ambiguous map[uint32]bool // their ids
 	scopes    []scope
 }
 
-// scope is a range of ids, a chain or one of its blobs. Its references need a pin where the ids up
-// to its end hold several definitions.
+// scope is a range of ids: those of a whole chain, or of one of its blobs. References to a tag in
+// the scope get a pin if the types up to the scope's end have several definitions of the tag.
 type scope struct {
 	start, end uint32
-	// the ambiguous definitions in it, and the declarations of tags that from this scope on do not
-	// mean the definition
+	// the ambiguous definitions in the scope, and declarations that no longer resolve to the
+	// definition
 	listed []uint32
 }
 
-// presence is where a chain defines and declares a tag.
+// presence says where a chain defines and declares a tag.
 type presence struct {
-	ids     []uint32 // of its definitions
+	ids     []uint32 // ids of its definitions
 	fwd     uint32   // a declaration
-	layer   int      // where it was first seen
-	layers  bool     // it was seen in other layers too
-	foreign bool     // a blob declares it that is not the one that defines it
+	layer   int      // where the tag was first seen
+	layers  bool     // the tag was seen in other layers too
+	foreign bool     // one blob declares the tag, and another one defines it
 }
 
-// definitions finds the ambiguous definitions in the whole chain or, if bases is set, in each blob
-// and those before it. The result is nil if there are none.
+// definitions finds the ambiguous definitions. If bases is set, each blob is a scope; otherwise the
+// whole chain is one. The result is nil if there are none.
 func (r *records) definitions(bases bool) (*definitions, error) {
 	d := &definitions{records: r, ambiguous: map[uint32]bool{},
 		scopes: []scope{{start: 1, end: r.end}}}
@@ -79,8 +81,8 @@ func (r *records) definitions(bases bool) (*definitions, error) {
 	return d, nil
 }
 
-// findTags finds where each tag is defined and declared, and lists the declarations that don't mean
-// the definition because another blob has that.
+// findTags finds where each tag is defined and declared. It lists the declarations that don't
+// resolve to the definition of the tag, because that definition is in another blob.
 func (d *definitions) findTags() ([]presence, error) {
 	index := map[types.TagName]int{}
 	var tags []presence
@@ -116,8 +118,8 @@ func (d *definitions) findTags() ([]presence, error) {
 	return tags, nil
 }
 
-// findAmbiguous finds the definitions of tags that have several, or that one blob defines and
-// another declares; and typedefs in cycles, which have no tag.
+// findAmbiguous finds the definitions of tags that have several definitions, or that one blob
+// defines and another declares. Typedefs in cycles without a tag count as ambiguous too.
 func (d *definitions) findAmbiguous(tags []presence) {
 	for id, ok := range d.cyclic {
 		if ok {
@@ -134,7 +136,7 @@ func (d *definitions) findAmbiguous(tags []presence) {
 	}
 }
 
-// list lists a definition or declaration in the scope of an id.
+// list adds id, a definition or declaration, to the listed ids of the scope that contains at.
 func (d *definitions) list(at, id uint32) {
 	i := 0
 	for at >= d.scopes[i].end {
@@ -146,8 +148,8 @@ func (d *definitions) list(at, id uint32) {
 // shape adds the ambiguous definitions, and the types that lead to them, to the graph. It returns
 // their nodes by id, and 0 for other types.
 //
-// What a blob takes from its base without a tag in between, such as a typedef, is shaped again: a
-// tag in it may need a pin although the base has only one definition.
+// If a type of a blob contains a type of the base, such as a typedef, without a tag in between, the
+// latter is shaped again: its references may get pins that they don't need in the base alone.
 func (d *definitions) shape(order []uint32) ([]types.ID, error) {
 	ids := make([]types.ID, d.end)
 	listed := make([][]types.ID, len(d.scopes))
@@ -179,8 +181,9 @@ func (d *definitions) shape(order []uint32) ([]types.ID, error) {
 	return ids, nil
 }
 
-// beginScope makes references to ambiguous definitions provisional pins of scope i. Definitions of
-// earlier scopes keep their nodes; all else is shaped again.
+// beginScope prepares the parameter own for scope i: references to ambiguous definitions get
+// provisional pins of that scope. Definitions in earlier scopes keep their nodes; all other types
+// are shaped again.
 func (d *definitions) beginScope(own *shaper, i int, ids []types.ID) {
 	own.ids, own.pinned = make([]types.ID, d.end), nil
 	own.pin = func(_, _, target uint32) (types.Hash, bool) {
@@ -193,7 +196,7 @@ func (d *definitions) beginScope(own *shaper, i int, ids []types.ID) {
 	}
 }
 
-// leading reports for each id whether it leads to an ambiguous definition, or is one.
+// leading reports for each id whether it is an ambiguous definition, or leads to one.
 func (d *definitions) leading(order []uint32) []bool {
 	leading := make([]bool, d.end)
 	for _, id := range order {
@@ -210,7 +213,7 @@ func (d *definitions) leading(order []uint32) []bool {
 	return leading
 }
 
-// within returns the leading types of a scope, and what their shapes contain; children first.
+// within returns the leading types of a scope and what their shapes contain, children first.
 func (d *definitions) within(s *scope, order []uint32, leading []bool) []uint32 {
 	in := make([]bool, d.end)
 	for i := len(order) - 1; i >= 0; i-- {

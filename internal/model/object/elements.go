@@ -7,9 +7,10 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// HashRecord hashes the shape of record t of blob b as types.Graph hashes its node, but with size 0
-// for FUNCs and VARs. name hashes the name at an offset; ref returns the hash that a type id counts
-// as. absorber.hash is its twin without calls through pointers, which cost a merge 5%.
+// HashRecord hashes the shape of record t of blob b as types.Graph hashes the node, but with size 0
+// for FUNCs and VARs. The function name returns the hash of the name at a string offset; ref
+// returns the hash for a type id. absorber.hash does the same without calling functions through
+// pointers, which would make a merge 5% slower.
 func HashRecord(b *btf.Blob, t *btf.Type, name, ref func(uint32) types.Hash) types.Hash {
 	size, aux, to := Head(b, t)
 	h := types.Start(types.Kind(t.Kind), size, aux, name(t.NameOff), ref(to))
@@ -20,8 +21,8 @@ func HashRecord(b *btf.Blob, t *btf.Type, name, ref func(uint32) types.Hash) typ
 	return h.Sum(t.KFlag)
 }
 
-// Head returns a record's Size, Aux and Ref as types.Node has them. The size of a FUNC or VAR is 0:
-// see unitsSection.sizes.
+// Head returns Size, Aux and Ref of a record, as in types.Node. The size of a FUNC or VAR is 0: see
+// unitsSection.sizes.
 func Head(b *btf.Blob, t *btf.Type) (size, aux, ref uint32) {
 	switch {
 	case t.Kind.HasSize():
@@ -43,7 +44,7 @@ func Head(b *btf.Blob, t *btf.Type) (size, aux, ref uint32) {
 	return size, aux, ref
 }
 
-// Elements returns the number of elements.
+// Elements returns the number of elements of a record.
 func Elements(t *btf.Type) uint32 {
 	switch t.Kind {
 	case btf.KindArray:
@@ -55,7 +56,7 @@ func Elements(t *btf.Type) uint32 {
 	return 0
 }
 
-// Element returns element i as types.Elem has it, but with a name offset and a type id.
+// Element returns element i as types.Elem has it, but with a string offset and a type id.
 func Element(b *btf.Blob, t *btf.Type, i uint32) (nameOff, ref uint32, val uint64) {
 	switch t.Kind {
 	case btf.KindStruct, btf.KindUnion:
@@ -77,7 +78,7 @@ func Element(b *btf.Blob, t *btf.Type, i uint32) (nameOff, ref uint32, val uint6
 	return 0, b.ArrayOf(t).Index, 0
 }
 
-// RecordKind returns the kind of record that a node becomes.
+// RecordKind returns the kind of the record for a node.
 func RecordKind(n *types.Node) btf.Kind {
 	switch {
 	case n.Kind != types.KindStub:
@@ -88,8 +89,8 @@ func RecordKind(n *types.Node) btf.Kind {
 	return btf.KindFwd
 }
 
-// PutRecord writes the record of a node with these elements. name returns the offset of a name, id
-// the id of a type. id is called with the references in the order of types.Graph.Refs.
+// PutRecord writes the record for a node with these elements. name returns the string offset of a
+// name, and id the type id of a node. id is called in the order of types.Graph.Refs.
 func PutRecord(r *btf.Records, n *types.Node, elems []types.Elem, name func(types.Str) uint32,
 	id func(types.ID) uint32) {
 	t := btf.Type{Kind: RecordKind(n), NameOff: name(n.Name)}
@@ -136,8 +137,8 @@ func PutRecord(r *btf.Records, n *types.Node, elems []types.Elem, name func(type
 	}
 }
 
-// declared returns the namespace of a record that only declares a tag: a FWD, or a named enum
-// without enumerators. It is 0 for all others. See also records.declared.
+// declared returns the tag's namespace if the record only declares a tag: if it is a FWD, or a
+// named enum without enumerators. It returns 0 for all others. See also records.declared.
 func declared(t *btf.Type) types.Tag {
 	switch {
 	case t.Kind == btf.KindFwd && t.KFlag:

@@ -13,27 +13,28 @@ import (
 
 // Endless returns a definition that contains itself by value: as a member, or through arrays,
 // typedefs and other structs, but not through a pointer. unit is the index of the first unit with
-// such a type; of several types it returns that of the least kind and name. def is 0 if there is
-// none.
+// such a definition. If the unit has several, def is the first one by kind and name. If no unit has
+// one, def is 0.
 //
-// Pinned stubs of units from BTF aren't followed: they may mean a definition of the base, in which
-// tags mean the base's. endlessIn checks these.
+// Pinned stubs of units from BTF aren't followed: such a stub may resolve to a definition of the
+// base, and within that definition, tags have other definitions than in the unit. endlessIn checks
+// these stubs.
 //
-// Most graphs have no tag that could contain itself whatever their units mean by the tags, which
-// one look at each shape shows. Otherwise each unit is checked, within a budget that grows with the
-// object.
+// In most graphs, no tag can contain itself, whichever definitions the stubs resolve to. To see
+// that, it is enough to look at each shape once. Otherwise each unit is checked, within a budget
+// that grows with the object.
 func (o *Object) Endless() (def types.ID, unit int, err error) {
 	h := newHolding(o.Graph)
 	all := h.cycles(true, h.defined)
 	if len(all) == 0 {
 		return 0, 0, nil
 	}
-	h.only(all)
+	h.limit(all)
 	budget := 1<<20 + 16*(len(o.Graph.Nodes)+len(o.Graph.Elems))
 	for i := range o.Units {
 		budget += len(o.Units[i].Items)
 	}
-	seen := map[types.Hash]bool{} // sets of these definitions
+	seen := map[types.Hash]bool{} // sets of definitions that were checked
 	for i := range o.Units {
 		here := map[types.TagName][]int32{}
 		var set types.Hash
@@ -78,36 +79,37 @@ func (o *Object) CheckFinite() error {
 		o.Graph.Strs.String(o.Units[unit].File))
 }
 
-// endlessIn returns an error for a type of BTF that contains itself by value. Of several it names
-// that of the least kind and name.
+// endlessIn returns an error if a type of BTF contains itself by value. If several do, the error
+// names the first one by kind and name.
 func endlessIn(b *btf.Blob) error {
+	holders, at := holdersIn(b)
 	var on []uint32
-	refine.Components(int(b.EndID()), func(id int32, buf []int32) []int32 {
-		t, of := b.ByID(uint32(id))
-		if t == nil {
-			return buf
-		}
-		add := func(to uint32) {
-			if to == uint32(id) {
-				on = append(on, to)
+	refine.Components(len(holders), func(place int32, buf []int32) []int32 {
+		id := holders[place]
+		t, of := b.ByID(id)
+		to := func(ref uint32) {
+			if ref == id {
+				on = append(on, ref)
 			}
-			buf = append(buf, int32(to))
+			if ref < uint32(len(at)) && at[ref] != 0 {
+				buf = append(buf, at[ref]-1)
+			}
 		}
 		switch {
 		case t.Kind.IsComposite():
 			for _, m := range of.MembersOf(t) {
-				add(m.Type)
+				to(m.Type)
 			}
 		case t.Kind == btf.KindArray:
-			add(of.ArrayOf(t).Elem)
-		case t.Kind.IsModifier():
-			add(t.SizeOrType)
+			to(of.ArrayOf(t).Elem)
+		default:
+			to(t.SizeOrType)
 		}
 		return buf
 	}, func(component []int32) {
-		for _, id := range component {
+		for _, place := range component {
 			if len(component) > 1 {
-				on = append(on, uint32(id))
+				on = append(on, holders[place])
 			}
 		}
 	})
@@ -128,14 +130,30 @@ func endlessIn(b *btf.Blob) error {
 	return fmt.Errorf("type [%d] %s contains itself by value", id, what)
 }
 
-// holding is a graph of the shapes that hold others by value.
+// holdersIn returns the ids of the types that hold others by value. The result named at has, for
+// each id, 1 + the id's index in holders, or 0 if that type holds no other.
+func holdersIn(b *btf.Blob) (holders []uint32, at []int32) {
+	at = make([]int32, b.EndID())
+	for ; b != nil; b = b.Base {
+		for i := range b.Types {
+			if k := b.Types[i].Kind; k.IsComposite() || k == btf.KindArray || k.IsModifier() {
+				id := b.StartID + uint32(i)
+				holders = append(holders, id)
+				at[id] = int32(len(holders))
+			}
+		}
+	}
+	return holders, at
+}
+
+// holding is a graph of the shapes that contain others by value.
 type holding struct {
 	g      *types.Graph
-	nodes  []types.ID // those that hold a struct or union tag, and its stubs
+	nodes  []types.ID // shapes that contain a struct or union tag, and the stubs of these tags
 	at     []int32    // by node: its place in nodes + 1, 0 for none
-	last   []int32    // by name: the last definition of it in nodes, as in at
-	before []int32    // by place: the definition of the same name before it, as in at
-	size   int        // how many nodes and elements these are
+	last   []int32    // by name: the place + 1 of its last definition in nodes
+	before []int32    // by place: the place + 1 of the previous definition of the same name
+	size   int        // number of nodes and elements
 }
 
 func newHolding(g *types.Graph) *holding {
@@ -173,7 +191,7 @@ func (h *holding) add(id types.ID) {
 	}
 }
 
-// defined appends the definitions of a stub's tag, by place.
+// defined appends the places of the definitions of a stub's tag.
 func (h *holding) defined(stub *types.Node, buf []int32) []int32 {
 	for at := h.last[stub.Name]; at != 0; at = h.before[at-1] {
 		if h.g.Node(h.nodes[at-1]).Tag() == stub.Tag() {
@@ -183,8 +201,8 @@ func (h *holding) defined(stub *types.Node, buf []int32) []int32 {
 	return buf
 }
 
-// only limits h to these nodes.
-func (h *holding) only(nodes []types.ID) {
+// limit reduces h to these nodes.
+func (h *holding) limit(nodes []types.ID) {
 	h.nodes, h.before, h.size = nil, nil, 0
 	clear(h.at)
 	clear(h.last)
@@ -193,8 +211,9 @@ func (h *holding) only(nodes []types.ID) {
 	}
 }
 
-// cycles returns the nodes that hold themselves. meant appends the places of what an unpinned stub
-// means; with pinned, it follows pinned stubs too.
+// cycles returns the nodes that contain themselves. The function meant appends the places, in the
+// list of nodes, of the definitions that an unpinned stub may resolve to. If the parameter pinned
+// is set, pinned stubs are followed too.
 func (h *holding) cycles(pinned bool, meant func(stub *types.Node, buf []int32) []int32) (on []types.ID) {
 	refine.Components(len(h.nodes), func(place int32, buf []int32) []int32 {
 		n := h.g.Node(h.nodes[place])

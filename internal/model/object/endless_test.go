@@ -10,7 +10,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// TestEndlessBTF: raw BTF in which a struct contains itself by value is refused with the type's id.
+// TestEndlessBTF: raw BTF in which a struct contains itself by value is refused, and the error
+// names the type's id.
 func TestEndlessBTF(t *testing.T) {
 	member := func(b *btf.Builder, typ uint32) btf.Member {
 		return btf.Member{NameOff: b.Name("m"), Type: typ}
@@ -18,7 +19,7 @@ func TestEndlessBTF(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		add  func(b *btf.Builder) // the first type has the id 2
-		want string               // "": it is in order
+		want string               // "": it is valid
 	}{
 		{"a member", func(b *btf.Builder) {
 			b.Composite(btf.KindStruct, "s", 4, false, member(b, 2))
@@ -72,8 +73,9 @@ func TestEndlessBTF(t *testing.T) {
 	}
 }
 
-// TestEndlessSplit: split BTF redefines a tag of its base in terms of a type of the base that has
-// the base's definition. The ids are in order, whatever the tags say.
+// TestEndlessSplit: split BTF redefines a tag of its base. The new definition has a member of a
+// type of the base, and this type contains the base's definition of the tag. If types are
+// identified by id, none contains itself; if by tag, one seems to.
 func TestEndlessSplit(t *testing.T) {
 	base := btf.NewBuilder(binary.LittleEndian, nil, nil)
 	base.Int("int", 4, btf.IntSigned, 0)
@@ -94,7 +96,7 @@ func TestEndlessSplit(t *testing.T) {
 	}
 }
 
-// TestEndlessUnits: what a tag means is asked of each unit by itself.
+// TestEndlessUnits: the meaning of a tag is considered in each unit separately.
 func TestEndlessUnits(t *testing.T) {
 	o := New(Target{}, 0)
 	g := o.Graph
@@ -114,7 +116,7 @@ func TestEndlessUnits(t *testing.T) {
 	unit("second.c", a, ba)
 	unit("third.c", ab)
 	if def, _, err := o.Endless(); def != 0 || err != nil {
-		t.Errorf("units that are in order: %d, %v", def, err)
+		t.Errorf("valid units: %d, %v", def, err)
 	}
 	unit("fourth.c", ba, ab)
 	def, at, err := o.Endless()
@@ -127,8 +129,8 @@ func TestEndlessUnits(t *testing.T) {
 	}
 }
 
-// TestEndlessIsBounded: many units that could each mean something else by tags that could contain
-// each other cost no more than the budget.
+// TestEndlessIsBounded: the work stays within the budget even if tags could contain each other and
+// could mean different things in many units.
 func TestEndlessIsBounded(t *testing.T) {
 	o := New(Target{}, 0)
 	g := o.Graph

@@ -102,11 +102,12 @@ func TestReadFileErrors(t *testing.T) {
 		data []byte
 		want string
 	}{
-		{"no section", assemble(t, amd64, nil, nil), "of an object file's with btfgen object"},
+		{"no section", assemble(t, amd64, nil, nil), "with btfgen object if it is an object file"},
 		{"only units", assemble(t, amd64, nil, units), "needs the sections .BTF and .BTF.units"},
-		{"other version", assemble(t, amd64, records, version), "written by another version of btfgen"},
-		{"global_var, but nothing says of which sections the variables are",
-			assemble(t, amd64, globalRecords, older), "(format 4, this is 5): rebuild"},
+		{"other version", assemble(t, amd64, records, version),
+			"written by a different version of btfgen"},
+		{"global_var, but no sections of the variables",
+			assemble(t, amd64, globalRecords, older), "(format 4, not 5): rebuild"},
 		{"other magic", assemble(t, amd64, records, []byte("wrong")), "no magic"},
 		{"truncated", assemble(t, amd64, records, units[:len(units)-1]), "section .BTF.units, offset"},
 		{"trailing", assemble(t, amd64, records, append(slices.Clone(units), 0)), "1 bytes follow"},
@@ -128,7 +129,7 @@ func TestReadFileErrors(t *testing.T) {
 	}
 }
 
-// TestGroupsAreBounded reads a section of a few bytes that stands for a million times more types.
+// TestGroupsAreBounded reads a section of a few bytes that expands to a million times more types.
 func TestGroupsAreBounded(t *testing.T) {
 	b := btf.NewBuilder(nil, nil, nil)
 	for range 1000 {
@@ -168,14 +169,15 @@ func TestMergeRefuses(t *testing.T) {
 	}{
 		{"same", plain, ""},
 		{"machine", with(func(o *Object) { o.Target.Machine = 183 }),
-			"a.btfo is for EM_X86_64, 64-bit, LittleEndian, b.btfo for EM_AARCH64, 64-bit, LittleEndian"},
+			"a.btfo is for EM_X86_64, 64-bit, LittleEndian, " +
+				"but b.btfo is for EM_AARCH64, 64-bit, LittleEndian"},
 		{"order", with(func(o *Object) { o.Target.Order = binary.BigEndian }),
-			"different byte order: a.btfo is LittleEndian, b.btfo is BigEndian"},
+			"different byte orders: a.btfo is LittleEndian, but b.btfo is BigEndian"},
 		{"raw of another order", with(func(o *Object) { o.Target = Target{Order: binary.BigEndian} }),
 			"different byte order"},
 		{"raw", with(func(o *Object) { o.Target = Target{Order: binary.LittleEndian} }), ""},
 		{"features", with(func(o *Object) { o.Features = features.All() }),
-			"different features: a.btfo with encode_force,"},
+			"different features: a.btfo was made with encode_force,"},
 		{"features of linked units", with(func(o *Object) { o.Features, o.Units[0].FromBTF = 0, true }),
 			""},
 		{"features of no units", with(func(o *Object) { o.Features, o.Units = 0, nil }), ""},
@@ -297,7 +299,7 @@ func TestPipes(t *testing.T) {
 				}
 				o.Target = amd64
 				if !bytes.Equal(write(t, o), want) {
-					t.Errorf("%s: another object is read", name)
+					t.Errorf("%s: a different object is read", name)
 				}
 			case <-time.After(10 * time.Second):
 				t.Fatalf("%s: the pipe is read twice", name)

@@ -21,7 +21,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// checkStable checks that an object is written as what it is read back as, if it can be written.
+// checkStable checks that an object, if it can be written, is read back as the same object.
 func checkStable(t *testing.T, o *Object) {
 	first, err := Write(o)
 	if err != nil {
@@ -36,7 +36,7 @@ func checkStable(t *testing.T, o *Object) {
 	}
 }
 
-// FuzzUnits changes only .BTF.units, of an object whose .BTF is good.
+// FuzzUnits changes only .BTF.units in an object whose .BTF is good.
 func FuzzUnits(f *testing.F) {
 	const seeds = 8
 	for seed := range uint64(seeds) {
@@ -96,7 +96,7 @@ func sections(t testing.TB, o *Object) (records, units []byte) {
 	return records, units
 }
 
-// assemble makes an ELF file of the sections; those that are nil are left out.
+// assemble makes an ELF file of the sections that aren't nil.
 func assemble(t testing.TB, target Target, records, units []byte) []byte {
 	t.Helper()
 	f := elfwrite.Object{AddrSize: target.AddrSize, Order: target.Order, Machine: target.Machine}

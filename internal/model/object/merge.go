@@ -13,10 +13,11 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
 
-// Merge is the union of objects: of their shapes, and of their units with counts added. It leaves
-// the objects as they are, but the union may share lists of items with them. Objects of different
-// targets or features are an error that names the two by position. Raw BTF (Target.Machine 0) goes
-// with every target of its byte order, and units from BTF with all features.
+// Merge returns the union of objects: their shapes and their units. Equal units become one unit,
+// whose count is the sum of theirs. Merge doesn't change the objects, but the union may share lists
+// of items with them. It is an error if targets or features differ; the error names two objects by
+// position. Raw BTF (Target.Machine 0) may be merged with any target of the same byte order, and
+// units from BTF may be merged with any features.
 func Merge(objs ...*Object) (*Object, error) {
 	m := NewMerger()
 	for i, o := range objs {
@@ -27,9 +28,9 @@ func Merge(objs ...*Object) (*Object, error) {
 	return m.Object(), nil
 }
 
-// Join is the union of parts of one file, made by one converter, such as those of its threads. They
-// may share graphs. The result takes over the memory of the parts. Units of equal content stay
-// apart, which means the same.
+// Join returns the union of objects that one conversion made from parts of one file, for example in
+// several threads. They may share graphs. The result takes over their memory. Equal units are not
+// merged, which doesn't change the meaning.
 func Join(parts []*Object) (*Object, error) {
 	o := parts[0]
 	imported := map[*types.Graph][]types.ID{}
@@ -57,8 +58,8 @@ func Join(parts []*Object) (*Object, error) {
 	return o, nil
 }
 
-// Union is Merge of objects that are used up: the result takes over their memory. Objects that
-// share a graph cost nearly nothing. Errors call them by names.
+// Union is like Merge, but takes over the memory of the objects, which must not be used afterwards.
+// If the objects share a graph, Union costs nearly nothing. Errors name the objects by names.
 func Union(names []string, objs []*Object) (*Object, error) {
 	var m agreement
 	for i, o := range objs {
@@ -74,43 +75,44 @@ func Union(names []string, objs []*Object) (*Object, error) {
 	return o, nil
 }
 
-// Merger merges one object at a time, so that each can be freed when it has been added.
+// Merger merges one object at a time, so that an object can be freed once it has been added.
 type Merger struct {
 	agreement
 	set *unitSet
 }
 
-// agreement is the target and features that merged objects must share.
+// agreement is the target and the features that merged objects must have in common.
 type agreement struct {
 	target Target
 	feats  features.Set
-	linked features.Set // of objects that have only units from BTF
-	// the names of the objects that settled these; empty while none did
+	linked features.Set // features of objects that have only units from BTF
+	// the names of the objects that determined target and feats, and of the first object from raw
+	// BTF, which determines target as long as all objects are from raw BTF; empty if none yet
 	targetOf, rawOf, featsOf string
 }
 
-// claims are the properties of an object that agreement checks.
+// claims are those properties of an object that agreement checks.
 type claims struct {
 	target     Target
 	features   features.Set
-	empty      bool // it has no units
-	candidates bool // it has a unit that was made with the features
+	empty      bool // the object has no units
+	candidates bool // a unit was made with the features
 }
 
 func (o *Object) claims() claims {
 	return claims{o.Target, o.Features, len(o.Units) == 0, o.hasCandidates()}
 }
 
-// NewMerger returns a Merger that holds nothing yet.
+// NewMerger returns an empty Merger.
 func NewMerger() *Merger { return &Merger{set: newUnitSet(types.New())} }
 
-// Add adds o, which errors call name. After an error the Merger must not be used.
+// Add adds o. Errors call it name. After an error, the Merger must not be used.
 func (m *Merger) Add(name string, o *Object) error {
 	_, err := m.Place(name, o)
 	return err
 }
 
-// Place is Add, and returns for each unit of o the index of its unit in the union.
+// Place adds o as Add does. It returns, for each unit of o, the index of that unit in the union.
 func (m *Merger) Place(name string, o *Object) ([]int, error) {
 	if err := m.agree(name, o.claims()); err != nil {
 		return nil, err
@@ -118,9 +120,9 @@ func (m *Merger) Place(name string, o *Object) ([]int, error) {
 	return m.place(name, o)
 }
 
-// place is Place without the check of claims.
+// place does the work of Place, but doesn't check the claims.
 func (m *Merger) place(name string, o *Object) ([]int, error) {
-	var ids []types.ID // nil: those of o
+	var ids []types.ID // nil: the ids are the same as in o
 	var err error
 	if g := m.set.g; len(g.Nodes) == 1 && len(m.set.units) == 0 {
 		m.set.g = o.Graph.Clone()
@@ -129,7 +131,7 @@ func (m *Merger) place(name string, o *Object) ([]int, error) {
 	}
 	at := make([]int, len(o.Units))
 	for i, u := range o.Units {
-		if ids != nil { // else lists of items are shared
+		if ids != nil { // otherwise lists of items are shared
 			items := make([]types.ID, len(u.Items))
 			for j, id := range u.Items {
 				items[j] = ids[id]
@@ -148,7 +150,6 @@ func (m *Merger) Object() *Object {
 	return &Object{Target: m.target, Features: m.agreed(), Graph: m.set.g, Units: m.set.units}
 }
 
-// agreed returns the features of the union.
 func (m *agreement) agreed() features.Set {
 	if m.featsOf == "" {
 		return m.linked
@@ -156,7 +157,7 @@ func (m *agreement) agreed() features.Set {
 	return m.feats
 }
 
-// agree checks an object's target and features against those of the objects before it.
+// agree checks that the target and features of an object agree with those of the objects before it.
 func (m *agreement) agree(name string, o claims) error {
 	t := o.target
 	if t.Order == nil {
@@ -165,7 +166,7 @@ func (m *agreement) agree(name string, o claims) error {
 	if other := cmp.Or(m.targetOf, m.rawOf); other == "" {
 		m.target = t
 	} else if m.target.Order != t.Order {
-		return fmt.Errorf("cannot merge objects of different byte order: %s is %v, %s is %v",
+		return fmt.Errorf("cannot merge objects with different byte orders: %s is %v, but %s is %v",
 			other, m.target.Order, name, t.Order)
 	}
 	switch {
@@ -177,7 +178,7 @@ func (m *agreement) agree(name string, o claims) error {
 	case m.targetOf == "":
 		m.target, m.targetOf = t, name
 	case m.target != t:
-		return fmt.Errorf("cannot merge objects of different targets: %s is for %v, %s for %v",
+		return fmt.Errorf("cannot merge objects for different targets: %s is for %v, but %s is for %v",
 			m.targetOf, m.target, name, t)
 	}
 	if !o.candidates {
@@ -187,8 +188,8 @@ func (m *agreement) agree(name string, o claims) error {
 	if m.featsOf == "" {
 		m.feats, m.featsOf = o.features, name
 	} else if m.feats != o.features {
-		return fmt.Errorf("cannot merge objects made with different features: %s with %v, "+
-			"%s with %v; build both with the same --features",
+		return fmt.Errorf("cannot merge objects made with different features: %s was made with %v, "+
+			"but %s with %v; build both with the same --features",
 			m.featsOf, m.feats, name, o.features)
 	}
 	return nil
@@ -199,7 +200,7 @@ func (o *Object) hasCandidates() bool {
 	return slices.ContainsFunc(o.Units, func(u Unit) bool { return !u.FromBTF })
 }
 
-// linkedFeatures are the features that count where there are only units from BTF.
+// linkedFeatures are those features that matter if all units are from BTF.
 func (o claims) linkedFeatures() features.Set {
 	if o.empty {
 		return 0
@@ -207,9 +208,9 @@ func (o claims) linkedFeatures() features.Set {
 	return o.features & features.Layout
 }
 
-// MergeFiles reads files, as ReadFile does, and merges them, as Merge does, on so many threads. Of
-// several errors it returns that of the first file. progress is called, from any thread, with the
-// number of files done and of all.
+// MergeFiles reads files as ReadFile does, and merges them as Merge does, on up to jobs threads. If
+// several files have errors, it returns the error of the first one. progress is called from any
+// thread, with the number of finished files and the number of all files.
 func MergeFiles(files []string, base *btf.Blob, jobs int, progress func(done, all int)) (*Object,
 	error) {
 	says, errs := make([]claims, len(files)), make([]error, len(files))
@@ -227,7 +228,7 @@ func MergeFiles(files []string, base *btf.Blob, jobs int, progress func(done, al
 					return
 				}
 				if says[i], errs[i] = a.addFile(m, files[i], base); errs[i] != nil {
-					next.Store(int64(len(files))) // those before it are being read
+					next.Store(int64(len(files))) // stop; all files before this one are already being read
 				}
 				progress(int(done.Add(1)), len(files))
 			}
@@ -251,7 +252,6 @@ func MergeFiles(files []string, base *btf.Blob, jobs int, progress func(done, al
 	return all.Object(), nil
 }
 
-// addFile adds the file at path to m, and returns its claims.
 func (a *absorber) addFile(m *Merger, path string, base *btf.Blob) (claims, error) {
 	if says, ok, err := a.absorb(path); ok || err != nil {
 		return says, err

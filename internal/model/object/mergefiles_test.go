@@ -42,7 +42,7 @@ func TestMergeFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(write(t, o), want) {
-			t.Errorf("another union with %d threads", jobs)
+			t.Errorf("%d threads give a different union", jobs)
 		}
 		if len(calls) != len(files) {
 			t.Errorf("progress was reported %d times, of %d files", len(calls), len(files))
@@ -64,7 +64,7 @@ func randomBTF(t *testing.T, seed uint64) []byte {
 	}
 }
 
-// TestMergeFilesErrors wants the error of the first file, whichever thread finds it.
+// TestMergeFilesErrors expects the error of the first file, whichever thread finds it.
 func TestMergeFilesErrors(t *testing.T) {
 	dir := t.TempDir()
 	put := func(name string, data []byte) string {

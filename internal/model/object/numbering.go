@@ -8,21 +8,21 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// numbering are the nodes of a graph that get a type record in a file, and their ids.
+// numbering has the nodes of a graph that get a record in a file, and the ids of these records.
 type numbering struct {
 	g      *types.Graph
-	order  []types.ID // nodes with a record; its id is the index plus 1
+	order  []types.ID // nodes with a record; the record's id is the index plus 1
 	id     []uint32   // by node: the type id by which others refer to it, 0 for void
-	record []uint32   // by node: its own record's id, 0 for none; differs from id for stubs
+	record []uint32   // by node: the id of its own record, 0 for none; for stubs it differs from id
 	pinned bool       // some references are pinned
 	names  []types.Str
 	rank   []uint32 // by string: its index in names
 }
 
-// number takes the nodes that can be reached from the units' items, in canonical order: anonymous
-// ones first, then by name, kind and content.
+// number numbers the nodes that can be reached from the units' items, in canonical order: anonymous
+// nodes first, then the others by name, kind and content.
 //
-// A plain stub refers to the first definition of its tag in this order. It has its own record, a
+// A plain stub resolves to the first definition of its tag in this order. It has its own record, a
 // declaration, only if there is no definition, if it is an item, or if a declaration tag is on it.
 func number(o *Object) (*numbering, error) {
 	num := &numbering{g: o.Graph, id: make([]uint32, len(o.Graph.Nodes)),
@@ -78,8 +78,8 @@ func number(o *Object) (*numbering, error) {
 			own := mark[id]&(item|annotated) != 0
 			num.pinned = num.pinned || n.IsPinned()
 			if own && n.IsPinned() {
-				return nil, fmt.Errorf("a pinned reference to %q stands where a definition or "+
-					"a declaration belongs", num.g.Name(n))
+				return nil, fmt.Errorf("there is a pinned reference to %q where only a definition "+
+					"or a declaration is allowed", num.g.Name(n))
 			}
 			if n.IsPinned() || !own && defined[num.tagIndex(n)] {
 				continue
@@ -92,8 +92,8 @@ func number(o *Object) (*numbering, error) {
 	return num, nil
 }
 
-// sortNames collects the names of marked nodes and their elements, in bytewise order after the
-// empty one.
+// sortNames collects the names of marked nodes and of their elements: first the empty name, then
+// the others in bytewise order.
 func (num *numbering) sortNames(mark []uint8) {
 	num.rank = make([]uint32, num.g.Strs.Len())
 	num.names = []types.Str{0}
@@ -119,8 +119,7 @@ func (num *numbering) sortNames(mark []uint8) {
 	}
 }
 
-// sort puts order into canonical order: by name, of which the ranks are small numbers, then by kind
-// and content.
+// sort puts num.order into canonical order: by rank of the name, kind and content.
 func (num *numbering) sort() {
 	type key struct {
 		hash types.Hash
@@ -149,7 +148,7 @@ func (num *numbering) sort() {
 	}
 }
 
-// tagIndex is a number below tagKinds*len(num.names) for the tag of a marked stub or definition.
+// tagIndex numbers the tags of marked stubs and definitions, below tagKinds*len(num.names).
 func (num *numbering) tagIndex(n *types.Node) int {
 	return int(num.rank[n.Name])*tagKinds + int(n.Tag())
 }

@@ -1,32 +1,35 @@
-// Package object is what the actions of a build pass on: the shapes of some CUs, and for each CU a
-// list of the shapes that it holds.
+// Package object has the data that the actions of a build pass to each other: the shapes of some
+// CUs, and for each CU a list of its shapes.
 //
-// Two CUs for an example:
+// Take two CUs:
 //
 //	a.c                                   b.c
 //	struct opts { int level; };           struct opts;
 //	struct dev { struct opts *o; };       struct dev { struct opts *o; };
 //	struct dev a;                         struct dev b;
 //
-// In the shape of struct dev, struct opts is only a name, so both CUs have the same shape. The merge
-// of their objects has each shape once, and two units (the base type int is left out here):
+// In the shape of struct dev, struct opts is only a name, so both CUs have the same shape. Merging
+// their objects gives each shape once, and two units (the base type int isn't shown):
 //
 //	shapes  struct opts, struct dev, variable a, variable b
 //	units   a.c: struct opts, struct dev, a
 //	        b.c: struct dev, b
 //
-// b.c only declares struct opts, so it doesn't list it; the link decides what it means there. The
-// ways in and out:
+// b.c only declares struct opts, so the unit doesn't list it; the link decides to which definition
+// the name refers there.
 //
-//  1. Package convert makes an object of DWARF, [FromBTF] of BTF that was linked before. Where such
-//     BTF has several struct opts, references get pins (definitions.go).
+// Objects are made, written, read and merged as follows:
+//
+//  1. Package convert makes an object from DWARF; [FromBTF] makes one from BTF that is already
+//     linked. If such BTF has several definitions of struct opts, references get pins
+//     (definitions.go).
 //  2. [Write] writes a .btfo file (write.go, numbering.go, write_units.go), in an order that
 //     depends on content alone.
-//  3. [ReadFile] reads one (read.go, read_units.go, shapes.go).
-//  4. [Merge] unites shapes and units; [MergeFiles] does so straight from files (absorb.go). It is
-//     associative and commutative. Units of equal content become one unit with a count.
+//  3. [ReadFile] reads such a file (read.go, read_units.go, shapes.go).
+//  4. [Merge] unites shapes and units; [MergeFiles] does so straight from files (absorb.go).
+//     Merging is associative and commutative. Units of equal content are stored once, with a count.
 //
-// Which definition of a tag wins and which functions are encoded is decided by the link alone.
+// Only the link decides which definition of a tag wins, and which functions are encoded.
 package object
 
 import (
@@ -45,32 +48,31 @@ type Target struct {
 	Machine  uint16 // ELF e_machine; 0 for raw BTF, which doesn't say
 }
 
-// String describes the target, as in "EM_X86_64, 64-bit, LittleEndian".
+// String describes the target, for example as "EM_X86_64, 64-bit, LittleEndian".
 func (t Target) String() string {
 	return fmt.Sprintf("%v, %d-bit, %v", elf.Machine(t.Machine), 8*t.AddrSize, t.Order)
 }
 
-// Unit is what one translation unit holds.
+// Unit is the content of one translation unit.
 type Unit struct {
-	// File is the base name of the source file, as in the symbol table's STT_FILE; empty if
-	// unknown.
+	// File is the base name of the source file, as in the symbol table's STT_FILE, or empty.
 	File types.Str
-	// FromBTF marks the content of BTF that was linked before, such as a raw .btf file. Its FUNCs,
+	// FromBTF marks the content of BTF that is already linked, such as a raw .btf file. Its FUNCs,
 	// VARs and DATASECs are results, not candidates.
 	FromBTF bool
 	// Count is the number of units with exactly this content.
 	Count uint32
-	// Items are the roots that the unit holds, each once, in any order: the tags that it defines,
-	// typedefs, base types, FUNC and VAR candidates, declaration tags. A unit from BTF lists every
-	// type; a forward declaration, which has no node, is listed by its stub.
+	// Items are the roots of the unit, each once, in any order: the tags that it defines, typedefs,
+	// base types, FUNC and VAR candidates, declaration tags. A unit from BTF lists every type; a
+	// forward declaration has no node, only a stub, so the stub is listed.
 	Items []types.ID
 }
 
 // Object is a set of units over one graph of shapes.
 type Object struct {
 	Target Target
-	// Features are those that the units were made with. If all units are from BTF, only Layout
-	// counts: their BTF had that section.
+	// Features are the features with which the units were made. If all units are from BTF, only
+	// Layout matters: it says that the BTF had a layout section.
 	Features features.Set
 	Graph    *types.Graph
 	Units    []Unit

@@ -11,8 +11,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// chains returns a blob with two chains of structs t0 → t1 → t2, the definitions of which differ
-// from each other in size; size is that of the first t2.
+// chains returns a blob with two chains of structs t0 → t1 → t2, whose definitions differ in
+// size. The first t2 has the given size.
 func chains(size uint32) *btf.Blob {
 	b := btf.NewBuilder(nil, nil, nil)
 	for i, size := range []uint32{size, 8} {
@@ -26,7 +26,8 @@ func chains(size uint32) *btf.Blob {
 	return b.Finish()
 }
 
-// Two blobs whose definitions differ further away than either has to look to tell its own apart.
+// Two blobs define a tag differently. To find this difference, one must look further than is needed
+// to distinguish the definitions within each blob.
 func TestPinsAreGlobal(t *testing.T) {
 	x, y := fromBTF(t, chains(16)), fromBTF(t, chains(24))
 	var first []byte
@@ -52,7 +53,7 @@ func TestPinsAreGlobal(t *testing.T) {
 			first = data
 		}
 		if !bytes.Equal(first, data) {
-			t.Error("the order of merging shows")
+			t.Error("the order of merging changes the object")
 		}
 		if back, err := read(data); err != nil {
 			t.Error(err)
@@ -62,7 +63,7 @@ func TestPinsAreGlobal(t *testing.T) {
 	}
 }
 
-// A pin that means different definitions in two objects is refused: a file was altered.
+// A pin that means different definitions in two objects is refused, because a file was altered.
 func TestMergeRefusesPins(t *testing.T) {
 	make := func(size uint32) *Object {
 		o := New(amd64, 0)
@@ -78,12 +79,12 @@ func TestMergeRefusesPins(t *testing.T) {
 		return o
 	}
 	if _, err := Merge(make(4), make(8)); err == nil {
-		t.Error("merged objects in which a pin means different definitions")
+		t.Error("objects were merged in which a pin means different definitions")
 	}
 }
 
-// randomChain returns a base and split BTF on it, which define and declare the same few tags, and
-// refer to each other at random.
+// randomChain returns a base and split BTF on it. Both define and declare the same few tags; the
+// references between types are random.
 func randomChain(r *rand.Rand) (base, split *btf.Blob) {
 	name := func(prefix string, n int) string { return prefix + string(rune('0'+r.IntN(n))) }
 	blob := func(below *btf.Blob) *btf.Blob {
@@ -129,13 +130,13 @@ func TestBaseIsTheSameAlone(t *testing.T) {
 			return list
 		}
 		if !slices.Equal(contents(alone), contents(both)) {
-			t.Fatalf("seed %d: the base has other shapes under split BTF", seed)
+			t.Fatalf("seed %d: the base has different shapes under split BTF", seed)
 		}
 	}
 }
 
 // returnsThemselves returns BTF of functions that return pointers to their own typedefs, as
-// libbpf's tests have it, with the types in an order that perm tells.
+// in libbpf's tests, with the types in the order perm.
 func returnsThemselves(perm []int) *btf.Blob {
 	b := btf.NewBuilder(nil, nil, nil)
 	id := func(i int) uint32 { return uint32(slices.Index(perm, i)) + 1 }
@@ -187,7 +188,7 @@ func TestTypedefsInCycles(t *testing.T) {
 			first = data
 		}
 		if !bytes.Equal(data, first) {
-			t.Fatalf("seed %d: the order of types shows", seed)
+			t.Fatalf("seed %d: the order of types changes the object", seed)
 		}
 		back, err := read(data)
 		if err != nil {

@@ -13,8 +13,8 @@ import (
 
 var amd64 = Target{AddrSize: 8, Order: binary.LittleEndian, Machine: 62}
 
-// generator makes random objects of few names, so that tags get several definitions and units much
-// in common.
+// generator makes random objects with few names, so that tags get several definitions and units
+// have much in common.
 type generator struct {
 	*rand.Rand
 	o     *Object
@@ -62,7 +62,7 @@ func (g *generator) elems(prefix string, named bool, val func(i int) uint64,
 	return list
 }
 
-// node adds one node, as an item and as something to refer to where C allows it.
+// node adds one node, as an item and, if C allows it, as a type that others may refer to.
 func (g *generator) node() {
 	gr := g.o.Graph
 	add := func(n types.Node, elems []types.Elem) types.ID {
@@ -148,7 +148,7 @@ func (g *generator) node() {
 	}
 }
 
-// define makes a new definition one to refer to, sometimes by a pinned stub.
+// define lets other types refer to a new definition: by a plain stub or by a pinned one.
 func (g *generator) define(tag types.Tag, name types.Str, id types.ID) {
 	gr := g.o.Graph
 	k := types.TagName{Tag: tag, Name: name}
@@ -168,7 +168,7 @@ func (g *generator) define(tag types.Tag, name types.Str, id types.ID) {
 	g.refs = append(g.refs, stub)
 }
 
-// meaning is the content of an object in words: what does not depend on ids or order.
+// meaning is the content of an object in words, which doesn't depend on ids or order.
 func meaning(o *Object) []string {
 	var list []string
 	for _, u := range o.Units {
@@ -184,7 +184,8 @@ func meaning(o *Object) []string {
 	return append(list, fmt.Sprint(o.Target, o.Features))
 }
 
-// describe spells a type out, down to plain stubs and, on a cycle, to pinned ones.
+// describe spells out a type and all that it refers to. It stops at plain stubs, and at pinned
+// stubs that close a cycle.
 func describe(g *types.Graph, id types.ID, path []types.ID) string {
 	if id == 0 {
 		return "void"

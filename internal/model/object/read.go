@@ -10,9 +10,9 @@ import (
 )
 
 // ReadFile reads an input of a link: a .btfo file; raw BTF; or an ELF file with a .BTF section,
-// such as a vmlinux or an object that gcc -gbtf made. Errors begin with the path. base is the base
-// of split BTF, nil for none; without it, the section .BTF.base of an ELF file is the base. The
-// object includes the units of the bases. A .btfo file needs no base.
+// such as a vmlinux or an object file from gcc -gbtf. Errors begin with the path. base is the base
+// of split BTF, nil for none. It isn't used for .btfo files, nor for an ELF file with a section
+// .BTF.base, which is then the base. The object includes the units of the bases.
 func ReadFile(path string, base *btf.Blob) (*Object, error) {
 	f, data, err := btf.Open(path)
 	if err != nil {
@@ -126,7 +126,7 @@ func (o *Object) addUnits(blob *btf.Blob, s *unitsSection) error {
 	for id := uint32(1); id < r.end; id++ {
 		if other := byNode[sh.ids[id]]; other != 0 {
 			t, _ := r.at(id)
-			return typeError(id, t, "is the same type as [%d]; a BTF object holds each once", other)
+			return typeError(id, t, "is the same type as [%d]; a BTF object holds each type once", other)
 		}
 		byNode[sh.ids[id]] = id
 	}

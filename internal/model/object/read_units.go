@@ -9,17 +9,17 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// Bounds of the items that a file expands to: maxItems, and so many for each of its bytes.
+// A file may have 1<<20 items, plus itemsPerByte for each of its bytes, but at most maxItems.
 const (
 	maxItems     = 1 << 27
 	itemsPerByte = 1 << 12
 )
 
-// unitsSection is a decoded section .BTF.units, in type ids of .BTF.
+// unitsSection is a decoded section .BTF.units. Its type ids are those of .BTF.
 type unitsSection struct {
 	features features.Set
 	pins     []pinRecord
-	refs     map[refOf]uint32 // pinned references: index in pins
+	refs     map[refOf]uint32 // by pinned reference: index in pins
 	sizes    []uint32         // Node.Size of FUNCs and VARs, by type id; 0 for other types
 	groups   [][]uint32
 	units    []unitRecord
@@ -37,10 +37,10 @@ type unitRecord struct {
 	linked bool
 	count  uint32
 	groups []uint32
-	items  int // in all groups
+	items  int // number of items in all groups
 }
 
-// decodeUnits decodes a section .BTF.units that belongs to blob.
+// decodeUnits decodes the section .BTF.units that belongs to blob.
 func decodeUnits(data []byte, blob *btf.Blob) (*unitsSection, error) {
 	d := &decoder{data: data}
 	if magic := d.bytes(len(unitsMagic)); string(magic) != unitsMagic {
@@ -61,7 +61,7 @@ func decodeUnits(data []byte, blob *btf.Blob) (*unitsSection, error) {
 		d.failVersion(version, globalsVersion)
 	}
 	if n := d.uint(); d.err == nil && n != uint64(len(blob.Types)) {
-		d.fail("goes with %d types, but section %s holds %d; the file was altered: rebuild", n,
+		d.fail("it describes %d types, but section %s has %d; the file was altered: rebuild", n,
 			btf.SectionTypes, len(blob.Types))
 	}
 	end := blob.EndID()
@@ -124,8 +124,8 @@ func (s *unitsSection) decodeSizes(d *decoder, blob *btf.Blob, kind btf.Kind) {
 	}
 }
 
-// decodeOthers reads which variables are not per-CPU variables, if the file lists them, and notes
-// it as the records' KFlag, which becomes types.Node.Flag.
+// decodeOthers reads the variables that are not per-CPU, if the file lists them. It sets KFlag in
+// their records, from which types.Node.Flag is set later.
 func decodeOthers(d *decoder, blob *btf.Blob, listed bool) {
 	for i := range blob.Types {
 		if t := &blob.Types[i]; t.Kind == btf.KindVar {
@@ -191,7 +191,7 @@ func (s *unitsSection) decodeUnits(d *decoder, end uint32) {
 	}
 }
 
-// addTo adds the units to a set. node returns the node of a type id.
+// addTo adds the units to a set. The function node returns the node of a type id.
 func (s *unitsSection) addTo(set *unitSet, node func(id uint32) types.ID) error {
 	for i := range s.units {
 		rec := &s.units[i]

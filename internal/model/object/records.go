@@ -8,19 +8,18 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// records are the type records of a base and of the split BTF on it, in one space of ids, with
-// names interned.
+// records are the type records of a base and of split BTF on it, in one space of ids.
 type records struct {
 	g      *types.Graph
 	layers []layer
 	end    uint32          // one more than the last id
-	budget int             // bytes of names that may still be interned: names may overlap
+	budget int             // bytes of names that may still be interned, because names may overlap
 	cyclic map[uint32]bool // see findCyclic
 }
 
 type layer struct {
 	*btf.Blob
-	names []types.Str // by offset in Strings: the name there, 0 if not looked up yet
+	names []types.Str // by offset in Strings: the name, 0 if not looked up yet
 }
 
 // newRecords returns the records of a chain of blobs, each based on the one before it.
@@ -61,7 +60,7 @@ func (r *records) layerOf(id uint32) int {
 	return i
 }
 
-// at returns the record of an id in 1 … end-1, and the layer with its elements.
+// at returns the record of an id in 1 … end-1, and the layer that has its elements.
 func (r *records) at(id uint32) (*btf.Type, *layer) {
 	l := &r.layers[r.layerOf(id)]
 	return &l.Types[id-l.StartID], l
@@ -71,7 +70,6 @@ func typeError(id uint32, t *btf.Type, format string, args ...any) error {
 	return fmt.Errorf("BTF type [%d] %v: %s", id, t.Kind, fmt.Sprintf(format, args...))
 }
 
-// name interns the string at an offset.
 func (r *records) name(off uint32) (types.Str, error) {
 	if off == 0 {
 		return 0, nil
@@ -85,8 +83,8 @@ func (r *records) name(off uint32) (types.Str, error) {
 		return 0, fmt.Errorf("BTF: %w", err)
 	}
 	if r.budget -= len(s); r.budget < 0 {
-		return 0, fmt.Errorf("BTF string section: the names overlap and together are " +
-			"many times longer than the section")
+		return 0, fmt.Errorf("BTF string section: the names overlap, and together they are many " +
+			"times longer than the section")
 	}
 	id := r.g.Strs.Intern(unsafe.Slice(unsafe.StringData(s), len(s)))
 	if id != 0 {
@@ -95,7 +93,6 @@ func (r *records) name(off uint32) (types.Str, error) {
 	return id, nil
 }
 
-// named reports whether t has a name that is not empty.
 func (r *records) named(t *btf.Type) bool {
 	if t.NameOff == 0 {
 		return false
@@ -104,7 +101,7 @@ func (r *records) named(t *btf.Type) bool {
 	return at >= uint32(len(l.Strings)) || l.Strings[at] != 0
 }
 
-// stringAt returns the layer of a string, and its offset in the layer's strings.
+// stringAt returns the layer that has the string at offset off, and its offset in that layer.
 func (r *records) stringAt(off uint32) (l *layer, at uint32) {
 	i := len(r.layers) - 1
 	for off < r.layers[i].BaseStrLen {
@@ -113,8 +110,7 @@ func (r *records) stringAt(off uint32) (l *layer, at uint32) {
 	return &r.layers[i], off - r.layers[i].BaseStrLen
 }
 
-// refs calls f with each type that t refers to, void included. It is btf.Blob.Refs for the one loop
-// in which that is too slow.
+// refs calls f with each type that t refers to, void included. It is a faster btf.Blob.Refs.
 func (l *layer) refs(t *btf.Type, f func(uint32)) {
 	switch t.Kind {
 	case btf.KindArray:
@@ -141,7 +137,7 @@ func (l *layer) refs(t *btf.Type, f func(uint32)) {
 	}
 }
 
-// declared returns the namespace of a record that only declares a tag, 0 for all others.
+// declared returns the tag's namespace if the record only declares a tag, otherwise 0.
 func (r *records) declared(t *btf.Type) types.Tag {
 	tag := declared(t)
 	if tag == types.TagEnum && !r.named(t) {

@@ -6,9 +6,9 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// childrenFirst returns the ids in an order in which each type comes after those that its shape
-// contains. It checks that all references exist and fit in kind, and that every cycle goes through
-// a tag or a typedef. It sets r.cyclic.
+// childrenFirst returns the ids in an order in which each type comes after the types that its shape
+// contains. It checks that each reference leads to an existing type of a kind that is allowed
+// there, and that every cycle goes through a tag or a typedef. It sets r.cyclic.
 func (r *records) childrenFirst() ([]uint32, error) {
 	order, cyclic, err := r.depthFirst()
 	if cyclic {
@@ -18,8 +18,8 @@ func (r *records) childrenFirst() ([]uint32, error) {
 	return order, err
 }
 
-// depthFirst is childrenFirst for the present r.cyclic. cyclic reports whether the error is a
-// cycle.
+// depthFirst does the work of childrenFirst for the present r.cyclic. The result cyclic reports
+// whether the error is about a cycle.
 func (r *records) depthFirst() (ids []uint32, cyclic bool, err error) {
 	const open, done = 1, 2
 	state := make([]uint8, r.end)
@@ -58,7 +58,7 @@ func (r *records) depthFirst() (ids []uint32, cyclic bool, err error) {
 					}
 					if state[child] == open {
 						cyclic = true
-						err = typeError(id, t, "contains itself by way of [%d], "+
+						err = typeError(id, t, "contains itself through [%d], "+
 							"without a named struct, union or typedef in between", child)
 					} else if state[child] == 0 {
 						stack = append(stack, child)
@@ -80,8 +80,8 @@ func (r *records) depthFirst() (ids []uint32, cyclic bool, err error) {
 	return order, false, nil
 }
 
-// mayNest reports whether types of a kind may be part of others. The depth of the other kinds is
-// that of what they refer to, plus one.
+// mayNest reports whether other types may contain types of kind k. A type of any other kind only
+// nests one level deeper than the type that it refers to.
 func mayNest(k btf.Kind) bool {
 	switch k {
 	case btf.KindFunc, btf.KindVar, btf.KindDatasec, btf.KindDeclTag:
@@ -90,17 +90,18 @@ func mayNest(k btf.Kind) bool {
 	return true
 }
 
-// crosses reports whether a reference from one type to another is a stub. The target of a
-// declaration tag is a certain definition.
+// crosses reports whether a reference from one type to another leaves the shape, as a stub. A
+// declaration tag refers to one specific definition, not to a stub, unless its target is only
+// declared.
 func (r *records) crosses(from *btf.Type, to uint32) bool {
 	t, _ := r.at(to)
 	return (r.tagged(t) || r.cyclic[to]) && (from.Kind != btf.KindDeclTag || r.declared(t) != 0)
 }
 
-// checkRef checks that id, the type t, may refer to child.
+// checkRef checks that type id, whose record is t, may refer to child.
 func (r *records) checkRef(id uint32, t *btf.Type, child uint32) error {
 	if child >= r.end {
-		return typeError(id, t, "refers to type [%d], the last one is [%d]", child, r.end-1)
+		return typeError(id, t, "refers to type [%d], but the last type is [%d]", child, r.end-1)
 	}
 	kind := btf.KindVoid
 	if child != 0 {
@@ -108,35 +109,34 @@ func (r *records) checkRef(id uint32, t *btf.Type, child uint32) error {
 		kind = c.Kind
 	}
 	if !fitting(t.Kind).has(kind) {
-		return typeError(id, t, "refers to [%d], a %v, which it must not", child, kind)
+		return typeError(id, t, "must not refer to [%d] (%v)", child, kind)
 	}
 	return nil
 }
 
-// kindSet is a set of kinds, a bit each.
 type kindSet uint32
 
 func (s kindSet) has(k btf.Kind) bool { return s>>k&1 != 0 }
 
-// fitting returns the kinds, void included, that a type of kind from may refer to.
+// fitting returns the kinds, void included, to which types of a kind may refer.
 func fitting(from btf.Kind) kindSet {
 	switch from {
 	case btf.KindFunc:
 		return 1 << btf.KindFuncProto
 	case btf.KindDatasec:
-		return 1<<btf.KindVar | 1<<btf.KindFunc // compilers list extern functions, such as kfuncs
+		return 1<<btf.KindVar | 1<<btf.KindFunc // compilers list extern functions too, such as kfuncs
 	case btf.KindDeclTag:
 		return ^kindSet(1<<btf.KindDatasec | 1<<btf.KindDeclTag | 1<<btf.KindVoid)
 	}
 	return ^kindSet(1<<btf.KindFunc | 1<<btf.KindVar | 1<<btf.KindDatasec | 1<<btf.KindDeclTag)
 }
 
-// findCyclic finds the typedefs in cycles without a tag: r.cyclic. It takes all typedefs of a
-// cycle, so the numbers of types don't matter.
+// findCyclic finds the typedefs in cycles without a tag, and sets r.cyclic. It takes all typedefs
+// of a cycle, so that the ids of types don't matter.
 //
-// No C compiler makes these, but the kernel accepts them: libbpf's tests have a function that
-// returns a pointer to its own typedef. The kernel refuses cycles that have only pointers, typedefs
-// and qualifiers (btf_resolve).
+// No C compiler makes such cycles, but the kernel accepts them: libbpf's tests have a function type
+// that returns a pointer to its own typedef. The kernel refuses cycles that consist only of
+// pointers, typedefs and qualifiers (btf_resolve).
 func (r *records) findCyclic() {
 	cyclic := map[uint32]bool{}
 	refs := func(node int32, buf []int32) []int32 {
@@ -160,7 +160,7 @@ func (r *records) findCyclic() {
 			}
 		}
 		for _, id := range typedefs {
-			cyclic[id] = valid // false for one that is in no cycle
+			cyclic[id] = valid // false for a typedef that is in no cycle
 		}
 	})
 	r.cyclic = cyclic

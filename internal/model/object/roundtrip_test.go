@@ -35,12 +35,12 @@ func TestReadIsTheInverseOfWrite(t *testing.T) {
 			t.Fatalf("seed %d: wrote\n%s\nread\n%s", seed, a, b)
 		}
 		if again := write(t, back); !bytes.Equal(data, again) {
-			t.Fatalf("seed %d: what was read is not written as it was", seed)
+			t.Fatalf("seed %d: writing what was read gives different bytes", seed)
 		}
 	}
 }
 
-// rebuilt is o with its graph built in another order, with nodes that nothing refers to, and units
+// rebuilt is o with its graph in a different order, with nodes that nothing refers to, and units
 // and items shuffled.
 func rebuilt(o *Object, seed uint64) *Object {
 	r := rand.New(rand.NewPCG(seed, 2))
@@ -96,7 +96,7 @@ func TestBytesDependOnMeaningAlone(t *testing.T) {
 	for seed := range uint64(300) {
 		o := randomObject(seed)
 		if a, b := write(t, o), write(t, rebuilt(o, seed)); !bytes.Equal(a, b) {
-			t.Fatalf("seed %d: another order of construction gives other bytes", seed)
+			t.Fatalf("seed %d: a different order of construction gives different bytes", seed)
 		}
 	}
 }
@@ -151,7 +151,7 @@ func TestMergeIsAssociativeAndCommutative(t *testing.T) {
 		want := mergeTree(t, r, objs)
 		for range 4 {
 			if !bytes.Equal(want, mergeTree(t, r, objs)) {
-				t.Fatalf("seed %d: the order of merges shows in the bytes", seed)
+				t.Fatalf("seed %d: the order of merges changes the bytes", seed)
 			}
 		}
 	}

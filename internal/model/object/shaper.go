@@ -9,30 +9,30 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// Shaper adds types of blobs, and what their shapes contain, to a graph. It is for many blobs that
-// have most types in common: they are hashed where they lie, as in an absorber, and only new ones
-// become nodes. A blob that defines a tag in several ways, or is damaged, goes the plain way
+// Shaper adds types of blobs, and the types in their shapes, to a graph. It is for many blobs that
+// have most types in common: types are hashed in place, as in an absorber, and only new types
+// become nodes. A blob that is damaged, or defines a tag in several ways, is read the plain way
 // (addShapes), which reports what is wrong.
 type Shaper struct {
 	absorber
 	defined map[types.Hash]uint32 // by the stub of a tag: its first definition
-	ids     []types.ID            // by type id, of a blob that went the plain way; else nil
+	ids     []types.ID            // by type id, if the blob was read the plain way; otherwise nil
 
-	checked types.ID // nodes before this one have valid names, except those that are
+	checked types.ID // nodes before this one, except those in invalid, have valid names
 	invalid map[types.ID]bool
 }
 
 // Graph returns the graph.
 func (s *Shaper) Graph() *types.Graph { return s.set.g }
 
-// Shapers are shapers for conversions one after the other, so that each has the types of those
-// before it. The objects that they make share graphs: read none before all are made.
+// Shapers keeps shapers for later conversions, so that each conversion finds the types of earlier
+// ones. The objects from these conversions share graphs: don't read any object before all are made.
 type Shapers struct {
 	mu   sync.Mutex
 	free []*Shaper
 }
 
-// Take returns a shaper that nobody else uses. A nil receiver gives a new one.
+// Take returns a shaper that nobody else uses. If p is nil, the shaper is new.
 func (p *Shapers) Take() *Shaper {
 	if p != nil {
 		p.mu.Lock()
@@ -56,8 +56,7 @@ func (p *Shapers) Return(s *Shaper) {
 	}
 }
 
-// Invalid returns one of the nodes that is a definition or typedef with a name that the kernel
-// refuses, 0 if there is none.
+// Invalid returns a node that is a definition or typedef with a name that the kernel refuses, or 0.
 func (s *Shaper) Invalid(nodes []types.ID) types.ID {
 	g := s.set.g
 	valid := func(s types.Str) bool { return s == 0 || btf.ValidIdentifier(g.Strs.Bytes(s)) }
@@ -81,8 +80,8 @@ func (s *Shaper) Invalid(nodes []types.ID) types.ID {
 	return 0
 }
 
-// Load takes the next blob, which has no base and must not change until the next Load. It checks
-// all references.
+// Load takes the next blob. The blob must have no base, and must not change until the next Load.
+// Load checks all references.
 func (s *Shaper) Load(b *btf.Blob) (err error) {
 	s.blob, s.ids = *b, nil
 	s.text = unsafe.Slice(unsafe.StringData(b.Strings), len(b.Strings))
@@ -93,14 +92,13 @@ func (s *Shaper) Load(b *btf.Blob) (err error) {
 	return nil
 }
 
-// LoadPlainly is Load by the plain way.
+// LoadPlainly is like Load, but always reads the plain way.
 func (s *Shaper) LoadPlainly(b *btf.Blob) (err error) {
 	s.ids, err = addShapes(s.set.g, []*btf.Blob{b}, false)
 	return err
 }
 
-// Node returns the node of a type of the blob: of a definition the definition, of a declaration the
-// stub.
+// Node returns the node of a type of the blob; for a declaration, that is the stub.
 func (s *Shaper) Node(id uint32) types.ID {
 	if s.ids != nil {
 		return s.ids[id]

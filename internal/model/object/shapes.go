@@ -5,20 +5,20 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// shaper adds the shapes of type records to their graph.
+// shaper adds the shapes of type records to the graph of these records.
 type shaper struct {
 	*records
-	ids []types.ID // by BTF id: the node; the stub for a declaration
-	// pin returns the pin by which that reference of type id means the definition target, if it has
-	// one.
+	ids []types.ID // by BTF id: the node; for a declaration, the stub
+	// pin returns the pin of a reference, if it has one. id is the type that refers, ref the number of
+	// the reference, and target the definition to which it refers.
 	pin func(id, ref, target uint32) (types.Hash, bool)
-	// sizes are Node.Size of FUNCs and VARs, by id; nil: 0.
+	// sizes are Node.Size of FUNCs and VARs, by id; nil means that all are 0.
 	sizes []uint32
 
 	pinned []pinnedStub
 }
 
-// ModifiersError is the error for more modifiers in a row than btf.MaxModifiers.
+// ModifiersError is the error for a chain of more than btf.MaxModifiers modifiers.
 type ModifiersError struct{ error }
 
 // pinnedStub is a stub whose definition is not added yet.
@@ -27,13 +27,13 @@ type pinnedStub struct {
 	def  uint32 // BTF id
 }
 
-// The references of a type are numbered.
+// The references of a type have these numbers.
 const (
 	ownRef  = 0 // Node.Ref
-	elemRef = 1 // elemRef+i is that of element i
+	elemRef = 1 // elemRef+i: the reference of element i
 )
 
-// shape adds records, which are given children first, except those that have an entry in ids.
+// shape adds records, children first, unless they have an entry in ids.
 func (s *shaper) shape(order []uint32) error {
 	if s.ids == nil {
 		s.ids = make([]types.ID, s.end)
@@ -57,7 +57,7 @@ func (s *shaper) shape(order []uint32) error {
 		}
 		size, aux, ref := Head(l.Blob, t)
 		if t.Kind == btf.KindFunc && aux > types.LinkageExtern {
-			return typeError(id, t, "linkage %d is not known (0 to 2 are)", aux)
+			return typeError(id, t, "unknown linkage %d (only 0 to 2 are known)", aux)
 		}
 		if s.sizes != nil {
 			size += s.sizes[id]
@@ -94,7 +94,7 @@ func (s *shaper) shape(order []uint32) error {
 	return nil
 }
 
-// ref returns the node that a reference of type id (record t) leads to; target is its BTF id.
+// ref returns the node for reference number ref of type id, whose record is t, to BTF id target.
 func (s *shaper) ref(t *btf.Type, id, ref, target uint32) types.ID {
 	if target == 0 {
 		return 0
@@ -103,7 +103,7 @@ func (s *shaper) ref(t *btf.Type, id, ref, target uint32) types.ID {
 		return s.ids[target]
 	}
 	c, _ := s.at(target)
-	name, _ := s.name(c.NameOff) // its own record has been read, or will be
+	name, _ := s.name(c.NameOff) // shape reports the error with the record of target
 	if tag := s.declared(c); tag != 0 {
 		return s.g.Stub(tag, name)
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// unitHash identifies the content of u without its count: file name, kind and set of items.
+// unitHash identifies the content of u without the count: file name, kind and set of items.
 func unitHash(g *types.Graph, u *Unit) types.Hash {
 	var sum types.Hash
 	for _, id := range u.Items {
@@ -17,8 +17,8 @@ func unitHash(g *types.Graph, u *Unit) types.Hash {
 }
 
 // TypesHash is a hash of the types that u holds: definitions of tags, typedefs, anonymous enums.
-// Functions, variables, sections and declaration tags don't count, since the linker may drop them.
-// So an object file and the linked file give the same hash.
+// It leaves out functions, variables, sections and declaration tags, since the linker may drop
+// them. So the hash is the same for an object file and for the linked file.
 func (u *Unit) TypesHash(g *types.Graph) types.Hash {
 	var sum types.Hash
 	n := uint32(0)
@@ -33,9 +33,9 @@ func (u *Unit) TypesHash(g *types.Graph) types.Hash {
 	return types.Start(types.KindVoid, n, 0, types.Hash{}, sum).Sum(false)
 }
 
-// VariableHash is a hash of a VAR node in a unit with this TypesHash. Variables with the same
-// VariableHash have the same type: their nodes are equal, and so are all types of their units.
-// Their sections may differ, since the linker may rename a section.
+// VariableHash is a hash of a VAR node in a unit; unitTypes is the unit's TypesHash. Variables with
+// the same VariableHash have the same type: their nodes are equal, and so are all types of their
+// units. Their sections may differ, because the linker may rename a section.
 func VariableHash(g *types.Graph, variable types.Node, unitTypes types.Hash) types.Hash {
 	if variable.Flag {
 		variable.Flag = false
@@ -46,12 +46,12 @@ func VariableHash(g *types.Graph, variable types.Node, unitTypes types.Hash) typ
 	return types.Start(types.KindVar, 0, 0, variable.Hash, unitTypes).Sum(false)
 }
 
-// unitSet collects units over one graph, each content once.
+// unitSet collects units over one graph, without duplicates.
 type unitSet struct {
 	g     *types.Graph
 	units []Unit
 	index map[types.Hash]int
-	stamp []int // by item: the last comparison that saw it
+	stamp []int // by item: the last comparison that had it
 	round int
 }
 
@@ -59,11 +59,11 @@ func newUnitSet(g *types.Graph) *unitSet {
 	return &unitSet{g: g, index: map[types.Hash]int{}}
 }
 
-// add adds u, or its count to the unit of the same content, and returns the index of that unit. The
-// items are nodes of the set's graph; the set keeps u.Items.
+// add adds u or, if there is a unit with the same content, adds u's count to that unit's. It
+// returns the index of the unit. The items are nodes of the set's graph; the set keeps u.Items.
 func (s *unitSet) add(u Unit) (int, error) {
 	h := unitHash(s.g, &u)
-	// Different content with the same hash takes the next free key.
+	// A unit with the same hash but different content takes the next free key.
 	for i, ok := s.index[h]; ok; i, ok = s.index[h] {
 		if s.same(&s.units[i], &u) {
 			if uint64(s.units[i].Count)+uint64(u.Count) > math.MaxUint32 {

@@ -6,8 +6,8 @@ import (
 	"math"
 )
 
-// appendList appends an ascending list of numbers: its length, then the differences from one to the
-// next. The first counts from least-1, so no difference is 0.
+// appendList appends an ascending list of numbers: its length, then the difference of each number
+// from the one before, and of the first one from least-1. So no difference is 0.
 func appendList(b []byte, list []uint32, least uint32) []byte {
 	b = binary.AppendUvarint(b, uint64(len(list)))
 	last := uint64(least)
@@ -34,7 +34,7 @@ func (d *decoder) fail(format string, args ...any) {
 }
 
 func (d *decoder) failVersion(is uint64, want int) {
-	d.fail("written by another version of btfgen (format %d, this is %d): rebuild", is, want)
+	d.fail("written by a different version of btfgen (format %d, not %d): rebuild", is, want)
 }
 
 func (d *decoder) uint() uint64 {
@@ -47,7 +47,7 @@ func (d *decoder) uint() uint64 {
 	}
 	v, n := binary.Uvarint(d.data[d.off:])
 	if n <= 0 {
-		d.fail("truncated or too long number")
+		d.fail("a number is truncated or too long")
 		return 0
 	}
 	d.off += n
@@ -65,7 +65,7 @@ func (d *decoder) below(limit uint64, what string) uint32 {
 
 func (d *decoder) uint32(what string) uint32 { return d.below(math.MaxUint32+1, what) }
 
-// count reads how many things of at least size bytes each follow.
+// count reads how many things follow. Each of them has at least size bytes.
 func (d *decoder) count(size int, what string) int {
 	v := d.uint()
 	if d.err == nil && v > uint64((len(d.data)-d.off)/size) {
@@ -80,14 +80,14 @@ func (d *decoder) bytes(n int) []byte {
 		return nil
 	}
 	if n > len(d.data)-d.off {
-		d.fail("%d bytes expected, %d are left", n, len(d.data)-d.off)
+		d.fail("%d bytes expected, but only %d are left", n, len(d.data)-d.off)
 		return nil
 	}
 	d.off += n
 	return d.data[d.off-n : d.off]
 }
 
-// list reads what appendList wrote; the numbers are least … limit-1.
+// list reads a list that appendList wrote, of numbers from least to limit-1.
 func (d *decoder) list(least, limit uint32, what string) []uint32 {
 	n := d.count(1, what+"s")
 	list := make([]uint32, 0, n)
@@ -95,7 +95,7 @@ func (d *decoder) list(least, limit uint32, what string) []uint32 {
 	for range n {
 		step := d.uint()
 		if d.err == nil && (step == 0 || step > uint64(limit)-next) {
-			d.fail("%s is out of range or order", what)
+			d.fail("%s is out of range or out of order", what)
 		}
 		if d.err != nil {
 			return nil

@@ -10,12 +10,12 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// SectionUnits is the section that makes an ELF file a .btfo file, besides btf.SectionTypes.
+// SectionUnits is the section that, with btf.SectionTypes, makes an ELF file a .btfo file.
 const SectionUnits = ".BTF.units"
 
-// Write returns the .btfo file of an object: the nodes that units' items lead to, in canonical
-// order. Objects of equal meaning give equal bytes, however they were built. docs/btfo.md describes
-// the format. An error names the type that exceeds a limit of BTF.
+// Write returns the .btfo file for an object. It has the nodes to which the units' items lead, in
+// canonical order. Objects with the same meaning give the same bytes, however they were made.
+// docs/btfo.md describes the format. If a type exceeds a limit of BTF, the error names it.
 func Write(o *Object) ([]byte, error) {
 	o, err := o.normal()
 	if err != nil {
@@ -41,7 +41,7 @@ func Write(o *Object) ([]byte, error) {
 	return f.Bytes()
 }
 
-// normal returns o with each unit content once, and without features that mean nothing.
+// normal returns o without duplicate units, and without features that have no meaning for it.
 func (o *Object) normal() (*Object, error) {
 	n := *o
 	if n.Target.Order == nil {
@@ -60,14 +60,13 @@ func (o *Object) normal() (*Object, error) {
 	return &n, nil
 }
 
-// records returns the content of .BTF.
 func (num *numbering) records(order binary.ByteOrder) ([]byte, error) {
-	offs := make([]uint32, len(num.names)) // of the names, by rank
+	offs := make([]uint32, len(num.names)) // offsets of the names, by rank
 	strLen := 0
 	for i, s := range num.names {
 		name := num.g.Strs.Bytes(s)
 		if bytes.IndexByte(name, 0) >= 0 {
-			return nil, fmt.Errorf("name %q holds a NUL byte, which BTF can't", name)
+			return nil, fmt.Errorf("name %q contains a NUL byte, which BTF can't represent", name)
 		}
 		offs[i] = uint32(strLen)
 		strLen += len(name) + 1

@@ -12,17 +12,16 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// The start of a .BTF.units section: magic and version. The version changes with every change of
-// the section's format and of what types mean in .BTF.
+// The start of a .BTF.units section: magic and version. The version changes whenever the section's
+// format or the meaning of types in .BTF changes.
 const (
 	unitsMagic   = "btfu"
 	unitsVersion = 4
-	// globalsVersion is that of objects made with global_var: they list the variables that are not
-	// per-CPU variables. Others have the older version, so that they stay as they are.
+	// globalsVersion is the version of objects made with global_var: they list the variables that are
+	// not per-CPU. Other objects have the older version, so that their bytes stay the same.
 	globalsVersion = 5
 )
 
-// units returns the content of .BTF.units.
 func (num *numbering) units(o *Object) ([]byte, error) {
 	others := num.others()
 	version := byte(unitsVersion)
@@ -41,7 +40,7 @@ func (num *numbering) units(o *Object) ([]byte, error) {
 	return num.appendUnits(b, o.Units)
 }
 
-// others are the variables that are not per-CPU variables. BTF has no place for Node.Flag of a VAR.
+// others returns the variables that are not per-CPU: BTF has no place for Node.Flag of a VAR.
 func (num *numbering) others() []uint32 {
 	var list []uint32
 	for i, id := range num.order {
@@ -56,8 +55,8 @@ func appendString(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-// appendPins appends the pins, then the pinned references: type, number of the reference, index of
-// the pin.
+// appendPins appends the pins, then for each pinned reference the type, the number of the
+// reference, and the index of the pin.
 func (num *numbering) appendPins(b []byte) []byte {
 	type ref struct {
 		id, number uint32
@@ -107,8 +106,7 @@ func (num *numbering) appendPins(b []byte) []byte {
 	return b
 }
 
-// appendSizes appends Node.Size of the functions or variables where it isn't 0. BTF has no place
-// for it.
+// appendSizes appends Node.Size, which BTF can't hold, of functions or variables where it isn't 0.
 func (num *numbering) appendSizes(b []byte, kind types.Kind) []byte {
 	count := 0
 	var list []byte
@@ -124,10 +122,10 @@ func (num *numbering) appendSizes(b []byte, kind types.Kind) []byte {
 	return append(binary.AppendUvarint(b, uint64(count)), list...)
 }
 
-// appendUnits appends the groups, which are lists of types that are items of the same units, each
-// type in at most one. Then it appends the units, ordered by content, as lists of groups. Units get
-// their types from headers, a group at a time, so this is several times shorter than lists of
-// types.
+// appendUnits appends the groups, then the units, ordered by content, as lists of groups. A group
+// is a list of types that are items of the same units; each type is in at most one group. Units get
+// most types from headers, and all types of a header at a time. So lists of groups are several
+// times shorter than lists of types.
 func (num *numbering) appendUnits(b []byte, units []Unit) ([]byte, error) {
 	order, hashes := make([]int, len(units)), make([]types.Hash, len(units))
 	for i := range order {
@@ -182,12 +180,12 @@ func linkedBit(u *Unit) uint64 {
 	return 0
 }
 
-// group returns the groups, those in most units first, then by their first type; and each type's
-// group.
+// group returns the groups, ordered by the number of their units (most first) and by their first
+// type. The result named of has, for each type, the index of the type's group.
 func (num *numbering) group(units []Unit) (groups [][]uint32, of []uint32, err error) {
 	type member struct {
 		units uint64
-		in    types.Hash // sum over the units, each a random number
+		in    types.Hash // the sum of one random number for each of the units
 	}
 	members := make([]member, len(num.order)+1)
 	seen := make([]int, len(num.order)+1)

@@ -7,14 +7,15 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// part is a set of nodes whose content leads to no others but by plain content.
+// part is a set of nodes. If they refer to a node outside of the set, that node contains no pin.
 type part struct {
 	nodes  []types.ID
-	hashes []types.Hash // of their content; none for stubs
-	ids    []types.ID   // what they are in the other graph; nil: not added yet
+	hashes []types.Hash // hashes of the content of nodes; none for stubs
+	ids    []types.ID   // copies of nodes in the other graph; nil until added
 }
 
-// solve hashes the contents of nodes that are in. With each there are all that it leads to.
+// solve hashes the contents of the given nodes, which all have the flag "in". If one of them leads
+// to another node with this flag, that node must be among the given ones too.
 func (m *Importer) solve(nodes []types.ID) (*part, error) {
 	c := classes{budget: m.budget}
 	c.Graph = m.contents(nodes)
@@ -33,14 +34,14 @@ func (m *Importer) solve(nodes []types.ID) (*part, error) {
 	return p, nil
 }
 
-// Placeholders in labels, for parts whose content is not known yet.
+// These are placeholders in labels, for parts whose content is not known yet.
 var (
-	byPin   = types.Hash{A: 1, B: 1} // a stub that is in
+	byPin   = types.Hash{A: 1, B: 1} // a stub with the flag "in"
 	inShape = types.Hash{A: 2, B: 2} // a part of the shape
 )
 
-// contents returns the graph of the given nodes without the stubs, in their order. Their content
-// depends on that of definitions: they lead to a stub that is in, or such a stub means them.
+// contents returns the graph of the given nodes without the stubs, in the order of nodes.
+// References to stubs with the flag "in" become references to these stubs' definitions.
 func (m *Importer) contents(nodes []types.ID) refine.Graph {
 	next := int32(0)
 	for _, id := range nodes {
@@ -74,19 +75,18 @@ func (m *Importer) contents(nodes []types.ID) refine.Graph {
 	return g
 }
 
-// classes are the nodes of a graph by content: nodes of one class are equal.
+// classes groups the nodes of a graph by content: nodes of the same class are equal.
 type classes struct {
 	refine.Graph
 	class  []uint32     // by node
 	rep    []int32      // by class: a node
-	hash   []types.Hash // by class: of the complete content, cycles included
+	hash   []types.Hash // by class: hash of the complete content, cycles included
 	local  []int32      // by class: its number in the present component, from 1
 	inner  refine.Graph // the present component
-	order  []int        // of its classes, by colour
+	order  []int        // the classes of the component, by colour
 	budget *int
 }
 
-// find fills in class and rep.
 func (c *classes) find() {
 	labels, refs := make([]uint32, len(c.Labels)), make([]uint32, len(c.Refs))
 	numbers := map[types.Hash]uint32{}
@@ -108,8 +108,8 @@ func (c *classes) find() {
 	}
 }
 
-// hashAll fills in hash. It hashes the classes of a cycle together, after all others that they
-// refer to.
+// hashAll fills in hash. It hashes the classes of a cycle together, after all other classes to
+// which they refer.
 func (c *classes) hashAll() (err error) {
 	c.hash, c.local = make([]types.Hash, len(c.rep)), make([]int32, len(c.rep))
 	refine.Components(len(c.rep), c.refs, func(component []int32) {
@@ -120,7 +120,7 @@ func (c *classes) hashAll() (err error) {
 	return err
 }
 
-// refs appends the classes to which a class refers, in order.
+// refs appends the classes that a class refers to, in order.
 func (c *classes) refs(class int32, buf []int32) []int32 {
 	i := c.rep[class]
 	for _, r := range c.Refs[c.First[i]:c.First[i+1]] {
@@ -129,10 +129,11 @@ func (c *classes) refs(class int32, buf []int32) []int32 {
 	return buf
 }
 
-// hashComponent hashes the classes of a strongly connected component. A colour distinguishes a
-// class from the others of the component, but looks only as deep as refinement took rounds. The
-// list of all colours, each with that of one more round, spells out how the classes refer to each
-// other. So a colour and this list describe a class completely.
+// hashComponent hashes the classes of a strongly connected component. The colour of a class
+// distinguishes it from the others of the component, but depends only on references up to a depth:
+// the number of rounds that the refinement took. The list of all colours, each with the same
+// class's colour after one more round, shows how the classes refer to each other. So a colour and
+// this list describe a class completely.
 func (c *classes) hashComponent(component []int32) error {
 	for i, class := range component {
 		c.local[class] = int32(i + 1)

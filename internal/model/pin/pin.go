@@ -1,8 +1,8 @@
-// Package pin makes pins: hashes by which the references of a unit tell the definitions of a tag
-// apart where the unit has several.
+// Package pin makes pins. A pin is a hash that says to which definition a reference leads, in a
+// unit that has several definitions of a tag.
 //
-// A pin is a function of what the definition says, and of nothing else: not of the order of types,
-// and not of what else the unit holds. So equal pins mean equal definitions, in whatever units.
+// A pin depends only on the content of the definition, not on the order of types or on other types
+// of the unit. So equal pins identify equal definitions, in all units.
 package pin
 
 import (
@@ -11,24 +11,27 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// Provisional is the pin of a reference to a definition of that number, which is any that no other
-// definition has. The reference is in the scope of that number: see Import.
+// Provisional is the provisional pin of a reference (see Import). It consists of the number of the
+// definition, which can be any number that no other definition has, and the number of the scope
+// that has the reference.
 func Provisional(definition uint64, scope int) types.Hash {
 	return types.Hash{A: definition, B: uint64(scope)}
 }
 
-// Import adds every node of from to another graph, with pins where they are needed, and returns the
-// IDs that the nodes have there, indexed by their ID in from.
+// Import adds every node of one graph (from) to another (to), with pins where they are needed, and
+// returns the new IDs of the nodes, indexed by their ID in from.
 //
-// The stubs of from have provisional pins: each has its definition as Ref, and a number and a
-// scope. A stub without Ref means whatever its tag means in the unit. Scopes are numbered from 0;
-// those of a base and the split BTF on it are 0 and 1. defined lists the definitions of tags that
-// each scope adds to those of the scopes before it. A plain stub in that list is a meaning of its
-// own: a declaration that does not mean the definition.
+// The stubs of from have provisional pins: a stub has its definition as Ref, and the definition's
+// number and a scope as pin. A stub without Ref resolves to whatever definition its tag has in the
+// unit. Scopes are numbered from 0: a base has scope 0, and split BTF that is based on it has scope
+// 1. The parameter defined lists, by scope, the definitions of tags that the scope adds to those of
+// the scopes before it. A plain stub in a list is a declaration that does not resolve to the
+// definition; it counts as a different definition.
 //
-// Where the definitions of a tag, down to and including a scope, are all equal, references to it in
-// that scope become plain stubs. All others get pins. References to typedefs always do. A
-// declaration tag on a stub that gets a pin is put on the definition.
+// If all definitions of a tag in a scope and the scopes before it are equal, references to the tag
+// in that scope become plain stubs. All other references get pins. All stubs of typedefs get pins
+// too; only typedefs in a cycle without a tag have stubs. A declaration tag on a stub that gets a
+// pin is moved to the definition.
 func Import(to, from *types.Graph, defined [][]types.ID) ([]types.ID, error) {
 	budget := budget
 	m := NewImporter(to, from, &budget)
@@ -49,41 +52,41 @@ func Import(to, from *types.Graph, defined [][]types.ID) ([]types.ID, error) {
 	return ids, nil
 }
 
-// budget bounds the work, in nodes and references looked at. A kernel whose BTF holds a thousand
-// types several times needs about a million.
+// budget bounds the work: how many nodes and references are examined. A kernel whose BTF holds a
+// thousand types several times needs about a million.
 const budget = 1 << 27
 
-// Importer is Import for units that have many nodes of from in common. What these are in the other
-// graph is found out once for all units in which their references to tags mean the same.
+// Importer does the work of Import for units that have many nodes of from in common. It adds such
+// nodes only once for all units in which their references to tags lead to the same definitions.
 type Importer struct {
 	to, from *types.Graph
-	budget   *int // what is left of it, see refine.Graph.ColoursWithin
+	budget   *int // the rest of the budget, see refine.Graph.ColoursWithin
 	known
 	present
 	elems []types.Elem         // scratch
-	parts map[types.Hash]*part // of what units share, by signature
-	kept  int                  // nodes in them
+	parts map[types.Hash]*part // the parts that units share, by signature
+	kept  int                  // the number of nodes in parts
 }
 
-// maxKept is how many nodes the parts may have before all are forgotten.
+// maxKept is how many nodes parts may have in total before all parts are dropped.
 const maxKept = 1 << 20
 
-// NewImporter returns one that takes its work from a budget.
+// NewImporter returns an Importer that subtracts its work from a budget.
 func NewImporter(to, from *types.Graph, budget *int) *Importer {
 	return &Importer{to: to, from: from, budget: budget, parts: map[types.Hash]*part{},
 		known: known{numbers: map[types.TagName]int32{}}}
 }
 
-// known is what holds of nodes in every unit: by node of from, or by string.
+// known has what is the same in every unit, for each node of Importer.from or for each string.
 type known struct {
-	content []types.Hash // what a node says if no stub is pinned
-	plain   []types.ID   // the node of to that says that; 0: none yet
+	content []types.Hash // hash of the node's content if no stub is pinned
+	plain   []types.ID   // the node in the other graph with that content; 0: none yet
 	tags    []int32      // of stubs and definitions: the number of the tag, from 1
 	numbers map[types.TagName]int32
 	strs    []types.Str
 }
 
-// extend takes the nodes that from has got since the last unit.
+// extend adds the nodes that m.from has gained since the last unit.
 func (m *Importer) extend() {
 	of := func(id types.ID) types.Hash { return m.content[id] }
 	for i := len(m.content); i < len(m.from.Nodes); i++ {
@@ -108,9 +111,9 @@ func (m *Importer) extend() {
 	m.grow(len(m.content), len(m.numbers)+1)
 }
 
-// Settle finds out which references of a unit get which pins. items are the unit's nodes; all that
-// they contain belongs to the unit too. shared are those that it has in common with other units:
-// nothing depends on them but the work. defined is as in Import.
+// Settle finds the pins of a unit's references. items are the unit's nodes; all types that they
+// contain belong to the unit too. shared lists the nodes that the unit has in common with other
+// units; it saves work but doesn't change the result. The parameter defined is as in Import.
 func (m *Importer) Settle(items, shared []types.ID, defined [][]types.ID) error {
 	m.extend()
 	m.begin(items, shared, defined)
@@ -123,8 +126,9 @@ func (m *Importer) Settle(items, shared []types.ID, defined [][]types.ID) error 
 	return m.hash()
 }
 
-// findSeveral finds the tags that have different definitions in the last scope, and didn't in those
-// before it: references to all that have several are followed, to see whether they are equal.
+// findSeveral finds the tags that have different definitions in the scopes up to the last one, but
+// not in the scopes before the last one. To see whether definitions are equal, it follows the
+// references to all tags that have several definitions.
 func (m *Importer) findSeveral(defined [][]types.ID) error {
 	scope := uint32(len(defined))
 	candidates := false
@@ -167,14 +171,13 @@ func (m *Importer) same(a, b types.ID) bool {
 	return m.content[a] == m.content[b] && !m.leads(a) && !m.leads(b)
 }
 
-// leads reports whether the content of a definition depends on a stub that is in.
+// leads reports whether the content of a definition depends on a stub with the flag "in".
 func (m *Importer) leads(id types.ID) bool {
 	n := &m.from.Nodes[id]
 	return n.Kind != types.KindStub && (m.flags[n.Ref]&in != 0 ||
 		slices.ContainsFunc(m.from.ElemsOf(n), func(e types.Elem) bool { return m.flags[e.Ref]&in != 0 }))
 }
 
-// pinned reports whether stub n gets a pin.
 func (m *Importer) pinned(id types.ID, n *types.Node) bool {
 	if m.means(n) == 0 || n.Aux == uint32(types.TagTypedef) {
 		return m.means(n) != 0
@@ -183,7 +186,7 @@ func (m *Importer) pinned(id types.ID, n *types.Node) bool {
 	return t.several != 0 && m.from.Pin(n).B+1 >= uint64(t.several)
 }
 
-// means returns the definition that a stub means in the unit, 0 if it doesn't say.
+// means returns the definition that a stub resolves to in the unit, 0 if there is no specific one.
 func (m *Importer) means(n *types.Node) types.ID {
 	if n.Ref != 0 && (n.Aux == uint32(types.TagTypedef) || m.flags[n.Ref]&listed != 0) {
 		return n.Ref
@@ -191,7 +194,7 @@ func (m *Importer) means(n *types.Node) types.ID {
 	return 0
 }
 
-// Add adds the nodes of the unit that was settled last.
+// Add adds the nodes of the unit for which Settle was called last.
 func (m *Importer) Add() error {
 	m.intern()
 	if p := m.common; p != nil && p.ids != nil {
@@ -229,7 +232,7 @@ func (m *Importer) Add() error {
 	return nil
 }
 
-// ID returns what Add has made of a node of the unit.
+// ID returns the node that Add has made for a node of the unit.
 func (m *Importer) ID(id types.ID) types.ID {
 	if m.flags[id]&in != 0 {
 		return m.ids[id]
@@ -237,7 +240,7 @@ func (m *Importer) ID(id types.ID) types.ID {
 	return m.plain[id]
 }
 
-// intern adds the strings that from has got since the last unit.
+// intern adds the strings that m.from has gained since the last unit.
 func (m *Importer) intern() {
 	if m.strs == nil {
 		m.strs = []types.Str{0}
@@ -247,7 +250,8 @@ func (m *Importer) intern() {
 	}
 }
 
-// add adds a node, after those that it refers to. content is its hash, if no pin is in it.
+// add adds a node. The nodes that it refers to must have been added before. content is the node's
+// hash if the node contains no pin, otherwise zero.
 func (m *Importer) add(n *types.Node, content types.Hash) types.ID {
 	if id := m.to.Find(content); content != (types.Hash{}) && id != 0 {
 		return id

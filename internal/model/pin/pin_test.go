@@ -26,8 +26,8 @@ type reference struct {
 // A unit of the model is a list of definitions that refer to each other.
 type unit []definition
 
-// randomUnits makes units of few tags, so that tags have several definitions, and cuts out of some
-// common definitions, so that units share them.
+// randomUnits makes units from a common stock of definitions, so that units share some of them.
+// There are few tags, so that tags have several definitions.
 func randomUnits(rng *rand.Rand) []unit {
 	common := make(unit, 2+rng.IntN(8))
 	tags, sizes := 1+rng.IntN(3), 1+rng.IntN(2)
@@ -102,8 +102,8 @@ func (u unit) build(perm []int) (*types.Graph, []types.ID) {
 	return g, ids
 }
 
-// greatest is the greatest relation over n things in which related ones are alike, given the
-// relation itself.
+// greatest returns the greatest relation over n things in which all related pairs are alike.
+// Whether a pair is alike may depend on the relation itself.
 func greatest(n int, alike func(i, j int, related func(i, j int) bool) bool) func(i, j int) bool {
 	rel := make([]bool, n*n)
 	for i := range rel {
@@ -121,7 +121,7 @@ func greatest(n int, alike func(i, j int, related func(i, j int) bool) bool) fun
 	return related
 }
 
-// several tells for each tag of the unit whether it has different definitions.
+// several reports, for each tag of the unit, whether it has different definitions.
 func (u unit) several() map[int]bool {
 	equal := greatest(len(u), func(i, j int, related func(i, j int) bool) bool {
 		return u[i].tag == u[j].tag && u[i].size == u[j].size &&
@@ -140,9 +140,9 @@ func (u unit) several() map[int]bool {
 	return several
 }
 
-// TestUnits imports units into one graph, and compares with the definition: two definitions become
-// one node, with one pin, exactly if they are equal, where references to tags with one definition
-// in the unit say no more than the tag.
+// TestUnits imports units into one graph, and compares the result with the definition of equality:
+// two definitions become one node, with one pin, if and only if they are equal. If a tag has only
+// one definition in the unit, references to it are compared only by the tag.
 func TestUnits(t *testing.T) {
 	for seed := range uint64(3000) {
 		rng := rand.New(rand.NewPCG(seed, 0))
@@ -223,7 +223,7 @@ func TestUnits(t *testing.T) {
 			}
 			slices.SortFunc(hashes, types.Hash.Cmp)
 			if round > 0 && !slices.Equal(hashes, nodes) {
-				t.Fatalf("seed %d: the order of units or of their definitions shows: %d and %d nodes", seed,
+				t.Fatalf("seed %d: the order of units or of their definitions matters: %d and %d nodes", seed,
 					len(first.Nodes), len(g.Nodes))
 			}
 			first, nodes = g, hashes
@@ -231,7 +231,7 @@ func TestUnits(t *testing.T) {
 	}
 }
 
-// A pin follows from the definition, not from what else its unit holds.
+// A pin depends on the definition, not on what else its unit holds.
 func TestOthersDoNotShow(t *testing.T) {
 	ring := func(extra ...definition) types.Hash {
 		u := append(unit{
@@ -264,7 +264,7 @@ func TestOthersDoNotShow(t *testing.T) {
 	}
 }
 
-// A base's references are as they are without what is based on it.
+// The references of a base don't depend on the BTF that is based on it.
 func TestScopes(t *testing.T) {
 	g := types.New()
 	s := g.Strs.Intern([]byte("s"))
@@ -294,9 +294,9 @@ func TestScopes(t *testing.T) {
 	}
 }
 
-// In both units two definitions of a tag differ in their first reference, and refer to each other and
-// to themselves. The units differ only in the order of these references. One round distinguishes the
-// two definitions, but not the units: hashes of a cycle need a further round.
+// In both units, two definitions of a tag differ in their first reference, and refer to each other
+// and to themselves. The units differ only in the order of these references. One round
+// distinguishes the two definitions, but not the units: hashes of a cycle need a further round.
 func TestOrderInCycle(t *testing.T) {
 	to := types.New()
 	for _, order := range [][2]int{{2, 3}, {3, 2}} {
@@ -311,8 +311,9 @@ func TestOrderInCycle(t *testing.T) {
 	}
 }
 
-// A chain of definitions takes work in proportion to its length, however long it is. In a cycle a
-// hash has to look as far as the definitions are from what distinguishes them.
+// The work for a chain of definitions is proportional to its length, however long it is. In a
+// cycle, each hash has to look as far as the place where the definitions differ, which can exceed
+// the budget.
 func TestBudget(t *testing.T) {
 	chain := make(unit, 20000) // each differs from the others in how far the end is
 	for i := range chain[1:] {

@@ -8,41 +8,38 @@ import (
 
 // present is the unit that is being imported.
 type present struct {
-	nodes  []types.ID // that it has, ascending
+	nodes  []types.ID // its nodes, ascending
 	flags  []flags    // by node of from
 	tagged []tagged   // by number of the tag
 	listed []types.ID // its definitions
-	marked []types.ID // the nodes that are in, ascending
+	marked []types.ID // the nodes with the flag "in", ascending
 
-	// of the nodes that are in, by node of from: but for stubs their content, and what they are in
-	// the other graph
+	// by node of from, if it has the flag "in": the hash of its content (except for stubs), and its
+	// copy in the other graph
 	hashes []types.Hash
 	ids    []types.ID
-	common *part // of them, those that other units have too
+	common *part // those of marked that other units have too
 
-	wanted []uint64 // scratch: a bit a node
+	wanted []uint64 // scratch: one bit per node
 	index  []int32  // scratch, see contents
 }
 
-// flags say of a node, in the unit:
 type flags uint8
 
 const (
-	in     flags = 1 << iota // it is a stub that is pinned or followed, or its content depends on one
+	in     flags = 1 << iota // it is a pinned or followed stub, or its content depends on one
 	listed                   // it is a definition of the unit
 	shared                   // it is one of the nodes that other units have too
 	seen                     // scratch
 )
 
-// tagged is what is known of a tag in the unit.
 type tagged struct {
-	scope     uint32 // the scope that was looked at last, from 1
+	scope     uint32 // the scope that was last examined, from 1
 	first     types.ID
 	candidate bool   // it may have different definitions
-	several   uint32 // the first scope in which it has, from 1; 0: none
+	several   uint32 // the first scope in which it has different definitions, from 1; 0: none
 }
 
-// grow makes room for so many nodes and tags.
 func (u *present) grow(nodes, tags int) {
 	if n := nodes - len(u.flags); n > 0 {
 		u.flags = append(u.flags, make([]flags, n)...)
@@ -56,7 +53,7 @@ func (u *present) grow(nodes, tags int) {
 	}
 }
 
-// begin forgets the unit before, and takes what the next one has.
+// begin forgets the previous unit, and takes the nodes of the next one.
 func (m *Importer) begin(items, others []types.ID, defined [][]types.ID) {
 	for _, list := range [][]types.ID{m.nodes, m.present.listed} {
 		for _, id := range list {
@@ -78,8 +75,8 @@ func (m *Importer) begin(items, others []types.ID, defined [][]types.ID) {
 	}
 }
 
-// reached appends the nodes that the shapes of roots contain, these included, in ascending order. A
-// node refers to smaller ones only.
+// reached appends to list the roots and the nodes that their shapes contain, in ascending order.
+// One pass is enough, because a node refers only to nodes with smaller IDs.
 func (m *Importer) reached(roots, list []types.ID) []types.ID {
 	wanted := m.wanted
 	want := func(id types.ID) { wanted[id/64] |= 1 << (id % 64) }
@@ -109,7 +106,9 @@ func (m *Importer) reached(roots, list []types.ID) []types.ID {
 	return list
 }
 
-// mark finds the nodes that are in. Of stubs, those are that follow accepts.
+// mark sets the flag "in". A stub gets it if the function follow returns true for it. Any other
+// node gets it if it refers to a node with the flag, or if it is the definition that a stub with
+// the flag resolves to.
 func (m *Importer) mark(follow func(types.ID, *types.Node) bool) {
 	for _, id := range m.nodes {
 		n := &m.from.Nodes[id]
@@ -139,8 +138,8 @@ func (m *Importer) mark(follow func(types.ID, *types.Node) bool) {
 	}
 }
 
-// hash hashes the nodes that are in. What is common is hashed by itself, if it refers to nothing
-// else.
+// hash hashes the nodes with the flag "in". Nodes that other units have too are hashed separately,
+// if they refer only to each other.
 func (m *Importer) hash() error {
 	var some, own []types.ID
 	for _, id := range m.marked {
@@ -191,8 +190,7 @@ func (m *Importer) hash() error {
 	return nil
 }
 
-// closed returns the nodes of list, which are in, and those that they lead to and that are in too,
-// through pins as well.
+// closed returns list and all nodes with the flag "in" to which its nodes lead, also through pins.
 func (m *Importer) closed(list []types.ID) []types.ID {
 	for _, id := range list {
 		m.flags[id] |= seen

@@ -7,15 +7,16 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// Classes numbers the nodes of a graph, from 0 up to the count, so that two have one number exactly
-// if they have equal labels, and references of equal numbers in order, cycles included: the
-// coarsest bisimulation. The labels are numbers from 0 on, of which none is left out. The
-// references of node i are refs[first[i]:first[i+1]].
+// Classes sorts the nodes of a graph into classes, which are numbered from 0 to count-1. Two nodes
+// are in the same class exactly if they have equal labels and refer, in order, to nodes of the same
+// classes. That holds for cycles too: the result is the coarsest bisimulation. The labels must be
+// 0, 1, 2 and so on without gaps. Node i refers to the nodes refs[first[i]:first[i+1]].
 //
-// It begins with the labels and splits classes until no class holds nodes whose references are in
-// different ones. After a split the largest part keeps its number, so that only nodes that refer to
-// the smaller parts have to be looked at again: O(references × log² nodes), where Colours may take
-// as many rounds as there are nodes. But the result depends on the numbers of the nodes.
+// It begins with a class for each label, and splits classes until all nodes of a class refer to the
+// same classes. After a split, the largest part keeps its number, so only nodes that refer to the
+// smaller parts are examined again. That takes O(references × log² nodes), while Colours may take
+// as many rounds as there are nodes. But unlike that of Colours, the result depends on the numbers
+// of the nodes.
 func Classes(labels, first, refs []uint32) (class []uint32, count int) {
 	p := newPartition(labels, first, refs)
 	for len(p.work) > 0 {
@@ -28,21 +29,22 @@ func Classes(labels, first, refs []uint32) (class []uint32, count int) {
 	return p.class, len(p.parts)
 }
 
-// partition is the nodes in classes. A node is dirty if the class of one that it refers to may have
-// changed since its own class was split. The others of a class refer to the same classes.
+// partition has the nodes of a graph, sorted into classes. A node is dirty if a node that it refers
+// to may have changed its class since the dirty node's own class was last split. The clean nodes of
+// a class all refer to the same classes.
 type partition struct {
 	first   []uint32 // as for Classes
 	refs    []uint32
-	class   []uint32 // of each node
+	class   []uint32 // class of each node
 	order   []uint32 // the nodes, class by class
 	at      []uint32 // of each node: its index in order
 	parts   []part   // of each class: its nodes
-	work    []uint32 // the classes with dirty nodes
-	parents []uint32 // who refers to n: parents[begin[n]:begin[n+1]]
+	work    []uint32 // classes with dirty nodes
+	parents []uint32 // parents[begin[n]:begin[n+1]] refer to n
 	begin   []uint32
 }
 
-// part is the nodes of a class: order[begin:clean] are dirty, order[clean:end] are not.
+// part has the nodes of a class: order[begin:clean] are dirty, order[clean:end] are clean.
 type part struct{ begin, clean, end uint32 }
 
 func newPartition(labels, first, refs []uint32) *partition {
@@ -60,7 +62,7 @@ func newPartition(labels, first, refs []uint32) *partition {
 	for c := uint32(0); c < n && starts[c] < n; c++ {
 		p.parts = append(p.parts, part{starts[c], starts[c], starts[c+1]})
 	}
-	begin := make([]uint32, n+2) // counted one further, as each beginning moves on to the next one
+	begin := make([]uint32, n+2) // shifted by one, because filling increases each beginning
 	for _, to := range refs {
 		begin[to+2]++
 	}
@@ -81,7 +83,7 @@ func newPartition(labels, first, refs []uint32) *partition {
 	return p
 }
 
-// mark makes a node dirty; one that is alone in its class can't be distinguished from others.
+// mark makes a node dirty, unless it is alone in its class, which then can't be split.
 func (p *partition) mark(n uint32) {
 	c, i := p.class[n], p.at[n]
 	of := &p.parts[c]

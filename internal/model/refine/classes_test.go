@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// numbered is a graph as Classes takes it. What is outside is nodes with their own labels.
+// numbered is a graph in the form that Classes takes. Outside colours become nodes that have their
+// own labels.
 func numbered(g *Graph) (labels, first, refs []uint32) {
 	n := uint32(len(g.Labels))
 	known := map[any]uint32{}
@@ -58,7 +59,7 @@ func TestClasses(t *testing.T) {
 	}
 }
 
-// Colours takes as many rounds as there are nodes in such a chain; this must be done at once.
+// For a long chain, Colours takes as many rounds as the chain has nodes; Classes must be fast.
 func TestClassesOfLongChain(t *testing.T) {
 	const n = 1 << 20
 	labels, first, refs := make([]uint32, n), []uint32{0}, []uint32{}

@@ -1,18 +1,18 @@
 package refine
 
-// Components calls f with each strongly connected component of a graph of n nodes: the nodes that
-// lead to each other, or one that leads to no other that leads back. Each comes after those that it
-// refers to. refs appends the nodes that a node refers to. f must not keep the component.
+// Components calls f with each strongly connected component of a graph of n nodes, including single
+// nodes. Each component comes after those to which it refers. The function refs appends to buf the
+// nodes to which a node refers. f must not keep the component.
 //
-// It is Tarjan's algorithm, without recursion: chains may be as long as the input.
+// It is Tarjan's algorithm without recursion, because chains may be as long as the input.
 func Components(n int, refs func(node int32, buf []int32) []int32, f func(component []int32)) {
 	type frame struct {
 		node  int32
-		first int // its references that are not looked at yet are pending[first:]
+		first int // its references that are still to be followed are pending[first:]
 	}
 	var (
 		number  = make([]int32, n) // in the order in which nodes were found, from 1
-		low     = make([]int32, n) // the least number that is known to be reached
+		low     = make([]int32, n) // the least number of a node known to be reachable
 		done    = make([]bool, n)
 		found   []int32 // not in a component yet
 		stack   []frame
@@ -22,9 +22,15 @@ func Components(n int, refs func(node int32, buf []int32) []int32, f func(compon
 	enter := func(node int32) {
 		count++
 		number[node], low[node] = count, count
+		first := len(pending)
 		found = append(found, node)
-		stack = append(stack, frame{node, len(pending)})
-		pending = refs(node, pending)
+		if pending = refs(node, pending); len(pending) == first { // it refers to nothing
+			done[node] = true
+			f(found[len(found)-1:])
+			found = found[:len(found)-1]
+			return
+		}
+		stack = append(stack, frame{node, first})
 	}
 	for root := range int32(n) {
 		if number[root] != 0 {

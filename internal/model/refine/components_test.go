@@ -54,7 +54,7 @@ func TestComponents(t *testing.T) {
 	}
 }
 
-// A chain as long as an input may be must not exhaust the stack.
+// A chain as long as any input must not exhaust the stack.
 func TestLongChain(t *testing.T) {
 	const n = 1 << 20
 	var order []int32

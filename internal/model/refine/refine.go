@@ -1,5 +1,5 @@
-// Package refine finds out which nodes of a graph with cycles have equal content, by partition
-// refinement: it computes the coarsest bisimulation.
+// Package refine finds out which nodes of a graph with cycles have equal content. By partition
+// refinement, it computes the coarsest bisimulation.
 package refine
 
 import (
@@ -13,36 +13,38 @@ import (
 
 // Graph is a graph of labelled nodes, numbered from 0.
 type Graph struct {
-	// Labels, one a node, are hashes of a node's content apart from what its references lead to.
+	// Labels has, for each node, a hash of the node's content without its references.
 	Labels []types.Hash
-	// Initial, one a node, are the colours before the first round. Nodes of equal label whose
-	// references have equal initial colours must have equal initial colours. Nil: the labels.
+	// Initial has, for each node, the colour before the first round. If Initial is nil, the labels
+	// are these colours. If two nodes have equal labels, and their references have equal initial
+	// colours, the nodes themselves must have equal initial colours.
 	Initial []types.Hash
 	// First has one more element than there are nodes. The references of node i, in order, are
 	// Refs[First[i]:First[i+1]].
 	First []uint32
-	// Refs are numbers of nodes, and ^k for Outside[k].
+	// Refs are numbers of nodes, or ^k for Outside[k].
 	Refs []int32
-	// Outside are the colours of what is not part of the graph. They never change.
+	// Outside are the colours of types outside of the graph. They never change.
 	Outside []types.Hash
 }
 
-// ErrBudget says that a refinement takes more work than its caller allows.
+// ErrBudget says that a refinement takes more work than the caller allows.
 var ErrBudget = errors.New("the types refer to each other too deeply to be distinguished")
 
-// Colours returns a hash for each node. Two are equal exactly if the nodes have equal labels and
-// refer, in order, to nodes of equal colour and to equal outside colours. They depend on content
-// alone, not on the numbers of the nodes; but how deep a colour looks depends on how many rounds
-// the whole graph took, so colours of different graphs do not compare.
+// Colours returns a hash for each node: its colour. Two colours are equal exactly if the nodes have
+// equal labels and refer, in order, to nodes with equal colours and to equal outside colours.
+// Colours depend only on content, not on the numbers of the nodes. But colours of different graphs
+// can't be compared: a colour includes references up to a depth, which is the number of rounds that
+// the whole graph took.
 func (g *Graph) Colours() []types.Hash {
 	unlimited := math.MaxInt
 	colours, _ := g.ColoursWithin(&unlimited)
 	return colours
 }
 
-// ColoursWithin is Colours within a budget, in nodes and references looked at, from which it takes
-// what it used. When that is not enough, the error is ErrBudget. Hostile input can ask for as many
-// rounds as there are nodes.
+// ColoursWithin is Colours with a budget: the number of nodes and references that it may examine.
+// It subtracts the work from the budget. If the budget is too small, the error is ErrBudget; for
+// hostile input, there can be as many rounds as nodes.
 func (g *Graph) ColoursWithin(budget *int) ([]types.Hash, error) {
 	n := len(g.Labels)
 	old, now := make([]types.Hash, n), slices.Clone(g.Labels)
@@ -66,8 +68,8 @@ func (g *Graph) ColoursWithin(budget *int) ([]types.Hash, error) {
 	}
 }
 
-// Round computes the next colours of all nodes into now: each one's label, mixed with the old
-// colours of what it refers to.
+// Round sets the parameter now to the next colours of all nodes. The next colour of a node is its
+// label, mixed with the old colours of the nodes to which it refers.
 func (g *Graph) Round(old, now []types.Hash) {
 	for i, label := range g.Labels {
 		h := types.Start(types.KindVoid, 0, 0, label, types.Hash{})
@@ -82,8 +84,8 @@ func (g *Graph) Round(old, now []types.Hash) {
 	}
 }
 
-// set counts distinct hashes, many times in the same memory: a hash table in which an entry counts
-// only if its round is the present one.
+// set is a hash table that counts distinct hashes. It can be used again without being cleared: an
+// entry counts only if its round is the present one.
 type set struct {
 	table []types.Hash
 	round []uint32
@@ -98,7 +100,7 @@ func newSet(n int) *set {
 	return &set{table: make([]types.Hash, size), round: make([]uint32, size)}
 }
 
-// distinct counts the distinct ones of at most as many hashes as the set was made for.
+// distinct counts distinct hashes. There must not be more hashes than the set was made for.
 func (s *set) distinct(hashes []types.Hash) int {
 	s.now++
 	mask := uint64(len(s.table) - 1)

@@ -21,7 +21,7 @@ func random(rng *rand.Rand, n int) *Graph {
 	for range n {
 		label := rng.IntN(labels)
 		g.Labels = append(g.Labels, hash(label))
-		for range label % (degree + 1) { // the label tells how many references there are
+		for range label % (degree + 1) { // the label determines how many references there are
 			if rng.IntN(8) == 0 {
 				g.Refs = append(g.Refs, ^int32(rng.IntN(len(g.Outside))))
 			} else {
@@ -33,7 +33,7 @@ func random(rng *rand.Rand, n int) *Graph {
 	return g
 }
 
-// bisimilar is the definition: all pairs of nodes are equal until something tells them apart.
+// bisimilar is the definition: all pairs of nodes are equal until something distinguishes them.
 func bisimilar(g *Graph) [][]bool {
 	n := len(g.Labels)
 	equal := make([][]bool, n)
@@ -67,7 +67,7 @@ func TestBisimulation(t *testing.T) {
 	for seed := range uint64(2000) {
 		rng := rand.New(rand.NewPCG(seed, 0))
 		g := random(rng, 1+rng.IntN(24))
-		if rng.IntN(2) == 0 { // initial colours that tell less than the labels
+		if rng.IntN(2) == 0 { // initial colours that distinguish less than the labels
 			g.Initial = make([]types.Hash, len(g.Labels))
 		}
 		equal, colours := bisimilar(g), g.Colours()
@@ -106,7 +106,7 @@ func TestOrderOfNodesIsNotSeen(t *testing.T) {
 		a, b := g.Colours(), p.Colours()
 		for i, j := range to {
 			if a[i] != b[j] {
-				t.Fatalf("seed %d: node %d has another colour as node %d", seed, i, j)
+				t.Fatalf("seed %d: node %d gets a different colour as node %d", seed, i, j)
 			}
 		}
 	}

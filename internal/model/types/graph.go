@@ -9,7 +9,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// Graph holds shapes, each once. The zero value is not ready: use New.
+// Graph holds shapes, without duplicates. The zero value is not ready for use: call New.
 type Graph struct {
 	Nodes []Node // Nodes[0] is void
 	Elems []Elem
@@ -25,7 +25,7 @@ type bucket struct {
 // New returns an empty graph.
 func New() *Graph { return NewSized(0) }
 
-// NewSized is New with room for about so many nodes.
+// NewSized is New with room for about the given number of nodes.
 func NewSized(nodes int) *Graph {
 	nodes = max(nodes, 64)
 	g := &Graph{Nodes: make([]Node, 1, nodes+1), Elems: make([]Elem, 0, 2*nodes)}
@@ -44,12 +44,12 @@ func (g *Graph) ElemsOf(n *Node) []Elem { return g.Elems[n.First:][:n.Count:n.Co
 // Name returns n's name as a string.
 func (g *Graph) Name(n *Node) string { return g.Strs.String(n.Name) }
 
-// Find returns the node of content hash h, 0 if there is none.
+// Find returns the node with content hash h, 0 if there is none.
 func (g *Graph) Find(h Hash) ID {
 	return g.slot(h).id
 }
 
-// slot returns the bucket of content hash h, or the free one where it belongs.
+// slot returns the bucket of content hash h, or the free bucket for it.
 func (g *Graph) slot(h Hash) *bucket {
 	mask := uint64(len(g.index) - 1)
 	tag := uint32(h.A >> 32)
@@ -60,8 +60,8 @@ func (g *Graph) slot(h Hash) *bucket {
 	}
 }
 
-// Add returns the node with n's content and these elements, and adds it if it is new. It sets
-// n.Hash, n.First and n.Count. Every ID in n and elems must be of this graph.
+// Add returns the node with n's content and these elements. If there is none yet, Add adds it. It
+// sets n.Hash, n.First and n.Count. Every ID in n and elems must belong to this graph.
 func (g *Graph) Add(n Node, elems []Elem) ID {
 	n.Hash = g.HashWith(&n, elems, func(id ID) Hash { return g.Nodes[id].Hash })
 	return g.AddHashed(n, elems)
@@ -87,8 +87,8 @@ func (g *Graph) AddHashed(n Node, elems []Elem) ID {
 	return id
 }
 
-// SkipModifiers returns the type after the typedefs, qualifiers and type tags at id, and how many
-// these are, at most btf.MaxModifiers+1.
+// SkipModifiers follows typedefs, qualifiers and type tags from id, at most btf.MaxModifiers+1 of
+// them. It returns the type after them, and their number n.
 func (g *Graph) SkipModifiers(id ID) (to ID, n int) {
 	for n <= btf.MaxModifiers {
 		switch t := &g.Nodes[id]; {
@@ -104,7 +104,7 @@ func (g *Graph) SkipModifiers(id ID) (to ID, n int) {
 	return id, n
 }
 
-// Depth returns how deep a shape with this reference and these elements nests.
+// Depth returns the nesting depth of a shape with this reference and these elements.
 func (g *Graph) Depth(ref ID, elems []Elem) int {
 	deepest := g.Nodes[ref].Depth
 	for i := range elems {
@@ -113,8 +113,8 @@ func (g *Graph) Depth(ref ID, elems []Elem) int {
 	return int(deepest) + 1
 }
 
-// room makes room for n more elements. It grows large slices by half, where append grows them by a
-// quarter and so copies them more often.
+// room makes room for n more elements. It grows large slices by half, whereas append grows them by
+// a quarter, and so copies them more often.
 func room[T any](s []T, n int) []T {
 	if len(s)+n <= cap(s) {
 		return s
@@ -137,8 +137,8 @@ func (g *Graph) fillIndex(n int) {
 	}
 }
 
-// HashWith returns the content hash of a shape in which a reference counts as of(id). It is not for
-// stubs: see HashStub.
+// HashWith returns the content hash of a shape. The parameter of is a function that returns the
+// hash of a reference. HashWith is not for stubs: see HashStub.
 func (g *Graph) HashWith(n *Node, elems []Elem, of func(ID) Hash) Hash {
 	h := Start(n.Kind, n.Size, n.Aux, g.Strs.Hash(n.Name), of(n.Ref))
 	for i := range elems {
@@ -148,8 +148,8 @@ func (g *Graph) HashWith(n *Node, elems []Elem, of func(ID) Hash) Hash {
 	return h.Sum(n.Flag)
 }
 
-// Refs appends the nodes that id refers to, in order: Ref, then those of the elements, without
-// void. A stub has none.
+// Refs appends to buf the nodes to which id refers, in order: Ref, then the references of the
+// elements, without void. A stub has no references.
 func (g *Graph) Refs(id ID, buf []ID) []ID {
 	n := &g.Nodes[id]
 	if n.Kind == KindStub {
@@ -172,19 +172,19 @@ func (g *Graph) Stub(tag Tag, name Str) ID {
 		Hash: HashStub(tag, g.Strs.Hash(name))}, nil)
 }
 
-// PinnedStub returns the stub that means the definition of the tag whose content has the hash pin.
-// The caller calls Define when it has added that.
+// PinnedStub returns the stub with this pin, which resolves to one specific definition of the tag.
+// The caller must call Define after it has added the definition.
 func (g *Graph) PinnedStub(tag Tag, name Str, pin Hash) ID {
 	n := Node{Kind: KindStub, Size: 1, Name: name, Aux: uint32(tag),
 		Hash: Start(KindStub, 1, uint32(tag), g.Strs.Hash(name), pin).Sum(true)}
 	return g.AddHashed(n, []Elem{{Val: pin.A}, {Val: pin.B}})
 }
 
-// Define makes def what a pinned stub means.
+// Define sets the definition that a pinned stub resolves to.
 func (g *Graph) Define(stub, def ID) error {
 	n := &g.Nodes[stub]
 	switch n.Ref {
-	case def: // others may be reading it
+	case def: // not set again, because other threads may be reading it
 	case 0:
 		n.Ref = def
 	default:
@@ -203,8 +203,8 @@ func (g *Graph) Pin(n *Node) Hash {
 // StubFor returns the unpinned stub for the tag that n defines.
 func (g *Graph) StubFor(n *Node) ID { return g.Stub(TagOf(n.Kind), n.Name) }
 
-// Import adds every node of o and returns their IDs here, by their ID in o. It is an error if a
-// pinned stub means another definition here.
+// Import adds every node of o. It returns the new IDs of the nodes, indexed by their IDs in o. It
+// is an error if a pinned stub resolves to a different definition in g.
 func (g *Graph) Import(o *Graph) ([]ID, error) {
 	strs := make([]Str, o.Strs.Len())
 	for i := 1; i < len(strs); i++ {
@@ -238,7 +238,7 @@ func (g *Graph) Import(o *Graph) ([]ID, error) {
 	return ids, nil
 }
 
-// Unpinned returns by node the hash of its shape with every pinned stub read as an unpinned one.
+// Unpinned returns, for each node, the hash of its shape with all pinned stubs made plain.
 func (g *Graph) Unpinned() []Hash {
 	shapes := make([]Hash, len(g.Nodes))
 	of := func(id ID) Hash { return shapes[id] }
@@ -266,7 +266,7 @@ func (g *Graph) Unpinned() []Hash {
 	return shapes
 }
 
-// Leads reports by node whether it is a stub or leads to one.
+// Leads reports, for each node, whether it is a stub or leads to one.
 func (g *Graph) Leads() []bool {
 	leads := make([]bool, len(g.Nodes))
 	var refs []ID
@@ -280,8 +280,7 @@ func (g *Graph) Leads() []bool {
 	return leads
 }
 
-// Clone returns a copy in which every node and string has the same ID. It copies memory, where
-// Import looks up every node.
+// Clone returns a copy in which every node and string has the same ID. It is faster than Import.
 func (g *Graph) Clone() *Graph {
 	return &Graph{
 		Nodes: slices.Clone(g.Nodes),

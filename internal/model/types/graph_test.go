@@ -30,7 +30,7 @@ func TestEqualContentIsOneNode(t *testing.T) {
 }
 
 // The hash is part of canonical order, so it must never change by accident. If it changes on
-// purpose, so do the bytes of all outputs.
+// purpose, the bytes of all outputs change, too.
 func TestHashIsTheSameEverywhere(t *testing.T) {
 	g := New()
 	got := g.Node(list(g)).Hash
@@ -45,7 +45,7 @@ func TestHashIsTheSameEverywhere(t *testing.T) {
 	}
 }
 
-// Whatever tells two C types apart must show in the hash.
+// Any difference between two C types must show in the hash.
 func TestDifferentContentIsDifferentNodes(t *testing.T) {
 	g := New()
 	name := func(s string) Str { return g.Strs.Intern([]byte(s)) }
@@ -121,7 +121,7 @@ func TestPinnedStubsAreNotTheStub(t *testing.T) {
 	if n := other.Node(ids[one]); n.Ref != ids[def] {
 		t.Errorf("imported, the pin means node %d, want %d", n.Ref, ids[def])
 	}
-	// A pin that means something else elsewhere is no pin.
+	// A pin must mean the same definition everywhere, so another one is refused.
 	if err := g.Define(one, stub); err == nil {
 		t.Error("a pinned stub took another definition")
 	}
@@ -134,7 +134,7 @@ func TestPinnedStubsAreNotTheStub(t *testing.T) {
 	}
 }
 
-// A graph of n random nodes, children first.
+// random adds n random nodes to a graph, children first.
 func random(g *Graph, rng *rand.Rand, n int) {
 	name := func() Str { return g.Strs.Intern(fmt.Appendf(nil, "n%d", rng.IntN(n/4))) }
 	node := func() ID { return ID(rng.IntN(len(g.Nodes))) }

@@ -6,8 +6,8 @@ import (
 	"math/bits"
 )
 
-// Hash identifies content: two lanes of 64 bits that never mix. It depends on content alone, so it
-// is the same on every machine. It serves for equality and for the canonical order.
+// Hash identifies content: equal content has an equal hash on every machine. It has two 64-bit
+// lanes that never mix. It is used to test for equality, and for the canonical order.
 type Hash struct{ A, B uint64 }
 
 // Less orders hashes; the order is arbitrary but the same everywhere.
@@ -15,12 +15,15 @@ func (h Hash) Less(o Hash) bool {
 	return h.A < o.A || h.A == o.A && h.B < o.B
 }
 
-// Plus adds hashes, lane by lane: the hash of a set is the sum of those of its elements.
+// Plus adds hashes lane by lane: the hash of a set is the sum of its elements' hashes.
 func (h Hash) Plus(o Hash) Hash { return Hash{h.A + o.A, h.B + o.B} }
 
 // Cmp is Less as a three-way comparison, for slices.SortFunc.
 func (h Hash) Cmp(o Hash) int {
-	return cmp.Or(cmp.Compare(h.A, o.A), cmp.Compare(h.B, o.B))
+	if h.A != o.A { // nearly always, so sorts are faster than with cmp.Or
+		return cmp.Compare(h.A, o.A)
+	}
+	return cmp.Compare(h.B, o.B)
 }
 
 const (
@@ -30,7 +33,7 @@ const (
 	mulB  = 0xe7037ed1a0b428db
 )
 
-// fold multiplies to 128 bits and folds the halves.
+// fold multiplies x and k to 128 bits, and combines the halves of the product.
 func fold(x, k uint64) uint64 {
 	hi, lo := bits.Mul64(x, k)
 	return hi ^ lo ^ x
@@ -46,7 +49,7 @@ func HashString(s []byte) Hash {
 		b = fold(b^w, mulB)
 		s = s[8:]
 	}
-	// The rest as a little-endian number, from parts that may overlap.
+	// w is the rest as a little-endian number, read in parts that may overlap.
 	var w uint64
 	switch n := len(s); {
 	case n >= 4:
@@ -58,15 +61,15 @@ func HashString(s []byte) Hash {
 	return Hash{fold(a^w, mulA), fold(b^w, mulB)}
 }
 
-// Hasher accumulates the hash of one shape: Start, then one Elem for each member, parameter or
-// enumerator, then Sum.
+// Hasher accumulates the hash of one shape: Start, then Elem for each element, then Sum.
 type Hasher struct {
 	a, b uint64
 	n    uint64
 }
 
-// Start begins the hash of a shape of the given kind. size and aux are those of Node; name and ref
-// are the hashes of its name and of the type that it refers to (the zero Hash for none or void).
+// Start begins the hash of a shape of the given kind. size and aux are those of Node. name is the
+// hash of the name, and ref that of the type to which the shape refers (the zero Hash for no name
+// and for void).
 func Start(kind Kind, size, aux uint32, name, ref Hash) Hasher {
 	w := uint64(size)<<32 | uint64(aux)
 	a := fold(uint64(kind)^seedA, mulB) ^ w

@@ -1,10 +1,9 @@
 package types
 
-// ID names a node of a Graph. 0 is void.
+// ID identifies a node of a Graph. 0 is void.
 type ID uint32
 
-// Kind is the kind of a node. Up to KindEnum64 the numbers are those of the BTF format
-// (include/uapi/linux/btf.h).
+// Kind is the kind of a node. Up to KindEnum64, kinds have BTF's numbers (uapi/linux/btf.h).
 type Kind uint8
 
 const (
@@ -31,16 +30,16 @@ const (
 	KindStub      Kind = 32
 )
 
-// Tag is a namespace of tags. C has one for struct, union and enum; BTF's forward declarations
-// distinguish struct and union.
+// Tag is a namespace of tags. C has a single one for struct, union and enum. Here each has its own,
+// because BTF's forward declarations distinguish struct and union.
 type Tag uint8
 
 const (
 	TagStruct Tag = 1
 	TagUnion  Tag = 2
 	TagEnum   Tag = 3 // of either width
-	// TagTypedef is for typedefs that lead to themselves without a tag in between, which only BTF
-	// can have: f is a function that returns a pointer to f. References to these are pinned stubs.
+	// TagTypedef is for typedefs that lead to themselves without a tag in between, such as a typedef f
+	// of a function that returns f *. Only BTF has them. References to them are pinned stubs.
 	TagTypedef Tag = 4
 )
 
@@ -63,63 +62,63 @@ var tags = [KindStub]Tag{KindStruct: TagStruct, KindUnion: TagUnion, KindEnum: T
 //	ENUM, ENUM64    tag    bytes                                           enumerators (Flag: signed)
 //	FUNC_PROTO                           return type                       parameters
 //	FUNC            name   FuncFlags     prototype    linkage
-//	VAR             name   bytes         type         linkage              (Flag: of another section)
+//	VAR             name   bytes         type         linkage              (Flag: not per-CPU)
 //	DATASEC         name   bytes                                           VARs
 //	DECL_TAG        value                target       component index + 1  (Flag: kind_flag)
 //	stub            tag    1 if pinned   pinned def.  Tag                  the pin's lanes, if pinned
 //
-// Anonymous aggregates and enums have Name 0. A varying parameter list ends in an element without
-// name and type.
+// Anonymous aggregates and enums have Name 0. A variadic parameter list ends with an element
+// without name and type.
 type Node struct {
 	Hash  Hash
 	Name  Str
 	Size  uint32
 	Ref   ID
 	Aux   uint32
-	First uint32 // the first of Count elements in Graph.Elems
+	First uint32 // index in Graph.Elems of the first of Count elements
 	Count uint32
-	Depth uint16 // how deep the shape nests, see MaxDepth; AddHashed fills it in
+	Depth uint16 // how deep the shape nests, see MaxDepth; AddHashed sets it
 	Kind  Kind
 	// aggregates: bitfields are present; enums: signed; tags: kind_flag; variables that a unit
-	// defines: not per CPU
+	// defines: not per-CPU
 	Flag bool
 }
 
-// MaxDepth is how deep a type may nest: how many types, pointers, arrays and the like each contain
-// the next without a named struct, union or enum in between. It keeps recursive walks from
-// exhausting the stack. It is the same for reading and writing, so nothing refuses what another
-// tool wrote. Neither the kernel's own BTF nor pahole has such a bound; BPF_BTF_LOAD and libbpf
-// stack up 32 types (MAX_RESOLVE_DEPTH), where the depth depends on the order of ids.
+// MaxDepth is how deep a type may nest: the length of a chain of types (pointers, arrays and so on)
+// in which each contains the next, without a named struct, union or enum in between. The bound
+// keeps recursive walks from exhausting the stack. It is the same for reading and writing, so no
+// tool refuses what another one wrote. There is no such bound in pahole, nor in the kernel for its
+// own BTF; that of BPF_BTF_LOAD and libbpf (MAX_RESOLVE_DEPTH, 32) depends on the order of ids.
 const MaxDepth = 1000
 
-// Elem is a member (Val: BTF's offset word: bits, and the bitfield's size in the high byte if
-// Node.Flag is set), an enumerator (Val: the value; for ENUM 32 bits, zero-extended), a parameter
-// (Val: 0), or a variable in a DATASEC (Val: the offset, and the size in the upper 32 bits; both in
-// bytes).
+// Elem is one of these elements of a node:
+//   - a member: Val is BTF's offset word (bits, and the bitfield's size in the high byte if
+//     Node.Flag is set)
+//   - an enumerator: Val is the value (for ENUM, its 32 bits, zero-extended)
+//   - a parameter: Val is 0
+//   - a variable in a DATASEC: Val is the offset, and in the upper 32 bits the size (both in bytes)
 type Elem struct {
 	Name Str
 	Ref  ID
 	Val  uint64
 }
 
-// FuncFlags say what is known about encoding a function candidate; Node.Size of a FUNC.
+// FuncFlags describe a function candidate. Node.Size of a FUNC has them.
 type FuncFlags uint32
 
 const (
-	// a parameter was optimized out: of a clone (.isra, .constprop), or of a function that is
-	// marked DW_CC_nocall, as clang does
+	// a parameter was optimized out, in a clone (.isra, .constprop) or in a function that clang
+	// marked DW_CC_nocall
 	FuncOptimized     FuncFlags = 1 << iota
 	FuncReordered               // parameters are not in the order of the source
 	FuncUnexpectedReg           // a parameter is not in the register that the ABI names
 	FuncUncertain               // a packed struct by value may lie on the stack
-	// the unit has no code for it: an alias of an identical function, or inlined
+	// no code in the unit: the function is an alias of an identical function, or inlined
 	FuncNoCode
-	FuncWeak // a weak definition, or one that lost to another
-	// its symbol has another name than the source: it is not encoded, but its unit is linked if
-	// that symbol is there
+	FuncWeak // a weak definition, or one that another definition replaced
+	// the symbol has another name: the function isn't encoded, but its symbol shows the unit is linked
 	FuncRenamed
-	// only clones with a changed interface have symbols, and the BTF that a compiler wrote doesn't
-	// say where their parameters are
+	// only clones with a changed interface have symbols; BTF doesn't say where their parameters are
 	FuncUnlocated
 )
 
@@ -150,5 +149,5 @@ func (n *Node) TagName() TagName { return TagName{n.Tag(), n.Name} }
 // IsDefinition reports whether n defines a tag.
 func (n *Node) IsDefinition() bool { return n.Name != 0 && TagOf(n.Kind) != 0 }
 
-// IsPinned reports whether n is a stub that means a certain definition, n.Ref.
+// IsPinned reports whether n is a stub that resolves to a specific definition, n.Ref.
 func (n *Node) IsPinned() bool { return n.Kind == KindStub && n.Size != 0 }

@@ -2,23 +2,23 @@ package types
 
 import "math/bits"
 
-// Snapshot returns a graph of the present nodes and strings of g, which can be read while g grows.
-// It can't look up or add anything. Pinned stubs that are read must have been defined before.
+// Snapshot returns a graph of the present nodes and strings of g. It can be read while g grows, but
+// can't look up or add anything. Pinned stubs that are read from it must already be defined.
 func (g *Graph) Snapshot() *Graph {
 	return &Graph{Nodes: g.Nodes, Elems: g.Elems,
 		Strs: Strings{bytes: g.Strs.bytes, ends: g.Strs.ends, hash: g.Strs.hash}}
 }
 
-// Parter copies parts of graphs. It keeps its memory from part to part.
+// Parter copies parts of graphs. It reuses its memory for the next part.
 type Parter struct {
-	wanted []uint64 // a bit a node
-	ids    []ID     // by node that is wanted: the copy
+	wanted []uint64 // one bit per node
+	ids    []ID     // by wanted node: the copy
 	strs   []Str    // by string: the copy, 0 if there is none
-	copied []Str    // the strings that have a copy, from 1 on
+	copied []Str    // the strings that have a copy
 }
 
-// Part returns a graph of the roots and the nodes that they lead to, in the order of g, and of
-// their names. ID returns where a node of g is there.
+// Part returns a graph of the roots and of the nodes to which they lead, in the order of g, with
+// their names. Afterwards, ID returns the copy of a node of g.
 func (p *Parter) Part(g *Graph, roots func(yield func(ID) bool)) *Graph {
 	p.reset(g)
 	p.wanted[0] = 1 // void
@@ -33,7 +33,7 @@ func (p *Parter) Part(g *Graph, roots func(yield func(ID) bool)) *Graph {
 		n := g.Nodes[id]
 		first := len(part.Elems)
 		for _, e := range g.ElemsOf(&n) {
-			if n.Kind != KindStub { // a stub has its pin there
+			if n.Kind != KindStub { // the elements of a stub are its pin
 				e.Name, e.Ref = p.str(g, part, e.Name), p.ids[e.Ref]
 			}
 			part.Elems = append(part.Elems, e)
@@ -49,7 +49,7 @@ func (p *Parter) Part(g *Graph, roots func(yield func(ID) bool)) *Graph {
 // ID returns the node of the last part that is a copy of id.
 func (p *Parter) ID(id ID) ID { return p.ids[id] }
 
-// str returns string s of g in part, whose strings have no index yet.
+// str returns the copy of string s of g in the graph part, whose strings have no index yet.
 func (p *Parter) str(g, part *Graph, s Str) Str {
 	if s == 0 || p.strs[s] != 0 {
 		return p.strs[s]
@@ -59,7 +59,7 @@ func (p *Parter) str(g, part *Graph, s Str) Str {
 	return p.strs[s]
 }
 
-// reset forgets the last part, and makes room for one of g.
+// reset forgets the last part, and makes room for a part of g.
 func (p *Parter) reset(g *Graph) {
 	for _, s := range p.copied {
 		p.strs[s] = 0
@@ -74,8 +74,8 @@ func (p *Parter) reset(g *Graph) {
 	}
 }
 
-// close adds the nodes that wanted ones refer to. All references except those of pinned stubs lead
-// to smaller nodes.
+// close adds to the wanted nodes all nodes to which they refer. All references lead to nodes with
+// smaller IDs, except those of pinned stubs.
 func (p *Parter) close(g *Graph) {
 	want := func(id ID) { p.wanted[id/64] |= 1 << (id % 64) }
 	for i := len(p.wanted) - 1; i >= 0; i-- {
@@ -95,12 +95,12 @@ func (p *Parter) close(g *Graph) {
 			rest = p.wanted[i] & (1<<bit - 1)
 		}
 		if from > i {
-			i = from + 1 // once more from there
+			i = from + 1 // continue from there
 		}
 	}
 }
 
-// number numbers the wanted nodes, and returns how many nodes and elements they are.
+// number numbers the wanted nodes, and returns how many nodes and elements there are.
 func (p *Parter) number(g *Graph) (nodes, elems int) {
 	p.each(func(id ID) {
 		p.ids[id] = ID(nodes)
@@ -110,7 +110,7 @@ func (p *Parter) number(g *Graph) (nodes, elems int) {
 	return nodes, elems
 }
 
-// each calls do for the wanted nodes in order.
+// each calls the function do for each wanted node, in order.
 func (p *Parter) each(do func(id ID)) {
 	for i, word := range p.wanted {
 		for ; word != 0; word &= word - 1 {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestPart: a part has what its roots lead to, also through pinned stubs, and nothing else.
+// TestPart: a part has only what its roots lead to, including through pinned stubs.
 func TestPart(t *testing.T) {
 	g := New()
 	name := func(s string) Str { return g.Strs.Intern([]byte(s)) }
@@ -60,7 +60,7 @@ func TestPart(t *testing.T) {
 				}
 			} else if part.HashWith(n, part.ElemsOf(n),
 				func(id ID) Hash { return part.Nodes[id].Hash }) != n.Hash {
-				t.Errorf("%s: node %d has other content than its hash says", c.name, i+1)
+				t.Errorf("%s: node %d has content that doesn't match its hash", c.name, i+1)
 			}
 			if s, ok := part.Strs.Lookup(g.Strs.Bytes(from.Name)); !ok || s != n.Name {
 				t.Errorf("%s: %q is not found", c.name, g.Name(from))

@@ -5,18 +5,17 @@ import (
 	"math/bits"
 )
 
-// Str names an interned string. 0 is the empty string, which is no name.
+// Str is the number of an interned string. 0 is the empty string, which means no name.
 type Str uint32
 
-// Strings interns names: equal content is equal Str.
+// Strings interns names: equal names have the same Str.
 type Strings struct {
 	bytes []byte
-	ends  []uint32 // ends[i] is where string i ends in bytes
+	ends  []uint32 // ends[i] is the end of string i in the field bytes
 	hash  []Hash
 	index []uint32 // open addressing over hash, Str or 0
 }
 
-// initList makes room for about n strings.
 func (s *Strings) initList(n int) {
 	s.bytes = make([]byte, 0, 16*n)
 	s.ends = append(make([]uint32, 0, n+1), 0)
@@ -40,7 +39,7 @@ func (s *Strings) String(id Str) string { return string(s.Bytes(id)) }
 // Hash returns the content hash of id, the zero Hash for the empty string.
 func (s *Strings) Hash(id Str) Hash { return s.hash[id] }
 
-// Intern returns the Str of b, and adds it if it is new.
+// Intern returns the Str of b, and adds b if it is new.
 func (s *Strings) Intern(b []byte) Str {
 	if len(b) == 0 {
 		return 0
@@ -76,7 +75,7 @@ func (s *Strings) add(b []byte, h Hash) Str {
 	return Str(len(s.ends) - 1)
 }
 
-// Lookup returns the Str of b and whether it is there.
+// Lookup returns the Str of b, and whether b is there.
 func (s *Strings) Lookup(b []byte) (Str, bool) {
 	if len(b) == 0 {
 		return 0, true
@@ -85,7 +84,7 @@ func (s *Strings) Lookup(b []byte) (Str, bool) {
 	return Str(id), id != 0
 }
 
-// slot returns the place in the index of the string with hash h, or the free one where it belongs.
+// slot returns the place in the index of the string with hash h, or the free place for it.
 func (s *Strings) slot(h Hash) *uint32 {
 	mask := uint64(len(s.index) - 1)
 	i := h.A & mask
@@ -96,7 +95,7 @@ func (s *Strings) slot(h Hash) *uint32 {
 }
 
 // LookupAll appends the Str of each hash to found, 0 for strings that are not there. It is much
-// faster than one Lookup each: no load from memory waits for that of another string.
+// faster than single Lookups, because the loads from memory overlap.
 func (s *Strings) LookupAll(hashes []Hash, found []Str) []Str {
 	mask := uint64(len(s.index) - 1)
 	for _, h := range hashes {

@@ -10,17 +10,15 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// decoder makes a log of its messages.
 type decoder struct {
 	log     *Log
 	strings map[string]string // one copy of each string
-	ids     map[uint32]object // by the number of an entry
-	links   [][]File          // by number in object: sets of links in runfiles
-	copied  int               // links that are in the log once, and in several sets here
-	seen    int               // fields of the current entry
+	ids     map[uint32]object // by the id of an entry
+	links   [][]File          // sets of links in runfiles, by the index in object
+	copied  int               // how many links were copied from one set to another
+	seen    int               // how many fields of the current entry have been read
 }
 
-// object is what an entry with an id became.
 type object struct {
 	kind objectKind
 	at   uint32 // in log.artifacts, log.sets or links
@@ -42,7 +40,6 @@ func newDecoder() *decoder {
 	}
 }
 
-// add takes one entry of the log.
 func (d *decoder) add(message []byte) error {
 	d.seen = 0
 	var id uint32
@@ -86,10 +83,10 @@ func (d *decoder) add(message []byte) error {
 	case runfilesEntry:
 		return d.runfiles(id, content)
 	}
-	return nil // of an unknown kind, from a later Bazel
+	return nil // an unknown kind of entry, from a newer Bazel
 }
 
-// texts reads a message of strings.
+// texts reads a message whose fields are strings.
 func (d *decoder) texts(message []byte, to map[protowire.Number]*string) error {
 	return d.fields(message, func(f field) error {
 		if s := to[f.number]; s != nil {
@@ -125,13 +122,12 @@ func (d *decoder) file(message []byte) (file File, err error) {
 	return file, err
 }
 
-// define gives an id to what an entry became.
 func (d *decoder) define(id uint32, o object) error {
 	if id == 0 {
 		return nil // nothing refers to it
 	}
 	if _, ok := d.ids[id]; ok {
-		return fmt.Errorf("a second entry with the id %d", id)
+		return fmt.Errorf("an earlier entry has the same id %d", id)
 	}
 	d.ids[id] = o
 	return nil
@@ -139,7 +135,7 @@ func (d *decoder) define(id uint32, o object) error {
 
 func (d *decoder) artifact(id uint32, a Artifact) error {
 	if a.Path == "" {
-		return errors.New("a file without a path")
+		return errors.New("a file has no path")
 	}
 	slices.SortFunc(a.Files, func(x, y File) int {
 		return cmp.Or(cmp.Compare(x.Path, y.Path), cmp.Compare(x.Digest.Hash, y.Digest.Hash))
@@ -164,19 +160,19 @@ func (d *decoder) directory(id uint32, message []byte) error {
 	return cmp.Or(err, d.artifact(id, a))
 }
 
-// find returns what the entry with an id became.
+// find returns the decoded entry with an id.
 func (d *decoder) find(id uint32, kind objectKind) (uint32, error) {
 	o, ok := d.ids[id]
 	if !ok {
-		return 0, fmt.Errorf("it refers to entry %d, which is not before it", id)
+		return 0, fmt.Errorf("it refers to entry %d, which doesn't come before it", id)
 	}
 	if o.kind != kind {
-		return 0, fmt.Errorf("it refers to entry %d, which is of another kind", id)
+		return 0, fmt.Errorf("it refers to entry %d, which has the wrong kind", id)
 	}
 	return o.at, nil
 }
 
-// findSet sets a set to the one that an id names.
+// findSet sets *set to the set with an id.
 func (d *decoder) findSet(set *SetID, id uint32) error {
 	if id == 0 {
 		return nil
@@ -186,7 +182,7 @@ func (d *decoder) findSet(set *SetID, id uint32) error {
 	return err
 }
 
-// set reads a set. The first releases with this log had a list for each kind of artifact.
+// set reads a set. The first Bazel releases that wrote this log had one list per kind of artifact.
 func (d *decoder) set(id uint32, message []byte) error {
 	const oldFiles, oldDirectories, oldLinks, sets, inputs = 1, 2, 3, 4, 5
 	var made set
@@ -214,10 +210,9 @@ func (d *decoder) set(id uint32, message []byte) error {
 	return d.define(id, object{setObject, uint32(len(d.log.sets) - 1)})
 }
 
-// maxLinks is how many copies of links in runfiles are made. Sets of links are small and few.
+// maxLinks limits how many links in runfiles are copied. Sets of links are few and small.
 const maxLinks = 4 << 20
 
-// addLinks adds the links of a set to files.
 func (d *decoder) addLinks(files []File, id uint32) ([]File, error) {
 	at, err := d.find(id, linksObject)
 	if err != nil {
@@ -229,7 +224,7 @@ func (d *decoder) addLinks(files []File, id uint32) ([]File, error) {
 	return append(files, d.links[at]...), nil
 }
 
-// linkSet reads a set of symbolic links in runfiles, which are not where the file itself belongs.
+// linkSet reads a set of symbolic links in runfiles, which are not at their files' paths.
 func (d *decoder) linkSet(id uint32, message []byte) error {
 	links := map[string]uint32{}
 	var files []File
@@ -259,7 +254,7 @@ func (d *decoder) linkSet(id uint32, message []byte) error {
 	return d.define(id, object{linksObject, uint32(len(d.links) - 1)})
 }
 
-// link reads a path and the id of what it leads to.
+// link reads a path and the id of its target.
 func (d *decoder) link(to map[string]uint32, message []byte) error {
 	var path string
 	var id uint32

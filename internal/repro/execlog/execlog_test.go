@@ -57,7 +57,7 @@ func TestRead(t *testing.T) {
 		inputs = append(inputs, line)
 	}
 	slices.Sort(inputs)
-	// Each file once, those in runfiles too; the files of a directory are sorted.
+	// Each file is listed once, including those in runfiles; the files of a directory are sorted.
 	files := []string{"a.c", "dir y z", "lib.sh", "tool", "tool.runfiles __init__.py link"}
 	if !slices.Equal(inputs, files) {
 		t.Errorf("inputs %q, want %q", inputs, files)
@@ -123,7 +123,7 @@ func TestOldFields(t *testing.T) {
 	}
 }
 
-// delimited is messages with their lengths.
+// delimited returns messages, each preceded by its length.
 func delimited(messages ...[]byte) []byte {
 	var out []byte
 	for _, m := range messages {
@@ -152,7 +152,7 @@ func TestErrors(t *testing.T) {
 		{"empty", nil, "empty file, expected an execution log"},
 		{"JSON", []byte("{\"a\": 1}"), "--execution_log_compact_file"},
 		{"text", []byte("hello, this is no log"), "entry at byte 0"},
-		{"cut", packed[:len(packed)-20], "the build still runs, or was killed"},
+		{"cut", packed[:len(packed)-20], "the build is still running or was killed"},
 		{"cut in a length", []byte{0x80}, "ends in the middle"},
 		{"zstd cut at once", packed[:5], "ends in the middle"},
 		{"zstd damaged", append(packed[:20:20], bytes.Repeat([]byte{0xff}, 40)...), "entry at byte 0"},
@@ -162,10 +162,11 @@ func TestErrors(t *testing.T) {
 		{"cut field", delimited([]byte{0x3a, 0x7f, 1}), "not a message"},
 		{"many fields", delimited(many), "more than 2097152 fields"},
 		{"unknown reference", entry(0, 7, none.Number(4, 7)),
-			"entry 7, which is not before it"},
-		{"set in itself", entry(1, 6, none.IDs(4, 1)), "entry 1, which is not before it"},
-		{"no path", entry(0, 3, none), "without a path"},
-		{"output without file", entry(0, 7, none.Message(6, nil)), "an output without a file"},
+			"entry 7, which doesn't come before it"},
+		{"set in itself", entry(1, 6, none.IDs(4, 1)), "entry 1, which doesn't come before it"},
+		{"no path", entry(0, 3, none), "a file has no path"},
+		{"output without file", entry(0, 7, none.Message(6, nil)),
+			"an output has neither a file nor a path"},
 		{"path that isn't text", entry(0, 3, none.Text(1, "\xff")), "not a message"},
 		{"cut list", entry(0, 6, none.Text(4, "\xff")), "not a message"},
 	} {
@@ -177,18 +178,18 @@ func TestErrors(t *testing.T) {
 	b := sample()
 	b.Entry(1, 3, none.Text(1, "again"))
 	if _, err := execlog.Read(bytes.NewReader(b.Plain())); err == nil ||
-		!strings.Contains(err.Error(), "a second entry with the id 1") {
+		!strings.Contains(err.Error(), "an earlier entry has the same id 1") {
 		t.Errorf("two entries of one id: %v", err)
 	}
 	b = sample()
 	b.Entry(0, 7, none.Number(4, 2+1))
 	if _, err := execlog.Read(bytes.NewReader(b.Plain())); err == nil ||
-		!strings.Contains(err.Error(), "of another kind") {
+		!strings.Contains(err.Error(), "has the wrong kind") {
 		t.Errorf("a file for a set: %v", err)
 	}
 }
 
-// TestLinksAreBounded nests sets of links so that each has twice the links of the one before.
+// TestLinksAreBounded nests sets of links so that each has twice as many links as the previous one.
 func TestLinksAreBounded(t *testing.T) {
 	b := execlogtest.New()
 	file := b.File("f", "f")
@@ -202,8 +203,8 @@ func TestLinksAreBounded(t *testing.T) {
 	}
 }
 
-// TestDeepSets walks a chain of sets that is deeper than a stack should be, and one with as many
-// ways to a file as 2 to the power of 1000.
+// TestDeepSets walks a chain of sets that is deeper than a stack should be, and one with 2^1000
+// ways to a file.
 func TestDeepSets(t *testing.T) {
 	for _, width := range []int{1, 2} {
 		b := execlogtest.New()

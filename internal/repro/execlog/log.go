@@ -1,18 +1,17 @@
 // Package execlog reads Bazel's compact execution log (--execution_log_compact_file): a stream of
-// messages, each after its length as a varint, compressed with zstd or plain. Their order and their
-// ids differ from build to build of the same targets, so nothing of the two is left in a [Log] but
-// the order of the spawns.
+// messages, each preceded by its length as a varint. The stream may be compressed with zstd. The
+// order and the ids of messages differ between builds of the same targets. So a [Log] has neither
+// the ids nor the order, except for the order of the spawns.
 //
-// A log is untrusted: the size of a message and of the log, the number of fields and the depth of
-// sets are bounded, and a reference to what did not come before it is an error, so that there are
-// no cycles.
+// A log is untrusted: the sizes of messages and of the log, and the numbers of entries, fields and
+// links are limited. References may lead only to earlier entries, so there are no cycles.
 package execlog
 
 import "iter"
 
-// Log is what a log says.
+// Log is the content of a log.
 type Log struct {
-	// Hash is the function of all digests, such as "SHA-256"; "" if the log doesn't say.
+	// Hash is the hash function of all digests, such as "SHA-256"; "" if the log doesn't say.
 	Hash     string
 	Spawns   []Spawn // in the order in which they ended
 	Symlinks []Symlink
@@ -29,18 +28,18 @@ type Spawn struct {
 	Command
 	Result
 
-	// Digest is the action's, if there was a cache or a remote executor.
+	// Digest is the digest of the action, if there was a cache or a remote executor.
 	Digest   Digest
 	Runner   string // "linux-sandbox", "disk cache hit", "remote cache hit", …
 	CacheHit bool
 }
 
-// Command is what a spawn's result may depend on.
+// Command is everything that a spawn's result may depend on.
 type Command struct {
 	Args     []string
 	Env      []Pair
 	Platform []Pair
-	Inputs   SetID // with the tools
+	Inputs   SetID // including the tools
 	Tools    SetID
 	Timeout  int64 // milliseconds, 0 if there is none
 }
@@ -58,12 +57,12 @@ type Pair struct{ Name, Value string }
 // Output is a declared output.
 type Output struct {
 	Path     string
-	Invalid  bool // it is missing, or not of the type that was declared
-	Artifact ID   // what it is, unless Invalid
+	Invalid  bool // it is missing, or not of the declared type
+	Artifact ID   // the artifact itself, unless Invalid
 }
 
-// Digest is the digest of a file's content, or of an action. The zero digest is that of an empty
-// file, or of what has none.
+// Digest is the digest of a file's content, or of an action. It is zero for an empty file, or if
+// the log has no digest.
 type Digest struct {
 	Hash string // hexadecimal
 	Size int64  // bytes
@@ -82,16 +81,16 @@ const (
 // ID is the number of an artifact in a log.
 type ID uint32
 
-// Artifact is an input or output as it was when the spawn ran. A log may hold equal ones.
+// Artifact is an input or output, as it was when the spawn ran. A log may hold equal ones.
 type Artifact struct {
 	Kind   Kind
-	Path   string // from the execution root
+	Path   string // relative to the execution root
 	Digest Digest // of a file
 	Target string // of a link
-	// Files are those in a directory, and what is in runfiles besides the files of Inputs, each
-	// with its path below Path.
+	// For a directory, Files are the files in it. For runfiles, Files are only the files that are
+	// not in Inputs. Each file has its path below Path.
 	Files  []File
-	Inputs SetID // of runfiles: the files that are at their own places in it
+	Inputs SetID // of runfiles: the files in them that are at their usual paths
 }
 
 // File is a file in a directory.
@@ -100,7 +99,7 @@ type File struct {
 	Digest Digest
 }
 
-// Symlink is an action that made a link to a file, for which nothing ran.
+// Symlink is an action that made a link to a file without running a command.
 type Symlink struct {
 	Input, Output string // paths
 	Label         string
@@ -110,28 +109,28 @@ type Symlink struct {
 // SetID names a set of artifacts; 0 is the empty set.
 type SetID uint32
 
-// set is a set with the sets in it, all of which have smaller ids.
+// set is a set of items and of other sets, which all have smaller ids.
 type set struct {
 	items []ID
 	sets  []SetID
 }
 
-// Artifacts is how many artifacts a log has. Their ids are below.
+// Artifacts returns the number of artifacts in a log. All their ids are smaller.
 func (l *Log) Artifacts() int { return len(l.artifacts) }
 
 // Artifact returns the artifact with an id.
 func (l *Log) Artifact(id ID) *Artifact { return &l.artifacts[id] }
 
-// Sets is how many sets a log has, the empty one included. Their ids are below.
+// Sets returns the number of sets in a log, including the empty one. All their ids are smaller.
 func (l *Log) Sets() int { return len(l.sets) }
 
-// Set returns what a set itself holds, and the sets that it holds besides, whose ids are smaller.
+// Set returns the items of a set, and the sets in it, which have smaller ids.
 func (l *Log) Set(id SetID) ([]ID, []SetID) { return l.sets[id].items, l.sets[id].sets }
 
 // Walker walks the sets of a log.
 type Walker struct {
 	log   *Log
-	sets  []uint32 // by set, and by artifact: the last walk that came by
+	sets  []uint32 // by set, and by artifact: the last walk that visited it
 	items []uint32
 	walk  uint32
 	todo  []SetID
@@ -142,7 +141,7 @@ func NewWalker(l *Log) *Walker {
 	return &Walker{log: l, sets: make([]uint32, len(l.sets)), items: make([]uint32, len(l.artifacts))}
 }
 
-// All yields the artifacts of some sets, each once, and those in their runfiles.
+// All yields the artifacts in the given sets and in their runfiles, without duplicates.
 func (w *Walker) All(ids ...SetID) iter.Seq[ID] {
 	return func(yield func(ID) bool) {
 		w.walk++

@@ -8,8 +8,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// The kinds of entries: the field of an entry that has its content. The numbers are those of
-// Bazel's src/main/protobuf/spawn.proto, here as in the methods of decoder.
+// The kinds of entries. A kind is the number of the field that has an entry's content. These
+// numbers, and those in decoder's methods, are from Bazel's src/main/protobuf/spawn.proto.
 const (
 	invocationEntry protowire.Number = iota + 2
 	fileEntry
@@ -24,7 +24,7 @@ const (
 
 var errNoMessage = errors.New("not a message of a compact execution log")
 
-// field is a field of a message. Which of value and content counts is a matter of its number.
+// field is a field of a message. Its number determines whether value or content is used.
 type field struct {
 	number  protowire.Number
 	value   uint64
@@ -34,8 +34,8 @@ type field struct {
 // id is a field's value as the id of an entry.
 func (f *field) id() uint32 { return uint32(f.value) }
 
-// fields calls visit for each field of a message. It fails when those of the whole entry are too
-// many, because an empty message is two bytes in the log and a hundred in memory.
+// fields calls visit for each field of a message. It fails if the entry has too many fields: an
+// empty message takes only two bytes in the log, but a hundred in memory.
 func (d *decoder) fields(message []byte, visit func(f field) error) error {
 	for len(message) > 0 {
 		number, kind, size := protowire.ConsumeTag(message)
@@ -66,7 +66,8 @@ func (d *decoder) fields(message []byte, visit func(f field) error) error {
 	return nil
 }
 
-// eachID calls do for each id in a field that may be repeated: one number, or many as bytes.
+// eachID calls the function do for each id in a field that may be repeated. The field has one
+// number, or several that are packed as bytes.
 func (f *field) eachID(do func(id uint32) error) error {
 	if f.content == nil {
 		return do(f.id())
@@ -84,7 +85,7 @@ func (f *field) eachID(do func(id uint32) error) error {
 	return nil
 }
 
-// text sets s to the one copy of a field's string.
+// text sets s to a field's string. Equal strings share one copy.
 func (d *decoder) text(s *string, f field) error {
 	text, ok := d.strings[string(f.content)]
 	if !ok {

@@ -13,12 +13,12 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
-// What is read at most. The largest messages are directories and sets of inputs; a build of 10,000
-// actions has a log of some tens of megabytes.
+// Limits. The largest messages are directories and sets of inputs; a build of 10,000 actions has a
+// log of some tens of megabytes.
 const (
 	maxEntry   = 64 << 20 // bytes of a message
 	maxEntries = 8 << 20
-	maxFields  = 2 << 20  // in a message, those of the messages in it included
+	maxFields  = 2 << 20  // in a message, including those of the messages in it
 	maxLog     = 4 << 30  // bytes of all messages
 	window     = 64 << 20 // bytes of zstd's history
 )
@@ -62,7 +62,6 @@ func Read(r io.Reader) (*Log, error) {
 	return readEntries(bufio.NewReaderSize(z, 1<<16))
 }
 
-// readEntries reads the messages of a log that is not compressed any more.
 func readEntries(in *bufio.Reader) (*Log, error) {
 	d := newDecoder()
 	var buffer []byte
@@ -78,7 +77,7 @@ func readEntries(in *bufio.Reader) (*Log, error) {
 			return fail(readError(err))
 		}
 		if size > maxEntry {
-			return fail(fmt.Errorf("it has %d bytes, at most %d are read;"+
+			return fail(fmt.Errorf("it has %d bytes, more than the limit of %d;"+
 				" is this a compact execution log?", size, maxEntry))
 		}
 		if n > maxEntries {
@@ -96,7 +95,7 @@ func readEntries(in *bufio.Reader) (*Log, error) {
 	}
 }
 
-// readBytes reads n bytes into b, which is made larger as the bytes arrive.
+// readBytes reads n bytes into b, which grows as the bytes arrive.
 func readBytes(in io.Reader, b []byte, n int) ([]byte, error) {
 	b = b[:0]
 	for len(b) < n {
@@ -112,11 +111,10 @@ func readBytes(in io.Reader, b []byte, n int) ([]byte, error) {
 	return b, nil
 }
 
-// readError is an error of reading in words for the user.
 func readError(err error) error {
 	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
-		return errors.New("the log ends in the middle of it: the build still runs, or was killed; " +
-			"or this is not a compact execution log")
+		return errors.New("the log ends in the middle of this entry: the build is still running or " +
+			"was killed, or this is not a compact execution log")
 	}
 	return err
 }

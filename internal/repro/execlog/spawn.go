@@ -57,7 +57,6 @@ func (d *decoder) spawn(message []byte) error {
 	return err
 }
 
-// addPair adds a name and a value to a list.
 func (d *decoder) addPair(list []Pair, message []byte) ([]Pair, error) {
 	var p Pair
 	err := d.fields(message, func(f field) error {
@@ -72,8 +71,9 @@ func (d *decoder) addPair(list []Pair, message []byte) ([]Pair, error) {
 	return append(list, p), err
 }
 
-// output adds an output to a spawn: the path of what is missing or no file, or the id of an entry,
-// which in the first releases with this log had a field for each kind of artifact.
+// output adds an output to a spawn: the path of an invalid output, or the id of an entry. In the
+// first Bazel releases that wrote this log, the id is in a different field for each kind of
+// artifact.
 func (d *decoder) output(s *Spawn, message []byte) error {
 	const oldFile, oldDirectory, oldLink, invalidPath, entry = 1, 2, 3, 4, 5
 	var it field
@@ -97,7 +97,7 @@ func (d *decoder) output(s *Spawn, message []byte) error {
 			o = Output{Path: d.log.artifacts[at].Path, Artifact: ID(at)}
 		}
 	default:
-		err = errors.New("an output without a file; it is of a later Bazel")
+		err = errors.New("an output has neither a file nor a path; a newer Bazel may have written it")
 	}
 	s.Outputs = append(s.Outputs, o)
 	return err

@@ -19,22 +19,20 @@ var pageTemplate = template.Must(template.New("report").Funcs(template.FuncMap{
 	"count": message.Count[int],
 }).Parse(page))
 
-// How much a page lists, so that a browser can still show it; the JSON has all.
+// These limits make sure that a browser can show the page. The JSON lists everything.
 const (
 	maxPageCauses = 300
-	maxPageGroup  = 200 // actions of a mnemonic and verdict
+	maxPageGroup  = 200 // actions with one mnemonic and verdict
 	maxTree       = 150 // actions below a cause
 	maxTreeDepth  = 8
 )
 
-// view is what the page shows.
 type view struct {
 	A, B       string
 	Summary    string
 	OK         bool
 	Notes      []string
 	Bar        []slice
-	Graph      *graph
 	Causes     []causeView
 	MoreCauses int
 	Verdicts   []repro.Verdict
@@ -58,14 +56,14 @@ type causeView struct {
 	More        int
 }
 
-// branch is an action with those that differ through it.
+// branch is an action, with the other actions that differ because of it.
 type branch struct {
 	Action   *repro.Action
 	Below    []branch
-	Repeated bool // what is below is shown elsewhere in the tree
+	Repeated bool // Below is left out: it is elsewhere in the tree, or too deep
 }
 
-// group is the actions of one verdict.
+// group has the actions with one verdict.
 type group struct {
 	Verdict   repro.Verdict
 	Count     int
@@ -84,9 +82,10 @@ type actionView struct {
 	Lines []string // the changes
 }
 
-// HTML writes a report of the logs with the names a and b as one page, which needs no other file.
+// HTML writes a report as one page that needs no other file; the parameters a and b are the names
+// of the logs.
 func HTML(w io.Writer, r *repro.Report, a, b string) error {
-	v := view{A: a, B: b, Summary: summary(r), OK: !r.Differs(), Notes: notes(r), Graph: draw(r),
+	v := view{A: a, B: b, Summary: summary(r), OK: !r.Differs(), Notes: notes(r),
 		Verdicts: repro.Verdicts, Counts: append(append([]repro.Count{}, r.Counts...), r.Total),
 		Allowances: r.Allowances}
 	for _, verdict := range repro.Verdicts {
@@ -114,7 +113,7 @@ func HTML(w io.Writer, r *repro.Report, a, b string) error {
 	return pageTemplate.Execute(w, &v)
 }
 
-// groupOf collects the actions of a verdict. Those of one mnemonic follow each other in the report.
+// groupOf collects the actions of a verdict. Actions of one mnemonic are consecutive in the report.
 func groupOf(r *repro.Report, verdict repro.Verdict) group {
 	g := group{Verdict: verdict}
 	for _, i := range r.Listed {
@@ -143,14 +142,15 @@ func groupOf(r *repro.Report, verdict repro.Verdict) group {
 // trees makes the trees of actions below causes.
 type trees struct {
 	r     *repro.Report
-	first users // by cause: the actions that have it themselves
-	users users // by action: those that differ through it
+	first users // by cause: the actions in which it begins
+	users users // by action: the actions that differ because of it
 }
 
-// users are the actions that have a number: alone, or in a list that many actions have in common.
+// users finds the actions that have a number (see trees), either by itself or in a List that
+// several actions share.
 type users struct {
 	alone    map[int32][]int
-	holders  map[int32][]*repro.List // by number: the lists that have it and their parents don't
+	holders  map[int32][]*repro.List // by number: the lists that have it in Items
 	children map[*repro.List][]*repro.List
 	of       map[*repro.List][]int
 	known    map[*repro.List]bool
@@ -203,7 +203,8 @@ func newTrees(r *repro.Report) *trees {
 	return t
 }
 
-// of is the tree below a cause. Each action has what is below it once.
+// of returns the tree below a cause. If an action appears several times in the tree, the actions
+// below it are shown only once.
 func (t *trees) of(cause int) (tree []branch, more int) {
 	left := maxTree
 	seen := map[int]bool{}
@@ -230,4 +231,10 @@ func (t *trees) of(cause int) (tree []branch, more int) {
 		return out
 	}
 	return grow(t.first.all(int32(cause)), 0), more
+}
+
+func class(v repro.Verdict) string {
+	return map[repro.Verdict]string{repro.Same: "same", repro.NonDeterministic: "nondet",
+		repro.KeyChanged: "key", repro.Downstream: "down", repro.CutOff: "cut",
+		repro.OnlyA: "only", repro.OnlyB: "only"}[v]
 }

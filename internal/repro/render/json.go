@@ -7,11 +7,10 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
-// version is that of the JSON. It changes when a field changes its meaning or goes; new fields
-// don't change it.
+// version is the version of the JSON. It increases when a field changes its meaning or is removed,
+// not when a field is added.
 const version = 1
 
-// document is the JSON of a report.
 type document struct {
 	Format  string `json:"format"` // "btfrepro"
 	Version int    `json:"version"`
@@ -19,16 +18,16 @@ type document struct {
 	B       string `json:"b"`
 
 	Differ     int               `json:"differ"`  // actions that differ and are not allowed to
-	Allowed    int               `json:"allowed"` // those that are
+	Allowed    int               `json:"allowed"` // actions that differ but are allowed to
 	Total      repro.Count       `json:"total"`
 	Mnemonics  []repro.Count     `json:"mnemonics"`
 	Causes     []repro.Cause     `json:"causes"`
-	Actions    []*repro.Action   `json:"actions"` // that differ; those that are the same are counted
+	Actions    []*repro.Action   `json:"actions"` // those that differ; the others are only counted
 	Renamed    []repro.Renamed   `json:"renamed_configurations"`
 	Allowances []repro.Allowance `json:"allowances"`
 }
 
-// JSON writes a report of the logs with the names a and b.
+// JSON writes a report; the parameters a and b are the names of the logs.
 func JSON(w io.Writer, r *repro.Report, a, b string) error {
 	d := document{Format: "btfrepro", Version: version, A: a, B: b, Total: r.Total,
 		Mnemonics: emptyNotNull(r.Counts), Causes: emptyNotNull(r.Causes),

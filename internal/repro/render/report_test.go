@@ -102,7 +102,7 @@ func TestJSON(t *testing.T) {
 	if len(actions) != 22 {
 		t.Errorf("%d actions", len(actions))
 	}
-	// What isn't there is an empty list, not null.
+	// A list without elements is written as [], not null.
 	empty := write(t, func(w io.Writer) error { return JSON(w, &repro.Report{}, "", "") })
 	if strings.Contains(empty, `"actions": null`) || !strings.Contains(empty, `"causes": []`) {
 		t.Error(empty)
@@ -114,11 +114,11 @@ func TestHTML(t *testing.T) {
 	page := write(t, func(w io.Writer) error { return HTML(w, r, "<a>", "b") })
 	for range 5 {
 		if again := write(t, func(w io.Writer) error { return HTML(w, r, "<a>", "b") }); again != page {
-			t.Fatal("a second page is another")
+			t.Fatal("a second page differs")
 		}
 	}
-	for _, want := range []string{"22 of 24 actions differ", "&lt;a&gt;", "<svg", "source.in",
-		"1 × non-deterministic", "prefers-color-scheme: dark", "//:uses_directory"} {
+	for _, want := range []string{"22 of 24 actions differ", "&lt;a&gt;", "source.in",
+		"prefers-color-scheme: dark", "//:uses_directory"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %q in the page", want)
 		}
@@ -126,19 +126,9 @@ func TestHTML(t *testing.T) {
 	if m := regexp.MustCompile(`(?i)(src|href)\s*=|url\(|@import|<script`).FindString(page); m != "" {
 		t.Errorf("the page needs something else: %s", m)
 	}
-	// Every box is in the drawing.
-	g := draw(r)
-	for _, n := range g.Nodes {
-		if n.X < 0 || n.Y < 0 || n.X+boxWidth > g.Width || n.Y+n.height > g.Height {
-			t.Errorf("%s at %d, %d is outside of %d × %d", n.Line1, n.X, n.Y, g.Width, g.Height)
-		}
-	}
-	if len(g.Edges) < 15 {
-		t.Errorf("%d lines", len(g.Edges))
-	}
 }
 
-// TestLargePage bounds the page of two logs that differ in everything.
+// TestLargePage checks that the page is not too large if two logs differ in everything.
 func TestLargePage(t *testing.T) {
 	a := execlogtest.Large(5000, execlogtest.Edits{Random: 2000, Order: 1}).Log(t)
 	b := execlogtest.Large(5000, execlogtest.Edits{Random: 2000, Order: 2}).Log(t)
@@ -147,11 +137,8 @@ func TestLargePage(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := write(t, func(w io.Writer) error { return HTML(w, r, "a", "b") })
-	if len(page) > 2<<20 || !strings.Contains(page, "more causes; the JSON has all") {
+	if len(page) > 2<<20 || !strings.Contains(page, "more causes; the JSON lists all of them") {
 		t.Errorf("%d bytes", len(page))
-	}
-	if g := draw(r); len(g.Nodes) > 60 {
-		t.Errorf("%d boxes", len(g.Nodes))
 	}
 }
 
@@ -171,7 +158,7 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-// TestTextEscapes: what moves a terminal's cursor is escaped, wherever a log has it.
+// TestTextEscapes checks that texts from logs that would move a terminal's cursor are escaped.
 func TestTextEscapes(t *testing.T) {
 	r := planted(t, repro.Options{})
 	for i := range r.Actions {
@@ -191,7 +178,8 @@ func TestTextEscapes(t *testing.T) {
 		r.Counts[i].Mnemonic += "\x1b"
 	}
 	got := write(t, func(w io.Writer) error { return Text(w, r, true) })
-	if i := strings.IndexFunc(got, func(c rune) bool { return c != '\n' && !unicode.IsPrint(c) }); i >= 0 {
+	unprintable := func(c rune) bool { return c != '\n' && !unicode.IsPrint(c) }
+	if i := strings.IndexFunc(got, unprintable); i >= 0 {
 		t.Errorf("%q at %d of\n%s", got[i], i, got)
 	}
 	if strings.Contains(got, "\nsame: ") || !strings.Contains(got, `\x1b[2J`) {

@@ -1,5 +1,6 @@
-// Package render writes what repro found as text for a terminal, as JSON for programs, and as a
-// page of HTML with a graph of the causes. The text names a cause and how far it reaches:
+// Package render writes repro's reports: as text for a terminal, as JSON for programs, and as an
+// HTML page, which shows trees of the actions that each cause affects. The text lists each cause
+// and its reach:
 //
 //	causes:
 //	  1. source file lib/a.c
@@ -18,15 +19,15 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
-// maxCauses is how many causes a text lists, and maxActions how many actions with their changes.
+// A text lists at most maxCauses causes, and at most maxActions actions with their changes.
 const (
 	maxCauses  = 50
 	maxActions = 1000
 )
 
-// Text writes a report for a terminal. The lines of an action begin with its verdict; those that
-// begin with a space explain it. all lists the actions that differ only through others, and those
-// that are allowed to differ, too.
+// Text writes a report for a terminal. The first line of an action begins with its verdict;
+// indented lines explain it. If the parameter all is set, it also lists the actions that differ
+// only because of others, or are allowed to differ.
 func Text(w io.Writer, r *repro.Report, all bool) error {
 	out := bufio.NewWriter(w)
 	writeCauses(out, r)
@@ -59,12 +60,12 @@ func Text(w io.Writer, r *repro.Report, all bool) error {
 	return out.Flush()
 }
 
-// line writes a line of text. The names in it are of logs, which nobody checked.
+// line writes a line of text. It escapes names from logs, because these may contain anything.
 func line(out io.Writer, format string, args ...any) {
 	fmt.Fprintln(out, message.Printable(fmt.Sprintf(format, args...)))
 }
 
-// shown says whether a text lists an action in any case.
+// shown reports whether a text lists an action if the parameter all of Text is not set.
 func shown(act *repro.Action) bool {
 	return act.Allowed == "" && act.Verdict != repro.Downstream && act.Verdict != repro.CutOff
 }
@@ -85,7 +86,6 @@ func writeCauses(out io.Writer, r *repro.Report) {
 	fmt.Fprintln(out)
 }
 
-// causeText is a cause in one line.
 func causeText(c *repro.Cause) string {
 	switch {
 	case strings.HasPrefix(c.Text, "absolute path "):
@@ -133,13 +133,12 @@ func writeAction(out io.Writer, r *repro.Report, act *repro.Action) {
 	}
 }
 
-// actionName is an action in one line.
+// actionName returns the mnemonic, label and first output of an action as one line.
 func actionName(act *repro.Action) string {
 	parts := []string{act.Mnemonic, act.Label, act.Output}
 	return strings.Join(strings.Fields(strings.Join(parts, " ")), " ")
 }
 
-// changeText is a change of a key in one line.
 func changeText(r *repro.Report, ch *repro.Change) string {
 	text := string(ch.Kind)
 	if ch.Name != "" {
@@ -164,7 +163,7 @@ func changeText(r *repro.Report, ch *repro.Change) string {
 // maxValue is how many bytes of an argument or variable are shown.
 const maxValue = 400
 
-// value is a value in a line: quoted if it is the user's.
+// value returns a value in the form for a line: quoted if it is an argument, variable or property.
 func value(ch *repro.Change, s string) string {
 	switch ch.Kind {
 	case repro.Argument, repro.Environment, repro.Platform:
@@ -178,7 +177,7 @@ func value(ch *repro.Change, s string) string {
 
 var longHash = regexp.MustCompile(`\b[0-9a-f]{32,}\b`)
 
-// shortHashes cuts digests to what tells them apart for people.
+// shortHashes shortens the digests in a text, but not so much that people can't tell them apart.
 func shortHashes(s string) string {
 	return longHash.ReplaceAllStringFunc(s, func(h string) string { return h[:12] + "…" })
 }
@@ -217,7 +216,7 @@ func writeTable(out io.Writer, r *repro.Report) error {
 	return table.Flush()
 }
 
-// ratio is a part of a whole in percent, such as "97%". It says 100% of the whole alone.
+// ratio returns a percentage, such as "97%". It rounds down, so 100% means all.
 func ratio(n, of int) string {
 	if of == 0 {
 		return "."
@@ -225,15 +224,14 @@ func ratio(n, of int) string {
 	return fmt.Sprintf("%d%%", n*100/of)
 }
 
-// notes are what a reader of a report must know besides.
 func notes(r *repro.Report) []string {
 	var notes []string
 	for _, x := range r.Renamed {
 		notes = append(notes, fmt.Sprintf("bazel-out/%s of A is compared with bazel-out/%s of B", x.A, x.B))
 	}
 	if n := r.Total.SameCached; n > 0 {
-		notes = append(notes, fmt.Sprintf("%d actions with the verdict same came from a cache: if the"+
-			" other build had filled it, they ran once, and nothing was compared", n))
+		notes = append(notes, fmt.Sprintf("the results of %d actions with the verdict same came from a"+
+			" cache: if the other build filled it, they ran only once, and nothing was compared", n))
 	}
 	for i := range r.Allowances {
 		if a := &r.Allowances[i]; a.Matched == 0 {
@@ -249,7 +247,6 @@ func writeNotes(out io.Writer, r *repro.Report) {
 	}
 }
 
-// summary is a report in one line.
 func summary(r *repro.Report) string {
 	differ, allowed := differing(r)
 	switch {
@@ -260,12 +257,12 @@ func summary(r *repro.Report) string {
 	}
 	text := fmt.Sprintf("%d of %s differ", differ, message.Count(r.Total.Total, "action"))
 	if allowed > 0 {
-		text += fmt.Sprintf(", and %d more that are allowed to", allowed)
+		text += fmt.Sprintf("; %d more differ but are allowed to", allowed)
 	}
 	return text
 }
 
-// differing counts the actions that differ, without and with an allowance.
+// differing counts the actions that differ: those without an allowance, and those with one.
 func differing(r *repro.Report) (differ, allowed int) {
 	for _, i := range r.Listed {
 		switch act := &r.Actions[i]; {

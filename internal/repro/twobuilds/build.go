@@ -10,7 +10,6 @@ import (
 	"syscall"
 )
 
-// command makes a command of Bazel in the surroundings of a build.
 func (b *Builds) command(i int, args ...string) *exec.Cmd {
 	s := b.Of[i]
 	argv := []string{"-c", `umask "$0" && exec "$@"`, s.Umask, b.opt.Bazel,
@@ -24,13 +23,13 @@ func (b *Builds) command(i int, args ...string) *exec.Cmd {
 		cmd.Env = append(cmd.Env, "HOME="+s.Home)
 	}
 	cmd.Stdout, cmd.Stderr = b.opt.Out, b.opt.Out
-	// An interrupt from the terminal reaches this process alone, which ends Bazel then.
+	// An interrupt from the terminal reaches only this process, which then ends Bazel.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	return cmd
 }
 
-// Build makes one of the builds. No cache takes part in it. failed is set if Bazel says that
-// targets failed to build; their log is there.
+// Build runs one of the builds, without a cache of results. failed is set if Bazel reports that
+// targets failed to build; Bazel writes a log even then.
 func (b *Builds) Build(i int) (failed bool, err error) {
 	args := []string{"build", "--execution_log_compact_file=" + b.Logs[i],
 		"--jobs=" + strconv.Itoa(b.Of[i].Jobs), "--symlink_prefix=/", "--disk_cache=",
@@ -49,7 +48,7 @@ func (b *Builds) Build(i int) (failed bool, err error) {
 	if _, err := os.Stat(b.Logs[i]); err != nil {
 		return false, errors.New("bazel build failed before the first action; see its output above")
 	}
-	// Its memory is needed for the other, and it shouldn't write while the files are read.
+	// End the server: the other build needs memory, and files shouldn't change while they are read.
 	shutdown := b.command(i, "shutdown")
 	shutdown.Stdout, shutdown.Stderr = nil, nil
 	if err := b.process.run(shutdown); err != nil {
@@ -58,8 +57,8 @@ func (b *Builds) Build(i int) (failed bool, err error) {
 	return failed, nil
 }
 
-// repositoryCache is Bazel's cache of downloads where it is by default, so that the other output
-// root doesn't mean to download all again; "" if there is none.
+// repositoryCache returns the default path of Bazel's cache of downloads, or "" if there is none.
+// With it, builds that have a different output root don't download everything again.
 func repositoryCache() string {
 	cache, err := os.UserCacheDir()
 	if err != nil {

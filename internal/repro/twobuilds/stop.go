@@ -12,14 +12,13 @@ import (
 	"time"
 )
 
-// process is the command that runs.
 type process struct {
-	mu      sync.Mutex // held while it changes; after Interrupt for good
+	mu      sync.Mutex // held while running changes, and forever after Interrupt
 	running *os.Process
 	ended   chan struct{} // closed when running has ended
 }
 
-// run runs a command. After Interrupt it doesn't return.
+// run runs a command. After a call of Interrupt, it doesn't return.
 func (p *process) run(cmd *exec.Cmd) error {
 	ended := make(chan struct{})
 	p.mu.Lock()
@@ -40,8 +39,8 @@ func (p *process) run(cmd *exec.Cmd) error {
 // patience is how long Bazel may take to end an interrupted build.
 const patience = 10 * time.Second
 
-// Interrupt ends the builds and removes all that they made. The process should end after it: the
-// calls of Build and Close don't return any more.
+// Interrupt ends the builds and removes everything that they made. The caller should then exit,
+// because calls of Build and Close no longer return.
 func (b *Builds) Interrupt() {
 	p := &b.process
 	p.mu.Lock()
@@ -80,17 +79,17 @@ func (b *Builds) servers() {
 	}
 }
 
-// isServer says whether a process is the Bazel server of an output base, and not another that has
-// got its id.
+// isServer reports whether a process is the Bazel server of an output base. If the server has
+// ended, a different process may have its process id.
 func isServer(pid int, outputBase string) bool {
 	line, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
 	return err == nil && strings.Contains(string(line), outputBase)
 }
 
-// removeAll removes a directory, those in it included that may not be written.
+// removeAll removes a directory, including read-only directories in it.
 func removeAll(dir string) error {
 	var err error
-	for range 20 { // what has just ended may have made another file
+	for range 20 { // a process that has just ended may have made another file
 		filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 			if err == nil && d.IsDir() {
 				os.Chmod(path, 0o700)

@@ -1,7 +1,8 @@
-// Package twobuilds builds the same targets twice with Bazel in surroundings that differ, so that
-// what depends on them shows: two builds in one directory can't tell that an action writes the
-// directory's path into its output. Everything that it makes is in one directory, which is removed,
-// and the Bazel servers end.
+// Package twobuilds builds the same targets twice with Bazel, in different surroundings, to show
+// which outputs depend on the surroundings. Different surroundings are necessary: for example, if
+// an action writes the path of the workspace into its output, two builds in the same directory
+// can't show that. All files of the builds are in one directory; Close removes it and ends the
+// Bazel servers.
 package twobuilds
 
 import (
@@ -17,19 +18,19 @@ import (
 	"strings"
 )
 
-// Options say what is built and where.
+// Options say what to build and where.
 type Options struct {
 	Bazel     string   // the command, a path or a name on PATH; "" to look for one
 	Workspace string   // a directory in the workspace
-	CopyRoot  string   // the directory to copy, which the workspace is in; "" for the workspace
-	Scratch   string   // where the directory for all is made; "" for the one for temporary files
+	CopyRoot  string   // the directory to copy, with the workspace in it; "" for the workspace
+	Scratch   string   // where to make the directory for all files; "" for the temporary directory
 	Startup   []string // flags for Bazel before the command
 	Args      []string // flags and targets for "bazel build"
 	Jobs      [2]int   // --jobs; 0 to choose
 	Out       io.Writer
 }
 
-// Surroundings are what a build sees, and must not depend on.
+// Surroundings are what a build can see but must not depend on.
 type Surroundings struct {
 	Directory  string // of the workspace
 	OutputBase string
@@ -51,7 +52,7 @@ type Builds struct {
 	process process
 }
 
-// New makes the directory for all that the builds make. Close removes it.
+// New makes the directory for all files of the builds. Close removes it.
 func New(opt Options) (*Builds, error) {
 	workspace, err := findWorkspace(opt.Workspace)
 	if err != nil {
@@ -80,13 +81,12 @@ func New(opt Options) (*Builds, error) {
 	return b, nil
 }
 
-// copied is where the copy of the root is.
 func (b *Builds) copied() string { return filepath.Join(b.scratch, "another", "directory") }
 
-// Root is the directory that Copy copies.
+// Root returns the directory that Copy copies.
 func (b *Builds) Root() string { return b.root }
 
-// Copy makes the copy that the second build is made in.
+// Copy makes the copy of the root that the second build uses.
 func (b *Builds) Copy() error {
 	umask, err := strconv.ParseUint(b.Of[1].Umask, 8, 9)
 	if err != nil {
@@ -98,14 +98,13 @@ func (b *Builds) Copy() error {
 	return nil
 }
 
-// choose chooses the surroundings of the builds.
 func (b *Builds) choose(workspace, copied string) {
 	in := func(names ...string) string {
 		return filepath.Join(append([]string{b.scratch}, names...)...)
 	}
 	home := os.Getenv("HOME")
 	other := in("home")
-	if home == "" || os.Symlink(home, other) != nil { // the same content, by another path
+	if home == "" || os.Symlink(home, other) != nil { // the same content, under a different path
 		other = home
 	}
 	jobs := b.opt.Jobs
@@ -125,8 +124,7 @@ func (b *Builds) choose(workspace, copied string) {
 	b.Logs = [2]string{in("A.log"), in("B.log")}
 }
 
-// otherLocale is a locale of this machine that sorts and writes in another way than C, if it has
-// one.
+// otherLocale returns a locale of this machine, if any, that sorts and writes unlike C.
 func otherLocale() string {
 	out, _ := exec.Command("locale", "-a").Output()
 	best := "C.UTF-8"
@@ -138,7 +136,7 @@ func otherLocale() string {
 	return best
 }
 
-// Varied lists how the surroundings of the two differ, one line each.
+// Varied describes the differences between the surroundings of the two builds, in one line each.
 func (b *Builds) Varied() []string {
 	var lines []string
 	x, y := b.Of[0], b.Of[1]
@@ -155,7 +153,7 @@ func (b *Builds) Varied() []string {
 	return lines
 }
 
-// Close ends the servers and removes the directory. After Interrupt it doesn't return.
+// Close ends the servers and removes the directory. After a call of Interrupt, it doesn't return.
 func (b *Builds) Close() error {
 	b.process.mu.Lock()
 	defer b.process.mu.Unlock()
@@ -167,7 +165,7 @@ func (b *Builds) remove() error {
 	return removeAll(b.scratch)
 }
 
-// ExecRoot is the execution root of a build that has ended, "" if it has none.
+// ExecRoot returns the execution root of a build that has ended, or "" if it has none.
 func (b *Builds) ExecRoot(i int) string {
 	found, _ := filepath.Glob(filepath.Join(b.Of[i].OutputBase, "execroot", "*", "bazel-out"))
 	if len(found) == 0 {
@@ -176,7 +174,7 @@ func (b *Builds) ExecRoot(i int) string {
 	return filepath.Dir(found[0])
 }
 
-// findWorkspace is the directory that dir is in, or is, that has a file that marks a workspace.
+// findWorkspace returns the root of dir's workspace: dir itself or a directory above it.
 func findWorkspace(dir string) (string, error) {
 	start, err := filepath.Abs(dir)
 	if err != nil {
@@ -192,8 +190,8 @@ func findWorkspace(dir string) (string, error) {
 			}
 		}
 		if d == filepath.Dir(d) {
-			return "", fmt.Errorf("%s is in no Bazel workspace:"+
-				" no such file as MODULE.bazel there or above", start)
+			return "", fmt.Errorf("%s is not in a Bazel workspace: there is no such "+
+				"file as MODULE.bazel or WORKSPACE in it or above it", start)
 		}
 	}
 }
@@ -211,8 +209,8 @@ func findBazel(command, workspace, root string) (string, error) {
 		}
 	}
 	if command != "" {
-		return "", fmt.Errorf("the command %s isn't there", command)
+		return "", fmt.Errorf("the command %s was not found", command)
 	}
-	return "", fmt.Errorf("neither bazelisk nor bazel is on PATH, nor bazelw in %s: name one",
-		workspace)
+	return "", fmt.Errorf("neither bazelisk nor bazel is on PATH, and there is no bazelw in %s: "+
+		"specify one with --bazel", workspace)
 }

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// tree makes files in a directory, and returns that: "dir/" is a directory, "a -> b" a link, and
-// "a 755" a file with a mode.
+// tree makes files in a directory, and returns the directory: "dir/" is a directory, "a -> b" is a
+// link, and "a 755" is a file with a mode.
 func tree(t *testing.T, entries ...string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -80,7 +80,7 @@ func TestCopyTree(t *testing.T) {
 	}
 }
 
-// TestRemoveAll removes directories that may not be written.
+// TestRemoveAll removes directories that are read-only.
 func TestRemoveAll(t *testing.T) {
 	dir := filepath.Join(tree(t, "x/a/b/c"), "x")
 	for _, name := range []string{"a/b", "a"} {
@@ -96,7 +96,8 @@ func TestRemoveAll(t *testing.T) {
 	}
 }
 
-// bazel is a command that writes what it sees into the file that stands for the log.
+// bazel is a command that writes no log: into the log's file it writes what it sees of its
+// surroundings.
 const bazel = `#!/bin/sh
 for arg; do
   case $arg in
@@ -135,7 +136,7 @@ func newBuilds(t *testing.T, args ...string) (*Builds, string) {
 	return b, scratch
 }
 
-// TestSurroundings wants the two builds to see different ones, and nothing to be left.
+// TestSurroundings checks that the two builds see different surroundings, and that no file is left.
 func TestSurroundings(t *testing.T) {
 	b, scratch := newBuilds(t, "--flag", "//...")
 	var logs [2][]string
@@ -161,7 +162,7 @@ func TestSurroundings(t *testing.T) {
 		}
 	}
 	if n := len(b.Varied()); n != 8 {
-		t.Errorf("%d lines of what differs: %q", n, b.Varied())
+		t.Errorf("%d lines of differences: %q", n, b.Varied())
 	}
 	if err := b.Close(); err != nil {
 		t.Error(err)
@@ -171,7 +172,7 @@ func TestSurroundings(t *testing.T) {
 	}
 }
 
-// TestInterrupt interrupts a build. Nothing may be left, and the build may not seem to end.
+// TestInterrupt interrupts a build. No file may be left, and Build must not return.
 func TestInterrupt(t *testing.T) {
 	b, scratch := newBuilds(t, "slow")
 	returned := make(chan struct{})
@@ -208,9 +209,9 @@ func TestFailures(t *testing.T) {
 		t.Error(err)
 	}
 	for want, opt := range map[string]Options{
-		"is in no Bazel workspace":      {Workspace: t.TempDir()},
+		"is not in a Bazel workspace":   {Workspace: t.TempDir()},
 		"no such file":                  {Workspace: "/nonexistent"},
-		"the command nobazel isn't":     {Workspace: tree(t, "MODULE.bazel"), Bazel: "nobazel"},
+		"the command nobazel was not":   {Workspace: tree(t, "MODULE.bazel"), Bazel: "nobazel"},
 		"neither bazelisk nor bazel is": {Workspace: tree(t, "WORKSPACE")},
 		"the directory to copy": {Workspace: tree(t, "REPO.bazel"), Bazel: "/bin/sh",
 			CopyRoot: t.TempDir()},

@@ -1,8 +1,8 @@
-// Package typediff says which types differ where repro found that an output with BTF does. A log
-// has only the digests of files, so the files of both builds must still be there. The output
-// vmlinux.btf of an action gets the lines of package diff, such as those that a member of struct
-// page has another type. What split BTF is based on is found in the log too: in the inputs of the
-// action that made it.
+// Package typediff finds the types that differ in outputs with BTF, once repro has found that these
+// outputs differ. A log has only digests, so the files of both builds must still exist. For
+// example, it adds to the output vmlinux.btf of an action a line from package diff, which says that
+// a member of struct page has a different type. If an output is split BTF, the log also shows its
+// base: the base is among the inputs of the action that made the output.
 package typediff
 
 import (
@@ -22,24 +22,24 @@ import (
 	"github.com/rules-btf/rules_btf/internal/repro/execlog"
 )
 
-// Build is a log, and the directory that its paths begin in: the execution root, a workspace with
-// the link bazel-out, or bazel-out itself.
+// Build is a log, and the directory for the log's relative paths: the execution root, a workspace
+// with the link bazel-out, or bazel-out itself.
 type Build struct {
 	Log *execlog.Log
 	Dir string
 }
 
-// How many files are looked at, those in directories included, and how many types of each are
-// named.
+// These limit how many files are compared (including files in directories), how many types are
+// listed for each file, and how large a file may be.
 const (
 	maxFiles = 20
 	maxTypes = 5
 	maxSize  = 1 << 30 // bytes of a file
 )
 
-// Add adds lines about types to the outputs of a report's actions that are files whose names end in
-// .btf or .btfo, or directories of such files, those of causes first. What can't be compared has a
-// line that says why.
+// Add adds lines about types to the outputs of a report's actions. It begins with the actions of
+// the first verdict in repro.Verdicts. It compares files whose names end in .btf or .btfo, and
+// directories of these files. If a file can't be compared, a line gives the reason.
 func Add(r *repro.Report, a, b Build) {
 	c := comparison{builds: [2]Build{a, b}}
 	for _, verdict := range repro.Verdicts {
@@ -57,7 +57,7 @@ func Add(r *repro.Report, a, b Build) {
 
 type comparison struct {
 	builds [2]Build
-	done   int // files that were looked at
+	done   int // how many files have been compared
 }
 
 func isBTF(path string) bool {
@@ -90,8 +90,8 @@ func (c *comparison) output(act *repro.Action, o *repro.OutputChange) {
 	}
 }
 
-// file compares a file, and adds what it finds to the output that it is or is in. of names it in a
-// directory.
+// file compares a file, and adds the differences to its output. If the file is in a directory, the
+// parameter of is " of " and the name of the file; otherwise it is "".
 func (c *comparison) file(act *repro.Action, o *repro.OutputChange, files [2]execlog.File,
 	of string) {
 	if !isBTF(files[0].Path) || c.done == maxFiles {
@@ -105,7 +105,7 @@ func (c *comparison) file(act *repro.Action, o *repro.OutputChange, files [2]exe
 	lines[0] = "types" + of + ": " + lines[0]
 	o.More = append(o.More, lines...)
 	if c.done == maxFiles {
-		o.More = append(o.More, fmt.Sprintf("types: only these %d files were compared", maxFiles))
+		o.More = append(o.More, fmt.Sprintf("types: only %d files were compared", maxFiles))
 	}
 }
 
@@ -132,7 +132,6 @@ func (c *comparison) compare(act *repro.Action, files [2]execlog.File) ([]string
 	return lines, nil
 }
 
-// path is where a file of the log is now.
 func (b Build) path(file string) string {
 	if below, ok := strings.CutPrefix(file, "bazel-out/"); ok && filepath.Base(b.Dir) == "bazel-out" {
 		return filepath.Join(b.Dir, below)
@@ -140,19 +139,19 @@ func (b Build) path(file string) string {
 	return filepath.Join(b.Dir, file)
 }
 
-// check returns the path of a file, which must still be what the log says.
+// check returns the path of a file, which must not have changed since the log was written.
 func (b Build) check(file execlog.File) (string, error) {
 	path := b.path(file.Path)
 	info, err := os.Stat(path)
 	if err != nil {
 		return "", err
 	}
-	stale := fmt.Errorf("%s is no longer the file of the log", path)
+	stale := fmt.Errorf("%s has changed since the log was written", path)
 	switch {
 	case !info.Mode().IsRegular(), info.Size() != file.Digest.Size:
 		return "", stale
 	case info.Size() > maxSize:
-		return "", fmt.Errorf("%s has more than %d bytes", path, maxSize)
+		return "", fmt.Errorf("%s is larger than the limit of %d bytes", path, maxSize)
 	case b.Log.Hash != "SHA-256":
 		return path, nil
 	}
@@ -171,7 +170,7 @@ func (b Build) check(file execlog.File) (string, error) {
 	return path, nil
 }
 
-// base reads the BTF that the output of a spawn is based on, nil if nothing says that it is split.
+// base reads the BTF that a spawn's output is based on, or nil if the log shows none.
 func (b Build) base(spawn int) (*btf.Blob, error) {
 	files := b.chain(spawn, 0)
 	paths := make([]string, len(files))
@@ -188,12 +187,12 @@ func (b Build) base(spawn int) (*btf.Blob, error) {
 	return base, nil
 }
 
-// maxChain is the length of a chain of bases that is followed.
+// maxChain is the maximum length of a chain of bases that is followed.
 const maxChain = 8
 
-// chain is the BTF that the output of a link is based on, the deepest first. The link reads an
-// index of each, made by an action that reads the BTF itself and the indices of what that is based
-// on.
+// chain returns the BTF files that the output of a link is based on, the deepest first. The link
+// reads an index of each base. The action that makes such an index reads the base itself, and the
+// indices of the base's own bases.
 func (b Build) chain(spawn, depth int) []*execlog.Artifact {
 	if depth == maxChain {
 		return nil
@@ -222,7 +221,7 @@ func (b Build) chain(spawn, depth int) []*execlog.Artifact {
 	return longest
 }
 
-// maker is the spawn that has a path among its outputs, -1 if none.
+// maker returns the spawn that has a path among its outputs, or -1 if there is none.
 func (b Build) maker(path string) int {
 	for i := range b.Log.Spawns {
 		for _, o := range b.Log.Spawns[i].Outputs {

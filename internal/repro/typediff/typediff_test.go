@@ -13,7 +13,7 @@ import (
 
 const bin = "bazel-out/k8-fastbuild/bin/"
 
-// encode makes BTF on a base of an int, or of what the base has, and a struct of a size.
+// encode makes BTF, on a base unless that is nil, with an int and a struct of the given size.
 func encode(t *testing.T, base *btf.Blob, name string, size uint32) []byte {
 	t.Helper()
 	b := btf.NewBuilder(nil, base, nil)
@@ -26,8 +26,8 @@ func encode(t *testing.T, base *btf.Blob, name string, size uint32) []byte {
 	return data
 }
 
-// builds are two builds of vmlinux and of a module on it, whose struct has the size that the build
-// decides. In the directory of each are the files.
+// builds makes two builds of vmlinux and of a module based on it. The size of the module's struct
+// depends on the build. Each build has its files in its own directory.
 func builds(t *testing.T, sizes [2]uint32) (list [2]Build) {
 	t.Helper()
 	for i, size := range sizes {
@@ -50,7 +50,8 @@ func builds(t *testing.T, sizes [2]uint32) (list [2]Build) {
 		}
 		vmlinux, index := put("vmlinux.btf", kernel), put("vmlinux.btfbase", []byte("index"))
 		l.Spawn(execlogtest.Spawn{Label: "//:vmlinux", Mnemonic: "BtfLink"}, vmlinux)
-		l.Spawn(execlogtest.Spawn{Label: "//:vmlinux", Mnemonic: "BtfBase", Inputs: l.Set(vmlinux)}, index)
+		l.Spawn(execlogtest.Spawn{Label: "//:vmlinux", Mnemonic: "BtfBase",
+			Inputs: l.Set(vmlinux)}, index)
 		l.Spawn(execlogtest.Spawn{Label: "//:m", Mnemonic: "BtfLink", Inputs: l.Set(index)},
 			put("m.btf", encode(t, base, "module", size)))
 		list[i] = Build{l.Log(t), dir}
@@ -58,7 +59,7 @@ func builds(t *testing.T, sizes [2]uint32) (list [2]Build) {
 	return list
 }
 
-// lines are what is said of the one output that differs.
+// lines returns the lines about the one output that differs.
 func lines(t *testing.T, list [2]Build) string {
 	t.Helper()
 	r, err := repro.Compare(list[0].Log, list[1].Log, repro.Options{})
@@ -75,7 +76,7 @@ func lines(t *testing.T, list [2]Build) string {
 	return ""
 }
 
-// TestSplit names what differs in split BTF, whose base the logs tell.
+// TestSplit finds the types that differ in split BTF, whose base is found through the logs.
 func TestSplit(t *testing.T) {
 	list := builds(t, [2]uint32{4, 8})
 	const want = "differs: struct module: size 4 vs 8"
@@ -90,7 +91,7 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// TestDirectory names what differs in the files of a directory, and in which.
+// TestDirectory finds the types that differ in the files of a directory.
 func TestDirectory(t *testing.T) {
 	var list [2]Build
 	for i, size := range []uint32{4, 8} {
@@ -118,7 +119,7 @@ func TestDirectory(t *testing.T) {
 	}
 }
 
-// TestNotCompared says why types can't be compared.
+// TestNotCompared checks the reasons that are given if types can't be compared.
 func TestNotCompared(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -129,7 +130,7 @@ func TestNotCompared(t *testing.T) {
 			"no such file"},
 		{"another size", func(dir string) error {
 			return os.WriteFile(filepath.Join(dir, bin, "m.btf"), []byte("x"), 0o644)
-		}, "m.btf is no longer the file of the log"},
+		}, "m.btf has changed since the log was written"},
 		{"other content", func(dir string) error {
 			data, err := os.ReadFile(filepath.Join(dir, bin, "m.btf"))
 			if err != nil {
@@ -137,7 +138,7 @@ func TestNotCompared(t *testing.T) {
 			}
 			data[len(data)-2]++
 			return os.WriteFile(filepath.Join(dir, bin, "m.btf"), data, 0o644)
-		}, "m.btf is no longer the file of the log"},
+		}, "m.btf has changed since the log was written"},
 		{"another base", func(dir string) error {
 			return os.WriteFile(filepath.Join(dir, bin, "vmlinux.btf"), []byte("x"), 0o644)
 		}, "its base: "},
@@ -155,7 +156,7 @@ func TestNotCompared(t *testing.T) {
 	}
 }
 
-// TestLimit compares so many outputs and no more.
+// TestLimit checks that only maxFiles outputs are compared.
 func TestLimit(t *testing.T) {
 	var logs [2]Build
 	for i := range logs {

@@ -1,7 +1,7 @@
-// Package mapped maps files into memory, and detects that a file was truncated meanwhile. Then the
-// rest of the file's last page reads as zeros, and reads after that are faults (SIGBUS). With
-// debug.SetPanicOnFault, which packages cli and parallel set in all their goroutines, a fault is a
-// panic.
+// Package mapped maps files into memory, and detects when a file was truncated while it was mapped.
+// After such a truncation, the rest of the file's last page reads as zeros, and reads beyond that
+// page are faults (SIGBUS). Packages cli and parallel call debug.SetPanicOnFault in all their
+// goroutines, which turns a fault into a panic.
 package mapped
 
 import (
@@ -16,12 +16,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mapping is the memory that has a range of a file.
 type mapping struct {
 	start, size uintptr
 	path        string
 	info        os.FileInfo
-	offset      int64 // of the memory in the file
+	offset      int64 // offset in the file of the first byte in memory
 }
 
 // truncated reports whether the file is smaller now than size bytes.
@@ -30,8 +29,8 @@ func (m *mapping) truncated(size int64) bool {
 	return err == nil && now.Size() < size && os.SameFile(now, m.info)
 }
 
-// keepClosed is the number of mappings that are remembered after Unmap: a deferred Close runs
-// before the panic of a failed read is recovered.
+// keepClosed is the number of mappings that are remembered after Unmap. They are remembered because
+// a deferred Close runs before the panic of a failed read is recovered.
 const keepClosed = 64
 
 var mappings struct {
@@ -40,8 +39,8 @@ var mappings struct {
 	closed []mapping // the latest last
 }
 
-// Map maps size bytes of a file from offset on, which is a multiple of the page size. info is what
-// file.Stat has returned, path the file's name; flags are those of mmap.
+// Map maps size bytes of a file, starting at offset, which must be a multiple of the page size.
+// info is the result of file.Stat, path is the file's name, and flags are the flags of mmap.
 func Map(file *os.File, info os.FileInfo, path string, offset int64, size, flags int) ([]byte,
 	error) {
 	data, err := unix.Mmap(int(file.Fd()), offset, size, unix.PROT_READ, flags)
@@ -58,8 +57,8 @@ func Map(file *os.File, info os.FileInfo, path string, offset int64, size, flags
 	return data, nil
 }
 
-// Unmap frees what Map returned. If the file was truncated meanwhile it panics with a *Truncated,
-// because its readers may have read zeros without an error.
+// Unmap frees what Map returned. If the file was truncated while it was mapped, Unmap panics with a
+// *Truncated, because readers may have read zeros without an error.
 func Unmap(data []byte) error {
 	m := forget(address(data))
 	err := unix.Munmap(data)
@@ -69,7 +68,7 @@ func Unmap(data []byte) error {
 	return err
 }
 
-// forget moves a mapping to those that are closed.
+// forget moves a mapping from mappings.open to mappings.closed.
 func forget(start uintptr) mapping {
 	mappings.mu.Lock()
 	defer mappings.mu.Unlock()
@@ -96,17 +95,16 @@ func Check() error {
 	return nil
 }
 
-// Truncated is the error that a byte of a file can't be read any more.
+// Truncated is the error for a byte of a file that can no longer be read.
 type Truncated struct{ error }
 
-// NewTruncated is that error, for the byte at an offset of the file at path.
+// NewTruncated returns the error for the byte at an offset of the file at path.
 func NewTruncated(path string, offset int64) *Truncated {
 	return &Truncated{fmt.Errorf("%s: truncated while it was read (byte %d is gone); try again when "+
 		"the step that writes it is done", path, offset)}
 }
 
-// Fault returns the error for the value of a panic that is a failed read of a mapping, nil for any
-// other.
+// Fault returns the error for the value of a panic, nil if that is no failed read of a mapping.
 func Fault(panicked any) error {
 	fault, ok := panicked.(interface{ Addr() uintptr })
 	if !ok {
@@ -115,7 +113,7 @@ func Fault(panicked any) error {
 	return find(fault.Addr())
 }
 
-// find returns the error for a byte in memory that can't be read.
+// find returns the error for an address that can't be read, nil if it is not in a mapping.
 func find(addr uintptr) error {
 	mappings.mu.Lock()
 	defer mappings.mu.Unlock()
@@ -146,14 +144,14 @@ func find(addr uintptr) error {
 	return found
 }
 
-// Writer writes to a file. If it writes bytes of a mapping that are gone, it panics like any read
-// of them; the system reports that as a failed write.
+// Writer writes to a file. If a write copies bytes that are gone from a mapping, the system reports
+// a failed write. Writer panics instead, as any other read of such bytes does.
 type Writer struct{ *os.File }
 
 func (w Writer) Write(data []byte) (n int, err error) {
 	n, err = w.File.Write(data)
 	if errors.Is(err, syscall.EFAULT) {
-		crc32.ChecksumIEEE(data[n:]) // read them
+		crc32.ChecksumIEEE(data[n:]) // read the bytes, which panics
 	}
 	return n, err
 }

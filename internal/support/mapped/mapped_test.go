@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mapFile maps a new file of so many pages, all of it from a page on.
+// mapFile makes a file with the given number of pages, and maps it starting at page from.
 func mapFile(t *testing.T, name string, from, pages int) (path string, data []byte) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), name)
@@ -34,7 +34,7 @@ func mapFile(t *testing.T, name string, from, pages int) (path string, data []by
 	return path, data
 }
 
-// recovered is what do panics with.
+// recovered returns the value with which the function do panics.
 func recovered(do func()) (r any) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() { r = recover() }()
@@ -42,7 +42,7 @@ func recovered(do func()) (r any) {
 	return nil
 }
 
-// want checks that an error, or what a panic stands for, is that of a byte of the file at path.
+// want checks that an error, or the error of a panic, is about a byte of the file at path.
 func want(t *testing.T, got any, path string, offset int) {
 	t.Helper()
 	if err := Fault(got); err != nil {
@@ -61,8 +61,8 @@ func truncate(t *testing.T, path string, size int) {
 	}
 }
 
-// TestFault reads what is gone: of a file that is mapped, and of one that was unmapped before the
-// panic is looked at, also when another file has its addresses then.
+// TestFault reads bytes that mapped files have lost. The panic is attributed to the right file even
+// if this file was unmapped since, and another file has its addresses.
 func TestFault(t *testing.T) {
 	page := os.Getpagesize()
 	a, first := mapFile(t, "a", 1, 3)
@@ -97,7 +97,7 @@ func TestFault(t *testing.T) {
 	want(t, fault, a, 2*page+7)
 }
 
-// TestOther: other panics are not of a mapping.
+// TestOther: other panics are not attributed to a mapping.
 func TestOther(t *testing.T) {
 	var null *[1 << 20]byte
 	var list []int
@@ -114,8 +114,8 @@ func TestOther(t *testing.T) {
 	}
 }
 
-// TestLastPage: the rest of the last page reads as zeros, so who closes the file has to know. A
-// file that is replaced or removed is still there for those who have it.
+// TestLastPage: after a truncation, the rest of the last page reads as zeros, so closing the file
+// must report the truncation. A file that is replaced or removed stays readable while it is mapped.
 func TestLastPage(t *testing.T) {
 	page := os.Getpagesize()
 	path, data := mapFile(t, "file", 0, 2)
@@ -140,7 +140,7 @@ func TestLastPage(t *testing.T) {
 	}
 }
 
-// TestWriter: the system can't write what is gone.
+// TestWriter: if mapped bytes that are gone are written, the panic names their file.
 func TestWriter(t *testing.T) {
 	path, data := mapFile(t, "in", 0, 40)
 	defer recovered(func() { Unmap(data) })
@@ -164,7 +164,7 @@ func TestWriter(t *testing.T) {
 	}
 }
 
-// TestManyClosed: of those that are closed, some are remembered.
+// TestManyClosed: only a limited number of closed mappings are remembered.
 func TestManyClosed(t *testing.T) {
 	for range 3 * keepClosed {
 		_, data := mapFile(t, "file", 0, 1)

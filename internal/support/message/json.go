@@ -5,8 +5,8 @@ import (
 	"io"
 )
 
-// WriteJSON writes v as JSON for people and programs: its keys in the order of the fields, lines
-// indented by two spaces, and <, > and & as they are.
+// WriteJSON writes v as JSON for people and programs: keys are in the order of the fields, lines
+// are indented by two spaces, and <, > and & are not escaped.
 func WriteJSON(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)

@@ -1,16 +1,17 @@
-// Package message has what the output of several packages shares: counts ("1 type", "2 types"),
-// names from untrusted files without terminal control, the error for empty files, and JSON.
+// Package message has what several packages need for their output: counts ("1 type", "2 types"),
+// names from untrusted files made safe for a terminal, the error for empty files, and JSON.
 package message
 
 import (
+	"encoding/binary"
 	"fmt"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 )
 
-// Count is a number of things in words: "1 type", "2 types". The noun is in the singular and has a
-// regular plural.
+// Count returns a number with its noun: "1 type", "2 types". Pass the noun in the singular. It must
+// have a regular plural.
 func Count[N int | int64 | uint | uint32 | uint64](n N, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -18,9 +19,8 @@ func Count[N int | int64 | uint | uint32 | uint64](n N, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// Printable returns a name, or a text with names, for text output: characters that can't be
-// printed, such as those that control a terminal, are escaped as in Go ("\\n", "\\x1b"). Names of C
-// and Rust don't change.
+// Printable returns a name, or a text with names, for text output: unprintable characters, such as
+// those that control a terminal, are escaped as in Go ("\\n"). Names of C and Rust don't change.
 func Printable(name string) string {
 	for i := range len(name) {
 		if name[i]-' ' >= 0x7f-' ' { // not printable ASCII
@@ -28,6 +28,28 @@ func Printable(name string) string {
 		}
 	}
 	return name
+}
+
+// AllPrintable reports whether names, each of which ends with NUL, are printable ASCII, so that
+// Printable changes none of them. It checks eight bytes at a time.
+func AllPrintable(names string) bool {
+	const each = 0x0101010101010101
+	i := 0
+	for ; i+8 <= len(names); i += 8 {
+		eight := binary.LittleEndian.Uint64([]byte(names[i : i+8]))
+		low := eight &^ (0x80 * each)
+		// the top bit of each byte says whether the byte is up to 0x7e, is NUL, or is at least 0x20
+		good, nul, from20 := ^(eight | (low + each)), ^(low + 0x7f*each), low+0x60*each
+		if good&(nul|from20)&(0x80*each) != 0x80*each {
+			return false
+		}
+	}
+	for ; i < len(names); i++ {
+		if names[i] != 0 && names[i]-' ' >= 0x7f-' ' {
+			return false
+		}
+	}
+	return true
 }
 
 func escaped(name string) string {
@@ -40,7 +62,7 @@ func escaped(name string) string {
 }
 
 // Empty is the error for a file of 0 bytes where something else is expected, such as "an ELF file".
-// It does not name the file.
+// The error does not name the file.
 func Empty(expected string) error {
 	return fmt.Errorf("empty file, expected %s: the step that wrote it failed, or its disk was full; "+
 		"make it again", expected)

@@ -1,6 +1,9 @@
 package message
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestCount(t *testing.T) {
 	for n, want := range map[int]string{0: "0 types", 1: "1 type", 2: "2 types", -1: "-1 types"} {
@@ -27,6 +30,22 @@ func TestPrintable(t *testing.T) {
 	} {
 		if got := Printable(name); got != want {
 			t.Errorf("%q: %s, want %s", name, got, want)
+		}
+	}
+}
+
+// TestAllPrintable tries each value of a byte at each position in names of fewer than 20 bytes.
+func TestAllPrintable(t *testing.T) {
+	for n := range 20 {
+		for at := range n {
+			for b := range 0x100 {
+				names := strings.Repeat("~\x00", n)[:at] + string([]byte{byte(b)}) +
+					strings.Repeat(" \x00", n)[:n-at-1]
+				want := b == 0 || b >= ' ' && b <= '~'
+				if got := AllPrintable(names); got != want {
+					t.Errorf("%q: %v", names, got)
+				}
+			}
 		}
 	}
 }

@@ -11,21 +11,21 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/mapped"
 )
 
-// Group is goroutines that are waited for together. A panic of one of them does not end the
-// process: Wait panics in its place, for a caller that recovers. The zero value is ready.
+// Group runs goroutines, and waits for all of them. A panic in one of them does not end the
+// process. Instead, Wait panics, so the caller of Wait can recover. The zero value is ready.
 type Group struct {
 	wg   sync.WaitGroup
 	mu   sync.Mutex
 	fail *Panic
 }
 
-// Panic is a panic that was recovered, maybe of another goroutine.
+// Panic is a panic that was recovered, maybe in another goroutine.
 type Panic struct {
 	Value any    // a *mapped.Truncated if an input was truncated while it was read
 	Place string // the function and line
 }
 
-// Recovered returns the panic for what recover, called by the caller, has returned.
+// Recovered makes a Panic from r, the value that recover has returned in the caller.
 func Recovered(r any) *Panic {
 	if p, ok := r.(*Panic); ok {
 		return p
@@ -36,7 +36,7 @@ func Recovered(r any) *Panic {
 	return &Panic{r, place()}
 }
 
-// Truncated returns the error if an input was truncated, else nil.
+// Truncated returns the error of a truncated input, or nil if the panic has a different cause.
 func (p *Panic) Truncated() error {
 	err, _ := p.Value.(*mapped.Truncated)
 	if err == nil {
@@ -47,7 +47,7 @@ func (p *Panic) Truncated() error {
 
 func (p *Panic) Error() string { return fmt.Sprint(p.Value) }
 
-// Internal returns the error for users.
+// Internal returns the panic as an error message for users.
 func (p *Panic) Internal() error {
 	return fmt.Errorf("internal error: %v (at %s); please report it with the command line and its input",
 		p.Value, p.Place)
@@ -56,7 +56,7 @@ func (p *Panic) Internal() error {
 // Go calls do in a goroutine.
 func (g *Group) Go(do func()) {
 	g.wg.Go(func() {
-		debug.SetPanicOnFault(true) // of a file that is truncated while it is mapped
+		debug.SetPanicOnFault(true) // for files that are truncated while they are mapped
 		defer func() {
 			if r := recover(); r != nil {
 				g.failed(Recovered(r))
@@ -66,7 +66,7 @@ func (g *Group) Go(do func()) {
 	})
 }
 
-// failed notes a panic. The first one counts, but a truncated input is the reason for others.
+// failed records a panic. The first panic counts, unless a later one is about a truncated input.
 func (g *Group) failed(p *Panic) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -75,7 +75,7 @@ func (g *Group) failed(p *Panic) {
 	}
 }
 
-// Wait waits until all have returned. If some panicked, it panics with the *Panic of one.
+// Wait waits until all goroutines have returned. If any panicked, it panics with a *Panic.
 func (g *Group) Wait() {
 	g.wg.Wait()
 	if g.fail != nil {
@@ -83,7 +83,8 @@ func (g *Group) Wait() {
 	}
 }
 
-// place is the function and line that panicked, seen from the deferred function that recovers.
+// place returns the function and line that panicked. It must be called in the deferred function
+// that recovers.
 func place() string {
 	pcs := make([]uintptr, 64)
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(0, pcs)])

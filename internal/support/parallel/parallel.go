@@ -1,5 +1,6 @@
-// Package parallel runs the parts of a step on several threads. A panic in a goroutine would end
-// the process, whatever its caller recovers; here it becomes a panic of the caller that waits.
+// Package parallel runs the parts of a step on several threads. Usually, a panic in a goroutine
+// ends the process, even if the function that started the goroutine recovers. Here, the function
+// that waits panics instead.
 //
 //	parallel.Do(jobs, len(files), func(i int) { blobs[i], errs[i] = btf.ReadOne(files[i], base) })
 package parallel
@@ -9,8 +10,8 @@ import (
 	"sync/atomic"
 )
 
-// Do calls do for each part from 0 on, with so many threads. It returns when all parts are done. If
-// one panics, so does Do.
+// Do calls the function do for each part, counted from 0, on up to jobs threads. It returns when
+// all parts are done. If a call of do panics, so does Do.
 func Do(jobs, parts int, do func(part int)) {
 	jobs = min(jobs, parts)
 	if jobs <= 1 {
@@ -32,9 +33,10 @@ func Do(jobs, parts int, do func(part int)) {
 	group.Wait()
 }
 
-// Each calls do for each of the things with these names, on up to jobs threads, and returns their
-// errors. A panic becomes the error of that thing alone. But a read of a truncated file ends all,
-// because its content may be part of any result. progress is called after each.
+// Each calls the function do for the index of each name, on up to jobs threads, and returns the
+// errors. If a call panics, the panic becomes the error of that call only. But if the panic is a
+// read of a truncated file, Each panics, because wrong content may already be part of any result.
+// progress is called after each call.
 func Each(jobs int, names []string, do func(i int) error, progress func(done, all int)) []error {
 	errs := make([]error, len(names))
 	var done atomic.Int64
@@ -45,7 +47,7 @@ func Each(jobs int, names []string, do func(i int) error, progress func(done, al
 	return errs
 }
 
-// try returns do's error, or its panic as one.
+// try calls the function do and returns its error. If do panics, try returns the panic as an error.
 func try(name string, do func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -59,5 +61,5 @@ func try(name string, do func() error) (err error) {
 	return do()
 }
 
-// All calls the functions, with so many threads.
+// All runs the functions, on up to jobs threads.
 func All(jobs int, steps ...func()) { Do(jobs, len(steps), func(i int) { steps[i]() }) }

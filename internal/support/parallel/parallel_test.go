@@ -9,7 +9,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/mapped"
 )
 
-// TestPanic: a panic of any thread becomes one of the caller, after the other threads have ended.
+// TestPanic: a panic in any thread becomes a panic in the caller, after the other threads have
+// ended.
 func TestPanic(t *testing.T) {
 	for _, jobs := range []int{1, 2, 8} {
 		var running atomic.Int64
@@ -34,7 +35,8 @@ func TestPanic(t *testing.T) {
 	}
 }
 
-// TestTruncated: a truncated input is the reason of other panics, whatever was first.
+// TestTruncated: if several threads panic, a truncated input is the one that is reported, even if
+// it was not the first.
 func TestTruncated(t *testing.T) {
 	for _, first := range []any{"other", mapped.NewTruncated("file", 0)} {
 		for _, second := range []any{"other", mapped.NewTruncated("file", 0)} {
@@ -61,7 +63,7 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// TestEach: each part is done once, and each counts; a panic is one part's error.
+// TestEach: each part is done and counted once; a panic is the error of one part.
 func TestEach(t *testing.T) {
 	for _, jobs := range []int{1, 3, 200} {
 		var done [100]atomic.Int64

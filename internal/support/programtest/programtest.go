@@ -1,4 +1,4 @@
-// Package programtest is for tests that run compilers and other programs on files that they write.
+// Package programtest helps tests that write files and run compilers and other programs on them.
 package programtest
 
 import (
@@ -21,8 +21,7 @@ func Need(t testing.TB, programs ...string) {
 	}
 }
 
-// Run runs a program in a directory, and returns all that it prints. It skips the test if the
-// program is not installed.
+// Run runs a program in a directory and returns its output. It skips the test without the program.
 func Run(t testing.TB, dir, program string, args ...string) string {
 	t.Helper()
 	Need(t, program)
@@ -41,10 +40,10 @@ type Dir struct {
 	dir string
 }
 
-// NewDir makes an empty one.
+// NewDir makes an empty Dir.
 func NewDir(t testing.TB) Dir { return Dir{t, t.TempDir()} }
 
-// Path is that of a file in the directory.
+// Path returns the path of a file in the directory.
 func (d Dir) Path(name string) string { return filepath.Join(d.dir, name) }
 
 // Write writes a file, and the directories above it.
@@ -58,13 +57,13 @@ func (d Dir) Write(name, content string) {
 	}
 }
 
-// Run runs a program in the directory, as the function Run.
+// Run runs a program in the directory, like the function Run.
 func (d Dir) Run(program string, args ...string) {
 	d.Helper()
 	Run(d.TB, d.dir, program, args...)
 }
 
-// Gunzip returns what is in a compressed file.
+// Gunzip returns the content of a compressed file.
 func Gunzip(t testing.TB, path string) []byte {
 	t.Helper()
 	file, err := os.Open(path)

@@ -21,7 +21,7 @@ def _in_variant_impl(ctx):
 
 in_variant = rule(
     implementation = _in_variant_impl,
-    doc = "A target as it is with another value of a flag.",
+    doc = "A target as it is when a flag has a different value.",
     attrs = {
         "dep": attr.label(allow_files = True, cfg = _transition, mandatory = True),
         "variant": attr.string(mandatory = True),
@@ -56,9 +56,9 @@ def _once_impl(ctx):
     return analysistest.end(env)
 
 _ATTRS = {
-    "files": attr.int(doc = "how many there are to convert"),
-    "given": attr.int(doc = "how many BTF objects there are without being converted here"),
-    "roots": attr.int(default = 1, doc = "how many BTF objects nothing reads"),
+    "files": attr.int(doc = "how many object files the actions convert"),
+    "given": attr.int(doc = "how many BTF objects exist already and are not converted here"),
+    "roots": attr.int(default = 1, doc = "how many BTF objects are not read by any action"),
 }
 _SETTING = str(Label("//rules/settings:grain"))
 _once_object_test = analysistest.make(
@@ -106,7 +106,7 @@ _new_files_test = analysistest.make(
 )
 
 _group_name_test = analysistest.make(
-    failure_test("group.0of1 has the name of a group of objects"),
+    failure_test("group.0of1 has the same name as a group of objects"),
     expect_failure = True,
 )
 
@@ -117,7 +117,7 @@ def keys_suite(name):
         name: name of the test suite.
     """
 
-    # What has the path here, below the package, that other things have in the workspace.
+    # Files whose path in this package equals the path of another file in the workspace.
     outside = "rules/tests/cc/precompiled.o"
     write_file(name = "keys_below", out = outside, content = [])
     write_file(name = "keys_at", out = ":@" + outside, content = [])
@@ -167,7 +167,7 @@ def keys_suite(name):
         deps = [":keys_library_below", "//rules/tests:bottom"],
     )
 
-    # Files that are added, and the order, change no other file's place.
+    # Neither added files nor the order of files changes the path of another file's BTF object.
     few = ["keys_cc/one.o", outside]
     btf_objects(name = "keys_few", grain = "object", srcs = few, tags = ["manual"])
     btf_objects(
@@ -186,7 +186,7 @@ def keys_suite(name):
     )
     _group_name_test(name = "keys_group_name_test", target_under_test = ":keys_objects_group")
 
-    # How many files and BTF objects there are, and how many of these nothing reads.
+    # The values of the attributes files, given and roots.
     cases = {
         "keys_cc_packages": (4, 0, 1),
         "keys_objects_configurations": (4, 0, 1),

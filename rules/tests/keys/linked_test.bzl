@@ -17,7 +17,7 @@ def _forward_impl(ctx):
 
 forward = rule(
     implementation = _forward_impl,
-    doc = "Forwards a library as it is.",
+    doc = "Forwards the CcInfo of a library unchanged.",
     attrs = {"library": attr.label(mandatory = True, providers = [CcInfo])},
 )
 
@@ -36,7 +36,7 @@ def _adopt_impl(ctx):
 
 adopt = rule(
     implementation = _adopt_impl,
-    doc = "Forwards libraries as its own.",
+    doc = "Forwards the libraries of its dependencies, with itself as their owner.",
     attrs = {"deps": attr.label_list(providers = [CcInfo])},
 )
 
@@ -58,7 +58,7 @@ def _linked_impl(ctx):
     found = [_stem(file) for file in info.objects.to_list()]
     asserts.equals(env, sorted(ctx.attr.want), sorted(found))
 
-    # An optimized link reads no position independent code, so that isn't made for the BTF.
+    # An optimized link reads no position-independent code, so no such code is compiled for the BTF.
     paths = [file.path for file in info.objects.to_list()]
     pic = [path for path in paths if ".pic." in path or "/_pic_objs/" in path]
     asserts.true(env, not ctx.attr.opt or not pic, str(pic))
@@ -89,7 +89,7 @@ def _together_impl(ctx):
     read = [file for file in inputs if file.extension == "btfo"]
     asserts.equals(env, ctx.attr.want, sorted([_stem(file) for file in read]))
 
-    # The order of srcs doesn't show.
+    # The order of srcs makes no difference.
     asserts.equals(env, sorted([file.path for file in read]), [file.path for file in read])
     return analysistest.end(env)
 
@@ -182,7 +182,7 @@ def linked_suite(name):
                     want = want + ["main"],
                 )
 
-    # Other targets in deps, and several.
+    # Other kinds of targets in deps, and several targets at once.
     cc_shared_library(name = "shared_a", deps = [":l_a"], **manual)
     cc_test(name = "l_test", srcs = ["linked/main.c"], deps = [":l_b"], **manual)
     several = {
@@ -220,7 +220,7 @@ def linked_suite(name):
     tests.append("btf_deps_headers_test")
     _headers_test(name = tests[-1], target_under_test = "btf_deps_headers")
 
-    # What several cc_btf have in common, whichever way.
+    # Libraries that several cc_btf have in common, in whatever way.
     for order in [1, -1]:
         target = "btf_together_{}".format(order)
         parts = ["deps_forward", "deps_forward_too", "forward", "forward_twice", "adopt"]

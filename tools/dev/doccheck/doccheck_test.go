@@ -1,5 +1,5 @@
-// Package doccheck is a test of the documentation: what it names exists, and its links lead
-// somewhere.
+// Package doccheck tests the documentation: everything that it names must exist, and its links must
+// lead somewhere.
 package doccheck
 
 import (
@@ -34,8 +34,8 @@ var (
 	heading = regexp.MustCompile(`(?m)^#{1,6} +(.*)$`)
 )
 
-// brokenLinks lists the relative links that lead to no file, or to no heading of it. There are none
-// in code.
+// brokenLinks lists the relative links that lead to no file, or to no heading in the file. Code has
+// no links.
 func (r *repository) brokenLinks() (found []string) {
 	for name, text := range r.pages {
 		for _, m := range link.FindAllStringSubmatch(code.ReplaceAllString(prose(text), "code"), -1) {
@@ -68,7 +68,8 @@ func prose(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// headings lists the anchors of a page, as GitHub makes them of headings that differ.
+// headings lists the anchors that GitHub makes from the headings of a page, if no two headings are
+// the same.
 func headings(text string) (found []string) {
 	for _, m := range heading.FindAllStringSubmatch(prose(text), -1) {
 		anchor := dropped.ReplaceAllString(link.ReplaceAllString(m[1], "]"), "")
@@ -87,9 +88,10 @@ var (
 	compound   = regexp.MustCompile(`^[a-zA-Z]\w*(_[a-z]|[a-z][A-Z])\w*$`)
 	flag       = regexp.MustCompile(`(?:^|[\s\[(|])--([a-zA-Z][\w-]*)`)
 	command    = regexp.MustCompile(`\b(btf(?:gen|dedup|repro) [a-z][a-z-]*)((?:\\\n|[^\n|;&#])*)`)
-	// developers are pages that name what the code declares; others name Bazel's rules and flags, …
+	// developers matches the pages that name declarations of the code; other pages name Bazel's
+	// rules, …
 	developers = regexp.MustCompile(`^(ARCHITECTURE|CONTRIBUTING|docs/glossary|docs/how/.*)\.md$`)
-	// Tables there have names of the kernel, libbpf and pahole in their third column.
+	// Tables in these pages have names of the kernel, libbpf and pahole in their third column.
 	compared = regexp.MustCompile(`^docs/(glossary|how/where-is)\.md$`)
 	kernels  = regexp.MustCompile(`^(btf_|hypot_|DW_)`)
 )
@@ -119,8 +121,8 @@ func (r *repository) wrongNames() (found []string) {
 	return found
 }
 
-// wrongSpans looks at the names in back quotes of a line, or of a cell of a table. After a path of
-// a source file, names are those that this file declares, and paths may begin beside it.
+// wrongSpans checks the names in back quotes in a line, or in a cell of a table. After the path of
+// a source file, names must be declared in this file, and paths may start in its directory.
 func (r *repository) wrongSpans(page, text string) (found []string) {
 	wrong := func(format string, args ...any) {
 		found = append(found, page+": "+fmt.Sprintf(format, args...))
@@ -170,8 +172,8 @@ func (r *repository) wrongSpans(page, text string) (found []string) {
 	return found
 }
 
-// declares reports whether a file or directory declares a name: all but its last part may be beside
-// the file.
+// declares reports whether a file or directory declares a name. Only the last part of the name must
+// be in the file itself; the rest may be in its directory.
 func (r *repository) declares(where, name string) bool {
 	t, member, ok := strings.Cut(name, ".")
 	if !ok {

@@ -18,7 +18,7 @@ const root = "../../.."
 
 type set map[string]bool
 
-// A repository is what its pages may name.
+// A repository is everything that its pages may name.
 type repository struct {
 	pages    map[string]string   // Markdown, by path
 	files    set                 // paths of files and directories, and their last parts after */
@@ -35,7 +35,7 @@ var (
 	helpFlag = regexp.MustCompile(`(?m)^ +(?:-\w, )?--([\w-]+)`)
 )
 
-// add takes a file or directory, unless git has none such.
+// add adds a file or directory, except for hidden ones and symbolic links, which git doesn't have.
 func (r *repository) add(full string, d fs.DirEntry, err error) error {
 	name, _ := filepath.Rel(root, full)
 	if d.IsDir() && name != "." && strings.HasPrefix(path.Base(name), ".") {
@@ -95,9 +95,9 @@ func (r *repository) addGo(name string, text []byte) error {
 	return err
 }
 
-// askFlags takes the flags of the programs' verbs from what they print of themselves.
+// askFlags reads the flags of the programs' verbs from their help texts.
 func (r *repository) askFlags(t *testing.T) {
-	for _, p := range []string{"btfgen", "btfdedup", "btfrepro", "pahole"} {
+	for _, p := range []string{"btfgen", "btfdedup", "btfrepro", "btfcore", "pahole"} {
 		program := filepath.Join(t.TempDir(), p)
 		build := exec.Command("go", "build", "-o", program, root+"/tools/"+p)
 		if out, err := build.CombinedOutput(); err != nil {

@@ -1,11 +1,11 @@
-"""Which modules a Go program was built of, as `go version -m` shows it.
+"""Records from which modules a Go program was built, as `go version -m` shows it.
 
-The Go command writes that into programs, and rules_go does not. So this collects the versions of
-the modules that Bazel has resolved, from the package URLs that gazelle gives their repositories.
+The Go command writes that into programs, but rules_go doesn't. So this collects the versions of the
+modules that Bazel has resolved, from the package URLs that gazelle gives their repositories.
 """
 
 _PackageUrlsInfo = provider(
-    doc = "Package URLs of what a target depends upon.",
+    doc = "Package URLs of a target's dependencies.",
     fields = {"urls": "depset of string"},
 )
 
@@ -29,7 +29,7 @@ _package_urls = aspect(
 def _pure_impl(_settings, _attr):
     return {"@rules_go//go/config:pure": True, "@rules_go//go/config:static": True}
 
-# The library is looked at as it is built for the program: without cgo, which needs a C toolchain.
+# The library is visited as it is built for the program: without cgo, which needs a C toolchain.
 _pure = transition(
     implementation = _pure_impl,
     inputs = [],
@@ -57,8 +57,8 @@ def _module_info_impl(ctx):
 
 module_info = rule(
     implementation = _module_info_impl,
-    doc = """Makes the variable `GO_MODULE_INFO` for the `x_defs` of a `go_binary`, as
-`"runtime.modinfo": "$(GO_MODULE_INFO)"`. It depends on the versions of modules alone.""",
+    doc = """Makes the variable `GO_MODULE_INFO` for the `x_defs` of a `go_binary`:
+`"runtime.modinfo": "$(GO_MODULE_INFO)"`. It depends only on the versions of modules.""",
     attrs = {
         "library": attr.label(
             doc = "The `go_library` that the program embeds.",

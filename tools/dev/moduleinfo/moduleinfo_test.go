@@ -14,9 +14,9 @@ import (
 
 const module = "github.com/rules-btf/rules_btf"
 
-// TestPrograms wants the programs to name their modules as "go version -m" shows them, in the
-// versions of go.mod; to have the version of MODULE.bazel; and to be the same wherever they are
-// built.
+// TestPrograms checks that the programs name their modules, as "go version -m" shows them, in the
+// versions of go.mod; that they have the version of MODULE.bazel; and that they are the same
+// wherever they are built.
 func TestPrograms(t *testing.T) {
 	programs := strings.Fields(os.Getenv("PROGRAMS"))
 	if len(programs) == 0 {
@@ -56,8 +56,9 @@ func TestPrograms(t *testing.T) {
 		if want := name + " version " + version + "\n"; err != nil || string(out) != want {
 			t.Errorf("%s --version: %q, want %q; %v", name, out, want, err)
 		}
-		// Bazel's own directories, where this runs and where the programs were linked. btfrepro knows
-		// the names /execroot/ and /sandbox/, but no more of such paths.
+		// No program may hold a path of Bazel's own directories, neither of those where this test
+		// runs nor of those where the programs were linked. btfrepro contains the names /execroot/
+		// and /sandbox/, but not the longer ones below.
 		execroot, _, _ := strings.Cut(root, "/bazel-out/")
 		for _, place := range []string{execroot, "/execroot/_main/", "/sandbox/linux-sandbox/",
 			"/sandbox/processwrapper-sandbox/"} {

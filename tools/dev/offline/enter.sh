@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Runs a command in the offline root, which sees the machine's own directories (workspace, home,
-# temporary files, caches) at their own paths, so that what it writes opens outside, bazel-bin/…
-# included.
+# Runs a command in the offline root. The machine's own directories (workspace, home, temporary
+# files, caches) are visible there at their own paths, so that what the command writes, such as
+# bazel-bin/…, can be opened outside too.
 #
 # usage: enter.sh ROOT BAZELRC COMMAND [ARG]…     (BAZELRC becomes Bazel's system-wide rc file)
 #
-# pivot_root and not chroot: a chroot refuses user namespaces, and then Bazel's linux-sandbox and
-# bubblewrap don't work.
+# This uses pivot_root, not chroot, because user namespaces can't be created in a chroot, and without
+# them Bazel's linux-sandbox and bubblewrap don't work.
 set -euo pipefail
 
 root=$1 bazelrc=$2
@@ -17,7 +17,7 @@ if [[ -z ${BTF_OFFLINE_NAMESPACE:-} ]]; then
 fi
 unset BTF_OFFLINE_NAMESPACE
 
-# show DIR...: the machine's directory at its own path in the root.
+# show DIR…: makes the machine's directories visible at their own paths in the root.
 show() {
   local dir
   for dir in "$@"; do
@@ -35,7 +35,7 @@ for dir in /*; do
     *) if [[ ! -L $dir ]]; then show "$dir"; fi ;;
   esac
 done
-# What the build uses from below the directories that the root has itself.
+# Directories that the build uses and that are below directories of the root.
 goroot=$(go env GOROOT) gomodcache=$(go env GOMODCACHE)
 for dir in "$goroot" "$gomodcache" "$(go env GOCACHE)" "$HOME" "${XDG_CACHE_HOME:-}" \
   "${TMPDIR:-}" "$PWD" "${BTF_OFFLINE_REPO:-}"; do

@@ -6,10 +6,10 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// The messages of Bazel's stardoc_output.proto, as far as the reference shows them.
+// These are messages of Bazel's stardoc_output.proto, with the fields that the reference shows.
 type (
 	// moduleInfo is a ModuleInfo.
-	moduleInfo struct{ rules, providers, aspects []entity } // a macro is among the rules
+	moduleInfo struct{ rules, providers, aspects []entity } // a macro counts as a rule
 	// entity is a RuleInfo, StarlarkFunctionInfo, ProviderInfo or AspectInfo.
 	entity struct {
 		name, doc string
@@ -17,19 +17,19 @@ type (
 		parts     []part   // the attributes of a rule, the fields of a provider
 		edges     []string // the attributes that an aspect follows
 	}
-	// part is an AttributeInfo; or a FunctionParamInfo, which has no kind; or a ProviderFieldInfo
-	// with a name and a doc alone.
+	// part is an AttributeInfo, a FunctionParamInfo (which has no kind) or a ProviderFieldInfo
+	// (which has only a name and a doc).
 	part struct {
 		name, doc    string
 		kind         uint64
 		mandatory    bool
 		defaultValue string
-		providers    []string // by name, one for each alternative group's members
+		providers    []string // the names in all alternative groups
 	}
 )
 
-// fields calls visit for each field of a protobuf message: its number, and its bytes or its number
-// as a value.
+// fields calls visit for each field of a protobuf message, with its number and its content: bytes,
+// or an integer value.
 func fields(message []byte, visit func(number protowire.Number, data []byte,
 	value uint64) error) error {
 	for len(message) > 0 {

@@ -1,10 +1,10 @@
-// Command rulesdoc writes the reference of the rules in Markdown, from what Bazel itself extracts
-// of them.
+// Command rulesdoc writes the reference of the rules, in Markdown, from the documentation that
+// Bazel extracts.
 //
 //	rulesdoc --intro INTRO.md --extract FILE.binaryproto --out OUT.md
 //
-// The extract is what Bazel's rule starlark_doc_extract makes of rules/defs.bzl. Its text comes
-// after INTRO.md's.
+// The extract is the output of Bazel's rule starlark_doc_extract for rules/defs.bzl. Its text comes
+// after the text of INTRO.md.
 package main
 
 import (
@@ -16,7 +16,7 @@ import (
 func main() {
 	log.SetFlags(0)
 	log.SetPrefix("rulesdoc: ")
-	intro := flag.String("intro", "", "Markdown to begin with")
+	intro := flag.String("intro", "", "file with the Markdown that comes first")
 	extract := flag.String("extract", "", "output of starlark_doc_extract")
 	out := flag.String("out", "", "file to write")
 	flag.Parse()

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// attributeKinds are the names of stardoc_output.proto's AttributeType that the rules use.
+// attributeKinds names the values of stardoc_output.proto's AttributeType that the rules use.
 var attributeKinds = map[uint64]string{
 	1:  "name",
 	2:  "int",
@@ -19,7 +19,7 @@ var attributeKinds = map[uint64]string{
 	12: "output",
 }
 
-// markdown is the reference of everything in module: rules, aspects, providers, each by name.
+// markdown returns the reference of rules, aspects and providers, each sorted by name.
 func markdown(module moduleInfo) string {
 	var out strings.Builder
 	for _, list := range [][]entity{module.rules, module.aspects, module.providers} {
@@ -85,7 +85,7 @@ func writeMacro(out *strings.Builder, macro entity) {
 	}
 }
 
-// rank puts the name first, then what is mandatory; the rest stays by name, as Bazel has it.
+// rank sorts the attribute name first, then mandatory ones, then the rest; Bazel sorted each group.
 func rank(a part) int {
 	switch {
 	case a.name == "name":
@@ -96,7 +96,7 @@ func rank(a part) int {
 	return 2
 }
 
-// cell is a doc string on one line of a table.
+// cell returns a doc string in the form of a table's cell, on one line.
 func cell(doc string) string {
 	return strings.ReplaceAll(strings.Join(strings.Fields(doc), " "), "|", "\\|")
 }

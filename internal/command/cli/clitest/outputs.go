@@ -17,12 +17,12 @@ import (
 	"github.com/rules-btf/rules_btf/internal/command/cli"
 )
 
-// Out is where the outputs are in the command lines of AllOrNone.
+// In the command lines of AllOrNone, Out is replaced by the directory of the outputs.
 const Out = "{out}"
 
-// AllOrNone runs command lines with several outputs, in each of which the outputs are below Out, on
-// disks that are full sooner or later, and with each output in turn being a device that is full. It
-// wants all outputs, or those that were there before and an error.
+// AllOrNone tests command lines with several outputs, whose paths begin with Out. It runs them on
+// disks that are too small, and then replaces one output at a time by a full device. Each run must
+// write all outputs, or fail and leave the files unchanged.
 func AllOrNone(t *testing.T, program func() *cobra.Command, commands ...[]string) {
 	for _, command := range commands {
 		t.Run(command[0], func(t *testing.T) {
@@ -42,7 +42,6 @@ func AllOrNone(t *testing.T, program func() *cobra.Command, commands ...[]string
 	}
 }
 
-// outputs is a command line and the names of its outputs.
 type outputs struct {
 	program func() *cobra.Command
 	command []string
@@ -59,7 +58,7 @@ func (c *outputs) run(out string) (code int, stderr string) {
 	return code, text.String()
 }
 
-// fails wants the command to fail, and nothing in the directory to be new or gone.
+// fails requires that the command fails and that the files in the directory don't change.
 func (c *outputs) fails(t *testing.T, out string, before map[string]string, why string) {
 	t.Helper()
 	code, stderr := c.run(out)
@@ -74,12 +73,12 @@ func (c *outputs) unchanged(t *testing.T, out string, code int, stderr string,
 		t.Errorf("%q with %s: exit code %d, %s", c.command, why, code, stderr)
 	}
 	if after := files(t, out); !maps.Equal(before, after) {
-		t.Errorf("%q with %s: there was %v, there is %v", c.command, why,
+		t.Errorf("%q with %s: files before: %v, files after: %v", c.command, why,
 			slices.Sorted(maps.Keys(before)), slices.Sorted(maps.Keys(after)))
 	}
 }
 
-// devices makes each of the outputs a device that is full, if it is not a directory.
+// devices runs the command once for each output file, with that file replaced by a full device.
 func (c *outputs) devices(t *testing.T) {
 	for _, name := range c.names {
 		for _, arg := range c.command {
@@ -94,14 +93,14 @@ func (c *outputs) devices(t *testing.T) {
 	}
 }
 
-// disks runs the command on disks of one page, two pages, and so on until it succeeds. With old,
-// files are there already.
+// disks runs the command on disks of one page, two pages, and so on until it succeeds. If the
+// parameter old is set, the output files already exist.
 func (c *outputs) disks(t *testing.T, old bool) {
 	failures := 0
 	for pages := 1; pages < 1000; pages++ {
 		dir := disk(t, pages)
 		if old && !c.putOld(dir) {
-			continue // not even these have room
+			continue // there is no room even for these
 		}
 		before := files(t, dir)
 		code, stderr := c.run(dir)
@@ -113,7 +112,7 @@ func (c *outputs) disks(t *testing.T, old bool) {
 				t.Errorf("%q wrote %q, want %q", c.command, after, c.names)
 			}
 			if failures == 0 {
-				t.Errorf("%q needs %d pages, and doesn't fail with less", c.command, pages)
+				t.Errorf("%q needs %d pages, but never failed with fewer", c.command, pages)
 			}
 			return
 		}
@@ -123,10 +122,10 @@ func (c *outputs) disks(t *testing.T, old bool) {
 			return
 		}
 	}
-	t.Errorf("%q: no disk is large enough", c.command)
+	t.Errorf("%q: fails even on the largest disk tried", c.command)
 }
 
-// putOld puts a file in place of each output, and reports whether that worked.
+// putOld writes an old file at the path of each output, and reports whether there was room for all.
 func (c *outputs) putOld(dir string) bool {
 	for _, name := range c.names {
 		path := filepath.Join(dir, name)
@@ -138,7 +137,6 @@ func (c *outputs) putOld(dir string) bool {
 	return true
 }
 
-// disk makes a file system of a few pages.
 func disk(t *testing.T, pages int) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -150,7 +148,6 @@ func disk(t *testing.T, pages int) string {
 	return dir
 }
 
-// files is the content of all files below a directory.
 func files(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	found := map[string]string{}

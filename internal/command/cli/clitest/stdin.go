@@ -18,8 +18,8 @@ var emptyBTF = []byte{
 	0x9f, 0xeb, 1, 0, 24, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0,
 }
 
-// Stdin gives each verb of a program the argument - and standard input that is no file of any kind.
-// It wants the verb to read it, or to say that it doesn't.
+// Stdin runs each verb of a program with the argument "-" and a standard input whose format is
+// unknown. The verb must read standard input, or report that it can't.
 func Stdin(t *testing.T, program func() *cobra.Command) {
 	base := filepath.Join(t.TempDir(), "base.btf")
 	if err := os.WriteFile(base, emptyBTF, 0o666); err != nil {
@@ -39,10 +39,10 @@ func Stdin(t *testing.T, program func() *cobra.Command) {
 			args = append(args, "nonexistent")
 		}
 		want, wantCode := cli.Stdin+": ", 1
-		if strings.Contains(c.Long, "An argument - is not standard input") {
-			want, wantCode = "it doesn't read standard input: ", 2
-		} else if !strings.Contains(c.Long, "An input - is standard input") {
-			t.Errorf("%s: the help text doesn't say what - is", c.Name())
+		if strings.Contains(c.Long, "As an argument, - doesn't mean standard input") {
+			want, wantCode = "the argument - doesn't mean standard input here: ", 2
+		} else if !strings.Contains(c.Long, "As an input file, - means standard input") {
+			t.Errorf("%s: the help text doesn't explain -", c.Name())
 		}
 		var stderr bytes.Buffer
 		code := cli.Execute(program, args, strings.NewReader("#!/nonsense\n"), new(bytes.Buffer), &stderr)

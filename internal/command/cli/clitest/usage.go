@@ -13,13 +13,12 @@ import (
 	"github.com/rules-btf/rules_btf/internal/command/cli"
 )
 
-// usage is a program that is called in wrong ways.
 type usage struct {
 	*testing.T
 	program func() *cobra.Command
 }
 
-// refused wants a call to end with exit code 2 and one line that has a text and a hint at --help.
+// refused requires exit code 2 and one line, which contains a given text and mentions --help.
 func (u usage) refused(text, see string, args ...string) {
 	u.Helper()
 	var stdout, stderr bytes.Buffer
@@ -32,11 +31,11 @@ func (u usage) refused(text, see string, args ...string) {
 	}
 }
 
-// Usage calls every command of a program with every flag in wrong ways.
+// Usage calls every command of a program in wrong ways, with each of its flags.
 func Usage(t *testing.T, program func() *cobra.Command) {
 	name := program().Name()
 	u := usage{t, program}
-	u.refused("a command is missing; there are "+program().Commands()[0].Name(), name)
+	u.refused("a command is missing; the commands are "+program().Commands()[0].Name(), name)
 	u.refused("unknown flag: --versoin", name, "--versoin")
 	u.refused(`unknown command "?"`, name, "?")
 	for _, c := range program().Commands() {
@@ -50,7 +49,7 @@ func Usage(t *testing.T, program func() *cobra.Command) {
 				u.refused(args[0]+" is missing", see, c.Name())
 			}
 			if !strings.Contains(c.Use, "...") {
-				u.refused("too many arguments: it takes "+strings.Join(args, " "), see,
+				u.refused("too many arguments: the command takes "+strings.Join(args, " "), see,
 					slices.Concat([]string{c.Name()}, args, []string{"more"})...)
 			}
 			c.Flags().VisitAll(func(f *pflag.Flag) { u.flag(c.Name(), see, f) })
@@ -58,7 +57,7 @@ func Usage(t *testing.T, program func() *cobra.Command) {
 	}
 }
 
-// flag gives a flag no value and wrong values.
+// flag tries a flag without a value and with wrong values.
 func (u usage) flag(command, see string, f *pflag.Flag) {
 	name := "--" + f.Name
 	if f.NoOptDefVal == "" {

@@ -15,7 +15,6 @@ import (
 
 const columns = 100 // of a help text
 
-// required are the names of the flags that must be given.
 func required(c *cobra.Command) (names []string) {
 	c.Flags().VisitAll(func(f *pflag.Flag) {
 		if f.Annotations[cobra.BashCompOneRequiredFlag] != nil {
@@ -53,7 +52,7 @@ func Verbs(t *testing.T, program func() *cobra.Command) {
 				t.Errorf("--help: exit code %d, %s", code, stderr)
 			}
 			if _, same, _ := run("help", c.Name()); same != help {
-				t.Errorf("help %s prints another text than --help:\n%s", c.Name(), same)
+				t.Errorf("help %s and --help print different texts:\n%s", c.Name(), same)
 			}
 			narrow(t, help)
 			for e := range strings.Lines(c.Example) {
@@ -88,8 +87,8 @@ func Verbs(t *testing.T, program func() *cobra.Command) {
 			}
 			with := func(more ...string) []string { return slices.Concat(flags, more, files) }
 			fails(t, 1, missing, with()...)
-			fails(t, 2, "not a number of threads from 1 to ", with("-jfoo")...)
-			fails(t, 2, "not a number of threads from 1 to ", with("-j0")...)
+			fails(t, 2, "must be a number of threads, from 1 to ", with("-jfoo")...)
+			fails(t, 2, "must be a number of threads, from 1 to ", with("-j0")...)
 			if c.Flags().Lookup("quiet") != nil {
 				fails(t, 2, "--quiet and --verbose", with("-q")...)
 			}
@@ -100,7 +99,7 @@ func Verbs(t *testing.T, program func() *cobra.Command) {
 	}
 }
 
-// narrow wants no line of a help text to be long.
+// narrow requires that no line of a help text is too long.
 func narrow(t *testing.T, text string) {
 	t.Helper()
 	for line := range strings.Lines(text) {

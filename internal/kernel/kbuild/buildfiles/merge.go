@@ -8,27 +8,27 @@ import (
 	"github.com/bazelbuild/buildtools/build"
 )
 
-// header begins the files that were made here and may be deleted again.
+// header is the first line of the files that this package creates and therefore may delete.
 const header = "# Written by @rules_btf//kbuild:generate, which keeps what is marked \"# keep\"."
 
-// kinds are the rules that are loaded.
+// kinds lists the rules that BUILD files load.
 var kinds = []string{"btf_objects", "module_btf", "modules_btf", "vmlinux_btf"}
 
-// managed are the attributes that are written here. Other attributes are the user's.
+// managed lists the attributes that this package writes. All other attributes belong to the user.
 var managed = []string{"srcs", "debug", "vmlinux", "module", "modules", "base",
 	"btf_features", "lang_exclude", "output_group", "tags"}
 
-// Merge updates a BUILD file with the content old, nil for a new file: it adds or changes the rules
-// of the package, and removes those that were written for an earlier one. Rules, attributes and
-// items of lists with a comment "# keep" stay, and so do rules and attributes that were not written
-// here. It returns nil if nothing is left of the file. To merge the result again changes nothing. p
-// is nil if no rule is needed.
+// Merge updates a BUILD file whose content is old (nil for a new file): it adds or changes the
+// rules of the package p, and removes other rules that an earlier run wrote. It keeps rules,
+// attributes and list items that have a comment "# keep", or that it didn't write. It returns nil
+// if the file becomes empty. Merging p into the result again changes nothing. p is nil if the
+// directory needs no rules.
 func Merge(name string, old []byte, p *Package) ([]byte, error) {
 	f := &build.File{Path: name, Type: build.TypeBuild}
 	if old != nil {
 		var err error
 		if f, err = build.ParseBuild(name, old); err != nil {
-			return nil, fmt.Errorf("%w: correct it, or delete it", err)
+			return nil, fmt.Errorf("%w: correct or delete the file", err)
 		}
 	} else {
 		f.Stmt = []build.Expr{&build.CommentBlock{Comments: build.Comments{
@@ -55,7 +55,8 @@ func Merge(name string, old []byte, p *Package) ([]byte, error) {
 	if abandoned(f) {
 		return nil, nil
 	}
-	// Parse the printed file once more: blank lines depend on the old lines of statements.
+	// Parse and format the file again: blank lines depend on the line numbers of the statements,
+	// which are now different.
 	f, err := build.ParseBuild(name, build.Format(f))
 	if err != nil {
 		return nil, err
@@ -63,7 +64,6 @@ func Merge(name string, old []byte, p *Package) ([]byte, error) {
 	return build.Format(f), nil
 }
 
-// putIn adds the rule, or updates the one of its name.
 func (r *rule) putIn(f *build.File) {
 	old := f.RuleNamed(r.name)
 	if old == nil {
@@ -95,7 +95,7 @@ func (r *rule) putIn(f *build.File) {
 	}
 }
 
-// withKept returns value; a list also gets the items of old that are marked.
+// withKept returns value and, if it is a list, adds the items of old that are marked "# keep".
 func withKept(value, old build.Expr) build.Expr {
 	l, ok := value.(*build.ListExpr)
 	was, wasList := old.(*build.ListExpr)
@@ -114,7 +114,6 @@ func withKept(value, old build.Expr) build.Expr {
 	return l
 }
 
-// isString returns a function that reports whether an expression is a string.
 func isString(value string) func(build.Expr) bool {
 	return func(e build.Expr) bool {
 		s, ok := e.(*build.StringExpr)
@@ -122,7 +121,6 @@ func isString(value string) func(build.Expr) bool {
 	}
 }
 
-// kept reports whether a comment at an expression says "# keep".
 func kept(e build.Expr) bool {
 	c := e.Comment()
 	for _, comment := range append(slices.Clone(c.Before), c.Suffix...) {
@@ -134,7 +132,6 @@ func kept(e build.Expr) bool {
 	return false
 }
 
-// calls returns the top-level calls of a function.
 func calls(f *build.File, name string) (list []*build.CallExpr) {
 	for _, e := range f.Stmt {
 		if call, ok := e.(*build.CallExpr); ok {
@@ -146,7 +143,7 @@ func calls(f *build.File, name string) (list []*build.CallExpr) {
 	return list
 }
 
-// setExports makes the package's exports_files list names, and no other files of Kbuild's.
+// setExports puts names into exports_files, and removes all other files that Kbuild builds.
 func setExports(f *build.File, names []string) {
 	var own *build.CallExpr
 	for _, call := range calls(f, "exports_files") {
@@ -162,7 +159,7 @@ func setExports(f *build.File, names []string) {
 			return
 		}
 		own = &build.CallExpr{X: &build.Ident{Name: "exports_files"}, List: []build.Expr{list()}}
-		// Before the rules.
+		// Insert the call before the rules.
 		at := slices.IndexFunc(f.Stmt, func(e build.Expr) bool {
 			call, ok := e.(*build.CallExpr)
 			return ok && f.Rule(call).Name() != ""
@@ -189,8 +186,7 @@ func setExports(f *build.File, names []string) {
 	}
 }
 
-// setPackage adds a call of package to a file without one, since rules of other packages use the
-// objects.
+// setPackage adds package() if there is none: rules in other packages use the object files.
 func setPackage(f *build.File) {
 	if len(calls(f, "package")) > 0 {
 		return
@@ -215,7 +211,7 @@ func afterComments(f *build.File) int {
 	return at
 }
 
-// setLoad makes the file load the rules that it uses.
+// setLoad makes the load statements load exactly those rules in kinds that the file uses.
 func setLoad(f *build.File, module string) {
 	var used []string
 	for _, kind := range kinds {
@@ -256,7 +252,7 @@ func setLoad(f *build.File, module string) {
 	}
 }
 
-// abandoned reports whether a file that was made here is empty now.
+// abandoned reports whether a file that this package created has become empty.
 func abandoned(f *build.File) bool {
 	ours := false
 	for _, e := range f.Stmt {

@@ -7,7 +7,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/kernel/kbuild"
 )
 
-// fsPackage is the package of a directory with these objects of vmlinux.
+// fsPackage returns the package of a directory; the parameters are the objects of vmlinux in it.
 func fsPackage(t testing.TB, objects ...string) *Package {
 	t.Helper()
 	tree := &kbuild.Tree{Vmlinux: &kbuild.Linked{Path: "vmlinux", Objects: objects}}
@@ -31,7 +31,7 @@ func merge(t testing.TB, old string, p *Package) string {
 	return string(text)
 }
 
-// TestMerge edits files that people have edited.
+// TestMerge merges into files that people have edited.
 func TestMerge(t *testing.T) {
 	const load = "load(\"@rules_btf//rules:defs.bzl\", \"btf_objects\")\n\n" +
 		"package(default_visibility = [\"//visibility:private\"])\n\n"
@@ -50,7 +50,7 @@ func TestMerge(t *testing.T) {
         "other.o",
     ],
 )`, []string{`"open.o"`, `"own.o",  # keep`, `"exec.o"`}, []string{"other.o"}},
-		{"an item that is kept and due", load + `btf_objects(
+		{"an item that is kept, and generated too", load + `btf_objects(
     name = "vmlinux_objects",
     srcs = [
         "open.o",  # keep
@@ -65,28 +65,28 @@ btf_objects(
     name = "vmlinux_objects",
     srcs = ["x.o"],
 )`, []string{`srcs = ["x.o"]`}, []string{"exec.o"}},
-		{"attributes of the owner's", load + `btf_objects(
+		{"the owner's attributes", load + `btf_objects(
     name = "vmlinux_objects",
     srcs = ["x.o"],
     grain = "8",
     lang_exclude = ["rust"],
 )`, []string{`grain = "8"`, "exec.o"}, []string{"x.o", "rust"}},
-		{"a rule that is not due any more", load + `btf_objects(
+		{"a rule that is no longer needed", load + `btf_objects(
     name = "fat_objects",
     srcs = ["x.o"],
     tags = ["kbuild"],
 )`, nil, []string{"fat_objects"}},
-		{"one that is kept", load + `btf_objects(
+		{"such a rule that is kept", load + `btf_objects(
     name = "fat_objects",
     srcs = ["x.o"],
     tags = ["kbuild"],
 )  # keep`, []string{"fat_objects"}, nil},
-		{"rules of the owner's", load + `cc_library(name = "c")
+		{"the owner's rules", load + `cc_library(name = "c")
 btf_objects(
     name = "own",
     srcs = ["x.o"],
 )`, []string{`cc_library(name = "c")`, `name = "own"`}, nil},
-		{"what is loaded", "load(\"@rules_btf//rules:defs.bzl\", \"btf_embed\", \"module_btf\")\n",
+		{"load statements", "load(\"@rules_btf//rules:defs.bzl\", \"btf_embed\", \"module_btf\")\n",
 			[]string{`load("@rules_btf//rules:defs.bzl", "btf_embed", "btf_objects")`,
 				"package(default_visibility"}, nil},
 		{"visibility", load, []string{"//visibility:private"}, []string{"//visibility:public"}},
@@ -113,7 +113,7 @@ btf_objects(
 	}
 }
 
-// TestNotDue has directories in which nothing is needed any more.
+// TestNotDue merges into files of directories that no longer need rules.
 func TestNotDue(t *testing.T) {
 	text := merge(t, "", fsPackage(t, "fs/open.o"))
 	if left := merge(t, text, nil); left != "" {
@@ -125,11 +125,11 @@ func TestNotDue(t *testing.T) {
 	}
 	owners := "package(default_visibility = [\"//visibility:private\"])\n"
 	if left := merge(t, owners, nil); left != owners {
-		t.Errorf("a file of the owner's: left:\n%s", left)
+		t.Errorf("the owner's file has become:\n%s", left)
 	}
 }
 
-// FuzzMerge merges twice, into any file.
+// FuzzMerge merges twice into any file.
 func FuzzMerge(f *testing.F) {
 	f.Add(merge(f, "", fsPackage(f, "fs/open.o")))
 	f.Add("btf_objects(name = \"vmlinux_objects\", srcs = [\"a.o\"]) # keep\nexports_files([\"x\"])\n")

@@ -1,6 +1,6 @@
-// Package buildfiles writes the BUILD files with which Bazel makes the BTF of a tree that Kbuild
-// built. An existing file is updated, and what is marked "# keep" in it stays. For example, for the
-// module fat, fs/fat/BUILD.bazel gets
+// Package buildfiles writes BUILD files, with rules that make BTF, for a tree that Kbuild built. It
+// updates existing files, and keeps everything in them that is marked "# keep". For example, for
+// the module fat, fs/fat/BUILD.bazel gets
 //
 //	btf_objects(
 //	    name = "fat_objects",
@@ -8,7 +8,7 @@
 //	    tags = ["kbuild"],
 //	)
 //
-// and the tree's own BUILD.bazel gets a module_btf of that and other directories' objects.
+// and BUILD.bazel at the top gets a module_btf of this and other directories' objects.
 package buildfiles
 
 import (
@@ -25,30 +25,30 @@ import (
 	"github.com/rules-btf/rules_btf/internal/kernel/kbuild"
 )
 
-// Options is the content of BUILD files that is not from the tree.
+// Options contains settings for BUILD files that don't come from the tree.
 type Options struct {
 	Rules       string   // label of the file to load the rules from
-	Package     string   // of the tree's directory in its repository, "" for the root
-	Base        string   // label that modules are based on, where the tree has no vmlinux
+	Package     string   // package of the top of the tree, "" for the root of its repository
+	Base        string   // label of the base of modules, if the tree has no vmlinux
 	Features    []string // btf_features
 	LangExclude []string // lang_exclude
-	Vmlinux     bool     // whether vmlinux itself is converted, not its objects
-	Whole       bool     // whether the modules themselves are converted, not their objects
+	Vmlinux     bool     // convert vmlinux itself, not its objects
+	Whole       bool     // convert modules themselves, not their objects
 }
 
-// DefaultRules is where the rules come from in a workspace that calls rules_btf by its own name.
+// DefaultRules is the label of the file with the rules in workspaces that don't rename rules_btf.
 const DefaultRules = "@rules_btf//rules:defs.bzl"
 
-// Skipped is the name of the file in the tree's directory that lists the objects without DWARF.
+// Skipped is the name of the file at the top of the tree that lists objects without DWARF.
 const Skipped = "kbuild.skipped"
 
-// tag marks the rules that are written here, so that later runs can delete them.
+// tag marks the rules that this package writes, so that later runs can delete them.
 const tag = "kbuild"
 
 // Package is the content of one BUILD file.
 type Package struct {
-	Exports []string // files that other packages name
-	Files   []string // all files of the package that its rules name
+	Exports []string // files that other packages use
+	Files   []string // all files of the package that rules use
 	rules   []rule
 	load    string
 }
@@ -63,11 +63,11 @@ type attr struct {
 	value build.Expr
 }
 
-// Packages returns the packages of a tree, by directory relative to it ("." for the tree's own).
+// Packages returns the packages of a tree, by directory relative to the tree ("." for the top).
 //
-// A directory has a btf_objects for its objects of vmlinux (vmlinux_objects), and of each module
-// (NAME_objects). The tree's own package has the links: vmlinux_btf, a NAME_btf for each module or
-// a modules_btf for all, and groups of these.
+// Each directory has a btf_objects for its object files that are in vmlinux (vmlinux_objects), and
+// another one for those in each module (NAME_objects). The top has the rules that link:
+// vmlinux_btf, NAME_btf for each module or one modules_btf for all modules, and groups of these.
 func Packages(t *kbuild.Tree, o Options) (map[string]*Package, error) {
 	w := &writer{o: o, packages: map[string]*Package{}}
 	base := o.Base
@@ -75,8 +75,8 @@ func Packages(t *kbuild.Tree, o Options) (map[string]*Package, error) {
 		base = ":vmlinux_btf"
 	}
 	if len(t.Modules) > 0 && base == "" {
-		return nil, errors.New("there is no vmlinux for the modules to be based on: name a target " +
-			"as base, such as a btf_import of the kernel that is shipped")
+		return nil, errors.New("the modules need a base, but there is no vmlinux: specify a target " +
+			"as base, such as a btf_import of the kernel that you ship")
 	}
 	objects := w.objects(t)
 	if t.Vmlinux != nil {
@@ -122,7 +122,7 @@ func (w *writer) in(dir string) *Package {
 
 func (w *writer) root() *Package { return w.in(".") }
 
-// label returns the label of a target or file of a directory, for the tree's own package.
+// label returns the top package's label for a target or file in a directory.
 func (w *writer) label(dir, name string) string {
 	if dir == "." {
 		return ":" + name
@@ -142,7 +142,7 @@ func (w *writer) file(name string) string {
 }
 
 // objects writes the btf_objects, and returns their labels by the path of the linked file. Objects
-// of one directory that the same files are linked from are one target.
+// of one directory that are linked into the same files share one target.
 func (w *writer) objects(t *kbuild.Tree) map[string][]string {
 	type file struct{ path, target string }
 	var owners []file
@@ -155,13 +155,13 @@ func (w *writer) objects(t *kbuild.Tree) map[string][]string {
 		owners = append(owners, file{m.Path, m.Name + "_objects"})
 		lists[m.Path] = m.Objects
 	}
-	users := map[string][]int{} // by object: indices of owners
+	users := map[string][]int{} // indexes in owners, by object
 	for i, f := range owners {
 		for _, o := range lists[f.path] {
 			users[o] = append(users[o], i)
 		}
 	}
-	// By directory, and by the files that are linked from them.
+	// Group the object files by directory, then by the files that they are linked into.
 	targets := map[string]map[string][]string{}
 	for _, o := range slices.Sorted(maps.Keys(users)) {
 		dir, key := path.Dir(o), fmt.Sprint(users[o])
@@ -211,7 +211,7 @@ func (w *writer) btfObjects(dir, name string, objects []string, dwos map[string]
 	p.add("btf_objects", name, append(attrs, w.conversion()...)...)
 }
 
-// conversion returns the attributes of all rules that read DWARF.
+// conversion returns the attributes that all rules that read DWARF have.
 func (w *writer) conversion() (attrs []attr) {
 	if len(w.o.Features) > 0 {
 		attrs = append(attrs, attr{"btf_features", list(w.o.Features...)})
@@ -232,13 +232,12 @@ func (w *writer) vmlinux(objects []string) {
 	w.root().add("vmlinux_btf", "vmlinux_btf", attrs...)
 }
 
-// modules writes a module_btf for each module.
 func (w *writer) modules(modules []kbuild.Linked, objects map[string][]string, base string) error {
 	var btfs, files []string
 	for _, m := range modules {
 		if len(objects[m.Path]) == 0 {
 			return fmt.Errorf("%s: none of its objects has DWARF: build with CONFIG_DEBUG_INFO, or "+
-				"leave the modules out", m.Path)
+				"leave modules out (modules = \"none\")", m.Path)
 		}
 		name := m.Name + "_btf"
 		if name == "modules_btf" || name == "vmlinux_btf" || name == "all_btf" {
@@ -257,7 +256,6 @@ func (w *writer) modules(modules []kbuild.Linked, objects map[string][]string, b
 	return nil
 }
 
-// wholeModules writes one modules_btf for all modules.
 func (w *writer) wholeModules(modules []kbuild.Linked, base string) {
 	var files []string
 	for _, m := range modules {
@@ -292,7 +290,7 @@ func list(items ...string) *build.ListExpr {
 	return l
 }
 
-// SkippedText returns the content of the file Skipped: a line "PATH: REASON" for each object.
+// SkippedText returns the content of the file Skipped: one line "PATH: REASON" per object.
 func SkippedText(t *kbuild.Tree) []byte {
 	var b strings.Builder
 	for _, s := range t.Skipped {

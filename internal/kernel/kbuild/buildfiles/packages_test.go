@@ -23,7 +23,7 @@ func example() *kbuild.Tree {
 	}
 }
 
-// packages are the BUILD files of a tree, by directory.
+// packages returns the BUILD files of a tree, by directory.
 func packages(t *testing.T, tree *kbuild.Tree, o Options) map[string]string {
 	t.Helper()
 	if o.Rules == "" {
@@ -44,7 +44,7 @@ func packages(t *testing.T, tree *kbuild.Tree, o Options) map[string]string {
 	return texts
 }
 
-// contains looks for parts of a BUILD file, in which blanks and line ends don't count.
+// contains checks that a BUILD file contains texts, ignoring blanks and line ends.
 func contains(t *testing.T, text string, parts ...string) {
 	t.Helper()
 	flat := func(s string) string {
@@ -83,7 +83,7 @@ func TestPackages(t *testing.T) {
 	}
 }
 
-// TestDWOs names the .dwo files of the objects that have some.
+// TestDWOs: rules list the .dwo files of objects that have one.
 func TestDWOs(t *testing.T) {
 	tree := example()
 	tree.DWOs = map[string]string{"fs/open.o": "fs/open.dwo", "fs/fat/dir.o": "fs/fat/dir.dwo"}
@@ -98,7 +98,7 @@ func TestDWOs(t *testing.T) {
 	}
 }
 
-// TestWhole takes nothing apart.
+// TestWhole converts linked files instead of objects.
 func TestWhole(t *testing.T) {
 	tree := example()
 	tree.Vmlinux.Objects = nil
@@ -116,7 +116,7 @@ func TestWhole(t *testing.T) {
 	}
 }
 
-// TestOutOfTree has a directory of modules in a larger workspace.
+// TestOutOfTree writes the packages of a directory of modules inside a larger workspace.
 func TestOutOfTree(t *testing.T) {
 	tree := example()
 	tree.Vmlinux = nil
@@ -132,7 +132,8 @@ func TestOutOfTree(t *testing.T) {
 	}
 }
 
-// TestNames has modules whose targets would be called as others are.
+// TestNames: if a module's targets would have the name of another target, the module gets a
+// different name.
 func TestNames(t *testing.T) {
 	tree := example()
 	tree.Modules[0].Name = "modules"

@@ -11,14 +11,14 @@ import (
 	"slices"
 )
 
-// A Change is a file that must change. Content is nil if it must be removed.
+// Change is a file to write, or to remove if Content is nil.
 type Change struct {
 	Path    string
 	Content []byte
 }
 
-// Changes compares the BUILD files and the file Skipped below dir with what they should be. It
-// writes nothing.
+// Changes returns the changes that bring the BUILD files below dir, and the file Skipped in dir, up
+// to date. It writes nothing.
 func Changes(dir string, packages map[string]*Package, skipped []byte) ([]Change, error) {
 	stale, err := marked(dir)
 	if err != nil {
@@ -48,7 +48,7 @@ func Changes(dir string, packages map[string]*Package, skipped []byte) ([]Change
 	return changes, nil
 }
 
-// find returns a directory's BUILD file, with its content; nil if there is none.
+// find returns the BUILD file of a directory. content is nil if there is none yet.
 func find(dir string) (path string, content []byte, err error) {
 	for _, name := range []string{"BUILD.bazel", "BUILD"} {
 		path = filepath.Join(dir, name)
@@ -61,7 +61,7 @@ func find(dir string) (path string, content []byte, err error) {
 	return filepath.Join(dir, "BUILD.bazel"), nil, nil
 }
 
-// marked returns the directories whose BUILD files have rules that were written here.
+// marked returns the directories whose BUILD files have rules that this package wrote.
 func marked(dir string) (map[string]bool, error) {
 	dirs := map[string]bool{}
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -91,7 +91,7 @@ func marked(dir string) (map[string]bool, error) {
 	return dirs, err
 }
 
-// Apply writes the files. An existing file is replaced as a whole, or not at all.
+// Apply makes the changes. It replaces an existing file atomically.
 func Apply(changes []Change) error {
 	for _, c := range changes {
 		if c.Content == nil {
@@ -121,7 +121,7 @@ func replace(path string, content []byte) error {
 	return err
 }
 
-// Files returns the files of a tree that the rules of its packages name, sorted.
+// Files returns a sorted list of the tree's files that the rules in the packages use.
 func Files(packages map[string]*Package) (names []string) {
 	for dir, p := range packages {
 		for _, file := range p.Files {
@@ -132,7 +132,7 @@ func Files(packages map[string]*Package) (names []string) {
 	return names
 }
 
-// Link makes symbolic links below dir to the files of a tree that the rules name.
+// Link creates, below dir, symbolic links to those files of a tree that the rules use.
 func Link(tree, dir string, packages map[string]*Package) error {
 	for _, name := range Files(packages) {
 		to := filepath.Join(dir, filepath.FromSlash(name))

@@ -9,7 +9,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/kernel/kbuild"
 )
 
-// write brings the files of dir up to date, and returns which were not, relative to it.
+// write updates the files in dir, and returns the relative paths of those that changed.
 func write(t *testing.T, dir string, tree *kbuild.Tree) []string {
 	t.Helper()
 	due, err := Packages(tree, Options{Rules: DefaultRules})
@@ -32,7 +32,7 @@ func write(t *testing.T, dir string, tree *kbuild.Tree) []string {
 
 func TestChanges(t *testing.T) {
 	dir := t.TempDir()
-	// A file BUILD is taken, a directory of that name is not.
+	// A file BUILD is used, but a directory BUILD is ignored.
 	if err := os.MkdirAll(filepath.Join(dir, "init/BUILD"), 0o777); err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func TestChanges(t *testing.T) {
 	less.Modules = less.Modules[1:]
 	if got := write(t, dir, less); strings.Join(got, " ") != "BUILD.bazel fs/fat/BUILD.bazel "+
 		"fs/fat/misc/BUILD.bazel" {
-		t.Errorf("written with a module less: %q", got)
+		t.Errorf("written without one module: %q", got)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "fs/fat/misc/BUILD.bazel")); !os.IsNotExist(err) {
 		t.Errorf("a package without objects has a file: %v", err)

@@ -13,8 +13,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/repro/execlog"
 )
 
-// Builder collects the entries of a log. Methods that return a number return the id by which
-// others refer to the entry.
+// Builder collects the entries of a log. Methods that return a number return the id of the entry.
 type Builder struct {
 	log     []byte
 	digests map[uint32]execlog.Digest // of files, by id
@@ -28,7 +27,7 @@ func New() *Builder {
 	return b
 }
 
-// Entry adds an entry: its content is in the field with the number kind. An id of 0 is none.
+// Entry adds an entry whose content is in the field with the number kind. An id of 0 means none.
 func (b *Builder) Entry(id uint32, kind protowire.Number, content Message) {
 	b.log = protowire.AppendBytes(b.log, Message{}.Number(1, uint64(id)).Message(kind, content))
 }
@@ -93,7 +92,7 @@ func (b *Builder) Symlink(input, output string) {
 	b.Entry(0, 8, Message{}.Text(1, input).Text(2, output))
 }
 
-// Spawn is a spawn of which Builder.Spawn makes an entry.
+// Spawn is a spawn for Builder.Spawn.
 type Spawn struct {
 	Args                            []string
 	Env, Platform                   []execlog.Pair
@@ -105,7 +104,7 @@ type Spawn struct {
 	TimeoutMillis                   int64
 }
 
-// Spawn adds a spawn with outputs: ids of files, or paths of what is missing.
+// Spawn adds a spawn with outputs. An output is the id of a file, or the path of a missing file.
 func (b *Builder) Spawn(s Spawn, outputs ...any) {
 	var m Message
 	for _, arg := range s.Args {
@@ -141,7 +140,7 @@ func (b *Builder) Zstd(t testing.TB) []byte {
 	return z.EncodeAll(b.log, nil)
 }
 
-// Log returns the log as it is read.
+// Log reads the log.
 func (b *Builder) Log(t testing.TB) *execlog.Log {
 	t.Helper()
 	log, err := execlog.Read(bytes.NewReader(b.log))

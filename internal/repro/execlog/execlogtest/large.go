@@ -7,16 +7,17 @@ import (
 	"github.com/rules-btf/rules_btf/internal/repro/execlog"
 )
 
-// Edits are what Large changes in a log of many actions.
+// Edits says what Large changes in a log of many actions.
 type Edits struct {
 	Header bool   // a header that all compile
-	Random int    // so many compilers' outputs are other ones
-	Flag   string // an argument of all links; "" for the usual
-	Order  uint64 // the seed of the order of the actions of a layer
+	Random int    // how many compilations have different outputs
+	Flag   string // an additional argument of all links; "" for none
+	Order  uint64 // the seed for the order of actions within a layer
 }
 
-// Large makes a log of n actions, of the kind that a kernel's build has: for each source file a
-// compilation that reads some hundred headers, and a conversion; a merge of every 32; a link.
+// Large makes a log of n actions like those of a kernel's build: for each source file, a
+// compilation that reads 400 headers, and a conversion; for every 32 source files, a merge; and one
+// link.
 func Large(n int, e Edits) *Builder {
 	b := New()
 	bin := "bazel-out/k8-fastbuild/bin/"
@@ -69,7 +70,7 @@ func Large(n int, e Edits) *Builder {
 	return b
 }
 
-// merges adds n actions: merges, and links of all.
+// merges adds n actions: n-1 merges, and a link of all their outputs.
 func (b *Builder) merges(n int, converted []uint32, tool uint32, flag string) {
 	var merged []uint32
 	for i := range n - 1 {

@@ -6,8 +6,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/repro/execlog"
 )
 
-// Message is a protobuf message. Its methods add a field and return the longer message. As in
-// proto3, a number that is 0 and an empty string are left out.
+// Message is a protobuf message. Each of its methods adds a field and returns the longer message.
+// As in proto3, a number that is 0 and an empty string are left out.
 type Message []byte
 
 // Number adds a number.
@@ -26,7 +26,7 @@ func (m Message) Text(n protowire.Number, s string) Message {
 	return m.Message(n, Message(s))
 }
 
-// Message adds a message, or a string or list that may be empty.
+// Message adds a message, or a string or list that is written even if it is empty.
 func (m Message) Message(n protowire.Number, content Message) Message {
 	return protowire.AppendBytes(protowire.AppendTag(m, n, protowire.BytesType), content)
 }

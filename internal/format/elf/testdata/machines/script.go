@@ -24,7 +24,7 @@ func main() {
 			fmt.Printf("  %s %#x : { KEEP(*(%s)) }\n", s.Name, s.Addr, s.Name)
 		}
 	}
-	// What the linker adds must not get in the way.
+	// Sections that the linker adds must not disturb this layout.
 	for i, name := range []string{".got", ".got.plt", ".plt", ".iplt", ".glink", ".toc", ".branch_lt",
 		".dynamic"} {
 		fmt.Printf("  %s %#x : { *(%s) }\n", name, 0x1000000+i*0x1000, name)

@@ -1,5 +1,4 @@
-// Package screen is a terminal to test on: a real pseudo-terminal, and what has been written to it.
-package screen
+package progress
 
 import (
 	"io"
@@ -13,8 +12,8 @@ import (
 	"github.com/creack/pty"
 )
 
-// Screen is a terminal.
-type Screen struct {
+// screen is a terminal to test on: a real pseudo-terminal, and what has been written to it.
+type screen struct {
 	TTY     *os.File // what a program sees
 	columns int
 
@@ -23,8 +22,8 @@ type Screen struct {
 	text []byte
 }
 
-// New opens a terminal with TERM=xterm. With 0 columns it doesn't say how wide it is.
-func New(t testing.TB, columns int) *Screen {
+// newScreen opens a terminal with TERM=xterm. With 0 columns its width is unknown.
+func newScreen(t testing.TB, columns int) *screen {
 	t.Helper()
 	keyboard, tty, err := pty.Open()
 	if err != nil {
@@ -35,13 +34,13 @@ func New(t testing.TB, columns int) *Screen {
 		t.Fatal(err)
 	}
 	t.Setenv("TERM", "xterm")
-	s := &Screen{TTY: tty, columns: columns, t: t}
+	s := &screen{TTY: tty, columns: columns, t: t}
 	go io.Copy(s, keyboard)
 	return s
 }
 
-// Write takes what arrives at the other side of the terminal.
-func (s *Screen) Write(p []byte) (int, error) {
+// Write receives what arrives at the other side of the terminal.
+func (s *screen) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.text = append(s.text, p...)
@@ -49,14 +48,14 @@ func (s *Screen) Write(p []byte) (int, error) {
 }
 
 // Written is all that has arrived so far.
-func (s *Screen) Written() string {
+func (s *screen) Written() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return string(s.text)
 }
 
-// WaitFor waits until something has arrived that re matches, and returns all that has.
-func (s *Screen) WaitFor(re string) string {
+// WaitFor waits until the pattern re matches what has arrived, and returns all of it.
+func (s *screen) WaitFor(re string) string {
 	s.t.Helper()
 	for range 1000 {
 		if got := s.Written(); regexp.MustCompile(re).MatchString(got) {
@@ -68,8 +67,8 @@ func (s *Screen) WaitFor(re string) string {
 	return ""
 }
 
-// End writes a mark and returns what the terminal shows before it when that has arrived.
-func (s *Screen) End() []string {
+// End writes a mark, waits until it has arrived, and returns what the terminal shows before it.
+func (s *screen) End() []string {
 	s.t.Helper()
 	const mark = "END"
 	if _, err := s.TTY.WriteString(mark); err != nil {
@@ -87,7 +86,7 @@ func (s *Screen) End() []string {
 // Lines are what the terminal shows when text is written to it. It obeys carriage return, newline
 // and "erase to the end of the line"; other control characters, and text in the last column, are
 // errors.
-func (s *Screen) Lines(text string) []string {
+func (s *screen) Lines(text string) []string {
 	s.t.Helper()
 	lines, at := []string{""}, 0
 	for len(text) > 0 {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestEndOfDeclaration compares with a reader of one number after the other.
-func TestEndOfDeclaration(t *testing.T) {
+// TestSpell compares spell with a reader that reads one number after the other.
+func TestSpell(t *testing.T) {
 	plain := func(b []byte) int {
 		c := cursor{buf: b}
 		c.uleb()
@@ -25,13 +25,14 @@ func TestEndOfDeclaration(t *testing.T) {
 	const seed = 1
 	r := rand.New(rand.NewPCG(seed, 0))
 	alphabet := []byte{0, 0, 0, 1, 3, formImplicit, formImplicit, 0x49, 0x7f, 0x80, 0x80, 0xff}
+	var t1, t2 abbrevTable
 	whole := 0
 	for range 100_000 {
 		b := make([]byte, r.IntN(24))
 		for i := range b {
 			b[i] = alphabet[r.IntN(len(alphabet))]
 		}
-		end, hash := endOfDeclaration(b, 0)
+		end := t1.spell(b, 0)
 		if want := plain(b); end != want {
 			t.Fatalf("% x: got %d, want %d", b, end, want)
 		}
@@ -40,8 +41,8 @@ func TestEndOfDeclaration(t *testing.T) {
 		}
 		whole++
 		shifted := append([]byte{0xff, 0xff}, append(b[:end:end], 1, 2, 3)...)
-		if e, h := endOfDeclaration(shifted, 2); e != end+2 || h != hash {
-			t.Fatalf("% x: its end or hash depends on what is around it", b)
+		if e := t2.spell(shifted, 2); e != end+2 || string(t1.spelling) != string(t2.spelling) {
+			t.Fatalf("% x: its end or spelling depends on what is around it", b)
 		}
 	}
 	if whole < 1000 {

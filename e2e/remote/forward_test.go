@@ -1,4 +1,4 @@
-package passthrough
+package remote
 
 import (
 	"encoding/binary"
@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// TestRewrite changes 2.1 to 2.0 and nothing else.
+// TestRewrite checks that rewrite changes 2.1 to 2.0 and nothing else.
 func TestRewrite(t *testing.T) {
 	version := func(m []byte, n protowire.Number, minor uint64) []byte {
 		v := protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), 2)
@@ -37,7 +37,8 @@ func TestRewrite(t *testing.T) {
 	}
 }
 
-// TestForward sends requests through to a server with trailers, as gRPC has them, and to none.
+// TestForward sends requests through the proxy to a server that uses trailers, as gRPC does, and to
+// a server that is gone.
 func TestForward(t *testing.T) {
 	for _, grpc := range []bool{false, true} {
 		backend := httptest.NewUnstartedServer(http.HandlerFunc(
@@ -51,7 +52,7 @@ func TestForward(t *testing.T) {
 		backend.Config.Protocols.SetUnencryptedHTTP2(true)
 		backend.Start()
 		defer backend.Close()
-		p, err := Start(strings.TrimPrefix(backend.URL, "http://"), grpc)
+		p, err := startProxy(strings.TrimPrefix(backend.URL, "http://"), grpc)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,8 +1,4 @@
-// Package passthrough stands between Bazel and a cache or executor in tests. It forwards HTTP/1.1
-// and gRPC as they are, counts and shows requests to the test, and changes one message: Bazel 7
-// speaks version 2.0 of the Remote Execution API and gives up on a server that announces 2.1 and
-// later, so the answer to GetCapabilities says 2.0.
-package passthrough
+package remote
 
 import (
 	"bytes"
@@ -20,8 +16,11 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Proxy is a running pass-through.
-type Proxy struct {
+// proxy sits between Bazel and a cache or executor. It forwards HTTP/1.1 and gRPC unchanged, counts
+// requests and shows them to the test, and changes one message: Bazel 7 speaks version 2.0 of the
+// Remote Execution API and gives up on a server that announces 2.1 or later, so the answer to
+// GetCapabilities says 2.0.
+type proxy struct {
 	Addr string // where it listens, HOST:PORT
 
 	server *http.Server
@@ -31,14 +30,14 @@ type Proxy struct {
 	counts map[string]int
 }
 
-// Start listens on a free port of the loopback device and forwards to backend, HOST:PORT. The
+// startProxy listens on a free port of the loopback device and forwards to backend, HOST:PORT. The
 // backend speaks gRPC without TLS if grpc is set, else HTTP/1.1.
-func Start(backend string, grpc bool) (*Proxy, error) {
+func startProxy(backend string, grpc bool) (*proxy, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	p := &Proxy{Addr: listener.Addr().String(), counts: map[string]int{}}
+	p := &proxy{Addr: listener.Addr().String(), counts: map[string]int{}}
 	transport := &http.Transport{Protocols: new(http.Protocols), DisableCompression: true}
 	transport.Protocols.SetHTTP1(!grpc)
 	transport.Protocols.SetUnencryptedHTTP2(grpc)
@@ -70,17 +69,19 @@ func Start(backend string, grpc bool) (*Proxy, error) {
 }
 
 // Close stops listening and cuts all connections.
-func (p *Proxy) Close() { p.server.Close() }
+func (p *proxy) Close() { p.server.Close() }
 
-// Watch has f called with each request before it is forwarded; nil ends that.
-func (p *Proxy) Watch(f func(*http.Request)) {
+// Watch calls f with each request before the request is forwarded. If f is nil, these
+// calls stop.
+func (p *proxy) Watch(f func(*http.Request)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.watch = f
 }
 
-// Answer has h answer all requests in place of the backend; nil ends that.
-func (p *Proxy) Answer(h http.Handler) {
+// Answer lets h answer all requests in place of the backend. If h is nil, the backend
+// answers again.
+func (p *proxy) Answer(h http.Handler) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.answer = h
@@ -88,13 +89,13 @@ func (p *Proxy) Answer(h http.Handler) {
 
 // Count returns how many requests there were for a gRPC method, /SERVICE/METHOD, or with an HTTP
 // method, GET or PUT.
-func (p *Proxy) Count(what string) int {
+func (p *proxy) Count(what string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.counts[what]
 }
 
-func (p *Proxy) see(r *http.Request) http.Handler {
+func (p *proxy) see(r *http.Request) http.Handler {
 	p.mu.Lock()
 	watch, answer := p.watch, p.answer
 	p.counts[r.Method]++
@@ -106,8 +107,8 @@ func (p *Proxy) see(r *http.Request) http.Handler {
 	return answer
 }
 
-// unavailable says what a client sees when nothing listens: for gRPC the status UNAVAILABLE (14).
-func (p *Proxy) unavailable(w http.ResponseWriter, r *http.Request, err error) {
+// unavailable answers as if nothing listened: for gRPC with the status UNAVAILABLE (14).
+func (p *proxy) unavailable(w http.ResponseWriter, r *http.Request, err error) {
 	if r.ProtoMajor < 2 {
 		w.WriteHeader(http.StatusBadGateway)
 		return
@@ -124,9 +125,9 @@ const Capabilities = "/build.bazel.remote.execution.v2.Capabilities/GetCapabilit
 // lowVersion is the number of the field low_api_version of ServerCapabilities.
 const lowVersion protowire.Number = 4
 
-// adapt makes the low_api_version of the answer to GetCapabilities 2.0. An answer of gRPC that is
-// only a status has that in its header; here it becomes a trailer, because the header is
-// sent before it is known that nothing follows.
+// adapt changes the low_api_version in the answer to GetCapabilities to 2.0. A gRPC answer that is
+// only a status has the status in its header. Here the status becomes a trailer, because the header
+// is sent before it is known that nothing follows.
 func adapt(r *http.Response) error {
 	for _, name := range []string{"Grpc-Status", "Grpc-Message"} {
 		if v := r.Header.Values(name); len(v) > 0 {
@@ -156,8 +157,8 @@ func adapt(r *http.Response) error {
 	return nil
 }
 
-// rewrite changes a gRPC frame: a byte that says whether it is compressed, the length as 4 bytes,
-// the message.
+// rewrite changes a gRPC frame: one byte for the compression, 4 bytes for the length, and the
+// message.
 func rewrite(frame []byte) ([]byte, error) {
 	if len(frame) < 5 || frame[0] != 0 || int(binary.BigEndian.Uint32(frame[1:])) != len(frame)-5 {
 		return nil, errors.New("GetCapabilities was not answered with one plain frame")

@@ -1,6 +1,4 @@
-// Package damage makes broken variants of a file: cut at every section, with every header field
-// changed, and with bytes of every section changed.
-package damage
+package badinput
 
 import (
 	"bytes"
@@ -11,8 +9,9 @@ import (
 	"strings"
 )
 
-// Variant is one broken file.
-type Variant struct {
+// variant is a broken copy of a file: it is cut at a section, one header field is changed, or some
+// bytes of a section are changed.
+type variant struct {
 	Name string
 	Data []byte
 }
@@ -43,8 +42,8 @@ var (
 	}
 )
 
-// values returns the numbers that a field of size bytes is set to: the ends of its range, and
-// numbers close to the old one.
+// values returns the numbers that a field of size bytes is set to: the least and greatest that it
+// can hold, and numbers close to the old value.
 func values(old uint64, size int) []uint64 {
 	most := uint64(1)<<(8*size) - 1
 	if size == 8 {
@@ -53,13 +52,13 @@ func values(old uint64, size int) []uint64 {
 	return []uint64{0, most, most >> 1, old + 1, old - 1, old ^ 1<<(4*size)}
 }
 
-// ELF returns variants of a 64-bit little-endian ELF file.
-func ELF(data []byte) ([]Variant, error) {
+// elfVariants returns variants of a 64-bit little-endian ELF file.
+func elfVariants(data []byte) ([]variant, error) {
 	f, err := elf.NewFile(bytes.NewReader(data))
 	if err != nil {
 		return nil, err
 	}
-	var out []Variant
+	var out []variant
 	out = append(out, setFields("header", data, 0, fileFields)...)
 	shoff := int(binary.LittleEndian.Uint64(data[40:]))
 	for i, s := range f.Sections {
@@ -72,18 +71,18 @@ func ELF(data []byte) ([]Variant, error) {
 		}
 		start, end := int(s.Offset), int(s.Offset+s.FileSize)
 		out = append(out,
-			Variant{"cut at the start of " + name, bytes.Clone(data[:start])},
-			Variant{"cut in the middle of " + name, bytes.Clone(data[:(start+end)/2])},
-			Variant{"cut at the last byte of " + name, bytes.Clone(data[:end-1])})
+			variant{"cut at the start of " + name, bytes.Clone(data[:start])},
+			variant{"cut in the middle of " + name, bytes.Clone(data[:(start+end)/2])},
+			variant{"cut at the last byte of " + name, bytes.Clone(data[:end-1])})
 		if isRead(s) {
 			out = append(out, bytesOf(name, data, start, end)...)
 		}
 	}
-	out = append(out, Variant{"cut before the section headers", bytes.Clone(data[:shoff])})
+	out = append(out, variant{"cut before the section headers", bytes.Clone(data[:shoff])})
 	return out, nil
 }
 
-// isRead reports whether the tools read s.
+// isRead reports whether the tools read the section s.
 func isRead(s *elf.Section) bool {
 	switch s.Type {
 	case elf.SHT_SYMTAB, elf.SHT_STRTAB, elf.SHT_SYMTAB_SHNDX:
@@ -99,29 +98,30 @@ func isRead(s *elf.Section) bool {
 	return false
 }
 
-// BTF returns variants of a raw little-endian BTF file.
-func BTF(data []byte) []Variant {
+// btfVariants returns variants of a raw little-endian BTF file.
+func btfVariants(data []byte) []variant {
 	out := setFields("header", data, 0, btfFields)
 	for _, part := range []int{1, 8, 23, 24, 25, len(data) / 4, len(data) / 2, len(data) - 1} {
-		out = append(out, Variant{fmt.Sprintf("cut at byte %d", part), bytes.Clone(data[:part])})
+		out = append(out, variant{fmt.Sprintf("cut at byte %d", part), bytes.Clone(data[:part])})
 	}
 	return append(out, bytesOf("blob", data, 24, len(data))...)
 }
 
-// Archive returns variants of an ar archive.
-func Archive(data []byte) []Variant {
-	var out []Variant
+// archiveVariants returns variants of an ar archive.
+func archiveVariants(data []byte) []variant {
+	var out []variant
 	for _, part := range []int{1, 7, 8, 9, 60, 67, 68, 100, len(data) / 2, len(data) - 1} {
 		if part < len(data) {
-			out = append(out, Variant{fmt.Sprintf("cut at byte %d", part), bytes.Clone(data[:part])})
+			out = append(out, variant{fmt.Sprintf("cut at byte %d", part), bytes.Clone(data[:part])})
 		}
 	}
 	return append(out, bytesOf("headers", data, 8, min(68+120, len(data)))...)
 }
 
-// setFields returns the variants in which one of the fields of the header at base is changed.
-func setFields(what string, data []byte, base int, fields []field) []Variant {
-	var out []Variant
+// setFields returns variants of a file whose header begins at base. In each variant, one of the
+// fields is changed.
+func setFields(what string, data []byte, base int, fields []field) []variant {
+	var out []variant
 	for _, f := range fields {
 		if base+f.offset+f.size > len(data) {
 			continue
@@ -134,23 +134,23 @@ func setFields(what string, data []byte, base int, fields []field) []Variant {
 			d := bytes.Clone(data)
 			copy(d[base+f.offset:base+f.offset+f.size], word[:f.size])
 			if !bytes.Equal(d, data) {
-				out = append(out, Variant{fmt.Sprintf("%s: %s = %#x", what, f.name, v), d})
+				out = append(out, variant{fmt.Sprintf("%s: %s = %#x", what, f.name, v), d})
 			}
 		}
 	}
 	return out
 }
 
-// bytesOf returns variants with changed bytes in [start, end): a few with one bit flipped, at
-// places that are the same in every run, one with 64 zeros, and one with 64 bytes of 0xff.
-func bytesOf(what string, data []byte, start, end int) []Variant {
-	var out []Variant
+// bytesOf returns variants with changed bytes in [start, end): a few with one bit flipped, at the
+// same places in every run, one with 64 zeros, and one with 64 bytes of 0xff.
+func bytesOf(what string, data []byte, start, end int) []variant {
+	var out []variant
 	random := rand.New(rand.NewSource(int64(end - start)))
 	for n := 0; n < 8 && start < end; n++ {
 		at := start + random.Intn(end-start)
 		d := bytes.Clone(data)
 		d[at] ^= 1 << random.Intn(8)
-		out = append(out, Variant{fmt.Sprintf("%s: a bit of byte %#x", what, at-start), d})
+		out = append(out, variant{fmt.Sprintf("%s: a bit of byte %#x", what, at-start), d})
 	}
 	for _, fill := range []byte{0, 0xff} {
 		d := bytes.Clone(data)
@@ -158,7 +158,7 @@ func bytesOf(what string, data []byte, start, end int) []Variant {
 		for i := at; i < min(at+64, end); i++ {
 			d[i] = fill
 		}
-		out = append(out, Variant{fmt.Sprintf("%s: 64 bytes of %#x", what, fill), d})
+		out = append(out, variant{fmt.Sprintf("%s: 64 bytes of %#x", what, fill), d})
 	}
 	return out
 }

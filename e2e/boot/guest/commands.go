@@ -1,0 +1,53 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/rules-btf/rules_btf/e2e/boot/report"
+)
+
+// runCommand runs a command. The result err is set if the machine can't be prepared for the
+// command; it is nil if the command itself fails.
+func runCommand(c report.Command, release string) (done report.Ran, err error) {
+	if c.HideBTF {
+		if err := hideBTF(); err != nil {
+			return done, fmt.Errorf("hiding /sys/kernel/btf: %w", err)
+		}
+		defer unix.Unmount("/sys/kernel/btf", 0)
+	}
+	if c.Vmlinux != "" {
+		if err := os.MkdirAll("/boot", 0o755); err != nil {
+			return done, err
+		}
+		link := "/boot/vmlinux-" + release
+		if err := os.Symlink(c.Vmlinux, link); err != nil {
+			return done, err
+		}
+		defer os.Remove(link)
+	}
+	out, err := exec.Command(c.Argv[0], c.Argv[1:]...).CombinedOutput()
+	done.Output = string(out)
+	if err != nil {
+		done.Error = err.Error()
+	}
+	return done, nil
+}
+
+// hideBTF mounts an empty directory over /sys/kernel/btf. The hidden content stays readable in
+// report.HiddenBTF.
+func hideBTF() error {
+	const shown = "/sys/kernel/btf"
+	if _, err := os.Stat(report.HiddenBTF); err != nil {
+		if err := os.Mkdir(report.HiddenBTF, 0o755); err != nil {
+			return err
+		}
+		if err := unix.Mount(shown, report.HiddenBTF, "", unix.MS_BIND, ""); err != nil {
+			return err
+		}
+	}
+	return unix.Mount("tmpfs", shown, "tmpfs", 0, "")
+}
