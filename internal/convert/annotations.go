@@ -11,21 +11,21 @@ import (
 
 // btf_type_tag and btf_decl_tag have two encodings in DWARF. clang writes DW_TAG_LLVM_annotation
 // children; gcc 16 writes a chain of DW_TAG_GNU_annotation entries, which starts with a reference
-// in DW_AT_GNU_annotation. DW_AT_name has the kind of the tag, and DW_AT_const_value its text.
+// in DW_AT_GNU_annotation. In both, DW_AT_name is the kind of tag, and DW_AT_const_value its text.
 const (
 	declTagName = "btf_decl_tag"
 	typeTagName = "btf_type_tag"
 )
 
-// note is the text of an annotation, and the unit u that contains the annotation. That may be a
+// note is the text of an annotation, and the unit u that contains the annotation: possibly a
 // partial unit to which dwz has moved the annotation.
 type note struct {
 	name
 	u *unit
 }
 
-// annotations returns the texts of e's annotations of the given kind, in the order of the DWARF.
-// gcc writes them in the order in which BTF chains type tags; clang writes the reverse order.
+// annotations returns the texts of e's annotations of the given kind, in the order in which BTF
+// chains type tags. gcc writes them in this order; clang writes the reverse order.
 func (u *unit) annotations(e *dwarf.DIE, kind string) ([]note, error) {
 	var list []note
 	var c dwarf.DIE
@@ -65,7 +65,7 @@ func (u *unit) annotations(e *dwarf.DIE, kind string) ([]note, error) {
 	return list, err
 }
 
-// typeTags returns the type tags of a pointer, in the order in which they follow it in BTF.
+// typeTags returns the type tags of a pointer, in the order that they have in BTF.
 func (u *unit) typeTags(e *dwarf.DIE) ([]note, error) {
 	if !u.c.in.has(features.TypeTag) || !e.Children && !e.Has(dwarf.Annotation) {
 		return nil, nil
@@ -74,7 +74,7 @@ func (u *unit) typeTags(e *dwarf.DIE) ([]note, error) {
 }
 
 // declTags adds a DECL_TAG for each annotation of e. The caller has locked the graph. target is the
-// tagged type; index is that of the tagged member or parameter, -1 for the whole type.
+// tagged type; index is the index of the tagged member or parameter, or -1 for the whole type.
 func (u *unit) declTags(e *dwarf.DIE, target types.ID, index int) error {
 	if !u.c.in.has(features.DeclTag) || (!e.Children && !e.Has(dwarf.Annotation)) {
 		return nil
@@ -134,7 +134,7 @@ func (u *unit) memberDeclTags(d *desc, target types.ID) error {
 }
 
 // parameterDeclTags adds the DECL_TAGs of e's parameters. places, if not nil, maps the index of
-// each parameter of e to its index in the target, or to -1 if the target lacks it.
+// each parameter in e to the parameter's index in the target, or to -1 if the target lacks it.
 func (u *unit) parameterDeclTags(e *dwarf.DIE, target types.ID, places []int) error {
 	if !u.c.in.has(features.DeclTag) {
 		return nil

@@ -7,16 +7,16 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/dwarf"
 )
 
-// byPrint is a table, common to all threads, from the fingerprints of entries to values. get takes
-// no lock. It may miss a value that was just put; its caller then puts it again, without effect.
+// byPrint maps fingerprints of entries to values. All threads share it. get takes no lock, so it
+// may miss a value that was just put; the caller then puts the value again, without effect.
 type byPrint[T any] struct {
 	mu    sync.Mutex // for put
 	used  int
-	slots atomic.Pointer[[]printed[T]] // a power of two of them; a filled slot never changes
+	slots atomic.Pointer[[]printed[T]] // the length is a power of two; a filled slot never changes
 }
 
 type printed[T any] struct {
-	a   atomic.Uint64 // A of the fingerprint; set last. 0: the slot is free
+	a   atomic.Uint64 // the fingerprint's A, which is set last; 0: the slot is free
 	b   uint64
 	val T
 }
@@ -26,7 +26,7 @@ func (t *byPrint[T]) init() {
 	t.slots.Store(&slots)
 }
 
-// get returns the value of fp, nil if it has none. The value must not be changed.
+// get returns the value of fp, or nil if there is none. The caller must not change the value.
 func (t *byPrint[T]) get(fp dwarf.Fingerprint) *T {
 	if s, has := slotOf(*t.slots.Load(), fp); has {
 		return &s.val
@@ -34,7 +34,7 @@ func (t *byPrint[T]) get(fp dwarf.Fingerprint) *T {
 	return nil
 }
 
-// slotOf returns the slot that has fp, or the free slot for it. It reads each slot only once,
+// slotOf returns the slot that holds fp, or the free slot for it. It reads each slot only once,
 // because another thread may fill a free slot at any time.
 func slotOf[T any](slots []printed[T], fp dwarf.Fingerprint) (s *printed[T], has bool) {
 	for i := fp.A; ; i++ {
@@ -48,7 +48,7 @@ func slotOf[T any](slots []printed[T], fp dwarf.Fingerprint) (s *printed[T], has
 	}
 }
 
-// put sets the value of fp, if it has none.
+// put sets the value of fp, unless fp has one already.
 func (t *byPrint[T]) put(fp dwarf.Fingerprint, val T) {
 	if fp.A == 0 {
 		return // it would look like a free slot

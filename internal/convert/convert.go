@@ -16,7 +16,7 @@ type Options struct {
 	LangExclude map[uint64]bool // DW_LANG codes, see language.Parse
 	// KABIPrefix, when set, replaces all names that begin with it (pahole's --kabi_prefix).
 	KABIPrefix string
-	// Input selects the kind of debugging information. File ignores the option and reads DWARF.
+	// Input selects the kind of debugging information. File ignores this option and reads DWARF.
 	Input Input
 	Jobs  int // number of threads, 0: one per processor; the result doesn't depend on it
 	// Progress, when set, is called now and then with the number of units that are done and the total
@@ -25,25 +25,25 @@ type Options struct {
 	// SkipUnencodable leaves out units with types that BTF can't express, instead of failing.
 	SkipUnencodable bool
 	// Warn, when set, is called before File returns, with one message for each unit that was left out
-	// because of SkipUnencodable, and for each unit whose type units may be those of another unit (see
-	// noteSignatures). The messages are in the order of the units in the file.
+	// because of SkipUnencodable, and one for each unit whose type units may be those of another unit
+	// (see noteSignatures). The messages are in the order of the units in the file.
 	Warn func(line string)
-	// Units, if set, lists the compilation units to convert by their index in the file, starting at
-	// 0. Type units that none of them refers to are left out.
+	// Units, if set, lists the indexes of the compilation units to convert, counted from 0 in the
+	// order of the file. Type units to which none of these units refers are left out.
 	Units []int
-	// Each, when set, is called for each unit, with an object of that unit alone. number is the
-	// unit's index in the list Units if that is set, otherwise its index among the compilation
-	// units of the file. Each is called from several threads, in any order. It must not keep the
-	// object, which shares memory with others.
+	// Each, when set, is called for each unit, with an object of that unit alone. number is the unit's
+	// index in the list Units if that list is set, otherwise its index among the compilation units of
+	// the file. Several threads call Each, in any order. The function must not keep the object, which
+	// shares memory with other objects.
 	Each func(number int, o *object.Object) error
-	// Split finds the units of split DWARF; nil means where compilers and dwp write them.
+	// Split finds the units of split DWARF; nil searches where compilers and dwp write them.
 	Split *splitdwarf.Finder
 	// Shared, when set, reuses the results of other conversions of relocatable files. The conversion
 	// then runs on one thread, and converts the whole file.
 	Shared *Shared
 	// Shapers, when set, reuses the types of earlier conversions of BTF from a compiler.
 	Shapers *object.Shapers
-	// Counts, when set, is increased by File. Only one call at a time may use it.
+	// Counts, when set, accumulates the counts of File's calls. Only one call at a time may use it.
 	Counts *Counts
 }
 

@@ -20,12 +20,12 @@ type converter struct {
 	scratch    scratch
 
 	single  bool // the file has one compilation unit
-	pinned  bool // every reference to a tag names the entry that defines it, see pinReader
+	pinned  bool // every reference to a tag names the entry that defines the tag, see pinReader
 	repeats repeats
-	// uncovered counts the reads of facts that fingerprints don't cover: a declaration tag (which
-	// is a separate item), or a value, such as the size, of another struct, union or enum. Of
-	// these, a type's fingerprint covers only the names. If the count changes while a type is read,
-	// another type with the same fingerprint may differ from it.
+	// uncovered counts reads of facts that a type's fingerprint doesn't cover: declaration tags (which
+	// are separate items), and values, such as the size, of a different struct, union or enum, of
+	// which the fingerprint covers only the name. If the count changes while a type is read, a type
+	// with the same fingerprint may nevertheless be different.
 	uncovered int
 }
 
@@ -42,9 +42,9 @@ func (in *input) has(f features.Set) bool { return in.opt.Features.Has(f) }
 // neighbours are the units of one file, which may refer to each other. The file is the one that is
 // being converted or, while a split unit is being converted, the split unit's file.
 type neighbours struct {
-	others   map[*dwarf.Unit]*unit // units that were referred to
+	others   map[*dwarf.Unit]*unit // units to which others referred
 	tables   dwarf.Tables          // of the units in others
-	referred map[*dwarf.Unit]bool  // type units that were referred to
+	referred map[*dwarf.Unit]bool  // type units to which others referred
 	numbers  map[*dwarf.Unit]uint32
 }
 
@@ -102,12 +102,12 @@ func (c *converter) start(in input) {
 	c.env.imported, c.scratch.lastSection = make(map[*unit]bool), nil
 }
 
-// restart makes c ready for the file with number file, whose units have about size bytes.
-func (c *converter) restart(in input, file uint64, size int) {
+// restart prepares c for the file with the given number, whose units have about size bytes.
+func (c *converter) restart(in input, number uint64, size int) {
 	c.start(in)
 	c.names.reset(size)
 	c.main.r.Forget()
-	c.main.prints.Forget(file)
+	c.main.prints.Forget(number)
 }
 
 // foreign returns unit h of d, to which another unit refers.

@@ -8,7 +8,7 @@ import (
 )
 
 // visitDefinition adds the definition at offset off if its entry can be read by a plan (see package
-// dwarf). end is the offset at which the walk continues; 0 if the definition was not added.
+// dwarf). end is the offset at which the walk continues, or 0 if the definition was not added.
 func (u *unit) visitDefinition(off uint32) (end uint32, err error) {
 	if u.c.repeats == repeatNone {
 		return 0, nil
@@ -21,9 +21,9 @@ func (u *unit) visitDefinition(off uint32) (end uint32, err error) {
 	return end, u.visitByPrint(off, fp)
 }
 
-// visitByPrint adds the definition at offset off, which is described only if its fingerprint is
-// new. A definition with declaration tags is described each time, because the tags are items too.
-// An anonymous struct or union is never an item.
+// visitByPrint adds the definition at offset off, and describes it only if its fingerprint is new.
+// But a definition with declaration tags is described each time, because the tags are items too. An
+// anonymous struct or union is never an item.
 func (u *unit) visitByPrint(off uint32, fp dwarf.Fingerprint) error {
 	if i := u.c.store.byPrint.items.get(fp); i != nil {
 		u.c.env.add(*i)
@@ -37,7 +37,7 @@ func (u *unit) visitByPrint(off uint32, fp dwarf.Fingerprint) error {
 	return err
 }
 
-// visitType adds a type that may be a definition. It returns the same values as visit.
+// visitType adds a type that may be a definition. visitType returns the same values as visit.
 func (u *unit) visitType(e dwarf.Head) (enter bool, end uint32, err error) {
 	if e.Has(dwarf.Declaration) && !e.Has(dwarf.Signature) &&
 		u.r.Value(e, dwarf.Declaration).Val != 0 {
@@ -102,9 +102,9 @@ func (u *unit) visitTypedef(e *dwarf.DIE) (found item, err error) {
 	return found, u.declTags(e, id, -1)
 }
 
-// visitTagged adds a struct, union or enum. Of an anonymous struct or union, which is reached
-// through the type that contains it, it adds only the declaration tags that refer to it. Anonymous
-// enums are added, because enumerators are names too.
+// visitTagged adds a struct, union or enum. For an anonymous struct or union, it adds only the
+// declaration tags: the type itself is reached through the type that contains it. Anonymous enums
+// are added, because enumerators are names too.
 func (u *unit) visitTagged(e *dwarf.DIE) (found item, err error) {
 	if e.Has(dwarf.Signature) {
 		t, err := u.ref(e, dwarf.Signature)

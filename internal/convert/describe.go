@@ -15,7 +15,7 @@ type typeRef struct {
 	off uint32
 }
 
-// elem is a member, parameter or enumerator as the DWARF has it.
+// elem is a member, parameter or enumerator as it is in the DWARF.
 type elem struct {
 	name  name
 	ref   typeRef
@@ -26,7 +26,7 @@ type elem struct {
 
 // desc describes a type entry as a types.Node does, but its references still lead to entries.
 //
-// If alias is set, the entry has no node, and the type is ref. dims has the
+// If alias is set, the entry has no node, and the type is the one that ref refers to. dims has the
 // element counts of an array's dimensions, in the order of the source. tags has the type tags of a
 // pointer, in the order in which they follow the pointer in BTF.
 type desc struct {
@@ -245,7 +245,7 @@ func (u *unit) describeTagged(e *dwarf.DIE) (d desc, err error) {
 }
 
 // declaredName returns the name of the declaration that e completes, if the declaration is in the
-// same unit. In C++ it may be inside another type.
+// same unit. In C++ the declaration may be inside another type.
 func (u *unit) declaredName(e *dwarf.DIE) (name, error) {
 	t, err := u.ref(e, dwarf.Specification)
 	if err != nil || t.u != u {
@@ -308,8 +308,8 @@ func (d *desc) overflows() bool {
 // extend makes a struct large enough for its members, because the kernel refuses members beyond the
 // end (btf_struct_check_meta, btf_struct_check_member and others). It is called for a struct whose
 // size is computed, and for a struct with a member that begins beyond the size in the DWARF. If a
-// member begins within that size and only ends beyond it, the size stays, and btfdedup verify
-// reports the struct. (For Rust, cut removes such members.)
+// member begins within that size but ends beyond it, the size is kept, and btfdedup verify reports
+// the struct. (For Rust, cut removes such members.)
 func (d *desc) extend() error {
 	for i := range d.elems {
 		end, err := d.end(&d.elems[i])
@@ -322,7 +322,7 @@ func (d *desc) extend() error {
 }
 
 // cut leaves out members that are not entirely in the struct. rustc writes such members for unsized
-// types: for example, the size of a CStr is 0, but it has its text as a member.
+// types: for example, a CStr has the size 0, but also a member for its text.
 func (d *desc) cut() error {
 	kept := d.elems[:0]
 	for _, m := range d.elems {

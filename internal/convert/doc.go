@@ -1,5 +1,5 @@
-// Package convert turns the DWARF of one ELF file into an object: the shapes of its types, and for
-// each unit its environment and its function and variable candidates.
+// Package convert turns the DWARF of one ELF file into an object: the shapes of its types, and the
+// environment and the function and variable candidates of each unit.
 //
 // # The problem
 //
@@ -40,9 +40,9 @@
 // A definition that walk visits, or a type that another type refers to, goes through these steps
 // until it turns out to be known:
 //
-//	fingerprint     hash its bytes; done if that hash is known, as in b.c (definitions.go)
+//	fingerprint     hash its bytes; done if the hash is known, as in b.c (definitions.go)
 //	describe        express it in terms of BTF; its references are still entries (describe.go)
-//	hash            hash its content, after what it refers to; done if the graph has it (hash.go)
+//	hash            hash its content, after the types in it; done if the graph has the hash (hash.go)
 //	node            add it to the graph (node.go)
 //
 // In the first or only unit, hardly any type is known yet. So its types are described and added
@@ -53,11 +53,11 @@
 //
 // # What is kept
 //
-// Only what is reachable from named types, anonymous enums (their enumerators are names too),
-// function candidates and encoded variables is kept. Base types, pointers and arrays that only
-// locals use leave no trace. So an edit of a function's body changes the object only if it
-// introduces a named type or an inline function, or if the compiler then passes parameters of a
-// function elsewhere, makes a clone of it (.constprop, .isra) or inlines it everywhere.
+// The object keeps only what is reachable from named types, anonymous enums (their enumerators are
+// names too), function candidates and encoded variables. Base types, pointers and arrays that only
+// locals use leave no trace. So an edit of a function's body changes the object only if it adds a
+// named type or an inline function, or if the compiler then passes a function's parameters
+// differently, makes a clone of the function (.constprop, .isra) or inlines it everywhere.
 //
 // The object contains no address, line or producer, and only the base name of the source file's
 // path.

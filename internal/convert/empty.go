@@ -10,7 +10,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 )
 
-// CheckEmpty returns an error that says why f has no DWARF, nil if f needs none: if f is from an
+// CheckEmpty returns an error that says why f has no DWARF. It returns nil if f is from an
 // assembler, has neither code nor data, or is the part of a kernel module that modpost writes.
 func CheckEmpty(f *elf.File) error {
 	for _, s := range f.Sections {
@@ -48,8 +48,8 @@ func CheckEmpty(f *elf.File) error {
 }
 
 // compiled reports whether f has code or data from a compiler. Compilers write their name to
-// .comment and give symbols a type. Assemblers write no name, and symbols from inline assembly may
-// have no type. For a C file that contains only inline assembly, such as a kernel's
+// .comment and give their symbols a type. Assemblers write no name, and symbols from inline
+// assembly may have no type. For a C file that contains only inline assembly, such as a kernel's
 // .vmlinux.export.c, clang writes no DWARF.
 func compiled(f *elf.File) (bool, error) {
 	if comment := f.Section(".comment"); comment == nil || comment.Size == 0 {

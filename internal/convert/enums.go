@@ -70,7 +70,7 @@ func blockConst(b []byte, order binary.ByteOrder) uint64 {
 	return v
 }
 
-// enumSign reports whether the enum's underlying type is signed, and whether the DWARF says so.
+// enumSign reports whether the enum's underlying type is signed, and whether that is known.
 func (u *unit) enumSign(e *dwarf.DIE) (signed, known bool, err error) {
 	t, err := u.ref(e, dwarf.Type)
 	if err != nil {

@@ -14,7 +14,7 @@ type environment struct {
 	serial     uint32 // differs for each unit
 	file       string
 	clang      bool       // the unit's producer is clang
-	items      []types.ID // each once, see object.Unit
+	items      []types.ID // without duplicates, see object.Unit
 	seen       []stamp    // indexed by node
 	conflict   bool       // a tag is defined in several ways
 	conflicted types.ID   // the stub of the first such tag
@@ -71,7 +71,7 @@ func (c *converter) end(number int) error {
 }
 
 // add adds a type to the environment, once. If the unit has already defined the same tag in a
-// different way, it notes the conflict.
+// different way, add notes the conflict.
 func (env *environment) add(i item) {
 	if i.id == 0 {
 		return

@@ -48,10 +48,10 @@ func (c *converter) takeImports() error {
 }
 
 // declarations are what an imported unit adds to an environment. They are the same for all units
-// that import it, which may be thousands, so each thread reads the imported unit once, and once
-// more if it reads units with pins.
+// that import it, which may be thousands, so each thread reads the imported unit once, and a second
+// time if the thread also reads units with pins.
 type declarations struct {
-	clang      bool // whether clang compiled the importers: it matters for judging functions
+	clang      bool // clang compiled the importers, which matters for judging functions
 	items      []item
 	candidates []candidate
 	imports    []*unit
@@ -103,8 +103,8 @@ func (c *converter) noteForeign(d *declarations) {
 	}
 }
 
-// reach adds the tags and typedefs that other units define and this unit uses: those to which its
-// references lead, directly or through other types, including pointers and members.
+// reach adds the tags and typedefs that other units define and this unit uses: the unit's
+// references lead to them, directly or through other types, including pointers and members.
 func (c *converter) reach() error {
 	if !c.main.r.RefersOut() {
 		return nil
@@ -143,9 +143,9 @@ func (c *converter) follow(known func(typeRef) bool, visit func(typeRef) error) 
 	return err
 }
 
-// references appends references of the entry at offset off and of all entries below it. If the
-// parameter others is set, it appends only the references to other units; otherwise it appends all
-// references, and also the definitions below the entry. It skips the origins of inlined calls,
+// references appends to into the references in the entry at offset off and in all entries below it.
+// If the parameter others is set, it appends only references to other units; otherwise it appends
+// all references, and also the definitions below the entry. It skips the origins of inlined calls,
 // because a function's body doesn't change what the unit declares.
 func (u *unit) references(off uint32, others bool, into []typeRef) ([]typeRef, error) {
 	var e dwarf.DIE

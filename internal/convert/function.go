@@ -7,7 +7,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// inlined is DW_INL_inlined: inlined by the compiler's choice, not declared inline.
+// inlined is DW_INL_inlined: the compiler inlined the function, which isn't declared inline.
 const inlined = 1
 
 // visitFunction adds a function. The result is the same whether the function is one entry with
@@ -18,7 +18,7 @@ const inlined = 1
 // unit is not a candidate. A tracer can't attach to it, and the object must not change when a
 // caller begins or ceases to inline it.
 //
-// It returns the same values as visit.
+// visitFunction returns the same values as visit.
 func (u *unit) visitFunction(k dwarf.Head) (enter bool, next uint32, err error) {
 	if k.Has(dwarf.Declaration) {
 		return true, 0, nil
@@ -36,7 +36,7 @@ func (u *unit) visitFunction(k dwarf.Head) (enter bool, next uint32, err error) 
 		if err := u.addFunction(e, 0, false); err != nil {
 			return false, 0, err
 		}
-		return u.visitBody(u.r.Function(e)) // in most cases it has just been read
+		return u.visitBody(u.r.Function(e)) // in most cases, u.r has just read it
 	case e.Has(dwarf.Origin) || e.Flag(dwarf.Declaration):
 	case !e.Has(dwarf.Inline) || e.Val[dwarf.Inline] <= inlined || e.Flag(dwarf.External):
 		u.codeless = append(u.codeless, e.Off)
@@ -44,7 +44,7 @@ func (u *unit) visitFunction(k dwarf.Head) (enter bool, next uint32, err error) 
 	return u.visitBody(u.r.Body(k))
 }
 
-// visitBody returns visit's results for a function: enter is set if it contains declarations.
+// visitBody returns visit's results for a function: enter is set if f contains declarations.
 func (u *unit) visitBody(f *dwarf.Function, err error) (enter bool, next uint32, _ error) {
 	if err != nil {
 		return false, 0, err
@@ -56,9 +56,9 @@ func (u *unit) visitBody(f *dwarf.Function, err error) (enter bool, next uint32,
 }
 
 // visitNameless adds the functions that have no symbol at their entry. It skips such a function if
-// another function in the unit has the same name and a symbol at its entry, because then the
-// skipped one is a clone or a part that isn't in the file. For the others, the link finds out which
-// function a symbol with that name belongs to. That may be the function added here, because lld
+// another function in the unit has the same name and a symbol at its entry, because the skipped
+// function is then a clone or a part that isn't in the file. For an added function, the link
+// decides to which function a symbol with that name belongs. It may be the added one, because lld
 // (--icf) drops the addresses of functions that it folds.
 func (u *unit) visitNameless() error {
 	if len(u.nameless) == 0 {
@@ -110,8 +110,8 @@ func (u *unit) visitCodeless() error {
 	return nil
 }
 
-// addFunction makes e a candidate. It is called twice for a function without a symbol at its entry;
-// the second time, nameless is set.
+// addFunction makes e a candidate. For a function without a symbol at its entry, addFunction is
+// called twice; the second time, nameless is set.
 func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags, nameless bool) error {
 	f := &u.c.scratch.function
 	if err := u.resolveFunction(e, f); err != nil || len(f.name) == 0 {
@@ -122,10 +122,10 @@ func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags, nameless bool) e
 		if f.proto.u == u && f.proto.off != e.Off {
 			u.origins[f.proto.off] = true // the abstract instance
 		}
-		// If the symbol at the entry has a different name, a symbol with the function's name elsewhere
-		// isn't this function's. For example, the kernel's build adds prefixes with objcopy to the
-		// symbols of code that runs before or beside the kernel: __pi_, __efistub_, __kvm_nvhe_. There
-		// are two exceptions, in which the link decides. A weak definition may have an alias
+		// If the symbol at the entry has a different name, a symbol elsewhere with the function's name
+		// belongs to a different function. For example, the kernel build uses objcopy to add prefixes to
+		// the symbols of code that runs before or beside the kernel: __pi_, __efistub_, __kvm_nvhe_.
+		// There are two exceptions, in which the link decides. A weak definition may have an alias
 		// (crc32_le_base), and lose to a definition in assembly (crc32_le). And clang gives a static
 		// function only the symbol of its alias, which a linked file may lack. In languages other than C,
 		// symbols never have the names in the source.
@@ -160,7 +160,7 @@ func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags, nameless bool) e
 	}
 	if f.external && flags&types.FuncNoCode == 0 && !symbol.strong {
 		// Another definition of the function may replace this one: in an object file, if the symbol is
-		// weak; in a linked file, if the symbol is weak or the entry has no symbol any more.
+		// weak; in a linked file, if the symbol is weak or the entry no longer has a symbol.
 		flags |= types.FuncWeak
 	}
 	node := types.Node{Kind: types.KindFunc, Ref: proto, Aux: linkageOf(f.external),
@@ -188,11 +188,11 @@ func (f *function) annotated() (bool, error) {
 	if !r.Annotated() {
 		return false, nil
 	}
-	source, err := r.Function(f.protoDIE) // in most cases it has just been read
+	source, err := r.Function(f.protoDIE) // in most cases, r has just read it
 	return err == nil && source.Annotated, err
 }
 
-// prototype adds the prototype of e to the graph, as it is in the source. f has the facts about e.
+// prototype adds e's prototype, as written in the source, to the graph. f has the facts about e.
 func (u *unit) prototype(e *dwarf.DIE, f *function) (types.ID, types.Hash, error) {
 	c := u.c
 	base := len(c.scratch.elems)
@@ -221,7 +221,7 @@ func (u *unit) prototype(e *dwarf.DIE, f *function) (types.ID, types.Hash, error
 }
 
 // takesMore reports whether e has parameters that its abstract origin lacks: clang writes the "..."
-// of a prototype only to the instance. f has the facts about e.
+// of a prototype only in the instance. f has the facts about e.
 func (u *unit) takesMore(e *dwarf.DIE, f *function) (bool, error) {
 	if f.proto.u == u && f.proto.off == e.Off {
 		return false, nil
@@ -240,7 +240,7 @@ type candidate struct {
 	node types.Node // without the name
 }
 
-// newCandidate gets the hash of the prototype as proto, and everything except the name in node.
+// newCandidate takes the hash of the prototype in proto, and everything except the name in node.
 func newCandidate(name []byte, node types.Node, proto types.Hash) candidate {
 	hash := types.HashString(name)
 	h := types.Start(node.Kind, node.Size, node.Aux, hash, proto)
@@ -284,9 +284,9 @@ type function struct {
 	nocall   bool
 	proto    typeRef // the entry with the parameters of the source
 	protoDIE *dwarf.DIE
-	returns  typeRef // for an entry without its own return type
+	returns  typeRef // the return type for a prototype that lacks one
 
-	origin, specification dwarf.DIE // the last ones that were read
+	origin, specification dwarf.DIE // the last such entries that were read
 }
 
 // resolveFunction follows abstract origins and specifications. The prototype comes from the
@@ -329,9 +329,9 @@ func (u *unit) resolveFunction(e *dwarf.DIE, f *function) (err error) {
 	return nil
 }
 
-// judge returns flags with the reasons against tracing e that follow from the locations of its
-// parameters. With the feature true_signature, it also returns the signature of e's code. symbol
-// describes the symbols at e's entry point.
+// judge returns, as flags, why the locations of e's parameters prevent tracing e. With the feature
+// true_signature, it also returns the signature of e's code. symbol describes the symbols at e's
+// entry point.
 func (u *unit) judge(e *dwarf.DIE, f *function, symbol *mark) (flags types.FuncFlags,
 	sig signature, err error) {
 	m := params.Machine{ID: u.c.in.d.File.Machine, AddrSize: int(u.r.Unit.AddrSize),

@@ -22,8 +22,8 @@ func (i *Input) Set(s string) error {
 	return fmt.Errorf("must be auto, dwarf or btf")
 }
 
-// String returns the kind as Set reads it.
+// String returns the kind in the form that Set reads.
 func (i *Input) String() string { return string(*i) }
 
-// Type returns the name of the value in help texts.
+// Type returns the word for the value in help texts.
 func (i *Input) Type() string { return "kind" }

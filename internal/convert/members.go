@@ -11,9 +11,9 @@ import (
 )
 
 // members fills d with the members of e, in the order of the source. If the compiler has reordered
-// them, as rustc does, they are in the order of their offsets, which the kernel requires
-// (btf_struct_check_meta). If any member is a bitfield (d.flag, BTF's kind_flag), every member's
-// val has the bitfield's size in bits 24 to 31 (0: none), and the bit offset in the lower bits.
+// them, as rustc does, d has them in the order of their offsets, which the kernel requires
+// (btf_struct_check_meta). If any member is a bitfield (d.flag, BTF's kind_flag), bits 24 to 31 of
+// every member's val are the bit size (0: not a bitfield), the others the bit offset.
 func (u *unit) members(e *dwarf.DIE, d *desc) error {
 	start := len(u.c.scratch.elems)
 	var c dwarf.DIE
@@ -44,9 +44,9 @@ func (u *unit) members(e *dwarf.DIE, d *desc) error {
 	return nil
 }
 
-// member appends one member. The low half of its val is the bit offset, the high half the bit size.
+// member appends one member. In val, the low half is the bit offset, the high half the bit size.
 func (u *unit) member(c *dwarf.DIE, d *desc) error {
-	m := elem{die: c.Off, noted: c.Children || c.Has(dwarf.Annotation)} // c is reused
+	m := elem{die: c.Off, noted: c.Children || c.Has(dwarf.Annotation)} // read now: c is reused
 	var err error
 	var bit uint64
 	switch {
@@ -55,7 +55,7 @@ func (u *unit) member(c *dwarf.DIE, d *desc) error {
 	case c.Has(dwarf.MemberLocation):
 		at, ok := u.memberLocation(c)
 		if !ok && d.size == 0 {
-			return nil // it follows a variable-length array
+			return nil // the member follows a variable-length array
 		}
 		if !ok {
 			return u.unencodable(c.Off, "a member at a computed offset")

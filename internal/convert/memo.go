@@ -26,7 +26,7 @@ type entry struct {
 type value struct {
 	known    bool
 	isStruct bool // a struct, after typedefs and qualifiers
-	packed   bool // it has a name, and a member that isn't aligned
+	packed   bool // a struct with a name and a misaligned member
 	size     uint32
 }
 
@@ -39,7 +39,7 @@ const (
 	entryAdded // to the graph
 )
 
-// reset empties the memo, for a unit of size bytes.
+// reset empties the memo for reuse with a unit of size bytes.
 func (m *memo) reset(size uint64) {
 	if m.slots == nil {
 		n := 1 << 6
@@ -56,7 +56,7 @@ func (m *memo) reset(size uint64) {
 	}
 }
 
-// at returns the index of the entry for off, and adds that entry if there is none yet.
+// at returns the index of the entry for off. It adds the entry if there is none yet.
 func (m *memo) at(off uint32) uint32 {
 	s := m.slot(off)
 	if s.gen == m.gen {
@@ -76,7 +76,7 @@ func (m *memo) at(off uint32) uint32 {
 	return index
 }
 
-// slot returns the slot that has off, or the free slot for it.
+// slot returns the slot that holds off, or the free slot for it.
 func (m *memo) slot(off uint32) *memoSlot {
 	mask := uint32(len(m.slots) - 1)
 	for i := off * 0x9e3779b1 >> 7 & mask; ; i = (i + 1) & mask {

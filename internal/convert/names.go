@@ -9,12 +9,12 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// name is a string attribute as the DWARF has it, with the hash of its content.
+// name is a string attribute as it is in the DWARF, with the hash of the string.
 type name struct {
 	val     uint64
 	class   dwarf.Class // ClassNone: no name
 	odd     bool        // not an identifier
-	spelled bool        // hash is that of the identifier that spell makes from the string
+	spelled bool        // hash is the hash of the identifier that spell makes
 	hash    types.Hash
 }
 
@@ -22,7 +22,7 @@ type name struct {
 // because a section whose strings are not merged (ld -r) may have a hundred copies of each string.
 type nameCache struct {
 	slots []nameSlot // their number is a power of two
-	shift uint8      // of the hash
+	shift uint8      // reduces a hash of the offset to an index
 }
 
 type nameSlot struct {
@@ -36,7 +36,7 @@ func (c *nameCache) slot(off uint64) *nameSlot {
 	return &c.slots[off*0x9e3779b97f4a7c15>>c.shift]
 }
 
-// reset empties the cache, for units of about size bytes in total.
+// reset empties the cache for reuse with units of about size bytes in total.
 func (c *nameCache) reset(size int) {
 	n := max(8, min(15, bits.Len(uint(size/32))))
 	c.shift = uint8(64 - n)

@@ -84,8 +84,8 @@ func (u *unit) tooDeep(off uint32) error {
 	return u.r.Errorf(off, "the type nests more than %d types deep", types.MaxDepth)
 }
 
-// nodeOf returns the node for d, the description of the entry at offset off. It adds the nodes that
-// are missing, for the entry and what it refers to. h is hashOf's result. The graph is locked.
+// nodeOf returns the node for d, the description of the entry at offset off. It adds missing nodes,
+// for the entry and for what the entry refers to. h is hashOf's result. The graph is locked.
 func (u *unit) nodeOf(h types.Hash, d *desc, off uint32, depth int) (types.ID, error) {
 	g := u.c.store.g
 	if u.c.repeats == repeatMost {

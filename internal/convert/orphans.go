@@ -9,7 +9,7 @@ import (
 // Orphans are type units that nothing refers to. gcc writes one, for example, for an enum if a
 // compilation unit uses only its enumerators. If a file has one compilation unit, or if it is a
 // .dwo file, its orphans belong to its compilation unit. Other orphans are converted as separate
-// units: the linker keeps only one of several equal type units, so their unit is unknown.
+// units: the linker keeps only one of several equal type units, so their origin is unknown.
 
 // walkOrphans adds the declarations in the orphans that belong to the compilation unit.
 func (c *converter) walkOrphans() error {
@@ -37,8 +37,8 @@ func (c *converter) walkOrphans() error {
 }
 
 // convertOrphans converts the orphans of a file with several compilation units, after those units.
-// apart lists compilation units that failed and were left out; the type units to which these refer
-// aren't orphans either. The warnings are about orphans that were left out.
+// apart lists the compilation units that were left out because they failed; the type units to which
+// these refer aren't orphans either. The warnings are about orphans that were left out.
 func (c *converter) convertOrphans(all []*converter, apart []*dwarf.Unit) (warnings []string,
 	err error) {
 	for _, h := range apart {
@@ -62,7 +62,7 @@ func (c *converter) convertOrphans(all []*converter, apart []*dwarf.Unit) (warni
 	return warnings, nil
 }
 
-// noteReferred notes the type units that compilation unit h refers to, directly or through others.
+// noteReferred notes the type units that unit h refers to, directly or through other type units.
 func (c *converter) noteReferred(h *dwarf.Unit) error {
 	if err := c.main.load(c.in.d, h); err != nil {
 		return err
@@ -77,7 +77,7 @@ func (c *converter) noteReferred(h *dwarf.Unit) error {
 // gcc gives two types the same signature if they differ only in types to which their pointers
 // refer, because it hashes only the names of these types (DWARF 5, 7.32). The linker keeps one type
 // unit per signature, so the references of a unit may lead to another unit's definition. In C
-// itself, a tag can have several definitions only in blocks.
+// source, a unit can define a tag several times only in different blocks.
 func (c *converter) noteSignatures(number int) {
 	if c.single || !c.in.d.HasTypeUnits() || !c.main.r.IsC() {
 		return

@@ -8,14 +8,14 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/features"
 )
 
-// maxParameters bounds the parameters of a judged function. No compiler writes more.
+// maxParameters bounds the number of parameters of a judged function. No compiler writes more.
 const maxParameters = 1000
 
 // parameters are the parameters of the function that is being judged.
 type parameters struct {
 	list        []params.Param
-	entries     []parameter // the entries of list
-	locations   [][]byte    // the locations of list, in expressions
+	entries     []parameter // the entries of the parameters in list
+	locations   [][]byte    // their locations, which are parts of expressions
 	expressions []byte
 }
 
@@ -64,8 +64,8 @@ func (u *unit) readParameters(e *dwarf.DIE, f *function, m params.Machine) ([]pa
 	return ps.list, nil
 }
 
-// locate sets to.Locations to the expressions of p's location, or only to the first expression if
-// it settles the location.
+// locate stores the expressions of p's location in to.Locations, or only the first expression if it
+// settles the location.
 func (u *unit) locate(p *dwarf.Parameter, to *params.Param, m params.Machine) error {
 	ps := &u.c.scratch.parameters
 	first := len(ps.locations)
@@ -147,7 +147,7 @@ func (t typeRef) classify(p *params.Param) error {
 	return nil
 }
 
-// value finds out how a parameter of the type is passed.
+// value finds out how a parameter of type t is passed.
 func (t typeRef) value() (value, error) {
 	v := value{known: true}
 	var e dwarf.DIE

@@ -8,7 +8,7 @@ import (
 )
 
 // peel follows typedefs, qualifiers and _Atomic from t to the first other type, and reads that
-// type's entry into e. The result is void if they lead to void.
+// type's entry into e. The result is void if the chain ends at void.
 func (t typeRef) peel(e *dwarf.DIE) (typeRef, error) {
 	for range types.MaxDepth {
 		if t.u == nil {

@@ -15,11 +15,11 @@ type pins struct {
 	kept *pinReader // to be reused for the next such unit, or nil
 
 	budgetMu sync.Mutex
-	budget   int // what is left of it, in the units of package refine
+	budget   int // the rest of the budget, in package refine's units
 }
 
-// These constants make up the budget for the pins of a file: a minimum, and what is added for each
-// byte of units. A kernel whose BTF has several versions of a thousand types needs about a million.
+// These constants make up the budget for the pins of a file: a minimum, and an amount per byte of
+// units. A kernel whose BTF has several versions of a thousand types needs about a million.
 const (
 	pinFloor   = 1 << 25
 	pinPerByte = 64
@@ -75,14 +75,14 @@ func (c *converter) readPinned(h *dwarf.Unit, file string) error {
 	for _, id := range p.env.items {
 		c.env.add(item{id: p.importer.ID(id)}) // add drops duplicates
 	}
-	// up to this limit, the units' own nodes take about as much memory as the imported ones
+	// up to this limit, the units' own nodes take about as much memory as the imported units' nodes
 	if keep && len(p.store.g.Nodes) < 2*p.env.foreignNodes+1<<12 {
 		c.in.pins.kept = p
 	}
 	return nil
 }
 
-// read reads unit h, which c has loaded, and finds the definitions to which its references lead.
+// read reads unit h, which c has loaded, and finds the definitions to which h's references lead.
 func (p *pinReader) read(c *converter, h *dwarf.Unit, file string) error {
 	p.main, p.main.c = c.main, p.converter
 	p.main.number = p.neighbours.number(h)
@@ -110,14 +110,14 @@ func (p *pinReader) read(c *converter, h *dwarf.Unit, file string) error {
 	return nil
 }
 
-// spend calls use with left set to the rest of the budget, and subtracts what use took from left.
-// Units that are read at the same time may not spend more in total than if they were read in turn.
-func (p *pins) spend(left *int, use func() error) error {
+// spend sets *left to the rest of the budget, calls run, which reduces *left, and charges the
+// budget. Units that are read at the same time may not spend more in total than if read in turn.
+func (p *pins) spend(left *int, run func() error) error {
 	p.budgetMu.Lock()
 	*left = p.budget
 	p.budgetMu.Unlock()
 	before := *left
-	err := use()
+	err := run()
 	p.budgetMu.Lock()
 	defer p.budgetMu.Unlock()
 	if p.budget -= before - *left; err == nil && p.budget < 0 {

@@ -5,9 +5,9 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// The functions here refuse types that the kernel refuses (kernel/bpf/btf.c, the check_meta and
-// resolve functions of each kind) and that no C compiler writes. A type is checked when it is added
-// to the graph, so repeated types are checked once.
+// The functions in this file refuse types that the kernel refuses (kernel/bpf/btf.c, the functions
+// check_meta and resolve of each kind) and that no C compiler writes. A type is checked when it is
+// added to the graph, so repeated types are checked once.
 
 // checkModifiers refuses the type at offset off if it starts a chain of more than btf.MaxModifiers
 // modifiers. Such a type is a modifier itself, or has type tags. ref is the type that it refers to,
@@ -33,7 +33,7 @@ func (u *unit) checkModifiers(off uint32, d *desc, ref types.ID) error {
 func (u *unit) checkSized(off uint32, what string, id types.ID) error {
 	switch u.c.store.g.Nodes[id].Kind {
 	case types.KindInt, types.KindPtr, types.KindStruct:
-		return nil // like most
+		return nil // as in most cases
 	}
 	to, _ := u.c.store.g.SkipModifiers(id)
 	switch u.c.store.g.Nodes[to].Kind {

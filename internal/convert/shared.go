@@ -76,8 +76,8 @@ func (s *Shared) done(c *converter) {
 	}
 }
 
-// object returns an object with these units of the shared graph. Unless Joined is set, it gets its
-// own graph.
+// object returns an object with these units of the shared graph. Unless Joined is set, the object
+// gets its own graph.
 func (s *Shared) object(c *converter, units []object.Unit) *object.Object {
 	if !s.Joined {
 		return c.part(units)
@@ -87,7 +87,7 @@ func (s *Shared) object(c *converter, units []object.Unit) *object.Object {
 	return &o
 }
 
-// part returns an object with these units, whose own graph is a copy of the nodes that they use.
+// part returns an object with these units. Its own graph is a copy of the nodes that they use.
 func (c *converter) part(units []object.Unit) *object.Object {
 	c.store.lock()
 	g := c.store.g.Snapshot()

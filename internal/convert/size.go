@@ -26,7 +26,7 @@ func (t typeRef) size(depth int) (uint64, error) {
 	return t.sizeOf(&e, depth)
 }
 
-// sizeOf is size for an entry that has been read and peeled. depth counts the types around it.
+// sizeOf is size for an entry that has been read and peeled. depth counts the types around e.
 func (t typeRef) sizeOf(e *dwarf.DIE, depth int) (uint64, error) {
 	u := t.u
 	u.c.noteUncovered(e)

@@ -3,7 +3,7 @@ package convert
 // A skeleton unit (-gsplit-dwarf) has only addresses. The rest, its split unit, is in another file,
 // which package splitdwarf finds. That file is treated like a relocatable file. It has its own
 // strings, so fingerprints cover the content of strings; and values that have a meaning only within
-// the file are mixed with the file's number.
+// the file are hashed together with the file's number.
 
 // enter replaces the loaded skeleton unit with its split unit, until the caller calls leave.
 func (c *converter) enter() (leave func(), err error) {

@@ -29,7 +29,7 @@ type store struct {
 // object file has a node per 60 bytes; the whole kernel, a node per 1,600 bytes.
 func roomFor(size int) int { return min(size/60, 1<<12) + size/1500 }
 
-// lockTries is how often a thread tries to lock the graph before it sleeps: about 50 µs in all.
+// lockTries is how often a thread tries to lock the graph before it sleeps: about 50 µs in total.
 const lockTries = 1 << 14
 
 func newObject(d *dwarf.Data, opt *Options, nodes int) *object.Object {

@@ -45,7 +45,7 @@ type mark struct {
 	// there is no symbol. In a linked file, that shows that the code was dropped, or that another
 	// definition has the name
 	nameless bool
-	clone    bool // some symbol is that of a clone of the function with a changed interface
+	clone    bool // some symbol is that of a clone whose interface differs
 	// suffixed is a symbol with the function's name and a suffix (foo.isra.0, foo.part.0), if no
 	// symbol has just the function's name. If there are several, one that isn't a part is preferred,
 	// then the first in alphabetical order. Cold parts (.cold) don't count.
@@ -55,8 +55,8 @@ type mark struct {
 // part reports whether suffixed is the symbol of a part that was split off the function.
 func (m *mark) part() bool { return facts.IsPart(m.suffixed) }
 
-// look describes the symbols at addr, where the function with that name begins. If a function is
-// external in its unit, but its symbol is local, it is a hidden function in a linked file.
+// look describes the symbols at addr, where the function with that name begins. A function that is
+// external in its unit but has a local symbol is a hidden function in a linked file.
 //
 // For code that isn't in the file, linkers write certain addresses (elf.File.Tombstone). A symbol
 // with a different name at such an address is ignored, unless the file has code there.
@@ -65,7 +65,7 @@ func (s *symbols) look(addr uint64, name []byte) (m mark) {
 	plain := bytes.IndexByte(name, '.') < 0
 	for f := range s.at(addr) {
 		some = true
-		if plain && s.Symbols.Named(f, name) { // like most
+		if plain && s.Symbols.Named(f, name) { // as in most cases
 			named, exact = true, true
 			m.strong = m.strong || stdelf.SymBind(f.Bind) != stdelf.STB_WEAK
 			m.global = m.global || stdelf.SymBind(f.Bind) != stdelf.STB_LOCAL

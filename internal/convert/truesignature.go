@@ -13,13 +13,13 @@ import (
 type signature struct {
 	proto types.ID   // 0: the same as in the source
 	hash  types.Hash // of proto
-	// index maps the index of each parameter in the source to its index in the code, or to -1 if it
-	// was removed. nil means that the parameters are the same.
+	// index maps the index of each parameter in the source to its index in the code, or to -1 if the
+	// parameter was removed. nil means that the parameters are the same.
 	index []int
 }
 
-// trueSignature finds out with which parameters e's code is called. f has the facts about e; v is
-// the verdict on e's parameters; clone is set if f's symbol is that of a clone.
+// trueSignature finds out which parameters e's code really takes. f has the facts about e; v is the
+// verdict on e's parameters; clone is set if f's symbol is that of a clone.
 func (u *unit) trueSignature(e *dwarf.DIE, f *function, v *params.Verdict,
 	clone bool) (s signature, err error) {
 	if !clone && !f.nocall {
@@ -113,7 +113,7 @@ func (u *unit) countParameters(e *dwarf.DIE) (n int, rest bool, err error) {
 }
 
 // named is the name and the type of a parameter, or of the only field that is left of a struct
-// parameter. The string name is in the unit namer, the string field in the unit fieldOf.
+// parameter. The string of name is in the unit namer, the string of field in the unit fieldOf.
 type named struct {
 	name    name
 	namer   *unit
@@ -149,7 +149,7 @@ func (u *unit) parameter(c *dwarf.DIE) (p named, err error) {
 	return p, nil
 }
 
-// member returns the member at a byte offset of p, a struct.
+// member returns the member at a byte offset in p, which is a struct.
 func (p named) member(offset uint32) (named, error) {
 	t, c, err := p.ref.memberAt(offset)
 	if err != nil || t.u == nil {
@@ -178,8 +178,8 @@ func (p *named) elem(u *unit) (types.Elem, error) {
 	return types.Elem{Name: str, Ref: ref}, err
 }
 
-// memberAt finds the first member at a byte offset of a struct, to which t may lead through
-// typedefs and qualifiers. The result's unit is nil if there is no such member or it has no name.
+// memberAt finds the first member at a byte offset in the struct that t is, after typedefs and
+// qualifiers. The result's unit is nil if no such member exists or if it has no name.
 func (t typeRef) memberAt(offset uint32) (typeRef, dwarf.DIE, error) {
 	var e, c dwarf.DIE
 	t, err := t.peel(&e)
@@ -195,7 +195,7 @@ func (t typeRef) memberAt(offset uint32) (typeRef, dwarf.DIE, error) {
 			bit, ok = t.u.memberLocation(&c)
 			bit *= 8
 		}
-		if ok && bit == uint64(offset)*8 { // the first one there
+		if ok && bit == uint64(offset)*8 { // the first member there
 			if !c.Has(dwarf.Name) || !c.Has(dwarf.Type) {
 				break
 			}

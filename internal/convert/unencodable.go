@@ -28,7 +28,7 @@ func (u *unit) unencodable(off uint32, format string, args ...any) error {
 		fmt.Sprintf(format, args...), flags)}
 }
 
-// tagNames has the DWARF tags of kinds of types that C lacks.
+// tagNames names the DWARF tags of the kinds of types that C lacks.
 var tagNames = map[std.Tag]string{
 	std.TagPtrToMemberType: "DW_TAG_ptr_to_member_type", std.TagStringType: "DW_TAG_string_type",
 	std.TagSetType: "DW_TAG_set_type", std.TagFileType: "DW_TAG_file_type",

@@ -17,7 +17,7 @@ type unit struct {
 
 	declares *declarations // of an imported unit that has been walked
 
-	codeless []uint32        // functions without code that may have a symbol nevertheless
+	codeless []uint32        // functions without code that may still have a symbol
 	nameless []uint32        // functions with code, but without a symbol at their entry
 	tagged   []types.Hash    // hashes of the names of functions with declaration tags
 	origins  map[uint32]bool // the abstract instances of functions that have code

@@ -65,7 +65,7 @@ func (u *unit) walk() error {
 }
 
 // visit adds what e declares. enter reports whether the children of e must be visited too; next is
-// the offset after them, or 0 if that is unknown. global is set if e is not inside a function.
+// the offset after them, or 0 if that offset is unknown. global is set if e is not in a function.
 func (u *unit) visit(e dwarf.Head, global bool) (enter bool, next uint32, err error) {
 	if dwarf.IsDefinition(e.Abbrev.Tag) {
 		return u.visitType(e)

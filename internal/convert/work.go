@@ -27,10 +27,10 @@ type failure struct {
 	err error
 }
 
-// convertUnits converts the units of a file within its budget of work. How much work several
-// threads do depends on the schedule, because a thread may repeat what another has done. So if they
-// don't stay far below the budget, one thread converts the units again, and only that run decides
-// whether the file exceeds the budget.
+// convertUnits converts the units of a file within the file's budget of work. How much work several
+// threads do depends on the schedule, because a thread may repeat what another has done. So if the
+// threads don't stay far below the budget, one thread converts the units again, and only that run
+// decides whether the file exceeds the budget.
 func convertUnits(in input) (*work, error) {
 	try := func(opt Options, budget dwarf.Budget) (*work, error) {
 		in.opt = &opt
@@ -122,7 +122,7 @@ func (w *work) addThreads(jobs, size int) {
 	for i := range jobs {
 		var s *store
 		switch {
-		case w.opt.Each != nil: // Each reads the graph at any time
+		case w.opt.Each != nil: // Each may read the graph at any time
 			s = newStore(w.d, w.opt, size/jobs)
 		case i == 0:
 			s = newStore(w.d, w.opt, size)
@@ -188,7 +188,7 @@ func (c *converter) each(number int) error {
 	return nil
 }
 
-// skipped are the units that were left out, in the order of the file.
+// skipped returns the units that were left out, in the order of the file.
 func (w *work) skipped() []failure {
 	return w.collect(func(c *converter) []failure { return c.out.skipped })
 }
