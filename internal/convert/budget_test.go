@@ -15,8 +15,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// importing is a partial unit with its own entries, and a number of units that import it; unit i
-// also has the entries in own(i).
+// importing returns a partial unit with its own entries, followed by several units that import it.
+// Unit i also has the entries in own(i).
 func importing(partial string, units int, own func(i int) string) string {
 	var b strings.Builder
 	b.WriteString(unitOf(3, "\x06"+partial+"\x00"))
@@ -107,7 +107,7 @@ func TestDepth(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		entry   func(to string) string
-		deepest int // besides the integer, and the typedef "s" of the last
+		deepest int // allowed links between the integer and the typedef "s"
 		refused string
 	}{
 		{"pointers", func(to string) string { return "\x02" + to }, types.MaxDepth - 2, nests},
@@ -181,7 +181,7 @@ func TestTypeTagsInARow(t *testing.T) {
 	}
 }
 
-// linkAsBase links an object, and reads the result as an object and as a base.
+// linkAsBase links an object, and reads the result both as an object and as a base.
 func linkAsBase(t *testing.T, what string, o *object.Object) {
 	t.Helper()
 	opt := link.Options{Features: features.Default(), Jobs: 1}

@@ -29,14 +29,14 @@ func TestByPrint(t *testing.T) {
 				}
 				table.put(print(i), i)
 				if v := table.get(print(i)); v == nil || *v != i {
-					t.Errorf("value %d is not there when it has been put", i)
+					t.Errorf("value %d is missing after it was put", i)
 				}
 			}
 		})
 	}
 	wg.Wait()
 	if table.used != values {
-		t.Errorf("%d values are held, want %d", table.used, values)
+		t.Errorf("the table has %d values, want %d", table.used, values)
 	}
 	if table.get(dwarf.Fingerprint{A: values, B: 1}) != nil {
 		t.Error("a value that was never put is there")
@@ -55,7 +55,7 @@ func TestByPrintOfOneSlot(t *testing.T) {
 	for range rounds {
 		var table byPrint[uint64]
 		table.init()
-		var at atomic.Int64 // how often, in all threads together, the next fingerprint was reached
+		var at atomic.Int64 // how many fingerprints all threads together have reached
 		var wg sync.WaitGroup
 		for thread := range threads {
 			wg.Go(func() {
@@ -74,6 +74,6 @@ func TestByPrintOfOneSlot(t *testing.T) {
 		wg.Wait()
 	}
 	if wrong != [threads]int{} {
-		t.Errorf("%v values are another fingerprint's", wrong)
+		t.Errorf("%v values belong to another fingerprint", wrong)
 	}
 }

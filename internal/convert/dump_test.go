@@ -10,7 +10,7 @@ import (
 	"github.com/cilium/ebpf/btf"
 )
 
-// dumper writes BTF as lines of C, one per named type, function or variable. It reads BTF with
+// dumper writes BTF as lines of C, one line per named type, function or variable. It reads BTF with
 // cilium/ebpf, so the lines show what a different BTF reader sees.
 //
 //	struct s { int a @0; unsigned int b:3 @32; } 8     members at bit offsets, size in bytes
@@ -27,7 +27,7 @@ import (
 type dumper struct {
 	bases bool
 	count map[string]int // definitions by name
-	open  []btf.Type     // whose bodies are being written
+	open  []btf.Type     // types whose bodies are being written
 }
 
 // dump reads a raw BTF blob.
@@ -109,7 +109,7 @@ func (d *dumper) function(f *btf.Func) string {
 
 func (d *dumper) tags(list []string) string {
 	s := ""
-	for _, t := range slices.Sorted(slices.Values(list)) { // their order says nothing
+	for _, t := range slices.Sorted(slices.Values(list)) { // the order has no meaning
 		s += " [" + t + "]"
 	}
 	return s
@@ -245,7 +245,7 @@ func keyword(typ btf.Type) string {
 	return "struct"
 }
 
-// qualified puts the word before a plain type, and after the star of a pointer.
+// qualified puts a qualifier, word, before a plain type, and after the star of a pointer.
 func (d *dumper) qualified(word string, typ btf.Type, name string) string {
 	if _, ok := typ.(*btf.Pointer); ok {
 		return d.decl(typ, join(word, name))

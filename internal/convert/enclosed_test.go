@@ -10,7 +10,7 @@ import (
 )
 
 // TestEnclosedDefinitions converts definitions that aren't direct children of their unit's entry:
-// in the object alone, in a file of two units, and in type units.
+// in an object, in a file with two units, and in type units.
 func TestEnclosedDefinitions(t *testing.T) {
 	const other = "struct other { int o; }; int other(struct other *p) { return p->o; }"
 	for _, tt := range []struct {

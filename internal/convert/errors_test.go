@@ -15,8 +15,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
-// build runs shell commands in a new directory that has a few sources, and returns the path of
-// the file named out there.
+// build runs shell commands in a new directory that has a few sources, and returns the path of the
+// file named out in that directory.
 func build(t *testing.T, script, out string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -36,8 +36,8 @@ func build(t *testing.T, script, out string) string {
 	return filepath.Join(dir, out)
 }
 
-// TestSeveralSections joins two objects so that a section that must be unique occurs twice. An
-// offset doesn't say which of the two sections it refers to.
+// TestSeveralSections joins two objects so that a section that must be unique occurs twice. Then an
+// offset doesn't determine which of the two sections it refers to.
 func TestSeveralSections(t *testing.T) {
 	for _, tt := range []struct{ section, flags string }{
 		{".debug_str", "-gdwarf-5"}, {".debug_line_str", "-gdwarf-5"}, {".debug_abbrev", "-gdwarf-5"},
@@ -94,7 +94,7 @@ func TestWithoutDWARF(t *testing.T) {
 				"--add-gnu-debuglink=o.debug o.o o",
 			`no DWARF (.debug_info): the DWARF was moved to "o.debug" (.gnu_debuglink); ` +
 				`pass that file`},
-		{"only assembly in C without -g", "gcc -c a.c -o o", ""}, // clang makes it so with -g too
+		{"only assembly in C without -g", "gcc -c a.c -o o", ""}, // from clang even with -g
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			o, err := tryConvert(build(t, tt.script, "o"), Options{Features: features.Default(), Jobs: 1})
@@ -178,7 +178,7 @@ func TestRust(t *testing.T) {
 	}
 }
 
-// TestSkippedUnitLeavesNoTrace links a unit that can't be encoded with one that can: the latter
+// TestSkippedUnitLeavesNoTrace links a good unit with one that can't be encoded. The good unit
 // gives the same result as alone, in either order and with any number of threads.
 func TestSkippedUnitLeavesNoTrace(t *testing.T) {
 	const bad = "struct s { long other; }; struct only_bad { int x; }; int g(struct s *r, " +
@@ -231,7 +231,7 @@ func units(o *object.Object) int {
 	return n
 }
 
-// TestErrorsOutliveTheFile prints errors after their file is unmapped.
+// TestErrorsOutliveTheFile prints errors after the file that they name is unmapped.
 func TestErrorsOutliveTheFile(t *testing.T) {
 	var errs []error
 	for _, path := range []string{"testdata/objects/unencodable.o", "testdata/objects/split-4.o",

@@ -12,7 +12,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// The two units of the package's documentation: what they have in common is one shape.
+// The two units from the package documentation share one shape for each type that both have.
 func Example() {
 	f, err := compileTogether(map[string]string{
 		"list.h": "struct list { struct list *next; int length; };\n",
@@ -70,7 +70,7 @@ func kind(k types.Kind) string {
 	return btf.Kind(k).String()
 }
 
-// compileTogether makes one object file of C files.
+// compileTogether makes one object file from C files.
 func compileTogether(texts map[string]string, files ...string) (*elf.File, error) {
 	dir, err := os.MkdirTemp("", "example")
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 )
 
 // TestFingerprintsOfUnequalTypes links units with types that are spelled the same, but differ
-// because of another type of the unit. A file with one unit is converted without fingerprints, so
+// because of another type in the unit. A file with one unit is converted without fingerprints, so
 // the objects show what the linked file must contain.
 func TestFingerprintsOfUnequalTypes(t *testing.T) {
 	for _, tt := range []struct {

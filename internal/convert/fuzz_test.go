@@ -12,8 +12,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/object"
 )
 
-// FuzzConvert converts any bytes. It must end with an object that can be written and read, or with
-// an error, within limits on time and memory that depend on the size of the input.
+// FuzzConvert converts arbitrary bytes. The result must be an object that can be written and read,
+// or an error, within limits on time and memory that depend on the size of the input.
 func FuzzConvert(f *testing.F) {
 	paths, err := filepath.Glob("testdata/objects/*.o")
 	if err != nil || len(paths) == 0 {

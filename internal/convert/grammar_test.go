@@ -20,7 +20,7 @@ type grammar struct {
 	names   int
 }
 
-// The declarations of its abbreviations, numbered from 1.
+// grammarAbbrevs has the abbreviation declarations, numbered from 1.
 var grammarAbbrevs = func() string {
 	var b strings.Builder
 	for i, a := range []string{
@@ -82,7 +82,7 @@ type shape struct {
 }
 
 // arrayOf, holderOf, bitsOf and chainOf return functions that write a type. Such a function takes
-// the offset of the type that its own type refers to.
+// the offset of the type to which the written type refers.
 func arrayOf(count int) func(g *grammar, of int) int {
 	return func(g *grammar, of int) int {
 		off := g.add(10, of)
@@ -222,7 +222,7 @@ func enumOf(size int) func(g *grammar, _ int) int {
 	}
 }
 
-// trusted matches the accepted violations of the rules of BPF_BTF_LOAD: C or its compilers have
+// trusted matches violations of BPF_BTF_LOAD's rules that are accepted: C or its compilers produce
 // such types, and the kernel doesn't apply these rules to its own BTF.
 var trusted = regexp.MustCompile(`: member-align: .* is a FLOAT of |` + // a packed struct
 	`: member-bounds: |` + // the DWARF states the size; members begin after it
@@ -278,7 +278,7 @@ func TestGrammar(t *testing.T) {
 var entryError = regexp.MustCompile(
 	`^hand\.o: \.debug_info\+0x[0-9a-f]+: unit .* can't be expressed in BTF`)
 
-// convertGrammar returns the BTF of a hand-made file, or its error.
+// convertGrammar returns the BTF of a hand-made file, or the conversion's error.
 func convertGrammar(t *testing.T, name, info string) (blob, reason string) {
 	t.Helper()
 	o, err := File(handMade(t, info, grammarAbbrevs), Options{Features: features.Default(), Jobs: 1})

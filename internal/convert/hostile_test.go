@@ -47,7 +47,7 @@ func chain(start, size, n int, f func(i, off int) string) string {
 	for i := range n {
 		e := f(i, start+i*size)
 		if len(e) != size {
-			panic("an entry of another size")
+			panic("an entry of a different size")
 		}
 		b.WriteString(e)
 	}
@@ -55,8 +55,8 @@ func chain(start, size, n int, f func(i, off int) string) string {
 }
 
 // TestSiblingsOfOneByte has two units whose function types refer to their siblings with one byte,
-// as dwz writes them. A fingerprint that took a sibling for a reference would go in a circle, from
-// the function type to the pointer after it and back, and be the same for all functions.
+// as dwz writes them. If a fingerprint took siblings for references, it would go in a circle, from
+// the function type to the pointer after it and back, and would be the same for all functions.
 func TestSiblingsOfOneByte(t *testing.T) {
 	abbrevs := strings.TrimSuffix(handAbbrevs, "\x00") +
 		"\x0f\x15\x01\x01\x11\x00\x00" + // 15 function type (sibling ref1), children
@@ -76,7 +76,7 @@ func TestSiblingsOfOneByte(t *testing.T) {
 	}
 }
 
-// handMade is a file with these sections.
+// handMade returns a file with these sections.
 func handMade(t *testing.T, info, abbrevs string) *elf.File {
 	t.Helper()
 	o := elfwrite.Object{AddrSize: 8, Order: binary.LittleEndian, Machine: uint16(stdelf.EM_X86_64),
@@ -185,12 +185,12 @@ func TestManyImporters(t *testing.T) {
 }
 
 // TestHostile converts DWARF that no compiler writes. The conversion must end soon, use little
-// memory, and report what is wrong. Each file is converted as it is, and followed by another unit,
-// so that entries have fingerprints.
+// memory, and report what is wrong. Each file is converted both as it is and with another unit
+// after it, so that entries have fingerprints.
 func TestHostile(t *testing.T) {
 	for _, tt := range []struct {
 		name, info, abbrev string
-		want               string // in the error; one of those that "|" separates
+		want               string // the error contains one of these; "|" separates them
 	}{
 		{"an entry without declaration", unitOf(1, "\x01\x7f\x00"), "",
 			"abbreviation 127 is not declared"},

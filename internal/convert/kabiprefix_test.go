@@ -10,8 +10,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
-// TestKABIPrefix has a struct whose hidden member gets another name from the preprocessor in each
-// source, as the kABI macros of some distributions' kernels do. With --kabi-prefix it is one type.
+// TestKABIPrefix has a struct whose hidden member gets a different name from the preprocessor in
+// each source, as with some distributions' kABI macros. With --kabi-prefix the struct is one type.
 func TestKABIPrefix(t *testing.T) {
 	dir := t.TempDir()
 	const text = "struct s { union { long now; struct { int was; } HIDDEN; }; int __hid; };\n" +

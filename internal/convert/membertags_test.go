@@ -17,10 +17,10 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
-// Two units with declaration tags on members of structs and unions without a name: nested ones,
-// ones that only a typedef names, and ones in functions. If a struct is in both units, its tags
-// differ in the second. With type units, gcc gives these two structs the same signature, and
-// one of them is lost.
+// Two units with declaration tags on members of unnamed structs and unions: nested ones, ones that
+// only a typedef names, and ones in functions. If a struct is in both units, its tags in the second
+// unit are different. With type units, gcc gives these two structs the same signature, and one of
+// them is lost.
 var taggedUnits = [2]string{`
 #define T(x) __attribute__((btf_decl_tag(x)))
 typedef struct {
@@ -81,13 +81,13 @@ func compilersOfTags(t *testing.T) (list []string) {
 	return list
 }
 
-// compileTagged makes objects of taggedUnits, and a linked file of these.
+// compileTagged makes objects from taggedUnits, and a file linked from these.
 func compileTagged(t *testing.T, flags ...string) (linked string, objs []string) {
 	t.Helper()
 	return compileTexts(t, taggedUnits[:], flags...)
 }
 
-// compileTexts makes an object of each text, and a linked file of these.
+// compileTexts makes an object from each text, and a file linked from these.
 func compileTexts(t *testing.T, texts []string, flags ...string) (linked string, objs []string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -106,7 +106,7 @@ func compileTexts(t *testing.T, texts []string, flags ...string) (linked string,
 	return linked, objs
 }
 
-// tagLines are the declaration tags of a BTF blob: text, component, kind and size of the target.
+// tagLines lists the declaration tags of a BTF blob: text, component, kind and size of the target.
 func tagLines(t *testing.T, data []byte) (lines []string) {
 	t.Helper()
 	b, err := btf.Parse(data, nil)
@@ -178,7 +178,7 @@ func checkMerges(t *testing.T, want []byte, linked string, objs []string) {
 		if len(order) == len(parts) {
 			before = data
 		} else if bytes.Equal(before, data) {
-			t.Error("an object that is given twice counts only once")
+			t.Error("an object that is given twice is counted only once")
 		}
 	}
 }
@@ -204,7 +204,7 @@ func TestTagsInPartialUnits(t *testing.T) {
 			linkObjects(t, linked, nil, objs...)
 			want := twoRoads(t, "default", linked, objs...)
 			if n := len(tagLines(t, want.BTF)); n < 15 {
-				t.Errorf("%d declaration tags, want 15 and more", n)
+				t.Errorf("%d declaration tags, want at least 15", n)
 			}
 			programtest.Run(t, "", "dwz", linked)
 			if got := linkFile(t, linked, "default"); !bytes.Equal(got.BTF, want.BTF) {
@@ -266,7 +266,7 @@ func TestTagsOnTypesOfTheBase(t *testing.T) {
 }
 
 // severalTagged define the tags s and u in several ways, with declaration tags on the definitions
-// and on their members: at file scope and in functions, with the same definition in some of them.
+// and on their members: at file scope and in functions, some of which have the same definition.
 var severalTagged = [2]string{`
 #define T(x) __attribute__((btf_decl_tag(x)))
 struct s { long file T("file"); } T("whole"); struct s file;
@@ -316,7 +316,7 @@ func TestTagsOfSeveralDefinitions(t *testing.T) {
 				validSplit(t, objs)
 				lines := tagLines(t, ours.BTF)
 				if len(lines) < 12 {
-					t.Errorf("%d declaration tags, want 12 and more", len(lines))
+					t.Errorf("%d declaration tags, want at least 12", len(lines))
 				}
 				if len(flags) > 1 {
 					return

@@ -47,7 +47,7 @@ func TestNullPointer(t *testing.T) {
 			"-fno-pic", "-c", "-o", obj, source)...)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Logf("%s: %v\n%s", compiler, err, out)
-			continue // it isn't there, or too old
+			continue // the compiler isn't installed, or is too old
 		}
 		done++
 		linkObjects(t, linked, nil, obj)

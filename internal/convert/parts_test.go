@@ -35,7 +35,7 @@ func linkedSources(t *testing.T) string {
 	return linked
 }
 
-// written returns an object as the bytes of its file.
+// written returns the bytes of an object's file.
 func written(t *testing.T, o *object.Object) []byte {
 	t.Helper()
 	data, err := object.Write(o)

@@ -110,8 +110,8 @@ func (p *pinReader) read(c *converter, h *dwarf.Unit, file string) error {
 	return nil
 }
 
-// spend sets *left to the rest of the budget, calls run, which reduces *left, and charges the
-// budget. Units that are read at the same time may not spend more in total than if read in turn.
+// spend sets *left to the rest of the budget and calls run; then it charges the budget for what run
+// took from *left. This limits the total even if units are read at the same time.
 func (p *pins) spend(left *int, run func() error) error {
 	p.budgetMu.Lock()
 	*left = p.budget

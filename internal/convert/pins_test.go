@@ -16,8 +16,8 @@ import (
 
 // inBlocks returns a source with a function of the given name. Each of its blocks defines the tags
 // t0, t1 and t2, where t0 points to t1, and t1 to t2. The names of the members differ between
-// blocks, so two definitions of a tag differ even without what they point to. The parameter blocks
-// lists, for each block, the type of t2's member.
+// blocks, so two definitions of a tag differ even apart from what they point to. The parameter
+// blocks lists, for each block, the type of t2's member.
 func inBlocks(name string, blocks ...string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "int %s(void) { int n = 0;\n", name)
@@ -93,7 +93,7 @@ func TestPinsAreGlobal(t *testing.T) {
 		same("merged", readObject(t, data))
 	}
 
-	// If both units have a definition, and others refer to it, it has the same pins in both units.
+	// A definition that is in both units and that others refer to has the same pins in both.
 	pins := func(o *object.Object) map[types.Hash]bool {
 		set := map[types.Hash]bool{}
 		for i := range o.Graph.Nodes {

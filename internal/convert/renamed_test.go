@@ -10,8 +10,8 @@ import (
 )
 
 // TestRenamedSymbols joins code whose symbols objcopy has given a prefix, as arm64 and x86 kernels
-// do with code that runs before or beside them. Functions in that code aren't those of the same
-// names in the rest of the kernel, but the BTF has their types.
+// do with code that runs before or beside the kernel. Functions in that code aren't the functions
+// of the same names in the rest of the kernel, but the BTF has their types.
 func TestRenamedSymbols(t *testing.T) {
 	const early = `
 		struct early { int e; };
@@ -38,7 +38,7 @@ func TestRenamedSymbols(t *testing.T) {
 			first, second, linked := object("early", early), object("rest", rest), filepath.Join(dir,
 				"linked")
 			programtest.Run(t, dir, "objcopy", "--prefix-symbols=__early_", first)
-			// arm64's kernel is linked like this. It makes hidden symbols local.
+			// arm64's kernel is linked like this, which makes hidden symbols local.
 			programtest.Run(t, dir, "ld", "-shared", "-Bsymbolic", "-o", linked, first, second)
 			r := twoRoads(t, "default", linked, first, second)
 			want := []string{

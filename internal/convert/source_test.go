@@ -21,7 +21,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
-// source is a C file of testdata with what is expected of it. Its comments say:
+// source is a C file of testdata. Its comments give flags and the expected results:
 //
 //	// flags: -O2 -g            what to compile with, in place of -g -O1
 //	// features: all            in place of "default"
@@ -78,7 +78,7 @@ func readSource(t *testing.T, path string) source {
 	return s
 }
 
-// compile makes an object of a C file and a linked file of the object.
+// compile makes an object from a C file, and links the object to a file.
 func compile(t testing.TB, path string, flags ...string) (obj, linked string) {
 	t.Helper()
 	abs, err := filepath.Abs(path)
@@ -144,7 +144,7 @@ func tryConvert(path string, opt Options) (*object.Object, error) {
 }
 
 // linkTo makes the BTF of a linked file from objects, and checks that this BTF follows the rules
-// that a kernel has for its own.
+// that a kernel has for its own BTF.
 func linkTo(t testing.TB, linked string, set features.Set, objs ...*object.Object) *link.Result {
 	t.Helper()
 	f, err := elf.Open(linked)
@@ -252,7 +252,7 @@ func skippedLines(r *link.Result) []string {
 }
 
 var update = flag.Bool("update", false,
-	"write the BTF that is found into the files of testdata; read it before you believe it")
+	"write the actual BTF into the files of testdata; check it before you trust it")
 
 // write replaces the expected result in the file.
 func (s *source) write(t *testing.T, r *link.Result) {
@@ -295,7 +295,7 @@ func sources(t *testing.T) []source {
 	return list
 }
 
-// variants are compiler flags that write the same DWARF in other ways.
+// variants are compiler flags that make the compiler write the same DWARF in a different form.
 var variants = []struct {
 	name  string
 	flags []string
@@ -314,8 +314,8 @@ var variants = []struct {
 	{"macros", []string{"-g3"}},
 }
 
-// TestTypeUnits compiles each file with and without type units, including units that nothing refers
-// to.
+// TestTypeUnits compiles each file with and without type units, including type units that nothing
+// refers to.
 func TestTypeUnits(t *testing.T) {
 	for _, s := range sources(t) {
 		t.Run(strings.TrimSuffix(filepath.Base(s.path), ".c"), func(t *testing.T) {
@@ -337,8 +337,8 @@ func TestTypeUnits(t *testing.T) {
 	}
 }
 
-// TestSources compiles each file of testdata in all ways and compares the BTF with what the file
-// says.
+// TestSources compiles each file of testdata in all ways, and compares the BTF with the lines in
+// the file.
 func TestSources(t *testing.T) {
 	for _, s := range sources(t) {
 		t.Run(strings.TrimSuffix(filepath.Base(s.path), ".c"), func(t *testing.T) {

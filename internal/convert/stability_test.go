@@ -12,7 +12,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
-// edit fills markers of testdata/stable.c.
+// edit is a change to testdata/stable.c: texts in place of its markers, and compiler flags.
 type edit struct {
 	name  string
 	put   map[string]string // marker → text
@@ -20,7 +20,7 @@ type edit struct {
 	dir   string // where the source lies, below a new directory
 }
 
-// objectOf is the BTF object of the edited source.
+// objectOf returns the BTF object of the edited source.
 func (e *edit) objectOf(t *testing.T) []byte {
 	t.Helper()
 	text, err := os.ReadFile("testdata/stable.c")

@@ -49,7 +49,7 @@ func (d dwarfOf) file(t testing.TB, name string, order binary.ByteOrder) *elf.Fi
 	return f
 }
 
-// withSup is a hand-made file with its supplementary file.
+// withSup returns a hand-made file with its supplementary file.
 func withSup(t testing.TB, main, sup dwarfOf) *elf.File {
 	f := main.file(t, "main.o", binary.LittleEndian)
 	f.SetSupplement(func() (*elf.File, error) {
@@ -78,7 +78,7 @@ func structsAndTypedefs(f *elf.File) ([]string, error) {
 }
 
 // TestSupplementForms tests each GNU and DWARF 5 form that refers to a supplementary file, and the
-// references that such a file may have itself.
+// references that such a file may itself contain.
 func TestSupplementForms(t *testing.T) {
 	// a struct at 13 with a member that points to it
 	s := unitOf(3, "\x06\x05s\x00\x04"+u32(23)+"\x00\x00\x02"+u32(13)+"\x00")
@@ -110,7 +110,7 @@ func TestSupplementForms(t *testing.T) {
 			unit("\x26" + u32(0) + "\x28" + u32(0) + "\x21" + u32(12)),
 			dwarfOf{info: unitOf(3, "\x06\x26"+u32(4)+"\x26"+u32(0)+"\x00"), str: "sup\x00name\x00"},
 			"struct main, struct name, struct sup"},
-		{"entries at one offset of both files", // typedefs of what is at 13 of either
+		{"entries at one offset of both files", // typedefs of the entry at 13 in either file
 			dwarfOf{info: unitOf(1, "\x01\x05m\x00\x04"+u32(23)+"\x00\x00\x02"+u32(13)+
 				"\x24t\x00"+u32(13)+"\x00")},
 			dwarfOf{info: s}, "struct m, struct s, typedef t"},

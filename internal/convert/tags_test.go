@@ -20,7 +20,7 @@ func TestTagsOfSeveralUnits(t *testing.T) {
 	programtest.Need(t, "ld")
 	const dir = "testdata/objects/"
 	objs := []string{dir + "tags1-clang.o", dir + "tags2-clang.o", dir + "tags3-clang.o"}
-	joined := filepath.Join(t.TempDir(), "joined.o") // where strings are taken by content
+	joined := filepath.Join(t.TempDir(), "joined.o") // where strings are compared by content
 	programtest.Run(t, ".", "ld", append([]string{"-r", "-o", joined}, objs...)...)
 	opt := Options{Features: features.Default(), Jobs: 1}
 	for _, linked := range []string{dir + "tags-4-clang.elf", dir + "tags-5-clang.elf"} {
