@@ -1,14 +1,14 @@
 // Package compilerbtf turns the BTF that a compiler wrote (gcc -gbtf, clang -target bpf -g) into an
-// object with the units, shapes and candidates that the DWARF of the same source gives. The .BTF
-// section of an object file is one blob. Linkers concatenate the blobs of their inputs, so in the
-// output of ld -r or ld each blob is a compilation unit.
+// object with the units, shapes and candidates that the DWARF of the same source would give. The
+// .BTF section of an object file is one blob. Linkers concatenate the blobs of their inputs, so in
+// the output of ld -r or ld each blob is a compilation unit.
 //
 // These files handle the differences between what compilers write, what kernels load, and what
 // DWARF says:
 //
 //	normalise.go  types: the index types of arrays, enums, numbers that BTF can't express
 //	unit.go       what a unit holds; which functions and variables are candidates
-//	symbols.go    what the symbol table says about them
+//	symbols.go    what the symbol table says about candidates
 //	sources.go    which blob of a linked file belongs to which STT_FILE
 //	size.go       sizes, and packed structs
 //	linked.go     BTF that is already linked, which is refused

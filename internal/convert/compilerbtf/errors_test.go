@@ -89,7 +89,7 @@ func TestErrors(t *testing.T) {
 	}
 	if o, err := File(elfOf(deep(btf.MaxModifiers)), convert.Options{Jobs: 1}); err != nil ||
 		len(o.Units[0].Items) != btf.MaxModifiers {
-		t.Errorf("as many typedefs in a row as there may be: error %v", err)
+		t.Errorf("as many typedefs in a row as are allowed: error %v", err)
 	}
 	for _, c := range []struct {
 		name string

@@ -22,7 +22,7 @@ func Has(f *elf.File) bool {
 	return err != nil || len(data) > 0
 }
 
-// Units returns how many blobs the .BTF section of f has, 0 if it is malformed.
+// Units returns how many blobs the .BTF section of f has, or 0 if the section is malformed.
 func Units(f *elf.File) int {
 	data, err := btf.Section(f, btf.SectionTypes)
 	if err != nil {
@@ -86,8 +86,8 @@ type part struct {
 // split separates the concatenated blobs of a section, which may have zero bytes between them. It
 // checks only the headers of the blobs.
 //
-// For a unit without types, gcc writes a header that states no types and no strings, but strings
-// follow nevertheless. They are skipped up to the next header.
+// For a unit without types, gcc writes a header that states no types and no strings, although
+// strings follow. split skips to the next header.
 func split(data []byte) (parts []part, err error) {
 	for off := 0; off < len(data); {
 		own, err := btf.Prefix(data[off:])
@@ -113,7 +113,7 @@ func split(data []byte) (parts []part, err error) {
 	return parts, nil
 }
 
-// fromHeader returns data from the first header with this byte order on, nil if there is none.
+// fromHeader cuts off what precedes the first header with this byte order; nil if there is none.
 func fromHeader(data []byte, order binary.ByteOrder) []byte {
 	var header [8]byte // the magic, the version, no flags, the length of the header
 	order.PutUint16(header[:], btf.Magic)
@@ -224,7 +224,7 @@ func (w *work) thread(c *converter) {
 	}
 }
 
-// name adds to an error the names of the file and the section, and the number of the blob.
+// name prefixes an error with the file, the section and, if there are several blobs, the blob.
 func (w *work) name(p *part, err error) error {
 	if !w.several {
 		return fmt.Errorf("%s: section %s: %w", w.file.Path, btf.SectionTypes, err)
@@ -252,7 +252,7 @@ type warning struct {
 	line   string
 }
 
-// warnings returns the messages of all threads, each once, in the order of the blobs.
+// warnings returns the messages of all threads, without duplicates, in the order of the blobs.
 func (w *work) warnings() (lines []string) {
 	var all []warning
 	for _, c := range w.threads {

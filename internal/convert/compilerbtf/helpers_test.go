@@ -32,7 +32,7 @@ func optionsOf(w workspace) convert.Options {
 	return convert.Options{Features: w.set, Jobs: 1}
 }
 
-// newWorkspace skips the test if there is no gcc of version 16 or later.
+// newWorkspace returns a workspace. It skips the test if there is no gcc 16 or later.
 func newWorkspace(t testing.TB) workspace {
 	t.Helper()
 	out, err := exec.Command("gcc", "-dumpversion").Output()
@@ -50,7 +50,7 @@ func (w workspace) run(command string) {
 	w.Run(words[0], words[1:]...)
 }
 
-// compile makes two objects of a source: NAME.d.o with DWARF and NAME.b.o with BTF.
+// compile makes two objects from a source: NAME.d.o with DWARF and NAME.b.o with BTF.
 func (w workspace) compile(name, source, flags string) {
 	w.Helper()
 	w.Write(name+".c", source)
@@ -76,7 +76,7 @@ func (w workspace) convert(name string, btf bool) *object.Object {
 	return o
 }
 
-// convertWith is like convert, with other options. It returns the warnings too.
+// convertWith is like convert, with other options. It also returns the warnings.
 func (w workspace) convertWith(name string, btf bool, opt convert.Options) (*object.Object,
 	[]string) {
 	w.Helper()
@@ -111,7 +111,7 @@ func (w workspace) facts(name string) *facts.Facts {
 	return known
 }
 
-// link links objects, and verifies the result. The facts known may be nil.
+// link links objects, and verifies the result. known may be nil.
 func (w workspace) link(known *facts.Facts, objects ...*object.Object) (*btf.Blob, *link.Result) {
 	w.Helper()
 	res, err := link.Link(objects, link.Options{Facts: known, Features: w.set, Jobs: 2})

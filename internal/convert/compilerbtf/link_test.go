@@ -54,7 +54,7 @@ const linkScript = `SECTIONS {
 }
 `
 
-// files are the program's objects with DWARF ("d") or with BTF ("b"), in order.
+// files lists the program's objects with DWARF ("d") or with BTF ("b"), in order.
 func files(road string) string {
 	var list []string
 	for _, name := range []string{"first", "second", "third", "fourth"} {

@@ -17,8 +17,8 @@ import (
 //   - A struct without bitfields has no kind_flag.
 //   - An enum of more than 4 bytes is an ENUM64; any other is an ENUM.
 //   - Kinds that the features leave out are removed.
-//   - A declaration tag on void is moved to an INT, where takeDeclTags drops it. gcc writes it for
-//     variables whose type it can't express.
+//   - A declaration tag on void is moved to an INT, where takeDeclTags drops it. gcc writes one for
+//     variables whose type BTF can't express.
 //
 // An enum that is only declared has no size in gcc's BTF, and gets none here, like any declaration.
 func (c *converter) normalise(p *part) {
@@ -137,7 +137,7 @@ func (c *converter) dropTypeTags() {
 	}
 }
 
-// shortenNames replaces each name that begins with the option KABIPrefix with that prefix.
+// shortenNames cuts each name that begins with the option KABIPrefix down to that prefix.
 func (c *converter) shortenNames() {
 	b, prefix := &c.blob, c.opt.KABIPrefix
 	at := c.own + uint32(len(intName)+1+len(fakeInt)+1)

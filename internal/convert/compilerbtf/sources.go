@@ -11,12 +11,12 @@ import (
 // matchSources finds out for each blob which STT_FILE (its source) precedes its local symbols.
 //
 // Linkers write blobs and STT_FILEs in the order of their inputs, but not every input has both: an
-// input from an assembler has no blob, and an input that the linker makes has no STT_FILE. Take the
-// sources with a local symbol of some name, and the blobs that define something static with that
-// name. If there are equally many of both, they are tied to each other in order. Then the same is
-// done for the blobs and sources between two ties. Where there is no tie, but as many blobs as
-// sources, they are matched in order. The source of any other blob stays unknown: for such a blob,
-// the local symbols of all sources count.
+// input from an assembler has no blob, and an input that the linker makes has no STT_FILE. For a
+// given name, some sources have a local symbol, and some blobs define something static. If there
+// are as many such sources as blobs, they are tied to each other in order. Then the same is done
+// for the blobs and sources between two ties. Where there is no tie, but as many blobs as sources,
+// they are matched in order. The source of any other blob stays unknown: for such a blob, the local
+// symbols of all sources count.
 func (w *work) matchSources(parts []part) error {
 	if !w.symbols.groups {
 		return nil // all are in group 0

@@ -10,7 +10,7 @@ func TestInOrder(t *testing.T) {
 	got := inOrder(map[tie]int{
 		{blob: 0, group: 1}: 3,
 		{blob: 1, group: 3}: 2,
-		{blob: 1, group: 0}: 5, // crosses that of blob 0, which has fewer votes
+		{blob: 1, group: 0}: 5, // crosses the tie of blob 0, which has fewer votes
 		{blob: 2, group: 3}: 1,
 		{blob: 3, group: 2}: 1, // crosses the one before it, with as many votes
 		{blob: 4, group: 9}: 1,

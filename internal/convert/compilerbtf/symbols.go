@@ -27,7 +27,7 @@ const (
 	sourceUnknown = -2 // the local symbols of all sources
 )
 
-// function describes the symbols that have one base name in common, with or without a suffix.
+// function describes the symbols with the same base name, with or without a suffix.
 type function struct {
 	exact  bool // a symbol has just this name
 	strong bool // a symbol has just this name and is not weak
@@ -36,7 +36,7 @@ type function struct {
 
 // variable describes the symbols of variables with one name.
 type variable struct {
-	perCPU, other bool // whether a symbol is in a per-CPU section; in another section
+	perCPU, other bool // a symbol is in a per-CPU section; in a different section
 }
 
 // readSymbols reads the symbols of f. Local symbols are grouped if they come from more than one
@@ -120,7 +120,7 @@ func (s *symbols) addVariable(f *elf.File, all *elf.Symbols, at *elf.Symbol) {
 	}
 }
 
-// function describes the symbols of a function in a source, nil if no symbol has its name.
+// function describes the symbols of a function in a source; nil if it has no symbol.
 func (s *symbols) function(name string, static bool, source int) *function {
 	if !static {
 		if f, ok := s.functions[symbol{global, name}]; ok {
@@ -134,8 +134,8 @@ func (s *symbols) function(name string, static bool, source int) *function {
 }
 
 // variable reports whether a variable of a source has a symbol (ok), and whether it is per-CPU. If
-// a per-CPU variable and another one have the same name, the result is that of the per-CPU one,
-// because either of the features var and global_var suffices to encode per-CPU variables.
+// a per-CPU variable and another variable have the same name, the result is for the per-CPU
+// variable, because either of the features var and global_var suffices to encode per-CPU variables.
 func (s *symbols) variable(name string, static bool, source int) (perCPU, ok bool) {
 	v := variable{}
 	if !static {

@@ -172,8 +172,8 @@ func (c *converter) add(id uint32, n types.Node) {
 	c.items = append(c.items, c.made[id])
 }
 
-// takeDeclTags adds the declaration tags on the unit's definitions. A tag on a struct or union
-// refers to it by name, like any reference. If the unit has several definitions of that name, the
+// takeDeclTags adds the declaration tags on the unit's definitions. Like any reference, a tag on a
+// struct or union refers to the type by name. If the unit has several definitions of that name, the
 // tag refers to the definition itself.
 func (c *converter) takeDeclTags() {
 	isDeclTag := func(t btf.Type) bool { return t.Kind == btf.KindDeclTag }

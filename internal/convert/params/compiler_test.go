@@ -66,7 +66,7 @@ func TestAgreesWithPaholeOnCompilerOutput(t *testing.T) {
 	}
 }
 
-// TestRemovedParametersOfCompilerOutput checks which parameters are left of the functions that a
+// TestRemovedParametersOfCompilerOutput checks which parameters are left in functions that a
 // compiler changed.
 func TestRemovedParametersOfCompilerOutput(t *testing.T) {
 	if runtime.GOARCH != "amd64" {

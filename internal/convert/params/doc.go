@@ -1,5 +1,5 @@
-// Package params judges, by what DWARF says about a function's parameters, whether a tracer that
-// reads them from the ABI's registers would find them there.
+// Package params judges from the DWARF of a function's parameters whether a tracer that reads the
+// parameters from the ABI's registers would find them there.
 //
 // The rules are the same as in dwarves 1.32. They say which DIEs are judged, and what follows from
 // a flag:
@@ -11,15 +11,15 @@
 //     for a parameter that the ABI passes on the stack, a location that gives a known value. With
 //     true_signature, a function that clang changed gets UnexpectedRegister for a location that
 //     names no register, unless the value is constant.
-//   - A parameter in another register than the ABI's for its position sets UnexpectedRegister. That
-//     flag is never set if a parameter is a struct by value, except with true_signature in a clone
-//     from gcc with reordered parameters.
+//   - A parameter in a different register from the ABI's for its position sets UnexpectedRegister.
+//     That flag is never set if a parameter is a struct by value, except with true_signature in a
+//     clone from gcc with reordered parameters.
 //   - In functions that clang didn't change, any register that the parameter takes up is expected,
 //     and so is a location without a register. If a machine's registers aren't known
 //     (Machine.registers), every register is expected.
-//   - The flags Reordered, UnexpectedRegister and UncertainLocation apply to every function,
-//     whatever the name of its symbol. If one of the functions with the same base name has such a
-//     flag, all of them are left out. Weak functions that the linker didn't use don't count.
+//   - Reordered, UnexpectedRegister and UncertainLocation apply whatever the function's symbol is
+//     called. If one function of a group (the functions with one base name) has such a flag, the
+//     group is left out. Weak functions that the linker didn't use don't count.
 //   - Optimized matters only if the compiler changed the interface; otherwise callers still pass
 //     the argument, and the function ignores it. The interface is changed if the symbol at the
 //     function's own entry has .isra or .constprop in its name (gcc), or if the function is marked
@@ -29,7 +29,7 @@
 //     Members at a .part or .cold symbol, or without a symbol, don't matter for that (their other
 //     flags do).
 //   - It is unknown whether a clone from a compiler's BTF (types.FuncUnlocated) would be Optimized.
-//     It counts as if it were, with a separate reason.
+//     Such a clone is treated as if it were, with a separate reason.
 //   - With the feature true_signature, Optimized leaves no function out: the function is written
 //     under its suffixed name, without the parameters that Verdict.Removed lists.
 //     UnexpectedRegister and UncertainLocation still leave the function out; Reordered doesn't.
@@ -37,15 +37,15 @@
 // If several reasons hold for one group, the first one in this order is reported: only clones are
 // in the file, ambiguous address, optimized parameters, unknown parameters, reordered parameters,
 // uncertain parameter location, inconsistent prototype, unexpected register, unnamed parameter. The
-// first one applies only without the feature optimized_func. Without the feature consistent_func,
-// inconsistent prototypes matter only if the linker made the symbol local (hidden in
-// link/decide/owners.go). The last one follows from a rule of the kernel: the parameters of a FUNC
-// must have names. C23 and C++ allow definitions with unnamed parameters; dwarves silently leaves
-// such functions out.
+// first reason applies only without the feature optimized_func. Without the feature
+// consistent_func, inconsistent prototypes matter only if the linker made the symbol local (hidden
+// in link/decide/owners.go). The last reason follows from a rule of the kernel: the parameters of a
+// FUNC must have names. C23 and C++ allow unnamed parameters in definitions; dwarves silently
+// leaves such functions out.
 package params
 
 // The reasons for leaving a function out, as they are reported. Ambiguous addresses, inconsistent
-// prototypes and names are judged elsewhere; their reasons are here so that all are in one place.
+// prototypes and names are judged elsewhere; their reasons are here so that the list is complete.
 const (
 	ReasonAmbiguousAddress      = "ambiguous address"
 	ReasonClone                 = "only clones are in the file" // without optimized_func

@@ -37,9 +37,9 @@ type operation struct {
 }
 
 // operands returns a character for each operand of an operation. The digits 1, 2, 4 and 8 represent
-// that many bytes, a for an address, o for an offset in a section, and u for a LEB128 number. b
-// represents a LEB128 size and a block of that many bytes; c is the same with a size of one byte.
-// ok is false if the opcode is unknown.
+// that many bytes; a represents an address, o an offset in a section, u a LEB128 number, b a LEB128
+// size and a block of that many bytes, and c the same with a size of one byte. ok is false if the
+// opcode is unknown.
 func operands(code byte) (kinds string, ok bool) {
 	switch {
 	case isBreg(code):

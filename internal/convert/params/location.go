@@ -15,8 +15,8 @@ type location struct {
 }
 
 // locate reads a parameter's expressions in order. The first one may name a register or compute a
-// value from one; a later one may use a register's value at function entry. Reading ends at an
-// invalid expression.
+// value from a register; a later one may use a register's value at function entry. Reading ends at
+// an invalid expression.
 func (m Machine) locate(p *Param) location {
 	loc := location{register: noRegister}
 	for i, expr := range p.Locations {
@@ -31,7 +31,7 @@ func (m Machine) locate(p *Param) location {
 }
 
 // Settles reports whether expr, the first expression, settles the location of a parameter of this
-// size, so that later ones don't matter. A single register settles it.
+// size, so that later ones don't matter. A single register does.
 func (m Machine) Settles(expr []byte, size uint32) bool {
 	return len(expr) == 1 && isReg(expr[0]) && (size <= uint32(m.AddrSize) || !m.splitsAggregates())
 }
@@ -51,9 +51,9 @@ func (m Machine) shape(expr []byte) (count int, lastIsValue, hasValue, ok bool) 
 	return count, lastIsValue, hasValue, true
 }
 
-// read adds one expression to the location, and reports whether it is valid.
+// read adds one expression to the location, and reports whether expr is valid.
 func (m Machine) read(expr []byte, first bool, p *Param, loc *location) bool {
-	if len(expr) == 1 && isReg(expr[0]) { // like most
+	if len(expr) == 1 && isReg(expr[0]) { // as in most cases
 		if first {
 			loc.setRegister(int(expr[0] - opReg0))
 		}
@@ -132,7 +132,7 @@ func (m Machine) readPieces(expr []byte, loc *location) {
 	}
 }
 
-// setRegister notes the first register that is seen.
+// setRegister notes r, if r is the first register that is seen.
 func (l *location) setRegister(r int) {
 	if l.register == noRegister {
 		l.register = r

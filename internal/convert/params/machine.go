@@ -9,7 +9,7 @@ type Machine struct {
 	DWARF64  bool        // whether the unit's DWARF offsets have 8 bytes
 }
 
-// The DWARF numbers of the registers for integer and pointer parameters, in their order.
+// The DWARF numbers of the registers for integer and pointer parameters, in order.
 var (
 	registersX86_64 = []uint8{5, 4, 1, 2, 8, 9} // rdi rsi rdx rcx r8 r9: System V ABI, x86-64
 	registersARM64  = []uint8{0, 1, 2, 3, 4, 5, 6, 7}
@@ -75,8 +75,8 @@ func (m Machine) slots(p *Param) int {
 	return 1
 }
 
-// align rounds a register index up to an even one if the parameter is an integer of two words, and
-// the ABI wants such a parameter to begin there: AAPCS32 rule C.3, AAPCS64 rule C.10.
+// align rounds a register index up to an even index if the parameter is an integer of two words and
+// the ABI requires an even register for such a parameter: AAPCS32 rule C.3, AAPCS64 rule C.10.
 func (m Machine) align(index int, p *Param) int {
 	if (m.ID == elf.EM_ARM || m.ID == elf.EM_AARCH64) && !p.Struct &&
 		int64(p.Size) == 2*int64(m.AddrSize) {

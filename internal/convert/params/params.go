@@ -4,8 +4,8 @@ package params
 type Param struct {
 	// HasLocation reports whether the DIE has DW_AT_location.
 	HasLocation bool
-	// Locations holds the expressions of DW_AT_location: one of an exprloc, or those of a location
-	// list in order (no base addresses, no views), or only the first one if that settles the location.
+	// Locations holds the expressions of DW_AT_location: of an exprloc one, of a location list all in
+	// order (no base addresses, no views), or only the first one if that settles the location.
 	Locations [][]byte
 	// ConstValue reports whether the DIE has DW_AT_const_value.
 	ConstValue bool
@@ -16,7 +16,7 @@ type Param struct {
 	Struct bool
 	// PackedStruct reports whether that struct has a name and is packed.
 	PackedStruct bool
-	// OriginIndex is the abstract origin's index in its subprogram's parameters, or NoOrigin.
+	// OriginIndex is the abstract origin's index among its subprogram's parameters, or NoOrigin.
 	OriginIndex int
 	// MemberAt reports whether the struct has a member at a byte offset. It is called only with
 	// Options.TrueSignature and may be nil.
@@ -45,7 +45,7 @@ const (
 	// a parameter has no location, or one without a register (if passed on the stack: a known value)
 	Optimized          Flags = 1 << iota
 	Reordered                // the order of the parameters differs from the abstract origin's
-	UnexpectedRegister       // a parameter is in another register than the ABI's for its position
+	UnexpectedRegister       // a parameter is in a different register from the ABI's for its position
 	UncertainLocation        // a packed struct by value may lie on the stack
 )
 
@@ -101,7 +101,7 @@ func Judge(m Machine, o Options, ps []Param) Verdict {
 		}
 	}
 	// A struct that is passed by value may be anywhere, so nothing is unexpected. But in a clone with
-	// reordered parameters, its members may have replaced it, which moves the other parameters.
+	// reordered parameters, members may have replaced the struct, which moves the other parameters.
 	moved := o.TrueSignature && o.Clone && v.Flags.Has(Reordered)
 	if unexpected && (!hasStruct || moved) {
 		v.Flags |= UnexpectedRegister
@@ -148,7 +148,7 @@ func (m Machine) uncertain(ps []Param) bool {
 	return false
 }
 
-// state is the state of one parameter while judging.
+// state is the state of one parameter during judgement.
 type state struct {
 	location
 	optimized  bool
@@ -185,7 +185,7 @@ func (m Machine) matchWindows(ps []Param, states []state) {
 // parameter must be in the ABI's register for its position.
 func (m Machine) matchRegisters(o Options, ps []Param, states []state) {
 	regs := m.registers()
-	changed := o.TrueSignature && o.NoCall // and the true signature is wanted
+	changed := o.TrueSignature && o.NoCall // changed by clang, true signature wanted
 	index := 0
 	for i := range ps {
 		p, s := &ps[i], &states[i]
@@ -229,8 +229,8 @@ func (m Machine) matchRegisters(o Options, ps []Param, states []state) {
 	}
 }
 
-// nextKeepsPlace reports whether the next parameter is in the register in which it would be if this
-// one were passed in full.
+// nextKeepsPlace reports whether the next parameter is in the register in which it would be if
+// parameter i were passed in full.
 func (m Machine) nextKeepsPlace(states []state, i, index int) bool {
 	regs := m.registers()
 	return i+1 < len(states) && index < len(regs) && states[i+1].register == int(regs[index])
