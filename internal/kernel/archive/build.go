@@ -21,7 +21,7 @@ type Release struct {
 	Vmlinux string // file with the BTF of the kernel: raw or ELF
 	Modules []Module
 	Shared  string // file with the shared base, split BTF based on vmlinux; "" if there is none
-	// Objects lists, by the name of the module, the object files that the module was linked from.
+	// Objects maps the name of a module to the object files that the module was linked from.
 	Objects map[string][]string
 	// Distilled maps the name of a module to the file with its distilled base, if that is not in
 	// the ELF file.
@@ -45,8 +45,8 @@ type Archive struct {
 	contents [][]byte // the contents of Manifest.Files
 }
 
-// Build reads and checks the files of a release. It relocates BTF that has a distilled base to the
-// BTF of vmlinux, as the kernel does. The order and directories of modules don't affect the result.
+// Build reads and checks the files of a release. BTF with a distilled base is relocated to the BTF
+// of vmlinux, as in the kernel. The order and directories of modules don't affect the result.
 func Build(r Release) (*Archive, error) {
 	b := &builder{release: r, ids: map[string]int{}, isBase: map[string]bool{}}
 	for _, on := range r.On {
@@ -227,7 +227,7 @@ func (b *builder) module(name string) *part {
 	return nil
 }
 
-// stack reads the BTF of the modules, the BTF of each one after the BTF of its base.
+// stack reads the BTF of the modules, each module after its base.
 func (b *builder) stack() error {
 	on, err := b.levels()
 	if err != nil {
@@ -307,7 +307,7 @@ func (b *builder) describe(p *part) error {
 	return nil
 }
 
-// putOn relocates BTF that is based on its distilled base to another base.
+// putOn relocates BTF from its distilled base to another base.
 func putOn(s *source, base *btf.Blob) ([]byte, error) {
 	distilled, err := btf.Parse(s.distilled, nil)
 	if err != nil {

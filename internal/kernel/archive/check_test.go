@@ -76,7 +76,7 @@ const onRAID = "raid: it is based on disk, but the kernel only accepts modules b
 type damageTest struct {
 	what   string
 	change func(d *damage)
-	want   []string // the problems; those of raid are the last but one
+	want   []string // the beginnings of the problems, in order
 }
 
 var damages = []damageTest{

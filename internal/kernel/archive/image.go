@@ -85,7 +85,7 @@ func checkImage(f *checked, l *layer, raw []byte, path string) error {
 	}
 	wrong, err := btfids.Check(file, types)
 	if err != nil {
-		return err // it names the file
+		return err // err names the file
 	}
 	for i, w := range wrong {
 		if i == maxWrong {

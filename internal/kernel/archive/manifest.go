@@ -1,5 +1,5 @@
 // Package archive makes archives of the BTF of a kernel release: the files of /sys/kernel/btf, and
-// a manifest that lists the bases and the object files of each.
+// a manifest that lists the bases and the object files of each file.
 //
 // Split BTF refers to its base only by numbers, so a wrong base can't be detected from the BTF. The
 // manifest has the SHA-256 of each base. Build makes an archive; Check compares an archive with its

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	maxTar        = 8 << 30 // bytes, uncompressed; the kernel of a distribution has about 100 MB
+	maxTar        = 8 << 30 // bytes, uncompressed; a distribution's kernel has about 100 MB
 	maxTarMembers = 1 << 16 // files; that kernel has about 5000
 	maxTarWindow  = 1 << 27 // bytes; used by zstd level 22
 
@@ -37,9 +37,9 @@ type member struct {
 	regular  bool
 }
 
-// openTar opens a tar archive. It returns nil if the file isn't a tar archive. It decompresses zstd
-// into a temporary file, so that the files in the archive can be read in any order. Errors name the
-// file.
+// openTar opens a tar archive. It returns nil if the file isn't a tar archive. A zstd file is
+// decompressed into a temporary file, so that the files in the archive can be read in any order.
+// Errors name the file.
 func openTar(name string) (*tarFiles, error) {
 	f, err := os.Open(name)
 	if err != nil {

@@ -143,7 +143,7 @@ func TestTarErrors(t *testing.T) {
 	}
 }
 
-// many returns the names and contents of n empty files, as packed takes them.
+// many returns the names and contents of n empty files, for packed.
 func many(n int) []string {
 	var list []string
 	for i := range n {

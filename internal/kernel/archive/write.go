@@ -67,7 +67,7 @@ func (a *Archive) WriteTar(w io.Writer, ending string) error {
 	return WriteTar(w, ending, list)
 }
 
-// compressors has a compressor for each ending. None writes a name, a time or a user.
+// compressors has a compressor for each ending. No compressor writes a name, a time or a user.
 var compressors = map[string]func(io.Writer) (io.WriteCloser, error){
 	".tar":    func(w io.Writer) (io.WriteCloser, error) { return uncompressed{w}, nil },
 	".tar.gz": func(w io.Writer) (io.WriteCloser, error) { return gzip.NewWriter(w), nil },
@@ -94,7 +94,7 @@ func TarEnding(name string) string {
 }
 
 // WriteTar writes a tar archive (ustar) of entries in the given order, with the compression that
-// the ending says. The ending must be one that TarEnding returns. All files have a time in 1970,
+// the ending implies. The ending must be one that TarEnding returns. All files have a time in 1970,
 // user 0 and mode 0444, so the output depends neither on the machine nor on the time.
 func WriteTar(w io.Writer, ending string, entries []Entry) error {
 	z, err := compressors[ending](w)

@@ -11,9 +11,9 @@ import (
 )
 
 // Check compares the ids in a file's section with those that Resolve would write. It returns the
-// wrong words, sorted by offset, or none if the file has no section. If no type has a name, the id
+// wrong words, sorted by offset, or none if the file has no section. If a name has no type, the id
 // 0 is correct. A set8 is an exception: there, Check reports the id 0, because the kernel rejects a
-// set of kfuncs that contains it (btf_check_kfunc_protos).
+// set of kfuncs with that id (btf_check_kfunc_protos).
 func Check(f *elf.File, b *btf.Blob) ([]Finding, error) {
 	s, err := Find(f)
 	if s == nil || err != nil {

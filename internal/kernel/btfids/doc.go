@@ -7,7 +7,7 @@
 //	__BTF_ID__<kind>__<name>__<number>  one word: the id of a struct, union, typedef or func
 //	__BTF_ID__set__<name>               one word: the number of ids that follow, sorted
 //	__BTF_ID__set8__<name>              two words: the number of entries and the set's flags;
-//	                                    the entries follow, sorted by id: an id and its flags each
+//	                                    the entries follow, sorted by id, each an id and flags
 //
 // The rules are those of the kernel's tools/bpf/resolve_btfids/main.c, which are the same in Linux
 // 6.1, 6.12 and 7.2: a name refers to the first type of that kind and name, starting at the deepest

@@ -39,7 +39,7 @@ const maxFound = 4
 
 // Resolve looks up the types in b and its bases, and returns the content of the section with their
 // ids. It also returns a warning, sorted by offset, for each name that has no type or several
-// types: the kernel might use no type or a wrong one. For these names, resolve_btfids prints WARN
+// types: the kernel might use no type or a wrong one. For such a name, resolve_btfids prints WARN
 // and continues. Resolve may be called again with other BTF. It returns an error if Restore must be
 // called first.
 func (s *Section) Resolve(b *btf.Blob) ([]byte, []Finding, error) {
@@ -127,7 +127,7 @@ func warnings(targets []target) []Finding {
 			if t.more > 0 {
 				fmt.Fprintf(&ids, " and %d more", t.more)
 			}
-			text = fmt.Sprintf("the BTF has several types %v %q, with the ids %d%s; the first is used",
+			text = fmt.Sprintf("the BTF has several %v types named %q (ids %d%s); the first is used",
 				x.kind, x.name, t.found[0], ids.String())
 		default:
 			continue

@@ -68,8 +68,8 @@ var resolveTests = []struct {
 		types: types(nil, named{btf.KindFwd, "s"}, named{btf.KindStruct, "s"},
 			named{btf.KindUnion, "s"}, named{btf.KindStruct, "s"}),
 		want: []uint32{3},
-		warnings: []string{`at offset 0x0: the BTF has several types STRUCT "s", ` +
-			`with the ids 3, 5; the first is used`},
+		warnings: []string{`at offset 0x0: the BTF has several STRUCT types named "s" ` +
+			`(ids 3, 5); the first is used`},
 	},
 	{
 		name:   "split BTF: the base comes first",
@@ -77,7 +77,7 @@ var resolveTests = []struct {
 		types: types(funcs("base", "both"), named{btf.KindFunc, "both"},
 			named{btf.KindFunc, "own"}),
 		want:     []uint32{3, 2, 3, 6},
-		warnings: []string{`several types FUNC "both", with the ids 3, 5; the first is used`},
+		warnings: []string{`several FUNC types named "both" (ids 3, 5); the first is used`},
 	},
 	{
 		name:   "ids that are marked as unused alone",

@@ -7,7 +7,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// Sorted reports whether the section had already been resolved when it was read, and so flags of a
+// Sorted reports whether the section had already been resolved when it was read, so that flags of a
 // set8 may have moved. If so, Restore must be called.
 func (s *Section) Sorted() bool { return s.firstSorted() != nil }
 
@@ -42,8 +42,8 @@ func (s *Section) Restore(old *btf.Blob) error {
 	return nil
 }
 
-// restore gives each symbol of a set the flags of the entry that has its id. An entry has the id 0
-// if its name was not found; all such entries must have the same flags.
+// restore gives each symbol of a set the flags of the entry with the symbol's id. If a name was not
+// found, its entry has the id 0; all such entries must have the same flags.
 func (s *Section) restore(x *set, old *btf.Blob) error {
 	if len(x.ids) != int(x.n) {
 		return fmt.Errorf("the set has %d entries, but only %d of them have symbols; "+
@@ -78,7 +78,7 @@ func (s *Section) restore(x *set, old *btf.Blob) error {
 				"resolved")
 		}
 	}
-	for _, list := range left { // as many ids as missing has entries
+	for _, list := range left { // one id for each entry in missing
 		for _, y := range list {
 			s.put(y.at+4, missing[0].flags)
 		}

@@ -25,7 +25,7 @@ type Symbol struct {
 
 // Section is the content of .BTF_ids, with the symbols that describe it.
 type Section struct {
-	data  []byte // with all ids and counts that have symbols set to 0
+	data  []byte // all ids and counts that have symbols are 0 here
 	order binary.ByteOrder
 	ids   []id  // sorted by offset
 	sets  []set // sorted by offset

@@ -82,7 +82,7 @@ type distiller struct {
 }
 
 // findNeeded sets the place of each type of the old base that src needs: it follows references, but
-// not those of types that go into the distilled base.
+// not those from types that go into the distilled base.
 func (d *distiller) findNeeded() error {
 	var work []uint32
 	bad := uint32(0)
@@ -105,7 +105,7 @@ func (d *distiller) findNeeded() error {
 		t, owner := d.src.ByID(id)
 		switch t.Kind {
 		case btf.KindFunc, btf.KindVar, btf.KindDatasec, btf.KindDeclTag:
-			return fmt.Errorf("the BTF refers to [%d] %v %s of the base, which can't be distilled",
+			return fmt.Errorf("the BTF refers to [%d] %v %s in the base, which can't be distilled",
 				id, t.Kind, d.src.TypeName(t))
 		}
 		if d.toBase(id, t) {

@@ -175,7 +175,7 @@ func TestRefuses(t *testing.T) {
 			m := btf.NewBuilder(binary.LittleEndian, base, nil)
 			m.DeclTag("t", f, btf.DeclTagWhole)
 			return m.Finish()
-		}, "FUNC f of the base"},
+		}, "FUNC f in the base"},
 		{func() *btf.Blob {
 			m := btf.NewBuilder(binary.LittleEndian, base, nil)
 			m.Ref(btf.KindPtr, "", 99)

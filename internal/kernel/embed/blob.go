@@ -18,8 +18,8 @@ type Blob struct {
 }
 
 // ReadBlob reads a file that contains raw BTF, split or not. It checks that the sections listed in
-// the BTF header fill the file; otherwise, the kernel would reject the BTF when it boots or loads
-// the module. Errors name the file.
+// the BTF header fill the file; otherwise, the kernel would reject the BTF at boot or with the
+// module. Errors name the file.
 func ReadBlob(path string) (*Blob, error) {
 	f, data, err := btf.Open(path)
 	if err != nil {
@@ -55,7 +55,7 @@ func (b *Blob) Parse(base *btf.Blob) (*btf.Blob, error) {
 	return parsed, nil
 }
 
-// checkOrder checks the blob's byte order: the kernel reads only that of f (btf_parse_hdr).
+// checkOrder checks that the blob has f's byte order: the kernel reads no other (btf_parse_hdr).
 func (b *Blob) checkOrder(f *elf.File) error {
 	if b.Order != f.Order {
 		return fmt.Errorf("%s: the BTF is %s, but %s is %s: is the BTF for another machine?",

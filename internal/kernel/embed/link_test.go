@@ -192,7 +192,7 @@ func TestUnloaded(t *testing.T) {
 }
 
 // TestEmptyLoaded embeds into a kernel with an empty .BTF, which counts as no .BTF. lld creates an
-// empty .BTF if the symbols are used. GNU ld creates one with --emit-relocs, if an object has one.
+// empty .BTF if the symbols are used. GNU ld creates one with --emit-relocs, if an object has .BTF.
 func TestEmptyLoaded(t *testing.T) {
 	code := compile(t, kernel, "gcc", "-g", "-c", "-ffreestanding", "-fno-pic")
 	empty := compile(t, `asm(".section .BTF,\"a\"");`, "gcc", "-c")

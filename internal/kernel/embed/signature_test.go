@@ -10,8 +10,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
-// signed returns a file with a signature of size bytes. The header of the signature says that it
-// has claimed bytes.
+// signed returns a file with a signature of size bytes. claimed is the size that the signature's
+// header states.
 func signed(data []byte, size int, claimed uint32) []byte {
 	out := append(bytes.Clone(data), bytes.Repeat([]byte{0x30}, size)...)
 	out = append(out, make([]byte, signatureHeaderSize-4)...)

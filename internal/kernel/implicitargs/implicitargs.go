@@ -129,7 +129,7 @@ type editor struct {
 	from, to *btf.Blob
 	tags     []int           // indexes of the declaration tags in from.Types
 	funcs    map[string]bool // names of all functions in the blob and its bases
-	names    strings.Builder // to append to to.Strings
+	names    strings.Builder // what will be appended to to.Strings
 }
 
 func newEditor(b *btf.Blob) *editor {

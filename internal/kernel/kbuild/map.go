@@ -18,9 +18,9 @@ type input struct {
 const maxLine = 1 << 20
 
 // parseMap reads a map file of GNU ld or lld. It returns the linked object files in the order of
-// the map. That order differs: GNU ld lists members of archives first, then files from the command
-// line; lld lists object files in the order of their first sections. Tables that link-vmlinux.sh
-// makes from an earlier link (.tmp_vmlinux*) are left out, because they have no types.
+// the map: GNU ld lists members of archives first, then files from the command line; lld lists
+// object files in the order of their first sections. Tables that link-vmlinux.sh makes from an
+// earlier link (.tmp_vmlinux*) are left out, because they have no types.
 func parseMap(r io.Reader) ([]input, error) {
 	var objects []input
 	seen := map[input]bool{}

@@ -48,7 +48,7 @@ func (r *reader) builtIn() (inputs []string, err error) {
 	return inputs, nil
 }
 
-// libraries lists the archives of which only the needed members are linked. The BTF linker finds
+// libraries lists the archives from which only the needed members are linked. The BTF linker finds
 // these members by the symbols of vmlinux. The EFI stub is part of the kernel on some machines. On
 // others, it is part of the decompressor and is left out, because the decompressor's symbols have
 // the same names as the kernel's.

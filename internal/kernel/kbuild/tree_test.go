@@ -189,7 +189,7 @@ func TestVmlinux(t *testing.T) {
 	}
 }
 
-// TestMissing: vmlinux was made from a source file of which there is no object.
+// TestMissing: vmlinux was made from a source file for which there is no object.
 func TestMissing(t *testing.T) {
 	f := newFixture(t)
 	f.kernel()

@@ -40,7 +40,7 @@ func (r *reader) vmlinux(o Options) (v *Linked, missing []string, err error) {
 
 // linkedInVmlinux returns the object files of vmlinux, and says which files list them:
 //
-//   - vmlinux.map lists them. The linker writes it (CONFIG_VMLINUX_MAP).
+//   - vmlinux.map lists them, if the linker wrote it (CONFIG_VMLINUX_MAP).
 //   - If there is no map, or the map names vmlinux.o, they are the objects that vmlinux.o was
 //     linked from, and the few that scripts/link-vmlinux.sh adds. Kbuild always links vmlinux.o,
 //     because modpost needs it; if vmlinux is not linked from vmlinux.o, both are linked from the
@@ -184,7 +184,7 @@ func (r *reader) member(file string) (string, error) {
 	return r.rel(file)
 }
 
-// missing lists source files that vmlinux's STT_FILE symbols name, but its objects' don't.
+// missing lists source files that STT_FILE symbols name in vmlinux, but not in its objects.
 func (r *reader) missing(objects []string) (names []string, err error) {
 	has := map[string]bool{}
 	for _, o := range objects {

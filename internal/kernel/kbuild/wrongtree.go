@@ -80,8 +80,8 @@ func isSource(dir string) bool {
 	return isFile(dir, "Kconfig") && isFile(dir, "scripts/Makefile.build")
 }
 
-// outputIn returns a directory inside a source tree into which Kbuild built that tree, or "". The
-// directory has a symbolic link "source" that points to the tree.
+// outputIn returns the directory inside a source tree that has Kbuild's output for that tree, or
+// "". The directory has a symbolic link "source" that points to the tree.
 func outputIn(dir string) string {
 	top, err := os.Stat(dir)
 	if err != nil {

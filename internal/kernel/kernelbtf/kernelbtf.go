@@ -1,6 +1,6 @@
 // Package kernelbtf finds the BTF in the files in which kernels and modules are shipped: bootable
-// images, ELF files and raw BTF, compressed or not, and tar archives of such files, as BTFHub has
-// them (RELEASE.btf.tar.xz).
+// images, ELF files and raw BTF, compressed or not, and tar archives of such files, like those of
+// BTFHub (RELEASE.btf.tar.xz).
 package kernelbtf
 
 import (
@@ -177,7 +177,7 @@ func plain(c kernelimage.Content) ([]byte, error) {
 		if !btf.HasMagic(c.Data) {
 			return nil, fmt.Errorf("neither a supported kernel image, nor an ELF file, nor raw BTF (it "+
 				"starts with %q); for other images, extract vmlinux first with scripts/extract-vmlinux "+
-				"from the kernel's source", c.Data[:min(4, len(c.Data))])
+				"from the kernel source", c.Data[:min(4, len(c.Data))])
 		}
 		return c.Data, nil
 	}

@@ -4,7 +4,7 @@
 //
 // A file can be resolved again with different BTF, for example after the BTF of vmlinux was
 // replaced. Find uses the old .BTF in the file to move the flags back to their functions, so call
-// it before embedding the new BTF.
+// Find before embedding the new BTF.
 package resolveids
 
 import (

@@ -17,8 +17,8 @@ import (
 type Options struct {
 	// Sorted selects the scope Order, in addition to the others.
 	Sorted bool
-	// If Only is not nil, the check is restricted to the scope that it names, the scopes before
-	// that one, and Order if Sorted is set.
+	// Only, if not nil, restricts the check to the scope *Only and the scopes before it. If Sorted is
+	// set, Order is checked in addition.
 	Only *Scope
 	// Module says that the BTF belongs to a kernel module.
 	Module bool
@@ -28,7 +28,7 @@ type Options struct {
 // violation says how many were left out.
 const MaxViolations = 10000
 
-// Check returns the violations of the types in b, sorted by type id. For one type, violations of a
+// Check returns the violations of the types in b, sorted by type id. For each type, violations of a
 // record's form come before violations of references. Check assumes that the bases of b are valid.
 // The size of b limits its run time.
 func Check(b *btf.Blob, opts Options) []Violation {

@@ -184,8 +184,8 @@ func (c *checker) datasecForm(i uint32) {
 		case s.Size == 0:
 			c.report(Boot, i, "datasec-entry", "entry %d has size 0", n)
 		case to > uint64(t.SizeOrType):
-			c.report(Boot, i, "datasec-entry", "entry %d ends at byte %d, but the section at %d", n, to,
-				t.SizeOrType)
+			c.report(Boot, i, "datasec-entry", "entry %d ends at byte %d, but the section ends at %d", n,
+				to, t.SizeOrType)
 		}
 		end = to
 	}

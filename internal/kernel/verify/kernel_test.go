@@ -132,7 +132,7 @@ func askKernel(t testing.TB, data []byte, logSize int) string {
 //     of ids;
 //   - the order of tags and modifiers, which Linux 7.2 no longer requires;
 //   - types that contain themselves through a modifier that the kernel resolved for a pointer. (It
-//     also misses the size of arrays there: see TestStricterThanTheKernel.)
+//     kernel also misses the size of arrays there: see TestStricterThanTheKernel.)
 func stricter(why string) bool {
 	return strings.Contains(why, "type-kind: it leads to [") && strings.HasSuffix(why, "a FUNC") ||
 		strings.Contains(why, ": tag-order: ") || strings.Contains(why,

@@ -61,7 +61,7 @@ func intMember(s, t *btf.Type, off, width uint32) (rule, why string) {
 		case width == 0 && off%8 != 0:
 			return misaligned(off)
 		case width > intBits:
-			return "member-bitfield", fmt.Sprintf("has %d bits, but its INT only %d", width, intBits)
+			return "member-bitfield", fmt.Sprintf("has %d bits, but its INT has only %d", width, intBits)
 		case width == 0:
 			width = intBits
 		}

@@ -5,7 +5,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
-// look processes the top of the stack, like the resolve function of its kind in kernel/bpf/btf.c.
+// look processes the top of the stack, like the resolve function for its kind in kernel/bpf/btf.c.
 func (r *resolver) look(v *vertex) step {
 	t := &r.b.Types[v.id-r.b.StartID]
 	switch t.Kind {
@@ -146,8 +146,8 @@ func (r *resolver) datasec(v *vertex, t *btf.Type) step {
 				r.b.TypeName(variable))
 		}
 		if e.Size < size {
-			return r.report(v.id, "datasec-entry", "entry %d (%s) has size %d, but its type %d", v.next,
-				r.b.TypeName(variable), e.Size, size)
+			return r.report(v.id, "datasec-entry", "entry %d (%s) has size %d, but its type has size %d",
+				v.next, r.b.TypeName(variable), e.Size, size)
 		}
 	}
 	return r.pop(0, 0)

@@ -105,7 +105,7 @@ func (r *resolver) report(id uint32, rule, format string, args ...any) step {
 	return failed
 }
 
-// resolve resolves a type and those that it needs. It returns false if any is broken.
+// resolve resolves a type and the types that it needs. It returns false if any of them is broken.
 func (r *resolver) resolve(id uint32) bool {
 	switch r.stateOf(id) {
 	case resolved:
