@@ -22,10 +22,10 @@ type converter struct {
 	single  bool // the file has one compilation unit
 	pinned  bool // every reference to a tag names the entry that defines the tag, see pinReader
 	repeats repeats
-	// uncovered counts reads of facts that a type's fingerprint doesn't cover: declaration tags (which
-	// are separate items), and values, such as the size, of a different struct, union or enum, of
-	// which the fingerprint covers only the name. If the count changes while a type is read, a type
-	// with the same fingerprint may nevertheless be different.
+	// uncovered counts reads of facts that a type's fingerprint doesn't cover. These are declaration
+	// tags, which are separate items, and values (such as the size) of a different struct, union or
+	// enum: the fingerprint covers only its name. If the count changes while a type is read, a
+	// different type may have the same fingerprint.
 	uncovered int
 }
 
@@ -42,9 +42,9 @@ func (in *input) has(f features.Set) bool { return in.opt.Features.Has(f) }
 // neighbours are the units of one file, which may refer to each other. The file is the one that is
 // being converted or, while a split unit is being converted, the split unit's file.
 type neighbours struct {
-	others   map[*dwarf.Unit]*unit // units to which others referred
+	others   map[*dwarf.Unit]*unit // units to which other units referred
 	tables   dwarf.Tables          // of the units in others
-	referred map[*dwarf.Unit]bool  // type units to which others referred
+	referred map[*dwarf.Unit]bool  // type units to which other units referred
 	numbers  map[*dwarf.Unit]uint32
 }
 
@@ -64,7 +64,7 @@ func (n *neighbours) number(h *dwarf.Unit) uint32 {
 type outcome struct {
 	units      []numberedUnit
 	complete   bool      // a unit that isn't partial was found
-	excluded   int       // units of excluded languages
+	excluded   int       // units in excluded languages
 	partial    int       // partial units in DWARF 4, whose headers don't mark them
 	failed     failure   // the error that ended the thread
 	skipped    []failure // units that were left out

@@ -37,7 +37,7 @@ func (u *unit) visitByPrint(off uint32, fp dwarf.Fingerprint) error {
 	return err
 }
 
-// visitType adds a type that may be a definition. visitType returns the same values as visit.
+// visitType adds a type that may be a definition. It returns the same values as visit.
 func (u *unit) visitType(e dwarf.Head) (enter bool, end uint32, err error) {
 	if e.Has(dwarf.Declaration) && !e.Has(dwarf.Signature) &&
 		u.r.Value(e, dwarf.Declaration).Val != 0 {

@@ -42,7 +42,7 @@
 //
 //	fingerprint     hash its bytes; done if the hash is known, as in b.c (definitions.go)
 //	describe        express it in terms of BTF; its references are still entries (describe.go)
-//	hash            hash its content, after the types in it; done if the graph has the hash (hash.go)
+//	hash            hash its references, then its content; done if the graph has the hash (hash.go)
 //	node            add it to the graph (node.go)
 //
 // In the first or only unit, hardly any type is known yet. So its types are described and added

@@ -143,10 +143,10 @@ func (c *converter) follow(known func(typeRef) bool, visit func(typeRef) error) 
 	return err
 }
 
-// references appends to into the references in the entry at offset off and in all entries below it.
-// If the parameter others is set, it appends only references to other units; otherwise it appends
-// all references, and also the definitions below the entry. It skips the origins of inlined calls,
-// because a function's body doesn't change what the unit declares.
+// references appends to a list the references in the entry at offset off and in all entries below
+// it. If the parameter others is set, it appends only references to other units; otherwise it
+// appends all references, and also the definitions below the entry. It skips the origins of inlined
+// calls, because a function's body doesn't change what the unit declares.
 func (u *unit) references(off uint32, others bool, into []typeRef) ([]typeRef, error) {
 	var e dwarf.DIE
 	for depth := 0; ; {

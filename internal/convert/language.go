@@ -13,7 +13,7 @@ func (o *Options) excluded(root *dwarf.DIE) bool {
 	return root.Has(dwarf.Language) && o.LangExclude[root.Val[dwarf.Language]]
 }
 
-// languageName returns the --lang-exclude name of a unit's language, or "" for C or if unknown.
+// languageName returns the --lang-exclude name of a unit's language, or "" if it is C or unknown.
 func languageName(root *dwarf.DIE) string {
 	if !root.Has(dwarf.Language) {
 		return ""

@@ -62,7 +62,7 @@ func (c *converter) convertOrphans(all []*converter, apart []*dwarf.Unit) (warni
 	return warnings, nil
 }
 
-// noteReferred notes the type units that unit h refers to, directly or through other type units.
+// noteReferred notes the type units that unit h refers to, directly or through other units.
 func (c *converter) noteReferred(h *dwarf.Unit) error {
 	if err := c.main.load(c.in.d, h); err != nil {
 		return err

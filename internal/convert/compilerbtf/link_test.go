@@ -190,7 +190,7 @@ func TestPlainly(t *testing.T) {
 	}
 }
 
-// TestShapers: conversions that share types give the same results as separate ones.
+// TestShapers: conversions that share types give the same results as separate conversions.
 func TestShapers(t *testing.T) {
 	w := newWorkspace(t)
 	w.build("-O2")

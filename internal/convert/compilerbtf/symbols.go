@@ -36,7 +36,7 @@ type function struct {
 
 // variable describes the symbols of variables with one name.
 type variable struct {
-	perCPU, other bool // a symbol is in a per-CPU section; in a different section
+	perCPU, other bool // a symbol is in a per-CPU section; another is elsewhere
 }
 
 // readSymbols reads the symbols of f. Local symbols are grouped if they come from more than one

@@ -46,8 +46,8 @@ func (d directory) open(name string) (io.ReadCloser, int64, error) {
 	return f, info.Size(), err
 }
 
-// Below returns the paths of those files below a directory that the function match accepts. The
-// paths are sorted, and relative to the directory. The directory itself may be a symbolic link.
+// Below returns the paths of the files below a directory for which match returns true. The paths
+// are sorted, and relative to the directory. The directory itself may be a symbolic link.
 func Below(dir string, match func(rel string) bool) (rels []string, err error) {
 	if dir, err = filepath.EvalSymlinks(dir); err != nil { // WalkDir doesn't follow links
 		return nil, err

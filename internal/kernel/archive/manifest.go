@@ -45,7 +45,7 @@ type File struct {
 	Name   string `json:"name"` // vmlinux, or the name of a module
 	SHA256 string `json:"sha256"`
 	Size   int64  `json:"size"`  // in bytes
-	Bases  []Base `json:"bases"` // the files that it is based on, the deepest first
+	Bases  []Base `json:"bases"` // the files that it is based on, the deepest base first
 
 	StartID      uint32 `json:"start_id"`      // the id of its first type
 	StringOffset uint32 `json:"string_offset"` // the offset of its first string

@@ -24,8 +24,8 @@ type Options struct {
 	Module bool
 }
 
-// MaxViolations is how many violations Check returns at most. If there are more, an additional
-// violation says how many were left out.
+// MaxViolations is the maximum number of violations that Check returns. If there are more, an
+// additional violation says how many were left out.
 const MaxViolations = 10000
 
 // Check returns the violations of the types in b, sorted by type id. For each type, violations of a
@@ -80,7 +80,7 @@ func (c *checker) note(v Violation, format string, args ...any) {
 	}
 }
 
-// blobRules checks the rules for the blob as a whole that Parse doesn't check.
+// blobRules checks rules that concern the whole blob, except those that Parse checks.
 func (c *checker) blobRules() {
 	b := c.b
 	if len(b.Types) == 0 && b.Base == nil {
