@@ -17,8 +17,8 @@ const (
 	typeTagName = "btf_type_tag"
 )
 
-// note is the text of an annotation, and the unit u that contains the annotation: possibly a
-// partial unit to which dwz has moved the annotation.
+// note is the text of an annotation. u is the unit with the annotation, possibly a partial unit to
+// which dwz has moved the annotation.
 type note struct {
 	name
 	u *unit

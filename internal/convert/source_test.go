@@ -363,8 +363,7 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// compareWithPahole lets pahole encode the linked file. pahole's BTF also has types to which
-// nothing encoded refers.
+// compareWithPahole lets pahole encode the linked file. pahole's BTF also has unreferenced types.
 func (s *source) compareWithPahole(t *testing.T, linked string, ours *link.Result) {
 	if s.pahole != "" {
 		t.Skip("pahole differs: " + s.pahole)

@@ -4,8 +4,8 @@ package params
 type Param struct {
 	// HasLocation reports whether the DIE has DW_AT_location.
 	HasLocation bool
-	// Locations holds the expressions of DW_AT_location: of an exprloc one, of a location list all in
-	// order (no base addresses, no views), or only the first one if that settles the location.
+	// Locations holds the expressions in DW_AT_location: one from an exprloc, all from a location list
+	// in order (no base addresses or views), or only the first one if that settles the location.
 	Locations [][]byte
 	// ConstValue reports whether the DIE has DW_AT_const_value.
 	ConstValue bool

@@ -160,8 +160,8 @@ func (r *reader) read(name string) (string, error) {
 
 var errOutside = errors.New("is outside the tree")
 
-// rel makes a path that Kbuild wrote relative to the tree. Before Linux 6.13, Kbuild writes
-// absolute paths for external modules, whose directory may have been moved since then.
+// rel makes a path from Kbuild relative to the tree. Before Linux 6.13, Kbuild writes absolute
+// paths for external modules, whose directory may have been moved since then.
 func (r *reader) rel(name string) (string, error) {
 	name = filepath.Clean(name)
 	outside := func() error {

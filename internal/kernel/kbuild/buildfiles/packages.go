@@ -65,9 +65,9 @@ type attr struct {
 
 // Packages returns the packages of a tree, by directory relative to the tree ("." for the top).
 //
-// Each directory has a btf_objects for its object files that are in vmlinux (vmlinux_objects), and
-// another one for those in each module (NAME_objects). The top has the rules that link:
-// vmlinux_btf, NAME_btf for each module or one modules_btf for all modules, and groups of these.
+// Each directory has a btf_objects for its object files in vmlinux (vmlinux_objects), and one for
+// its object files in each module (NAME_objects). The top has the rules that link: vmlinux_btf,
+// NAME_btf for each module or one modules_btf for all modules, and groups of these.
 func Packages(t *kbuild.Tree, o Options) (map[string]*Package, error) {
 	w := &writer{o: o, packages: map[string]*Package{}}
 	base := o.Base
