@@ -50,7 +50,7 @@ type File struct {
 	StartID      uint32 `json:"start_id"`      // the id of its first type
 	StringOffset uint32 `json:"string_offset"` // the offset of its first string
 	Types        int    `json:"types"`         // number of types
-	Conflicts    int    `json:"conflicts"`     // number of tags that are defined again here
+	Conflicts    int    `json:"conflicts"`     // number of tags that this file defines again
 
 	Path    string   `json:"path"`              // path in /lib/modules/RELEASE; "" if unknown
 	Objects []string `json:"objects,omitempty"` // the objects that a module was linked from

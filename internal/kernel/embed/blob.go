@@ -18,8 +18,8 @@ type Blob struct {
 }
 
 // ReadBlob reads a file that contains raw BTF, split or not. It checks that the sections listed in
-// the BTF header fill the file; otherwise, the kernel would reject the BTF at boot or with the
-// module. Errors name the file.
+// the BTF header fill the file; otherwise, the kernel would reject the BTF at boot or at module
+// load. Errors name the file.
 func ReadBlob(path string) (*Blob, error) {
 	f, data, err := btf.Open(path)
 	if err != nil {
