@@ -141,7 +141,7 @@ func (r *relocation) rewriteNames(b *btf.Blob, t *btf.Type) error {
 }
 
 // rename replaces a string offset. If it is an offset in the distilled base, the string there must
-// be the name of one of its types: the offset in the new base is known only for these names.
+// be a distilled type's name: the offset in the new base is known only for these names.
 func (r *relocation) rename(off *uint32, start uint32) error {
 	switch {
 	case *off == 0:

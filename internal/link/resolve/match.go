@@ -23,8 +23,8 @@ import (
 // struct device into a type of the module. libbpf treats forward declarations this way within one
 // BTF (btf_dedup_is_equiv), but not between split BTF and its base. The second rule applies only to
 // definitions. A typedef or a pointer is the base's type only if it means exactly the same, so the
-// module's own types lead to the module's definition. The relation is transitive: a type that
-// doesn't match here doesn't match when the result is linked again either.
+// module's own types lead to the module's definition. The relation is transitive: if a type doesn't
+// match here, it also doesn't match when the result is linked again.
 
 // maxSameShape is the maximum number of types of one shape in the base that a type is compared
 // with. Normally the base has one; only hostile input reaches the limit.
@@ -55,8 +55,8 @@ type matcher struct {
 	pairs []pair
 	index map[uint64]int32 // by node and id
 
-	own    []types.ID // memory of walk: the references of the shapes that it is in
-	theirs []uint32   // and the references of the base's types
+	own    []types.ID // buffer of walk: the references of the shapes that it is visiting
+	theirs []uint32   // buffer of walk: the references of the base's types
 }
 
 // match finds the nodes that are types of the base, and fills in the list based.

@@ -147,8 +147,8 @@ func TestAllSections(t *testing.T) {
 	}
 }
 
-// TestUniqueNames: if the names of variables and files suffice, the facts have no hashes, and don't
-// need DWARF.
+// TestUniqueNames: if the names of variables and files suffice, the facts have no hashes, and no
+// DWARF is needed.
 func TestUniqueNames(t *testing.T) {
 	w := newWorkspace(t)
 	objects := w.compile("gcc -O2", map[string]string{
