@@ -128,7 +128,7 @@ func (r *repeats) add(name string) {
 	r.once[i] |= bit
 }
 
-// maybe returns false only if the i-th name that was added was certainly added once.
+// maybe returns false only if the i-th name that was added was certainly added only once.
 func (r *repeats) maybe(i int) bool {
 	word, bit := r.bit(r.hashes[i])
 	return r.twice[word]&bit != 0

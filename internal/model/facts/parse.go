@@ -39,7 +39,7 @@ type parser struct {
 	facts *Facts
 	last  int // index in facts.Files of the current group; -1 for the globals
 
-	objects, before []Object // variables of this group and of the File before; their File is 0
+	objects, before []Object // variables of this group and the previous one; their File is 0
 }
 
 func (p *parser) parse() {
@@ -141,7 +141,7 @@ func (p *parser) groups() {
 	}
 }
 
-// closeGroup ends a group, and checks that it may follow the one before it.
+// closeGroup ends a group, and checks that it may follow the previous group.
 func (p *parser) closeGroup() {
 	if p.last >= 0 {
 		f := &p.facts.Files[p.last]

@@ -71,8 +71,8 @@ func (s Set) With(f Set) Set { return s | f }
 // Without gives the set with the feature taken out.
 func (s Set) Without(f Set) Set { return s &^ f }
 
-// String gives the set's names in canonical order, separated by commas, and "none" for the empty
-// set. Parse reads it back as the same set.
+// String gives the set's names in canonical order, separated by commas, or "none" for the empty
+// set. Parse returns the same set for this string.
 func (s Set) String() string {
 	var list []string
 	for i, name := range names {
@@ -125,7 +125,7 @@ func Parse(list string) (Set, error) {
 	return s, nil
 }
 
-// Named gives the feature with a name.
+// Named gives the feature with this name.
 func Named(name string) (f Set, ok bool) {
 	i := slices.Index(names, name)
 	return 1 << max(i, 0), i >= 0

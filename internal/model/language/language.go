@@ -26,7 +26,7 @@ var codes = map[string][]uint64{
 // that they were asked for.
 const CPlusPlus = "c++"
 
-// Codes returns the DW_LANG codes for a name, none if the name is unknown.
+// Codes returns the DW_LANG codes for a name, or none if the name is unknown.
 func Codes(name string) []uint64 {
 	if name != CPlusPlus {
 		return codes[name]

@@ -65,7 +65,7 @@ func (d *decoder) below(limit uint64, what string) uint32 {
 
 func (d *decoder) uint32(what string) uint32 { return d.below(math.MaxUint32+1, what) }
 
-// count reads how many things follow. Each of them has at least size bytes.
+// count reads how many things follow. Each thing has at least size bytes.
 func (d *decoder) count(size int, what string) int {
 	v := d.uint()
 	if d.err == nil && v > uint64((len(d.data)-d.off)/size) {

@@ -94,7 +94,7 @@ func (s *Strings) slot(h Hash) *uint32 {
 	return &s.index[i]
 }
 
-// LookupAll appends the Str of each hash to found, 0 for strings that are not there. It is much
+// LookupAll appends the Str of each hash to found, or 0 if there is no such string. It is much
 // faster than single Lookups, because the loads from memory overlap.
 func (s *Strings) LookupAll(hashes []Hash, found []Str) []Str {
 	mask := uint64(len(s.index) - 1)
