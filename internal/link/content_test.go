@@ -14,7 +14,7 @@ import (
 // The result holds every type of every unit, and no others.
 
 // images finds, for each shape of a unit, the types of b that the shape can resolve to (its
-// images). Their content is equal to any depth that the unit shows: a tag that the unit defines
+// images). An image has the same content as its shape, at every depth: a tag that the unit defines
 // must resolve to an image of that definition; a tag that the unit only declares may resolve to any
 // type of the tag. A definition in a base is also an image if it differs only in tags that the base
 // only declares.

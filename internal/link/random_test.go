@@ -10,7 +10,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// A randomProgram is a pool of shapes, and units made of these shapes. The units disagree a lot:
+// A randomProgram is a pool of shapes, and units made from these shapes. The units disagree a lot:
 // there are few tags, and each has several definitions. Tags refer to each other directly, through
 // typedefs and through anonymous shapes.
 type randomProgram struct {

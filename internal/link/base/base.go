@@ -38,9 +38,9 @@ type Base interface {
 	Refs(id uint32, into []uint32) []uint32
 	// Declares reports whether a type is a forward declaration, or an enum without enumerators.
 	Declares(id uint32) bool
-	// HasDeclTag reports whether a type has a declaration tag with this value. target is the type's
-	// id, not that of a function or variable. component is 1 plus the index of the tagged member or
-	// parameter, or 0 for the type itself.
+	// HasDeclTag reports whether a type has a declaration tag with this value. target is the id of
+	// that type, which isn't a function or variable. component is 1 plus the index of the tagged
+	// member or parameter, or 0 for the type itself.
 	HasDeclTag(value []byte, target, component uint32, flag bool) bool
 	// String returns the smallest offset of a string, or 0 if the chain does not have it.
 	String(s []byte) uint32

@@ -110,7 +110,7 @@ func TestTag(t *testing.T) {
 	}
 }
 
-// TestRecord looks up types by id. A reference is left out if its type doesn't lead to a tag.
+// TestRecord looks up types by id. References to types that don't lead to a tag are left out.
 func TestRecord(t *testing.T) {
 	p := parse(t, module().Finish())
 	for _, c := range []struct {

@@ -35,7 +35,7 @@ func (f *Files) With(split []byte) (*Files, error) {
 }
 
 // indexOnOutline returns the index that build would return for the last BTF of a chain. It reads
-// only an outline of the base: shapes need no more. In h, only the checksums are set.
+// only an outline of the base, which is enough for shapes. In h, only checksums are set.
 func indexOnOutline(b *btf.Blob, h header) ([]byte, error) {
 	o := outline{from: b, ids: map[uint32]uint32{0: 0}}
 	if err := o.find(); err != nil {

@@ -112,7 +112,7 @@ func TestOutline(t *testing.T) {
 	}
 }
 
-// TestWith extends BTF from files, and an empty chain, by BTF in memory.
+// TestWith puts BTF in memory on top of BTF in files, and on top of an empty chain.
 func TestWith(t *testing.T) {
 	dir := t.TempDir()
 	one := small(nil, binary.LittleEndian, "")
@@ -178,8 +178,8 @@ func TestWith(t *testing.T) {
 	}
 }
 
-// FuzzOutline compares two indices of any split BTF: one made with an outline of the base, and one
-// made with the whole chain.
+// FuzzOutline compares two indices of arbitrary split BTF: one made with an outline of the base,
+// and one made with the whole chain.
 func FuzzOutline(f *testing.F) {
 	one := small(nil, binary.LittleEndian, "")
 	cycles := onCycles(binary.LittleEndian)

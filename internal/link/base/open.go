@@ -92,7 +92,7 @@ func (f *Files) Close() {
 	}
 }
 
-// NeedBTF returns an error if an index was given in place of BTF. what is the task that needs BTF.
+// NeedBTF returns an error if an index was given in place of the BTF that a task (what) needs.
 func (f *Files) NeedBTF(what string) error {
 	if f.Index == "" {
 		return nil

@@ -15,7 +15,7 @@ import (
 //
 // The first bits of a hash are the number of its bucket. A bucket has four to eight entries on
 // average, ordered by the second half of the hash, then by number. Only the second half of a hash
-// is stored. Together with the number of the bucket, these are some 78 bits. With 10^4 strings in a
+// is stored. Together with the number of the bucket, it has some 78 bits. With 10^4 strings in a
 // module and 10^5 in the kernel, a string of a module is mistaken for a different string of the
 // kernel in one of 10^14 modules.
 type table struct {

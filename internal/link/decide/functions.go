@@ -236,7 +236,7 @@ func (d *decider) consistent(group []Holder) bool {
 	})
 }
 
-// prototype returns the prototype that most units of the owners (owners.go) have. Ties are broken
+// prototype returns the prototype that the owners (owners.go) have in most units. Ties are broken
 // by content. With consistent_func, functions with inconsistent prototypes are already skipped.
 func (d *decider) prototype(group []Holder) Type {
 	best := group[0].Ref

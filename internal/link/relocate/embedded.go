@@ -42,8 +42,8 @@ const (
 	onPath  = unknown - 1
 )
 
-// endOf strips modifiers and array dimensions from a type. It stores the result for each type on
-// the way in ends, so a type that many members share is followed only once.
+// endOf strips modifiers and array dimensions from a type. For each type that it passes, it stores
+// the result in ends. So a type that many members share is followed only once.
 func (r *relocation) endOf(id uint32, ends []uint32) (uint32, error) {
 	s, end := r.split, id
 	var path []uint32

@@ -23,10 +23,10 @@ func Looks(t *btf.Type) bool {
 	return t.Kind.IsEnum() || t.Kind.IsComposite()
 }
 
-// Matches reports whether the distilled type d can describe t: a type of a base, which Looks
-// accepts and which has the same name. If the parameter twins is set, the base has several structs
-// and unions of that name, and the size of a struct or union must equal d's. Types of all other
-// kinds except forward declarations must always have equal sizes.
+// Matches reports whether the distilled type d can describe t, a type of a base with the same name
+// that Looks accepts. If the parameter twins is set, the base has several structs and unions of
+// that name, and the size of a struct or union must equal d's. Types of all other kinds except
+// forward declarations must always have equal sizes.
 //
 // As in btf_relocate_map_distilled_base, any kind of type matches a distilled struct or union. That
 // function also compares the kind flag of a distilled forward declaration with the kind flag of the

@@ -231,7 +231,7 @@ func TestBackAgain(t *testing.T) {
 	}
 }
 
-// TestChain puts a module on a base that is split BTF itself.
+// TestChain puts a module on a base that is itself split BTF.
 func TestChain(t *testing.T) {
 	rawBase, rawSplit := distilledModule(t, func(m *btf.Builder) {
 		embedding("list")(m)

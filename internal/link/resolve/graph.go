@@ -15,7 +15,7 @@ type graph struct {
 	*meanings
 	nodes   []node
 	targets []target
-	common  []int32     // by anchor: its node in the common environment, -1 for other definitions
+	common  []int32     // by anchor: its node in the common environment, -1 for uncommon definitions
 	own     [][]ownNode // by environment
 	real    []bool      // by node of the common environment: some environment shares it
 	based   []uint32    // by node: the id of the base type that it is, 0 for none

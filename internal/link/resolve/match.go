@@ -15,7 +15,7 @@ import (
 //   - anything else matches a type of the same shape whose tags and typedefs match in turn.
 //
 // A type that leads to no conflicted tag needs no comparison: the hash of its shape finds it
-// (fixedBaseID). The code below is for the others.
+// (fixedBaseID). The code below is for all other types.
 //
 // More than one relation between types satisfies these rules. The code finds the greatest one, in
 // which types that lead to each other match together. The second rule is for modules that define
@@ -46,7 +46,7 @@ type pair struct {
 	node     int32
 	id       uint32
 	failed   bool
-	forwards int     // how many slots are only declared in the base, but not in the node
+	forwards int     // how many slots the base only declares, while the node defines them
 	users    []int32 // pairs that need this one
 }
 
@@ -59,7 +59,7 @@ type matcher struct {
 	theirs []uint32   // buffer of walk: the references of the base's types
 }
 
-// match finds the nodes that are types of the base, and fills in the list based.
+// match finds the nodes that are types of the base, and fills in g.based.
 func (g *graph) match() {
 	g.based = make([]uint32, len(g.nodes))
 	if g.r.base == nil {

@@ -95,7 +95,7 @@ func (p *peers) work() float64 {
 	return n * n * float64(single) * float64(tags)
 }
 
-// meaning returns the colour of what a tag means to the environment's peers, or zero without peers.
+// meaning returns the colour of what a tag means to the environment's peers, or zero if none.
 func (p *peers) meaning(env, tag int32) types.Hash {
 	m := p.of[env]
 	if t := &p.r.tags[tag]; m == nil || t.conflicted || t.def == 0 {

@@ -118,7 +118,7 @@ func (t *Types) BaseID(k Type) uint32 {
 	return t.r.fixedBaseID(types.ID(k))
 }
 
-// Variants calls yield with each variant, and whether a unit holds it directly.
+// Variants calls yield with each variant; root reports whether a unit holds the variant directly.
 func (t *Types) Variants(yield func(k Type, root bool) bool) {
 	for i := range t.variants.list {
 		if !yield(Type(len(t.Nodes)+i), t.variants.list[i].root) {
@@ -147,7 +147,7 @@ func (w *Refs) Next(id types.ID) Type {
 	return k
 }
 
-// RefOf returns the type that a type refers to with Node.Ref.
+// RefOf returns the type to which a type refers through Node.Ref.
 func (t *Types) RefOf(k Type) Type {
 	w := t.Refs(k)
 	return w.Next(t.Node(k).Ref)

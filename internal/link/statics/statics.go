@@ -74,7 +74,7 @@ func unidentified(known *facts.Facts, names map[name][]int) map[name][]int {
 	return left
 }
 
-// identify converts the units with the function file (such as convert.File) to find definitions.
+// identify calls file (such as convert.File) to convert the units, and finds definitions in these.
 func identify(f *elf.File, known *facts.Facts, opt convert.Options, units []unit,
 	file func(*elf.File, convert.Options) (*object.Object, error)) error {
 	if len(units) == 0 {

@@ -120,7 +120,7 @@ func (x *Index) dropForeign(s *survey.Survey, foreign []int, linked map[types.St
 		name    types.Str
 		linkage uint32
 	}
-	shared := map[definition]bool{} // whether units of linked files have it too
+	shared := map[definition]bool{} // whether units of linked files also have it
 	var dropped []int
 	for _, u := range foreign {
 		own := false
@@ -161,7 +161,7 @@ func localNames(s *survey.Survey, f *facts.Facts, units []int) locals {
 	for _, u := range units {
 		l[s.Units[u].File] = map[types.Str]bool{}
 	}
-	ofFile := make([]map[types.Str]bool, len(f.Files)) // files of one name share theirs
+	ofFile := make([]map[types.Str]bool, len(f.Files)) // files with the same name share a map
 	for i := range f.Files {
 		if name, ok := s.Graph.Strs.Lookup([]byte(f.Files[i].Name)); ok {
 			ofFile[i] = l[name]

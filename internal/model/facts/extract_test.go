@@ -80,7 +80,7 @@ var counter .data..percpu 8 8
 file ext.c
 end
 `
-	// The compiler decides how it names and places some of these.
+	// The compiler decides how it names and places some of these symbols.
 	got = strings.ReplaceAll(got, "clone.constprop.0", "clone.isra.0")
 	got = strings.ReplaceAll(got, "func clone\n", "func clone.isra.0\n")
 	if strings.Contains(got, "shared_counter .data..percpu 8 4") {
@@ -155,7 +155,7 @@ func TestFeaturesChooseVariables(t *testing.T) {
 	}
 }
 
-// In a relocatable file, different functions may have the same offset, in different sections.
+// In a relocatable file, two functions in different sections may have the same offset.
 func TestRelocatableFiles(t *testing.T) {
 	w := newWorkspace(t)
 	for _, flags := range [][]string{nil, {"-ffunction-sections"}} {

@@ -107,7 +107,7 @@ func (e *extractor) countAddresses(all []function) {
 	}
 }
 
-// repeats finds, among many names, all that occur several times, and a few that don't.
+// repeats finds, among many names, all that occur several times, and a few others.
 type repeats struct {
 	seed        maphash.Seed
 	hashes      []uint32 // of the names added

@@ -129,7 +129,7 @@ func functionName(symbol string) (string, bool) {
 	return name[:cut], true
 }
 
-// uniform reports whether all entries have the same flags, and every entry has a name. Then the
+// uniform reports whether all entries have the same flags, and every entry has a name. If so, the
 // order in which resolve_btfids has sorted the entries does not matter.
 func (s *idSet) uniform() bool {
 	for _, e := range s.entries {

@@ -9,7 +9,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// sortFew sorts all lists but the long ones of functions. So it compares files only by name.
+// sortFew sorts all lists except the long lists of functions. So it compares files only by name.
 func (f *Facts) sortFew() {
 	slices.SortFunc(f.Kfuncs, func(a, b Kfunc) int { return strings.Compare(a.Name, b.Name) })
 	slices.SortFunc(f.SeveralAddresses, func(a, b RepeatedName) int {

@@ -25,7 +25,7 @@ const (
 	ConsistentFunc                    // leave out functions whose prototypes differ
 	DeclTagKfuncs                     // bpf_kfunc and bpf_fastcall on functions of .BTF_ids
 	ReproducibleBuild                 // accepted; the result is always reproducible
-	DistilledBase                     // .BTF.base beside .BTF for split BTF
+	DistilledBase                     // .BTF.base in addition to .BTF for split BTF
 	GlobalVar                         // variables of every PROGBITS and NOBITS section
 	Attributes                        // type tags with kind_flag, such as address_space(1)
 	TrueSignature                     // functions under their full name, with the remaining parameters

@@ -387,7 +387,7 @@ func TestModifiersInCycle(t *testing.T) {
 		b.Ref(btf.KindPtr, "", 3) // 1: a pointer to a function that returns t
 		b.Ref(btf.KindTypedef, "t", 4)
 		b.FuncProto(2)
-		for i := range uint32(15) { // t is 16 modifiers, and there are 16 or 17 before it
+		for i := range uint32(15) { // t is a chain of 16 modifiers, after 16 or 17 others
 			to := 5 + i
 			if i == 14 {
 				to = 1

@@ -130,8 +130,8 @@ func endlessIn(b *btf.Blob) error {
 	return fmt.Errorf("type [%d] %s contains itself by value", id, what)
 }
 
-// holdersIn returns the ids of the types that hold others by value (holders). By id, at has the
-// index in holders + 1, or 0 if the type holds no others.
+// holdersIn returns the ids of the types that hold others by value (holders). at has, for each id,
+// its index in holders + 1, or 0 if it isn't there.
 func holdersIn(b *btf.Blob) (holders []uint32, at []int32) {
 	at = make([]int32, b.EndID())
 	for ; b != nil; b = b.Base {

@@ -124,7 +124,7 @@ func fitting(from btf.Kind) kindSet {
 	case btf.KindFunc:
 		return 1 << btf.KindFuncProto
 	case btf.KindDatasec:
-		return 1<<btf.KindVar | 1<<btf.KindFunc // compilers list extern functions too, such as kfuncs
+		return 1<<btf.KindVar | 1<<btf.KindFunc // compilers also list extern functions, such as kfuncs
 	case btf.KindDeclTag:
 		return ^kindSet(1<<btf.KindDatasec | 1<<btf.KindDeclTag | 1<<btf.KindVoid)
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 // appendList appends an ascending list of numbers: its length, then the difference of each number
-// from the one before, and of the first one from least-1. So no difference is 0.
+// from the previous one, where least-1 precedes the first. So no difference is 0.
 func appendList(b []byte, list []uint32, least uint32) []byte {
 	b = binary.AppendUvarint(b, uint64(len(list)))
 	last := uint64(least)

@@ -106,7 +106,7 @@ func (num *numbering) appendPins(b []byte) []byte {
 	return b
 }
 
-// appendSizes appends each Node.Size of functions or variables that isn't 0. BTF can't hold them.
+// appendSizes appends the nonzero Node.Size of functions or variables, which BTF can't hold.
 func (num *numbering) appendSizes(b []byte, kind types.Kind) []byte {
 	count := 0
 	var list []byte

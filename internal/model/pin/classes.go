@@ -7,7 +7,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// part is a set of nodes. Any node outside of the set to which one of them refers contains no pin.
+// part is a set of nodes. Nodes outside of the set to which its nodes refer contain no pins.
 type part struct {
 	nodes  []types.ID
 	hashes []types.Hash // hashes of the content of nodes; none for stubs

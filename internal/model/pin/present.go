@@ -138,7 +138,7 @@ func (m *Importer) mark(follow func(types.ID, *types.Node) bool) {
 	}
 }
 
-// hash hashes the nodes with the flag "in". Nodes that other units have too are hashed separately,
+// hash hashes the nodes with the flag "in". Nodes that other units also have are hashed separately,
 // if they refer only to each other.
 func (m *Importer) hash() error {
 	var some, own []types.ID

@@ -116,7 +116,7 @@ const (
 	// no code in the unit: the function is an alias of an identical function, or inlined
 	FuncNoCode
 	FuncWeak // a weak definition, or one that another definition replaced
-	// the symbol has another name: the function isn't encoded, but its symbol shows the unit is linked
+	// the symbol has another name: the function isn't encoded, but shows that the unit is linked
 	FuncRenamed
 	// only clones with a changed interface have symbols; BTF doesn't say where their parameters are
 	FuncUnlocated
@@ -129,7 +129,7 @@ const (
 	LinkageExtern uint32 = 2
 )
 
-// Tag returns the namespace of the tag that n defines or, for a stub, refers to; 0 for others.
+// Tag returns the namespace of the tag that n defines or, for a stub, refers to; otherwise 0.
 func (n *Node) Tag() Tag {
 	if n.Kind == KindStub {
 		return Tag(n.Aux)
