@@ -23,7 +23,7 @@ func TestAbsent(t *testing.T) {
 		file      string
 		count     uint32
 		functions []symbol
-		variable  string // a static one
+		variable  string // the name of a static variable
 	}{
 		{"module.c", 2, []symbol{{"probe", static, 0}, {"release", static, 0}}, ""},
 		{"kernel.c", 1, []symbol{{"inlined", static, 0}, {"work", static, 0}}, ""},

@@ -13,7 +13,7 @@ import (
 )
 
 // BenchmarkFile links the units of the ELF file named by BTF_BENCH_ELF, such as a vmlinux with
-// DWARF. The time is only that of the link.
+// DWARF. It measures only the link.
 func BenchmarkFile(b *testing.B) {
 	path := os.Getenv("BTF_BENCH_ELF")
 	if path == "" {

@@ -13,10 +13,11 @@ import (
 
 // The result holds every type of every unit, and no others.
 
-// images finds, for each shape of a unit, the types of b that the shape can be: their content is
-// equal, as deep as the unit can see. A tag that the unit defines must be an image of its
-// definition; a tag that it only declares may be any type of the tag. The image may also be a
-// definition in a base, if it is equal except for tags that the base only declares.
+// images finds, for each shape of a unit, the types of b that the shape can resolve to (its
+// images). An image has the same content as its shape, at every depth: a tag that the unit defines
+// must resolve to an image of that definition; a tag that the unit only declares may resolve to any
+// type of the tag. A definition in a base is also an image if it differs only in tags that the base
+// only declares.
 func images(g *types.Graph, u *object.Unit, b *btf.Blob) map[types.ID]map[uint32]bool {
 	defs := map[string]types.ID{}
 	tagKey := func(t types.Tag, name types.Str) string {
@@ -167,7 +168,7 @@ func images(g *types.Graph, u *object.Unit, b *btf.Blob) map[types.ID]map[uint32
 	return shapes
 }
 
-// checkLinked checks a result against its units: no type is there twice, lost or new.
+// checkLinked checks a result against its units: no type is duplicated, lost or new.
 func checkLinked(t *testing.T, out []byte, base *btf.Blob, o *object.Object) *btf.Blob {
 	t.Helper()
 	b, err := btf.Parse(out, base)

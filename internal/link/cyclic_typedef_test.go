@@ -11,8 +11,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/object"
 )
 
-// returnsItself returns BTF of a function that returns a pointer to its own typedef, as in a test
-// of libbpf. The cycle leads to struct s; the parameter last is the name of its last member.
+// returnsItself returns BTF with a typedef f of a pointer to a function that returns f, as in a
+// test of libbpf. The cycle leads to struct s, whose last member has the given name.
 func returnsItself(last string) *btf.Blob {
 	b := btf.NewBuilder(nil, nil, nil)
 	f := b.Ref(btf.KindTypedef, "f", 2)
@@ -25,8 +25,8 @@ func returnsItself(last string) *btf.Blob {
 	return b.Finish()
 }
 
-// TestTypedefsInCycles links typedefs that lead to themselves without a tag, alone, together, and
-// as split BTF; then it links all results again.
+// TestTypedefsInCycles links typedefs that lead to themselves without passing through a tag: alone,
+// together, and as split BTF. Then it links all results again.
 func TestTypedefsInCycles(t *testing.T) {
 	check := func(name string, types int, opt Options, objs ...*object.Object) *btf.Blob {
 		t.Helper()

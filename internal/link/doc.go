@@ -11,20 +11,20 @@
 //	u64 hits;                             u64 hits __attribute__((weak));
 //
 // Each CU is a unit (package object): a list of shapes, which are types that refer to tags only by
-// name. Each stage of [Object] is a package that reads the results of the stages before it:
+// name. Each stage of [Object] is a package that reads the results of the earlier stages:
 //
 //  1. survey.New makes lists of the shapes and the units.
 //  2. symbols.New and Select look up the names in the symbol table of the module, and drop units of
-//     which nothing was linked.
+//     which nothing is linked.
 //  3. resolve.Resolve finds which type each shape is in each unit: in b.c, struct opts means the
-//     definition in a.c; a type that vmlinux has (u64, say) is the type of the base BTF.
-//  4. decide.Decide chooses the functions and variables that are encoded: start may be ambiguous,
-//     hits belongs to a.c.
+//     definition in a.c; a type that vmlinux also has, such as u64, is the type of the base BTF.
+//  4. decide.Decide chooses the functions and variables that are encoded: start may be ambiguous;
+//     hits is the variable of a.c.
 //  5. write.BTF keeps the types that are needed, orders them canonically and writes the bytes.
 //
-// Package base looks up what the link needs to know about the base BTF.
+// Package base answers the link's questions about the base BTF.
 //
 // The result is a pure function of the multiset of units, the facts of the linked ELF and the
-// bases. Nothing depends on the order of units, of their items or of the graph's nodes: every
-// choice is by weight (how many units agree), and ties are broken by content.
+// bases. It doesn't depend on the order of units, items or graph nodes: every choice is by weight
+// (how many units agree), and ties are broken by content.
 package link

@@ -12,8 +12,8 @@ import (
 // The result holds each type once. Here, a separate bisimulation of the finished blob decides which
 // types are the same. It shares no code with the link.
 
-// spelling is a type's own content without its references, and these references in order. It was
-// written without looking at the code of the link.
+// spelling returns a type's content without its references, and the references in order. This
+// function was written without looking at the code of the link.
 func spelling(b *btf.Blob, id uint32) (string, []uint32) {
 	if id == 0 {
 		return "void", nil
@@ -60,9 +60,9 @@ func spelling(b *btf.Blob, id uint32) (string, []uint32) {
 	return head, refs
 }
 
-// bisimulation numbers all ids of blobs and their bases so that types with equal numbers are
-// bisimilar, in one blob or in two: it splits the types of equal spelling by what they refer to,
-// until a round splits none.
+// bisimulation numbers the types of blobs and their bases: two types have the same number if they
+// are bisimilar, even if they are in different blobs. It starts with classes of types with equal
+// spelling, and splits these classes by what the types refer to, until a round splits no class.
 func bisimulation(blobs ...*btf.Blob) [][]int {
 	refs, class := make([][][]uint32, len(blobs)), make([][]int, len(blobs))
 	labels := map[string]int{}
@@ -101,8 +101,8 @@ func bisimulation(blobs ...*btf.Blob) [][]int {
 	}
 }
 
-// checkExact checks that no type of b is there twice or in a base. A function may also be in a
-// base, because a module has its own functions.
+// checkExact checks that b has no type twice, and no type that a base has. Functions are an
+// exception: a module may have a function that looks like one in the base.
 func checkExact(t *testing.T, b *btf.Blob) {
 	t.Helper()
 	class := bisimulation(b)[0]

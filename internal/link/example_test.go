@@ -9,9 +9,10 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/object"
 )
 
-// ExampleLink links CUs that have the same struct dev, with a pointer to struct opts. Two CUs of
-// equal content (a.c) and b.c define struct opts in different ways, so struct dev is two types. c.c
-// only declares struct opts: that FWD means what most CUs define.
+// ExampleLink links CUs that have the same struct dev, with a pointer to struct opts. There are two
+// CUs with the content of a.c. They define struct opts in one way and b.c in another, so struct dev
+// is two types. c.c only declares struct opts: this FWD resolves to the definition in a.c, because
+// most CUs have it.
 func ExampleLink() {
 	b := linktest.New()
 	dev := b.Struct("dev", b.Ptr(b.Stub("opts")))

@@ -15,7 +15,7 @@ import (
 
 // forward.go in package resolve has the rules for what a tag means in a unit that only declares it.
 
-// sketch adds units that are written as words, one unit per line:
+// sketch adds one unit for each line of text, which consists of these words:
 //
 //	s1 s2 s3      a definition of the tag s with 1, 2 or 3 members
 //	r1 r2         the same for r
@@ -80,8 +80,8 @@ func sketch(b *builder, text string) {
 }
 
 // users lists the types of a result that refer to s and r, in the form "user s1 r?". The number
-// after a tag is that of the definition's members; "?" means a declaration. Types that a base has
-// are in parentheses.
+// after a tag is how many members its definition has; "?" means a declaration. Types that a base
+// has are in parentheses.
 func users(b *btf.Blob) []string {
 	var out []string
 	var meaning func(id uint32) string
@@ -203,8 +203,8 @@ func TestForwards(t *testing.T) {
 	}
 }
 
-// TestTie has two definitions that equally many units hold. Either may be taken, but it must always
-// be the same one.
+// TestTie has two definitions, each held by the same number of units. Either may be chosen, but the
+// choice must always be the same.
 func TestTie(t *testing.T) {
 	seen := map[string]bool{}
 	for _, text := range []string{"user\n 2x s1\n 2x s2", "2x s2\n user\n 2x s1",
@@ -267,8 +267,8 @@ func TestRandomForwards(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// meaning returns the definition that a tag means where the type called root refers to it
-		// in a unit, or several definitions if there is a tie.
+		// meaning returns the definition that tag means in unit u, in a reference from the type named
+		// root. If there is a tie, it returns several definitions.
 		meaning := func(u map[string]bool, root, tag string) []string {
 			own := func(u map[string]bool) string {
 				for _, d := range words[:5] {

@@ -22,7 +22,7 @@ type builder struct{ *linktest.Builder }
 func newBuilder() *builder { return &builder{linktest.New()} }
 
 // link links the units and lists the result. Each named type has one line: its kind, its name, and
-// what it refers to, spelled out.
+// the types that it refers to, spelled out.
 func (b *builder) link(t *testing.T, opt Options) (lines []string, res *Result) {
 	t.Helper()
 	res, err := Link([]*object.Object{b.Object}, opt)
@@ -66,7 +66,7 @@ func blobOf(b base.Base) *btf.Blob {
 	return b.(onBlob).blob
 }
 
-// spell writes a type with what it refers to, some levels deep.
+// spell spells out a type and the types that it refers to, up to depth levels deep.
 func spell(b *btf.Blob, id uint32, depth int) string {
 	if id == 0 {
 		return "void"
@@ -206,7 +206,7 @@ func TestTrueSignature(t *testing.T) {
 	b.Fn("folded.isra.0", 0, 0, one) // in two files, at one address
 	b.Fn("register.isra.0", 0, types.FuncUnexpectedReg, one)
 	b.Fn("order", 0, types.FuncReordered, two)
-	b.Fn("without", 0, 0, two) // its entry had no symbol
+	b.Fn("without", 0, 0, two) // converted without its symbol's name
 	b.Fn("gone.isra.0", 0, 0, one)
 	b.Unit("b.c", 1)
 	b.Hold(i)
@@ -302,7 +302,7 @@ func TestKfuncs(t *testing.T) {
 	}
 	for i := range blob.Types {
 		if x := &blob.Types[i]; x.Kind == btf.KindTypeTag && !x.KFlag {
-			t.Error("the tag of an arena pointer is no attribute: its kind flag is not set")
+			t.Error("the type tag of an arena pointer is not an attribute: its kind flag is not set")
 		}
 	}
 	if again := linkOne(t, Options{}, fromBTF(t, blob)); !bytes.Equal(res.BTF, again) {

@@ -16,7 +16,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// manyTypes holds enough types and names that all work is really divided among several threads.
+// manyTypes returns units with enough types and names for all work to be divided among threads.
 func manyTypes() (*builder, *facts.Facts) {
 	b, x := newBuilder(), &facts.Facts{Kfuncs: []facts.Kfunc{{Name: "f7"}, {Name: "f8"}}}
 	for u := range 300 {
@@ -75,7 +75,7 @@ func TestNames(t *testing.T) {
 	for _, c := range []struct {
 		what string
 		add  func(b *builder, name string) types.ID
-		ok   bool // any name will do
+		ok   bool // any name is accepted
 	}{
 		{"int", func(b *builder, name string) types.ID { return b.Int(name) }, true},
 		{"struct", func(b *builder, name string) types.ID { return b.Struct(name, b.Int("int")) },

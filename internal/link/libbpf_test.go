@@ -29,7 +29,7 @@ import (
 var libbpfSource []byte
 
 // libbpf builds a program from testdata, and returns a function that deduplicates blobs with it. If
-// there is a base, there must be only one blob, which is split.
+// there is a base, there must be only one blob, which is split BTF on this base.
 func libbpf(t *testing.T) func(base *btf.Blob, blobs ...[]byte) *btf.Blob {
 	t.Helper()
 	dir := t.TempDir()
@@ -39,7 +39,7 @@ func libbpf(t *testing.T) func(base *btf.Blob, blobs ...[]byte) *btf.Blob {
 	}
 	if out, err := exec.Command("gcc", "-O1", "-o", program, program+".c",
 		"-l:libbpf.so.1").CombinedOutput(); err != nil {
-		t.Skipf("SKIPPED: no gcc with libbpf, as ./bazelw --root-exec has: %v\n%s", err, out)
+		t.Skipf("SKIPPED: no gcc with libbpf (./bazelw --root-exec has both): %v\n%s", err, out)
 	}
 	return func(base *btf.Blob, blobs ...[]byte) *btf.Blob {
 		t.Helper()
@@ -71,7 +71,7 @@ func libbpf(t *testing.T) func(base *btf.Blob, blobs ...[]byte) *btf.Blob {
 	}
 }
 
-// tagWord is the namespace of a tag.
+// tagWord returns the C keyword for a tag's namespace, or "" for a type that can't have a tag.
 func tagWord(t *btf.Type) string {
 	switch {
 	case t.Kind == btf.KindStruct || t.Kind == btf.KindFwd && !t.KFlag:
@@ -84,7 +84,7 @@ func tagWord(t *btf.Type) string {
 	return ""
 }
 
-// tagNamed is a tag in words, "" for a type without a tag.
+// tagNamed returns a tag as C writes it, such as "struct dev", or "" for a type without a tag.
 func tagNamed(b *btf.Blob, id uint32) string {
 	if t, _ := b.ByID(id); t != nil && tagWord(t) != "" && b.TypeName(t) != "" {
 		return tagWord(t) + " " + b.TypeName(t)
@@ -93,10 +93,10 @@ func tagNamed(b *btf.Blob, id uint32) string {
 }
 
 // openTags finds tags with several definitions that some input only declares. What such a tag means
-// in that input is a matter of choice. To libbpf, a forward declaration equals any definition, one
-// after the other. So which types are equal depends on the order of the inputs, and libbpf may join
-// types that differ. A tag that leads to an open one is open too: it may have several definitions
-// only in libbpf's result.
+// in that input is a matter of choice. libbpf treats a forward declaration as equal to each of the
+// definitions in turn. So which types are equal depends on the order of the inputs, and libbpf may
+// join types that differ. A tag that leads to an open tag is open as well, even if it has several
+// definitions only in libbpf's result.
 func openTags(inputs []*btf.Blob, ours, theirs *btf.Blob) map[string]bool {
 	declared := map[string]bool{}
 	for _, b := range inputs {
@@ -155,9 +155,9 @@ func leads(b *btf.Blob, tags map[string]bool) []bool {
 	return found
 }
 
-// againstLibbpf compares the link of blobs with libbpf's: except for types that lead to open tags,
-// both have the same types, and the link has each of them once. It returns how many types of the
-// link were compared, and how many there are.
+// againstLibbpf compares our link of blobs with libbpf's: except for types that lead to open tags,
+// both must have the same types, and our link must have each of them once. It returns how many
+// types of our link were compared, and how many there are in all.
 func againstLibbpf(t *testing.T, dedup func(*btf.Blob, ...[]byte) *btf.Blob,
 	data [][]byte) (compared, all int) {
 	t.Helper()
@@ -257,12 +257,12 @@ func TestLibbpfForwardInSplit(t *testing.T) {
 	for _, c := range []struct {
 		name        string
 		base, split func(b *btf.Builder)
-		want        string // what refers to s in split BTF, by users
+		want        string // the references to s in split BTF, as users lists them
 	}{
-		{"one definition, and one's own declaration", declares,
+		{"one definition, and a declaration in split BTF", declares,
 			func(b *btf.Builder) { holder(b, "user", define(b, "a")); holder(b, "top", forward(b)) },
 			"top s1"},
-		{"one definition, and the base's declaration", declares,
+		{"one definition, and only the base's declaration", declares,
 			func(b *btf.Builder) { define(b, "a"); holder(b, "top", forwardOfBase) }, "top s?"},
 		{"several definitions", declares,
 			func(b *btf.Builder) { define(b, "a"); define(b, "b"); holder(b, "top", forward(b)) },
@@ -305,7 +305,7 @@ func TestLibbpfForwardInSplit(t *testing.T) {
 	}
 }
 
-// TestLibbpfCompiled links BTF that gcc itself made from C.
+// TestLibbpfCompiled links BTF that gcc generated from C.
 func TestLibbpfCompiled(t *testing.T) {
 	dedup := libbpf(t)
 	dir := t.TempDir()
@@ -396,7 +396,7 @@ func unitBlobs(t *testing.T, o *object.Object) [][]byte {
 	return blobs
 }
 
-// oneDefinition leaves each tag only the definition that comes first.
+// oneDefinition removes all definitions of each tag except the first.
 func oneDefinition(o *object.Object) {
 	first := map[string]types.ID{}
 	for i := range o.Units {
@@ -415,7 +415,7 @@ func oneDefinition(o *object.Object) {
 	}
 }
 
-// define has each unit define the tags that it refers to.
+// define adds to each unit the definitions of the tags that the unit refers to.
 func define(o *object.Object) {
 	g := o.Graph
 	defs := map[types.ID]types.ID{} // by stub

@@ -23,7 +23,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
 
-// Options determine, together with the units, the result of a link.
+// Options and the units together determine the result of a link.
 type Options struct {
 	// Facts are the facts of the linked file. Without them, every function candidate counts as linked
 	// under its own name, and only variables from BTF that is already linked are encoded.
@@ -33,7 +33,7 @@ type Options struct {
 	Base     base.Base
 	BasePath string // for messages; may be empty
 	Features features.Set
-	// Variables selects which variables are encoded; objects must have them (feature global_var).
+	// Variables selects the variables to encode. All and Extra need the feature global_var.
 	Variables Which
 	Jobs      int // the number of threads, 0 for one per processor; the result doesn't depend on it
 	// Step, when set, is called with the name of each step as it begins.
@@ -47,7 +47,7 @@ type Skipped = decide.Skipped
 type Result struct {
 	BTF     []byte
 	Skipped []Skipped // by name, then reason
-	// Conflicts is how many tags have several definitions.
+	// Conflicts is the number of tags with several definitions.
 	Conflicts int
 	// LeftOut are units of which nothing is linked, such as members of an archive that nothing needed.
 	LeftOut symbols.LeftOut
@@ -75,7 +75,7 @@ func Link(inputs []*object.Object, opt Options) (*Result, error) {
 	return linked.Result, nil
 }
 
-// Object is like Link for one object, without a merge. Its result says which unit holds which type.
+// Object is Link for a single object. Its result also says which unit holds which type.
 func Object(o *object.Object, opt Options) (*Linked, error) {
 	if opt.Jobs == 0 {
 		opt.Jobs = runtime.GOMAXPROCS(0)
@@ -126,7 +126,7 @@ func Object(o *object.Object, opt Options) (*Linked, error) {
 	return &Linked{result, copied, t, w}, nil
 }
 
-// selectUnits looks at the units and the symbols, and drops the units that are not linked.
+// selectUnits surveys the units and the symbols, and drops the units that are not linked.
 func selectUnits(g *types.Graph, units []object.Unit, opt Options) (*survey.Survey,
 	*symbols.Index, error) {
 	symbols.AddBases(&g.Strs, opt.Facts)
@@ -144,22 +144,22 @@ func selectUnits(g *types.Graph, units []object.Unit, opt Options) (*survey.Surv
 	return s, x, nil
 }
 
-// WriteSkipped writes the list for --skipped. It lacks the functions and variables of the units in
-// LeftOut, whose debugging information isn't in the linked file either.
+// WriteSkipped writes the list for --skipped. The list lacks the functions and variables of the
+// units in LeftOut, whose debugging information isn't in the linked file either.
 func (r *Result) WriteSkipped(w io.Writer) error { return decide.WriteSkipped(w, r.Skipped) }
 
-// Linked is a result of Link that also knows which unit holds which of its types.
+// Linked is a Result that also knows which unit holds which type.
 type Linked struct {
 	*Result
-	copied  []bool // by unit: true for a base that split BTF brought along; nil if there is none
+	copied  []bool // by unit: whether it is the base of an input that is split BTF; nil if no unit is
 	types   *resolve.Types
 	written *write.Written
 }
 
-// Holders returns, for each BTF id that the function want accepts, which units hold the type under
-// its name: ascending indexes into the object's Units. Units hold only base types, typedefs and
-// definitions of tags under their names; a unit that only declares a tag doesn't hold it. The ids
-// belong to the result or its bases.
+// Holders maps BTF ids of the result and its bases to the units that hold the types by name, as
+// ascending indexes into the object's Units. It leaves out ids for which want returns false. Units
+// hold only base types, typedefs and definitions of tags by name: a unit that only declares a tag
+// doesn't hold it.
 func (l *Linked) Holders(want func(id uint32) bool) map[uint32][]int {
 	all := l.types
 	holders := map[uint32][]int{}
@@ -183,9 +183,9 @@ func (l *Linked) Holders(want func(id uint32) bool) map[uint32][]int {
 // IsBase reports whether unit u of the object is the base of an input that is split BTF.
 func (l *Linked) IsBase(u int) bool { return l.copied != nil && l.copied[u] }
 
-// checkTarget returns an error if the facts or the base have a different byte order or machine than
-// the units, as far as both are known. The machine of raw BTF and of an index is unknown. A BPF
-// program may be based on a kernel for any machine.
+// checkTarget returns an error if the byte order or machine of the facts or the base differs from
+// that of the units, as far as both are known. The machine of raw BTF and of an index is unknown. A
+// BPF program may be based on a kernel for any machine.
 func (opt *Options) checkTarget(units object.Target, order binary.ByteOrder) error {
 	base := strings.TrimSuffix("the base "+opt.BasePath, " ")
 	if opt.Base != nil && opt.Base.Order() != order {
@@ -231,7 +231,7 @@ const (
 	Extra  = decide.Extra
 )
 
-// withoutGlobals changes the options as if objects and facts had been made without global_var.
+// withoutGlobals changes the options to those for objects and facts made without global_var.
 func (opt *Options) withoutGlobals() {
 	opt.Features = opt.Variables.Features(opt.Features)
 	if opt.Facts != nil {
@@ -239,7 +239,7 @@ func (opt *Options) withoutGlobals() {
 	}
 }
 
-// withoutGlobals returns copies of the units as if objects had been made without global_var.
+// withoutGlobals returns copies of the units, as they would be in objects made without global_var.
 func withoutGlobals(g *types.Graph, units []object.Unit) []object.Unit {
 	drop := make([]bool, len(g.Nodes))
 	for i := range g.Nodes {

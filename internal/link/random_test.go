@@ -10,7 +10,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// A randomProgram is a pool of shapes, and units made of these shapes. The units disagree a lot:
+// A randomProgram is a pool of shapes, and units made from these shapes. The units disagree a lot:
 // there are few tags, and each has several definitions. Tags refer to each other directly, through
 // typedefs and through anonymous shapes.
 type randomProgram struct {
@@ -88,8 +88,8 @@ func (p *randomProgram) ref(depth int) types.ID {
 	return g.Add(types.Node{Kind: types.KindPtr, Ref: p.ref(depth - 1)}, nil)
 }
 
-// member makes the type of a member of stub's tag. If a tag contains another one by value, that one
-// is earlier.
+// member makes the type of a member for the definition of stub's tag. A tag contains, by value,
+// only tags that are earlier than itself.
 func (p *randomProgram) member(stub types.ID) types.ID {
 	id := p.ref(2)
 	if p.holds(id, stub) {
@@ -192,8 +192,8 @@ func (p *randomProgram) unit() {
 	p.o.Units = append(p.o.Units, object.Unit{Count: uint32(1 + p.r.Intn(3)), Items: items})
 }
 
-// scatter spreads the units of o over several objects in random order, splits some counts, and
-// merges the objects along a random tree.
+// scatter distributes the units of o over several objects in random order, and merges some of these
+// objects. It also splits some units with a count above 1 into several equal units.
 func scatter(r *rand.Rand, o *object.Object) ([]*object.Object, error) {
 	var parts []*object.Object
 	var units []object.Unit

@@ -91,8 +91,8 @@ func TestCompiled(t *testing.T) {
 	}
 }
 
-// FuzzLink links BTF of any content with itself and on itself: it may only fail with an error,
-// and linking again must not change the result.
+// FuzzLink links arbitrary BTF, then links the result again, first without a base, then with itself
+// as the base. Linking again without a base must not change the result.
 func FuzzLink(f *testing.F) {
 	for seed := range int64(20) {
 		r := rand.New(rand.NewSource(seed))

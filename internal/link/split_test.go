@@ -86,7 +86,8 @@ func checkSplit(t *testing.T, b *btf.Blob) {
 	}
 }
 
-// undefine removes the definitions of some tags from units, so that these only declare them.
+// undefine removes the definitions of some tags from units, so that the units only declare these
+// tags.
 func undefine(r *rand.Rand, o *object.Object) {
 	gone := map[types.Str]bool{}
 	for i := range o.Units {
@@ -159,7 +160,7 @@ func TestRandomSplit(t *testing.T) {
 }
 
 // TestRandomSplits links several split BTFs on one base with each other and with units. Their
-// references to the base stay as they are, even if others define the same tags.
+// references to the base stay as they are, even if other inputs define the same tags.
 func TestRandomSplits(t *testing.T) {
 	for seed := range int64(300) {
 		r := rand.New(rand.NewSource(seed))
@@ -219,9 +220,9 @@ func TestRandomSplits(t *testing.T) {
 	}
 }
 
-// likeLast reports whether a blob repeats the types of its base, except for the definitions that
-// they lead to. If such a blob is read with its bases, it is taken for one of the bases. This
-// happens only to a module that holds exactly what another one does.
+// likeLast reports whether a blob has the same types as its base, apart from the definitions that
+// these types lead to. The link mistakes such a blob for one of its bases when it reads the blob
+// with them. In practice, this happens only if two modules have exactly the same types.
 func likeLast(b *btf.Blob) bool {
 	if b.Base == nil || len(b.Types) != len(b.Base.Types) {
 		return false
@@ -281,7 +282,8 @@ func TestRandomChain(t *testing.T) {
 }
 
 // TestForwardsInSplit links split BTF that was never deduplicated; its base only declares some of
-// the tags. If a tag has one definition, the result says the same as BTF without a base.
+// the tags. If each tag has one definition, the result must equal the link of the same BTF read
+// without a base.
 func TestForwardsInSplit(t *testing.T) {
 	resolved := 0
 	for seed := range int64(600) {
@@ -362,7 +364,7 @@ func joined(t *testing.T, base *btf.Blob, parts [][]byte) *btf.Blob {
 	return out.Finish()
 }
 
-// TestSplitAgain links split BTF, read with its base, on this base again.
+// TestSplitAgain reads split BTF with its base, and links it on this base again.
 func TestSplitAgain(t *testing.T) {
 	for seed := range int64(150) {
 		r := rand.New(rand.NewSource(seed))

@@ -12,8 +12,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/object"
 )
 
-// The result doesn't depend on the order and grouping of the units, and linking it again gives the
-// same.
+// The result doesn't depend on the order and grouping of the units, and linking the result again
+// doesn't change it.
 
 // contrast lists, by name and content, what only one of two results has.
 func contrast(a, b *btf.Blob) string {
@@ -66,8 +66,8 @@ func TestRandomUnits(t *testing.T) {
 	}
 }
 
-// TestRandomLinked links results of links, in which tags have several definitions, with each other
-// and with units.
+// TestRandomLinked links the results of earlier links, in which tags have several definitions, with
+// each other and with units.
 func TestRandomLinked(t *testing.T) {
 	for seed := range int64(200) {
 		r := rand.New(rand.NewSource(seed))

@@ -173,7 +173,7 @@ func TestVariableWithoutIdentifier(t *testing.T) {
 	}
 }
 
-// Facts that were extracted with fewer features would drop what the objects have.
+// Facts that were extracted with fewer features lack variables or kfuncs that the objects have.
 func TestFactsOfFewerFeatures(t *testing.T) {
 	b := newBuilder()
 	b.Unit("a.c", 1)
@@ -216,8 +216,8 @@ func TestVariablesOfAssemblers(t *testing.T) {
 	wantSkipped(t, res, "saved\tno variable of file scope in the debug information\n")
 }
 
-// TestVariablesOfLikeFiles: two files have the same name, and one has all static variables of the
-// other and one more.
+// TestVariablesOfLikeFiles: two files have the same name, and one of them has all static variables
+// of the other, and one more.
 func TestVariablesOfLikeFiles(t *testing.T) {
 	for _, volatile := range []bool{false, true} { // the type in the file that has more
 		b := newBuilder()

@@ -1,8 +1,7 @@
-// Package base looks up what a link needs to know about the BTF that the link's result is based on.
+// Package base answers a link's questions about the BTF on which the link's result is based.
 //
-// It looks things up in indices, one for each BTF of a chain: files written by btfdedup index, or
-// the same bytes made in memory from BTF. An index file is mapped into memory, and a lookup reads
-// only a few cache lines of it.
+// Each BTF of a chain has an index: a file written by btfdedup index, or the same bytes made in
+// memory from BTF. An index file is mapped into memory, and a lookup reads only a few cache lines.
 package base
 
 import (
@@ -13,9 +12,9 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// Base is a chain of base BTFs, from the view of split BTF that is based on it: type ids and string
-// offsets are the ones by which the split BTF refers to the chain's types and strings. Several
-// threads may use it.
+// Base is a chain of base BTFs, as seen by split BTF that is based on the chain: type ids and
+// string offsets are those that the split BTF uses for the chain's types and strings. Several
+// threads may use a Base.
 //
 // The shape of a type is its content with a stub in place of each tag that it refers to. The stub
 // doesn't depend on which definition of the tag is meant (types.Graph.Unpinned).
@@ -31,17 +30,17 @@ type Base interface {
 	Find(shape types.Hash) uint32
 	// All returns the ids of the types with this shape, ascending.
 	All(shape types.Hash) iter.Seq[uint32]
-	// Tag returns the smallest id of a definition and of a forward declaration of the tag with this
-	// stub (each 0 if there is none), and the total number of both.
+	// Tag returns the smallest ids of a definition and of a forward declaration of the tag with this
+	// stub (each 0 if there is none), and the number of definitions and declarations.
 	Tag(stub types.Hash) (definition, declaration uint32, count int)
-	// Refs appends to the list into the types that a type refers to, in the order of types.Graph.Refs.
-	// It leaves out types that neither are tags nor lead to one (types.Graph.Leads).
+	// Refs appends the ids of the types that a type refers to, in the order of types.Graph.Refs. It
+	// leaves out types that are not tags and do not lead to one (types.Graph.Leads).
 	Refs(id uint32, into []uint32) []uint32
 	// Declares reports whether a type is a forward declaration, or an enum without enumerators.
 	Declares(id uint32) bool
-	// HasDeclTag reports whether the type with the id target, which isn't a function or variable,
-	// has a declaration tag with this value. component is 1 plus the index of the tagged member or
-	// parameter, or 0 for the type itself.
+	// HasDeclTag reports whether a type has a declaration tag with this value. target is the id of
+	// that type, which isn't a function or variable. component is 1 plus the index of the tagged
+	// member or parameter, or 0 for the type itself.
 	HasDeclTag(value []byte, target, component uint32, flag bool) bool
 	// String returns the smallest offset of a string, or 0 if the chain does not have it.
 	String(s []byte) uint32
@@ -49,7 +48,7 @@ type Base interface {
 	Layers() []types.Hash
 }
 
-// Digest is the sum of the hashes of shapes, each shape counted once.
+// Digest returns the sum of the hashes of shapes. A shape that is repeated counts once.
 func Digest(shapes []types.Hash) types.Hash {
 	var sum, last types.Hash
 	shapes = slices.Clone(shapes)
@@ -63,7 +62,7 @@ func Digest(shapes []types.Hash) types.Hash {
 	return sum
 }
 
-// IDHash returns the content hash of a type of the base. This hash depends only on the type's id.
+// IDHash returns the content hash of a type in the base. This hash depends only on the type's id.
 func IDHash(id uint32) types.Hash {
 	return types.Start(types.KindVoid, id, 1, types.Hash{}, types.Hash{}).Sum(true)
 }

@@ -110,7 +110,7 @@ func TestTag(t *testing.T) {
 	}
 }
 
-// TestRecord looks up types by id. A reference is left out if its type doesn't lead to a tag.
+// TestRecord looks up types by id. References to types that don't lead to a tag are left out.
 func TestRecord(t *testing.T) {
 	p := parse(t, module().Finish())
 	for _, c := range []struct {
@@ -161,8 +161,8 @@ func TestHasDeclTag(t *testing.T) {
 	}
 }
 
-// TestString: String returns the smallest offset that a string has in the chain. The ids and
-// offsets of BTF that is linked on the chain begin at Ends.
+// TestString: String returns the smallest offset of a string in the chain. The ids and offsets of
+// BTF that is linked on the chain begin at Ends.
 func TestString(t *testing.T) {
 	low := &btf.Blob{StartID: 1, Strings: "\x00int\x00two\x00int\x00"}
 	high := &btf.Blob{StartID: 1, BaseStrLen: 13, Strings: "two\x00three\x00", Base: low}
@@ -181,8 +181,8 @@ func TestString(t *testing.T) {
 	}
 }
 
-// TestLayers: a layer's digest depends only on which shapes it has, not on their order and number,
-// nor on other layers.
+// TestLayers: a layer's digest depends only on which shapes the layer has, not on their order, on
+// how often each occurs, or on other layers.
 func TestLayers(t *testing.T) {
 	layers := parse(t, module().Finish()).Layers()
 	if len(layers) != 2 || layers[0] == layers[1] {
@@ -194,7 +194,7 @@ func TestLayers(t *testing.T) {
 	x, y, z := types.Hash{A: 1}, types.Hash{B: 2}, types.Hash{A: 3}
 	sum := base.Digest([]types.Hash{x, y})
 	if sum != base.Digest([]types.Hash{y, x, x}) {
-		t.Error("the digest depends on the order, or on how often a shape comes")
+		t.Error("the digest depends on the order, or on how often a shape occurs")
 	}
 	if sum == base.Digest([]types.Hash{x, z}) || sum == base.Digest([]types.Hash{x}) {
 		t.Error("different shapes have one digest")
@@ -207,8 +207,8 @@ func TestIDHash(t *testing.T) {
 	}
 }
 
-// TestHostile: a base that no tool would write either can be used, or gives an error of one line,
-// but never a panic.
+// TestHostile: a base that no tool would write can either be used, or is refused with an error of
+// one line. It never causes a panic.
 func TestHostile(t *testing.T) {
 	for _, c := range []struct {
 		what  string

@@ -15,7 +15,7 @@ import (
 // Parse returns the Base that consists of a BTF and its bases.
 func Parse(b *btf.Blob) (*Chain, error) { return parse(b, false) }
 
-// parse is like Parse; checksums must be set only if another index will be based on the result.
+// parse is like Parse; checksums are needed only if another index will be based on the result.
 func parse(b *btf.Blob, checksums bool) (*Chain, error) {
 	built, err := build(object.Chain(b), 0, checksums)
 	if err != nil {
@@ -33,7 +33,7 @@ func parse(b *btf.Blob, checksums bool) (*Chain, error) {
 	return c, nil
 }
 
-// build returns the indices of the BTFs of a chain, starting at first.
+// build returns the indices for chain[first:].
 func build(chain []*btf.Blob, first int, checksums bool) ([][]byte, error) {
 	o := &object.Object{Graph: types.New()}
 	nodes, err := o.AddBTF(chain...)
@@ -87,7 +87,7 @@ type builder struct {
 	leads  []bool       // by node
 }
 
-// index returns the index of one BTF. In h, only the checksums are set.
+// index returns the index of one BTF. The caller sets only the checksums in h.
 func (b *builder) index(blob *btf.Blob, h header) ([]byte, error) {
 	shapes := make([]entry, 0, len(blob.Types))
 	var definitions, declTags []entry
@@ -176,7 +176,7 @@ func (b *builder) strings(blob *btf.Blob) []entry {
 	return list
 }
 
-// references returns index.blocks and index.refs of a BTF.
+// references returns index.blocks and index.refs for a BTF.
 func (b *builder) references(blob *btf.Blob) (blocks, refs []byte) {
 	var list []uint32
 	for i := range blob.Types {

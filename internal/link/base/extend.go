@@ -34,8 +34,8 @@ func (f *Files) With(split []byte) (*Files, error) {
 	return &Files{Base: c, BTF: b}, c.push(data)
 }
 
-// indexOnOutline returns the index that build would return for the last BTF of a chain, from an
-// outline of the base: shapes depend on nothing else in the base. In h, only the checksums are set.
+// indexOnOutline returns the index that build would return for the last BTF of a chain. It reads
+// only an outline of the base, which is enough for shapes. In h, only checksums are set.
 func indexOnOutline(b *btf.Blob, h header) ([]byte, error) {
 	o := outline{from: b, ids: map[uint32]uint32{0: 0}}
 	if err := o.find(); err != nil {
@@ -59,12 +59,12 @@ func indexOnOutline(b *btf.Blob, h header) ([]byte, error) {
 	return made.index(b, h)
 }
 
-// outline turns split BTF into BTF without a base: first come the base types that it refers to,
-// with named structs, unions and enums only declared; then its own types, in their order.
+// outline turns split BTF into BTF without a base: first the base types that it refers to, with
+// named structs, unions and enums only declared, then its own types in unchanged order.
 type outline struct {
 	from    *btf.Blob
 	reached []uint32          // ids of the base types that are needed, ascending
-	ids     map[uint32]uint32 // by one of these ids: the id in the result
+	ids     map[uint32]uint32 // from these ids to the ids in the result
 }
 
 func (o *outline) find() error {

@@ -11,8 +11,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/object"
 )
 
-// onCycles returns BTF with a typedef in a cycle without a tag. It also has everything else in a
-// base that an outline must keep.
+// onCycles returns BTF with a typedef in a cycle that passes through no tag. The BTF also has
+// everything else in a base that an outline must keep.
 func onCycles(order binary.ByteOrder) *btf.Blob {
 	b := btf.NewBuilder(order, nil, nil)
 	i := b.Int("int", 4, 1, 32)
@@ -33,8 +33,8 @@ func onCycles(order binary.ByteOrder) *btf.Blob {
 	return b.Finish()
 }
 
-// allOf returns split BTF that refers to each type of base by a pointer, a member and a modifier,
-// and that defines some tags of base differently.
+// allOf returns split BTF that refers to each type of base through a pointer, a member and a
+// modifier. It also defines some tags of base differently.
 func allOf(base *btf.Blob) *btf.Blob {
 	b := btf.NewBuilder(base.Order, base, nil)
 	for id := uint32(1); id < base.EndID(); id++ {
@@ -78,7 +78,7 @@ func TestOutline(t *testing.T) {
 			}
 		}
 	}
-	if dir := os.Getenv("MODULES_BTF"); dir != "" { // of btfdedup modules --vmlinux
+	if dir := os.Getenv("MODULES_BTF"); dir != "" { // the output of btfdedup modules --vmlinux
 		kernel, err := btf.ReadOne(filepath.Join(dir, "vmlinux.btf"), nil)
 		if err != nil {
 			t.Fatal(err)
@@ -112,7 +112,7 @@ func TestOutline(t *testing.T) {
 	}
 }
 
-// TestWith puts BTF that is in memory on top of BTF in files, and on top of nothing.
+// TestWith puts BTF in memory on top of BTF in files, and on top of an empty chain.
 func TestWith(t *testing.T) {
 	dir := t.TempDir()
 	one := small(nil, binary.LittleEndian, "")
@@ -131,7 +131,7 @@ func TestWith(t *testing.T) {
 		return f
 	}
 	f := opened(path)
-	for range 2 { // f stays as it is
+	for range 2 { // With doesn't change f
 		more, err := f.With(data)
 		if err != nil {
 			t.Fatal(err)
@@ -178,8 +178,8 @@ func TestWith(t *testing.T) {
 	}
 }
 
-// FuzzOutline compares two indices of any split BTF: one made with an outline of the base, and one
-// made with the whole chain.
+// FuzzOutline compares two indices of arbitrary split BTF: one made with an outline of the base,
+// and one made with the whole chain.
 func FuzzOutline(f *testing.F) {
 	one := small(nil, binary.LittleEndian, "")
 	cycles := onCycles(binary.LittleEndian)
@@ -202,7 +202,7 @@ func FuzzOutline(f *testing.F) {
 		got, gotErr := indexOnOutline(b, header{})
 		want, err := build(object.Chain(b), 1, false)
 		if err != nil {
-			return // such as two types in a cycle; what is wrong in the base alone is not looked at
+			return // such as two types in a cycle; an outline may miss errors that are only in the base
 		}
 		if gotErr != nil || !bytes.Equal(got, want[0]) {
 			t.Errorf("the index on an outline differs (%v)", gotErr)

@@ -16,8 +16,8 @@ const Version = 1
 // magic is at the beginning of every index.
 const magic = "BTFBASE\x00"
 
-// Sum identifies a BTF and its bases: it is the SHA-256 of the base's Sum and of the BTF's own
-// bytes, in the form in which btf.Encode writes them.
+// Sum identifies a BTF and its bases: it is the SHA-256 of the base's Sum followed by the BTF's own
+// bytes as btf.Encode writes them.
 type Sum [32]byte
 
 // Values of header.Order.
@@ -32,10 +32,10 @@ const (
 type header struct {
 	Version uint32
 	Order   uint32 // the byte order of the BTF
-	// These are the ranges of the BTF's own ids and string offsets, without the ends.
+	// These are the ranges of the BTF's own ids and string offsets. The ends are exclusive.
 	StartID, EndID, StartStr, EndStr uint32
-	// BTF is the checksum of the BTF. The field Below is the checksum of the base on which that BTF
-	// is based, or zero if there is none. In an index that isn't read from a file, both may be zero.
+	// BTF is the checksum of the BTF. Below is the checksum of its base, or zero if there is none. In
+	// an index that was made in memory, both may be zero.
 	BTF, Below                             Sum
 	Digest                                 types.Hash // see Base.Layers
 	Shapes, Definitions, Strings, DeclTags tableShape
@@ -82,7 +82,7 @@ func setChecksum(data []byte) {
 
 func isIndex(data []byte) bool { return bytes.HasPrefix(data, []byte(magic)) }
 
-// parseIndex checks an index and cuts it into its parts, which are read only on demand.
+// parseIndex checks an index and slices it into its parts, which are read only on demand.
 func parseIndex(data []byte) (*index, error) {
 	const again = "rebuild it with btfdedup index"
 	if !isIndex(data) || len(data) < headerAt+headerLen {

@@ -27,8 +27,8 @@ const blockLen = 64
 
 func (x *index) has(id uint32) bool { return id >= x.header.StartID && id < x.header.EndID }
 
-// record returns the rest of index.refs from a type's first reference on, and how many references
-// the type has.
+// record returns index.refs from a type's first reference on, the number of the type's references,
+// and whether the type is a declaration.
 func (x *index) record(id uint32) (refs []byte, count int, declares bool) {
 	i := id - x.header.StartID
 	at := binary.LittleEndian.Uint32(x.blocks[4*(i/blockLen):])
@@ -67,13 +67,13 @@ func cutUvarint(data []byte) (uint32, []byte) {
 	return uint32(v), data[n:]
 }
 
-// Chain is a Base that consists of indices, the deepest BTF first.
+// Chain is a Base that consists of indices, that of the lowest BTF first.
 type Chain struct {
 	layers  []*index
 	machine uint16
 }
 
-// Machine is known only for BTF that was read from ELF files: an index doesn't record it.
+// Machine is known only for BTF that was read from ELF files: an index doesn't record the machine.
 func (c *Chain) Machine() uint16 { return c.machine }
 
 func (c *Chain) Order() binary.ByteOrder {

@@ -103,7 +103,7 @@ func compare(t *testing.T, got Base, want *reference) {
 	for id := uint32(1); id < wantID; id++ {
 		check(fmt.Sprint("declares ", id), got.Declares(id), want.Declares(id))
 		switch tt, _ := want.blob.ByID(id); tt.Kind {
-		case btf.KindFunc, btf.KindVar, btf.KindDatasec, btf.KindDeclTag: // never asked
+		case btf.KindFunc, btf.KindVar, btf.KindDatasec, btf.KindDeclTag: // never looked up
 		default:
 			check(fmt.Sprint("references of ", id), got.Refs(id, nil), want.Refs(id, nil))
 		}

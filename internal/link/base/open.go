@@ -92,7 +92,7 @@ func (f *Files) Close() {
 	}
 }
 
-// NeedBTF returns an error if an index was given in place of the BTF that the task what needs.
+// NeedBTF returns an error if an index was given in place of the BTF that a task (what) needs.
 func (f *Files) NeedBTF(what string) error {
 	if f.Index == "" {
 		return nil
@@ -100,8 +100,8 @@ func (f *Files) NeedBTF(what string) error {
 	return fmt.Errorf("%s: this is an index of BTF, but %s needs the BTF itself", f.Index, what)
 }
 
-// WithBTF adds BTF to f, whose bases are indices: it returns f together with the BTF from which the
-// indices were made, which is in the files at paths. Close either f or the result, not both.
+// WithBTF returns f, whose bases are indices, together with the BTF from which the indices were
+// made. This BTF is in the files at paths. Close either f or the result, not both.
 func (f *Files) WithBTF(paths []string) (*Files, error) {
 	chain, _ := f.Base.(*Chain)
 	if chain == nil || len(paths) != len(chain.layers) {
@@ -179,13 +179,13 @@ func (c *Chain) push(data []byte) error {
 	return nil
 }
 
-// hollow returns the last BTF without its types and strings.
+// hollow returns an empty blob that begins where the last BTF ends.
 func (c *Chain) hollow() *btf.Blob {
 	h := &c.layers[len(c.layers)-1].header
 	return &btf.Blob{Order: c.Order(), StartID: h.EndID, BaseStrLen: h.EndStr}
 }
 
-// Index returns the index of the BTF in the file at path, whose bases are the files at bases.
+// Index returns the index of the BTF in the file at path. bases are the paths of its bases.
 func Index(path string, bases []string) ([]byte, error) {
 	below, err := relocate.ReadBases(bases)
 	if err != nil {

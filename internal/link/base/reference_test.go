@@ -9,14 +9,14 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// reference is a Base that looks up its answers in a graph and in Go maps. This is the obvious way,
-// without a file; an index must give the same answers.
+// reference is a Base that looks up its answers in a graph and in Go maps. This is the obvious
+// implementation, without a file; an index must give the same answers.
 type reference struct {
 	blob     *btf.Blob // the last of the chain
 	g        *types.Graph
 	nodes    []types.ID            // by id
 	first    map[types.Hash]uint32 // by shape: the smallest id
-	next     []uint32              // by id: the next one of the same shape
+	next     []uint32              // by id: the next id with the same shape
 	tags     map[types.Hash]tag    // by stub
 	declTags map[declTag]bool
 	strings  map[string]uint32
@@ -61,7 +61,7 @@ func newReference(t testing.TB, b *btf.Blob) *reference {
 	return p
 }
 
-// index notes a type. Types with larger ids have already been noted.
+// index records a type. Types with larger ids have already been recorded.
 func (p *reference) index(id uint32, shape types.Hash) {
 	n := p.g.Node(p.nodes[id])
 	switch n.Kind {

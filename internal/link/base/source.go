@@ -17,7 +17,7 @@ type Source struct {
 	sum  Sum
 }
 
-// NewSource returns the Source with these bytes, which must not change afterwards.
+// NewSource returns the Source for these bytes, which must not change afterwards.
 func NewSource(data []byte) *Source { return &Source{data: data, sum: sumOfBytes(data, Sum{})} }
 
 // Sum identifies the bytes. It equals the Sum in the index if btf.Encode would write these bytes.
@@ -54,7 +54,7 @@ func (s *Source) has(f *Files) bool {
 	return err == nil && made == own
 }
 
-// Index returns the index to write to a file at path, and what Open would return for that file.
+// Index returns the index to write to a file at path, and the Files that Open would return for it.
 func (s *Source) Index(path string) ([]byte, *Files, error) {
 	b, err := btf.Parse(s.data, nil)
 	if err != nil {

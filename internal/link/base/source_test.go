@@ -11,8 +11,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// TestSource makes the indices of two BTFs, and opens each index as that of either BTF. One BTF is
-// not laid out as btf.Encode would do it.
+// TestSource makes the indices of two BTFs, and opens each index as the index of either BTF. One of
+// the BTFs isn't laid out as btf.Encode would lay it out.
 func TestSource(t *testing.T) {
 	encode := func(prefix string) []byte {
 		data, err := btf.Encode(small(nil, binary.LittleEndian, prefix), btf.EncodeOptions{})
@@ -65,6 +65,6 @@ func TestSource(t *testing.T) {
 		}
 	}
 	if _, _, err := NewSource(plain[:30]).Index("x"); err == nil {
-		t.Error("an index of BTF that is cut off")
+		t.Error("truncated BTF gets an index")
 	}
 }

@@ -15,9 +15,9 @@ import (
 //
 // The first bits of a hash are the number of its bucket. A bucket has four to eight entries on
 // average, ordered by the second half of the hash, then by number. Only the second half of a hash
-// is stored. Together with the bits of the bucket, that is some 78 bits. With 10^4 strings in a
-// module and 10^5 in the kernel, a module's string is mistaken for a different string of the kernel
-// in one of 10^14 modules.
+// is stored. Together with the number of the bucket, it has some 78 bits. With 10^4 strings in a
+// module and 10^5 in the kernel, a string of a module is mistaken for a different string of the
+// kernel in one of 10^14 modules.
 type table struct {
 	shape  tableShape
 	starts []byte // by bucket: the index of its first entry, 4 bytes; one more at the end
@@ -83,7 +83,7 @@ func cutTable(data []byte, s tableShape) (t table, rest []byte) {
 	return t, rest
 }
 
-// find returns the entries of a hash: from first up to, but not including, end.
+// find returns the range of a hash's entries, from first up to, but not including, end.
 func (t *table) find(h types.Hash) (first, end uint32) {
 	bucket := t.shape.bucket(h)
 	first = binary.LittleEndian.Uint32(t.starts[4*bucket:])
@@ -98,7 +98,7 @@ func (t *table) find(h types.Hash) (first, end uint32) {
 	return first, end
 }
 
-// all returns the numbers of a hash, ascending.
+// all returns the numbers for a hash, ascending.
 func (t *table) all(h types.Hash) iter.Seq[uint32] {
 	return func(yield func(uint32) bool) {
 		first, end := t.find(h)
@@ -110,13 +110,13 @@ func (t *table) all(h types.Hash) iter.Seq[uint32] {
 	}
 }
 
-// first returns the smallest number of a hash, or 0 if there is none.
+// first returns the smallest number for a hash, or 0 if there is none.
 func (t *table) first(h types.Hash) uint32 {
 	first, _ := t.count(h)
 	return first
 }
 
-// count returns the smallest number of a hash (0 if there is none) and how many numbers it has.
+// count returns the smallest number for a hash (0 if there is none) and how many numbers there are.
 func (t *table) count(h types.Hash) (first uint32, count int) {
 	at, end := t.find(h)
 	if at == end {

@@ -2,7 +2,7 @@
 // their prototypes, variables with their places in sections, and declaration tags.
 //
 // The rules are those of pahole (dwarves btf_encoder.c) and, for kfuncs, those of the kernel,
-// unless a comment says otherwise. The files decide these things:
+// unless a comment says otherwise. Each file decides one thing:
 //
 //	functions.go   functions
 //	owners.go      which candidates are the function in the linked file
@@ -44,17 +44,17 @@ type decider struct {
 	// encoded maps a FUNC or VAR that units hold to the made type that encodes it, or to 0.
 	encoded    map[Type]Type
 	kfuncs     map[types.Str]Type  // by name: the encoded function
-	arena      map[types.Hash]Type // by keyOf: the types that makeOnce returned
+	arena      map[types.Hash]Type // by keyOf: the types that makeOnce has returned
 	keys       map[Type]types.Hash // the inverse of arena, for made types
 	prototypes looseHashes
 	locals     locals
 	places     places
 }
 
-// Decide selects which of the units' functions and variables (the candidates) are encoded. If f is
-// nil, every function counts as linked under its own name, but a variable counts as linked only if
-// it comes from BTF that is already linked. If the parameter extra is set, only variables that are
-// not per-CPU are selected.
+// Decide selects the functions and variables to encode from those of the units (the candidates). If
+// f is nil, every function counts as linked under its own name, but a variable counts as linked
+// only if it comes from BTF that is already linked. If the parameter extra is set, only variables
+// that are not per-CPU are selected.
 func Decide(t *resolve.Types, x *symbols.Index, f *facts.Facts, set features.Set, extra bool) (
 	*Decisions, error) {
 	if extra {
@@ -81,7 +81,7 @@ func Decide(t *resolve.Types, x *symbols.Index, f *facts.Facts, set features.Set
 	return d.Decisions, nil
 }
 
-// holders returns the units' functions or variables of this name, valid until the next call.
+// holders returns the units' candidates of this name, in a list that the next call overwrites.
 func (d *decider) holders(kind types.Kind, name types.Str) []Holder {
 	d.group = d.Holders(kind, name, d.group[:0])
 	return d.group

@@ -114,7 +114,7 @@ type rule struct {
 	what    string
 	build   func(b *linktest.Builder)
 	facts   *facts.Facts
-	with    []features.Set // besides the default ones
+	with    []features.Set // in addition to the default features
 	without features.Set
 	want    []string
 	skipped []string

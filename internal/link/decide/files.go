@@ -66,7 +66,7 @@ func (d *decider) unitsOf(o *facts.Object) []int {
 	return list
 }
 
-// heldIn returns the candidates of group that the units hold and that the function accept accepts,
+// heldIn returns those candidates in group that the units hold and for which accept returns true,
 // each with its weight in these units.
 func (d *decider) heldIn(units []int, group []Holder,
 	accept func(u int, n *types.Node) bool) []Holder {
@@ -97,8 +97,8 @@ func (d *decider) typesHash(u int) types.Hash {
 
 // inFileOf selects, from several candidates for a local variable, those of the variable's source
 // file. The facts have only the base names of files, so several units may have that name. Of these
-// units, inFileOf takes those that share most static functions and variables with the file; of the
-// remaining ones, those with the fewest functions and variables that the file lacks.
+// units, inFileOf takes those that share the most static functions and variables with the file; if
+// several do, those with the fewest functions and variables that the file lacks.
 func (d *decider) inFileOf(o *facts.Object, group []Holder) []Holder {
 	if d.facts.Files[o.File].Name == "" {
 		return nil

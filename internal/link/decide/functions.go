@@ -147,7 +147,7 @@ func (d *decider) function(name types.Str, linkage uint32, proto Type) Type {
 	return d.make(types.Node{Kind: types.KindFunc, Name: name, Aux: linkage, Ref: types.ID(proto)})
 }
 
-// encodedAs records which made type encodes a FUNC or VAR, for declaration tags that refer to it.
+// encodedAs records which made type encodes k, a FUNC or VAR, for declaration tags that refer to k.
 func (d *decider) encodedAs(k, made Type) {
 	if len(d.DeclTags)+len(d.Sections) > 0 || d.facts == nil {
 		d.encoded[k] = made
@@ -161,7 +161,7 @@ func (d *decider) hasSymbol(name types.Str) bool {
 	return bits&symbols.Exact != 0 || bits&symbols.Suffixed != 0 && bits&symbols.HasClones == 0
 }
 
-// symbolReason returns why a function can't be encoded because of its symbols, or "" if it can.
+// symbolReason returns why a function's symbols prevent encoding it, or "" if they don't.
 func (d *decider) symbolReason(name types.Str) string {
 	switch {
 	case d.symbols.Of(name)&symbols.Exact == 0 && !d.features.Has(features.OptimizedFunc):
@@ -198,8 +198,8 @@ func flags(h *Holder) types.FuncFlags {
 }
 
 // skipReason returns why a function can't be encoded, or "" if it can. The flags for reordered,
-// uncertain and unexpected parameters count if any owner, even a part that was split off, has them.
-// The flags for optimized and unlocated parameters count only if every owner has one of the two.
+// uncertain and unexpected parameters count if any owner has them, even a split-off part. The flags
+// for optimized and unlocated parameters count only if every owner has one of the two.
 func (d *decider) skipReason(name types.Str, own, compared []Holder) string {
 	const changed = types.FuncOptimized | types.FuncUnlocated
 	any, all := types.FuncFlags(0), ^types.FuncFlags(0)
@@ -236,9 +236,8 @@ func (d *decider) consistent(group []Holder) bool {
 	})
 }
 
-// prototype returns the prototype that most units of the owners (owners.go) have. Ties are broken
-// by content. With consistent_func, functions with inconsistent prototypes have been skipped
-// before.
+// prototype returns the prototype that the owners (owners.go) have in most units. Ties are broken
+// by content. With consistent_func, functions with inconsistent prototypes are already skipped.
 func (d *decider) prototype(group []Holder) Type {
 	best := group[0].Ref
 	if !slices.ContainsFunc(group, func(h Holder) bool { return h.Ref != best }) {

@@ -50,8 +50,8 @@ func (d *decider) tagFunction(fn Type, value string) {
 		Ref: types.ID(fn)})
 }
 
-// arenaPrototype returns a version of a prototype in which those pointers that the flags select
-// point to the arena's address space.
+// arenaPrototype returns a copy of a prototype in which the pointers selected by the flags point to
+// the arena's address space.
 func (d *decider) arenaPrototype(proto Type, flags uint32) Type {
 	n := d.Node(proto)
 	refs := d.Refs(proto)
@@ -75,8 +75,8 @@ func (d *decider) arenaPrototype(proto Type, flags uint32) Type {
 	return d.makeOnce(made, elems...)
 }
 
-// arenaPointer returns PTR -> TYPE_TAG address_space(1) -> T for PTR -> T. It doesn't change other
-// types.
+// arenaPointer returns PTR -> TYPE_TAG address_space(1) -> T for PTR -> T. It returns other types
+// unchanged.
 func (d *decider) arenaPointer(k Type) Type {
 	if k == 0 || d.Node(k).Kind != types.KindPtr {
 		return k
@@ -86,7 +86,7 @@ func (d *decider) arenaPointer(k Type) Type {
 	return d.makeOnce(types.Node{Kind: types.KindPtr, Ref: types.ID(tag)})
 }
 
-// makeOnce returns a type that equals the given one, and adds a made type if there is none.
+// makeOnce returns a type that equals the given one. If there is none yet, it makes the type.
 func (d *decider) makeOnce(n types.Node, elems ...types.Elem) Type {
 	key := d.Graph.HashWith(&n, elems, d.keyOf)
 	if k, ok := d.arena[key]; ok {

@@ -17,7 +17,7 @@ type Decisions struct {
 	elems []types.Elem
 }
 
-// Len is how many made types there are.
+// Len is the number of made types.
 func (d *Decisions) Len() int { return len(d.nodes) }
 
 // Made calls yield with each made type.

@@ -7,7 +7,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// claimants returns the candidates for a function whose code is, as far as symbols show, in the
+// claimants returns those candidates for a function that have, as far as symbols show, code in the
 // linked file. A candidate must have a function symbol with its name. If the facts have source
 // files, the symbol of a static function must be local, and if several candidates have the name of
 // a local symbol, source files select among them (ofTheirFiles). The linked file's DWARF could show
@@ -28,8 +28,8 @@ func (d *decider) claimants(name types.Str, group []Holder) []Holder {
 	case d.symbols.Of(name)&symbols.Exact != 0:
 		return nil
 	}
-	// The candidates come from BTF that a compiler wrote. The name has only symbols of clones
-	// here, and such BTF doesn't say which candidates are clones.
+	// Here, the name has only symbols of clones, and the candidates come from BTF that a compiler
+	// wrote. Such BTF doesn't say which candidates are clones.
 	return slices.DeleteFunc(slices.Clone(group), func(h Holder) bool {
 		return d.Node(h.Type).Name != name
 	})
@@ -45,8 +45,8 @@ func (d *decider) isForeign(h Holder) bool {
 }
 
 // ofTheirFiles selects, from several candidates with the name of a local symbol, those of units
-// whose source file has that symbol. If it would select none, the symbol table uses different names
-// for the files, and all candidates stay.
+// whose source file has that symbol. If there are none, the symbol table uses different names for
+// the files, and all candidates stay.
 func (d *decider) ofTheirFiles(own []Holder) []Holder {
 	contested := false
 	for i := range own {
@@ -88,8 +88,8 @@ func (d *decider) ofTheirFiles(own []Holder) []Holder {
 	return left
 }
 
-// inFile reports whether the symbol of a unit's function may be in the linked file. files are the
-// source files with a local symbol of that name.
+// inFile reports whether a symbol in the linked file may belong to a unit's function. files are the
+// source files with a local symbol of the function's name.
 func (d *decider) inFile(files map[types.Str]bool, unit int, n *types.Node) bool {
 	bits := d.symbols.Of(n.Name)
 	return bits&symbols.ExactLoose != 0 ||
@@ -133,7 +133,7 @@ func (p *places) holders(d *decider, name types.Str) []unitNode {
 // files returns the base names of the source files that have a local symbol of a function.
 func (p *places) files(d *decider, name types.Str) map[types.Str]bool {
 	if p.symbols == nil {
-		p.holders(d, name) // fills in units: only the names in it count
+		p.holders(d, name) // fills in p.units: only names in it are needed
 		p.symbols = map[types.Str][]types.Str{}
 		strs := &d.Graph.Strs
 		for i := range d.facts.Files {
@@ -169,14 +169,14 @@ func (d *decider) owners(name types.Str, group []Holder) []Holder {
 }
 
 // hidden reports whether the linker made the symbol local. Such a symbol doesn't say whether it was
-// weak, and DWARF can't either: in the linked file's DWARF, the definition that was linked looks
-// strong and the others look weak, but in the object files all of them may be weak. So a function
-// with a hidden symbol and inconsistent prototypes is left out, whatever the features are.
+// weak, nor does DWARF: in the linked file's DWARF, the linked definition looks strong and the
+// others look weak, but in the object files all of them may be weak. So a function with a hidden
+// symbol and inconsistent prototypes is left out, whatever the features are.
 func (d *decider) hidden(name types.Str) bool {
 	return d.symbols.Of(name)&symbols.Exact == symbols.ExactLoose
 }
 
-// withCopies returns the owners and all candidates without code, which are inlined copies.
+// withCopies returns the owners and all candidates without code (inlined copies).
 func (d *decider) withCopies(own, group []Holder) []Holder {
 	all := own[:len(own):len(own)]
 	for _, h := range group {

@@ -7,10 +7,10 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// looseHashes computes hashes of shapes: two hashes are equal if the types count as the same in
-// prototypes (dwarves, funcs__match). const is ignored everywhere. Tags, typedefs and enums are
-// compared by kind and name; base types by name, size and encoding; arrays by count and element;
-// prototypes by their types, without parameter names.
+// looseHashes computes hashes of shapes: two hashes are equal if the types count as equal when
+// prototypes are compared (dwarves, funcs__match). const is ignored everywhere. Tags, typedefs and
+// enums are compared by kind and name; base types by name, size and encoding; arrays by count and
+// element; prototypes by their types, without parameter names.
 type looseHashes struct {
 	*resolve.Types
 	known map[types.ID]types.Hash

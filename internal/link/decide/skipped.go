@@ -12,7 +12,7 @@ import (
 // functions are in package params.
 type Skipped struct{ Name, Reason string }
 
-// These are the reasons why a variable is not encoded.
+// These are the reasons for not encoding a variable.
 const (
 	reasonNoVariable = "no variable of file scope in the debug information"
 	reasonName       = "name is not an identifier"

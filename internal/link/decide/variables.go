@@ -14,8 +14,8 @@ import (
 )
 
 // encodeVariables makes the VARs and DATASECs. Without facts, it keeps only the VARs and DATASECs
-// of BTF that is already linked. With facts, it encodes variables for the objects in the facts,
-// which are symbols. The rules:
+// of BTF that is already linked. With facts, it encodes variables for the objects (symbols) in the
+// facts. The rules:
 //
 //  1. The per-CPU section is wanted with the feature var or global_var, all other sections only
 //     with global_var. If decider.extra is set, the per-CPU section is not wanted.
@@ -27,7 +27,7 @@ import (
 //     objects of size 0 with valid names.
 //  4. The candidates are variables with the object's name in the source, preferably those from its
 //     kind of section. If the facts identify the local variables with the object's name and file,
-//     the Definition selects among the candidates. Otherwise, three things select, in this order:
+//     the Definition selects among the candidates. Otherwise, three criteria select, in this order:
 //     linkage; size (first the object's size or an unknown one, then a smaller one); source file.
 //     The commonest candidate left is encoded. If none is left, the object is skipped; --skipped
 //     lists it only if its name is valid.
@@ -148,7 +148,7 @@ func (d *decider) tooManyVariables(section types.Str, n int) error {
 // flexible array member, or a sanitizer's red zone.
 func (d *decider) variable(o *facts.Object, group []Holder) (v Type, reason string) {
 	if o.Local && d.locals.identified[localNameOf(d.facts, o)] {
-		// Only the units that define the variable count; BTF that is already linked has no such units.
+		// Only units that define the variable are considered; already linked BTF has no such units.
 		list := d.definers(o, group)
 		if v := d.commonest(list); v != 0 {
 			if d.typesDiffer(list, v) {
@@ -210,7 +210,7 @@ func (d *decider) linkages(o *facts.Object, group []Holder) []uint32 {
 	return []uint32{types.LinkageStatic, types.LinkageGlobal}
 }
 
-// typesDiffer reports whether a candidate has a different type than v, the commonest one. It
+// typesDiffer reports whether a candidate has a different type from v, the commonest candidate. It
 // ignores candidates from already linked BTF and, if v's size is known, those of unknown size.
 func (d *decider) typesDiffer(group []Holder, v Type) bool {
 	ref, sized := d.RefOf(v), d.Node(v).Size != 0
@@ -219,8 +219,8 @@ func (d *decider) typesDiffer(group []Holder, v Type) bool {
 	})
 }
 
-// ofFile reduces several candidates for a local object, if it can, to those of the file that
-// defines the object. If more objects have that name than units hold candidates, some objects come
+// ofFile reduces several candidates for a local object to those of the file that defines the
+// object, if it can. If more objects have that name than units hold candidates, some objects come
 // from assembly code; then all candidates from other files are dropped.
 func (d *decider) ofFile(o *facts.Object, group []Holder) []Holder {
 	if !o.Local || len(group) == 0 {

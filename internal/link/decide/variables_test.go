@@ -59,7 +59,7 @@ func TestVariables(t *testing.T) {
 			want: []string{"global v: int", "section .data of 4: (global v: int)@0+4"}},
 		{what: "made by a macro", facts: perCPU(globalVar("__UNIQUE_ID_v", 4)),
 			build: units(func(b *linktest.Builder) { b.Var("__UNIQUE_ID_v", global, 4, b.Int("int")) })},
-		{what: "of no size", build: units(variable(global, 0, integer)),
+		{what: "without a size", build: units(variable(global, 0, integer)),
 			facts: perCPU(globalVar("v", 0)), skipped: []string{"v: size 0"}},
 
 		{what: "not in the debug information", build: units(fn(0)), facts: perCPU(globalVar("v", 4)),
@@ -93,7 +93,7 @@ func TestVariables(t *testing.T) {
 }
 
 // TestOfSection: if some candidates are per-CPU variables and others are not, only those in the
-// object's kind of section count, however few.
+// object's kind of section are considered, however few.
 func TestOfSection(t *testing.T) {
 	build := units(func(b *linktest.Builder) {
 		b.Unit("a.c", 2)
@@ -169,11 +169,11 @@ func TestStatics(t *testing.T) {
 		{what: "in files of one name, one of which has the file's functions",
 			build: both("a.c", "a.c"), facts: withFunction(perCPU(staticVar("v", 0)), "of_second"),
 			want: []string{second[0], functions, second[1]}},
-		{what: "in no file that has a name", build: both("a.c", "b.c"),
+		{what: "in files without a name", build: both("a.c", "b.c"),
 			facts: &facts.Facts{Files: []facts.File{{}}, Objects: []facts.Object{
 				{Name: "v", Section: facts.PerCPUSection, Size: 4, Local: true}}},
 			skipped: several},
-		{what: "the symbol is an assembler's: there are more symbols than units with the variable",
+		{what: "the symbol is from assembly code: there are more symbols than units with the variable",
 			build: func(b *linktest.Builder) {
 				b.Unit("a.c", 1)
 				b.Var("v", static, 4, b.Int("int"))
@@ -226,7 +226,7 @@ func TestDeclTags(t *testing.T) {
 				b.Unit("a.c", 1)
 				b.DeclTag("mine", b.Fn("f", global, 0, b.Proto(0)), 0)
 			}},
-		{what: "on a function with another prototype than the one that is encoded",
+		{what: "on a function with a different prototype from the encoded one",
 			facts: symbol("f"), build: func(b *linktest.Builder) {
 				b.Unit("a.c", 2)
 				b.Fn("f", global, 0, b.Proto(0, pointer(b)))

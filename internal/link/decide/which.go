@@ -21,7 +21,7 @@ const (
 
 var whichNames = [...]string{"", "percpu", "all", "extra"}
 
-// String, Set and Type make Which the value of a flag.
+// String, Set and Type let a Which be the value of a flag.
 func (w Which) String() string { return whichNames[w] }
 
 func (w *Which) Set(name string) error {
@@ -36,7 +36,7 @@ func (w *Which) Set(name string) error {
 
 func (*Which) Type() string { return "string" }
 
-// Check returns an error if something that this choice needs is missing: a feature of the objects,
+// Check returns an error if this choice needs something that is missing: a feature of the objects,
 // the facts of the linked file, or a base.
 func (w Which) Check(set features.Set, facts, base bool) error {
 	switch {

@@ -28,7 +28,7 @@ func (b *Builder) Unit(file string, count uint32, items ...types.ID) int {
 	return len(b.Units) - 1
 }
 
-// Last is the unit that was begun last.
+// Last returns the unit that was begun last.
 func (b *Builder) Last() *object.Unit { return &b.Units[len(b.Units)-1] }
 
 // Hold adds an item to the last unit.

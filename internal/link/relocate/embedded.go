@@ -8,7 +8,7 @@ import (
 
 // findEmbedded finds the distilled structs and unions that are members of a struct or union in the
 // split BTF, directly or through modifiers and arrays (btf_mark_embedded_composite_type_ids). The
-// sizes of these must stay the same.
+// sizes of these distilled types must stay the same.
 func (r *relocation) findEmbedded() error {
 	s := r.split
 	r.embeddedIn = make([]uint32, r.distilled.EndID())
@@ -42,8 +42,8 @@ const (
 	onPath  = unknown - 1
 )
 
-// endOf returns a type without modifiers and array dimensions. It stores the result for each type
-// on the way in the list ends, so that many members with the same type cost no more than one.
+// endOf strips modifiers and array dimensions from a type. For each type that it passes, it stores
+// the result in ends. So a type that many members share is followed only once.
 func (r *relocation) endOf(id uint32, ends []uint32) (uint32, error) {
 	s, end := r.split, id
 	var path []uint32

@@ -9,10 +9,10 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
-// maxListed is the number of types of the base that an error lists at most.
+// maxListed is the maximum number of base types that an error lists.
 const maxListed = 3
 
-// describe describes a type of either base in a message: [12] STRUCT dev (16 bytes).
+// describe describes a type of either base for a message: [12] STRUCT dev (16 bytes).
 func describe(b *btf.Blob, id uint32) string {
 	t, _ := b.ByID(id)
 	text := fmt.Sprintf("[%d] %v %s", id, t.Kind, b.TypeName(t))
@@ -65,7 +65,7 @@ func (r *relocation) missing() error {
 	return fmt.Errorf("%s", text)
 }
 
-// candidates lists the types of the base that have this name and a kind that is looked up.
+// candidates lists the types of the base that have this name and a kind for which Looks is true.
 func (r *relocation) candidates(name string) string {
 	var list []string
 	more := 0

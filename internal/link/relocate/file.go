@@ -8,8 +8,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/object"
 )
 
-// ReadFile is like btf.ReadFile, but if BTF is based on the section .BTF.base of its file, ReadFile
-// relocates it to base, unless base is nil or equals the BTF in that section. libbpf does the same
+// ReadFile is like btf.ReadFile, but BTF that is based on the section .BTF.base of its file is
+// relocated to base, unless base is nil or equals the BTF in that section. libbpf does the same
 // (btf_parse_elf).
 func ReadFile(path string, base *btf.Blob) ([]*btf.Blob, error) {
 	blobs, err := btf.ReadFile(path, base)
@@ -75,7 +75,7 @@ func ReadBase(path string, below *btf.Blob) (*btf.Blob, error) {
 	return fitting(blobs[0], below, path)
 }
 
-// The function fitting is like onto, but also checks the references of BTF that is not relocated.
+// fitting does the same as onto, and also checks the references of BTF that is not relocated.
 func fitting(b, base *btf.Blob, path string) (*btf.Blob, error) {
 	moved, err := onto(b, base, path)
 	if err != nil || moved != b || b.Base == nil {
@@ -100,8 +100,8 @@ func onto(b, base *btf.Blob, path string) (*btf.Blob, error) {
 	return moved, nil
 }
 
-// same reports whether a distilled base equals b: then, BTF that is based on one of them is also
-// based on the other.
+// same reports whether a distilled base equals b. If it does, BTF that is based on one of them is
+// also based on the other.
 func same(distilled, b *btf.Blob) bool {
 	return distilled != nil && b.Base == nil && distilled.Strings == b.Strings &&
 		slices.Equal(distilled.Types, b.Types) && slices.Equal(distilled.Members, b.Members) &&

@@ -25,7 +25,8 @@ type problem struct {
 	distilled, split, base []byte
 }
 
-// libbpf lets libbpf relocate the BTF of each problem. A result is nil if libbpf refuses it.
+// libbpf lets libbpf relocate the BTF of each problem. A result is nil if libbpf refuses the
+// problem.
 func libbpf(t *testing.T, problems []problem) [][]byte {
 	t.Helper()
 	dir := t.TempDir()
@@ -41,7 +42,7 @@ func libbpf(t *testing.T, problems []problem) [][]byte {
 	write(path("relocate.c"), libbpfSource)
 	if out, err := exec.Command("gcc", "-O1", "-o", path("relocate"), path("relocate.c"),
 		"-l:libbpf.so.1").CombinedOutput(); err != nil {
-		t.Skipf("SKIPPED: no gcc with libbpf, as ./bazelw --root-exec has: %v\n%s", err, out)
+		t.Skipf("SKIPPED: no gcc with libbpf (./bazelw --root-exec has both): %v\n%s", err, out)
 	}
 	var list strings.Builder
 	for i, p := range problems {
@@ -120,7 +121,7 @@ func TestLikeLibbpf(t *testing.T) {
 		}
 	}
 	if refused := len(problems) - solved; solved < 200 || refused < 200 {
-		t.Errorf("%d problems have a solution and %d have none: too few to say much", solved, refused)
+		t.Errorf("%d problems have a solution and %d have none: too few", solved, refused)
 	}
 }
 
@@ -178,7 +179,7 @@ func randomBase(r *rand.Rand, n int) *btf.Builder {
 	return b
 }
 
-// randomSplit makes split BTF that refers to random types of its base by members, pointers,
+// randomSplit makes split BTF that refers to random types of its base through members, pointers,
 // modifiers, arrays and parameters.
 func randomSplit(r *rand.Rand, base *btf.Blob) *btf.Builder {
 	m := btf.NewBuilder(nil, base, nil)

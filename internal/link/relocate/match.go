@@ -14,8 +14,7 @@ const maxTwins = 64
 // sizeBits masks those bits of a size that btf_relocate compares when it looks up a type by name.
 const sizeBits = 1<<31 - 1
 
-// Looks reports whether a named type of t's kind can be the one that an entry of a distilled base
-// resolves to.
+// Looks reports whether a type of a distilled base can resolve to a named type of t's kind.
 func Looks(t *btf.Type) bool {
 	switch t.Kind {
 	case btf.KindInt, btf.KindFloat, btf.KindFwd:
@@ -24,15 +23,15 @@ func Looks(t *btf.Type) bool {
 	return t.Kind.IsEnum() || t.Kind.IsComposite()
 }
 
-// Matches reports whether the distilled type d can describe t: a type of a base, which Looks
-// accepts and which has the same name. If the parameter twins is set, the base has several structs
-// and unions of that name, and the size of a struct or union must equal d's. Types of all other
-// kinds except forward declarations must always have equal sizes.
+// Matches reports whether the distilled type d can describe t, a type of a base with the same name
+// that Looks accepts. If the parameter twins is set, the base has several structs and unions of
+// that name, and the size of a struct or union must equal d's. Types of all other kinds except
+// forward declarations must always have equal sizes.
 //
-// As in btf_relocate_map_distilled_base, any kind of type matches a distilled struct or union. And
-// it compares the kind flag of a distilled forward declaration with the kind flag of the struct or
-// union in the base, although these flags say different things: whether the declaration is of a
-// struct or a union, and whether the struct or union has bitfields.
+// As in btf_relocate_map_distilled_base, any kind of type matches a distilled struct or union. That
+// function also compares the kind flag of a distilled forward declaration with the kind flag of the
+// struct or union in the base, although these flags say different things: whether the declaration
+// is of a struct or a union, and whether the struct or union has bitfields.
 func Matches(d, t *btf.Type, twins bool) bool {
 	sized := t.Kind != btf.KindFwd && (twins || !t.Kind.IsComposite())
 	if sized && size(d)&sizeBits != size(t)&sizeBits {
@@ -100,7 +99,8 @@ func (r *relocation) match() error {
 	return r.missing()
 }
 
-// fits reports whether t may take d's place: if a struct or union embeds d, sizes must be equal.
+// fits reports whether t may take d's place: if a struct or union embeds d, the sizes must be
+// equal.
 func (r *relocation) fits(wanted uint32, d, t *btf.Type) bool {
 	return !d.Kind.IsComposite() || r.embeddedIn[wanted] == 0 || size(d) == size(t)
 }

@@ -5,7 +5,7 @@
 // Relocate looks up each of them in the new base. Then it replaces the ids and string offsets of
 // the split BTF. Types, their order and the split BTF's own strings don't change. The rules for
 // matches and errors are those of tools/lib/bpf/btf_relocate.c in Linux 7.2 (btf__relocate in
-// libbpf), which the kernel compiles too. There is one difference: the new base may be a chain of
+// libbpf), which the kernel also compiles. There is one difference: the new base may be a chain of
 // several BTFs.
 package relocate
 
@@ -141,7 +141,7 @@ func (r *relocation) rewriteNames(b *btf.Blob, t *btf.Type) error {
 }
 
 // rename replaces a string offset. If it is an offset in the distilled base, the string there must
-// be the name of one of its types: the offset in the new base is known only for these names.
+// be a distilled type's name: the offset in the new base is known only for these names.
 func (r *relocation) rename(off *uint32, start uint32) error {
 	switch {
 	case *off == 0:

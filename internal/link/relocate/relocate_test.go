@@ -14,8 +14,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/link/relocate"
 )
 
-// kernel is the base for which the modules of these tests were made. To make another base, the
-// function change alters some of the types.
+// kernel returns the base for which the modules of these tests were made. The function change,
+// unless nil, alters some types to make a different base.
 func kernel(change func(k *kernelTypes)) *btf.Blob {
 	k := &kernelTypes{Builder: btf.NewBuilder(nil, nil, nil), deviceSize: 16, listSize: 8,
 		mode: btf.KindEnum, modeSize: 4}
@@ -210,7 +210,7 @@ func loads(t *testing.T, base, split *btf.Blob) {
 	case *btfload.RefusedError:
 		t.Error(err)
 	default:
-		t.Logf("the running kernel is not asked: %v", err)
+		t.Logf("not tested with the running kernel: %v", err)
 	}
 }
 
@@ -231,7 +231,7 @@ func TestBackAgain(t *testing.T) {
 	}
 }
 
-// TestChain puts a module on a base that is split BTF itself.
+// TestChain puts a module on a base that is itself split BTF.
 func TestChain(t *testing.T) {
 	rawBase, rawSplit := distilledModule(t, func(m *btf.Builder) {
 		embedding("list")(m)

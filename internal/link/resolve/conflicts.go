@@ -140,7 +140,7 @@ func (r *resolver) findRoles() {
 			}
 		}
 	}
-	for _, id := range r.Tags.Nodes { // definitions that vary only because stubs lead to them
+	for _, id := range r.Tags.Nodes { // definitions that vary only because their tags do
 		if r.tags[r.Tags.Of(id)].varies {
 			become(id, anchor)
 		}
@@ -155,8 +155,8 @@ func (r *resolver) findRoles() {
 	}
 }
 
-// findRolesOfUsers finds which references of functions, variables, sections and declaration tags
-// vary.
+// findRolesOfUsers finds the functions, variables, sections and declaration tags that vary because
+// their references vary.
 func (r *resolver) findRolesOfUsers(become func(types.ID, role)) {
 	for _, list := range []*survey.Candidates{&r.Functions, &r.Variables} {
 		for c := range list.All() {
@@ -174,8 +174,8 @@ func (r *resolver) findRolesOfUsers(become func(types.ID, role)) {
 	}
 }
 
-// An anonymous shape with this many varying shapes becomes an anchor. So lists of slots have a
-// bounded length for any input.
+// large is how many varying shapes an anonymous shape must have in it to become an anchor. This
+// bounds the length of slot lists for any input.
 const large = 256
 
 // findLarge turns large inner shapes into anchors. In the list varying, a shape comes after the

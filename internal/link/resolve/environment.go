@@ -16,8 +16,8 @@ type environment struct {
 	units    []int32
 	weight   uint64 // how many units
 	sum      types.Hash
-	// linked is set if the units are BTF that is already linked, so their forward declarations mean
-	// nothing else.
+	// linked is set if the units are BTF that is already linked. There, a forward declaration can mean
+	// only the sole definition of its tag.
 	linked bool
 	// copied is set if the environment is the base BTF of an input that is split BTF. Its types are
 	// not linked, but pinned stubs in the split BTF may mean these types.
@@ -89,8 +89,8 @@ func (r *resolver) findEnvironments() {
 	r.dropUnheld()
 }
 
-// dropUnheld drops the anchors that no environment holds, which a graph that was not read from a
-// file may have. They would affect colours, and colours break ties.
+// dropUnheld drops the anchors that no environment holds. Only a graph that wasn't read from a file
+// has such anchors. They would affect colours, and colours break ties.
 func (r *resolver) dropUnheld() {
 	held := make([]bool, len(r.Nodes))
 	for e := range r.list {
@@ -173,7 +173,7 @@ func (g *gatherer) take(varying []types.ID) {
 			case kind == types.KindDeclTag || kind == types.KindDatasec:
 				g.attached = append(g.attached, id)
 			case kind == types.KindFunc || kind == types.KindVar || g.part[id] != g.round:
-				g.roots = append(g.roots, id) // others are made together with the type around them
+				g.roots = append(g.roots, id) // other inner shapes are made with the type around them
 				g.follow(id)
 			}
 		}
@@ -192,7 +192,7 @@ type view struct {
 	declared []int32 // by tag: the last round whose environment declares it
 	def      []types.ID
 	held     []int32 // by node: the last round whose environment holds it
-	node     []int32 // by node: the graph's node of an anchor that differs here, otherwise -1
+	node     []int32 // by node: this environment's own node for an anchor in graph, or -1
 }
 
 const several = ^types.ID(0)
@@ -239,7 +239,7 @@ func (v *view) single(t int32) types.ID {
 	return v.def[t]
 }
 
-// anchorOf returns the anchor in the environment that a slot means, or 0 if the slot is open.
+// anchorOf returns the anchor that a slot means in the environment, or 0 if the slot is open.
 func (r *resolver) anchorOf(v *view, slot types.ID) types.ID {
 	switch {
 	case r.roles[slot] == anchor:
@@ -256,7 +256,7 @@ func (r *resolver) anchorOf(v *view, slot types.ID) types.ID {
 		case r.ofBaseForward(v, t):
 			return 0 // a reference to a definition is pinned: see object.AddBTF
 		case v.declares(t) && r.tags[t].definition != 0:
-			return 0 // it may mean the base's definition too
+			return 0 // it may also mean the base's definition
 		}
 	}
 	return v.single(t)
@@ -267,9 +267,9 @@ func (r *resolver) split(v *view) bool { return r.list[v.env].linked && len(r.co
 
 // ofBaseForward is for environments of split BTF and of copies of its base. It reports whether an
 // unpinned tag means the base's forward declaration there. If the split BTF has its own
-// declaration, and the base has no definition, the tag doesn't mean the base's: BTF that was linked
-// against the base would refer to the base's declaration, so the split BTF's own declaration is
-// still to be resolved.
+// declaration, and the base has no definition, the tag doesn't mean the base's declaration: BTF
+// that was linked against the base would refer to the base's declaration, so the split BTF's own
+// declaration is still to be resolved.
 func (r *resolver) ofBaseForward(v *view, tag int32) bool {
 	t := &r.tags[tag]
 	return t.declaration != 0 &&
@@ -289,11 +289,11 @@ func (r *resolver) ofSplit(v *view, tag int32) (target, bool) {
 	return 0, false
 }
 
-// Copies finds the units that are base BTFs: if an input is split BTF, its base is a unit too. The
-// result rest has all units, but the base BTFs in it are empty. The result is says which units are
-// base BTFs, and held has the items that these had; both results are nil if there are no base BTFs.
-// The given units don't change.
-func Copies(g *types.Graph, units []object.Unit, b base.Base) (rest []object.Unit, is []bool,
+// Copies finds the units that are base BTFs: if an input is split BTF, its base is also a unit.
+// rest has all units, but without the items of the base BTFs. isBase says which units are base
+// BTFs, and held has the items of these units; both are nil if there are no base BTFs. The given
+// units don't change.
+func Copies(g *types.Graph, units []object.Unit, b base.Base) (rest []object.Unit, isBase []bool,
 	held [][]types.ID) {
 	linked := func(u object.Unit) bool { return u.FromBTF }
 	if b == nil || !slices.ContainsFunc(units, linked) {
@@ -301,7 +301,7 @@ func Copies(g *types.Graph, units []object.Unit, b base.Base) (rest []object.Uni
 	}
 	shapes := g.Unpinned()
 	layers := b.Layers()
-	rest, is = slices.Clone(units), make([]bool, len(units))
+	rest, isBase = slices.Clone(units), make([]bool, len(units))
 	for i := range rest {
 		u := &rest[i]
 		if !u.FromBTF {
@@ -313,8 +313,8 @@ func Copies(g *types.Graph, units []object.Unit, b base.Base) (rest []object.Uni
 		}
 		if slices.Contains(layers, base.Digest(list)) {
 			held = append(held, u.Items)
-			u.Items, is[i] = nil, true
+			u.Items, isBase[i] = nil, true
 		}
 	}
-	return rest, is, held
+	return rest, isBase, held
 }

@@ -23,10 +23,10 @@ import "github.com/rules-btf/rules_btf/internal/model/types"
 // decide the rest.
 type forwards struct {
 	r     *resolver
-	g     *graph           // in which open slots mean the common environment's types
+	g     *graph           // the draft, in which open slots mean the common environment's types
 	votes map[ballot]*vote // by root and tag
 	most  []types.Hash     // by tag: the definition that most units hold; zero for none
-	only  []bool           // by tag: there is no other definition, not even in the base
+	only  []bool           // by tag: there is no second definition, not even in the base
 	peers *peers
 }
 

@@ -15,7 +15,7 @@ type graph struct {
 	*meanings
 	nodes   []node
 	targets []target
-	common  []int32     // by anchor: its node in the common environment, -1 for other definitions
+	common  []int32     // by anchor: its node in the common environment, -1 for uncommon definitions
 	own     [][]ownNode // by environment
 	real    []bool      // by node of the common environment: some environment shares it
 	based   []uint32    // by node: the id of the base type that it is, 0 for none
@@ -217,9 +217,9 @@ func (g *graph) meaning(v *view, root, slot types.ID) target {
 	return g.open(v, root, slot)
 }
 
-// pinnedNode returns the node of a definition that BTF pins but does not hold, for example one in
-// its base: the node in a copy of the base or, if there is none, the first by content among the
-// nodes of environments that hold the definition.
+// pinnedNode returns the node of a definition that BTF pins but does not hold, for example a
+// definition in its base. This is the node in a copy of the base or, if there is none, the first by
+// content among the nodes of environments that hold the definition.
 func (g *graph) pinnedNode(def types.ID) (int32, bool) {
 	if g.pinned == nil {
 		g.pinned = map[types.ID]int32{}
@@ -240,7 +240,7 @@ func (g *graph) pinnedNode(def types.ID) (int32, bool) {
 }
 
 // before reports whether a is used in place of b, which has the same colour. Nodes of the common
-// environment come first, then nodes that aren't of a copied base, then the first by content.
+// environment come first, then nodes that aren't from a copied base; ties are broken by content.
 func (g *graph) before(a, b *node) bool {
 	r := g.r
 	switch {

@@ -15,7 +15,7 @@ import (
 //   - anything else matches a type of the same shape whose tags and typedefs match in turn.
 //
 // A type that leads to no conflicted tag needs no comparison: the hash of its shape finds it
-// (fixedBaseID). The code below is for the others.
+// (fixedBaseID). The code below is for all other types.
 //
 // More than one relation between types satisfies these rules. The code finds the greatest one, in
 // which types that lead to each other match together. The second rule is for modules that define
@@ -23,8 +23,8 @@ import (
 // struct device into a type of the module. libbpf treats forward declarations this way within one
 // BTF (btf_dedup_is_equiv), but not between split BTF and its base. The second rule applies only to
 // definitions. A typedef or a pointer is the base's type only if it means exactly the same, so the
-// module's own types lead to the module's definition. The relation is transitive: a type that
-// doesn't match here doesn't match when the result is linked again either.
+// module's own types lead to the module's definition. The relation is transitive: if a type doesn't
+// match here, it also doesn't match when the result is linked again.
 
 // maxSameShape is the maximum number of types of one shape in the base that a type is compared
 // with. Normally the base has one; only hostile input reaches the limit.
@@ -46,7 +46,7 @@ type pair struct {
 	node     int32
 	id       uint32
 	failed   bool
-	forwards int     // how many slots are only declared in the base, but not in the node
+	forwards int     // how many slots the base only declares, while the node defines them
 	users    []int32 // pairs that need this one
 }
 
@@ -55,11 +55,11 @@ type matcher struct {
 	pairs []pair
 	index map[uint64]int32 // by node and id
 
-	own    []types.ID // memory of walk: the references of the shapes that it is in
-	theirs []uint32   // and the references of the base's types
+	own    []types.ID // buffer of walk: the references of the shapes that it is visiting
+	theirs []uint32   // buffer of walk: the references of the base's types
 }
 
-// match finds the nodes that are types of the base, and fills in the list based.
+// match finds the nodes that are types of the base, and fills in g.based.
 func (g *graph) match() {
 	g.based = make([]uint32, len(g.nodes))
 	if g.r.base == nil {

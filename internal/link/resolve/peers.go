@@ -56,7 +56,7 @@ func newPeers(r *resolver, g *graph) *peers {
 	return p
 }
 
-// peer returns the peer for the environment that v shows, or nil if its definitions are common.
+// peer returns the peer for the environment that v shows, or nil if its definitions are all common.
 func (p *peers) peer(v *view) *peer {
 	r := p.r
 	m := &peer{holds: map[types.ID]int32{}, single: map[int32]types.ID{}}
@@ -80,7 +80,7 @@ func (p *peers) peer(v *view) *peer {
 	return m
 }
 
-// work is an upper bound of the steps that all lookups take.
+// work returns an upper bound for the number of steps that all lookups together take.
 func (p *peers) work() float64 {
 	tags, single := 0, 0
 	for i := range p.r.tags {
@@ -95,7 +95,7 @@ func (p *peers) work() float64 {
 	return n * n * float64(single) * float64(tags)
 }
 
-// meaning returns the colour of what a tag means to the environment's peers, or zero without peers.
+// meaning returns the colour of what a tag means to the environment's peers, or zero if none.
 func (p *peers) meaning(env, tag int32) types.Hash {
 	m := p.of[env]
 	if t := &p.r.tags[tag]; m == nil || t.conflicted || t.def == 0 {
@@ -140,8 +140,8 @@ func (p *peers) ask(m *peer, tag int32) types.Hash {
 	return best
 }
 
-// agree compares the conflicted tags to which the parameter tag leads, and which two environments
-// both define. It reports whether their definitions are the same.
+// agree reports whether two environments have the same definitions of those conflicted tags that
+// both environments define and to which the parameter tag leads.
 func (p *peers) agree(x, y *peer, tag int32) bool {
 	for t, id := range x.single {
 		if other, ok := y.single[t]; ok && other != id && p.leads(tag, t) {
@@ -151,7 +151,7 @@ func (p *peers) agree(x, y *peer, tag int32) bool {
 	return true
 }
 
-// leads reports whether the definitions of the parameter tag lead to the conflicted tag number to.
+// leads reports whether definitions of one tag lead to another tag, which is conflicted.
 func (p *peers) leads(tag, to int32) bool {
 	leads := p.leading[to]
 	if leads == nil {

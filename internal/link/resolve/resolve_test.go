@@ -33,8 +33,9 @@ func TestOneDefinition(t *testing.T) {
 	}
 }
 
-// TestSeveralDefinitions: struct inner has a common definition and another one. A unit that defines
-// it means its own definition; a unit that only declares it means the common one.
+// TestSeveralDefinitions: struct inner has a common definition and another one. In a unit that
+// defines struct inner, the tag means that definition; in a unit that only declares struct inner,
+// it means the common one.
 func TestSeveralDefinitions(t *testing.T) {
 	p := linktest.New()
 	common, other := p.Struct("inner", p.Int("int")), p.Struct("inner", p.Int("int"), p.Int("int"))

@@ -36,7 +36,7 @@ func (r *resolver) settle() *graph {
 }
 
 // findCommon chooses each varying tag's common definition: the one that most units hold. Ties are
-// broken by content. Tags that only the base defines have no such definition.
+// broken by content. Tags that only the base defines have no common definition.
 func (r *resolver) findCommon() {
 	r.common = make([]types.ID, len(r.tags))
 	for _, id := range r.anchors {

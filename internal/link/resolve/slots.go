@@ -40,8 +40,8 @@ func (r *resolver) pinned(slot types.ID) bool {
 	return r.roles[slot] == stub && r.Nodes[slot].IsPinned()
 }
 
-// For an anchor, users lists the anchors that have a slot for that anchor. For a tag, users lists
-// the anchors that have a slot for a stub of that tag. An anchor is listed once for each such slot.
+// users lists, for each anchor, the anchors that have a slot for it and, for each tag, the anchors
+// that have a slot for a stub of the tag. An anchor is listed once for each such slot.
 type users struct {
 	ofAnchor survey.Lists[types.ID, types.ID] // by anchor
 	ofTag    survey.Lists[int32, types.ID]    // by tag

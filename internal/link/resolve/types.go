@@ -34,7 +34,7 @@ type attachment struct {
 	refs []Type // the types that its varying references mean, in order
 }
 
-// Resolve finds the types, in the passes of the package comment. copies are the result of Copies.
+// Resolve finds the types (see the passes in the package comment). copies comes from Copies.
 func Resolve(s *survey.Survey, b base.Base, copies [][]types.ID, jobs int) *Types {
 	r := &resolver{Survey: s, base: b, copies: copies, jobs: jobs}
 	r.findConflicts()
@@ -118,7 +118,7 @@ func (t *Types) BaseID(k Type) uint32 {
 	return t.r.fixedBaseID(types.ID(k))
 }
 
-// Variants calls yield with each variant, and whether a unit holds it directly.
+// Variants calls yield with each variant; root reports whether a unit holds the variant directly.
 func (t *Types) Variants(yield func(k Type, root bool) bool) {
 	for i := range t.variants.list {
 		if !yield(Type(len(t.Nodes)+i), t.variants.list[i].root) {
@@ -136,8 +136,8 @@ type Refs struct {
 // Refs returns the references of a type.
 func (t *Types) Refs(k Type) Refs { return Refs{t, t.VaryingRefs(k)} }
 
-// Next returns the type that the next reference means. In the shape, that reference is to the node
-// id. References to void may be left out.
+// Next returns the type that the next reference means. id is the node to which the shape refers
+// there. Calls for references to void may be omitted.
 func (w *Refs) Next(id types.ID) Type {
 	if len(w.varying) == 0 || w.t.r.roles[id] == fixed {
 		return w.t.meant[id]
@@ -147,13 +147,13 @@ func (w *Refs) Next(id types.ID) Type {
 	return k
 }
 
-// RefOf returns the type that a type refers to with Node.Ref.
+// RefOf returns the type to which a type refers through Node.Ref.
 func (t *Types) RefOf(k Type) Type {
 	w := t.Refs(k)
 	return w.Next(t.Node(k).Ref)
 }
 
-// VaryingRefs returns the references of a type that are variants, in order.
+// VaryingRefs returns those references of a type that are variants, in order.
 func (t *Types) VaryingRefs(k Type) []Type {
 	if v := t.variants.at(k); v != nil {
 		return v.refs
@@ -193,10 +193,10 @@ func (t *Types) Attached(kind types.Kind) iter.Seq2[types.ID, Refs] {
 // Holder is a function or variable that some units hold, with its type in these units.
 type Holder struct {
 	Type    Type
-	Ref     Type   // its type
+	Ref     Type   // the variable's type or the function's prototype
 	Weight  uint64 // how many units hold it as a candidate
 	Size    uint32 // of a function: its flags; of a variable: its size in bytes
-	FromBTF bool   // BTF that is already linked holds it as a result
+	FromBTF bool   // it is in BTF that is already linked
 }
 
 // Holders appends the functions or variables with this name that units hold.

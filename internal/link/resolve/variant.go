@@ -97,7 +97,7 @@ func (t *variants) fill(k Type, targets []target) {
 	t.at(k).refs = refs
 }
 
-// inner returns the variant of a shape that isn't an anchor, given the targets that its slots mean.
+// inner returns the variant of a shape that isn't an anchor. The slots mean the given targets.
 func (t *variants) inner(id types.ID, targets []target) Type {
 	h := types.Start(types.KindVoid, 1, 0, t.r.shape(id), types.Hash{})
 	for _, to := range targets {
@@ -167,8 +167,8 @@ func (r *resolver) makeVariants(g *graph) (*variants, []attachment) {
 	return t, attachments
 }
 
-// matchInner finds the anonymous types that the base has too, with the same shape and references.
-// Each reference leads to an anchor, which has been matched before, or to a part of the shape.
+// matchInner finds the anonymous types that the base also has, with the same shape and references.
+// Each reference leads to an anchor, which has already been matched, or to a part of the shape.
 func (t *variants) matchInner() {
 	done := make([]bool, len(t.list))
 	var match func(k Type) uint32
@@ -206,7 +206,7 @@ func (t *variants) matchInner() {
 	}
 }
 
-// refsToTags appends a shape's references to tags and to types that lead to one (base.Base.Refs).
+// refsToTags appends a shape's references, but only those to tags or to types that lead to one.
 func (r *resolver) refsToTags(shape types.ID, into []types.ID) []types.ID {
 	if r.reachTags == nil {
 		r.reachTags = r.Graph.Leads()

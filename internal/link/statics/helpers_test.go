@@ -116,8 +116,8 @@ func (w workspace) linkBTF(known *facts.Facts, objects ...*object.Object) *link.
 	return res
 }
 
-// graph links the BTF of objects with the facts about the linked file known. Facts and objects are
-// written and read again before the link.
+// graph links the BTF of objects with the facts about the linked file named known. Facts and
+// objects are written and read again before the link.
 func (w workspace) graph(known string, objects ...string) *link.Result {
 	w.Helper()
 	var text bytes.Buffer
@@ -207,7 +207,8 @@ func (w workspace) variables(r *link.Result) map[place]string {
 	return out
 }
 
-// oracle is the expected result of variables: what the standard library reads from the DWARF.
+// oracle returns the expected result of the function variables: the types that the standard library
+// finds in the DWARF.
 func (w workspace) oracle(file string) map[place]string {
 	w.Helper()
 	f, err := stdelf.Open(w.Path(file))

@@ -25,8 +25,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// Identify fills in Object.Definition for those variables of f's facts that have the same name as
-// others. The parameter set has the features of the facts and the objects.
+// Identify fills in Object.Definition for those variables in the facts whose names and files aren't
+// unique. The parameter set has the features of the facts and the objects.
 //
 // Variables that aren't in the debugging information don't change. If there are type units, no
 // variable changes, because a unit in an object file then has types that the same unit in the
@@ -74,13 +74,13 @@ func unidentified(known *facts.Facts, names map[name][]int) map[name][]int {
 	return left
 }
 
-// identify converts the units with the function file (such as convert.File) to find definitions.
+// identify calls file (such as convert.File) to convert the units, and finds definitions in these.
 func identify(f *elf.File, known *facts.Facts, opt convert.Options, units []unit,
 	file func(*elf.File, convert.Options) (*object.Object, error)) error {
 	if len(units) == 0 {
 		return nil
 	}
-	found := make(map[int]types.Hash) // by variable; zero if several were found
+	found := make(map[int]types.Hash) // by variable; zero if several hashes were found
 	for _, u := range units {
 		opt.Units = append(opt.Units, u.number)
 	}
@@ -139,7 +139,7 @@ func ambiguous(known *facts.Facts) map[name][]int {
 			continue
 		}
 		s := known.SourceName(o.Name)
-		if !strings.Contains(s, ".") && !facts.Generated(s) { // a dot: a variable of a function
+		if !strings.Contains(s, ".") && !facts.Generated(s) { // a dot: it is inside a function
 			n := name{known.Files[o.File].Name, s}
 			list[n] = append(list[n], i)
 		}

@@ -114,7 +114,7 @@ func TestRelocatable(t *testing.T) {
 	}
 }
 
-// TestDwz: after dwz the types of several units are in partial units.
+// TestDwz: after dwz, the types of several units are in partial units.
 func TestDwz(t *testing.T) {
 	for _, program := range likeFiles {
 		t.Run(program.name, func(t *testing.T) {
@@ -147,8 +147,8 @@ func TestAllSections(t *testing.T) {
 	}
 }
 
-// TestUniqueNames: if the names of variables and files suffice, the facts have no hashes, and don't
-// need DWARF.
+// TestUniqueNames: if the names of variables and files suffice, the facts have no hashes, and no
+// DWARF is needed.
 func TestUniqueNames(t *testing.T) {
 	w := newWorkspace(t)
 	objects := w.compile("gcc -O2", map[string]string{
@@ -209,7 +209,8 @@ func TestHidden(t *testing.T) {
 	w.compare("by-lld", objects...)
 }
 
-// TestFileWithoutDWARF: a variable without debugging information doesn't get another one's type.
+// TestFileWithoutDWARF: a variable without debugging information doesn't get another variable's
+// type.
 func TestFileWithoutDWARF(t *testing.T) {
 	w := newWorkspace(t)
 	objects := w.compile("gcc -O2", likeFiles[0].sources)
@@ -243,7 +244,7 @@ func TestLinkTimeOptimization(t *testing.T) {
 				w.Run(words[0], append(words[1:], objects...)...)
 				res := w.roads("linked", "linked")
 				got, want := w.variables(res), w.oracle("linked")
-				if words[0] == "gcc" { // one unit has them all: they can't be distinguished
+				if words[0] == "gcc" { // one unit has all variables: they can't be distinguished
 					want = nil
 				}
 				if !maps.Equal(got, want) || (len(want) == 0) !=
@@ -255,7 +256,7 @@ func TestLinkTimeOptimization(t *testing.T) {
 	}
 }
 
-// TestTypeUnits: with type units the hashes would differ, so the facts have none.
+// TestTypeUnits: with type units, the hashes would differ, so the facts have no hashes.
 func TestTypeUnits(t *testing.T) {
 	w := newWorkspace(t)
 	objects := w.compile("gcc -O2 -fdebug-types-section", likeFiles[0].sources)

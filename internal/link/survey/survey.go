@@ -17,7 +17,7 @@ type Survey struct {
 	Nodes []types.Node // of Graph
 	Units []object.Unit
 
-	// Kinds has the kind of each node, because few of the large nodes fit in a processor's cache.
+	// Kinds repeats the kind of each node in a compact array: few of the large nodes fit in a cache.
 	Kinds []types.Kind
 	// Anonymous counts the anonymous nodes of each kind.
 	Anonymous [btf.NumKinds]int
@@ -54,8 +54,8 @@ type Held struct {
 	LinkedWeight []uint64
 }
 
-// New returns a survey of units that share the graph g. From now on, g must not get new nodes. The
-// survey is empty until Shapes and Holders have been called, which may run at the same time.
+// New returns a survey of units that share the graph g. From now on, g must not get new nodes.
+// Shapes and Holders fill in the survey; they may run at the same time.
 func New(g *types.Graph, units []object.Unit) *Survey {
 	return &Survey{Graph: g, Nodes: g.Nodes, Units: units}
 }
@@ -114,7 +114,7 @@ func (s *Survey) Shapes() {
 	}
 }
 
-// Holders counts for every node the units that hold it.
+// Holders counts, for each node, the units that hold it.
 func (s *Survey) Holders() {
 	s.Weight = make([]uint64, len(s.Nodes))
 	s.Selected = make([]bool, len(s.Units))
@@ -158,7 +158,7 @@ func (s *Survey) CandidatesOf(u int) iter.Seq[types.ID] {
 	}
 }
 
-// Named reports whether units hold a shape under its name: base types, typedefs and defined tags.
+// Named reports whether units hold a shape by name: a base type, a typedef or a tag's definition.
 func Named(n *types.Node) bool {
 	switch n.Kind {
 	case types.KindInt, types.KindFloat, types.KindTypedef:

@@ -160,7 +160,7 @@ func TestWeights(t *testing.T) {
 	s.Drop(first)
 	check("without the first", 0, 2, 2, 0, 1, 1)
 	s.Drop(linked)
-	check("without the linked BTF too", 0, 1, 1, 0, 0, 0)
+	check("also without the linked BTF", 0, 1, 1, 0, 0, 0)
 	if want := []bool{false, true, false}; !slices.Equal(s.Selected, want) {
 		t.Errorf("selected units: %v, want %v", s.Selected, want)
 	}

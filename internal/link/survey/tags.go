@@ -8,14 +8,14 @@ type Tags struct {
 	List []Tag
 	// Nodes are the stubs and the definitions, in the order of the graph.
 	Nodes  []types.ID
-	of     []int32                 // by node: the number of the tag of a stub or of a definition + 1
+	of     []int32                 // by stub or definition: the number of its tag + 1
 	byName Lists[types.Str, int32] // the numbers of a name's tags
 	pinned map[int32][]types.ID
 }
 
 // Tag is one tag.
 type Tag struct {
-	Stub  types.ID   // the unpinned stub, 0 if nothing refers to the tag by it
+	Stub  types.ID   // the unpinned stub, 0 if no reference to the tag is unpinned
 	Hash  types.Hash // of that stub
 	space types.Tag
 }

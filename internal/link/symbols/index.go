@@ -9,7 +9,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// Bits are what is known about a name, which is either a base name or the name of a symbol with its
+// Bits are what is known about a name, which is either a base name or a symbol's name with its
 // suffix.
 type Bits uint16
 

@@ -17,9 +17,9 @@ import (
 // exception: they have no STT_FILE. So if a file name has as many STT_FILEs as units, all these
 // units are linked. If it has fewer STT_FILEs, the linked units are those with a global symbol, or
 // with a local symbol in a file of that name. If a file name has more STT_FILEs than such units,
-// the units without global definitions are linked too, because they can't be unneeded members of an
-// archive. If the name has even more STT_FILEs, all other units are linked too, although perhaps
-// only some of them are: nothing shows which.
+// the units without global definitions count as linked too, because they can't be unneeded members
+// of an archive. If the name has even more STT_FILEs, all other units count as linked, although
+// perhaps only some of them are: nothing shows which.
 func (x *Index) Select(s *survey.Survey, f *facts.Facts) {
 	if f == nil || !f.HasFiles {
 		return
@@ -93,9 +93,9 @@ func drop(s *survey.Survey, units []int, room map[types.Str]int) {
 	}
 }
 
-// A unit's file may be missing among the linked files. dropForeign drops such a unit if units of
-// linked files have all of its symbols too. If the unit has another symbol, it is linked: its file
-// has a different name in the symbol table than in the debugging information.
+// dropForeign looks at units whose files are not among the linked files. It drops a unit if units
+// of linked files have all of its symbols, too. If the unit has another symbol, the unit is linked:
+// its file has a different name in the symbol table from that in the debugging information.
 func (x *Index) dropForeign(s *survey.Survey, foreign []int, linked map[types.Str]int) {
 	if len(foreign) == 0 {
 		return
@@ -120,7 +120,7 @@ func (x *Index) dropForeign(s *survey.Survey, foreign []int, linked map[types.St
 		name    types.Str
 		linkage uint32
 	}
-	shared := map[definition]bool{} // whether units of linked files have it too
+	shared := map[definition]bool{} // whether units of linked files also have it
 	var dropped []int
 	for _, u := range foreign {
 		own := false
@@ -161,7 +161,7 @@ func localNames(s *survey.Survey, f *facts.Facts, units []int) locals {
 	for _, u := range units {
 		l[s.Units[u].File] = map[types.Str]bool{}
 	}
-	ofFile := make([]map[types.Str]bool, len(f.Files)) // files of one name share theirs
+	ofFile := make([]map[types.Str]bool, len(f.Files)) // files with the same name share a map
 	for i := range f.Files {
 		if name, ok := s.Graph.Strs.Lookup([]byte(f.Files[i].Name)); ok {
 			ofFile[i] = l[name]
@@ -218,11 +218,11 @@ func (x *Index) globals(s *survey.Survey, u int) (defines, found bool) {
 // LeftOut are units that Select has dropped.
 type LeftOut struct {
 	Units int
-	Files []string // base names of their source files; sorted, each once
+	Files []string // base names of their source files, sorted, without duplicates
 }
 
-// LeftOut returns the units that Select has dropped. It also returns those of them that have
-// functions with code but no global functions, so they can't be unneeded members of an archive.
+// LeftOut returns the units that Select has dropped. It also returns those dropped units that have
+// functions with code but no global functions, and so can't be unneeded members of an archive.
 func (x *Index) LeftOut(s *survey.Survey) (all, absent LeftOut) {
 	for u := range s.Units {
 		if s.Selected[u] {

@@ -8,16 +8,16 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// Anonymous types come first, by kind and content. Named types follow, by name, kind and content
-// (order.go). Content is a hash without ids, so it doesn't depend on the order of the
-// inputs. If all tags to which a type leads have one meaning in the result, the type's content is
-// the content of its shape. Other types are ambiguous. They are coloured by another refinement,
-// which looks at the result only. So the order is a function of the result, and linking the result
-// again gives the same order.
+// findContents finds the content by which types are ordered: anonymous types by kind and content,
+// then named types by name, kind and content (order.go). Content is a hash without ids, so it
+// doesn't depend on the order of the inputs. If all tags to which a type leads have one meaning in
+// the result, the type's content is that of its shape. Other types are ambiguous. They are coloured
+// by another refinement, which looks only at the result. So the order is a function of the result,
+// and linking the result again gives the same order.
 
 func (w *writer) findContents() {
 	w.contents = map[Type]types.Hash{}
-	var variants []Type // those that are kept
+	var variants []Type // the kept variants
 	for k := range w.Variants {
 		if w.keep[k] {
 			variants = append(variants, k)

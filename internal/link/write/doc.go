@@ -8,7 +8,7 @@
 //	emit.go     the records
 //
 // The canonical order is: anonymous types first, then named types by name; types of the same name
-// by kind, then by content. Linux 7.0 and later look up names by binary search.
+// by kind, then by content. Linux 7.0 and later look up names in such BTF by binary search.
 package write
 
 import (
@@ -28,9 +28,9 @@ type Options struct {
 	Order binary.ByteOrder
 	// Layout adds a layout section if the BTF isn't split BTF.
 	Layout bool
-	// CheckNames makes names that the kernel doesn't accept an error.
+	// CheckNames refuses names that the kernel doesn't accept.
 	CheckNames bool
-	// OnlyMade writes only made types and the types that they need, not all that units hold.
+	// OnlyMade writes only made types and the types that they need, not all types that units hold.
 	OnlyMade bool
 	Jobs     int // threads
 }

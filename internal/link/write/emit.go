@@ -14,7 +14,7 @@ import (
 // chunkStrings is how many strings are copied at a time.
 const chunkStrings = 1 << 14
 
-// emit writes the types in w.list, and checks the names that must be identifiers for the kernel.
+// emit writes the types in w.list, and checks the names that the kernel checks.
 func (w *writer) emit() ([]byte, error) {
 	p := &w.places
 	if len(p.tooLong) > 0 {

@@ -2,12 +2,12 @@ package write
 
 import "github.com/rules-btf/rules_btf/internal/model/types"
 
-// keepAll finds the types of the result: the types that units hold under their names (unless
-// OnlyMade is set), the made types, and all types to which these lead. Each gets a place.
+// keepAll finds the types of the result: the types that units hold by name (unless OnlyMade is
+// set), the made types, and all types to which these lead. Each gets a place.
 //
 // A fixed shape refers only to earlier shapes, except through stubs, which may mean later
-// definitions. So one walk from the last shape to the first, which is the order of memory, finds
-// nearly all types. The walk lists the shapes that were reached only after it had passed them.
+// definitions. So one walk through the shapes in memory order, from the last to the first, finds
+// nearly all types. The walk lists shapes that it reaches after it has passed them.
 func (w *writer) keepAll() {
 	w.keep = make([]bool, w.Len()+w.made.Len())
 	w.keep[0] = true // void takes no place

@@ -82,7 +82,7 @@ func (w *writer) sortAnonymous(list *[]ranked) {
 	*list = sortRanked(*list)
 }
 
-// sortRanked sorts by content. The first bits of such hashes say roughly where each one belongs.
+// sortRanked sorts by content. The first bits of a content hash say roughly where it belongs.
 func sortRanked(list []ranked) []ranked {
 	byHash := func(a, b ranked) int { return a.hash.Cmp(b.hash) }
 	if len(list) < 32 {

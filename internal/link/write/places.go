@@ -37,7 +37,7 @@ const (
 	usedAsSection
 )
 
-// newPlaces makes room for these numbers of types, of strings, and of anonymous types by kind.
+// newPlaces makes room for the given numbers of types, of strings, and of anonymous types by kind.
 func newPlaces(all, strs int, anonymous *[btf.NumKinds]int) places {
 	p := places{named: survey.NewLists[types.Str, place](strs, all/2), uses: make([]uses, strs)}
 	for kind, n := range anonymous {

@@ -49,7 +49,7 @@ func (w *writer) placeStrings() {
 }
 
 // copyStrings copies the blob's own strings to their places. It reports whether the kernel accepts
-// all names.
+// all names in list.
 func (w *writer) copyStrings(own []byte, list []types.Str) bool {
 	ok := true
 	for _, s := range list {
@@ -65,8 +65,8 @@ func (w *writer) copyStrings(own []byte, list []types.Str) bool {
 }
 
 // checkNames returns an error if the kernel's verifier doesn't accept the name of a type. Such
-// names come from languages other than C or from damaged files. Only BTF that was converted is
-// checked; BTF that is only merged keeps its names.
+// names come from languages other than C or from damaged files. Names are checked only in links
+// with facts: BTF that is only merged keeps its names.
 func (w *writer) checkNames() error {
 	ok := func(s types.Str) bool { return s == 0 || btf.ValidIdentifier(w.Graph.Strs.Bytes(s)) }
 	for _, k := range w.list {

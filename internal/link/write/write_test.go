@@ -113,12 +113,12 @@ func TestOrder(t *testing.T) {
 }
 
 // TestReachable: the named types that units hold are written, whatever was decided about them, and
-// so are the types to which these lead.
+// so are all types to which they lead.
 func TestReachable(t *testing.T) {
 	b := linktest.New()
 	integer := b.Int("int")
 	b.Ptr(b.Int("unused"))             // nobody holds it
-	b.Struct("unheld", b.Int("other")) // neither
+	b.Struct("unheld", b.Int("other")) // nobody holds it either
 	b.Stub("undeclared")               // nothing refers to it
 	toStub := b.Ptr(b.Stub("declared"))
 	b.Unit("a.c", 1, b.Struct("held", toStub), b.Ptr(b.Ptr(integer)))
@@ -136,7 +136,7 @@ func TestReachable(t *testing.T) {
 	}
 }
 
-// TestForms has records of the kinds whose form differs from that of their node.
+// TestForms has those kinds whose records differ in form from their nodes.
 func TestForms(t *testing.T) {
 	b := linktest.New()
 	integer := b.Int("int")

@@ -10,7 +10,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/features"
 )
 
-// Options are the inputs of Extract besides the file.
+// Options are the inputs of Extract in addition to the file.
 type Options struct {
 	Features features.Set
 	// Base is the base of the file's own .BTF; nil means that .BTF has no base. It is used only for
@@ -18,8 +18,8 @@ type Options struct {
 	Base *btf.Blob
 }
 
-// Extract reads the facts from a file. The result keeps no reference to the file. Its functions are
-// not sorted; Write sorts them.
+// Extract reads the facts from a file. The result keeps no reference to the file. The functions in
+// it are not sorted; Write sorts them.
 func Extract(f *elf.File, o Options) (*Facts, error) {
 	functions, err := f.Functions()
 	if err != nil {
@@ -156,7 +156,7 @@ func (e *extractor) namesSources() bool {
 	return named && !e.symbols.Contain(".lto_priv.")
 }
 
-// group is the index of a local symbol's File. For a hidden symbol, which was global until the
+// group returns the index of a local symbol's File. For a hidden symbol, which was global until the
 // link, the last STT_FILE doesn't name the source: linkers write the symbol after all local symbols
 // of its input file, which may have many sources (vmlinux.o).
 func (e *extractor) group(s *elf.Symbol) int {
@@ -168,5 +168,5 @@ func (e *extractor) group(s *elf.Symbol) int {
 	return int(s.FileIndex) + 1
 }
 
-// baseOfPath is a source file's name without the directories that older compilers write.
+// baseOfPath returns a source file's name without the directories that older compilers write.
 func baseOfPath(name string) string { return name[strings.LastIndexByte(name, '/')+1:] }

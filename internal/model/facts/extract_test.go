@@ -15,8 +15,8 @@ func requireSame(t *testing.T, got, want *Facts) {
 	}
 }
 
-// Two sources with one base name, clones, aliases, repeated names and
-// variables in two sections.
+// Two sources with the same base name, with clones, aliases, repeated names, and variables in two
+// sections.
 const (
 	sourceA = `
 #define NI __attribute__((noinline, used))
@@ -80,7 +80,7 @@ var counter .data..percpu 8 8
 file ext.c
 end
 `
-	// The compiler decides how it names and places some of these.
+	// The compiler decides how it names and places some of these symbols.
 	got = strings.ReplaceAll(got, "clone.constprop.0", "clone.isra.0")
 	got = strings.ReplaceAll(got, "func clone\n", "func clone.isra.0\n")
 	if strings.Contains(got, "shared_counter .data..percpu 8 4") {
@@ -155,8 +155,7 @@ func TestFeaturesChooseVariables(t *testing.T) {
 	}
 }
 
-// In a relocatable file, functions in different sections may have the same offset, but are
-// different functions.
+// In a relocatable file, two functions in different sections may have the same offset.
 func TestRelocatableFiles(t *testing.T) {
 	w := newWorkspace(t)
 	for _, flags := range [][]string{nil, {"-ffunction-sections"}} {
@@ -197,8 +196,8 @@ func TestWithoutFileSymbols(t *testing.T) {
 	}
 }
 
-// How symbols of one base name are counted: aliases count once; parts of functions, and symbols
-// that end where a function begins (__pfx_, __cfi_), don't count at all.
+// TestSymbolsOfOneName checks how symbols with the same base name are counted: aliases count once;
+// parts of functions, and symbols that end where a function begins (__pfx_, __cfi_), don't count.
 func TestSymbolsOfOneName(t *testing.T) {
 	w := newWorkspace(t)
 	object := w.compile("names.c", `asm(

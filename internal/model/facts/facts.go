@@ -14,8 +14,8 @@ import (
 )
 
 // Facts are the facts about one linked file: an executable, a shared object, or a kernel module
-// (ET_REL). Parse returns the slices in the order that their comments state. Extract sorts neither
-// functions nor files with the same name.
+// (ET_REL). Parse returns the slices in the order that their comments state. Extract leaves
+// functions, and files with the same name, unsorted.
 type Facts struct {
 	Machine   elf.Machine
 	AddrSize  int  // bytes of an address: 4 or 8
@@ -62,9 +62,9 @@ const (
 	KfuncsListed   KfuncState = "listed"
 )
 
-// File is one source file as an STT_FILE symbol names it, by its base name. Several source files
-// may have the same base name; there is a File for each STT_FILE symbol. A source file has no File
-// if nothing of it is linked: because it is in an archive member that nothing needed, or because
+// File is one source file, under the base name that an STT_FILE symbol gives it. Several source
+// files may have the same base name; there is a File for each STT_FILE symbol. A source file has no
+// File if nothing of it is linked: either it is in an archive member that nothing needed, or
 // --gc-sections dropped the whole object file with its debugging information.
 type File struct {
 	Name  string   // "" for local symbols that no named STT_FILE precedes
@@ -91,11 +91,11 @@ type RepeatedName struct {
 	Addresses int // how many different addresses its symbols have
 }
 
-// Kfunc is a function of a kfunc set in .BTF_ids.
+// Kfunc is a function in a kfunc set of .BTF_ids.
 type Kfunc struct {
 	Name string
-	// Flags are flags KF_* (include/linux/btf.h), but only those that are visible in BTF (kfuncFlags).
-	// If several sets list the function, Flags is the union of their flags. pahole uses the flags of
-	// the last symbol (btf_encoder__collect_kfuncs), but facts must not depend on such an order.
+	// Flags are those KF_* flags (include/linux/btf.h) that are visible in BTF (kfuncFlags). If
+	// several sets list the function, Flags is the union of their flags. pahole uses the flags of the
+	// last symbol (btf_encoder__collect_kfuncs), but facts must not depend on such an order.
 	Flags uint32
 }

@@ -107,7 +107,7 @@ func (e *extractor) countAddresses(all []function) {
 	}
 }
 
-// repeats finds, among many names, all that occur several times, and a few that don't.
+// repeats finds, among many names, all that occur several times, and a few others.
 type repeats struct {
 	seed        maphash.Seed
 	hashes      []uint32 // of the names added
@@ -128,7 +128,7 @@ func (r *repeats) add(name string) {
 	r.once[i] |= bit
 }
 
-// maybe returns false only if the i-th name that was added was certainly added once.
+// maybe returns false only if the i-th name that was added was certainly added only once.
 func (r *repeats) maybe(i int) bool {
 	word, bit := r.bit(r.hashes[i])
 	return r.twice[word]&bit != 0

@@ -63,7 +63,7 @@ const linkScript = `SECTIONS {
 }
 `
 
-// link makes an executable of objects.
+// link makes an executable from objects.
 func (w workspace) link(out string, objects ...string) string {
 	w.t.Helper()
 	w.write("link.lds", linkScript)
@@ -71,7 +71,7 @@ func (w workspace) link(out string, objects ...string) string {
 	return out
 }
 
-// extract returns the facts of a file of the workspace.
+// extract returns the facts about a file in the workspace.
 func (w workspace) extract(name string, o Options) *Facts {
 	w.t.Helper()
 	f, err := w.tryExtract(name, o)
@@ -95,7 +95,7 @@ func (w workspace) tryExtract(name string, o Options) (*Facts, error) {
 	return result, err
 }
 
-// text writes facts, and checks that they are read back as the same.
+// text writes facts, and checks that parsing the text gives the same facts.
 func text(t *testing.T, f *Facts) string {
 	t.Helper()
 	var b bytes.Buffer

@@ -29,12 +29,12 @@ type idSet struct {
 	start   uint64 // offset of the first entry in the section, in bytes
 	entries []idEntry
 	filled  bool     // resolve_btfids has filled it in
-	names   []string // functions of the symbols that point into it, by offset
+	names   []string // the functions whose symbols point into the set, by offset
 }
 
 type idEntry struct{ id, flags uint32 }
 
-// findSets reads the kfunc sets, by section and offset, with the names that symbols give entries.
+// findSets reads the kfunc sets, sorted by section and offset, with function names from symbols.
 func (e *extractor) findSets() ([]idSet, error) {
 	var sets []idSet
 	var funcs []*elf.Symbol
@@ -129,7 +129,7 @@ func functionName(symbol string) (string, bool) {
 	return name[:cut], true
 }
 
-// uniform reports whether all entries have the same flags, and each entry has its name. Then the
+// uniform reports whether all entries have the same flags, and every entry has a name. If so, the
 // order in which resolve_btfids has sorted the entries does not matter.
 func (s *idSet) uniform() bool {
 	for _, e := range s.entries {
@@ -140,8 +140,8 @@ func (s *idSet) uniform() bool {
 	return len(s.names) == len(s.entries)
 }
 
-// assign adds the set's functions to flags. names maps ids to names, if the set is filled in and
-// not uniform.
+// assign adds the set's functions to flags. names maps type ids to functions; it is needed only if
+// the set is filled in and not uniform.
 func (s *idSet) assign(names map[uint32]string, flags map[string]uint32) error {
 	if !s.filled || s.uniform() {
 		if len(s.names) != len(s.entries) {

@@ -19,9 +19,8 @@ type kfuncEntry struct {
 	flags uint32
 }
 
-// kfuncSource is a source with a plain id list and set8s, laid out as
-// include/linux/btf_ids.h does. A name that begins with "!" is a set8 that
-// holds no kfuncs.
+// kfuncSource is a source with a plain id list and set8s, laid out as include/linux/btf_ids.h does.
+// A name that begins with "!" is that of a set8 without kfuncs.
 func kfuncSource(sets map[string][]kfuncEntry) string {
 	var names []string
 	for name := range sets {
@@ -62,8 +61,7 @@ func kfuncSource(sets map[string][]kfuncEntry) string {
 	return b.String()
 }
 
-// typesOf is a BTF blob with a FUNC for each name, in an order that differs
-// from the order of the sets.
+// typesOf returns a BTF blob with a FUNC for each name, in a different order from that of the sets.
 func typesOf(t *testing.T, base *btf.Blob, names ...string) (*btf.Blob, map[string]uint32) {
 	t.Helper()
 	b := btf.NewBuilder(binary.LittleEndian, base, nil)
@@ -152,8 +150,8 @@ func TestKfuncsAfterResolving(t *testing.T) {
 	w.resolve(linked, "resolved", kfuncSets, ids, types)
 	requireKfuncs(t, w.extract("resolved", defaults), kfuncsWanted)
 
-	// A function that is not in the BTF keeps id 0, so it comes first in its set. Its name is the
-	// one that the set's other ids leave over.
+	// A function that is not in the BTF keeps id 0, so it comes first in its set. Its name is the only
+	// one that is left when all other ids have names.
 	types, ids = typesOf(t, nil, "bpf_a", "bpf_b", "bpf_e", "bpf_f", "bpf_g", "bpf_x", "not_in_a_set")
 	w.resolve(linked, "unresolved", kfuncSets, ids, types)
 	requireKfuncs(t, w.extract("unresolved", defaults), kfuncsWanted)

@@ -25,7 +25,7 @@ type lineReader struct {
 	lines  *bufio.Scanner
 	number int      // of the current line, from 1
 	words  []string // of the current line, the keyword first
-	err    error    // the first error; what is read after it is meaningless
+	err    error    // the first error; anything that is read after it is meaningless
 }
 
 func newLineReader(r io.Reader) lineReader {
@@ -93,7 +93,7 @@ func (l *lineReader) arity(n int) {
 	}
 }
 
-// outOfOrder is the error for a line that should come before another one.
+// outOfOrder is the error for a line that should come before an earlier line.
 func (l *lineReader) outOfOrder() {
 	l.fail("%s %s is out of order; the lines must be sorted", l.keyword(), clip(l.word(1)))
 }
@@ -106,7 +106,7 @@ func (l *lineReader) finish() {
 	}
 }
 
-// word returns word i, "" if there are fewer.
+// word returns word i, or "" if the line has fewer words.
 func (l *lineReader) word(i int) string {
 	if i < len(l.words) {
 		return l.words[i]
@@ -167,7 +167,7 @@ func clip(word string) string {
 
 const hexDigits = "0123456789ABCDEF"
 
-// emptyToken resolves to the empty name.
+// emptyToken is the word for the empty name.
 const emptyToken = "-"
 
 // plain reports whether a byte of a name needs no escape in a token.

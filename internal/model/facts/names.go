@@ -53,7 +53,7 @@ var generatedPrefixes = []string{
 	"__func_stack_frame_non_standard_",
 }
 
-// Generated reports whether compilers or macros make a variable. pahole and the link drop these.
+// Generated reports whether a compiler or macro made the variable. pahole and the link drop it.
 func Generated(variable string) bool {
 	return slices.ContainsFunc(generatedPrefixes,
 		func(p string) bool { return strings.HasPrefix(variable, p) })

@@ -9,7 +9,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// sortFew sorts all but functions, which are many. So it compares files only by their names.
+// sortFew sorts all lists except the long lists of functions. So it compares files only by name.
 func (f *Facts) sortFew() {
 	slices.SortFunc(f.Kfuncs, func(a, b Kfunc) int { return strings.Compare(a.Name, b.Name) })
 	slices.SortFunc(f.SeveralAddresses, func(a, b RepeatedName) int {
@@ -19,7 +19,7 @@ func (f *Facts) sortFew() {
 	slices.SortFunc(f.Objects, compareObjects)
 }
 
-// sort sorts everything as the comments of the types say.
+// sort sorts everything as the comments on the fields say.
 func (f *Facts) sort() {
 	f.sortFew()
 	sortNames(f.Globals)
@@ -88,7 +88,7 @@ func sortNames(names []string) {
 	}
 }
 
-// sortKey packs the first bytes of a name into a number, so that numbers compare as the names do.
+// sortKey packs the first bytes of a name into a number, so that numbers compare like the names.
 func sortKey(s string) uint64 {
 	var first [8]byte
 	copy(first[:], s)
@@ -146,7 +146,7 @@ func (f *Facts) forgetSingle() {
 	}
 }
 
-// dropNameless drops the files without a name and without functions and variables.
+// dropNameless drops the files that have no name, no functions and no variables.
 func (f *Facts) dropNameless() {
 	used := make([]bool, len(f.Files))
 	for i := range f.Files {

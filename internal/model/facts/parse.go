@@ -18,7 +18,7 @@ func Parse(r io.Reader) (*Facts, error) {
 	limited := &io.LimitedReader{R: r, N: maxText + 1}
 	p := parser{lineReader: newLineReader(limited), facts: &Facts{}, last: -1}
 	p.parse()
-	if err, ok := errors.AsType[*fs.PathError](p.lines.Err()); ok { // reading a directory, a bad disk
+	if err, ok := errors.AsType[*fs.PathError](p.lines.Err()); ok { // such as a directory, a bad disk
 		return nil, fmt.Errorf("cannot be read: %w", err.Err)
 	}
 	if limited.N == maxText+1 {
@@ -39,7 +39,7 @@ type parser struct {
 	facts *Facts
 	last  int // index in facts.Files of the current group; -1 for the globals
 
-	objects, before []Object // variables of this group and of the File before; their File is 0
+	objects, before []Object // variables of this group and the previous one; their File is 0
 }
 
 func (p *parser) parse() {
@@ -141,7 +141,7 @@ func (p *parser) groups() {
 	}
 }
 
-// closeGroup ends a group, and checks that it may follow the one before it.
+// closeGroup ends a group, and checks that it may follow the previous group.
 func (p *parser) closeGroup() {
 	if p.last >= 0 {
 		f := &p.facts.Files[p.last]

@@ -25,7 +25,7 @@ const (
 	ConsistentFunc                    // leave out functions whose prototypes differ
 	DeclTagKfuncs                     // bpf_kfunc and bpf_fastcall on functions of .BTF_ids
 	ReproducibleBuild                 // accepted; the result is always reproducible
-	DistilledBase                     // .BTF.base beside .BTF for split BTF
+	DistilledBase                     // .BTF.base in addition to .BTF for split BTF
 	GlobalVar                         // variables of every PROGBITS and NOBITS section
 	Attributes                        // type tags with kind_flag, such as address_space(1)
 	TrueSignature                     // functions under their full name, with the remaining parameters
@@ -71,8 +71,8 @@ func (s Set) With(f Set) Set { return s | f }
 // Without gives the set with the feature taken out.
 func (s Set) Without(f Set) Set { return s &^ f }
 
-// String gives the set's names in canonical order, separated by commas, and "none" for the empty
-// set. Parse reads it back as the same set.
+// String gives the set's names in canonical order, separated by commas, or "none" for the empty
+// set. Parse returns the same set for this string.
 func (s Set) String() string {
 	var list []string
 	for i, name := range names {
@@ -125,7 +125,7 @@ func Parse(list string) (Set, error) {
 	return s, nil
 }
 
-// Named gives the feature with a name.
+// Named gives the feature with this name.
 func Named(name string) (f Set, ok bool) {
 	i := slices.Index(names, name)
 	return 1 << max(i, 0), i >= 0

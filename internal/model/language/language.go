@@ -23,10 +23,10 @@ var codes = map[string][]uint64{
 }
 
 // CPlusPlus is the name for all versions of C++: compilers write the DW_LANG code of the version
-// that they were asked for.
+// that the user chose.
 const CPlusPlus = "c++"
 
-// Codes returns the DW_LANG codes for a name, none if the name is unknown.
+// Codes returns the DW_LANG codes for a name, or none if the name is unknown.
 func Codes(name string) []uint64 {
 	if name != CPlusPlus {
 		return codes[name]
@@ -40,7 +40,7 @@ func Codes(name string) []uint64 {
 	return all
 }
 
-// Names returns the names that Parse knows, in order.
+// Names returns the names that Parse knows, sorted.
 func Names() []string { return slices.Sorted(maps.Keys(codes)) }
 
 // Parse reads a comma-separated list of language names. "c++" means all versions of C++. (In
@@ -64,7 +64,7 @@ func Parse(list string) (map[uint64]bool, error) {
 	return found, nil
 }
 
-// Of returns the --lang-exclude name of the language with this code, "" if it is C or unknown.
+// Of returns the --lang-exclude name of the language with this code, or "" if it is C or unknown.
 func Of(code uint64) string {
 	for name, of := range codes {
 		isC := slices.Contains([]string{"c", "c89", "c99", "c11", "c17"}, name)

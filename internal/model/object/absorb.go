@@ -18,13 +18,13 @@ import (
 //
 // It accepts only files that Write wrote. Everything else (damaged files, raw BTF, pinned stubs) is
 // read the plain way (read.go, references.go, shapes.go), which reports what is wrong. Both ways
-// check the same: references, kinds, depths, and that no type occurs twice (this follows from the
-// canonical order). If both accept a file, they make the same graph and units: see TestAbsorb,
-// TestAbsorbDamaged, FuzzAbsorb, and TestMergeRealObjects in package convert.
+// check the same things: references, kinds, depths, and that no type occurs twice (this follows
+// from the canonical order). If both accept a file, they make the same graph and units: see
+// TestAbsorb, TestAbsorbDamaged, FuzzAbsorb, and TestMergeRealObjects in package convert.
 type absorber struct {
 	set *unitSet
 
-	// The fields from here on are for the present file. Their memory is reused for the next file.
+	// The fields from here on are for the current file. Their memory is reused for the next file.
 	file []byte
 	blob btf.Blob
 	text []byte // the strings
@@ -50,7 +50,7 @@ type shape struct {
 	fwd   bool      // it only declares the tag
 }
 
-// crosses reports whether a reference to s from a type of kind from leads to the stub of s's tag.
+// crosses reports whether a reference to s, from a type of the given kind, is a stub of s's tag.
 func (s *shape) crosses(from btf.Kind) bool {
 	return s.tag != 0 && (from != btf.KindDeclTag || s.fwd)
 }
@@ -71,7 +71,7 @@ func (s *shape) nodeKind() types.Kind {
 }
 
 // absorb adds the object at path to the graph and the units, and returns the object's claims. If
-// the file is not what Write would write, ok is false and nothing was added.
+// the file is not what Write would write, ok is false and nothing is added.
 func (a *absorber) absorb(path string) (says claims, ok bool, err error) {
 	if !a.load(path) {
 		return says, false, nil
@@ -223,7 +223,7 @@ func (a *absorber) hashTypes() bool {
 	return true
 }
 
-// hash hashes type id as types.Graph does. It first hashes the types that the shape of id contains.
+// hash hashes type id as types.Graph does, after the types that the shape of this type contains.
 func (a *absorber) hash(id uint32, depth int) bool {
 	t, s := &a.blob.Types[id-1], &a.shapes[id]
 	if s.busy || depth > types.MaxDepth+2 { // a declaration tag, its function and the prototype
@@ -265,8 +265,8 @@ func (a *absorber) hash(id uint32, depth int) bool {
 }
 
 // refer returns the hash that represents child in the content of a type that refers to it, and how
-// deep child nests. The parameter from is the kind of the type that refers. ok is false if such a
-// reference is not allowed, or if child is invalid.
+// deep child nests. from is the kind of the referring type. ok is false if such a reference is not
+// allowed, or if child is invalid.
 func (a *absorber) refer(from btf.Kind, fit kindSet, child uint32, depth int) (h types.Hash,
 	deep uint16, ok bool) {
 	if uint64(child) >= uint64(len(a.shapes)) {
@@ -318,7 +318,7 @@ func (a *absorber) add(id uint32) types.ID {
 	first := len(a.elems)
 	for i := range Elements(t) {
 		name, child, val := Element(&a.blob, t, i)
-		to := ref(child) // before append, because it appends too
+		to := ref(child) // before append, because ref also appends
 		a.elems = append(a.elems, types.Elem{Name: a.intern(name), Ref: to, Val: val})
 	}
 	added := a.set.g.AddHashed(n, a.elems[first:])

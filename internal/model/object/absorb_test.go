@@ -15,8 +15,8 @@ func newAbsorber() (*absorber, *Merger) {
 	return &absorber{set: m.set}, m
 }
 
-// TestAbsorb passes many objects to one absorber, which takes all except those with pinned stubs,
-// and compares the result with the Merge of the same objects as Read returns them.
+// TestAbsorb passes many objects to one absorber, which must absorb all of them except those with
+// pinned stubs. The result must equal the Merge of the same objects, read the plain way.
 func TestAbsorb(t *testing.T) {
 	taken := 0
 	for first := range uint64(20) {
@@ -63,7 +63,7 @@ func TestAbsorb(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(write(t, m.Object()), write(t, merged)) {
-			t.Fatalf("objects %d and following are not merged as by Merge", first*10)
+			t.Fatalf("objects %d and following are not merged as Merge does it", first*10)
 		}
 	}
 	if taken < 50 {
@@ -71,7 +71,7 @@ func TestAbsorb(t *testing.T) {
 	}
 }
 
-// checkAbsorbed checks that Read reads from a file exactly what was absorbed.
+// checkAbsorbed checks that the plain way reads from a file exactly what was absorbed.
 func checkAbsorbed(t *testing.T, data []byte) (ok bool) {
 	t.Helper()
 	a, m := newAbsorber()

@@ -10,8 +10,8 @@ import (
 )
 
 // kernelSized returns an object as large as a distribution's kernel. It has 44,000 shapes, and
-// 2,700 units that each hold about a thousand of them: 800 that all units share, and others at
-// random.
+// 2,700 units that each hold about a thousand of these shapes: 800 that all units share, and others
+// at random.
 func kernelSized() *Object {
 	r := rand.New(rand.NewPCG(1, 4))
 	o := New(amd64, features.Default())

@@ -12,8 +12,8 @@ import (
 
 // FromBTF returns an object with a unit for each blob. The blobs must not depend on each other, as
 // is the case for concatenated blobs in a .BTF section. The bases of a split blob become units too;
-// their shapes don't depend on the split blob. The blobs determine t.Order and, if it is 0,
-// t.AddrSize.
+// their shapes don't depend on the split blob. The blobs determine t.Order, and t.AddrSize if that
+// is 0.
 func FromBTF(t Target, blobs ...*btf.Blob) (*Object, error) {
 	o := New(t, 0)
 	for i, b := range blobs {
@@ -43,7 +43,7 @@ func FromBTF(t Target, blobs ...*btf.Blob) (*Object, error) {
 	return o, nil
 }
 
-// Chain returns b and its bases, the deepest first.
+// Chain returns b and its bases, the lowest base first.
 func Chain(b *btf.Blob) []*btf.Blob {
 	var chain []*btf.Blob
 	for ; b != nil; b = b.Base {
@@ -54,9 +54,9 @@ func Chain(b *btf.Blob) []*btf.Blob {
 }
 
 // AddBTF appends a unit for each blob of a chain (see Chain) to o.Units, even if an equal unit is
-// there. It returns the node of each BTF id of the chain; for a FWD or an enum without enumerators,
-// that is the stub. Two ids have the same node if their types are equal, or differ only in whether
-// they declare or define a tag.
+// already there. It returns the node of each BTF id of the chain; for a FWD or an enum without
+// enumerators, that is the stub. Two ids have the same node if their types are equal, or differ
+// only in whether they declare or define a tag.
 //
 // If the chain has several different definitions of a tag, or defines it in one blob and declares
 // it in another, the stubs that refer to its definitions are pinned.
@@ -68,9 +68,9 @@ func (o *Object) AddBTF(chain ...*btf.Blob) ([]types.ID, error) {
 	return ids, endlessIn(chain[len(chain)-1])
 }
 
-// addChain does the work of AddBTF, without checking the chain. If bases is set, only the
-// definitions in a blob and its bases decide which of the blob's stubs are pinned. So the shapes of
-// a base don't depend on the BTF that is based on it.
+// addChain does the work of AddBTF, except endlessIn. If bases is set, only the definitions in a
+// blob and its bases decide which of the blob's stubs are pinned. So the shapes of a base don't
+// depend on the BTF that is based on it.
 func (o *Object) addChain(chain []*btf.Blob, bases bool) ([]types.ID, error) {
 	ids, err := addShapes(o.Graph, chain, bases)
 	if err != nil {

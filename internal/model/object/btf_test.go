@@ -109,7 +109,7 @@ func TestSeveralDefinitions(t *testing.T) {
 		if def := g.Node(stub.Ref); def.Size != size || def.Kind != types.KindStruct {
 			t.Errorf("%s leads to a definition of %d bytes, want %d", typedef, def.Size, size)
 		} else if next := g.Node(g.Node(g.ElemsOf(def)[1].Ref).Ref); next.Ref != stub.Ref {
-			t.Errorf("the definition that %s leads to refers to the other one", typedef)
+			t.Errorf("the definition to which %s leads refers to the other one", typedef)
 		}
 	}
 	if !bytes.Equal(write(t, o), write(t, fromBTF(t, two(true, 8)))) {
@@ -316,8 +316,8 @@ func TestOverlappingNames(t *testing.T) {
 }
 
 // TestModifiers reads chains of typedefs, qualifiers and type tags, in any order, that are as long
-// as the kernel allows: from BTF with a part of the chain in a base, and from objects. Chains with
-// one more element are refused.
+// as the kernel allows: from BTF that has a part of the chain in a base, and from objects. Chains
+// that are longer by one are refused.
 func TestModifiers(t *testing.T) {
 	kinds := []btf.Kind{btf.KindConst, btf.KindTypedef, btf.KindVolatile, btf.KindTypeTag,
 		btf.KindRestrict}
@@ -387,7 +387,7 @@ func TestModifiersInCycle(t *testing.T) {
 		b.Ref(btf.KindPtr, "", 3) // 1: a pointer to a function that returns t
 		b.Ref(btf.KindTypedef, "t", 4)
 		b.FuncProto(2)
-		for i := range uint32(15) { // t is 16 modifiers, and there are 16 or 17 before it
+		for i := range uint32(15) { // t is a chain of 16 modifiers, after 16 or 17 others
 			to := 5 + i
 			if i == 14 {
 				to = 1

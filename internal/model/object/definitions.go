@@ -55,7 +55,7 @@ type presence struct {
 	ids     []uint32 // ids of its definitions
 	fwd     uint32   // a declaration
 	layer   int      // where the tag was first seen
-	layers  bool     // the tag was seen in other layers too
+	layers  bool     // the tag was also seen in other layers
 	foreign bool     // one blob declares the tag, and another one defines it
 }
 
@@ -136,7 +136,7 @@ func (d *definitions) findAmbiguous(tags []presence) {
 	}
 }
 
-// list adds id, a definition or declaration, to the listed ids of the scope that contains at.
+// list adds id, a definition or declaration, to the listed ids of the scope that the id at is in.
 func (d *definitions) list(at, id uint32) {
 	i := 0
 	for at >= d.scopes[i].end {
@@ -149,7 +149,7 @@ func (d *definitions) list(at, id uint32) {
 // their nodes by id, and 0 for other types.
 //
 // If a type of a blob contains a type of the base, such as a typedef, without a tag in between, the
-// latter is shaped again: its references may get pins that they don't need in the base alone.
+// base's type is shaped again: its references may get pins that they don't need in the base.
 func (d *definitions) shape(order []uint32) ([]types.ID, error) {
 	ids := make([]types.ID, d.end)
 	listed := make([][]types.ID, len(d.scopes))
@@ -181,7 +181,7 @@ func (d *definitions) shape(order []uint32) ([]types.ID, error) {
 	return ids, nil
 }
 
-// beginScope prepares the parameter own for scope i: references to ambiguous definitions get
+// beginScope prepares the shaper own for scope i: references to ambiguous definitions get
 // provisional pins of that scope. Definitions in earlier scopes keep their nodes; all other types
 // are shaped again.
 func (d *definitions) beginScope(own *shaper, i int, ids []types.ID) {
@@ -213,7 +213,7 @@ func (d *definitions) leading(order []uint32) []bool {
 	return leading
 }
 
-// within returns the leading types of a scope and what their shapes contain, children first.
+// within returns the leading types of a scope and the types in their shapes, children first.
 func (d *definitions) within(s *scope, order []uint32, leading []bool) []uint32 {
 	in := make([]bool, d.end)
 	for i := len(order) - 1; i >= 0; i-- {

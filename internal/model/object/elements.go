@@ -8,9 +8,9 @@ import (
 )
 
 // HashRecord hashes the shape of record t of blob b as types.Graph hashes the node, but with size 0
-// for FUNCs and VARs. The function name returns the hash of the name at a string offset; ref
-// returns the hash for a type id. absorber.hash does the same without calling functions through
-// pointers, which would make a merge 5% slower.
+// for FUNCs and VARs. name must return the hash of the name at a string offset, and ref the hash
+// for a type id. absorber.hash does the same without calling functions through pointers, which
+// would make a merge 5% slower.
 func HashRecord(b *btf.Blob, t *btf.Type, name, ref func(uint32) types.Hash) types.Hash {
 	size, aux, to := Head(b, t)
 	h := types.Start(types.Kind(t.Kind), size, aux, name(t.NameOff), ref(to))
@@ -89,8 +89,8 @@ func RecordKind(n *types.Node) btf.Kind {
 	return btf.KindFwd
 }
 
-// PutRecord writes the record for a node with these elements. name returns the string offset of a
-// name, and id the type id of a node. id is called in the order of types.Graph.Refs.
+// PutRecord writes the record for a node with these elements. name must return the string offset of
+// a name, and id the type id of a node. id is called in the order of types.Graph.Refs.
 func PutRecord(r *btf.Records, n *types.Node, elems []types.Elem, name func(types.Str) uint32,
 	id func(types.ID) uint32) {
 	t := btf.Type{Kind: RecordKind(n), NameOff: name(n.Name)}

@@ -17,8 +17,8 @@ import (
 // one, def is 0.
 //
 // Pinned stubs of units from BTF aren't followed: such a stub may resolve to a definition of the
-// base, and within that definition, tags have other definitions than in the unit. endlessIn checks
-// these stubs.
+// base, and within that definition, tags have different definitions from those in the unit.
+// endlessIn checks these stubs.
 //
 // In most graphs, no tag can contain itself, whichever definitions the stubs resolve to. To see
 // that, it is enough to look at each shape once. Otherwise each unit is checked, within a budget
@@ -130,8 +130,8 @@ func endlessIn(b *btf.Blob) error {
 	return fmt.Errorf("type [%d] %s contains itself by value", id, what)
 }
 
-// holdersIn returns the ids of the types that hold others by value. The result named at has, for
-// each id, 1 + the id's index in holders, or 0 if that type holds no other.
+// holdersIn returns the ids of the types that hold others by value (holders). at has, for each id,
+// its index in holders + 1, or 0 if it isn't there.
 func holdersIn(b *btf.Blob) (holders []uint32, at []int32) {
 	at = make([]int32, b.EndID())
 	for ; b != nil; b = b.Base {
@@ -211,9 +211,9 @@ func (h *holding) limit(nodes []types.ID) {
 	}
 }
 
-// cycles returns the nodes that contain themselves. The function meant appends the places, in the
-// list of nodes, of the definitions that an unpinned stub may resolve to. If the parameter pinned
-// is set, pinned stubs are followed too.
+// cycles returns the nodes that contain themselves. meant must append the places, in the list of
+// nodes, of the definitions to which an unpinned stub may resolve. If pinned is set, pinned stubs
+// are also followed.
 func (h *holding) cycles(pinned bool, meant func(stub *types.Node, buf []int32) []int32) (on []types.ID) {
 	refine.Components(len(h.nodes), func(place int32, buf []int32) []int32 {
 		n := h.g.Node(h.nodes[place])

@@ -129,7 +129,7 @@ func TestReadFileErrors(t *testing.T) {
 	}
 }
 
-// TestGroupsAreBounded reads a section of a few bytes that expands to a million times more types.
+// TestGroupsAreBounded reads a section of 10 MB that would expand to two billion items.
 func TestGroupsAreBounded(t *testing.T) {
 	b := btf.NewBuilder(nil, nil, nil)
 	for range 1000 {
@@ -226,8 +226,7 @@ func TestEqualUnitsAreCounted(t *testing.T) {
 	}
 }
 
-// TestOtherReaders has the .BTF section read by the rules of the kernel and by an independent
-// reader.
+// TestOtherReaders checks the .BTF section by the kernel's rules, and with an independent reader.
 func TestOtherReaders(t *testing.T) {
 	inputs := map[string]*Object{"several definitions": fromBTF(t, two(false, 8), ring(6, 0))}
 	if _, err := os.Stat(vmlinuxBTF); err == nil {
@@ -254,7 +253,7 @@ func TestOtherReaders(t *testing.T) {
 					t.Fatalf("[%d]: %v", id, err)
 				}
 				switch blob.Types[i].Kind {
-				case btf.KindTypeTag, btf.KindDeclTag: // their values are no names there
+				case btf.KindTypeTag, btf.KindDeclTag: // their values are not names there
 					continue
 				}
 				if want := blob.TypeName(&blob.Types[i]); typ.TypeName() != want {
@@ -265,7 +264,7 @@ func TestOtherReaders(t *testing.T) {
 	}
 }
 
-// A pipe can be read once. Whoever opens it again waits for another writer.
+// A pipe can be read only once. Whoever opens the pipe again waits for another writer.
 func TestPipes(t *testing.T) {
 	blob := two(false, 8)
 	want := write(t, fromBTF(t, blob))
@@ -308,7 +307,7 @@ func TestPipes(t *testing.T) {
 	}
 }
 
-// The relocations of .BTF in BPF objects are for their loader.
+// The relocations of .BTF in BPF objects are left to the loader of these objects.
 func TestRelocationsOfBTF(t *testing.T) {
 	if _, err := exec.LookPath("clang"); err != nil {
 		t.Skip(err)

@@ -96,7 +96,7 @@ func sections(t testing.TB, o *Object) (records, units []byte) {
 	return records, units
 }
 
-// assemble makes an ELF file of the sections that aren't nil.
+// assemble makes an ELF file from those sections that aren't nil.
 func assemble(t testing.TB, target Target, records, units []byte) []byte {
 	t.Helper()
 	f := elfwrite.Object{AddrSize: target.AddrSize, Order: target.Order, Machine: target.Machine}

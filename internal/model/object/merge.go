@@ -29,8 +29,8 @@ func Merge(objs ...*Object) (*Object, error) {
 }
 
 // Join returns the union of objects that one conversion made from parts of one file, for example in
-// several threads. They may share graphs. The result takes over their memory. Equal units are not
-// merged, which doesn't change the meaning.
+// several threads. The objects may share graphs. The result takes over their memory. Equal units
+// stay separate, which doesn't change the meaning.
 func Join(parts []*Object) (*Object, error) {
 	o := parts[0]
 	imported := map[*types.Graph][]types.ID{}
@@ -59,7 +59,7 @@ func Join(parts []*Object) (*Object, error) {
 }
 
 // Union is like Merge, but takes over the memory of the objects, which must not be used afterwards.
-// If the objects share a graph, Union costs nearly nothing. Errors name the objects by names.
+// If the objects share a graph, Union costs nearly nothing. Errors use the given names.
 func Union(names []string, objs []*Object) (*Object, error) {
 	var m agreement
 	for i, o := range objs {
@@ -106,7 +106,7 @@ func (o *Object) claims() claims {
 // NewMerger returns an empty Merger.
 func NewMerger() *Merger { return &Merger{set: newUnitSet(types.New())} }
 
-// Add adds o. Errors call it name. After an error, the Merger must not be used.
+// Add adds o. Errors call o by this name. After an error, the Merger must not be used.
 func (m *Merger) Add(name string, o *Object) error {
 	_, err := m.Place(name, o)
 	return err
@@ -122,7 +122,7 @@ func (m *Merger) Place(name string, o *Object) ([]int, error) {
 
 // place does the work of Place, but doesn't check the claims.
 func (m *Merger) place(name string, o *Object) ([]int, error) {
-	var ids []types.ID // nil: the ids are the same as in o
+	var ids []types.ID // nil: nodes have the same ids as in o
 	var err error
 	if g := m.set.g; len(g.Nodes) == 1 && len(m.set.units) == 0 {
 		m.set.g = o.Graph.Clone()
@@ -200,7 +200,7 @@ func (o *Object) hasCandidates() bool {
 	return slices.ContainsFunc(o.Units, func(u Unit) bool { return !u.FromBTF })
 }
 
-// linkedFeatures are those features that matter if all units are from BTF.
+// linkedFeatures returns the features that matter if all units are from BTF.
 func (o claims) linkedFeatures() features.Set {
 	if o.empty {
 		return 0
@@ -209,7 +209,7 @@ func (o claims) linkedFeatures() features.Set {
 }
 
 // MergeFiles reads files as ReadFile does, and merges them as Merge does, on up to jobs threads. If
-// several files have errors, it returns the error of the first one. progress is called from any
+// several files have errors, it returns the error of the first one. progress is called on any
 // thread, with the number of finished files and the number of all files.
 func MergeFiles(files []string, base *btf.Blob, jobs int, progress func(done, all int)) (*Object,
 	error) {

@@ -148,7 +148,7 @@ func (num *numbering) sort() {
 	}
 }
 
-// tagIndex numbers the tags of marked stubs and definitions, below tagKinds*len(num.names).
+// tagIndex returns a number below tagKinds*len(num.names) for the tag of a marked node.
 func (num *numbering) tagIndex(n *types.Node) int {
 	return int(num.rank[n.Name])*tagKinds + int(n.Tag())
 }

@@ -45,7 +45,7 @@ import (
 type Target struct {
 	AddrSize int // bytes of an address, 4 or 8
 	Order    binary.ByteOrder
-	Machine  uint16 // ELF e_machine; 0 for raw BTF, which doesn't say
+	Machine  uint16 // ELF e_machine; 0 for raw BTF, which doesn't record it
 }
 
 // String describes the target, for example as "EM_X86_64, 64-bit, LittleEndian".

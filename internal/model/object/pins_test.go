@@ -26,8 +26,8 @@ func chains(size uint32) *btf.Blob {
 	return b.Finish()
 }
 
-// Two blobs define a tag differently. To find this difference, one must look further than is needed
-// to distinguish the definitions within each blob.
+// TestPinsAreGlobal: two blobs define a tag differently. To see this difference, pins must look
+// further than is needed to distinguish the definitions within each blob.
 func TestPinsAreGlobal(t *testing.T) {
 	x, y := fromBTF(t, chains(16)), fromBTF(t, chains(24))
 	var first []byte
@@ -63,7 +63,8 @@ func TestPinsAreGlobal(t *testing.T) {
 	}
 }
 
-// A pin that means different definitions in two objects is refused, because a file was altered.
+// TestMergeRefusesPins: objects in which a pin means different definitions are refused, because
+// such files were altered.
 func TestMergeRefusesPins(t *testing.T) {
 	make := func(size uint32) *Object {
 		o := New(amd64, 0)
@@ -100,7 +101,7 @@ func randomChain(r *rand.Rand) (base, split *btf.Blob) {
 			case 3:
 				b.Fwd(name("s", 3), false)
 			case 4:
-				b.Ref(btf.KindPtr, "", r.Uint32N(id)) // refers back, so that no cycle is without a tag
+				b.Ref(btf.KindPtr, "", r.Uint32N(id)) // refers back, so that every cycle passes through a tag
 			case 5:
 				b.Ref(btf.KindTypedef, name("t", 2), r.Uint32N(id))
 			}
@@ -135,8 +136,8 @@ func TestBaseIsTheSameAlone(t *testing.T) {
 	}
 }
 
-// returnsThemselves returns BTF of functions that return pointers to their own typedefs, as
-// in libbpf's tests, with the types in the order perm.
+// returnsThemselves returns BTF with typedefs of functions that return pointers to these typedefs,
+// as in libbpf's tests, with the types in the order perm.
 func returnsThemselves(perm []int) *btf.Blob {
 	b := btf.NewBuilder(nil, nil, nil)
 	id := func(i int) uint32 { return uint32(slices.Index(perm, i)) + 1 }
@@ -180,7 +181,7 @@ func TestTypedefsInCycles(t *testing.T) {
 		for i := range o.Graph.Nodes {
 			if n := &o.Graph.Nodes[i]; n.Kind == types.KindStub && (n.Aux != uint32(types.TagTypedef) ||
 				n.Size != 1 || o.Graph.Node(n.Ref).Kind != types.KindTypedef) {
-				t.Fatalf("stub %q is no pinned one of a typedef", o.Graph.Name(n))
+				t.Fatalf("stub %q is not a pinned stub of a typedef", o.Graph.Name(n))
 			}
 		}
 		data := write(t, o)

@@ -148,7 +148,7 @@ func (g *generator) node() {
 	}
 }
 
-// define lets other types refer to a new definition: by a plain stub or by a pinned one.
+// define lets other types refer to a new definition, either through a plain stub or a pinned one.
 func (g *generator) define(tag types.Tag, name types.Str, id types.ID) {
 	gr := g.o.Graph
 	k := types.TagName{Tag: tag, Name: name}
@@ -168,7 +168,7 @@ func (g *generator) define(tag types.Tag, name types.Str, id types.ID) {
 	g.refs = append(g.refs, stub)
 }
 
-// meaning is the content of an object in words, which doesn't depend on ids or order.
+// meaning describes the content of an object in words that don't depend on ids or order.
 func meaning(o *Object) []string {
 	var list []string
 	for _, u := range o.Units {
@@ -184,8 +184,8 @@ func meaning(o *Object) []string {
 	return append(list, fmt.Sprint(o.Target, o.Features))
 }
 
-// describe spells out a type and all that it refers to. It stops at plain stubs, and at pinned
-// stubs that close a cycle.
+// describe spells out a type and all types to which it refers. It stops at plain stubs, and at
+// pinned stubs that close a cycle.
 func describe(g *types.Graph, id types.ID, path []types.ID) string {
 	if id == 0 {
 		return "void"

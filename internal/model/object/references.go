@@ -80,8 +80,8 @@ func (r *records) depthFirst() (ids []uint32, cyclic bool, err error) {
 	return order, false, nil
 }
 
-// mayNest reports whether other types may contain types of kind k. A type of any other kind only
-// nests one level deeper than the type that it refers to.
+// mayNest reports whether other types may contain types of kind k. A type of any other kind nests
+// just one level deeper than the type to which it refers.
 func mayNest(k btf.Kind) bool {
 	switch k {
 	case btf.KindFunc, btf.KindVar, btf.KindDatasec, btf.KindDeclTag:
@@ -90,8 +90,8 @@ func mayNest(k btf.Kind) bool {
 	return true
 }
 
-// crosses reports whether a reference from one type to another leaves the shape, as a stub. A
-// declaration tag refers to one specific definition, not to a stub, unless its target is only
+// crosses reports whether a reference from one type to another is a stub, and so leaves the shape.
+// A declaration tag refers to one specific definition, not to a stub, unless its target is only
 // declared.
 func (r *records) crosses(from *btf.Type, to uint32) bool {
 	t, _ := r.at(to)
@@ -124,7 +124,7 @@ func fitting(from btf.Kind) kindSet {
 	case btf.KindFunc:
 		return 1 << btf.KindFuncProto
 	case btf.KindDatasec:
-		return 1<<btf.KindVar | 1<<btf.KindFunc // compilers list extern functions too, such as kfuncs
+		return 1<<btf.KindVar | 1<<btf.KindFunc // compilers also list extern functions, such as kfuncs
 	case btf.KindDeclTag:
 		return ^kindSet(1<<btf.KindDatasec | 1<<btf.KindDeclTag | 1<<btf.KindVoid)
 	}

@@ -40,8 +40,8 @@ func TestReadIsTheInverseOfWrite(t *testing.T) {
 	}
 }
 
-// rebuilt is o with its graph in a different order, with nodes that nothing refers to, and units
-// and items shuffled.
+// rebuilt returns o with its graph in a different order, with additional nodes to which nothing
+// refers, and with units and items shuffled.
 func rebuilt(o *Object, seed uint64) *Object {
 	r := rand.New(rand.NewPCG(seed, 2))
 	n := New(o.Target, o.Features)

@@ -56,7 +56,7 @@ func (p *Shapers) Return(s *Shaper) {
 	}
 }
 
-// Invalid returns a node that is a definition or typedef with a name that the kernel refuses, or 0.
+// Invalid returns a definition or typedef among nodes, with a name that the kernel refuses, or 0.
 func (s *Shaper) Invalid(nodes []types.ID) types.ID {
 	g := s.set.g
 	valid := func(s types.Str) bool { return s == 0 || btf.ValidIdentifier(g.Strs.Bytes(s)) }
@@ -80,8 +80,8 @@ func (s *Shaper) Invalid(nodes []types.ID) types.ID {
 	return 0
 }
 
-// Load takes the next blob. The blob must have no base, and must not change until the next Load.
-// Load checks all references.
+// Load takes the next blob, and checks all its references. The blob must have no base, and must not
+// change until the next Load.
 func (s *Shaper) Load(b *btf.Blob) (err error) {
 	s.blob, s.ids = *b, nil
 	s.text = unsafe.Slice(unsafe.StringData(b.Strings), len(b.Strings))

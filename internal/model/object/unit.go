@@ -51,7 +51,7 @@ type unitSet struct {
 	g     *types.Graph
 	units []Unit
 	index map[types.Hash]int
-	stamp []int // by item: the last comparison that had it
+	stamp []int // by item: the last comparison with the item
 	round int
 }
 

@@ -7,7 +7,7 @@ import (
 )
 
 // appendList appends an ascending list of numbers: its length, then the difference of each number
-// from the one before, and of the first one from least-1. So no difference is 0.
+// from the previous one, where least-1 precedes the first. So no difference is 0.
 func appendList(b []byte, list []uint32, least uint32) []byte {
 	b = binary.AppendUvarint(b, uint64(len(list)))
 	last := uint64(least)
@@ -65,7 +65,7 @@ func (d *decoder) below(limit uint64, what string) uint32 {
 
 func (d *decoder) uint32(what string) uint32 { return d.below(math.MaxUint32+1, what) }
 
-// count reads how many things follow. Each of them has at least size bytes.
+// count reads how many things follow. Each thing has at least size bytes.
 func (d *decoder) count(size int, what string) int {
 	v := d.uint()
 	if d.err == nil && v > uint64((len(d.data)-d.off)/size) {

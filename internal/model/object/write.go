@@ -10,7 +10,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// SectionUnits is the section that, with btf.SectionTypes, makes an ELF file a .btfo file.
+// SectionUnits is the section that, together with btf.SectionTypes, makes an ELF file a .btfo file.
 const SectionUnits = ".BTF.units"
 
 // Write returns the .btfo file for an object. It has the nodes to which the units' items lead, in

@@ -106,7 +106,7 @@ func (num *numbering) appendPins(b []byte) []byte {
 	return b
 }
 
-// appendSizes appends Node.Size, which BTF can't hold, of functions or variables where it isn't 0.
+// appendSizes appends the nonzero Node.Size of functions or variables, which BTF can't hold.
 func (num *numbering) appendSizes(b []byte, kind types.Kind) []byte {
 	count := 0
 	var list []byte
@@ -124,8 +124,8 @@ func (num *numbering) appendSizes(b []byte, kind types.Kind) []byte {
 
 // appendUnits appends the groups, then the units, ordered by content, as lists of groups. A group
 // is a list of types that are items of the same units; each type is in at most one group. Units get
-// most types from headers, and all types of a header at a time. So lists of groups are several
-// times shorter than lists of types.
+// most types from headers, and all types of a header together. So lists of groups are several times
+// shorter than lists of types.
 func (num *numbering) appendUnits(b []byte, units []Unit) ([]byte, error) {
 	order, hashes := make([]int, len(units)), make([]types.Hash, len(units))
 	for i := range order {
@@ -181,11 +181,11 @@ func linkedBit(u *Unit) uint64 {
 }
 
 // group returns the groups, ordered by the number of their units (most first) and by their first
-// type. The result named of has, for each type, the index of the type's group.
-func (num *numbering) group(units []Unit) (groups [][]uint32, of []uint32, err error) {
+// type. groupOf has, for each type, the index of the type's group.
+func (num *numbering) group(units []Unit) (groups [][]uint32, groupOf []uint32, err error) {
 	type member struct {
 		units uint64
-		in    types.Hash // the sum of one random number for each of the units
+		in    types.Hash // the sum of a random number for each unit that has the type
 	}
 	members := make([]member, len(num.order)+1)
 	seen := make([]int, len(num.order)+1)
@@ -223,11 +223,11 @@ func (num *numbering) group(units []Unit) (groups [][]uint32, of []uint32, err e
 		x, y := members[a[0]].units, members[b[0]].units
 		return cmp.Or(cmp.Compare(y, x), cmp.Compare(a[0], b[0]))
 	})
-	of = make([]uint32, len(members))
+	groupOf = make([]uint32, len(members))
 	for i, list := range groups {
 		for _, t := range list {
-			of[t] = uint32(i)
+			groupOf[t] = uint32(i)
 		}
 	}
-	return groups, of, nil
+	return groups, groupOf, nil
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// part is a set of nodes. If they refer to a node outside of the set, that node contains no pin.
+// part is a set of nodes. Nodes outside of the set to which its nodes refer contain no pins.
 type part struct {
 	nodes  []types.ID
 	hashes []types.Hash // hashes of the content of nodes; none for stubs
@@ -15,7 +15,7 @@ type part struct {
 }
 
 // solve hashes the contents of the given nodes, which all have the flag "in". If one of them leads
-// to another node with this flag, that node must be among the given ones too.
+// to another node with this flag, that other node must also be given.
 func (m *Importer) solve(nodes []types.ID) (*part, error) {
 	c := classes{budget: m.budget}
 	c.Graph = m.contents(nodes)
@@ -130,8 +130,8 @@ func (c *classes) refs(class int32, buf []int32) []int32 {
 }
 
 // hashComponent hashes the classes of a strongly connected component. The colour of a class
-// distinguishes it from the others of the component, but depends only on references up to a depth:
-// the number of rounds that the refinement took. The list of all colours, each with the same
+// distinguishes it from the other classes of the component, but depends only on references up to a
+// depth: the number of rounds that the refinement took. The list of all colours, each with the same
 // class's colour after one more round, shows how the classes refer to each other. So a colour and
 // this list describe a class completely.
 func (c *classes) hashComponent(component []int32) error {

@@ -11,8 +11,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// Provisional is the provisional pin of a reference (see Import). It consists of the number of the
-// definition, which can be any number that no other definition has, and the number of the scope
+// Provisional returns the provisional pin of a reference (see Import). It consists of the number of
+// the definition, which can be any number that no other definition has, and the number of the scope
 // that has the reference.
 func Provisional(definition uint64, scope int) types.Hash {
 	return types.Hash{A: definition, B: uint64(scope)}
@@ -24,22 +24,22 @@ func Provisional(definition uint64, scope int) types.Hash {
 // The stubs of from have provisional pins: a stub has its definition as Ref, and the definition's
 // number and a scope as pin. A stub without Ref resolves to whatever definition its tag has in the
 // unit. Scopes are numbered from 0: a base has scope 0, and split BTF that is based on it has scope
-// 1. The parameter defined lists, by scope, the definitions of tags that the scope adds to those of
-// the scopes before it. A plain stub in a list is a declaration that does not resolve to the
-// definition; it counts as a different definition.
+// 1. scopes[i] lists the definitions of tags that scope i adds to those of the earlier scopes. A
+// plain stub in a list is a declaration that does not resolve to the definition; it counts as a
+// different definition.
 //
 // If all definitions of a tag in a scope and the scopes before it are equal, references to the tag
 // in that scope become plain stubs. All other references get pins. All stubs of typedefs get pins
 // too; only typedefs in a cycle without a tag have stubs. A declaration tag on a stub that gets a
 // pin is moved to the definition.
-func Import(to, from *types.Graph, defined [][]types.ID) ([]types.ID, error) {
+func Import(to, from *types.Graph, scopes [][]types.ID) ([]types.ID, error) {
 	budget := budget
 	m := NewImporter(to, from, &budget)
 	all := make([]types.ID, len(from.Nodes)-1)
 	for i := range all {
 		all[i] = types.ID(i + 1)
 	}
-	if err := m.Settle(all, nil, defined); err != nil {
+	if err := m.Settle(all, nil, scopes); err != nil {
 		return nil, err
 	}
 	if err := m.Add(); err != nil {
@@ -60,7 +60,7 @@ const budget = 1 << 27
 // nodes only once for all units in which their references to tags lead to the same definitions.
 type Importer struct {
 	to, from *types.Graph
-	budget   *int // the rest of the budget, see refine.Graph.ColoursWithin
+	budget   *int // what is left of the budget, see refine.Graph.ColoursWithin
 	known
 	present
 	elems []types.Elem         // scratch
@@ -77,7 +77,7 @@ func NewImporter(to, from *types.Graph, budget *int) *Importer {
 		known: known{numbers: map[types.TagName]int32{}}}
 }
 
-// known has what is the same in every unit, for each node of Importer.from or for each string.
+// known has, for each node of Importer.from or for each string, what is the same in every unit.
 type known struct {
 	content []types.Hash // hash of the node's content if no stub is pinned
 	plain   []types.ID   // the node in the other graph with that content; 0: none yet
@@ -113,12 +113,12 @@ func (m *Importer) extend() {
 
 // Settle finds the pins of a unit's references. items are the unit's nodes; all types that they
 // contain belong to the unit too. shared lists the nodes that the unit has in common with other
-// units; it saves work but doesn't change the result. The parameter defined is as in Import.
-func (m *Importer) Settle(items, shared []types.ID, defined [][]types.ID) error {
+// units; it saves work but doesn't change the result. scopes is as in Import.
+func (m *Importer) Settle(items, shared []types.ID, scopes [][]types.ID) error {
 	m.extend()
-	m.begin(items, shared, defined)
-	for scope := range defined {
-		if err := m.findSeveral(defined[:scope+1]); err != nil {
+	m.begin(items, shared, scopes)
+	for scope := range scopes {
+		if err := m.findSeveral(scopes[:scope+1]); err != nil {
 			return err
 		}
 	}
@@ -129,10 +129,10 @@ func (m *Importer) Settle(items, shared []types.ID, defined [][]types.ID) error 
 // findSeveral finds the tags that have different definitions in the scopes up to the last one, but
 // not in the scopes before the last one. To see whether definitions are equal, it follows the
 // references to all tags that have several definitions.
-func (m *Importer) findSeveral(defined [][]types.ID) error {
-	scope := uint32(len(defined))
+func (m *Importer) findSeveral(scopes [][]types.ID) error {
+	scope := uint32(len(scopes))
 	candidates := false
-	for _, list := range defined {
+	for _, list := range scopes {
 		for _, id := range list {
 			t := &m.tagged[m.tags[id]]
 			if t.scope != scope {
@@ -153,7 +153,7 @@ func (m *Importer) findSeveral(defined [][]types.ID) error {
 	if err := m.hash(); err != nil {
 		return err
 	}
-	for _, list := range defined {
+	for _, list := range scopes {
 		for _, id := range list {
 			if t := &m.tagged[m.tags[id]]; t.candidate && !m.same(t.first, id) {
 				t.several = scope
@@ -250,7 +250,7 @@ func (m *Importer) intern() {
 	}
 }
 
-// add adds a node. The nodes that it refers to must have been added before. content is the node's
+// add adds a node. The nodes to which it refers must already have been added. content is the node's
 // hash if the node contains no pin, otherwise zero.
 func (m *Importer) add(n *types.Node, content types.Hash) types.ID {
 	if id := m.to.Find(content); content != (types.Hash{}) && id != 0 {

@@ -264,7 +264,7 @@ func TestOthersDoNotShow(t *testing.T) {
 	}
 }
 
-// The references of a base don't depend on the BTF that is based on it.
+// TestScopes: the references of a base don't depend on BTF that is based on it.
 func TestScopes(t *testing.T) {
 	g := types.New()
 	s := g.Strs.Intern([]byte("s"))

@@ -18,7 +18,7 @@ type present struct {
 	// copy in the other graph
 	hashes []types.Hash
 	ids    []types.ID
-	common *part // those of marked that other units have too
+	common *part // the marked nodes that other units also have
 
 	wanted []uint64 // scratch: one bit per node
 	index  []int32  // scratch, see contents
@@ -29,7 +29,7 @@ type flags uint8
 const (
 	in     flags = 1 << iota // it is a pinned or followed stub, or its content depends on one
 	listed                   // it is a definition of the unit
-	shared                   // it is one of the nodes that other units have too
+	shared                   // other units also have the node
 	seen                     // scratch
 )
 
@@ -54,7 +54,7 @@ func (u *present) grow(nodes, tags int) {
 }
 
 // begin forgets the previous unit, and takes the nodes of the next one.
-func (m *Importer) begin(items, others []types.ID, defined [][]types.ID) {
+func (m *Importer) begin(items, others []types.ID, scopes [][]types.ID) {
 	for _, list := range [][]types.ID{m.nodes, m.present.listed} {
 		for _, id := range list {
 			m.flags[id] = 0
@@ -67,7 +67,7 @@ func (m *Importer) begin(items, others []types.ID, defined [][]types.ID) {
 	}
 	m.nodes = m.reached(items, m.nodes[:0])
 	m.present.listed = m.present.listed[:0]
-	for _, list := range defined {
+	for _, list := range scopes {
 		for _, id := range list {
 			m.flags[id] |= listed
 			m.present.listed = append(m.present.listed, id)
@@ -106,9 +106,9 @@ func (m *Importer) reached(roots, list []types.ID) []types.ID {
 	return list
 }
 
-// mark sets the flag "in". A stub gets it if the function follow returns true for it. Any other
-// node gets it if it refers to a node with the flag, or if it is the definition that a stub with
-// the flag resolves to.
+// mark sets the flag "in". A stub gets the flag if follow returns true for the stub. Any other node
+// gets the flag if it refers to a node with the flag, or is the definition to which a stub with the
+// flag resolves.
 func (m *Importer) mark(follow func(types.ID, *types.Node) bool) {
 	for _, id := range m.nodes {
 		n := &m.from.Nodes[id]
@@ -138,7 +138,7 @@ func (m *Importer) mark(follow func(types.ID, *types.Node) bool) {
 	}
 }
 
-// hash hashes the nodes with the flag "in". Nodes that other units have too are hashed separately,
+// hash hashes the nodes with the flag "in". Nodes that other units also have are hashed separately,
 // if they refer only to each other.
 func (m *Importer) hash() error {
 	var some, own []types.ID
@@ -190,7 +190,7 @@ func (m *Importer) hash() error {
 	return nil
 }
 
-// closed returns list and all nodes with the flag "in" to which its nodes lead, also through pins.
+// closed returns list and all nodes with the flag "in" to which it leads, including through pins.
 func (m *Importer) closed(list []types.ID) []types.ID {
 	for _, id := range list {
 		m.flags[id] |= seen

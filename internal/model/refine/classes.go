@@ -15,8 +15,8 @@ import (
 // It begins with a class for each label, and splits classes until all nodes of a class refer to the
 // same classes. After a split, the largest part keeps its number, so only nodes that refer to the
 // smaller parts are examined again. That takes O(references × log² nodes), while Colours may take
-// as many rounds as there are nodes. But unlike that of Colours, the result depends on the numbers
-// of the nodes.
+// as many rounds as there are nodes. But the result of Classes depends on the numbers of the nodes,
+// unlike that of Colours.
 func Classes(labels, first, refs []uint32) (class []uint32, count int) {
 	p := newPartition(labels, first, refs)
 	for len(p.work) > 0 {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// numbered is a graph in the form that Classes takes. Outside colours become nodes that have their
-// own labels.
+// numbered returns a graph in the form that Classes takes. Outside colours become nodes that have
+// their own labels.
 func numbered(g *Graph) (labels, first, refs []uint32) {
 	n := uint32(len(g.Labels))
 	known := map[any]uint32{}

@@ -68,8 +68,8 @@ func (g *Graph) ColoursWithin(budget *int) ([]types.Hash, error) {
 	}
 }
 
-// Round sets the parameter now to the next colours of all nodes. The next colour of a node is its
-// label, mixed with the old colours of the nodes to which it refers.
+// Round computes the next colours of all nodes, and stores them in now. The next colour of a node
+// is its label, mixed with the old colours of the nodes to which it refers.
 func (g *Graph) Round(old, now []types.Hash) {
 	for i, label := range g.Labels {
 		h := types.Start(types.KindVoid, 0, 0, label, types.Hash{})

@@ -33,7 +33,8 @@ func random(rng *rand.Rand, n int) *Graph {
 	return g
 }
 
-// bisimilar is the definition: all pairs of nodes are equal until something distinguishes them.
+// bisimilar implements the definition: all pairs of nodes are equal until something distinguishes
+// them.
 func bisimilar(g *Graph) [][]bool {
 	n := len(g.Labels)
 	equal := make([][]bool, n)
@@ -106,7 +107,7 @@ func TestOrderOfNodesIsNotSeen(t *testing.T) {
 		a, b := g.Colours(), p.Colours()
 		for i, j := range to {
 			if a[i] != b[j] {
-				t.Fatalf("seed %d: node %d gets a different colour as node %d", seed, i, j)
+				t.Fatalf("seed %d: node %d gets a different colour if it is node %d", seed, i, j)
 			}
 		}
 	}

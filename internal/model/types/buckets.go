@@ -1,8 +1,7 @@
 package types
 
-// Buckets sorts list by the number that the function number returns for each element. All numbers
-// are below n. The order of elements with the same number doesn't change. The elements with the
-// number k are sorted[begin[k]:begin[k+1]].
+// Buckets sorts list by number(element). All these numbers are below n. The order of elements with
+// the same number doesn't change. The elements with the number k are sorted[begin[k]:begin[k+1]].
 func Buckets[T any](list []T, n int, number func(T) uint32) (sorted []T, begin []uint32) {
 	begin = make([]uint32, n+2)
 	for _, v := range list {

@@ -44,7 +44,7 @@ func (g *Graph) ElemsOf(n *Node) []Elem { return g.Elems[n.First:][:n.Count:n.Co
 // Name returns n's name as a string.
 func (g *Graph) Name(n *Node) string { return g.Strs.String(n.Name) }
 
-// Find returns the node with content hash h, 0 if there is none.
+// Find returns the node with content hash h, or 0 if there is none.
 func (g *Graph) Find(h Hash) ID {
 	return g.slot(h).id
 }
@@ -60,8 +60,8 @@ func (g *Graph) slot(h Hash) *bucket {
 	}
 }
 
-// Add returns the node with n's content and these elements. If there is none yet, Add adds it. It
-// sets n.Hash, n.First and n.Count. Every ID in n and elems must belong to this graph.
+// Add returns the node with n's content and these elements. If there is none yet, Add adds it, and
+// computes its Hash, First and Count. Every ID in n and elems must belong to this graph.
 func (g *Graph) Add(n Node, elems []Elem) ID {
 	n.Hash = g.HashWith(&n, elems, func(id ID) Hash { return g.Nodes[id].Hash })
 	return g.AddHashed(n, elems)
@@ -137,13 +137,13 @@ func (g *Graph) fillIndex(n int) {
 	}
 }
 
-// HashWith returns the content hash of a shape. The parameter of is a function that returns the
-// hash of a reference. HashWith is not for stubs: see HashStub.
-func (g *Graph) HashWith(n *Node, elems []Elem, of func(ID) Hash) Hash {
-	h := Start(n.Kind, n.Size, n.Aux, g.Strs.Hash(n.Name), of(n.Ref))
+// HashWith returns the content hash of a shape. hashOf must return the hash of a node to which the
+// shape refers. HashWith is not for stubs: see HashStub.
+func (g *Graph) HashWith(n *Node, elems []Elem, hashOf func(ID) Hash) Hash {
+	h := Start(n.Kind, n.Size, n.Aux, g.Strs.Hash(n.Name), hashOf(n.Ref))
 	for i := range elems {
 		e := &elems[i]
-		h.Elem(g.Strs.Hash(e.Name), of(e.Ref), e.Val)
+		h.Elem(g.Strs.Hash(e.Name), hashOf(e.Ref), e.Val)
 	}
 	return h.Sum(n.Flag)
 }
@@ -238,7 +238,7 @@ func (g *Graph) Import(o *Graph) ([]ID, error) {
 	return ids, nil
 }
 
-// Unpinned returns, for each node, the hash of its shape with all pinned stubs made plain.
+// Unpinned returns, for each node, the hash of its shape with plain stubs in place of pinned ones.
 func (g *Graph) Unpinned() []Hash {
 	shapes := make([]Hash, len(g.Nodes))
 	of := func(id ID) Hash { return shapes[id] }

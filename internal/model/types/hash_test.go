@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestHashString compares the hash of strings with one that takes the bytes one by one.
+// TestHashString compares HashString with a version that reads the bytes one by one.
 func TestHashString(t *testing.T) {
 	plain := func(s []byte) Hash {
 		a, b := uint64(seedA)^uint64(len(s)), uint64(seedB)+uint64(len(s))

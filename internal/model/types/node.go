@@ -43,7 +43,7 @@ const (
 	TagTypedef Tag = 4
 )
 
-// TagOf returns the namespace of the tag that a type of kind k defines, 0 if the kind has no tags.
+// TagOf returns the namespace of the tag that a type of kind k defines, or 0 if it defines none.
 func TagOf(k Kind) Tag { return tags[k&(KindStub-1)] }
 
 var tags = [KindStub]Tag{KindStruct: TagStruct, KindUnion: TagUnion, KindEnum: TagEnum,
@@ -84,11 +84,11 @@ type Node struct {
 	Flag bool
 }
 
-// MaxDepth is how deep a type may nest: the length of a chain of types (pointers, arrays and so on)
-// in which each contains the next, without a named struct, union or enum in between. The bound
-// keeps recursive walks from exhausting the stack. It is the same for reading and writing, so no
-// tool refuses what another one wrote. There is no such bound in pahole, nor in the kernel for its
-// own BTF; that of BPF_BTF_LOAD and libbpf (MAX_RESOLVE_DEPTH, 32) depends on the order of ids.
+// MaxDepth is how deep a type may nest: the maximum length of a chain of types (pointers, arrays
+// and so on) in which each contains the next, without a named struct, union or enum in between. The
+// bound keeps recursive walks from exhausting the stack. It is the same for reading and writing, so
+// no tool refuses what another one wrote. pahole has no such bound, nor has the kernel for its own
+// BTF; that of BPF_BTF_LOAD and libbpf (MAX_RESOLVE_DEPTH, 32) depends on the order of ids.
 const MaxDepth = 1000
 
 // Elem is one of these elements of a node:
@@ -112,11 +112,11 @@ const (
 	FuncOptimized     FuncFlags = 1 << iota
 	FuncReordered               // parameters are not in the order of the source
 	FuncUnexpectedReg           // a parameter is not in the register that the ABI names
-	FuncUncertain               // a packed struct by value may lie on the stack
+	FuncUncertain               // a packed struct passed by value may be on the stack
 	// no code in the unit: the function is an alias of an identical function, or inlined
 	FuncNoCode
 	FuncWeak // a weak definition, or one that another definition replaced
-	// the symbol has another name: the function isn't encoded, but its symbol shows the unit is linked
+	// the symbol has another name: the function isn't encoded, but shows that the unit is linked
 	FuncRenamed
 	// only clones with a changed interface have symbols; BTF doesn't say where their parameters are
 	FuncUnlocated
@@ -129,7 +129,7 @@ const (
 	LinkageExtern uint32 = 2
 )
 
-// Tag returns the namespace of the tag that n defines or, for a stub, refers to; 0 for others.
+// Tag returns the namespace of the tag that n defines or, for a stub, refers to; otherwise 0.
 func (n *Node) Tag() Tag {
 	if n.Kind == KindStub {
 		return Tag(n.Aux)

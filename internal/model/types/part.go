@@ -2,8 +2,8 @@ package types
 
 import "math/bits"
 
-// Snapshot returns a graph of the present nodes and strings of g. It can be read while g grows, but
-// can't look up or add anything. Pinned stubs that are read from it must already be defined.
+// Snapshot returns a graph of the current nodes and strings of g. This graph can be read while g
+// grows, but can't look up or add anything. Pinned stubs that are read from it must be defined.
 func (g *Graph) Snapshot() *Graph {
 	return &Graph{Nodes: g.Nodes, Elems: g.Elems,
 		Strs: Strings{bytes: g.Strs.bytes, ends: g.Strs.ends, hash: g.Strs.hash}}
@@ -74,8 +74,8 @@ func (p *Parter) reset(g *Graph) {
 	}
 }
 
-// close adds to the wanted nodes all nodes to which they refer. All references lead to nodes with
-// smaller IDs, except those of pinned stubs.
+// close adds all nodes to which wanted nodes lead. All references lead to nodes with smaller IDs,
+// except those of pinned stubs.
 func (p *Parter) close(g *Graph) {
 	want := func(id ID) { p.wanted[id/64] |= 1 << (id % 64) }
 	for i := len(p.wanted) - 1; i >= 0; i-- {
@@ -110,7 +110,7 @@ func (p *Parter) number(g *Graph) (nodes, elems int) {
 	return nodes, elems
 }
 
-// each calls the function do for each wanted node, in order.
+// each calls do with each wanted node, in order.
 func (p *Parter) each(do func(id ID)) {
 	for i, word := range p.wanted {
 		for ; word != 0; word &= word - 1 {

@@ -13,7 +13,7 @@ func TestPart(t *testing.T) {
 		return g.Add(Node{Kind: kind, Name: name(s), Ref: ref, Size: 4}, elems)
 	}
 	char := add(KindInt, "char", 0)
-	for range 100 { // so that the nodes are in several words
+	for range 100 { // so that the bits of the nodes are in several words
 		add(KindPtr, "", ID(len(g.Nodes)-1))
 	}
 	number := add(KindInt, "number", 0)

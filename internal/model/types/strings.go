@@ -25,7 +25,7 @@ func (s *Strings) initList(n int) {
 // Len is the number of strings, the empty one included.
 func (s *Strings) Len() int { return len(s.ends) }
 
-// Bytes returns the content of id; it must not be changed.
+// Bytes returns the content of id, which must not be changed.
 func (s *Strings) Bytes(id Str) []byte {
 	if id == 0 {
 		return nil
@@ -36,7 +36,7 @@ func (s *Strings) Bytes(id Str) []byte {
 // String returns the content of id.
 func (s *Strings) String(id Str) string { return string(s.Bytes(id)) }
 
-// Hash returns the content hash of id, the zero Hash for the empty string.
+// Hash returns the content hash of id, or the zero Hash for the empty string.
 func (s *Strings) Hash(id Str) Hash { return s.hash[id] }
 
 // Intern returns the Str of b, and adds b if it is new.
@@ -84,7 +84,7 @@ func (s *Strings) Lookup(b []byte) (Str, bool) {
 	return Str(id), id != 0
 }
 
-// slot returns the place in the index of the string with hash h, or the free place for it.
+// slot returns the place of the string with hash h in the index, or the free place for it.
 func (s *Strings) slot(h Hash) *uint32 {
 	mask := uint64(len(s.index) - 1)
 	i := h.A & mask
@@ -94,7 +94,7 @@ func (s *Strings) slot(h Hash) *uint32 {
 	return &s.index[i]
 }
 
-// LookupAll appends the Str of each hash to found, 0 for strings that are not there. It is much
+// LookupAll appends the Str of each hash to found, or 0 if there is no such string. It is much
 // faster than single Lookups, because the loads from memory overlap.
 func (s *Strings) LookupAll(hashes []Hash, found []Str) []Str {
 	mask := uint64(len(s.index) - 1)
