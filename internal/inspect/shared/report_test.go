@@ -12,8 +12,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// small returns a base, and two modules based on it that have a struct in common. The second one
-// also has its own struct.
+// small returns a base, and two modules that have this base and have a struct in common. The second
+// module has one more struct.
 func small() (below *btf.Blob, modules []*btf.Blob) {
 	w := btf.NewBuilder(nil, nil, nil)
 	number := w.Int("int", 4, btf.IntSigned, 0)
@@ -91,7 +91,7 @@ func TestSameNames(t *testing.T) {
 	}
 }
 
-// randomModule makes split BTF with few names, some of which it defines or declares.
+// randomModule makes split BTF with a few tags. It defines most of them, and only declares others.
 func randomModule(r *rand.Rand, below *btf.Blob) *btf.Blob {
 	const tags = 4
 	w := btf.NewBuilder(nil, below, nil)
@@ -115,7 +115,7 @@ func randomModule(r *rand.Rand, below *btf.Blob) *btf.Blob {
 	return w.Finish()
 }
 
-// TestRandom compares the result with that of a search for equal types that looks at each pair.
+// TestRandom compares the shared base with the result of a search that compares all pairs of types.
 func TestRandom(t *testing.T) {
 	below, _ := small()
 	found, conflicts := 0, 0
@@ -165,8 +165,8 @@ func TestRandom(t *testing.T) {
 	}
 }
 
-// has reports whether the type of b with this id equals one of the own types of the other blob, in.
-// A tag that one blob declares may be defined in the other.
+// has reports whether one of the own types of the blob in equals the type of b with this id. A
+// forward declaration in the blob in may be a definition in b.
 func has(in, b *btf.Blob, id uint32) bool {
 	for x := in.StartID; x < in.EndID(); x++ {
 		if same(in, b, x, id, true) {
