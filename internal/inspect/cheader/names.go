@@ -192,7 +192,7 @@ var keywordsC23 = map[string]bool{"bool": true, "true": true, "false": true, "nu
 	"thread_local": true, "typeof_unqual": true}
 
 // predefined lists the macros without a leading underscore that gcc (builtin_define_std) or clang
-// predefine in gnu modes, for machines that run Linux. A header undefines those that are names in it.
+// predefine in gnu modes, for machines that run Linux. A header undefines the ones that it uses.
 var predefined = map[string]bool{"linux": true, "unix": true, "i386": true, "mips": true,
 	"MIPSEB": true, "MIPSEL": true, "R3000": true, "R4000": true, "sparc": true, "PPC": true,
 	"powerpc": true, "mc68000": true, "mc68020": true, "hppa": true}
