@@ -212,7 +212,7 @@ func build(t *testing.T, source, output string, command ...string) []byte {
 	return data
 }
 
-// gccMacros changes programtest.Prelude for gcc, whose builtins take types in another form. This
+// gccMacros changes programtest.Prelude for gcc, whose builtins take types in a different form. This
 // form is from bpf_core_read.h.
 var gccMacros = strings.NewReplacer(
 	"#define SEC", `

@@ -8,9 +8,9 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// composite returns the definition of a local version of a struct or union. If exact is set, it has
-// all members in their order, unless there are more than 40; otherwise, it has some of them,
-// shuffled.
+// composite returns the definition of a local version of a struct or union. If exact is set and
+// there are at most 40 members, the definition has all of them in order; otherwise, it has some of
+// them, shuffled.
 func (r *Random) composite(t *btf.Type, of *btf.Blob, name string, depth int,
 	exact bool) (string, *node) {
 	list := slices.Clone(of.MembersOf(t))
@@ -51,8 +51,8 @@ func (r *Random) composite(t *btf.Type, of *btf.Blob, name string, depth int,
 	return fmt.Sprintf("%s %s { %s} P", keyword, name, body), root
 }
 
-// member returns the declaration of a member, and adds to the parameter into the fields by which a
-// program can name this member.
+// member returns the declaration of a member. It adds the fields by which a program can name this
+// member to the node into.
 func (r *Random) member(t *btf.Type, m btf.Member, depth int, exact bool, into *node) string {
 	name, _ := r.kernel.Name(m.NameOff)
 	_, bits := m.Bits(t.KFlag)

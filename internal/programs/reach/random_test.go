@@ -151,7 +151,7 @@ func (g *generator) statement() {
 	}
 }
 
-// randomFunction returns a function that may call another one with two numbers and an address.
+// randomFunction returns a function that may call callee with two numbers and an address.
 func randomFunction(r *rand.Rand, n int, callee *bpfobj.Function) *bpfobj.Function {
 	g := &generator{r, &bpfobj.Function{Relocations: map[int]core.Relocation{},
 		Calls: map[int]*bpfobj.Function{}, Program: callee != nil}, callee, nil, map[int]int{},
