@@ -212,8 +212,8 @@ func build(t *testing.T, source, output string, command ...string) []byte {
 	return data
 }
 
-// gccMacros changes programtest.Prelude for gcc, whose builtins take types in a different form. This
-// form is from bpf_core_read.h.
+// gccMacros changes programtest.Prelude for gcc, whose builtins take types in a form that is from
+// bpf_core_read.h.
 var gccMacros = strings.NewReplacer(
 	"#define SEC", `
 #define var_of2(t, n) ({ extern t *tmp_##n; tmp_##n; })
