@@ -124,7 +124,7 @@ func (b *Builds) choose(workspace, copied string) {
 	b.Logs = [2]string{in("A.log"), in("B.log")}
 }
 
-// otherLocale returns a locale of this machine, if any, that sorts and writes unlike C.
+// otherLocale returns an installed locale that sorts and writes unlike C, or else C.UTF-8.
 func otherLocale() string {
 	out, _ := exec.Command("locale", "-a").Output()
 	best := "C.UTF-8"

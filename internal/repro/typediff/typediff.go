@@ -1,8 +1,8 @@
 // Package typediff finds the types that differ in outputs with BTF, once repro has found that these
 // outputs differ. A log has only digests, so the files of both builds must still exist. For
-// example, it adds to the output vmlinux.btf of an action a line from package diff, which says that
-// a member of struct page has a different type. If an output is split BTF, the log also shows its
-// base: the base is among the inputs of the action that made the output.
+// example, it adds a line to an action's output vmlinux.btf: a member of struct page has a
+// different type. If an output is split BTF, the log also shows its base: the action that made the
+// output reads an index of the base, and the action that made the index reads the base.
 package typediff
 
 import (
@@ -170,7 +170,7 @@ func (b Build) check(file execlog.File) (string, error) {
 	return path, nil
 }
 
-// base reads the BTF that a spawn's output is based on, or nil if the log shows none.
+// base reads the BTF on which a spawn's output is based. It returns nil if the log shows no base.
 func (b Build) base(spawn int) (*btf.Blob, error) {
 	files := b.chain(spawn, 0)
 	paths := make([]string, len(files))
@@ -190,7 +190,7 @@ func (b Build) base(spawn int) (*btf.Blob, error) {
 // maxChain is the maximum length of a chain of bases that is followed.
 const maxChain = 8
 
-// chain returns the BTF files that the output of a link is based on, the deepest first. The link
+// chain returns the BTF files on which the output of a link is based, the deepest first. The link
 // reads an index of each base. The action that makes such an index reads the base itself, and the
 // indices of the base's own bases.
 func (b Build) chain(spawn, depth int) []*execlog.Artifact {
