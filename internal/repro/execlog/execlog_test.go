@@ -203,7 +203,7 @@ func TestLinksAreBounded(t *testing.T) {
 	}
 }
 
-// TestDeepSets walks a chain of sets that is deeper than a stack should be, and one that has 2^12500
+// TestDeepSets walks a chain of sets that is deeper than a stack should be, and one with 2^12500
 // ways to a file.
 func TestDeepSets(t *testing.T) {
 	for _, width := range []int{1, 2} {
