@@ -122,7 +122,7 @@ const tail = `#ifdef __clang__
 
 const (
 	ordering   = 1 << iota // order is visiting it
-	ordered                // it or, if it isn't written by itself, what it needs is in the queue
+	ordered                // it, or at least all that it needs, is in the queue
 	emitting               // emit is visiting it
 	emitted                // its definition is written
 	declared               // its forward declaration (for a typedef: its definition) is written

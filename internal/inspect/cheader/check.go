@@ -104,7 +104,7 @@ func checkTarget(b *btf.Blob, t *btf.Type, o *btf.Blob) string {
 	return ""
 }
 
-// isType returns "" if C has a type for what id refers to; otherwise it describes what that is.
+// isType returns "" if C can use the id as a type; otherwise it describes what the id refers to.
 func isType(b *btf.Blob, id uint32, voidToo bool) string {
 	if id == 0 {
 		if voidToo {

@@ -158,8 +158,8 @@ var (
 		"clang -target powerpc-linux-gnu"}
 )
 
-// compileEverywhere compiles C as gnu17 and as gnu23, with those of the compilers in machines that
-// are installed.
+// compileEverywhere compiles C as gnu17 and as gnu23, with each compiler in the list machines that
+// is installed.
 func compileEverywhere(t *testing.T, source string, machines ...string) {
 	t.Helper()
 	for _, machine := range machines {

@@ -51,7 +51,7 @@ func models(b *btf.Blob, pointer uint32) []model {
 	if pointer == 8 {
 		return []model{{most: 16}}
 	}
-	four, eight := 0, 0 // numbers of 8-byte members, by the alignment of their offsets
+	four, eight := 0, 0 // counts of 8-byte members, by the alignment of their offsets
 	for o := b; o != nil; o = o.Base {
 		for i := range o.Types {
 			t := &o.Types[i]
@@ -110,8 +110,8 @@ func newLayouts(g *generator) *layouts {
 }
 
 // terminal follows modifiers and arrays from the type with this id to the type that determines its
-// alignment. That type is t, and its id is the result at. The given type consists of count times t.
-// The result ok is false if there is no such type, or if count is too large.
+// alignment. That type is t, and its id is the result at. The given type consists of count copies
+// of t. The result ok is false if there is no such type, or if count is too large.
 func (l *layouts) terminal(id uint32) (t *btf.Type, o *btf.Blob, at uint32, count uint64, ok bool) {
 	const most = 1 << 56
 	count = 1

@@ -10,7 +10,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
-// A longer list of files, sources or names shows this many, and counts the rest if it is not one.
+// A list that leaves out more than one item shows this many files, sources or names.
 const (
 	fewFiles   = 3
 	fewSources = 3
@@ -80,8 +80,8 @@ func (d Definition) holders(all bool) string {
 	return s
 }
 
-// list joins items. Unless the parameter all is set, it replaces the items after the first few with
-// their number: "a, b and 9 more files". The word for an item is what; it may be "".
+// list joins items. Unless the parameter all is set, it only counts the items after the first few:
+// "a, b and 9 more files". The parameter what is the word for an item, or "" for no word.
 func list(items []string, few int, all bool, what string) string {
 	if all || len(items) <= few+1 {
 		return strings.Join(items, ", ")

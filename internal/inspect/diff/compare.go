@@ -12,7 +12,7 @@
 // passes:
 //
 //  1. add (graph.go): the types of both sides become nodes of one graph. Types whose records differ
-//     only in references get one label: INT int of both, PTR of both, struct dev of both.
+//     only in references get the same label: both INT int, both PTR, both struct dev.
 //  2. refine.Classes finds the nodes of equal content, even through cycles: here, both INT int.
 //  3. collect (groups.go) groups definitions that have the same kind and name: both struct opts,
 //     both struct dev. In each group, the contents of the two sides are compared as sets.

@@ -28,8 +28,8 @@ type explainer struct {
 // first for a difference in their own records, then for a type that one side only declares and the
 // other defines, and then for a difference in the types that they refer to. A difference of the
 // last sort is Indirect: the records are equal, and each reference that differs leads to a type
-// that has the same kind and name in A and B. But if A and B have the same several definitions of
-// that name, the references lead to different ones of these, and the difference is not Indirect.
+// that has the same kind and name in A and B. But if that name has several definitions, which A and
+// B have in common, the references lead to different definitions; the difference is then Differs.
 func (c *comparison) explain(a, b uint32) explanation {
 	x := explainer{c, [2]string{"A", "B"}, false, map[[2]uint32]bool{}, maxPairs}
 	return x.types(a, b)

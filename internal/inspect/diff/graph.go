@@ -57,7 +57,7 @@ func newGraph(sides ...Side) *graph {
 	return g
 }
 
-// placedBlob is a blob in the graph. Its own types are consecutive nodes, the first of which is at.
+// placedBlob is a blob in the graph. Its own types are consecutive nodes; at is the first of them.
 type placedBlob struct {
 	*btf.Blob
 	at uint32

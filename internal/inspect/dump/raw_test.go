@@ -202,8 +202,8 @@ func TestNoName(t *testing.T) {
 	}
 }
 
-// TestEscapes prints names with control characters. They are in the base alone, in the split BTF
-// alone, or in BTF without a base.
+// TestEscapes prints names with control characters. Such names are in the base alone, in the split
+// BTF alone, or in BTF without a base.
 func TestEscapes(t *testing.T) {
 	withName := func(base *btf.Blob, name string) *btf.Blob {
 		b := btf.NewBuilder(nil, base, nil)

@@ -165,11 +165,11 @@ func TestRandom(t *testing.T) {
 	}
 }
 
-// has reports whether one of the own types of the blob in equals the type of b with this id. A
-// forward declaration in the blob in may be a definition in b.
-func has(in, b *btf.Blob, id uint32) bool {
-	for x := in.StartID; x < in.EndID(); x++ {
-		if same(in, b, x, id, true) {
+// has reports whether one of a's own types equals the type of b with this id. A forward declaration
+// in a may be a definition in b.
+func has(a, b *btf.Blob, id uint32) bool {
+	for x := a.StartID; x < a.EndID(); x++ {
+		if same(a, b, x, id, true) {
 			return true
 		}
 	}
@@ -210,8 +210,8 @@ func TestBadModules(t *testing.T) {
 	}
 }
 
-// FuzzModule reads bytes as a module, and makes a report and a shared base from this module and
-// another one.
+// FuzzModule reads bytes as a module, and makes a report and a shared base from two copies of this
+// module.
 func FuzzModule(f *testing.F) {
 	below, modules := small()
 	for _, m := range modules {

@@ -279,7 +279,7 @@ func seeds(t testing.TB) [][]byte {
 	return list
 }
 
-// FuzzRead checks that Read returns, whatever the bytes.
+// FuzzRead checks that Read returns for any bytes.
 func FuzzRead(f *testing.F) {
 	for _, data := range seeds(f) {
 		f.Add(data)

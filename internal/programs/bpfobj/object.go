@@ -201,7 +201,7 @@ func (r *reader) readRelocations() error {
 func (r *reader) addRelocation(section string, x btfext.Relocation) error {
 	in, ok := r.sectionIndex[section]
 	if !ok {
-		return nil // discarded with its functions, as ld --gc-sections does
+		return nil // its functions were discarded, for example by ld --gc-sections
 	}
 	f, at := r.functionAt(in, uint64(x.Insn))
 	if f == nil {

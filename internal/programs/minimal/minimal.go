@@ -31,7 +31,7 @@ type Result struct {
 	Types   int // the number of types in Vmlinux and Modules
 }
 
-// Build returns the part of a kernel's BTF that programs need. The kernel may lack some needs.
+// Build returns what programs need from a kernel's BTF. The kernel may lack some of their needs.
 func Build(k *core.Kernel, list []*needs.Needs, opt Options) (*Result, error) {
 	k.Index(needs.Names(list...))
 	b := &build{vmlinux: newMarks(k.Vmlinux, nil), of: map[*core.BTF]*marks{}, opt: opt}

@@ -141,7 +141,7 @@ func bpftool(t *testing.T, kernel, object []byte) []byte {
 	return data
 }
 
-// intSize is the details of int in contents.
+// intSize matches the details of int in the texts that contents returns.
 var intSize = regexp.MustCompile(`INT int size 4 [0-9a-f]+`)
 
 // contents are a blob's own types in words, without ids.

@@ -23,7 +23,7 @@ type generator struct {
 	callee *bpfobj.Function
 	starts []int       // of statements
 	jumps  map[int]int // instructions that jump to statements
-	loops  bool        // there may be jumps to earlier statements, which take the verifier long
+	loops  bool        // there may be jumps backwards, for which the verifier needs much time
 }
 
 func (g *generator) add(op, dst, src uint8, off int16, imm int32) {

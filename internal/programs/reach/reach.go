@@ -1,7 +1,7 @@
 // Package reach finds out under which conditions the kernel's verifier reaches the CO-RE
 // relocations of a program.
 //
-// If the kernel lacks what a relocation asks for, libbpf replaces the relocation's instruction by
+// If the kernel lacks what a relocation asks for, libbpf replaces the relocation's instruction with
 // an invalid one. The kernel refuses the program only if its verifier reaches this instruction. A
 // program prevents this with a guard: a relocation whose answer is 0 if the kernel lacks something
 // (core.Kind.IsGuard).

@@ -70,8 +70,8 @@ func (w *walk) enter(f *function, reach ref, program bool) {
 	w.flow(f, 0, w.diagram.entryState(reach, args))
 }
 
-// flow adds a way to the instruction with the index at; s is the state before this instruction. A
-// way that leaves the function ends there.
+// flow adds a way that reaches the instruction f.Insns[at] with the state s. A way that leaves the
+// function ends there.
 func (w *walk) flow(f *function, at int, s state) {
 	if at >= 0 && at < len(f.states) && f.states[at].join(w.diagram, s) {
 		w.push(place{f.number, at})

@@ -20,7 +20,7 @@ import (
 
 // Options say what to build and where.
 type Options struct {
-	Bazel     string   // the command, a path or a name on PATH; "" to look for one
+	Bazel     string   // the path of the command, or its name on PATH; "" to look for one
 	Workspace string   // a directory in the workspace
 	CopyRoot  string   // the directory to copy, with the workspace in it; "" for the workspace
 	Scratch   string   // where to make the directory for all files; "" for the temporary directory

@@ -1,6 +1,6 @@
 // Package typediff finds the types that differ in outputs with BTF, once repro has found that these
 // outputs differ. A log has only digests, so the files of both builds must still exist. For
-// example, it adds a line to an action's output vmlinux.btf: a member of struct page has a
+// example, a line that it adds to the output vmlinux.btf may say that a member of struct page has a
 // different type. If an output is split BTF, the log also shows its base: the action that made the
 // output reads an index of the base, and the action that made the index reads the base.
 package typediff
@@ -90,10 +90,10 @@ func (c *comparison) output(act *repro.Action, o *repro.OutputChange) {
 	}
 }
 
-// file compares a file, and adds the differences to its output. If the file is in a directory, the
-// parameter of is " of " and the name of the file; otherwise it is "".
+// file compares a file, and adds the differences to o. If the file is in a directory, the parameter
+// where is " of " and the name of the file; otherwise it is "".
 func (c *comparison) file(act *repro.Action, o *repro.OutputChange, files [2]execlog.File,
-	of string) {
+	where string) {
 	if !isBTF(files[0].Path) || c.done == maxFiles {
 		return
 	}
@@ -102,7 +102,7 @@ func (c *comparison) file(act *repro.Action, o *repro.OutputChange, files [2]exe
 	if err != nil {
 		lines = []string{"not compared: " + err.Error()}
 	}
-	lines[0] = "types" + of + ": " + lines[0]
+	lines[0] = "types" + where + ": " + lines[0]
 	o.More = append(o.More, lines...)
 	if c.done == maxFiles {
 		o.More = append(o.More, fmt.Sprintf("types: only %d files were compared", maxFiles))
