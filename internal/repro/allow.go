@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Allowance says which differences are allowed, and for which reason. It applies to an action that
-// all its patterns match.
+// Allowance says which differences are allowed, and for which reason. It applies to those actions
+// that all its patterns match.
 type Allowance struct {
 	Label    string `json:"label,omitempty"`
 	Mnemonic string `json:"mnemonic,omitempty"`
@@ -44,8 +44,8 @@ func (a *Allowance) parts() [4]part {
 
 // ParseAllowance reads "mnemonic=Genrule label=//docs/... output=*/stamp.txt # reason". In a value,
 // * matches any characters. At the end of a label, ... matches all packages and targets below.
-// output= matches if it matches the first output or any output that differs. In the name of a
-// verdict, _ represents a space.
+// The pattern after output= must match the first output, or any output that differs. In the name of
+// a verdict, _ represents a space.
 func ParseAllowance(text string) (Allowance, error) {
 	var a Allowance
 	patterns, reason, ok := strings.Cut(text, "#")

@@ -64,7 +64,7 @@ func TestAllow(t *testing.T) {
 	}
 	for _, c := range []struct {
 		allow string
-		want  string // labels that may not differ
+		want  string // labels of actions that may not differ
 	}{
 		{"label=//:x # time", "//:both //:other"},
 		{"label=//:other # time", "//:both //:x //:y //:z"},

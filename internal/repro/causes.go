@@ -10,7 +10,7 @@ type causeList struct {
 	list    []Cause
 }
 
-// of returns the number of the cause with a kind and text. If there is none, it adds one.
+// of returns the number of the cause with this kind and text. If there is none, it adds one.
 func (l *causeList) of(kind, text string, action int) int {
 	key := kind + "\x00" + text
 	n, ok := l.numbers[key]
@@ -99,14 +99,14 @@ func (c *comparison) followList(l *List, followed []bool) {
 	}
 }
 
-// add returns the first causes of a list's parent and items; of appends the causes of one item.
-func (c *comparison) add(l *List, of func(item int32, list []int) []int) []int {
+// add returns the first causes of a list's parent and items; causesOf appends those of one item.
+func (c *comparison) add(l *List, causesOf func(item int32, list []int) []int) []int {
 	var all []int
 	if l.Parent != nil {
 		all = slices.Clone(l.Parent.causes)
 	}
 	for _, n := range l.Items {
-		all = of(n, all)
+		all = causesOf(n, all)
 	}
 	return smallest(all, maxCauses)
 }
@@ -198,7 +198,7 @@ func (c *comparison) finishCauses() {
 	}
 }
 
-// renumber replaces the used elements of a list by their new numbers, and removes the others.
+// renumber replaces the used elements of a list with their new numbers, and removes the others.
 func renumber[T int | int32](list []T, used []bool, number []int) []T {
 	kept := list[:0]
 	for _, n := range list {

@@ -222,7 +222,7 @@ func (c *comparison) compareOutput(act *Action, path string, a, b *execlog.Outpu
 // maxFiles is how many files of a directory are listed.
 const maxFiles = 10
 
-// filesThatDiffer lists the first files that differ in two directories.
+// filesThatDiffer lists the first files that differ between two directories.
 func filesThatDiffer(a, b *execlog.Artifact) []string {
 	var lines []string
 	x, y, more := a.Files, b.Files, 0

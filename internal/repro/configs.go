@@ -21,7 +21,7 @@ type Renamed struct {
 // renames lists the configurations of A that have a different name in B, with both names.
 type renames []Renamed
 
-// apply replaces, in a text, the names of A's output directories by B's names.
+// apply replaces the names of A's output directories in a text with B's names.
 func (r renames) apply(text string) string {
 	for _, x := range r {
 		if strings.Contains(text, x.A) {

@@ -30,7 +30,7 @@ type change struct {
 type inputDiff struct {
 	inner *inputDiff // or nil
 	more  []int32    // changes, ascending
-	loose bool       // whether it can't be inner: more is empty, or isLoose(change)
+	loose bool       // whether it can't be the field inner of another inputDiff; then more is empty
 
 	// The following fields include the changes of the field inner.
 	count  int
@@ -133,8 +133,8 @@ func (c *comparison) innerSets(key diffKey) (inner diffKey, ok bool) {
 	return inner, true
 }
 
-// around returns the difference between two sets, given the difference between their inner sets
-// (inner). ok is false if inner isn't enough, because an input may also be elsewhere in the sets.
+// around returns the difference between two sets; inner is the difference between their inner sets.
+// ok is false if inner isn't enough, because an input may also be elsewhere in the sets.
 func (c *comparison) around(key diffKey, inner *inputDiff) (d *inputDiff, ok bool) {
 	var items [2][]execlog.ID
 	for i, s := range c.sides {
@@ -175,7 +175,7 @@ func (c *comparison) whole(key diffKey, keep bool) *inputDiff {
 	return d
 }
 
-// has reports whether d, which isn't loose and may be nil, has a change.
+// has reports whether d, which isn't loose and may be nil, has the change n.
 func (d *inputDiff) has(n int32) bool {
 	for ; d != nil; d = d.inner {
 		if contains(d.more, n) {
@@ -220,7 +220,7 @@ func (c *comparison) newDiff(key diffKey, inner *inputDiff, found []int32) *inpu
 	return d
 }
 
-// compare returns the inputs that differ, as indices of c.changes, valid until the next call.
+// compare returns the inputs that differ, as indices in c.changes. The next call overwrites them.
 func (c *comparison) compare(inA, inB iter.Seq[execlog.ID]) []int32 {
 	found := c.found[:0]
 	c.seen.clear()
@@ -342,7 +342,7 @@ func (c *comparison) tools(sets [2]execlog.SetID) {
 	}
 }
 
-// paramFiles returns the param files that the arguments in a log name.
+// paramFiles returns the paths of the param files that are named in a log's arguments.
 func paramFiles(log *execlog.Log) map[string]bool {
 	found := map[string]bool{}
 	for i := range log.Spawns {

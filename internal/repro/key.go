@@ -46,7 +46,7 @@ type keyDiff struct {
 	root  bool
 }
 
-// add adds a change. Changes of different actions with the same group are one cause.
+// add adds a change. Changes in different actions are one cause if they have the same group.
 func (k *keyDiff) add(ch Change, group ...string) {
 	ch.From = -1
 	text := causeText(ch)

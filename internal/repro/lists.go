@@ -80,7 +80,7 @@ func (l *lists) share(parent *List, items []int32) *List {
 type readers struct {
 	acts []Action
 
-	waits    []int     // by list: how many of its actions and its parent are not in order yet
+	waits    []int     // by list: how many of its actions, plus its parent, aren't in order yet
 	users    [][]int32 // by list: the actions that have it
 	children [][]int32 // by list: the lists that have it as their parent
 	starts   []int     // by action: where its part of holders begins

@@ -94,7 +94,7 @@ func (c *comparison) maker(i int, name int32, id int64) int {
 	if !strings.HasPrefix(file, outRoot) {
 		return -1
 	}
-	// With path mapping, the reader of a file may have another path for it than its maker.
+	// With path mapping, the reader and the maker of a file may have different paths for the file.
 	for _, spawn := range s.stripped[withoutConfiguration(file)] {
 		if s.makes(int(spawn), s.content[id]) {
 			return int(spawn)

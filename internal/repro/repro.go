@@ -132,7 +132,7 @@ type Count struct {
 	// Spawns counts the commands in each log, and Hits those whose result came from a cache.
 	Spawns [2]int `json:"spawns"`
 	Hits   [2]int `json:"cache_hits"`
-	// SameCached counts actions with the verdict same whose result came from a cache in at least
+	// SameCached counts actions with the verdict Same whose result came from a cache in at least
 	// one build. Such an action may have run only once; then the comparison proves nothing about
 	// it.
 	SameCached int `json:"same_by_cache"`

@@ -11,7 +11,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/repro/execlog"
 )
 
-// numbering gives equal strings in both logs the same number.
+// numbering gives equal strings the same number, in both logs.
 type numbering struct {
 	of    map[string]int32
 	names []string

@@ -1,14 +1,14 @@
-// Package cheader writes the types of a BTF as a C header, such as the vmlinux.h of BPF programs.
+// Package cheader writes BTF types as a C header, such as the vmlinux.h of BPF programs.
 // BTF says where each member is, but not which attributes and padding put it there. So [Write]
 // searches for C text from which compilers make the same layout. It also makes names unique,
 // because names in BTF may repeat.
 //
 // The text is identical to bpftool's (bpftool btf dump, format c) wherever bpftool's text compiles
-// and has the BTF's layout; docs/inside.md lists the differences. The steps are these: types are
-// sorted as bpftool does it (sort.go); each is preceded by the types that it needs (order.go);
-// definitions are written with the forward declarations that they need (define.go, declare.go). For
-// each struct, several styles are tried with a model of compilers, until one has the BTF's layout
-// (layout.go, fields.go).
+// and has the BTF's layout; docs/inside.md lists the differences. The steps: types are sorted in
+// bpftool's order (sort.go); each is preceded by the types that it needs (order.go); definitions
+// are written with the forward declarations that they need (define.go, declare.go). For each
+// struct, several styles are tried against models of compilers, until one style gives the BTF's
+// layout (layout.go, fields.go).
 package cheader
 
 import (
@@ -22,17 +22,17 @@ import (
 )
 
 // These are limits for untrusted input: how deep types may nest, how many bytes of text a header
-// may have, and how many steps it may take. A kernel's header has about 3 MB and takes 400,000
-// steps.
+// may have, and how many steps writing it may take. A kernel's header is about 3 MB, and takes
+// 400,000 steps.
 const (
 	maxDepth = 500
 	maxText  = 1 << 26
 	maxSteps = 1 << 22
 )
 
-// Write writes a header with types of b and its bases. If roots is nil, it writes all types, and
+// Write writes a header with types from b and its bases. If roots is nil, it writes all types, and
 // then prototypes of the kfuncs. Otherwise, it writes the types whose ids are in roots, and the
-// types that these need. Functions and variables in roots are declared extern. Errors name a type
+// types that these need. Functions and variables in roots are declared extern. Errors name the type
 // that is invalid or that C can't express.
 func Write(w io.Writer, b *btf.Blob, roots []uint32) error {
 	if err := check(b); err != nil {
@@ -59,7 +59,7 @@ func Write(w io.Writer, b *btf.Blob, roots []uint32) error {
 	return err
 }
 
-// undefine returns the text that undefines macros whose names are used in the header.
+// undefine returns #undef lines for the predefined macros whose names the header uses.
 func (g *generator) undefine() []byte {
 	if len(g.names.macros) == 0 {
 		return nil
@@ -73,7 +73,7 @@ func (g *generator) undefine() []byte {
 
 // head and tail surround the declarations. The conditions in the header prevent warnings about
 // unknown attributes and pragmas: only clang has the pragma, only clang's BPF target has the
-// attribute preserve_access_index, and gcc has no address_space.
+// attribute preserve_access_index, and gcc doesn't have the attribute address_space.
 const head = `#ifndef __VMLINUX_H__
 #define __VMLINUX_H__
 
@@ -122,7 +122,7 @@ const tail = `#ifdef __clang__
 
 const (
 	ordering   = 1 << iota // order is visiting it
-	ordered                // it is in the queue, or the types that it needs are
+	ordered                // it, or at least all that it needs, is in the queue
 	emitting               // emit is visiting it
 	emitted                // its definition is written
 	declared               // its forward declaration (for a typedef: its definition) is written
@@ -136,7 +136,7 @@ type generator struct {
 	names   *names
 	state   []uint8  // by type id
 	queue   []uint32 // the types to write, in order
-	chain   []uint32 // the stack of declare
+	chain   []uint32 // declare's stack
 
 	// sized is set while a member is written, because the type of a member must be complete.
 	sized        bool

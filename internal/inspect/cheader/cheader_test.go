@@ -9,8 +9,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/inspect/cheader"
 )
 
-// header writes the C header of the types that the function add builds, after an int with the id 1
-// and a long with the id 2, and returns the part that depends on the types.
+// header writes the C header for an int (id 1), a long (id 2) and the types that the function add
+// builds. It returns the part that depends on the types.
 func header(t *testing.T, add func(b *btf.Builder)) (string, error) {
 	t.Helper()
 	b := btf.NewBuilder(nil, nil, nil)
@@ -28,7 +28,7 @@ func member(b *btf.Builder, name string, id, offset uint32) btf.Member {
 	return btf.Member{NameOff: b.Name(name), Type: id, Offset: offset}
 }
 
-// bitfield is a member of a struct whose kind flag is set.
+// bitfield returns a bitfield member for a struct whose kind flag is set.
 func bitfield(b *btf.Builder, name string, id, offset, width uint32) btf.Member {
 	return member(b, name, id, offset|width<<24)
 }
@@ -119,7 +119,7 @@ struct s {
 };
 
 `},
-		{"tags and typedefs of one name, and one that looks like the name of the second",
+		{"names that repeat, one of which already exists with a suffix",
 			func(b *btf.Builder) {
 				b.Composite(btf.KindStruct, "s", 4, false, member(b, "a", 1, 0))
 				b.Composite(btf.KindStruct, "s", 4, false, member(b, "b", 1, 0))
@@ -131,7 +131,7 @@ struct s {
 				"typedef int x___2;\n\n" +
 				"struct s {\n\tint a;\n};\n\nstruct s___3 {\n\tint b;\n};\n\n" +
 				"struct s___2 {\n\tint c;\n};\n\n"},
-		{"names and numbers of Rust",
+		{"names and number types from Rust",
 			func(b *btf.Builder) {
 				b.Int("u8", 1, 0, 0)
 				b.Int("isize", 8, btf.IntSigned, 0)

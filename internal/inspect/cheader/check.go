@@ -20,7 +20,7 @@ func check(b *btf.Blob) error {
 	return nil
 }
 
-// checkType returns the first problem with a type of o, which is b or one of b's bases.
+// checkType returns the first problem with a type in o, which is b or one of b's bases.
 func checkType(b, o *btf.Blob, t *btf.Type) string {
 	if _, err := b.Name(t.NameOff); err != nil {
 		return err.Error()
@@ -104,7 +104,7 @@ func checkTarget(b *btf.Blob, t *btf.Type, o *btf.Blob) string {
 	return ""
 }
 
-// isType returns "" if an id refers to a type in C; otherwise it describes what the id refers to.
+// isType returns "" if C can use the id as a type; otherwise it describes what the id refers to.
 func isType(b *btf.Blob, id uint32, voidToo bool) string {
 	if id == 0 {
 		if voidToo {

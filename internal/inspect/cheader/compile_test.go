@@ -15,7 +15,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/inspect/cheader"
 )
 
-// layouts is C whose layouts are hard to spell: attributes that BTF doesn't have, bitfields, gaps.
+// layouts is C with layouts that are hard to restore from BTF: attributes that BTF doesn't have,
+// bitfields, gaps.
 const layouts = `
 struct opaque;
 typedef unsigned char u8; typedef unsigned int u32; typedef unsigned long long u64;
@@ -49,7 +50,7 @@ typedef struct { struct { struct { int deep; } *p; } a[2][3]; } nested;
 struct uses { nested n; volatile const int v; char *restrict r; } ;
 `
 
-// compile compiles C with a compiler and options into an object file.
+// compile compiles C into an object file; command is the compiler and its options.
 func compile(t *testing.T, source string, command ...string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -105,7 +106,7 @@ func flatten(b *btf.Blob, id uint32, from uint64, out []place) []place {
 	return out
 }
 
-// tagged returns the structs, unions and enums of a BTF by kind and tag, and the typedefs.
+// tagged returns the ids of the structs, unions, enums and typedefs in b, by kind and name.
 func tagged(b *btf.Blob) map[string]uint32 {
 	found := map[string]uint32{}
 	for i := range b.Types {
@@ -118,7 +119,7 @@ func tagged(b *btf.Blob) map[string]uint32 {
 	return found
 }
 
-// sameLayouts writes the header of b, compiles it, and checks that sizes and offsets are the same.
+// sameLayouts writes and compiles the header of b, and checks that sizes and offsets are as in b.
 func sameLayouts(t *testing.T, b *btf.Blob) {
 	t.Helper()
 	var text bytes.Buffer
@@ -148,7 +149,7 @@ func sameLayouts(t *testing.T, b *btf.Blob) {
 	compileEverywhere(t, text.String()+assertions(b), "gcc", "clang -target bpf")
 }
 
-// Compilers for machines of 64 and of 32 bits.
+// Compilers for 64-bit and for 32-bit machines.
 var (
 	with64 = []string{"gcc", "clang", "clang -target bpf", "clang -target aarch64-linux-gnu",
 		"clang -target s390x-linux-gnu"}
@@ -157,7 +158,8 @@ var (
 		"clang -target powerpc-linux-gnu"}
 )
 
-// compileEverywhere compiles C as gnu17 and as gnu23, with each of the compilers that is installed.
+// compileEverywhere compiles C as gnu17 and as gnu23, with each compiler in the list machines that
+// is installed.
 func compileEverywhere(t *testing.T, source string, machines ...string) {
 	t.Helper()
 	for _, machine := range machines {
@@ -171,8 +173,8 @@ func compileEverywhere(t *testing.T, source string, machines ...string) {
 	}
 }
 
-// assertions returns C that compiles only if sizes and offsets are right, except for the offsets of
-// bitfields.
+// assertions returns C that compiles only if sizes and offsets are right. It doesn't check the
+// offsets of bitfields.
 func assertions(b *btf.Blob) string {
 	var text strings.Builder
 	for i := range b.Types {
@@ -213,7 +215,7 @@ func TestLayouts(t *testing.T) {
 	sameLayouts(t, b)
 }
 
-// TestRandomLayouts does the same with random structs.
+// TestRandomLayouts does the same as TestLayouts with random structs.
 func TestRandomLayouts(t *testing.T) {
 	needGCC(t)
 	for seed := range int64(4) {
@@ -223,7 +225,7 @@ func TestRandomLayouts(t *testing.T) {
 	}
 }
 
-// randomStructs returns C with n structs and unions, which have earlier ones as members.
+// randomStructs returns C with n structs and unions, whose members may be earlier ones.
 func randomStructs(r *rand.Rand, n int) string {
 	var text strings.Builder
 	types := []string{"char", "short", "int", "long", "unsigned char", "unsigned short",
@@ -269,7 +271,8 @@ func randomStructs(r *rand.Rand, n int) string {
 	return text.String()
 }
 
-// TestNames uses each name that has a special meaning for some compiler, wherever C has names.
+// TestNames takes names that have a special meaning for some compiler, and uses each of them in all
+// places where C has names.
 func TestNames(t *testing.T) {
 	needGCC(t)
 	b := btf.NewBuilder(nil, nil, nil)
@@ -348,13 +351,13 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// TestBpftool checks that the text equals that of bpftool where bpftool's text is right.
+// TestBpftool checks that our text equals bpftool's where bpftool's text is right.
 func TestBpftool(t *testing.T) {
 	needGCC(t)
 	if _, err := exec.LookPath("bpftool"); err != nil {
 		t.Skip("SKIPPED: no bpftool (./bazelw --root-exec has it)")
 	}
-	// bpftool doesn't write packed unions, or packed structs with only bitfields
+	// bpftool drops the attributes of unions, and of packed structs that have only bitfields
 	var lines []string
 	for line := range strings.Lines(layouts) {
 		if !strings.Contains(line, "union ") && !strings.Contains(line, "packedbi") {
@@ -386,9 +389,8 @@ func TestBpftool(t *testing.T) {
 	}
 }
 
-// TestNoWarnings compiles the header of a struct and of a kfunc that has an attribute that gcc
-// doesn't know. It compiles the header as BPF programs do, and as the programs that load them do,
-// with all warnings as errors.
+// TestNoWarnings compiles a header with structs, and with a kfunc that has an attribute unknown to
+// gcc. It compiles the header both for BPF and for the host, with all warnings as errors.
 func TestNoWarnings(t *testing.T) {
 	b := btf.NewBuilder(nil, nil, nil)
 	integer := b.Int("int", 4, btf.IntSigned, 0)

@@ -7,10 +7,10 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// declare writes a declaration of name, which may be "", with the type id. It follows references
-// from the type id to the type with which the text begins (an int, a tagged type, a typedef, void,
-// or an anonymous struct with its members). It pushes each of these types on a stack, and then
-// writes them from the top down.
+// declare writes a declaration that gives name, which may be "", the type whose id is id. From that
+// type, it follows references to the type with which the text begins (an int, a tagged type, a
+// typedef, void, or an anonymous struct with its members). It pushes each type on the way on a
+// stack, and then writes them from the top down.
 func (g *generator) declare(id uint32, name string, level int) {
 	if !g.enter(id) {
 		return
@@ -122,7 +122,7 @@ func (g *generator) byValue(bottom int) bool {
 	})
 }
 
-// qualifiers writes the qualifiers on top of the stack, which come before the qualified type.
+// qualifiers writes the qualifiers at the top of the stack, which precede the qualified type in C.
 func (g *generator) qualifiers(bottom int) {
 	for len(g.chain) > bottom {
 		t, _ := g.blob.ByID(g.chain[len(g.chain)-1])
@@ -137,8 +137,8 @@ func (g *generator) qualifiers(bottom int) {
 var qualifier = [btf.NumKinds]string{btf.KindVolatile: "volatile", btf.KindConst: "const",
 	btf.KindRestrict: "restrict"}
 
-// dropQualifiers removes qualifiers and tags of arrays and functions, which C can't express. gcc
-// repeats the qualifiers of elements on arrays, and marks functions that don't return as volatile.
+// dropQualifiers drops qualifiers and tags of arrays and functions, because C can't express them.
+// gcc copies the qualifiers of elements to their array, and makes noreturn functions volatile.
 func (g *generator) dropQualifiers(bottom int) {
 	for len(g.chain) > bottom {
 		t, _ := g.blob.ByID(g.chain[len(g.chain)-1])
@@ -217,7 +217,7 @@ func (g *generator) params(params []btf.Param, level int) {
 	}
 }
 
-// hides reports whether a parameter can't have its name, because a later parameter needs a typedef
+// hides reports whether a parameter must lose its name, because a later parameter needs a typedef
 // of this name, or has the same name.
 func (g *generator) hides(params []btf.Param, i int, name string) bool {
 	isTypedef := g.names.isTypedef(name)

@@ -8,9 +8,9 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// emit writes the type id. If the parameter in is 0, the type comes from the queue, and emit writes
-// its definition. Otherwise, the type in refers to it, and emit writes the declarations that this
-// reference requires.
+// emit writes the type whose id is id. If the parameter in is 0, the type comes from the queue, and
+// emit writes its definition. Otherwise, in is the id of a type that refers to it, and emit writes
+// the declarations that this reference requires.
 func (g *generator) emit(id, in uint32) {
 	if g.state[id]&emitted != 0 {
 		return
@@ -136,7 +136,7 @@ func (g *generator) typedef(id uint32, t *btf.Type) {
 	g.str("\n")
 }
 
-// composite writes a struct or union with its members, and its tag unless embedded is set.
+// composite writes a struct or union with its members and, unless embedded is set, its tag.
 func (g *generator) composite(id uint32, t *btf.Type, o *btf.Blob, level int, embedded bool) {
 	if !g.enter(id) {
 		return

@@ -91,7 +91,7 @@ func (g *generator) enumValue(t *btf.Type, e btf.Enumerator) {
 	g.str(suffix)
 }
 
-// enumMode returns the attribute that gives an enum its size, or "" if it needs none.
+// enumMode returns the attribute that gives an enum its size, or "" if the enum needs none.
 func (g *generator) enumMode(t *btf.Type, o *btf.Blob) string {
 	negative, wide := false, false
 	for _, e := range o.EnumsOf(t) {

@@ -9,8 +9,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/inspect/cheader"
 )
 
-// ExampleWrite writes a struct whose second member is not where a compiler would put it by default,
-// with the padding and attributes that this takes.
+// ExampleWrite writes a struct whose second member is not where compilers put it by default. The
+// text has the padding and the attribute that move it there.
 func ExampleWrite() {
 	b := btf.NewBuilder(nil, nil, nil)
 	long := b.Int("long int", 8, btf.IntSigned, 0)

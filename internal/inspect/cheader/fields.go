@@ -55,7 +55,7 @@ func (s shape) alignOf(m placed) uint64 {
 	return uint64(m.align[0])
 }
 
-// widest returns the index of the widest padding that isn't wider than the members' alignment.
+// widest returns the index of the widest padding type that isn't wider than the members' alignment.
 func (l *layouts) widest(members []placed) int {
 	most := uint32(1)
 	for _, m := range members {
@@ -75,10 +75,10 @@ type filler struct {
 	exact  bool // whether padding of width 0 is avoided
 }
 
-// fill adds padding from the bit at to the bit next, except where alignment already adds it. align
-// is the alignment of the next field in bytes. inBitfield is set between two bitfields, where
-// alignment has no effect. fill follows libbpf's btf_dump_emit_bit_padding, with two differences:
-// long gaps get an array, and there are options (the fields of filler).
+// fill pads the gap from the end of a field (at, in bits) to the offset of the next field (next),
+// except where alignment (align, in bytes) already does. inBitfield is set between two bitfields,
+// where alignment has no effect. fill follows libbpf's btf_dump_emit_bit_padding, with two
+// differences: long gaps get an array, and there are options (the fields of filler).
 func (f filler) fill(out []field, at, next, align uint64, inBitfield bool) []field {
 	if at >= next {
 		return out
@@ -121,8 +121,8 @@ func (f filler) fill(out []field, at, next, align uint64, inBitfield bool) []fie
 
 func roundUp(n, unit uint64) uint64 { return (n + unit - 1) / unit * unit }
 
-// layOut lays out the fields as compilers do: gcc's start_record_layout and place_field, and
-// clang's ItaniumRecordLayoutBuilder, on machines where the type of a bitfield matters, such as
+// layOut lays out the fields like gcc (start_record_layout, place_field) and clang
+// (ItaniumRecordLayoutBuilder) on machines where the type of a bitfield affects the layout, such as
 // x86, Arm and BPF. It returns the size and alignment in bytes, and whether all members are where
 // the BTF has them.
 func (l *layouts) layOut(t *btf.Type, members []placed, s shape, fields []field, m int) (

@@ -11,10 +11,10 @@ import (
 	"github.com/rules-btf/rules_btf/internal/inspect/stats"
 )
 
-// FuzzWrite prints any BTF that can be read, in all forms. Write must not panic, and a second call
-// must print the same text.
+// FuzzWrite prints any BTF that can be parsed, in all output forms. Write must not panic, and a
+// second call must print the same text.
 func FuzzWrite(f *testing.F) {
-	for _, long := range []uint32{4, 8} { // names and numbers that compilers don't have
+	for _, long := range []uint32{4, 8} { // keywords as names; number types that some compilers lack
 		b := btf.NewBuilder(nil, nil, nil)
 		b.Int("long int", long, btf.IntSigned, 0)
 		x, y := b.Float("_Float16", 2), b.Int("__int128", 16, btf.IntSigned, 0)

@@ -109,7 +109,7 @@ func (g *generator) emitFor(id uint32) {
 	}
 }
 
-// extern writes a declaration, or a comment instead if C doesn't allow the name or it is taken.
+// extern writes a declaration or, if C doesn't allow the name or the name is taken, a comment.
 func (g *generator) extern(before string, id uint32, name, after string, known map[string]string) {
 	if g.err != nil || name == "" {
 		return

@@ -15,7 +15,7 @@ const (
 	natural        // no attributes; gaps that alignment doesn't explain are filled with bitfields
 	narrow         // like natural, but the bitfields are no wider than the alignment of the members
 	packed         // like natural, but with the attribute packed
-	tight          // like packed, but all gaps are filled with bitfields of exactly their width
+	tight          // like packed, but no gap is filled with a bitfield of width 0
 	spacer         // a packed union with an additional member of the union's size
 	bytes          // an array of bytes, because C can't express the layout
 )
@@ -44,14 +44,14 @@ type model struct {
 
 const maxModels = 3
 
-// models returns the possible models for a size of pointers. Among machines with pointers of 4
-// bytes, some, such as i386, align 8-byte numbers to 4 bytes, and others to 8. In most kernels, the
-// offsets of members show which of these alignments applies.
+// models returns the models that are possible for a pointer size. Some machines with 4-byte
+// pointers, such as i386, align 8-byte numbers to 4 bytes, and others align them to 8. In most
+// kernels, the offsets of members show which of these alignments applies.
 func models(b *btf.Blob, pointer uint32) []model {
 	if pointer == 8 {
 		return []model{{most: 16}}
 	}
-	four, eight := 0, 0 // members of 8 bytes, by the alignment of their offsets
+	four, eight := 0, 0 // counts of 8-byte members, by the alignment of their offsets
 	for o := b; o != nil; o = o.Base {
 		for i := range o.Types {
 			t := &o.Types[i]
@@ -109,9 +109,9 @@ func newLayouts(g *generator) *layouts {
 	return l
 }
 
-// terminal follows modifiers and arrays from the type id to the type that determines the alignment.
-// This type is t, and its id is the result at. The type id consists of count times t; ok is false
-// if there is no such type, or if count is too large.
+// terminal follows modifiers and arrays from the type with this id to the type that determines its
+// alignment. That type is t, and its id is the result at. The given type consists of count copies
+// of t. The result ok is false if there is no such type, or if count is too large.
 func (l *layouts) terminal(id uint32) (t *btf.Type, o *btf.Blob, at uint32, count uint64, ok bool) {
 	const most = 1 << 56
 	count = 1
@@ -137,7 +137,7 @@ func (l *layouts) terminal(id uint32) (t *btf.Type, o *btf.Blob, at uint32, coun
 	return nil, nil, 0, 0, false
 }
 
-// placed is a member in the BTF's layout.
+// placed says where the BTF has a member, and how compilers align the member.
 type placed struct {
 	offset, width uint64            // in bits; the width of a bitfield, else 0
 	size          uint64            // of its type, in bits
@@ -145,7 +145,7 @@ type placed struct {
 }
 
 // members returns the members of a struct or union. ok is false if a member's type has no size, or
-// if a member is a bitfield whose type is a number that some compilers don't have.
+// if a member is a bitfield whose type is a number type that some compilers don't have.
 func (l *layouts) members(t *btf.Type, o *btf.Blob) (all []placed, ok bool) {
 	all = make([]placed, t.Vlen)
 	for i, m := range o.MembersOf(t) {
@@ -188,7 +188,7 @@ func (l *layouts) numberAlign(t *btf.Type) (align [maxModels]uint32) {
 	return align
 }
 
-// shape returns a shape of a struct or union: the first one that compilers lay out like the BTF.
+// shape returns the first shape with which compilers give a struct or union the BTF's layout.
 func (l *layouts) shape(id uint32) shape {
 	s := &l.shapes[id]
 	switch s.style {

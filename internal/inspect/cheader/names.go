@@ -22,7 +22,7 @@ type namespace struct {
 	count map[string]int // how many things use a name
 	taken map[string]bool
 	kinds map[string]btf.Kind // by tag: the kind of the type that has it without a suffix
-	// given has the BTF's names that already end like names with a suffix, or nil before conflicts.
+	// given has the BTF's names that contain "___", as suffixed names do; nil before a conflict.
 	given map[string]bool
 }
 
@@ -97,9 +97,9 @@ func (n *names) typedef(id uint32, t *btf.Type) string {
 	return n.chosen[id]
 }
 
-// ofType returns the name of a tag or typedef; other types may have the same name. Names that
-// became keywords in C23 get a suffix. The exception is the typedef bool for _Bool: in C23, bool is
-// that type.
+// ofType returns the C name of a tagged type or typedef, not yet made unique. Names that became
+// keywords in C23 get a suffix. The exception is the typedef bool for _Bool: in C23, bool is the
+// same type.
 func (n *names) ofType(t *btf.Type) string {
 	name := n.blob.TypeName(t)
 	if !keywordsC23[name] || name == "bool" && n.isBool(t) {
@@ -116,7 +116,7 @@ func (n *names) isBool(t *btf.Type) bool {
 	return t != nil && t.Kind == btf.KindInt && t.Extra>>24&btf.IntBool != 0 && t.SizeOrType == 1
 }
 
-// enumerator returns the name of an enumerator, a different one for each call.
+// enumerator returns a name for an enumerator; each call returns a different name.
 func (n *names) enumerator(name string) string {
 	return n.words.choose(n.identifier(name), n.givenWords)
 }
@@ -140,7 +140,7 @@ func (n *names) givenTags() map[string]bool {
 	return given
 }
 
-// addSuffixed adds a name that contains "___", as the names do to which choose adds a suffix.
+// addSuffixed adds a name to given if it contains "___", like the names with choose's suffixes.
 func addSuffixed(given map[string]bool, name string) {
 	if name = identifier(name); strings.Contains(name, "___") {
 		given[name] = true
@@ -192,12 +192,12 @@ var keywordsC23 = map[string]bool{"bool": true, "true": true, "false": true, "nu
 	"thread_local": true, "typeof_unqual": true}
 
 // predefined lists the macros without a leading underscore that gcc (builtin_define_std) or clang
-// predefine in gnu modes, for machines that run Linux. A header undefines those that it uses.
+// predefine in gnu modes, for machines that run Linux. A header undefines the ones that it uses.
 var predefined = map[string]bool{"linux": true, "unix": true, "i386": true, "mips": true,
 	"MIPSEB": true, "MIPSEL": true, "R3000": true, "R4000": true, "sparc": true, "PPC": true,
 	"powerpc": true, "mc68000": true, "mc68020": true, "hppa": true}
 
-// identifier returns C's form of a name, and records it if it is a predefined macro.
+// identifier returns the C form of a name, and records the name if it is a predefined macro.
 func (n *names) identifier(name string) string {
 	name = identifier(name)
 	if len(name) <= 8 && predefined[name] {

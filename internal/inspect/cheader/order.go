@@ -6,8 +6,8 @@ import "github.com/rules-btf/rules_btf/internal/format/btf"
 // itself, if the type is defined in a separate statement: a tagged type, a typedef, or an enum that
 // nothing refers to.
 //
-// If the parameter viaPointer is set, a declaration of a struct is enough, unless it has no tag:
-// then it is written in place with its members. The result strong is set if the definition is
+// If the parameter viaPointer is set, a declaration of a struct is enough, unless the struct has no
+// tag and so is written in place with its members. The result strong is set if the definition is
 // queued or written, not only a forward declaration. A typedef of a type that is only declared is
 // queued later, by the first type that needs the typedef's definition.
 func (g *generator) order(id uint32, viaPointer bool) (strong bool) {

@@ -16,9 +16,9 @@ type sortKey struct {
 	id        uint32
 }
 
-// sorted returns the types to write in bpftool's order (sort_btf_c in its btf.c): enums, then
+// sorted returns the types to write, in the order of bpftool (sort_btf_c in its btf.c): enums, then
 // structs and unions, then function types, each group with the typedefs that lead to its types;
-// then the rest. Each group is sorted by name, so a small change of a kernel makes a small change
+// then the rest. Each group is sorted by name, so a small change in a kernel makes a small change
 // in its header. Types with the same name are sorted by bpftool's hash.
 func (g *generator) sorted() []uint32 {
 	keys := make([]sortKey, 0, g.blob.EndID())
@@ -97,8 +97,8 @@ func (g *generator) sortKey(id uint32, t *btf.Type) sortKey {
 	}
 }
 
-// nameForSort returns the name of a type. For an anonymous enum that no other type led to, it
-// returns the name of the first enumerator.
+// nameForSort returns the name by which a type is sorted: its own name or, for an anonymous enum
+// that was not reached through another type, the name of the first enumerator.
 func (g *generator) nameForSort(id uint32, t *btf.Type, ledTo bool) string {
 	if t != nil && t.Kind.IsEnum() && t.NameOff == 0 && t.Vlen > 0 && !ledTo {
 		_, o := g.blob.ByID(id)

@@ -9,7 +9,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// intWords are the words in C's names of integers.
+// intWords are the words that C's integer types consist of.
 var intWords = map[string]bool{"signed": true, "unsigned": true, "char": true, "short": true,
 	"int": true, "long": true, "_Bool": true, "__int128": true}
 
@@ -17,9 +17,9 @@ var intWords = map[string]bool{"signed": true, "unsigned": true, "char": true, "
 var neonAliases = map[string]string{"__Poly8_t": "unsigned char", "__Poly16_t": "unsigned short",
 	"__Poly64_t": "unsigned long long", "__Poly128_t": "unsigned __int128"}
 
-// lacking reports whether some machines' compilers have no number of the type's size: the only
-// floats that exist everywhere have 4 or 8 bytes, and 32-bit machines have no 16-byte integers.
-// Such a number is written as a struct.
+// lacking reports whether compilers for some machines have no number type of t's kind and size: the
+// only floats that exist everywhere have 4 or 8 bytes, and 32-bit machines have no 16-byte
+// integers. Such a number is written as a struct.
 func (l *layouts) lacking(t *btf.Type) bool {
 	switch t.Kind {
 	case btf.KindInt:
@@ -30,11 +30,11 @@ func (l *layouts) lacking(t *btf.Type) bool {
 	return false
 }
 
-// alignOfLacking returns the alignment of such a struct in bytes: the number's alignment on
-// machines that have the number, for example 4 for x87's 12-byte long double.
+// alignOfLacking returns the alignment in bytes of a lacking number's struct: the alignment of the
+// number on machines that have it, for example 4 for x87's 12-byte long double.
 func alignOfLacking(t *btf.Type) uint32 { return max(min(t.SizeOrType&-t.SizeOrType, 16), 1) }
 
-// emitNumber writes a definition for a number that compilers don't have.
+// emitNumber writes a definition for a number type that compilers don't have.
 func (g *generator) emitNumber(id uint32, t *btf.Type) {
 	name := g.blob.TypeName(t)
 	if g.layouts.lacking(t) {
@@ -49,7 +49,7 @@ func (g *generator) emitNumber(id uint32, t *btf.Type) {
 	}
 }
 
-// lackingName returns the name of the struct for such a number: "struct ___Float16" for _Float16.
+// lackingName returns the name of a lacking number's struct: "struct ___Float16" for _Float16.
 func (g *generator) lackingName(id uint32, name string) string {
 	if g.names.chosen[id] == "" {
 		tag := "___" + strings.TrimLeft(strings.ReplaceAll(plain(name), " ", "_"), "_")
@@ -58,7 +58,7 @@ func (g *generator) lackingName(id uint32, name string) string {
 	return "struct " + g.names.chosen[id]
 }
 
-// plain returns a number's name with underscores in place of characters that C doesn't allow.
+// plain returns a number type's name, with an underscore for each character that C doesn't allow.
 func plain(name string) string {
 	return strings.Map(func(c rune) rune {
 		if c == ' ' || c < 0x80 && isWord(byte(c)) {
@@ -68,7 +68,7 @@ func plain(name string) string {
 	}, name)
 }
 
-// spelling returns the C type of an INT or FLOAT: its name if C has it, or one of the same size.
+// spelling returns the C type for an INT or FLOAT: the one of that name, else one of that size.
 func (g *generator) spelling(id uint32, t *btf.Type) string {
 	name := g.blob.TypeName(t)
 	switch {

@@ -19,9 +19,9 @@ type Base struct {
 	Blob *btf.Blob
 }
 
-// Find returns the names with several definitions in the inputs and the bases (a chain, deepest
-// first), except names whose definitions are all in bases. The order of the inputs doesn't matter.
-// The Inputs can't be used afterwards.
+// Find reports the names that have several definitions in the inputs and the bases, except names
+// whose definitions are all in bases. The bases are a chain, deepest first; the order of the inputs
+// doesn't matter. The Inputs can't be used afterwards.
 func (in *Inputs) Find(bases []Base) (*Report, error) {
 	o := in.merger.Object()
 	opt := link.Options{Features: o.Features}
@@ -68,9 +68,9 @@ type finder struct {
 	defs  *diff.Definitions
 }
 
-// severalNames returns the names that have several definitions, each with the type ids of these
-// definitions. It leaves out names whose definitions are all in bases. The result several is the
-// set of all these ids.
+// severalNames finds the names that have several definitions, at least one of them not in a base.
+// The result names has the type ids of each name's definitions; the result several is the set of
+// all these ids.
 func severalNames(b *btf.Blob) (names map[Name][]uint32, several map[uint32]bool) {
 	names = map[Name][]uint32{}
 	for id := uint32(1); id < b.EndID(); id++ {
@@ -93,8 +93,8 @@ func severalNames(b *btf.Blob) (names map[Name][]uint32, several map[uint32]bool
 	return names, several
 }
 
-// kindName returns the word for a definition's kind in reports, or "" if the type isn't a
-// definition. ENUM and ENUM64 are both "enum", since the link treats them as one tag.
+// kindName returns the word that reports use for a definition's kind, or "" if the type isn't a
+// definition. ENUM and ENUM64 are both "enum", since the link treats them as one kind of tag.
 func kindName(t *btf.Type) string {
 	switch t.Kind {
 	case btf.KindStruct, btf.KindUnion, btf.KindTypedef, btf.KindInt, btf.KindFloat:
@@ -131,7 +131,7 @@ func (f *finder) conflict(name Name, ids []uint32) Conflict {
 		if a.typeID < f.b.StartID || b.typeID < f.b.StartID {
 			return cmp.Compare(a.typeID, b.typeID)
 		}
-		return cmp.Compare(b.Units, a.Units) // equal counts stay in the order of ids, so of content
+		return cmp.Compare(b.Units, a.Units) // if equal: by id, and so by content
 	})
 	c := Conflict{Name: name, Because: []Name{}, Definitions: list}
 	own := false
@@ -174,7 +174,7 @@ func (f *finder) difference(a, b *Definition) *Difference {
 	return d
 }
 
-// definition describes the definition with a type id: its size, and which inputs hold it.
+// definition describes the definition whose type id is id: its size, and the inputs that hold it.
 func (f *finder) definition(id uint32) Definition {
 	t, _ := f.b.ByID(id)
 	d := Definition{typeID: id, Files: []Holder{}}

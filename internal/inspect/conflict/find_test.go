@@ -22,7 +22,7 @@ import (
 // program has the objects of C files, by name.
 type program map[string]*object.Object
 
-// compile compiles the C files in src, each of which follows a line "// NAME.c".
+// compile compiles the C files in src, each of which begins after a line "// NAME.c".
 func compile(t *testing.T, src string) program {
 	t.Helper()
 	gcc, err := exec.LookPath("gcc")
@@ -58,8 +58,8 @@ func compile(t *testing.T, src string) program {
 	return p
 }
 
-// find runs Find over the objects of a program in the given order. "a+b" is one input, the union of
-// a and b.
+// find runs Find over the objects of a program in the given order. The input "a+b" is the union of
+// the objects a and b.
 func (p program) find(t *testing.T, bases []Base, order ...string) *Report {
 	t.Helper()
 	in := NewInputs()
@@ -289,8 +289,8 @@ struct s { int j; };
 int c(struct s *p) { return p->j; }
 `
 
-// TestMerged looks for conflicts in objects that have already been merged: the units are the same,
-// but the files differ.
+// TestMerged looks for conflicts in objects that have already been merged. The units are the same
+// as without merging, but the files that hold them differ.
 func TestMerged(t *testing.T) {
 	p := compile(t, threeUnits)
 	for _, c := range []struct{ inputs, holders string }{

@@ -18,8 +18,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/object"
 )
 
-// randomBlob makes BTF with few names. Types with these names refer to each other, mostly in the
-// same way; some are defined several times, and some are only declared.
+// randomBlob makes BTF with few names. The types that have these names refer to each other, mostly
+// in the same way; some are defined several times, and some are only declared.
 func randomBlob(r *rand.Rand) *btf.Blob {
 	b := btf.NewBuilder(nil, nil, nil)
 	const tags = 5
@@ -87,9 +87,9 @@ func counts(t *testing.T, data []byte) map[Name]int {
 	return n
 }
 
-// spelled writes out a type, but gives only the names of named types in it. So two definitions of a
-// name are written differently if they differ themselves, not just in the named types that they
-// use.
+// spelled writes out a type, but only the names of the named types that it uses. So the texts of
+// two definitions of a name differ if the definitions differ by themselves, not if they differ only
+// in the named types that they use.
 func spelled(b *btf.Blob, id uint32, top bool) string {
 	if id == 0 {
 		return "void"
@@ -191,7 +191,7 @@ func TestRandom(t *testing.T) {
 	}
 }
 
-// checkHolders checks that exactly the inputs that define a name are listed as holders of it.
+// checkHolders checks that the inputs listed as holders of a name are exactly those that define it.
 func checkHolders(t *testing.T, c *Conflict, inputs map[string]*btf.Blob) {
 	t.Helper()
 	holds := map[string]int{}
@@ -216,8 +216,8 @@ func checkHolders(t *testing.T, c *Conflict, inputs map[string]*btf.Blob) {
 	}
 }
 
-// TestKernel compares the conflicts in the running kernel's BTF with the names that an independent
-// reader finds several times.
+// TestKernel compares the conflicts in the running kernel's BTF with the names for which an
+// independent reader finds several definitions.
 func TestKernel(t *testing.T) {
 	const path = "/sys/kernel/btf/vmlinux"
 	data, err := os.ReadFile(path)

@@ -16,12 +16,12 @@ type Report struct {
 	Files  int `json:"files"` // number of inputs
 	// Units is how many compilation units the inputs hold; an input that is linked BTF counts as one.
 	Units int `json:"units"`
-	// Conflicts has first the conflicts with an empty Because, then the others; each part is sorted
-	// by name and kind.
+	// Conflicts begins with the conflicts whose Because is empty; the others follow. Both parts are
+	// sorted by name, then by kind.
 	Conflicts []Conflict `json:"conflicts"`
 }
 
-// Name is a kind of type and a name.
+// Name is the kind and the name of a type.
 type Name struct {
 	Kind string `json:"kind"` // struct, union, enum, typedef, int or float
 	Name string `json:"name"`
@@ -38,10 +38,10 @@ func (n Name) String() string {
 type Conflict struct {
 	Name
 	// If the definitions differ only because types that they refer to differ, Because lists the
-	// names of these types, which have their own conflicts. It is empty if some definitions differ
-	// by themselves.
+	// names of these types, each of which has its own Conflict. If some definitions differ by
+	// themselves, Because is empty.
 	Because     []Name       `json:"because"`
-	Definitions []Definition `json:"definitions"` // those of bases, then the others, most units first
+	Definitions []Definition `json:"definitions"` // first those in bases, then the rest by Units
 }
 
 // Definition is one definition of a name.
@@ -70,7 +70,7 @@ type Holder struct {
 type Difference struct {
 	Where   string `json:"where"`             // "member bar.baz"; empty for the type itself
 	What    string `json:"what"`              // "bit offset 64 vs 32"
-	Because *Name  `json:"because,omitempty"` // the name whose definitions are the only cause
+	Because *Name  `json:"because,omitempty"` // the name whose definitions alone cause it
 }
 
 func (d *Difference) String() string {

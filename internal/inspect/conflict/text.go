@@ -10,14 +10,14 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
-// A line lists at most this many files, sources or names, and only counts the rest.
+// A list that leaves out more than one item shows this many files, sources or names.
 const (
 	fewFiles   = 3
 	fewSources = 3
 	fewNames   = 8
 )
 
-// WriteText writes the report for people to read. Long lists are cut short unless all is set.
+// WriteText writes the report as text. It cuts long lists short unless the parameter all is set.
 func (r *Report) WriteText(w io.Writer, all bool) error {
 	out := bufio.NewWriter(w)
 	own, others := r.Own()
@@ -80,8 +80,8 @@ func (d Definition) holders(all bool) string {
 	return s
 }
 
-// list joins items. Unless all is set, it only counts the items after the first few: "a, b and 9
-// more files". The parameter what is the word for an item, or "" for no word.
+// list joins items. Unless the parameter all is set, it only counts the items after the first few:
+// "a, b and 9 more files". The parameter what is the word for an item, or "" for no word.
 func list(items []string, few int, all bool, what string) string {
 	if all || len(items) <= few+1 {
 		return strings.Join(items, ", ")

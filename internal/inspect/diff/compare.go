@@ -8,15 +8,15 @@
 //	[3] PTR to [2]                        [3] STRUCT opts {[4], [4]}
 //	[4] STRUCT dev {[3]}                  [4] INT int
 //
-// The ids don't matter, and struct dev differs only because struct opts does. The passes of
-// [Compare]:
+// The ids don't matter, and struct dev differs only because struct opts does. [Compare] makes these
+// passes:
 //
 //  1. add (graph.go): the types of both sides become nodes of one graph. Types whose records differ
-//     only in references get one label: INT int of both, PTR of both, struct dev of both.
+//     only in references get the same label: both INT int, both PTR, both struct dev.
 //  2. refine.Classes finds the nodes of equal content, even through cycles: here, both INT int.
-//  3. collect (groups.go) groups definitions of one kind and name: both struct opts, both struct
-//     dev. The contents of a group are compared as sets.
-//  4. pair (pair.go) pairs contents that only one side has with the most similar ones of the other.
+//  3. collect (groups.go) groups definitions that have the same kind and name: both struct opts,
+//     both struct dev. In each group, the contents of the two sides are compared as sets.
+//  4. pair (pair.go) pairs contents that only A has with the most similar contents that only B has.
 //  5. explainGroup (groups.go, explain.go, record.go, layout.go) describes the first difference of
 //     each pair (typetext.go): struct opts has one more member. struct dev differs only because of
 //     struct opts: such differences are counted, but listed only if Options asks for them.
@@ -44,8 +44,8 @@ type Options struct {
 	// prototypes are compared as parts of the types that refer to them, and so are anonymous types
 	// that a type refers to. Such a type is also compared by itself if Kinds has its kind.
 	Kinds []btf.Kind
-	// OwnOnly leaves out the types of the bases. Otherwise, a type that is in the blob itself on
-	// one side equals the same type in a base on the other side.
+	// OwnOnly leaves out the types in the bases. Otherwise, a type that is in the blob itself on one
+	// side can equal a type that is in a base on the other side.
 	OwnOnly bool
 	// Indirect lists types that differ only because types that they refer to differ. Otherwise they
 	// are only counted.
@@ -91,8 +91,8 @@ type Summary struct {
 	Forward  int `json:"forward"`
 	Indirect int `json:"indirect"` // all of them, listed or not
 
-	// These count the types with the same content as an earlier type of the same side. They are not
-	// differences.
+	// These count types that have the same content as an earlier type on the same side. Such types
+	// are not differences.
 	DuplicatesA int `json:"duplicates_a"`
 	DuplicatesB int `json:"duplicates_b"`
 }

@@ -25,9 +25,9 @@ func kernel(t testing.TB) *btf.Blob {
 	return b
 }
 
-// shuffled returns the types of b in a different order. The parameter twice is the number of types
-// that it repeats.
-func shuffled(b *btf.Blob, rnd *rand.Rand, twice int) *btf.Blob {
+// shuffled returns the types of b in a different order. It repeats some types; copies is the number
+// of repeated types.
+func shuffled(b *btf.Blob, rnd *rand.Rand, copies int) *btf.Blob {
 	n := len(b.Types)
 	perm := rnd.Perm(n)
 	at := make([]uint32, n) // the new index of each type
@@ -49,7 +49,7 @@ func shuffled(b *btf.Blob, rnd *rand.Rand, twice int) *btf.Blob {
 		}
 		out.Types[at[from]] = t
 	}
-	for range twice {
+	for range copies {
 		out.Types = append(out.Types, out.Types[rnd.IntN(n)])
 	}
 	out.Members, out.Params = slices.Clone(b.Members), slices.Clone(b.Params)

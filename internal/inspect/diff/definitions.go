@@ -9,7 +9,7 @@ import (
 type Definitions struct {
 	c    *comparison
 	all  []placedBlob // the blob and its bases
-	left int          // how many pairs of types may still be looked at
+	left int          // how many pairs of types may still be visited
 }
 
 // NewDefinitions prepares to compare the types of b and its bases.
@@ -20,7 +20,7 @@ func NewDefinitions(b *btf.Blob) *Definitions {
 	return &Definitions{c, all, allPairs}
 }
 
-// Pair is the difference of two types.
+// Pair is the difference between two types.
 type Pair struct {
 	Where string // "member bar.baz"; "" for the type itself
 	What  string // "bit offset 64 vs 32"; "" if they are equal
@@ -74,7 +74,7 @@ func (d *Definitions) explain(p [2]uint32, names [2]string) explanation {
 
 // differingChildren compares the types that the two types of p refer to at the same place, directly
 // or through types without a name. It appends to out the pairs that have the same name but
-// different content, skips the pairs in seen, and adds to seen those that it visits.
+// different content. It skips the pairs in seen, and adds the pairs that it visits to seen.
 func (c *comparison) differingChildren(
 	p [2]uint32, seen map[[2]uint32]bool, out [][2]uint32,
 ) [][2]uint32 {

@@ -7,8 +7,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/inspect/diff"
 )
 
-// ExampleCompare compares two builds. In the second build, struct opts has one more member. Struct
-// dev, which points to it, has the same record in both.
+// ExampleCompare compares two builds. In the second build, struct opts has one more member. The
+// record of struct dev, which points to struct opts, is the same in both builds.
 func ExampleCompare() {
 	build := func(members ...string) *btf.Blob {
 		b := btf.NewBuilder(nil, nil, nil)

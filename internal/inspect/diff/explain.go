@@ -19,7 +19,7 @@ type explanation struct {
 type explainer struct {
 	*comparison
 	sides  [2]string // the names of the two types in texts
-	layout bool      // whether offsets and sizes are explained by the types of members (layout.go)
+	layout bool      // whether to explain offsets and sizes by the types of members (layout.go)
 	seen   map[[2]uint32]bool
 	budget int // how many pairs of nodes may still be visited
 }
@@ -28,8 +28,8 @@ type explainer struct {
 // first for a difference in their own records, then for a type that one side only declares and the
 // other defines, and then for a difference in the types that they refer to. A difference of the
 // last sort is Indirect: the records are equal, and each reference that differs leads to a type
-// that has the same kind and name in A and B. It is not Indirect if that name has several
-// definitions, the same ones in A and B: then the references lead to different ones of these.
+// that has the same kind and name in A and B. But if that name has several definitions, which A and
+// B have in common, the references lead to different definitions; the difference is then Differs.
 func (c *comparison) explain(a, b uint32) explanation {
 	x := explainer{c, [2]string{"A", "B"}, false, map[[2]uint32]bool{}, maxPairs}
 	return x.types(a, b)
@@ -109,15 +109,15 @@ func joinPath(where, part string) string {
 	return where + ", " + part
 }
 
-// partOfOther reports whether types of this kind, which have no name, are spelled out where used.
+// partOfOther reports whether types of this kind are spelled out in the types that refer to them.
 func partOfOther(k btf.Kind) bool {
 	return k == btf.KindPtr || k == btf.KindArray || k == btf.KindFuncProto ||
 		k.IsModifier() && k != btf.KindTypedef
 }
 
 // reference explains the difference between references to a and b, which have different content.
-// The parameters where and types are as for inside. If the parameter open is set, reference looks
-// inside two types of the same kind even if their records differ.
+// The parameters where and types are the same as in inside. If the parameter open is set, reference
+// looks inside two types of the same kind even if their records differ.
 func (x *explainer) reference(
 	a, b uint32, where string, types [2]uint32, open bool,
 ) (explanation, bool) {
@@ -149,7 +149,7 @@ func (x *explainer) reference(
 	return explanation{class, where, "type " + sa + " vs " + sb}, true
 }
 
-// declares reports whether one of two nodes with one name is a forward declaration of the other.
+// declares reports, for two nodes with the same name, whether one is a declaration of the other.
 func (c *comparison) declares(a, b uint32) bool {
 	if c.kind(a) != btf.KindFwd {
 		a, b = b, a
@@ -173,8 +173,8 @@ func (x *explainer) otherDefinition(n uint32) bool {
 		len(g.own[0])+len(g.own[1])+g.bases > 2
 }
 
-// childName names the i-th reference of a node, such as "member x" or "return". It returns "" if
-// nodes of this kind have only one reference, for example pointers.
+// childName names the i-th reference of a node, such as "member x" or "return". It returns "" for
+// kinds that have only one reference, such as pointers.
 func (x *explainer) childName(n uint32, i int) string {
 	kind := x.kind(n)
 	word, element := elementWords[kind], i

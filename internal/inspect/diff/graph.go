@@ -24,9 +24,9 @@ type graph struct {
 	uses    []uint32 // by node: how many references lead to it, without those of DECL_TAGs
 	names   []string // by number
 	numbers map[string]uint32
-	label   []uint32 // by node: equal for two nodes that differ only in references
+	label   []uint32 // by node: equal for nodes that differ at most in references
 	labels  map[string]uint32
-	buf     []byte // a record, the key of its label
+	buf     []byte // scratch space for a record, the key in labels
 }
 
 type node struct {
@@ -57,7 +57,7 @@ func newGraph(sides ...Side) *graph {
 	return g
 }
 
-// placedBlob is a blob in the graph; at is the first of the consecutive nodes of its own types.
+// placedBlob is a blob in the graph. Its own types are consecutive nodes; at is the first of them.
 type placedBlob struct {
 	*btf.Blob
 	at uint32
@@ -114,7 +114,7 @@ type reader struct {
 }
 
 // name returns the number of the string at an offset. If the offset is bad, the text of the error
-// takes the place of the name; it equals no name.
+// takes the place of the name; this text equals no name.
 func (r *reader) name(off uint32) uint32 {
 	if off == 0 {
 		return 0
@@ -214,7 +214,7 @@ func (g *graph) element(n uint32, i int) string {
 	return name
 }
 
-// all is a limit for elements: larger than the number of elements of any type.
+// all, as the limit for the method elements, is larger than any type's number of elements.
 const all = ^uint32(0)
 
 // elements returns the names of a node's first elements; most limits their number.

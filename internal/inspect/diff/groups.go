@@ -9,7 +9,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// key identifies a group: all its types have the same key.
+// key identifies a group: all types in the group have this key.
 type key struct {
 	kind btf.Kind
 	name uint32 // its number in the graph
@@ -20,12 +20,12 @@ type key struct {
 	more uint32
 }
 
-// group has the types of both sides (index 0 is A) that have one key, with one node for each
-// content.
+// group has the types of both sides (index 0 is A) that have the same key. Each content of a side
+// is there once.
 type group struct {
 	key   key
 	own   [2][]uint32 // the types in the blobs themselves
-	bases int         // how many more are in their bases
+	bases int         // how many more types are in the bases
 	alone [2][]uint32 // the types in own whose content the other side does not have
 }
 
@@ -38,8 +38,8 @@ const (
 	inOwn
 )
 
-// collect puts the types of one side into groups. The parameter all has the blobs of the side
-// itself first (own says how many), and then their bases.
+// collect puts the types of one side into groups. In the parameter all, the side's blobs come first
+// (the parameter own is their number), then their bases.
 func (c *comparison) collect(side, own int, all []placedBlob) {
 	types := [2]*int{&c.summary.TypesA, &c.summary.TypesB}[side]
 	duplicates := [2]*int{&c.summary.DuplicatesA, &c.summary.DuplicatesB}[side]
@@ -134,7 +134,7 @@ func (c *comparison) report() ([]Difference, Summary) {
 }
 
 // explainGroup appends the differences of a group: it pairs the types that only one side has, and
-// explains each pair. Indirect differences are counted, and appended only if indirect is set.
+// explains each pair. Indirect differences are counted, but only appended if indirect is set.
 func (c *comparison) explainGroup(g *group, indirect bool, out []Difference) []Difference {
 	a, b := g.alone[0], g.alone[1]
 	if len(a)+len(b) == 0 {
@@ -163,9 +163,9 @@ func (c *comparison) explainGroup(g *group, indirect bool, out []Difference) []D
 	return out
 }
 
-// otherDefinitions explains why a type has no partner although the parameter side, the other side,
-// has definitions of its name: all of these have partners. It returns "" if the other side has no
-// such definition.
+// otherDefinitions explains why a type has no partner although the other side (the parameter side)
+// has definitions of the same name: all of them already have partners. It returns "" if the other
+// side has no such definition.
 func (c *comparison) otherDefinitions(g *group, side int) string {
 	if n := len(g.own[side]); n > 0 && g.key.name != 0 && g.key.kind != btf.KindDeclTag {
 		return fmt.Sprintf("an additional definition; the other side has only %d", n)

@@ -12,8 +12,8 @@ func (x *explainer) sameMembers(a, b uint32) bool {
 		slices.Equal(x.elements(a, all), x.elements(b, all))
 }
 
-// layoutDifference explains different offsets or sizes of two structs or unions with the same
-// members by the members' types. ok is false if the types don't explain it.
+// layoutDifference explains, by the types of the members, why offsets or sizes differ between two
+// structs or unions with the same members. ok is false if these types don't explain it.
 func (x *explainer) layoutDifference(
 	a, b uint32, where string, types [2]uint32,
 ) (e explanation, ok bool) {
@@ -45,7 +45,7 @@ func (x *explainer) layoutDifference(
 	return e, false
 }
 
-// sizeOf returns the size of a type in bytes: 0 for pointers, which all have the same size.
+// sizeOf returns the size of a type in bytes, but 0 for pointers, which all have the same size.
 func (x *explainer) sizeOf(n uint32, depth int) uint64 {
 	t := x.nodes[n].typ
 	switch {

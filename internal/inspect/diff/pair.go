@@ -20,7 +20,7 @@ func (c *comparison) pair(a, b []uint32) [][2]uint32 {
 	if len(a)+len(b) > 2 {
 		c.pairByText(a, b, take)
 	}
-	const many = 256 // with more possible pairs, the rest is paired in the order of the lists
+	const many = 256 // with more possible pairs, the rest is paired in list order
 	if n := len(a) * len(b); n > 1 && n <= many {
 		for want := 2; want > 0; want-- {
 			for i := range a {

@@ -8,9 +8,9 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
-// recordDifference returns how the records of two nodes of one kind and name differ, apart from
-// references. The result where is the part in which they differ ("member x", or "" for the type
-// itself), and the result what is how they differ ("size 4 vs 8").
+// recordDifference returns how the records of two nodes with the same kind and name differ, apart
+// from references. The result where says in which part ("member x", or "" for the type itself), and
+// the result what says how ("size 4 vs 8").
 func (x *explainer) recordDifference(a, b uint32) (where, what string) {
 	s, t := x.nodes[a].typ, x.nodes[b].typ
 	p, q := x.nodes[a].blob, x.nodes[b].blob
@@ -89,8 +89,8 @@ func firstExtra(a, b []string) (string, bool) {
 	return "", false
 }
 
-// listDifference describes the first name of an element that one side lacks or, if there is none,
-// the first element in a different position.
+// listDifference describes the first element name that one side lacks or, if there is no such name,
+// the first position at which the names differ.
 func (x *explainer) listDifference(what string, a, b []string) (where, diff string) {
 	if s, ok := firstExtra(a, b); ok {
 		return elementName(what, s), "only in " + x.sides[0]

@@ -78,7 +78,7 @@ func TestReport(t *testing.T) {
 					w.m("b", w.i, 32))
 			},
 			"differs: struct foo: member b: only in B (size 4 vs 8)"},
-		{"members in another order",
+		{"members in a different order",
 			func(w *builder) {
 				w.Composite(btf.KindUnion, "foo", 4, false, w.m("a", w.i, 0),
 					w.m("b", w.i, 0))
@@ -176,7 +176,7 @@ func TestReport(t *testing.T) {
 			},
 			func(w *builder) { w.Composite(btf.KindStruct, "foo", 8, false, w.m("y", w.long, 0)) },
 			"only in A: struct foo: an additional definition; the other side has only 1"},
-		{"a reference to another of several definitions",
+		{"a reference to a different one of several definitions",
 			func(w *builder) {
 				one := w.Composite(btf.KindStruct, "foo", 4, false, w.m("x", w.i, 0))
 				w.Composite(btf.KindStruct, "foo", 8, false, w.m("y", w.long, 0))

@@ -58,8 +58,8 @@ func (c *comparison) spellNamed(n uint32) string {
 // spell writes a type in C syntax. If the type has a name, it writes only the name.
 func (c *comparison) spell(n uint32) string { return c.declare(n, "", maxSpell) }
 
-// declare writes, in C syntax, a declaration of inner with the type n. inner is a name, "" or a
-// declarator, such as "*" or "(*)[3]".
+// declare writes, in C syntax, a declaration of inner with the type n. The parameter inner is a
+// declarator, such as "*", "(*)[3]" or "".
 func (c *comparison) declare(n uint32, inner string, depth int) string {
 	join := func(s string) string {
 		if inner == "" || strings.HasPrefix(inner, "[") {

@@ -63,7 +63,7 @@ func want(typed string) wanted {
 	return wanted{name: strings.TrimSpace(typed)}
 }
 
-// keyword is C's word for the kind of a type, or the kind's name in lower case.
+// keyword returns C's keyword for a type, or the kind's name in lower case if C has no keyword.
 func keyword(t *btf.Type) string {
 	switch {
 	case t.Kind == btf.KindEnum64:

@@ -13,7 +13,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
-// Raw prints b's own types, without its bases. Bad references and names are not errors.
+// Raw prints b's own types, without those of its bases. Bad references and names are not errors.
 func Raw(w io.Writer, b *btf.Blob) error {
 	p := printer{w: w, blob: b, plain: true}
 	for of := b; of != nil; of = of.Base {
@@ -41,7 +41,7 @@ type printer struct {
 	w     io.Writer
 	err   error
 	buf   []byte
-	blob  *btf.Blob // in which ids and names are looked up
+	blob  *btf.Blob // ids and names are looked up in it
 	plain bool      // no name needs escapes
 }
 

@@ -86,7 +86,7 @@ const exampleText = `[1] INT 'int' size=4 bits_offset=0 nr_bits=32 encoding=SIGN
 [26] TYPE_TAG 'user' type_id=1
 `
 
-// TestRaw prints types of all kinds, and compares the text with bpftool's, if there is one.
+// TestRaw prints types of all kinds. If bpftool is installed, its text must be the same.
 func TestRaw(t *testing.T) {
 	for _, order := range []binary.ByteOrder{binary.LittleEndian, binary.BigEndian} {
 		data, err := example(order).Encode(btf.EncodeOptions{})
@@ -123,7 +123,7 @@ func raw(t *testing.T, b *btf.Blob) string {
 	return text.String()
 }
 
-// TestSplit prints split BTF: only its own types, whose names may be strings of the base.
+// TestSplit prints only the own types of split BTF, some of whose names are strings in the base.
 func TestSplit(t *testing.T) {
 	split := btf.NewBuilder(nil, example(nil).Finish(), nil)
 	split.Ref(btf.KindTypedef, "s", 7)
@@ -202,8 +202,8 @@ func TestNoName(t *testing.T) {
 	}
 }
 
-// TestEscapes prints names with control characters. They are in the base alone, in the split BTF
-// alone, or in BTF without a base.
+// TestEscapes prints names with control characters. Such names are in the base alone, in the split
+// BTF alone, or in BTF without a base.
 func TestEscapes(t *testing.T) {
 	withName := func(base *btf.Blob, name string) *btf.Blob {
 		b := btf.NewBuilder(nil, base, nil)

@@ -70,8 +70,8 @@ func (c *contents) isStub(i uint32) bool {
 	return shape != 0 && c.shapes.stub[shape] == shape
 }
 
-// apart reports whether a held type must be distinguished from others of its shape: tags.varies is
-// set for the shape, or for the tag that the shape defines.
+// apart reports whether held types with the shape of i must be distinguished from each other:
+// whether tags.varies is set for the shape, or for the tag that the shape defines.
 func (c *contents) apart(i uint32) bool {
 	shape := c.held.shape[i]
 	return c.tags.varies[shape] || c.tags.varies[c.shapes.stub[shape]]

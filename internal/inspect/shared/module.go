@@ -9,13 +9,13 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// module has the types of one module while it is read.
+// module has the types of one module while the module is read.
 type module struct {
 	*btf.Blob
-	hashes []types.Hash          // by type: its shape; zero for functions, variables and so on
+	hashes []types.Hash          // by type: of its shape; zero for functions, variables and so on
 	order  []uint32              // the types that have shapes, children first, by index in Types
 	names  map[uint32]types.Hash // by string offset
-	budget int                   // bytes of names that may still be hashed, since names may overlap
+	budget int                   // bytes of names that may still be hashed: names may overlap
 }
 
 // readModule finds the shapes of a module's own types.
@@ -49,7 +49,7 @@ func isType(k btf.Kind) bool {
 	return true
 }
 
-// tagOf returns the tag that a type defines or declares, or 0 if it is not a tag.
+// tagOf returns the kind of the tag that a type defines or declares, or 0 if the type has no tag.
 func tagOf(t *btf.Type) types.Tag {
 	switch {
 	case t.NameOff == 0:

@@ -25,7 +25,7 @@ func (f *Figures) add(count, bytes int) {
 type Part struct {
 	Name string `json:"name"` // "struct", "strings" …
 	Figures
-	// Repeats counts what modules repeat from earlier modules; the order of modules doesn't matter.
+	// Repeats counts all occurrences of each type or string, except the first.
 	Repeats Figures `json:"repeats"`
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// small returns a base, and two modules based on it that have a struct in common. The second one
-// also has its own struct.
+// small returns a base, and two modules that have this base and have a struct in common. The second
+// module has one more struct.
 func small() (below *btf.Blob, modules []*btf.Blob) {
 	w := btf.NewBuilder(nil, nil, nil)
 	number := w.Int("int", 4, btf.IntSigned, 0)
@@ -91,7 +91,7 @@ func TestSameNames(t *testing.T) {
 	}
 }
 
-// randomModule makes split BTF with few names, some of which it defines or declares.
+// randomModule makes split BTF with a few tags. It defines most of them, and only declares others.
 func randomModule(r *rand.Rand, below *btf.Blob) *btf.Blob {
 	const tags = 4
 	w := btf.NewBuilder(nil, below, nil)
@@ -115,7 +115,7 @@ func randomModule(r *rand.Rand, below *btf.Blob) *btf.Blob {
 	return w.Finish()
 }
 
-// TestRandom compares the result with that of a search for equal types that looks at each pair.
+// TestRandom compares the shared base with the result of a search that compares all pairs of types.
 func TestRandom(t *testing.T) {
 	below, _ := small()
 	found, conflicts := 0, 0
@@ -165,11 +165,11 @@ func TestRandom(t *testing.T) {
 	}
 }
 
-// has reports whether the type of b with this id equals one of the own types of the other blob, in.
-// A tag that one blob declares may be defined in the other.
-func has(in, b *btf.Blob, id uint32) bool {
-	for x := in.StartID; x < in.EndID(); x++ {
-		if same(in, b, x, id, true) {
+// has reports whether one of a's own types equals the type of b with this id. A forward declaration
+// in a may be a definition in b.
+func has(a, b *btf.Blob, id uint32) bool {
+	for x := a.StartID; x < a.EndID(); x++ {
+		if same(a, b, x, id, true) {
 			return true
 		}
 	}
@@ -210,8 +210,8 @@ func TestBadModules(t *testing.T) {
 	}
 }
 
-// FuzzModule reads bytes as a module, and makes a report and a shared base from this module and
-// another one.
+// FuzzModule reads bytes as a module, and makes a report and a shared base from two copies of this
+// module.
 func FuzzModule(f *testing.F) {
 	below, modules := small()
 	for _, m := range modules {

@@ -117,7 +117,7 @@ func key(b *btf.Blob, id uint32) string {
 	return fmt.Sprint(t.Kind, " ", b.TypeName(t))
 }
 
-// lost returns the types of a, without those of its base, that neither b nor its bases have.
+// lost returns the named types that a has (without its base), but neither b nor b's bases have.
 // Forward declarations in a may be definitions in b.
 func lost(a, b *btf.Blob, found func(key string) []uint32) []string {
 	var list []string

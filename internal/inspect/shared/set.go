@@ -13,9 +13,9 @@ import (
 )
 
 // shapes are the distinct shapes of all modules, numbered from 1, as records of one blob. Names in
-// the records are types.Strs. A reference is either the id of a type of the base, or the base's
-// EndID plus the number of a shape. If a tag is referred to or only declared, its stub is a shape
-// too.
+// the records are types.Strs. A reference is either the id of a type in the base, or the base's
+// EndID plus the number of a shape. The stub of each tag (which modules define, declare or refer
+// to) is a shape too.
 type shapes struct {
 	btf.Blob
 	hashes []types.Hash

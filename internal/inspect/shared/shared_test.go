@@ -103,7 +103,7 @@ func setOf(t *testing.T, below *btf.Blob, modules ...*btf.Blob) *Set {
 	return s
 }
 
-// makeShared makes the shared base of modules, which it reads in several orders.
+// makeShared makes the shared base of modules. It reads the modules in several orders.
 func makeShared(t *testing.T, below *btf.Blob, modules ...*btf.Blob) *btf.Blob {
 	t.Helper()
 	var first []byte
@@ -197,7 +197,7 @@ func TestShared(t *testing.T) {
 			"struct opaque; struct r { struct opaque *o; };" + use("r"),
 			"struct opaque { int i; }; struct r { struct opaque *o; };" + use("r")},
 			"", []string{"struct r", "struct r", "struct opaque, struct r"}},
-		{"the kernel defines it in another way", slices.Repeat([]string{
+		{"the kernel defines it differently", slices.Repeat([]string{
 			"struct page { long other; }; struct r { struct page *p; };" + use("r")}, 2),
 			"int long int, struct page, struct r", []string{"", ""}},
 		{"typedefs, enums, unions", slices.Repeat([]string{"enum e { A, B };" +

@@ -4,10 +4,10 @@ import "github.com/rules-btf/rules_btf/internal/link/base"
 
 // tags says which tags have several definitions.
 type tags struct {
-	definition []uint32 // by stub: the shape that defines the tag, 0 if there are none or several
+	definition []uint32 // by stub: the only shape that defines the tag; 0 if none, or if it varies
 	// For a shape, varies says whether it leads to a tag with several definitions, so that types of
-	// this shape can differ. For a stub, it says whether the tag has several definitions (the
-	// base's counts), or a single one whose shape varies.
+	// this shape can differ. For a stub, it says whether the tag has several definitions (including
+	// the base's), or a single definition whose shape varies.
 	varies []bool
 }
 
@@ -49,7 +49,7 @@ type users struct {
 	list  []user
 }
 
-// user is a node that refers to another node; next is the index of that node's next user, or 0.
+// user is a node that refers to another node; next is the index of the other's next user, or 0.
 type user struct{ node, next uint32 }
 
 func newUsers(nodes int) *users {

@@ -1,5 +1,5 @@
-// Package stats counts the content of a BTF blob and shows what makes it large: records by kind,
-// strings by what they are names of (types, members and so on), and the largest types.
+// Package stats counts the content of a BTF blob and shows what makes the blob large: records by
+// kind, strings by what they name (types, members and so on), and the largest types.
 package stats
 
 import (
@@ -57,7 +57,7 @@ type Users struct {
 	Bytes   uint64 `json:"bytes"`
 }
 
-// Base is the base of split BTF, and how much of it is used.
+// Base describes the base of split BTF, and how much of this base the split BTF uses.
 type Base struct {
 	Types   uint32 `json:"types"`
 	Strings uint32 `json:"strings"` // bytes of strings
@@ -87,7 +87,7 @@ type Section struct {
 	Bytes     uint64 `json:"bytes"` // of the record
 }
 
-// Take makes the report of b, with at most limit of the largest types, or all types if limit is 0.
+// Take makes the report of b. It cuts the list Largest to limit types, unless limit is 0.
 func Take(b *btf.Blob, limit int) *Report {
 	r := &Report{Schema: 1, Header: uint64(b.Header.HdrLen), Layout: uint64(b.Header.LayoutLen),
 		Largest: []Record{}, Sections: []Section{}}

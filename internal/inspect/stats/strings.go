@@ -58,7 +58,7 @@ func users(k btf.Kind) (of, elements user) {
 	return ofTypes, 0
 }
 
-// countStrings counts b's own strings. A name that begins within a string counts as a use of it.
+// countStrings counts b's own strings. A name that begins within a string is a use of that string.
 func countStrings(b *btf.Blob) Strings {
 	has := make([]user, len(b.Strings)) // what each string names, by its offset
 	eachName(b, func(of user, off uint32) {

@@ -11,7 +11,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
-// WriteText writes the report as tables for people.
+// WriteText writes the report as tables.
 func (r *Report) WriteText(w io.Writer) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%d bytes: header %d, types %d (%s)", r.Bytes, r.Header, r.Types.Bytes,

@@ -21,8 +21,8 @@ import (
 	support "github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
-// theCalls is a source whose functions are in .text and in sections of programs, and call each
-// other.
+// theCalls is a source with functions that call each other. Some are in .text, others in sections
+// of programs.
 const theCalls = `
 #define NOINLINE __attribute__((noinline))
 struct s { int a, b; } P;
@@ -269,7 +269,7 @@ func use(data []byte) (ok bool) {
 	return err == nil
 }
 
-// seeds returns objects to change: one without functions and, if clang is installed, one that clang
+// seeds returns objects to mutate: one without functions and, if clang is installed, one that clang
 // compiled.
 func seeds(t testing.TB) [][]byte {
 	list := [][]byte{plain(t, elf.EM_BPF, true)}
@@ -279,7 +279,7 @@ func seeds(t testing.TB) [][]byte {
 	return list
 }
 
-// FuzzRead checks that Read returns, whatever the bytes.
+// FuzzRead checks that Read returns for any bytes.
 func FuzzRead(f *testing.F) {
 	for _, data := range seeds(f) {
 		f.Add(data)

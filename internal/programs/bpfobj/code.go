@@ -12,7 +12,7 @@ import (
 
 const insnLen = 8
 
-// Insn is one instruction slot: struct bpf_insn. A 64-bit load has two.
+// Insn is one instruction slot: struct bpf_insn. A 64-bit load takes two slots.
 type Insn struct {
 	Op       uint8
 	Dst, Src uint8

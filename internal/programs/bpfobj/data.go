@@ -18,12 +18,12 @@ type Address struct {
 	Map string // the name of the map or section
 	// Symbol is the name of an external symbol in .kconfig, or of a weak one in .ksyms.
 	Symbol string
-	Offset int64 // in the section or after the symbol, in bytes; 0 for other maps
+	Offset int64 // from the start of the section or symbol, in bytes; 0 for other maps
 }
 
-// ReadOnly reports whether the verifier knows the content at an address, because libbpf creates a
-// frozen map for its section. The object file doesn't show this content: a loader may set it before
-// libbpf freezes the map.
+// ReadOnly reports whether the verifier knows the content at an address. It does if libbpf creates
+// a frozen map for the address's section. The object file doesn't show this content: a loader may
+// set it before libbpf freezes the map.
 func (a Address) ReadOnly() bool {
 	return a.Map == ".rodata" || strings.HasPrefix(a.Map, ".rodata.") || a.Map == ".kconfig"
 }
@@ -103,7 +103,7 @@ func (r *reader) valueOf(definition uint32) uint32 {
 }
 
 // structOpsSections are the sections with struct_ops maps, as in bpf_object__elf_collect. libbpf
-// creates the maps of a section whose name begins with "?" only if the loader asks for them.
+// creates the maps of a section whose name begins with "?" only if the loader requests them.
 var structOpsSections = []string{".struct_ops", ".struct_ops.link", "?.struct_ops",
 	"?.struct_ops.link"}
 
@@ -190,7 +190,7 @@ func (r *reader) structOpsPrograms(index elf.SectionIndex, list []*StructOps,
 				i--
 			}
 			if i < 0 || offset-starts[byStart[i]] >= uint64(len(byStart[i].Data)) {
-				return fmt.Errorf("the relocation at %#x is not inside of a variable", offset)
+				return fmt.Errorf("the relocation at %#x is not inside a variable", offset)
 			}
 			if f == nil || first != 0 || !f.Program {
 				return fmt.Errorf("%s: the pointer at offset %#x leads to no program, so libbpf refuses it",

@@ -1,14 +1,14 @@
-// Package bpfobj reads the object files of BPF programs that clang, gcc or "bpftool gen object"
-// wrote. It finds the functions and their instructions, the CO-RE relocations, the symbols that the
-// kernel has to provide, and which function calls which.
+// Package bpfobj reads object files with BPF programs, from clang, gcc or "bpftool gen object". It
+// finds the functions and their instructions, the CO-RE relocations, the symbols that the kernel
+// has to provide, and which function calls which.
 //
 //	object.go   the ELF file and its BTF
 //	code.go     functions and instructions
 //	symbols.go  what instructions refer to: other functions, external symbols, and data
 //	data.go     maps and variables, and struct_ops
 //
-// This package distinguishes programs from the functions that programs call in the same way as
-// libbpf (bpf_object__add_programs, prog_is_subprog).
+// Like libbpf (bpf_object__add_programs, prog_is_subprog), this package distinguishes programs from
+// the functions that programs call.
 package bpfobj
 
 import (
@@ -35,8 +35,8 @@ type Object struct {
 	Functions []*Function
 	// Externs are the symbols that the kernel provides, by name.
 	Externs map[string]Extern
-	// Values has, by the name of a map, the type of its values; and by the name of a section of data,
-	// for which libbpf creates a map, the types of the variables in it.
+	// Values has, by the name of a map, the types of what is in the map. A map that libbpf creates for
+	// a data section has the section's name and contains the section's variables.
 	Values map[string][]uint32
 	// StructOps are the struct_ops maps, sorted by section and name.
 	StructOps []*StructOps
@@ -53,7 +53,7 @@ type Function struct {
 	// Relocations are the CO-RE relocations. The key, as in the maps below, is the index of an
 	// instruction in Insns.
 	Relocations map[int]core.Relocation
-	// Calls are the functions that instructions call, or take the address of.
+	// Calls are the functions that instructions call, or whose addresses they take.
 	Calls map[int]*Function
 	// Uses are the external symbols that instructions refer to.
 	Uses map[int]string
@@ -201,7 +201,7 @@ func (r *reader) readRelocations() error {
 func (r *reader) addRelocation(section string, x btfext.Relocation) error {
 	in, ok := r.sectionIndex[section]
 	if !ok {
-		return nil // discarded with its functions, as ld --gc-sections does
+		return nil // its functions were discarded, for example by ld --gc-sections
 	}
 	f, at := r.functionAt(in, uint64(x.Insn))
 	if f == nil {
@@ -212,7 +212,7 @@ func (r *reader) addRelocation(section string, x btfext.Relocation) error {
 		return err
 	}
 	if _, twice := f.Relocations[at]; twice {
-		return fmt.Errorf("the instruction at %#x has another relocation already", x.Insn)
+		return fmt.Errorf("the instruction at %#x already has another relocation", x.Insn)
 	}
 	relocation := core.Relocation{Kind: core.Kind(x.Kind), Type: x.Type,
 		Access: strings.Clone(access), Memory: f.Insns[at].accessed()}
@@ -223,8 +223,8 @@ func (r *reader) addRelocation(section string, x btfext.Relocation) error {
 	return nil
 }
 
-// functionAt returns the function with the instruction at an offset of a section, and the
-// instruction's index.
+// functionAt returns the function that has the instruction at an offset in a section, and the
+// instruction's index in that function.
 func (r *reader) functionAt(section elf.SectionIndex, offset uint64) (*Function, int) {
 	list := r.object.Functions
 	i, _ := slices.BinarySearchFunc(list, offset, func(f *Function, offset uint64) int {

@@ -7,8 +7,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// readReferences finds what instructions refer to. These references are relocations, and calls
-// within a section.
+// readReferences finds what instructions refer to, by relocations and by calls within a section.
 func (r *reader) readReferences() error {
 	if err := r.readExterns(); err != nil {
 		return err
@@ -47,8 +46,8 @@ func (r *reader) readReferences() error {
 	return nil
 }
 
-// refer finds what the instruction at an offset of a section refers to by a relocation of this
-// symbol.
+// refer records what the instruction at an offset in a section refers to; symbol is the index of
+// the symbol in its relocation.
 func (r *reader) refer(section elf.SectionIndex, offset, symbol uint64) error {
 	f, at := r.functionAt(section, offset)
 	if f == nil || symbol == 0 || symbol > uint64(len(r.symbols)) {
@@ -91,8 +90,8 @@ func (r *reader) refer(section elf.SectionIndex, offset, symbol uint64) error {
 	return nil
 }
 
-// addressOf returns what an instruction with a symbol of data refers to: the symbol's section and
-// value, plus the immediate. For a map, only the name of the symbol counts.
+// addressOf returns the address to which an instruction and its data symbol refer: the symbol's
+// section and value, plus the immediate. For a map, only the name of the symbol matters.
 func (r *reader) addressOf(s elf.Symbol, insn Insn) Address {
 	section := r.file.Sections[s.Section].Name
 	a := Address{Map: section, Offset: int64(s.Value) + int64(insn.Imm)}

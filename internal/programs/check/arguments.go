@@ -11,8 +11,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
-// arguments compares how many arguments a program reads with how many its hook has, as
-// btf_ctx_access does. If the program reads too many, it returns a message, otherwise "".
+// arguments compares the number of arguments that a program reads with the number that its hook
+// has, as btf_ctx_access does. It returns "", or a message if the program reads too many.
 func (c *checker) arguments(p *needs.Program, s needs.Symbol, hook core.Found) string {
 	t, _ := hook.BTF.ByID(hook.ID)
 	switch t.Kind {
@@ -28,9 +28,9 @@ func (c *checker) arguments(p *needs.Program, s needs.Symbol, hook core.Found) s
 	return ""
 }
 
-// slots does this for the prototype of a hook. The parameter more is how many arguments the kernel
-// passes in addition to those of the prototype, and may be -1. If result is set, the kernel also
-// passes the function's result.
+// slots does the work of arguments for the prototype of a hook. The parameter more says how many
+// arguments the kernel passes in addition to those in the prototype; it may be -1. If result is
+// set, the kernel also passes the function's result.
 func (c *checker) slots(s needs.Symbol, in *core.BTF, proto uint32, more int, result bool) string {
 	_, t, of := in.Skip(proto)
 	if s.Args == 0 || t == nil || t.Kind != btf.KindFuncProto {
@@ -62,7 +62,7 @@ func slotsOf(in *core.BTF, id uint32) int {
 	return int((size + 7) / 8)
 }
 
-// hasResult reports whether the programs of a section can read the result of the function that they
+// hasResult reports whether the programs in a section can read the result of the function that they
 // hook.
 func hasResult(section string) bool {
 	name, _, _ := strings.Cut(strings.TrimPrefix(section, "?"), "/")

@@ -1,4 +1,4 @@
-// Package check says whether BPF programs load on a kernel, as far as the kernel's BTF shows that.
+// Package check says whether BPF programs load on a kernel, as far as the kernel's BTF shows it.
 // It finds out what libbpf finds for each relocation and symbol, and whether the verifier reaches
 // an instruction that needs something missing.
 //
@@ -19,7 +19,7 @@ type Verdict uint8
 
 // The verdicts.
 const (
-	// Loads: the program loads, and the kernel has everything that it asks for.
+	// Loads: the program loads, and the kernel has everything that the program asks for.
 	Loads Verdict = iota
 	// Partly: the program loads, but the kernel lacks something that the program tests for, or uses
 	// only for some settings.
@@ -51,8 +51,8 @@ type Reason struct {
 	Why string `json:"why"`
 }
 
-// Kernel returns the verdict on each program, in the order of n.Programs. Before, the method Index
-// of the kernel must be called with needs.Names(n).
+// Kernel returns the verdict on each program, in the order of n.Programs. Call k.Index with
+// needs.Names(n) first.
 func Kernel(k *core.Kernel, n *needs.Needs) ([]Result, error) {
 	c := checker{k, n, map[core.Relocation]core.Answer{}, map[core.Relocation]string{}}
 	var results []Result
@@ -78,8 +78,8 @@ type checker struct {
 // refuses it. It is also fatal if libbpf makes its instruction invalid and the program certainly
 // reaches this instruction on this kernel (CertainlyReached): neither a guard such as
 // bpf_core_field_exists nor a value in .rodata or .kconfig prevents that. A missing symbol is fatal
-// unless it is weak or the struct of a kptr; for symbols that have another type in the kernel, see
-// the method checker.symbol. If anything else is missing, the verdict is Partly.
+// unless it is weak or the struct of a kptr; for symbols that have a different type in the kernel,
+// see the method checker.symbol. If anything else is missing, the verdict is Partly.
 func (c *checker) program(p *needs.Program) (Result, error) {
 	r := Result{Program: p.Name, Section: p.Section}
 	add := func(reason Reason) {
@@ -161,7 +161,7 @@ func (c *checker) symbol(p *needs.Program, s needs.Symbol) (why string, fatal bo
 	target, _, _ = found[0].BTF.Skip(target)
 	own, _, _ = c.needs.Local.Skip(own)
 	if !c.kernel.Compatible(c.needs.Local, own, found[0].BTF, target) {
-		return "the program declares it with other parameters or another type than the kernel",
+		return "the program and the kernel declare it with different parameters or types",
 			!s.Weak || s.Kind == needs.Variable
 	}
 	return "", false

@@ -61,7 +61,7 @@ func TestSymbols(t *testing.T) {
 	function := l.Ref(btf.KindPtr, "", l.FuncProto(0))
 	local := checked(t, l, nil)
 
-	const other = "the program declares it with other parameters or another type than the kernel"
+	const other = "the program and the kernel declare it with different parameters or types"
 	for _, c := range []struct {
 		symbol  needs.Symbol
 		verdict check.Verdict

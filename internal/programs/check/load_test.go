@@ -43,7 +43,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// verdictOf returns the worst verdict on some programs of an object file, with the reasons.
+// verdictOf returns the worst verdict on the named programs of an object file, with the reasons.
 func verdictOf(t *testing.T, object, vmlinux []byte, names []string) (check.Verdict, string) {
 	t.Helper()
 	o, err := bpfobj.Read(object)

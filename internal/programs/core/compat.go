@@ -60,8 +60,8 @@ const (
 	byName
 )
 
-// once compares two types, unless it has compared them before: then it returns the result of that
-// time.
+// once compares two types, unless they have already been compared: then it returns the earlier
+// result.
 func (m *matcher) once(p pair, compare func() (bool, error)) (bool, error) {
 	k := m.kernel
 	ok, known := k.matches[p]
@@ -84,7 +84,7 @@ func (m *matcher) pair(l, t uint32, how comparison, level int) pair {
 	return pair{place{m.local, l}, place{m.target, t}, how, level}
 }
 
-// budget limits the work of one relocation, which is exponential in libbpf.
+// budget limits the work for one relocation. In libbpf, this work can be exponential.
 type budget int
 
 // maxWork is ten times the work of comparing the largest struct of a kernel with itself.
@@ -100,7 +100,7 @@ func (b *budget) spend(n int) error {
 }
 
 // typesCompatible reports whether two types of the same name count as the same type for relocations
-// of whole types: see bpf_core_types_are_compat. Their members don't matter.
+// about whole types: see bpf_core_types_are_compat. The types' members don't matter.
 func (m *matcher) typesCompatible(l, t uint32, level int) (bool, error) {
 	local, target := m.local, m.target
 	lt, _ := local.ByID(l)
@@ -147,8 +147,8 @@ func (m *matcher) typesCompatible(l, t uint32, level int) (bool, error) {
 	return false, errDepth
 }
 
-// eachParam reports whether two prototypes have the same number of parameters, and a comparison
-// holds for each pair of them.
+// eachParam reports whether two prototypes have the same number of parameters, and the function
+// compare returns true for each pair of parameters.
 func eachParam(lt *btf.Type, lof *btf.Blob, tt *btf.Type, tof *btf.Blob,
 	compare func(l, t uint32) (bool, error)) (bool, error) {
 	if lt.Vlen != tt.Vlen {
@@ -290,7 +290,7 @@ func (m *matcher) enumsMatch(lt *btf.Type, lof *btf.Blob, target uint32, tt *btf
 }
 
 // Compatible reports whether a program that declares a function or variable with the local type l
-// may use the kernel's, if this has the type t: see bpf_core_types_are_compat.
+// may use a kernel's function or variable of type t: see bpf_core_types_are_compat.
 func (k *Kernel) Compatible(local *BTF, l uint32, target *BTF, t uint32) bool {
 	work := budget(maxWork)
 	m := matcher{k, local, target, &work}

@@ -211,7 +211,7 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// TestLimits resolves relocations of types that are nested deeply or in a circle, or that have
+// TestLimits resolves relocations about types that are nested deeply or in a cycle, or that have
 // exponentially many parts, and checks how many steps of work this takes. All blobs pass btf.Parse.
 func TestLimits(t *testing.T) {
 	int4 := func(b *btf.Builder) uint32 { return b.Int("int", 4, 0, 0) }
@@ -288,8 +288,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// FuzzResolve checks that Parse and Resolve neither panic nor run for long, whatever the types and
-// relocations.
+// FuzzResolve checks that, for any types and relocations, Parse and Resolve neither panic nor run
+// for long.
 func FuzzResolve(f *testing.F) {
 	seed := build(f, local)
 	data, err := btf.Encode(seed.Blob, btf.EncodeOptions{})

@@ -15,7 +15,7 @@
 //	value    what each of them answers (value.go)
 //	Resolve  the answer on which they agree (resolve.go)
 //
-// For example, let a program read task->mm->owner. Its types need only
+// For example, let a program read task->mm->owner. Its local types need only be
 //
 //	struct mm_struct { void *owner; };
 //	struct task_struct { struct mm_struct *mm; };

@@ -8,15 +8,15 @@ type place struct {
 	id uint32
 }
 
-// field is a member with a name. It may be inside of anonymous members of the struct or union in
-// which we search.
+// field is a member with a name. It may be inside anonymous members of the struct or union in which
+// we search.
 type field struct {
 	path  []uint32 // the indexes of these anonymous members
 	in    uint32   // the struct or union that has the field
 	index uint32   // of the member in that struct or union
 	typ   uint32
 	bit   uint32 // offset in the struct or union in which we search
-	// levels is the greatest length of a path that a search tries until it has found the field.
+	// levels is the length of the longest path that a search tries before it finds the field.
 	levels int
 }
 
@@ -24,7 +24,7 @@ type field struct {
 // that name, in a search that goes into anonymous members.
 type fields struct {
 	byName map[string]field
-	levels int // the greatest length of a path that a search tries if it finds nothing
+	levels int // the length of the longest path that a search tries if it finds nothing
 }
 
 // fieldsOf returns the fields of a struct or union. It searches only the first time.
@@ -46,8 +46,8 @@ func (k *Kernel) fieldsOf(b *BTF, id uint32, work *budget) (*fields, error) {
 type fieldSearch struct {
 	b *BTF
 	*fields
-	// depths has, by type, the depth at which the search last met it. A type that was met before at
-	// this depth, or deeper, has nothing new.
+	// depths has, by type, the depth at which the type was last searched. If this was the current
+	// depth or deeper, the type has nothing new.
 	depths map[uint32]int
 	work   int
 }

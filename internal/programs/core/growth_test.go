@@ -7,8 +7,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// many returns a kernel with a union of n members, half of them in an anonymous union, and an enum
-// of n values, and the relocations about all of these members and values.
+// many returns a kernel with a union of n members, half of them in an anonymous union, and with an
+// enum of n values. It also returns relocations about all these members and values.
 func many(t testing.TB, n int) (*Kernel, []*Spec) {
 	b := build(t, func(b *btf.Builder) {
 		b.Int("int", 4, 0, 0)

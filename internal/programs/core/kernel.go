@@ -42,8 +42,8 @@ func (k *Kernel) Index(names map[string]bool) {
 	}
 }
 
-// starts says which two bytes some of the searched names begin with. Few of the kernel's names
-// begin with these bytes, so most names need not be read to the end.
+// starts says, for any two bytes, whether one of the searched names begins with them. Few of the
+// kernel's names begin like a searched name, so most names need not be read to the end.
 type starts [1 << 16]bool
 
 // startOf returns the first two bytes of a string that ends with NUL, or 0 if the string is
@@ -77,7 +77,7 @@ func (k *Kernel) add(b *BTF, names map[string]bool, starts *starts) {
 
 // candidates returns the kernel's types that a local type may represent. They have the same name,
 // apart from flavors, and a compatible kind (bpf_core_add_cands). Types of modules are candidates
-// only if vmlinux has none (bpf_core_find_cands).
+// only if vmlinux has no candidates (bpf_core_find_cands).
 func (k *Kernel) candidates(name string, kind btf.Kind) []candidate {
 	key := kindName{kind, name}
 	list, known := k.byKind[key]

@@ -52,7 +52,7 @@ func (k *Kernel) matchEnumerator(s *Spec, name string) (why string) {
 	return ""
 }
 
-// matchField finds in the kernel's type the points of the local access.
+// matchField finds the points of the local access in the kernel's type.
 func (k *Kernel) matchField(s, local *Spec, work *budget) (why string, err error) {
 	id := s.Root
 	for i, p := range local.Points {
@@ -89,8 +89,8 @@ func (k *Kernel) matchField(s, local *Spec, work *budget) (why string, err error
 
 var errDeepAccess = fmt.Errorf("the field is nested more than %d levels deep", MaxPath)
 
-// matchMember finds a named member of a struct or union, which may be inside of anonymous members,
-// and returns the member's type: see bpf_core_match_member.
+// matchMember finds a named member of a struct or union, and returns its type: see
+// bpf_core_match_member. The member may be inside anonymous members.
 func (k *Kernel) matchMember(s, local *Spec, p Point, id uint32, work *budget) (member uint32,
 	why string, err error) {
 	var all fields

@@ -344,8 +344,8 @@ func TestCases(t *testing.T) {
 }
 
 // TestOrder shows a difference that is intended. When libbpf loads an object, a relocation that
-// matches some candidates removes the others, so that later relocations of the same local type
-// don't see these. So if a kernel has two types of one name, the order of instructions can matter.
+// matches some candidates removes the others for all later relocations of the same local type. So
+// if a kernel has two types of one name, the order of instructions can matter.
 // We answer each relocation as if it came first, because needs have no order.
 func TestOrder(t *testing.T) {
 	lib := programtest.NewLibbpf(t)

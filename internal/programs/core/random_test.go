@@ -52,18 +52,18 @@ var ciliumDiffers = map[string]string{
 const (
 	roots = "libbpf requires that the kernel's type has the kind of the local type, and that " +
 		"elements of arrays are compatible"
-	pointees = "cilium compares the types that pointers lead to in another way, see TestCases"
+	pointees = "cilium compares the types that pointers lead to differently, see TestCases"
 	gaveUp   = "cilium gives up for some types and arrays that libbpf finds different"
 	several  = "if several types of one name disagree, cilium takes the type that has most"
-	signs    = "libbpf extends the sign of 32-bit values, also in unsigned enums"
+	signs    = "libbpf sign-extends 32-bit values, even in unsigned enums"
 	noSize   = "libbpf refuses programs that read a field that is a function or void in the kernel"
 	zero     = "in libbpf, what is missing has the size 0 and the id 0"
 )
 
-// TestRandom checks that our answers for random programs are libbpf's, and counts how often
-// cilium/ebpf says something else. These variables change what it does: RANDOM_PROGRAMS is the
-// number of programs for each kernel, RANDOM_SEED is the first seed, and KERNEL_BTF lists real
-// kernels (see programtest.Real).
+// TestRandom checks that our answers for random programs equal libbpf's, and counts how often
+// cilium/ebpf's differ. Environment variables control the test: RANDOM_PROGRAMS is the number of
+// programs for each kernel, RANDOM_SEED is the first seed, and KERNEL_BTF lists real kernels (see
+// programtest.Real).
 func TestRandom(t *testing.T) {
 	lib := programtest.NewLibbpf(t)
 	twins := programtest.Kernel(t, theKernel, theTwins)

@@ -8,8 +8,8 @@ import (
 // Answer is the answer to a relocation in one kernel, and what we know about it.
 type Answer struct {
 	Value uint64
-	// Matches are the candidates that have what is asked for. They all give the same answer, unless
-	// Refused says otherwise.
+	// Matches are the candidates that have what the relocation asks about. They all give the same
+	// answer, unless Refused says otherwise.
 	Matches []*Spec
 	// Poison says that libbpf makes the instruction invalid: the verifier refuses the program if
 	// that instruction can be reached.

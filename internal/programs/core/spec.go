@@ -9,7 +9,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// MaxPath is how many indexes an access may have at most: BPF_CORE_SPEC_MAX_LEN.
+// MaxPath is the largest number of indexes that an access may have: BPF_CORE_SPEC_MAX_LEN.
 const MaxPath = 64
 
 // Relocation is one record of .BTF.ext.
@@ -17,8 +17,8 @@ type Relocation struct {
 	Kind   Kind
 	Type   uint32 // in the program's BTF
 	Access string // "0:1:2", for an enumerator its index, "0" for whole types
-	// Memory is how many bytes the instruction loads or stores, or 0 if it does neither. If it isn't
-	// 0, the field's size in the kernel matters.
+	// Memory is how many bytes the instruction loads or stores, or 0 if it does neither. If Memory
+	// isn't 0, the field's size in the kernel matters.
 	Memory uint8
 }
 
@@ -36,7 +36,7 @@ type Spec struct {
 	Kind   Kind
 	BTF    *BTF
 	Root   uint32
-	Points []Point  // the first is the index of the relocation's first number, or the enumerator
+	Points []Point  // the first has the first index of the access, or is the enumerator
 	Path   []uint32 // all indexes, including those of anonymous members
 	Bit    uint32   // offset from the root
 }
@@ -99,7 +99,7 @@ func parseAccess(access string) ([]uint32, error) {
 	return path, nil
 }
 
-// walk follows s.Path, and adds the points on it.
+// walk follows s.Path, and adds the points on this path.
 func (s *Spec) walk() error {
 	id, t, of := s.BTF.Skip(s.Root)
 	if t == nil {
@@ -160,14 +160,14 @@ func (s *Spec) walk() error {
 
 func (s *Spec) last() Point { return s.Points[len(s.Points)-1] }
 
-// moveBy adds index elements of a type to the offset.
+// moveBy adds the size of the type elem, multiplied by index, to the offset.
 func (s *Spec) moveBy(index, elem uint32) error {
 	size, err := s.BTF.SizeOf(elem)
 	s.Bit += index * uint32(size) * 8
 	return err
 }
 
-// String is the access in C's words: "struct sock.__sk_common.skc_dport", "enum bpf_func_id
+// String is the access in a form like C: "struct sock.__sk_common.skc_dport", "enum bpf_func_id
 // BPF_FUNC_loop" or "struct sock".
 func (s *Spec) String() string {
 	t, _ := s.BTF.ByID(s.Root)

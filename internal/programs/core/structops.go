@@ -43,7 +43,7 @@ func (k *Kernel) StructOps(name string) (StructOps, error) {
 	return StructOps{}, fmt.Errorf("the kernel has no struct %s", name)
 }
 
-// Member returns the first member of the struct with this name, and the member's index.
+// Member returns the struct's first member with this name, and the index of this member.
 func (o StructOps) Member(name string) (m btf.Member, index uint32, found bool) {
 	t, of := o.BTF.ByID(o.ID)
 	for i, m := range of.MembersOf(t) {
@@ -54,8 +54,8 @@ func (o StructOps) Member(name string) (m btf.Member, index uint32, found bool) 
 	return btf.Member{}, 0, false
 }
 
-// Differs says why libbpf refuses a struct_ops map because of a member of the local struct. It
-// returns "" if libbpf doesn't refuse it, or if the kernel has no such member: see
+// Differs says why a member of the local struct makes libbpf refuse a struct_ops map. It returns ""
+// if libbpf doesn't refuse the map, or if the kernel has no such member: see
 // bpf_map__init_kern_struct_ops.
 func (o StructOps) Differs(local *BTF, id uint32, index int) string {
 	lt, lof := local.ByID(id)

@@ -13,7 +13,7 @@ const maxDepth = 32
 
 var errDepth = errors.New("types are nested more than 32 levels deep")
 
-// BTF is a blob whose references have been checked, with the size of this kernel's pointers.
+// BTF is a blob whose references have been checked, together with its size of pointers.
 type BTF struct {
 	*btf.Blob
 	pointer uint32
@@ -32,7 +32,7 @@ func NewBTF(b *btf.Blob, base *BTF) (*BTF, error) {
 }
 
 // Skip follows modifiers and typedefs to the type that they lead to: see skip_mods_and_typedefs.
-// The returned type is nil for void, and if modifiers or typedefs form a circle.
+// The returned type is nil for void, and if modifiers or typedefs form a cycle.
 func (b *BTF) Skip(id uint32) (uint32, *btf.Type, *btf.Blob) {
 	for range 2 * maxDepth {
 		t, of := b.ByID(id)
@@ -55,7 +55,7 @@ func kindOf(t *btf.Type) btf.Kind {
 // compatible reports whether the kinds are the same or both are enums: btf_kind_core_compat.
 func compatible(a, b btf.Kind) bool { return a == b || a.IsEnum() && b.IsEnum() }
 
-// Essential is a name without its flavor, a suffix after ___: bpf_core_essential_name_len.
+// Essential returns a name without its flavor, the suffix after ___: bpf_core_essential_name_len.
 func Essential(name string) string {
 	// Like libbpf, look for "x___y" from the end; neither x nor y may be an underscore.
 	for i := len(name) - 5; i >= 0; i-- {

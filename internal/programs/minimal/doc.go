@@ -1,7 +1,7 @@
 // Package minimal makes minimal BTF: only those types and members of a kernel's BTF that certain
 // programs need, so that each of their relocations is resolved as in the whole BTF.
 //
-//	mark.go     which types and members those are
+//	mark.go     finding the types and members that programs need
 //	structops.go  the same for struct_ops maps
 //	minimal.go  copying them, and linking the copy into its canonical order
 //	same.go     keeping more, where a relocation would match only the part of a type that is left
@@ -18,6 +18,6 @@
 //
 // Unlike bpftool, this package also keeps types of modules, type tags, and all candidates that
 // agree if a name has several types. If Options.Hooks is set, it keeps what programs name
-// (functions, kfuncs, variables, types) in the same way as the row "a type" says. For a 32-bit
-// kernel it keeps a base type "long", whose size readers take for the size of a pointer.
+// (functions, kfuncs, variables, types) as described in the row "a type". For a 32-bit kernel it
+// keeps a base type "long", whose size readers take for the size of a pointer.
 package minimal

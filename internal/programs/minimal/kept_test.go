@@ -21,7 +21,7 @@ var keptCases = []struct {
 	want                          []string
 }{
 	{
-		name:   "a field: the members on its way",
+		name:   "a field: the members on the way to it",
 		kernel: nested,
 		program: "struct s { struct { int y; } P in; } P;" +
 			"PROG { out = byte_off(((struct s *)0)->in.y); }",
@@ -75,7 +75,7 @@ var keptCases = []struct {
 			"none at 32:0 ARRAY [0] (INT int) (INT int); last at 32:0 INT int"},
 	},
 	{
-		name:   "a module: its types on those of vmlinux",
+		name:   "a module: its types are based on those of vmlinux",
 		kernel: "struct in { long x; int y; }; struct in in;",
 		module: "struct in { long x; int y; }; struct own { int a; struct in in; }; struct own own;",
 		program: "struct own { struct { int y; } P in; } P;" +
@@ -94,7 +94,7 @@ var keptCases = []struct {
 			"STRUCT own size 24; in at 64:0 STRUCT in size 16"},
 	},
 	{
-		name:   "a type of vmlinux hides that of a module, though it lacks what is asked for",
+		name:   "a type in vmlinux hides one in a module, though it lacks the enumerator",
 		kernel: "enum e { A }; enum e e;",
 		module: "enum e { A, B }; struct own { enum e e; }; struct own own;",
 		program: "enum e { B }; struct own { enum e e; } P; PROG { out = enum_exists(enum e, B);" +

@@ -46,8 +46,8 @@ func checked(t testing.TB, b *btf.Builder) *core.BTF {
 	return c
 }
 
-// FuzzBuild checks that Build neither panics nor runs for long, whatever the BTF, and that the
-// result can be read.
+// FuzzBuild checks that, for any BTF, Build neither panics nor runs for long, and that its result
+// can be read.
 func FuzzBuild(f *testing.F) {
 	b := btf.NewBuilder(binary.LittleEndian, nil, nil)
 	b.Int("int", 4, btf.IntSigned, 0)
@@ -91,7 +91,7 @@ func FuzzBuild(f *testing.F) {
 	})
 }
 
-// TestLimits checks that types that are nested deeply or in a circle don't take long.
+// TestLimits checks that types that are nested deeply or in a cycle don't take long.
 func TestLimits(t *testing.T) {
 	for name, f := range map[string]func(b *btf.Builder){
 		"structs, each twice in the next": func(b *btf.Builder) {

@@ -33,8 +33,8 @@ func newMarks(b *core.BTF, base *marks) *marks {
 	return m
 }
 
-// of returns the marks of the blob in which the type with this id is, which may be a base. It
-// returns nil for void.
+// of returns the marks of the blob that has the type with this id. This blob may be a base. For
+// void, of returns nil.
 func (m *marks) of(id uint32) *marks {
 	for ; m != nil && id < m.StartID; m = m.base {
 	}

@@ -28,10 +28,10 @@ type Result struct {
 	// Modules maps the name of each module to its split BTF. It lacks modules of which nothing is
 	// kept.
 	Modules map[string][]byte
-	Types   int // the number of types in all of these
+	Types   int // the number of types in Vmlinux and Modules
 }
 
-// Build returns the part of a kernel's BTF that the programs need. The kernel may lack some of it.
+// Build returns what programs need from a kernel's BTF. The kernel may lack some of their needs.
 func Build(k *core.Kernel, list []*needs.Needs, opt Options) (*Result, error) {
 	k.Index(needs.Names(list...))
 	b := &build{vmlinux: newMarks(k.Vmlinux, nil), of: map[*core.BTF]*marks{}, opt: opt}
@@ -166,7 +166,7 @@ func (b *build) write(k *core.Kernel) (*Result, *core.Kernel, error) {
 type copier struct {
 	*btf.Builder
 	ids     map[uint32]uint32 // ids of the copies, by id
-	strings map[uint32]uint32 // offsets of the copies, by offset in the present blob
+	strings map[uint32]uint32 // offsets of the copies, by offset in the current blob
 }
 
 // newCopier begins a blob that is based on the blob of base, unless base is nil.
@@ -203,7 +203,7 @@ func (c *copier) add(m *marks, t *btf.Type) {
 	name := func(off uint32) uint32 {
 		at, ok := c.strings[off]
 		if !ok {
-			text, _ := m.Name(off) // every offset that is copied was read before
+			text, _ := m.Name(off) // every offset that is copied has already been read
 			at = c.Name(text)
 			c.strings[off] = at
 		}

@@ -24,8 +24,8 @@ import (
 	support "github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
-// The sources of a kernel for the programs of tests, of a file with other types of the same names,
-// and of a module.
+// The sources of a kernel for test programs, of a second file with different types of the same
+// names, and of a module.
 const theKernel = `
 struct pair { int first, second; };
 struct inner { int a; long b; struct pair *pair; };
@@ -141,7 +141,7 @@ func bpftool(t *testing.T, kernel, object []byte) []byte {
 	return data
 }
 
-// intSize is the details of int in contents.
+// intSize matches the details of int in the texts that contents returns.
 var intSize = regexp.MustCompile(`INT int size 4 [0-9a-f]+`)
 
 // contents are a blob's own types in words, without ids.
@@ -155,8 +155,8 @@ func contents(t *testing.T, data, base []byte) map[string]bool {
 	return all
 }
 
-// describe is a type in words, with what it refers to. For a named struct or union, it has the
-// members only if full is set.
+// describe returns a type in words, with what the type refers to. It lists the members of a named
+// struct or union only if full is set.
 func describe(b *btf.Blob, id uint32, depth int, full bool) string {
 	t, of := b.ByID(id)
 	if t == nil {
@@ -231,7 +231,7 @@ func TestBpftool(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !bytes.Equal(bpftool(t, blobs[0], file), theirs) {
-				t.Errorf("%s, seed %d: for the needs, bpftool makes other BTF than for the programs", name,
+				t.Errorf("%s, seed %d: bpftool's BTF for the needs differs from that for the programs", name,
 					seed)
 			}
 		}
@@ -300,7 +300,7 @@ func sound(t *testing.T, lib *programtest.Libbpf, seed uint64, blobs [][]byte) {
 			for at, got := range answers {
 				want := whole[i][at]
 				if kinds[at] == core.TypeIDTarget && want != "0" && got != "0" || want != whole[0][at] {
-					continue // cilium finds what libbpf doesn't: what libbpf finds is kept
+					continue // cilium finds what libbpf doesn't: only what libbpf finds is kept
 				}
 				if got != want {
 					t.Errorf("seed %d, %+v, %v %v: %s says %s with the whole BTF, %s with the minimal one",

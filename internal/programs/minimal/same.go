@@ -14,8 +14,8 @@ type question struct {
 	kept   bool // keepMore has kept all candidates
 }
 
-// keepMore keeps all candidates of the relocations that have another answer in the minimal BTF, and
-// reports whether it keeps more than before. A relocation that doesn't match a whole type may match
+// keepMore keeps all candidates of the relocations whose answer differs in the minimal BTF, and
+// reports whether this is more than before. A relocation that doesn't match a whole type may match
 // what is left of the type if other relocations keep a part of it. For example, if only the size of
 // a typedef of a pointer is needed, the typedef becomes one of a void pointer; and an array of no
 // elements in the middle of a struct becomes a flexible array if no member after it is kept. If the

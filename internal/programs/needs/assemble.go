@@ -58,7 +58,7 @@ func assemble(all []*asked, order binary.ByteOrder) (*Needs, error) {
 }
 
 // conditions returns the conditions of a program's relocations, by the index of the relocation in
-// the list. The literals also have indexes in this list.
+// the list. The literals use the same indexes.
 func (a *asked) conditions(of map[string][]keyCube, list []core.Relocation,
 	placed map[string]core.Relocation) map[int]Condition {
 	index := func(key string) int {
@@ -86,8 +86,8 @@ func (a *asked) conditions(of map[string][]keyCube, list []core.Relocation,
 	return all
 }
 
-// rootKey is the same for all requests about types of one kind and name. Sorted by it, they come
-// together.
+// rootKey is the same for all requests about types of one kind and name. Sorting by it brings these
+// requests together.
 func rootKey(w *want) (btf.Kind, string) { return w.kind, w.name }
 
 func compareRequests(a, b *request) int {

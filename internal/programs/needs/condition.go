@@ -14,8 +14,8 @@ import (
 // hold. Without cubes, the instruction is never reached.
 //
 // A guard is a relocation such as bpf_core_field_exists: with it, a program tests whether the
-// kernel has something before it uses that. Package reach finds out which relocations are guarded
-// in this way.
+// kernel has something before the program uses it. Package reach finds out which relocations are
+// guarded in this way.
 type Condition [][]Literal
 
 // Literal is the outcome of a guard.
@@ -24,7 +24,7 @@ type Literal struct {
 	Found      bool
 }
 
-// Holds reports whether an instruction can be reached, given which guards have found something.
+// Holds reports whether an instruction can be reached; found says which guards found something.
 func (c Condition) Holds(found func(relocation int) bool) bool {
 	return slices.ContainsFunc(c, func(cube []Literal) bool {
 		return !slices.ContainsFunc(cube, func(l Literal) bool { return found(l.Relocation) != l.Found })
@@ -42,8 +42,8 @@ func compareLiterals(a, b Literal) int {
 func compareCubes(a, b []Literal) int { return slices.CompareFunc(a, b, compareLiterals) }
 
 // normal returns the condition as the sorted list of its prime implicants, which is the same for all
-// equivalent conditions (Blake's canonical form, by iterated consensus). The result always says
-// that the condition holds for all outcomes.
+// equivalent conditions (Blake's canonical form, by iterated consensus). If the second result is
+// true, the condition holds for all outcomes.
 func (c Condition) normal() (normal Condition, always bool) {
 	normal = Condition{}
 	for todo := slices.Clone(c); len(todo) > 0; {
@@ -66,8 +66,8 @@ func (c Condition) normal() (normal Condition, always bool) {
 	return normal, false
 }
 
-// sorted returns a cube sorted, with each literal only once. The result ok is false if the cube
-// contradicts itself.
+// sorted returns the literals of a cube, sorted and without duplicates. The result ok is false if
+// the cube contradicts itself.
 func sorted(cube []Literal) (list []Literal, ok bool) {
 	list = slices.Clone(cube)
 	slices.SortFunc(list, compareLiterals)
@@ -108,7 +108,7 @@ func consensus(a, b []Literal) (both []Literal, ok bool) {
 	return both, true
 }
 
-// String is the condition as the file has it: "1 !2 | 4", or "never".
+// String is the condition in the syntax of the file: "1 !2 | 4", or "never".
 func (c Condition) String() string {
 	if len(c) == 0 {
 		return "never"

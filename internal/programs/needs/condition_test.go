@@ -83,7 +83,7 @@ func TestNormal(t *testing.T) {
 	}
 }
 
-// TestNormalExamples has some conditions with their normal form, for people to read.
+// TestNormalExamples has some readable conditions with their normal form.
 func TestNormalExamples(t *testing.T) {
 	yes, no := func(i int) Literal { return Literal{i, true} },
 		func(i int) Literal { return Literal{i, false} }
@@ -128,7 +128,7 @@ func TestLongCondition(t *testing.T) {
 }
 
 // TestHooks has names of sections, as libbpf's section_defs knows them, with what a program in such
-// a section needs of the kernel.
+// a section needs from the kernel.
 func TestHooks(t *testing.T) {
 	for _, c := range []struct {
 		section string

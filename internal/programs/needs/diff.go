@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Change is something that a program asks for in only one of two files of needs.
+// Change is something that a program asks for in only one of two files with needs.
 type Change struct {
 	Added   bool   `json:"added"`
 	Program string `json:"program"`
@@ -21,8 +21,8 @@ func (c Change) String() string {
 	return fmt.Sprintf("%s %s: %v", sign, c.Program, c.Ask)
 }
 
-// Diff returns, sorted by program, what programs ask for only in a or only in b. Programs are
-// compared if they have the same name.
+// Diff returns what programs ask for only in a or only in b, sorted by program. It compares those
+// programs that have the same name.
 func Diff(a, b *Needs) []Change {
 	var changes []Change
 	before, after := a.byProgram(), b.byProgram()

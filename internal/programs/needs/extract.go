@@ -63,7 +63,7 @@ func (a *asked) addSymbol(s Symbol, of *want) {
 // have found something.
 type keyCube map[string]bool
 
-// Extract returns the needs of the programs of object files. The result doesn't depend on the order
+// Extract returns the needs of the programs in object files. The result doesn't depend on the order
 // of the objects.
 func Extract(objects ...*bpfobj.Object) (*Needs, error) {
 	if len(objects) == 0 {

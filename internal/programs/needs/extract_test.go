@@ -76,7 +76,7 @@ func TestEdits(t *testing.T) {
 	before := extract(t, programtest.Compile(t, theProgram))
 	for _, c := range []struct {
 		name string
-		edit []string // pairs of texts: the former is replaced by the latter
+		edit []string // pairs of texts: the first text is replaced with the second
 		diff []string
 	}{
 		{name: "none"}, // in another directory
@@ -164,8 +164,8 @@ func TestEdits(t *testing.T) {
 	}
 }
 
-// TestOrderOfObjects checks that the order of object files doesn't matter, nor whether the programs
-// are in one object file or in several.
+// TestOrderOfObjects checks that the needs are the same for any order of object files, and whether
+// the programs are in one object file or in several.
 func TestOrderOfObjects(t *testing.T) {
 	support.Need(t, "clang")
 	one := programtest.Compile(t, theTypes+onExit)
@@ -212,8 +212,8 @@ func build(t *testing.T, source, output string, command ...string) []byte {
 	return data
 }
 
-// gccMacros changes programtest.Prelude for gcc, whose builtins take types in another form. This
-// form is from bpf_core_read.h.
+// gccMacros changes programtest.Prelude for gcc, whose builtins take types in a different form; see
+// bpf_core_read.h.
 var gccMacros = strings.NewReplacer(
 	"#define SEC", `
 #define var_of2(t, n) ({ extern t *tmp_##n; tmp_##n; })

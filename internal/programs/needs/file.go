@@ -26,9 +26,9 @@ import (
 //
 //	    btfneeds 1
 //	    program "NAME" "SECTION" RELOCATIONS      how many in .BTF.ext are the program's
-//	    memory INDEX BYTES                        this relocation, from 0, is of a load or store
-//	    when INDEX CONDITION                      in which case it is reached, such as 1 !2 | 4
-//	    certain INDEX CONDITION                   in which case it is reached for all settings
+//	    memory INDEX BYTES                        relocation INDEX (from 0) is in a load or store
+//	    when INDEX CONDITION                      when this relocation is reached, such as 1 !2 | 4
+//	    certain INDEX CONDITION                   when this relocation is reached for all settings
 //	    symbol KIND "NAME" weak|strong TYPE ARGS  TYPE is an id in .BTF, or 0
 const sectionNeeds = ".BTF.needs"
 

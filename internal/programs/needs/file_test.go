@@ -307,8 +307,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// FuzzRead checks that Read returns, whatever the bytes, and that the needs that it returns can be
-// used.
+// FuzzRead checks that Read returns for any bytes, and that the needs that it returns can be used.
 func FuzzRead(f *testing.F) {
 	f.Add(write(f, some(f, binary.LittleEndian)))
 	f.Add(write(f, some(f, binary.BigEndian)))

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// hooks has, from section_defs in libbpf.c, the sections of programs whose names contain the name
-// of something in the kernel. Variants such as fentry.s and kprobe.multi are left out.
+// hooks has those program sections from section_defs in libbpf.c whose names contain the name of
+// something in the kernel. Variants such as fentry.s and kprobe.multi are left out.
 var hooks = map[string]SymbolKind{
 	"fentry": Function, "fexit": Function, "fmod_ret": Function, "fsession": Function,
 	"lsm": LSMHook, "lsm_cgroup": LSMHook, "tp_btf": RawTP, "iter": Iterator,
@@ -17,7 +17,7 @@ var hooks = map[string]SymbolKind{
 // the section names none, has a pattern with * or ?, or leaves the name to the loader. Unlike
 // types, hooks have no flavors.
 func hookOf(section string) (Symbol, bool) {
-	section = strings.TrimPrefix(section, "?") // not loaded unless the loader asks for it
+	section = strings.TrimPrefix(section, "?") // not loaded unless the loader requests it
 	name, target, ok := strings.Cut(section, "/")
 	if !ok || target == "" || strings.ContainsAny(target, "*?") {
 		return Symbol{}, false

@@ -9,9 +9,9 @@ import (
 	"github.com/rules-btf/rules_btf/internal/programs/core"
 )
 
-// kptrTags are type tags on pointers in maps. The kernel looks up the struct to which such a
-// pointer leads by name in its BTF: see btf_find_kptr and btf_parse_kptr in kernel/bpf/btf.c. The
-// tag kptr_ref is from Linux 5.19 to 6.2.
+// kptrTags are type tags on pointers in maps. The kernel searches its BTF for the name of the
+// struct to which such a pointer leads: see btf_find_kptr and btf_parse_kptr in kernel/bpf/btf.c.
+// Linux 5.19 to 6.2 use the tag kptr_ref.
 var kptrTags = []string{"kptr", "kptr_untrusted", "percpu_kptr", "kptr_ref"}
 
 // kptrs returns, by the name of a map, the names of the structs to which the map has kptrs. Structs

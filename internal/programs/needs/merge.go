@@ -13,7 +13,7 @@ type merged struct {
 	text    string // of an exact type, which is never changed
 }
 
-// mergedMember is a member of a merged type; of is nil for enumerators and void.
+// mergedMember is a member of a merged type. Its type, of, is nil for enumerators and void.
 type mergedMember struct {
 	bits uint32
 	of   *merged

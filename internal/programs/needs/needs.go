@@ -1,4 +1,4 @@
-// Package needs finds out what BPF programs need of a kernel: their CO-RE relocations, with the
+// Package needs finds out what BPF programs need from a kernel: their CO-RE relocations, with the
 // parts of the local types at which these relocations look, and the functions, types and symbols of
 // the kernel that the programs name. Needs contain no code, paths, lines or offsets. So they don't
 // change if a program is edited but needs nothing new.
@@ -7,13 +7,13 @@
 //	merge.go    the parts of one local type that several relocations look at
 //	extract.go  the needs of object files
 //	assemble.go  the needs of all programs, sorted, with one BTF of local types
-//	symbol.go   what programs name of a kernel
-//	structops.go  those of struct_ops maps
-//	kptr.go     those of pointers to the kernel's objects in maps
+//	symbol.go   what programs name in a kernel
+//	structops.go  the needs of struct_ops maps
+//	kptr.go     the needs of maps that have pointers to the kernel's objects
 //	types.go    local types as BTF
 //	condition.go  in which case a relocation is reached
 //	file.go     the file: written and read
-//	text.go     the needs as text for people, and as JSON
+//	text.go     the needs as text and as JSON
 //	diff.go     what programs ask for in only one of two files
 //
 // For example, a program that reads task->mm in an fentry hook of do_exit has the needs
@@ -63,7 +63,7 @@ type Program struct {
 	Symbols []Symbol
 }
 
-// Reached reports whether the instruction of a relocation can be reached, given which guards have
+// Reached reports whether the instruction of a relocation can be reached; found says which guards
 // found something.
 func (p *Program) Reached(relocation int, found func(int) bool) bool {
 	c, ok := p.Conditions[relocation]

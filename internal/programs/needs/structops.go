@@ -51,7 +51,7 @@ func (a *asked) structOps(b builder, m *bpfobj.StructOps, of map[*bpfobj.Functio
 		case program != nil:
 			programs++
 			if !b.isCallback(x.Type) || !isStructOps(program.Section) {
-				return fmt.Errorf("libbpf refuses that %[1]s points to %[2]s: either %[1]s is not a "+
+				return fmt.Errorf("libbpf refuses %[1]s, which points to %[2]s: either %[1]s is not a "+
 					"pointer to a function, or %[2]s is not a struct_ops program", field, program.Name)
 			}
 			w = &want{kind: btf.KindPtr, ref: &want{kind: btf.KindFuncProto, exact: true}}

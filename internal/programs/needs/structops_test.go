@@ -26,10 +26,10 @@ SEC(".struct_ops") struct ops ops = `
 		{`{ .number = 1 };`, ""},
 		{`{ .data = (void *)1 };`, "ops: the pointer data leads to no program, so libbpf refuses it"},
 		{`{ .begin = (void *)1 };`, "ops: the pointer begin leads to no program, so libbpf refuses it"},
-		{`{ .begin = (void *)other };`, "ops: libbpf refuses that begin points to other: either begin"},
-		{`{ .data = (void *)begin };`, "ops: libbpf refuses that data points to begin: either data " +
+		{`{ .begin = (void *)other };`, "ops: libbpf refuses begin, which points to other: either begin"},
+		{`{ .data = (void *)begin };`, "ops: libbpf refuses data, which points to begin: either data " +
 			"is not a pointer to a function, or begin is not a struct_ops program"},
-		{`{ .number = (long)begin };`, "ops: libbpf refuses that number points to begin: "},
+		{`{ .number = (long)begin };`, "ops: libbpf refuses number, which points to begin: "},
 		{`{ .begin = (void *)not_a_program };`, "section .struct_ops: ops: the pointer at offset 0x0 " +
 			"leads to no program"},
 		{`{}; SEC(".struct_ops") int number;`, "section .struct_ops: number is not a struct with a name"},

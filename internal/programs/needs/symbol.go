@@ -11,14 +11,14 @@ import (
 // Symbol is a function, variable or type that a program names.
 type Symbol struct {
 	Kind SymbolKind
-	Name string // of kfuncs without a flavor
-	// Weak says that the program may be loaded without it.
+	Name string // for kfuncs, without a flavor
+	// Weak says that the program may be loaded without the symbol.
 	Weak bool
 	// Type is the id in Needs.Local of the type with which the program declares the symbol, or 0 if
 	// there is none.
 	Type uint32
-	// Args is how many arguments of its hook the program reads at least, in slots of 8 bytes. The
-	// function's result counts as the argument after the last one.
+	// Args says that the program reads at least this many arguments of its hook, in slots of 8 bytes.
+	// The function's result counts as the argument after the last one.
 	Args int
 }
 
@@ -53,8 +53,7 @@ func (k SymbolKind) InBTF() bool {
 	return true
 }
 
-// hasArgs reports whether the programs of such a hook get the arguments of a function or
-// tracepoint.
+// hasArgs reports whether programs with such a hook get the arguments of a function or tracepoint.
 func (k SymbolKind) hasArgs() bool {
 	return k == Function || k == LSMHook || k == RawTP || k == Member
 }

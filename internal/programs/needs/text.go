@@ -17,8 +17,8 @@ func Is(f *elf.File) bool { return f.Section(sectionNeeds) != nil }
 type ask struct {
 	Kind string `json:"kind"` // a core.Kind or SymbolKind
 	What string `json:"what"` // "struct sock.sk_protocol", "do_exit"
-	// Memory is how many bytes of the field the program loads or stores directly. If it isn't 0, the
-	// field's size matters.
+	// Memory is how many bytes of the field the program loads or stores directly. If Memory isn't 0,
+	// the field's size matters.
 	Memory uint8 `json:"memory,omitempty"`
 	Weak   bool  `json:"weak,omitempty"`
 	// Args is how many arguments the program reads.
@@ -119,7 +119,7 @@ func (n *Needs) JSON() any {
 	}{list}
 }
 
-// WriteText writes the needs as text for people. Each relocation or symbol has a line.
+// WriteText writes the needs as text, with a line for each relocation or symbol.
 func (n *Needs) WriteText(w io.Writer) error {
 	var b bytes.Buffer
 	for i := range n.Programs {

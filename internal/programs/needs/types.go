@@ -42,11 +42,11 @@ func (l *local) relocations(requests map[string]*request) map[string]core.Reloca
 	return placed
 }
 
-// maxVariants is the number of types of one name with which a request is compared at most.
+// maxVariants limits the number of types of one name with which a request is compared.
 const maxVariants = 16
 
-// place adds the types for requests whose types all have the same name. This is one type if all
-// requests agree.
+// place adds the types for requests about types of one kind and name. If all requests agree, it
+// adds one type.
 func (l *local) place(list []*request, placed map[string]core.Relocation) {
 	var variants []*merged
 	of := make([]int, len(list)) // index in variants

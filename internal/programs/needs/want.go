@@ -49,7 +49,7 @@ func (b builder) access(s *core.Spec) *want {
 	root, _ := b.ByID(s.Root)
 	w := b.along(s.Root, s.Points[1:])
 	if root.Kind == btf.KindTypedef {
-		w.name = "" // the name of the typedef counts
+		w.name = "" // the name of the typedef is what matters
 		return &want{kind: btf.KindTypedef, name: b.TypeName(root), ref: w}
 	}
 	return w
@@ -83,7 +83,7 @@ func (b builder) along(id uint32, points []core.Point) *want {
 	return w
 }
 
-// memberAt is the member that the first point names. It may be inside of anonymous members of the
+// memberAt is the member that the first point names. It may be inside anonymous members of the
 // type.
 func (b builder) memberAt(points []core.Point) member {
 	p := points[0]

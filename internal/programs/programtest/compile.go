@@ -5,8 +5,8 @@
 //	libbpf.go    the answers of libbpf
 //	load.go      loading by libbpf into the running kernel
 //	cilium.go    the answers of cilium/ebpf
-//	random.go    random programs for a kernel: what they ask for; their types are in random_types.go,
-//	             those of members in random_members.go
+//	random.go    random programs for a kernel, with their relocations; the programs' types are from
+//	             random_types.go, the members of structs from random_members.go
 package programtest
 
 import (
@@ -26,7 +26,7 @@ import (
 )
 
 // Prelude is the beginning of all test programs: macros for clang's builtins, as in libbpf's
-// bpf_core_read.h. It includes no headers, so that no name of a kernel's member is a macro.
+// bpf_core_read.h. It includes no headers, so that no member in a kernel has the name of a macro.
 const Prelude = `
 #define SEC(name) __attribute__((section(name), used))
 #define P __attribute__((preserve_access_index))
@@ -84,7 +84,7 @@ func read(t testing.TB, path string) []byte {
 	return data
 }
 
-// Kernel returns the BTF that pahole makes from C sources, which are compiled and linked before.
+// Kernel compiles and links C sources, and returns the BTF that pahole makes from the result.
 func Kernel(t testing.TB, sources ...string) []byte {
 	t.Helper()
 	return pahole(t, nil, sources)

@@ -34,7 +34,7 @@ func NewLoader(t testing.TB) *Loader {
 	return l
 }
 
-// Load loads from an object file the programs and struct_ops maps with these names. The result log
+// Load loads the programs and struct_ops maps with these names from an object file. The result log
 // is what libbpf and the verifier say.
 func (l *Loader) Load(t testing.TB, object []byte, names ...string) (ok bool, log string) {
 	t.Helper()

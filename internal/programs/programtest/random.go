@@ -19,7 +19,7 @@ import (
 type Random struct {
 	*rand.Rand
 	order  binary.ByteOrder
-	kernel *core.BTF // the BTF that has the type which root works on
+	kernel *core.BTF // the BTF with the type on which root works
 	roots  []core.Found
 	n      int // the number of types, for their flavors
 	source strings.Builder
@@ -36,7 +36,7 @@ func NewRandom(seed uint64, kernel *core.Kernel) *Random {
 	return r
 }
 
-// add adds the types of which a program can have a local version.
+// add adds the types for which a program can have a local version.
 func (r *Random) add(b *core.BTF) {
 	for i := range b.Types {
 		t := &b.Types[i]
@@ -107,7 +107,7 @@ func (r *Random) Compile(t testing.TB, n int) (object []byte, sources map[string
 	}
 }
 
-// crash finds the name of the function for which clang crashed in clang's message.
+// crash matches the part of clang's message that names the function for which clang crashed.
 var crash = regexp.MustCompile(`(?:on function "|declaration ')(f\d+)`)
 
 // program returns the source of one program and its types.

@@ -8,9 +8,9 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// composite returns the definition of a local version of a struct or union. If exact is set, it has
-// all members in their order, unless there are more than 40; otherwise, it has some of them,
-// shuffled.
+// composite returns the definition of a local version of a struct or union. If exact is set and
+// there are at most 40 members, the definition has all of them in order; otherwise, it has some of
+// them, shuffled.
 func (r *Random) composite(t *btf.Type, of *btf.Blob, name string, depth int,
 	exact bool) (string, *node) {
 	list := slices.Clone(of.MembersOf(t))
@@ -51,9 +51,9 @@ func (r *Random) composite(t *btf.Type, of *btf.Blob, name string, depth int,
 	return fmt.Sprintf("%s %s { %s} P", keyword, name, body), root
 }
 
-// member returns the declaration of a member, and adds to the parameter into the fields by which a
-// program can name this member.
-func (r *Random) member(t *btf.Type, m btf.Member, depth int, exact bool, into *node) string {
+// member returns the declaration of a member, and adds to parent the fields by which a program can
+// name this member.
+func (r *Random) member(t *btf.Type, m btf.Member, depth int, exact bool, parent *node) string {
 	name, _ := r.kernel.Name(m.NameOff)
 	_, bits := m.Bits(t.KFlag)
 	if name == "" {
@@ -62,7 +62,7 @@ func (r *Random) member(t *btf.Type, m btf.Member, depth int, exact bool, into *
 			return ""
 		}
 		text, n := r.composite(inner, of, "", depth, exact)
-		into.fields = append(into.fields, n.fields...)
+		parent.fields = append(parent.fields, n.fields...)
 		return "@" + text + "; "
 	}
 	if !isIdentifier(name) {
@@ -90,10 +90,10 @@ func (r *Random) member(t *btf.Type, m btf.Member, depth int, exact bool, into *
 		if bits > mt.SizeOrType*8 || base == "_Bool" && bits > 1 || base == "int" && bits > 32 {
 			base = "long"
 		}
-		into.fields = append(into.fields, field{name, true, &node{kind: btf.KindInt}})
+		parent.fields = append(parent.fields, field{name, true, &node{kind: btf.KindInt}})
 		return fmt.Sprintf("%s %s:%d; ", base, name, bits)
 	}
 	text, n := r.declare(m.Type, name, depth, exact)
-	into.fields = append(into.fields, field{name, false, n})
+	parent.fields = append(parent.fields, field{name, false, n})
 	return text + "; "
 }

@@ -42,7 +42,7 @@ func (r *Random) declare(id uint32, name string, depth int, exact bool) (string,
 		if n := r.kernel.TypeName(t); isIdentifier(n) {
 			flavored = fmt.Sprintf("%s___f%d", n, r.next())
 		} else if strings.Contains(name, "][") {
-			flavored = fmt.Sprintf("named%d", r.next()) // clang begins at elements of such arrays
+			flavored = fmt.Sprintf("named%d", r.next()) // clang's accesses begin at elements of such arrays
 		}
 		text, root := r.composite(t, of, flavored, depth-1, exact)
 		return text + " " + name, root

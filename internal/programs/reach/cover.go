@@ -10,8 +10,8 @@ func (w *walk) condition(r ref) Condition {
 }
 
 // cover returns a sum of products, and the node of this sum. The sum holds wherever low holds, and
-// nowhere that high doesn't hold. By the algorithm of Minato and Morreale, it first finds the
-// products that need a literal of the first guard, for each of the two outcomes, and then the
+// only where high holds. With the algorithm of Minato and Morreale, cover first finds the products
+// that need a literal of the first guard, for each of the guard's two outcomes, and then the
 // products without this guard. In a product, the literals are in the order of guards.
 func (w *walk) cover(low, high ref) (Condition, ref) {
 	d := w.diagram

@@ -47,7 +47,7 @@ type diagram struct {
 	results map[application]ref
 	work    int
 	settings
-	// full says that a limit was exceeded, so that results are wrong.
+	// full says that a limit was exceeded, so results are wrong.
 	full bool
 }
 
@@ -82,7 +82,7 @@ func (d *diagram) constant(t term) ref {
 	return d.add(n, of)
 }
 
-// choose returns the node for the choice between two nodes.
+// choose returns the node that chooses between two nodes by the outcome of a guard.
 func (d *diagram) choose(guard int32, missing, found ref) ref {
 	n := node{guard: guard, missing: missing, found: found}
 	if missing == found {

@@ -50,8 +50,8 @@ func sensible(r *rand.Rand, n int) []byte {
 	return data
 }
 
-// FuzzAnalyze checks that Analyze doesn't panic or take long, whatever the instructions, and that
-// it returns the same conditions each time.
+// FuzzAnalyze checks that, for any instructions, Analyze doesn't panic or take long, and that it
+// returns the same conditions each time.
 func FuzzAnalyze(f *testing.F) {
 	for seed := range int64(50) {
 		r := rand.New(rand.NewSource(seed))

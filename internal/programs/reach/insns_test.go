@@ -10,7 +10,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/programs/core"
 )
 
-// Instructions for the tests below. The instruction site has a relocation that isn't a guard, so it
+// Instructions for the tests below. The one called site has a relocation that isn't a guard, so it
 // may be poisoned.
 type insns = []bpfobj.Insn
 
@@ -37,7 +37,7 @@ func store(dst uint8, off int16, src uint8) bpfobj.Insn {
 func jump(op, reg uint8, off int16) bpfobj.Insn { return bpfobj.Insn{Op: op, Dst: reg, Off: off} }
 
 // unless returns the end of a function: a jump with this opcode, which compares a register with 0,
-// and then the instruction site, which is skipped if the jump is taken.
+// and then the instruction called site, which is skipped if the jump is taken.
 func unless(op, reg uint8) insns { return insns{jump(op, reg, 1), site, set(0, 0), exit} }
 
 const ifZero, ifNot = 0x15, 0x55

@@ -16,8 +16,8 @@ import (
 	"github.com/cilium/ebpf/btf"
 )
 
-// poison is the number of the function that libbpf calls instead of an instruction that can't be
-// resolved.
+// poison is the number of a helper that doesn't exist. If an instruction can't be resolved, libbpf
+// replaces it with a call of this helper.
 const poison = 0xbad2310
 
 // needKernel returns an error if programs can't be loaded here.
@@ -31,7 +31,7 @@ var needKernel = sync.OnceValue(func() error {
 })
 
 // accepts reports whether the kernel's verifier accepts a program. If the verifier refuses the
-// program for another reason than poison, the test fails.
+// program for any reason other than poison, the test fails.
 func accepts(t *testing.T, spec *ebpf.ProgramSpec) bool {
 	program, err := ebpf.NewProgram(spec)
 	if err == nil {
@@ -67,7 +67,8 @@ func holds(c Condition, found map[question]bool) bool {
 }
 
 // TestVerifier compares conditions with what the running kernel's verifier says, for all outcomes
-// of the guards. It loads each program several times, each time with another relocation poisoned.
+// of the guards. It loads each program several times, each time with a different relocation
+// poisoned.
 func TestVerifier(t *testing.T) {
 	if err := needKernel(); err != nil {
 		t.Skip("SKIPPED: the kernel doesn't load BPF programs here: ", err)

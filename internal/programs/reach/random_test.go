@@ -23,7 +23,7 @@ type generator struct {
 	callee *bpfobj.Function
 	starts []int       // of statements
 	jumps  map[int]int // instructions that jump to statements
-	loops  bool        // there may be jumps to earlier statements, which take the verifier long
+	loops  bool        // there may be jumps backwards, for which the verifier needs much time
 }
 
 func (g *generator) add(op, dst, src uint8, off int16, imm int32) {
@@ -151,7 +151,7 @@ func (g *generator) statement() {
 	}
 }
 
-// randomFunction returns a function that may call another one with two numbers and an address.
+// randomFunction returns a function that may call callee with two numbers and an address.
 func randomFunction(r *rand.Rand, n int, callee *bpfobj.Function) *bpfobj.Function {
 	g := &generator{r, &bpfobj.Function{Relocations: map[int]core.Relocation{},
 		Calls: map[int]*bpfobj.Function{}, Program: callee != nil}, callee, nil, map[int]int{},

@@ -1,7 +1,7 @@
 // Package reach finds out under which conditions the kernel's verifier reaches the CO-RE
 // relocations of a program.
 //
-// If the kernel lacks what a relocation asks for, libbpf replaces the relocation's instruction by
+// If the kernel lacks what a relocation asks for, libbpf replaces the relocation's instruction with
 // an invalid one. The kernel refuses the program only if its verifier reaches this instruction. A
 // program prevents this with a guard: a relocation whose answer is 0 if the kernel lacks something
 // (core.Kind.IsGuard).
@@ -11,8 +11,8 @@
 //
 // If the verifier knows the values that a jump compares, it follows the jump only one way. So in a
 // kernel without the field, it never reaches the read. This package does the same for all outcomes
-// of all guards at once, by values that are decision diagrams over the guards. For given outcomes
-// of the guards this is constant propagation: if an instruction can be reached in two ways, a value
+// of all guards at once: its values are decision diagrams over the guards. For given outcomes of
+// the guards, this is constant propagation: if an instruction can be reached in two ways, a value
 // that differs between these ways is unknown at the instruction. The verifier follows each way
 // separately. So it may skip instructions that this package takes for reachable, but it never
 // reaches an instruction that this package takes for unreachable.
@@ -25,7 +25,7 @@
 //	diagram.go    decision diagrams
 //	cover.go      conditions from diagrams
 //
-// This package treats values as unknown that old verifiers don't know: the results of neg, div and
+// This package treats values that old verifiers don't know as unknown: the results of neg, div and
 // mod, immediates that are stored to the stack, and parts of stack slots that aren't zero. It does
 // follow xor, whose results verifiers know since Linux 5.10, and numbers in stack slots (since
 // 5.3).
@@ -46,7 +46,7 @@ type Site struct {
 	Insn     int
 }
 
-// Literal is the outcome of a guard: it found what it asks for, or not. If several guards ask for
+// Literal is the outcome of a guard: whether it found what it asks for. If several guards ask for
 // the same thing, Site is the first of them.
 type Literal struct {
 	Site  Site
@@ -77,8 +77,8 @@ type Analysis struct {
 	// Certain has, for each relocation, the condition under which the verifier reaches, for all
 	// settings, this relocation or another one that asks for the same thing.
 	Certain map[Site]Condition
-	// Slots is how many slots of 8 bytes of its context the program reads at least, whatever the
-	// settings and the outcomes of guards.
+	// Slots is how many 8-byte slots of its context the program reads for all settings and all
+	// outcomes of guards; for some it may read more.
 	Slots int
 }
 

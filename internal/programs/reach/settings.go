@@ -10,7 +10,7 @@ import (
 // verifier follows it only one way, but we don't know which. So the comparison is a choice, which
 // is like a guard, but without a relocation. Choices are numbered after all guards.
 type settings struct {
-	off     bool // such values are unknown, like most others
+	off     bool // such values count as unknown, like most others
 	first   int32
 	values  map[setting]uint64
 	choices map[choice]int32
@@ -90,7 +90,7 @@ func (s *settings) load(op uint8, x, y term) term {
 	return s.value(setting{loads + operation(op), add32(x, y), term{}})
 }
 
-// add32 adds to the offset of an address in data.
+// add32 adds y to the offset of x, an address in data.
 func add32(x, y term) term {
 	return term{isData, x.value&^(1<<32-1) | uint64(uint32(x.value)+uint32(y.value))}
 }
@@ -122,8 +122,8 @@ func (s *settings) calculate(code uint8, wide bool, x, y term) (t term, ok bool)
 var opposites = map[uint8]uint8{jumpNe: jumpEq, jumpLe: jumpGt, jumpLt: jumpGe, jumpSle: jumpSgt,
 	jumpSlt: jumpSge}
 
-// compare returns the number of the choice for a conditional jump that compares a setting. The
-// result sense says whether the jump is taken if the choice is true, or if it is false.
+// compare returns the number of the choice for a conditional jump that compares a setting. The jump
+// is taken if the choice has the outcome sense.
 func (s *settings) compare(op uint8, x, y term) (guard int32, sense, ok bool) {
 	known := func(t term) bool { return t.kind == isSetting || t.kind == isNumber }
 	if !known(x) || !known(y) || x.kind != isSetting && y.kind != isSetting {

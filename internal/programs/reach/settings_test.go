@@ -124,7 +124,7 @@ func TestSlots(t *testing.T) {
 			2},
 		{"a part of one", insns{{Op: 0x61, Dst: 2, Src: 1, Off: 12}, set(0, 0), exit}, 2},
 		{"after a call", insns{random, load(2, 1, 8), set(0, 0), exit}, 0},
-		{"of two programs' ways", insns{load(2, 1, 8), jump(ifZero, 2, 1), load(2, 1, 16), set(0, 0),
+		{"on one of two ways", insns{load(2, 1, 8), jump(ifZero, 2, 1), load(2, 1, 16), set(0, 0),
 			exit}, 3},
 		{"after the end", insns{set(0, 0), exit, load(2, 1, 8)}, 0},
 		{"with a guard", insns{guard(3), jump(ifZero, 3, 1), load(2, 1, 8), set(0, 0), exit}, 0},

@@ -47,8 +47,8 @@ func (s *state) forget(regs ...uint8) {
 	}
 }
 
-// only returns the state restricted to the outcomes for which this condition holds too.
-func (s state) only(d *diagram, condition ref) state {
+// restrict returns the state for only those outcomes for which the condition holds.
+func (s state) restrict(d *diagram, condition ref) state {
 	reach := d.apply(within, s.reach, condition)
 	if reach == s.reach {
 		return s
@@ -106,7 +106,7 @@ func (s *state) join(d *diagram, o state) bool {
 }
 
 // clobber forgets the slots that end above an address. If one of these slots contains an address in
-// the frame, we no longer know what code does with it, so the whole frame may change.
+// the frame, we no longer know what code does with that address, so the whole frame may change.
 func (s *state) clobber(d *diagram, at int32) {
 	if len(s.slots) == 0 {
 		return
@@ -132,7 +132,7 @@ func (s *state) escape() {
 	s.slots = nil
 }
 
-// address returns the address in the frame that an access by a register and an offset has.
+// address returns the address in the frame that an access with this register and offset has.
 func (s *state) address(d *diagram, reg uint8, offset int16) (at int32, ok bool) {
 	t := d.nodes[d.traits[s.regs[reg]].one].term
 	at = int32(int64(t.value)) + int32(offset)

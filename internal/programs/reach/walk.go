@@ -23,7 +23,7 @@ type walk struct {
 type function struct {
 	*bpfobj.Function
 	number  int     // in walk.functions
-	shares  bool    // it takes the address of a function, which may then get addresses in its frame
+	shares  bool    // it takes the address of a function, and may pass addresses in its frame to it
 	states  []state // before each instruction
 	returns ref     // the value of r0 when it returns
 	callers []place
@@ -42,7 +42,7 @@ func (w *walk) push(p place) {
 	}
 }
 
-// run follows all instructions until no state changes.
+// run follows all instructions until states no longer change.
 //
 // It begins with the program, and with the global functions: before Linux 6.8 the verifier checks
 // all global functions, even if it reaches no instruction that calls them.
@@ -70,7 +70,7 @@ func (w *walk) enter(f *function, reach ref, program bool) {
 	w.flow(f, 0, w.diagram.entryState(reach, args))
 }
 
-// flow adds a way to the instruction at an index, with this state before it. A way that leaves the
+// flow adds a way that reaches the instruction f.Insns[at] with the state s. A way that leaves the
 // function ends there.
 func (w *walk) flow(f *function, at int, s state) {
 	if at >= 0 && at < len(f.states) && f.states[at].join(w.diagram, s) {
@@ -245,13 +245,13 @@ func (w *walk) jump(f *function, at int, s state) {
 		if _, relocated := f.Relocations[at]; relocated {
 			y = anything
 		}
-		w.flow(f, to, s.only(d, d.apply(op, x, y)))
-		w.flow(f, at+1, s.only(d, d.apply(op|notTaken, x, y)))
+		w.flow(f, to, s.restrict(d, d.apply(op, x, y)))
+		w.flow(f, at+1, s.restrict(d, d.apply(op|notTaken, x, y)))
 	}
 }
 
-// call does a call. The verifier checks a static function for each call, so the caller's values are
-// known in it. It checks a global function separately, for unknown arguments.
+// call does a call. The verifier checks a static function at each call, so the function knows the
+// caller's values. It checks a global function separately, with unknown arguments.
 func (w *walk) call(f *function, at int, s state) {
 	d, to := w.diagram, w.index[f.Calls[at]]
 	if f.shares || to != nil && !to.Global {
@@ -271,7 +271,7 @@ func (w *walk) call(f *function, at int, s state) {
 		to.callers = append(to.callers, caller)
 	}
 	w.flow(to, 0, d.entryState(s.reach, s.regs))
-	s = s.only(d, to.returns)
+	s = s.restrict(d, to.returns)
 	s.forget(1, 2, 3, 4, 5)
 	s.regs[0] = d.apply(within, to.returns, s.reach)
 	w.flow(f, at+1, s)

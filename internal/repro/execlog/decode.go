@@ -160,7 +160,7 @@ func (d *decoder) directory(id uint32, message []byte) error {
 	return cmp.Or(err, d.artifact(id, a))
 }
 
-// find returns the decoded entry with an id.
+// find returns where the decoded entry with this id is (object.at). The entry must have this kind.
 func (d *decoder) find(id uint32, kind objectKind) (uint32, error) {
 	o, ok := d.ids[id]
 	if !ok {
@@ -172,7 +172,7 @@ func (d *decoder) find(id uint32, kind objectKind) (uint32, error) {
 	return o.at, nil
 }
 
-// findSet sets *set to the set with an id.
+// findSet sets *set to the set with this id.
 func (d *decoder) findSet(set *SetID, id uint32) error {
 	if id == 0 {
 		return nil
@@ -224,7 +224,7 @@ func (d *decoder) addLinks(files []File, id uint32) ([]File, error) {
 	return append(files, d.links[at]...), nil
 }
 
-// linkSet reads a set of symbolic links in runfiles, which are not at their files' paths.
+// linkSet reads a set of symbolic links in runfiles. Their paths differ from those of their files.
 func (d *decoder) linkSet(id uint32, message []byte) error {
 	links := map[string]uint32{}
 	var files []File

@@ -102,7 +102,7 @@ func TestBazel(t *testing.T) {
 	}
 }
 
-// TestOldFields reads sets and outputs as the first releases with this log wrote them.
+// TestOldFields reads sets and outputs as the first Bazel releases with this log wrote them.
 func TestOldFields(t *testing.T) {
 	b := execlogtest.New()
 	file, dir := b.File("f", "f"), b.Directory("d")
@@ -203,7 +203,7 @@ func TestLinksAreBounded(t *testing.T) {
 	}
 }
 
-// TestDeepSets walks a chain of sets that is deeper than a stack should be, and one with 2^1000
+// TestDeepSets walks a chain of sets that is deeper than a stack should be, and one with 2^12500
 // ways to a file.
 func TestDeepSets(t *testing.T) {
 	for _, width := range []int{1, 2} {

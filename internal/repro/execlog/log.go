@@ -81,16 +81,16 @@ const (
 // ID is the number of an artifact in a log.
 type ID uint32
 
-// Artifact is an input or output, as it was when the spawn ran. A log may hold equal ones.
+// Artifact is an input or output, as it was when the spawn ran. A log may hold equal artifacts.
 type Artifact struct {
 	Kind   Kind
 	Path   string // relative to the execution root
 	Digest Digest // of a file
 	Target string // of a link
 	// For a directory, Files are the files in it. For runfiles, Files are only the files that are
-	// not in Inputs. Each file has its path below Path.
+	// not in Inputs. The paths of files are relative to Path.
 	Files  []File
-	Inputs SetID // of runfiles: the files in them that are at their usual paths
+	Inputs SetID // for runfiles: those of their files that are at their usual paths
 }
 
 // File is a file in a directory.
@@ -115,13 +115,13 @@ type set struct {
 	sets  []SetID
 }
 
-// Artifacts returns the number of artifacts in a log. All their ids are smaller.
+// Artifacts returns the number of artifacts in a log. All ids of artifacts are smaller.
 func (l *Log) Artifacts() int { return len(l.artifacts) }
 
 // Artifact returns the artifact with an id.
 func (l *Log) Artifact(id ID) *Artifact { return &l.artifacts[id] }
 
-// Sets returns the number of sets in a log, including the empty one. All their ids are smaller.
+// Sets returns the number of sets in a log, including the empty one. All ids of sets are smaller.
 func (l *Log) Sets() int { return len(l.sets) }
 
 // Set returns the items of a set, and the sets in it, which have smaller ids.

@@ -31,7 +31,7 @@ type field struct {
 	content []byte // valid until the next entry is read
 }
 
-// id is a field's value as the id of an entry.
+// id returns a field's value as the id of an entry.
 func (f *field) id() uint32 { return uint32(f.value) }
 
 // fields calls visit for each field of a message. It fails if the entry has too many fields: an

@@ -230,8 +230,8 @@ func notes(r *repro.Report) []string {
 		notes = append(notes, fmt.Sprintf("bazel-out/%s of A is compared with bazel-out/%s of B", x.A, x.B))
 	}
 	if n := r.Total.SameCached; n > 0 {
-		notes = append(notes, fmt.Sprintf("the results of %d actions with the verdict same came from a"+
-			" cache: if the other build filled it, they ran only once, and nothing was compared", n))
+		notes = append(notes, fmt.Sprintf("the results of %d \"same\" actions came from a cache: if the"+
+			" other build filled it, these actions ran only once, and nothing was compared", n))
 	}
 	for i := range r.Allowances {
 		if a := &r.Allowances[i]; a.Matched == 0 {

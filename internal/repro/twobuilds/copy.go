@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// copyTree copies the files, directories and links of a directory, except for Bazel's links to its
-// outputs (bazel-*) and the directory that the parameter except names. Bits in the umask are
-// removed from the modes, as if the copy had been checked out with this umask.
+// copyTree copies the files, directories and links in a directory, except for the links to Bazel's
+// outputs (bazel-*) and for the directory whose path is the parameter except. It removes the bits
+// in the umask from the modes, as if the copy had been checked out with this umask.
 func copyTree(from, to, except string, umask fs.FileMode) error {
 	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -30,7 +30,7 @@ func copyTree(from, to, except string, umask fs.FileMode) error {
 		}
 		switch {
 		case d.IsDir():
-			// The copy must be writable, whatever the original's mode: files are made in it.
+			// The copy must be writable, whatever the original's mode: files are created in it.
 			return os.MkdirAll(target, info.Mode().Perm()&^umask|0o700)
 		case d.Type() == fs.ModeSymlink:
 			if strings.HasPrefix(d.Name(), "bazel-") {

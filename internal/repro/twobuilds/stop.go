@@ -13,9 +13,9 @@ import (
 )
 
 type process struct {
-	mu      sync.Mutex // held while running changes, and forever after Interrupt
+	mu      sync.Mutex // held while the field running changes, and forever after Interrupt
 	running *os.Process
-	ended   chan struct{} // closed when running has ended
+	ended   chan struct{} // closed when that process has ended
 }
 
 // run runs a command. After a call of Interrupt, it doesn't return.
@@ -55,7 +55,7 @@ func (b *Builds) Interrupt() {
 	b.remove()
 }
 
-// servers ends the Bazel servers of both output bases, if they run.
+// servers ends the Bazel servers of both output bases, if they are running.
 func (b *Builds) servers() {
 	for _, of := range b.Of {
 		if of.OutputBase == "" {

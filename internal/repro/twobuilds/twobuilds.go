@@ -20,7 +20,7 @@ import (
 
 // Options say what to build and where.
 type Options struct {
-	Bazel     string   // the command, a path or a name on PATH; "" to look for one
+	Bazel     string   // the path of the command, or its name on PATH; "" to look for one
 	Workspace string   // a directory in the workspace
 	CopyRoot  string   // the directory to copy, with the workspace in it; "" for the workspace
 	Scratch   string   // where to make the directory for all files; "" for the temporary directory
@@ -124,7 +124,7 @@ func (b *Builds) choose(workspace, copied string) {
 	b.Logs = [2]string{in("A.log"), in("B.log")}
 }
 
-// otherLocale returns a locale of this machine, if any, that sorts and writes unlike C.
+// otherLocale returns an installed locale that sorts and writes unlike C, or else C.UTF-8.
 func otherLocale() string {
 	out, _ := exec.Command("locale", "-a").Output()
 	best := "C.UTF-8"

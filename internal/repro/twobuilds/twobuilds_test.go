@@ -96,8 +96,8 @@ func TestRemoveAll(t *testing.T) {
 	}
 }
 
-// bazel is a command that writes no log: into the log's file it writes what it sees of its
-// surroundings.
+// bazel is a command for use in place of Bazel. It writes no log; in the log's place it writes what
+// it sees of its surroundings.
 const bazel = `#!/bin/sh
 for arg; do
   case $arg in

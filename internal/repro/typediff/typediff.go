@@ -1,8 +1,8 @@
 // Package typediff finds the types that differ in outputs with BTF, once repro has found that these
 // outputs differ. A log has only digests, so the files of both builds must still exist. For
-// example, it adds to the output vmlinux.btf of an action a line from package diff, which says that
-// a member of struct page has a different type. If an output is split BTF, the log also shows its
-// base: the base is among the inputs of the action that made the output.
+// example, a line that it adds to the output vmlinux.btf may say that a member of struct page has a
+// different type. If an output is split BTF, the log also shows its base: the action that made the
+// output reads an index of the base, and the action that made the index reads the base.
 package typediff
 
 import (
@@ -90,10 +90,10 @@ func (c *comparison) output(act *repro.Action, o *repro.OutputChange) {
 	}
 }
 
-// file compares a file, and adds the differences to its output. If the file is in a directory, the
-// parameter of is " of " and the name of the file; otherwise it is "".
+// file compares a file, and adds the differences to o. If the file is in a directory, the parameter
+// where is " of " and the name of the file; otherwise it is "".
 func (c *comparison) file(act *repro.Action, o *repro.OutputChange, files [2]execlog.File,
-	of string) {
+	where string) {
 	if !isBTF(files[0].Path) || c.done == maxFiles {
 		return
 	}
@@ -102,7 +102,7 @@ func (c *comparison) file(act *repro.Action, o *repro.OutputChange, files [2]exe
 	if err != nil {
 		lines = []string{"not compared: " + err.Error()}
 	}
-	lines[0] = "types" + of + ": " + lines[0]
+	lines[0] = "types" + where + ": " + lines[0]
 	o.More = append(o.More, lines...)
 	if c.done == maxFiles {
 		o.More = append(o.More, fmt.Sprintf("types: only %d files were compared", maxFiles))
@@ -170,7 +170,7 @@ func (b Build) check(file execlog.File) (string, error) {
 	return path, nil
 }
 
-// base reads the BTF that a spawn's output is based on, or nil if the log shows none.
+// base reads the BTF on which a spawn's output is based. It returns nil if the log shows no base.
 func (b Build) base(spawn int) (*btf.Blob, error) {
 	files := b.chain(spawn, 0)
 	paths := make([]string, len(files))
@@ -190,7 +190,7 @@ func (b Build) base(spawn int) (*btf.Blob, error) {
 // maxChain is the maximum length of a chain of bases that is followed.
 const maxChain = 8
 
-// chain returns the BTF files that the output of a link is based on, the deepest first. The link
+// chain returns the BTF files on which the output of a link is based, the deepest first. The link
 // reads an index of each base. The action that makes such an index reads the base itself, and the
 // indices of the base's own bases.
 func (b Build) chain(spawn, depth int) []*execlog.Artifact {

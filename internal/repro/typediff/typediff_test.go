@@ -13,7 +13,8 @@ import (
 
 const bin = "bazel-out/k8-fastbuild/bin/"
 
-// encode makes BTF, on a base unless that is nil, with an int and a struct of the given size.
+// encode makes BTF with an int, and with a struct of the given size. If base isn't nil, the BTF is
+// split BTF.
 func encode(t *testing.T, base *btf.Blob, name string, size uint32) []byte {
 	t.Helper()
 	b := btf.NewBuilder(nil, base, nil)

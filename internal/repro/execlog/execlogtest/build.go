@@ -27,7 +27,7 @@ func New() *Builder {
 	return b
 }
 
-// Entry adds an entry whose content is in the field with the number kind. An id of 0 means none.
+// Entry adds an entry whose content is in the field with the number kind. An id of 0 means no id.
 func (b *Builder) Entry(id uint32, kind protowire.Number, content Message) {
 	b.log = protowire.AppendBytes(b.log, Message{}.Number(1, uint64(id)).Message(kind, content))
 }
@@ -76,7 +76,7 @@ func (b *Builder) Union(sets []uint32, files ...uint32) uint32 {
 	return b.add(6, Message{}.IDs(4, sets...).IDs(5, files...))
 }
 
-// Runfiles adds the runfiles of an executable: a set of files, and a link to a file.
+// Runfiles adds the runfiles of an executable: a set of files, links to files, and an empty file.
 func (b *Builder) Runfiles(path string, set uint32, links map[string]uint32) uint32 {
 	var content Message
 	for path, id := range links {
@@ -129,7 +129,7 @@ func (b *Builder) Spawn(s Spawn, outputs ...any) {
 // Plain returns the log without compression.
 func (b *Builder) Plain() []byte { return b.log }
 
-// Zstd returns the log as Bazel writes it.
+// Zstd returns the log compressed, as Bazel writes it.
 func (b *Builder) Zstd(t testing.TB) []byte {
 	t.Helper()
 	z, err := zstd.NewWriter(nil)

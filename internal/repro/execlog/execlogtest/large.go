@@ -9,7 +9,7 @@ import (
 
 // Edits says what Large changes in a log of many actions.
 type Edits struct {
-	Header bool   // a header that all compile
+	Header bool   // a header that all compilations read
 	Random int    // how many compilations have different outputs
 	Flag   string // an additional argument of all links; "" for none
 	Order  uint64 // the seed for the order of actions within a layer
