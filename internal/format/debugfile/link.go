@@ -82,7 +82,7 @@ func stripLink(f *elf.File) (name string, crc uint32, ok bool) {
 	return string(data[:end]), f.Order.Uint32(data[at:]), true
 }
 
-// sectionOf returns the contents of a section, nil if there is no such section.
+// sectionOf returns the contents of a section, or nil if there is no such section.
 func sectionOf(f *elf.File, name string) ([]byte, error) {
 	s := f.Section(name)
 	if s == nil || s.Size == 0 {

@@ -97,7 +97,7 @@ func (s *Section) withIndex(index int) *Section {
 // closing f closes that file too.
 func (f *File) SetSupplement(open func() (*File, error)) { f.openSupplement = open }
 
-// Supplement returns the supplementary file, nil if there is none.
+// Supplement returns the supplementary file, or nil if there is none.
 func (f *File) Supplement() (*File, error) { return f.supplement() }
 
 func (f *File) readSupplement() (*File, error) {

@@ -227,7 +227,7 @@ func (e *Edit) Remove(name string) error {
 	return nil
 }
 
-// find returns the index of the section with a name, 0 if there is none.
+// find returns the index of the section with a name, or 0 if there is none.
 func (e *Edit) find(name string) (int, error) {
 	found := 0
 	for i := range e.sections[1:] {

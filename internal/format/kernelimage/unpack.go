@@ -84,10 +84,10 @@ func unpack(name string, data []byte, limit int) (Content, error) {
 }
 
 type payload struct {
-	container string  // the container's name, "" if the file itself is the payload
-	format    *format // how it is compressed, nil if it isn't
+	container string  // the container's name, or "" if the file itself is the payload
+	format    *format // how it is compressed, or nil if it isn't
 	data      []byte
-	size      int // bytes of the decompressed data, -1 if unknown
+	size      int // bytes of the decompressed data, or -1 if unknown
 }
 
 // findPayload finds the payload of a file or layer. container may be set even with an error.

@@ -104,7 +104,7 @@ func NewTruncated(path string, offset int64) *Truncated {
 		"the step that writes it is done", path, offset)}
 }
 
-// Fault returns the error for the value of a panic, nil if that is no failed read of a mapping.
+// Fault returns the error for the value of a panic, or nil if that is no failed read of a mapping.
 func Fault(panicked any) error {
 	fault, ok := panicked.(interface{ Addr() uintptr })
 	if !ok {
@@ -113,7 +113,7 @@ func Fault(panicked any) error {
 	return find(fault.Addr())
 }
 
-// find returns the error for an address that can't be read, nil if it is not in a mapping.
+// find returns the error for an address that can't be read, or nil if it is not in a mapping.
 func find(addr uintptr) error {
 	mappings.mu.Lock()
 	defer mappings.mu.Unlock()
