@@ -16,7 +16,7 @@ const (
 	debugSup  = ".debug_sup"
 )
 
-// maxID is how many bytes of a build-id or checksum are read. Hashes have 8 to 64 bytes.
+// maxID limits the length of a build-id or checksum, in bytes. Hashes have 8 to 64 bytes.
 const maxID = 256
 
 // supplement is a file's reference to the supplementary file that it needs.

@@ -17,12 +17,12 @@ import (
 const (
 	magic       = "\xfd7zXZ\x00"
 	footerMagic = "YZ"
-	headerSize  = 12 // of the stream's header, and of its footer
+	headerSize  = 12 // the size of the stream's header, and of its footer
 	lzma2Filter = 0x21
 	maxWindow   = 1 << 27
 )
 
-// The header of a stream has one of these numbers for the kind of its check.
+// The kinds of checksum, by their numbers in a stream's header.
 const (
 	checkNone  = 0
 	checkCRC32 = 1
@@ -31,9 +31,9 @@ const (
 
 var crc64Table = crc64.MakeTable(crc64.ECMA)
 
-// Decompress returns the content of an xz file. It reports false if the file is damaged, has
-// another form, or has more than limit bytes of content; a complete decoder then finds out which of
-// these is so.
+// Decompress returns the content of an xz file. ok is false if the file is damaged, has another
+// form, or has more than limit bytes of content; a complete decoder must then find out which of
+// these is true.
 func Decompress(data []byte, limit int) (content []byte, ok bool) {
 	f, ok := parse(data)
 	if !ok || f.size > uint64(limit) {
