@@ -149,7 +149,7 @@ func union(list []inputFile) (*object.Object, error) {
 	return object.Union(names, objects)
 }
 
-// maxListed is how many errors are listed at most; an archive may have thousands of members.
+// maxListed limits how many errors are listed; an archive may have thousands of members.
 const maxListed = 20
 
 // listErrors passes the errors of the inputs, at most maxListed of them, to the function list, and

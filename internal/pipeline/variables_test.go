@@ -58,7 +58,7 @@ var kernel = map[string]string{
 // unlinked is a file in an archive; it isn't linked, because nothing needs it.
 var unlinked = map[string]string{"lib.c": `struct unused { int u; }; struct unused unused = { 1 };`}
 
-// ofModule is a module for the kernel above. The kernel has the same type struct shared.
+// ofModule is a module for the kernel above. It defines the same struct shared as the kernel.
 var ofModule = map[string]string{
 	"mod/mod.c": `
 		struct shared { int a; struct inner *p; };

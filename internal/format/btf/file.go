@@ -93,7 +93,7 @@ func HasMagic(data []byte) bool {
 		bytes.HasPrefix(data, []byte{Magic >> 8, Magic & 0xff})
 }
 
-// ReadBytes is ReadFile for the content of a file. Unless it fails, it returns at least one blob.
+// ReadBytes is like ReadFile, for a file's content. Unless it fails, it returns at least one blob.
 func ReadBytes(data []byte, base *Blob) ([]*Blob, error) {
 	if !bytes.HasPrefix(data, []byte(stdelf.ELFMAG)) {
 		blobs, err := ParseAll(data, base)

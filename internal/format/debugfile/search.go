@@ -14,7 +14,7 @@ const DefaultDir = "/usr/lib/debug"
 
 // Search says where debug files are.
 type Search struct {
-	// Alt is the supplementary file for all files that need one. If it is "", there is a search.
+	// Alt is the supplementary file for all files that need one. If Alt is "", one is searched for.
 	Alt string
 	// DWARF is the path of the separate debug file of the file that is opened. If it is "", the debug
 	// file is searched for, unless the opened file has DWARF.

@@ -28,8 +28,8 @@ type Budget int64
 const (
 	// Whole is for readers that run one after another: then the work depends only on the file.
 	Whole Budget = 1
-	// Part, a quarter, is for readers on several threads, which repeat some of the work. A file that
-	// stays within Part surely stays within Whole when one thread reads its units in order.
+	// Part is a quarter of Whole. It is for readers on several threads, which repeat some of the work.
+	// A file that stays within Part also stays within Whole when its units are read in order.
 	Part Budget = 4
 	// Unlimited is for a file that has already been read within the budget Whole.
 	Unlimited Budget = -1
@@ -66,7 +66,7 @@ func (r *Reader) Take(n int) error {
 		return nil
 	}
 	return r.Spent(r.Root.Off, "the units up to this one import more than %d types from each other; "+
-		"convert the file as it was before dwz", typesFloor+typesPerByte*r.D.size)
+		"convert the file before dwz processes it", typesFloor+typesPerByte*r.D.size)
 }
 
 // Spent returns an error at a DIE of the unit: the budget of the file is spent (see IsSpent).

@@ -142,7 +142,7 @@ func (r *Reader) Signed(e *DIE, s Attr) (bool, error) {
 	return a != nil && (a.form == formSdata || a.size == 0), nil
 }
 
-// After returns the offset after e and its children: DW_AT_sibling, or where a walk over them ends.
+// After returns the offset after e and its children, from DW_AT_sibling or a walk over the list.
 func (r *Reader) After(e Head) (uint32, error) {
 	if !e.Abbrev.Children {
 		return e.Next, nil

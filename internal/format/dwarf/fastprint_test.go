@@ -111,7 +111,7 @@ func TestFastFingerprints(t *testing.T) {
 	t.Logf("%d entries, %d plain fingerprints, %d fast ones", entries, plain, fast)
 }
 
-// damaged is a copy of a unit in which some bytes are changed, and some ranges are repeated.
+// damaged returns a copy of a unit in which some bytes are changed, and some ranges are repeated.
 func damaged(random *rand.Rand, unit []byte, header int) []byte {
 	b := append([]byte(nil), unit...)
 	if len(b) < header+32 {

@@ -66,7 +66,7 @@ func (f *Fingerprint) mix(v uint64) { *f = f.with(v, v) }
 
 func (f *Fingerprint) mix2(a, b uint64) { *f = f.with(a, b) }
 
-// with mixes a and b into a copy of f. Its receiver is no pointer, so that f stays in registers.
+// with mixes a and b into a copy of f. The receiver is not a pointer, so f stays in registers.
 func (f Fingerprint) with(a, b uint64) Fingerprint {
 	ahi, alo := bits.Mul64(f.A^a, printMulA)
 	bhi, blo := bits.Mul64(f.B^b, printMulB)

@@ -131,7 +131,7 @@ func (r *Reader) firstRnglist(off uint64) (uint64, bool) {
 	return 0, false
 }
 
-// maxList is how many bytes of a location list are read at most. The rest of it is ignored.
+// maxList limits how many bytes of a location list are read. Any further bytes are ignored.
 const maxList = 16 << 10
 
 // Locations calls f for each expression in a, a location attribute of the entry at offset die: the

@@ -12,8 +12,8 @@ import (
 //
 // Distances are from the last byte of an entry's code, or from the end of a leading inline string.
 type plan struct {
-	// a hash to mix into every fingerprint: of the tag, of the attributes with their classes, and of
-	// the values in the declaration itself (DW_FORM_implicit_const, DW_FORM_flag_present)
+	// to be mixed into every fingerprint: a hash of the tag, of the attributes with their classes, and
+	// of the values in the declaration itself (DW_FORM_implicit_const, DW_FORM_flag_present)
 	print     uint64
 	valueMask uint32 // which bits at valueAt are the constant
 	nameMask  uint32 // which bits at nameAt are the name: all for an offset, fewer for an index

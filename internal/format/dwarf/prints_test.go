@@ -27,7 +27,7 @@ func typesSource() string {
 	return s.String()
 }
 
-// compileTypes is the DWARF of typesSource in an object file.
+// compileTypes returns the DWARF of an object file that is compiled from typesSource.
 func compileTypes(t *testing.T) *Data {
 	t.Helper()
 	dir := t.TempDir()

@@ -62,7 +62,7 @@ func (p *Prints) strp(die uint32, v uint64) (Fingerprint, error) {
 	return fp, nil
 }
 
-// maxPrintString is how many bytes printString looks at, at most.
+// maxPrintString limits how many bytes printString looks at.
 const maxPrintString = 256
 
 // printString returns printBytes of the NUL-terminated string at the start of b. ok is false if the

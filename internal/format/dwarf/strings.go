@@ -72,8 +72,8 @@ func (r *Reader) StrxOffset(die uint32, index uint64) (uint64, error) {
 	return off, nil
 }
 
-// element reads the number with the given index in a table of numbers of size bytes, which begins
-// at the offset base in section sec.
+// element reads a number, by its index, from the table at the offset base in section sec. Each
+// number in the table has size bytes.
 func (r *Reader) element(sec []byte, base, index uint64, size uint8) (uint64, bool) {
 	if index > uint64(len(sec)) || base > uint64(len(sec)) {
 		return 0, false

@@ -21,8 +21,8 @@ type Input struct {
 // OpenInput lists the inputs at path. If the file is not an archive, the only input is the file
 // itself. If it is a GNU, BSD or thin archive, the inputs are its members, in order, without the
 // symbol table. Several inputs may have the same Label. A member that thin archives name several
-// times is listed once. It is an error if follow is not nil and a member of a thin archive is none
-// of the files in follow. There is nothing to close.
+// times is listed once. It is an error if follow is not nil and lacks the file of a thin archive's
+// member. There is nothing to close.
 func OpenInput(path string, follow []string) ([]Input, error) {
 	magic, err := readMagic(path)
 	if err != nil {

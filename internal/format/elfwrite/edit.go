@@ -106,7 +106,7 @@ func (e *Edit) mayChange(offset uint64) {
 	}
 }
 
-// Set sets the content of a section. If the file has the section, it keeps its index, type, flags
+// Set sets the content of a section. A section that the file has keeps its index, type, flags
 // and alignment; otherwise the section is added after the last one. The content must not change
 // until Write returns.
 //

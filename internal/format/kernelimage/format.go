@@ -23,7 +23,7 @@ const maxWindow = 1 << 27
 type format struct {
 	name  string
 	magic string // the first bytes
-	// open returns a decompressor. Its output is used up to limit bytes. nil: unsupported format.
+	// open returns a decompressor; at most limit bytes of its output are used. nil: unsupported.
 	open func(r *bytes.Reader, limit int) (io.Reader, error)
 }
 
@@ -102,7 +102,7 @@ func (f *format) damaged(err error) error {
 		"with scripts/extract-vmlinux from the kernel source, or fetch it again", err)
 }
 
-// streams reads consecutive streams of one format as a single one.
+// streams reads consecutive streams of one format as a single stream.
 type streams struct {
 	r    io.Reader
 	next func() (io.Reader, error) // io.EOF if no stream follows

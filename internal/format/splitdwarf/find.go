@@ -14,7 +14,7 @@ import (
 type Found struct {
 	Data *dwarf.Data
 	Unit *dwarf.Unit
-	// Number counts the units that were found for an input. The first one is 1.
+	// Number is the unit's place among the units that were found for an input, starting at 1.
 	Number uint64
 
 	files *Files
@@ -140,10 +140,10 @@ const maxParts = 64
 
 // places lists the paths at which the .dwo file of a skeleton may be, in search order. With
 // --follow, these are the listed files with the same base name. Otherwise, they are paths in the
-// directories that the user names, then in the directory of the input. In each directory, the first
-// is the path that the compiler gave the file, then come shorter and shorter ends of that path. If
-// the user names no directory, the last place is the absolute path at which the compiler wrote the
-// file, unless that is unknown: a build may have replaced the directory with ".".
+// directories that the user names, then in the directory of the input. In each directory, the file
+// is looked for at the path that the compiler gave it, then at shorter and shorter ends of that
+// path. If the user names no directory, the last place is the absolute path at which the compiler
+// wrote the file, unless it is unknown because a build has replaced the directory with ".".
 func (f *Files) places(s *dwarf.Skeleton) []string {
 	if s.Name == "" || strings.ContainsRune(s.Name, 0) {
 		return nil

@@ -76,7 +76,7 @@ type Files struct {
 	err      error
 
 	mu    sync.Mutex
-	idle  []*opened      // .dwo files that nobody uses now, the last used at the end
+	idle  []*opened      // .dwo files that nobody uses now, most recently used last
 	busy  []*opened      // .dwo files in use
 	found map[uint64]int // by dwo id: how often the unit was looked for
 	count atomic.Uint64

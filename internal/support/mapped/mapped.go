@@ -104,7 +104,7 @@ func NewTruncated(path string, offset int64) *Truncated {
 		"the step that writes it is done", path, offset)}
 }
 
-// Fault returns the error for a panic's value, or nil if it is not from a read of a mapping.
+// Fault returns the error for a panic's value, or nil if the panic is no failed read of a mapping.
 func Fault(panicked any) error {
 	fault, ok := panicked.(interface{ Addr() uintptr })
 	if !ok {

@@ -21,7 +21,7 @@ func Need(t testing.TB, programs ...string) {
 	}
 }
 
-// Run is for programs that may be missing (see Need). It runs one in dir and returns its output.
+// Run runs a program in dir and returns its output. It skips the test if there is no such program.
 func Run(t testing.TB, dir, program string, args ...string) string {
 	t.Helper()
 	Need(t, program)
