@@ -47,7 +47,7 @@ type attrSpec struct {
 const (
 	// maxDenseCode limits the indexes of the slice dense. Compilers number declarations from 1.
 	maxDenseCode = 1 << 16
-	// maxCompiled limits how many declarations are kept compiled, maxCompiledSize the bytes of each.
+	// maxCompiled limits the entries of the map compiled, maxCompiledSize the bytes of each key.
 	maxCompiled     = 1 << 13
 	maxCompiledSize = 1 << 8
 )

@@ -37,7 +37,7 @@ const (
 	planLead                           // its first attribute is an inline string
 	planChildren                       // it has children
 	planIdle                           // it does not itself declare anything that is encoded
-	planLocal                          // planIdle inside functions
+	planLocal                          // like planIdle, but only inside functions
 	planEnter                          // definitions may be nested in it; not a struct or union
 	planStruct                         // definitions may be nested in it; a struct or union
 	// it is a parameter of a function, "...", or an annotation

@@ -250,7 +250,7 @@ func TestSectionAtOverlap(t *testing.T) {
 	}
 }
 
-// TestManySections reads a file whose section numbers do not fit 16 bits.
+// TestManySections reads a file whose section numbers do not fit in 16 bits.
 func TestManySections(t *testing.T) {
 	const n = 70_000
 	var src bytes.Buffer

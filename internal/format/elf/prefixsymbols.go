@@ -17,8 +17,8 @@ func (t *Symbols) maybePrefix(s *Symbol) bool {
 	})
 }
 
-// realFunctions returns those symbols in list that are functions although their names have such a
-// prefix: where the symbol ends, no symbol begins that is named like the rest of its name.
+// realFunctions returns those symbols in list that are functions, not prefix symbols. A prefix
+// symbol ends where a symbol begins whose name is the rest of the prefix symbol's name.
 func (t *Functions) realFunctions(list []uint32) []uint32 {
 	symbols := t.Symbols.List
 	var left []uint32

@@ -174,7 +174,7 @@ func (t *symtab) resolve(i int, shndx uint16, s *Symbol) error {
 	return t.place(i, s)
 }
 
-// maxName is the length of the longest name that is read, in bytes. It limits the time that reading
+// maxName is the maximum length, in bytes, of a name that is read. It limits the time that reading
 // a hostile table without NUL bytes can take.
 const maxName = 1 << 16
 

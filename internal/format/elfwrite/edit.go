@@ -133,7 +133,7 @@ func (e *Edit) Set(s Section) error {
 	return nil
 }
 
-// Patch replaces the content of a section of the file with content of the same size. Unlike Set, it
+// Patch replaces the content of an existing section with content of the same size. Unlike Set, it
 // never moves the sections after it.
 func (e *Edit) Patch(name string, data []byte) error {
 	i, err := e.find(name)

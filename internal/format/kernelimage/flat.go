@@ -66,7 +66,7 @@ func FindBTF(image []byte) ([]byte, error) {
 	return best, wrong
 }
 
-// starts finds where headers begin, in one byte order: with the magic number, version and no flags.
+// starts finds a header's first bytes, in one byte order: the magic number, the version, no flags.
 type starts struct {
 	image  []byte
 	header [4]byte

@@ -140,7 +140,7 @@ func TestLastPage(t *testing.T) {
 	}
 }
 
-// TestWriter: if mapped bytes that are gone are written, the panic names their file.
+// TestWriter: if a write copies mapped bytes that are gone, the panic names the file they were in.
 func TestWriter(t *testing.T) {
 	path, data := mapFile(t, "in", 0, 40)
 	defer recovered(func() { Unmap(data) })
