@@ -98,6 +98,6 @@ func dwzCrafted() []crafted {
 		of("eight thousand definitions of one tag", ring(8000), 8000, none,
 			"too deeply to be distinguished"),
 		of("more types than a file may have", plainStructs(30000), 20000,
-			func(i int) string { return fmt.Sprintf("\x04x%x\x00\x10", i) }, "it was before dwz"),
+			func(i int) string { return fmt.Sprintf("\x04x%x\x00\x10", i) }, "before dwz processes it"),
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"runtime/debug"
 )
 
-// smallInput is in bytes. For smaller inputs, collecting garbage would be a large part of the work.
+// smallInput is a size in bytes. For smaller inputs, collecting garbage would take too much time.
 const smallInput = 8 << 20
 
 // RelaxHeap lets the heap grow to some 30 MB before garbage is collected, if the inputs are small

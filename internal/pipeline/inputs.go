@@ -23,9 +23,9 @@ type inputFile struct {
 	err      error
 }
 
-// Objects converts the debugging information of the files at the paths, or of the members of those
-// that are archives, to one object. If several files fail, it passes their errors to the function
-// list, and returns a summary. watch may be nil.
+// Objects converts the debugging information of the files at the paths to one object. If a file is
+// an archive, its members are converted. If several files or members fail, Objects passes their
+// errors to the function list, and returns a summary. watch may be nil.
 func Objects(files *debugfile.Search, paths []string, options convert.Options, watch Watcher,
 	list func(error)) (*object.Object, error) {
 	inputs, size := findInputs(files, paths)
@@ -66,7 +66,7 @@ func Objects(files *debugfile.Search, paths []string, options convert.Options, w
 	return o, nil
 }
 
-// findInputs returns, in order, the ELF files at the paths or in archives there; size is in bytes.
+// findInputs returns the ELF files at the paths or in archives there, and their size in bytes.
 func findInputs(files *debugfile.Search, paths []string) (list []inputFile, size int) {
 	follow := files.Follow
 	if follow != nil {
@@ -149,7 +149,7 @@ func union(list []inputFile) (*object.Object, error) {
 	return object.Union(names, objects)
 }
 
-// maxListed is how many errors are listed; an archive may have thousands of members.
+// maxListed limits how many errors are listed; an archive may have thousands of members.
 const maxListed = 20
 
 // listErrors passes the errors of the inputs, at most maxListed of them, to the function list, and

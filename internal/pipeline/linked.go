@@ -24,8 +24,8 @@ type How struct {
 	Bases     *base.Files // the base of split BTF; empty: the BTF isn't split
 	Convert   convert.Options
 	Variables Variables
-	// Change, if not nil, gets the BTF that the link made, and returns BTF to use in its place. It
-	// is called before other BTF is based on the result.
+	// Change, if not nil, gets the BTF that the link made, and returns the BTF to use in its place.
+	// Result.Extra is based on the changed BTF.
 	Change func(data []byte) ([]byte, error)
 	// If Empty is set, BTF without types is not an error.
 	Empty bool
@@ -39,11 +39,11 @@ type Variables struct {
 	Apart bool
 }
 
-// Watcher is called at each step from a file to its BTF. The facts are read while the debugging
-// information is converted.
+// Watcher has methods that are called at each step from a file to its BTF. The facts are read while
+// the debugging information is converted.
 type Watcher interface {
-	// Converting begins the conversion. It returns a function that is called with the number of
-	// units that are done and the total number. unit is a plural noun.
+	// Converting is called when the conversion begins. It returns a function that is called with the
+	// number of things that are done and the total number. unit names these things: files or units.
 	Converting(unit string) (progress func(done, all int))
 	Converted(c *convert.Counts, o *object.Object)
 	FindingFacts()
@@ -103,7 +103,7 @@ func Linked(path string, how How) (*Result, error) {
 	return result, nil
 }
 
-// linkExtra links the variables that aren't per-CPU to split BTF, whose base is the BTF in below.
+// linkExtra makes split BTF of the variables that aren't per-CPU. Its base is the BTF in below.
 func linkExtra(o *object.Object, options link.Options, bases *base.Files,
 	below []byte) (*link.Result, error) {
 	chain, err := bases.With(below)

@@ -79,7 +79,7 @@ func command(t *testing.T, name string, args ...string) {
 	}
 }
 
-// how returns the How for these variables and everything else that the features request.
+// how returns the How for these features and bases.
 func how(set features.Set, bases *base.Files) How {
 	return How{Files: new(debugfile.Search), Bases: bases, Convert: convert.Options{Features: set,
 		Jobs: 1, Counts: new(convert.Counts), Split: new(splitdwarf.Finder)}}
@@ -192,7 +192,7 @@ func TestModulesInAnyOrder(t *testing.T) {
 	}
 }
 
-// inAnyOrder makes modules together, several times.
+// inAnyOrder makes the BTF of the modules together, several times, each time in a random order.
 func inAnyOrder(t *testing.T, set features.Set, paths []string, bases *base.Files, v Variables,
 	want []*Result) {
 	t.Helper()
@@ -220,7 +220,7 @@ func inAnyOrder(t *testing.T, set features.Set, paths []string, bases *base.File
 	}
 }
 
-// TestPanic: if one module of a batch panics, the others give the same result as alone.
+// TestPanic: if the conversion of one module panics, the others give the same result as alone.
 func TestPanic(t *testing.T) {
 	dir := t.TempDir()
 	set := features.Default()

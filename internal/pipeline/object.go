@@ -41,8 +41,8 @@ func Object(f *elf.File, options convert.Options) (*object.Object, error) {
 	return convert.File(f, options)
 }
 
-// warnOfMixed warns about a file that may be linked from some objects with DWARF and others with
-// only BTF. If a file has DWARF, its BTF isn't read, because most objects with BTF have both.
+// warnOfMixed warns about a file that may have been linked from some objects with DWARF and others
+// with only BTF. If a file has DWARF, its BTF isn't read, because most objects with BTF have both.
 func warnOfMixed(f *elf.File, options convert.Options) {
 	if n := compilerbtf.Units(f); n > 1 && options.Warn != nil {
 		options.Warn(fmt.Sprintf("%s: it has DWARF, and BTF that the compiler wrote for %d units; "+

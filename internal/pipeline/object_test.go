@@ -13,7 +13,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
-// TestObject checks which of a file's debugging information is read.
+// TestObject checks whether a file's DWARF or its BTF is read.
 func TestObject(t *testing.T) {
 	out, err := exec.Command("gcc", "-dumpversion").Output()
 	version, _, _ := strings.Cut(strings.TrimSpace(string(out)), ".")

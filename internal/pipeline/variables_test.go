@@ -55,10 +55,10 @@ var kernel = map[string]string{
 		}`,
 }
 
-// unlinked is a file of an archive that nothing needs.
+// unlinked is a file in an archive; it isn't linked, because nothing needs it.
 var unlinked = map[string]string{"lib.c": `struct unused { int u; }; struct unused unused = { 1 };`}
 
-// ofModule is a module for the kernel above. Its struct shared is the same type as in that kernel.
+// ofModule is a module for the kernel above. It defines the same struct shared as the kernel.
 var ofModule = map[string]string{
 	"mod/mod.c": `
 		struct shared { int a; struct inner *p; };
@@ -170,7 +170,7 @@ func (w workspace) open(name string) *elf.File {
 	return f
 }
 
-// link links on a chain of BTF, verifies the result, and returns it in the chain.
+// link links the input; on is the base of the result, or nil. It verifies and parses the result.
 func (w workspace) link(in *input, which link.Which, on *btf.Blob) (*btf.Blob, *link.Result) {
 	w.Helper()
 	opt := link.Options{Facts: in.facts, Features: in.set, Variables: which, Jobs: 1}
@@ -195,7 +195,7 @@ func (w workspace) link(in *input, which link.Which, on *btf.Blob) (*btf.Blob, *
 	return blob, res
 }
 
-// variables are the types of the variables of a blob, by section, offset and name.
+// variables returns the types of the variables in a blob, by section, offset and name.
 func (w workspace) variables(b *btf.Blob) map[string]string {
 	w.Helper()
 	name := func(off uint32) string {
@@ -244,8 +244,8 @@ func (w workspace) variables(b *btf.Blob) map[string]string {
 	return found
 }
 
-// oracle is the expected result of variables: the symbols of a linked file, with the types that the
-// standard library reads from its DWARF.
+// oracle returns the expected result of variables: the symbols of a linked file, with the types
+// that the standard library reads from the file's DWARF.
 func (w workspace) oracle(file string) map[string]string {
 	w.Helper()
 	f, err := stdelf.Open(w.Path(file))
@@ -317,8 +317,8 @@ func (w workspace) oracle(file string) map[string]string {
 	}
 }
 
-// checkParts links the objects in all ways on a chain of BTF, and returns the extra part. The file
-// linked is the result of linking them.
+// checkParts links the objects in all ways, based on the parameter on, and returns the extra part.
+// The parameter linked is the file that ld made from the objects.
 func (w workspace) checkParts(linked string, on *btf.Blob, objects ...string) *btf.Blob {
 	w.Helper()
 	plain := w.inputs(features.Default(), linked, objects...)
@@ -368,9 +368,9 @@ func (w workspace) checkParts(linked string, on *btf.Blob, objects ...string) *b
 // With -O2 clang splits some variables into their parts.
 var compilers = []string{"gcc", "gcc -O2", "gcc -O2 -fdata-sections", "clang"}
 
-// TestVariables: from objects and facts that were made with global_var, one can link the BTF of the
-// default features, and split BTF on it with the other variables. Together, these two have the same
-// content as a single link with global_var, and as the DWARF.
+// TestVariables: objects and facts that were made with global_var can be linked to the BTF of the
+// default features, and to split BTF with the other variables, which is based on the former.
+// Together, these two have the same content as a single link with global_var, and as the DWARF.
 func TestVariables(t *testing.T) {
 	for _, compiler := range compilers {
 		t.Run(compiler, func(t *testing.T) {
@@ -395,7 +395,7 @@ func TestVariables(t *testing.T) {
 			w.Run("ld", append([]string{"-r", "-o", "mod.ko"}, own...)...)
 			onModule := w.checkParts("mod.ko", below, own...)
 
-			// Without the module's own BTF below it, the extra part has the module's types too.
+			// If the extra part isn't based on the module's own BTF, it has the module's types too.
 			full := w.inputs(features.Default().With(features.GlobalVar), "mod.ko", own...)
 			alone, _ := w.link(full, link.Extra, below)
 			if got, want := w.variables(alone), w.variables(onModule); !maps.Equal(got, want) {
@@ -405,7 +405,7 @@ func TestVariables(t *testing.T) {
 	}
 }
 
-// TestMissing has links that lack what the choice of variables needs.
+// TestMissing has links without the feature, the facts or the base that the variables need.
 func TestMissing(t *testing.T) {
 	set := features.Default().With(features.GlobalVar)
 	for _, c := range []struct {

@@ -2,7 +2,7 @@
 //
 // A Blob is a slice of fixed-size Type records. On the wire, a record is followed by its elements
 // (members, parameters, enumerators …). Here they are in arenas, one for each sort of element;
-// Type.First is the index of the record's first element. Nothing holds a pointer, so the 150,000
+// Type.First is the index of the record's first element. No record has a pointer, so the 150,000
 // types of a kernel cost a handful of allocations. Type ids and string offsets are those on the
 // wire: the ids of a split blob begin where those of its base end. The format is that of
 // include/uapi/linux/btf.h in Linux 7.2. Parse checks only what is needed to walk the bytes;
@@ -18,7 +18,7 @@ import (
 
 // Type is one type record. Which fields are used depends on Kind.
 type Type struct {
-	NameOff    uint32 // string offset of the name, 0 if anonymous
+	NameOff    uint32 // string offset of the name, or 0 if anonymous
 	SizeOrType uint32 // size in bytes (Kind.HasSize) or a type id (Kind.HasType); otherwise 0
 	Vlen       uint32 // number of elements in the kind's arena; for FUNC the linkage
 	// INT: encoding<<24 | bit offset<<16 | bits; VAR: linkage; DECL_TAG: component index
@@ -82,7 +82,7 @@ type Blob struct {
 	Params   []Param      // arena of FUNC_PROTO
 	Enums    []Enumerator // arena of ENUM and ENUM64
 	Secinfos []Secinfo    // arena of DATASEC
-	Arrays   []Array      // arena of ARRAY, one each
+	Arrays   []Array      // arena of ARRAY: one for each type
 
 	// Strings is the blob's own string section: names, each terminated with NUL. In a blob without a
 	// base, the first name is empty.
@@ -93,7 +93,7 @@ type Blob struct {
 	BaseStrLen uint32 // string offset at which Strings begins; 0 without a base
 
 	Header Header // as read; Encode doesn't use it
-	// Machine is the e_machine of the ELF file that the blob was read from, 0 for raw BTF.
+	// Machine is the e_machine of the ELF file that the blob was read from, or 0 for raw BTF.
 	Machine uint16
 }
 
@@ -114,8 +114,8 @@ func (b *Blob) EndStr() uint32 { return b.BaseStrLen + uint32(len(b.Strings)) }
 // EndsOnly reports whether b is a base of which only the byte order, EndID and EndStr are known.
 func (b *Blob) EndsOnly() bool { return b != nil && b.Base == nil && b.StartID > 1 }
 
-// ByID finds a type in the blob or its bases, and the blob whose arenas hold its elements. It
-// returns nil, nil for id 0 (void) and for ids that do not exist.
+// ByID finds a type in this blob or its bases. It also returns the blob whose arenas hold the
+// type's elements. For id 0 (void) and for ids that do not exist, it returns nil, nil.
 func (b *Blob) ByID(id uint32) (*Type, *Blob) {
 	for ; b != nil; b = b.Base {
 		if id < b.StartID {
@@ -166,7 +166,7 @@ func (b *Blob) Name(off uint32) (string, error) {
 		"bytes)", off, b.EndStr())
 }
 
-// TypeName is the name of a type of this blob or its bases, "" if it has no valid name.
+// TypeName is the name of a type of this blob or its bases, or "" if it has no valid name.
 func (b *Blob) TypeName(t *Type) string {
 	if t == nil || t.NameOff == 0 {
 		return ""
@@ -176,7 +176,7 @@ func (b *Blob) TypeName(t *Type) string {
 }
 
 // PointerSize guesses the size of a pointer in bytes as libbpf does: it is the size of the type
-// long, or 8 if there is none. A long in the base is preferred.
+// long, or 8 if there is no such type. A long in the base is preferred.
 func (b *Blob) PointerSize() uint32 {
 	size := uint32(8)
 	for o := b; o != nil; o = o.Base {
@@ -203,7 +203,7 @@ func (b *Blob) isLong(t *Type) bool {
 	return false
 }
 
-// KindName is the kind and any name of a type of this blob or its bases, as in "STRUCT sock".
+// KindName is the kind and name (if any) of a type in this blob or its bases, as in "STRUCT sock".
 func (b *Blob) KindName(t *Type) string {
 	if name := b.TypeName(t); name != "" {
 		return t.Kind.String() + " " + name
@@ -211,24 +211,24 @@ func (b *Blob) KindName(t *Type) string {
 	return t.Kind.String()
 }
 
-// MembersOf returns the members of a STRUCT or UNION of this very blob.
+// MembersOf returns the members of a STRUCT or UNION that is in b itself, not in a base.
 func (b *Blob) MembersOf(t *Type) []Member { return b.Members[t.First : t.First+t.Vlen] }
 
-// ParamsOf returns the parameters of a FUNC_PROTO of this very blob.
+// ParamsOf returns the parameters of a FUNC_PROTO that is in b itself.
 func (b *Blob) ParamsOf(t *Type) []Param { return b.Params[t.First : t.First+t.Vlen] }
 
-// EnumsOf returns the values of an ENUM or ENUM64 of this very blob.
+// EnumsOf returns the values of an ENUM or ENUM64 that is in b itself.
 func (b *Blob) EnumsOf(t *Type) []Enumerator { return b.Enums[t.First : t.First+t.Vlen] }
 
-// SecinfosOf returns the entries of a DATASEC of this very blob.
+// SecinfosOf returns the entries of a DATASEC that is in b itself.
 func (b *Blob) SecinfosOf(t *Type) []Secinfo { return b.Secinfos[t.First : t.First+t.Vlen] }
 
-// ArrayOf returns the body of an ARRAY of this very blob.
+// ArrayOf returns the body of an ARRAY that is in b itself.
 func (b *Blob) ArrayOf(t *Type) Array { return b.Arrays[t.First] }
 
-// Ref returns the n-th type id (from 0) to which a type of this very blob refers, nil if there are
-// not that many. The id 0 (void) counts too. The order is that of the record: for a FUNC_PROTO the
-// return type, then the parameters; for an ARRAY the type of the elements, then of the index.
+// Ref returns the n-th type id (from 0) to which t, a type in b itself, refers, or nil if there are
+// not that many. References to void (0) count. The order is that of the record: for a FUNC_PROTO
+// the return type, then the parameters; for an ARRAY the type of the elements, then of the index.
 func (b *Blob) Ref(t *Type, n uint32) *uint32 {
 	switch t.Kind {
 	case KindStruct, KindUnion:
@@ -272,8 +272,8 @@ func (b *Blob) Refs(t *Type) iter.Seq[*uint32] {
 	}
 }
 
-// Names iterates over the string offsets of the names of a type of this very blob, then of its
-// members, enumerators or parameters, in order.
+// Names iterates over string offsets: that of the name of t, a type in b itself, then those of the
+// names of its members, enumerators or parameters, in order.
 func (b *Blob) Names(t *Type) iter.Seq[uint32] {
 	return func(yield func(uint32) bool) {
 		if !yield(t.NameOff) {

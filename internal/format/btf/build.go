@@ -3,14 +3,14 @@ package btf
 import "encoding/binary"
 
 // Builder makes a blob type by type. Types get ids in the order of the calls. A type may refer to
-// an id that does not exist yet; NextID is the next id. Encode checks limits.
+// an id that no type has yet; NextID is the id that comes next. Encode checks limits.
 type Builder struct {
 	Blob *Blob
 	strs *StringTable
 }
 
-// NewBuilder starts an empty blob that is based on base (nil for none). strs is the table of names,
-// nil for a new one, in which each name of the base keeps its offset in the base.
+// NewBuilder starts an empty blob that is based on base (nil for none). strs is the table of names.
+// If strs is nil, a new table is made, in which each name of the base keeps its offset in the base.
 func NewBuilder(order binary.ByteOrder, base *Blob, strs *StringTable) *Builder {
 	if strs == nil {
 		strs = NewStringTable(base)
@@ -25,7 +25,7 @@ func NewBuilder(order binary.ByteOrder, base *Blob, strs *StringTable) *Builder 
 // NextID is the id that the next type gets.
 func (b *Builder) NextID() uint32 { return b.Blob.EndID() }
 
-// Name interns a name.
+// Name returns the string offset of a name, which it adds if necessary.
 func (b *Builder) Name(s string) uint32 { return b.strs.Add(s) }
 
 // Finish returns the blob, with its strings.
@@ -37,7 +37,7 @@ func (b *Builder) Finish() *Blob {
 // Encode finishes the blob and encodes it.
 func (b *Builder) Encode(opts EncodeOptions) ([]byte, error) { return Encode(b.Finish(), opts) }
 
-// Add appends a record; its elements must be in the arenas already.
+// Add appends a record and returns its id. The record's elements must be in the arenas already.
 func (b *Builder) Add(t Type) uint32 {
 	id := b.NextID()
 	b.Blob.Types = append(b.Blob.Types, t)

@@ -1,7 +1,7 @@
 package btf
 
-// Copy appends a type record of another blob to b. name maps a string offset in the record to one
-// in b; ref does the same for type ids, and is called in the order of Refs.
+// Copy appends t, a type record from another blob, to b. The function name maps a string offset in
+// the record to one in b; ref does the same for type ids, and is called in the order of Refs.
 func (b *Blob) Copy(from *Blob, t *Type, name, ref func(uint32) uint32) {
 	x := *t
 	x.NameOff = name(t.NameOff)

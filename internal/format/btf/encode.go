@@ -9,8 +9,8 @@ type EncodeOptions struct {
 	Layout bool
 
 	// HeaderLen is the length of the header in bytes; zeros follow the known fields. 0 means the
-	// shortest possible header. resolve_btfids of Linux 7.2 writes the 32 bytes of a header with a
-	// layout section even if there is none.
+	// shortest possible header. Even without a layout section, resolve_btfids from Linux 7.2 writes
+	// the 32-byte header, which has fields for that section.
 	HeaderLen int
 }
 

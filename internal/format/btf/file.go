@@ -19,7 +19,7 @@ const (
 
 // ReadFile reads the blobs of a file: raw BTF, or the .BTF section of an ELF file. If object files
 // had BTF, the file linked from them holds their blobs, concatenated. If the ELF file has its own
-// base in .BTF.base, the blobs are based on that one, and the parameter base isn't used; package
+// base in .BTF.base, the blobs are based on that base, and the parameter base isn't used; package
 // relocate moves such blobs to another base. Errors begin with the path.
 func ReadFile(path string, base *Blob) ([]*Blob, error) {
 	f, data, err := Open(path)
@@ -93,7 +93,7 @@ func HasMagic(data []byte) bool {
 		bytes.HasPrefix(data, []byte{Magic >> 8, Magic & 0xff})
 }
 
-// ReadBytes is ReadFile for the content of a file. Unless it fails, it returns at least one blob.
+// ReadBytes is like ReadFile, for a file's content. Unless it fails, it returns at least one blob.
 func ReadBytes(data []byte, base *Blob) ([]*Blob, error) {
 	if !bytes.HasPrefix(data, []byte(stdelf.ELFMAG)) {
 		blobs, err := ParseAll(data, base)
@@ -107,7 +107,7 @@ func ReadBytes(data []byte, base *Blob) ([]*Blob, error) {
 	return someBlobs("ELF file", blobs, err)
 }
 
-// ReadELF reads the blobs in an ELF file's .BTF section, none if that is empty. See ReadFile.
+// ReadELF reads the blobs in an ELF file's .BTF section; an empty one has none. See ReadFile.
 func ReadELF(f *elf.File, base *Blob) ([]*Blob, error) {
 	own, err := Section(f, SectionTypes)
 	if err != nil {
@@ -136,9 +136,9 @@ func ReadELF(f *elf.File, base *Blob) ([]*Blob, error) {
 	return blobs, nil
 }
 
-// Section returns the content of an ELF file's section with BTF, or nil if there is no such
-// section. The content is decompressed but not relocated: relocations of .BTF, which BPF object
-// files have, are for a loader that knows where variables are.
+// Section returns the content of .BTF or .BTF.base (the parameter name) in an ELF file, or nil if
+// there is no such section. The content is decompressed but not relocated: relocations of .BTF,
+// which BPF object files have, are for a loader that knows where variables are.
 func Section(f *elf.File, name string) ([]byte, error) {
 	s := f.Section(name)
 	if s == nil || s.Type == stdelf.SHT_NOBITS {

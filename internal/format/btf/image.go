@@ -15,8 +15,8 @@ type Image struct {
 	bigEndian bool
 }
 
-// NewImage makes room for a blob with the given number of types. Its type section has typeLen
-// bytes, its string section strLen bytes. Its byte order and its bases are those of b.
+// NewImage makes room for a blob with the given number of types. The type section has typeLen
+// bytes, the string section strLen bytes. The byte order and the bases are those of b.
 func NewImage(b *Blob, types int, typeLen uint64, strLen int, opts EncodeOptions) (*Image, error) {
 	if end := uint64(b.BaseStrLen) + uint64(strLen); end > MaxNameOff+1 {
 		return nil, fmt.Errorf("cannot write BTF: %d bytes of strings, but the format allows only %d",
@@ -62,7 +62,7 @@ func NewImage(b *Blob, types int, typeLen uint64, strLen int, opts EncodeOptions
 // Records returns a writer of type records that starts at an offset in the type section.
 func (m *Image) Records(offset uint64) Records { return Records{m.types[offset:]} }
 
-// Finish returns the blob once all of it is written. The image must not be used afterwards.
+// Finish returns the blob. All of it must have been written. Don't use the Image afterwards.
 func (m *Image) Finish() []byte {
 	if m.bigEndian { // the type section consists of 32-bit words
 		for b := m.types; len(b) >= 4; b = b[4:] {
@@ -72,8 +72,8 @@ func (m *Image) Finish() []byte {
 	return m.out
 }
 
-// Records writes type records one after the other. For each record, its caller writes the Type
-// first, then the elements. It panics if a record exceeds the section.
+// Records writes type records one after another. For each record, the caller writes the Type first,
+// then the elements. A record that exceeds the section causes a panic.
 type Records struct {
 	to []byte // the rest of the section; little-endian until the image is finished
 }

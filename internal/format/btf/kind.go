@@ -52,14 +52,14 @@ const (
 	// MaxVlenWide is the largest element count since Linux 7.2.
 	MaxVlenWide = 0xffffff
 	// MaxModifiers is how many modifiers (Kind.IsModifier) in a row the kernel follows in its own BTF
-	// and in that of modules: see kernel/bpf/btf.c, btf_check_modifier_chain_length in Linux 7.2, and
-	// btf_check_type_tags before. The kernel follows longer chains if each type comes after the one
-	// that it refers to, but no order of types ensures that in all BTF. So all BTF that is written
-	// here keeps to this limit.
+	// and in that of modules (kernel/bpf/btf.c: btf_check_modifier_chain_length in Linux 7.2,
+	// btf_check_type_tags in older versions). The kernel follows longer chains if each type comes
+	// after the one that it refers to, but not all BTF can be ordered in this way. So all BTF that is
+	// written here keeps to this limit.
 	MaxModifiers = 32
 	// MaxTypeID is the largest type id that may be written, BTF_MAX_TYPE.
 	MaxTypeID = 0xfffff
-	// MaxLastTypeID is the largest id that the kernel loads: its table has an entry for void too.
+	// MaxLastTypeID is the largest id that the kernel loads: its table also has an entry for void.
 	MaxLastTypeID = MaxTypeID - 1
 	// MaxNameOff is the largest string offset, BTF_MAX_NAME_OFFSET. So the strings of a blob and its
 	// bases may take 16 MiB together.
@@ -137,8 +137,8 @@ func (k Kind) HasType() bool {
 	return false
 }
 
-// IsModifier reports whether the kind only adds something to the type that it refers to, and keeps
-// its size: TYPEDEF, VOLATILE, CONST, RESTRICT and TYPE_TAG.
+// IsModifier reports whether the kind only adds something to the type that it refers to, without
+// changing that type's size: TYPEDEF, VOLATILE, CONST, RESTRICT and TYPE_TAG.
 func (k Kind) IsModifier() bool {
 	switch k {
 	case KindTypedef, KindVolatile, KindConst, KindRestrict, KindTypeTag:

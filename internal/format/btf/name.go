@@ -4,8 +4,8 @@ package btf
 // KSYM_NAME_LEN since Linux 6.1 (128 before).
 const MaxNameLen = 512
 
-// inIdentifier and inSectionName are 1 for each character that the kernel accepts in such names,
-// and 0 for others. The kernel's isalpha, isdigit and isprint (lib/ctype.c) are for Latin-1.
+// inIdentifier and inSectionName are 1 for each character that the kernel accepts in these names,
+// and 0 for all others. The kernel's isalpha, isdigit and isprint (lib/ctype.c) assume Latin-1.
 var inIdentifier, inSectionName = func() (identifier, section [256]uint8) {
 	for i := range 256 {
 		c := byte(i)
@@ -21,14 +21,14 @@ var inIdentifier, inSectionName = func() (identifier, section [256]uint8) {
 }()
 
 // ValidIdentifier reports whether the kernel accepts the name of a type, a member, a parameter, a
-// function or a variable (btf_name_valid_identifier in kernel/bpf/btf.c): 1 to MaxNameLen letters
-// of ASCII and Latin-1, digits, underscores and dots; the first is not a digit.
+// function or a variable (btf_name_valid_identifier in kernel/bpf/btf.c): 1 to MaxNameLen ASCII or
+// Latin-1 letters, digits, underscores and dots; the first is not a digit.
 func ValidIdentifier(name []byte) bool {
 	return len(name) > 0 && (name[0] < '0' || name[0] > '9') && allIn(&inIdentifier, name)
 }
 
 // ValidSectionName reports whether the kernel accepts the name of a DATASEC: 1 to MaxNameLen
-// printable characters of ASCII and Latin-1 (btf_name_valid_section in kernel/bpf/btf.c).
+// printable ASCII or Latin-1 characters (btf_name_valid_section in kernel/bpf/btf.c).
 func ValidSectionName(name []byte) bool {
 	return len(name) > 0 && allIn(&inSectionName, name)
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // names are examples with every class of characters at each place of a name, and with lengths
-// around the limit of the kernel.
+// around the kernel's limit.
 func names() (all []string) {
 	for c := range 256 {
 		if c == 0 {
@@ -27,8 +27,8 @@ func names() (all []string) {
 		".data..percpu", ".data..percpu section of a long name")
 }
 
-// TestNamesAsTheKernel loads every name into the running kernel, as the name of a type and as that
-// of a section.
+// TestNamesAsTheKernel loads every name into the running kernel, as the name of a type and as the
+// name of a section.
 func TestNamesAsTheKernel(t *testing.T) {
 	for _, name := range names() {
 		typ := btf.NewBuilder(nil, nil, nil)
@@ -44,8 +44,8 @@ func TestNamesAsTheKernel(t *testing.T) {
 	}
 }
 
-// ask fails the test if the running kernel accepts types that it should refuse, or the other way
-// round.
+// ask fails the test if the running kernel accepts types that it should refuse, or refuses types
+// that it should accept.
 func ask(t *testing.T, what string, types *btf.Builder, want bool) {
 	t.Helper()
 	data, err := types.Encode(btf.EncodeOptions{})

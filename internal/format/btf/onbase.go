@@ -4,8 +4,8 @@ import "fmt"
 
 // CheckRefs returns an error if a type refers to an id that no type has. In split BTF, it also
 // returns an error if a name is at an offset where no string begins: every writer of split BTF uses
-// whole strings of the base. Both errors show that split BTF was made with another base. If the
-// base is EndsOnly, names are not checked.
+// whole strings of the base. For split BTF, both errors show that it was made with a different
+// base. If the base is EndsOnly, names are not checked.
 func (b *Blob) CheckRefs() error {
 	hint := ""
 	if b.Base != nil {

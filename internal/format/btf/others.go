@@ -2,7 +2,7 @@ package btf
 
 import "bytes"
 
-// others lists kinds of files that are passed as BTF by mistake: their first bytes, and what to do.
+// others lists kinds of files that people pass by mistake: their first bytes, and what to do.
 var others = []struct{ start, what string }{
 	{"MZ", "a kernel image; extract its BTF with btfdedup import"},
 	{"\x1f\x8b", "compressed with gzip; decompress it or use btfdedup import"},
@@ -18,7 +18,7 @@ var others = []struct{ start, what string }{
 // bootHeader is the offset of an x86 kernel's magic number (Documentation/arch/x86/boot.rst).
 const bootHeader = 0x202
 
-// kindOfFile describes data that is not BTF; it is "" if the format is unknown.
+// kindOfFile describes data that is not BTF. It returns "" if the format is unknown.
 func kindOfFile(data []byte) string {
 	for _, o := range others {
 		if bytes.HasPrefix(data, []byte(o.start)) {

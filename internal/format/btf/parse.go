@@ -11,7 +11,7 @@ import (
 
 // FormatError says why bytes are not a BTF blob.
 type FormatError struct {
-	TypeID uint32 // the type being read, 0 if none
+	TypeID uint32 // the type being read, or 0 if none
 	Offset int64  // in bytes from the start of the blob
 	Msg    string
 }
@@ -59,7 +59,7 @@ func (s source) words(b *[12]byte) (x, y, z uint32) {
 	return x, y, z
 }
 
-// Parse reads a blob that is based on base (nil if it has no base); data is the whole blob. Its
+// Parse reads a blob that is based on base (nil if it has no base); data is the whole blob. The
 // header may have 24 bytes, 32 bytes (with or without a layout section), or more if the further
 // bytes are 0. Both byte orders are read. The result keeps no reference to data. Errors are of type
 // *FormatError, unless they are about the base.
@@ -80,8 +80,8 @@ func checkEnd(data []byte, n int) error {
 	return nil
 }
 
-// FunctionNames sets names[id] for each id in names that is the id of a FUNC in data or in base. It
-// is faster than Parse, because it only skips from record to record.
+// FunctionNames sets names[id] for each key of names that is the id of a FUNC in data or in base.
+// It is faster than Parse, because it only skips from record to record.
 func FunctionNames(data []byte, base *Blob, names map[uint32]string) error {
 	for id := range names {
 		if t, _ := base.ByID(id); t != nil && t.Kind == KindFunc {
@@ -107,7 +107,7 @@ func FunctionNames(data []byte, base *Blob, names map[uint32]string) error {
 }
 
 // Definitions calls yield with the kind, the linkage and the name of each function (FUNC) and
-// variable (VAR) of data, a blob without a base. It only skips from record to record.
+// variable (VAR) in data, a blob without a base. It, too, only skips from record to record.
 func Definitions(data []byte, yield func(kind Kind, linkage uint32, name []byte)) error {
 	p, err := open(data, nil)
 	if err != nil {
@@ -240,7 +240,7 @@ func open(data []byte, base *Blob) (p opened, err error) {
 	return p, nil
 }
 
-// name is the string at an offset, from the blob or its bases, "" if there is none.
+// name is the string at an offset, from the blob or its bases, or "" if there is none.
 func (p *opened) name(off uint32) string {
 	if i := int64(off) - int64(p.blob.BaseStrLen); i < 0 {
 		name, _ := p.blob.Base.Name(off)
@@ -300,7 +300,7 @@ func (p *opened) allocate() error {
 	return err
 }
 
-// emptied returns an empty slice with room for n elements, in the memory of s if that is enough.
+// emptied returns an empty slice with room for n elements, in the memory of s if s has that room.
 func emptied[T any](s []T, n int) []T {
 	if n > cap(s) {
 		return make([]T, 0, n)

@@ -14,7 +14,7 @@ import (
 
 const runningKernel = "/sys/kernel/btf/vmlinux"
 
-// kernelBTF is the running kernel's BTF, or the test is skipped.
+// kernelBTF returns the running kernel's BTF, or skips the test.
 func kernelBTF(t testing.TB) []byte {
 	data, err := os.ReadFile(runningKernel)
 	if err != nil {
@@ -23,7 +23,7 @@ func kernelBTF(t testing.TB) []byte {
 	return data
 }
 
-// example is a blob with every kind.
+// example returns a blob with types of every kind.
 func example(order binary.ByteOrder) *Blob {
 	b := NewBuilder(order, nil, nil)
 	n := b.Name
@@ -363,8 +363,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// TestFunctionNames reads a blob on a base, and compares the names with those that Parse reads. The
-// ids are those of the blob, those of the base, and unknown ones.
+// TestFunctionNames reads a split blob, and compares the names with those that Parse reads. It
+// looks up ids in the blob, ids in its base, and unknown ids.
 func TestFunctionNames(t *testing.T) {
 	base := example(binary.LittleEndian)
 	b := NewBuilder(binary.LittleEndian, base, nil)

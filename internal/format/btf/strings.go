@@ -25,7 +25,7 @@ func NewStringTable(base *Blob) *StringTable {
 	return t
 }
 
-// Add returns the offset of s, cut off at the first NUL, which no BTF string can contain.
+// Add returns the offset of s. It cuts s off at the first NUL, which no BTF string can contain.
 func (t *StringTable) Add(s string) uint32 {
 	if off, ok := t.offsets[s]; ok {
 		return off

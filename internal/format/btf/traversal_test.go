@@ -47,7 +47,7 @@ func TestRefs(t *testing.T) {
 			t.Errorf("%v: %v, want %v", typ.Kind, got, refs)
 		}
 		n := 0
-		for ref := range b.Blob.Refs(typ) { // they can be changed, and the walk may end early
+		for ref := range b.Blob.Refs(typ) { // references can be changed, and the walk may end early
 			if n++; *ref != refs[0]+100 {
 				t.Errorf("%v: the first reference is %d, want %d", typ.Kind, *ref, refs[0]+100)
 			}

@@ -1,5 +1,5 @@
 // Package btfext reads and writes the CO-RE relocations in the section .BTF.ext of a BPF program.
-// The relocations say which instructions depend on the kernel's types, and are grouped by section
+// The relocations say which instructions depend on the kernel's types. They are grouped by section
 // of the program. The rest of .BTF.ext (function and line information) is not read.
 //
 // The format is described at struct btf_ext_header in libbpf's libbpf_internal.h. After the header
@@ -40,8 +40,8 @@ type Section struct {
 	Relocations []Relocation
 }
 
-// Parse returns the relocations in data, the content of a section .BTF.ext. Its errors name the
-// offset in the section.
+// Parse returns the relocations in data, the content of a section .BTF.ext. Errors name the offset
+// in the section.
 func Parse(data []byte, order binary.ByteOrder) ([]Section, error) {
 	if len(data) < minHeader {
 		return nil, fmt.Errorf("the section has %d bytes, but its header alone must have %d",
@@ -68,14 +68,14 @@ func Parse(data []byte, order binary.ByteOrder) ([]Section, error) {
 	start, end := uint64(header)+uint64(off), uint64(header)+uint64(off)+uint64(size)
 	if off%4 != 0 || end > uint64(len(data)) {
 		return nil, fmt.Errorf("the CO-RE relocations, at bytes %#x to %#x, must be aligned to "+
-			"4 bytes and inside of the section (%#x bytes)",
+			"4 bytes and inside the section (%#x bytes)",
 			start, end, len(data))
 	}
 	r := reader{order, data[:end], start}
 	return r.sections()
 }
 
-// reader reads data from index at on.
+// reader reads data. The next byte to read is at the index named at.
 type reader struct {
 	order binary.ByteOrder
 	data  []byte

@@ -17,7 +17,7 @@ import (
 
 var orders = []binary.ByteOrder{binary.LittleEndian, binary.BigEndian}
 
-// two is content with two sections, one of which has two relocations.
+// two has the relocations of two sections. One of the sections has two relocations.
 var two = []btfext.Section{
 	{Name: 1, Relocations: []btfext.Relocation{{Insn: 8, Type: 2, Access: 10, Kind: 0},
 		{Insn: 24, Type: 3, Access: 14, Kind: 12}}},
@@ -111,13 +111,13 @@ func TestParse(t *testing.T) {
 			"the header length 33 is out of bounds: the section has 32 bytes"},
 		{"relocations outside", words(le, 32, 0, 0, 0, 0, 0, 32, 16, 1, 1, 8, 2, 10, 0),
 			"the CO-RE relocations, at bytes 0x20 to 0x40, must be aligned to 4 bytes and " +
-				"inside of the section (0x3c bytes)"},
+				"inside the section (0x3c bytes)"},
 		{"an offset that overflows", words(le, 32, 0, 0, 0, 0, 0xfffffffc, 28, 16, 1, 1, 8, 2, 10, 0),
 			"the CO-RE relocations, at bytes 0x10000001c to 0x100000038, must be aligned to 4 bytes and " +
-				"inside of the section (0x3c bytes)"},
+				"inside the section (0x3c bytes)"},
 		{"not aligned", words(le, 32, 0, 0, 0, 0, 2, 8, 16, 1, 1, 8, 2, 10, 0),
 			"the CO-RE relocations, at bytes 0x22 to 0x2a, must be aligned to 4 bytes and " +
-				"inside of the section (0x3c bytes)"},
+				"inside the section (0x3c bytes)"},
 		{"no record size", words(le, 32, 0, 0, 0, 0, 0, 2, 16),
 			"the CO-RE relocations at 0x20 are too short for their record size"},
 		{"short records", words(le, 32, 0, 0, 0, 0, 0, 28, 12, 1, 1, 8, 2, 10, 0),

@@ -3,9 +3,9 @@
 // common.
 //
 // A separate debug file (objcopy --only-keep-debug, eu-strip -f) has the headers of all sections
-// and the contents of the debug sections. It is found by the build-id of the stripped file and by
-// its section .gnu_debuglink, in the places that GDB looks at. Together, the stripped file and its
-// debug file have the contents of the original file ([elf.File.Complete]).
+// and the contents of the debug sections. Such a file is found by the stripped file's build-id or
+// section .gnu_debuglink, in the places where GDB looks. Together, the stripped file and its debug
+// file have the contents of the original file ([elf.File.Complete]).
 //
 // The section .gnu_debugaltlink, or .debug_sup in DWARF 5, has the name and the build-id of a
 // supplementary file.

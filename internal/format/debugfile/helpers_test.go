@@ -12,8 +12,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
 )
 
-// fileOf returns an ELF file with the sections in pairs: the name of a section, and then its
-// content.
+// fileOf returns an ELF file with the given sections. The arguments are pairs: the name of a
+// section, and then its content.
 func fileOf(t testing.TB, sections ...string) []byte {
 	t.Helper()
 	o := elfwrite.Object{AddrSize: 8, Order: binary.LittleEndian, Machine: uint16(stdelf.EM_X86_64)}
@@ -37,13 +37,13 @@ func parse(t testing.TB, data []byte) *elf.File {
 	return f
 }
 
-// sup returns a section .debug_sup: either that of a file which needs the supplementary file with
-// that name, or that of the supplementary file itself.
-func sup(is byte, name, checksum string) string {
-	return "\x05\x00" + string(is) + name + "\x00" + string(byte(len(checksum))) + checksum
+// sup returns a section .debug_sup. With flag 0, it is for a file that needs the supplementary file
+// with that name; with flag 1, it is for the supplementary file itself.
+func sup(flag byte, name, checksum string) string {
+	return "\x05\x00" + string(flag) + name + "\x00" + string(byte(len(checksum))) + checksum
 }
 
-// write writes a file, and the directories above it.
+// write writes a file, and makes the directories above it.
 func write(t testing.TB, path string, data []byte) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
@@ -54,7 +54,7 @@ func write(t testing.TB, path string, data []byte) {
 	}
 }
 
-// shell runs a script in a directory, or skips the test where one of the programs is missing.
+// shell runs a script in a directory, or skips the test if one of the programs is missing.
 func shell(t testing.TB, dir, script string, programs ...string) {
 	t.Helper()
 	for _, name := range programs {

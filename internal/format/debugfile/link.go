@@ -16,7 +16,7 @@ const (
 	debugSup  = ".debug_sup"
 )
 
-// maxID is how many bytes of a build-id or checksum are read. Hashes have 8 to 64 bytes.
+// maxID limits the length of a build-id or checksum, in bytes. Hashes have 8 to 64 bytes.
 const maxID = 256
 
 // supplement is a file's reference to the supplementary file that it needs.
@@ -82,7 +82,7 @@ func stripLink(f *elf.File) (name string, crc uint32, ok bool) {
 	return string(data[:end]), f.Order.Uint32(data[at:]), true
 }
 
-// sectionOf returns the contents of a section, nil if there is no such section.
+// sectionOf returns the contents of a section, or nil if there is no such section.
 func sectionOf(f *elf.File, name string) ([]byte, error) {
 	s := f.Section(name)
 	if s == nil || s.Size == 0 {

@@ -14,15 +14,15 @@ const DefaultDir = "/usr/lib/debug"
 
 // Search says where debug files are.
 type Search struct {
-	// Alt is the supplementary file for all files that need one. If it is "", one is searched for.
+	// Alt is the supplementary file for all files that need one. If Alt is "", one is searched for.
 	Alt string
 	// DWARF is the path of the separate debug file of the file that is opened. If it is "", the debug
 	// file is searched for, unless the opened file has DWARF.
 	DWARF string
 	// Dirs are the directories with debug files. If all are "" or Follow is set, there is no search.
 	Dirs []string
-	// Follow lists the files that may be opened, besides Alt and DWARF, if opened files refer to them:
-	// members of thin archives, .dwo files. nil allows every file.
+	// Follow lists the files, besides Alt and DWARF, that may be opened if opened files refer to them,
+	// such as members of thin archives and .dwo files. nil allows every file.
 	Follow []string
 	// MaxDecompressed is the value of elf.File.MaxDecompressed for the files that are opened.
 	MaxDecompressed int
@@ -38,7 +38,7 @@ func (s *Search) Open(path string) (*elf.File, error) {
 	return s.complete(f, err)
 }
 
-// OpenInput is Open for a file that may be a member of an archive.
+// OpenInput is like Open, for a file that may be a member of an archive.
 func (s *Search) OpenInput(in elf.Input) (*elf.File, error) {
 	f, err := in.Open()
 	return s.complete(f, err)
@@ -96,7 +96,7 @@ func homes(path string) []string {
 // tried lists the paths at which a file was looked for, each with the problem there.
 type tried []string
 
-// add adds a path and what is wrong there, unless the path is already in the list.
+// add adds a path, and what is wrong with the file there, unless the path is already in the list.
 func (t *tried) add(path, wrong string) {
 	if wrong != "" {
 		path += " (" + wrong + ")"

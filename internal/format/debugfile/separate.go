@@ -41,7 +41,7 @@ func (s *Search) withDebugFile(f *elf.File) (*elf.File, error) {
 	return join(f, d)
 }
 
-// join makes one file of a stripped file and its debug file.
+// join makes one file from a stripped file and its debug file.
 func join(f, d *elf.File) (*elf.File, error) {
 	d.MaxDecompressed = f.MaxDecompressed
 	if err := d.Complete(f); err != nil {

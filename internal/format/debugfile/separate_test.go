@@ -94,7 +94,7 @@ func TestDebugFile(t *testing.T) {
 	}
 }
 
-// TestLookAtItself: a file whose .gnu_debuglink names itself is not its debug file.
+// TestLookAtItself: a file whose .gnu_debuglink names that very file is not its own debug file.
 func TestLookAtItself(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a")
 	write(t, path, fileOf(t, debuglink, "a\x00\x00\x00\x00\x00\x00\x00"))

@@ -64,7 +64,7 @@ func (s *Search) supplement(f *elf.File, link *supplement) (*elf.File, error) {
 }
 
 // mismatch returns "" if sup has the build-id in the link, otherwise the build-id of sup, or "none"
-// if it has none. It is an error if sup itself refers to a supplementary file.
+// if sup has none. It is an error if sup itself refers to a supplementary file.
 func (link *supplement) mismatch(sup *elf.File) (string, error) {
 	id := sup.BuildID()
 	switch s, isSup, err := readSup(sup); {
@@ -92,7 +92,7 @@ func (link *supplement) mismatch(sup *elf.File) (string, error) {
 // supplements returns the paths at which the supplementary file of f may be:
 //   - the name in the link;
 //   - that name below .dwz in a directory of debug files, where distributions install it;
-//   - the path that belongs to its build-id.
+//   - the path in such a directory that belongs to the build-id in the link.
 func (s *Search) supplements(f *elf.File, link *supplement) []string {
 	dirs := s.dirs()
 	if len(dirs) == 0 {

@@ -8,17 +8,17 @@ import (
 type Abbrev struct {
 	Tag      std.Tag
 	Children bool
-	// Encloses reports whether type definitions may be nested in the entries, on any level.
+	// Encloses reports whether type definitions may be nested in the entries, at any level.
 	Encloses   bool
 	mask       uint64 // the attributes that are present
 	runs       []run  // how the entries are read
-	size       uint32 // bytes of an entry, without its code and attributes that vary in size
+	size       uint32 // bytes of an entry, except its code and the attributes that vary in size
 	definition bool   // entries define a type
 	refersOut  bool   // entries have an attribute that may refer to another unit
 	plan       plan   // for the fast paths
 }
 
-// abbrevTable holds the declarations of one unit by code. The next unit reuses its memory.
+// abbrevTable holds the declarations of one unit by code. Its memory is reused for the next unit.
 type abbrevTable struct {
 	off       uint64
 	f         format
@@ -32,8 +32,8 @@ type abbrevTable struct {
 
 	definition uint32 // the smallest size of a type definition, in bytes
 
-	// compiled maps the bytes of a declaration, without its code, to the compiled declaration. It
-	// is kept for the next unit, because most units have the same declarations.
+	// compiled maps the bytes of a declaration, without its code, to the compiled declaration. The
+	// map is kept for the next unit, because most units have the same declarations.
 	compiled map[string]*Abbrev
 	spelling []byte
 	specs    []attrSpec
@@ -47,12 +47,12 @@ type attrSpec struct {
 const (
 	// maxDenseCode limits the indexes of the slice dense. Compilers number declarations from 1.
 	maxDenseCode = 1 << 16
-	// maxCompiled limits the number of declarations in compiled, maxCompiledSize the bytes of each.
+	// maxCompiled limits the entries of the map compiled, maxCompiledSize the bytes of each key.
 	maxCompiled     = 1 << 13
 	maxCompiledSize = 1 << 8
 )
 
-// lookup returns the declaration with a code, nil if there is none.
+// lookup returns the declaration with the given code, or nil if there is none.
 func (t *abbrevTable) lookup(code uint64) *Abbrev {
 	if code < uint64(len(t.dense)) && t.dense[code] != nil {
 		return t.dense[code]
@@ -60,7 +60,7 @@ func (t *abbrevTable) lookup(code uint64) *Abbrev {
 	return t.sparse[code]
 }
 
-// compile reads the table at offset off of .debug_abbrev for units of format f.
+// compile reads the table at offset off in .debug_abbrev, for units of format f.
 func (t *abbrevTable) compile(d *Data, off uint64, f format) error {
 	if t.valid && t.off == off && t.f == f {
 		return nil
@@ -106,8 +106,8 @@ func (t *abbrevTable) compile(d *Data, off uint64, f format) error {
 	return nil
 }
 
-// stopAtAnonymous makes the fast paths stop at structs and unions without a name, because the
-// annotations on them and on their members are found in no other way.
+// stopAtAnonymous makes the fast paths stop at structs and unions without a name. Otherwise the
+// annotations on these types and on their members would be missed.
 func (t *abbrevTable) stopAtAnonymous() {
 	for code, a := range t.dense {
 		if a != nil && a.anonymous() && a.Children && code < plannedCodes {
@@ -117,8 +117,8 @@ func (t *abbrevTable) stopAtAnonymous() {
 	}
 }
 
-// add makes a the declaration of a code, unless the code already has one. n is the number of
-// declarations so far.
+// add enters the declaration a under its code, unless the code already has a declaration. n counts
+// the declarations read so far, including a.
 func (t *abbrevTable) add(code uint64, a *Abbrev, n int) {
 	if code >= maxDenseCode || code > uint64(4*n+64) || t.sparse[code] != nil {
 		if t.sparse == nil {
@@ -140,8 +140,8 @@ func (t *abbrevTable) add(code uint64, a *Abbrev, n int) {
 	}
 }
 
-// declaration compiles the declaration whose code ends at c, or returns an equal one that has been
-// compiled before. It returns nil if the declaration is cut off.
+// declaration compiles the declaration whose code ends at c, or returns an equal one that is
+// already compiled. It returns nil if the declaration is cut off.
 func (t *abbrevTable) declaration(c *cursor) *Abbrev {
 	end := t.spell(c.buf, c.pos)
 	if end == 0 {
@@ -171,8 +171,8 @@ func (t *abbrevTable) declaration(c *cursor) *Abbrev {
 	return a
 }
 
-// spell sets t.spelling to the bytes of the declaration whose code ends at b[pos], without unwanted
-// constants, mostly lines and columns. It returns the end of the declaration, 0 if that is cut off.
+// spell copies the declaration whose code ends at b[pos] to t.spelling, without unwanted constants
+// (mostly lines and columns). It returns the declaration's end, or 0 if the declaration is cut off.
 func (t *abbrevTable) spell(b []byte, pos int) (end int) {
 	c := cursor{buf: b, pos: pos}
 	c.uleb()
@@ -234,10 +234,10 @@ func (a *Abbrev) find(s Attr) *attribute {
 	return nil
 }
 
-// encloses reports whether type definitions may be nested in entries with the tag, on any level.
+// encloses reports whether type definitions may be nested in entries with the tag, at any level.
 // Only enums and calls enclose none: the entries in an inlined call repeat those of the function's
-// abstract instance. gcc even nests a type that is local to a block in the prototype, declaration
-// or struct that refers to it first.
+// abstract instance. gcc even moves a block's local type into the prototype, declaration or struct
+// that refers to the type first.
 func encloses(t std.Tag) bool {
 	switch t {
 	case std.TagEnumerationType, std.TagInlinedSubroutine, std.TagCallSite, tagGNUCallSite:
@@ -262,14 +262,14 @@ func IsDefinition(t std.Tag) bool {
 
 func (a *Abbrev) has(s Attr) bool { return a.mask>>s&1 != 0 }
 
-// anonymous reports whether entries are structs or unions that have no name and do not complete a
-// named declaration.
+// anonymous reports whether the entries are structs or unions that have no name and do not complete
+// a named declaration.
 func (a *Abbrev) anonymous() bool {
 	return a.mask&(1<<Name|1<<Signature|1<<Specification) == 0 && IsTagged(a.Tag) &&
 		a.Tag != std.TagEnumerationType
 }
 
-// named reports whether entries are structs, unions or enums with a name.
+// named reports whether the entries are structs, unions or enums with a name.
 func (a *Abbrev) named() bool {
 	return IsTagged(a.Tag) && a.has(Name) && !a.has(Signature)
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestSpell compares spell with a reader that reads one number after the other.
+// TestSpell compares spell with a reader that reads number by number.
 func TestSpell(t *testing.T) {
 	plain := func(b []byte) int {
 		c := cursor{buf: b}

@@ -9,33 +9,33 @@ import (
 // Entries and tables may be referred to from any number of places. So a damaged or hostile file of
 // modest size can cause any amount of work: it may have overlapping lists of children, or
 // abbreviation tables that begin inside others. In the output of a compiler, each entry is read
-// only a few times. These limits are in between. They bound memory as well, because a conversion
-// keeps a bounded number of records for each entry that it reads, and typesPerByte limits what
-// units import from each other.
+// only a few times. The limits lie between these extremes. They bound memory as well, because a
+// conversion keeps a bounded number of records for each entry that it reads, and typesPerByte
+// limits what units import from each other.
 const (
-	workPerByte = 64      // entries read for each byte of .debug_info
-	workFloor   = 1 << 22 // entries read of even the smallest file
+	workPerByte = 64      // entries that may be read for each byte of .debug_info
+	workFloor   = 1 << 22 // entries that may be read even in the smallest file
 	scanPerByte = 64      // bytes of abbreviation tables for each byte of .debug_info
 	scanFloor   = 1 << 26
-	// types of all units together; the types of a partial unit count for each unit that imports it
+	// types in all units together; those in a partial unit count once for each unit that imports it
 	typesPerByte = 8
 	typesFloor   = 3 << 22
 )
 
-// Budget is how much of the budget of a file its readers may use.
+// Budget is the share of a file's work limits that its readers may use.
 type Budget int64
 
 const (
-	// Whole is for readers that run one after the other, so that the work depends on the file alone.
+	// Whole is for readers that run one after another: then the work depends only on the file.
 	Whole Budget = 1
-	// Part is for readers on several threads, which repeat some of the work. It is so small that a
-	// file that stays within Part also stays within Whole when it is read in order.
+	// Part is a quarter of Whole. It is for readers on several threads, which repeat some of the work.
+	// A file that stays within Part also stays within Whole when its units are read in order.
 	Part Budget = 4
 	// Unlimited is for a file that has already been read within the budget Whole.
 	Unlimited Budget = -1
 )
 
-// Restart resets what d has spent, and sets its budget. A new Data has the budget Whole.
+// Restart resets the work counted for d, and sets d's budget. A new Data has the budget Whole.
 func (d *Data) Restart(b Budget) {
 	d.budget = b
 	d.entries.Store(0)
@@ -48,7 +48,7 @@ func (d *Data) allows(n, most int64) bool {
 	return d.budget == Unlimited || n <= most/int64(max(d.budget, Whole))
 }
 
-// Share returns n, or less if d has only a part of the budget.
+// Share scales the limit n, which is for the budget Whole, to the budget of d.
 func (d *Data) Share(n int) int {
 	if d.budget == Unlimited {
 		return math.MaxInt
@@ -56,20 +56,20 @@ func (d *Data) Share(n int) int {
 	return n / int(max(d.budget, Whole))
 }
 
-// Size is the size of all units in bytes, including the supplementary file's.
+// Size is the size of all units in bytes, including those of the supplementary file.
 func (d *Data) Size() uint64 { return d.size }
 
-// Take counts n types of a unit that was read.
+// Take counts n types of the loaded unit against the file's budget.
 func (r *Reader) Take(n int) error {
-	// the types depend on the file alone, so Part has the limit of Whole
+	// the number of types depends only on the file, so Part has the same limit as Whole
 	if r.D.budget == Unlimited || r.D.types.Add(int64(n)) <= typesFloor+typesPerByte*int64(r.D.size) {
 		return nil
 	}
 	return r.Spent(r.Root.Off, "the units up to this one import more than %d types from each other; "+
-		"convert the file as it was before dwz", typesFloor+typesPerByte*r.D.size)
+		"convert the file before dwz processes it", typesFloor+typesPerByte*r.D.size)
 }
 
-// Spent returns the error that the budget of the file is spent, at a DIE of the unit.
+// Spent returns an error at a DIE of the unit: the budget of the file is spent (see IsSpent).
 func (r *Reader) Spent(off uint32, format string, args ...any) error {
 	return &spentError{r.Errorf(off, format, args...)}
 }
@@ -85,7 +85,7 @@ func IsSpent(err error) bool {
 }
 
 type spending struct {
-	entries atomic.Int64 // no more entries than this have been read
+	entries atomic.Int64 // at least the number of entries that have been read
 	scanned atomic.Int64 // bytes of abbreviation tables
 	types   atomic.Int64 // of the units that have been read
 	budget  Budget
@@ -101,8 +101,8 @@ func (r *Reader) spend(off uint32) error {
 		"compiler writes; the file is damaged")
 }
 
-// Tables are compiled abbreviation tables, for several Readers that each keep one unit loaded. It
-// must be used by one goroutine only.
+// Tables has compiled abbreviation tables for several Readers, each of which keeps one unit loaded.
+// Only one goroutine may use a Tables.
 type Tables map[tableKey]*abbrevTable
 
 type tableKey struct {
@@ -110,7 +110,7 @@ type tableKey struct {
 	f   format
 }
 
-// Share makes r use and extend t. r must not have loaded a unit yet.
+// Share makes r use the tables in t, and add its own. r must not have loaded a unit yet.
 func (r *Reader) Share(t Tables) { r.tables = t }
 
 func (r *Reader) loadAbbrevs() error {

@@ -73,7 +73,7 @@ func init() {
 	}
 }
 
-// attrFor returns the attribute with a DW_AT code, numAttrs if that attribute is not wanted.
+// attrFor returns the attribute with a DW_AT code, or numAttrs if that attribute is not wanted.
 func attrFor(code uint64) Attr {
 	if code < uint64(len(attrOf)) {
 		return attrOf[code]

@@ -16,7 +16,7 @@ type Data struct {
 	Order binary.ByteOrder
 	// Units are all units of .debug_info and .debug_types, in the order of the file.
 	Units []Unit
-	// Prefix, when set, replaces each string that begins with it.
+	// If Prefix is set, each string that begins with Prefix is cut to Prefix alone.
 	Prefix []byte
 
 	sections
@@ -47,8 +47,8 @@ type sections struct {
 // in memory.
 const largeStrings = 32 << 20
 
-// Release frees memory after some units have been read: an unmerged .debug_str, because each unit
-// there has its own strings, and location lists, which are needed only once.
+// Release frees memory after some units have been read: that of location lists, which are needed
+// only once, and of an unmerged .debug_str, in which each unit has its own strings.
 func (d *Data) Release() {
 	list := []*elf.Section{d.loclists, d.loc}
 	if len(d.str) >= largeStrings {
@@ -163,7 +163,7 @@ func (d *Data) read(suffix string) error {
 			}
 		}
 	}
-	// both calls also find .zdebug_info and .zdebug_types
+	// SectionsNamed also finds .zdebug_info and .zdebug_types
 	for _, name := range []string{".debug_info", ".debug_types"} {
 		for _, sec := range f.SectionsNamed(name + suffix) {
 			if d.info == nil && name == ".debug_info" {
@@ -174,7 +174,7 @@ func (d *Data) read(suffix string) error {
 			}
 		}
 	}
-	for i := len(d.Units) - 1; i >= 0; i-- { // so that the first one with a signature counts
+	for i := len(d.Units) - 1; i >= 0; i-- { // so that the first unit with a signature wins
 		if u := &d.Units[i]; u.Kind == UnitType {
 			d.sigs[u.Signature] = i
 		}
@@ -182,8 +182,8 @@ func (d *Data) read(suffix string) error {
 	return nil
 }
 
-// oneSection returns the section with a name, nil if there is none. If several have content, it is
-// an error, because an offset doesn't say which of them it is in.
+// oneSection returns the section with the given name, or nil if there is none. It fails if several
+// have content, because an offset doesn't say which of these sections it refers to.
 func oneSection(f *elf.File, name string) (*elf.Section, error) {
 	var found *elf.Section
 	for _, sec := range f.SectionsNamed(name) {
@@ -291,8 +291,8 @@ func (d *Data) header(sec *elf.Section, off, left uint64, b []byte, types bool) 
 	return u, nil
 }
 
-// UnitAt returns the unit of .debug_info that holds section offset off, nil if there is none. sec
-// is the section with the reference. In an object file with several sections .debug_info (in
+// UnitAt returns the unit that contains offset off of .debug_info, or nil if there is none. sec is
+// the section that has the reference. In an object file with several .debug_info sections (in
 // section groups), off is an offset in sec itself.
 func (d *Data) UnitAt(sec *elf.Section, off uint64) *Unit {
 	if strings.HasSuffix(strings.TrimSuffix(sec.Name, ".dwo"), "debug_types") {
@@ -320,7 +320,7 @@ func (d *Data) UnitAtSup(off uint64) *Unit {
 	return d.sup.UnitAt(d.sup.info, off)
 }
 
-// TypeUnit returns the type unit with a signature, nil if there is none.
+// TypeUnit returns the type unit with the given signature, or nil if there is none.
 func (d *Data) TypeUnit(sig uint64) *Unit {
 	if i, ok := d.sigs[sig]; ok {
 		return &d.Units[i]
@@ -328,8 +328,8 @@ func (d *Data) TypeUnit(sig uint64) *Unit {
 	return nil
 }
 
-// TypeUnits returns the type units for which the function want returns true, one for each
-// signature, in the order of the file.
+// TypeUnits returns, in file order, the type units for which the function want returns true: one
+// for each signature.
 func (d *Data) TypeUnits(want func(*Unit) bool) []*Unit {
 	var list []*Unit
 	for i := range d.Units {

@@ -28,7 +28,7 @@ func (e *DIE) Flag(s Attr) bool { return e.Has(s) && e.Val[s] != 0 }
 func (e *DIE) IsBlock(s Attr) bool { return e.Has(s) && e.Class[s] == ClassBlock }
 
 // Constant reports whether the attribute is present and a number. Sizes and bounds may also be
-// expressions or references, and in DWARF 2 and 3 numbers share forms with offsets of lists.
+// expressions or references; and in DWARF 2 and 3, numbers share forms with offsets of lists.
 func (e *DIE) Constant(s Attr) bool { return e.Has(s) && e.Class[s] == ClassConst }
 
 // Value is the value of an attribute. The zero value means that the attribute is absent.
@@ -37,7 +37,7 @@ type Value struct {
 	Class Class
 }
 
-// Value returns an attribute.
+// Value returns the value of attribute s.
 func (e *DIE) Value(s Attr) Value {
 	if !e.Has(s) {
 		return Value{}
@@ -45,8 +45,8 @@ func (e *DIE) Value(s Attr) Value {
 	return Value{e.Val[s], e.Class[s]}
 }
 
-// Children reads the children of e into c, one after the other: those with one of the tags, or all
-// if no tags are given. It skips deeper entries. An error ends the iteration. The loop body may
+// Children reads the children of e into c, one after another: those with one of the tags, or all
+// if no tags are given. Deeper entries are skipped. An error ends the iteration. The loop body may
 // change c.
 //
 //	for err := range r.Children(e, &c, std.TagMember) {

@@ -4,7 +4,7 @@
 // # The problem
 //
 // In each compilation unit (CU), a compiler describes all types that the CU uses. So a kernel has
-// 2,500 descriptions of each type in its common headers. Take two files that include one header:
+// 2,500 descriptions of each type in its common headers. Take two files that include list.h:
 //
 //	// list.h
 //	struct list { struct list *next; int length; };
@@ -37,23 +37,23 @@
 //
 // For a unit, [Reader.Load] reads the bytes and compiles the abbreviation declarations
 // (abbrevTable). A declaration is compiled once for all units that have it. The result has two
-// forms. For example, the members above have the attributes
+// forms. Take the members above as an example. Their attributes are
 //
 //	DW_AT_name strp, DW_AT_decl_file data1, DW_AT_decl_line data1, DW_AT_decl_column data1,
 //	DW_AT_type ref4, DW_AT_data_member_location data1
 //
 // so a member has 12 bytes after its code. The first form is a list of runs (run.go). Here it is
 // one run, with the name at 0, the type at 7 and the location at 11; a block, a string or a LEB128
-// number ends a run. Any entry can be read by its runs. The second form, a plan (plan.go), has the
+// number ends a run. Any entry can be read run by run. The second form, a plan (plan.go), has the
 // same information in 32 bytes, for the fast loops. A declaration has a plan if its entries are
 // small and simple enough, as nearly all are.
 //
 // These methods read the entries of a unit:
 //
-//   - [Reader.SkipIdle] skips entries that declare nothing, by their plans (skip.go);
-//   - [Prints.Definition] and [Prints.Type] make fingerprints, of entries with a plan
-//     (fastprint.go) or of any entry (plainprint.go);
-//   - [Reader.Peek] finds where an entry ends and how it is declared, as a [Head];
+//   - [Reader.SkipIdle] uses plans to skip entries that declare nothing (skip.go);
+//   - [Prints.Definition] and [Prints.Type] make fingerprints, with the plan of an entry
+//     (fastprint.go) or, if it has none, attribute by attribute (plainprint.go);
+//   - [Reader.Peek] returns a [Head]: where an entry ends, and its abbreviation declaration;
 //   - [Reader.Read], [Reader.Children] and [Reader.Function] decode an entry's wanted attributes:
 //     those that the conversion to BTF uses (constants.go);
 //   - [Reader.StringAt], [Reader.Address] and [Reader.Locations] resolve the values of attributes.

@@ -19,7 +19,7 @@ func (r *Reader) Read(off uint32, e *DIE) error {
 		for i := range run.wanted {
 			to := &run.wanted[i]
 			e.Class[to.attr&31] = to.class
-			if to.size == 4 { // most are
+			if to.size == 4 { // usually true
 				e.Val[to.attr&31] = uint64(r.u32(b[to.off:]))
 			} else {
 				e.Val[to.attr&31] = r.number(to, b)
@@ -132,7 +132,7 @@ func (r *Reader) Value(e Head, s Attr) Value {
 	return Value{}
 }
 
-// Signed reports whether a constant attribute of e is in a form for signed numbers.
+// Signed reports whether a constant attribute of e has a form for signed numbers.
 func (r *Reader) Signed(e *DIE, s Attr) (bool, error) {
 	h, err := r.Peek(e.Off)
 	if err != nil || h.Abbrev == nil {
@@ -142,7 +142,7 @@ func (r *Reader) Signed(e *DIE, s Attr) (bool, error) {
 	return a != nil && (a.form == formSdata || a.size == 0), nil
 }
 
-// After returns the offset after e and its children, by DW_AT_sibling or a walk over the children.
+// After returns the offset after e and its children, from DW_AT_sibling or a walk over the list.
 func (r *Reader) After(e Head) (uint32, error) {
 	if !e.Abbrev.Children {
 		return e.Next, nil
@@ -153,7 +153,7 @@ func (r *Reader) After(e Head) (uint32, error) {
 	return r.afterList(e.Next)
 }
 
-// AfterChildren is After for an entry that has been read.
+// AfterChildren is like After, but for an entry that has been decoded.
 func (r *Reader) AfterChildren(e *DIE) (uint32, error) {
 	if !e.Children {
 		return e.Next, nil
@@ -164,8 +164,8 @@ func (r *Reader) AfterChildren(e *DIE) (uint32, error) {
 	return r.afterList(e.Next)
 }
 
-// ahead returns the target of a reference in the entry at offset off, 0 if the target is not after
-// that entry in the same unit.
+// ahead returns the target of a reference in the entry at offset off, or 0 if the target does not
+// follow that entry in the same unit.
 func (r *Reader) ahead(off uint32, ref Value) uint32 {
 	if ref.Class != ClassRef || ref.Val <= uint64(off) || ref.Val > uint64(len(r.buf)) {
 		return 0

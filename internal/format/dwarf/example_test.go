@@ -61,7 +61,7 @@ func Example() {
 	// b.c: struct own, 8 bytes, known: false
 }
 
-// compileTogether makes one object file of C files.
+// compileTogether makes one object file from several C files.
 func compileTogether(texts map[string]string, files ...string) (*elf.File, error) {
 	dir, err := os.MkdirTemp("", "example")
 	if err != nil {

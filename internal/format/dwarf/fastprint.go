@@ -5,13 +5,13 @@ import (
 	"math/bits"
 )
 
-// The functions here make fingerprints by plans. They read attributes at fixed distances, and mix
-// all attributes of an entry in one step. They assume that the plan has the place of each wanted
-// attribute, which makePlan ensures, and that at least planReach bytes of the unit follow. Other
-// entries take the plain way (plainprint.go). The two ways may give different fingerprints for
-// equal entries. That costs little, because nearly all entries with the same declaration take the
-// same way. It is safe, because entries with equal fingerprints always describe the same type
-// (TestFastFingerprints).
+// The functions here make fingerprints of entries with plans. They read attributes at fixed
+// distances, and mix in all attributes of an entry in one step. They assume that the plan has the
+// place of each wanted attribute, which makePlan ensures, and that at least planReach bytes of the
+// unit follow. All other entries take the plain path (plainprint.go). The two paths may give
+// different fingerprints for equal entries. That costs little, because nearly all entries with the
+// same declaration take the same path. It is safe, because entries with equal fingerprints always
+// describe the same type (TestFastFingerprints).
 
 // planned is like Reader.planned, but returns the zero plan if p.plainly is set.
 func (p *Prints) planned(off uint32) (*window, *plan) {
@@ -21,12 +21,12 @@ func (p *Prints) planned(off uint32) (*window, *plan) {
 	return p.r.planned(off)
 }
 
-// leaves mixes the entries from offset off on into fp, up to the first one that is not a leaf.
-// Nearly all members, parameters and enumerators are leaves. next is the offset at which it
+// leaves mixes into fp the entries from offset off up to the first one that is not a leaf. Nearly
+// all members, parameters and enumerators are leaves. next is the offset at which the function
 // stopped; end reports whether that is after the end of the list.
 //
-// This is the innermost loop, because most entries in a kernel's DWARF are members. So it reads
-// entries as a whole, not attribute by attribute.
+// Most time is spent in this loop, because most entries in a kernel's DWARF are members. So it
+// reads each entry as a whole, not attribute by attribute.
 func (p *Prints) leaves(fp Fingerprint, off uint32, depth int) (_ Fingerprint, next uint32,
 	end bool, err error) {
 	if p.plainly {
@@ -77,13 +77,13 @@ func (p *Prints) leaves(fp Fingerprint, off uint32, depth int) (_ Fingerprint, n
 		fp = fp.with(to.A^word, to.B^bits.RotateLeft64(word, 29))
 		off += uint32(pl.size)
 	}
-	p.r.work -= int64(off-start) / 4 // an entry has a few bytes
+	p.r.work -= int64(off-start) / 4 // a guess: 4 bytes per entry
 	return fp, off, end, nil
 }
 
-// attributes mixes the attributes of the entry at offset die into fp. The entry is at the start of
-// b; its plan is pl, which has printWhole. It returns the offset after the attributes, or 0 if the
-// entry must take the plain way.
+// attributes mixes into fp the attributes of the entry at offset die. The entry is at the start of
+// b. Its plan is pl, in which printWhole is set. next is the offset after the attributes, or 0 if
+// the entry must take the plain path.
 func (p *Prints) attributes(fp Fingerprint, pl *plan, b *window, die uint32, depth int) (
 	_ Fingerprint, next uint32, err error) {
 	lead := uint8(0) // the size of the leading string
@@ -142,8 +142,8 @@ func (p *Prints) attributes(fp Fingerprint, pl *plan, b *window, die uint32, dep
 	return fp.with(to.A^word, to.B^bits.RotateLeft64(word, 29)), next, err
 }
 
-// name returns the offset in .debug_str of a name; v is the bytes of the name's attribute in the
-// entry. ok is false if the entry must take the plain way.
+// name returns the offset of a name in .debug_str. v has the bytes of the entry's DW_AT_name. ok is
+// false if the entry must take the plain path.
 func (p *Prints) name(pl *plan, v uint64) (off uint64, ok bool) {
 	if !p.r.little {
 		v = uint64(bigEndian(uint32(v), pl.nameMask))
@@ -154,13 +154,13 @@ func (p *Prints) name(pl *plan, v uint64) (off uint64, ok bool) {
 	return v, true
 }
 
-// bigEndian returns the big-endian number in those lowest bytes of v that mask covers.
+// bigEndian returns the big-endian number in the low bytes of v that mask covers.
 func bigEndian(v, mask uint32) uint32 {
 	return bits.ReverseBytes32(v) >> bits.LeadingZeros32(mask)
 }
 
-// strx turns the index of a string into its offset in .debug_str. ok is false if the entry must
-// take the plain way.
+// strx turns the index of a string into the string's offset in .debug_str. ok is false if the entry
+// must take the plain path.
 func (p *Prints) strx(i uint64) (off uint64, ok bool) {
 	if at := 4 * i; i < 1<<32 && at+4 <= uint64(len(p.index)) {
 		return uint64(p.r.u32(p.index[at:])), true
@@ -169,7 +169,7 @@ func (p *Prints) strx(i uint64) (off uint64, ok bool) {
 }
 
 // Definition returns the fingerprint of the struct, union, enum or typedef definition at offset
-// off, and the offset after it. end is 0 if the definition can't be read by a plan.
+// off. end is the offset after the definition, or 0 if the definition can't be read with a plan.
 func (p *Prints) Definition(off uint32) (fp Fingerprint, end uint32, err error) {
 	b, pl := p.planned(off)
 	if pl.prints&printRoot == 0 {
@@ -183,7 +183,7 @@ func (p *Prints) Definition(off uint32) (fp Fingerprint, end uint32, err error) 
 		}
 		return fp, end, err
 	}
-	if pl.walk&planChildren != 0 || pl.varying != 0 { // its size isn't in the plan
+	if pl.walk&planChildren != 0 || pl.varying != 0 { // the plan lacks the typedef's full size
 		return fp, 0, nil
 	}
 	lead := uint32(0)

@@ -111,7 +111,7 @@ func TestFastFingerprints(t *testing.T) {
 	t.Logf("%d entries, %d plain fingerprints, %d fast ones", entries, plain, fast)
 }
 
-// damaged is a copy of a unit in which some bytes are changed, and some ranges are repeated.
+// damaged returns a copy of a unit in which some bytes are changed, and some ranges are repeated.
 func damaged(random *rand.Rand, unit []byte, header int) []byte {
 	b := append([]byte(nil), unit...)
 	if len(b) < header+32 {
@@ -129,7 +129,7 @@ func damaged(random *rand.Rand, unit []byte, header int) []byte {
 	return b
 }
 
-// Two entries have the same two constants, a large and a small one, but in exchanged attributes, so
+// Two entries have the same two constants, a large and a small one, but in swapped attributes. So
 // their fingerprints differ.
 func TestFingerprintsOfLargeConstants(t *testing.T) {
 	const abbrevs = "\x01\x11\x01\x00\x00" + "\x02\x24\x00\x0b\x07\x0d\x07\x00\x00" + "\x00"
@@ -156,8 +156,8 @@ func TestFingerprintsOfLargeConstants(t *testing.T) {
 	}
 }
 
-// Numbers that vary in size, and names by index, must mean the same whether they are read by plans
-// or form by form.
+// Numbers that vary in size, and names by index, must mean the same whether they are read with
+// plans or form by form.
 func TestFastFingerprintsOfRareEntries(t *testing.T) {
 	for _, order := range []binary.ByteOrder{binary.LittleEndian, binary.BigEndian} {
 		t.Run(order.String(), func(t *testing.T) { compareRareEntries(t, order) })
@@ -182,9 +182,9 @@ func compareRareEntries(t *testing.T, order binary.ByteOrder) {
 		"\x05\x28\x00\x03\x25\x1c\x0d\x00\x00" + // the same, signed
 		"\x06\x0d\x00\x88\x01\x0f\x03\x25\x49\x13\x38\x0b\x00\x00" + // member, alignment first
 		"\x07\x13\x00\x88\x01\x0f\x03\x25\x0b\x0b\x00\x00" + // struct, alignment first
-		"\x08\x24\x00\x0b\x0b\x00\x00" + // base type, of one size
+		"\x08\x24\x00\x0b\x0b\x00\x00" + // base type: size
 		"\x09\x0d\x00\x03\x0e\x49\x13\x38\x0b\x00\x00" + // member, name by offset
-		"\x0a\x0d\x00\x38\x0f\x49\x13\x00\x00" + // member, place in front of the type
+		"\x0a\x0d\x00\x38\x0f\x49\x13\x00\x00" + // member, location before the type
 		"\x0b\x0d\x00\x03\x08\x49\x13\x38\x05\x00\x00" + // member, name in the entry
 		"\x00"
 	random := rand.New(rand.NewPCG(3, 4))
@@ -195,7 +195,7 @@ func compareRareEntries(t *testing.T, order binary.ByteOrder) {
 			b[len(b)-1] |= 0x80
 			v >>= 7
 		}
-		if random.IntN(8) == 0 { // longer than need be
+		if random.IntN(8) == 0 { // longer than necessary
 			b[len(b)-1] |= 0x80
 			b = append(b, 0)
 		}
@@ -203,7 +203,7 @@ func compareRareEntries(t *testing.T, order binary.ByteOrder) {
 	}
 	name := func() byte { return byte(random.IntN(4)) }
 	body := append(two(5), "\x01\x08\x00\x00\x00\x00"+"\x01"+"\x08\x04"+"\x08\x08"...)
-	const first = 13 // of the base types, from the start of the unit
+	const first = 13 // offset of the first base type in the unit
 	for range 4000 {
 		ref := four(first + 2*uint32(random.IntN(2)))
 		place := byte(random.IntN(3))

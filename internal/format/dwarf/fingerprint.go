@@ -7,36 +7,36 @@ import (
 
 // Fingerprint identifies the content of an entry and its children: their tags and wanted
 // attributes. The wanted attributes are those in constants.go; others, such as lines, have no
-// effect on BTF. Making a fingerprint costs far less than decoding, and most types of a kernel are
-// repeats.
+// effect on BTF. Most types in a kernel's DWARF are repeats, and making a fingerprint costs far
+// less than decoding.
 //
 // Entries with equal fingerprints describe the same type, in all units of the file. That holds even
 // across files (Prints.File), if the files have the same byte order and set of wanted features. But
-// entries that describe the same type may have different fingerprints, which depend on how
-// attributes are encoded and, in merged sections, on the offsets of strings.
+// entries that describe the same type may have different fingerprints, because a fingerprint
+// depends on how attributes are encoded and, in merged sections, on the offsets of strings.
 //
 // A reference contributes the fingerprint of the entry that it refers to. If that entry is a named
-// struct, union or enum, the reference contributes only the kind and the name; this also ends all
-// cycles that C can make. A reference that leaves the unit, closes any other cycle, or is nested
-// deeper than maxPrintDepth contributes the place of its target.
+// struct, union or enum, the reference contributes only the kind and the name; this also breaks all
+// cycles that are possible in C. A reference that leaves the unit, closes any other cycle, or is
+// nested deeper than maxPrintDepth contributes the place of its target.
 type Fingerprint struct{ A, B uint64 }
 
 // Prints makes and remembers the fingerprints of one unit.
 type Prints struct {
 	r *Reader
-	// Merged means that equal strings of .debug_str have equal offsets, as after a link. If it is set
-	// wrongly, equal types get several fingerprints, which is slower but correct.
+	// Merged says that equal strings in .debug_str have equal offsets, as after a link. If that is not
+	// true, equal types get several fingerprints, which is slower but correct.
 	Merged bool
 	// File is the number of the file. It is mixed into everything that has a meaning only in the file,
-	// so that fingerprints of several files can be compared. Then Merged must not be set.
+	// so that fingerprints of several files can be compared. For that, Merged must not be set.
 	File uint64
 	// EnclosedRoot is set when a fingerprint includes a type definition nested in another entry. (An
 	// anonymous struct or union is reached through the entry around it, and sets EnclosedRoot only if
 	// the unit may have annotations.) A caller clears EnclosedRoot before it makes an entry's
-	// fingerprint. If it is set afterwards, the walk must visit the children of the entry.
+	// fingerprint. If EnclosedRoot is set afterwards, the walk must visit the entry's children.
 	EnclosedRoot bool
 
-	plainly bool // without the fast path, for tests
+	plainly bool // never take the fast path; for tests
 
 	unit  Fingerprint // fingerprint of the unit's place
 	types printTable
@@ -66,23 +66,23 @@ func (f *Fingerprint) mix(v uint64) { *f = f.with(v, v) }
 
 func (f *Fingerprint) mix2(a, b uint64) { *f = f.with(a, b) }
 
-// with returns f with a and b mixed in. It takes no pointer, so that f stays in registers.
+// with mixes a and b into a copy of f. The receiver is not a pointer, so f stays in registers.
 func (f Fingerprint) with(a, b uint64) Fingerprint {
 	ahi, alo := bits.Mul64(f.A^a, printMulA)
 	bhi, blo := bits.Mul64(f.B^b, printMulB)
 	return Fingerprint{ahi ^ alo, bhi ^ blo ^ b}
 }
 
-// Share makes p use q's table of strings. p is for another unit of the same file.
+// Share makes p use the string table of q, which is for another unit of the same file.
 func (p *Prints) Share(q *Prints) { p.Merged, p.names, p.File = q.Merged, q.names, q.File }
 
-// Forget prepares for another file, with the given number.
+// Forget prepares p for another file, with the given number.
 func (p *Prints) Forget(file uint64) {
 	p.File = file
 	clear(p.names)
 }
 
-// Reset prepares for the unit that r has loaded.
+// Reset prepares p for the unit that r has loaded.
 func (p *Prints) Reset(r *Reader) {
 	p.r = r
 	p.unit = Fingerprint{printSeedB, printSeedA}
@@ -102,9 +102,9 @@ func (p *Prints) Reset(r *Reader) {
 	}
 }
 
-// place is a fingerprint of the place of an entry, not of its content. While the fingerprint of an
-// entry is being made, the table has the entry's place instead, because C++ has cycles without a
-// named type, such as an anonymous struct with methods.
+// place returns a fingerprint of an entry's place, not of its content. While the fingerprint of the
+// entry is being made, the table holds the place instead, because C++ has cycles without a named
+// type, such as an anonymous struct with methods.
 func (p *Prints) place(off uint32) Fingerprint {
 	return Fingerprint{p.unit.A ^ uint64(off), p.unit.B}
 }
@@ -114,7 +114,7 @@ func (p *Prints) Type(off uint32, depth int) (Fingerprint, error) {
 	return p.reference(off, off, depth)
 }
 
-// reference does the work of Type, for a reference in the entry at offset die.
+// reference is like Type, for a reference in the entry at offset die, which errors name.
 func (p *Prints) reference(die, off uint32, depth int) (Fingerprint, error) {
 	s, known := p.types.slot(off)
 	if known {
@@ -123,7 +123,7 @@ func (p *Prints) reference(die, off uint32, depth int) (Fingerprint, error) {
 	return p.newType(s, die, off, depth)
 }
 
-// newType does the work of reference for a type that is not in the table. s is the free slot.
+// newType is like reference, for a type that is not in the table yet. s is the free slot for it.
 func (p *Prints) newType(s *printSlot, die, off uint32, depth int) (fp Fingerprint, err error) {
 	switch {
 	case int(off) >= len(p.r.buf):
@@ -166,7 +166,7 @@ func (p *Prints) newType(s *printSlot, die, off uint32, depth int) (fp Fingerpri
 	return fp, err
 }
 
-// anyType is the fingerprint of a reference to the entry at offset off.
+// anyType is the part of newType for entries that the fast path can't handle.
 func (p *Prints) anyType(off uint32, depth int) (fp Fingerprint, err error) {
 	e, err := p.r.Peek(off)
 	if err == nil && e.Abbrev == nil {
@@ -186,8 +186,8 @@ func (p *Prints) anyType(off uint32, depth int) (fp Fingerprint, err error) {
 // tagPrint begins the fingerprint of a reference to a named struct, union or enum.
 func tagPrint(t std.Tag) Fingerprint { return Fingerprint{printSeedB ^ uint64(t), printSeedA} }
 
-// Entry returns the fingerprint of the entry itself with its children, and the offset after them,
-// even if a reference to the entry would contribute only its kind and name.
+// Entry returns the fingerprint of e with its children, even if a reference to e would contribute
+// only its kind and name. end is the offset after the children.
 func (p *Prints) Entry(e Head, depth int) (fp Fingerprint, end uint32, err error) {
 	fp, err = p.mixEntry(printStart, e, depth)
 	if err != nil || !e.Abbrev.Children {
@@ -208,7 +208,7 @@ func (p *Prints) mixEntry(fp Fingerprint, e Head, depth int) (Fingerprint, error
 	return fp, err
 }
 
-// children mixes the list of entries at offset off into fp, and returns the offset after the list.
+// children mixes into fp the list of entries at offset off, and returns the offset after the list.
 func (p *Prints) children(fp Fingerprint, off uint32, depth int) (_ Fingerprint, end uint32,
 	err error) {
 	for {

@@ -51,7 +51,7 @@ const (
 	formGNUStrpAlt   = 0x1f21
 )
 
-// form is the size and the meaning of a form's values. The zero value is an unknown form.
+// form has the size and the meaning of a DWARF form's values. The zero value is an unknown form.
 type form struct {
 	size  int8 // in bytes, or one of the negative sizes below
 	class Class
@@ -103,8 +103,8 @@ func formOf(code uint64) form {
 	return forms[code]
 }
 
-// format has the facts of a unit on which the sizes and meanings of forms depend: its version, its
-// offset size, its address size, and whether it is in the supplementary file.
+// format has the properties of a unit on which the sizes and meanings of forms depend: its version,
+// its offset size, its address size, and whether the unit is in the supplementary file.
 type format struct {
 	version  uint16
 	offSize  uint8
@@ -112,7 +112,7 @@ type format struct {
 	sup      bool // the unit is in the supplementary file
 }
 
-// fixedForm returns the size in bytes of a form (-1 if it varies), and its class (0 if unknown).
+// fixedForm returns a form's size in bytes (-1 if the size varies), and its class (0 if unknown).
 func (f format) fixedForm(code uint64) (int, Class) {
 	form := formOf(code)
 	switch {
@@ -126,9 +126,9 @@ func (f format) fixedForm(code uint64) (int, Class) {
 	return int(form.size), form.class
 }
 
-// classOf corrects the class of a form for an attribute. Before DWARF 4, offsets of location lists
-// had the forms of numbers, so a member's location in such a form is a list (version 3, 7.5.4). A
-// reference within the supplementary file gets the class of a reference from another file to it.
+// classOf adapts class, that of the form, to the attribute and unit. Before DWARF 4, offsets of
+// location lists had the forms of numbers, so a member's location in such a form is a list (version
+// 3, 7.5.4). A reference within the supplementary file gets the same class as one from outside.
 func (f format) classOf(attr Attr, form uint64, class Class) Class {
 	if f.version < 4 && attr == MemberLocation && (form == formData4 || form == formData8) {
 		return ClassSec

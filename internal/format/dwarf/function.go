@@ -2,7 +2,7 @@ package dwarf
 
 import std "debug/dwarf"
 
-// Parameter has the attributes of a formal parameter that matter for the function.
+// Parameter has those attributes of a formal parameter that are needed to convert the function.
 type Parameter struct {
 	Off uint32
 	// this is not a parameter but "..." (DW_TAG_unspecified_parameters)
@@ -18,7 +18,7 @@ type Parameter struct {
 type Function struct {
 	Parameters []Parameter
 	Declares   bool   // it contains definitions of types or functions, imports or the like
-	Annotated  bool   // it or a parameter may have annotations
+	Annotated  bool   // the function or a parameter may have annotations
 	End        uint32 // the offset after the children
 
 	of uint32 // offset of the function's entry; 0: none
@@ -33,7 +33,7 @@ type recentFunctions struct {
 }
 
 // Function reads the children of the function or function type e. The last two results are cached,
-// because they are often needed again. A result is valid until two others have been read.
+// because they are often needed again. A result is valid until two other functions have been read.
 func (r *Reader) Function(e *DIE) (*Function, error) {
 	for range r.functions {
 		if f := &r.functions[r.latest]; f.of == e.Off {
@@ -54,7 +54,7 @@ func (r *Reader) Function(e *DIE) (*Function, error) {
 	return f, nil
 }
 
-// Body is like Function, without parameters and cache. Its result is valid until the next call.
+// Body is like Function, but without parameters or cache. Its result is valid until the next call.
 func (r *Reader) Body(e Head) (*Function, error) {
 	f := &r.body
 	f.clear(e.Next)
@@ -69,7 +69,7 @@ func (f *Function) clear(end uint32) {
 	f.Parameters, f.Declares, f.Annotated, f.End, f.of = f.Parameters[:0], false, false, end, 0
 }
 
-// children reads the children that begin at f.End, and nested blocks. wanted is planParam or 0.
+// children reads the children from f.End on, also in blocks. wanted is planParam or 0 (none).
 func (r *Reader) children(f *Function, wanted walkFlags) (err error) {
 	off, depth, stop := f.End, 1, wanted
 	for depth > 0 {
@@ -99,7 +99,7 @@ func (r *Reader) children(f *Function, wanted walkFlags) (err error) {
 			r.work--
 			off++
 			depth--
-		// it has no DW_AT_sibling
+		// an entry whose children are skipped one by one: it has no DW_AT_sibling
 		case flags&(planIdle|planChildren|planEnter|planLead) == planIdle|planChildren:
 			if off, err = r.afterList(after); err != nil {
 				return err
@@ -120,8 +120,8 @@ func (r *Reader) children(f *Function, wanted walkFlags) (err error) {
 	return nil
 }
 
-// child reads a child of a function or of a block in it. next is the offset of the next entry to
-// read; deeper is how many levels deeper than the child that entry is nested.
+// child reads a child of a function or of one of its blocks. next is the offset of the next entry
+// to read; deeper is the level of that entry relative to the child's.
 func (r *Reader) child(f *Function, off uint32, parameters bool) (next uint32, deeper int,
 	err error) {
 	e, err := r.Peek(off)

@@ -92,7 +92,7 @@ func TestFunctionsChildren(t *testing.T) {
 		}
 	}
 	if lists < 100 || found < 15 {
-		t.Errorf("%d lists of children are compared, with %d types in them, too few to mean much", lists,
+		t.Errorf("compared %d lists of children, with %d types in them: too few to mean much", lists,
 			found)
 	}
 }

@@ -51,8 +51,8 @@ func (r *Reader) FirstAddress(e *DIE) (uint64, bool) {
 	return r.firstRnglist(off)
 }
 
-// listAt returns the offset in sec of the list that attribute value a refers to. base is the
-// attribute of the unit that says where in sec the unit's indices begin.
+// listAt returns the offset in sec of the list to which attribute value a refers. base is the
+// attribute of the unit that says where the unit's table of list offsets begins in sec.
 func (r *Reader) listAt(sec []byte, base Attr, a Value) (off uint64, ok bool) {
 	begin := uint64(0) // in a package: where the .dwo file's part begins
 	if from := r.Unit.from; from != nil && base == RnglistsBase {
@@ -131,11 +131,11 @@ func (r *Reader) firstRnglist(off uint64) (uint64, bool) {
 	return 0, false
 }
 
-// maxList is how many bytes of a location list are read. The rest of a longer list is ignored.
+// maxList limits how many bytes of a location list are read. Any further bytes are ignored.
 const maxList = 16 << 10
 
-// Locations calls f for each expression of location attribute a of the entry at offset die: the one
-// of an exprloc, or those of a location list in order. It stops if f returns false.
+// Locations calls f for each expression in a, a location attribute of the entry at offset die: the
+// only one in an exprloc, or those in a location list, in order. It stops if f returns false.
 func (r *Reader) Locations(die uint32, a Value, f func(expr []byte) bool) error {
 	switch a.Class {
 	case ClassBlock:

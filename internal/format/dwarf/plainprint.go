@@ -3,8 +3,8 @@ package dwarf
 import "math/bits"
 
 // The functions here make the fingerprint of any entry from the result of Read: the tag, and the
-// class and value of each attribute. They are used for entries without a plan, and tests compare
-// the fast path (fastprint.go) with them.
+// class and value of each attribute. They are used for entries without a plan. Tests compare the
+// fast path (fastprint.go) with them.
 
 func (p *Prints) plainAttributes(fp *Fingerprint, off uint32, depth int) error {
 	var e DIE
@@ -34,7 +34,7 @@ func (p *Prints) mixValue(fp *Fingerprint, e *DIE, s Attr, depth int) error {
 		return err
 	case ClassConst:
 		fp.mix(v.Val)
-		if int64(v.Val) < 0 { // the sign of an enum may depend on the form
+		if int64(v.Val) < 0 { // whether an enum is signed may depend on the form
 			if signed, err := p.r.Signed(e, s); signed || err != nil {
 				fp.mix(formSdata)
 				return err
@@ -48,7 +48,7 @@ func (p *Prints) mixValue(fp *Fingerprint, e *DIE, s Attr, depth int) error {
 		fp.mix2(b.A, b.B)
 	case ClassStrp, ClassInline, ClassLineStr, ClassStrx:
 		return p.mixString(fp, e.Off, v)
-	default: // signatures, addresses, offsets in sections
+	default: // signatures, addresses, section offsets
 		fp.mix2(v.Val, p.File)
 	}
 	return nil

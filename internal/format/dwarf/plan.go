@@ -7,13 +7,13 @@ import (
 
 // plan has, in half a cache line, all that the fast paths need to know about an abbreviation
 // declaration: how to skip entries (skip.go), and how to fingerprint them (fastprint.go). A
-// declaration that can't be expressed in this way has the zero plan, and its entries are read by
-// its runs.
+// declaration that can't be expressed in this way has the zero plan, and its entries are read run
+// by run.
 //
 // Distances are from the last byte of an entry's code, or from the end of a leading inline string.
 type plan struct {
-	// a hash, mixed into every fingerprint, of the tag, of the attributes with their classes, and of
-	// values in the declaration itself (DW_FORM_implicit_const, DW_FORM_flag_present)
+	// to be mixed into every fingerprint: a hash of the tag, of the attributes with their classes, and
+	// of the values in the declaration itself (DW_FORM_implicit_const, DW_FORM_flag_present)
 	print     uint64
 	valueMask uint32 // which bits at valueAt are the constant
 	nameMask  uint32 // which bits at nameAt are the name: all for an offset, fewer for an index
@@ -37,7 +37,7 @@ const (
 	planLead                           // its first attribute is an inline string
 	planChildren                       // it has children
 	planIdle                           // it does not itself declare anything that is encoded
-	planLocal                          // planIdle inside functions
+	planLocal                          // like planIdle, but only inside functions
 	planEnter                          // definitions may be nested in it; not a struct or union
 	planStruct                         // definitions may be nested in it; a struct or union
 	// it is a parameter of a function, "...", or an annotation
@@ -70,9 +70,9 @@ const (
 )
 
 const (
-	planReach = 72 // how many bytes from its code on may be read of an entry with a plan
-	// how many bytes the attributes of an entry with a plan may have; planReach adds the code, a
-	// leading string of 8 bytes, and wide reads
+	planReach = 72 // how many bytes of an entry with a plan may be read, starting at its code
+	// how many bytes the attributes of an entry with a plan may have; planReach also covers the
+	// code, a leading string of 8 bytes, and wide reads
 	planSize = 40
 	// codes of more than one byte, which compilers use for rare declarations, have no plans
 	plannedCodes = 0x80
@@ -98,7 +98,7 @@ func (p *plan) indexed() bool { return p.nameMask+1 > 1 }
 func makePlan(a *Abbrev) plan {
 	p := plan{tag: uint16(a.Tag), walk: planSized | idle(a)}
 	runs := a.runs
-	var wanted []attribute // their distances assume that LEB128 numbers have one byte
+	var wanted []attribute // distances in it assume that each LEB128 number has one byte
 	if a.leads() {
 		p.walk |= planLead
 		wanted, runs = append(wanted, runs[0].last), runs[1:]
@@ -189,7 +189,7 @@ func (p *plan) planPrint(a *Abbrev, wanted []attribute) {
 			default:
 				whole = false
 			}
-		case to.attr == Name && p.varying != 0 && at > p.size: // after what varies
+		case to.attr == Name && p.varying != 0 && at > p.size: // after an attribute that varies
 			whole = false
 		case to.attr == Name && to.class == ClassStrp && to.size == 4:
 			p.nameAt, p.nameMask = at, 1<<32-1
@@ -238,14 +238,14 @@ func (p *plan) mix(v uint64) {
 	p.print = fp.A
 }
 
-// addValue plans a constant of size bytes at offset at in the entry. A plan has room for a constant
-// of 4 bytes, or for adjacent constants of up to 4 bytes in total.
-func (p *plan) addValue(at, size uint8) bool {
+// addValue plans a constant of size bytes at the distance off. It returns false if the plan has no
+// room for it: a plan holds one constant of 4 bytes, or adjacent constants of 4 bytes in total.
+func (p *plan) addValue(off, size uint8) bool {
 	before := uint8(bits.Len32(p.valueMask) / 8)
 	if before == 0 {
-		p.valueAt = at
+		p.valueAt = off
 	}
-	if p.valueAt+before != at || before+size > 4 {
+	if p.valueAt+before != off || before+size > 4 {
 		return false
 	}
 	if before > 0 { // the boundary between the constants matters
@@ -261,7 +261,7 @@ func printSchema(tag std.Tag, wanted []attribute) uint64 {
 	fp.mix(uint64(tag))
 	for i := range wanted {
 		a := &wanted[i]
-		form := uint64(0) // the same value may have several sizes
+		form := uint64(0) // for fixed sizes: the same value may be stored in several of them
 		if isLEB(a.form) {
 			form = uint64(a.form)
 		}
@@ -272,7 +272,7 @@ func printSchema(tag std.Tag, wanted []attribute) uint64 {
 	return fp.A
 }
 
-// isRoot reports whether each entry by itself defines a struct, union, enum or typedef.
+// isRoot reports whether each entry is a complete definition of a struct, union, enum or typedef.
 func (a *Abbrev) isRoot() bool {
 	if !a.definition || a.has(Declaration) || a.has(Signature) {
 		return false
@@ -287,7 +287,7 @@ func idle(a *Abbrev) walkFlags {
 	declaration := d != nil && d.size == 0 && d.imm != 0
 	switch a.Tag {
 	case std.TagStructType, std.TagClassType, std.TagUnionType, std.TagEnumerationType:
-		anonymous := !a.has(Name) && a.Tag != std.TagEnumerationType // reached through what contains it
+		anonymous := !a.has(Name) && a.Tag != std.TagEnumerationType // reached through its container
 		if (declaration || anonymous) && !a.has(Signature) {
 			return planIdle
 		}

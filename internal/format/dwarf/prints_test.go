@@ -27,7 +27,7 @@ func typesSource() string {
 	return s.String()
 }
 
-// compileTypes is the DWARF of typesSource in an object file.
+// compileTypes returns the DWARF of an object file that is compiled from typesSource.
 func compileTypes(t *testing.T) *Data {
 	t.Helper()
 	dir := t.TempDir()
@@ -50,7 +50,7 @@ func compileTypes(t *testing.T) *Data {
 	return d
 }
 
-// The fingerprint of a type doesn't depend on which fingerprints were made before.
+// The fingerprint of a type doesn't depend on which other fingerprints were made earlier.
 func TestFingerprintsDoNotDependOnOrder(t *testing.T) {
 	d := compileTypes(t)
 	var r Reader
@@ -104,8 +104,8 @@ func TestFingerprintsDoNotDependOnOrder(t *testing.T) {
 	}
 }
 
-// A definition that is read by its plan has the same fingerprint, and ends at the same place, as
-// one whose entry is read.
+// A definition has the same fingerprint and the same end, whether it is read with its plan or by
+// Entry.
 func TestRootsByTheirPlans(t *testing.T) {
 	d := compileTypes(t)
 	var r Reader
@@ -139,7 +139,7 @@ func TestRootsByTheirPlans(t *testing.T) {
 					t.Fatal(err)
 				}
 				if got != want || end != after {
-					t.Errorf("%v at %#x: fingerprint %x up to %#x by the plan, %x up to %#x by the entry "+
+					t.Errorf("%v at %#x: fingerprint %x up to %#x with the plan, %x up to %#x by Entry "+
 						"(merged strings: %v)",
 						e.Abbrev.Tag, off, got, end, want, after, merged)
 				}

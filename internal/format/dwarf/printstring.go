@@ -16,8 +16,8 @@ func (p *Prints) mixString(fp *Fingerprint, die uint32, v Value) error {
 	return err
 }
 
-// mixOffset mixes the string at an offset in .debug_str into fp. If equal strings have equal
-// offsets, it mixes the offset, otherwise the content.
+// mixOffset mixes into fp the string at offset off in .debug_str. If equal strings have equal
+// offsets, it mixes in the offset, otherwise the content.
 func (p *Prints) mixOffset(fp *Fingerprint, die uint32, off uint64) error {
 	if p.Merged {
 		fp.mix(off)
@@ -28,7 +28,7 @@ func (p *Prints) mixOffset(fp *Fingerprint, die uint32, off uint64) error {
 	return err
 }
 
-// printBytes is the fingerprint of s, a string or block.
+// printBytes returns the fingerprint of s, a string or block.
 func printBytes(s []byte) Fingerprint {
 	fp := Fingerprint{printSeedA, printSeedB}
 	for len(s) >= 8 {
@@ -43,7 +43,7 @@ func printBytes(s []byte) Fingerprint {
 	return fp.with(v, v)
 }
 
-// strp is the fingerprint of a string in .debug_str, by content.
+// strp returns a fingerprint of the content of the string at offset v in .debug_str.
 func (p *Prints) strp(die uint32, v uint64) (Fingerprint, error) {
 	n := &p.names[v*printSeedA>>(64-nameBits)]
 	if n.off == v+1 {
@@ -62,11 +62,11 @@ func (p *Prints) strp(die uint32, v uint64) (Fingerprint, error) {
 	return fp, nil
 }
 
-// maxPrintString is how many bytes printString looks at.
+// maxPrintString limits how many bytes printString looks at.
 const maxPrintString = 256
 
-// printString is printBytes of the NUL-terminated string at the start of b. ok is false if the
-// string is long, or if b ends right after it.
+// printString returns printBytes of the NUL-terminated string at the start of b. ok is false if the
+// string is long, or ends within the last few bytes of b.
 func printString(b []byte) (fp Fingerprint, ok bool) {
 	fp = Fingerprint{printSeedA, printSeedB}
 	for b = b[:min(len(b), maxPrintString)]; len(b) >= 8; b = b[8:] {

@@ -1,10 +1,10 @@
 package dwarf
 
-// printTable holds the fingerprints of a unit's types by offset. Emptying it costs nothing.
+// printTable holds the fingerprints of a unit's types by offset. It is emptied in constant time.
 type printTable struct {
 	slots []printSlot
 	used  int
-	gen   uint64 // generation: changes with each unit; in the upper half of the keys
+	gen   uint64 // generation: new for each unit; it is in the upper half of the keys
 }
 
 type printSlot struct {
@@ -23,10 +23,10 @@ func (t *printTable) reset() {
 	}
 }
 
-// printShift is so small that nearly every type has its own slot, near those of its neighbours.
+// printShift is so small that nearly every type gets its own slot, near its neighbours' slots.
 const printShift = 2
 
-// slot returns the slot that has off (known is set) or the free slot for it.
+// slot returns the slot that holds off, with known set, or else the free slot for off.
 func (t *printTable) slot(off uint32) (s *printSlot, known bool) {
 	mask, key := uint32(len(t.slots)-1), t.gen|uint64(off)
 	for i := off >> printShift & mask; ; i = (i + 1) & mask {
@@ -38,7 +38,7 @@ func (t *printTable) slot(off uint32) (s *printSlot, known bool) {
 	}
 }
 
-// put sets the free slot s to off and fp. It may move the table, which makes all pointers to slots
+// put stores off and fp in the free slot s. It may move the table, so pointers to slots may become
 // invalid.
 func (t *printTable) put(s *printSlot, off uint32, fp Fingerprint) {
 	*s = printSlot{t.gen | uint64(off), fp}

@@ -6,12 +6,12 @@ import "encoding/binary"
 type Reader struct {
 	D    *Data
 	Unit *Unit
-	in   *Data // the Data of the unit's file: D, or its supplementary file
-	// Root is the unit's own DIE, after Load.
+	in   *Data // the Data of the unit's file: D, or the supplementary file's
+	// Root is the unit's own DIE. Load sets it.
 	Root DIE
 
 	buf     []byte // the unit, header included
-	own     []byte // the memory of buf, unless buf is memory of the section
+	own     []byte // the memory of buf, unless buf is part of the section's memory
 	little  bool   // little-endian
 	f       format
 	abbrevs abbrevTable
@@ -67,7 +67,7 @@ func (r *Reader) Load(d *Data, u *Unit) error {
 	return nil
 }
 
-// Forget prepares for another file. It keeps only what doesn't depend on the file: memory, and
+// Forget prepares r for another file. It keeps only what doesn't depend on the file: memory, and
 // compiled abbreviation declarations.
 func (r *Reader) Forget() {
 	r.D, r.in, r.Unit, r.buf, r.work = nil, nil, nil, nil, 0

@@ -53,7 +53,7 @@ func TestReaderAgreesWithStandardLibrary(t *testing.T) {
 		})
 	}
 	if entries < 1000 {
-		t.Errorf("%d entries are compared, too few to mean much", entries)
+		t.Errorf("compared %d entries: too few to mean much", entries)
 	}
 }
 

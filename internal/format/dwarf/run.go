@@ -5,16 +5,16 @@ import "encoding/binary"
 type attribute struct {
 	attr  Attr // numAttrs if it is not wanted
 	class Class
-	size  int8 // bytes in the entry, or the constant varies; 0 if the value is in the declaration
+	size  int8 // bytes in the entry, or -1 (see varies); 0 if the value is in the declaration
 	form  uint16
 	off   uint32 // if the size is fixed: the distance from the start of its run
 	imm   int64  // the value, if it is in the declaration
 }
 
-// varies marks the size of blocks, LEB128 numbers and strings.
+// varies is the value of attribute.size for blocks, LEB128 numbers and strings.
 const varies = -1
 
-// run is some consecutive attributes of fixed sizes, and the attribute of varying size after them.
+// run is a sequence of attributes with fixed sizes, and the attribute of varying size after them.
 // Nearly all members, parameters and enumerators have a single run.
 type run struct {
 	size   int32       // bytes of the attributes of fixed size
@@ -33,7 +33,7 @@ func splitRuns(specs []attrSpec, f format) []run {
 		a := attribute{attr: attr, class: f.classOf(attr, spec.form, class), form: uint16(spec.form),
 			size: int8(size), imm: spec.imm, off: uint32(r.size)}
 		if uint64(a.form) != spec.form {
-			a.form = 0 // an unknown form too
+			a.form = 0 // which is also an unknown form
 		}
 		if spec.form == formFlagPresent {
 			a.imm = 1
@@ -118,7 +118,7 @@ func isLEB(form uint16) bool { return form == formSdata || isULEB(form) }
 // isBlock reports whether values of a form are a LEB128 number followed by that number of bytes.
 func isBlock(form uint16) bool { return form == formExprloc || form == formBlock }
 
-// next reads an attribute of any form; the entry is at offset die.
+// next reads an attribute of any form. Errors name the entry at offset die.
 func (r *Reader) next(c *cursor, die uint32, a *attribute) (Value, error) {
 	form := uint64(a.form)
 	if form == formIndirect {
@@ -138,7 +138,7 @@ func (r *Reader) next(c *cursor, die uint32, a *attribute) (Value, error) {
 	return v, nil
 }
 
-// value reads the value of a form (7.5.6). imm is the constant in the declaration.
+// value reads a value of the given form (7.5.6). imm is the constant in the declaration.
 func (r *Reader) value(c *cursor, form uint64, imm int64) (v Value, known bool) {
 	size, class := r.f.fixedForm(form)
 	v.Class = class

@@ -3,7 +3,7 @@ package dwarf
 // A skeleton unit refers to a split unit, which the compiler has written to another file
 // (-gsplit-dwarf). Addresses stay in the skeleton's file, where the linker relocates them; the
 // split unit has only the indices of addresses. Source: DWARF 5, 3.1.2, 3.1.3 and 7.3.2; for
-// version 4, the extension of GCC, LLVM and GDB (DebugFission).
+// version 4, the common extension of GCC, LLVM and GDB (DebugFission).
 
 // addressing says where a unit's addresses are: in its own file, or in that of its skeleton unit.
 type addressing struct {
@@ -15,7 +15,7 @@ type addressing struct {
 
 // Skeleton is a skeleton unit's reference to its split unit.
 type Skeleton struct {
-	ID   uint64 // the dwo id, which the split unit has too
+	ID   uint64 // the dwo id; the split unit has the same one
 	Name string // path of the .dwo file, absolute or relative to Dir
 	Dir  string // where the compiler ran (DW_AT_comp_dir)
 
@@ -24,14 +24,14 @@ type Skeleton struct {
 	version uint16
 }
 
-// DW_AT and DW_TAG codes that only skeleton units and split units have, or only their first entry.
+// DW_AT codes of attributes that only the first entry of a unit has.
 const (
 	codeCompDir       = 0x1b
 	codeGNUDwoID      = 0x2131
 	codeGNURangesBase = 0x2132
 )
 
-// Skeleton returns the loaded unit's reference to its split unit, nil if it is no skeleton unit.
+// Skeleton returns the loaded unit's reference to its split unit, or nil if the unit has none.
 func (r *Reader) Skeleton() (*Skeleton, error) {
 	if !r.Root.Has(DwoName) {
 		return nil, nil
@@ -65,7 +65,7 @@ func (r *Reader) Skeleton() (*Skeleton, error) {
 	return s, err
 }
 
-// LoadSplit makes u, the split unit of a skeleton unit, the unit that r reads.
+// LoadSplit is like Load for u, the split unit to which s refers.
 func (r *Reader) LoadSplit(d *Data, u *Unit, s *Skeleton) error {
 	if d.Order != s.data.Order || u.AddrSize != uint8(s.data.File.AddrSize) {
 		return d.errorf(u.Section.Name, u.Off, "the unit is for a different machine than %s",
@@ -83,12 +83,12 @@ func (r *Reader) LoadSplit(d *Data, u *Unit, s *Skeleton) error {
 	return nil
 }
 
-// rootAttributes calls f, with the DW_AT code and the value, for each attribute of the loaded
-// unit's first entry, including those that a DIE doesn't keep.
+// rootAttributes calls f for each attribute of the loaded unit's first entry, including attributes
+// that a DIE doesn't keep. code is the DW_AT code.
 func (r *Reader) rootAttributes(f func(code uint64, v Value) error) error {
 	c := cursor{buf: r.buf, pos: int(r.Unit.HeaderLen)}
 	code := c.uleb()
-	decl := cursorAt(r.in.abbrev, r.Unit.AbbrevOff) // it was compiled, so it is complete
+	decl := cursorAt(r.in.abbrev, r.Unit.AbbrevOff) // this table was compiled, so it is complete
 	for n := decl.uleb(); n != 0 && !decl.bad; n = decl.uleb() {
 		decl.uleb()
 		decl.u8()
@@ -123,7 +123,7 @@ func (r *Reader) rootAttributes(f func(code uint64, v Value) error) error {
 	return nil
 }
 
-// splitLocList reads a list in .debug_loc.dwo of version 4, in which addresses are indices.
+// splitLocList reads a list in .debug_loc.dwo (version 4). The addresses in it are indices.
 func (r *Reader) splitLocList(die uint32, list []byte, f func(expr []byte) bool) error {
 	c := cursor{buf: list}
 	for {

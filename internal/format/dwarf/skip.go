@@ -9,7 +9,7 @@ import (
 type window = [planReach]byte
 
 // planned returns the entry at offset off and its plan. The plan is zero if the entry has none, or
-// is near the end of the unit.
+// if the entry is near the end of the unit.
 func (r *Reader) planned(off uint32) (*window, *plan) {
 	if int(off) > len(r.buf)-planReach {
 		return nil, &noPlan
@@ -20,11 +20,11 @@ func (r *Reader) planned(off uint32) (*window, *plan) {
 
 var noPlan plan
 
-// SkipIdle skips the entries from offset off on that declare nothing to be encoded, and looks
+// SkipIdle starts at offset off, skips entries that declare nothing to be encoded, and looks
 // through their children. It stops at an entry that may declare something, at an entry without a
-// plan, or at the end of the list of siblings in which it began. deeper is how many levels deeper
-// than the entry at offset off it stopped. If local is set, the entries are in a function, where
-// variables are not encoded.
+// plan, or at the end of the list of siblings in which it began. deeper is the level at which it
+// stopped, relative to the entry at offset off. If local is set, the entries are in a function,
+// where variables are not encoded.
 func (r *Reader) SkipIdle(off uint32, local bool) (next uint32, deeper int) {
 	over, enter := planIdle, planEnter|planStruct
 	if local {
@@ -35,8 +35,8 @@ func (r *Reader) SkipIdle(off uint32, local bool) (next uint32, deeper int) {
 	return r.skip(off, over, 0, enter)
 }
 
-// isC reports whether a DW_AT_language is C. C compilers move a definition that is nested in a
-// struct out of it, to file scope.
+// isC reports whether a DW_AT_language is C. C compilers write a definition that is nested in a
+// struct as if it were at file scope.
 func isC(language uint64) bool {
 	switch language {
 	case 0x01, 0x02, 0x0c, 0x1d, 0x2c: // C89, C, C99, C11, C17
@@ -46,7 +46,7 @@ func isC(language uint64) bool {
 }
 
 // skip skips entries whose plans have one of the flags in over. It stops
-//   - at an entry on the level of the first one, if its plan has one of the flags in stop, and
+//   - at an entry on the first entry's level, if its plan has one of the flags in stop, and
 //   - at an entry that has no usable plan, or whose plan has none of the flags in over.
 //
 // It looks through the children
@@ -117,12 +117,12 @@ func (r *Reader) skip(off uint32, over, stop, enter walkFlags) (next uint32, dee
 			}
 		}
 	}
-	r.work -= int64((off - start) / 4) // an entry has a few bytes
+	r.work -= int64((off - start) / 4) // a guess: 4 bytes per entry
 	return off, deeper
 }
 
-// overVarying returns the offset after the attributes that vary in size, which begin at offset off,
-// and after the bytes that follow each of them. It returns 0 if these sizes can't be read simply.
+// overVarying skips the attributes that vary in size, the first of which is at offset off, and the
+// bytes after each of them. It returns the offset after that, or 0 if it can't read their sizes.
 func (r *Reader) overVarying(p *plan, off uint32) uint32 {
 	for _, tail := range p.tails[:p.varying&varyingCount] {
 		for int(off) < len(r.buf) && r.buf[off] >= 0x80 {
@@ -154,17 +154,17 @@ func leb4(w uint32) (v, n uint32) {
 	if last == 0 {
 		return 0, 0
 	}
-	end := last & -last // the upper bit of the first byte in which that bit is 0
+	end := last & -last // the top bit of the first byte whose top bit is 0
 	return w & (end<<1 - 1), uint32(bits.TrailingZeros32(end))/8 + 1
 }
 
-// inline8 reads the string at the start of an entry, if it has up to 7 bytes. n is the length with
-// the NUL, 0 if the string is longer.
+// inline8 reads the string at the start of an entry, if that string has up to 7 bytes. n is its
+// length with the NUL, or 0 if the string is longer.
 func inline8(b *window) (s uint64, n uint32) {
 	return short(binary.LittleEndian.Uint64(b[1:9]))
 }
 
-// short is inline8 for the string at the start of w.
+// short is like inline8, for a string at the start of w.
 func short(w uint64) (s uint64, n uint32) {
 	zero := (w - 0x0101010101010101) & ^w & 0x8080808080808080
 	if zero == 0 {

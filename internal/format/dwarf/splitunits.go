@@ -8,16 +8,16 @@ import (
 // such sections (-gsplit-dwarf=single), or a package of many .dwo files (.dwp).
 type splitUnits struct {
 	ids     map[uint64]int         // dwo id → index in Data.Units
-	origins map[contribution][]int // the type units that came from one .dwo file
-	first   map[contribution]int   // the first compilation unit that came from one .dwo file
+	origins map[contribution][]int // the type units from each .dwo file
+	first   map[contribution]int   // the first compilation unit from each .dwo file
 }
 
-// contribution has the offsets at which the part of one .dwo file begins in the sections of a
+// contribution has the offsets at which the part from one .dwo file begins in each section of a
 // package. It is zero for a file that is not a package.
 type contribution struct{ abbrev, strOffsets, locs, rnglists uint64 }
 
-// origin identifies the .dwo file that u came from. It uses only the columns that the index has for
-// all units of that file: for type units, locations and ranges may be missing.
+// origin identifies the .dwo file that u came from. It uses only columns that the index has for all
+// units from that file: for type units, the columns of locations and ranges may be missing.
 func (u *Unit) origin() contribution {
 	if u.from == nil {
 		return contribution{}
@@ -25,7 +25,7 @@ func (u *Unit) origin() contribution {
 	return contribution{abbrev: u.from.abbrev, strOffsets: u.from.strOffsets}
 }
 
-// NewSplit lists the units of the sections .debug_*.dwo of f. The addresses of these units are in
+// NewSplit lists the units in the .debug_*.dwo sections of f. The addresses of these units are in
 // the file with their skeleton units. If f has no such sections, the result has no units.
 func NewSplit(f *elf.File) (*Data, error) {
 	d := &Data{File: f, Order: f.Order, sigs: make(map[uint64]int), dwo: &splitUnits{
@@ -85,7 +85,7 @@ func (d *Data) readIDs() error {
 	return nil
 }
 
-// SplitUnit returns the split compilation unit with a dwo id, nil if there is none.
+// SplitUnit returns the split compilation unit with the given dwo id, or nil if there is none.
 func (d *Data) SplitUnit(id uint64) *Unit {
 	if i, ok := d.dwo.ids[id]; ok {
 		return &d.Units[i]
@@ -96,8 +96,8 @@ func (d *Data) SplitUnit(id uint64) *Unit {
 // SplitUnits counts the split compilation units.
 func (d *Data) SplitUnits() int { return len(d.dwo.ids) }
 
-// TypeUnitsOf returns the type units, one for each signature, from the same .dwo file as u, a split
-// compilation unit. If that file has several, the result is empty for all but the first.
+// TypeUnitsOf returns the type units, one per signature, from the .dwo file of u, a split
+// compilation unit. If the file has several compilation units, only the first gets the type units.
 func (d *Data) TypeUnitsOf(u *Unit) []*Unit {
 	if i, ok := d.dwo.first[u.origin()]; !ok || &d.Units[i] != u {
 		return nil

@@ -5,7 +5,7 @@ import "bytes"
 // maxString limits the length of a string, in bytes. The longest mangled names are far shorter.
 const maxString = 1 << 16
 
-// String returns the bytes of a string attribute, without the NUL, valid until the next Load.
+// String returns a string attribute without its NUL. The bytes are valid until the next Load.
 func (r *Reader) String(e *DIE, s Attr) ([]byte, error) {
 	if !e.Has(s) {
 		return nil, nil
@@ -72,8 +72,8 @@ func (r *Reader) StrxOffset(die uint32, index uint64) (uint64, error) {
 	return off, nil
 }
 
-// element reads the number at an index of the table that begins at the offset base of section sec.
-// Each number has size bytes.
+// element reads a number, by its index, from the table at the offset base in section sec. Each
+// number in the table has size bytes.
 func (r *Reader) element(sec []byte, base, index uint64, size uint8) (uint64, bool) {
 	if index > uint64(len(sec)) || base > uint64(len(sec)) {
 		return 0, false
@@ -83,7 +83,7 @@ func (r *Reader) element(sec []byte, base, index uint64, size uint8) (uint64, bo
 	return v, !c.bad
 }
 
-// Address resolves an address attribute, direct or by index.
+// Address returns the address that an attribute holds directly or as an index.
 func (r *Reader) Address(e *DIE, s Attr) (uint64, bool) {
 	if !e.Has(s) {
 		return 0, false
@@ -97,7 +97,7 @@ func (r *Reader) Address(e *DIE, s Attr) (uint64, bool) {
 	return 0, false
 }
 
-// AddrxAt reads entry index of this unit's part of .debug_addr.
+// AddrxAt returns the address with the given index in this unit's part of .debug_addr.
 func (r *Reader) AddrxAt(index uint64) (uint64, bool) {
 	return r.element(r.addr, r.addressing.base, index, r.f.addrSize)
 }

@@ -11,8 +11,8 @@ import (
 
 // A package has two indexes, one for its compilation units and one for its type units. An index
 // consists of a hash table of dwo ids or signatures, and a row for each unit (DWARF 5, 7.3.5.3;
-// version 2 of the index is that of the extension for DWARF 4). A row has an offset and a size for
-// each section that has a column. Here, the hash table is read from start to end.
+// version 2 of the index belongs to the extension for DWARF 4). A row has an offset and a size for
+// each section that has a column. This code reads the hash table from start to end.
 
 type indexRow struct {
 	id   uint64 // dwo id or signature
@@ -23,10 +23,10 @@ type indexRow struct {
 type column struct {
 	number   uint64 // number of the section (DW_SECT, table 7.1)
 	name     string // name of the section
-	optional bool   // it may be missing, even if the section has bytes
+	optional bool   // the column may be missing, even if the section has bytes
 	to       func(r *indexRow) *uint64
 	size     uint64 // bytes of the section
-	at       int    // its place among the columns of the index, -1 if missing
+	at       int    // its place among the columns of the index, or -1 if missing
 }
 
 // columns returns the columns that are read from an index of version 2 or 5.
@@ -59,7 +59,7 @@ type unitIndex struct {
 }
 
 // parseIndex reads an index: of type units if types is set, otherwise of compilation units. size
-// returns the size of a section of the package. at is the offset of the error.
+// returns the size of a section in the package. at is the offset at which an error was found.
 func parseIndex(order binary.ByteOrder, b []byte, types bool, size func(name string) uint64) (
 	x unitIndex, at int, err error) {
 	c := cursor{buf: b}
@@ -133,7 +133,7 @@ func parseIndex(order binary.ByteOrder, b []byte, types bool, size func(name str
 					"only %#x; run dwp again", id, off, off+size, c.name, c.size)
 			}
 			if size == 0 {
-				off = c.size // no bytes, rather than those of another unit
+				off = c.size // so that reads fail, instead of reading another unit's bytes
 			}
 			*c.to(&r) = off
 		}
@@ -142,7 +142,7 @@ func parseIndex(order binary.ByteOrder, b []byte, types bool, size func(name str
 	return x, 0, nil
 }
 
-// readIndexes notes the dwo ids of a package's units, and from which .dwo files the units came.
+// readIndexes notes the dwo ids of a package's units, and the .dwo file that each unit came from.
 // types is nil if the package has no index of type units.
 func (d *Data) readIndexes(units, types *elf.Section) error {
 	type place struct {

@@ -27,7 +27,7 @@ func index(order binary.AppendByteOrder, version int, words ...uint32) []byte {
 	return b
 }
 
-// one is an index of one unit, in slot 1 of 2. Depending on the byte order, the unit's id is
+// one is an index with one unit, in slot 1 of 2. Depending on the byte order, the unit's id is
 // 0x22_00000011 or 0x11_00000022.
 var one = []uint32{3, 1, 2, 0, 0, 0x11, 0x22, 0, 1, 1, 3, 5, 100, 200, 300, 7, 8, 9}
 
@@ -42,7 +42,7 @@ func sizes(full string) func(name string) uint64 {
 	}
 }
 
-// sectionsOfOne are the sections for which the index one has columns.
+// sectionsOfOne lists the sections that have columns in one.
 const sectionsOfOne = "info types abbrev loc loclists"
 
 func TestUnitIndex(t *testing.T) {
@@ -57,7 +57,7 @@ func TestUnitIndex(t *testing.T) {
 		big     bool
 		types   bool
 		version int
-		full    string // the sections that aren't empty; those of one if ""
+		full    string // the sections that aren't empty; "" means sectionsOfOne
 		words   []uint32
 		want    []indexRow
 		problem string
@@ -130,8 +130,8 @@ func TestUnitIndex(t *testing.T) {
 	}
 }
 
-// FuzzUnitIndex reads arbitrary bytes as an index. How much it may find is limited by the number of
-// bytes.
+// FuzzUnitIndex reads arbitrary bytes as an index. The number of bytes limits how many rows it may
+// find.
 func FuzzUnitIndex(f *testing.F) {
 	f.Add(false, false, index(binary.LittleEndian, 2, one...))
 	f.Add(true, false, index(binary.BigEndian, 5, one...))

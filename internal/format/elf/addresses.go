@@ -14,9 +14,9 @@ const (
 	layoutGap   = 16      // unused bytes after each section
 )
 
-// layOut gives each allocated section of a relocatable file an address: in section order from
-// layoutStart on, aligned, with a gap after each section. So an address identifies its section,
-// even if the section is empty, and the end of a section is not the start of the next one. Sections
+// layOut gives each allocated section of a relocatable file an address. It starts at layoutStart,
+// keeps the order of the sections, aligns each, and leaves a gap after it. So an address identifies
+// its section, even an empty one, and the end of a section is not the start of the next. Sections
 // that are not allocated (debug sections) are at 0, as in a linked file.
 func (f *File) layOut() error {
 	if f.Type != stdelf.ET_REL {

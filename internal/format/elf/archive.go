@@ -20,7 +20,7 @@ func isArchiveMagic(magic string) bool { return magic == archiveMagic || magic =
 
 type member struct {
 	Input
-	name   string // a file name; in a thin archive a path relative to the archive
+	name   string // a file name; in a thin archive, a path relative to the archive
 	header int64  // offset of the member's header in the archive
 }
 
@@ -91,8 +91,8 @@ func parseArchive(name string, data []byte) (members []member, thin bool, err er
 	return members, thin, nil
 }
 
-// readName sets the name from the header's field and the table of long names. In a BSD archive, a
-// long name precedes the content; then it adjusts offset and size. In a thin archive, it sets path,
+// readName sets the name from the header's field and the table of long names. If a long name
+// precedes the content (BSD), readName adjusts offset and size. In a thin archive, it sets path,
 // offset and size to those of the content in the file that the name refers to.
 func (m *member) readName(field string, long *longNames, data []byte) error {
 	nested := int64(0)
@@ -144,7 +144,7 @@ func (m *member) readName(field string, long *longNames, data []byte) error {
 	return nil
 }
 
-// longNames is the table of names that don't fit in a member header. Each ends with a newline.
+// longNames is the table of names that don't fit in a member header. Each name ends with a newline.
 type longNames struct {
 	table []byte
 	read  map[int64]string // by offset: members of a thin archive may share a name
@@ -177,7 +177,7 @@ func leadingDigits(s string) (digits, rest string) {
 	return s[:len(s)-len(rest)], rest
 }
 
-// isSymbolTable reports whether a name is that of a GNU or BSD symbol table, of 32 or 64 bits.
+// isSymbolTable reports whether a name is that of a GNU or BSD symbol table, 32-bit or 64-bit.
 func isSymbolTable(name string) bool {
 	switch name {
 	case "/", "/SYM64/", "__.SYMDEF", "__.SYMDEF SORTED", "__.SYMDEF_64", "__.SYMDEF_64 SORTED":

@@ -11,8 +11,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
-// archiveDir makes a directory with the objects a.o, sub/b.o, c.o, one with a long name, and a text
-// of an odd number of bytes.
+// archiveDir makes a directory with the objects a.o, sub/b.o, c.o and one with a long name, and a
+// text file with an odd number of bytes.
 func archiveDir(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -190,7 +190,7 @@ func TestArchiveErrors(t *testing.T) {
 	}
 }
 
-// TestFollow allows only some files to be read from a thin archive and from the archives in it.
+// TestFollow lists a thin archive, and the archives in it, when only some files may be read.
 func TestFollow(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)

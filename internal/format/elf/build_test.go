@@ -17,8 +17,8 @@ type testSection struct {
 	link, info uint32
 }
 
-// buildELF makes a 64-bit little-endian file from sections, whose indexes begin at 1, and a section
-// name table after them.
+// buildELF makes a 64-bit little-endian file from sections, whose indexes begin at 1. A section
+// name table follows them.
 func buildELF(typ stdelf.Type, machine stdelf.Machine, sections []testSection) []byte {
 	le := binary.LittleEndian
 	names := []byte{0}

@@ -33,7 +33,7 @@ func (f *File) Complete(stripped *File) error {
 		case t == nil:
 			continue
 		case s.Alloc() && (s.Addr != t.Addr || s.Size != t.Size):
-			return s.errorf("not the debug file of %s: it has %d bytes at %#x, but there %d at %#x",
+			return s.errorf("not the debug file of %s: it has %d bytes at %#x, not %d bytes at %#x",
 				stripped.Path, s.Size, s.Addr, t.Size, t.Addr)
 		case s.Type == stdelf.SHT_NOBITS:
 			f.Sections[s.Index] = t.withIndex(s.Index)
@@ -57,7 +57,7 @@ func (f *File) Complete(stripped *File) error {
 const detachedText = "no contents: this is a separate debug file; pass the stripped file, and " +
 	"this one with --dwarf"
 
-// detached reports whether the contents of the section are in the stripped file.
+// detached reports whether the section's contents are only in the stripped file.
 func (s *Section) detached() bool { return s.Type == stdelf.SHT_NOBITS && s.Size > 0 }
 
 func isSymtab(s *Section) bool { return s.Type == stdelf.SHT_SYMTAB }
@@ -93,11 +93,11 @@ func (s *Section) withIndex(index int) *Section {
 }
 
 // SetSupplement sets the function that opens the supplementary file (dwz -m), to which f's DWARF
-// refers for what several files have in common. The function open is called once, on first use;
-// closing f closes that file too.
+// refers for what several files have in common. The function open is called once, on first use.
+// Closing f also closes the supplementary file.
 func (f *File) SetSupplement(open func() (*File, error)) { f.openSupplement = open }
 
-// Supplement returns the supplementary file, nil if there is none.
+// Supplement returns the supplementary file, or nil if there is none.
 func (f *File) Supplement() (*File, error) { return f.supplement() }
 
 func (f *File) readSupplement() (*File, error) {

@@ -10,7 +10,7 @@ import (
 
 const alloc = stdelf.SHF_ALLOC
 
-// symtab64 is a symbol table with the null symbol and a symbol for each of the section indexes.
+// symtab64 returns a symbol table with the null symbol and one symbol for each section index.
 func symtab64(sections ...uint16) []byte {
 	table := make([]byte, symSize64)
 	for i, shndx := range sections {
@@ -23,7 +23,7 @@ func symtab64(sections ...uint16) []byte {
 	return table
 }
 
-// pair is a stripped file and its debug file, in which the sections have different indexes.
+// pair returns a stripped file and its debug file. Their sections have different indexes.
 func pair() (stripped, debug []testSection) {
 	symbols := testSection{name: ".symtab", typ: stdelf.SHT_SYMTAB, link: 5, data: symtab64(2, 3)}
 	strings := testSection{name: ".strtab", typ: stdelf.SHT_STRTAB, data: []byte("\x00x\x00")}
@@ -59,7 +59,7 @@ func completed(t *testing.T, stripped, debug []testSection) (*File, error) {
 	return f, f.Complete(parse("stripped", stripped))
 }
 
-// contents are the sections and symbols of a file, as text.
+// contents returns the sections and symbols of a file as text.
 func contents(f *File) (string, error) {
 	var b strings.Builder
 	for i, s := range f.Sections[1:] {
@@ -111,8 +111,8 @@ func TestComplete(t *testing.T) {
 		{"another address", func(s, d []testSection) ([]testSection, []testSection) {
 			s[1].addr = 0x2004
 			return s, d
-		}, "debug: section 3 (.data): not the debug file of stripped: it has 4 bytes at 0x2000, but " +
-			"there 4 at 0x2004"},
+		}, "debug: section 3 (.data): not the debug file of stripped: it has 4 bytes at 0x2000, not " +
+			"4 bytes at 0x2004"},
 		{"another size", func(s, d []testSection) ([]testSection, []testSection) {
 			d[0].size = 5
 			return s, d

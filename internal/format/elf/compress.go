@@ -12,7 +12,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// These are the best ratios that the formats reach. In deflate, two bits can encode 258 bytes.
+// These are the best ratios that the formats can reach. In deflate, two bits can encode 258 bytes.
 // In Zstandard, a block of four bytes can encode 128 KiB of equal bytes (RFC 8878, 3.1.1.2).
 const (
 	zlibRatio = 1032
@@ -85,8 +85,8 @@ func (s *Section) decompress() ([]byte, error) {
 }
 
 // checkDecompressed refuses a file whose compressed sections would take far more memory than the
-// file's size suggests. It counts all compressed sections, so that the verdict doesn't depend on
-// which ones are read, or in which order.
+// file's size suggests. It counts all compressed sections, so that the result doesn't depend on
+// which sections are read, or in which order.
 func (f *File) checkDecompressed() error {
 	total := f.decompressed()
 	limit := max(smallDecompressed, usualRatio*len(f.data), f.MaxDecompressed)

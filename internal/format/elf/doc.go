@@ -7,8 +7,8 @@
 // To callers, relocatable and linked files look alike. In a relocatable file (ET_REL), every
 // section starts at address 0. So a [File] gives each allocated section its own address
 // (addresses.go), and uses these addresses in symbol values and relocated data. In linked files
-// (ET_EXEC, ET_DYN), the addresses are those in the file. Relocation sections that the linker kept
-// there (ld --emit-relocs) are ignored, because they have already been applied.
+// (ET_EXEC, ET_DYN), the addresses are those in the file. Relocation sections in linked files (ld
+// --emit-relocs) are ignored, because the linker has already applied them.
 //
 // Sources: the System V gABI's chapters on object files and compressed sections; the processor
 // supplements for relocation types; ar(5) for the GNU, BSD and thin archive formats.

@@ -60,8 +60,8 @@ func IsModule(path string) bool {
 	return f.IsModule()
 }
 
-// Open maps and parses the ELF file at path. The error for any other file says what it is and what
-// to do. The caller must Close the File; all bytes and names from it are invalid afterwards.
+// Open maps and parses the ELF file at path. The error for any other file says what that file is
+// and what to do. The caller must Close the File. Afterwards, its bytes and names are invalid.
 func Open(path string) (*File, error) {
 	m, err := mapFile(path)
 	if err != nil {
@@ -70,8 +70,8 @@ func Open(path string) (*File, error) {
 	return openMapping(path, path, m)
 }
 
-// openMapping parses a mapped ELF file, and takes ownership of the mapping. Errors call the
-// file name; the parameter path is its path.
+// openMapping parses a mapped ELF file, and takes ownership of the mapping. path is the file's
+// path. Errors begin with the parameter name instead.
 func openMapping(name, path string, m *mapping) (f *File, err error) {
 	defer func() {
 		if f == nil { // an error, or a panic because the file was truncated
@@ -88,8 +88,8 @@ func openMapping(name, path string, m *mapping) (f *File, err error) {
 // Size is the file's size in bytes.
 func (f *File) Size() int { return len(f.data) }
 
-// Parse parses an ELF file that is in memory. Errors call it name. The File refers to data, which
-// must not change while the File is in use.
+// Parse parses an ELF file that is in memory. Errors begin with name. The File refers to data,
+// which must not change while the File is in use.
 func Parse(name string, data []byte) (*File, error) {
 	if err := checkMagic(name, data); err != nil {
 		return nil, err
@@ -137,7 +137,7 @@ func (f *File) Close() error {
 // Bytes returns the whole file. The caller must not modify it.
 func (f *File) Bytes() []byte { return f.data }
 
-// Release frees the memory of the mapped content. Later reads load it from the file again.
+// Release frees the memory of the mapped content. Later reads load the content again.
 func (f *File) Release() { f.m.release(0, int64(len(f.data))) }
 
 // Relocatable reports whether f is an ET_REL: an object file or kernel module.

@@ -250,7 +250,7 @@ func TestSectionAtOverlap(t *testing.T) {
 	}
 }
 
-// TestManySections reads a file whose section numbers do not fit 16 bits.
+// TestManySections reads a file whose section numbers do not fit in 16 bits.
 func TestManySections(t *testing.T) {
 	const n = 70_000
 	var src bytes.Buffer
@@ -384,8 +384,8 @@ start:	.rept %d
 	wg.Wait()
 }
 
-// TestTruncatedSection: a section that was cut off never reads as an empty one, neither for the
-// first caller nor for later ones, whether it is read through the mapping or with pread.
+// TestTruncatedSection: a section that was cut off never reads as empty, neither for the first
+// caller nor for later callers, whether it is read through the mapping or with pread.
 func TestTruncatedSection(t *testing.T) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	object, err := os.ReadFile(compile(t, smallC, "-g"))

@@ -13,7 +13,7 @@ type Function struct {
 	Symbol uint32 // its index in Symbols.List
 }
 
-// Functions are the function symbols (STT_FUNC) in sections, without those of prefixsymbols.go.
+// Functions are the function symbols (STT_FUNC) in sections, except prefix symbols.
 type Functions struct {
 	Symbols *Symbols
 	List    []Function // by address; at the same address, in the order of the symbol table
@@ -81,7 +81,7 @@ func newFunctions(symbols *Symbols) *Functions {
 	return t
 }
 
-// sort makes List and the index of List from Table.
+// sort makes List, and the index of List, from Table.
 func (t *Functions) sort() {
 	list := make([]Function, len(t.Table))
 	for i, symbol := range t.Table {

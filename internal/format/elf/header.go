@@ -11,13 +11,13 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
-// Header sizes of the gABI by class.
+// Sizes of the headers by class, as in the gABI.
 const (
 	ehdrSize32, ehdrSize64 = 52, 64
 	shdrSize32, shdrSize64 = 40, 64
 )
 
-// xindex is SHN_XINDEX: the real index does not fit 16 bits and is stored elsewhere.
+// xindex is SHN_XINDEX: the real index does not fit in 16 bits and is stored elsewhere.
 const xindex = 0xffff
 
 func (f *File) parseHeader() error {
@@ -65,7 +65,7 @@ func (f *File) parseHeader() error {
 	return f.parseSections(shoff, int(shentsize), uint64(shnum), uint32(shstrndx))
 }
 
-// parseSections reads the section headers. Header 0 has what is too large for the ELF header.
+// parseSections reads the section headers. Header 0 has numbers that don't fit in the ELF header.
 func (f *File) parseSections(shoff uint64, entsize int, num uint64, strndx uint32) error {
 	want := shdrSize64
 	if f.AddrSize == 4 {
@@ -121,7 +121,7 @@ func (f *File) parseSections(shoff uint64, entsize int, num uint64, strndx uint3
 // nameSections looks up later, when the string table is known.
 func (f *File) readSectionHeader(s *Section, b []byte) {
 	bo := f.Order
-	word := func() (v uint64) { // the next field of an address's size
+	word := func() (v uint64) { // the next field that has the size of an address
 		if f.AddrSize == 8 {
 			v, b = bo.Uint64(b), b[8:]
 		} else {

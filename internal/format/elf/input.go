@@ -21,8 +21,8 @@ type Input struct {
 // OpenInput lists the inputs at path. If the file is not an archive, the only input is the file
 // itself. If it is a GNU, BSD or thin archive, the inputs are its members, in order, without the
 // symbol table. Several inputs may have the same Label. A member that thin archives name several
-// times is listed once. If the list follow is not nil, and a member of a thin archive is not a file
-// in that list, it is an error. There is nothing to close.
+// times is listed once. It is an error if follow is not nil and lacks the file of a thin archive's
+// member. There is nothing to close.
 func OpenInput(path string, follow []string) ([]Input, error) {
 	magic, err := readMagic(path)
 	if err != nil {
@@ -49,11 +49,11 @@ func (in Input) Open() (*File, error) {
 }
 
 // Path returns the path of the file that holds the bytes of the input. The result whole is set if
-// the file holds nothing else; that is so for members of thin archives, too.
+// the file holds nothing else, which is also true for members of thin archives.
 func (in Input) Path() (path string, whole bool) { return in.path, in.size < 0 }
 
-// readMagic reads as many bytes from the start of a file as the magic number of an archive has. It
-// does not read pipes and the like, which cannot be archives.
+// readMagic reads the first bytes of a file: as many as the magic number of an archive has. It does
+// not read pipes and the like, which cannot be archives.
 func readMagic(path string) (string, error) {
 	st, err := os.Stat(path)
 	if err != nil || !st.Mode().IsRegular() {

@@ -18,18 +18,18 @@ import (
 const keepOpenSize = 16 << 20
 
 type mapping struct {
-	data   []byte   // the range
-	pages  []byte   // the mapped pages around it; nil if data is on the heap
+	data   []byte   // the mapped range of the file
+	pages  []byte   // the mapped pages around data; nil if data is on the heap
 	fd     *os.File // nil for small files
 	offset int64    // offset of data in fd
 
 	mu     sync.Mutex
-	copies [][]byte // memory from alloc, unmapped with the mapping
+	copies [][]byte // memory from alloc; close unmaps it
 }
 
 func mapFile(path string) (*mapping, error) { return mapRange(path, 0, -1) }
 
-// mapRange maps size bytes starting at offset; size -1 means to the end. Errors name path.
+// mapRange maps size bytes starting at offset; size -1 means up to the end. Errors name path.
 func mapRange(path string, offset, size int64) (*mapping, error) {
 	if err := checkRegular(path); err != nil { // first, because opening a FIFO waits for a writer
 		return nil, err
@@ -100,8 +100,8 @@ func mapOpen(fd *os.File, path string, offset, size int64) (*mapping, error) {
 }
 
 // largeCopy is the smallest size in bytes for which alloc gets memory directly from the system.
-// Such memory is freed as soon as the mapping is closed. The garbage collector would keep it for
-// long, and would let the heap grow by the same amount again.
+// Such memory is freed as soon as the mapping is closed. The garbage collector would keep such
+// memory for long, and would let the heap grow by the same amount again.
 const largeCopy = 16 << 20
 
 // alloc returns size zero bytes, which may be used until the mapping is closed.
@@ -136,8 +136,8 @@ func (m *mapping) close() error {
 	return err
 }
 
-// release makes mapped pages non-resident: those that are entirely within the size bytes that start
-// at offset off of the range. Later reads load them from the file again.
+// release drops mapped pages from memory: those that lie entirely within the size bytes at offset
+// off of the range. Later reads load these pages from the file again.
 func (m *mapping) release(off, size int64) {
 	if m == nil || m.pages == nil {
 		return

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// FuzzBuildID looks for a build-id in any bytes.
+// FuzzBuildID looks for a build-id in arbitrary bytes.
 func FuzzBuildID(f *testing.F) {
 	f.Add([]byte("\x04\x00\x00\x00\x02\x00\x00\x00\x03\x00\x00\x00GNU\x00\xab\xcd\x00\x00"))
 	f.Add([]byte("\xff\xff\xff\xff\xff\xff\xff\xff\x03\x00\x00\x00GNU\x00\xab\xcd\x00\x00"))

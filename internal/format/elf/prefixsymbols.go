@@ -5,10 +5,10 @@ import "slices"
 // Prefix symbols are function symbols that mark the bytes before a function: call thunk padding
 // (objtool --prefix), or clang's type hash (-fsanitize=kcfi). The name of such a symbol is one of
 // these prefixes, followed by the name of the function. The symbol ends where the function begins.
-// Every function may have one, but none is a function of the source.
+// Any function may have a prefix symbol, but no prefix symbol is a function in the source.
 var prefixes = []string{"__pfx_", "__cfi_"}
 
-const prefixLen = 6 // of each of the prefixes
+const prefixLen = 6 // the length of each prefix
 
 // maybePrefix reports whether a symbol has the name of a prefix symbol.
 func (t *Symbols) maybePrefix(s *Symbol) bool {
@@ -17,8 +17,8 @@ func (t *Symbols) maybePrefix(s *Symbol) bool {
 	})
 }
 
-// realFunctions returns those symbols of a list that are functions although their names have such a
-// prefix. At the end of such a function, no symbol with the rest of its name begins.
+// realFunctions returns those symbols in list that are functions, not prefix symbols. A prefix
+// symbol ends where a symbol begins whose name is the rest of the prefix symbol's name.
 func (t *Functions) realFunctions(list []uint32) []uint32 {
 	symbols := t.Symbols.List
 	var left []uint32
@@ -33,7 +33,7 @@ func (t *Functions) realFunctions(list []uint32) []uint32 {
 	if len(left) == 0 {
 		return nil
 	}
-	// A label or another prefix symbol may have that rest as its name; List contains neither.
+	// The symbol that begins there may be a label or another prefix symbol; List contains neither.
 	ends := map[uint64][]uint32{}
 	for _, i := range left {
 		end := symbols[i].Value + symbols[i].Size
@@ -52,7 +52,7 @@ func (t *Functions) realFunctions(list []uint32) []uint32 {
 	return slices.DeleteFunc(left, func(i uint32) bool { return matched[i] })
 }
 
-// isPrefixOf reports whether the name of s, which ends where f begins, is a prefix plus f's name.
+// isPrefixOf reports whether the name of s is a prefix plus the name of f. f begins where s ends.
 func (t *Symbols) isPrefixOf(s, f *Symbol) bool {
 	if s.Section != f.Section {
 		return false

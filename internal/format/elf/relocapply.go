@@ -18,8 +18,8 @@ type ulebPair struct {
 }
 
 // apply applies a relocation of any machine to the bytes at the offset off in the section. typ is
-// the machine's number of the relocation type, sym the index of a symbol, and addend the addend if
-// the relocation contains it.
+// the machine's number for the relocation type, sym is the index of a symbol, and addend is the
+// addend if it is in the relocation itself.
 func (a *applier) apply(off uint64, typ, sym uint32, addend uint64) error {
 	op := opUnknown
 	if ops := a.machine.ops; uint64(typ) < uint64(len(ops)) {

@@ -10,7 +10,7 @@ const (
 	shfLivepatch = 0x00100000 // SHF_RELA_LIVEPATCH: for the kernel to apply, not the linker
 )
 
-// attachRelocs assigns relocation sections to sections, except to code, which nobody reads.
+// attachRelocs assigns relocation sections to their sections, except to code, which is never read.
 func (f *File) attachRelocs() error {
 	if !f.Relocatable() {
 		return nil
@@ -115,7 +115,7 @@ func (s *Section) applier(r *Section) (*applier, error) {
 	a := &applier{s: s, r: r, machine: machine, syms: syms, order: f.Order,
 		rela: r.Type == stdelf.SHT_RELA}
 	if len(r.raw)%a.size() != 0 {
-		return nil, r.errorf("size %d is not a multiple of a relocation's, %d", len(r.raw), a.size())
+		return nil, r.errorf("size %d is not a multiple of a relocation's size %d", len(r.raw), a.size())
 	}
 	return a, nil
 }
@@ -177,8 +177,8 @@ func (a *applier) applyFirst(rel []byte) error {
 	typ, sym := uint32(info), uint32(info>>32)
 	if a.s.f.Machine == stdelf.EM_MIPS {
 		// r_info consists of a symbol in the file's byte order, a special symbol, and three types, which
-		// are applied one after the other. In data sections, only one type is set; several types make a
-		// number that is no known type.
+		// are applied one after the other. In data sections, only one type is set; several types would
+		// make a number that is no known type.
 		typ, sym = binary.BigEndian.Uint32(rel[12:]), bo.Uint32(rel[8:])
 	}
 	return a.apply(bo.Uint64(rel), typ, sym, addend)

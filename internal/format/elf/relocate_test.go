@@ -15,13 +15,13 @@ import (
 
 const shtARMExidx = 0x70000001
 
-// compareLinked compares every relocated section of an object with the same section of a file that
-// a linker made from it at the same addresses. It returns the number of these sections and of their
-// relocations.
+// compareLinked compares every relocated section of an object with the same section of the file
+// that a linker made from the object at the same addresses. It returns the number of these sections
+// and of their relocations.
 func compareLinked(t *testing.T, obj, linked *File) (sections, relocs int) {
 	t.Helper()
 	for _, s := range obj.Sections {
-		if s.Plain() || s.Type == shtARMExidx { // which linkers sort and complete
+		if s.Plain() || s.Type == shtARMExidx { // linkers sort and complete .ARM.exidx
 			continue
 		}
 		l := linked.Section(s.Name)

@@ -10,9 +10,9 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
 
-// The fast path handles RELA relocations of 64-bit little-endian machines whose type is a plain
-// address, of 64 or 32 bits. Nearly all relocations of DWARF are plain addresses. run and apply
-// handle all other relocations, and give the same results for plain addresses
+// The fast path handles the RELA relocations of 64-bit little-endian machines that store a plain
+// address, of 64 or 32 bits. Nearly all relocations in DWARF are plain addresses. The methods run
+// and apply handle all other relocations, and give the same results for plain addresses
 // (TestFastEqualsPlain).
 
 const rela64Size = 24
@@ -71,15 +71,15 @@ func (a *applier) addresses(rel []byte, from uint64) int {
 // minPart is the smallest number of relocations that is worth another thread.
 const minPart = 1 << 18
 
-// part is a range of a section's bytes, and of the relocations that change only these bytes.
+// part is a range of a section's bytes, and a range of relocations that change only these bytes.
 type part struct {
 	lo, hi      uint64 // offsets in the section
 	first, last int    // indexes of relocations
 }
 
-// loadInParts fills data with the relocated content of a section that is not compressed. It uses
-// several threads. It returns false if that is not possible: because the relocations are unsorted,
-// or because some of them are wrong or not plain addresses. Then data must be filled again.
+// loadInParts uses several threads to fill data with the relocated content of a section that is not
+// compressed. It returns false if that is not possible, because the relocations are unsorted, or
+// because some of them are wrong or not plain addresses. Then data must be filled again.
 func (s *Section) loadInParts(data []byte, threads int) bool {
 	if len(s.relocs) != 1 {
 		return false

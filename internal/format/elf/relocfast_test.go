@@ -8,7 +8,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
-// plainData returns a section's content, relocated in the plain way: by the method run alone.
+// plainData returns a section's content, relocated in the plain way: only by the method run.
 func plainData(t *testing.T, s *Section) ([]byte, error) {
 	t.Helper()
 	a, err := s.applier(s.relocs[0])

@@ -17,7 +17,7 @@ func relocName[T interface {
 	return T(typ).String()
 }
 
-// relocMachines has the numbers of the processor supplements.
+// relocMachines has the relocation types of each machine, with the processor supplement's numbers.
 var relocMachines = map[stdelf.Machine]relocMachine{
 	stdelf.EM_X86_64: {relocName[stdelf.R_X86_64], []relocOp{
 		stdelf.R_X86_64_NONE:     opNone,

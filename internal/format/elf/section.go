@@ -62,7 +62,7 @@ func (s *Section) Data() ([]byte, error) {
 // caller must not modify them.
 func (s *Section) Raw() []byte { return s.raw }
 
-// Plain reports whether Data returns the bytes in the file: uncompressed, without relocations.
+// Plain reports whether Data returns the bytes as in the file: not decompressed, not relocated.
 func (s *Section) Plain() bool { return !s.compressed() && len(s.relocs) == 0 }
 
 // Alloc reports whether the section occupies memory when the program runs (SHF_ALLOC).
@@ -105,7 +105,7 @@ func (s *Section) ReadAt(p []byte, off int64) (int, error) {
 	return len(p), eof
 }
 
-// readRaw fills p with the section's bytes in the file from off on; there must be enough of them.
+// readRaw fills p with bytes of the section in the file, from off on. There must be enough of them.
 func (s *Section) readRaw(p []byte, off int64) error {
 	m := s.f.m
 	if m == nil || m.fd == nil {

@@ -18,20 +18,20 @@ const (
 	OtherPlace              // an index reserved by the processor supplement
 )
 
-// Symbol is an entry of the symbol table. A Symbol contains no pointers, because a kernel has many
-// symbols. Symbols.Name returns its name.
+// Symbol is an entry of the symbol table. It contains no pointers, because a kernel has many
+// symbols. Symbols.Name returns a symbol's name.
 type Symbol struct {
 	// Value is the address of a symbol in a section. In a relocatable file, that is the address that
 	// the File gave the section, plus the symbol's offset. The Thumb bit of arm functions is cleared.
 	// For ppc64 functions with descriptors (ABI version 1), Value is the address of the code. For a
-	// symbol that is not in a section, it is the number in the file.
+	// symbol that is not in a section, Value is the number in the file.
 	Value uint64
 	Size  uint64 // in bytes
-	// Section is the index of the section that the symbol is in, -1 unless Place is InSection.
+	// Section is the index of the section that the symbol is in, or -1 if Place is not InSection.
 	Section int32
-	// FileIndex numbers STT_FILE symbols from 0. A local symbol has the number of the last STT_FILE
-	// symbol before it; an STT_FILE symbol has its own. FileIndex is -1 for local symbols before the
-	// first STT_FILE symbol, and for symbols that are not local.
+	// FileIndex is the number, from 0, of an STT_FILE symbol. A local symbol has the FileIndex of the
+	// last STT_FILE symbol before it. FileIndex is -1 for local symbols before the first STT_FILE
+	// symbol, and for symbols that are not local.
 	FileIndex int32
 	name      uint32 // offset in the string table
 	Type      uint8  // STT_*
@@ -60,7 +60,7 @@ func (t *Symbols) HasPrefix(s *Symbol, prefix string) bool {
 	return string(t.names[from:min(from+len(prefix), len(t.names))]) == prefix
 }
 
-// Named reports whether a symbol's name equals name, which has no NUL. It is faster than Name too.
+// Named reports whether a symbol's name equals name, which has no NUL. Like HasPrefix, it is fast.
 func (t *Symbols) Named(s *Symbol, name []byte) bool {
 	from := min(int(s.name), len(t.names))
 	end := from + len(name)

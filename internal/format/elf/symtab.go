@@ -128,8 +128,8 @@ func (t *symtab) at(i int, s *Symbol) error {
 	return t.place(i, s)
 }
 
-// place replaces the section of symbol i, if the table comes from another file, with the index of
-// that section in File.Sections.
+// place translates s.Section, the section of symbol i, to an index into File.Sections if the table
+// comes from another file.
 func (t *symtab) place(i int, s *Symbol) error {
 	if t.ours == nil {
 		return nil
@@ -174,13 +174,13 @@ func (t *symtab) resolve(i int, shndx uint16, s *Symbol) error {
 	return t.place(i, s)
 }
 
-// maxName is the length of the longest name that is read, in bytes. It limits the time that reading
+// maxName is the maximum length, in bytes, of a name that is read. It limits the time that reading
 // a hostile table without NUL bytes can take.
 const maxName = 1 << 16
 
 // Names of symbols may share bytes: several symbols may have the same name, and a name may be the
 // end of another. If any name has usualName bytes or more, all names together must have at most
-// maxShared times as many bytes as the tables.
+// maxShared times as many bytes as the string table and the symbol table.
 const (
 	usualName = 512
 	maxShared = 16

@@ -16,7 +16,7 @@ type lister struct {
 	list    []Input
 }
 
-// archive is the content of one archive, without that of archives that it names.
+// archive is the content of one archive, without the content of archives that it names.
 type archive struct {
 	members  []member
 	thin     bool

@@ -8,8 +8,8 @@ package elf
 //   - -1, or -2 in these lists
 //
 // Real code or variables at such an address, as in a file that is linked at 0, have a symbol there.
-// A base address in a list may also be a tombstone. The offset of a range is added to it; for the
-// first range of a function, that offset is 0.
+// A base address in a list may also be a tombstone. The offset of a range is added to the base; for
+// the first range of a function, that offset is 0.
 //
 // Relocatable files have no tombstones.
 func (f *File) Tombstone(addr uint64) bool {

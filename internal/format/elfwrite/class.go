@@ -30,7 +30,7 @@ func (c class) ehdrSize() int { return c.pick(52, 64) }
 func (c class) shdrSize() int { return c.pick(40, 64) }
 func (c class) addrSize() int { return c.pick(4, 8) }
 
-// flagsOffset is the offset of e_flags in the ELF header. The sizes, numbers and indices follow it.
+// flagsOffset is the offset of e_flags in the ELF header. The last six fields follow e_flags.
 func (c class) flagsOffset() int { return c.pick(36, 48) }
 
 // pick returns narrow for ELFCLASS32 and wide for ELFCLASS64.
@@ -61,7 +61,7 @@ func (c class) addr(b []byte) uint64 {
 // checkSize returns an error if a file of size bytes has offsets that are too large for its class.
 func (c class) checkSize(size uint64) error {
 	if !c.wide && size > math.MaxUint32 {
-		return fmt.Errorf("%d bytes do not fit a 32-bit ELF file", size)
+		return fmt.Errorf("%d bytes do not fit in a 32-bit ELF file", size)
 	}
 	return nil
 }
@@ -112,8 +112,8 @@ func (c class) sectionHeader(b []byte) (h sectionHeader) {
 	return h
 }
 
-// setSectionTable writes the offset, number and size of the section headers to an ELF header. It
-// writes numbers that are too large for the ELF header to null, section header 0.
+// setSectionTable writes the offset, number and size of the section headers to an ELF header.
+// Numbers that are too large for the ELF header go into section header 0, the parameter null.
 func (c class) setSectionTable(ehdr []byte, null *sectionHeader, shoff uint64, num, strndx int) {
 	c.putAddr(ehdr[c.pick(32, 40):], shoff)
 	tail := ehdr[c.flagsOffset():]

@@ -2,8 +2,8 @@
 // (Object), and copies of existing files in which sections are replaced, added or removed (Edit).
 //
 // The result of objcopy --update-section depends on objcopy's version: some versions move the
-// loaded sections of a linked file, others lay out the rest again at each call. Here, the output
-// depends on the input alone. Replacing the .BTF of a module twice gives the same bytes as
+// loaded sections of a linked file, others lay out the rest again at each call. The output of this
+// package depends only on its input. Replacing the .BTF of a module twice gives the same bytes as
 // replacing it once:
 //
 //	edit, err := elfwrite.NewEdit(module)

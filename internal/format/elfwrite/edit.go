@@ -36,7 +36,7 @@ type section struct {
 	changed bool
 }
 
-// isNew is the offset of new sections, which follow all others.
+// isNew is the value of section.at for new sections, which follow all others.
 const isNew = math.MaxUint64
 
 // end is where the section ended in the old file.
@@ -93,24 +93,24 @@ func (e *Edit) read() (err error) {
 	if len(names.data) == 0 {
 		e.change(names, []byte{0}) // offset 0 stays the empty name
 	} else if !e.isFixed(names) {
-		e.change(names, names.data) // it may grow
+		e.change(names, names.data) // the table may grow
 	}
 	e.mayChange(shoff)
 	return nil
 }
 
-// mayChange notes that the bytes from an offset of the file on may change or be removed.
+// mayChange notes that bytes of the file may change or be removed from the given offset on.
 func (e *Edit) mayChange(offset uint64) {
 	if offset >= e.fixed {
 		e.first = min(e.first, offset)
 	}
 }
 
-// Set sets the content of a section. If the file has the section, it keeps its index, type, flags
+// Set sets the content of a section. A section that the file has keeps its index, type, flags
 // and alignment; otherwise the section is added after the last one. The content must not change
 // until Write returns.
 //
-// It is an error to change the size of a loaded section of a linked file, and to replace a section
+// It is an error to change the size of a loaded section of a linked file, or to replace a section
 // that has relocations or that has no bytes in the file. Errors name the file.
 func (e *Edit) Set(s Section) error {
 	i, err := e.find(s.Name)
@@ -133,7 +133,7 @@ func (e *Edit) Set(s Section) error {
 	return nil
 }
 
-// Patch replaces the content of a section of the file with content of the same size. Unlike Set, it
+// Patch replaces the content of an existing section with content of the same size. Unlike Set, it
 // never moves the sections after it.
 func (e *Edit) Patch(name string, data []byte) error {
 	i, err := e.find(name)
@@ -201,7 +201,7 @@ func (e *Edit) change(s *section, data []byte) {
 // Remove removes a section if the file has it. Other sections keep their indices: the header of the
 // removed section becomes inactive (SHT_NULL). But if that section is the last one and nothing
 // refers to it, its header is removed too. It is an error to remove a loaded section of a linked
-// file, and a section that has relocations. Errors name the file.
+// file, or a section that has relocations. Errors name the file.
 func (e *Edit) Remove(name string) error {
 	i, err := e.find(name)
 	if i == 0 && err == nil {
@@ -227,7 +227,7 @@ func (e *Edit) Remove(name string) error {
 	return nil
 }
 
-// find returns the index of the section with a name, 0 if there is none.
+// find returns the index of the section with the given name, or 0 if there is none.
 func (e *Edit) find(name string) (int, error) {
 	found := 0
 	for i := range e.sections[1:] {
@@ -264,7 +264,7 @@ func (e *Edit) checkReplaceable(i int) error {
 	return nil
 }
 
-// referred reports whether a symbol or a header refers to section i, or a section group may.
+// referred reports whether a symbol or a header refers to section i, or a section group may do so.
 func (e *Edit) referred(i int) bool {
 	symbols, err := e.f.Symbols()
 	return err != nil ||

@@ -126,8 +126,8 @@ func readSections(t *testing.T, path string) []stdelf.SectionHeader {
 	return out
 }
 
-// sameSections checks that all headers of before are in after, except for the section name table
-// and what was added.
+// sameSections checks that the headers in before are unchanged in after, except for that of the
+// section name table, and that the added sections follow them.
 func sameSections(t *testing.T, before, after []stdelf.SectionHeader, added ...string) {
 	t.Helper()
 	if len(after) != len(before)+len(added) {
@@ -238,7 +238,7 @@ func TestPatch(t *testing.T) {
 	}
 }
 
-// TestSetNameless adds to a file whose sections have no names.
+// TestSetNameless adds a section to a file whose sections have no names.
 func TestSetNameless(t *testing.T) {
 	o := &Object{AddrSize: 8, Order: binary.LittleEndian, Machine: uint16(stdelf.EM_X86_64),
 		Sections: []Section{{Name: ".a", Data: []byte("a")}}}

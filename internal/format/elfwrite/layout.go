@@ -8,7 +8,7 @@ import (
 )
 
 // fixedPart returns the end of the bytes that keep their places: the ELF and program headers, the
-// segments, a linked file's loaded sections, and any section that begins before their end.
+// segments, a linked file's loaded sections, and any section that begins before the end of these.
 func (e *Edit) fixedPart() (uint64, error) {
 	end, err := e.segmentsEnd()
 	if err != nil {
@@ -74,7 +74,7 @@ func (e *Edit) loaded(s *section) bool { return s.is(stdelf.SHF_ALLOC) && !e.f.R
 // isFixed reports whether the section has bytes that keep their places.
 func (e *Edit) isFixed(s *section) bool { return len(s.data) > 0 && s.at < e.fixed }
 
-// inFileOrder returns the indices of the sections, except 0, in file order. New ones come last.
+// inFileOrder returns the indices of the sections, except 0, in file order. New sections come last.
 func (e *Edit) inFileOrder() []int {
 	order := make([]int, len(e.sections)-1)
 	for i := range order {
@@ -128,7 +128,7 @@ func (h *sectionHeader) fileAlign() uint64 {
 	return min(max(h.addralign, 1), 64<<10)
 }
 
-// layOut gives each section its place by the rule in the comment of Edit: sections before the first
+// layOut gives each section its place by the rule in Edit's comment: sections before the first
 // change (e.first) and loaded sections stay; the others follow in file order.
 func (e *Edit) layOut() (l layout, err error) {
 	names := &e.sections[e.strndx]
@@ -137,9 +137,9 @@ func (e *Edit) layOut() (l layout, err error) {
 			"be added", e.strndx)
 	}
 	l.kept = e.fixed
-	limit := 2*uint64(len(e.f.Bytes())) + 1<<20 // more than alignment takes in intact files
+	limit := 2*uint64(len(e.f.Bytes())) + 1<<20 // more than an intact file has after alignment
 	at := uint64(0)
-	reach := uint64(0) // no section begins after the end of the file, even if it is empty
+	reach := uint64(0) // so that no section, even an empty one, begins after the end of the file
 	for _, i := range e.inFileOrder() {
 		s := &e.sections[i]
 		if stdelf.SectionType(s.header.typ) == stdelf.SHT_NULL {

@@ -101,7 +101,7 @@ func TestNothingStale(t *testing.T) {
 	}
 }
 
-// TestUnusualOrder edits files as no common linker writes them: the section headers come first, and
+// TestUnusualOrder edits files that no common linker writes: the section headers come first, and
 // an empty section begins where an earlier one begins. Nothing stale is left, and doing the same
 // again changes nothing.
 func TestUnusualOrder(t *testing.T) {

@@ -13,8 +13,8 @@ func (e *Edit) addName(name string) uint32 {
 	return uint32(at)
 }
 
-// cutName removes the name at an offset, if it is the last of the table and nothing else uses it.
-// So after a section was added and removed again, nothing of it remains.
+// cutName removes a name from the table if it is the last name there and nothing else uses it. So
+// when a section is added and later removed, nothing of it remains.
 func (e *Edit) cutName(at uint32, name string) {
 	table := &e.sections[e.strndx]
 	if at == 0 || int64(at)+int64(len(name))+1 != int64(len(table.data)) {

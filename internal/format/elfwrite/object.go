@@ -41,8 +41,8 @@ func (s Section) check() error {
 	return nil
 }
 
-// Object is a relocatable ELF file without code. It has a symbol table, though with only the null
-// entry, because some readers refuse files without a symbol table.
+// Object is a relocatable ELF file without code. It has a symbol table with only the null entry,
+// because some readers refuse files without a symbol table.
 type Object struct {
 	AddrSize int // 4 (ELFCLASS32) or 8 (ELFCLASS64)
 	Order    binary.ByteOrder

@@ -117,7 +117,7 @@ func TestObjectErrors(t *testing.T) {
 	}
 }
 
-// TestManySections writes a file whose section numbers do not fit 16 bits.
+// TestManySections writes a file whose section numbers do not fit in 16 bits.
 func TestManySections(t *testing.T) {
 	o := &Object{AddrSize: 8, Order: binary.LittleEndian, Machine: uint16(stdelf.EM_X86_64)}
 	for i := range 70_000 {
@@ -153,7 +153,7 @@ func someBTF(t *testing.T, order binary.ByteOrder) []byte {
 	return data
 }
 
-// TestBTFReaders reads the .BTF section of an object as other programs do.
+// TestBTFReaders reads the .BTF section of an object with other programs.
 func TestBTFReaders(t *testing.T) {
 	o := &Object{AddrSize: 8, Order: binary.LittleEndian, Machine: uint16(stdelf.EM_X86_64),
 		Sections: []Section{{Name: ".BTF", Data: someBTF(t, binary.LittleEndian), Align: 4},

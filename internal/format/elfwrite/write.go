@@ -45,7 +45,7 @@ type output struct {
 	w        io.Writer
 	at       uint64
 	err      error
-	release  func() // frees the memory of those parts of the input that were read
+	release  func() // frees the memory of the input; parts that are read later are loaded again
 	released uint64 // the offset at which release was last called
 }
 

@@ -5,12 +5,12 @@ import (
 	"fmt"
 )
 
-// Offsets in the setup header of x86, the first sectors of a bzImage.
+// Offsets in the first sectors of a bzImage, which contain the x86 setup header.
 const (
 	setupSects    = 0x1f1 // byte: number of 512-byte sectors of setup code after the first sector
 	bootFlag      = 0x1fe
 	setupMagic    = 0x202
-	setupVersion  = 0x206 // half-word: of the boot protocol
+	setupVersion  = 0x206 // half-word: version of the boot protocol
 	payloadOffset = 0x248 // word: from the end of the setup code; protocol 2.08 and later
 	payloadLength = 0x24c // word
 )
@@ -19,8 +19,8 @@ func isBzImage(data []byte) bool {
 	return hasAt(data, bootFlag, "\x55\xaa") && hasAt(data, setupMagic, "HdrS")
 }
 
-// bzImagePayload is the compressed vmlinux in a bzImage. Except for gzip, which contains the
-// decompressed size, the kernel's build appends that size in four bytes (size_append in
+// bzImagePayload returns the compressed vmlinux in a bzImage. Except after gzip data, which itself
+// has the decompressed size, the kernel's build appends that size in four bytes (size_append in
 // scripts/Makefile.lib). The four bytes are cut off: decompressors would report them as damage.
 func bzImagePayload(data []byte) (payload, error) {
 	p := payload{container: "bzImage", size: -1}

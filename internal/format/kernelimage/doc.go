@@ -1,12 +1,12 @@
 // Package kernelimage finds the kernel and its BTF in the files from which machines boot.
 //
-// A file is unpacked layer by layer. A bzImage of x86 and an EFI zboot image (arm64, riscv,
+// A file is unpacked layer by layer. An x86 bzImage and an EFI zboot image (arm64, riscv,
 // loongarch) have a compressed payload; its offset and size are in the header. Other files, such as
 // Image.gz and module.ko.xz, are compressed as a whole. The result is an ELF file, raw BTF, or a
-// flat image. A flat image is the kernel's memory without section headers, as arm64, riscv and
-// loongarch boot it; BTF is found in it by BTF's own header.
+// flat image. A flat image is what arm64, riscv and loongarch boot: the kernel as it is in memory,
+// without section headers. The BTF in a flat image is found by its header.
 //
-// Sources in the kernel's tree: for bzImages, Documentation/arch/x86/boot.rst (the boot protocol)
+// Sources in the kernel tree: for bzImages, Documentation/arch/x86/boot.rst (the boot protocol)
 // and arch/x86/boot/header.S; for zboot images, drivers/firmware/efi/libstub/zboot-header.S; for
 // flat images, Documentation/arch/arm64/booting.rst, Documentation/arch/riscv/boot-image-header.rst
 // and include/linux/pe.h; for compression, scripts/extract-vmlinux, scripts/Makefile.lib and

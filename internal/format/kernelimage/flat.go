@@ -10,7 +10,7 @@ import (
 // headerMagic is the offset of the magic number in a flat image.
 const headerMagic = 0x38
 
-// flatMagics are those of arm64, of riscv, and of include/linux/pe.h (loongarch, maybe others).
+// flatMagics are the magic numbers of arm64, riscv, and include/linux/pe.h (loongarch and others).
 var flatMagics = []string{"ARM\x64", "RSC\x05", "\xcd\x23\x82\x81"}
 
 func isFlat(data []byte) bool {
@@ -22,11 +22,11 @@ func isFlat(data []byte) bool {
 	return false
 }
 
-// maxFalse limits how many places of a flat image may only look like a blob's header.
+// maxFalse limits how many places in a flat image may look like a blob's header without being one.
 const maxFalse = 64
 
-// FindBTF finds the BTF of the kernel in a flat image: the largest blob in it, of either byte
-// order, at any offset. Smaller blobs may belong to the BPF programs that are built into the kernel
+// FindBTF finds the BTF of the kernel in a flat image: the largest blob, of either byte order, at
+// any offset. Smaller blobs may belong to the BPF programs that are built into the kernel
 // (kernel/bpf/preload). It returns nil if there is no blob. If there is a blob's header but no
 // valid blob, the error describes the problem.
 func FindBTF(image []byte) ([]byte, error) {
@@ -66,7 +66,7 @@ func FindBTF(image []byte) ([]byte, error) {
 	return best, wrong
 }
 
-// starts finds the starts of headers in one byte order: the magic number, the version and no flags.
+// starts finds a header's first bytes, in one byte order: the magic number, the version, no flags.
 type starts struct {
 	image  []byte
 	header [4]byte
@@ -78,7 +78,7 @@ func newStarts(image []byte, magic0, magic1 byte) starts {
 }
 
 // from returns the first start at or after an offset, or the end of the image. Offsets must not
-// decrease from call to call. So all calls together search the image only once.
+// decrease from call to call, so that all calls together search the image only once.
 func (s *starts) from(at int) int {
 	if s.next < at {
 		s.next = len(s.image)

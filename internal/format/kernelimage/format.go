@@ -17,18 +17,18 @@ import (
 )
 
 // maxWindow limits how many bytes back compressed data may refer. A decompressor keeps that many
-// bytes in memory. Kernels are compressed with windows of 128 MiB (zstd -22, scripts/xz_wrap.sh).
+// bytes in memory. Some kernels need windows of 128 MiB (zstd -22, scripts/xz_wrap.sh).
 const maxWindow = 1 << 27
 
 type format struct {
 	name  string
 	magic string // the first bytes
-	// open returns a decompressor, whose output is needed up to limit bytes. It is nil if unsupported.
+	// open returns a decompressor; at most limit bytes of its output are used. nil: unsupported.
 	open func(r *bytes.Reader, limit int) (io.Reader, error)
 }
 
 // formats are the formats in which a kernel can be compressed (CONFIG_KERNEL_GZIP and others), with
-// the magic numbers of scripts/extract-vmlinux. LZMA has none; it is recognised by the parameters
+// the magic numbers from scripts/extract-vmlinux. LZMA has none; it is recognised by the parameters
 // that all encoders write by default, and by a dictionary size that is a multiple of 64 KiB. LZ4
 // has two: of the legacy format, and of the format that the tool lz4 writes by default.
 var formats = []format{
@@ -56,13 +56,13 @@ func formatOf(data []byte) *format {
 const headSize = 1024
 
 // decompress decompresses data. It is an error if the output has more than limit bytes. If wanted
-// refuses the first bytes, decompress returns only these, and whole is false. What follows the data
-// in gzip, xz and lzma, such as a device tree after Image.gz, is ignored.
+// refuses the first bytes, decompress returns only these, and whole is false. Anything after gzip,
+// xz or lzma data, such as a device tree after Image.gz, is ignored.
 func (f *format) decompress(data []byte, limit int,
 	wanted func(head []byte) bool) (out []byte, whole bool, err error) {
 	if f.open == nil {
 		return nil, false, fmt.Errorf("compressed with %s, which is not supported: decompress "+
-			"the file first, with scripts/extract-vmlinux of the kernel's source or with %[1]sp "+
+			"the file first, with scripts/extract-vmlinux from the kernel source or with %[1]sp "+
 			"-d", f.name)
 	}
 	if out, ok := xzfile.Decompress(data, limit); ok {
@@ -91,7 +91,7 @@ func (f *format) decompress(data []byte, limit int,
 	}
 	if b.Len() > limit {
 		return nil, false, fmt.Errorf("more than %d bytes when decompressed; if that is right, "+
-			"decompress the file first with scripts/extract-vmlinux of the kernel's source, or "+
+			"decompress the file first with scripts/extract-vmlinux from the kernel source, or "+
 			"raise --max-decompressed", limit)
 	}
 	return b.Bytes(), true, nil
@@ -99,10 +99,10 @@ func (f *format) decompress(data []byte, limit int,
 
 func (f *format) damaged(err error) error {
 	return fmt.Errorf("damaged, or compressed in an unusual way (%w): decompress the file first "+
-		"with scripts/extract-vmlinux of the kernel's source, or fetch it again", err)
+		"with scripts/extract-vmlinux from the kernel source, or fetch it again", err)
 }
 
-// streams reads consecutive streams of one format as a single one.
+// streams reads consecutive streams of one format as a single stream.
 type streams struct {
 	r    io.Reader
 	next func() (io.Reader, error) // io.EOF if no stream follows
@@ -180,7 +180,7 @@ func openBzip2(r *bytes.Reader, _ int) (io.Reader, error) { return bzip2.NewRead
 // maxLZMA limits the lzma streams in a file, because each one allocates its window again.
 const maxLZMA = 16
 
-// lzmaStream is an lzma stream. Its header is changed to a window that is no larger than necessary.
+// lzmaStream is an lzma stream. Its header is changed so that the window is not needlessly large.
 type lzmaStream struct {
 	*bytes.Reader
 	header []byte // the part of the header that is still to be read

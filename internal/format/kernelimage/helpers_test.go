@@ -42,7 +42,7 @@ func gzipped(t testing.TB, data []byte) []byte {
 	return out.Bytes()
 }
 
-// withSize is a payload followed by its decompressed size, like the output of size_append in
+// withSize returns a payload followed by its decompressed size, like the output of size_append in
 // scripts/Makefile.lib.
 func withSize(payload []byte, size int) []byte {
 	return binary.LittleEndian.AppendUint32(payload[:len(payload):len(payload)], uint32(size))
@@ -85,7 +85,7 @@ func blob(t testing.TB, order binary.ByteOrder, n int) []byte {
 	return data
 }
 
-// flat makes a flat image that begins with the header of arm64.
+// flat makes a flat image that begins with an arm64 header.
 func flat(parts ...string) []byte {
 	image := make([]byte, 64)
 	copy(image, "MZ")

@@ -65,7 +65,7 @@ func TestKernels(t *testing.T) {
 	}
 }
 
-// section is the section .BTF of vmlinux, read by the standard library, or nil.
+// section returns the section .BTF of vmlinux, as the standard library reads it, or nil.
 func section(t *testing.T, path string) []byte {
 	t.Helper()
 	f, err := stdelf.Open(path)

@@ -42,7 +42,7 @@ func Unpack(name string, data []byte, maxDecompressed int) (Content, error) {
 	return unpack(name, data, max(smallDecompressed, usualRatio*len(data), maxDecompressed))
 }
 
-// unpack is Unpack with a limit for the size of each layer, in bytes.
+// unpack is like Unpack; limit is the largest allowed size of a layer, in bytes.
 func unpack(name string, data []byte, limit int) (Content, error) {
 	c := Content{Data: data, Label: name}
 	layers := ""
@@ -84,10 +84,10 @@ func unpack(name string, data []byte, limit int) (Content, error) {
 }
 
 type payload struct {
-	container string  // the container's name, "" if the file itself is the payload
-	format    *format // how it is compressed, nil if it isn't
+	container string  // the container's name, or "" if the file itself is the payload
+	format    *format // how it is compressed, or nil if it isn't
 	data      []byte
-	size      int // bytes of the decompressed data, -1 if unknown
+	size      int // bytes of the decompressed data, or -1 if unknown
 }
 
 // findPayload finds the payload of a file or layer. container may be set even with an error.
@@ -126,7 +126,7 @@ func formOf(data []byte) Form {
 
 // unsupported returns an error with advice if data is a kernel image in an unsupported format.
 func unsupported(data []byte) error {
-	const extract = "; extract the kernel first with scripts/extract-vmlinux of the kernel's source"
+	const extract = "; extract the kernel first with scripts/extract-vmlinux from the kernel source"
 	switch {
 	case hasAt(data, 0, "\x27\x05\x19\x56"):
 		return fmt.Errorf("a uImage for U-Boot, which is not supported%s", extract)

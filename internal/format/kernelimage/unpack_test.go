@@ -89,7 +89,7 @@ func TestUnwanted(t *testing.T) {
 	}
 }
 
-// TestSeeds unpacks small files of testdata, so it needs no zstd, lz4 or other program.
+// TestSeeds unpacks small files from testdata, so it needs no zstd, lz4 or other program.
 func TestSeeds(t *testing.T) {
 	files, err := filepath.Glob("testdata/flat.*")
 	if err != nil || len(files) != 7 {
@@ -112,7 +112,7 @@ func TestSeeds(t *testing.T) {
 	}
 }
 
-// TestNotPacked returns files as they are.
+// TestNotPacked: a file that isn't packed is returned unchanged.
 func TestNotPacked(t *testing.T) {
 	for _, c := range []struct {
 		data string
@@ -140,7 +140,7 @@ func TestDamage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const size = 402 // of the other files in testdata, decompressed
+	const size = 402 // the decompressed size of the other files in testdata
 	good := bzImage(withSize(seed, size))
 	if _, err := Unpack("x", good, 0); err != nil {
 		t.Fatal(err)
@@ -173,7 +173,7 @@ func TestDamage(t *testing.T) {
 		{"half a payload", bzImage(seed[:40]), "(bzImage, zstd): damaged"},
 		{"lzo", bzImage([]byte("\x89LZO\x00\r\n\x1a\nxxxxx")), "(bzImage, lzo): compressed with " +
 			"lzo, which is not supported: decompress the file first, with " +
-			"scripts/extract-vmlinux of the kernel's source or with lzop -d"},
+			"scripts/extract-vmlinux from the kernel source or with lzop -d"},
 		{"zboot header", efi[:50], "(EFI zboot): truncated in the header, after 50 bytes"},
 		{"zboot offset", set(efi, zbootOffset, 300), "truncated or damaged"},
 		{"zboot size", set(efi, zbootSize, 1<<32-1), "has 4294967295 bytes"},
@@ -187,7 +187,7 @@ func TestDamage(t *testing.T) {
 		{"lz4 damage", []byte("\x04\x22\x4d\x18xxxx"), "(lz4): damaged"},
 		{"too large", gzipped(t, flat(strings.Repeat("x", 10000))), "(gzip): more than 10000 " +
 			"bytes when decompressed; if that is right, decompress the file first with " +
-			"scripts/extract-vmlinux of the kernel's source, or raise --max-decompressed"},
+			"scripts/extract-vmlinux from the kernel source, or raise --max-decompressed"},
 		{"many streams", bytes.Repeat(small, maxLZMA+1), "(lzma): damaged, or compressed in an unusual " +
 			"way (more than 16 streams)"},
 		{"too deep", gzipped(t, gzipped(t, gzipped(t, gzipped(t, seed)))),

@@ -10,14 +10,14 @@ import (
 const (
 	zbootMagic  = 0x04
 	zbootOffset = 0x08 // word: offset of the payload in the file
-	zbootSize   = 0x0c // word: bytes of the payload, without the size after the payload
+	zbootSize   = 0x0c // word: bytes of the payload, without the decompressed size after it
 	zbootFormat = 0x18 // string: how it is compressed
 	zbootEnd    = 0x38
 )
 
 func isZboot(data []byte) bool { return hasAt(data, 0, "MZ") && hasAt(data, zbootMagic, "zimg") }
 
-// zbootPayload is the compressed flat image in an EFI zboot image.
+// zbootPayload returns the compressed flat image in an EFI zboot image.
 func zbootPayload(data []byte) (payload, error) {
 	p := payload{container: "EFI zboot", size: -1}
 	if len(data) < zbootEnd {

@@ -3,8 +3,8 @@
 // (-gsplit-dwarf=single). Wherever a .dwo file is, its unit is identified only by the dwo id, a
 // checksum of the unit's content.
 //
-// GDB looks for a .dwo file in the directory of the compilation, and libdw looks first in the
-// directory of the ELF file. LLDB looks in both directories, and then by base name in further ones.
-// This package looks first in the directories that the user names. If the user names any, it reads
-// only these directories and that of the input.
+// GDB looks for a .dwo file in the directory of the compilation; libdw looks first in the directory
+// of the ELF file. LLDB looks in both, and then, by base name, in further directories. This package
+// looks first in the directories that the user names. If the user names any, it reads only these
+// directories and the one with the input.
 package splitdwarf

@@ -14,7 +14,7 @@ import (
 type Found struct {
 	Data *dwarf.Data
 	Unit *dwarf.Unit
-	// Number is the unit's number among those that were found for an input, starting at 1.
+	// Number is the unit's place among the units that were found for an input, starting at 1.
 	Number uint64
 
 	files *Files
@@ -28,7 +28,7 @@ func (u *Found) Close() {
 	}
 }
 
-// Load makes r read the split unit of its loaded skeleton unit. For other units, it returns nil.
+// Load makes r read the split unit of the skeleton unit in r. For other units, it returns nil.
 func (f *Files) Load(r *dwarf.Reader) (*Found, error) {
 	s, err := r.Skeleton()
 	if err != nil || s == nil {
@@ -49,8 +49,8 @@ func (f *Files) Load(r *dwarf.Reader) (*Found, error) {
 	return u, nil
 }
 
-// maxSame limits how many skeleton units may refer to one split unit. Several skeleton units have
-// the same split unit if several object files of a link come from one compilation.
+// maxSame limits how many skeleton units may refer to one split unit. Several skeleton units share
+// a split unit if several of the linked object files come from one compilation.
 const maxSame = 64
 
 func (f *Files) find(s *dwarf.Skeleton) (*Found, error) {
@@ -120,7 +120,7 @@ func mismatch(o *opened) error {
 // maxTold limits how many of the searched paths an error lists.
 const maxTold = 4
 
-// looked lists, for an error message, where a file was looked for.
+// looked lists, for an error message, the places where a file was looked for.
 func (f *Files) looked(places []string) string {
 	var where []string
 	for _, d := range f.packages {
@@ -138,12 +138,12 @@ func (f *Files) looked(places []string) string {
 // maxParts limits how many trailing parts of a path are tried.
 const maxParts = 64
 
-// places lists where the .dwo file of a skeleton may be, in the order of the search. With --follow,
-// these are the files of that list with the same base name. Otherwise, they are in the directories
-// that the user names, then in that of the input. In each directory, the file is looked for at the
-// path that the compiler gave it, then at shorter and shorter ends of that path. If the user names
-// no directory, the last place is the absolute path at which the compiler wrote the file. That path
-// may be unknown, because a build may have replaced the directory with ".".
+// places lists the paths at which the .dwo file of a skeleton may be, in search order. With
+// --follow, these are the listed files with the same base name. Otherwise, they are paths in the
+// directories that the user names, then in the directory of the input. In each directory, the file
+// is looked for at the path that the compiler gave it, then at shorter and shorter ends of that
+// path. If the user names no directory, the last place is the absolute path at which the compiler
+// wrote the file, unless it is unknown because a build has replaced the directory with ".".
 func (f *Files) places(s *dwarf.Skeleton) []string {
 	if s.Name == "" || strings.ContainsRune(s.Name, 0) {
 		return nil

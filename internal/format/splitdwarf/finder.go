@@ -12,7 +12,7 @@ import (
 )
 
 // Finder finds the split units of any number of files. The zero value, or nil, looks for them where
-// compilers and dwp write them. It may be used by several goroutines at once.
+// compilers and dwp write them. Several goroutines may use a Finder at once.
 type Finder struct {
 	// Dirs are directories in which .dwo files are at the paths that the compiler gave them, or at the
 	// ends of these paths. If Dirs isn't empty, the directory of the compilation is not read.
@@ -34,7 +34,7 @@ type Finder struct {
 // errInterrupted is the error for later users of the package if open panicked in another thread.
 var errInterrupted = errors.New("another thread failed to open the package of .dwo files")
 
-// Close closes the package. Afterwards, nothing that Files have found may be used.
+// Close closes the package. Afterwards, nothing that was found with a Files may be used.
 func (x *Finder) Close() {
 	if x.pkg != nil {
 		x.pkg.file.Close()
@@ -49,7 +49,7 @@ type opened struct {
 	users int
 }
 
-// open opens the file at path, which has split units of main, and lists them.
+// open opens the file at path, which has split units of main, and lists these units.
 func open(path string, main *elf.File) (*opened, error) {
 	f, err := elf.Open(path)
 	if err != nil {
@@ -64,26 +64,26 @@ func open(path string, main *elf.File) (*opened, error) {
 	return &opened{path: path, file: f, data: d}, nil
 }
 
-// Files are the files that hold the split units of one input.
+// Files finds the files that hold the split units of one input.
 type Files struct {
 	finder *Finder
 	main   *elf.File
 	prefix []byte
 
 	once     sync.Once
-	packages []*dwarf.Data // units are looked for in these first
+	packages []*dwarf.Data // searched first for each unit
 	beside   *opened       // the package beside the input
 	err      error
 
 	mu    sync.Mutex
-	idle  []*opened      // .dwo files that nobody uses now, the latest last
+	idle  []*opened      // .dwo files that nobody uses now, most recently used last
 	busy  []*opened      // .dwo files in use
-	found map[uint64]int // by dwo id: how often the unit was asked for
+	found map[uint64]int // by dwo id: how often the unit was looked for
 	count atomic.Uint64
 }
 
-// Of returns the files of main, which must be open. Unless prefix is "", names that begin with it
-// are replaced with it (see dwarf.Data).
+// Of returns the Files for main, which must be open. Unless prefix is "", names that begin with
+// prefix are cut to prefix alone (see dwarf.Data).
 func (x *Finder) Of(main *elf.File, prefix string) *Files {
 	if x == nil {
 		x = &Finder{}
@@ -102,7 +102,7 @@ func (f *Files) Close() {
 	f.idle, f.busy, f.beside = nil, nil, nil
 }
 
-// openPackages opens those files that may have split units of any skeleton unit.
+// openPackages opens the files that are searched for the split unit of every skeleton unit.
 func (f *Files) openPackages() {
 	if own, err := f.ownUnits(); err != nil || own != nil {
 		f.packages, f.err = append(f.packages, own), err
@@ -140,7 +140,7 @@ func isFile(path string) bool {
 
 // ownUnits returns the split unit that the input itself contains (-gsplit-dwarf=single), or nil. If
 // there are several, they are not used: they come from several object files that ld -r has joined,
-// and their offsets are relative to the former starts of each file's sections.
+// and each unit's offsets are relative to where the sections of its object file began.
 func (f *Files) ownUnits() (*dwarf.Data, error) {
 	if f.main.Section(".debug_info.dwo") == nil {
 		return nil, nil
@@ -155,7 +155,7 @@ func (f *Files) ownUnits() (*dwarf.Data, error) {
 // maxIdle is how many unused files stay open: after LTO, consecutive units may be in one file.
 const maxIdle = 4
 
-// use opens a .dwo file, or returns it if it is still open.
+// use opens the .dwo file at path, or returns it if it is still open.
 func (f *Files) use(path string) (*opened, error) {
 	f.mu.Lock()
 	for _, o := range f.busy {

@@ -27,7 +27,7 @@ func (x *Finder) followed(path string) []string {
 	return list
 }
 
-// sameEnd returns how many bytes at the ends of two paths are the same.
+// sameEnd returns how many bytes the ends of two paths have in common.
 func sameEnd(a, b string) int {
 	n := 0
 	for n < min(len(a), len(b)) && a[len(a)-1-n] == b[len(b)-1-n] {

@@ -11,11 +11,11 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/features"
 )
 
-// stored are objects with skeleton units, which have .dwo files beside them.
+// stored are objects with skeleton units. Their .dwo files are beside them.
 var stored = []string{"clang-4", "clang-5", "gcc-4", "gcc-5", "gcc-4-types", "gcc-5-types",
 	"clang-5-types", "clang-5-s390x"}
 
-// packages are the names of stored packages, each with the number of its first object.
+// packages maps the name of each stored package to the index, in stored, of its first object.
 var packages = map[string]int{"clang-5": 1, "gcc-4": 2}
 
 // convertStored converts a stored object.
@@ -52,8 +52,8 @@ func TestStored(t *testing.T) {
 	}
 }
 
-// FuzzFile converts objects whose .dwo file or package is arbitrary bytes. The conversion must not
-// panic.
+// FuzzFile converts objects whose .dwo file or package consists of arbitrary bytes. The conversion
+// must not panic.
 func FuzzFile(f *testing.F) {
 	for i, name := range stored {
 		data, err := os.ReadFile(filepath.Join("testdata", name+".dwo"))

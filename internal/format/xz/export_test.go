@@ -11,7 +11,7 @@ func Chunks(data []byte) []byte {
 	return data[f.begin:f.end]
 }
 
-// Wrap makes an xz file of LZMA2 chunks. The parameter size is the size of the decompressed
+// Wrap makes an xz file from LZMA2 chunks. The parameter size is the size of the decompressed
 // content. The file has no checksum of that content.
 func Wrap(chunks []byte, size uint32) []byte {
 	seal := func(data []byte, from int) []byte {

@@ -10,14 +10,14 @@ const (
 	states        = 12
 	litStates     = 7 // smaller states are those after a literal
 	minMatch      = 2
-	lowSymbols    = 8   // lengths of the lengths' first tree, and of the second
-	highSymbols   = 256 // of the third
+	lowSymbols    = 8   // how many lengths are in the first tree of lengths, and in the second
+	highSymbols   = 256 // how many are in the third
 	distSlots     = 64
-	modelEnd      = 14 // distance slots below have only modelled bits
+	modelEnd      = 14 // smaller distance slots have only modelled bits
 	alignBits     = 4
 	literalCoder  = 0x300 // probabilities for one context of a literal
 	maxContexts   = 1 << 4
-	maxSymbolSize = 21 // in bytes of input, of a literal or match
+	maxSymbolSize = 21 // the most bytes of input that a literal or match takes
 	wordSize      = 8
 )
 
@@ -28,8 +28,8 @@ type lengthCoder struct {
 	high            [highSymbols]uint16
 }
 
-// lzma is the state of the decoder. The size of an array of probabilities is a power of two, or the
-// compiler can find out the bounds of the index; so most accesses need no bounds check.
+// lzma is the state of the decoder. Most accesses to probabilities need no bounds check: the size
+// of the array is a power of two, or the compiler can find out the bounds of the index.
 type lzma struct {
 	lc               uint32
 	litMask, posMask uint32
@@ -111,8 +111,8 @@ func (c coder) normal(in []byte) coder {
 	return c
 }
 
-// bit decodes a bit, without a branch that depends on it. The result named not is 0 if the bit is
-// 1, and has all bits set if the bit is 0.
+// bit decodes a bit, without a branch that depends on that bit. The result named not is 0 if the
+// bit is 1, and has all bits set if the bit is 0.
 func (c coder) bit(prob *uint16) (next coder, not uint32) {
 	p := uint32(*prob)
 	bound := c.width >> probBits * p
@@ -208,7 +208,7 @@ func (d *lzma) distance(in []byte, c coder, length uint32) (coder, uint32) {
 }
 
 // decode decodes the chunk in[c.at:end] to out[at:], and reports whether the chunk is valid. A
-// distance may neither lead to before out[start], nor be more than window. The slice in must have
+// distance must not exceed window, nor lead to a place before out[start]. The slice in must have
 // maxSymbolSize more bytes after end, and the slice out wordSize more bytes of capacity.
 func (d *lzma) decode(in []byte, c coder, end int, out []byte, at, start int, window uint32) bool {
 	var one bool
@@ -303,8 +303,8 @@ func (d *lzma) decode(in []byte, c coder, end int, out []byte, at, start int, wi
 	return c.at == end && c.code == 0
 }
 
-// after returns the state after a match. This is the parameter kind if the match follows a literal,
-// and otherwise 10 or 11.
+// after returns the state after a match: the parameter kind if the match follows a literal, and
+// otherwise 10 or 11.
 func after(state, kind uint32) uint32 {
 	if state < litStates {
 		return kind

@@ -17,12 +17,12 @@ import (
 const (
 	magic       = "\xfd7zXZ\x00"
 	footerMagic = "YZ"
-	headerSize  = 12 // of the stream's header, and of its footer
+	headerSize  = 12 // the size of the stream's header, and of its footer
 	lzma2Filter = 0x21
 	maxWindow   = 1 << 27
 )
 
-// The header of a stream has one of these numbers for the kind of its check.
+// The kinds of checksum, by their numbers in a stream's header.
 const (
 	checkNone  = 0
 	checkCRC32 = 1
@@ -31,9 +31,9 @@ const (
 
 var crc64Table = crc64.MakeTable(crc64.ECMA)
 
-// Decompress returns the content of an xz file. It reports false if the file is damaged, has
-// another form, or has more than limit bytes of content; a complete decoder then finds out which of
-// these is so.
+// Decompress returns the content of an xz file. ok is false if the file is damaged, has another
+// form, or has more than limit bytes of content; a complete decoder must then find out which of
+// these is true.
 func Decompress(data []byte, limit int) (content []byte, ok bool) {
 	f, ok := parse(data)
 	if !ok || f.size > uint64(limit) {
@@ -122,7 +122,7 @@ func parseIndex(data []byte) (block, content uint64, ok bool) {
 	return values[1], values[2], values[0] == 1 && len(rest) < 4 && zero(rest)
 }
 
-// number reads a number of up to 9 bytes, and returns what follows it.
+// number reads a number of up to 9 bytes, and returns the bytes after the number.
 func number(data []byte) (v uint64, rest []byte, ok bool) {
 	v, size := binary.Uvarint(data)
 	if size <= 0 || size > 9 || size > 1 && data[size-1] == 0 {
@@ -132,8 +132,8 @@ func number(data []byte) (v uint64, rest []byte, ok bool) {
 }
 
 // parseBlockHeader returns the size of the window, if LZMA2 is the only filter. The header may have
-// the sizes of the compressed data and of the content, which must be those of the index: xz writes
-// them since version 5.6; earlier versions write them only with several threads.
+// the sizes of the compressed data and of the content, which must equal those in the index. xz has
+// written these sizes since version 5.6; earlier versions write them only with several threads.
 func parseBlockHeader(data []byte, compressed, content uint64) (window uint32, ok bool) {
 	n := len(data) - 4
 	if !sealed(data[:n], data[n:]) {

@@ -144,8 +144,8 @@ func compare(t testing.TB, packed, content []byte) {
 	}
 }
 
-// TestSizes changes the sizes in the header of a block, which xz writes with several threads. They
-// must be those of the index.
+// TestSizes changes the sizes in a block's header, which xz writes when it uses several threads.
+// These sizes must equal those in the index.
 func TestSizes(t *testing.T) {
 	content := text(3000)
 	packed := pack(t, "-T2", content)

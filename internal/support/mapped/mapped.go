@@ -1,6 +1,6 @@
 // Package mapped maps files into memory, and detects when a file was truncated while it was mapped.
 // After such a truncation, the rest of the file's last page reads as zeros, and reads beyond that
-// page are faults (SIGBUS). Packages cli and parallel call debug.SetPanicOnFault in all their
+// page cause faults (SIGBUS). Packages cli and parallel call debug.SetPanicOnFault in all their
 // goroutines, which turns a fault into a panic.
 package mapped
 
@@ -83,7 +83,7 @@ func forget(start uintptr) mapping {
 
 func address(data []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(data))) }
 
-// Check returns an error if a file that is mapped was truncated.
+// Check returns an error if a file was truncated since it was mapped.
 func Check() error {
 	mappings.mu.Lock()
 	defer mappings.mu.Unlock()
@@ -104,7 +104,7 @@ func NewTruncated(path string, offset int64) *Truncated {
 		"the step that writes it is done", path, offset)}
 }
 
-// Fault returns the error for the value of a panic, nil if that is no failed read of a mapping.
+// Fault returns the error for a panic's value, or nil if the panic is no failed read of a mapping.
 func Fault(panicked any) error {
 	fault, ok := panicked.(interface{ Addr() uintptr })
 	if !ok {
@@ -113,7 +113,7 @@ func Fault(panicked any) error {
 	return find(fault.Addr())
 }
 
-// find returns the error for an address that can't be read, nil if it is not in a mapping.
+// find returns the error for an unreadable address, or nil if the address is not in a mapping.
 func find(addr uintptr) error {
 	mappings.mu.Lock()
 	defer mappings.mu.Unlock()

@@ -62,7 +62,7 @@ func truncate(t *testing.T, path string, size int) {
 }
 
 // TestFault reads bytes that mapped files have lost. The panic is attributed to the right file even
-// if this file was unmapped since, and another file has its addresses.
+// if that file has been unmapped, and another file has taken its addresses.
 func TestFault(t *testing.T) {
 	page := os.Getpagesize()
 	a, first := mapFile(t, "a", 1, 3)
@@ -140,7 +140,7 @@ func TestLastPage(t *testing.T) {
 	}
 }
 
-// TestWriter: if mapped bytes that are gone are written, the panic names their file.
+// TestWriter: if a write copies mapped bytes that are gone, the panic names the file they were in.
 func TestWriter(t *testing.T) {
 	path, data := mapFile(t, "in", 0, 40)
 	defer recovered(func() { Unmap(data) })

@@ -20,7 +20,7 @@ func Count[N int | int64 | uint | uint32 | uint64](n N, noun string) string {
 }
 
 // Printable returns a name, or a text with names, for text output: unprintable characters, such as
-// those that control a terminal, are escaped as in Go ("\\n"). Names of C and Rust don't change.
+// those that control a terminal, are escaped as in Go ("\\n"). C and Rust names don't change.
 func Printable(name string) string {
 	for i := range len(name) {
 		if name[i]-' ' >= 0x7f-' ' { // not printable ASCII
@@ -30,8 +30,8 @@ func Printable(name string) string {
 	return name
 }
 
-// AllPrintable reports whether names, each of which ends with NUL, are printable ASCII, so that
-// Printable changes none of them. It checks eight bytes at a time.
+// AllPrintable reports whether all given names are printable ASCII, so that Printable changes none
+// of them. Each name ends with NUL. AllPrintable checks eight bytes at a time.
 func AllPrintable(names string) bool {
 	const each = 0x0101010101010101
 	i := 0
@@ -61,8 +61,8 @@ func escaped(name string) string {
 	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
 }
 
-// Empty is the error for a file of 0 bytes where something else is expected, such as "an ELF file".
-// The error does not name the file.
+// Empty returns the error for an empty file; expected is what the file should be, such as "an ELF
+// file". The error does not name the file.
 func Empty(expected string) error {
 	return fmt.Errorf("empty file, expected %s: the step that wrote it failed, or its disk was full; "+
 		"make it again", expected)

@@ -66,7 +66,7 @@ func (g *Group) Go(do func()) {
 	})
 }
 
-// failed records a panic. The first panic counts, unless a later one is about a truncated input.
+// failed records a panic. The first one is kept, unless a later one is about a truncated input.
 func (g *Group) failed(p *Panic) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -63,7 +63,7 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// TestEach: each part is done and counted once; a panic is the error of one part.
+// TestEach: each part is done and counted once; a panic becomes the error of its part only.
 func TestEach(t *testing.T) {
 	for _, jobs := range []int{1, 3, 200} {
 		var done [100]atomic.Int64

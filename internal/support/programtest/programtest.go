@@ -21,7 +21,7 @@ func Need(t testing.TB, programs ...string) {
 	}
 }
 
-// Run runs a program in a directory and returns its output. It skips the test without the program.
+// Run runs a program in dir and returns its output. It skips the test if there is no such program.
 func Run(t testing.TB, dir, program string, args ...string) string {
 	t.Helper()
 	Need(t, program)
@@ -46,7 +46,7 @@ func NewDir(t testing.TB) Dir { return Dir{t, t.TempDir()} }
 // Path returns the path of a file in the directory.
 func (d Dir) Path(name string) string { return filepath.Join(d.dir, name) }
 
-// Write writes a file, and the directories above it.
+// Write writes a file, and makes the directories above it.
 func (d Dir) Write(name, content string) {
 	d.Helper()
 	if err := os.MkdirAll(filepath.Dir(d.Path(name)), 0o777); err != nil {
