@@ -29,8 +29,8 @@ func (k kernel) controls(t *testing.T, dir, image string) map[string]control {
 	}
 }
 
-// wrongBase makes a module whose BTF has the wrong base: not the kernel's BTF, but what btfdedup
-// link makes from it, with fewer types and other ids.
+// wrongBase makes a module whose BTF has the wrong base: not the kernel's BTF, but BTF that
+// btfdedup link makes from the kernel's, with fewer types and different ids.
 func (k kernel) wrongBase(t *testing.T, dir, image, name string) control {
 	t.Helper()
 	base := filepath.Join(dir, "wrong-base")

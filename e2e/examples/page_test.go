@@ -9,7 +9,7 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// A block is one of a page's blocks of code.
+// A block is a code block of a page.
 type block struct{ kind, text string }
 
 func blocks(page string) (found []block) {

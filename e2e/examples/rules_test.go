@@ -140,7 +140,7 @@ func TestRules(t *testing.T) {
 	write("MODULE.bazel", string(harness.ReadFile(t, example("hello/MODULE.bazel")))+
 		strings.ReplaceAll(ruleExample(t, `register_toolchains("//:prebuilt")`), "//:", toolchain+":"))
 	w := newWorkspace(t, from)
-	w.Edit("prebuilt/BUILD.bazel", "    btfgen =", // no action runs these here
+	w.Edit("prebuilt/BUILD.bazel", "    btfgen =", // no action runs these tools here
 		"    btfcore = \"files/btfgen\",\n    btfrepro = \"files/btfgen\",\n    btfgen =")
 	w.Shell("bazel build --nobuild //...")
 }

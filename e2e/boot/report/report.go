@@ -1,5 +1,5 @@
-// Package report is the protocol between the test and the program in the virtual machine: the plan
-// of what to load, and lines of JSON with the results.
+// Package report defines the protocol between the test and the program in the virtual machine: the
+// plan of what to load, and lines of JSON with the results.
 package report
 
 import (
@@ -29,7 +29,7 @@ const HiddenBTF = "/btf"
 type Command struct {
 	Argv    []string
 	HideBTF bool   // makes /sys/kernel/btf empty
-	Vmlinux string // a file that is meanwhile /boot/vmlinux-RELEASE; "" for none
+	Vmlinux string // the file that is /boot/vmlinux-RELEASE during the run; "" for none
 }
 
 // A Load is one module to load.
@@ -65,7 +65,7 @@ type Module struct {
 type Check struct {
 	Name   string
 	Error  string   `json:",omitempty"` // "" if all that it saw was as expected
-	Values []string `json:",omitempty"` // what it saw, for people
+	Values []string `json:",omitempty"` // what it saw, for human readers
 	Log    []string `json:",omitempty"`
 }
 
