@@ -96,7 +96,8 @@ type state struct {
 	differs     bool
 }
 
-// sameText reports whether two types with a name are defined by the same text.
+// sameText reports whether the two definitions have the same text; for types without a name, it is
+// true.
 func (p pair) sameText() bool {
 	return p.whole.TypeName() == "" || content.Text(p.whole) == content.Text(p.ours)
 }
@@ -128,7 +129,7 @@ func (r *relation) add(p pair) int {
 }
 
 // onlyDeclared reports whether the base only declares a type that the module defines. A type of the
-// base can't refer to one of the module.
+// base can't refer to a type of the module.
 func (r *relation) onlyDeclared(p pair) bool {
 	return declares(p.ours) && !declares(p.whole) && r.base.nodes[p.ours] != nil
 }

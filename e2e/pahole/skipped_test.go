@@ -48,7 +48,8 @@ func compileSkipped(t *testing.T, dir string) {
 	harness.MustRun(t, dir, argv...)
 }
 
-// Only dwarves' pahole prints how prototypes differ; these lines are ignored.
+// TestSkipped compares the lines that both paholes print for skipped functions. The lines in which
+// only dwarves' pahole prints how prototypes differ are ignored.
 func TestSkipped(t *testing.T) {
 	needOracle(t)
 	dir := t.TempDir()
