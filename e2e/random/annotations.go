@@ -85,8 +85,8 @@ func (m *matcher) functionTags(d *die, f *btf.Func) error {
 	return nil
 }
 
-// checkTags checks each declaration tag of the result: it must occur only once, and must belong to
-// a declaration that has the same name in the DWARF.
+// checkTags checks each declaration tag in the result: it must occur only once, and in the DWARF, a
+// declaration with the same name must have the same tag.
 func checkTags(b *Build) error {
 	v := b.view()
 	type tagOf struct{ name, tag string }

@@ -1,5 +1,5 @@
-// Package random writes random C and C++ programs, builds them, and tries to break what the tools
-// promise: every way of making BTF gives the same bytes, and the BTF says what the DWARF says.
+// Package random writes random C and C++ programs, builds them, and tries to break the tools'
+// promises: every way of making BTF gives the same bytes, and the BTF says what the DWARF says.
 //
 // A program is determined by its seed. It has a few units that define, declare and use a few tags
 // and typedef names in scopes of all kinds, so most names have several definitions. Functions

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// word is a name of the vocabulary with its possible definitions. A tag's first
-// definition is new; most of the others are copies of an earlier one, with one change.
+// word is a name in the vocabulary with its possible definitions. A tag's first definition is new;
+// most of the others are copies of an earlier definition, with one change.
 type word struct {
 	name     string
 	variants []*form

@@ -81,7 +81,7 @@ func (m *machine) killed(v victim, moment time.Duration) outcome {
 	return o
 }
 
-// victims start servers that have nothing stored.
+// victims start servers with empty storage.
 var victims = []func(testing.TB, *machine) victim{
 	func(t testing.TB, m *machine) victim {
 		s := nginx(t)

@@ -34,7 +34,7 @@ command(
 )
 `
 
-// newSurroundings writes that workspace, with the text more added to its BUILD file.
+// newSurroundings writes that workspace, with additional text at the end of its BUILD file.
 func newSurroundings(t *testing.T, more string) string {
 	t.Helper()
 	dir := t.TempDir()
