@@ -16,8 +16,8 @@ import (
 // A crafted input is built to cost far more to read than its size suggests.
 type crafted struct {
 	name string
-	// make writes the files to a new directory and returns the command line that reads them there:
-	// a tool's name, a verb, arguments.
+	// make writes the files to dir, and returns the command line that reads them there: a tool's
+	// name, a verb, arguments.
 	make func(t *testing.T, dir string) []string
 	// want is a part of the expected error message, which is one line. It is "" if the files are
 	// valid.

@@ -169,9 +169,9 @@ var truncatedLine = regexp.MustCompile(`^\S+: \S+: (truncated while it was read 
 	`gone\); try again when the step that writes it is done|truncated: section \d+ .*)\n$`)
 
 // TestTruncated truncates an input right after it has been mapped, once at each of its sections.
-// Each run must either end with the result for the whole file, which is possible if it doesn't need
-// the missing sections, or print an error message of one line. The first command that reads a file
-// is run with all sizes, the other commands with every fourth size.
+// Each run must either end with the result for the whole file, which is possible if the command
+// doesn't need the missing sections, or print an error message of one line. The first command that
+// reads a file is run with all sizes, the other commands with every fourth size.
 func TestTruncated(t *testing.T) {
 	harness.Need(t, "gcc", "ar", "objcopy", "llvm-dwp")
 	dir := t.TempDir()

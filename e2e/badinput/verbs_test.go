@@ -43,8 +43,8 @@ func elfVerbs(t *testing.T) []verb {
 	}
 }
 
-// embedVerbs returns the verbs that copy an ELF file and embed the BTF in the file good, which is
-// valid.
+// embedVerbs returns the verbs that copy an ELF file and embed BTF in it; good is a file with valid
+// BTF.
 func embedVerbs(t *testing.T, good string) []verb {
 	btfdedup := harness.Tool(t, "btfdedup")
 	return []verb{
@@ -88,9 +88,9 @@ var failures int
 
 const keep = "what was here before\n" // the content of the output file that already exists
 
-// check runs v on the file at path in. It returns "" for exit code 0, and otherwise the error
-// message; for a failure without a message, it returns "differs" or "refused". It fails the test if
-// the command does something that no input may cause.
+// check runs v on an input file. It returns "" for exit code 0, and otherwise the error message;
+// for a failure without a message, it returns "differs" or "refused". It fails the test if the
+// command does something that no input may cause.
 func check(t *testing.T, v verb, what, in string) string {
 	t.Helper()
 	dir := t.TempDir()

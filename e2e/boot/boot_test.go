@@ -71,7 +71,7 @@ func (k kernel) checkEnds(t *testing.T, lines []report.Line) {
 	}
 }
 
-// checkModule checks a module that must be loaded, with our BTF.
+// checkModule checks a module that the kernel must load with our BTF.
 func (k kernel) checkModule(t *testing.T, dir string, m *report.Module) {
 	if m.Error != "" {
 		t.Errorf("not loaded: %s", m.Error)

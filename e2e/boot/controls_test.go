@@ -20,7 +20,8 @@ type control struct {
 
 const controlSuffix = ".control-"
 
-// controls makes the modules that the kernel must refuse, by their names in the kernel.
+// controls makes the modules that the kernel must refuse, and returns them by their names in the
+// kernel.
 func (k kernel) controls(t *testing.T, dir, image string) map[string]control {
 	t.Helper()
 	return map[string]control{

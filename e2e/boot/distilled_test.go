@@ -40,8 +40,8 @@ var grown = map[string]bool{
 	"vm_area_struct": true,
 }
 
-// otherKernel makes the BTF of a kernel that differs from the booted one: types have other ids, and
-// some structs have other sizes. In the file sameTypes, only the ids differ.
+// otherKernel makes the BTF of a kernel that differs from the booted one: types have different ids,
+// and some structs have different sizes. In the file sameTypes, only the ids differ.
 func (k kernel) otherKernel(t *testing.T, dir string) (sameTypes, other string) {
 	t.Helper()
 	sameTypes, other = filepath.Join(dir, "same-types.btf"), filepath.Join(dir, "other-kernel.btf")

@@ -19,7 +19,7 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/machine"
 )
 
-// A kernel is the directory whose path fetch prints.
+// A kernel has the files in the directory whose path fetch prints.
 type kernel struct {
 	dir   string
 	order []string // file names of the modules without ".ko", in the order to load them

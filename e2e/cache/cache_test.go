@@ -59,7 +59,7 @@ func (w *workspace) modes(t *testing.T) {
 	}
 }
 
-// runBazel runs a command of Bazel in the workspace.
+// runBazel runs a Bazel command in the workspace.
 func (w *workspace) runBazel(t *testing.T, args ...string) {
 	t.Helper()
 	harness.MustRun(t, w.Dir, w.Argv(args...)...)

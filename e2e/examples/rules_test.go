@@ -67,7 +67,7 @@ const header = `load("@rules_btf//rules:defs.bzl", "bpf_needs", "btf_archive", "
 load("@rules_cc//cc:cc_library.bzl", "cc_library")
 `
 
-// examplePackage returns a BUILD file with the example, and with those targets in around that the
+// examplePackage returns a BUILD file with the example, and with the targets from around that the
 // example names.
 func examplePackage(text string) string {
 	load := regexp.MustCompile(`(?s)load\(\s*"@rules_btf//rules:defs.bzl",.*?\)\n`)

@@ -242,7 +242,7 @@ func TestImplicitArgs(t *testing.T) {
 			harness.MustRun(t, "", harness.Tool(t, "btfdedup"), "verify", "--sorted", after)
 
 			// The ids refer to the changed BTF: with it, a resolve_btfids that doesn't change BTF
-			// resolves the same ids.
+			// must resolve the same ids.
 			program := filepath.Join(dir, "..", "6.12", "resolve_btfids")
 			want := kernelResolve(t, program, unresolve(t, vmlinux), "--btf", after)
 			if !bytes.Equal(want, idsOf(t, filepath.Join(work, "out"))) {
@@ -271,9 +271,9 @@ func same(t *testing.T, a, b string) {
 	harness.MustRun(t, "", harness.Tool(t, "btfdedup"), "diff", a, b)
 }
 
-// TestBuilt resolves the ids in the kernel that e2e/linux builds, in the file that the build has
-// just before it resolves them. With the BTF of the build, we must produce the same ids as the
-// build; with our BTF, the same ids as the build's resolve_btfids with our BTF.
+// TestBuilt resolves the ids in the kernel that e2e/linux builds, in the file as it is just before
+// the build resolves them. With the BTF of the build, we must produce the same ids as the build;
+// with our BTF, the same ids as the build's resolve_btfids with our BTF.
 func TestBuilt(t *testing.T) {
 	dir := harness.Kernel(t)
 	vmlinux := filepath.Join(dir, "vmlinux")

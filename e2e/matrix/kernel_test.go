@@ -112,8 +112,8 @@ func (k kernel) compiler(t *testing.T) string {
 
 var (
 	warning = regexp.MustCompile(`(?i)\bwarn(ing)?\b|\berror\b|^(pahole|btfgen):`)
-	// older matches warnings that a kernel older than the compiler causes, about its configuration
-	// and its libbpf
+	// older matches warnings about the configuration and libbpf of a kernel that is older than the
+	// compiler
 	older      = regexp.MustCompile(`^\.config:\d+:warning: override: |^libbpf\.c:`)
 	unresolved = regexp.MustCompile(`^WARN: resolve_btfids: unresolved symbol (\S+)$`)
 )

@@ -139,7 +139,7 @@ func local(class content.Class) bool {
 // match compares all roots of both sides, and adds the differences that a comparison of texts can't
 // find.
 func (f *flattened) match() {
-	candidates := map[btf.Type][]int{} // by root of either side: the pairs that it is in
+	candidates := map[btf.Type][]int{} // by root of either side: the pairs that contain it
 	for _, w := range f.whole.roots {
 		k := f.whole.key(w)
 		others := f.own.named[k]

@@ -6,7 +6,7 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/content"
 )
 
-// key is what a type is looked up by.
+// key identifies a type in a lookup.
 type key struct {
 	class content.Class
 	name  string // for an anonymous type, the text of its definition
@@ -73,7 +73,8 @@ func (s *side) key(t btf.Type) key {
 	return key{class, name}
 }
 
-// pair is a type of the whole BTF, and a type of the split BTF or its base that may be the same.
+// pair is a type of the whole BTF, and a type of the split BTF or its base that may be the same
+// type.
 type pair struct{ whole, ours btf.Type }
 
 // relation finds which pairs of types are the same, at any depth. It is the largest such relation:

@@ -10,7 +10,7 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// skippedSources has, for each reason for which pahole leaves out functions, one such function.
+// skippedSources has one function for each reason for which pahole leaves out functions.
 var skippedSources = [2]string{`
 int different(int a) { return a; }
 static __attribute__((noipa)) int twice(int a) { return a; }

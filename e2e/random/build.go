@@ -60,8 +60,8 @@ func (b *Build) Objects() []string {
 	return all
 }
 
-// compileAll compiles all units to object files below a directory, with these flags in addition to
-// those of o.
+// compileAll compiles all units to object files below a directory, with the given flags in addition
+// to those in o.
 func (b *Build) compileAll(o Options, dir string, flags ...string) (objects []string) {
 	for i, u := range b.Program.Units {
 		if !u.gone {

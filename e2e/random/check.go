@@ -6,8 +6,8 @@ import "github.com/rules-btf/rules_btf/e2e/internal/harness"
 type Check struct {
 	Name string
 	run  func(*Build) error
-	// applies reports whether the check can be used for a program; if applies is nil, the check
-	// can be used for all.
+	// applies reports whether the check can be used for a program; if applies is nil, the check can
+	// be used for all programs.
 	applies func(*Program, Options) bool
 	needs   string // the program that the check runs; "" if there is none
 }
@@ -40,7 +40,7 @@ var Checks = []Check{
 	{Name: "compilerbtf", run: checkCompilerBTF, applies: gccWritesBTF},
 }
 
-// Run returns an error that describes how the promise is broken.
+// Run returns an error that describes how the promise is broken, or nil if it is kept.
 func (c Check) Run(b *Build) error { return harness.Caught(func() error { return c.run(b) }) }
 
 // Applies reports whether the check can be used for a program, and can run here.

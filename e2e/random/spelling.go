@@ -51,7 +51,7 @@ func (b *Build) losesScopes() bool {
 	return false
 }
 
-// sameNames calls sameClasses for all classes of types that have names.
+// sameNames calls sameClasses for all typeClasses.
 func sameNames(all ...result) error { return sameClasses(typeClasses, all...) }
 
 // sameClasses compares the types of the given classes by name, and returns an error unless all

@@ -12,7 +12,7 @@ type word struct {
 	variants []*form
 }
 
-// vocabulary is common to the units of a program.
+// vocabulary is shared by the units of a program.
 type vocabulary struct {
 	tags      []word
 	aliases   []word
@@ -43,7 +43,7 @@ func (a *author) variants(n int) []*form {
 	if a.chance(15) {
 		first = a.enum()
 	}
-	// Conflicts spread along chains of tags.
+	// A chain of tags lets conflicts spread.
 	if first.kind == formRecord && n+1 < a.tags && a.chance(60) {
 		first.members = append([]member{{name: "next", form: &form{kind: formPointer,
 			to: &form{kind: formTag, n: n + 1}}}}, first.members...)

@@ -135,7 +135,7 @@ func TestMissingHit(t *testing.T) {
 	m.gcc(source)
 }
 
-// TestImports makes the workspace import presets with the lines of docs/remote.md.
+// TestImports makes the workspace import presets with the lines in docs/remote.md.
 func TestImports(t *testing.T) {
 	m, _ := quick(t)
 	rc := filepath.Join(m.dir, ".bazelrc")

@@ -127,7 +127,7 @@ type outcome struct {
 	spawns  []execlog.Spawn
 }
 
-// bazel returns a command line of Bazel.
+// bazel returns a Bazel command line.
 func (m *machine) bazel(args ...string) harness.Command {
 	argv := append([]string{}, m.under...)
 	argv = append(argv, "bazel", "--output_base="+m.base, "--max_idle_secs=120")
@@ -286,7 +286,7 @@ func tail(s string) string {
 	return s
 }
 
-// needRoot skips the test where mounts and namespaces aren't allowed.
+// needRoot skips the test if mounts and namespaces aren't allowed here.
 func needRoot(t testing.TB) {
 	t.Helper()
 	if os.Getuid() != 0 {

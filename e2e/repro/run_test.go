@@ -14,7 +14,7 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// surroundings is a workspace whose actions write what they see of their environment.
+// surroundings is a workspace whose actions write what they know about their environment.
 const surroundings = `
 load(":rules.bzl", "command")
 

@@ -100,7 +100,7 @@ func TestUndeclared(t *testing.T) {
 		"bare_dwz":      "but the command line doesn't name it; pass it with --alt; in Bazel",
 		"bare_stripped": "--dwarf is the attribute debug",
 	}
-	targets := " //follow:bare_cc" // of bare_import
+	targets := " //follow:bare_cc" // its failing action is that of bare_import
 	for target := range wrong {
 		targets += " //follow:" + target
 	}

@@ -17,7 +17,7 @@ import (
 type generator struct {
 	*rand.Rand
 	w         *harness.Workspace
-	pkg       string // the package in which targets are written
+	pkg       string // the package that is being written
 	repo      string // the package's repository, as labels spell it
 	build     strings.Builder
 	libraries []string // labels of targets with CcInfo

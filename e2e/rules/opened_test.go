@@ -85,7 +85,7 @@ func TestActionsOpenTheirInputs(t *testing.T) {
 		what := n.mnemonic + " of " + n.outputs[0]
 		params := n.outputs[0] + "-0.params" // Bazel leaves this file; aquery shows its lines
 		if _, err := os.Stat(filepath.Join(root, params)); err != nil {
-			if !strings.Contains(what, "/bare_") { // whose inputs may be missing
+			if !strings.Contains(what, "/bare_") { // a bare_ target may lack inputs
 				t.Errorf("%s: %v", what, err)
 			}
 			continue

@@ -145,7 +145,7 @@ func setDecides(t *testing.T, dir, linked string, objects []string, trees int) {
 		})
 	}
 	t.Run("control: without one object", func(t *testing.T) {
-		// The largest object is sure to have a type that no other one has.
+		// The largest object is sure to have a type that no other object has.
 		biggest := 0
 		for i, u := range units {
 			if len(harness.ReadFile(t, u)) > len(harness.ReadFile(t, units[biggest])) {

@@ -71,7 +71,7 @@ func traceModule(p *ebpf.Collection) error {
 }
 
 // whileAttached attaches the programs to the functions that they trace, and calls the function do
-// while they are attached.
+// while the programs are attached.
 func whileAttached(p *ebpf.Collection, do func() error) error {
 	for name, prog := range p.Programs {
 		l, err := link.AttachTracing(link.TracingOptions{Program: prog})

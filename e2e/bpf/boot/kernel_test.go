@@ -22,7 +22,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/programs/programtest"
 )
 
-// A kernel is a kernel that e2e/bpf/boot/fetch or e2e/boot/fetch has fetched.
+// A kernel is one of those that e2e/bpf/boot/fetch and e2e/boot/fetch have fetched.
 type kernel struct {
 	dir, work  string // directories: the kernel's files, and the test's
 	arch       string // as Go names it

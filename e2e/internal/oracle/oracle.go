@@ -35,7 +35,7 @@ func Pahole(tb testing.TB, elf string, bases ...string) Blob {
 	return PaholeWith(tb, Features, elf, bases...)
 }
 
-// PaholeWith is like Pahole, with other features.
+// PaholeWith is like Pahole, with the given features.
 func PaholeWith(tb testing.TB, features, elf string, bases ...string) Blob {
 	tb.Helper()
 	harness.Need(tb, "pahole")

@@ -18,8 +18,8 @@ type subprograms struct {
 	// such definition, or several if they are static. A function has none if the compiler made it a
 	// jump to a function with an equal body.
 	kept map[string][][]string
-	// others has the parameter names of the other definitions: weak definitions that are
-	// overridden, which still have DWARF, and static ones that were inlined everywhere.
+	// others has the parameter names of the other definitions: overridden weak definitions, which
+	// still have DWARF, and static ones that were inlined everywhere.
 	others map[string][][]string
 	// inlined has the names of the functions that are declared inline and have no code.
 	inlined map[string]bool

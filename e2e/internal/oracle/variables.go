@@ -88,8 +88,8 @@ func (v *variables) explain(name string, ours, oracle bool) string {
 	return reasonNoSymbol
 }
 
-// explainSection returns the reason why a section differs, or "" if one of the variables that only
-// one side has lacks a reason.
+// explainSection returns the reason why a section differs. It returns "" unless each variable that
+// only one side has can be explained.
 func (v *variables) explainSection(d *compare.Difference) string {
 	ours, oracle := entriesOf(d.Ours), entriesOf(d.Oracle)
 	reason := ""
