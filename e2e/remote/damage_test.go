@@ -71,7 +71,7 @@ func TestDamagedBlobs(t *testing.T) { losses(t, "damaged", damage) }
 // TestLostBlobs fills a cache and deletes the content, but not the action results that refer to it.
 func TestLostBlobs(t *testing.T) { losses(t, "lost", remove) }
 
-// losses builds with caches that have lost content that they still refer to, and prints how the
+// losses runs builds with caches that lack content to which they still refer. It prints how the
 // builds end, and what makes builds work again.
 func losses(t *testing.T, what string, lose func(testing.TB, []string)) {
 	long(t)

@@ -65,7 +65,7 @@ cp linked dwz; cp linked other; dwz -l none -L none -m sup dwz other
 touch linked.dwp split/linked.dwp stripped.dwp
 `
 
-// followWorkspace makes a workspace with these files.
+// followWorkspace makes a workspace with followPackage and the files of the two scripts.
 func followWorkspace(t *testing.T) *harness.Workspace {
 	t.Helper()
 	harness.Need(t, "dwz")
