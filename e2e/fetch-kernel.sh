@@ -29,7 +29,7 @@ if ! complete; then
   rm -rf "$dir"
   mkdir -p "$dir/partial"
   echo "fetch-kernel.sh: fetching $package (once)" >&2
-  # apt downloads as the user _apt, who may not write below the caller's home.
+  # apt downloads as the user _apt, who can't write below the caller's home.
   BAZELW_MODE=offline "$repo/bazelw" --root-exec bash -euc '
     package=$1 dir=$2
     shift 2

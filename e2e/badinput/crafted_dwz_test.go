@@ -29,15 +29,15 @@ const firstEntry = 13
 
 func le32(v int) string { return string(binary.LittleEndian.AppendUint32(nil, uint32(v))) }
 
-// dwzUnit returns a DWARF 5 unit of the given kind, whose entry has these children.
+// dwzUnit returns a DWARF 5 unit of the given kind. The unit's own entry has the given children.
 func dwzUnit(kind byte, children string) string {
 	own := map[byte]string{1: "\x01", 3: "\x02"}[kind]
 	body := "\x05\x00" + string(kind) + "\x08\x00\x00\x00\x00" + own + children + "\x00"
 	return le32(len(body)) + body
 }
 
-// dwzFile writes a file with a partial unit and units that import it; unit i also has the entries
-// in own(i).
+// dwzFile writes a file with a partial unit and the given number of importers, units that import
+// it. Importer i also has the entries in own(i).
 func dwzFile(t *testing.T, path, partial string, importers int, own func(i int) string) {
 	t.Helper()
 	var info strings.Builder
@@ -80,8 +80,8 @@ func ring(n int) string {
 
 // dwzCrafted returns the crafted files whose units import one partial unit.
 func dwzCrafted() []crafted {
-	of := func(name, partial string, importers int, own func(i int) string, says string) crafted {
-		return crafted{name: "dwz: " + name, says: says, make: func(t *testing.T, dir string) []string {
+	of := func(name, partial string, importers int, own func(i int) string, want string) crafted {
+		return crafted{name: "dwz: " + name, want: want, make: func(t *testing.T, dir string) []string {
 			dwzFile(t, filepath.Join(dir, "in.o"), partial, importers, own)
 			return []string{"btfgen", "object", "-j8", "-o", "out.btfo", "in.o"}
 		}}

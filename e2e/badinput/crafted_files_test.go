@@ -15,8 +15,8 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// filesCrafted returns inputs that attack the containers of DWARF and BTF: ELF files, archives and
-// compressed files.
+// filesCrafted returns inputs that attack the readers of the containers of DWARF and BTF: ELF
+// files, archives and compressed files.
 func filesCrafted() []crafted {
 	return []crafted{
 		{"a section of 900 MB, zlib", func(t *testing.T, dir string) []string {
@@ -128,8 +128,8 @@ func filesCrafted() []crafted {
 	}
 }
 
-// packedImport returns an input that the command has compressed. Decompressed, it looks like an ELF
-// file of 100 MB.
+// packedImport returns an input that the given command compresses. Decompressed, the input looks
+// like an ELF file of 100 MB.
 func packedImport(command string) crafted {
 	program := strings.Fields(command)[0]
 	return crafted{"import of 100 MB, " + program, func(t *testing.T, dir string) []string {
@@ -140,7 +140,7 @@ func packedImport(command string) crafted {
 	}, "--max-decompressed"}
 }
 
-// copyZeros writes n zeros.
+// copyZeros writes n zero bytes, rounded up to a whole number of MiB.
 func copyZeros(t *testing.T, w io.Writer, n int) {
 	zeros := make([]byte, 1<<20)
 	for ; n > 0; n -= len(zeros) {
@@ -150,7 +150,7 @@ func copyZeros(t *testing.T, w io.Writer, n int) {
 	}
 }
 
-// chdr returns the data of a compressed section.
+// chdr returns the data of a compressed section: a header (Elf64_Chdr) and the packed bytes.
 func chdr(kind elf.CompressionType, size uint64, packed []byte) []byte {
 	head := make([]byte, 24)
 	binary.LittleEndian.PutUint32(head, uint32(kind))
@@ -158,14 +158,14 @@ func chdr(kind elf.CompressionType, size uint64, packed []byte) []byte {
 	return append(head, packed...)
 }
 
-// zeros returns a section of zeros, compressed with zstd.
+// zeros returns a section of zero bytes, compressed with zstd.
 func zeros(size uint64) elfSection {
 	return elfSection{name: ".debug_info", flags: elf.SHF_COMPRESSED,
 		data: chdr(elf.COMPRESS_ZSTD, size, zstdZeros(nil, size))}
 }
 
-// zstdZeros returns a zstd frame that holds the bytes in start, followed by zeros. The zeros are
-// blocks of one repeated byte (RFC 8878).
+// zstdZeros returns a zstd frame that holds the bytes in start, followed by zero bytes. The zero
+// bytes are in blocks of one repeated byte (RFC 8878).
 func zstdZeros(start []byte, size uint64) []byte {
 	const largest = 128 << 10
 	out := []byte{0x28, 0xb5, 0x2f, 0xfd, 0, 0x38} // magic; no sizes; a window of 128 KiB
@@ -185,7 +185,7 @@ func zstdZeros(start []byte, size uint64) []byte {
 		if n == left {
 			return out
 		}
-		if len(out) > 2<<20 { // enough: the caller cuts it off
+		if len(out) > 2<<20 { // enough: the frame may be incomplete
 			return out
 		}
 	}
@@ -211,7 +211,7 @@ type elfSection struct {
 	flags      elf.SectionFlag
 	link, info uint32
 	data       []byte
-	share      int // the index of the section whose bytes it shares
+	share      int // the index of the section whose bytes this section shares
 }
 
 // buildELF makes a little-endian file for x86-64.
@@ -282,7 +282,8 @@ func relocations(n int) []elfSection {
 	return list
 }
 
-// symbols returns n functions. Their names are suffixes of one string, which is size bytes long.
+// symbols returns sections with n symbols of functions. The symbols' names are suffixes of one
+// string, which is size bytes long.
 func symbols(n, size int) []elfSection {
 	le := binary.LittleEndian
 	table := make([]byte, 24*(n+1))

@@ -16,11 +16,12 @@ import (
 // A crafted input is built to cost far more to read than its size suggests.
 type crafted struct {
 	name string
-	// make writes the files to a new directory and returns the command line that reads them there:
-	// a tool's name, a verb, arguments.
+	// make writes the files to dir, and returns the command line that reads them there: a tool's
+	// name, a verb, arguments.
 	make func(t *testing.T, dir string) []string
-	// says holds a part of the error message, which is one line. It is "" if the files are valid.
-	says string
+	// want is a part of the expected error message, which is one line. It is "" if the files are
+	// valid.
+	want string
 }
 
 // These limits are for input of up to 1 MB; for larger input they grow with its size.
@@ -87,10 +88,10 @@ func (c crafted) run(t *testing.T, dir string, args []string, size int64) cost {
 	fmt.Printf("| %s | %d | %.2f s | %d MB | %s |\n", c.name, size,
 		took.time.Seconds(), took.memory>>20, first)
 	switch code := cmd.ProcessState.ExitCode(); {
-	case c.says == "" && code != 0:
+	case c.want == "" && code != 0:
 		t.Errorf("exit %d: %s", code, said)
-	case c.says != "" && (code != 1 || !strings.Contains(stderr.String(), c.says)):
-		t.Errorf("exit %d, %q: expected exit 1 and %q", code, said, c.says)
+	case c.want != "" && (code != 1 || !strings.Contains(stderr.String(), c.want)):
+		t.Errorf("exit %d, %q: expected exit 1 and %q", code, said, c.want)
 	}
 	return took
 }

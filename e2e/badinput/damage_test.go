@@ -10,8 +10,8 @@ import (
 )
 
 // TestDamaged runs the verbs on broken files. Several verbs may use the same reader: one of them
-// gets every variant of a file, and the others get every fourth. The verbs may accept a file with
-// harmless damage, but then their output must be valid.
+// gets every variant of a file, and the others get every fourth variant. The verbs may accept a
+// file with harmless damage, but then their output must be valid.
 func TestDamaged(t *testing.T) {
 	harness.Need(t, "gcc", "ar")
 	btfgen, btfdedup := harness.Tool(t, "btfgen"), harness.Tool(t, "btfdedup")

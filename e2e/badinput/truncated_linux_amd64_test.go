@@ -29,7 +29,7 @@ type cut struct {
 
 // start starts a program under ptrace. When the program's first mmap of the file returns, start
 // truncates the file. The function wait returns the exit code, and whether the file was mapped.
-// Until it returns, the calling goroutine must not trace another program.
+// Until wait returns, the calling goroutine must not trace another program.
 func (c *cut) start(t *testing.T, dir string, argv []string, files []*os.File) (wait func() (int,
 	bool)) {
 	t.Helper()
@@ -61,7 +61,7 @@ func (c *cut) start(t *testing.T, dir string, argv []string, files []*os.File) (
 	}
 }
 
-// trace follows a process that has stopped after exec, until it exits.
+// trace follows a process from its stop after exec to its exit.
 func (c *cut) trace(pid int) (code int, hit bool, err error) {
 	const syscallStop = syscall.SIGTRAP | 0x80
 	var status syscall.WaitStatus
@@ -83,7 +83,7 @@ func (c *cut) trace(pid int) (code int, hit bool, err error) {
 					return 0, hit, err
 				}
 			}
-		case sig != syscall.SIGTRAP && sig != syscall.SIGSTOP: // those come from tracing
+		case sig != syscall.SIGTRAP && sig != syscall.SIGSTOP: // tracing causes these two
 			deliver = int(sig)
 		}
 		if status.Stopped() {
@@ -111,7 +111,7 @@ func (c *cut) trace(pid int) (code int, hit bool, err error) {
 func (c *cut) mapped(pid, tid int) bool {
 	var regs syscall.PtraceRegs
 	if syscall.PtraceGetRegs(tid, &regs) != nil || regs.Orig_rax != syscall.SYS_MMAP ||
-		int64(regs.Rax) < 0 { // at the entry it is -ENOSYS
+		int64(regs.Rax) < 0 { // Rax is -ENOSYS when the call is entered
 		return false
 	}
 	path, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", pid, int32(regs.R8)))
@@ -163,15 +163,15 @@ func cuts(t *testing.T, data []byte) []int64 {
 	return slices.Compact(list)
 }
 
-// truncatedLine matches the message of a program that finds its input truncated. The program prints
-// the second form if it opens the file again and finds it truncated.
+// truncatedLine matches the message of a program that finds its input truncated. The second form is
+// that of a program that opens the file again after the truncation.
 var truncatedLine = regexp.MustCompile(`^\S+: \S+: (truncated while it was read \(byte \d+ is ` +
 	`gone\); try again when the step that writes it is done|truncated: section \d+ .*)\n$`)
 
 // TestTruncated truncates an input right after it has been mapped, once at each of its sections.
-// Each run must either end with the result for the whole file, which is possible if it doesn't need
-// the missing sections, or print an error message of one line. The first command that reads a file
-// is run with all sizes, the other commands with every fourth size.
+// Each run must either end with the result for the whole file, which is possible if the command
+// doesn't need the missing sections, or print an error message of one line. The first command that
+// reads a file is run with all sizes, the other commands with every fourth size.
 func TestTruncated(t *testing.T) {
 	harness.Need(t, "gcc", "ar", "objcopy", "llvm-dwp")
 	dir := t.TempDir()
@@ -225,7 +225,7 @@ func TestTruncated(t *testing.T) {
 	large := slices.Concat(harness.ReadFile(t, "object.o"), make([]byte, 17<<20))
 	harness.WriteFile(t, "large.o", string(large))
 
-	readers := map[string]int{} // commands so far, by file
+	readers := map[string]int{} // how many commands have read each file so far
 	for _, c := range []struct {
 		line string
 		file string // the file to truncate

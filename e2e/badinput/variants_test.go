@@ -42,8 +42,8 @@ var (
 	}
 )
 
-// values returns the numbers that a field of size bytes is set to: the least and greatest that it
-// can hold, and numbers close to the old value.
+// values returns the numbers to which a field is set: the least and the greatest number that fit
+// into size bytes, and numbers close to the old value.
 func values(old uint64, size int) []uint64 {
 	most := uint64(1)<<(8*size) - 1
 	if size == 8 {
@@ -141,8 +141,8 @@ func setFields(what string, data []byte, base int, fields []field) []variant {
 	return out
 }
 
-// bytesOf returns variants with changed bytes in [start, end): a few with one bit flipped, at the
-// same places in every run, one with 64 zeros, and one with 64 bytes of 0xff.
+// bytesOf returns variants with changed bytes in [start, end): a few with one flipped bit (in every
+// run, the same bits), one with 64 bytes of 0, and one with 64 bytes of 0xff.
 func bytesOf(what string, data []byte, start, end int) []variant {
 	var out []variant
 	random := rand.New(rand.NewSource(int64(end - start)))

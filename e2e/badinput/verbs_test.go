@@ -12,11 +12,11 @@ import (
 
 func TestMain(m *testing.M) { harness.Main(m) }
 
-// A verb is a command line of one of the tools, without input and output.
+// A verb is a command line of one of the tools, with "IN" and "OUT" in place of the file names.
 type verb struct {
 	name   string
-	argv   []string // "OUT" and "IN" are replaced
-	output bool     // writes OUT
+	argv   []string // replace replaces "IN" and "OUT"
+	output bool     // whether it writes OUT
 }
 
 func (v verb) replace(in, out string) []string {
@@ -43,7 +43,8 @@ func elfVerbs(t *testing.T) []verb {
 	}
 }
 
-// embedVerbs returns the verbs that copy an ELF file and embed good, a readable BTF file.
+// embedVerbs returns the verbs that copy an ELF file and embed BTF in it; good is a file with valid
+// BTF.
 func embedVerbs(t *testing.T, good string) []verb {
 	btfdedup := harness.Tool(t, "btfdedup")
 	return []verb{
@@ -54,9 +55,9 @@ func embedVerbs(t *testing.T, good string) []verb {
 	}
 }
 
-// btfVerbs returns the verbs that read BTF in any of its containers. The file good has readable
-// BTF: a comparison compares the input with it. The file object is a readable BTF object, which is
-// linked with the input as its base.
+// btfVerbs returns the verbs that read BTF in any of its containers. The file good has valid BTF,
+// which some of the verbs read together with the input. The file object is a valid BTF object,
+// which is linked with the input as its base.
 func btfVerbs(t *testing.T, good, object string) []verb {
 	btfdedup := harness.Tool(t, "btfdedup")
 	dir := t.TempDir()
@@ -80,16 +81,16 @@ func btfVerbs(t *testing.T, good, object string) []verb {
 	}
 }
 
-// One failure out of this many is followed by a second run, with an existing output file.
+// One failed run out of this many is repeated with an existing output file.
 const every = 8
 
 var failures int
 
 const keep = "what was here before\n" // the content of the output file that already exists
 
-// check runs v on the file at path in. It returns "" for exit code 0, and otherwise the error
-// message; for a failure without a message, it returns "differs" or "refused". It fails the test if
-// the command does what it must not do for any input.
+// check runs v on an input file. It returns "" for exit code 0, and otherwise the error message;
+// for a failure without a message, it returns "differs" or "refused". It fails the test if the
+// command does something that no input may cause.
 func check(t *testing.T, v verb, what, in string) string {
 	t.Helper()
 	dir := t.TempDir()

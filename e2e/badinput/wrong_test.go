@@ -10,8 +10,8 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// TestWrongKind gives the tools whole files of the wrong kind. Each must be refused with a message
-// that contains one of the given words.
+// TestWrongKind gives the tools undamaged files of the wrong kind. Each must be refused with a
+// message that contains one of the given words.
 func TestWrongKind(t *testing.T) {
 	harness.Need(t, "gcc", "ar")
 	dir := t.TempDir()

@@ -1,5 +1,6 @@
 // Package boot starts one of Debian's kernels in a virtual machine, loads modules that hold our
-// BTF, and runs BPF programs that trace and call them. The kernel itself checks the BTF.
+// BTF, and runs BPF programs that trace and call functions of the modules. The kernel itself checks
+// the BTF.
 package boot
 
 import (
@@ -15,8 +16,8 @@ import (
 
 func TestMain(m *testing.M) { harness.Main(m) }
 
-// programs maps the BPF programs in testdata (and in guest/programs.go) to the module whose header
-// each of them includes.
+// programs maps each BPF program in testdata (and in guest/programs.go) to the module whose header
+// the program includes.
 var programs = map[string]string{
 	"sctp":       "sctp",
 	"conntrack":  "nf_conntrack",
@@ -59,7 +60,7 @@ func TestBoot(t *testing.T) {
 func (k kernel) checkEnds(t *testing.T, lines []report.Line) {
 	first, last := lines[0].Start, lines[len(lines)-1].End
 	if first == nil || last == nil {
-		t.Fatal("the report has no first or no last line")
+		t.Fatal("the report lacks its first or its last line")
 	}
 	t.Logf("Linux %s", first.Release)
 	if want := report.Digest(harness.ReadFile(t, k.vmlinuxBTF())); first.BTF != want {
@@ -70,7 +71,7 @@ func (k kernel) checkEnds(t *testing.T, lines []report.Line) {
 	}
 }
 
-// checkModule checks a module that must be loaded, with our BTF.
+// checkModule checks a module that the kernel must load with our BTF.
 func (k kernel) checkModule(t *testing.T, dir string, m *report.Module) {
 	if m.Error != "" {
 		t.Errorf("not loaded: %s", m.Error)

@@ -20,7 +20,8 @@ type control struct {
 
 const controlSuffix = ".control-"
 
-// controls makes the modules that the kernel must refuse, by their names in the kernel.
+// controls makes the modules that the kernel must refuse, and returns them by their names in the
+// kernel.
 func (k kernel) controls(t *testing.T, dir, image string) map[string]control {
 	t.Helper()
 	return map[string]control{
@@ -29,8 +30,8 @@ func (k kernel) controls(t *testing.T, dir, image string) map[string]control {
 	}
 }
 
-// wrongBase makes a module whose BTF has the wrong base: not the kernel's BTF, but what btfdedup
-// link makes from it, with fewer types and other ids.
+// wrongBase makes a module whose BTF has the wrong base: not the kernel's BTF, but BTF that
+// btfdedup link makes from the kernel's, with fewer types and different ids.
 func (k kernel) wrongBase(t *testing.T, dir, image, name string) control {
 	t.Helper()
 	base := filepath.Join(dir, "wrong-base")

@@ -13,7 +13,8 @@ import (
 
 // distilled names the modules whose BTF is based on a distilled base. When the kernel loads such a
 // module, it relocates the BTF to its own BTF. The distilled base is made from the BTF of the
-// booted kernel, or, where the value is true, from that of a different kernel (otherKernel).
+// booted kernel, or, if the value in the map is true, from that of a different kernel
+// (otherKernel).
 var distilled = map[string]bool{
 	"btrfs":         true,
 	"kvm":           false,
@@ -26,9 +27,9 @@ var distilled = map[string]bool{
 	"xfs":           true,
 }
 
-// grown names the structs whose size in the different kernel is not the one that they have in the
-// booted kernel. The modules only have pointers to these structs, so the booted kernel must find
-// them although their size differs.
+// grown names the structs whose size in the different kernel differs from their size in the booted
+// kernel. The modules only have pointers to these structs, so the booted kernel must find them
+// although their size differs.
 var grown = map[string]bool{
 	"cred":           true,
 	"mm_struct":      true,
@@ -39,8 +40,8 @@ var grown = map[string]bool{
 	"vm_area_struct": true,
 }
 
-// otherKernel makes the BTF of a kernel that differs from the booted one: types have other ids, and
-// some structs have other sizes. In the file sameTypes, only the ids differ.
+// otherKernel makes the BTF of a kernel that differs from the booted one: types have different ids,
+// and some structs have different sizes. In the file sameTypes, only the ids differ.
 func (k kernel) otherKernel(t *testing.T, dir string) (sameTypes, other string) {
 	t.Helper()
 	sameTypes, other = filepath.Join(dir, "same-types.btf"), filepath.Join(dir, "other-kernel.btf")
@@ -67,9 +68,9 @@ func (k kernel) otherKernel(t *testing.T, dir string) (sameTypes, other string) 
 	return sameTypes, other
 }
 
-// embedDistilled makes the BTF of modules on distilled bases, and replaces the modules that
-// embedAll wrote by modules with this BTF. The BTF that the kernel then shows must be what btfdedup
-// relocate produces.
+// embedDistilled makes the BTF of some modules on distilled bases, and replaces those modules,
+// which embedAll wrote, with modules that contain this BTF. The BTF that the kernel then shows must
+// be what btfdedup relocate produces.
 func (k kernel) embedDistilled(t *testing.T, dir, image string) {
 	t.Helper()
 	btfgen, btfdedup := harness.Tool(t, "btfgen"), harness.Tool(t, "btfdedup")
@@ -99,15 +100,15 @@ func (k kernel) embedDistilled(t *testing.T, dir, image string) {
 		harness.MustRun(t, "", btfdedup, "relocate", "--base="+k.vmlinuxBTF(), "-o",
 			btfOf(dir, name), out)
 		moved := harness.ReadFile(t, btfOf(dir, name))
-		t.Logf("%s: %d bytes on a distilled base, %d relocated to the kernel's, %d made on that",
+		t.Logf("%s: %d bytes on a distilled base, %d relocated to the kernel's BTF, %d made on it",
 			name, len(harness.ReadFile(t, split)), len(moved), len(direct))
 		if string(moved) == string(direct) {
-			t.Errorf("%s: relocated BTF equals that made on the kernel's, but a distilled base only has "+
-				"types with a name, so the module should have the others in full", name)
+			t.Errorf("%s: relocated BTF equals BTF made on the kernel's, but a distilled base has only "+
+				"named types, so the module should have its anonymous types in full", name)
 		}
 	}
 	if found < len(grown) {
-		t.Errorf("the distilled bases have %d structs of another size, want at least %d", found,
+		t.Errorf("the distilled bases have %d structs of a different size, want at least %d", found,
 			len(grown))
 	}
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/machine"
 )
 
-// A kernel is the directory whose path fetch prints.
+// A kernel has the files in the directory whose path fetch prints.
 type kernel struct {
 	dir   string
 	order []string // file names of the modules without ".ko", in the order to load them
@@ -61,7 +61,8 @@ func (k kernel) names() []string {
 // btfOf returns where embedAll writes the BTF of the module that has this name in the kernel.
 func btfOf(dir, name string) string { return filepath.Join(dir, "btf", name) }
 
-// moduleIn returns where embedAll writes that module with our BTF, below the guest's root.
+// moduleIn returns the place, below the guest's root, where embedAll writes the module with our
+// BTF.
 func moduleIn(name string) string { return "/modules/" + name + ".ko" }
 
 // embedAll makes the BTF of all modules from their DWARF, and puts it into the modules as they were
@@ -97,7 +98,7 @@ func (k kernel) embedAll(t *testing.T, dir, image string) {
 }
 
 // embed makes the BTF of a module, based on the BTF in the file base. It writes this BTF to the
-// file btf, and a copy of the module that holds it to the file out. Any goroutine may call it.
+// file btf, and to the file out a copy of the module that contains it. Any goroutine may call it.
 func (k kernel) embed(t *testing.T, file, base, btf, out string) {
 	btfgen, btfdedup := harness.Tool(t, "btfgen"), harness.Tool(t, "btfdedup")
 	linked, unsigned, resolved := out+".btf", out+".unsigned", out+".resolved"

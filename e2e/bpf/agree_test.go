@@ -11,8 +11,8 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// verdict is what "btfcore check" says of a program. The reasons that it gives are left out. They
-// may differ on minimal BTF, which lacks the types in which nothing was found.
+// verdict is the verdict of "btfcore check" on a program, without the reasons. The reasons may
+// differ on minimal BTF, which lacks the types in which nothing was found.
 type verdict struct{ Program, Verdict string }
 
 // verdicts runs "btfcore check".
@@ -58,7 +58,7 @@ func TestVerdictsOnMinimalBTF(t *testing.T) {
 			t.Fatal(err)
 		}
 		if r.Exit != 0 {
-			counts["refused"]++ // on purpose: without BTF or programs, or what libbpf refuses
+			counts["refused"]++ // rightly: it has no BTF or no programs, or libbpf refuses it too
 			continue
 		}
 		for j, kernel := range kernels {

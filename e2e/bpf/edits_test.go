@@ -27,7 +27,7 @@ func runs(t *testing.T, w *harness.Workspace) counts {
 		t.Fatal(err)
 	}
 	c := counts{}
-	tests := map[string]bool{} // Bazel has two spawns for each
+	tests := map[string]bool{} // Bazel's log has two spawns for each test
 	for _, s := range found.Spawns {
 		switch {
 		case s.CacheHit:
@@ -41,7 +41,7 @@ func runs(t *testing.T, w *harness.Workspace) counts {
 	return c
 }
 
-// want checks that as many actions ran as expected; if expected lacks a mnemonic, its number is 0.
+// want checks how many actions ran. If expected lacks a mnemonic, none of its actions may have run.
 func (c counts) want(t *testing.T, expected counts) {
 	t.Helper()
 	fmt.Printf("%s: %v\n", t.Name(), c)

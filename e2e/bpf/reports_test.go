@@ -23,7 +23,7 @@ func prints(w *harness.Workspace, command string, exit int, texts ...string) {
 
 const (
 	passes = 0
-	fails  = 3 // of "bazel test"
+	fails  = 3 // the exit code of "bazel test" if a test fails
 )
 
 // TestExpectedFailures checks that the test passes only if the list of expected failures is exact,
@@ -41,7 +41,7 @@ func TestExpectedFailures(t *testing.T) {
 	prints(w, test, fails, "6.13 on_switch is expected to fail, but wasn't checked")
 }
 
-// TestMistakes checks that the error of an action names the wrong file.
+// TestMistakes checks that the error message of an action names the faulty file.
 func TestMistakes(t *testing.T) {
 	w := newWorkspace(t, "bpf")
 	w.Write("wrong/BUILD.bazel", `

@@ -17,7 +17,7 @@ func TestWhatRunsAfterAnEdit(t *testing.T) {
 	w := newWorkspace(t, "//:vmlinux_btf", "//:disk_btf", "//:raid_btf")
 	ran(t, "first build", w.build())
 
-	// Only the disk cache is kept between builds, so that its hits are in the log too.
+	// Only the disk cache is kept between builds, so that the log also lists cache hits.
 	t.Run("a function's body", func(t *testing.T) {
 		w.Edit("lib/string.c", "u64 length = 0;",
 			"u64 length = 0; volatile char debug[37] = {1}; debug[1]++;")
@@ -59,7 +59,7 @@ func (w *workspace) modes(t *testing.T) {
 	}
 }
 
-// runBazel runs a command of Bazel in the workspace.
+// runBazel runs a Bazel command in the workspace.
 func (w *workspace) runBazel(t *testing.T, args ...string) {
 	t.Helper()
 	harness.MustRun(t, w.Dir, w.Argv(args...)...)

@@ -11,8 +11,8 @@ import (
 )
 
 // TestInputs compiles the kernel and its modules with other forms of debug information. The BTF
-// must stay the same, byte for byte. After an edit of a function's body, no action may run after
-// those that make the BTF objects, even if the compiler wrote the BTF.
+// must stay the same, byte for byte. After an edit of a function's body, no action that reads the
+// BTF objects may run, even if the compiler wrote the BTF.
 func TestInputs(t *testing.T) {
 	source := filepath.Join(t.TempDir(), "a.c")
 	harness.WriteFile(t, source, "int a;\n")

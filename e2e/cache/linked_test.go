@@ -8,8 +8,8 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// linkedTargets convert two linked files, the kernel of examples/hello and one of its modules, as
-// if one large action had built these; and the kernel's objects, from a directory.
+// linkedTargets convert linked files, as if one large action had built the kernel: the kernel of
+// examples/hello, and one of its modules. They also convert the kernel's objects from a directory.
 const linkedTargets = `
 load("//:directory.bzl", "directory")
 

@@ -11,8 +11,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/repro/execlog"
 )
 
-// directoryRule makes a directory of modules; Bazel doesn't know which modules until the directory
-// is made.
+// directoryRule makes a directory of modules. Bazel doesn't know which modules are in it until the
+// directory is made.
 const directoryRule = `
 def _impl(ctx):
     out = ctx.actions.declare_directory(ctx.label.name)
@@ -27,7 +27,7 @@ directory = rule(implementation = _impl, attrs = {"srcs": attr.label_list(allow_
 `
 
 // moduleTargets convert the modules of examples/hello in three ways: as files in one action, as
-// files in one action each, and as a directory.
+// files with a separate action for each, and as a directory.
 const moduleTargets = `
 load(":directory.bzl", "directory")
 load("@rules_btf//rules:defs.bzl", "modules_btf")
@@ -83,7 +83,7 @@ func TestModules(t *testing.T) {
 		t.Helper()
 		for target, n := range map[string]int{"//:files": files, "//:single": single, "//:tree": tree} {
 			want(t, of(spawns, target), "BtfModules", n)
-			want(t, of(spawns, target), "BtfFacts", 0) // they are only in an output group
+			want(t, of(spawns, target), "BtfFacts", 0) // only in an output group that isn't built
 		}
 		w.sameModules(t)
 	}

@@ -31,7 +31,7 @@ func steps(t *testing.T, workflow string) map[string]string {
 	return found
 }
 
-// newCI makes a workspace from hello and the files of ci.
+// newCI makes a workspace from examples/hello and the files in examples/ci.
 func newCI(t *testing.T) *harness.Workspace {
 	t.Helper()
 	from := t.TempDir()
@@ -102,7 +102,7 @@ func TestReproducible(t *testing.T) {
 	run := steps(t, "reproducible.yml")
 	temp := t.TempDir()
 	env := "export RUNNER_TEMP=" + temp + " BUILD="
-	harness.MustRun(t, temp, "ln", "-s", harness.Repo(), "rules_btf") // as actions/checkout has it
+	harness.MustRun(t, temp, "ln", "-s", harness.Repo(), "rules_btf") // where actions/checkout puts it
 	harness.MustRun(t, temp, "bash", "-euc", "export RUNNER_TEMP=$PWD GITHUB_PATH=$PWD/path; "+
 		run["Install btfrepro"])
 	path := strings.TrimSpace(string(harness.ReadFile(t, filepath.Join(temp, "path"))))

@@ -11,7 +11,7 @@ import (
 
 func example(name string) string { return filepath.Join(harness.Repo(), "examples", name) }
 
-// contains checks that a file of a workspace contains some names.
+// contains checks that a file in a workspace contains the given names.
 func contains(w *harness.Workspace, path string, names ...string) {
 	w.Helper()
 	data := w.Read(path)
@@ -38,8 +38,8 @@ func TestModule(t *testing.T) {
 		t.Error("the module's BTF has a type of the kernel")
 	}
 
-	// The README has a command that uses copied files instead of the small kernel. The BTF that it
-	// builds must be the same as before.
+	// The README has a command that uses copied files instead of the small kernel. The BTF that
+	// this command builds must be the same as before.
 	command := regexp.MustCompile(`(?m)^    (bazel build .*--//:kernel=//:(vmlinuz-\S+))$`).
 		FindStringSubmatch(w.Read("README.md"))
 	if command == nil {

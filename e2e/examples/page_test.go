@@ -9,7 +9,7 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// A block is one of a page's blocks of code.
+// A block is a code block of a page.
 type block struct{ kind, text string }
 
 func blocks(page string) (found []block) {
@@ -48,8 +48,8 @@ func line(text string) *regexp.Regexp {
 	return regexp.MustCompile(strings.ReplaceAll(regexp.QuoteMeta(text), "…", ".*"))
 }
 
-// TestGettingStarted follows the page, and checks that the commands print the lines that it shows,
-// in the same order.
+// TestGettingStarted follows the page, and checks that the commands print the lines that the page
+// shows, in the same order.
 func TestGettingStarted(t *testing.T) {
 	page := string(harness.ReadFile(t, filepath.Join(harness.Repo(), "docs/getting-started.md")))
 	from := t.TempDir()

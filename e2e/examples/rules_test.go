@@ -67,7 +67,7 @@ const header = `load("@rules_btf//rules:defs.bzl", "bpf_needs", "btf_archive", "
 load("@rules_cc//cc:cc_library.bzl", "cc_library")
 `
 
-// examplePackage returns a BUILD file with the example, and with those targets in around that the
+// examplePackage returns a BUILD file with the example, and with the targets from around that the
 // example names.
 func examplePackage(text string) string {
 	load := regexp.MustCompile(`(?s)load\(\s*"@rules_btf//rules:defs.bzl",.*?\)\n`)
@@ -140,7 +140,7 @@ func TestRules(t *testing.T) {
 	write("MODULE.bazel", string(harness.ReadFile(t, example("hello/MODULE.bazel")))+
 		strings.ReplaceAll(ruleExample(t, `register_toolchains("//:prebuilt")`), "//:", toolchain+":"))
 	w := newWorkspace(t, from)
-	w.Edit("prebuilt/BUILD.bazel", "    btfgen =", // no action runs these here
+	w.Edit("prebuilt/BUILD.bazel", "    btfgen =", // no action runs these tools here
 		"    btfcore = \"files/btfgen\",\n    btfrepro = \"files/btfgen\",\n    btfgen =")
 	w.Shell("bazel build --nobuild //...")
 }

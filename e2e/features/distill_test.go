@@ -88,15 +88,15 @@ func TestDistilledBase(t *testing.T) {
 	if r, err := (harness.Command{Argv: []string{harness.Tool(t, "btfdedup"), "link", "--base", base,
 		"-o", linkSplit, object}}).Run(); err != nil || r.Exit != 2 ||
 		!strings.Contains(r.Stderr, "--distilled-base") {
-		t.Errorf("without the output for it: %+v, %v", r, err)
+		t.Errorf("an object with the feature, without --distilled-base: %+v, %v", r, err)
 	}
 
 	compareWithLibbpf(t, base, split, ourBase, ourSplit)
 }
 
-// TestDistilledTwins distills a base in which two types have the same name and size. From the
-// distilled base that libbpf makes, libbpf can't relocate BTF back to that base. From ours it can,
-// because there the module's BTF contains its twin in full.
+// TestDistilledTwins distills a base in which two types have the same name and size. libbpf can't
+// relocate BTF from its own distilled base back to the full base. It can relocate BTF from our
+// distilled base, because our BTF of the module contains the module's twin in full.
 func TestDistilledTwins(t *testing.T) {
 	other := filepath.Join(t.TempDir(), "other.c")
 	harness.WriteFile(t, other,
@@ -125,7 +125,7 @@ func TestDistilledTwins(t *testing.T) {
 	same(t, split, again)
 }
 
-// TestDistilledBaseOfModule does the same as TestDistilledBase with a module of a kernel.
+// TestDistilledBaseOfModule does the same as TestDistilledBase with a module of a real kernel.
 func TestDistilledBaseOfModule(t *testing.T) {
 	kernel, module := os.Getenv("VMLINUX_BTF"), os.Getenv("MODULE")
 	if kernel == "" || module == "" {
@@ -143,7 +143,7 @@ func TestDistilledBaseOfModule(t *testing.T) {
 }
 
 // compareWithLibbpf compares our distilled base, and the split BTF on it, with libbpf's. Then it
-// lets libbpf relocate ours to the full base.
+// lets libbpf relocate our split BTF to the full base.
 func compareWithLibbpf(t *testing.T, base, split, ourBase, ourSplit string) {
 	t.Helper()
 	oracle := libbpf(t)

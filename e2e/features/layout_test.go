@@ -17,8 +17,8 @@ int walk(struct list *l, visit_fn fn) { return fn(l, ON); }
 double half(double d) { return d / 2; }
 `
 
-// TestLayout checks the layout section: only base BTF has it, nothing else changes, and BTF that is
-// linked again keeps it.
+// TestLayout checks the layout section: only base BTF has this section, nothing else changes, and
+// BTF that is linked again keeps it.
 func TestLayout(t *testing.T) {
 	elf := program(t, layoutSource)
 	plain, with := beside(elf, "plain.btf"), beside(elf, "layout.btf")

@@ -7,7 +7,7 @@ set -euo pipefail
 
 dir=$1 suite=$2 arch=$3 version=$4 kbuild=$5
 
-# Use apt with separate lists and packages, and as root: the user _apt may not write below the
+# Use apt with separate lists and packages, and as root: the user _apt can't write below the
 # caller's home.
 apt=$dir/apt
 mkdir -p "$apt"/{state/lists,cache/archives}/partial "$dir/files" "$dir/modules"

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Fetches the input of the test in this directory: Debian's kernels 7.2, 6.12 and 6.1 (amd64) and
-# 7.2 (s390x, big endian) with their modules that have .BTF_ids, and the kernels' own
+# 7.2 (s390x, big endian) with those of their modules that have .BTF_ids, and the kernels' own
 # resolve_btfids. The files are kept in ${XDG_CACHE_HOME:-~/.cache}/rules_btf/ids; the script prints
 # that directory.
 #
 #   IDS_DIR=$(e2e/ids/fetch.sh) ./bazelw --root-exec go test -v ./e2e/ids
 #
 # The directory of a kernel has vmlinux, modules and resolve_btfids. Debian has no resolve_btfids
-# for 6.1; if you build one from source and put it there, the test uses it.
+# for 6.1; if you build one from source and put it into the kernel's directory, the test uses it.
 set -euo pipefail
 
 here=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")" && pwd)

@@ -36,8 +36,8 @@ func kernels(t *testing.T) []string {
 	return list
 }
 
-// resolvers returns the paths of the programs resolve_btfids, by the version of the kernel that
-// they belong to.
+// resolvers returns the paths of the programs resolve_btfids. Each program is in a directory whose
+// name is the version of its kernel.
 func resolvers(t *testing.T) []string {
 	t.Helper()
 	list, err := filepath.Glob(filepath.Join(os.Getenv("IDS_DIR"), "[0-9].*[0-9]", "resolve_btfids"))
@@ -70,7 +70,7 @@ func images(t *testing.T, dir string) []image {
 	return list
 }
 
-// withoutSignature cuts off what scripts/sign-file.c appends: the signature; struct
+// withoutSignature removes what scripts/sign-file.c appends: the signature; struct
 // module_signature, 12 bytes that end with the signature's length; and a line of text.
 func withoutSignature(module []byte) []byte {
 	rest, found := bytes.CutSuffix(module, []byte("~Module signature appended~\n"))
@@ -92,7 +92,7 @@ func resolve(t *testing.T, x image, out string, options ...string) {
 }
 
 // kernelResolve runs the kernel's resolve_btfids on x, and returns the new content of .BTF_ids. Up
-// to 6.18 the program changes the file; later ones write the section to a separate file.
+// to 6.18, the program changes the file; later versions write the section to a separate file.
 func kernelResolve(t *testing.T, program string, x image, options ...string) []byte {
 	t.Helper()
 	argv := []string{program}
@@ -164,8 +164,8 @@ func sameFile(t *testing.T, what, a, b string) {
 	}
 }
 
-// TestShipped resolves the ids of files that their kernel's build has resolved. Such a file must
-// not change, even if its ids are first removed.
+// TestShipped resolves the ids in files in which the kernel's build has already resolved them. Such
+// a file must not change, even if its ids are removed first.
 func TestShipped(t *testing.T) {
 	for _, dir := range kernels(t) {
 		t.Run(filepath.Base(dir), func(t *testing.T) {
@@ -185,13 +185,13 @@ func TestShipped(t *testing.T) {
 }
 
 // TestResolvers checks that we produce the same ids as the resolve_btfids of several kernel
-// versions. That of 7.2 first changes the BTF, so we use the BTF that it writes.
+// versions. The resolve_btfids of 7.2 first changes the BTF, so we use the BTF that it writes.
 func TestResolvers(t *testing.T) {
 	for _, dir := range kernels(t) {
 		for _, program := range resolvers(t) {
 			version := filepath.Base(filepath.Dir(program))
 			if version == "7.2" && strings.HasPrefix(filepath.Base(dir), "6.") {
-				continue // it sorts the BTF, which isn't sorted in these kernels
+				continue // this version sorts the BTF, which isn't sorted in these kernels
 			}
 			t.Run(filepath.Base(dir)+" by "+version, func(t *testing.T) {
 				for _, x := range images(t, dir) {
@@ -241,8 +241,8 @@ func TestImplicitArgs(t *testing.T) {
 			}
 			harness.MustRun(t, "", harness.Tool(t, "btfdedup"), "verify", "--sorted", after)
 
-			// The ids refer to that BTF: a resolve_btfids that doesn't change the BTF resolves the
-			// same ids.
+			// The ids refer to the changed BTF: with it, a resolve_btfids that doesn't change BTF
+			// must resolve the same ids.
 			program := filepath.Join(dir, "..", "6.12", "resolve_btfids")
 			want := kernelResolve(t, program, unresolve(t, vmlinux), "--btf", after)
 			if !bytes.Equal(want, idsOf(t, filepath.Join(work, "out"))) {
@@ -271,9 +271,9 @@ func same(t *testing.T, a, b string) {
 	harness.MustRun(t, "", harness.Tool(t, "btfdedup"), "diff", a, b)
 }
 
-// TestBuilt resolves the ids of the kernel that e2e/linux builds, in the file from the step before
-// its build resolves them. With the BTF of that build, we must produce the ids that the build
-// produces; with our BTF, the ids that the build's resolve_btfids produces from our BTF.
+// TestBuilt resolves the ids in the kernel that e2e/linux builds, in the file as it is just before
+// the build resolves them. With the BTF of the build, we must produce the same ids as the build;
+// with our BTF, the same ids as the build's resolve_btfids with our BTF.
 func TestBuilt(t *testing.T) {
 	dir := harness.Kernel(t)
 	vmlinux := filepath.Join(dir, "vmlinux")

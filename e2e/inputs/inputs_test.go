@@ -38,7 +38,7 @@ func kernelOf(kind string) *kernel {
 	return &kernel{kind: kind, tree: filepath.Join(*trees, kind)}
 }
 
-// make makes the BTF of a tree's vmlinux from its objects, in dir.
+// make makes the BTF of vmlinux from a tree's objects, in dir.
 func (k *kernel) make(t *testing.T, dir string) *kernel {
 	t.Helper()
 	path := func(suffix string) string { return filepath.Join(dir, k.kind+suffix) }
@@ -74,7 +74,7 @@ func (k *kernel) converter(t *testing.T) []string {
 	return []string{harness.Tool(t, "btfgen"), "object", "-q", "--lang-exclude=rust", input}
 }
 
-// TestKernel compares the trees that the flag names.
+// TestKernel compares the trees in the directory that the flag -trees names.
 func TestKernel(t *testing.T) {
 	if *trees == "" {
 		t.Skip("SKIPPED: no kernels; see e2e/inputs/run")

@@ -28,8 +28,8 @@ func (d Difference) String() string {
 }
 
 // Blocks is the set of types that a file's DWARF defines inside functions' blocks, as kind and
-// name: "struct foo". An anonymous enum is named by its first enumerator. The set also has the
-// functions whose DWARF an assembler wrote, as "func foo".
+// name: "struct foo". An anonymous enum is in the set under each of its enumerators. The set also
+// has the functions whose DWARF an assembler wrote, as "func foo".
 type Blocks map[string]bool
 
 // ReadBlocks reads the DWARF of a file.
@@ -46,7 +46,7 @@ func ReadBlocks(path string) (Blocks, error) {
 	found := Blocks{}
 	r := d.Reader()
 	depth, function := 0, -1 // function: the depth of the function around the entry
-	enum := -1               // the depth of an anonymous enum, whose enumerators are its names
+	enum := -1               // the depth of the anonymous enum around the entry
 	assembler := false       // an assembler wrote the unit
 	for {
 		e, err := r.Next()
@@ -104,7 +104,7 @@ const mipsAssembler = 0x8001
 var kinds = map[dwarf.Tag]string{dwarf.TagStructType: "struct", dwarf.TagUnionType: "union",
 	dwarf.TagTypedef: "typedef", dwarf.TagEnumerationType: "enum"}
 
-// has reports whether a type is in a block. The title is the type's kind and name, as btfdedup diff
+// has reports whether a type is in the set. The title is the type's kind and name, as btfdedup diff
 // writes them.
 func (b Blocks) has(title string) bool {
 	if b[title] {

@@ -168,9 +168,9 @@ func (w *workspace) elf(linked string, options ...string) []byte {
 	return harness.ReadFile(w, out)
 }
 
-// check compares what Bazel makes with what btfgen makes from the linked files. Bazel starts from
-// the objects, from the linked files, or from a directory that an action has made. check returns
-// the kernel's BTF.
+// check compares the BTF that Bazel makes with the BTF that btfgen elf makes from the linked files.
+// Bazel makes BTF from the objects, from the linked files, and from a directory that an action has
+// made. check returns the kernel's BTF.
 func (w *workspace) check() []byte {
 	w.Helper()
 	vmlinux := w.elf("vmlinux")
@@ -218,7 +218,8 @@ func TestTree(t *testing.T) {
 		t.Error("without the new object, the BTF differs from the one before it was added")
 	}
 
-	// The BTF of a directory of modules must suit any build of the kernel.
+	// The BTF of modules outside of the tree has a distilled base, so that it suits any build of the
+	// kernel.
 	w.build("@outside//:fat_btf", "--output_groups=+btf_distilled_base")
 	if !bytes.Contains(w.built("external/*outside/fat_btf.btf"), []byte("module\x00")) ||
 		!bytes.Contains(w.built("external/*outside/fat_btf.base.btf"), []byte("page\x00")) {
@@ -227,8 +228,8 @@ func TestTree(t *testing.T) {
 	t.Run("errors", w.errors)
 }
 
-// copyTree copies a directory of modules, and makes the copy look as if it had been built elsewhere
-// as KBUILD_EXTMOD: its lists have absolute paths of that other place.
+// copyTree copies a directory of modules, and makes the copy look as if it had been built in a
+// different directory as KBUILD_EXTMOD: its lists have absolute paths below that directory.
 func copyTree(t *testing.T, from, to string) {
 	t.Helper()
 	harness.MustRun(t, "", "cp", "-a", from, to)
@@ -238,8 +239,8 @@ func copyTree(t *testing.T, from, to string) {
 		"fat.o fat.mod.o\n")
 }
 
-// errors checks the errors for kernel trees that can't be read. They are in what the command
-// prints, which Bazel shows.
+// errors checks the errors for kernel trees that can't be read. Bazel must show what the failing
+// command prints.
 func (w *workspace) errors(t *testing.T) {
 	for _, test := range []struct{ remove, want string }{
 		{"vmlinux.a", "vmlinux.a: no such file"},

@@ -14,8 +14,8 @@ import (
 )
 
 // TestInside prints the kernel's BTF with btfdedup dump in both forms. The records must be
-// identical to bpftool's; the header must compile, and its types must have the layouts that the BTF
-// has.
+// identical to bpftool's; the header must compile, and its types must have the same layouts as in
+// the BTF.
 func TestInside(t *testing.T) {
 	harness.Need(t, "bpftool", "gcc", "clang")
 	vmlinux := vmlinux(t)
@@ -46,7 +46,7 @@ func TestInside(t *testing.T) {
 	})
 }
 
-// target returns a target of clang that has the kernel's layouts.
+// target returns the clang target that lays out types as the kernel's compiler does.
 func target(t *testing.T, vmlinux string) string {
 	t.Helper()
 	h := header(t, vmlinux)
@@ -64,13 +64,13 @@ func target(t *testing.T, vmlinux string) string {
 	return ""
 }
 
-// changed matches the lines that bpftool's header has and ours has in another form: a member that
-// is a struct with a tag and no name, the end of a packed or aligned union, an enum used by value
-// that is not defined, and padding on 32-bit machines.
+// changed matches the lines of bpftool's header that our header has in a different form: a member
+// that is a struct with a tag and no name, the end of a packed or aligned union, a member whose
+// type is an undefined enum, and padding on 32-bit machines.
 var changed = regexp.MustCompile(`^\t+(struct|union) \w+;$|^\t*}( \**\w+)?;$|` +
 	`^\tenum \w+ \w+;$|^\t+(long|int|short|char): [0-9]+;$`)
 
-// compareHeaders checks that our header has every line of bpftool's, except for lines whose
+// compareHeaders checks that our header has every line of bpftool's header, except for lines whose
 // difference docs/inside.md explains.
 func compareHeaders(t *testing.T, mine, theirs string) {
 	t.Helper()
@@ -96,9 +96,9 @@ func compareHeaders(t *testing.T, mine, theirs string) {
 }
 
 // layoutAssertions returns C code that compiles only if each struct and union has the size, and
-// each member has the offset, that cilium/ebpf reads. The code does not check bitfields. It leaves
-// out names with several definitions. It also leaves out types that hold a va_list, because that
-// differs between machines.
+// each member has the offset, that cilium/ebpf reads from the BTF. The code does not check
+// bitfields. It leaves out names with several definitions. It also leaves out types that hold a
+// va_list, because va_list differs between machines.
 func layoutAssertions(t *testing.T, path string) string {
 	t.Helper()
 	spec, err := btf.LoadSpec(path)

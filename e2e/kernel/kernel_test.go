@@ -46,8 +46,8 @@ func encode(t *testing.T, file string, bases []string, options ...string) (oracl
 	return ours, skipped
 }
 
-// TestKernel compares the kernel, and the modules that MODULES names (files, or directories to look
-// for them in, separated by spaces).
+// TestKernel compares the kernel, and the modules that MODULES names (files, or directories that
+// contain modules, separated by spaces).
 func TestKernel(t *testing.T) {
 	vmlinux := vmlinux(t)
 	ours, skipped := encode(t, vmlinux, nil)
@@ -78,8 +78,8 @@ func loads(t *testing.T, vmlinux string) bool {
 }
 
 // TestKernelWithRust converts the kernel with its Rust units, if it has any. The result must have
-// everything that conversion of only the C units gives. If its pointer size and byte order are
-// those of the running kernel, that kernel must accept it.
+// everything that a conversion of only the C units gives. If the running kernel has the same
+// pointer size and byte order, it must accept the result.
 func TestKernelWithRust(t *testing.T) {
 	vmlinux := vmlinux(t)
 	without, _ := encode(t, vmlinux, nil)

@@ -15,8 +15,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/object"
 )
 
-// TestUnits converts each unit of the kernel separately and links the results, which must give the
-// BTF that the whole kernel gives.
+// TestUnits converts each unit of the kernel separately and links the results. The linked BTF must
+// equal the BTF of the whole kernel.
 func TestUnits(t *testing.T) {
 	vmlinux := vmlinux(t)
 	whole, _ := encode(t, vmlinux, nil)

@@ -17,7 +17,8 @@ import (
 const globalVar = "--features=default,global_var"
 
 // linkAlone links a module to a file in which each section has a different address. pahole needs
-// this: it finds the section of a variable by its address, and in a module all sections are at 0.
+// this: it finds the section of a variable by the variable's address, and in a module all sections
+// are at 0.
 func linkAlone(t *testing.T, ko string) string {
 	t.Helper()
 	f, err := elf.Open(ko)
@@ -42,7 +43,7 @@ func linkAlone(t *testing.T, ko string) string {
 	return out
 }
 
-// typeOf begins the lines from placed that give the type of a variable.
+// typeOf is the beginning of those lines from placed that give the type of a variable.
 const typeOf = "type of "
 
 // placed returns a line for each variable in the sections of a blob, with section, offset, size and
@@ -85,9 +86,9 @@ func joined(t *testing.T, chain ...string) string {
 }
 
 // TestModuleVariables compares all variables in our BTF with those in pahole's, for the modules
-// that MODULES names. It first makes our BTF twice, of the module as it is (the per-CPU variables
-// and, in separate BTF, the extra ones) and of the module linked to addresses, and compares the
-// two. Then it compares the BTF of the linked module with pahole's.
+// that MODULES names. For each module, it makes our BTF twice, and compares the two: from the
+// module as it is (the other variables than per-CPU variables are in extra BTF), and from the
+// module linked by linkAlone. It also compares the BTF of the linked module with pahole's.
 func TestModuleVariables(t *testing.T) {
 	list := modules(t)
 	if len(list) == 0 {
@@ -134,5 +135,5 @@ func TestModuleVariables(t *testing.T) {
 	if variables == 0 {
 		t.Error("no module has a variable")
 	}
-	t.Logf("%d variables, compared with their section and offset, of %d modules", variables, len(list))
+	t.Logf("%d variables, compared with their section and offset, in %d modules", variables, len(list))
 }

@@ -4,10 +4,10 @@
 #
 #   ./kernel.sh
 #
-# The kernel comes from Debian's package linux-source in the root of bazelw, and is built by Kbuild,
+# The kernel comes from Debian's package linux-source in the offline root, and is built by Kbuild,
 # configured by the files in config. The result is kept in
-# ${XDG_CACHE_HOME:-~/.cache}/rules_btf/linux-DIGEST until the kernel's version, the compiler,
-# one of those files or kernel-build.sh changes. The script prints that directory.
+# ${XDG_CACHE_HOME:-~/.cache}/rules_btf/linux-DIGEST until the kernel's version, the compiler, a
+# file in config or kernel-build.sh changes. The script prints that directory.
 set -euo pipefail
 
 here=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")" && pwd)

@@ -13,7 +13,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// Debian installs bpftool there.
+	// Debian installs bpftool in /usr/sbin.
 	os.Setenv("PATH", os.Getenv("PATH")+":/usr/sbin:/sbin")
 	harness.Main(m)
 }

@@ -49,7 +49,7 @@ func (k kernel) checkIDs(t *testing.T) {
 }
 
 // The symbol of a type is __BTF_ID__KIND__NAME__NUMBER. The symbol of a set has the same prefix; it
-// covers the entries, and the number of entries before them (include/linux/btf_ids.h).
+// covers the number of entries and, after that number, the entries (include/linux/btf_ids.h).
 var (
 	typeSymbol = regexp.MustCompile(`^__BTF_ID__(func|struct|union|typedef)__(.*?)__\d+$`)
 	setSymbol  = regexp.MustCompile(`^__BTF_ID__set8?__`)

@@ -80,7 +80,7 @@ func (k kernel) inOrder(t *testing.T, names []string) (sorted []string) {
 
 func (k kernel) out(name string) string { return filepath.Join(k.dir, "out", name) }
 
-// linked returns the name of the file that Kbuild made the kernel's BTF from.
+// linked returns the name of the file from which Kbuild made the kernel's BTF.
 func (k kernel) linked(t *testing.T) string {
 	t.Helper()
 	const before610 = ".tmp_vmlinux.btf"
@@ -112,8 +112,8 @@ func (k kernel) compiler(t *testing.T) string {
 
 var (
 	warning = regexp.MustCompile(`(?i)\bwarn(ing)?\b|\berror\b|^(pahole|btfgen):`)
-	// older matches warnings that a kernel older than the compiler causes, about its configuration
-	// and its libbpf
+	// older matches warnings about the configuration and libbpf of a kernel that is older than the
+	// compiler
 	older      = regexp.MustCompile(`^\.config:\d+:warning: override: |^libbpf\.c:`)
 	unresolved = regexp.MustCompile(`^WARN: resolve_btfids: unresolved symbol (\S+)$`)
 )
@@ -133,12 +133,12 @@ func (k kernel) absent(t *testing.T) []string {
 		}
 	}
 	slices.Sort(names)
-	return slices.Compact(names) // the log may have several builds
+	return slices.Compact(names) // the log may be that of several builds
 }
 
 // checkLog checks that the compiler, our program and resolve_btfids printed no warning, except
-// about types that pahole's BTF lacks too. There are such types because small kernels refer to a
-// few types that they don't have.
+// about types that pahole's BTF lacks too. There are such types because .BTF_ids of small kernels
+// names a few types that these kernels lack.
 func (k kernel) checkLog(t *testing.T) {
 	steps := map[string]bool{}
 	for line := range strings.Lines(k.log(t)) {

@@ -58,7 +58,8 @@ func differing(r *compare.Result, class string) int {
 func (k kernel) calls(name string) string { return filepath.Join(k.dir, "calls", name) }
 
 // compare compares the two blobs of one call. It also runs btfgen elf, which must make the same BTF
-// as our program and lists what was left out. That list explains some of the differences.
+// as our program. The list of functions that btfgen elf leaves out explains some of the
+// differences.
 func (k kernel) compare(t *testing.T, c record.Call) *compare.Result {
 	t.Helper()
 	dir := t.TempDir()
@@ -93,7 +94,7 @@ func (k kernel) relocate(t *testing.T, blob, base, out string) string {
 	return out
 }
 
-// featuresOf returns the features that Kbuild asked for, as btfgen's option lists them.
+// featuresOf returns the features that Kbuild requested, in the form of btfgen's option.
 func featuresOf(c record.Call) string {
 	var names []string
 	if !slices.ContainsFunc(c.Args, func(arg string) bool {
@@ -116,8 +117,8 @@ func featuresOf(c record.Call) string {
 	return strings.Join(slices.Compact(names), ",")
 }
 
-// olderFeatures returns the features that a kernel before 6.10 asks for. Its options turn each
-// feature on or off.
+// olderFeatures returns the features that a kernel before 6.10 requests, with options that each
+// turn one feature on or off.
 func olderFeatures(args []string) []string {
 	names := []string{"var", "decl_tag", "type_tag", "enum64"}
 	for _, arg := range args {

@@ -21,8 +21,9 @@ int register_device(struct device *d) { return d->state; }
 int first_twin(struct twin *t) { return t->i; }
 `
 
-// moduleSource has a struct twin that differs from the kernel's, a struct that the kernel only
-// declares, a struct that is used only by a local variable, and a function that pahole leaves out.
+// moduleSource has a struct twin that differs from the kernel's struct twin, a struct that the
+// kernel only declares, a struct that is used only by a local variable, and a function that pahole
+// leaves out.
 const moduleSource = `
 enum state { DOWN, UP = 3 };
 enum { LIMIT = 12 };

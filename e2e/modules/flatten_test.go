@@ -139,7 +139,7 @@ func local(class content.Class) bool {
 // match compares all roots of both sides, and adds the differences that a comparison of texts can't
 // find.
 func (f *flattened) match() {
-	candidates := map[btf.Type][]int{} // by root of either side: the pairs that it is in
+	candidates := map[btf.Type][]int{} // by root of either side: the pairs that contain it
 	for _, w := range f.whole.roots {
 		k := f.whole.key(w)
 		others := f.own.named[k]
@@ -230,8 +230,8 @@ func (f *flattened) explain(t btf.Type, candidates []int, kind compare.Kind) {
 }
 
 // leads returns the pairs because of which a pair differs: those whose own texts differ. It doesn't
-// look beyond a named type without an equal on the other side, because such a type is reported
-// separately.
+// follow the references of a named type that equals no type on the other side, because such a type
+// is reported separately.
 func (f *flattened) leads(at int) (list []int) {
 	seen := map[int]bool{at: true}
 	work := []int{at}
@@ -253,7 +253,8 @@ func (f *flattened) leads(at int) (list []int) {
 	return list
 }
 
-// known reports whether ours has a definition with the same text as a type of the whole BTF.
+// known reports whether the split BTF or its base has a definition with the same text as a type of
+// the whole BTF.
 func (f *flattened) known(w btf.Type) bool {
 	k := f.whole.key(w)
 	return slices.ContainsFunc(slices.Concat(f.own.named[k], f.base.named[k]), func(o btf.Type) bool {

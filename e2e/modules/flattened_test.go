@@ -1,6 +1,6 @@
 // Package modules compares our split BTF of all modules of a kernel with BTF that pahole makes of
-// the same modules without a base. Our split BTF and vmlinux's BTF together must have the content
-// of pahole's.
+// the same modules without a base. Our split BTF and vmlinux's BTF together must have the same
+// content as pahole's BTF.
 package modules
 
 import (
@@ -21,8 +21,8 @@ var sample = flag.Int("sample", 0, "compare only this many modules, evenly space
 
 func TestMain(m *testing.M) { harness.Main(m) }
 
-// TestFlattened compares the modules below the directory that TREE names. It is a kernel's
-// lib/modules/RELEASE, and vmlinux and the modules in it have DWARF.
+// TestFlattened compares the modules below the directory that TREE names: a kernel's
+// lib/modules/RELEASE, in which vmlinux and the modules have DWARF.
 func TestFlattened(t *testing.T) {
 	tree := os.Getenv("TREE")
 	if tree == "" {

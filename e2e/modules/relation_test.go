@@ -6,7 +6,7 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/content"
 )
 
-// key is what a type is looked up by.
+// key identifies a type in a lookup.
 type key struct {
 	class content.Class
 	name  string // for an anonymous type, the text of its definition
@@ -73,7 +73,8 @@ func (s *side) key(t btf.Type) key {
 	return key{class, name}
 }
 
-// pair is a type of the whole BTF, and a type of the split BTF or its base that may be the same.
+// pair is a type of the whole BTF, and a type of the split BTF or its base that may be the same
+// type.
 type pair struct{ whole, ours btf.Type }
 
 // relation finds which pairs of types are the same, at any depth. It is the largest such relation:
@@ -96,7 +97,8 @@ type state struct {
 	differs     bool
 }
 
-// sameText reports whether two types with a name are defined by the same text.
+// sameText reports whether the two definitions have the same text; for types without a name, it is
+// true.
 func (p pair) sameText() bool {
 	return p.whole.TypeName() == "" || content.Text(p.whole) == content.Text(p.ours)
 }
@@ -128,7 +130,7 @@ func (r *relation) add(p pair) int {
 }
 
 // onlyDeclared reports whether the base only declares a type that the module defines. A type of the
-// base can't refer to one of the module.
+// base can't refer to a type of the module.
 func (r *relation) onlyDeclared(p pair) bool {
 	return declares(p.ours) && !declares(p.whole) && r.base.nodes[p.ours] != nil
 }

@@ -25,15 +25,16 @@ type outcome struct {
 var passes = outcome{0, `Test \./\S+ passed`}
 
 var outcomes = map[string]outcome{
-	// The script also passes if our pahole fails, because then it has nothing to compare.
+	// This script also passes if our pahole fails, because then it has nothing to compare. So its
+	// output must say that it compared functions.
 	"btf_functions.sh": {0, `(?s)Matched [1-9]\d* functions exactly.*Skipped encoding [1-9].*passed`},
 	// Only a variable refers to the pointer that the script looks for, and we leave out types that
 	// nothing in the BTF refers to. With the feature global_var, see below, the script passes.
 	"btf_type_tag_order.sh": {1, "could not find tagged pointer to struct sample"},
-	// Encodes nothing.
+	// This script encodes nothing.
 	"prettify_perf.data.sh": {2, "skip: No 'perf' binary available"},
-	// The script counts the threads of a running pahole with ps, but in ours Go's runtime adds
-	// threads. On a small file, neither pahole runs long enough.
+	// The script counts the threads of a running pahole with ps, but in our pahole, Go's runtime
+	// adds threads. On a small file, neither pahole runs long enough to be counted.
 	"reproducible_build.sh": {1, "ERROR: pahole asked to start 1 encoding threads, started"},
 }
 
@@ -43,7 +44,7 @@ var (
 )
 
 // TestDwarves runs the scripts of dwarves' own tests. Calls that encode run our pahole, and calls
-// that print run that of dwarves.
+// that print run dwarves' pahole.
 func TestDwarves(t *testing.T) {
 	dwarves := os.Getenv("DWARVES")
 	if dwarves == "" {
@@ -118,7 +119,7 @@ exec '%s' "$@"
 		}
 	}
 	for _, name := range scripts {
-		if name != "test_lib.sh" { // the library of the others
+		if name != "test_lib.sh" { // the library of the other scripts
 			want := cmp.Or(outcomes[name], passes)
 			t.Run(name, func(t *testing.T) { try(t, name, "", want) })
 		}

@@ -85,7 +85,7 @@ func lines(t *testing.T) []line {
 	return list
 }
 
-// places are the paths that replace the words vmlinux, module and base in a line.
+// places are the paths that replace the words ELF, MODULE and BASE in a line.
 type places struct{ vmlinux, module, base string }
 
 // call runs a pahole with the arguments of a line, on copies of the files, and returns the paths of
@@ -252,7 +252,7 @@ func TestAnswers(t *testing.T) {
 			theirs.Exit = 2
 		}
 		if ours.Exit != theirs.Exit || tt.print && ours.Stdout != theirs.Stdout {
-			t.Errorf("%s: exit code %d, %q%q; pahole of dwarves %d, %q%q", tt.args, ours.Exit, ours.Stdout,
+			t.Errorf("%s: exit code %d, %q%q; dwarves' pahole %d, %q%q", tt.args, ours.Exit, ours.Stdout,
 				ours.Stderr, theirs.Exit, theirs.Stdout, theirs.Stderr)
 		}
 		if !bytes.Equal(harness.ReadFile(t, plain), before) {
@@ -264,7 +264,7 @@ func TestAnswers(t *testing.T) {
 	theirs := harness.MustRun(t, "", "pahole", "--supported_btf_features")
 	for name := range strings.SplitSeq(strings.TrimSpace(theirs), ",") {
 		if !slices.Contains(strings.Split(strings.TrimSpace(ours), ","), name) {
-			t.Errorf("pahole of dwarves has the feature %s", name)
+			t.Errorf("dwarves' pahole has the feature %s", name)
 		}
 	}
 }

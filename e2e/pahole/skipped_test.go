@@ -10,7 +10,7 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// skippedSources has, for each reason for which pahole leaves out functions, one such function.
+// skippedSources has one function for each reason for which pahole leaves out functions.
 var skippedSources = [2]string{`
 int different(int a) { return a; }
 static __attribute__((noipa)) int twice(int a) { return a; }
@@ -48,7 +48,8 @@ func compileSkipped(t *testing.T, dir string) {
 	harness.MustRun(t, dir, argv...)
 }
 
-// Only dwarves' pahole prints how prototypes differ; these lines are ignored.
+// TestSkipped compares the lines that both paholes print for skipped functions. The lines in which
+// only dwarves' pahole prints how prototypes differ are ignored.
 func TestSkipped(t *testing.T) {
 	needOracle(t)
 	dir := t.TempDir()

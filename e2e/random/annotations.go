@@ -18,7 +18,7 @@ const (
 	declTag, typeTag             = "btf_decl_tag", "btf_type_tag"
 )
 
-// annotations returns the tags of a DIE. The type tag that BTF's pointer refers to directly comes
+// annotations returns the tags of a DIE. The type tag to which BTF's pointer refers directly comes
 // first.
 func (i *debugInfo) annotations(d *die, name string) []string {
 	var all []string
@@ -40,7 +40,7 @@ func (i *debugInfo) annotations(d *die, name string) []string {
 	}
 }
 
-// withoutTags returns the type that a pointer refers to, below its type tags. These tags must be
+// withoutTags returns the type to which a pointer refers, after the type tags. These tags must be
 // those of the pointer's DIE.
 func (m *matcher) withoutTags(d *die, to btf.Type) (btf.Type, error) {
 	var have []string
@@ -53,8 +53,8 @@ func (m *matcher) withoutTags(d *die, to btf.Type) (btf.Type, error) {
 	return to, nil
 }
 
-// tagged returns an error unless the tags in have, from the BTF, include the declaration tags of a
-// DIE. There may be more, from equal declarations in other units.
+// tagged returns an error unless the BTF's tags (the list have) include all declaration tags of a
+// DIE. The BTF may have more tags, from equal declarations in other units.
 func (m *matcher) tagged(d *die, have []string) error {
 	for _, want := range m.info.annotations(d, declTag) {
 		if !slices.Contains(have, want) {
@@ -85,8 +85,8 @@ func (m *matcher) functionTags(d *die, f *btf.Func) error {
 	return nil
 }
 
-// checkTags checks each declaration tag of the result: it must occur only once, and must belong to
-// a declaration that has the same name in the DWARF.
+// checkTags checks each declaration tag in the result: it must occur only once, and in the DWARF, a
+// declaration with the same name must have the same tag.
 func checkTags(b *Build) error {
 	v := b.view()
 	type tagOf struct{ name, tag string }

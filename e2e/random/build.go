@@ -13,9 +13,8 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// Build is a program that is built in a directory, and the tools' outputs for it. Each of these
-// files is made once, when a check first asks for it. If that fails, the check ends
-// (harness.Check).
+// Build is a program that is built in a directory, and the tools' outputs for it. Each output is
+// made once, when a check first needs it. If making it fails, the check ends (harness.Check).
 type Build struct {
 	Program *Program
 	Options Options
@@ -24,7 +23,7 @@ type Build struct {
 	Tools   Tools
 	Runs    int // how often a verb runs, to show that threads don't affect its result
 
-	cache   string // a directory of object files, named by a hash of source and command
+	cache   string // a directory of object files, whose names are hashes of source and command
 	made    map[string]bool
 	scratch int
 }
@@ -61,8 +60,8 @@ func (b *Build) Objects() []string {
 	return all
 }
 
-// compileAll compiles all units to object files below a directory, with these flags in addition to
-// those of o.
+// compileAll compiles all units to object files below a directory, with the given flags in addition
+// to those in o.
 func (b *Build) compileAll(o Options, dir string, flags ...string) (objects []string) {
 	for i, u := range b.Program.Units {
 		if !u.gone {
@@ -74,8 +73,8 @@ func (b *Build) compileAll(o Options, dir string, flags ...string) (objects []st
 	return objects
 }
 
-// compile compiles unit i to output. With additional flags the compiler may write a second file, so
-// the output isn't cached.
+// compile compiles unit i to output. With additional flags, the output isn't cached, because the
+// compiler may write a second file.
 func (b *Build) compile(i int, u *Unit, o Options, output string, flags ...string) {
 	source := u.Text()
 	argv := append(append(o.Command(i, u), flags...), "-o", output, u.Path)
@@ -106,7 +105,8 @@ func (b *Build) write(name string, data []byte) {
 
 func (b *Build) read(name string) []byte { return harness.Get(os.ReadFile(b.path(name))) }
 
-// once calls make to make a file, unless that has been done before. It returns the file's name.
+// once calls the function make, which makes a file, unless the file exists. It returns the file's
+// name.
 func (b *Build) once(name string, make func()) string {
 	if !b.made[name] {
 		make()
@@ -120,12 +120,12 @@ func (b *Build) temporary(suffix string) string {
 	return fmt.Sprintf("tmp%03d%s", b.scratch, suffix)
 }
 
-// link has the C linker make a static program from objects. Like a kernel, it has a section of
-// per-CPU variables.
+// link lets the C linker make a static program from objects. Like a kernel, the program has a
+// section of per-CPU variables.
 func (b *Build) link(output string, objects []string) {
 	argv := []string{b.Options.Linker, "-static", "-e", "start", "--unresolved-symbols=ignore-all",
 		"-o", output}
-	if b.Options.Linker != "mold" { // it has no scripts
+	if b.Options.Linker != "mold" { // mold supports no such scripts
 		const script = "percpu.lds"
 		b.write(script, fmt.Appendf(nil,
 			"SECTIONS { %[1]s %[2]s : { *(%[1]s) } } INSERT AFTER .bss;\n",

@@ -38,7 +38,7 @@ func (b *Build) expectOneShot(way string, have []byte) error {
 	return b.expect(b.oneShot(), result{way, have})
 }
 
-// expectGraph compares bytes with the link of the objects.
+// expectGraph compares bytes with the result of linking the objects.
 func (b *Build) expectGraph(way string, have []byte) error {
 	want := result{"btfdedup link of the objects", b.LinkBTF(1, b.BTFObjects()...)}
 	return b.expect(want, result{way, have})
@@ -91,7 +91,7 @@ func (b *Build) merged(in ...string) string {
 	return out
 }
 
-// checkMerge checks that merges in any order and tree give the same object and the same BTF.
+// checkMerge checks that merging in any order and grouping gives the same object and the same BTF.
 func checkMerge(b *Build) error {
 	r := b.random(1)
 	var merges, links []result

@@ -6,8 +6,8 @@ import "github.com/rules-btf/rules_btf/e2e/internal/harness"
 type Check struct {
 	Name string
 	run  func(*Build) error
-	// applies reports whether the check can be used for a program; if applies is nil, the check
-	// can be used for all.
+	// applies reports whether the check can be used for a program; if applies is nil, the check can
+	// be used for all programs.
 	applies func(*Program, Options) bool
 	needs   string // the program that the check runs; "" if there is none
 }
@@ -40,7 +40,7 @@ var Checks = []Check{
 	{Name: "compilerbtf", run: checkCompilerBTF, applies: gccWritesBTF},
 }
 
-// Run returns an error that describes how the promise is broken.
+// Run returns an error that describes how the promise is broken, or nil if it is kept.
 func (c Check) Run(b *Build) error { return harness.Caught(func() error { return c.run(b) }) }
 
 // Applies reports whether the check can be used for a program, and can run here.
@@ -48,11 +48,11 @@ func (c Check) Applies(p *Program, o Options) bool {
 	return (c.applies == nil || c.applies(p, o)) && (c.needs == "" || harness.Has(c.needs))
 }
 
-// noWeak excludes programs in which the order of the link decides which weak function is kept.
+// noWeak excludes programs in which the link order decides which weak function is kept.
 func noWeak(p *Program, _ Options) bool { return !p.contains("__attribute__((weak))") }
 
-// keepsAll excludes programs from which the linker drops code: a kernel has no entry, so the
-// linker would drop all of it.
+// keepsAll excludes programs from which the linker drops code: a kernel has no entry, so the linker
+// would drop all its code.
 func keepsAll(_ *Program, o Options) bool { return !o.Collect }
 
 // typeUnits requires type units, but excludes C++, because g++ leaves typedefs in blocks out of
@@ -65,5 +65,5 @@ func noTypeUnits(_ *Program, o Options) bool { return !o.TypeUnits() }
 // linkedByLD excludes lld, which has no --unique.
 func linkedByLD(_ *Program, o Options) bool { return o.Linker == "ld" }
 
-// paholeReads excludes type units, and C++, for which pahole has other rules.
+// paholeReads excludes type units, and C++, for which pahole has different rules.
 func paholeReads(p *Program, o Options) bool { return !o.TypeUnits() && !p.CXX() }

@@ -31,7 +31,7 @@ func (v *view) code() *code {
 				return
 			}
 			c.declared[name] = append(c.declared[name], d)
-			const dropped = 1 // linkers write addresses up to this for code that they drop
+			const dropped = 1 // linkers write 0 or this as the address of dropped code
 			entry, ok := v.info.entry(d)
 			if !ok || entry <= dropped {
 				return
@@ -53,8 +53,8 @@ func isOf(symbol, function string) bool {
 }
 
 // checkFunctions checks the functions that have code and a symbol with their name: each must occur
-// exactly once, in the result or in the list of functions that are left out. A function in the
-// result must have the prototype and tags of one of the functions with its name.
+// exactly once, either in the result or in the list of functions that are left out. A function in
+// the result must have the prototype and tags of one of the functions with its name.
 func checkFunctions(b *Build) error {
 	v := b.view()
 	code := v.code()
@@ -71,7 +71,7 @@ func checkFunctions(b *Build) error {
 		}
 		count[f.Name]++
 		candidates := code.linked[f.Name]
-		if candidates == nil { // its code was folded into that of another function
+		if candidates == nil { // its code was merged with that of another function
 			candidates = code.declared[f.Name]
 		}
 		if reason := v.function(f, candidates); reason != "" {

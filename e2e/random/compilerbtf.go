@@ -15,7 +15,7 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// gccVersion returns the first number of gcc's version, 0 if there is no gcc.
+// gccVersion returns the first number of gcc's version, or 0 if there is no gcc.
 var gccVersion = sync.OnceValue(func() int {
 	out, _ := exec.Command("gcc", "-dumpversion").Output()
 	first, _, _ := strings.Cut(strings.TrimSpace(string(out)), ".")
@@ -27,10 +27,10 @@ var gccVersion = sync.OnceValue(func() int {
 // member after this bitfield has offset 0, wherever it really is.
 var unnamedFirst = regexp.MustCompile(`\{\s*[a-z ]+ : *\d`)
 
-// gccWritesBTF reports whether gcc writes usable BTF for a program. The program must be C
-// without assembly, and must not use nullptr, because gcc makes the type of nullptr void. The
-// check can't use the fixed sources of TestKnown either: each is a single text, from which the
-// check can't leave out the statements of functions.
+// gccWritesBTF reports whether gcc writes usable BTF for a program. The program must be C without
+// assembly, and must not use nullptr, because gcc makes the type of nullptr void. The fixed sources
+// of TestKnown can't be used either: each is a single text, from which the check can't leave out
+// the statements of functions.
 func gccWritesBTF(p *Program, _ Options) bool {
 	for _, u := range p.Files() {
 		if !strings.HasSuffix(u.Path, ".c") || len(u.root.kids) == 0 ||
@@ -43,8 +43,8 @@ func gccWritesBTF(p *Program, _ Options) bool {
 
 // checkCompilerBTF checks that gcc's BTF gives the same objects as its DWARF, that the two can be
 // linked together, and that a linked file whose objects have BTF gives the same result. The
-// functions have no statements, because BTF says less about these than DWARF. With -O2, DWARF
-// says more about the locations of parameters, so functions may differ.
+// functions have no statements, because DWARF says more about statements than BTF. With -O2, DWARF
+// also says more about the locations of parameters, so functions may differ.
 func checkCompilerBTF(b *Build) error {
 	for _, opt := range []string{"-O0", "-O2"} {
 		dwarf, btf := b.compileRoads(opt)
@@ -87,7 +87,7 @@ func (b *Build) compileRoads(opt string) (dwarf, btf []string) {
 	return dwarf, btf
 }
 
-// linkRoads links the objects from DWARF, those from BTF, and a mixture.
+// linkRoads links the objects made from DWARF, those made from BTF, and a mixture.
 func (b *Build) linkRoads(same func(...result) error, dwarf, btf []string) error {
 	link := func(way string, objects []string) result {
 		return result{way, b.make(func(out string) {
@@ -110,7 +110,7 @@ func (b *Build) linkRoads(same func(...result) error, dwarf, btf []string) error
 	})})
 }
 
-// sameButFunctions compares types, except functions and the types that only these lead to.
+// sameButFunctions compares types, except functions and the types to which only functions lead.
 func sameButFunctions(all ...result) error {
 	for _, r := range all[1:] {
 		lost, added := oneSided(all[0], r)

@@ -23,9 +23,9 @@ func checkVerify(b *Build) error {
 }
 
 // verify runs btfdedup verify. It allows three violations, which come from the compilers: a
-// floating-point member that packing has moved from its alignment; a small enum beside a bit-field
-// at the end of a struct, because the kernel takes 4 bytes for the enum; and, with clang, a struct
-// that is defined in a prototype and is smaller than its members.
+// floating-point member that packing has misaligned; a small enum beside a bit-field at the end of
+// a struct, because the kernel assumes 4 bytes for the enum; and, with clang, a struct that is
+// defined in a prototype and is smaller than its members.
 func (b *Build) verify(args ...string) {
 	err := b.tryDedup(append([]string{"verify", "--sorted"}, args...)...)
 	var failed *commandError
@@ -80,7 +80,7 @@ var definitionTags = map[dwarf.Tag]string{
 	dwarf.TagTypedef: "typedef",
 }
 
-// definitionKind returns the kind of a type as in definitionTags, "" for other types.
+// definitionKind returns the kind of a type as in definitionTags, or "" for other types.
 func definitionKind(t btf.Type) string {
 	switch t.(type) {
 	case *btf.Struct:
@@ -95,8 +95,8 @@ func definitionKind(t btf.Type) string {
 	return ""
 }
 
-// checkDefinitions checks that the result has each named definition of a unit's DWARF, in any
-// scope, with everything that it leads to, and no other definitions.
+// checkDefinitions checks that the result has each named definition in a unit's DWARF, in any
+// scope, with all types to which it leads, and that the result has no other definitions.
 func checkDefinitions(b *Build) error {
 	v := b.view()
 	types := map[string][]btf.Type{}

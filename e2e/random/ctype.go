@@ -123,7 +123,7 @@ func (t *ctype) endsOpen() bool {
 	return false
 }
 
-// fieldBits returns the largest width of a bit-field of type t, 0 if there can be none.
+// fieldBits returns the largest width of a bit-field of type t, or 0 if there can be none.
 func (t *ctype) fieldBits() int {
 	switch t.kind {
 	case base:

@@ -92,7 +92,7 @@ func (i *debugInfo) find(d *die, attr dwarf.Attr) *die {
 	return nil
 }
 
-// typeOf returns the DIE of d's type, nil for void.
+// typeOf returns the DIE of d's type, or nil for void.
 func (i *debugInfo) typeOf(d *die) *die {
 	if d = i.find(d, dwarf.AttrType); d == nil {
 		return nil
@@ -132,7 +132,7 @@ func (d *die) number(attr dwarf.Attr) (int64, bool) {
 	return n, ok
 }
 
-// entry returns the address where a function's code begins; ok is false if it has none.
+// entry returns the address where a function's code begins, and whether the function has code.
 func (i *debugInfo) entry(d *die) (uint64, bool) {
 	ranges, err := i.data.Ranges(d.Entry)
 	if err != nil || len(ranges) == 0 {
@@ -141,7 +141,7 @@ func (i *debugInfo) entry(d *die) (uint64, bool) {
 	return ranges[0][0], true
 }
 
-// address returns the address of a variable; ok is false if its location is more than an address.
+// address returns the address of a variable, and whether its location is only an address.
 func (i *debugInfo) address(d *die) (uint64, bool) {
 	const opAddr, opAddrx = 0x03, 0xa1
 	location, _ := d.Val(dwarf.AttrLocation).([]byte)

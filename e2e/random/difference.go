@@ -53,7 +53,7 @@ func (r result) types() []btf.Type { return harness.Get(content.Types(r.spec()))
 func oneSided(a, b result) (left, right []string) {
 	all := [2][]btf.Type{a.types(), b.types()}
 	class := classes(all[0], all[1])
-	count := map[int]int{} // by class: the types of the first result minus those of the second
+	count := map[int]int{} // by class: types in the first result, minus those in the second
 	for _, t := range all[0] {
 		count[class[t]]++
 	}

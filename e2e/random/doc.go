@@ -1,9 +1,9 @@
-// Package random writes random C and C++ programs, builds them, and tries to break what the tools
-// promise: every way of making BTF gives the same bytes, and the BTF says what the DWARF says.
+// Package random writes random C and C++ programs, builds them, and tries to break the tools'
+// promises: every way of making BTF gives the same bytes, and the BTF says what the DWARF says.
 //
 // A program is determined by its seed. It has a few units that define, declare and use a few tags
-// and typedef names in scopes of all kinds, so most names have several definitions. Functions
-// share names too: units have static, weak and strong functions with one name, with aliases and
+// and typedef names in scopes of all kinds, so most names have several definitions. Functions share
+// names too: units have static, weak and strong functions with the same name, with aliases and
 // clones, and the linker may drop some (--gc-sections).
 //
 // The first choice is what a program consists of and how it is built (options). The files

@@ -5,7 +5,7 @@ import "github.com/rules-btf/rules_btf/e2e/internal/harness"
 // checkDWZ checks that BTF stays the same when dwz moves DIEs to partial units.
 func checkDWZ(b *Build) error {
 	if run(b.Dir, "dwz", "-o", "dwz", "linked") != nil {
-		return nil // dwz can't read all that compilers write
+		return nil // dwz can't read everything that compilers write
 	}
 	return b.expectAfterDWZ("dwz")
 }

@@ -22,7 +22,7 @@ const (
 	formEnum                     // an enum definition
 )
 
-// form is a C type without scopes: tags and typedef names are numbers of the vocabulary, and their
+// form is a C type without scopes: tags and typedef names are numbers in the vocabulary, and their
 // meaning depends on the place where the form is used.
 type form struct {
 	kind     formKind
@@ -64,14 +64,14 @@ var bases = []struct {
 }
 
 const (
-	firstFloat  = 11 // the first of bases that can't be a bit-field
-	firstModern = 14 // the first of bases that only C23 has
+	firstFloat  = 11 // the first base type that can't be a bit-field
+	firstModern = 14 // the first base type that only C23 has
 )
 
 type author struct {
 	*rand.Rand
 	tags, aliases     int
-	enums             int  // numbers the names of enumerators
+	enums             int  // how many enums there are, for the names of enumerators
 	annotated, modern bool // as in Options
 }
 
@@ -204,7 +204,7 @@ func (a *author) untagged(name string, depth int) member {
 		case 0:
 			to = &form{kind: formAlias, n: a.IntN(a.aliases)}
 		case 1:
-			to = &form{kind: formTag, n: a.IntN(a.tags)} // it may be an enum
+			to = &form{kind: formTag, n: a.IntN(a.tags)} // the tag may be that of an enum
 		}
 		return member{name: name, form: to, width: 1 + a.IntN(12)}
 	case n < 17:

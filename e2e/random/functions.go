@@ -11,7 +11,7 @@ type callee struct {
 	arguments int
 }
 
-// entryFunction is the program's entry. The linker may drop code that the entry doesn't lead to,
+// entryFunction is the program's entry. The linker may drop code to which the entry doesn't lead,
 // except the roots.
 const entryFunction = "void start(void) { }\n"
 
@@ -80,7 +80,7 @@ func (g *generator) definedFunction() *node {
 }
 
 // newFunction chooses the name and the linkage of a function that is defined here. Other units may
-// have functions with the same name, but other prototypes.
+// have functions with the same name, but different prototypes.
 func (g *generator) newFunction() (prefix, name string) {
 	if name = staticFunctions[g.IntN(len(staticFunctions))]; g.chance(35) && g.take(name) {
 		return "static ", name

@@ -50,9 +50,9 @@ func Generate(seed uint64, o Options) *Program {
 	return p
 }
 
-// paths returns the units' paths. Some may differ only in the directory, but not in two cases: mold
-// would turn weak functions of such units into static ones with the same name and the same file
-// name; and if such units have only data, nothing shows which of them --gc-sections has dropped.
+// paths returns the units' paths. Some paths may differ only in the directory, but not with mold,
+// which would make weak functions in such units static, with equal names and file names; and not
+// with --gc-sections, because if such units have only data, nothing shows which unit was dropped.
 func (g *generator) paths() []string {
 	var all []string
 	for _, base := range []string{"core", "main"} {
@@ -161,12 +161,12 @@ func (g *generator) typedef() *node {
 
 const perCPU = `__attribute__((section(".data..percpu"), used)) `
 
-// Several units, and several functions of a unit, give these names to their variables and
+// Several units, and several functions in a unit, give these names to their variables and
 // functions.
 var (
 	staticVariables = []string{"state", "count"}
 	staticFunctions = []string{"init", "get", "put"}
-	sharedFunctions = []string{"shared0", "shared1", "shared2"} // weak ones and a strong one
+	sharedFunctions = []string{"shared0", "shared1", "shared2"} // weak functions and a strong one
 )
 
 // variable writes a variable of static storage duration.

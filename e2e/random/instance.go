@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// instance returns the type that f resolves to at this place. The type may be
-// incomplete, or a function type.
+// instance returns the type to which f resolves at this place. The type may be incomplete, or a
+// function type.
 func (g *generator) instance(f *form) *ctype {
 	switch f.kind {
 	case formBase:
@@ -16,7 +16,7 @@ func (g *generator) instance(f *form) *ctype {
 			b.name = "bool"
 		case b.name == "typeof(nullptr)" && g.cxx:
 			b.name = "decltype(nullptr)"
-		case f.n > firstModern && g.cxx: // g++ has no types of C23
+		case f.n > firstModern && g.cxx: // g++ lacks the types of C23
 			b = bases[f.n-firstModern]
 		}
 		return &ctype{kind: base, text: b.name, bits: b.bits}
@@ -90,8 +90,8 @@ func (g *generator) object(f *form) *ctype {
 	return t
 }
 
-// function returns a function type. If names isn't nil, names holds the names of the
-// parameters, whose scope stays open for the function's body.
+// function returns a function type. If names isn't nil, it lists the parameters' names, and their
+// scope stays open for the function's body.
 func (g *generator) function(f *form, names []string) *ctype {
 	// C++ allows no definitions in prototypes. With clang, a definition in a function's parameters
 	// is visible in the whole file if the function returns a pointer to a function.
@@ -131,7 +131,7 @@ func (g *generator) function(f *form, names []string) *ctype {
 	return t
 }
 
-// reference returns the type that tag n resolves to here. If nothing has declared the tag, the
+// reference returns the type to which tag n resolves here. If nothing has declared the tag, the
 // reference declares it.
 func (g *generator) reference(n int) *ctype {
 	w := g.words.tags[n]
@@ -151,7 +151,7 @@ func (g *generator) canDefine(n int) bool {
 	return g.noBodies == 0 && g.nested < 2 && (t == nil || !t.complete && !t.open)
 }
 
-// define writes a definition of tag n, which canDefine allows.
+// define writes a definition of tag n; canDefine(n) must be true.
 func (g *generator) define(n int) *ctype {
 	w := g.words.tags[n]
 	declared := g.scope.tags[w.name]
@@ -206,7 +206,7 @@ func (g *generator) head(f *form, name string) *node {
 	if name != "" {
 		name = " " + name
 	}
-	if f.integer != "" && (name != "" || g.prototypes == 0) { // clang: not in parameters without a tag
+	if f.integer != "" && (name != "" || g.prototypes == 0) { // clang refuses it in parameters
 		name += " : " + f.integer
 	}
 	return sequence(n, name, " {\n")
@@ -243,7 +243,7 @@ func (g *generator) member(m member) *node {
 	if m.name == "" && m.form.kind == formRecord {
 		plain := *m.form
 		plain.method = false
-		if g.cxx { // an anonymous member can't define types
+		if g.cxx { // in C++, an anonymous member can't define types
 			g.noBodies++
 			defer func() { g.noBodies-- }()
 		}

@@ -18,7 +18,7 @@ var known = []struct {
 	compiler string         // gcc if empty
 	dwarf    []string       // flags, -gdwarf-5 if empty
 	runs     int            // how often each verb runs, to show that threads don't affect its result
-	count    map[string]int // how many types of a name the BTF has
+	count    map[string]int // how many types the BTF has, by kind and name
 }{
 	{
 		name: "chains that differ at the end",
@@ -162,7 +162,7 @@ var known = []struct {
 	},
 }
 
-// belowPrototype is what gcc 12 made from the source below. It puts struct dev below a
+// belowPrototype is what gcc 12 made from the following source. gcc 12 puts struct dev below a
 // DW_TAG_subroutine_type.
 //
 //	void first(void)

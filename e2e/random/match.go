@@ -11,8 +11,8 @@ import (
 )
 
 // matcher compares types of BTF with types of DWARF, including everything that they lead to. If a
-// DIE's unit only declares a tag, any definition of the tag matches, and types beyond it aren't
-// compared.
+// DIE's unit only declares a tag, any definition of the tag matches, and the types to which it
+// refers aren't compared.
 type matcher struct {
 	info    *debugInfo
 	matched map[pair]bool // pairs that are known to match
@@ -160,7 +160,7 @@ func (m *matcher) baseType(d *die, t btf.Type) error {
 	return nil
 }
 
-// array compares arrays; in DWARF, one array has all dimensions.
+// array compares arrays; in DWARF, one array type has all dimensions.
 func (m *matcher) array(assumed map[pair]bool, d *die, t *btf.Array) error {
 	if d.Tag != dwarf.TagArrayType {
 		return fmt.Errorf("is an array")

@@ -16,14 +16,14 @@ type Options struct {
 	Features  string   // a value of --features, for checkFeatures
 	Compilers []string // for the units in turn: gcc or clang
 	Opt       string   // -O0 or -O2
-	DWARF     []string // flags: the version, and how it is written
+	DWARF     []string // flags: the version and form of DWARF
 	Sections  bool     // a section for each function and variable
 	Collect   bool     // the linker drops what nothing refers to
 	Linker    string   // ld, ld.lld or mold
 	PerCPU    string   // the address of per-CPU variables; empty: after the data
 }
 
-// NewOptions chooses options by a seed.
+// NewOptions chooses options from a seed.
 func NewOptions(seed uint64) Options {
 	r := rand.New(rand.NewPCG(seed, 1))
 	pick := func(of ...string) string { return of[r.IntN(len(of))] }
@@ -49,7 +49,7 @@ func NewOptions(seed uint64) Options {
 		"-gdwarf-4", "-gdwarf-2 -gstrict-dwarf", "-gdwarf-3 -gstrict-dwarf",
 		"-gdwarf-5 -fdebug-types-section", "-gdwarf-4 -fdebug-types-section",
 		"-gdwarf-5 -gz"))
-	if o.TypeUnits() { // the linker merges type units with the same signature, whatever they say
+	if o.TypeUnits() { // the linker keeps one type unit per signature, even if others differ
 		o.Compilers = o.Compilers[:1]
 	}
 	// When ld drops a unit, it also drops the type units that came with it, even if other
@@ -83,7 +83,7 @@ func (o Options) has(flag string) bool {
 // Command returns the beginning of the command that compiles unit i.
 func (o Options) Command(i int, u *Unit) []string {
 	compiler := o.Compiler(i)
-	if strings.HasSuffix(u.Path, ".s") { // the output of a compiler that may be missing here
+	if strings.HasSuffix(u.Path, ".s") { // from a compiler that may be missing here
 		return []string{compiler, "-c"}
 	}
 	flags := []string{"-w", "-ffreestanding", "-fno-stack-protector", "-fno-pic", o.Opt}
@@ -103,7 +103,7 @@ func (o Options) Command(i int, u *Unit) []string {
 	return append(append([]string{compiler, "-c"}, flags...), o.DWARF...)
 }
 
-// Simpler returns options that have one thing less, for shrinking.
+// Simpler returns copies of the options that each have one thing less, for shrinking.
 func (o Options) Simpler() []Options {
 	var all []Options
 	add := func(change func(*Options)) {

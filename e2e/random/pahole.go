@@ -12,8 +12,8 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/oracle"
 )
 
-// checkPahole checks that pahole's BTF of the program has the same types by name. It ignores tags
-// with several definitions that a unit only declares: each tool has its own rule for these.
+// checkPahole checks that pahole's BTF of the program has the same types by name. It ignores
+// ambiguous tags, because each tool has its own rule for them.
 func checkPahole(b *Build) error {
 	v := b.view()
 	theirs := b.temporary(".pahole.btf")
@@ -58,8 +58,8 @@ func namesOne(tags map[string]bool, texts []string) bool {
 	})
 }
 
-// withoutSizes returns the texts of records, and removes the size of each record that has a
-// member of variable length.
+// withoutSizes returns the texts of records. From each record with a member of variable length, it
+// removes the size.
 func withoutSizes(texts []string) []string {
 	var all []string
 	for _, t := range texts {
@@ -86,7 +86,7 @@ const variableMember = " varying@"
 
 var recordSize = regexp.MustCompile(` size=\d+`)
 
-// ambiguous returns the tags with several definitions that some unit only declares.
+// ambiguous returns the tags that have several definitions and that some unit only declares.
 func (v *view) ambiguous() map[string]bool {
 	count, declared := map[string]int{}, map[string]bool{}
 	for _, t := range v.types {

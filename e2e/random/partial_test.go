@@ -8,8 +8,9 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// TestImportedUnit converts what dwz makes from many units that have all their types in common: one
-// large partial unit, which they all import. Compilers would take minutes for so many units.
+// TestImportedUnit converts a file like those that dwz makes from many units with the same types:
+// one large partial unit, which all units import. The source is assembly, because compilers would
+// take minutes for so many units.
 func TestImportedUnit(t *testing.T) {
 	harness.Need(t, "as", "ld")
 	const units, structs = 1500, 8000

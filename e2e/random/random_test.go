@@ -16,7 +16,7 @@ import (
 var (
 	programs = flag.Uint64("programs", 80, "how many random programs to try")
 	first    = flag.Uint64("first", 0, "the seed of the first program")
-	seed     = flag.Int64("seed", -1, "try only the program of this seed")
+	seed     = flag.Int64("seed", -1, "try only the program with this seed")
 	only     = flag.String("check", "", "run only this check")
 	shrink   = flag.Duration("shrink", 40*time.Second,
 		"how long to look for a smaller program that fails")
@@ -74,8 +74,8 @@ func tryProgram(t *testing.T, n uint64, cache string, tools Tools) {
 	}
 }
 
-// shrunk counts the failures of each check that were shrunk. More than a few of them say nothing
-// new.
+// shrunk counts, for each check, the failures that were shrunk. Shrinking more than a few would
+// show nothing new.
 var shrunk struct {
 	sync.Mutex
 	count map[string]int

@@ -27,7 +27,7 @@ func checkFeatures(b *Build) error {
 
 // sameRoads checks that btfgen elf for a linked file, and btfgen object, btfgen facts and btfdedup
 // link for its objects, give the same BTF and leave out the same functions. It returns the name of
-// the file with the BTF. The list of functions is in the file with ".skipped" added to that name.
+// the file with the BTF. The list of omitted functions is in a file with the suffix ".skipped".
 func (b *Build) sameRoads(linked, features string) string {
 	name := linked + "." + features
 	elf, graph, facts, flag := name+".btf", name+".link.btf", name+".facts", "--features="+features

@@ -5,7 +5,7 @@ type tag struct {
 	keyword, name string
 	complete      bool
 	flexible      bool // ends with a flexible array
-	bits          int  // in an enum: the width of a bit-field that holds all its values
+	bits          int  // in an enum: the width of the narrowest bit-field for its values
 	open          bool // its definition is being written
 	varying       bool // it is of variable length
 }
@@ -31,7 +31,7 @@ func (g *generator) enter() {
 
 func (g *generator) leave() { g.scope = g.scope.outer }
 
-// visible returns the tag that a name means here, nil if it was not declared.
+// visible returns the tag that a name means here, or nil if the name was not declared.
 func (g *generator) visible(name string) *tag {
 	for s := g.scope; s != nil; s = s.outer {
 		if t := s.tags[name]; t != nil {

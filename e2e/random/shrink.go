@@ -64,7 +64,7 @@ func (s *shrinker) fails(o Options) bool {
 	return true
 }
 
-// NotBuilt reports whether an error comes from a compiler or linker: the program is not valid.
+// NotBuilt reports whether an error comes from a compiler or linker, for an invalid program.
 func NotBuilt(err error) bool {
 	var not notBuilt
 	return errors.As(err, &not)
@@ -72,7 +72,7 @@ func NotBuilt(err error) bool {
 
 var particular = regexp.MustCompile(`[0-9]+|'[^']*'|"[^"]*"|\S*/\S*`)
 
-// way returns a text that is the same for failures with one cause: the first line of a failed
+// way returns a text that is the same for failures with the same cause: the first line of a failed
 // command's complaint, or else the first words of the message.
 func way(err error) string {
 	var failed *commandError
@@ -104,7 +104,7 @@ func (s *shrinker) units() bool {
 	return changed
 }
 
-// nodes removes runs of optional pieces, long ones first.
+// nodes removes runs of optional pieces, long runs first.
 func (s *shrinker) nodes() bool {
 	changed := false
 	for _, u := range s.p.Files() {
@@ -132,7 +132,7 @@ func (s *shrinker) nodes() bool {
 	return changed
 }
 
-// optionals returns the pieces below n that can be removed, outer ones before inner ones.
+// optionals returns the pieces below n that can be removed, outer pieces before inner pieces.
 func optionals(n *node) []*node {
 	var all []*node
 	for _, k := range n.kids {

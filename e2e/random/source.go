@@ -68,7 +68,7 @@ type node struct {
 	empty     string // written instead of kids if none are left
 	optional  bool   // shrinking may remove it
 	gone      bool   // removed by shrinking
-	inside    bool   // the node has the statements of a function
+	inside    bool   // the node contains a function's statements
 }
 
 func text(s string) *node { return &node{text: s} }

@@ -14,8 +14,8 @@ import (
 
 const perCPUSection = ".data..percpu"
 
-// compareBuilt checks that the program, built in another way, gives the same types, or even the
-// same bytes.
+// compareBuilt checks that the program, built in a different way, gives the same types, and if
+// bytesToo is set, even the same bytes.
 func (b *Build) compareBuilt(way, linked string, bytesToo bool) error {
 	want := b.oneShot()
 	have := result{way, b.make(func(out string) { b.btfgen("elf", "-o", out, linked) })}
@@ -31,9 +31,9 @@ func (b *Build) compareBuilt(way, linked string, bytesToo bool) error {
 }
 
 // losesScopes reports whether the DWARF no longer shows which definition of a tag is meant. A type
-// unit only declares the tags that it refers to. Of several type units with one signature, the
-// linker keeps one, although each may come from a compilation unit with other definitions of those
-// tags. So if a tag has several definitions, only each definition by itself can be compared.
+// unit only declares the tags that it refers to. Of several type units with the same signature, the
+// linker keeps one, although each may come from a compilation unit with different definitions of
+// such tags. So if a tag has several definitions, each definition can only be compared by itself.
 func (b *Build) losesScopes() bool {
 	if !b.Options.TypeUnits() {
 		return false
@@ -51,7 +51,7 @@ func (b *Build) losesScopes() bool {
 	return false
 }
 
-// sameNames calls sameClasses for all classes of types that have names.
+// sameNames calls sameClasses for all typeClasses.
 func sameNames(all ...result) error { return sameClasses(typeClasses, all...) }
 
 // sameClasses compares the types of the given classes by name, and returns an error unless all
@@ -87,7 +87,7 @@ func declaresAnonymous(definitions []string) bool {
 	})
 }
 
-// typeClasses are the classes of types that are defined by a name.
+// typeClasses are the classes of the named types that a program can define.
 var typeClasses = []content.Class{content.Struct, content.Union, content.Enum, content.Typedef}
 
 // checkOrder checks that the order of the objects in the C link changes no type and, if

@@ -35,8 +35,8 @@ func checkSplit(b *Build) error {
 	reversed := slices.Clone(units)
 	slices.Reverse(reversed)
 	link("btfdedup link of the module's objects", "-j1", units...)
-	link("btfdedup link of them reversed", "-j8", reversed...)
-	link("btfdedup link of them merged", "-j2", b.merged(reversed...))
+	link("btfdedup link of the reversed objects", "-j8", reversed...)
+	link("btfdedup link of the merged objects", "-j2", b.merged(reversed...))
 	split := b.temporary(".split.btf")
 	b.write(split, all[0].bytes)
 	whole := b.make(func(out string) {
@@ -45,8 +45,8 @@ func checkSplit(b *Build) error {
 	if !b.losesScopes() { // otherwise the module's file has less information than its objects
 		all = append(all, result{"btfgen elf of the module", whole})
 	}
-	// If the base has a type with a declaration tag, and the module only declares that type, the
-	// next link may add a forward declaration.
+	// If the base has a type with a declaration tag, and the module only declares that type,
+	// linking the result again may add a forward declaration.
 	if !b.Program.contains("btf_decl_tag") {
 		all = append(all, result{"btfdedup link of the result", b.make(func(out string) {
 			b.btfdedup("link", "--base", "kernel.btf", "-o", out, split)

@@ -16,8 +16,8 @@ func splits(p *Program, o Options) bool {
 	return !assembly && (o.has("-gdwarf-4") || o.has("-gdwarf-5"))
 }
 
-// checkSplitDWARF checks that units in .dwo files give the same BTF as other units: as BTF
-// objects, when they are linked, and when a package (.dwp) has replaced the .dwo files.
+// checkSplitDWARF checks that units in .dwo files give the same BTF as units in object files: as
+// BTF objects, after a link, and after a package (.dwp) has replaced the .dwo files.
 func checkSplitDWARF(b *Build) error {
 	objects := b.compileAll(b.Options, "splitdwarf", "-gsplit-dwarf")
 	var dwos []string
@@ -31,8 +31,8 @@ func checkSplitDWARF(b *Build) error {
 	}
 	const linked = "splitdwarf/linked"
 	b.link(linked, objects)
-	// With type units, a type that nothing refers to belongs to another unit than it does without
-	// type units.
+	// With type units, a type to which nothing refers belongs to a different unit than without type
+	// units.
 	bytesToo := !b.Options.TypeUnits()
 	harness.Check(b.compareBuilt("btfgen elf with .dwo files", linked, bytesToo))
 	if b.Options.has("-gdwarf-5") && slices.Contains(b.Options.Compilers, "gcc") {

@@ -2,7 +2,7 @@ package random
 
 import "fmt"
 
-// tagWords are the texts of tags. They are few, so that declarations often share one.
+// tagWords are the texts of tags. There are only a few, so that declarations often share one.
 var tagWords = []string{"user", "rcu", "kfunc", "a longer one: x=1"}
 
 // declTags chooses the declaration tags of one declaration, usually none.

@@ -14,8 +14,8 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// checkVariables checks that each per-CPU variable has the type of the variable at its address, or
-// is listed as left out.
+// checkVariables checks that each per-CPU variable is in the result, with the type that the DWARF
+// has for its address, or is listed as left out.
 func checkVariables(b *Build) error {
 	return b.view().variables(func(section string) bool { return section == perCPUSection })
 }
@@ -80,8 +80,8 @@ func (v *view) variables(wanted func(section string) bool) error {
 	return list(wrong)
 }
 
-// variable returns how t differs from the variables that the DWARF has at its address, which are
-// in the list at. It returns "" if t equals one of them.
+// variable returns how t differs from the variables in the list at, which the DWARF has at t's
+// address. It returns "" if t equals one of them.
 func (v *view) variable(t *btf.Var, at []*die) string {
 	reason := "there is no variable"
 	if slices.ContainsFunc(at, func(d *die) bool {

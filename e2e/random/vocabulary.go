@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// word is a name of the vocabulary with its possible definitions. A tag's first
-// definition is new; most of the others are copies of an earlier one, with one change.
+// word is a name in the vocabulary with its possible definitions. A tag's first definition is new;
+// most of the others are copies of an earlier definition, with one change.
 type word struct {
 	name     string
 	variants []*form
 }
 
-// vocabulary is common to the units of a program.
+// vocabulary is shared by the units of a program.
 type vocabulary struct {
 	tags      []word
 	aliases   []word
@@ -43,7 +43,7 @@ func (a *author) variants(n int) []*form {
 	if a.chance(15) {
 		first = a.enum()
 	}
-	// Conflicts spread along chains of tags.
+	// A chain of tags lets conflicts spread.
 	if first.kind == formRecord && n+1 < a.tags && a.chance(60) {
 		first.members = append([]member{{name: "next", form: &form{kind: formPointer,
 			to: &form{kind: formTag, n: n + 1}}}}, first.members...)

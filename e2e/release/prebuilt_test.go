@@ -63,8 +63,8 @@ func (w *workspace) build(t *testing.T, flags ...string) []execlog.Spawn {
 	return found.Spawns
 }
 
-// btfActions checks that all actions that make BTF ran a tool whose path contains the text tool,
-// and that no Go code was built.
+// btfActions checks that no Go code was built, and that the program of each action that makes BTF
+// has a path that contains the given text.
 func btfActions(t *testing.T, spawns []execlog.Spawn, tool string) {
 	t.Helper()
 	n := 0
@@ -156,7 +156,8 @@ btf_repro_test(name = "repro_test", a = "a.log", b = "a.log")
 	}
 	w.nothingOfGo(t)
 
-	// This uses the tools as files in the workspace, as the documentation of btf_toolchain shows.
+	// The next builds use the tools as files in the workspace, as the documentation of btf_toolchain
+	// shows.
 	files := unpack(t, dir, "linux-amd64")
 	for _, tool := range []string{"btfgen", "btfdedup"} {
 		path := filepath.Join(w.dir, "own/bin", tool)

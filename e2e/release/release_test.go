@@ -1,5 +1,5 @@
 // Package release makes a release twice, from checkouts that share only the commit, and builds BTF
-// with its tools, in a workspace that builds no Go code.
+// with the release's tools, in a workspace that builds no Go code.
 package release
 
 import (
@@ -120,8 +120,8 @@ func (e *elsewhere) run(t *testing.T, argv ...string) {
 	}
 }
 
-// TestReproducible checks that two checkouts give identical files, both those of a release and
-// those of the command that docs/releases.md has for building a checkout.
+// TestReproducible checks that two checkouts give identical files: the files of a release, and the
+// programs that the command in docs/releases.md builds from a checkout.
 func TestReproducible(t *testing.T) {
 	const build = "CGO_ENABLED=0 go build -trimpath -buildvcs=false -o bin/ \\\n" +
 		"       ./tools/btfcore ./tools/btfgen ./tools/btfdedup ./tools/btfkbuild \\\n" +
@@ -138,7 +138,7 @@ func TestReproducible(t *testing.T) {
 	e := newElsewhere(t)
 	e.run(t, "sh", "-c", build)
 	same(t, filepath.Join(here, "bin"), filepath.Join(e.repo, "bin"))
-	e.env = append(e.env, "GOAMD64=v3") // a release overrides it
+	e.env = append(e.env, "GOAMD64=v3") // the release script overrides this variable
 	two := filepath.Join(e.dir, "made")
 	e.run(t, "tools/dev/release", "-o", two)
 	same(t, one, two)
@@ -218,8 +218,8 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// TestManuals checks that there are man pages of this version and completions for shells, which are
-// the same for each platform.
+// TestManuals checks that there are man pages of this version and shell completions, and that both
+// are the same for each platform.
 func TestManuals(t *testing.T) {
 	one := unpack(t, release(t), "linux-amd64")
 	other := unpack(t, release(t), "linux-arm64")
@@ -292,7 +292,8 @@ func untar(t *testing.T, name string) map[string][]byte {
 	}
 }
 
-// readSBOM returns the components of the bill of materials by their references, which must exist.
+// readSBOM returns the components of the bill of materials by reference. For each reference, it
+// checks that the component exists.
 func readSBOM(t *testing.T, dir string) map[string]cyclonedx.Component {
 	t.Helper()
 	var bom cyclonedx.BOM

@@ -12,7 +12,7 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// The tests in this file follow the instructions of docs/remote.md for administrators.
+// The tests in this file follow the instructions in docs/remote.md for administrators.
 
 // deleteDamaged deletes the damaged files of a cache with the commands of docs/remote.md, and
 // returns how many are left.
@@ -23,8 +23,8 @@ func deleteDamaged(t testing.TB, cache string) int {
 }
 
 // TestDeleteDamaged damages a third of the files of the disk cache and of nginx, and deletes
-// exactly the damaged files. After that, the cache lacks some content but has none that is
-// damaged. To repair that, at most one build with all downloads is needed.
+// exactly the damaged files. After that, the cache lacks some content but has none that is damaged.
+// To restore the content, at most one build with all downloads is needed.
 func TestDeleteDamaged(t *testing.T) {
 	long(t)
 	m, want := quick(t)
@@ -73,8 +73,8 @@ func TestExpire(t *testing.T) {
 	}
 	m.must(options...)
 	age(40)
-	// One object gets a new type, so everything that depends on it is new. Another one only gets new
-	// line numbers, so its BTF object is old content of a new action result.
+	// One object gets a new type, so everything that depends on it is new. Another object only gets
+	// new line numbers, so its BTF object is old content to which a new action result refers.
 	m.compile(7, objectsSource(10_000))
 	m.compile(8, "\n\n"+objectsSource(8))
 	m.must(options...)
@@ -95,7 +95,7 @@ func TestExpire(t *testing.T) {
 	m.same(want)
 }
 
-// TestMissingHit lets btfrepro find out why a build had to run something, with the commands of
+// TestMissingHit lets btfrepro find out why a build had to run an action, with the commands in
 // docs/remote.md.
 func TestMissingHit(t *testing.T) {
 	m, want := quick(t)
@@ -135,7 +135,7 @@ func TestMissingHit(t *testing.T) {
 	m.gcc(source)
 }
 
-// TestImports makes the workspace import presets with the lines of docs/remote.md.
+// TestImports makes the workspace import presets with the lines in docs/remote.md.
 func TestImports(t *testing.T) {
 	m, _ := quick(t)
 	rc := filepath.Join(m.dir, ".bazelrc")

@@ -65,13 +65,13 @@ func stores(t *testing.T) []store {
 	}
 }
 
-// TestDamagedBlobs fills a cache and damages all that is in it: nothing corrupt may be accepted.
+// TestDamagedBlobs fills a cache and damages all its content: Bazel must not accept any of it.
 func TestDamagedBlobs(t *testing.T) { losses(t, "damaged", damage) }
 
 // TestLostBlobs fills a cache and deletes the content, but not the action results that refer to it.
 func TestLostBlobs(t *testing.T) { losses(t, "lost", remove) }
 
-// losses builds with caches that have lost content that they still refer to, and prints how the
+// losses runs builds with caches that lack content to which they still refer. It prints how the
 // builds end, and what makes builds work again.
 func losses(t *testing.T, what string, lose func(testing.TB, []string)) {
 	long(t)
@@ -153,7 +153,7 @@ func TestDownloaded(t *testing.T) {
 			name: fmt.Sprintf("all %d blobs of the %s cache %s", len(blobs), s.name, what),
 			how:  "preset with downloads", options: options, exit: []int{0},
 			begin: func() { lose(t, blobs) },
-			after: "as it is",
+			after: "no repair",
 		})
 	}
 }
@@ -172,7 +172,7 @@ func TestFullCache(t *testing.T) {
 			options: []string{grpc.option()}, exit: []int{0}},
 	} {
 		f.options = append(preset(t, "remote-cache.bazelrc"), f.options...)
-		f.after = "as it is"
+		f.after = "no repair"
 		try(t, m, want, nil, f)
 	}
 }

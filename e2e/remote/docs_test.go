@@ -51,7 +51,7 @@ func line(t testing.TB, text string) []string {
 }
 
 // shell runs the shell block of docs/remote.md that contains a text, with a directory of the test
-// in place of the one that the block names.
+// in place of the directory that the block names.
 func shell(t testing.TB, text, old, dir string) {
 	t.Helper()
 	for _, b := range blocks(t, "sh") {

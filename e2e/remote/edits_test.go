@@ -52,9 +52,10 @@ var kernelEdits = []kernelEdit{
 		compiled: [2]int{500, 1500}},
 }
 
-// TestKernelEdits edits the kernel's source, has Kbuild compile and link it, and counts what Bazel
-// runs then, with two values of the flag --@rules_btf//rules/settings:grain. Exactly the actions
-// with a changed input must run. If no type changed, these include no BtfMerge, BtfLink or BtfBase.
+// TestKernelEdits edits the kernel's source, has Kbuild compile and link it, and counts the actions
+// that Bazel then runs, with two values of the flag --@rules_btf//rules/settings:grain. Exactly the
+// actions with a changed input must run. If no type changed, these include no BtfMerge, BtfLink or
+// BtfBase.
 func TestKernelEdits(t *testing.T) {
 	long(t)
 	source := harness.Kernel(t)
@@ -156,7 +157,7 @@ func (m *machine) path(name string) string {
 	return filepath.Join(m.dir, name)
 }
 
-// changed returns the files that have changed since its last call.
+// changed returns the files that have changed since the last call of changed.
 func (k *editedKernel) changed(t *testing.T) map[string]bool {
 	t.Helper()
 	out := map[string]bool{}
@@ -196,9 +197,9 @@ func (k *editedKernel) check(t *testing.T, e kernelEdit) {
 	}
 }
 
-// copyInPlace copies a tree of kernel.sh, and mounts the copy over the original: the kernel's build
-// records absolute paths, and if these change, the build compiles all objects again. The mount
-// exists only in this mount namespace, so other builds of the kernel don't see it.
+// copyInPlace copies a tree that kernel.sh built, and mounts the copy over the original: the
+// kernel's build records absolute paths, and if these change, the build compiles all objects again.
+// The mount exists only in this mount namespace, so other builds of the kernel don't see it.
 func copyInPlace(t *testing.T, source string) string {
 	t.Helper()
 	needRoot(t)

@@ -32,7 +32,7 @@ func TestExecution(t *testing.T) {
 			allHits(t, download, show(t, "again, "+download, again))
 			if download == "minimal" {
 				// Nothing was downloaded; the next build, which downloads top-level outputs,
-				// fetches what it wants.
+				// fetches what it needs.
 				if m.right(want) != "none" {
 					t.Error("results were downloaded with --remote_download_outputs=minimal")
 				}

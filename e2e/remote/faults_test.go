@@ -54,7 +54,7 @@ type fault struct {
 	after   string // what end does, in words
 }
 
-// try runs a build with a fault and one after it, which must succeed and have the right bytes.
+// try runs a build with a fault and a build after it, which must succeed and have the right bytes.
 func try(t *testing.T, m *machine, want map[string]string, s *server, f fault) {
 	t.Helper()
 	if f.begin != nil {
@@ -229,7 +229,7 @@ func TestBazelKilled(t *testing.T) {
 		name: "Bazel killed mid-build (SIGKILL)", how: "preset",
 		options: append(preset(t, "remote-cache.bazelrc"), s.option()), exit: []int{37},
 		request: 60, during: func() { syscall.Kill(m.server(), syscall.SIGKILL) },
-		after: "as it is",
+		after: "no repair",
 	})
 }
 

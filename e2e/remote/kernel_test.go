@@ -13,7 +13,7 @@ import (
 // The tests in this file count actions on the kernel that e2e/linux builds: one BtfGen for each of
 // its objects.
 
-// kernel returns a machine with the workspace of e2e/linux, for the kernel's tree in a directory.
+// kernel returns a machine with the workspace of e2e/linux, for the kernel tree in a directory.
 func kernel(t testing.TB, tree string) *machine {
 	t.Helper()
 	m := newMachine(t)

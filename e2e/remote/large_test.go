@@ -18,7 +18,8 @@ var (
 )
 
 // TestLarge prints the time that Bazel takes for a kernel of many objects, which are copies of a
-// few hundred: to analyse it, to build it when nothing changed, and after one object changed.
+// few hundred objects: to analyse it, to build it, to build it again without a change, and to build
+// it after a change of one object.
 func TestLarge(t *testing.T) {
 	if *large == 0 {
 		t.Skip("SKIPPED: e2e/remote/run --large 10000 runs it")
@@ -44,8 +45,8 @@ func TestLarge(t *testing.T) {
 		m.memory("VmRSS"), m.memory("VmHWM"))
 	m.bazel("shutdown").Must(t)
 	row("a new server, nothing changed", m.rebuild())
-	fmt.Printf("| its memory | %.0f MB resident, largest %.0f MB | |\n", m.memory("VmRSS"),
-		m.memory("VmHWM"))
+	fmt.Printf("| memory of the new server | %.0f MB resident, largest %.0f MB | |\n",
+		m.memory("VmRSS"), m.memory("VmHWM"))
 }
 
 // memory returns a value of Bazel's server from /proc/PID/status, in MB.

@@ -127,14 +127,14 @@ type outcome struct {
 	spawns  []execlog.Spawn
 }
 
-// bazel returns a command line of Bazel.
+// bazel returns a Bazel command line.
 func (m *machine) bazel(args ...string) harness.Command {
 	argv := append([]string{}, m.under...)
 	argv = append(argv, "bazel", "--output_base="+m.base, "--max_idle_secs=120")
 	return harness.Command{Argv: append(argv, args...), Dir: m.dir, Env: m.env}
 }
 
-// server returns the process of Bazel's server, or 0.
+// server returns the process id of Bazel's server, or 0.
 func (m *machine) server() int {
 	text, err := os.ReadFile(filepath.Join(m.base, "server/server.pid.txt"))
 	if err != nil {
@@ -158,7 +158,7 @@ func (m *machine) build(options ...string) outcome {
 	return m.rebuild(options...)
 }
 
-// rebuild runs "bazel build" on the outputs of the last build.
+// rebuild runs "bazel build" without removing the outputs of the last build.
 func (m *machine) rebuild(options ...string) outcome {
 	m.t.Helper()
 	m.builds++
@@ -206,7 +206,7 @@ func (m *machine) ok(o outcome) outcome {
 	return o
 }
 
-// digests returns the SHA-256 of the results, "missing" for a file that isn't there.
+// digests returns the SHA-256 of the results, or "missing" for a file that isn't there.
 func (m *machine) digests() map[string]string {
 	m.t.Helper()
 	out := map[string]string{}
@@ -286,7 +286,7 @@ func tail(s string) string {
 	return s
 }
 
-// needRoot skips the test where mounts and namespaces aren't allowed.
+// needRoot skips the test if mounts and namespaces aren't allowed here.
 func needRoot(t testing.TB) {
 	t.Helper()
 	if os.Getuid() != 0 {

@@ -10,8 +10,8 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// The workspace of these tests is a kernel of object files that are already compiled, as Kbuild's
-// are: every action that Bazel runs there belongs to rules_btf.
+// The workspace of these tests has a kernel of object files that are already compiled, like those
+// that Kbuild leaves. So every action that Bazel runs there belongs to rules_btf.
 
 const objectsModule = `module(name = "objects")
 

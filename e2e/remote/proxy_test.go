@@ -126,8 +126,8 @@ const Capabilities = "/build.bazel.remote.execution.v2.Capabilities/GetCapabilit
 const lowVersion protowire.Number = 4
 
 // adapt changes the low_api_version in the answer to GetCapabilities to 2.0. A gRPC answer that is
-// only a status has the status in its header. Here the status becomes a trailer, because the header
-// is sent before it is known that nothing follows.
+// only a status has the status in its header. The proxy turns this status into a trailer, because
+// it sends the header before it knows that nothing follows.
 func adapt(r *http.Response) error {
 	for _, name := range []string{"Grpc-Status", "Grpc-Message"} {
 		if v := r.Header.Values(name); len(v) > 0 {

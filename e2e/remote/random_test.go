@@ -15,7 +15,7 @@ var (
 	seed   = flag.Uint64("seed", 0, "the seed of TestRandomMoments; 0: a different one each time")
 )
 
-// victim is what a round kills.
+// victim is what one round of the test kills.
 type victim struct {
 	name    string
 	options []string
@@ -35,7 +35,7 @@ func TestRandomMoments(t *testing.T) {
 		*seed, *rounds)
 	random := rand.New(rand.NewPCG(*seed, 0))
 	m, want := quick(t)
-	// With an empty cache or an executor a build takes longer than without.
+	// A build takes longer with an empty cache or an executor than without one.
 	latest := 1.3 * m.must().seconds
 	fmt.Printf("\n| round | killed | after (of %.1f s) | Bazel ended with | bytes | the next build "+
 		"| from the cache |\n|--:|---|--:|--:|---|---|---|\n", latest)
@@ -81,11 +81,11 @@ func (m *machine) killed(v victim, moment time.Duration) outcome {
 	return o
 }
 
-// victims start servers that have nothing stored.
+// victims start servers with empty storage.
 var victims = []func(testing.TB, *machine) victim{
 	func(t testing.TB, m *machine) victim {
 		s := nginx(t)
-		// This doesn't use the proxy, which would answer in place of a dead server.
+		// The build doesn't use the proxy, which would answer in place of a dead server.
 		return cacheVictim(t, "HTTP cache", s, "--remote_cache=http://"+s.addr)
 	},
 	func(t testing.TB, m *machine) victim {

@@ -36,7 +36,7 @@ func (s *server) option() string {
 
 func (s *server) grpc() bool { return strings.Contains(s.argv[0], "casd") }
 
-// casd starts buildbox-casd with the command of docs/remote.md, as a cache that also executes
+// casd starts buildbox-casd with the command in docs/remote.md, as a cache that also executes
 // actions, in bubblewrap: an action sees its inputs, /dev, /proc and /tmp, and no other file.
 func casd(t testing.TB, options ...string) *server {
 	t.Helper()
@@ -56,13 +56,13 @@ func casd(t testing.TB, options ...string) *server {
 	return s
 }
 
-// nginx starts nginx with the configuration of docs/remote.md.
+// nginx starts nginx with the configuration in docs/remote.md.
 func nginx(t testing.TB) *server {
 	t.Helper()
 	return nginxOn(t, "")
 }
 
-// nginxOn starts nginx with its files in a directory, or in a new one.
+// nginxOn starts nginx with its files in dir, or if dir is "", in a new directory.
 func nginxOn(t testing.TB, dir string) *server {
 	t.Helper()
 	program := nginxProgram(t)

@@ -7,8 +7,8 @@ import (
 )
 
 // TestShare builds on one machine, and on another one that differs in directory, output base, PATH,
-// time zone, user and umask. With separate caches they must run the same actions; with a shared
-// cache, the second must find everything that the first built.
+// time zone, user and umask. With separate caches, both machines must run the same actions; with a
+// shared cache, the second must find everything that the first built.
 func TestShare(t *testing.T) {
 	first, second := hello(t), hello(t)
 	second.strange()

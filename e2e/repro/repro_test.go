@@ -68,7 +68,7 @@ func (f *found) actions() map[string]string {
 }
 
 // TestBuilds makes all builds in one workspace, because Bazel is slow to start. If KEEP_LOGS names
-// a directory, the logs are written there; those in internal/repro/testdata come from this test.
+// a directory, the logs are written there; the logs in internal/repro/testdata come from this test.
 func TestBuilds(t *testing.T) {
 	w := newWorkspace(t)
 	t.Run("planted", w.testPlanted)

@@ -14,7 +14,7 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// surroundings is a workspace whose actions write what they see of their environment.
+// surroundings is a workspace whose actions write what they know about their environment.
 const surroundings = `
 load(":rules.bzl", "command")
 
@@ -34,7 +34,7 @@ command(
 )
 `
 
-// newSurroundings writes that workspace, with the text more added to its BUILD file.
+// newSurroundings writes that workspace, with additional text at the end of its BUILD file.
 func newSurroundings(t *testing.T, more string) string {
 	t.Helper()
 	dir := t.TempDir()

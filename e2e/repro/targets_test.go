@@ -19,7 +19,7 @@ func newHello(t *testing.T) (dir, flag string) {
 	return dir, harness.AddTools(t, dir, harness.Tool(t, "btfgen"), harness.Tool(t, "btfdedup"))
 }
 
-// TestRunTargets lets btfrepro run build real targets twice: the BTF of a kernel and of modules
+// TestRunTargets lets "btfrepro run" build real targets twice: the BTF of a kernel and of modules
 // based on it. Every action must be the same.
 func TestRunTargets(t *testing.T) {
 	bazel := findBazel(t)
@@ -88,8 +88,8 @@ many = rule(implementation = _many_impl, attrs = {"srcs": attr.label_list(allow_
 `
 
 // TestSplitTypes adds a member to a struct of a module, and checks that the report names the types
-// that differ: in the BTF of the module, in that of a module that builds on it, and in the
-// directory that one action makes for many modules.
+// that differ: in the BTF of the module, in that of a module based on it, and in the directory that
+// one action makes for many modules.
 func TestSplitTypes(t *testing.T) {
 	w := &workspace{bazel: findBazel(t), logs: t.TempDir()}
 	var flag string

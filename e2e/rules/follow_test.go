@@ -9,8 +9,8 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// followPackage has targets for files that refer to others. The name "bare..." is for a
-// target that doesn't declare the files that its own file refers to.
+// followPackage has targets for files that refer to others. A target whose name begins with "bare"
+// doesn't declare the files to which its own file refers.
 const followPackage = `
 load("@rules_btf//rules:defs.bzl", "btf_objects", "cc_btf", "module_btf", "modules_btf",
      "vmlinux_btf")
@@ -65,7 +65,7 @@ cp linked dwz; cp linked other; dwz -l none -L none -m sup dwz other
 touch linked.dwp split/linked.dwp stripped.dwp
 `
 
-// followWorkspace makes a workspace with these files.
+// followWorkspace makes a workspace with followPackage and the files of the two scripts.
 func followWorkspace(t *testing.T) *harness.Workspace {
 	t.Helper()
 	harness.Need(t, "dwz")
@@ -100,7 +100,7 @@ func TestUndeclared(t *testing.T) {
 		"bare_dwz":      "but the command line doesn't name it; pass it with --alt; in Bazel",
 		"bare_stripped": "--dwarf is the attribute debug",
 	}
-	targets := " //follow:bare_cc" // of bare_import
+	targets := " //follow:bare_cc" // its failing action is that of bare_import
 	for target := range wrong {
 		targets += " //follow:" + target
 	}
@@ -160,7 +160,7 @@ func TestDeclared(t *testing.T) {
 			first = built
 		}
 		if n := differ(built, first); n != 0 {
-			t.Errorf("%s: %d of %d outputs differ from those that were built otherwise", flags, n,
+			t.Errorf("%s: %d of %d outputs differ from those of the first strategy", flags, n,
 				len(built))
 		}
 
@@ -175,7 +175,7 @@ func TestDeclared(t *testing.T) {
 		}
 		// The module's BTF stays the same, because its types are in the base.
 		if n := differ(again, built); n != len(built)-1 {
-			t.Errorf("%s: after an edit %d of %d outputs differ from those before", flags, n, len(built))
+			t.Errorf("%s: an edit changed %d of %d outputs, want one less", flags, n, len(built))
 		}
 	}
 }

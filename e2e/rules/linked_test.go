@@ -12,7 +12,7 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-var seed = flag.Uint64("seed", 1, "the seed of the workspace of TestLinkedOnce")
+var seed = flag.Uint64("seed", 1, "the seed of the workspace in TestLinkedOnce")
 
 // TestLinkedOnce checks, in a random workspace, that the BTF of a cc_binary is made from
 // exactly the objects that its link reads, each of them once.
@@ -39,15 +39,15 @@ func TestLinkedOnce(t *testing.T) {
 	w.Shell("bazel build --experimental_output_paths=strip //all:all_btf //all:all_btf_own")
 	shared, own := w.Read("bazel-bin/all/all_btf.btf"), w.Read("bazel-bin/all/all_btf_own.btf")
 	if shared != own || len(own) < 1000 {
-		t.Errorf("BTF of %d bytes by shared actions, but of %d by separate ones", len(shared), len(own))
+		t.Errorf("BTF by shared actions has %d bytes, by separate actions %d", len(shared), len(own))
 	}
 	if t.Failed() {
 		t.Logf("again: go test ./e2e/rules -run TestLinkedOnce -seed=%d", *seed)
 	}
 }
 
-// compare checks that the BTF of a label is made from the objects in linked, by shared
-// actions and also by separate ones.
+// compare checks that the BTF of a label is made from the objects in linked, both by shared actions
+// and by separate actions.
 func compare(t *testing.T, mode, label string, linked map[string]bool, actions *graph) {
 	for _, suffix := range []string{"", "_own"} {
 		converted := actions.converted(t, label+suffix)
@@ -117,7 +117,7 @@ func readGraph(w *harness.Workspace, flags, query string) *graph {
 		}
 	}
 	sets := map[int][]string{}
-	for range printed.DepSetOfFiles { // whatever their order
+	for range printed.DepSetOfFiles { // repeated, because they may be in any order
 		done := true
 		for _, s := range printed.DepSetOfFiles {
 			if _, known := sets[s.ID]; known {
@@ -166,8 +166,8 @@ func readGraph(w *harness.Workspace, flags, query string) *graph {
 	return g
 }
 
-// action returns the target's action that has the given mnemonic and writes a file of the
-// given name.
+// action returns the target's action that has the given mnemonic and writes a file with the given
+// name.
 func (g *graph) action(label, mnemonic, name string) *node {
 	for _, n := range g.byTarget[label] {
 		if n.mnemonic == mnemonic && path.Base(n.outputs[0]) == name {

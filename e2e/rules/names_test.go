@@ -2,8 +2,8 @@ package rules
 
 import "testing"
 
-// TestNames checks files whose paths could be taken for flags and parameter files, or for the parts
-// before and after a flag's "=".
+// TestNames checks files whose paths could be taken for flags or parameter files, or whose paths
+// contain "=".
 func TestNames(t *testing.T) {
 	w := newWorkspace(t)
 	w.Shell(`set -e; mkdir -p -- -d =e

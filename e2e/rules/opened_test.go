@@ -66,8 +66,8 @@ tree = rule(implementation = _tree_impl, attrs = {"srcs": attr.label_list(allow_
 `
 
 // TestActionsOpenTheirInputs runs the command of each of our actions in the directory in which
-// Bazel runs it without a sandbox, and checks that it opens no file there except its inputs, even
-// if it fails because another file is missing.
+// Bazel runs it without a sandbox, and checks that the command opens no file there except its
+// inputs, even if it fails because an undeclared file is missing.
 func TestActionsOpenTheirInputs(t *testing.T) {
 	w := followWorkspace(t)
 	w.Write("follow/BUILD.bazel", followPackage+everyKind)
@@ -83,9 +83,9 @@ func TestActionsOpenTheirInputs(t *testing.T) {
 	ran := map[string]int{}
 	for _, n := range g.actions() {
 		what := n.mnemonic + " of " + n.outputs[0]
-		params := n.outputs[0] + "-0.params" // left there by Bazel, whose aquery shows its lines
+		params := n.outputs[0] + "-0.params" // Bazel leaves this file; aquery shows its lines
 		if _, err := os.Stat(filepath.Join(root, params)); err != nil {
-			if !strings.Contains(what, "/bare_") { // else its inputs were not built
+			if !strings.Contains(what, "/bare_") { // a bare_ target may lack inputs
 				t.Errorf("%s: %v", what, err)
 			}
 			continue
@@ -154,8 +154,8 @@ func mnemonics(t *testing.T) (list []string) {
 	return list
 }
 
-// watch watches all files and directories below roots. The function that it returns gives the
-// paths of those that were opened since the last call, except files that are new.
+// watch watches all files and directories below roots. The function that watch returns gives the
+// paths that were opened since the function's last call, except paths that are new.
 func watch(t *testing.T, roots ...string) func() []string {
 	t.Helper()
 	fd, err := unix.InotifyInit1(unix.IN_NONBLOCK | unix.IN_CLOEXEC)

@@ -1,4 +1,4 @@
-// Package rules builds edited copies of examples/hello, and checks what an analysis of the rules
+// Package rules builds edited copies of examples/hello, and checks what analysis tests of the rules
 // can't show.
 package rules
 
@@ -37,8 +37,8 @@ func actions(w *harness.Workspace, flags, query string) []action {
 	return graph.Actions
 }
 
-// TestEachObjectOnce checks that a diamond of libraries converts each object once, in groups or one
-// by one, and that all our actions take part in path mapping.
+// TestEachObjectOnce checks that each object of a diamond of libraries is converted once, in groups
+// or one by one, and that all our actions take part in path mapping.
 func TestEachObjectOnce(t *testing.T) {
 	w := newWorkspace(t)
 	for _, flags := range []string{"-c fastbuild", "-c opt", "--@rules_btf//rules/settings:grain=1"} {

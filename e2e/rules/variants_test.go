@@ -10,8 +10,8 @@ import (
 )
 
 // TestVariants makes the BTF of one kernel in several variants in one build, as docs/rules.md
-// shows: by attributes, and by a transition that sets a flag. If Bazel builds the tools, it does so
-// once.
+// shows: by attributes, and by a transition that sets a flag. If Bazel builds the tools, it builds
+// them only once.
 func TestVariants(t *testing.T) {
 	w := newWorkspace(t)
 	blocks := starlark(t, filepath.Join(harness.Repo(), "docs/rules.md"))

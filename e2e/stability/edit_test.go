@@ -9,7 +9,7 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// The source that the edits start from. Files are in one directory.
+// original is the source before an edit. The files are in one directory.
 var original = map[string]string{
 	"types.h": `#ifndef TYPES_H
 #define TYPES_H
@@ -57,7 +57,7 @@ int forget(void)
 `,
 }
 
-// edits are edits of the original. The field same is set if the BTF object must stay as it was.
+// edits are edits of the original. The field same is set if an edit must not change the BTF object.
 var edits = []struct {
 	name  string
 	same  bool

@@ -56,7 +56,7 @@ func TestEditOfKernelFile(t *testing.T) {
 }
 
 // TestSpellingsOfKernelFile compiles block/blk-mq-sysfs.c with the command that Kbuild used, and
-// with flags that change how the DWARF is written, but not what it says.
+// with flags that change the form of the DWARF, but not its meaning.
 func TestSpellingsOfKernelFile(t *testing.T) {
 	kernel := harness.Kernel(t)
 	harness.KernelCompiler(t, kernel)
@@ -84,8 +84,8 @@ func TestSpellingsOfKernelFile(t *testing.T) {
 	})
 }
 
-// kernelObject returns the BTF object of a source that is compiled in place of the kernel's object,
-// with additional flags.
+// kernelObject compiles a source in place of the source of a kernel's object, with additional
+// flags, and returns its BTF object.
 func kernelObject(t *testing.T, kernel, object, source string, flags ...string) []byte {
 	t.Helper()
 	dir := t.TempDir()

@@ -50,7 +50,7 @@ func linkEdited(t *testing.T, kernel, file, text string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The unit gets the name of the kernel's file.
+	// In its DWARF, the unit gets the name of the kernel's file.
 	harness.MustRun(t, kernel, "sh", "-c", command+" -ffile-prefix-map="+dir+"/=")
 	var objects []string
 	found := false

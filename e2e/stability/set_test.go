@@ -16,8 +16,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/kernel/kbuild"
 )
 
-// TestSetOfSources links the BTF of small sources. They define one tag in different ways, or only
-// declare it. Some of their functions and variables have the same names.
+// TestSetOfSources links the BTF of small sources. The sources define one tag in different ways, or
+// only declare it. Some functions and variables in different sources have the same name.
 func TestSetOfSources(t *testing.T) {
 	harness.Need(t, "gcc")
 	dir := t.TempDir()
@@ -48,7 +48,7 @@ func TestSetOfSources(t *testing.T) {
 	setDecides(t, dir, "linked", objects, 8)
 }
 
-// TestSetOfKernel does the same with the objects of a kernel.
+// TestSetOfKernel does the same as TestSetOfSources with the objects of a kernel.
 func TestSetOfKernel(t *testing.T) {
 	dir := harness.Kernel(t)
 	tree, err := kbuild.Read(dir, kbuild.Options{NoModules: true})
@@ -59,8 +59,8 @@ func TestSetOfKernel(t *testing.T) {
 }
 
 // setDecides converts the objects (paths in dir) one by one and links them. Then it links them in
-// other ways and compares the bytes. Some of these ways are random trees of merges; the parameter
-// trees is their number.
+// other ways and compares the bytes. One of these ways is a random tree of merges; the parameter
+// trees says how many such trees are tried.
 func setDecides(t *testing.T, dir, linked string, objects []string, trees int) {
 	btfgen, btfdedup := harness.Tool(t, "btfgen"), harness.Tool(t, "btfdedup")
 	work := t.TempDir()
@@ -105,7 +105,7 @@ func setDecides(t *testing.T, dir, linked string, objects []string, trees int) {
 		same(t, link(t, harness.Command{}, 8, shuffled(random, units)))
 	})
 	t.Run("elsewhere", func(t *testing.T) {
-		// The next link has other paths, another working directory and another environment.
+		// The next link has different paths, a different working directory and a different environment.
 		elsewhere := filepath.Join(t.TempDir(), "a", "much longer name of a directory")
 		if err := os.MkdirAll(elsewhere, 0o777); err != nil {
 			t.Fatal(err)
@@ -134,7 +134,7 @@ func setDecides(t *testing.T, dir, linked string, objects []string, trees int) {
 				Env: []string{"TZ=Asia/Tokyo", "GOMAXPROCS=3", "TMPDIR=" + elsewhere}}.Must(t)
 			if !bytes.Equal(harness.ReadFile(t, filepath.Join(elsewhere, "out.btfo")),
 				harness.ReadFile(t, units[i])) {
-				t.Errorf("%s: the BTF object differs if the object is in another directory", objects[i])
+				t.Errorf("%s: the BTF object differs if the object is in a different directory", objects[i])
 			}
 		}
 	})
@@ -145,7 +145,7 @@ func setDecides(t *testing.T, dir, linked string, objects []string, trees int) {
 		})
 	}
 	t.Run("control: without one object", func(t *testing.T) {
-		// The largest object is sure to have a type that no other one has.
+		// The largest object is sure to have a type that no other object has.
 		biggest := 0
 		for i, u := range units {
 			if len(harness.ReadFile(t, u)) > len(harness.ReadFile(t, units[biggest])) {

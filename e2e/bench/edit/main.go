@@ -3,8 +3,7 @@
 //	edit N IN OUT
 //
 // writes OUT/1.btf to OUT/N.btf. In each, one struct in fifty has two of its members swapped, and
-// one type in a hundred has another name. Edit makes the same files each time that it is given the
-// same N.
+// one type in a hundred has a different name. Each run makes the same files.
 package main
 
 import (

@@ -26,7 +26,7 @@ func (c check) run(dir string) report.Check {
 	values, err := c.try(dir)
 	done := report.Check{Name: c.name, Values: values}
 	if err != nil {
-		done.Error = fmt.Sprintf("%+v", err) // with all of the verifier's log
+		done.Error = fmt.Sprintf("%+v", err) // with the verifier's complete log
 	}
 	return done
 }

@@ -15,7 +15,7 @@ func openLog() (kernelLog, error) {
 	return kernelLog{fd}, err
 }
 
-// news returns the lines that are new since the last call.
+// news returns the lines that were added since the last call.
 func (l kernelLog) news() []string {
 	var lines []string
 	buf := make([]byte, 8192)

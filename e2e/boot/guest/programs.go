@@ -71,7 +71,7 @@ func traceModule(p *ebpf.Collection) error {
 }
 
 // whileAttached attaches the programs to the functions that they trace, and calls the function do
-// while they are attached.
+// while the programs are attached.
 func whileAttached(p *ebpf.Collection, do func() error) error {
 	for name, prog := range p.Programs {
 		l, err := link.AttachTracing(link.TracingOptions{Program: prog})
@@ -84,7 +84,7 @@ func whileAttached(p *ebpf.Collection, do func() error) error {
 }
 
 // runOnPacket runs the only program on an empty packet. The program returns 0 if all is well; any
-// other number is that of the step that failed.
+// other number is the number of the step that failed.
 func runOnPacket(p *ebpf.Collection) error {
 	packet := make([]byte, 64)
 	packet[12] = 0x08 // Ethernet with IPv4

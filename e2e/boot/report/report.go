@@ -1,5 +1,5 @@
-// Package report is the protocol between the test and the program in the virtual machine: the plan
-// of what to load, and lines of JSON with the results.
+// Package report defines the protocol between the test and the program in the virtual machine: the
+// plan of what to load, and lines of JSON with the results.
 package report
 
 import (
@@ -29,7 +29,7 @@ const HiddenBTF = "/btf"
 type Command struct {
 	Argv    []string
 	HideBTF bool   // makes /sys/kernel/btf empty
-	Vmlinux string // a file that is meanwhile /boot/vmlinux-RELEASE; "" for none
+	Vmlinux string // the file that is /boot/vmlinux-RELEASE during the run; "" for none
 }
 
 // A Load is one module to load.
@@ -56,23 +56,23 @@ type Start struct {
 // A Module is the result of loading one module.
 type Module struct {
 	Load
-	Error string   `json:",omitempty"` // what the system call returned; "" if it is loaded
+	Error string   `json:",omitempty"` // what the system call returned; "" if it succeeded
 	BTF   string   `json:",omitempty"` // SHA-256 of /sys/kernel/btf/NAME; "" if there is none
-	Log   []string `json:",omitempty"` // what the kernel logged while it was loaded
+	Log   []string `json:",omitempty"` // what the kernel logged during the load
 }
 
 // A Check is the result of one of the BPF programs.
 type Check struct {
 	Name   string
-	Error  string   `json:",omitempty"` // "" if all that it saw was as expected
-	Values []string `json:",omitempty"` // what it saw, for people
+	Error  string   `json:",omitempty"` // "" if all values were as expected
+	Values []string `json:",omitempty"` // what it saw, for human readers
 	Log    []string `json:",omitempty"`
 }
 
 // Ran is the result of one of the commands, in the order of the plan.
 type Ran struct {
 	Output string   // stdout and stderr
-	Error  string   `json:",omitempty"` // "" if it exited with 0
+	Error  string   `json:",omitempty"` // "" if the command exited with 0
 	Log    []string `json:",omitempty"`
 }
 

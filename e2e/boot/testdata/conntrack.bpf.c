@@ -1,4 +1,4 @@
-/* Calls kfuncs of nf_conntrack: looks for a connection, makes it, and finds it. */
+/* Calls kfuncs of nf_conntrack: looks up a connection, creates it, and finds it. */
 #include "nf_conntrack.h"
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>

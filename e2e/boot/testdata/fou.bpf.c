@@ -1,4 +1,4 @@
-/* Calls kfuncs of fou: sets how a packet is to be wrapped in UDP, and reads it. */
+/* Calls kfuncs of fou: sets the UDP encapsulation of a packet, and reads it back. */
 #include "fou.h"
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>

@@ -26,7 +26,7 @@ int BPF_PROG(after_open, struct sock *sk, int ret)
 	struct sctp_sock *sp = (struct sctp_sock *)sk;
 
 	result = ret;
-	/* Its offset is a relocation against the module's BTF. */
+	/* The field's offset is a relocation against the module's BTF. */
 	socket_type = BPF_CORE_READ(sp, type);
 	return 0;
 }

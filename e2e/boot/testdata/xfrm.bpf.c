@@ -1,4 +1,4 @@
-/* Calls kfuncs of xfrm_interface: sets what a packet carries, and reads it. */
+/* Calls kfuncs of xfrm_interface: sets the metadata of a packet, and reads it back. */
 #include "xfrm_interface.h"
 #include <bpf/bpf_helpers.h>
 

@@ -23,7 +23,7 @@ func TestMain(m *testing.M) { harness.Main(m) }
 // loaders are the programs of the guest that load BPF programs, one for each library.
 var loaders = []string{"libbpf", "ebpf"}
 
-// TestBoot boots the kernels in BOOT_KERNELS, a list of NAME=DIR as "run" makes it.
+// TestBoot boots the kernels in BOOT_KERNELS, a list of NAME=DIR that "run" makes.
 func TestBoot(t *testing.T) {
 	list := strings.Fields(os.Getenv("BOOT_KERNELS"))
 	if len(list) == 0 {
@@ -139,7 +139,7 @@ func (k kernel) collect(t *testing.T, to results, loader, object string, ran rep
 	}
 }
 
-// compare compares the results of a run with those of the first one, and with what is expected.
+// compare compares the results of a run with those of the first run, and with the expected results.
 func (k kernel) compare(t *testing.T, r run, all, first results) {
 	loaded, refused := 0, 0
 	for _, loader := range loaders {

@@ -22,14 +22,14 @@ import (
 	"github.com/rules-btf/rules_btf/internal/programs/programtest"
 )
 
-// A kernel is one that e2e/bpf/boot/fetch or e2e/boot/fetch has fetched.
+// A kernel is one of those that e2e/bpf/boot/fetch and e2e/boot/fetch have fetched.
 type kernel struct {
-	dir, work  string // its files, and those of the test
+	dir, work  string // directories: the kernel's files, and the test's
 	arch       string // as Go names it
 	machine    machine.Machine
 	vmlinuxBTF []byte
-	modules    []string          // nf_conntrack, after what it depends on; none if it has no BTF
-	compiled   map[string][]byte // the objects that it can load
+	modules    []string          // nf_conntrack, after what it depends on; nil if it has no BTF
+	compiled   map[string][]byte // the objects that the kernel can load
 	specs      map[string]*cilium.Spec
 }
 

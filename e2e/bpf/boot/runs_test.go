@@ -11,11 +11,11 @@ type run struct {
 	name    string
 	btf     string   // the file for CO-RE relocations; "" if the library should find the kernel's BTF
 	hidden  bool     // while /sys/kernel/btf is empty
-	vmlinux string   // the file that is meanwhile /boot/vmlinux-RELEASE; "" for none
+	vmlinux string   // the file that is /boot/vmlinux-RELEASE during the run; "" for none
 	only    []string // the objects to load; nil for all
 	// want says which objects and programs don't have the same instructions as in the first run,
-	// and what happens to them. A key names an object or a program, for both libraries; with a
-	// library in front, "libbpf hooks", it applies only to that library.
+	// and what happens to them. A key is the name of an object or a program, and applies to both
+	// libraries. After the name of a library ("libbpf hooks"), it applies only to that library.
 	want map[string]string
 }
 
@@ -33,8 +33,8 @@ const (
 	wholeBTF   = report.HiddenBTF + "/vmlinux"
 )
 
-// unreachable has the errors for programs that need ids in the kernel's BTF, when the library finds
-// no BTF of vmlinux.
+// unreachable has, for programs that need ids in the kernel's BTF, the errors that the libraries
+// report if they find no BTF of vmlinux.
 var unreachable = map[string]string{
 	"libbpf hooks":         "! Error loading vmlinux BTF",
 	"libbpf kfunc":         "! Error loading vmlinux BTF",
@@ -46,8 +46,8 @@ var unreachable = map[string]string{
 	"ebpf module_kfunc":    "! not supported",
 }
 
-// unresolved begins the error for a relocation that nothing in the BTF matches, from a library or
-// from the kernel.
+// unresolved is the beginning of the error, from a library or from the kernel, for a relocation to
+// which nothing in the BTF corresponds.
 const unresolved = "! CO-RE relocation"
 
 var runs = []run{
@@ -73,8 +73,8 @@ var runs = []run{
 			"ebpf module_kfunc":  "! open /sys/kernel/btf/nf_",
 		}},
 
-	// The kernel refuses these programs, because functions have other ids in minimal BTF than in its
-	// own BTF.
+	// The kernel refuses these programs, because functions have different ids in minimal BTF than
+	// in the kernel's own BTF.
 	{name: "minimal as vmlinux, hidden", btf: minimalBTF, hidden: true, vmlinux: minimalBTF,
 		only: []string{"hooks", "kfunc"},
 		want: map[string]string{"hooks": "! attach_btf_id ", "kfunc": "! kernel btf_id "}},

@@ -65,7 +65,7 @@ func Against(ours *content.Contents, skips Skips) func(*Difference) string {
 			}
 		case Differs:
 			if sameWithoutTags(d.Ours, d.Oracle) {
-				return "pahole pairs kfunc sets that resolve_btfids has sorted with the wrong names"
+				return "resolve_btfids has sorted the kfunc sets, so pahole gives kfuncs the flags of others"
 			}
 		}
 		return ""

@@ -21,7 +21,7 @@ const (
 	OnlyOracle Kind = "only oracle"
 	Differs    Kind = "differs"
 	// Leads means that the two texts are equal but refer to types that differ. Contents doesn't
-	// find these.
+	// find such differences.
 	Leads Kind = "leads elsewhere"
 )
 
@@ -97,7 +97,7 @@ func minus(a, b []string) []string {
 	return out
 }
 
-// Explain calls why for each difference without a reason, and sets the reason to what why returns.
+// Explain sets the reason of each unexplained difference to the result of the function why.
 func (r *Result) Explain(why func(*Difference) string) {
 	for i := range r.Differences {
 		if d := &r.Differences[i]; d.Reason == "" {
@@ -171,7 +171,7 @@ func (r *Result) Print(w io.Writer, limit int) {
 }
 
 // general returns the part of a reason before the first colon. Reasons that differ only in names
-// have the same part there.
+// have this part in common.
 func general(reason string) string {
 	s, _, _ := strings.Cut(reason, ":")
 	return s

@@ -193,7 +193,7 @@ func NameOf(t btf.Type) (Class, string) {
 type writer struct {
 	memo       map[btf.Type]string // what ref returned for types without a name
 	references map[string]bool
-	refs       *[]btf.Type // if set, ref adds to it, and writes an @
+	refs       *[]btf.Type // if set, ref appends t to it, and writes an @
 }
 
 // ref writes a reference to t: its kind and name, or its definition if it has no name.

@@ -19,9 +19,9 @@ type Workspace struct {
 	bazel, path string
 }
 
-// A seat is a directory for a workspace and its Bazel server. The tests of a package use it one
+// A seat is a directory for a workspace and its Bazel server. The tests of a package use a seat one
 // after the other, because a server takes many seconds to start, resolve the modules and warm up.
-// Between two tests, only the external repositories stay in it.
+// Between two tests, only the external repositories stay in the seat.
 type seat string
 
 func (s seat) workspace() string  { return filepath.Join(string(s), "workspace") }
@@ -163,7 +163,7 @@ func (w *Workspace) Edit(path, from, to string) {
 	w.Helper()
 	text := w.Read(path)
 	if strings.Count(text, from) != 1 {
-		w.Fatalf("%s: %q isn't there exactly once", path, from)
+		w.Fatalf("%s: %q doesn't occur exactly once", path, from)
 	}
 	w.Write(path, strings.Replace(text, from, to, 1))
 }

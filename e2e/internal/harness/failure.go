@@ -5,7 +5,7 @@ import "testing"
 // failure is the value of a panic that ends the function called by Caught. It holds an error.
 type failure struct{ err error }
 
-// If err isn't nil, Check ends the function that Caught is calling.
+// Check ends the function that Caught is calling, unless err is nil.
 func Check(err error) {
 	if err != nil {
 		panic(failure{err})

@@ -29,7 +29,7 @@ var built struct {
 	err  error
 }
 
-// Main runs the tests of a package that uses Tool or NewWorkspace, and removes their files.
+// Main runs the tests of a package that uses Tool or NewWorkspace, and removes what these made.
 func Main(m *testing.M) {
 	code := m.Run()
 	removeSeats()
@@ -40,8 +40,8 @@ func Main(m *testing.M) {
 }
 
 // Tool returns the path of btfcore, btfgen, btfdedup, btfkbuild, btfrepro or our pahole. If the
-// environment variable with that name in capitals is set, its value is the path; otherwise the tool
-// is built from source.
+// environment variable with the tool's name in capitals is set, its value is the path; otherwise
+// the tool is built from source.
 func Tool(tb testing.TB, name string) string {
 	tb.Helper()
 	if path := os.Getenv(strings.ToUpper(name)); path != "" {

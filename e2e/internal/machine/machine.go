@@ -1,5 +1,5 @@
-// Package machine boots kernels in QEMU, without hardware support, with the program of
-// e2e/boot/guest as their first process.
+// Package machine boots kernels in QEMU, without hardware virtualization. The first process is the
+// program in e2e/boot/guest.
 package machine
 
 import (
@@ -98,7 +98,7 @@ func decode(tb testing.TB, text, console []byte) []report.Line {
 
 var complaint = regexp.MustCompile(`(?i)\bbtf\b|\bbpf\b|resolve_btfids|kfunc`)
 
-// Complaints returns the lines of the kernel's log about BTF. The kernel's log mentions BTF only if
+// Complaints returns the lines about BTF from the kernel's log. The log mentions BTF only if
 // something is wrong with the BTF.
 func Complaints(log []string) []string {
 	var found []string

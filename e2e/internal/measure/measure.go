@@ -14,7 +14,7 @@ type Run struct {
 	Peak int64         // largest resident set, in bytes
 }
 
-// Of runs cmd, and fails if the command fails.
+// Of runs cmd, and returns an error if the command fails.
 func Of(cmd *exec.Cmd) (Run, error) {
 	start := time.Now()
 	if err := cmd.Run(); err != nil {

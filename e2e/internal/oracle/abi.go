@@ -6,8 +6,8 @@ import (
 )
 
 // byABI returns why pahole is wrong to leave out a function with these arguments on a machine, or
-// "" if no such defect is known. The machine's ABI says where parameters are, but pahole 1.32
-// does not follow it on these machines.
+// "" if no such defect is known. The machine's ABI says where parameters are, but pahole 1.32 does
+// not always follow the ABI.
 func byABI(machine elf.Machine, arguments []dwarf.Type) string {
 	switch {
 	case machine == elf.EM_ARM && !sameRegistersARM(arguments):
@@ -22,7 +22,7 @@ func byABI(machine elf.Machine, arguments []dwarf.Type) string {
 }
 
 // hasLargeUnion reports whether a union of more than two words comes before another argument. Such
-// a union is in memory, but pahole counts a register for it
+// a union is passed in memory, but pahole counts a register for it
 // (function__analyze_parameter_locations). So pahole finds the next arguments in unexpected
 // registers, which it accepts only after a struct (param__is_struct).
 func hasLargeUnion(arguments []dwarf.Type) bool {
@@ -36,8 +36,8 @@ func hasLargeUnion(arguments []dwarf.Type) bool {
 }
 
 // sameRegistersARM reports whether the arguments are where pahole expects them, in r0 to r7 without
-// gaps. AAPCS32 uses only r0 to r3 and then the stack, and there 8-byte numbers begin at an even
-// register (C.3).
+// gaps. AAPCS32 uses only r0 to r3 and then the stack, and an 8-byte number begins at an even
+// register (rule C.3).
 func sameRegistersARM(arguments []dwarf.Type) bool {
 	const word, registers = 4, 4
 	pahole, abi := 0, 0 // the next register

@@ -9,7 +9,7 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// explainByDWARF explains differences of functions by the DWARF and the symbols of the file.
+// explainByDWARF explains differences between functions by the DWARF and the symbols of the file.
 func explainByDWARF(r *compare.Result, elfPath string) {
 	var names []string
 	for _, d := range r.Unexplained(content.Func) {
@@ -29,25 +29,25 @@ func explainByDWARF(r *compare.Result, elfPath string) {
 			switch {
 			case kept == nil:
 				return "the compiler made it a jump to an equal function, so no definition has code; " +
-					"pahole takes a different one"
+					"pahole takes a different definition"
 			case byOther(d, kept, found.others[d.Name]):
-				return "pahole takes the parameters of a weak definition that lost, or of one that was " +
-					"inlined everywhere"
+				return "pahole takes the parameters of an overridden weak definition, or of a definition " +
+					"that was inlined everywhere"
 			case byOther(d, kept, kept):
 				return "several static functions have that name, with different parameter names; " +
-					"pahole takes a different one"
+					"pahole takes a different function than we do"
 			}
 		case compare.OnlyOurs:
 			switch {
 			case found.inlined[d.Name]:
 				return "pahole compares it with a function of that name that is declared inline and has no code"
 			case found.renamed[d.Name]:
-				return "pahole compares it with a function of that name whose symbol has another name"
+				return "pahole compares it with a function of that name whose symbol has a different name"
 			case found.varying[d.Name]:
 				return "pahole compares its code, which takes \"...\", with clang's abstract instance, " +
 					"which doesn't"
 			case kept != nil && found.lost[d.Name]:
-				return "pahole compares it with a weak definition that lost"
+				return "pahole compares it with an overridden weak definition"
 			case found.split[d.Name]:
 				return "pahole takes a split-off part for the function"
 			}
@@ -69,8 +69,8 @@ func explainBase(r *compare.Result, bases []string) {
 	r.Explain(func(d *compare.Difference) string {
 		if d.Class == content.Func && d.Kind == compare.OnlyOurs &&
 			slices.Equal(d.Ours, base.Definitions[content.Func][d.Name]) {
-			return "libbpf drops a module's function where the base has a function " +
-				"of that name and prototype"
+			return "libbpf drops a module's function if the base has a function " +
+				"with the same name and prototype"
 		}
 		switch d.Class {
 		case content.Int, content.Float, content.Forward:

@@ -11,10 +11,10 @@ import (
 
 var funcTags = regexp.MustCompile(`^func \S+ \S+ (\{[^}]*\})`)
 
-// SameKfuncs compares the tags of kfuncs in ours with those in elf's .BTF, which the kernel's own
-// build made. It made them before resolve_btfids sorted the sets of kfuncs, so each name has the
-// right flags there. In BTF that pahole makes from a finished vmlinux, names have the flags of
-// other kfuncs.
+// SameKfuncs compares the tags of kfuncs in our BTF with those in the .BTF of the file elfPath. The
+// kernel's own build made that .BTF before resolve_btfids sorted the sets of kfuncs, so each kfunc
+// has its own flags there. In BTF that pahole makes from a finished vmlinux, kfuncs have the flags
+// of other kfuncs.
 func SameKfuncs(tb testing.TB, ours Blob, elfPath string) {
 	tb.Helper()
 	f, err := elf.Open(elfPath)

@@ -1,5 +1,5 @@
-// Package oracle compares our BTF of a kernel with what other programs make of it, which share no
-// code with the tools: pahole, bpftool with a C compiler, and the running kernel.
+// Package oracle checks our BTF of a kernel with programs that share no code with the tools:
+// pahole, bpftool with a C compiler, and the running kernel.
 package oracle
 
 import (
@@ -35,7 +35,7 @@ func Pahole(tb testing.TB, elf string, bases ...string) Blob {
 	return PaholeWith(tb, Features, elf, bases...)
 }
 
-// PaholeWith is like Pahole, with other features.
+// PaholeWith is like Pahole, with the given features.
 func PaholeWith(tb testing.TB, features, elf string, bases ...string) Blob {
 	tb.Helper()
 	harness.Need(tb, "pahole")
@@ -53,9 +53,9 @@ func PaholeWith(tb testing.TB, features, elf string, bases ...string) Blob {
 // functions also needs a reason. The limit does not apply to modules, which have too few functions.
 const maxFunctions = 0.005
 
-// SameTypes compares ours with pahole's BTF of the same file elfPath and prints the differences. It
-// fails the test if a named type, a per-CPU variable or a function differs without a reason.
-// skipped is the file that btfgen's --skipped wrote.
+// SameTypes compares our BTF with pahole's BTF of the same file, elfPath, and prints the
+// differences. It fails the test if a named type, a per-CPU variable or a function differs without
+// a reason. skipped is the file that btfgen's --skipped wrote.
 func SameTypes(
 	tb testing.TB, elfPath string, ours Blob, skipped string, pahole Blob,
 ) *compare.Result {
@@ -101,7 +101,7 @@ func SameTypes(
 	return r
 }
 
-// Explain finds our differences from pahole's BTF of elfPath that are known, and sets their
+// Explain finds the known differences between our BTF and pahole's BTF of elfPath, and sets their
 // reasons. ours has the contents of our BTF without its base, and skipped is the file that btfgen's
 // --skipped wrote.
 func Explain(
@@ -136,7 +136,7 @@ func DropBase(c *content.Contents, bases []string) {
 	}
 }
 
-// Compiles lets bpftool write a C header of b, and compiles it with gcc.
+// Compiles lets bpftool write a C header from b, and compiles the header with gcc.
 func Compiles(tb testing.TB, b Blob) {
 	tb.Helper()
 	harness.Need(tb, "bpftool", "gcc")
@@ -182,9 +182,9 @@ func KernelAccepts(tb testing.TB, b Blob) {
 	fmt.Printf("the running kernel accepts %s (%d bytes)\n", filepath.Base(b.Path), len(blob))
 }
 
-// Join makes one blob of a little-endian raw BTF file and the split BTF files that extend it; each
-// file extends the ones before it. The type ids and string offsets of split BTF continue those of
-// its base, so types and strings are concatenated.
+// Join makes one blob from a little-endian raw BTF file and the split BTF files that extend it;
+// each file extends the ones before it. The type ids and string offsets of split BTF continue those
+// of its base, so types and strings are concatenated.
 func Join(paths ...string) ([]byte, error) {
 	const headerSize = 24
 	var types, strs []byte

@@ -11,15 +11,15 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// subprograms are some functions in the DWARF and the symbols of a linked ELF file, by name.
+// subprograms has facts about some functions from the DWARF and the symbols of a linked ELF file.
 type subprograms struct {
 	machine elf.Machine
 	// kept has the parameter names of each definition whose code is in the file. A function has one
-	// such definition, or several if they are static. It may also have none: then the compiler made
-	// it a jump to a function with an equal body.
+	// such definition, or several if they are static. A function has none if the compiler made it a
+	// jump to a function with an equal body.
 	kept map[string][][]string
-	// others has the parameter names of the other definitions: weak ones that another one
-	// overrides, which still have DWARF, and static ones that were inlined everywhere.
+	// others has the parameter names of the other definitions: overridden weak definitions, which
+	// still have DWARF, and static ones that were inlined everywhere.
 	others map[string][][]string
 	// inlined has the names of the functions that are declared inline and have no code.
 	inlined map[string]bool
@@ -28,8 +28,8 @@ type subprograms struct {
 	// renamed has the names of the functions whose symbols have other names (objcopy
 	// --prefix-symbols).
 	renamed map[string]bool
-	// lost has the names of functions whose code is at an address without a symbol: weak
-	// definitions that another one overrides.
+	// lost has the names of functions whose code is at an address without a symbol: overridden weak
+	// definitions.
 	lost map[string]bool
 	// varying has the names of functions that are variadic in the DIE that has their code, but not
 	// in that DIE's abstract origin (clang).
@@ -59,7 +59,7 @@ func readSubprograms(path string, functions []string) *subprograms {
 			continue
 		}
 		if f.Machine == elf.EM_ARM {
-			s.Value &^= 1 // set for Thumb functions
+			s.Value &^= 1 // bit 0 is set for Thumb functions
 		}
 		base, suffix, _ := strings.Cut(s.Name, ".")
 		found.at[s.Value] = append(found.at[s.Value], base)
@@ -74,14 +74,14 @@ func readSubprograms(path string, functions []string) *subprograms {
 	}
 	data := harness.Get(f.DWARF())
 	topLevel(data, func(_ *dwarf.Reader, die *dwarf.Entry) {
-		if die.Tag == dwarf.TagSubprogram { // functions of C are children of the unit
+		if die.Tag == dwarf.TagSubprogram { // C functions are children of the unit
 			found.add(data, die, addresses)
 		}
 	})
 	return found
 }
 
-// topLevel calls do with each unit, and with each child of a unit.
+// topLevel calls the function do for each unit, and for each child of a unit.
 func topLevel(data *dwarf.Data, do func(r *dwarf.Reader, die *dwarf.Entry)) {
 	for r := data.Reader(); ; {
 		die := harness.Get(r.Next())
@@ -95,7 +95,7 @@ func topLevel(data *dwarf.Data, do func(r *dwarf.Reader, die *dwarf.Entry)) {
 	}
 }
 
-// add adds the function of a DW_TAG_subprogram, if it is one of those in addresses.
+// add adds the function of a DW_TAG_subprogram, if addresses has the function's name.
 func (s *subprograms) add(data *dwarf.Data, die *dwarf.Entry, addresses map[string][]uint64) {
 	const declaredInlined = 3 // DW_INL_declared_inlined
 	name := nameOf(data, die)

@@ -16,10 +16,10 @@ import (
 const (
 	reasonOneSection = "pahole can't tell the sections of a relocatable file apart"
 	reasonOpenArray  = "pahole drops an array that was first declared without a number of elements"
-	reasonNoSymbol   = "pahole encodes a variable whose symbol has another name, or none"
-	reasonLost       = "pahole also encodes a weak definition that lost to one of another size"
+	reasonNoSymbol   = "pahole encodes a variable whose symbol has a different name, or none"
+	reasonLost       = "pahole also encodes a weak definition, overridden by one of a different size"
 	reasonComputed   = "pahole encodes a variable that is not in one place as declared: " +
-		"clang has shrunk it or taken it apart"
+		"clang has shrunk it or split it up"
 )
 
 // explainVariables sets the reasons of differences between variables, and between sections that
@@ -57,16 +57,16 @@ type variables struct {
 	relocatable bool
 	// symbols has the variables that have an STT_OBJECT symbol with their name.
 	symbols map[string]bool
-	// open has variables that one declaration makes an array of unknown length, and the definition
-	// an array of known length.
+	// open has array variables whose length is unknown in a declaration, but known in the
+	// definition.
 	open map[string]bool
 	// nameless has variables whose definition is at an address where no STT_OBJECT symbol has their
 	// name.
 	nameless map[string]bool
-	// computed has variables whose location is an expression that begins with an address and then
-	// goes on.
+	// computed has variables whose location expression begins with an address, but has more
+	// operations after it.
 	computed map[string]bool
-	// lost has variables of which a definition has another size than the symbol.
+	// lost has variables with a definition whose size differs from the size of the symbol.
 	lost map[string]bool
 }
 
@@ -88,8 +88,8 @@ func (v *variables) explain(name string, ours, oracle bool) string {
 	return reasonNoSymbol
 }
 
-// explainSection returns the reason why a section differs. There must be a reason for each of its
-// variables that only one side has.
+// explainSection returns the reason why a section differs. It returns "" unless each variable that
+// only one side has can be explained.
 func (v *variables) explainSection(d *compare.Difference) string {
 	ours, oracle := entriesOf(d.Ours), entriesOf(d.Oracle)
 	reason := ""
@@ -104,7 +104,7 @@ func (v *variables) explainSection(d *compare.Difference) string {
 		}
 	}
 	if reason != "" {
-		reason = "for the variables in it"
+		reason = "see the variables in it"
 	}
 	return reason
 }
@@ -164,16 +164,16 @@ func readVariables(path string, wanted map[string]bool) *variables {
 	return v
 }
 
-// addressPool is .debug_addr, with the offset of a unit's addresses in it (DW_AT_addr_base).
+// addressPool is .debug_addr, and the offset of a unit's addresses there (DW_AT_addr_base).
 type addressPool struct {
 	data  []byte
 	order binary.ByteOrder
 	base  int64
 }
 
-// address reads the address with which a location expression begins; it has size bytes. It also
-// returns the rest of the expression. If the expression does not begin with an address, ok is
-// false.
+// address reads the address with which a location expression begins; size is the address's size in
+// bytes. It also returns the rest of the expression. If the expression does not begin with an
+// address, ok is false.
 func (p *addressPool) address(location []byte, size int) (address uint64, rest []byte, ok bool) {
 	const opAddr, opAddrx = 0x03, 0xa1 // DW_OP_addr, DW_OP_addrx
 	if len(location) == 0 {

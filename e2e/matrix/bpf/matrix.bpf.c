@@ -6,7 +6,7 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* bpftool declares it, too, if the BTF has the tag; before 6.9 Kbuild didn't ask for it. */
+/* matrix.h also declares the kfunc if the BTF tags it; before 6.9, Kbuild requested no tags. */
 extern u64 matrix_scale(u32 a, u32 b) __weak __ksym;
 
 int by, before = -1, scaled;

@@ -8,7 +8,7 @@ char LICENSE[] SEC("license") = "GPL";
 
 int reads, length;
 
-/* Files have its address in their operations, so no compiler inlines it there. */
+/* Files' operations contain the function's address, so no compiler inlines that call. */
 SEC("fentry/generic_file_read_iter")
 int BPF_PROG(at_read, struct kiocb *iocb, struct iov_iter *iter)
 {

@@ -1,6 +1,6 @@
 // Command pahole is what PAHOLE names in the matrix's kernel builds. It runs the program that
 // MATRIX_OURS names. If MATRIX_CALLS names a directory, it also runs the machine's pahole on a copy
-// of each file whose BTF is to be encoded, and writes the BTF and the costs of both programs there.
+// of each file to encode, and writes the BTF and the costs of both programs to the directory.
 package main
 
 import (

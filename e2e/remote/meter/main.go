@@ -1,5 +1,5 @@
-// Command meter takes the place of btfgen or btfdedup in a build: it runs the tool, and writes its
-// costs to a file.
+// Command meter takes the place of btfgen or btfdedup in a build: it runs the tool, and writes the
+// tool's costs to a file.
 package main
 
 import (

@@ -1,4 +1,4 @@
-"""Rules as users write them, which forward libraries to a link."""
+"""Rules like those that users write to forward libraries to a link."""
 
 load("@bazel_skylib//rules:common_settings.bzl", "string_flag")
 load("@rules_cc//cc/common:cc_common.bzl", "cc_common")
@@ -16,7 +16,7 @@ def _in_variant_impl(ctx):
     found = [dep[CcInfo]] if CcInfo in dep else []
     return found + [DefaultInfo(files = dep[DefaultInfo].files)]
 
-# A target, built with another value of the flag.
+# Builds a target with a different value of the flag.
 in_variant = rule(
     implementation = _in_variant_impl,
     attrs = {
@@ -50,7 +50,7 @@ def _adopt_impl(ctx):
         ),
     )]
 
-# Forwards libraries as if they belonged to its target.
+# Forwards libraries as if they belonged to the forwarding target.
 adopt = rule(
     implementation = _adopt_impl,
     attrs = {"deps": attr.label_list(providers = [CcInfo])},

@@ -1,4 +1,4 @@
-// Command load does with cilium/ebpf what ../testdata/load.c does with libbpf. usage: load OBJECT
+// Command load does with cilium/ebpf what ../testdata/load.c does with libbpf. Usage: load OBJECT
 // [BTF]
 package main
 

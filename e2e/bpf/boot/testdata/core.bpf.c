@@ -1,6 +1,7 @@
 /*
- * A program for each kind of CO-RE relocation, named after it, and two more. They use no maps,
- * whose ids would be in the instructions, and have no hooks that need an id in the kernel's BTF.
+ * One program for each kind of CO-RE relocation, with the kind's name, and two more programs. They
+ * use no maps, whose ids would be in the instructions, and have no hooks that need an id in the
+ * kernel's BTF.
  */
 struct task_struct {
 	int pid;
@@ -42,7 +43,7 @@ PROGRAM(type_matches) { return type_matches(struct list_head); }
 PROGRAM(enumerator_exists) { return enum_exists(enum pid_type, PIDTYPE_SID); }
 PROGRAM(enumerator_value) { return enum_value(enum pid_type, PIDTYPE_SID); }
 
-/* None of these is in any kernel; where one of them matters, the kernel removes dead code. */
+/* No kernel has any of these, so the kernel removes each guarded use as dead code. */
 PROGRAM(absent)
 {
 	int value = 0;
@@ -56,7 +57,7 @@ PROGRAM(absent)
 	return value;
 }
 
-/* What programs do with offsets: reading fields through pointers. */
+/* The usual use of offsets: to read fields through pointers. */
 PROGRAM(reads)
 {
 	struct task_struct *of = current_task();

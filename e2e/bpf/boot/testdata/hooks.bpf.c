@@ -1,4 +1,4 @@
-/* Programs that the kernel attaches to one of its functions or tracepoints, which BTF describes. */
+/* Programs that the kernel attaches to functions or tracepoints that its BTF describes. */
 struct file {
 	unsigned f_flags;
 } P;

@@ -1,8 +1,8 @@
 /*
  * Loads BPF programs with libbpf: load OBJECT [BTF], where BTF is the file for CO-RE relocations;
- * without it, libbpf finds the kernel's. Each program is loaded alone. For each there is a line:
- * its name, and its instructions as the kernel has them, in hexadecimal; or "!" and libbpf's
- * warnings.
+ * without this file, libbpf finds the kernel's BTF. Each program is loaded separately. For each
+ * program, a line is printed: the program's name, and its instructions as the kernel has them, in
+ * hexadecimal; or "!" and libbpf's warnings.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -39,7 +39,7 @@ static void print_insns(int fd)
 		printf("%02x", insns[i]);
 }
 
-/* Loads the program of this number; returns 0 if there is none. */
+/* Loads the program with this number; returns 0 if there is none. */
 static int load(const char *path, const char *btf, int number)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, options, .btf_custom_path = btf);

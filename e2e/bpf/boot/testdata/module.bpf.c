@@ -1,4 +1,4 @@
-/* Programs about nf_conntrack: a struct that only it has, and one of its functions. */
+/* Programs that use nf_conntrack: a struct that only this module has, and one of its functions. */
 struct conntrack_gc_work {
 	unsigned next_bucket;
 	unsigned avg_timeout;
