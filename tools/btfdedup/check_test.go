@@ -101,7 +101,7 @@ func TestVerifyVerb(t *testing.T) {
 		{"--for=kernel --base " + good + " " + inside, 0, "", ""},
 		{"--base " + good + " " + inside, 1, "[4] TYPEDEF nt: name-inside-string: name: offset 2 is " +
 			"inside another string; ", inside + ": [4] TYPEDEF: a name is at string offset 2, where no " +
-			"string begins; was it made on another base?\n"},
+			"string begins; was it made with a different base?\n"},
 		{split, 1, "", "btfdedup: " + split + ": BTF at offset "},
 		{text, 1, "", "btfdedup: " + text +
 			": BTF at offset 0x0: no BTF magic 0xeb9f; it starts with \"no B\"\n"},

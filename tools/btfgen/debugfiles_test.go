@@ -182,7 +182,7 @@ func objectOf(t *testing.T, path string) []byte {
 	if code == 0 {
 		return read(t, out)
 	}
-	if !strings.Contains(stderr, "(.symtab): no contents: this is a separate debug file; give the") {
+	if !strings.Contains(stderr, "(.symtab): no contents: this is a separate debug file; pass the") {
 		t.Errorf("%s: code %d, %s", path, code, stderr)
 	}
 	return nil

@@ -161,7 +161,7 @@ func ReadOne(path string, base *Blob) (*Blob, error) {
 		return nil, err
 	}
 	if len(blobs) != 1 {
-		return nil, fmt.Errorf("%s: holds %d BTF blobs, one after another; "+
+		return nil, fmt.Errorf("%s: holds %d BTF blobs, one after the other; "+
 			"merge them first with btfdedup link", path, len(blobs))
 	}
 	return blobs[0], nil

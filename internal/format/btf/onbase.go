@@ -9,7 +9,7 @@ import "fmt"
 func (b *Blob) CheckRefs() error {
 	hint := ""
 	if b.Base != nil {
-		hint = "; was it made on another base?"
+		hint = "; was it made with a different base?"
 	}
 	named := b.Base != nil && !b.Base.EndsOnly()
 	end := b.EndID()

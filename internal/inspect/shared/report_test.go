@@ -183,7 +183,7 @@ func TestBadModules(t *testing.T) {
 		want string
 	}{
 		"no such type": {func(w *btf.Builder) { w.Ref(btf.KindPtr, "", 99) },
-			"[2] PTR refers to [99], but the last type is [2]; was it made on another base?"},
+			"[2] PTR refers to [99], but the last type is [2]; was it made with a different base?"},
 		"a function": {func(w *btf.Builder) { w.Ref(btf.KindPtr, "", 3); w.Func("f", 1, 0) },
 			"BTF type [2] PTR: refers to [3] FUNC, which is not a type"},
 		"a cycle": {func(w *btf.Builder) { w.Ref(btf.KindPtr, "", 3); w.Ref(btf.KindConst, "", 2) },

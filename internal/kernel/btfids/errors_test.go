@@ -72,7 +72,7 @@ func TestBadFiles(t *testing.T) {
 	}
 	for _, test := range []struct{ name, path, want string }{
 		{"stripped", objcopy("--strip-all"), "is the symbol table stripped?"},
-		{"detached debug file", objcopy("--only-keep-debug"), "it has no content (SHT_NOBITS)"},
+		{"separate debug file", objcopy("--only-keep-debug"), "it has no content (SHT_NOBITS)"},
 		{"relocations", compile(t, gcc, `ID(func, a) SECTION(".quad other")`), "has relocations"},
 		{"two sections", compile(t, gcc, `ID(func, a)
 			asm(".section .BTF_ids,\"aG\",@progbits,group,comdat\n.zero 4\n.text");`),

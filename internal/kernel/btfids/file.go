@@ -68,7 +68,7 @@ func find(f *elf.File) (*elf.Section, error) {
 			"link the file with the kernel's linker script", sec.Index, list[1].Index))
 	case sec.Raw() == nil:
 		return nil, sectionError(f, fmt.Errorf("it has no content (%v): "+
-			"this is a detached debug file; pass the linked file", sec.Type))
+			"this is a separate debug file; pass the linked file", sec.Type))
 	case !sec.Plain():
 		return nil, sectionError(f, fmt.Errorf("it is compressed or has relocations; "+
 			"the kernel's BTF_ID macros never produce such a section"))

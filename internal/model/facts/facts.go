@@ -57,7 +57,7 @@ type KfuncState string
 const (
 	KfuncsOff    KfuncState = "off"    // the feature decl_tag_kfuncs is not wanted
 	KfuncsAbsent KfuncState = "absent" // there is no section .BTF_ids
-	// .BTF_ids has no contents (SHT_NOBITS), as in detached debug files
+	// .BTF_ids has no contents (SHT_NOBITS), as in separate debug files
 	KfuncsStripped KfuncState = "stripped"
 	KfuncsListed   KfuncState = "listed"
 )

@@ -200,7 +200,7 @@ func TestKfuncsWithoutContents(t *testing.T) {
 	linked := w.link("linked", w.compile("kfuncs.c", kfuncSource(kfuncSets)))
 	w.run("objcopy", "--only-keep-debug", linked, "linked.debug")
 	if f := w.extract("linked.debug", defaults); f.KfuncState != KfuncsStripped || f.Kfuncs != nil {
-		t.Errorf("detached debug file: %s, %v", f.KfuncState, f.Kfuncs)
+		t.Errorf("separate debug file: %s, %v", f.KfuncState, f.Kfuncs)
 	}
 	if f := w.extract(w.link("none", w.compile("none.c", "int x;")),
 		defaults); f.KfuncState != KfuncsAbsent {
