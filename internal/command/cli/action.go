@@ -11,15 +11,15 @@ const actionVariable = "RULES_BTF_ACTION"
 
 const settings = "--@rules_btf//rules/settings:"
 
-// cc_btf has neither attribute: these attributes name files that belong to object files in srcs,
-// and cc_btf compiles its own.
+// cc_btf has neither attribute: the attributes name files that belong to the object files in srcs,
+// but cc_btf compiles its object files itself.
 const (
-	debugName = "the attribute debug (cc_btf has none: it uses the .dwo files of --fission, and " +
-		"its attribute exclude leaves out libraries)"
-	altName = "the attribute alt (cc_btf has none: its attribute exclude leaves out libraries)"
+	debugName = "the attribute debug (not in cc_btf, which uses the .dwo files of --fission; its " +
+		"attribute exclude leaves out libraries)"
+	altName = "the attribute alt (not in cc_btf, whose attribute exclude leaves out libraries)"
 )
 
-// inBazel lists the flags that messages recommend, each with what replaces it in the Bazel rules.
+// inBazel lists the flags that messages recommend, each with its replacement in the Bazel rules.
 // Flags with the same replacement are adjacent.
 var inBazel = []struct{ flag, name string }{
 	{"--lang-exclude", "the attribute lang_exclude or the flag " + settings + "lang_exclude"},
@@ -67,7 +67,7 @@ func advise(message string) string {
 	return strings.TrimSpace(message) + "; in Bazel, " + strings.Join(list, ", ")
 }
 
-// names reports whether a message contains this flag, not only a longer flag that begins like it.
+// names reports whether a message contains the flag itself, not just a longer flag that begins so.
 func names(message, flag string) bool {
 	_, after, ok := strings.Cut(message, flag)
 	return ok && (after == "" || strings.ContainsAny(after[:1], "= ,;:)\n"))

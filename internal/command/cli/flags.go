@@ -7,7 +7,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/features"
 )
 
-// Common is a set of flags that several commands share. -j, which every command has, is not in it.
+// Common is a set of flags that several commands share. It omits -j, which every command has.
 type Common uint
 
 const (

@@ -91,7 +91,7 @@ func (l *Line) erase() {
 	}
 }
 
-// Write replaces the line by p, which must be whole lines, and draws the line again below p.
+// Write replaces the line by p, which must be whole lines. The next drawing puts the line below p.
 func (l *Line) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

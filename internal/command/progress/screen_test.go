@@ -54,7 +54,7 @@ func (s *screen) Written() string {
 	return string(s.text)
 }
 
-// WaitFor waits until the pattern re matches what has arrived, and returns all of it.
+// WaitFor waits until the pattern re matches what has arrived, and returns all that has arrived.
 func (s *screen) WaitFor(re string) string {
 	s.t.Helper()
 	for range 1000 {
@@ -67,7 +67,7 @@ func (s *screen) WaitFor(re string) string {
 	return ""
 }
 
-// End writes a mark, waits until it has arrived, and returns what the terminal shows before it.
+// End writes a mark, waits until the mark has arrived, and returns what is shown before the mark.
 func (s *screen) End() []string {
 	s.t.Helper()
 	const mark = "END"
@@ -83,7 +83,7 @@ func (s *screen) End() []string {
 	return lines
 }
 
-// Lines are what the terminal shows when text is written to it. It obeys carriage return, newline
+// Lines returns what the terminal shows when text is written. It obeys carriage return, newline
 // and "erase to the end of the line"; other control characters, and text in the last column, are
 // errors.
 func (s *screen) Lines(text string) []string {
