@@ -144,8 +144,7 @@ func parse(file kernelbtf.File, on *core.BTF) (*core.BTF, error) {
 	return b, nil
 }
 
-// addModules adds the BTF of modules to a kernel. The paths are module files, or directories whose
-// module files are all added.
+// addModules adds to a kernel the BTF of module files, and of all modules below directories.
 func (k *kernel) addModules(paths []string, maxDecompressed int) error {
 	var files []kernelFile
 	for _, arg := range paths {

@@ -27,21 +27,21 @@ func modulesCommand() *cobra.Command {
 		Short: "Make the BTF of many modules in one go",
 		Long: `
 Writes OUT/NAME.btf for each NAME.ko, byte for byte what "btfgen elf --base" produces. The base is
-read only once. For a directory, all files *.ko below it are read. With --order, only those modules
-are read that Kbuild's modules.order lists; its paths are relative to the directory.
+read only once. For a directory, all files *.ko below it are read, or with --order only the modules
+that Kbuild's modules.order lists, by paths relative to the directory.
 
 --vmlinux also makes the base, OUT/vmlinux.btf, from a kernel's DWARF, as "btfgen elf" does.
 
 --embed also writes copies of the modules with their BTF in the section .BTF, as "btfdedup embed"
-does. The copy of a module that was found in a directory keeps its path below that directory. --into
-names a directory with the same modules, but without DWARF, from which the copies are then made. The
+does. The copy of a module that was found in a directory keeps its path below that directory. With
+--into, the copies are made from the same modules below another directory, which need no DWARF. The
 type ids in .BTF_ids are resolved as "btfdedup embed --resolve-ids" does, and the BTF of vmlinux and
 of the modules doesn't show implicit arguments of kfuncs. Resolving ids needs the BTF of the base,
 not only an index. --keep-ids leaves the ids as they are. If the ids are already resolved,
 --old-base names the BTF on which the old .BTF is based.
 
-A module that can't be converted is an error; the others are still written, and all errors are
-listed at the end. The files of one module appear together or not at all.
+A module that can't be converted is an error; the BTF of the other modules is still written, and all
+errors are listed at the end. The files of one module appear together or not at all.
 
 For each NAME.ko, --skipped-dir writes SKIPPED/NAME.skipped, a list of what is not encoded.
 
@@ -93,7 +93,7 @@ type batch struct {
 	env       *cli.Env
 	making    pipeline.Batch
 	bases     *base.Files
-	whole     func() (*base.Files, error) // bases with --base-btf, which is read once
+	whole     func() (*base.Files, error) // the bases and the BTF of --base-btf, read once
 	report    *report.Run
 	made      []string    // directories that this run made
 	ofVmlinux report.Made // the base, with --vmlinux
@@ -151,7 +151,7 @@ func (b *batch) run(env *cli.Env, args []string) error {
 	return b.listed(errs)
 }
 
-// openBase reads the bases, or makes the base of vmlinux.
+// openBase reads the bases, or makes the base from vmlinux.
 func (b *batch) openBase() error {
 	if b.vmlinux != "" {
 		return b.makeBase()
