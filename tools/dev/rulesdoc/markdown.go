@@ -96,7 +96,7 @@ func rank(a part) int {
 	return 2
 }
 
-// cell returns a doc string in the form of a table's cell, on one line.
+// cell returns a doc string as the text of a table cell, on one line.
 func cell(doc string) string {
 	return strings.ReplaceAll(strings.Join(strings.Fields(doc), " "), "|", "\\|")
 }
