@@ -27,8 +27,9 @@ struct user { struct changed *c; struct late *l; struct list links; word w[4];
 	union { void *p; struct { short lo, hi; }; }; int bits : 3; };
 `
 
-// severalFiles makes object files that have nearly all types in common. Some of the files are equal.
-// It also makes archives and an object from assembler, and adds the stored files of one machine.
+// severalFiles makes object files that have nearly all types in common; some of these files are
+// equal. It also makes archives and an object from assembler, and adds the stored files of one
+// machine.
 func severalFiles(t *testing.T) []string {
 	t.Helper()
 	dir := t.TempDir()
