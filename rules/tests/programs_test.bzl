@@ -48,8 +48,8 @@ def _min_impl(ctx):
     env = analysistest.begin(ctx)
     found = analysistest.target_actions(env)
 
-    # There are no other actions, and none of these runs again if a program is edited but needs
-    # nothing new from the kernels.
+    # There are no other actions, and none of these runs again after an edit that doesn't change
+    # what the programs need from the kernels.
     asserts.equals(env, ["BtfMin"] * len(ctx.attr.outputs), [action.mnemonic for action in found])
     asserts.equals(env, sorted(ctx.attr.kernels), sorted([
         name
@@ -137,7 +137,7 @@ _core_test = analysistest.make(
     },
 )
 
-# What is wrong, by the name of the target under test.
+# The key is the name of a target under test; the value is a part of the expected error.
 _FAILURES = {
     "needs_of_archive": "is an archive",
     "needs_of_source": "clang -target bpf -g compiles",
@@ -248,7 +248,7 @@ def _wrong_core():
         )
 
 def _kernels():
-    """Declares files, and other targets that those under test refer to."""
+    """Declares files, and other targets to which the targets under test refer."""
     for file in [
         "exec.bpf.c",
         "exec.bpf.o",

@@ -35,7 +35,7 @@ for dir in /*; do
     *) if [[ ! -L $dir ]]; then show "$dir"; fi ;;
   esac
 done
-# Directories that the build uses and that are below directories of the root.
+# These are the directories that the build uses below directories of the root.
 goroot=$(go env GOROOT) gomodcache=$(go env GOMODCACHE)
 for dir in "$goroot" "$gomodcache" "$(go env GOCACHE)" "$HOME" "${XDG_CACHE_HOME:-}" \
   "${TMPDIR:-}" "$PWD" "${BTF_OFFLINE_REPO:-}"; do
