@@ -246,8 +246,8 @@ cc_btf(
 )
 ```
 
-Compile with debug information, for example `--copt=-g`. An object without it is an error that names
-its library (`for //third_party:zlib`), which you can exclude:
+Compile with debug information, for example with `--copt=-g`. For an object without it, the error
+names the object's library (`for //third_party:zlib`), which you can exclude:
 
 ```starlark
 cc_btf(

@@ -93,7 +93,7 @@ func (r *checkRun) run(env *cli.Env, args []string) error {
 		rows[i], err = r.rows(files[i], list)
 		return err
 	}, phase.Progress)
-	done, failures := fail(env, errs)
+	done, failures := printErrors(env, errs)
 	if !done {
 		return failures
 	}

@@ -209,9 +209,9 @@ func isModule(rel string) bool {
 		func(ending string) bool { return strings.HasSuffix(rel, ending) })
 }
 
-// fail prints the errors of files, and returns one error for all of them. The result done is set if
-// at least one file has no error.
-func fail(env *cli.Env, errs []error) (done bool, err error) {
+// printErrors prints the errors of several files, and returns one error for all of them. The result
+// done is set if at least one file has no error.
+func printErrors(env *cli.Env, errs []error) (done bool, err error) {
 	var failed []error
 	for _, err := range errs {
 		if err != nil {

@@ -93,13 +93,13 @@ func (r *minRun) run(env *cli.Env, args []string) error {
 	run := report.Start(env, args)
 	defer run.Close()
 	if single || len(r.modules) > 0 {
-		return r.one(run, files[0], list)
+		return r.writeOne(run, files[0], list)
 	}
-	return r.many(env, run, files, list)
+	return r.writeMany(env, run, files, list)
 }
 
-// one writes the minimal BTF of one kernel and its modules.
-func (r *minRun) one(run *report.Run, file kernelFile, list []*needs.Needs) error {
+// writeOne writes the minimal BTF of one kernel and its modules.
+func (r *minRun) writeOne(run *report.Run, file kernelFile, list []*needs.Needs) error {
 	found, err := file.read(list[0], r.maxDecompressed)
 	if err != nil {
 		return err
@@ -124,8 +124,8 @@ func (r *minRun) one(run *report.Run, file kernelFile, list []*needs.Needs) erro
 	return r.finish(run, outputs)
 }
 
-// many writes the minimal BTF of all kernels that can be read.
-func (r *minRun) many(env *cli.Env, run *report.Run, files []kernelFile,
+// writeMany writes the minimal BTF of all kernels that can be read.
+func (r *minRun) writeMany(env *cli.Env, run *report.Run, files []kernelFile,
 	list []*needs.Needs) error {
 	paths := make([]string, len(files))
 	for i, f := range files {
@@ -155,7 +155,7 @@ func (r *minRun) many(env *cli.Env, run *report.Run, files []kernelFile,
 		}
 	}
 	phase.EndMade(made)
-	done, failures := fail(env, errs)
+	done, failures := printErrors(env, errs)
 	if !done {
 		return failures
 	}

@@ -234,8 +234,8 @@ func intoWithIDs(env *cli.Env, f *elf.File, ids *resolveids.IDs, types, base *em
 	return edit, data, setIDs(env, ids, edit, b, types.Path, fatal)
 }
 
-// setIDs fills in .BTF_ids, in a file that is edited, with ids of types in b. It prints warnings;
-// if the parameter fatal is set, it returns an error instead.
+// setIDs fills in .BTF_ids in the file that is edited, with the ids of types in b. It prints
+// warnings; if the parameter fatal is set, it returns an error instead.
 func setIDs(env *cli.Env, ids *resolveids.IDs, edit *elfwrite.Edit, b *btf.Blob, path string,
 	fatal bool) error {
 	warnings, err := ids.Into(edit, b, path)

@@ -12,7 +12,7 @@ import (
 )
 
 // TestEmbedImplicitArguments: for a file that has kfuncs with implicit arguments, "embed
-// --resolve-ids" is the same as "resolve-ids --btf-out" and then embed.
+// --resolve-ids" gives the same result as "resolve-ids --btf-out" and then embed.
 func TestEmbedImplicitArguments(t *testing.T) {
 	dir := t.TempDir()
 	p := func(name string) string { return filepath.Join(dir, name) }

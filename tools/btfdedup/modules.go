@@ -142,13 +142,13 @@ func (b *batch) run(env *cli.Env, args []string) error {
 	}
 	pipeline.RaiseHeap()
 	phase := b.report.Phase("modules", "modules")
-	errs := b.all(modules, phase.Progress)
+	errs := b.makeAll(modules, phase.Progress)
 	b.report.Stats.Modules = &b.ofModules
 	phase.EndMade(&b.ofModules)
 	if err := b.report.Finish(int(b.ofVmlinux.Total() + b.ofModules.Total())); err != nil {
 		return err
 	}
-	return b.listed(errs)
+	return b.printErrors(errs)
 }
 
 // openBase reads the bases, or makes the base from vmlinux.
@@ -187,7 +187,7 @@ func (b *batch) makeBase() error {
 	explicit := func(data []byte) ([]byte, error) {
 		return b.embedding.ofVmlinux(b.env, b.vmlinux, data)
 	}
-	how := b.how(&base.Files{})
+	how := b.settings(&base.Files{})
 	how.Change, how.Convert.Progress = explicit, phase.Progress
 	result, err := pipeline.Linked(b.vmlinux, how)
 	if linked, ok := errors.AsType[*compilerbtf.LinkedError](err); ok {
@@ -234,8 +234,8 @@ func (b *batch) removeEmpty() {
 	}
 }
 
-// all makes the BTF of all modules, and returns their errors.
-func (b *batch) all(modules []module, progress func(done, all int)) []error {
+// makeAll makes the BTF of all modules, and returns their errors.
+func (b *batch) makeAll(modules []module, progress func(done, all int)) []error {
 	names := make([]string, len(modules))
 	for i := range modules {
 		names[i] = modules[i].path
@@ -246,7 +246,7 @@ func (b *batch) all(modules []module, progress func(done, all int)) []error {
 // module makes the BTF of one module and, with --embed, a copy of the module that contains the BTF.
 func (b *batch) module(m *module) error {
 	var into *target
-	how := b.how(b.bases)
+	how := b.settings(b.bases)
 	if b.embedding.dir != "" {
 		defer func() { into.close() }()
 		how.Change = func(data []byte) (_ []byte, err error) {
@@ -272,8 +272,8 @@ func (b *batch) module(m *module) error {
 	return b.report.AddMade(&b.ofModules, b.bases.BTF, result.Result, result.Extra)
 }
 
-// how returns the settings for making the BTF of a file on these bases.
-func (b *batch) how(bases *base.Files) pipeline.How {
+// settings returns the settings for making the BTF of a file on these bases.
+func (b *batch) settings(bases *base.Files) pipeline.How {
 	return pipeline.How{Files: b.conversion.Search(b.env), Bases: bases,
 		Convert: b.conversion.Options(b.env), Variables: b.variables}
 }
@@ -301,8 +301,8 @@ func (b *batch) files(dir, name string, result *link.Result) []cli.Artifact {
 	return files
 }
 
-// listed prints the errors of modules, except the last one, which it returns.
-func (b *batch) listed(errs []error) error {
+// printErrors prints the errors of modules, except the last one, which it returns.
+func (b *batch) printErrors(errs []error) error {
 	modules := len(errs)
 	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 	if len(errs) > 1 {

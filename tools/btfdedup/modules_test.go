@@ -309,7 +309,7 @@ func TestModulesWithErrors(t *testing.T) {
 	}
 }
 
-// TestModuleTree names modules by their directory, and by Kbuild's list.
+// TestModuleTree selects modules by directory, and by Kbuild's list.
 func TestModuleTree(t *testing.T) {
 	dir := t.TempDir()
 	p := func(name string) string { return filepath.Join(dir, name) }

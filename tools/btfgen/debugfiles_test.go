@@ -188,7 +188,7 @@ func objectOf(t *testing.T, path string) []byte {
 	return nil
 }
 
-// TestSupplementOfDebugFile: distributions run dwz over debug files.
+// TestSupplementOfDebugFile uses debug files that dwz has processed, as distributions do.
 func TestSupplementOfDebugFile(t *testing.T) {
 	programtest.Need(t, "gcc", "ld", "objcopy", "dwz")
 	debugTree(t, `sh -e build -g

@@ -204,7 +204,7 @@ type roadsFunction struct {
 	parameters   []string
 }
 
-// oracle returns the functions of a linked file, and the structs of its units. It omits functions
+// oracle returns the functions of a linked file, and the structs of its units. It omits a function
 // unless a symbol at the function's entry has the function's name, with or without a suffix.
 func (w roadsBuild) oracle(linked string) (list []roadsFunction, structs []string) {
 	f, err := stdelf.Open(linked)

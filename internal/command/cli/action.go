@@ -49,7 +49,7 @@ func advise(message string) string {
 	for i := 0; i < len(inBazel); {
 		name, flags := inBazel[i].name, []string(nil)
 		for ; i < len(inBazel) && inBazel[i].name == name; i++ {
-			if names(message, inBazel[i].flag) {
+			if mentions(message, inBazel[i].flag) {
 				flags = append(flags, inBazel[i].flag)
 			}
 		}
@@ -67,8 +67,8 @@ func advise(message string) string {
 	return strings.TrimSpace(message) + "; in Bazel, " + strings.Join(list, ", ")
 }
 
-// names reports whether a message contains the flag itself, not just a longer flag that begins so.
-func names(message, flag string) bool {
+// mentions reports whether a message contains the flag itself, not just a longer flag.
+func mentions(message, flag string) bool {
 	_, after, ok := strings.Cut(message, flag)
 	return ok && (after == "" || strings.ContainsAny(after[:1], "= ,;:)\n"))
 }

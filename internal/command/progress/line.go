@@ -23,8 +23,8 @@ const (
 	clearRest = "\x1b[K" // EL of ECMA-48: erase to the end of the line
 )
 
-// Line is a progress line. All other output to the terminal must be written through it. Its methods
-// may be called from several threads. A nil Line does nothing.
+// Line is a progress line. All other output to the terminal must go through Write. Its methods may
+// be called from several threads. A nil Line does nothing.
 type Line struct {
 	terminal *os.File
 	text     func() string

@@ -22,7 +22,7 @@ type screen struct {
 	text []byte
 }
 
-// newScreen opens a terminal with TERM=xterm. With 0 columns its width is unknown.
+// newScreen opens a terminal with TERM=xterm. 0 columns mean that the width is unknown.
 func newScreen(t testing.TB, columns int) *screen {
 	t.Helper()
 	keyboard, tty, err := pty.Open()
@@ -47,7 +47,7 @@ func (s *screen) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Written is all that has arrived so far.
+// Written returns all that has arrived so far.
 func (s *screen) Written() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -18,13 +18,13 @@ import (
 // EndRead ends the phase in which n BTF objects were read and merged into o.
 func (r *Run) EndRead(p *Phase, n int, o *object.Object) {
 	p.stop()
-	p.found(message.Count(n, "file") + r.countShapes(o))
+	p.record(message.Count(n, "file") + r.countShapes(o))
 }
 
 // EndModules ends the phase in which the BTF of n modules was read.
 func (r *Run) EndModules(p *Phase, n int) {
 	p.stop()
-	p.found(message.Count(n, "module"))
+	p.record(message.Count(n, "module"))
 }
 
 // countUnits records the units that a conversion read, and returns a text about them.

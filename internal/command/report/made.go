@@ -113,5 +113,5 @@ func (p *Part) text() string {
 // EndMade ends a phase in which a batch made BTF.
 func (p *Phase) EndMade(m *Made) {
 	p.stop()
-	p.found(m.text())
+	p.record(m.text())
 }

@@ -54,7 +54,7 @@ func (r *repository) brokenLinks() (found []string) {
 	return found
 }
 
-// prose is a page with empty lines in place of its blocks of code.
+// prose returns a page in which empty lines replace the blocks of code.
 func prose(text string) string {
 	lines := strings.Split(text, "\n")
 	inside := false

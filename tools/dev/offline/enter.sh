@@ -5,8 +5,8 @@
 #
 # usage: enter.sh ROOT BAZELRC COMMAND [ARG]…     (BAZELRC becomes Bazel's system-wide rc file)
 #
-# This uses pivot_root, not chroot, because user namespaces can't be created in a chroot, and without
-# them Bazel's linux-sandbox and bubblewrap don't work.
+# This uses pivot_root, not chroot, because Bazel's linux-sandbox and bubblewrap need user
+# namespaces, which can't be created in a chroot.
 set -euo pipefail
 
 root=$1 bazelrc=$2

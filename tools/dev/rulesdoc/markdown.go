@@ -85,7 +85,7 @@ func writeMacro(out *strings.Builder, macro entity) {
 	}
 }
 
-// rank sorts the attribute name first, then mandatory ones, then the rest; Bazel sorted each group.
+// rank puts the attribute "name" first, then the mandatory attributes. Bazel sorted each group.
 func rank(a part) int {
 	switch {
 	case a.name == "name":
