@@ -40,7 +40,7 @@ int open(struct device *d) { return shrink(d, 1, d->wide) + shrink(d, 2, d->now)
 void _start(void) { probe(&elsewhere, 1.5); open(&here); }
 `
 
-// moduleSource has the types of vmlinux, and types of its own.
+// moduleSource has the types of vmlinux, and its own types.
 const moduleSource = vmlinuxSource + `
 struct disk { struct device device; struct disk *next; float load; enum { ON, OFF } state; };
 int insert(struct disk *d) { return d->state + probe(&d->device, d->load); }
