@@ -1,4 +1,4 @@
-"""Grain: how many objects a BtfGen action converts, or how many modules a BtfModules action does.
+"""Grain: how many objects a BtfGen action converts, or modules a BtfModules action processes.
 
 Any grouping gives the same bytes in the end, so only the cost matters. Each action has a fixed
 cost, and files that are converted together are read faster, because they have most types in common.

@@ -138,7 +138,7 @@ func (r *embedRun) run(env *cli.Env, args []string) error {
 	return env.WriteOutputs(outputs...)
 }
 
-// readBelow reads a raw distilled base. It checks the base, and the BTF in types, which needs it.
+// readBelow reads a raw distilled base, and checks it together with the BTF in types.
 func readBelow(path string, types *embed.Blob) (*embed.Blob, error) {
 	base, err := embed.ReadBlob(path)
 	if err != nil {

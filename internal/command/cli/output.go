@@ -88,8 +88,8 @@ func (t *tempSet) remove(name string) {
 
 var atSignal atomic.Pointer[func()]
 
-// AtSignal registers f, which an interrupt calls before the process ends. f must not block. A
-// second call replaces the function of the first.
+// AtSignal registers a function that an interrupt calls before the process ends. The function must
+// not block. A second call of AtSignal replaces the function.
 func AtSignal(f func()) { atSignal.Store(&f) }
 
 // removeTempsOnSignal makes an interrupt remove the temporary files before it ends the process.
