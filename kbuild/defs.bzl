@@ -23,7 +23,8 @@ def kbuild_btf(
 
     Args:
         name: the target.
-        tree: label of the directory: a tree artifact, or a target whose only file is one.
+        tree: label of the directory: a tree artifact, or a target whose only file is such an
+            artifact.
         vmlinux: path of the linked kernel in the directory.
         modules: whether to make the BTF of the modules (all files *.ko below the directory), too.
         order: path of a modules.order in the directory; only the modules that it lists are used.

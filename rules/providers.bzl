@@ -29,7 +29,7 @@ kernel's BTF first. Empty for vmlinux.""",
 `btf`. None if `btf` is based on a distilled base.""",
         "indices": """depset of File, postorder: the indices of `bases`. Empty for vmlinux.""",
         "distilled": """bool: whether `btf` is based on a distilled base, which is then the only
-file in `bases`. The ids of such BTF are not those of any kernel.""",
+file in `bases`. The ids in such BTF belong to no kernel.""",
         "extra": """File or None: raw BTF of the variables that are not per-CPU variables, based on
 `btf` (`variables = "separate"`).""",
         "skipped": """File or None: a text file with a line for each function or variable that was
@@ -40,9 +40,9 @@ left out, with the reason.""",
 BtfModulesInfo = provider(
     doc = "The linked BTF of many modules that are based on the same BTF.",
     fields = {
-        "bases": "depset of File, postorder: the chain of BTF that they are based on.",
-        "btfs": """depset of File: raw BTF of the modules, each named for its module, or directories
-of such files.""",
+        "bases": "depset of File, postorder: the chain of BTF that the modules are based on.",
+        "btfs": """depset of File: raw BTF of the modules, each named after its module, or
+directories of such files.""",
         "indices": "depset of File, postorder: the indices of `bases`.",
         "modules": """list of struct, one for each module that is a file: `name` (string), `module`
 (File, the linked module), `btf` and `skipped` (File), `extra` (File or None, split BTF based
@@ -63,10 +63,10 @@ BtfMinInfo = provider(
     fields = {
         "btfs": """depset of File: raw BTF, `NAME/KERNEL.btf` for each kernel, or directories of
 such files.""",
-        "hooks": "bool: whether it has the functions and other things that programs name.",
-        "needs": "depset of File: the needs that it was made for.",
+        "hooks": "bool: whether `btfs` have the functions and other things that programs name.",
+        "needs": "depset of File: the needs for which `btfs` were made.",
         "root": """string: the directory `NAME` among the runfiles. The name of a kernel is the
-path of its file below that, without `.btf`.""",
+path of its file below that directory, without `.btf`.""",
         "split": "bool: whether modules have their own files, based on the kernel's.",
     },
 )

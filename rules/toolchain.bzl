@@ -6,8 +6,8 @@ TOOLCHAIN_TYPE = Label("//rules/toolchain:toolchain_type")
 
 # The settings of conversions have these values while the tools are built. None of them changes a
 # tool, but each is a part of the configuration, and so of the paths and keys of the actions that
-# build the tools. Bazel names a configuration by its differences from the command line; a value
-# that no user sets always differs.
+# build the tools. Bazel names a configuration by its differences from the command line. A value
+# that no user sets always differs, so the name stays the same.
 _SETTINGS = {
     str(Label("//rules/settings:btf_features")): ["(tools)"],
     str(Label("//rules/settings:grain")): "(tools)",

@@ -89,7 +89,7 @@ func TestUndeclared(t *testing.T) {
 	wrong := map[string]string{ // by the target whose action it is
 		"bare_import": "follow/thin.a(a.o): member of a thin archive in the file follow/a.o, " +
 			"which no --follow names; add --follow for it, or convert the members instead of the " +
-			"archive; in Bazel, --follow is the attribute debug (cc_btf has none: ",
+			"archive; in Bazel, --follow is the attribute debug (not in cc_btf, ",
 		"bare_archive":        "follow/thin.a(a.o): member of a thin archive",
 		"bare_archive_of_one": "follow/thin.a(a.o): member of a thin archive",
 		"bare_vmlinux":        "follow/thin.a(a.o): member of a thin archive",

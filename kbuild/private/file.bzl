@@ -1,4 +1,4 @@
-"""kbuild_file: one file of a directory that an action made."""
+"""kbuild_file: one file from a directory that an action made."""
 
 load("@bazel_skylib//lib:paths.bzl", "paths")
 

@@ -56,8 +56,8 @@ kbuild_tree = repository_rule(
 Its targets: `//:vmlinux_btf`; `//:NAME_btf` for each module; `//:modules_btf`; `//:all_btf`;
 `//:vmlinux_btf_skipped` and `//:modules_btf_skipped` (what was left out of the BTF); `//:vmlinux`
 and `//:modules` (the linked files). Each directory with objects is a package. It has one
-`btf_objects` for the objects of vmlinux (`//DIRECTORY:vmlinux_objects`), and one for those of each
-module (`//DIRECTORY:NAME_objects`). `//:kbuild.skipped` lists the objects without DWARF.
+`btf_objects` for the objects of vmlinux (`//DIRECTORY:vmlinux_objects`), and one for the objects of
+each module (`//DIRECTORY:NAME_objects`). `//:kbuild.skipped` lists the objects without DWARF.
 
 The first build after another `make` sees all files that have changed.""",
     attrs = {
@@ -76,8 +76,8 @@ rules_go.""",
             default = Label("@btf_kbuild//:btfkbuild"),
         ),
         "lang_exclude": attr.string_list(
-            doc = """As in `btf_objects`. If empty, it is `rust` for a kernel that was configured
-with Rust, for which Kbuild too excludes Rust when it runs pahole.""",
+            doc = """As in `btf_objects`. The default for a kernel that was configured with Rust is
+`rust`, because Kbuild excludes Rust, too, when it runs pahole.""",
         ),
         "modules": attr.string(
             doc = """`objects`: a `module_btf` for each module, made from its objects. `whole`: one

@@ -7,7 +7,8 @@ def can_name(name):
         name: string.
 
     Returns:
-        bool: whether no tool takes it for a flag or a parameter file, or ends it early.
+        bool: False if a tool would take the name for a flag or a parameter file, or would end the
+        name early.
     """
     return name[0] not in ["-", "@"] and "=" not in name
 
@@ -27,7 +28,7 @@ def add_files(args, files, **kwargs):
     Args:
         args: Args.
         files: list or depset of File.
-        **kwargs: of `args.add_all`.
+        **kwargs: arguments of `args.add_all`.
     """
     args.add_all(files, map_each = _path_of, **kwargs)
 
@@ -44,7 +45,7 @@ def add_named(args, files, **kwargs):
     Args:
         args: Args.
         files: list or depset of File.
-        **kwargs: of `args.add_all`.
+        **kwargs: arguments of `args.add_all`.
     """
     args.add_all(files, map_each = _named, **kwargs)
 

@@ -1,16 +1,16 @@
-"""bpf_needs: what BPF programs need of a kernel."""
+"""bpf_needs: what BPF programs need from a kernel."""
 
 load("//rules:providers.bzl", "BpfNeedsInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 load(":program_actions.bzl", "bpf_needs_action")
 
-# The value says what is wrong with a file that isn't an object of a BPF program, and what to do;
-# the key is the file's extension.
+# The key is the extension of a file that isn't an object of a BPF program. The value says what is
+# wrong with such a file, and what to do.
 _OTHERS = {
     "a": "is an archive: use its object files (of a cc_library, the output group " +
          "compilation_outputs)",
-    "btf": "is BTF of a kernel: put it into the kernels of a btf_min",
-    "needs": "has needs already: put it into the needs of a btf_min",
+    "btf": "is BTF of a kernel: put it into the attribute kernels of a btf_min",
+    "needs": "has needs already: put it into the attribute needs of a btf_min",
     "so": "is a library: use its object files",
 } | {
     extension: "is source code: use the object file that clang -target bpf -g compiles"
@@ -38,8 +38,8 @@ def _bpf_needs_impl(ctx):
 
 bpf_needs = rule(
     implementation = _bpf_needs_impl,
-    doc = """Extracts what BPF programs need of a kernel, `NAME.needs`: their CO-RE relocations, and
-the functions, kfuncs, variables and types that they name.
+    doc = """Extracts what BPF programs need from a kernel, `NAME.needs`: the CO-RE relocations of
+the programs, and the functions, kfuncs, variables and types that the programs name.
 
 ```starlark
 bpf_needs(
@@ -51,9 +51,9 @@ bpf_needs(
 )
 ```
 
-The file has no code, paths or offsets. An edit after which the programs need nothing new doesn't
-change its bytes, so `btf_min` and `btf_core_test` run no action for any kernel. `btfcore needs
---format=text NAME.needs` prints it.""",
+The file contains no code, paths or offsets. An edit that doesn't change what the programs need
+doesn't change the file, so `btf_min` and `btf_core_test` rerun no action for any kernel. `btfcore
+needs --format=text NAME.needs` prints the needs.""",
     attrs = {
         "out": attr.output(doc = "The file to write, `*.needs`. By default `NAME.needs`."),
         "srcs": attr.label_list(

@@ -15,12 +15,12 @@ def _path_of(target, paths):
     return path
 
 def _modules_of(ctx, vmlinux, shared):
-    """The modules, as btf_archive_files takes them.
+    """The modules, in the form for btf_archive_files.
 
     Args:
         ctx: context of the rule.
         vmlinux: File, the BTF on which all must be based.
-        shared: File or None, the shared base of other modules.
+        shared: File or None, the shared base of the `modules_btf` targets.
 
     Returns:
         list of struct with `path`, `btf`, `distilled` (File or None) and `on` (path of the module
@@ -35,7 +35,7 @@ def _modules_of(ctx, vmlinux, shared):
     modules = []
     for target in single:
         info = target[BtfInfo]
-        chain = info.bases.to_list()  # a file for each base, mostly vmlinux alone
+        chain = info.bases.to_list()  # a file for each base, usually vmlinux alone
         distilled, on = None, None
         if getattr(info, "distilled", False):
             distilled = chain[0]
@@ -152,8 +152,8 @@ checks a copy.""",
         "build_id": attr.string(doc = "The build id of vmlinux in hexadecimal, for the manifest."),
         "format": attr.string(
             default = "dir",
-            doc = """`dir`, `tar` or `tar.zst`. Tar archives contain no times or users, so the same
-content gives the same bytes.""",
+            doc = """`dir`, `tar` or `tar.zst`. Tar archives contain no timestamps or owners, so the
+same content gives the same bytes.""",
             values = ["dir", "tar", "tar.zst"],
         ),
         "modules": attr.label_list(
@@ -171,8 +171,8 @@ per line. The manifest repeats these lists.""",
         ),
         "paths": attr.label_keyed_string_dict(
             doc = """For a `module_btf`, the path of its module in `/lib/modules/RELEASE`, such as
-`kernel/fs/ext4/ext4.ko`. The module's name comes from that path, or else from its target (without
-`_btf`); each `-` becomes `_`.""",
+`kernel/fs/ext4/ext4.ko`. The module's name comes from that path, or else from the target's name
+(without `_btf`); each `-` becomes `_`.""",
         ),
         "release": attr.string(
             doc = "The kernel's release, as `uname -r` prints it.",

@@ -23,12 +23,12 @@ def _runfiles_path(file):
     return argument_of(file.short_path)
 
 def _made(ctx, target, needs):
-    """The BtfMinInfo of a target in `kernels`, which must have all of the needs."""
+    """The BtfMinInfo of a target in `kernels`. Fails unless all the needs are among its needs."""
     info = target[BtfMinInfo]
     kept = info.needs.to_list()
     for file in needs.to_list():
         if file not in kept:
-            fail("{}: {} was made without {}: add that to its needs".format(
+            fail("{}: {} was made without {}: add that file to its needs".format(
                 ctx.label,
                 target.label,
                 file.short_path,
@@ -97,9 +97,9 @@ btf_core_test(
 )
 ```
 
-The test checks minimal BTF, on which a program loads if it loads on the whole BTF, and only then.
-It uses the output of a `btf_min` as it is; for each other kernel there is a `BtfMin` action. So a
-new kernel adds one action, and the test reads only some kilobytes for each kernel. `bazel run
+The test checks minimal BTF, on which a program loads if and only if it loads on the whole BTF. The
+test uses the output of a `btf_min` as it is; for each other kernel there is a `BtfMin` action. So a
+new kernel adds one action, and the test reads only a few kilobytes for each kernel. `bazel run
 //:NAME -- --format=html -o FILE` writes a table.""",
     test = True,
     attrs = NEEDS_ATTRS | STRIP_PREFIX_ATTRS | {

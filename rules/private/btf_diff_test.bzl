@@ -5,8 +5,8 @@ load("//rules:providers.bzl", "BtfInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 load(":arguments.bzl", "argument_of")
 
-# This many differences are printed: Bazel hides test output of more than a megabyte
-# (--experimental_ui_max_stdouterr_bytes).
+# The test prints at most this many differences, because Bazel hides test output of more than a
+# megabyte (--experimental_ui_max_stdouterr_bytes).
 _LIMIT = 500
 
 def _runfiles_path(file):

@@ -16,7 +16,7 @@ _BTF_ATTR = attr.label(
 EMBED_ATTRS = {
     "drop_signature": attr.bool(
         doc = """If the module is signed: whether to remove its signature, which would become
-invalid. Without this attribute, a signed module is an error.""",
+invalid. By default, a signed module is an error.""",
     ),
     "old_base": attr.label(
         doc = """The base (raw BTF or an ELF file) of the `.BTF` that a module already has: the
@@ -26,8 +26,8 @@ because the old ids determine which flags belong to which kfunc.""",
     ),
     "resolve_ids": attr.bool(
         doc = """Whether to fill in the section `.BTF_ids`, if the file has one, with the [type
-ids](ids.md) of the embedded BTF. A kernel refuses a module whose ids don't belong to its BTF. With
-this attribute set, the embedded BTF leaves out the implicit arguments of kfuncs
+ids](ids.md) of the embedded BTF. A kernel refuses a module whose ids belong to different BTF. If
+this attribute is set, the embedded BTF leaves out the implicit arguments of kfuncs
 (`KF_IMPLICIT_ARGS`, since Linux 7.0). The action reads the chain of bases, so it runs again when
 the kernel's BTF changes.""",
         default = True,
@@ -111,9 +111,9 @@ btf_embed(
 
 The rule replaces the BTF that the file had, puts a distilled base into `.BTF.base`, and fills in
 `.BTF_ids` unless `resolve_ids` is False. The rest of the file stays the same. For kernels since
-7.0, the base of modules must be the `btf_embed` of vmlinux, because that takes the implicit
-arguments of kfuncs out of the BTF. In a linked vmlinux whose `.BTF` is in a loaded segment, the
-size of the BTF can't change: link vmlinux with a `btf_section_object` instead.""",
+7.0, the base of modules must be the `btf_embed` of vmlinux, because that target removes the
+implicit arguments of kfuncs from the BTF. In a linked vmlinux whose `.BTF` is in a loaded segment,
+the size of the BTF can't change: link vmlinux with a `btf_section_object` instead.""",
     attrs = EMBED_ATTRS | {
         "btf": _BTF_ATTR,
         "out": attr.output(

@@ -39,9 +39,9 @@ The BTF is checked against the kernel's rules, and is byte for byte the BTF in `
             allow_files = True,
         ),
         "src": attr.label(
-            doc = """A bootable kernel (bzImage, also called vmlinuz, of x86; Image of arm64, riscv
-or loongarch; an EFI zboot image); or vmlinux, a module or another ELF file with a section `.BTF`;
-or raw BTF. Any of them may be compressed.""",
+            doc = """A bootable kernel (a bzImage, also called vmlinuz, for x86; an Image for arm64,
+riscv or loongarch; an EFI zboot image); or vmlinux, a module or another ELF file with a section
+`.BTF`; or raw BTF. Any of these may be compressed.""",
             allow_single_file = True,
             mandatory = True,
         ),

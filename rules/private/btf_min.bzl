@@ -1,4 +1,4 @@
-"""btf_min: minimal BTF of kernels, for BPF programs that bring it along."""
+"""btf_min: minimal BTF of kernels, for BPF programs that ship it."""
 
 load("//rules:providers.bzl", "BtfInfo", "BtfMinInfo", "BtfModulesInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
@@ -16,14 +16,14 @@ load(":program_actions.bzl", "btf_min_archive")
 _SUFFIX = "_btf"
 
 def _name_of(target):
-    """The name of the module in a BtfInfo: that of the target without `_btf`."""
+    """The name of the module in a BtfInfo: the name of the target without `_btf`."""
     name = target.label.name.removesuffix(_SUFFIX)
     if not can_name(name):
         fail("{} can't be the name of a module: rename {}".format(name, target.label))
     return name
 
 def _modules_of(ctx, kernels):
-    """The modules, as btf_min_action takes them."""
+    """The modules, in the form for btf_min_action."""
     if not ctx.attr.modules:
         return []
     kernel = kernels.values()[0]
@@ -102,23 +102,23 @@ btf_min(
 ```
 
 There is a `BtfMin` action for each kernel, which reads the needs and that kernel. So a new kernel
-adds one action, and an edit after which the programs need nothing new reruns none. A tree artifact
+adds one action, and an edit that doesn't change what the programs need reruns none. A tree artifact
 with kernels has one action, whose output is the directory `NAME`.
 
-With `format`, the output is one archive of these files, and the output group `btf_min` has the
-files. `embedsrcs` of a `go_library` takes either.""",
+If `format` isn't `dir`, the output is one archive of these files, and the files themselves are in
+the output group `btf_min`. The `embedsrcs` of a `go_library` may be either.""",
     attrs = NEEDS_ATTRS | STRIP_PREFIX_ATTRS | {
         "flat": attr.bool(
-            doc = """Whether to put the types of modules into the kernel's file, because libbpf
-takes one file. Otherwise the output is the directory `NAME/KERNEL` with `vmlinux.btf`, and
-`MODULE.btf` (split BTF based on it) for each module of which something is needed.""",
+            doc = """Whether to put the types of modules into the kernel's file, for libbpf, which
+takes only one file. Otherwise the output is the directory `NAME/KERNEL` with `vmlinux.btf` and, for
+each module with types that are needed, `MODULE.btf` (split BTF based on `vmlinux.btf`).""",
         ),
         "format": attr.string(
             default = "dir",
             doc = """`dir` for a directory, or `tar`, `tar.gz`, `tar.xz` or `tar.zst` for an archive
 with that suffix, such as `NAME.tar`. The files in an archive are called `./KERNEL.btf`; for
 BTFHub's tree with `strip_prefix`, that is `./DISTRO/VERSION/ARCH/RELEASE.btf`. An archive contains
-no times or users, so the same content gives the same bytes.""",
+no timestamps or owners, so the same content gives the same bytes.""",
             values = ["dir", "tar", "tar.gz", "tar.xz", "tar.zst"],
         ),
         "hooks": attr.bool(
@@ -128,9 +128,9 @@ not only what relocations need.""",
         ),
         "kernels": attr.label_list(
             doc = """The kernels: `vmlinux_btf` or `btf_import` targets, or files with BTF: raw BTF,
-ELF files or bootable images, also compressed or in a tar archive, such as BTFHub's `.btf.tar.xz`.
-A tree artifact with files `*.btf` and `*.btf.tar.xz` is allowed too, if it is the only target. The
-name of a kernel is the name of its file without these endings.""",
+ELF files or bootable images, optionally compressed or in a tar archive, such as BTFHub's
+`.btf.tar.xz`. A tree artifact with files `*.btf` and `*.btf.tar.xz` is allowed too, if it is the
+only target. The name of a kernel is the name of its file without these endings.""",
             allow_empty = False,
             allow_files = True,
             mandatory = True,
@@ -138,8 +138,8 @@ name of a kernel is the name of its file without these endings.""",
         "modules": attr.label_list(
             doc = """Modules of the kernel, if `kernels` has only one: `modules_btf` and
 `module_btf` targets, files with BTF, or tree artifacts of such files. A module is named after its
-file; for a `module_btf`, after the target, without the suffix `_btf`. A type of a module counts
-only if the kernel has no type with that name.""",
+file; for a `module_btf`, after the target, without the suffix `_btf`. A type from a module is used
+only if the kernel has no type of that name.""",
             allow_files = True,
         ),
     },

@@ -1,4 +1,4 @@
-"""btf_objects: BTF objects of object files and archives that something else built."""
+"""btf_objects: BTF objects from object files and archives that something else built."""
 
 load("@bazel_skylib//lib:paths.bzl", "paths")
 load("//rules:providers.bzl", "BtfObjectsInfo")
@@ -15,14 +15,14 @@ def convert_all(ctx, elves, prefix, conversion):
 
     Args:
         ctx: context of a rule or aspect with the toolchain and GRAIN_SETTINGS.
-        elves: list of File, object files, archives and directories of them. Repeated ones are
+        elves: list of File, object files, archives and directories of them. A repeated file is
             converted once.
         prefix: directory for the BTF objects, unique in the package.
         conversion: what `conversion_of` returned.
 
     Returns:
-        dict from the path of each ELF file, or group of them, to its BTF object. Paths of files in
-        the package are relative to the package.
+        dict from the path of each ELF file, or group of ELF files, to its BTF object. Paths of
+        files in the package are relative to the package.
     """
     package = paths.join(ctx.label.workspace_root, ctx.label.package)
     by_path = laid_out(ctx, elves, package + "/" if package else "")
@@ -68,8 +68,8 @@ output group `btf_objects` has the outputs of the `BtfGen` actions.""",
             doc = """Object files, archives, and linked files (`vmlinux`, modules, or their separate
 debug files). List the members of a thin archive in `debug`, or list them here and leave out the
 archive. Each file must have DWARF or a compiler's BTF: compile with `-g` or `-gbtf`. A `cc_library`
-represents its archive. Tree artifacts (`ctx.actions.declare_directory`) that contain only such
-files are allowed too; one action converts each.""",
+means its archive. Tree artifacts (`ctx.actions.declare_directory`) that contain only such files are
+allowed too; each is converted by one action.""",
             allow_files = True,
             allow_empty = False,
             mandatory = True,

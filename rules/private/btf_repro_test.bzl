@@ -1,4 +1,4 @@
-"""btf_repro_test: a test that two builds were the same, by their execution logs."""
+"""btf_repro_test: a test that compares two builds by their execution logs."""
 
 load("@bazel_skylib//lib:shell.bzl", "shell")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")

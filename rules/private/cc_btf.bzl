@@ -19,12 +19,12 @@ load(":grain.bzl", "GRAIN_SETTINGS")
 load(":merge_tree.bzl", "merge_tree")
 
 # The aspect visits the possible inputs of a link through these attributes. Which of the visited
-# targets are inputs depends on the links. The cc_btf itself converts inputs that only other
-# attributes lead to.
+# targets are inputs depends on the links. The cc_btf itself converts inputs that can be reached
+# only through other attributes.
 _EDGES = ["deps", "implementation_deps", "link_extra_lib", "malloc", "srcs"]
 
 def _linked(target, rule, below):
-    """The inputs of the target's own link, or those that it adds to a link as a library.
+    """The inputs of the target's own link, or the inputs that it adds to a link as a library.
 
     Args:
         target: Target.
@@ -118,9 +118,9 @@ def _convert(ctx, where, files, dwos, conversion):
 
     Args:
         ctx: context of the rule.
-        where: string, the beginning of the paths of their outputs.
+        where: string, the beginning of the paths of the outputs.
         files: list of File, the ELF files.
-        dwos: list of File, the .dwo files of some of them.
+        dwos: list of File, the .dwo files of some of the ELF files.
         conversion: what `conversion_of` returned.
 
     Returns:
@@ -246,8 +246,8 @@ cc_btf(
 )
 ```
 
-Compile with debug information, for example `--copt=-g`. An object without it is an error that names
-its library (`for //third_party:zlib`), which you can exclude:
+Compile with debug information, for example with `--copt=-g`. For an object without it, the error
+names the object's library (`for //third_party:zlib`), which you can exclude:
 
 ```starlark
 cc_btf(
@@ -264,7 +264,7 @@ forwards must then be in `deps`.
 
 The flags `btf_features`, `lang_exclude`, `input` and `grain` in `@rules_btf//rules/settings` set
 what to encode, what to read and how many objects an action converts. All `cc_btf` targets share the
-actions of a library, except those that set attributes in place of the flags:
+actions of a library, except targets that set attributes in place of the flags:
 
 ```starlark
 cc_btf(

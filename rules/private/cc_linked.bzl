@@ -10,7 +10,7 @@ _PREBUILT = ["a", "lo", "o", "rlib"]
 def _library_objects(library):
     """The ELF files of one LibraryToLink: its objects, or its archive if it has no objects.
 
-    If there are both position independent and other objects, the others are used, as in a link.
+    If there are both PIC and non-PIC objects, the non-PIC objects are used, as in a link.
     """
     for objects in [library.objects, library.pic_objects]:
         if objects:
@@ -77,10 +77,10 @@ def _attribute_targets(rule_attr):
     return found
 
 def _compiled(target, read):
-    """All objects that a target compiled, position independent or not. Its link reads one kind."""
+    """All objects that a target compiled, each in the form that the link reads: PIC or non-PIC."""
     found = {}
     for file in target[OutputGroupInfo].compilation_outputs.to_list():
-        # The group has position independent objects even if the link takes the others.
+        # The output group has PIC objects even if the link reads the non-PIC objects.
         other = file.path.replace("/_pic_objs/", "/_objs/")  # for a directory of objects
         if other.endswith(".pic.o"):
             other = other.removesuffix(".pic.o") + ".o"

@@ -49,7 +49,7 @@ as C++ pointers to members. By default such types are an error.""",
 CONVERSION_ATTRS = CONVERSION_SETTINGS | DEBUG_ATTRS | CHOICE_ATTRS
 
 def conversion_of(attr):
-    """The conversion that a target or an aspect application asks for.
+    """The conversion that the attributes of a target or of an aspect application describe.
 
     Args:
         attr: `ctx.attr` of a rule with CONVERSION_ATTRS or of an aspect with CONVERSION_SETTINGS.
@@ -70,11 +70,11 @@ def conversion_of(attr):
     )
 
 def chosen(attr):
-    """The names of those attributes of CHOICE_ATTRS that a target sets: list of string."""
+    """The names of the CHOICE_ATTRS that a target sets: list of string."""
     return [name for name in CHOICE_ATTRS if getattr(attr, name)]
 
 def with_debug_files(conversion, beside):
-    """The conversion with other debug files.
+    """A copy of a conversion with different debug files.
 
     Args:
         conversion: what `conversion_of` returned.

@@ -103,14 +103,14 @@ def add_debug_files(args, elves, beside):
     add_files(args, [beside.alt] if beside.alt else [], before_each = "--alt")
 
 def _stem(file):
-    # Only the name up to the first dot counts: x.dwo also belongs to what objcopy made from x.o,
-    # such as x.pi.o.
+    # The stem ends at the first dot, because x.dwo also belongs to files that objcopy made from
+    # x.o, such as x.pi.o.
     return file.dirname + "/" + file.basename.partition(".")[0]
 
 def _followed(elves, beside):
     """The .dwo files and members of archives that an action reads.
 
-    If it converts only objects, it reads only their own .dwo files.
+    An action that converts only objects reads only the .dwo files of these objects.
     """
     objects = {_stem(elf): None for elf in elves if elf.extension == "o"}
     dwos = beside.dwos

@@ -1,4 +1,4 @@
-"""Lists of features, as `btfgen object --features` takes them (internal/model/features)."""
+"""Lists of features, in the form for `btfgen object --features` (internal/model/features)."""
 
 load("@bazel_skylib//rules:common_settings.bzl", "BuildSettingInfo")
 
@@ -22,7 +22,7 @@ _ALL = _DEFAULT + ["reproducible_build", "global_var", "attributes", "true_signa
 # they decide where the BTF goes, and which variables it has.
 _OWN = ["distilled_base", "global_var", "reproducible_build"]
 
-# These names select several features, or for none.
+# Each of these names selects several features, or none.
 _SETS = {"all": _ALL, "default": _DEFAULT, "force_cu_merging": [], "none": []}
 
 # A list may contain these names.
@@ -49,11 +49,12 @@ def feature_set(features):
     """The features in a list.
 
     Args:
-        features: list of string: the items of a list of `--features`. An item may have commas.
+        features: list of string, the items of a list for `--features`. An item may be a list, with
+            commas.
 
     Returns:
-        sorted list of string, the names of single features. Unknown names are kept: `check_names`
-        refuses them.
+        sorted list of string, the names of individual features. Unknown names are kept;
+        `check_names` refuses them.
     """
     items = [item for item in ",".join(features).split(",") if item] or ["default"]
     found = {}
@@ -125,7 +126,7 @@ def check_base(label, features, base, base_features):
         ))
 
 def check_distilled(ctx, features):
-    """Fails if only the flag asks for a distilled base: not all modules of a tree should have one.
+    """Fails if only the flag turns on distilled_base: not all modules of a tree should have it.
 
     Args:
         ctx: context of a rule with CONVERSION_ATTRS that makes the BTF of modules.

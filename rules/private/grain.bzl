@@ -1,11 +1,11 @@
-"""Grain: how many objects one BtfGen action takes, or how many modules one BtfModules action.
+"""Grain: how many objects a BtfGen action converts, or modules a BtfModules action processes.
 
 Any grouping gives the same bytes in the end, so only the cost matters. Each action has a fixed
 cost, and files that are converted together are read faster, because they have most types in common.
-But an edit of one file converts its whole group again, and a machine that has only the cache must
-fetch all files of the group. The default is 16.
+But an edit of one file converts its whole group again, and a machine that has the files only in a
+remote cache must fetch the whole group. The default is 16.
 
-Files are grouped as merges are (merge_tree.bzl): by directory, and within a directory by a hash of
+Files are grouped as for merges (merge_tree.bzl): by directory, and within a directory by a hash of
 each path, so that a new file joins one group and leaves the others as they are.
 """
 
@@ -16,10 +16,10 @@ load(":merge_tree.bzl", "buckets_of")
 # With the grain "directory", one action has at most this many objects of a directory.
 DIRECTORY_MOST = 128
 
-_DOC = """`object` (one action per object), `directory` (one action per directory, several for large
-ones), or a number such as `16` (at most about that many, from one directory and the small
-directories below it). Archives and linked modules among the objects always have their own `BtfGen`
-action."""
+_DOC = """`object` (one action per object), `directory` (one action per directory, several for a
+large directory), or a number such as `16` (at most about that many, from one directory and the
+small directories below it). Archives and linked modules among the objects always have their own
+`BtfGen` action."""
 
 # These settings are for the aspect, whose attributes can't be arbitrary strings.
 GRAIN_SETTINGS = {
@@ -45,8 +45,8 @@ def grain_of(ctx):
         ctx: context of a rule with GRAIN_ATTRS or of an aspect with GRAIN_SETTINGS.
 
     Returns:
-        struct of `most` (int, the most objects in a group), and `few` (int: the objects of a
-        directory with fewer are grouped with those of its parent).
+        struct of `most` (int, the maximum number of objects in a group), and `few` (int: if a
+        directory has fewer objects than this, they are grouped with those of its parent).
     """
     own = getattr(ctx.attr, "grain", "")
     value = own or ctx.attr._grain[BuildSettingInfo].value
@@ -66,13 +66,13 @@ def groups_of(elves, grain, extensions = ["o"]):
     """Which ELF files are converted together.
 
     Args:
-        elves: dict from a path, by which the file is laid out, to its File.
+        elves: dict from the layout path of each file to its File.
         grain: what `grain_of` returned.
         extensions: list of string, the extensions of files that may be converted with others.
 
     Returns:
-        dict from a path, by which the group is laid out, to the list of its files. A group of one
-        file has the path of the file.
+        dict from the layout path of each group to the list of its files. A group of one file has
+        the layout path of the file.
     """
     groups = {}
     directories = {}

@@ -24,10 +24,10 @@ base name.""",
 # To get the kernel's name, `btfcore` removes these endings from a file's name, in this order.
 _ENDINGS = [".tar.xz", ".tar.zst", ".tar.gz", ".tar", ".btf"]
 
-# The value says where a file belongs that isn't a kernel; the key is the file's extension.
+# The key is the extension of a file that isn't a kernel. The value says where such a file belongs.
 _OTHERS = {
     "btfo": "is a BTF object: use the vmlinux_btf that links it",
-    "ko": "is a module: put it into the modules of a btf_min",
+    "ko": "is a module: put it into the attribute modules of a btf_min",
     "needs": "has needs of programs: put it into the attribute needs",
     "o": "is an object file: use the vmlinux_btf of the kernel, or put BPF programs into a " +
          "bpf_needs",
@@ -57,10 +57,10 @@ def _files_of(ctx, target):
     """The kernels of a target in `kernels`: list of File."""
     if BtfInfo in target:
         if target[BtfInfo].bases:
-            fail("{}: {} in kernels is no kernel: it has a base".format(ctx.label, target.label))
+            fail("{}: {} in kernels isn't a kernel: it has a base".format(ctx.label, target.label))
         return [target[BtfInfo].btf]
     if BtfModulesInfo in target:
-        fail("{}: {} has BTF of modules: put it into the modules of a btf_min".format(
+        fail("{}: {} has BTF of modules: put it into the attribute modules of a btf_min".format(
             ctx.label,
             target.label,
         ))

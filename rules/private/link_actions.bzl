@@ -60,7 +60,7 @@ def btf_link(
         distilled: File to write or None, a distilled base, on which out is then based instead.
         variables: which variables are encoded: a value of `btfdedup link --variables`; empty if the
             features of the objects decide.
-        strict: bool, whether it is an error if the linked file contains nothing of an object.
+        strict: bool, whether it is an error if the linked file contains nothing from an object.
     """
     args = ctx.actions.args()
     args.add("-o", out)
@@ -94,7 +94,7 @@ def _on_bases(ctx, verb, srcs, out, bases, flags = [], **kwargs):
 
     Args:
         ctx: context of a rule with the toolchain.
-        verb: string, of btfdedup.
+        verb: string, a verb of btfdedup.
         srcs: list of File, files or directories.
         out: File to write.
         bases: depset of File, the chain of BTF that srcs are based on, deepest first.

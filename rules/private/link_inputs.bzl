@@ -78,8 +78,8 @@ def link_facts(ctx, elf, features):
 def link_inputs(ctx, name, elf):
     """Declares the conversions that a link needs, and the merges above them.
 
-    Without sources the linked file is converted, by one action: that takes about a second for a
-    kernel, and splitting it for several actions would take longer.
+    Without sources, one action converts the linked file. For a kernel, this takes about a second;
+    splitting the file for several actions would take longer.
 
     Args:
         ctx: context of a rule with the toolchain, `srcs_attr`, CONVERSION_ATTRS and GRAIN_SETTINGS.
@@ -104,9 +104,9 @@ def link_inputs(ctx, name, elf):
 def _converted_srcs(ctx):
     """Does the work of `link_inputs` for a target with sources.
 
-    Files that are known one by one go into a merge tree. Those that come from a graph of targets
-    are linked as they are, because they have already been merged for each target: two sources may
-    share parts of such a graph, and each part must count once.
+    Single files go into a merge tree. BTF objects from a graph of targets are linked as they are:
+    they have already been merged for each target, and two sources may share parts of such a graph,
+    each of which must be linked only once.
     """
     single = []
     graphs = []
@@ -161,7 +161,7 @@ def linked_features(ctx):
         ctx: context of a rule with `srcs_attr` and CONVERSION_SETTINGS.
 
     Returns:
-        list of string. If no source has features, they are those of the target or of the flag.
+        list of string. If no source has features, the result is from the target or the flag.
     """
     found = {
         src.label: src[BtfObjectsInfo].btf_features
@@ -225,7 +225,7 @@ def linked_providers(
         distilled = None,
         objects = None,
         features = None):
-    """The providers of a target that makes BTF. Its index and extra variables are declared here.
+    """The providers of a target that makes BTF. Also declares the index and the extra BTF.
 
     Args:
         ctx: context of a rule with the toolchain, and with VARIABLES_ATTRS if there are objects.

@@ -21,11 +21,11 @@ FAN_IN = 32
 # The files of a directory with fewer files than this are merged with those of its parent.
 _FEW = 8
 
-# So many rounds are enough for any number of files: each divides the number by at least FAN_IN / 2.
+# This many rounds are enough for any number of files: each divides it by at least FAN_IN / 2.
 _ROUNDS = 8
 
 def layout_path(file):
-    """The path by which a file is laid out: without the directory of a configuration.
+    """The layout path of a file: its path without the directory of a configuration.
 
     Args:
         file: File.
@@ -53,20 +53,20 @@ def put(things, path, file):
     things[path] = file
 
 def laid_out(ctx, files, directory = ""):
-    """Gives files the paths by which they are laid out.
+    """Gives files their layout paths.
 
-    A path depends on the file only, so other files don't change it. If files of several
+    A layout path depends only on the file, so other files don't change it. If files of several
     configurations have the same path, the configuration is appended to each path, except for files
     of the target's own configuration.
 
     Args:
         ctx: context of a rule or aspect.
         files: list of File, which may contain a file several times.
-        directory: string with a slash at its end, which is cut off the paths. Paths of files in
-            other directories begin with "@".
+        directory: string that ends with a slash; this prefix is removed from the paths. Paths of
+            files in other directories begin with "@".
 
     Returns:
-        dict from a path to its File.
+        dict from a layout path to its File.
     """
     by_path = {}
     for file in {file.path: file for file in files}.values():
@@ -91,7 +91,7 @@ def buckets_of(things, most):
 
     Args:
         things: dict from a path to a File.
-        most: int, the most files in a bucket, on average.
+        most: int, the maximum average number of files in a bucket.
 
     Returns:
         dict from the name of a bucket, such as "3of8", to its part of things.
@@ -131,12 +131,12 @@ def merge_tree(ctx, objects, prefix, single):
 
     Args:
         ctx: context of a rule or aspect with the toolchain.
-        objects: dict from a path, by which the object is laid out, to its File.
+        objects: dict from the layout path of each object to its File.
         prefix: directory of the merged files, unique in the package.
         single: bool, whether one file is wanted. Otherwise at most FAN_IN files are returned.
 
     Returns:
-        list of File that together hold each of objects once.
+        list of File that together hold each object exactly once.
     """
     directories = {}
     depth = 0

@@ -77,7 +77,7 @@ def _outputs(ctx, kos, where, separate, embed):
     )
 
 def _link(ctx, kos, where, conversion, chain, result):
-    """Declares the action for some modules, or for a directory. It writes to `where`."""
+    """Declares the action for a group of modules. It writes below the directory `where`."""
     separate = result.extra and ctx.attr.variables == "separate"
     outputs = _outputs(ctx, kos, where, separate, result.embed)
     btf_modules(
@@ -214,10 +214,10 @@ loaded, and must still have its DWARF.""",
         ),
         "grain": attr.string(
             doc = """How many modules one action processes: `object` (one action per module),
-`directory` (one action per directory, several for large ones), or a number such as `16` (at most
-about that many, from one directory and the small directories below it). The result is the same,
-byte for byte, for any grain. If empty, the flag `@rules_btf//rules/settings:grain` decides (default
-`16`).""",
+`directory` (one action per directory, several for a large directory), or a number such as `16` (at
+most about that many, from one directory and the small directories below it). The result is the
+same, byte for byte, for any grain. If empty, the flag `@rules_btf//rules/settings:grain` decides
+(default `16`).""",
         ),
         "modules": attr.label_list(
             doc = """The linked modules: `.ko` files with DWARF, or directories of them. Modules
@@ -236,7 +236,8 @@ relative to the directory.""",
 `NAME.shared.btf`, which becomes a base of all modules. This saves a third of the bytes for a small
 kernel's modules, and nearly two thirds for those of a distribution. It is for archives such as
 BTFHub's and for tools that read a chain of bases; the kernel can't load such BTF. All modules are
-converted twice. When an edit of one module changes the shared types, all are converted again.""",
+converted twice. If an edit of one module changes the shared types, all modules are converted
+again.""",
             default = False,
         ),
     },

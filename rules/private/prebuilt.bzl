@@ -90,7 +90,7 @@ def _btf_kbuild_impl(ctx):
 btf_kbuild = repository_rule(
     implementation = _btf_kbuild_impl,
     doc = """The command that reads trees built by Kbuild, for repository rules. It is built from
-source, unless there is a release with a build for this machine.""",
+source, unless a release has a build for this machine.""",
     attrs = {
         "sha256": attr.string_dict(),
         "urls": attr.string_list(),

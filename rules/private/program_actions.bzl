@@ -1,7 +1,7 @@
 """Actions for BPF programs that run on many kernels.
 
-The needs of programs are a small file without code, paths and offsets. The actions for
-kernels read this file instead of the programs, so most edits of a program rerun none of them.
+The needs of programs are a small file without code, paths or offsets. The actions for kernels read
+this file instead of the programs, so most edits of a program rerun none of these actions.
 """
 
 load(":arguments.bzl", "add_file_as", "add_files")
@@ -28,7 +28,7 @@ def btfcore_of(ctx):
     return btfcore
 
 def bpf_needs_action(ctx, objects, out):
-    """Declares BpfNeeds: what programs need of a kernel.
+    """Declares BpfNeeds: what programs need from a kernel.
 
     Args:
         ctx: context of a rule with the toolchain.
@@ -62,8 +62,8 @@ def btf_min_action(ctx, needs, kernel, out, modules = [], flat = False, hooks = 
         kernel: File, a kernel's BTF or image, or a directory of such files.
         out: File to write: raw BTF; or a directory of such files if `kernel` is a directory, or if
             there are modules and `flat` is false.
-        modules: list of struct, the modules of the kernel: `files` (depset of File, also
-            directories), `name` (string, the name of the only file; "" if files are named after
+        modules: list of struct, the modules of the kernel: `files` (depset of File, files or
+            directories), `name` (string, the module in the only file; "" if files are named after
             their modules).
         flat: bool, whether the types of modules become a part of vmlinux's BTF.
         hooks: bool, whether to keep the functions, kfuncs, variables and types that programs name.
@@ -98,14 +98,14 @@ def btf_min_action(ctx, needs, kernel, out, modules = [], flat = False, hooks = 
 def btf_min_archive(ctx, needs, btfs, out, hooks):
     """Declares BtfArchive: the minimal BTF of kernels in one file.
 
-    It runs `btfcore min` again, because the minimal BTF of minimal BTF is the same BTF.
+    The action runs `btfcore min` on the minimal BTF: this doesn't change the BTF, but packs it.
 
     Args:
         ctx: context of a rule with the toolchain.
-        needs: depset of File, needs of programs, with which btfs were made.
+        needs: depset of File, the needs for which btfs were made.
         btfs: dict from the name of a kernel to its minimal BTF (File); or from "" to a directory.
-        out: File to write: NAME.tar, or compressed, as its name says.
-        hooks: bool, with which btfs were made.
+        out: File to write: NAME.tar, or NAME.tar.gz etc., which is compressed.
+        hooks: bool, the value with which btfs were made.
     """
     args = ctx.actions.args()
     args.add("-o", out)

@@ -1,5 +1,5 @@
-"""How actions run. The functions that declare them are in convert_actions.bzl, link_actions.bzl and
-module_actions.bzl, one for each mnemonic.
+"""How actions run. The functions that declare actions, one for each mnemonic, are in
+convert_actions.bzl, link_actions.bzl, module_actions.bzl and program_actions.bzl.
 
 Every action runs a static tool with a parameter file, without a shell, in the same way on every
 machine. No output contains a path, so every action supports path mapping. An action runs as many
@@ -33,7 +33,7 @@ def run_tool(ctx, tool, verb, args, threads = 1, exec_group = None, **kwargs):
 
     Args:
         ctx: context of a rule or aspect with the toolchain.
-        tool: FilesToRunProvider or File, of `tools`.
+        tool: FilesToRunProvider or File, from `tools`.
         verb: string.
         args: Args, which go into a parameter file.
         threads: int, the value of `-j`.

@@ -1,6 +1,7 @@
 """Which files of `srcs` are converted."""
 
-# The value says what to do with a file that isn't converted; the key is the file's extension.
+# The key is the extension of a file that isn't converted. The value says what to do with such a
+# file.
 _OTHERS = {
     "btf": "is BTF already: use it as a base, through a btf_import",
     "btfo": "is converted already: put it into srcs of a vmlinux_btf or module_btf",
@@ -34,7 +35,7 @@ def _one_form(files):
     return chosen
 
 def elves_of(label, src):
-    """The ELF files of a target in `srcs`, and directories of them.
+    """The ELF files of a target in `srcs`, and directories of ELF files.
 
     Args:
         label: Label of the target with these srcs.

@@ -50,10 +50,10 @@ _other_path_test = analysistest.make(
 )
 
 def _modules(name, srcs):
-    """Declares vmlinux's BTF and modules on it: disk, raid on disk, and one with a distilled base.
+    """Declares the BTF of vmlinux; of disk; of raid, based on disk; and of one on a distilled base.
 
     Args:
-        name: of vmlinux's BTF.
+        name: the name of the target with vmlinux's BTF.
         srcs: files for vmlinux and each of the three modules.
     """
     vmlinux_btf(name = name, srcs = [srcs[0]], tags = ["manual"])

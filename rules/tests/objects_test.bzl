@@ -110,7 +110,7 @@ def _merge_tree_impl(ctx):
 
 _merge_tree_test = analysistest.make(_merge_tree_impl, attrs = {"objects": attr.int()})
 
-# How many merges a new object may change: one for each level of this tree.
+# A new object may change at most this many merges: one for each level of this tree.
 _LEVELS = 4
 
 def _new_object_impl(ctx):

@@ -48,8 +48,8 @@ def _min_impl(ctx):
     env = analysistest.begin(ctx)
     found = analysistest.target_actions(env)
 
-    # There are no other actions, and none of these runs again if a program is edited but needs
-    # nothing new from the kernels.
+    # There are no other actions, and none of these runs again after an edit that doesn't change
+    # what the programs need from the kernels.
     asserts.equals(env, ["BtfMin"] * len(ctx.attr.outputs), [action.mnemonic for action in found])
     asserts.equals(env, sorted(ctx.attr.kernels), sorted([
         name
@@ -137,7 +137,7 @@ _core_test = analysistest.make(
     },
 )
 
-# What is wrong, by the name of the target under test.
+# The key is the name of a target under test; the value is a part of the expected error.
 _FAILURES = {
     "needs_of_archive": "is an archive",
     "needs_of_source": "clang -target bpf -g compiles",
@@ -147,8 +147,8 @@ _FAILURES = {
     "min_of_directories": "a directory in kernels must be its only item",
     "min_of_directory_with_modules": "the attribute modules is for a single kernel",
     "min_of_flat": "flat = True is for modules, but there are none",
-    "min_of_module": "is a module: put it into the modules of a btf_min",
-    "min_of_module_btf": "is no kernel: it has a base",
+    "min_of_module": "is a module: put it into the attribute modules of a btf_min",
+    "min_of_module_btf": "isn't a kernel: it has a base",
     "min_of_modules_btf": "has BTF of modules",
     "min_of_other_module": "is not based on",
     "min_of_object": "is an object file",
@@ -248,7 +248,7 @@ def _wrong_core():
         )
 
 def _kernels():
-    """Declares files, and other targets that those under test refer to."""
+    """Declares files, and other targets to which the targets under test refer."""
     for file in [
         "exec.bpf.c",
         "exec.bpf.o",

@@ -17,21 +17,21 @@ import (
 func checkCommand() *cobra.Command {
 	flags := cli.NewFlags(&cobra.Command{
 		Use:   "check KERNEL...",
-		Short: "Report whether BPF programs load on kernels, and why not",
+		Short: "Report whether BPF programs load on kernels, and if not, why",
 		Long: `
 Prints a verdict on each program for each kernel, one per line, and below it what is missing:
 
-    loads   the kernel has everything that the program asks for
-    partly  the program loads, but the kernel lacks something that is optional: a weak symbol, or
-            something for which the program tests, such as with bpf_core_field_exists, or
-            something that it uses only for certain values in .rodata or .kconfig, or only if a
+    loads   the kernel has everything that the program needs
+    partly  the program loads, but the kernel lacks something optional: a weak symbol; something
+            for which the program tests, for example with bpf_core_field_exists; or something
+            that the program uses only for certain values in .rodata or .kconfig, or only if a
             weak symbol exists
     fails   libbpf or the verifier refuses the program
 
-A struct_ops map has its own line, with the name of its variable.
+A struct_ops map has its own line, with the name of the map's variable.
 
 The verdict follows libbpf's rules and the kernel's BTF. A kernel may refuse a program for reasons
-that BTF doesn't show: helpers, limits of its verifier, a kprobe's function, or its configuration.
+that BTF doesn't show: missing helpers or kprobe functions, verifier limits, or its configuration.
 ` + aboutKernels + `
 
 Exit codes: 0 if all programs load, 1 if one fails or a file can't be read, 2 for wrong usage. With
@@ -42,13 +42,13 @@ btfcore check --needs agent.needs /sys/kernel/btf/vmlinux
 btfcore check --needs agent.needs --format=html -o table.html btfhub-archive/debian`,
 	}, cli.Printed|cli.Report)
 	r := checkRun{format: "text"}
-	flags.InputsVar(&r.needs, "needs", "the `FILE` with needs of programs, from \"btfcore needs\"; "+
+	flags.InputsVar(&r.needs, "needs", "a `FILE` with needs of programs, from \"btfcore needs\"; "+
 		"repeat the flag for several")
 	flags.MarkRequired("needs")
 	flags.InputsVar(&r.modules, "module", "the `[NAME=]FILE` of a module, or a directory with "+
-		"modules, "+
-		"if there is only one KERNEL; repeat the flag for several")
-	flags.ChoiceVar(&r.format, "format", "write a `FORMAT`: text, json, or html (a page with a "+
+		"modules; "+
+		"allowed only with a single KERNEL; repeat the flag for several")
+	flags.ChoiceVar(&r.format, "format", "the output `FORMAT`: text, json, or html (a page with a "+
 		"table of "+
 		"programs and kernels)", "text", "json", "html")
 	flags.InputVar(&r.expect, "expect", "the `FILE` that lists the programs that are expected to fail")
@@ -56,7 +56,7 @@ btfcore check --needs agent.needs --format=html -o table.html btfhub-archive/deb
 	return flags.Command(r.run)
 }
 
-// checkRun has the flags of one run of "check".
+// checkRun holds the flags of one run of "check".
 type checkRun struct {
 	needs, modules  []string
 	format, expect  string
@@ -93,7 +93,7 @@ func (r *checkRun) run(env *cli.Env, args []string) error {
 		rows[i], err = r.rows(files[i], list)
 		return err
 	}, phase.Progress)
-	done, failures := fail(env, errs)
+	done, failures := printErrors(env, errs)
 	if !done {
 		return failures
 	}

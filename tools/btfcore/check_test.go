@@ -159,10 +159,10 @@ func TestCheckCodes(t *testing.T) {
 			"btfcore: open DIR/missing: no such file or directory\n"},
 
 		// These kernels can't be read, or can't have a module.
-		{"DIR/any.needs DIR/big.btf", 1, 0, "btfcore: DIR/big.btf: its byte order is BigEndian, that " +
-			"of the programs LittleEndian\n"},
+		{"DIR/any.needs DIR/big.btf", 1, 0, "btfcore: DIR/big.btf: its byte order is BigEndian, but " +
+			"that of the programs is LittleEndian\n"},
 		{"DIR/any.needs DIR/big.btf" + both, 1, 2, "btfcore: DIR/big.btf: its byte order is " +
-			"BigEndian, that of the programs LittleEndian\nbtfcore: 1 of 3 kernels failed; " +
+			"BigEndian, but that of the programs is LittleEndian\nbtfcore: 1 of 3 kernels failed; " +
 			"the others are done\n"},
 		{"DIR/any.needs --module DIR/5.10.btf" + both, 2, 0,
 			"btfcore: --module is for one kernel, not 2 (see btfcore check --help)\n"},
@@ -207,7 +207,7 @@ func TestCheckStats(t *testing.T) {
 	}
 }
 
-// TestDiff checks that diff writes a line for each thing that only one of the two files asks for.
+// TestDiff checks that diff writes a line for each thing that is in only one of the two files.
 func TestDiff(t *testing.T) {
 	f := checkFiles(t)
 	f.needs("one.needs", little, reads("any", "pid", "state"))

@@ -16,10 +16,10 @@ func diffCommand() *cobra.Command {
 		Use:   "diff A B",
 		Short: "Compare the needs of two versions of programs",
 		Long: `
-Prints a line with + for each thing that only the programs in B need of a kernel, and a line with -
-for each that only the programs in A need. A and B are files of "btfcore needs", or object files.
+Prints a line with + for each thing that only the programs in B need from a kernel, and a line with
+- for each thing that only those in A need. A and B are files from "btfcore needs", or object files.
 
-Exit codes: 0 if both need the same, 1 if they differ or can't be read, 2 for wrong usage.`,
+Exit codes: 0 if the needs are the same, 1 if they differ or can't be read, 2 for wrong usage.`,
 		Example: `
 btfcore diff old.needs new.needs`,
 	}, cli.Printed)

@@ -24,14 +24,14 @@ type kernelFile struct {
 // aboutKernels explains KERNEL arguments in help texts.
 const aboutKernels = `
 A KERNEL is raw BTF, such as /sys/kernel/btf/vmlinux; an ELF file with a section .BTF, such as
-vmlinux; a bootable image; one of these compressed; a tar archive of them, such as the .btf.tar.xz
-of BTFHub; or a directory, below which all files *.btf and *.btf.tar.xz are read. A kernel is named
-after its file, or after its path below the directory, without these endings. NAME=FILE names it
-NAME, and NAME=DIR puts NAME/ before the names of kernels below DIR. If the name of a FILE contains
-=, write ./FILE.`
+vmlinux; a bootable image; any of these, compressed; a tar archive of such files, like BTFHub's
+.btf.tar.xz; or a directory: all *.btf and *.btf.tar.xz files below it are read. A kernel is named
+after its file, or after its path below the directory, without these endings. NAME=FILE names the
+kernel NAME, and NAME=DIR puts NAME/ before the names of kernels below DIR. If the name of a FILE
+contains =, write ./FILE.`
 
-// named splits NAME=FILE, in which NAME must be a clean relative path. If the argument has no such
-// NAME, all of it is the name of a file.
+// named splits NAME=FILE, in which NAME must be a clean relative path. Without such a NAME, the
+// whole argument is the name of a file.
 func named(arg string) (name, file string) {
 	name, file, ok := strings.Cut(arg, "=")
 	if !ok || file == "" || name == "." || !filepath.IsLocal(name) || filepath.Clean(name) != name {
@@ -108,8 +108,8 @@ func (f kernelFile) read(needs *needs.Needs, maxDecompressed int) ([]kernel, err
 			return nil, err
 		}
 		if b.Order != needs.Order {
-			return nil, fmt.Errorf("%s: its byte order is %v, that of the programs %v", file.Label,
-				b.Order, needs.Order)
+			return nil, fmt.Errorf("%s: its byte order is %v, but that of the programs is %v",
+				file.Label, b.Order, needs.Order)
 		}
 		name := f.name
 		if len(files) > 1 {
@@ -144,7 +144,7 @@ func parse(file kernelbtf.File, on *core.BTF) (*core.BTF, error) {
 	return b, nil
 }
 
-// addModules adds to a kernel the BTF of module files, and of all module files below directories.
+// addModules adds to a kernel the BTF of module files, and of all modules below directories.
 func (k *kernel) addModules(paths []string, maxDecompressed int) error {
 	var files []kernelFile
 	for _, arg := range paths {
@@ -209,9 +209,9 @@ func isModule(rel string) bool {
 		func(ending string) bool { return strings.HasSuffix(rel, ending) })
 }
 
-// fail prints the errors of files, and returns one error for all of them. The result done says that
-// at least one file has no error.
-func fail(env *cli.Env, errs []error) (done bool, err error) {
+// printErrors prints the errors of several files, and returns one error for all of them. The result
+// done is set if at least one file has no error.
+func printErrors(env *cli.Env, errs []error) (done bool, err error) {
 	var failed []error
 	for _, err := range errs {
 		if err != nil {

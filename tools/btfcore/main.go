@@ -1,6 +1,6 @@
-// Btfcore is for BPF programs that run on many kernels. It extracts what the programs need of a
-// kernel, makes minimal BTF, and reports on which kernels they load. Each command has its own file;
-// see btfcore --help.
+// Btfcore is for BPF programs that run on many kernels. It extracts what the programs need from a
+// kernel, makes minimal BTF, and reports which kernels the programs load on. Each command has its
+// own file; see btfcore --help.
 package main
 
 import (
@@ -13,8 +13,8 @@ func main() { cli.Main(program) }
 
 func program() *cobra.Command {
 	return cli.NewProgram("btfcore",
-		"btfcore is for BPF programs that run on many kernels (CO-RE). It extracts what they need of a\n"+
-			"kernel, makes minimal BTF for kernels without BTF, and reports which kernels they load on.",
+		"btfcore is for BPF programs that run on many kernels (CO-RE). It extracts what they need from\n"+
+			"a kernel, makes minimal BTF for kernels without BTF, and reports which kernels they load on.",
 		needsCommand(),
 		minCommand(),
 		checkCommand(),

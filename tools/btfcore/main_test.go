@@ -26,8 +26,8 @@ func TestVerbs(t *testing.T) { clitest.Verbs(t, program) }
 
 func TestUsage(t *testing.T) { clitest.Usage(t, program) }
 
-// TestStdin is about the commands that read only objects or needs. For the others (min and check),
-// which read needs and then kernels, see TestStdinIsTheFile.
+// TestStdin tests the commands that read only objects or needs. TestStdinIsTheFile also tests min
+// and check, which read needs and then kernels.
 func TestStdin(t *testing.T) {
 	clitest.Stdin(t, func() *cobra.Command {
 		p := program()
@@ -111,7 +111,7 @@ func names(tree map[string]string) []string { return slices.Sorted(maps.Keys(tre
 
 var little, big binary.ByteOrder = binary.LittleEndian, binary.BigEndian
 
-// task returns a function that adds struct task_struct with these members, which have the type int.
+// task returns a function that adds struct task_struct with the given members, all of type int.
 func task(members ...string) func(*btf.Builder) {
 	return func(b *btf.Builder) { composite(b, "task_struct", members...) }
 }
@@ -156,7 +156,7 @@ func (f files) module(name string, kernel []byte, build func(*btf.Builder)) {
 	f.write(name, encoded(f.T, b))
 }
 
-// tar writes an archive of the files in pairs: the name of a file, and then its content.
+// tar writes an archive. The members alternate: the name of a file, then the content of that file.
 func (f files) tar(name string, members ...string) {
 	f.Helper()
 	var b bytes.Buffer
@@ -195,7 +195,7 @@ func (f files) xz(name, from string) {
 type asker struct {
 	name, of string
 	fields   []string
-	guard    string // a field whose existence it tests before
+	guard    string // a field that the program first tests for; "" if none
 }
 
 // reads returns a program that reads fields of struct task_struct.

@@ -24,18 +24,18 @@ func minCommand() *cobra.Command {
 		Use:   "min KERNEL...",
 		Short: "Make minimal BTF: only the part of a kernel's BTF that certain programs need",
 		Long: `
-Writes a kernel's BTF with only those types and members that the programs of --needs need, so that
-each CO-RE relocation is resolved as with the whole BTF. A program that ships these files runs on
-kernels that were built without BTF (libbpf: btf_custom_path, cilium/ebpf: KernelTypes).
+Writes only those types and members of a kernel's BTF that the programs of --needs need. Each CO-RE
+relocation is resolved in the same way as with the whole BTF. A program that ships these files runs
+on kernels that were built without BTF (libbpf: btf_custom_path, cilium/ebpf: KernelTypes).
 
 -o FILE is for one kernel. -d DIR is for any number of kernels: DIR/NAME.btf has the result for the
-kernel called NAME. If FILE ends with .tar, .tar.gz, .tar.xz or .tar.zst, it is an archive of these
-files, as "tar -C DIR ." makes it, but sorted and without times and users. A kernel that can't be
-read is reported at the end; the others are written.
+kernel called NAME. If FILE ends with .tar, .tar.gz, .tar.xz or .tar.zst, it is an archive of such
+files, like the one that "tar -C DIR ." creates, but sorted, and with no timestamps or owners. A
+kernel that can't be read is reported at the end; the BTF of the others is written.
 
-With --module, a type may also come from a module, if vmlinux has no type with its name. For each
-module of which something is needed, DIR/MODULE.btf is split BTF based on DIR/vmlinux.btf. With
---flat, a single file has the types of vmlinux and of the modules, because libbpf takes only one.
+With --module, a type may also come from a module, if vmlinux has no type of that name. For each
+module with types that are needed, DIR/MODULE.btf is split BTF based on DIR/vmlinux.btf. With
+--flat, a single file has the types of vmlinux and of the modules, for libbpf, which takes only one.
 ` + aboutKernels,
 		Example: `
 btfcore min --needs agent.needs -o min.btf /sys/kernel/btf/vmlinux
@@ -43,11 +43,11 @@ btfcore min --needs agent.needs -d min btfhub-archive
 btfcore min --needs agent.needs -o min_core_btfs.tar.gz btfhub-archive`,
 	}, cli.Report)
 	r := minRun{options: minimal.Options{Hooks: true}}
-	flags.InputsVar(&r.needs, "needs", "the `FILE` with needs of programs, from \"btfcore needs\"; "+
+	flags.InputsVar(&r.needs, "needs", "a `FILE` with needs of programs, from \"btfcore needs\"; "+
 		"repeat the flag for several")
 	flags.MarkRequired("needs")
-	flags.OutputVarP(&r.file, "output", "o", "write the BTF of one kernel to `FILE`, or of all "+
-		"kernels to a tar archive")
+	flags.OutputVarP(&r.file, "output", "o", "write the BTF of one kernel to `FILE`, or the BTF of "+
+		"all kernels to a tar archive")
 	flags.OutputDirVarP(&r.dir, "dir", "d", "write the BTF of all kernels below `DIR`")
 	flags.InputsVar(&r.modules, "module", "the `[NAME=]FILE` of a module, or a directory with "+
 		"modules; "+
@@ -59,11 +59,11 @@ btfcore min --needs agent.needs -o min_core_btfs.tar.gz btfhub-archive`,
 	return flags.Command(r.run)
 }
 
-// minRun has the flags of one run of "min".
+// minRun holds the flags of one run of "min".
 type minRun struct {
 	needs           []string
 	file, dir       string
-	tar             string // the ending of file if that is a tar archive
+	tar             string // the ending of a tar archive's name; "" if file names no archive
 	modules         []string
 	options         minimal.Options
 	maxDecompressed int
@@ -71,7 +71,7 @@ type minRun struct {
 
 func (r *minRun) run(env *cli.Env, args []string) error {
 	if (r.file == "") == (r.dir == "") {
-		return cli.Usagef("pass either -o for one kernel or a tar archive, or -d for several kernels")
+		return cli.Usagef("pass either -o (one kernel, or a tar archive) or -d (several kernels)")
 	}
 	r.tar = archive.TarEnding(r.file)
 	single := r.file != "" && r.tar == ""
@@ -93,13 +93,13 @@ func (r *minRun) run(env *cli.Env, args []string) error {
 	run := report.Start(env, args)
 	defer run.Close()
 	if single || len(r.modules) > 0 {
-		return r.one(run, files[0], list)
+		return r.writeOne(run, files[0], list)
 	}
-	return r.many(env, run, files, list)
+	return r.writeMany(env, run, files, list)
 }
 
-// one writes the minimal BTF of one kernel and its modules.
-func (r *minRun) one(run *report.Run, file kernelFile, list []*needs.Needs) error {
+// writeOne writes the minimal BTF of one kernel and its modules.
+func (r *minRun) writeOne(run *report.Run, file kernelFile, list []*needs.Needs) error {
 	found, err := file.read(list[0], r.maxDecompressed)
 	if err != nil {
 		return err
@@ -124,8 +124,8 @@ func (r *minRun) one(run *report.Run, file kernelFile, list []*needs.Needs) erro
 	return r.finish(run, outputs)
 }
 
-// many writes the minimal BTF of all kernels that can be read.
-func (r *minRun) many(env *cli.Env, run *report.Run, files []kernelFile,
+// writeMany writes the minimal BTF of all kernels that can be read.
+func (r *minRun) writeMany(env *cli.Env, run *report.Run, files []kernelFile,
 	list []*needs.Needs) error {
 	paths := make([]string, len(files))
 	for i, f := range files {
@@ -155,7 +155,7 @@ func (r *minRun) many(env *cli.Env, run *report.Run, files []kernelFile,
 		}
 	}
 	phase.EndMade(made)
-	done, failures := fail(env, errs)
+	done, failures := printErrors(env, errs)
 	if !done {
 		return failures
 	}
@@ -186,8 +186,8 @@ func (r *minRun) build(file kernelFile, list []*needs.Needs) (map[string][]byte,
 	return results, nil
 }
 
-// finish writes the directory or archive. The map outputs has BTF by the name of its file, without
-// the ending .btf.
+// finish writes the directory or archive. The keys of outputs are the names of the BTF files,
+// without the ending .btf.
 func (r *minRun) finish(run *report.Run, outputs map[string][]byte) error {
 	var entries []archive.Entry
 	size := 0

@@ -11,8 +11,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
-// TestMinArchive checks that an archive has the same files as a directory, but neither times nor
-// users, and that the number of threads and the order of arguments don't matter.
+// TestMinArchive checks that an archive has the same files as a directory, but no timestamps or
+// owners, and that the number of threads and the order of arguments don't matter.
 func TestMinArchive(t *testing.T) {
 	f := minFiles(t)
 	const kernels = "DIR/a.btf DIR/k DIR/two.tar"
@@ -33,7 +33,7 @@ func TestMinArchive(t *testing.T) {
 				}
 			}
 			if all := f.tree("."); all["first"+ending] != all["second"+ending] {
-				t.Error("-j2 with another order of arguments writes other bytes than -j1")
+				t.Error("-j2 with the arguments in reverse order writes different bytes from -j1")
 			}
 			if code, _, stderr := f.run("min -q --needs DIR/my.needs -o DIR/again" + ending +
 				" DIR/want"); code != 0 {
@@ -62,7 +62,7 @@ func TestMinArchive(t *testing.T) {
 			}
 			runTar(t, "-C", got, "-xf", f.path("first"+ending))
 			if tree := (files{t, got}).tree("."); !maps.Equal(tree, want) {
-				t.Errorf("the archive has other files than the directory, or other contents: %q, want %q",
+				t.Errorf("the archive's files or contents differ from the directory's: %q, want %q",
 					names(tree), names(want))
 			}
 			os.Rename(f.path("first"+ending), f.path("min"+ending))
@@ -90,7 +90,7 @@ func TestMinArchiveOfModules(t *testing.T) {
 	}
 }
 
-// runTar runs the program.
+// runTar runs tar, and returns what it prints.
 func runTar(t *testing.T, args ...string) string {
 	t.Helper()
 	command := exec.Command("tar", args...)

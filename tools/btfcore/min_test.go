@@ -44,7 +44,7 @@ func minFiles(t *testing.T) files {
 	return f
 }
 
-// TestMin checks, for each command line, which files it writes, what it says, and its exit code.
+// TestMin checks the files, the message and the exit code of each command line.
 func TestMin(t *testing.T) {
 	f := minFiles(t)
 	for _, c := range []struct {
@@ -59,7 +59,7 @@ func TestMin(t *testing.T) {
 		{"-q -d DIR/new DIR/two.tar DIR/b.btf", 0, "b.btf two/sub/y.btf two/x.btf", ""},
 		{"-q -d DIR/new DIR/one.tar", 0, "one.btf", ""},
 
-		// If there is an error for one kernel, the BTF of the others is written.
+		// If there is an error for one kernel, the BTF of the other kernels is still written.
 		{"-d DIR/new DIR/a.btf DIR/broken.btf DIR/b.btf", 1, "a.btf b.btf",
 			"1 of 3 kernels failed; the others are done"},
 		{"-d DIR/new DIR/broken.btf", 1, "", "DIR/broken.btf: "},
@@ -85,20 +85,20 @@ func TestMin(t *testing.T) {
 		{"-d DIR/new DIR/twice.tar", 1, "", "another kernel has the same name, twice/x"},
 		{"-d DIR/new DIR/same", 1, "two/x.btf", "1 of 2 kernels failed; the others are done"},
 
-		{"-d DIR/new DIR/big.btf", 1, "", "DIR/big.btf: its byte order is BigEndian, that of the " +
-			"programs LittleEndian"},
+		{"-d DIR/new DIR/big.btf", 1, "", "DIR/big.btf: its byte order is BigEndian, but that of " +
+			"the programs is LittleEndian"},
 		{"--needs DIR/big.needs -d DIR/new DIR/a.btf", 1, "", "DIR/big.needs: its byte order differs " +
 			"from that of DIR/my.needs"},
 		{"--needs DIR/a.btf -d DIR/new DIR/a.btf", 1, "", `DIR/a.btf: not a file from "btfcore needs"`},
 
-		{"-d DIR/new -o DIR/new.btf DIR/a.btf", 2, "", "either -o for one kernel or a tar"},
-		{"DIR/a.btf", 2, "", "either -o for one kernel or a tar"},
+		{"-d DIR/new -o DIR/new.btf DIR/a.btf", 2, "", "either -o (one kernel, or a tar"},
+		{"DIR/a.btf", 2, "", "either -o (one kernel, or a tar"},
 		{"-o DIR/new/x DIR/a.btf DIR/b.btf", 2, "", "-o and --module are for one kernel, not 2"},
 		{"-o DIR/new/x DIR/two.tar", 1, "", "DIR/two.tar: it has 2 kernels; use -d"},
 		{"-o DIR/new/x --module DIR/m DIR/a.btf", 2, "", "requires -d for the BTF of each module, or"},
 		{"-d DIR/new --module DIR/m DIR/a.btf DIR/b.btf", 2, "", "are for one kernel, not 2"},
 
-		// A module has a file only if a program needs some of its types.
+		// A module gets a file only if a program needs some of the module's types.
 		{"--needs DIR/net.needs -d DIR/new --module DIR/m DIR/a.btf", 0, "net.btf vmlinux.btf", ""},
 		{"-d DIR/new --module DIR/m DIR/a.btf", 0, "vmlinux.btf", ""},
 		{"--needs DIR/net.needs -d DIR/new --flat --module DIR/m DIR/a.btf", 0, "vmlinux.btf", ""},
@@ -136,7 +136,7 @@ func TestMin(t *testing.T) {
 }
 
 // TestMinBroken checks that if one of many kernels is broken, one line names this kernel, and the
-// BTF of the others is the same as without it, whatever the number of threads.
+// BTF of the others is the same as without the broken one, whatever the number of threads.
 func TestMinBroken(t *testing.T) {
 	f := minFiles(t)
 	f.write("k/6.1/broken.btf", []byte("\x9f\xeb\x01broken"))
@@ -152,7 +152,7 @@ func TestMinBroken(t *testing.T) {
 		trees = append(trees, f.tree("out"+jobs))
 	}
 	if len(trees[0]) != 3 || !maps.Equal(trees[0], trees[1]) {
-		t.Errorf("-j1 wrote %q; -j2 wrote other bytes, or other files: %q", names(trees[0]),
+		t.Errorf("-j1 wrote %q; -j2 wrote different bytes, or different files: %q", names(trees[0]),
 			names(trees[1]))
 	}
 	if trees[0]["6.1/x86.btf"] != trees[0]["6.2/x86.btf"] {
@@ -230,8 +230,8 @@ func TestMinMembers(t *testing.T) {
 	}
 }
 
-// TestStdinIsTheFile checks that if "-" is the kernel or the needs, the result is the same as for a
-// file.
+// TestStdinIsTheFile checks that standard input, as the kernel or as the needs, gives the same
+// result as a file.
 func TestStdinIsTheFile(t *testing.T) {
 	f := minFiles(t)
 	for _, c := range []struct{ args, stdin string }{

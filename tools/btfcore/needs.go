@@ -18,29 +18,29 @@ import (
 func needsCommand() *cobra.Command {
 	flags := cli.NewFlags(&cobra.Command{
 		Use:   "needs FILE...",
-		Short: "Extract what BPF programs need of a kernel",
+		Short: "Extract what BPF programs need from a kernel",
 		Long: `
-Writes what the programs in the object files need of a kernel: their CO-RE relocations, with the
-programs' own types to which these refer; the conditions under which a program reaches each
+Writes what the programs in the object files need from a kernel: their CO-RE relocations, with the
+local types to which the relocations refer; the conditions under which a program reaches each
 relocation, such as a test with bpf_core_field_exists; and the functions, kfuncs, variables and
 types that the programs name.
 
-The output has no code, paths or offsets. If an edit doesn't change what the programs need, the
-output keeps its bytes, so nothing that was made from it has to be made again. The order of the
-FILEs doesn't matter. "bpftool gen min_core_btf" reads the output like an object file.
+The output contains no code, paths or offsets. If an edit doesn't change what the programs need, the
+output stays the same, so nothing made from it has to be made again. The order of the FILEs doesn't
+matter. "bpftool gen min_core_btf" reads the output like an object file.
 
-A FILE is an object file of clang or gcc, compiled with BTF, or linked by "bpftool gen object". With
+A FILE is an object file, compiled with BTF by clang or gcc, or linked by "bpftool gen object". With
 --format=text or json, which print the needs, FILE may also be an earlier output of this command.`,
 		Example: `
 btfcore needs -o agent.needs *.bpf.o
 btfcore needs --format=text agent.needs`,
 	}, cli.Printed)
 	format := "needs"
-	flags.ChoiceVar(&format, "format", "write a `FORMAT`: \"needs\" (for other commands), or "+
+	flags.ChoiceVar(&format, "format", "the output `FORMAT`: \"needs\" (for other commands), or "+
 		"\"text\" or \"json\" (to look at the needs)", "needs", "text", "json")
 	return flags.Command(func(env *cli.Env, args []string) error {
 		if format == "needs" && env.Output == "-" && isTerminal(env.Stdout) {
-			return cli.Usagef("-o is missing; use --format=text to read the needs")
+			return cli.Usagef("-o is missing; to print the needs, use --format=text")
 		}
 		n, err := readNeeds(args, format != "needs")
 		if err != nil {
@@ -71,10 +71,10 @@ func isTerminal(w io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// readNeeds returns the needs of object files. If the parameter written is set, the only path may
-// also be a file with needs.
-func readNeeds(paths []string, written bool) (*needs.Needs, error) {
-	if written && len(paths) == 1 {
+// readNeeds returns the needs of object files. If fromNeeds is set, a single path may also name a
+// file with needs.
+func readNeeds(paths []string, fromNeeds bool) (*needs.Needs, error) {
+	if fromNeeds && len(paths) == 1 {
 		data, err := os.ReadFile(paths[0])
 		if err != nil {
 			return nil, err

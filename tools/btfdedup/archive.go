@@ -20,25 +20,25 @@ func archiveCommand() *cobra.Command {
 		Long: `
 Writes the files that the kernel shows in /sys/kernel/btf: vmlinux, and a file for each module,
 named as in the kernel (with _ for -). manifest.json lists the files, each with the SHA-256 of its
-base, which "btfdedup verify --manifest" checks. docs/manifest.md describes the format.
+base, for "btfdedup verify --manifest". docs/manifest.md describes the format.
 
 The output is a new directory, or a file whose name ends with .tar or .tar.zst; - means a tar
-archive on standard output. Other endings of archives, such as .tgz, are an error. The result
-depends on the set of modules, not on their order, the paths of their files, the time or the user.
+archive on standard output. Other archive endings, such as .tgz, are an error. The result depends
+on the set of modules, not on their order, the paths of their files, the time or the user.
 
 MODULE is FILE or PATH=FILE. FILE is raw BTF, or an ELF file with a .BTF section. PATH is the
-module's path below /lib/modules/RELEASE, such as kernel/fs/ext4/ext4.ko, or its name. Without PATH,
-the name comes from the ELF file, or else from the name of FILE. A module with a section .BTF.base
+module's path below /lib/modules/RELEASE, such as kernel/fs/ext4/ext4.ko, or just the module's name.
+Without PATH, the name comes from the ELF file, or else from FILE. A module with a section .BTF.base
 is relocated to the BTF of vmlinux, as the kernel does. The files of --vmlinux and --shared-base
 don't count as modules, so btf/*.btf may include them.
 
 With --shared-base the modules are based on BTF from "btfdedup shared", which is itself based on the
-BTF of vmlinux. The archive contains that BTF as the file shared-base. Such an archive is smaller,
-but only for tools that read chains of bases: the kernel would refuse its modules. --on m=vmlinux is
-for a module m that is still based on vmlinux alone.
+BTF of vmlinux. The archive contains the shared BTF as the file shared-base. Such an archive is
+smaller, but the kernel would refuse its modules; it is for tools that read chains of bases.
+--on m=vmlinux is for a module m that is still based on vmlinux alone.
 
-All BTF is checked as the kernel checks it when it boots or loads a module. BTF that the kernel
-would refuse is an error.`,
+All BTF is checked in the same way as the kernel checks it at boot or when it loads a module. BTF
+that the kernel would refuse is an error.`,
 		Example: `
 btfdedup archive -o btf --release 7.2.12 --vmlinux vmlinux.btf btf/ext4.btf btf/xfs.btf
 # the file "modules" has one argument per line, such as kernel/fs/ext4/ext4.ko=out/ext4.btf
@@ -158,7 +158,7 @@ func pairs(flag, form string, args []string) (map[string]string, error) {
 	return m, nil
 }
 
-// maxList is the longest list of objects, in bytes.
+// maxList is the maximum size of a list of objects, in bytes.
 const maxList = 16 << 20
 
 func (r *archiveRun) readObjects() error {

@@ -159,7 +159,7 @@ func TestVerifyImages(t *testing.T) {
 	succeeds(t, "", "resolve-ids", "-o", p("stale.ko"), "--btf", other, "--base", kernel, object)
 	succeeds(t, "section .BTF_ids already has ids", "embed", "-o", p("bad/nf.ko"), "--btf", nf,
 		p("stale.ko"))
-	verify("bad") // both are in one set, so its ids are right; nothing shows whose flags they are
+	verify("bad") // the set has the ids of both kfuncs; nothing shows which flags belong to which
 
 	one, _ := writeBTF(t, dir, "one.btf", blob, twoFuncs("b", "a"))
 	succeeds(t, `the BTF has no FUNC "k"`, "resolve-ids", "-o", p("stale.ko"), "--btf", one,

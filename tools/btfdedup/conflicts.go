@@ -27,10 +27,10 @@ definition, and where each definition first differs from the most common one:
       A vs B: member bar.baz: type long int vs int (size 24 vs 16)
       because of it, these differ too: struct dev, typedef dev_t
 
-Definitions are compared as in a link, with forward declarations resolved. A type that differs only
-because it refers to a type with several definitions is listed in the last line below that type.
-Source files are in parentheses, if they are known. The output depends on the set of files, not on
-their order.
+Definitions are compared as in a link, with forward declarations resolved. If a type differs only
+because it refers to a type with several definitions, it is listed only in the last line for the
+latter. Source files are in parentheses, if they are known. The output depends on the set of files,
+not on their order.
 
 FILE is a BTF object (.btfo) from "btfgen object" or "btfdedup merge", raw BTF, or an ELF file with
 a .BTF section. With --base, a definition that differs from the one in the base is a conflict too;
@@ -89,7 +89,7 @@ func (r *conflictsRun) run(env *cli.Env, files []string) error {
 	return nil
 }
 
-// readObjects reads files, up to jobs at the same time, and calls use with each file in order.
+// readObjects reads up to jobs files at once, and calls the function use for each file, in order.
 func readObjects(files []string, base *btf.Blob, jobs int,
 	use func(path string, o *object.Object) error) error {
 	type result struct {

@@ -21,17 +21,17 @@ func diffCommand() *cobra.Command {
 		Short: "Compare the content of two BTF files, whatever their type ids and order",
 		Long: `
 Compares named types, functions, variables, sections and tags by content, including all that they
-refer to. If a name has several definitions, A and B must have the same set of them. Prints one line
-for each difference, sorted, then a summary; with --limit the summary comes first:
+refer to. If a name has several definitions, A and B must have the same set of definitions. Prints
+one line per difference, sorted, and then a summary; with --limit the summary comes first:
 
     only in A: struct foo
     differs: struct foo: member bar.baz: type u32 vs u64
     forward: struct foo: member next: type struct bar (declared) * vs struct bar *
 
-Types that differ only because a type that they refer to differs are only counted, unless --indirect
-lists them. A and B are raw BTF, or ELF files with a .BTF section. For split BTF, --base-a and
---base-b name its bases. A type counts as present if a base of the other side has it, unless
---own-only is given. docs/command-line.md describes the output of --format=json.
+If a type differs only because a type that it refers to differs, it is counted, but not listed
+unless --indirect is given. A and B are raw BTF, or ELF files with a .BTF section. For split BTF,
+--base-a and --base-b name the bases. A type counts as present if a base of the other side has it,
+unless --own-only is given. docs/command-line.md describes the output of --format=json.
 
 Exit codes: 0 if equal; 1 if different (the differences are on stdout), or if a file can't be read
 (nothing on stdout, one line on stderr); 2 for wrong usage.`,

@@ -22,10 +22,10 @@ Prints the types of FILE: raw BTF, such as /sys/kernel/btf/vmlinux, or an ELF fi
 .BTF. docs/inside.md describes the output and how it differs from bpftool's.
 
     raw  one record after the other, with its id, like "bpftool btf dump file FILE format raw";
-         for split BTF only its own types
-    c    a C header that compiles, with the layout of the BTF, such as vmlinux.h for BPF programs;
-         it differs from bpftool's header only where bpftool's doesn't compile; for split BTF it
-         also has the types of the bases
+         for split BTF, without the types of the bases
+    c    a C header, such as vmlinux.h for BPF programs; it compiles to the layout that the BTF
+         describes, and differs from bpftool's header only where that one doesn't compile; for
+         split BTF, with the types of the bases
 
 Split BTF, such as the BTF of a module, needs --base. A module with a section .BTF.base is printed
 as it is, based on that section; with --base, it is printed as the kernel relocates it.`,
@@ -42,8 +42,8 @@ btfdedup dump --base vmlinux.btf ext4.ko`,
 	flags.ChoiceVar(&r.format, "format", "the output `format`: raw, or c for a C header", "raw", "c")
 	flags.StringArrayVar(&r.names, "name", nil,
 		"print only types with the name `N`, or with a kind and name, such as \"struct sock\", "+
-			"including those in bases; repeat the flag for several names; --format=c adds the types "+
-			"that these need")
+			"also in bases; repeat the flag for several names; --format=c adds the types "+
+			"that the named types need")
 	return flags.Command(r.run)
 }
 

@@ -23,8 +23,8 @@ func embedCommand() *cobra.Command {
 		Long: `
 Writes a copy of the ELF file IN with the BTF of --btf in the section .BTF, and the distilled base
 of --btf-base in the section .BTF.base; without --btf-base the copy has no .BTF.base. Everything
-else stays the same: other sections, symbols, relocations, and what is loaded. BTF in IN is
-replaced.
+else stays the same: other sections, symbols, relocations, and what is loaded. Any BTF that IN
+already has is replaced.
 
 With --resolve-ids, the section .BTF_ids (if IN has one) gets the type ids of the BTF, as with
 "btfdedup resolve-ids"; the BTF is based on --btf-base, or else on --base. The kernel refuses a
@@ -138,7 +138,7 @@ func (r *embedRun) run(env *cli.Env, args []string) error {
 	return env.WriteOutputs(outputs...)
 }
 
-// readBelow reads the raw distilled base of the BTF types. It checks both.
+// readBelow reads a raw distilled base, and checks it together with the BTF in types.
 func readBelow(path string, types *embed.Blob) (*embed.Blob, error) {
 	base, err := embed.ReadBlob(path)
 	if err != nil {
@@ -155,7 +155,7 @@ func readBelow(path string, types *embed.Blob) (*embed.Blob, error) {
 	return base, err
 }
 
-// readOn reads the BTF types, which is based on base.
+// readOn parses the BTF in types, which is based on base.
 func readOn(types *embed.Blob, base *btf.Blob) (*btf.Blob, error) {
 	b, err := types.Parse(base)
 	if err != nil {
@@ -205,14 +205,14 @@ func (r *embedRun) intoWithIDs(env *cli.Env, f *elf.File, types, base *embed.Blo
 }
 
 // intoWithIDs puts BTF, which may be based on a distilled base, and the ids for .BTF_ids into f. It
-// also returns the BTF. The parameter ids may be nil; the function below reads the base.
+// also returns the BTF. The parameter ids may be nil. readBase reads the base of the BTF.
 func intoWithIDs(env *cli.Env, f *elf.File, ids *resolveids.IDs, types, base *embed.Blob,
-	below resolveids.Base, fatal bool) (*elfwrite.Edit, []byte, error) {
+	readBase resolveids.Base, fatal bool) (*elfwrite.Edit, []byte, error) {
 	if ids == nil {
 		edit, err := embed.Into(f, types, base)
 		return edit, types.Data, err
 	}
-	on, err := below()
+	on, err := readBase()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -234,8 +234,8 @@ func intoWithIDs(env *cli.Env, f *elf.File, ids *resolveids.IDs, types, base *em
 	return edit, data, setIDs(env, ids, edit, b, types.Path, fatal)
 }
 
-// setIDs fills in .BTF_ids, in a file that is edited, with ids of types in b. It prints warnings;
-// if the parameter fatal is set, it returns an error instead.
+// setIDs fills in .BTF_ids in the file that is edited, with the ids of types in b. It prints
+// warnings; if the parameter fatal is set, it returns an error instead.
 func setIDs(env *cli.Env, ids *resolveids.IDs, edit *elfwrite.Edit, b *btf.Blob, path string,
 	fatal bool) error {
 	warnings, err := ids.Into(edit, b, path)

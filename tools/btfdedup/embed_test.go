@@ -13,7 +13,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
 )
 
-// moduleFile writes a relocatable file whose only section is .modinfo, and appends the text in more
+// moduleFile writes a relocatable file whose only section is .modinfo. The text in more is appended
 // to the file.
 func moduleFile(t *testing.T, dir, name string, order binary.ByteOrder, more string) string {
 	t.Helper()

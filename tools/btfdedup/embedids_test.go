@@ -36,7 +36,7 @@ func twoFuncs(first, second string) func(b *btf.Builder) {
 	}
 }
 
-// TestEmbedResolvesIDs: "embed --resolve-ids" is resolve-ids and then embed.
+// TestEmbedResolvesIDs: "embed --resolve-ids" gives the same file as resolve-ids and then embed.
 func TestEmbedResolvesIDs(t *testing.T) {
 	dir := t.TempDir()
 	p := func(name string) string { return filepath.Join(dir, name) }
@@ -150,7 +150,7 @@ func TestModulesResolveIDs(t *testing.T) {
 	wantIDs(t, p("kept/nf.ko"), 0, 1, 0, 0x10001, 0, 2)
 	modules("", "--base", p("vmlinux.btfbase"), "--keep-ids", "--embed", p("kept"), p("nf.ko"))
 
-	// An index together with its BTF gives the same as the BTF.
+	// An index together with its BTF gives the same result as the BTF alone.
 	modules("", "--base", p("vmlinux.btfbase"), "--base-btf", base, "--embed", p("index"), p("nf.ko"))
 	if !sameFiles(t, p("index/nf.ko"), p("first/nf.ko")) {
 		t.Error("on an index with its BTF the module differs")

@@ -12,7 +12,7 @@ import (
 )
 
 // TestEmbedImplicitArguments: for a file that has kfuncs with implicit arguments, "embed
-// --resolve-ids" is the same as "resolve-ids --btf-out" and then embed.
+// --resolve-ids" gives the same result as "resolve-ids --btf-out" and then embed.
 func TestEmbedImplicitArguments(t *testing.T) {
 	dir := t.TempDir()
 	p := func(name string) string { return filepath.Join(dir, name) }
@@ -43,7 +43,7 @@ func TestEmbedImplicitArguments(t *testing.T) {
 			if sameFiles(t, p("one.btf"), c.types) {
 				t.Error("nothing is changed")
 			}
-			// Embedding BTF that has already been changed changes nothing more.
+			// If the BTF has already been changed, embedding it changes nothing more.
 			succeeds(t, "", append([]string{"embed", "-o", p("again.ko"), "--btf", p("one.btf"),
 				"--resolve-ids", "--btf-out", p("again.btf"), object}, c.onDistilled...)...)
 			if !sameFiles(t, p("one.ko"), p("again.ko")) || !sameFiles(t, p("one.btf"), p("again.btf")) {
@@ -65,7 +65,8 @@ func TestEmbedImplicitArguments(t *testing.T) {
 	}
 }
 
-// kfuncSource is a file with a kfunc that has an implicit argument, and the set with its flag.
+// kfuncSource returns the source of a kfunc that has an implicit argument, and of the set with the
+// kfunc's flag.
 func kfuncSource(name string) string {
 	return strings.NewReplacer("__k__", "__"+name+"__", "__a__", "__a_"+name+"__").
 		Replace(idsSource) + `
@@ -76,8 +77,8 @@ func kfuncSource(name string) string {
 		`[x].n; }`
 }
 
-// TestModulesImplicitArguments: "modules --embed" gives the same as the three steps modules,
-// "resolve-ids --btf-out" and embed, for vmlinux too.
+// TestModulesImplicitArguments: for modules and vmlinux, "modules --embed" gives the same result as
+// the three steps modules, "resolve-ids --btf-out" and embed.
 func TestModulesImplicitArguments(t *testing.T) {
 	dir := t.TempDir()
 	p := func(name string) string { return filepath.Join(dir, name) }
@@ -154,7 +155,7 @@ func TestModulesImplicitArguments(t *testing.T) {
 		}
 	}
 
-	// If the old ids are kept, the BTF is as it was linked.
+	// If the old ids are kept, the BTF stays as the link made it.
 	verb("--vmlinux", p("vmlinux"), "-o", p("kept"), "--embed", p("kept.ko"), "--keep-ids",
 		"--variables=percpu")
 	if !sameFiles(t, p("kept/vmlinux.btf"), p("shown/vmlinux.btf")) ||

@@ -16,7 +16,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/link/base"
 )
 
-// embedding has the flags that say how to write modules with their BTF.
+// embedding holds the flags for writing modules with their BTF.
 type embedding struct {
 	dir, into              string
 	oldBase                string
@@ -83,10 +83,10 @@ func (t *target) close() {
 	}
 }
 
-// prepare puts BTF into a module, and also returns this BTF, in which the module's kfuncs no longer
-// have implicit arguments. The function whole reads the bases of the BTF.
+// prepare puts BTF into a module, and also returns the embedded BTF. If ids are resolved, kfuncs in
+// that BTF have no implicit arguments. readBases reads the bases of the BTF.
 func (e *embedding) prepare(env *cli.Env, m *module, data []byte,
-	whole func() (*base.Files, error)) (*target, []byte, error) {
+	readBases func() (*base.Files, error)) (*target, []byte, error) {
 	types, err := embed.NewBlob(m.name+".btf", data)
 	if err != nil {
 		return nil, nil, err
@@ -101,7 +101,7 @@ func (e *embedding) prepare(env *cli.Env, m *module, data []byte,
 		return t, nil, err
 	}
 	below := func() (*btf.Blob, error) {
-		bases, err := whole()
+		bases, err := readBases()
 		if err != nil {
 			return nil, err
 		}
@@ -125,7 +125,7 @@ func (e *embedding) prepare(env *cli.Env, m *module, data []byte,
 	return t, data, err
 }
 
-// artifact returns the output for a module with BTF in it: a file below the directory.
+// artifact returns the output for a module with BTF in it: a file below the directory of --embed.
 func (e *embedding) artifact(m *module, t *target) (cli.Artifact, error) {
 	out := filepath.Join(e.dir, m.rel)
 	if err := os.MkdirAll(filepath.Dir(out), 0o777); err != nil {
@@ -134,9 +134,9 @@ func (e *embedding) artifact(m *module, t *target) (cli.Artifact, error) {
 	return cli.Artifact{Path: out, File: t.edit.Write}, nil
 }
 
-// ofVmlinux returns the BTF that the kernel that loads the modules will have; the parameter path is
-// the vmlinux of that kernel. If ids are resolved, the kfuncs of vmlinux have no implicit arguments
-// in that BTF.
+// ofVmlinux returns the BTF of the kernel that will load the modules. The parameter path is the
+// vmlinux of that kernel, and data is the BTF made from it. If ids are resolved, the kfuncs in the
+// returned BTF have no implicit arguments.
 func (e *embedding) ofVmlinux(env *cli.Env, path string, data []byte) ([]byte, error) {
 	if e.dir == "" || e.keepIDs {
 		return data, nil

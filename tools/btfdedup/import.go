@@ -23,15 +23,15 @@ distribution's kernel as base, you can link modules for that kernel.
 
 FILE is
 
-    - a bootable kernel: a bzImage (vmlinuz) of x86, a flat Image of arm64, riscv or loongarch, an
-      EFI zboot image,
+    - a bootable kernel: a bzImage (vmlinuz) for x86, a flat Image for arm64, riscv or loongarch, or
+      an EFI zboot image,
     - vmlinux, a module, or any other ELF file with a section .BTF,
     - raw BTF, such as /sys/kernel/btf/vmlinux,
 
-or one of these compressed with gzip, xz, zstd, lz4, lzma or bzip2; lzo is not supported. For other
-images, extract vmlinux first, with scripts/extract-vmlinux from the kernel's source.
+or any of these, compressed with gzip, xz, zstd, lz4, lzma or bzip2; lzo is not supported. For other
+images, extract vmlinux first, with scripts/extract-vmlinux from the kernel source.
 
-The BTF of a module is based on the BTF of its kernel: pass that as --base.`,
+The BTF of a module is based on the BTF of its kernel: pass the kernel's BTF as --base.`,
 		Example: `
 btfdedup import -o vmlinux.btf /boot/vmlinuz-7.2.0
 btfdedup import -o xfs.btf --base vmlinux.btf xfs.ko.xz`,

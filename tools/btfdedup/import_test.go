@@ -51,7 +51,7 @@ func gzipped(t *testing.T, content string) string {
 	return b.String()
 }
 
-// bzImage returns an x86 kernel image with this payload, which gzip has compressed.
+// bzImage returns an x86 kernel image with the given payload, which is already gzip-compressed.
 func bzImage(payload string) string {
 	image := make([]byte, 1024) // the boot sector and one sector of setup code
 	image[0x1f1] = 1
@@ -92,8 +92,8 @@ func TestImport(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		args []string
-		want string // the BTF, or if it fails
-		err  string // what it says
+		want string // the BTF; "" if the command fails
+		err  string // part of the error message
 	}{
 		{"raw", []string{kernel}, whole, ""},
 		{"ELF", []string{vmlinux}, whole, ""},

@@ -30,7 +30,7 @@ and functions and variables are selected. The result depends on the set of input
 bases, not on the order or grouping of the inputs. Linking a result again gives the same bytes.
 
 FILE is a BTF object (.btfo) from "btfgen object" or "btfdedup merge", raw BTF, or an ELF file with
-a .BTF section. Without --facts, all functions of BTF objects are encoded under their own names, but
+a .BTF section. Without --facts, all functions in BTF objects are encoded under their own names, but
 no variables are encoded; raw BTF keeps its functions and variables.
 
 With --base the result is split BTF, with only what the bases lack. --distilled-base also writes a
@@ -46,8 +46,8 @@ and pass the result as the last --base.
 the reason.
 
 With --facts, compilation units that aren't in the linked file, such as unused members of a library,
-are left out; --verbose names some of them. A unit with functions, but no global ones, may belong to
-another file, such as a module, or ld --gc-sections may have dropped it. Leaving out such a unit
+are left out; --verbose names some of them. A unit whose functions are all static may belong to a
+different file, such as a module, or ld --gc-sections may have dropped it. Leaving out such a unit
 gives a warning, or with --strict an error.`,
 		Example: `
 btfdedup link -o vmlinux.btf --facts vmlinux.facts --skipped skipped.txt @objects.params
@@ -55,8 +55,8 @@ btfdedup link -o vmlinux.btf --facts vmlinux.facts --skipped skipped.txt @object
 btfdedup link -o module.btf --base vmlinux.btf --facts module.facts module.btfo
 # for the sections .BTF and .BTF.base of an external module
 btfdedup link -o module.btf --distilled-base module.base.btf --base vmlinux.btf module.btfo
-# with the feature global_var: first the BTF of a link without it, then split BTF of the variables
-# that are not per CPU
+# with the feature global_var: first BTF with only the per-CPU variables, then split BTF with all
+# other variables
 btfdedup link -o vmlinux.btf --variables=percpu --facts f @objects.params
 btfdedup link -o extra.btf --variables=extra --base vmlinux.btf --facts f @objects.params`,
 	}, cli.Output|cli.Base|cli.Skipped|cli.DistilledBase|cli.Report)
@@ -65,7 +65,7 @@ btfdedup link -o extra.btf --variables=extra --base vmlinux.btf --facts f @objec
 		"the `FILE` that btfgen facts wrote for the linked file")
 	conversion.VariablesVar(flags, &r.which)
 	flags.BoolVar(&r.strict, "strict", false,
-		"fail if a unit with functions, but no global ones, isn't in the linked file")
+		"fail if a unit whose functions are all static isn't in the linked file")
 	return flags.Command(r.run)
 }
 
@@ -118,7 +118,7 @@ func (r *linkRun) run(env *cli.Env, files []string) error {
 	if err := r.tellAbsent(env, &result.Absent); err != nil {
 		return err
 	}
-	bases.Close() // before anything is written: it fails if an index was truncated meanwhile
+	bases.Close() // before anything is written: Close fails if an index was truncated meanwhile
 	return run.WriteLinked(result, bases.BTF)
 }
 

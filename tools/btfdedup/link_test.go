@@ -35,8 +35,8 @@ func objectOf(t *testing.T, path string, sources ...string) {
 	}
 }
 
-// TestObjectsOfOtherFiles links objects of which nothing is in the linked file. That is a warning,
-// or an error with --strict.
+// TestObjectsOfOtherFiles links objects from which nothing is in the linked file. This gives a
+// warning, or an error with --strict.
 func TestObjectsOfOtherFiles(t *testing.T) {
 	dir := t.TempDir()
 	p := func(name string) string { return filepath.Join(dir, name) }
@@ -85,8 +85,8 @@ func TestObjectsOfOtherFiles(t *testing.T) {
 	}
 }
 
-// TestFactsOfAnotherMachine links objects with facts from a file for another machine, and on a base
-// for another machine: one line names both files and both machines.
+// TestFactsOfAnotherMachine links objects with facts from a file for a different machine, and on a
+// base for a different machine. The error is one line that names both files and both machines.
 func TestFactsOfAnotherMachine(t *testing.T) {
 	dir := t.TempDir()
 	p := func(name string) string { return filepath.Join(dir, name) }
@@ -128,8 +128,8 @@ func TestFactsOfAnotherMachine(t *testing.T) {
 			told + "EM_X86_64, 32-bit, LittleEndian; use the facts of the file"},
 		{"byte order", func(f *facts.Facts) { f.BigEndian = true }, "kernel",
 			told + "EM_X86_64, 64-bit, BigEndian; use the facts of the file"},
-		{"raw BTF doesn't say", func(*facts.Facts) {}, "raw", ""},
-		{"but it says the byte order", func(f *facts.Facts) { f.BigEndian = true }, "raw",
+		{"raw BTF doesn't name the machine", func(*facts.Facts) {}, "raw", ""},
+		{"raw BTF shows the byte order", func(f *facts.Facts) { f.BigEndian = true }, "raw",
 			"EM_X86_64, 64-bit, BigEndian; use the facts of the file"},
 		{"the base of another machine", func(*facts.Facts) {}, "--base arm64 kernel",
 			"the base DIR/arm64 is for EM_AARCH64, but the split BTF is for EM_X86_64; use the BTF of"},

@@ -18,7 +18,7 @@ func mergeCommand() *cobra.Command {
 		Short: "Merge BTF objects into one",
 		Long: `
 Writes the union of BTF objects as one BTF object. The bytes depend only on the set of inputs: any
-order and any tree of merges give the same bytes. A merge leaves nothing out; "btfdedup link" does.
+order and any tree of merges give the same bytes. A merge leaves nothing out, unlike a link.
 
 FILE is a BTF object (.btfo) from "btfgen object" or "btfdedup merge", raw BTF, or an ELF file with
 a .BTF section, such as an object from gcc -gbtf. All inputs must be for the same target, and made

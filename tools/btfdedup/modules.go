@@ -27,21 +27,21 @@ func modulesCommand() *cobra.Command {
 		Short: "Make the BTF of many modules in one go",
 		Long: `
 Writes OUT/NAME.btf for each NAME.ko, byte for byte what "btfgen elf --base" produces. The base is
-read only once. For a directory, all files *.ko below it are read. With --order, only those modules
-are read that Kbuild's modules.order lists; its paths are relative to the directory.
+read only once. For a directory, all files *.ko below it are read, or with --order only the modules
+that Kbuild's modules.order lists, by paths relative to the directory.
 
 --vmlinux also makes the base, OUT/vmlinux.btf, from a kernel's DWARF, as "btfgen elf" does.
 
 --embed also writes copies of the modules with their BTF in the section .BTF, as "btfdedup embed"
-does. The copy of a module that was found in a directory keeps its path below that directory. --into
-names a directory with the same modules, but without DWARF, from which the copies are then made. The
+does. The copy of a module that was found in a directory keeps its path below that directory. With
+--into, the copies are made from the same modules below another directory, which need no DWARF. The
 type ids in .BTF_ids are resolved as "btfdedup embed --resolve-ids" does, and the BTF of vmlinux and
 of the modules doesn't show implicit arguments of kfuncs. Resolving ids needs the BTF of the base,
 not only an index. --keep-ids leaves the ids as they are. If the ids are already resolved,
 --old-base names the BTF on which the old .BTF is based.
 
-A module that can't be converted is an error; the others are still written, and all errors are
-listed at the end. The files of one module appear together or not at all.
+A module that can't be converted is an error; the BTF of the other modules is still written, and all
+errors are listed at the end. The files of one module appear together or not at all.
 
 For each NAME.ko, --skipped-dir writes SKIPPED/NAME.skipped, a list of what is not encoded.
 
@@ -93,7 +93,7 @@ type batch struct {
 	env       *cli.Env
 	making    pipeline.Batch
 	bases     *base.Files
-	whole     func() (*base.Files, error) // bases with --base-btf, which is read once
+	whole     func() (*base.Files, error) // the bases and the BTF of --base-btf, read once
 	report    *report.Run
 	made      []string    // directories that this run made
 	ofVmlinux report.Made // the base, with --vmlinux
@@ -142,16 +142,16 @@ func (b *batch) run(env *cli.Env, args []string) error {
 	}
 	pipeline.RaiseHeap()
 	phase := b.report.Phase("modules", "modules")
-	errs := b.all(modules, phase.Progress)
+	errs := b.makeAll(modules, phase.Progress)
 	b.report.Stats.Modules = &b.ofModules
 	phase.EndMade(&b.ofModules)
 	if err := b.report.Finish(int(b.ofVmlinux.Total() + b.ofModules.Total())); err != nil {
 		return err
 	}
-	return b.listed(errs)
+	return b.printErrors(errs)
 }
 
-// openBase reads the bases, or makes the base of vmlinux.
+// openBase reads the bases, or makes the base from vmlinux.
 func (b *batch) openBase() error {
 	if b.vmlinux != "" {
 		return b.makeBase()
@@ -187,7 +187,7 @@ func (b *batch) makeBase() error {
 	explicit := func(data []byte) ([]byte, error) {
 		return b.embedding.ofVmlinux(b.env, b.vmlinux, data)
 	}
-	how := b.how(&base.Files{})
+	how := b.settings(&base.Files{})
 	how.Change, how.Convert.Progress = explicit, phase.Progress
 	result, err := pipeline.Linked(b.vmlinux, how)
 	if linked, ok := errors.AsType[*compilerbtf.LinkedError](err); ok {
@@ -234,8 +234,8 @@ func (b *batch) removeEmpty() {
 	}
 }
 
-// all makes the BTF of all modules, and returns their errors.
-func (b *batch) all(modules []module, progress func(done, all int)) []error {
+// makeAll makes the BTF of all modules, and returns their errors.
+func (b *batch) makeAll(modules []module, progress func(done, all int)) []error {
 	names := make([]string, len(modules))
 	for i := range modules {
 		names[i] = modules[i].path
@@ -246,7 +246,7 @@ func (b *batch) all(modules []module, progress func(done, all int)) []error {
 // module makes the BTF of one module and, with --embed, a copy of the module that contains the BTF.
 func (b *batch) module(m *module) error {
 	var into *target
-	how := b.how(b.bases)
+	how := b.settings(b.bases)
 	if b.embedding.dir != "" {
 		defer func() { into.close() }()
 		how.Change = func(data []byte) (_ []byte, err error) {
@@ -272,8 +272,8 @@ func (b *batch) module(m *module) error {
 	return b.report.AddMade(&b.ofModules, b.bases.BTF, result.Result, result.Extra)
 }
 
-// how returns the settings for making the BTF of a file on these bases.
-func (b *batch) how(bases *base.Files) pipeline.How {
+// settings returns the settings for making the BTF of a file on these bases.
+func (b *batch) settings(bases *base.Files) pipeline.How {
 	return pipeline.How{Files: b.conversion.Search(b.env), Bases: bases,
 		Convert: b.conversion.Options(b.env), Variables: b.variables}
 }
@@ -301,8 +301,8 @@ func (b *batch) files(dir, name string, result *link.Result) []cli.Artifact {
 	return files
 }
 
-// listed prints the errors of modules, except the last one, which it returns.
-func (b *batch) listed(errs []error) error {
+// printErrors prints the errors of modules, except the last one, which it returns.
+func (b *batch) printErrors(errs []error) error {
 	modules := len(errs)
 	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 	if len(errs) > 1 {

@@ -275,7 +275,7 @@ func TestModulesWithErrors(t *testing.T) {
 		name  string
 		args  []string
 		code  int
-		lines []string // of standard error: what each has
+		lines []string // a part of each line on standard error
 		out   int      // how many files are written
 	}{
 		{"two bad ones", append(base, kos[0], p("text.ko"), p("none.ko"), kos[1]), 1, []string{
@@ -309,7 +309,7 @@ func TestModulesWithErrors(t *testing.T) {
 	}
 }
 
-// TestModuleTree names modules by their directory, and by Kbuild's list.
+// TestModuleTree selects modules by directory, and by Kbuild's list.
 func TestModuleTree(t *testing.T) {
 	dir := t.TempDir()
 	p := func(name string) string { return filepath.Join(dir, name) }
@@ -346,7 +346,7 @@ func TestModuleTree(t *testing.T) {
 		{[]string{"--order", p("old"), p("tree")}, "a", ""},
 		{[]string{"--order", p("missing"), p("tree")}, "a", "net/d.ko"},
 		{[]string{"--order", p("odd"), p("tree")}, "", `"a.c" is not a module`},
-		{[]string{"--order", p("outside"), p("tree/net")}, "", `"../a.o" is outside of the directory`},
+		{[]string{"--order", p("outside"), p("tree/net")}, "", `"../a.o" is outside the directory`},
 		{[]string{"--order", p("empty"), p("tree")}, "", "it lists no modules"},
 		{[]string{"--order", p("none"), p("tree")}, "", "no such file"},
 		{[]string{p("tree"), p("tree")}, "", "both are the module a"},
@@ -369,7 +369,7 @@ func TestModuleTree(t *testing.T) {
 	}
 }
 
-// TestModulesInPlace writes modules with their BTF over the modules that are read.
+// TestModulesInPlace: modules with BTF can't be written over the modules from which they are made.
 func TestModulesInPlace(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)

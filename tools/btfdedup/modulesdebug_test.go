@@ -11,8 +11,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// TestModulesOfLinkedBTF: a vmlinux with linked BTF but without DWARF can be --base, but not
-// --vmlinux.
+// TestModulesOfLinkedBTF: a vmlinux with linked BTF but without DWARF can be passed as --base, but
+// not as --vmlinux.
 func TestModulesOfLinkedBTF(t *testing.T) {
 	dir := t.TempDir()
 	_, b := writeBTF(t, dir, "raw", nil, func(b *btf.Builder) {

@@ -35,7 +35,7 @@ func findModules(args []string, order, into string) ([]module, error) {
 	var list []module
 	for _, arg := range args {
 		if info, err := os.Stat(arg); err != nil || !info.IsDir() {
-			// If the file can't be read, this is reported later, as an error of this module.
+			// If the file can't be read, the error is reported later, for this module.
 			name := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(arg), ".debug"), ".ko")
 			list = append(list, module{name, arg, arg, name + ".ko"})
 			continue
@@ -132,7 +132,7 @@ func readOrder(path string) ([]string, error) {
 			return nil, fmt.Errorf("%s: not a modules.order of Kbuild: %q is not a module", path, line)
 		}
 		if !filepath.IsLocal(stem) {
-			return nil, fmt.Errorf("%s: %q is outside of the directory whose modules it lists; pass "+
+			return nil, fmt.Errorf("%s: %q is outside the directory whose modules the file lists; pass "+
 				"that module as an argument", path, line)
 		}
 		list = append(list, stem+".ko")

@@ -56,7 +56,7 @@ func runRelocate(env *cli.Env, distilled, file string) error {
 	if err != nil {
 		return fmt.Errorf("%s on %s: %w", file, env.Bases[len(env.Bases)-1], err)
 	}
-	// Keep the form of the header, as the kernel does: it changes the BTF in place.
+	// Keep the form of the header, as the kernel does, which changes the BTF in place.
 	data, err := btf.Encode(result, split.Header.Form())
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
@@ -64,8 +64,8 @@ func runRelocate(env *cli.Env, distilled, file string) error {
 	return env.WriteOutput(env.Output, cli.Bytes(data))
 }
 
-// readDistilled reads BTF and the distilled base on which it is based, which is in its own file
-// or in the ELF file with the BTF.
+// readDistilled reads BTF and its distilled base. The distilled base is in its own file, or in the
+// ELF file with the BTF.
 func readDistilled(distilled, file string) (*btf.Blob, error) {
 	if distilled != "" {
 		base, err := btf.ReadOne(distilled, nil)

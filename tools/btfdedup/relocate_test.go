@@ -12,7 +12,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
 )
 
-// writeELF writes an ELF file with sections, given as names and the files of their contents.
+// writeELF writes an ELF file. The arguments in sections alternate: the name of a section, then the
+// file with the content of that section.
 func writeELF(t *testing.T, path string, sections ...string) {
 	t.Helper()
 	o := elfwrite.Object{AddrSize: 8, Order: binary.LittleEndian, Machine: 62}
@@ -54,8 +55,8 @@ func longHeader(t *testing.T, base, from, to string) {
 
 // distilled makes, in dir, a module m.ko with its BTF (m.btf) on a distilled base (base.btf). It
 // also makes the BTF of the kernel from which the base was distilled (old.btf), the module's BTF
-// based on that (split.btf), and two other kernels: one in which the types have other ids
-// (new.btf), and one in which a type has another size (grown.btf).
+// based on that (split.btf), and two other kernels: one in which the types have different ids
+// (new.btf), and one in which a type has a different size (grown.btf).
 func distilled(t *testing.T, dir string) {
 	p := func(name string) string { return filepath.Join(dir, name) }
 	kernel := func(name, first string, size uint32) *btf.Blob {
@@ -152,7 +153,7 @@ func TestDistilledBaseOnBase(t *testing.T) {
 	} {
 		oneCode, one, stderr := run(tt.one)
 		otherCode, other, _ := run(tt.other)
-		if strings.HasPrefix(tt.one, "diff") { // how many types are there differs
+		if strings.HasPrefix(tt.one, "diff") { // the numbers of types differ
 			one, _, _ = strings.Cut(one, ":")
 			other, _, _ = strings.Cut(other, ":")
 		}

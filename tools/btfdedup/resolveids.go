@@ -31,7 +31,7 @@ That BTF is based on the section .BTF.base, or else on --base. A file without .B
 unchanged.
 
 A name that the BTF doesn't have gets the id 0. A name that the BTF has several times gets the id of
-the first. Both are warnings, or with --fatal-warnings an error.
+the first. Either case gives a warning, or with --fatal-warnings an error.
 
 Since Linux 7.0 kfuncs may have implicit arguments, which BTF must not show. For such a kfunc foo,
 --btf-out writes BTF with two functions, foo and foo_impl, as resolve_btfids does, and the ids come

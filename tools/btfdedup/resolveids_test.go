@@ -31,7 +31,7 @@ func idsTypes(b *btf.Builder) {
 	b.DeclTag("bpf_kfunc", k, btf.DeclTagWhole)
 }
 
-// compileIDs makes an object of a source.
+// compileIDs compiles a source to an object, and returns the path of the object.
 func compileIDs(t *testing.T, dir, name, source string) string {
 	t.Helper()
 	if _, err := exec.LookPath("gcc"); err != nil {

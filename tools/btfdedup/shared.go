@@ -21,9 +21,9 @@ func sharedCommand() *cobra.Command {
 		Use:   "shared BTF|DIR...",
 		Short: "Make a base with the types that repeat across modules",
 		Long: `
-Writes split BTF with the types that two or more modules have, and the types that these refer to. It
-is based on the kernel's BTF. The modules are then linked again with both as bases, so that each
-such type is stored once:
+Writes split BTF with the types that two or more modules have, and the types that these refer to.
+The output is based on the kernel's BTF. To store each such type once, link the modules again, with
+the kernel's BTF and the output as bases:
 
     btfdedup shared --base vmlinux.btf -o shared.btf modules
     btfdedup modules --base vmlinux.btf --base shared.btf -o small kernel/*.ko

@@ -11,8 +11,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/inspect/shared"
 )
 
-// TestSharedVerbs makes a shared base of compiled modules, links them again on it and on its index,
-// and prints reports.
+// TestSharedVerbs makes a shared base from compiled modules, links the modules again on this base
+// and on its index, and prints reports.
 func TestSharedVerbs(t *testing.T) {
 	dir := t.TempDir()
 	p := func(name string) string { return filepath.Join(dir, name) }

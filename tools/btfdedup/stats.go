@@ -24,7 +24,7 @@ of the base they use.
 
 Several files or a directory must be the modules of one kernel, and need --base. For these, prints
 the same counts for all modules together, and lists the types that repeat: how many modules have
-each type, the bytes of one record, and the bytes of all records but one. Then it prints what
+each type, the size of one record, and the size of all records except one. Then it prints what
 "btfdedup shared" would save. Types count as equal if a link, which resolves forward declarations,
 would merge them.
 

@@ -14,7 +14,7 @@ import (
 
 func TestStdin(t *testing.T) { clitest.Stdin(t, program) }
 
-// TestStdinIsTheFile: verbs produce the same from standard input as from the file.
+// TestStdinIsTheFile: verbs produce the same output from standard input as from the file.
 func TestStdinIsTheFile(t *testing.T) {
 	dir := t.TempDir()
 	base, blob := writeBTF(t, dir, "base.btf", nil, func(b *btf.Builder) {

@@ -79,8 +79,8 @@ func TestOtherBase(t *testing.T) {
 	}
 }
 
-// TestDistilledAsBase: a module on a distilled base can't be the base of others, unless it comes
-// after the kernel's BTF: then the module is relocated to the kernel, as the kernel itself does.
+// TestDistilledAsBase: a module on a distilled base can't be a base, unless the kernel's BTF comes
+// before the module. Then the module is relocated to the kernel, as the kernel itself does.
 func TestDistilledAsBase(t *testing.T) {
 	dir := t.TempDir()
 	kernel, _ := writeBTF(t, dir, "kernel.btf", nil, func(b *btf.Builder) {

@@ -33,15 +33,15 @@ Exit codes: 0 for no violation; 1 for violations (on stdout) or an unreadable fi
 for wrong usage.
 
 With --manifest, FILE is the manifest.json of a directory that "btfdedup archive" wrote, or a tar
-archive of it (.tar, .tar.zst). The command prints what the kernel would refuse or misread, one
-problem per line: files that are missing, damaged, or based on different BTF than the BTF in the
-archive; type ids that are out of range; module names that the kernel can't distinguish. The rules
-are those of --for=kernel unless --for is given. A shared base gives a warning, because the kernel
-can't load BTF that is based on it; if --for is given, it counts as a problem instead.
+archive of such a directory (.tar, .tar.zst). The command prints what the kernel would refuse or
+misread, one problem per line: files that are missing, damaged, or based on different BTF than the
+BTF in the archive; type ids that are out of range; module names that the kernel can't distinguish.
+Without --for, the rules are those of --for=kernel, and a shared base gives only a warning; with
+--for, a shared base is a problem, because the kernel can't load BTF that is based on it.
 
 --modules also checks the files *.ko below DIR, and DIR/vmlinux or the file of --vmlinux. Their BTF
-must be the same as in the archive, and each id in .BTF_ids must be the id of the type that its
-symbol names.
+must be the same as in the archive, and each id in .BTF_ids must be the id of the type that the
+symbol of the id names.
 
 docs/command-line.md describes the output of --format=json.`,
 		Example: `
@@ -80,15 +80,15 @@ type verifyRun struct {
 	images        archive.Images
 }
 
-// run checks the files. The parameter given is true if --for was given.
-func (r *verifyRun) run(env *cli.Env, files []string, given bool) error {
+// run checks the files. The parameter hasFor is true if --for was given.
+func (r *verifyRun) run(env *cli.Env, files []string, hasFor bool) error {
 	r.rules.Only = scopes[r.scope]
 	if r.manifest {
-		if !given {
+		if !hasFor {
 			r.rules.Only = scopes["kernel"]
 		}
 		return r.checkManifests(env, files, archive.Options{Rules: r.rules, Images: r.images,
-			Kernel: given, Note: func(line string) { env.Warn("%s", line) }})
+			Kernel: hasFor, Note: func(line string) { env.Warn("%s", line) }})
 	}
 	if r.images != (archive.Images{}) {
 		return cli.Usagef("--modules and --vmlinux need --manifest")

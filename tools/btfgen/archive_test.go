@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestArchiveIsForObject: the verbs for one linked file name the one for archives.
+// TestArchiveIsForObject: the errors of the verbs for linked files name the verb for archives.
 func TestArchiveIsForObject(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lib.a")
 	if err := os.WriteFile(path, []byte("!<arch>\n"), 0o666); err != nil {

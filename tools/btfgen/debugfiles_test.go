@@ -11,8 +11,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
-// debugSources are two programs that share types. They have per-CPU variables, static variables of
-// one name in files of one name, whose types tell them apart, and a set of kfuncs.
+// debugSources are two programs that share types. They have per-CPU variables, a set of kfuncs, and
+// static variables with one name in files with one name, which only their types distinguish.
 var debugSources = map[string]string{
 	"h.h": `
 		struct list { struct list *next, *prev; };
@@ -53,8 +53,8 @@ var debugSources = map[string]string{
 		`,
 }
 
-// debugTree writes these sources to a new directory, makes that the working directory, and runs a
-// script there.
+// debugTree writes debugSources to a new directory, changes to that directory, and runs a script
+// there.
 func debugTree(t *testing.T, script string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -106,8 +106,8 @@ func sameMade(t *testing.T, name string, got, want map[string][]byte) {
 	}
 }
 
-// TestDWZ: the output for a file doesn't change if dwz processes the file, alone or with another
-// one.
+// TestDWZ: the output for a file doesn't change if dwz processes the file, alone or together with a
+// second file.
 func TestDWZ(t *testing.T) {
 	programtest.Need(t, "gcc", "ld", "dwz")
 	for name, options := range map[string]string{
@@ -132,7 +132,7 @@ func TestDWZ(t *testing.T) {
 				for _, file := range []string{"a", "d"} {
 					want := madeOf(t, "plain/"+file)
 					if bytes.Equal(read(t, file), read(t, "plain/"+file)) {
-						t.Errorf("dwz changed nothing of %s", file)
+						t.Errorf("dwz changed nothing in %s", file)
 					}
 					sameMade(t, file, madeOf(t, file), want)
 					sameMade(t, file+" -j3", madeOf(t, file, "-j3"), want)
@@ -188,7 +188,7 @@ func objectOf(t *testing.T, path string) []byte {
 	return nil
 }
 
-// TestSupplementOfDebugFile: distributions run dwz over debug files.
+// TestSupplementOfDebugFile uses debug files that dwz has processed, as distributions do.
 func TestSupplementOfDebugFile(t *testing.T) {
 	programtest.Need(t, "gcc", "ld", "objcopy", "dwz")
 	debugTree(t, `sh -e build -g

@@ -23,8 +23,8 @@ object", "btfgen facts" and "btfdedup link" produce together. The input has DWAR
 compiler (see "btfgen object").
 
 With --base the result is split BTF, with only what the bases lack. --distilled-base also writes a
-distilled base, for a module that other builds of the kernel may load (its sections .BTF and
-.BTF.base); it requires the feature distilled_base.
+distilled base. A module that other builds of the kernel may load has the result in .BTF and the
+distilled base in .BTF.base. The flag requires the feature distilled_base.
 
 If the feature global_var is on, --variables selects which variables are encoded.
 --variables=percpu selects only per-CPU variables, as if the feature were off. --variables=extra
@@ -43,7 +43,7 @@ btfgen elf --lang-exclude=rust -o vmlinux.btf vmlinux
 btfgen elf --base vmlinux.btf -o mod.btf mod.ko
 btfgen elf --base vmlinux.btf --distilled-base mod.base.btf -o mod.btf mod.ko
 btfgen elf --dwarf vmlinux.debug -o vmlinux.btf vmlinux
-# split BTF of the variables that are not per CPU
+# split BTF with the variables that are not per CPU
 btfgen elf --features=+global_var --variables=extra --base vmlinux.btf -o extra.btf vmlinux`,
 	}, cli.Output|cli.Base|cli.Features|cli.Skipped|cli.DistilledBase|cli.Report)
 	var c conversion.Flags

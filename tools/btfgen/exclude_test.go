@@ -8,7 +8,7 @@ import (
 )
 
 // TestNothingLeft leaves out the languages of all compilation units: BTF without types is an error,
-// unless it is split BTF, which may have none.
+// but split BTF may have no types.
 func TestNothingLeft(t *testing.T) {
 	if _, err := exec.LookPath("gcc"); err != nil {
 		t.Skip("SKIPPED: needs gcc")

@@ -9,8 +9,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
-// followTree makes a directory, changes to it, and writes files there that refer to others in the
-// usual places. The subdirectory plain has the same files with everything inside.
+// followTree makes a directory, changes to it, and writes files there that refer to other files in
+// the usual places. The subdirectory plain has equivalent files that refer to no other file.
 func followTree(t *testing.T) {
 	t.Helper()
 	programtest.Need(t, "gcc", "ld", "ar", "objcopy", "dwz")
@@ -41,9 +41,9 @@ func followed(t *testing.T, args ...string) (data []byte, message string) {
 	return data, message
 }
 
-// TestFollow: with --follow only files that the command line names are read. A file that it doesn't
-// name is an error of one line, even if the file is in the usual place. If it names the file, the
-// output is the same as from the file with everything inside.
+// TestFollow: with --follow, only files that the command line names are read. If it doesn't name a
+// file that is needed, there is a one-line error, even if this file is in the usual place. If it
+// names all these files, the output is the same as for the equivalent file that needs no other.
 func TestFollow(t *testing.T) {
 	followTree(t)
 	for _, c := range []struct {

@@ -27,8 +27,8 @@ struct user { struct changed *c; struct late *l; struct list links; word w[4];
 	union { void *p; struct { short lo, hi; }; }; int bits : 3; };
 `
 
-// severalFiles makes object files that have nearly all types in common, and some of which are
-// equal. It also makes an assembler's object and archives, and adds the stored files for one
+// severalFiles makes object files that have nearly all types in common; some of these files are
+// equal. It also makes archives and an object from assembler, and adds the stored files of one
 // machine.
 func severalFiles(t *testing.T) []string {
 	t.Helper()
@@ -135,8 +135,8 @@ func TestObjectOfSeveral(t *testing.T) {
 	}
 }
 
-// TestBadInputs converts several inputs, some of which are invalid: there is a line for each of
-// these, and nothing is written.
+// TestBadInputs converts several inputs, some of which are invalid. It expects a line for each
+// invalid input, and no output.
 func TestBadInputs(t *testing.T) {
 	dir := t.TempDir()
 	p := func(name string) string { return filepath.Join(dir, name) }

@@ -18,14 +18,14 @@ Reads object files, archives (even thin ones) and linked files, and writes a BTF
 "btfdedup merge" and "btfdedup link". The output doesn't depend on addresses, line numbers, paths or
 the order of declarations in the source.
 
-Each input has DWARF, or else BTF that the compiler wrote to its section .BTF (gcc -gbtf, clang
--target bpf -g); --input=dwarf and --input=btf accept only one of them. BTF that is already linked,
-such as the BTF of a kernel, is an error: pass it to "btfdedup link". docs/inputs.md lists what the
-BTF of a compiler lacks.
+Each input has DWARF, or else a section .BTF that the compiler wrote (gcc -gbtf, clang -target bpf
+-g); --input=dwarf accepts only DWARF, and --input=btf only BTF. BTF that is already linked, such as
+the BTF of a kernel, is an error: pass it to "btfdedup link". docs/inputs.md lists what BTF from
+compilers lacks.
 
 For several inputs, the output is byte for byte what you get if you convert them one by one and
-merge the results with "btfdedup merge". It takes much less time, because what the inputs share is
-read only once. If an input can't be converted, there is no output, and all such inputs are listed.
+merge the results with "btfdedup merge". Converting them together takes much less time, because what
+they share is read only once. If inputs can't be converted, they are listed, and there is no output.
 
 --dwarf and --debug-dir name the debug files of stripped inputs, and --alt the supplementary file of
 dwz -m: see "btfgen elf".`,

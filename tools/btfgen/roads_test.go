@@ -35,9 +35,9 @@ var (
 		"mold -e start --gc-sections", "ld -r"}
 )
 
-// TestRoads compares btfgen elf of a linked file with btfgen object of its objects, btfgen facts
-// and a link: BTF and the list of --skipped are the same. The linked file's own DWARF and symbols
-// are the oracle: they show which functions there are, and which prototype each of them has.
+// TestRoads compares two ways to make BTF: btfgen elf for a linked file; and btfgen object for its
+// objects, btfgen facts, and a link. The BTF and the list of --skipped must be the same. The DWARF
+// and symbols of the linked file are the oracle: they show its functions and their prototypes.
 func TestRoads(t *testing.T) {
 	for p, program := range roadsPrograms {
 		t.Run(program.name, func(t *testing.T) {
@@ -57,10 +57,10 @@ func TestRoads(t *testing.T) {
 				}
 				for i, linker := range slices.Concat(roadsLinkers, program.linkers) {
 					if i < len(roadsLinkers) && (p+c+i)%2 != 0 {
-						continue // half of the linkers: each pair of program, compiler and linker is tested
+						continue // half of the linkers suffice to test each program with each linker
 					}
 					if strings.HasPrefix(linker, "mold") && program.variables {
-						continue // it makes global symbols local, and a local variable is taken for a static one
+						continue // mold makes global symbols local, so global variables look static
 					}
 					w.what = compiler + ", " + linker
 					linked := w.path(fmt.Sprint("linked", i))
@@ -123,7 +123,7 @@ func (w roadsBuild) compile(compiler string, sources map[string]string) (objects
 	return objects, true
 }
 
-// archive puts the objects of some sources into an archive, and returns what is linked.
+// archive puts the objects of the given sources into an archive, and returns the linker's inputs.
 func (w roadsBuild) archive(objects, sources []string) (inputs []string) {
 	w.Helper()
 	var members []string
@@ -181,11 +181,11 @@ func (w roadsBuild) roads(linked string, objects []string) {
 			w.Fatal(err)
 		}
 		if list.String() != skipped {
-			w.Errorf("%s, %s: of objects these are skipped:\n%sof the linked file:\n%s", w.what, set,
+			w.Errorf("%s, %s: skipped from objects:\n%sskipped from the linked file:\n%s", w.what, set,
 				&list, skipped)
 		}
 		if !bytes.Equal(res.BTF, want) {
-			w.Errorf("%s, %s: BTF of objects %v, of the linked file %v", w.what, set,
+			w.Errorf("%s, %s: BTF from objects %v, from the linked file %v", w.what, set,
 				roadsEncoded(w.T, res.BTF), roadsEncoded(w.T, want))
 		}
 		w.check(set, functions, want, skipped)
@@ -198,14 +198,14 @@ func (w roadsBuild) roads(linked string, objects []string) {
 	}
 }
 
-// roadsFunction is a function of the linked file, by its DWARF.
+// roadsFunction is a function in the linked file, as its DWARF describes it.
 type roadsFunction struct {
 	name, symbol string
 	parameters   []string
 }
 
-// oracle returns functions of a linked file, and the structs of its units. A function counts only
-// if there is a symbol at its entry with its name, or with its name and a suffix.
+// oracle returns the functions of a linked file, and the structs of its units. It omits a function
+// unless a symbol at the function's entry has the function's name, with or without a suffix.
 func (w roadsBuild) oracle(linked string) (list []roadsFunction, structs []string) {
 	f, err := stdelf.Open(linked)
 	if err != nil {
@@ -290,8 +290,9 @@ func (w roadsBuild) oracle(linked string) (list []roadsFunction, structs []strin
 	}
 }
 
-// check compares a result with the oracle: each function is either encoded or listed, only once,
-// and an encoded one has the prototype of the function that has the symbol. The BTF is valid.
+// check compares a result with the oracle. Each function must be either encoded or listed, exactly
+// once. An encoded function must have the prototype of the definition to which its symbol belongs.
+// The BTF must be valid.
 func (w roadsBuild) check(set string, functions []roadsFunction, raw []byte, skipped string) {
 	w.Helper()
 	blob, err := wire.Parse(raw, nil)

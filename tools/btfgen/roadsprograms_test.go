@@ -11,9 +11,9 @@ extern volatile int sink;
 #line 1
 `
 
-// roadsPrograms are programs in which several functions or variables have one name, or a function
-// has several symbols. The function start is the entry; what it does not lead to is dropped by
-// --gc-sections.
+// roadsPrograms are programs in which several functions or variables have the same name, or a
+// function has several symbols. The entry is the function start. --gc-sections drops what start
+// doesn't reach.
 var roadsPrograms = []struct {
 	name      string
 	sources   map[string]string
@@ -96,7 +96,8 @@ var roadsPrograms = []struct {
 		"m.c": `volatile int sink; int f0(int); int f1(int); void used(void);
 			void start(void) { used(); f0(sink); f1(sink); }`,
 	}},
-	// With -g (for _g.S), GNU as describes functions in DWARF, and weak ones as if they were local.
+	// With -g (for _g.S), GNU as describes functions in DWARF, but weak functions as if they were
+	// local.
 	{name: "described functions of assembler", dwarf: true, sources: map[string]string{
 		"a.c": `static noinline int own1(int a) { return sink = a; } int g0(int a) { return own1(a); }`,
 		"b_g.S": `.section .text.f0,"ax",@progbits; .globl own0; .weak f0; own0: f0: ret

@@ -14,9 +14,9 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
-// The sources of TestSplitDWARF have functions that are inlined, that lose parameters and that have
-// parts in several sections; parameters that move; a type that nothing refers to; static variables
-// of one name; a tag with two definitions.
+// splitSources are the sources of TestSplitDWARF. They have functions that are inlined, that lose
+// parameters or that have parts in several sections; parameters that move; a type that nothing
+// refers to; static variables with the same name; and a tag with two definitions.
 var splitSources = map[string]string{
 	"header.h": `
 		#define PERCPU __attribute__((section(".data..percpu"), used))
@@ -98,7 +98,7 @@ func writeFile(t *testing.T, path, text string) {
 	}
 }
 
-// made is what the verb produces from an input in dir.
+// made returns what the verb produces from an input in dir.
 func made(t *testing.T, verb, dir, input string, args ...string) []byte {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "out")
@@ -135,7 +135,7 @@ func TestSplitDWARF(t *testing.T) {
 	for _, c := range []struct {
 		compiler, flags string
 		split           string // -gsplit-dwarf if empty
-		types           string // a flag that counts for split DWARF only
+		types           string // a flag that is used only with split DWARF
 	}{
 		{compiler: "gcc", flags: "-gdwarf-5"},
 		{compiler: "gcc", flags: "-gdwarf-4"},
@@ -191,12 +191,13 @@ func TestSplitDWARF(t *testing.T) {
 	}
 }
 
-// packages makes packages of the .dwo files in a directory and compares what is made with them.
-// If all is set, the objects must be the same too, not only the BTF.
+// packages makes packages of the .dwo files in a directory, and compares the results with those
+// without packages. If the parameter all is set, not only the BTF but also the objects must be the
+// same.
 func packages(t *testing.T, plain, dir, dwos, how string, all bool) {
 	t.Helper()
 	if strings.HasPrefix(how, "gcc-gdwarf-5") || strings.Contains(how, "-gz") {
-		return // llvm-dwp does not end, or doesn't read them
+		return // llvm-dwp doesn't terminate, or can't read such files
 	}
 	if _, err := exec.LookPath("llvm-dwp"); err != nil {
 		return
@@ -221,8 +222,8 @@ func packages(t *testing.T, plain, dir, dwos, how string, all bool) {
 }
 
 // packageIndex is an index of a package, as words: the header; the hash table; the numbers of the
-// sections, which begin at the word with the number columns; a row of offsets for each unit; and a
-// row of sizes for each unit.
+// sections, from word number x.columns on; a row of offsets for each unit; and a row of sizes for
+// each unit.
 type packageIndex struct {
 	words                 []byte
 	columns, width, units int
@@ -360,8 +361,8 @@ func TestTypeUnitsWithoutLocations(t *testing.T) {
 	}
 }
 
-// TestSplitDWARFOfSeveral converts several files and parts of one; one of the units is in no .dwo
-// file.
+// TestSplitDWARFOfSeveral converts several files together, and one file that ld -r made from them.
+// One of the units is in no .dwo file.
 func TestSplitDWARFOfSeveral(t *testing.T) {
 	programtest.Need(t, "gcc")
 	plain, dir := t.TempDir(), t.TempDir()
@@ -455,7 +456,7 @@ const skeletons = `
 	.endr
 `
 
-// TestSplitDWARFStrings has split units that name their strings by offset, so that one offset means
+// TestSplitDWARFStrings uses split units that refer to strings by offset, so that one offset means
 // different strings in different .dwo files. Compilers don't write such units; these are made from
 // units that aren't split.
 func TestSplitDWARFStrings(t *testing.T) {

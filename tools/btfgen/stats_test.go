@@ -20,7 +20,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/command/report"
 )
 
-// objects are files with DWARF that other packages test too.
+// objects is the directory of files with DWARF that the tests of other packages use, too.
 const objects = "../../internal/convert/testdata/objects"
 
 // btfgen runs the command.

@@ -24,10 +24,10 @@ import (
 const description = `
 Writes BUILD files into TREE, a directory where Kbuild built a kernel or modules: one in each
 directory with objects. The BUILD file in TREE itself has the targets vmlinux_btf, modules_btf and
-all_btf. TREE/kbuild.skipped lists objects without DWARF. A second run changes nothing. A rule, an
-attribute or an item of a list doesn't change if it is marked with a comment "# keep". If the
-objects have no DWARF before the link (CONFIG_LTO_CLANG, GCC's -flto), the linked files are
-converted, as with --vmlinux=whole --modules=whole.
+all_btf. TREE/kbuild.skipped lists objects without DWARF. A second run changes nothing. The comment
+"# keep" protects a rule, an attribute or a list item from changes. If the objects have no DWARF
+before the link (CONFIG_LTO_CLANG, GCC's -flto), the linked files are converted, as with
+--vmlinux=whole --modules=whole.
 
 Exit codes: 0 if all files are up to date or were written; 1 if the tree can't be read, or with
 --check if a file is not up to date; 2 for wrong usage.`
@@ -77,7 +77,7 @@ func command() *cobra.Command {
 	flags.StringVar(&o.out, "out", "", "write to `DIR`, such as the root of a repository,"+
 		" instead of TREE")
 	flags.BoolVar(&o.symlinks, "symlinks", false, "with --out: also make symbolic links to the files"+
-		" of TREE")
+		" in TREE")
 	flags.BoolVar(&o.check, "check", false, "write nothing; print which files are not up to date")
 	flags.BoolVar(&o.files, "files", false, "write nothing; print the files of TREE that this"+
 		" command and the targets read")
@@ -210,7 +210,7 @@ func summary(w io.Writer, tree string, t *kbuild.Tree) {
 	}
 }
 
-// packageOf returns the path of a directory, relative to its repository.
+// packageOf returns the path of a directory, relative to the repository that contains it.
 func packageOf(dir string) string {
 	for root := dir; ; root = filepath.Dir(root) {
 		for _, name := range []string{"MODULE.bazel", "REPO.bazel", "WORKSPACE", "WORKSPACE.bazel"} {

@@ -83,7 +83,7 @@ func TestSymlinks(t *testing.T) {
 	}
 }
 
-// TestLTO has objects without machine code, so that vmlinux itself is converted.
+// TestLTO uses objects without machine code, so that vmlinux itself is converted.
 func TestLTO(t *testing.T) {
 	for _, c := range []struct{ compiler, flags string }{
 		{"gcc", "-flto"},
@@ -114,7 +114,7 @@ func TestLTO(t *testing.T) {
 	}
 }
 
-// TestPackageOf has the tree in a larger workspace, so labels begin with its path.
+// TestPackageOf puts the tree into a larger workspace, so labels begin with the tree's path.
 func TestPackageOf(t *testing.T) {
 	workspace := t.TempDir()
 	if err := os.WriteFile(filepath.Join(workspace, "MODULE.bazel"), nil, 0o666); err != nil {
@@ -134,8 +134,8 @@ func TestPackageOf(t *testing.T) {
 	}
 }
 
-// TestUsage runs wrong command lines: exit code 2, or 1 for a directory that is not a tree, and one
-// line of error.
+// TestUsage runs wrong command lines. Each must print one line, and exit with code 2, or with 1 for
+// a directory that is not a tree.
 func TestUsage(t *testing.T) {
 	none := filepath.Join(t.TempDir(), "none")
 	for _, c := range []struct {

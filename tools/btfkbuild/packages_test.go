@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestPackages compares the packages of the command with the lists in the repository rule that
-// builds the command for other repository rules.
+// TestPackages compares the packages from which the command is built with the lists in the
+// repository rule that builds the command for other repository rules.
 func TestPackages(t *testing.T) {
 	rule, err := os.ReadFile("../../kbuild/private/generate.bzl")
 	if err != nil {
@@ -24,7 +24,7 @@ func TestPackages(t *testing.T) {
 	for line := range strings.Lines(string(deps)) {
 		module, path, ok := strings.Cut(strings.TrimSpace(line), " ")
 		if !ok {
-			continue // of Go itself
+			continue // a package of the standard library
 		}
 		want := `"` + module + `": (`
 		if module == own {

@@ -22,7 +22,7 @@ func diffCommand() *cobra.Command {
 		Use:   "diff A.log B.log",
 		Short: "Compare two execution logs",
 		Long: `
-Reads two logs of bazel build --execution_log_compact_file=FILE, and gives each action a verdict:
+Reads two logs from bazel build --execution_log_compact_file=FILE, and gives each action a verdict:
 
     same               the same key and the same outputs
     non-deterministic  the same key, but different outputs
@@ -31,8 +31,8 @@ Reads two logs of bazel build --execution_log_compact_file=FILE, and gives each 
     cut-off            the key changed, but the outputs did not
     only in A, only in B
 
-Prints the causes, which are the actions where differences begin; and for each mnemonic, the number
-of actions with each verdict. A log doesn't contain actions that were up to date, so build with a
+Prints the causes (the actions where differences begin) and, for each mnemonic, the number of
+actions with each verdict. A log doesn't contain actions that were up to date, so build with a
 fresh output base. Also build without a cache: a result from a cache doesn't show whether the action
 is reproducible.
 
@@ -72,7 +72,7 @@ func (r *reportFlags) define(flags *cli.FlagSet) {
 	flags.StringSliceVar(&r.mnemonics, "mnemonic", nil,
 		"report only actions with these `mnemonics`")
 	flags.StringArrayVar(&r.allow, "allow", nil, "allow an expected difference: `PATTERNS` that"+
-		" match the action, then the reason, such as"+
+		" match the action, followed by the reason, such as"+
 		" 'label=//docs/... output=*/stamp.txt # the time'; repeat the flag for several")
 	flags.InputVar(&r.allowFile, "allow-file", "a `FILE` with one value of --allow per line")
 	flags.OutputVar(&r.json, "json",

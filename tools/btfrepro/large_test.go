@@ -27,7 +27,7 @@ func largeLogs(t testing.TB) (a, b string) {
 		write("b.log", execlogtest.Edits{Order: 2, Random: 10, Flag: "-j2", Header: true})
 }
 
-// run runs the tool and returns its exit code and standard output.
+// run runs the tool, and returns its exit code, standard output and standard error.
 func run(args ...string) (int, string, string) {
 	var stdout, stderr bytes.Buffer
 	return cli.Execute(program, args, nil, &stdout, &stderr), stdout.String(), stderr.String()

@@ -103,8 +103,8 @@ func runBuilds(env *cli.Env, opt twobuilds.Options, r *reportFlags, keep string)
 	return err
 }
 
-// buildBoth runs both builds. If only the second build fails, the logs can still be compared, and
-// the result failed is that build's error.
+// buildBoth runs both builds. If only the second build fails, the logs can still be compared: then
+// failed is the error of the second build, and err is nil.
 func buildBoth(builds *twobuilds.Builds, keep string, say func(string, ...any)) (
 	failed, err error) {
 	for i, name := range []string{"A", "B"} {

@@ -17,7 +17,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/object"
 )
 
-// openBase opens the base that --btf_base names, if it is given.
+// openBase opens the base that --btf_base names, if this option is given.
 //
 // A build calls this program for each of its modules, always with the same vmlinux as base. For a
 // small module, most of the time is spent on indexing the BTF of vmlinux. So the first call writes
@@ -26,7 +26,7 @@ func (c *command) openBase() (*base.Files, error) {
 	if c.base == "" {
 		return base.Open(nil)
 	}
-	if !c.features.Has(features.DistilledBase) { // that needs the BTF itself
+	if !c.features.Has(features.DistilledBase) { // a distilled base needs the BTF itself
 		if found := indexed(c.base); found != nil {
 			return found, nil
 		}
@@ -34,7 +34,7 @@ func (c *command) openBase() (*base.Files, error) {
 	return base.Open([]string{c.base})
 }
 
-// smallBase is in bytes. Smaller BTF is indexed in less time than an index file takes.
+// smallBase is a size in bytes. For smaller BTF, an index file would save no time.
 const smallBase = 64 << 10
 
 // An index is called .tmp_vmlinux.DIGEST.btfbase, with the digest of the BTF. make clean removes
@@ -106,7 +106,7 @@ func baseOf(f *elf.File) ([]byte, error) {
 	return btf.Section(f, btf.SectionTypes)
 }
 
-// removeOlder removes a file's other indices, which were made from its older BTF.
+// removeOlder removes all other indices of the same file, which were made from older BTF.
 func removeOlder(index string) {
 	dir, name := filepath.Split(index)
 	start := name[:len(name)-len(indexSuffix)-digestLen]

@@ -147,7 +147,7 @@ func TestBaseIndex(t *testing.T) {
 	}
 }
 
-// TestBaseIndexUnwritable has a base in a directory where nothing can be written.
+// TestBaseIndexUnwritable uses a base in a directory where nothing can be written.
 func TestBaseIndexUnwritable(t *testing.T) {
 	if os.Getuid() == 0 {
 		t.Skip("root may write everywhere")
@@ -181,8 +181,7 @@ func onVmlinux(t *testing.T, module string) []byte {
 	return read(t, "out")
 }
 
-// TestForeignIndices puts something else in place of the index, which must be replaced or left
-// alone.
+// TestForeignIndices puts other files in place of the index. Each must be replaced or left alone.
 func TestForeignIndices(t *testing.T) {
 	one, other := largeBase(t, ""), largeBase(t, "late")
 	module := compile(t, moduleSource, "-c")
@@ -256,7 +255,7 @@ func TestForeignIndices(t *testing.T) {
 	}
 }
 
-// TestBaseReplaced has a base that is replaced again and again while indices of it are made. An
+// TestBaseReplaced replaces a base again and again while indices of the base are made. An
 // index of one base must not be used for the other: whichever base is in place, the result must be
 // the one for that base.
 func TestBaseReplaced(t *testing.T) {
@@ -268,7 +267,7 @@ func TestBaseReplaced(t *testing.T) {
 	}
 	t.Chdir(t.TempDir())
 	swap := func(i int) {
-		// This is what a linker does that writes to a new file.
+		// A linker that writes to a new file does the same.
 		if err := os.WriteFile("new", bases[i%2], 0o666); err != nil {
 			t.Error(err)
 		}
@@ -302,7 +301,7 @@ func TestBaseReplaced(t *testing.T) {
 			if !bytes.Equal(onVmlinux(t, module), want[i]) {
 				t.Fatalf("round %d: the index of the other base was used", round)
 			}
-			for name, content := range kept { // the last call removed it
+			for name, content := range kept { // the last call removed the index of the other base
 				if err := os.WriteFile(name, content, 0o666); err != nil {
 					t.Fatal(err)
 				}

@@ -31,13 +31,12 @@ type command struct {
 // in pahole's dwarves.c).
 const excludeVariable = "PAHOLE_LANG_EXCLUDE"
 
-// newCommand returns a command line without arguments. The parameter place is the version of pahole
-// that this program replaces, and exclude is the default of --lang_exclude. Both come from the
-// environment.
-func newCommand(place, exclude string) (*command, error) {
+// newCommand returns a command line without arguments. replaced is the version of pahole that this
+// program replaces, and exclude is the default of --lang_exclude. Both come from the environment.
+func newCommand(replaced, exclude string) (*command, error) {
 	c := &command{exclude: exclude}
 	var err error
-	if c.version, err = parseVersion(place); err != nil {
+	if c.version, err = parseVersion(replaced); err != nil {
 		return nil, err
 	}
 	c.features = c.version.features()

@@ -80,7 +80,7 @@ func (c *command) encodeFile(env *cli.Env, path string, bases *base.Files,
 	return c.embed(env, run, path, result.BTF, bases)
 }
 
-// withoutDWARF returns nil if the file at path has DWARF; otherwise it returns why it has none.
+// withoutDWARF returns nil if the file at path has DWARF, and otherwise the reason why it has none.
 func withoutDWARF(path string) (missing, err error) {
 	f, err := elf.Open(path)
 	if err != nil {

@@ -122,8 +122,8 @@ func TestInPlace(t *testing.T) {
 	}
 }
 
-// TestLoaded encodes a program that, like vmlinux, already has BTF that is loaded, of a different
-// size. The program runs as before, and readers of the file find the new BTF.
+// TestLoaded encodes a program that, like vmlinux, already has loaded BTF. The new BTF has a
+// different size. The program runs as before, and readers of the file find the new BTF.
 func TestLoaded(t *testing.T) {
 	path := compile(t, `int main(void) { return 42; }
 		asm(".section .BTF,\"a\"; .fill 24; .text");`, "-Wl,-z,noexecstack")

@@ -8,8 +8,8 @@ import (
 
 // choice is the set of features of a command line. Before the first list of --btf_features, the
 // features depend on pahole's older options: some features are on unless an option turns them off,
-// and others are off unless an option turns them on. The first list replaces all these features,
-// and further lists add to it. Older options that come after a list still have an effect
+// and others are off unless an option turns them on. The first list replaces all these features;
+// further lists add features. Older options that come after a list still have an effect
 // (init_btf_features and pahole__options_parser in pahole.c).
 type choice struct {
 	features.Set

@@ -40,7 +40,7 @@ int open(struct device *d) { return shrink(d, 1, d->wide) + shrink(d, 2, d->now)
 void _start(void) { probe(&elsewhere, 1.5); open(&here); }
 `
 
-// moduleSource has types of vmlinux and others.
+// moduleSource has the types of vmlinux, and its own types.
 const moduleSource = vmlinuxSource + `
 struct disk { struct device device; struct disk *next; float load; enum { ON, OFF } state; };
 int insert(struct disk *d) { return d->state + probe(&d->device, d->load); }
@@ -92,7 +92,7 @@ func pahole(args ...string) (code int, stdout, stderr string) {
 	return code, out.String(), err.String()
 }
 
-// expected is what btfgen elf --features=SET --base=BELOW --kabi-prefix=PREFIX produces from the
+// expected returns what btfgen elf --features=SET --base=BELOW --kabi-prefix=PREFIX makes from the
 // file at path.
 func expected(t *testing.T, path, below string, set features.Set, prefix string) []byte {
 	t.Helper()

@@ -42,8 +42,8 @@ func calls(t *testing.T) []call {
 	return list
 }
 
-// TestKernels runs the calls of kernels' builds. The output is the same as from btfgen elf with
-// these features, and it is where the build looks for it.
+// TestKernels runs the calls from kernel builds. Each must write the same BTF as btfgen elf with
+// these features, where the build looks for it.
 func TestKernels(t *testing.T) {
 	vmlinux := compile(t, vmlinuxSource, "-nostdlib", "-static")
 	module := compile(t, moduleSource, "-c")

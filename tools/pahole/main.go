@@ -1,4 +1,4 @@
-// Pahole replaces the pahole that kernel builds call: make PAHOLE=.../pahole. It has that program's
+// Pahole replaces the pahole that kernel builds call: make PAHOLE=.../pahole. It has the original's
 // options for encoding BTF, and makes the same BTF as btfgen elf. See docs/pahole.md.
 package main
 

@@ -78,7 +78,7 @@ func (c *command) flags() *pflag.FlagSet {
 	f.BoolVarP(&c.quiet, "quiet", "q", false, "print no warnings")
 	c.text(f, "numeric_version", "", "print the version of pahole to replace, such as 132",
 		func() string { return fmt.Sprintln(int(c.version)) })
-	c.text(f, "version", "", "print that version in the form v1.32",
+	c.text(f, "version", "", "print the same version in the form v1.32",
 		func() string { return fmt.Sprintln(c.version) })
 	c.text(f, "help", "?", "print this text", func() string { return helpText(f) })
 	c.text(f, "usage", "", "print this text", func() string { return helpText(f) })
@@ -93,8 +93,8 @@ func (c *command) text(f *pflag.FlagSet, name, short, help string, text func() s
 	})
 }
 
-// file returns a function that sets a path. That function returns an error for "", which is what an
-// unset shell variable results in.
+// file returns a function that sets a path. That function returns an error for "", which results
+// from an unset shell variable.
 func file(path *string) func(string) error {
 	return func(value string) error {
 		if *path = value; value == "" {

@@ -53,8 +53,8 @@ func TestParseOptions(t *testing.T) {
 	}
 }
 
-// FuzzCommand parses hostile command lines, one argument per line: the result is a command, or an
-// error of one line.
+// FuzzCommand parses hostile command lines, one argument per line: the result is a command, or a
+// one-line error.
 func FuzzCommand(f *testing.F) {
 	f.Add("-J\n-j\n--btf_features=default,+x\n--btf_base\nvmlinux\nm.ko", "", "")
 	f.Add("--btf_features=+reproducible_build,,\n--btf_gen_all\n-Jj8", "v1.25", "rust")
@@ -72,7 +72,7 @@ func FuzzCommand(f *testing.F) {
 			return
 		}
 		if c.show == "" && (len(c.files) == 0 || !c.inPlace && c.detached == "") {
-			t.Errorf("%q asks for nothing, and that is no error", lines)
+			t.Errorf("%q requests nothing, but there is no error", lines)
 		}
 		if c.jobs < 0 {
 			t.Errorf("%d threads", c.jobs)

@@ -10,8 +10,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/link"
 )
 
-// paholesReasons has pahole's texts for those reasons for which ours differ. "inconsistet" is
-// pahole's spelling; scripts look for it.
+// paholesReasons has pahole's texts for the reasons for which our text differs. "inconsistet" is
+// pahole's spelling, which scripts look for.
 var paholesReasons = map[string]string{
 	params.ReasonInconsistentPrototype: "inconsistet prototype",
 	params.ReasonUnexpectedRegister:    "unexpected register usage for parameter",

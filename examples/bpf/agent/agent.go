@@ -48,7 +48,7 @@ func main() {
 	}
 }
 
-// running returns the release of the running kernel, or "" if it has BTF.
+// running returns the release of the running kernel, or "" if that kernel has BTF.
 func running() (string, error) {
 	if _, err := os.Stat("/sys/kernel/btf/vmlinux"); err == nil {
 		return "", nil

@@ -1,7 +1,7 @@
-/* What these programs use of libbpf's headers, so that the example needs none of them. */
+/* These definitions replace libbpf's headers, so that the example doesn't need libbpf. */
 #define SEC(name) __attribute__((section(name), used))
 
-/* Fields of such types are found on the kernel that loads the program. */
+/* When a program is loaded, accesses to fields of such types are adapted to the kernel. */
 #define CORE __attribute__((preserve_access_index))
 
 #define FIELD_EXISTS 2

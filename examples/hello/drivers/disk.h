@@ -3,7 +3,7 @@
 
 #include "kernel/kernel.h"
 
-/* What the kernel only declares. */
+/* The kernel only declares this struct. */
 struct module {
 	const char *name;
 	struct list_head users;

@@ -3,7 +3,7 @@
 per_cpu struct task *current_task;
 per_cpu u64 ticks;
 
-/* sched.c has another function of this name. */
+/* sched.c has a different function with this name. */
 static noinline int start(struct task *task)
 {
 	ticks += string_length(task->name);

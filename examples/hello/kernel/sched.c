@@ -8,7 +8,7 @@ struct run_queue {
 
 per_cpu struct run_queue run_queue;
 
-/* Not what main.c's function of this name takes, so the name doesn't say which one is meant. */
+/* main.c has a function with this name and other parameters, so the name alone is ambiguous. */
 static noinline u32 start(struct run_queue *queue, u64 weight)
 {
 	queue->weight[0] += weight;

@@ -11,15 +11,15 @@ const actionVariable = "RULES_BTF_ACTION"
 
 const settings = "--@rules_btf//rules/settings:"
 
-// cc_btf has neither attribute: these attributes name files that belong to object files in srcs,
-// and cc_btf compiles its own.
+// cc_btf has neither attribute: the attributes name files that belong to the object files in srcs,
+// but cc_btf compiles its object files itself.
 const (
-	debugName = "the attribute debug (cc_btf has none: it uses the .dwo files of --fission, and " +
-		"its attribute exclude leaves out libraries)"
-	altName = "the attribute alt (cc_btf has none: its attribute exclude leaves out libraries)"
+	debugName = "the attribute debug (not in cc_btf, which uses the .dwo files of --fission; its " +
+		"attribute exclude leaves out libraries)"
+	altName = "the attribute alt (not in cc_btf, whose attribute exclude leaves out libraries)"
 )
 
-// inBazel lists the flags that messages recommend, each with what replaces it in the Bazel rules.
+// inBazel lists the flags that messages recommend, each with its replacement in the Bazel rules.
 // Flags with the same replacement are adjacent.
 var inBazel = []struct{ flag, name string }{
 	{"--lang-exclude", "the attribute lang_exclude or the flag " + settings + "lang_exclude"},
@@ -49,7 +49,7 @@ func advise(message string) string {
 	for i := 0; i < len(inBazel); {
 		name, flags := inBazel[i].name, []string(nil)
 		for ; i < len(inBazel) && inBazel[i].name == name; i++ {
-			if names(message, inBazel[i].flag) {
+			if mentions(message, inBazel[i].flag) {
 				flags = append(flags, inBazel[i].flag)
 			}
 		}
@@ -67,8 +67,8 @@ func advise(message string) string {
 	return strings.TrimSpace(message) + "; in Bazel, " + strings.Join(list, ", ")
 }
 
-// names reports whether a message contains this flag, not only a longer flag that begins like it.
-func names(message, flag string) bool {
+// mentions reports whether a message contains the flag itself, not just a longer flag.
+func mentions(message, flag string) bool {
 	_, after, ok := strings.Cut(message, flag)
 	return ok && (after == "" || strings.ContainsAny(after[:1], "= ,;:)\n"))
 }

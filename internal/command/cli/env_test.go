@@ -17,8 +17,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
 
-// one returns a program with one command.
-func one(run Run) func() *cobra.Command {
+// single returns a program with one command, which calls run.
+func single(run Run) func() *cobra.Command {
 	return func() *cobra.Command {
 		return &cobra.Command{Use: "one", DisableFlagParsing: true, RunE: RunE(run)}
 	}
@@ -37,7 +37,7 @@ func TestRunE(t *testing.T) {
 		{args: []string{"no"}, code: 1},
 	} {
 		var stdout, stderr bytes.Buffer
-		code := Execute(one(func(env *Env, args []string) error {
+		code := Execute(single(func(env *Env, args []string) error {
 			switch args[0] {
 			case "usage":
 				return Usagef("not so")
@@ -55,14 +55,15 @@ func TestRunE(t *testing.T) {
 		}
 	}
 	var stderr bytes.Buffer
-	code := Execute(one(func(*Env, []string) error { panic("at the disco") }), nil, nil, nil, &stderr)
+	code := Execute(single(func(*Env, []string) error { panic("at the disco") }), nil, nil, nil,
+		&stderr)
 	if code != 1 ||
 		!bytes.HasPrefix(stderr.Bytes(), []byte("one: internal error: at the disco (at ")) {
 		t.Errorf("exit code %d, %q", code, &stderr)
 	}
 }
 
-// TestTruncatedInput: reading a mapped file that was truncated is an ordinary error, in any thread.
+// TestTruncatedInput: reading a mapped, truncated file gives an ordinary error, in any thread.
 func TestTruncatedInput(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "in")
 	page := os.Getpagesize()
@@ -72,7 +73,7 @@ func TestTruncatedInput(t *testing.T) {
 		}
 		var stderr bytes.Buffer
 		out := path + ".out"
-		program := one(func(env *Env, _ []string) error {
+		program := single(func(env *Env, _ []string) error {
 			file, err := os.Open(path)
 			if err != nil {
 				return err

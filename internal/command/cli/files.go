@@ -14,7 +14,7 @@ import (
 // FlagSet holds the flags of a command, and knows which of them name files.
 type FlagSet struct {
 	*pflag.FlagSet
-	NoStdin string // why an argument - is not standard input; "" if it is
+	NoStdin string // why "-" as an argument isn't standard input; "" if it is
 
 	command  *cobra.Command
 	takes    Common
@@ -83,8 +83,8 @@ func (f *FlagSet) DirsVar(paths *[]string, name string, value []string, usage st
 
 // FollowVar defines the flag --follow. If the flag is not given, paths is nil.
 func (f *FlagSet) FollowVar(paths *[]string) {
-	f.StringArrayVar(paths, "follow", nil, "allow an input to refer to this `FILE` (a member of a "+
-		"thin archive, or a .dwo file), but to no file without a --follow; repeat the flag for "+
+	f.StringArrayVar(paths, "follow", nil, "allow inputs to refer to `FILE` (a member of a thin "+
+		"archive, or a .dwo file), and forbid references to other files; repeat the flag for "+
 		"several files; --follow= (empty) allows none")
 	f.follow = append(f.follow, fileList{"--follow", paths})
 }
@@ -108,7 +108,7 @@ func (f *FlagSet) OutputVarP(file *string, name, short, usage string) {
 	f.outputs = append(f.outputs, fileFlag{flagName(name, short), file})
 }
 
-// OutputDirVarP defines a flag that names a directory to write to; several flags may share one.
+// OutputDirVarP defines a flag that names an output directory. Several flags may name the same one.
 func (f *FlagSet) OutputDirVarP(file *string, name, short, usage string) {
 	f.VarP(&path{name: file}, name, short, usage)
 	f.outputDirs = append(f.outputDirs, fileFlag{flagName(name, short), file})

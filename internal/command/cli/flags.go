@@ -7,7 +7,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/features"
 )
 
-// Common is a set of flags that several commands share. -j, which every command has, is not in it.
+// Common is a set of flags that several commands share. It omits -j, which every command has.
 type Common uint
 
 const (
@@ -79,7 +79,7 @@ func (f *FlagSet) common() {
 	}
 }
 
-// check checks the common flags and the files. args are the files that are named without a flag.
+// check checks the common flags and the files. args are the files that are given as arguments.
 func (f *FlagSet) check(args []string) error {
 	values := &f.values
 	switch {

@@ -14,8 +14,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/features"
 )
 
-// of returns a program with one command. The command's flags are the common flags listed in
-// takes, and those that define adds. The command calls the function that define returns.
+// of returns a program with one command. The command has the common flags in takes. The function
+// define adds more flags, and returns the function that the command runs.
 func of(use string, takes Common, define func(*FlagSet) Run) func() *cobra.Command {
 	return func() *cobra.Command {
 		f := NewFlags(&cobra.Command{Use: use}, takes)
@@ -107,8 +107,8 @@ func TestGivenTwice(t *testing.T) {
 	}
 }
 
-// TestMissingDirs: there is a warning if a directory that a flag names is missing, but not if the
-// default one is.
+// TestMissingDirs: a missing directory causes a warning if a flag names it, but not if it is the
+// default.
 func TestMissingDirs(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.Mkdir("here", 0o777); err != nil {
@@ -158,8 +158,8 @@ func TestFollowFlag(t *testing.T) {
 	}
 }
 
-// TestJobsLimitTheRuntime: -j limits how many threads run at the same time, but doesn't raise that
-// number.
+// TestJobsLimitTheRuntime: -j can lower the number of threads that run at the same time, but can't
+// raise it.
 func TestJobsLimitTheRuntime(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	for _, c := range []struct {
@@ -180,7 +180,7 @@ func TestJobsLimitTheRuntime(t *testing.T) {
 	}
 }
 
-// TestOutputsAndInputs: an output must not be another output or an input, under any path.
+// TestOutputsAndInputs: an output must not be another output or an input, even by a different path.
 func TestOutputsAndInputs(t *testing.T) {
 	dir := t.TempDir()
 	p := func(name string) string { return filepath.Join(dir, name) }

@@ -8,13 +8,13 @@ import (
 	"syscall"
 )
 
-// maxLinks is how many symbolic links are followed, the same number as on Linux.
+// maxLinks is how many symbolic links are followed at most. Linux has the same limit.
 const maxLinks = 40
 
 // follow resolves symbolic links at the end of a path; their target need not exist. The result
-// direct is set if the target must be written in place, because it is a device, a pipe, or a
-// process's open file (a link such as /dev/stdout). Such an open file can't be replaced by a new
-// file: it may be deleted, or open for appending.
+// direct is set if the target must be written in place: it is a device, a pipe, or a process's open
+// file (reached through a link such as /dev/stdout). A new file can't replace an open file, because
+// the open file may be deleted, or open for appending.
 func follow(path string) (end string, direct bool, err error) {
 	for range maxLinks {
 		info, err := os.Lstat(path)

@@ -32,15 +32,15 @@ func Bytes(parts ...[]byte) func(w io.Writer) error {
 	}
 }
 
-// WriteFile writes a file whole or not at all: write fills a temporary file in the same directory,
-// which then replaces path. A new file has mode 0644, less the umask. A failure changes nothing at
-// path. Links are followed; a device, a pipe or an open file (/dev/stdout) is written directly.
+// WriteFile writes a file whole or not at all. The function write fills a temporary file next to
+// path, which then replaces path. A new file has mode 0644, less the umask. A failure changes
+// nothing. Links are followed. A device, a pipe or an open file (/dev/stdout) is written directly.
 func WriteFile(path string, write func(w io.Writer) error) error {
 	return writeOutputs(nil, Artifact{Path: path, File: write})
 }
 
-// WriteDir makes a directory of files whole or not at all: write fills a temporary directory next
-// to path, which then replaces path. Only an empty directory may be replaced.
+// WriteDir makes a directory of files whole or not at all. The function write fills a temporary
+// directory next to path, which then replaces path. Only an empty directory may be replaced.
 func WriteDir(path string, write func(dir string) error) error {
 	return writeOutputs(nil, Artifact{Path: path, Dir: write})
 }
@@ -51,10 +51,10 @@ func (e *Env) WriteOutput(path string, write func(w io.Writer) error) error {
 }
 
 // WriteOutputs writes outputs like WriteFile, WriteDir and WriteOutput, but no output appears
-// before the content of all is complete. The content is written in the given order. The outputs
-// appear in reverse order, so that the first one appears last.
+// before the content of all outputs is complete. The content is written in the given order. The
+// outputs appear in reverse order, so the first output appears last.
 //
-// Output to a device, a pipe or Stdout can't be undone, so it is written when all content is
+// What is sent to a device, a pipe or Stdout can't be undone. It is sent when all content is
 // complete, before any file appears.
 func (e *Env) WriteOutputs(outputs ...Artifact) error {
 	return writeOutputs(e.Stdout, outputs...)
@@ -88,8 +88,8 @@ func (t *tempSet) remove(name string) {
 
 var atSignal atomic.Pointer[func()]
 
-// AtSignal registers f, which an interrupt calls before the process ends. f must not block. A
-// second call replaces the function of the first.
+// AtSignal registers a function that an interrupt calls before the process ends. The function must
+// not block. A second call of AtSignal replaces the function.
 func AtSignal(f func()) { atSignal.Store(&f) }
 
 // removeTempsOnSignal makes an interrupt remove the temporary files before it ends the process.

@@ -24,7 +24,7 @@ func write(s string, err error) func(io.Writer) error {
 	}
 }
 
-// onlyFiles fails the test if the directory holds anything else.
+// onlyFiles fails the test unless the directory holds exactly the files in want.
 func onlyFiles(t *testing.T, dir string, want ...string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -152,8 +152,8 @@ func TestWriteOutput(t *testing.T) {
 	}
 }
 
-// TestWriteOutputs writes a file b, a directory d and a file a, with a failure at each step. They
-// appear in this order, each of them whole, and none appears before the content of all is complete.
+// TestWriteOutputs writes a file b, a directory d and a file a, with a failure at each step. These
+// outputs appear in this order, each complete, and none before the content of all is complete.
 func TestWriteOutputs(t *testing.T) {
 	broken := errors.New("broken")
 	for _, c := range []struct {
@@ -243,7 +243,7 @@ func TestWriteOutputs(t *testing.T) {
 	}
 }
 
-// listing has a line for each file and directory below dir, with its content.
+// listing returns a line for each file and directory below dir, with the content of the files.
 func listing(t *testing.T, dir string) string {
 	t.Helper()
 	text := ""

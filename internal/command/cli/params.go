@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// expandParamFiles replaces each argument @FILE by the lines of FILE, one argument per line, as
-// Bazel writes them with set_param_file_format("multiline"): there is no quoting, and there are no
+// expandParamFiles replaces each argument @FILE by the lines of FILE, one argument per line. FILE
+// has the format that Bazel writes with set_param_file_format("multiline"), without quoting or
 // comments. A line that itself begins with @ is refused; write ./@path for such a path.
 func expandParamFiles(args []string) ([]string, error) {
 	out := make([]string, 0, len(args))

@@ -44,7 +44,7 @@ func Main(program func() *cobra.Command) {
 	os.Exit(Execute(program, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// Execute runs a program and returns the exit code. A stream that is nil is the process's own.
+// Execute runs a program and returns the exit code. A nil stream means the process's own stream.
 func Execute(program func() *cobra.Command, args []string, stdin io.Reader, stdout,
 	stderr io.Writer) (code int) {
 	root := program()

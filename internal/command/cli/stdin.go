@@ -13,7 +13,7 @@ const Stdin = "/dev/stdin"
 // maxStdin is the maximum number of bytes that are read from standard input.
 const maxStdin = 1 << 34
 
-// takeStdin replaces "-" as an input by Stdin. args are the files that are named without a flag.
+// takeStdin replaces "-" as an input by Stdin. args are the files that are given as arguments.
 // undo restores the standard input of the process.
 func (f *FlagSet) takeStdin(env *Env, args []string) (undo func(), err error) {
 	var found []*string

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// cat is a program that prints the files that are its inputs.
+// cat is a program that prints its input files.
 func cat() *cobra.Command {
 	f := NewFlags(&cobra.Command{Use: "files [FILE...]"}, Base)
 	var also string

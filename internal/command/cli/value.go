@@ -48,29 +48,29 @@ func noChoice(words []string) error {
 type number struct {
 	value    *int
 	min, max int
-	what     string
+	noun     string
 }
 
-// NumberVarP defines a flag whose value is a number from min to max. The parameter what says in
-// errors what the number counts, such as "threads". The variable at p holds the default.
-func (f *FlagSet) NumberVarP(p *int, name, short string, min, max int, what, usage string) {
-	f.VarP(&number{p, min, max, what}, name, short, usage)
+// NumberVarP defines a flag whose value is a number from min to max. Error messages use the noun,
+// such as "threads", for what the number counts. The variable at p holds the default.
+func (f *FlagSet) NumberVarP(p *int, name, short string, min, max int, noun, usage string) {
+	f.VarP(&number{p, min, max, noun}, name, short, usage)
 }
 
 // MaxDecompressedVar defines the flag --max-decompressed for verbs that read compressed data.
 func (f *FlagSet) MaxDecompressedVar(p *int) {
 	f.NumberVarP(p, "max-decompressed", "", 1, math.MaxInt, "bytes",
-		"allow decompressed data of this size, in `bytes`; 32 times the size of the file, or more for"+
-			" small files, is always allowed")
+		"allow decompressed data of up to this size, in `bytes`; 32 times the size of the file, or"+
+			" more for small files, is always allowed")
 }
 
 func (n *number) Set(s string) error {
 	i, err := strconv.Atoi(s)
 	if err != nil || i < n.min || i > n.max {
 		if n.max == math.MaxInt {
-			return fmt.Errorf("must be a number of %s, at least %d", n.what, n.min)
+			return fmt.Errorf("must be a number of %s, at least %d", n.noun, n.min)
 		}
-		return fmt.Errorf("must be a number of %s, from %d to %d", n.what, n.min, n.max)
+		return fmt.Errorf("must be a number of %s, from %d to %d", n.noun, n.min, n.max)
 	}
 	*n.value = i
 	return nil
@@ -91,7 +91,7 @@ func (l *featureList) Set(s string) error {
 	set, err := features.Parse(s)
 	*l = featureList(set)
 	if inner := errors.Unwrap(err); inner != nil {
-		return inner // the message already has the list
+		return inner // pflag's message already quotes the list
 	}
 	return err
 }

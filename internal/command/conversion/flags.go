@@ -55,8 +55,8 @@ func (*languages) Type() string { return "string" }
 // FilesVar defines the flags --alt, --debug-dir, --follow and --max-decompressed.
 func FilesVar(flags *cli.FlagSet, s *debugfile.Search) {
 	flags.InputVar(&s.Alt, "alt",
-		"the supplementary `FILE` that dwz -m made for the inputs; by default, the file is searched"+
-			" for by the name and build-id that the inputs contain")
+		"the supplementary `FILE` that dwz -m made for the inputs; by default, the file is found by"+
+			" the name and build-id in the inputs")
 	flags.DirsVar(&s.Dirs, "debug-dir", []string{debugfile.DefaultDir},
 		"search for debug files and supplementary files in `DIR` and next to the input; repeat the"+
 			" flag for several directories. An empty DIR turns the search off")
@@ -67,16 +67,16 @@ func FilesVar(flags *cli.FlagSet, s *debugfile.Search) {
 // DWARFVar defines the flag --dwarf.
 func DWARFVar(flags *cli.FlagSet, s *debugfile.Search) {
 	flags.InputVar(&s.DWARF, "dwarf",
-		"the separate debug `FILE` of the input (objcopy --only-keep-debug, eu-strip -f), with its"+
-			" DWARF and maybe its symbols; by default, the debug file of a stripped input is"+
-			" searched for by build-id and .gnu_debuglink")
+		"the separate debug `FILE` of the input (from objcopy --only-keep-debug or eu-strip -f),"+
+			" with the input's DWARF and possibly symbols; by default, the debug file of a stripped"+
+			" input is found by build-id and .gnu_debuglink")
 }
 
 // SplitVar defines the flags --dwo-dir and --dwp. The parameter files holds the values of --follow.
 func SplitVar(flags *cli.FlagSet, split *splitdwarf.Finder, files *debugfile.Search) {
 	split.Follow = &files.Follow
 	flags.DirsVar(&split.Dirs, "dwo-dir", nil, "search for .dwo files (-gsplit-dwarf) in `DIR`, by"+
-		" whole paths or the last parts of their paths; repeat the flag for several directories. By"+
+		" their whole paths or the ends of these paths; repeat the flag for several directories. By"+
 		" default, .dwo files are searched for where the compiler wrote them, and in the directory"+
 		" of the input")
 	flags.InputVar(&split.Package, "dwp", "the `FILE` that dwp made from .dwo files; the default"+

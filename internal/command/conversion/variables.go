@@ -35,12 +35,12 @@ func CheckApart(v pipeline.Variables, set features.Set, extraFlag string) error 
 // VariablesVar defines the flag --variables of the verbs that link.
 func VariablesVar(flags *cli.FlagSet, which *link.Which) {
 	flags.Var(which, "variables", "`which` variables to encode with the feature global_var: "+
-		"\"percpu\", \"all\", or \"extra\" (those that are not per CPU, as split BTF based on the "+
+		"\"percpu\", \"all\", or \"extra\" (all except per-CPU variables, as split BTF based on the "+
 		"result of --variables=percpu); the default depends on the features")
 }
 
 // CheckVariables returns a usage error if the choice of variables requires a flag that is missing.
-// The parameter set has the features with which the objects were made.
+// The objects were made with the features in set.
 func CheckVariables(env *cli.Env, which link.Which, set features.Set, facts bool) error {
 	if err := which.Check(set, facts, len(env.Bases) > 0); err != nil {
 		return cli.Usagef("%v", err)

@@ -23,8 +23,8 @@ const (
 	clearRest = "\x1b[K" // EL of ECMA-48: erase to the end of the line
 )
 
-// Line is a progress line. All other output to the terminal must be written through it. Its methods
-// may be called from several threads. A nil Line does nothing.
+// Line is a progress line. All other output to the terminal must go through Write. Its methods may
+// be called from several threads. A nil Line does nothing.
 type Line struct {
 	terminal *os.File
 	text     func() string
@@ -91,7 +91,7 @@ func (l *Line) erase() {
 	}
 }
 
-// Write replaces the line by p, which must be whole lines, and draws the line again below p.
+// Write replaces the line by p, which must be whole lines. The next drawing puts the line below p.
 func (l *Line) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

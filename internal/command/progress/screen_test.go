@@ -22,7 +22,7 @@ type screen struct {
 	text []byte
 }
 
-// newScreen opens a terminal with TERM=xterm. With 0 columns its width is unknown.
+// newScreen opens a terminal with TERM=xterm. 0 columns mean that the width is unknown.
 func newScreen(t testing.TB, columns int) *screen {
 	t.Helper()
 	keyboard, tty, err := pty.Open()
@@ -47,14 +47,14 @@ func (s *screen) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Written is all that has arrived so far.
+// Written returns all that has arrived so far.
 func (s *screen) Written() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return string(s.text)
 }
 
-// WaitFor waits until the pattern re matches what has arrived, and returns all of it.
+// WaitFor waits until the pattern re matches what has arrived, and returns all that has arrived.
 func (s *screen) WaitFor(re string) string {
 	s.t.Helper()
 	for range 1000 {
@@ -67,7 +67,7 @@ func (s *screen) WaitFor(re string) string {
 	return ""
 }
 
-// End writes a mark, waits until it has arrived, and returns what the terminal shows before it.
+// End writes a mark, waits until the mark has arrived, and returns what is shown before the mark.
 func (s *screen) End() []string {
 	s.t.Helper()
 	const mark = "END"
@@ -83,7 +83,7 @@ func (s *screen) End() []string {
 	return lines
 }
 
-// Lines are what the terminal shows when text is written to it. It obeys carriage return, newline
+// Lines returns what the terminal shows when text is written. It obeys carriage return, newline
 // and "erase to the end of the line"; other control characters, and text in the last column, are
 // errors.
 func (s *screen) Lines(text string) []string {

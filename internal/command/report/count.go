@@ -18,13 +18,13 @@ import (
 // EndRead ends the phase in which n BTF objects were read and merged into o.
 func (r *Run) EndRead(p *Phase, n int, o *object.Object) {
 	p.stop()
-	p.found(message.Count(n, "file") + r.countShapes(o))
+	p.record(message.Count(n, "file") + r.countShapes(o))
 }
 
 // EndModules ends the phase in which the BTF of n modules was read.
 func (r *Run) EndModules(p *Phase, n int) {
 	p.stop()
-	p.found(message.Count(n, "module"))
+	p.record(message.Count(n, "module"))
 }
 
 // countUnits records the units that a conversion read, and returns a text about them.
@@ -126,7 +126,7 @@ func (r *Run) countLinked(result *link.Result, base *btf.Blob) (string, error) {
 		", " + variables.text("variable") + leftOut(result.LeftOut.Files), nil
 }
 
-// leftOut returns the names of some source files that contributed nothing to the linked file.
+// leftOut returns a text about the source files that contributed nothing to the linked file.
 func leftOut(files []string) string {
 	if len(files) == 0 {
 		return ""
@@ -135,7 +135,7 @@ func leftOut(files []string) string {
 	if len(files) > 5 {
 		names += ", ..."
 	}
-	return fmt.Sprintf(", nothing of %s (%s) is in the linked file",
+	return fmt.Sprintf(", nothing from %s (%s) is in the linked file",
 		message.Count(len(files), "source file"), names)
 }
 

@@ -9,8 +9,8 @@ import (
 // Made counts the BTF that a batch of conversions made.
 type Made struct {
 	BTF Part `json:"btf"`
-	// Extra counts the split BTF with the variables that are not per CPU; it is based on the BTF
-	// that the other fields count. Extra is nil if there is no such BTF.
+	// Extra counts the split BTF with the variables that are not per CPU. That split BTF is based on
+	// the BTF that the field BTF counts. Extra is nil if there is no such split BTF.
 	Extra *Part `json:"extra,omitempty"`
 }
 
@@ -93,7 +93,7 @@ func (m *Made) Total() int64 {
 	return m.BTF.Bytes + m.Extra.Bytes
 }
 
-// text returns the line about an output.
+// text describes what was made, for a line about an output.
 func (m *Made) text() string {
 	text := message.Count(m.BTF.Files, "file") + m.BTF.text()
 	if m.Extra != nil {
@@ -113,5 +113,5 @@ func (p *Part) text() string {
 // EndMade ends a phase in which a batch made BTF.
 func (p *Phase) EndMade(m *Made) {
 	p.stop()
-	p.found(m.text())
+	p.record(m.text())
 }

@@ -60,8 +60,8 @@ func (p *Phase) stop() {
 	r.open = slices.DeleteFunc(r.open, func(q *Phase) bool { return q == p })
 }
 
-// found records a phase that has ended, and prints the text about its result.
-func (p *Phase) found(what string) {
+// record adds a phase that has ended to the statistics, and prints the text about its result.
+func (p *Phase) record(what string) {
 	r := p.run
 	r.mu.Lock()
 	defer r.mu.Unlock()

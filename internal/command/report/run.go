@@ -36,8 +36,8 @@ type Run struct {
 	open []*Phase
 }
 
-// Start begins a run of env's verb on the input files. The caller must Close it. Until then text
-// may be written to env.Stderr without garbling the progress line.
+// Start begins a run of env's verb on the input files. The caller must Close the Run. Until then,
+// text may be written to env.Stderr without garbling the progress line.
 func Start(env *cli.Env, inputs []string) *Run {
 	r := &Run{env: env, stderr: env.Stderr, start: time.Now()}
 	r.Stats = Stats{Schema: Schema, Call: Call{Tool: env.Program, Verb: env.Verb, Jobs: env.Jobs}}
@@ -80,9 +80,9 @@ func (r *Run) Close() {
 	r.env.Stderr = r.stderr
 }
 
-// Finish ends a verb: it writes the outputs, and the statistics if they are wanted; either all of
-// them appear or none. The parameter size is the outputs' size in bytes, without the bytes that the
-// writers themselves add to Stats.Output.Bytes. The first output is the last file to appear.
+// Finish ends a verb: it writes the outputs, and the statistics if they are wanted. Either all of
+// these files appear or none. The parameter size is the outputs' size in bytes, without the bytes
+// that the writers themselves add to Stats.Output.Bytes. The first output appears last.
 func (r *Run) Finish(size int, outputs ...cli.Artifact) error {
 	r.Stats.Output.Bytes += int64(size)
 	if r.env.Stats != "" {
@@ -104,7 +104,7 @@ func (r *Run) measure() {
 	r.Stats.Memory = memory()
 }
 
-// writeStats writes the statistics. All outputs are complete.
+// writeStats writes the statistics, after the content of all outputs is complete.
 func (r *Run) writeStats(w io.Writer) error {
 	r.measure()
 	r.Stats.Version = version.Number()

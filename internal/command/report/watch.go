@@ -8,7 +8,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/object"
 )
 
-// watched has the phases that a Run begins in the methods that make it a pipeline.Watcher.
+// watched holds the phases that a Run begins when a pipeline calls it as a pipeline.Watcher.
 type watched struct {
 	convert, facts, link *Phase
 }
@@ -20,21 +20,21 @@ func (r *Run) Converting(unit string) (progress func(done, all int)) {
 	return r.watched.convert.Progress
 }
 
-// Converted ends that phase.
+// Converted ends the phase that Converting began.
 func (r *Run) Converted(c *convert.Counts, o *object.Object) {
 	p := r.watched.convert
 	p.stop()
-	p.found(r.countUnits(c) + r.countShapes(o))
+	p.record(r.countUnits(c) + r.countShapes(o))
 }
 
 // FindingFacts begins the phase in which the facts of a linked file are found or read.
 func (r *Run) FindingFacts() { r.watched.facts = r.Phase("facts", "") }
 
-// FoundFacts ends that phase.
+// FoundFacts ends the phase that FindingFacts began.
 func (r *Run) FoundFacts(f *facts.Facts) {
 	p := r.watched.facts
 	p.stop()
-	p.found(r.countFacts(f))
+	p.record(r.countFacts(f))
 }
 
 // Linking begins the link. The caller calls step with the name of each step when it begins.
@@ -49,7 +49,7 @@ func (r *Run) Linked(result *link.Result, base *btf.Blob) error {
 	p.stop()
 	text, err := r.countLinked(result, base)
 	if err == nil {
-		p.found(text)
+		p.record(text)
 	}
 	return err
 }

@@ -23,7 +23,7 @@ func (r *Run) WriteObject(o *object.Object) error {
 	if err != nil {
 		return err
 	}
-	p.found(text)
+	p.record(text)
 	return r.Write(data)
 }
 

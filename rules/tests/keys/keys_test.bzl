@@ -1,4 +1,4 @@
-"""Tests that each file counts once, whatever its name, its package and its configuration."""
+"""Tests that each file is read once, whatever its name, its package and its configuration."""
 
 load("@bazel_skylib//lib:unittest.bzl", "analysistest", "asserts")
 load("@bazel_skylib//rules:write_file.bzl", "write_file")
@@ -121,7 +121,7 @@ def keys_suite(name):
     outside = "rules/tests/cc/precompiled.o"
     write_file(name = "keys_below", out = outside, content = [])
     write_file(name = "keys_at", out = ":@" + outside, content = [])
-    external = Label("@bazel_skylib//lib:paths")  # the one file paths.bzl
+    external = Label("@bazel_skylib//lib:paths")  # its only file is paths.bzl
     repository = external.workspace_root + "/lib/paths.bzl"
     write_file(name = "keys_external", out = repository, content = [])
     for file in ["one", "two"]:
@@ -186,7 +186,7 @@ def keys_suite(name):
     )
     _group_name_test(name = "keys_group_name_test", target_under_test = ":keys_objects_group")
 
-    # The values of the attributes files, given and roots.
+    # For each target: the values of the test's attributes `files`, `given` and `roots`.
     cases = {
         "keys_cc_packages": (4, 0, 1),
         "keys_objects_configurations": (4, 0, 1),

@@ -131,7 +131,7 @@ def linked_suite(name):
     )
     native.filegroup(name = "linked_files", srcs = [":l_a", "linked/pre.a"], **manual)
 
-    # What a target links, by its name: srcs, attributes, and the stems of its objects.
+    # For each target, by name: its srcs, its other attributes, and the stems of the linked objects.
     binaries = {
         "adopt": ([], {"deps": [":adopted_b", ":l_a"]}, ["a", "b"]),
         "attributes": (

@@ -54,7 +54,7 @@ func (r *repository) brokenLinks() (found []string) {
 	return found
 }
 
-// prose is a page with empty lines in place of its blocks of code.
+// prose returns a page in which empty lines replace the blocks of code.
 func prose(text string) string {
 	lines := strings.Split(text, "\n")
 	inside := false
@@ -68,8 +68,8 @@ func prose(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// headings lists the anchors that GitHub makes from the headings of a page, if no two headings are
-// the same.
+// headings lists the anchors that GitHub makes from the headings of a page. It assumes that no two
+// headings are the same.
 func headings(text string) (found []string) {
 	for _, m := range heading.FindAllStringSubmatch(prose(text), -1) {
 		anchor := dropped.ReplaceAllString(link.ReplaceAllString(m[1], "]"), "")
@@ -91,12 +91,12 @@ var (
 	// developers matches the pages that name declarations of the code; other pages name Bazel's
 	// rules, …
 	developers = regexp.MustCompile(`^(ARCHITECTURE|CONTRIBUTING|docs/glossary|docs/how/.*)\.md$`)
-	// Tables in these pages have names of the kernel, libbpf and pahole in their third column.
+	// Tables in these pages have names from the kernel, libbpf and pahole in their third column.
 	compared = regexp.MustCompile(`^docs/(glossary|how/where-is)\.md$`)
 	kernels  = regexp.MustCompile(`^(btf_|hypot_|DW_)`)
 )
 
-// wrongNames lists what the pages name and the repository doesn't have: flags of our commands, and
+// wrongNames lists names in the pages that the repository doesn't have: flags of our commands, and
 // names in back quotes.
 func (r *repository) wrongNames() (found []string) {
 	for page, text := range r.pages {

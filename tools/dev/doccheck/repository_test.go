@@ -24,7 +24,7 @@ type repository struct {
 	files    set                 // paths of files and directories, and their last parts after */
 	packages map[string][]string // directories with Go files, by their last part
 	declared map[string]set      // names by file, and by directory
-	words    set                 // those of all files but pages, flags with their dashes
+	words    set                 // words of all files except pages; flags with their dashes
 	flags    map[string]set      // by program and verb
 }
 

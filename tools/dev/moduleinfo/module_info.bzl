@@ -1,7 +1,7 @@
 """Records from which modules a Go program was built, as `go version -m` shows it.
 
-The Go command writes that into programs, but rules_go doesn't. So this collects the versions of the
-modules that Bazel has resolved, from the package URLs that gazelle gives their repositories.
+The Go command writes this record into programs, but rules_go doesn't. So an aspect collects the
+versions of the modules that Bazel has resolved, from the package URLs in gazelle's repositories.
 """
 
 _PackageUrlsInfo = provider(
@@ -29,14 +29,15 @@ _package_urls = aspect(
 def _pure_impl(_settings, _attr):
     return {"@rules_go//go/config:pure": True, "@rules_go//go/config:static": True}
 
-# The library is visited as it is built for the program: without cgo, which needs a C toolchain.
+# The aspect visits the library as it is built for the program: without cgo, which needs a C
+# toolchain.
 _pure = transition(
     implementation = _pure_impl,
     inputs = [],
     outputs = ["@rules_go//go/config:pure", "@rules_go//go/config:static"],
 )
 
-# The Go linker and runtime/debug expect 16 bytes before and after, and don't look at them.
+# The Go linker and runtime/debug expect, but ignore, 16 bytes before and after the text.
 _MARK = "module info ----"
 
 _GO = "pkg:golang/"
@@ -58,7 +59,7 @@ def _module_info_impl(ctx):
 module_info = rule(
     implementation = _module_info_impl,
     doc = """Makes the variable `GO_MODULE_INFO` for the `x_defs` of a `go_binary`:
-`"runtime.modinfo": "$(GO_MODULE_INFO)"`. It depends only on the versions of modules.""",
+`"runtime.modinfo": "$(GO_MODULE_INFO)"`. Its value depends only on the versions of modules.""",
     attrs = {
         "library": attr.label(
             doc = "The `go_library` that the program embeds.",
@@ -68,7 +69,7 @@ module_info = rule(
         ),
         "module": attr.string(doc = "The program's module.", mandatory = True),
         "path": attr.string(doc = "The program's import path.", mandatory = True),
-        "version": attr.string(doc = "The version of its module, without v."),
+        "version": attr.string(doc = "The version of the program's module, without v."),
         "_allowlist_function_transition": attr.label(
             default = "@bazel_tools//tools/allowlists/function_transition_allowlist",
         ),

@@ -14,9 +14,9 @@ import (
 
 const module = "github.com/rules-btf/rules_btf"
 
-// TestPrograms checks that the programs name their modules, as "go version -m" shows them, in the
-// versions of go.mod; that they have the version of MODULE.bazel; and that they are the same
-// wherever they are built.
+// TestPrograms checks that "go version -m" shows the modules of the programs, in the versions from
+// go.mod; that the programs have the version from MODULE.bazel; and that they are the same wherever
+// they are built.
 func TestPrograms(t *testing.T) {
 	programs := strings.Fields(os.Getenv("PROGRAMS"))
 	if len(programs) == 0 {

@@ -5,8 +5,8 @@
 #
 # usage: enter.sh ROOT BAZELRC COMMAND [ARG]…     (BAZELRC becomes Bazel's system-wide rc file)
 #
-# This uses pivot_root, not chroot, because user namespaces can't be created in a chroot, and without
-# them Bazel's linux-sandbox and bubblewrap don't work.
+# This uses pivot_root, not chroot, because Bazel's linux-sandbox and bubblewrap need user
+# namespaces, which can't be created in a chroot.
 set -euo pipefail
 
 root=$1 bazelrc=$2
@@ -35,7 +35,7 @@ for dir in /*; do
     *) if [[ ! -L $dir ]]; then show "$dir"; fi ;;
   esac
 done
-# Directories that the build uses and that are below directories of the root.
+# These are the directories that the build uses below directories of the root.
 goroot=$(go env GOROOT) gomodcache=$(go env GOMODCACHE)
 for dir in "$goroot" "$gomodcache" "$(go env GOCACHE)" "$HOME" "${XDG_CACHE_HOME:-}" \
   "${TMPDIR:-}" "$PWD" "${BTF_OFFLINE_REPO:-}"; do

@@ -28,8 +28,8 @@ type (
 	}
 )
 
-// fields calls visit for each field of a protobuf message, with its number and its content: bytes,
-// or an integer value.
+// fields calls the function visit for each field of a protobuf message, with the field's number and
+// content: bytes, or an integer value.
 func fields(message []byte, visit func(number protowire.Number, data []byte,
 	value uint64) error) error {
 	for len(message) > 0 {

@@ -3,8 +3,8 @@
 //
 //	rulesdoc --intro INTRO.md --extract FILE.binaryproto --out OUT.md
 //
-// The extract is the output of Bazel's rule starlark_doc_extract for rules/defs.bzl. Its text comes
-// after the text of INTRO.md.
+// The extract is the output of Bazel's rule starlark_doc_extract for rules/defs.bzl. OUT.md begins
+// with the text of INTRO.md, followed by the reference.
 package main
 
 import (

@@ -85,7 +85,7 @@ func writeMacro(out *strings.Builder, macro entity) {
 	}
 }
 
-// rank sorts the attribute name first, then mandatory ones, then the rest; Bazel sorted each group.
+// rank puts the attribute "name" first, then the mandatory attributes. Bazel sorted each group.
 func rank(a part) int {
 	switch {
 	case a.name == "name":
@@ -96,7 +96,7 @@ func rank(a part) int {
 	return 2
 }
 
-// cell returns a doc string in the form of a table's cell, on one line.
+// cell returns a doc string as the text of a table cell, on one line.
 func cell(doc string) string {
 	return strings.ReplaceAll(strings.Join(strings.Fields(doc), " "), "|", "\\|")
 }

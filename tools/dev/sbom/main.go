@@ -1,6 +1,6 @@
 // Command sbom writes a software bill of materials of programs in the CycloneDX format. The bill
-// lists the Go modules of which the programs consist, as the Go command recorded them ("go version
-// -m"). The bill has neither a time nor a serial number.
+// lists the Go modules from which the programs were built, as the Go command recorded them ("go
+// version -m"). The bill has neither a timestamp nor a serial number.
 //
 //	sbom PLATFORM…
 //
@@ -58,7 +58,7 @@ type bill struct {
 	dependencies []cyclonedx.Dependency         // of each program
 }
 
-// add adds a program, and the modules of which it consists, except our own.
+// add adds a program, and the modules from which it was built, except our own.
 func (b *bill) add(platform, file string) error {
 	data, err := os.ReadFile(file)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/command/cli"
 )
 
-// In the command lines of AllOrNone, Out is replaced by the directory of the outputs.
+// Out is replaced, in the command lines given to AllOrNone, by the output directory.
 const Out = "{out}"
 
 // AllOrNone tests command lines with several outputs, whose paths begin with Out. It runs them on

@@ -18,8 +18,8 @@ var emptyBTF = []byte{
 	0x9f, 0xeb, 1, 0, 24, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0,
 }
 
-// Stdin runs each verb of a program with the argument "-" and a standard input whose format is
-// unknown. The verb must read standard input, or report that it can't.
+// Stdin runs each verb of a program with the argument "-" and a standard input in no known format.
+// The verb must read standard input, or report that it can't.
 func Stdin(t *testing.T, program func() *cobra.Command) {
 	base := filepath.Join(t.TempDir(), "base.btf")
 	if err := os.WriteFile(base, emptyBTF, 0o666); err != nil {
