@@ -67,8 +67,8 @@ func TestEmbedVerb(t *testing.T) {
 		{"--btf " + split + " --btf-base " + kernel + " " + ko, 1, kernel + ": the distilled base has " +
 			"[1] PTR, but only INT, FLOAT, ENUM, STRUCT, UNION and FWD are allowed; make it with"},
 		{"--btf " + beyond + " --btf-base " + base + " " + ko, 1,
-			beyond + ": [2] TYPEDEF t refers to [9], but the last type is [2]; was it made on another " +
-				"base?"},
+			beyond + ": [2] TYPEDEF t refers to [9], but the last type is [2]; was it made " +
+				"with a different base?"},
 		{"--btf " + within + " --btf-base " + base + " " + ko, 1,
 			within + ": [2] TYPEDEF: a name is at string offset 2, where no string begins; was it"},
 		{"--btf " + types + " --drop-signature " + signed, 0, ""},

@@ -58,7 +58,7 @@ func TestOtherBase(t *testing.T) {
 	module := moduleOf(t, split)
 	ids := compileIDs(t, dir, "ids.ko", idsSource)
 	const want = ": [2] TYPEDEF: a name is at string offset 3, where no string begins; was it made " +
-		"on another base?\n"
+		"with a different base?\n"
 	for _, c := range []string{
 		"dump --base " + base + " " + split,
 		"dump --format=c --base " + base + " " + module,
