@@ -73,7 +73,10 @@ func Open(path string) (*elf.File, []byte, error) {
 			return f, nil, err
 		}
 	}
-	data, err := io.ReadAll(io.LimitReader(file, maxStream+1))
+	// With the size of a regular file, the buffer need not grow. The file may be larger by now.
+	buffer := bytes.NewBuffer(make([]byte, 0, min(info.Size(), maxStream)+bytes.MinRead))
+	_, err = buffer.ReadFrom(io.LimitReader(file, maxStream+1))
+	data := buffer.Bytes()
 	if err == nil && len(data) > maxStream {
 		err = fmt.Errorf("%s: more than the limit of %d bytes", path, maxStream)
 	}
