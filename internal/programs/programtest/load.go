@@ -47,3 +47,24 @@ func (l *Loader) Load(t testing.TB, object []byte, names ...string) (ok bool, lo
 	word, log, _ := strings.Cut(string(out), "\n")
 	return word == "loaded", log
 }
+
+// LoadEach loads each of the programs by itself, with relocations resolved for the BTF of a kernel.
+// It returns, by name, "loaded" or "refused", with " missing" if libbpf found nothing for one of the
+// program's relocations.
+func (l *Loader) LoadEach(t testing.TB, object, vmlinux []byte, names []string) map[string]string {
+	t.Helper()
+	d := programtest.NewDir(t)
+	d.Write("p.o", string(object))
+	d.Write("k.btf", string(vmlinux))
+	args := append([]string{"--btf", d.Path("k.btf"), "--each", d.Path("p.o")}, names...)
+	out, err := exec.Command(l.program, args...).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	results := map[string]string{}
+	for line := range strings.Lines(string(out)) {
+		name, result, _ := strings.Cut(strings.TrimSpace(line), " ")
+		results[name] = result
+	}
+	return results
+}

@@ -24,6 +24,10 @@ type Random struct {
 	n      int // the number of types, for their flavors
 	source strings.Builder
 	asks   []string
+	// Guards makes programs that may be loaded: they access no memory of the kernel, and test with
+	// some relocations whether to use others.
+	Guards bool
+	guards []string // conditions about the types of the program
 }
 
 // NewRandom returns a Random whose programs depend only on the kernel and the seed.
@@ -91,7 +95,7 @@ func (r *Random) Compile(t testing.TB, n int) (object []byte, sources map[string
 		sources[name] = r.program(name)
 	}
 	for {
-		source := ""
+		source := "const volatile int setting0, setting1;\n"
 		for _, name := range names {
 			source += sources[name] + "\n"
 		}
@@ -113,18 +117,55 @@ var crash = regexp.MustCompile(`(?:on function "|declaration ')(f\d+)`)
 // program returns the source of one program and its types.
 func (r *Random) program(name string) string {
 	r.source.Reset()
-	r.asks = nil
+	r.asks, r.guards = nil, nil
 	for range 1 + r.IntN(2) {
 		r.root(r.roots[r.IntN(len(r.roots))])
 	}
 	if r.chance(5) {
 		r.definition("struct no_such_type___%d { int x; } P;", r.next())
 		r.ask("field_exists(((struct no_such_type___%d *)0)->x)", r.n)
+		r.addGuard("field_exists(((struct no_such_type___%d *)0)->x)", r.n)
 		r.ask("byte_off(((struct no_such_type___%d *)0)->x)", r.n)
 		r.ask("type_size(struct no_such_type___%d)", r.n)
 	}
+	if r.Guards {
+		r.guard()
+	}
 	return fmt.Sprintf("%sSEC(\"socket\") int %s(void *ctx) {\n%s\treturn 0;\n}\n", r.source.String(),
 		name, strings.Join(r.asks, ""))
+}
+
+// guard puts most of the relocations of a program into if statements, some of them nested.
+func (r *Random) guard() {
+	var body []string
+	for _, ask := range r.asks {
+		for range r.IntN(3) {
+			if len(r.guards) > 0 {
+				ask = fmt.Sprintf("\tif (%s) {\n%s\t}\n", r.condition(2), ask)
+				if r.chance(20) {
+					ask = strings.TrimSuffix(ask, "\n") + " else {\n\tout = 1;\n\t}\n"
+				}
+			}
+		}
+		body = append(body, ask)
+	}
+	r.asks = body
+}
+
+// condition returns a condition of a guard.
+func (r *Random) condition(depth int) string {
+	if depth > 0 && r.chance(25) {
+		return fmt.Sprintf("(%s %s %s)", r.condition(depth-1), []string{"&&", "||"}[r.IntN(2)],
+			r.condition(depth-1))
+	}
+	c := r.guards[r.IntN(len(r.guards))]
+	if r.chance(10) {
+		c = fmt.Sprintf("setting%d", r.IntN(2))
+	}
+	if r.chance(20) {
+		return "!" + c
+	}
+	return c
 }
 
 func (r *Random) next() int {
@@ -138,6 +179,10 @@ func (r *Random) definition(format string, args ...any) {
 
 func (r *Random) ask(format string, args ...any) {
 	r.asks = append(r.asks, "\tout = "+fmt.Sprintf(format, args...)+";\n")
+}
+
+func (r *Random) addGuard(format string, args ...any) {
+	r.guards = append(r.guards, fmt.Sprintf(format, args...))
 }
 
 // root defines a local version of a type, and adds relocations about it.
@@ -175,6 +220,7 @@ func (r *Random) root(of core.Found) {
 		if r.chance(20) || exact && ask == "type_matches" {
 			if name != "void" {
 				r.ask("%s(%s)", ask, name)
+				r.addGuard("%s(%s)", []string{"type_exists", "type_matches", "type_size"}[r.n%3], name)
 			}
 		}
 	}
@@ -205,7 +251,7 @@ func (r *Random) field(name string, root *node) {
 	pointer := "0"
 	access := r.IntN(10)
 	scalar := at.kind == btf.KindInt || at.kind == btf.KindPtr || at.kind.IsEnum()
-	if access < 3 && scalar && !bitfield {
+	if access < 3 && scalar && !bitfield && !r.Guards {
 		pointer = "ctx"
 	}
 	start := fmt.Sprintf("((%s *)%s)->", name, pointer)
@@ -213,6 +259,7 @@ func (r *Random) field(name string, root *node) {
 		start = fmt.Sprintf("((%s *)%s)[%d].", name, pointer, r.IntN(4))
 	}
 	expr := start + path[1:]
+	r.addGuard("field_exists(%s)", expr)
 	asks := []string{"byte_off", "byte_sz", "field_exists"}
 	if !index && (at.kind == btf.KindInt || at.kind.IsEnum()) {
 		asks = append(asks, "is_signed", "lshift", "rshift")
@@ -232,7 +279,8 @@ func (r *Random) field(name string, root *node) {
 // enumerators adds relocations about an enum's values.
 func (r *Random) enumerators(name string, values []string) {
 	for range 1 + r.IntN(3) {
-		ask := []string{"enum_exists", "enum_value"}[r.IntN(2)]
-		r.ask("%s(%s, %s)", ask, name, values[r.IntN(len(values))])
+		ask, value := []string{"enum_exists", "enum_value"}[r.IntN(2)], values[r.IntN(len(values))]
+		r.ask("%s(%s, %s)", ask, name, value)
+		r.addGuard("enum_exists(%s, %s)", name, value)
 	}
 }

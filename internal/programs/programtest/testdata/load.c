@@ -1,6 +1,9 @@
-// Loads an object file with libbpf into the running kernel: load OBJECT [NAME]…, where the names
-// are of programs and struct_ops maps. Others aren't loaded. It prints "loaded", or "refused" and
-// what libbpf and the verifier say.
+// Loads an object file with libbpf into the running kernel: load [--btf FILE] [--each] OBJECT
+// [NAME]…, where the names are of programs and struct_ops maps; others aren't loaded. Relocations are
+// resolved with the BTF in FILE, by default that of the running kernel. It prints "loaded" or
+// "refused", and what libbpf and the verifier say. With --each, it loads each program by itself, and
+// prints a line for each: the name, "loaded" or "refused", and "missing" if libbpf's log says of a
+// relocation that it found nothing.
 #include <bpf/libbpf.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -9,9 +12,12 @@
 
 static char log_text[1 << 20];
 static size_t used;
+static bool missing;
 
 static int print(enum libbpf_print_level level, const char *format, va_list args)
 {
+	if (strstr(format, "no matching targets found"))
+		missing = true;
 	if (level == LIBBPF_WARN && used < sizeof(log_text) - 1) {
 		int n = vsnprintf(log_text + used, sizeof(log_text) - used, format, args);
 
@@ -22,23 +28,22 @@ static int print(enum libbpf_print_level level, const char *format, va_list args
 	return 0;
 }
 
-int main(int argc, char **argv)
+static const char *load(const char *file, const char *btf, int n, char **names)
 {
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = btf);
 	struct bpf_object *obj;
 	struct bpf_program *prog;
 	struct bpf_map *map;
+	const char *result;
 
-	libbpf_set_print(print);
-	obj = bpf_object__open(argv[1]);
-	if (!obj) {
-		printf("refused\n%s", log_text);
-		return 0;
-	}
+	obj = bpf_object__open_file(file, &opts);
+	if (!obj)
+		return "refused";
 	bpf_object__for_each_program(prog, obj) {
 		bool wanted = false;
 
-		for (int i = 2; i < argc; i++)
-			wanted |= !strcmp(bpf_program__name(prog), argv[i]);
+		for (int i = 0; i < n; i++)
+			wanted |= !strcmp(bpf_program__name(prog), names[i]);
 		bpf_program__set_autoload(prog, wanted);
 	}
 	bpf_object__for_each_map(map, obj) {
@@ -46,11 +51,39 @@ int main(int argc, char **argv)
 
 		if (bpf_map__type(map) != BPF_MAP_TYPE_STRUCT_OPS)
 			continue;
-		for (int i = 2; i < argc; i++)
-			wanted |= !strcmp(bpf_map__name(map), argv[i]);
+		for (int i = 0; i < n; i++)
+			wanted |= !strcmp(bpf_map__name(map), names[i]);
 		bpf_map__set_autocreate(map, wanted);
 	}
-	printf("%s\n", bpf_object__load(obj) ? "refused" : "loaded");
-	fputs(log_text, stdout);
+	result = bpf_object__load(obj) ? "refused" : "loaded";
+	bpf_object__close(obj);
+	return result;
+}
+
+int main(int argc, char **argv)
+{
+	const char *btf = NULL;
+	bool each = false;
+	int at = 1;
+
+	libbpf_set_print(print);
+	for (; at < argc && argv[at][0] == '-'; at++) {
+		if (!strcmp(argv[at], "--each"))
+			each = true;
+		else
+			btf = argv[++at];
+	}
+	if (!each) {
+		printf("%s\n", load(argv[at], btf, argc - at - 1, argv + at + 1));
+		fputs(log_text, stdout);
+		return 0;
+	}
+	for (int i = at + 1; i < argc; i++) {
+		const char *result;
+
+		missing = false;
+		result = load(argv[at], btf, 1, argv + i);
+		printf("%s %s%s\n", argv[i], result, missing ? " missing" : "");
+	}
 	return 0;
 }

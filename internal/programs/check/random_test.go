@@ -1,0 +1,138 @@
+package check_test
+
+import (
+	"encoding/binary"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/programs/bpfobj"
+	"github.com/rules-btf/rules_btf/internal/programs/check"
+	"github.com/rules-btf/rules_btf/internal/programs/core"
+	"github.com/rules-btf/rules_btf/internal/programs/needs"
+	"github.com/rules-btf/rules_btf/internal/programs/programtest"
+)
+
+// randomKernel has the types of a small kernel.
+const randomKernel = `
+enum state { IDLE, BUSY = 7, GONE = -1 };
+union value { int number; long wide; char bytes[12]; };
+struct list { struct list *next, *prev; };
+struct sock { int protocol; unsigned family : 4, state : 4; struct { long a, b; }; union value v; };
+struct task { char comm[16]; struct list tasks; enum state state; struct sock *socks[3]; long used; };
+typedef struct task task_t;
+struct task task; struct sock sock; enum state state; task_t other;`
+
+// wordOf has, by verdict, what the loader says. For a program that fails, libbpf's log need not say
+// that something is missing.
+var wordOf = map[check.Verdict]string{check.Loads: "loaded", check.Partly: "loaded missing",
+	check.Fails: "refused"}
+
+// TestRandomVerdicts compares our verdicts on random programs with what happens when libbpf resolves
+// their relocations with the BTF of a kernel, and loads them. The running verifier decides, but the
+// programs don't depend on its version. Environment variables control the test as in TestRandom of
+// package core: RANDOM_PROGRAMS, RANDOM_SEED and KERNEL_BTF.
+func TestRandomVerdicts(t *testing.T) {
+	loader := programtest.NewLoader(t)
+	kernels := map[string][]byte{"small": programtest.Kernel(t, randomKernel)}
+	if os.Getenv("KERNEL_BTF") != "" {
+		maps.Copy(kernels, programtest.Real(t))
+	}
+	number := func(name string, otherwise int) int {
+		if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
+			return n
+		}
+		return otherwise
+	}
+	for _, name := range slices.Sorted(maps.Keys(kernels)) {
+		t.Run(name, func(t *testing.T) {
+			seed, counts := number("RANDOM_SEED", 1), map[string]int{}
+			for left := number("RANDOM_PROGRAMS", 100); left > 0; left -= 100 {
+				compareVerdicts(t, loader, counts, uint64(seed), min(left, 100), kernels[name])
+				seed++
+			}
+			t.Logf("verdicts: %v", counts)
+			for _, word := range wordOf {
+				if counts[word] == 0 {
+					t.Errorf("no random program has the verdict %q", word)
+				}
+			}
+		})
+	}
+}
+
+func compareVerdicts(t *testing.T, loader *programtest.Loader, counts map[string]int, seed uint64,
+	n int, vmlinux []byte) {
+	t.Helper()
+	k := programtest.Parse(t, vmlinux)
+	if k.Vmlinux.Order != binary.LittleEndian {
+		t.Skip("SKIPPED: the running kernel loads only little-endian programs")
+	}
+	random := programtest.NewRandom(seed, k)
+	random.Guards = true
+	object, sources := random.Compile(t, n)
+	o, err := bpfobj.Read(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wanted, err := needs.Extract(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k.Index(needs.Names(wanted))
+	results, err := check.Kernel(k, wanted)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, r := range results {
+		names = append(names, r.Program)
+	}
+	loaded := loader.LoadEach(t, object, vmlinux, names)
+	for i, r := range results {
+		if ambiguous(t, k, wanted, i) {
+			counts["skipped"]++
+			continue
+		}
+		word := wordOf[r.Verdict]
+		counts[word]++
+		said := loaded[r.Program]
+		switch {
+		case r.Verdict == check.Fails:
+			said = strings.TrimSuffix(said, " missing")
+		case r.Verdict == check.Partly && dependsOnSettings(r) && said == "refused missing":
+			counts["refused for its settings"]++
+			continue
+		}
+		if said != word {
+			t.Errorf("seed %d, %s: our verdict is %v, libbpf says %s\n%v\n%s", seed, r.Program,
+				r.Verdict, said, r.Reasons, sources[r.Program])
+		}
+	}
+}
+
+// dependsOnSettings reports whether settings decide if the program loads.
+func dependsOnSettings(r check.Result) bool {
+	return slices.ContainsFunc(r.Reasons, func(reason check.Reason) bool {
+		return strings.Contains(reason.Why, "used only for some settings")
+	})
+}
+
+// ambiguous reports whether the kernel has several types with the name of one of the program's types.
+// Then the order of relocations matters to libbpf (see TestOrder in package core).
+func ambiguous(t *testing.T, k *core.Kernel, n *needs.Needs, program int) bool {
+	t.Helper()
+	for _, r := range n.Programs[program].Relocations {
+		local, err := core.Parse(n.Local, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(k.Candidates(local)) > 1 {
+			return true
+		}
+	}
+	return false
+}
