@@ -36,7 +36,7 @@ var crc64Table = crc64.MakeTable(crc64.ECMA)
 // these is true.
 func Decompress(data []byte, limit int) (content []byte, ok bool) {
 	f, ok := parse(data)
-	if !ok || f.size > uint64(limit) {
+	if !ok || f.size > uint64(limit) || len(data)-f.end < maxSymbolSize {
 		return nil, false
 	}
 	content = make([]byte, f.size, f.size+wordSize)
