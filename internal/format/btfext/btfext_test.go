@@ -80,7 +80,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestParse reads sections as other writers may write them, and sections that must be refused.
+// TestParse reads sections that other programs may write, and sections that Parse must refuse.
 func TestParse(t *testing.T) {
 	le := binary.LittleEndian
 	good := words(le, 32, 0, 0, 0, 0, 0, 28, 16, 1, 1, 8, 2, 10, 0)
@@ -177,8 +177,8 @@ func TestClang(t *testing.T) {
 	}
 }
 
-// FuzzParse checks that Parse doesn't panic or allocate much memory, whatever the bytes, and that
-// what it reads is the same after Encode and Parse.
+// FuzzParse checks that Parse neither panics nor allocates much memory, whatever bytes it reads. If
+// Parse succeeds, it must read the same relocations from what Encode writes for them.
 func FuzzParse(f *testing.F) {
 	for _, order := range orders {
 		data, err := btfext.Encode(two, order)
