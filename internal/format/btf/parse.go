@@ -107,7 +107,7 @@ func FunctionNames(data []byte, base *Blob, names map[uint32]string) error {
 }
 
 // Definitions calls yield with the kind, the linkage and the name of each function (FUNC) and
-// variable (VAR) in data, a blob without a base. It, too, only skips from record to record.
+// variable (VAR) in data, a blob without a base. Definitions is as fast as FunctionNames.
 func Definitions(data []byte, yield func(kind Kind, linkage uint32, name []byte)) error {
 	p, err := open(data, nil)
 	if err != nil {
@@ -164,8 +164,8 @@ func parsePrefix(data []byte, base *Blob) (*Blob, int, error) {
 	return p.blob, p.end, nil
 }
 
-// ParseTypes reads the types of data, a blob without a base, into b, and reuses the memory of b.
-// b.Strings stays empty. The result is the checked string section, a slice of data.
+// ParseTypes reads the types in data, a blob without a base, into b, and reuses the memory of b.
+// b.Strings stays empty. ParseTypes returns the checked string section, a slice of data.
 func (b *Blob) ParseTypes(data []byte) (strings []byte, err error) {
 	p, err := open(data, nil)
 	if err != nil {
@@ -300,7 +300,7 @@ func (p *opened) allocate() error {
 	return err
 }
 
-// emptied returns an empty slice with room for n elements, in the memory of s if s has that room.
+// emptied returns an empty slice with room for n elements. If s has enough room, it is reused.
 func emptied[T any](s []T, n int) []T {
 	if n > cap(s) {
 		return make([]T, 0, n)
