@@ -40,7 +40,7 @@ func (e *Edit) Write(w io.Writer) error {
 	return out.err
 }
 
-// output is a writer that counts the bytes written. After an error it writes nothing more.
+// output is a writer that counts the bytes written. After an error, it writes nothing more.
 type output struct {
 	w        io.Writer
 	at       uint64
@@ -49,7 +49,7 @@ type output struct {
 	released uint64 // the offset at which release was last called
 }
 
-// resident is how many bytes of a large input are in memory at the same time.
+// resident limits how many bytes of a large input are in memory at the same time.
 const resident = 16 << 20
 
 func (o *output) write(b []byte) {
