@@ -93,7 +93,7 @@ func parseArchive(name string, data []byte) (members []member, thin bool, err er
 
 // readName sets the name from the header's field and the table of long names. If a long name
 // precedes the content (BSD), readName adjusts offset and size. In a thin archive, it sets path,
-// offset and size to those of the content in the file that the name refers to.
+// offset and size to where the content is, in the file that the name refers to.
 func (m *member) readName(field string, long *longNames, data []byte) error {
 	nested := int64(0)
 	switch {

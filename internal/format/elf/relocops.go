@@ -17,7 +17,7 @@ const (
 	opSet             // S+A, cut to the field
 	opAdd             // V+S+A, cut to the field
 	opSub             // V-S-A, cut to the field
-	opSetULEB         // like the next two, one of a pair for a difference in a ULEB128
+	opSetULEB         // like the next two, half of a pair that stores a difference in a ULEB128
 	opAddULEB
 	opSubULEB
 	formulas relocOp = 0xf00 // mask

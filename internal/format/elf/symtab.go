@@ -43,11 +43,11 @@ func (w words) u64(b []byte) uint64 {
 // symtab is the symbol table in the file, with the sections that belong to it.
 type symtab struct {
 	sec     *Section
-	strs    []byte // its string table
+	strs    []byte // the string table
 	big     bool   // whether numbers are big-endian
 	entsize int    // bytes of a symbol
 	n       int    // number of symbols, including the null entry
-	shndx   []byte // content of its SHT_SYMTAB_SHNDX, 4 bytes for each symbol, or nil
+	shndx   []byte // content of SHT_SYMTAB_SHNDX, 4 bytes for each symbol, or nil
 	// If the table comes from another file (see Complete), ours maps the section indices of that file
 	// to those of File.Sections. Otherwise it is nil.
 	ours []int32

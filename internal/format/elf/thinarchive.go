@@ -127,7 +127,7 @@ func (l *lister) add(path string, m *member) error {
 	return err
 }
 
-// first reports whether a place is new, and notes it.
+// first reports whether a place is new, and adds it to l.listed.
 func (l *lister) first(path string, offset int64) bool {
 	at := place{path, offset}
 	if l.listed[at] {
