@@ -69,7 +69,7 @@ func (f *Function) clear(end uint32) {
 	f.Parameters, f.Declares, f.Annotated, f.End, f.of = f.Parameters[:0], false, false, end, 0
 }
 
-// children reads the children from f.End on, also in blocks. wanted is planParam or 0 (none).
+// children reads f's children from f.End on, also in blocks. wanted is planParam, or 0 for none.
 func (r *Reader) children(f *Function, wanted walkFlags) (err error) {
 	off, depth, stop := f.End, 1, wanted
 	for depth > 0 {
@@ -149,8 +149,8 @@ func (r *Reader) child(f *Function, off uint32, parameters bool) (next uint32, d
 	return next, 0, err
 }
 
-// parameter adds the parameter at offset off, or notes an annotation of the function at offset off.
-// It returns the offset after that entry.
+// parameter reads the entry at offset off: a parameter, which it adds to f, or an annotation of the
+// function. It returns the offset after that entry.
 func (r *Reader) parameter(f *Function, off uint32) (uint32, error) {
 	e := &r.scratch
 	if err := r.Read(off, e); err != nil {

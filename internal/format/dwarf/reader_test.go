@@ -119,7 +119,7 @@ func compareWays(t *testing.T, r *Reader, e *DIE) {
 	}
 }
 
-// value is an attribute as text: numbers, flags as 0 or 1, references as offsets in the section.
+// value returns an attribute as text: flags are 0 or 1, references are offsets in the section.
 func value(r *Reader, e *DIE, s Attr) string {
 	if !e.Has(s) {
 		return "absent"

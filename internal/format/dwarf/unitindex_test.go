@@ -31,7 +31,7 @@ func index(order binary.AppendByteOrder, version int, words ...uint32) []byte {
 // 0x22_00000011 or 0x11_00000022.
 var one = []uint32{3, 1, 2, 0, 0, 0x11, 0x22, 0, 1, 1, 3, 5, 100, 200, 300, 7, 8, 9}
 
-// sizes returns the size of a section: 0x1000 if it is listed, else 0.
+// sizes returns a function from a section's name to its size: 0x1000 if full has the name, else 0.
 func sizes(full string) func(name string) uint64 {
 	return func(name string) uint64 {
 		name = strings.TrimSuffix(strings.TrimPrefix(name, ".debug_"), ".dwo")
