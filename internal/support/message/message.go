@@ -38,7 +38,7 @@ func AllPrintable(names string) bool {
 	for ; i+8 <= len(names); i += 8 {
 		eight := binary.LittleEndian.Uint64([]byte(names[i : i+8]))
 		low := eight &^ (0x80 * each)
-		// top bit of each byte in good: at most 0x7e; in nul: NUL; in from20: at least 0x20
+		// the top bit of a byte is set: in good, if ≤ 0x7e; in nul, if NUL; in from20, if ≥ 0x20
 		good, nul, from20 := ^(eight | (low + each)), ^(low + 0x7f*each), low+0x60*each
 		if good&(nul|from20)&(0x80*each) != 0x80*each {
 			return false
