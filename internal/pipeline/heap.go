@@ -33,7 +33,7 @@ const heapFloor = 64 << 20
 //lint:ignore U1000 only the garbage collector uses it
 var ballast []byte
 
-// RaiseHeap lets the heap and the ballast grow to twice heapFloor, unless the user has set GOGC.
+// RaiseHeap lets the heap, with the ballast, grow to twice heapFloor, unless the user has set GOGC.
 func RaiseHeap() {
 	if os.Getenv("GOGC") == "" {
 		ballast = make([]byte, heapFloor)

@@ -39,8 +39,8 @@ type Variables struct {
 	Apart bool
 }
 
-// Watcher has methods that are called as Linked goes from step to step. FindingFacts and FoundFacts
-// are called during the conversion, because another thread reads the facts at the same time.
+// Watcher is notified of each step from a file to its BTF. FindingFacts and FoundFacts are called
+// during the conversion, because another thread reads the facts at the same time.
 type Watcher interface {
 	// Converting is called when the conversion begins; unit says what is counted, "files" or
 	// "units". The returned function is called with the number that is done and the total number.
@@ -103,10 +103,10 @@ func Linked(path string, how How) (*Result, error) {
 	return result, nil
 }
 
-// linkExtra makes split BTF of the variables that aren't per-CPU. The parameter below is its base.
+// linkExtra makes split BTF of the variables that aren't per-CPU. Its base is fileBTF.
 func linkExtra(o *object.Object, options link.Options, bases *base.Files,
-	below []byte) (*link.Result, error) {
-	chain, err := bases.With(below)
+	fileBTF []byte) (*link.Result, error) {
+	chain, err := bases.With(fileBTF)
 	if err != nil {
 		return nil, err
 	}

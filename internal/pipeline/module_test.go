@@ -80,8 +80,8 @@ func command(t *testing.T, name string, args ...string) {
 	}
 }
 
-// how returns the options of Linked for the features in set and these bases.
-func how(set features.Set, bases *base.Files) How {
+// optionsFor returns options for Linked, with the features in set and these bases.
+func optionsFor(set features.Set, bases *base.Files) How {
 	return How{Files: new(debugfile.Search), Bases: bases, Convert: convert.Options{Features: set,
 		Jobs: 1, Counts: new(convert.Counts), Split: new(splitdwarf.Finder)}}
 }
@@ -92,7 +92,7 @@ func kernelOf(t *testing.T, set features.Set, dir string) *base.Files {
 	vmlinux := filepath.Join(dir, "vmlinux")
 	compile(t, vmlinux, []string{"-e", "0"}, header+"struct device *d; struct lone l;"+
 		"int start(struct driver *driver, struct lone *lone) { return lone->more; }")
-	result, err := Linked(vmlinux, how(set, &base.Files{}))
+	result, err := Linked(vmlinux, optionsFor(set, &base.Files{}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func linkAlone(t *testing.T, set features.Set, path string, bases *base.Files,
 	v Variables) *Result {
 	t.Helper()
 	linkOn := func(b *btf.Blob, which link.Which) *link.Result {
-		from := how(set, &base.Files{BTF: b})
+		from := optionsFor(set, &base.Files{BTF: b})
 		o, known, err := read(path, &from)
 		if err != nil {
 			t.Fatal(err)
@@ -201,7 +201,7 @@ func inAnyOrder(t *testing.T, set features.Set, paths []string, bases *base.File
 	r := rand.New(rand.NewPCG(1, 2))
 	for round := range 10 {
 		var batch Batch
-		each := how(set, bases)
+		each := optionsFor(set, bases)
 		each.Variables = v
 		threads := 1 + round%3
 		order := append(r.Perm(len(paths)), r.Perm(len(paths))...)
@@ -238,7 +238,7 @@ func TestPanic(t *testing.T) {
 	for jobs := range 4 {
 		var batch Batch
 		errs := parallel.Each(1+jobs, paths, func(i int) error {
-			each := how(set, bases)
+			each := optionsFor(set, bases)
 			if i == planted {
 				each.Change = func([]byte) ([]byte, error) { panic("planted") }
 			}

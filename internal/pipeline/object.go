@@ -41,8 +41,8 @@ func Object(f *elf.File, options convert.Options) (*object.Object, error) {
 	return convert.File(f, options)
 }
 
-// warnOfMixed warns if f may be linked from some objects with DWARF and others with only BTF. If a
-// file has DWARF, its BTF isn't read, because most objects with BTF also have DWARF.
+// warnOfMixed warns if f may have been linked from objects with DWARF and objects with only BTF. If
+// a file has DWARF, its BTF isn't read, because most objects with BTF also have DWARF.
 func warnOfMixed(f *elf.File, options convert.Options) {
 	if n := compilerbtf.Units(f); n > 1 && options.Warn != nil {
 		options.Warn(fmt.Sprintf("%s: it has DWARF, and BTF that the compiler wrote for %d units; "+
