@@ -1,7 +1,7 @@
 // Package btf converts BTF blobs to and from flat records, without resolving anything.
 //
 // A Blob is a slice of fixed-size Type records. On the wire, a record is followed by its elements
-// (members, parameters, enumerators …). Here, elements are in arenas, one for each element type;
+// (members, parameters, enumerators …). Here, elements are in arenas, one per sort of element;
 // Type.First is the index of the record's first element. No record has a pointer, so the 150,000
 // types of a kernel cost a handful of allocations. Type ids and string offsets are the same as on
 // the wire: a split blob's ids begin where the ids of its base end. The format is described in
@@ -226,9 +226,9 @@ func (b *Blob) SecinfosOf(t *Type) []Secinfo { return b.Secinfos[t.First : t.Fir
 // ArrayOf returns the body of an ARRAY that is in b itself.
 func (b *Blob) ArrayOf(t *Type) Array { return b.Arrays[t.First] }
 
-// Ref returns a pointer to the n-th type id, from 0, in the record t of b itself, or nil if t has
-// fewer ids. References to void (0) count. The order is that of the record: for a FUNC_PROTO, the
-// return type, then the parameters; for an ARRAY, the type of the elements, then of the index.
+// Ref returns a pointer to the n-th type id (counted from 0) in t, a record in b itself, or nil if
+// t has fewer ids. References to void (0) count. The order is that of the record: in a FUNC_PROTO,
+// the return type, then the parameters; in an ARRAY, the element type, then the index type.
 func (b *Blob) Ref(t *Type, n uint32) *uint32 {
 	switch t.Kind {
 	case KindStruct, KindUnion:

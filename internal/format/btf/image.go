@@ -62,7 +62,7 @@ func NewImage(b *Blob, types int, typeLen uint64, strLen int, opts EncodeOptions
 // Records returns a writer of type records that starts at an offset in the type section.
 func (m *Image) Records(offset uint64) Records { return Records{m.types[offset:]} }
 
-// Finish returns the blob. Call it after all of the blob is written; then don't use m any more.
+// Finish returns the blob, which must have been written completely. Don't use m afterwards.
 func (m *Image) Finish() []byte {
 	if m.bigEndian { // the type section consists of 32-bit words
 		for b := m.types; len(b) >= 4; b = b[4:] {
