@@ -14,7 +14,7 @@ const DefaultDir = "/usr/lib/debug"
 
 // Search says where debug files are.
 type Search struct {
-	// Alt is the supplementary file for all files that need one. If Alt is "", it is searched for.
+	// Alt is the supplementary file for all files that need one. "" means that it is searched for.
 	Alt string
 	// DWARF is the path of the separate debug file of the file that is opened. If it is "", the debug
 	// file is searched for, unless the opened file has DWARF.
@@ -96,7 +96,7 @@ func homes(path string) []string {
 // tried lists the paths at which a file was looked for, each with the problem there.
 type tried []string
 
-// add adds a path, and what is wrong with the file there, unless the path is already in the list.
+// add adds a path, and what is wrong with the file there, unless the list already has that entry.
 func (t *tried) add(path, wrong string) {
 	if wrong != "" {
 		path += " (" + wrong + ")"
