@@ -199,9 +199,9 @@ func (e *Edit) change(s *section, data []byte) {
 }
 
 // Remove removes a section if the file has it. Other sections keep their indices: the header of the
-// removed section becomes inactive (SHT_NULL). Only if that section is the last one and nothing
-// refers to it is its header removed too. It is an error to remove a loaded section of a linked
-// file, or a section that has relocations. Errors name the file.
+// removed section becomes inactive (SHT_NULL), or is removed if it is the last one and nothing
+// refers to the section. It is an error to remove a loaded section of a linked file, or a section
+// that has relocations. Errors name the file.
 func (e *Edit) Remove(name string) error {
 	i, err := e.find(name)
 	if i == 0 && err == nil {

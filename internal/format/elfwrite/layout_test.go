@@ -58,8 +58,8 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// editBTF writes .BTF into a file. If .BTF.base isn't among the given sections, editBTF removes it
-// from the file.
+// editBTF writes sections into a file: .BTF alone, or .BTF and .BTF.base. If .BTF is alone, editBTF
+// removes .BTF.base from the file.
 func editBTF(t *testing.T, path string, sections []Section) ([]byte, error) {
 	f, err := elf.Open(path)
 	if err != nil {
