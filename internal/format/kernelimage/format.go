@@ -22,7 +22,7 @@ const maxWindow = 1 << 27
 
 type format struct {
 	name, magic string // magic is the first bytes
-	// open returns a decompressor; at most limit bytes of its output are used. It is nil if the
+	// open returns a decompressor; at most limit bytes of its output are used. open is nil if the
 	// format is not supported.
 	open func(r *bytes.Reader, limit int) (io.Reader, error)
 }
@@ -52,7 +52,7 @@ func formatOf(data []byte) *format {
 	return nil
 }
 
-// headSize is how many bytes of a layer suffice to recognise its format, such as a bzImage.
+// headSize is how many bytes of a layer suffice to recognise its format, even that of a bzImage.
 const headSize = 1024
 
 // decompress decompresses data. It is an error if the output has more than limit bytes. If wanted
