@@ -28,7 +28,7 @@ func (u *Found) Close() {
 	}
 }
 
-// Load makes r read the split unit of r's skeleton unit. If r has another unit, Load returns nil.
+// Load makes r read the split unit of r's skeleton unit. For any other unit, Load returns nil.
 func (f *Files) Load(r *dwarf.Reader) (*Found, error) {
 	s, err := r.Skeleton()
 	if err != nil || s == nil {
