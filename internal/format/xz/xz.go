@@ -115,15 +115,15 @@ func parseIndex(data []byte) (block, content uint64, ok bool) {
 	rest := data[1:n]
 	var values [3]uint64 // the number of records, and the record
 	for i := range values {
-		if values[i], rest, ok = number(rest); !ok {
+		if values[i], rest, ok = uvarint(rest); !ok {
 			return 0, 0, false
 		}
 	}
 	return values[1], values[2], values[0] == 1 && len(rest) < 4 && zero(rest)
 }
 
-// number reads a number that takes up to 9 bytes, and also returns the bytes after it.
-func number(data []byte) (v uint64, rest []byte, ok bool) {
+// uvarint reads a number that takes up to 9 bytes, and also returns the bytes after it.
+func uvarint(data []byte) (v uint64, rest []byte, ok bool) {
 	v, size := binary.Uvarint(data)
 	if size <= 0 || size > 9 || size > 1 && data[size-1] == 0 {
 		return 0, nil, false
@@ -146,7 +146,7 @@ func parseBlockHeader(data []byte, compressed, content uint64) (window uint32, o
 	}{{0x40, compressed}, {0x80, content}} {
 		if flags&size.flag != 0 {
 			var v uint64
-			if v, rest, ok = number(rest); !ok || v != size.want {
+			if v, rest, ok = uvarint(rest); !ok || v != size.want {
 				return 0, false
 			}
 			flags &^= size.flag
