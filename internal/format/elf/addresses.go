@@ -14,8 +14,8 @@ const (
 	layoutGap   = 16      // unused bytes after each section
 )
 
-// layOut gives each allocated section of a relocatable file an address. The first is layoutStart;
-// sections keep their order, are aligned, and are followed by a gap. So an address identifies
+// layOut gives each allocated section of a relocatable file an address, starting at layoutStart.
+// Sections keep their order, are aligned, and have a gap after them. So an address identifies
 // its section, even an empty one, and the end of a section is not the start of the next. Sections
 // that are not allocated (debug sections) are at 0, as in a linked file.
 func (f *File) layOut() error {

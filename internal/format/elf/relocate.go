@@ -48,7 +48,7 @@ func (f *File) readSymbolValues() (*symbolValues, error) {
 	v := &symbolValues{tab: t, values: make([]uint64, t.n)}
 	var s Symbol
 	for i := 1; i < t.n; i++ {
-		if err := t.at(i, &s); err != nil {
+		if err := t.readSymbol(i, &s); err != nil {
 			return nil, err
 		}
 		switch s.Place {
