@@ -69,7 +69,7 @@ func (r *Reader) Take(n int) error {
 		"convert the file before dwz processes it", typesFloor+typesPerByte*r.D.size)
 }
 
-// Spent returns an error, at a DIE of the unit, that means that the file's budget is spent.
+// Spent returns an error at a DIE of the unit. For such an error, IsSpent returns true.
 func (r *Reader) Spent(off uint32, format string, args ...any) error {
 	return &spentError{r.Errorf(off, format, args...)}
 }
@@ -102,7 +102,7 @@ func (r *Reader) spend(off uint32) error {
 }
 
 // Tables has compiled abbreviation tables for several Readers, each of which keeps one unit loaded.
-// Only one goroutine may use a Tables.
+// Only one goroutine may use it.
 type Tables map[tableKey]*abbrevTable
 
 type tableKey struct {

@@ -66,7 +66,7 @@ func (f *Fingerprint) mix(v uint64) { *f = f.with(v, v) }
 
 func (f *Fingerprint) mix2(a, b uint64) { *f = f.with(a, b) }
 
-// with returns a copy of f into which a and b are mixed. f is no pointer, so it stays in registers.
+// with returns a copy of f into which a and b are mixed. f is a value, so it stays in registers.
 func (f Fingerprint) with(a, b uint64) Fingerprint {
 	ahi, alo := bits.Mul64(f.A^a, printMulA)
 	bhi, blo := bits.Mul64(f.B^b, printMulB)
@@ -208,7 +208,7 @@ func (p *Prints) mixEntry(fp Fingerprint, e Head, depth int) (Fingerprint, error
 	return fp, err
 }
 
-// mixChildren mixes into fp the entries of the list at offset off, and returns the list's end.
+// mixChildren mixes into fp the entries of the list at offset off. end is the offset after them.
 func (p *Prints) mixChildren(fp Fingerprint, off uint32, depth int) (_ Fingerprint, end uint32,
 	err error) {
 	for {

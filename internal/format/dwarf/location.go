@@ -76,7 +76,7 @@ func (r *Reader) listOffset(sec []byte, begin uint64, base Attr, index uint64) (
 		start = r.Root.Val[base]
 	}
 	start += begin
-	v, ok := r.element(sec, start, index, r.f.offSize)
+	v, ok := r.readElement(sec, start, index, r.f.offSize)
 	return start + v, ok
 }
 
