@@ -65,7 +65,7 @@ const (
 	varyingCount varying = 3
 	varyingValue varying = 4 // only one attribute varies: a number, which is the entry's constant
 
-	// tailLEB in an element of tails says that the bytes follow a LEB128 number.
+	// tailLEB is set in an element of plan.tails if the bytes follow a LEB128 number.
 	tailLEB = 0x80
 )
 

@@ -10,7 +10,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 )
 
-// compared lists the attributes that are compared between both readers.
+// compared lists the attributes for which this package and debug/dwarf are compared.
 var compared = map[std.Attr]Attr{
 	std.AttrName: Name, std.AttrType: Type, std.AttrByteSize: ByteSize, std.AttrEncoding: Encoding,
 	std.AttrDataMemberLoc: MemberLocation, std.AttrBitSize: BitSize,
