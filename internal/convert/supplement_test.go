@@ -162,7 +162,7 @@ func TestSupplementErrors(t *testing.T) {
 		{"cut off", unit("\x20" + u32(12)), dwarfOf{info: s[:len(s)-2]}, nil,
 			"sup.o: .debug_info+0x0: the unit's length"},
 		{"another byte order", unit("\x20" + u32(12)), dwarfOf{}, big,
-			"sup.o: its byte order differs from that of main.o"},
+			"sup.o: the byte order of this supplementary file differs from the byte order of main.o"},
 	} {
 		f := withSup(t, tt.main, tt.sup)
 		if tt.change != nil {

@@ -19,7 +19,7 @@ type Batch struct {
 // such modules.
 const largeFile = 32 << 20
 
-// Linked is like the function Linked, for one of the modules, but uses only the calling thread.
+// Linked makes the BTF of one module like the function Linked, but only on the calling thread.
 // How.Watch must be nil, because a Watcher is for one file.
 func (b *Batch) Linked(path string, how How) (*Result, error) {
 	how.Convert.Jobs, how.Convert.Shared = 1, &b.shared

@@ -5,7 +5,7 @@ import (
 	"runtime/debug"
 )
 
-// smallInput is a size in bytes. For smaller inputs, collecting garbage would take too much time.
+// smallInput is the size, in bytes, below which garbage collection would take too much of the time.
 const smallInput = 8 << 20
 
 // RelaxHeap lets the heap grow to some 30 MB before garbage is collected, if the inputs are small
@@ -33,7 +33,7 @@ const heapFloor = 64 << 20
 //lint:ignore U1000 only the garbage collector uses it
 var ballast []byte
 
-// RaiseHeap lets the heap grow to twice heapFloor, unless the user has set GOGC.
+// RaiseHeap lets the heap, with the ballast, grow to twice heapFloor, unless the user has set GOGC.
 func RaiseHeap() {
 	if os.Getenv("GOGC") == "" {
 		ballast = make([]byte, heapFloor)

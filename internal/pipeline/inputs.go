@@ -23,8 +23,8 @@ type inputFile struct {
 	err      error
 }
 
-// Objects converts the debugging information of the files at the paths to one object. If a file is
-// an archive, its members are converted. If several files or members fail, Objects passes their
+// Objects converts the debugging information in the files at paths into one object. If a file is an
+// archive, its members are converted. If several files or members fail, Objects passes their
 // errors to the function list, and returns a summary. watch may be nil.
 func Objects(files *debugfile.Search, paths []string, options convert.Options, watch Watcher,
 	list func(error)) (*object.Object, error) {

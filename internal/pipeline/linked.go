@@ -18,13 +18,13 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
 
-// How says how to make the BTF of a linked file.
+// How has the options with which Linked makes BTF.
 type How struct {
 	Files     *debugfile.Search
-	Bases     *base.Files // the base of split BTF; empty: the BTF isn't split
+	Bases     *base.Files // the base of split BTF; if it is empty, the BTF isn't split
 	Convert   convert.Options
 	Variables Variables
-	// Change, if not nil, gets the BTF that the link made, and returns the BTF to use in its place.
+	// Change, if not nil, gets the BTF that the link made, and returns the BTF to use instead.
 	// Result.Extra is based on the changed BTF.
 	Change func(data []byte) ([]byte, error)
 	// If Empty is set, BTF without types is not an error.
@@ -39,18 +39,18 @@ type Variables struct {
 	Apart bool
 }
 
-// Watcher has methods that are called at each step from a file to its BTF. The facts are read while
-// the debugging information is converted.
+// Watcher is notified of each step from a file to its BTF. FindingFacts and FoundFacts are called
+// during the conversion, because another thread reads the facts at the same time.
 type Watcher interface {
-	// Converting is called when the conversion begins. It returns a function that is called with the
-	// number of things that are done and the total number. unit names these things: files or units.
+	// Converting is called when the conversion begins; unit says what is counted, "files" or
+	// "units". The returned function is called with the number that is done and the total number.
 	Converting(unit string) (progress func(done, all int))
 	Converted(c *convert.Counts, o *object.Object)
 	FindingFacts()
 	FoundFacts(f *facts.Facts)
 	// Linking returns a function that is called with the name of each step of the link.
 	Linking() (step func(name string))
-	// Linked is called with the result and its base, which may be nil.
+	// Linked is called with the result of the link and the result's base, which may be nil.
 	Linked(result *link.Result, base *btf.Blob) error
 }
 
@@ -103,10 +103,10 @@ func Linked(path string, how How) (*Result, error) {
 	return result, nil
 }
 
-// linkExtra makes split BTF of the variables that aren't per-CPU. Its base is the BTF in below.
+// linkExtra makes split BTF of the variables that aren't per-CPU. Its base is fileBTF.
 func linkExtra(o *object.Object, options link.Options, bases *base.Files,
-	below []byte) (*link.Result, error) {
-	chain, err := bases.With(below)
+	fileBTF []byte) (*link.Result, error) {
+	chain, err := bases.With(fileBTF)
 	if err != nil {
 		return nil, err
 	}
@@ -168,8 +168,8 @@ func (h *How) facts(f *elf.File) (*facts.Facts, error) {
 	return known, err
 }
 
-// Facts returns what only the linked file f shows. If several static variables have the same name,
-// each of them has a Definition. split is the same as convert.Options.Split.
+// Facts returns the facts of f: what only a linked file shows. If several static variables have the
+// same name, each of them gets a Definition. split finds split units, as in convert.Options.
 func Facts(f *elf.File, options facts.Options, split *splitdwarf.Finder) (*facts.Facts, error) {
 	known, err := facts.Extract(f, options)
 	if err != nil {
@@ -177,7 +177,7 @@ func Facts(f *elf.File, options facts.Options, split *splitdwarf.Finder) (*facts
 	}
 	if known.KfuncState == facts.KfuncsStripped {
 		return nil, fmt.Errorf("%s: this is a separate debug file, in which section .BTF_ids (the list "+
-			"of kfuncs) has no contents; pass the stripped file, and this file as --dwarf (or leave "+
+			"of kfuncs) has no contents; pass the stripped file, and this file with --dwarf (or leave "+
 			"kfuncs out with --features=-%v)", f.Path, features.DeclTagKfuncs)
 	}
 	return known, statics.Identify(f, known, options.Features, split)

@@ -40,7 +40,8 @@ struct device { struct driver *driver; struct inner *inner; enum state state; u3
 struct lone { struct node node; u32 flags : 5, more : 11; };
 `
 
-// module is the source of module number n: its own file, and a file like the one that modpost adds.
+// module returns the sources of module number n: its own file, and one like the file that modpost
+// adds.
 func module(n int) []string {
 	own := ""
 	if n%3 == 0 {
@@ -56,7 +57,7 @@ func module(n int) []string {
 	}
 }
 
-// compile makes the file at path from sources, which a linker joins.
+// compile compiles the sources and links them to the file at path; link has arguments for ld.
 func compile(t *testing.T, path string, link []string, sources ...string) {
 	t.Helper()
 	args := append(link, "-o", path)
@@ -79,19 +80,19 @@ func command(t *testing.T, name string, args ...string) {
 	}
 }
 
-// how returns the How for these features and bases.
-func how(set features.Set, bases *base.Files) How {
+// optionsFor returns options for Linked, with the features in set and these bases.
+func optionsFor(set features.Set, bases *base.Files) How {
 	return How{Files: new(debugfile.Search), Bases: bases, Convert: convert.Options{Features: set,
 		Jobs: 1, Counts: new(convert.Counts), Split: new(splitdwarf.Finder)}}
 }
 
-// kernelOf makes the BTF of a kernel for the modules.
+// kernelOf makes the BTF of a kernel, which is the base of the modules' BTF.
 func kernelOf(t *testing.T, set features.Set, dir string) *base.Files {
 	t.Helper()
 	vmlinux := filepath.Join(dir, "vmlinux")
 	compile(t, vmlinux, []string{"-e", "0"}, header+"struct device *d; struct lone l;"+
 		"int start(struct driver *driver, struct lone *lone) { return lone->more; }")
-	result, err := Linked(vmlinux, how(set, &base.Files{}))
+	result, err := Linked(vmlinux, optionsFor(set, &base.Files{}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,12 +103,13 @@ func kernelOf(t *testing.T, set features.Set, dir string) *base.Files {
 	return bases
 }
 
-// alone makes the BTF of a module in its own link, and the BTF of its remaining variables in
-// another link. Both links read their bases whole.
-func alone(t *testing.T, set features.Set, path string, bases *base.Files, v Variables) *Result {
+// linkAlone makes the BTF of one module, without a Batch. If v.Apart is set, a second link makes
+// the BTF of the remaining variables. Both links read all of their bases.
+func linkAlone(t *testing.T, set features.Set, path string, bases *base.Files,
+	v Variables) *Result {
 	t.Helper()
 	linkOn := func(b *btf.Blob, which link.Which) *link.Result {
-		from := how(set, &base.Files{BTF: b})
+		from := optionsFor(set, &base.Files{BTF: b})
 		o, known, err := read(path, &from)
 		if err != nil {
 			t.Fatal(err)
@@ -144,8 +146,8 @@ func sameResult(a, b *Result) bool {
 	return same(a.Result, b.Result) && same(a.Extra, b.Extra)
 }
 
-// TestModulesInAnyOrder: the BTF of modules that are converted together, in any order and by
-// several threads, is identical to the BTF of each alone, whatever variables are requested.
+// TestModulesInAnyOrder: a module that is converted together with others, in any order and by
+// several threads, gets the same BTF as alone, whichever variables are requested.
 func TestModulesInAnyOrder(t *testing.T) {
 	if _, err := exec.LookPath("gcc"); err != nil {
 		t.Skip(err)
@@ -175,7 +177,7 @@ func TestModulesInAnyOrder(t *testing.T) {
 			var want []*Result
 			conflicts := 0
 			for _, path := range paths {
-				result := alone(t, c.set, path, bases, c.v)
+				result := linkAlone(t, c.set, path, bases, c.v)
 				conflicts += min(1, result.Conflicts)
 				want = append(want, result)
 				sizes[c.name] += len(result.BTF)
@@ -192,14 +194,14 @@ func TestModulesInAnyOrder(t *testing.T) {
 	}
 }
 
-// inAnyOrder makes the BTF of the modules together, several times, each time in a random order.
+// inAnyOrder makes the BTF of all modules in one Batch, several times, in random orders.
 func inAnyOrder(t *testing.T, set features.Set, paths []string, bases *base.Files, v Variables,
 	want []*Result) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(1, 2))
 	for round := range 10 {
 		var batch Batch
-		each := how(set, bases)
+		each := optionsFor(set, bases)
 		each.Variables = v
 		threads := 1 + round%3
 		order := append(r.Perm(len(paths)), r.Perm(len(paths))...)
@@ -210,7 +212,7 @@ func inAnyOrder(t *testing.T, set features.Set, paths []string, bases *base.File
 					n := order[i]
 					got, err := batch.Linked(paths[n], each)
 					if err != nil || !sameResult(got, want[n]) {
-						t.Errorf("round %d, %d threads: module %d differs from its result alone (%v)", round, threads,
+						t.Errorf("round %d, %d threads: module %d differs from linkAlone (%v)", round, threads,
 							n, err)
 					}
 				}
@@ -220,7 +222,7 @@ func inAnyOrder(t *testing.T, set features.Set, paths []string, bases *base.File
 	}
 }
 
-// TestPanic: if the conversion of one module panics, the others give the same result as alone.
+// TestPanic: if one module causes a panic, each of the others gets the same BTF as alone.
 func TestPanic(t *testing.T) {
 	dir := t.TempDir()
 	set := features.Default()
@@ -230,19 +232,19 @@ func TestPanic(t *testing.T) {
 	for n := range 6 {
 		paths = append(paths, filepath.Join(dir, fmt.Sprintf("m%d.ko", n)))
 		compile(t, paths[n], []string{"-r"}, module(n+1)...)
-		want = append(want, alone(t, set, paths[n], bases, Variables{}))
+		want = append(want, linkAlone(t, set, paths[n], bases, Variables{}))
 	}
 	const planted = 2
 	for jobs := range 4 {
 		var batch Batch
 		errs := parallel.Each(1+jobs, paths, func(i int) error {
-			each := how(set, bases)
+			each := optionsFor(set, bases)
 			if i == planted {
 				each.Change = func([]byte) ([]byte, error) { panic("planted") }
 			}
 			got, err := batch.Linked(paths[i], each)
 			if err == nil && !sameResult(got, want[i]) {
-				err = errors.New("it differs from the result alone")
+				err = errors.New("the result differs from linkAlone")
 			}
 			return err
 		}, func(done, all int) {})

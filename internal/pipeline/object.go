@@ -13,8 +13,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/object"
 )
 
-// Object converts the debugging information of f that the options select. By default, it converts a
-// compiler's DWARF or, if there is none, a compiler's BTF. DWARF from an assembler doesn't count,
+// Object converts the debugging information in f that options.Input selects. By default, this is a
+// compiler's DWARF or, if there is none, a compiler's BTF. DWARF from an assembler is ignored,
 // because it has no types. For BPF programs, the default is BTF, because the relocations of their
 // DWARF are for the loader.
 func Object(f *elf.File, options convert.Options) (*object.Object, error) {
@@ -41,8 +41,8 @@ func Object(f *elf.File, options convert.Options) (*object.Object, error) {
 	return convert.File(f, options)
 }
 
-// warnOfMixed warns about a file that may have been linked from some objects with DWARF and others
-// with only BTF. If a file has DWARF, its BTF isn't read, because most objects with BTF have both.
+// warnOfMixed warns if f may have been linked from objects with DWARF and objects with only BTF. If
+// a file has DWARF, its BTF isn't read, because most objects with BTF also have DWARF.
 func warnOfMixed(f *elf.File, options convert.Options) {
 	if n := compilerbtf.Units(f); n > 1 && options.Warn != nil {
 		options.Warn(fmt.Sprintf("%s: it has DWARF, and BTF that the compiler wrote for %d units; "+

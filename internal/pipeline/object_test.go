@@ -60,7 +60,7 @@ func TestObject(t *testing.T) {
 		file    string
 		input   convert.Input
 		dwarf   bool   // the DWARF was read
-		problem string // in the error or warning
+		problem string // part of the error or warning
 	}{
 		{"dwarf.o", convert.InputAuto, true, ""},
 		{"dwarf.o", convert.InputDWARF, true, ""},

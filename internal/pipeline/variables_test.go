@@ -23,8 +23,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
-// kernel is a program with variables in several sections. Two of its files have the same base name;
-// their static variables have the same names, but differ in type, in section, or in both.
+// kernel is the source of a program with variables in several sections. Its two files have the same
+// base name; their static variables have the same names, but differ in type, section, or both.
 var kernel = map[string]string{
 	"a/core.c": `
 		struct shared { int a; struct inner *p; };
@@ -55,10 +55,10 @@ var kernel = map[string]string{
 		}`,
 }
 
-// unlinked is a file in an archive; it isn't linked, because nothing needs it.
+// unlinked is like a member of an archive that isn't linked, because nothing needs it.
 var unlinked = map[string]string{"lib.c": `struct unused { int u; }; struct unused unused = { 1 };`}
 
-// ofModule is a module for the kernel above. It defines the same struct shared as the kernel.
+// ofModule is the source of a module for the kernel above. Both define the same struct shared.
 var ofModule = map[string]string{
 	"mod/mod.c": `
 		struct shared { int a; struct inner *p; };
@@ -98,7 +98,7 @@ type workspace struct {
 	programtest.Dir
 }
 
-// compile makes an object of each source.
+// compile makes an object file from each source, and returns the names of the object files.
 func (w workspace) compile(command string, sources map[string]string) []string {
 	w.Helper()
 	var objects []string
@@ -117,7 +117,7 @@ type input struct {
 	set     features.Set
 	objects []*object.Object
 	facts   *facts.Facts
-	text    string // of the facts
+	text    string // the facts as text
 }
 
 // inputs converts objects, writes the resulting BTF objects to files and reads them back. It also
@@ -170,7 +170,7 @@ func (w workspace) open(name string) *elf.File {
 	return f
 }
 
-// link links the input; on is the base of the result, or nil. It verifies and parses the result.
+// link links the input; the parameter on is the base, or nil. It verifies and parses the result.
 func (w workspace) link(in *input, which link.Which, on *btf.Blob) (*btf.Blob, *link.Result) {
 	w.Helper()
 	opt := link.Options{Facts: in.facts, Features: in.set, Variables: which, Jobs: 1}
@@ -244,8 +244,8 @@ func (w workspace) variables(b *btf.Blob) map[string]string {
 	return found
 }
 
-// oracle returns the expected result of variables: the symbols of a linked file, with the types
-// that the standard library reads from the file's DWARF.
+// oracle returns what the method variables should return: the symbols of a linked file, with the
+// types that the standard library reads from the file's DWARF.
 func (w workspace) oracle(file string) map[string]string {
 	w.Helper()
 	f, err := stdelf.Open(w.Path(file))
@@ -317,8 +317,8 @@ func (w workspace) oracle(file string) map[string]string {
 	}
 }
 
-// checkParts links the objects in all ways, based on the parameter on, and returns the extra part.
-// The parameter linked is the file that ld made from the objects.
+// checkParts links the objects with each link.Which, based on the parameter on, and returns the
+// extra part. The parameter linked is the file that ld made from the objects.
 func (w workspace) checkParts(linked string, on *btf.Blob, objects ...string) *btf.Blob {
 	w.Helper()
 	plain := w.inputs(features.Default(), linked, objects...)
@@ -365,11 +365,11 @@ func (w workspace) checkParts(linked string, on *btf.Blob, objects ...string) *b
 	return extra
 }
 
-// With -O2 clang splits some variables into their parts.
+// With -O2, clang splits some variables into their parts.
 var compilers = []string{"gcc", "gcc -O2", "gcc -O2 -fdata-sections", "clang"}
 
-// TestVariables: objects and facts that were made with global_var can be linked to the BTF of the
-// default features, and to split BTF with the other variables, which is based on the former.
+// TestVariables: from objects and facts that were made with global_var, one link makes the BTF of
+// the default features, and another makes split BTF of the other variables, based on the first.
 // Together, these two have the same content as a single link with global_var, and as the DWARF.
 func TestVariables(t *testing.T) {
 	for _, compiler := range compilers {
@@ -387,7 +387,7 @@ func TestVariables(t *testing.T) {
 				}
 			}
 			if strings.HasPrefix(compiler, "clang") && tags != 1 {
-				t.Errorf("%d declaration tags, want that of zero; that of marked is in the base", tags)
+				t.Errorf("%d declaration tags, want only zero's; that of marked is in the base", tags)
 			}
 
 			below, _ := w.link(w.inputs(features.Default(), "kernel", objects...), 0, nil)
@@ -395,7 +395,7 @@ func TestVariables(t *testing.T) {
 			w.Run("ld", append([]string{"-r", "-o", "mod.ko"}, own...)...)
 			onModule := w.checkParts("mod.ko", below, own...)
 
-			// If the extra part isn't based on the module's own BTF, it has the module's types too.
+			// If the extra part isn't based on the module's own BTF, it also has the module's types.
 			full := w.inputs(features.Default().With(features.GlobalVar), "mod.ko", own...)
 			alone, _ := w.link(full, link.Extra, below)
 			if got, want := w.variables(alone), w.variables(onModule); !maps.Equal(got, want) {
@@ -405,7 +405,7 @@ func TestVariables(t *testing.T) {
 	}
 }
 
-// TestMissing has links without the feature, the facts or the base that the variables need.
+// TestMissing checks the errors if the feature, facts or base that the variables need is missing.
 func TestMissing(t *testing.T) {
 	set := features.Default().With(features.GlobalVar)
 	for _, c := range []struct {

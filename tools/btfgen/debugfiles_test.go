@@ -229,8 +229,8 @@ func TestSupplementOfDebugFile(t *testing.T) {
 		{1, "root/usr/lib/debug/bin/d.debug: not the debug file of root/bin/a: its build-id is ",
 			[]string{"facts", "--dwarf=root/usr/lib/debug/bin/d.debug", "root/bin/a"}},
 		{1, "a.debug: this is a separate debug file, in which section .BTF_ids (the list of kfuncs) " +
-			"has no contents; pass the stripped file, and this file as --dwarf (or leave kfuncs out with " +
-			"--features=-decl_tag_kfuncs)", []string{"elf", "root/usr/lib/debug/bin/a.debug"}},
+			"has no contents; pass the stripped file, and this file with --dwarf (or leave kfuncs out " +
+			"with --features=-decl_tag_kfuncs)", []string{"elf", "root/usr/lib/debug/bin/a.debug"}},
 		{2, "--dwarf is the debug file of one input, but there are 2",
 			[]string{"object", "--dwarf=x", "root/bin/a", "root/bin/d"}},
 	} {

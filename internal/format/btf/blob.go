@@ -1,11 +1,11 @@
 // Package btf converts BTF blobs to and from flat records, without resolving anything.
 //
 // A Blob is a slice of fixed-size Type records. On the wire, a record is followed by its elements
-// (members, parameters, enumerators …). Here they are in arenas, one for each sort of element;
+// (members, parameters, enumerators …). Here, elements are in arenas, one per sort of element;
 // Type.First is the index of the record's first element. No record has a pointer, so the 150,000
-// types of a kernel cost a handful of allocations. Type ids and string offsets are those on the
-// wire: the ids of a split blob begin where those of its base end. The format is that of
-// include/uapi/linux/btf.h in Linux 7.2. Parse checks only what is needed to walk the bytes;
+// types of a kernel cost a handful of allocations. Type ids and string offsets are the same as on
+// the wire: a split blob's ids begin where the ids of its base end. The format is described in
+// include/uapi/linux/btf.h of Linux 7.2. Parse checks only what is needed to walk the bytes;
 // package verify checks the meaning.
 package btf
 
@@ -25,8 +25,8 @@ type Type struct {
 	Extra uint32
 	First uint32 // index of the first element in the kind's arena
 	Kind  Kind
-	// STRUCT, UNION: member offsets include bitfield sizes; FWD: it declares a union; ENUM, ENUM64:
-	// values are signed; DECL_TAG, TYPE_TAG: the tag is an attribute
+	// in a STRUCT or UNION: member offsets include bitfield sizes; in a FWD: it declares a union;
+	// in an ENUM or ENUM64: values are signed; in a DECL_TAG or TYPE_TAG: the tag is an attribute
 	KFlag bool
 }
 
@@ -175,8 +175,8 @@ func (b *Blob) TypeName(t *Type) string {
 	return s
 }
 
-// PointerSize guesses the size of a pointer in bytes as libbpf does: it is the size of the type
-// long, or 8 if there is no such type. A long in the base is preferred.
+// PointerSize guesses the size of a pointer, in bytes, like libbpf: the result is the size of the
+// type long, or 8 if there is no such type. A long in the base is preferred.
 func (b *Blob) PointerSize() uint32 {
 	size := uint32(8)
 	for o := b; o != nil; o = o.Base {
@@ -226,9 +226,9 @@ func (b *Blob) SecinfosOf(t *Type) []Secinfo { return b.Secinfos[t.First : t.Fir
 // ArrayOf returns the body of an ARRAY that is in b itself.
 func (b *Blob) ArrayOf(t *Type) Array { return b.Arrays[t.First] }
 
-// Ref returns the n-th type id (from 0) to which t, a type in b itself, refers, or nil if there are
-// not that many. References to void (0) count. The order is that of the record: for a FUNC_PROTO
-// the return type, then the parameters; for an ARRAY the type of the elements, then of the index.
+// Ref returns a pointer to the n-th type id (counted from 0) in t, a record in b itself, or nil if
+// t has fewer ids. References to void (0) count. The order is that of the record: in a FUNC_PROTO,
+// the return type, then the parameters; in an ARRAY, the element type, then the index type.
 func (b *Blob) Ref(t *Type, n uint32) *uint32 {
 	switch t.Kind {
 	case KindStruct, KindUnion:
@@ -272,8 +272,8 @@ func (b *Blob) Refs(t *Type) iter.Seq[*uint32] {
 	}
 }
 
-// Names iterates over string offsets: that of the name of t, a type in b itself, then those of the
-// names of its members, enumerators or parameters, in order.
+// Names iterates over the string offsets of the names in t, a type in b itself: t's own name, then
+// the names of its members, enumerators or parameters, in order.
 func (b *Blob) Names(t *Type) iter.Seq[uint32] {
 	return func(yield func(uint32) bool) {
 		if !yield(t.NameOff) {

@@ -3,7 +3,7 @@ package btf
 import "encoding/binary"
 
 // Builder makes a blob type by type. Types get ids in the order of the calls. A type may refer to
-// an id that no type has yet; NextID is the id that comes next. Encode checks limits.
+// an id that no type has yet. Encode checks the limits of the format.
 type Builder struct {
 	Blob *Blob
 	strs *StringTable
@@ -44,8 +44,8 @@ func (b *Builder) Add(t Type) uint32 {
 	return id
 }
 
-// place appends elements to an arena, and returns the index of the first and their number.
-func place[T any](arena *[]T, elems []T) (first, n uint32) {
+// appendTo appends elements to an arena, and returns the index of the first and their number.
+func appendTo[T any](arena *[]T, elems []T) (first, n uint32) {
 	first = uint32(len(*arena))
 	*arena = append(*arena, elems...)
 	return first, uint32(len(elems))
@@ -65,21 +65,21 @@ func (b *Builder) Float(name string, size uint32) uint32 {
 	return b.Add(Type{Kind: KindFloat, NameOff: b.Name(name), SizeOrType: size})
 }
 
-// Ref adds a type that only refers to another: PTR, TYPEDEF, VOLATILE, CONST, RESTRICT or TYPE_TAG.
+// Ref adds a type that only refers to a type: PTR, TYPEDEF, VOLATILE, CONST, RESTRICT or TYPE_TAG.
 func (b *Builder) Ref(kind Kind, name string, to uint32) uint32 {
 	return b.Add(Type{Kind: kind, NameOff: b.Name(name), SizeOrType: to})
 }
 
 // Array adds an ARRAY.
 func (b *Builder) Array(elem, index, nelems uint32) uint32 {
-	first, _ := place(&b.Blob.Arrays, []Array{{elem, index, nelems}})
+	first, _ := appendTo(&b.Blob.Arrays, []Array{{elem, index, nelems}})
 	return b.Add(Type{Kind: KindArray, First: first})
 }
 
-// Composite adds a STRUCT or UNION. With kflag, member offsets include bitfield sizes.
+// Composite adds a STRUCT or UNION. If kflag is set, member offsets include bitfield sizes.
 func (b *Builder) Composite(kind Kind, name string, size uint32, kflag bool,
 	members ...Member) uint32 {
-	first, n := place(&b.Blob.Members, members)
+	first, n := appendTo(&b.Blob.Members, members)
 	return b.Add(Type{Kind: kind, NameOff: b.Name(name), SizeOrType: size, KFlag: kflag,
 		First: first, Vlen: n})
 }
@@ -87,12 +87,12 @@ func (b *Builder) Composite(kind Kind, name string, size uint32, kflag bool,
 // Enum adds an ENUM or ENUM64 of size bytes.
 func (b *Builder) Enum(kind Kind, name string, size uint32, signed bool,
 	values ...Enumerator) uint32 {
-	first, n := place(&b.Blob.Enums, values)
+	first, n := appendTo(&b.Blob.Enums, values)
 	return b.Add(Type{Kind: kind, NameOff: b.Name(name), SizeOrType: size, KFlag: signed,
 		First: first, Vlen: n})
 }
 
-// Fwd adds a FWD of a struct or a union.
+// Fwd adds a FWD that declares a struct or a union.
 func (b *Builder) Fwd(name string, union bool) uint32 {
 	return b.Add(Type{Kind: KindFwd, NameOff: b.Name(name), KFlag: union})
 }
@@ -104,7 +104,7 @@ func (b *Builder) Func(name string, proto, linkage uint32) uint32 {
 
 // FuncProto adds a FUNC_PROTO; ret 0 is void.
 func (b *Builder) FuncProto(ret uint32, params ...Param) uint32 {
-	first, n := place(&b.Blob.Params, params)
+	first, n := appendTo(&b.Blob.Params, params)
 	return b.Add(Type{Kind: KindFuncProto, SizeOrType: ret, First: first, Vlen: n})
 }
 
@@ -115,7 +115,7 @@ func (b *Builder) Var(name string, typ, linkage uint32) uint32 {
 
 // Datasec adds a DATASEC of size bytes.
 func (b *Builder) Datasec(name string, size uint32, vars ...Secinfo) uint32 {
-	first, n := place(&b.Blob.Secinfos, vars)
+	first, n := appendTo(&b.Blob.Secinfos, vars)
 	return b.Add(Type{Kind: KindDatasec, NameOff: b.Name(name), SizeOrType: size, First: first,
 		Vlen: n})
 }

@@ -5,7 +5,7 @@ import "fmt"
 // EncodeOptions selects a variant of the format.
 type EncodeOptions struct {
 	// Layout adds the layout section, with one entry for each known kind. The header then has 32
-	// bytes, which Linux 7.1 and later read; without Layout it has the 24 bytes that everything reads.
+	// bytes, which Linux 7.1 and later read; without Layout, it has 24 bytes, which everything reads.
 	Layout bool
 
 	// HeaderLen is the length of the header in bytes; zeros follow the known fields. 0 means the

@@ -96,7 +96,7 @@ func HasMagic(data []byte) bool {
 		bytes.HasPrefix(data, []byte{Magic >> 8, Magic & 0xff})
 }
 
-// ReadBytes is like ReadFile, for a file's content. Unless it fails, it returns at least one blob.
+// ReadBytes is like ReadFile, for a file's content. It returns at least one blob, or an error.
 func ReadBytes(data []byte, base *Blob) ([]*Blob, error) {
 	if !bytes.HasPrefix(data, []byte(stdelf.ELFMAG)) {
 		blobs, err := ParseAll(data, base)
@@ -110,7 +110,7 @@ func ReadBytes(data []byte, base *Blob) ([]*Blob, error) {
 	return someBlobs("ELF file", blobs, err)
 }
 
-// ReadELF reads the blobs in an ELF file's .BTF section; an empty one has none. See ReadFile.
+// ReadELF reads the blobs in an ELF file's .BTF section. If the section is empty, there are none.
 func ReadELF(f *elf.File, base *Blob) ([]*Blob, error) {
 	own, err := Section(f, SectionTypes)
 	if err != nil {
@@ -139,9 +139,9 @@ func ReadELF(f *elf.File, base *Blob) ([]*Blob, error) {
 	return blobs, nil
 }
 
-// Section returns the content of .BTF or .BTF.base (the parameter name) in an ELF file, or nil if
-// there is no such section. The content is decompressed but not relocated: relocations of .BTF,
-// which BPF object files have, are for a loader that knows where variables are.
+// Section returns the content of an ELF file's section .BTF or .BTF.base, as the parameter name
+// says, or nil if there is no such section. The content is decompressed but not relocated: in BPF
+// object files, the relocations of .BTF are for a loader that knows where variables are.
 func Section(f *elf.File, name string) ([]byte, error) {
 	s := f.Section(name)
 	if s == nil || s.Type == stdelf.SHT_NOBITS {

@@ -62,7 +62,7 @@ func NewImage(b *Blob, types int, typeLen uint64, strLen int, opts EncodeOptions
 // Records returns a writer of type records that starts at an offset in the type section.
 func (m *Image) Records(offset uint64) Records { return Records{m.types[offset:]} }
 
-// Finish returns the blob. All of it must have been written. Don't use the Image afterwards.
+// Finish returns the blob, which must have been written completely. Don't use m afterwards.
 func (m *Image) Finish() []byte {
 	if m.bigEndian { // the type section consists of 32-bit words
 		for b := m.types; len(b) >= 4; b = b[4:] {
@@ -73,7 +73,7 @@ func (m *Image) Finish() []byte {
 }
 
 // Records writes type records one after another. For each record, the caller writes the Type first,
-// then the elements. A record that exceeds the section causes a panic.
+// then the elements. A record that doesn't fit in the section causes a panic.
 type Records struct {
 	to []byte // the rest of the section; little-endian until the image is finished
 }

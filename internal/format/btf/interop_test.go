@@ -33,7 +33,7 @@ func TestCiliumReadsWhatWeWrite(t *testing.T) {
 	}
 }
 
-// TestCiliumReadsTheSame reads the running kernel's BTF with both readers.
+// TestCiliumReadsTheSame reads the running kernel's BTF with this package and with cilium/ebpf.
 func TestCiliumReadsTheSame(t *testing.T) {
 	data := kernelBTF(t)
 	spec, err := cilium.LoadSpecFromReader(bytes.NewReader(data))

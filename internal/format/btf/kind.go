@@ -53,16 +53,16 @@ const (
 	MaxVlenWide = 0xffffff
 	// MaxModifiers is how many modifiers (Kind.IsModifier) in a row the kernel follows in its own BTF
 	// and in that of modules (kernel/bpf/btf.c: btf_check_modifier_chain_length in Linux 7.2,
-	// btf_check_type_tags in older versions). The kernel follows longer chains if each type comes
-	// after the one that it refers to, but not all BTF can be ordered in this way. So all BTF that is
-	// written here keeps to this limit.
+	// btf_check_type_tags in older versions). The kernel accepts longer chains if each type in them
+	// comes after the type that it refers to, but not all BTF can be ordered in this way. So all BTF
+	// that these tools write keeps to this limit.
 	MaxModifiers = 32
 	// MaxTypeID is the largest type id that may be written, BTF_MAX_TYPE.
 	MaxTypeID = 0xfffff
 	// MaxLastTypeID is the largest id that the kernel loads: its table also has an entry for void.
 	MaxLastTypeID = MaxTypeID - 1
 	// MaxNameOff is the largest string offset, BTF_MAX_NAME_OFFSET. So the strings of a blob and its
-	// bases may take 16 MiB together.
+	// bases together may take 16 MiB.
 	MaxNameOff = 0xffffff
 )
 
@@ -112,7 +112,7 @@ var layout = [NumKinds]struct{ info, elem uint8 }{
 	KindEnum64:    {0, 12},
 }
 
-// RecordLen is the length in bytes of a type record of a known kind on the wire; vlen is Type.Vlen.
+// RecordLen is the length on the wire, in bytes, of a record of a known kind; vlen is Type.Vlen.
 func (k Kind) RecordLen(vlen uint32) uint64 {
 	l := layout[k]
 	return 12 + uint64(l.info) + uint64(l.elem)*uint64(vlen)

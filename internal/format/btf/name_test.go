@@ -10,8 +10,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/kernel/btfload"
 )
 
-// names are examples with every class of characters at each place of a name, and with lengths
-// around the kernel's limit.
+// names returns names with every character at several positions, and names with lengths around the
+// kernel's limit.
 func names() (all []string) {
 	for c := range 256 {
 		if c == 0 {
@@ -61,8 +61,8 @@ func ask(t *testing.T, what string, types *btf.Builder, want bool) {
 	}
 }
 
-// TestValidNames checks the same names against the results of TestNamesAsTheKernel, for machines
-// where a test can't load BTF into the kernel.
+// TestValidNames checks names for which the kernel's answers are known, for machines where a test
+// can't load BTF into the kernel.
 func TestValidNames(t *testing.T) {
 	long := strings.Repeat("x", btf.MaxNameLen)
 	for _, c := range []struct {

@@ -11,7 +11,7 @@ var others = []struct{ start, what string }{
 	{"\x7fELF", "an ELF file where raw BTF is expected; pass the ELF file itself"},
 	{"!<arch>\n", "an archive; convert it with btfgen object"},
 	{"!<thin>\n", "an archive; convert it with btfgen object"},
-	{"btffacts ", "a facts file; pass it to btfdedup link as --facts"},
+	{"btffacts ", "a facts file; pass it to btfdedup link with --facts"},
 	{"BC\xc0\xde", "LLVM bitcode, which has no BTF; convert the linked file"},
 }
 

@@ -49,8 +49,8 @@ func (s source) u32(off int) uint32 {
 	return v
 }
 
-// words reads three words at once.
-func (s source) words(b *[12]byte) (x, y, z uint32) {
+// threeWords reads three words at once.
+func (s source) threeWords(b *[12]byte) (x, y, z uint32) {
 	x, y = binary.LittleEndian.Uint32(b[0:]), binary.LittleEndian.Uint32(b[4:])
 	z = binary.LittleEndian.Uint32(b[8:])
 	if s.swap {
@@ -107,7 +107,7 @@ func FunctionNames(data []byte, base *Blob, names map[uint32]string) error {
 }
 
 // Definitions calls yield with the kind, the linkage and the name of each function (FUNC) and
-// variable (VAR) in data, a blob without a base. It, too, only skips from record to record.
+// variable (VAR) in data, a blob without a base. Like FunctionNames, it only skips over records.
 func Definitions(data []byte, yield func(kind Kind, linkage uint32, name []byte)) error {
 	p, err := open(data, nil)
 	if err != nil {
@@ -164,8 +164,8 @@ func parsePrefix(data []byte, base *Blob) (*Blob, int, error) {
 	return p.blob, p.end, nil
 }
 
-// ParseTypes reads the types of data, a blob without a base, into b, and reuses the memory of b.
-// b.Strings stays empty. The result is the checked string section, a slice of data.
+// ParseTypes reads the types in data, a blob without a base, into b, and reuses the memory of b.
+// b.Strings stays empty. ParseTypes returns the checked string section, a slice of data.
 func (b *Blob) ParseTypes(data []byte) (strings []byte, err error) {
 	p, err := open(data, nil)
 	if err != nil {
@@ -300,7 +300,7 @@ func (p *opened) allocate() error {
 	return err
 }
 
-// emptied returns an empty slice with room for n elements, in the memory of s if s has that room.
+// emptied returns an empty slice with room for n elements. If s has enough room, it is reused.
 func emptied[T any](s []T, n int) []T {
 	if n > cap(s) {
 		return make([]T, 0, n)
@@ -311,7 +311,7 @@ func emptied[T any](s []T, n int) []T {
 // fill decodes the types that allocate has checked.
 func (b *Blob) fill(s source, off int) {
 	for off < len(s.data) {
-		name, info, size := s.words((*[12]byte)(s.data[off:]))
+		name, info, size := s.threeWords((*[12]byte)(s.data[off:]))
 		t := Type{
 			NameOff:    name,
 			SizeOrType: size,
@@ -333,7 +333,7 @@ func (b *Blob) fill(s source, off int) {
 			b.Members = b.Members[:t.First+t.Vlen]
 			members := b.MembersOf(&t)
 			for i := range members {
-				name, typ, offset := s.words((*[12]byte)(s.data[off:]))
+				name, typ, offset := s.threeWords((*[12]byte)(s.data[off:]))
 				members[i] = Member{name, typ, offset}
 				off += 12
 			}

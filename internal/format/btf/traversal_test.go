@@ -7,8 +7,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// TestRefs has types of every kind. Nearly all references are to different ids, and some are to
-// void.
+// TestRefs reads and changes the references in types of every kind. Nearly all refer to different
+// ids, and some to void.
 func TestRefs(t *testing.T) {
 	b := btf.NewBuilder(nil, nil, nil)
 	want := map[uint32][]uint32{

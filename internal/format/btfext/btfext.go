@@ -21,7 +21,7 @@ const SectionName = ".BTF.ext"
 const (
 	magic      = 0xeb9f
 	headerLen  = 32 // with core_relo_off and core_relo_len
-	minHeader  = 24 // without these fields, from compilers before CO-RE
+	minHeader  = 24 // without these two fields, as compilers without CO-RE write it
 	recordLen  = 16 // struct bpf_core_relo
 	sectionLen = 8  // struct btf_ext_info_sec
 )
@@ -75,7 +75,7 @@ func Parse(data []byte, order binary.ByteOrder) ([]Section, error) {
 	return r.sections()
 }
 
-// reader reads data. The next byte to read is at the index named at.
+// reader reads data. The field at is the index of the next byte.
 type reader struct {
 	order binary.ByteOrder
 	data  []byte

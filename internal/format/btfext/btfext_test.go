@@ -17,14 +17,14 @@ import (
 
 var orders = []binary.ByteOrder{binary.LittleEndian, binary.BigEndian}
 
-// two has the relocations of two sections. One of the sections has two relocations.
-var two = []btfext.Section{
+// twoSections has the relocations of two sections. One of the sections has two relocations.
+var twoSections = []btfext.Section{
 	{Name: 1, Relocations: []btfext.Relocation{{Insn: 8, Type: 2, Access: 10, Kind: 0},
 		{Insn: 24, Type: 3, Access: 14, Kind: 12}}},
 	{Name: 5, Relocations: []btfext.Relocation{{Insn: 0, Type: 2, Access: 10, Kind: 2}}},
 }
 
-// words returns a section: the magic number, the version, the flags, and then the 32-bit words.
+// words builds a section: the magic number, the version, the flags, and then the 32-bit words.
 func words(order binary.ByteOrder, list ...uint32) []byte {
 	b := []byte{0, 0, 1, 0}
 	order.PutUint16(b, 0xeb9f)
@@ -37,7 +37,7 @@ func words(order binary.ByteOrder, list ...uint32) []byte {
 
 func TestEncode(t *testing.T) {
 	for _, order := range orders {
-		got, err := btfext.Encode(two, order)
+		got, err := btfext.Encode(twoSections, order)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,7 +80,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestParse reads sections as other writers may write them, and sections that must be refused.
+// TestParse reads sections that other programs may write, and sections that Parse must refuse.
 func TestParse(t *testing.T) {
 	le := binary.LittleEndian
 	good := words(le, 32, 0, 0, 0, 0, 0, 28, 16, 1, 1, 8, 2, 10, 0)
@@ -177,11 +177,11 @@ func TestClang(t *testing.T) {
 	}
 }
 
-// FuzzParse checks that Parse doesn't panic or allocate much memory, whatever the bytes, and that
-// what it reads is the same after Encode and Parse.
+// FuzzParse checks that Parse neither panics nor allocates much memory, whatever bytes it reads. If
+// Parse succeeds, it must read the same relocations from what Encode writes for them.
 func FuzzParse(f *testing.F) {
 	for _, order := range orders {
-		data, err := btfext.Encode(two, order)
+		data, err := btfext.Encode(twoSections, order)
 		if err != nil {
 			f.Fatal(err)
 		}

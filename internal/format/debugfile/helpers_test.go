@@ -37,8 +37,8 @@ func parse(t testing.TB, data []byte) *elf.File {
 	return f
 }
 
-// sup returns a section .debug_sup. With flag 0, it is for a file that needs the supplementary file
-// with that name; with flag 1, it is for the supplementary file itself.
+// sup returns the content of a section .debug_sup: with flag 0, for a file that needs the
+// supplementary file with this name; with flag 1, for the supplementary file itself.
 func sup(flag byte, name, checksum string) string {
 	return "\x05\x00" + string(flag) + name + "\x00" + string(byte(len(checksum))) + checksum
 }

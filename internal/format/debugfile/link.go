@@ -70,8 +70,8 @@ func readSup(f *elf.File) (s *supplement, isSup bool, err error) {
 	return &supplement{string(name), bytes.Clone(rest[n : n+int(size)])}, data[2] == 1, nil
 }
 
-// stripLink reads .gnu_debuglink. It contains the name of the debug file, padding to 4 bytes, and
-// the CRC-32 of the debug file's bytes. ok is false if the section is missing or damaged.
+// stripLink reads .gnu_debuglink, which contains the name of the debug file, padding to 4 bytes,
+// and the CRC-32 of the debug file's bytes. ok is false if the section is missing or damaged.
 func stripLink(f *elf.File) (name string, crc uint32, ok bool) {
 	data, err := sectionOf(f, debuglink)
 	end := bytes.IndexByte(data, 0)

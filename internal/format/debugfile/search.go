@@ -14,7 +14,7 @@ const DefaultDir = "/usr/lib/debug"
 
 // Search says where debug files are.
 type Search struct {
-	// Alt is the supplementary file for all files that need one. If Alt is "", one is searched for.
+	// Alt is the supplementary file for all files that need one. "" means that it is searched for.
 	Alt string
 	// DWARF is the path of the separate debug file of the file that is opened. If it is "", the debug
 	// file is searched for, unless the opened file has DWARF.
@@ -26,8 +26,8 @@ type Search struct {
 	Follow []string
 	// MaxDecompressed is the value of elf.File.MaxDecompressed for the files that are opened.
 	MaxDecompressed int
-	// Tell, when set, is called with a message about each file that was searched for. It must be safe
-	// to call from several threads.
+	// Tell, if not nil, is called with a message about each file that was searched for. Several
+	// threads may call it at the same time.
 	Tell func(line string)
 }
 
@@ -77,7 +77,7 @@ func (s *Search) tell(format string, args ...any) {
 	}
 }
 
-// byBuildID returns the path, in a directory of debug files, of the file with a build-id.
+// byBuildID returns the path, in a directory of debug files, of the file with this build-id.
 func byBuildID(dir string, id []byte) string {
 	return filepath.Join(dir, ".build-id", fmt.Sprintf("%x", id[:1]), fmt.Sprintf("%x.debug", id[1:]))
 }
@@ -96,7 +96,7 @@ func homes(path string) []string {
 // tried lists the paths at which a file was looked for, each with the problem there.
 type tried []string
 
-// add adds a path, and what is wrong with the file there, unless the path is already in the list.
+// add adds a path, and what is wrong with the file there, unless the list already has that entry.
 func (t *tried) add(path, wrong string) {
 	if wrong != "" {
 		path += " (" + wrong + ")"

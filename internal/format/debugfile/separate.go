@@ -10,8 +10,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 )
 
-// withDebugFile returns f completed with its debug file, or f alone if it needs no debug file or
-// none is found. It takes ownership of f.
+// withDebugFile returns f joined with its debug file, or f alone if it needs no debug file or none
+// is found. It takes ownership of f.
 func (s *Search) withDebugFile(f *elf.File) (*elf.File, error) {
 	if s.DWARF == "" {
 		if f.HasDWARF() {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestDebugFile looks for the debug file of bin/a in trees of files. A script makes each tree from
+// TestDebugFile looks for the debug file of bin/a in directory trees. A script makes each tree from
 // a.debug and from other.debug, which comes from another build.
 func TestDebugFile(t *testing.T) {
 	const prepare = `

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestSupplement looks for a supplementary file, "x.dwz" with checksum 0102, in trees of files.
+// TestSupplement looks for a supplementary file, "x.dwz" with checksum 0102, in directory trees.
 func TestSupplement(t *testing.T) {
 	right, wrong := sup(1, "", "\x01\x02"), sup(1, "", "\x03")
 	needs := "some of the DWARF is in the supplementary file \"../.dwz/x.dwz\" (dwz -m) with " +
@@ -66,7 +66,7 @@ func TestSupplement(t *testing.T) {
 			tt.search.Tell = func(line string) { told = append(told, line) }
 			f, err := tt.search.Open("bin/file")
 			if err != nil {
-				t.Fatal(err) // it isn't needed yet
+				t.Fatal(err) // the supplementary file isn't needed yet
 			}
 			defer f.Close()
 			s, err := f.Supplement()

@@ -47,7 +47,7 @@ type attrSpec struct {
 const (
 	// maxDenseCode limits the indexes of the slice dense. Compilers number declarations from 1.
 	maxDenseCode = 1 << 16
-	// maxCompiled limits the entries of the map compiled, maxCompiledSize the bytes of each key.
+	// maxCompiled limits the entries of the map compiled; maxCompiledSize limits the bytes of a key.
 	maxCompiled     = 1 << 13
 	maxCompiledSize = 1 << 8
 )
@@ -88,7 +88,7 @@ func (t *abbrevTable) compile(d *Data, off uint64, f format) error {
 		if code == 0 {
 			break
 		}
-		a := t.declaration(&c)
+		a := t.compileOne(&c)
 		if a == nil {
 			return d.errorf(".debug_abbrev", uint64(at), "the abbreviation is cut off")
 		}
@@ -140,9 +140,9 @@ func (t *abbrevTable) add(code uint64, a *Abbrev, n int) {
 	}
 }
 
-// declaration compiles the declaration whose code ends at c, or returns an equal one that is
+// compileOne compiles the declaration whose code ends at c, or returns an equal one that is
 // already compiled. It returns nil if the declaration is cut off.
-func (t *abbrevTable) declaration(c *cursor) *Abbrev {
+func (t *abbrevTable) compileOne(c *cursor) *Abbrev {
 	end := t.spell(c.buf, c.pos)
 	if end == 0 {
 		return nil
@@ -237,7 +237,7 @@ func (a *Abbrev) find(s Attr) *attribute {
 // encloses reports whether type definitions may be nested in entries with the tag, at any level.
 // Only enums and calls enclose none: the entries in an inlined call repeat those of the function's
 // abstract instance. gcc even moves a block's local type into the prototype, declaration or struct
-// that refers to the type first.
+// that is the first to refer to the type.
 func encloses(t std.Tag) bool {
 	switch t {
 	case std.TagEnumerationType, std.TagInlinedSubroutine, std.TagCallSite, tagGNUCallSite:

@@ -26,7 +26,7 @@ const (
 type Budget int64
 
 const (
-	// Whole is for readers that run one after another: then the work depends only on the file.
+	// Whole is for readers that run one after another, so that the work depends only on the file.
 	Whole Budget = 1
 	// Part is a quarter of Whole. It is for readers on several threads, which repeat some of the work.
 	// A file that stays within Part also stays within Whole when its units are read in order.
@@ -69,7 +69,7 @@ func (r *Reader) Take(n int) error {
 		"convert the file before dwz processes it", typesFloor+typesPerByte*r.D.size)
 }
 
-// Spent returns an error at a DIE of the unit: the budget of the file is spent (see IsSpent).
+// Spent returns an error at a DIE of the unit. For such an error, IsSpent returns true.
 func (r *Reader) Spent(off uint32, format string, args ...any) error {
 	return &spentError{r.Errorf(off, format, args...)}
 }
@@ -102,7 +102,7 @@ func (r *Reader) spend(off uint32) error {
 }
 
 // Tables has compiled abbreviation tables for several Readers, each of which keeps one unit loaded.
-// Only one goroutine may use a Tables.
+// Only one goroutine may use it.
 type Tables map[tableKey]*abbrevTable
 
 type tableKey struct {
@@ -110,7 +110,7 @@ type tableKey struct {
 	f   format
 }
 
-// Share makes r use the tables in t, and add its own. r must not have loaded a unit yet.
+// Share makes r use the tables in t, and add its tables to t. r must not have loaded a unit yet.
 func (r *Reader) Share(t Tables) { r.tables = t }
 
 func (r *Reader) loadAbbrevs() error {

@@ -55,7 +55,7 @@ func (c *cursor) uint(order binary.ByteOrder, size int) uint64 {
 	return v
 }
 
-// uleb reads a ULEB128 (7.6); bits above 64 are dropped.
+// uleb reads a ULEB128 number (7.6); bits that don't fit in 64 bits are dropped.
 func (c *cursor) uleb() uint64 {
 	var v uint64
 	for shift := uint(0); ; shift += 7 {

@@ -14,7 +14,7 @@ import (
 type Data struct {
 	File  *elf.File
 	Order binary.ByteOrder
-	// Units are all units of .debug_info and .debug_types, in the order of the file.
+	// Units are all units of .debug_info and .debug_types, in file order.
 	Units []Unit
 	// If Prefix is set, each string that begins with Prefix is cut to Prefix alone.
 	Prefix []byte
@@ -27,8 +27,8 @@ type Data struct {
 	dwo  *splitUnits    // nil if the units are not in the sections .debug_*.dwo
 }
 
-// sections has the sections that units refer to, or the bytes of these sections. A field has the
-// name of its section without .debug_.
+// sections has the sections that units refer to, or the bytes of these sections. Each field is
+// named like its section, without .debug_.
 type sections struct {
 	abbrev     []byte
 	str        []byte
@@ -47,8 +47,8 @@ type sections struct {
 // in memory.
 const largeStrings = 32 << 20
 
-// Release frees memory after some units have been read: that of location lists, which are needed
-// only once, and of an unmerged .debug_str, in which each unit has its own strings.
+// Release frees memory after some units have been read: the memory of location lists, which are
+// needed only once, and of an unmerged .debug_str, in which each unit has its own strings.
 func (d *Data) Release() {
 	list := []*elf.Section{d.loclists, d.loc}
 	if len(d.str) >= largeStrings {
@@ -118,8 +118,8 @@ func New(f *elf.File) (*Data, error) {
 		return d, err
 	}
 	if sup.Order != f.Order {
-		return nil, fmt.Errorf("%s: its byte order differs from that of %s, whose supplementary "+
-			"file it is", sup.Path, f.Path)
+		return nil, fmt.Errorf("%s: the byte order of this supplementary file differs from the byte "+
+			"order of %s", sup.Path, f.Path)
 	}
 	if d.sup, err = newData(sup); err != nil {
 		return nil, err
@@ -292,8 +292,8 @@ func (d *Data) header(sec *elf.Section, off, left uint64, b []byte, types bool) 
 }
 
 // UnitAt returns the unit that contains offset off of .debug_info, or nil if there is none. sec is
-// the section that has the reference. In an object file with several .debug_info sections (in
-// section groups), off is an offset in sec itself.
+// the section with the reference to that offset. In an object file with several .debug_info
+// sections (in section groups), off is an offset in sec itself.
 func (d *Data) UnitAt(sec *elf.Section, off uint64) *Unit {
 	if strings.HasSuffix(strings.TrimSuffix(sec.Name, ".dwo"), "debug_types") {
 		sec = d.info

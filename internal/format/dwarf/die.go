@@ -27,8 +27,8 @@ func (e *DIE) Flag(s Attr) bool { return e.Has(s) && e.Val[s] != 0 }
 // IsBlock reports whether the attribute is present and a block or an expression.
 func (e *DIE) IsBlock(s Attr) bool { return e.Has(s) && e.Class[s] == ClassBlock }
 
-// Constant reports whether the attribute is present and a number. Sizes and bounds may also be
-// expressions or references; and in DWARF 2 and 3, numbers share forms with offsets of lists.
+// Constant reports whether the attribute is present and a constant. Sizes and bounds may also be
+// expressions or references; and in DWARF 2 and 3, list offsets use the same forms as constants.
 func (e *DIE) Constant(s Attr) bool { return e.Has(s) && e.Class[s] == ClassConst }
 
 // Value is the value of an attribute. The zero value means that the attribute is absent.

@@ -62,6 +62,6 @@
 //
 // Offsets of DIEs are relative to the first byte of their unit's header, as in DW_FORM_ref4.
 //
-// Source: DWARF Debugging Information Format, versions 4 and 5; section numbers in comments are
-// version 5's.
+// Source: DWARF Debugging Information Format, versions 4 and 5; section numbers in comments refer
+// to version 5.
 package dwarf

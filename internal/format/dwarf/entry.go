@@ -22,13 +22,13 @@ func (r *Reader) Read(off uint32, e *DIE) error {
 			if to.size == 4 { // usually true
 				e.Val[to.attr&31] = uint64(r.u32(b[to.off:]))
 			} else {
-				e.Val[to.attr&31] = r.number(to, b)
+				e.Val[to.attr&31] = r.readFixed(to, b)
 			}
 		}
 		if pos = end; i+1 == len(a.runs) {
 			break
 		}
-		v, next, err := r.varying(off, &run.last, pos)
+		v, next, err := r.readVarying(off, &run.last, pos)
 		if err != nil {
 			return err
 		}
@@ -101,7 +101,7 @@ func (r *Reader) Peek(off uint32) (Head, error) {
 			return e, r.Errorf(off, "the entry is cut off")
 		}
 		if i+1 < len(a.runs) {
-			if _, pos, err = r.varying(off, &a.runs[i].last, pos); err != nil {
+			if _, pos, err = r.readVarying(off, &a.runs[i].last, pos); err != nil {
 				return e, err
 			}
 		}
@@ -117,13 +117,13 @@ func (r *Reader) Value(e Head, s Attr) Value {
 		run := &e.Abbrev.runs[i]
 		for i := range run.wanted {
 			if a := &run.wanted[i]; a.attr == s {
-				return Value{r.number(a, r.buf[pos:]), a.class}
+				return Value{r.readFixed(a, r.buf[pos:]), a.class}
 			}
 		}
 		if pos += int(run.size); i+1 == len(e.Abbrev.runs) {
 			break
 		}
-		v, next, err := r.varying(e.Off, &run.last, pos)
+		v, next, err := r.readVarying(e.Off, &run.last, pos)
 		if run.last.attr == s || err != nil {
 			return v
 		}

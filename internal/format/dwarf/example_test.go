@@ -11,8 +11,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 )
 
-// Two units include one header. The struct in the header has the same fingerprint in both units.
-// Another struct, which the units define differently, has two fingerprints.
+// Two units include the same header. The struct in the header has the same fingerprint in both
+// units. Another struct, which the units define differently, has two fingerprints.
 func Example() {
 	f, err := compileTogether(map[string]string{
 		"list.h": "struct list { struct list *next; int length; };\n",

@@ -21,9 +21,9 @@ func (p *Prints) planned(off uint32) (*window, *plan) {
 	return p.r.planned(off)
 }
 
-// leaves mixes into fp the entries from offset off up to the first one that is not a leaf. Nearly
-// all members, parameters and enumerators are leaves. next is the offset at which the function
-// stopped; end reports whether that is after the end of the list.
+// leaves loops over the entries from offset off up to the first one that is not a leaf, and mixes
+// them into fp. Nearly all members, parameters and enumerators are leaves. next is the offset at
+// which the loop stopped; end reports whether that is after the end of the list.
 //
 // Most time is spent in this loop, because most entries in a kernel's DWARF are members. So it
 // reads each entry as a whole, not attribute by attribute.
@@ -48,7 +48,7 @@ func (p *Prints) leaves(fp Fingerprint, off uint32, depth int) (_ Fingerprint, n
 			if pl.prints&printLeaf == 0 {
 				break
 			}
-			sum, next, err := p.attributes(fp, pl, b, off, depth)
+			sum, next, err := p.mixAttributes(fp, pl, b, off, depth)
 			if err != nil {
 				return fp, off, false, err
 			}
@@ -81,10 +81,10 @@ func (p *Prints) leaves(fp Fingerprint, off uint32, depth int) (_ Fingerprint, n
 	return fp, off, end, nil
 }
 
-// attributes mixes into fp the attributes of the entry at offset die. The entry is at the start of
-// b. Its plan is pl, in which printWhole is set. next is the offset after the attributes, or 0 if
-// the entry must take the plain path.
-func (p *Prints) attributes(fp Fingerprint, pl *plan, b *window, die uint32, depth int) (
+// mixAttributes mixes into fp the attributes of the entry at offset die. The entry is at the start
+// of b. Its plan is pl, in which printWhole is set. next is the offset after the attributes, or 0
+// if the entry must take the plain path.
+func (p *Prints) mixAttributes(fp Fingerprint, pl *plan, b *window, die uint32, depth int) (
 	_ Fingerprint, next uint32, err error) {
 	lead := uint8(0) // the size of the leading string
 	word := pl.print
@@ -177,9 +177,9 @@ func (p *Prints) Definition(off uint32) (fp Fingerprint, end uint32, err error) 
 	}
 	if std.Tag(pl.tag) != std.TagTypedef {
 		p.r.work--
-		fp, end, err = p.attributes(printStart, pl, b, off, 0)
+		fp, end, err = p.mixAttributes(printStart, pl, b, off, 0)
 		if end != 0 && pl.walk&planChildren != 0 && err == nil {
-			fp, end, err = p.children(fp, end, 0)
+			fp, end, err = p.mixChildren(fp, end, 0)
 		}
 		return fp, end, err
 	}

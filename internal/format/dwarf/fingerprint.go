@@ -66,7 +66,7 @@ func (f *Fingerprint) mix(v uint64) { *f = f.with(v, v) }
 
 func (f *Fingerprint) mix2(a, b uint64) { *f = f.with(a, b) }
 
-// with mixes a and b into a copy of f. The receiver is not a pointer, so f stays in registers.
+// with returns a copy of f into which a and b are mixed. f is a value, so it stays in registers.
 func (f Fingerprint) with(a, b uint64) Fingerprint {
 	ahi, alo := bits.Mul64(f.A^a, printMulA)
 	bhi, blo := bits.Mul64(f.B^b, printMulB)
@@ -151,9 +151,9 @@ func (p *Prints) newType(s *printSlot, die, off uint32, depth int) (fp Fingerpri
 	end := uint32(0)
 	if pl.prints&(printWhole|printTag) == printWhole {
 		p.r.work--
-		fp, end, err = p.attributes(printStart, pl, b, off, depth)
+		fp, end, err = p.mixAttributes(printStart, pl, b, off, depth)
 		if end != 0 && pl.walk&planChildren != 0 && err == nil {
-			fp, end, err = p.children(fp, end, depth)
+			fp, end, err = p.mixChildren(fp, end, depth)
 		}
 	}
 	if end == 0 && err == nil {
@@ -193,13 +193,13 @@ func (p *Prints) Entry(e Head, depth int) (fp Fingerprint, end uint32, err error
 	if err != nil || !e.Abbrev.Children {
 		return fp, e.Next, err
 	}
-	return p.children(fp, e.Next, depth)
+	return p.mixChildren(fp, e.Next, depth)
 }
 
 func (p *Prints) mixEntry(fp Fingerprint, e Head, depth int) (Fingerprint, error) {
 	pl, at := &e.Abbrev.plan, e.Pos-1
 	if pl.prints&printWhole != 0 && int(at)+planReach <= len(p.r.buf) && !p.plainly {
-		sum, end, err := p.attributes(fp, pl, (*window)(p.r.buf[at:]), at, depth)
+		sum, end, err := p.mixAttributes(fp, pl, (*window)(p.r.buf[at:]), at, depth)
 		if err != nil || end != 0 {
 			return sum, err
 		}
@@ -208,8 +208,8 @@ func (p *Prints) mixEntry(fp Fingerprint, e Head, depth int) (Fingerprint, error
 	return fp, err
 }
 
-// children mixes into fp the list of entries at offset off, and returns the offset after the list.
-func (p *Prints) children(fp Fingerprint, off uint32, depth int) (_ Fingerprint, end uint32,
+// mixChildren mixes into fp the entries of the list at offset off. end is the offset after them.
+func (p *Prints) mixChildren(fp Fingerprint, off uint32, depth int) (_ Fingerprint, end uint32,
 	err error) {
 	for {
 		var done bool

@@ -126,9 +126,9 @@ func (f format) fixedForm(code uint64) (int, Class) {
 	return int(form.size), form.class
 }
 
-// classOf adapts class, that of the form, to the attribute and unit. Before DWARF 4, offsets of
-// location lists had the forms of numbers, so a member's location in such a form is a list (version
-// 3, 7.5.4). A reference within the supplementary file gets the same class as one from outside.
+// classOf adapts the class of a form to the attribute and the unit. Before DWARF 4, location-list
+// offsets used DW_FORM_data4 and data8, so a member's location in such a form is a list (version 3,
+// 7.5.4). A reference within the supplementary file gets the same class as one from outside.
 func (f format) classOf(attr Attr, form uint64, class Class) Class {
 	if f.version < 4 && attr == MemberLocation && (form == formData4 || form == formData8) {
 		return ClassSec

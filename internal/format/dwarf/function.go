@@ -46,7 +46,7 @@ func (r *Reader) Function(e *DIE) (*Function, error) {
 	f.clear(e.Next)
 	f.Annotated = e.Has(Annotation)
 	if e.Children {
-		if err := r.children(f, planParam); err != nil {
+		if err := r.readChildren(f, planParam); err != nil {
 			return nil, err
 		}
 	}
@@ -59,7 +59,7 @@ func (r *Reader) Body(e Head) (*Function, error) {
 	f := &r.body
 	f.clear(e.Next)
 	if e.Abbrev.Children {
-		return f, r.children(f, 0)
+		return f, r.readChildren(f, 0)
 	}
 	return f, nil
 }
@@ -69,8 +69,8 @@ func (f *Function) clear(end uint32) {
 	f.Parameters, f.Declares, f.Annotated, f.End, f.of = f.Parameters[:0], false, false, end, 0
 }
 
-// children reads the children from f.End on, also in blocks. wanted is planParam or 0 (none).
-func (r *Reader) children(f *Function, wanted walkFlags) (err error) {
+// readChildren reads f's children from f.End on, also in blocks. wanted is planParam or 0 (none).
+func (r *Reader) readChildren(f *Function, wanted walkFlags) (err error) {
 	off, depth, stop := f.End, 1, wanted
 	for depth > 0 {
 		next, deeper := r.skip(off, planIdle|planLocal, stop, planEnter|planStruct)
@@ -87,7 +87,7 @@ func (r *Reader) children(f *Function, wanted walkFlags) (err error) {
 		}
 		switch {
 		case flags&stop != 0:
-			if off, err = r.parameter(f, off); err != nil {
+			if off, err = r.readParameter(f, off); err != nil {
 				return err
 			}
 			continue
@@ -106,7 +106,7 @@ func (r *Reader) children(f *Function, wanted walkFlags) (err error) {
 			}
 			continue
 		default:
-			if off, deeper, err = r.child(f, off, stop != 0); err != nil {
+			if off, deeper, err = r.readChild(f, off, stop != 0); err != nil {
 				return err
 			}
 			depth += deeper
@@ -120,9 +120,9 @@ func (r *Reader) children(f *Function, wanted walkFlags) (err error) {
 	return nil
 }
 
-// child reads a child of a function or of one of its blocks. next is the offset of the next entry
-// to read; deeper is the level of that entry relative to the child's.
-func (r *Reader) child(f *Function, off uint32, parameters bool) (next uint32, deeper int,
+// readChild reads a child of a function or of one of its blocks. next is the offset of the entry to
+// read next; deeper is the level of that entry relative to the child's.
+func (r *Reader) readChild(f *Function, off uint32, parameters bool) (next uint32, deeper int,
 	err error) {
 	e, err := r.Peek(off)
 	if err != nil {
@@ -134,7 +134,7 @@ func (r *Reader) child(f *Function, off uint32, parameters bool) (next uint32, d
 	switch e.Abbrev.Tag {
 	case std.TagFormalParameter, std.TagUnspecifiedParameters, TagLLVMAnnotation:
 		if parameters {
-			next, err = r.parameter(f, off)
+			next, err = r.readParameter(f, off)
 			return next, 0, err
 		}
 	case std.TagSubprogram, std.TagNamespace, std.TagModule, std.TagImportedUnit:
@@ -149,9 +149,9 @@ func (r *Reader) child(f *Function, off uint32, parameters bool) (next uint32, d
 	return next, 0, err
 }
 
-// parameter adds the parameter at offset off, or notes an annotation of the function at offset off.
-// It returns the offset after that entry.
-func (r *Reader) parameter(f *Function, off uint32) (uint32, error) {
+// readParameter reads the entry at offset off: a parameter, which it adds to f, or an annotation of
+// the function. It returns the offset after that entry.
+func (r *Reader) readParameter(f *Function, off uint32) (uint32, error) {
 	e := &r.scratch
 	if err := r.Read(off, e); err != nil {
 		return 0, err

@@ -12,7 +12,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
 )
 
-// wrap makes an ELF file of debug sections.
+// wrap makes an ELF file from debug sections.
 func wrap(t testing.TB, order binary.ByteOrder, info, abbrev, str, lists []byte) *elf.File {
 	t.Helper()
 	o := elfwrite.Object{AddrSize: 8, Order: order, Machine: uint16(stdelf.EM_X86_64)}

@@ -76,7 +76,7 @@ func (r *Reader) listOffset(sec []byte, begin uint64, base Attr, index uint64) (
 		start = r.Root.Val[base]
 	}
 	start += begin
-	v, ok := r.element(sec, start, index, r.f.offSize)
+	v, ok := r.readElement(sec, start, index, r.f.offSize)
 	return start + v, ok
 }
 
@@ -134,8 +134,8 @@ func (r *Reader) firstRnglist(off uint64) (uint64, bool) {
 // maxList limits how many bytes of a location list are read. Any further bytes are ignored.
 const maxList = 16 << 10
 
-// Locations calls f for each expression in a, a location attribute of the entry at offset die: the
-// only one in an exprloc, or those in a location list, in order. It stops if f returns false.
+// Locations calls f for each expression in a, a location attribute of the entry at offset die. A
+// location list may have several, an exprloc has only one. Locations stops if f returns false.
 func (r *Reader) Locations(die uint32, a Value, f func(expr []byte) bool) error {
 	switch a.Class {
 	case ClassBlock:

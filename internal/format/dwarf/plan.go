@@ -38,8 +38,8 @@ const (
 	planChildren                       // it has children
 	planIdle                           // it does not itself declare anything that is encoded
 	planLocal                          // like planIdle, but only inside functions
-	planEnter                          // definitions may be nested in it; not a struct or union
-	planStruct                         // definitions may be nested in it; a struct or union
+	planEnter                          // definitions may be nested in it; it is no struct or union
+	planStruct                         // definitions may be nested in it; it is a struct or union
 	// it is a parameter of a function, "...", or an annotation
 	planParam
 )
@@ -65,7 +65,7 @@ const (
 	varyingCount varying = 3
 	varyingValue varying = 4 // only one attribute varies: a number, which is the entry's constant
 
-	// tailLEB in an element of tails says that the bytes follow a LEB128 number.
+	// tailLEB is set in an element of plan.tails if the bytes follow a LEB128 number.
 	tailLEB = 0x80
 )
 
@@ -239,7 +239,7 @@ func (p *plan) mix(v uint64) {
 }
 
 // addValue plans a constant of size bytes at the distance off. It returns false if the plan has no
-// room for it: a plan holds one constant of 4 bytes, or adjacent constants of 4 bytes in total.
+// room for it: a plan holds adjacent constants of at most 4 bytes in total.
 func (p *plan) addValue(off, size uint8) bool {
 	before := uint8(bits.Len32(p.valueMask) / 8)
 	if before == 0 {
@@ -261,7 +261,7 @@ func printSchema(tag std.Tag, wanted []attribute) uint64 {
 	fp.mix(uint64(tag))
 	for i := range wanted {
 		a := &wanted[i]
-		form := uint64(0) // for fixed sizes: the same value may be stored in several of them
+		form := uint64(0) // for fixed sizes, because the same value may be stored in several of them
 		if isLEB(a.form) {
 			form = uint64(a.form)
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 )
 
-// compared lists the attributes that are compared between both readers.
+// compared lists the attributes for which this package and debug/dwarf are compared.
 var compared = map[std.Attr]Attr{
 	std.AttrName: Name, std.AttrType: Type, std.AttrByteSize: ByteSize, std.AttrEncoding: Encoding,
 	std.AttrDataMemberLoc: MemberLocation, std.AttrBitSize: BitSize,
@@ -119,7 +119,7 @@ func compareWays(t *testing.T, r *Reader, e *DIE) {
 	}
 }
 
-// value is an attribute as text: numbers, flags as 0 or 1, references as offsets in the section.
+// value returns an attribute as text: flags are 0 or 1, references are offsets in the section.
 func value(r *Reader, e *DIE, s Attr) string {
 	if !e.Has(s) {
 		return "absent"

@@ -52,8 +52,8 @@ func splitRuns(specs []attrSpec, f format) []run {
 	return runs
 }
 
-// number reads an attribute of a fixed size from the bytes of its run.
-func (r *Reader) number(a *attribute, b []byte) uint64 {
+// readFixed reads an attribute of fixed size from the bytes of its run.
+func (r *Reader) readFixed(a *attribute, b []byte) uint64 {
 	switch a.size {
 	case 0:
 		return uint64(a.imm)
@@ -84,9 +84,9 @@ func (r *Reader) u32(b []byte) uint32 {
 	return binary.BigEndian.Uint32(b)
 }
 
-// varying reads the attribute at pos, whose size varies, in the entry at offset die. next is the
-// offset after the attribute.
-func (r *Reader) varying(die uint32, a *attribute, pos int) (v Value, next int, err error) {
+// readVarying reads the attribute at pos, whose size varies, in the entry at offset die. next is
+// the offset after the attribute.
+func (r *Reader) readVarying(die uint32, a *attribute, pos int) (v Value, next int, err error) {
 	if pos < len(r.buf) && r.buf[pos] < 0x80 { // the number has one byte, as nearly always
 		n := uint64(r.buf[pos])
 		pos++
@@ -99,7 +99,7 @@ func (r *Reader) varying(die uint32, a *attribute, pos int) (v Value, next int, 
 		pos--
 	}
 	c := cursor{buf: r.buf, pos: pos}
-	v, err = r.next(&c, die, a)
+	v, err = r.readAttribute(&c, die, a)
 	return v, c.pos, err
 }
 
@@ -118,8 +118,8 @@ func isLEB(form uint16) bool { return form == formSdata || isULEB(form) }
 // isBlock reports whether values of a form are a LEB128 number followed by that number of bytes.
 func isBlock(form uint16) bool { return form == formExprloc || form == formBlock }
 
-// next reads an attribute of any form. Errors name the entry at offset die.
-func (r *Reader) next(c *cursor, die uint32, a *attribute) (Value, error) {
+// readAttribute reads an attribute of any form. Errors name the entry at offset die.
+func (r *Reader) readAttribute(c *cursor, die uint32, a *attribute) (Value, error) {
 	form := uint64(a.form)
 	if form == formIndirect {
 		form = c.uleb()
@@ -127,7 +127,7 @@ func (r *Reader) next(c *cursor, die uint32, a *attribute) (Value, error) {
 			return Value{}, r.Errorf(die, "form %#x can't be indirect", form)
 		}
 	}
-	v, known := r.value(c, form, a.imm)
+	v, known := r.readForm(c, form, a.imm)
 	if !known {
 		return v, r.Errorf(die, "unknown form %#x; this producer's DWARF is not supported", form)
 	}
@@ -138,8 +138,8 @@ func (r *Reader) next(c *cursor, die uint32, a *attribute) (Value, error) {
 	return v, nil
 }
 
-// value reads a value of the given form (7.5.6). imm is the constant in the declaration.
-func (r *Reader) value(c *cursor, form uint64, imm int64) (v Value, known bool) {
+// readForm reads a value of the given form (7.5.6). imm is the constant in the declaration.
+func (r *Reader) readForm(c *cursor, form uint64, imm int64) (v Value, known bool) {
 	size, class := r.f.fixedForm(form)
 	v.Class = class
 	switch {

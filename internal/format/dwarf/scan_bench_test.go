@@ -12,8 +12,8 @@ import (
 )
 
 // BenchmarkScan steps over every entry of the ELF file named by BTF_BENCH_ELF: it opens the file,
-// loads each unit with its abbreviations, and finds the length of each entry, but nothing else. No
-// reader that looks at all entries can be faster.
+// loads each unit with its abbreviations, and finds the length of each entry. It does nothing else,
+// so no reader that looks at all entries can be faster.
 func BenchmarkScan(b *testing.B) {
 	path := os.Getenv("BTF_BENCH_ELF")
 	if path == "" {

@@ -5,7 +5,7 @@ package dwarf
 // split unit has only the indices of addresses. Source: DWARF 5, 3.1.2, 3.1.3 and 7.3.2; for
 // version 4, the common extension of GCC, LLVM and GDB (DebugFission).
 
-// addressing says where a unit's addresses are: in its own file, or in that of its skeleton unit.
+// addressing says where a unit's addresses are: in the unit's file, or in its skeleton unit's file.
 type addressing struct {
 	addr, ranges []byte // .debug_addr and .debug_ranges
 	base         uint64 // offset of the unit's part of .debug_addr
@@ -15,7 +15,7 @@ type addressing struct {
 
 // Skeleton is a skeleton unit's reference to its split unit.
 type Skeleton struct {
-	ID   uint64 // the dwo id; the split unit has the same one
+	ID   uint64 // the dwo id, which the skeleton unit and the split unit share
 	Name string // path of the .dwo file, absolute or relative to Dir
 	Dir  string // where the compiler ran (DW_AT_comp_dir)
 
@@ -108,7 +108,7 @@ func (r *Reader) rootAttributes(f func(code uint64, v Value) error) error {
 				return r.Errorf(r.Root.Off, "unknown form %#x; this producer's DWARF is not supported",
 					form)
 			}
-			v, err := r.next(&c, r.Root.Off, &o)
+			v, err := r.readAttribute(&c, r.Root.Off, &o)
 			if err == nil {
 				err = f(attr, v)
 			}

@@ -26,13 +26,13 @@ var noPlan plan
 // stopped, relative to the entry at offset off. If local is set, the entries are in a function,
 // where variables are not encoded.
 func (r *Reader) SkipIdle(off uint32, local bool) (next uint32, deeper int) {
-	over, enter := planIdle, planEnter|planStruct
+	skipped, enter := planIdle, planEnter|planStruct
 	if local {
-		over |= planLocal
+		skipped |= planLocal
 	} else if r.isC {
 		enter = planEnter
 	}
-	return r.skip(off, over, 0, enter)
+	return r.skip(off, skipped, 0, enter)
 }
 
 // isC reports whether a DW_AT_language is C. C compilers write a definition that is nested in a
@@ -45,17 +45,17 @@ func isC(language uint64) bool {
 	return false
 }
 
-// skip skips entries whose plans have one of the flags in over. It stops
+// skip skips entries whose plans have one of the flags in skipped. It stops
 //   - at an entry on the first entry's level, if its plan has one of the flags in stop, and
-//   - at an entry that has no usable plan, or whose plan has none of the flags in over.
+//   - at an entry that has no usable plan, or whose plan has none of the flags in skipped.
 //
 // It looks through the children
 //   - of entries whose plans have one of the flags in enter,
 //   - on deeper levels, of all entries that may enclose definitions, and
-//   - if over is planSized, of entries without DW_AT_sibling.
+//   - if skipped is planSized, of entries without DW_AT_sibling.
 //
 // It skips the children of other entries.
-func (r *Reader) skip(off uint32, over, stop, enter walkFlags) (next uint32, deeper int) {
+func (r *Reader) skip(off uint32, skipped, stop, enter walkFlags) (next uint32, deeper int) {
 	start, buf, plans, level, into := off, r.buf, r.abbrevs.plans, stop, enter
 	for int(off) <= len(buf)-planReach {
 		code := buf[off]
@@ -64,7 +64,7 @@ func (r *Reader) skip(off uint32, over, stop, enter walkFlags) (next uint32, dee
 			continue
 		}
 		p := &plans.of[code]
-		if p.walk&over == 0 {
+		if p.walk&skipped == 0 {
 			if code != 0 || deeper == 0 {
 				break
 			}
@@ -98,7 +98,7 @@ func (r *Reader) skip(off uint32, over, stop, enter walkFlags) (next uint32, dee
 					off = next
 					continue
 				}
-				if over != planSized {
+				if skipped != planSized {
 					break
 				}
 			}
@@ -112,7 +112,7 @@ func (r *Reader) skip(off uint32, over, stop, enter walkFlags) (next uint32, dee
 		off = at
 		if p.walk&planChildren != 0 {
 			deeper++
-			if level = 0; over != planSized {
+			if level = 0; skipped != planSized {
 				into = planEnter | planStruct
 			}
 		}
@@ -122,7 +122,7 @@ func (r *Reader) skip(off uint32, over, stop, enter walkFlags) (next uint32, dee
 }
 
 // overVarying skips the attributes that vary in size, the first of which is at offset off, and the
-// bytes after each of them. It returns the offset after that, or 0 if it can't read their sizes.
+// bytes after each of them. It returns the offset after all these, or 0 if a size can't be read.
 func (r *Reader) overVarying(p *plan, off uint32) uint32 {
 	for _, tail := range p.tails[:p.varying&varyingCount] {
 		for int(off) < len(r.buf) && r.buf[off] >= 0x80 {

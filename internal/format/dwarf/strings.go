@@ -65,16 +65,16 @@ func (r *Reader) ByOffset(die uint32, v Value) (Value, error) {
 
 // StrxOffset turns an index into .debug_str_offsets into an offset in .debug_str.
 func (r *Reader) StrxOffset(die uint32, index uint64) (uint64, error) {
-	off, ok := r.element(r.in.strOffsets, r.strBase, index, r.f.offSize)
+	off, ok := r.readElement(r.in.strOffsets, r.strBase, index, r.f.offSize)
 	if !ok {
 		return 0, r.Errorf(die, "string index %d is beyond the end of .debug_str_offsets", index)
 	}
 	return off, nil
 }
 
-// element reads a number, by its index, from the table at the offset base in section sec. Each
+// readElement reads a number, by its index, from the table at the offset base in section sec. Each
 // number in the table has size bytes.
-func (r *Reader) element(sec []byte, base, index uint64, size uint8) (uint64, bool) {
+func (r *Reader) readElement(sec []byte, base, index uint64, size uint8) (uint64, bool) {
 	if index > uint64(len(sec)) || base > uint64(len(sec)) {
 		return 0, false
 	}
@@ -99,5 +99,5 @@ func (r *Reader) Address(e *DIE, s Attr) (uint64, bool) {
 
 // AddrxAt returns the address with the given index in this unit's part of .debug_addr.
 func (r *Reader) AddrxAt(index uint64) (uint64, bool) {
-	return r.element(r.addr, r.addressing.base, index, r.f.addrSize)
+	return r.readElement(r.addr, r.addressing.base, index, r.f.addrSize)
 }

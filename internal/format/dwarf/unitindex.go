@@ -26,7 +26,7 @@ type column struct {
 	optional bool   // the column may be missing, even if the section has bytes
 	to       func(r *indexRow) *uint64
 	size     uint64 // bytes of the section
-	at       int    // its place among the columns of the index, or -1 if missing
+	at       int    // the place of the column in the index, or -1 if missing
 }
 
 // columns returns the columns that are read from an index of version 2 or 5.

@@ -27,11 +27,11 @@ func index(order binary.AppendByteOrder, version int, words ...uint32) []byte {
 	return b
 }
 
-// one is an index with one unit, in slot 1 of 2. Depending on the byte order, the unit's id is
+// oneUnit is an index with one unit, in slot 1 of 2. Depending on the byte order, the unit's id is
 // 0x22_00000011 or 0x11_00000022.
-var one = []uint32{3, 1, 2, 0, 0, 0x11, 0x22, 0, 1, 1, 3, 5, 100, 200, 300, 7, 8, 9}
+var oneUnit = []uint32{3, 1, 2, 0, 0, 0x11, 0x22, 0, 1, 1, 3, 5, 100, 200, 300, 7, 8, 9}
 
-// sizes returns the size of a section: 0x1000 if it is listed, else 0.
+// sizes returns a function from a section's name to its size: 0x1000 if full has the name, else 0.
 func sizes(full string) func(name string) uint64 {
 	return func(name string) uint64 {
 		name = strings.TrimSuffix(strings.TrimPrefix(name, ".debug_"), ".dwo")
@@ -42,13 +42,13 @@ func sizes(full string) func(name string) uint64 {
 	}
 }
 
-// sectionsOfOne lists the sections that have columns in one.
+// sectionsOfOne lists the sections that have columns in oneUnit.
 const sectionsOfOne = "info types abbrev loc loclists"
 
 func TestUnitIndex(t *testing.T) {
 	const size = 0x1000
 	with := func(at int, v uint32) []uint32 {
-		words := slices.Clone(one)
+		words := slices.Clone(oneUnit)
 		words[at] = v
 		return words
 	}
@@ -62,13 +62,13 @@ func TestUnitIndex(t *testing.T) {
 		want    []indexRow
 		problem string
 	}{
-		{name: "version 2", version: 2, words: one,
+		{name: "version 2", version: 2, words: oneUnit,
 			want: []indexRow{{0x22_00000011, 100, contribution{abbrev: 200, locs: 300}}}},
-		{name: "version 5, big-endian", big: true, version: 5, words: one,
+		{name: "version 5, big-endian", big: true, version: 5, words: oneUnit,
 			want: []indexRow{{0x11_00000022, 100, contribution{abbrev: 200, locs: 300}}}},
 		{name: "type units of version 2", types: true, version: 2, words: with(9, 2),
 			want: []indexRow{{0x22_00000011, 100, contribution{abbrev: 200, locs: 300}}}},
-		{name: "type units of version 5", types: true, version: 5, words: one,
+		{name: "type units of version 5", types: true, version: 5, words: oneUnit,
 			want: []indexRow{{0x22_00000011, 100, contribution{abbrev: 200, locs: 300}}}},
 		{name: "strings and ranges", version: 5, full: "info str_offsets rnglists",
 			words: []uint32{3, 1, 1, 0x11, 0x22, 1, 6, 8, 1, 100, 200, 300, 7, 8, 9},
@@ -83,11 +83,11 @@ func TestUnitIndex(t *testing.T) {
 			problem: "no column for .debug_loclists.dwo, though the section is not empty"},
 		{name: "no locations, version 2", version: 2, words: with(11, 7),
 			problem: "no column for .debug_loc.dwo"},
-		{name: "no strings", version: 5, full: "info abbrev loclists str_offsets", words: one,
+		{name: "no strings", version: 5, full: "info abbrev loclists str_offsets", words: oneUnit,
 			problem: "no column for .debug_str_offsets.dwo"},
-		{name: "no ranges", version: 5, full: "info abbrev loclists rnglists", words: one,
+		{name: "no ranges", version: 5, full: "info abbrev loclists rnglists", words: oneUnit,
 			problem: "no column for .debug_rnglists.dwo"},
-		{name: "no types", version: 2, types: true, words: one,
+		{name: "no types", version: 2, types: true, words: oneUnit,
 			problem: "no column for .debug_types.dwo"},
 		{name: "two of a section", version: 5, words: with(11, 3),
 			problem: "two columns for .debug_abbrev.dwo"},
@@ -100,9 +100,9 @@ func TestUnitIndex(t *testing.T) {
 		{name: "far past the end of a section", version: 5, words: with(16, 1<<32-1),
 			problem: "0xc8 to 0x1000000c7 of .debug_abbrev.dwo"},
 		{name: "no units", version: 5, words: []uint32{0, 0, 0}},
-		{name: "another version", version: 3, words: one, problem: "version"},
-		{name: "cut off", version: 5, words: one[:len(one)-1], problem: "exceed the section"},
-		{name: "no header", version: 5, words: one[:2], problem: "cut off"},
+		{name: "another version", version: 3, words: oneUnit, problem: "version"},
+		{name: "cut off", version: 5, words: oneUnit[:len(oneUnit)-1], problem: "exceed the section"},
+		{name: "no header", version: 5, words: oneUnit[:2], problem: "cut off"},
 		{name: "too many sections", version: 5, words: with(0, 1<<20), problem: "sections"},
 		{name: "too many slots", version: 5, words: with(2, 1<<31), problem: "exceed the section"},
 		{name: "too many units", version: 5, words: with(1, 1<<31), problem: "exceed the section"},
@@ -133,9 +133,9 @@ func TestUnitIndex(t *testing.T) {
 // FuzzUnitIndex reads arbitrary bytes as an index. The number of bytes limits how many rows it may
 // find.
 func FuzzUnitIndex(f *testing.F) {
-	f.Add(false, false, index(binary.LittleEndian, 2, one...))
-	f.Add(true, false, index(binary.BigEndian, 5, one...))
-	f.Add(false, true, index(binary.LittleEndian, 5, one...))
+	f.Add(false, false, index(binary.LittleEndian, 2, oneUnit...))
+	f.Add(true, false, index(binary.BigEndian, 5, oneUnit...))
+	f.Add(false, true, index(binary.LittleEndian, 5, oneUnit...))
 	f.Fuzz(func(t *testing.T, big, types bool, data []byte) {
 		var order binary.ByteOrder = binary.LittleEndian
 		if big {

@@ -14,8 +14,8 @@ const (
 	layoutGap   = 16      // unused bytes after each section
 )
 
-// layOut gives each allocated section of a relocatable file an address. It starts at layoutStart,
-// keeps the order of the sections, aligns each, and leaves a gap after it. So an address identifies
+// layOut gives each allocated section of a relocatable file an address, starting at layoutStart.
+// Sections keep their order, are aligned, and have a gap after them. So an address identifies
 // its section, even an empty one, and the end of a section is not the start of the next. Sections
 // that are not allocated (debug sections) are at 0, as in a linked file.
 func (f *File) layOut() error {
@@ -87,8 +87,8 @@ func indexAddresses(f *File) (x addressIndex) {
 }
 
 // SectionAt returns the allocated section that holds addr, or nil. An empty section holds its own
-// address unless another section holds it. Where sections of a linked file overlap, it returns the
-// one with the highest start; of several with the same start, the last one in section order.
+// address unless another section holds it. Where sections of a linked file overlap, SectionAt
+// returns the one with the highest start, or the last one in section order if several start there.
 func (f *File) SectionAt(addr uint64) *Section {
 	x := &f.addresses
 	i := sort.Search(len(x.ranges), func(i int) bool { return x.ranges[i].start > addr })

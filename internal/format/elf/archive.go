@@ -93,7 +93,7 @@ func parseArchive(name string, data []byte) (members []member, thin bool, err er
 
 // readName sets the name from the header's field and the table of long names. If a long name
 // precedes the content (BSD), readName adjusts offset and size. In a thin archive, it sets path,
-// offset and size to those of the content in the file that the name refers to.
+// offset and size to where the content is, in the file that the name refers to.
 func (m *member) readName(field string, long *longNames, data []byte) error {
 	nested := int64(0)
 	switch {
@@ -123,7 +123,7 @@ func (m *member) readName(field string, long *longNames, data []byte) error {
 		if strings.Trim(rest, " /") != "" {
 			return fmt.Errorf("bad long name %q", field)
 		}
-		if m.name, err = long.at(n); err != nil {
+		if m.name, err = long.nameAt(n); err != nil {
 			return fmt.Errorf("long name %q %w", field, err)
 		}
 	default:
@@ -151,9 +151,9 @@ type longNames struct {
 	size  int              // bytes of the names that were read
 }
 
-// at returns the name at an offset in the table. Names must not overlap, so together they are at
-// most as large as the table.
-func (t *longNames) at(off int64) (string, error) {
+// nameAt returns the name at an offset in the table. Names must not overlap, so together they are
+// at most as large as the table.
+func (t *longNames) nameAt(off int64) (string, error) {
 	if name, ok := t.read[off]; ok {
 		return name, nil
 	}

@@ -247,7 +247,7 @@ func TestThinArchiveTraps(t *testing.T) {
 		!strings.Contains(err.Error(), "no such file") {
 		t.Errorf("a missing member: %v", err)
 	}
-	// Each level names the one below several times. Still, a file is listed only once.
+	// Each archive names the previous archive several times. Still, a file is listed only once.
 	thin("0.a", slices.Repeat([]string{"none.o"}, 64)...)
 	last := ""
 	for i := 1; i < 30; i++ {

@@ -7,13 +7,13 @@ import (
 )
 
 // Complete adds to f, a separate debug file (objcopy --only-keep-debug, eu-strip -f), what only the
-// stripped file of the same link has. If f has only the header of a section (SHT_NOBITS), the
+// stripped file from the same link has. If f has only the header of a section (SHT_NOBITS), the
 // section gets its contents from the stripped file. Sections that f lacks are added, among them the
 // symbol table if f has none. The DWARF always comes from f. Closing f also closes stripped, even
 // after an error.
 //
-// It is an error if an allocated section has a different address or size in the two files. Call
-// Complete before you use anything of f other than its sections.
+// It is an error if an allocated section has a different address or size in the two files. Until
+// Complete is called, only the sections of f may be used.
 func (f *File) Complete(stripped *File) error {
 	f.others = append(f.others, stripped)
 	if f.AddrSize != stripped.AddrSize || f.Order != stripped.Order ||

@@ -98,7 +98,7 @@ func (f *File) checkDecompressed() error {
 	return nil
 }
 
-// sumDecompressed returns the decompressed size of all compressed sections, by their headers.
+// sumDecompressed adds up the decompressed sizes in the headers of all compressed sections.
 func (f *File) sumDecompressed() int {
 	total := uint64(0)
 	for _, s := range f.Sections {
@@ -112,7 +112,7 @@ func (f *File) sumDecompressed() int {
 	return int(total)
 }
 
-// inflate decompresses zlib data to buf, which it must fill.
+// inflate decompresses zlib data, which must fill buf.
 func (s *Section) inflate(body, buf []byte) error {
 	r, err := zlib.NewReader(bytes.NewReader(body))
 	if err != nil {
@@ -132,8 +132,8 @@ func (s *Section) inflate(body, buf []byte) error {
 	return nil
 }
 
-// unzstd decompresses zstd data to buf, which it must fill. Back-references are resolved in buf
-// itself, so that no memory is needed for a window.
+// unzstd decompresses zstd data, which must fill buf. Back-references are resolved in buf itself,
+// so no memory is needed for a window.
 func (s *Section) unzstd(body, buf []byte) error {
 	r, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecodeAllCapLimit(true))
 	if err != nil {

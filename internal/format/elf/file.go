@@ -39,7 +39,7 @@ type File struct {
 	relSyms      func() (*symbolValues, error)
 }
 
-// beside has what comes from other files (complete.go).
+// beside is the part of a File that comes from other files (complete.go).
 type beside struct {
 	others         []*File // files that are closed with this one
 	ours           []int32 // maps section indices of the stripped file to File.Sections; 0: none
@@ -70,8 +70,8 @@ func Open(path string) (*File, error) {
 	return openMapping(path, path, m)
 }
 
-// openMapping parses a mapped ELF file, and takes ownership of the mapping. path is the file's
-// path. Errors begin with the parameter name instead.
+// openMapping parses a mapped ELF file, and takes ownership of the mapping. Errors begin with name,
+// which may differ from the file's path.
 func openMapping(name, path string, m *mapping) (f *File, err error) {
 	defer func() {
 		if f == nil { // an error, or a panic because the file was truncated
@@ -119,7 +119,7 @@ func (f *File) prepare() {
 	f.supplement = sync.OnceValues(f.readSupplement)
 }
 
-// Close unmaps the file, and the other files that it owns. It is a no-op for a File made by Parse.
+// Close unmaps the file, unless Parse made f, and closes the other files that belong to f.
 func (f *File) Close() error {
 	var err error
 	for _, o := range f.others {
@@ -143,8 +143,8 @@ func (f *File) Release() { f.m.release(0, int64(len(f.data))) }
 // Relocatable reports whether f is an ET_REL: an object file or kernel module.
 func (f *File) Relocatable() bool { return f.Type == stdelf.ET_REL }
 
-// Section returns the first section with that name, or nil. If name is ".debug_x", and the file has
-// no such section, it returns ".zdebug_x", the legacy name of the compressed section.
+// Section returns the first section with that name, or nil. If the name is ".debug_x", and the file
+// has no such section, Section looks for ".zdebug_x", the legacy name of the compressed section.
 func (f *File) Section(name string) *Section {
 	if s := f.SectionsNamed(name); len(s) > 0 {
 		return s[0]

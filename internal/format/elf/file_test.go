@@ -284,8 +284,8 @@ func TestManySections(t *testing.T) {
 	}
 }
 
-// TestGroups reads a file with several sections of one name, each in a COMDAT group, as
-// -fdebug-types-section makes them.
+// TestGroups reads a file in which several sections have the same name, because
+// -fdebug-types-section puts each type unit into its own COMDAT group.
 func TestGroups(t *testing.T) {
 	f := open(t, compile(t, smallC+"struct other { long a; } o;", "-gdwarf-5",
 		"-fdebug-types-section"))

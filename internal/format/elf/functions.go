@@ -19,14 +19,14 @@ type Functions struct {
 	List    []Function // by address; at the same address, in the order of the symbol table
 	Table   []uint32   // the indexes of the functions' symbols, in the order of the symbol table
 
-	// These fields are an index of List by address, with about as many buckets as functions. Bucket i
+	// These fields index List by address, with about as many buckets as functions. Bucket i
 	// has the functions with (address - base) >> shift == i, the first of which is List[first[i]].
 	base  uint64
 	shift uint
 	first []uint32
 }
 
-// Functions returns the functions. They are read once; the caller must not modify them.
+// Functions returns the file's functions. They are read once; the caller must not modify them.
 func (f *File) Functions() (*Functions, error) { return f.funcs() }
 
 // At returns the functions that start at an address.

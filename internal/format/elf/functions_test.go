@@ -58,8 +58,8 @@ func TestPrefixSymbols(t *testing.T) {
 	}
 }
 
-// TestFunctionsAt compares At with a linear search, for few or many addresses, spread evenly or
-// not.
+// TestFunctionsAt compares At with a binary search, for few and many addresses, spread evenly and
+// unevenly.
 func TestFunctionsAt(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	spread := map[string]func() uint64{

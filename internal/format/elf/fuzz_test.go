@@ -49,8 +49,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzCompressed reads a section that is compressed in the form of the gABI or of GNU, within the
-// limit.
+// FuzzCompressed reads a section that is compressed in the gABI or GNU form. The content must not
+// exceed the limit.
 func FuzzCompressed(f *testing.F) {
 	text := bytes.Repeat([]byte("hello "), 100)
 	head := make([]byte, 24)

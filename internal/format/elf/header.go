@@ -65,7 +65,7 @@ func (f *File) parseHeader() error {
 	return f.parseSections(shoff, int(shentsize), uint64(shnum), uint32(shstrndx))
 }
 
-// parseSections reads the section headers. Header 0 has numbers that don't fit in the ELF header.
+// parseSections reads the section headers. Header 0 has the numbers that the ELF header can't hold.
 func (f *File) parseSections(shoff uint64, entsize int, num uint64, strndx uint32) error {
 	want := shdrSize64
 	if f.AddrSize == 4 {

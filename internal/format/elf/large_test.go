@@ -33,7 +33,7 @@ func TestLargeSections(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(f.m.copies) != 1 || len(f.m.copies[0]) != len(data) {
-		t.Errorf("%d large copies, want that of the section alone", len(f.m.copies))
+		t.Errorf("%d large copies, want only that of the relocated section", len(f.m.copies))
 	}
 	want, err := plain.Data()
 	if err != nil {

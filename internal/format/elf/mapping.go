@@ -13,8 +13,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
-// keepOpenSize is the smallest size in bytes of a file that stays open, for pread. Smaller files
-// are read only through the mapping, so that thousands of open files need no descriptors.
+// keepOpenSize is the smallest size, in bytes, of a file whose descriptor stays open for pread.
+// Smaller files are read only through the mapping, so thousands of them need no descriptors.
 const keepOpenSize = 16 << 20
 
 type mapping struct {
@@ -99,12 +99,12 @@ func mapOpen(fd *os.File, path string, offset, size int64) (*mapping, error) {
 	return m, nil
 }
 
-// largeCopy is the smallest size in bytes for which alloc gets memory directly from the system.
-// Such memory is freed as soon as the mapping is closed. The garbage collector would keep such
-// memory for long, and would let the heap grow by the same amount again.
+// largeCopy is the smallest size, in bytes, for which alloc gets memory directly from the system.
+// Such memory is freed as soon as the mapping is closed. The garbage collector would keep it for a
+// long time, and would let the heap grow by the same amount again.
 const largeCopy = 16 << 20
 
-// alloc returns size zero bytes, which may be used until the mapping is closed.
+// alloc returns zeroed memory of size bytes, which may be used until the mapping is closed.
 func (m *mapping) alloc(size int) []byte {
 	if m == nil || size < largeCopy {
 		return make([]byte, size)
@@ -137,7 +137,7 @@ func (m *mapping) close() error {
 }
 
 // release drops mapped pages from memory: those that lie entirely within the size bytes at offset
-// off of the range. Later reads load these pages from the file again.
+// off in m.data. Later reads load these pages from the file again.
 func (m *mapping) release(off, size int64) {
 	if m == nil || m.pages == nil {
 		return

@@ -8,9 +8,9 @@ import (
 // noteBuildID is NT_GNU_BUILD_ID, the type of the note with the build-id.
 const noteBuildID = 3
 
-// BuildID returns the build-id, or nil if there is none: the linker's hash of its output (ld
-// --build-id), which is the same in a stripped file and its debug file. The bytes belong to the
-// file. A section .notes is read whatever its type: some linkers don't set SHT_NOTE in kernels.
+// BuildID returns the build-id, the linker's hash of its output (ld --build-id), or nil if there is
+// none. A stripped file and its debug file have the same build-id. The bytes belong to the file. A
+// section .notes is read whatever its type: some linkers don't set SHT_NOTE in kernels.
 func (f *File) BuildID() []byte {
 	for _, s := range f.Sections {
 		if s.Type != stdelf.SHT_NOTE && s.Name != ".notes" {

@@ -17,8 +17,8 @@ func (t *Symbols) maybePrefix(s *Symbol) bool {
 	})
 }
 
-// realFunctions returns those symbols in list that are functions, not prefix symbols. A prefix
-// symbol ends where a symbol begins whose name is the rest of the prefix symbol's name.
+// realFunctions returns the symbols in list that are functions, not prefix symbols. Where a prefix
+// symbol ends, another symbol begins, whose name is the rest of the prefix symbol's name.
 func (t *Functions) realFunctions(list []uint32) []uint32 {
 	symbols := t.Symbols.List
 	var left []uint32
@@ -52,11 +52,11 @@ func (t *Functions) realFunctions(list []uint32) []uint32 {
 	return slices.DeleteFunc(left, func(i uint32) bool { return matched[i] })
 }
 
-// isPrefixOf reports whether the name of s is a prefix plus the name of f. f begins where s ends.
+// isPrefixOf reports whether the name of s, which ends where f begins, is a prefix plus f's name.
 func (t *Symbols) isPrefixOf(s, f *Symbol) bool {
 	if s.Section != f.Section {
 		return false
 	}
-	// Linkers may store a name as the end of a longer one; then comparing the offsets is enough.
+	// Linkers may store a name as the end of a longer name; then comparing the offsets is enough.
 	return f.name == s.name+prefixLen || t.Name(s)[prefixLen:] == t.Name(f)
 }

@@ -63,7 +63,7 @@ func (a *applier) apply(off uint64, typ, sym uint32, addend uint64) error {
 		// Symbol 0 is no symbol; its value is 0.
 		if sym != 0 {
 			var s Symbol
-			if err := a.syms.tab.at(int(sym), &s); err != nil {
+			if err := a.syms.tab.readSymbol(int(sym), &s); err != nil {
 				return err
 			}
 			if formula == opSize {

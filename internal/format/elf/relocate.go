@@ -10,7 +10,7 @@ const (
 	shfLivepatch = 0x00100000 // SHF_RELA_LIVEPATCH: for the kernel to apply, not the linker
 )
 
-// attachRelocs assigns relocation sections to their sections, except to code, which is never read.
+// attachRelocs gives each section its relocation sections. Code gets none, as it is never read.
 func (f *File) attachRelocs() error {
 	if !f.Relocatable() {
 		return nil
@@ -30,7 +30,7 @@ func (f *File) attachRelocs() error {
 	return nil
 }
 
-// symbolValues are the symbols' values that relocations use, by symbol index.
+// symbolValues has the values that relocations use for symbols, by symbol index.
 type symbolValues struct {
 	tab    *symtab  // nil without a symbol table
 	values []uint64 // addresses or absolute values; 0 for undefined and common symbols
@@ -48,7 +48,7 @@ func (f *File) readSymbolValues() (*symbolValues, error) {
 	v := &symbolValues{tab: t, values: make([]uint64, t.n)}
 	var s Symbol
 	for i := 1; i < t.n; i++ {
-		if err := t.at(i, &s); err != nil {
+		if err := t.readSymbol(i, &s); err != nil {
 			return nil, err
 		}
 		switch s.Place {
@@ -150,7 +150,7 @@ func (s *Section) eachChunk(size int, fn func([]byte) error) error {
 	return nil
 }
 
-// run applies relocations of any machine, one by one. runFast must give the same results.
+// run applies relocations for any machine, one by one. runFast must give the same results.
 func (a *applier) run(rel []byte) error {
 	for size := a.size(); len(rel) >= size; rel = rel[size:] {
 		if err := a.applyFirst(rel); err != nil {

@@ -148,8 +148,8 @@ func TestRelocateGCC(t *testing.T) {
 	}
 }
 
-// relocated makes an x86-64 object whose section 1, .debug_x, has relocations, and as many bytes as
-// the parameter size says. All symbols have addresses.
+// relocated makes an x86-64 object whose section 1, .debug_x, has size bytes and the relocations in
+// rel. All symbols have addresses.
 func relocated(t testing.TB, size, symbols int, rel []byte) *File {
 	t.Helper()
 	table := make([]byte, 24*symbols)

@@ -10,9 +10,9 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
 
-// The fast path handles the RELA relocations of 64-bit little-endian machines that store a plain
-// address, of 64 or 32 bits. Nearly all relocations in DWARF are plain addresses. The methods run
-// and apply handle all other relocations, and give the same results for plain addresses
+// The fast path is for 64-bit little-endian machines. It handles RELA relocations that store a
+// plain address of 64 or 32 bits, as nearly all relocations in DWARF do. The methods run and apply
+// handle all other relocations, and give the same results for plain addresses
 // (TestFastEqualsPlain).
 
 const rela64Size = 24
@@ -25,7 +25,7 @@ func (a *applier) hasFast() bool {
 // runFast gives the same result as run, but is faster.
 func (a *applier) runFast(rel []byte) error {
 	for {
-		if rel = rel[a.addresses(rel, 0):]; len(rel) < rela64Size {
+		if rel = rel[a.applyAddresses(rel, 0):]; len(rel) < rela64Size {
 			return nil
 		}
 		if err := a.applyFirst(rel); err != nil {
@@ -35,10 +35,10 @@ func (a *applier) runFast(rel []byte) error {
 	}
 }
 
-// addresses applies relocations up to the first one that is not a plain address or is outside
-// a.data. It returns the size in bytes of the relocations that it applied. The parameter from is
+// applyAddresses applies relocations up to the first one that is not a plain address or is outside
+// a.data. It returns the size, in bytes, of the relocations that it applied. The parameter from is
 // the offset of a.data in the section.
-func (a *applier) addresses(rel []byte, from uint64) int {
+func (a *applier) applyAddresses(rel []byte, from uint64) int {
 	le := binary.LittleEndian
 	data, ops, values := a.data, a.machine.ops, a.syms.values
 	size := len(rel)
@@ -95,7 +95,7 @@ func (s *Section) loadInParts(data []byte, threads int) bool {
 		wg.Go(func() {
 			mine := *a
 			mine.data = data[p.lo:p.hi]
-			if s.readRaw(mine.data, int64(p.lo)) != nil || !mine.part(p) {
+			if s.readRaw(mine.data, int64(p.lo)) != nil || !mine.applyPart(p) {
 				failed.Store(true)
 			}
 		})
@@ -135,14 +135,14 @@ func (a *applier) parts(n int) []part {
 	return parts
 }
 
-// part applies the relocations of p to a.data, which holds the bytes of p. It reports whether all
-// of these relocations are plain addresses within these bytes.
-func (a *applier) part(p part) bool {
+// applyPart applies the relocations of p to a.data, which holds the bytes of p. It reports whether
+// all of these relocations are plain addresses within these bytes.
+func (a *applier) applyPart(p part) bool {
 	buf := make([]byte, min(p.last-p.first, chunkEntries)*rela64Size)
 	for at := p.first; at < p.last; at += len(buf) / rela64Size {
 		buf = buf[:min(len(buf), (p.last-at)*rela64Size)]
 		if _, err := a.r.ReadAt(buf, int64(at*rela64Size)); err != nil ||
-			a.addresses(buf, p.lo) < len(buf) {
+			a.applyAddresses(buf, p.lo) < len(buf) {
 			return false
 		}
 	}

@@ -17,7 +17,7 @@ const (
 	opSet             // S+A, cut to the field
 	opAdd             // V+S+A, cut to the field
 	opSub             // V-S-A, cut to the field
-	opSetULEB         // like the next two, one of a pair for a difference in a ULEB128
+	opSetULEB         // like the next two, half of a pair that stores a difference in a ULEB128
 	opAddULEB
 	opSubULEB
 	formulas relocOp = 0xf00 // mask
@@ -25,9 +25,9 @@ const (
 
 // The checks: which values a field may have. Without a check, higher bits are cut off.
 const (
-	either   relocOp  = (iota + 1) << 12 // signed or unsigned numbers of its width
-	signed                               // signed numbers of its width
-	unsigned                             // unsigned numbers of its width
+	either   relocOp  = (iota + 1) << 12 // signed or unsigned numbers of the field's width
+	signed                               // signed numbers of the field's width
+	unsigned                             // unsigned numbers of the field's width
 	checks   = 0xf000                    // mask
 )
 

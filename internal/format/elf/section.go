@@ -105,7 +105,7 @@ func (s *Section) ReadAt(p []byte, off int64) (int, error) {
 	return len(p), eof
 }
 
-// readRaw fills p with bytes of the section in the file, from off on. There must be enough of them.
+// readRaw fills p with the section's bytes in the file from off on. There must be at least len(p).
 func (s *Section) readRaw(p []byte, off int64) error {
 	m := s.f.m
 	if m == nil || m.fd == nil {

@@ -100,7 +100,7 @@ func (f *File) readSymbols() (*Symbols, error) {
 	fileIndex := int32(-1)
 	for i := range list {
 		s := &list[i]
-		if err := t.at(i+1, s); err != nil {
+		if err := t.readSymbol(i+1, s); err != nil {
 			return nil, err
 		}
 		if !usual || int64(s.name) >= int64(len(t.strs)) {

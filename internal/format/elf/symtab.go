@@ -13,10 +13,10 @@ import (
 // Sizes of a symbol in the file, by class.
 const symSize32, symSize64 = 16, 24
 
-// words reads numbers in either byte order, without the indirect calls of binary.ByteOrder.
-type words struct{ big bool }
+// wordReader reads numbers in either byte order, without the indirect calls of binary.ByteOrder.
+type wordReader struct{ big bool }
 
-func (w words) u16(b []byte) uint16 {
+func (w wordReader) u16(b []byte) uint16 {
 	v := binary.LittleEndian.Uint16(b)
 	if w.big {
 		v = bits.ReverseBytes16(v)
@@ -24,7 +24,7 @@ func (w words) u16(b []byte) uint16 {
 	return v
 }
 
-func (w words) u32(b []byte) uint32 {
+func (w wordReader) u32(b []byte) uint32 {
 	v := binary.LittleEndian.Uint32(b)
 	if w.big {
 		v = bits.ReverseBytes32(v)
@@ -32,7 +32,7 @@ func (w words) u32(b []byte) uint32 {
 	return v
 }
 
-func (w words) u64(b []byte) uint64 {
+func (w wordReader) u64(b []byte) uint64 {
 	v := binary.LittleEndian.Uint64(b)
 	if w.big {
 		v = bits.ReverseBytes64(v)
@@ -43,11 +43,11 @@ func (w words) u64(b []byte) uint64 {
 // symtab is the symbol table in the file, with the sections that belong to it.
 type symtab struct {
 	sec     *Section
-	strs    []byte // its string table
+	strs    []byte // the string table
 	big     bool   // whether numbers are big-endian
 	entsize int    // bytes of a symbol
 	n       int    // number of symbols, including the null entry
-	shndx   []byte // content of its SHT_SYMTAB_SHNDX, 4 bytes for each symbol, or nil
+	shndx   []byte // content of SHT_SYMTAB_SHNDX, 4 bytes for each symbol, or nil
 	// If the table comes from another file (see Complete), ours maps the section indices of that file
 	// to those of File.Sections. Otherwise it is nil.
 	ours []int32
@@ -105,10 +105,10 @@ func (f *File) symtab() (*symtab, error) {
 	return t, nil
 }
 
-// at reads symbol i into s, with Section and Place resolved. Value is as in the file: in a
+// readSymbol reads symbol i into s, with Section and Place resolved. Value is as in the file: in a
 // relocatable file, it is an offset in the section. FileIndex is not set.
-func (t *symtab) at(i int, s *Symbol) error {
-	w := words{t.big}
+func (t *symtab) readSymbol(i int, s *Symbol) error {
+	w := wordReader{t.big}
 	var shndx uint16
 	var info uint8
 	if t.entsize == symSize64 {
@@ -125,12 +125,12 @@ func (t *symtab) at(i int, s *Symbol) error {
 	if shndx == 0 || shndx >= uint16(stdelf.SHN_LORESERVE) || int(shndx) >= len(t.sec.f.Sections) {
 		return t.resolve(i, shndx, s)
 	}
-	return t.place(i, s)
+	return t.mapSection(i, s)
 }
 
-// place translates s.Section, the section of symbol i, to an index into File.Sections if the table
-// comes from another file.
-func (t *symtab) place(i int, s *Symbol) error {
+// mapSection translates s.Section, the section of symbol i, to an index into File.Sections if the
+// table comes from another file.
+func (t *symtab) mapSection(i int, s *Symbol) error {
 	if t.ours == nil {
 		return nil
 	}
@@ -152,7 +152,7 @@ func (t *symtab) resolve(i int, shndx uint16, s *Symbol) error {
 		return t.sec.errorf(
 			"symbol %d: its section index is in SHT_SYMTAB_SHNDX, which is missing", i)
 	case shndx == xindex:
-		idx = words{t.big}.u32(t.shndx[4*i:])
+		idx = wordReader{t.big}.u32(t.shndx[4*i:])
 	case shndx == uint16(stdelf.SHN_ABS):
 		s.Place = Absolute
 	case shndx == uint16(stdelf.SHN_COMMON):
@@ -171,7 +171,7 @@ func (t *symtab) resolve(i int, shndx uint16, s *Symbol) error {
 		return t.sec.errorf("symbol %d: its section is %d, past the last", i, idx)
 	}
 	s.Section = int32(idx)
-	return t.place(i, s)
+	return t.mapSection(i, s)
 }
 
 // maxName is the maximum length, in bytes, of a name that is read. It limits the time that reading

@@ -81,7 +81,7 @@ func (l *lister) enter(path string, do func(a *archive) error) error {
 }
 
 func (l *lister) all(path string, a *archive) error {
-	if !l.first(path, -1) {
+	if !l.isFirst(path, -1) {
 		return nil
 	}
 	for i := range a.members {
@@ -92,7 +92,7 @@ func (l *lister) all(path string, a *archive) error {
 	return nil
 }
 
-// add lists member m of the archive at path or, if m names another archive, the members there.
+// add adds member m of the archive at path to the list or, if m names an archive, its members.
 func (l *lister) add(path string, m *member) error {
 	if m.thin && l.follow != nil && !l.follow[filepath.Clean(m.path)] {
 		return fmt.Errorf("%s: this member of a thin archive is in the file %s, which no "+
@@ -110,7 +110,7 @@ func (l *lister) add(path string, m *member) error {
 				m.offset)
 		}
 	case m.thin && l.isArchive(m.path):
-	case l.first(m.path, m.offset):
+	case l.isFirst(m.path, m.offset):
 		in := m.Input
 		if path != l.outer {
 			in.Label = l.outer + "(" + in.Label + ")"
@@ -127,8 +127,8 @@ func (l *lister) add(path string, m *member) error {
 	return err
 }
 
-// first reports whether a place is new, and notes it.
-func (l *lister) first(path string, offset int64) bool {
+// isFirst reports whether a place is new, and adds it to l.listed.
+func (l *lister) isFirst(path string, offset int64) bool {
 	at := place{path, offset}
 	if l.listed[at] {
 		return false

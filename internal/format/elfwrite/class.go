@@ -41,7 +41,7 @@ func (c class) pick(narrow, wide int) int {
 	return narrow
 }
 
-// putAddr writes a number of the size of an address.
+// putAddr writes a field that is as wide as an address.
 func (c class) putAddr(b []byte, v uint64) {
 	if c.wide {
 		c.bo.PutUint64(b, v)
@@ -50,7 +50,7 @@ func (c class) putAddr(b []byte, v uint64) {
 	}
 }
 
-// addr reads a number of the size of an address.
+// addr reads a field that is as wide as an address.
 func (c class) addr(b []byte) uint64 {
 	if c.wide {
 		return c.bo.Uint64(b)

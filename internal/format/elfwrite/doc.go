@@ -2,9 +2,9 @@
 // (Object), and copies of existing files in which sections are replaced, added or removed (Edit).
 //
 // The result of objcopy --update-section depends on objcopy's version: some versions move the
-// loaded sections of a linked file, others lay out the rest again at each call. The output of this
-// package depends only on its input. Replacing the .BTF of a module twice gives the same bytes as
-// replacing it once:
+// loaded sections of a linked file, others lay out the unloaded ones anew each time. The output of
+// this package depends only on its input. Replacing the .BTF of a module twice gives the same bytes
+// as replacing it once:
 //
 //	edit, err := elfwrite.NewEdit(module)
 //	err = edit.Set(elfwrite.Section{Name: ".BTF", Data: types})

@@ -32,7 +32,7 @@ type section struct {
 	header  sectionHeader // the offset is set by layOut
 	name    string
 	data    []byte // content in the file; nil for SHT_NOBITS and SHT_NULL
-	at      uint64 // offset in the old file; isNew if the section is not there
+	at      uint64 // offset in the old file, or isNew if that file lacks the section
 	changed bool
 }
 
@@ -99,16 +99,16 @@ func (e *Edit) read() (err error) {
 	return nil
 }
 
-// mayChange notes that bytes of the file may change or be removed from the given offset on.
+// mayChange notes that, from the given offset on, bytes of the file may change or be removed.
 func (e *Edit) mayChange(offset uint64) {
 	if offset >= e.fixed {
 		e.first = min(e.first, offset)
 	}
 }
 
-// Set sets the content of a section. A section that the file has keeps its index, type, flags
-// and alignment; otherwise the section is added after the last one. The content must not change
-// until Write returns.
+// Set sets the content of a section. An existing section keeps its index, type, flags and
+// alignment; a new section is added after the last one. The content must not change until Write
+// returns.
 //
 // It is an error to change the size of a loaded section of a linked file, or to replace a section
 // that has relocations or that has no bytes in the file. Errors name the file.
@@ -133,8 +133,8 @@ func (e *Edit) Set(s Section) error {
 	return nil
 }
 
-// Patch replaces the content of an existing section with content of the same size. Unlike Set, it
-// never moves the sections after it.
+// Patch replaces the content of an existing section with content of the same size. Unlike Set,
+// Patch never moves other sections.
 func (e *Edit) Patch(name string, data []byte) error {
 	i, err := e.find(name)
 	switch {
@@ -154,9 +154,9 @@ func (e *Edit) Patch(name string, data []byte) error {
 	return nil
 }
 
-// Unload turns a loaded section of a linked file into one that is not loaded and whose content may
-// have any size. The section moves to the end of the file, and is empty until Set is called. The
-// loaded bytes stay, and symbols in the section don't change. Errors name the file.
+// Unload makes a loaded section of a linked file a section that isn't loaded, so that its content
+// may have any size. The section moves to the end of the file, and is empty until Set is called.
+// The old bytes are still loaded, and symbols in the section don't change. Errors name the file.
 func (e *Edit) Unload(name string) error {
 	i, err := e.find(name)
 	switch {
@@ -199,9 +199,9 @@ func (e *Edit) change(s *section, data []byte) {
 }
 
 // Remove removes a section if the file has it. Other sections keep their indices: the header of the
-// removed section becomes inactive (SHT_NULL). But if that section is the last one and nothing
-// refers to it, its header is removed too. It is an error to remove a loaded section of a linked
-// file, or a section that has relocations. Errors name the file.
+// removed section becomes inactive (SHT_NULL), or is removed if it is the last one and nothing
+// refers to the section. It is an error to remove a loaded section of a linked file, or a section
+// that has relocations. Errors name the file.
 func (e *Edit) Remove(name string) error {
 	i, err := e.find(name)
 	if i == 0 && err == nil {

@@ -48,7 +48,7 @@ func replaced(t *testing.T, path string, sections ...Section) []byte {
 	return out
 }
 
-// edit returns the file without the removed sections, and with the given ones.
+// edit returns the file without the sections in removed, and with the given sections set.
 func edit(f *elf.File, removed []string, sections ...Section) ([]byte, error) {
 	e, err := NewEdit(f)
 	if err != nil {
@@ -145,7 +145,7 @@ func sameSections(t *testing.T, before, after []stdelf.SectionHeader, added ...s
 	}
 }
 
-// TestSetForeign embeds into files of other classes and byte orders, and into files from other
+// TestSetForeign embeds BTF into files of other classes and byte orders, and into files from other
 // compilers: clang uses one table for section names and symbol names.
 func TestSetForeign(t *testing.T) {
 	paths, _ := filepath.Glob("../elf/testdata/machines/*.o.gz")

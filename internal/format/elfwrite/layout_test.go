@@ -14,7 +14,7 @@ import (
 )
 
 // TestHistory edits a file twice. The result must be the same as after the second edit alone,
-// wherever the sections are at first.
+// wherever the edited sections are in the original file.
 func TestHistory(t *testing.T) {
 	set := func(name, data string) Section { return Section{Name: name, Data: []byte(data)} }
 	btf, long := set(".BTF", "BTF"), set(".BTF", strings.Repeat("long", 99))
@@ -58,8 +58,8 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// editBTF writes .BTF into a file. It also writes .BTF.base, or removes it if it isn't among the
-// given sections.
+// editBTF writes sections into a file: .BTF alone, or .BTF and .BTF.base. If .BTF is alone, editBTF
+// removes .BTF.base from the file.
 func editBTF(t *testing.T, path string, sections []Section) ([]byte, error) {
 	f, err := elf.Open(path)
 	if err != nil {
@@ -102,7 +102,7 @@ func TestNothingStale(t *testing.T) {
 }
 
 // TestUnusualOrder edits files that no common linker writes: the section headers come first, and
-// an empty section begins where an earlier one begins. Nothing stale is left, and doing the same
+// an empty section begins where an earlier one begins. Nothing stale is left, and the same edit
 // again changes nothing.
 func TestUnusualOrder(t *testing.T) {
 	stale := Section{Name: ".BTF", Data: bytes.Repeat([]byte("STALE"), 99)}

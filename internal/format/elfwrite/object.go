@@ -47,7 +47,7 @@ type Object struct {
 	AddrSize int // 4 (ELFCLASS32) or 8 (ELFCLASS64)
 	Order    binary.ByteOrder
 	Machine  uint16 // EM_*
-	Flags    uint32 // e_flags of the processor supplement; linkers compare them
+	Flags    uint32 // e_flags, specific to the machine; linkers compare them
 	Sections []Section
 }
 

@@ -73,7 +73,7 @@ func TestObject(t *testing.T) {
 	}
 }
 
-// checkSections compares the sections that debug/elf finds in a file.
+// checkSections checks that debug/elf finds the sections in want in a file.
 func checkSections(t *testing.T, data []byte, want []Section) {
 	t.Helper()
 	f, err := stdelf.NewFile(bytes.NewReader(data))

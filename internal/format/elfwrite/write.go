@@ -40,7 +40,7 @@ func (e *Edit) Write(w io.Writer) error {
 	return out.err
 }
 
-// output is a writer that counts the bytes written. After an error it writes nothing more.
+// output is a writer that counts the bytes written. After an error, it writes nothing more.
 type output struct {
 	w        io.Writer
 	at       uint64
@@ -49,16 +49,16 @@ type output struct {
 	released uint64 // the offset at which release was last called
 }
 
-// resident is how many bytes of a large input are in memory at the same time.
-const resident = 16 << 20
+// maxResident limits how many bytes of a large input are in memory at the same time.
+const maxResident = 16 << 20
 
 func (o *output) write(b []byte) {
 	for len(b) > 0 && o.err == nil {
-		n := min(len(b), resident)
+		n := min(len(b), maxResident)
 		_, o.err = o.w.Write(b[:n])
 		o.at += uint64(n)
 		b = b[n:]
-		if o.at-o.released >= resident {
+		if o.at-o.released >= maxResident {
 			o.release()
 			o.released = o.at
 		}

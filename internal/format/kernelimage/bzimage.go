@@ -19,8 +19,8 @@ func isBzImage(data []byte) bool {
 	return hasAt(data, bootFlag, "\x55\xaa") && hasAt(data, setupMagic, "HdrS")
 }
 
-// bzImagePayload returns the compressed vmlinux in a bzImage. Except after gzip data, which itself
-// has the decompressed size, the kernel's build appends that size in four bytes (size_append in
+// bzImagePayload returns the compressed vmlinux in a bzImage. The kernel's build appends the
+// decompressed size in four bytes, except to gzip data, which already contains it (size_append in
 // scripts/Makefile.lib). The four bytes are cut off: decompressors would report them as damage.
 func bzImagePayload(data []byte) (payload, error) {
 	p := payload{container: "bzImage", size: -1}

@@ -4,7 +4,7 @@
 // loongarch) have a compressed payload; its offset and size are in the header. Other files, such as
 // Image.gz and module.ko.xz, are compressed as a whole. The result is an ELF file, raw BTF, or a
 // flat image. A flat image is what arm64, riscv and loongarch boot: the kernel as it is in memory,
-// without section headers. The BTF in a flat image is found by its header.
+// without section headers. In a flat image, the BTF is found by a search for the BTF's header.
 //
 // Sources in the kernel tree: for bzImages, Documentation/arch/x86/boot.rst (the boot protocol)
 // and arch/x86/boot/header.S; for zboot images, drivers/firmware/efi/libstub/zboot-header.S; for

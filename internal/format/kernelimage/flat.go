@@ -36,7 +36,7 @@ func FindBTF(image []byte) ([]byte, error) {
 	starts := [...]starts{newStarts(image, 0xff&btf.Magic, btf.Magic>>8),
 		newStarts(image, btf.Magic>>8, 0xff&btf.Magic)}
 	for at := 0; ; {
-		at = min(starts[0].from(at), starts[1].from(at))
+		at = min(starts[0].startFrom(at), starts[1].startFrom(at))
 		if at == len(image) {
 			break
 		}
@@ -77,9 +77,9 @@ func newStarts(image []byte, magic0, magic1 byte) starts {
 	return starts{image: image, header: [4]byte{magic0, magic1, btf.Version, 0}, next: -1}
 }
 
-// from returns the first start at or after an offset, or the end of the image. Offsets must not
-// decrease from call to call, so that all calls together search the image only once.
-func (s *starts) from(at int) int {
+// startFrom returns the first start at or after an offset, or the end of the image. Offsets must
+// not decrease from call to call, so that all calls together search the image only once.
+func (s *starts) startFrom(at int) int {
 	if s.next < at {
 		s.next = len(s.image)
 		if i := bytes.Index(s.image[at:], s.header[:]); i >= 0 {

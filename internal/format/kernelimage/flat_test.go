@@ -53,7 +53,7 @@ func TestStarts(t *testing.T) {
 			if i := strings.Index(string(image[at:]), magic+"\x01\x00"); i >= 0 {
 				want = at + i
 			}
-			if got := s.from(at); got != want {
+			if got := s.startFrom(at); got != want {
 				t.Errorf("%q from %d: %d, want %d", magic, at, got, want)
 			}
 		}

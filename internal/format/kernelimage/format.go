@@ -21,16 +21,16 @@ import (
 const maxWindow = 1 << 27
 
 type format struct {
-	name  string
-	magic string // the first bytes
-	// open returns a decompressor; at most limit bytes of its output are used. nil: unsupported.
+	name, magic string // magic is the first bytes
+	// open returns a decompressor; at most limit bytes of its output are used. open is nil if the
+	// format is not supported.
 	open func(r *bytes.Reader, limit int) (io.Reader, error)
 }
 
 // formats are the formats in which a kernel can be compressed (CONFIG_KERNEL_GZIP and others), with
 // the magic numbers from scripts/extract-vmlinux. LZMA has none; it is recognised by the parameters
 // that all encoders write by default, and by a dictionary size that is a multiple of 64 KiB. LZ4
-// has two: of the legacy format, and of the format that the tool lz4 writes by default.
+// has two: for the legacy format, and for the format that the tool lz4 writes by default.
 var formats = []format{
 	{"gzip", "\x1f\x8b\x08", openGzip},
 	{"xz", "\xfd7zXZ\x00", openXZ},
@@ -52,11 +52,11 @@ func formatOf(data []byte) *format {
 	return nil
 }
 
-// headSize is how many bytes of a layer show its format, such as a bzImage's setup header.
+// headSize is how many bytes of a layer suffice to recognise its format, even that of a bzImage.
 const headSize = 1024
 
 // decompress decompresses data. It is an error if the output has more than limit bytes. If wanted
-// refuses the first bytes, decompress returns only these, and whole is false. Anything after gzip,
+// refuses the first bytes, only those are returned, and whole is false. Anything after gzip,
 // xz or lzma data, such as a device tree after Image.gz, is ignored.
 func (f *format) decompress(data []byte, limit int,
 	wanted func(head []byte) bool) (out []byte, whole bool, err error) {

@@ -93,7 +93,7 @@ func flat(parts ...string) []byte {
 	return append(image, strings.Join(parts, "")...)
 }
 
-// machineCode is the beginning of an ELF file, with machine code.
+// machineCode returns the beginning of an ELF file, which contains machine code.
 func machineCode(t testing.TB) []byte {
 	t.Helper()
 	path, err := os.Executable()

@@ -90,7 +90,7 @@ type payload struct {
 	size      int // bytes of the decompressed data, or -1 if unknown
 }
 
-// findPayload finds the payload of a file or layer. container may be set even with an error.
+// findPayload finds the payload of a file or layer. Even if it fails, it may set payload.container.
 func findPayload(data []byte) (payload, error) {
 	switch {
 	case bytes.HasPrefix(data, []byte(stdelf.ELFMAG)):

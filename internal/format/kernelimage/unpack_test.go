@@ -10,7 +10,7 @@ import (
 )
 
 // TestFormats unpacks the output of the programs that compress kernels, by itself and in images.
-// The flags are those of scripts/Makefile.lib and scripts/xz_wrap.sh.
+// The flags are the ones in scripts/Makefile.lib and scripts/xz_wrap.sh.
 func TestFormats(t *testing.T) {
 	want := machineCode(t)
 	for _, c := range []struct{ format, command string }{
@@ -77,7 +77,7 @@ func TestStreams(t *testing.T) {
 	}
 }
 
-// TestUnwanted: of a file that is neither a kernel nor BTF, only the first bytes are unpacked.
+// TestUnwanted: if a file is neither a kernel nor BTF, only its first bytes are unpacked.
 func TestUnwanted(t *testing.T) {
 	got, err := unpack("x", gzipped(t, make([]byte, 5000)), 2000)
 	if err != nil || got.Form != Other || len(got.Data) != headSize || got.Label != "x (gzip)" {
@@ -134,7 +134,7 @@ func TestNotPacked(t *testing.T) {
 	}
 }
 
-// TestDamage has images that can't be unpacked, and the error for each.
+// TestDamage checks the errors for images that can't be unpacked.
 func TestDamage(t *testing.T) {
 	seed, err := os.ReadFile("testdata/flat.zst")
 	if err != nil {

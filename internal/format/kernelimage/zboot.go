@@ -11,7 +11,7 @@ const (
 	zbootMagic  = 0x04
 	zbootOffset = 0x08 // word: offset of the payload in the file
 	zbootSize   = 0x0c // word: bytes of the payload, without the decompressed size after it
-	zbootFormat = 0x18 // string: how it is compressed
+	zbootFormat = 0x18 // string: how the payload is compressed
 	zbootEnd    = 0x38
 )
 

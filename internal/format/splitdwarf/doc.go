@@ -5,6 +5,6 @@
 //
 // GDB looks for a .dwo file in the directory of the compilation; libdw looks first in the directory
 // of the ELF file. LLDB looks in both, and then, by base name, in further directories. This package
-// looks first in the directories that the user names. If the user names any, it reads only these
-// directories and the one with the input.
+// looks first in the directories that the user names, then in the directory of the input. Only if
+// the user names no directory does it also look where the compiler wrote the file.
 package splitdwarf

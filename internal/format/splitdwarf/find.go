@@ -10,7 +10,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
-// Found is a split unit. It is valid until it is closed.
+// Found is a split unit. It is valid until Close is called.
 type Found struct {
 	Data *dwarf.Data
 	Unit *dwarf.Unit
@@ -21,14 +21,14 @@ type Found struct {
 	file  *opened // nil if the unit is in a package
 }
 
-// Close ends the use of the unit. The caller must call it.
+// Close releases the file with the unit. Each Found that Load returns must be closed.
 func (u *Found) Close() {
 	if u.file != nil {
 		u.files.release(u.file)
 	}
 }
 
-// Load makes r read the split unit of the skeleton unit in r. For other units, it returns nil.
+// Load makes r read the split unit of r's skeleton unit. For any other unit, Load returns nil.
 func (f *Files) Load(r *dwarf.Reader) (*Found, error) {
 	s, err := r.Skeleton()
 	if err != nil || s == nil {
@@ -77,7 +77,7 @@ func (f *Files) findFile(s *dwarf.Skeleton) (*Found, error) {
 		if !f.finder.follows() && !isFile(path) {
 			continue
 		}
-		o, err := f.use(path)
+		o, err := f.acquire(path)
 		if err != nil {
 			if problem == nil {
 				problem = err
@@ -141,9 +141,9 @@ const maxParts = 64
 // places lists the paths at which the .dwo file of a skeleton may be, in search order. With
 // --follow, these are the listed files with the same base name. Otherwise, they are paths in the
 // directories that the user names, then in the directory of the input. In each directory, the file
-// is looked for at the path that the compiler gave it, then at shorter and shorter ends of that
-// path. If the user names no directory, the last place is the absolute path at which the compiler
-// wrote the file, unless it is unknown because a build has replaced the directory with ".".
+// is looked for at the path that the compiler recorded, then at shorter and shorter suffixes of
+// that path. If the user names no directory, the last place is the absolute path at which the
+// compiler wrote the file, unless a build has replaced the compilation directory with ".".
 func (f *Files) places(s *dwarf.Skeleton) []string {
 	if s.Name == "" || strings.ContainsRune(s.Name, 0) {
 		return nil

@@ -11,16 +11,16 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 )
 
-// Finder finds the split units of any number of files. The zero value, or nil, looks for them where
-// compilers and dwp write them. Several goroutines may use a Finder at once.
+// Finder finds the split units of any number of files. If it is nil or the zero value, it looks
+// where compilers and dwp write them. Several goroutines may use a Finder at once.
 type Finder struct {
-	// Dirs are directories in which .dwo files are at the paths that the compiler gave them, or at the
-	// ends of these paths. If Dirs isn't empty, the directory of the compilation is not read.
+	// Dirs are directories in which .dwo files have the paths that the compiler recorded, or suffixes
+	// of these paths. If Dirs isn't empty, the directory of the compilation is not read.
 	Dirs []string
-	// Follow lists the .dwo files that may be read, wherever they are; it may list other files too. If
-	// Follow is nil or points to nil, any file may be read.
+	// Follow lists the .dwo files that may be read, in any directory. Other files in the list are
+	// ignored. If Follow is nil or points to nil, any .dwo file may be read.
 	Follow *[]string
-	// Package is a .dwp file, or "". Units that are not in it are looked for elsewhere.
+	// Package is a .dwp file, or "". Units that the package lacks are looked for elsewhere.
 	Package string
 
 	once sync.Once
@@ -31,10 +31,10 @@ type Finder struct {
 	listed  map[string][]string // the files of Follow by base name
 }
 
-// errInterrupted is the error for later users of the package if open panicked in another thread.
+// errInterrupted is returned to later users of the package if open panicked in another thread.
 var errInterrupted = errors.New("another thread failed to open the package of .dwo files")
 
-// Close closes the package. Afterwards, nothing that was found with a Files may be used.
+// Close closes the package. Afterwards, no unit that x has found may be used.
 func (x *Finder) Close() {
 	if x.pkg != nil {
 		x.pkg.file.Close()
@@ -49,7 +49,7 @@ type opened struct {
 	users int
 }
 
-// open opens the file at path, which has split units of main, and lists these units.
+// open opens the file at path, which has split units of main, and reads the list of these units.
 func open(path string, main *elf.File) (*opened, error) {
 	f, err := elf.Open(path)
 	if err != nil {
@@ -82,8 +82,8 @@ type Files struct {
 	count atomic.Uint64
 }
 
-// Of returns the Files for main, which must be open. Unless prefix is "", names that begin with
-// prefix are cut to prefix alone (see dwarf.Data).
+// Of returns the Files for the input main, which must be open. If prefix isn't "", names that begin
+// with prefix are cut to prefix alone (see dwarf.Data).
 func (x *Finder) Of(main *elf.File, prefix string) *Files {
 	if x == nil {
 		x = &Finder{}
@@ -91,7 +91,7 @@ func (x *Finder) Of(main *elf.File, prefix string) *Files {
 	return &Files{finder: x, main: main, prefix: []byte(prefix), found: make(map[uint64]int)}
 }
 
-// Close closes what was opened for the input.
+// Close closes the files that were opened for the input.
 func (f *Files) Close() {
 	for _, o := range append(f.idle, f.busy...) {
 		o.file.Close()
@@ -139,15 +139,15 @@ func isFile(path string) bool {
 }
 
 // ownUnits returns the split unit that the input itself contains (-gsplit-dwarf=single), or nil. If
-// there are several, they are not used: they come from several object files that ld -r has joined,
-// and each unit's offsets are relative to where the sections of its object file began.
+// it contains several, they are not used: they come from object files that ld -r has joined, and
+// each unit's offsets are relative to the start of the sections of its original object file.
 func (f *Files) ownUnits() (*dwarf.Data, error) {
 	if f.main.Section(".debug_info.dwo") == nil {
 		return nil, nil
 	}
 	d, err := dwarf.NewSplit(f.main)
 	if err != nil || d.SplitUnits() != 1 {
-		return nil, nil // not an error, because a .dwo file may have the units
+		return nil, nil // not an error, because the units may be in .dwo files
 	}
 	return d.For(f.prefix), nil
 }
@@ -155,8 +155,8 @@ func (f *Files) ownUnits() (*dwarf.Data, error) {
 // maxIdle is how many unused files stay open: after LTO, consecutive units may be in one file.
 const maxIdle = 4
 
-// use opens the .dwo file at path, or returns it if it is still open.
-func (f *Files) use(path string) (*opened, error) {
+// acquire returns the .dwo file at path, which it opens unless the file is still open.
+func (f *Files) acquire(path string) (*opened, error) {
 	f.mu.Lock()
 	for _, o := range f.busy {
 		if o.path == path {

@@ -9,8 +9,8 @@ import (
 // follows reports whether only the .dwo files in Follow are read.
 func (x *Finder) follows() bool { return x.Follow != nil && *x.Follow != nil }
 
-// followed returns the files of Follow that have the base name of path. Files whose paths have the
-// longest end in common with path come first.
+// followed returns the files in Follow that have the same base name as path. Files whose paths have
+// the longest suffix in common with path come first.
 func (x *Finder) followed(path string) []string {
 	x.listing.Do(func() {
 		x.listed = make(map[string][]string, len(*x.Follow))
@@ -27,7 +27,7 @@ func (x *Finder) followed(path string) []string {
 	return list
 }
 
-// sameEnd returns how many bytes the ends of two paths have in common.
+// sameEnd returns the length, in bytes, of the longest common suffix of two paths.
 func sameEnd(a, b string) int {
 	n := 0
 	for n < min(len(a), len(b)) && a[len(a)-1-n] == b[len(b)-1-n] {

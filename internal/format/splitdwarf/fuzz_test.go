@@ -11,7 +11,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/features"
 )
 
-// stored are objects with skeleton units. Their .dwo files are beside them.
+// stored lists objects with skeleton units. Their .dwo files are beside them.
 var stored = []string{"clang-4", "clang-5", "gcc-4", "gcc-5", "gcc-4-types", "gcc-5-types",
 	"clang-5-types", "clang-5-s390x"}
 

@@ -45,8 +45,8 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestFollowed checks which of the named files have the base name of the .dwo file. The likeliest
-// file must come first.
+// TestFollowed checks that a .dwo file is looked for at the paths in Follow with its base name, the
+// likeliest first.
 func TestFollowed(t *testing.T) {
 	follow := strings.Fields("x.dwo a/core.dwo out/kernel/sched/core.dwo mm/core.dwo " +
 		"kernel/core.dwo " +

@@ -8,16 +8,16 @@ const (
 	moveBits      = 5
 	topValue      = 1 << 24
 	states        = 12
-	litStates     = 7 // smaller states are those after a literal
+	litStates     = 7 // states below it follow a literal
 	minMatch      = 2
 	lowSymbols    = 8   // how many lengths are in the first tree of lengths, and in the second
-	highSymbols   = 256 // how many are in the third
+	highSymbols   = 256 // how many lengths are in the third tree
 	distSlots     = 64
 	modelEnd      = 14 // smaller distance slots have only modelled bits
 	alignBits     = 4
 	literalCoder  = 0x300 // probabilities for one context of a literal
 	maxContexts   = 1 << 4
-	maxSymbolSize = 21 // the most bytes of input that a literal or match takes
+	maxSymbolSize = 21 // the most bytes of input that a literal or match can take
 	wordSize      = 8
 )
 
@@ -34,7 +34,7 @@ type lzma struct {
 	lc               uint32
 	litMask, posMask uint32
 
-	rep    [4]uint32 // the last four distances, less one
+	rep    [4]uint32 // the last four distances, each less one
 	state  uint32
 	match  [256]uint16 // by state and position
 	isRep  [16]uint16
@@ -100,7 +100,7 @@ func (d *lzma) reset() {
 // coder is the range decoder. It is passed by value, so that it stays in registers.
 type coder struct {
 	width, code uint32
-	at          int // of the next byte of input
+	at          int // index of the next byte of input
 }
 
 // normal returns the coder with a width of at least topValue.
@@ -122,7 +122,7 @@ func (c coder) bit(prob *uint16) (next coder, not uint32) {
 	return coder{rest + not&(bound-rest), c.code - bound&^not, c.at}, not
 }
 
-// choose is like bit, but has a branch. It is for bits that are easy to predict.
+// choose decodes a bit that is easy to predict. Unlike the method bit, it branches on that bit.
 func (c coder) choose(prob *uint16) (next coder, one bool) {
 	p := uint32(*prob)
 	bound := c.width >> probBits * p
@@ -312,5 +312,5 @@ func after(state, kind uint32) uint32 {
 	return min(kind+3, states-1)
 }
 
-// afterLiteral is the state after a literal, by the state before it.
+// afterLiteral maps the state before a literal to the state after it.
 var afterLiteral = [16]uint32{0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 4, 5}

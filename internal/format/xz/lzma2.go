@@ -9,7 +9,7 @@ func decodeChunks(data []byte, at int, out []byte, window uint32) bool {
 	var d lzma
 	to := 0                           // how much of out is filled
 	start := 0                        // the position at which the dictionary was reset last
-	needDict, needProps := true, true // whether a chunk must reset the dictionary, the properties
+	needDict, needProps := true, true // must a chunk reset the dictionary, set the properties?
 	for at < len(data) {
 		control := data[at]
 		if at++; control == 0 {

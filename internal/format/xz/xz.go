@@ -1,6 +1,6 @@
 // Package xz decompresses, in memory, the form of xz files that tar and xz usually write: one
-// stream of one block, with LZMA2 as its only filter. It takes about 0.6 times as long as the
-// library that package kernelimage uses for all other xz files.
+// stream of one block, with LZMA2 as its only filter. This takes about 0.6 times as long as with
+// the library that package kernelimage uses for all other xz files.
 //
 //	xz.go     the container: The .xz File Format, version 1.2.1
 //	lzma2.go  chunks
@@ -31,9 +31,9 @@ const (
 
 var crc64Table = crc64.MakeTable(crc64.ECMA)
 
-// Decompress returns the content of an xz file. ok is false if the file is damaged, has another
-// form, or has more than limit bytes of content; a complete decoder must then find out which of
-// these is true.
+// Decompress returns the content of an xz file. ok is false if the file is damaged, has a different
+// form, or has more than limit bytes of content; only a complete decoder can find out which of
+// these is the reason.
 func Decompress(data []byte, limit int) (content []byte, ok bool) {
 	f, ok := parse(data)
 	if !ok || f.size > uint64(limit) || len(data)-f.end < maxSymbolSize {
@@ -53,7 +53,7 @@ func Decompress(data []byte, limit int) (content []byte, ok bool) {
 	return content, bytes.Equal(sum, f.sum)
 }
 
-// file has what the container says about the chunks.
+// file describes the chunks, according to the container.
 type file struct {
 	begin, end int    // of the chunks
 	size       uint64 // of the content, in bytes
@@ -115,15 +115,15 @@ func parseIndex(data []byte) (block, content uint64, ok bool) {
 	rest := data[1:n]
 	var values [3]uint64 // the number of records, and the record
 	for i := range values {
-		if values[i], rest, ok = number(rest); !ok {
+		if values[i], rest, ok = uvarint(rest); !ok {
 			return 0, 0, false
 		}
 	}
 	return values[1], values[2], values[0] == 1 && len(rest) < 4 && zero(rest)
 }
 
-// number reads a number of up to 9 bytes, and returns the bytes after the number.
-func number(data []byte) (v uint64, rest []byte, ok bool) {
+// uvarint reads a number that takes up to 9 bytes, and also returns the bytes after it.
+func uvarint(data []byte) (v uint64, rest []byte, ok bool) {
 	v, size := binary.Uvarint(data)
 	if size <= 0 || size > 9 || size > 1 && data[size-1] == 0 {
 		return 0, nil, false
@@ -146,7 +146,7 @@ func parseBlockHeader(data []byte, compressed, content uint64) (window uint32, o
 	}{{0x40, compressed}, {0x80, content}} {
 		if flags&size.flag != 0 {
 			var v uint64
-			if v, rest, ok = number(rest); !ok || v != size.want {
+			if v, rest, ok = uvarint(rest); !ok || v != size.want {
 				return 0, false
 			}
 			flags &^= size.flag

@@ -36,7 +36,7 @@ func text(size int) []byte {
 	return b.Bytes()[:size]
 }
 
-// noise is content that can't be compressed.
+// noise returns content that can't be compressed.
 func noise(size int) []byte {
 	b := make([]byte, size)
 	r := rand.NewChaCha8([32]byte{})
@@ -168,9 +168,9 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// FuzzDecompress checks that whatever Decompress accepts, the library decompresses to the same
-// content. To get damage past the checksums, the fuzzer also changes chunks, and then makes a
-// container for them with correct checksums.
+// FuzzDecompress checks that the library reads the same content from each file that Decompress
+// accepts. So that damage is not only found by checksums, the test also puts arbitrary chunks into
+// a container with correct checksums.
 func FuzzDecompress(f *testing.F) {
 	for _, options := range []string{"-0", "-6", "--lzma2=lc=0,lp=2,pb=0"} {
 		mixed := slices.Concat(text(2000), noise(70_000), text(2000))

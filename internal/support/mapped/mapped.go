@@ -83,7 +83,7 @@ func forget(start uintptr) mapping {
 
 func address(data []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(data))) }
 
-// Check returns an error if a file was truncated since it was mapped.
+// Check returns an error if any mapped file was truncated since it was mapped.
 func Check() error {
 	mappings.mu.Lock()
 	defer mappings.mu.Unlock()
@@ -95,7 +95,7 @@ func Check() error {
 	return nil
 }
 
-// Truncated is the error for a byte of a file that can no longer be read.
+// Truncated is the error for a byte that a file no longer has, because the file was truncated.
 type Truncated struct{ error }
 
 // NewTruncated returns the error for the byte at an offset of the file at path.
@@ -104,7 +104,7 @@ func NewTruncated(path string, offset int64) *Truncated {
 		"the step that writes it is done", path, offset)}
 }
 
-// Fault returns the error for a panic's value, or nil if the panic is no failed read of a mapping.
+// Fault returns the error for a panic's value, or nil if no failed read of a mapping caused it.
 func Fault(panicked any) error {
 	fault, ok := panicked.(interface{ Addr() uintptr })
 	if !ok {

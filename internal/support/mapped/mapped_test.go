@@ -42,8 +42,9 @@ func recovered(do func()) (r any) {
 	return nil
 }
 
-// want checks that an error, or the error of a panic, is about a byte of the file at path.
-func want(t *testing.T, got any, path string, offset int) {
+// wantTruncated checks that got is the error, or the value of a panic, for the byte at this offset
+// in the file at path.
+func wantTruncated(t *testing.T, got any, path string, offset int) {
 	t.Helper()
 	if err := Fault(got); err != nil {
 		got = err
@@ -79,10 +80,10 @@ func TestFault(t *testing.T) {
 		t.Fatal(r)
 	}
 	fault := read(first, page+7)
-	want(t, fault, a, 2*page+7)
-	want(t, read(second, 5), b, 5)
+	wantTruncated(t, fault, a, 2*page+7)
+	wantTruncated(t, read(second, 5), b, 5)
 	recovered(func() { Unmap(first) })
-	want(t, fault, a, 2*page+7)
+	wantTruncated(t, fault, a, 2*page+7)
 	for tries := 0; ; tries++ {
 		_, other := mapFile(t, "other", 0, 2)
 		defer Unmap(other)
@@ -94,7 +95,7 @@ func TestFault(t *testing.T) {
 			t.Skip("SKIPPED: the system doesn't use the addresses again")
 		}
 	}
-	want(t, fault, a, 2*page+7)
+	wantTruncated(t, fault, a, 2*page+7)
 }
 
 // TestOther: other panics are not attributed to a mapping.
@@ -124,8 +125,8 @@ func TestLastPage(t *testing.T) {
 	if r := recovered(func() { sum += data[2*page-1] }); r != nil {
 		t.Error(r)
 	}
-	want(t, Check(), path, 2*page-1)
-	want(t, recovered(func() { Unmap(data) }), path, 2*page-1)
+	wantTruncated(t, Check(), path, 2*page-1)
+	wantTruncated(t, recovered(func() { Unmap(data) }), path, 2*page-1)
 
 	path, data = mapFile(t, "replaced", 0, 2)
 	if err := os.WriteFile(path+"2", nil, 0o666); err != nil {
@@ -140,7 +141,7 @@ func TestLastPage(t *testing.T) {
 	}
 }
 
-// TestWriter: if a write copies mapped bytes that are gone, the panic names the file they were in.
+// TestWriter: if a write copies mapped bytes that are gone, the panic names the file that had them.
 func TestWriter(t *testing.T) {
 	path, data := mapFile(t, "in", 0, 40)
 	defer recovered(func() { Unmap(data) })
@@ -154,7 +155,7 @@ func TestWriter(t *testing.T) {
 	}
 	page := os.Getpagesize()
 	truncate(t, path, 3*page)
-	want(t, recovered(func() { Writer{out}.Write(data) }), path, 3*page)
+	wantTruncated(t, recovered(func() { Writer{out}.Write(data) }), path, 3*page)
 	if _, err := (Writer{out}).Write(data[:page]); err != nil {
 		t.Error(err)
 	}

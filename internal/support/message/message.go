@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// Count returns a number with its noun: "1 type", "2 types". Pass the noun in the singular. It must
-// have a regular plural.
+// Count returns a number with its noun: "1 type", "2 types". The parameter noun is the singular; it
+// must have a regular plural.
 func Count[N int | int64 | uint | uint32 | uint64](n N, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -20,7 +20,7 @@ func Count[N int | int64 | uint | uint32 | uint64](n N, noun string) string {
 }
 
 // Printable returns a name, or a text with names, for text output: unprintable characters, such as
-// those that control a terminal, are escaped as in Go ("\\n"). C and Rust names don't change.
+// those that control a terminal, are escaped as in Go (\n). Names from C and Rust don't change.
 func Printable(name string) string {
 	for i := range len(name) {
 		if name[i]-' ' >= 0x7f-' ' { // not printable ASCII
@@ -38,7 +38,7 @@ func AllPrintable(names string) bool {
 	for ; i+8 <= len(names); i += 8 {
 		eight := binary.LittleEndian.Uint64([]byte(names[i : i+8]))
 		low := eight &^ (0x80 * each)
-		// the top bit of each byte says whether the byte is up to 0x7e, is NUL, or is at least 0x20
+		// the top bit of a byte is set: in good, if ≤ 0x7e; in nul, if NUL; in from20, if ≥ 0x20
 		good, nul, from20 := ^(eight | (low + each)), ^(low + 0x7f*each), low+0x60*each
 		if good&(nul|from20)&(0x80*each) != 0x80*each {
 			return false

@@ -22,10 +22,10 @@ type Group struct {
 // Panic is a panic that was recovered, maybe in another goroutine.
 type Panic struct {
 	Value any    // a *mapped.Truncated if an input was truncated while it was read
-	Place string // the function and line
+	Place string // the function and line that panicked
 }
 
-// Recovered makes a Panic from r, the value that recover has returned in the caller.
+// Recovered makes a Panic from r, which is the value that recover returned to the caller.
 func Recovered(r any) *Panic {
 	if p, ok := r.(*Panic); ok {
 		return p
@@ -75,7 +75,7 @@ func (g *Group) failed(p *Panic) {
 	}
 }
 
-// Wait waits until all goroutines have returned. If any panicked, it panics with a *Panic.
+// Wait waits until all goroutines have returned. If one has panicked, Wait panics with a *Panic.
 func (g *Group) Wait() {
 	g.wg.Wait()
 	if g.fail != nil {

@@ -34,9 +34,9 @@ func Do(jobs, parts int, do func(part int)) {
 }
 
 // Each calls the function do for the index of each name, on up to jobs threads, and returns the
-// errors. If a call panics, the panic becomes the error of that call only. But if the panic is a
-// read of a truncated file, Each panics, because wrong content may already be part of any result.
-// progress is called after each call.
+// errors. If a call panics, the panic becomes the error of that call only. But if a read of a
+// truncated file causes the panic, Each panics, because wrong content may already be part of any
+// result. progress is called after each call.
 func Each(jobs int, names []string, do func(i int) error, progress func(done, all int)) []error {
 	errs := make([]error, len(names))
 	var done atomic.Int64

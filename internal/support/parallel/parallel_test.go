@@ -35,8 +35,8 @@ func TestPanic(t *testing.T) {
 	}
 }
 
-// TestTruncated: if several threads panic, a truncated input is the one that is reported, even if
-// it was not the first.
+// TestTruncated: if several threads panic, a panic about a truncated input is the one that is
+// reported, even if it was not the first.
 func TestTruncated(t *testing.T) {
 	for _, first := range []any{"other", mapped.NewTruncated("file", 0)} {
 		for _, second := range []any{"other", mapped.NewTruncated("file", 0)} {

@@ -1,4 +1,4 @@
-// A unit with what split DWARF has indices for: strings, addresses, lists of locations and ranges.
+// A unit with what split DWARF refers to by index: strings, addresses, location and range lists.
 struct list { struct list *next; long value; enum { FEW, MANY } kind; };
 struct list head __attribute__((section(".data..percpu"))) = { &head, 1 };
 int outside(struct list *l, int n);

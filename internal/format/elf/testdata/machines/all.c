@@ -13,7 +13,7 @@ struct item {
 int counter = 3;
 static long hidden = 7;
 #if !defined(__riscv) && !defined(__loongarch__)
-/* On those two, the object has an address, and lld and GNU ld disagree on it. */
+/* On these two machines, lld and GNU ld disagree on the address of a variable like this. */
 __thread int per_thread = 5;
 #endif
 struct item first = { { &first.link, &first.link }, 1, 2, RED, "first", { 1, 2, 3, 4 } };
