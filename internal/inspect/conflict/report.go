@@ -70,7 +70,7 @@ type Holder struct {
 type Difference struct {
 	Where   string `json:"where"`             // "member bar.baz"; empty for the type itself
 	What    string `json:"what"`              // "bit offset 64 vs 32"
-	Because *Name  `json:"because,omitempty"` // the name whose definitions alone cause it
+	Because *Name  `json:"because,omitempty"` // the name whose definitions are the only cause
 }
 
 func (d *Difference) String() string {

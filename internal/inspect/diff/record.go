@@ -44,7 +44,7 @@ func (x *explainer) recordDifference(a, b uint32) (where, what string) {
 	return where, what
 }
 
-// withSize adds the sizes of two types to a difference, if they are not equal.
+// withSize adds the sizes of two types to the text of a difference, if the sizes differ.
 func withSize(what string, s, t *btf.Type) string {
 	size := unequal("size", s.SizeOrType, t.SizeOrType)
 	if what == "" || size == "" {

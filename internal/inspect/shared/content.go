@@ -25,7 +25,7 @@ func (s *Set) findContents(t *tags) *contents {
 		if shape == 0 || c.of[i] != 0 {
 			continue
 		}
-		if d := t.definition[shape]; d != 0 { // a declaration: it means the definition
+		if d := t.definition[shape]; d != 0 { // a declaration, which means the definition
 			shape = d
 		}
 		if byShape[shape] == 0 {

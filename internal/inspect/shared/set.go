@@ -14,8 +14,8 @@ import (
 
 // shapes are the distinct shapes of all modules, numbered from 1, as records of one blob. Names in
 // the records are types.Strs. A reference is either the id of a type in the base, or the base's
-// EndID plus the number of a shape. The stub of each tag (which modules define, declare or refer
-// to) is a shape too.
+// EndID plus the number of a shape. Each tag that a module defines, declares or refers to has a
+// stub, which is a shape too.
 type shapes struct {
 	btf.Blob
 	hashes []types.Hash
