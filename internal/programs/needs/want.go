@@ -10,9 +10,9 @@ import (
 	"github.com/rules-btf/rules_btf/internal/programs/core"
 )
 
-// want is the part of a local type at which a relocation looks. It has neither modifiers nor
-// offsets. It has a typedef, the order of members, or the type that a pointer leads to only if the
-// relocation compares these.
+// want represents the part of a local type at which a relocation looks. It has neither modifiers
+// nor offsets. It has a typedef, the order of members, or the type that a pointer leads to only if
+// the relocation compares these.
 type want struct {
 	kind    btf.Kind
 	name    string // of a tag, typedef, base type or function; "" if it doesn't matter

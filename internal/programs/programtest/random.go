@@ -67,7 +67,7 @@ type node struct {
 	fields []field
 	elem   *node
 	nelems int
-	flex   bool // the last member, an array of no elements
+	flex   bool // it is a last member, and an array of no elements
 }
 
 type field struct {
