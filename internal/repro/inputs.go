@@ -15,7 +15,7 @@ type inputChange struct {
 	of   [2]int64 // the artifact in each log, -1 if it isn't an input there
 }
 
-// change is an inputChange, with information about it that is the same for all actions.
+// change is an inputChange, with information about the change that is the same for all actions.
 type change struct {
 	inputChange
 	origin origin

@@ -120,8 +120,8 @@ func newReaders(acts []Action, all []*List) *readers {
 	return r
 }
 
-// run returns the actions that differ, in this order. Actions that read from each other in a cycle,
-// which Bazel never logs, come last.
+// run returns the ordered list of the actions that differ. Actions that read from each other in a
+// cycle, which Bazel never logs, come last.
 func (r *readers) run() []int {
 	for i := range r.acts {
 		if l := r.acts[i].Upstream(); l != nil {

@@ -158,8 +158,8 @@ var (
 		"clang -target powerpc-linux-gnu"}
 )
 
-// compileEverywhere compiles C as gnu17 and as gnu23, with each command in the list machines whose
-// compiler is installed and supports the machine.
+// compileEverywhere compiles C as gnu17 and as gnu23 with each of the given compiler commands,
+// except those that don't work here.
 func compileEverywhere(t *testing.T, source string, machines ...string) {
 	t.Helper()
 	for _, machine := range machines {

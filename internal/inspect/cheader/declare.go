@@ -138,7 +138,7 @@ var qualifier = [btf.NumKinds]string{btf.KindVolatile: "volatile", btf.KindConst
 	btf.KindRestrict: "restrict"}
 
 // dropQualifiers drops qualifiers and tags of arrays and functions, because C can't express them.
-// gcc copies the qualifiers of elements to their array, and makes noreturn functions volatile.
+// gcc copies qualifiers of elements to the array, and makes noreturn functions volatile.
 func (g *generator) dropQualifiers(bottom int) {
 	for len(g.chain) > bottom {
 		t, _ := g.blob.ByID(g.chain[len(g.chain)-1])

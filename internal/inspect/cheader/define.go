@@ -9,8 +9,8 @@ import (
 )
 
 // emit writes the type whose id is id. If the parameter in is 0, the type comes from the queue, and
-// emit writes its definition. Any other value is the id of a type that refers to the type id; emit
-// then writes the declarations that this reference requires.
+// emit writes its definition. Otherwise, the type whose id is in refers to this type, and emit
+// writes the declarations that the reference requires.
 func (g *generator) emit(id, in uint32) {
 	if g.state[id]&emitted != 0 {
 		return

@@ -21,7 +21,7 @@ type names struct {
 type namespace struct {
 	count map[string]int // how many things use a name
 	taken map[string]bool
-	kinds map[string]btf.Kind // by tag: the kind of the type that has it without a suffix
+	kinds map[string]btf.Kind // by tag: the kind of the type that has this tag without a suffix
 	// given has the BTF's names that contain "___", like suffixed names; nil until names conflict.
 	given map[string]bool
 }

@@ -17,9 +17,9 @@ var intWords = map[string]bool{"signed": true, "unsigned": true, "char": true, "
 var neonAliases = map[string]string{"__Poly8_t": "unsigned char", "__Poly16_t": "unsigned short",
 	"__Poly64_t": "unsigned long long", "__Poly128_t": "unsigned __int128"}
 
-// lacking reports whether compilers for some machines have no number type of t's kind and size: the
-// only floats that exist everywhere have 4 or 8 bytes, and 32-bit machines have no 16-byte
-// integers. Such a number is written as a struct.
+// lacking reports whether compilers for some machines have no number type of t's kind and size:
+// only floats of 4 and 8 bytes exist everywhere, and 32-bit machines have no 16-byte integers. Such
+// a number is written as a struct.
 func (l *layouts) lacking(t *btf.Type) bool {
 	switch t.Kind {
 	case btf.KindInt:

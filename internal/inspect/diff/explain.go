@@ -19,7 +19,7 @@ type explanation struct {
 type explainer struct {
 	*comparison
 	sides  [2]string // the names of the two types in texts
-	layout bool      // whether members' types explain different offsets and sizes (layout.go)
+	layout bool      // whether to explain different offsets and sizes by members' types (layout.go)
 	seen   map[[2]uint32]bool
 	budget int // how many pairs of nodes may still be visited
 }
@@ -28,8 +28,8 @@ type explainer struct {
 // first for a difference in their own records, then for a type that one side only declares and the
 // other defines, and then for a difference in the types that they refer to. The last sort of
 // difference is Indirect: the records are equal, and each reference that differs leads to a type
-// that has the same kind and name in A and B. But if A and B both have the same several definitions
-// of that name, the references lead to two different ones; the class is then Differs.
+// that has the same kind and name in A and B. But if that name has several definitions, and both A
+// and B have all of them, the references lead to different definitions; the class is then Differs.
 func (c *comparison) explain(a, b uint32) explanation {
 	x := explainer{c, [2]string{"A", "B"}, false, map[[2]uint32]bool{}, maxPairs}
 	return x.types(a, b)

@@ -74,8 +74,8 @@ func unequal[T comparable](what string, a, b T) string {
 	return fmt.Sprintf("%s %v vs %v", what, a, b)
 }
 
-// firstExtra returns the first name in the list a that the list b lacks. A name that repeats is
-// extra if a has it more often than b.
+// firstExtra returns the first name in the list a that the list b lacks. A name that repeats counts
+// as lacking if a has it more often than b.
 func firstExtra(a, b []string) (string, bool) {
 	count := make(map[string]int, len(b))
 	for _, s := range b {

@@ -100,7 +100,7 @@ func declaredAs(a, b *btf.Blob, x, y uint32) bool {
 	return false
 }
 
-// byName maps a kind and name to the types in a chain of blobs that have them.
+// byName maps a text such as "STRUCT page" to the ids of all such types in a chain of blobs.
 type byName map[string][]uint32
 
 func names(b *btf.Blob) byName {

@@ -87,7 +87,7 @@ type Section struct {
 	Bytes     uint64 `json:"bytes"` // of the record
 }
 
-// Take makes the report of b. It cuts the list Largest to limit types, unless limit is 0.
+// Take returns a report on b. It cuts the list Largest to limit types, unless limit is 0.
 func Take(b *btf.Blob, limit int) *Report {
 	r := &Report{Schema: 1, Header: uint64(b.Header.HdrLen), Layout: uint64(b.Header.LayoutLen),
 		Largest: []Record{}, Sections: []Section{}}

@@ -157,8 +157,8 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// TestRelocations checks that each relocation is at its instruction, even if its function isn't the
-// first one in the section.
+// TestRelocations checks that each relocation is at its instruction, even if the instruction's
+// function isn't the first one in the section.
 func TestRelocations(t *testing.T) {
 	support.Need(t, "clang")
 	o := read(t, programtest.Compile(t, `

@@ -103,7 +103,7 @@ func (r *reader) valueOf(definition uint32) uint32 {
 }
 
 // structOpsSections are the sections with struct_ops maps, as in bpf_object__elf_collect. libbpf
-// creates the maps of a section whose name begins with "?" only if the loader requests them.
+// creates the maps in a section whose name begins with "?" only if the loader requests them.
 var structOpsSections = []string{".struct_ops", ".struct_ops.link", "?.struct_ops",
 	"?.struct_ops.link"}
 
@@ -162,7 +162,7 @@ func (r *reader) structOpsOf(index elf.SectionIndex, s *elf.Section) error {
 	return r.structOpsPrograms(index, list, starts)
 }
 
-// structOpsPrograms finds the functions that the maps of a section point to.
+// structOpsPrograms finds the functions to which the maps in a section point.
 func (r *reader) structOpsPrograms(index elf.SectionIndex, list []*StructOps,
 	starts map[*StructOps]uint64) error {
 	byStart := slices.SortedFunc(slices.Values(list), func(a, b *StructOps) int {

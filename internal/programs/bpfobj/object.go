@@ -201,7 +201,7 @@ func (r *reader) readRelocations() error {
 func (r *reader) addRelocation(section string, x btfext.Relocation) error {
 	in, ok := r.sectionIndex[section]
 	if !ok {
-		return nil // its functions were discarded, for example by ld --gc-sections
+		return nil // the section's functions were discarded, for example by ld --gc-sections
 	}
 	f, at := r.functionAt(in, uint64(x.Insn))
 	if f == nil {
@@ -212,7 +212,7 @@ func (r *reader) addRelocation(section string, x btfext.Relocation) error {
 		return err
 	}
 	if _, twice := f.Relocations[at]; twice {
-		return fmt.Errorf("the instruction at %#x already has another relocation", x.Insn)
+		return fmt.Errorf("the instruction at %#x already has a relocation", x.Insn)
 	}
 	relocation := core.Relocation{Kind: core.Kind(x.Kind), Type: x.Type,
 		Access: strings.Clone(access), Memory: f.Insns[at].accessed()}

@@ -28,7 +28,7 @@ const (
 	Fails
 )
 
-// String is the verdict in a word.
+// String is the verdict as a word.
 func (v Verdict) String() string { return [...]string{"loads", "partly", "fails"}[v] }
 
 // MarshalText returns the same as String, for JSON.
@@ -74,8 +74,8 @@ type checker struct {
 	texts   map[core.Relocation]string
 }
 
-// program returns the verdict on a program. A relocation that finds nothing is fatal if libbpf
-// refuses it. It is also fatal if libbpf makes its instruction invalid and the program certainly
+// program returns the verdict on a program. A relocation is fatal if libbpf refuses it. If it finds
+// nothing, it is also fatal if libbpf makes its instruction invalid and the program certainly
 // reaches this instruction on this kernel (CertainlyReached): neither a guard such as
 // bpf_core_field_exists nor a value in .rodata or .kconfig prevents that. A missing symbol is fatal
 // unless it is weak or the struct of a kptr; for symbols that have a different type in the kernel,

@@ -43,7 +43,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// verdictOf returns the worst verdict on the named programs of an object file, with the reasons.
+// verdictOf returns the worst verdict on the named programs in an object file, with the reasons.
 func verdictOf(t *testing.T, object, vmlinux []byte, names []string) (check.Verdict, string) {
 	t.Helper()
 	o, err := bpfobj.Read(object)
@@ -79,7 +79,7 @@ func verdictOf(t *testing.T, object, vmlinux []byte, names []string) (check.Verd
 	return worst, why
 }
 
-// congestion has the programs of a TCP congestion control.
+// congestion has the programs of a TCP congestion control algorithm.
 const congestion = `
 struct sock;
 SEC("struct_ops") unsigned ssthresh(unsigned long long *c) { return 2; }

@@ -120,7 +120,7 @@ func (k *Kernel) Find(name string, kind btf.Kind) []Found {
 	return list
 }
 
-// Candidates returns the kernel's types that a relocation may be about, whether they match or not.
+// Candidates returns the kernel's types to which a relocation may refer, whether they match or not.
 // Call Index with the name of the local type first.
 func (k *Kernel) Candidates(local *Spec) []Found {
 	root, _ := local.BTF.ByID(local.Root)

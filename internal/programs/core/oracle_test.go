@@ -119,9 +119,9 @@ typedef struct own own_t;
 struct own own; struct hidden hidden; enum own_enum own_enum; own_t typed;
 `
 
-// theCases are relocations: a local type, an expression with this type, and what libbpf answers.
-// The field cilium is the answer of cilium/ebpf if it differs from libbpf's, and the field why says
-// which rule makes the difference.
+// theCases lists relocations: for each, a local type, an expression with this type, and libbpf's
+// answer. The field cilium is the answer of cilium/ebpf if it differs from libbpf's, and the field
+// why says which rule makes the difference.
 var theCases = []struct{ name, local, expr, want, cilium, why string }{
 	// Where a field is.
 	{"first member", "struct s___1 { char c; } P;", "byte_off(((struct s___1 *)0)->c)", "0", "", ""},
@@ -343,10 +343,10 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// TestOrder shows a difference that is intended. When libbpf loads an object, a relocation that
-// matches some candidates removes the others for all later relocations of the same local type. So
-// if a kernel has two types of one name, the order of instructions can matter.
-// We answer each relocation as if it came first, because needs have no order.
+// TestOrder shows an intended difference from libbpf. When libbpf loads an object, a relocation
+// that matches some candidates removes the others for all later relocations of the same local type.
+// So if a kernel has two types of one name, the order of instructions can matter. We answer each
+// relocation as if it came first, because needs have no order.
 func TestOrder(t *testing.T) {
 	lib := programtest.NewLibbpf(t)
 	vmlinux := programtest.Kernel(t, "struct s { int a; }; struct s s;",

@@ -34,7 +34,7 @@ func (s *Spec) value() (answer, error) {
 		t, of := s.BTF.ByID(p.Type)
 		v := of.EnumsOf(t)[p.Index].Value
 		if t.Kind == btf.KindEnum {
-			v = uint64(int32(v)) // also of unsigned enums: val of struct btf_enum is signed
+			v = uint64(int32(v)) // also for unsigned enums: val in struct btf_enum is signed
 		}
 		return answer{value: v}, nil
 	case s.last().Name == "":

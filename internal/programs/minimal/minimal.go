@@ -162,7 +162,7 @@ func (b *build) write(k *core.Kernel) (*Result, *core.Kernel, error) {
 	return result, small, nil
 }
 
-// copier copies the kept types of a blob into a smaller one.
+// copier copies the kept types of a blob into a smaller blob.
 type copier struct {
 	*btf.Builder
 	ids     map[uint32]uint32 // ids of the copies, by id

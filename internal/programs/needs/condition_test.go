@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// truth returns the truth table of a condition of n guards. In an index of this table, each bit is
-// the outcome of one guard.
+// truth returns the truth table of a condition with n guards. In an index of this table, each bit
+// is the outcome of one guard.
 func truth(c Condition, n int) string {
 	table := make([]byte, 1<<n)
 	for outcome := range table {

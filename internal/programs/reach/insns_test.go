@@ -10,7 +10,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/programs/core"
 )
 
-// Instructions for the tests below. The one called site has a relocation that isn't a guard, so it
+// Instructions for the tests below. The instruction site has a relocation that isn't a guard, so it
 // may be poisoned.
 type insns = []bpfobj.Insn
 

@@ -51,7 +51,7 @@ SEC("raw_tp/x") int program(void *context)
 
 type program struct {
 	name, before, body string
-	// want has the conditions of the relocations that aren't guards, sorted by name.
+	// want lists the conditions of the relocations that aren't guards, sorted by name.
 	want string
 	// cautious says that a condition may hold although the verifier doesn't reach the instruction.
 	// This happens in global functions, and if clang makes a jump depend on a value that isn't known.

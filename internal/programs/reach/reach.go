@@ -14,8 +14,8 @@
 // of all guards at once: its values are decision diagrams over the guards. For given outcomes of
 // the guards, this is constant propagation: if two paths lead to an instruction, a value that
 // differs between these paths is unknown at the instruction. The verifier follows each path
-// separately. So it may skip instructions that this package takes for reachable, but it never
-// reaches an instruction that this package takes for unreachable.
+// separately. So it may skip instructions that this package considers reachable, but it never
+// reaches an instruction that this package considers unreachable.
 //
 //	reach.go      the conditions of all relocations of a program
 //	walk.go       instructions and the edges between them
@@ -54,8 +54,7 @@ type Literal struct {
 }
 
 // Condition is a disjunction of conjunctions of literals. An empty disjunction never holds. A
-// disjunction with an empty conjunction always holds, or it isn't known whether it depends on
-// guards.
+// disjunction with an empty conjunction means that the condition always holds or isn't known.
 type Condition [][]Literal
 
 // always is the condition that holds for all outcomes.

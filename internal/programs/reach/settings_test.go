@@ -46,7 +46,7 @@ var settingsCases = []struct {
 
 var rodata = bpfobj.Address{Map: ".rodata", Offset: 4}
 
-// settingsFunction returns the program of a case.
+// settingsFunction returns the program for a test case.
 func settingsFunction(in bpfobj.Address, code insns) *bpfobj.Function {
 	f := &bpfobj.Function{Name: "p", Program: true, Relocations: map[int]core.Relocation{},
 		Data: map[int]bpfobj.Address{0: in}}

@@ -14,7 +14,7 @@ const (
 	isNone     kind = iota // the instruction isn't reached
 	isAnything             // not known
 	isNumber               // the number in value
-	isNonzero              // what the guard numbered value found: a size or an id, not 0
+	isNonzero              // a nonzero size or id, found by the guard with the number value
 	isFrame                // an address in the stack frame, relative to r10
 	isWild                 // unknown, but it may be an address in the stack frame
 	isContext              // an address in the program's context, relative to its start
@@ -24,7 +24,7 @@ const (
 
 func number(v uint64) term { return term{isNumber, v} }
 
-// operation is an instruction's opcode without its source bit, or one of those below.
+// operation is an instruction's opcode without its source bit, or one of the operations below.
 type operation uint16
 
 const (

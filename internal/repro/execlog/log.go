@@ -115,13 +115,13 @@ type set struct {
 	sets  []SetID
 }
 
-// Artifacts returns the number of artifacts in a log. Their ids are smaller than this number.
+// Artifacts returns the number of artifacts in a log. Their ids are smaller.
 func (l *Log) Artifacts() int { return len(l.artifacts) }
 
 // Artifact returns the artifact with an id.
 func (l *Log) Artifact(id ID) *Artifact { return &l.artifacts[id] }
 
-// Sets returns the number of sets in a log, with the empty set. Their ids are below this number.
+// Sets returns the number of sets in a log, including the empty set. Their ids are smaller.
 func (l *Log) Sets() int { return len(l.sets) }
 
 // Set returns the items of a set, and the sets in it, which have smaller ids.

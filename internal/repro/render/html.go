@@ -60,7 +60,7 @@ type causeView struct {
 type branch struct {
 	Action   *repro.Action
 	Below    []branch
-	Repeated bool // Below is left out: it is elsewhere in the tree, or too deep
+	Repeated bool // whether Below is left out, because it is elsewhere in the tree or too deep
 }
 
 // group has the actions with one verdict.
@@ -146,8 +146,8 @@ type trees struct {
 	users users // by action: the actions that differ because of it
 }
 
-// users finds the actions that have a number (see trees), either by itself or in a List that
-// several actions share.
+// users finds the actions that have a number (see trees), either alone or in a List that several
+// actions share.
 type users struct {
 	alone    map[int32][]int
 	holders  map[int32][]*repro.List // by number: the lists that have it in Items
