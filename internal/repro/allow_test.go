@@ -53,7 +53,7 @@ func TestMatches(t *testing.T) {
 	}
 }
 
-// TestAllow allows an action to differ, and so also the actions that differ only because of it.
+// TestAllow allows an action to differ, and thereby the actions that differ only because of it.
 func TestAllow(t *testing.T) {
 	chain := func(l *execlogtest.Builder, b bool) {
 		x := action(l, "x", pick(b, "1", "2"), execlogtest.Spawn{})

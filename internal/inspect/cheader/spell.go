@@ -34,7 +34,7 @@ func (l *layouts) lacking(t *btf.Type) bool {
 // number on machines that have it, for example 4 for x87's 12-byte long double.
 func alignOfLacking(t *btf.Type) uint32 { return max(min(t.SizeOrType&-t.SizeOrType, 16), 1) }
 
-// emitNumber writes a definition for a number type that compilers don't have.
+// emitNumber writes a definition for a number type that some compilers don't have.
 func (g *generator) emitNumber(id uint32, t *btf.Type) {
 	name := g.blob.TypeName(t)
 	if g.layouts.lacking(t) {

@@ -47,7 +47,7 @@ type Reason struct {
 	Fatal bool `json:"fatal"`
 	// Wants is what the program needs, such as "byte_off struct sock.sk_protocol".
 	Wants string `json:"wants"`
-	// Why says what is there instead, such as "struct sock has no field sk_protocol".
+	// Why says what the kernel has instead, such as "struct sock has no field sk_protocol".
 	Why string `json:"why"`
 }
 

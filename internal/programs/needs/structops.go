@@ -69,7 +69,7 @@ func (a *asked) structOps(b builder, m *bpfobj.StructOps, of map[*bpfobj.Functio
 		a.addSymbol(set, w)
 	}
 	if programs < len(m.Programs) {
-		return fmt.Errorf("a pointer to a program is at an offset at which struct %s has no member",
+		return fmt.Errorf("a pointer to a program is at an offset where struct %s has no member",
 			b.TypeName(t))
 	}
 	slices.SortStableFunc(whole.members, compareMembers)

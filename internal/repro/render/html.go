@@ -139,7 +139,7 @@ func groupOf(r *repro.Report, verdict repro.Verdict) group {
 	return g
 }
 
-// trees makes the trees of actions below causes.
+// trees builds, for each cause, the tree of actions below it.
 type trees struct {
 	r     *repro.Report
 	first users // by cause: the actions in which it begins
