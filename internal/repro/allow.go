@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// Allowance says which differences are allowed, and for which reason. It applies to those actions
-// that all its patterns match.
+// Allowance says which differences are allowed, and for which reason. It applies to the actions
+// that match all its patterns.
 type Allowance struct {
 	Label    string `json:"label,omitempty"`
 	Mnemonic string `json:"mnemonic,omitempty"`
 	Output   string `json:"output,omitempty"`
 	Verdict  string `json:"verdict,omitempty"`
 	Reason   string `json:"reason"`
-	// Matched counts the differing actions that the allowance matches.
+	// Matched counts the actions that differ and match the allowance.
 	Matched int `json:"matched"`
 
 	patterns [4]*regexp.Regexp // one per part; nil matches everything
@@ -80,7 +80,7 @@ func ParseAllowance(text string) (Allowance, error) {
 	return a, nil
 }
 
-// glob makes a regular expression from a text with * in it.
+// glob makes a regular expression from a pattern that may have * in it.
 func glob(text string, label bool) *regexp.Regexp {
 	below := ""
 	if label {
@@ -95,7 +95,7 @@ func glob(text string, label bool) *regexp.Regexp {
 	return regexp.MustCompile("^" + expr + below + "$")
 }
 
-// matches reports whether the allowance applies to an action. A label of the main repository
+// matches reports whether the allowance applies to an action. A label in the main repository
 // matches with and without @@ at its beginning.
 func (a *Allowance) matches(act *Action) bool {
 	is := func(i int, value string) bool {
@@ -135,8 +135,8 @@ func (c *comparison) allow(list []Allowance) {
 	}
 }
 
-// allowedBy returns why the actions of a list are allowed to differ: the reason for the first
-// action. It returns "" if one of the actions isn't allowed to differ.
+// allowedBy returns why the actions in a list are allowed to differ: the reason for the first
+// action. It returns "" if one of these actions isn't allowed to differ.
 func (c *comparison) allowedBy(l *List) string {
 	var todo []*List
 	for at := l; at != nil && !at.judged; at = at.Parent {

@@ -53,7 +53,7 @@ func TestMatches(t *testing.T) {
 	}
 }
 
-// TestAllow allows an action to differ, and with it the actions that differ only because of it.
+// TestAllow allows an action to differ, and thereby the actions that differ only because of it.
 func TestAllow(t *testing.T) {
 	chain := func(l *execlogtest.Builder, b bool) {
 		x := action(l, "x", pick(b, "1", "2"), execlogtest.Spawn{})
@@ -64,7 +64,7 @@ func TestAllow(t *testing.T) {
 	}
 	for _, c := range []struct {
 		allow string
-		want  string // labels of actions that may not differ
+		want  string // labels of actions that differ but aren't allowed to
 	}{
 		{"label=//:x # time", "//:both //:other"},
 		{"label=//:other # time", "//:both //:x //:y //:z"},

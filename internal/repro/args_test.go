@@ -25,7 +25,7 @@ func TestDiffArgs(t *testing.T) {
 			t.Errorf("%q and %q: %q, want %q", c.a, c.b, s, c.want)
 		}
 	}
-	// These are too long for a table, so they are compared position by position.
+	// These lists are too long for a table, so they are compared position by position.
 	long := make([]string, 5000)
 	for i := range long {
 		long[i] = fmt.Sprint(i)

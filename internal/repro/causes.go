@@ -10,8 +10,8 @@ type causeList struct {
 	list    []Cause
 }
 
-// of returns the number of the cause with this kind and text. If there is none, it adds one.
-func (l *causeList) of(kind, text string, action int) int {
+// number returns the number of the cause with this kind and text. If there is none, it adds one.
+func (l *causeList) number(kind, text string, action int) int {
 	key := kind + "\x00" + text
 	n, ok := l.numbers[key]
 	if !ok {
@@ -33,7 +33,7 @@ func (c *comparison) follow() {
 		act := &acts[i]
 		if act.Verdict == NonDeterministic {
 			text := act.Mnemonic + " " + act.Label + " " + act.Output
-			act.own = append(act.own, int32(c.causes.of(string(NonDeterministic), text, i)))
+			act.own = append(act.own, int32(c.causes.number(string(NonDeterministic), text, i)))
 		}
 		slices.Sort(act.own)
 		act.own = slices.Compact(act.own)
@@ -45,7 +45,7 @@ func (c *comparison) follow() {
 		}
 	}
 	for _, l := range c.causeLists.all {
-		l.causes = c.add(l, func(n int32, list []int) []int { return append(list, int(n)) })
+		l.causes = c.firstCauses(l, func(n int32, list []int) []int { return append(list, int(n)) })
 	}
 	for _, l := range slices.Backward(c.causeLists.all) {
 		for _, n := range l.Items {
@@ -93,14 +93,14 @@ func (c *comparison) followList(l *List, followed []bool) {
 		for _, i := range l.Items {
 			l.depth = max(l.depth, c.report.Actions[i].Deeper+1)
 		}
-		l.causes = c.add(l, func(i int32, list []int) []int {
+		l.causes = c.firstCauses(l, func(i int32, list []int) []int {
 			return append(list, c.report.Actions[i].Causes...)
 		})
 	}
 }
 
-// add returns the first causes of a list's parent and items; causesOf appends those of one item.
-func (c *comparison) add(l *List, causesOf func(item int32, list []int) []int) []int {
+// firstCauses returns the first causes of l's parent and items; causesOf appends those of an item.
+func (c *comparison) firstCauses(l *List, causesOf func(item int32, list []int) []int) []int {
 	var all []int
 	if l.Parent != nil {
 		all = slices.Clone(l.Parent.causes)
@@ -141,8 +141,8 @@ func (c *comparison) order() []int {
 	return newReaders(c.report.Actions, c.fromLists.all).run()
 }
 
-// finishCauses keeps only the causes of reported actions, and sorts them by the number of actions,
-// the largest first.
+// finishCauses keeps only the causes of reported actions, and sorts these causes by their number of
+// actions, the largest first.
 func (c *comparison) finishCauses() {
 	r := c.report
 	used := make([]bool, len(c.causes.list))

@@ -143,7 +143,7 @@ func (c *comparison) judge(act *Action) {
 	}
 }
 
-// ended returns how a spawn failed, or "" if it did not.
+// ended returns how a spawn failed, or "" if it succeeded.
 func (c *comparison) ended(act *Action, i int) string {
 	s := c.spawn(i, act.Spawns[i])
 	if s.ExitCode == 0 && s.Status == "" {
@@ -219,7 +219,7 @@ func (c *comparison) compareOutput(act *Action, path string, a, b *execlog.Outpu
 	act.Outputs = append(act.Outputs, o)
 }
 
-// maxFiles is how many files of a directory are listed.
+// maxFiles is how many differing files in a directory are listed.
 const maxFiles = 10
 
 // filesThatDiffer lists the first files that differ between two directories.

@@ -18,7 +18,7 @@ type Renamed struct {
 	B string `json:"b"`
 }
 
-// renames lists the configurations of A that have a different name in B, with both names.
+// renames lists both names of the configurations that have different names in A and B.
 type renames []Renamed
 
 // apply replaces the names of A's output directories in a text with B's names.

@@ -10,8 +10,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/repro/execlog/execlogtest"
 )
 
-// ExampleCompare compares two builds in which a compiler wrote different bytes from the same
-// inputs, so that the program linked from them differs too.
+// ExampleCompare compares two builds in which a compiler wrote different object files from the same
+// source, so that the linked programs differ too.
 func ExampleCompare() {
 	build := func(object string) *execlog.Log {
 		const bin = "bazel-out/k8-fastbuild/bin/"

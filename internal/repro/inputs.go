@@ -15,7 +15,7 @@ type inputChange struct {
 	of   [2]int64 // the artifact in each log, -1 if it isn't an input there
 }
 
-// change is an inputChange, with information about it that is the same for all actions.
+// change is an inputChange, with information about the change that is the same for all actions.
 type change struct {
 	inputChange
 	origin origin
@@ -84,7 +84,7 @@ func (c *comparison) inputs(a, b *execlog.Spawn) *inputDiff {
 func (c *comparison) setDiff(key diffKey) *inputDiff {
 	var d *inputDiff
 	var outer []diffKey
-	partly := true // whether d has all differences of the inner sets of outer's last key
+	partly := true // whether d has all differences of the inner sets of the last key in outer
 	for partly && !c.same(key.inputs) {
 		if found, ok := c.diffs[key]; ok {
 			d = found
@@ -96,10 +96,10 @@ func (c *comparison) setDiff(key diffKey) *inputDiff {
 	for i, key := range slices.Backward(outer) {
 		var made *inputDiff
 		if partly {
-			made, partly = c.around(key, d)
+			made, partly = c.diffAround(key, d)
 		}
 		if !partly {
-			made = c.whole(key, i > 0)
+			made = c.wholeDiff(key, i > 0)
 		}
 		c.diffs[key], d, partly = made, made, true
 	}
@@ -133,9 +133,9 @@ func (c *comparison) innerSets(key diffKey) (inner diffKey, ok bool) {
 	return inner, true
 }
 
-// around returns the difference between two sets; inner is the difference between their inner sets.
+// diffAround returns how two sets differ; inner is the difference between their inner sets.
 // ok is false if inner isn't enough, because an input may also be elsewhere in the sets.
-func (c *comparison) around(key diffKey, inner *inputDiff) (d *inputDiff, ok bool) {
+func (c *comparison) diffAround(key diffKey, inner *inputDiff) (d *inputDiff, ok bool) {
 	var items [2][]execlog.ID
 	for i, s := range c.sides {
 		items[i], _ = s.log.Set(key.inputs[i])
@@ -152,7 +152,7 @@ func (c *comparison) around(key diffKey, inner *inputDiff) (d *inputDiff, ok boo
 	if slices.ContainsFunc(found, c.isLoose) {
 		return nil, false
 	}
-	found = slices.DeleteFunc(found, inner.has)
+	found = slices.DeleteFunc(found, inner.hasChange)
 	if len(found) == 0 {
 		return inner, true
 	}
@@ -161,9 +161,9 @@ func (c *comparison) around(key diffKey, inner *inputDiff) (d *inputDiff, ok boo
 	return d, true
 }
 
-// whole returns how two sets differ, or nil if they don't. If keep is set, the result may later be
-// the inner part of another difference.
-func (c *comparison) whole(key diffKey, keep bool) *inputDiff {
+// wholeDiff returns how two sets differ, or nil if they don't. If keep is set, the result may later
+// be the inner part of another difference.
+func (c *comparison) wholeDiff(key diffKey, keep bool) *inputDiff {
 	found := c.compare(c.sides[0].walker.All(key.inputs[0]), c.sides[1].walker.All(key.inputs[1]))
 	if len(found) == 0 {
 		return nil
@@ -175,8 +175,8 @@ func (c *comparison) whole(key diffKey, keep bool) *inputDiff {
 	return d
 }
 
-// has reports whether d, which isn't loose and may be nil, has the change n.
-func (d *inputDiff) has(n int32) bool {
+// hasChange reports whether d, which isn't loose and may be nil, has the change n.
+func (d *inputDiff) hasChange(n int32) bool {
 	for ; d != nil; d = d.inner {
 		if contains(d.more, n) {
 			return true
@@ -185,8 +185,8 @@ func (d *inputDiff) has(n int32) bool {
 	return false
 }
 
-// isLoose reports whether a change is an input that is missing in one set, although the set's log
-// has an artifact at that path.
+// isLoose reports whether a change is an input that is missing in one set, although that set's log
+// has an artifact at the input's path.
 func (c *comparison) isLoose(n int32) bool {
 	ch := &c.changes[n]
 	return ch.of[0] < 0 && c.sides[0].has[ch.path] || ch.of[1] < 0 && c.sides[1].has[ch.path]
@@ -273,7 +273,7 @@ func (c *comparison) byPath(x, y int32) int {
 		cmp.Compare(a.of[1], b.of[1]))
 }
 
-// shown returns a change in the form in which it is reported. Call tools first.
+// shown returns a change as it is reported. The method tools must be called first.
 func (c *comparison) shown(ch *change) Change {
 	s := Change{Kind: Input, Name: c.paths.names[ch.path], InA: ch.of[0] >= 0, InB: ch.of[1] >= 0,
 		Note: ch.origin.note, From: ch.origin.action, Cause: -1}
@@ -290,7 +290,7 @@ func (c *comparison) shown(ch *change) Change {
 	return s
 }
 
-// causeOf returns the number of the cause that a change belongs to. Call tools first.
+// causeOf returns the number of a change's cause. The method tools must be called first.
 func (c *comparison) causeOf(ch *change) int {
 	kind, as := Input, 0
 	switch {
@@ -302,10 +302,10 @@ func (c *comparison) causeOf(ch *change) int {
 	if ch.cause[as] == 0 {
 		name := c.paths.names[ch.path]
 		if ch.origin.path != "" {
-			name = ch.origin.path // the file that the input is a link to
+			name = ch.origin.path // the file to which the input links
 		}
 		text := ch.origin.what + name + onlyIn(ch.of[0] >= 0, ch.of[1] >= 0)
-		ch.cause[as] = c.causes.of(string(kind), text, -1) + 1
+		ch.cause[as] = c.causes.number(string(kind), text, -1) + 1
 	}
 	return ch.cause[as] - 1
 }

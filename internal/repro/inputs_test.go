@@ -61,7 +61,7 @@ func TestSetDiff(t *testing.T) {
 			}
 			key := diffKey{inputs: [2]execlog.SetID{c.spawn(0, pair[0]).Inputs, c.spawn(1, pair[1]).Inputs}}
 			d := c.setDiff(key)
-			want := c.whole(key, true)
+			want := c.wholeDiff(key, true)
 			if want == nil || d == nil {
 				if want != d {
 					t.Fatalf("seed %d: %+v, want %+v", seed, d, want)
@@ -93,9 +93,9 @@ func TestSetDiff(t *testing.T) {
 	}
 }
 
-// TestReadersOfAll has many actions that differ, and equally many readers: actions that read all
-// outputs of the former, each reader with its own sets. The amount of data kept must not grow with
-// the product of the two numbers of actions.
+// TestReadersOfAll compares many actions that differ, and as many readers: actions that read all
+// outputs of the differing actions. Each reader has its own sets. The amount of data kept must not
+// grow with the product of the two numbers of actions.
 func TestReadersOfAll(t *testing.T) {
 	const n = 500
 	for _, own := range []string{"nothing", "the same file", "a file that differs"} {

@@ -46,14 +46,14 @@ type keyDiff struct {
 	root  bool
 }
 
-// add adds a change. Changes in different actions are one cause if they have the same group.
+// add adds a change. Changes in the same group have one cause, even in different actions.
 func (k *keyDiff) add(ch Change, group ...string) {
 	ch.From = -1
 	text := causeText(ch)
 	if len(group) > 0 {
 		text = group[0]
 	}
-	ch.Cause = k.c.causes.of(string(ch.Kind), text, -1)
+	ch.Cause = k.c.causes.number(string(ch.Kind), text, -1)
 	k.act.own = append(k.act.own, int32(ch.Cause))
 	k.root = true
 	if k.found++; len(k.act.Changes) == maxChanges {

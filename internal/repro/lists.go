@@ -15,15 +15,15 @@ type List struct {
 	// This field is for a list of causes.
 	users int // how many actions have the list
 	// These fields are for a list of actions. They hold what is known about actions that read the
-	// outputs of the listed ones.
+	// outputs of the listed actions.
 	causes []int
 	depth  int
 	reason string // why the actions are allowed to differ, "" if they aren't
 	judged bool
 }
 
-// has reports whether a number is in the list, which may be nil.
-func (l *List) has(n int32) bool {
+// hasNumber reports whether a number is in the list, which may be nil.
+func (l *List) hasNumber(n int32) bool {
 	for ; l != nil; l = l.Parent {
 		if contains(l.Items, n) {
 			return true
@@ -53,7 +53,7 @@ func newLists() *lists { return &lists{of: map[uint64]*List{}} }
 // no numbers. It changes items.
 func (l *lists) share(parent *List, items []int32) *List {
 	slices.Sort(items)
-	items = slices.DeleteFunc(slices.Compact(items), parent.has)
+	items = slices.DeleteFunc(slices.Compact(items), parent.hasNumber)
 	if len(items) == 0 {
 		return parent
 	}
@@ -80,14 +80,14 @@ func (l *lists) share(parent *List, items []int32) *List {
 type readers struct {
 	acts []Action
 
-	waits    []int     // by list: how many of its actions, plus its parent, aren't in order yet
+	waits    []int     // by list: how many of its actions, plus its parent, aren't in the order yet
 	users    [][]int32 // by list: the actions that have it
 	children [][]int32 // by list: the lists that have it as their parent
 	starts   []int     // by action: where its part of holders begins
 	holders  []int32   // by action: the lists that contain the action
 
 	order []int
-	todo  []int32 // lists whose actions are all in order
+	todo  []int32 // lists whose actions are all in the order
 }
 
 func newReaders(acts []Action, all []*List) *readers {
@@ -120,8 +120,8 @@ func newReaders(acts []Action, all []*List) *readers {
 	return r
 }
 
-// run returns the actions that differ, in order. Actions that read from each other in a cycle,
-// which Bazel never logs, come last.
+// run returns the ordered list of the actions that differ. Actions that read from each other in a
+// cycle, which Bazel never logs, come last.
 func (r *readers) run() []int {
 	for i := range r.acts {
 		if l := r.acts[i].Upstream(); l != nil {
@@ -144,7 +144,7 @@ func (r *readers) run() []int {
 	return r.order
 }
 
-// release records that one more action of the list with the number n has its place in the order.
+// release records that one more action of the list with the number n is in the order.
 func (r *readers) release(n int32) {
 	r.todo = append(r.todo, n)
 	for len(r.todo) > 0 {

@@ -85,7 +85,7 @@ func (c *comparison) matchBy(spawns [2][]int, name func(*side, int) string, uniq
 	return pairs, left
 }
 
-// matchSeveral pairs the spawns of one identity. The spawns without a partner stay in the group g.
+// matchSeveral pairs spawns with the same identity. Spawns without a partner stay in the group g.
 func (c *comparison) matchSeveral(g *[2][]int) (pairs []pair) {
 	type prints struct{ key, result [32]byte }
 	var of [2]map[int]prints

@@ -7,16 +7,16 @@ import (
 	"github.com/rules-btf/rules_btf/internal/repro/execlog"
 )
 
-// origin is where an input that differs comes from.
+// origin says where an input that differs comes from.
 type origin struct {
 	action   int    // the action that made it, or -1 if the origin is a cause
 	path     string // if the input is a link: the path of the file that it leads to
 	what     string // how the text of the cause begins, such as "source file "
 	note     string
-	unlogged bool // made by something that is not in the logs
+	unlogged bool // whether something that is not in the logs made it
 }
 
-// maxLinksFollowed limits the length of a chain of links that is followed.
+// maxLinksFollowed limits how many links in a chain are followed.
 const maxLinksFollowed = 40
 
 func (c *comparison) origin(in inputChange) origin {
@@ -41,7 +41,7 @@ func (c *comparison) origin(in inputChange) origin {
 	case strings.HasPrefix(file, outRoot):
 		o.unlogged = true
 		o.what = "generated file "
-		o.note = "no logged action makes it: Bazel itself does, or it was already up to date"
+		o.note = "no logged action makes this file: Bazel makes it, or it was up to date"
 	case strings.HasPrefix(file, "external/"):
 		o.what, o.note = "external file ", "a file from an external repository"
 	default:
@@ -53,7 +53,7 @@ func (c *comparison) origin(in inputChange) origin {
 	return o
 }
 
-// made returns the origin of an output of spawn a in A and spawn b in B; -1 means no spawn.
+// made returns the origin of an input that spawn a made in A and spawn b in B; -1 means no spawn.
 func (c *comparison) made(in inputChange, a, b int) (origin, bool) {
 	o := origin{action: -1}
 	actA, actB := -1, -1
@@ -109,7 +109,7 @@ func (c *comparison) maker(i int, name int32, id int64) int {
 	return -1
 }
 
-// pick returns the spawn that makes an artifact with the right content, or else the first one.
+// pick returns the spawn that makes an artifact with the right content, or else the first spawn.
 func (s *side) pick(spawns []int32, id int64) int {
 	for _, spawn := range spawns {
 		if s.makes(int(spawn), s.content[id]) {

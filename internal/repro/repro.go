@@ -1,16 +1,16 @@
 // Package repro compares two builds by their execution logs. It pairs the actions of the builds,
 // and compares the keys (everything that the result may depend on) and the outputs of each pair. It
-// follows each difference back to the action or file where it began.
+// follows each difference back to the action or file where the difference began.
 //
 // [Compare] is a pure function of two logs; the order of their entries doesn't matter. Its stages
 // are:
 //
 //	side.go     numbers for paths and contents, which the two logs share
 //	configs.go  output directories that have different names in the two builds
-//	match.go    which action of A is which of B
+//	match.go    which action of A corresponds to which action of B
 //	compare.go  the stages in order, the outputs that differ, and the verdicts (judge)
 //	inputs.go   how the inputs of two actions differ; key.go and args.go: the rest of the key
-//	lists.go    lists of numbers that many actions share
+//	lists.go    lists of numbers, which many actions share
 //	origin.go   which action made an input
 //	causes.go   causes, and the actions that are downstream of them
 //	allow.go    which differences are expected
@@ -22,7 +22,7 @@ type Verdict string
 const (
 	// Same: the key and the outputs are the same.
 	Same Verdict = "same"
-	// NonDeterministic: the key is the same, the outputs differ.
+	// NonDeterministic: the key is the same, but the outputs differ.
 	NonDeterministic Verdict = "non-deterministic"
 	// KeyChanged: outputs and key differ, and some of the key's differences aren't outputs of other
 	// actions.
@@ -61,8 +61,8 @@ type Change struct {
 	Kind ChangeKind `json:"kind"`
 	// Name is the name of a variable or property, or the path of a file; "" for arguments.
 	Name string `json:"name,omitempty"`
-	// A and B are the values, or short descriptions. InA is false if A has no value, and InB if B
-	// has none.
+	// A and B are the values, or short descriptions. InA is false if A has no value; InB is false if
+	// B has no value.
 	A   string `json:"a,omitempty"`
 	B   string `json:"b,omitempty"`
 	InA bool   `json:"in_a"`
@@ -75,7 +75,7 @@ type Change struct {
 	Cause int `json:"cause"`
 }
 
-// OutputChange is an output that differs. A and B describe it: a digest, or "missing".
+// OutputChange is an output that differs. A and B describe both versions: a digest, or "missing".
 type OutputChange struct {
 	Path string   `json:"path"` // in B, or in A if only A has it
 	A    string   `json:"a"`
@@ -96,7 +96,7 @@ type Action struct {
 	Changes []Change       `json:"changes,omitempty"`
 	More    int            `json:"more_changes,omitempty"` // how many changes are not listed
 	Outputs []OutputChange `json:"outputs,omitempty"`
-	Failed  string         `json:"failed,omitempty"` // how it failed, if it did in either build
+	Failed  string         `json:"failed,omitempty"` // how it failed in either build, or ""
 	Causes  []int          `json:"causes,omitempty"` // indices, at most maxCauses
 	Deeper  int            `json:"depth,omitempty"`  // how many actions away its farthest cause is
 	Cached  [2]bool        `json:"cached"`           // whether the result came from a cache
@@ -104,13 +104,13 @@ type Action struct {
 
 	Spawns [2]int `json:"-"` // indices in the logs, -1 if the log doesn't have the action
 
-	own    []int32    // causes that are not in inputs, ascending after follow
+	own    []int32    // causes that are not in inputs; the method follow sorts them
 	inputs *inputDiff // nil if the inputs are the same
 	// sharedChanges is set if Changes is a slice of inputs.shown, which other actions share.
 	sharedChanges bool
 }
 
-// Cause is where a difference begins: a non-deterministic action, or a change of a key that isn't
+// Cause is where a difference begins: a non-deterministic action, or a change in a key that isn't
 // an output of another action. All actions whose keys have this change share one Cause.
 type Cause struct {
 	Kind string `json:"kind"` // a ChangeKind or "non-deterministic"
@@ -121,7 +121,7 @@ type Cause struct {
 	// action. Downstream counts the other actions that differ because of this cause.
 	Direct     int  `json:"direct"`
 	Downstream int  `json:"downstream"`
-	Allowed    bool `json:"allowed,omitempty"` // all actions that have this cause may differ
+	Allowed    bool `json:"allowed,omitempty"` // all actions with this cause are allowed to differ
 }
 
 // Count counts the actions of one mnemonic, or all actions.
@@ -132,9 +132,8 @@ type Count struct {
 	// Spawns counts the commands in each log, and Hits those whose result came from a cache.
 	Spawns [2]int `json:"spawns"`
 	Hits   [2]int `json:"cache_hits"`
-	// SameCached counts actions with the verdict Same whose result came from a cache in at least
-	// one build. Such an action may have run only once; then the comparison proves nothing about
-	// it.
+	// SameCached counts actions with the verdict Same whose result came from a cache in at least one
+	// build. If such an action ran only once, the comparison proves nothing about it.
 	SameCached int `json:"same_by_cache"`
 }
 

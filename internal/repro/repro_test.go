@@ -94,7 +94,7 @@ func TestVerdicts(t *testing.T) {
 		}, `//:x: key changed [argument ] #0
 //:y: key changed [argument ] #0
 #0 argument: -O1 vs -O2 2 0`},
-		{"added variables, another platform, another timeout", func(l *execlogtest.Builder, b bool) {
+		{"added variable, different platform and timeout", func(l *execlogtest.Builder, b bool) {
 			action(l, "x", "1", execlogtest.Spawn{
 				Env:           pick(b, nil, []execlog.Pair{{Name: "E", Value: "1"}}),
 				Platform:      []execlog.Pair{{Name: "os", Value: pick(b, "linux", "other")}},
@@ -139,7 +139,7 @@ func TestVerdicts(t *testing.T) {
 		{"only in one", func(l *execlogtest.Builder, b bool) {
 			action(l, pick(b, "x", "y"), "1", execlogtest.Spawn{})
 		}, "//:x: only in A\n//:y: only in B"},
-		{"another name of the output", func(l *execlogtest.Builder, b bool) {
+		{"a different name of the output", func(l *execlogtest.Builder, b bool) {
 			l.Spawn(execlogtest.Spawn{Label: "//:x", Mnemonic: "M"}, l.File(bin+pick(b, "x1", "x2"), "1"))
 		}, `//:x: key changed [declared outputs bazel-out/k8-fastbuild/bin/x1] ` +
 			`[declared outputs bazel-out/k8-fastbuild/bin/x2] #0 #1
@@ -150,7 +150,7 @@ func TestVerdicts(t *testing.T) {
 			l.Spawn(s, pick[any](b, l.File(bin+"x", "1"), bin+"x"))
 		}, `//:x: non-deterministic failed: A: success; B: failed, exit code 2 #0
 #0 non-deterministic: M //:x bazel-out/k8-fastbuild/bin/x 1 0`},
-		{"fails in both, another key", func(l *execlogtest.Builder, b bool) {
+		{"fails in both, different key", func(l *execlogtest.Builder, b bool) {
 			l.Spawn(execlogtest.Spawn{Label: "//:x", Mnemonic: "M", ExitCode: 2, Status: "NON_ZERO_EXIT",
 				Args: []string{pick(b, "1", "2")}}, bin+"x")
 		}, `//:x: key changed [argument ] failed: NON_ZERO_EXIT, exit code 2 in both #0
@@ -180,7 +180,7 @@ func TestVerdicts(t *testing.T) {
 		}, `//:x: key changed [argument ] #0
 //:y: key changed [argument ] #0
 #0 argument: absolute path /home/a/.cache/bazel vs /ci 2 0`},
-		{"another configuration", func(l *execlogtest.Builder, b bool) {
+		{"a different configuration", func(l *execlogtest.Builder, b bool) {
 			dir := "bazel-out/k8-" + pick(b, "fastbuild", "opt") + "/bin/"
 			x := l.File(dir+"x", "1")
 			l.Spawn(execlogtest.Spawn{Label: "//:x", Mnemonic: "M", Args: []string{"-o", dir + "x"}}, x)
@@ -251,7 +251,7 @@ func TestMapped(t *testing.T) {
 }
 
 // TestOrder compares logs whose entries are in different orders: logs of real builds, and large
-// ones.
+// logs.
 func TestOrder(t *testing.T) {
 	var logs [3]*execlog.Log
 	for i := range logs {

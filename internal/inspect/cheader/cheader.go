@@ -1,7 +1,7 @@
-// Package cheader writes BTF types as a C header, such as the vmlinux.h of BPF programs.
-// BTF says where each member is, but not which attributes and padding put it there. So [Write]
-// searches for C text from which compilers make the same layout. It also makes names unique,
-// because names in BTF may repeat.
+// Package cheader writes BTF types as a C header, such as the vmlinux.h of BPF programs. BTF says
+// where each member is, but not which attributes and padding put it there. So [Write] searches for
+// C text that makes compilers produce the same layout. Write also makes names unique, because names
+// in BTF may repeat.
 //
 // The text is identical to bpftool's (bpftool btf dump, format c) wherever bpftool's text compiles
 // and has the BTF's layout; docs/inside.md lists the differences. The steps: types are sorted in
@@ -121,12 +121,12 @@ const tail = `#ifdef __clang__
 `
 
 const (
-	ordering   = 1 << iota // order is visiting it
-	ordered                // it, or at least all that it needs, is in the queue
-	emitting               // emit is visiting it
-	emitted                // its definition is written
-	declared               // its forward declaration (for a typedef: its definition) is written
-	referenced             // another type refers to it
+	ordering   = 1 << iota // order is visiting the type
+	ordered                // the type, or at least everything that it needs, is in the queue
+	emitting               // emit is visiting the type
+	emitted                // the type's definition is written
+	declared               // the forward declaration (or, for a typedef, the definition) is written
+	referenced             // another type refers to the type
 )
 
 // generator writes one header. After the first error, its methods do nothing.
@@ -170,7 +170,7 @@ func (g *generator) dump(id uint32) {
 }
 
 // enter counts a step, and begins a level of nesting, which leave ends. It returns false if there
-// is an error; then leave need not be called.
+// is an error; in that case, leave need not be called.
 func (g *generator) enter(id uint32) bool {
 	g.depth++
 	g.steps++

@@ -37,7 +37,7 @@ func value(b *btf.Builder, name string, v uint64) btf.Enumerator {
 	return btf.Enumerator{NameOff: b.Name(name), Value: v}
 }
 
-// TestText has BTF that is hard to write in C, above all BTF for which bpftool's text does not
+// TestText writes BTF that is hard to express in C, above all BTF for which bpftool's text does not
 // compile or has a different layout.
 func TestText(t *testing.T) {
 	for _, c := range []struct {
@@ -64,7 +64,7 @@ func TestText(t *testing.T) {
 				b.Composite(btf.KindUnion, "u", 64, false, member(b, "i", 1, 0))
 			},
 			"union u {\n\tint i;\n} __attribute__((aligned(64)));\n\n"},
-		{"a union of a size that no attribute gives",
+		{"a union with a size that no attribute can give it",
 			func(b *btf.Builder) {
 				b.Composite(btf.KindUnion, "u", 7, false, member(b, "i", 1, 0))
 			},
@@ -80,7 +80,7 @@ func TestText(t *testing.T) {
 				b.Composite(btf.KindStruct, "s", 8, false, member(b, "a", 1, 0), member(b, "b", 1, 16))
 			},
 			"struct s {\n\tunsigned char ___pad1[8];\n};\n\n"},
-		{"enums by value that are not defined, and of odd sizes",
+		{"a member of an undefined enum type, and enums of odd sizes",
 			func(b *btf.Builder) {
 				b.Enum(btf.KindEnum, "e", 4, false)
 				b.Enum(btf.KindEnum, "small", 2, false, value(b, "S", 1))
@@ -92,7 +92,7 @@ func TestText(t *testing.T) {
 				"enum large {\n\tL = -1LL,\n} __attribute__((mode(word)));\n\n" +
 				"enum small {\n\tS = 1,\n} __attribute__((mode(HI)));\n\n" +
 				"struct s {\n\tunsigned int e;\n\tenum small s;\n\tenum large l;\n};\n\n"},
-		{"keywords since C23",
+		{"names that became keywords in C23",
 			func(b *btf.Builder) {
 				b.Int("_Bool", 1, btf.IntBool, 0)
 				b.Ref(btf.KindTypedef, "bool", 3)
@@ -178,7 +178,7 @@ struct s {
 	}
 }
 
-// TestErrors has BTF that C can't express.
+// TestErrors writes BTF that C can't express.
 func TestErrors(t *testing.T) {
 	for _, c := range []struct {
 		add  func(b *btf.Builder)

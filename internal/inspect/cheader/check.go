@@ -6,8 +6,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// check checks what the other steps rely on: that references lead to types of kinds that C allows
-// there, and that names exist. Cycles are found later.
+// check verifies what the other steps rely on: that each reference is to a type of a kind that C
+// allows there, and that names exist. Cycles are found later.
 func check(b *btf.Blob) error {
 	for o := b; o != nil; o = o.Base {
 		for i := range o.Types {

@@ -15,8 +15,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/inspect/cheader"
 )
 
-// layouts is C with layouts that are hard to restore from BTF: attributes that BTF doesn't have,
-// bitfields, gaps.
+// layouts is C source whose layouts are hard to restore from BTF. It has bitfields, gaps, and
+// attributes that BTF doesn't record.
 const layouts = `
 struct opaque;
 typedef unsigned char u8; typedef unsigned int u32; typedef unsigned long long u64;
@@ -82,8 +82,8 @@ type place struct {
 	offset, width uint64
 }
 
-// flatten lists the members of a struct or union. In place of an anonymous member, it lists that
-// member's own members.
+// flatten lists the members of a struct or union, each followed by the member's own members.
+// Anonymous members themselves are left out.
 func flatten(b *btf.Blob, id uint32, from uint64, out []place) []place {
 	t, o := b.ByID(id)
 	for t != nil && t.Kind.IsModifier() {
@@ -119,7 +119,7 @@ func tagged(b *btf.Blob) map[string]uint32 {
 	return found
 }
 
-// sameLayouts writes and compiles the header of b, and checks that sizes and offsets are as in b.
+// sameLayouts writes a header for b, compiles it, and checks that sizes and offsets are those in b.
 func sameLayouts(t *testing.T, b *btf.Blob) {
 	t.Helper()
 	var text bytes.Buffer
@@ -158,8 +158,8 @@ var (
 		"clang -target powerpc-linux-gnu"}
 )
 
-// compileEverywhere compiles C as gnu17 and as gnu23, with each compiler in the list machines that
-// is installed.
+// compileEverywhere compiles C as gnu17 and as gnu23 with each of the given compiler commands,
+// except those that don't work here.
 func compileEverywhere(t *testing.T, source string, machines ...string) {
 	t.Helper()
 	for _, machine := range machines {
@@ -173,7 +173,7 @@ func compileEverywhere(t *testing.T, source string, machines ...string) {
 	}
 }
 
-// assertions returns C that compiles only if sizes and offsets are right. It doesn't check the
+// assertions returns C that compiles only if sizes and offsets are those in b. It doesn't check the
 // offsets of bitfields.
 func assertions(b *btf.Blob) string {
 	var text strings.Builder
@@ -203,8 +203,8 @@ func needGCC(t *testing.T) {
 	}
 }
 
-// TestLayouts writes headers for compiled C, and checks that the types have the same layouts in
-// both.
+// TestLayouts compiles C, writes a header from the compiler's BTF, and checks that the header gives
+// all types the same layouts.
 func TestLayouts(t *testing.T) {
 	needGCC(t)
 	b := compiled(t, layouts)
@@ -225,7 +225,8 @@ func TestRandomLayouts(t *testing.T) {
 	}
 }
 
-// randomStructs returns C with n structs and unions, whose members may be earlier ones.
+// randomStructs returns C with n structs and unions, whose members may have types defined earlier
+// in that C.
 func randomStructs(r *rand.Rand, n int) string {
 	var text strings.Builder
 	types := []string{"char", "short", "int", "long", "unsigned char", "unsigned short",
@@ -271,8 +272,8 @@ func randomStructs(r *rand.Rand, n int) string {
 	return text.String()
 }
 
-// TestNames takes names that have a special meaning for some compiler, and uses each of them in all
-// places where C has names.
+// TestNames takes names that have a special meaning for some compiler, and uses each of them in
+// every place where C allows a name.
 func TestNames(t *testing.T) {
 	needGCC(t)
 	b := btf.NewBuilder(nil, nil, nil)
@@ -308,7 +309,7 @@ func TestNames(t *testing.T) {
 	compileEverywhere(t, text.String(), with32...)
 }
 
-// TestNumbers writes number types that compilers have only for some machines.
+// TestNumbers writes number types that compilers support only for some machines.
 func TestNumbers(t *testing.T) {
 	needGCC(t)
 	for _, c := range []struct {

@@ -7,10 +7,10 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// declare writes a declaration that gives name, which may be "", the type whose id is id. From that
-// type, it follows references to the type with which the text begins (an int, a tagged type, a
-// typedef, void, or an anonymous struct with its members). It pushes each type on the way on a
-// stack, and then writes them from the top down.
+// declare writes a declaration of name, which may be "", with the type whose id is id. It follows
+// references from that type to the type that comes first in C (an int, a tagged type, a typedef,
+// void, or an anonymous struct with its members). It pushes each type on the way onto a stack, and
+// then writes these types from the top down.
 func (g *generator) declare(id uint32, name string, level int) {
 	if !g.enter(id) {
 		return
@@ -88,7 +88,7 @@ func (g *generator) declared(name string, afterStar bool) {
 	g.str(name)
 }
 
-// base writes the type at the beginning of a declaration, after its qualifiers.
+// base writes the beginning of a declaration: a type, preceded by its qualifiers.
 func (g *generator) base(id uint32, t *btf.Type, o *btf.Blob, bottom, level int) {
 	g.qualifiers(bottom)
 	switch t.Kind {
@@ -138,7 +138,7 @@ var qualifier = [btf.NumKinds]string{btf.KindVolatile: "volatile", btf.KindConst
 	btf.KindRestrict: "restrict"}
 
 // dropQualifiers drops qualifiers and tags of arrays and functions, because C can't express them.
-// gcc copies the qualifiers of elements to their array, and makes noreturn functions volatile.
+// gcc copies qualifiers of elements to the array, and makes noreturn functions volatile.
 func (g *generator) dropQualifiers(bottom int) {
 	for len(g.chain) > bottom {
 		t, _ := g.blob.ByID(g.chain[len(g.chain)-1])

@@ -9,8 +9,8 @@ import (
 )
 
 // emit writes the type whose id is id. If the parameter in is 0, the type comes from the queue, and
-// emit writes its definition. Otherwise, in is the id of a type that refers to it, and emit writes
-// the declarations that this reference requires.
+// emit writes its definition. Otherwise, the type whose id is in refers to this type, and emit
+// writes the declarations that the reference requires.
 func (g *generator) emit(id, in uint32) {
 	if g.state[id]&emitted != 0 {
 		return
@@ -119,7 +119,7 @@ func (g *generator) typedef(id uint32, t *btf.Type) {
 		return
 	}
 	name := g.names.typedef(id, t)
-	if original == "__gnuc_va_list" && t.SizeOrType == 0 { // as old versions of gcc describe it
+	if original == "__gnuc_va_list" && t.SizeOrType == 0 { // old versions of gcc describe it so
 		g.str("typedef __builtin_va_list __gnuc_va_list;\n\n")
 		return
 	}

@@ -75,10 +75,10 @@ type filler struct {
 	exact  bool // whether padding of width 0 is avoided
 }
 
-// fill pads the gap from the end of a field (at, in bits) to the offset of the next field (next),
-// except where alignment (align, in bytes) already does. inBitfield is set between two bitfields,
-// where alignment has no effect. fill follows libbpf's btf_dump_emit_bit_padding, with two
-// differences: long gaps get an array, and there are options (the fields of filler).
+// fill pads the gap from the end of a field (at, in bits) to the next field (next), unless the next
+// field's alignment (align, in bytes) explains the gap. inBitfield is set between bitfields, where
+// alignment has no effect. fill follows libbpf's btf_dump_emit_bit_padding, with two differences:
+// long gaps get an array, and there are options (the fields of filler).
 func (f filler) fill(out []field, at, next, align uint64, inBitfield bool) []field {
 	if at >= next {
 		return out

@@ -34,8 +34,8 @@ func (s shape) opaque() bool { return s.style == bytes }
 
 func (s shape) isPacked() bool { return s.style != natural && s.style != narrow }
 
-// model has the rules of compilers on some machines. BTF doesn't name its machine, so a layout must
-// be right according to all possible models.
+// model describes how compilers lay out types on some machines. BTF doesn't name its machine, so a
+// layout must be right according to all possible models.
 type model struct {
 	most uint32 // the largest alignment of numbers
 	// gaps is set if an unnamed bitfield's type affects the struct's alignment, as on 32-bit Arm.
@@ -145,7 +145,7 @@ type placed struct {
 }
 
 // members returns the members of a struct or union. ok is false if a member's type has no size, or
-// if a member is a bitfield whose type is a number type that some compilers don't have.
+// if the type of a bitfield is a number type that some compilers don't have.
 func (l *layouts) members(t *btf.Type, o *btf.Blob) (all []placed, ok bool) {
 	all = make([]placed, t.Vlen)
 	for i, m := range o.MembersOf(t) {
@@ -188,7 +188,7 @@ func (l *layouts) numberAlign(t *btf.Type) (align [maxModels]uint32) {
 	return align
 }
 
-// shape returns the first shape with which compilers give a struct or union the BTF's layout.
+// shape returns the first shape that makes compilers lay out a struct or union as the BTF says.
 func (l *layouts) shape(id uint32) shape {
 	s := &l.shapes[id]
 	switch s.style {
@@ -242,8 +242,8 @@ func (l *layouts) find(t *btf.Type, o *btf.Blob) shape {
 	return inBytes
 }
 
-// looksPacked reports whether a member is not aligned, or the size is not a multiple of the
-// alignment.
+// looksPacked reports whether a member is not aligned, or the struct's size is not a multiple of
+// its alignment.
 func looksPacked(t *btf.Type, members []placed) bool {
 	most := uint32(1)
 	for _, m := range members {

@@ -21,8 +21,8 @@ type names struct {
 type namespace struct {
 	count map[string]int // how many things use a name
 	taken map[string]bool
-	kinds map[string]btf.Kind // by tag: the kind of the type that has it without a suffix
-	// given has the BTF's names that contain "___", as suffixed names do; nil before a conflict.
+	kinds map[string]btf.Kind // by tag: the kind of the type that has this tag without a suffix
+	// given has the BTF's names that contain "___", like suffixed names; nil until names conflict.
 	given map[string]bool
 }
 
@@ -36,8 +36,8 @@ func newNames(b *btf.Blob) *names {
 	return n
 }
 
-// choose reserves a name, with a suffix if the name itself is taken, and returns it.
-func (s *namespace) choose(name string, given func() map[string]bool) string {
+// chooseName reserves a name and returns it. It adds a suffix if the name itself is taken.
+func (s *namespace) chooseName(name string, given func() map[string]bool) string {
 	n := s.count[name] + 1
 	s.count[name] = n
 	if n == 1 && (len(s.taken) == 0 || !s.taken[name]) {
@@ -84,7 +84,7 @@ func (n *names) tag(id uint32, t *btf.Type) string {
 		declaration = false
 	}
 	if !declaration {
-		name = n.tags.choose(name, n.givenTags)
+		name = n.tags.chooseName(name, n.givenTags)
 	}
 	n.chosen[id] = name
 	return name
@@ -92,7 +92,7 @@ func (n *names) tag(id uint32, t *btf.Type) string {
 
 func (n *names) typedef(id uint32, t *btf.Type) string {
 	if n.chosen[id] == "" {
-		n.chosen[id] = n.words.choose(n.ofType(t), n.givenWords)
+		n.chosen[id] = n.words.chooseName(n.ofType(t), n.givenWords)
 	}
 	return n.chosen[id]
 }
@@ -118,7 +118,7 @@ func (n *names) isBool(t *btf.Type) bool {
 
 // enumerator returns a name for an enumerator; each call returns a different name.
 func (n *names) enumerator(name string) string {
-	return n.words.choose(n.identifier(name), n.givenWords)
+	return n.words.chooseName(n.identifier(name), n.givenWords)
 }
 
 // claim reserves a name, and reports whether the name was free.
@@ -140,7 +140,7 @@ func (n *names) givenTags() map[string]bool {
 	return given
 }
 
-// addSuffixed adds a name to given if it contains "___", like the names with choose's suffixes.
+// addSuffixed adds a name to given if it contains "___", like names with chooseName's suffixes.
 func addSuffixed(given map[string]bool, name string) {
 	if name = identifier(name); strings.Contains(name, "___") {
 		given[name] = true
@@ -177,7 +177,7 @@ func (n *names) isTypedef(name string) bool {
 	return n.typedefs[name]
 }
 
-// keywords are C's keywords; Rust programs use some of them as names.
+// keywords has C's keywords. Rust programs use some of them as names.
 var keywords = map[string]bool{"auto": true, "break": true, "case": true, "char": true,
 	"const": true, "continue": true, "default": true, "do": true, "double": true, "else": true,
 	"enum": true, "extern": true, "float": true, "for": true, "goto": true, "if": true,
@@ -186,13 +186,13 @@ var keywords = map[string]bool{"auto": true, "break": true, "case": true, "char"
 	"typedef": true, "union": true, "unsigned": true, "void": true, "volatile": true,
 	"while": true, "asm": true, "typeof": true}
 
-// keywordsC23 are the keywords that C23 added. Older programs, such as Linux, use them as names.
+// keywordsC23 has the keywords that C23 added. Older C programs, such as Linux, use some as names.
 var keywordsC23 = map[string]bool{"bool": true, "true": true, "false": true, "nullptr": true,
 	"constexpr": true, "alignas": true, "alignof": true, "static_assert": true,
 	"thread_local": true, "typeof_unqual": true}
 
 // predefined lists the macros without a leading underscore that gcc (builtin_define_std) or clang
-// predefine in gnu modes, for machines that run Linux. A header undefines the ones that it uses.
+// predefines in gnu modes, for machines that run Linux. A header undefines those that it uses.
 var predefined = map[string]bool{"linux": true, "unix": true, "i386": true, "mips": true,
 	"MIPSEB": true, "MIPSEL": true, "R3000": true, "R4000": true, "sparc": true, "PPC": true,
 	"powerpc": true, "mc68000": true, "mc68020": true, "hppa": true}

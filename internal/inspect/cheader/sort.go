@@ -12,11 +12,11 @@ const lastRank = 10
 
 type sortKey struct {
 	rank      int
-	name, own string // the name of the type that it leads to, and its own name
+	name, own string // the name of the type that this type leads to, and this type's name
 	id        uint32
 }
 
-// sorted returns the types to write, in the order of bpftool (sort_btf_c in its btf.c): enums, then
+// sorted returns the types to write, in bpftool's order (sort_btf_c in its btf.c): enums, then
 // structs and unions, then function types, each group with the typedefs that lead to its types;
 // then the rest. Each group is sorted by name, so a small change in a kernel makes a small change
 // in its header. Types with the same name are sorted by bpftool's hash.

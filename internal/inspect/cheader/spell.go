@@ -13,13 +13,13 @@ import (
 var intWords = map[string]bool{"signed": true, "unsigned": true, "char": true, "short": true,
 	"int": true, "long": true, "_Bool": true, "__int128": true}
 
-// neonAliases are gcc's built-in types for polynomials in Arm's vectors. They get typedefs.
+// neonAliases are gcc's built-in types for polynomials in Arm vectors. The header defines them.
 var neonAliases = map[string]string{"__Poly8_t": "unsigned char", "__Poly16_t": "unsigned short",
 	"__Poly64_t": "unsigned long long", "__Poly128_t": "unsigned __int128"}
 
-// lacking reports whether compilers for some machines have no number type of t's kind and size: the
-// only floats that exist everywhere have 4 or 8 bytes, and 32-bit machines have no 16-byte
-// integers. Such a number is written as a struct.
+// lacking reports whether compilers for some machines have no number type of t's kind and size:
+// only floats of 4 and 8 bytes exist everywhere, and 32-bit machines have no 16-byte integers. Such
+// a number is written as a struct.
 func (l *layouts) lacking(t *btf.Type) bool {
 	switch t.Kind {
 	case btf.KindInt:
@@ -34,7 +34,7 @@ func (l *layouts) lacking(t *btf.Type) bool {
 // number on machines that have it, for example 4 for x87's 12-byte long double.
 func alignOfLacking(t *btf.Type) uint32 { return max(min(t.SizeOrType&-t.SizeOrType, 16), 1) }
 
-// emitNumber writes a definition for a number type that compilers don't have.
+// emitNumber writes a definition for a number type that some compilers don't have.
 func (g *generator) emitNumber(id uint32, t *btf.Type) {
 	name := g.blob.TypeName(t)
 	if g.layouts.lacking(t) {
@@ -53,7 +53,7 @@ func (g *generator) emitNumber(id uint32, t *btf.Type) {
 func (g *generator) lackingName(id uint32, name string) string {
 	if g.names.chosen[id] == "" {
 		tag := "___" + strings.TrimLeft(strings.ReplaceAll(plain(name), " ", "_"), "_")
-		g.names.chosen[id] = g.names.tags.choose(tag, g.names.givenTags)
+		g.names.chosen[id] = g.names.tags.chooseName(tag, g.names.givenTags)
 	}
 	return "struct " + g.names.chosen[id]
 }
@@ -68,7 +68,7 @@ func plain(name string) string {
 	}, name)
 }
 
-// spelling returns the C type for an INT or FLOAT: the one of that name, else one of that size.
+// spelling returns the C type for an INT or FLOAT: the type with that name, or else with that size.
 func (g *generator) spelling(id uint32, t *btf.Type) string {
 	name := g.blob.TypeName(t)
 	switch {
@@ -114,8 +114,8 @@ func (g *generator) unsigned(id, size uint32) string {
 var signed = map[string]string{"unsigned char": "signed char", "unsigned short": "short",
 	"unsigned int": "int", "unsigned long long": "long long", "unsigned __int128": "__int128"}
 
-// isPlainAttribute reports whether an attribute can be copied as it is: a name, perhaps with
-// arguments, and no characters that would end the attribute early.
+// isPlainAttribute reports whether an attribute can be copied unchanged: it is a name, perhaps with
+// arguments, and has no characters that would end the attribute early.
 func isPlainAttribute(s string) bool {
 	depth := 0
 	for i := range len(s) {

@@ -69,7 +69,7 @@ type finder struct {
 }
 
 // severalNames finds the names that have several definitions, at least one of them not in a base.
-// The result names has the type ids of each name's definitions; the result several is the set of
+// In the results, names maps each name to the type ids of its definitions; several is the set of
 // all these ids.
 func severalNames(b *btf.Blob) (names map[Name][]uint32, several map[uint32]bool) {
 	names = map[Name][]uint32{}
@@ -131,7 +131,7 @@ func (f *finder) conflict(name Name, ids []uint32) Conflict {
 		if a.typeID < f.b.StartID || b.typeID < f.b.StartID {
 			return cmp.Compare(a.typeID, b.typeID)
 		}
-		return cmp.Compare(b.Units, a.Units) // if equal: by id, and so by content
+		return cmp.Compare(b.Units, a.Units) // if equal: in id order, which depends only on content
 	})
 	c := Conflict{Name: name, Because: []Name{}, Definitions: list}
 	own := false

@@ -19,7 +19,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/object"
 )
 
-// program has the objects of C files, by name.
+// program maps the names of C files to their BTF objects.
 type program map[string]*object.Object
 
 // compile compiles the C files in src, each of which begins after a line "// NAME.c".
@@ -58,7 +58,7 @@ func compile(t *testing.T, src string) program {
 	return p
 }
 
-// find runs Find over the objects of a program in the given order. The input "a+b" is the union of
+// find runs Find on the objects of a program in the given order. The input "a+b" is the union of
 // the objects a and b.
 func (p program) find(t *testing.T, bases []Base, order ...string) *Report {
 	t.Helper()

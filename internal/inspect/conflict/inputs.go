@@ -9,7 +9,7 @@ type Inputs struct {
 	paths   []string    // of the inputs
 }
 
-// holding counts the units of one input, paths[path], that equal one unit of the merged object.
+// holding says how many units of the input paths[path] equal a certain unit of the merged object.
 type holding struct{ path, units int }
 
 // NewInputs returns an empty Inputs.

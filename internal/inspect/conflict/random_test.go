@@ -50,7 +50,7 @@ func randomBlob(r *rand.Rand) *btf.Blob {
 	return b.Finish()
 }
 
-// counts returns how many definitions of each name an independent reader finds.
+// counts returns, for each name with several definitions, how many an independent reader finds.
 func counts(t *testing.T, data []byte) map[Name]int {
 	t.Helper()
 	spec, err := cilium.LoadSpecFromReader(bytes.NewReader(data))
@@ -87,9 +87,9 @@ func counts(t *testing.T, data []byte) map[Name]int {
 	return n
 }
 
-// spelled writes out a type, but only the names of the named types that it uses. So the texts of
-// two definitions of a name differ if the definitions differ by themselves, not if they differ only
-// in the named types that they use.
+// spelled writes out a type; for the named types that it uses, it writes only their names. So two
+// definitions of a name have different texts if the definitions themselves differ, but not if only
+// the named types that they use differ.
 func spelled(b *btf.Blob, id uint32, top bool) string {
 	if id == 0 {
 		return "void"
@@ -126,7 +126,7 @@ func TestRandom(t *testing.T) {
 			blob := randomBlob(r)
 			o, err := object.FromBTF(object.Target{}, blob)
 			if err != nil {
-				continue // it contains itself without a tag in between
+				continue // a type contains itself without a tag in between
 			}
 			p[name], own[name] = o, blob
 			names = append(names, name)

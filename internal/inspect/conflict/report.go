@@ -51,7 +51,7 @@ type Definition struct {
 	Units int    `json:"units"` // how many units hold it
 	// Files are the inputs that hold it, sorted by path; empty if units only refer to the type.
 	Files []Holder `json:"files"`
-	// Difference says how this definition differs from the first one; it is nil in the first one.
+	// Difference says how this definition differs from the first; it is nil for the first definition.
 	Difference *Difference `json:"difference,omitempty"`
 
 	typeID uint32
@@ -70,7 +70,7 @@ type Holder struct {
 type Difference struct {
 	Where   string `json:"where"`             // "member bar.baz"; empty for the type itself
 	What    string `json:"what"`              // "bit offset 64 vs 32"
-	Because *Name  `json:"because,omitempty"` // the name whose definitions alone cause it
+	Because *Name  `json:"because,omitempty"` // the name whose definitions are the only cause
 }
 
 func (d *Difference) String() string {

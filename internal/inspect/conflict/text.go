@@ -10,7 +10,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
-// A list that leaves out more than one item shows this many files, sources or names.
+// Lists are cut to this many files, sources or names if that leaves out more than one item.
 const (
 	fewFiles   = 3
 	fewSources = 3

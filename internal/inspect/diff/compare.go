@@ -13,13 +13,13 @@
 //
 //  1. add (graph.go): the types of both sides become nodes of one graph. Types whose records differ
 //     only in references get the same label: both INT int, both PTR, both struct dev.
-//  2. refine.Classes finds the nodes of equal content, even through cycles: here, both INT int.
+//  2. refine.Classes finds nodes with equal content, even in cycles: here, both INT int.
 //  3. collect (groups.go) groups definitions that have the same kind and name: both struct opts,
 //     both struct dev. In each group, the contents of the two sides are compared as sets.
 //  4. pair (pair.go) pairs contents that only A has with the most similar contents that only B has.
 //  5. explainGroup (groups.go, explain.go, record.go, layout.go) describes the first difference of
 //     each pair (typetext.go): struct opts has one more member. struct dev differs only because of
-//     struct opts: such differences are counted, but listed only if Options asks for them.
+//     struct opts: such differences are counted, but listed only if Options.Indirect is set.
 //
 // [Definitions] describes in the same way how types of one blob differ.
 package diff
@@ -47,8 +47,8 @@ type Options struct {
 	// OwnOnly leaves out the types in the bases. Otherwise, a type that is in the blob itself on one
 	// side can equal a type that is in a base on the other side.
 	OwnOnly bool
-	// Indirect lists types that differ only because types that they refer to differ. Otherwise they
-	// are only counted.
+	// Indirect lists types that differ only because types that they refer to differ. Otherwise such
+	// types are only counted.
 	Indirect bool
 }
 
@@ -60,7 +60,7 @@ const (
 	OnlyB    Class = "only in B"
 	Differs  Class = "differs"
 	Forward  Class = "forward"  // one side only declares what the other defines
-	Indirect Class = "indirect" // only types that it refers to differ
+	Indirect Class = "indirect" // only types to which the type refers differ
 )
 
 // Difference is one difference.
@@ -89,7 +89,7 @@ type Summary struct {
 	OnlyB    int `json:"only_b"`
 	Differs  int `json:"differs"`
 	Forward  int `json:"forward"`
-	Indirect int `json:"indirect"` // all of them, listed or not
+	Indirect int `json:"indirect"` // whether listed or not
 
 	// These count types that have the same content as an earlier type on the same side. Such types
 	// are not differences.
@@ -131,7 +131,7 @@ func Compare(a, b Side, opts Options) ([]Difference, Summary) {
 type comparison struct {
 	*graph
 	opts     Options
-	content  []uint32 // by node: a number that two nodes share if they have equal content
+	content  []uint32 // by node: the number of its content; nodes of equal content share it
 	contents int      // how many distinct contents there are
 	groups   map[key]*group
 	has      [2][]place // by content: where a side has it

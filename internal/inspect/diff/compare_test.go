@@ -111,10 +111,10 @@ func TestOneChange(t *testing.T) {
 	}
 }
 
-// randomGraph makes a blob of n types with few names, so that contents repeat and have cycles.
+// randomGraph makes a blob of n types with few names, so that contents repeat and form cycles.
 func randomGraph(rnd *rand.Rand, n uint32) *btf.Blob {
 	b := btf.NewBuilder(nil, nil, nil)
-	any := func() uint32 { return rnd.Uint32N(n + 2) } // sometimes one that does not exist
+	any := func() uint32 { return rnd.Uint32N(n + 2) } // sometimes an id that does not exist
 	for b.NextID() <= n {
 		switch rnd.IntN(8) {
 		case 0:
@@ -135,7 +135,7 @@ func randomGraph(rnd *rand.Rand, n uint32) *btf.Blob {
 }
 
 // TestLongChain compares long chains of pointers that differ only at the end, the worst case for a
-// careless refinement.
+// naive refinement.
 func TestLongChain(t *testing.T) {
 	build := func(n int, end uint32) *btf.Blob {
 		b := btf.NewBuilder(nil, nil, nil)

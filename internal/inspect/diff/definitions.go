@@ -24,8 +24,8 @@ func NewDefinitions(b *btf.Blob) *Definitions {
 type Pair struct {
 	Where string // "member bar.baz"; "" for the type itself
 	What  string // "bit offset 64 vs 32"; "" if they are equal
-	// Through is nil unless the types differ only because types that they refer to differ. Then it has
-	// the ids of two of those types, which have the same name and whose own records differ.
+	// Through is nil unless the types differ only because types that they refer to differ. Then it
+	// has the ids of two types that they refer to, with the same name and different records.
 	Through *[2]uint32
 }
 
@@ -72,8 +72,8 @@ func (d *Definitions) explain(p [2]uint32, names [2]string) explanation {
 	return e
 }
 
-// differingChildren compares the types that the two types of p refer to at the same place, directly
-// or through types without a name. It appends to out the pairs that have the same name but
+// differingChildren compares the types to which the two types in p refer at the same place,
+// directly or through types without a name. It appends to out the pairs with the same name but
 // different content. It skips the pairs in seen, and adds the pairs that it visits to seen.
 func (c *comparison) differingChildren(
 	p [2]uint32, seen map[[2]uint32]bool, out [][2]uint32,

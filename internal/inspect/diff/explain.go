@@ -19,17 +19,17 @@ type explanation struct {
 type explainer struct {
 	*comparison
 	sides  [2]string // the names of the two types in texts
-	layout bool      // whether to explain offsets and sizes by the types of members (layout.go)
+	layout bool      // whether to explain different offsets and sizes by members' types (layout.go)
 	seen   map[[2]uint32]bool
 	budget int // how many pairs of nodes may still be visited
 }
 
 // explain returns the first difference between two types with the same kind and name. It looks
 // first for a difference in their own records, then for a type that one side only declares and the
-// other defines, and then for a difference in the types that they refer to. A difference of the
-// last sort is Indirect: the records are equal, and each reference that differs leads to a type
-// that has the same kind and name in A and B. But if that name has several definitions, which A and
-// B have in common, the references lead to different definitions; the difference is then Differs.
+// other defines, and then for a difference in the types that they refer to. The last sort of
+// difference is Indirect: the records are equal, and each reference that differs leads to a type
+// that has the same kind and name in A and B. But if that name has several definitions, and both A
+// and B have all of them, the references lead to different definitions; the class is then Differs.
 func (c *comparison) explain(a, b uint32) explanation {
 	x := explainer{c, [2]string{"A", "B"}, false, map[[2]uint32]bool{}, maxPairs}
 	return x.types(a, b)
@@ -50,7 +50,7 @@ func better(e, than explanation) bool {
 // inside explains how two nodes of one kind differ: in their records, or in their references. The
 // parameter where is the path from the compared types to a and b, such as "member bar"; the
 // parameter types has the two types at the end of that path, which contain a and b. ok is false if
-// all that a and b refer to has already been visited.
+// everything to which a and b refer has already been visited.
 func (x *explainer) inside(a, b uint32, where string, types [2]uint32) (best explanation, ok bool) {
 	if x.seen[[2]uint32{a, b}] || x.budget == 0 {
 		return explanation{}, false

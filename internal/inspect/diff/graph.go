@@ -21,7 +21,7 @@ type graph struct {
 	nodes   []node
 	first   []uint32 // the children of node n are kids[first[n]:first[n+1]]
 	kids    []uint32 // the referenced nodes, in the order of the records
-	uses    []uint32 // by node: how many references lead to it, without those of DECL_TAGs
+	uses    []uint32 // by node: how many references lead to it, not counting DECL_TAGs
 	names   []string // by number
 	numbers map[string]uint32
 	label   []uint32 // by node: equal for nodes that differ at most in references
@@ -114,7 +114,7 @@ type reader struct {
 }
 
 // name returns the number of the string at an offset. If the offset is bad, the text of the error
-// takes the place of the name; this text equals no name.
+// takes the place of the name; no name equals this text.
 func (r *reader) name(off uint32) uint32 {
 	if off == 0 {
 		return 0
@@ -214,7 +214,7 @@ func (g *graph) element(n uint32, i int) string {
 	return name
 }
 
-// all, as the limit for the method elements, is larger than any type's number of elements.
+// all is a limit for the method elements: it is larger than any type's number of elements.
 const all = ^uint32(0)
 
 // elements returns the names of a node's first elements; most limits their number.

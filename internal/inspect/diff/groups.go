@@ -15,13 +15,13 @@ type key struct {
 	name uint32 // its number in the graph
 	on   string // for DECL_TAG: the type that it tags
 	// The field more depends on the kind. For DECL_TAG, it is the component. For anonymous structs,
-	// unions and enums, it is the label, so all records of a group are equal. For pointers and the
-	// like, it is the content.
+	// unions and enums, it is the label, so records in a group differ at most in references. For
+	// pointers and the like, it is the content.
 	more uint32
 }
 
-// group has the types of both sides (index 0 is A) that have the same key. Each content of a side
-// is there once.
+// group has the types of both sides (index 0 is A) that have the same key. From each side, it has
+// only one type of each content.
 type group struct {
 	key   key
 	own   [2][]uint32 // the types in the blobs themselves

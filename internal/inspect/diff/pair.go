@@ -54,7 +54,7 @@ func (c *comparison) pair(a, b []uint32) [][2]uint32 {
 	return pairs
 }
 
-// pairByText calls the function take for types with equal records whose references have equal
+// pairByText calls take for each pair of types with equal records whose references have equal
 // texts. Such types differ only in types that they refer to indirectly.
 func (c *comparison) pairByText(a, b []uint32, take func(i, j int)) {
 	text := func(n uint32) string {

@@ -44,7 +44,7 @@ func (x *explainer) recordDifference(a, b uint32) (where, what string) {
 	return where, what
 }
 
-// withSize adds the sizes of two types to a difference, if they are not equal.
+// withSize adds the sizes of two types to the text of a difference, if the sizes differ.
 func withSize(what string, s, t *btf.Type) string {
 	size := unequal("size", s.SizeOrType, t.SizeOrType)
 	if what == "" || size == "" {
@@ -74,8 +74,8 @@ func unequal[T comparable](what string, a, b T) string {
 	return fmt.Sprintf("%s %v vs %v", what, a, b)
 }
 
-// firstExtra returns the first name in the list a that the list b lacks. A name that repeats is
-// extra if a has it more often than b.
+// firstExtra returns the first name in the list a that the list b lacks. A name that repeats counts
+// as lacking if a has it more often than b.
 func firstExtra(a, b []string) (string, bool) {
 	count := make(map[string]int, len(b))
 	for _, s := range b {

@@ -231,13 +231,13 @@ func TestSplit(t *testing.T) {
 	}
 	if d, _ := Compare(Side{base}, Side{other},
 		Options{Kinds: []btf.Kind{btf.KindStruct}}); len(d) > 0 {
-		t.Errorf("only structs asked for: %v", d)
+		t.Errorf("only structs are compared: %v", d)
 	}
 	if d, _ := Compare(Side{base}, Side{other}, Options{}); len(d) != 1 ||
 		d[0].String() != "only in B: int char" {
 		t.Errorf("bases: %v", d)
 	}
-	// Two blobs of one side count together.
+	// Two blobs on one side are compared as one.
 	one := blob(func(w *builder) { w.Composite(btf.KindStruct, "a", 0, false) })
 	two := blob(func(w *builder) { w.Composite(btf.KindStruct, "b", 0, false) })
 	both := blob(func(w *builder) {

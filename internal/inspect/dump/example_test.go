@@ -7,7 +7,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/inspect/dump"
 )
 
-// ExampleRaw prints the BTF of a module: a struct whose first member is an int of the kernel's BTF.
+// ExampleRaw prints a module's BTF: a struct whose first member is an int from the kernel's BTF.
 func ExampleRaw() {
 	kernel := btf.NewBuilder(nil, nil, nil)
 	number := kernel.Int("int", 4, btf.IntSigned, 0)

@@ -10,14 +10,14 @@ import (
 )
 
 // Named returns the ids of the types with the given names, in b and its bases, in ascending order.
-// "sock" finds types of all kinds, and "struct sock" only structs; union, enum and typedef work in
-// the same way. A forward declaration counts as the kind that it declares. If no type has one of
-// the names, Named returns an error.
+// "sock" finds types of all kinds, but "struct sock" finds only structs; union, enum and typedef
+// work in the same way. A forward declaration counts as the kind that it declares. If no type has
+// one of the names, Named returns an error.
 func Named(b *btf.Blob, names []string) ([]uint32, error) {
 	all := make([]wanted, len(names))
 	byName := map[string][]*wanted{}
 	for i, n := range names {
-		all[i] = want(n)
+		all[i] = parseWanted(n)
 		byName[all[i].name] = append(byName[all[i].name], &all[i])
 	}
 	delete(byName, "") // anonymous types
@@ -54,8 +54,8 @@ type wanted struct {
 	others  []string // the keywords of other types with the name
 }
 
-// want parses a name such as "struct sock" or "sock".
-func want(typed string) wanted {
+// parseWanted parses a name such as "struct sock" or "sock".
+func parseWanted(typed string) wanted {
 	words := strings.Fields(typed)
 	if len(words) > 1 && slices.Contains([]string{"struct", "union", "enum", "typedef"}, words[0]) {
 		return wanted{keyword: words[0], name: strings.Join(words[1:], " ")}

@@ -14,7 +14,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/inspect/dump"
 )
 
-// example has types of all kinds.
+// example returns BTF with types of all kinds.
 func example(order binary.ByteOrder) *btf.Builder {
 	b := btf.NewBuilder(order, nil, nil)
 	b.Int("int", 4, btf.IntSigned, 0)
@@ -123,7 +123,7 @@ func raw(t *testing.T, b *btf.Blob) string {
 	return text.String()
 }
 
-// TestSplit prints only the own types of split BTF, some of whose names are strings in the base.
+// TestSplit prints only split BTF's own types. The names of some are strings in the base.
 func TestSplit(t *testing.T) {
 	split := btf.NewBuilder(nil, example(nil).Finish(), nil)
 	split.Ref(btf.KindTypedef, "s", 7)

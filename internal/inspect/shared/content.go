@@ -25,7 +25,7 @@ func (s *Set) findContents(t *tags) *contents {
 		if shape == 0 || c.of[i] != 0 {
 			continue
 		}
-		if d := t.definition[shape]; d != 0 { // a declaration: it means the definition
+		if d := t.definition[shape]; d != 0 { // a declaration, which means the definition
 			shape = d
 		}
 		if byShape[shape] == 0 {
@@ -70,7 +70,7 @@ func (c *contents) isStub(i uint32) bool {
 	return shape != 0 && c.shapes.stub[shape] == shape
 }
 
-// apart reports whether held types with the shape of i must be distinguished from each other:
+// apart(i) reports whether held types with i's shape must be distinguished from each other:
 // whether tags.varies is set for the shape, or for the tag that the shape defines.
 func (c *contents) apart(i uint32) bool {
 	shape := c.held.shape[i]

@@ -12,8 +12,8 @@
 // Shapes are those of package types, except that types of the base are represented by their ids. So
 // shapes don't depend on what is in the base, but all modules must have the same base.
 //
-// Types of different modules are compared in the way in which the link compares types from BTF
-// inputs: if a tag has only one definition, forward declarations of it mean that definition
-// (resolve.forwards). Then a shape that leads to no tag with several definitions is the same type
-// in all modules that have it. Types of the other shapes are distinguished by partition refinement.
+// Types of different modules are compared just as the link compares types from BTF inputs: if a tag
+// has only one definition, forward declarations of it mean that definition (resolve.forwards). Then
+// a shape that leads to no tag with several definitions is the same type in all modules that have
+// it. Types of the other shapes are distinguished by partition refinement.
 package shared

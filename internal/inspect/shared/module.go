@@ -15,7 +15,7 @@ type module struct {
 	hashes []types.Hash          // by type: of its shape; zero for functions, variables and so on
 	order  []uint32              // the types that have shapes, children first, by index in Types
 	names  map[uint32]types.Hash // by string offset
-	budget int                   // bytes of names that may still be hashed: names may overlap
+	budget int                   // bytes of names that may still be hashed; names may overlap
 }
 
 // readModule finds the shapes of a module's own types.

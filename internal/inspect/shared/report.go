@@ -100,7 +100,7 @@ func (s *Set) Report(below base.Base, limit int) *Report {
 	}
 	r.Parts = append(r.Parts, headers, s.stringFigures())
 	c.sameNames(r, below)
-	r.Shared = c.saving(c.choose(), below)
+	r.Shared = c.saving(c.chooseShared(), below)
 	slices.SortFunc(r.Types, func(a, b Repeat) int {
 		return cmp.Or(cmp.Compare(b.Cost, a.Cost), cmp.Compare(a.Name, b.Name),
 			cmp.Compare(a.Kind, b.Kind), cmp.Compare(b.Modules, a.Modules))

@@ -77,7 +77,7 @@ func TestSameNames(t *testing.T) {
 	number := w.Int("int", 4, btf.IntSigned, 0)
 	w.Composite(btf.KindStruct, "other", 4, false, btf.Member{NameOff: w.Name("n"), Type: number})
 	w.Fwd("opaque", false)
-	w.Fwd("both", true) // a union, and the module has a struct of that name
+	w.Fwd("both", true) // a union; the module has a struct with that name
 	below := w.Finish()
 	w = btf.NewBuilder(nil, below, nil)
 	member := btf.Member{NameOff: w.Name("m"), Type: number}
@@ -134,7 +134,7 @@ func TestRandom(t *testing.T) {
 		}
 		b := makeShared(t, below, modules...)
 		for id := b.StartID; id < b.EndID(); id++ {
-			if !slices.ContainsFunc(modules, func(m *btf.Blob) bool { return has(m, b, id) }) {
+			if !slices.ContainsFunc(modules, func(m *btf.Blob) bool { return hasEqual(m, b, id) }) {
 				t.Fatalf("seed %d: no module has [%d] %s", seed, id, key(b, id))
 			}
 			if other, _ := b.ByID(id); id > b.StartID && other.NameOff != 0 && key(b, id) == key(b, id-1) {
@@ -145,15 +145,15 @@ func TestRandom(t *testing.T) {
 			for id := m.StartID; id < m.EndID(); id++ {
 				holders := 0
 				for _, other := range modules {
-					if has(other, m, id) {
+					if hasEqual(other, m, id) {
 						holders++
 					}
 				}
-				if len(declared) > 0 || holders < 2 { // then it may be unclear
+				if len(declared) > 0 || holders < 2 { // then the type may be unclear or not repeated
 					continue
 				}
 				found++
-				if !has(b, m, id) {
+				if !hasEqual(b, m, id) {
 					t.Fatalf("seed %d: %d modules hold %s, the shared base does not", seed, holders,
 						key(m, id))
 				}
@@ -165,9 +165,9 @@ func TestRandom(t *testing.T) {
 	}
 }
 
-// has reports whether one of a's own types equals the type of b with this id. A forward declaration
+// hasEqual reports whether one of a's own types equals b's type with this id. A forward declaration
 // in a may be a definition in b.
-func has(a, b *btf.Blob, id uint32) bool {
+func hasEqual(a, b *btf.Blob, id uint32) bool {
 	for x := a.StartID; x < a.EndID(); x++ {
 		if same(a, b, x, id, true) {
 			return true

@@ -6,8 +6,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// spelling returns a type's own content without its references, and the references in order. It
-// shares no code with the package.
+// spelling returns a type's own content as text, without references, and then the references in
+// order. It shares no code with the package.
 func spelling(b *btf.Blob, id uint32) (string, []uint32) {
 	if id == 0 {
 		return "void", nil
@@ -100,7 +100,7 @@ func declaredAs(a, b *btf.Blob, x, y uint32) bool {
 	return false
 }
 
-// byName returns the types of a chain by kind and name.
+// byName maps a text such as "STRUCT page" to the ids of all such types in a chain of blobs.
 type byName map[string][]uint32
 
 func names(b *btf.Blob) byName {
@@ -117,8 +117,8 @@ func key(b *btf.Blob, id uint32) string {
 	return fmt.Sprint(t.Kind, " ", b.TypeName(t))
 }
 
-// lost returns the named types that a has (without its base), but neither b nor b's bases have.
-// Forward declarations in a may be definitions in b.
+// lost returns the named types of a, not of a's base, that neither b nor b's bases have. Forward
+// declarations in a may be definitions in b.
 func lost(a, b *btf.Blob, found func(key string) []uint32) []string {
 	var list []string
 	for id := a.StartID; id < a.EndID(); id++ {

@@ -14,8 +14,8 @@ import (
 
 // shapes are the distinct shapes of all modules, numbered from 1, as records of one blob. Names in
 // the records are types.Strs. A reference is either the id of a type in the base, or the base's
-// EndID plus the number of a shape. The stub of each tag (which modules define, declare or refer
-// to) is a shape too.
+// EndID plus the number of a shape. Each tag that a module defines, declares or refers to has a
+// stub, which is a shape too.
 type shapes struct {
 	btf.Blob
 	hashes []types.Hash
@@ -92,7 +92,7 @@ func (s *Set) add(m *module) error {
 	return nil
 }
 
-// shape returns the shape of the module's type i; local has the shapes of the types within it.
+// shape returns the shape of the module's type i; local has the shapes of the types inside it.
 func (s *Set) shape(m *module, i uint32, local []uint32) uint32 {
 	t := &m.Types[i]
 	if n, ok := s.shapes.index[m.hashes[i]]; ok {
@@ -136,7 +136,7 @@ func (s *Set) stub(m *module, t *btf.Type) uint32 {
 	return s.shapes.add(hash, uint32(len(s.shapes.hashes)))
 }
 
-// str interns the name at an offset, whose hash must be in m.names.
+// str interns the name at an offset. The hash of this name must be in m.names.
 func (s *Set) str(m *module, off uint32) uint32 {
 	if off == 0 {
 		return 0

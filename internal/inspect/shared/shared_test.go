@@ -49,7 +49,7 @@ func compile(t *testing.T, src string) *object.Object {
 	return o
 }
 
-// linkOn links an object against a base, nil for none.
+// linkOn links an object against a base, which may be nil.
 func linkOn(t *testing.T, below *btf.Blob, o *object.Object) *btf.Blob {
 	t.Helper()
 	opt := link.Options{Features: features.Default()}
@@ -160,11 +160,11 @@ func TestShared(t *testing.T) {
 		shared  string
 		own     []string // of each module
 	}{
-		{"one in two, one in one", []string{bus + use("bus"), bus + "struct own { struct bus b; };" +
+		{"a struct in both modules", []string{bus + use("bus"), bus + "struct own { struct bus b; };" +
 			use("own")}, "struct bus, int long int", []string{"", "struct own"}},
 		{"nothing repeats", []string{"struct a { int i; };" + use("a"),
 			"struct b { int i; };" + use("b")}, "", []string{"struct a", "struct b"}},
-		{"what the kernel has", []string{"struct page { int flags; };" + use("page"),
+		{"a struct in the kernel", []string{"struct page { int flags; };" + use("page"),
 			"struct page { int flags; };" + use("page")}, "", []string{"", ""}},
 		{"a cycle", slices.Repeat([]string{"struct b; struct a { struct b *b; }; " +
 			"struct b { struct a *a; };" + use("a")}, 2), "struct a, struct b", []string{"", ""}},
@@ -232,7 +232,7 @@ func TestShared(t *testing.T) {
 				}
 				ofBases := diff.Side{b, b.Base}
 				if _, s := diff.Compare(diff.Side{m}, ofBases, onlyOwn); s.Equal+s.DuplicatesA > 0 {
-					t.Errorf("module %d: %d types are in a base, %d are twice", i, s.Equal, s.DuplicatesA)
+					t.Errorf("module %d: %d types are in a base, %d repeat", i, s.Equal, s.DuplicatesA)
 				}
 			}
 		})

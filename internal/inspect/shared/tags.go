@@ -49,7 +49,7 @@ type users struct {
 	list  []user
 }
 
-// user is a node that refers to another node; next is the index of the other's next user, or 0.
+// user is a node that refers to another node; next is the index of that node's next user, or 0.
 type user struct{ node, next uint32 }
 
 func newUsers(nodes int) *users {

@@ -76,9 +76,9 @@ func refersTo(b *btf.Blob, t *btf.Type, is []bool) bool {
 	return false
 }
 
-// choose decides for each content whether it is shared. A content is shared if it is held by two or
+// chooseShared decides which contents are shared: a content is shared if it is held by two or
 // more modules and not unclear, or if another shared content refers to it.
-func (c *contents) choose() []bool {
+func (c *contents) chooseShared() []bool {
 	chosen := make([]bool, len(c.first))
 	var work []uint32
 	add := func(content uint32) {

@@ -13,7 +13,7 @@ import (
 // Its types are in canonical order, which doesn't depend on the order of the modules.
 func (s *Set) Write(below base.Base, jobs int) ([]byte, error) {
 	c := s.findContents(s.findTags(below))
-	blob := c.blob(c.choose())
+	blob := c.blob(c.chooseShared())
 	o, err := object.FromBTF(object.Target{}, blob)
 	if err != nil {
 		return nil, err

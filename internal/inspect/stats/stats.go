@@ -25,7 +25,7 @@ type Report struct {
 	Sections []Section `json:"sections"`
 }
 
-// Types are the records.
+// Types counts the types' records.
 type Types struct {
 	Total   int    `json:"total"`
 	Bytes   uint64 `json:"bytes"`
@@ -38,12 +38,12 @@ type Kind struct {
 	Kind      string `json:"kind"` // as bpftool spells it
 	Types     int    `json:"types"`
 	Anonymous int    `json:"anonymous"`
-	// Elements are members, enumerators, parameters, or variables of sections.
+	// Elements counts members, enumerators, parameters, or variables in sections.
 	Elements uint64 `json:"elements"`
 	Bytes    uint64 `json:"bytes"`
 }
 
-// Strings are the names, which each end with a NUL byte.
+// Strings counts the names, each of which ends with a NUL byte.
 type Strings struct {
 	Total int     `json:"total"` // including the empty one
 	Bytes uint64  `json:"bytes"`
@@ -87,7 +87,7 @@ type Section struct {
 	Bytes     uint64 `json:"bytes"` // of the record
 }
 
-// Take makes the report of b. It cuts the list Largest to limit types, unless limit is 0.
+// Take returns a report on b. It cuts the list Largest to limit types, unless limit is 0.
 func Take(b *btf.Blob, limit int) *Report {
 	r := &Report{Schema: 1, Header: uint64(b.Header.HdrLen), Layout: uint64(b.Header.LayoutLen),
 		Largest: []Record{}, Sections: []Section{}}

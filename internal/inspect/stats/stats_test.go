@@ -7,7 +7,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// example is split BTF, whose base has an int and the name "x".
+// example returns split BTF whose base has an int and the name "x".
 func example(t *testing.T) *btf.Blob {
 	t.Helper()
 	base := btf.NewBuilder(nil, nil, nil)
@@ -37,7 +37,7 @@ func example(t *testing.T) *btf.Blob {
 	return x
 }
 
-// TestText checks the whole report. All sizes in it add up to the size of the BTF.
+// TestText checks the whole report, in which all sizes add up to the size of the BTF.
 func TestText(t *testing.T) {
 	b := example(t)
 	var text strings.Builder

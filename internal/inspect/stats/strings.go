@@ -39,7 +39,7 @@ func eachName(b *btf.Blob, yield func(of user, off uint32)) {
 	}
 }
 
-// users returns the sort of thing that a type of kind k is, and the sort that its elements are.
+// users returns the sort of thing that a type of kind k is, and the sort of its elements.
 func users(k btf.Kind) (of, elements user) {
 	switch k {
 	case btf.KindStruct, btf.KindUnion:
@@ -58,7 +58,7 @@ func users(k btf.Kind) (of, elements user) {
 	return ofTypes, 0
 }
 
-// countStrings counts b's own strings. A name that begins within a string is a use of that string.
+// countStrings counts b's own strings. A name that begins inside a string is a use of that string.
 func countStrings(b *btf.Blob) Strings {
 	has := make([]user, len(b.Strings)) // what each string names, by its offset
 	eachName(b, func(of user, off uint32) {

@@ -22,7 +22,7 @@ import (
 )
 
 // theCalls is a source with functions that call each other. Some are in .text, others in sections
-// of programs.
+// for programs.
 const theCalls = `
 #define NOINLINE __attribute__((noinline))
 struct s { int a, b; } P;
@@ -58,7 +58,7 @@ func read(t testing.TB, data []byte) *bpfobj.Object {
 	return o
 }
 
-// describe returns a line with all that is known about a function.
+// describe returns a line with everything that is known about a function.
 func describe(f *bpfobj.Function) string {
 	text := f.Section + " " + f.Name
 	if f.Program {
@@ -84,7 +84,7 @@ func describe(f *bpfobj.Function) string {
 	return text
 }
 
-// theFunctions has the lines for the functions of theCalls, as describe writes them.
+// theFunctions has the lines that describe returns for the functions in theCalls.
 var theFunctions = []string{
 	".text each",
 	".text global, global",
@@ -157,8 +157,8 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// TestRelocations checks that each relocation is at its instruction, even if its function isn't the
-// first one in the section.
+// TestRelocations checks that each relocation is at its instruction, even if the instruction's
+// function isn't the first one in the section.
 func TestRelocations(t *testing.T) {
 	support.Need(t, "clang")
 	o := read(t, programtest.Compile(t, `
@@ -179,7 +179,7 @@ func TestRelocations(t *testing.T) {
 		fmt.Sprintf("one byte_off 0:1 class %d memory 0", bpfobj.ClassALU64),
 		fmt.Sprintf("two byte_off 0:1 class %d memory 4", bpfobj.ClassSTX),
 	}
-	for i := range got { // later compilers store immediates, and load constants in other ways
+	for i := range got { // later compilers store immediates, and load constants differently
 		got[i] = strings.Replace(got[i], fmt.Sprintf("class %d", bpfobj.ClassST),
 			fmt.Sprintf("class %d", bpfobj.ClassSTX), 1)
 		got[i] = strings.Replace(got[i], fmt.Sprintf("class %d", bpfobj.ClassLD)+" ",
@@ -213,7 +213,7 @@ func plain(t testing.TB, machine elf.Machine, withBTF bool, more ...string) []by
 	return out
 }
 
-// stripped hides the symbol tables of a file: it changes the type of these sections.
+// stripped hides the symbol tables in a file: it changes the type of their sections.
 func stripped(t testing.TB, data []byte) []byte {
 	t.Helper()
 	f, err := elf.NewFile(bytes.NewReader(data))
@@ -244,7 +244,7 @@ func TestMessages(t *testing.T) {
 		{"no BTF", plain(t, elf.EM_BPF, false), "no BTF (.BTF): compile the programs with -g"},
 		{"no functions", plain(t, elf.EM_BPF, true), "no BPF programs: no section with code "},
 		{"needs", plain(t, elf.EM_BPF, true, ".BTF.needs"), `a file written by "btfcore needs", `},
-		{"stripped", stripped(t, plain(t, elf.EM_BPF, true)), "no symbol table, so its programs "},
+		{"stripped", stripped(t, plain(t, elf.EM_BPF, true)), "no symbol table, so the programs "},
 	} {
 		if _, err := bpfobj.Read(c.data); err == nil || !strings.HasPrefix(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %s", c.name, err, c.want)
@@ -259,8 +259,8 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// use reads an object and extracts its needs. It reports whether both work.
-func use(data []byte) (ok bool) {
+// readable reads an object and extracts its needs. It reports whether both succeed.
+func readable(data []byte) (ok bool) {
 	o, err := bpfobj.Read(data)
 	if err != nil {
 		return false
@@ -279,16 +279,16 @@ func seeds(t testing.TB) [][]byte {
 	return list
 }
 
-// FuzzRead checks that Read returns for any bytes.
+// FuzzRead checks that Read neither panics nor runs for long, whatever the bytes are.
 func FuzzRead(f *testing.F) {
 	for _, data := range seeds(f) {
 		f.Add(data)
 	}
-	f.Fuzz(func(t *testing.T, data []byte) { use(data) })
+	f.Fuzz(func(t *testing.T, data []byte) { readable(data) })
 }
 
 // TestMutated does the same as FuzzRead with thousands of objects in which a few bytes are changed,
-// and with objects that are cut off at hundreds of places.
+// and with hundreds of truncated objects.
 func TestMutated(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for _, good := range seeds(t) {
@@ -298,12 +298,12 @@ func TestMutated(t *testing.T) {
 			for range 1 + r.IntN(4) {
 				data[r.IntN(len(data))] = []byte{0, 1, 4, 0x80, 0xff, 0x7f, byte(r.IntN(256))}[r.IntN(7)]
 			}
-			if use(data) {
+			if readable(data) {
 				read++
 			}
 		}
 		for n := 0; n < len(good); n += 1 + len(good)/500 {
-			use(good[:n])
+			readable(good[:n])
 		}
 		t.Logf("%d of 4000 could be read", read)
 	}

@@ -67,7 +67,7 @@ func decode(data []byte, order binary.ByteOrder) []Insn {
 	return insns
 }
 
-// readFunctions finds the functions of all sections with code.
+// readFunctions finds the functions in all sections with code.
 func (r *reader) readFunctions() error {
 	contents := map[elf.SectionIndex][]byte{}
 	for _, s := range r.symbols {
@@ -75,7 +75,7 @@ func (r *reader) readFunctions() error {
 			continue
 		}
 		if int(s.Section) >= len(r.file.Sections) {
-			return fmt.Errorf("symbol %s: it is in section %d, but there are only %d", s.Name, s.Section,
+			return fmt.Errorf("symbol %s: its section is %d, but there are only %d", s.Name, s.Section,
 				len(r.file.Sections))
 		}
 		section := r.file.Sections[s.Section]
@@ -101,7 +101,7 @@ func (r *reader) readFunctions() error {
 			Global: bind != elf.STB_LOCAL && visibility != elf.STV_HIDDEN &&
 				visibility != elf.STV_INTERNAL,
 			Insns: decode(code[s.Value:s.Value+s.Size], r.order), start: s.Value, in: s.Section}
-		f.empty()
+		f.makeMaps()
 		if f.Program && bind == elf.STB_LOCAL {
 			return fmt.Errorf("the program %s in section %s is static, which libbpf refuses", s.Name,
 				section.Name)
@@ -122,8 +122,8 @@ func (r *reader) readFunctions() error {
 	return nil
 }
 
-// empty gives a function empty maps.
-func (f *Function) empty() {
+// makeMaps gives a function empty maps.
+func (f *Function) makeMaps() {
 	f.Relocations = map[int]core.Relocation{}
 	f.Calls = map[int]*Function{}
 	f.Uses = map[int]string{}

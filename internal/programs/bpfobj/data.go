@@ -13,17 +13,17 @@ import (
 // mapsSection is the section with the maps that a program defines by types in its BTF.
 const mapsSection = ".maps"
 
-// Address is a map, or an address in the map that libbpf creates for a section of data.
+// Address is a map, or an address in the map that libbpf creates for a data section.
 type Address struct {
 	Map string // the name of the map or section
-	// Symbol is the name of an external symbol in .kconfig, or of a weak one in .ksyms.
+	// Symbol is the name of an external symbol in .kconfig, or of a weak symbol in .ksyms.
 	Symbol string
 	Offset int64 // from the start of the section or symbol, in bytes; 0 for other maps
 }
 
 // ReadOnly reports whether the verifier knows the content at an address. It does if libbpf creates
 // a frozen map for the address's section. The object file doesn't show this content: a loader may
-// set it before libbpf freezes the map.
+// set the content before libbpf freezes the map.
 func (a Address) ReadOnly() bool {
 	return a.Map == ".rodata" || strings.HasPrefix(a.Map, ".rodata.") || a.Map == ".kconfig"
 }
@@ -42,13 +42,13 @@ type StructOps struct {
 	Programs map[uint32]*Function
 }
 
-// noTypes are the types of maps (enum bpf_map_type in include/uapi/linux/bpf.h) for which libbpf
+// noTypes are the map types (enum bpf_map_type in include/uapi/linux/bpf.h) for which libbpf
 // doesn't pass the BTF type of the values to the kernel (bpf_object__create_map).
 var noTypes = map[uint32]bool{4: true, 7: true, 8: true, 12: true, 13: true, 14: true, 15: true,
 	16: true, 17: true, 18: true, 22: true, 23: true, 25: true, 26: true, 33: true}
 
-// readValues finds the types of what is in maps. For maps that a program defines, it reads the
-// definition (parse_btf_map_def); for sections of data, the DATASEC.
+// readValues finds the types of the values in maps. For maps that a program defines, it reads the
+// definition (parse_btf_map_def); for data sections, it reads the DATASEC.
 func (r *reader) readValues() error {
 	b := r.object.BTF
 	for i := range b.Types {
@@ -103,7 +103,7 @@ func (r *reader) valueOf(definition uint32) uint32 {
 }
 
 // structOpsSections are the sections with struct_ops maps, as in bpf_object__elf_collect. libbpf
-// creates the maps of a section whose name begins with "?" only if the loader requests them.
+// creates the maps in a section whose name begins with "?" only if the loader requests them.
 var structOpsSections = []string{".struct_ops", ".struct_ops.link", "?.struct_ops",
 	"?.struct_ops.link"}
 
@@ -162,7 +162,7 @@ func (r *reader) structOpsOf(index elf.SectionIndex, s *elf.Section) error {
 	return r.structOpsPrograms(index, list, starts)
 }
 
-// structOpsPrograms finds the functions that the maps of a section point to.
+// structOpsPrograms finds the functions to which the maps in a section point.
 func (r *reader) structOpsPrograms(index elf.SectionIndex, list []*StructOps,
 	starts map[*StructOps]uint64) error {
 	byStart := slices.SortedFunc(slices.Values(list), func(a, b *StructOps) int {
@@ -193,7 +193,7 @@ func (r *reader) structOpsPrograms(index elf.SectionIndex, list []*StructOps,
 				return fmt.Errorf("the relocation at %#x is not inside a variable", offset)
 			}
 			if f == nil || first != 0 || !f.Program {
-				return fmt.Errorf("%s: the pointer at offset %#x leads to no program, so libbpf refuses it",
+				return fmt.Errorf("%s: the pointer at offset %#x points to no program; libbpf refuses it",
 					byStart[i].Name, offset-starts[byStart[i]])
 			}
 			byStart[i].Programs[uint32(offset-starts[byStart[i]])] = f

@@ -35,8 +35,8 @@ type Object struct {
 	Functions []*Function
 	// Externs are the symbols that the kernel provides, by name.
 	Externs map[string]Extern
-	// Values has, by the name of a map, the types of what is in the map. A map that libbpf creates for
-	// a data section has the section's name and contains the section's variables.
+	// Values has, by the name of a map, the types of the values in the map. A map that libbpf creates
+	// for a data section has the section's name and contains the section's variables.
 	Values map[string][]uint32
 	// StructOps are the struct_ops maps, sorted by section and name.
 	StructOps []*StructOps
@@ -119,7 +119,7 @@ func Read(data []byte) (*Object, error) {
 	return r.object, nil
 }
 
-// reader has what is needed to read one file.
+// reader holds the state of reading one file.
 type reader struct {
 	file    *elf.File
 	order   binary.ByteOrder
@@ -163,7 +163,7 @@ func (r *reader) readBTF() error {
 func (r *reader) readSymbols() (err error) {
 	r.symbols, err = r.file.Symbols()
 	if errors.Is(err, elf.ErrNoSymbols) {
-		return errors.New("no symbol table, so its programs have no names: don't strip the object file")
+		return errors.New("no symbol table, so the programs have no names: don't strip the object file")
 	}
 	r.sectionIndex = map[string]elf.SectionIndex{}
 	for i, s := range r.file.Sections {
@@ -174,7 +174,7 @@ func (r *reader) readSymbols() (err error) {
 	return err
 }
 
-// readRelocations assigns the relocations of .BTF.ext to their instructions.
+// readRelocations assigns the relocations in .BTF.ext to their instructions.
 func (r *reader) readRelocations() error {
 	data, err := r.section(btfext.SectionName)
 	if err != nil || data == nil {
@@ -201,7 +201,7 @@ func (r *reader) readRelocations() error {
 func (r *reader) addRelocation(section string, x btfext.Relocation) error {
 	in, ok := r.sectionIndex[section]
 	if !ok {
-		return nil // its functions were discarded, for example by ld --gc-sections
+		return nil // the section's functions were discarded, for example by ld --gc-sections
 	}
 	f, at := r.functionAt(in, uint64(x.Insn))
 	if f == nil {
@@ -212,7 +212,7 @@ func (r *reader) addRelocation(section string, x btfext.Relocation) error {
 		return err
 	}
 	if _, twice := f.Relocations[at]; twice {
-		return fmt.Errorf("the instruction at %#x already has another relocation", x.Insn)
+		return fmt.Errorf("the instruction at %#x already has a relocation", x.Insn)
 	}
 	relocation := core.Relocation{Kind: core.Kind(x.Kind), Type: x.Type,
 		Access: strings.Clone(access), Memory: f.Insns[at].accessed()}

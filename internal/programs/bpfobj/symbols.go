@@ -7,7 +7,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// readReferences finds what instructions refer to, by relocations and by calls within a section.
+// readReferences finds what instructions refer to, from relocations and calls within a section.
 func (r *reader) readReferences() error {
 	if err := r.readExterns(); err != nil {
 		return err
@@ -47,7 +47,7 @@ func (r *reader) readReferences() error {
 }
 
 // refer records what the instruction at an offset in a section refers to; symbol is the index of
-// the symbol in its relocation.
+// the symbol in the instruction's relocation.
 func (r *reader) refer(section elf.SectionIndex, offset, symbol uint64) error {
 	f, at := r.functionAt(section, offset)
 	if f == nil || symbol == 0 || symbol > uint64(len(r.symbols)) {

@@ -28,9 +28,9 @@ func (c *checker) arguments(p *needs.Program, s needs.Symbol, hook core.Found) s
 	return ""
 }
 
-// slots does the work of arguments for the prototype of a hook. The parameter more says how many
-// arguments the kernel passes in addition to those in the prototype; it may be -1. If result is
-// set, the kernel also passes the function's result.
+// slots does the work of the method arguments, given the prototype of a hook. The parameter more
+// says how many arguments the kernel passes in addition to those in the prototype; it may be -1. If
+// result is set, the kernel also passes the function's result.
 func (c *checker) slots(s needs.Symbol, in *core.BTF, proto uint32, more int, result bool) string {
 	_, t, of := in.Skip(proto)
 	if s.Args == 0 || t == nil || t.Kind != btf.KindFuncProto {

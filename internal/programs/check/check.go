@@ -1,6 +1,6 @@
-// Package check says whether BPF programs load on a kernel, as far as the kernel's BTF shows it.
-// It finds out what libbpf finds for each relocation and symbol, and whether the verifier reaches
-// an instruction that needs something missing.
+// Package check finds out whether BPF programs load on a kernel, as far as the kernel's BTF shows.
+// It determines what libbpf finds for each relocation and symbol, and whether the verifier reaches
+// an instruction that needs something that the kernel lacks.
 //
 // A kernel may refuse a program for other reasons: its version of the verifier, helpers, a kprobe's
 // function, or the configuration. These aren't in BTF.
@@ -19,7 +19,7 @@ type Verdict uint8
 
 // The verdicts.
 const (
-	// Loads: the program loads, and the kernel has everything that the program asks for.
+	// Loads: the program loads, and the kernel has everything that the program refers to.
 	Loads Verdict = iota
 	// Partly: the program loads, but the kernel lacks something that the program tests for, or uses
 	// only for some settings.
@@ -28,7 +28,7 @@ const (
 	Fails
 )
 
-// String is the verdict in a word.
+// String is the verdict as a word.
 func (v Verdict) String() string { return [...]string{"loads", "partly", "fails"}[v] }
 
 // MarshalText returns the same as String, for JSON.
@@ -45,9 +45,9 @@ type Result struct {
 // Reason is one thing that the kernel lacks.
 type Reason struct {
 	Fatal bool `json:"fatal"`
-	// Wants is what the program asks for, such as "byte_off struct sock.sk_protocol".
+	// Wants is what the program needs, such as "byte_off struct sock.sk_protocol".
 	Wants string `json:"wants"`
-	// Why says what is there instead, such as "struct sock has no field sk_protocol".
+	// Why says what the kernel has instead, such as "struct sock has no field sk_protocol".
 	Why string `json:"why"`
 }
 
@@ -66,7 +66,7 @@ func Kernel(k *core.Kernel, n *needs.Needs) ([]Result, error) {
 	return results, nil
 }
 
-// checker has what is needed to check programs on one kernel.
+// checker holds the state of checking programs on one kernel.
 type checker struct {
 	kernel  *core.Kernel
 	needs   *needs.Needs
@@ -74,8 +74,8 @@ type checker struct {
 	texts   map[core.Relocation]string
 }
 
-// program returns the verdict on a program. A relocation that finds nothing is fatal if libbpf
-// refuses it. It is also fatal if libbpf makes its instruction invalid and the program certainly
+// program returns the verdict on a program. A relocation is fatal if libbpf refuses it. If it finds
+// nothing, it is also fatal if libbpf makes its instruction invalid and the program certainly
 // reaches this instruction on this kernel (CertainlyReached): neither a guard such as
 // bpf_core_field_exists nor a value in .rodata or .kconfig prevents that. A missing symbol is fatal
 // unless it is weak or the struct of a kptr; for symbols that have a different type in the kernel,
@@ -167,6 +167,6 @@ func (c *checker) symbol(p *needs.Program, s needs.Symbol) (why string, fatal bo
 	return "", false
 }
 
-// describe has, by kind, the word before a name in messages.
+// describe has the word before a name in messages, by kind.
 var describe = map[btf.Kind]string{btf.KindFunc: "function ", btf.KindTypedef: "typedef ",
 	btf.KindStruct: "struct ", btf.KindVar: "variable "}

@@ -160,7 +160,7 @@ func TestArguments(t *testing.T) {
 	for _, c := range []struct {
 		section, name string
 		kind          needs.SymbolKind
-		args          int // that can be read
+		args          int // how many can be read
 	}{
 		{"fentry/result", "result", needs.Function, 4},
 		{"?fentry.s/result", "result", needs.Function, 4},
@@ -210,8 +210,8 @@ func TestConditions(t *testing.T) {
 		name string
 		when needs.Condition // under which "new" is read; nil for always
 		want check.Verdict
-		// certain is the condition under which "new" is read whatever the settings; nil if that is
-		// the same condition as in the field when.
+		// certain is the condition under which "new" is read for all settings; nil if this is the
+		// same condition as in the field "when".
 		certain needs.Condition
 	}{
 		{"for some settings", nil, check.Partly, needs.Condition{}},

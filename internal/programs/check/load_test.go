@@ -11,7 +11,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/programs/programtest"
 )
 
-// loadCase is a source with programs for the running kernel, and the expected verdict.
+// loadCase is a C source with programs for the running kernel, and the expected verdict.
 type loadCase struct {
 	name, source string
 	load         []string // the programs and maps to load
@@ -36,14 +36,14 @@ func TestLoad(t *testing.T) {
 				t.Errorf("%v: %s, want %v: %s", verdict, why, c.want, c.why)
 			}
 			if loaded != (c.want != check.Fails) {
-				t.Errorf("the expected verdict is %v; the kernel has loaded it: %t\n%s", c.want, loaded,
-					log)
+				t.Errorf("the expected verdict is %v; the kernel loaded the programs: %t\n%s", c.want,
+					loaded, log)
 			}
 		})
 	}
 }
 
-// verdictOf returns the worst verdict on the named programs of an object file, with the reasons.
+// verdictOf returns the worst verdict on the named programs in an object file, with the reasons.
 func verdictOf(t *testing.T, object, vmlinux []byte, names []string) (check.Verdict, string) {
 	t.Helper()
 	o, err := bpfobj.Read(object)
@@ -79,7 +79,7 @@ func verdictOf(t *testing.T, object, vmlinux []byte, names []string) (check.Verd
 	return worst, why
 }
 
-// congestion has the programs of a TCP congestion control.
+// congestion has the programs of a TCP congestion control algorithm.
 const congestion = `
 struct sock;
 SEC("struct_ops") unsigned ssthresh(unsigned long long *c) { return 2; }
@@ -87,7 +87,7 @@ SEC("struct_ops") unsigned undo(unsigned long long *c) { return 2; }
 SEC("struct_ops") void avoid(unsigned long long *c) { out = c[2]; }
 `
 
-// thePrograms are the programs of congestion, and the map "ops" of a case.
+// thePrograms are the programs in congestion, and the map "ops" in a test case.
 var thePrograms = []string{"ssthresh", "undo", "avoid", "ops"}
 
 var loadCases = []loadCase{
@@ -102,7 +102,7 @@ var loadCases = []loadCase{
 		SEC(".struct_ops.link") struct tcp_congestion_ops ops = { .ssthresh = (void *)ssthresh,
 			.undo_cwnd = (void *)undo, .cong_avoid = (void *)avoid, .name = "rules_btf" };`,
 		thePrograms, check.Loads, ""},
-	{"a flavor, and what isn't set", congestion + `
+	{"a flavor, and members that aren't set", congestion + `
 		struct tcp_congestion_ops___v2 {
 			void (*gone)(void);
 			unsigned (*ssthresh)(struct sock *);
@@ -141,7 +141,7 @@ var loadCases = []loadCase{
 		};
 		SEC(".struct_ops") struct tcp_congestion_ops ops = { .ssthresh = (void *)ssthresh, .gone = 1 };`,
 		[]string{"ssthresh", "ops"}, check.Fails, "struct tcp_congestion_ops has no member gone"},
-	{"another size, though it isn't set", congestion + `
+	{"a different size of a member that isn't set", congestion + `
 		struct tcp_congestion_ops {
 			unsigned (*ssthresh)(struct sock *);
 			void (*cong_avoid)(struct sock *, unsigned, unsigned);
@@ -152,7 +152,7 @@ var loadCases = []loadCase{
 		SEC(".struct_ops") struct tcp_congestion_ops ops = { .ssthresh = (void *)ssthresh,
 			.undo_cwnd = (void *)undo, .cong_avoid = (void *)avoid, .name = "rules_btf4" };`,
 		thePrograms, check.Fails, "the member flags has 4 bytes, where the program has 8"},
-	{"another kind", congestion + `
+	{"a different kind of member", congestion + `
 		struct tcp_congestion_ops {
 			unsigned (*ssthresh)(struct sock *);
 			long cong_avoid;
@@ -177,7 +177,7 @@ var loadCases = []loadCase{
 		static struct cpumask untrusted *mask SEC(".bss.mask");
 		SEC("tp_btf/sched_switch") int p(void *c) { int key = 0; out = (long)mask;
 			return lookup(&tasks, &key) != 0; }`, []string{"p"}, check.Loads, ""},
-	{"a kptr to what the kernel lacks", kptrs + `
+	{"a kptr to a struct that the kernel lacks", kptrs + `
 		struct no_such_struct { int any; };
 		struct value { struct no_such_struct kptr *it; };
 		struct { int (*type)[1]; int (*max_entries)[1]; int *key; struct value *value; } it SEC(".maps");
@@ -206,7 +206,7 @@ var loadCases = []loadCase{
 			.cong_avoid = (void *)ssthresh, .undo_cwnd = (void *)avoid, .name = "rules_btf5" };`,
 		[]string{"avoid", "ops"}, check.Fails, "the program reads 3 arguments, but the kernel passes 1"},
 
-	{"a part of a field of another size", `
+	{"a part of a field of a different size", `
 		struct task_struct { unsigned long flags; } P;
 		SEC("tp_btf/sched_switch") int p(unsigned long long *c) {
 			return *(unsigned short *)&((struct task_struct *)c[1])->flags; }`, []string{"p"},
@@ -217,11 +217,11 @@ var loadCases = []loadCase{
 		SEC("tp_btf/sched_switch") int p(unsigned long long *c) {
 			return *(unsigned short *)&((struct task_struct *)c[1])->flags; }`, []string{"p"},
 		check.Loads, ""},
-	{"a field of another size", `
+	{"a field of a different size", `
 		struct task_struct { unsigned long flags; } P;
 		SEC("tp_btf/sched_switch") int p(unsigned long long *c) {
 			return ((struct task_struct *)c[1])->flags > 5; }`, []string{"p"}, check.Loads, ""},
-	{"a signed field of another size", `
+	{"a signed field of a different size", `
 		struct task_struct { long flags; } P;
 		SEC("tp_btf/sched_switch") int p(unsigned long long *c) {
 			return ((struct task_struct *)c[1])->flags > 5; }`, []string{"p"}, check.Fails,
@@ -244,7 +244,7 @@ var loadCases = []loadCase{
 	{"guarded by a constant or something else", settings + `
 		SEC("socket") int p(void *c) { return off || out ? byte_off(gone) > 7 : 0; }`, []string{"p"},
 		check.Fails, "no field gone_now"},
-	{"with all values of a constant", settings + `
+	{"read for all values of a constant", settings + `
 		SEC("socket") int p(void *c) { return off > 3 ? byte_off(gone) > 7 : byte_off(gone) < 9; }`,
 		[]string{"p"}, check.Fails, "no field gone_now"},
 	{"guarded by the kernel's version", settings + `

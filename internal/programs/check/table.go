@@ -97,7 +97,7 @@ func (t *Table) writeHTML(w io.Writer) error {
 		}
 		lines = append(lines, l)
 	}
-	page, err := template.ParseFS(files, "table.html") // here, because it takes 3 ms
+	page, err := template.ParseFS(files, "table.html") // not at startup: parsing takes 3 ms
 	if err != nil {
 		return err
 	}

@@ -60,9 +60,9 @@ const (
 	byName
 )
 
-// once compares two types, unless they have already been compared: then it returns the earlier
+// compareOnce compares two types. If they have already been compared, it returns the earlier
 // result.
-func (m *matcher) once(p pair, compare func() (bool, error)) (bool, error) {
+func (m *matcher) compareOnce(p pair, compare func() (bool, error)) (bool, error) {
 	k := m.kernel
 	ok, known := k.matches[p]
 	if known {
@@ -127,7 +127,7 @@ func (m *matcher) typesCompatible(l, t uint32, level int) (bool, error) {
 		case btf.KindArray:
 			l, t = lof.ArrayOf(lt).Elem, tof.ArrayOf(tt).Elem
 		case btf.KindFuncProto:
-			if ok, err := m.once(m.pair(lid, tid, compatibly, level), func() (bool, error) {
+			if ok, err := m.compareOnce(m.pair(lid, tid, compatibly, level), func() (bool, error) {
 				return eachParam(lt, lof, tt, tof, func(l, t uint32) (bool, error) {
 					if level <= 0 {
 						return false, errDepth
@@ -147,8 +147,8 @@ func (m *matcher) typesCompatible(l, t uint32, level int) (bool, error) {
 	return false, errDepth
 }
 
-// eachParam reports whether two prototypes have the same number of parameters, and the function
-// compare returns true for each pair of parameters.
+// eachParam reports whether two prototypes have the same number of parameters, and whether the
+// function compare returns true for each pair of parameters.
 func eachParam(lt *btf.Type, lof *btf.Blob, tt *btf.Type, tof *btf.Blob,
 	compare func(l, t uint32) (bool, error)) (bool, error) {
 	if lt.Vlen != tt.Vlen {
@@ -171,9 +171,9 @@ func namesMatch(l, t string) bool {
 	return Essential(l) == Essential(t)
 }
 
-// typesMatch reports whether the target type has all that the local type has: see
-// __bpf_core_types_match. The parameter pointed says that a pointer led to the types; then structs
-// match if their names do.
+// typesMatch reports whether the target type has everything that the local type has: see
+// __bpf_core_types_match. The parameter pointed says that a pointer led to the types; in that case,
+// structs match if their names match.
 func (m *matcher) typesMatch(l, t uint32, pointed bool, level int) (bool, error) {
 	if level <= 0 {
 		return false, errDepth
@@ -203,7 +203,7 @@ func (m *matcher) typesMatch(l, t uint32, pointed bool, level int) (bool, error)
 			if lk != tk || pointed {
 				return lk == tk, nil
 			}
-			return m.once(m.pair(lid, tid, byContent, level), func() (bool, error) {
+			return m.compareOnce(m.pair(lid, tid, byContent, level), func() (bool, error) {
 				return m.membersMatch(lt, lof, tid, level)
 			})
 		case lk != tk:
@@ -229,7 +229,7 @@ func (m *matcher) typesMatch(l, t uint32, pointed bool, level int) (bool, error)
 			if pointed {
 				how = byName
 			}
-			if ok, err := m.once(m.pair(lid, tid, how, level), func() (bool, error) {
+			if ok, err := m.compareOnce(m.pair(lid, tid, how, level), func() (bool, error) {
 				return eachParam(lt, lof, tt, tof, func(l, t uint32) (bool, error) {
 					return m.typesMatch(l, t, pointed, level-1)
 				})

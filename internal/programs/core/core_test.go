@@ -15,7 +15,7 @@ func TestEssential(t *testing.T) {
 		"task_struct___old":      "task_struct",
 		"task_struct___old___v2": "task_struct___old", // the last one is the flavor
 		"a___b":                  "a",
-		"___b":                   "___b", // nothing is left of it
+		"___b":                   "___b", // nothing would be left
 		"a___":                   "a___", // no flavor follows
 		"a____b":                 "a____b",
 		"a_____b":                "a_____b",
@@ -40,7 +40,7 @@ func build(t testing.TB, f func(b *btf.Builder)) *BTF {
 	return checked
 }
 
-// local makes the types that the relocations of the tests are about:
+// local adds the types to which the relocations in the tests refer:
 //
 //	[1] int
 //	[2] struct point { int x, y; }
@@ -77,7 +77,7 @@ func TestParse(t *testing.T) {
 	deep := "0" + strings.Repeat(":0", 64)
 	for _, c := range []struct {
 		r    Relocation
-		want string // what it means, or the error
+		want string // what the relocation means, or the error
 	}{
 		{Relocation{Kind: FieldByteOffset, Type: 2, Access: "0"}, "struct point at bit 0"},
 		{Relocation{Kind: FieldByteOffset, Type: 2, Access: "3"}, "struct point[3] at bit 192"},
@@ -97,8 +97,8 @@ func TestParse(t *testing.T) {
 		{Relocation{Kind: TypeSize, Type: 0, Access: "0"},
 			"relocation type_size of void, which libbpf refuses"},
 		{Relocation{Kind: FieldByteOffset, Type: 0, Access: "0:1"},
-			"relocation byte_off of a field of void, which libbpf refuses: gcc 16 writes that for a " +
-				"field that is an array; compile the program with clang"},
+			"relocation byte_off of a field of void, which libbpf refuses: gcc 16 writes such a " +
+				"relocation for an array field; compile the program with clang"},
 		{Relocation{Kind: TypeIDLocal, Type: 0, Access: "0"}, "void at bit 0"},
 		{Relocation{Kind: TypeSize, Type: 7, Access: "0"},
 			"relocation type_size of type [7], which has no name"},
@@ -178,7 +178,7 @@ func TestMissing(t *testing.T) {
 			b.Composite(btf.KindUnion, "point", 8, false)
 		}, "struct point doesn't exist", false, false},
 		{Relocation{Kind: TypeMatches, Type: 2, Access: "0"}, func(b *btf.Builder) { point(b) },
-			"struct point: it lacks members of the program's type, or they have other types", false,
+			"struct point: it lacks members of the program's type, or has them with different types", false,
 			false},
 		{Relocation{Kind: EnumvalValue, Type: 6, Access: "1"}, func(b *btf.Builder) {
 			b.Enum(btf.KindEnum, "color", 4, false, btf.Enumerator{NameOff: b.Name("RED")})

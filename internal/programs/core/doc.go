@@ -1,8 +1,8 @@
 // Package core resolves the CO-RE relocations of BPF programs ("compile once, run everywhere") as
-// libbpf 1.8 does (relo_core.c): it finds the answer to a relocation in a kernel, and on which
-// types and members of the kernel's BTF this answer depends.
+// libbpf 1.8 does (relo_core.c): it finds the answer to a relocation in a kernel, and the types and
+// members of the kernel's BTF on which this answer depends.
 //
-// A program is compiled with local types: its own view of the kernel's types. A relocation asks for
+// A program is compiled with local types: its own view of the kernel's types. A relocation requests
 // one fact about one of these types, such as the offset of a field, whether an enumerator exists,
 // or the size of the type. The relocation names the local type and, for a field, the path to the
 // field, as indexes: "0:1:2" is element 0 of an array of that type, then member 1 of that element,
@@ -12,7 +12,7 @@
 //	Kernel   the candidates: kernel types with that name, without a suffix ___flavor (kernel.go)
 //	match    which candidates have all of the fields, with compatible types (match.go, fields.go,
 //	         compat.go)
-//	value    what each of them answers (value.go)
+//	value    the answer of each matching candidate (value.go)
 //	Resolve  the answer on which they agree (resolve.go)
 //
 // For example, let a program read task->mm->owner. Its local types need only be
@@ -27,7 +27,7 @@ package core
 
 import "strconv"
 
-// Kind is what a relocation asks for: enum bpf_core_relo_kind in include/uapi/linux/bpf.h.
+// Kind says what a relocation requests: enum bpf_core_relo_kind in include/uapi/linux/bpf.h.
 type Kind uint32
 
 // The kinds of Linux 7.2.
@@ -71,8 +71,8 @@ func (k Kind) IsEnumval() bool { return k == EnumvalExists || k == EnumvalValue 
 // IsType reports whether the kind asks about a whole type.
 func (k Kind) IsType() bool { return k < NumKinds && !k.IsField() && !k.IsEnumval() }
 
-// IsGuard reports whether the answer to this kind is 0 if the kernel lacks what the relocation asks
-// about. A program can test this answer before it uses that type, field or enumerator.
+// IsGuard reports whether the answer to this kind is 0 if the kernel lacks what the relocation
+// refers to. A program can test this answer before it uses that type, field or enumerator.
 func (k Kind) IsGuard() bool {
 	switch k {
 	case FieldExists, TypeExists, TypeMatches, EnumvalExists, TypeSize, TypeIDTarget:

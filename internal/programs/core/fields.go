@@ -46,8 +46,8 @@ func (k *Kernel) fieldsOf(b *BTF, id uint32, work *budget) (*fields, error) {
 type fieldSearch struct {
 	b *BTF
 	*fields
-	// depths has, by type, the depth at which the type was last searched. If this was the current
-	// depth or deeper, the type has nothing new.
+	// depths has, by type, the depth at which the type was last searched. Another search at the same
+	// or a smaller depth finds nothing new.
 	depths map[uint32]int
 	work   int
 }

@@ -27,8 +27,8 @@ type Module struct {
 // candidate is a type of the kernel that a local type may represent.
 type candidate = place
 
-// Index finds all types with these names, which must have no flavors, in one pass. Call it before
-// Resolve.
+// Index finds, in one pass, all types with these names, which must have no flavors. Call Index
+// before Resolve.
 func (k *Kernel) Index(names map[string]bool) {
 	k.byName = map[string][]candidate{}
 	k.byKind = map[kindName][]candidate{}
@@ -42,7 +42,7 @@ func (k *Kernel) Index(names map[string]bool) {
 	}
 }
 
-// starts says, for any two bytes, whether one of the searched names begins with them. Few of the
+// starts says, for each pair of bytes, whether one of the searched names begins with it. Few of the
 // kernel's names begin like a searched name, so most names need not be read to the end.
 type starts [1 << 16]bool
 
@@ -120,7 +120,7 @@ func (k *Kernel) Find(name string, kind btf.Kind) []Found {
 	return list
 }
 
-// Candidates returns the kernel's types that a relocation may be about, whether they match or not.
+// Candidates returns the kernel's types to which a relocation may refer, whether they match or not.
 // Call Index with the name of the local type first.
 func (k *Kernel) Candidates(local *Spec) []Found {
 	root, _ := local.BTF.ByID(local.Root)

@@ -17,7 +17,7 @@ func (k *Kernel) match(local *Spec, c candidate, work *budget) (found *Spec, why
 	switch {
 	case local.Kind == TypeMatches:
 		if ok, err = m.typesMatch(local.Root, c.id, false, maxDepth); !ok {
-			why = "it lacks members of the program's type, or they have other types"
+			why = "it lacks members of the program's type, or has them with different types"
 		}
 	case local.Kind.IsType():
 		if ok, err = m.typesCompatible(local.Root, c.id, maxDepth); !ok {

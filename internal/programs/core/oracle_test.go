@@ -56,7 +56,7 @@ func text(a core.Answer) string {
 	return strconv.FormatUint(a.Value, 10)
 }
 
-// theKernel has the types that the programs of theCases are about.
+// theKernel has the types to which the programs in theCases refer.
 const theKernel = `
 typedef unsigned int u32;
 struct inner { int a; long b; int deep[3][4]; };
@@ -95,7 +95,7 @@ handle_t handle; callback_t callback; enum big big;
 struct moved { long before; int x; } moved;
 `
 
-// theTwins has other types with the same names as in theKernel: some of them agree with those of
+// theTwins has types with the same names as types in theKernel. Some agree with the types in
 // theKernel, others don't.
 const theTwins = `
 struct pair { int first, second; };
@@ -119,9 +119,9 @@ typedef struct own own_t;
 struct own own; struct hidden hidden; enum own_enum own_enum; own_t typed;
 `
 
-// theCases are relocations: a local type, an expression with this type, and what libbpf answers.
-// The field cilium is the answer of cilium/ebpf if it differs from libbpf's, and the field why says
-// which rule makes the difference.
+// theCases lists relocations: for each, a local type, an expression with this type, and libbpf's
+// answer. The field cilium is the answer of cilium/ebpf if it differs from libbpf's, and the field
+// why says which rule makes the difference.
 var theCases = []struct{ name, local, expr, want, cilium, why string }{
 	// Where a field is.
 	{"first member", "struct s___1 { char c; } P;", "byte_off(((struct s___1 *)0)->c)", "0", "", ""},
@@ -153,7 +153,7 @@ var theCases = []struct{ name, local, expr, want, cilium, why string }{
 		"byte_off(((struct s___11 *)0)->pairs[3].first)", "120", "", ""},
 	{"array of no elements in the middle", "struct zero___1 { int none[2]; } P;",
 		"byte_off(((struct zero___1 *)0)->none[1])", "poison", "refused", "cilium gives up"},
-	{"offset of it", "struct zero___2 { int none[2]; } P;",
+	{"offset of such an array", "struct zero___2 { int none[2]; } P;",
 		"byte_off(((struct zero___2 *)0)->none)", "4", "", ""},
 	{"struct here, union there", "union s___12 { struct { int a; } P u; } P; ",
 		"byte_off(((union s___12 *)0)->u.a)", "poison", "", ""},
@@ -197,7 +197,7 @@ var theCases = []struct{ name, local, expr, want, cilium, why string }{
 	{"arrays of compatible elements", "struct s___32 { struct { int x; } P pairs[1]; } P;",
 		"field_exists(((struct s___32 *)0)->pairs)", "1", "", ""},
 	{"arrays of others", "struct s___33 { long pairs[4]; } P;",
-		"field_exists(((struct s___33 *)0)->pairs)", "0", "1", "as above, of elements"},
+		"field_exists(((struct s___33 *)0)->pairs)", "0", "1", "as for array of other elements"},
 	{"union in place of a struct", "struct s___34 { union { int x; } P in; } P;",
 		"field_exists(((struct s___34 *)0)->in)", "1", "", ""},
 	{"qualifiers", "typedef volatile int v35; struct s___35 { v35 u; } P;",
@@ -252,7 +252,7 @@ var theCases = []struct{ name, local, expr, want, cilium, why string }{
 		""},
 	{"typedef of a pointer to an incomplete type",
 		"struct x75; typedef struct x75 *handle_t___75;", "type_exists(handle_t___75)", "1", "", ""},
-	{"typedef of a pointer to a complete one",
+	{"typedef of a pointer to a complete type",
 		"struct x76 { int a; }; typedef struct x76 *handle_t___76;", "type_exists(handle_t___76)",
 		"0", "", ""},
 	{"typedef of a function pointer", "struct x77 { int a; };" +
@@ -270,15 +270,15 @@ var theCases = []struct{ name, local, expr, want, cilium, why string }{
 
 	// Types that match: the kernel's type has all members of the local type, with the same types.
 	{"matches", "struct pair___90 { int second; } P;", "type_matches(struct pair___90)", "1", "", ""},
-	{"not of this sign", "struct pair___91 { unsigned second; } P;", "type_matches(struct pair___91)",
+	{"a different sign", "struct pair___91 { unsigned second; } P;", "type_matches(struct pair___91)",
 		"0", "", ""},
-	{"not of this size", "struct pair___92 { long second; } P;", "type_matches(struct pair___92)",
+	{"a different size", "struct pair___92 { long second; } P;", "type_matches(struct pair___92)",
 		"0", "", ""},
 	{"more members", "struct pair___93 { int first, second, third; } P;",
 		"type_matches(struct pair___93)", "0", "", ""},
-	{"through a pointer, names", "struct inner___94 { char x; };" +
+	{"through a pointer, same name", "struct inner___94 { char x; };" +
 		"struct s___94 { struct inner___94 *ptr; } P;", "type_matches(struct s___94)", "1", "", ""},
-	{"through a pointer, other names", "struct inn { long b; }; struct s___95 { struct inn *ptr; } P;",
+	{"through a pointer, other name", "struct inn { long b; }; struct s___95 { struct inn *ptr; } P;",
 		"type_matches(struct s___95)", "0", "1",
 		"clang only declares the types that pointers lead to; cilium ignores their names"},
 	{"number of elements", "struct pair; struct s___96 { struct pair pairs[3]; } P;",
@@ -343,10 +343,10 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// TestOrder shows a difference that is intended. When libbpf loads an object, a relocation that
-// matches some candidates removes the others for all later relocations of the same local type. So
-// if a kernel has two types of one name, the order of instructions can matter.
-// We answer each relocation as if it came first, because needs have no order.
+// TestOrder shows an intended difference from libbpf. When libbpf loads an object, a relocation
+// that matches some candidates removes the others for all later relocations of the same local type.
+// So if a kernel has two types of one name, the order of instructions can matter. We answer each
+// relocation as if it came first, because needs have no order.
 func TestOrder(t *testing.T) {
 	lib := programtest.NewLibbpf(t)
 	vmlinux := programtest.Kernel(t, "struct s { int a; }; struct s s;",

@@ -13,11 +13,12 @@ import (
 	"github.com/rules-btf/rules_btf/internal/programs/programtest"
 )
 
-// ciliumDiffers has the answers in which cilium/ebpf may differ from libbpf, as "kind: cilium's,
-// libbpf's", and why. The cases of TestCases show most of them. If vmlinux and modules have several
-// types of one name, any answer may differ: libbpf refuses types that disagree, and reads modules
-// only if vmlinux has no type of this name; cilium takes the type that has most of what is asked
-// for. For 32-bit kernels, any size may differ, because cilium's pointers have 8 bytes.
+// ciliumDiffers lists how answers of cilium/ebpf may differ from libbpf's, as "kind: cilium's
+// answer, libbpf's answer", and why. TestCases shows most of these differences. If vmlinux and
+// modules have several types of one name, any answer may differ: libbpf refuses types that
+// disagree, and reads modules only if vmlinux has no type of this name; cilium takes the type that
+// has most of what is needed. For 32-bit kernels, any size may differ, because cilium's pointers
+// have 8 bytes.
 var ciliumDiffers = map[string]string{
 	"byte_off: a value, poison":        roots,
 	"byte_off: refused, poison":        gaveUp,
@@ -54,7 +55,7 @@ const (
 		"elements of arrays are compatible"
 	pointees = "cilium compares the types that pointers lead to differently, see TestCases"
 	gaveUp   = "cilium gives up for some types and arrays that libbpf finds different"
-	several  = "if several types of one name disagree, cilium takes the type that has most"
+	several  = "if types of one name disagree, cilium takes the one that has most of what is needed"
 	signs    = "libbpf sign-extends 32-bit values, even in unsigned enums"
 	noSize   = "libbpf refuses programs that read a field that is a function or void in the kernel"
 	zero     = "in libbpf, what is missing has the size 0 and the id 0"

@@ -8,7 +8,7 @@ import (
 // Answer is the answer to a relocation in one kernel, and what we know about it.
 type Answer struct {
 	Value uint64
-	// Matches are the candidates that have what the relocation asks about. They all give the same
+	// Matches are the candidates that have what the relocation refers to. They all give the same
 	// answer, unless Refused says otherwise.
 	Matches []*Spec
 	// Poison says that libbpf makes the instruction invalid: the verifier refuses the program if

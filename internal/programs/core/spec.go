@@ -30,7 +30,7 @@ type Point struct {
 	Name  string // of the member or enumerator; "" for elements
 }
 
-// Spec is an access to a type of one BTF, with the points and indexes found there: see struct
+// Spec is an access to a type in one BTF, with the points and indexes found there: see struct
 // bpf_core_spec.
 type Spec struct {
 	Kind   Kind
@@ -52,7 +52,7 @@ func Parse(b *BTF, r Relocation) (*Spec, error) {
 	if t, _ := b.ByID(r.Type); r.Type == 0 && r.Kind != TypeIDLocal {
 		if r.Kind.IsField() {
 			return nil, fmt.Errorf("relocation %v of a field of void, which libbpf refuses: gcc 16 writes "+
-				"that for a field that is an array; compile the program with clang", r.Kind)
+				"such a relocation for an array field; compile the program with clang", r.Kind)
 		}
 		return nil, fmt.Errorf("relocation %v of void, which libbpf refuses", r.Kind)
 	} else if t == nil && r.Type != 0 {
@@ -99,7 +99,7 @@ func parseAccess(access string) ([]uint32, error) {
 	return path, nil
 }
 
-// walk follows s.Path, and adds the points on this path.
+// walk follows s.Path, and adds the points on this path to s.Points.
 func (s *Spec) walk() error {
 	id, t, of := s.BTF.Skip(s.Root)
 	if t == nil {

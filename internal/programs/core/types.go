@@ -13,7 +13,7 @@ const maxDepth = 32
 
 var errDepth = errors.New("types are nested more than 32 levels deep")
 
-// BTF is a blob whose references have been checked, together with its size of pointers.
+// BTF is a blob whose references have been checked, together with its pointer size.
 type BTF struct {
 	*btf.Blob
 	pointer uint32

@@ -34,7 +34,7 @@ func (s *Spec) value() (answer, error) {
 		t, of := s.BTF.ByID(p.Type)
 		v := of.EnumsOf(t)[p.Index].Value
 		if t.Kind == btf.KindEnum {
-			v = uint64(int32(v)) // also of unsigned enums: val of struct btf_enum is signed
+			v = uint64(int32(v)) // also for unsigned enums: val in struct btf_enum is signed
 		}
 		return answer{value: v}, nil
 	case s.last().Name == "":
@@ -91,7 +91,7 @@ func (s *Spec) memberValue() (answer, error) {
 		size = uint64(mt.SizeOrType)
 		for offset = first / 8 / size * size; first+uint64(bits)-offset*8 > size*8; {
 			if size >= 8 {
-				return answer{}, fmt.Errorf("the bitfield %s can't be read with 8 bytes", s)
+				return answer{}, fmt.Errorf("the bitfield %s can't be read with a load of at most 8 bytes", s)
 			}
 			size *= 2
 			offset = first / 8 / size * size

@@ -16,8 +16,8 @@
 // If a relocation would match what is left of a type, but doesn't match the whole type, then the
 // whole type is kept.
 //
-// Unlike bpftool, this package also keeps types of modules, type tags, and all candidates that
-// agree if a name has several types. If Options.Hooks is set, it keeps what programs name
-// (functions, kfuncs, variables, types) as described in the row "a type". For a 32-bit kernel it
-// keeps a base type "long", whose size readers take for the size of a pointer.
+// Unlike bpftool, this package also keeps types of modules, type tags, and, if a name has several
+// types, all candidates that agree. If Options.Hooks is set, it keeps what programs name
+// (functions, kfuncs, variables, types) as described in the row "a type". For a 32-bit kernel, it
+// keeps a base type "long", from whose size readers infer the pointer size.
 package minimal

@@ -173,8 +173,8 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// TestFlatConflict checks the error for a module that has a different type of the same name as
-// vmlinux. Both are needed, but one file can't have both.
+// TestFlatConflict checks the error if a module and vmlinux have different types of one name. The
+// programs need both, but one file can't have both.
 func TestFlatConflict(t *testing.T) {
 	vmlinux := programtest.Kernel(t, "struct in { long x; }; struct in in;")
 	module := programtest.Module(t, vmlinux, "struct in { int y; }; struct own { struct in in; };"+

@@ -91,7 +91,7 @@ func FuzzBuild(f *testing.F) {
 	})
 }
 
-// TestLimits checks that types that are nested deeply or in a cycle don't take long.
+// TestLimits checks that Build doesn't take long for types that are nested deeply or in a cycle.
 func TestLimits(t *testing.T) {
 	for name, f := range map[string]func(b *btf.Builder){
 		"structs, each twice in the next": func(b *btf.Builder) {
@@ -135,8 +135,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestPointerSize checks that minimal BTF keeps the size of a pointer. Readers take it from a base
-// type "long", which gcc and clang name differently.
+// TestPointerSize checks that minimal BTF keeps the size of a pointer. Readers infer it from the
+// size of a base type "long", which gcc and clang name differently.
 func TestPointerSize(t *testing.T) {
 	for _, long := range []string{"long unsigned int", "unsigned long", "long int"} {
 		b := btf.NewBuilder(binary.LittleEndian, nil, nil)

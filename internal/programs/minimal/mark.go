@@ -33,9 +33,9 @@ func newMarks(b *core.BTF, base *marks) *marks {
 	return m
 }
 
-// of returns the marks of the blob that has the type with this id. This blob may be a base. For
-// void, of returns nil.
-func (m *marks) of(id uint32) *marks {
+// owner returns the marks of the blob that has the type with this id. This blob may be a base. For
+// void, owner returns nil.
+func (m *marks) owner(id uint32) *marks {
 	for ; m != nil && id < m.StartID; m = m.base {
 	}
 	if m == nil || id == 0 {
@@ -47,7 +47,7 @@ func (m *marks) of(id uint32) *marks {
 // add keeps a type, and returns this type and the marks of its blob. For void, both results are
 // nil.
 func (m *marks) add(id uint32) (*btf.Type, *marks) {
-	own := m.of(id)
+	own := m.owner(id)
 	if own == nil {
 		return nil, nil
 	}
@@ -55,7 +55,7 @@ func (m *marks) add(id uint32) (*btf.Type, *marks) {
 	return &own.Types[id-own.StartID], own
 }
 
-// first reports whether it is called for the first time with this step (such as doneDeep) and type.
+// first reports whether this is the first call for this step (such as doneDeep) and this type.
 func (m *marks) first(what int, id uint32) bool {
 	before := m.done[what][id-m.StartID]
 	m.done[what][id-m.StartID] = true
@@ -69,7 +69,7 @@ func (m *marks) shallow(id uint32) { m.mark(id, doneShallow) }
 // deep keeps a type and all types that it refers to, but no members of structs (btfgen_mark_type).
 func (m *marks) deep(id uint32) { m.mark(id, doneDeep) }
 
-// mark does what shallow and deep do. The parameter how is doneShallow or doneDeep.
+// mark does the work of shallow and deep. The parameter how is doneShallow or doneDeep.
 func (m *marks) mark(id uint32, how int) {
 	for todo := []uint32{id}; len(todo) > 0; {
 		id := todo[len(todo)-1]

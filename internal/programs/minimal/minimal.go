@@ -25,13 +25,13 @@ type Options struct {
 // Result is the minimal BTF of a kernel.
 type Result struct {
 	Vmlinux []byte
-	// Modules maps the name of each module to its split BTF. It lacks modules of which nothing is
-	// kept.
+	// Modules maps the name of each module to its split BTF. Modules of which nothing is kept are
+	// left out.
 	Modules map[string][]byte
 	Types   int // the number of types in Vmlinux and Modules
 }
 
-// Build returns what programs need from a kernel's BTF. The kernel may lack some of their needs.
+// Build returns what programs need from a kernel's BTF. The kernel may lack some of it.
 func Build(k *core.Kernel, list []*needs.Needs, opt Options) (*Result, error) {
 	k.Index(needs.Names(list...))
 	b := &build{vmlinux: newMarks(k.Vmlinux, nil), of: map[*core.BTF]*marks{}, opt: opt}
@@ -62,7 +62,7 @@ func Build(k *core.Kernel, list []*needs.Needs, opt Options) (*Result, error) {
 // maxRounds is the number of rounds after which Build keeps all candidates of all relocations.
 const maxRounds = 8
 
-// build has what is needed to make the minimal BTF of one kernel.
+// build holds the state of making the minimal BTF of one kernel.
 type build struct {
 	vmlinux *marks
 	of      map[*core.BTF]*marks
@@ -105,7 +105,7 @@ func (b *build) mark(k *core.Kernel, n *needs.Needs) error {
 	return nil
 }
 
-// keepLong keeps a base type "long", whose size readers take for the size of a pointer.
+// keepLong keeps a base type "long", from whose size readers infer the size of a pointer.
 func (b *build) keepLong() {
 	for i := range b.vmlinux.Types {
 		if t := &b.vmlinux.Types[i]; t.Kind == btf.KindInt && t.SizeOrType == 4 &&
@@ -162,7 +162,7 @@ func (b *build) write(k *core.Kernel) (*Result, *core.Kernel, error) {
 	return result, small, nil
 }
 
-// copier copies the kept types of a blob into a smaller one.
+// copier copies the kept types of a blob into a smaller blob.
 type copier struct {
 	*btf.Builder
 	ids     map[uint32]uint32 // ids of the copies, by id

@@ -17,7 +17,7 @@ type question struct {
 // keepMore keeps all candidates of the relocations whose answer differs in the minimal BTF, and
 // reports whether this is more than before. A relocation that doesn't match a whole type may match
 // what is left of the type if other relocations keep a part of it. For example, if only the size of
-// a typedef of a pointer is needed, the typedef becomes one of a void pointer; and an array of no
+// a typedef of a pointer is needed, it becomes a typedef of a void pointer; and an array of no
 // elements in the middle of a struct becomes a flexible array if no member after it is kept. If the
 // parameter all is set, keepMore keeps all candidates of all relocations.
 func (b *build) keepMore(k, small *core.Kernel, all bool) (more bool, err error) {

@@ -10,8 +10,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/programs/core"
 )
 
-// assemble puts the types of all requests into one BTF, sorted by what is asked for, and sorts the
-// programs.
+// assemble puts the types of all requests into one BTF, in the order of the sorted requests, and
+// sorts the programs.
 func assemble(all []*asked, order binary.ByteOrder) (*Needs, error) {
 	requests, symbols := map[string]*request{}, map[string]symbolRequest{}
 	for _, a := range all {
@@ -57,8 +57,8 @@ func assemble(all []*asked, order binary.ByteOrder) (*Needs, error) {
 	return n, nil
 }
 
-// conditions returns the conditions of a program's relocations, by the index of the relocation in
-// the list. The literals use the same indexes.
+// conditions returns the conditions of a program's relocations, by the relocation's index in the
+// parameter list. The literals use the same indexes.
 func (a *asked) conditions(of map[string][]keyCube, list []core.Relocation,
 	placed map[string]core.Relocation) map[int]Condition {
 	index := func(key string) int {
@@ -86,8 +86,8 @@ func (a *asked) conditions(of map[string][]keyCube, list []core.Relocation,
 	return all
 }
 
-// rootKey is the same for all requests about types of one kind and name. Sorting by it brings these
-// requests together.
+// rootKey is the same for all requests about types of one kind and name. Sorting by this key puts
+// these requests next to each other.
 func rootKey(w *want) (btf.Kind, string) { return w.kind, w.name }
 
 func compareRequests(a, b *request) int {

@@ -11,9 +11,9 @@ import (
 
 // Condition says for which outcomes of guards an instruction can be reached. It is a list of cubes,
 // that is, of conjunctions of literals: the instruction can be reached if all literals of one cube
-// hold. Without cubes, the instruction is never reached.
+// hold. If there are no cubes, the instruction is never reached.
 //
-// A guard is a relocation such as bpf_core_field_exists: with it, a program tests whether the
+// A guard is a relocation, such as bpf_core_field_exists, with which a program tests whether the
 // kernel has something before the program uses it. Package reach finds out which relocations are
 // guarded in this way.
 type Condition [][]Literal
@@ -86,7 +86,7 @@ func implies(a, b []Literal) bool {
 }
 
 // consensus returns the consensus of two cubes that contradict each other about exactly one guard:
-// if it holds, one of the two cubes holds.
+// if the consensus holds, one of the two cubes holds.
 func consensus(a, b []Literal) (both []Literal, ok bool) {
 	opposite := -1
 	for _, l := range a {

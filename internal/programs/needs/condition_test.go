@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// truth returns the truth table of a condition of n guards. In an index of this table, each bit is
-// the outcome of one guard.
+// truth returns the truth table of a condition with n guards. In an index of this table, each bit
+// is the outcome of one guard.
 func truth(c Condition, n int) string {
 	table := make([]byte, 1<<n)
 	for outcome := range table {
@@ -19,7 +19,7 @@ func truth(c Condition, n int) string {
 	return string(table)
 }
 
-// randomCondition returns a condition that may have literals twice, and cubes that contradict
+// randomCondition returns a condition that may have duplicate literals, and cubes that contradict
 // themselves.
 func randomCondition(r *rand.Rand, n int) Condition {
 	c := Condition{}
@@ -127,13 +127,13 @@ func TestLongCondition(t *testing.T) {
 	}
 }
 
-// TestHooks has names of sections, as libbpf's section_defs knows them, with what a program in such
-// a section needs from the kernel.
+// TestHooks checks what a program needs from the kernel according to the name of its section (see
+// section_defs in libbpf).
 func TestHooks(t *testing.T) {
 	for _, c := range []struct {
 		section string
 		want    Symbol
-		inBTF   string // the name there
+		inBTF   string // the name in BTF
 	}{
 		{"fentry/do_exit", Symbol{Kind: Function, Name: "do_exit"}, "do_exit"},
 		{"fentry.s/do_exit", Symbol{Kind: Function, Name: "do_exit"}, "do_exit"},

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Change is something that a program asks for in only one of two files with needs.
+// Change is something that a program needs according to only one of two files with needs.
 type Change struct {
 	Added   bool   `json:"added"`
 	Program string `json:"program"`
@@ -21,7 +21,7 @@ func (c Change) String() string {
 	return fmt.Sprintf("%s %s: %v", sign, c.Program, c.Ask)
 }
 
-// Diff returns what programs ask for only in a or only in b, sorted by program. It compares those
+// Diff returns what programs need according to only a or only b, sorted by program. It compares
 // programs that have the same name.
 func Diff(a, b *Needs) []Change {
 	var changes []Change
@@ -37,14 +37,14 @@ func Diff(a, b *Needs) []Change {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		changes = append(changes, without(name, before[name], after[name], false)...)
-		changes = append(changes, without(name, after[name], before[name], true)...)
+		changes = append(changes, unmatched(name, before[name], after[name], false)...)
+		changes = append(changes, unmatched(name, after[name], before[name], true)...)
 	}
 	return changes
 }
 
-// without returns a change for each element of asks that is missing in others.
-func without(program string, asks, others []ask, added bool) (changes []Change) {
+// unmatched returns a change for each element of asks that is missing in others.
+func unmatched(program string, asks, others []ask, added bool) (changes []Change) {
 	have := map[ask]bool{}
 	for _, x := range others {
 		have[x] = true

@@ -38,10 +38,10 @@ type symbolRequest struct {
 	of *want
 }
 
-// asked is what one program asks for.
+// asked has what one program needs.
 type asked struct {
 	name, section string
-	args          int // how many arguments it reads
+	args          int // how many arguments the program reads
 	relocations   map[string]*request
 	// reached has, by the key of a request, the cubes of the conditions for all instructions with
 	// that relocation.
@@ -59,7 +59,7 @@ func (a *asked) addSymbol(s Symbol, of *want) {
 	a.symbols[symbolKey(s, of)] = symbolRequest{s, of}
 }
 
-// keyCube is a cube of a Condition. It has, by the key of a guard's request, whether the guard must
+// keyCube is a cube of a Condition. It maps the key of a guard's request to whether the guard must
 // have found something.
 type keyCube map[string]bool
 
@@ -85,8 +85,8 @@ func Extract(objects ...*bpfobj.Object) (*Needs, error) {
 	return assemble(all, order)
 }
 
-// programs returns what each program of an object asks for. A function that no program calls counts
-// as a program, because libbpf resolves the relocations of such functions too.
+// programs returns what each program in an object needs. A function that no program calls counts as
+// a program, because libbpf resolves the relocations of such functions too.
 func programs(o *bpfobj.Object) ([]*asked, error) {
 	budget := maxWants
 	b := builder{o.BTF, &budget, map[core.Relocation]*request{}}
@@ -123,13 +123,13 @@ func programs(o *bpfobj.Object) ([]*asked, error) {
 	}
 	list = append(list, maps...)
 	if budget < 0 {
-		return nil, errors.New("its types have more than a million parts (a part that several " +
-			"types use is counted once for each of them)")
+		return nil, errors.New("the object's types have more than a million parts (a part " +
+			"that several types use counts once for each of these types)")
 	}
 	return list, nil
 }
 
-// addAll adds what a function and the functions that it calls ask for.
+// addAll adds what a function and the functions that it calls need.
 func (a *asked) addAll(b builder, o *bpfobj.Object, f *bpfobj.Function,
 	pointers map[string][]string, reached map[*bpfobj.Function]bool) error {
 	seen := map[*bpfobj.Function]bool{f: true}
@@ -177,7 +177,7 @@ func (a *asked) addAll(b builder, o *bpfobj.Object, f *bpfobj.Function,
 	return nil
 }
 
-// keyCubes returns the cubes of a condition as keyCubes.
+// keyCubes converts the cubes of a condition to values of type keyCube.
 func keyCubes(c reach.Condition, keys map[reach.Site]string) (list []keyCube) {
 	for _, cube := range c {
 		guards := keyCube{}
@@ -189,8 +189,8 @@ func keyCubes(c reach.Condition, keys map[reach.Site]string) (list []keyCube) {
 	return list
 }
 
-// request reduces a relocation to what it asks for in a kernel. It returns nil for the id of a
-// local type, which doesn't depend on the kernel.
+// request reduces a relocation to what it needs from a kernel. It returns nil for the id of a local
+// type, which doesn't depend on the kernel.
 func (b builder) request(x core.Relocation) (*request, error) {
 	s, err := core.Parse(b.BTF, x)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// theProgram is the source that TestEdits edits: theTypes, and then the programs.
+// theTypes is the beginning of theProgram, the source that TestEdits edits.
 const theTypes = `
 struct mm { int users; void *owner; } P;
 struct task { int pid; struct mm *mm; char comm[16]; unsigned flags:3; } P;
@@ -69,8 +69,8 @@ func extract(t testing.TB, objects ...[]byte) *needs.Needs {
 	return n
 }
 
-// TestEdits checks that an edit doesn't change the bytes of the needs if the program then asks for
-// nothing new, and that Diff shows all other edits.
+// TestEdits checks that an edit doesn't change the bytes of the needs if the edited program needs
+// the same things, and that Diff shows all other edits.
 func TestEdits(t *testing.T) {
 	support.Need(t, "clang")
 	before := extract(t, programtest.Compile(t, theProgram))
@@ -79,16 +79,16 @@ func TestEdits(t *testing.T) {
 		edit []string // pairs of texts: the first text is replaced with the second
 		diff []string
 	}{
-		{name: "none"}, // in another directory
+		{name: "none"}, // the same source in a different directory
 		{name: "lines and comments", edit: []string{"{\n", "{\n\n/* moved */\n", "SEC", "\n\nSEC"}},
 		{name: "a body", edit: []string{"return sub(t)", "out ^= 7; return 3 * sub(t) + ctx[0]"}},
-		{name: "an ask twice", edit: []string{"return sub(t)",
+		{name: "the same need twice", edit: []string{"return sub(t)",
 			"out += byte_off(t->comm); return sub(t)"}},
 		{name: "a variable", edit: []string{"out = enum", "int local = ctx != 0; out = local + enum"}},
 		{name: "names of locals", edit: []string{"*t", "*it", "t->", "it->", "sub(t)", "sub(it)"}},
 		{name: "name of a function", edit: []string{"sub(", "helper("}},
-		{name: "another order", edit: []string{theProgram, theTypes + onTick + onExit}},
-		{name: "another vmlinux.h", edit: []string{theTypes, `
+		{name: "a different order", edit: []string{theProgram, theTypes + onTick + onExit}},
+		{name: "a different vmlinux.h", edit: []string{theTypes, `
 			enum color { NONE = -1, GREEN = 7, BLUE, RED = 3 };
 			struct mm { long lock[9]; void *owner; char users; } P;
 			struct task { struct list { void *next; } list; char comm[32]; struct mm *mm;
@@ -99,7 +99,7 @@ func TestEdits(t *testing.T) {
 			struct task { struct mm *mm; int pid; char comm[16]; } P;
 			struct mm { int users; };
 			enum color { GREEN };`}},
-		{name: "flavors of types that aren't asked for", edit: []string{"void *owner",
+		{name: "flavors of types that aren't needed", edit: []string{"void *owner",
 			"struct x___y *owner"}},
 
 		{name: "a new field", edit: []string{"return sub(t)",
@@ -164,8 +164,8 @@ func TestEdits(t *testing.T) {
 	}
 }
 
-// TestOrderOfObjects checks that the needs are the same for any order of object files, and whether
-// the programs are in one object file or in several.
+// TestOrderOfObjects checks that the needs depend neither on the order of the object files nor on
+// whether the programs are in one object file or in several.
 func TestOrderOfObjects(t *testing.T) {
 	support.Need(t, "clang")
 	one := programtest.Compile(t, theTypes+onExit)
@@ -179,7 +179,7 @@ func TestOrderOfObjects(t *testing.T) {
 	}
 }
 
-// TestText checks the text of needs of all kinds: testdata/all.txt has those of testdata/all.c.
+// TestText checks the text of needs of all kinds: testdata/all.txt has the needs of testdata/all.c.
 func TestText(t *testing.T) {
 	support.Need(t, "clang")
 	source, err := os.ReadFile("testdata/all.c")

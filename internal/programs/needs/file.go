@@ -21,11 +21,11 @@ import (
 // in object files of programs, so "bpftool gen min_core_btf" also reads files with needs.
 //
 //	.BTF        the local types; their strings, and those of the other sections
-//	.BTF.ext    the relocations: a section for each program that has some, named after it
+//	.BTF.ext    the relocations: a section for each program with relocations, named after it
 //	.BTF.needs  the rest, as lines of text:
 //
 //	    btfneeds 1
-//	    program "NAME" "SECTION" RELOCATIONS      how many in .BTF.ext are the program's
+//	    program "NAME" "SECTION" RELOCATIONS      the number of the program's relocations
 //	    memory INDEX BYTES                        relocation INDEX (from 0) is in a load or store
 //	    when INDEX CONDITION                      when this relocation is reached, such as 1 !2 | 4
 //	    certain INDEX CONDITION                   when this relocation is reached for all settings
@@ -134,7 +134,7 @@ func Read(data []byte) (*Needs, error) {
 	for i, name := range []string{btf.SectionTypes, btfext.SectionName, sectionNeeds} {
 		s := f.Section(name)
 		if s == nil {
-			return nil, fmt.Errorf("it has no section %s; make it again", name)
+			return nil, fmt.Errorf("no section %s; make the file again", name)
 		}
 		if content[i], err = s.Data(); err != nil {
 			return nil, fmt.Errorf("section %s: %w", name, err)

@@ -17,8 +17,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/programs/needs"
 )
 
-// some returns needs of two programs, one of which has a guard and a kfunc.
-func some(t testing.TB, order binary.ByteOrder) *needs.Needs {
+// sample returns needs of two programs, one of which has a guard and a kfunc.
+func sample(t testing.TB, order binary.ByteOrder) *needs.Needs {
 	t.Helper()
 	b := btf.NewBuilder(order, nil, nil)
 	i := b.Int("int", 4, btf.IntSigned, 32)
@@ -83,7 +83,7 @@ two (socket)
 // TestFile checks that Read returns what was written, in both byte orders.
 func TestFile(t *testing.T) {
 	for _, order := range []binary.ByteOrder{binary.LittleEndian, binary.BigEndian} {
-		data := write(t, some(t, order))
+		data := write(t, sample(t, order))
 		if got := string(sectionsOf(t, data)[".BTF.needs"]); got != someLines {
 			t.Errorf("%v: the lines are\n%s", order, got)
 		}
@@ -94,10 +94,10 @@ func TestFile(t *testing.T) {
 		if n.Order != order || text(t, n) != someText {
 			t.Errorf("%v: read as %v\n%s", order, n.Order, text(t, n))
 		}
-		if !bytes.Equal(write(t, some(t, order)), data) {
+		if !bytes.Equal(write(t, sample(t, order)), data) {
 			t.Errorf("%v: a second Write gives other bytes", order)
 		}
-		if changes := needs.Diff(some(t, order), n); changes != nil {
+		if changes := needs.Diff(sample(t, order), n); changes != nil {
 			t.Errorf("%v: %v", order, changes)
 		}
 	}
@@ -118,8 +118,8 @@ func sectionsOf(t testing.TB, data []byte) map[string][]byte {
 	return all
 }
 
-// with returns the file after replacing the contents of sections; nil removes a section.
-func with(t testing.TB, data []byte, changes map[string][]byte) []byte {
+// withSections returns the file with the contents of some sections replaced; nil removes a section.
+func withSections(t testing.TB, data []byte, changes map[string][]byte) []byte {
 	t.Helper()
 	sections := sectionsOf(t, data)
 	o := elfwrite.Object{AddrSize: 8, Order: binary.LittleEndian, Machine: uint16(elf.EM_BPF)}
@@ -141,23 +141,23 @@ func with(t testing.TB, data []byte, changes map[string][]byte) []byte {
 
 // TestMalformed checks the errors for files that Write can't have written.
 func TestMalformed(t *testing.T) {
-	good := write(t, some(t, binary.LittleEndian))
+	good := write(t, sample(t, binary.LittleEndian))
 	lines := string(sectionsOf(t, good)[".BTF.needs"])
 	replaced := func(old, new string) []byte {
 		t.Helper()
 		if !strings.Contains(lines, old) {
 			t.Fatalf("there is no %q", old)
 		}
-		return with(t, good, map[string][]byte{".BTF.needs": []byte(strings.Replace(lines, old, new,
-			1))})
+		return withSections(t, good, map[string][]byte{".BTF.needs": []byte(strings.Replace(lines, old,
+			new, 1))})
 	}
 	section := func(name, content string) []byte {
 		if content == "" {
-			return with(t, good, map[string][]byte{name: nil})
+			return withSections(t, good, map[string][]byte{name: nil})
 		}
-		return with(t, good, map[string][]byte{name: []byte(content)})
+		return withSections(t, good, map[string][]byte{name: []byte(content)})
 	}
-	if _, err := needs.Read(with(t, good, nil)); err != nil {
+	if _, err := needs.Read(withSections(t, good, nil)); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
@@ -169,8 +169,8 @@ func TestMalformed(t *testing.T) {
 		{"text", []byte("text"), `not a file from "btfcore needs": make one from the object files`},
 		{"truncated", good[:70], `not a file from "btfcore needs": `},
 		{"an object file", section(".BTF.needs", ""), `not a file from "btfcore needs": `},
-		{"no .BTF", section(".BTF", ""), "it has no section .BTF; make it again"},
-		{"no .BTF.ext", section(".BTF.ext", ""), "it has no section .BTF.ext; make it again"},
+		{"no .BTF", section(".BTF", ""), "no section .BTF; make the file again"},
+		{"no .BTF.ext", section(".BTF.ext", ""), "no section .BTF.ext; make the file again"},
 		{"bad .BTF", section(".BTF", "text"), "section .BTF: "},
 		{"bad .BTF.ext", section(".BTF.ext", "text"), "section .BTF.ext: the section has 4 " +
 			"bytes, but its header"},
@@ -219,9 +219,9 @@ func TestMalformed(t *testing.T) {
 	}
 }
 
-// use does all that commands do with needs, except for making minimal BTF, which package minimal
-// tests.
-func use(t testing.TB, n *needs.Needs) {
+// exercise does everything that commands do with needs, except for making minimal BTF, which the
+// tests of package minimal do.
+func exercise(t testing.TB, n *needs.Needs) {
 	t.Helper()
 	text(t, n)
 	n.JSON()
@@ -299,7 +299,7 @@ func TestHostile(t *testing.T) {
 				t.Logf("refused: %v", err)
 				return
 			}
-			use(t, n)
+			exercise(t, n)
 			if took := time.Since(start); took > 15*time.Second {
 				t.Errorf("it took %v", took)
 			}
@@ -307,20 +307,21 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// FuzzRead checks that Read returns for any bytes, and that the needs that it returns can be used.
+// FuzzRead checks that Read doesn't panic or take long, and that the needs that it returns are
+// valid.
 func FuzzRead(f *testing.F) {
-	f.Add(write(f, some(f, binary.LittleEndian)))
-	f.Add(write(f, some(f, binary.BigEndian)))
+	f.Add(write(f, sample(f, binary.LittleEndian)))
+	f.Add(write(f, sample(f, binary.BigEndian)))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if n, err := needs.Read(data); err == nil {
-			use(t, n)
+			exercise(t, n)
 		}
 	})
 }
 
 // TestMutated does the same as FuzzRead with thousands of files in which a few bytes are changed.
 func TestMutated(t *testing.T) {
-	good := write(t, some(t, binary.LittleEndian))
+	good := write(t, sample(t, binary.LittleEndian))
 	r := rand.New(rand.NewPCG(1, 1))
 	read := 0
 	for range 5000 {
@@ -330,7 +331,7 @@ func TestMutated(t *testing.T) {
 		}
 		if n, err := needs.Read(data); err == nil {
 			read++
-			use(t, n)
+			exercise(t, n)
 		}
 	}
 	if read < 500 {

@@ -46,9 +46,9 @@ func reader(t testing.TB, n int) *bpfobj.Object {
 	return &bpfobj.Object{BTF: local, Functions: []*bpfobj.Function{f}}
 }
 
-// all extracts needs, writes them, reads them again, and checks the program on a kernel with the
-// struct.
-func all(t testing.TB, o *bpfobj.Object) {
+// allSteps extracts needs, writes them, reads them again, and checks the program on a kernel with
+// the struct.
+func allSteps(t testing.TB, o *bpfobj.Object) {
 	t.Helper()
 	n, err := needs.Extract(o)
 	if err != nil {
@@ -81,7 +81,7 @@ func TestGrowth(t *testing.T) {
 		o := reader(t, n)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		all(t, o)
+		allSteps(t, o)
 		runtime.ReadMemStats(&after)
 		return after.TotalAlloc - before.TotalAlloc
 	}
@@ -96,6 +96,6 @@ func TestGrowth(t *testing.T) {
 func BenchmarkOneStruct(b *testing.B) {
 	o := reader(b, 10000)
 	for b.Loop() {
-		all(b, o)
+		allSteps(b, o)
 	}
 }

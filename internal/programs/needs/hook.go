@@ -13,9 +13,9 @@ var hooks = map[string]SymbolKind{
 	"kprobe": Probe, "kretprobe": Probe, "tracepoint": Tracepoint, "tp": Tracepoint,
 }
 
-// hookOf returns the symbol in the kernel that the section of a program names. It returns false if
-// the section names none, has a pattern with * or ?, or leaves the name to the loader. Unlike
-// types, hooks have no flavors.
+// hookOf returns the symbol in the kernel that a program's section names. It returns false if the
+// section names none, has a pattern with * or ?, or leaves the name to the loader. Unlike types,
+// hooks have no flavors.
 func hookOf(section string) (Symbol, bool) {
 	section = strings.TrimPrefix(section, "?") // not loaded unless the loader requests it
 	name, target, ok := strings.Cut(section, "/")

@@ -13,7 +13,7 @@ type merged struct {
 	text    string // of an exact type, which is never changed
 }
 
-// mergedMember is a member of a merged type. Its type, of, is nil for enumerators and void.
+// mergedMember is a member of a merged type. Its type (of) is nil for enumerators and void.
 type mergedMember struct {
 	bits uint32
 	of   *merged
@@ -63,7 +63,7 @@ func (m *merged) add(w *want) {
 	}
 	m.want.nelems = max(m.want.nelems, w.nelems)
 	if w.ref != nil {
-		m.ref = m.ref.with(w.ref)
+		m.ref = m.ref.mergedWith(w.ref)
 	}
 	for _, x := range w.members {
 		have := m.members[x.name]
@@ -72,13 +72,13 @@ func (m *merged) add(w *want) {
 			m.members[x.name] = have
 		}
 		if x.of != nil {
-			have.of = have.of.with(x.of)
+			have.of = have.of.mergedWith(x.of)
 		}
 	}
 }
 
-// with does the same as add, and returns m. If m is nil, it returns a copy of the type.
-func (m *merged) with(w *want) *merged {
+// mergedWith does the same as add, and returns m. If m is nil, it returns a copy of the type.
+func (m *merged) mergedWith(w *want) *merged {
 	if m == nil {
 		return newMerged(w)
 	}

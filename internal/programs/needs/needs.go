@@ -11,10 +11,10 @@
 //	structops.go  the needs of struct_ops maps
 //	kptr.go     the needs of maps that have pointers to the kernel's objects
 //	types.go    local types as BTF
-//	condition.go  in which case a relocation is reached
+//	condition.go  the conditions under which a relocation is reached
 //	file.go     the file: written and read
 //	text.go     the needs as text and as JSON
-//	diff.go     what programs ask for in only one of two files
+//	diff.go     the differences between two files
 //
 // For example, a program that reads task->mm in an fentry hook of do_exit has the needs
 //
@@ -22,9 +22,9 @@
 //	  fentry function do_exit
 //	  byte_off struct task_struct.mm, read
 //
-// and the local type struct task_struct { void *mm; }, whatever vmlinux.h it was compiled with.
+// and the local type struct task_struct { void *mm; }, whatever vmlinux.h the program includes.
 //
-// The content is canonical: programs are sorted by name, relocations by what they ask for, types by
+// The content is canonical: programs are sorted by name, relocations by what they need, types by
 // their first use, and members by name.
 package needs
 
@@ -49,8 +49,7 @@ type Needs struct {
 // Program is what one program needs.
 type Program struct {
 	Name, Section string
-	// Relocations are sorted by what they ask for, without duplicates. Their types are in
-	// Needs.Local.
+	// Relocations are sorted by what they need, without duplicates. Their types are in Needs.Local.
 	Relocations []core.Relocation
 	// Conditions has, by index in Relocations, the condition under which the verifier reaches the
 	// relocation's instruction. A relocation without a condition can be reached for all outcomes.

@@ -10,8 +10,8 @@ import (
 	support "github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
-// TestTypedefs checks that if a program uses a typedef, the name of the struct or enum under it
-// doesn't matter.
+// TestTypedefs checks that, if a program uses a typedef of a struct or enum, the name of the struct
+// or enum doesn't matter.
 func TestTypedefs(t *testing.T) {
 	support.Need(t, "clang")
 	var first []byte
@@ -34,8 +34,8 @@ func TestTypedefs(t *testing.T) {
 	}
 }
 
-// TestMatchesAlone checks that type_matches compares all members of its own program's type, and no
-// members that only other programs use.
+// TestMatchesAlone checks that type_matches compares all members of the type in its own program,
+// but no members that only other programs use.
 func TestMatchesAlone(t *testing.T) {
 	support.Need(t, "clang")
 	matches := programtest.Compile(t, `struct s { int a; } P;

@@ -14,8 +14,8 @@ import (
 // structOps returns what struct_ops maps need, which is what libbpf compares with the kernel
 // (bpf_map__init_kern_struct_ops). A map is listed like a program. It needs its struct, the
 // kernel's struct bpf_struct_ops_NAME that holds this struct (core.StructOps), and the members that
-// the map sets. If the kernel has a member of the struct, this member must have the same kind and
-// size there. A program that a map points to needs the struct, and the member that points to it.
+// the map sets. A member that the kernel has must have the same kind and size there. A program that
+// a map points to needs the struct, and the member that points to the program.
 func structOps(b builder, o *bpfobj.Object, of map[*bpfobj.Function]*asked) ([]*asked, error) {
 	var list []*asked
 	for _, m := range o.StructOps {
@@ -64,12 +64,12 @@ func (a *asked) structOps(b builder, m *bpfobj.StructOps, of map[*bpfobj.Functio
 		case zero:
 			continue
 		case w.kind == btf.KindPtr:
-			return fmt.Errorf("the pointer %s leads to no program, so libbpf refuses it", field)
+			return fmt.Errorf("the pointer %s points to no program; libbpf refuses the map", field)
 		}
 		a.addSymbol(set, w)
 	}
 	if programs < len(m.Programs) {
-		return fmt.Errorf("it has a pointer to a program at an offset at which struct %s has no member",
+		return fmt.Errorf("a pointer to a program is at an offset where struct %s has no member",
 			b.TypeName(t))
 	}
 	slices.SortStableFunc(whole.members, compareMembers)

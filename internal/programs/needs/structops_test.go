@@ -24,14 +24,14 @@ SEC(".struct_ops") struct ops ops = `
 	for _, c := range []struct{ value, want string }{
 		{`{ .begin = (void *)begin };`, ""},
 		{`{ .number = 1 };`, ""},
-		{`{ .data = (void *)1 };`, "ops: the pointer data leads to no program, so libbpf refuses it"},
-		{`{ .begin = (void *)1 };`, "ops: the pointer begin leads to no program, so libbpf refuses it"},
+		{`{ .data = (void *)1 };`, "ops: the pointer data points to no program; libbpf refuses the map"},
+		{`{ .begin = (void *)1 };`, "ops: the pointer begin points to no program; libbpf refuses"},
 		{`{ .begin = (void *)other };`, "ops: libbpf refuses begin, which points to other: either begin"},
 		{`{ .data = (void *)begin };`, "ops: libbpf refuses data, which points to begin: either data " +
 			"is not a pointer to a function, or begin is not a struct_ops program"},
 		{`{ .number = (long)begin };`, "ops: libbpf refuses number, which points to begin: "},
 		{`{ .begin = (void *)not_a_program };`, "section .struct_ops: ops: the pointer at offset 0x0 " +
-			"leads to no program"},
+			"points to no program"},
 		{`{}; SEC(".struct_ops") int number;`, "section .struct_ops: number is not a struct with a name"},
 		{`{}; SEC(".struct_ops") struct { int x; } anonymous;`, "anonymous is not a struct with a name"},
 	} {

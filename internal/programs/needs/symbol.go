@@ -63,8 +63,8 @@ func compareSymbols(a, b Symbol) int {
 		cmp.Compare(a.Type, b.Type), compareBools(a.Weak, b.Weak), cmp.Compare(a.Args, b.Args))
 }
 
-// Names returns the names, without flavors, of everything in the kernel's BTF that relocations and
-// symbols are about.
+// Names returns the names, without flavors, of everything in the kernel's BTF to which relocations
+// and symbols refer.
 func Names(list ...*Needs) map[string]bool {
 	names := map[string]bool{}
 	for _, n := range list {
@@ -86,7 +86,7 @@ func Names(list ...*Needs) map[string]bool {
 	return names
 }
 
-// BTFName is the name in the kernel's BTF of what the symbol names.
+// BTFName is the name of the symbol's function, variable or type in the kernel's BTF.
 func (s Symbol) BTFName() string {
 	if s.Kind == Member {
 		name, _, _ := strings.Cut(s.Name, ".")
@@ -96,7 +96,7 @@ func (s Symbol) BTFName() string {
 	return prefix[s.Kind] + s.Name
 }
 
-// BTFKind is the kind of what the symbol names in the kernel's BTF.
+// BTFKind is the kind of the symbol's function, variable or type in the kernel's BTF.
 func (k SymbolKind) BTFKind() btf.Kind {
 	switch k {
 	case RawTP:

@@ -57,7 +57,7 @@ type programText struct {
 	Asks    []ask  `json:"asks"`
 }
 
-// asks returns what a program asks for, in words.
+// asks returns what a program needs, in words.
 func (n *Needs) asks(p *Program) []ask {
 	list := []ask{}
 	for _, s := range p.Symbols {
@@ -74,16 +74,16 @@ func (n *Needs) asks(p *Program) []ask {
 	return list
 }
 
-// text returns what a relocation is about, such as "struct task_struct.mm".
+// text returns what a relocation refers to, such as "struct task_struct.mm".
 func (n *Needs) text(r core.Relocation) string {
 	s, err := core.Parse(n.Local, r)
-	if err != nil { // Read and Extract have parsed it
+	if err != nil { // impossible, since Read and Extract have parsed r
 		return err.Error()
 	}
 	return s.String()
 }
 
-// conditionText returns a condition in which the guards are in words.
+// conditionText returns a condition as text, with the guards in words.
 func (n *Needs) conditionText(p *Program, c Condition) string {
 	if len(c) == 0 {
 		return "never"

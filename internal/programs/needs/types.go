@@ -10,7 +10,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/programs/core"
 )
 
-// local makes the BTF of local types. Equal types are written once.
+// local builds the BTF of local types. Equal types are written once.
 type local struct {
 	*btf.Builder
 	order binary.ByteOrder
@@ -42,7 +42,7 @@ func (l *local) relocations(requests map[string]*request) map[string]core.Reloca
 	return placed
 }
 
-// maxVariants limits the number of types of one name with which a request is compared.
+// maxVariants limits the number of types of the same name with which a request is compared.
 const maxVariants = 16
 
 // place adds the types for requests about types of one kind and name. If all requests agree, it

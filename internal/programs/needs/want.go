@@ -10,9 +10,9 @@ import (
 	"github.com/rules-btf/rules_btf/internal/programs/core"
 )
 
-// want is the part of a local type at which a relocation looks. It has neither modifiers nor
-// offsets. It has a typedef, the order of members, or the type that a pointer leads to only if the
-// relocation compares these.
+// want represents the part of a local type at which a relocation looks. It has neither modifiers
+// nor offsets. It includes a typedef, the order of members, or a pointer's target only if the
+// relocation compares these things.
 type want struct {
 	kind    btf.Kind
 	name    string // of a tag, typedef, base type or function; "" if it doesn't matter
@@ -43,7 +43,7 @@ type builder struct {
 // maxWants is far more than all programs of an object need.
 const maxWants = 1 << 20
 
-// access returns the type that a field relocation is about, with only the members on the path to
+// access returns the type to which a field relocation refers, with only the members on the path to
 // the field.
 func (b builder) access(s *core.Spec) *want {
 	root, _ := b.ByID(s.Root)

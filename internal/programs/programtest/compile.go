@@ -1,12 +1,12 @@
 // Package programtest is for tests of CO-RE: it makes BPF programs and kernels from C, and finds
 // out how libbpf and cilium/ebpf resolve the programs' relocations for these kernels.
 //
-//	compile.go   BPF programs by clang; the BTF of kernels and modules by gcc and pahole
-//	libbpf.go    the answers of libbpf
-//	load.go      loading by libbpf into the running kernel
-//	cilium.go    the answers of cilium/ebpf
-//	random.go    random programs for a kernel, with their relocations; the programs' types are from
-//	             random_types.go, the members of structs from random_members.go
+//	compile.go   compiles BPF programs with clang; makes BTF of kernels with gcc and pahole
+//	libbpf.go    gets the answers of libbpf
+//	load.go      loads programs into the running kernel with libbpf
+//	cilium.go    gets the answers of cilium/ebpf
+//	random.go    makes random programs for a kernel, with relocations. The programs' types are from
+//	             random_types.go, and the members of structs are from random_members.go.
 package programtest
 
 import (

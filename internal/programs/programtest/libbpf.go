@@ -25,8 +25,8 @@ type Site struct {
 // String is the site as "function@7".
 func (s Site) String() string { return fmt.Sprintf("%s@%d", s.Function, s.Insn) }
 
-// Answers has, as text, what libbpf or cilium/ebpf answers to each relocation: a number, "poison",
-// or "refused".
+// Answers has the answers of libbpf or cilium/ebpf to relocations, as text: each is a number,
+// "poison", or "refused".
 type Answers map[Site]string
 
 // Poison and Refused are answers that aren't numbers.

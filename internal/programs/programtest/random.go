@@ -71,7 +71,7 @@ type node struct {
 	fields []field
 	elem   *node
 	nelems int
-	flex   bool // the last member, an array of no elements
+	flex   bool // whether this is an array of no elements at the end of a struct
 }
 
 type field struct {
@@ -234,7 +234,7 @@ func (r *Random) field(name string, root *node) {
 		case at.kind.IsComposite() && len(at.fields) > 0 && (path == "" || r.chance(75)):
 			f := at.fields[r.IntN(len(at.fields))]
 			if f.bitfield && !strings.Contains(name, " ") {
-				return // clang leaves out a typedef there
+				return // clang leaves out the typedef for bitfields
 			}
 			path, at, bitfield, index = path+"."+f.name, f.node, f.bitfield, false
 			continue
@@ -255,7 +255,7 @@ func (r *Random) field(name string, root *node) {
 		pointer = "ctx"
 	}
 	start := fmt.Sprintf("((%s *)%s)->", name, pointer)
-	if strings.Contains(name, " ") && r.chance(5) { // clang leaves out a typedef there
+	if strings.Contains(name, " ") && r.chance(5) { // with an index, clang leaves out a typedef
 		start = fmt.Sprintf("((%s *)%s)[%d].", name, pointer, r.IntN(4))
 	}
 	expr := start + path[1:]

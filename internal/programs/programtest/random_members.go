@@ -29,7 +29,7 @@ func (r *Random) composite(t *btf.Type, of *btf.Blob, name string, depth int,
 		text := r.member(t, m, depth, exact, root)
 		texts = append(texts, text)
 	}
-	if len(texts) == 0 { // clang crashes for empty structs
+	if len(texts) == 0 { // clang crashes on empty structs
 		texts = []string{"char none; "}
 	}
 	if n := len(root.fields); n > 0 {

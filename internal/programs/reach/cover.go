@@ -38,5 +38,5 @@ func (w *walk) cover(low, high ref) (Condition, ref) {
 	if c = append(c, others...); len(c) > maxCubes {
 		return c[:maxCubes+1], anything
 	}
-	return c, d.choose(guard, d.apply(join, done0, done), d.apply(join, done1, done))
+	return c, d.branch(guard, d.apply(join, done0, done), d.apply(join, done1, done))
 }

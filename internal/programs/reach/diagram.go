@@ -7,7 +7,7 @@ import "math"
 type ref int32
 
 // The first two nodes are the terms none and anything. A node that leads only to these two terms is
-// a condition: anything means that it holds.
+// a condition: anything means that the condition holds.
 const (
 	none ref = iota
 	anything
@@ -82,8 +82,8 @@ func (d *diagram) constant(t term) ref {
 	return d.add(n, of)
 }
 
-// choose returns the node that chooses between two nodes by the outcome of a guard.
-func (d *diagram) choose(guard int32, missing, found ref) ref {
+// branch returns the node that chooses between two nodes by the outcome of a guard.
+func (d *diagram) branch(guard int32, missing, found ref) ref {
 	n := node{guard: guard, missing: missing, found: found}
 	if missing == found {
 		return missing
@@ -100,13 +100,13 @@ func (d *diagram) choose(guard int32, missing, found ref) ref {
 	return d.add(n, d.traits[missing].and(d.traits[found]))
 }
 
-// either does the same as choose, but the two nodes may also have earlier guards. They have such
-// guards if an operation found a setting, which is a new guard.
-func (d *diagram) either(guard int32, missing, found ref) ref {
+// branchAny does the same as branch, but the two nodes may also have earlier guards. Nodes have
+// such guards if an operation found a setting, which is a new guard.
+func (d *diagram) branchAny(guard int32, missing, found ref) ref {
 	if d.first(missing, found) > guard {
-		return d.choose(guard, missing, found)
+		return d.branch(guard, missing, found)
 	}
-	yes, no := d.choose(guard, none, anything), d.choose(guard, anything, none)
+	yes, no := d.branch(guard, none, anything), d.branch(guard, anything, none)
 	return d.apply(join, d.apply(within, missing, no), d.apply(within, found, yes))
 }
 
@@ -145,7 +145,7 @@ func (d *diagram) apply(op operation, x, y ref) ref {
 	} else {
 		x0, x1 := d.split(x, guard)
 		y0, y1 := d.split(y, guard)
-		r = d.either(guard, d.apply(op, x0, y0), d.apply(op, x1, y1))
+		r = d.branchAny(guard, d.apply(op, x0, y0), d.apply(op, x1, y1))
 	}
 	d.results[key] = r
 	return r

@@ -10,7 +10,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/programs/core"
 )
 
-// Instructions for the tests below. The one called site has a relocation that isn't a guard, so it
+// Instructions for the tests below. The instruction site has a relocation that isn't a guard, so it
 // may be poisoned.
 type insns = []bpfobj.Insn
 
@@ -36,8 +36,8 @@ func store(dst uint8, off int16, src uint8) bpfobj.Insn {
 }
 func jump(op, reg uint8, off int16) bpfobj.Insn { return bpfobj.Insn{Op: op, Dst: reg, Off: off} }
 
-// unless returns the end of a function: a jump with this opcode, which compares a register with 0,
-// and then the instruction called site, which is skipped if the jump is taken.
+// unless(op, reg) returns the end of a function: a jump with the opcode op, which compares a
+// register with 0, and then the instruction called site, which is skipped if the jump is taken.
 func unless(op, reg uint8) insns { return insns{jump(op, reg, 1), site, set(0, 0), exit} }
 
 const ifZero, ifNot = 0x15, 0x55
@@ -69,10 +69,10 @@ var sequences = []struct {
 	{name: "one of two addresses", code: insns{guard(6), store(10, -16, 6), store(10, -24, 6), random,
 		move(1, 10), add(1, -8), jump(ifZero, 0, 2), move(1, 10), add(1, -16), set(2, 1),
 		store(1, -8, 2), load(7, 10, -24)}, end: unless(ifZero, 7), want: "always"},
-	{name: "an address on one way", code: insns{guard(6), store(10, -16, 6), random, set(7, 0),
+	{name: "an address on one path", code: insns{guard(6), store(10, -16, 6), random, set(7, 0),
 		jump(ifZero, 0, 2), move(7, 10), add(7, -16), jump(ifZero, 7, 4), move(1, 7), set(2, 8),
 		set(3, 0), readKernel, load(7, 10, -16)}, end: unless(ifZero, 7), want: "always"},
-	{name: "an address on one way, then below", code: insns{guard(6), store(10, -16, 6), random,
+	{name: "an address on one path, then below", code: insns{guard(6), store(10, -16, 6), random,
 		set(7, 0), jump(ifZero, 0, 2), move(7, 10), add(7, -8), jump(ifZero, 7, 5), add(7, -8),
 		move(1, 7), set(2, 8), set(3, 0), readKernel, load(7, 10, -16)}, end: unless(ifZero, 7),
 		want: "always"},
@@ -123,7 +123,7 @@ func makeFunctions(code, callee insns) []*bpfobj.Function {
 	return functions
 }
 
-// TestSequences has instructions that clang rarely writes. If programs can be loaded here, the
+// TestSequences analyzes instructions that clang rarely writes. If programs can be loaded here, the
 // running kernel's verifier must agree with the conditions.
 func TestSequences(t *testing.T) {
 	for _, s := range sequences {
@@ -156,7 +156,7 @@ func TestSequences(t *testing.T) {
 					program.Close()
 					if refused := !accepts(t, patched(t, functions, answers, place)); refused !=
 						holds(c, answers) {
-						t.Errorf("if the guard's outcome is %t, the verifier refuses it: %t", outcome, refused)
+						t.Errorf("if the guard's outcome is %t, the verifier refuses: %t", outcome, refused)
 					}
 				}
 			}
@@ -164,8 +164,7 @@ func TestSequences(t *testing.T) {
 	}
 }
 
-// TestLimits has programs for which the limits are exceeded, because their conditions would be too
-// large.
+// TestLimits analyzes programs that exceed the limits, because their conditions would be too large.
 func TestLimits(t *testing.T) {
 	many := &bpfobj.Function{Relocations: map[int]core.Relocation{}}
 	add := func(n int, insn bpfobj.Insn) {

@@ -17,7 +17,7 @@ import (
 )
 
 // poison is the number of a helper that doesn't exist. If an instruction can't be resolved, libbpf
-// replaces it with a call of this helper.
+// replaces the instruction with a call of this helper.
 const poison = 0xbad2310
 
 // needKernel returns an error if programs can't be loaded here.
@@ -120,7 +120,7 @@ func TestVerifier(t *testing.T) {
 	t.Logf("%d loads; %d sites were not reached although the condition holds", loads, cautious)
 }
 
-// patch returns a program in which guards have these outcomes, with poison at one site.
+// patch returns the program after giving guards these outcomes and putting poison at one site.
 func patch(spec *ebpf.ProgramSpec, sites map[string]Site, found map[question]bool,
 	poisoned Site) *ebpf.ProgramSpec {
 	spec = spec.Copy()

@@ -51,7 +51,7 @@ SEC("raw_tp/x") int program(void *context)
 
 type program struct {
 	name, before, body string
-	// want has the conditions of the relocations that aren't guards, sorted by name.
+	// want lists the conditions of the relocations that aren't guards, sorted by name.
 	want string
 	// cautious says that a condition may hold although the verifier doesn't reach the instruction.
 	// This happens in global functions, and if clang makes a jump depend on a value that isn't known.
@@ -126,7 +126,7 @@ var programs = []program{
 	{name: "loop", body: `for (int i = 0; i < 10 && any(); i++)
 		if (has(a)) { sum += any(); p += read(a); }`,
 		want: "a: has(a)"},
-	{name: "offset before a loop", // where clang moves it
+	{name: "offset before a loop", // clang moves the offset there
 		body: `for (int i = 0; i < 10; i++) if (has(a)) sum += read(a) + any();`, want: "a: always"},
 	{name: "guarded loop", want: "a: has(a); b: !has(a)", body: `
 		if (has(a)) {
@@ -137,7 +137,7 @@ var programs = []program{
 	{name: "selected", body: `sum = has(a) ? read(a) : read(b);`, want: "a: has(a); b: !has(a)"},
 	{name: "twice", body: `if (has(a)) sum = read(a); sum += any(); if (has(a)) sum += read(b);`,
 		want: "a: has(a); b: has(a)"},
-	{name: "ways that meet", body: `if (has(a)) sum = read(a); else sum = any(); sum += read(b);`,
+	{name: "paths that meet", body: `if (has(a)) sum = read(a); else sum = any(); sum += read(b);`,
 		want: "a: has(a); b: always"},
 	{name: "static function", before: `
 		static __noinline int get(addr p) { return read(a) + read(b); }`,
@@ -245,7 +245,7 @@ var guardNames = map[core.Kind]string{core.FieldExists: "has", core.TypeSize: "s
 	core.TypeIDTarget: "id", core.TypeExists: "exists", core.TypeMatches: "matches",
 	core.EnumvalExists: "has_value"}
 
-// name returns a short name for what a relocation asks for: the last word of the access.
+// name returns a short name for what a relocation refers to: the last word of the access.
 func name(t *testing.T, o *bpfobj.Object, r core.Relocation) string {
 	s, err := core.Parse(o.BTF, r)
 	if err != nil {

@@ -16,13 +16,13 @@ import (
 
 var randomPrograms = flag.Int("programs", 300, "how many random programs TestVerifierRandom makes")
 
-// generator writes random functions whose registers r0 and r6 to r9 are always numbers.
+// generator writes random functions whose registers r0 and r6 to r9 always hold numbers.
 type generator struct {
 	*rand.Rand
 	*bpfobj.Function
 	callee *bpfobj.Function
-	starts []int       // of statements
-	jumps  map[int]int // instructions that jump to statements
+	starts []int       // the first instructions of statements
+	jumps  map[int]int // by jump instruction: the index of the statement to which it jumps
 	loops  bool        // there may be jumps backwards, for which the verifier needs much time
 }
 
@@ -188,8 +188,8 @@ func randomFunction(r *rand.Rand, n int, callee *bpfobj.Function) *bpfobj.Functi
 	return g.Function
 }
 
-// patched returns a program of these functions in which guards have these outcomes, with poison at
-// one site.
+// patched returns a program that consists of these functions, with these outcomes of the guards,
+// and with poison at one site.
 func patched(t *testing.T, functions []*bpfobj.Function, found map[question]bool,
 	poisoned Site) *ebpf.ProgramSpec {
 	var data []byte

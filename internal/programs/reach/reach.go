@@ -1,10 +1,10 @@
 // Package reach finds out under which conditions the kernel's verifier reaches the CO-RE
 // relocations of a program.
 //
-// If the kernel lacks what a relocation asks for, libbpf replaces the relocation's instruction with
-// an invalid one. The kernel refuses the program only if its verifier reaches this instruction. A
-// program prevents this with a guard: a relocation whose answer is 0 if the kernel lacks something
-// (core.Kind.IsGuard).
+// If the kernel lacks what a relocation refers to, libbpf replaces the relocation's instruction
+// with an invalid one. The kernel refuses the program only if its verifier reaches this
+// instruction. A program prevents this with a guard: a relocation whose answer is 0 if the kernel
+// lacks something (core.Kind.IsGuard).
 //
 //	if (bpf_core_field_exists(task->__state))
 //		state = task->__state;
@@ -12,10 +12,10 @@
 // If the verifier knows the values that a jump compares, it follows the jump only one way. So in a
 // kernel without the field, it never reaches the read. This package does the same for all outcomes
 // of all guards at once: its values are decision diagrams over the guards. For given outcomes of
-// the guards, this is constant propagation: if an instruction can be reached in two ways, a value
-// that differs between these ways is unknown at the instruction. The verifier follows each way
-// separately. So it may skip instructions that this package takes for reachable, but it never
-// reaches an instruction that this package takes for unreachable.
+// the guards, this is constant propagation: if two paths lead to an instruction, a value that
+// differs between these paths is unknown at the instruction. The verifier follows each path
+// separately. So it may skip instructions that this package considers reachable, but it never
+// reaches an instruction that this package considers unreachable.
 //
 //	reach.go      the conditions of all relocations of a program
 //	walk.go       instructions and the edges between them
@@ -25,10 +25,10 @@
 //	diagram.go    decision diagrams
 //	cover.go      conditions from diagrams
 //
-// This package treats values that old verifiers don't know as unknown: the results of neg, div and
-// mod, immediates that are stored to the stack, and parts of stack slots that aren't zero. It does
-// follow xor, whose results verifiers know since Linux 5.10, and numbers in stack slots (since
-// 5.3).
+// Values that old verifiers don't track count as unknown: the results of neg, div and mod,
+// immediates that are stored to the stack, and parts of stack slots that aren't zero. This package
+// does track the results of xor, as verifiers do since Linux 5.10, and numbers in stack slots
+// (since 5.3).
 package reach
 
 import (
@@ -46,7 +46,7 @@ type Site struct {
 	Insn     int
 }
 
-// Literal is the outcome of a guard: whether it found what it asks for. If several guards ask for
+// Literal is the outcome of a guard: whether it found what it refers to. If several guards refer to
 // the same thing, Site is the first of them.
 type Literal struct {
 	Site  Site
@@ -54,8 +54,7 @@ type Literal struct {
 }
 
 // Condition is a disjunction of conjunctions of literals. An empty disjunction never holds. A
-// disjunction with an empty conjunction always holds, or it isn't known whether it depends on
-// guards.
+// disjunction with an empty conjunction means that the condition always holds or isn't known.
 type Condition [][]Literal
 
 // always is the condition that holds for all outcomes.
@@ -75,10 +74,10 @@ type Analysis struct {
 	// settings.
 	Conditions map[Site]Condition
 	// Certain has, for each relocation, the condition under which the verifier reaches, for all
-	// settings, this relocation or another one that asks for the same thing.
+	// settings, this relocation or another one with the same question.
 	Certain map[Site]Condition
 	// Slots is how many 8-byte slots of its context the program reads for all settings and all
-	// outcomes of guards; for some it may read more.
+	// outcomes of guards; for some of these, it may read more slots.
 	Slots int
 }
 
@@ -120,8 +119,8 @@ func Analyze(entry *bpfobj.Function) Analysis {
 	return a
 }
 
-// relocations iterates over all relocations, in order. With each one comes the node of the
-// condition under which it is reached.
+// relocations iterates over all relocations, in order. It yields each relocation with the node of
+// the condition under which the relocation is reached.
 func (w *walk) relocations() iter.Seq2[Site, ref] {
 	return func(yield func(Site, ref) bool) {
 		for _, f := range w.functions {
@@ -157,7 +156,7 @@ func (w *walk) slots() int {
 // maxSlots is more than the number of slots in a context: MAX_BPF_FUNC_ARGS and a result.
 const maxSlots = 64
 
-// question is what a relocation asks for. Guards with the same question have the same outcome.
+// question is the fact that a relocation requests. Guards with equal questions have equal outcomes.
 type question struct {
 	kind   core.Kind
 	typ    uint32
@@ -189,7 +188,7 @@ func newWalk(entry *bpfobj.Function) *walk {
 	return w
 }
 
-// add adds a function, unless it was added before.
+// add adds a function, unless it has already been added.
 func (w *walk) add(f *bpfobj.Function) {
 	if w.index[f] != nil {
 		return

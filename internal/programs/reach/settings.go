@@ -7,8 +7,8 @@ import (
 // settings are values that the verifier knows when it checks a program, but that the object file
 // doesn't show: what is in .rodata, which a loader may set; what is in .kconfig, such as
 // LINUX_KERNEL_VERSION; and whether weak symbols exist. If a jump compares such values, the
-// verifier follows it only one way, but we don't know which. So the comparison is a choice, which
-// is like a guard, but without a relocation. Choices are numbered after all guards.
+// verifier follows the jump only one way, but we don't know which. So the comparison is a choice,
+// which is like a guard, but without a relocation. Choices are numbered after all guards.
 type settings struct {
 	off     bool // such values count as unknown, like most others
 	first   int32
@@ -25,7 +25,7 @@ type setting struct {
 	x, y term
 }
 
-// block is a section of data, or an external symbol.
+// block is a data section, or an external symbol.
 type block struct{ section, symbol string }
 
 // choice is a comparison.
@@ -118,7 +118,7 @@ func (s *settings) calculate(code uint8, wide bool, x, y term) (t term, ok bool)
 	return term{}, false
 }
 
-// opposites has conditional jumps, and for each of them the jump with the opposite condition.
+// opposites maps some conditional jumps to the jump with the opposite condition.
 var opposites = map[uint8]uint8{jumpNe: jumpEq, jumpLe: jumpGt, jumpLt: jumpGe, jumpSle: jumpSgt,
 	jumpSlt: jumpSge}
 
@@ -164,7 +164,7 @@ func (d *diagram) quantify(r ref, op operation, done map[ref]ref) ref {
 		return q
 	}
 	missing, found := d.quantify(n.missing, op, done), d.quantify(n.found, op, done)
-	q := d.choose(n.guard, missing, found)
+	q := d.branch(n.guard, missing, found)
 	if n.guard >= d.settings.first {
 		q = d.apply(op, missing, found)
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/programs/core"
 )
 
-// settingsCases have code that runs after r1 was set to an address, and r2 to the four bytes at
-// this address.
+// settingsCases have code that runs after r1 has been set to an address, and r2 to the four bytes
+// at that address.
 var settingsCases = []struct {
 	name      string
 	in        bpfobj.Address
@@ -30,7 +30,7 @@ var settingsCases = []struct {
 		"never", "never"},
 	{"opposite jumps", rodata, insns{jump(0x25, 2, 2), jump(0xb5, 2, 1), site, set(0, 0), exit},
 		"never", "never"},
-	{"a part of it", rodata, insns{imm(0x57, 2, 4), jump(ifZero, 2, 1), site, set(0, 0), exit},
+	{"a part of the data", rodata, insns{imm(0x57, 2, 4), jump(ifZero, 2, 1), site, set(0, 0), exit},
 		"always", "never"},
 	{"through the stack", rodata, insns{store(10, -8, 2), load(3, 10, -8), jump(ifZero, 2, 2),
 		jump(ifNot, 3, 1), site, set(0, 0), exit}, "never", "never"},
@@ -46,7 +46,7 @@ var settingsCases = []struct {
 
 var rodata = bpfobj.Address{Map: ".rodata", Offset: 4}
 
-// settingsFunction returns the program of a case.
+// settingsFunction returns the program for a test case.
 func settingsFunction(in bpfobj.Address, code insns) *bpfobj.Function {
 	f := &bpfobj.Function{Name: "p", Program: true, Relocations: map[int]core.Relocation{},
 		Data: map[int]bpfobj.Address{0: in}}
@@ -124,7 +124,7 @@ func TestSlots(t *testing.T) {
 			2},
 		{"a part of one", insns{{Op: 0x61, Dst: 2, Src: 1, Off: 12}, set(0, 0), exit}, 2},
 		{"after a call", insns{random, load(2, 1, 8), set(0, 0), exit}, 0},
-		{"on one of two ways", insns{load(2, 1, 8), jump(ifZero, 2, 1), load(2, 1, 16), set(0, 0),
+		{"on one of two paths", insns{load(2, 1, 8), jump(ifZero, 2, 1), load(2, 1, 16), set(0, 0),
 			exit}, 3},
 		{"after the end", insns{set(0, 0), exit, load(2, 1, 8)}, 0},
 		{"with a guard", insns{guard(3), jump(ifZero, 3, 1), load(2, 1, 8), set(0, 0), exit}, 0},

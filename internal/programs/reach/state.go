@@ -12,7 +12,7 @@ const (
 type state struct {
 	reach ref
 	regs  [numRegisters]ref
-	slots map[slot]ref // never changed, only replaced; what isn't in it is unknown
+	slots map[slot]ref // never changed, only replaced; slots not in the map are unknown
 	// low is the lowest address in the frame that was ever in a register other than r10. Other code
 	// may use such an address to change the frame from there upwards.
 	low int32
@@ -47,7 +47,7 @@ func (s *state) forget(regs ...uint8) {
 	}
 }
 
-// restrict returns the state for only those outcomes for which the condition holds.
+// restrict returns the state limited to those outcomes for which the condition holds.
 func (s state) restrict(d *diagram, condition ref) state {
 	reach := d.apply(within, s.reach, condition)
 	if reach == s.reach {
@@ -66,8 +66,7 @@ func (s state) restrict(d *diagram, condition ref) state {
 	return s
 }
 
-// join adds the state in which another way reaches the instruction. It reports whether this changed
-// s.
+// join adds the state in which another path reaches the instruction. It reports whether s changed.
 func (s *state) join(d *diagram, o state) bool {
 	if o.reach == none {
 		return false
@@ -126,13 +125,13 @@ func (s *state) clobber(d *diagram, at int32) {
 	}
 }
 
-// escape says that other code may change the whole frame from now on.
+// escape records that other code may change the whole frame from now on.
 func (s *state) escape() {
 	s.low = -maxFrame
 	s.slots = nil
 }
 
-// address returns the address in the frame that an access with this register and offset has.
+// address returns the address in the frame that an access through this register and offset has.
 func (s *state) address(d *diagram, reg uint8, offset int16) (at int32, ok bool) {
 	t := d.nodes[d.traits[s.regs[reg]].one].term
 	at = int32(int64(t.value)) + int32(offset)

@@ -14,7 +14,7 @@ const (
 	isNone     kind = iota // the instruction isn't reached
 	isAnything             // not known
 	isNumber               // the number in value
-	isNonzero              // what the guard with this number found: a size or an id, not 0
+	isNonzero              // a nonzero size or id, found by the guard with the number value
 	isFrame                // an address in the stack frame, relative to r10
 	isWild                 // unknown, but it may be an address in the stack frame
 	isContext              // an address in the program's context, relative to its start
@@ -24,7 +24,7 @@ const (
 
 func number(v uint64) term { return term{isNumber, v} }
 
-// operation is an instruction's opcode without its source bit, or one of those below.
+// operation is an instruction's opcode without its source bit, or one of the operations below.
 type operation uint16
 
 const (
@@ -33,7 +33,7 @@ const (
 	join               // what is known if the value is x or y
 	within             // x for the outcomes for which y isn't none
 	without            // x for the outcomes for which y is none
-	foreign            // x in another function; y is x
+	foreign            // x as another function sees it; y is x
 	zeros              // 0 if x is 0; y is x
 	loads              // plus a load's opcode: the data at the address x, with the offset y
 )
@@ -87,7 +87,7 @@ func (op operation) shortcut(x, y ref) (ref, bool) {
 	return none, false
 }
 
-// do does an operation with two terms, which may be settings. It isn't called if shortcut has a
+// do performs an operation on two terms, which may be settings. It isn't called if shortcut has a
 // result.
 func (d *diagram) do(op operation, x, y term) ref {
 	code, class := uint8(op&0xf0), uint8(op&7)
@@ -102,15 +102,15 @@ func (d *diagram) do(op operation, x, y term) ref {
 	default:
 		if guard, sense, ok := d.settings.compare(uint8(op), x, y); ok {
 			if sense == (op&notTaken != 0) {
-				return d.choose(guard, anything, none)
+				return d.branch(guard, anything, none)
 			}
-			return d.choose(guard, none, anything)
+			return d.branch(guard, none, anything)
 		}
 	}
 	return d.constant(op.do(x, y))
 }
 
-// do does an operation with terms that aren't settings.
+// do performs an operation on terms that aren't settings.
 func (op operation) do(x, y term) term {
 	switch op {
 	case join:

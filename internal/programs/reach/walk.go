@@ -8,7 +8,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/programs/core"
 )
 
-// walk has what is needed to analyze one program.
+// walk holds the state of the analysis of one program.
 type walk struct {
 	diagram   *diagram
 	functions []*function
@@ -16,14 +16,14 @@ type walk struct {
 	guards    map[question]int32
 	sites     []Site // the guards, by number
 
-	queue []place // instructions to do, in order
+	queue []place // instructions still to analyze, in order
 }
 
 // function is a function in this program.
 type function struct {
 	*bpfobj.Function
 	number  int     // in walk.functions
-	shares  bool    // it takes the address of a function, and may pass addresses in its frame to it
+	shares  bool    // it takes a function's address; the function may get addresses in this frame
 	states  []state // before each instruction
 	returns ref     // the value of r0 when it returns
 	callers []place
@@ -44,7 +44,7 @@ func (w *walk) push(p place) {
 
 // run follows all instructions until states no longer change.
 //
-// It begins with the program, and with the global functions: before Linux 6.8 the verifier checks
+// It begins with the program, and with the global functions: before Linux 6.8, the verifier checks
 // all global functions, even if it reaches no instruction that calls them.
 func (w *walk) run() {
 	for i, f := range w.functions {
@@ -70,16 +70,16 @@ func (w *walk) enter(f *function, reach ref, program bool) {
 	w.flow(f, 0, w.diagram.entryState(reach, args))
 }
 
-// flow adds a way that reaches the instruction f.Insns[at] with the state s. A way that leaves the
-// function ends there.
+// flow adds a path that reaches the instruction f.Insns[at] with the state s. A path that leaves
+// the function ends there.
 func (w *walk) flow(f *function, at int, s state) {
 	if at >= 0 && at < len(f.states) && f.states[at].join(w.diagram, s) {
 		w.push(place{f.number, at})
 	}
 }
 
-// step does one instruction. The verifier refuses instructions that write to r10 or have registers
-// above r10, so a way ends at them.
+// step analyzes one instruction. The verifier refuses instructions that write to r10 or have
+// registers above r10, so a path ends at such an instruction.
 func (w *walk) step(f *function, at int) {
 	d, s, i := w.diagram, f.states[at], f.Insns[at]
 	if i.Dst >= numRegisters || i.Src >= numRegisters {
@@ -149,7 +149,7 @@ func (w *walk) immediate(f *function, at int) ref {
 		if r.Kind == core.TypeSize || r.Kind == core.TypeIDTarget {
 			found = term{isNonzero, uint64(guard)}
 		}
-		return w.diagram.choose(guard, w.diagram.constant(number(0)), w.diagram.constant(found))
+		return w.diagram.branch(guard, w.diagram.constant(number(0)), w.diagram.constant(found))
 	case relocated:
 		return anything
 	case i.IsWide():
@@ -212,7 +212,7 @@ func (w *walk) calculate(f *function, at int, s *state) {
 	s.set(d, i.Dst, value)
 }
 
-// jump does a jump, a call or an exit.
+// jump analyzes a jump, a call or an exit.
 func (w *walk) jump(f *function, at int, s state) {
 	d, i := w.diagram, f.Insns[at]
 	op := operation(i.Op &^ sourceBit)
@@ -250,8 +250,8 @@ func (w *walk) jump(f *function, at int, s state) {
 	}
 }
 
-// call does a call. The verifier checks a static function at each call, so the function knows the
-// caller's values. It checks a global function separately, with unknown arguments.
+// call analyzes a call. The verifier checks a static function at each call, so it knows the values
+// of the arguments there. It checks a global function separately, with unknown arguments.
 func (w *walk) call(f *function, at int, s state) {
 	d, to := w.diagram, w.index[f.Calls[at]]
 	if f.shares || to != nil && !to.Global {

@@ -86,7 +86,7 @@ func (d *decoder) add(message []byte) error {
 	return nil // an unknown kind of entry, from a newer Bazel
 }
 
-// texts reads a message whose fields are strings.
+// texts reads a message all of whose relevant fields are strings.
 func (d *decoder) texts(message []byte, to map[protowire.Number]*string) error {
 	return d.fields(message, func(f field) error {
 		if s := to[f.number]; s != nil {
@@ -160,7 +160,7 @@ func (d *decoder) directory(id uint32, message []byte) error {
 	return cmp.Or(err, d.artifact(id, a))
 }
 
-// find returns where the decoded entry with this id is (object.at). The entry must have this kind.
+// find returns where the decoded entry with this id is (object.at). It must be of the given kind.
 func (d *decoder) find(id uint32, kind objectKind) (uint32, error) {
 	o, ok := d.ids[id]
 	if !ok {
@@ -224,7 +224,7 @@ func (d *decoder) addLinks(files []File, id uint32) ([]File, error) {
 	return append(files, d.links[at]...), nil
 }
 
-// linkSet reads a set of symbolic links in runfiles. Their paths differ from those of their files.
+// linkSet reads a set of symbolic links in runfiles. A link's path differs from its file's path.
 func (d *decoder) linkSet(id uint32, message []byte) error {
 	links := map[string]uint32{}
 	var files []File

@@ -102,7 +102,8 @@ func TestBazel(t *testing.T) {
 	}
 }
 
-// TestOldFields reads sets and outputs as the first Bazel releases with this log wrote them.
+// TestOldFields reads sets and outputs as they were written by the first Bazel releases with this
+// log.
 func TestOldFields(t *testing.T) {
 	b := execlogtest.New()
 	file, dir := b.File("f", "f"), b.Directory("d")
@@ -179,7 +180,7 @@ func TestErrors(t *testing.T) {
 	b.Entry(1, 3, none.Text(1, "again"))
 	if _, err := execlog.Read(bytes.NewReader(b.Plain())); err == nil ||
 		!strings.Contains(err.Error(), "an earlier entry has the same id 1") {
-		t.Errorf("two entries of one id: %v", err)
+		t.Errorf("two entries with one id: %v", err)
 	}
 	b = sample()
 	b.Entry(0, 7, none.Number(4, 2+1))
@@ -203,8 +204,8 @@ func TestLinksAreBounded(t *testing.T) {
 	}
 }
 
-// TestDeepSets walks a chain of sets that is deeper than a stack should be, and one with 2^12500
-// ways to a file.
+// TestDeepSets walks a chain of sets that is deeper than a stack should be, and a chain in which
+// 2^12500 paths lead to one file.
 func TestDeepSets(t *testing.T) {
 	for _, width := range []int{1, 2} {
 		b := execlogtest.New()

@@ -3,8 +3,8 @@
 // order and the ids of messages differ between builds of the same targets. So a [Log] has neither
 // the ids nor the order, except for the order of the spawns.
 //
-// A log is untrusted: the sizes of messages and of the log, and the numbers of entries, fields and
-// links are limited. References may lead only to earlier entries, so there are no cycles.
+// A log is untrusted, so the sizes of messages and of the log, and the numbers of entries, fields
+// and links are limited. References may lead only to earlier entries, so there are no cycles.
 package execlog
 
 import "iter"
@@ -20,8 +20,8 @@ type Log struct {
 	sets      []set
 }
 
-// Spawn is a command that ran for an action, or whose result came from a cache. A spawn whose
-// action was up to date in the output base is not in the log.
+// Spawn is a command that ran for an action, or whose result came from a cache. An action that was
+// up to date in the output base has no spawn in the log.
 type Spawn struct {
 	Label    string // of the target
 	Mnemonic string
@@ -90,7 +90,7 @@ type Artifact struct {
 	// For a directory, Files are the files in it. For runfiles, Files are only the files that are
 	// not in Inputs. The paths of files are relative to Path.
 	Files  []File
-	Inputs SetID // for runfiles: those of their files that are at their usual paths
+	Inputs SetID // for runfiles: the files that are at their usual paths
 }
 
 // File is a file in a directory.
@@ -115,13 +115,13 @@ type set struct {
 	sets  []SetID
 }
 
-// Artifacts returns the number of artifacts in a log. All ids of artifacts are smaller.
+// Artifacts returns the number of artifacts in a log. Their ids are smaller.
 func (l *Log) Artifacts() int { return len(l.artifacts) }
 
 // Artifact returns the artifact with an id.
 func (l *Log) Artifact(id ID) *Artifact { return &l.artifacts[id] }
 
-// Sets returns the number of sets in a log, including the empty one. All ids of sets are smaller.
+// Sets returns the number of sets in a log, including the empty set. Their ids are smaller.
 func (l *Log) Sets() int { return len(l.sets) }
 
 // Set returns the items of a set, and the sets in it, which have smaller ids.
@@ -136,7 +136,7 @@ type Walker struct {
 	todo  []SetID
 }
 
-// NewWalker makes a walker. It can be used for one walk at a time.
+// NewWalker makes a walker. The walker can be used for one walk at a time.
 func NewWalker(l *Log) *Walker {
 	return &Walker{log: l, sets: make([]uint32, len(l.sets)), items: make([]uint32, len(l.artifacts))}
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // Limits. The largest messages are directories and sets of inputs; a build of 10,000 actions has a
-// log of some tens of megabytes.
+// log of a few tens of megabytes.
 const (
 	maxEntry   = 64 << 20 // bytes of a message
 	maxEntries = 8 << 20

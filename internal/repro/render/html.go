@@ -60,7 +60,7 @@ type causeView struct {
 type branch struct {
 	Action   *repro.Action
 	Below    []branch
-	Repeated bool // Below is left out: it is elsewhere in the tree, or too deep
+	Repeated bool // whether Below is left out, because it is elsewhere in the tree or too deep
 }
 
 // group has the actions with one verdict.
@@ -102,7 +102,7 @@ func HTML(w io.Writer, r *repro.Report, a, b string) error {
 		}
 		c := &r.Causes[i]
 		cv := causeView{Number: i + 1, Text: causeText(c), Reach: reach(c), Allowed: c.Allowed}
-		cv.Tree, cv.More = t.of(i)
+		cv.Tree, cv.More = t.treeOf(i)
 		v.Causes = append(v.Causes, cv)
 	}
 	for _, verdict := range repro.Verdicts {
@@ -113,7 +113,7 @@ func HTML(w io.Writer, r *repro.Report, a, b string) error {
 	return pageTemplate.Execute(w, &v)
 }
 
-// groupOf collects the actions of a verdict. Actions of one mnemonic are consecutive in the report.
+// groupOf collects the actions with a verdict. The report lists the actions of a mnemonic together.
 func groupOf(r *repro.Report, verdict repro.Verdict) group {
 	g := group{Verdict: verdict}
 	for _, i := range r.Listed {
@@ -139,15 +139,15 @@ func groupOf(r *repro.Report, verdict repro.Verdict) group {
 	return g
 }
 
-// trees makes the trees of actions below causes.
+// trees builds, for each cause, the tree of actions below it.
 type trees struct {
 	r     *repro.Report
 	first users // by cause: the actions in which it begins
 	users users // by action: the actions that differ because of it
 }
 
-// users finds the actions that have a number (see trees), either by itself or in a List that
-// several actions share.
+// users finds the actions that have a number (see trees), either alone or in a List that several
+// actions share.
 type users struct {
 	alone    map[int32][]int
 	holders  map[int32][]*repro.List // by number: the lists that have it in Items
@@ -179,8 +179,8 @@ func (u users) add(action int, list *repro.List, others []int32) {
 
 func (u users) has(n int32) bool { return len(u.alone[n])+len(u.holders[n]) > 0 }
 
-// all returns the actions that have a number, in ascending order.
-func (u users) all(n int32) []int {
+// actions returns the actions that have a number, in ascending order.
+func (u users) actions(n int32) []int {
 	all := slices.Clone(u.alone[n])
 	todo := slices.Clone(u.holders[n])
 	for len(todo) > 0 {
@@ -203,9 +203,9 @@ func newTrees(r *repro.Report) *trees {
 	return t
 }
 
-// of returns the tree below a cause. If an action appears several times in the tree, the actions
-// below it are shown only once.
-func (t *trees) of(cause int) (tree []branch, more int) {
+// treeOf returns the tree below a cause. If an action appears several times in the tree, the
+// actions below that action are shown only once.
+func (t *trees) treeOf(cause int) (tree []branch, more int) {
 	left := maxTree
 	seen := map[int]bool{}
 	var grow func(list []int, depth int) []branch
@@ -224,13 +224,13 @@ func (t *trees) of(cause int) (tree []branch, more int) {
 				b.Repeated = true
 			default:
 				seen[i] = true
-				b.Below = grow(t.users.all(int32(i)), depth+1)
+				b.Below = grow(t.users.actions(int32(i)), depth+1)
 			}
 			out = append(out, b)
 		}
 		return out
 	}
-	return grow(t.first.all(int32(cause)), 0), more
+	return grow(t.first.actions(int32(cause)), 0), more
 }
 
 func class(v repro.Verdict) string {

@@ -62,13 +62,13 @@ func TestText(t *testing.T) {
 		}
 	}
 	if strings.Contains(got, "\ndownstream: ") || regexp.MustCompile(`[0-9a-f]{32}`).MatchString(got) {
-		t.Errorf("it has actions downstream, or whole digests:\n%s", got)
+		t.Errorf("the text has downstream actions or whole digests:\n%s", got)
 	}
 	all := write(t, func(w io.Writer) error { return Text(w, r, true) })
 	if !strings.Contains(all, "\ndownstream: Joined //:joined ") ||
 		!strings.Contains(all, "(an output of Both //:both") ||
 		!strings.Contains(all, "\ncut-off: Comment ") {
-		t.Errorf("with All:\n%s", all)
+		t.Errorf("with the parameter all:\n%s", all)
 	}
 }
 
@@ -158,7 +158,7 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-// TestTextEscapes checks that texts from logs that would move a terminal's cursor are escaped.
+// TestTextEscapes checks that text from a log is escaped if it would move a terminal's cursor.
 func TestTextEscapes(t *testing.T) {
 	r := planted(t, repro.Options{})
 	for i := range r.Actions {

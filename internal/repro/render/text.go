@@ -26,8 +26,8 @@ const (
 )
 
 // Text writes a report for a terminal. The first line of an action begins with its verdict;
-// indented lines explain it. If the parameter all is set, it also lists the actions that differ
-// only because of others, or are allowed to differ.
+// indented lines explain the verdict. If the parameter all is set, Text also lists actions that
+// differ only because of others, or are allowed to differ.
 func Text(w io.Writer, r *repro.Report, all bool) error {
 	out := bufio.NewWriter(w)
 	writeCauses(out, r)
@@ -65,7 +65,7 @@ func line(out io.Writer, format string, args ...any) {
 	fmt.Fprintln(out, message.Printable(fmt.Sprintf(format, args...)))
 }
 
-// shown reports whether a text lists an action if the parameter all of Text is not set.
+// shown reports whether Text lists an action even if its parameter all is not set.
 func shown(act *repro.Action) bool {
 	return act.Allowed == "" && act.Verdict != repro.Downstream && act.Verdict != repro.CutOff
 }
@@ -163,7 +163,7 @@ func changeText(r *repro.Report, ch *repro.Change) string {
 // maxValue is how many bytes of an argument or variable are shown.
 const maxValue = 400
 
-// value returns a value in the form for a line: quoted if it is an argument, variable or property.
+// value returns the text of a value: quoted if the value is an argument, variable or property.
 func value(ch *repro.Change, s string) string {
 	switch ch.Kind {
 	case repro.Argument, repro.Environment, repro.Platform:
@@ -231,7 +231,7 @@ func notes(r *repro.Report) []string {
 	}
 	if n := r.Total.SameCached; n > 0 {
 		notes = append(notes, fmt.Sprintf("the results of %d \"same\" actions came from a cache: if the"+
-			" other build filled it, these actions ran only once, and nothing was compared", n))
+			" other build filled that cache, they ran only once, and nothing was compared", n))
 	}
 	for i := range r.Allowances {
 		if a := &r.Allowances[i]; a.Matched == 0 {

@@ -58,7 +58,7 @@ func (b *Builds) Build(i int) (failed bool, err error) {
 }
 
 // repositoryCache returns the default path of Bazel's cache of downloads, or "" if there is none.
-// With it, builds that have a different output root don't download everything again.
+// With this cache, builds that have a different output root don't download everything again.
 func repositoryCache() string {
 	cache, err := os.UserCacheDir()
 	if err != nil {

@@ -18,7 +18,7 @@ type process struct {
 	ended   chan struct{} // closed when that process has ended
 }
 
-// run runs a command. After a call of Interrupt, it doesn't return.
+// run runs a command. After a call of Interrupt, run doesn't return.
 func (p *process) run(cmd *exec.Cmd) error {
 	ended := make(chan struct{})
 	p.mu.Lock()
@@ -55,8 +55,8 @@ func (b *Builds) Interrupt() {
 	b.remove()
 }
 
-// servers ends the Bazel servers of both output bases, if they are running.
-func (b *Builds) servers() {
+// endServers ends the Bazel servers of both output bases, if they are running.
+func (b *Builds) endServers() {
 	for _, of := range b.Of {
 		if of.OutputBase == "" {
 			continue

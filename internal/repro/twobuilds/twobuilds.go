@@ -124,7 +124,7 @@ func (b *Builds) choose(workspace, copied string) {
 	b.Logs = [2]string{in("A.log"), in("B.log")}
 }
 
-// otherLocale returns an installed locale that sorts and writes unlike C, or else C.UTF-8.
+// otherLocale returns an installed locale with different rules from C's, or else C.UTF-8.
 func otherLocale() string {
 	out, _ := exec.Command("locale", "-a").Output()
 	best := "C.UTF-8"
@@ -153,7 +153,7 @@ func (b *Builds) Varied() []string {
 	return lines
 }
 
-// Close ends the servers and removes the directory. After a call of Interrupt, it doesn't return.
+// Close ends the servers and removes the directory. After Interrupt, Close doesn't return.
 func (b *Builds) Close() error {
 	b.process.mu.Lock()
 	defer b.process.mu.Unlock()
@@ -161,7 +161,7 @@ func (b *Builds) Close() error {
 }
 
 func (b *Builds) remove() error {
-	b.servers()
+	b.endServers()
 	return removeAll(b.scratch)
 }
 
@@ -190,8 +190,8 @@ func findWorkspace(dir string) (string, error) {
 			}
 		}
 		if d == filepath.Dir(d) {
-			return "", fmt.Errorf("%s is not in a Bazel workspace: there is no such "+
-				"file as MODULE.bazel or WORKSPACE in it or above it", start)
+			return "", fmt.Errorf("%s is not in a Bazel workspace: neither this directory "+
+				"nor one above it has a file such as MODULE.bazel or WORKSPACE", start)
 		}
 	}
 }

@@ -96,8 +96,8 @@ func TestRemoveAll(t *testing.T) {
 	}
 }
 
-// bazel is a command for use in place of Bazel. It writes no log; in the log's place it writes what
-// it sees of its surroundings.
+// bazel is a script that the tests run in place of Bazel. Instead of a log, it writes what it sees
+// of its surroundings.
 const bazel = `#!/bin/sh
 for arg; do
   case $arg in
@@ -115,7 +115,7 @@ echo "$*" >>"$log"
 exit "${code:-0}"
 `
 
-// newBuilds makes builds in a workspace with that command.
+// newBuilds makes builds that run the script bazel in a workspace.
 func newBuilds(t *testing.T, args ...string) (*Builds, string) {
 	t.Helper()
 	workspace := tree(t, "MODULE.bazel", "package/file")
@@ -136,7 +136,7 @@ func newBuilds(t *testing.T, args ...string) (*Builds, string) {
 	return b, scratch
 }
 
-// TestSurroundings checks that the two builds see different surroundings, and that no file is left.
+// TestSurroundings checks that the builds see different surroundings, and that no files are left.
 func TestSurroundings(t *testing.T) {
 	b, scratch := newBuilds(t, "--flag", "//...")
 	var logs [2][]string

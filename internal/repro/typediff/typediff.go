@@ -1,8 +1,8 @@
 // Package typediff finds the types that differ in outputs with BTF, once repro has found that these
 // outputs differ. A log has only digests, so the files of both builds must still exist. For
-// example, a line that it adds to the output vmlinux.btf may say that a member of struct page has a
-// different type. If an output is split BTF, the log also shows its base: the action that made the
-// output reads an index of the base, and the action that made the index reads the base.
+// example, a line that typediff adds to the output vmlinux.btf may say that a member of struct page
+// has a different type. If an output is split BTF, the log also shows its base: the action that
+// made the output reads an index of the base, and the action that made the index reads the base.
 package typediff
 
 import (
@@ -37,8 +37,8 @@ const (
 	maxSize  = 1 << 30 // bytes of a file
 )
 
-// Add adds lines about types to the outputs of a report's actions. It begins with the actions of
-// the first verdict in repro.Verdicts. It compares files whose names end in .btf or .btfo, and
+// Add adds lines about types to the outputs of a report's actions. It begins with the actions that
+// have the first verdict in repro.Verdicts. It compares files whose names end in .btf or .btfo, and
 // directories of these files. If a file can't be compared, a line gives the reason.
 func Add(r *repro.Report, a, b Build) {
 	c := comparison{builds: [2]Build{a, b}}

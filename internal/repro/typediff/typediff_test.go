@@ -129,10 +129,10 @@ func TestNotCompared(t *testing.T) {
 	}{
 		{"no file", func(dir string) error { return os.Remove(filepath.Join(dir, bin, "m.btf")) },
 			"no such file"},
-		{"another size", func(dir string) error {
+		{"a different size", func(dir string) error {
 			return os.WriteFile(filepath.Join(dir, bin, "m.btf"), []byte("x"), 0o644)
 		}, "m.btf has changed since the log was written"},
-		{"other content", func(dir string) error {
+		{"different content", func(dir string) error {
 			data, err := os.ReadFile(filepath.Join(dir, bin, "m.btf"))
 			if err != nil {
 				return err
@@ -140,7 +140,7 @@ func TestNotCompared(t *testing.T) {
 			data[len(data)-2]++
 			return os.WriteFile(filepath.Join(dir, bin, "m.btf"), data, 0o644)
 		}, "m.btf has changed since the log was written"},
-		{"another base", func(dir string) error {
+		{"a different base", func(dir string) error {
 			return os.WriteFile(filepath.Join(dir, bin, "vmlinux.btf"), []byte("x"), 0o644)
 		}, "its base: "},
 	} {

@@ -1,4 +1,4 @@
-// Programs that ask for everything that can be asked for.
+// Programs with needs of all kinds.
 
 struct in { int a, b; } P;
 struct s {

@@ -38,7 +38,7 @@ func (b *Builder) add(kind protowire.Number, content Message) uint32 {
 	return b.next
 }
 
-// Digest is the digest of a content.
+// Digest returns the digest of a file's content.
 func Digest(content string) execlog.Digest {
 	return execlog.Digest{Hash: fmt.Sprintf("%x", sha256.Sum256([]byte(content))),
 		Size: int64(len(content))}
@@ -59,7 +59,7 @@ func (b *Builder) File(path, content string) uint32 {
 	return id
 }
 
-// Directory adds a directory of files, which are pairs of path and content.
+// Directory adds a directory; files has a path and a content for each file in it.
 func (b *Builder) Directory(path string, files ...string) uint32 {
 	d := Message{}.Text(1, path)
 	for i := 0; i < len(files); i += 2 {
@@ -71,7 +71,7 @@ func (b *Builder) Directory(path string, files ...string) uint32 {
 // Set adds a set of files.
 func (b *Builder) Set(files ...uint32) uint32 { return b.Union(nil, files...) }
 
-// Union adds a set of sets and files.
+// Union adds a set that consists of other sets and of files.
 func (b *Builder) Union(sets []uint32, files ...uint32) uint32 {
 	return b.add(6, Message{}.IDs(4, sets...).IDs(5, files...))
 }

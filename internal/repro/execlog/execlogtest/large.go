@@ -9,7 +9,7 @@ import (
 
 // Edits says what Large changes in a log of many actions.
 type Edits struct {
-	Header bool   // a header that all compilations read
+	Header bool   // whether a header that all compilations read differs
 	Random int    // how many compilations have different outputs
 	Flag   string // an additional argument of all links; "" for none
 	Order  uint64 // the seed for the order of actions within a layer
@@ -70,7 +70,7 @@ func Large(n int, e Edits) *Builder {
 	return b
 }
 
-// merges adds n actions: n-1 merges, and a link of all their outputs.
+// merges adds n actions: n-1 merges, and a link that reads all their outputs.
 func (b *Builder) merges(n int, converted []uint32, tool uint32, flag string) {
 	var merged []uint32
 	for i := range n - 1 {
