@@ -37,8 +37,8 @@ BTF of vmlinux. The archive contains the shared BTF as the file shared-base. Suc
 smaller, but the kernel would refuse its modules; it is for tools that read chains of bases.
 --on m=vmlinux is for a module m that is still based on vmlinux alone.
 
-All BTF is checked in the same way as the kernel checks it at boot or when it loads a module. BTF
-that the kernel would refuse is an error.`,
+All BTF is checked by the rules that the kernel applies at boot and when it loads a module. BTF that
+the kernel would refuse is an error.`,
 		Example: `
 btfdedup archive -o btf --release 7.2.12 --vmlinux vmlinux.btf btf/ext4.btf btf/xfs.btf
 # the file "modules" has one argument per line, such as kernel/fs/ext4/ext4.ko=out/ext4.btf
@@ -141,7 +141,7 @@ func checkRelease(name string) error {
 	return nil
 }
 
-// pairs parses a flag's arguments MODULE=VALUE, and returns the values by the module's name.
+// pairs parses the arguments MODULE=VALUE of a flag. It returns the values by module name.
 func pairs(flag, form string, args []string) (map[string]string, error) {
 	m := map[string]string{}
 	for _, arg := range args {

@@ -89,7 +89,7 @@ func (r *conflictsRun) run(env *cli.Env, files []string) error {
 	return nil
 }
 
-// readObjects reads up to jobs files at once, and calls the function use for each file, in order.
+// readObjects reads up to jobs files at once. In the order of files, it passes each object to use.
 func readObjects(files []string, base *btf.Blob, jobs int,
 	use func(path string, o *object.Object) error) error {
 	type result struct {

@@ -18,7 +18,7 @@ import (
 func diffCommand() *cobra.Command {
 	flags := cli.NewFlags(&cobra.Command{
 		Use:   "diff A B",
-		Short: "Compare the content of two BTF files, whatever their type ids and order",
+		Short: "Compare the content of two BTF files, ignoring type ids and the order of types",
 		Long: `
 Compares named types, functions, variables, sections and tags by content, including all that they
 refer to. If a name has several definitions, A and B must have the same set of definitions. Prints

@@ -27,8 +27,8 @@ func resolveIDsCommand() *cobra.Command {
 		Long: `
 Writes a copy of the ELF file with type ids in .BTF_ids, and with sorted sets, as the kernel's
 resolve_btfids does. The ids come from the BTF of --btf, or else from the file's own .BTF section.
-That BTF is based on the section .BTF.base, or else on --base. A file without .BTF_ids is copied
-unchanged.
+That BTF is based on the file's .BTF.base section, or else on --base. A file without .BTF_ids is
+copied unchanged.
 
 A name that the BTF doesn't have gets the id 0. A name that the BTF has several times gets the id of
 the first. Either case gives a warning, or with --fatal-warnings an error.

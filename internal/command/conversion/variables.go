@@ -46,8 +46,8 @@ func CheckVariables(env *cli.Env, which link.Which, set features.Set, facts bool
 		return cli.Usagef("%v", err)
 	}
 	if which == link.Extra && env.DistilledBase != "" {
-		return cli.Usagef("--variables=%v and --distilled-base can't be used together: extra "+
-			"variables are based on the BTF of one kernel", which)
+		return cli.Usagef("--variables=%v and --distilled-base can't be used together: the BTF of "+
+			"extra variables is based on the BTF of one kernel", which)
 	}
 	return nil
 }
