@@ -78,7 +78,7 @@ _idle_exclude_test = analysistest.make(
 )
 
 _all_excluded_test = analysistest.make(
-    failure_test("exclude leaves no object file to convert"),
+    failure_test("the attribute exclude removes all object files; none is left to convert"),
     expect_failure = True,
 )
 
