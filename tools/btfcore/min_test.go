@@ -37,10 +37,10 @@ func minFiles(t *testing.T) files {
 	f.tar("one.tar", "../x.btf", string(a))
 	f.module("m/net.btf", a, func(b *btf.Builder) { composite(b, "netdev", "ifindex", "unused") })
 	f.module("m/idle.btf", a, func(b *btf.Builder) { composite(b, "idle", "unused") })
-	f.needs("my.needs", little, reads("reader", "mm"))
-	f.needs("net.needs", little, reads("reader", "mm"),
+	f.needs("my.needs", little, reader("reader", "mm"))
+	f.needs("net.needs", little, reader("reader", "mm"),
 		asker{name: "net", of: "netdev", fields: []string{"ifindex"}})
-	f.needs("big.needs", big, reads("reader", "mm"))
+	f.needs("big.needs", big, reader("reader", "mm"))
 	return f
 }
 
@@ -71,7 +71,7 @@ func TestMin(t *testing.T) {
 		{"-d DIR/new DIR/a.btf DIR/other/a.btf", 1, "", "DIR/a.btf and DIR/other/a.btf: both would " +
 			"be called a; pass a directory above both, or NAME=FILE"},
 
-		// Command lines and archives give names to kernels.
+		// The names of kernels come from command lines and archives.
 		{"-q -d DIR/new b=DIR/a.btf x/a=DIR/other/a.btf", 0, "b.btf x/a.btf", ""},
 		{"-q -d DIR/new x=DIR/k z=DIR/two.tar", 0, "x/6.1/x86.btf x/6.2/s390.btf x/6.2/x86.btf " +
 			"z/sub/y.btf z/x.btf", ""},

@@ -35,8 +35,8 @@ func objectOf(t *testing.T, path string, sources ...string) {
 	}
 }
 
-// TestObjectsOfOtherFiles links objects from which nothing is in the linked file. This gives a
-// warning, or an error with --strict.
+// TestObjectsOfOtherFiles links objects of which the linked file contains nothing. This gives a
+// warning, or with --strict an error.
 func TestObjectsOfOtherFiles(t *testing.T) {
 	dir := t.TempDir()
 	p := func(name string) string { return filepath.Join(dir, name) }
