@@ -5,8 +5,8 @@ load("@go_host_compatible_sdk_label//:defs.bzl", "HOST_COMPATIBLE_SDK")
 
 _IMPORT = "github.com/rules-btf/rules_btf"
 
-# These are the Go modules from which the command is built. The label of one of a module's source
-# files, and the number of levels from that file up to the module's directory, locate each module.
+# These are the Go modules from which the command is built. To find a module's directory, each value
+# has one of the module's source files, and how many levels the directory is above that file.
 _MODULES = {
     "github.com/bazelbuild/buildtools": (
         Label("@com_github_bazelbuild_buildtools//build:print.go"),

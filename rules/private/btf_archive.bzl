@@ -145,9 +145,9 @@ btf_archive(
 
 The output is the directory `NAME`, or the file `NAME.tar` or `NAME.tar.zst`. The BTF of a module
 with a distilled base is relocated to vmlinux's BTF, as the kernel does when it loads the module.
-BTF that the kernel would refuse is an error, except for a `modules_btf` with `shared_base`: such an
-archive is for tools that read chains of bases. `btfdedup verify --manifest NAME/manifest.json`
-checks a copy.""",
+BTF that the kernel would refuse is an error, except for a `modules_btf` with `shared_base`: an
+archive with a shared base is for tools that read chains of bases. `btfdedup verify --manifest
+NAME/manifest.json` checks a copy.""",
     attrs = {
         "build_id": attr.string(doc = "The build id of vmlinux in hexadecimal, for the manifest."),
         "format": attr.string(

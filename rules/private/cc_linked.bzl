@@ -45,8 +45,9 @@ def libraries_of(linker_inputs, owner = None, read = None):
 
     Args:
         linker_inputs: depset of LinkerInput.
-        owner: Label, to return only its libraries, or None.
-        read: dict by path, the inputs of a link, to return only libraries among them, or None.
+        owner: Label or None. If set, only libraries of this owner are returned.
+        read: dict by path or None, the inputs of a link. If set, only libraries among these inputs
+            are returned.
 
     Returns:
         list of struct: `label` (Label, the owner), `files` (tuple of File, the objects, or the

@@ -127,7 +127,7 @@ def _converted_srcs(ctx):
             graphs.append(src[BtfObjectsInfo].roots)
     idle = [name for name in chosen(ctx.attr) if name != "btf_features"]
     if idle and not elves:
-        fail("{} sets {}, but its srcs are already converted: set that on the srcs".format(
+        fail("{} sets {}, but its srcs are converted already: set that on their targets".format(
             ctx.label,
             " and ".join(idle),
         ))
@@ -142,7 +142,7 @@ def _converted_srcs(ctx):
     )
 
 def _roots_of(parts):
-    """The BTF objects of parts of graphs. Parts with the same ELF files give only one of them."""
+    """The BTF objects of parts of graphs: one for all parts that have the same ELF files."""
     by_files = {}
     for part in sorted(parts.to_list(), key = lambda part: part.root.path):
         by_files.setdefault(part.files, part.root)
@@ -213,7 +213,7 @@ def chain_of(ctx, base, features = None):
         indices = depset([info.index], transitive = [info.indices], order = "postorder"),
     )
 
-# This is the empty chain, for vmlinux.
+# The chain of bases for vmlinux, which has no base.
 NO_CHAIN = struct(bases = depset(order = "postorder"), indices = depset(order = "postorder"))
 
 def linked_providers(

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// checkFiles makes files with kernels and with the needs of three programs: one loads everywhere,
-// one tests for a field before it reads the field, and one fails without this field.
+// checkFiles makes files with kernels, and with the needs of three programs: one loads everywhere,
+// one tests for a field before it reads the field, and one fails if the field doesn't exist.
 func checkFiles(t *testing.T) files {
 	f := newFiles(t)
 	f.kernel("5.10.btf", little, task("pid", "state"))

@@ -54,7 +54,7 @@ btfdedup archive -o btf.tar.zst --release 7.2.12 --vmlinux vmlinux.btf @modules`
 	flags.InputVar(&a.release.Vmlinux, "vmlinux",
 		"the `FILE` with the BTF of vmlinux: raw BTF or an ELF file")
 	flags.InputVar(&a.release.Shared, "shared-base",
-		"the BTF `FILE` on which the modules are based; it is based on the BTF of vmlinux")
+		"the BTF `FILE` on which the modules are based, from \"btfdedup shared\"")
 	flags.StringVar(&a.release.BuildID, "build-id", "",
 		"the build id of vmlinux in `HEX`; the default is the build id in its ELF file")
 	flags.StringArrayVar(&a.objects, "objects", nil,

@@ -50,7 +50,7 @@ btfdedup diff --kinds=struct,union --format=json a.btf b.btf`,
 	flags.BoolVar(&r.ownOnly, "own-only", false,
 		"ignore the bases of the other side when looking for a type")
 	flags.BoolVar(&r.indirect, "indirect", false,
-		"also list types that differ only because types that they refer to differ")
+		"also list types that differ only because a type to which they refer differs")
 	flags.NumberVarP(&r.limit, "limit", "", 0, math.MaxInt, "differences",
 		"print the summary, then at most `N` differences and how many more there are; 0 prints all")
 	return flags.Command(r.run)

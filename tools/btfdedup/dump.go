@@ -42,8 +42,8 @@ btfdedup dump --base vmlinux.btf ext4.ko`,
 	flags.ChoiceVar(&r.format, "format", "the output `format`: raw, or c for a C header", "raw", "c")
 	flags.StringArrayVar(&r.names, "name", nil,
 		"print only types with the name `N`, or with a kind and name, such as \"struct sock\", "+
-			"also in bases; repeat the flag for several names; --format=c adds the types "+
-			"that the named types need")
+			"also if they are in bases; repeat the flag for several names; --format=c also prints "+
+			"the types that the named types need")
 	return flags.Command(r.run)
 }
 

@@ -86,7 +86,7 @@ func TestNothingToLink(t *testing.T) {
 	}
 }
 
-// TestDirectoryAsFacts passes a directory as the facts. The error differs from an empty file's.
+// TestDirectoryAsFacts passes a directory as the facts. The error must name the reason.
 func TestDirectoryAsFacts(t *testing.T) {
 	dir := t.TempDir()
 	path, _ := writeBTF(t, dir, "a.btf", nil, func(b *btf.Builder) { b.Int("int", 4, 0, 0) })

@@ -85,8 +85,8 @@ func TestObjectsOfOtherFiles(t *testing.T) {
 	}
 }
 
-// TestFactsOfAnotherMachine links objects with facts from a file for a different machine, and on a
-// base for a different machine. The error is one line that names both files and both machines.
+// TestFactsOfAnotherMachine links objects with facts for a different machine, and on a base for a
+// different machine. The error is one line that names both files and both machines.
 func TestFactsOfAnotherMachine(t *testing.T) {
 	dir := t.TempDir()
 	p := func(name string) string { return filepath.Join(dir, name) }

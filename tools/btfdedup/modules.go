@@ -27,8 +27,8 @@ func modulesCommand() *cobra.Command {
 		Short: "Make the BTF of many modules in one go",
 		Long: `
 Writes OUT/NAME.btf for each NAME.ko, byte for byte what "btfgen elf --base" produces. The base is
-read only once. For a directory, all files *.ko below it are read. With --order, only those of them
-are read that Kbuild's modules.order lists; it has paths relative to the directory.
+read only once. For a directory, all files *.ko below it are read. With --order, only the modules
+listed in Kbuild's modules.order are read; it has paths relative to the directory.
 
 --vmlinux also makes the base, OUT/vmlinux.btf, from a kernel's DWARF, as "btfgen elf" does.
 

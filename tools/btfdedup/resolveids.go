@@ -48,7 +48,7 @@ btfdedup resolve-ids -o vmlinux --btf linked.btf --btf-out vmlinux.btf vmlinux.u
 btfdedup resolve-ids -o module.ko --btf module.btf --base vmlinux.btf unresolved.ko`,
 	}, cli.Output|cli.Base|cli.Report)
 	var r resolveIDs
-	flags.InputVar(&r.types, "btf", "the `FILE` with the BTF that has the ids: raw BTF or an ELF file")
+	flags.InputVar(&r.types, "btf", "the `FILE` whose BTF supplies the ids: raw BTF or an ELF file")
 	flags.InputVar(&r.oldBase, "old-base",
 		"the BTF `FILE` on which the old .BTF is based, if the ids are already resolved")
 	flags.OutputVar(&r.typesOut, "btf-out",

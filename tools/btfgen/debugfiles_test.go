@@ -12,7 +12,7 @@ import (
 )
 
 // debugSources are two programs that share types. They have per-CPU variables, a set of kfuncs, and
-// static variables with equal names in files with equal names: only their types distinguish these.
+// static variables of the same name in files of the same name, which only their types distinguish.
 var debugSources = map[string]string{
 	"h.h": `
 		struct list { struct list *next, *prev; };

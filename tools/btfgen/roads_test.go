@@ -329,7 +329,7 @@ func (w roadsBuild) check(set string, functions []roadsFunction, raw []byte, ski
 	}
 }
 
-// roadsEncoded returns the named types, and for functions the names of the parameters' types.
+// roadsEncoded returns the names of all types. A function's value lists its parameters' types.
 func roadsEncoded(t *testing.T, raw []byte) map[string][]string {
 	t.Helper()
 	spec, err := btf.LoadSpecFromReader(bytes.NewReader(raw))

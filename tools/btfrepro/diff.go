@@ -83,8 +83,8 @@ func (r *reportFlags) define(flags *cli.FlagSet) {
 		"also list actions that differ only because other actions do, or that are allowed to differ")
 }
 
-// run compares two logs; the report uses the given names for them. dirs has the directory with the
-// outputs of each build, or "" if it is unknown.
+// run compares two logs; the report uses the given names for them. The parameter dirs has, for each
+// build, the directory with the outputs, or "" if it is unknown.
 func (r *reportFlags) run(env *cli.Env, files, names, dirs [2]string) error {
 	allow, err := r.allowances()
 	if err != nil {

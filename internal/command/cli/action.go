@@ -12,7 +12,7 @@ const actionVariable = "RULES_BTF_ACTION"
 const settings = "--@rules_btf//rules/settings:"
 
 // cc_btf lacks the attributes debug and alt: they name files that belong to prebuilt object files,
-// but cc_btf has its object files compiled.
+// but Bazel compiles the object files of cc_btf.
 const (
 	debugName = "the attribute debug (not in cc_btf, which uses the .dwo files of --fission; its " +
 		"attribute exclude leaves out libraries)"

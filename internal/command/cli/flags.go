@@ -79,7 +79,7 @@ func (f *FlagSet) common() {
 	}
 }
 
-// check checks the common flags and the files. args are the files that are given as arguments.
+// check checks the common flags and all files, including the arguments in args.
 func (f *FlagSet) check(args []string) error {
 	values := &f.values
 	switch {

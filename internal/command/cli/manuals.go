@@ -12,7 +12,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/command/version"
 )
 
-// Only programs built with the tag manuals contain this code, because it makes them start slower.
+// Only programs built with the tag "manuals" contain this code, which makes them start more slowly.
 func init() {
 	addManuals = func(root *cobra.Command) {
 		root.CompletionOptions.HiddenDefaultCmd = true // it needs no man page

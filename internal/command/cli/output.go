@@ -54,8 +54,8 @@ func (e *Env) WriteOutput(path string, write func(w io.Writer) error) error {
 // before the content of all outputs is complete. The content is written in the given order. The
 // outputs appear in reverse order, so the first output appears last.
 //
-// A write to a device, a pipe or Stdout can't be undone. So these are written when all content is
-// complete, but before any file appears.
+// A write to a device, a pipe or Stdout can't be undone. So these outputs are written when all
+// content is complete, but before any file appears.
 func (e *Env) WriteOutputs(outputs ...Artifact) error {
 	return writeOutputs(e.Stdout, outputs...)
 }
@@ -92,7 +92,7 @@ var atSignal atomic.Pointer[func()]
 // block. A second call of AtSignal replaces the function.
 func AtSignal(f func()) { atSignal.Store(&f) }
 
-// removeTempsOnSignal has the temporary files removed before a signal ends the process.
+// removeTempsOnSignal makes signals remove the temporary files before they end the process.
 func removeTempsOnSignal() {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
@@ -105,7 +105,7 @@ func removeTempsOnSignal() {
 		for name := range temps.names {
 			gone := name + ".gone"
 			os.Rename(name, gone) // so that no file can be created below the old name
-			// Another thread may already be creating a file below it.
+			// Another thread may already be creating a file in the directory.
 			for try := 0; os.RemoveAll(gone) != nil && try < 100; try++ {
 			}
 		}

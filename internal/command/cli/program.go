@@ -112,7 +112,7 @@ func didYouMean(text string) string {
 // Help texts list commands in the order of NewProgram's arguments.
 func init() { cobra.EnableCommandSorting = false }
 
-// Run does a command's work. args are its arguments.
+// Run does a command's work. The parameter args has the command's arguments.
 type Run func(env *Env, args []string) error
 
 // failure is an error that a command's Run returned. All other errors from cobra mean wrong usage.

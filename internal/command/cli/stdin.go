@@ -13,8 +13,8 @@ const Stdin = "/dev/stdin"
 // maxStdin is the maximum number of bytes that are read from standard input.
 const maxStdin = 1 << 34
 
-// takeStdin replaces "-" as an input by Stdin. The parameter args has the files among the
-// arguments. The result undo restores the standard input of the process.
+// takeStdin replaces "-" as an input by Stdin. The parameter args has the command's arguments: they
+// are files. The result undo restores the standard input of the process.
 func (f *FlagSet) takeStdin(env *Env, args []string) (undo func(), err error) {
 	var found []*string
 	collect := func(path *string) {

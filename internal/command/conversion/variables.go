@@ -10,7 +10,7 @@ import (
 )
 
 // CheckApart is for verbs that convert and link in one run. It returns a usage error if the choice
-// of variables is inconsistent, or contradicts the features. extraFlag is the flag that sets Apart.
+// of variables is inconsistent, or contradicts the features. The flag extraFlag sets v.Apart.
 func CheckApart(v pipeline.Variables, set features.Set, extraFlag string) error {
 	var err error
 	switch {

@@ -91,7 +91,7 @@ func (l *Line) erase() {
 	}
 }
 
-// Write writes p, which must be whole lines, in place of the line. The line is redrawn below p.
+// Write writes p, which must be whole lines, over the progress line, which is redrawn below p.
 func (l *Line) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -21,8 +21,8 @@ type Part struct {
 	Variables *Decided `json:"variables,omitempty"`
 }
 
-// AddMade adds the BTF of one file to m: the BTF own, which is based on base, and the extra BTF,
-// which may be nil. Without --verbose or --stats, no variables are counted. AddMade is thread-safe.
+// AddMade adds the results for a file to the counts in m: own, based on base, and extra, which may
+// be nil. Without --verbose and --stats, no variables are counted. AddMade is thread-safe.
 func (r *Run) AddMade(m *Made, base *btf.Blob, own, extra *link.Result) error {
 	part, below, err := r.count(base, own)
 	if err != nil {
@@ -46,7 +46,7 @@ func (r *Run) AddMade(m *Made, base *btf.Blob, own, extra *link.Result) error {
 	return nil
 }
 
-// count counts result's BTF, which is based on base. If r.wanted, it also returns the parsed BTF.
+// count counts a result, based on base. If counts are wanted, it also returns the parsed BTF.
 func (r *Run) count(base *btf.Blob, result *link.Result) (*Part, *btf.Blob, error) {
 	p := &Part{Files: 1, Bytes: int64(len(result.BTF))}
 	if !r.wanted() {
@@ -93,7 +93,7 @@ func (m *Made) Total() int64 {
 	return m.BTF.Bytes + m.Extra.Bytes
 }
 
-// text describes what was made, for a line about an output.
+// text returns a description of m, for the line about a phase.
 func (m *Made) text() string {
 	text := message.Count(m.BTF.Files, "file") + m.BTF.text()
 	if m.Extra != nil {

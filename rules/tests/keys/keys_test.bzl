@@ -29,7 +29,7 @@ in_variant = rule(
 )
 
 def read_by(actions, mnemonic, extensions):
-    """How often actions with a mnemonic read each file, by path; only files with the extensions."""
+    """By path: how many actions with the mnemonic read each file that has one of the extensions."""
     read = {}
     for action in actions:
         if action.mnemonic != mnemonic:

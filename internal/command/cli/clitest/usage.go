@@ -18,7 +18,7 @@ type usage struct {
 	program func() *cobra.Command
 }
 
-// refused runs the program, which must exit with 2 and print one line with text and --help.
+// refused runs the program, which must exit with 2 and print one line. The line must contain text.
 func (u usage) refused(text, see string, args ...string) {
 	u.Helper()
 	var stdout, stderr bytes.Buffer
