@@ -40,7 +40,8 @@ def needs_of(ctx):
             continue
         files = target[DefaultInfo].files.to_list()
         if [file for file in files if file.extension != "needs"]:
-            fail("{}: {} in needs is neither a bpf_needs nor a .needs file: use a bpf_needs".format(
+            fail(("{}: {}, in the attribute needs, is neither a bpf_needs nor a .needs file: use " +
+                  "a bpf_needs").format(
                 ctx.label,
                 target.label,
             ))

@@ -157,7 +157,7 @@ _FAILURES = {
     "min_of_same_names": "are both the kernel 5.10",
     "min_of_two_with_modules": "the attribute modules is for a single kernel",
     "min_without_files": "does not produce any btf_min kernels files",
-    "min_without_needs": "in needs is neither a bpf_needs nor a .needs file: use a bpf_needs",
+    "min_without_needs": "in the attribute needs, is neither a bpf_needs nor a .needs file: use a",
     "core_of_other_needs": "was made without",
     "core_of_same_names": "are both the kernel 5.10",
     "core_without_hooks": "set hooks = True in it",

@@ -191,8 +191,8 @@ func (b *batch) makeBase() error {
 	how.Change, how.Convert.Progress = explicit, phase.Progress
 	result, err := pipeline.Linked(b.vmlinux, how)
 	if linked, ok := errors.AsType[*compilerbtf.LinkedError](err); ok {
-		return fmt.Errorf("%s: it has no DWARF, but BTF that is already linked (%s): pass it as "+
-			"--base instead of --vmlinux", b.vmlinux, linked.Why)
+		return fmt.Errorf("%s: it has no DWARF, but BTF that is already linked (%s): pass the file "+
+			"as --base instead of --vmlinux", b.vmlinux, linked.Why)
 	}
 	if err != nil {
 		return err

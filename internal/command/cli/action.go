@@ -14,8 +14,8 @@ const settings = "--@rules_btf//rules/settings:"
 // cc_btf lacks the attributes debug and alt: they name files that belong to prebuilt object files,
 // but Bazel compiles the object files of cc_btf.
 const (
-	debugName = "the attribute debug (not in cc_btf, which uses the .dwo files of --fission; its " +
-		"attribute exclude leaves out libraries)"
+	debugName = "the attribute debug (not in cc_btf, which reads the .dwo files of --fission, and " +
+		"whose attribute exclude leaves out libraries)"
 	altName = "the attribute alt (not in cc_btf, whose attribute exclude leaves out libraries)"
 )
 
