@@ -19,7 +19,7 @@ func checkCommand() *cobra.Command {
 		Use:   "check KERNEL...",
 		Short: "Report whether BPF programs load on kernels, and if not, why",
 		Long: `
-Prints a line with a verdict for each program and kernel, followed by what the kernel lacks:
+Prints a verdict for each program and kernel, followed by what the kernel lacks. The verdicts are:
 
     loads   the kernel has everything that the program needs
     partly  the program loads, but the kernel lacks something optional: a weak symbol; something
