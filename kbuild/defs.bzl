@@ -22,11 +22,11 @@ def kbuild_btf(
     NAME_vmlinux, the linked kernel.
 
     Args:
-        name: the target.
+        name: name of the target.
         tree: label of the directory: a tree artifact, or a target whose only file is such an
             artifact.
         vmlinux: path of the linked kernel in the directory.
-        modules: whether to make the BTF of the modules (all files *.ko below the directory), too.
+        modules: whether to also make the BTF of the modules (all files *.ko below the directory).
         order: path of a modules.order in the directory; only the modules that it lists are used.
         btf_features: as in vmlinux_btf and modules_btf.
         lang_exclude: as in vmlinux_btf and modules_btf.

@@ -75,7 +75,7 @@ first needs them.""",
         ),
         "urls": attr.string_list(
             doc = """URLs of the archive, such as a mirror or `file:///…`, tried in order.
-`{version}` and `{platform}` are replaced. The default is the project's releases.""",
+`{version}` and `{platform}` are placeholders. The default is the project's releases.""",
             default = DEFAULT_URLS,
         ),
         "version": attr.string(doc = "The release's version, without `v`.", mandatory = True),

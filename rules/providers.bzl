@@ -24,7 +24,7 @@ BtfInfo = provider(
         "bases": """depset of File, postorder: the chain of BTF that `btf` is based on, the
 kernel's BTF first. Empty for vmlinux.""",
         "btf": "File: raw BTF in canonical order; for `btf_import` in its original order.",
-        "btf_features": "list of string or None: its features; None for `btf_import`.",
+        "btf_features": "list of string or None: the features of `btf`; None for `btf_import`.",
         "index": """File or None: the index of `btf`; a link of split BTF reads it in place of
 `btf`. None if `btf` is based on a distilled base.""",
         "indices": """depset of File, postorder: the indices of `bases`. Empty for vmlinux.""",
@@ -63,11 +63,11 @@ BtfMinInfo = provider(
     fields = {
         "btfs": """depset of File: raw BTF, `NAME/KERNEL.btf` for each kernel, or directories of
 such files.""",
-        "hooks": "bool: whether `btfs` have the functions and other things that programs name.",
+        "hooks": "bool: whether `btfs` have the functions, variables and types that programs name.",
         "needs": "depset of File: the needs for which `btfs` were made.",
         "root": """string: the directory `NAME` among the runfiles. The name of a kernel is the
 path of its file below that directory, without `.btf`.""",
-        "split": "bool: whether modules have their own files, based on the kernel's.",
+        "split": "bool: whether modules have their own files, based on the kernel's BTF.",
     },
 )
 
@@ -79,7 +79,7 @@ BTF, for bpf_needs, btf_min and btf_core_test.""",
         "btfdedup": "FilesToRunProvider: merges, links, compares and checks BTF.",
         "btfgen": "FilesToRunProvider: turns ELF with DWARF into BTF objects and link facts.",
         "btfrepro": "FilesToRunProvider or None: compares two builds, for btf_repro_test.",
-        "runfiles": "dict from the executable of a tool that tests run to its runfiles.",
+        "runfiles": "dict from the executable of each tool that tests run to the tool's runfiles.",
     },
 )
 

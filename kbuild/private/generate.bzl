@@ -1,12 +1,12 @@
-"""kbuild_generate: the command that reads trees, built for repository rules, which can't use
-targets."""
+"""kbuild_generate: builds the command that reads Kbuild's trees. The command is for repository
+rules, which can't use targets."""
 
 load("@go_host_compatible_sdk_label//:defs.bzl", "HOST_COMPATIBLE_SDK")
 
 _IMPORT = "github.com/rules-btf/rules_btf"
 
-# These are the modules from which the command is built. Each is found by one of its source files,
-# and by the number of levels from that file up to the module's directory.
+# These are the Go modules from which the command is built. To find a module's directory, each value
+# has one of the module's source files, and how many levels the directory is above that file.
 _MODULES = {
     "github.com/bazelbuild/buildtools": (
         Label("@com_github_bazelbuild_buildtools//build:print.go"),

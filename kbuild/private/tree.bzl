@@ -45,7 +45,7 @@ def _kbuild_tree_impl(ctx):
             print(line)  # buildifier: disable=print
 
     # Bazel itself checks whether the objects change, because they are source files. The list of
-    # objects is read again when a file from which it was derived changes.
+    # objects is made again when a file from which the list was derived changes.
     for name in ctx.read(inputs, watch = "no").splitlines():
         ctx.watch("{}/{}".format(tree, name))
 
@@ -53,13 +53,13 @@ kbuild_tree = repository_rule(
     implementation = _kbuild_tree_impl,
     doc = """Makes a repository from the directory in which Kbuild has built a kernel or modules.
 
-Its targets: `//:vmlinux_btf`; `//:NAME_btf` for each module; `//:modules_btf`; `//:all_btf`;
+The targets are `//:vmlinux_btf`; `//:NAME_btf` for each module; `//:modules_btf`; `//:all_btf`;
 `//:vmlinux_btf_skipped` and `//:modules_btf_skipped` (what was left out of the BTF); `//:vmlinux`
 and `//:modules` (the linked files). Each directory with objects is a package. It has one
 `btf_objects` for the objects of vmlinux (`//DIRECTORY:vmlinux_objects`), and one for the objects of
 each module (`//DIRECTORY:NAME_objects`). `//:kbuild.skipped` lists the objects without DWARF.
 
-The first build after another `make` sees all files that have changed.""",
+If you run `make` again, the next build sees all files that have changed.""",
     attrs = {
         "base": attr.label(
             doc = """The base of the modules, if it isn't the tree's own vmlinux: a `btf_import` of
@@ -77,7 +77,7 @@ rules_go.""",
         ),
         "lang_exclude": attr.string_list(
             doc = """As in `btf_objects`. The default for a kernel that was configured with Rust is
-`rust`, because Kbuild excludes Rust, too, when it runs pahole.""",
+`rust`, because Kbuild also excludes Rust when it runs pahole.""",
         ),
         "modules": attr.string(
             doc = """`objects`: a `module_btf` for each module, made from its objects. `whole`: one

@@ -1,7 +1,7 @@
-"""How paths of files are passed on a command line, whatever characters they contain."""
+"""How to pass file paths on a command line, whatever characters the paths contain."""
 
 def can_name(name):
-    """Whether NAME=FILE can give this name to a file.
+    """Whether the argument NAME=FILE works with this name.
 
     Args:
         name: string.
@@ -23,7 +23,7 @@ def add_file_as(args, name, file):
     args.add(file, format = name.replace("%", "%%") + "=%s")
 
 def add_files(args, files, **kwargs):
-    """Adds the paths of files so that no tool takes one for a flag, a parameter file or NAME=FILE.
+    """Adds file paths, spelled so that no tool takes one for a flag, a parameter file or NAME=FILE.
 
     Args:
         args: Args.
@@ -40,7 +40,7 @@ def argument_of(path):
     return path if can_name(path) else "./" + path
 
 def add_named(args, files, **kwargs):
-    """Adds paths of files for a tool that also accepts NAME=FILE, the form for a path with "=".
+    """Adds file paths for a tool that accepts NAME=FILE. A path that contains "=" needs this form.
 
     Args:
         args: Args.

@@ -10,7 +10,7 @@ _OTHERS = {
     "a": "is an archive: use its object files (of a cc_library, the output group " +
          "compilation_outputs)",
     "btf": "is BTF of a kernel: put it into the attribute kernels of a btf_min",
-    "needs": "has needs already: put it into the attribute needs of a btf_min",
+    "needs": "already has needs: put it into the attribute needs of a btf_min",
     "so": "is a library: use its object files",
 } | {
     extension: "is source code: use the object file that clang -target bpf -g compiles"
@@ -38,7 +38,7 @@ def _bpf_needs_impl(ctx):
 
 bpf_needs = rule(
     implementation = _bpf_needs_impl,
-    doc = """Extracts what BPF programs need from a kernel, `NAME.needs`: the CO-RE relocations of
+    doc = """Writes to `NAME.needs` what BPF programs need from a kernel: the CO-RE relocations of
 the programs, and the functions, kfuncs, variables and types that the programs name.
 
 ```starlark
@@ -52,14 +52,14 @@ bpf_needs(
 ```
 
 The file contains no code, paths or offsets. An edit that doesn't change what the programs need
-doesn't change the file, so `btf_min` and `btf_core_test` rerun no action for any kernel. `btfcore
-needs --format=text NAME.needs` prints the needs.""",
+doesn't change the file, so no action of a `btf_min` or `btf_core_test` runs again. `btfcore needs
+--format=text NAME.needs` prints the needs.""",
     attrs = {
-        "out": attr.output(doc = "The file to write, `*.needs`. By default `NAME.needs`."),
+        "out": attr.output(doc = "The file to write, `*.needs`. The default is `NAME.needs`."),
         "srcs": attr.label_list(
             doc = """Object files of the programs, from any rule: compiled by `clang -target bpf -g`
-or gcc with BTF, or linked by `bpftool gen object`. Tree artifacts that contain only such files are
-allowed too.""",
+or gcc with BTF, or linked by `bpftool gen object`. Tree artifacts are also allowed, if they contain
+only such files.""",
             allow_empty = False,
             allow_files = True,
             mandatory = True,

@@ -40,7 +40,7 @@ def _modules_of(ctx, vmlinux, shared):
         if getattr(info, "distilled", False):
             distilled = chain[0]
         elif not chain or chain[0] != vmlinux:
-            fail("{} is not based on {}, the vmlinux of {}: give both the same base".format(
+            fail("{} is not based on {}, the vmlinux of {}: use one vmlinux_btf in both".format(
                 target.label,
                 ctx.attr.vmlinux.label,
                 ctx.label,
@@ -73,7 +73,7 @@ def _shared_of(ctx, vmlinux):
         info = target[BtfModulesInfo]
         below = [info.shared] if info.shared else []
         if info.bases.to_list() != [vmlinux] + below:
-            fail("{} is not based on {} alone, the vmlinux of {}: give both the same base".format(
+            fail("{} is not based on {} alone, the vmlinux of {}: use that as its base".format(
                 target.label,
                 ctx.attr.vmlinux.label,
                 ctx.label,
@@ -145,9 +145,9 @@ btf_archive(
 
 The output is the directory `NAME`, or the file `NAME.tar` or `NAME.tar.zst`. The BTF of a module
 with a distilled base is relocated to vmlinux's BTF, as the kernel does when it loads the module.
-BTF that the kernel would refuse is an error, except for a `modules_btf` with `shared_base`: such an
-archive is for tools that read chains of bases. `btfdedup verify --manifest NAME/manifest.json`
-checks a copy.""",
+BTF that the kernel would refuse is an error, except for a `modules_btf` with `shared_base`: an
+archive with a shared base is for tools that read chains of bases. `btfdedup verify --manifest
+NAME/manifest.json` checks a copy.""",
     attrs = {
         "build_id": attr.string(doc = "The build id of vmlinux in hexadecimal, for the manifest."),
         "format": attr.string(
@@ -157,8 +157,8 @@ same content gives the same bytes.""",
             values = ["dir", "tar", "tar.zst"],
         ),
         "modules": attr.label_list(
-            doc = """The `module_btf` and `modules_btf` of the modules, including all modules that
-they are based on.""",
+            doc = """The modules: `module_btf` and `modules_btf` targets. If a module is based on
+another module, list both.""",
             providers = [[BtfInfo], [BtfModulesInfo]],
         ),
         "objects": attr.label_list(
@@ -167,12 +167,12 @@ they are based on.""",
 per line. The manifest repeats these lists.""",
         ),
         "out": attr.output(
-            doc = """The tar archive to write. By default `NAME.tar` or `NAME.tar.zst`.""",
+            doc = """The tar archive to write. The default is `NAME.tar` or `NAME.tar.zst`.""",
         ),
         "paths": attr.label_keyed_string_dict(
             doc = """For a `module_btf`, the path of its module in `/lib/modules/RELEASE`, such as
-`kernel/fs/ext4/ext4.ko`. The module's name comes from that path, or else from the target's name
-(without `_btf`); each `-` becomes `_`.""",
+`kernel/fs/ext4/ext4.ko`. The module's name comes from that path; if no path is given, it is the
+target's name without `_btf`. Each `-` in the name becomes `_`.""",
         ),
         "release": attr.string(
             doc = "The kernel's release, as `uname -r` prints it.",

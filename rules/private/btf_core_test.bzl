@@ -23,7 +23,7 @@ def _runfiles_path(file):
     return argument_of(file.short_path)
 
 def _made(ctx, target, needs):
-    """The BtfMinInfo of a target in `kernels`. Fails unless all the needs are among its needs."""
+    """The BtfMinInfo of a target in `kernels`. Fails unless the target was made for all needs."""
     info = target[BtfMinInfo]
     kept = info.needs.to_list()
     for file in needs.to_list():
@@ -34,12 +34,12 @@ def _made(ctx, target, needs):
                 file.short_path,
             ))
     if not info.hooks:
-        fail("{}: {} lacks what programs name: set hooks = True in it".format(
+        fail("{}: {} lacks the functions that programs name: set hooks = True there".format(
             ctx.label,
             target.label,
         ))
     if info.split:
-        fail("{}: {} has a file for each module: set flat = True in it".format(
+        fail("{}: {} has a file for each module: set flat = True there".format(
             ctx.label,
             target.label,
         ))
@@ -85,8 +85,8 @@ def _btf_core_test_impl(ctx):
 
 btf_core_test = rule(
     implementation = _btf_core_test_impl,
-    doc = """Tests that BPF programs load on kernels, as far as BTF shows it. Prints a verdict on
-each program for each kernel, and what is missing.
+    doc = """Tests that BPF programs load on kernels, as far as BTF shows it. For each program and
+kernel, the test prints a verdict, and what is missing.
 
 ```starlark
 btf_core_test(
@@ -109,9 +109,10 @@ new kernel adds one action, and the test reads only a few kilobytes for each ker
             allow_single_file = True,
         ),
         "kernels": attr.label_list(
-            doc = """The kernels: what `btf_min` accepts as its `kernels`, or `btf_min` targets,
-which need `hooks = True`, and also `flat = True` if they have modules. A kernel in a `btf_min` is
-named after the path of its file below the directory `NAME` of that target, without `.btf`.""",
+            doc = """The kernels: anything that the attribute `kernels` of a `btf_min` accepts, or
+`btf_min` targets. These must set `hooks = True`, and also `flat = True` if they have modules. The
+name of a kernel from a `btf_min` is the path of its file below the directory of that target,
+without `.btf`.""",
             allow_empty = False,
             allow_files = True,
             mandatory = True,

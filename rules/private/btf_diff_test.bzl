@@ -20,7 +20,7 @@ def _side(target, bases, flag, args):
     """
     if BtfInfo in target:
         if bases:
-            fail("{} has its own bases: don't set others".format(target.label))
+            fail("{} has its own bases: don't set other bases".format(target.label))
         file, chain = target[BtfInfo].btf, target[BtfInfo].bases
     else:
         file, chain = target[DefaultInfo].files.to_list()[0], depset(bases)
@@ -56,7 +56,7 @@ def _btf_diff_test_impl(ctx):
 
 _btf_diff_test = rule(
     implementation = _btf_diff_test_impl,
-    doc = "What btf_diff_test declares.",
+    doc = "The test that the macro btf_diff_test declares.",
     test = True,
     attrs = {
         "actual": attr.label(allow_single_file = True, mandatory = True),

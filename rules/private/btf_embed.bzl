@@ -20,8 +20,8 @@ invalid. By default, a signed module is an error.""",
     ),
     "old_base": attr.label(
         doc = """The base (raw BTF or an ELF file) of the `.BTF` that a module already has: the
-vmlinux that the module was built for. It is needed if kfuncs of the module have different flags,
-because the old ids determine which flags belong to which kfunc.""",
+vmlinux that the module was built for. This base is needed if kfuncs of the module have different
+flags, because only the old ids show which flags belong to which kfunc.""",
         allow_single_file = True,
     ),
     "resolve_ids": attr.bool(
@@ -35,7 +35,7 @@ the kernel's BTF changes.""",
 }
 
 def how_to_embed(ctx):
-    """How to embed BTF, from EMBED_ATTRS.
+    """How to embed BTF, according to EMBED_ATTRS.
 
     Args:
         ctx: context of a rule with EMBED_ATTRS.
@@ -109,7 +109,7 @@ btf_embed(
 )
 ```
 
-The rule replaces the BTF that the file had, puts a distilled base into `.BTF.base`, and fills in
+The rule replaces any BTF in the file, puts a distilled base into `.BTF.base`, and fills in
 `.BTF_ids` unless `resolve_ids` is False. The rest of the file stays the same. For kernels since
 7.0, the base of modules must be the `btf_embed` of vmlinux, because that target removes the
 implicit arguments of kfuncs from the BTF. In a linked vmlinux whose `.BTF` is in a loaded segment,
@@ -117,10 +117,10 @@ the size of the BTF can't change: link vmlinux with a `btf_section_object` inste
     attrs = EMBED_ATTRS | {
         "btf": _BTF_ATTR,
         "out": attr.output(
-            doc = "The file to write. By default `NAME/` and the name of `src`.",
+            doc = "The file to write. The default is `NAME/` followed by the file name of `src`.",
         ),
         "src": attr.label(
-            doc = "The module, uncompressed, or any ELF file with section headers.",
+            doc = "An uncompressed module, or any other ELF file with section headers.",
             allow_single_file = True,
             mandatory = True,
         ),
@@ -137,7 +137,7 @@ def _btf_section_object_impl(ctx):
 
 btf_section_object = rule(
     implementation = _btf_section_object_impl,
-    doc = """Makes an object with the BTF of a kernel, `NAME.o`, for the last link of vmlinux.
+    doc = """Puts the BTF of a kernel into an object file, `NAME.o`, for the last link of vmlinux.
 
 ```starlark
 btf_section_object(
@@ -147,8 +147,8 @@ btf_section_object(
 )
 ```
 
-The object has only a loaded section `.BTF`. The kernel's linker script puts it between
-`__start_BTF` and `__stop_BTF`.""",
+The object contains only the section `.BTF`, which is loaded. The kernel's linker script puts this
+section between `__start_BTF` and `__stop_BTF`.""",
     attrs = {
         "btf": _BTF_ATTR,
         "machine_of": attr.label(
@@ -158,7 +158,7 @@ action.""",
             allow_single_file = True,
             mandatory = True,
         ),
-        "out": attr.output(doc = "The file to write. By default `NAME.o`."),
+        "out": attr.output(doc = "The file to write. The default is `NAME.o`."),
     },
     provides = [BtfInfo],
     toolchains = [TOOLCHAIN_TYPE],

@@ -15,8 +15,8 @@ def _btf_import_impl(ctx):
 
 btf_import = rule(
     implementation = _btf_import_impl,
-    doc = """Extracts the BTF, `NAME.btf`, from the kernel of a distribution or vendor, as a base
-for modules.
+    doc = """Extracts the BTF of a distribution's or vendor's kernel to `NAME.btf`, as a base for
+modules.
 
 ```starlark
 btf_import(
@@ -31,7 +31,7 @@ module_btf(
 )
 ```
 
-The BTF is checked against the kernel's rules, and is byte for byte the BTF in `src`. Output group:
+The BTF in `src` is checked against the kernel's rules, and written unchanged. Output group:
 `btf_base`.""",
     attrs = OUT_ATTRS | {
         "base": attr.label(

@@ -88,9 +88,9 @@ def _btf_min_impl(ctx):
 
 btf_min = rule(
     implementation = _btf_min_impl,
-    doc = """Makes minimal BTF, `NAME/KERNEL.btf` for each kernel: only the part of the kernel's BTF
-that certain BPF programs need, which is kilobytes instead of megabytes. Programs that
-ship these files run on kernels without BTF ([programs.md](programs.md)).
+    doc = """Makes minimal BTF, `NAME/KERNEL.btf`, for each kernel: only the part of the kernel's
+BTF that the given BPF programs need, which is kilobytes instead of megabytes. Programs that ship
+these files run even on kernels without BTF ([programs.md](programs.md)).
 
 ```starlark
 btf_min(
@@ -101,12 +101,12 @@ btf_min(
 )
 ```
 
-There is a `BtfMin` action for each kernel, which reads the needs and that kernel. So a new kernel
-adds one action, and an edit that doesn't change what the programs need reruns none. A tree artifact
-with kernels has one action, whose output is the directory `NAME`.
+Each kernel has its own `BtfMin` action, which reads only the needs and that kernel. So a new kernel
+adds one action, and an edit that doesn't change what the programs need reruns no action. A tree
+artifact of kernels has one action, whose output is the directory `NAME`.
 
 If `format` isn't `dir`, the output is one archive of these files, and the files themselves are in
-the output group `btf_min`. The `embedsrcs` of a `go_library` may be either.""",
+the output group `btf_min`. The `embedsrcs` of a `go_library` accept the archive or the files.""",
     attrs = NEEDS_ATTRS | STRIP_PREFIX_ATTRS | {
         "flat": attr.bool(
             doc = """Whether to put the types of modules into the kernel's file, for libbpf, which
@@ -129,8 +129,8 @@ not only what relocations need.""",
         "kernels": attr.label_list(
             doc = """The kernels: `vmlinux_btf` or `btf_import` targets, or files with BTF: raw BTF,
 ELF files or bootable images, optionally compressed or in a tar archive, such as BTFHub's
-`.btf.tar.xz`. A tree artifact with files `*.btf` and `*.btf.tar.xz` is allowed too, if it is the
-only target. The name of a kernel is the name of its file without these endings.""",
+`.btf.tar.xz`. A tree artifact of `*.btf` and `*.btf.tar.xz` files is also allowed, if it is the
+only target. The name of a kernel is the name of its file, without `.btf` and `.tar.*`.""",
             allow_empty = False,
             allow_files = True,
             mandatory = True,

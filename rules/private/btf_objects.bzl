@@ -21,8 +21,8 @@ def convert_all(ctx, elves, prefix, conversion):
         conversion: what `conversion_of` returned.
 
     Returns:
-        dict from the path of each ELF file, or group of ELF files, to its BTF object. Paths of
-        files in the package are relative to the package.
+        dict from the path of each ELF file or group of ELF files to the BTF object made from it.
+        Paths of files in the package are relative to the package.
     """
     package = paths.join(ctx.label.workspace_root, ctx.label.package)
     by_path = laid_out(ctx, elves, package + "/" if package else "")
@@ -61,15 +61,15 @@ btf_objects(
 )
 ```
 
-Preferably use one target for each directory. The default output is one merged BTF object; the
+If possible, use one target for each directory. The default output is one merged BTF object; the
 output group `btf_objects` has the outputs of the `BtfGen` actions.""",
     attrs = CONVERSION_ATTRS | GRAIN_ATTRS | {
         "srcs": attr.label_list(
             doc = """Object files, archives, and linked files (`vmlinux`, modules, or their separate
 debug files). List the members of a thin archive in `debug`, or list them here and leave out the
 archive. Each file must have DWARF or a compiler's BTF: compile with `-g` or `-gbtf`. A `cc_library`
-means its archive. Tree artifacts (`ctx.actions.declare_directory`) that contain only such files are
-allowed too; each is converted by one action.""",
+means its archive. Tree artifacts (`ctx.actions.declare_directory`) are also allowed, if they
+contain only such files; one action converts each tree artifact.""",
             allow_files = True,
             allow_empty = False,
             mandatory = True,

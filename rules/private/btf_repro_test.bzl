@@ -79,7 +79,7 @@ A difference that is caused only by such actions is allowed too.""",
             mandatory = True,
         ),
         "mnemonics": attr.string_list(
-            doc = "Compare only actions with these mnemonics; by default all.",
+            doc = "Compare only actions with these mnemonics. By default, compare all actions.",
         ),
     },
     toolchains = [TOOLCHAIN_TYPE],

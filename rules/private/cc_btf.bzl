@@ -19,12 +19,12 @@ load(":grain.bzl", "GRAIN_SETTINGS")
 load(":merge_tree.bzl", "merge_tree")
 
 # The aspect visits the possible inputs of a link through these attributes. Which of the visited
-# targets are inputs depends on the links. The cc_btf itself converts inputs that can be reached
-# only through other attributes.
+# targets are inputs depends on the link. Inputs that can be reached only through other attributes
+# are converted by actions of the cc_btf itself.
 _EDGES = ["deps", "implementation_deps", "link_extra_lib", "malloc", "srcs"]
 
 def _linked(target, rule, below):
-    """The inputs of the target's own link, or the inputs that it adds to a link as a library.
+    """The inputs of a target's link or, for a library, the inputs that it adds to links.
 
     Args:
         target: Target.
@@ -57,7 +57,7 @@ def _linked(target, rule, below):
     )
 
 def _dependencies(rule_attr):
-    """BtfCcInfo of the dependencies that the aspect visited."""
+    """The dependencies that the aspect visited: list of BtfCcInfo."""
     found = []
     for edge in _EDGES:
         value = getattr(rule_attr, edge, None)
@@ -139,7 +139,7 @@ def _libraries(ctx):
     for dep in ctx.attr.deps:
         info = dep[BtfCcInfo]
         if CcInfo not in dep and not info.libraries and not info.linker_inputs:
-            fail(("{}: {} compiles and links no object file: deps takes cc_library, cc_binary " +
+            fail(("{}: {} has no object file to convert: deps takes cc_library, cc_binary " +
                   "and the like; use btf_objects for object files and archives").format(
                 ctx.label,
                 dep.label,
@@ -156,9 +156,9 @@ def _chosen_libraries(ctx):
     """The libraries that deps link, without those in exclude, and the targets that convert them.
 
     Returns:
-        struct of `targets` (list of struct, those `targets` of BtfCcInfo whose actions convert most
-        of the libraries), and `rest` (dict from the Label of each other owner to the list of its
-        ELF files).
+        struct of `targets` (list of struct: the `targets` of BtfCcInfo whose actions convert
+        libraries), and `rest` (for ELF files that no such action converts: dict from the Label of
+        their owner to the list of files).
     """
     libraries = _libraries(ctx)
     visited = depset(
@@ -189,7 +189,9 @@ def _chosen_libraries(ctx):
             ", ".join(idle),
         ))
     if not targets and not rest:
-        fail("{}: exclude leaves no object file to convert".format(ctx.label))
+        fail("{}: the attribute exclude removes all object files; none is left to convert".format(
+            ctx.label,
+        ))
     return struct(targets = targets.values(), rest = rest)
 
 def _cc_btf_impl(ctx):
@@ -257,14 +259,14 @@ cc_btf(
 )
 ```
 
-All inputs of a `cc_binary`'s link are converted, including libraries from `malloc` or from your own
-rule that forwards `CcInfo`, and each configuration of a library. A library that only a `genrule`
-reads is not converted. With `--fission` the `.dwo` files are read too; a library that your own rule
-forwards must then be in `deps`.
+All inputs of a `cc_binary`'s link are converted, including libraries that come from `malloc` or
+from your own rule that forwards `CcInfo`. A library that is linked in several configurations is
+converted in each. A library that only a `genrule` reads is not converted. With `--fission`, the
+`.dwo` files are read too; a library that your own rule forwards must then be in `deps`.
 
 The flags `btf_features`, `lang_exclude`, `input` and `grain` in `@rules_btf//rules/settings` set
 what to encode, what to read and how many objects an action converts. All `cc_btf` targets share the
-actions of a library, except targets that set attributes in place of the flags:
+actions of a library, except targets that set attributes instead of relying on the flags:
 
 ```starlark
 cc_btf(
@@ -283,8 +285,8 @@ Header-only libraries are allowed; they add nothing.""",
         ),
         "exclude": attr.label_list(
             doc = """Targets whose own objects are left out, for example because the objects have no
-debug information. The targets must be in `deps`, or dependencies of targets there. The dependencies
-of such a target are still converted.""",
+debug information. The targets must be in `deps`, or be dependencies of targets in `deps`. The
+dependencies of an excluded target are still converted.""",
         ),
     },
     toolchains = [TOOLCHAIN_TYPE],

@@ -8,7 +8,7 @@ _LINKS = ["CppLTOIndexing", "CppLink"]
 _PREBUILT = ["a", "lo", "o", "rlib"]
 
 def _library_objects(library):
-    """The ELF files of one LibraryToLink: its objects, or its archive if it has no objects.
+    """The ELF files of one LibraryToLink: its objects or, if it has none, its archive.
 
     If there are both PIC and non-PIC objects, the non-PIC objects are used, as in a link.
     """
@@ -36,7 +36,7 @@ def _archives(library):
     ]
 
 def _is_read(library, read):
-    """Whether a link that reads these paths reads a LibraryToLink, in any form."""
+    """Whether a LibraryToLink, in any of its forms, is among the paths that a link reads."""
     files = _archives(library) + (library.objects or []) + (library.pic_objects or [])
     return bool([file for file in files if file.path in read])
 
@@ -45,8 +45,9 @@ def libraries_of(linker_inputs, owner = None, read = None):
 
     Args:
         linker_inputs: depset of LinkerInput.
-        owner: Label, to return only its libraries, or None.
-        read: dict by path, the inputs of a link, to return only libraries among them, or None.
+        owner: Label or None. If set, only libraries of this owner are returned.
+        read: dict by path or None, the inputs of a link. If set, only libraries among these inputs
+            are returned.
 
     Returns:
         list of struct: `label` (Label, the owner), `files` (tuple of File, the objects, or the
@@ -67,7 +68,7 @@ def libraries_of(linker_inputs, owner = None, read = None):
     ]
 
 def _attribute_targets(rule_attr):
-    """All targets that attributes name."""
+    """All targets in attributes of a rule."""
     found = []
     for name in dir(rule_attr):
         value = getattr(rule_attr, name)
@@ -77,7 +78,7 @@ def _attribute_targets(rule_attr):
     return found
 
 def _compiled(target, read):
-    """All objects that a target compiled, each in the form that the link reads: PIC or non-PIC."""
+    """All objects that a target compiled, each in the form (PIC or non-PIC) that the link reads."""
     found = {}
     for file in target[OutputGroupInfo].compilation_outputs.to_list():
         # The output group has PIC objects even if the link reads the non-PIC objects.

@@ -27,18 +27,19 @@ CONVERSION_SETTINGS = {
 CHOICE_ATTRS = {
     "btf_features": attr.string_list(
         doc = """What to encode: [names of features](features.md), such as
-`["default", "global_var"]`. If empty, the flag `@rules_btf//rules/settings:btf_features` decides
-(default `default`).""",
+`["default", "global_var"]`. If empty, the value of the flag
+`@rules_btf//rules/settings:btf_features` is used, which is `default` unless it is set.""",
     ),
     "input": attr.string(
         doc = """Which debug information to read: `dwarf`; `btf`, the BTF that the compiler wrote
-(`gcc -gbtf`); or `auto`: DWARF if a file has it, else BTF. If empty, the flag
-`@rules_btf//rules/settings:input` decides (default `auto`).""",
+(`gcc -gbtf`); or `auto`: DWARF if a file has it, else BTF. If empty, the value of the flag
+`@rules_btf//rules/settings:input` is used, which is `auto` unless it is set.""",
         values = ["", "auto", "btf", "dwarf"],
     ),
     "lang_exclude": attr.string_list(
         doc = """Source languages (`rust`, `c++`, ...) to leave out; `c++` means every version of
-C++. If empty, the flag `@rules_btf//rules/settings:lang_exclude` decides (default none).""",
+C++. If empty, the value of the flag `@rules_btf//rules/settings:lang_exclude` is used, which is
+empty unless it is set.""",
     ),
     "skip_unencodable": attr.bool(
         doc = """Whether to leave out, with a warning, units with types that BTF can't express, such
@@ -49,7 +50,7 @@ as C++ pointers to members. By default such types are an error.""",
 CONVERSION_ATTRS = CONVERSION_SETTINGS | DEBUG_ATTRS | CHOICE_ATTRS
 
 def conversion_of(attr):
-    """The conversion that the attributes of a target or of an aspect application describe.
+    """The conversion that the attributes of a target, or of an applied aspect, describe.
 
     Args:
         attr: `ctx.attr` of a rule with CONVERSION_ATTRS or of an aspect with CONVERSION_SETTINGS.
@@ -92,6 +93,6 @@ def with_debug_files(conversion, beside):
     )
 
 def for_objects(conversion):
-    """The conversion for objects: .dwp packages and debug files belong only to linked files."""
+    """The same conversion without .dwp packages and separate debug files, which objects lack."""
     beside = conversion.beside
     return with_debug_files(conversion, debug_files(beside.dwos + beside.members, beside.alt))

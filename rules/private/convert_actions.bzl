@@ -21,7 +21,7 @@ def _facts_resources(_os, _inputs):
     return {"cpu": 1, "memory": 512}
 
 def size_of(elf):
-    """How large the conversion of an ELF file may be.
+    """The threads and resources for the conversion of an ELF file.
 
     Args:
         elf: File, the first one that an action converts.
@@ -63,7 +63,7 @@ def btf_gen(ctx, elves, out, conversion):
     )
 
 def btf_facts(ctx, elf, out, features, beside = debug_files()):
-    """Declares BtfFacts: what only the linked ELF file knows.
+    """Declares BtfFacts: what only the linked ELF file shows.
 
     Args:
         ctx: context of a rule with the toolchain.

@@ -13,7 +13,7 @@ DEBUG_ATTRS = {
     ),
     "debug": attr.label_list(
         doc = """Files that the ELF files refer to; actions read no other such files. They may be
-`.dwo` files of `-gsplit-dwarf`, each beside its object file, or a package of them (`.dwp`); `.o`
+`.dwo` files from `-gsplit-dwarf`, each beside its object file, or a package of them (`.dwp`); `.o`
 and `.a` members of a thin archive; or the separate debug file of one stripped ELF file, such as
 `vmlinux.debug`.""",
         allow_files = True,
@@ -24,7 +24,7 @@ and `.a` members of a thin archive; or the separate debug file of one stripped E
 _MEMBERS = ["a", "o"]
 
 def debug_files(files = [], alt = None):
-    """The files that a target has besides its ELF files.
+    """The debug files of a target, sorted by their kinds.
 
     Args:
         files: list of File, the files of the attribute `debug`.

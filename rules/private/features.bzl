@@ -18,8 +18,8 @@ _DEFAULT = [
 # These are the features of "all": those that apply to every kind of file.
 _ALL = _DEFAULT + ["reproducible_build", "global_var", "attributes", "true_signature"]
 
-# BTF may differ from its base in these features, because they don't change how types are encoded:
-# they decide where the BTF goes, and which variables it has.
+# BTF may differ from its base in these features, because they don't change how types are encoded,
+# only where the BTF goes and which variables it has.
 _OWN = ["distilled_base", "global_var", "reproducible_build"]
 
 # Each of these names selects several features, or none.
@@ -88,15 +88,15 @@ def check_same(label, what, chosen):
 
     Args:
         label: Label of the target that needs them to be the same.
-        what: string, a verb phrase for the message: why that target needs them to be the same.
+        what: string, the first words after the label, such as "links objects converted with".
         chosen: dict from the Label of a target to its list of features.
     """
     first = {}
     for target, features in chosen.items():
         first.setdefault(",".join(feature_set(features)), (target, features))
     if len(first) > 1:
-        fail(("{} {} different btf_features: {}; set the same in their attributes or in the flag " +
-              "@rules_btf//rules/settings:btf_features").format(
+        fail(("{} {} different btf_features: {}; set the same btf_features on all of them, or " +
+              "use the flag @rules_btf//rules/settings:btf_features").format(
             label,
             what,
             ", ".join(["{} with {}".format(t, _say(f)) for t, f in first.values()]),
@@ -126,7 +126,7 @@ def check_base(label, features, base, base_features):
         ))
 
 def check_distilled(ctx, features):
-    """Fails if only the flag turns on distilled_base: not all modules of a tree should have it.
+    """Fails if only the flag turns on distilled_base, which is not meant for all modules.
 
     Args:
         ctx: context of a rule with CONVERSION_ATTRS that makes the BTF of modules.

@@ -13,7 +13,7 @@ load("@bazel_skylib//lib:paths.bzl", "paths")
 load("@bazel_skylib//rules:common_settings.bzl", "BuildSettingInfo")
 load(":merge_tree.bzl", "buckets_of")
 
-# With the grain "directory", one action has at most this many objects of a directory.
+# With grain = "directory", one action converts at most this many objects from a directory.
 DIRECTORY_MOST = 128
 
 _DOC = """`object` (one action per object), `directory` (one action per directory, several for a
@@ -33,13 +33,13 @@ GRAIN_SETTINGS = {
 GRAIN_ATTRS = GRAIN_SETTINGS | {
     "grain": attr.string(
         doc = """How many object files one action converts: """ + _DOC + """ The result is the same,
-byte for byte, for any grain. If empty, the flag `@rules_btf//rules/settings:grain` decides (default
-`16`).""",
+byte for byte, for any grain. If empty, the value of the flag `@rules_btf//rules/settings:grain` is
+used, which is `16` unless it is set.""",
     ),
 }
 
 def grain_of(ctx):
-    """The grain of a target or of an aspect application.
+    """The grain of a target, or of an applied aspect.
 
     Args:
         ctx: context of a rule with GRAIN_ATTRS or of an aspect with GRAIN_SETTINGS.

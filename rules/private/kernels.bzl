@@ -28,7 +28,7 @@ _ENDINGS = [".tar.xz", ".tar.zst", ".tar.gz", ".tar", ".btf"]
 _OTHERS = {
     "btfo": "is a BTF object: use the vmlinux_btf that links it",
     "ko": "is a module: put it into the attribute modules of a btf_min",
-    "needs": "has needs of programs: put it into the attribute needs",
+    "needs": "has the needs of programs: put it into the attribute needs",
     "o": "is an object file: use the vmlinux_btf of the kernel, or put BPF programs into a " +
          "bpf_needs",
 }
@@ -40,7 +40,8 @@ def needs_of(ctx):
             continue
         files = target[DefaultInfo].files.to_list()
         if [file for file in files if file.extension != "needs"]:
-            fail("{}: {} in needs has no needs of BPF programs: use their bpf_needs".format(
+            fail(("{}: {}, in the attribute needs, is neither a bpf_needs nor a .needs file: use " +
+                  "a bpf_needs").format(
                 ctx.label,
                 target.label,
             ))
@@ -113,7 +114,7 @@ def kernels_of(ctx, targets):
                     name,
                 ))
             if "" in found or not name and found:
-                fail("{}: a directory in kernels must be its only item: use several btf_min".format(
+                fail("{}: a directory must be the only item of kernels: use several btf_min".format(
                     ctx.label,
                 ))
             found[name] = file
@@ -126,7 +127,8 @@ def minimal_btfs(ctx, needs, kernels, modules = [], flat = False, hooks = True):
     """Declares a BtfMin action for each kernel.
 
     The outputs are `NAME/KERNEL.btf`. For a directory of kernels, the output is the directory
-    `NAME`. For a kernel whose modules have their own files, it is the directory `NAME/KERNEL`.
+    `NAME`. For a kernel whose modules have their own files, the output is the directory
+    `NAME/KERNEL`.
 
     Args:
         ctx: context of a rule with the toolchain.

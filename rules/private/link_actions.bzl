@@ -58,7 +58,7 @@ def btf_link(
         facts: File or None, link facts.
         bases: depset of File, the chain of BTF that out is based on, deepest first.
         distilled: File to write or None, a distilled base, on which out is then based instead.
-        variables: which variables are encoded: a value of `btfdedup link --variables`; empty if the
+        variables: which variables to encode: a value of `btfdedup link --variables`; empty if the
             features of the objects decide.
         strict: bool, whether it is an error if the linked file contains nothing from an object.
     """
@@ -117,7 +117,7 @@ def _on_bases(ctx, verb, srcs, out, bases, flags = [], **kwargs):
     )
 
 def btf_base(ctx, btf, out, bases):
-    """Declares BtfBase: the index of BTF. A link of split BTF reads it in place of the BTF.
+    """Declares BtfBase: makes an index of BTF, which links of split BTF read in place of the BTF.
 
     Args:
         ctx: context of a rule with the toolchain.

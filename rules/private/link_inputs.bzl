@@ -20,7 +20,7 @@ objects are left out with a warning. Unneeded members of archives are always lef
 }
 
 OUT_ATTRS = {
-    "out": attr.output(doc = "The BTF file to write. By default `NAME.btf`."),
+    "out": attr.output(doc = "The BTF file to write. The default is `NAME.btf`."),
 }
 
 def declare_btf(ctx):
@@ -65,7 +65,7 @@ def link_facts(ctx, elf, features):
         features: list of string, the features with which the objects of the link were converted.
 
     Returns:
-        File, or None without a linked file.
+        File, or None if there is no linked file.
     """
     if not elf:
         return None
@@ -76,7 +76,7 @@ def link_facts(ctx, elf, features):
     return facts
 
 def link_inputs(ctx, name, elf):
-    """Declares the conversions that a link needs, and the merges above them.
+    """Declares the conversions that a link needs, and the merges of their outputs.
 
     Without sources, one action converts the linked file. For a kernel, this takes about a second;
     splitting the file for several actions would take longer.
@@ -127,7 +127,7 @@ def _converted_srcs(ctx):
             graphs.append(src[BtfObjectsInfo].roots)
     idle = [name for name in chosen(ctx.attr) if name != "btf_features"]
     if idle and not elves:
-        fail("{} sets {}, but its srcs are already converted: set that in their targets".format(
+        fail("{} sets {}, but its srcs are converted already: set that on their targets".format(
             ctx.label,
             " and ".join(idle),
         ))
@@ -142,7 +142,7 @@ def _converted_srcs(ctx):
     )
 
 def _roots_of(parts):
-    """The BTF objects of parts of graphs, in any order; one for parts with the same ELF files."""
+    """The BTF objects of parts of graphs: one for all parts that have the same ELF files."""
     by_files = {}
     for part in sorted(parts.to_list(), key = lambda part: part.root.path):
         by_files.setdefault(part.files, part.root)
@@ -161,7 +161,7 @@ def linked_features(ctx):
         ctx: context of a rule with `srcs_attr` and CONVERSION_SETTINGS.
 
     Returns:
-        list of string. If no source has features, the result is from the target or the flag.
+        list of string. If no source has features, the result comes from the target or the flag.
     """
     found = {
         src.label: src[BtfObjectsInfo].btf_features
@@ -213,7 +213,7 @@ def chain_of(ctx, base, features = None):
         indices = depset([info.index], transitive = [info.indices], order = "postorder"),
     )
 
-# This is the chain of bases of vmlinux, which is empty.
+# The chain of bases for vmlinux, which has no base.
 NO_CHAIN = struct(bases = depset(order = "postorder"), indices = depset(order = "postorder"))
 
 def linked_providers(

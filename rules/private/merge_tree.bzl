@@ -21,7 +21,7 @@ FAN_IN = 32
 # The files of a directory with fewer files than this are merged with those of its parent.
 _FEW = 8
 
-# This many rounds are enough for any number of files: each divides it by at least FAN_IN / 2.
+# This many rounds are enough, because each divides the number of files by at least FAN_IN / 2.
 _ROUNDS = 8
 
 def layout_path(file):
@@ -107,7 +107,7 @@ def buckets_of(things, most):
     return buckets
 
 def _merged(ctx, prefix, path, things):
-    """One file for all of things (a dict from path to File)."""
+    """Merges the files in things (a dict from path to File) into one file."""
     if len(things) == 1:
         return things.values()[0]
     out = ctx.actions.declare_file("{}/{}.btfo".format(prefix, path))

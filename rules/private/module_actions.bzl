@@ -56,8 +56,8 @@ def btf_modules(ctx, modules, outputs, conversion, chain, order = None, variable
     read = [chain.indices]
     more = debug_inputs(modules, conversion.beside)
     if outputs.extras or outputs.embedded and how.resolve_ids:
-        # An index isn't enough: it has no names, which type ids need, and no types, which extra BTF
-        # needs.
+        # An index isn't enough: to resolve type ids, the action needs names, and to make extra BTF,
+        # it needs types.
         args.add_all(chain.bases, before_each = "--base-btf")
         read.append(chain.bases)
     if order:
@@ -112,8 +112,8 @@ def btf_embed_action(
         distilled: whether bases is a distilled base.
         how: struct, what `how_to_embed` returned; None if out is an object that has only the
             BTF, for the machine of elf.
-        btf_out: File to write or None, the BTF that is embedded: without implicit arguments of
-            kfuncs. Only if ids are resolved.
+        btf_out: File to write or None, the embedded BTF, without implicit arguments of kfuncs.
+            Only allowed if ids are resolved.
     """
     args = ctx.actions.args()
     args.add("-o", out)

@@ -65,7 +65,7 @@ module_btf(
 )
 
 module_btf(
-    name = "raid_btf",           # a module that uses types of the first
+    name = "raid_btf",           # a module that uses types from disk.ko
     base = ":disk_btf",
     module = "raid.ko",
 )
@@ -86,15 +86,15 @@ are the contents of `.BTF` and `.BTF.base`.""",
             mandatory = True,
         ),
         "module": attr.label(
-            doc = """The linked module, which is read for its facts, and without `srcs` also for
+            doc = """The linked module. It is read for its facts and, if `srcs` is not set, also for
 its DWARF.""",
             allow_single_file = True,
         ),
         "srcs": srcs_attr(
             mandatory = False,
             doc = """The module's objects: targets of `btf_objects` and `cc_btf`, `.btfo` files, or
-object files (converted here). With `srcs`, an edit causes only some objects to be converted
-again.""",
+object files (converted here). If `srcs` is set, only some of the objects are converted again after
+an edit.""",
         ),
     },
     exec_groups = LINK_EXEC_GROUPS,

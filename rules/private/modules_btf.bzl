@@ -18,11 +18,11 @@ def _name_of(ko):
     """The name of a module, as `btfdedup modules` derives it."""
     return ko.basename.removesuffix(".debug").removesuffix(".ko")
 
-# These are extensions of files from which modules are linked, or that are made from modules.
+# These are extensions of files that are linked into modules or made from modules.
 _NO_MODULES = ["a", "btf", "btfo", "o", "so"]
 
 def _groups(ctx):
-    """The groups of modules: list of lists of File. Each has modules, or one directory."""
+    """The groups of modules: list of lists of File. A group has either modules or one directory."""
     directories, by_path, by_name = {}, {}, {}
     for ko in ctx.files.modules:
         if ko.is_directory:
@@ -77,7 +77,7 @@ def _outputs(ctx, kos, where, separate, embed):
     )
 
 def _link(ctx, kos, where, conversion, chain, result):
-    """Declares the action for a group of modules. It writes below the directory `where`."""
+    """Declares the action for a group of modules, which writes below the directory `where`."""
     separate = result.extra and ctx.attr.variables == "separate"
     outputs = _outputs(ctx, kos, where, separate, result.embed)
     btf_modules(
@@ -127,7 +127,7 @@ def _infos(kos, outputs):
     ]
 
 def _facts(ctx, modules, conversion):
-    """Declares the facts of each module, which are only in an output group."""
+    """Declares the facts of each module, for an output group."""
     found = []
     for module in modules:
         facts = ctx.actions.declare_file("{}/{}.facts".format(ctx.label.name, module.name))
@@ -216,8 +216,8 @@ loaded, and must still have its DWARF.""",
             doc = """How many modules one action processes: `object` (one action per module),
 `directory` (one action per directory, several for a large directory), or a number such as `16` (at
 most about that many, from one directory and the small directories below it). The result is the
-same, byte for byte, for any grain. If empty, the flag `@rules_btf//rules/settings:grain` decides
-(default `16`).""",
+same, byte for byte, for any grain. If empty, the value of the flag
+`@rules_btf//rules/settings:grain` is used, which is `16` unless it is set.""",
         ),
         "modules": attr.label_list(
             doc = """The linked modules: `.ko` files with DWARF, or directories of them. Modules
@@ -234,7 +234,7 @@ relative to the directory.""",
         "shared_base": attr.bool(
             doc = """Whether types that several modules have are stored only once, in
 `NAME.shared.btf`, which becomes a base of all modules. This saves a third of the bytes for a small
-kernel's modules, and nearly two thirds for those of a distribution. It is for archives such as
+kernel's modules, and nearly two thirds for a distribution's. The attribute is for archives such as
 BTFHub's and for tools that read a chain of bases; the kernel can't load such BTF. All modules are
 converted twice. If an edit of one module changes the shared types, all modules are converted
 again.""",

@@ -50,8 +50,8 @@ toolchain(
 """
 
 def _btf_toolchains_impl(ctx):
-    # The tools are in a separate repository, so that a platform's tools are downloaded only when
-    # they are chosen.
+    # The tools of each platform are in a separate repository, so that they are downloaded only if
+    # Bazel chooses their toolchain.
     text = "".join([
         _TOOLCHAIN.format(
             constraints = PLATFORMS[platform],

@@ -54,7 +54,7 @@ def _archive_resources(_os, inputs):
     return {"cpu": 1, "memory": 64 + inputs // 16}
 
 def btf_min_action(ctx, needs, kernel, out, modules = [], flat = False, hooks = True):
-    """Declares BtfMin: the BTF of a kernel with only what programs need.
+    """Declares BtfMin: the part of a kernel's BTF that programs need.
 
     Args:
         ctx: context of a rule with the toolchain.
@@ -98,7 +98,7 @@ def btf_min_action(ctx, needs, kernel, out, modules = [], flat = False, hooks = 
 def btf_min_archive(ctx, needs, btfs, out, hooks):
     """Declares BtfArchive: the minimal BTF of kernels in one file.
 
-    The action runs `btfcore min` on the minimal BTF: this doesn't change the BTF, but packs it.
+    The action runs `btfcore min` on the minimal BTF, which packs the BTF without changing it.
 
     Args:
         ctx: context of a rule with the toolchain.

@@ -37,7 +37,7 @@ def run_tool(ctx, tool, verb, args, threads = 1, exec_group = None, **kwargs):
         verb: string.
         args: Args, which go into a parameter file.
         threads: int, the value of `-j`.
-        exec_group: string or None, the exec group whose platform runs it.
+        exec_group: string or None, the exec group whose platform runs the action.
         **kwargs: arguments of `ctx.actions.run`: inputs, outputs, mnemonic and more.
     """
     args.use_param_file("@%s", use_always = True)

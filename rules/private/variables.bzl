@@ -36,8 +36,8 @@ def variables_of(ctx, features, facts, distilled = False):
                 wanted,
             ))
         if not facts:
-            fail(("{} has variables = \"{}\", but no linked file, which has the addresses of " +
-                  "variables: set vmlinux or module").format(ctx.label, wanted))
+            fail(("{} has variables = \"{}\", but no linked file, from which the addresses of " +
+                  "variables are read: set vmlinux or module").format(ctx.label, wanted))
     if wanted == "separate" and distilled:
         fail(("{} has variables = \"separate\" and the feature distilled_base: use only one " +
               "of them, because BTF on a distilled base can't be a base").format(ctx.label))
@@ -55,7 +55,7 @@ def link_extra(ctx, path, objects, facts, bases):
             last.
 
     Returns:
-        struct of `btf` and `skipped`, File; None with another value of `variables`.
+        struct of `btf` and `skipped`, File; None if `variables` has a different value.
     """
     if ctx.attr.variables != "separate":
         return None

@@ -67,7 +67,7 @@ vmlinux_btf(
 ```
 
 The linked kernel is read only for facts (its functions, its per-CPU variables, ...), so after a
-link that only moves code, only `BtfFacts` runs. Without `srcs` the linked file is converted:
+link that only moves code, only `BtfFacts` runs. If `srcs` is not set, the linked file is converted:
 
 ```starlark
 vmlinux_btf(
@@ -76,20 +76,20 @@ vmlinux_btf(
 )
 ```
 
-Then `BtfGen` runs after each link of the kernel. If no type has changed, it writes the same bytes,
-and no BTF is linked. Output groups: `btf_skipped` (what was left out and why), `btf_facts`,
+In this case `BtfGen` runs after each link of the kernel. If no type has changed, it writes the same
+bytes, and no BTF is linked. Output groups: `btf_skipped` (what was left out and why), `btf_facts`,
 `btf_base` (the index that modules' links read), `btf_extra` (`NAME-btf-extra.btf`, with
 `variables = "separate"`).""",
     attrs = _ATTRS | {
         "srcs": srcs_attr(
             mandatory = False,
             doc = """All objects of the kernel: targets of `btf_objects` and `cc_btf`, `.btfo`
-files, or object files and archives (converted here). By default `vmlinux` is converted.""",
+files, or object files and archives (converted here). If empty, `vmlinux` is converted.""",
         ),
         "vmlinux": attr.label(
-            doc = """The linked ELF file, which is read for its facts, and without `srcs` also for
-its DWARF. Without this file, the BTF has all functions of the objects but no variables. That is
-useful for libraries of types, but not for kernels.""",
+            doc = """The linked ELF file. It is read for its facts and, if `srcs` is not set, also
+for its DWARF. If there is no linked file, the BTF has all functions of the objects but no
+variables. That is useful for libraries of types, but not for kernels.""",
             allow_single_file = True,
         ),
     },

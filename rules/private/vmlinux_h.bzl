@@ -53,7 +53,7 @@ module, whose header also has the types of its bases.""",
             providers = [BtfInfo],
         ),
         "out": attr.output(
-            doc = "The header to write. By default `NAME/vmlinux.h`.",
+            doc = "The header to write. The default is `NAME/vmlinux.h`.",
         ),
     },
     toolchains = [TOOLCHAIN_TYPE],

@@ -6,7 +6,7 @@ load("//rules:defs.bzl", "btf_archive", "module_btf", "modules_btf", "vmlinux_bt
 load(":common.bzl", "elf_inputs", "failure_test", "names", "only_action")
 
 def _short(argument):
-    """An argument with the path of its file cut to the base name."""
+    """An argument in which the base name of the file replaces its path."""
     name, equals, file = argument.rpartition("=")
     return name + equals + file.rsplit("/", 1)[-1]
 
@@ -50,7 +50,7 @@ _other_path_test = analysistest.make(
 )
 
 def _modules(name, srcs):
-    """Declares the BTF of vmlinux; of disk; of raid, based on disk; and of one on a distilled base.
+    """Declares BTF: of vmlinux, disk, raid (based on disk), and a module with a distilled base.
 
     Args:
         name: the name of the target with vmlinux's BTF.

@@ -16,8 +16,8 @@ def _diamond_impl(ctx):
     info = analysistest.target_under_test(env)[BtfObjectsInfo]
     objects = info.objects.to_list()
 
-    # Four targets have objects; those of one target are precompiled. Many paths lead to them, but
-    # each object is there once, compiled either with or without -fPIC.
+    # Four targets have objects; one target's objects are precompiled. Many paths lead to each
+    # target, but each object is listed only once, compiled either with or without -fPIC.
     asserts.equals(
         env,
         ["bottom", "bottom2", "left", "main", "precompiled", "right"],
@@ -78,7 +78,7 @@ _idle_exclude_test = analysistest.make(
 )
 
 _all_excluded_test = analysistest.make(
-    failure_test("exclude leaves no object file to convert"),
+    failure_test("the attribute exclude removes all object files; none is left to convert"),
     expect_failure = True,
 )
 

@@ -17,13 +17,13 @@ def names(files):
     """Sorted base names of a list of File."""
     return sorted([file.basename for file in files])
 
-# Mnemonics of actions whose tools look for further files, unless a flag forbids it.
+# Mnemonics of actions whose tools search for more files, unless a flag forbids that.
 _LOOKING = ["BtfFacts", "BtfGen", "BtfModules"]
 
 def arguments(action):
-    """The tool's arguments without the tool, paths cut to their base names.
+    """The arguments of an action's tool, with base names in place of paths.
 
-    Arguments that all actions with these mnemonics must have are left out.
+    The argument that all actions with the mnemonics in _LOOKING must have is left out.
     """
     found = [argument.rsplit("/", 1)[-1] for argument in action.argv[1:]]
     if action.mnemonic in _LOOKING:
@@ -43,7 +43,7 @@ def elf_inputs(action):
     ])
 
 def failure_test(message):
-    """A test that the target under test fails to analyse with a message."""
+    """A test that the analysis of the target under test fails with a message."""
 
     def _impl(ctx):
         env = analysistest.begin(ctx)

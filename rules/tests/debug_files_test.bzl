@@ -28,7 +28,7 @@ _split_dwarf_test = analysistest.make(_split_dwarf_impl)
 def _objects_impl(ctx):
     env = analysistest.begin(ctx)
 
-    # The package belongs to vmlinux; its objects have .dwo files.
+    # The package belongs to vmlinux; the objects of vmlinux have .dwo files.
     asserts.equals(env, ["a.dwo", "a.o"], _inputs(only_action(env, "BtfGen")))
     asserts.equals(
         env,

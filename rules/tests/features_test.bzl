@@ -50,7 +50,7 @@ def _failing(message, flag = None):
     )
 
 _mixed_test = _failing("//rules/tests:floats with \"var,float\", @@//rules/tests:plain with the " +
-                       "default; set the same in their attributes or in the flag")
+                       "default; set the same btf_features on all of them, or use the flag")
 _unlike_itself_test = _failing("unlike_itself with \"var\"; set the same")
 _unlike_base_test = _failing("has btf_features the default, but its base " +
                              "@@//rules/tests:of_floats has \"float,var\", so common " +

@@ -8,7 +8,7 @@ load("//rules:defs.bzl", "BtfObjectsInfo", "btf_objects", "cc_btf")
 load(":common.bzl", "actions_of", "arguments", "elf_inputs", "failure_test", "names")
 
 def _groups(actions):
-    """The sources of each BtfGen, by its output."""
+    """The sources of each BtfGen action, by the action's output."""
     return {
         action.outputs.to_list()[0].short_path.split(".btfo.d/")[-1]: sorted([
             file.short_path

@@ -1,4 +1,4 @@
-"""Tests of what `srcs` accepts: all files with types, in whatever rule a user puts them."""
+"""Tests of what `srcs` accepts: all files with types, from whatever rule they come."""
 
 load("@bazel_skylib//lib:unittest.bzl", "analysistest", "asserts")
 load("@bazel_skylib//rules:write_file.bzl", "write_file")

@@ -205,7 +205,7 @@ _base_test = analysistest.make(
     expect_failure = True,
 )
 _bases_twice_test = analysistest.make(
-    failure_test("has its own bases: don't set others"),
+    failure_test("has its own bases: don't set other bases"),
     expect_failure = True,
 )
 

@@ -1,4 +1,4 @@
-"""Tests of vmlinux_btf and module_btf that read a linked file, without its objects."""
+"""Tests of vmlinux_btf and module_btf targets that have a linked file, but no srcs."""
 
 load("@bazel_skylib//lib:unittest.bzl", "analysistest", "asserts", "unittest")
 load("@bazel_skylib//rules:write_file.bzl", "write_file")

@@ -27,7 +27,7 @@ def _grain_impl(ctx):
 
 _grain_test = analysistest.make(_grain_impl, attrs = {
     "actions": attr.int(doc = "how many there are"),
-    "most": attr.int(doc = "the most modules that one action converts"),
+    "most": attr.int(doc = "the maximum number of modules that one action converts"),
 })
 
 # Modules in two directories, and a few in others.

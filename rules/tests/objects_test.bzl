@@ -72,7 +72,7 @@ def _directory_impl(ctx):
     by_input = {str(elf_inputs(action)): arguments(action) for action in actions_of(env, "BtfGen")}
     asserts.equals(env, ["object", "-j", "1", "-o", "a.o.btfo"], by_input[str(["a.o"])][:5])
 
-    # All files of the directory at once.
+    # One action converts all files of the directory.
     args = by_input[str(["tree.o"])]
     asserts.equals(env, ["object", "-j", "4", "-o", "tree.o.btfo"], args[:5])
     merge = [action for action in actions_of(env, "BtfMerge") if len(elf_inputs(action)) == 2][0]

@@ -1,4 +1,4 @@
-"""Tests of the attribute `out`, by which a user names a file."""
+"""Tests of the attribute `out`, with which a user names an output."""
 
 load("@bazel_skylib//lib:unittest.bzl", "analysistest", "asserts")
 load("@bazel_skylib//rules:write_file.bzl", "write_file")

@@ -19,7 +19,7 @@ func checkCommand() *cobra.Command {
 		Use:   "check KERNEL...",
 		Short: "Report whether BPF programs load on kernels, and if not, why",
 		Long: `
-Prints a verdict on each program for each kernel, one per line, and below it what is missing:
+Prints a verdict for each program and kernel, followed by what the kernel lacks. The verdicts are:
 
     loads   the kernel has everything that the program needs
     partly  the program loads, but the kernel lacks something optional: a weak symbol; something
@@ -35,15 +35,15 @@ that BTF doesn't show: missing helpers or kprobe functions, verifier limits, or 
 ` + aboutKernels + `
 
 Exit codes: 0 if all programs load, 1 if one fails or a file can't be read, 2 for wrong usage. With
---expect, 0 if exactly the programs that FILE lists fail. Each line of FILE has the names of a
-kernel and of a program, separated by a space. Lines that begin with # are comments.`,
+--expect, the code is 0 if the programs that FILE lists fail, and no others. Each line of FILE has a
+kernel's name, a space and a program's name. Lines that begin with # are comments.`,
 		Example: `
 btfcore check --needs agent.needs /sys/kernel/btf/vmlinux
 btfcore check --needs agent.needs --format=html -o table.html btfhub-archive/debian`,
 	}, cli.Printed|cli.Report)
 	r := checkRun{format: "text"}
-	flags.InputsVar(&r.needs, "needs", "a `FILE` with needs of programs, from \"btfcore needs\"; "+
-		"repeat the flag for several")
+	flags.InputsVar(&r.needs, "needs", "a `FILE` with the needs of programs, from \"btfcore needs\"; "+
+		"repeat the flag for several files")
 	flags.MarkRequired("needs")
 	flags.InputsVar(&r.modules, "module", "the `[NAME=]FILE` of a module, or a directory with "+
 		"modules; "+

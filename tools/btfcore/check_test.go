@@ -6,17 +6,17 @@ import (
 	"testing"
 )
 
-// checkFiles makes files with kernels and with the needs of three programs: one loads everywhere,
-// one tests for a field before it reads the field, and one fails without this field.
+// checkFiles makes files with kernels, and with the needs of three programs: one loads everywhere,
+// one tests for a field before it reads the field, and one fails if the field doesn't exist.
 func checkFiles(t *testing.T) files {
 	f := newFiles(t)
 	f.kernel("5.10.btf", little, task("pid", "state"))
 	f.kernel("6.1.btf", little, task("pid", "__state"))
 	f.kernel("big.btf", big, task("pid"))
 	f.write("broken.btf", []byte("\x9f\xeb\x01broken"))
-	f.needs("my.needs", little, reads("any", "pid"), guarded("careful", "state"),
-		reads("old", "state"))
-	f.needs("any.needs", little, reads("any", "pid"))
+	f.needs("my.needs", little, reader("any", "pid"), guardedReader("careful", "state"),
+		reader("old", "state"))
+	f.needs("any.needs", little, reader("any", "pid"))
 	f.write("exact", []byte("# KERNEL PROGRAM\n\n  6.1 old\n"))
 	f.write("none", nil)
 	f.write("more", []byte("6.1 old\n5.10 any\n"))
@@ -115,7 +115,7 @@ func TestCheckFormats(t *testing.T) {
 // markup.
 func TestCheckMarkup(t *testing.T) {
 	f := checkFiles(t)
-	f.needs("odd.needs", little, reads("<script>", "<b>&"))
+	f.needs("odd.needs", little, reader("<script>", "<b>&"))
 	f.kernel(`"<i>".btf`, little, task("pid"))
 	_, stdout, _ := run("check", "--needs", f.path("odd.needs"), "--format=html",
 		f.path(`"<i>".btf`))
@@ -144,7 +144,7 @@ func TestCheckCodes(t *testing.T) {
 		{"DIR/my.needs DIR/5.10.btf", 0, 3, ""},
 		{"DIR/any.needs --needs DIR/my.needs DIR/5.10.btf", 0, 4, ""},
 
-		// If there is a list of failures, exactly the programs in this list must fail.
+		// With a list of failures, the programs in this list must fail, and no others.
 		{"DIR/my.needs --expect DIR/exact" + both, 0, 6, ""},
 		{"DIR/any.needs --expect DIR/none" + both, 0, 2, ""},
 		{"DIR/my.needs --expect DIR/none" + both, 1, 6,
@@ -180,7 +180,7 @@ func TestCheckCodes(t *testing.T) {
 	}
 }
 
-// TestCheckMinimal checks that the verdicts on minimal BTF are the same as on the kernels.
+// TestCheckMinimal checks that the verdicts on minimal BTF are the same as on the whole BTF.
 func TestCheckMinimal(t *testing.T) {
 	f := checkFiles(t)
 	code, _, stderr := f.run("min --needs DIR/my.needs -d DIR/min DIR/5.10.btf DIR/6.1.btf")
@@ -210,7 +210,7 @@ func TestCheckStats(t *testing.T) {
 // TestDiff checks that diff writes a line for each thing that is in only one of the two files.
 func TestDiff(t *testing.T) {
 	f := checkFiles(t)
-	f.needs("one.needs", little, reads("any", "pid", "state"))
+	f.needs("one.needs", little, reader("any", "pid", "state"))
 	for _, c := range []struct {
 		args   string
 		code   int

@@ -18,20 +18,20 @@ import (
 // kernelFile is a file with one or more kernels.
 type kernelFile struct {
 	path string
-	name string // for outputs and reports, without the endings of compressed BTF
+	name string // for outputs and reports
 }
 
 // aboutKernels explains KERNEL arguments in help texts.
 const aboutKernels = `
 A KERNEL is raw BTF, such as /sys/kernel/btf/vmlinux; an ELF file with a section .BTF, such as
-vmlinux; a bootable image; any of these, compressed; a tar archive of such files, like BTFHub's
-.btf.tar.xz; or a directory: all *.btf and *.btf.tar.xz files below it are read. A kernel is named
-after its file, or after its path below the directory, without these endings. NAME=FILE names the
-kernel NAME, and NAME=DIR puts NAME/ before the names of kernels below DIR. If the name of a FILE
-contains =, write ./FILE.`
+vmlinux; a bootable image; a compressed file of one of these kinds; a tar archive of such files,
+like BTFHub's .btf.tar.xz; or a directory, in which all *.btf and *.btf.tar.xz files are read. The
+name of a kernel is the name of its file, or its path below the directory, without .btf and .tar.*.
+NAME=FILE names the kernel NAME, and NAME=DIR puts NAME/ before the names of kernels below DIR. For
+a FILE whose name contains =, write ./FILE.`
 
-// named splits NAME=FILE, in which NAME must be a clean relative path. Without such a NAME, the
-// whole argument is the name of a file.
+// named splits an argument NAME=FILE. NAME must be a clean relative path; otherwise the whole
+// argument is the name of a file.
 func named(arg string) (name, file string) {
 	name, file, ok := strings.Cut(arg, "=")
 	if !ok || file == "" || name == "." || !filepath.IsLocal(name) || filepath.Clean(name) != name {
@@ -40,8 +40,8 @@ func named(arg string) (name, file string) {
 	return name, file
 }
 
-// findKernels returns the files that the arguments name. A file below a directory is named by its
-// path relative to this directory.
+// findKernels returns the files that the arguments name. A file found in a directory gets its name
+// from its path relative to the directory.
 func findKernels(args []string) ([]kernelFile, error) {
 	var list []kernelFile
 	for _, arg := range args {
@@ -115,7 +115,7 @@ func (f kernelFile) read(needs *needs.Needs, maxDecompressed int) ([]kernel, err
 		if len(files) > 1 {
 			member := kernelName(file.Member)
 			if !filepath.IsLocal(member) {
-				return nil, fmt.Errorf("%s: the name leads out of the archive", file.Label)
+				return nil, fmt.Errorf("%s: the path points outside the archive", file.Label)
 			}
 			if name += "/" + member; seen[name] {
 				return nil, fmt.Errorf("%s: another kernel has the same name, %s", file.Label, name)
@@ -161,7 +161,7 @@ func (k *kernel) addModules(paths []string, maxDecompressed int) error {
 			continue
 		}
 		if name != "" {
-			return fmt.Errorf("%s: a directory, expected one module called %s", path, name)
+			return fmt.Errorf("%s: it is a directory, not the file of a module called %s", path, name)
 		}
 		rels, err := archive.Below(path, isModule)
 		if err != nil {

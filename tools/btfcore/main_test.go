@@ -44,7 +44,7 @@ func TestOutputsAllOrNone(t *testing.T) {
 	f := newFiles(t)
 	f.kernel("k/a.btf", little, task("pid", "mm"))
 	f.kernel("k/b.btf", little, task("pid"))
-	f.needs("my.needs", little, reads("reader", "mm"))
+	f.needs("my.needs", little, reader("reader", "mm"))
 	clitest.AllOrNone(t, program,
 		[]string{"min", "--needs", f.path("my.needs"), "-d", clitest.Out + "/min", f.path("k")},
 		[]string{"check", "--needs", f.path("my.needs"), "-o", clitest.Out + "/table",
@@ -88,7 +88,7 @@ func (f files) run(line string) (code int, stdout, stderr string) {
 	return code, strings.ReplaceAll(stdout, f.dir, "DIR"), strings.ReplaceAll(stderr, f.dir, "DIR")
 }
 
-// tree returns the contents of the files below a directory, by path.
+// tree returns, by path, the content of each file below a directory.
 func (f files) tree(dir string) map[string]string {
 	f.Helper()
 	found := map[string]string{}
@@ -134,7 +134,7 @@ func encoded(t *testing.T, b *btf.Builder) []byte {
 	return data
 }
 
-// kernel writes raw BTF.
+// kernel writes the raw BTF of a kernel.
 func (f files) kernel(name string, order binary.ByteOrder, build func(*btf.Builder)) []byte {
 	f.Helper()
 	b := btf.NewBuilder(order, nil, nil)
@@ -198,17 +198,17 @@ type asker struct {
 	guard    string // a field that the program first tests for; "" if none
 }
 
-// reads returns a program that reads fields of struct task_struct.
-func reads(name string, fields ...string) asker {
+// reader returns a program that reads fields of struct task_struct.
+func reader(name string, fields ...string) asker {
 	return asker{name: name, of: "task_struct", fields: fields}
 }
 
-// guarded returns a program that reads a field of struct task_struct only if this field exists.
-func guarded(name, field string) asker {
+// guardedReader returns a program that reads a field of struct task_struct if the field exists.
+func guardedReader(name, field string) asker {
 	return asker{name: name, of: "task_struct", fields: []string{field}, guard: field}
 }
 
-// needs writes a file with the needs of these programs.
+// needs writes the needs of programs to a file.
 func (f files) needs(name string, order binary.ByteOrder, programs ...asker) {
 	f.Helper()
 	b := btf.NewBuilder(order, nil, nil)

@@ -24,18 +24,18 @@ func minCommand() *cobra.Command {
 		Use:   "min KERNEL...",
 		Short: "Make minimal BTF: only the part of a kernel's BTF that certain programs need",
 		Long: `
-Writes only those types and members of a kernel's BTF that the programs of --needs need. Each CO-RE
-relocation is resolved in the same way as with the whole BTF. A program that ships these files runs
-on kernels that were built without BTF (libbpf: btf_custom_path, cilium/ebpf: KernelTypes).
+Writes only those types and members of a kernel's BTF that the given programs need. Each CO-RE
+relocation has the same result as with the whole BTF. A program that ships the output also runs on
+kernels that were built without BTF (libbpf: btf_custom_path, cilium/ebpf: KernelTypes).
 
--o FILE is for one kernel. -d DIR is for any number of kernels: DIR/NAME.btf has the result for the
-kernel called NAME. If FILE ends with .tar, .tar.gz, .tar.xz or .tar.zst, it is an archive of such
-files, like the one that "tar -C DIR ." creates, but sorted, and with no timestamps or owners. A
-kernel that can't be read is reported at the end; the BTF of the others is written.
+-o FILE is for one kernel. -d DIR is for any number of kernels: DIR/NAME.btf is the result for the
+kernel called NAME. If FILE ends with .tar, .tar.gz, .tar.xz or .tar.zst, it becomes an archive of
+these files, like the one that "tar -C DIR ." creates, but sorted, and with no timestamps or owners.
+Kernels that can't be read are reported at the end; the BTF of the others is still written.
 
 With --module, a type may also come from a module, if vmlinux has no type of that name. For each
 module with types that are needed, DIR/MODULE.btf is split BTF based on DIR/vmlinux.btf. With
---flat, a single file has the types of vmlinux and of the modules, for libbpf, which takes only one.
+--flat, one file has the types of vmlinux and of the modules, because libbpf takes only one file.
 ` + aboutKernels,
 		Example: `
 btfcore min --needs agent.needs -o min.btf /sys/kernel/btf/vmlinux
@@ -43,8 +43,8 @@ btfcore min --needs agent.needs -d min btfhub-archive
 btfcore min --needs agent.needs -o min_core_btfs.tar.gz btfhub-archive`,
 	}, cli.Report)
 	r := minRun{options: minimal.Options{Hooks: true}}
-	flags.InputsVar(&r.needs, "needs", "a `FILE` with needs of programs, from \"btfcore needs\"; "+
-		"repeat the flag for several")
+	flags.InputsVar(&r.needs, "needs", "a `FILE` with the needs of programs, from \"btfcore needs\"; "+
+		"repeat the flag for several files")
 	flags.MarkRequired("needs")
 	flags.OutputVarP(&r.file, "output", "o", "write the BTF of one kernel to `FILE`, or the BTF of "+
 		"all kernels to a tar archive")

@@ -37,10 +37,10 @@ func minFiles(t *testing.T) files {
 	f.tar("one.tar", "../x.btf", string(a))
 	f.module("m/net.btf", a, func(b *btf.Builder) { composite(b, "netdev", "ifindex", "unused") })
 	f.module("m/idle.btf", a, func(b *btf.Builder) { composite(b, "idle", "unused") })
-	f.needs("my.needs", little, reads("reader", "mm"))
-	f.needs("net.needs", little, reads("reader", "mm"),
+	f.needs("my.needs", little, reader("reader", "mm"))
+	f.needs("net.needs", little, reader("reader", "mm"),
 		asker{name: "net", of: "netdev", fields: []string{"ifindex"}})
-	f.needs("big.needs", big, reads("reader", "mm"))
+	f.needs("big.needs", big, reader("reader", "mm"))
 	return f
 }
 
@@ -71,7 +71,7 @@ func TestMin(t *testing.T) {
 		{"-d DIR/new DIR/a.btf DIR/other/a.btf", 1, "", "DIR/a.btf and DIR/other/a.btf: both would " +
 			"be called a; pass a directory above both, or NAME=FILE"},
 
-		// Command lines and archives give names to kernels.
+		// The names of kernels come from command lines and archives.
 		{"-q -d DIR/new b=DIR/a.btf x/a=DIR/other/a.btf", 0, "b.btf x/a.btf", ""},
 		{"-q -d DIR/new x=DIR/k z=DIR/two.tar", 0, "x/6.1/x86.btf x/6.2/s390.btf x/6.2/x86.btf " +
 			"z/sub/y.btf z/x.btf", ""},
@@ -79,9 +79,9 @@ func TestMin(t *testing.T) {
 		{"-d DIR/new ../x=DIR/a.btf", 1, "", "../x=DIR/a.btf: no such file"},
 		{"-d DIR/new x=", 1, "", "x=: no such file"},
 		{"-d DIR/new b=DIR/a.btf DIR/b.btf", 1, "", "both would be called b"},
-		{"-d DIR/new DIR/escape.tar", 1, "", "DIR/escape.tar: ../x.btf: the name leads out of the " +
+		{"-d DIR/new DIR/escape.tar", 1, "", "DIR/escape.tar: ../x.btf: the path points outside the " +
 			"archive"},
-		{"-d DIR/new DIR/root.tar", 1, "", "DIR/root.tar: /x.btf: the name leads out of the archive"},
+		{"-d DIR/new DIR/root.tar", 1, "", "DIR/root.tar: /x.btf: the path points outside the archive"},
 		{"-d DIR/new DIR/twice.tar", 1, "", "another kernel has the same name, twice/x"},
 		{"-d DIR/new DIR/same", 1, "two/x.btf", "1 of 2 kernels failed; the others are done"},
 
@@ -109,7 +109,7 @@ func TestMin(t *testing.T) {
 		{"-d DIR/new --module vmlinux=DIR/m/net.btf DIR/a.btf", 1, "",
 			"a and DIR/m/net.btf: both would be called vmlinux"},
 		{"-d DIR/new --module x=DIR/m DIR/a.btf", 1, "",
-			"DIR/m: a directory, expected one module called x"},
+			"DIR/m: it is a directory, not the file of a module called x"},
 		{"-d DIR/new --module DIR/none DIR/a.btf", 1, "", "DIR/none: no modules ("},
 		{"-d DIR/new --module DIR/m DIR/b.btf", 1, "", "is b the kernel of this module?"},
 	} {

@@ -26,8 +26,8 @@ relocation, such as a test with bpf_core_field_exists; and the functions, kfuncs
 types that the programs name.
 
 The output contains no code, paths or offsets. If an edit doesn't change what the programs need, the
-output stays the same, so nothing made from it has to be made again. The order of the FILEs doesn't
-matter. "bpftool gen min_core_btf" reads the output like an object file.
+output stays the same, so whatever was made from it stays up to date. The order of the FILEs doesn't
+matter. "bpftool gen min_core_btf" reads the output as it reads an object file.
 
 A FILE is an object file, compiled with BTF by clang or gcc, or linked by "bpftool gen object". With
 --format=text or json, which print the needs, FILE may also be an earlier output of this command.`,

@@ -37,8 +37,8 @@ BTF of vmlinux. The archive contains the shared BTF as the file shared-base. Suc
 smaller, but the kernel would refuse its modules; it is for tools that read chains of bases.
 --on m=vmlinux is for a module m that is still based on vmlinux alone.
 
-All BTF is checked in the same way as the kernel checks it at boot or when it loads a module. BTF
-that the kernel would refuse is an error.`,
+All BTF is checked by the rules that the kernel applies at boot and when it loads a module. BTF that
+the kernel would refuse is an error.`,
 		Example: `
 btfdedup archive -o btf --release 7.2.12 --vmlinux vmlinux.btf btf/ext4.btf btf/xfs.btf
 # the file "modules" has one argument per line, such as kernel/fs/ext4/ext4.ko=out/ext4.btf
@@ -54,7 +54,7 @@ btfdedup archive -o btf.tar.zst --release 7.2.12 --vmlinux vmlinux.btf @modules`
 	flags.InputVar(&a.release.Vmlinux, "vmlinux",
 		"the `FILE` with the BTF of vmlinux: raw BTF or an ELF file")
 	flags.InputVar(&a.release.Shared, "shared-base",
-		"the BTF `FILE` on which the modules are based; it is based on the BTF of vmlinux")
+		"the BTF `FILE` on which the modules are based, from \"btfdedup shared\"")
 	flags.StringVar(&a.release.BuildID, "build-id", "",
 		"the build id of vmlinux in `HEX`; the default is the build id in its ELF file")
 	flags.StringArrayVar(&a.objects, "objects", nil,
@@ -141,7 +141,7 @@ func checkRelease(name string) error {
 	return nil
 }
 
-// pairs parses a flag's arguments MODULE=VALUE, and returns the values by the module's name.
+// pairs parses the arguments MODULE=VALUE of a flag. It returns the values by module name.
 func pairs(flag, form string, args []string) (map[string]string, error) {
 	m := map[string]string{}
 	for _, arg := range args {

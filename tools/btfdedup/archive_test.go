@@ -125,8 +125,8 @@ func TestArchiveVerb(t *testing.T) {
 	}
 }
 
-// TestVerifyImages checks modules that embed wrote, and finds one whose ids come from another
-// build.
+// TestVerifyImages checks modules that the verb embed wrote. It must find the module whose ids come
+// from another build.
 func TestVerifyImages(t *testing.T) {
 	dir := t.TempDir()
 	p := func(name string) string { return filepath.Join(dir, name) }

@@ -28,9 +28,9 @@ definition, and where each definition first differs from the most common one:
       because of it, these differ too: struct dev, typedef dev_t
 
 Definitions are compared as in a link, with forward declarations resolved. If a type differs only
-because it refers to a type with several definitions, it is listed only in the last line for the
-latter. Source files are in parentheses, if they are known. The output depends on the set of files,
-not on their order.
+because it refers to a type with several definitions, it is listed only in the last line about that
+other type. Source files are in parentheses, if they are known. The output depends on the set of
+files, not on their order.
 
 FILE is a BTF object (.btfo) from "btfgen object" or "btfdedup merge", raw BTF, or an ELF file with
 a .BTF section. With --base, a definition that differs from the one in the base is a conflict too;
@@ -89,7 +89,7 @@ func (r *conflictsRun) run(env *cli.Env, files []string) error {
 	return nil
 }
 
-// readObjects reads up to jobs files at once, and calls the function use for each file, in order.
+// readObjects calls use for the object in each file, in order. It reads at most jobs files at once.
 func readObjects(files []string, base *btf.Blob, jobs int,
 	use func(path string, o *object.Object) error) error {
 	type result struct {

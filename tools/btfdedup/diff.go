@@ -18,7 +18,7 @@ import (
 func diffCommand() *cobra.Command {
 	flags := cli.NewFlags(&cobra.Command{
 		Use:   "diff A B",
-		Short: "Compare the content of two BTF files, whatever their type ids and order",
+		Short: "Compare the content of two BTF files, ignoring type ids and the order of types",
 		Long: `
 Compares named types, functions, variables, sections and tags by content, including all that they
 refer to. If a name has several definitions, A and B must have the same set of definitions. Prints
@@ -50,7 +50,7 @@ btfdedup diff --kinds=struct,union --format=json a.btf b.btf`,
 	flags.BoolVar(&r.ownOnly, "own-only", false,
 		"ignore the bases of the other side when looking for a type")
 	flags.BoolVar(&r.indirect, "indirect", false,
-		"also list types that differ only because types that they refer to differ")
+		"also list types that differ only because a type to which they refer differs")
 	flags.NumberVarP(&r.limit, "limit", "", 0, math.MaxInt, "differences",
 		"print the summary, then at most `N` differences and how many more there are; 0 prints all")
 	return flags.Command(r.run)

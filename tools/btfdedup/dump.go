@@ -24,11 +24,11 @@ Prints the types of FILE: raw BTF, such as /sys/kernel/btf/vmlinux, or an ELF fi
     raw  one record after the other, with its id, like "bpftool btf dump file FILE format raw";
          for split BTF, without the types of the bases
     c    a C header, such as vmlinux.h for BPF programs; it compiles to the layout that the BTF
-         describes, and differs from bpftool's header only where that one doesn't compile; for
+         describes, and differs from bpftool's header only where bpftool's doesn't compile; for
          split BTF, with the types of the bases
 
-Split BTF, such as the BTF of a module, needs --base. A module with a section .BTF.base is printed
-as it is, based on that section; with --base, it is printed as the kernel relocates it.`,
+Split BTF, such as the BTF of a module, needs --base. The BTF of a module with a section .BTF.base
+is printed as it is, based on that section. With --base, it is first relocated, as in the kernel.`,
 		Example: `
 btfdedup dump vmlinux.btf
 btfdedup dump --format=c -o vmlinux.h vmlinux
@@ -42,8 +42,8 @@ btfdedup dump --base vmlinux.btf ext4.ko`,
 	flags.ChoiceVar(&r.format, "format", "the output `format`: raw, or c for a C header", "raw", "c")
 	flags.StringArrayVar(&r.names, "name", nil,
 		"print only types with the name `N`, or with a kind and name, such as \"struct sock\", "+
-			"also in bases; repeat the flag for several names; --format=c adds the types "+
-			"that the named types need")
+			"also if they are in bases; repeat the flag for several names; --format=c also prints "+
+			"the types that the named types need")
 	return flags.Command(r.run)
 }
 

@@ -34,8 +34,8 @@ is needed to find which flag belongs to which kfunc; the old BTF is based on --o
 has two functions for it, foo and foo_impl, like the output of "btfdedup resolve-ids --btf-out".
 --btf-out also writes the embedded BTF to a file, for example as a base for modules.
 
-IN is a kernel module, vmlinux or any other ELF file with section headers, for any machine, but not
-compressed. If IN is linked and its .BTF is in a loaded segment, the BTF must have the size that the
+IN is an uncompressed ELF file with section headers: a kernel module, vmlinux or any other, for any
+machine. If IN is linked and its .BTF is in a loaded segment, the BTF must have the size that the
 linker reserved; to link vmlinux with BTF of a different size, use --object.
 
 With --object the output is a relocatable ELF file with only the BTF, in a loaded section .BTF that
@@ -234,8 +234,8 @@ func intoWithIDs(env *cli.Env, f *elf.File, ids *resolveids.IDs, types, base *em
 	return edit, data, setIDs(env, ids, edit, b, types.Path, fatal)
 }
 
-// setIDs fills in .BTF_ids in the file that is edited, with the ids of types in b. It prints
-// warnings; if the parameter fatal is set, it returns an error instead.
+// setIDs fills in .BTF_ids in the edited file, with the ids of types in b. It prints warnings; if
+// the parameter fatal is set, it returns an error instead.
 func setIDs(env *cli.Env, ids *resolveids.IDs, edit *elfwrite.Edit, b *btf.Blob, path string,
 	fatal bool) error {
 	warnings, err := ids.Into(edit, b, path)

@@ -52,7 +52,7 @@ func TestEmbedResolvesIDs(t *testing.T) {
 	types, _ := writeBTF(t, dir, "new.btf", blob, twoFuncs("k", "a"))
 	few, _ := writeBTF(t, dir, "few.btf", blob, twoFuncs("k", "b"))
 
-	// This is a module as it was compiled: it gets the ids 3 and 4, on a base with one type.
+	// This module comes from the compiler. Its ids become 3 and 4, because the base has one type.
 	succeeds(t, "", "embed", "-o", p("first.ko"), "--btf", oldTypes, "--resolve-ids",
 		"--base", oldBase, object)
 	wantIDs(t, p("first.ko"), 2, 1, 3, 2, 4, 0x10001)
@@ -63,7 +63,7 @@ func TestEmbedResolvesIDs(t *testing.T) {
 		t.Error("resolve-ids and then embed give a different file than embed --resolve-ids")
 	}
 
-	// This is a module that was already resolved. The flags stay with their functions.
+	// The ids of this module are already resolved. The flags must stay with their functions.
 	succeeds(t, "", "embed", "-o", p("again.ko"), "--btf", types, "--resolve-ids", "--base", base,
 		"--old-base", oldBase, p("first.ko"))
 	wantIDs(t, p("again.ko"), 2, 1, 4, 0x10001, 5, 2)
@@ -113,7 +113,7 @@ func TestEmbedResolvesIDs(t *testing.T) {
 	}
 }
 
-// TestModulesResolveIDs: "modules --embed" fills in ids, too.
+// TestModulesResolveIDs: "modules --embed" also fills in ids.
 func TestModulesResolveIDs(t *testing.T) {
 	dir := t.TempDir()
 	p := func(name string) string { return filepath.Join(dir, name) }

@@ -16,7 +16,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/link/base"
 )
 
-// embedding holds the flags for writing modules with their BTF.
+// embedding holds the flags for embedding BTF into copies of modules.
 type embedding struct {
 	dir, into              string
 	oldBase                string
@@ -28,8 +28,8 @@ type embedding struct {
 
 func (e *embedding) define(flags *cli.FlagSet) {
 	flags.OutputDirVarP(&e.dir, "embed", "", "write modules with their BTF to the directory `DIR`")
-	flags.InputVar(&e.into, "into", "copy the modules below `DIR`, which need no DWARF, "+
-		"instead of the inputs")
+	flags.InputVar(&e.into, "into", "copy the modules with the same names below `DIR` instead of the "+
+		"inputs; they need no DWARF")
 	flags.BoolVar(&e.dropSignature, "drop-signature", false,
 		"if modules are signed, remove their signatures, which would become invalid")
 	flags.BoolVar(&e.keepIDs, "keep-ids", false, "leave the ids in .BTF_ids as they are")
@@ -134,8 +134,8 @@ func (e *embedding) artifact(m *module, t *target) (cli.Artifact, error) {
 	return cli.Artifact{Path: out, File: t.edit.Write}, nil
 }
 
-// ofVmlinux returns the BTF of the kernel that will load the modules. The parameter path is the
-// vmlinux of that kernel, and data is the BTF made from it. If ids are resolved, the kfuncs in the
+// ofVmlinux returns the BTF of the kernel that will load the modules. The parameter path names that
+// kernel's vmlinux, and data is the BTF made from vmlinux. If ids are resolved, the kfuncs in the
 // returned BTF have no implicit arguments.
 func (e *embedding) ofVmlinux(env *cli.Env, path string, data []byte) ([]byte, error) {
 	if e.dir == "" || e.keepIDs {
@@ -147,7 +147,7 @@ func (e *embedding) ofVmlinux(env *cli.Env, path string, data []byte) ([]byte, e
 	}
 	defer f.Close()
 	if s := f.Section(btfids.SectionName); s == nil || s.Raw() == nil {
-		return data, nil // kfuncs are unknown without the content, and there was a warning
+		return data, nil // without .BTF_ids, kfuncs are unknown; a warning was printed
 	}
 	ids, err := resolveids.Find(f, func() (*btf.Blob, error) { return nil, nil })
 	if err != nil {

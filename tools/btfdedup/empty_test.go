@@ -9,8 +9,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// TestEmptyFiles passes each verb a file of 0 bytes, by each flag that reads a file. The messages
-// differ only in the part that names the expected content.
+// TestEmptyFiles passes an empty file to each verb, as an argument and in each flag that names an
+// input. The messages differ only in the part that names the expected content.
 func TestEmptyFiles(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
@@ -86,7 +86,7 @@ func TestNothingToLink(t *testing.T) {
 	}
 }
 
-// TestDirectoryAsFacts reads a directory, which is not an empty file.
+// TestDirectoryAsFacts passes a directory as the facts. The error must name the reason.
 func TestDirectoryAsFacts(t *testing.T) {
 	dir := t.TempDir()
 	path, _ := writeBTF(t, dir, "a.btf", nil, func(b *btf.Builder) { b.Int("int", 4, 0, 0) })

@@ -18,7 +18,7 @@ func importCommand() *cobra.Command {
 		Use:   "import FILE",
 		Short: "Extract the BTF of a kernel image or module, such as one that a distribution ships",
 		Long: `
-Checks the BTF of FILE against the kernel's rules, and writes it byte for byte. With the BTF of a
+Checks the BTF of FILE against the kernel's rules, and writes the BTF unchanged. With the BTF of a
 distribution's kernel as base, you can link modules for that kernel.
 
 FILE is

@@ -14,8 +14,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// TestInside runs the verbs that look into BTF: on raw BTF, on ELF files, and on a module with its
-// base.
+// TestInside runs the verbs that print what BTF contains: on raw BTF, on ELF files, and on a module
+// with its base.
 func TestInside(t *testing.T) {
 	dir := t.TempDir()
 	p := func(name string) string { return filepath.Join(dir, name) }
@@ -83,7 +83,7 @@ func TestInside(t *testing.T) {
 	}
 }
 
-// TestStatsJSON reads the counts.
+// TestStatsJSON checks the counts in the JSON output of stats.
 func TestStatsJSON(t *testing.T) {
 	path, _ := writeBTF(t, t.TempDir(), "a.btf", nil, func(b *btf.Builder) {
 		b.Int("int", 4, btf.IntSigned, 0)

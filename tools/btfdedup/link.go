@@ -34,8 +34,8 @@ a .BTF section. Without --facts, all functions in BTF objects are encoded under 
 no variables are encoded; raw BTF keeps its functions and variables.
 
 With --base the result is split BTF, with only what the bases lack. --distilled-base also writes a
-distilled base. A module that other builds of the kernel may load has the result in .BTF and the
-distilled base in .BTF.base. The flag requires objects made with the feature distilled_base.
+distilled base. If other builds of the kernel may load the module, put the result in .BTF and the
+distilled base in .BTF.base. --distilled-base requires objects with the feature distilled_base.
 
 If the BTF objects have the feature global_var, --variables selects which variables are encoded.
 --variables=percpu selects only per-CPU variables, as without that feature. --variables=extra
@@ -122,7 +122,7 @@ func (r *linkRun) run(env *cli.Env, files []string) error {
 	return run.WriteLinked(result, bases.BTF)
 }
 
-// toldFiles is the maximum number of source files that a message names.
+// toldFiles is the maximum number of source files that the message lists.
 const toldFiles = 5
 
 // tellAbsent warns about units that aren't in the linked file. With --strict, it returns an error
@@ -131,16 +131,16 @@ func (r *linkRun) tellAbsent(env *cli.Env, a *symbols.LeftOut) error {
 	if a.Units == 0 || r.which == link.Extra {
 		return nil // the link with --variables=percpu has warned
 	}
-	units := "1 compilation unit is"
+	units := "1 compilation unit is left out, as none of its functions is"
 	if a.Units > 1 {
-		units = fmt.Sprintf("%d compilation units are", a.Units)
+		units = fmt.Sprintf("%d compilation units are left out, as none of their functions is", a.Units)
 	}
 	files := strings.Join(a.Files[:min(len(a.Files), toldFiles)], ", ")
 	if len(a.Files) > toldFiles {
 		files += ", ..."
 	}
-	text := fmt.Sprintf("%s: %s left out for having no function in the linked file, according "+
-		"to its symbols: %s (don't pass objects of modules and other files)", r.facts, units, files)
+	text := fmt.Sprintf("%s: %s in the linked file, according to that file's symbols: %s "+
+		"(don't pass objects of other files, such as modules)", r.facts, units, files)
 	if r.strict {
 		return errors.New(text)
 	}

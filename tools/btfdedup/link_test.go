@@ -35,8 +35,8 @@ func objectOf(t *testing.T, path string, sources ...string) {
 	}
 }
 
-// TestObjectsOfOtherFiles links objects from which nothing is in the linked file. This gives a
-// warning, or an error with --strict.
+// TestObjectsOfOtherFiles links objects of which the linked file contains nothing. This gives a
+// warning, or with --strict an error.
 func TestObjectsOfOtherFiles(t *testing.T) {
 	dir := t.TempDir()
 	p := func(name string) string { return filepath.Join(dir, name) }
@@ -58,10 +58,10 @@ func TestObjectsOfOtherFiles(t *testing.T) {
 	}{
 		{"kernel", "", 0},
 		{"--strict kernel", "", 0},
-		{"kernel one", "warning: DIR/facts: 1 compilation unit is left out for having no " +
-			"function in the linked file, according to its symbols: a.c (don't pass ", 0},
-		{"many kernel", ": 6 compilation units are left out for having no function in the linked " +
-			"file, according to its symbols: a.c, b.c, c.c, d.c, e.c, ... (don't pass ", 0},
+		{"kernel one", "warning: DIR/facts: 1 compilation unit is left out, as none of its " +
+			"functions is in the linked file, according to that file's symbols: a.c (don't pass ", 0},
+		{"many kernel", ": 6 compilation units are left out, as none of their functions is in " +
+			"the linked file, according to that file's symbols: a.c, b.c, c.c, d.c, e.c, ... (don't ", 0},
 		{"-q many kernel", "", 0},
 		{"--strict kernel one", "btfdedup: DIR/facts: 1 compilation unit is ", 1},
 	} {
@@ -85,8 +85,8 @@ func TestObjectsOfOtherFiles(t *testing.T) {
 	}
 }
 
-// TestFactsOfAnotherMachine links objects with facts from a file for a different machine, and on a
-// base for a different machine. The error is one line that names both files and both machines.
+// TestFactsOfAnotherMachine links objects with facts for a different machine, and on a base for a
+// different machine. The error is one line that names both files and both machines.
 func TestFactsOfAnotherMachine(t *testing.T) {
 	dir := t.TempDir()
 	p := func(name string) string { return filepath.Join(dir, name) }

@@ -27,17 +27,17 @@ func modulesCommand() *cobra.Command {
 		Short: "Make the BTF of many modules in one go",
 		Long: `
 Writes OUT/NAME.btf for each NAME.ko, byte for byte what "btfgen elf --base" produces. The base is
-read only once. For a directory, all files *.ko below it are read, or with --order only the modules
-that Kbuild's modules.order lists, by paths relative to the directory.
+read only once. For a directory, all files *.ko below it are read. With --order, only the modules
+listed in Kbuild's modules.order are read; it has paths relative to the directory.
 
 --vmlinux also makes the base, OUT/vmlinux.btf, from a kernel's DWARF, as "btfgen elf" does.
 
 --embed also writes copies of the modules with their BTF in the section .BTF, as "btfdedup embed"
 does. The copy of a module that was found in a directory keeps its path below that directory. With
---into, the copies are made from the same modules below another directory, which need no DWARF. The
+--into DIR, the modules with the same names below DIR are copied instead; they need no DWARF. The
 type ids in .BTF_ids are resolved as "btfdedup embed --resolve-ids" does, and the BTF of vmlinux and
-of the modules doesn't show implicit arguments of kfuncs. Resolving ids needs the BTF of the base,
-not only an index. --keep-ids leaves the ids as they are. If the ids are already resolved,
+of the modules doesn't show implicit arguments of kfuncs. To resolve ids, the BTF of the base is
+needed, not only an index. --keep-ids leaves the ids as they are. If the ids are already resolved,
 --old-base names the BTF on which the old .BTF is based.
 
 A module that can't be converted is an error; the BTF of the other modules is still written, and all
@@ -46,10 +46,10 @@ errors are listed at the end. The files of one module appear together or not at 
 For each NAME.ko, --skipped-dir writes SKIPPED/NAME.skipped, a list of what is not encoded.
 
 If the feature global_var is on, --variables=percpu encodes only per-CPU variables, and
---variables=all encodes all. --extra-dir puts the variables that are not per CPU into separate split
-BTF, EXTRA/NAME-btf-extra.btf, which is based on NAME.btf, as "btfgen elf --variables=extra" does.
-NAME.btf is then the same as without global_var. --extra-dir needs the BTF of the base, not only an
-index.
+--variables=all encodes all variables. --extra-dir puts the variables that are not per CPU into
+separate split BTF, EXTRA/NAME-btf-extra.btf, which is based on NAME.btf, as "btfgen elf
+--variables=extra" does. NAME.btf is then the same as if the feature were off. --extra-dir needs the
+BTF of the base, not only an index.
 
 --base is BTF, or an index from "btfdedup index", which is faster. With an index, --base-btf names
 the BTF from which the index was made; that BTF is read only if a module needs it.`,
@@ -57,11 +57,11 @@ the BTF from which the index was made; that BTF is read only if a module needs i
 btfdedup modules --base vmlinux.btf -o btf kernel/*.ko
 # the modules of a kernel that Kbuild has built
 btfdedup modules --base vmlinux.btfbase -o btf --order linux/modules.order linux
-# some modules with their BTF, quickly
+# copies of two modules with their BTF, quickly, with an index
 btfdedup modules --base vmlinux.btfbase --base-btf vmlinux.btf -o btf --embed out a.ko b.ko
 # a whole kernel, with the BTF in the modules
 btfdedup modules --vmlinux linux/vmlinux -o btf --embed modules linux
-# all variables of a whole kernel, with separate BTF for those that are not per CPU
+# all variables of a whole kernel; those that are not per CPU are in separate BTF
 btfdedup modules --features=+global_var --vmlinux vmlinux -o btf --extra-dir extra linux`,
 	}, cli.OutputDir|cli.Base|cli.Features|cli.Report)
 	flags.NoStdin = "the name of a module comes from its file name"
@@ -69,7 +69,7 @@ btfdedup modules --features=+global_var --vmlinux vmlinux -o btf --extra-dir ext
 	b.conversion.Define(flags)
 	flags.InputVar(&b.vmlinux, "vmlinux", "also make the base, from the DWARF of `FILE`")
 	flags.InputsVar(&b.baseBTF, "base-btf",
-		"the BTF `FILE` that the index given as --base was made from; repeat the flag like --base")
+		"the BTF `FILE` from which the index in --base was made; repeat the flag like --base")
 	flags.InputVar(&b.order, "order", "read only the modules listed in `FILE`, Kbuild's modules.order")
 	flags.OutputDirVarP(&b.skippedDir, "skipped-dir", "",
 		"write lists of what is not encoded to the directory `SKIPPED`")
@@ -191,8 +191,8 @@ func (b *batch) makeBase() error {
 	how.Change, how.Convert.Progress = explicit, phase.Progress
 	result, err := pipeline.Linked(b.vmlinux, how)
 	if linked, ok := errors.AsType[*compilerbtf.LinkedError](err); ok {
-		return fmt.Errorf("%s: it has no DWARF, but BTF that is already linked (%s): pass it as "+
-			"--base instead of --vmlinux", b.vmlinux, linked.Why)
+		return fmt.Errorf("%s: it has no DWARF, but BTF that is already linked (%s): pass the file "+
+			"as --base instead of --vmlinux", b.vmlinux, linked.Why)
 	}
 	if err != nil {
 		return err

@@ -30,7 +30,7 @@ func TestModulesOfLinkedBTF(t *testing.T) {
 	}
 	if code, errs := run("--vmlinux"); code != 1 || !strings.Contains(errs, vmlinux+
 		": it has no DWARF, but BTF that is already linked (section \".data..percpu\" has a size, "+
-		"but compilers write 0): pass it as --base instead of --vmlinux") {
+		"but compilers write 0): pass the file as --base instead of --vmlinux") {
 		t.Errorf("--vmlinux: exit code %d: %s", code, errs)
 	}
 	if code, errs := run("--base"); code != 0 {

@@ -56,7 +56,7 @@ func runRelocate(env *cli.Env, distilled, file string) error {
 	if err != nil {
 		return fmt.Errorf("%s on %s: %w", file, env.Bases[len(env.Bases)-1], err)
 	}
-	// Keep the form of the header, as the kernel does, which changes the BTF in place.
+	// Keep the form of the header. So does the kernel, because it changes the BTF in place.
 	data, err := btf.Encode(result, split.Header.Form())
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)

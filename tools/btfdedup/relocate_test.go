@@ -33,7 +33,7 @@ func writeELF(t *testing.T, path string, sections ...string) {
 	}
 }
 
-// longHeader copies split BTF, with the header of 32 bytes that resolve_btfids of Linux 7.2 writes.
+// longHeader copies split BTF, but with the 32-byte header that Linux 7.2's resolve_btfids writes.
 func longHeader(t *testing.T, base, from, to string) {
 	t.Helper()
 	on, err := btf.ReadOne(base, nil)
@@ -53,11 +53,11 @@ func longHeader(t *testing.T, base, from, to string) {
 	}
 }
 
-// distilled makes, in dir, a module m.ko with its BTF (m.btf) on a distilled base (base.btf). It
-// also makes the BTF of the kernel from which the base was distilled (old.btf), the module's BTF
-// based on that (split.btf), and two other kernels: one in which the types have different ids
-// (new.btf), and one in which a type has a different size (grown.btf).
-func distilled(t *testing.T, dir string) {
+// makeDistilled makes, in dir, a module m.ko whose BTF (m.btf) is based on a distilled base
+// (base.btf). It also makes the BTF of the kernel from which the base was distilled (old.btf), the
+// module's BTF based on old.btf (split.btf), and the BTF of two other kernels: in new.btf, types
+// have different ids, and in grown.btf, a type has a different size.
+func makeDistilled(t *testing.T, dir string) {
 	p := func(name string) string { return filepath.Join(dir, name) }
 	kernel := func(name, first string, size uint32) *btf.Blob {
 		_, b := writeBTF(t, dir, name, nil, func(b *btf.Builder) {
@@ -84,7 +84,7 @@ func distilled(t *testing.T, dir string) {
 func TestRelocateVerb(t *testing.T) {
 	dir := t.TempDir()
 	p := func(name string) string { return filepath.Join(dir, name) }
-	distilled(t, dir)
+	makeDistilled(t, dir)
 	longHeader(t, p("old.btf"), p("split.btf"), p("split32.btf"))
 	longHeader(t, p("base.btf"), p("m.btf"), p("m32.btf"))
 	writeELF(t, p("m32.ko"), ".BTF", p("m32.btf"), ".BTF.base", p("base.btf"))
@@ -133,11 +133,11 @@ func TestRelocateVerb(t *testing.T) {
 	}
 }
 
-// TestDistilledBaseOnBase runs the verbs that read BTF on a module with its distilled base, with
-// the kernel's BTF as the base: they relocate the module to the kernel, as bpftool does.
+// TestDistilledBaseOnBase passes a module with a distilled base to the verbs that read BTF, and the
+// kernel's BTF as --base. The verbs must relocate the module's BTF to the kernel, as bpftool does.
 func TestDistilledBaseOnBase(t *testing.T) {
 	dir := t.TempDir()
-	distilled(t, dir)
+	makeDistilled(t, dir)
 	run := func(args string) (int, string, string) {
 		code, stdout, stderr := btfdedup(strings.Fields(strings.ReplaceAll(args, "DIR", dir))...)
 		return code, stdout, strings.ReplaceAll(stderr, dir, "DIR")

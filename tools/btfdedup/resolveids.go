@@ -27,8 +27,8 @@ func resolveIDsCommand() *cobra.Command {
 		Long: `
 Writes a copy of the ELF file with type ids in .BTF_ids, and with sorted sets, as the kernel's
 resolve_btfids does. The ids come from the BTF of --btf, or else from the file's own .BTF section.
-That BTF is based on the section .BTF.base, or else on --base. A file without .BTF_ids is copied
-unchanged.
+That BTF is based on the file's .BTF.base section, or else on --base. A file without .BTF_ids is
+copied unchanged.
 
 A name that the BTF doesn't have gets the id 0. A name that the BTF has several times gets the id of
 the first. Either case gives a warning, or with --fatal-warnings an error.
@@ -48,7 +48,7 @@ btfdedup resolve-ids -o vmlinux --btf linked.btf --btf-out vmlinux.btf vmlinux.u
 btfdedup resolve-ids -o module.ko --btf module.btf --base vmlinux.btf unresolved.ko`,
 	}, cli.Output|cli.Base|cli.Report)
 	var r resolveIDs
-	flags.InputVar(&r.types, "btf", "the `FILE` with the BTF that has the ids: raw BTF or an ELF file")
+	flags.InputVar(&r.types, "btf", "the `FILE` whose BTF supplies the ids: raw BTF or an ELF file")
 	flags.InputVar(&r.oldBase, "old-base",
 		"the BTF `FILE` on which the old .BTF is based, if the ids are already resolved")
 	flags.OutputVar(&r.typesOut, "btf-out",

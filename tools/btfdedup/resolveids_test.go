@@ -109,7 +109,7 @@ func TestResolveIDs(t *testing.T) {
 		t.Errorf("ids %d, %d; before: %d", k7, impl, k)
 	}
 
-	// No section: a copy. Its BTF doesn't matter.
+	// A file without the section is copied, whatever the BTF is.
 	plain := compileIDs(t, dir, "plain.o", "int x;")
 	succeeds(t, "", "resolve-ids", "-o", p("copy"), plain)
 	if code, out, _ := btfdedup("diff", types, types); code != 0 {

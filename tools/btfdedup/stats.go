@@ -22,11 +22,11 @@ whether the strings name types, members or something else; the largest types; an
 Split BTF needs --base: only its own types and strings are counted, and one line says how many types
 of the base they use.
 
-Several files or a directory must be the modules of one kernel, and need --base. For these, prints
-the same counts for all modules together, and lists the types that repeat: how many modules have
-each type, the size of one record, and the size of all records except one. Then it prints what
-"btfdedup shared" would save. Types count as equal if a link, which resolves forward declarations,
-would merge them.
+If you pass several files or a directory, they must be modules of one kernel, and --base is
+required. The command then prints the same counts for all modules together, and lists the types that
+repeat: how many modules have each type, the size of one record, and the size of all records except
+one. At the end it prints what "btfdedup shared" would save. Types count as equal if "btfdedup link"
+would merge them; a link also resolves forward declarations.
 
 A FILE is raw BTF, or an ELF file with a section .BTF. For a directory, all files *.btf below it are
 read, except the bases. The order of the files doesn't matter. docs/inside.md describes the fields

@@ -50,7 +50,7 @@ func TestOtherBase(t *testing.T) {
 	dir := t.TempDir()
 	base, _ := writeBTF(t, dir, "base.btf", nil, func(b *btf.Builder) { b.Int("int", 4, 0, 32) })
 	_, other := writeBTF(t, dir, "other.btf", nil, func(b *btf.Builder) { b.Int("A", 4, 0, 32) })
-	// Read with base, the name of the typedef begins in the middle of "int".
+	// If split.btf is read with this base, the typedef's name begins in the middle of "int".
 	split, _ := writeBTF(t, dir, "split.btf", other, func(b *btf.Builder) {
 		b.Ref(btf.KindTypedef, "t", 1)
 	})

@@ -36,7 +36,7 @@ func slowLink(t *testing.T, tty *os.File, ready func(), args ...string) (code in
 		t.Skipf("no named pipe here: %v", err)
 	}
 	go func() {
-		defer os.WriteFile(pipe, []byte(someFacts), 0) // also if ready ends the test
+		defer os.WriteFile(pipe, []byte(someFacts), 0) // even if ready ends the test
 		ready()
 	}()
 	code = cli.Execute(program, append(args, "-o", out, "--facts", pipe, in), nil,
@@ -75,8 +75,8 @@ func (s *terminal) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// shows waits until re matches what has been written, and returns all of that.
-func (s *terminal) shows(t *testing.T, re string) string {
+// waitFor waits until the pattern re matches the text on the terminal. It returns all of the text.
+func (s *terminal) waitFor(t *testing.T, re string) string {
 	t.Helper()
 	for range 1000 {
 		s.mu.Lock()
@@ -94,9 +94,9 @@ func (s *terminal) shows(t *testing.T, re string) string {
 func TestProgressOnTerminal(t *testing.T) {
 	s := newTerminal(t)
 	code, shown := slowLink(t, s.tty, func() {
-		s.shows(t, `\rbtfdedup link: facts, [1-9]\d*\.\d s\x1b\[K`)
+		s.waitFor(t, `\rbtfdedup link: facts, [1-9]\d*\.\d s\x1b\[K`)
 	}, "link")
-	if s.shows(t, `\r\x1b\[K$`); code != 0 { // it is erased
+	if s.waitFor(t, `\r\x1b\[K$`); code != 0 { // it is erased
 		t.Errorf("a link ended with code %d", code)
 	}
 
@@ -108,14 +108,14 @@ func TestProgressOnTerminal(t *testing.T) {
 		t.Errorf("--quiet: code %d, %d bytes; without it %d bytes", code, len(quiet), len(shown))
 	}
 	s.tty.WriteString("END")
-	if got := s.shows(t, "END"); got != "END" {
+	if got := s.waitFor(t, "END"); got != "END" {
 		t.Errorf("--quiet wrote to the terminal: %q", got)
 	}
 	s = newTerminal(t)
 	if code, _ = slowLink(t, s.tty, wait, "link", "/nonexistent"); code != 1 {
 		t.Errorf("a link without an input ended with code %d", code)
 	}
-	s.shows(t, `(^|\x1b\[K)btfdedup: open /nonexistent: no such file or directory\r\n`)
+	s.waitFor(t, `(^|\x1b\[K)btfdedup: open /nonexistent: no such file or directory\r\n`)
 }
 
 // TestMergeStats checks the statistics of merge and link, which read the types of several files.

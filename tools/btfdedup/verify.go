@@ -34,14 +34,14 @@ for wrong usage.
 
 With --manifest, FILE is the manifest.json of a directory that "btfdedup archive" wrote, or a tar
 archive of such a directory (.tar, .tar.zst). The command prints what the kernel would refuse or
-misread, one problem per line: files that are missing, damaged, or based on different BTF than the
-BTF in the archive; type ids that are out of range; module names that the kernel can't distinguish.
+misread, one problem per line: files that are missing, damaged, or not based on the archive's BTF;
+type ids that are out of range; module names that the kernel can't distinguish.
 Without --for, the rules are those of --for=kernel, and a shared base gives only a warning; with
 --for, a shared base is a problem, because the kernel can't load BTF that is based on it.
 
 --modules also checks the files *.ko below DIR, and DIR/vmlinux or the file of --vmlinux. Their BTF
-must be the same as in the archive, and each id in .BTF_ids must be the id of the type that the
-symbol of the id names.
+must be the same as in the archive, and each id in .BTF_ids must belong to the type that the id's
+symbol names.
 
 docs/command-line.md describes the output of --format=json.`,
 		Example: `
@@ -62,7 +62,7 @@ btfdedup verify --manifest btf.tar.zst --modules /lib/modules/7.2.12 --vmlinux v
 	flags.NumberVarP(&r.limit, "limit", "", 0, math.MaxInt, "violations",
 		"print at most `N` violations as text, and how many more there are; 0 prints all")
 	flags.BoolVar(&r.manifest, "manifest", false,
-		"FILE is the manifest of an archive of BTF, or a tar archive that contains its manifest")
+		"FILE is the manifest of a BTF archive, or a BTF archive that is a tar file")
 	flags.InputVar(&r.images.Modules, "modules",
 		"with --manifest: also check .BTF and .BTF_ids of the modules below `DIR`")
 	flags.InputVar(&r.images.Vmlinux, "vmlinux",

@@ -41,7 +41,7 @@ func newVerifyReport(files []string) *verifyReport {
 		Problems: []problem{}}
 }
 
-// add adds the violations found in the blob with the number blob, one of several blobs of a file.
+// add adds the violations that were found in one of a file's blobs, the one with the number blob.
 func (r *verifyReport) add(file string, blob, blobs int, found []verify.Violation) {
 	for _, v := range found {
 		x := violation{File: file, Blob: blob, TypeID: v.TypeID, Name: v.Name, Rule: v.Rule,

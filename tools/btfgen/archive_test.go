@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestArchiveIsForObject: the errors of the verbs for linked files name the verb for archives.
+// TestArchiveIsForObject passes an archive to verbs for linked files. Their errors must name the
+// verb for archives.
 func TestArchiveIsForObject(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lib.a")
 	if err := os.WriteFile(path, []byte("!<arch>\n"), 0o666); err != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 // debugSources are two programs that share types. They have per-CPU variables, a set of kfuncs, and
-// static variables with one name in files with one name, which only their types distinguish.
+// static variables of the same name in files of the same name, which only their types distinguish.
 var debugSources = map[string]string{
 	"h.h": `
 		struct list { struct list *next, *prev; };
@@ -72,7 +72,7 @@ func debugTree(t *testing.T, script string) {
 	}
 }
 
-// madeOf returns the output of each verb for a file, with flags.
+// madeOf returns the output of each verb for the file at path, with the given flags.
 func madeOf(t *testing.T, path string, flags ...string) map[string][]byte {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "out")

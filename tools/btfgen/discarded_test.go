@@ -13,7 +13,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/object"
 )
 
-// TestDiscardedSections links BTF for a file from whose object the linker has dropped everything.
+// TestDiscardedSections links the BTF of an object from which the linker has dropped everything.
 func TestDiscardedSections(t *testing.T) {
 	dir := t.TempDir()
 	p := func(name string) string { return filepath.Join(dir, name) }

@@ -23,8 +23,8 @@ object", "btfgen facts" and "btfdedup link" produce together. The input has DWAR
 compiler (see "btfgen object").
 
 With --base the result is split BTF, with only what the bases lack. --distilled-base also writes a
-distilled base. A module that other builds of the kernel may load has the result in .BTF and the
-distilled base in .BTF.base. The flag requires the feature distilled_base.
+distilled base. If other builds of the kernel may load the module, put the result in .BTF and the
+distilled base in .BTF.base. --distilled-base requires the feature distilled_base.
 
 If the feature global_var is on, --variables selects which variables are encoded.
 --variables=percpu selects only per-CPU variables, as if the feature were off. --variables=extra
@@ -62,7 +62,7 @@ func runElf(env *cli.Env, c *conversion.Flags, which link.Which, path string) er
 		return err
 	}
 	pipeline.RelaxHeap([]string{path})
-	// Without bases, the feature has no effect. So a kernel and its modules can be built with the
+	// Without bases, the feature is ignored, so that a kernel and its modules can be built with the
 	// same features.
 	if len(env.Bases) > 0 && env.DistilledBase == "" && env.Features.Has(features.DistilledBase) {
 		return cli.Usagef("the feature %v needs --distilled-base=FILE, a file to write the base to",

@@ -29,7 +29,7 @@ func followTree(t *testing.T) {
 		mkdir ../apart; mv ../split/y.dwo ../apart`)
 }
 
-// followed is the result of a command line: the bytes, or the error.
+// followed runs a command line. It returns the bytes of the output, or the error message.
 func followed(t *testing.T, args ...string) (data []byte, message string) {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "out")
@@ -41,9 +41,9 @@ func followed(t *testing.T, args ...string) (data []byte, message string) {
 	return data, message
 }
 
-// TestFollow: with --follow, only files that the command line names are read. If it doesn't name a
-// file that is needed, there is a one-line error, even if this file is in the usual place. If it
-// names all these files, the output is the same as for the equivalent file that needs no other.
+// TestFollow: with --follow, only files that the command line names are read. If it leaves out a
+// needed file, there is a one-line error, even if the file is in the usual place. If it names all
+// needed files, the output is the same as for the equivalent file that refers to no other file.
 func TestFollow(t *testing.T) {
 	followTree(t)
 	for _, c := range []struct {

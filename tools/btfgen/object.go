@@ -20,12 +20,12 @@ the order of declarations in the source.
 
 Each input has DWARF, or else a section .BTF that the compiler wrote (gcc -gbtf, clang -target bpf
 -g); --input=dwarf accepts only DWARF, and --input=btf only BTF. BTF that is already linked, such as
-the BTF of a kernel, is an error: pass it to "btfdedup link". docs/inputs.md lists what BTF from
-compilers lacks.
+the BTF of a kernel, is an error: pass it to "btfdedup link". For what is missing from
+compiler-generated BTF, see docs/inputs.md.
 
 For several inputs, the output is byte for byte what you get if you convert them one by one and
 merge the results with "btfdedup merge". Converting them together takes much less time, because what
-they share is read only once. If inputs can't be converted, they are listed, and there is no output.
+they share is read only once. If an input can't be converted, it is listed, and there is no output.
 
 --dwarf and --debug-dir name the debug files of stripped inputs, and --alt the supplementary file of
 dwz -m: see "btfgen elf".`,

@@ -65,7 +65,7 @@ func TestRoads(t *testing.T) {
 					w.what = compiler + ", " + linker
 					linked := w.path(fmt.Sprint("linked", i))
 					if w.run(linker+" -o "+linked, inputs...) {
-						w.roads(linked, objects)
+						w.compareRoads(linked, objects)
 					}
 				}
 			}
@@ -142,8 +142,8 @@ func (w roadsBuild) archive(objects, sources []string) (inputs []string) {
 	return append(inputs, library)
 }
 
-// roads compares the two ways, with each value of roadsFeatures.
-func (w roadsBuild) roads(linked string, objects []string) {
+// compareRoads compares the two ways, with each value of roadsFeatures.
+func (w roadsBuild) compareRoads(linked string, objects []string) {
 	w.Helper()
 	functions, structs := w.oracle(linked)
 	for _, set := range roadsFeatures {
@@ -329,7 +329,7 @@ func (w roadsBuild) check(set string, functions []roadsFunction, raw []byte, ski
 	}
 }
 
-// roadsEncoded returns the named types, and for functions the names of the parameters' types.
+// roadsEncoded returns the names of all types. A function's value lists its parameters' types.
 func roadsEncoded(t *testing.T, raw []byte) map[string][]string {
 	t.Helper()
 	spec, err := btf.LoadSpecFromReader(bytes.NewReader(raw))

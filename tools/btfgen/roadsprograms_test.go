@@ -12,8 +12,8 @@ extern volatile int sink;
 `
 
 // roadsPrograms are programs in which several functions or variables have the same name, or a
-// function has several symbols. The entry is the function start. --gc-sections drops what start
-// doesn't reach.
+// function has several symbols. The entry point is the function start. --gc-sections drops what
+// start doesn't reach.
 var roadsPrograms = []struct {
 	name      string
 	sources   map[string]string

@@ -184,17 +184,16 @@ func TestSplitDWARF(t *testing.T) {
 				shell(t, dir, "mkdir '"+apart+"'; mv *.dwo '"+apart+"'")
 				sameForms(t, plain, dir, forms, "--dwo-dir="+t.TempDir(), "--dwo-dir="+apart)
 				if native {
-					packages(t, plain, dir, apart, c.compiler+c.flags, c.types == "")
+					checkPackages(t, plain, dir, apart, c.compiler+c.flags, c.types == "")
 				}
 			}
 		})
 	}
 }
 
-// packages makes packages of the .dwo files in a directory, and compares the results with those
-// without packages. If the parameter all is set, not only the BTF but also the objects must be the
-// same.
-func packages(t *testing.T, plain, dir, dwos, how string, all bool) {
+// checkPackages packs the .dwo files of a directory, and compares the results with those without
+// packages. If the parameter all is set, not only the BTF but also the objects must be the same.
+func checkPackages(t *testing.T, plain, dir, dwos, how string, all bool) {
 	t.Helper()
 	if strings.HasPrefix(how, "gcc-gdwarf-5") || strings.Contains(how, "-gz") {
 		return // llvm-dwp doesn't terminate, or can't read such files

@@ -20,7 +20,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/command/report"
 )
 
-// objects is the directory of files with DWARF that the tests of other packages use, too.
+// objects is a directory of files with DWARF, which the tests of other packages also use.
 const objects = "../../internal/convert/testdata/objects"
 
 // btfgen runs the command.
@@ -45,7 +45,7 @@ func readStats(t *testing.T, text []byte) *report.Stats {
 	return s
 }
 
-// kinds counts the types of raw BTF with cilium/ebpf.
+// kinds uses cilium/ebpf to count the types of each kind in raw BTF.
 func kinds(t *testing.T, raw []byte) map[string]int {
 	t.Helper()
 	spec, err := cilium.LoadSpecFromReader(bytes.NewReader(raw))
@@ -78,7 +78,7 @@ func kinds(t *testing.T, raw []byte) map[string]int {
 	}
 }
 
-// units counts the compilation units of a file with the standard library.
+// units uses the standard library to count the compilation units of a file.
 func units(t *testing.T, path string) (n int) {
 	t.Helper()
 	f, err := stdelf.Open(path)

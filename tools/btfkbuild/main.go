@@ -232,7 +232,7 @@ func printFiles(w io.Writer, tree string, names []string) error {
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
 		if _, err := os.Stat(filepath.Join(tree, name)); err != nil {
-			continue // the command looked for it in vain
+			continue // the command looked for it, but it doesn't exist
 		}
 		if _, err := fmt.Fprintln(w, name); err != nil {
 			return err

@@ -36,8 +36,8 @@ actions with each verdict. A log doesn't contain actions that were up to date, s
 fresh output base. Also build without a cache: a result from a cache doesn't show whether the action
 is reproducible.
 
-Exit codes: 0 all actions are the same, or allowed to differ; 1 some differ (the report is on
-stdout) or a log can't be read (nothing on stdout, one line on stderr); 2 wrong usage.`,
+Exit codes: 0 if all actions are the same or allowed to differ; 1 if some differ (the report is on
+stdout) or a log can't be read (nothing on stdout, one line on stderr); 2 for wrong usage.`,
 		Example: `
 btfrepro diff a.log b.log
 # a page for people, with trees of the actions that each cause affects
@@ -83,8 +83,8 @@ func (r *reportFlags) define(flags *cli.FlagSet) {
 		"also list actions that differ only because other actions do, or that are allowed to differ")
 }
 
-// run compares two logs; the report uses the given names for them. dirs has the directory with the
-// outputs of each build, or "" if it is unknown.
+// run compares two logs; the report uses the given names for them. The parameter dirs has, for each
+// build, the directory with the outputs, or "" if it is unknown.
 func (r *reportFlags) run(env *cli.Env, files, names, dirs [2]string) error {
 	allow, err := r.allowances()
 	if err != nil {
@@ -142,7 +142,7 @@ func (r *reportFlags) check(logs [2]*execlog.Log, names [2]string) error {
 func (r *reportFlags) write(env *cli.Env, report *repro.Report, names [2]string) error {
 	for i := range report.Allowances {
 		if a := &report.Allowances[i]; a.Matched == 0 {
-			env.Warn("an allowance matches nothing: %s", a.String())
+			env.Warn("an entry of --allow or --allow-file matches nothing: %s", a.String())
 		}
 	}
 	if r.json != "" {

@@ -37,7 +37,7 @@ func TestDiff(t *testing.T) {
 		{[]string{"--allow=mnemonic=Random # so", "--allow=output=*/directory # too", a, b}, 0,
 			"; 7 more differ but are allowed to\n", ""},
 		{[]string{"--allow=mnemonic=None # so", a, b}, 1, "this allowance matches nothing",
-			"warning: an allowance matches nothing: mnemonic=None # so\n"},
+			"warning: an entry of --allow or --allow-file matches nothing: mnemonic=None # so\n"},
 		{[]string{"--mnemonic=Tool,Same", a, b}, 0, "\nsame: 2 actions\n", ""},
 		{[]string{"--mnemonic=Same,Nothing", a, b}, 1, "",
 			"no action in the logs has the mnemonic Nothing; the mnemonics are Argument, Both, "},

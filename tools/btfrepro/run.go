@@ -61,7 +61,7 @@ btfrepro run --workspace=kernel/examples/hello --copy-root=kernel -- --config=ci
 
 func runBuilds(env *cli.Env, opt twobuilds.Options, r *reportFlags, keep string) (err error) {
 	if _, err := r.allowances(); err != nil {
-		return err // before the builds
+		return err // already before the builds
 	}
 	builds, err := twobuilds.New(opt)
 	if err != nil {

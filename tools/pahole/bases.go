@@ -27,7 +27,7 @@ func (c *command) openBase() (*base.Files, error) {
 		return base.Open(nil)
 	}
 	if !c.features.Has(features.DistilledBase) { // a distilled base needs the BTF itself
-		if found := indexed(c.base); found != nil {
+		if found := openIndexed(c.base); found != nil {
 			return found, nil
 		}
 	}
@@ -45,16 +45,16 @@ const (
 	digestLen   = 24 // in hexadecimal digits
 )
 
-// indexed opens the index of the BTF in the file at path. If there is no index file in the same
-// directory, it creates one there. It returns nil if there should be no index file: for small BTF,
-// for a directory that isn't writable, and for an absolute path. An absolute path is how external
-// modules name an installed kernel, whose directory a build shouldn't change. It also returns nil
-// for a file with problems; base.Open reports these.
+// openIndexed opens the index of the BTF in the file at path. If there is no index file in the same
+// directory, openIndexed creates one there. It returns nil if there should be no index file: for
+// small BTF, for a directory that isn't writable, and for an absolute path (builds of external
+// modules pass an absolute path to an installed kernel, whose directory they shouldn't change). It
+// also returns nil for a file with problems; base.Open reports these.
 //
 // A linker may replace or write the file at the same time. So an index is made from exactly the
 // bytes that its digest covers, and an existing index is used only if it was made from the file's
 // current BTF.
-func indexed(path string) *base.Files {
+func openIndexed(path string) *base.Files {
 	dir, name := filepath.Split(path)
 	if filepath.IsAbs(path) || unix.Access(filepath.Clean(dir), unix.W_OK) != nil {
 		return nil

@@ -31,8 +31,8 @@ type command struct {
 // in pahole's dwarves.c).
 const excludeVariable = "PAHOLE_LANG_EXCLUDE"
 
-// newCommand returns a command line without arguments. replaced is the version of pahole that this
-// program replaces, and exclude is the default of --lang_exclude. Both come from the environment.
+// newCommand returns a command line without arguments. The parameters come from the environment:
+// the version of pahole that this program replaces, and the default of --lang_exclude.
 func newCommand(replaced, exclude string) (*command, error) {
 	c := &command{exclude: exclude}
 	var err error
@@ -89,7 +89,7 @@ func setFormat(value string) error {
 	return nil
 }
 
-// addFeatures adds the value of --btf_features or --btf_features_strict.
+// addFeatures adds the features in the value of --btf_features or --btf_features_strict.
 func (c *command) addFeatures(list string, strict bool) error {
 	unknown := c.features.add(list)
 	if len(unknown) > 0 && strict {

@@ -68,7 +68,7 @@ func (c *command) encodeFile(env *cli.Env, path string, bases *base.Files,
 	}
 	switch {
 	case options.Counts.Units == 0:
-		env.Warn("%s: --lang_exclude leaves no compilation unit; no BTF is written", path)
+		env.Warn("%s: --lang_exclude excludes all compilation units; no BTF is written", path)
 		return nil
 	case bases.BTF == nil && empty(result.BTF):
 		env.Warn("%s: the DWARF has no types; no BTF is written", path)
@@ -101,7 +101,7 @@ func empty(data []byte) bool {
 	return err == nil && h.TypeLen == 0
 }
 
-// embed puts BTF into the file at path, from which it was made.
+// embed puts BTF into the file at path, from which the BTF was made.
 func (c *command) embed(env *cli.Env, run *report.Run, path string, data []byte,
 	bases *base.Files) error {
 	var onto *embed.Blob
@@ -136,8 +136,8 @@ func (c *command) embed(env *cli.Env, run *report.Run, path string, data []byte,
 		return err
 	}
 	if beside {
-		env.Warn("%s: the file's loaded .BTF has a different size and stays; the new BTF is in a "+
-			"second section .BTF, which is not loaded",
+		env.Warn("%s: the file's loaded .BTF has a different size, so it was not replaced; the new "+
+			"BTF is in a second section .BTF, which is not loaded",
 			path)
 	}
 	return run.Finish(len(data), cli.Artifact{Path: path, File: edit.Write, KeepMode: true})

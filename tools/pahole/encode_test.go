@@ -181,8 +181,8 @@ func TestNothingToEncode(t *testing.T) {
 		{plain, "", "", []string{"-J"}, "no DWARF (.debug_info)"},
 		{plain, "", "", []string{"--btf_encode_detached", out}, "no BTF is written"},
 		{plain, "", "", []string{"-Jq"}, ""},
-		{c89, "c89", "", []string{"-J", "--lang_exclude=c89"}, "leaves no compilation unit"},
-		{c89, "c89", "rust,c89", []string{"-J", "--btf_base", base}, "leaves no compilation unit"},
+		{c89, "c89", "", []string{"-J", "--lang_exclude=c89"}, "excludes all compilation units"},
+		{c89, "c89", "rust,c89", []string{"-J", "--btf_base", base}, "excludes all compilation units"},
 		{none, "", "", []string{"-J"}, "the DWARF has no types"},
 	} {
 		t.Setenv(excludeVariable, tt.environment)

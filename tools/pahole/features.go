@@ -16,9 +16,9 @@ type choice struct {
 	listed bool
 }
 
-// add adds a list of --btf_features, and returns the names that are unknown (parse_btf_features in
-// pahole.c). If the list begins with "+" or contains the name "default", it first adds the default
-// set. "all" means every feature except distilled_base.
+// add adds the features that a value of --btf_features lists, and returns unknown names
+// (parse_btf_features in pahole.c). If the list begins with "+" or contains the name "default", add
+// first adds the default set. "all" means every feature except distilled_base.
 func (c *choice) add(list string) (unknown []string) {
 	if !c.listed {
 		c.listed, c.Set = true, 0

@@ -43,7 +43,7 @@ func calls(t *testing.T) []call {
 }
 
 // TestKernels runs the calls from kernel builds. Each must write the same BTF as btfgen elf with
-// these features, where the build looks for it.
+// these features, to the file in which the build looks for the BTF.
 func TestKernels(t *testing.T) {
 	vmlinux := compile(t, vmlinuxSource, "-nostdlib", "-static")
 	module := compile(t, moduleSource, "-c")

@@ -17,8 +17,8 @@ const elsewhere = "to print types, use bpftool btf dump file FILE format c, or t
 // errShow ends the parsing of a command line at an option that only prints a text.
 var errShow = errors.New("show")
 
-// flags defines the options of pahole 1.32 for encoding BTF (pahole__options in pahole.c), and the
-// options that argp adds.
+// flags returns a flag set with pahole 1.32's options for encoding BTF (pahole__options in
+// pahole.c), and with the options that argp adds.
 func (c *command) flags() *pflag.FlagSet {
 	f := pflag.NewFlagSet("pahole", pflag.ContinueOnError)
 	f.SortFlags = false

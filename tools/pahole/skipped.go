@@ -10,7 +10,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/link"
 )
 
-// paholesReasons has pahole's texts for the reasons for which our text differs. "inconsistet" is
+// paholesReasons maps our text for a reason to pahole's, where they differ. "inconsistet" is
 // pahole's spelling, which scripts look for.
 var paholesReasons = map[string]string{
 	params.ReasonInconsistentPrototype: "inconsistet prototype",

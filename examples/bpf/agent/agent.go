@@ -58,7 +58,7 @@ func running() (string, error) {
 }
 
 // kernelTypes returns the types of a kernel from its minimal BTF. For "" it returns nil, which
-// makes cilium/ebpf take the BTF of the running kernel.
+// makes cilium/ebpf use the BTF of the running kernel.
 func kernelTypes(kernel string) (*btf.Spec, error) {
 	if kernel == "" {
 		return nil, nil

@@ -1,4 +1,4 @@
-/* The types that the whole of this small kernel shares. */
+/* The types that all files of this small kernel share. */
 #ifndef HELLO_KERNEL_H
 #define HELLO_KERNEL_H
 

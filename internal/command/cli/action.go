@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// actionVariable is set in the environment of the rules' actions (rules/private/run.bzl). It
-// changes only the advice in messages.
+// actionVariable is an environment variable that the rules set for their actions
+// (rules/private/run.bzl). It affects only the advice in messages.
 const actionVariable = "RULES_BTF_ACTION"
 
 const settings = "--@rules_btf//rules/settings:"
 
-// cc_btf has neither attribute: the attributes name files that belong to the object files in srcs,
-// but cc_btf compiles its object files itself.
+// cc_btf lacks the attributes debug and alt: they name files that belong to prebuilt object files,
+// but Bazel compiles the object files of cc_btf.
 const (
-	debugName = "the attribute debug (not in cc_btf, which uses the .dwo files of --fission; its " +
-		"attribute exclude leaves out libraries)"
+	debugName = "the attribute debug (not in cc_btf, which reads the .dwo files of --fission, and " +
+		"whose attribute exclude leaves out libraries)"
 	altName = "the attribute alt (not in cc_btf, whose attribute exclude leaves out libraries)"
 )
 
@@ -39,8 +39,8 @@ var inBazel = []struct{ flag, name string }{
 	{"--max-decompressed", "not available: decompress the file first"},
 }
 
-// advise is for processes that run in an action of the Bazel rules: if a message recommends flags,
-// advise appends what replaces these flags in the rules.
+// advise extends a message if the process runs in an action of the Bazel rules: for each flag that
+// the message recommends, advise appends what to set in Bazel instead.
 func advise(message string) string {
 	if os.Getenv(actionVariable) == "" {
 		return message

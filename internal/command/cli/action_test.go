@@ -15,8 +15,8 @@ func TestAdvise(t *testing.T) {
 				"skip_unencodable"},
 		{"give --dwarf", "; in Bazel, --dwarf is " + debugName},
 		{"name the directory by --dwo-dir, or a package by --dwp", "; in Bazel, --dwo-dir and --dwp " +
-			"are the attribute debug (not in cc_btf, which uses the .dwo files of --fission; its " +
-			"attribute exclude leaves out libraries)"},
+			"are the attribute debug (not in cc_btf, which reads the .dwo files of --fission, and " +
+			"whose attribute exclude leaves out libraries)"},
 		{"give --alt, or --dwarf", "; in Bazel, --dwarf is " + debugName + ", --alt is " + altName},
 		{"if they are right, run objcopy, or give btfgen --max-decompressed=9",
 			"; in Bazel, --max-decompressed is not available: decompress the file first"},

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// NewFlags defines the common flags that the command takes. In c.Use, the words after the name are
-// the arguments: "A B" means two, "FILE..." one or more, "[FILE...]" any number.
+// NewFlags returns a flag set for c, with the common flags in the set takes. The words of c.Use
+// after the name are the arguments: "A B" means two, "FILE..." one or more, "[FILE...]" any number.
 func NewFlags(c *cobra.Command, takes Common) *FlagSet {
 	f := &FlagSet{FlagSet: c.Flags(), command: c, takes: takes}
 	f.common()
@@ -85,7 +85,7 @@ func (f *FlagSet) aboutStdin() string {
 	return "As an input file, - means standard input; as an output file, - means standard output."
 }
 
-// usage prints the help text that follows the description, as cobra does, but wraps its lines.
+// usage prints the help text after the description. Unlike cobra's own function, it wraps lines.
 func usage(c *cobra.Command) error {
 	const columns = 100
 	var b bytes.Buffer

@@ -31,7 +31,7 @@ func (e *Env) Error(err error) {
 	fmt.Fprintf(e.Stderr, "%s: %s\n", e.Program, oneLine(advise(err.Error())))
 }
 
-// Warn prints a line for the user on Stderr, unless Quiet.
+// Warn prints a line for the user on Stderr, unless Quiet is set.
 func (e *Env) Warn(format string, args ...any) {
 	if e.Quiet {
 		return
@@ -40,7 +40,7 @@ func (e *Env) Warn(format string, args ...any) {
 	fmt.Fprintf(e.Stderr, "%s: warning: %s\n", e.Program, oneLine(message))
 }
 
-// Tell prints a line for the user on Stderr, if Verbose.
+// Tell prints a line for the user on Stderr, if Verbose is set.
 func (e *Env) Tell(line string) {
 	if e.Verbose {
 		fmt.Fprintf(e.Stderr, "%s: %s\n", e.Program, oneLine(line))
@@ -60,11 +60,11 @@ func isUsage(err error) bool {
 	return ok
 }
 
-// ErrNo ends a command with exit code 1 and no message: the command has printed its answer.
+// ErrNo ends a command with exit code 1 and no message: the command has already printed its answer.
 var ErrNo = errors.New("no")
 
-// exitCode calls run, prints its error and returns the exit code. A panic becomes an error message:
-// either a mapped input was truncated, or there is an internal error.
+// exitCode calls run, prints its error, if any, and returns the exit code. A panic also becomes an
+// error message: either a mapped input was truncated, or the program has a bug.
 func (e *Env) exitCode(run func() error) (code int) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {

@@ -106,7 +106,7 @@ func TestTruncatedInput(t *testing.T) {
 			t.Errorf("-j%d: exit code %d, %s", jobs, code, line)
 		}
 		if left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "*out*")); len(left) > 0 {
-			t.Errorf("%q are left", left)
+			t.Errorf("%q were not removed", left)
 		}
 	}
 }

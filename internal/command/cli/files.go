@@ -23,9 +23,9 @@ type FlagSet struct {
 
 	outputs, inputs []fileFlag
 	inputLists      []fileList
-	inputDirs       []fileList // a name may be empty
-	follow          []fileList // --follow, if the verb has it; a name may be empty
-	outputDirs      []fileFlag // several may name the same directory
+	inputDirs       []fileList // a path may be empty
+	follow          []fileList // --follow, if the verb has it; a path may be empty
+	outputDirs      []fileFlag // several flags may name the same directory
 }
 
 // fileFlag is a flag, as the user types it, and its value: a path, or "" if the flag is not given.

@@ -18,14 +18,14 @@ const (
 	Skipped                          // --skipped: the list of what is not encoded
 	DistilledBase                    // --distilled-base: a base for other builds of the kernel
 	Report                           // -q, -v, --stats: progress and statistics
-	Printed                          // -o like Output, but optional: the default is standard output
+	Printed                          // -o: like Output, but the default is standard output
 )
 
 // Flags are the values of the common flags.
 type Flags struct {
 	Output        string
 	Jobs          int      // how many threads may work at the same time, at least 1
-	Bases         []string // the deepest first
+	Bases         []string // the kernel's BTF first
 	Features      features.Set
 	Skipped       string // "" if no list is wanted
 	DistilledBase string // "" if none is wanted
@@ -37,7 +37,7 @@ type Flags struct {
 func (f *FlagSet) common() {
 	takes, values := f.takes, &f.values
 	f.NumberVarP(&values.Jobs, "jobs", "j", 1, maxJobs, "threads",
-		"the number of `threads`; the default is one per processor. The result doesn't depend on it")
+		"the number of `threads`; the default is one per processor. It doesn't affect the result")
 	if takes&Output != 0 {
 		f.output("write to `FILE`; - means standard output")
 		f.MarkRequired("output")
@@ -79,7 +79,7 @@ func (f *FlagSet) common() {
 	}
 }
 
-// check checks the common flags and the files. args are the files that are given as arguments.
+// check checks the common flags and all files, including the arguments in args.
 func (f *FlagSet) check(args []string) error {
 	values := &f.values
 	switch {

@@ -14,9 +14,9 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/features"
 )
 
-// of returns a program with one command. The command has the common flags in takes. The function
-// define adds more flags, and returns the function that the command runs.
-func of(use string, takes Common, define func(*FlagSet) Run) func() *cobra.Command {
+// oneVerb returns a program with one verb, which has the common flags in the set takes. The
+// function define adds more flags, and returns the function that the verb runs.
+func oneVerb(use string, takes Common, define func(*FlagSet) Run) func() *cobra.Command {
 	return func() *cobra.Command {
 		f := NewFlags(&cobra.Command{Use: use}, takes)
 		return NewProgram("prog", "", f.Command(define(f)))
@@ -35,7 +35,7 @@ func call(program func() *cobra.Command, words string) (int, string) {
 // command calls run. runCopier returns the exit code and the text on standard error.
 func runCopier(run Run, args ...string) (int, string) {
 	var stderr bytes.Buffer
-	p := of("copy A B", Output|Base|Features|Skipped|DistilledBase|Report, func(fs *FlagSet) Run {
+	p := oneVerb("copy A B", Output|Base|Features|Skipped|DistilledBase|Report, func(fs *FlagSet) Run {
 		fs.InputVar(new(string), "also-read", "")
 		fs.OutputVar(new(string), "also-write", "")
 		fs.OutputDirVarP(new(string), "directory", "", "")
@@ -81,7 +81,7 @@ func TestEmptyNames(t *testing.T) {
 			t.Errorf("%s: exit code %d, %s; want %s", c.args, code, stderr, c.want)
 		}
 	}
-	printer := of("print", Printed, func(*FlagSet) Run {
+	printer := oneVerb("print", Printed, func(*FlagSet) Run {
 		return func(*Env, []string) error { t.Error("-o=: the command ran"); return nil }
 	})
 	if code, _ := call(printer, "print --output="); code != 2 {
@@ -119,7 +119,7 @@ func TestMissingDirs(t *testing.T) {
 		"": "", "--debug-dir here": "", "--debug-dir=": "", "--debug-dir here --debug-dir nope": warning,
 		"-q --debug-dir nope -o out": "",
 	} {
-		p := of("find", Report|Printed, func(fs *FlagSet) Run {
+		p := oneVerb("find", Report|Printed, func(fs *FlagSet) Run {
 			fs.DirsVar(new([]string), "debug-dir", []string{"/none/at/all"}, "")
 			return func(*Env, []string) error { return nil }
 		})
@@ -141,7 +141,7 @@ func TestFollowFlag(t *testing.T) {
 	} {
 		var follow, dirs []string
 		got := ""
-		code, stderr := call(of("find", Report|Printed, func(fs *FlagSet) Run {
+		code, stderr := call(oneVerb("find", Report|Printed, func(fs *FlagSet) Run {
 			fs.DirsVar(&dirs, "debug-dir", []string{"/none"}, "")
 			fs.FollowVar(&follow)
 			return func(*Env, []string) error {

@@ -8,13 +8,13 @@ import (
 	"syscall"
 )
 
-// maxLinks is how many symbolic links are followed at most. Linux has the same limit.
+// maxLinks is the maximum number of symbolic links that are followed, the same as in Linux.
 const maxLinks = 40
 
-// follow resolves symbolic links at the end of a path; their target need not exist. The result
-// direct is set if the target must be written in place: it is a device, a pipe, or a process's open
-// file (reached through a link such as /dev/stdout). A new file can't replace an open file, because
-// the open file may be deleted, or open for appending.
+// follow returns path or, if path is a symbolic link, the link's target, which need not exist. The
+// result direct is set if that file must be written in place: it is a device, a pipe, or an open
+// file of a process (reached through a link such as /dev/stdout). A new file can't replace an open
+// file, because the open file may be deleted, or open for appending.
 func follow(path string) (end string, direct bool, err error) {
 	for range maxLinks {
 		info, err := os.Lstat(path)

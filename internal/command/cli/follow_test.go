@@ -71,7 +71,7 @@ func TestDescriptors(t *testing.T) {
 				}
 				got, err := os.ReadFile(fmt.Sprintf("/proc/self/fd/%d", f.Fd()))
 				if string(got) != c.want || err != nil {
-					t.Errorf("it has %q, want %q, %v", got, c.want, err)
+					t.Errorf("the file has %q, want %q, %v", got, c.want, err)
 				}
 				for path, want := range map[string]string{link: end, second: "link"} {
 					if to, err := os.Readlink(path); to != want {

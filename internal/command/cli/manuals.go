@@ -12,7 +12,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/command/version"
 )
 
-// The build tag keeps this code out of most programs, because they start faster without it.
+// Only programs built with the tag "manuals" contain this code, which makes them start more slowly.
 func init() {
 	addManuals = func(root *cobra.Command) {
 		root.CompletionOptions.HiddenDefaultCmd = true // it needs no man page
@@ -22,8 +22,8 @@ func init() {
 	}
 }
 
-// writeManuals writes man pages and completions to the usual places below a prefix. The date of the
-// man pages is the month that the environment variable SOURCE_DATE_EPOCH gives.
+// writeManuals writes man pages and completions to the usual places below a prefix. The man pages
+// are dated with the month from the environment variable SOURCE_DATE_EPOCH.
 func writeManuals(root *cobra.Command, prefix string) error {
 	root.DisableAutoGenTag = true
 	header := &doc.GenManHeader{Section: "1", Source: "rules_btf " + version.Number(),

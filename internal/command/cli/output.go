@@ -54,8 +54,8 @@ func (e *Env) WriteOutput(path string, write func(w io.Writer) error) error {
 // before the content of all outputs is complete. The content is written in the given order. The
 // outputs appear in reverse order, so the first output appears last.
 //
-// What is sent to a device, a pipe or Stdout can't be undone. It is sent when all content is
-// complete, before any file appears.
+// A write to a device, a pipe or Stdout can't be undone. So these outputs are written when all
+// content is complete, but before any file appears.
 func (e *Env) WriteOutputs(outputs ...Artifact) error {
 	return writeOutputs(e.Stdout, outputs...)
 }
@@ -68,7 +68,7 @@ type tempSet struct {
 
 var temps = tempSet{names: map[string]bool{}}
 
-// name returns a new name next to path: a random one, so that processes don't collide.
+// name returns a new path in the directory of path: a random one, so that processes don't collide.
 func (t *tempSet) name(path string) string {
 	dir, name := filepath.Split(path)
 	temp := filepath.Join(dir, "."+name[:min(len(name), 200)]+"."+rand.Text()+".tmp")
@@ -78,7 +78,7 @@ func (t *tempSet) name(path string) string {
 	return temp
 }
 
-// remove removes a temporary file or directory, if it has not been renamed.
+// remove removes a temporary file or directory, unless it has been renamed.
 func (t *tempSet) remove(name string) {
 	os.RemoveAll(name)
 	t.mu.Lock()
@@ -88,11 +88,11 @@ func (t *tempSet) remove(name string) {
 
 var atSignal atomic.Pointer[func()]
 
-// AtSignal registers a function that an interrupt calls before the process ends. The function must
-// not block. A second call of AtSignal replaces the function.
+// AtSignal registers a function to call before a signal ends the process. The function must not
+// block. A second call of AtSignal replaces the function.
 func AtSignal(f func()) { atSignal.Store(&f) }
 
-// removeTempsOnSignal makes an interrupt remove the temporary files before it ends the process.
+// removeTempsOnSignal makes signals remove the temporary files before they end the process.
 func removeTempsOnSignal() {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
@@ -104,8 +104,8 @@ func removeTempsOnSignal() {
 		temps.mu.Lock() // held to the end: no file is created after this
 		for name := range temps.names {
 			gone := name + ".gone"
-			os.Rename(name, gone) // so that no new file is created in a directory
-			// Another thread may still add files to the directory.
+			os.Rename(name, gone) // so that no file can be created below the old name
+			// Another thread may already be creating a file in the directory.
 			for try := 0; os.RemoveAll(gone) != nil && try < 100; try++ {
 			}
 		}

@@ -7,8 +7,8 @@ import (
 )
 
 // expandParamFiles replaces each argument @FILE by the lines of FILE, one argument per line. FILE
-// has the format that Bazel writes with set_param_file_format("multiline"), without quoting or
-// comments. A line that itself begins with @ is refused; write ./@path for such a path.
+// has the format that Bazel writes with set_param_file_format("multiline"): no quoting and no
+// comments. A line that begins with @ is refused; write ./@path if a path begins with @.
 func expandParamFiles(args []string) ([]string, error) {
 	out := make([]string, 0, len(args))
 	for _, a := range args {

@@ -21,7 +21,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/command/version"
 )
 
-// NewProgram makes the root of a program's commands. The parameter summary is one or two sentences.
+// NewProgram makes a program's root command. The parameter summary is one or two sentences.
 func NewProgram(name, summary string, commands ...*cobra.Command) *cobra.Command {
 	root := &cobra.Command{Use: name, Short: strings.ReplaceAll(summary, "\n", " "), Long: summary + `
 
@@ -35,7 +35,7 @@ Exit codes: 0 for success, 1 for bad input or the answer "no", 2 for wrong usage
 	return root
 }
 
-// addManuals adds the command manuals. It is nil in a program built without the tag manuals.
+// addManuals adds the command "manuals". It is nil if the build tag "manuals" is not set.
 var addManuals func(root *cobra.Command)
 
 // Main makes a program, runs it with the arguments of the process, and exits.
@@ -112,10 +112,10 @@ func didYouMean(text string) string {
 // Help texts list commands in the order of NewProgram's arguments.
 func init() { cobra.EnableCommandSorting = false }
 
-// Run does a command's work. args are its arguments.
+// Run does a command's work. The parameter args has the command's arguments.
 type Run func(env *Env, args []string) error
 
-// failure is an error that a command's Run returned. All other errors from cobra are wrong usage.
+// failure is an error that a command's Run returned. All other errors from cobra mean wrong usage.
 type failure struct{ error }
 
 // RunE adapts run to cobra, for a command that has no FlagSet.

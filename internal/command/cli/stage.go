@@ -153,7 +153,7 @@ func (s *staged) send() error {
 	return nil
 }
 
-// place renames files and directories to their paths, and stops at the first error. If an interrupt
+// place moves files and directories to their final paths, and stops at the first error. If a signal
 // arrives, the process ends only after place has returned.
 func place(files []*staged) error {
 	temps.mu.Lock()

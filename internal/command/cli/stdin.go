@@ -13,8 +13,8 @@ const Stdin = "/dev/stdin"
 // maxStdin is the maximum number of bytes that are read from standard input.
 const maxStdin = 1 << 34
 
-// takeStdin replaces "-" as an input by Stdin. args are the files that are given as arguments.
-// undo restores the standard input of the process.
+// takeStdin replaces "-" as an input by Stdin. The parameter args has the command's arguments: they
+// are files. The result undo restores the standard input of the process.
 func (f *FlagSet) takeStdin(env *Env, args []string) (undo func(), err error) {
 	var found []*string
 	collect := func(path *string) {
@@ -65,7 +65,7 @@ func atStart(stdin *os.File) bool {
 	return err == nil
 }
 
-// spool copies a pipe to an unnamed file, which is the standard input until undo is called.
+// spool copies a pipe to an unnamed file, and makes this file the standard input until undo runs.
 func spool(from io.Reader) (undo func(), err error) {
 	file, err := os.CreateTemp("", "stdin")
 	if err != nil {

@@ -76,7 +76,7 @@ func TestStdinOfProcess(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name   string
-		skip   int64 // bytes of the file that were read before; -1 for a pipe
+		skip   int64 // bytes of the file that were already read; -1 for a pipe
 		wanted string
 	}{{"file", 0, "head tail"}, {"rest of a file", 5, "tail"}, {"pipe", -1, "through a pipe"}} {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestStdinOfProcess$")

@@ -51,8 +51,8 @@ type number struct {
 	noun     string
 }
 
-// NumberVarP defines a flag whose value is a number from min to max. Error messages use the noun,
-// such as "threads", for what the number counts. The variable at p holds the default.
+// NumberVarP defines a flag whose value is a number from min to max. The parameter noun is what the
+// number counts, such as "threads", for error messages. The variable at p holds the default.
 func (f *FlagSet) NumberVarP(p *int, name, short string, min, max int, noun, usage string) {
 	f.VarP(&number{p, min, max, noun}, name, short, usage)
 }

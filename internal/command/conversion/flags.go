@@ -36,7 +36,7 @@ func (f *Flags) Define(flags *cli.FlagSet) {
 	SplitVar(flags, &f.Split, &f.Files)
 }
 
-// languages is a flag whose value is a list of languages, which it stores as codes.
+// languages is a flag whose value is a list of languages. It stores their DWARF codes.
 type languages struct {
 	codes *map[uint64]bool
 	list  string // as it was typed

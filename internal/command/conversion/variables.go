@@ -10,7 +10,7 @@ import (
 )
 
 // CheckApart is for verbs that convert and link in one run. It returns a usage error if the choice
-// of variables is inconsistent, or contradicts the features. extraFlag is the flag that sets Apart.
+// of variables is inconsistent, or contradicts the features. The flag extraFlag sets v.Apart.
 func CheckApart(v pipeline.Variables, set features.Set, extraFlag string) error {
 	var err error
 	switch {
@@ -46,8 +46,8 @@ func CheckVariables(env *cli.Env, which link.Which, set features.Set, facts bool
 		return cli.Usagef("%v", err)
 	}
 	if which == link.Extra && env.DistilledBase != "" {
-		return cli.Usagef("--variables=%v and --distilled-base can't be used together: extra "+
-			"variables are based on the BTF of one kernel", which)
+		return cli.Usagef("--variables=%v and --distilled-base can't be used together: the BTF of "+
+			"extra variables is based on the BTF of one kernel", which)
 	}
 	return nil
 }

@@ -16,15 +16,15 @@ import (
 
 const (
 	delay     = time.Second            // before the line appears
-	interval  = 100 * time.Millisecond // between two drawings of it
+	interval  = 100 * time.Millisecond // between two redraws of the line
 	someWidth = 80                     // columns of a terminal whose width is unknown
-	leastText = 10                     // columns below which nothing is drawn
+	leastText = 10                     // on terminals with at most this many columns, nothing is drawn
 	startLine = "\r"
 	clearRest = "\x1b[K" // EL of ECMA-48: erase to the end of the line
 )
 
-// Line is a progress line. All other output to the terminal must go through Write. Its methods may
-// be called from several threads. A nil Line does nothing.
+// Line is a progress line. All other output to the terminal must go through the method Write.
+// Several threads may call the methods of a Line. A nil Line does nothing.
 type Line struct {
 	terminal *os.File
 	text     func() string
@@ -91,7 +91,7 @@ func (l *Line) erase() {
 	}
 }
 
-// Write replaces the line by p, which must be whole lines. The next drawing puts the line below p.
+// Write writes p, which must be whole lines, over the progress line, which is redrawn below p.
 func (l *Line) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 // Made counts the BTF that a batch of conversions made.
 type Made struct {
 	BTF Part `json:"btf"`
-	// Extra counts the split BTF with the variables that are not per CPU. That split BTF is based on
-	// the BTF that the field BTF counts. Extra is nil if there is no such split BTF.
+	// Extra counts the split BTF with the variables that are not per CPU. The base of that split BTF
+	// is the BTF that is counted in the field BTF. Extra is nil if no split BTF was made.
 	Extra *Part `json:"extra,omitempty"`
 }
 
@@ -21,8 +21,8 @@ type Part struct {
 	Variables *Decided `json:"variables,omitempty"`
 }
 
-// AddMade counts the BTF of one file, which is based on base, and the file's extra BTF, which may
-// be nil. Variables are counted only if counts are wanted. Several threads may call AddMade.
+// AddMade adds the results for a file to the counts in m: own, based on base, and extra, which may
+// be nil. Without --verbose and --stats, no variables are counted. AddMade is thread-safe.
 func (r *Run) AddMade(m *Made, base *btf.Blob, own, extra *link.Result) error {
 	part, below, err := r.count(base, own)
 	if err != nil {
@@ -46,7 +46,7 @@ func (r *Run) AddMade(m *Made, base *btf.Blob, own, extra *link.Result) error {
 	return nil
 }
 
-// count counts BTF that is based on base. If counts are wanted, it also returns the parsed BTF.
+// count counts a result, based on base. If counts are wanted, it also returns the parsed BTF.
 func (r *Run) count(base *btf.Blob, result *link.Result) (*Part, *btf.Blob, error) {
 	p := &Part{Files: 1, Bytes: int64(len(result.BTF))}
 	if !r.wanted() {
@@ -93,7 +93,7 @@ func (m *Made) Total() int64 {
 	return m.BTF.Bytes + m.Extra.Bytes
 }
 
-// text describes what was made, for a line about an output.
+// text returns a description of m, for the line about a phase.
 func (m *Made) text() string {
 	text := message.Count(m.BTF.Files, "file") + m.BTF.text()
 	if m.Extra != nil {

@@ -37,7 +37,7 @@ func (r *Run) FoundFacts(f *facts.Facts) {
 	p.record(r.countFacts(f))
 }
 
-// Linking begins the link. The caller calls step with the name of each step when it begins.
+// Linking begins the link. The caller calls step with the name of each step, when that step begins.
 func (r *Run) Linking() (step func(name string)) {
 	r.watched.link = r.Phase("link", "")
 	return r.watched.link.Step

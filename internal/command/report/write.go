@@ -28,7 +28,7 @@ func (r *Run) WriteObject(o *object.Object) error {
 }
 
 // WriteLinked ends a verb whose output is the result of a link against base, which may be nil: it
-// writes the list of --skipped, the distilled base, and the BTF.
+// writes the list for --skipped, the distilled base, and the BTF.
 func (r *Run) WriteLinked(result *link.Result, base *btf.Blob) error {
 	out, distilled := result.BTF, []byte(nil)
 	if r.env.DistilledBase != "" {

@@ -11,11 +11,11 @@ import (
 const development = "development"
 
 // released is set by Bazel to the version in MODULE.bazel (see BUILD.bazel). It contains no commit,
-// because what Bazel builds depends only on the sources; the tag of a release names its commit.
+// because what Bazel builds depends only on the sources; a release's Git tag identifies its commit.
 var released = development
 
-// Number is the version of the program: the one that Bazel set, or else the one that the Go command
-// recorded ("go install …@VERSION", or git). No output except statistics may depend on it.
+// Number is the version of the program: the one that Bazel set, or otherwise the one that the Go
+// command recorded (from "go install …@VERSION", or from git). Only statistics may depend on it.
 func Number() string { return versions().version }
 
 // Line returns what --version prints after the program's name: the version and, if the Go command

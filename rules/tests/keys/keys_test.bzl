@@ -21,7 +21,7 @@ def _in_variant_impl(ctx):
 
 in_variant = rule(
     implementation = _in_variant_impl,
-    doc = "A target as it is when a flag has a different value.",
+    doc = "Forwards a target that is built with a different value of a flag.",
     attrs = {
         "dep": attr.label(allow_files = True, cfg = _transition, mandatory = True),
         "variant": attr.string(mandatory = True),
@@ -29,7 +29,7 @@ in_variant = rule(
 )
 
 def read_by(actions, mnemonic, extensions):
-    """How often actions with a mnemonic read each file with one of some extensions, by path."""
+    """By path: how many actions with the mnemonic read each file that has one of the extensions."""
     read = {}
     for action in actions:
         if action.mnemonic != mnemonic:
@@ -73,7 +73,7 @@ _once_group_test = analysistest.make(
 )
 
 def _outputs(actions):
-    """The input of each BtfGen of one object, by its output."""
+    """The inputs of each BtfGen action, by the action's output."""
     return {
         action.outputs.to_list()[0].short_path.split(".btfo.d/")[-1]: [
             file.path

@@ -1,7 +1,7 @@
-"""Records from which modules a Go program was built, as `go version -m` shows it.
+"""Records the Go modules from which a program was built, so that `go version -m` shows them.
 
 The Go command writes this record into programs, but rules_go doesn't. So an aspect collects the
-versions of the modules that Bazel has resolved, from the package URLs in gazelle's repositories.
+module versions that Bazel has resolved, from the package URLs in gazelle's repositories.
 """
 
 _PackageUrlsInfo = provider(
@@ -29,8 +29,8 @@ _package_urls = aspect(
 def _pure_impl(_settings, _attr):
     return {"@rules_go//go/config:pure": True, "@rules_go//go/config:static": True}
 
-# The aspect visits the library as it is built for the program: without cgo, which needs a C
-# toolchain.
+# The aspect visits the library in the configuration of the program: without cgo, which would need a
+# C toolchain.
 _pure = transition(
     implementation = _pure_impl,
     inputs = [],

@@ -56,9 +56,9 @@ func TestPrograms(t *testing.T) {
 		if want := name + " version " + version + "\n"; err != nil || string(out) != want {
 			t.Errorf("%s --version: %q, want %q; %v", name, out, want, err)
 		}
-		// No program may hold a path of Bazel's own directories, neither of those where this test
-		// runs nor of those where the programs were linked. btfrepro contains the names /execroot/
-		// and /sandbox/, but not the longer ones below.
+		// No program may contain a path in Bazel's own directories: neither in those where this test
+		// runs, nor in those where the programs were linked. btfrepro contains the names /execroot/
+		// and /sandbox/, but not the longer names below.
 		execroot, _, _ := strings.Cut(root, "/bazel-out/")
 		for _, place := range []string{execroot, "/execroot/_main/", "/sandbox/linux-sandbox/",
 			"/sandbox/processwrapper-sandbox/"} {

@@ -28,9 +28,9 @@ type (
 	}
 )
 
-// fields calls the function visit for each field of a protobuf message, with the field's number and
-// content: bytes, or an integer value.
-func fields(message []byte, visit func(number protowire.Number, data []byte,
+// eachField calls the function visit for each field of a protobuf message, with the field's number
+// and content: bytes, or an integer value.
+func eachField(message []byte, visit func(number protowire.Number, data []byte,
 	value uint64) error) error {
 	for len(message) > 0 {
 		number, kind, n := protowire.ConsumeTag(message)
@@ -61,7 +61,7 @@ func fields(message []byte, visit func(number protowire.Number, data []byte,
 
 // parseModule reads a ModuleInfo.
 func parseModule(data []byte) (module moduleInfo, err error) {
-	err = fields(data, func(number protowire.Number, data []byte, _ uint64) error {
+	err = eachField(data, func(number protowire.Number, data []byte, _ uint64) error {
 		var list *[]entity
 		parse := parseEntity
 		switch number {
@@ -89,7 +89,7 @@ func parseAspect(data []byte) (entity, error) { return parseParts(data, true) }
 
 // parseParts reads a RuleInfo or ProviderInfo, or an AspectInfo.
 func parseParts(data []byte, aspect bool) (e entity, err error) {
-	err = fields(data, func(number protowire.Number, data []byte, _ uint64) error {
+	err = eachField(data, func(number protowire.Number, data []byte, _ uint64) error {
 		switch {
 		case number == 1:
 			e.name = string(data)
@@ -110,7 +110,7 @@ func parseParts(data []byte, aspect bool) (e entity, err error) {
 // parseMacro reads a StarlarkFunctionInfo.
 func parseMacro(data []byte) (e entity, err error) {
 	e.macro = true
-	err = fields(data, func(number protowire.Number, data []byte, _ uint64) error {
+	err = eachField(data, func(number protowire.Number, data []byte, _ uint64) error {
 		switch number {
 		case 1:
 			e.name = string(data)
@@ -128,7 +128,7 @@ func parseMacro(data []byte) (e entity, err error) {
 
 // parseParameter reads a FunctionParamInfo.
 func parseParameter(data []byte) (p part, err error) {
-	err = fields(data, func(number protowire.Number, data []byte, value uint64) error {
+	err = eachField(data, func(number protowire.Number, data []byte, value uint64) error {
 		switch number {
 		case 1:
 			p.name = string(data)
@@ -145,7 +145,7 @@ func parseParameter(data []byte) (p part, err error) {
 }
 
 func parsePart(data []byte) (p part, err error) {
-	err = fields(data, func(number protowire.Number, data []byte, value uint64) error {
+	err = eachField(data, func(number protowire.Number, data []byte, value uint64) error {
 		switch number {
 		case 1:
 			p.name = string(data)
@@ -156,7 +156,7 @@ func parsePart(data []byte) (p part, err error) {
 		case 4:
 			p.mandatory = value != 0
 		case 5: // ProviderNameGroup
-			return fields(data, func(number protowire.Number, data []byte, _ uint64) error {
+			return eachField(data, func(number protowire.Number, data []byte, _ uint64) error {
 				if number == 1 {
 					p.providers = append(p.providers, string(data))
 				}

@@ -17,12 +17,12 @@ import (
 	"github.com/rules-btf/rules_btf/internal/command/cli"
 )
 
-// Out is replaced, in the command lines given to AllOrNone, by the output directory.
+// Out stands for the output directory in the command lines for AllOrNone.
 const Out = "{out}"
 
-// AllOrNone tests command lines with several outputs, whose paths begin with Out. It runs them on
-// disks that are too small, and then replaces one output at a time by a full device. Each run must
-// write all outputs, or fail and leave the files unchanged.
+// AllOrNone tests command lines with several outputs, whose paths begin with Out. It replaces one
+// output at a time by a full device, and then runs the command lines on disks that are too small.
+// Each run must write all outputs, or fail and leave the files unchanged.
 func AllOrNone(t *testing.T, program func() *cobra.Command, commands ...[]string) {
 	for _, command := range commands {
 		t.Run(command[0], func(t *testing.T) {
@@ -58,7 +58,7 @@ func (c *outputs) run(out string) (code int, stderr string) {
 	return code, text.String()
 }
 
-// fails requires that the command fails and that the files in the directory don't change.
+// fails runs the command, which must fail and leave the files in the directory unchanged.
 func (c *outputs) fails(t *testing.T, out string, before map[string]string, why string) {
 	t.Helper()
 	code, stderr := c.run(out)
@@ -78,7 +78,7 @@ func (c *outputs) unchanged(t *testing.T, out string, code int, stderr string,
 	}
 }
 
-// devices runs the command once for each output file, with that file replaced by a full device.
+// devices runs the command once for each output file, with /dev/full in place of that file.
 func (c *outputs) devices(t *testing.T) {
 	for _, name := range c.names {
 		for _, arg := range c.command {
@@ -100,7 +100,7 @@ func (c *outputs) disks(t *testing.T, old bool) {
 	for pages := 1; pages < 1000; pages++ {
 		dir := disk(t, pages)
 		if old && !c.putOld(dir) {
-			continue // there is no room even for these
+			continue // there is no room even for the old files
 		}
 		before := files(t, dir)
 		code, stderr := c.run(dir)

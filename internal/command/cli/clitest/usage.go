@@ -18,7 +18,7 @@ type usage struct {
 	program func() *cobra.Command
 }
 
-// refused requires exit code 2 and one line, which contains a given text and mentions --help.
+// refused runs the program, which must exit with 2 and print one line. The line must contain text.
 func (u usage) refused(text, see string, args ...string) {
 	u.Helper()
 	var stdout, stderr bytes.Buffer
@@ -31,7 +31,7 @@ func (u usage) refused(text, see string, args ...string) {
 	}
 }
 
-// Usage calls every command of a program in wrong ways, with each of its flags.
+// Usage runs every command of a program with wrong arguments and wrong values of each flag.
 func Usage(t *testing.T, program func() *cobra.Command) {
 	name := program().Name()
 	u := usage{t, program}
@@ -57,7 +57,7 @@ func Usage(t *testing.T, program func() *cobra.Command) {
 	}
 }
 
-// flag tries a flag without a value and with wrong values.
+// flag runs a command with the flag f, first without a value and then with wrong values.
 func (u usage) flag(command, see string, f *pflag.Flag) {
 	name := "--" + f.Name
 	if f.NoOptDefVal == "" {

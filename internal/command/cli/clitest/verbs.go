@@ -63,7 +63,7 @@ func Verbs(t *testing.T, program func() *cobra.Command) {
 					if words[0] != program().Name() || words[1] != c.Name() {
 						t.Errorf("example of another command: %s", e)
 					}
-					fails(t, 1, missing, words[1:]...) // all flags are right, the files aren't there
+					fails(t, 1, missing, words[1:]...) // all flags are right, but no file exists
 				}
 			}
 
@@ -99,7 +99,7 @@ func Verbs(t *testing.T, program func() *cobra.Command) {
 	}
 }
 
-// narrow requires that no line of a help text is too long.
+// narrow fails the test if a line of a help text is too long.
 func narrow(t *testing.T, text string) {
 	t.Helper()
 	for line := range strings.Lines(text) {
