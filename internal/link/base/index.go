@@ -11,8 +11,8 @@ import (
 // index looks up types and strings of one BTF of a chain.
 type index struct {
 	header      header
-	shapes      table // by shape of a type: its id
-	definitions table // by stub of a tag: the ids of its definitions
+	shapes      table // by a type's shape: its id
+	definitions table // by a tag's stub: the ids of its definitions
 	strings     table // by string: its offset
 	declTags    table // by declTagHash: 1 if the declaration tag exists
 	blocks      []byte
@@ -67,7 +67,7 @@ func cutUvarint(data []byte) (uint32, []byte) {
 	return uint32(v), data[n:]
 }
 
-// Chain is a Base that consists of indices, that of the lowest BTF first.
+// Chain is a Base that consists of indices; the index of the lowest BTF is the first.
 type Chain struct {
 	layers  []*index
 	machine uint16

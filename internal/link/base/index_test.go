@@ -50,7 +50,7 @@ func parsed(t testing.TB, b *btf.Blob) *Chain {
 }
 
 // TestIndexAgreesWithGraph makes every possible look-up in an index, and compares the results with
-// those of reference.
+// those of type reference.
 func TestIndexAgreesWithGraph(t *testing.T) {
 	one := small(nil, binary.LittleEndian, "")
 	two := small(one, binary.LittleEndian, "mod_")

@@ -19,8 +19,8 @@ import (
 type Files struct {
 	// Base is nil if there is no base.
 	Base Base
-	// BTF is the last BTF of the chain, or nil if there is none. If its index was given instead,
-	// BTF has only the byte order and the ends of ids and strings, but no types.
+	// BTF is the last BTF of the chain, or nil if there is none. If an index was given instead of
+	// this BTF, the field has no types: only a byte order, and where ids and strings end.
 	BTF *btf.Blob
 	// Index is the path of the first index of the chain, or "" if there is none.
 	Index string
@@ -87,7 +87,7 @@ func (f *Files) open(paths []string) error {
 func (f *Files) Close() {
 	for len(f.mapped) > 0 {
 		data := f.mapped[0]
-		f.mapped = f.mapped[1:] // before Unmap, which may panic: nothing is unmapped twice
+		f.mapped = f.mapped[1:] // before Unmap, which may panic, so that nothing is unmapped twice
 		mapped.Unmap(data)
 	}
 }
@@ -100,8 +100,8 @@ func (f *Files) NeedBTF(what string) error {
 	return fmt.Errorf("%s: this is an index of BTF, but %s needs the BTF itself", f.Index, what)
 }
 
-// WithBTF returns f, whose bases are indices, together with the BTF from which the indices were
-// made. This BTF is in the files at paths. Close either f or the result, not both.
+// WithBTF returns a copy of f, whose bases are indices, with the BTF from which these were made,
+// read from the files at paths. Close either f or the result, not both.
 func (f *Files) WithBTF(paths []string) (*Files, error) {
 	chain, _ := f.Base.(*Chain)
 	if chain == nil || len(paths) != len(chain.layers) {

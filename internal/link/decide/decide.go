@@ -9,7 +9,7 @@
 //	prototypes.go  when prototypes of one name are consistent
 //	variables.go   variables
 //	which.go       which variables are wanted
-//	files.go       which source file's variable a local symbol names
+//	files.go       which source file's variable a local symbol belongs to
 //	kfuncs.go      kfuncs, and pointers into an arena
 //	tags.go        declaration tags
 package decide

@@ -89,15 +89,15 @@ func TestPrototypes(t *testing.T) {
 		}
 	}
 	check(t, []rule{
-		{what: "other base types", build: units(fn(0, integer), fn(0, unsigned)),
+		{what: "different base types", build: units(fn(0, integer), fn(0, unsigned)),
 			facts: symbol("f"), skipped: inconsistent},
-		{what: "another number of parameters", build: units(fn(0, integer), fn(0)),
+		{what: "different numbers of parameters", build: units(fn(0, integer), fn(0)),
 			facts: symbol("f"), skipped: inconsistent},
 		{what: "pointer or not", build: units(fn(0, integer), fn(0, pointer)),
 			facts: symbol("f"), skipped: inconsistent},
-		{what: "other tags", build: units(fn(0, tag("s")), fn(0, tag("t"))),
+		{what: "different tags", build: units(fn(0, tag("s")), fn(0, tag("t"))),
 			facts: symbol("f"), skipped: inconsistent},
-		{what: "other kinds of tag", facts: symbol("f"), skipped: inconsistent,
+		{what: "different kinds of tag", facts: symbol("f"), skipped: inconsistent,
 			build: units(fn(0, tag("s")), fn(0, func(b *linktest.Builder) types.ID {
 				return b.Ptr(b.Graph.Stub(types.TagUnion, b.Str("s")))
 			}))},
@@ -129,18 +129,18 @@ func TestOwners(t *testing.T) {
 			facts: symbol("f"), want: []string{"static f: void(*const int)"}},
 		{what: "only weak ones", build: units(fn(types.FuncWeak, pointer)), facts: symbol("f"),
 			want: []string{"static f: void(*int)"}},
-		{what: "code before none", facts: symbol("f"),
+		{what: "a definition with code before one without", facts: symbol("f"),
 			build: units(fn(types.FuncNoCode, pointer), fn(types.FuncNoCode, pointer), fn(0, toConst)),
 			want:  []string{"static f: void(*const int)"}},
 		{what: "no code anywhere: an alias", build: units(fn(types.FuncNoCode, pointer)),
 			facts: symbol("f"), want: []string{"static f: void(*int)"}},
-		{what: "the weak one's prototype is another", facts: symbol("f"),
+		{what: "the weak definition has a different prototype", facts: symbol("f"),
 			build: units(fn(types.FuncWeak, pointer), fn(0, integer)),
 			want:  []string{"static f: void(int)"}},
 		{what: "two weak ones, and nothing shows which of them was linked", facts: symbol("f"),
 			build:   units(fn(types.FuncWeak, pointer), fn(types.FuncWeak, integer)),
 			skipped: []string{"f: inconsistent prototype"}},
-		{what: "an inlined copy's prototype is another", facts: symbol("f"),
+		{what: "an inlined copy has a different prototype", facts: symbol("f"),
 			build:   units(fn(types.FuncNoCode, pointer), fn(0, integer)),
 			skipped: []string{"f: inconsistent prototype"}},
 	})
@@ -185,14 +185,14 @@ func TestClaimants(t *testing.T) {
 	}
 	trueSignature := []features.Set{features.TrueSignature}
 	check(t, []rule{
-		{what: "a static of one name that was dropped, a weak one that is linked",
+		{what: "a static function was dropped, a weak one of the same name is linked",
 			build: build(in("a.c", "f", static, 0, integer),
 				in("b.c", "f", global, types.FuncWeak, pointer)),
 			facts: inFiles(nil, "f"), want: []string{"static f: void(*int)"}},
-		{what: "a global one that was dropped, a static that is linked",
+		{what: "a global function was dropped, a static one is linked",
 			build: build(in("a.c", "f", global, 0, integer), in("b.c", "f", static, 0, pointer)),
 			facts: inFiles(files{"b.c": {"f"}}), want: []string{"static f: void(*int)"}},
-		{what: "statics, of which one was dropped",
+		{what: "one of two static functions was dropped",
 			build: build(in("a.c", "f", static, 0, integer), in("b.c", "f", static, 0, pointer)),
 			facts: inFiles(files{"a.c": {"g"}, "b.c": {"f"}}), want: []string{"static f: void(*int)"}},
 		{what: "statics of one shape; those with the more common definition of the tag were dropped",
@@ -224,7 +224,7 @@ func TestClaimants(t *testing.T) {
 				in("b.c", "f", global, types.FuncWeak, pointer),
 				in("c.c", "f", global, types.FuncWeak, pointer)),
 			facts: inFiles(files{"": {"f"}}), want: []string{"static f: void(*int)"}},
-		{what: "a static whose symbol is another function's", build: in("a.c", "f", static, 0, integer),
+		{what: "the symbol is another function's", build: in("a.c", "f", static, 0, integer),
 			facts: inFiles(nil, "f")},
 		{what: "a clone that was dropped",
 			build: build(in("a.c", "f", static, 0, integer),
@@ -260,7 +260,7 @@ func TestClaimants(t *testing.T) {
 	})
 }
 
-// TestParameters has functions whose parameters are not where the prototype says.
+// TestParameters tests functions whose parameters are not where the prototype says.
 func TestParameters(t *testing.T) {
 	check(t, []rule{
 		{what: "removed", build: units(fn(types.FuncOptimized, integer)), facts: symbol("f.isra.0"),

@@ -168,8 +168,8 @@ func (d *decider) owners(name types.Str, group []Holder) []Holder {
 	return d.without(types.FuncWeak, own)
 }
 
-// hidden reports whether the linker made the symbol local. Such a symbol doesn't say whether it was
-// weak, nor does DWARF: in the linked file's DWARF, the linked definition looks strong and the
+// hidden reports whether the linker made the symbol local. Such a symbol doesn't show whether it
+// was weak, nor does DWARF: in the linked file's DWARF, the linked definition looks strong and the
 // others look weak, but in the object files all of them may be weak. So a function with a hidden
 // symbol and inconsistent prototypes is left out, whatever the features are.
 func (d *decider) hidden(name types.Str) bool {

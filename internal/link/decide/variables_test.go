@@ -79,7 +79,7 @@ func TestVariables(t *testing.T) {
 			build: units(variable(global, 4, unsigned), variable(global, 4, integer),
 				variable(global, 4, integer)),
 			facts: perCPU(globalVar("v", 4)), want: []string{"global v: int", section}},
-		{what: "a global symbol is no static variable", build: units(variable(static, 4, integer)),
+		{what: "a global symbol is no static's", build: units(variable(static, 4, integer)),
 			facts: perCPU(globalVar("v", 4)), skipped: none},
 		{what: "a local symbol of no file is a hidden global variable",
 			build: units(variable(global, 4, integer), variable(static, 4, unsigned)),
@@ -207,7 +207,7 @@ func TestIdentified(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := d.made(); len(got) != 0 {
-		t.Errorf("the definition is no unit's, but made %q", got)
+		t.Errorf("no unit has the definition, but made %q", got)
 	}
 }
 

@@ -96,7 +96,7 @@ func encode(t testing.TB, b *btf.Blob) []byte {
 	return data
 }
 
-// TestLikeLibbpf has the cases of TestChangedBase, and random ones. It expects the bytes that
+// TestLikeLibbpf runs the cases of TestChangedBase, and random ones. It expects the bytes that
 // libbpf makes, or an error if libbpf refuses the input.
 func TestLikeLibbpf(t *testing.T) {
 	var problems []problem

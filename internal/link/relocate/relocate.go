@@ -53,8 +53,8 @@ type relocation struct {
 	names      map[uint32]uint32 // by string offset in the distilled base: the offset in base
 }
 
-// CheckDistilled checks that a distilled base has no base, and only named types of kinds that can
-// be looked up (btf_relocate_validate_distilled_base).
+// CheckDistilled checks that a distilled base has no base itself, and only named types of kinds
+// that can be looked up (btf_relocate_validate_distilled_base).
 func CheckDistilled(d *btf.Blob) error {
 	if d.Base != nil {
 		return fmt.Errorf("the distilled base is split BTF; it must stand alone")

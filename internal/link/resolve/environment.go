@@ -16,8 +16,8 @@ type environment struct {
 	units    []int32
 	weight   uint64 // how many units
 	sum      types.Hash
-	// linked is set if the units are BTF that is already linked. There, a forward declaration can mean
-	// only the sole definition of its tag.
+	// linked is set if the units are BTF that is already linked. In them, a forward declaration means
+	// a definition only if its tag has just one.
 	linked bool
 	// copied is set if the environment is the base BTF of an input that is split BTF. Its types are
 	// not linked, but pinned stubs in the split BTF may mean these types.
@@ -26,8 +26,8 @@ type environment struct {
 
 type environments struct {
 	list []environment
-	of   []int32 // by unit; -1 if nothing in it varies
-	// roots lists, by unit, the varying functions, variables and anonymous types that it holds.
+	of   []int32 // by unit: its environment, or -1 if nothing in the unit varies
+	// roots lists, by unit, the varying functions, variables and anonymous types that the unit holds.
 	roots [][]types.ID
 	// attached lists, by unit, the varying declaration tags and sections that the unit holds.
 	attached [][]types.ID
@@ -192,7 +192,7 @@ type view struct {
 	declared []int32 // by tag: the last round whose environment declares it
 	def      []types.ID
 	held     []int32 // by node: the last round whose environment holds it
-	node     []int32 // by node: this environment's own node for an anchor in graph, or -1
+	node     []int32 // by anchor: this environment's own node in graph, or -1
 }
 
 const several = ^types.ID(0)
@@ -290,9 +290,9 @@ func (r *resolver) ofSplit(v *view, tag int32) (target, bool) {
 }
 
 // Copies finds the units that are base BTFs: if an input is split BTF, its base is also a unit.
-// rest has all units, but without the items of the base BTFs. isBase says which units are base
-// BTFs, and held has the items of these units; both are nil if there are no base BTFs. The given
-// units don't change.
+// The result rest has all units, but without the items of the base BTFs; isBase says which units
+// are base BTFs, and held has the items of these units. The last two are nil if there are no base
+// BTFs. The given units don't change.
 func Copies(g *types.Graph, units []object.Unit, b base.Base) (rest []object.Unit, isBase []bool,
 	held [][]types.ID) {
 	linked := func(u object.Unit) bool { return u.FromBTF }

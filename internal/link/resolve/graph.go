@@ -7,9 +7,9 @@ import (
 )
 
 // graph has a node for each type that an anchor resolves to. Most environments agree about most
-// anchors. So there is a common environment, in which every tag means the definition that most
-// units hold and each anchor has one node. The other environments have their own nodes only for
-// anchors that resolve to different types there.
+// anchors. So there is a common environment. In it, every tag means the definition that most units
+// hold, and each anchor has one node. The other environments have their own nodes only for anchors
+// that resolve to different types there.
 type graph struct {
 	r *resolver
 	*meanings
@@ -18,7 +18,7 @@ type graph struct {
 	common  []int32     // by anchor: its node in the common environment, -1 for uncommon definitions
 	own     [][]ownNode // by environment
 	real    []bool      // by node of the common environment: some environment shares it
-	based   []uint32    // by node: the id of the base type that it is, 0 for none
+	based   []uint32    // by node: the id of the base type that it equals, or 0
 	colours []types.Hash
 	pinned  map[types.ID]int32 // see pinnedNode
 }
@@ -35,8 +35,8 @@ type ownNode struct {
 	node   int32
 }
 
-// target is the meaning of a slot. It is a node or, if negative, a tag for which no unit's
-// definition is meant: the tag is only declared, or the base defines it.
+// target is the meaning of a slot. It is a node or, if negative, a tag that means no unit's
+// definition: the tag is only declared, or the base defines it.
 type target int32
 
 // forward returns the target for a tag that is only declared.
@@ -217,9 +217,9 @@ func (g *graph) meaning(v *view, root, slot types.ID) target {
 	return g.open(v, root, slot)
 }
 
-// pinnedNode returns the node of a definition that BTF pins but does not hold, for example a
-// definition in its base. This is the node in a copy of the base or, if there is none, the first by
-// content among the nodes of environments that hold the definition.
+// pinnedNode returns the node for a definition that BTF pins but does not hold, for example one in
+// its base. This is the definition's node in a copy of the base or, if there is none, the first by
+// content among its nodes in environments that hold it.
 func (g *graph) pinnedNode(def types.ID) (int32, bool) {
 	if g.pinned == nil {
 		g.pinned = map[types.ID]int32{}

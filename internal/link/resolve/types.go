@@ -12,7 +12,7 @@ import (
 // types of fixed shapes; then come the variants of varying shapes, up to Types.Len.
 type Type uint32
 
-// Types say which type each shape is in each unit. They don't change.
+// Types says which type each shape becomes in each unit. It doesn't change any more.
 type Types struct {
 	*survey.Survey
 	// Base is the base of the result, or nil if there is none.
@@ -34,7 +34,7 @@ type attachment struct {
 	refs []Type // the types that its varying references mean, in order
 }
 
-// Resolve finds the types (see the passes in the package comment). copies comes from Copies.
+// Resolve runs the passes in the package comment. The parameter copies comes from Copies.
 func Resolve(s *survey.Survey, b base.Base, copies [][]types.ID, jobs int) *Types {
 	r := &resolver{Survey: s, base: b, copies: copies, jobs: jobs}
 	r.findConflicts()
@@ -59,7 +59,7 @@ func Resolve(s *survey.Survey, b base.Base, copies [][]types.ID, jobs int) *Type
 	return t
 }
 
-// findMeant records which type each fixed shape is: itself or, for a stub, the tag's definition.
+// findMeant records the type of each fixed shape: itself or, for a stub, the tag's definition.
 func (t *Types) findMeant() {
 	t.meant = make([]Type, len(t.Nodes))
 	for id := range t.meant {
@@ -73,7 +73,7 @@ func (t *Types) findMeant() {
 	}
 }
 
-// Len is the number of types, void included. Numbers starting at Len are free for other packages.
+// Len is the number of types, void included. Numbers from Len on are free for other packages.
 func (t *Types) Len() int { return len(t.Nodes) + len(t.variants.list) }
 
 // Fixed reports whether a shape is the same type in all units.
@@ -104,7 +104,7 @@ func (t *Types) Content(k Type) types.Hash {
 	return t.Nodes[k].Hash
 }
 
-// PlainShape returns the content hash of a shape, whatever definitions the tags in it mean.
+// PlainShape returns a shape's content hash without its pins: it ignores what its tags mean.
 func (t *Types) PlainShape(id types.ID) types.Hash { return t.r.shape(id) }
 
 // BaseID returns the id that a type has in the base, or 0 if it is not in the base.
@@ -136,8 +136,8 @@ type Refs struct {
 // Refs returns the references of a type.
 func (t *Types) Refs(k Type) Refs { return Refs{t, t.VaryingRefs(k)} }
 
-// Next returns the type that the next reference means. id is the node to which the shape refers
-// there. Calls for references to void may be omitted.
+// Next returns the type that the next reference means. The parameter id is the node to which the
+// shape refers there. Calls for references to void may be omitted.
 func (w *Refs) Next(id types.ID) Type {
 	if len(w.varying) == 0 || w.t.r.roles[id] == fixed {
 		return w.t.meant[id]

@@ -11,7 +11,7 @@ import (
 type variant struct {
 	colour types.Hash
 	node   types.ID
-	based  uint32 // the id of the base type that it is, 0 for none
+	based  uint32 // the id of the base type that it equals, or 0
 	refs   []Type // its varying references, in order
 	weight uint64 // of functions and variables: how many units hold it
 	linked uint64 // how many of these are BTF that is already linked
@@ -79,7 +79,7 @@ func (t *variants) finish() {
 	}
 }
 
-// fill sets the references of variant k. The slots of the variant mean the given targets.
+// fill sets the references of variant k, whose slots mean the given targets.
 func (t *variants) fill(k Type, targets []target) {
 	var refs []Type
 	for _, c := range t.r.Graph.Refs(t.at(k).node, nil) {
@@ -97,7 +97,7 @@ func (t *variants) fill(k Type, targets []target) {
 	t.at(k).refs = refs
 }
 
-// inner returns the variant of a shape that isn't an anchor. The slots mean the given targets.
+// inner returns the variant of a non-anchor shape whose slots mean the given targets.
 func (t *variants) inner(id types.ID, targets []target) Type {
 	h := types.Start(types.KindVoid, 1, 0, t.r.shape(id), types.Hash{})
 	for _, to := range targets {

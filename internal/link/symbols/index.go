@@ -16,7 +16,7 @@ type Bits uint16
 const (
 	ExactGlobal Bits = 1 << iota // a function symbol of exactly this name is global
 	ExactLocal                   // a function symbol of exactly this name is local to a file
-	ExactLoose                   // a function symbol of exactly this name is local to no known file
+	ExactLoose                   // a function symbol of exactly this name is local to an unknown file
 	Suffixed                     // a function symbol has this name and a suffix
 	Split                        // the name is that of a part of a function (foo.part.0)
 	Ambiguous                    // the symbols with this name have several addresses
@@ -73,7 +73,7 @@ func New(strs *types.Strings, f *facts.Facts) *Index {
 	}
 	globals, ends := len(n.hashes), make([]int, len(f.Files))
 	for i := range f.Files {
-		// A linked file's hidden symbols are local, and come after those of all source files.
+		// Hidden symbols are local in a linked file, after the symbols of all source files.
 		place, bits := ExactLocal, Bits(0)
 		if f.Files[i].Name == "" {
 			place, bits = ExactLoose, Hidden
