@@ -140,8 +140,8 @@ func (s *idSet) uniform() bool {
 	return len(s.names) == len(s.entries)
 }
 
-// assign adds the set's functions to flags. names maps type ids to functions; it is needed only if
-// the set is filled in and not uniform.
+// assign adds the flags of the set's functions to the map flags. The parameter names maps type ids
+// to functions. It is needed only if the set is filled in and not uniform.
 func (s *idSet) assign(names map[uint32]string, flags map[string]uint32) error {
 	if !s.filled || s.uniform() {
 		if len(s.names) != len(s.entries) {

@@ -26,8 +26,8 @@ func IsPart(symbol string) bool {
 		!strings.Contains(symbol[dot:], ".cold")
 }
 
-// renamed are the texts that link-time optimization puts between a static variable's name and a
-// number. clang's ThinLTO writes the first one, gcc the second one.
+// renamed lists what link-time optimization puts between a static variable's name and a number.
+// clang's ThinLTO writes the first item, gcc the second one.
 var renamed = []string{".llvm.", ".lto_priv."}
 
 // SourceName returns the name that the variable with the given symbol has in the source: for

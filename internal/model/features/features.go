@@ -1,5 +1,5 @@
-// Package features has the features: optional parts of BTF generation, with the names that pahole's
-// --btf_features uses. It also has sets of features.
+// Package features has the features and sets of them. A feature is an optional part of BTF
+// generation, and has the same name as in pahole's --btf_features.
 package features
 
 import (

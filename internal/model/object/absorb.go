@@ -223,7 +223,7 @@ func (a *absorber) hashTypes() bool {
 	return true
 }
 
-// hash hashes type id as types.Graph does, after the types that the shape of this type contains.
+// hash hashes the type with this id as types.Graph does, after the types that its shape contains.
 func (a *absorber) hash(id uint32, depth int) bool {
 	t, s := &a.blob.Types[id-1], &a.shapes[id]
 	if s.busy || depth > types.MaxDepth+2 { // a declaration tag, its function and the prototype
@@ -265,8 +265,8 @@ func (a *absorber) hash(id uint32, depth int) bool {
 }
 
 // refer returns the hash that represents child in the content of a type that refers to it, and how
-// deep child nests. from is the kind of the referring type. ok is false if such a reference is not
-// allowed, or if child is invalid.
+// deep child nests. The parameter from is the kind of the referring type; ok is false if such a
+// reference is not allowed, or if child is invalid.
 func (a *absorber) refer(from btf.Kind, fit kindSet, child uint32, depth int) (h types.Hash,
 	deep uint16, ok bool) {
 	if uint64(child) >= uint64(len(a.shapes)) {
@@ -284,8 +284,8 @@ func (a *absorber) refer(from btf.Kind, fit kindSet, child uint32, depth int) (h
 	return c.hash, c.depth, true
 }
 
-// node returns the node of type id, and adds it if it is missing. If the graph has a node, it also
-// has everything to which that node leads.
+// node returns the node of the type with this id, and adds it if it is missing. If the graph has a
+// node, it also has everything to which that node leads.
 func (a *absorber) node(id uint32) types.ID {
 	s := &a.shapes[id]
 	if s.id != 0 {
@@ -297,7 +297,7 @@ func (a *absorber) node(id uint32) types.ID {
 	return s.id
 }
 
-// add adds the node of type id, whose hash is known.
+// add adds the node of the type with this id, whose hash is known.
 func (a *absorber) add(id uint32) types.ID {
 	t, s := &a.blob.Types[id-1], &a.shapes[id]
 	if s.fwd {

@@ -136,7 +136,7 @@ func (d *definitions) findAmbiguous(tags []presence) {
 	}
 }
 
-// list adds id, a definition or declaration, to the listed ids of the scope that the id at is in.
+// list adds id, a definition or declaration, to the list of the scope that contains the id at.
 func (d *definitions) list(at, id uint32) {
 	i := 0
 	for at >= d.scopes[i].end {

@@ -14,10 +14,10 @@ import (
 )
 
 // Merge returns the union of objects: their shapes and their units. Equal units become one unit,
-// whose count is the sum of theirs. Merge doesn't change the objects, but the union may share lists
-// of items with them. It is an error if targets or features differ; the error names two objects by
-// position. Raw BTF (Target.Machine 0) may be merged with any target of the same byte order, and
-// units from BTF may be merged with any features.
+// whose count is the sum of their counts. Merge doesn't change the objects, but the union may share
+// lists of items with them. It is an error if targets or features differ; the error names two
+// objects by position. Raw BTF (Target.Machine 0) may be merged with any target of the same byte
+// order, and units from BTF may be merged with any features.
 func Merge(objs ...*Object) (*Object, error) {
 	m := NewMerger()
 	for i, o := range objs {

@@ -119,7 +119,7 @@ func (o *Object) addUnits(blob *btf.Blob, s *unitsSection) error {
 		return wrong
 	}
 	if used != len(s.refs) {
-		return fmt.Errorf("section %s pins references that do not exist or do not refer to a tag",
+		return fmt.Errorf("section %s has pins for references that don't exist or don't lead to a tag",
 			SectionUnits)
 	}
 	byNode := make([]uint32, len(o.Graph.Nodes))

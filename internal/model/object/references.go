@@ -98,7 +98,7 @@ func (r *records) crosses(from *btf.Type, to uint32) bool {
 	return (r.tagged(t) || r.cyclic[to]) && (from.Kind != btf.KindDeclTag || r.declared(t) != 0)
 }
 
-// checkRef checks that type id, whose record is t, may refer to child.
+// checkRef checks that the type with this id and record t may refer to child.
 func (r *records) checkRef(id uint32, t *btf.Type, child uint32) error {
 	if child >= r.end {
 		return typeError(id, t, "refers to type [%d], but the last type is [%d]", child, r.end-1)

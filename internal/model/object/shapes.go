@@ -33,7 +33,7 @@ const (
 	elemRef = 1 // elemRef+i: the reference of element i
 )
 
-// shape adds the records of order (children first), except those that have an entry in ids.
+// shape adds the types in the list order (children first) whose nodes are not yet in s.ids.
 func (s *shaper) shape(order []uint32) error {
 	if s.ids == nil {
 		s.ids = make([]types.ID, s.end)
@@ -94,7 +94,7 @@ func (s *shaper) shape(order []uint32) error {
 	return nil
 }
 
-// ref returns the node for the reference with number ref, from type id (record t) to type target.
+// ref returns the node for reference number ref, from the type with this id and record t to target.
 func (s *shaper) ref(t *btf.Type, id, ref, target uint32) types.ID {
 	if target == 0 {
 		return 0

@@ -21,7 +21,7 @@ func Write(o *Object) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	num, err := number(o)
+	num, err := newNumbering(o)
 	if err != nil {
 		return nil, err
 	}

@@ -88,7 +88,7 @@ type Node struct {
 // and so on) in which each contains the next, without a named struct, union or enum in between. The
 // bound keeps recursive walks from exhausting the stack. It is the same for reading and writing, so
 // no tool refuses what another one wrote. pahole has no such bound, nor has the kernel for its own
-// BTF; that of BPF_BTF_LOAD and libbpf (MAX_RESOLVE_DEPTH, 32) depends on the order of ids.
+// BTF; the bound in BPF_BTF_LOAD and libbpf (MAX_RESOLVE_DEPTH, 32) depends on the order of ids.
 const MaxDepth = 1000
 
 // Elem is one of these elements of a node:
@@ -103,7 +103,7 @@ type Elem struct {
 	Val  uint64
 }
 
-// FuncFlags describe a function candidate. Node.Size of a FUNC has them.
+// FuncFlags describe a function candidate. They are in Node.Size of a FUNC.
 type FuncFlags uint32
 
 const (
