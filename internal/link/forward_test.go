@@ -79,9 +79,9 @@ func sketch(b *builder, text string) {
 	}
 }
 
-// users lists the types of a result that refer to s and r, in the form "user s1 r?". The number
-// after a tag is how many members its definition has; "?" means a declaration. Types that a base
-// has are in parentheses.
+// users returns a list of the types in a result that refer to s and r, in the form "user s1 r?".
+// The number after a tag is how many members its definition has; "?" means a declaration. Types
+// that a base has are in parentheses.
 func users(b *btf.Blob) []string {
 	var out []string
 	var meaning func(id uint32) string

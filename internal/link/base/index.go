@@ -119,7 +119,7 @@ func (c *Chain) Tag(stub types.Hash) (definition, declaration uint32, count int)
 	return definition, declaration, count
 }
 
-// layer returns the index of the BTF that has the type id, or nil if there is none.
+// layer returns the index of the BTF that has the type with this id, or nil if there is none.
 func (c *Chain) layer(id uint32) *index {
 	for _, x := range c.layers {
 		if x.has(id) {

@@ -15,7 +15,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// small returns split BTF, based on base, with one of almost everything that BTF can hold.
+// small makes split BTF, based on base, with one of almost everything that BTF can hold.
 func small(base *btf.Blob, order binary.ByteOrder, prefix string) *btf.Blob {
 	b := btf.NewBuilder(order, base, nil)
 	i := b.Int(prefix+"int", 4, 1, 32)

@@ -179,13 +179,13 @@ func (c *Chain) push(data []byte) error {
 	return nil
 }
 
-// hollow returns an empty blob that begins where the last BTF ends.
+// hollow makes an empty blob that begins where the last BTF ends.
 func (c *Chain) hollow() *btf.Blob {
 	h := &c.layers[len(c.layers)-1].header
 	return &btf.Blob{Order: c.Order(), StartID: h.EndID, BaseStrLen: h.EndStr}
 }
 
-// Index returns the index of the BTF in the file at path. bases are the paths of its bases.
+// Index returns the index of the BTF at path. The parameter bases has the paths of the BTF's bases.
 func Index(path string, bases []string) ([]byte, error) {
 	below, err := relocate.ReadBases(bases)
 	if err != nil {

@@ -98,7 +98,7 @@ func (t *table) find(h types.Hash) (first, end uint32) {
 	return first, end
 }
 
-// all returns the numbers for a hash, ascending.
+// all yields the numbers for a hash, in ascending order.
 func (t *table) all(h types.Hash) iter.Seq[uint32] {
 	return func(yield func(uint32) bool) {
 		first, end := t.find(h)

@@ -7,7 +7,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// locals has what is known about the local symbols among the facts' variables.
+// locals records what is known about the local symbols among the facts' variables.
 type locals struct {
 	objects map[string]uint64 // by name: how many local objects the facts have
 	// identified has the names of the local variables that have a Definition in the facts.

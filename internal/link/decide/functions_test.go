@@ -21,7 +21,8 @@ func units(defs ...func(b *linktest.Builder)) func(*linktest.Builder) {
 	}
 }
 
-// fn defines a global function f with these parameters; without parameters, it is void f(void).
+// fn returns code that defines a global function f with these parameters; without parameters, void
+// f(void).
 func fn(flags types.FuncFlags,
 	params ...func(b *linktest.Builder) types.ID) func(*linktest.Builder) {
 	return named("f", flags, params...)
@@ -146,7 +147,7 @@ func TestOwners(t *testing.T) {
 	})
 }
 
-// in defines a function in a unit of the given file.
+// in returns code that defines a function in a unit of the given file.
 func in(file, name string, linkage uint32, flags types.FuncFlags,
 	params ...func(b *linktest.Builder) types.ID) func(*linktest.Builder) {
 	return func(b *linktest.Builder) {

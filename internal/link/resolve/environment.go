@@ -231,8 +231,8 @@ func (v *view) holds(id types.ID) bool { return v.held[id] == v.round }
 // declares reports whether the environment is BTF that has a forward declaration of the tag.
 func (v *view) declares(t int32) bool { return v.declared[t] == v.round }
 
-// single returns the environment's definition of a tag, or 0 if there is none or there are several.
-func (v *view) single(t int32) types.ID {
+// definition returns the environment's only definition of a tag; 0 if it has none or several.
+func (v *view) definition(t int32) types.ID {
 	if v.defined[t] != v.round || v.def[t] == several {
 		return 0
 	}
@@ -244,14 +244,14 @@ func (r *resolver) anchorOf(v *view, slot types.ID) types.ID {
 	switch {
 	case r.roles[slot] == anchor:
 		return slot
-	case r.pinned(slot):
+	case r.isPinned(slot):
 		if d := r.Nodes[slot].Ref; v.holds(d) {
 			return d
 		}
 		return 0
 	}
 	t := r.Tags.Of(slot)
-	if r.split(v) {
+	if r.isSplit(v) {
 		switch {
 		case r.ofBaseForward(v, t):
 			return 0 // a reference to a definition is pinned: see object.AddBTF
@@ -259,11 +259,11 @@ func (r *resolver) anchorOf(v *view, slot types.ID) types.ID {
 			return 0 // it may also mean the base's definition
 		}
 	}
-	return v.single(t)
+	return v.definition(t)
 }
 
-// split reports whether v shows the environment of split BTF whose base is also among the units.
-func (r *resolver) split(v *view) bool { return r.list[v.env].linked && len(r.copies) > 0 }
+// isSplit reports whether v shows the environment of split BTF whose base is also among the units.
+func (r *resolver) isSplit(v *view) bool { return r.list[v.env].linked && len(r.copies) > 0 }
 
 // ofBaseForward is for environments of split BTF and of copies of its base. It reports whether an
 // unpinned tag means the base's forward declaration there. If the split BTF has its own
@@ -280,7 +280,7 @@ func (r *resolver) ofBaseForward(v *view, tag int32) bool {
 // one meaning (the base's definition, or a forward declaration), ofSplit returns it.
 func (r *resolver) ofSplit(v *view, tag int32) (target, bool) {
 	switch {
-	case !r.split(v):
+	case !r.isSplit(v):
 	case r.ofBaseForward(v, tag), r.list[v.env].copied && v.declares(tag):
 		return forward(tag), true
 	case !v.declares(tag):

@@ -66,7 +66,7 @@ func newForwards(r *resolver, g *graph) *forwards {
 	return f
 }
 
-// poll records the meanings of the tags in a root, in the environment of v.
+// poll stores the meanings of the tags in a root, in the environment of v.
 func (f *forwards) poll(v *view, root types.ID) {
 	for _, s := range f.r.slotsOf(root) {
 		if f.r.roles[s] != stub {

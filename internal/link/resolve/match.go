@@ -72,13 +72,13 @@ func (g *graph) match() {
 			m.pairs = append(m.pairs, pair{node: int32(i), id: id})
 		}
 	}
-	m.compare(func(*pair) bool { return true }, m.similar)
+	m.compare(func(*pair) bool { return true }, m.matchesLoosely)
 	m.choose(m.isDefinition)
 	for i := range m.pairs {
 		m.pairs[i].users = nil
 	}
 	rest := func(p *pair) bool { return !m.isDefinition(p.node) }
-	m.compare(rest, m.equal)
+	m.compare(rest, m.matchesExactly)
 	m.choose(func(node int32) bool { return !m.isDefinition(node) })
 }
 
@@ -144,9 +144,9 @@ func (m *matcher) walk(shape types.ID, id uint32, f func(id uint32) bool) bool {
 	return true
 }
 
-// similar reports whether a slot of a pair's node matches the base type with this id, to which the
-// pair's base type refers in the slot's place.
-func (m *matcher) similar(user int32, slot types.ID, t target, id uint32) bool {
+// matchesLoosely reports whether a slot of a pair's node matches the base type with this id, to
+// which the pair's base type refers in the slot's place.
+func (m *matcher) matchesLoosely(user int32, slot types.ID, t target, id uint32) bool {
 	r := m.r
 	if r.roles[slot] == stub && r.base.Declares(id) {
 		if t != forward(r.Tags.Of(slot)) {
@@ -158,11 +158,11 @@ func (m *matcher) similar(user int32, slot types.ID, t target, id uint32) bool {
 		_, ofBase := t.tag()
 		return ofBase
 	}
-	return m.needs(user, t, id)
+	return m.dependOn(user, t, id)
 }
 
-// equal is like similar, but the slot must mean exactly the base type with this id.
-func (m *matcher) equal(user int32, slot types.ID, t target, id uint32) bool {
+// matchesExactly is like matchesLoosely, but the slot must mean exactly the base type with this id.
+func (m *matcher) matchesExactly(user int32, slot types.ID, t target, id uint32) bool {
 	r := m.r
 	switch {
 	case t < 0:
@@ -170,11 +170,11 @@ func (m *matcher) equal(user int32, slot types.ID, t target, id uint32) bool {
 	case m.isDefinition(int32(t)):
 		return m.based[t] == id
 	}
-	return m.needs(user, t, id)
+	return m.dependOn(user, t, id)
 }
 
-// needs makes a pair depend on another pair, and reports whether that other pair exists.
-func (m *matcher) needs(user int32, t target, id uint32) bool {
+// dependOn makes a pair depend on another pair, and reports whether that other pair exists.
+func (m *matcher) dependOn(user int32, t target, id uint32) bool {
 	need, ok := m.index[key(int32(t), id)]
 	if !ok || m.pairs[need].failed {
 		return false

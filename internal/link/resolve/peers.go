@@ -50,7 +50,7 @@ func newPeers(r *resolver, g *graph) *peers {
 			}
 		}
 	}
-	if p.work() > maxPeerWork {
+	if p.workBound() > maxPeerWork {
 		p.of = nil
 	}
 	return p
@@ -62,7 +62,7 @@ func (p *peers) peer(v *view) *peer {
 	m := &peer{holds: map[types.ID]int32{}, single: map[int32]types.ID{}}
 	for _, id := range r.list[v.env].anchors {
 		t := r.Tags.Of(id)
-		if t >= 0 && r.tags[t].conflicted && v.single(t) == id && r.common[t] != id {
+		if t >= 0 && r.tags[t].conflicted && v.definition(t) == id && r.common[t] != id {
 			m.uncommon = append(m.uncommon, id)
 		}
 	}
@@ -73,15 +73,15 @@ func (p *peers) peer(v *view) *peer {
 		if t := r.Tags.Of(id); t >= 0 {
 			m.holds[id] = p.g.node(v, id)
 			if r.tags[t].conflicted {
-				m.single[t] = v.single(t)
+				m.single[t] = v.definition(t)
 			}
 		}
 	}
 	return m
 }
 
-// work returns an upper bound for the number of steps that all lookups together take.
-func (p *peers) work() float64 {
+// workBound returns an upper bound for the number of steps that all lookups together take.
+func (p *peers) workBound() float64 {
 	tags, single := 0, 0
 	for i := range p.r.tags {
 		if p.r.tags[i].varies {

@@ -126,7 +126,7 @@ func (n *noted) name(name string, bits Bits) {
 	n.bits = append(n.bits, bits)
 }
 
-// function records the symbol of a function or of a part of one. place is one of Exact's bits.
+// function records the symbol of a function, or of a part of one; place must be a bit of Exact.
 func (n *noted) function(symbol string, place, bits Bits) {
 	switch base, ok := facts.BaseName(symbol); {
 	case !ok:

@@ -150,7 +150,7 @@ func (x *Index) dropForeign(s *survey.Survey, foreign []int, linked map[types.St
 	}
 }
 
-// locals has the names of local functions and variables, by source file.
+// locals lists the names of local functions and variables, by source file.
 type locals map[types.Str]map[types.Str]bool
 
 func localNames(s *survey.Survey, f *facts.Facts, units []int) locals {

@@ -16,7 +16,7 @@ func TestRepeats(t *testing.T) {
 		}
 		more := 0
 		for i := range n {
-			switch maybe := names.maybe(i); {
+			switch maybe := names.mayRepeat(i); {
 			case i%10 == 0 && !maybe:
 				t.Fatalf("name %d of %d occurs twice, but is reported as unique", i, n)
 			case i%10 != 0 && maybe:

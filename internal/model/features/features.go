@@ -112,7 +112,7 @@ func Parse(list string) (Set, error) {
 		if i == 0 && (plus || minus) {
 			s = Default()
 		}
-		set, err := named(name)
+		set, err := featuresOf(name)
 		if err != nil {
 			return 0, fmt.Errorf("features %q: %w", list, err)
 		}
@@ -131,8 +131,8 @@ func Named(name string) (f Set, ok bool) {
 	return 1 << max(i, 0), i >= 0
 }
 
-// named returns the features that one word of a list selects.
-func named(name string) (Set, error) {
+// featuresOf returns the features that one word of a list selects.
+func featuresOf(name string) (Set, error) {
 	if f, ok := Named(name); ok {
 		return f, nil
 	}

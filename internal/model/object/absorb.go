@@ -55,8 +55,8 @@ func (s *shape) crosses(from btf.Kind) bool {
 	return s.tag != 0 && (from != btf.KindDeclTag || s.fwd)
 }
 
-// before reports whether s comes before o, which has the same name, in canonical order.
-func (s *shape) before(o *shape) bool {
+// precedes reports whether s comes before o, which has the same name, in canonical order.
+func (s *shape) precedes(o *shape) bool {
 	if p, q := s.nodeKind(), o.nodeKind(); p != q {
 		return p < q
 	}
@@ -191,7 +191,7 @@ func (a *absorber) hashShapes() bool {
 	last := uint32(0) // the ordinal of the previous type's name
 	for i := range a.blob.Types {
 		name := a.ordinal[a.blob.Types[i].NameOff]
-		if name < last || name == last && i > 0 && !a.shapes[i].before(&a.shapes[i+1]) {
+		if name < last || name == last && i > 0 && !a.shapes[i].precedes(&a.shapes[i+1]) {
 			return false
 		}
 		last = name
@@ -235,7 +235,7 @@ func (a *absorber) hash(id uint32, depth int) bool {
 	}
 	s.busy = true
 	ok, name := true, a.names[a.ordinal[t.NameOff]]
-	deepest, fit := uint16(0), fitting(t.Kind)
+	deepest, fit := uint16(0), kindsFor(t.Kind)
 	ref := func(child uint32) (h types.Hash) {
 		var deep uint16
 		var good bool

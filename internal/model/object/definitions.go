@@ -88,7 +88,7 @@ func (d *definitions) findTags() ([]presence, error) {
 	var tags []presence
 	for id := uint32(1); id < d.end; id++ {
 		t, _ := d.at(id)
-		if !d.tagged(t) {
+		if !d.isTagged(t) {
 			continue
 		}
 		name, err := d.name(t.NameOff)
@@ -190,13 +190,13 @@ func (d *definitions) beginScope(own *shaper, i int, ids []types.ID) {
 		return pin.Provisional(uint64(target), i), d.ambiguous[target]
 	}
 	for id := uint32(1); id < d.scopes[i].start; id++ {
-		if t, _ := d.at(id); d.tagged(t) || d.cyclic[id] {
+		if t, _ := d.at(id); d.isTagged(t) || d.cyclic[id] {
 			own.ids[id] = ids[id]
 		}
 	}
 }
 
-// leading reports for each id whether it is an ambiguous definition, or leads to one.
+// leading finds, for each id, whether it is an ambiguous definition or leads to one.
 func (d *definitions) leading(order []uint32) []bool {
 	leading := make([]bool, d.end)
 	for _, id := range order {
@@ -213,7 +213,7 @@ func (d *definitions) leading(order []uint32) []bool {
 	return leading
 }
 
-// within returns the leading types of a scope and the types in their shapes, children first.
+// within selects the leading types of a scope and the types in their shapes, children first.
 func (d *definitions) within(s *scope, order []uint32, leading []bool) []uint32 {
 	in := make([]bool, d.end)
 	for i := len(order) - 1; i >= 0; i-- {

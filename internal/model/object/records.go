@@ -146,7 +146,7 @@ func (r *records) declared(t *btf.Type) types.Tag {
 	return tag
 }
 
-// tagged reports whether t declares or defines a tag, so that references to it are stubs.
-func (r *records) tagged(t *btf.Type) bool {
+// isTagged reports whether t declares or defines a tag, so that references to it are stubs.
+func (r *records) isTagged(t *btf.Type) bool {
 	return t.Kind == btf.KindFwd || types.TagOf(types.Kind(t.Kind)) != 0 && r.named(t)
 }

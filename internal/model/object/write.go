@@ -41,7 +41,7 @@ func Write(o *Object) ([]byte, error) {
 	return f.Bytes()
 }
 
-// normal returns o without duplicate units, and without features that have no meaning for it.
+// normal copies o without duplicate units, and without features that have no meaning for it.
 func (o *Object) normal() (*Object, error) {
 	n := *o
 	if n.Target.Order == nil {

@@ -77,7 +77,7 @@ func NewImporter(to, from *types.Graph, budget *int) *Importer {
 		known: known{numbers: map[types.TagName]int32{}}}
 }
 
-// known has what is the same in every unit: for each node of Importer.from, and for each string.
+// known holds what is the same in every unit: for each node of Importer.from, and for each string.
 type known struct {
 	content []types.Hash // hash of the node's content if no stub is pinned
 	plain   []types.ID   // the node in the other graph with that content; 0: none yet
@@ -155,7 +155,7 @@ func (m *Importer) findSeveral(scopes [][]types.ID) error {
 	}
 	for _, list := range scopes {
 		for _, id := range list {
-			if t := &m.tagged[m.tags[id]]; t.candidate && !m.same(t.first, id) {
+			if t := &m.tagged[m.tags[id]]; t.candidate && !m.areEqual(t.first, id) {
 				t.several = scope
 			}
 		}
@@ -163,8 +163,8 @@ func (m *Importer) findSeveral(scopes [][]types.ID) error {
 	return nil
 }
 
-// same reports whether two definitions, or declarations, are equal.
-func (m *Importer) same(a, b types.ID) bool {
+// areEqual reports whether two definitions, or declarations, are equal.
+func (m *Importer) areEqual(a, b types.ID) bool {
 	if m.flags[a]&in != 0 && m.flags[b]&in != 0 {
 		return m.hashes[a] == m.hashes[b]
 	}
@@ -186,7 +186,7 @@ func (m *Importer) pinned(id types.ID, n *types.Node) bool {
 	return t.several != 0 && m.from.Pin(n).B+1 >= uint64(t.several)
 }
 
-// means returns the definition that a stub resolves to in the unit, 0 if there is no specific one.
+// means returns the definition that a stub resolves to in the unit, or 0 if no specific one.
 func (m *Importer) means(n *types.Node) types.ID {
 	if n.Ref != 0 && (n.Aux == uint32(types.TagTypedef) || m.flags[n.Ref]&listed != 0) {
 		return n.Ref
@@ -250,8 +250,8 @@ func (m *Importer) intern() {
 	}
 }
 
-// add adds a node. The nodes to which it refers must already have been added. content is the node's
-// hash if the node contains no pin, otherwise zero.
+// add adds a node. The nodes to which it refers must already have been added. The parameter content
+// is the node's hash if the node contains no pin, otherwise zero.
 func (m *Importer) add(n *types.Node, content types.Hash) types.ID {
 	if id := m.to.Find(content); content != (types.Hash{}) && id != 0 {
 		return id

@@ -134,8 +134,8 @@ func TestPinnedStubsAreNotTheStub(t *testing.T) {
 	}
 }
 
-// random adds n random nodes to a graph, children first.
-func random(g *Graph, rng *rand.Rand, n int) {
+// addRandom adds n random nodes to a graph, children first.
+func addRandom(g *Graph, rng *rand.Rand, n int) {
 	name := func() Str { return g.Strs.Intern(fmt.Appendf(nil, "n%d", rng.IntN(n/4))) }
 	node := func() ID { return ID(rng.IntN(len(g.Nodes))) }
 	for range n {
@@ -156,8 +156,8 @@ func random(g *Graph, rng *rand.Rand, n int) {
 func TestImportIsUnion(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	a, b := New(), New()
-	random(a, rng, 4000)
-	random(b, rng, 4000)
+	addRandom(a, rng, 4000)
+	addRandom(b, rng, 4000)
 	contents := func(graphs ...*Graph) map[Hash]bool {
 		set := map[Hash]bool{}
 		for _, g := range graphs {

@@ -93,7 +93,7 @@ func (h *Hasher) Elem(name, ref Hash, val uint64) {
 	h.n++
 }
 
-// Sum ends the hash. flag is Node.Flag, which for aggregates is known only after the last member.
+// Sum ends the hash. It takes Node.Flag, which for aggregates is known only after the last member.
 func (h Hasher) Sum(flag bool) Hash {
 	w := h.n << 1
 	if flag {

@@ -29,7 +29,7 @@ func (p *Parter) Part(g *Graph, roots func(yield func(ID) bool)) *Graph {
 	nodes, elems := p.assignIDs(g)
 	part := &Graph{Nodes: make([]Node, 0, nodes+1), Elems: make([]Elem, 0, elems)}
 	part.Strs.initList(nodes)
-	p.each(func(id ID) {
+	p.eachWanted(func(id ID) {
 		n := g.Nodes[id]
 		first := len(part.Elems)
 		for _, e := range g.ElemsOf(&n) {
@@ -102,7 +102,7 @@ func (p *Parter) close(g *Graph) {
 
 // assignIDs numbers the wanted nodes, and returns how many nodes and elements they have in all.
 func (p *Parter) assignIDs(g *Graph) (nodes, elems int) {
-	p.each(func(id ID) {
+	p.eachWanted(func(id ID) {
 		p.ids[id] = ID(nodes)
 		nodes++
 		elems += int(g.Nodes[id].Count)
@@ -110,8 +110,8 @@ func (p *Parter) assignIDs(g *Graph) (nodes, elems int) {
 	return nodes, elems
 }
 
-// each calls do with each wanted node, in order.
-func (p *Parter) each(do func(id ID)) {
+// eachWanted calls do with each wanted node, in order.
+func (p *Parter) eachWanted(do func(id ID)) {
 	for i, word := range p.wanted {
 		for ; word != 0; word &= word - 1 {
 			do(ID(i*64 + bits.TrailingZeros64(word)))
