@@ -144,7 +144,7 @@ func TestForwards(t *testing.T) {
 			"other s1, user s2 r1"},
 		{"the innermost named type counts: a struct and a typedef", "",
 			"s1 user\n s2 other\n user other\n 9x s3", "other s2, user s1 r?"},
-		{"a typedef means the same in what holds it", "", "s1 other\n holder\n 9x s2",
+		{"a typedef means the same in every type that holds it", "", "s1 other\n holder\n 9x s2",
 			"holder other=s1, other s1"},
 		{"a type that means two definitions at once", "", "both s1 s2\n user\n 2x s2",
 			"both s1 s2, user s2 r?"},
@@ -268,7 +268,7 @@ func TestRandomForwards(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// meaning returns the definition that tag means in unit u, in a reference from the type named
+		// meaning returns the definition that unit u means by tag in a reference from the type named
 		// root. If there is a tie, it returns several definitions.
 		meaning := func(u map[string]bool, root, tag string) []string {
 			own := func(u map[string]bool) string {

@@ -268,11 +268,11 @@ func TestLibbpfForwardInSplit(t *testing.T) {
 			func(b *btf.Builder) { define(b, "a"); define(b, "b"); holder(b, "top", forward(b)) },
 			"top s?"},
 		{"no definition", declares, func(b *btf.Builder) { holder(b, "top", forward(b)) }, "top s?"},
-		{"another definition in the base", defines,
+		{"a different definition in the base", defines,
 			func(b *btf.Builder) { define(b, "b"); holder(b, "top", forward(b)) }, "top s?"},
 		{"the same definition in the base", defines,
 			func(b *btf.Builder) { define(b, "a"); holder(b, "top", forward(b)) }, "top s1"},
-		{"another definition in the base, which declares it too", definesToo,
+		{"a different definition in the base, which also declares the tag", definesToo,
 			func(b *btf.Builder) { define(b, "b"); holder(b, "top", forward(b)) }, "top s?"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -20,7 +20,7 @@ func TestVariables(t *testing.T) {
 	arr := func(n uint32) types.ID {
 		return b.Add(types.Node{Kind: types.KindArray, Size: n, Ref: i}, types.Elem{Ref: i})
 	}
-	b.Var("same", 0, 4, i) // two statics of one name and size, in files of one name
+	b.Var("same", 0, 4, i) // two statics with the same name and size, in files with the same name
 	b.Fn("of_first", 0, 0, b.Proto(0))
 	b.Var("shared", 1, 0, arr(0)) // the declaration extern int shared[];
 	b.Var("unused", 1, 4, i)

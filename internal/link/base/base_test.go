@@ -229,7 +229,7 @@ func TestHostile(t *testing.T) {
 				b.Ref(btf.KindPtr, "", i)
 			}
 		}, true},
-		{"many types of one shape", func(b *btf.Builder) {
+		{"many types with the same shape", func(b *btf.Builder) {
 			for range 100_000 {
 				b.Int("int", 4, 1, 32)
 			}
@@ -257,7 +257,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// ExampleBase shows how a link looks up the types of one shape in a base.
+// ExampleBase shows how a link looks up the types with a given shape in a base.
 func ExampleBase() {
 	p, err := base.Parse(module().Finish())
 	if err != nil {

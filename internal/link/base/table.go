@@ -15,7 +15,7 @@ import (
 //
 // The first bits of a hash are the number of its bucket. A bucket has four to eight entries on
 // average, ordered by the second half of the hash, then by number. Only the second half of a hash
-// is stored. With the number of the bucket, that is about 78 bits. With 10^4 strings in a module
+// is stored. Together with the bucket number, it has about 78 bits. With 10^4 strings in a module
 // and 10^5 in the kernel, a string of a module is mistaken for a different string of the kernel in
 // one module out of 10^14.
 type table struct {

@@ -81,7 +81,7 @@ func Decide(t *resolve.Types, x *symbols.Index, f *facts.Facts, set features.Set
 	return d.Decisions, nil
 }
 
-// holders returns the units' candidates of this name, in a list that the next call overwrites.
+// holders returns the units' candidates with this name, in a list that the next call overwrites.
 func (d *decider) holders(kind types.Kind, name types.Str) []Holder {
 	d.group = d.Holders(kind, name, d.group[:0])
 	return d.group

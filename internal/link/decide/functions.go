@@ -173,8 +173,8 @@ func (d *decider) symbolReason(name types.Str) string {
 }
 
 // severalAddresses reports whether functions with this name are at several addresses. A tracer that
-// attaches by name couldn't know which one is meant. Clones' addresses count too, unless the clones
-// are encoded under their own names.
+// attaches by name couldn't know which function is meant. Clones' addresses count too, unless the
+// clones are encoded under their own names.
 func (d *decider) severalAddresses(name types.Str) bool {
 	bits := d.symbols.Of(name)
 	if !d.features.Has(features.TrueSignature) || bits&symbols.Exact == 0 {

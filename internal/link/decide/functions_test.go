@@ -76,7 +76,8 @@ func TestFunctions(t *testing.T) {
 	})
 }
 
-// TestPrototypes checks which prototypes of one name are consistent, and which of them is encoded.
+// TestPrototypes checks which prototypes of a function are consistent, and which of them is
+// encoded.
 func TestPrototypes(t *testing.T) {
 	inconsistent := []string{"f: inconsistent prototype"}
 	tag := func(name string) func(b *linktest.Builder) types.ID {
@@ -196,11 +197,11 @@ func TestClaimants(t *testing.T) {
 		{what: "one of two static functions was dropped",
 			build: build(in("a.c", "f", static, 0, integer), in("b.c", "f", static, 0, pointer)),
 			facts: inFiles(files{"a.c": {"g"}, "b.c": {"f"}}), want: []string{"static f: void(*int)"}},
-		{what: "statics of one shape; those with the more common definition of the tag were dropped",
+		{what: "statics with the same shape; those with the commoner definition of the tag were dropped",
 			build: build(ofStruct("a.c", 8), ofStruct("b.c", 16), ofStruct("c.c", 8)),
 			facts: inFiles(files{"a.c": {"g"}, "b.c": {"f"}, "c.c": {"h"}}),
 			want:  []string{"static f: void(*struct s of 16)"}},
-		{what: "statics in files of one name; nothing shows which of them was dropped",
+		{what: "statics in files with the same name; nothing shows which of them was dropped",
 			build:   build(in("a.c", "f", static, 0, integer), in("a.c", "f", static, 0, pointer)),
 			facts:   inFiles(files{"a.c": {"f"}}),
 			skipped: []string{"f: inconsistent prototype"}},
@@ -220,7 +221,7 @@ func TestClaimants(t *testing.T) {
 			build: build(in("a.c", "f", global, 0, integer),
 				in("b.c", "f", global, types.FuncWeak, pointer)),
 			facts: inFiles(files{"": {"f"}}), skipped: []string{"f: inconsistent prototype"}},
-		{what: "hidden definitions of consistent prototypes; most units decide",
+		{what: "hidden definitions with consistent prototypes; the most common one",
 			build: build(in("a.c", "f", global, 0, toConst),
 				in("b.c", "f", global, types.FuncWeak, pointer),
 				in("c.c", "f", global, types.FuncWeak, pointer)),
@@ -287,7 +288,7 @@ func TestParameters(t *testing.T) {
 			skipped: []string{"f: uncertain parameter location"}},
 		{what: "in another register", build: units(fn(types.FuncUnexpectedReg, integer)),
 			facts: symbol("f"), skipped: []string{"f: unexpected register"}},
-		{what: "the first reason of pahole's order counts", facts: symbol("f"),
+		{what: "several reasons: the first one in pahole's order", facts: symbol("f"),
 			build: units(fn(types.FuncUnexpectedReg|types.FuncUncertain|types.FuncReordered, integer),
 				fn(0, pointer)),
 			skipped: []string{"f: reordered parameters"}},

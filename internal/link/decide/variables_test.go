@@ -140,8 +140,8 @@ func TestAlias(t *testing.T) {
 		want: []string{"global v: int", "section .data..percpu of 4: (global v: int)@0+4"}}})
 }
 
-// TestStatics: static variables of one name are distinguished by the base name of the source file,
-// by what else is in that file, and by the hash from package statics in the facts.
+// TestStatics: static variables with the same name are distinguished by the base name of the source
+// file, by what else is in that file, and by the hash from package statics in the facts.
 func TestStatics(t *testing.T) {
 	several := []string{"v: several static variables of this name"}
 	both := func(firstFile, secondFile string) func(b *linktest.Builder) {
@@ -164,9 +164,9 @@ func TestStatics(t *testing.T) {
 	check(t, []rule{
 		{what: "in files of different names", build: both("a.c", "b.c"),
 			facts: perCPU(staticVar("v", 1)), want: second},
-		{what: "in files of one name, nothing tells them apart", build: both("a.c", "a.c"),
+		{what: "in files with the same name, nothing tells them apart", build: both("a.c", "a.c"),
 			facts: perCPU(staticVar("v", 0)), skipped: several},
-		{what: "in files of one name, one of which has the file's functions",
+		{what: "in files with the same name, one of which has the file's functions",
 			build: both("a.c", "a.c"), facts: withFunction(perCPU(staticVar("v", 0)), "of_second"),
 			want: []string{second[0], functions, second[1]}},
 		{what: "in files without a name", build: both("a.c", "b.c"),

@@ -7,8 +7,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/object"
 )
 
-// maxTwins is how many types of one name a distilled base may have. C allows only a handful. The
-// limit bounds the time, because each is compared with each type of that name in the base.
+// maxTwins is how many types with the same name a distilled base may have. C allows only a handful.
+// All of them are compared with all types of that name in the base, so there must be a limit.
 const maxTwins = 64
 
 // sizeBits masks those bits of a size that btf_relocate compares when it looks up a type by name.

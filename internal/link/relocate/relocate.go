@@ -3,7 +3,7 @@
 //
 // A distilled base (package distill) has the names and sizes of the base types that a module needs.
 // Relocate looks up each of them in the new base. Then it replaces the ids and string offsets of
-// the split BTF. Types, their order and the split BTF's own strings don't change. The rules for
+// the split BTF. The types, their order and the split BTF's own strings don't change. The rules for
 // matches and errors are those of tools/lib/bpf/btf_relocate.c in Linux 7.2 (btf__relocate in
 // libbpf), which the kernel also compiles. There is one difference: the new base may be a chain of
 // several BTFs.

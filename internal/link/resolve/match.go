@@ -26,7 +26,7 @@ import (
 // module's own types lead to the module's definition. The relation is transitive: if a type doesn't
 // match here, it also doesn't match when the result is linked again.
 
-// maxSameShape is the maximum number of types of one shape in the base that a type is compared
+// maxSameShape is the maximum number of base types with the same shape that a type is compared
 // with. Normally the base has one; only hostile input reaches the limit.
 const maxSameShape = 1 << 8
 

@@ -93,7 +93,7 @@ func (t *Types) Shape(k Type) types.ID {
 	return types.ID(k)
 }
 
-// Node returns the node of the shape of a type.
+// Node returns the node of a type's shape.
 func (t *Types) Node(k Type) *types.Node { return &t.Nodes[t.Shape(k)] }
 
 // Content returns a hash of the content of a type, the same one in every link of the same units.

@@ -93,9 +93,9 @@ func (r *result) want(t *testing.T, want ...string) {
 	}
 }
 
-// TestOrder: anonymous types come first, by kind; then named types, by name. Types of one name are
-// sorted by kind, then by content. The members' names, m0 and m1, take part in the order only as
-// content.
+// TestOrder: anonymous types come first, by kind; then named types, by name. Types with the same
+// name are sorted by kind, then by content. The members' names, m0 and m1, take part in the order
+// only as content.
 func TestOrder(t *testing.T) {
 	b := linktest.New()
 	integer := b.Int("int")

@@ -33,7 +33,7 @@ type absorber struct {
 	names   []types.Hash // by ordinal
 	strs    []types.Str  // by ordinal; 0: not interned yet
 	shapes  []shape      // by type id
-	sizes   []uint32     // by type id: of FUNCs and VARs
+	sizes   []uint32     // by type id: Node.Size, for FUNCs and VARs
 	elems   []types.Elem // of types being added
 }
 

@@ -54,7 +54,7 @@ func Chain(b *btf.Blob) []*btf.Blob {
 }
 
 // AddBTF appends a unit for each blob of a chain (see Chain) to o.Units, even if an equal unit is
-// already there. It returns the node of each BTF id of the chain; for a FWD or an enum without
+// already there. It returns the node of each BTF id in the chain; for a FWD or an enum without
 // enumerators, that is the stub. Two ids have the same node if their types are equal, or differ
 // only in whether they declare or define a tag.
 //

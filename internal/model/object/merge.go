@@ -91,7 +91,7 @@ type agreement struct {
 	targetOf, rawOf, featsOf string
 }
 
-// claims are those properties of an object that agreement checks.
+// claims are the properties of an object that an agreement checks.
 type claims struct {
 	target     Target
 	features   features.Set

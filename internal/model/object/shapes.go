@@ -103,7 +103,7 @@ func (s *shaper) ref(t *btf.Type, id, ref, target uint32) types.ID {
 		return s.ids[target]
 	}
 	c, _ := s.at(target)
-	name, _ := s.name(c.NameOff) // shape reports the error with the record of target
+	name, _ := s.name(c.NameOff) // shape reports the error when it adds target
 	if tag := s.declared(c); tag != 0 {
 		return s.g.Stub(tag, name)
 	}

@@ -131,7 +131,7 @@ func (c *classes) refs(class int32, buf []int32) []int32 {
 
 // hashComponent hashes the classes of a strongly connected component. The colour of a class
 // distinguishes it from the other classes of the component, but depends only on references up to a
-// depth: the number of rounds of the refinement. The list of all colours, each with the same
+// depth: the number of rounds of the refinement. The list of all colours, each paired with the
 // class's colour after one more round, shows how the classes refer to each other. So a colour and
 // this list describe a class completely.
 func (c *classes) hashComponent(component []int32) error {

@@ -116,7 +116,7 @@ const (
 	// no code in the unit: the function is an alias of an identical function, or inlined
 	FuncNoCode
 	FuncWeak // a weak definition, or one that another definition replaced
-	// the symbol has another name: the function isn't encoded, but shows that the unit is linked
+	// the symbol has a different name: the function isn't encoded, but shows that the unit is linked
 	FuncRenamed
 	// only clones with a changed interface have symbols; BTF doesn't say where their parameters are
 	FuncUnlocated
