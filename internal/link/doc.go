@@ -14,7 +14,7 @@
 // name. Each stage of [Object] is a package that reads the results of the earlier stages:
 //
 //  1. survey.New makes lists of the shapes and the units.
-//  2. symbols.New and Select look up names in the module's symbols, and drop units that aren't
+//  2. symbols.New and Select look up names among the module's symbols, and drop units that aren't
 //     linked.
 //  3. resolve.Resolve finds the type that each shape becomes in each unit: in b.c, struct opts
 //     means the definition in a.c; u64, which vmlinux also has, is the base BTF's type.

@@ -96,7 +96,7 @@ func tagNamed(b *btf.Blob, id uint32) string {
 // such a tag means in that input is a matter of choice. libbpf treats a forward declaration as
 // equal to each of the definitions in turn. So which types are equal depends on the order of the
 // inputs, and libbpf may join types that differ. A tag that leads to an open tag is open as well,
-// even if it has several definitions only in libbpf's result.
+// even if only libbpf's result has several definitions of it.
 func openTags(inputs []*btf.Blob, ours, theirs *btf.Blob) map[string]bool {
 	declared := map[string]bool{}
 	for _, b := range inputs {
@@ -238,7 +238,7 @@ func TestLibbpfRandom(t *testing.T) {
 	}
 }
 
-// TestLibbpfForwardInSplit links split BTF that declares a tag which its base declares or defines.
+// TestLibbpfForwardInSplit links split BTF that declares a tag that its base declares or defines.
 func TestLibbpfForwardInSplit(t *testing.T) {
 	dedup := libbpf(t)
 	holder := func(b *btf.Builder, name string, s uint32) {

@@ -159,7 +159,7 @@ func TestRandomSplit(t *testing.T) {
 	}
 }
 
-// TestRandomSplits links several split BTFs on one base with each other and with units. Their
+// TestRandomSplits links several split BTFs that share a base with each other and with units. Their
 // references to the base stay as they are, even if other inputs define the same tags.
 func TestRandomSplits(t *testing.T) {
 	for seed := range int64(300) {

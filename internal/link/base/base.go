@@ -48,7 +48,7 @@ type Base interface {
 	Layers() []types.Hash
 }
 
-// Digest returns the sum of the hashes of shapes. A shape that is repeated counts once.
+// Digest returns the sum of the hashes of shapes. A repeated shape counts once.
 func Digest(shapes []types.Hash) types.Hash {
 	var sum, last types.Hash
 	shapes = slices.Clone(shapes)

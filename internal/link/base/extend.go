@@ -59,8 +59,8 @@ func indexOnOutline(b *btf.Blob, h header) ([]byte, error) {
 	return made.index(b, h)
 }
 
-// outline turns split BTF into BTF without a base: first the base types that it needs (of structs,
-// unions and enums with a name, only a declaration), then its own types, in order.
+// outline turns split BTF into BTF without a base: first the needed base types (structs, unions and
+// enums with a name only as declarations), then the split BTF's own types, in order.
 type outline struct {
 	from    *btf.Blob
 	reached []uint32          // ids of the base types that are needed, ascending

@@ -19,7 +19,7 @@ type index struct {
 	refs        []byte
 }
 
-// blockLen is how many types share an entry of index.blocks. An entry has 4 bytes: the offset in
+// blockLen is how many types share an entry of index.blocks. An entry is 4 bytes: the offset in
 // index.refs of the block's first type. For each type, index.refs has one number (twice the number
 // of the type's references, plus one if the type is a declaration) and then the references. All are
 // uvarints.

@@ -100,8 +100,8 @@ func (f *Files) NeedBTF(what string) error {
 	return fmt.Errorf("%s: this is an index of BTF, but %s needs the BTF itself", f.Index, what)
 }
 
-// WithBTF returns a copy of f, whose bases are indices, with the BTF from which these were made,
-// read from the files at paths. Close either f or the result, not both.
+// WithBTF returns a copy of f that also has BTF. The bases of f are indices, and were made from the
+// BTF in the files at paths. Close either f or the result, not both.
 func (f *Files) WithBTF(paths []string) (*Files, error) {
 	chain, _ := f.Base.(*Chain)
 	if chain == nil || len(paths) != len(chain.layers) {

@@ -10,8 +10,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// table maps content hashes to numbers; a hash may have several numbers. A table is a slice of a
-// file, little-endian, and is used in place, without parsing.
+// table maps content hashes to numbers; a hash may have several numbers. A table is a little-endian
+// slice of a file that is used in place, without parsing.
 //
 // The first bits of a hash are the number of its bucket. A bucket has four to eight entries on
 // average, ordered by the second half of the hash, then by number. Only the second half of a hash

@@ -6,7 +6,7 @@
 //
 //	functions.go   functions
 //	owners.go      which candidates are the function in the linked file
-//	prototypes.go  when prototypes of one name are consistent
+//	prototypes.go  when the prototypes of a function are consistent
 //	variables.go   variables
 //	which.go       which variables are wanted
 //	files.go       which source file's variable a local symbol belongs to

@@ -10,7 +10,7 @@ import (
 // locals records what is known about the local symbols among the facts' variables.
 type locals struct {
 	objects map[string]uint64 // by name: how many local objects the facts have
-	// identified has the names of the local variables that have a Definition in the facts.
+	// identified lists the names of the local variables that have a Definition in the facts.
 	identified map[localName]bool
 	hashes     map[int]types.Hash // by unit: its TypesHash
 }
@@ -98,7 +98,7 @@ func (d *decider) typesHash(u int) types.Hash {
 // inFileOf selects, from several candidates for a local variable, those of the variable's source
 // file. The facts have only the base names of files, so several units may have that name. Of these
 // units, inFileOf takes those that share the most static functions and variables with the file;
-// among several, those with the fewest functions and variables that the file lacks.
+// if several tie, those with the fewest functions and variables that the file lacks.
 func (d *decider) inFileOf(o *facts.Object, group []Holder) []Holder {
 	if d.facts.Files[o.File].Name == "" {
 		return nil

@@ -220,7 +220,7 @@ func (d *decider) typesDiffer(group []Holder, v Type) bool {
 }
 
 // ofFile reduces several candidates for a local object to those of the file that defines the
-// object, if it can. If the name has more objects than units with candidates, some are from
+// object, if it can. If more objects have the name than units hold candidates, some are from
 // assembly code. Then candidates from other files are dropped even if none is left.
 func (d *decider) ofFile(o *facts.Object, group []Holder) []Holder {
 	if !o.Local || len(group) == 0 {

@@ -214,8 +214,8 @@ func checkLoads(t *testing.T, base, split *btf.Blob) {
 	}
 }
 
-// TestBackAgain distills the base of random modules, and relocates them to their original base,
-// which must give the same types as before.
+// TestBackAgain distills the bases of random modules, and relocates the modules to their original
+// bases, which must give the same types as before.
 func TestBackAgain(t *testing.T) {
 	for seed := range int64(300) {
 		p := changedProblem(t, seed)

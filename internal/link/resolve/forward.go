@@ -18,9 +18,9 @@ import "github.com/rules-btf/rules_btf/internal/model/types"
 // (btf_dedup_resolve_fwds), a forward declaration stays a declaration if its tag has several
 // definitions in the units or the base.
 //
-// In the kernels in docs/kernels.md and in the modules compared with them, rule 1 makes a
-// difference only in amdgpu, and rule 2 only in the kernel for armmp and in amdgpu; rules 3 and 4
-// decide the rest.
+// For the kernels in docs/kernels.md and the modules compared with them, rule 1 makes a difference
+// only in amdgpu, and rule 2 only in the kernel for armmp and in amdgpu; rules 3 and 4 decide the
+// rest.
 type forwards struct {
 	r     *resolver
 	g     *graph           // the draft, in which open slots mean the common environment's types

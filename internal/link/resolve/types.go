@@ -12,7 +12,7 @@ import (
 // types of fixed shapes; then come the variants of varying shapes, up to Types.Len.
 type Type uint32
 
-// Types says which type each shape becomes in each unit. It doesn't change any more.
+// Types says which type each shape becomes in each unit. It is immutable.
 type Types struct {
 	*survey.Survey
 	// Base is the base of the result, or nil if there is none.
@@ -104,7 +104,7 @@ func (t *Types) Content(k Type) types.Hash {
 	return t.Nodes[k].Hash
 }
 
-// PlainShape returns a shape's content hash without its pins: it ignores what its tags mean.
+// PlainShape returns a hash of a shape without pins: it ignores which definitions its tags mean.
 func (t *Types) PlainShape(id types.ID) types.Hash { return t.r.shape(id) }
 
 // BaseID returns the id that a type has in the base, or 0 if it is not in the base.

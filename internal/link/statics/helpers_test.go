@@ -207,8 +207,8 @@ func (w workspace) variables(r *link.Result) map[place]string {
 	return out
 }
 
-// oracle returns what variables should return: the types that the standard library finds in the
-// DWARF.
+// oracle returns the result that w.variables should give: the types that the standard library finds
+// in the DWARF.
 func (w workspace) oracle(file string) map[place]string {
 	w.Helper()
 	f, err := stdelf.Open(w.Path(file))

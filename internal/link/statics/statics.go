@@ -106,8 +106,8 @@ func identify(f *elf.File, known *facts.Facts, opt convert.Options, units []unit
 	return nil
 }
 
-// definition returns the hash that identifies the static variable of that name in o, which has one
-// unit. It returns zero if the unit has no such variable, or several.
+// definition returns the hash that identifies the static variable with this name in o, which has
+// one unit. It returns zero if the unit has no such variable, or several.
 func definition(o *object.Object, name string) (h types.Hash) {
 	g, u := o.Graph, &o.Units[0]
 	str, ok := g.Strs.Lookup([]byte(name))
@@ -139,7 +139,7 @@ func ambiguous(known *facts.Facts) map[name][]int {
 			continue
 		}
 		s := known.SourceName(o.Name)
-		if !strings.Contains(s, ".") && !facts.Generated(s) { // a dot: it is inside a function
+		if !strings.Contains(s, ".") && !facts.Generated(s) { // a dot: the variable is in a function
 			n := name{known.Files[o.File].Name, s}
 			list[n] = append(list[n], i)
 		}

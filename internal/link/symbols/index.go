@@ -29,7 +29,7 @@ const (
 	Exact = ExactGlobal | ExactLocal | ExactLoose // a function symbol has exactly this name
 )
 
-// Index has what is known about the names in the graph. It is empty if there are no facts.
+// Index records what is known about the names in the graph. It is empty if there are no facts.
 type Index struct {
 	bits   []Bits      // by types.Str
 	locals []types.Str // the names of local function symbols, file by file
@@ -73,7 +73,7 @@ func New(strs *types.Strings, f *facts.Facts) *Index {
 	}
 	globals, ends := len(n.hashes), make([]int, len(f.Files))
 	for i := range f.Files {
-		// Hidden symbols are local in a linked file, after the symbols of all source files.
+		// In a linked file, hidden symbols are local, and follow the symbols of all source files.
 		place, bits := ExactLocal, Bits(0)
 		if f.Files[i].Name == "" {
 			place, bits = ExactLoose, Hidden

@@ -258,9 +258,9 @@ func hasCode(s *survey.Survey, u int) bool {
 	return false
 }
 
-// LocalNames calls the function found with the names of the local functions and variables in the
-// wanted files of the facts, each with the file's index. For a clone, it calls found with the full
-// name and with the base name.
+// LocalNames passes the names of the local functions and variables in the wanted files of the facts
+// to the function found, each with the file's index. For a clone, it passes the full name and the
+// base name.
 func LocalNames(strs *types.Strings, f *facts.Facts, wanted func(file int) bool,
 	found func(file int, name types.Str)) {
 	add := func(file int, name string) {
