@@ -19,7 +19,7 @@ func (f *Facts) sortFew() {
 	slices.SortFunc(f.Objects, compareObjects)
 }
 
-// sort sorts everything as the comments on the fields say.
+// sort sorts everything as the comments on the fields of Facts say.
 func (f *Facts) sort() {
 	f.sortFew()
 	sortNames(f.Globals)

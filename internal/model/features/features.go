@@ -16,17 +16,17 @@ type Set uint32
 // builds use today.
 const (
 	EncodeForce       Set = 1 << iota // leave out variables with a bad name or a void type
-	Var                               // variables of the section .data..percpu
+	Var                               // variables in the section .data..percpu
 	Float                             // floating point types as FLOAT
 	DeclTag                           // DECL_TAG from declaration annotations
 	TypeTag                           // TYPE_TAG from type annotations
 	Enum64                            // enums wider than 4 bytes as ENUM64
 	OptimizedFunc                     // functions like foo.isra.0, under their base name
 	ConsistentFunc                    // leave out functions whose prototypes differ
-	DeclTagKfuncs                     // bpf_kfunc and bpf_fastcall on functions of .BTF_ids
+	DeclTagKfuncs                     // bpf_kfunc and bpf_fastcall on functions in .BTF_ids
 	ReproducibleBuild                 // accepted; the result is always reproducible
 	DistilledBase                     // .BTF.base in addition to .BTF for split BTF
-	GlobalVar                         // variables of every PROGBITS and NOBITS section
+	GlobalVar                         // variables in every PROGBITS and NOBITS section
 	Attributes                        // type tags with kind_flag, such as address_space(1)
 	TrueSignature                     // functions under their full name, with the remaining parameters
 	Layout                            // the header's layout section (hdr_len 32), Linux 7.1

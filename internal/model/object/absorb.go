@@ -226,7 +226,7 @@ func (a *absorber) hashTypes() bool {
 // hash hashes the type with this id as types.Graph does, after the types that its shape contains.
 func (a *absorber) hash(id uint32, depth int) bool {
 	t, s := &a.blob.Types[id-1], &a.shapes[id]
-	if s.busy || depth > types.MaxDepth+2 { // a declaration tag, its function and the prototype
+	if s.busy || depth > types.MaxDepth+2 { // +2: below a declaration tag and its function
 		return false
 	}
 	if s.fwd {

@@ -12,9 +12,9 @@ import (
 )
 
 // Endless returns a definition that contains itself by value: as a member, or through arrays,
-// typedefs and other structs, but not through a pointer. unit is the index of the first unit with
-// such a definition. If the unit has several, def is the first one by kind and name. If no unit has
-// one, def is 0.
+// typedefs and other structs, but not through a pointer. The result unit is the index of the first
+// unit with such a definition. If the unit has several, def is the first one by kind and name. If
+// no unit has one, def is 0.
 //
 // Pinned stubs of units from BTF aren't followed: such a stub may resolve to a definition of the
 // base, and within that definition, tags have different definitions from those in the unit.

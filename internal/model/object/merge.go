@@ -87,7 +87,7 @@ type agreement struct {
 	feats  features.Set
 	linked features.Set // features of objects that have only units from BTF
 	// the names of the objects that determined target and feats, and of the first object from raw
-	// BTF, which determines target as long as all objects are from raw BTF; empty if none yet
+	// BTF, which determines target as long as all objects are from raw BTF; else empty
 	targetOf, rawOf, featsOf string
 }
 

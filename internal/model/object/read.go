@@ -10,9 +10,9 @@ import (
 )
 
 // ReadFile reads an input of a link: a .btfo file; raw BTF; or an ELF file with a .BTF section,
-// such as a vmlinux or an object file from gcc -gbtf. Errors begin with the path. base is the base
-// of split BTF, nil for none. It isn't used for .btfo files, nor for an ELF file with a section
-// .BTF.base, which is then the base. The object includes the units of the bases.
+// such as a vmlinux or an object file from gcc -gbtf. Errors begin with the path. The parameter
+// base is the base of split BTF, or nil. It isn't used for .btfo files, nor for an ELF file with a
+// section .BTF.base, which is then the base. The object includes the units of the bases.
 func ReadFile(path string, base *btf.Blob) (*Object, error) {
 	f, data, err := btf.Open(path)
 	if err != nil {

@@ -13,7 +13,7 @@ type records struct {
 	g      *types.Graph
 	layers []layer
 	end    uint32          // one more than the last id
-	budget int             // how many more bytes of names may be interned: names may overlap
+	budget int             // how many more bytes of names may be interned (names may overlap)
 	cyclic map[uint32]bool // see findCyclic
 }
 

@@ -18,7 +18,7 @@ func (r *records) childrenFirst() ([]uint32, error) {
 	return order, err
 }
 
-// depthFirst does the work of childrenFirst for the present r.cyclic. The result cyclic reports
+// depthFirst does the work of childrenFirst for the current r.cyclic. The result cyclic reports
 // whether the error is about a cycle.
 func (r *records) depthFirst() (ids []uint32, cyclic bool, err error) {
 	const open, done = 1, 2
@@ -118,7 +118,7 @@ type kindSet uint32
 
 func (s kindSet) has(k btf.Kind) bool { return s>>k&1 != 0 }
 
-// kindsFor returns the kinds, void included, to which a type of kind from may refer.
+// kindsFor returns the kinds, void included, to which a type of the given kind may refer.
 func kindsFor(from btf.Kind) kindSet {
 	switch from {
 	case btf.KindFunc:

@@ -56,8 +56,7 @@ func (p *Shapers) Return(s *Shaper) {
 	}
 }
 
-// Invalid returns the first definition or typedef in nodes of which the kernel refuses a name, or
-// 0.
+// Invalid returns the first definition or typedef in nodes that has an invalid name; 0 if none has.
 func (s *Shaper) Invalid(nodes []types.ID) types.ID {
 	g := s.set.g
 	valid := func(s types.Str) bool { return s == 0 || btf.ValidIdentifier(g.Strs.Bytes(s)) }

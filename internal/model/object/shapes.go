@@ -9,8 +9,8 @@ import (
 type shaper struct {
 	*records
 	ids []types.ID // by BTF id: the node; for a declaration, the stub
-	// pin returns the pin of a reference, if it has one. id is the type that refers, ref the number of
-	// the reference, and target the definition to which it refers.
+	// pin returns the pin of a reference, if it has one. The parameter id is the type that refers,
+	// ref the number of the reference, and target the definition to which it refers.
 	pin func(id, ref, target uint32) (types.Hash, bool)
 	// sizes are Node.Size of FUNCs and VARs, by id; nil means that all are 0.
 	sizes []uint32
@@ -33,7 +33,7 @@ const (
 	elemRef = 1 // elemRef+i: the reference of element i
 )
 
-// shape adds the types in the list order (children first) whose nodes are not yet in s.ids.
+// shape adds each type in order (children first), unless s.ids already has its node.
 func (s *shaper) shape(order []uint32) error {
 	if s.ids == nil {
 		s.ids = make([]types.ID, s.end)

@@ -15,7 +15,7 @@ const SectionUnits = ".BTF.units"
 
 // Write returns the .btfo file for an object. It has the nodes to which the units' items lead, in
 // canonical order. Objects with the same meaning give the same bytes, however they were made.
-// docs/btfo.md describes the format. If a type exceeds a limit of BTF, the error names it.
+// docs/btfo.md describes the format. If a type exceeds a limit of BTF, the error names the type.
 func Write(o *Object) ([]byte, error) {
 	o, err := o.normal()
 	if err != nil {

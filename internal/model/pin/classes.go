@@ -7,7 +7,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// part is a set of nodes. Any node outside of the set to which they refer contains no pins.
+// part is a set of nodes. If these refer to other nodes, the other nodes contain no pins.
 type part struct {
 	nodes  []types.ID
 	hashes []types.Hash // hashes of the content of nodes; none for stubs
@@ -81,8 +81,8 @@ type classes struct {
 	class  []uint32     // by node
 	rep    []int32      // by class: a node
 	hash   []types.Hash // by class: hash of the complete content, cycles included
-	local  []int32      // by class: its number in the present component, from 1
-	inner  refine.Graph // the present component
+	local  []int32      // by class: its number in the current component, from 1
+	inner  refine.Graph // the current component
 	order  []int        // the classes of the component, by colour
 	budget *int
 }

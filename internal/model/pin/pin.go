@@ -186,7 +186,7 @@ func (m *Importer) pinned(id types.ID, n *types.Node) bool {
 	return t.several != 0 && m.from.Pin(n).B+1 >= uint64(t.several)
 }
 
-// means returns the definition that a stub resolves to in the unit, or 0 if no specific one.
+// means returns the definition that a stub resolves to in the unit, or 0 if that is left open.
 func (m *Importer) means(n *types.Node) types.ID {
 	if n.Ref != 0 && (n.Aux == uint32(types.TagTypedef) || m.flags[n.Ref]&listed != 0) {
 		return n.Ref

@@ -1,5 +1,5 @@
-// Package refine finds out which nodes of a graph with cycles have equal content. By partition
-// refinement, it computes the coarsest bisimulation.
+// Package refine finds out which nodes of a graph with cycles have equal content. It computes the
+// coarsest bisimulation, by partition refinement.
 package refine
 
 import (
@@ -85,7 +85,7 @@ func (g *Graph) Round(old, now []types.Hash) {
 }
 
 // set is a hash table that counts distinct hashes. It can be used again without being cleared: an
-// entry counts only if its round is the present one.
+// entry counts only if its round is the current one.
 type set struct {
 	table []types.Hash
 	round []uint32

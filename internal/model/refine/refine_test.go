@@ -68,7 +68,7 @@ func TestBisimulation(t *testing.T) {
 	for seed := range uint64(2000) {
 		rng := rand.New(rand.NewPCG(seed, 0))
 		g := randomGraph(rng, 1+rng.IntN(24))
-		if rng.IntN(2) == 0 { // initial colours that distinguish less than the labels
+		if rng.IntN(2) == 0 { // initial colours that distinguish fewer nodes than the labels
 			g.Initial = make([]types.Hash, len(g.Labels))
 		}
 		equal, colours := bisimilar(g), g.Colours()

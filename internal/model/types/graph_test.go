@@ -121,16 +121,16 @@ func TestPinnedStubsAreNotTheStub(t *testing.T) {
 	if n := other.Node(ids[one]); n.Ref != ids[def] {
 		t.Errorf("imported, the pin means node %d, want %d", n.Ref, ids[def])
 	}
-	// A pin must mean the same definition everywhere, so another one is refused.
+	// A pin must mean the same definition everywhere, so a different one is refused.
 	if err := g.Define(one, stub); err == nil {
-		t.Error("a pinned stub took another definition")
+		t.Error("a pinned stub accepted a different definition")
 	}
 	wrong := New()
 	s = wrong.Strs.Intern([]byte("s"))
 	wrong.Node(wrong.PinnedStub(TagStruct, s, Hash{1, 1})).Ref = wrong.Add(
 		Node{Kind: KindStruct, Name: s, Size: 4}, nil)
 	if _, err := other.Import(wrong); err == nil {
-		t.Error("imported a graph in which a pin means another definition")
+		t.Error("imported a graph in which a pin means a different definition")
 	}
 }
 

@@ -30,8 +30,8 @@ const (
 	KindStub      Kind = 32
 )
 
-// Tag is a namespace of tags. C has a single one for struct, union and enum. Here each has its own,
-// because BTF's forward declarations distinguish struct and union.
+// Tag is a namespace of tags. C has one namespace for struct, union and enum. Here each has its
+// own, because BTF's forward declarations distinguish struct and union.
 type Tag uint8
 
 const (

@@ -3,7 +3,7 @@ package types
 import "math/bits"
 
 // Snapshot returns a graph of the current nodes and strings of g. It can be read while g grows, but
-// nothing can be looked up in it or added. A pinned stub must be defined before it is read.
+// it doesn't support look-ups or additions. A pinned stub must be defined before it is read.
 func (g *Graph) Snapshot() *Graph {
 	return &Graph{Nodes: g.Nodes, Elems: g.Elems,
 		Strs: Strings{bytes: g.Strs.bytes, ends: g.Strs.ends, hash: g.Strs.hash}}
