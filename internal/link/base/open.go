@@ -149,7 +149,7 @@ func (f *Files) mapIndex(path string) ([]byte, error) {
 		return nil, fmt.Errorf("%s: too large for an index (%d bytes)", path, info.Size())
 	}
 	data, err := mapped.Map(file, info, path, 0, int(info.Size()), unix.MAP_SHARED|unix.MAP_POPULATE)
-	if err != nil { // some file systems can't map
+	if err != nil { // some file systems don't support mmap
 		return os.ReadFile(path)
 	}
 	f.mapped = append(f.mapped, data)

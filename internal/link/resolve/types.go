@@ -118,7 +118,7 @@ func (t *Types) BaseID(k Type) uint32 {
 	return t.r.fixedBaseID(types.ID(k))
 }
 
-// Variants calls yield with each variant; root reports whether a unit holds the variant directly.
+// Variants calls yield with each variant, and with whether a unit holds it directly (root).
 func (t *Types) Variants(yield func(k Type, root bool) bool) {
 	for i := range t.variants.list {
 		if !yield(Type(len(t.Nodes)+i), t.variants.list[i].root) {

@@ -17,7 +17,7 @@ type Survey struct {
 	Nodes []types.Node // of Graph
 	Units []object.Unit
 
-	// Kinds repeats the kind of each node in a compact array: few of the large nodes fit in a cache.
+	// Kinds repeats the kind of each node in a compact array: a cache holds few of the large nodes.
 	Kinds []types.Kind
 	// Anonymous counts the anonymous nodes of each kind.
 	Anonymous [btf.NumKinds]int

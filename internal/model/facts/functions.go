@@ -128,7 +128,7 @@ func (r *repeats) add(name string) {
 	r.once[i] |= bit
 }
 
-// mayRepeat reports whether the i-th name may have been added several times; false is certain.
+// mayRepeat returns false only if the i-th name was certainly added just once.
 func (r *repeats) mayRepeat(i int) bool {
 	word, bit := r.bit(r.hashes[i])
 	return r.twice[word]&bit != 0

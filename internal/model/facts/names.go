@@ -6,7 +6,7 @@ import (
 )
 
 // BaseName cuts off a function symbol's name at its first dot: the base name of "f.isra.0" is "f".
-// ok is false for symbols of parts of functions (.cold, .part) and for names that begin with a dot.
+// The result ok is false for parts of functions (.cold, .part) and names that begin with a dot.
 func BaseName(symbol string) (base string, ok bool) {
 	dot := strings.IndexByte(symbol, '.')
 	switch {

@@ -41,7 +41,7 @@ func (f *Facts) sort() {
 	slices.SortFunc(f.Objects, compareObjects)
 }
 
-// sortFiles sorts Files; compare gets two indexes.
+// sortFiles sorts Files. The function compare gets two indexes.
 func (f *Facts) sortFiles(compare func(a, b int) int) {
 	order := make([]int, len(f.Files))
 	for i := range order {

@@ -28,7 +28,7 @@ const (
 	DistilledBase                     // .BTF.base in addition to .BTF for split BTF
 	GlobalVar                         // variables in every PROGBITS and NOBITS section
 	Attributes                        // type tags with kind_flag, such as address_space(1)
-	TrueSignature                     // functions under their full name, with the remaining parameters
+	TrueSignature                     // clones under their full names, with the parameters that remain
 	Layout                            // the header's layout section (hdr_len 32), Linux 7.1
 	end
 )

@@ -209,8 +209,8 @@ func (o claims) linkedFeatures() features.Set {
 }
 
 // MergeFiles reads files as ReadFile does, and merges them as Merge does, on up to jobs threads. If
-// several files have errors, it returns the error of the first one. progress is called on any
-// thread, with the number of finished files and the number of all files.
+// several files have errors, it returns the error of the first one. The function progress is called
+// on any thread, with the numbers of finished files and of all files.
 func MergeFiles(files []string, base *btf.Blob, jobs int, progress func(done, all int)) (*Object,
 	error) {
 	says, errs := make([]claims, len(files)), make([]error, len(files))
