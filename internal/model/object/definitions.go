@@ -26,8 +26,8 @@ import (
 //  3. leading: [2], [3], [5] and [6] lead to [1] or [4].
 //  4. shape: [1] to [6] become nodes of a temporary graph, in which the stubs in [2] and [5] have
 //     provisional pins: the ids 1 and 4. pin.Import copies them to the real graph. It replaces ids
-//     by hashes of the definitions, which don't depend on the numbers of types. If [1] and [4] turn
-//     out to be equal, it makes plain stubs.
+//     by hashes of the definitions, which don't depend on type ids. If [1] and [4] turn out to be
+//     equal, it makes plain stubs.
 //
 // If the shapes of a base must not depend on what is based on it, each blob of the chain is its own
 // scope. If the base then defines struct opts once, and split BTF on that base defines it again,
