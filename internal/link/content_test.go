@@ -176,7 +176,7 @@ func checkLinked(t *testing.T, out []byte, base *btf.Blob, o *object.Object) *bt
 		t.Fatal(err)
 	}
 	for _, v := range verify.Check(b, verify.Options{Sorted: true}) {
-		if v.Rule != "no-types" && v.Scope != verify.Load { // random types may well contain themselves
+		if v.Rule != "no-types" && v.Scope != verify.Load { // random types may contain themselves
 			t.Errorf("%v", v)
 		}
 	}

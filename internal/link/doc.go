@@ -1,4 +1,4 @@
-// Package link makes the final BTF of a set of CUs. It decides what can't be decided from one CU
+// Package link makes the final BTF for a set of CUs. It decides what can't be decided from one CU
 // alone.
 //
 // As an example, take two CUs of a kernel module. The module's BTF is split BTF; its base BTF is
@@ -14,17 +14,17 @@
 // name. Each stage of [Object] is a package that reads the results of the earlier stages:
 //
 //  1. survey.New makes lists of the shapes and the units.
-//  2. symbols.New and Select look up the names in the symbol table of the module, and drop units of
-//     which nothing is linked.
-//  3. resolve.Resolve finds which type each shape is in each unit: in b.c, struct opts means the
-//     definition in a.c; a type that vmlinux also has, such as u64, is the type of the base BTF.
-//  4. decide.Decide chooses the functions and variables that are encoded: start may be ambiguous;
-//     hits is the variable of a.c.
+//  2. symbols.New and Select look up names among the module's symbols, and drop units that aren't
+//     linked.
+//  3. resolve.Resolve finds the type that each shape becomes in each unit: in b.c, struct opts
+//     means the definition in a.c; u64, which vmlinux also has, is the base BTF's type.
+//  4. decide.Decide chooses the functions and variables to encode: start may be ambiguous; hits is
+//     encoded once, although two CUs define it.
 //  5. write.BTF keeps the types that are needed, orders them canonically and writes the bytes.
 //
 // Package base answers the link's questions about the base BTF.
 //
-// The result is a pure function of the multiset of units, the facts of the linked ELF and the
+// The result is a pure function of the multiset of units, the facts about the linked file and the
 // bases. It doesn't depend on the order of units, items or graph nodes: every choice is by weight
 // (how many units agree), and ties are broken by content.
 package link

@@ -11,8 +11,8 @@ import (
 
 // ExampleLink links CUs that have the same struct dev, with a pointer to struct opts. There are two
 // CUs with the content of a.c. They define struct opts in one way and b.c in another, so struct dev
-// is two types. c.c only declares struct opts: this FWD resolves to the definition in a.c, because
-// most CUs have it.
+// becomes two types. c.c only declares struct opts: this FWD resolves to the definition in a.c,
+// because most CUs have it.
 func ExampleLink() {
 	b := linktest.New()
 	dev := b.Struct("dev", b.Ptr(b.Stub("opts")))

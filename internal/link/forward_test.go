@@ -24,8 +24,8 @@ import (
 //	holder        struct holder { other m0; }
 //	y z           struct y { struct s *m0; }; struct z { struct s *m0; struct r *m1; }
 //	top           struct top { struct y *m0; struct z *m1; }
-//	both s1 s2    struct both { struct s *m0, *m1; }, which means both definitions, as is possible
-//	              in BTF that is already linked
+//	both s1 s2    struct both { struct s *m0, *m1; }, whose members refer to both definitions, as
+//	              is possible in BTF that is already linked
 //	3x            there are three units like this
 func sketch(b *builder, text string) {
 	for line := range strings.Lines(text) {
@@ -79,9 +79,9 @@ func sketch(b *builder, text string) {
 	}
 }
 
-// users lists the types of a result that refer to s and r, in the form "user s1 r?". The number
-// after a tag is how many members its definition has; "?" means a declaration. Types that a base
-// has are in parentheses.
+// users returns a list of the types in a result that refer to s and r, in the form "user s1 r?".
+// The number after a tag is how many members its definition has; "?" means a declaration. Types
+// that a base has are in parentheses.
 func users(b *btf.Blob) []string {
 	var out []string
 	var meaning func(id uint32) string
@@ -138,41 +138,42 @@ func TestForwards(t *testing.T) {
 		{"units that hold the same type disagree: the most common definition", "",
 			"s1 user r1\n s2 user r1\n user\n s3\n s1",
 			"user s1 r1, user s2 r1"},
-		{"no unit that holds the type defines it: the most common definition", "",
+		{"no unit that holds the type defines the tag: the most common definition", "",
 			"user\n 3x s1\n 4x s2\n 2x s3 r1", "user s2 r1"},
 		{"units count, not different contents", "", "user\n s1\n s1 r1\n s1 other\n 4x s2",
 			"other s1, user s2 r1"},
 		{"the innermost named type counts: a struct and a typedef", "",
 			"s1 user\n s2 other\n user other\n 9x s3", "other s2, user s1 r?"},
-		{"a typedef means the same in what holds it", "", "s1 other\n holder\n 9x s2",
+		{"a typedef means the same in every type that holds it", "", "s1 other\n holder\n 9x s2",
 			"holder other=s1, other s1"},
 		{"a type that means two definitions at once", "", "both s1 s2\n user\n 2x s2",
 			"both s1 s2, user s2 r?"},
-		{"it leads to an uncommon definition in the unit: as in units with that definition", "",
+		{"the tag leads to an uncommon definition in the unit: as in units with that definition", "",
 			"3x s1 y top\n s2 y top\n s2 top", "top ys1 z?, top ys2 z?"},
-		{"as in units with that definition, though in other types", "",
+		{"as in units with that definition, although they hold it in other types", "",
 			"3x s1 y top\n s2 y\n s2 top", "top ys1 z?, top ys2 z?"},
 		{"no other unit has that definition", "", "3x s1 y top\n s2 top", "top ys1 z?"},
-		{"those units define another tag differently", "", "3x s1 r1 y z top\n s2 r2 y z\n s2 r1 top",
+		{"units with that definition define another tag differently", "",
+			"3x s1 r1 y z top\n s2 r2 y z\n s2 r1 top",
 			"top ys1 zs1r1, top ys2 zs1r1"},
-		{"those units differ in a tag that it doesn't lead to", "",
+		{"units with that definition differ in a tag to which the tag doesn't lead", "",
 			"3x s1 r1 y top\n s2 r1 y\n s2 r2 top",
 			"top ys1 z?, top ys2 z?"},
-		{"several units have that definition, and most mean the same", "",
+		{"several units have that definition, and most agree", "",
 			"4x s1 r1 z\n s2 r1 z\n 2x s2 r2 z\n s2 top",
 			"top y? zs2r2"},
 		{"a base's definition", "s1 r1", "user", "user s1 r1"},
-		{"units before the base", "9x s1 r1", "user\n s2", "user s2 r1"},
+		{"a unit's definition rather than the base's", "9x s1 r1", "user\n s2", "user s2 r1"},
 		{"units that hold the same type in the base", "s1 r1 user\n s2\n s3", "user", "(user s1 r1)"},
-		{"no unit and no base that holds the type defines it: any definition of the base", "s1 r1\n s2",
+		{"only the base defines the tag, and nothing there holds the type: any definition", "s1 r1\n s2",
 			"user", "user s1 r1|user s2 r1"},
 		{"several definitions in a base", "s1 r1 user\n s2 r1 user", "s2 user\n s1 user",
 			"(user s1 r1), (user s2 r1)"},
-		{"a base only declares it: a definition is the base's", "user", "s1 user", "(user s? r?)"},
-		{"a base only declares it: a typedef is not", "other", "s1 other", "(other s?), other s1"},
-		{"a base only declares it: a definition that holds a typedef", "holder", "s1 holder",
+		{"a base only declares the tag: a struct is the base's", "user", "s1 user", "(user s? r?)"},
+		{"a base only declares the tag: a typedef is not", "other", "s1 other", "(other s?), other s1"},
+		{"a base only declares the tag: a struct that holds a typedef", "holder", "s1 holder",
 			"(holder other=s?), (other s?), other s1"},
-		{"a base and a unit declare it", "user", "user\n s1", "(user s? r?)"},
+		{"a base and a unit declare the tag", "user", "user\n s1", "(user s? r?)"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var opt Options
@@ -203,7 +204,7 @@ func TestForwards(t *testing.T) {
 	}
 }
 
-// TestTie has two definitions, each held by the same number of units. Either may be chosen, but the
+// TestTie: two definitions are held by the same number of units. Either may be chosen, but the
 // choice must always be the same.
 func TestTie(t *testing.T) {
 	seen := map[string]bool{}
@@ -267,7 +268,7 @@ func TestRandomForwards(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// meaning returns the definition that tag means in unit u, in a reference from the type named
+		// meaning returns the definition that unit u means by tag in a reference from the type named
 		// root. If there is a tie, it returns several definitions.
 		meaning := func(u map[string]bool, root, tag string) []string {
 			own := func(u map[string]bool) string {

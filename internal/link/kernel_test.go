@@ -11,8 +11,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/object"
 )
 
-// kernelBTF is the running kernel's BTF, made by pahole: an independent sample of everything the
-// format has.
+// kernelBTF is the running kernel's BTF, made by pahole: an independent sample of everything in the
+// format.
 func kernelBTF(t testing.TB) *btf.Blob {
 	const path = "/sys/kernel/btf/vmlinux"
 	data, err := os.ReadFile(path)

@@ -92,11 +92,11 @@ func tagNamed(b *btf.Blob, id uint32) string {
 	return ""
 }
 
-// openTags finds tags with several definitions that some input only declares. What such a tag means
-// in that input is a matter of choice. libbpf treats a forward declaration as equal to each of the
-// definitions in turn. So which types are equal depends on the order of the inputs, and libbpf may
-// join types that differ. A tag that leads to an open tag is open as well, even if it has several
-// definitions only in libbpf's result.
+// openTags finds the tags that have several definitions and that some input only declares. What
+// such a tag means in that input is a matter of choice. libbpf treats a forward declaration as
+// equal to each of the definitions in turn. So which types are equal depends on the order of the
+// inputs, and libbpf may join types that differ. A tag that leads to an open tag is open as well,
+// even if only libbpf's result has several definitions of it.
 func openTags(inputs []*btf.Blob, ours, theirs *btf.Blob) map[string]bool {
 	declared := map[string]bool{}
 	for _, b := range inputs {
@@ -238,7 +238,7 @@ func TestLibbpfRandom(t *testing.T) {
 	}
 }
 
-// TestLibbpfForwardInSplit links split BTF that declares a tag which its base declares or defines.
+// TestLibbpfForwardInSplit links split BTF that declares a tag that its base declares or defines.
 func TestLibbpfForwardInSplit(t *testing.T) {
 	dedup := libbpf(t)
 	holder := func(b *btf.Builder, name string, s uint32) {
@@ -257,7 +257,7 @@ func TestLibbpfForwardInSplit(t *testing.T) {
 	for _, c := range []struct {
 		name        string
 		base, split func(b *btf.Builder)
-		want        string // the references to s in split BTF, as users lists them
+		want        string // the references to s in split BTF, in the form that users returns
 	}{
 		{"one definition, and a declaration in split BTF", declares,
 			func(b *btf.Builder) { holder(b, "user", define(b, "a")); holder(b, "top", forward(b)) },
@@ -268,11 +268,11 @@ func TestLibbpfForwardInSplit(t *testing.T) {
 			func(b *btf.Builder) { define(b, "a"); define(b, "b"); holder(b, "top", forward(b)) },
 			"top s?"},
 		{"no definition", declares, func(b *btf.Builder) { holder(b, "top", forward(b)) }, "top s?"},
-		{"another definition in the base", defines,
+		{"a different definition in the base", defines,
 			func(b *btf.Builder) { define(b, "b"); holder(b, "top", forward(b)) }, "top s?"},
 		{"the same definition in the base", defines,
 			func(b *btf.Builder) { define(b, "a"); holder(b, "top", forward(b)) }, "top s1"},
-		{"another definition in the base, which declares it too", definesToo,
+		{"a different definition in the base, which also declares the tag", definesToo,
 			func(b *btf.Builder) { define(b, "b"); holder(b, "top", forward(b)) }, "top s?"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -347,7 +347,7 @@ func TestLibbpfCompiled(t *testing.T) {
 	compared, all := againstLibbpf(t, dedup, blobs)
 	t.Logf("%d of %d types compared", compared, all)
 	if compared < all*9/10 {
-		t.Error("too few types lead to no forward declaration with several definitions")
+		t.Error("too few types compared: the others lead to open tags")
 	}
 }
 
@@ -378,7 +378,7 @@ func TestLibbpfKernel(t *testing.T) {
 	compared, all := againstLibbpf(t, dedup, unitBlobs(t, o))
 	t.Logf("%d units: %d of %d types compared", len(o.Units), compared, all)
 	if compared < all/2 {
-		t.Error("too few types lead to no forward declaration with several definitions")
+		t.Error("too few types compared: the others lead to open tags")
 	}
 }
 

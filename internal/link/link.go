@@ -46,17 +46,17 @@ type Skipped = decide.Skipped
 // Result is the result of Link.
 type Result struct {
 	BTF     []byte
-	Skipped []Skipped // by name, then reason
+	Skipped []Skipped // sorted by name, then by reason
 	// Conflicts is the number of tags with several definitions.
 	Conflicts int
-	// LeftOut are units of which nothing is linked, such as members of an archive that nothing needed.
+	// LeftOut are units that aren't in the linked file, such as archive members that nothing needed.
 	LeftOut symbols.LeftOut
 	// Absent are the units in LeftOut that have functions, but no global functions.
 	Absent symbols.LeftOut
 }
 
-// Link makes the final BTF of the objects' units. The objects don't change, except that their
-// graphs may gain names.
+// Link makes the final BTF for the objects' units. It doesn't change the objects, except that it
+// may add names to their graphs.
 func Link(inputs []*object.Object, opt Options) (*Result, error) {
 	if len(inputs) == 0 {
 		return nil, errors.New("link: there is no input")
@@ -144,22 +144,22 @@ func selectUnits(g *types.Graph, units []object.Unit, opt Options) (*survey.Surv
 	return s, x, nil
 }
 
-// WriteSkipped writes the list for --skipped. The list lacks the functions and variables of the
-// units in LeftOut, whose debugging information isn't in the linked file either.
+// WriteSkipped writes the list for --skipped. The list omits the functions and variables of the
+// units in LeftOut: these units' debugging information isn't in the linked file.
 func (r *Result) WriteSkipped(w io.Writer) error { return decide.WriteSkipped(w, r.Skipped) }
 
 // Linked is a Result that also knows which unit holds which type.
 type Linked struct {
 	*Result
-	copied  []bool // by unit: whether it is the base of an input that is split BTF; nil if no unit is
+	copied  []bool // by unit: it is the base of an input that is split BTF; nil if no unit is one
 	types   *resolve.Types
 	written *write.Written
 }
 
-// Holders maps BTF ids of the result and its bases to the units that hold the types by name, as
-// ascending indexes into the object's Units. It leaves out ids for which want returns false. Units
-// hold only base types, typedefs and definitions of tags by name: a unit that only declares a tag
-// doesn't hold it.
+// Holders maps the ids of types in the result and its bases to the units that hold these types, as
+// ascending indexes into the object's Units. It includes only base types, typedefs and definitions
+// of tags, and only ids for which want returns true. A unit that only declares a tag doesn't hold
+// it.
 func (l *Linked) Holders(want func(id uint32) bool) map[uint32][]int {
 	all := l.types
 	holders := map[uint32][]int{}
@@ -184,8 +184,8 @@ func (l *Linked) Holders(want func(id uint32) bool) map[uint32][]int {
 func (l *Linked) IsBase(u int) bool { return l.copied != nil && l.copied[u] }
 
 // checkTarget returns an error if the byte order or machine of the facts or the base differs from
-// that of the units, as far as both are known. The machine of raw BTF and of an index is unknown. A
-// BPF program may be based on a kernel for any machine.
+// that of the units, as far as both are known. The machine of raw BTF and of an index is unknown.
+// The base of a BPF program's BTF may be for any machine.
 func (opt *Options) checkTarget(units object.Target, order binary.ByteOrder) error {
 	base := strings.TrimSuffix("the base "+opt.BasePath, " ")
 	if opt.Base != nil && opt.Base.Order() != order {
@@ -202,8 +202,8 @@ func (opt *Options) checkTarget(units object.Target, order binary.ByteOrder) err
 		units.Order = order
 		known := machine != 0 && f.Machine != 0
 		if known && of != units || of.Order != order {
-			return fmt.Errorf("the objects are for %v, but the facts%s are for %v; use the facts of the "+
-				"file that the objects were linked into", units,
+			return fmt.Errorf("the objects are for %v, but the facts%s are about a file for %v; use the "+
+				"facts of the file that the objects were linked into", units,
 				strings.TrimSuffix(" "+opt.FactsPath, " "), of)
 		}
 		if machine == 0 {
@@ -221,7 +221,7 @@ func (opt *Options) checkTarget(units object.Target, order binary.ByteOrder) err
 	return nil
 }
 
-// Which says which variables are encoded. See package decide.
+// Which selects the variables to encode. See package decide.
 type Which = decide.Which
 
 // The choices of variables.
@@ -231,7 +231,7 @@ const (
 	Extra  = decide.Extra
 )
 
-// withoutGlobals changes the options to those for objects and facts made without global_var.
+// withoutGlobals makes the options what they would be without the feature global_var.
 func (opt *Options) withoutGlobals() {
 	opt.Features = opt.Variables.Features(opt.Features)
 	if opt.Facts != nil {
@@ -239,7 +239,7 @@ func (opt *Options) withoutGlobals() {
 	}
 }
 
-// withoutGlobals returns copies of the units, as they would be in objects made without global_var.
+// withoutGlobals returns copies of the units, as they would be without the feature global_var.
 func withoutGlobals(g *types.Graph, units []object.Unit) []object.Unit {
 	drop := make([]bool, len(g.Nodes))
 	for i := range g.Nodes {

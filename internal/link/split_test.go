@@ -159,7 +159,7 @@ func TestRandomSplit(t *testing.T) {
 	}
 }
 
-// TestRandomSplits links several split BTFs on one base with each other and with units. Their
+// TestRandomSplits links several split BTFs that share a base with each other and with units. Their
 // references to the base stay as they are, even if other inputs define the same tags.
 func TestRandomSplits(t *testing.T) {
 	for seed := range int64(300) {
@@ -221,8 +221,8 @@ func TestRandomSplits(t *testing.T) {
 }
 
 // likeLast reports whether a blob has the same types as its base, apart from the definitions that
-// these types lead to. The link mistakes such a blob for one of its bases when it reads the blob
-// with them. In practice, this happens only if two modules have exactly the same types.
+// these types lead to. If the link reads such a blob and its bases, it mistakes the blob for one of
+// the bases. In practice, this happens only if two modules have exactly the same types.
 func likeLast(b *btf.Blob) bool {
 	if b.Base == nil || len(b.Types) != len(b.Base.Types) {
 		return false
@@ -282,7 +282,7 @@ func TestRandomChain(t *testing.T) {
 }
 
 // TestForwardsInSplit links split BTF that was never deduplicated; its base only declares some of
-// the tags. If each tag has one definition, the result must equal the link of the same BTF read
+// the tags. If each tag has one definition, the result must be the same as when that BTF is read
 // without a base.
 func TestForwardsInSplit(t *testing.T) {
 	resolved := 0

@@ -20,7 +20,7 @@ func TestVariables(t *testing.T) {
 	arr := func(n uint32) types.ID {
 		return b.Add(types.Node{Kind: types.KindArray, Size: n, Ref: i}, types.Elem{Ref: i})
 	}
-	b.Var("same", 0, 4, i) // two statics of one name and size, in files of one name
+	b.Var("same", 0, 4, i) // two statics with the same name and size, in files with the same name
 	b.Fn("of_first", 0, 0, b.Proto(0))
 	b.Var("shared", 1, 0, arr(0)) // the declaration extern int shared[];
 	b.Var("unused", 1, 4, i)
@@ -68,7 +68,7 @@ func TestVariables(t *testing.T) {
 		t2, _ := blob.ByID(v.Type)
 		if ty, _ := blob.ByID(t2.SizeOrType); v.Offset == 0 && ty.Kind != btf.KindVolatile ||
 			v.Offset == 64 && ty.Kind != btf.KindInt {
-			t.Errorf("the static at offset %d is of the other file", v.Offset)
+			t.Errorf("the static at offset %d has the type from the other file", v.Offset)
 		}
 		ty, _ := blob.ByID(t2.SizeOrType)
 		if ty.Kind == btf.KindArray && blob.ArrayOf(ty).Nelems != 5 {
@@ -219,7 +219,7 @@ func TestVariablesOfAssemblers(t *testing.T) {
 // TestVariablesOfLikeFiles: two files have the same name, and one of them has all static variables
 // of the other, and one more.
 func TestVariablesOfLikeFiles(t *testing.T) {
-	for _, volatile := range []bool{false, true} { // the type in the file that has more
+	for _, volatile := range []bool{false, true} { // the larger file's type is volatile
 		b := newBuilder()
 		i := b.Int("int")
 		typ := map[bool]types.ID{false: i, true: b.Add(types.Node{Kind: types.KindVolatile, Ref: i})}
@@ -245,7 +245,7 @@ func TestVariablesOfLikeFiles(t *testing.T) {
 			variable, _ := blob.ByID(v.Type)
 			if x, _ := blob.ByID(variable.SizeOrType); v.Offset == 0 &&
 				(x.Kind == btf.KindVolatile) == volatile {
-				t.Error("the file with one static has the type of the other's")
+				t.Error("the static of the smaller file has the type from the larger one")
 			}
 		}
 	}

@@ -114,7 +114,7 @@ func TestFactsOfAnotherMachine(t *testing.T) {
 	x86 := facts.Facts{AddrSize: 8, Machine: 62, HasFiles: true, Variables: facts.VariablesPerCPU,
 		KfuncState: facts.KfuncsAbsent, Files: []facts.File{{Name: "k.c", Funcs: []string{"k"}}}}
 	const told = "the objects are for EM_X86_64, 64-bit, LittleEndian, but the facts DIR/facts are " +
-		"for "
+		"about a file for "
 	for _, c := range []struct {
 		what   string
 		change func(f *facts.Facts)

@@ -31,16 +31,16 @@ type Base interface {
 	// All returns the ids of the types with this shape, ascending.
 	All(shape types.Hash) iter.Seq[uint32]
 	// Tag returns the smallest ids of a definition and of a forward declaration of the tag with this
-	// stub (each 0 if there is none), and the number of definitions and declarations.
+	// stub (each 0 if there is none), and how many definitions and declarations there are in all.
 	Tag(stub types.Hash) (definition, declaration uint32, count int)
 	// Refs appends the ids of the types that a type refers to, in the order of types.Graph.Refs. It
-	// leaves out types that are not tags and do not lead to one (types.Graph.Leads).
+	// leaves out types that neither are tags nor lead to one (types.Graph.Leads).
 	Refs(id uint32, into []uint32) []uint32
 	// Declares reports whether a type is a forward declaration, or an enum without enumerators.
 	Declares(id uint32) bool
-	// HasDeclTag reports whether a type has a declaration tag with this value. target is the id of
-	// that type, which isn't a function or variable. component is 1 plus the index of the tagged
-	// member or parameter, or 0 for the type itself.
+	// HasDeclTag reports whether the type with the id target has a declaration tag with this value.
+	// The type isn't a function or variable. The parameter component is 1 plus the index of the
+	// tagged member or parameter, or 0 for the type itself.
 	HasDeclTag(value []byte, target, component uint32, flag bool) bool
 	// String returns the smallest offset of a string, or 0 if the chain does not have it.
 	String(s []byte) uint32
@@ -48,7 +48,7 @@ type Base interface {
 	Layers() []types.Hash
 }
 
-// Digest returns the sum of the hashes of shapes. A shape that is repeated counts once.
+// Digest returns the sum of the hashes of shapes. A repeated shape counts once.
 func Digest(shapes []types.Hash) types.Hash {
 	var sum, last types.Hash
 	shapes = slices.Clone(shapes)

@@ -189,7 +189,7 @@ func TestLayers(t *testing.T) {
 		t.Fatalf("layers %v, want two different ones", layers)
 	}
 	if low := parse(t, vmlinux().Finish()).Layers(); len(low) != 1 || low[0] != layers[0] {
-		t.Error("what is based on a BTF changes its digest")
+		t.Error("the digest of a BTF depends on what is based on the BTF")
 	}
 	x, y, z := types.Hash{A: 1}, types.Hash{B: 2}, types.Hash{A: 3}
 	sum := base.Digest([]types.Hash{x, y})
@@ -197,18 +197,18 @@ func TestLayers(t *testing.T) {
 		t.Error("the digest depends on the order, or on how often a shape occurs")
 	}
 	if sum == base.Digest([]types.Hash{x, z}) || sum == base.Digest([]types.Hash{x}) {
-		t.Error("different shapes have one digest")
+		t.Error("different shapes have the same digest")
 	}
 }
 
 func TestIDHash(t *testing.T) {
 	if one, again := base.IDHash(1), base.IDHash(1); one != again || one == base.IDHash(2) {
-		t.Error("an id has two hashes, or two ids have one hash")
+		t.Error("an id has two hashes, or two ids have the same hash")
 	}
 }
 
-// TestHostile: a base that no tool would write can either be used, or is refused with an error of
-// one line. It never causes a panic.
+// TestHostile: a base that no tool would write is either usable or refused with a one-line error.
+// It never causes a panic.
 func TestHostile(t *testing.T) {
 	for _, c := range []struct {
 		what  string
@@ -229,7 +229,7 @@ func TestHostile(t *testing.T) {
 				b.Ref(btf.KindPtr, "", i)
 			}
 		}, true},
-		{"many types of one shape", func(b *btf.Builder) {
+		{"many types with the same shape", func(b *btf.Builder) {
 			for range 100_000 {
 				b.Int("int", 4, 1, 32)
 			}
@@ -257,7 +257,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// ExampleBase shows how a link looks up the types of one shape in a base.
+// ExampleBase shows how a link looks up the types with a given shape in a base.
 func ExampleBase() {
 	p, err := base.Parse(module().Finish())
 	if err != nil {

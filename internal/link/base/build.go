@@ -15,7 +15,7 @@ import (
 // Parse returns the Base that consists of a BTF and its bases.
 func Parse(b *btf.Blob) (*Chain, error) { return parse(b, false) }
 
-// parse is like Parse; checksums are needed only if another index will be based on the result.
+// parse is like Parse, but can omit checksums, which only an index based on the result needs.
 func parse(b *btf.Blob, checksums bool) (*Chain, error) {
 	built, err := build(object.Chain(b), 0, checksums)
 	if err != nil {
@@ -33,7 +33,7 @@ func parse(b *btf.Blob, checksums bool) (*Chain, error) {
 	return c, nil
 }
 
-// build returns the indices for chain[first:].
+// build makes the indices for chain[first:].
 func build(chain []*btf.Blob, first int, checksums bool) ([][]byte, error) {
 	o := &object.Object{Graph: types.New()}
 	nodes, err := o.AddBTF(chain...)
@@ -63,7 +63,7 @@ func build(chain []*btf.Blob, first int, checksums bool) ([][]byte, error) {
 	return built, nil
 }
 
-// sumOf returns the checksum of a BTF. below is the checksum of its base.
+// sumOf returns the checksum of a BTF. The parameter below is the checksum of its base.
 func sumOf(b *btf.Blob, below Sum) (Sum, error) {
 	data, err := btf.Encode(b, btf.EncodeOptions{})
 	if err != nil {
@@ -87,7 +87,7 @@ type builder struct {
 	leads  []bool       // by node
 }
 
-// index returns the index of one BTF. The caller sets only the checksums in h.
+// index makes the index of one BTF. The caller sets only the checksums in h.
 func (b *builder) index(blob *btf.Blob, h header) ([]byte, error) {
 	shapes := make([]entry, 0, len(blob.Types))
 	var definitions, declTags []entry
@@ -176,7 +176,7 @@ func (b *builder) strings(blob *btf.Blob) []entry {
 	return list
 }
 
-// references returns index.blocks and index.refs for a BTF.
+// references makes index.blocks and index.refs for a BTF.
 func (b *builder) references(blob *btf.Blob) (blocks, refs []byte) {
 	var list []uint32
 	for i := range blob.Types {

@@ -10,7 +10,7 @@ import (
 )
 
 // With returns the chain f, extended by split BTF that is based on it. The chain must not contain
-// index files. With reads only the parts of f to which the split BTF refers. f doesn't change, and
+// index files. Only the parts of f to which the split BTF refers are read. f doesn't change, and
 // must stay open while the result is in use.
 func (f *Files) With(split []byte) (*Files, error) {
 	if err := f.NeedBTF("split BTF on top of it"); err != nil {
@@ -35,7 +35,7 @@ func (f *Files) With(split []byte) (*Files, error) {
 }
 
 // indexOnOutline returns the index that build would return for the last BTF of a chain. It reads
-// only an outline of the base, which is enough for shapes. In h, only checksums are set.
+// only an outline of the base, which is enough for shapes. The caller sets only the checksums in h.
 func indexOnOutline(b *btf.Blob, h header) ([]byte, error) {
 	o := outline{from: b, ids: map[uint32]uint32{0: 0}}
 	if err := o.find(); err != nil {
@@ -59,12 +59,12 @@ func indexOnOutline(b *btf.Blob, h header) ([]byte, error) {
 	return made.index(b, h)
 }
 
-// outline turns split BTF into BTF without a base: first the base types that it refers to, with
-// named structs, unions and enums only declared, then its own types in unchanged order.
+// outline turns split BTF into BTF without a base: first the needed base types (structs, unions and
+// enums with a name only as declarations), then the split BTF's own types, in order.
 type outline struct {
 	from    *btf.Blob
 	reached []uint32          // ids of the base types that are needed, ascending
-	ids     map[uint32]uint32 // from these ids to the ids in the result
+	ids     map[uint32]uint32 // maps the ids in reached to the ids in the result
 }
 
 func (o *outline) find() error {

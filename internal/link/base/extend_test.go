@@ -12,7 +12,7 @@ import (
 )
 
 // onCycles returns BTF with a typedef in a cycle that passes through no tag. The BTF also has
-// everything else in a base that an outline must keep.
+// everything else that an outline of a base must keep.
 func onCycles(order binary.ByteOrder) *btf.Blob {
 	b := btf.NewBuilder(order, nil, nil)
 	i := b.Int("int", 4, 1, 32)
@@ -151,7 +151,7 @@ func TestWith(t *testing.T) {
 	other, _ := files(t, dir, "other", small(nil, binary.LittleEndian, "other"))
 	for _, paths := range [][]string{nil, {other}, {path, path}, {index}} {
 		if _, err := opened(index).WithBTF(paths); err == nil {
-			t.Errorf("%v is taken for the BTF of %s", paths, index)
+			t.Errorf("%v is accepted as the BTF of %s", paths, index)
 		}
 	}
 	if data, err = btf.Encode(one, btf.EncodeOptions{}); err != nil {
@@ -202,7 +202,7 @@ func FuzzOutline(f *testing.F) {
 		got, gotErr := indexOnOutline(b, header{})
 		want, err := build(object.Chain(b), 1, false)
 		if err != nil {
-			return // such as two types in a cycle; an outline may miss errors that are only in the base
+			return // for example, types form a cycle; an outline may miss errors in the base
 		}
 		if gotErr != nil || !bytes.Equal(got, want[0]) {
 			t.Errorf("the index on an outline differs (%v)", gotErr)

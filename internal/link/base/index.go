@@ -11,15 +11,15 @@ import (
 // index looks up types and strings of one BTF of a chain.
 type index struct {
 	header      header
-	shapes      table // by shape of a type: its id
-	definitions table // by stub of a tag: the ids of its definitions
+	shapes      table // by a type's shape: its id
+	definitions table // by a tag's stub: the ids of its definitions
 	strings     table // by string: its offset
 	declTags    table // by declTagHash: 1 if the declaration tag exists
 	blocks      []byte
 	refs        []byte
 }
 
-// blockLen is how many types share an entry of index.blocks. An entry has 4 bytes: the offset in
+// blockLen is how many types share an entry of index.blocks. An entry is 4 bytes: the offset in
 // index.refs of the block's first type. For each type, index.refs has one number (twice the number
 // of the type's references, plus one if the type is a declaration) and then the references. All are
 // uvarints.
@@ -67,7 +67,7 @@ func cutUvarint(data []byte) (uint32, []byte) {
 	return uint32(v), data[n:]
 }
 
-// Chain is a Base that consists of indices, that of the lowest BTF first.
+// Chain is a Base that consists of indices; the index of the lowest BTF is the first.
 type Chain struct {
 	layers  []*index
 	machine uint16
@@ -119,7 +119,7 @@ func (c *Chain) Tag(stub types.Hash) (definition, declaration uint32, count int)
 	return definition, declaration, count
 }
 
-// layer returns the index of the BTF that has the type id, or nil if there is none.
+// layer returns the index of the BTF that has the type with this id, or nil if there is none.
 func (c *Chain) layer(id uint32) *index {
 	for _, x := range c.layers {
 		if x.has(id) {

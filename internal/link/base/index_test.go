@@ -15,7 +15,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// small returns split BTF, based on base, with one of almost everything that BTF can hold.
+// small makes split BTF, based on base, with one of almost everything that BTF can hold.
 func small(base *btf.Blob, order binary.ByteOrder, prefix string) *btf.Blob {
 	b := btf.NewBuilder(order, base, nil)
 	i := b.Int(prefix+"int", 4, 1, 32)
@@ -50,7 +50,7 @@ func parsed(t testing.TB, b *btf.Blob) *Chain {
 }
 
 // TestIndexAgreesWithGraph makes every possible look-up in an index, and compares the results with
-// those of reference.
+// those of type reference.
 func TestIndexAgreesWithGraph(t *testing.T) {
 	one := small(nil, binary.LittleEndian, "")
 	two := small(one, binary.LittleEndian, "mod_")

@@ -19,8 +19,8 @@ import (
 type Files struct {
 	// Base is nil if there is no base.
 	Base Base
-	// BTF is the last BTF of the chain, or nil if there is none. If its index was given instead,
-	// BTF has only the byte order and the ends of ids and strings, but no types.
+	// BTF is the last BTF of the chain, or nil if there is none. If an index was given instead of
+	// this BTF, the field has no types: only a byte order, and where ids and strings end.
 	BTF *btf.Blob
 	// Index is the path of the first index of the chain, or "" if there is none.
 	Index string
@@ -87,7 +87,7 @@ func (f *Files) open(paths []string) error {
 func (f *Files) Close() {
 	for len(f.mapped) > 0 {
 		data := f.mapped[0]
-		f.mapped = f.mapped[1:] // before Unmap, which may panic: nothing is unmapped twice
+		f.mapped = f.mapped[1:] // before Unmap, which may panic, so that nothing is unmapped twice
 		mapped.Unmap(data)
 	}
 }
@@ -100,8 +100,8 @@ func (f *Files) NeedBTF(what string) error {
 	return fmt.Errorf("%s: this is an index of BTF, but %s needs the BTF itself", f.Index, what)
 }
 
-// WithBTF returns f, whose bases are indices, together with the BTF from which the indices were
-// made. This BTF is in the files at paths. Close either f or the result, not both.
+// WithBTF returns a copy of f that also has BTF. The bases of f are indices, and were made from the
+// BTF in the files at paths. Close either f or the result, not both.
 func (f *Files) WithBTF(paths []string) (*Files, error) {
 	chain, _ := f.Base.(*Chain)
 	if chain == nil || len(paths) != len(chain.layers) {
@@ -149,7 +149,7 @@ func (f *Files) mapIndex(path string) ([]byte, error) {
 		return nil, fmt.Errorf("%s: too large for an index (%d bytes)", path, info.Size())
 	}
 	data, err := mapped.Map(file, info, path, 0, int(info.Size()), unix.MAP_SHARED|unix.MAP_POPULATE)
-	if err != nil { // some file systems can't map
+	if err != nil { // some file systems don't support mmap
 		return os.ReadFile(path)
 	}
 	f.mapped = append(f.mapped, data)
@@ -179,13 +179,13 @@ func (c *Chain) push(data []byte) error {
 	return nil
 }
 
-// hollow returns an empty blob that begins where the last BTF ends.
+// hollow makes an empty blob that begins where the last BTF ends.
 func (c *Chain) hollow() *btf.Blob {
 	h := &c.layers[len(c.layers)-1].header
 	return &btf.Blob{Order: c.Order(), StartID: h.EndID, BaseStrLen: h.EndStr}
 }
 
-// Index returns the index of the BTF in the file at path. bases are the paths of its bases.
+// Index returns the index of the BTF at path. The parameter bases has the paths of the BTF's bases.
 func Index(path string, bases []string) ([]byte, error) {
 	below, err := relocate.ReadBases(bases)
 	if err != nil {

@@ -20,7 +20,7 @@ type Source struct {
 // NewSource returns the Source for these bytes, which must not change afterwards.
 func NewSource(data []byte) *Source { return &Source{data: data, sum: sumOfBytes(data, Sum{})} }
 
-// Sum identifies the bytes. It equals the Sum in the index if btf.Encode would write these bytes.
+// Sum identifies the bytes. It equals the Sum in the index if btf.Encode writes these bytes.
 func (s *Source) Sum() Sum { return s.sum }
 
 // Open opens the index at path. Open returns an error if the index was made from different BTF.

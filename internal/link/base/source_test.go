@@ -41,7 +41,7 @@ func TestSource(t *testing.T) {
 			t.Fatal(err)
 		}
 		if want, err := Index(btfPath, nil); err != nil || !bytes.Equal(data, want) {
-			t.Errorf("%s: %v, or not what Index makes of the file", paths[i], err)
+			t.Errorf("%s: error %v, or different from the result of Index", paths[i], err)
 		}
 		id, offset := made.Base.Ends()
 		if made.Index != paths[i] || id != made.BTF.StartID || offset != made.BTF.BaseStrLen {

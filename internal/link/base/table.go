@@ -10,14 +10,14 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// table maps content hashes to numbers; a hash may have several. A table is a slice of a file,
-// little-endian, and is used in place, without parsing.
+// table maps content hashes to numbers; a hash may have several numbers. A table is a little-endian
+// slice of a file that is used in place, without parsing.
 //
 // The first bits of a hash are the number of its bucket. A bucket has four to eight entries on
 // average, ordered by the second half of the hash, then by number. Only the second half of a hash
-// is stored. Together with the number of the bucket, it has some 78 bits. With 10^4 strings in a
-// module and 10^5 in the kernel, a string of a module is mistaken for a different string of the
-// kernel in one of 10^14 modules.
+// is stored. Together with the bucket number, it has about 78 bits. With 10^4 strings in a module
+// and 10^5 in the kernel, a string of a module is mistaken for a different string of the kernel in
+// one module out of 10^14.
 type table struct {
 	shape  tableShape
 	starts []byte // by bucket: the index of its first entry, 4 bytes; one more at the end
@@ -98,7 +98,7 @@ func (t *table) find(h types.Hash) (first, end uint32) {
 	return first, end
 }
 
-// all returns the numbers for a hash, ascending.
+// all yields the numbers for a hash, in ascending order.
 func (t *table) all(h types.Hash) iter.Seq[uint32] {
 	return func(yield func(uint32) bool) {
 		first, end := t.find(h)

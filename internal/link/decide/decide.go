@@ -6,10 +6,10 @@
 //
 //	functions.go   functions
 //	owners.go      which candidates are the function in the linked file
-//	prototypes.go  when prototypes of one name are consistent
+//	prototypes.go  when the prototypes of a function are consistent
 //	variables.go   variables
 //	which.go       which variables are wanted
-//	files.go       which source file's variable a local symbol names
+//	files.go       which source file's variable a local symbol belongs to
 //	kfuncs.go      kfuncs, and pointers into an arena
 //	tags.go        declaration tags
 package decide
@@ -81,7 +81,7 @@ func Decide(t *resolve.Types, x *symbols.Index, f *facts.Facts, set features.Set
 	return d.Decisions, nil
 }
 
-// holders returns the units' candidates of this name, in a list that the next call overwrites.
+// holders returns the units' candidates with this name, in a list that the next call overwrites.
 func (d *decider) holders(kind types.Kind, name types.Str) []Holder {
 	d.group = d.Holders(kind, name, d.group[:0])
 	return d.group

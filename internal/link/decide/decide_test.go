@@ -109,7 +109,7 @@ func (d *decision) skippedLines() []string {
 	return lines
 }
 
-// rule is one rule: units, facts and what follows from them.
+// rule is a test case for one rule: units, facts and what follows from them.
 type rule struct {
 	what    string
 	build   func(b *linktest.Builder)
@@ -148,7 +148,8 @@ func check(t *testing.T, rules []rule) {
 	}
 }
 
-// TestErrors has facts that lack what the features need, and variables that the format can't hold.
+// TestErrors tests facts that lack what the features need, and variables that the format can't
+// hold.
 func TestErrors(t *testing.T) {
 	perCPU := facts.PerCPUSection
 	object := func(name, section string, offset uint64) []facts.Object {

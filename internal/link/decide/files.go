@@ -7,10 +7,10 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// locals has what is known about the local symbols among the facts' variables.
+// locals records what is known about the local symbols among the facts' variables.
 type locals struct {
 	objects map[string]uint64 // by name: how many local objects the facts have
-	// identified has the names of the local variables that have a Definition in the facts.
+	// identified lists the names of the local variables that have a Definition in the facts.
 	identified map[localName]bool
 	hashes     map[int]types.Hash // by unit: its TypesHash
 }
@@ -37,9 +37,9 @@ func (l *locals) count(f *facts.Facts) {
 	}
 }
 
-// definers returns the candidates that the Definition of a local variable identifies: a unit whose
-// source file has the same base name holds the candidate, and the hash of the variable and of the
-// unit's types equals the Definition.
+// definers returns the candidates that match the Definition of a local variable. A unit whose
+// source file has the same base name must hold the candidate, and the hash of the candidate and the
+// unit's types must equal the Definition.
 func (d *decider) definers(o *facts.Object, group []Holder) []Holder {
 	if len(group) == 0 || o.Definition == (types.Hash{}) {
 		return nil
@@ -97,8 +97,8 @@ func (d *decider) typesHash(u int) types.Hash {
 
 // inFileOf selects, from several candidates for a local variable, those of the variable's source
 // file. The facts have only the base names of files, so several units may have that name. Of these
-// units, inFileOf takes those that share the most static functions and variables with the file; if
-// several do, those with the fewest functions and variables that the file lacks.
+// units, inFileOf takes those that share the most static functions and variables with the file;
+// if several tie, those with the fewest functions and variables that the file lacks.
 func (d *decider) inFileOf(o *facts.Object, group []Holder) []Holder {
 	if d.facts.Files[o.File].Name == "" {
 		return nil

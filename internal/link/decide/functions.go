@@ -40,7 +40,7 @@ func (d *decider) candidates(name types.Str, clones []types.Str) []Holder {
 	})
 }
 
-// clones has the candidates whose symbols have suffixes: clones that are encoded as the function
+// clones lists the candidates whose symbols have suffixes: clones that are encoded as the function
 // itself, and parts of functions.
 type clones struct {
 	of    map[types.Str][]types.Str // by base name
@@ -173,8 +173,8 @@ func (d *decider) symbolReason(name types.Str) string {
 }
 
 // severalAddresses reports whether functions with this name are at several addresses. A tracer that
-// attaches by name couldn't know which one is meant. Clones' addresses count too, unless the clones
-// are encoded under their own names.
+// attaches by name couldn't know which function is meant. Clones' addresses count too, unless the
+// clones are encoded under their own names.
 func (d *decider) severalAddresses(name types.Str) bool {
 	bits := d.symbols.Of(name)
 	if !d.features.Has(features.TrueSignature) || bits&symbols.Exact == 0 {
@@ -218,8 +218,8 @@ func (d *decider) skipReason(name types.Str, own, compared []Holder) string {
 		return params.ReasonReordered
 	case any&types.FuncUncertain != 0:
 		return params.ReasonUncertainLocation
-	case d.features.Has(features.ConsistentFunc) && !d.consistent(compared),
-		d.hidden(name) && !d.consistent(own):
+	case d.features.Has(features.ConsistentFunc) && !d.isConsistent(compared),
+		d.isHidden(name) && !d.isConsistent(own):
 		return params.ReasonInconsistentPrototype
 	case any&types.FuncUnexpectedReg != 0:
 		return params.ReasonUnexpectedRegister
@@ -227,8 +227,8 @@ func (d *decider) skipReason(name types.Str, own, compared []Holder) string {
 	return ""
 }
 
-// consistent reports whether the prototypes of all candidates have the same loose hash.
-func (d *decider) consistent(group []Holder) bool {
+// isConsistent reports whether the prototypes of all candidates have the same loose hash.
+func (d *decider) isConsistent(group []Holder) bool {
 	first := d.Node(group[0].Type).Ref
 	return !slices.ContainsFunc(group, func(h Holder) bool {
 		shape := d.Node(h.Type).Ref

@@ -21,7 +21,8 @@ func units(defs ...func(b *linktest.Builder)) func(*linktest.Builder) {
 	}
 }
 
-// fn defines a global function f with these parameters; without parameters, it is void f(void).
+// fn returns code that defines a global function f with these parameters; without parameters, void
+// f(void).
 func fn(flags types.FuncFlags,
 	params ...func(b *linktest.Builder) types.ID) func(*linktest.Builder) {
 	return named("f", flags, params...)
@@ -75,7 +76,8 @@ func TestFunctions(t *testing.T) {
 	})
 }
 
-// TestPrototypes checks which prototypes of one name are consistent, and which of them is encoded.
+// TestPrototypes checks which prototypes of a function are consistent, and which of them is
+// encoded.
 func TestPrototypes(t *testing.T) {
 	inconsistent := []string{"f: inconsistent prototype"}
 	tag := func(name string) func(b *linktest.Builder) types.ID {
@@ -89,15 +91,15 @@ func TestPrototypes(t *testing.T) {
 		}
 	}
 	check(t, []rule{
-		{what: "other base types", build: units(fn(0, integer), fn(0, unsigned)),
+		{what: "different base types", build: units(fn(0, integer), fn(0, unsigned)),
 			facts: symbol("f"), skipped: inconsistent},
-		{what: "another number of parameters", build: units(fn(0, integer), fn(0)),
+		{what: "different numbers of parameters", build: units(fn(0, integer), fn(0)),
 			facts: symbol("f"), skipped: inconsistent},
 		{what: "pointer or not", build: units(fn(0, integer), fn(0, pointer)),
 			facts: symbol("f"), skipped: inconsistent},
-		{what: "other tags", build: units(fn(0, tag("s")), fn(0, tag("t"))),
+		{what: "different tags", build: units(fn(0, tag("s")), fn(0, tag("t"))),
 			facts: symbol("f"), skipped: inconsistent},
-		{what: "other kinds of tag", facts: symbol("f"), skipped: inconsistent,
+		{what: "different kinds of tag", facts: symbol("f"), skipped: inconsistent,
 			build: units(fn(0, tag("s")), fn(0, func(b *linktest.Builder) types.ID {
 				return b.Ptr(b.Graph.Stub(types.TagUnion, b.Str("s")))
 			}))},
@@ -129,24 +131,24 @@ func TestOwners(t *testing.T) {
 			facts: symbol("f"), want: []string{"static f: void(*const int)"}},
 		{what: "only weak ones", build: units(fn(types.FuncWeak, pointer)), facts: symbol("f"),
 			want: []string{"static f: void(*int)"}},
-		{what: "code before none", facts: symbol("f"),
+		{what: "a definition with code before one without", facts: symbol("f"),
 			build: units(fn(types.FuncNoCode, pointer), fn(types.FuncNoCode, pointer), fn(0, toConst)),
 			want:  []string{"static f: void(*const int)"}},
 		{what: "no code anywhere: an alias", build: units(fn(types.FuncNoCode, pointer)),
 			facts: symbol("f"), want: []string{"static f: void(*int)"}},
-		{what: "the weak one's prototype is another", facts: symbol("f"),
+		{what: "the weak definition has a different prototype", facts: symbol("f"),
 			build: units(fn(types.FuncWeak, pointer), fn(0, integer)),
 			want:  []string{"static f: void(int)"}},
 		{what: "two weak ones, and nothing shows which of them was linked", facts: symbol("f"),
 			build:   units(fn(types.FuncWeak, pointer), fn(types.FuncWeak, integer)),
 			skipped: []string{"f: inconsistent prototype"}},
-		{what: "an inlined copy's prototype is another", facts: symbol("f"),
+		{what: "an inlined copy has a different prototype", facts: symbol("f"),
 			build:   units(fn(types.FuncNoCode, pointer), fn(0, integer)),
 			skipped: []string{"f: inconsistent prototype"}},
 	})
 }
 
-// in defines a function in a unit of the given file.
+// in returns code that defines a function in a unit of the given file.
 func in(file, name string, linkage uint32, flags types.FuncFlags,
 	params ...func(b *linktest.Builder) types.ID) func(*linktest.Builder) {
 	return func(b *linktest.Builder) {
@@ -185,21 +187,21 @@ func TestClaimants(t *testing.T) {
 	}
 	trueSignature := []features.Set{features.TrueSignature}
 	check(t, []rule{
-		{what: "a static of one name that was dropped, a weak one that is linked",
+		{what: "a static function was dropped, a weak one of the same name is linked",
 			build: build(in("a.c", "f", static, 0, integer),
 				in("b.c", "f", global, types.FuncWeak, pointer)),
 			facts: inFiles(nil, "f"), want: []string{"static f: void(*int)"}},
-		{what: "a global one that was dropped, a static that is linked",
+		{what: "a global function was dropped, a static one is linked",
 			build: build(in("a.c", "f", global, 0, integer), in("b.c", "f", static, 0, pointer)),
 			facts: inFiles(files{"b.c": {"f"}}), want: []string{"static f: void(*int)"}},
-		{what: "statics, of which one was dropped",
+		{what: "one of two static functions was dropped",
 			build: build(in("a.c", "f", static, 0, integer), in("b.c", "f", static, 0, pointer)),
 			facts: inFiles(files{"a.c": {"g"}, "b.c": {"f"}}), want: []string{"static f: void(*int)"}},
-		{what: "statics of one shape; those with the more common definition of the tag were dropped",
+		{what: "statics with the same shape; those with the commoner definition of the tag were dropped",
 			build: build(ofStruct("a.c", 8), ofStruct("b.c", 16), ofStruct("c.c", 8)),
 			facts: inFiles(files{"a.c": {"g"}, "b.c": {"f"}, "c.c": {"h"}}),
 			want:  []string{"static f: void(*struct s of 16)"}},
-		{what: "statics in files of one name; nothing shows which of them was dropped",
+		{what: "statics in files with the same name; nothing shows which of them was dropped",
 			build:   build(in("a.c", "f", static, 0, integer), in("a.c", "f", static, 0, pointer)),
 			facts:   inFiles(files{"a.c": {"f"}}),
 			skipped: []string{"f: inconsistent prototype"}},
@@ -219,12 +221,12 @@ func TestClaimants(t *testing.T) {
 			build: build(in("a.c", "f", global, 0, integer),
 				in("b.c", "f", global, types.FuncWeak, pointer)),
 			facts: inFiles(files{"": {"f"}}), skipped: []string{"f: inconsistent prototype"}},
-		{what: "hidden definitions of consistent prototypes; most units decide",
+		{what: "hidden definitions with consistent prototypes; the most common one",
 			build: build(in("a.c", "f", global, 0, toConst),
 				in("b.c", "f", global, types.FuncWeak, pointer),
 				in("c.c", "f", global, types.FuncWeak, pointer)),
 			facts: inFiles(files{"": {"f"}}), want: []string{"static f: void(*int)"}},
-		{what: "a static whose symbol is another function's", build: in("a.c", "f", static, 0, integer),
+		{what: "the symbol is another function's", build: in("a.c", "f", static, 0, integer),
 			facts: inFiles(nil, "f")},
 		{what: "a clone that was dropped",
 			build: build(in("a.c", "f", static, 0, integer),
@@ -260,7 +262,7 @@ func TestClaimants(t *testing.T) {
 	})
 }
 
-// TestParameters has functions whose parameters are not where the prototype says.
+// TestParameters tests functions whose parameters are not where the prototype says.
 func TestParameters(t *testing.T) {
 	check(t, []rule{
 		{what: "removed", build: units(fn(types.FuncOptimized, integer)), facts: symbol("f.isra.0"),
@@ -286,7 +288,7 @@ func TestParameters(t *testing.T) {
 			skipped: []string{"f: uncertain parameter location"}},
 		{what: "in another register", build: units(fn(types.FuncUnexpectedReg, integer)),
 			facts: symbol("f"), skipped: []string{"f: unexpected register"}},
-		{what: "the first reason of pahole's order counts", facts: symbol("f"),
+		{what: "several reasons: the first one in pahole's order", facts: symbol("f"),
 			build: units(fn(types.FuncUnexpectedReg|types.FuncUncertain|types.FuncReordered, integer),
 				fn(0, pointer)),
 			skipped: []string{"f: reordered parameters"}},

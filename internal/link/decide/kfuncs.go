@@ -15,8 +15,8 @@ const (
 	kfArenaArg2 = 1 << 15
 )
 
-// tagKfuncs makes the DECL_TAGs of encoded kfuncs and, with the feature attributes, the type tags
-// of kfuncs that return or take arena pointers.
+// tagKfuncs makes the DECL_TAGs for encoded kfuncs and, with the feature attributes, the type tags
+// for kfuncs that return or take arena pointers.
 func (d *decider) tagKfuncs() {
 	f := d.facts
 	if f == nil || !d.features.Has(features.DeclTagKfuncs) {

@@ -9,7 +9,7 @@ import "github.com/rules-btf/rules_btf/internal/model/types"
 // and type tags. A made type is a node like the nodes in a graph, but it has no hash, and its
 // references are Types.
 type Decisions struct {
-	// Skipped are the linked file's functions and variables that are not encoded, by name and reason.
+	// Skipped are the linked file's functions and variables that are not encoded, sorted by name.
 	Skipped []Skipped
 
 	first Type // the number of the first made type

@@ -88,8 +88,8 @@ func (d *decider) ofTheirFiles(own []Holder) []Holder {
 	return left
 }
 
-// inFile reports whether a symbol in the linked file may belong to a unit's function. files are the
-// source files with a local symbol of the function's name.
+// inFile reports whether a symbol in the linked file may belong to a unit's function. The parameter
+// files lists the source files with a local symbol of the function's name.
 func (d *decider) inFile(files map[types.Str]bool, unit int, n *types.Node) bool {
 	bits := d.symbols.Of(n.Name)
 	return bits&symbols.ExactLoose != 0 ||
@@ -97,7 +97,7 @@ func (d *decider) inFile(files map[types.Str]bool, unit int, n *types.Node) bool
 		files[d.Units[unit].File]
 }
 
-// places has, for names with several candidates, the units and source files of these functions.
+// places lists the units and source files of functions, for names with several candidates.
 type places struct {
 	units   map[types.Str][]unitNode  // by name
 	symbols map[types.Str][]types.Str // by name: the files with a local symbol
@@ -162,17 +162,17 @@ func (p *places) files(d *decider, name types.Str) map[types.Str]bool {
 // the symbol is hidden.
 func (d *decider) owners(name types.Str, group []Holder) []Holder {
 	own := d.without(types.FuncNoCode, group)
-	if d.hidden(name) {
+	if d.isHidden(name) {
 		return own
 	}
 	return d.without(types.FuncWeak, own)
 }
 
-// hidden reports whether the linker made the symbol local. Such a symbol doesn't say whether it was
-// weak, nor does DWARF: in the linked file's DWARF, the linked definition looks strong and the
+// isHidden reports whether the linker made the symbol local. Such a symbol doesn't show whether it
+// was weak, nor does DWARF: in the linked file's DWARF, the linked definition looks strong and the
 // others look weak, but in the object files all of them may be weak. So a function with a hidden
 // symbol and inconsistent prototypes is left out, whatever the features are.
-func (d *decider) hidden(name types.Str) bool {
+func (d *decider) isHidden(name types.Str) bool {
 	return d.symbols.Of(name)&symbols.Exact == symbols.ExactLoose
 }
 
@@ -188,7 +188,7 @@ func (d *decider) withCopies(own, group []Holder) []Holder {
 	return all
 }
 
-// without drops the candidates that have the flag, unless all have it.
+// without returns the candidates without the flag, or if all have it, all of them.
 func (d *decider) without(flag types.FuncFlags, group []Holder) []Holder {
 	has := func(h Holder) bool { return flags(&h)&flag != 0 }
 	if len(group) == 1 || !slices.ContainsFunc(group, has) {

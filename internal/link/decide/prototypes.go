@@ -45,7 +45,7 @@ func (l *looseHashes) hash(id types.ID) types.Hash {
 	return l.known[id]
 }
 
-// deep reports whether a type of this kind is compared by comparing the types that it refers to.
+// deep reports whether types of this kind are compared by the types to which they refer.
 func deep(k types.Kind) bool {
 	switch k {
 	case types.KindConst, types.KindPtr, types.KindVolatile, types.KindRestrict, types.KindTypeTag,

@@ -27,11 +27,11 @@ import (
 //     objects of size 0 with valid names.
 //  4. The candidates are variables with the object's name in the source, preferably those from its
 //     kind of section. If the facts identify the local variables with the object's name and file,
-//     the Definition selects among the candidates. Otherwise, three criteria select, in this order:
-//     linkage; size (first the object's size or an unknown one, then a smaller one); source file.
-//     The commonest candidate left is encoded. If none is left, the object is skipped; --skipped
-//     lists it only if its name is valid.
-//  5. A static variable is skipped if the candidates left have different types.
+//     the object's Definition (a hash) selects among the candidates. Otherwise, three criteria
+//     select, in this order: linkage; size (first the object's size or an unknown one, then a
+//     smaller one); source file. The commonest of the remaining candidates is encoded. If none
+//     remains, the object is skipped; --skipped lists it only if its name is valid.
+//  5. A static variable is skipped if the remaining candidates have different types.
 //  6. An invalid name is an error; with the feature encode_force, the object is skipped.
 //  7. In the DATASEC, a variable has its candidate's size or, if that is unknown, the object's. The
 //     size of the DATASEC is the end of its last variable.
@@ -194,8 +194,8 @@ func (d *decider) ofSection(o *facts.Object, group []Holder) []Holder {
 	return slices.DeleteFunc(group, other)
 }
 
-// linkages returns the linkages that the candidate for an object may have, the likeliest first. If
-// no global symbol has a local symbol's name, the variable can also be global: linkers make hidden
+// linkages returns the linkages that the candidate for an object may have, the likeliest first. A
+// local symbol may be for a global variable if no global symbol has its name: linkers make hidden
 // symbols local, and list them under no source file.
 func (d *decider) linkages(o *facts.Object, group []Holder) []uint32 {
 	f := d.facts
@@ -220,8 +220,8 @@ func (d *decider) typesDiffer(group []Holder, v Type) bool {
 }
 
 // ofFile reduces several candidates for a local object to those of the file that defines the
-// object, if it can. If more objects have that name than units hold candidates, some objects come
-// from assembly code; then all candidates from other files are dropped.
+// object, if it can. If more objects have the name than units hold candidates, some are from
+// assembly code. Then candidates from other files are dropped even if none is left.
 func (d *decider) ofFile(o *facts.Object, group []Holder) []Holder {
 	if !o.Local || len(group) == 0 {
 		return group

@@ -79,7 +79,7 @@ func TestVariables(t *testing.T) {
 			build: units(variable(global, 4, unsigned), variable(global, 4, integer),
 				variable(global, 4, integer)),
 			facts: perCPU(globalVar("v", 4)), want: []string{"global v: int", section}},
-		{what: "a global symbol is no static variable", build: units(variable(static, 4, integer)),
+		{what: "a global symbol is no static's", build: units(variable(static, 4, integer)),
 			facts: perCPU(globalVar("v", 4)), skipped: none},
 		{what: "a local symbol of no file is a hidden global variable",
 			build: units(variable(global, 4, integer), variable(static, 4, unsigned)),
@@ -140,8 +140,8 @@ func TestAlias(t *testing.T) {
 		want: []string{"global v: int", "section .data..percpu of 4: (global v: int)@0+4"}}})
 }
 
-// TestStatics: static variables of one name are distinguished by the base name of the source file,
-// by what else is in that file, and by the hash from package statics in the facts.
+// TestStatics: static variables with the same name are distinguished by the base name of the source
+// file, by what else is in that file, and by the hash from package statics in the facts.
 func TestStatics(t *testing.T) {
 	several := []string{"v: several static variables of this name"}
 	both := func(firstFile, secondFile string) func(b *linktest.Builder) {
@@ -164,9 +164,9 @@ func TestStatics(t *testing.T) {
 	check(t, []rule{
 		{what: "in files of different names", build: both("a.c", "b.c"),
 			facts: perCPU(staticVar("v", 1)), want: second},
-		{what: "in files of one name, nothing tells them apart", build: both("a.c", "a.c"),
+		{what: "in files with the same name, nothing tells them apart", build: both("a.c", "a.c"),
 			facts: perCPU(staticVar("v", 0)), skipped: several},
-		{what: "in files of one name, one of which has the file's functions",
+		{what: "in files with the same name, one of which has the file's functions",
 			build: both("a.c", "a.c"), facts: withFunction(perCPU(staticVar("v", 0)), "of_second"),
 			want: []string{second[0], functions, second[1]}},
 		{what: "in files without a name", build: both("a.c", "b.c"),
@@ -207,7 +207,7 @@ func TestIdentified(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := d.made(); len(got) != 0 {
-		t.Errorf("the definition is no unit's, but made %q", got)
+		t.Errorf("no unit has the definition, but made %q", got)
 	}
 }
 

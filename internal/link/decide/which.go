@@ -6,12 +6,12 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/features"
 )
 
-// Which says which variables are encoded. It is the value of the flag --variables.
+// Which selects the variables to encode. It is the value of the flag --variables.
 type Which uint8
 
 // The choices. PerCPU and Extra divide All into two parts. PerCPU gives the same BTF as the default
 // features. Extra gives split BTF, based on the BTF of PerCPU, with only the other variables and
-// the types that only these need.
+// the types that only these variables need.
 const (
 	ByFeatures Which = iota // All with the feature global_var, else PerCPU
 	PerCPU                  // the variables in .data..percpu, as without global_var
@@ -49,14 +49,13 @@ func (w Which) Check(set features.Set, facts, base bool) error {
 		return fmt.Errorf("--variables=%v needs --facts: only the linked file shows which variables "+
 			"there are, and where", w)
 	case w == Extra && !base:
-		return fmt.Errorf("--variables=%v needs --base: link the same objects with "+
-			"--variables=%v, and pass the result as the last --base, after the bases that it is "+
-			"based on", w, PerCPU)
+		return fmt.Errorf("--variables=%v needs --base: first link the same objects with "+
+			"--variables=%v, then pass that output as the last --base, after its own bases", w, PerCPU)
 	}
 	return nil
 }
 
-// Features returns the features for this choice; set has the features of the objects.
+// Features returns the features for this choice. The parameter set has the objects' features.
 func (w Which) Features(set features.Set) features.Set {
 	if w == PerCPU && set.Has(features.GlobalVar) {
 		return set.Without(features.GlobalVar).With(features.Var)

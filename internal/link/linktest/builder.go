@@ -105,7 +105,7 @@ func (b *Builder) Var(name string, linkage, size uint32, typ types.ID) types.ID 
 		Aux: linkage}))
 }
 
-// DeclTag adds a DECL_TAG, which the last unit holds; component is as in base.Base.HasDeclTag.
+// DeclTag adds a DECL_TAG, which the last unit holds. See base.Base.HasDeclTag about component.
 func (b *Builder) DeclTag(value string, target types.ID, component uint32) types.ID {
 	return b.Hold(b.Add(types.Node{Kind: types.KindDeclTag, Name: b.Str(value), Ref: target,
 		Aux: component}))

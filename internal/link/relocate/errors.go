@@ -33,7 +33,7 @@ func (r *relocation) ambiguous(wanted, first, second uint32) error {
 		describe(r.distilled, wanted), describe(r.base, first), describe(r.base, second))
 }
 
-// missing returns an error about the first distilled type without a match, or nil if all have one.
+// missing returns an error about the first distilled type without a match; nil if all have one.
 func (r *relocation) missing() error {
 	first, more := uint32(0), 0
 	for id := r.distilled.StartID; id < r.distilled.EndID(); id++ {

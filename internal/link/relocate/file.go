@@ -75,7 +75,7 @@ func ReadBase(path string, below *btf.Blob) (*btf.Blob, error) {
 	return fitting(blobs[0], below, path)
 }
 
-// fitting does the same as onto, and also checks the references of BTF that is not relocated.
+// fitting calls onto, and checks the references of BTF that onto doesn't relocate.
 func fitting(b, base *btf.Blob, path string) (*btf.Blob, error) {
 	moved, err := onto(b, base, path)
 	if err != nil || moved != b || b.Base == nil {
@@ -88,7 +88,7 @@ func fitting(b, base *btf.Blob, path string) (*btf.Blob, error) {
 }
 
 func onto(b, base *btf.Blob, path string) (*btf.Blob, error) {
-	if base == nil || b.Base == base || same(b.Base, base) {
+	if base == nil || b.Base == base || sameBTF(b.Base, base) {
 		return b, nil
 	}
 	moved, err := Relocate(b, base)
@@ -100,9 +100,9 @@ func onto(b, base *btf.Blob, path string) (*btf.Blob, error) {
 	return moved, nil
 }
 
-// same reports whether a distilled base equals b. If it does, BTF that is based on one of them is
+// sameBTF reports whether a distilled base equals b. If so, BTF that is based on one of them is
 // also based on the other.
-func same(distilled, b *btf.Blob) bool {
+func sameBTF(distilled, b *btf.Blob) bool {
 	return distilled != nil && b.Base == nil && distilled.Strings == b.Strings &&
 		slices.Equal(distilled.Types, b.Types) && slices.Equal(distilled.Members, b.Members) &&
 		slices.Equal(distilled.Enums, b.Enums)

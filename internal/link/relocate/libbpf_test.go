@@ -96,11 +96,11 @@ func encode(t testing.TB, b *btf.Blob) []byte {
 	return data
 }
 
-// TestLikeLibbpf has the cases of TestChangedBase, and random ones. It expects the bytes that
+// TestLikeLibbpf runs the cases of TestChangedBase, and random ones. It expects the bytes that
 // libbpf makes, or an error if libbpf refuses the input.
 func TestLikeLibbpf(t *testing.T) {
 	var problems []problem
-	for _, c := range changes {
+	for _, c := range changedBases {
 		distilled, split := distilledModule(t, c.split)
 		problems = append(problems, problem{c.what, distilled, split, encode(t, c.base())})
 	}
@@ -125,7 +125,7 @@ func TestLikeLibbpf(t *testing.T) {
 	}
 }
 
-// names are so few that many types share one.
+// names has so few items that many types have the same name.
 var names = []string{"a", "b", "c", "d", "e", "f", "g", "h"}
 
 // randomType adds a type of a random kind and name, as a distilled base may have it; members may

@@ -7,8 +7,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/object"
 )
 
-// maxTwins is how many types of one name a distilled base may have. Each of them is compared with
-// each type of that name in the base, and C allows only a handful.
+// maxTwins is how many types with the same name a distilled base may have. C allows only a handful.
+// All of them are compared with all types of that name in the base, so there must be a limit.
 const maxTwins = 64
 
 // sizeBits masks those bits of a size that btf_relocate compares when it looks up a type by name.
@@ -23,8 +23,8 @@ func Looks(t *btf.Type) bool {
 	return t.Kind.IsEnum() || t.Kind.IsComposite()
 }
 
-// Matches reports whether the distilled type d can describe t, a type of a base with the same name
-// that Looks accepts. If the parameter twins is set, the base has several structs and unions of
+// Matches reports whether the distilled type d can describe t, a base type that has the same name
+// and that Looks accepts. If the parameter twins is set, the base has several structs and unions of
 // that name, and the size of a struct or union must equal d's. Types of all other kinds except
 // forward declarations must always have equal sizes.
 //

@@ -3,7 +3,7 @@
 //
 // A distilled base (package distill) has the names and sizes of the base types that a module needs.
 // Relocate looks up each of them in the new base. Then it replaces the ids and string offsets of
-// the split BTF. Types, their order and the split BTF's own strings don't change. The rules for
+// the split BTF. The types, their order and the split BTF's own strings don't change. The rules for
 // matches and errors are those of tools/lib/bpf/btf_relocate.c in Linux 7.2 (btf__relocate in
 // libbpf), which the kernel also compiles. There is one difference: the new base may be a chain of
 // several BTFs.
@@ -53,8 +53,8 @@ type relocation struct {
 	names      map[uint32]uint32 // by string offset in the distilled base: the offset in base
 }
 
-// CheckDistilled checks that a distilled base has no base, and only named types of kinds that can
-// be looked up (btf_relocate_validate_distilled_base).
+// CheckDistilled checks that a distilled base has no base itself, and only named types of kinds
+// that can be looked up (btf_relocate_validate_distilled_base).
 func CheckDistilled(d *btf.Blob) error {
 	if d.Base != nil {
 		return fmt.Errorf("the distilled base is split BTF; it must stand alone")

@@ -82,9 +82,9 @@ func distilledModule(t *testing.T, add func(m *btf.Builder)) (distilled, split [
 	return distilled, split
 }
 
-// changes pairs modules with bases that differ from the one on which the modules were made.
+// changedBases pairs modules with bases that differ from the one on which the modules were made.
 // TestLikeLibbpf compares the results with libbpf's.
-var changes = []struct {
+var changedBases = []struct {
 	what  string
 	split func(m *btf.Builder)
 	base  func() *btf.Blob
@@ -156,7 +156,7 @@ var changes = []struct {
 // TestChangedBase puts modules on bases that have changed in each way. If a module can be
 // relocated, its types must mean the same as before, and the kernel must accept them.
 func TestChangedBase(t *testing.T) {
-	for _, c := range changes {
+	for _, c := range changedBases {
 		t.Run(c.what, func(t *testing.T) {
 			rawBase, rawSplit := distilledModule(t, c.split)
 			split := parse(t, rawSplit, parse(t, rawBase, nil))
@@ -180,13 +180,13 @@ func TestChangedBase(t *testing.T) {
 			if got.StartID != base.EndID() || got.BaseStrLen != base.EndStr() || got.Base != base {
 				t.Errorf("ids from %d, strings from %d", got.StartID, got.BaseStrLen)
 			}
-			loads(t, base, got)
+			checkLoads(t, base, got)
 		})
 	}
 }
 
-// loads checks that the running kernel loads base and split BTF, joined into one blob.
-func loads(t *testing.T, base, split *btf.Blob) {
+// checkLoads checks that the running kernel loads base and split BTF, joined into one blob.
+func checkLoads(t *testing.T, base, split *btf.Blob) {
 	t.Helper()
 	b := *base
 	b.Types = append(b.Types[:len(b.Types):len(b.Types)], split.Types...)
@@ -214,8 +214,8 @@ func loads(t *testing.T, base, split *btf.Blob) {
 	}
 }
 
-// TestBackAgain distills the base of random modules, and relocates them to their original base,
-// which must give the same types as before.
+// TestBackAgain distills the bases of random modules, and relocates the modules to their original
+// bases, which must give the same types as before.
 func TestBackAgain(t *testing.T) {
 	for seed := range int64(300) {
 		p := changedProblem(t, seed)

@@ -15,7 +15,7 @@ type resolver struct {
 	jobs   int
 
 	tags      []tag        // by number in Survey.Tags
-	conflicts int          // how many of them are conflicted
+	conflicts int          // the number of conflicted tags
 	roles     []role       // by node
 	anchors   []types.ID   // in the order of the graph
 	shapes    []types.Hash // by node: the results of shape; nil until they are needed
@@ -96,7 +96,7 @@ func (r *resolver) lookUp(t *tag, stub types.Hash) {
 	}
 }
 
-// findRoles finds the shapes that vary, following references backwards from the conflicted tags.
+// findRoles finds the shapes that vary: it follows references backwards from conflicted tags.
 func (r *resolver) findRoles() {
 	r.roles = make([]role, len(r.Nodes))
 	if r.conflicts == 0 {
@@ -174,8 +174,8 @@ func (r *resolver) findRolesOfUsers(become func(types.ID, role)) {
 	}
 }
 
-// large is how many varying shapes an anonymous shape must have in it to become an anchor. This
-// bounds the length of slot lists for any input.
+// large is how many varying shapes an anonymous shape must contain to become an anchor. This bounds
+// the length of slot lists for any input.
 const large = 256
 
 // findLarge turns large inner shapes into anchors. In the list varying, a shape comes after the

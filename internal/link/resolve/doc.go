@@ -21,10 +21,10 @@
 //     environment, because each shape resolves to the same type in all of them. a.c and b.c are in
 //     different environments.
 //  4. settle: struct dev of a.c and struct dev of b.c become two nodes of a graph. The references
-//     of each node lead to its own CU's struct opts. A node that equals a type of the base BTF is
-//     that type; nodes that are equal, however deep one looks, are one type. This pass also
+//     of each node lead to its own CU's struct opts. A node that equals a type in the base BTF
+//     becomes that type; nodes that are equal at every depth become one type. This pass also
 //     resolves FWDs: settle.go explains how, with a third CU that has only "struct opts;".
-//  5. makeVariants makes each type with its references, including the anonymous types in between.
+//  5. makeVariants makes each type with its references, and the anonymous types between named ones.
 //     In the example, struct dev has two variants, so the result has two types of that name.
 //
 // The files, in this order:

@@ -16,8 +16,8 @@ type environment struct {
 	units    []int32
 	weight   uint64 // how many units
 	sum      types.Hash
-	// linked is set if the units are BTF that is already linked. There, a forward declaration can mean
-	// only the sole definition of its tag.
+	// linked is set if the units are BTF that is already linked. In them, a forward declaration means
+	// a definition only if its tag has just one.
 	linked bool
 	// copied is set if the environment is the base BTF of an input that is split BTF. Its types are
 	// not linked, but pinned stubs in the split BTF may mean these types.
@@ -26,8 +26,8 @@ type environment struct {
 
 type environments struct {
 	list []environment
-	of   []int32 // by unit; -1 if nothing in it varies
-	// roots lists, by unit, the varying functions, variables and anonymous types that it holds.
+	of   []int32 // by unit: its environment, or -1 if nothing in the unit varies
+	// roots lists, by unit, the varying functions, variables and anonymous types that the unit holds.
 	roots [][]types.ID
 	// attached lists, by unit, the varying declaration tags and sections that the unit holds.
 	attached [][]types.ID
@@ -192,7 +192,7 @@ type view struct {
 	declared []int32 // by tag: the last round whose environment declares it
 	def      []types.ID
 	held     []int32 // by node: the last round whose environment holds it
-	node     []int32 // by node: this environment's own node for an anchor in graph, or -1
+	node     []int32 // by anchor: this environment's own node in graph, or -1
 }
 
 const several = ^types.ID(0)
@@ -231,8 +231,8 @@ func (v *view) holds(id types.ID) bool { return v.held[id] == v.round }
 // declares reports whether the environment is BTF that has a forward declaration of the tag.
 func (v *view) declares(t int32) bool { return v.declared[t] == v.round }
 
-// single returns the environment's definition of a tag, or 0 if there is none or there are several.
-func (v *view) single(t int32) types.ID {
+// definition returns the environment's only definition of a tag; 0 if it has none or several.
+func (v *view) definition(t int32) types.ID {
 	if v.defined[t] != v.round || v.def[t] == several {
 		return 0
 	}
@@ -244,14 +244,14 @@ func (r *resolver) anchorOf(v *view, slot types.ID) types.ID {
 	switch {
 	case r.roles[slot] == anchor:
 		return slot
-	case r.pinned(slot):
+	case r.isPinned(slot):
 		if d := r.Nodes[slot].Ref; v.holds(d) {
 			return d
 		}
 		return 0
 	}
 	t := r.Tags.Of(slot)
-	if r.split(v) {
+	if r.isSplit(v) {
 		switch {
 		case r.ofBaseForward(v, t):
 			return 0 // a reference to a definition is pinned: see object.AddBTF
@@ -259,11 +259,11 @@ func (r *resolver) anchorOf(v *view, slot types.ID) types.ID {
 			return 0 // it may also mean the base's definition
 		}
 	}
-	return v.single(t)
+	return v.definition(t)
 }
 
-// split reports whether v shows the environment of split BTF whose base is also among the units.
-func (r *resolver) split(v *view) bool { return r.list[v.env].linked && len(r.copies) > 0 }
+// isSplit reports whether v shows the environment of split BTF whose base is also among the units.
+func (r *resolver) isSplit(v *view) bool { return r.list[v.env].linked && len(r.copies) > 0 }
 
 // ofBaseForward is for environments of split BTF and of copies of its base. It reports whether an
 // unpinned tag means the base's forward declaration there. If the split BTF has its own
@@ -280,7 +280,7 @@ func (r *resolver) ofBaseForward(v *view, tag int32) bool {
 // one meaning (the base's definition, or a forward declaration), ofSplit returns it.
 func (r *resolver) ofSplit(v *view, tag int32) (target, bool) {
 	switch {
-	case !r.split(v):
+	case !r.isSplit(v):
 	case r.ofBaseForward(v, tag), r.list[v.env].copied && v.declares(tag):
 		return forward(tag), true
 	case !v.declares(tag):
@@ -290,9 +290,9 @@ func (r *resolver) ofSplit(v *view, tag int32) (target, bool) {
 }
 
 // Copies finds the units that are base BTFs: if an input is split BTF, its base is also a unit.
-// rest has all units, but without the items of the base BTFs. isBase says which units are base
-// BTFs, and held has the items of these units; both are nil if there are no base BTFs. The given
-// units don't change.
+// The result rest has all units, but without the items of the base BTFs; isBase says which units
+// are base BTFs, and held has the items of these units. The last two are nil if there are no base
+// BTFs. The given units don't change.
 func Copies(g *types.Graph, units []object.Unit, b base.Base) (rest []object.Unit, isBase []bool,
 	held [][]types.ID) {
 	linked := func(u object.Unit) bool { return u.FromBTF }

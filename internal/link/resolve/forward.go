@@ -5,11 +5,11 @@ import "github.com/rules-btf/rules_btf/internal/model/types"
 // What does a tag mean in an environment that only declares it? The first of these rules that gives
 // an answer decides:
 //
-//  1. If the tag has one shape, but leads to a conflicted tag of which this environment (units with
-//     the same varying definitions and typedefs) has an uncommon definition, the tag means what it
-//     means in environments with the same uncommon definitions (see peers).
+//  1. If the tag has one shape, but leads to a conflicted tag that has an uncommon definition in
+//     this environment (units with the same varying definitions and typedefs), the tag means what
+//     it means in environments with the same uncommon definitions (see peers).
 //  2. The root is the innermost named shape around the tag. If all units that hold the root and
-//     define the tag agree on what the tag means in the root, the tag means that here too.
+//     define the tag agree on what the tag means in the root, it means the same here.
 //  3. The tag means the definition that most units hold. Ties are broken by content.
 //  4. The tag means the base's definition.
 //  5. The tag has no meaning, and stays a declaration.
@@ -18,9 +18,9 @@ import "github.com/rules-btf/rules_btf/internal/model/types"
 // (btf_dedup_resolve_fwds), a forward declaration stays a declaration if its tag has several
 // definitions in the units or the base.
 //
-// In the kernels of docs/kernels.md, and the modules that were compared with them, rule 1 makes a
-// difference only in amdgpu, and rule 2 only in the kernel for armmp and in amdgpu; rules 3 and 4
-// decide the rest.
+// For the kernels in docs/kernels.md and the modules compared with them, rule 1 makes a difference
+// only in amdgpu, and rule 2 only in the kernel for armmp and in amdgpu; rules 3 and 4 decide the
+// rest.
 type forwards struct {
 	r     *resolver
 	g     *graph           // the draft, in which open slots mean the common environment's types
@@ -35,9 +35,9 @@ type ballot struct {
 	tag  int32
 }
 
-// vote says what a tag means in a root to the units that hold the root and define the tag.
+// vote is a tag's meaning in a root, according to the units that hold the root and define the tag.
 type vote struct {
-	split   bool // they do not agree
+	split   bool // these units do not agree
 	meaning types.Hash
 }
 
@@ -66,7 +66,7 @@ func newForwards(r *resolver, g *graph) *forwards {
 	return f
 }
 
-// poll records the meanings of the tags in a root, in the environment of v.
+// poll stores the meanings of the tags in a root, in the environment of v.
 func (f *forwards) poll(v *view, root types.ID) {
 	for _, s := range f.r.slotsOf(root) {
 		if f.r.roles[s] != stub {

@@ -7,9 +7,9 @@ import (
 )
 
 // graph has a node for each type that an anchor resolves to. Most environments agree about most
-// anchors. So there is a common environment, in which every tag means the definition that most
-// units hold and each anchor has one node. The other environments have their own nodes only for
-// anchors that resolve to different types there.
+// anchors. So there is a common environment. In it, every tag means the definition that most units
+// hold, and each anchor has one node. The other environments have their own nodes only for anchors
+// that resolve to different types there.
 type graph struct {
 	r *resolver
 	*meanings
@@ -18,7 +18,7 @@ type graph struct {
 	common  []int32     // by anchor: its node in the common environment, -1 for uncommon definitions
 	own     [][]ownNode // by environment
 	real    []bool      // by node of the common environment: some environment shares it
-	based   []uint32    // by node: the id of the base type that it is, 0 for none
+	based   []uint32    // by node: the id of the base type that it equals, or 0
 	colours []types.Hash
 	pinned  map[types.ID]int32 // see pinnedNode
 }
@@ -35,8 +35,8 @@ type ownNode struct {
 	node   int32
 }
 
-// target is the meaning of a slot. It is a node or, if negative, a tag for which no unit's
-// definition is meant: the tag is only declared, or the base defines it.
+// target is the meaning of a slot. It is a node or, if negative, a tag that means no unit's
+// definition: the tag is only declared, or the base defines it.
 type target int32
 
 // forward returns the target for a tag that is only declared.
@@ -134,7 +134,7 @@ func (g *graph) addEnvironment(e int32) {
 			continue
 		}
 		for _, s := range r.slotsOf(id) {
-			if r.pinned(s) || r.anchorOf(v, s) == 0 && g.differs(v, id, s) {
+			if r.isPinned(s) || r.anchorOf(v, s) == 0 && g.differs(v, id, s) {
 				mark(id)
 				break
 			}
@@ -148,7 +148,7 @@ func (g *graph) addEnvironment(e int32) {
 				mark(u)
 			}
 		}
-		if t := r.Tags.Of(id); t >= 0 && v.single(t) == id {
+		if t := r.Tags.Of(id); t >= 0 && v.definition(t) == id {
 			for u := range r.users.ofTag.Of(t) {
 				if v.holds(u) {
 					mark(u)
@@ -206,7 +206,7 @@ func (g *graph) meaning(v *view, root, slot types.ID) target {
 	if id := r.anchorOf(v, slot); id != 0 {
 		return target(g.node(v, id))
 	}
-	if r.pinned(slot) {
+	if r.isPinned(slot) {
 		if to, ok := g.pinnedNode(r.Nodes[slot].Ref); ok {
 			return target(to)
 		}
@@ -217,9 +217,9 @@ func (g *graph) meaning(v *view, root, slot types.ID) target {
 	return g.open(v, root, slot)
 }
 
-// pinnedNode returns the node of a definition that BTF pins but does not hold, for example a
-// definition in its base. This is the node in a copy of the base or, if there is none, the first by
-// content among the nodes of environments that hold the definition.
+// pinnedNode returns the node for a definition that BTF pins but does not hold, for example one in
+// its base. This is the definition's node in a copy of the base or, if there is none, the first by
+// content among its nodes in environments that hold it.
 func (g *graph) pinnedNode(def types.ID) (int32, bool) {
 	if g.pinned == nil {
 		g.pinned = map[types.ID]int32{}
@@ -230,7 +230,7 @@ func (g *graph) pinnedNode(def types.ID) (int32, bool) {
 			n := &g.nodes[i]
 			old, ok := g.pinned[n.anchor]
 			o := &g.nodes[old]
-			if c := g.copied(n); !ok || c && !g.copied(o) || c == g.copied(o) && g.before(n, o) {
+			if c := g.copied(n); !ok || c && !g.copied(o) || c == g.copied(o) && g.precedes(n, o) {
 				g.pinned[n.anchor] = int32(i)
 			}
 		}
@@ -239,9 +239,9 @@ func (g *graph) pinnedNode(def types.ID) (int32, bool) {
 	return to, ok
 }
 
-// before reports whether a is used in place of b, which has the same colour. Nodes of the common
+// precedes reports whether a is used in place of b, which has the same colour. Nodes of the common
 // environment come first, then nodes that aren't from a copied base; ties are broken by content.
-func (g *graph) before(a, b *node) bool {
+func (g *graph) precedes(a, b *node) bool {
 	r := g.r
 	switch {
 	case (a.env < 0) != (b.env < 0):
@@ -280,7 +280,7 @@ func (g *graph) refine() {
 				continue
 			}
 			p.Refs = append(p.Refs, ^int32(len(p.Outside)))
-			p.Outside = append(p.Outside, g.outside(t))
+			p.Outside = append(p.Outside, g.outsideColour(t))
 		}
 		p.First = append(p.First, uint32(len(p.Refs)))
 	}
@@ -295,8 +295,8 @@ func (g *graph) refine() {
 	}
 }
 
-// outside returns the colour of a target that is a type of the base, or that isn't a node.
-func (g *graph) outside(t target) types.Hash {
+// outsideColour returns the colour of a target that is a type of the base, or that isn't a node.
+func (g *graph) outsideColour(t target) types.Hash {
 	if t >= 0 {
 		return base.IDHash(g.based[t])
 	}
@@ -312,5 +312,5 @@ func (g *graph) colour(t target) types.Hash {
 	if t >= 0 {
 		return g.colours[t]
 	}
-	return g.outside(t)
+	return g.outsideColour(t)
 }

@@ -19,14 +19,14 @@ import (
 //
 // More than one relation between types satisfies these rules. The code finds the greatest one, in
 // which types that lead to each other match together. The second rule is for modules that define
-// what vmlinux only declares. Without it, one pointer somewhere below struct device would turn
-// struct device into a type of the module. libbpf treats forward declarations this way within one
+// what vmlinux only declares. Without that rule, one pointer somewhere below struct device would
+// make struct device a type of the module. libbpf treats forward declarations this way within one
 // BTF (btf_dedup_is_equiv), but not between split BTF and its base. The second rule applies only to
 // definitions. A typedef or a pointer is the base's type only if it means exactly the same, so the
 // module's own types lead to the module's definition. The relation is transitive: if a type doesn't
 // match here, it also doesn't match when the result is linked again.
 
-// maxSameShape is the maximum number of types of one shape in the base that a type is compared
+// maxSameShape is the maximum number of base types with the same shape that a type is compared
 // with. Normally the base has one; only hostile input reaches the limit.
 const maxSameShape = 1 << 8
 
@@ -46,7 +46,7 @@ type pair struct {
 	node     int32
 	id       uint32
 	failed   bool
-	forwards int     // how many slots the base only declares, while the node defines them
+	forwards int     // how many slots are declarations in the base, but definitions here
 	users    []int32 // pairs that need this one
 }
 
@@ -72,13 +72,13 @@ func (g *graph) match() {
 			m.pairs = append(m.pairs, pair{node: int32(i), id: id})
 		}
 	}
-	m.compare(func(*pair) bool { return true }, m.similar)
+	m.compare(func(*pair) bool { return true }, m.matchesLoosely)
 	m.choose(m.isDefinition)
 	for i := range m.pairs {
 		m.pairs[i].users = nil
 	}
 	rest := func(p *pair) bool { return !m.isDefinition(p.node) }
-	m.compare(rest, m.equal)
+	m.compare(rest, m.matchesExactly)
 	m.choose(func(node int32) bool { return !m.isDefinition(node) })
 }
 
@@ -116,8 +116,8 @@ func (m *matcher) compare(of func(*pair) bool,
 	}
 }
 
-// walk calls f for each slot of a shape. The base's type with this id has the same shape. For each
-// slot, f gets the type to which the base's type refers in the slot's place. If f returns false,
+// walk calls f for each slot of a shape. The parameter id is a base type of the same shape. For
+// each slot, f gets the id to which that base type refers in the slot's place. If f returns false,
 // walk stops and returns false.
 func (m *matcher) walk(shape types.ID, id uint32, f func(id uint32) bool) bool {
 	r := m.r
@@ -144,9 +144,9 @@ func (m *matcher) walk(shape types.ID, id uint32, f func(id uint32) bool) bool {
 	return true
 }
 
-// similar reports whether a slot of a pair's node matches the type id, which is in that slot's
-// place in the base.
-func (m *matcher) similar(user int32, slot types.ID, t target, id uint32) bool {
+// matchesLoosely reports whether a slot of a pair's node matches the base type with this id, to
+// which the pair's base type refers in the slot's place.
+func (m *matcher) matchesLoosely(user int32, slot types.ID, t target, id uint32) bool {
 	r := m.r
 	if r.roles[slot] == stub && r.base.Declares(id) {
 		if t != forward(r.Tags.Of(slot)) {
@@ -158,11 +158,11 @@ func (m *matcher) similar(user int32, slot types.ID, t target, id uint32) bool {
 		_, ofBase := t.tag()
 		return ofBase
 	}
-	return m.needs(user, t, id)
+	return m.dependOn(user, t, id)
 }
 
-// equal is like similar, but the slot must mean exactly the type id.
-func (m *matcher) equal(user int32, slot types.ID, t target, id uint32) bool {
+// matchesExactly is like matchesLoosely, but the slot must mean exactly the base type with this id.
+func (m *matcher) matchesExactly(user int32, slot types.ID, t target, id uint32) bool {
 	r := m.r
 	switch {
 	case t < 0:
@@ -170,11 +170,11 @@ func (m *matcher) equal(user int32, slot types.ID, t target, id uint32) bool {
 	case m.isDefinition(int32(t)):
 		return m.based[t] == id
 	}
-	return m.needs(user, t, id)
+	return m.dependOn(user, t, id)
 }
 
-// needs makes a pair depend on another pair, and reports whether that other pair exists.
-func (m *matcher) needs(user int32, t target, id uint32) bool {
+// dependOn makes a pair depend on another pair, and reports whether that other pair exists.
+func (m *matcher) dependOn(user int32, t target, id uint32) bool {
 	need, ok := m.index[key(int32(t), id)]
 	if !ok || m.pairs[need].failed {
 		return false
@@ -183,8 +183,8 @@ func (m *matcher) needs(user int32, t target, id uint32) bool {
 	return true
 }
 
-// choose sets the base's type for nodes. If a node matches several, it chooses the one with the
-// fewest forward declarations in place of definitions; of these, the one with the smallest id.
+// choose sets the nodes' base types. If a node matches several, choose takes the one with the
+// fewest forward declarations in place of definitions; among these, the one with the smallest id.
 func (m *matcher) choose(of func(node int32) bool) {
 	forwards := make([]int, len(m.nodes))
 	for i := range m.pairs {

@@ -7,11 +7,11 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// peers decides about tags that have one shape, in environments that only declare them. If such a
-// tag leads to conflicted tags of which the environment has uncommon definitions, the tag means
-// what it means to the environment's peers. These are environments that hold the tag and have the
-// same uncommon definitions, but no other definition of a conflicted tag that the tag leads to. So
-// a unit with an uncommon definition gets the types of other units with this definition, not a
+// peers decides what a tag with one shape means in an environment that only declares it. If the tag
+// leads to conflicted tags that have uncommon definitions in the environment, the tag means what it
+// means to the environment's peers. Peers are environments that hold the tag and have the same
+// uncommon definitions, but no other definition of a conflicted tag that the tag leads to. So a
+// unit with an uncommon definition gets the types of other units with this definition, not a
 // mixture.
 type peers struct {
 	r       *resolver
@@ -50,7 +50,7 @@ func newPeers(r *resolver, g *graph) *peers {
 			}
 		}
 	}
-	if p.work() > maxPeerWork {
+	if p.workBound() > maxPeerWork {
 		p.of = nil
 	}
 	return p
@@ -62,7 +62,7 @@ func (p *peers) peer(v *view) *peer {
 	m := &peer{holds: map[types.ID]int32{}, single: map[int32]types.ID{}}
 	for _, id := range r.list[v.env].anchors {
 		t := r.Tags.Of(id)
-		if t >= 0 && r.tags[t].conflicted && v.single(t) == id && r.common[t] != id {
+		if t >= 0 && r.tags[t].conflicted && v.definition(t) == id && r.common[t] != id {
 			m.uncommon = append(m.uncommon, id)
 		}
 	}
@@ -73,15 +73,15 @@ func (p *peers) peer(v *view) *peer {
 		if t := r.Tags.Of(id); t >= 0 {
 			m.holds[id] = p.g.node(v, id)
 			if r.tags[t].conflicted {
-				m.single[t] = v.single(t)
+				m.single[t] = v.definition(t)
 			}
 		}
 	}
 	return m
 }
 
-// work returns an upper bound for the number of steps that all lookups together take.
-func (p *peers) work() float64 {
+// workBound returns an upper bound for the number of steps that all lookups together take.
+func (p *peers) workBound() float64 {
 	tags, single := 0, 0
 	for i := range p.r.tags {
 		if p.r.tags[i].varies {
@@ -95,7 +95,7 @@ func (p *peers) work() float64 {
 	return n * n * float64(single) * float64(tags)
 }
 
-// meaning returns the colour of what a tag means to the environment's peers, or zero if none.
+// meaning returns the colour of what a tag means to the environment's peers, or zero without peers.
 func (p *peers) meaning(env, tag int32) types.Hash {
 	m := p.of[env]
 	if t := &p.r.tags[tag]; m == nil || t.conflicted || t.def == 0 {

@@ -118,7 +118,7 @@ func (m *meanings) findHolders() {
 			inDraft = m.draft.node(v, n.anchor)
 		}
 		colour := m.draft.colours[inDraft]
-		if old, ok := m.holder[colour]; !ok || m.g.before(n, &m.g.nodes[old]) {
+		if old, ok := m.holder[colour]; !ok || m.g.precedes(n, &m.g.nodes[old]) {
 			m.holder[colour] = int32(i)
 		}
 	}

@@ -35,12 +35,12 @@ type slots struct {
 	lists [][]types.ID
 }
 
-// pinned reports whether a slot is a pinned stub, which means one particular definition.
-func (r *resolver) pinned(slot types.ID) bool {
+// isPinned reports whether a slot is a pinned stub, which means one particular definition.
+func (r *resolver) isPinned(slot types.ID) bool {
 	return r.roles[slot] == stub && r.Nodes[slot].IsPinned()
 }
 
-// users lists, for each anchor, the anchors that have a slot for it and, for each tag, the anchors
+// users has lists: for each anchor, the anchors that have a slot for it; for each tag, the anchors
 // that have a slot for a stub of the tag. An anchor is listed once for each such slot.
 type users struct {
 	ofAnchor survey.Lists[types.ID, types.ID] // by anchor

@@ -12,7 +12,7 @@ import (
 // types of fixed shapes; then come the variants of varying shapes, up to Types.Len.
 type Type uint32
 
-// Types say which type each shape is in each unit. They don't change.
+// Types says which type each shape becomes in each unit. It is immutable.
 type Types struct {
 	*survey.Survey
 	// Base is the base of the result, or nil if there is none.
@@ -34,7 +34,7 @@ type attachment struct {
 	refs []Type // the types that its varying references mean, in order
 }
 
-// Resolve finds the types (see the passes in the package comment). copies comes from Copies.
+// Resolve runs the passes in the package comment. The parameter copies comes from Copies.
 func Resolve(s *survey.Survey, b base.Base, copies [][]types.ID, jobs int) *Types {
 	r := &resolver{Survey: s, base: b, copies: copies, jobs: jobs}
 	r.findConflicts()
@@ -59,7 +59,7 @@ func Resolve(s *survey.Survey, b base.Base, copies [][]types.ID, jobs int) *Type
 	return t
 }
 
-// findMeant records which type each fixed shape is: itself or, for a stub, the tag's definition.
+// findMeant records the type of each fixed shape: itself or, for a stub, the tag's definition.
 func (t *Types) findMeant() {
 	t.meant = make([]Type, len(t.Nodes))
 	for id := range t.meant {
@@ -73,7 +73,7 @@ func (t *Types) findMeant() {
 	}
 }
 
-// Len is the number of types, void included. Numbers starting at Len are free for other packages.
+// Len is the number of types, void included. Numbers from Len on are free for other packages.
 func (t *Types) Len() int { return len(t.Nodes) + len(t.variants.list) }
 
 // Fixed reports whether a shape is the same type in all units.
@@ -93,7 +93,7 @@ func (t *Types) Shape(k Type) types.ID {
 	return types.ID(k)
 }
 
-// Node returns the node of the shape of a type.
+// Node returns the node of a type's shape.
 func (t *Types) Node(k Type) *types.Node { return &t.Nodes[t.Shape(k)] }
 
 // Content returns a hash of the content of a type, the same one in every link of the same units.
@@ -104,7 +104,7 @@ func (t *Types) Content(k Type) types.Hash {
 	return t.Nodes[k].Hash
 }
 
-// PlainShape returns the content hash of a shape, whatever definitions the tags in it mean.
+// PlainShape returns a hash of a shape without pins: it ignores which definitions its tags mean.
 func (t *Types) PlainShape(id types.ID) types.Hash { return t.r.shape(id) }
 
 // BaseID returns the id that a type has in the base, or 0 if it is not in the base.
@@ -118,7 +118,7 @@ func (t *Types) BaseID(k Type) uint32 {
 	return t.r.fixedBaseID(types.ID(k))
 }
 
-// Variants calls yield with each variant; root reports whether a unit holds the variant directly.
+// Variants calls yield with each variant, and with whether a unit holds it directly (root).
 func (t *Types) Variants(yield func(k Type, root bool) bool) {
 	for i := range t.variants.list {
 		if !yield(Type(len(t.Nodes)+i), t.variants.list[i].root) {
@@ -136,8 +136,8 @@ type Refs struct {
 // Refs returns the references of a type.
 func (t *Types) Refs(k Type) Refs { return Refs{t, t.VaryingRefs(k)} }
 
-// Next returns the type that the next reference means. id is the node to which the shape refers
-// there. Calls for references to void may be omitted.
+// Next returns the type that the next reference means. The parameter id is the node to which the
+// shape refers there. Calls for references to void may be omitted.
 func (w *Refs) Next(id types.ID) Type {
 	if len(w.varying) == 0 || w.t.r.roles[id] == fixed {
 		return w.t.meant[id]

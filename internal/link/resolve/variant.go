@@ -11,7 +11,7 @@ import (
 type variant struct {
 	colour types.Hash
 	node   types.ID
-	based  uint32 // the id of the base type that it is, 0 for none
+	based  uint32 // the id of the base type that it equals, or 0
 	refs   []Type // its varying references, in order
 	weight uint64 // of functions and variables: how many units hold it
 	linked uint64 // how many of these are BTF that is already linked
@@ -49,11 +49,11 @@ func (t *variants) find(colour types.Hash, node types.ID) (k Type, fresh *varian
 	return k, t.at(k)
 }
 
-// of returns the variant that a target, the meaning of a slot, resolves to.
-func (t *variants) of(to target) Type {
+// typeOf returns the variant that a target, the meaning of a slot, resolves to.
+func (t *variants) typeOf(to target) Type {
 	if to < 0 {
 		tag, _ := to.tag()
-		k, fresh := t.find(t.g.outside(to), t.r.Tags.Stubs(tag, nil)[0])
+		k, fresh := t.find(t.g.outsideColour(to), t.r.Tags.Stubs(tag, nil)[0])
 		if fresh != nil {
 			fresh.based = t.r.baseID(to)
 		}
@@ -79,7 +79,7 @@ func (t *variants) finish() {
 	}
 }
 
-// fill sets the references of variant k. The slots of the variant mean the given targets.
+// fill sets the references of variant k, whose slots mean the given targets.
 func (t *variants) fill(k Type, targets []target) {
 	var refs []Type
 	for _, c := range t.r.Graph.Refs(t.at(k).node, nil) {
@@ -87,18 +87,18 @@ func (t *variants) fill(k Type, targets []target) {
 		case fixed:
 		case inner:
 			n := len(t.r.slotsOf(c))
-			refs = append(refs, t.inner(c, targets[:n]))
+			refs = append(refs, t.innerVariant(c, targets[:n]))
 			targets = targets[n:]
 		default:
-			refs = append(refs, t.of(targets[0]))
+			refs = append(refs, t.typeOf(targets[0]))
 			targets = targets[1:]
 		}
 	}
 	t.at(k).refs = refs
 }
 
-// inner returns the variant of a shape that isn't an anchor. The slots mean the given targets.
-func (t *variants) inner(id types.ID, targets []target) Type {
+// innerVariant returns the variant of a non-anchor shape whose slots mean the given targets.
+func (t *variants) innerVariant(id types.ID, targets []target) Type {
 	h := types.Start(types.KindVoid, 1, 0, t.r.shape(id), types.Hash{})
 	for _, to := range targets {
 		h.Elem(types.Hash{}, t.g.colour(to), 0)
@@ -112,26 +112,26 @@ func (t *variants) inner(id types.ID, targets []target) Type {
 
 func (t *variants) in(v *view, id types.ID) Type {
 	if t.r.roles[id] == anchor && v.holds(id) {
-		return t.of(target(t.g.node(v, id)))
+		return t.typeOf(target(t.g.node(v, id)))
 	}
 	if t.r.roles[id] == stub {
 		if d := t.r.anchorOf(v, id); d != 0 {
-			return t.of(target(t.g.node(v, d)))
+			return t.typeOf(target(t.g.node(v, d)))
 		}
-		return t.of(forward(t.r.Tags.Of(id)))
+		return t.typeOf(forward(t.r.Tags.Of(id)))
 	}
 	var targets []target
 	for _, s := range t.r.slotsOf(id) {
 		targets = append(targets, t.g.meaning(v, id, s))
 	}
-	return t.inner(id, targets)
+	return t.innerVariant(id, targets)
 }
 
 func (r *resolver) makeVariants(g *graph) (*variants, []attachment) {
 	t := &variants{r: r, g: g, index: map[types.Hash]Type{}}
 	for i := range g.nodes {
 		if g.exists(i) && !g.copied(&g.nodes[i]) {
-			t.at(t.of(target(i))).root = true
+			t.at(t.typeOf(target(i))).root = true
 		}
 	}
 	var attachments []attachment

@@ -83,7 +83,7 @@ func TestMixed(t *testing.T) {
 	known := w.facts(w.link("mixed", mixed...))
 	for _, o := range known.Objects {
 		if o.Definition == (types.Hash{}) {
-			t.Errorf("no definition is known of %+v", o)
+			t.Errorf("no definition is known for %+v", o)
 		}
 	}
 	res := w.linkBTF(known, parts...)

@@ -116,8 +116,8 @@ func (w workspace) linkBTF(known *facts.Facts, objects ...*object.Object) *link.
 	return res
 }
 
-// graph links the BTF of objects with the facts about the linked file named known. Facts and
-// objects are written and read again before the link.
+// graph links the BTF of objects with the facts about a linked file, whose name is in the parameter
+// known. Facts and objects are written and read again before the link.
 func (w workspace) graph(known string, objects ...string) *link.Result {
 	w.Helper()
 	var text bytes.Buffer
@@ -147,8 +147,8 @@ func (w workspace) graph(known string, objects ...string) *link.Result {
 	return w.linkBTF(x, parts...)
 }
 
-// roads makes the BTF from the linked file alone and from its objects; the results must be the
-// same.
+// roads makes the BTF in two ways: from the linked file alone, and from its objects. The results
+// must be the same.
 func (w workspace) roads(linked string, objects ...string) *link.Result {
 	w.Helper()
 	direct := w.linkBTF(w.facts(linked), w.convert(linked))
@@ -207,8 +207,8 @@ func (w workspace) variables(r *link.Result) map[place]string {
 	return out
 }
 
-// oracle returns the expected result of the function variables: the types that the standard library
-// finds in the DWARF.
+// oracle returns the result that w.variables should give: the types that the standard library finds
+// in the DWARF.
 func (w workspace) oracle(file string) map[place]string {
 	w.Helper()
 	f, err := stdelf.Open(w.Path(file))

@@ -30,8 +30,8 @@ import (
 //
 // Variables that aren't in the debugging information don't change. If there are type units, no
 // variable changes, because a unit in an object file then has types that the same unit in the
-// linked file lacks. The parameter split finds the split units of skeleton units; nil means the
-// usual places.
+// linked file lacks. The parameter split finds the split units of skeleton units; if it is nil,
+// they are searched in the usual places.
 func Identify(f *elf.File, known *facts.Facts, set features.Set, split *splitdwarf.Finder) error {
 	names := ambiguous(known)
 	if len(names) == 0 {
@@ -74,9 +74,9 @@ func unidentified(known *facts.Facts, names map[name][]int) map[name][]int {
 	return left
 }
 
-// identify calls file (such as convert.File) to convert the units, and finds definitions in these.
+// identify converts the units by calling convertUnits, and finds the variables' definitions.
 func identify(f *elf.File, known *facts.Facts, opt convert.Options, units []unit,
-	file func(*elf.File, convert.Options) (*object.Object, error)) error {
+	convertUnits func(*elf.File, convert.Options) (*object.Object, error)) error {
 	if len(units) == 0 {
 		return nil
 	}
@@ -97,7 +97,7 @@ func identify(f *elf.File, known *facts.Facts, opt convert.Options, units []unit
 		}
 		return nil
 	}
-	if _, err := file(f, opt); err != nil {
+	if _, err := convertUnits(f, opt); err != nil {
 		return err
 	}
 	for v, h := range found {
@@ -106,8 +106,8 @@ func identify(f *elf.File, known *facts.Facts, opt convert.Options, units []unit
 	return nil
 }
 
-// definition returns the hash that identifies the static variable of that name in o, which has one
-// unit. It returns zero if the unit has no such variable, or several.
+// definition returns the hash that identifies the static variable with this name in o, which has
+// one unit. It returns zero if the unit has no such variable, or several.
 func definition(o *object.Object, name string) (h types.Hash) {
 	g, u := o.Graph, &o.Units[0]
 	str, ok := g.Strs.Lookup([]byte(name))
@@ -139,7 +139,7 @@ func ambiguous(known *facts.Facts) map[name][]int {
 			continue
 		}
 		s := known.SourceName(o.Name)
-		if !strings.Contains(s, ".") && !facts.Generated(s) { // a dot: it is inside a function
+		if !strings.Contains(s, ".") && !facts.Generated(s) { // a dot: the variable is in a function
 			n := name{known.Files[o.File].Name, s}
 			list[n] = append(list[n], i)
 		}

@@ -71,7 +71,7 @@ func definingUnits(d *dwarf.Data, files *splitdwarf.Files, known *facts.Facts,
 	return units, nil
 }
 
-// defined returns the variables, identified by file and address, that the loaded unit defines.
+// defined finds the variables, identified by file and address, that the loaded unit defines.
 func defined(r *dwarf.Reader, byFile map[string]map[uint64][]int) ([]int, error) {
 	file, err := r.String(&r.Root, dwarf.Name)
 	if err != nil {

@@ -17,7 +17,7 @@ type Survey struct {
 	Nodes []types.Node // of Graph
 	Units []object.Unit
 
-	// Kinds repeats the kind of each node in a compact array: few of the large nodes fit in a cache.
+	// Kinds repeats the kind of each node in a compact array: a cache holds few of the large nodes.
 	Kinds []types.Kind
 	// Anonymous counts the anonymous nodes of each kind.
 	Anonymous [btf.NumKinds]int
@@ -26,9 +26,9 @@ type Survey struct {
 	Sections  []types.ID // the DATASEC nodes
 	DeclTags  []types.ID // the DECL_TAG nodes
 	Tags      Tags
-	// Users lists, for each shape that leads to a stub, the types that refer to the shape, once for
-	// each reference. Only such shapes can resolve to several types. Functions, variables, sections
-	// and declaration tags are not listed.
+	// Users lists, for each shape that leads to a stub, the types that refer to it, once for each
+	// reference. Only shapes that lead to a stub can resolve to several types. Functions, variables,
+	// sections and declaration tags are not listed.
 	Users Lists[types.ID, types.ID]
 
 	Held
@@ -41,7 +41,7 @@ type Candidates = Lists[types.Str, Candidate]
 type Candidate struct {
 	Node types.ID
 	Ref  types.ID
-	Size uint32 // of a FUNC: its flags
+	Size uint32 // for a FUNC, its flags
 }
 
 // Held says which units are linked, and how many of these hold each shape.
@@ -50,7 +50,7 @@ type Held struct {
 	Selected []bool
 	// Weight has, for each node, the number of linked units that hold it.
 	Weight []uint64
-	// LinkedWeight is like Weight, but counts only already linked BTF. It is nil if there is none.
+	// LinkedWeight is like Weight, but counts only already linked BTF; nil without such BTF.
 	LinkedWeight []uint64
 }
 
@@ -158,7 +158,7 @@ func (s *Survey) CandidatesOf(u int) iter.Seq[types.ID] {
 	}
 }
 
-// Named reports whether units hold a shape by name: a base type, a typedef or a tag's definition.
+// Named reports whether a shape is a named base type, a typedef or the definition of a tag.
 func Named(n *types.Node) bool {
 	switch n.Kind {
 	case types.KindInt, types.KindFloat, types.KindTypedef:

@@ -61,7 +61,8 @@ func TestUsers(t *testing.T) {
 	}
 }
 
-// TestTags: stubs, including pinned ones, and definitions of one name and kind belong to one tag.
+// TestTags: stubs, including pinned ones, and definitions with the same name and kind belong to one
+// tag.
 func TestTags(t *testing.T) {
 	b := linktest.New()
 	g := b.Graph

@@ -16,7 +16,7 @@ type Bits uint16
 const (
 	ExactGlobal Bits = 1 << iota // a function symbol of exactly this name is global
 	ExactLocal                   // a function symbol of exactly this name is local to a file
-	ExactLoose                   // a function symbol of exactly this name is local to no known file
+	ExactLoose                   // a function symbol of exactly this name is local to an unknown file
 	Suffixed                     // a function symbol has this name and a suffix
 	Split                        // the name is that of a part of a function (foo.part.0)
 	Ambiguous                    // the symbols with this name have several addresses
@@ -29,7 +29,7 @@ const (
 	Exact = ExactGlobal | ExactLocal | ExactLoose // a function symbol has exactly this name
 )
 
-// Index has what is known about the names in the graph. It is empty if there are no facts.
+// Index records what is known about the names in the graph. It is empty if there are no facts.
 type Index struct {
 	bits   []Bits      // by types.Str
 	locals []types.Str // the names of local function symbols, file by file
@@ -73,7 +73,7 @@ func New(strs *types.Strings, f *facts.Facts) *Index {
 	}
 	globals, ends := len(n.hashes), make([]int, len(f.Files))
 	for i := range f.Files {
-		// A linked file's hidden symbols are local, and come after those of all source files.
+		// In a linked file, hidden symbols are local, and follow the symbols of all source files.
 		place, bits := ExactLocal, Bits(0)
 		if f.Files[i].Name == "" {
 			place, bits = ExactLoose, Hidden
@@ -126,7 +126,7 @@ func (n *noted) name(name string, bits Bits) {
 	n.bits = append(n.bits, bits)
 }
 
-// function records the symbol of a function or of a part of one. place is one of Exact's bits.
+// function records the symbol of a function, or of a part of one; place must be a bit of Exact.
 func (n *noted) function(symbol string, place, bits Bits) {
 	switch base, ok := facts.BaseName(symbol); {
 	case !ok:

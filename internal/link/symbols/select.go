@@ -94,13 +94,13 @@ func drop(s *survey.Survey, units []int, room map[types.Str]int) {
 }
 
 // dropForeign looks at units whose files are not among the linked files. It drops a unit if units
-// of linked files have all of its symbols, too. If the unit has another symbol, the unit is linked:
-// its file has a different name in the symbol table from that in the debugging information.
+// of linked files also have all of its symbols. A unit with a symbol that they lack is linked: its
+// file is named differently in the symbol table and in the debugging information.
 func (x *Index) dropForeign(s *survey.Survey, foreign []int, linked map[types.Str]int) {
 	if len(foreign) == 0 {
 		return
 	}
-	elsewhere := map[types.ID]uint64{} // the weight of definitions in units whose files aren't linked
+	elsewhere := map[types.ID]uint64{} // weights of definitions in units of files that are not linked
 	for u := range s.Units {
 		if linked[s.Units[u].File] == 0 {
 			for id := range s.CandidatesOf(u) {
@@ -150,7 +150,7 @@ func (x *Index) dropForeign(s *survey.Survey, foreign []int, linked map[types.St
 	}
 }
 
-// locals has the names of local functions and variables, by source file.
+// locals lists the names of local functions and variables, by source file.
 type locals map[types.Str]map[types.Str]bool
 
 func localNames(s *survey.Survey, f *facts.Facts, units []int) locals {
@@ -174,11 +174,11 @@ func localNames(s *survey.Survey, f *facts.Facts, units []int) locals {
 	return l
 }
 
-// without returns the units that have no local symbol in the linked file. It subtracts the number
-// of the other units from room.
+// without returns the units that have no local symbol in the linked file. It subtracts all other
+// units from the room of their files.
 func (l locals) without(s *survey.Survey, units []int, room map[types.Str]int) (none []int) {
 	for _, u := range units {
-		if l.have(s, u) {
+		if l.hasAnyOf(s, u) {
 			room[s.Units[u].File] -= int(s.Units[u].Count)
 		} else {
 			none = append(none, u)
@@ -187,8 +187,8 @@ func (l locals) without(s *survey.Survey, units []int, room map[types.Str]int) (
 	return none
 }
 
-// have reports whether the linked file has a local function or variable of a unit.
-func (l locals) have(s *survey.Survey, u int) bool {
+// hasAnyOf reports whether the linked file has a local function or variable of a unit.
+func (l locals) hasAnyOf(s *survey.Survey, u int) bool {
 	for id := range s.CandidatesOf(u) {
 		n := &s.Nodes[id]
 		if l[s.Units[u].File][n.Name] {
@@ -215,7 +215,7 @@ func (x *Index) globals(s *survey.Survey, u int) (defines, found bool) {
 	return defines, false
 }
 
-// LeftOut are units that Select has dropped.
+// LeftOut describes units that Select has dropped.
 type LeftOut struct {
 	Units int
 	Files []string // base names of their source files, sorted, without duplicates
@@ -258,9 +258,9 @@ func hasCode(s *survey.Survey, u int) bool {
 	return false
 }
 
-// LocalNames calls the function found with the names of the local functions and variables in the
-// wanted files of the facts, each with the file's index. For a clone, it calls found with the full
-// name and with the base name.
+// LocalNames passes the names of the local functions and variables in the wanted files of the facts
+// to the function found, each with the file's index. For a clone, it passes the full name and the
+// base name.
 func LocalNames(strs *types.Strings, f *facts.Facts, wanted func(file int) bool,
 	found func(file int, name types.Str)) {
 	add := func(file int, name string) {

@@ -9,11 +9,11 @@ import (
 )
 
 // findContents finds the content by which types are ordered: anonymous types by kind and content,
-// then named types by name, kind and content (order.go). Content is a hash without ids, so it
-// doesn't depend on the order of the inputs. If all tags to which a type leads have one meaning in
-// the result, the type's content is that of its shape. Other types are ambiguous. They are coloured
-// by another refinement, which looks only at the result. So the order is a function of the result,
-// and linking the result again gives the same order.
+// then named types by name, kind and content (order.go). Content is a hash that includes no ids, so
+// it doesn't depend on the order of the inputs. If all tags to which a type leads have one meaning
+// in the result, the type's content is that of its shape. Other types are ambiguous. Their content
+// comes from a further partition refinement, which looks only at the result. So the order is a
+// function of the result, and linking the result again gives the same order.
 
 func (w *writer) findContents() {
 	w.contents = map[Type]types.Hash{}

@@ -2,7 +2,7 @@
 //
 //	keep.go     which types are written: the encoded ones and all that they reach
 //	places.go   the written types, before they are in order
-//	content.go  the content by which types of equal name are ordered
+//	content.go  the content by which types with the same name are ordered
 //	order.go    the canonical order
 //	strings.go  the names: sorted, placed and checked
 //	emit.go     the records

@@ -86,7 +86,7 @@ func (w *writer) checkNames() error {
 		case types.KindDatasec:
 			if !btf.ValidSectionName(w.Graph.Strs.Bytes(n.Name)) {
 				return fmt.Errorf("section %.100q: the kernel refuses variables of sections whose "+
-					"name is longer than %d bytes or holds control characters; leave out the feature "+
+					"name is longer than %d bytes or contains control characters; leave out the feature "+
 					"global_var", w.Graph.Name(n), btf.MaxNameLen)
 			}
 			continue

@@ -93,9 +93,9 @@ func (r *result) want(t *testing.T, want ...string) {
 	}
 }
 
-// TestOrder: anonymous types come first, by kind; then named types, by name. Types of one name are
-// sorted by kind, then by content. The members' names, m0 and m1, take part in the order only as
-// content.
+// TestOrder: anonymous types come first, by kind; then named types, by name. Types with the same
+// name are sorted by kind, then by content. The members' names, m0 and m1, take part in the order
+// only as content.
 func TestOrder(t *testing.T) {
 	b := linktest.New()
 	integer := b.Int("int")
@@ -136,7 +136,7 @@ func TestReachable(t *testing.T) {
 	}
 }
 
-// TestForms has those kinds whose records differ in form from their nodes.
+// TestForms writes types of those kinds whose records differ in form from their nodes.
 func TestForms(t *testing.T) {
 	b := linktest.New()
 	integer := b.Int("int")
@@ -301,7 +301,7 @@ func TestOrderOfInput(t *testing.T) {
 	}
 }
 
-// TestErrors has input that the format or the kernel does not accept.
+// TestErrors tests input that the format or the kernel does not accept.
 func TestErrors(t *testing.T) {
 	for _, c := range []struct {
 		what  string

@@ -138,7 +138,7 @@ func (e *extractor) openGroups() {
 }
 
 // namesSources reports whether the STT_FILE symbols name the sources of local symbols. Link-time
-// optimization makes its own object files. In these, functions of several sources are mixed; some
+// optimization makes its own object files. In these, functions from several sources are mixed; some
 // global functions have become local, and others are gone. LLVM calls these files ld-temp.o. gcc
 // gives them no name, and adds the suffix .lto_priv.N to the symbols of functions and variables
 // that were static.

@@ -64,7 +64,7 @@ const (
 
 // File is one source file, under the base name that an STT_FILE symbol gives it. Several source
 // files may have the same base name; there is a File for each STT_FILE symbol. A source file has no
-// File if nothing of it is linked: either it is in an archive member that nothing needed, or
+// File if nothing from it is linked: either it is in an archive member that nothing needed, or
 // --gc-sections dropped the whole object file with its debugging information.
 type File struct {
 	Name  string   // "" for local symbols that no named STT_FILE precedes

@@ -35,7 +35,7 @@ func (e *extractor) collectFunctions(in *elf.Functions) {
 	}
 	var several []function
 	for i, s := range all {
-		if !bases.maybe(i) {
+		if !bases.mayRepeat(i) {
 			continue
 		}
 		if base, ok := BaseName(e.symbols.Name(s)); ok {
@@ -128,8 +128,8 @@ func (r *repeats) add(name string) {
 	r.once[i] |= bit
 }
 
-// maybe returns false only if the i-th name that was added was certainly added only once.
-func (r *repeats) maybe(i int) bool {
+// mayRepeat returns false only if the i-th name was certainly added just once.
+func (r *repeats) mayRepeat(i int) bool {
 	word, bit := r.bit(r.hashes[i])
 	return r.twice[word]&bit != 0
 }

@@ -129,9 +129,9 @@ func functionName(symbol string) (string, bool) {
 	return name[:cut], true
 }
 
-// uniform reports whether all entries have the same flags, and every entry has a name. If so, the
+// isUniform reports whether all entries have the same flags, and every entry has a name. If so, the
 // order in which resolve_btfids has sorted the entries does not matter.
-func (s *idSet) uniform() bool {
+func (s *idSet) isUniform() bool {
 	for _, e := range s.entries {
 		if e.flags != s.entries[0].flags {
 			return false
@@ -140,10 +140,10 @@ func (s *idSet) uniform() bool {
 	return len(s.names) == len(s.entries)
 }
 
-// assign adds the set's functions to flags. names maps type ids to functions; it is needed only if
-// the set is filled in and not uniform.
+// assign adds the flags of the set's functions to the map flags. The parameter names maps type ids
+// to functions. It is needed only if the set is filled in and not uniform.
 func (s *idSet) assign(names map[uint32]string, flags map[string]uint32) error {
-	if !s.filled || s.uniform() {
+	if !s.filled || s.isUniform() {
 		if len(s.names) != len(s.entries) {
 			return fmt.Errorf("the set has %d entries, but only %d of them have symbols; is the "+
 				"symbol table stripped?", len(s.entries), len(s.names))

@@ -31,7 +31,7 @@ func (e *extractor) collectKfuncs(base *btf.Blob) error {
 	}
 	names := map[uint32]string{} // by type id: for the entries that symbols don't identify
 	for i := range sets {
-		if s := &sets[i]; s.filled && !s.uniform() {
+		if s := &sets[i]; s.filled && !s.isUniform() {
 			for _, entry := range s.entries {
 				names[entry.id] = ""
 			}

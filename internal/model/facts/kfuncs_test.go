@@ -169,7 +169,7 @@ func TestKfuncsOfModules(t *testing.T) {
 	requireKfuncs(t, w.extract("mod.ko", withBase), kfuncsWanted)
 	if f, err := w.tryExtract("mod.ko", defaults); err == nil ||
 		!strings.Contains(err.Error(), "base") {
-		t.Errorf("without a base: %+v, %v; want an error that asks for it", f, err)
+		t.Errorf("without a base: %+v, %v; want an error that mentions the base", f, err)
 	}
 	wrong, _ := typesOf(t, nil, "another", "base", "than", "that")
 	withBase.Base = wrong

@@ -170,8 +170,8 @@ const hexDigits = "0123456789ABCDEF"
 // emptyToken is the word for the empty name.
 const emptyToken = "-"
 
-// plain reports whether a byte of a name needs no escape in a token.
-func plain(c byte) bool { return c > ' ' && c < 0x7f && c != '%' }
+// isPlain reports whether a byte of a name needs no escape in a token.
+func isPlain(c byte) bool { return c > ' ' && c < 0x7f && c != '%' }
 
 // appendToken writes a name as one word. Bytes other than visible ASCII, and "%", are written as
 // %XX; the empty name is written as "-", and the name "-" as "%2D".
@@ -183,7 +183,7 @@ func appendToken(b []byte, name string) []byte {
 		return append(b, "%2D"...)
 	}
 	for i := 0; i < len(name); i++ {
-		if c := name[i]; plain(c) {
+		if c := name[i]; isPlain(c) {
 			b = append(b, c)
 		} else {
 			b = append(b, '%', hexDigits[c>>4], hexDigits[c&15])
@@ -213,7 +213,7 @@ func parseToken(word string) (string, error) {
 				if high < 0 || low < 0 {
 					return "", fmt.Errorf("the name %q has a %% without two digits 0-9A-F", word)
 				}
-				if c = byte(high<<4 | low); plain(c) {
+				if c = byte(high<<4 | low); isPlain(c) {
 					return "", fmt.Errorf("the name %q has %%%02X for a character that needs no escape", word, c)
 				}
 				i += 2

@@ -6,7 +6,7 @@ import (
 )
 
 // BaseName cuts off a function symbol's name at its first dot: the base name of "f.isra.0" is "f".
-// ok is false for symbols of parts of functions (.cold, .part) and for names that begin with a dot.
+// The result ok is false for parts of functions (.cold, .part) and names that begin with a dot.
 func BaseName(symbol string) (base string, ok bool) {
 	dot := strings.IndexByte(symbol, '.')
 	switch {
@@ -26,8 +26,8 @@ func IsPart(symbol string) bool {
 		!strings.Contains(symbol[dot:], ".cold")
 }
 
-// renamed are the texts that link-time optimization puts between a static variable's name and a
-// number. clang's ThinLTO writes the first one, gcc the second one.
+// renamed lists what link-time optimization puts between a static variable's name and a number.
+// clang's ThinLTO writes the first item, gcc the second one.
 var renamed = []string{".llvm.", ".lto_priv."}
 
 // SourceName returns the name that the variable with the given symbol has in the source: for

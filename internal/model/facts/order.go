@@ -19,7 +19,7 @@ func (f *Facts) sortFew() {
 	slices.SortFunc(f.Objects, compareObjects)
 }
 
-// sort sorts everything as the comments on the fields say.
+// sort sorts everything as the comments on the fields of Facts say.
 func (f *Facts) sort() {
 	f.sortFew()
 	sortNames(f.Globals)
@@ -41,7 +41,7 @@ func (f *Facts) sort() {
 	slices.SortFunc(f.Objects, compareObjects)
 }
 
-// sortFiles sorts Files; compare gets two indexes.
+// sortFiles sorts Files. The function compare gets two indexes.
 func (f *Facts) sortFiles(compare func(a, b int) int) {
 	order := make([]int, len(f.Files))
 	for i := range order {

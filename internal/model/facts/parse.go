@@ -18,7 +18,7 @@ func Parse(r io.Reader) (*Facts, error) {
 	limited := &io.LimitedReader{R: r, N: maxText + 1}
 	p := parser{lineReader: newLineReader(limited), facts: &Facts{}, last: -1}
 	p.parse()
-	if err, ok := errors.AsType[*fs.PathError](p.lines.Err()); ok { // such as a directory, a bad disk
+	if err, ok := errors.AsType[*fs.PathError](p.lines.Err()); ok { // a directory, a bad disk …
 		return nil, fmt.Errorf("cannot be read: %w", err.Err)
 	}
 	if limited.N == maxText+1 {

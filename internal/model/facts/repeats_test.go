@@ -16,16 +16,16 @@ func TestRepeats(t *testing.T) {
 		}
 		more := 0
 		for i := range n {
-			switch maybe := names.maybe(i); {
+			switch maybe := names.mayRepeat(i); {
 			case i%10 == 0 && !maybe:
-				t.Fatalf("name %d of %d is there twice", i, n)
+				t.Fatalf("name %d of %d occurs twice, but is reported as unique", i, n)
 			case i%10 != 0 && maybe:
 				more++
 			}
 		}
 		// With only a handful of names, the share depends on chance.
 		if n >= 1000 && more > n/10 {
-			t.Errorf("%d of %d names are taken for repeated ones", more, n)
+			t.Errorf("%d of %d unique names are counted as repeated", more, n)
 		}
 	}
 }

@@ -1,5 +1,5 @@
-// Package features has the features: optional parts of BTF generation, with the names that pahole's
-// --btf_features uses. It also has sets of features.
+// Package features has the features and sets of them. A feature is an optional part of BTF
+// generation, and has the same name as in pahole's --btf_features.
 package features
 
 import (
@@ -16,19 +16,19 @@ type Set uint32
 // builds use today.
 const (
 	EncodeForce       Set = 1 << iota // leave out variables with a bad name or a void type
-	Var                               // variables of the section .data..percpu
+	Var                               // variables in the section .data..percpu
 	Float                             // floating point types as FLOAT
 	DeclTag                           // DECL_TAG from declaration annotations
 	TypeTag                           // TYPE_TAG from type annotations
 	Enum64                            // enums wider than 4 bytes as ENUM64
 	OptimizedFunc                     // functions like foo.isra.0, under their base name
 	ConsistentFunc                    // leave out functions whose prototypes differ
-	DeclTagKfuncs                     // bpf_kfunc and bpf_fastcall on functions of .BTF_ids
+	DeclTagKfuncs                     // bpf_kfunc and bpf_fastcall on functions in .BTF_ids
 	ReproducibleBuild                 // accepted; the result is always reproducible
 	DistilledBase                     // .BTF.base in addition to .BTF for split BTF
-	GlobalVar                         // variables of every PROGBITS and NOBITS section
+	GlobalVar                         // variables in every PROGBITS and NOBITS section
 	Attributes                        // type tags with kind_flag, such as address_space(1)
-	TrueSignature                     // functions under their full name, with the remaining parameters
+	TrueSignature                     // clones under their full names, with the parameters that remain
 	Layout                            // the header's layout section (hdr_len 32), Linux 7.1
 	end
 )
@@ -112,7 +112,7 @@ func Parse(list string) (Set, error) {
 		if i == 0 && (plus || minus) {
 			s = Default()
 		}
-		set, err := named(name)
+		set, err := featuresOf(name)
 		if err != nil {
 			return 0, fmt.Errorf("features %q: %w", list, err)
 		}
@@ -131,8 +131,8 @@ func Named(name string) (f Set, ok bool) {
 	return 1 << max(i, 0), i >= 0
 }
 
-// named returns the features that one word of a list selects.
-func named(name string) (Set, error) {
+// featuresOf returns the features that one word of a list selects.
+func featuresOf(name string) (Set, error) {
 	if f, ok := Named(name); ok {
 		return f, nil
 	}

@@ -102,7 +102,7 @@ func TestPage(t *testing.T) {
 		delete(found, name)
 	}
 	for name := range found {
-		t.Errorf("the table has %s, which is no feature", name)
+		t.Errorf("the table has %s, which isn't a feature", name)
 	}
 	if n := strings.Count(string(page), "`"+Merging+"`"); n != 1 {
 		t.Errorf("the page names %s %d times", Merging, n)

@@ -33,7 +33,7 @@ type absorber struct {
 	names   []types.Hash // by ordinal
 	strs    []types.Str  // by ordinal; 0: not interned yet
 	shapes  []shape      // by type id
-	sizes   []uint32     // by type id: of FUNCs and VARs
+	sizes   []uint32     // by type id: Node.Size, for FUNCs and VARs
 	elems   []types.Elem // of types being added
 }
 
@@ -55,8 +55,8 @@ func (s *shape) crosses(from btf.Kind) bool {
 	return s.tag != 0 && (from != btf.KindDeclTag || s.fwd)
 }
 
-// before reports whether s comes before o, which has the same name, in canonical order.
-func (s *shape) before(o *shape) bool {
+// precedes reports whether s comes before o, which has the same name, in canonical order.
+func (s *shape) precedes(o *shape) bool {
 	if p, q := s.nodeKind(), o.nodeKind(); p != q {
 		return p < q
 	}
@@ -191,7 +191,7 @@ func (a *absorber) hashShapes() bool {
 	last := uint32(0) // the ordinal of the previous type's name
 	for i := range a.blob.Types {
 		name := a.ordinal[a.blob.Types[i].NameOff]
-		if name < last || name == last && i > 0 && !a.shapes[i].before(&a.shapes[i+1]) {
+		if name < last || name == last && i > 0 && !a.shapes[i].precedes(&a.shapes[i+1]) {
 			return false
 		}
 		last = name
@@ -223,10 +223,10 @@ func (a *absorber) hashTypes() bool {
 	return true
 }
 
-// hash hashes type id as types.Graph does, after the types that the shape of this type contains.
+// hash hashes the type with this id as types.Graph does, after the types that its shape contains.
 func (a *absorber) hash(id uint32, depth int) bool {
 	t, s := &a.blob.Types[id-1], &a.shapes[id]
-	if s.busy || depth > types.MaxDepth+2 { // a declaration tag, its function and the prototype
+	if s.busy || depth > types.MaxDepth+2 { // +2: below a declaration tag and its function
 		return false
 	}
 	if s.fwd {
@@ -235,7 +235,7 @@ func (a *absorber) hash(id uint32, depth int) bool {
 	}
 	s.busy = true
 	ok, name := true, a.names[a.ordinal[t.NameOff]]
-	deepest, fit := uint16(0), fitting(t.Kind)
+	deepest, fit := uint16(0), kindsFor(t.Kind)
 	ref := func(child uint32) (h types.Hash) {
 		var deep uint16
 		var good bool
@@ -265,8 +265,8 @@ func (a *absorber) hash(id uint32, depth int) bool {
 }
 
 // refer returns the hash that represents child in the content of a type that refers to it, and how
-// deep child nests. from is the kind of the referring type. ok is false if such a reference is not
-// allowed, or if child is invalid.
+// deep child nests. The parameter from is the kind of the referring type; ok is false if such a
+// reference is not allowed, or if child is invalid.
 func (a *absorber) refer(from btf.Kind, fit kindSet, child uint32, depth int) (h types.Hash,
 	deep uint16, ok bool) {
 	if uint64(child) >= uint64(len(a.shapes)) {
@@ -284,8 +284,8 @@ func (a *absorber) refer(from btf.Kind, fit kindSet, child uint32, depth int) (h
 	return c.hash, c.depth, true
 }
 
-// node returns the node of type id, and adds it if it is missing. If the graph has a node, it also
-// has everything to which that node leads.
+// node returns the node of the type with this id, and adds it if it is missing. If the graph has a
+// node, it also has everything to which that node leads.
 func (a *absorber) node(id uint32) types.ID {
 	s := &a.shapes[id]
 	if s.id != 0 {
@@ -297,7 +297,7 @@ func (a *absorber) node(id uint32) types.ID {
 	return s.id
 }
 
-// add adds the node of type id, whose hash is known.
+// add adds the node of the type with this id, whose hash is known.
 func (a *absorber) add(id uint32) types.ID {
 	t, s := &a.blob.Types[id-1], &a.shapes[id]
 	if s.fwd {

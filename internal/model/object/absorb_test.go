@@ -63,7 +63,7 @@ func TestAbsorb(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(write(t, m.Object()), write(t, merged)) {
-			t.Fatalf("objects %d and following are not merged as Merge does it", first*10)
+			t.Fatalf("objects from %d on are merged differently than by Merge", first*10)
 		}
 	}
 	if taken < 50 {

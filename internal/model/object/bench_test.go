@@ -70,7 +70,7 @@ func BenchmarkRead(b *testing.B) {
 	}
 }
 
-// BenchmarkReadSmall reads an object of one file.
+// BenchmarkReadSmall reads an object made from one source file.
 func BenchmarkReadSmall(b *testing.B) {
 	o := kernelSized()
 	o.Units = o.Units[:1]

@@ -10,8 +10,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// FromBTF returns an object with a unit for each blob. The blobs must not depend on each other, as
-// is the case for concatenated blobs in a .BTF section. The bases of a split blob become units too;
+// FromBTF returns an object with a unit for each blob. The blobs must not depend on each other;
+// those that are concatenated in a .BTF section don't. The bases of a split blob become units too;
 // their shapes don't depend on the split blob. The blobs determine t.Order, and t.AddrSize if that
 // is 0.
 func FromBTF(t Target, blobs ...*btf.Blob) (*Object, error) {
@@ -54,7 +54,7 @@ func Chain(b *btf.Blob) []*btf.Blob {
 }
 
 // AddBTF appends a unit for each blob of a chain (see Chain) to o.Units, even if an equal unit is
-// already there. It returns the node of each BTF id of the chain; for a FWD or an enum without
+// already there. It returns the node of each BTF id in the chain; for a FWD or an enum without
 // enumerators, that is the stub. Two ids have the same node if their types are equal, or differ
 // only in whether they declare or define a tag.
 //
@@ -68,9 +68,9 @@ func (o *Object) AddBTF(chain ...*btf.Blob) ([]types.ID, error) {
 	return ids, endlessIn(chain[len(chain)-1])
 }
 
-// addChain does the work of AddBTF, except endlessIn. If bases is set, only the definitions in a
-// blob and its bases decide which of the blob's stubs are pinned. So the shapes of a base don't
-// depend on the BTF that is based on it.
+// addChain does the work of AddBTF, except the check by endlessIn. If bases is set, only the
+// definitions in a blob and its bases decide which of the blob's stubs are pinned. So the shapes of
+// a base don't depend on the BTF that is based on it.
 func (o *Object) addChain(chain []*btf.Blob, bases bool) ([]types.ID, error) {
 	ids, err := addShapes(o.Graph, chain, bases)
 	if err != nil {

@@ -26,8 +26,8 @@ import (
 //  3. leading: [2], [3], [5] and [6] lead to [1] or [4].
 //  4. shape: [1] to [6] become nodes of a temporary graph, in which the stubs in [2] and [5] have
 //     provisional pins: the ids 1 and 4. pin.Import copies them to the real graph. It replaces ids
-//     by hashes of the definitions, which don't depend on the numbers of types. If [1] and [4] turn
-//     out to be equal, it makes plain stubs.
+//     by hashes of the definitions, which don't depend on type ids. If [1] and [4] turn out to be
+//     equal, it makes plain stubs.
 //
 // If the shapes of a base must not depend on what is based on it, each blob of the chain is its own
 // scope. If the base then defines struct opts once, and split BTF on that base defines it again,
@@ -88,7 +88,7 @@ func (d *definitions) findTags() ([]presence, error) {
 	var tags []presence
 	for id := uint32(1); id < d.end; id++ {
 		t, _ := d.at(id)
-		if !d.tagged(t) {
+		if !d.isTagged(t) {
 			continue
 		}
 		name, err := d.name(t.NameOff)
@@ -136,7 +136,7 @@ func (d *definitions) findAmbiguous(tags []presence) {
 	}
 }
 
-// list adds id, a definition or declaration, to the listed ids of the scope that the id at is in.
+// list adds id, a definition or declaration, to the list of the scope that contains the id at.
 func (d *definitions) list(at, id uint32) {
 	i := 0
 	for at >= d.scopes[i].end {
@@ -190,13 +190,13 @@ func (d *definitions) beginScope(own *shaper, i int, ids []types.ID) {
 		return pin.Provisional(uint64(target), i), d.ambiguous[target]
 	}
 	for id := uint32(1); id < d.scopes[i].start; id++ {
-		if t, _ := d.at(id); d.tagged(t) || d.cyclic[id] {
+		if t, _ := d.at(id); d.isTagged(t) || d.cyclic[id] {
 			own.ids[id] = ids[id]
 		}
 	}
 }
 
-// leading reports for each id whether it is an ambiguous definition, or leads to one.
+// leading finds, for each id, whether it is an ambiguous definition or leads to one.
 func (d *definitions) leading(order []uint32) []bool {
 	leading := make([]bool, d.end)
 	for _, id := range order {
@@ -213,7 +213,7 @@ func (d *definitions) leading(order []uint32) []bool {
 	return leading
 }
 
-// within returns the leading types of a scope and the types in their shapes, children first.
+// within selects the leading types of a scope and the types in their shapes, children first.
 func (d *definitions) within(s *scope, order []uint32, leading []bool) []uint32 {
 	in := make([]bool, d.end)
 	for i := len(order) - 1; i >= 0; i-- {

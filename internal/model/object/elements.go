@@ -8,9 +8,9 @@ import (
 )
 
 // HashRecord hashes the shape of record t of blob b as types.Graph hashes the node, but with size 0
-// for FUNCs and VARs. name must return the hash of the name at a string offset, and ref the hash
-// for a type id. absorber.hash does the same without calling functions through pointers, which
-// would make a merge 5% slower.
+// for FUNCs and VARs. The function name must return the hash of the name at a string offset, and
+// ref the hash for a type id. absorber.hash does the same without calling functions through
+// pointers, which would make a merge 5% slower.
 func HashRecord(b *btf.Blob, t *btf.Type, name, ref func(uint32) types.Hash) types.Hash {
 	size, aux, to := Head(b, t)
 	h := types.Start(types.Kind(t.Kind), size, aux, name(t.NameOff), ref(to))
@@ -56,7 +56,7 @@ func Elements(t *btf.Type) uint32 {
 	return 0
 }
 
-// Element returns element i as types.Elem has it, but with a string offset and a type id.
+// Element returns the fields of types.Elem for element i, but with a string offset and a type id.
 func Element(b *btf.Blob, t *btf.Type, i uint32) (nameOff, ref uint32, val uint64) {
 	switch t.Kind {
 	case btf.KindStruct, btf.KindUnion:
@@ -89,8 +89,8 @@ func RecordKind(n *types.Node) btf.Kind {
 	return btf.KindFwd
 }
 
-// PutRecord writes the record for a node with these elements. name must return the string offset of
-// a name, and id the type id of a node. id is called in the order of types.Graph.Refs.
+// PutRecord writes the record for a node with these elements. The function name must return a
+// name's string offset, and id a node's type id; id is called in the order of types.Graph.Refs.
 func PutRecord(r *btf.Records, n *types.Node, elems []types.Elem, name func(types.Str) uint32,
 	id func(types.ID) uint32) {
 	t := btf.Type{Kind: RecordKind(n), NameOff: name(n.Name)}

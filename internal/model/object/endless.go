@@ -12,9 +12,9 @@ import (
 )
 
 // Endless returns a definition that contains itself by value: as a member, or through arrays,
-// typedefs and other structs, but not through a pointer. unit is the index of the first unit with
-// such a definition. If the unit has several, def is the first one by kind and name. If no unit has
-// one, def is 0.
+// typedefs and other structs, but not through a pointer. The result unit is the index of the first
+// unit with such a definition. If the unit has several, def is the first one by kind and name. If
+// no unit has one, def is 0.
 //
 // Pinned stubs of units from BTF aren't followed: such a stub may resolve to a definition of the
 // base, and within that definition, tags have different definitions from those in the unit.
@@ -130,8 +130,8 @@ func endlessIn(b *btf.Blob) error {
 	return fmt.Errorf("type [%d] %s contains itself by value", id, what)
 }
 
-// holdersIn returns the ids of the types that hold others by value (holders). at has, for each id,
-// its index in holders + 1, or 0 if it isn't there.
+// holdersIn returns the ids of the types that hold others by value (holders). The result at has,
+// for each id, its index in holders + 1, or 0 if it isn't there.
 func holdersIn(b *btf.Blob) (holders []uint32, at []int32) {
 	at = make([]int32, b.EndID())
 	for ; b != nil; b = b.Base {
@@ -211,8 +211,8 @@ func (h *holding) limit(nodes []types.ID) {
 	}
 }
 
-// cycles returns the nodes that contain themselves. meant must append the places, in the list of
-// nodes, of the definitions to which an unpinned stub may resolve. If pinned is set, pinned stubs
+// cycles returns the nodes that contain themselves. The function meant must append the places, in
+// h.nodes, of the definitions to which an unpinned stub may resolve. If pinned is set, pinned stubs
 // are also followed.
 func (h *holding) cycles(pinned bool, meant func(stub *types.Node, buf []int32) []int32) (on []types.ID) {
 	refine.Components(len(h.nodes), func(place int32, buf []int32) []int32 {

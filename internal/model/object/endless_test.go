@@ -48,7 +48,7 @@ func TestEndlessBTF(t *testing.T) {
 			b.Composite(btf.KindStruct, "s", 4, false, member(b, 3))
 			b.Composite(btf.KindStruct, "s", 4, false, member(b, 1))
 		}, ""},
-		{"one of two structs of a name", func(b *btf.Builder) {
+		{"one of two structs with the same name", func(b *btf.Builder) {
 			b.Composite(btf.KindStruct, "s", 4, false, member(b, 1))
 			b.Composite(btf.KindStruct, "s", 8, false, member(b, 3))
 		}, "type [3] s"},

@@ -218,7 +218,7 @@ func TestEqualUnitsAreCounted(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(m.Units) != 1 || m.Units[0].Count != 3 {
-		t.Errorf("units %+v, want one that counts 3", m.Units)
+		t.Errorf("units %+v, want one with the count 3", m.Units)
 	}
 	m.Units[0].Count = 1<<32 - 1
 	if _, err := Merge(m, o); err == nil || !strings.Contains(err.Error(), "same content") {
@@ -253,7 +253,7 @@ func TestOtherReaders(t *testing.T) {
 					t.Fatalf("[%d]: %v", id, err)
 				}
 				switch blob.Types[i].Kind {
-				case btf.KindTypeTag, btf.KindDeclTag: // their values are not names there
+				case btf.KindTypeTag, btf.KindDeclTag: // that reader doesn't report their values as names
 					continue
 				}
 				if want := blob.TypeName(&blob.Types[i]); typ.TypeName() != want {

@@ -83,7 +83,7 @@ func sections(t testing.TB, o *Object) (records, units []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := number(n)
+	l, err := newNumbering(n)
 	if err != nil {
 		t.Fatal(err)
 	}

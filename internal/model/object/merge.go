@@ -14,10 +14,10 @@ import (
 )
 
 // Merge returns the union of objects: their shapes and their units. Equal units become one unit,
-// whose count is the sum of theirs. Merge doesn't change the objects, but the union may share lists
-// of items with them. It is an error if targets or features differ; the error names two objects by
-// position. Raw BTF (Target.Machine 0) may be merged with any target of the same byte order, and
-// units from BTF may be merged with any features.
+// whose count is the sum of their counts. Merge doesn't change the objects, but the union may share
+// lists of items with them. It is an error if targets or features differ; the error names two
+// objects by position. Raw BTF (Target.Machine 0) may be merged with any target of the same byte
+// order, and units from BTF may be merged with any features.
 func Merge(objs ...*Object) (*Object, error) {
 	m := NewMerger()
 	for i, o := range objs {
@@ -87,11 +87,11 @@ type agreement struct {
 	feats  features.Set
 	linked features.Set // features of objects that have only units from BTF
 	// the names of the objects that determined target and feats, and of the first object from raw
-	// BTF, which determines target as long as all objects are from raw BTF; empty if none yet
+	// BTF, which determines target as long as all objects are from raw BTF; else empty
 	targetOf, rawOf, featsOf string
 }
 
-// claims are those properties of an object that agreement checks.
+// claims are the properties of an object that an agreement checks.
 type claims struct {
 	target     Target
 	features   features.Set
@@ -209,8 +209,8 @@ func (o claims) linkedFeatures() features.Set {
 }
 
 // MergeFiles reads files as ReadFile does, and merges them as Merge does, on up to jobs threads. If
-// several files have errors, it returns the error of the first one. progress is called on any
-// thread, with the number of finished files and the number of all files.
+// several files have errors, it returns the error of the first one. The function progress is called
+// on any thread, with the numbers of finished files and of all files.
 func MergeFiles(files []string, base *btf.Blob, jobs int, progress func(done, all int)) (*Object,
 	error) {
 	says, errs := make([]claims, len(files)), make([]error, len(files))

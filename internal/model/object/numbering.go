@@ -19,12 +19,12 @@ type numbering struct {
 	rank   []uint32 // by string: its index in names
 }
 
-// number numbers the nodes that can be reached from the units' items, in canonical order: anonymous
-// nodes first, then the others by name, kind and content.
+// newNumbering numbers the nodes that can be reached from the units' items, in canonical order:
+// anonymous nodes first, then the others by name, kind and content.
 //
 // A plain stub resolves to the first definition of its tag in this order. It has its own record, a
 // declaration, only if there is no definition, if it is an item, or if a declaration tag is on it.
-func number(o *Object) (*numbering, error) {
+func newNumbering(o *Object) (*numbering, error) {
 	num := &numbering{g: o.Graph, id: make([]uint32, len(o.Graph.Nodes)),
 		record: make([]uint32, len(o.Graph.Nodes))}
 	const reached, item, annotated = 1, 2, 4

@@ -80,7 +80,7 @@ func TestMergeRefusesPins(t *testing.T) {
 		return o
 	}
 	if _, err := Merge(make(4), make(8)); err == nil {
-		t.Error("objects were merged in which a pin means different definitions")
+		t.Error("objects in which a pin means different definitions were merged")
 	}
 }
 

@@ -10,9 +10,9 @@ import (
 )
 
 // ReadFile reads an input of a link: a .btfo file; raw BTF; or an ELF file with a .BTF section,
-// such as a vmlinux or an object file from gcc -gbtf. Errors begin with the path. base is the base
-// of split BTF, nil for none. It isn't used for .btfo files, nor for an ELF file with a section
-// .BTF.base, which is then the base. The object includes the units of the bases.
+// such as a vmlinux or an object file from gcc -gbtf. Errors begin with the path. The parameter
+// base is the base of split BTF, or nil. It isn't used for .btfo files, nor for an ELF file with a
+// section .BTF.base, which is then the base. The object includes the units of the bases.
 func ReadFile(path string, base *btf.Blob) (*Object, error) {
 	f, data, err := btf.Open(path)
 	if err != nil {
@@ -119,7 +119,7 @@ func (o *Object) addUnits(blob *btf.Blob, s *unitsSection) error {
 		return wrong
 	}
 	if used != len(s.refs) {
-		return fmt.Errorf("section %s pins references that do not exist or do not refer to a tag",
+		return fmt.Errorf("section %s has pins for references that don't exist or don't lead to a tag",
 			SectionUnits)
 	}
 	byNode := make([]uint32, len(o.Graph.Nodes))

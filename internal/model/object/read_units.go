@@ -191,7 +191,7 @@ func (s *unitsSection) decodeUnits(d *decoder, end uint32) {
 	}
 }
 
-// addTo adds the units to a set. node must return the node of a type id.
+// addTo adds the units to a set. The function node must return the node of a type id.
 func (s *unitsSection) addTo(set *unitSet, node func(id uint32) types.ID) error {
 	for i := range s.units {
 		rec := &s.units[i]

@@ -13,7 +13,7 @@ type records struct {
 	g      *types.Graph
 	layers []layer
 	end    uint32          // one more than the last id
-	budget int             // how many more bytes of names may be interned: names may overlap
+	budget int             // how many more bytes of names may be interned (names may overlap)
 	cyclic map[uint32]bool // see findCyclic
 }
 
@@ -146,7 +146,7 @@ func (r *records) declared(t *btf.Type) types.Tag {
 	return tag
 }
 
-// tagged reports whether t declares or defines a tag, so that references to it are stubs.
-func (r *records) tagged(t *btf.Type) bool {
+// isTagged reports whether t declares or defines a tag, so that references to it are stubs.
+func (r *records) isTagged(t *btf.Type) bool {
 	return t.Kind == btf.KindFwd || types.TagOf(types.Kind(t.Kind)) != 0 && r.named(t)
 }

@@ -18,7 +18,7 @@ func (r *records) childrenFirst() ([]uint32, error) {
 	return order, err
 }
 
-// depthFirst does the work of childrenFirst for the present r.cyclic. The result cyclic reports
+// depthFirst does the work of childrenFirst for the current r.cyclic. The result cyclic reports
 // whether the error is about a cycle.
 func (r *records) depthFirst() (ids []uint32, cyclic bool, err error) {
 	const open, done = 1, 2
@@ -95,10 +95,10 @@ func mayNest(k btf.Kind) bool {
 // declared.
 func (r *records) crosses(from *btf.Type, to uint32) bool {
 	t, _ := r.at(to)
-	return (r.tagged(t) || r.cyclic[to]) && (from.Kind != btf.KindDeclTag || r.declared(t) != 0)
+	return (r.isTagged(t) || r.cyclic[to]) && (from.Kind != btf.KindDeclTag || r.declared(t) != 0)
 }
 
-// checkRef checks that type id, whose record is t, may refer to child.
+// checkRef checks that the type with this id and record t may refer to child.
 func (r *records) checkRef(id uint32, t *btf.Type, child uint32) error {
 	if child >= r.end {
 		return typeError(id, t, "refers to type [%d], but the last type is [%d]", child, r.end-1)
@@ -108,7 +108,7 @@ func (r *records) checkRef(id uint32, t *btf.Type, child uint32) error {
 		c, _ := r.at(child)
 		kind = c.Kind
 	}
-	if !fitting(t.Kind).has(kind) {
+	if !kindsFor(t.Kind).has(kind) {
 		return typeError(id, t, "must not refer to [%d] (%v)", child, kind)
 	}
 	return nil
@@ -118,8 +118,8 @@ type kindSet uint32
 
 func (s kindSet) has(k btf.Kind) bool { return s>>k&1 != 0 }
 
-// fitting returns the kinds, void included, to which types of a kind may refer.
-func fitting(from btf.Kind) kindSet {
+// kindsFor returns the kinds, void included, to which a type of the given kind may refer.
+func kindsFor(from btf.Kind) kindSet {
 	switch from {
 	case btf.KindFunc:
 		return 1 << btf.KindFuncProto

@@ -56,7 +56,7 @@ func (p *Shapers) Return(s *Shaper) {
 	}
 }
 
-// Invalid returns a definition or typedef among nodes, with a name that the kernel refuses, or 0.
+// Invalid returns the first definition or typedef in nodes that has an invalid name; 0 if none has.
 func (s *Shaper) Invalid(nodes []types.ID) types.ID {
 	g := s.set.g
 	valid := func(s types.Str) bool { return s == 0 || btf.ValidIdentifier(g.Strs.Bytes(s)) }

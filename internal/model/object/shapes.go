@@ -9,8 +9,8 @@ import (
 type shaper struct {
 	*records
 	ids []types.ID // by BTF id: the node; for a declaration, the stub
-	// pin returns the pin of a reference, if it has one. id is the type that refers, ref the number of
-	// the reference, and target the definition to which it refers.
+	// pin returns the pin of a reference, if it has one. The parameter id is the type that refers,
+	// ref the number of the reference, and target the definition to which it refers.
 	pin func(id, ref, target uint32) (types.Hash, bool)
 	// sizes are Node.Size of FUNCs and VARs, by id; nil means that all are 0.
 	sizes []uint32
@@ -33,7 +33,7 @@ const (
 	elemRef = 1 // elemRef+i: the reference of element i
 )
 
-// shape adds the records of order (children first), except those that have an entry in ids.
+// shape adds each type in order (children first), unless s.ids already has its node.
 func (s *shaper) shape(order []uint32) error {
 	if s.ids == nil {
 		s.ids = make([]types.ID, s.end)
@@ -94,7 +94,7 @@ func (s *shaper) shape(order []uint32) error {
 	return nil
 }
 
-// ref returns the node for the reference with number ref, from type id (record t) to type target.
+// ref returns the node for reference number ref, from the type with this id and record t to target.
 func (s *shaper) ref(t *btf.Type, id, ref, target uint32) types.ID {
 	if target == 0 {
 		return 0
@@ -103,7 +103,7 @@ func (s *shaper) ref(t *btf.Type, id, ref, target uint32) types.ID {
 		return s.ids[target]
 	}
 	c, _ := s.at(target)
-	name, _ := s.name(c.NameOff) // shape reports the error with the record of target
+	name, _ := s.name(c.NameOff) // shape reports the error when it adds target
 	if tag := s.declared(c); tag != 0 {
 		return s.g.Stub(tag, name)
 	}

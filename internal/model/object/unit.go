@@ -33,9 +33,9 @@ func (u *Unit) TypesHash(g *types.Graph) types.Hash {
 	return types.Start(types.KindVoid, n, 0, types.Hash{}, sum).Sum(false)
 }
 
-// VariableHash is a hash of a VAR node in a unit; unitTypes is the unit's TypesHash. Variables with
-// the same VariableHash have the same type: their nodes are equal, and so are all types of their
-// units. Their sections may differ, because the linker may rename a section.
+// VariableHash is a hash of a VAR node in a unit. The parameter unitTypes is the unit's TypesHash.
+// Variables with the same VariableHash have the same type: their nodes are equal, and so are all
+// types of their units. Their sections may differ, because the linker may rename a section.
 func VariableHash(g *types.Graph, variable types.Node, unitTypes types.Hash) types.Hash {
 	if variable.Flag {
 		variable.Flag = false

@@ -87,7 +87,7 @@ func (d *decoder) bytes(n int) []byte {
 	return d.data[d.off-n : d.off]
 }
 
-// list reads a list that appendList wrote, of numbers from least to limit-1.
+// list reads a list, written by appendList, of numbers from least to limit-1.
 func (d *decoder) list(least, limit uint32, what string) []uint32 {
 	n := d.count(1, what+"s")
 	list := make([]uint32, 0, n)

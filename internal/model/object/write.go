@@ -15,13 +15,13 @@ const SectionUnits = ".BTF.units"
 
 // Write returns the .btfo file for an object. It has the nodes to which the units' items lead, in
 // canonical order. Objects with the same meaning give the same bytes, however they were made.
-// docs/btfo.md describes the format. If a type exceeds a limit of BTF, the error names it.
+// docs/btfo.md describes the format. If a type exceeds a limit of BTF, the error names the type.
 func Write(o *Object) ([]byte, error) {
 	o, err := o.normal()
 	if err != nil {
 		return nil, err
 	}
-	num, err := number(o)
+	num, err := newNumbering(o)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +41,7 @@ func Write(o *Object) ([]byte, error) {
 	return f.Bytes()
 }
 
-// normal returns o without duplicate units, and without features that have no meaning for it.
+// normal copies o without duplicate units, and without features that have no meaning for it.
 func (o *Object) normal() (*Object, error) {
 	n := *o
 	if n.Target.Order == nil {

@@ -181,7 +181,7 @@ func linkedBit(u *Unit) uint64 {
 }
 
 // group returns the groups, ordered by the number of their units (most first) and by their first
-// type. groupOf has, for each type, the index of the type's group.
+// type. The result groupOf has, for each type, the index of the type's group.
 func (num *numbering) group(units []Unit) (groups [][]uint32, groupOf []uint32, err error) {
 	type member struct {
 		units uint64

@@ -7,7 +7,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// part is a set of nodes. Nodes outside of the set to which its nodes refer contain no pins.
+// part is a set of nodes. If these refer to other nodes, the other nodes contain no pins.
 type part struct {
 	nodes  []types.ID
 	hashes []types.Hash // hashes of the content of nodes; none for stubs
@@ -81,8 +81,8 @@ type classes struct {
 	class  []uint32     // by node
 	rep    []int32      // by class: a node
 	hash   []types.Hash // by class: hash of the complete content, cycles included
-	local  []int32      // by class: its number in the present component, from 1
-	inner  refine.Graph // the present component
+	local  []int32      // by class: its number in the current component, from 1
+	inner  refine.Graph // the current component
 	order  []int        // the classes of the component, by colour
 	budget *int
 }
@@ -131,7 +131,7 @@ func (c *classes) refs(class int32, buf []int32) []int32 {
 
 // hashComponent hashes the classes of a strongly connected component. The colour of a class
 // distinguishes it from the other classes of the component, but depends only on references up to a
-// depth: the number of rounds that the refinement took. The list of all colours, each with the same
+// depth: the number of rounds of the refinement. The list of all colours, each paired with the
 // class's colour after one more round, shows how the classes refer to each other. So a colour and
 // this list describe a class completely.
 func (c *classes) hashComponent(component []int32) error {

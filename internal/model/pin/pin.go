@@ -21,12 +21,12 @@ func Provisional(definition uint64, scope int) types.Hash {
 // Import adds every node of one graph (from) to another (to), with pins where they are needed, and
 // returns the new IDs of the nodes, indexed by their ID in from.
 //
-// The stubs of from have provisional pins: a stub has its definition as Ref, and the definition's
-// number and a scope as pin. A stub without Ref resolves to whatever definition its tag has in the
-// unit. Scopes are numbered from 0: a base has scope 0, and split BTF that is based on it has scope
-// 1. scopes[i] lists the definitions of tags that scope i adds to those of the earlier scopes. A
-// plain stub in a list is a declaration that does not resolve to the definition; it counts as a
-// different definition.
+// The stubs of from have provisional pins: Ref of such a stub is its definition, and the pin has
+// the definition's number and a scope. A stub without Ref resolves to whatever definition its tag
+// has in the unit. A base has scope 0, and split BTF that is based on it has scope 1. The list
+// scopes[i] has the definitions of tags that scope i adds to those of the earlier scopes. A plain
+// stub in such a list is a declaration that does not resolve to the tag's definition; it counts as
+// a different definition.
 //
 // If all definitions of a tag in a scope and the scopes before it are equal, references to the tag
 // in that scope become plain stubs. All other references get pins. All stubs of typedefs get pins
@@ -77,7 +77,7 @@ func NewImporter(to, from *types.Graph, budget *int) *Importer {
 		known: known{numbers: map[types.TagName]int32{}}}
 }
 
-// known has, for each node of Importer.from or for each string, what is the same in every unit.
+// known holds what is the same in every unit: for each node of Importer.from, and for each string.
 type known struct {
 	content []types.Hash // hash of the node's content if no stub is pinned
 	plain   []types.ID   // the node in the other graph with that content; 0: none yet
@@ -111,9 +111,9 @@ func (m *Importer) extend() {
 	m.grow(len(m.content), len(m.numbers)+1)
 }
 
-// Settle finds the pins of a unit's references. items are the unit's nodes; all types that they
-// contain belong to the unit too. shared lists the nodes that the unit has in common with other
-// units; it saves work but doesn't change the result. scopes is as in Import.
+// Settle finds the pins of a unit's references. The parameter items has the unit's nodes; all types
+// that they contain belong to the unit too. The parameter shared has the nodes that the unit has in
+// common with others; it saves work, but doesn't change the result. See Import about scopes.
 func (m *Importer) Settle(items, shared []types.ID, scopes [][]types.ID) error {
 	m.extend()
 	m.begin(items, shared, scopes)
@@ -126,9 +126,9 @@ func (m *Importer) Settle(items, shared []types.ID, scopes [][]types.ID) error {
 	return m.hash()
 }
 
-// findSeveral finds the tags that have different definitions in the scopes up to the last one, but
-// not in the scopes before the last one. To see whether definitions are equal, it follows the
-// references to all tags that have several definitions.
+// findSeveral finds the tags that have different definitions in the given scopes, but don't if the
+// last scope is left out. To see whether definitions are equal, it follows the references to all
+// tags that have several definitions.
 func (m *Importer) findSeveral(scopes [][]types.ID) error {
 	scope := uint32(len(scopes))
 	candidates := false
@@ -155,7 +155,7 @@ func (m *Importer) findSeveral(scopes [][]types.ID) error {
 	}
 	for _, list := range scopes {
 		for _, id := range list {
-			if t := &m.tagged[m.tags[id]]; t.candidate && !m.same(t.first, id) {
+			if t := &m.tagged[m.tags[id]]; t.candidate && !m.areEqual(t.first, id) {
 				t.several = scope
 			}
 		}
@@ -163,8 +163,8 @@ func (m *Importer) findSeveral(scopes [][]types.ID) error {
 	return nil
 }
 
-// same reports whether two definitions, or declarations, are equal.
-func (m *Importer) same(a, b types.ID) bool {
+// areEqual reports whether two definitions, or declarations, are equal.
+func (m *Importer) areEqual(a, b types.ID) bool {
 	if m.flags[a]&in != 0 && m.flags[b]&in != 0 {
 		return m.hashes[a] == m.hashes[b]
 	}
@@ -186,7 +186,7 @@ func (m *Importer) pinned(id types.ID, n *types.Node) bool {
 	return t.several != 0 && m.from.Pin(n).B+1 >= uint64(t.several)
 }
 
-// means returns the definition that a stub resolves to in the unit, 0 if there is no specific one.
+// means returns the definition that a stub resolves to in the unit, or 0 if that is left open.
 func (m *Importer) means(n *types.Node) types.ID {
 	if n.Ref != 0 && (n.Aux == uint32(types.TagTypedef) || m.flags[n.Ref]&listed != 0) {
 		return n.Ref
@@ -250,8 +250,8 @@ func (m *Importer) intern() {
 	}
 }
 
-// add adds a node. The nodes to which it refers must already have been added. content is the node's
-// hash if the node contains no pin, otherwise zero.
+// add adds a node. The nodes to which it refers must already have been added. The parameter content
+// is the node's hash if the node contains no pin, otherwise zero.
 func (m *Importer) add(n *types.Node, content types.Hash) types.ID {
 	if id := m.to.Find(content); content != (types.Hash{}) && id != 0 {
 		return id

@@ -121,8 +121,8 @@ func greatest(n int, alike func(i, j int, related func(i, j int) bool) bool) fun
 	return related
 }
 
-// several reports, for each tag of the unit, whether it has different definitions.
-func (u unit) several() map[int]bool {
+// hasSeveral reports, for each tag of the unit, whether it has different definitions.
+func (u unit) hasSeveral() map[int]bool {
 	equal := greatest(len(u), func(i, j int, related func(i, j int) bool) bool {
 		return u[i].tag == u[j].tag && u[i].size == u[j].size &&
 			slices.EqualFunc(u[i].refs, u[j].refs, func(a, b reference) bool {
@@ -151,7 +151,7 @@ func TestUnits(t *testing.T) {
 		var all []key
 		var several []map[int]bool
 		for i, u := range units {
-			several = append(several, u.several())
+			several = append(several, u.hasSeveral())
 			for d := range u {
 				all = append(all, key{i, d})
 			}

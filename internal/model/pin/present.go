@@ -75,7 +75,7 @@ func (m *Importer) begin(items, others []types.ID, scopes [][]types.ID) {
 	}
 }
 
-// reached appends to list the roots and the nodes that their shapes contain, in ascending order.
+// reached appends to list, in ascending order, the roots and the nodes that their shapes contain.
 // One pass is enough, because a node refers only to nodes with smaller IDs.
 func (m *Importer) reached(roots, list []types.ID) []types.ID {
 	wanted := m.wanted
@@ -190,7 +190,7 @@ func (m *Importer) hash() error {
 	return nil
 }
 
-// closed returns list and all nodes with the flag "in" to which it leads, including through pins.
+// closed returns list plus all nodes with the flag "in" to which it leads, including through pins.
 func (m *Importer) closed(list []types.ID) []types.ID {
 	for _, id := range list {
 		m.flags[id] |= seen

@@ -8,15 +8,15 @@ import (
 )
 
 // Classes sorts the nodes of a graph into classes, which are numbered from 0 to count-1. Two nodes
-// are in the same class exactly if they have equal labels and refer, in order, to nodes of the same
-// classes. That holds for cycles too: the result is the coarsest bisimulation. The labels must be
-// 0, 1, 2 and so on without gaps. Node i refers to the nodes refs[first[i]:first[i+1]].
+// are in the same class if and only if they have equal labels and refer, in order, to nodes of the
+// same classes. That holds for cycles too: the result is the coarsest bisimulation. The labels must
+// be 0, 1, 2 and so on without gaps. Node i refers to the nodes refs[first[i]:first[i+1]].
 //
-// It begins with a class for each label, and splits classes until all nodes of a class refer to the
-// same classes. After a split, the largest part keeps its number, so only nodes that refer to the
-// smaller parts are examined again. That takes O(references × log² nodes), while Colours may take
-// as many rounds as there are nodes. But the result of Classes depends on the numbers of the nodes,
-// unlike that of Colours.
+// Classes begins with a class for each label, and splits classes until all nodes of a class refer
+// to the same classes. After a split, the largest part keeps its number, so only nodes that refer
+// to the smaller parts are examined again. This algorithm takes O(references × log² nodes), while
+// Colours may take as many rounds as there are nodes. But the result of Classes depends on the
+// numbers of the nodes, unlike that of Colours.
 func Classes(labels, first, refs []uint32) (class []uint32, count int) {
 	p := newPartition(labels, first, refs)
 	for len(p.work) > 0 {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// numbered returns a graph in the form that Classes takes. Outside colours become nodes that have
+// numbered converts a graph to the form that Classes takes. Outside colours become nodes that have
 // their own labels.
 func numbered(g *Graph) (labels, first, refs []uint32) {
 	n := uint32(len(g.Labels))
@@ -36,7 +36,7 @@ func numbered(g *Graph) (labels, first, refs []uint32) {
 func TestClasses(t *testing.T) {
 	for seed := range uint64(4000) {
 		rng := rand.New(rand.NewPCG(seed, 3))
-		g := random(rng, 1+rng.IntN(24))
+		g := randomGraph(rng, 1+rng.IntN(24))
 		class, count := Classes(numbered(g))
 		seen := map[uint32]bool{}
 		for _, c := range class {

@@ -2,9 +2,9 @@ package refine
 
 // Components calls f with each strongly connected component of a graph of n nodes, including single
 // nodes. Each component comes after all components to which it refers. The function refs appends to
-// buf the nodes to which a node refers. f must not keep the component.
+// buf the nodes to which a node refers. The function f must not keep the component.
 //
-// It is Tarjan's algorithm without recursion, because chains may be as long as the input.
+// This is Tarjan's algorithm, but without recursion: chains may be as long as the input.
 func Components(n int, refs func(node int32, buf []int32) []int32, f func(component []int32)) {
 	type frame struct {
 		node  int32

@@ -1,5 +1,5 @@
-// Package refine finds out which nodes of a graph with cycles have equal content. By partition
-// refinement, it computes the coarsest bisimulation.
+// Package refine finds out which nodes of a graph with cycles have equal content. It computes the
+// coarsest bisimulation, by partition refinement.
 package refine
 
 import (
@@ -15,8 +15,8 @@ import (
 type Graph struct {
 	// Labels has, for each node, a hash of the node's content without its references.
 	Labels []types.Hash
-	// Initial has, for each node, the colour before the first round. If Initial is nil, the labels
-	// are these colours. If two nodes have equal labels, and their references have equal initial
+	// Initial has, for each node, the colour before the first round. If Initial is nil, each node
+	// begins with its label. If two nodes have equal labels, and their references have equal initial
 	// colours, the nodes themselves must have equal initial colours.
 	Initial []types.Hash
 	// First has one more element than there are nodes. The references of node i, in order, are
@@ -31,11 +31,11 @@ type Graph struct {
 // ErrBudget says that a refinement takes more work than the caller allows.
 var ErrBudget = errors.New("the types refer to each other too deeply to be distinguished")
 
-// Colours returns a hash for each node: its colour. Two colours are equal exactly if the nodes have
-// equal labels and refer, in order, to nodes with equal colours and to equal outside colours.
-// Colours depend only on content, not on the numbers of the nodes. But colours of different graphs
-// can't be compared: a colour includes references up to a depth, which is the number of rounds that
-// the whole graph took.
+// Colours returns a hash for each node: its colour. Two nodes have equal colours if and only if
+// they have equal labels, and their references, in order, lead to equal colours (of nodes, or from
+// Outside). Colours depend only on content, not on the numbers of the nodes. But colours of
+// different graphs can't be compared, because a colour includes references only up to a depth: the
+// number of rounds that the whole graph took.
 func (g *Graph) Colours() []types.Hash {
 	unlimited := math.MaxInt
 	colours, _ := g.ColoursWithin(&unlimited)
@@ -85,7 +85,7 @@ func (g *Graph) Round(old, now []types.Hash) {
 }
 
 // set is a hash table that counts distinct hashes. It can be used again without being cleared: an
-// entry counts only if its round is the present one.
+// entry counts only if its round is the current one.
 type set struct {
 	table []types.Hash
 	round []uint32

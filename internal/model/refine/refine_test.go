@@ -11,8 +11,8 @@ import (
 
 func hash(n int) types.Hash { return types.HashString([]byte{byte(n), byte(n >> 8)}) }
 
-// random returns a graph of n nodes with few labels, so that many nodes are equal.
-func random(rng *rand.Rand, n int) *Graph {
+// randomGraph returns a graph of n nodes with few labels, so that many nodes are equal.
+func randomGraph(rng *rand.Rand, n int) *Graph {
 	g := &Graph{First: make([]uint32, 1, n+1)}
 	for range 1 + rng.IntN(3) {
 		g.Outside = append(g.Outside, hash(1000+rng.IntN(3)))
@@ -67,8 +67,8 @@ func bisimilar(g *Graph) [][]bool {
 func TestBisimulation(t *testing.T) {
 	for seed := range uint64(2000) {
 		rng := rand.New(rand.NewPCG(seed, 0))
-		g := random(rng, 1+rng.IntN(24))
-		if rng.IntN(2) == 0 { // initial colours that distinguish less than the labels
+		g := randomGraph(rng, 1+rng.IntN(24))
+		if rng.IntN(2) == 0 { // initial colours that distinguish fewer nodes than the labels
 			g.Initial = make([]types.Hash, len(g.Labels))
 		}
 		equal, colours := bisimilar(g), g.Colours()
@@ -86,7 +86,7 @@ func TestBisimulation(t *testing.T) {
 func TestOrderOfNodesIsNotSeen(t *testing.T) {
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 1))
-		g := random(rng, 1+rng.IntN(40))
+		g := randomGraph(rng, 1+rng.IntN(40))
 		n := len(g.Labels)
 		to := rng.Perm(n)
 		from := make([]int, n)

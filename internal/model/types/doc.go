@@ -1,11 +1,11 @@
 // Package types is the graph of shapes, hash-consed by content.
 //
 // A shape is a type in which every reference to a tagged struct, union or enum is a stub: the kind
-// and name of the tag. All else (typedefs, pointers, qualifiers, arrays, prototypes, anonymous
-// aggregates) is part of the shape. A reference to a forward declaration and one to a definition
-// are the same stub, so a struct has the same shape in CUs that include different headers. In C,
-// every cycle goes through a tag, so shapes form a directed acyclic graph. Equal content has an
-// equal Hash on every machine.
+// and name of the tag. Everything else (typedefs, pointers, qualifiers, arrays, prototypes,
+// anonymous aggregates) is part of the shape. A reference to a forward declaration and one to a
+// definition are the same stub, so a struct has the same shape in CUs that include different
+// headers. In C, every cycle goes through a tag, so shapes form a directed acyclic graph. Equal
+// content has the same Hash on every machine.
 //
 // The link decides which definition a stub resolves to in each unit. Pinned stubs are the
 // exception: they identify the definition that they resolve to. A unit needs them if it has several

@@ -121,21 +121,21 @@ func TestPinnedStubsAreNotTheStub(t *testing.T) {
 	if n := other.Node(ids[one]); n.Ref != ids[def] {
 		t.Errorf("imported, the pin means node %d, want %d", n.Ref, ids[def])
 	}
-	// A pin must mean the same definition everywhere, so another one is refused.
+	// A pin must mean the same definition everywhere, so a different one is refused.
 	if err := g.Define(one, stub); err == nil {
-		t.Error("a pinned stub took another definition")
+		t.Error("a pinned stub accepted a different definition")
 	}
 	wrong := New()
 	s = wrong.Strs.Intern([]byte("s"))
 	wrong.Node(wrong.PinnedStub(TagStruct, s, Hash{1, 1})).Ref = wrong.Add(
 		Node{Kind: KindStruct, Name: s, Size: 4}, nil)
 	if _, err := other.Import(wrong); err == nil {
-		t.Error("imported a graph in which a pin means another definition")
+		t.Error("imported a graph in which a pin means a different definition")
 	}
 }
 
-// random adds n random nodes to a graph, children first.
-func random(g *Graph, rng *rand.Rand, n int) {
+// addRandom adds n random nodes to a graph, children first.
+func addRandom(g *Graph, rng *rand.Rand, n int) {
 	name := func() Str { return g.Strs.Intern(fmt.Appendf(nil, "n%d", rng.IntN(n/4))) }
 	node := func() ID { return ID(rng.IntN(len(g.Nodes))) }
 	for range n {
@@ -156,8 +156,8 @@ func random(g *Graph, rng *rand.Rand, n int) {
 func TestImportIsUnion(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	a, b := New(), New()
-	random(a, rng, 4000)
-	random(b, rng, 4000)
+	addRandom(a, rng, 4000)
+	addRandom(b, rng, 4000)
 	contents := func(graphs ...*Graph) map[Hash]bool {
 		set := map[Hash]bool{}
 		for _, g := range graphs {

@@ -67,9 +67,9 @@ type Hasher struct {
 	n    uint64
 }
 
-// Start begins the hash of a shape of the given kind. size and aux are those of Node. name is the
-// hash of the name, and ref that of the type to which the shape refers (the zero Hash for no name
-// and for void).
+// Start begins the hash of a shape of the given kind. The parameters size and aux are those of
+// Node; name and ref are the hashes of the name and of the type to which the shape refers (the zero
+// Hash for no name and for void).
 func Start(kind Kind, size, aux uint32, name, ref Hash) Hasher {
 	w := uint64(size)<<32 | uint64(aux)
 	a := fold(uint64(kind)^seedA, mulB) ^ w
@@ -93,7 +93,7 @@ func (h *Hasher) Elem(name, ref Hash, val uint64) {
 	h.n++
 }
 
-// Sum ends the hash. flag is Node.Flag, which for aggregates is known only after the last member.
+// Sum ends the hash. It takes Node.Flag, which for aggregates is known only after the last member.
 func (h Hasher) Sum(flag bool) Hash {
 	w := h.n << 1
 	if flag {

@@ -30,8 +30,8 @@ const (
 	KindStub      Kind = 32
 )
 
-// Tag is a namespace of tags. C has a single one for struct, union and enum. Here each has its own,
-// because BTF's forward declarations distinguish struct and union.
+// Tag is a namespace of tags. C has one namespace for struct, union and enum. Here each has its
+// own, because BTF's forward declarations distinguish struct and union.
 type Tag uint8
 
 const (
@@ -88,7 +88,7 @@ type Node struct {
 // and so on) in which each contains the next, without a named struct, union or enum in between. The
 // bound keeps recursive walks from exhausting the stack. It is the same for reading and writing, so
 // no tool refuses what another one wrote. pahole has no such bound, nor has the kernel for its own
-// BTF; that of BPF_BTF_LOAD and libbpf (MAX_RESOLVE_DEPTH, 32) depends on the order of ids.
+// BTF; the bound in BPF_BTF_LOAD and libbpf (MAX_RESOLVE_DEPTH, 32) depends on the order of ids.
 const MaxDepth = 1000
 
 // Elem is one of these elements of a node:
@@ -103,7 +103,7 @@ type Elem struct {
 	Val  uint64
 }
 
-// FuncFlags describe a function candidate. Node.Size of a FUNC has them.
+// FuncFlags describe a function candidate. They are in Node.Size of a FUNC.
 type FuncFlags uint32
 
 const (
@@ -116,7 +116,7 @@ const (
 	// no code in the unit: the function is an alias of an identical function, or inlined
 	FuncNoCode
 	FuncWeak // a weak definition, or one that another definition replaced
-	// the symbol has another name: the function isn't encoded, but shows that the unit is linked
+	// the symbol has a different name: the function isn't encoded, but shows that the unit is linked
 	FuncRenamed
 	// only clones with a changed interface have symbols; BTF doesn't say where their parameters are
 	FuncUnlocated

@@ -2,8 +2,8 @@ package types
 
 import "math/bits"
 
-// Snapshot returns a graph of the current nodes and strings of g. This graph can be read while g
-// grows, but can't look up or add anything. Pinned stubs that are read from it must be defined.
+// Snapshot returns a graph of the current nodes and strings of g. It can be read while g grows, but
+// it doesn't support look-ups or additions. A pinned stub must be defined before it is read.
 func (g *Graph) Snapshot() *Graph {
 	return &Graph{Nodes: g.Nodes, Elems: g.Elems,
 		Strs: Strings{bytes: g.Strs.bytes, ends: g.Strs.ends, hash: g.Strs.hash}}
@@ -26,10 +26,10 @@ func (p *Parter) Part(g *Graph, roots func(yield func(ID) bool)) *Graph {
 		p.wanted[id/64] |= 1 << (id % 64)
 	}
 	p.close(g)
-	nodes, elems := p.number(g)
+	nodes, elems := p.assignIDs(g)
 	part := &Graph{Nodes: make([]Node, 0, nodes+1), Elems: make([]Elem, 0, elems)}
 	part.Strs.initList(nodes)
-	p.each(func(id ID) {
+	p.eachWanted(func(id ID) {
 		n := g.Nodes[id]
 		first := len(part.Elems)
 		for _, e := range g.ElemsOf(&n) {
@@ -49,7 +49,7 @@ func (p *Parter) Part(g *Graph, roots func(yield func(ID) bool)) *Graph {
 // ID returns the node of the last part that is a copy of id.
 func (p *Parter) ID(id ID) ID { return p.ids[id] }
 
-// str returns the copy of string s of g in the graph part, whose strings have no index yet.
+// str returns the copy, in the graph part, of string s of g. The strings of part have no index yet.
 func (p *Parter) str(g, part *Graph, s Str) Str {
 	if s == 0 || p.strs[s] != 0 {
 		return p.strs[s]
@@ -100,9 +100,9 @@ func (p *Parter) close(g *Graph) {
 	}
 }
 
-// number numbers the wanted nodes, and returns how many nodes and elements there are.
-func (p *Parter) number(g *Graph) (nodes, elems int) {
-	p.each(func(id ID) {
+// assignIDs numbers the wanted nodes, and returns how many nodes and elements they have in all.
+func (p *Parter) assignIDs(g *Graph) (nodes, elems int) {
+	p.eachWanted(func(id ID) {
 		p.ids[id] = ID(nodes)
 		nodes++
 		elems += int(g.Nodes[id].Count)
@@ -110,8 +110,8 @@ func (p *Parter) number(g *Graph) (nodes, elems int) {
 	return nodes, elems
 }
 
-// each calls do with each wanted node, in order.
-func (p *Parter) each(do func(id ID)) {
+// eachWanted calls do with each wanted node, in order.
+func (p *Parter) eachWanted(do func(id ID)) {
 	for i, word := range p.wanted {
 		for ; word != 0; word &= word - 1 {
 			do(ID(i*64 + bits.TrailingZeros64(word)))

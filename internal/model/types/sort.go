@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// Sort sorts distinct strings bytewise. parallel must call do for each part from 0 to parts-1, on
-// any threads; if parallel is nil, Sort uses one thread.
+// Sort sorts distinct strings bytewise. The function parallel must call do for each part from 0 to
+// parts-1, on any threads; if it is nil, Sort uses one thread.
 func (s *Strings) Sort(list []Str, parallel func(parts int, do func(part int))) {
 	keys := make([]stringKey, len(list))
 	for i, id := range list {

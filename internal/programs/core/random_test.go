@@ -33,8 +33,10 @@ var ciliumDiffers = map[string]string{
 	"field_exists: 0 or 1, 0 or 1":     roots,
 	"field_exists: refused, 0 or 1":    gaveUp,
 	"field_exists: 0 or 1, refused":    several + "; " + noSize,
+	"byte_off: a value, refused":       several,
 	"byte_sz: a value, refused":        several,
 	"signed: a value, refused":         several,
+	"lshift_u64: a value, a value":     packed,
 	"lshift_u64: a value, refused":     several,
 	"rshift_u64: a value, refused":     several,
 	"byte_off: poison, refused":        noSize,
@@ -50,6 +52,7 @@ var ciliumDiffers = map[string]string{
 	"type_exists: refused, 0 or 1":     gaveUp,
 	"type_matches: 0 or 1, 0 or 1":     pointees,
 	"type_matches: refused, 0 or 1":    gaveUp,
+	"enumval_exists: 0 or 1, 0 or 1":   flavors,
 	"enumval_value: a value, a value":  signs,
 }
 
@@ -61,6 +64,8 @@ const (
 	several  = "if types of one name disagree, cilium takes the one that has most of what is needed"
 	signs    = "libbpf sign-extends 32-bit values, even in unsigned enums"
 	noSize   = "libbpf refuses programs that read a field that is a function or void in the kernel"
+	packed   = "cilium's shift is negative for a field that isn't aligned in its struct"
+	flavors  = "to libbpf, a name such as a_____b has no flavor"
 	zero     = "in libbpf, what is missing has the size 0 and the id 0"
 )
 
