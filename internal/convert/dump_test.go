@@ -11,7 +11,7 @@ import (
 )
 
 // dumper writes BTF as lines of C, one line per named type, function or variable. It reads BTF with
-// cilium/ebpf, so the lines show what a different BTF reader sees.
+// cilium/ebpf, so the lines show what an independent BTF reader sees.
 //
 //	struct s { int a @0; unsigned int b:3 @32; } 8     members at bit offsets, size in bytes
 //	struct s;                                          a forward declaration
@@ -245,7 +245,7 @@ func keyword(typ btf.Type) string {
 	return "struct"
 }
 
-// qualified puts a qualifier, word, before a plain type, and after the star of a pointer.
+// qualified puts the qualifier in word before a type, but after the star if the type is a pointer.
 func (d *dumper) qualified(word string, typ btf.Type, name string) string {
 	if _, ok := typ.(*btf.Pointer); ok {
 		return d.decl(typ, join(word, name))

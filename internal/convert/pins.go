@@ -30,8 +30,8 @@ func newPins(d *dwarf.Data) *pins {
 }
 
 // pinReader reads units again, into its own graph. There, every reference to a tag names the entry
-// that defines the tag. The importer then adds the types to the store's graph, with only those pins
-// that distinguish definitions.
+// that defines the tag. The importer then adds the types to the store's graph, with only the pins
+// that are needed to distinguish definitions.
 type pinReader struct {
 	*converter
 	importer *pin.Importer
