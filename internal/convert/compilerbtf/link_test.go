@@ -25,7 +25,8 @@ typedef struct shared shared_t;
 `
 
 // program has the sources of a program with several files. Some static functions and variables in
-// different files have the same name but different types. Some files have no local symbols.
+// different files have the same name but different types. In some files, no static function or
+// variable has a symbol.
 var program = map[string]string{
 	"first": `
 		struct inner { char c; };

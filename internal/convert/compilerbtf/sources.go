@@ -171,8 +171,8 @@ func (w *work) definers(parts []part) (map[string]*definers, error) {
 	return list, nil
 }
 
-// inOrder selects ties, beginning with those that have the most votes. It drops a tie if its blob or
-// source already has a selected tie, or if it crosses a selected tie.
+// inOrder selects ties, beginning with those that have the most votes. It drops a tie if it crosses
+// a selected tie, or if its blob or source already has a selected tie.
 func inOrder(votes map[tie]int) []tie {
 	var all []tie
 	for t, n := range votes {

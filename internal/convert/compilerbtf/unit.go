@@ -256,6 +256,6 @@ func (c *converter) warnVoid(n *types.Node, p *part) {
 // warnTagOnVoid warns of a declaration tag that refers to void and is therefore left out.
 func (c *converter) warnTagOnVoid(t *btf.Type, p *part) {
 	c.warnings = append(c.warnings, warning{p.number, fmt.Sprintf("%s: declaration tag %q refers to "+
-		"void in the BTF, so the tag is left out; gcc writes void in place of a variable whose type is "+
-		"a vector or nullptr_t", c.file.Path, c.blob.TypeName(t))})
+		"void in the BTF, so the tag is left out; gcc writes void in place of a variable whose type "+
+		"is a vector or nullptr_t", c.file.Path, c.blob.TypeName(t))})
 }

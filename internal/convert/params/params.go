@@ -4,8 +4,8 @@ package params
 type Param struct {
 	// HasLocation reports whether the DIE has DW_AT_location.
 	HasLocation bool
-	// Locations holds the expression of an exprloc, or the expressions of a location list in order (no
-	// base addresses or views). If the first of these settles the location, the others may be missing.
+	// Locations holds the expression of an exprloc, or those of a location list in order (no base
+	// addresses or views). If the first expression settles the location, the others may be missing.
 	Locations [][]byte
 	// ConstValue reports whether the DIE has DW_AT_const_value.
 	ConstValue bool

@@ -53,7 +53,7 @@ func TestImages(t *testing.T) {
 	for _, c := range []struct {
 		what   string
 		change func(dir string)
-		want   []string // the problems before that of raid; after: those after it
+		want   []string // the problems before raid's problem; after has those after it
 		after  []string
 	}{
 		{"nothing", func(dir string) {}, nil, nil},

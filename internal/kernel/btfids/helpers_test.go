@@ -12,7 +12,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
-// macros lay out the section like the macros in include/linux/btf_ids.h.
+// macros has C macros that lay out the section like those in include/linux/btf_ids.h.
 const macros = `
 #define SECTION(text) asm(".pushsection .BTF_ids,\"a\"\n" text "\n.popsection\n");
 #define PLACE2(symbol, word) SECTION(".local " #symbol "\n.type " #symbol ", STT_OBJECT\n" \
@@ -43,13 +43,13 @@ var compilers = []struct {
 	{"clang 32 bits big endian", []string{"clang", "--target=mips-linux-gnu"}},
 }
 
-// run runs a program, and skips the test if it isn't installed.
+// run runs a program. If the program isn't installed, run skips the test.
 func run(t *testing.T, argv ...string) {
 	t.Helper()
 	programtest.Run(t, "", argv[0], argv[1:]...)
 }
 
-// compile compiles macros and a source to an object file.
+// compile compiles a source, preceded by macros, to an object file.
 func compile(t *testing.T, compiler []string, source string) string {
 	t.Helper()
 	dir := t.TempDir()

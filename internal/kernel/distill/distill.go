@@ -11,7 +11,7 @@
 //
 //	distilled base   INT, FLOAT, FWD; named structs and unions, with a size but no members; named
 //	                 ENUM and ENUM64, both as an ENUM with a size but no values
-//	split BTF        all other types that the split BTF refers to: pointers, arrays, typedefs,
+//	split BTF        all other types to which the split BTF refers: pointers, arrays, typedefs,
 //	                 prototypes, anonymous structs, unions and enums
 //
 // The first exception: if several types of the base have the same name and size, the kernel
@@ -68,7 +68,7 @@ func Split(b *btf.Blob) (base, split *btf.Blob, err error) {
 type place uint8
 
 const (
-	nowhere place = iota // it is not needed
+	nowhere place = iota // the type is not needed
 	inBase
 	inSplit
 )

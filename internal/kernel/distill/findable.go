@@ -5,7 +5,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/link/relocate"
 )
 
-// sameName lists the types of the old base with this name, of kinds that the kernel looks up.
+// sameName lists the types of the old base that have this name and a kind that the kernel looks up.
 func (d *distiller) sameName(name string) []uint32 {
 	if d.byName == nil {
 		d.byName = map[string][]uint32{}

@@ -37,7 +37,7 @@ func Into(f *elf.File, types, base *Blob) (*elfwrite.Edit, error) {
 // Over is like Into, but for files whose readers find the BTF by its section, even if the section
 // is not loaded. If a linked file has a .BTF of a different size in a loaded segment, Over puts the
 // new BTF into an additional section .BTF that is not loaded, and leaves the loaded bytes in the
-// file. Then the result beside is true.
+// file; the result beside is then true.
 func Over(f *elf.File, types, base *Blob) (edit *elfwrite.Edit, beside bool, err error) {
 	if err := types.checkOrder(f); err != nil {
 		return nil, false, err

@@ -53,7 +53,7 @@ func TestMachines(t *testing.T) {
 	}
 }
 
-// sameBut checks that files differ only in .BTF, .BTF.base and what grows with these.
+// sameBut checks that files differ only in .BTF, .BTF.base and what grows with these sections.
 func sameBut(t *testing.T, before, after *content) {
 	t.Helper()
 	if before.header != after.header {
@@ -218,7 +218,8 @@ func TestReaders(t *testing.T) {
 }
 
 // TestKernels embeds into modules and kernels of distributions, if the cache of the end-to-end
-// tests has some. Embedding the same BTF changes nothing; embedding other BTF changes nothing else.
+// tests has some. Embedding a module's own BTF must change nothing; embedding other BTF must change
+// nothing outside the BTF.
 func TestKernels(t *testing.T) {
 	cache, err := os.UserCacheDir()
 	if err != nil {

@@ -90,7 +90,7 @@ var rewriteTests = []struct {
 	want   []string
 }{
 	{
-		name: "the implicit arguments go",
+		name: "the implicit arguments are removed",
 		make: func(b *builder) {
 			b.kfunc("k", []string{kfuncTag}, b.num, b.aux)
 			b.kfunc("m", []string{kfuncTag}, b.num, b.num, b.meta, b.aux)
@@ -100,7 +100,7 @@ var rewriteTests = []struct {
 			"m_impl(abcd)"},
 	},
 	{
-		name: "all from the first implicit one on; modifiers don't matter",
+		name: "all arguments from the first implicit one on are removed; modifiers don't matter",
 		make: func(b *builder) {
 			b.kfunc("k", []string{kfuncTag}, b.plain, b.constAux, b.num, 0)
 		},
@@ -127,7 +127,7 @@ var rewriteTests = []struct {
 			"k_impl(ab) attribute/0/true bpf_fastcall/-1/false x/-1/false"},
 	},
 	{
-		name: "a function that is there already",
+		name: "the function with the suffix already exists",
 		make: func(b *builder) {
 			b.kfunc("k", []string{kfuncTag}, b.num, b.aux)
 			b.kfunc("k_impl", []string{kfuncTag}, b.num, b.num, b.num)
@@ -251,7 +251,7 @@ func TestModifiersInACycle(t *testing.T) {
 		t.Error(left)
 	}
 	if _, err := Rewrite(b.Finish(), []string{"k"}, 1); err == nil {
-		t.Log("the link takes the cycle")
+		t.Log("the link accepts the cycle")
 	}
 }
 

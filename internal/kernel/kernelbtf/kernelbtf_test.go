@@ -19,7 +19,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/kernel/kernelbtf"
 )
 
-// someBTF is raw BTF with one type.
+// someBTF returns raw BTF with one type.
 func someBTF(t testing.TB, name string) string {
 	t.Helper()
 	b := btf.NewBuilder(binary.LittleEndian, nil, nil)
@@ -115,7 +115,7 @@ func TestReadAll(t *testing.T) {
 	large := a + strings.Repeat("a", 9<<20) // kernelimage allows 8 MiB in any case
 	for _, c := range []struct {
 		name, content string
-		members       string // those that are found, "-" for the file itself
+		members       string // the members that are found; "-" for the file itself
 		data          []string
 		says          string // the error, without the path
 	}{

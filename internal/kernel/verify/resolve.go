@@ -49,7 +49,7 @@ type step uint8
 const (
 	done    step = iota // resolved
 	descend             // another type was pushed and must be resolved first
-	failed              // a violation was reported, or a type that it needs is broken
+	failed              // a violation was reported, or a needed type is broken
 )
 
 func (c *checker) references(ptrSize uint32) {
@@ -159,7 +159,7 @@ func (r *resolver) endsHere(k btf.Kind) bool {
 	return !needsResolve(k)
 }
 
-// need returns done if a type is resolved as far as the mode requires, else it pushes the type.
+// need returns done if a type is resolved as far as the mode requires; otherwise, it pushes the type.
 func (r *resolver) need(from, id uint32) step {
 	k, _ := r.kind(id)
 	switch s := r.stateOf(id); {
@@ -177,7 +177,7 @@ func (r *resolver) need(from, id uint32) step {
 	return descend
 }
 
-// needsResolve reports whether btf_resolve must visit such a type before others may refer to it.
+// needsResolve reports whether btf_resolve must visit a type of this kind before its referrers.
 func needsResolve(k btf.Kind) bool {
 	return k == btf.KindPtr || k == btf.KindArray || k == btf.KindFunc || k.IsComposite() ||
 		k.IsModifier() || sourceOnly(k)
