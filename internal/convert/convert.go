@@ -18,7 +18,7 @@ type Options struct {
 	KABIPrefix string
 	// Input selects the kind of debugging information. File ignores this option and reads DWARF.
 	Input Input
-	Jobs  int // number of threads, 0: one per processor; the result doesn't depend on it
+	Jobs  int // number of threads (0: one per processor), which doesn't affect the result
 	// Progress, when set, is called from time to time with the number of units done so far and the
 	// number of all units. It must be safe to call from several threads.
 	Progress func(done, all int)
@@ -38,8 +38,8 @@ type Options struct {
 	Each func(number int, o *object.Object) error
 	// Split finds the units of split DWARF; nil means to search where compilers and dwp write them.
 	Split *splitdwarf.Finder
-	// Shared, when set, reuses results of other conversions. The file must then be relocatable, and
-	// all of it is converted, on one thread.
+	// Shared, when set, lets conversions of relocatable files reuse each other's results. Such a
+	// conversion runs on one thread, and converts the whole file.
 	Shared *Shared
 	// Shapers, when set, reuses the types of earlier conversions of BTF from a compiler.
 	Shapers *object.Shapers

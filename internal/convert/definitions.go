@@ -104,7 +104,7 @@ func (u *unit) visitTypedef(e *dwarf.DIE) (found item, err error) {
 
 // visitTagged adds a struct, union or enum. For an anonymous struct or union, it adds only the
 // declaration tags: the type itself is reached through the type that contains it. Anonymous enums
-// are added, because their enumerators are names.
+// are added, because their enumerators have names.
 func (u *unit) visitTagged(e *dwarf.DIE) (found item, err error) {
 	if e.Has(dwarf.Signature) {
 		t, err := u.ref(e, dwarf.Signature)

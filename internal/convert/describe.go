@@ -20,7 +20,7 @@ type elem struct {
 	name  name
 	ref   typeRef
 	val   uint64
-	die   uint32 // the entry of a member or parameter
+	die   uint32 // the offset of the entry of a member or parameter
 	noted bool   // the elem is a member that may have annotations
 }
 

@@ -53,8 +53,8 @@
 //
 // # What is kept
 //
-// The object keeps only what is reachable from named types, anonymous enums (their enumerators are
-// names too), function candidates and encoded variables. Base types, pointers and arrays that only
+// The object keeps only what is reachable from named types, anonymous enums (whose enumerators have
+// names), function candidates and encoded variables. Base types, pointers and arrays that only
 // local variables use leave no trace. So an edit of a function's body changes the object only if it
 // adds a named type or an inline function, or makes the compiler pass a function's parameters
 // differently, clone the function (.constprop, .isra) or inline it everywhere.

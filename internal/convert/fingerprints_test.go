@@ -17,7 +17,7 @@ func TestFingerprintsOfUnequalTypes(t *testing.T) {
 		name, file string
 		text       string // X is int in one unit and long in the other
 		flags      string
-		want       []string // lines that both files must have
+		want       []string // lines that the BTF must have
 	}{
 		{
 			name: "the size of a union with a variable-length array", file: "x.c",

@@ -306,7 +306,7 @@ int six(void) { struct same { int a T("t"); } x = {1}; return x.a; }
 `}
 
 // TestTagsOfSeveralDefinitions: a declaration tag belongs to the definition that has it in the
-// source, even if a unit defines the struct in several ways. pahole's BTF must be the same in this.
+// source, even if a unit defines the struct in several ways. pahole's BTF must have the same tags.
 func TestTagsOfSeveralDefinitions(t *testing.T) {
 	for _, cc := range compilersOfTags(t) {
 		for _, flags := range [][]string{{cc}, {cc, "-gdwarf-4"}, {cc, "-fdebug-types-section"}} {

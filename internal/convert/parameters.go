@@ -79,7 +79,7 @@ func (u *unit) locate(p *dwarf.Parameter, to *params.Param, m params.Machine) er
 	return err
 }
 
-// completeParameters adds what the parameters' types and abstract origins say.
+// completeParameters adds what the parameters' types and abstract origins say about the parameters.
 func (u *unit) completeParameters(e *dwarf.DIE, f *function) error {
 	ps := &u.c.scratch.parameters
 	if p := f.proto.u; f.proto.off != e.Off || p != u {

@@ -16,7 +16,7 @@ import (
 
 // inBlocks returns a source with a function of the given name. Each block of the function defines
 // the tags t0, t1 and t2, where t0 points to t1, and t1 to t2. The names of the members differ
-// between blocks, so two definitions of a tag differ even if they point to the same type. The
+// between blocks, so two definitions of a tag differ even if their members have the same type. The
 // parameter blocks lists, for each block, the type of t2's member.
 func inBlocks(name string, blocks ...string) string {
 	var b strings.Builder

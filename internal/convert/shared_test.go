@@ -56,8 +56,8 @@ var sharedSources = []struct {
 	{"narrow", "struct user u; struct computed v;", []string{"-m32"}},
 }
 
-// sharedFiles compiles sharedSources, and adds the relocatable files in testdata, which are for
-// other compilers and machines.
+// sharedFiles compiles sharedSources, and adds the relocatable files in testdata, which are from
+// other compilers or for other machines.
 func sharedFiles(t *testing.T) (paths []string) {
 	t.Helper()
 	dir := t.TempDir()

@@ -26,7 +26,7 @@ func (t typeRef) size(depth int) (uint64, error) {
 	return t.sizeOf(&e, depth)
 }
 
-// sizeOf is like size, but e, t's entry, has been read and peeled. depth counts the types around e.
+// sizeOf is like size, for a peeled t with the entry e. depth counts the types around e.
 func (t typeRef) sizeOf(e *dwarf.DIE, depth int) (uint64, error) {
 	u := t.u
 	u.c.noteUncovered(e)

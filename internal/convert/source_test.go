@@ -21,7 +21,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
-// source is a C file of testdata. Its comments give flags and the expected results:
+// source is a C file in testdata. Comments in the file give flags and the expected results:
 //
 //	// flags: -O2 -g            the compiler's flags, in place of -g -O1
 //	// features: all            in place of "default"
@@ -363,7 +363,7 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// compareWithPahole compares ours with pahole's BTF of the linked file. The latter also has
+// compareWithPahole compares our BTF with pahole's BTF of the linked file. pahole's BTF also has
 // unreferenced base types, pointers and arrays, which have no lines.
 func (s *source) compareWithPahole(t *testing.T, linked string, ours *link.Result) {
 	if s.pahole != "" {

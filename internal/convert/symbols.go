@@ -89,7 +89,7 @@ func (s *symbols) look(addr uint64, name []byte) (m mark) {
 	return m
 }
 
-// likelier returns the one of two symbols that is to be mark.suffixed; a may be "".
+// likelier returns which of two symbols becomes mark.suffixed; a may be "".
 func likelier(a, b string) string {
 	switch {
 	case strings.Contains(b, ".cold"):

@@ -6,7 +6,7 @@
 // These files handle the differences between what compilers write, what kernels load, and what
 // DWARF says:
 //
-//	normalise.go  types: the index types of arrays, enums, numbers that BTF can't express
+//	normalise.go  types: array indexes, enums, and numbers that BTF can't express
 //	unit.go       what a unit holds; which functions and variables are candidates
 //	symbols.go    what the symbol table says about candidates
 //	sources.go    which blob of a linked file belongs to which STT_FILE

@@ -77,10 +77,10 @@ func file(f *elf.File, opt convert.Options, plainly bool) (*object.Object, error
 // part is one blob of the section.
 type part struct {
 	data   []byte
-	off    int  // in the section
-	number int  // among the blobs of the file
-	source int  // group of its local symbols; sourceUnknown if it is unclear
-	empty  bool // it has no types, so no unit is made of it
+	off    int  // offset in the section
+	number int  // index among the blobs of the file, or in Options.Units
+	source int  // group of the blob's local symbols, or sourceUnknown
+	empty  bool // the blob has no types, so no unit is made of it
 }
 
 // split separates the concatenated blobs of a section, which may have zero bytes between them. It
@@ -113,7 +113,7 @@ func split(data []byte) (parts []part, err error) {
 	return parts, nil
 }
 
-// fromHeader drops what precedes the first header with this byte order, or all if there is none.
+// fromHeader drops what precedes the first header with this byte order, or everything without one.
 func fromHeader(data []byte, order binary.ByteOrder) []byte {
 	var header [8]byte // the magic, the version, no flags, the length of the header
 	order.PutUint16(header[:], btf.Magic)

@@ -33,7 +33,7 @@ func errLinked(why string) error {
 
 // isSplit reports whether a blob is split BTF, whose strings continue the strings of a base.
 func isSplit(data []byte) bool {
-	h, _, err := btf.ReadHeader(data) // already checked
+	h, _, err := btf.ReadHeader(data) // split has checked the header
 	return err == nil && h.TypeLen != 0 && (h.StrLen == 0 || data[h.HdrLen+h.StrOff] != 0)
 }
 

@@ -11,7 +11,7 @@ import (
 // maxDepth bounds chains of references. Shaper.Load bounds all except cycles through typedefs.
 const maxDepth = 1000
 
-// peel follows modifiers to the type at their end, or nil for void. size is 0 if t has no size.
+// peel returns the type after all modifiers, or nil for void. size is 0 if that type has no size.
 func (c *converter) peel(id uint32) (t *btf.Type, size uint32) {
 	for range maxDepth {
 		t, _ := c.blob.ByID(id)

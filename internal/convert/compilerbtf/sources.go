@@ -8,15 +8,15 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 )
 
-// matchSources finds each blob's source, which is the STT_FILE that precedes its local symbols.
+// matchSources finds each blob's source: the STT_FILE that precedes the blob's local symbols.
 //
 // Linkers write blobs and STT_FILEs in the order of their inputs, but not every input has both: an
-// input from an assembler has no blob, and an input that the linker makes has no STT_FILE. If as
-// many sources have a local symbol with a given name as blobs define something static with that
-// name, these sources and blobs are tied to each other in order. Then the same is done for the
-// blobs and sources between two ties. Where there is no tie, but as many blobs as sources, they are
-// matched in order. The source of any other blob stays unknown: for such a blob, the local symbols
-// of all sources count.
+// input from an assembler has no blob, and an input that the linker makes has no STT_FILE. Names
+// give ties: if n sources have a local symbol with a certain name, and n blobs define something
+// static with that name, these sources and blobs are tied to each other in order. Then the same is
+// done for the blobs and sources between two ties. Where there is no tie, but as many blobs as
+// sources, they are matched in order. The source of any other blob stays unknown: for such a blob,
+// the local symbols of all sources count.
 func (w *work) matchSources(parts []part) error {
 	if !w.symbols.groups {
 		return nil // all are in group 0
@@ -85,7 +85,7 @@ func Sources(f *elf.File) (map[int]int, error) {
 // maxRounds bounds how often the blobs and sources between ties are matched again.
 const maxRounds = 8
 
-// maxTies bounds how many ties are put in order in one round. Kernels have a few thousand.
+// maxTies bounds how many ties inOrder considers in one round. Kernels have a few thousand.
 const maxTies = 1 << 15
 
 type matcher struct {

@@ -23,7 +23,7 @@ type symbol struct {
 }
 
 const (
-	global        = -1 // global symbols, and hidden ones, which linkers make local
+	global        = -1 // global symbols, and hidden symbols, which linkers make local
 	sourceUnknown = -2 // the local symbols of all sources
 )
 

@@ -97,8 +97,8 @@ func (c *converter) shape() error {
 	return c.shaper.Load(&c.blob)
 }
 
-// take adds type id to the unit if it is of a kind that units list: a struct, union, enum or
-// typedef. A function or a variable is added if it is a candidate.
+// take adds the type with the given id to the unit, if it is a struct, union, enum or typedef. A
+// function or a variable is added if it is a candidate.
 func (c *converter) take(id uint32, t *btf.Type, p *part) {
 	switch t.Kind {
 	case btf.KindStruct, btf.KindUnion, btf.KindEnum, btf.KindEnum64, btf.KindTypedef:

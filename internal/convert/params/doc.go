@@ -9,13 +9,13 @@
 //     on types alone, can apply to it.
 //   - A parameter without a location sets Optimized. So does a location that names no register or,
 //     for a parameter that the ABI passes on the stack, a location that gives a known value. With
-//     true_signature, a location that names no register sets UnexpectedRegister instead in a
-//     function that clang changed, unless the value is constant.
+//     true_signature, in a function that clang changed, a location that names no register sets
+//     UnexpectedRegister instead, unless the value is constant.
 //   - A parameter that is not in the ABI's register for its position sets UnexpectedRegister. If a
 //     parameter is a struct by value, that flag is not set, except with true_signature for a clone
 //     from gcc with reordered parameters.
-//   - In functions that clang didn't change, any register that the parameter takes up is expected,
-//     and so is a location without a register. If a machine's registers aren't known
+//   - In functions that clang compiled without a change, any register that the parameter takes up
+//     is expected, and so is a location without a register. If a machine's registers aren't known
 //     (Machine.registers), every register is expected.
 //   - Reordered, UnexpectedRegister and UncertainLocation apply whatever the function's symbol is
 //     called. If one function of a group (the functions with one base name) has such a flag, the

@@ -8,7 +8,7 @@ type location struct {
 	register int    // DWARF number 0..31, or noRegister
 	constant bool   // the first expression is a constant
 	known    bool   // the first expression is a value that is neither in a register nor in memory
-	caller   bool   // the first expression refers to a value in the caller, which isn't passed
+	caller   bool   // the first expression refers to a value of the caller that isn't passed
 	stack    bool   // the first expression is relative to the frame base
 	low      uint64 // byte offsets of the pieces in the first register, one bit each
 	high     uint64 // the same for the second register, relative to its start
@@ -98,7 +98,7 @@ func (m Machine) read(expr []byte, first bool, p *Param, loc *location) bool {
 	return true
 }
 
-// readPieces reads the location of a value that has several words and is in pieces. Each piece is a
+// readPieces reads the location of a value of several words that is in pieces. Each piece is a
 // place followed by DW_OP_piece; a piece without a place is optimized out.
 func (m Machine) readPieces(expr []byte, loc *location) {
 	word := uint64(m.AddrSize)

@@ -179,7 +179,7 @@ func (c *checker) checkShared(m *Manifest) {
 	f := c.files[m.SharedBase]
 	switch {
 	case f == nil:
-		c.report("%s: the manifest doesn't list this file, its shared base", m.SharedBase)
+		c.report("%s: the manifest doesn't list this file, which it names as shared base", m.SharedBase)
 	case Name(f.Name) == f.Name:
 		f.report("the shared base must not have a name that a module can have")
 	case len(f.Bases) != 1 || f.Bases[0].Name != Vmlinux:
@@ -201,7 +201,7 @@ func (c *checker) findExtra() {
 	}
 }
 
-// checkChains compares the bases that files had when they were made with those in the manifest.
+// checkChains checks that the manifest still lists the bases from which the files were made.
 func (c *checker) checkChains() {
 	for _, name := range c.names {
 		f := c.files[name]

@@ -15,7 +15,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// damage is an archive in a directory, which a test case damages.
+// damage is a directory with an archive that a test case damages.
 type damage struct {
 	*testing.T
 	dir string

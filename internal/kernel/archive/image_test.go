@@ -35,7 +35,8 @@ func imagesOf(t *testing.T, r Release) string {
 	return dir
 }
 
-// TestImages changes an image. The tests of section .BTF_ids are in package btfids.
+// TestImages compares an archive with images, one of which has been changed. The tests of section
+// .BTF_ids are in package btfids.
 func TestImages(t *testing.T) {
 	r := someRelease(t, t.TempDir())
 	a, err := Build(r)

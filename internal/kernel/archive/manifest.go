@@ -56,7 +56,7 @@ type File struct {
 	Objects []string `json:"objects,omitempty"` // the objects from which a module was linked
 }
 
-// Base describes a base of a file, as it was when the file was made from it.
+// Base describes a base of a file, as that base was when the file was made.
 type Base struct {
 	Name   string `json:"name"`
 	SHA256 string `json:"sha256"`

@@ -51,8 +51,8 @@ func zstdOf(t testing.TB, data []byte) []byte {
 	return z.EncodeAll(data, nil)
 }
 
-// TestCheckTar: Check finds in tar archives, compressed or not, the same problems as in a directory.
-// The archives have various names, because Check recognizes them by their content.
+// TestCheckTar: Check finds the same problems in a tar archive, compressed or not, as in a
+// directory. The archives have various names, because Check recognizes them by their content.
 func TestCheckTar(t *testing.T) {
 	if _, err := exec.LookPath("tar"); err != nil {
 		t.Skip("no tar")

@@ -26,7 +26,7 @@ func (s *Section) checkRestored() error {
 		return nil
 	}
 	return symbolError(set.symbol, uint64(set.at), fmt.Errorf("the ids have already been "+
-		"resolved, and this set was sorted by id; the BTF that the ids refer to is needed to find "+
+		"resolved, and this set was sorted by id; the BTF to which the ids refer is needed to find "+
 		"out which flags belong to which kfunc"))
 }
 

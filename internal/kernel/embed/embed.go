@@ -9,8 +9,8 @@ import (
 )
 
 // Into returns f with the BTF types in the section .BTF, and the BTF base in the section .BTF.base.
-// If base is nil, it removes .BTF.base from f, because the new BTF isn't based on that section's
-// BTF. New sections are not loaded and have alignment 1, like sections that objcopy --add-section
+// If base is nil, Into removes .BTF.base, because the new BTF isn't based on that section's BTF.
+// New sections are not loaded and have alignment 1, like sections that objcopy --add-section
 // creates. The result can be edited further; write it while f is open.
 //
 // If f is linked and its .BTF is in a loaded segment, the BTF types must have the same size as that

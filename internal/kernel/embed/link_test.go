@@ -222,6 +222,6 @@ func TestEmptyLoaded(t *testing.T) {
 	programtest.Run(t, "", "objcopy", "--only-section=.BTF", "--set-section-flags", ".BTF=alloc,readonly",
 		"--strip-all", vmlinux, object)
 	if s := open(t, object).Section(btf.SectionTypes); string(s.Raw()) != string(types.Data) {
-		t.Errorf("objcopy takes %d bytes of it, not %d", s.Size, len(types.Data))
+		t.Errorf("objcopy copies %d bytes of .BTF, not %d", s.Size, len(types.Data))
 	}
 }

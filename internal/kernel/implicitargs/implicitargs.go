@@ -156,7 +156,7 @@ func (e *editor) add(t btf.Type) uint32 {
 	return id
 }
 
-// split replaces the kfunc with the given id with two functions.
+// split turns the kfunc with the given id into two functions.
 func (e *editor) split(id uint32) error {
 	fn, _ := e.from.ByID(id)
 	proto, in := e.from.ByID(fn.SizeOrType)

@@ -180,7 +180,7 @@ func TestRewrite(t *testing.T) {
 				}
 				again, err := Rewrite(got, test.kfuncs, 2)
 				if err != nil || !bytes.Equal(again, out) {
-					t.Errorf("rewriting it again changes it: %v, %q", err, signatures(parse(t, again, base)))
+					t.Errorf("a second rewrite changes the BTF: %v, %q", err, signatures(parse(t, again, base)))
 				}
 			})
 		}
@@ -188,7 +188,7 @@ func TestRewrite(t *testing.T) {
 }
 
 // TestRewriteOrder: the result doesn't depend on the order of names or types. If there is nothing
-// to change, it is identical to the linked BTF.
+// to change, the result is identical to the linked BTF.
 func TestRewriteOrder(t *testing.T) {
 	make := func(names ...string) *btf.Blob {
 		b := newBuilder(nil)
@@ -208,7 +208,7 @@ func TestRewriteOrder(t *testing.T) {
 	linked := canonical(t, make("k", "l"))
 	same, err := Rewrite(linked, nil, 1)
 	if err != nil || !bytes.Equal(same, encode(t, linked)) {
-		t.Errorf("it has changed, though nothing had to be rewritten: %v", err)
+		t.Errorf("the BTF has changed, though nothing had to be rewritten: %v", err)
 	}
 }
 

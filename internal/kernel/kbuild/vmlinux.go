@@ -129,7 +129,7 @@ func (r *reader) readMap(name string) ([]string, error) {
 
 // locate returns the file of an object that a map lists. For a member of an archive that is not
 // thin, it returns the archive. For a member of a thin archive, GNU ld's map has the member's path
-// in the tree, and lld's map has its path in the archive.
+// in the tree, and lld's map has the path in the archive.
 func (r *reader) locate(in input) (string, error) {
 	name, err := r.rel(in.name)
 	if err != nil || in.archive == "" || r.exists(name) {

@@ -62,8 +62,8 @@ func rootAbove(dir string) string {
 	return ""
 }
 
-// rootByModule returns the tree above dir in which module is below dir, or "". module is a path from
-// dir's modules.order: for example, drivers/net/modules.order lists drivers/net/dummy.o.
+// rootByModule returns the tree above dir in which module, a path from dir's modules.order, is
+// below dir, or "". For example, drivers/net/modules.order lists drivers/net/dummy.o.
 func rootByModule(dir, module string) string {
 	for root := dir; root != filepath.Dir(root); {
 		root = filepath.Dir(root)

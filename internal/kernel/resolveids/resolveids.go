@@ -27,9 +27,9 @@ type IDs struct {
 	kfuncs  []string
 }
 
-// Find reads .BTF_ids of f. It returns nil if the section is missing or empty. If f has already been
-// resolved, flags have been moved, and Find uses the .BTF of f to move them back; oldBase reads the
-// base of that .BTF. Errors name the file.
+// Find reads .BTF_ids of f. It returns nil if the section is missing or empty. If f has already
+// been resolved, flags have been moved, and Find uses the .BTF of f to move them back; oldBase
+// reads the base of that .BTF. Errors name the file.
 func Find(f *elf.File, oldBase Base) (*IDs, error) {
 	section, err := btfids.Find(f)
 	if section == nil || err != nil {

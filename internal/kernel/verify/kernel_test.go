@@ -132,7 +132,7 @@ func askKernel(t testing.TB, data []byte, logSize int) string {
 //     order of ids;
 //   - tags after other modifiers, which Linux 7.2 and later accept;
 //   - types that contain themselves through a modifier that the kernel resolved for a pointer. (In
-//     that case, it also misses the size of arrays: see TestStricterThanTheKernel.)
+//     that case, the kernel also misses the size of arrays: see TestStricterThanTheKernel.)
 func stricter(why string) bool {
 	return strings.Contains(why, "type-kind: it leads to [") && strings.HasSuffix(why, "a FUNC") ||
 		strings.Contains(why, ": tag-order: ") || strings.Contains(why,

@@ -159,7 +159,7 @@ func (r *resolver) endsHere(k btf.Kind) bool {
 	return !needsResolve(k)
 }
 
-// need returns done if a type is resolved as far as the mode requires; otherwise, it pushes the type.
+// need returns done if a type is resolved as far as the mode requires. If not, it pushes the type.
 func (r *resolver) need(from, id uint32) step {
 	k, _ := r.kind(id)
 	switch s := r.stateOf(id); {
@@ -177,7 +177,7 @@ func (r *resolver) need(from, id uint32) step {
 	return descend
 }
 
-// needsResolve reports whether btf_resolve must visit a type of this kind before its referrers.
+// needsResolve reports whether btf_resolve must visit such a type before other types refer to it.
 func needsResolve(k btf.Kind) bool {
 	return k == btf.KindPtr || k == btf.KindArray || k == btf.KindFunc || k.IsComposite() ||
 		k.IsModifier() || sourceOnly(k)

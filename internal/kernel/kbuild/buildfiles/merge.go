@@ -95,7 +95,7 @@ func (r *rule) putIn(f *build.File) {
 	}
 }
 
-// withKept returns value and, if it is a list, adds the items of old that are marked "# keep".
+// withKept returns value; if that is a list, it then has the items of old that are marked "# keep".
 func withKept(value, old build.Expr) build.Expr {
 	l, ok := value.(*build.ListExpr)
 	was, wasList := old.(*build.ListExpr)
@@ -143,7 +143,7 @@ func calls(f *build.File, name string) (list []*build.CallExpr) {
 	return list
 }
 
-// setExports puts names into exports_files, and removes all other files that Kbuild builds from it.
+// setExports puts names into exports_files, and removes from it all other files that Kbuild builds.
 func setExports(f *build.File, names []string) {
 	var own *build.CallExpr
 	for _, call := range calls(f, "exports_files") {
@@ -186,7 +186,7 @@ func setExports(f *build.File, names []string) {
 	}
 }
 
-// setPackage adds package(), if there is none, because rules in other packages use the object files.
+// setPackage adds package() if it is missing, because rules in other packages use the object files.
 func setPackage(f *build.File) {
 	if len(calls(f, "package")) > 0 {
 		return

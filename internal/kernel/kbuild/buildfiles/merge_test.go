@@ -129,7 +129,7 @@ func TestNotDue(t *testing.T) {
 	}
 }
 
-// FuzzMerge merges twice into any file.
+// FuzzMerge merges a package into any file, twice. The second merge must change nothing.
 func FuzzMerge(f *testing.F) {
 	f.Add(merge(f, "", fsPackage(f, "fs/open.o")))
 	f.Add("btf_objects(name = \"vmlinux_objects\", srcs = [\"a.o\"]) # keep\nexports_files([\"x\"])\n")
