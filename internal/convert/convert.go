@@ -41,7 +41,7 @@ type Options struct {
 	// Shared, when set, lets conversions of relocatable files reuse each other's results. Such a
 	// conversion runs on one thread, and converts the whole file.
 	Shared *Shared
-	// Shapers, when set, reuses the types of earlier conversions of BTF from a compiler.
+	// Shapers, when set, lets conversions of BTF from compilers reuse each other's types.
 	Shapers *object.Shapers
 	// Counts, when set, accumulates the counts of File's calls. Only one call at a time may use it.
 	Counts *Counts

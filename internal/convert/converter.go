@@ -43,7 +43,7 @@ func (in *input) has(f features.Set) bool { return in.opt.Features.Has(f) }
 // being converted, except that a split unit's file replaces it while the split unit is converted.
 type neighbours struct {
 	others   map[*dwarf.Unit]*unit // units to which other units referred
-	tables   dwarf.Tables          // of the units in others
+	tables   dwarf.Tables          // the tables of the units in others
 	referred map[*dwarf.Unit]bool  // type units to which other units referred
 	numbers  map[*dwarf.Unit]uint32
 }

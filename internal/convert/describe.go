@@ -65,8 +65,8 @@ func (u *unit) refTo(die uint32, a dwarf.Value) (typeRef, error) {
 	case dwarf.ClassRefAddr:
 		h := u.r.D.UnitAt(u.r.Unit.Section, v)
 		if h == nil {
-			return typeRef{}, u.r.Errorf(die, "a reference leads to offset %#x, which is in no "+
-				"unit", v)
+			return typeRef{}, u.r.Errorf(die, "a reference leads to offset %#x, but no unit contains "+
+				"that offset", v)
 		}
 		return u.refInto(h, uint32(v-h.Off))
 	case dwarf.ClassRefSup:

@@ -1,5 +1,5 @@
-// Package convert turns the DWARF of one ELF file into an object: the shapes of its types, and the
-// environment and the function and variable candidates of each unit.
+// Package convert turns the DWARF of one ELF file into an object. The object has the shapes of the
+// file's types, and for each unit, the environment and the function and variable candidates.
 //
 // # The problem
 //

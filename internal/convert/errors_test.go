@@ -15,8 +15,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
-// build runs a shell script in a new directory with a few source files. It returns the path of the
-// script's result in that directory, a file whose name is the parameter out.
+// build runs a shell script in a new directory with a few source files. The script writes a file
+// whose name is the parameter out; build returns the path of that file.
 func build(t *testing.T, script, out string) string {
 	t.Helper()
 	dir := t.TempDir()

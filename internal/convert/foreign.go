@@ -124,8 +124,8 @@ func (c *converter) reach() error {
 	})
 }
 
-// follow calls visit once for each entry in another unit to which the loaded unit refers, directly
-// or through other entries. It skips entries for which known returns true.
+// follow follows the loaded unit's references into other units, and the references found there. It
+// calls visit once for each entry that it reaches, except those for which known returns true.
 func (c *converter) follow(known func(typeRef) bool, visit func(typeRef) error) error {
 	queue, err := c.main.references(c.main.r.Unit.HeaderLen, true, nil)
 	seen := make(map[typeRef]bool)

@@ -251,8 +251,8 @@ func TestThreads(t *testing.T) {
 	}
 }
 
-// TestManySections joins an object that has more sections than 16 bits can number with an object
-// that has DWARF.
+// TestManySections joins two objects: one has more sections than 16 bits can number, the other has
+// DWARF.
 func TestManySections(t *testing.T) {
 	obj, _ := compile(t, "testdata/percpu.c", "-g", "-O1")
 	dir := t.TempDir()

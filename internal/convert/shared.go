@@ -38,7 +38,7 @@ type sharedKey struct {
 // maxShared bounds memory: once a store has that many nodes, the next file gets a new store.
 const maxShared = 1 << 18
 
-// sharedSize is the size of the units, in bytes, for which a store has room if Shared.Size is 0.
+// sharedSize is used in place of Shared.Size if that is 0.
 const sharedSize = 64 << 20
 
 // converter returns a converter for a file with units of about size bytes in total.

@@ -15,7 +15,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
-// sharedHeader is the beginning of every source of TestShared. FIELD is the type of a member in it.
+// sharedHeader is the beginning of every source of TestShared. FIELD is the type of one member.
 const sharedHeader = `
 #ifndef FIELD
 #define FIELD int

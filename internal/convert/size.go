@@ -9,7 +9,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// noteUncovered notes that a value was read from e, an entry that was reached by a reference.
+// noteUncovered notes that a value was read from e, an entry that was reached through a reference.
 func (c *converter) noteUncovered(e *dwarf.DIE) {
 	if dwarf.IsTagged(e.Tag) && e.Has(dwarf.Name) {
 		c.uncovered++

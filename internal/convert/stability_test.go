@@ -12,7 +12,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
-// edit is a change to testdata/stable.c: texts in place of its markers, and compiler flags.
+// edit is a variant of testdata/stable.c, with texts in place of its markers, or with other flags.
 type edit struct {
 	name  string
 	put   map[string]string // marker → text

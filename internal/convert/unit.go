@@ -73,8 +73,8 @@ func (c *converter) convert(h *dwarf.Unit, number int) error {
 	return c.end(number)
 }
 
-// read makes the environment of the loaded unit: from its own declarations, from those that it
-// imports, and from those in other units to which it refers.
+// read makes the environment of the loaded unit from the unit's own declarations, from those that
+// it imports, and from those in other units to which it refers.
 func (c *converter) read(file string) error {
 	c.begin(file)
 	if err := c.main.walk(); err != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 // TestDefinitionsThatDifferInOneThing converts files with two units whose definitions of the tag t
-// differ in only one thing. If fingerprints overlooked it, the second definition would be lost.
+// differ in one thing. If fingerprints overlooked this difference, one definition would be lost.
 func TestDefinitionsThatDifferInOneThing(t *testing.T) {
 	gcc, err := exec.LookPath("gcc")
 	if err != nil {

@@ -83,7 +83,7 @@ type part struct {
 	empty  bool // the blob has no types, so no unit is made of it
 }
 
-// split separates the concatenated blobs of a section, which may have zero bytes between them. It
+// split separates the concatenated blobs of a section. There may be zero bytes between blobs. split
 // checks only the headers of the blobs.
 //
 // For a unit without types, gcc writes a header in which the lengths of types and strings are 0,

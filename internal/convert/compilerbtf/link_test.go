@@ -253,8 +253,8 @@ func TestConcatenated(t *testing.T) {
 	}
 }
 
-// TestEdits: an edit of a function's body doesn't change the object, as long as it introduces no
-// new named type.
+// TestEdits: an edit of a function's body doesn't change the object, as long as the edit introduces
+// no new named type.
 func TestEdits(t *testing.T) {
 	w := newWorkspace(t)
 	const source = preamble + `

@@ -16,8 +16,8 @@ import (
 //   - All functions are marked static. Compilers mark global functions as global, except gcc 12,
 //     whose BTF also has other faults.
 //
-// BTF without functions and DATASECs is accepted, because its types are the same whether it is
-// linked or not.
+// BTF that has neither functions nor DATASECs is accepted, because its types are the same whether
+// it is linked or not.
 
 // LinkedError is the error for BTF that no compiler wrote.
 type LinkedError struct {

@@ -15,7 +15,7 @@ import (
 // give ties: if n sources have a local symbol with a certain name, and n blobs define something
 // static with that name, these sources and blobs are tied to each other in order. Then the same is
 // done for the blobs and sources between two ties. Where there is no tie, but as many blobs as
-// sources, they are matched in order. The source of any other blob stays unknown: for such a blob,
+// sources, these are matched in order. The source of any other blob stays unknown: for such a blob,
 // the local symbols of all sources count.
 func (w *work) matchSources(parts []part) error {
 	if !w.symbols.groups {

@@ -27,7 +27,7 @@ const (
 	sourceUnknown = -2 // the local symbols of all sources
 )
 
-// function describes the symbols with the same base name, with or without a suffix.
+// function describes all symbols that have the same base name, whether they have a suffix or not.
 type function struct {
 	exact  bool // some symbol has exactly this name
 	strong bool // some symbol has exactly this name and isn't weak

@@ -98,8 +98,8 @@ func (m Machine) read(expr []byte, first bool, p *Param, loc *location) bool {
 	return true
 }
 
-// readPieces reads the location of a value of several words that is in pieces. Each piece is a
-// place followed by DW_OP_piece; a piece without a place is optimized out.
+// readPieces reads the location of a multi-word value in pieces. Each piece is a place followed by
+// DW_OP_piece; a piece without a place is optimized out.
 func (m Machine) readPieces(expr []byte, loc *location) {
 	word := uint64(m.AddrSize)
 	var offset uint64

@@ -42,7 +42,7 @@ type Flags uint8
 
 // The findings. The package comment says what follows from each of them.
 const (
-	// a parameter has no location, or none with a register (if passed on the stack: a known value)
+	// a parameter has no location, or its location has no register (on the stack: a known value)
 	Optimized          Flags = 1 << iota
 	Reordered                // the order of the parameters differs from the abstract origin's
 	UnexpectedRegister       // a parameter is not in the ABI's register for its position
@@ -236,7 +236,7 @@ func (m Machine) nextKeepsPlace(states []state, i, index int) bool {
 	return i+1 < len(states) && index < len(regs) && states[i+1].register == int(regs[index])
 }
 
-// onlyMember reports whether p is a struct of several words of which only a single member has a
+// onlyMember reports whether p is a struct of several words, and only one of its members has a
 // place. It notes that member's offset.
 func (m Machine) onlyMember(p *Param, s *state) bool {
 	if p.MemberAt == nil || s.low != 0 && s.high != 0 {

@@ -10,8 +10,8 @@ import (
 // final NUL. On 64-bit machines, the maximum is 55.
 const maxName = 59
 
-// Name returns the name that the kernel gives the module in a file: it has no directories and
-// suffixes, and _ in place of - and commas (name-fix-token in scripts/Makefile.lib). For both
+// Name returns the name that the kernel gives the module in a file: the file's base name without
+// suffixes, and with _ in place of - and commas (name-fix-token in scripts/Makefile.lib). For both
 // nf-nat.ko and nf_nat.btf, the name is nf_nat.
 func Name(file string) string {
 	name := path.Base(file)

@@ -21,8 +21,8 @@ func fuzzTypes() *btf.Blob {
 }
 
 // exercise resolves a section twice. In between, it restores the section if possible, and checks
-// that the section is again as it was before. Check must find nothing wrong with the resolved
-// section, except for kfuncs that don't exist.
+// that the section then is as before the first time. Check must find nothing wrong with the
+// resolved section, except for kfuncs that don't exist.
 func exercise(t *testing.T, s *Section, parse func(data []byte) (*Section, error)) {
 	b := fuzzTypes()
 	if s.Sorted() && s.Restore(b) != nil {

@@ -81,7 +81,8 @@ func numbers(order binary.ByteOrder, data []byte) []uint32 {
 	return list
 }
 
-// patched writes a copy of the file at path in which data replaces the content of the section.
+// patched copies the file at path, with data in place of the section's content. It returns the path
+// of the copy.
 func patched(t *testing.T, path string, data []byte) string {
 	t.Helper()
 	f, err := elf.Open(path)
@@ -106,7 +107,7 @@ type named struct {
 	name string
 }
 
-// types makes BTF with a FUNC_PROTO that has the first id, followed by the types in a list.
+// types makes BTF in which a FUNC_PROTO is the first type, followed by the types in a list.
 func types(base *btf.Blob, list ...named) *btf.Blob {
 	b := btf.NewBuilder(binary.LittleEndian, base, nil)
 	proto := b.FuncProto(0)

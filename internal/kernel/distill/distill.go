@@ -1,5 +1,5 @@
-// Package distill makes a distilled base for split BTF. With it, the split BTF can be used with
-// other builds of the kernel, in which types have different ids.
+// Package distill makes a distilled base for split BTF. With such a base, the split BTF can be used
+// with other builds of the kernel, in which types have different ids.
 //
 // The BTF of a module refers to types of the kernel by id, so by itself it is valid for only one
 // build of the kernel. A distilled base is a small base that has only the name and size of each

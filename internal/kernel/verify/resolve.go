@@ -148,7 +148,7 @@ func (r *resolver) pop(target, size uint32) step {
 	return done
 }
 
-// endsHere reports whether a descent in the current mode stops at types of a kind.
+// endsHere reports whether a descent in the current mode stops at types of kind k.
 func (r *resolver) endsHere(k btf.Kind) bool {
 	switch r.mode {
 	case throughPointers:

@@ -95,7 +95,7 @@ func (r *rule) putIn(f *build.File) {
 	}
 }
 
-// withKept returns value; if that is a list, it then has the items of old that are marked "# keep".
+// withKept returns value. If it is a list, the items of old that are marked "# keep" are added.
 func withKept(value, old build.Expr) build.Expr {
 	l, ok := value.(*build.ListExpr)
 	was, wasList := old.(*build.ListExpr)

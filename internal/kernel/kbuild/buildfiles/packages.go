@@ -122,7 +122,7 @@ func (w *writer) in(dir string) *Package {
 
 func (w *writer) root() *Package { return w.in(".") }
 
-// label returns the top package's label for a target or file in a directory.
+// label returns the label by which the top package refers to a target or file in a directory.
 func (w *writer) label(dir, name string) string {
 	if dir == "." {
 		return ":" + name

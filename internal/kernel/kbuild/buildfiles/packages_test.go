@@ -132,8 +132,7 @@ func TestOutOfTree(t *testing.T) {
 	}
 }
 
-// TestNames: if a module's targets would have the name of another target, the module gets a
-// different name.
+// TestNames: if a module's target would have the name of another target, it gets a different name.
 func TestNames(t *testing.T) {
 	tree := example()
 	tree.Modules[0].Name = "modules"
