@@ -11,21 +11,21 @@ import (
 
 // btf_type_tag and btf_decl_tag have two encodings in DWARF. clang writes DW_TAG_LLVM_annotation
 // children; gcc 16 writes a chain of DW_TAG_GNU_annotation entries, which starts with a reference
-// in DW_AT_GNU_annotation. In both, DW_AT_name is the kind of tag, and DW_AT_const_value its text.
+// in DW_AT_GNU_annotation. In both, DW_AT_name holds the kind of tag, DW_AT_const_value its text.
 const (
 	declTagName = "btf_decl_tag"
 	typeTagName = "btf_type_tag"
 )
 
-// note is the text of an annotation. u is the unit with the annotation, possibly a partial unit to
-// which dwz has moved the annotation.
+// note holds the text of an annotation. u is the unit that contains the annotation: a partial unit
+// if dwz has moved the annotation there.
 type note struct {
 	name
 	u *unit
 }
 
 // annotations returns the texts of e's annotations of the given kind, in the order in which BTF
-// chains type tags. gcc writes them in this order; clang writes the reverse order.
+// chains type tags. gcc writes annotations in this order, clang in the reverse order.
 func (u *unit) annotations(e *dwarf.DIE, kind string) ([]note, error) {
 	var list []note
 	var c dwarf.DIE
@@ -73,8 +73,8 @@ func (u *unit) typeTags(e *dwarf.DIE) ([]note, error) {
 	return u.annotations(e, typeTagName)
 }
 
-// declTags adds a DECL_TAG for each annotation of e. The caller has locked the graph. target is the
-// tagged type; index is the index of the tagged member or parameter, or -1 for the whole type.
+// declTags adds a DECL_TAG for each annotation of e. target is the tagged type; index is the index
+// of the tagged member or parameter, or -1 for the whole type. The caller has locked the graph.
 func (u *unit) declTags(e *dwarf.DIE, target types.ID, index int) error {
 	if !u.c.in.has(features.DeclTag) || (!e.Children && !e.Has(dwarf.Annotation)) {
 		return nil
@@ -95,7 +95,7 @@ func (u *unit) declTags(e *dwarf.DIE, target types.ID, index int) error {
 	return nil
 }
 
-// annotated reports whether the struct or union at off, or a member of it, may have annotations.
+// annotated reports whether the struct or union at off, or any of its members, may be annotated.
 func (u *unit) annotated(off uint32) (bool, error) {
 	e, err := u.r.Peek(off)
 	if err != nil || e.Abbrev == nil || !e.Abbrev.Children || e.Has(dwarf.Annotation) {
@@ -133,8 +133,8 @@ func (u *unit) memberDeclTags(d *desc, target types.ID) error {
 	return nil
 }
 
-// parameterDeclTags adds the DECL_TAGs of e's parameters. places, if not nil, maps the index of
-// each parameter in e to the parameter's index in the target, or to -1 if the target lacks it.
+// parameterDeclTags adds the DECL_TAGs of e's parameters. If places is not nil, it maps the index
+// of each parameter in e to the parameter's index in the target, or to -1 if the target lacks it.
 func (u *unit) parameterDeclTags(e *dwarf.DIE, target types.ID, places []int) error {
 	if !u.c.in.has(features.DeclTag) {
 		return nil

@@ -15,8 +15,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// importing returns a partial unit with its own entries, followed by several units that import it.
-// Unit i also has the entries in own(i).
+// importing returns a partial unit that consists of the entries in partial, followed by units that
+// import it. The importing unit i also contains the entries own(i).
 func importing(partial string, units int, own func(i int) string) string {
 	var b strings.Builder
 	b.WriteString(unitOf(3, "\x06"+partial+"\x00"))
@@ -26,8 +26,8 @@ func importing(partial string, units int, own func(i int) string) string {
 	return b.String()
 }
 
-// TestVerdictOfThreads converts files with different numbers of threads, which must not change the
-// object or the text of the error.
+// TestVerdictOfThreads converts each file several times, with different numbers of threads. Neither
+// the object nor the error's text may depend on the number of threads.
 func TestVerdictOfThreads(t *testing.T) {
 	structs := func(n int) string {
 		return chain(0, 9, n, func(i, _ int) string { return fmt.Sprintf("\x05s%05x\x00\x00", i) })
@@ -42,7 +42,7 @@ func TestVerdictOfThreads(t *testing.T) {
 		{"more types than a file may have", importing(structs(12000), 4000,
 			func(i int) string { return fmt.Sprintf("\x05x%05x\x00\x00", i) }),
 			"import more than"},
-		// the units share definitions of one tag, each of which leads to the one before it
+		// all units import the same definitions of one tag; each definition leads to the previous one
 		{"definitions that are hard to tell apart", importing(chain(13, 14, 6000,
 			func(i, off int) string {
 				if i == 0 {
@@ -78,7 +78,7 @@ func TestVerdictOfThreads(t *testing.T) {
 					first = data
 				}
 				if !bytes.Equal(data, first) || words != "" {
-					t.Errorf("-j%d gives a different object, or an object where fewer threads fail", jobs)
+					t.Errorf("-j%d gives a different object, or succeeds where fewer threads fail", jobs)
 				}
 			}
 			found := words == "" && tt.want == ""
@@ -92,9 +92,9 @@ func TestVerdictOfThreads(t *testing.T) {
 	}
 }
 
-// TestDepth converts types that nest as deep as the limit allows, and one level deeper. If a
-// conversion succeeds, it must be possible to read the object, whatever the order of the entries.
-// For typedefs and qualifiers in a row, the limit is btf.MaxModifiers.
+// TestDepth converts types that are nested as deeply as the limit allows, and types that are nested
+// one level deeper. The order of the entries must not matter. If a conversion succeeds, the object
+// must be readable. For chains of typedefs and qualifiers, the limit is btf.MaxModifiers.
 func TestDepth(t *testing.T) {
 	const base = 13
 	abbrevs := strings.TrimSuffix(handAbbrevs, "\x00") +
@@ -107,7 +107,7 @@ func TestDepth(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		entry   func(to string) string
-		deepest int // allowed links between the integer and the typedef "s"
+		deepest int // the largest allowed number of links between the integer and the typedef "s"
 		refused string
 	}{
 		{"pointers", func(to string) string { return "\x02" + to }, types.MaxDepth - 2, nests},
@@ -120,7 +120,7 @@ func TestDepth(t *testing.T) {
 		size := len(c.entry(u32(0)))
 		for _, n := range []int{c.deepest, c.deepest + 1} {
 			for _, down := range []bool{false, true} {
-				start := base + len(integer) // n links, then the typedef "s" of the last
+				start := base + len(integer) // n links, then the typedef "s" of the last link
 				entries := chain(start, size, n, func(i, off int) string {
 					switch {
 					case down && i < n-1:
@@ -157,11 +157,11 @@ func TestDepth(t *testing.T) {
 	}
 }
 
-// TestTypeTagsInARow: the type tags of a pointer count together with the typedefs and qualifiers
-// that follow them.
+// TestTypeTagsInARow: one limit applies to a pointer's type tags together with the typedefs and
+// qualifiers that follow these tags.
 func TestTypeTagsInARow(t *testing.T) {
 	for _, cc := range compilersOfTags(t) {
-		for _, n := range []int{btf.MaxModifiers - 1, btf.MaxModifiers} { // and const
+		for _, n := range []int{btf.MaxModifiers - 1, btf.MaxModifiers} { // not counting const
 			var text strings.Builder
 			text.WriteString("typedef const int")
 			for i := range n {

@@ -7,8 +7,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/dwarf"
 )
 
-// byPrint maps fingerprints of entries to values. All threads share it. get takes no lock, so it
-// may miss a value that was just put; the caller then puts the value again, without effect.
+// byPrint maps fingerprints of entries to values. All threads share it. Because get takes no lock,
+// it may miss a value that another thread has just put. The caller's own put then has no effect.
 type byPrint[T any] struct {
 	mu    sync.Mutex // for put
 	used  int
@@ -16,7 +16,7 @@ type byPrint[T any] struct {
 }
 
 type printed[T any] struct {
-	a   atomic.Uint64 // the fingerprint's A, which is set last; 0: the slot is free
+	a   atomic.Uint64 // the fingerprint's A, set last; 0 if the slot is free
 	b   uint64
 	val T
 }
@@ -48,7 +48,7 @@ func slotOf[T any](slots []printed[T], fp dwarf.Fingerprint) (s *printed[T], has
 	}
 }
 
-// put sets the value of fp, unless fp has one already.
+// put sets the value of fp, unless fp already has a value.
 func (t *byPrint[T]) put(fp dwarf.Fingerprint, val T) {
 	if fp.A == 0 {
 		return // it would look like a free slot

@@ -9,8 +9,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/dwarf"
 )
 
-// TestByPrint fills a table from several threads, each of which puts every value and looks up all
-// values meanwhile.
+// TestByPrint fills a table from several threads. Each thread puts every value, and looks up the
+// value before and after that.
 func TestByPrint(t *testing.T) {
 	const values, threads = 20_000, 4
 	var table byPrint[int]
@@ -43,19 +43,19 @@ func TestByPrint(t *testing.T) {
 	}
 	table.put(dwarf.Fingerprint{}, 1)
 	if table.get(dwarf.Fingerprint{}) != nil {
-		t.Error("the fingerprint of nothing has a value")
+		t.Error("the zero fingerprint has a value")
 	}
 }
 
 // TestByPrintOfOneSlot: get returns the value of the requested fingerprint, or none, even
-// while another thread puts a fingerprint that wants the same slot.
+// while another thread puts a fingerprint that belongs in the same slot.
 func TestByPrintOfOneSlot(t *testing.T) {
 	const rounds, prints, threads = 100, 2000, 2
 	wrong := [threads]int{}
 	for range rounds {
 		var table byPrint[uint64]
 		table.init()
-		var at atomic.Int64 // how many fingerprints all threads together have reached
+		var at atomic.Int64 // how many fingerprints were reached, summed over all threads
 		var wg sync.WaitGroup
 		for thread := range threads {
 			wg.Go(func() {
@@ -74,6 +74,6 @@ func TestByPrintOfOneSlot(t *testing.T) {
 		wg.Wait()
 	}
 	if wrong != [threads]int{} {
-		t.Errorf("%v values belong to another fingerprint", wrong)
+		t.Errorf("%v times (per thread), get returned the value of a different fingerprint", wrong)
 	}
 }

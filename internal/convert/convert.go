@@ -14,34 +14,34 @@ import (
 type Options struct {
 	Features    features.Set
 	LangExclude map[uint64]bool // DW_LANG codes, see language.Parse
-	// KABIPrefix, when set, replaces all names that begin with it (pahole's --kabi_prefix).
+	// KABIPrefix, when set, replaces each name of which it is a prefix (pahole's --kabi_prefix).
 	KABIPrefix string
 	// Input selects the kind of debugging information. File ignores this option and reads DWARF.
 	Input Input
-	Jobs  int // number of threads, 0: one per processor; the result doesn't depend on it
-	// Progress, when set, is called now and then with the number of units that are done and the total
-	// number. It must be safe to call from several threads.
+	Jobs  int // number of threads (0: one per processor), which doesn't affect the result
+	// Progress, when set, is called from time to time with the number of units done so far and the
+	// number of all units. It must be safe to call from several threads.
 	Progress func(done, all int)
 	// SkipUnencodable leaves out units with types that BTF can't express, instead of failing.
 	SkipUnencodable bool
 	// Warn, when set, is called before File returns, with one message for each unit that was left out
-	// because of SkipUnencodable, and one for each unit whose type units may be those of another unit
-	// (see noteSignatures). The messages are in the order of the units in the file.
+	// because of SkipUnencodable, and one for each unit whose type units may have been replaced with
+	// another unit's (see noteSignatures). The messages are in the order of the units in the file.
 	Warn func(line string)
 	// Units, if set, lists the indexes of the compilation units to convert, counted from 0 in the
 	// order of the file. Type units to which none of these units refers are left out.
 	Units []int
-	// Each, when set, is called for each unit, with an object of that unit alone. number is the unit's
+	// Each, when set, is called for each unit, with an object of this one unit. number is the unit's
 	// index in the list Units if that list is set, otherwise its index among the compilation units of
 	// the file. Several threads call Each, in any order. The function must not keep the object, which
 	// shares memory with other objects.
 	Each func(number int, o *object.Object) error
-	// Split finds the units of split DWARF; nil searches where compilers and dwp write them.
+	// Split finds the units of split DWARF; nil means to search where compilers and dwp write them.
 	Split *splitdwarf.Finder
-	// Shared, when set, reuses the results of other conversions of relocatable files. The conversion
-	// then runs on one thread, and converts the whole file.
+	// Shared, when set, lets conversions of relocatable files reuse each other's results. Such a
+	// conversion runs on one thread, and converts the whole file.
 	Shared *Shared
-	// Shapers, when set, reuses the types of earlier conversions of BTF from a compiler.
+	// Shapers, when set, lets conversions of BTF from compilers reuse each other's types.
 	Shapers *object.Shapers
 	// Counts, when set, accumulates the counts of File's calls. Only one call at a time may use it.
 	Counts *Counts
@@ -59,8 +59,8 @@ type Counts struct {
 
 // File converts the DWARF of f.
 //
-// A relocatable file without any debugging information is an error if it has code or data from a
-// compiler. The result for an assembler file or an empty file is an object without units.
+// If a relocatable file has code or data from a compiler, but no debugging information, File fails.
+// For a file from an assembler or an empty file, it returns an object without units.
 func File(f *elf.File, opt Options) (*object.Object, error) {
 	d, err := dwarf.New(f)
 	if err != nil {

@@ -15,17 +15,17 @@ type converter struct {
 	env        environment // of the unit that is being converted
 	out        outcome     // the result for the units that have been converted
 	main       unit        // the unit that is being converted
-	neighbours neighbours  // the units that main refers to
+	neighbours neighbours  // the units to which main refers
 	names      nameCache
 	scratch    scratch
 
 	single  bool // the file has one compilation unit
 	pinned  bool // every reference to a tag names the entry that defines the tag, see pinReader
 	repeats repeats
-	// uncovered counts reads of facts that a type's fingerprint doesn't cover. These are declaration
-	// tags, which are separate items, and values (such as the size) of a different struct, union or
-	// enum: the fingerprint covers only its name. If the count changes while a type is read, a
-	// different type may have the same fingerprint.
+	// uncovered counts how often something was read that a type's fingerprint doesn't cover: a
+	// declaration tag, which is a separate item, or a value (such as the size) of another struct,
+	// union or enum, of which the fingerprint covers only the name. If the count changes while a type
+	// is read, a different type may have the same fingerprint.
 	uncovered int
 }
 
@@ -39,11 +39,11 @@ type input struct {
 
 func (in *input) has(f features.Set) bool { return in.opt.Features.Has(f) }
 
-// neighbours are the units of one file, which may refer to each other. The file is the one that is
-// being converted or, while a split unit is being converted, the split unit's file.
+// neighbours are the units of one file, which may refer to each other. That file is the one that is
+// being converted, except that a split unit's file replaces it while the split unit is converted.
 type neighbours struct {
 	others   map[*dwarf.Unit]*unit // units to which other units referred
-	tables   dwarf.Tables          // of the units in others
+	tables   dwarf.Tables          // the tables of the units in others
 	referred map[*dwarf.Unit]bool  // type units to which other units referred
 	numbers  map[*dwarf.Unit]uint32
 }
@@ -68,20 +68,20 @@ type outcome struct {
 	partial    int       // partial units in DWARF 4, whose headers don't mark them
 	failed     failure   // the error that ended the thread
 	skipped    []failure // units that were left out
-	doubtful   []failure // units whose type units may be those of another unit
-	unreleased uint64    // bytes of units read since memory was last released
+	doubtful   []failure // units whose type units may have been replaced, see noteSignatures
+	unreleased uint64    // bytes in the units that were read since memory was last released
 	split      uint64    // bytes of split units
 }
 
 type scratch struct {
-	subprogram  dwarf.DIE    // the one that is being visited
+	subprogram  dwarf.DIE    // the subprogram that is being visited
 	function    function     // the function to which subprogram belongs
-	elems       []elem       // of descriptions
-	built       []types.Elem // of nodes that are being added
+	elems       []elem       // the elements of descriptions
+	built       []types.Elem // the elements of nodes that are being added
 	parameters  parameters
 	lastSection *elf.Section // the section in which the last variable was found
 	parter      types.Parter
-	splitNames  nameCache // of the split unit that was converted last
+	splitNames  nameCache // for the split unit that was converted last
 }
 
 // releaseEvery is how many bytes of units a thread reads before their memory is released.

@@ -7,7 +7,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// visitDefinition adds the definition at offset off if its entry can be read by a plan (see package
+// visitDefinition adds the definition at offset off if a plan can read its entry (see package
 // dwarf). end is the offset at which the walk continues, or 0 if the definition was not added.
 func (u *unit) visitDefinition(off uint32) (end uint32, err error) {
 	if u.c.repeats == repeatNone {
@@ -22,8 +22,8 @@ func (u *unit) visitDefinition(off uint32) (end uint32, err error) {
 }
 
 // visitByPrint adds the definition at offset off, and describes it only if its fingerprint is new.
-// But a definition with declaration tags is described each time, because the tags are items too. An
-// anonymous struct or union is never an item.
+// However, a definition with declaration tags is described each time, because these tags are items
+// as well. An anonymous struct or union is never an item.
 func (u *unit) visitByPrint(off uint32, fp dwarf.Fingerprint) error {
 	if i := u.c.store.byPrint.items.get(fp); i != nil {
 		u.c.env.add(*i)
@@ -104,7 +104,7 @@ func (u *unit) visitTypedef(e *dwarf.DIE) (found item, err error) {
 
 // visitTagged adds a struct, union or enum. For an anonymous struct or union, it adds only the
 // declaration tags: the type itself is reached through the type that contains it. Anonymous enums
-// are added, because enumerators are names too.
+// are added, because their enumerators have names.
 func (u *unit) visitTagged(e *dwarf.DIE) (found item, err error) {
 	if e.Has(dwarf.Signature) {
 		t, err := u.ref(e, dwarf.Signature)
@@ -142,7 +142,7 @@ func (u *unit) visitTagged(e *dwarf.DIE) (found item, err error) {
 			return found, err
 		}
 		if enum && len(d.elems) == 0 {
-			return found, nil // BTF can't tell an enum without enumerators from a declaration
+			return found, nil // in BTF, an enum without enumerators is a declaration
 		}
 	}
 	h, err := u.hashOf(&d, 0)

@@ -15,25 +15,25 @@ type typeRef struct {
 	off uint32
 }
 
-// elem is a member, parameter or enumerator as it is in the DWARF.
+// elem is a member, parameter or enumerator, as the DWARF gives it.
 type elem struct {
 	name  name
 	ref   typeRef
 	val   uint64
-	die   uint32 // the entry of a member or parameter
-	noted bool   // it is a member that may have annotations
+	die   uint32 // the offset of the entry of a member or parameter
+	noted bool   // the elem is a member that may have annotations
 }
 
 // desc describes a type entry as a types.Node does, but its references still lead to entries.
 //
-// If alias is set, the entry has no node, and the type is the one that ref refers to. dims has the
-// element counts of an array's dimensions, in the order of the source. tags has the type tags of a
-// pointer, in the order in which they follow the pointer in BTF.
+// If alias is set, the entry has no separate node, and stands for the type to which ref refers.
+// dims lists the number of elements in each dimension of an array, in the order of the source. tags
+// lists the type tags of a pointer, in the order in which they follow the pointer in BTF.
 type desc struct {
 	kind  types.Kind
 	flag  bool
 	alias bool
-	stub  bool // it only refers to the tag given by kind and name
+	stub  bool // the type is only a reference to the tag given by kind and name
 	size  uint32
 	aux   uint32
 	name  name
@@ -65,15 +65,15 @@ func (u *unit) refTo(die uint32, a dwarf.Value) (typeRef, error) {
 	case dwarf.ClassRefAddr:
 		h := u.r.D.UnitAt(u.r.Unit.Section, v)
 		if h == nil {
-			return typeRef{}, u.r.Errorf(die, "a reference leads to offset %#x, which is in no "+
-				"unit", v)
+			return typeRef{}, u.r.Errorf(die, "a reference leads to offset %#x, but no unit contains "+
+				"that offset", v)
 		}
 		return u.refInto(h, uint32(v-h.Off))
 	case dwarf.ClassRefSup:
 		h := u.r.D.UnitAtSup(v)
 		if h == nil {
 			return typeRef{}, u.r.Errorf(die, "a reference leads to offset %#x in the "+
-				"supplementary file (dwz -m), which is in no unit there", v)
+				"supplementary file (dwz -m), but no unit there contains that offset", v)
 		}
 		return u.refInto(h, uint32(v-h.Off))
 	case dwarf.ClassSig:
@@ -321,8 +321,8 @@ func (d *desc) extend() error {
 	return nil
 }
 
-// cut leaves out members that are not entirely in the struct. rustc writes such members for unsized
-// types: for example, a CStr has the size 0, but also a member for its text.
+// cut removes members that are not entirely inside the struct. rustc writes such members for
+// unsized types: for example, CStr has size 0, and yet a member for its text.
 func (d *desc) cut() error {
 	kept := d.elems[:0]
 	for _, m := range d.elems {
@@ -382,8 +382,8 @@ func (u *unit) describeArray(e *dwarf.DIE) (d desc, err error) {
 	return d, nil
 }
 
-// arrayCount returns the number of elements of one dimension; 0 for flexible and variable-length
-// arrays, and for counts that don't fit BTF's 32 bits.
+// arrayCount returns the number of elements in one dimension. It returns 0 for flexible and
+// variable-length arrays, and for a number that doesn't fit in BTF's 32 bits.
 func arrayCount(c *dwarf.DIE) uint32 {
 	var n uint64
 	switch {

@@ -6,7 +6,8 @@ import (
 )
 
 // TestDescriptors reads files in which the symbols of functions point to descriptors (ppc64, ABI
-// version 1): the result still shows which definition the link kept, and which function is a clone.
+// version 1). The result must still show which definition the link kept, and which function is a
+// clone.
 func TestDescriptors(t *testing.T) {
 	const dir = "testdata/objects/"
 	r := twoRoads(t, "default", dir+"descriptors.elf", dir+"descriptors1.o", dir+"descriptors2.o")

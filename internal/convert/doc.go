@@ -1,12 +1,12 @@
-// Package convert turns the DWARF of one ELF file into an object: the shapes of its types, and the
-// environment and the function and variable candidates of each unit.
+// Package convert turns the DWARF of one ELF file into an object. The object has the shapes of the
+// file's types, and for each unit, the environment and the function and variable candidates.
 //
 // # The problem
 //
 // Each compilation unit (CU) describes all types that it uses, so the types of common headers are
-// repeated thousands of times. An object contains each type once, and for each CU a list of what it
-// declares. From the two CUs in the documentation of package dwarf, the example (example_test.go)
-// makes the shapes and units below. A struct refers to another struct only by its name (a stub).
+// repeated thousands of times. An object contains each type once, and for each CU a list of what
+// that CU declares. The shapes and units below are the result for the two CUs in the documentation
+// of package dwarf (example_test.go). A struct refers to another only by its name (a stub).
 //
 //	1  stub of struct list                              a.c  4 6
 //	2  pointer → 1                                      b.c  8 4 10
@@ -19,8 +19,8 @@
 //	9  prototype of add: 2
 //	10 function add → 9
 //
-// More than 99% of what a kernel's CUs describe is such repetition. So deduplication isn't a step
-// after reading: a type that is already known isn't even translated to BTF terms again.
+// More than 99% of what a kernel's CUs describe is such repetition. So deduplication isn't a
+// separate step after reading: a type that is already known isn't even translated to BTF terms.
 //
 // # The passes
 //
@@ -29,35 +29,35 @@
 // to types. For each unit, converter.convert runs these passes (unit.go):
 //
 //	load            read the unit's bytes and abbreviations
-//	walk            visit its definitions, functions, variables and imports (walk.go)
+//	walk            visit the unit's definitions, functions, variables and imports (walk.go)
 //	takeImports     add what dwz moved into partial units (foreign.go)
-//	reach           add what its references lead to in other units (foreign.go)
-//	walkOrphans     add the type units that nothing refers to (orphans.go)
-//	addCandidates   add its functions to the graph (function.go)
-//	readPinned      read it again with pins, if a tag has several definitions (pins.go)
-//	end             add its environment to the result (environment.go)
+//	reach           add what the unit's references lead to in other units (foreign.go)
+//	walkOrphans     add the type units to which nothing refers (orphans.go)
+//	addCandidates   add the unit's functions to the graph (function.go)
+//	readPinned      read the unit again with pins, if a tag has several definitions (pins.go)
+//	end             add the unit's environment to the result (environment.go)
 //
 // A definition that walk visits, or a type that another type refers to, goes through these steps
 // until it turns out to be known:
 //
-//	fingerprint     hash its bytes; done if the hash is known, as in b.c (definitions.go)
-//	describe        express it in terms of BTF; its references are still entries (describe.go)
+//	fingerprint     hash its bytes; done if the hash is known, as for b.c's list (definitions.go)
+//	describe        express it in terms of BTF; its references still lead to entries (describe.go)
 //	hash            hash its references, then its content; done if the graph has the hash (hash.go)
 //	node            add it to the graph (node.go)
 //
-// In the first or only unit, hardly any type is known yet. So its types are described and added
-// without the other steps (see the type repeats).
+// In the first or only unit, hardly any type is known yet. So that unit's types are described and
+// added without the other steps (see the type repeats).
 //
 // Functions (function.go) are matched with the symbols at their entry points (symbols.go), and
 // judged by the locations of their parameters (parameters.go, package params).
 //
 // # What is kept
 //
-// The object keeps only what is reachable from named types, anonymous enums (their enumerators are
-// names too), function candidates and encoded variables. Base types, pointers and arrays that only
-// locals use leave no trace. So an edit of a function's body changes the object only if it adds a
-// named type or an inline function, or if the compiler then passes a function's parameters
-// differently, makes a clone of the function (.constprop, .isra) or inlines it everywhere.
+// The object keeps only what is reachable from named types, anonymous enums (whose enumerators have
+// names), function candidates and encoded variables. Base types, pointers and arrays that only
+// local variables use leave no trace. So an edit of a function's body changes the object only if it
+// adds a named type or an inline function, or makes the compiler pass a function's parameters
+// differently, clone the function (.constprop, .isra) or inline it everywhere.
 //
 // The object contains no address, line or producer, and only the base name of the source file's
 // path.

@@ -11,7 +11,7 @@ import (
 )
 
 // dumper writes BTF as lines of C, one line per named type, function or variable. It reads BTF with
-// cilium/ebpf, so the lines show what a different BTF reader sees.
+// cilium/ebpf, so the lines show what an independent BTF reader sees.
 //
 //	struct s { int a @0; unsigned int b:3 @32; } 8     members at bit offsets, size in bytes
 //	struct s;                                          a forward declaration
@@ -21,9 +21,9 @@ import (
 //	var static int v;                                  a variable
 //	section .data..percpu { v @0 4; }
 //
-// Anonymous types are written where they are used. A tag with several definitions is written with
-// its members where it is used, and as (self) within these members. Base types have lines only if
-// bases is set. [x] are declaration tags, [[x]] type tags.
+// Anonymous types are written where they are used. So are the members of a tag with several
+// definitions; within these members, the tag itself is written as (self). Base types have lines
+// only if bases is set. [x] are declaration tags, [[x]] type tags.
 type dumper struct {
 	bases bool
 	count map[string]int // definitions by name
@@ -245,7 +245,7 @@ func keyword(typ btf.Type) string {
 	return "struct"
 }
 
-// qualified puts a qualifier, word, before a plain type, and after the star of a pointer.
+// qualified puts the qualifier word before a type, but after the star if the type is a pointer.
 func (d *dumper) qualified(word string, typ btf.Type, name string) string {
 	if _, ok := typ.(*btf.Pointer); ok {
 		return d.decl(typ, join(word, name))

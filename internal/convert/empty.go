@@ -10,8 +10,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 )
 
-// CheckEmpty returns an error that says why f has no DWARF. It returns nil if f is from an
-// assembler, has neither code nor data, or is the part of a kernel module that modpost writes.
+// CheckEmpty returns an error that says why f has no DWARF. It returns nil if f comes from an
+// assembler, has neither code nor data, or is the part of a kernel module that modpost generates.
 func CheckEmpty(f *elf.File) error {
 	for _, s := range f.Sections {
 		switch {

@@ -9,8 +9,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
-// TestEnclosedDefinitions converts definitions that aren't direct children of their unit's entry:
-// in an object, in a file with two units, and in type units.
+// TestEnclosedDefinitions converts definitions that aren't direct children of their unit's entry.
+// They are in an object, in a file with two units, and in type units.
 func TestEnclosedDefinitions(t *testing.T) {
 	const other = "struct other { int o; }; int other(struct other *p) { return p->o; }"
 	for _, tt := range []struct {

@@ -13,7 +13,7 @@ import (
 // the feature enum64, it is an ENUM of the same size, with only the low 32 bits of each value, and
 // enums are never signed: older kernels know neither ENUM64 nor signed enums.
 //
-// DWARF 2 doesn't say whether an enum is signed. Then the rules are pahole's: an enum of up to 4
+// DWARF 2 doesn't say whether an enum is signed. There, pahole's rules apply: an enum of up to 4
 // bytes is signed if it has a negative value in a signed form; a wider enum is unsigned.
 func (u *unit) enumerators(e *dwarf.DIE, d *desc) error {
 	signed, known, err := u.enumSign(e)
@@ -33,7 +33,7 @@ func (u *unit) enumerators(e *dwarf.DIE, d *desc) error {
 		if err != nil {
 			return err
 		}
-		if n.class == dwarf.ClassNone { // the kernel refuses it (btf_enum_check_meta)
+		if n.class == dwarf.ClassNone { // the kernel refuses such an enum (btf_enum_check_meta)
 			return u.unencodable(c.Off, "an enumerator without a name")
 		}
 		v := c.Value(dwarf.ConstValue).Val

@@ -9,7 +9,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// environment has the declarations of the current unit that have been read so far.
+// environment holds the declarations that have been read so far in the current unit.
 type environment struct {
 	serial     uint32 // differs for each unit
 	file       string
@@ -23,7 +23,7 @@ type environment struct {
 	imported     map[*unit]bool
 	imports      []*unit       // imported units still to be read
 	fromImports  []types.ID    // items from imported units, if references are pinned
-	foreignNodes int           // nodes added by imported units of all environments, if pinned
+	foreignNodes int           // nodes that imported units added, in all environments, if pinned
 	recording    *declarations // of the imported unit that is being walked, or nil
 }
 
@@ -70,8 +70,8 @@ func (c *converter) end(number int) error {
 	return nil
 }
 
-// add adds a type to the environment, once. If the unit has already defined the same tag in a
-// different way, add notes the conflict.
+// add adds a type to the environment, unless it is already there. If the unit has already defined
+// the same tag in a different way, add notes the conflict.
 func (env *environment) add(i item) {
 	if i.id == 0 {
 		return
@@ -96,7 +96,7 @@ func (env *environment) add(i item) {
 	}
 }
 
-// stamp stamps a node with an id and returns true, unless this unit has stamped the node before.
+// stamp stamps a node with an id. If this unit has already stamped the node, stamp returns false.
 func (env *environment) stamp(node, id types.ID) bool {
 	if int(node) >= len(env.seen) {
 		env.seen = append(env.seen, make([]stamp, int(node)+int(node)/2-len(env.seen)+64)...)

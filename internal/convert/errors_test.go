@@ -15,8 +15,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
-// build runs shell commands in a new directory that has a few sources, and returns the path of the
-// file named out in that directory.
+// build runs a shell script in a new directory with a few source files. The script writes a file
+// whose name is the parameter out; build returns the path of that file.
 func build(t *testing.T, script, out string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -36,8 +36,8 @@ func build(t *testing.T, script, out string) string {
 	return filepath.Join(dir, out)
 }
 
-// TestSeveralSections joins two objects so that a section that must be unique occurs twice. Then an
-// offset doesn't determine which of the two sections it refers to.
+// TestSeveralSections joins two objects so that a section that must be unique occurs twice. An
+// offset then doesn't say to which of the two sections it refers.
 func TestSeveralSections(t *testing.T) {
 	for _, tt := range []struct{ section, flags string }{
 		{".debug_str", "-gdwarf-5"}, {".debug_line_str", "-gdwarf-5"}, {".debug_abbrev", "-gdwarf-5"},
@@ -61,8 +61,8 @@ func TestSeveralSections(t *testing.T) {
 	}
 }
 
-// TestWithoutDWARF converts files without DWARF. Files that need no DWARF give an empty object; the
-// others give an error that names the cause and the flag.
+// TestWithoutDWARF converts files without DWARF. A file that needs no DWARF gives an empty object;
+// any other file gives an error that names the cause and the flag that helps.
 func TestWithoutDWARF(t *testing.T) {
 	for _, tt := range []struct{ name, script, want string }{
 		{"C without -g", "gcc -c x.c -o o", "no DWARF (.debug_info) and no BTF (.BTF); compile with -g"},
@@ -94,7 +94,7 @@ func TestWithoutDWARF(t *testing.T) {
 				"--add-gnu-debuglink=o.debug o.o o",
 			`no DWARF (.debug_info): the DWARF was moved to "o.debug" (.gnu_debuglink); ` +
 				`pass that file`},
-		{"only assembly in C without -g", "gcc -c a.c -o o", ""}, // from clang even with -g
+		{"only assembly in C without -g", "gcc -c a.c -o o", ""}, // clang: even with -g
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			o, err := tryConvert(build(t, tt.script, "o"), Options{Features: features.Default(), Jobs: 1})
@@ -125,8 +125,8 @@ func TestFatLTO(t *testing.T) {
 	}
 }
 
-// TestUnencodable converts a C++ object with a pointer to a member. That is an error that names the
-// entry, unless one of two flags leaves the unit out.
+// TestUnencodable converts a C++ object with a pointer to a member. The result is an error that
+// names the entry, unless one of two flags leaves the unit out.
 func TestUnencodable(t *testing.T) {
 	const path = "testdata/objects/unencodable.o"
 	opt := Options{Features: features.Default(), Jobs: 1}
@@ -158,7 +158,7 @@ func TestUnencodable(t *testing.T) {
 
 // TestRust converts two Rust units. One has only names that are valid in C, and is encoded as
 // pahole encodes it, with members in the order of their offsets. The other has names and types that
-// no kernel accepts as they are.
+// no kernel accepts unchanged.
 func TestRust(t *testing.T) {
 	linked := filepath.Join(t.TempDir(), "linked")
 	linkObjects(t, linked, nil, "testdata/objects/rust-plain.o")
@@ -178,8 +178,8 @@ func TestRust(t *testing.T) {
 	}
 }
 
-// TestSkippedUnitLeavesNoTrace links a good unit with one that can't be encoded. The good unit
-// gives the same result as alone, in either order and with any number of threads.
+// TestSkippedUnitLeavesNoTrace links a good unit with one that can't be encoded. The result must be
+// that of the good unit alone, in either order and with any number of threads.
 func TestSkippedUnitLeavesNoTrace(t *testing.T) {
 	const bad = "struct s { long other; }; struct only_bad { int x; }; int g(struct s *r, " +
 		"only_bad *o, long s::*m) { return r->*m + o->x; }"
@@ -231,7 +231,7 @@ func units(o *object.Object) int {
 	return n
 }
 
-// TestErrorsOutliveTheFile prints errors after the file that they name is unmapped.
+// TestErrorsOutliveTheFile prints errors after the files that they name have been unmapped.
 func TestErrorsOutliveTheFile(t *testing.T) {
 	var errs []error
 	for _, path := range []string{"testdata/objects/unencodable.o", "testdata/objects/split-4.o",

@@ -12,7 +12,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// The two units from the package documentation share one shape for each type that both have.
+// The two units from the package documentation share one shape for each type that both contain.
 func Example() {
 	f, err := compileTogether(map[string]string{
 		"list.h": "struct list { struct list *next; int length; };\n",

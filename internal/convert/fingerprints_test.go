@@ -9,15 +9,15 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
-// TestFingerprintsOfUnequalTypes links units with types that are spelled the same, but differ
-// because of another type in the unit. A file with one unit is converted without fingerprints, so
-// the objects show what the linked file must contain.
+// TestFingerprintsOfUnequalTypes links two units whose types are written alike, but differ because
+// of another type in the unit. A file with one unit is converted without fingerprints, so the
+// objects show what the linked file must contain.
 func TestFingerprintsOfUnequalTypes(t *testing.T) {
 	for _, tt := range []struct {
 		name, file string
-		text       string // X is int in the one unit and long in the other
+		text       string // X is int in one unit and long in the other
 		flags      string
-		want       []string // lines that both files must have
+		want       []string // lines that the BTF must have
 	}{
 		{
 			name: "the size of a union with a variable-length array", file: "x.c",

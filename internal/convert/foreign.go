@@ -47,9 +47,9 @@ func (c *converter) takeImports() error {
 	return nil
 }
 
-// declarations are what an imported unit adds to an environment. They are the same for all units
-// that import it, which may be thousands, so each thread reads the imported unit once, and a second
-// time if the thread also reads units with pins.
+// declarations are what an imported unit adds to an environment. All units that import it, possibly
+// thousands, get the same declarations. So each thread reads the imported unit only once, or twice
+// if the thread also reads units with pins.
 type declarations struct {
 	clang      bool // clang compiled the importers, which matters for judging functions
 	items      []item
@@ -103,8 +103,8 @@ func (c *converter) noteForeign(d *declarations) {
 	}
 }
 
-// reach adds the tags and typedefs that other units define and this unit uses: the unit's
-// references lead to them, directly or through other types, including pointers and members.
+// reach adds the tags and typedefs of other units that this unit uses. A unit uses what its
+// references lead to, directly or through other types, including pointers and members.
 func (c *converter) reach() error {
 	if !c.main.r.RefersOut() {
 		return nil
@@ -124,8 +124,8 @@ func (c *converter) reach() error {
 	})
 }
 
-// follow calls visit once for each entry in another unit to which the loaded unit refers, directly
-// or through other entries. It skips entries for which known returns true.
+// follow follows the loaded unit's references into other units, and the references found there. It
+// calls visit once for each entry that it reaches, except those for which known returns true.
 func (c *converter) follow(known func(typeRef) bool, visit func(typeRef) error) error {
 	queue, err := c.main.references(c.main.r.Unit.HeaderLen, true, nil)
 	seen := make(map[typeRef]bool)
@@ -144,9 +144,9 @@ func (c *converter) follow(known func(typeRef) bool, visit func(typeRef) error) 
 }
 
 // references appends to a list the references in the entry at offset off and in all entries below
-// it. If the parameter others is set, it appends only references to other units; otherwise it
-// appends all references, and also the definitions below the entry. It skips the origins of inlined
-// calls, because a function's body doesn't change what the unit declares.
+// it. If the parameter others is set, only references to other units are appended; otherwise, all
+// references and the definitions below the entry. The origins of inlined calls are skipped, because
+// a function's body doesn't change what the unit declares.
 func (u *unit) references(off uint32, others bool, into []typeRef) ([]typeRef, error) {
 	var e dwarf.DIE
 	for depth := 0; ; {

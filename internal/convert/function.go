@@ -7,16 +7,16 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// inlined is DW_INL_inlined: the compiler inlined the function, which isn't declared inline.
+// inlined is DW_INL_inlined: the compiler inlined a function that isn't declared inline.
 const inlined = 1
 
-// visitFunction adds a function. The result is the same whether the function is one entry with
-// code, or an abstract origin and an out-of-line instance.
+// visitFunction adds a function. The result is the same whether the DWARF has one entry with code
+// for the function, or an abstract origin and an out-of-line instance.
 //
 // A function whose entry has no code may still have a symbol: gcc folds identical functions, and
 // all but one of them become aliases. A function that is declared inline and has no code in this
-// unit is not a candidate. A tracer can't attach to it, and the object must not change when a
-// caller begins or ceases to inline it.
+// unit is not a candidate: a tracer can't attach to it, and the object must not change when a
+// caller starts or stops inlining it.
 //
 // visitFunction returns the same values as visit.
 func (u *unit) visitFunction(k dwarf.Head) (enter bool, next uint32, err error) {
@@ -58,8 +58,8 @@ func (u *unit) visitBody(f *dwarf.Function, err error) (enter bool, next uint32,
 // visitNameless adds the functions that have no symbol at their entry. It skips such a function if
 // another function in the unit has the same name and a symbol at its entry, because the skipped
 // function is then a clone or a part that isn't in the file. For an added function, the link
-// decides to which function a symbol with that name belongs. It may be the added one, because lld
-// (--icf) drops the addresses of functions that it folds.
+// decides to which function a symbol with that name belongs. The symbol may belong to the added
+// function, because lld (--icf) drops the addresses of functions that it folds.
 func (u *unit) visitNameless() error {
 	if len(u.nameless) == 0 {
 		return nil
@@ -90,7 +90,7 @@ func (u *unit) visitNameless() error {
 }
 
 // visitCodeless adds the functions without code, except for abstract origins of functions with
-// code. It skips Rust functions, because the names of their symbols differ from their own names.
+// code. It skips Rust functions, because their symbols don't have the names in the source.
 func (u *unit) visitCodeless() error {
 	if u.isRust() {
 		return nil
@@ -125,8 +125,8 @@ func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags, nameless bool) e
 		// If the symbol at the entry has a different name, a symbol elsewhere with the function's name
 		// belongs to a different function. For example, the kernel build uses objcopy to add prefixes to
 		// the symbols of code that runs before or beside the kernel: __pi_, __efistub_, __kvm_nvhe_.
-		// There are two exceptions, in which the link decides. A weak definition may have an alias
-		// (crc32_le_base), and lose to a definition in assembly (crc32_le). And clang gives a static
+		// There are two exceptions, in which the link decides: a weak definition may have an alias
+		// (crc32_le_base), and lose to a definition in assembly (crc32_le); and clang gives a static
 		// function only the symbol of its alias, which a linked file may lack. In languages other than C,
 		// symbols never have the names in the source.
 		symbol = u.mark(e, f)
@@ -192,7 +192,7 @@ func (f *function) annotated() (bool, error) {
 	return err == nil && source.Annotated, err
 }
 
-// prototype adds e's prototype, as written in the source, to the graph. f has the facts about e.
+// prototype adds e's prototype, as written in the source, to the graph. resolveFunction has set f.
 func (u *unit) prototype(e *dwarf.DIE, f *function) (types.ID, types.Hash, error) {
 	c := u.c
 	base := len(c.scratch.elems)
@@ -221,7 +221,7 @@ func (u *unit) prototype(e *dwarf.DIE, f *function) (types.ID, types.Hash, error
 }
 
 // takesMore reports whether e has parameters that its abstract origin lacks: clang writes the "..."
-// of a prototype only in the instance. f has the facts about e.
+// of a prototype only in the instance. resolveFunction has set f.
 func (u *unit) takesMore(e *dwarf.DIE, f *function) (bool, error) {
 	if f.proto.u == u && f.proto.off == e.Off {
 		return false, nil
@@ -240,7 +240,7 @@ type candidate struct {
 	node types.Node // without the name
 }
 
-// newCandidate takes the hash of the prototype in proto, and everything except the name in node.
+// newCandidate returns a candidate. proto is the prototype's hash; node has all except the name.
 func newCandidate(name []byte, node types.Node, proto types.Hash) candidate {
 	hash := types.HashString(name)
 	h := types.Start(node.Kind, node.Size, node.Aux, hash, proto)
@@ -266,8 +266,8 @@ func (c *converter) addCandidate(f *candidate) types.ID {
 	return id
 }
 
-// addRenamed adds a function under the name of its symbol, so that the link finds out whether the
-// unit was linked. h is the hash of proto.
+// addRenamed adds a function under the name of its symbol, so that the link can find out whether
+// the unit was linked. h is the hash of proto.
 func (u *unit) addRenamed(e *dwarf.DIE, proto types.ID, h types.Hash) {
 	addr, _ := u.entry(e)
 	if name := u.c.in.symbols.nameAt(addr); name != "" {
@@ -277,7 +277,7 @@ func (u *unit) addRenamed(e *dwarf.DIE, proto types.ID, h types.Hash) {
 	}
 }
 
-// function has the facts of a subprogram entry and of the entries that it refers to.
+// function holds what a subprogram entry, and the entries to which it refers, say of a function.
 type function struct {
 	name     []byte // empty: none
 	external bool
@@ -289,9 +289,9 @@ type function struct {
 	origin, specification dwarf.DIE // the last such entries that were read
 }
 
-// resolveFunction follows abstract origins and specifications. The prototype comes from the
-// abstract origin, which has the parameters of the source. A specification (a declaration) adds
-// only what the entry itself lacks. f is valid only as long as e is.
+// resolveFunction sets f from e, and from e's abstract origins and specifications. The prototype
+// comes from the abstract origin, which has the parameters of the source. A specification (a
+// declaration) adds only what e itself lacks. f is valid only as long as e is.
 func (u *unit) resolveFunction(e *dwarf.DIE, f *function) (err error) {
 	const nocall = 3 // DW_CC_nocall
 	f.name, f.external, f.nocall, f.returns = nil, false, false, typeRef{}
@@ -329,9 +329,9 @@ func (u *unit) resolveFunction(e *dwarf.DIE, f *function) (err error) {
 	return nil
 }
 
-// judge returns, as flags, why the locations of e's parameters prevent tracing e. With the feature
-// true_signature, it also returns the signature of e's code. symbol describes the symbols at e's
-// entry point.
+// judge returns flags that say why the locations of e's parameters make it impossible to trace e.
+// With the feature true_signature, it also returns the signature that e's code has. symbol
+// describes the symbols at e's entry point.
 func (u *unit) judge(e *dwarf.DIE, f *function, symbol *mark) (flags types.FuncFlags,
 	sig signature, err error) {
 	m := params.Machine{ID: u.c.in.d.File.Machine, AddrSize: int(u.r.Unit.AddrSize),

@@ -81,7 +81,7 @@ func FuzzSections(f *testing.F) {
 			t.Errorf("%d bytes took %v", size, took)
 		}
 		if bytes := after.TotalAlloc - before.TotalAlloc; bytes > 512<<20 {
-			t.Errorf("%d bytes of input made %d bytes of memory", size, bytes)
+			t.Errorf("for %d bytes of input, %d bytes were allocated", size, bytes)
 		}
 		if err != nil {
 			return
@@ -105,7 +105,7 @@ func FuzzSections(f *testing.F) {
 		}
 		boot := verify.Boot
 		for _, v := range verify.Check(blob, verify.Options{Only: &boot, Sorted: true}) {
-			if v.Rule != "no-types" && v.Rule != "name-invalid" { // names are checked with facts
+			if v.Rule != "no-types" && v.Rule != "name-invalid" { // a link needs facts to check names
 				t.Errorf("a kernel refuses this as its own BTF: %v", v)
 			}
 		}

@@ -12,8 +12,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/object"
 )
 
-// FuzzConvert converts arbitrary bytes. The result must be an object that can be written and read,
-// or an error, within limits on time and memory that depend on the size of the input.
+// FuzzConvert converts arbitrary bytes, with limits on time and memory. The result must be an error
+// or an object. If the object can be written, it must be readable.
 func FuzzConvert(f *testing.F) {
 	paths, err := filepath.Glob("testdata/objects/*.o")
 	if err != nil || len(paths) == 0 {
@@ -46,7 +46,7 @@ func FuzzConvert(f *testing.F) {
 			t.Errorf("%d bytes took %v", len(data), took)
 		}
 		if bytes := after.TotalAlloc - before.TotalAlloc; bytes > 512<<20 {
-			t.Errorf("%d bytes of input made %d bytes of memory", len(data), bytes)
+			t.Errorf("for %d bytes of input, %d bytes were allocated", len(data), bytes)
 		}
 		if err != nil {
 			return

@@ -14,7 +14,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/object"
 )
 
-// grammar writes a unit with types by hand, including types that no compiler writes.
+// grammar builds the entries of a unit by hand, including types that no compiler writes.
 type grammar struct {
 	entries strings.Builder
 	names   int
@@ -222,18 +222,19 @@ func enumOf(size int) func(g *grammar, _ int) int {
 	}
 }
 
-// trusted matches violations of BPF_BTF_LOAD's rules that are accepted: C or its compilers produce
-// such types, and the kernel doesn't apply these rules to its own BTF.
+// trusted matches the violations of BPF_BTF_LOAD's rules that the test accepts: C or its compilers
+// produce such types, and the kernel doesn't apply these rules to its own BTF.
 var trusted = regexp.MustCompile(`: member-align: .* is a FLOAT of |` + // a packed struct
 	`: member-bounds: |` + // the DWARF states the size; members begin after it
-	`: member-bitfield: .* is an enum of .* bits, but the kernel reads only 32|` + // of a wide enum
+	`: member-bitfield: .* is an enum of .* bits, but the kernel reads only 32|` + // a wide enum
 	`: array-size: |` + // 4 GiB and more
 	`: param-type: return type: |` + // const void, and typedefs of void
 	`: depth: |` +
 	`,? (is )?a FWD$|has no size$`) // a struct that the unit only declares
 
-// TestGrammar converts types that are nested up to three levels deep, each alone and beside another
-// unit. Each type must give BTF that obeys the kernel's rules, or an error that names the entry.
+// TestGrammar converts types that are nested up to three levels deep. The unit with the type is
+// converted both alone and in a file with another unit. The result must be BTF that obeys the
+// kernel's rules, or an error that names the entry.
 func TestGrammar(t *testing.T) {
 	var all []shape
 	for k, leaf := range leaves {
@@ -243,7 +244,7 @@ func TestGrammar(t *testing.T) {
 				return outer.make(g, leaf.make(g, 0))
 			}})
 			for j, inner := range composed {
-				if (i+j+k)%3 != 0 { // each pair with a third of the leaves
+				if (i+j+k)%3 != 0 { // combine each pair with only a third of the leaves
 					continue
 				}
 				of := func(g *grammar, _ int) int { return outer.make(g, inner.make(g, leaf.make(g, 0))) }
@@ -258,7 +259,7 @@ func TestGrammar(t *testing.T) {
 	refused := 0
 	for _, s := range all {
 		g := &grammar{}
-		g.add(8, "t", s.make(g, 0)) // a typedef, which the unit holds
+		g.add(8, "t", s.make(g, 0)) // because of the typedef, the unit holds the type
 		unit := unitOf(1, "\x01"+g.entries.String()+"\x00")
 		alone, reason := convertGrammar(t, s.name, unit)
 		beside, again := convertGrammar(t, s.name, unit+unitOf(1, "\x01\x00"))

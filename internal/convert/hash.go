@@ -15,8 +15,8 @@ var (
 	}()
 )
 
-// hash returns the content hash, as the graph computes it, of the type that t refers to. If that
-// type is a struct, union or enum with a tag, hash returns the hash of the tag's stub.
+// hash returns the content hash, as the graph computes it, of the type to which t refers. If that
+// type is a struct, union or enum with a tag, the result is the hash of the tag's stub.
 func (t typeRef) hash(depth int) (types.Hash, error) {
 	if t.u == nil {
 		return types.Hash{}, nil

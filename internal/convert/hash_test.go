@@ -7,8 +7,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// Every node's hash, which was computed from the type's description, equals the hash of the node's
-// content in the graph.
+// TestHashesAreOfContent: every node's hash, which was computed from the type's description, equals
+// the hash of the node's content in the graph.
 func TestHashesAreOfContent(t *testing.T) {
 	paths, err := filepath.Glob("testdata/objects/*.[oe]*")
 	if err != nil {

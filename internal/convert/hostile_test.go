@@ -17,7 +17,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// Abbreviations of the hand-made units below.
+// handAbbrevs are the abbreviations of the hand-made units below.
 //
 //	1 compile unit   2 pointer (ref4)        3 anonymous struct, children  4 member at 0 (ref4)
 //	5 struct "s", children   6 partial unit  7 imported unit (ref_addr)    8 typedef "s" (ref4)
@@ -33,7 +33,7 @@ const handAbbrevs = "" +
 	"\x0c\x11\x01\x73\x17\x00\x00" + "\x0d\x34\x00\x03\x08\x49\x13\x02\x18\x00\x00" +
 	"\x0e\x13\x00\x69\x20\x00\x00" + "\x00"
 
-// unitOf is a DWARF 5 unit with the given entries. Its first entry is at offset 12.
+// unitOf returns a DWARF 5 unit with the given entries. The first entry is at offset 12.
 func unitOf(kind byte, entries string) string {
 	body := "\x05\x00" + string(kind) + "\x08\x00\x00\x00\x00" + entries
 	return u32(len(body)) + body
@@ -41,7 +41,7 @@ func unitOf(kind byte, entries string) string {
 
 func u32(v int) string { return string(binary.LittleEndian.AppendUint32(nil, uint32(v))) }
 
-// chain makes n entries of size bytes each; f returns the entry for an offset.
+// chain returns n entries of size bytes each; f returns the entry at a given offset.
 func chain(start, size, n int, f func(i, off int) string) string {
 	var b strings.Builder
 	for i := range n {
@@ -54,9 +54,10 @@ func chain(start, size, n int, f func(i, off int) string) string {
 	return b.String()
 }
 
-// TestSiblingsOfOneByte has two units whose function types refer to their siblings with one byte,
-// as dwz writes them. If a fingerprint took siblings for references, it would go in a circle, from
-// the function type to the pointer after it and back, and would be the same for all functions.
+// TestSiblingsOfOneByte converts two units whose function types have one-byte sibling attributes,
+// like those that dwz writes. If fingerprints treated siblings as references, they would follow a
+// cycle from the function type to the pointer after it and back, and all functions would have the
+// same fingerprint.
 func TestSiblingsOfOneByte(t *testing.T) {
 	abbrevs := strings.TrimSuffix(handAbbrevs, "\x00") +
 		"\x0f\x15\x01\x01\x11\x00\x00" + // 15 function type (sibling ref1), children
@@ -76,7 +77,7 @@ func TestSiblingsOfOneByte(t *testing.T) {
 	}
 }
 
-// handMade returns a file with these sections.
+// handMade returns a file with the given sections .debug_info and .debug_abbrev.
 func handMade(t *testing.T, info, abbrevs string) *elf.File {
 	t.Helper()
 	o := elfwrite.Object{AddrSize: 8, Order: binary.LittleEndian, Machine: uint16(stdelf.EM_X86_64),
@@ -113,8 +114,8 @@ func countNamed(t *testing.T, info, abbrevs, name string) int {
 	return len(found)
 }
 
-// TestValuesOfNamedTypes has pairs of units in which a type is spelled the same, but some value
-// depends on another type, which the spelling only names.
+// TestValuesOfNamedTypes converts pairs of units. Both units of a pair encode some type in the same
+// bytes, but a value of that type depends on another type, which those bytes only name.
 func TestValuesOfNamedTypes(t *testing.T) {
 	abbrevs := strings.TrimSuffix(handAbbrevs, "\x00") +
 		"\x0f\x04\x01\x03\x08\x0b\x0b\x00\x00" + // 15 enum (byte size), children
@@ -123,7 +124,7 @@ func TestValuesOfNamedTypes(t *testing.T) {
 		"\x11\x0d\x00\x49\x13\x38\x0b\x0d\x0b\x0c\x0b\x00\x00" +
 		"\x12\x24\x00\x03\x08\x0b\x0b\x3e\x0b\x00\x00" + // 18 base type
 		"\x00"
-	const e = 13 // where the first entry of each unit is
+	const e = 13 // the offset of the first type in each unit
 	for _, tt := range []struct {
 		name string
 		unit func(second bool) string
@@ -158,9 +159,9 @@ func TestValuesOfNamedTypes(t *testing.T) {
 	}
 }
 
-// TestManyImporters has many units that import a large partial unit, as dwz writes them. Each
-// importing unit contains the declarations of that partial unit, and of the units that the
-// partial unit itself imports.
+// TestManyImporters converts many units that import one large partial unit, like those that dwz
+// writes. Each importing unit contains the declarations of that partial unit, and of the units that
+// the partial unit itself imports.
 func TestManyImporters(t *testing.T) {
 	const structs, importers = 4000, 1500
 	inner := unitOf(3, "\x06\x05inner\x00\x00")
@@ -185,8 +186,8 @@ func TestManyImporters(t *testing.T) {
 }
 
 // TestHostile converts DWARF that no compiler writes. The conversion must end soon, use little
-// memory, and report what is wrong. Each file is converted both as it is and with another unit
-// after it, so that entries have fingerprints.
+// memory, and report what is wrong. Each unit is converted alone, and then with another unit after
+// it, because entries have fingerprints only in a file with several units.
 func TestHostile(t *testing.T) {
 	for _, tt := range []struct {
 		name, info, abbrev string
@@ -254,7 +255,7 @@ func TestHostile(t *testing.T) {
 			}
 			runtime.ReadMemStats(&after)
 			if made := after.TotalAlloc - before.TotalAlloc; made > 512<<20 {
-				t.Errorf("%d bytes of input made %d bytes of memory", size, made)
+				t.Errorf("for %d bytes of input, %d bytes were allocated", size, made)
 			}
 			t.Logf("%d bytes, %v, error %v", size, time.Since(start), err)
 			if tt.want != "" && (err == nil || !slices.ContainsFunc(strings.Split(tt.want, "|"),
@@ -279,8 +280,8 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestTypesThatContainThemselves: a struct that contains itself by value, which C can't have, is an
-// error that names its entry, however many units and threads there are.
+// TestTypesThatContainThemselves: a struct that contains itself by value, which is impossible in C,
+// gives an error that names the struct's entry, however many units and threads there are.
 func TestTypesThatContainThemselves(t *testing.T) {
 	const at = 13 // the first entry of a unit
 	other := unitOf(1, "\x01\x05o\x00\x00\x00")

@@ -10,8 +10,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
-// TestKABIPrefix has a struct whose hidden member gets a different name from the preprocessor in
-// each source, as with some distributions' kABI macros. With --kabi-prefix the struct is one type.
+// TestKABIPrefix converts two units with a struct whose hidden member has a different name in each,
+// as with some distributions' kABI macros. With --kabi-prefix, both units have the same struct.
 func TestKABIPrefix(t *testing.T) {
 	dir := t.TempDir()
 	const text = "struct s { union { long now; struct { int was; } HIDDEN; }; int __hid; };\n" +

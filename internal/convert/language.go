@@ -8,7 +8,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/language"
 )
 
-// excluded reports whether the language of a unit is left out.
+// excluded reports whether the unit with this root entry is left out because of its language.
 func (o *Options) excluded(root *dwarf.DIE) bool {
 	return root.Has(dwarf.Language) && o.LangExclude[root.Val[dwarf.Language]]
 }
@@ -26,7 +26,7 @@ func (u *unit) isRust() bool {
 	return slices.Contains(language.Codes("rust"), u.r.Root.Value(dwarf.Language).Val)
 }
 
-// OnlyAssembler reports whether all of f's DWARF is from an assembler, and so describes no types.
+// OnlyAssembler reports whether all of f's DWARF is from an assembler, so that it has no types.
 // It returns false for damaged DWARF, so that File reports it.
 func OnlyAssembler(f *elf.File) bool {
 	d, err := dwarf.New(f)

@@ -12,8 +12,8 @@ import (
 
 // members fills d with the members of e, in the order of the source. If the compiler has reordered
 // them, as rustc does, d has them in the order of their offsets, which the kernel requires
-// (btf_struct_check_meta). If any member is a bitfield (d.flag, BTF's kind_flag), bits 24 to 31 of
-// every member's val are the bit size (0: not a bitfield), the others the bit offset.
+// (btf_struct_check_meta). If any member is a bitfield (d.flag, BTF's kind_flag), every val has the
+// bit size in bits 24 to 31 (0: not a bitfield), and the bit offset in bits 0 to 23.
 func (u *unit) members(e *dwarf.DIE, d *desc) error {
 	start := len(u.c.scratch.elems)
 	var c dwarf.DIE
@@ -44,7 +44,7 @@ func (u *unit) members(e *dwarf.DIE, d *desc) error {
 	return nil
 }
 
-// member appends one member. In val, the low half is the bit offset, the high half the bit size.
+// member appends one member. The low half of val is the bit offset, the high half the bit size.
 func (u *unit) member(c *dwarf.DIE, d *desc) error {
 	m := elem{die: c.Off, noted: c.Children || c.Has(dwarf.Annotation)} // read now: c is reused
 	var err error
@@ -96,11 +96,11 @@ func (u *unit) member(c *dwarf.DIE, d *desc) error {
 	return nil
 }
 
-// oldBitOffset returns the bit offset of a bitfield in its storage unit, from the attributes of
-// DWARF 2 and 3, where DW_AT_bit_offset counts from the most significant bit (version 3, 5.6.6).
+// oldBitOffset computes the bit offset of a bitfield within its storage unit from the attributes of
+// DWARF 2 and 3, in which DW_AT_bit_offset counts from the most significant bit (DWARF 3, 5.6.6).
 // The field may begin before its storage unit. The result is then below 0, so it wraps around;
-// adding it to an offset wraps around again. DW_AT_data_bit_offset of DWARF 4 and 5 needs no such
-// change in either byte order.
+// adding it to an offset wraps around again. DW_AT_data_bit_offset (DWARF 4 and 5) needs no such
+// computation in either byte order.
 func (u *unit) oldBitOffset(c *dwarf.DIE, t typeRef, bits uint64) (uint64, error) {
 	from := c.Val[dwarf.BitOffset]
 	if u.c.in.d.Order == binary.ByteOrder(binary.BigEndian) {
@@ -113,9 +113,9 @@ func (u *unit) oldBitOffset(c *dwarf.DIE, t typeRef, bits uint64) (uint64, error
 	return storage*8 - from - bits, err
 }
 
-// memberLocation returns the member's offset in bytes: a number, or one of the location expressions
-// that compilers write for members, DW_OP_plus_uconst or a constant. It returns false for other
-// expressions, whose value depends on the object.
+// memberLocation returns the member's offset in bytes, if the location is a number or one of the
+// expressions that compilers write for members (DW_OP_plus_uconst or DW_OP_constu). It returns
+// false for other expressions, whose value depends on the object.
 func (u *unit) memberLocation(c *dwarf.DIE) (uint64, bool) {
 	const opPlusUconst, opConstu = 0x23, 0x10
 	at := c.Value(dwarf.MemberLocation)

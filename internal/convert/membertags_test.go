@@ -17,10 +17,10 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
-// Two units with declaration tags on members of unnamed structs and unions: nested ones, ones that
-// only a typedef names, and ones in functions. If a struct is in both units, its tags in the second
-// unit are different. With type units, gcc gives these two structs the same signature, and one of
-// them is lost.
+// taggedUnits are two units with declaration tags on members of unnamed structs and unions. These
+// are nested, named only by a typedef, or local to a function. A struct that is in both units has
+// different tags in the second unit. If there are type units (TYPE_UNITS), such structs are left
+// out: gcc would give both structs the same signature, so one of them would be lost.
 var taggedUnits = [2]string{`
 #define T(x) __attribute__((btf_decl_tag(x)))
 typedef struct {
@@ -125,8 +125,8 @@ func tagLines(t *testing.T, data []byte) (lines []string) {
 }
 
 // TestTagsOfNamelessMembers: declaration tags on members of unnamed structs and unions are encoded
-// as pahole encodes them. Equal structs are one type, which has the declaration tags of all of
-// them.
+// as pahole encodes them. Equal structs become one type, with the declaration tags of all of these
+// structs.
 func TestTagsOfNamelessMembers(t *testing.T) {
 	for _, cc := range compilersOfTags(t) {
 		for _, flags := range [][]string{{cc}, {cc, "-gdwarf-4"},
@@ -183,8 +183,8 @@ func checkMerges(t *testing.T, want []byte, linked string, objs []string) {
 	}
 }
 
-// TestTagsInPartialUnits: dwz moves what units share to partial units, and separates gcc's
-// annotations from their types. No tag is lost.
+// TestTagsInPartialUnits: when dwz moves what several units have in common into partial units, it
+// separates gcc's annotations from their types. No tag may be lost.
 func TestTagsInPartialUnits(t *testing.T) {
 	programtest.Need(t, "dwz")
 	for _, cc := range compilersOfTags(t) {
@@ -208,15 +208,15 @@ func TestTagsInPartialUnits(t *testing.T) {
 			}
 			programtest.Run(t, "", "dwz", linked)
 			if got := linkFile(t, linked, "default"); !bytes.Equal(got.BTF, want.BTF) {
-				t.Errorf("-as it was +as dwz writes it\n%s",
+				t.Errorf("-before dwz +after dwz\n%s",
 					diff(dump(t, got.BTF, true), dump(t, want.BTF, true)))
 			}
 		})
 	}
 }
 
-// TestTagsOnTypesOfTheBase: split BTF has tags on members of a struct of the base, unless the base
-// already has these tags.
+// TestTagsOnTypesOfTheBase: split BTF has declaration tags for members of a struct in the base,
+// unless the base already has these tags.
 func TestTagsOnTypesOfTheBase(t *testing.T) {
 	for _, cc := range compilersOfTags(t) {
 		t.Run(cc, func(t *testing.T) {
@@ -258,15 +258,16 @@ func TestTagsOnTypesOfTheBase(t *testing.T) {
 				}
 				slices.Sort(got)
 				if !slices.Equal(got, want) {
-					t.Errorf("unit %d on the first as base has the tags %q, want %q", i+1, got, want)
+					t.Errorf("unit %d, with unit 1 as base, has the tags %q, want %q", i+1, got, want)
 				}
 			}
 		})
 	}
 }
 
-// severalTagged define the tags s and u in several ways, with declaration tags on the definitions
-// and on their members: at file scope and in functions, some of which have the same definition.
+// severalTagged are two units that define struct s and union u in several ways, at file scope and
+// in functions, with declaration tags on the definitions and on their members. Some functions
+// contain the same definition.
 var severalTagged = [2]string{`
 #define T(x) __attribute__((btf_decl_tag(x)))
 struct s { long file T("file"); } T("whole"); struct s file;
@@ -305,7 +306,7 @@ int six(void) { struct same { int a T("t"); } x = {1}; return x.a; }
 `}
 
 // TestTagsOfSeveralDefinitions: a declaration tag belongs to the definition that has it in the
-// source, even if a unit defines the struct in several ways; pahole agrees.
+// source, even if a unit defines the struct in several ways. pahole's BTF must have the same tags.
 func TestTagsOfSeveralDefinitions(t *testing.T) {
 	for _, cc := range compilersOfTags(t) {
 		for _, flags := range [][]string{{cc}, {cc, "-gdwarf-4"}, {cc, "-fdebug-types-section"}} {
@@ -337,8 +338,8 @@ func TestTagsOfSeveralDefinitions(t *testing.T) {
 	}
 }
 
-// validSplit links the first object, and then links the others with that result as
-// their base.
+// validSplit links the first object, then each of the others with the first result as base. All
+// results must be valid.
 func validSplit(t *testing.T, objs []string) {
 	t.Helper()
 	opt := link.Options{Features: parseFeatures(t, "default"), Jobs: 1}

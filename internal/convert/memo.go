@@ -2,7 +2,7 @@ package convert
 
 import "github.com/rules-btf/rules_btf/internal/model/types"
 
-// memo caches facts about the type entries of a unit, by offset. Clearing it is cheap.
+// memo caches what was found out about the type entries of a unit, by offset. Clearing it is cheap.
 type memo struct {
 	slots   []memoSlot
 	entries []entry
@@ -17,16 +17,16 @@ type entry struct {
 	hash  types.Hash
 	id    types.ID
 	state entryState
-	// the hash depends on facts that fingerprints don't cover, see converter.uncovered
+	// the hash depends on something that fingerprints don't cover, see converter.uncovered
 	uncovered bool
 	value     value
 }
 
-// value has the facts of a type that decide how a parameter of that type is passed.
+// value holds the properties of a type that decide how a parameter of that type is passed.
 type value struct {
 	known    bool
-	isStruct bool // a struct, after typedefs and qualifiers
-	packed   bool // a struct with a name and a misaligned member
+	isStruct bool // the type is a struct, apart from typedefs and qualifiers
+	packed   bool // the type is a named struct with a misaligned member
 	size     uint32
 }
 

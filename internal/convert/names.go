@@ -9,7 +9,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// name is a string attribute as it is in the DWARF, with the hash of the string.
+// name is a string attribute as the DWARF gives it, with the hash of the string.
 type name struct {
 	val     uint64
 	class   dwarf.Class // ClassNone: no name

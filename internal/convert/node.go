@@ -5,17 +5,17 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// repeats says how many of a unit's types repeat types of other units. That decides how a type is
-// added to the graph:
-//   - It is hashed first, by its fingerprint or its description (hash.go), without the lock. If the
-//     graph doesn't have that hash, the type is described again and added.
-//   - Or it is added "at once": it is described and added, and the graph hashes it.
+// repeats says how many of a unit's types repeat types of other units. That decides which of two
+// ways is used to add a type to the graph:
+//   - Hashed first: without the lock, the type's hash is found by its fingerprint, or computed from
+//     its description (hash.go). If it isn't in the graph, the type is described again and added.
+//   - Added at once: the type is described and added, and the graph hashes it.
 type repeats uint8
 
 const (
-	repeatMost  repeats = iota // most repeat earlier types: hashed first, by fingerprint
+	repeatMost  repeats = iota // most types repeat earlier types: hashed first, by fingerprint
 	repeatLater                // this is the first unit: added at once, for later units to find
-	// there is only this unit, or references are pinned, so units aren't compared: added at once,
+	// this is the only unit, or references are pinned, so that units aren't compared: added at once,
 	// without fingerprints
 	repeatNone
 )
@@ -38,7 +38,7 @@ func (t typeRef) node(depth int) (types.ID, error) {
 	if err != nil {
 		return 0, err
 	}
-	if u.memo.entries[i].state == entryAdded { // hash has added it
+	if u.memo.entries[i].state == entryAdded { // hash has added the node
 		return u.memo.entries[i].id, nil
 	}
 	id := u.c.store.g.Find(h)
@@ -85,7 +85,7 @@ func (u *unit) tooDeep(off uint32) error {
 }
 
 // nodeOf returns the node for d, the description of the entry at offset off. It adds missing nodes,
-// for the entry and for what the entry refers to. h is hashOf's result. The graph is locked.
+// for the entry and for what it refers to. h is hashOf's result. The caller has locked the graph.
 func (u *unit) nodeOf(h types.Hash, d *desc, off uint32, depth int) (types.ID, error) {
 	g := u.c.store.g
 	if u.c.repeats == repeatMost {

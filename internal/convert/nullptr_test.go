@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestNullPointer: the type of nullptr, which has no size in DWARF, is a pointer to void.
+// TestNullPointer: the type of nullptr, which has no size in DWARF, is encoded as void *.
 func TestNullPointer(t *testing.T) {
 	const text = `
 		#ifdef __cplusplus

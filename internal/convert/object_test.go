@@ -10,8 +10,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/link"
 )
 
-// clang marks a function whose parameters it changed, and may replace a struct by one of its
-// members.
+// TestTrueSignaturesOfClang: clang marks a function whose parameters it has changed, and may
+// replace a struct parameter with one of the struct's members.
 func TestTrueSignaturesOfClang(t *testing.T) {
 	const (
 		obj  = "testdata/objects/changed-clang.o"
@@ -39,12 +39,12 @@ func compareWithFile(t *testing.T, path string, r *link.Result) {
 		t.Fatal(err)
 	}
 	if d := diff(strings.Split(got, "\n"), strings.Split(string(want), "\n")); d != "" {
-		t.Errorf("-%s +this file\n%s", path, d)
+		t.Errorf("-%s +the result\n%s", path, d)
 	}
 }
 
-// TestObjects converts the checked-in files of testdata/objects (its Makefile says how they are
-// made) and compares the BTF with the text files there. Machines with the same address size give
+// TestObjects converts the files in testdata/objects (the Makefile there says how they are made)
+// and compares the BTF with the text files there. Machines with the same address size give
 // the same types, even bitfields, because BTF counts bits from the lowest address.
 func TestObjects(t *testing.T) {
 	for _, tt := range []struct{ want, files string }{
@@ -62,7 +62,7 @@ func TestObjects(t *testing.T) {
 		{"c23-gcc.txt", "c23-gcc.o"},
 		{"c23-clang.txt", "c23-clang.o"},
 		{"annotated-clang.txt", "annotated-clang.o"},
-		{"annotated-gcc.txt", "annotated-gcc.o"}, // it lacks the tags of structs and typedefs
+		{"annotated-gcc.txt", "annotated-gcc.o"}, // without the tags of structs and typedefs
 		{"parts.txt", "dwz.elf dwz-4.elf dwz-m-4.elf dwz-m-5.elf lto-linked-gcc.elf"},
 		{"parts-clang.txt", "lto-linked-clang.elf thin-linked-clang.elf"}, // long int is called long
 		{"hidden-clang.txt", "hidden-clang.elf"},

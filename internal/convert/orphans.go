@@ -6,10 +6,10 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/dwarf"
 )
 
-// Orphans are type units that nothing refers to. gcc writes one, for example, for an enum if a
-// compilation unit uses only its enumerators. If a file has one compilation unit, or if it is a
-// .dwo file, its orphans belong to its compilation unit. Other orphans are converted as separate
-// units: the linker keeps only one of several equal type units, so their origin is unknown.
+// Orphans are type units to which nothing refers. gcc writes one, for example, for an enum if a
+// compilation unit uses only its enumerators. In a .dwo file or a file with one compilation unit,
+// orphans belong to the compilation unit. Other orphans are converted as separate units: their
+// origin is unknown, because the linker keeps only one of several equal type units.
 
 // walkOrphans adds the declarations in the orphans that belong to the compilation unit.
 func (c *converter) walkOrphans() error {
@@ -37,8 +37,8 @@ func (c *converter) walkOrphans() error {
 }
 
 // convertOrphans converts the orphans of a file with several compilation units, after those units.
-// apart lists the compilation units that were left out because they failed; the type units to which
-// these refer aren't orphans either. The warnings are about orphans that were left out.
+// apart lists the compilation units that were left out because they failed. A type unit to which
+// one of these refers isn't an orphan either. The warnings are about orphans that were left out.
 func (c *converter) convertOrphans(all []*converter, apart []*dwarf.Unit) (warnings []string,
 	err error) {
 	for _, h := range apart {
@@ -62,7 +62,7 @@ func (c *converter) convertOrphans(all []*converter, apart []*dwarf.Unit) (warni
 	return warnings, nil
 }
 
-// noteReferred notes the type units that unit h refers to, directly or through other units.
+// noteReferred notes the type units to which unit h refers, directly or through other units.
 func (c *converter) noteReferred(h *dwarf.Unit) error {
 	if err := c.main.load(c.in.d, h); err != nil {
 		return err
@@ -88,6 +88,6 @@ func (c *converter) noteSignatures(number int) {
 	root := &c.main.r.Root
 	c.out.doubtful = append(c.out.doubtful, failure{number, c.main.r.Errorf(root.Off,
 		"unit %s has several definitions of %s; if its source has only one, the linker replaced "+
-			"a type unit (-fdebug-types-section) with one of another unit: convert the object files "+
-			"instead", c.env.file, tag)})
+			"a type unit (-fdebug-types-section) with another unit's type unit: convert the object "+
+			"files instead", c.env.file, tag)})
 }

@@ -8,14 +8,14 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/features"
 )
 
-// maxParameters bounds the number of parameters of a judged function. No compiler writes more.
+// maxParameters bounds the number of parameters in a function to judge. No compiler writes more.
 const maxParameters = 1000
 
 // parameters are the parameters of the function that is being judged.
 type parameters struct {
 	list        []params.Param
 	entries     []parameter // the entries of the parameters in list
-	locations   [][]byte    // their locations, which are parts of expressions
+	locations   [][]byte    // the parameters' locations, which are slices of expressions
 	expressions []byte
 }
 
@@ -79,7 +79,7 @@ func (u *unit) locate(p *dwarf.Parameter, to *params.Param, m params.Machine) er
 	return err
 }
 
-// completeParameters adds facts from the parameters' types and from their abstract origins.
+// completeParameters adds what the parameters' types and abstract origins say about the parameters.
 func (u *unit) completeParameters(e *dwarf.DIE, f *function) error {
 	ps := &u.c.scratch.parameters
 	if p := f.proto.u; f.proto.off != e.Off || p != u {
@@ -197,7 +197,7 @@ func (t typeRef) packed() (bool, error) {
 	return false, nil
 }
 
-// alignment returns the natural alignment of a scalar or an array of scalars; 1 for other types.
+// alignment returns the natural alignment of a scalar or an array of scalars, or 1 for other types.
 func (t typeRef) alignment() (uint64, error) {
 	var e dwarf.DIE
 	for range maxChain {

@@ -35,7 +35,7 @@ func linkedSources(t *testing.T) string {
 	return linked
 }
 
-// written returns the bytes of an object's file.
+// written returns o in the form of a .btfo file.
 func written(t *testing.T, o *object.Object) []byte {
 	t.Helper()
 	data, err := object.Write(o)
@@ -57,8 +57,8 @@ func mergeFiles(t *testing.T, files [][]byte) *object.Object {
 	return m.Object()
 }
 
-// TestParts converts linked files unit by unit. Together, the units must give the same bytes as the
-// whole file, both before they are linked and after.
+// TestParts converts linked files unit by unit. The merged units must give the same object as the
+// whole file, and after the link the same BTF.
 func TestParts(t *testing.T) {
 	files := map[string]string{"sources": linkedSources(t)}
 	for _, name := range []string{"lto-linked-gcc.elf", "lto-linked-clang.elf", "dwz.elf", "dwz-4.elf",
@@ -107,8 +107,8 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestUnits: Options.Units picks units by number. A unit that it picks is the same as in the list
-// of all units.
+// TestUnits: Options.Units picks units by number. The object of a picked unit must be the same as
+// in a conversion of all units.
 func TestUnits(t *testing.T) {
 	f, err := elf.Open(linkedSources(t))
 	if err != nil {
@@ -139,8 +139,8 @@ func TestUnits(t *testing.T) {
 	}
 }
 
-// TestMergeRealObjects merges the objects of real files in both ways that package object has: the
-// fast one and the plain one.
+// TestMergeRealObjects merges the objects of real files with both implementations in package
+// object, the fast one and the plain one.
 func TestMergeRealObjects(t *testing.T) {
 	dir := t.TempDir()
 	var files []string

@@ -15,7 +15,7 @@ type pins struct {
 	kept *pinReader // to be reused for the next such unit, or nil
 
 	budgetMu sync.Mutex
-	budget   int // the rest of the budget, in package refine's units
+	budget   int // what is left of the budget, as package refine counts it
 }
 
 // These constants make up the budget for the pins of a file: a minimum, and an amount per byte of
@@ -30,8 +30,8 @@ func newPins(d *dwarf.Data) *pins {
 }
 
 // pinReader reads units again, into its own graph. There, every reference to a tag names the entry
-// that defines the tag. The importer then adds the types to the store's graph, with only those pins
-// that distinguish definitions.
+// that defines the tag. The importer then adds the types to the store's graph, with only the pins
+// that are needed to distinguish definitions.
 type pinReader struct {
 	*converter
 	importer *pin.Importer
@@ -49,8 +49,8 @@ func (c *converter) newPinReader() *pinReader {
 	return p
 }
 
-// readPinned reads unit h again with pins, because h defines a tag in several ways. An imported
-// unit is read and pinned once for all units in which its references lead to the same definitions.
+// readPinned reads unit h again with pins, because h defines a tag in several ways. A unit that is
+// imported is read once for all importers in which its references lead to the same definitions.
 func (c *converter) readPinned(h *dwarf.Unit, file string) error {
 	var p *pinReader
 	keep := c.main.r.RefersOut() && c.main.r.D == c.in.d // the files of split units will be closed

@@ -14,10 +14,10 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
-// inBlocks returns a source with a function of the given name. Each of its blocks defines the tags
-// t0, t1 and t2, where t0 points to t1, and t1 to t2. The names of the members differ between
-// blocks, so two definitions of a tag differ even apart from what they point to. The parameter
-// blocks lists, for each block, the type of t2's member.
+// inBlocks returns a source with a function of the given name. Each block of the function defines
+// the tags t0, t1 and t2, where t0 points to t1, and t1 to t2. The names of the members differ
+// between blocks, so two definitions of a tag differ even if their members have the same type. The
+// parameter blocks lists, for each block, the type of t2's member.
 func inBlocks(name string, blocks ...string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "int %s(void) { int n = 0;\n", name)
@@ -33,8 +33,9 @@ func inBlocks(name string, blocks ...string) string {
 	return b.String()
 }
 
-// TestPinsAreGlobal has units in which every tag has two definitions. The two definitions in one
-// unit differ close to the tag; the two units differ only further away.
+// TestPinsAreGlobal converts two units that define every tag twice. Within a unit, the two
+// definitions of a tag have members with different names. The two units differ only in the type of
+// one member of t2.
 func TestPinsAreGlobal(t *testing.T) {
 	dir := t.TempDir()
 	var objs []string
@@ -93,7 +94,7 @@ func TestPinsAreGlobal(t *testing.T) {
 		same("merged", readObject(t, data))
 	}
 
-	// A definition that is in both units and that others refer to has the same pins in both.
+	// A definition that is in both units, and to which others refer, has the same pin in both.
 	pins := func(o *object.Object) map[types.Hash]bool {
 		set := map[types.Hash]bool{}
 		for i := range o.Graph.Nodes {

@@ -9,9 +9,9 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
-// TestRenamedSymbols joins code whose symbols objcopy has given a prefix, as arm64 and x86 kernels
-// do with code that runs before or beside the kernel. Functions in that code aren't the functions
-// of the same names in the rest of the kernel, but the BTF has their types.
+// TestRenamedSymbols links code after objcopy has added a prefix to its symbols, as arm64 and x86
+// kernels do for code that runs before or beside the kernel. The functions in that code aren't the
+// functions with the same names in the rest of the kernel, but the BTF has the types of both.
 func TestRenamedSymbols(t *testing.T) {
 	const early = `
 		struct early { int e; };

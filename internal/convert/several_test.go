@@ -14,8 +14,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
-// TestSeveralObjects links several sources. The objects one by one, the objects joined by ld -r,
-// and the linked file must all give the same BTF.
+// TestSeveralObjects links several sources. The separate objects, the objects joined by ld -r, and
+// the linked file must all give the same BTF.
 func TestSeveralObjects(t *testing.T) {
 	const shared = "struct shared { struct shared *next; enum { ON, OFF } state; }; typedef " +
 		"struct shared *ptr;\n"
@@ -223,7 +223,7 @@ func TestSeveralObjects(t *testing.T) {
 	}
 }
 
-// TestThreads converts a file of many units with different numbers of threads.
+// TestThreads converts a file with many units several times, with different numbers of threads.
 func TestThreads(t *testing.T) {
 	dir := t.TempDir()
 	out := filepath.Join(dir, "all.o")
@@ -251,8 +251,8 @@ func TestThreads(t *testing.T) {
 	}
 }
 
-// TestManySections joins an object that has more sections than 16 bits can number with an object
-// that has DWARF.
+// TestManySections joins two objects: one has more sections than 16 bits can number, the other has
+// DWARF.
 func TestManySections(t *testing.T) {
 	obj, _ := compile(t, "testdata/percpu.c", "-g", "-O1")
 	dir := t.TempDir()
@@ -280,8 +280,8 @@ func TestManySections(t *testing.T) {
 	}
 }
 
-// TestEqualSignatures: gcc gives the same signature to structs that differ only in what a pointer
-// leads to. If the linker then gave a unit another unit's struct, there is a warning.
+// TestEqualSignatures: gcc gives the same signature to structs that differ only in the type to
+// which a pointer leads. If the linker therefore gave a unit another unit's struct, File warns.
 func TestEqualSignatures(t *testing.T) {
 	dir := t.TempDir()
 	link := func(name string, sources ...string) (warnings []string) {

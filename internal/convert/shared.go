@@ -9,9 +9,9 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// Shared has the results that conversions of several files share, so that the types of common
+// Shared holds the results that conversions of several files share, so that the types of common
 // headers are read once. It is for relocatable files: their fingerprints cover the content of
-// strings, so equal fingerprints mean the same in all of them. A fingerprint that depends on the
+// strings, so equal fingerprints mean the same in all such files. A fingerprint that depends on the
 // file contains the file's number (see dwarf.Prints). Several conversions may run at the same time.
 // The zero value is ready to use.
 type Shared struct {
@@ -26,7 +26,7 @@ type Shared struct {
 	key   sharedKey
 	files uint64       // number of files so far
 	most  int          // replaces maxShared in tests; 0 otherwise
-	idle  []*converter // converters of the store that no conversion uses now
+	idle  []*converter // converters for the store that no conversion uses at the moment
 }
 
 // sharedKey is equal for files that share a store.
@@ -38,7 +38,7 @@ type sharedKey struct {
 // maxShared bounds memory: once a store has that many nodes, the next file gets a new store.
 const maxShared = 1 << 18
 
-// sharedSize is the size of the units, in bytes, for which a store has room if Shared.Size is 0.
+// sharedSize is used in place of Shared.Size if that is 0.
 const sharedSize = 64 << 20
 
 // converter returns a converter for a file with units of about size bytes in total.
@@ -67,7 +67,7 @@ func (s *store) full(limit int) bool {
 	return len(s.g.Nodes) >= limit
 }
 
-// done takes back a converter after a conversion without an error.
+// done takes back a converter after a successful conversion.
 func (s *Shared) done(c *converter) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,7 +87,7 @@ func (s *Shared) object(c *converter, units []object.Unit) *object.Object {
 	return &o
 }
 
-// part returns an object with these units. Its own graph is a copy of the nodes that they use.
+// part returns an object with these units. Its own graph has copies of the nodes that they use.
 func (c *converter) part(units []object.Unit) *object.Object {
 	c.store.lock()
 	g := c.store.g.Snapshot()

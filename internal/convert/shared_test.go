@@ -15,7 +15,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
-// sharedHeader is the beginning of every source of TestShared. The macro FIELD changes it.
+// sharedHeader is the beginning of every source of TestShared. FIELD is the type of one member.
 const sharedHeader = `
 #ifndef FIELD
 #define FIELD int
@@ -56,8 +56,8 @@ var sharedSources = []struct {
 	{"narrow", "struct user u; struct computed v;", []string{"-m32"}},
 }
 
-// sharedFiles compiles sharedSources, and adds the relocatable files of testdata: those of other
-// compilers and machines.
+// sharedFiles compiles sharedSources, and adds the relocatable files in testdata, which are from
+// other compilers or for other machines.
 func sharedFiles(t *testing.T) (paths []string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -88,7 +88,8 @@ func sharedFiles(t *testing.T) (paths []string) {
 	return append(paths, stored...)
 }
 
-// convertAndWrite converts a file, and returns the bytes of its object, or an error.
+// convertAndWrite converts a file, and returns the bytes of its object. If the conversion fails, it
+// returns the text of the error instead.
 func convertAndWrite(path string, shared *Shared, set features.Set) ([]byte, error) {
 	f, err := elf.Open(path)
 	if err != nil {
@@ -102,9 +103,9 @@ func convertAndWrite(path string, shared *Shared, set features.Set) ([]byte, err
 	return object.Write(o)
 }
 
-// TestShared: a file's object is the same whether the file is converted alone or after others. It
-// doesn't depend on the order of the files, their features, the number of threads, or on whether
-// the shared store is replaced between files.
+// TestShared: a file's object is the same whether the file is converted alone or after others. The
+// object doesn't depend on the other files' order or features, on the number of threads, or on
+// whether the shared store is replaced between files.
 func TestShared(t *testing.T) {
 	paths := sharedFiles(t)
 	sets := []features.Set{features.Default(), features.Default() &^ features.Set(features.Enum64)}
@@ -134,8 +135,8 @@ func TestShared(t *testing.T) {
 					}
 					got, err := convertAndWrite(path, shared, set)
 					if err != nil || !bytes.Equal(got, want[key(path, set)]) {
-						t.Errorf("round %d, %d threads: %s differs from its object alone (%v)", round, threads, path,
-							err)
+						t.Errorf("round %d, %d threads: %s gives a different object than alone (%v)", round,
+							threads, path, err)
 					}
 				}
 			})

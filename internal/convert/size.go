@@ -9,14 +9,14 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// noteUncovered notes that a value was read from e, an entry that was reached by a reference.
+// noteUncovered notes that a value was read from e, an entry that was reached through a reference.
 func (c *converter) noteUncovered(e *dwarf.DIE) {
 	if dwarf.IsTagged(e.Tag) && e.Has(dwarf.Name) {
 		c.uncovered++
 	}
 }
 
-// size returns the size in bytes of the type that t refers to, 0 if it has none.
+// size returns the size in bytes of the type to which t refers, or 0 if that type has no size.
 func (t typeRef) size(depth int) (uint64, error) {
 	var e dwarf.DIE
 	t, err := t.peel(&e)
@@ -26,7 +26,7 @@ func (t typeRef) size(depth int) (uint64, error) {
 	return t.sizeOf(&e, depth)
 }
 
-// sizeOf is size for an entry that has been read and peeled. depth counts the types around e.
+// sizeOf is like size, for a peeled t with the entry e. depth counts the types around e.
 func (t typeRef) sizeOf(e *dwarf.DIE, depth int) (uint64, error) {
 	u := t.u
 	u.c.noteUncovered(e)
@@ -59,7 +59,7 @@ func (t typeRef) sizeOf(e *dwarf.DIE, depth int) (uint64, error) {
 		}
 		return n, err
 	}
-	attr := dwarf.Type // of an enum without its own size
+	attr := dwarf.Type // an enum without a size has the size of this type
 	if e.Has(dwarf.Signature) {
 		attr = dwarf.Signature
 	}

@@ -21,13 +21,13 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
-// source is a C file of testdata. Its comments give flags and the expected results:
+// source is a C file in testdata. Comments in the file give flags and the expected results:
 //
-//	// flags: -O2 -g            what to compile with, in place of -g -O1
+//	// flags: -O2 -g            the compiler's flags, in place of -g -O1
 //	// features: all            in place of "default"
 //	// bases                    base types have lines too
 //	// pahole: REASON           pahole is no oracle for this file
-//	// one way: REASON          only the flags above, no variants
+//	// one way: REASON          the file is compiled only with its flags, without variants
 //	/* BTF: LINES */            what the dumper writes for the linked file
 //	/* skipped: LINES */        functions that are not encoded, and why
 type source struct {
@@ -78,7 +78,7 @@ func readSource(t *testing.T, path string) source {
 	return s
 }
 
-// compile makes an object from a C file, and links the object to a file.
+// compile makes an object from a C file, and a linked file from the object.
 func compile(t testing.TB, path string, flags ...string) (obj, linked string) {
 	t.Helper()
 	abs, err := filepath.Abs(path)
@@ -143,8 +143,8 @@ func tryConvert(path string, opt Options) (*object.Object, error) {
 	return object.Merge(o)
 }
 
-// linkTo makes the BTF of a linked file from objects, and checks that this BTF follows the rules
-// that a kernel has for its own BTF.
+// linkTo makes the BTF of a linked file from objects, and checks that the BTF obeys the rules that
+// a kernel applies to its own BTF.
 func linkTo(t testing.TB, linked string, set features.Set, objs ...*object.Object) *link.Result {
 	t.Helper()
 	f, err := elf.Open(linked)
@@ -254,7 +254,7 @@ func skippedLines(r *link.Result) []string {
 var update = flag.Bool("update", false,
 	"write the actual BTF into the files of testdata; check it before you trust it")
 
-// write replaces the expected result in the file.
+// write replaces the expected result in the source file.
 func (s *source) write(t *testing.T, r *link.Result) {
 	data, err := os.ReadFile(s.path)
 	if err != nil {
@@ -295,7 +295,7 @@ func sources(t *testing.T) []source {
 	return list
 }
 
-// variants are compiler flags that make the compiler write the same DWARF in a different form.
+// variants are compiler flags that change the form of the DWARF, but not the types in it.
 var variants = []struct {
 	name  string
 	flags []string
@@ -314,8 +314,8 @@ var variants = []struct {
 	{"macros", []string{"-g3"}},
 }
 
-// TestTypeUnits compiles each file with and without type units, including type units that nothing
-// refers to.
+// TestTypeUnits compiles each file with and without type units, including type units to which
+// nothing refers.
 func TestTypeUnits(t *testing.T) {
 	for _, s := range sources(t) {
 		t.Run(strings.TrimSuffix(filepath.Base(s.path), ".c"), func(t *testing.T) {
@@ -337,8 +337,8 @@ func TestTypeUnits(t *testing.T) {
 	}
 }
 
-// TestSources compiles each file of testdata in all ways, and compares the BTF with the lines in
-// the file.
+// TestSources compiles each file in testdata in all variants, and compares the BTF with the lines
+// in the file.
 func TestSources(t *testing.T) {
 	for _, s := range sources(t) {
 		t.Run(strings.TrimSuffix(filepath.Base(s.path), ".c"), func(t *testing.T) {
@@ -363,7 +363,8 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// compareWithPahole lets pahole encode the linked file. pahole's BTF also has unreferenced types.
+// compareWithPahole compares our BTF with pahole's BTF of the linked file. pahole's BTF also has
+// unreferenced base types, pointers and arrays, which have no lines.
 func (s *source) compareWithPahole(t *testing.T, linked string, ours *link.Result) {
 	if s.pahole != "" {
 		t.Skip("pahole differs: " + s.pahole)

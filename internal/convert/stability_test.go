@@ -12,12 +12,12 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
-// edit is a change to testdata/stable.c: texts in place of its markers, and compiler flags.
+// edit is a variant of testdata/stable.c, with texts in place of its markers, or with other flags.
 type edit struct {
 	name  string
 	put   map[string]string // marker → text
 	flags []string
-	dir   string // where the source lies, below a new directory
+	dir   string // the source's directory, below a new directory
 }
 
 // objectOf returns the BTF object of the edited source.
@@ -60,7 +60,7 @@ func (e *edit) objectOf(t *testing.T) []byte {
 const included = "#include \"one.h\"\n#include \"two.h\""
 
 // TestStability edits a source in ways that change no declaration. The BTF object must stay the
-// same byte for byte, so that every action after it is found in the cache.
+// same byte for byte, so that the results of all later actions come from the cache.
 func TestStability(t *testing.T) {
 	plain := (&edit{}).objectOf(t)
 	withHeaders := (&edit{put: map[string]string{"include": included,
@@ -89,7 +89,7 @@ func TestStability(t *testing.T) {
 			put: map[string]string{"static": "static int unused(double d) { return d; }"}}, plain},
 		{edit{name: "moved tree", dir: "elsewhere/deep/down"}, plain},
 		{edit{name: "-O1", flags: []string{"-O1"}}, plain},
-		{edit{name: "-O0", flags: []string{"-O0"}}, nil}, // then the static inline function is encoded
+		{edit{name: "-O0", flags: []string{"-O0"}}, nil}, // the static inline function is encoded
 		{edit{name: "-g3", flags: []string{"-g3"}}, plain},
 		{edit{name: "DWARF 4", flags: []string{"-gdwarf-4"}}, plain},
 		{edit{name: "64-bit DWARF", flags: []string{"-gdwarf64"}}, plain},

@@ -10,9 +10,9 @@ import (
 )
 
 // store is what the threads of a conversion share. Most types of a unit are known from other units,
-// and are found by their fingerprint, without a lock. For a new type, a thread describes and hashes
-// it, then takes the lock and adds it to the graph. So the ids of nodes depend on the schedule, but
-// the contents of nodes don't.
+// and are found by their fingerprint, without a lock. If a type is new, the thread describes and
+// hashes it, then takes the lock and adds it to the graph. So the ids of nodes depend on the timing
+// of the threads, but the contents of nodes don't.
 type store struct {
 	mu      sync.Mutex // for the graph
 	obj     *object.Object
@@ -21,12 +21,12 @@ type store struct {
 	shared  bool         // several conversions share the store
 	byPrint struct {
 		items  byPrint[item]       // the items of definitions
-		hashes byPrint[types.Hash] // the hashes of types that are referred to
+		hashes byPrint[types.Hash] // the hashes of types to which other types refer
 	}
 }
 
-// roomFor estimates how many nodes about size bytes of units will have. In a Linux kernel, one
-// object file has a node per 60 bytes; the whole kernel, a node per 1,600 bytes.
+// roomFor estimates how many nodes about size bytes of units will have. In a Linux kernel, an
+// object file has one node per 60 bytes, and the whole kernel one node per 1,600 bytes.
 func roomFor(size int) int { return min(size/60, 1<<12) + size/1500 }
 
 // lockTries is how often a thread tries to lock the graph before it sleeps: about 50 µs in total.

@@ -16,13 +16,13 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// dwarfOf is the DWARF of a hand-made file.
+// dwarfOf holds the DWARF of a hand-made file.
 type dwarfOf struct{ info, abbrevs, str string }
 
-// The units below use these abbreviations besides handAbbrevs. Imported units have the forms
-// GNU_ref_alt (32), ref_sup4 (33) and ref_sup8 (34). The typedef "t" refers to its type by
-// GNU_ref_alt (35), ref_sup4 (36) and ref_addr (37). Structs without members have a name by strp
-// (38), GNU_strp_alt (39) and strp_sup (40).
+// supAbbrevs has the abbreviations that the units below use in addition to handAbbrevs. Imported
+// units have the forms GNU_ref_alt (32), ref_sup4 (33) and ref_sup8 (34). The typedef "t" refers to
+// its type by GNU_ref_alt (35), ref_sup4 (36) and ref_addr (37). Structs without members have names
+// in the forms strp (38), GNU_strp_alt (39) and strp_sup (40).
 var supAbbrevs = strings.TrimSuffix(handAbbrevs, "\x00") +
 	"\x20\x3d\x00\x18\xa0\x3e\x00\x00" + "\x21\x3d\x00\x18\x1c\x00\x00" +
 	"\x22\x3d\x00\x18\x24\x00\x00" + "\x23\x16\x00\x03\x08\x49\xa0\x3e\x00\x00" +
@@ -139,12 +139,12 @@ func TestSupplementErrors(t *testing.T) {
 	}{
 		{"past the end", unit("\x20" + u32(1<<20)), dwarfOf{info: s}, nil,
 			"main.o: .debug_info+0xd: a reference leads to offset 0x100000 in the " +
-				"supplementary file (dwz -m), which is in no unit there"},
+				"supplementary file (dwz -m), but no unit there contains that offset"},
 		{"no such file", unit("\x20" + u32(12)), dwarfOf{},
 			func(f *elf.File) { f.SetSupplement(nil) },
 			"main.o: .debug_info+0xd: a reference leads to offset 0xc in the supplementary " +
-				"file (dwz -m), which is in no unit there"},
-		{"no .debug_info", unit("\x20" + u32(12)), dwarfOf{}, nil, "which is in no unit"},
+				"file (dwz -m), but no unit there contains that offset"},
+		{"no .debug_info", unit("\x20" + u32(12)), dwarfOf{}, nil, "no unit there contains"},
 		{"no entry there", unit("\x24t\x00" + u32(16)), dwarfOf{info: s}, nil,
 			"sup.o: .debug_info+0x10: a reference to a type does not point to an entry"},
 		{"a string past the end", unit("\x28" + u32(9)), dwarfOf{str: "sup\x00"}, nil,
@@ -179,7 +179,7 @@ func TestSupplementErrors(t *testing.T) {
 func TestSupplementWithoutFile(t *testing.T) {
 	for name, want := range map[string]string{
 		"dwz-m-4.elf": "a string is in a supplementary file (dwz -m), but",
-		"dwz-m-5.elf": "in the supplementary file (dwz -m), which is in no unit there",
+		"dwz-m-5.elf": "in the supplementary file (dwz -m), but no unit there contains that offset",
 		"dwz-m-4.sup": "the DWARF has only partial units: this is a supplementary file of dwz -m; pass " +
 			"the files that refer to it",
 		"dwz-m-5.sup": "the DWARF has only partial units: this is a supplementary file of dwz -m",
@@ -199,8 +199,8 @@ func TestSupplementWithoutFile(t *testing.T) {
 	}
 }
 
-// FuzzSupplement reads the debug sections of two files, the second of which is the supplementary
-// one.
+// FuzzSupplement converts a file that has a supplementary file. The debug sections of both files
+// are arbitrary bytes.
 func FuzzSupplement(f *testing.F) {
 	s := unitOf(3, "\x06\x05s\x00\x04"+u32(13)+"\x00\x00")
 	entries := "\x01\x20" + u32(12) + "\x24t\x00" + u32(13) + "\x28" + u32(0) + "\x00"

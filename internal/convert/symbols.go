@@ -11,7 +11,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/facts"
 )
 
-// symbols are the file's function symbols by address, read while the first units are converted.
+// symbols holds the file's function symbols by address. They are read along with the first units.
 type symbols struct {
 	file *elf.File
 	once sync.Once
@@ -47,8 +47,8 @@ type mark struct {
 	nameless bool
 	clone    bool // some symbol is that of a clone whose interface differs
 	// suffixed is a symbol with the function's name and a suffix (foo.isra.0, foo.part.0), if no
-	// symbol has just the function's name. If there are several, one that isn't a part is preferred,
-	// then the first in alphabetical order. Cold parts (.cold) don't count.
+	// symbol has just the function's name. Symbols that aren't parts are preferred, and among equals
+	// the first in alphabetical order. Cold parts (.cold) don't count.
 	suffixed string
 }
 
@@ -89,7 +89,7 @@ func (s *symbols) look(addr uint64, name []byte) (m mark) {
 	return m
 }
 
-// likelier returns which of two symbols to use as mark.suffixed; a may be "".
+// likelier returns which of two symbols becomes mark.suffixed; a may be "".
 func likelier(a, b string) string {
 	switch {
 	case strings.Contains(b, ".cold"):

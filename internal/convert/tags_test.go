@@ -12,15 +12,15 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
-// TestTagsOfSeveralUnits converts units, alone and linked together, whose types differ only in
-// their annotations. A file with one unit is converted without fingerprints, so the objects show
+// TestTagsOfSeveralUnits converts units whose types differ only in their annotations, both alone
+// and linked together. A file with one unit is converted without fingerprints, so the objects show
 // what the linked file must contain. In the linked file, the types of unit 3 are known from unit 1,
 // but some types of unit 2 are not.
 func TestTagsOfSeveralUnits(t *testing.T) {
 	programtest.Need(t, "ld")
 	const dir = "testdata/objects/"
 	objs := []string{dir + "tags1-clang.o", dir + "tags2-clang.o", dir + "tags3-clang.o"}
-	joined := filepath.Join(t.TempDir(), "joined.o") // where strings are compared by content
+	joined := filepath.Join(t.TempDir(), "joined.o") // strings in it are compared by content
 	programtest.Run(t, ".", "ld", append([]string{"-r", "-o", joined}, objs...)...)
 	opt := Options{Features: features.Default(), Jobs: 1}
 	for _, linked := range []string{dir + "tags-4-clang.elf", dir + "tags-5-clang.elf"} {
@@ -39,7 +39,7 @@ func TestTagsOfSeveralUnits(t *testing.T) {
 	}
 }
 
-// declTags are the declaration tags that a unit of an object holds.
+// declTags lists the declaration tags that a unit of an object holds.
 func declTags(o *object.Object, unit int) (list []string) {
 	for _, id := range o.Units[unit].Items {
 		if n := o.Graph.Node(id); n.Kind == types.KindDeclTag {

@@ -9,7 +9,7 @@ import (
 )
 
 // signature is the real signature of a function's code, for the feature true_signature. The
-// compiler may have removed parameters, or replaced a struct by one of its members.
+// compiler may have removed parameters, or replaced a struct with one of its members.
 type signature struct {
 	proto types.ID   // 0: the same as in the source
 	hash  types.Hash // of proto
@@ -18,8 +18,8 @@ type signature struct {
 	index []int
 }
 
-// trueSignature finds out which parameters e's code really takes. f has the facts about e; v is the
-// verdict on e's parameters; clone is set if f's symbol is that of a clone.
+// trueSignature finds out which parameters e's code really takes. resolveFunction has set f from e;
+// v is the verdict on e's parameters; clone is set if f's symbol is that of a clone.
 func (u *unit) trueSignature(e *dwarf.DIE, f *function, v *params.Verdict,
 	clone bool) (s signature, err error) {
 	if !clone && !f.nocall {
@@ -112,8 +112,8 @@ func (u *unit) countParameters(e *dwarf.DIE) (n int, rest bool, err error) {
 	return n, rest, nil
 }
 
-// named is the name and the type of a parameter, or of the only field that is left of a struct
-// parameter. The string of name is in the unit namer, the string of field in the unit fieldOf.
+// named is a parameter, or the only member (field) that remains of a struct parameter. The string
+// of the parameter's name is in the unit namer, that of the member's name in the unit fieldOf.
 type named struct {
 	name    name
 	namer   *unit
@@ -160,7 +160,7 @@ func (p named) member(offset uint32) (named, error) {
 	return p, err
 }
 
-// elem returns the parameter of a prototype; a member gets the name "parameter__member".
+// elem returns p as a parameter of a prototype; a member gets the name "parameter__member".
 func (p *named) elem(u *unit) (types.Elem, error) {
 	str, err := p.namer.intern(p.name)
 	if err != nil {
@@ -178,8 +178,8 @@ func (p *named) elem(u *unit) (types.Elem, error) {
 	return types.Elem{Name: str, Ref: ref}, err
 }
 
-// memberAt finds the first member at a byte offset in the struct that t is, after typedefs and
-// qualifiers. The result's unit is nil if no such member exists or if it has no name.
+// memberAt finds the first member at a byte offset in the struct to which t leads through typedefs
+// and qualifiers. The result's unit is nil if no such member exists or if the member has no name.
 func (t typeRef) memberAt(offset uint32) (typeRef, dwarf.DIE, error) {
 	var e, c dwarf.DIE
 	t, err := t.peel(&e)

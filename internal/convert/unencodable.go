@@ -16,7 +16,7 @@ func isUnencodable(err error) bool {
 	return errors.As(err, &u)
 }
 
-// unencodable returns the error that BTF can't express something in the entry at offset off.
+// unencodable returns an error that says what BTF can't express in the entry at offset off.
 func (u *unit) unencodable(off uint32, format string, args ...any) error {
 	root := &u.c.main.r.Root
 	file, _ := u.c.main.r.String(root, dwarf.Name)

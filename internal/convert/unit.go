@@ -8,7 +8,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// unit is a loaded DWARF unit, with the facts that are known about its types.
+// unit is a loaded DWARF unit, with what is known so far about its types.
 type unit struct {
 	c      *converter
 	r      dwarf.Reader
@@ -22,7 +22,7 @@ type unit struct {
 	tagged   []types.Hash    // hashes of the names of functions with declaration tags
 	origins  map[uint32]bool // the abstract instances of functions that have code
 
-	number uint32 // see neighbours; in converter.main 0, unless it is read with pins
+	number uint32 // see neighbours; 0 in converter.main, unless that unit is read with pins
 }
 
 func (c *converter) convert(h *dwarf.Unit, number int) error {
@@ -73,8 +73,8 @@ func (c *converter) convert(h *dwarf.Unit, number int) error {
 	return c.end(number)
 }
 
-// read makes the environment of the loaded unit: from its own declarations, from those that it
-// imports, and from those in other units to which it refers.
+// read makes the environment of the loaded unit from the unit's own declarations, from those that
+// it imports, and from those in other units to which it refers.
 func (c *converter) read(file string) error {
 	c.begin(file)
 	if err := c.main.walk(); err != nil {

@@ -13,9 +13,9 @@ import (
 const percpuSection = ".data..percpu"
 
 // visitVariable adds the variable at offset off if it has a fixed address in a section whose
-// variables are encoded. The name and the type are the entry's own if the entry has them, as in
-// "extern T x[]; T x[5];". Otherwise they are those of the declaration that the entry completes.
-// After link-time optimization, they may be in an entry of the unit that defined the variable.
+// variables are encoded. If the entry has a name or a type, as in "extern T x[]; T x[5];", the
+// entry's own is used, otherwise that of the declaration that the entry completes. After link-time
+// optimization, name and type may be in an entry of the unit that defined the variable.
 func (u *unit) visitVariable(off uint32) error {
 	var e dwarf.DIE
 	if err := u.r.Read(off, &e); err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// Two units of one file define the tag t, and the definitions differ in only one thing. A
-// fingerprint that overlooked it would take the second definition for the first.
+// TestDefinitionsThatDifferInOneThing converts files with two units whose definitions of the tag t
+// differ in one thing. If fingerprints overlooked this difference, one definition would be lost.
 func TestDefinitionsThatDifferInOneThing(t *testing.T) {
 	gcc, err := exec.LookPath("gcc")
 	if err != nil {

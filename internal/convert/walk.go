@@ -64,7 +64,7 @@ func (u *unit) walk() error {
 	return u.visitCodeless()
 }
 
-// visit adds what e declares. enter reports whether the children of e must be visited too; next is
+// visit adds what e declares. enter reports whether the children of e must also be visited; next is
 // the offset after them, or 0 if that offset is unknown. global is set if e is not in a function.
 func (u *unit) visit(e dwarf.Head, global bool) (enter bool, next uint32, err error) {
 	if dwarf.IsDefinition(e.Abbrev.Tag) {

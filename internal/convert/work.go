@@ -28,7 +28,7 @@ type failure struct {
 }
 
 // convertUnits converts the units of a file within the file's budget of work. How much work several
-// threads do depends on the schedule, because a thread may repeat what another has done. So if the
+// threads do depends on their timing, because a thread may repeat what another has done. So if the
 // threads don't stay far below the budget, one thread converts the units again, and only that run
 // decides whether the file exceeds the budget.
 func convertUnits(in input) (*work, error) {
@@ -139,7 +139,7 @@ func (w *work) shares() bool {
 	return w.opt.Shared != nil && w.d.File.Relocatable() && w.opt.Each == nil
 }
 
-// thread converts units until none is left or one has an error.
+// thread converts units with c until none is left or one fails.
 func (w *work) thread(c *converter) {
 	for {
 		i := int(w.next.Add(1)) - 1
@@ -160,7 +160,7 @@ func (w *work) thread(c *converter) {
 		}
 		if w.opt.SkipUnencodable && isUnencodable(err) {
 			c.out.skipped = append(c.out.skipped, failure{i, err})
-			clear(c.neighbours.others) // some may have been read only in part
+			clear(c.neighbours.others) // some of these units may have been read only in part
 			err = nil
 		}
 		if err != nil {

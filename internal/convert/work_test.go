@@ -10,8 +10,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/object"
 )
 
-// The units of an object are in the order of the file, no matter which thread converted a unit, or
-// when.
+// TestUnitsInTheOrderOfTheFile: the units of an object are in the order of the file, no matter
+// which thread converted a unit, or when.
 func TestUnitsInTheOrderOfTheFile(t *testing.T) {
 	const path = "testdata/objects/lto-linked-gcc.elf"
 	files := func(convert func(*work)) (list []string) {

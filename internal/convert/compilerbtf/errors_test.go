@@ -129,7 +129,7 @@ func TestErrors(t *testing.T) {
 		})
 	}
 
-	// A warning about two blobs is printed once.
+	// A warning that applies to two blobs is given once.
 	void := build(little, nil, func(b *btf.Builder) { b.Ref(btf.KindTypedef, "v4", 0) })
 	var warned []string
 	_, err = File(elfOf(append(void[:len(void):len(void)], void...)), convert.Options{Jobs: 1,

@@ -77,17 +77,17 @@ func file(f *elf.File, opt convert.Options, plainly bool) (*object.Object, error
 // part is one blob of the section.
 type part struct {
 	data   []byte
-	off    int  // in the section
-	number int  // among the blobs of the file
-	source int  // group of its local symbols; sourceUnknown if it is unclear
-	empty  bool // it has no types, so no unit is made of it
+	off    int  // offset in the section
+	number int  // index among the blobs of the file, or in Options.Units
+	source int  // group of the blob's local symbols, or sourceUnknown
+	empty  bool // the blob has no types, so no unit is made of it
 }
 
-// split separates the concatenated blobs of a section, which may have zero bytes between them. It
+// split separates the concatenated blobs of a section. There may be zero bytes between blobs. split
 // checks only the headers of the blobs.
 //
-// For a unit without types, gcc writes a header that states no types and no strings, although
-// strings follow. split skips to the next header.
+// For a unit without types, gcc writes a header in which the lengths of types and strings are 0,
+// although strings follow. split then skips to the next header.
 func split(data []byte) (parts []part, err error) {
 	for off := 0; off < len(data); {
 		own, err := btf.Prefix(data[off:])
@@ -99,7 +99,7 @@ func split(data []byte) (parts []part, err error) {
 		}
 		h, order, err := btf.ReadHeader(own)
 		if err != nil {
-			return nil, err // it has just been checked
+			return nil, err // unreachable: btf.Prefix has checked the header
 		}
 		p := part{data: own, off: off, number: len(parts), empty: h.TypeLen+h.StrLen == 0}
 		parts = append(parts, p)
@@ -113,7 +113,7 @@ func split(data []byte) (parts []part, err error) {
 	return parts, nil
 }
 
-// fromHeader cuts off what precedes the first header with this byte order; nil if there is none.
+// fromHeader drops what precedes the first header with this byte order, or everything without one.
 func fromHeader(data []byte, order binary.ByteOrder) []byte {
 	var header [8]byte // the magic, the version, no flags, the length of the header
 	order.PutUint16(header[:], btf.Magic)
@@ -192,7 +192,7 @@ type failure struct {
 	err error
 }
 
-// thread converts parts until none is left or one has an error.
+// thread converts parts with c until none is left or one fails.
 func (w *work) thread(c *converter) {
 	for {
 		i := int(w.next.Add(1)) - 1

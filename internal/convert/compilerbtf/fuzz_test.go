@@ -14,8 +14,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/object"
 )
 
-// FuzzFile converts whole ELF files. It must be possible to write the result and read it again,
-// with time and memory in proportion to the input.
+// FuzzFile converts whole ELF files, with limits on time and memory. If the result can be written,
+// it must be readable.
 func FuzzFile(f *testing.F) {
 	seeds(f, func(data []byte) { f.Add(data) })
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -43,7 +43,8 @@ func FuzzSection(f *testing.F) {
 	})
 }
 
-// seeds are object files that gcc 16 and clang 21 made from the sources beside them.
+// seeds calls add for each object file in testdata. gcc 16 and clang 21 made these files from the
+// sources beside them.
 func seeds(f *testing.F, add func(data []byte)) {
 	paths, err := filepath.Glob("testdata/*.o")
 	if err != nil || len(paths) == 0 {
@@ -74,11 +75,11 @@ func check(t *testing.T, f *elf.File, size int) {
 		t.Errorf("%d bytes took %v", size, took)
 	}
 	if bytes := after.TotalAlloc - before.TotalAlloc; bytes > 512<<20 {
-		t.Errorf("%d bytes of input made %d bytes of memory", size, bytes)
+		t.Errorf("for %d bytes of input, %d bytes were allocated", size, bytes)
 	}
 	plain, plainErr := file(f, options, true)
 	if (err == nil) != (plainErr == nil) {
-		t.Fatalf("%v; by the plain path %v", err, plainErr)
+		t.Fatalf("error %v; with the plain implementation, %v", err, plainErr)
 	}
 	if err != nil {
 		return
@@ -88,7 +89,7 @@ func check(t *testing.T, f *elf.File, size int) {
 		return // a limit of the format
 	}
 	if want, err := object.Write(plain); err != nil || !bytes.Equal(data, want) {
-		t.Fatalf("the object differs from that of the plain path, %v", err)
+		t.Fatalf("the object differs from that of the plain implementation, %v", err)
 	}
 	path := filepath.Join(t.TempDir(), "o.btfo")
 	if err := os.WriteFile(path, data, 0o666); err != nil {

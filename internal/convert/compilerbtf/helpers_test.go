@@ -43,7 +43,7 @@ func newWorkspace(t testing.TB) workspace {
 	return workspace{programtest.NewDir(t), features.Default()}
 }
 
-// run runs a command in the workspace, and skips the test if it isn't installed.
+// run runs a command in the workspace. If the command isn't installed, run skips the test.
 func (w workspace) run(command string) {
 	w.Helper()
 	words := strings.Fields(command)
@@ -69,7 +69,7 @@ func (w workspace) open(name string) *elf.File {
 	return f
 }
 
-// convert reads the BTF of a file, or its DWARF.
+// convert converts the BTF of a file if the parameter btf is set, otherwise its DWARF.
 func (w workspace) convert(name string, btf bool) *object.Object {
 	w.Helper()
 	o, _ := w.convertWith(name, btf, convert.Options{Features: w.set, Jobs: 2})
@@ -128,7 +128,8 @@ func (w workspace) link(known *facts.Facts, objects ...*object.Object) (*btf.Blo
 	return blob, res
 }
 
-// differences lists how the BTF from DWARF differs from the BTF from a compiler's BTF.
+// differences lists how BTF that was made from DWARF differs from BTF that was made from a
+// compiler's BTF.
 func differences(dwarf, compiled *btf.Blob) []string {
 	list, _ := diff.Compare(diff.Side{dwarf}, diff.Side{compiled}, diff.Options{})
 	var lines []string

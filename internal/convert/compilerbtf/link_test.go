@@ -16,7 +16,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
 
-// preamble begins every source of a program.
+// preamble is the beginning of every source in program.
 const preamble = `
 #define PERCPU __attribute__((section(".data..percpu"), used))
 #define NOINLINE __attribute__((noinline, noclone, used))
@@ -24,8 +24,9 @@ struct shared { int a; struct inner *p; };
 typedef struct shared shared_t;
 `
 
-// program is a program of several files. Some of their static functions and variables have the same
-// name but different types. In some files, nothing static has a symbol.
+// program has the sources of a program with several files. Some static functions and variables in
+// different files have the same name but different types. In some files, no static function or
+// variable has a symbol.
 var program = map[string]string{
 	"first": `
 		struct inner { char c; };
@@ -63,8 +64,8 @@ func files(road string) string {
 	return strings.Join(list, " ")
 }
 
-// build compiles the program with DWARF and with BTF, and links executables of both, linked.d and
-// linked.b.
+// build compiles the program with DWARF and with BTF, and links the objects of each kind into an
+// executable, linked.d and linked.b.
 func (w workspace) build(flags string) {
 	w.Helper()
 	for name, source := range program {
@@ -217,7 +218,7 @@ func TestShapers(t *testing.T) {
 	}
 }
 
-// TestConcatenated converts files with several blobs, the second of which is at various offsets.
+// TestConcatenated converts files with several blobs, which begin at various offsets.
 func TestConcatenated(t *testing.T) {
 	w := newWorkspace(t)
 	w.build("-O2")
@@ -252,8 +253,8 @@ func TestConcatenated(t *testing.T) {
 	}
 }
 
-// TestEdits: an edit of a function's body doesn't change the object, as long as it introduces no
-// new named type.
+// TestEdits: an edit of a function's body doesn't change the object, as long as the edit introduces
+// no new named type.
 func TestEdits(t *testing.T) {
 	w := newWorkspace(t)
 	const source = preamble + `

@@ -6,18 +6,18 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// A linked kernel and its modules have a .BTF section too, made by pahole or this project from
-// their debugging information. No field says that the BTF is linked, but it differs from what
+// A linked kernel and its modules also have a .BTF section, which pahole or this project made from
+// their debugging information. No field says that this BTF is linked, but it differs from what
 // compilers write:
 //
 //   - A module has split BTF.
 //   - DATASECs have their real size. A compiler writes 0, because it doesn't know yet where
 //     variables will be.
 //   - All functions are marked static. Compilers mark global functions as global, except gcc 12,
-//     whose BTF has other faults too.
+//     whose BTF also has other faults.
 //
-// BTF without functions and DATASECs is accepted, because its types are the same whether it is
-// linked or not.
+// BTF that has neither functions nor DATASECs is accepted, because its types are the same whether
+// it is linked or not.
 
 // LinkedError is the error for BTF that no compiler wrote.
 type LinkedError struct {
@@ -33,14 +33,14 @@ func errLinked(why string) error {
 
 // isSplit reports whether a blob is split BTF, whose strings continue the strings of a base.
 func isSplit(data []byte) bool {
-	h, _, err := btf.ReadHeader(data) // it has been checked
+	h, _, err := btf.ReadHeader(data) // split has checked the header
 	return err == nil && h.TypeLen != 0 && (h.StrLen == 0 || data[h.HdrLen+h.StrOff] != 0)
 }
 
 // linkage summarizes the linkage of the functions in the blobs of a file.
 type linkage struct {
-	compiled     bool // a function is not static
-	contradicted bool // a static function has a global symbol, or the file has no function symbols
+	compiled     bool // some function isn't static
+	contradicted bool // some static function has a global symbol, or the file has no function symbols
 }
 
 // checkLinked refuses a DATASEC that has a size, and notes the linkage of the blob's functions.

@@ -17,8 +17,8 @@ import (
 //   - A struct without bitfields has no kind_flag.
 //   - An enum of more than 4 bytes is an ENUM64; any other is an ENUM.
 //   - Kinds that the features leave out are removed.
-//   - A declaration tag on void is moved to an INT, where takeDeclTags drops it. gcc writes one for
-//     variables whose type BTF can't express.
+//   - A declaration tag on void is moved to an INT, where takeDeclTags drops it. gcc writes such
+//     tags for variables whose type BTF can't express.
 //
 // An enum that is only declared has no size in gcc's BTF, and gets none here, like any declaration.
 func (c *converter) normalise(p *part) {
@@ -65,13 +65,13 @@ func (c *converter) addInt() uint32 {
 	return id
 }
 
-// After the blob's own strings come the names that normalise needs: intName, fakeInt, KABIPrefix.
+// intName, fakeInt and the option KABIPrefix are appended to the blob's strings, in that order.
 const intName = "int"
 
 // fakeInt is the name under which pahole 1.32 encodes base types that BTF's INT can't express.
 const fakeInt = "__SANITIZED_FAKE_INT__"
 
-// number makes type i an INT of the same size, or of 4 bytes if BTF has no INT of that size.
+// number turns type i into an INT of the same size, or of 4 bytes if BTF has no INT of that size.
 func (c *converter) number(i int, encoding uint32) {
 	t := &c.blob.Types[i]
 	if encoding&btf.IntBool != 0 {
@@ -87,7 +87,7 @@ func (c *converter) number(i int, encoding uint32) {
 	t.Extra = encoding<<24 | t.SizeOrType*8
 }
 
-// float makes type i an INT if BTF has no FLOAT of that size, or if the feature float is off.
+// float turns type i into an INT if BTF has no FLOAT of that size, or if the feature float is off.
 func (c *converter) float(i int) {
 	switch c.blob.Types[i].SizeOrType {
 	case 2, 4, 8, 12, 16:

@@ -8,7 +8,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/features"
 )
 
-// TestSame converts sources whose BTF from gcc says as much as the DWARF: the objects are
+// TestSame converts sources for which gcc's BTF says as much as the DWARF. The objects must be
 // identical, whatever quirks the BTF has.
 func TestSame(t *testing.T) {
 	for _, c := range []struct{ name, source string }{
@@ -126,8 +126,8 @@ func TestSame(t *testing.T) {
 	}
 }
 
-// TestDifferences converts sources with something that gcc's BTF can't say, and checks how the
-// results differ.
+// TestDifferences converts sources with something that gcc's BTF doesn't express, and checks how
+// the results differ.
 func TestDifferences(t *testing.T) {
 	for _, c := range []struct {
 		name, source, flags string
@@ -152,7 +152,7 @@ func TestDifferences(t *testing.T) {
 				"only in A: var vector"},
 			[]string{"null: no variable of file scope in the debug information",
 				"vector: no variable of file scope in the debug information"},
-			`declaration tag "on a vector" is on void in the BTF`},
+			`declaration tag "on a vector" refers to void in the BTF`},
 		{"an unnamed bitfield as the first member", `
 			struct s { int : 2; int x : 3; int y : 4; } s; struct t { int : 8; void *p; } t;
 			struct in_order { int a : 1; int : 4; int b : 2; } o;`, "-O2",

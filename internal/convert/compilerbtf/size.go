@@ -8,10 +8,10 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// maxDepth bounds chains of references, which Shaper.Load bounds except in cycles through typedefs.
+// maxDepth bounds chains of references. Shaper.Load bounds all except cycles through typedefs.
 const maxDepth = 1000
 
-// peel follows modifiers to the type at their end, nil for void. size is 0 if the type has none.
+// peel returns the type after all modifiers, or nil for void. size is 0 if that type has no size.
 func (c *converter) peel(id uint32) (t *btf.Type, size uint32) {
 	for range maxDepth {
 		t, _ := c.blob.ByID(id)
@@ -32,7 +32,7 @@ func (c *converter) peel(id uint32) (t *btf.Type, size uint32) {
 	return nil, 0
 }
 
-// size returns the size of a type in bytes, 0 if it has none.
+// size returns the size of a type in bytes, or 0 if the type has no size.
 func (c *converter) size(id uint32) uint64 {
 	n := uint64(1)
 	for range maxDepth {
@@ -54,7 +54,7 @@ func (c *converter) size(id uint32) uint64 {
 	return 0
 }
 
-// times is a·b, or the largest uint64 if the product overflows.
+// times returns a·b, or the largest uint64 if the product overflows.
 func times(a, b uint64) uint64 {
 	high, low := bits.Mul64(a, b)
 	if high != 0 {
@@ -80,8 +80,8 @@ func (c *converter) uncertain(f *btf.Type) bool {
 	return some && params.Judge(m, params.Options{}, judged).Flags.Has(params.UncertainLocation)
 }
 
-// packed reports whether a type is a struct with a name that has a misaligned member: its offset is
-// not a multiple of the natural alignment of the member's type.
+// packed reports whether a type is a named struct with a misaligned member: one whose offset is not
+// a multiple of the natural alignment of the member's type.
 func (c *converter) packed(id uint32) bool {
 	t, _ := c.peel(id)
 	if t == nil || t.Kind != btf.KindStruct || c.blob.TypeName(t) == "" {
@@ -95,7 +95,7 @@ func (c *converter) packed(id uint32) bool {
 	return false
 }
 
-// alignment returns the natural alignment of a scalar or an array of scalars; 1 for other types.
+// alignment returns the natural alignment of a scalar or an array of scalars, or 1 for other types.
 func (c *converter) alignment(id uint32) uint64 {
 	for range maxDepth {
 		t, size := c.peel(id)

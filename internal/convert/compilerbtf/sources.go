@@ -8,15 +8,15 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 )
 
-// matchSources finds out for each blob which STT_FILE (its source) precedes its local symbols.
+// matchSources finds each blob's source: the STT_FILE that precedes the blob's local symbols.
 //
 // Linkers write blobs and STT_FILEs in the order of their inputs, but not every input has both: an
-// input from an assembler has no blob, and an input that the linker makes has no STT_FILE. For a
-// given name, some sources have a local symbol, and some blobs define something static. If there
-// are as many such sources as blobs, they are tied to each other in order. Then the same is done
-// for the blobs and sources between two ties. Where there is no tie, but as many blobs as sources,
-// they are matched in order. The source of any other blob stays unknown: for such a blob, the local
-// symbols of all sources count.
+// input from an assembler has no blob, and an input that the linker makes has no STT_FILE. Names
+// give ties: if n sources have a local symbol with a certain name, and n blobs define something
+// static with that name, these sources and blobs are tied to each other in order. Then the same is
+// done for the blobs and sources between two ties. Where there is no tie, but as many blobs as
+// sources, these are matched in order. The source of any other blob stays unknown: for such a blob,
+// the local symbols of all sources count.
 func (w *work) matchSources(parts []part) error {
 	if !w.symbols.groups {
 		return nil // all are in group 0
@@ -25,7 +25,7 @@ func (w *work) matchSources(parts []part) error {
 		parts[i].source = sourceUnknown
 	}
 	m := matcher{parts: parts}
-	place := map[int]int{} // by group: its place in m.groups
+	place := map[int]int{} // by group: the group's index in m.groups
 	for i, name := range w.symbols.sources {
 		if name != "" {
 			place[i] = len(m.groups)
@@ -85,22 +85,22 @@ func Sources(f *elf.File) (map[int]int, error) {
 // maxRounds bounds how often the blobs and sources between ties are matched again.
 const maxRounds = 8
 
-// maxTies bounds how many ties are put in order in one round. Kernels have a few thousand.
+// maxTies bounds how many ties inOrder considers in one round. Kernels have a few thousand.
 const maxTies = 1 << 15
 
 type matcher struct {
 	parts   []part
 	groups  []int         // the groups of STT_FILEs with a name
-	defines [][]*definers // by blob: the static names that it defines
+	defines [][]*definers // by blob: the static names that the blob defines
 }
 
 // definers are the blobs and groups that define something static with the same name, in order.
 type definers struct {
 	blobs  []int
-	groups []int // places in matcher.groups
+	groups []int // indexes in matcher.groups
 }
 
-// tie says that a blob belongs to a source; group is its place in matcher.groups.
+// tie says that a blob belongs to a source; group is the source's index in matcher.groups.
 type tie struct{ blob, group, votes int }
 
 // match matches the blobs and sources in the range [from, to).
@@ -113,7 +113,7 @@ func (m *matcher) match(from, to tie, rounds int) {
 		for _, d := range m.defines[blob] {
 			blobs, groups := within(d.blobs, from.blob, to.blob), within(d.groups, from.group, to.group)
 			if blobs[0] != blob || len(blobs) != len(groups) {
-				continue // already counted, or not equally many
+				continue // already counted, or the numbers differ
 			}
 			for i := range blobs {
 				votes[tie{blob: blobs[i], group: groups[i]}]++
@@ -171,8 +171,8 @@ func (w *work) definers(parts []part) (map[string]*definers, error) {
 	return list, nil
 }
 
-// inOrder selects ties, beginning with those that have the most votes. It drops ties of a blob or
-// source that is already tied, and ties that cross a selected one.
+// inOrder selects ties, beginning with those that have the most votes. It drops a tie if it crosses
+// a selected tie, or if its blob or source already has a selected tie.
 func inOrder(votes map[tie]int) []tie {
 	var all []tie
 	for t, n := range votes {

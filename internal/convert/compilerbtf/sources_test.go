@@ -12,7 +12,7 @@ func TestInOrder(t *testing.T) {
 		{blob: 1, group: 3}: 2,
 		{blob: 1, group: 0}: 5, // crosses the tie of blob 0, which has fewer votes
 		{blob: 2, group: 3}: 1,
-		{blob: 3, group: 2}: 1, // crosses the one before it, with as many votes
+		{blob: 3, group: 2}: 1, // crosses the previous tie, which has as many votes
 		{blob: 4, group: 9}: 1,
 	})
 	want := []tie{{1, 0, 5}, {2, 3, 1}, {4, 9, 1}}

@@ -23,20 +23,20 @@ type symbol struct {
 }
 
 const (
-	global        = -1 // global symbols, and hidden ones, which linkers make local
+	global        = -1 // global symbols, and hidden symbols, which linkers make local
 	sourceUnknown = -2 // the local symbols of all sources
 )
 
-// function describes the symbols with the same base name, with or without a suffix.
+// function describes all symbols that have the same base name, whether they have a suffix or not.
 type function struct {
-	exact  bool // a symbol has just this name
-	strong bool // a symbol has just this name and is not weak
-	clone  bool // a symbol is that of a clone with a changed interface
+	exact  bool // some symbol has exactly this name
+	strong bool // some symbol has exactly this name and isn't weak
+	clone  bool // some symbol is that of a clone with a changed interface
 }
 
-// variable describes the symbols of variables with one name.
+// variable describes the symbols of all variables with the same name.
 type variable struct {
-	perCPU, other bool // a symbol is in a per-CPU section; another is elsewhere
+	perCPU, other bool // some symbol is in a per-CPU section; some symbol is elsewhere
 }
 
 // readSymbols reads the symbols of f. Local symbols are grouped if they come from more than one
@@ -120,7 +120,7 @@ func (s *symbols) addVariable(f *elf.File, all *elf.Symbols, at *elf.Symbol) {
 	}
 }
 
-// function describes the symbols of a function in a source; nil if it has no symbol.
+// function describes the symbols of a function in a source file, or returns nil if there is none.
 func (s *symbols) function(name string, static bool, source int) *function {
 	if !static {
 		if f, ok := s.functions[symbol{global, name}]; ok {
@@ -133,9 +133,9 @@ func (s *symbols) function(name string, static bool, source int) *function {
 	return nil
 }
 
-// variable reports whether a variable of a source has a symbol (ok), and whether it is per-CPU. If
-// a per-CPU variable and another variable have the same name, the result is for the per-CPU
-// variable, because either of the features var and global_var suffices to encode per-CPU variables.
+// variable reports whether a variable that a source file defines has a symbol (ok), and whether the
+// variable is per-CPU. If a per-CPU variable and another variable have the same name, the result is
+// for the per-CPU variable, because each of the features var and global_var encodes such variables.
 func (s *symbols) variable(name string, static bool, source int) (perCPU, ok bool) {
 	v := variable{}
 	if !static {
@@ -147,7 +147,7 @@ func (s *symbols) variable(name string, static bool, source int) (perCPU, ok boo
 	return v.perCPU, ok
 }
 
-// sourceName returns the base name of a source, "" if it is unknown.
+// sourceName returns the base name of a source, or "" if the name is unknown.
 func (s *symbols) sourceName(source int) string {
 	if !s.groups {
 		for _, name := range s.sources {

@@ -19,7 +19,7 @@ type converter struct {
 
 	// the blob that is being converted
 	blob     btf.Blob
-	own      uint32         // where normalise's names begin in the strings
+	own      uint32         // the offset in the strings at which normalise's names begin
 	typeTags bool           // the blob has type tags
 	fakes    map[int]uint32 // sizes of types that INT can't express, by index in blob.Types
 	items    []types.ID
@@ -97,8 +97,8 @@ func (c *converter) shape() error {
 	return c.shaper.Load(&c.blob)
 }
 
-// take adds type id to the unit if it is of a kind that units list: a struct, union, enum or
-// typedef. A function or a variable is added if it is a candidate.
+// take adds the type with the given id to the unit, if it is a struct, union, enum or typedef. A
+// function or a variable is added if it is a candidate.
 func (c *converter) take(id uint32, t *btf.Type, p *part) {
 	switch t.Kind {
 	case btf.KindStruct, btf.KindUnion, btf.KindEnum, btf.KindEnum64, btf.KindTypedef:
@@ -172,9 +172,9 @@ func (c *converter) add(id uint32, n types.Node) {
 	c.items = append(c.items, c.made[id])
 }
 
-// takeDeclTags adds the declaration tags on the unit's definitions. Like any reference, a tag on a
-// struct or union refers to the type by name. If the unit has several definitions of that name, the
-// tag refers to the definition itself.
+// takeDeclTags adds the declaration tags on the unit's definitions. Like any other reference, a tag
+// on a struct or union refers to the type by name. If the unit has several definitions with that
+// name, the tag refers to the definition itself.
 func (c *converter) takeDeclTags() {
 	isDeclTag := func(t btf.Type) bool { return t.Kind == btf.KindDeclTag }
 	if !c.opt.Features.Has(features.DeclTag) || !slices.ContainsFunc(c.blob.Types, isDeclTag) {
@@ -253,9 +253,9 @@ func (c *converter) warnVoid(n *types.Node, p *part) {
 		c.file.Path, c.obj.Graph.Name(n))})
 }
 
-// warnTagOnVoid warns of a declaration tag on void, which is left out.
+// warnTagOnVoid warns of a declaration tag that refers to void and is therefore left out.
 func (c *converter) warnTagOnVoid(t *btf.Type, p *part) {
-	c.warnings = append(c.warnings, warning{p.number, fmt.Sprintf("%s: declaration tag %q is on void "+
-		"in the BTF, so it is left out; gcc writes void for variables with vector types or nullptr_t",
-		c.file.Path, c.blob.TypeName(t))})
+	c.warnings = append(c.warnings, warning{p.number, fmt.Sprintf("%s: declaration tag %q refers to "+
+		"void in the BTF, so the tag is left out; gcc writes void in place of a variable whose type "+
+		"is a vector or nullptr_t", c.file.Path, c.blob.TypeName(t))})
 }

@@ -15,7 +15,7 @@ import (
 
 // TestAgreesWithPaholeOnCompilerOutput judges the functions of testdata/params.c as gcc and clang
 // compile them. The wanted reasons are what pahole 1.32 prints (-V) for the output of gcc 12, gcc
-// 16 and clang 21; if pahole is installed, its judgement of the same file is compared too.
+// 16 and clang 21. If pahole is installed, its judgement of the same file must also be the same.
 func TestAgreesWithPaholeOnCompilerOutput(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("the wanted reasons are those of x86-64")
@@ -66,8 +66,8 @@ func TestAgreesWithPaholeOnCompilerOutput(t *testing.T) {
 	}
 }
 
-// TestRemovedParametersOfCompilerOutput checks which parameters are left in functions that a
-// compiler changed.
+// TestRemovedParametersOfCompilerOutput checks which parameters remain in functions that a compiler
+// has changed.
 func TestRemovedParametersOfCompilerOutput(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("which functions are changed is known for x86-64")
@@ -198,7 +198,7 @@ func judgeFile(t *testing.T, path string) map[string]judgement {
 	}
 }
 
-// reason applies the package comment's rules to a group of one function.
+// reason applies the package comment's rules to a group that consists of one function.
 func reason(f Flags, changed bool) string {
 	switch {
 	case f.Has(Optimized) && changed:

@@ -1,4 +1,4 @@
-// Package params judges from the DWARF of a function's parameters whether a tracer that reads the
+// Package params judges, from the DWARF of a function's parameters, whether a tracer that reads the
 // parameters from the ABI's registers would find them there.
 //
 // The rules are the same as in dwarves 1.32. They say which DIEs are judged, and what follows from
@@ -9,13 +9,13 @@
 //     on types alone, can apply to it.
 //   - A parameter without a location sets Optimized. So does a location that names no register or,
 //     for a parameter that the ABI passes on the stack, a location that gives a known value. With
-//     true_signature, a function that clang changed gets UnexpectedRegister for a location that
-//     names no register, unless the value is constant.
-//   - A parameter in a different register from the ABI's for its position sets UnexpectedRegister.
-//     That flag is never set if a parameter is a struct by value, except with true_signature in a
-//     clone from gcc with reordered parameters.
-//   - In functions that clang didn't change, any register that the parameter takes up is expected,
-//     and so is a location without a register. If a machine's registers aren't known
+//     true_signature, in a function that clang changed, a location that names no register sets
+//     UnexpectedRegister instead, unless the value is constant.
+//   - A parameter that is not in the ABI's register for its position sets UnexpectedRegister. If a
+//     parameter is a struct by value, that flag is not set, except with true_signature for a clone
+//     from gcc with reordered parameters.
+//   - In functions that clang compiled without a change, any register that the parameter takes up
+//     is expected, and so is a location without a register. If a machine's registers aren't known
 //     (Machine.registers), every register is expected.
 //   - Reordered, UnexpectedRegister and UncertainLocation apply whatever the function's symbol is
 //     called. If one function of a group (the functions with one base name) has such a flag, the
@@ -26,8 +26,8 @@
 //     DW_CC_nocall (clang). The entry is DW_AT_low_pc, DW_AT_entry_pc or the first of DW_AT_ranges,
 //     because functions that are split into a hot and a cold part have no low_pc. A group is left
 //     out if every member whose entry has one of the group's symbols is Optimized in this sense.
-//     Members at a .part or .cold symbol, or without a symbol, don't matter for that (their other
-//     flags do).
+//     For this rule, members at a .part or .cold symbol, or without a symbol, don't matter (their
+//     other flags do).
 //   - It is unknown whether a clone from a compiler's BTF (types.FuncUnlocated) would be Optimized.
 //     Such a clone is treated as if it were, with a separate reason.
 //   - With the feature true_signature, Optimized leaves no function out: the function is written

@@ -38,8 +38,8 @@ type operation struct {
 
 // operands returns a character for each operand of an operation. The digits 1, 2, 4 and 8 represent
 // that many bytes; a represents an address, o an offset in a section, u a LEB128 number, b a LEB128
-// size and a block of that many bytes, and c the same with a size of one byte. ok is false if the
-// opcode is unknown.
+// size and a block of that many bytes, and c a one-byte size and a block of that many bytes. ok is
+// false if the opcode is unknown.
 func operands(code byte) (kinds string, ok bool) {
 	switch {
 	case isBreg(code):

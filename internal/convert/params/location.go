@@ -8,7 +8,7 @@ type location struct {
 	register int    // DWARF number 0..31, or noRegister
 	constant bool   // the first expression is a constant
 	known    bool   // the first expression is a value that is neither in a register nor in memory
-	caller   bool   // the first expression refers to the caller's value, which isn't passed
+	caller   bool   // the first expression refers to a value of the caller that isn't passed
 	stack    bool   // the first expression is relative to the frame base
 	low      uint64 // byte offsets of the pieces in the first register, one bit each
 	high     uint64 // the same for the second register, relative to its start
@@ -30,13 +30,13 @@ func (m Machine) locate(p *Param) location {
 	return loc
 }
 
-// Settles reports whether expr, the first expression, settles the location of a parameter of this
-// size, so that later ones don't matter. A single register does.
+// Settles reports whether expr, the first expression of a parameter with this size, settles the
+// parameter's location, so that later expressions don't matter. A single register does.
 func (m Machine) Settles(expr []byte, size uint32) bool {
 	return len(expr) == 1 && isReg(expr[0]) && (size <= uint32(m.AddrSize) || !m.splitsAggregates())
 }
 
-// shape counts operations and looks for stack_value. ok is false if the expression is invalid.
+// shape counts the operations in expr and looks for stack_value. ok is false if expr is invalid.
 func (m Machine) shape(expr []byte) (count int, lastIsValue, hasValue, ok bool) {
 	for len(expr) > 0 {
 		op, rest, ok := m.next(expr)
@@ -98,8 +98,8 @@ func (m Machine) read(expr []byte, first bool, p *Param, loc *location) bool {
 	return true
 }
 
-// readPieces reads the location of a value that has several words and is in pieces. Each piece is a
-// place followed by DW_OP_piece; a piece without a place is optimized out.
+// readPieces reads the location of a multi-word value in pieces. Each piece is a place followed by
+// DW_OP_piece; a piece without a place is optimized out.
 func (m Machine) readPieces(expr []byte, loc *location) {
 	word := uint64(m.AddrSize)
 	var offset uint64

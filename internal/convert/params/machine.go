@@ -5,7 +5,7 @@ import "debug/elf"
 // Machine determines the ABI's calling convention.
 type Machine struct {
 	ID       elf.Machine // e_machine
-	AddrSize int         // bytes of an address: 4 or 8
+	AddrSize int         // bytes in an address: 4 or 8
 	DWARF64  bool        // whether the unit's DWARF offsets have 8 bytes
 }
 
@@ -17,7 +17,7 @@ var (
 	registersS390   = []uint8{2, 3, 4, 5, 6}
 )
 
-// registers returns the parameter registers, nil if they are unknown.
+// registers returns the parameter registers, or nil if they are unknown.
 func (m Machine) registers() []uint8 {
 	switch m.ID {
 	case elf.EM_X86_64:
@@ -68,7 +68,7 @@ func (m Machine) slots(p *Param) int {
 		if m.ID == elf.EM_X86_64 {
 			return 0 // on the stack
 		}
-		return 1 // a pointer to it
+		return 1 // a pointer to the value
 	case p.Size > uint32(m.AddrSize):
 		return 2
 	}

@@ -4,13 +4,13 @@ package params
 type Param struct {
 	// HasLocation reports whether the DIE has DW_AT_location.
 	HasLocation bool
-	// Locations holds the expressions in DW_AT_location: one from an exprloc, all from a location list
-	// in order (no base addresses or views), or only the first one if that settles the location.
+	// Locations holds the expression of an exprloc, or those of a location list in order (no base
+	// addresses or views). If the first expression settles the location, the others may be missing.
 	Locations [][]byte
 	// ConstValue reports whether the DIE has DW_AT_const_value.
 	ConstValue bool
-	// Size is the size of the type in bytes, after typedefs and qualifiers; 0 if it is unknown. The
-	// type may come from the abstract origin.
+	// Size is the size of the type in bytes, or 0 if that is unknown. The type may come from the
+	// abstract origin.
 	Size uint32
 	// Struct reports whether the type, without typedefs and qualifiers, is a struct or class.
 	Struct bool
@@ -26,13 +26,13 @@ type Param struct {
 // NoOrigin is the OriginIndex of a parameter without an abstract origin.
 const NoOrigin = -1
 
-// Options are the facts, besides the machine and the parameters, on which the judgement depends.
+// Options hold what the judgement depends on, besides the machine and the parameters.
 type Options struct {
 	Clang bool // DW_AT_producer names clang
-	// from clang: the DIE or its abstract origin has the DW_AT_calling_convention DW_CC_nocall; false
-	// if the DIE has DW_AT_inline
+	// clang changed the function: the DIE or its abstract origin has the DW_AT_calling_convention
+	// DW_CC_nocall; false if the DIE has DW_AT_inline
 	NoCall bool
-	// from gcc: .isra or .constprop is in the entry's symbol; matters only with TrueSignature
+	// gcc changed the function: the entry's symbol has .isra or .constprop; only for TrueSignature
 	Clone         bool
 	TrueSignature bool // the feature true_signature
 }
@@ -42,10 +42,10 @@ type Flags uint8
 
 // The findings. The package comment says what follows from each of them.
 const (
-	// a parameter has no location, or one without a register (if passed on the stack: a known value)
+	// a parameter has no location, or its location has no register (on the stack: a known value)
 	Optimized          Flags = 1 << iota
 	Reordered                // the order of the parameters differs from the abstract origin's
-	UnexpectedRegister       // a parameter is in a different register from the ABI's for its position
+	UnexpectedRegister       // a parameter is not in the ABI's register for its position
 	UncertainLocation        // a packed struct by value may lie on the stack
 )
 
@@ -55,9 +55,9 @@ func (f Flags) Has(g Flags) bool { return f&g == g }
 // Verdict is the judgement of one function.
 type Verdict struct {
 	Flags Flags
-	// Removed lists, by ascending index, the parameters that a true signature leaves out.
+	// Removed has the indexes of the parameters that a true signature leaves out, in ascending order.
 	Removed []int
-	// Members lists the structs that clang replaced by one of their members.
+	// Members lists the structs that clang replaced with one of their members.
 	Members []Member
 }
 
@@ -100,8 +100,8 @@ func Judge(m Machine, o Options, ps []Param) Verdict {
 			v.Members = append(v.Members, Member{i, s.member})
 		}
 	}
-	// A struct that is passed by value may be anywhere, so nothing is unexpected. But in a clone with
-	// reordered parameters, members may have replaced the struct, which moves the other parameters.
+	// A struct that is passed by value may be anywhere, so no register is unexpected. But in a clone
+	// with reordered parameters, members may have replaced the struct, so that others have moved.
 	moved := o.TrueSignature && o.Clone && v.Flags.Has(Reordered)
 	if unexpected && (!hasStruct || moved) {
 		v.Flags |= UnexpectedRegister
@@ -116,7 +116,7 @@ func Judge(m Machine, o Options, ps []Param) Verdict {
 }
 
 // removed lists the parameters that are no longer passed. In clones, gcc writes the entries of
-// removed parameters after the others, so the order changes unless the removed ones were the last.
+// removed parameters last. So the order changes, unless these parameters were already the last.
 func (m Machine) removed(o Options, flags Flags, ps []Param, states []state) (list []int) {
 	last := len(ps) // the first of the trailing parameters that have no place
 	for o.Clone && last > 0 {
@@ -153,8 +153,8 @@ type state struct {
 	location
 	optimized  bool
 	unexpected bool
-	replaced   bool   // by its member
-	member     uint32 // byte offset
+	replaced   bool   // only one member is passed
+	member     uint32 // that member's byte offset
 }
 
 // matchWindows judges a function whose interface clang did not change: the register of a parameter
@@ -236,7 +236,7 @@ func (m Machine) nextKeepsPlace(states []state, i, index int) bool {
 	return i+1 < len(states) && index < len(regs) && states[i+1].register == int(regs[index])
 }
 
-// onlyMember reports whether p is a struct of several words of which only a single member has a
+// onlyMember reports whether p is a struct of several words, and only one of its members has a
 // place. It notes that member's offset.
 func (m Machine) onlyMember(p *Param, s *state) bool {
 	if p.MemberAt == nil || s.low != 0 && s.high != 0 {

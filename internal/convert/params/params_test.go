@@ -272,8 +272,8 @@ func FuzzJudge(f *testing.F) {
 	})
 }
 
-// If the first expression settles a location (Settles), those that follow it must not change the
-// result.
+// TestSettledLocations: if the first expression settles a location (Settles), later expressions
+// must not change the result.
 func TestSettledLocations(t *testing.T) {
 	exprs := [][]byte{
 		nil, {opReg0 + 5}, {opReg0 + 4}, {opLit0 + 3, opStackValue}, {opFbreg, 0x10}, {opBreg0 + 5, 0,

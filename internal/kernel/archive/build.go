@@ -21,12 +21,12 @@ type Release struct {
 	Vmlinux string // file with the BTF of the kernel: raw or ELF
 	Modules []Module
 	Shared  string // file with the shared base, split BTF based on vmlinux; "" if there is none
-	// Objects maps the name of a module to the object files that the module was linked from.
+	// Objects maps the name of a module to the object files from which the module was linked.
 	Objects map[string][]string
 	// Distilled maps the name of a module to the file with its distilled base, if that is not in
 	// the ELF file.
 	Distilled map[string]string
-	// On maps the name of a module to the name of the module that it is based on, or to Vmlinux. A
+	// On maps the name of a module to the name of the module on which it is based, or to Vmlinux. A
 	// module that is not in On is based on the shared base, or on vmlinux if there is no shared
 	// base or if the module has a distilled base.
 	On   map[string]string
@@ -84,7 +84,7 @@ type builder struct {
 	buildID string
 	parts   []part          // sorted by name
 	ids     map[string]int  // indexes in parts, by name
-	isBase  map[string]bool // names of files that others are based on
+	isBase  map[string]bool // names of files on which others are based
 }
 
 type part struct {
@@ -142,7 +142,7 @@ func (b *builder) readModules() error {
 			return p.err
 		}
 		if i > 0 && parts[i-1].name == p.name {
-			return fmt.Errorf("%s and %s: the kernel calls both of them "+
+			return fmt.Errorf("%s and %s: both have the same module name in the kernel, "+
 				"%s", parts[i-1].file(), p.file(), p.name)
 		}
 		b.ids[p.name] = i
@@ -247,7 +247,7 @@ func (b *builder) stack() error {
 	return nil
 }
 
-// levels groups the indexes of parts by the number of files that they are based on.
+// levels groups the indexes of parts by the number of files in each part's chain of bases.
 func (b *builder) levels() (map[int][]int, error) {
 	for _, name := range slices.Sorted(maps.Keys(b.release.On)) {
 		for _, x := range []string{name, b.release.On[name]} {

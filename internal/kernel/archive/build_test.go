@@ -42,7 +42,8 @@ func kernelBTF(t testing.TB) ([]byte, *btf.Blob) {
 	})
 }
 
-// embeds makes split BTF with a struct, one of whose members is the base's struct list.
+// embeds returns a function that adds a struct with the given name to split BTF. A member of this
+// struct is the base's struct list.
 func embeds(name string) func(b *btf.Builder) {
 	return func(b *btf.Builder) {
 		b.Composite(btf.KindStruct, name, 8, false, btf.Member{NameOff: b.Name("list"), Type: 2})
@@ -126,8 +127,8 @@ func tarOf(t *testing.T, r Release) (plain, compressed []byte) {
 	return p.Bytes(), c.Bytes()
 }
 
-// TestSameBytes builds a release from files in different directories, in different orders, with
-// different numbers of threads.
+// TestSameBytes: a release gives the same bytes if its files are in different directories or in a
+// different order, or if the number of threads is different.
 func TestSameBytes(t *testing.T) {
 	plain, compressed := tarOf(t, someRelease(t, t.TempDir()))
 	for seed := range int64(10) {
@@ -150,7 +151,7 @@ func TestSameBytes(t *testing.T) {
 	}
 }
 
-// TestTar compares the tar archive with the directory.
+// TestTar compares the files in the tar archive with those that WriteDir writes.
 func TestTar(t *testing.T) {
 	r := someRelease(t, t.TempDir())
 	plain, _ := tarOf(t, r)
@@ -348,11 +349,11 @@ func TestBuildRefuses(t *testing.T) {
 		{"two names that are one to the kernel", func(r *Release, dir string) {
 			raw, _ := blob(t, kernel, embeds("x"))
 			r.Modules = append(r.Modules, Module{File: put(t, dir, "nf_nat.btf", raw)})
-		}, "DIR/b/nf-nat.btf and DIR/nf_nat.btf: the kernel calls both of them nf_nat"},
+		}, "DIR/b/nf-nat.btf and DIR/nf_nat.btf: both have the same module name in the kernel, nf_nat"},
 		{"a module of the kernel's name", func(r *Release, dir string) {
 			raw, _ := blob(t, kernel, embeds("x"))
 			r.Modules = []Module{{File: put(t, dir, "x.btf", raw), Path: "vmlinux"}}
-		}, "the kernel calls both of them vmlinux"},
+		}, "both have the same module name in the kernel, vmlinux"},
 		{"another base, longer", func(r *Release, dir string) {
 			_, longer := blob(t, kernel, embeds("more_of_the_kernel"))
 			raw, _ := blob(t, longer, embeds("x"))

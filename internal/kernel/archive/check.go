@@ -72,7 +72,7 @@ func Check(path string, opts Options) ([]string, error) {
 	return c.check(m, opts.Jobs), nil
 }
 
-// noteShared handles archives with a shared base: it reports what they can't be used for.
+// noteShared reports what an archive with a shared base can't be used for.
 func (c *checker) noteShared(path string, m *Manifest, opts Options) error {
 	switch {
 	case m.SharedBase == "":
@@ -113,9 +113,9 @@ func (c *checker) check(m *Manifest, jobs int) []string {
 type checker struct {
 	in       files
 	rules    verify.Options
-	images   map[string][]string // paths of images, by the kernel's names for them
+	images   map[string][]string // paths of images, by the names that the kernel gives them
 	files    map[string]*checked // the files in the manifest, by name
-	shared   string              // the name of the shared base, "" if there is none
+	shared   string              // the name of the shared base, or "" if there is none
 	names    []string
 	problems []string // problems that don't belong to a file
 }
@@ -138,7 +138,7 @@ func (c *checker) report(format string, args ...any) {
 }
 
 func (c *checker) list(m *Manifest) {
-	alike := map[string][]string{} // names of files, by the kernel's name for them
+	alike := map[string][]string{} // names of files, by the name that the kernel gives them
 	for _, f := range m.Files {
 		if err := checkName(f.Name); err != nil {
 			c.report("%v", err)
@@ -162,9 +162,9 @@ func (c *checker) list(m *Manifest) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(alike)) {
 		if list := alike[name]; len(list) > 1 {
-			c.report("%s: to the kernel, all are %s", strings.Join(list, ", "), name)
+			c.report("%s: the kernel names all of them %s", strings.Join(list, ", "), name)
 		} else if list[0] != name && list[0] != m.SharedBase {
-			c.files[list[0]].report("to the kernel, it is %s", name)
+			c.files[list[0]].report("the kernel names it %s", name)
 		}
 	}
 	if c.files[Vmlinux] == nil {
@@ -179,7 +179,7 @@ func (c *checker) checkShared(m *Manifest) {
 	f := c.files[m.SharedBase]
 	switch {
 	case f == nil:
-		c.report("%s: the manifest doesn't list this file, its shared base", m.SharedBase)
+		c.report("%s: the manifest doesn't list this file, which it names as shared base", m.SharedBase)
 	case Name(f.Name) == f.Name:
 		f.report("the shared base must not have a name that a module can have")
 	case len(f.Bases) != 1 || f.Bases[0].Name != Vmlinux:
@@ -201,7 +201,7 @@ func (c *checker) findExtra() {
 	}
 }
 
-// checkChains compares the bases from which the files were made with those in the manifest.
+// checkChains checks that the manifest still lists the bases from which the files were made.
 func (c *checker) checkChains() {
 	for _, name := range c.names {
 		f := c.files[name]
@@ -213,7 +213,7 @@ func (c *checker) checkChains() {
 	}
 }
 
-// checkChain returns the file that f is based on, or nil if there is none or the chain is wrong.
+// checkChain returns the file on which f is based, or nil if there is none or the chain is wrong.
 func (c *checker) checkChain(f *checked) *checked {
 	if f.Name != Vmlinux && len(f.Bases) == 0 {
 		f.report("missing base: it has none, but must be based on %s", Vmlinux)
@@ -245,7 +245,7 @@ func (c *checker) checkChain(f *checked) *checked {
 	return on
 }
 
-// checkContents reads the content of the files, each file after the one that it is based on.
+// checkContents reads the content of the files, each file after its base.
 func (c *checker) checkContents(jobs int) {
 	levels := map[int][]*checked{}
 	deepest := 0

@@ -15,7 +15,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// damage is an archive in a directory that a test case damages.
+// damage is a directory with an archive that a test case damages.
 type damage struct {
 	*testing.T
 	dir string
@@ -70,7 +70,7 @@ func (d *damage) forget(name string) {
 	d.m.Files = left
 }
 
-// onRAID is the problem that the archive of someRelease always has.
+// onRAID is a problem that the archive of someRelease has even if it isn't damaged.
 const onRAID = "raid: it is based on disk, but the kernel only accepts modules based on vmlinux"
 
 type damageTest struct {
@@ -139,13 +139,13 @@ var damages = []damageTest{
 		f.Name = "nf-nat"
 		put(d, d.dir, "nf-nat", d.content("nf_nat"))
 		d.m.Files = append(d.m.Files, f)
-	}, []string{"nf_nat, nf-nat: to the kernel, all are nf_nat", onRAID}},
+	}, []string{"nf_nat, nf-nat: the kernel names all of them nf_nat", onRAID}},
 	{"a file twice", func(d *damage) { d.m.Files = append(d.m.Files, *d.file("nf_nat")) },
-		[]string{"nf_nat, nf_nat: to the kernel, all are nf_nat", onRAID}},
+		[]string{"nf_nat, nf_nat: the kernel names all of them nf_nat", onRAID}},
 	{"another name than the kernel's", func(d *damage) {
 		os.Rename(filepath.Join(d.dir, "nf_nat"), filepath.Join(d.dir, "nf-nat"))
 		d.file("nf_nat").Name = "nf-nat"
-	}, []string{"nf-nat: to the kernel, it is nf_nat", onRAID}},
+	}, []string{"nf-nat: the kernel names it nf_nat", onRAID}},
 	{"another path", func(d *damage) { d.file("disk").Path = "kernel/drivers/disc.ko" },
 		[]string{"disk: its path kernel/drivers/disc.ko is that of the module disc", onRAID}},
 	{"a name that is a path", func(d *damage) { d.file("other").Name = "../other" },
@@ -307,7 +307,7 @@ func FuzzManifest(f *testing.F) {
 		}
 		for i, x := range a.Manifest.Files {
 			if y := c.files[x.Name]; y == nil || y.SHA256 != x.SHA256 || y.StartID != x.StartID {
-				t.Errorf("nothing is found wrong with file %d of %s", i, data)
+				t.Errorf("Check finds no problem with file %d of %s", i, data)
 			}
 		}
 	})

@@ -24,7 +24,7 @@ type Images struct {
 // maxWrong is the number of wrong ids that are reported for a file.
 const maxWrong = 20
 
-// find returns the paths of the images by the kernel's names for vmlinux and the modules.
+// find returns the paths of the images, by the names that the kernel gives vmlinux and the modules.
 func (x Images) find() (map[string][]string, error) {
 	found := map[string][]string{}
 	if x.Vmlinux != "" {
@@ -53,8 +53,8 @@ func (x Images) find() (map[string][]string, error) {
 	return found, err
 }
 
-// moduleFile returns the name of the module in a file, and whether it is a module. A compressed
-// module counts too: reading it fails with an error that says what to do.
+// moduleFile returns the name of the module in a file, and whether the file is a module. Compressed
+// modules also count: reading one fails with an error that says what to do.
 func moduleFile(path string) (string, bool) {
 	for _, suffix := range []string{".gz", ".xz", ".zst"} {
 		path = strings.TrimSuffix(path, suffix)
@@ -99,7 +99,7 @@ func checkImage(f *checked, l *layer, raw []byte, path string) error {
 
 // compareTypes compares the BTF of an ELF file with the BTF in the archive. It returns the BTF to
 // which the ids in the file's .BTF_ids refer. If the base is distilled, this is the BTF before
-// relocation: the kernel relocates these ids too when it loads the module (btf_relocate_id).
+// relocation: when the kernel loads the module, it also relocates these ids (btf_relocate_id).
 func compareTypes(s *source, l *layer, raw []byte) (*btf.Blob, error) {
 	if s.distilled == nil {
 		if s.raw == nil {

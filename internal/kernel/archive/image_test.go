@@ -35,7 +35,8 @@ func imagesOf(t *testing.T, r Release) string {
 	return dir
 }
 
-// TestImages changes an image. The tests of section .BTF_ids are in package btfids.
+// TestImages compares an archive with images, one of which has been changed. The tests of section
+// .BTF_ids are in package btfids.
 func TestImages(t *testing.T) {
 	r := someRelease(t, t.TempDir())
 	a, err := Build(r)
@@ -53,7 +54,7 @@ func TestImages(t *testing.T) {
 	for _, c := range []struct {
 		what   string
 		change func(dir string)
-		want   []string // the problems before that of raid; after: those after it
+		want   []string // the problems before raid's problem; after has those after it
 		after  []string
 	}{
 		{"nothing", func(dir string) {}, nil, nil},

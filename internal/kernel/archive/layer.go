@@ -10,12 +10,12 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// layer is a parsed file of an archive, and its base. A nil layer has no types.
+// layer is a parsed file of an archive, with its base. A nil layer has no types.
 type layer struct {
 	File
 	blob *btf.Blob
 	on   *layer
-	tags map[tag]bool // the tags that it defines; nil before findTags
+	tags map[tag]bool // the tags that the blob defines; nil before findTags
 }
 
 // tag is the name of a struct, union or enum, with its namespace.
@@ -59,8 +59,8 @@ func (l *layer) chain() []Base {
 	return append(l.on.chain(), Base{l.Name, l.SHA256})
 }
 
-// countConflicts counts the tags that the layer defines more than once, and those that it defines
-// although a base defines them too. findTags must have been called for the bases.
+// countConflicts counts the tags that the layer defines more than once, and those that a base also
+// defines. findTags must have been called for the bases.
 func (l *layer) countConflicts() int {
 	seen, conflicts := map[tag]bool{}, map[tag]bool{}
 	for x := range l.definitions {

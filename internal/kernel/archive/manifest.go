@@ -45,18 +45,18 @@ type File struct {
 	Name   string `json:"name"` // vmlinux, or the name of a module
 	SHA256 string `json:"sha256"`
 	Size   int64  `json:"size"`  // in bytes
-	Bases  []Base `json:"bases"` // the files that it is based on, the deepest base first
+	Bases  []Base `json:"bases"` // the files on which it is based, the deepest base first
 
-	StartID      uint32 `json:"start_id"`      // the id of its first type
-	StringOffset uint32 `json:"string_offset"` // the offset of its first string
+	StartID      uint32 `json:"start_id"`      // the id of the file's first type
+	StringOffset uint32 `json:"string_offset"` // the offset of the file's first string
 	Types        int    `json:"types"`         // number of types
 	Conflicts    int    `json:"conflicts"`     // number of tags that this file defines again
 
 	Path    string   `json:"path"`              // path in /lib/modules/RELEASE; "" if unknown
-	Objects []string `json:"objects,omitempty"` // the objects that a module was linked from
+	Objects []string `json:"objects,omitempty"` // the objects from which a module was linked
 }
 
-// Base describes a base of a file, as it was when the file was made from it.
+// Base describes a base of a file, as that base was when the file was made.
 type Base struct {
 	Name   string `json:"name"`
 	SHA256 string `json:"sha256"`
@@ -103,7 +103,7 @@ func parseManifest(data []byte) (*Manifest, error) {
 	return m, checkFields(data)
 }
 
-// checkFields checks that fields are present: missing ones would be read as zero values.
+// checkFields checks that fields are present, because a missing one would be read as a zero value.
 func checkFields(data []byte) error {
 	var m struct{ Files []map[string]any }
 	if err := json.Unmarshal(data, &m); err != nil {

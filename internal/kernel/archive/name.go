@@ -10,9 +10,9 @@ import (
 // final NUL. On 64-bit machines, the maximum is 55.
 const maxName = 59
 
-// Name returns the kernel's name for the module in a file: without directories and suffixes, and
-// with _ in place of - and commas (name-fix-token in scripts/Makefile.lib). nf-nat.ko and
-// nf_nat.btf are both nf_nat.
+// Name returns the name that the kernel gives the module in a file: the file's base name without
+// suffixes, and with _ in place of - and commas (name-fix-token in scripts/Makefile.lib). For both
+// nf-nat.ko and nf_nat.btf, the name is nf_nat.
 func Name(file string) string {
 	name := path.Base(file)
 	for _, suffix := range []string{".btf", ".debug", ".ko", ".mod"} {

@@ -129,17 +129,17 @@ func TestSharedBaseChains(t *testing.T) {
 		{"module on module", "", "", []string{"raid: it is based on disk, but the kernel"}},
 		{"no shared_base in the manifest", `  "shared_base": "shared-base",` + "\n", "", []string{
 			"disk: it is based on shared-base, but", "raid: it is based on disk, but",
-			"shared-base: to the kernel, it is shared_base"}},
+			"shared-base: the kernel names it shared_base"}},
 		{"another name", `"shared_base": "shared-base"`, `"shared_base": "none"`, []string{
 			"none: the manifest doesn't list this file", "disk: it is based on shared-base, but",
-			"raid: it is based on disk, but", "shared-base: to the kernel, it is shared_base"}},
+			"raid: it is based on disk, but", "shared-base: the kernel names it shared_base"}},
 		{"a module", `"shared_base": "shared-base"`, `"shared_base": "alone"`, []string{
 			"alone: the shared base must not have a name that a module",
 			"disk: it is based on shared-base, but",
-			"raid: it is based on disk, but", "shared-base: to the kernel, it is shared_base"}},
+			"raid: it is based on disk, but", "shared-base: the kernel names it shared_base"}},
 		{"vmlinux", `"shared_base": "shared-base"`, `"shared_base": "vmlinux"`, []string{
 			"disk: it is based on shared-base, but", "raid: it is based on disk, but",
-			"shared-base: to the kernel, it is shared_base",
+			"shared-base: the kernel names it shared_base",
 			"vmlinux: the shared base must not have a name that a module"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

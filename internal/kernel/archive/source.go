@@ -12,13 +12,13 @@ import (
 // maxBuildID is the maximum size of a build id in bytes. Linkers write 16 or 20 bytes.
 const maxBuildID = 64
 
-// source is the content of a raw BTF or ELF file: the parts that this package uses.
+// source holds the parts of a raw BTF or ELF file that this package uses.
 type source struct {
 	file      string
 	raw       []byte // the BTF
-	distilled []byte // the content of .BTF.base, nil if there is none
-	module    string // the name in .modinfo, "" if there is none
-	buildID   string // in hexadecimal, "" if there is none
+	distilled []byte // the content of .BTF.base, or nil if there is none
+	module    string // the name in .modinfo, or "" if there is none
+	buildID   string // in hexadecimal, or "" if there is none
 }
 
 func readSource(file string) (*source, error) {

@@ -16,7 +16,7 @@ import (
 
 const (
 	maxTar        = 8 << 30 // bytes, uncompressed; a distribution's kernel has about 100 MB
-	maxTarMembers = 1 << 16 // files; that kernel has about 5000
+	maxTarMembers = 1 << 16 // files; a distribution's kernel has about 5000
 	maxTarWindow  = 1 << 27 // bytes; used by zstd level 22
 
 	zstdMagic  = "\x28\xb5\x2f\xfd"

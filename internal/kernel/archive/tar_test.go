@@ -51,8 +51,8 @@ func zstdOf(t testing.TB, data []byte) []byte {
 	return z.EncodeAll(data, nil)
 }
 
-// TestCheckTar finds in tar archives, compressed or not, what TestCheck finds in a directory. It
-// uses various file names, because Check recognizes archives by their content.
+// TestCheckTar: Check finds the same problems in a tar archive, compressed or not, as in a
+// directory. The archives have various names, because Check recognizes them by their content.
 func TestCheckTar(t *testing.T) {
 	if _, err := exec.LookPath("tar"); err != nil {
 		t.Skip("no tar")
@@ -131,7 +131,7 @@ func TestTarErrors(t *testing.T) {
 	if left, err := os.ReadDir(os.Getenv("TMPDIR")); err != nil || len(left) > 0 {
 		t.Errorf("left in the directory for temporary files: %v, %v", left, err)
 	}
-	// Other problems with files in the archive are not errors of Check.
+	// For other problems with files in the archive, Check returns lines instead of an error.
 	path := put(t, t.TempDir(), "a",
 		packed(t, "manifest.json", empty, "d", "/", "d/a", "a", "a\nb", "c"))
 	found, err := Check(path, Options{Rules: bootRules, Jobs: 1})

@@ -56,9 +56,9 @@ func (a *Archive) WriteDir(dir string) error {
 	return nil
 }
 
-// WriteTar writes a tar archive (ustar) with one of the endings of TarEnding. All files get the
-// same time (in 1970), user 0 and mode 0444, so the output depends neither on the machine nor on
-// the time.
+// WriteTar writes the archive as a tar file (ustar), compressed as the ending of its name implies
+// (see TarEnding). All files get the same time (in 1970), user 0 and mode 0444, so the output
+// depends neither on the machine nor on the time.
 func (a *Archive) WriteTar(w io.Writer, ending string) error {
 	list, err := a.entries()
 	if err != nil {
@@ -67,7 +67,7 @@ func (a *Archive) WriteTar(w io.Writer, ending string) error {
 	return WriteTar(w, ending, list)
 }
 
-// compressors has a compressor for each ending. No compressor writes a name, a time or a user.
+// compressors maps each ending to a compressor. No compressor writes a name, a time or a user.
 var compressors = map[string]func(io.Writer) (io.WriteCloser, error){
 	".tar":    func(w io.Writer) (io.WriteCloser, error) { return uncompressed{w}, nil },
 	".tar.gz": func(w io.Writer) (io.WriteCloser, error) { return gzip.NewWriter(w), nil },
@@ -82,8 +82,8 @@ type uncompressed struct{ io.Writer }
 
 func (uncompressed) Close() error { return nil }
 
-// TarEnding returns the ending of a name if WriteTar writes archives with that ending: .tar,
-// .tar.gz, .tar.xz or .tar.zst; else "".
+// TarEnding returns the ending of a name if it is one that WriteTar accepts (.tar, .tar.gz, .tar.xz
+// or .tar.zst), otherwise "".
 func TarEnding(name string) string {
 	for ending := range compressors {
 		if strings.HasSuffix(name, ending) {
@@ -94,8 +94,8 @@ func TarEnding(name string) string {
 }
 
 // WriteTar writes a tar archive (ustar) of entries in the given order, with the compression that
-// the ending implies. The ending must be one that TarEnding returns. All files have a time in 1970,
-// user 0 and mode 0444, so the output depends neither on the machine nor on the time.
+// the ending implies. The ending must be one that TarEnding returns. All files get the same time
+// (in 1970), user 0 and mode 0444, so the output depends neither on the machine nor on the time.
 func WriteTar(w io.Writer, ending string, entries []Entry) error {
 	z, err := compressors[ending](w)
 	if err != nil {

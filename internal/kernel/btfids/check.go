@@ -10,10 +10,10 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 )
 
-// Check compares the ids in a file's section with those that Resolve would write. It returns the
-// wrong words, sorted by offset, or none if the file has no section. If a name has no type, the id
-// 0 is correct. A set8 is an exception: there, Check reports the id 0, because the kernel rejects a
-// set of kfuncs with that id (btf_check_kfunc_protos).
+// Check compares the ids in a file's .BTF_ids with those that Resolve would write. It returns the
+// wrong words, sorted by offset, or none if the file has no such section. If a name has no type,
+// the id 0 is correct, except in a set8: there, Check reports the id 0, because the kernel rejects
+// a set of kfuncs with that id (btf_check_kfunc_protos).
 func Check(f *elf.File, b *btf.Blob) ([]Finding, error) {
 	s, err := Find(f)
 	if s == nil || err != nil {
@@ -89,7 +89,7 @@ func (c *check) explain(x *id, has uint32) string {
 type place struct {
 	id     uint32
 	at     uint32
-	symbol *id // nil for an entry without symbol
+	symbol *id // nil for an entry without a symbol
 }
 
 // set compares the sorted entries of a set with its symbols.

@@ -9,8 +9,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 )
 
-// TestCheckResolved: Check finds nothing wrong with what Resolve writes in the cases of
-// TestResolve.
+// TestCheckResolved: in the cases of TestResolve, Check finds nothing wrong with what Resolve
+// writes.
 func TestCheckResolved(t *testing.T) {
 	for _, test := range resolveTests {
 		t.Run(test.name, func(t *testing.T) {

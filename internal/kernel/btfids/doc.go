@@ -5,7 +5,7 @@
 // section is for:
 //
 //	__BTF_ID__<kind>__<name>__<number>  one word: the id of a struct, union, typedef or func
-//	__BTF_ID__set__<name>               one word: the number of ids that follow, sorted
+//	__BTF_ID__set__<name>               one word: the number of ids; the ids follow, sorted
 //	__BTF_ID__set8__<name>              two words: the number of entries and the set's flags;
 //	                                    the entries follow, sorted by id, each an id and flags
 //
@@ -15,5 +15,5 @@
 // that resolve_btfids rejects, or that makes it write outside a set, is an error here.
 //
 // Sorting a set moves its flags away from their symbols. Restore moves them back, so that a file
-// can be resolved again. Restore needs the BTF that the ids in the set refer to.
+// can be resolved again. Restore needs the BTF to which the ids in the set refer.
 package btfids

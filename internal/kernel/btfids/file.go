@@ -10,7 +10,7 @@ import (
 // moduleSignature is the end of a signed kernel module (MODULE_SIG_STRING).
 const moduleSignature = "~Module signature appended~\n"
 
-// Find reads the section .BTF_ids of a file. It returns nil if there is none or it is empty.
+// Find reads the section .BTF_ids of a file. It returns nil if the section is missing or empty.
 func Find(f *elf.File) (*Section, error) {
 	sec, err := find(f)
 	if sec == nil || err != nil {
@@ -55,7 +55,7 @@ func sectionError(f *elf.File, err error) error {
 	return fmt.Errorf("%s: section %s: %w", f.Path, SectionName, err)
 }
 
-// find returns the section .BTF_ids, or nil if there is none or it is empty.
+// find returns the section .BTF_ids, or nil if the section is missing or empty.
 func find(f *elf.File) (*elf.Section, error) {
 	list := f.SectionsNamed(SectionName)
 	if len(list) == 0 || len(list) == 1 && list[0].Size == 0 {

@@ -13,7 +13,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 )
 
-// fuzzTypes returns BTF with the types that the seeds refer to by name.
+// fuzzTypes returns BTF with the types to which the seeds refer by name.
 func fuzzTypes() *btf.Blob {
 	return types(funcs("base", "a"), named{btf.KindFunc, "b"}, named{btf.KindFunc, "c"},
 		named{btf.KindStruct, "s"}, named{btf.KindStruct, "s"}, named{btf.KindUnion, "u"},
@@ -21,8 +21,8 @@ func fuzzTypes() *btf.Blob {
 }
 
 // exercise resolves a section twice. In between, it restores the section if possible, and checks
-// that nothing is left of the first time. Check must find nothing wrong with the resolved section,
-// except for kfuncs that don't exist.
+// that the section then is as before the first time. Check must find nothing wrong with the
+// resolved section, except for kfuncs that don't exist.
 func exercise(t *testing.T, s *Section, parse func(data []byte) (*Section, error)) {
 	b := fuzzTypes()
 	if s.Sorted() && s.Restore(b) != nil {
@@ -49,7 +49,7 @@ func exercise(t *testing.T, s *Section, parse func(data []byte) (*Section, error
 		}
 	}
 	if again.Sorted() && again.Restore(b) != nil {
-		return // names that are not found, or entries without symbols, have different flags
+		return // the flags differ between names that are not found, or entries have no symbols
 	}
 	if got, err := again.Unresolved(); err != nil || !bytes.Equal(got, raw) {
 		t.Fatalf("restored %x, %v\nwant     %x", got, err, raw)

@@ -12,7 +12,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
-// macros lay out the section like the macros in include/linux/btf_ids.h.
+// macros has C macros that lay out the section like those in include/linux/btf_ids.h.
 const macros = `
 #define SECTION(text) asm(".pushsection .BTF_ids,\"a\"\n" text "\n.popsection\n");
 #define PLACE2(symbol, word) SECTION(".local " #symbol "\n.type " #symbol ", STT_OBJECT\n" \
@@ -43,13 +43,13 @@ var compilers = []struct {
 	{"clang 32 bits big endian", []string{"clang", "--target=mips-linux-gnu"}},
 }
 
-// run runs a program, and skips the test if it isn't installed.
+// run runs a program. If the program isn't installed, run skips the test.
 func run(t *testing.T, argv ...string) {
 	t.Helper()
 	programtest.Run(t, "", argv[0], argv[1:]...)
 }
 
-// compile compiles macros and a source to an object file.
+// compile compiles a source, preceded by macros, to an object file.
 func compile(t *testing.T, compiler []string, source string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -81,7 +81,8 @@ func numbers(order binary.ByteOrder, data []byte) []uint32 {
 	return list
 }
 
-// patched writes a copy of the file at path in which data replaces the content of the section.
+// patched copies the file at path, with data in place of the section's content. It returns the path
+// of the copy.
 func patched(t *testing.T, path string, data []byte) string {
 	t.Helper()
 	f, err := elf.Open(path)
@@ -106,7 +107,7 @@ type named struct {
 	name string
 }
 
-// types makes BTF with a FUNC_PROTO that has the first id, followed by the types in a list.
+// types makes BTF in which a FUNC_PROTO is the first type, followed by the types in a list.
 func types(base *btf.Blob, list ...named) *btf.Blob {
 	b := btf.NewBuilder(binary.LittleEndian, base, nil)
 	proto := b.FuncProto(0)

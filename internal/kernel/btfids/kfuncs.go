@@ -16,7 +16,7 @@ type Kfunc struct {
 // Kfuncs lists the functions in all set8s, sorted by name, with the flags that resolve_btfids uses
 // for implicit arguments (find_kfunc_flags). If several sets contain a function, its flags are from
 // the set whose name sorts last, because resolve_btfids visits that set first in its tree. Kfuncs
-// returns an error if Restore must be called first. Package facts collects flags from all sets.
+// returns an error if Restore must be called first. (Package facts combines flags from all sets.)
 func (s *Section) Kfuncs() ([]Kfunc, error) {
 	if err := s.checkRestored(); err != nil {
 		return nil, err

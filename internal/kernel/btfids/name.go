@@ -10,7 +10,7 @@ import (
 // Prefix is the beginning of the names of all symbols in the section.
 const Prefix = "__BTF_ID__"
 
-// These are the sizes in bytes of an entry of a set or set8, and also of its header.
+// These are the sizes in bytes of an entry in a set or set8. The set's header has the same size.
 const (
 	setEntry  = 4
 	set8Entry = 8

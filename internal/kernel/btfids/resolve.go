@@ -13,7 +13,7 @@ import (
 
 // Finding is something that Check or Resolve reports about a word of the section.
 type Finding struct {
-	Symbol string // the symbol of the word; the first one if the finding is about several
+	Symbol string // the symbol of the word, or of the first word if there are several
 	Offset uint32 // of the word in the section, in bytes
 	Text   string
 }
@@ -38,9 +38,9 @@ type key struct {
 const maxFound = 4
 
 // Resolve looks up the types in b and its bases, and returns the content of the section with their
-// ids. It also returns a warning, sorted by offset, for each name that has no type or several
-// types: the kernel might use no type or a wrong one. For such a name, resolve_btfids prints WARN
-// and continues. Resolve may be called again with other BTF. It returns an error if Restore must be
+// ids. It also returns warnings, sorted by offset, for names that have no type or several types:
+// the kernel might use no type or a wrong one. For such a name, resolve_btfids prints WARN and
+// continues. Resolve may be called again with other BTF. It returns an error if Restore must be
 // called first.
 func (s *Section) Resolve(b *btf.Blob) ([]byte, []Finding, error) {
 	if err := s.checkRestored(); err != nil {

@@ -14,7 +14,7 @@ var resolveTests = []struct {
 	source   string
 	types    *btf.Blob
 	want     []uint32
-	warnings []string // a substring of each
+	warnings []string // a substring of each warning
 }{
 	{
 		name:   "a list is in the order of the source, by kind and name",
@@ -80,7 +80,7 @@ var resolveTests = []struct {
 		warnings: []string{`several FUNC types named "both" (ids 3, 5); the first is used`},
 	},
 	{
-		name:   "ids that are marked as unused alone",
+		name:   "only ids that are marked as unused",
 		source: `UNUSED UNUSED`,
 		types:  funcs("a"),
 		want:   []uint32{0, 0},
@@ -144,7 +144,7 @@ func TestLinked(t *testing.T) {
 	}
 }
 
-// TestPatch: nothing else in the file changes, and resolving again changes nothing.
+// TestPatch: only the section changes in the file, and Unresolved gives its old content.
 func TestPatch(t *testing.T) {
 	path := compile(t, []string{"gcc"}, `ID(func, b) SET(s) ID(func, b) ID(func, a) SET_END(s)`)
 	s, err := findIn(t, path)

@@ -26,12 +26,12 @@ func (s *Section) checkRestored() error {
 		return nil
 	}
 	return symbolError(set.symbol, uint64(set.at), fmt.Errorf("the ids have already been "+
-		"resolved, and this set was sorted by id; the BTF that the ids refer to is needed to find "+
+		"resolved, and this set was sorted by id; the BTF to which the ids refer is needed to find "+
 		"out which flags belong to which kfunc"))
 }
 
-// Restore moves the flags of sorted sets back to the symbols of their functions. old is the BTF
-// that the ids in the section refer to.
+// Restore moves the flags of sorted sets back to the symbols of their functions. old is the BTF to
+// which the ids in the section refer.
 func (s *Section) Restore(old *btf.Blob) error {
 	for set := s.firstSorted(); set != nil; set = s.firstSorted() {
 		if err := s.restore(set, old); err != nil {
@@ -49,7 +49,7 @@ func (s *Section) restore(x *set, old *btf.Blob) error {
 		return fmt.Errorf("the set has %d entries, but only %d of them have symbols; "+
 			"is the symbol table stripped?", x.n, len(x.ids))
 	}
-	left := map[key][]id{} // the ids without flags so far, sorted by offset
+	left := map[key][]id{} // the ids that have no flags yet, sorted by offset
 	for _, y := range x.ids {
 		left[key{y.kind, y.name}] = append(left[key{y.kind, y.name}], y)
 	}

@@ -29,7 +29,7 @@ type Section struct {
 	order binary.ByteOrder
 	ids   []id  // sorted by offset
 	sets  []set // sorted by offset
-	had   bool  // any id or count was nonzero when the section was read
+	had   bool  // some id or count was nonzero when the section was read
 }
 
 type id struct {
@@ -46,7 +46,7 @@ type set struct {
 	n      uint32 // number of entries
 	name   string
 	ids    []id    // the entries that have symbols
-	old    []entry // in sorted order; nil if the flags are still at their symbols
+	old    []entry // the sorted entries; nil if the flags are still at their symbols
 }
 
 type entry struct{ id, flags uint32 }
@@ -61,7 +61,7 @@ func symbolError(name string, offset uint64, err error) error {
 
 // Parse reads a section from its bytes and its symbols. It doesn't change the bytes, and ignores
 // symbols without Prefix. If the section has already been resolved, Parse restores the state in
-// which the compiler left it, except if Sorted returns true.
+// which the compiler left it, unless Sorted returns true.
 func Parse(data []byte, order binary.ByteOrder, symbols []Symbol) (*Section, error) {
 	if len(data) > maxSize {
 		return nil, fmt.Errorf("%d bytes are more than the limit of %d", len(data), maxSize)

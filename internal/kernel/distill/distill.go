@@ -1,5 +1,5 @@
-// Package distill makes a distilled base for split BTF. With it, the split BTF can be used with
-// other builds of the kernel, in which types have different ids.
+// Package distill makes a distilled base for split BTF. With such a base, the split BTF can be used
+// with other builds of the kernel, in which types have different ids.
 //
 // The BTF of a module refers to types of the kernel by id, so by itself it is valid for only one
 // build of the kernel. A distilled base is a small base that has only the name and size of each
@@ -11,7 +11,7 @@
 //
 //	distilled base   INT, FLOAT, FWD; named structs and unions, with a size but no members; named
 //	                 ENUM and ENUM64, both as an ENUM with a size but no values
-//	split BTF        all other types that the split BTF refers to: pointers, arrays, typedefs,
+//	split BTF        all other types to which the split BTF refers: pointers, arrays, typedefs,
 //	                 prototypes, anonymous structs, unions and enums
 //
 // The first exception: if several types of the base have the same name and size, the kernel
@@ -68,7 +68,7 @@ func Split(b *btf.Blob) (base, split *btf.Blob, err error) {
 type place uint8
 
 const (
-	nowhere place = iota // it is not needed
+	nowhere place = iota // the type is not needed
 	inBase
 	inSplit
 )

@@ -88,7 +88,7 @@ func TestSplit(t *testing.T) {
 		"STRUCT device size 16", "FLOAT double size 8", "INT int size 4", "ENUM mode size 4",
 		"FWD only_declared", "ENUM wide size 8")
 	got := lines(newSplit)
-	// Types without a name are in an order that has no meaning here: by kind, and then by content.
+	// The order of types without a name (by kind, then by content) doesn't matter here.
 	slices.Sort(got[:slices.IndexFunc(got, func(s string) bool {
 		return strings.HasPrefix(s, "TYPEDEF")
 	})])
@@ -110,8 +110,8 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// TestTwins distills a base that has several types of the same name. Types that the kernel couldn't
-// distinguish are copied into the split BTF.
+// TestTwins distills a base that has several types with the same name. Types that the kernel
+// couldn't distinguish are copied into the split BTF.
 func TestTwins(t *testing.T) {
 	k := btf.NewBuilder(binary.LittleEndian, nil, nil)
 	integer := k.Int("int", 4, btf.IntSigned, 0)

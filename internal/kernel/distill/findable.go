@@ -5,7 +5,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/link/relocate"
 )
 
-// sameName lists the types of the old base with this name, of kinds that the kernel looks up.
+// sameName lists the types of the old base that have this name and a kind that the kernel looks up.
 func (d *distiller) sameName(name string) []uint32 {
 	if d.byName == nil {
 		d.byName = map[string][]uint32{}
@@ -18,8 +18,8 @@ func (d *distiller) sameName(name string) []uint32 {
 	return d.byName[name]
 }
 
-// findable reports whether the kernel, given the distilled base's entry for the type id, would find
-// that type and no other.
+// findable reports whether the kernel, when it looks up the distilled form of t, finds only t, the
+// type with the given id.
 func (d *distiller) findable(id uint32, t *btf.Type) bool {
 	list := d.sameName(d.src.TypeName(t))
 	composites := 0

@@ -8,13 +8,13 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 )
 
-// Blob is raw BTF, as it is in the section .BTF or .BTF.base.
+// Blob is raw BTF, as in the section .BTF or .BTF.base.
 type Blob struct {
 	Path  string // for error messages
 	Data  []byte
 	Order binary.ByteOrder
 
-	alone bool // it has no base, because its first string is empty
+	alone bool // the BTF has no base, because its first string is empty
 }
 
 // ReadBlob reads a file that contains raw BTF, split or not. It checks that the sections listed in
@@ -33,7 +33,7 @@ func ReadBlob(path string) (*Blob, error) {
 	return NewBlob(path, data)
 }
 
-// NewBlob is like ReadBlob, but for the content of a file.
+// NewBlob is like ReadBlob, but takes the content of the file as a parameter.
 func NewBlob(path string, data []byte) (*Blob, error) {
 	h, order, err := btf.ReadHeader(data)
 	if err != nil {

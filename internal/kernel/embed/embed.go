@@ -9,8 +9,8 @@ import (
 )
 
 // Into returns f with the BTF types in the section .BTF, and the BTF base in the section .BTF.base.
-// If base is nil, it removes .BTF.base from f, because the new BTF isn't based on that section's
-// BTF. New sections are not loaded and have alignment 1, like sections that objcopy --add-section
+// If base is nil, Into removes .BTF.base, because the new BTF isn't based on that section's BTF.
+// New sections are not loaded and have alignment 1, like sections that objcopy --add-section
 // creates. The result can be edited further; write it while f is open.
 //
 // If f is linked and its .BTF is in a loaded segment, the BTF types must have the same size as that
@@ -37,7 +37,7 @@ func Into(f *elf.File, types, base *Blob) (*elfwrite.Edit, error) {
 // Over is like Into, but for files whose readers find the BTF by its section, even if the section
 // is not loaded. If a linked file has a .BTF of a different size in a loaded segment, Over puts the
 // new BTF into an additional section .BTF that is not loaded, and leaves the loaded bytes in the
-// file. Then the result beside is true.
+// file; the result beside is then true.
 func Over(f *elf.File, types, base *Blob) (edit *elfwrite.Edit, beside bool, err error) {
 	if err := types.checkOrder(f); err != nil {
 		return nil, false, err

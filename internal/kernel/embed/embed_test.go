@@ -53,7 +53,7 @@ func TestMachines(t *testing.T) {
 	}
 }
 
-// sameBut checks that files differ only in .BTF, .BTF.base and what grows with these.
+// sameBut checks that files differ only in .BTF, .BTF.base and what grows with these sections.
 func sameBut(t *testing.T, before, after *content) {
 	t.Helper()
 	if before.header != after.header {
@@ -115,8 +115,8 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// TestObjcopy compares the result with that of objcopy, called as in scripts/gen-btf.sh. Embedding
-// the same BTF again after objcopy changes nothing.
+// TestObjcopy compares the result with that of objcopy, called as in scripts/gen-btf.sh. If objcopy
+// has already embedded the same BTF, Into changes nothing.
 func TestObjcopy(t *testing.T) {
 	for _, flags := range [][]string{{"-c", "-g"}, {"-c", "-g", "-m32"}, {"-g", "-shared"}} {
 		t.Run(strings.Join(flags, ""), func(t *testing.T) {
@@ -217,8 +217,9 @@ func TestReaders(t *testing.T) {
 	}
 }
 
-// TestKernels embeds into modules and kernels of distributions, if the cache of the end-to-end
-// tests has some. Embedding the same BTF changes nothing; embedding other BTF changes nothing else.
+// TestKernels embeds BTF into modules of distributions' kernels, if the cache of the end-to-end
+// tests has some. Embedding a module's own BTF must change nothing; embedding other BTF must change
+// nothing outside the BTF.
 func TestKernels(t *testing.T) {
 	cache, err := os.UserCacheDir()
 	if err != nil {

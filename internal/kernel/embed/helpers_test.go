@@ -47,7 +47,7 @@ func write(t *testing.T, name string, data []byte) string {
 	return path
 }
 
-// compile compiles C with a compiler and flags.
+// compile compiles a C source, and returns the path of the result.
 func compile(t *testing.T, source, compiler string, flags ...string) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "x.o")
@@ -76,7 +76,7 @@ func into(f *elf.File, types, base *Blob) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// content is the content of an ELF file as debug/elf reads it.
+// content holds what debug/elf reads from an ELF file.
 type content struct {
 	header   stdelf.FileHeader
 	progs    []stdelf.ProgHeader
@@ -121,7 +121,7 @@ func read(t *testing.T, data []byte) *content {
 	return c
 }
 
-// exitCode runs a program.
+// exitCode runs a program and returns its exit code.
 func exitCode(path string) int {
 	cmd := exec.Command(path)
 	_ = cmd.Run()

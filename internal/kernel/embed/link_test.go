@@ -60,8 +60,9 @@ func linked(t *testing.T, types func(f stdelf.FileHeader) *Blob, linker, compile
 	return vmlinux, object
 }
 
-// TestObject links with an object, for many machines and ABIs. Linkers compare e_flags, because
-// riscv, mips, arm, loongarch and powerpc have several ABIs that can't be mixed.
+// TestObject links a kernel with an object that contains its BTF, for many machines and ABIs.
+// Linkers compare e_flags, because riscv, mips, arm, loongarch and powerpc have several ABIs that
+// can't be mixed.
 func TestObject(t *testing.T) {
 	machines := [][]string{{"ld", "gcc"}, {"ld -m elf_i386", "gcc", "-m32"}}
 	for _, target := range []string{"x86_64", "i386", "aarch64", "aarch64_be", "armv7-linux-gnueabihf",
@@ -112,8 +113,8 @@ func symbol(list []stdelf.Symbol, name string) uint64 {
 	return list[i].Value
 }
 
-// TestLoaded embeds into a kernel with .BTF in a loaded segment. BTF of the same size replaces the
-// old BTF without moving anything; BTF of a different size is an error.
+// TestLoaded embeds BTF into a kernel that has .BTF in a loaded segment. BTF of the same size
+// replaces the old BTF without moving anything; BTF of a different size is an error.
 func TestLoaded(t *testing.T) {
 	var old *Blob
 	vmlinux, object := linked(t, func(h stdelf.FileHeader) *Blob {
@@ -172,8 +173,8 @@ func TestLoaded(t *testing.T) {
 	}
 }
 
-// TestUnloaded embeds into a kernel that was linked without BTF. The new section is not loaded, so
-// the program doesn't change.
+// TestUnloaded embeds BTF into a program that was linked without BTF. The new section is not
+// loaded, so the program behaves as before.
 func TestUnloaded(t *testing.T) {
 	path := compile(t, `int main(void) { return 42; }`, "gcc", "-g", "-Wl,-z,noexecstack")
 	f := open(t, path)
@@ -191,8 +192,9 @@ func TestUnloaded(t *testing.T) {
 	}
 }
 
-// TestEmptyLoaded embeds into a kernel with an empty .BTF, which counts as no .BTF. lld creates an
-// empty .BTF if the symbols are used. GNU ld creates one with --emit-relocs, if an object has .BTF.
+// TestEmptyLoaded embeds BTF into a kernel with an empty .BTF, which counts as no .BTF. lld creates
+// an empty .BTF if the kernel uses its symbols; GNU ld creates one with --emit-relocs, if an object
+// has .BTF.
 func TestEmptyLoaded(t *testing.T) {
 	code := compile(t, kernel, "gcc", "-g", "-c", "-ffreestanding", "-fno-pic")
 	empty := compile(t, `asm(".section .BTF,\"a\"");`, "gcc", "-c")
@@ -211,7 +213,7 @@ func TestEmptyLoaded(t *testing.T) {
 	vmlinux = write(t, "vmlinux", out)
 	s := open(t, vmlinux).Section(btf.SectionTypes)
 	if s == nil || s.Alloc() || string(s.Raw()) != string(types.Data) {
-		t.Errorf("it has %+v", s)
+		t.Errorf("section .BTF: %+v", s)
 	}
 	if text := programtest.Run(t, "", "readelf", "-aW", vmlinux); strings.Contains(text, "Warning") {
 		t.Errorf("readelf:\n%s", text)
@@ -220,6 +222,6 @@ func TestEmptyLoaded(t *testing.T) {
 	programtest.Run(t, "", "objcopy", "--only-section=.BTF", "--set-section-flags", ".BTF=alloc,readonly",
 		"--strip-all", vmlinux, object)
 	if s := open(t, object).Section(btf.SectionTypes); string(s.Raw()) != string(types.Data) {
-		t.Errorf("objcopy takes %d bytes of it, not %d", s.Size, len(types.Data))
+		t.Errorf("objcopy copies %d bytes of .BTF, not %d", s.Size, len(types.Data))
 	}
 }

@@ -25,7 +25,7 @@ func TestUnsigned(t *testing.T) {
 		name string
 		data []byte
 		drop bool
-		want string // the error, "" if the unsigned file is returned
+		want string // the error, or "" if the unsigned file is returned
 	}{
 		{"unsigned", plain, false, ""},
 		{"unsigned, drop", plain, true, ""},

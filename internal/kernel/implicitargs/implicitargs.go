@@ -32,7 +32,7 @@ const Flag = 1 << 16
 // suffix is the end of the name of a function with all arguments (KF_IMPL_SUFFIX).
 const suffix = "_impl"
 
-// implicit lists the structs that implicit arguments point to (kf_implicit_arg_types).
+// implicit lists the structs to which implicit arguments point (kf_implicit_arg_types).
 var implicit = []string{"bpf_prog_aux", "btf_struct_meta"}
 
 // Rewrite changes the functions in b that are listed in kfuncs and have the declaration tag
@@ -129,7 +129,7 @@ type editor struct {
 	from, to *btf.Blob
 	tags     []int           // indexes of the declaration tags in from.Types
 	funcs    map[string]bool // names of all functions in the blob and its bases
-	names    strings.Builder // what will be appended to to.Strings
+	names    strings.Builder // will be appended to to.Strings
 }
 
 func newEditor(b *btf.Blob) *editor {
@@ -156,7 +156,7 @@ func (e *editor) add(t btf.Type) uint32 {
 	return id
 }
 
-// split replaces the kfunc with the given id by two functions.
+// split turns the kfunc with the given id into two functions.
 func (e *editor) split(id uint32) error {
 	fn, _ := e.from.ByID(id)
 	proto, in := e.from.ByID(fn.SizeOrType)

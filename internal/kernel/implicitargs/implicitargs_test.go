@@ -90,7 +90,7 @@ var rewriteTests = []struct {
 	want   []string
 }{
 	{
-		name: "the implicit arguments go",
+		name: "the implicit arguments are removed",
 		make: func(b *builder) {
 			b.kfunc("k", []string{kfuncTag}, b.num, b.aux)
 			b.kfunc("m", []string{kfuncTag}, b.num, b.num, b.meta, b.aux)
@@ -100,7 +100,7 @@ var rewriteTests = []struct {
 			"m_impl(abcd)"},
 	},
 	{
-		name: "all from the first implicit one on; modifiers don't matter",
+		name: "all arguments from the first implicit one on are removed; modifiers don't matter",
 		make: func(b *builder) {
 			b.kfunc("k", []string{kfuncTag}, b.plain, b.constAux, b.num, 0)
 		},
@@ -127,7 +127,7 @@ var rewriteTests = []struct {
 			"k_impl(ab) attribute/0/true bpf_fastcall/-1/false x/-1/false"},
 	},
 	{
-		name: "a function that is there already",
+		name: "the function with the suffix already exists",
 		make: func(b *builder) {
 			b.kfunc("k", []string{kfuncTag}, b.num, b.aux)
 			b.kfunc("k_impl", []string{kfuncTag}, b.num, b.num, b.num)
@@ -180,7 +180,7 @@ func TestRewrite(t *testing.T) {
 				}
 				again, err := Rewrite(got, test.kfuncs, 2)
 				if err != nil || !bytes.Equal(again, out) {
-					t.Errorf("rewriting it again changes it: %v, %q", err, signatures(parse(t, again, base)))
+					t.Errorf("a second rewrite changes the BTF: %v, %q", err, signatures(parse(t, again, base)))
 				}
 			})
 		}
@@ -188,7 +188,7 @@ func TestRewrite(t *testing.T) {
 }
 
 // TestRewriteOrder: the result doesn't depend on the order of names or types. If there is nothing
-// to change, it is identical to the linked BTF.
+// to change, the result is identical to the linked BTF.
 func TestRewriteOrder(t *testing.T) {
 	make := func(names ...string) *btf.Blob {
 		b := newBuilder(nil)
@@ -208,7 +208,7 @@ func TestRewriteOrder(t *testing.T) {
 	linked := canonical(t, make("k", "l"))
 	same, err := Rewrite(linked, nil, 1)
 	if err != nil || !bytes.Equal(same, encode(t, linked)) {
-		t.Errorf("it has changed, though nothing had to be rewritten: %v", err)
+		t.Errorf("the BTF has changed, though nothing had to be rewritten: %v", err)
 	}
 }
 
@@ -251,7 +251,7 @@ func TestModifiersInACycle(t *testing.T) {
 		t.Error(left)
 	}
 	if _, err := Rewrite(b.Finish(), []string{"k"}, 1); err == nil {
-		t.Log("the link takes the cycle")
+		t.Log("the link accepts the cycle")
 	}
 }
 

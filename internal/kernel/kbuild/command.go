@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// commandFile is the content of .NAME.cmd, which Kbuild writes next to a file that it builds: the
-// command, and the source file in the form in which fixdep writes it.
+// commandFile is the content of .NAME.cmd, which Kbuild writes next to each file NAME that it
+// builds: the command, and the source file as fixdep writes it.
 type commandFile struct {
 	words  []string // the first command, without quotes
 	source string   // "" if the file was not compiled

@@ -10,17 +10,17 @@ import (
 
 // input is a linked object file, under the name that it has in the linker's map.
 type input struct {
-	archive string // the archive that contains the object, "" if the map names none
+	archive string // the archive that contains the object, or "" if the map names none
 	name    string
 }
 
-// maxLine is the maximum length of a line of a map. C++ and Rust names can be long.
+// maxLine is the maximum length of a line in a map. C++ and Rust names can be long.
 const maxLine = 1 << 20
 
 // parseMap reads a map file of GNU ld or lld. It returns the linked object files in the order of
 // the map: GNU ld lists members of archives first, then files from the command line; lld lists
-// object files in the order of their first sections. Tables that link-vmlinux.sh makes from an
-// earlier link (.tmp_vmlinux*) are left out, because they have no types.
+// object files in the order of their first sections. Objects with tables that link-vmlinux.sh makes
+// from an earlier link (.tmp_vmlinux*) are left out, because they have no types.
 func parseMap(r io.Reader) ([]input, error) {
 	var objects []input
 	seen := map[input]bool{}

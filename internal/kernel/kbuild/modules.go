@@ -94,8 +94,8 @@ func (r *reader) linkedInModule(stem string) (objects []string, err error) {
 	return objects, nil
 }
 
-// parts returns the objects that stem.o was linked from, or stem.o itself if it was compiled.
-// stem.mod lists them; before Linux 5.4, the command that linked stem.o did.
+// parts returns the objects from which stem.o was linked, or stem.o itself if it was compiled.
+// stem.mod lists these objects; before Linux 5.4, the command that linked stem.o named them.
 func (r *reader) parts(stem string) (objects []string, err error) {
 	if mod := stem + ".mod"; r.note(mod) {
 		text, err := r.read(mod)

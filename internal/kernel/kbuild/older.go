@@ -17,7 +17,7 @@ var notBuiltIn = []string{"Documentation", "scripts", "tools", ".git", "arch/*/b
 	"arch/*/realmode", "drivers/firmware/efi/libstub"}
 
 // builtIn lists the objects in head-y, and every built-in.a in the tree. A directory's archive
-// includes the members of those in its subdirectories, so most objects are in several archives.
+// has the members of the archives in its subdirectories, so most objects are in several archives.
 func (r *reader) builtIn() (inputs []string, err error) {
 	err = filepath.WalkDir(r.dir, func(file string, d fs.DirEntry, err error) error {
 		if err != nil {

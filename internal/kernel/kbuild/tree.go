@@ -17,7 +17,7 @@ import (
 	"strings"
 )
 
-// Tree describes a directory in which Kbuild built. Paths are relative to it and use slashes.
+// Tree describes a directory in which Kbuild built. Paths are relative to the directory and use /.
 type Tree struct {
 	Vmlinux *Linked   // nil if the directory has only modules
 	Modules []Linked  // in the order of modules.order
@@ -25,7 +25,7 @@ type Tree struct {
 	Rust    bool      // whether the kernel was configured with Rust
 	// DWOs maps each object that was compiled with -gsplit-dwarf to its .dwo file.
 	DWOs    map[string]string
-	Missing []string // sources that symbols of vmlinux name but no object does, sorted
+	Missing []string // sources that are named by symbols of vmlinux, but by no object, sorted
 	Inputs  []string // the files that were read or looked for, sorted
 }
 

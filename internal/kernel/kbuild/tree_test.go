@@ -73,7 +73,7 @@ func (f fixture) write(path, text string) {
 	}
 }
 
-// compile makes each object from the source of the same name.
+// compile makes each object from a source with the same name.
 func (f fixture) compile(objects ...string) {
 	f.Helper()
 	for _, o := range objects {
@@ -93,7 +93,7 @@ func (f fixture) link(file string, objects ...string) {
 	f.run(append([]string{"ld", "-r", "-o", file}, objects...)...)
 }
 
-// kernel makes the files that all layouts have, and the objects that vmlinux is linked from.
+// kernel makes the files that all layouts have, and the objects from which vmlinux is linked.
 func (f fixture) kernel() {
 	f.compile("init/main.o", "kernel/fork.o", "kernel/sched/core.o", "lib/bcd.o", "lib/sort.o")
 	f.thin("lib/lib.a", "lib/bcd.o", "lib/sort.o")
@@ -183,7 +183,7 @@ func TestVmlinux(t *testing.T) {
 				t.Errorf("from %q, want %q", tree.Vmlinux.From, test.from)
 			}
 			if len(tree.Missing) > 0 {
-				t.Errorf("no objects of %q", tree.Missing)
+				t.Errorf("no objects for the sources %q", tree.Missing)
 			}
 		})
 	}
@@ -223,7 +223,7 @@ func TestSkipped(t *testing.T) {
 		t.Errorf("got %q", tree.Skipped)
 	}
 	if slices.Contains(tree.Vmlinux.Objects, "kernel/entry.o") {
-		t.Error("it is among the objects")
+		t.Error("kernel/entry.o is among the objects")
 	}
 }
 

@@ -41,10 +41,10 @@ func (r *reader) vmlinux(o Options) (v *Linked, missing []string, err error) {
 // linkedInVmlinux returns the object files of vmlinux, and says which files list them:
 //
 //   - vmlinux.map lists them, if the linker wrote it (CONFIG_VMLINUX_MAP).
-//   - If there is no map, or the map names vmlinux.o, they are the objects that vmlinux.o was
-//     linked from, and the few that scripts/link-vmlinux.sh adds. Kbuild always links vmlinux.o,
-//     because modpost needs it; if vmlinux is not linked from vmlinux.o, both are linked from the
-//     same archives.
+//   - If there is no map, or the map names vmlinux.o, the result is the objects from which
+//     vmlinux.o was linked, and the few that scripts/link-vmlinux.sh adds. Kbuild always links
+//     vmlinux.o, because modpost needs it; if vmlinux is not linked from vmlinux.o, both are linked
+//     from the same archives.
 func (r *reader) linkedInVmlinux() (objects []string, from string, err error) {
 	const linkerMap = "vmlinux.map"
 	// The map may be left over from a different configuration.
@@ -69,9 +69,9 @@ func (r *reader) linkedInVmlinux() (objects []string, from string, err error) {
 	return objects, linkerMap + " and " + from, err
 }
 
-// linkedInObject returns the objects that vmlinux.o was linked from. These objects are listed in
-// vmlinux.o.map, if CONFIG_BUILTIN_MODULE_RANGES is set, or in the command that linked vmlinux.o,
-// which Linux 5.19 and later save (see older.go for earlier releases).
+// linkedInObject returns the objects from which vmlinux.o was linked. They are listed in
+// vmlinux.o.map if CONFIG_BUILTIN_MODULE_RANGES is set, otherwise in the command that linked
+// vmlinux.o, which Linux 5.19 and later save (see older.go for earlier releases).
 func (r *reader) linkedInObject() (objects []string, from string, err error) {
 	const linkerMap, archive = "vmlinux.o.map", "vmlinux.a"
 	if r.note(linkerMap) && r.config["CONFIG_BUILTIN_MODULE_RANGES"] == "y" {
@@ -129,7 +129,7 @@ func (r *reader) readMap(name string) ([]string, error) {
 
 // locate returns the file of an object that a map lists. For a member of an archive that is not
 // thin, it returns the archive. For a member of a thin archive, GNU ld's map has the member's path
-// in the tree, and lld's map has its path in the archive.
+// in the tree, and lld's map has the path in the archive.
 func (r *reader) locate(in input) (string, error) {
 	name, err := r.rel(in.name)
 	if err != nil || in.archive == "" || r.exists(name) {
@@ -145,7 +145,7 @@ func (r *reader) locate(in input) (string, error) {
 	return archive, nil
 }
 
-// expand replaces thin archives by their members.
+// expand replaces thin archives with their members.
 func (r *reader) expand(inputs []string) (objects []string, err error) {
 	for _, in := range inputs {
 		if in, err = r.rel(in); err != nil {

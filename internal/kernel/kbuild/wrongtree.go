@@ -8,7 +8,7 @@ import (
 )
 
 // notBuilt is the error for a directory that has neither vmlinux nor modules.order. Like all errors
-// in this file, it says what kind of directory was given, and which one to give instead.
+// in this file, it says what kind of directory was given, and which directory to give instead.
 func notBuilt(dir string) error {
 	switch root := rootAbove(dir); {
 	case isSource(dir):
@@ -62,8 +62,8 @@ func rootAbove(dir string) string {
 	return ""
 }
 
-// rootByModule returns the tree that contains dir, or "". There, the path of dir's module begins
-// with dir's path: for example, drivers/net/modules.order lists drivers/net/dummy.o.
+// rootByModule returns the tree above dir in which module, a path from dir's modules.order, is
+// below dir, or "". For example, drivers/net/modules.order lists drivers/net/dummy.o.
 func rootByModule(dir, module string) string {
 	for root := dir; root != filepath.Dir(root); {
 		root = filepath.Dir(root)

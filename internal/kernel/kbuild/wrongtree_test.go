@@ -16,7 +16,7 @@ func TestWrongTree(t *testing.T) {
 		"linux/drivers/modules.order=drivers/net/dummy.o\n", "linux/kernel/modules.order"}, source...)
 	for _, test := range []struct {
 		name  string
-		files []string // each with its content
+		files []string // PATH, PATH=CONTENT or PATH=-> LINK TARGET
 		dir   string   // the directory to read
 		want  string   // $ is the directory above the tree
 	}{

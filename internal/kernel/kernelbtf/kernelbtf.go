@@ -17,7 +17,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
-// File is BTF and where it was found.
+// File is BTF, with the place where it was found.
 type File struct {
 	// Label is for error messages. It names the file and says how the BTF was packed, as in "vmlinuz
 	// (bzImage, zstd)".
@@ -165,7 +165,7 @@ func noSection(f *elf.File, packed bool) error {
 	return noBTF(what, option)
 }
 
-// plain returns the BTF of a flat image or of raw BTF.
+// plain returns the BTF in a flat image or in raw BTF.
 func plain(c kernelimage.Content) ([]byte, error) {
 	if c.Form == kernelimage.Tar {
 		return nil, errors.New("a tar archive, but one kernel was expected: unpack it first")

@@ -19,7 +19,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/kernel/kernelbtf"
 )
 
-// someBTF is raw BTF with one type.
+// someBTF returns raw BTF with one type.
 func someBTF(t testing.TB, name string) string {
 	t.Helper()
 	b := btf.NewBuilder(binary.LittleEndian, nil, nil)
@@ -31,8 +31,8 @@ func someBTF(t testing.TB, name string) string {
 	return string(data)
 }
 
-// elfFile returns an ELF file with the sections in pairs: the name of a section, and then its
-// content.
+// elfFile returns an ELF file with the given sections. pairs has the name of each section, followed
+// by its content.
 func elfFile(t testing.TB, pairs ...string) string {
 	t.Helper()
 	o := elfwrite.Object{AddrSize: 8, Order: binary.LittleEndian, Machine: uint16(elf.EM_X86_64)}
@@ -77,8 +77,8 @@ func zstdOf(t testing.TB, content string) string {
 	return string(w.EncodeAll([]byte(content), nil))
 }
 
-// tarOf returns an archive of the files in pairs: the name of a file, and then its content. A name
-// that ends in / is a directory, and one with -> a link.
+// tarOf returns an archive of the given files. pairs has the name of each file, followed by its
+// content. A name that ends in / is a directory, and one with -> a link.
 func tarOf(t testing.TB, pairs ...string) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -115,7 +115,7 @@ func TestReadAll(t *testing.T) {
 	large := a + strings.Repeat("a", 9<<20) // kernelimage allows 8 MiB in any case
 	for _, c := range []struct {
 		name, content string
-		members       string // those that are found, "-" for the file itself
+		members       string // the members that are found; "-" for the file itself
 		data          []string
 		says          string // the error, without the path
 	}{

@@ -27,9 +27,9 @@ type IDs struct {
 	kfuncs  []string
 }
 
-// Find reads .BTF_ids of f. It returns nil if there is none or it is empty. If f has already been
-// resolved, flags have been moved, and Find uses the .BTF of f to move them back; oldBase reads the
-// base of that .BTF. Errors name the file.
+// Find reads .BTF_ids of f. It returns nil if the section is missing or empty. If f has already
+// been resolved, flags have been moved, and Find uses the .BTF of f to move them back; oldBase
+// reads the base of that .BTF. Errors name the file.
 func Find(f *elf.File, oldBase Base) (*IDs, error) {
 	section, err := btfids.Find(f)
 	if section == nil || err != nil {
@@ -79,9 +79,9 @@ func (x *IDs) ImplicitKfuncs() []string {
 	return x.kfuncs
 }
 
-// Explicit removes the implicit arguments of the file's kfuncs from b, which was read from the raw
-// BTF data in the file typesPath. It returns the new BTF, raw and parsed, or the parameters data
-// and b if there is nothing to remove. resolve-ids writes the raw BTF to --btf-out. x may be nil.
+// Explicit removes the implicit arguments of the file's kfuncs from b. data is the raw form of b,
+// from the file typesPath. Explicit returns the new BTF, raw and parsed, or data and b if there is
+// nothing to remove. resolve-ids writes the raw BTF to --btf-out. x may be nil.
 func (x *IDs) Explicit(data []byte, b *btf.Blob, typesPath string, jobs int) ([]byte, *btf.Blob,
 	error) {
 	if len(x.ImplicitKfuncs()) == 0 {
@@ -127,8 +127,8 @@ func (x *IDs) Into(edit *elfwrite.Edit, b *btf.Blob, typesPath string) (warnings
 	return warnings, edit.Patch(btfids.SectionName, data)
 }
 
-// OwnTypes reads the section .BTF of a file. The base of the BTF is the file's .BTF.base or, if
-// there is none, base.
+// OwnTypes reads the section .BTF of a file. The base of this BTF is the file's .BTF.base or, if
+// that section is missing, the parameter base.
 func OwnTypes(f *elf.File, base *btf.Blob) (*btf.Blob, error) {
 	blobs, err := btf.ReadELF(f, base)
 	if err == nil && len(blobs) != 1 {

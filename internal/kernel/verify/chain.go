@@ -3,9 +3,9 @@ package verify
 import "github.com/rules-btf/rules_btf/internal/format/btf"
 
 // chains checks that chains of modifiers end, as the kernel does for all BTF
-// (btf_check_modifier_chain_length). A chain ends at a type whose id is at most the id of the last
-// modifier that was found good. Kernels before 7.2 (btf_check_type_tags) also require tags to
-// precede other modifiers.
+// (btf_check_modifier_chain_length). A chain is followed only to an id that isn't larger than that
+// of the last modifier with a good chain. Kernels before 7.2 (btf_check_type_tags) also require
+// tags to precede other modifiers.
 func (c *checker) chains() {
 	good := c.b.StartID - 1
 	for i := range c.b.Types {

@@ -18,7 +18,7 @@ type Options struct {
 	// Sorted selects the scope Order, in addition to the others.
 	Sorted bool
 	// Only, if not nil, restricts the check to the scope *Only and the scopes before it. If Sorted is
-	// set, Order is checked in addition.
+	// set, Order is also checked.
 	Only *Scope
 	// Module says that the BTF belongs to a kernel module.
 	Module bool
@@ -30,7 +30,7 @@ const MaxViolations = 10000
 
 // Check returns the violations of the types in b, sorted by type id. For each type, violations of a
 // record's form come before violations of references. Check assumes that the bases of b are valid.
-// The size of b limits its run time.
+// Its run time is bounded by the size of b.
 func Check(b *btf.Blob, opts Options) []Violation {
 	c := &checker{b: b, opts: opts, bad: make([]bool, len(b.Types))}
 	c.blobRules()
@@ -105,7 +105,7 @@ func (c *checker) blobRules() {
 	}
 }
 
-// order checks that anonymous types come first, and named types in strcmp order.
+// order checks that anonymous types come first, and that named types are in strcmp order.
 func (c *checker) order() {
 	prev := ""
 	for i := range c.b.Types {

@@ -2,9 +2,9 @@ package verify
 
 import "github.com/rules-btf/rules_btf/internal/format/btf"
 
-// contents finds structs, unions and arrays that contain themselves. The resolver finds most of
-// them. But like the kernel, it misses loops through a modifier that was first resolved by
-// following a pointer.
+// contents finds structs, unions and arrays that contain themselves. The descents of the resolver
+// find most of them. But like the kernel, they miss loops through a modifier that was first
+// resolved by following a pointer.
 func (r *resolver) contents() {
 	const (
 		unseen = iota

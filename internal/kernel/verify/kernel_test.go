@@ -19,7 +19,7 @@ const runningKernel = "/sys/kernel/btf/vmlinux"
 // native is the byte order that the running kernel reads.
 var native = binary.LittleEndian
 
-// sample is a blob with every kind, and most of the possible references between kinds.
+// sample returns a blob with every kind, and with most of the possible references between kinds.
 func sample(t testing.TB) []byte {
 	b := btf.NewBuilder(native, nil, nil)
 	n := b.Name
@@ -111,8 +111,8 @@ func judge(data []byte) string {
 	return found[0].String()
 }
 
-// askKernel returns "" if the kernel accepts the BTF, or else the end of its log. It skips the test
-// if the kernel can't be asked.
+// askKernel returns "" if the kernel accepts the BTF, otherwise the end of the kernel's log. It
+// skips the test if the kernel can't be asked.
 func askKernel(t testing.TB, data []byte, logSize int) string {
 	err := btfload.Load(data, logSize)
 	var refused *btfload.RefusedError
@@ -128,19 +128,19 @@ func askKernel(t testing.TB, data []byte, logSize int) string {
 }
 
 // stricter reports whether Check intentionally rejects what the kernel accepts:
-//   - pointers to and modifiers of a FUNC, which the kernel accepts or not depending on the order
-//     of ids;
-//   - the order of tags and modifiers, which Linux 7.2 no longer requires;
-//   - types that contain themselves through a modifier that the kernel resolved for a pointer. (It
-//     kernel also misses the size of arrays there: see TestStricterThanTheKernel.)
+//   - pointers to and modifiers of a FUNC, which the kernel accepts or rejects depending on the
+//     order of ids;
+//   - tags after other modifiers, which Linux 7.2 and later accept;
+//   - types that contain themselves through a modifier that the kernel resolved for a pointer. (In
+//     that case, the kernel also misses the size of arrays: see TestStricterThanTheKernel.)
 func stricter(why string) bool {
 	return strings.Contains(why, "type-kind: it leads to [") && strings.HasSuffix(why, "a FUNC") ||
 		strings.Contains(why, ": tag-order: ") || strings.Contains(why,
 		"loop: it contains itself through")
 }
 
-// agree fails the test if Check and the kernel disagree about a blob. It returns whether both
-// reject it.
+// agree fails the test if Check and the kernel disagree about a blob. It returns true if both
+// reject the blob.
 func agree(t *testing.T, data []byte, what string) bool {
 	t.Helper()
 	ours := judge(data)
@@ -211,7 +211,7 @@ func TestEveryWordMutated(t *testing.T) {
 	}
 }
 
-// TestEveryStringByteMutated does the same with every byte of the strings.
+// TestEveryStringByteMutated changes every byte of the strings. Check and the kernel must agree.
 func TestEveryStringByteMutated(t *testing.T) {
 	data := sample(t)
 	b, _ := btf.Parse(data, nil)

@@ -80,8 +80,8 @@ func intMember(s, t *btf.Type, off, width uint32) (rule, why string) {
 	return bounds(s, bits/8+(n+7)/8)
 }
 
-// enumBits checks a member whose type is an ENUM or ENUM64, in a struct with the kind flag. If it
-// is not a bitfield, the kernel assumes 32 bits regardless of the size of the enum.
+// enumBits checks a member whose type is an ENUM or ENUM64, in a struct with the kind flag. If the
+// member is not a bitfield, the kernel assumes 32 bits regardless of the size of the enum.
 func enumBits(s *btf.Type, off, width uint32) (rule, why string) {
 	switch {
 	case width == 0 && off%8 != 0:

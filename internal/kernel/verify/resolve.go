@@ -49,7 +49,7 @@ type step uint8
 const (
 	done    step = iota // resolved
 	descend             // another type was pushed and must be resolved first
-	failed              // a violation was reported, or a type that it needs is broken
+	failed              // a violation was reported, or a needed type is broken
 )
 
 func (c *checker) references(ptrSize uint32) {
@@ -148,7 +148,7 @@ func (r *resolver) pop(target, size uint32) step {
 	return done
 }
 
-// endsHere reports whether a descent in the current mode stops at types of a kind.
+// endsHere reports whether a descent in the current mode stops at types of kind k.
 func (r *resolver) endsHere(k btf.Kind) bool {
 	switch r.mode {
 	case throughPointers:
@@ -159,7 +159,7 @@ func (r *resolver) endsHere(k btf.Kind) bool {
 	return !needsResolve(k)
 }
 
-// need returns done if a type is resolved as far as the mode requires, else it pushes the type.
+// need returns done if a type is resolved as far as the mode requires. If not, it pushes the type.
 func (r *resolver) need(from, id uint32) step {
 	k, _ := r.kind(id)
 	switch s := r.stateOf(id); {
@@ -177,7 +177,7 @@ func (r *resolver) need(from, id uint32) step {
 	return descend
 }
 
-// needsResolve reports whether btf_resolve must visit such a type before others may refer to it.
+// needsResolve reports whether btf_resolve must visit such a type before other types refer to it.
 func needsResolve(k btf.Kind) bool {
 	return k == btf.KindPtr || k == btf.KindArray || k == btf.KindFunc || k.IsComposite() ||
 		k.IsModifier() || sourceOnly(k)

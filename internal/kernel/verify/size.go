@@ -6,7 +6,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// sized skips modifiers, and returns the type and its size in bytes; ok is false if it has no size.
+// sized returns the type after any modifiers, and its size in bytes; ok is false if it has no size.
 func (r *resolver) sized(id uint32) (at, size uint32, ok bool) {
 	if k, _ := r.kind(id); k.IsModifier() {
 		id = r.skipped(id)
@@ -56,8 +56,8 @@ func clamp(n uint64) uint32 {
 	return uint32(n)
 }
 
-// skipped follows modifiers from id, and returns the first type that isn't one. If a base has a
-// loop of modifiers, it returns a modifier.
+// skipped follows modifiers from id, and returns the first type that isn't a modifier. If a base
+// has a loop of modifiers, skipped returns one of them.
 func (r *resolver) skipped(id uint32) uint32 {
 	for range 4 * maxDepth {
 		k, ok := r.kind(id)

@@ -7,8 +7,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// TestStricterThanTheKernel has types that kernels accept but Check intentionally rejects, because
-// kernels reject the same types if they have different ids.
+// TestStricterThanTheKernel checks types that kernels accept but Check intentionally rejects,
+// because kernels reject the same types if they have different ids.
 func TestStricterThanTheKernel(t *testing.T) {
 	for _, c := range []struct {
 		name  string

@@ -30,7 +30,7 @@ const (
 type Violation struct {
 	TypeID uint32   // 0 for the blob as a whole
 	Kind   btf.Kind // kind of the type
-	Name   string   // name of the type, "" if it has none
+	Name   string   // name of the type, or "" if it has none
 	Rule   string   // short fixed name of the rule, such as "member-bounds"
 	Detail string   // what is wrong, with the values
 	Scope  Scope

@@ -20,8 +20,8 @@ var managed = []string{"srcs", "debug", "vmlinux", "module", "modules", "base",
 
 // Merge updates a BUILD file whose content is old (nil for a new file): it adds or changes the
 // rules of the package p, and removes other rules that an earlier run wrote. It keeps rules,
-// attributes and list items that have a comment "# keep", or that it didn't write. It returns nil
-// if the file becomes empty. Merging p into the result again changes nothing. p is nil if the
+// attributes and list items that have a comment "# keep", or that no run wrote. It returns nil if
+// the file becomes empty. Merging p into the result again changes nothing. p is nil if the
 // directory needs no rules.
 func Merge(name string, old []byte, p *Package) ([]byte, error) {
 	f := &build.File{Path: name, Type: build.TypeBuild}
@@ -95,7 +95,7 @@ func (r *rule) putIn(f *build.File) {
 	}
 }
 
-// withKept returns value and, if it is a list, adds the items of old that are marked "# keep".
+// withKept returns value. If it is a list, the items of old that are marked "# keep" are added.
 func withKept(value, old build.Expr) build.Expr {
 	l, ok := value.(*build.ListExpr)
 	was, wasList := old.(*build.ListExpr)
@@ -143,7 +143,7 @@ func calls(f *build.File, name string) (list []*build.CallExpr) {
 	return list
 }
 
-// setExports puts names into exports_files, and removes all other files that Kbuild builds.
+// setExports puts names into exports_files, and removes from it all other files that Kbuild builds.
 func setExports(f *build.File, names []string) {
 	var own *build.CallExpr
 	for _, call := range calls(f, "exports_files") {
@@ -186,7 +186,7 @@ func setExports(f *build.File, names []string) {
 	}
 }
 
-// setPackage adds package() if there is none: rules in other packages use the object files.
+// setPackage adds package() if it is missing, because rules in other packages use the object files.
 func setPackage(f *build.File) {
 	if len(calls(f, "package")) > 0 {
 		return

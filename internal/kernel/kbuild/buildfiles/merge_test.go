@@ -7,7 +7,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/kernel/kbuild"
 )
 
-// fsPackage returns the package of a directory; the parameters are the objects of vmlinux in it.
+// fsPackage returns the package of the directory fs. The objects are those of vmlinux in fs.
 func fsPackage(t testing.TB, objects ...string) *Package {
 	t.Helper()
 	tree := &kbuild.Tree{Vmlinux: &kbuild.Linked{Path: "vmlinux", Objects: objects}}
@@ -31,7 +31,7 @@ func merge(t testing.TB, old string, p *Package) string {
 	return string(text)
 }
 
-// TestMerge merges into files that people have edited.
+// TestMerge updates files that people have edited.
 func TestMerge(t *testing.T) {
 	const load = "load(\"@rules_btf//rules:defs.bzl\", \"btf_objects\")\n\n" +
 		"package(default_visibility = [\"//visibility:private\"])\n\n"
@@ -113,7 +113,7 @@ btf_objects(
 	}
 }
 
-// TestNotDue merges into files of directories that no longer need rules.
+// TestNotDue updates files in directories that no longer need rules.
 func TestNotDue(t *testing.T) {
 	text := merge(t, "", fsPackage(t, "fs/open.o"))
 	if left := merge(t, text, nil); left != "" {
@@ -129,7 +129,7 @@ func TestNotDue(t *testing.T) {
 	}
 }
 
-// FuzzMerge merges twice into any file.
+// FuzzMerge merges a package into any file, twice. The second merge must change nothing.
 func FuzzMerge(f *testing.F) {
 	f.Add(merge(f, "", fsPackage(f, "fs/open.o")))
 	f.Add("btf_objects(name = \"vmlinux_objects\", srcs = [\"a.o\"]) # keep\nexports_files([\"x\"])\n")

@@ -8,7 +8,7 @@
 //	    tags = ["kbuild"],
 //	)
 //
-// and BUILD.bazel at the top gets a module_btf of this and other directories' objects.
+// and BUILD.bazel at the top gets a module_btf for the objects in this directory and others.
 package buildfiles
 
 import (
@@ -25,10 +25,10 @@ import (
 	"github.com/rules-btf/rules_btf/internal/kernel/kbuild"
 )
 
-// Options contains settings for BUILD files that don't come from the tree.
+// Options contains the settings for BUILD files that can't be read from the tree.
 type Options struct {
-	Rules       string   // label of the file to load the rules from
-	Package     string   // package of the top of the tree, "" for the root of its repository
+	Rules       string   // label of the file from which rules are loaded
+	Package     string   // package of the top of the tree; "" for the root of its repository
 	Base        string   // label of the base of modules, if the tree has no vmlinux
 	Features    []string // btf_features
 	LangExclude []string // lang_exclude
@@ -122,7 +122,7 @@ func (w *writer) in(dir string) *Package {
 
 func (w *writer) root() *Package { return w.in(".") }
 
-// label returns the top package's label for a target or file in a directory.
+// label returns the label by which the top package refers to a target or file in a directory.
 func (w *writer) label(dir, name string) string {
 	if dir == "." {
 		return ":" + name
@@ -161,7 +161,7 @@ func (w *writer) objects(t *kbuild.Tree) map[string][]string {
 			users[o] = append(users[o], i)
 		}
 	}
-	// Group the object files by directory, then by the files that they are linked into.
+	// Group the object files by directory, then by the files into which they are linked.
 	targets := map[string]map[string][]string{}
 	for _, o := range slices.Sorted(maps.Keys(users)) {
 		dir, key := path.Dir(o), fmt.Sprint(users[o])

@@ -44,7 +44,7 @@ func packages(t *testing.T, tree *kbuild.Tree, o Options) map[string]string {
 	return texts
 }
 
-// contains checks that a BUILD file contains texts, ignoring blanks and line ends.
+// contains checks that the text of a BUILD file contains parts, ignoring blanks and line ends.
 func contains(t *testing.T, text string, parts ...string) {
 	t.Helper()
 	flat := func(s string) string {
@@ -98,7 +98,7 @@ func TestDWOs(t *testing.T) {
 	}
 }
 
-// TestWhole converts linked files instead of objects.
+// TestWhole: the rules convert linked files instead of objects.
 func TestWhole(t *testing.T) {
 	tree := example()
 	tree.Vmlinux.Objects = nil
@@ -112,7 +112,7 @@ func TestWhole(t *testing.T) {
 		`modules_btf(name = "modules_btf", base = ":vmlinux_btf", lang_exclude = ["rust"],
 			modules = ["//fs/fat:fat.ko", "//fs/fat:vfat.ko"]`)
 	if strings.Contains(texts["."], "btf_objects") {
-		t.Error("objects are converted, too")
+		t.Error("objects are also converted")
 	}
 }
 
@@ -132,8 +132,7 @@ func TestOutOfTree(t *testing.T) {
 	}
 }
 
-// TestNames: if a module's targets would have the name of another target, the module gets a
-// different name.
+// TestNames: if a module's target would have the name of another target, it gets a different name.
 func TestNames(t *testing.T) {
 	tree := example()
 	tree.Modules[0].Name = "modules"
