@@ -1,4 +1,4 @@
-/* Programs that the kernel attaches to functions or tracepoints that its BTF describes. */
+/* Programs that are attached to functions and tracepoints, found by their ids in the kernel's BTF. */
 struct file {
 	unsigned f_flags;
 } P;
