@@ -1,6 +1,6 @@
 /*
  * Traces functions of sctp. Fields are read through pointers. The kernel takes the pointers' types
- * from the BTF of the traced function: struct sock is in vmlinux, struct sctp_endpoint in the module.
+ * from the BTF of the traced function: sock is in vmlinux, sctp_endpoint is in the module.
  */
 #include "sctp.h"
 #include <bpf/bpf_core_read.h>

@@ -43,7 +43,7 @@ PROGRAM(type_matches) { return type_matches(struct list_head); }
 PROGRAM(enumerator_exists) { return enum_exists(enum pid_type, PIDTYPE_SID); }
 PROGRAM(enumerator_value) { return enum_value(enum pid_type, PIDTYPE_SID); }
 
-/* No kernel has this member, struct and enumerator, so the kernel removes their uses as dead code. */
+/* No kernel has this member, struct or enumerator, so the verifier removes the guarded uses. */
 PROGRAM(absent)
 {
 	int value = 0;

@@ -1,4 +1,4 @@
-/* Programs that are attached to functions and tracepoints, found by their ids in the kernel's BTF. */
+/* Programs for functions, LSM hooks and tracepoints, which are found by ids in the kernel's BTF. */
 struct file {
 	unsigned f_flags;
 } P;
