@@ -49,7 +49,7 @@ type Contents struct {
 }
 
 // Load reads a raw BTF file, or the section .BTF of an ELF file. If this is split BTF, bases are
-// the files with its bases, deepest first; the types in the bases are not part of the result.
+// its bases' files, deepest first; the types in the bases are not part of the result.
 func Load(path string, bases ...string) (*Contents, error) {
 	var spec *btf.Spec
 	var err error
