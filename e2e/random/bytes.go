@@ -91,8 +91,7 @@ func (b *Build) merged(in ...string) string {
 	return out
 }
 
-// checkMerge checks that the order and grouping of merges affect neither the BTF object nor the
-// BTF.
+// checkMerge checks that the order and grouping of merges affect neither the object nor the BTF.
 func checkMerge(b *Build) error {
 	r := b.random(1)
 	var merges, links []result

@@ -31,8 +31,8 @@ func checkSplitDWARF(b *Build) error {
 	}
 	const linked = "splitdwarf/linked"
 	b.link(linked, objects)
-	// If there are type units, types to which nothing refers may belong to different units with and
-	// without split DWARF.
+	// A type unit to which nothing refers belongs to the compilation unit if it is in a .dwo file,
+	// but is converted as a separate unit if it is in a linked file.
 	bytesToo := !b.Options.TypeUnits()
 	harness.Check(b.compareBuilt("btfgen elf with .dwo files", linked, bytesToo))
 	if b.Options.has("-gdwarf-5") && slices.Contains(b.Options.Compilers, "gcc") {
