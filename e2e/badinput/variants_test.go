@@ -82,7 +82,7 @@ func elfVariants(data []byte) ([]variant, error) {
 	return out, nil
 }
 
-// isRead reports whether the tools read a section like s.
+// isRead reports whether the tools read sections with the type or name of s.
 func isRead(s *elf.Section) bool {
 	switch s.Type {
 	case elf.SHT_SYMTAB, elf.SHT_STRTAB, elf.SHT_SYMTAB_SHNDX:

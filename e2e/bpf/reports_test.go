@@ -7,7 +7,7 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// prints runs a command and fails the test unless the command exits with the code exit and prints
+// prints runs a command. It fails the test unless the command has the given exit code and prints
 // all the texts.
 func prints(w *harness.Workspace, command string, exit int, texts ...string) {
 	w.Helper()

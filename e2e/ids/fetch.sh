@@ -6,7 +6,7 @@
 #
 #   IDS_DIR=$(e2e/ids/fetch.sh) ./bazelw --root-exec go test -v ./e2e/ids
 #
-# In it, each kernel has a directory with vmlinux, modules and resolve_btfids. Debian has no
+# There, each kernel has a directory with vmlinux, modules and resolve_btfids. Debian has no
 # resolve_btfids for 6.1. If you build that program and put it into the directory 6.1, the test uses
 # it.
 set -euo pipefail

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	harness.Main(m)
 }
 
-// kernel is a kernel tree and the BTF made from it. The other fields are files, except for skipped.
+// kernel is a kernel tree, with the files that have the BTF made from it.
 type kernel struct {
 	kind, tree string
 	object     string // the BTF object made from vmlinux's objects

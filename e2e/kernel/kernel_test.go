@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { harness.Main(m) }
 
-// vmlinux returns the path in the environment variable VMLINUX, of a kernel with DWARF.
+// vmlinux returns the value of the environment variable VMLINUX: the path of a kernel with DWARF.
 func vmlinux(t *testing.T) string {
 	t.Helper()
 	path := os.Getenv("VMLINUX")

@@ -4,8 +4,8 @@
 #
 #   ./kernel.sh
 #
-# The kernel's source is from Debian's package linux-source in the offline root. Kbuild builds it
-# with the configuration in the files in config. The result is kept in
+# The kernel's source is from Debian's package linux-source in the offline root. Kbuild builds the
+# kernel with the configuration from the files in config. The result is kept in
 # ${XDG_CACHE_HOME:-~/.cache}/rules_btf/linux-DIGEST. It is used until the kernel's version, the
 # compiler, pahole, a file in config or kernel-build.sh changes. The script prints that directory.
 set -euo pipefail

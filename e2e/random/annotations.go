@@ -53,8 +53,8 @@ func (m *matcher) withoutTags(d *die, to btf.Type) (btf.Type, error) {
 	return to, nil
 }
 
-// tagged returns an error unless the tags in the BTF (the list have) include all declaration tags
-// of a DIE. The BTF may have more tags, from equal declarations in other units.
+// tagged returns an error unless the tags in the BTF (the parameter have) include all declaration
+// tags of a DIE. The BTF may have more tags, from equal declarations in other units.
 func (m *matcher) tagged(d *die, have []string) error {
 	for _, want := range m.info.annotations(d, declTag) {
 		if !slices.Contains(have, want) {

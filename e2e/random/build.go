@@ -18,7 +18,7 @@ import (
 type Build struct {
 	Program *Program
 	Options Options
-	Dir     string // absolute
+	Dir     string // an absolute path
 	Seed    uint64
 	Tools   Tools
 	Runs    int // how often checkJobs runs a verb, to show that threads don't affect the result

@@ -88,8 +88,8 @@ func checkFunctions(b *Build) error {
 	return list(wrong)
 }
 
-// function returns how f differs from the last of the functions in the list all, or "" if f equals
-// one of these functions.
+// function compares f with the given DIEs. It returns "" if f equals one of these functions;
+// otherwise, it returns how f differs from the last one.
 func (v *view) function(f *btf.Func, all []*die) string {
 	reason := "the DWARF has no such function"
 	for _, d := range all {

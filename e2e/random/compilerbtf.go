@@ -24,7 +24,7 @@ var gccVersion = sync.OnceValue(func() int {
 })
 
 // unnamedFirst matches a record that begins with an unnamed bit-field. In gcc's BTF, the member
-// after this bit-field always has offset 0, which is wrong.
+// after this bit-field has offset 0, wherever it really is.
 var unnamedFirst = regexp.MustCompile(`\{\s*[a-z ]+ : *\d`)
 
 // gccWritesBTF reports whether gcc writes usable BTF for a program. The program must consist of C
@@ -42,9 +42,9 @@ func gccWritesBTF(p *Program, _ Options) bool {
 }
 
 // checkCompilerBTF checks that BTF objects made from gcc's BTF equal those made from gcc's DWARF,
-// that both can be linked together, and that a linked file with BTF from gcc gives the same result.
-// The functions have no statements, because DWARF describes types in statements, and BTF doesn't.
-// With -O2, DWARF also has the locations of parameters, so functions may differ.
+// so that a link can mix them, and that a linked file with BTF from gcc gives the same result. The
+// functions have no statements, because DWARF describes types in statements, and BTF doesn't. With
+// -O2, DWARF also has the locations of parameters, so functions may differ.
 func checkCompilerBTF(b *Build) error {
 	for _, opt := range []string{"-O0", "-O2"} {
 		dwarf, btf := b.compileBoth(opt)

@@ -22,7 +22,7 @@ type generator struct {
 	strong     map[string]bool // names that units share and for which a strong definition exists
 	program    *Program
 	collect    bool // whether the linker gets --gc-sections
-	mold       bool // whether the linker is mold: then there is no section of per-CPU variables
+	mold       bool // whether the linker is mold, which makes globals local; no per-CPU variables
 }
 
 // Generate writes the program that a seed and options determine.

@@ -212,7 +212,8 @@ func (g *generator) head(f *form, name string) *node {
 	return sequence(n, name, " {\n")
 }
 
-// record writes the definition of a struct or union, and sets t.flexible if it is flexible.
+// record writes the definition of a struct or union. It sets t.flexible if a flexible array ends
+// it.
 func (g *generator) record(f *form, name string, t *ctype) *node {
 	n := sequence(g.head(f, name))
 	written := map[string]bool{}

@@ -242,8 +242,8 @@ func TestManuals(t *testing.T) {
 	}
 }
 
-// TestSources checks that the archive with the sources has the name and the directory that .bcr
-// says.
+// TestSources checks that the archive with the sources has the name and the top directory that
+// .bcr/source.template.json gives.
 func TestSources(t *testing.T) {
 	var source struct{ URL, StripPrefix string }
 	text := harness.ReadFile(t, filepath.Join(harness.Repo(), ".bcr/source.template.json"))

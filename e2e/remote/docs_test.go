@@ -11,7 +11,7 @@ import (
 
 var fence = regexp.MustCompile("(?ms)^```(\\w*)\n(.*?)^```$")
 
-// blocks returns the code blocks in docs/remote.md that are in a language.
+// blocks returns the code blocks in docs/remote.md that are marked with the given language.
 func blocks(t testing.TB, language string) []string {
 	t.Helper()
 	text := harness.ReadFile(t, filepath.Join(harness.Repo(), "docs/remote.md"))
@@ -24,7 +24,7 @@ func blocks(t testing.TB, language string) []string {
 	return out
 }
 
-// block returns the only code block in docs/remote.md that is in a language.
+// block returns the only code block in docs/remote.md that is marked with the given language.
 func block(t testing.TB, language string) string {
 	t.Helper()
 	all := blocks(t, language)

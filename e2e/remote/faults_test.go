@@ -169,7 +169,7 @@ func TestRetries(t *testing.T) {
 	}
 }
 
-// TestGarbage builds with a cache in whose place something else answers.
+// TestGarbage builds while a login page answers all requests to the cache.
 func TestGarbage(t *testing.T) {
 	m, want := quick(t)
 	page := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -158,7 +158,7 @@ func quick(t *testing.T) (*machine, map[string]string) {
 	return m, quickMachine.want
 }
 
-// keep is a test without cleanups; removeQuick removes the files instead.
+// keep is a testing.TB that runs no cleanups; removeQuick removes the files instead.
 type keep struct{ testing.TB }
 
 func (keep) Cleanup(func()) {}

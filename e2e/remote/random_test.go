@@ -15,7 +15,7 @@ var (
 	seed   = flag.Uint64("seed", 0, "the seed for TestRandomMoments; 0 for a different one each time")
 )
 
-// victim is a server or Bazel, which one round of the test kills.
+// victim is what one round of the test kills: a server, or Bazel.
 type victim struct {
 	name    string
 	options []string

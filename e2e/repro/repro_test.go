@@ -172,7 +172,7 @@ func (w *workspace) testConfigurations(t *testing.T) {
 }
 
 // testPathMapping builds with path mapping, so that the actions don't see the configuration in the
-// paths. It also checks that btfrepro can allow differences.
+// paths. It also checks the option --allow of btfrepro.
 func (w *workspace) testPathMapping(t *testing.T) {
 	const flag = "--experimental_output_paths=strip"
 	a, b := w.build(t, "mapped", 0, flag), w.build(t, "mapped", 1, flag)

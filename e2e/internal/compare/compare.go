@@ -171,7 +171,7 @@ func (r *Result) Print(w io.Writer, limit int) {
 	}
 }
 
-// general returns the part of a reason before the first colon, which has no names.
+// general returns the part of a reason before the first colon; only the rest may contain names.
 func general(reason string) string {
 	s, _, _ := strings.Cut(reason, ":")
 	return s

@@ -54,7 +54,7 @@ func explainByDWARF(r *compare.Result, elfPath string) {
 			return byABI(found.machine, found.arguments[d.Name])
 		case compare.OnlyOracle:
 			if found.inlined[d.Name] && kept == nil {
-				return "the function is declared inline and no DIE has its code: to us, inlined everywhere"
+				return "no DIE has code for this inline function, so we consider it inlined everywhere"
 			}
 		}
 		return ""

@@ -19,7 +19,7 @@ import (
 )
 
 // Features is the value of --btf_features that Linux 7.2 passes to pahole (scripts/Makefile.btf).
-// It is also the set that pahole calls "default".
+// It is also pahole's default set.
 const Features = "encode_force,var,float,enum64,decl_tag,type_tag,optimized_func," +
 	"consistent_func,decl_tag_kfuncs"
 
