@@ -212,8 +212,7 @@ func (g *generator) head(f *form, name string) *node {
 	return sequence(n, name, " {\n")
 }
 
-// record writes the definition of a struct or union. It sets t.flexible if a flexible array ends
-// it.
+// record writes the definition of a struct or union, and sets t.flexible if appropriate.
 func (g *generator) record(f *form, name string, t *ctype) *node {
 	n := sequence(g.head(f, name))
 	written := map[string]bool{}

@@ -2,9 +2,9 @@
 // cilium/ebpf, a reader that shares no code with the tools under test.
 //
 // Two blobs with the same meaning may differ in type ids, in the order of types, and in string
-// offsets. So the package turns every named type, function, variable and section into a text
-// without these. In a text, references to named types are kinds and names, and anonymous types are
-// written in full. If a name has several definitions, it has several texts.
+// offsets. So the package turns every named type, function, variable and section into a text that
+// depends on none of these. In a text, references to named types are kinds and names, and anonymous
+// types are written in full. If a name has several definitions, it has several texts.
 package content
 
 import (
@@ -214,8 +214,7 @@ func (w *writer) ref(t btf.Type) string {
 	return s
 }
 
-// reference returns the kind and name of t, which other texts use to refer to t. It returns "" if t
-// has no name.
+// reference returns the text by which other texts refer to t, or "" if t has no name.
 func reference(t btf.Type) string {
 	switch t := t.(type) {
 	case nil, *btf.Void:
