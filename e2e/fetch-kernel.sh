@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Fetches one of Debian's kernels with its DWARF, and prints the path of vmlinux. The file and
-# the MODULEs (xfs, amdgpu, …) are kept in ${XDG_CACHE_HOME:-~/.cache}/rules_btf/debian.
+# Fetches one of Debian's kernels with its DWARF, and prints the path of vmlinux. This file and the
+# given MODULEs (xfs, amdgpu, …) are kept in ${XDG_CACHE_HOME:-~/.cache}/rules_btf/debian.
 #
 #   fetch-kernel.sh [META-PACKAGE[:ARCHITECTURE][/SUITE] [MODULE]…]
 #
-# The default is linux-image-cloud-amd64-dbg of testing. Others are linux-image-s390x-dbg:s390x and
-# linux-image-686-pae-dbg:i386/bookworm.
+# The default is linux-image-cloud-amd64-dbg from testing. Other examples are
+# linux-image-s390x-dbg:s390x and linux-image-686-pae-dbg:i386/bookworm.
 set -euo pipefail
 
 repo=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.." && pwd)
@@ -13,7 +13,7 @@ package=${1:-linux-image-cloud-amd64-dbg}
 modules=("${@:2}")
 dir=${XDG_CACHE_HOME:-$HOME/.cache}/rules_btf/debian/${package//[:\/]/_}
 
-# found NAME: prints the path of the file NAME; the name of vmlinux may end with a version.
+# found NAME: prints the path of the file NAME. Below boot, the file may also be NAME-VERSION.
 found() {
   find "$dir/kernel" -type f \( -name "$1" -o -name "$1-*" -path '*/boot/*' \) 2>/dev/null |
     head -n 1
@@ -39,7 +39,7 @@ if ! complete; then
     if [[ $arch == "$package" ]]; then arch=; fi
     options=(-o APT::Sandbox::User=root)
     if [[ -n $arch$suite ]]; then
-      # Use apt with its own lists and packages.
+      # Give apt separate lists and packages for this architecture and suite.
       apt=$dir/apt
       mkdir -p "$apt"/{state/lists,cache/archives}/partial
       touch "$apt/status"

@@ -12,8 +12,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
 )
 
-// These inputs are like files that dwz writes: many compilation units import one partial unit. They
-// are built by hand, so that each unit costs only a few bytes.
+// The inputs in this file resemble files that dwz writes: many compilation units import one partial
+// unit. The tests write the bytes themselves, so that each unit takes only a few bytes.
 
 // Abbreviations of the units below: 1 compile unit, 2 partial unit, 3 imported unit (ref_addr),
 // 4 struct (name, byte size), 5 struct (name, byte size) with children, 6 member (name, type ref4,
@@ -36,8 +36,8 @@ func dwzUnit(kind byte, children string) string {
 	return le32(len(body)) + body
 }
 
-// dwzFile writes a file with a partial unit and the given number of importers, units that import
-// it. Importer i also has the entries in own(i).
+// dwzFile writes a file with a partial unit, and with the given number of units that import that
+// partial unit. Importing unit i also has the entries in own(i).
 func dwzFile(t *testing.T, path, partial string, importers int, own func(i int) string) {
 	t.Helper()
 	var info strings.Builder
@@ -57,7 +57,7 @@ func dwzFile(t *testing.T, path, partial string, importers int, own func(i int) 
 	}
 }
 
-// plainStructs returns n structs with a size and no members.
+// plainStructs returns the entries of n structs that have a size but no members.
 func plainStructs(n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -66,7 +66,8 @@ func plainStructs(n int) string {
 	return b.String()
 }
 
-// ring returns n definitions of one tag, each of which has a pointer to the next one.
+// ring returns the entries of n definitions of one tag. Each definition has a pointer to the next
+// one, and the last definition has a pointer to the first.
 func ring(n int) string {
 	const size = 5 + 13
 	var b strings.Builder
@@ -78,7 +79,7 @@ func ring(n int) string {
 	return b.String()
 }
 
-// dwzCrafted returns the crafted files whose units import one partial unit.
+// dwzCrafted returns crafted files in which all compilation units import one partial unit.
 func dwzCrafted() []crafted {
 	of := func(name, partial string, importers int, own func(i int) string, want string) crafted {
 		return crafted{name: "dwz: " + name, want: want, make: func(t *testing.T, dir string) []string {

@@ -15,7 +15,7 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// filesCrafted returns inputs that attack the readers of the containers of DWARF and BTF: ELF
+// filesCrafted returns inputs that attack the readers of the files that contain DWARF or BTF: ELF
 // files, archives and compressed files.
 func filesCrafted() []crafted {
 	return []crafted{
@@ -128,8 +128,8 @@ func filesCrafted() []crafted {
 	}
 }
 
-// packedImport returns an input that the given command compresses. Decompressed, the input looks
-// like an ELF file of 100 MB.
+// packedImport returns an input for btfdedup import, compressed by the given command. Decompressed,
+// the input looks like an ELF file of 100 MB.
 func packedImport(command string) crafted {
 	program := strings.Fields(command)[0]
 	return crafted{"import of 100 MB, " + program, func(t *testing.T, dir string) []string {
@@ -140,7 +140,7 @@ func packedImport(command string) crafted {
 	}, "--max-decompressed"}
 }
 
-// copyZeros writes n zero bytes, rounded up to a whole number of MiB.
+// copyZeros writes n zero bytes; n is rounded up to a whole number of MiB.
 func copyZeros(t *testing.T, w io.Writer, n int) {
 	zeros := make([]byte, 1<<20)
 	for ; n > 0; n -= len(zeros) {
@@ -164,8 +164,8 @@ func zeros(size uint64) elfSection {
 		data: chdr(elf.COMPRESS_ZSTD, size, zstdZeros(nil, size))}
 }
 
-// zstdZeros returns a zstd frame that holds the bytes in start, followed by zero bytes. The zero
-// bytes are in blocks of one repeated byte (RFC 8878).
+// zstdZeros returns a zstd frame that decompresses to the bytes in start, followed by zero bytes,
+// to size bytes in all. The zero bytes are in RLE blocks (RFC 8878).
 func zstdZeros(start []byte, size uint64) []byte {
 	const largest = 128 << 10
 	out := []byte{0x28, 0xb5, 0x2f, 0xfd, 0, 0x38} // magic; no sizes; a window of 128 KiB
@@ -191,20 +191,21 @@ func zstdZeros(start []byte, size uint64) []byte {
 	}
 }
 
-// arMember returns a member of an archive; a member of a thin archive has no content.
+// arMember returns the header and content of an archive member. In a thin archive, members have no
+// content.
 func arMember(name, content string) string {
 	s := fmt.Sprintf("%-16s%-12s%-6s%-6s%-8s%-10d`\n%s", name, "0", "0", "0", "644", len(content),
 		content)
 	return s + strings.Repeat("\n", len(s)%2)
 }
 
-// thin writes a thin archive that names a file n times.
+// thin writes a thin archive that names the file member n times.
 func thin(t *testing.T, dir, name, member string, n int) {
 	members := strings.Repeat(arMember(member+"/", ""), n)
 	harness.WriteFile(t, filepath.Join(dir, name), "!<thin>\n"+members)
 }
 
-// elfSection is a section of a file that buildELF makes.
+// elfSection describes a section of a file that buildELF makes.
 type elfSection struct {
 	name       string
 	typ        elf.SectionType // zero: SHT_PROGBITS
@@ -214,7 +215,7 @@ type elfSection struct {
 	share      int // the index of the section whose bytes this section shares
 }
 
-// buildELF makes a little-endian file for x86-64.
+// buildELF returns a little-endian ELF file for x86-64.
 func buildELF(typ elf.Type, sections []elfSection) []byte {
 	le := binary.LittleEndian
 	names, at := []byte{0}, map[string]int{}
@@ -282,8 +283,8 @@ func relocations(n int) []elfSection {
 	return list
 }
 
-// symbols returns sections with n symbols of functions. The symbols' names are suffixes of one
-// string, which is size bytes long.
+// symbols returns sections with n function symbols. The symbols' names are suffixes of one string,
+// which is size bytes long.
 func symbols(n, size int) []elfSection {
 	le := binary.LittleEndian
 	table := make([]byte, 24*(n+1))

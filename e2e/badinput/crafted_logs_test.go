@@ -9,8 +9,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/repro/execlog/execlogtest"
 )
 
-// logsCrafted returns pairs of execution logs. Thousands of actions differ between the two logs of
-// a pair. Thousands of other actions each read the outputs of all differing actions.
+// logsCrafted returns pairs of execution logs. In each pair, thousands of actions write outputs
+// that differ between the two logs, and each of thousands of other actions reads all these outputs.
 func logsCrafted() []crafted {
 	const n = 5000
 	return []crafted{
@@ -27,9 +27,9 @@ func logsCrafted() []crafted {
 	}
 }
 
-// readers makes two logs. In each log, n actions write outputs that differ between the logs, and n
-// other actions, the readers, read outputs. The function inputs returns the input set of a reader;
-// 0 means the set of all outputs.
+// readers makes two logs. In each log, n actions write outputs that differ between the logs.
+// Another n actions, the readers, read these outputs. The function inputs returns the input set of
+// a reader; if it returns 0, the reader reads all outputs.
 func readers(name string, n int,
 	inputs func(l *execlogtest.Builder, all uint32, action, side int) uint32) crafted {
 	return crafted{name: name, make: func(t *testing.T, dir string) []string {

@@ -13,18 +13,18 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// A crafted input is built to cost far more to read than its size suggests.
+// A crafted input is built so that reading it could cost far more than its size suggests.
 type crafted struct {
 	name string
-	// make writes the files to dir, and returns the command line that reads them there: a tool's
-	// name, a verb, arguments.
+	// make writes the files to dir. It returns the command line that reads these files when it is run
+	// in dir: a tool's name, a verb and arguments.
 	make func(t *testing.T, dir string) []string
-	// want is a part of the expected error message, which is one line. It is "" if the files are
-	// valid.
+	// want is a part of the expected error message. It is "" if the files are valid.
 	want string
 }
 
-// These limits are for input of up to 1 MB; for larger input they grow with its size.
+// These limits hold for input of up to 1 MB. For larger input, they grow with the size of the
+// input.
 const (
 	craftedTime   = 2 * time.Second // of processor time
 	craftedMemory = 300 << 20       // bytes of peak resident memory
@@ -33,7 +33,7 @@ const (
 // allCrafted are the crafted inputs, grouped by what they attack.
 var allCrafted = [][]crafted{dwzCrafted(), filesCrafted(), logsCrafted()}
 
-// TestCrafted measures what each crafted input costs.
+// TestCrafted measures the time and memory that each crafted input costs.
 func TestCrafted(t *testing.T) {
 	fmt.Println("| crafted input | bytes | processor time | memory | result |")
 	for _, group := range allCrafted {
@@ -63,7 +63,7 @@ func (c crafted) test(t *testing.T) {
 	}
 }
 
-// cost is what one run used.
+// cost is the time and memory that one run used.
 type cost struct {
 	time   time.Duration // of the processor
 	memory int64         // bytes

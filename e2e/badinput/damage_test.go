@@ -9,9 +9,9 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// TestDamaged runs the verbs on broken files. Several verbs may use the same reader: one of them
-// gets every variant of a file, and the others get every fourth variant. The verbs may accept a
-// file with harmless damage, but then their output must be valid.
+// TestDamaged runs the verbs on broken files. Several verbs may use the same reader, so one of them
+// gets every variant of a file, and the others get only every fourth variant. A verb may accept a
+// file whose damage is harmless, but then the verb's output must be valid.
 func TestDamaged(t *testing.T) {
 	harness.Need(t, "gcc", "ar")
 	btfgen, btfdedup := harness.Tool(t, "btfgen"), harness.Tool(t, "btfdedup")
@@ -39,7 +39,7 @@ func TestDamaged(t *testing.T) {
 		name     string
 		variants []variant
 		verbs    []verb
-		every    string // the verb that is run with each variant
+		every    string // the verb that is run with every variant
 	}{
 		{"object.o", elfOf(object), elfVerbs(t)[:2], "btfgen object"},
 		{"dwarf4.o", elfOf(dwarf4), elfVerbs(t)[:1], "btfgen object"},

@@ -17,19 +17,19 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// page is the size of a page. After truncation, a mapping can still be read up to the end of the
-// page in which the file now ends.
+// page is the size of a page. After a file is truncated, a mapping of the file can still be read up
+// to the end of the page that contains the file's new end.
 const page = 4096
 
-// cut is a file that is truncated right after it has been mapped.
+// cut says which file to truncate right after it has been mapped, and to which size.
 type cut struct {
 	path string
 	size int64
 }
 
-// start starts a program under ptrace. When the program's first mmap of the file returns, start
-// truncates the file. The function wait returns the exit code, and whether the file was mapped.
-// Until wait returns, the calling goroutine must not trace another program.
+// start runs a program under ptrace, and truncates the file when the program's first mmap of this
+// file returns. The function wait waits for the program's end. It returns the exit code, and
+// whether the file was mapped. Until wait returns, no other program may be traced.
 func (c *cut) start(t *testing.T, dir string, argv []string, files []*os.File) (wait func() (int,
 	bool)) {
 	t.Helper()
@@ -61,7 +61,7 @@ func (c *cut) start(t *testing.T, dir string, argv []string, files []*os.File) (
 	}
 }
 
-// trace follows a process from its stop after exec to its exit.
+// trace traces a process from its stop after exec to its exit.
 func (c *cut) trace(pid int) (code int, hit bool, err error) {
 	const syscallStop = syscall.SIGTRAP | 0x80
 	var status syscall.WaitStatus
@@ -83,7 +83,7 @@ func (c *cut) trace(pid int) (code int, hit bool, err error) {
 					return 0, hit, err
 				}
 			}
-		case sig != syscall.SIGTRAP && sig != syscall.SIGSTOP: // tracing causes these two
+		case sig != syscall.SIGTRAP && sig != syscall.SIGSTOP: // these two come from tracing itself
 			deliver = int(sig)
 		}
 		if status.Stopped() {
@@ -118,8 +118,8 @@ func (c *cut) mapped(pid, tid int) bool {
 	return err == nil && path == c.path
 }
 
-// headersFirst puts a copy of a file's section headers, and of the section names, before the
-// content, so that the copy survives the truncation.
+// headersFirst copies a file's section headers and section names to the start of the file, where
+// they survive the truncation.
 func headersFirst(t *testing.T, data []byte) []byte {
 	t.Helper()
 	f, err := elf.NewFile(bytes.NewReader(data))
@@ -147,8 +147,9 @@ func headersFirst(t *testing.T, data []byte) []byte {
 	return append(append(out, make([]byte, int(shift)-len(out))...), data...)
 }
 
-// cuts returns the sizes to which a file is truncated: 0, and for each section its exact start and
-// that start rounded down to a page. After an exact cut, the rest of the last page reads as zeros.
+// cuts returns the sizes to which a file is truncated: 0, 100, one page, and for each section its
+// exact start, its middle, and its start rounded down to a page. If a file ends within a page, the
+// rest of that page reads as zeros.
 func cuts(t *testing.T, data []byte) []int64 {
 	t.Helper()
 	list := []int64{0, 100, page}
@@ -163,15 +164,15 @@ func cuts(t *testing.T, data []byte) []int64 {
 	return slices.Compact(list)
 }
 
-// truncatedLine matches the message of a program that finds its input truncated. The second form is
-// that of a program that opens the file again after the truncation.
+// truncatedLine matches the message of a program whose input was truncated. The second form is for
+// a program that opens the file again after the truncation.
 var truncatedLine = regexp.MustCompile(`^\S+: \S+: (truncated while it was read \(byte \d+ is ` +
 	`gone\); try again when the step that writes it is done|truncated: section \d+ .*)\n$`)
 
-// TestTruncated truncates an input right after it has been mapped, once at each of its sections.
-// Each run must either end with the result for the whole file, which is possible if the command
-// doesn't need the missing sections, or print an error message of one line. The first command that
-// reads a file is run with all sizes, the other commands with every fourth size.
+// TestTruncated truncates an input right after it has been mapped, in each run to a different size.
+// The run must either print a one-line error message or give the same result as with the whole file
+// (which is possible if the command doesn't need the missing bytes). The first command that reads a
+// file is run with all sizes; each further command that reads this file, with every fourth size.
 func TestTruncated(t *testing.T) {
 	harness.Need(t, "gcc", "ar", "objcopy", "llvm-dwp")
 	dir := t.TempDir()
@@ -326,7 +327,8 @@ func content(t *testing.T, f *os.File) string {
 	return string(harness.ReadFile(t, f.Name()))
 }
 
-// contents returns the contents of the files in a directory, or of a file; "" if it doesn't exist.
+// contents returns the content of a file, or the joined contents of all files below a directory. If
+// the path doesn't exist, contents returns "".
 func contents(t *testing.T, path string) string {
 	t.Helper()
 	var all strings.Builder

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// variant is a broken copy of a file: it is cut at a section, one header field is changed, or some
-// bytes of a section are changed.
+// variant is a broken copy of a file: the copy is cut short, has one changed header field, or has
+// some changed bytes in a section.
 type variant struct {
 	Name string
 	Data []byte
@@ -42,8 +42,8 @@ var (
 	}
 )
 
-// values returns the numbers to which a field is set: the least and the greatest number that fit
-// into size bytes, and numbers close to the old value.
+// values returns the numbers to which a field of size bytes is set: the smallest and largest
+// numbers that fit, half the largest, and numbers close to the old value or one bit away from it.
 func values(old uint64, size int) []uint64 {
 	most := uint64(1)<<(8*size) - 1
 	if size == 8 {
@@ -82,7 +82,7 @@ func elfVariants(data []byte) ([]variant, error) {
 	return out, nil
 }
 
-// isRead reports whether the tools read the section s.
+// isRead reports whether the tools read sections with the type or name of s.
 func isRead(s *elf.Section) bool {
 	switch s.Type {
 	case elf.SHT_SYMTAB, elf.SHT_STRTAB, elf.SHT_SYMTAB_SHNDX:
@@ -118,8 +118,8 @@ func archiveVariants(data []byte) []variant {
 	return append(out, bytesOf("headers", data, 8, min(68+120, len(data)))...)
 }
 
-// setFields returns variants of a file whose header begins at base. In each variant, one of the
-// fields is changed.
+// setFields returns variants of a file. In each variant, one of the given fields is changed. The
+// offsets of the fields count from base.
 func setFields(what string, data []byte, base int, fields []field) []variant {
 	var out []variant
 	for _, f := range fields {
@@ -141,8 +141,8 @@ func setFields(what string, data []byte, base int, fields []field) []variant {
 	return out
 }
 
-// bytesOf returns variants with changed bytes in [start, end): a few with one flipped bit (in every
-// run, the same bits), one with 64 bytes of 0, and one with 64 bytes of 0xff.
+// bytesOf returns variants with changed bytes in [start, end): some with one flipped bit (the same
+// bits in every run), one with 64 bytes set to 0, and one with 64 bytes set to 0xff.
 func bytesOf(what string, data []byte, start, end int) []variant {
 	var out []variant
 	random := rand.New(rand.NewSource(int64(end - start)))

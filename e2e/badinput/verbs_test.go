@@ -15,8 +15,8 @@ func TestMain(m *testing.M) { harness.Main(m) }
 // A verb is a command line of one of the tools, with "IN" and "OUT" in place of the file names.
 type verb struct {
 	name   string
-	argv   []string // replace replaces "IN" and "OUT"
-	output bool     // whether it writes OUT
+	argv   []string // with the placeholders "IN" and "OUT"; see the method replace
+	output bool     // whether the verb writes OUT
 }
 
 func (v verb) replace(in, out string) []string {
@@ -43,8 +43,8 @@ func elfVerbs(t *testing.T) []verb {
 	}
 }
 
-// embedVerbs returns the verbs that copy an ELF file and embed BTF in it; good is a file with valid
-// BTF.
+// embedVerbs returns the verbs that copy an ELF file and embed BTF in the copy. The file good has
+// the BTF to embed, which is valid.
 func embedVerbs(t *testing.T, good string) []verb {
 	btfdedup := harness.Tool(t, "btfdedup")
 	return []verb{
@@ -55,9 +55,9 @@ func embedVerbs(t *testing.T, good string) []verb {
 	}
 }
 
-// btfVerbs returns the verbs that read BTF in any of its containers. The file good has valid BTF,
+// btfVerbs returns the verbs that read BTF from any kind of file. The file good has valid BTF,
 // which some of the verbs read together with the input. The file object is a valid BTF object,
-// which is linked with the input as its base.
+// which "btfdedup link --base" links against the input.
 func btfVerbs(t *testing.T, good, object string) []verb {
 	btfdedup := harness.Tool(t, "btfdedup")
 	dir := t.TempDir()
@@ -81,16 +81,16 @@ func btfVerbs(t *testing.T, good, object string) []verb {
 	}
 }
 
-// One failed run out of this many is repeated with an existing output file.
+// Every Nth failed run, where N is the constant every, is repeated with an existing output file.
 const every = 8
 
 var failures int
 
 const keep = "what was here before\n" // the content of the output file that already exists
 
-// check runs v on an input file. It returns "" for exit code 0, and otherwise the error message;
-// for a failure without a message, it returns "differs" or "refused". It fails the test if the
-// command does something that no input may cause.
+// check runs v on an input file. If the command succeeds, check returns "". Otherwise it returns
+// the command's error message, or "differs" or "refused" if the report is on stdout instead. It
+// fails the test if the command does something that no input may cause, such as a crash.
 func check(t *testing.T, v verb, what, in string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -166,7 +166,7 @@ func head(s string) string {
 	return s
 }
 
-// sample is C source with the constructs that the readers handle.
+// sample is C source that has the constructs for which the readers have code.
 const sample = `
 struct node { struct node *next; int bits : 3; union { long l; char c[8]; }; };
 enum color { RED, GREEN = 7 };
@@ -179,7 +179,7 @@ int apply(struct node *n, callback f, enum wide w) { table[0] = f; return f(n, R
 int main(void) { return apply(&per_cpu, table[1], WIDE); }
 `
 
-// compile compiles sample in a new directory with gcc and returns the output's path.
+// compile compiles sample with gcc in a new directory, and returns the path of the output.
 func compile(t *testing.T, output string, options ...string) string {
 	t.Helper()
 	dir := t.TempDir()

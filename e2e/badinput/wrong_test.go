@@ -10,8 +10,8 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// TestWrongKind gives the tools undamaged files of the wrong kind. Each must be refused with a
-// message that contains one of the given words.
+// TestWrongKind gives the tools undamaged files of the wrong kind. The tools must refuse each file
+// with a message that contains one of the words given for it.
 func TestWrongKind(t *testing.T) {
 	harness.Need(t, "gcc", "ar")
 	dir := t.TempDir()
@@ -77,7 +77,7 @@ func TestWrongKind(t *testing.T) {
 	})
 }
 
-// withoutDwo removes the .dwo files beside an object.
+// withoutDwo removes the .dwo files beside an object, and returns the object's path.
 func withoutDwo(t *testing.T, object string) string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(filepath.Dir(object), "*.dwo"))

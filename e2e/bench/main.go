@@ -1,12 +1,12 @@
-// Command bench runs commands in turn and prints a Markdown table of what they used: the median,
-// least and most wall time, the median processor time, and peak memory. It also prints the ratios
-// of time and memory to those of the first command. e2e/bench/run calls it.
+// Command bench runs commands alternately, and prints a Markdown table: the median, least and most
+// wall time, the median processor time, the peak memory, and the ratios of the median wall time and
+// peak memory to those of the first command. e2e/bench/run uses it.
 //
 //	bench RUNS HEADING {NAME COMMAND}…
 //
-// COMMAND is a shell command line. The first run of each command isn't counted: it brings the input
-// into the page cache. The commands run in turn so that a disturbance of the machine affects all of
-// them.
+// COMMAND is a shell command line. The first run of each command isn't counted; it only brings the
+// input into the page cache. The commands alternate so that a disturbance of the machine affects
+// all of them.
 package main
 
 import (
@@ -59,13 +59,13 @@ func main() {
 	}
 }
 
-// use has the figures of a command's runs. Times are printed with three digits.
-type use struct {
+// usage sums up the time and memory that all runs of a command used.
+type usage struct {
 	wall, least, most, cpu duration
 	peak                   int64
 }
 
-func summary(runs []measure.Run) (s use) {
+func summary(runs []measure.Run) (s usage) {
 	var wall, cpu []duration
 	for _, r := range runs {
 		wall, cpu = append(wall, duration(r.Wall)), append(cpu, duration(r.CPU))
@@ -75,14 +75,14 @@ func summary(runs []measure.Run) (s use) {
 	return s
 }
 
-// median sorts list and returns its middle value, or the mean of the two middle values.
+// median sorts list in place, and returns its middle value or the mean of its two middle values.
 func median(list []duration) duration {
 	slices.Sort(list)
 	n := len(list)
 	return (list[(n-1)/2] + list[n/2]) / 2
 }
 
-// duration is a time that is printed with three digits.
+// duration is a time that is printed with three significant digits.
 type duration time.Duration
 
 func (d duration) String() string {
@@ -92,7 +92,7 @@ func (d duration) String() string {
 	return fmt.Sprintf("%.3g ms", time.Duration(d).Seconds()*1000)
 }
 
-// part formats a ratio; a ratio below 0.95 becomes 1/N.
+// part formats a ratio; a ratio below 0.95 is printed as 1/N.
 func part(v float64) string {
 	if v < 0.95 {
 		return fmt.Sprintf("1/%.1f", 1/v)

@@ -1,6 +1,6 @@
-// Package boot starts one of Debian's kernels in a virtual machine, loads modules that hold our
-// BTF, and runs BPF programs that trace and call functions of the modules. The kernel itself checks
-// the BTF.
+// Package boot starts one of Debian's kernels in a virtual machine, loads modules that contain our
+// BTF, and runs BPF programs that trace and call functions of these modules. The kernel itself
+// checks the BTF.
 package boot
 
 import (
@@ -27,8 +27,8 @@ var programs = map[string]string{
 	"congestion": "tcp_dctcp",
 }
 
-// TestBoot loads each module with our BTF, and each control just before the good module of the same
-// name.
+// TestBoot loads each module with our BTF. A control, which the kernel must refuse, is loaded just
+// before the good module of the same name.
 func TestBoot(t *testing.T) {
 	k := fetched(t)
 	dir := t.TempDir()
@@ -55,8 +55,8 @@ func TestBoot(t *testing.T) {
 	t.Run("all", func(t *testing.T) { k.checkAll(t, lines, controls) })
 }
 
-// checkEnds checks that the machine ran the kernel that the BTF is based on, and that the guest
-// finished.
+// checkEnds checks that the booted kernel is the one on whose BTF our BTF is based, and that the
+// guest finished.
 func (k kernel) checkEnds(t *testing.T, lines []report.Line) {
 	first, last := lines[0].Start, lines[len(lines)-1].End
 	if first == nil || last == nil {
@@ -71,7 +71,7 @@ func (k kernel) checkEnds(t *testing.T, lines []report.Line) {
 	}
 }
 
-// checkModule checks a module that the kernel must load with our BTF.
+// checkModule checks that the kernel loaded a module, and that it has our BTF of this module.
 func (k kernel) checkModule(t *testing.T, dir string, m *report.Module) {
 	if m.Error != "" {
 		t.Errorf("not loaded: %s", m.Error)
@@ -101,7 +101,7 @@ func checkProgram(t *testing.T, c *report.Check) {
 	}
 }
 
-// checkAll checks that the guest reported on everything in its plan.
+// checkAll checks that the guest reported a result for everything in its plan.
 func (k kernel) checkAll(t *testing.T, lines []report.Line, controls map[string]control) {
 	var modules, refused, run []string
 	for _, l := range lines {

@@ -13,15 +13,15 @@ import (
 // A control is a module that the kernel must refuse.
 type control struct {
 	file string // below the guest's root
-	// The expected error of the system call, and the expected line in the kernel's log; "" if none
-	// is expected.
+	// wantError is the error that the system call must return. wantLog is a part of a line that the
+	// kernel must log; "" if the kernel needn't log anything.
 	wantError, wantLog string
 }
 
 const controlSuffix = ".control-"
 
-// controls makes the modules that the kernel must refuse, and returns them by their names in the
-// kernel.
+// controls makes the modules that the kernel must refuse. The keys of the result are the modules'
+// names in the kernel.
 func (k kernel) controls(t *testing.T, dir, image string) map[string]control {
 	t.Helper()
 	return map[string]control{
@@ -30,8 +30,8 @@ func (k kernel) controls(t *testing.T, dir, image string) map[string]control {
 	}
 }
 
-// wrongBase makes a module whose BTF has the wrong base: not the kernel's BTF, but BTF that
-// btfdedup link makes from the kernel's, with fewer types and different ids.
+// wrongBase makes a module whose BTF has the wrong base. That base isn't the kernel's BTF, but the
+// result of "btfdedup link" on the kernel's BTF, which has fewer types and different ids.
 func (k kernel) wrongBase(t *testing.T, dir, image, name string) control {
 	t.Helper()
 	base := filepath.Join(dir, "wrong-base")
@@ -45,8 +45,8 @@ func (k kernel) wrongBase(t *testing.T, dir, image, name string) control {
 	}
 }
 
-// staleIDs makes a module with our BTF and the original .BTF_ids, whose ids refer to the BTF that
-// the module had before.
+// staleIDs makes a module with our BTF and the original .BTF_ids. The ids there refer to the
+// module's original BTF, not to ours.
 func (k kernel) staleIDs(t *testing.T, dir, image, name string) control {
 	t.Helper()
 	file := "/" + name + controlSuffix + "stale-ids.ko"
@@ -55,11 +55,11 @@ func (k kernel) staleIDs(t *testing.T, dir, image, name string) control {
 	return control{file: file, wantError: "invalid argument"}
 }
 
-// check checks that the kernel refused the module, and for the expected reason.
+// check checks that the kernel refused the module, and that it did so for the expected reason.
 func (c control) check(t *testing.T, m *report.Module) {
 	t.Logf("%s; the kernel's log:\n%s", m.Error, strings.Join(m.Log, "\n"))
 	if m.Error != c.wantError {
-		t.Errorf("loading it returned %q, want %q", m.Error, c.wantError)
+		t.Errorf("loading the module returned %q, want %q", m.Error, c.wantError)
 	}
 	if m.BTF != "" {
 		t.Errorf("the module was refused, but the kernel shows its BTF")

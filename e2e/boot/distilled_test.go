@@ -12,24 +12,24 @@ import (
 )
 
 // distilled names the modules whose BTF is based on a distilled base. When the kernel loads such a
-// module, it relocates the BTF to its own BTF. The distilled base is made from the BTF of the
-// booted kernel, or, if the value in the map is true, from that of a different kernel
-// (otherKernel).
+// module, it relocates the module's BTF to the kernel's BTF. If the value in the map is false, the
+// distilled base is made from the BTF of the booted kernel; if it is true, from the BTF of a
+// different kernel (see otherKernel).
 var distilled = map[string]bool{
 	"btrfs":         true,
 	"kvm":           false,
-	"nf_flow_table": true, // it has kfuncs, and a program that calls them
+	"nf_flow_table": true, // a BPF program calls its kfunc
 	"nf_nat":        false,
 	"nfsd":          true,
-	"sctp":          true, // it has a program that traces it
+	"sctp":          true, // a BPF program traces its functions
 	"vxlan":         true,
 	"wireguard":     false,
 	"xfs":           true,
 }
 
-// grown names the structs whose size in the different kernel differs from their size in the booted
-// kernel. The modules only have pointers to these structs, so the booted kernel must find them
-// although their size differs.
+// grown names the structs that are larger in the different kernel than in the booted kernel. The
+// modules only have pointers to these structs, so the booted kernel must accept the different size
+// when it looks them up in its BTF.
 var grown = map[string]bool{
 	"cred":           true,
 	"mm_struct":      true,
@@ -40,8 +40,8 @@ var grown = map[string]bool{
 	"vm_area_struct": true,
 }
 
-// otherKernel makes the BTF of a kernel that differs from the booted one: types have different ids,
-// and some structs have different sizes. In the file sameTypes, only the ids differ.
+// otherKernel writes the BTF of a different kernel than the booted one. In the file sameTypes,
+// types only have different ids; in the file other, the structs in grown also have different sizes.
 func (k kernel) otherKernel(t *testing.T, dir string) (sameTypes, other string) {
 	t.Helper()
 	sameTypes, other = filepath.Join(dir, "same-types.btf"), filepath.Join(dir, "other-kernel.btf")
@@ -68,9 +68,9 @@ func (k kernel) otherKernel(t *testing.T, dir string) (sameTypes, other string) 
 	return sameTypes, other
 }
 
-// embedDistilled makes the BTF of some modules on distilled bases, and replaces those modules,
-// which embedAll wrote, with modules that contain this BTF. The BTF that the kernel then shows must
-// be what btfdedup relocate produces.
+// embedDistilled makes BTF based on distilled bases for the modules in the map distilled. It
+// replaces the files that embedAll wrote for these modules: the modules then contain the new BTF,
+// and btfOf is the output of "btfdedup relocate", which is what the kernel must show.
 func (k kernel) embedDistilled(t *testing.T, dir, image string) {
 	t.Helper()
 	btfgen, btfdedup := harness.Tool(t, "btfgen"), harness.Tool(t, "btfdedup")
@@ -100,11 +100,11 @@ func (k kernel) embedDistilled(t *testing.T, dir, image string) {
 		harness.MustRun(t, "", btfdedup, "relocate", "--base="+k.vmlinuxBTF(), "-o",
 			btfOf(dir, name), out)
 		moved := harness.ReadFile(t, btfOf(dir, name))
-		t.Logf("%s: %d bytes on a distilled base, %d relocated to the kernel's BTF, %d made on it",
+		t.Logf("%s: %d bytes on a distilled base, %d after relocation, %d if made on the kernel's BTF",
 			name, len(harness.ReadFile(t, split)), len(moved), len(direct))
 		if string(moved) == string(direct) {
-			t.Errorf("%s: relocated BTF equals BTF made on the kernel's, but a distilled base has only "+
-				"named types, so the module should have its anonymous types in full", name)
+			t.Errorf("%s: the relocated BTF equals the BTF made on the kernel's BTF, but it should have "+
+				"more anonymous types, because a distilled base has only named types", name)
 		}
 	}
 	if found < len(grown) {
@@ -113,8 +113,7 @@ func (k kernel) embedDistilled(t *testing.T, dir, image string) {
 	}
 }
 
-// countGrown counts the structs whose size in a distilled base differs from their size in the
-// kernel.
+// countGrown counts the structs in a distilled base that the map grown names.
 func countGrown(t *testing.T, path string) int {
 	t.Helper()
 	b, err := btf.ReadOne(path, nil)

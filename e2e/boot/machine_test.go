@@ -10,7 +10,7 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/machine"
 )
 
-// programsDir is the directory of the BPF programs in the guest.
+// programsDir is the directory in the guest that has the BPF programs.
 const programsDir = "/bpf"
 
 // compilePrograms compiles the BPF programs in testdata, with headers that bpftool makes from our
@@ -32,7 +32,8 @@ func compilePrograms(t *testing.T, dir, image, vmlinuxBTF string) {
 	}
 }
 
-// boot runs the kernel in QEMU with image as its root, and returns what the guest reported.
+// boot runs the kernel in QEMU, with the directory image as the root file system, and returns what
+// the guest reported.
 func (k kernel) boot(t *testing.T, dir, image string) []report.Line {
 	t.Helper()
 	m := machine.X86(os.Getenv("BOOT_QEMU"))

@@ -19,9 +19,9 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/machine"
 )
 
-// A kernel has the files in the directory whose path fetch prints.
+// A kernel is Debian's kernel with its modules, as the script fetch stores them in a directory.
 type kernel struct {
-	dir   string
+	dir   string   // the directory whose path fetch prints
 	order []string // file names of the modules without ".ko", in the order to load them
 }
 
@@ -38,12 +38,12 @@ func fetched(t *testing.T) kernel {
 	return k
 }
 
-// vmlinuxBTF returns the path of the .BTF that the kernel was shipped with. The modules' BTF is
-// based on it.
+// vmlinuxBTF returns the path of the BTF with which the kernel was shipped. The modules' BTF is
+// based on this BTF.
 func (k kernel) vmlinuxBTF() string { return filepath.Join(k.dir, "vmlinux.btf") }
 
-// shipped returns the path of a module as it was shipped, and debug returns the path of the same
-// module with DWARF.
+// shipped returns the path of a module as it was shipped. debug returns the path of the file with
+// the same module's DWARF.
 func (k kernel) shipped(file string) string { return filepath.Join(k.dir, "modules", file+".ko") }
 func (k kernel) debug(file string) string   { return filepath.Join(k.dir, "debug", file+".ko") }
 
@@ -58,15 +58,16 @@ func (k kernel) names() []string {
 	return names
 }
 
-// btfOf returns where embedAll writes the BTF of the module that has this name in the kernel.
+// btfOf returns the path to which embedAll writes the BTF of a module. The module is named as in
+// the kernel.
 func btfOf(dir, name string) string { return filepath.Join(dir, "btf", name) }
 
-// moduleIn returns the place, below the guest's root, where embedAll writes the module with our
-// BTF.
+// moduleIn returns the path, below the guest's root, to which embedAll writes the module that
+// contains our BTF.
 func moduleIn(name string) string { return "/modules/" + name + ".ko" }
 
-// embedAll makes the BTF of all modules from their DWARF, and puts it into the modules as they were
-// shipped.
+// embedAll makes the BTF of all modules from their DWARF, and embeds it in copies of the shipped
+// modules.
 func (k kernel) embedAll(t *testing.T, dir, image string) {
 	t.Helper()
 	for _, d := range []string{btfOf(dir, ""), filepath.Join(image, "modules")} {
@@ -97,8 +98,9 @@ func (k kernel) embedAll(t *testing.T, dir, image string) {
 	}
 }
 
-// embed makes the BTF of a module, based on the BTF in the file base. It writes this BTF to the
-// file btf, and to the file out a copy of the module that contains it. Any goroutine may call it.
+// embed makes the BTF of a module, based on the BTF in the file base. It writes the new BTF to the
+// file btf, and a copy of the module with the new BTF to the file out. Any goroutine may call
+// embed.
 func (k kernel) embed(t *testing.T, file, base, btf, out string) {
 	btfgen, btfdedup := harness.Tool(t, "btfgen"), harness.Tool(t, "btfdedup")
 	linked, unsigned, resolved := out+".btf", out+".unsigned", out+".resolved"
@@ -120,9 +122,9 @@ func (k kernel) embed(t *testing.T, file, base, btf, out string) {
 		attempt(t, btfdedup, "embed", "--btf="+btf, "-o", out, resolved)
 }
 
-// cutSignature copies a module without the signature at its end. That signature isn't valid for a
-// module with other BTF, so the kernel would refuse the module. A signature has three parts: its
-// content; 12 bytes that end with the content's size (4 bytes, big endian); and the marker.
+// cutSignature copies a module without the signature at its end. The signature isn't valid once the
+// module has different BTF, so the kernel would refuse the module. A signature has three parts: its
+// content; 12 bytes, of which the last 4 are the content's size (big-endian); and the marker.
 func cutSignature(in, out string) (hasIDs bool, err error) {
 	const marker, info = "~Module signature appended~\n", 12
 	b, err := os.ReadFile(in)
@@ -145,7 +147,7 @@ func cutSignature(in, out string) (hasIDs bool, err error) {
 	return f.Section(".BTF_ids") != nil, os.WriteFile(out, b, 0o666)
 }
 
-// attempt runs a command and reports whether it succeeded. Any goroutine may call it.
+// attempt runs a command and reports whether it succeeded. Any goroutine may call attempt.
 func attempt(t *testing.T, argv ...string) bool {
 	r, err := harness.Command{Argv: argv}.Run()
 	if err != nil || r.Exit != 0 {
@@ -155,8 +157,8 @@ func attempt(t *testing.T, argv ...string) bool {
 	return true
 }
 
-// writePlan writes the list of modules that the guest loads: all modules in order, and each control
-// just before the good module of the same name.
+// writePlan writes the guest's plan. The guest loads all modules in order, and each control just
+// before the good module of the same name. Then it runs the BPF programs.
 func (k kernel) writePlan(t *testing.T, image string, controls map[string]control) {
 	t.Helper()
 	plan := report.Plan{

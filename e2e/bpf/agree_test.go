@@ -11,11 +11,11 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// verdict is the verdict of "btfcore check" on a program, without the reasons. The reasons may
-// differ on minimal BTF, which lacks the types in which nothing was found.
+// verdict is what "btfcore check" says about a program, without the reasons. With minimal BTF, the
+// reasons may differ: minimal BTF lacks types in which the program's relocations find nothing.
 type verdict struct{ Program, Verdict string }
 
-// verdicts runs "btfcore check".
+// verdicts runs "btfcore check" and returns the verdicts on all programs.
 func verdicts(t *testing.T, btfcore, needs, kernel string) []verdict {
 	t.Helper()
 	r, err := harness.Command{Argv: []string{btfcore, "check", "--format=json", "--needs", needs,
@@ -30,9 +30,9 @@ func verdicts(t *testing.T, btfcore, needs, kernel string) []verdict {
 	return table.Rows
 }
 
-// TestVerdictsOnMinimalBTF checks what btf_core_test relies on: a program loads on minimal BTF if,
-// and only if, it loads on the whole BTF. The programs are from the tests of cilium/ebpf; one
-// kernel is from these tests, and the other is the running kernel.
+// TestVerdictsOnMinimalBTF checks what btf_core_test relies on: a program loads with minimal BTF if
+// and only if it loads with the whole BTF. The programs and one kernel are from the tests of
+// cilium/ebpf; the other kernel is the running one.
 func TestVerdictsOnMinimalBTF(t *testing.T) {
 	dir := t.TempDir()
 	btfcore := harness.Tool(t, "btfcore")
@@ -58,7 +58,7 @@ func TestVerdictsOnMinimalBTF(t *testing.T) {
 			t.Fatal(err)
 		}
 		if r.Exit != 0 {
-			counts["refused"]++ // rightly: it has no BTF or no programs, or libbpf refuses it too
+			counts["refused"]++ // the file has no BTF or no programs, or libbpf refuses it too
 			continue
 		}
 		for j, kernel := range kernels {
@@ -66,7 +66,7 @@ func TestVerdictsOnMinimalBTF(t *testing.T) {
 			harness.MustRun(t, dir, btfcore, "min", "-q", "--needs", needs, "-o", min, kernel)
 			want := verdicts(t, btfcore, needs, kernel)
 			if got := verdicts(t, btfcore, needs, min); !reflect.DeepEqual(got, want) {
-				t.Errorf("%s on %s: verdicts %v, but on minimal BTF %v", programs[i], kernels[j], want, got)
+				t.Errorf("%s on %s: verdicts %v, but with minimal BTF %v", programs[i], kernels[j], want, got)
 			}
 			for _, v := range want {
 				counts[v.Verdict]++

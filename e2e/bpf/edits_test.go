@@ -1,6 +1,6 @@
 // Package bpf builds examples/bpf with Bazel. It checks which actions run again after an edit of a
-// program or a kernel, what the tests report, and that the verdicts on minimal BTF are the same as
-// on the whole BTF.
+// program or a kernel, and what the tests report. It also checks that "btfcore check" gives the
+// same verdicts with minimal BTF as with the whole BTF.
 package bpf
 
 import (
@@ -13,12 +13,12 @@ import (
 	"github.com/rules-btf/rules_btf/internal/repro/execlog"
 )
 
-// counts says how many actions ran, by mnemonic.
+// counts maps each mnemonic to the number of actions that ran.
 type counts map[string]int
 
-// runs counts the actions that run for a test of the minimal BTF. It doesn't build the agent,
-// because Bazel would compile Go's standard library for that.
-func runs(t *testing.T, w *harness.Workspace) counts {
+// runTest runs the test of the minimal BTF, and counts the actions that run for it. It doesn't
+// build the agent, because for that Bazel would compile Go's standard library.
+func runTest(t *testing.T, w *harness.Workspace) counts {
 	t.Helper()
 	log := filepath.Join(t.TempDir(), "log")
 	w.Shell("bazel test --execution_log_compact_file=" + log + " //:agent_loads_test")
@@ -41,7 +41,8 @@ func runs(t *testing.T, w *harness.Workspace) counts {
 	return c
 }
 
-// want checks how many actions ran. If expected lacks a mnemonic, none of its actions may have run.
+// want fails the test unless the numbers in c are as expected. If a mnemonic isn't in expected,
+// none of its actions may have run.
 func (c counts) want(t *testing.T, expected counts) {
 	t.Helper()
 	fmt.Printf("%s: %v\n", t.Name(), c)
@@ -60,26 +61,26 @@ func minimal(w *harness.Workspace, kernel string) string {
 
 func TestWhatRunsAfterAnEdit(t *testing.T) {
 	w := newWorkspace(t, "bpf")
-	runs(t, w).want(t, counts{"Genrule": 5, "BpfNeeds": 1, "BtfMin": 3, "TestRunner": 1})
+	runTest(t, w).want(t, counts{"Genrule": 5, "BpfNeeds": 1, "BtfMin": 3, "TestRunner": 1})
 
-	t.Run("nothing", func(t *testing.T) { runs(t, w).want(t, counts{}) })
+	t.Run("nothing", func(t *testing.T) { runTest(t, w).want(t, counts{}) })
 	t.Run("a program's body", func(t *testing.T) {
 		w.Edit("programs/exec.bpf.c", "\treturn 0;", "\tlast_state ^= last_state << 7;\n\treturn 0;")
-		runs(t, w).want(t, counts{"Genrule": 1, "BpfNeeds": 1})
+		runTest(t, w).want(t, counts{"Genrule": 1, "BpfNeeds": 1})
 	})
 	t.Run("lines", func(t *testing.T) {
 		w.Edit("programs/bpf.h", "/* What", "\n\n/* What")
-		runs(t, w).want(t, counts{"Genrule": 2, "BpfNeeds": 1})
+		runTest(t, w).want(t, counts{"Genrule": 2, "BpfNeeds": 1})
 	})
 	t.Run("an unused field of a local type", func(t *testing.T) {
 		w.Edit("programs/exec.bpf.c", "\tint pid;", "\tint pid;\n\tint tgid;")
-		runs(t, w).want(t, counts{"Genrule": 1, "BpfNeeds": 1})
+		runTest(t, w).want(t, counts{"Genrule": 1, "BpfNeeds": 1})
 	})
 	t.Run("a new field", func(t *testing.T) {
 		before := minimal(w, "5.10")
 		w.Edit("programs/exec.bpf.c", "\tread(&last_pid, task->pid);",
 			"\tread(&last_pid, task->pid);\n\tread(&last_pid, task->tgid);")
-		runs(t, w).want(t, counts{"Genrule": 1, "BpfNeeds": 1, "BtfMin": 3, "TestRunner": 1})
+		runTest(t, w).want(t, counts{"Genrule": 1, "BpfNeeds": 1, "BtfMin": 3, "TestRunner": 1})
 		if minimal(w, "5.10") == before || !strings.Contains(minimal(w, "5.10"), "\x00tgid\x00") {
 			t.Error("the minimal BTF lacks the new field")
 		}
@@ -92,7 +93,7 @@ func TestWhatRunsAfterAnEdit(t *testing.T) {
         "kernels/6.6.btf",`)
 		list := w.Read("expected_failures.txt")
 		w.Write("expected_failures.txt", list+renamed(list, map[string][]string{"6.12": {"6.6"}}))
-		runs(t, w).want(t, counts{"Genrule": 1, "BtfMin": 1, "TestRunner": 1})
+		runTest(t, w).want(t, counts{"Genrule": 1, "BtfMin": 1, "TestRunner": 1})
 		if minimal(w, "6.6") != minimal(w, "6.12") {
 			t.Error("the minimal BTF of two kernels differs, although the used types are the same")
 		}
@@ -104,13 +105,13 @@ func TestWhatRunsAfterAnEdit(t *testing.T) {
 
 		// The new field fits into a hole of the struct, so no other field moves.
 		w.Edit("kernels/6.1.c", "\tunsigned int flags;", "\tunsigned int flags;\n\tint group;")
-		runs(t, w).want(t, counts{"Genrule": 1, "BtfMin": 1})
+		runTest(t, w).want(t, counts{"Genrule": 1, "BtfMin": 1})
 		if minimal(w, "6.1") != before {
 			t.Error("an unused type changes the minimal BTF")
 		}
 	})
 	t.Run("a field that moves", func(t *testing.T) {
 		w.Edit("kernels/6.1.c", "\tvoid *stack;", "\tlong usage;\n\tvoid *stack;")
-		runs(t, w).want(t, counts{"Genrule": 1, "BtfMin": 1, "TestRunner": 1})
+		runTest(t, w).want(t, counts{"Genrule": 1, "BtfMin": 1, "TestRunner": 1})
 	})
 }

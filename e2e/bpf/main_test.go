@@ -11,7 +11,7 @@ func TestMain(m *testing.M) {
 	harness.Main(m)
 }
 
-// newWorkspace copies an example, and makes the copy use our btfcore.
+// newWorkspace copies an example, and makes the copy use btfcore as built from this checkout.
 func newWorkspace(t *testing.T, example string) *harness.Workspace {
 	t.Helper()
 	w := harness.NewWorkspace(t, filepath.Join(harness.Repo(), "examples", example), "clang", "gcc")

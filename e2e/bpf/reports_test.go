@@ -7,7 +7,8 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// prints runs a command that may fail, and checks its exit code and that it prints the texts.
+// prints runs a command. It fails the test unless the command has the given exit code and prints
+// all the texts.
 func prints(w *harness.Workspace, command string, exit int, texts ...string) {
 	w.Helper()
 	printed, got := w.Try(command)
@@ -26,8 +27,8 @@ const (
 	fails  = 3 // the exit code of "bazel test" if a test fails
 )
 
-// TestExpectedFailures checks that the test passes only if the list of expected failures is exact,
-// and that the report says why a program fails.
+// TestExpectedFailures checks that btf_core_test passes only if the list of expected failures is
+// exact, and that its report says why a program fails.
 func TestExpectedFailures(t *testing.T) {
 	w := newWorkspace(t, "bpf")
 	const test = "bazel test --test_output=all //:agent_loads_test"
@@ -61,7 +62,8 @@ btf_min(name = "text", kernels = ["kernel.btf"], needs = ["//:agent_needs"])
 	prints(w, "bazel build //wrong:text", 1, "wrong/kernel.btf")
 }
 
-// renamed returns the list of expected failures after its kernels are renamed.
+// renamed returns a list of expected failures in which each kernel is renamed. If names has several
+// new names for a kernel, its lines are repeated for each.
 func renamed(list string, names map[string][]string) (text string) {
 	for line := range strings.Lines(list) {
 		kernel, program, _ := strings.Cut(line, " ")
@@ -72,8 +74,8 @@ func renamed(list string, names map[string][]string) (text string) {
 	return text
 }
 
-// TestNames checks that each kernel is named after its path in a tree like BTFHub's, in a tree
-// artifact, or in an archive of one of these.
+// TestNames checks that each kernel is named after its path in a tree like BTFHub's or in a tree
+// artifact. It also checks that the archives that btf_min writes have the same files as the trees.
 func TestNames(t *testing.T) {
 	w := newWorkspace(t, "bpf")
 	w.Shell("bazel build kernels/5.10.btf kernels/6.1.btf kernels/6.12.btf && " +
@@ -150,7 +152,8 @@ btf_core_test(
 	}
 }
 
-// TestModules makes minimal BTF with types of a module, for a kernel that this build links.
+// TestModules makes minimal BTF that has types from a module. The BTF of the kernel and the module
+// is made in the same build.
 func TestModules(t *testing.T) {
 	w := newWorkspace(t, "hello")
 	w.Write("programs/BUILD.bazel", `

@@ -1,5 +1,5 @@
-// Package cache builds a small workspace with Bazel, edits it, and reads from Bazel's execution log
-// what had to run again.
+// Package cache builds a small workspace with Bazel, edits it, builds it again, and reads in
+// Bazel's execution log which actions had to run again.
 package cache
 
 import (
@@ -15,13 +15,13 @@ import (
 
 func TestWhatRunsAfterAnEdit(t *testing.T) {
 	w := newWorkspace(t, "//:vmlinux_btf", "//:disk_btf", "//:raid_btf")
-	ran(t, "first build", w.build())
+	executed(t, "first build", w.build())
 
-	// Only the disk cache is kept between builds, so that the log also lists cache hits.
+	// Each build starts with only the disk cache, so that the log also lists the cache hits.
 	t.Run("a function's body", func(t *testing.T) {
 		w.Edit("lib/string.c", "u64 length = 0;",
 			"u64 length = 0; volatile char debug[37] = {1}; debug[1]++;")
-		again := ran(t, "after a body edit", w.build())
+		again := executed(t, "after a body edit", w.build())
 		want(t, again, "CppCompile", 1)
 		atLeast(t, again, "BtfGen", 1)
 		want(t, again, "BtfMerge", 0)
@@ -29,22 +29,22 @@ func TestWhatRunsAfterAnEdit(t *testing.T) {
 	})
 	t.Run("a comment", func(t *testing.T) {
 		w.Edit("lib/list.c", "item->next = head->next;", "item->next = head->next; /* first */")
-		again := ran(t, "after a comment", w.build())
+		again := executed(t, "after a comment", w.build())
 		want(t, again, "CppCompile", 1)
 		want(t, again, "BtfMerge", 0)
 		want(t, again, "BtfLink", 0)
 	})
 	t.Run("control: a type", func(t *testing.T) {
 		w.Edit("lib/string.c", "char text[16];", "char text[16]; int references;")
-		again := ran(t, "after an edit of a struct", w.build())
+		again := executed(t, "after an edit of a struct", w.build())
 		atLeast(t, again, "BtfGen", 1)
 		atLeast(t, again, "BtfLink", 1)
 	})
 	t.Run("compilation modes", w.modes)
 }
 
-// modes builds the whole example in each compilation mode. Optimization doesn't change the types.
-// It doesn't change the set of functions either, because the linker keeps all of them.
+// modes builds the whole example in each compilation mode, and checks that the BTF has certain
+// functions. Optimization doesn't remove functions, because the linker keeps all of them.
 func (w *workspace) modes(t *testing.T) {
 	w.t = t
 	for _, mode := range []string{"fastbuild", "dbg", "opt"} {
@@ -73,7 +73,8 @@ type workspace struct {
 	builds    int
 }
 
-// newWorkspace copies examples/hello. The list targets has the targets and flags for "bazel build".
+// newWorkspace copies examples/hello. The list targets has the targets to build; it may also have
+// flags for "bazel build".
 func newWorkspace(t *testing.T, targets ...string) *workspace {
 	t.Helper()
 	hello := filepath.Join(harness.Repo(), "examples/hello")
@@ -81,7 +82,7 @@ func newWorkspace(t *testing.T, targets ...string) *workspace {
 		diskCache: t.TempDir(), targets: targets}
 }
 
-// build builds with only the disk cache, and returns the log.
+// build builds the targets, with everything except the disk cache removed, and returns the log.
 func (w *workspace) build() []execlog.Spawn {
 	w.t.Helper()
 	w.runBazel(w.t, "clean")
@@ -96,8 +97,8 @@ func (w *workspace) build() []execlog.Spawn {
 	return found.Spawns
 }
 
-// ran prints a table of the spawns in the log, and returns those that had to run.
-func ran(t *testing.T, what string, log []execlog.Spawn) []execlog.Spawn {
+// executed prints a table of the spawns in the log, and returns the spawns that had to run.
+func executed(t *testing.T, what string, log []execlog.Spawn) []execlog.Spawn {
 	t.Helper()
 	type count struct{ ran, hit int }
 	counts := map[string]count{}

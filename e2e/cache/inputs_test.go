@@ -10,9 +10,9 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// TestInputs compiles the kernel and its modules with other forms of debug information. The BTF
-// must stay the same, byte for byte. After an edit of a function's body, no action that reads the
-// BTF objects may run, even if the compiler wrote the BTF.
+// TestInputs compiles the kernel and its modules with split DWARF, and with BTF from the compiler.
+// The result must be the same BTF as with plain DWARF, byte for byte. After an edit of a function's
+// body, no action that reads the BTF objects may run, even if the compiler wrote the BTF.
 func TestInputs(t *testing.T) {
 	source := filepath.Join(t.TempDir(), "a.c")
 	harness.WriteFile(t, source, "int a;\n")
@@ -24,9 +24,9 @@ func TestInputs(t *testing.T) {
 
 	t.Run("split DWARF", func(t *testing.T) {
 		w.t = t
-		// Bazel's command to link modules, ld -r, doesn't work with --fission.
+		// Bazel's command for linking modules, ld -r, doesn't work with --fission.
 		w.targets = []string{"--fission=yes", "//:vmlinux_btf"}
-		log := ran(t, "with --fission", w.build())
+		log := executed(t, "with --fission", w.build())
 		atLeast(t, log, "BtfGen", 1)
 		sameBlobs(t, w.blobs(t, all[:1]), plain)
 	})
@@ -36,11 +36,11 @@ func TestInputs(t *testing.T) {
 		}
 		w.t = t
 		w.targets = append([]string{"--copt=-g0", "--copt=-gbtf"}, all...)
-		atLeast(t, ran(t, "with -gbtf", w.build()), "BtfGen", 1)
+		atLeast(t, executed(t, "with -gbtf", w.build()), "BtfGen", 1)
 		sameBlobs(t, w.blobs(t, all), plain)
 		w.Edit("lib/string.c", "u64 length = 0;",
 			"u64 length = 0; volatile char debug[37] = {1}; debug[1]++;")
-		again := ran(t, "with -gbtf after a body edit", w.build())
+		again := executed(t, "with -gbtf after a body edit", w.build())
 		want(t, again, "CppCompile", 1)
 		atLeast(t, again, "BtfGen", 1)
 		want(t, again, "BtfMerge", 0)
@@ -48,7 +48,7 @@ func TestInputs(t *testing.T) {
 	})
 }
 
-// blobs returns the BTF that was built, by target.
+// blobs returns the BTF that was built. The keys of the result are the targets.
 func (w *workspace) blobs(t *testing.T, targets []string) map[string]string {
 	t.Helper()
 	found := map[string]string{}

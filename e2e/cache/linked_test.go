@@ -8,8 +8,9 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// linkedTargets convert linked files, as if one large action had built the kernel: the kernel of
-// examples/hello, and one of its modules. They also convert the kernel's objects from a directory.
+// linkedTargets has targets that convert two linked files, the kernel of examples/hello and one of
+// its modules, as if one large action had built them. Further targets convert the kernel's objects
+// in a directory.
 const linkedTargets = `
 load("//:directory.bzl", "directory")
 
@@ -42,8 +43,8 @@ vmlinux_btf(
 `
 
 // TestLinked converts linked files, one action for each, and objects in a directory. The BTF must
-// equal the BTF that is made from the separate objects. After an edit that changes no type, nothing
-// must be linked again.
+// be the same as the BTF that is made from the separate objects. After an edit that changes no
+// type, no BTF may be linked again.
 func TestLinked(t *testing.T) {
 	same := map[string]string{"linked_btf": "vmlinux_btf", "linked_disk_btf": "disk_btf",
 		"directory_btf": "vmlinux_btf"}
@@ -54,15 +55,15 @@ func TestLinked(t *testing.T) {
 	w := newWorkspace(t, targets...)
 	harness.WriteFile(t, filepath.Join(w.Dir, "directory.bzl"), directoryRule)
 	w.Write("BUILD.bazel", w.Read("BUILD.bazel")+linkedTargets)
-	// build checks how many actions ran for the kernel's targets and for the module's targets.
+	// build builds, and checks how many actions ran for the kernel's and the module's targets.
 	build := func(what string, kernel, module map[string]int) {
 		t.Helper()
-		spawns := ran(t, "linked files: "+what, w.build())
+		spawns := executed(t, "linked files: "+what, w.build())
 		for _, mnemonic := range []string{"BtfGen", "BtfFacts", "BtfMerge", "BtfLink"} {
-			want(t, of(spawns, "//:linked_btf"), mnemonic, kernel[mnemonic])
-			want(t, of(spawns, "//:linked_disk_btf"), mnemonic, module[mnemonic])
+			want(t, spawnsOf(spawns, "//:linked_btf"), mnemonic, kernel[mnemonic])
+			want(t, spawnsOf(spawns, "//:linked_disk_btf"), mnemonic, module[mnemonic])
 		}
-		want(t, of(spawns, "//:directory_objects"), "BtfGen", kernel["BtfGen"])
+		want(t, spawnsOf(spawns, "//:directory_objects"), "BtfGen", kernel["BtfGen"])
 		for name, as := range same {
 			if !bytes.Equal(harness.ReadFile(t, filepath.Join(w.Dir, "bazel-bin", name+".btf")),
 				harness.ReadFile(t, filepath.Join(w.Dir, "bazel-bin", as+".btf"))) {

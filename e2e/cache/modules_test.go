@@ -11,8 +11,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/repro/execlog"
 )
 
-// directoryRule makes a directory of modules. Bazel doesn't know which modules are in it until the
-// directory is made.
+// directoryRule is a rule that copies files to a tree artifact. Bazel doesn't know which files a
+// tree artifact contains until the action that makes it has run.
 const directoryRule = `
 def _impl(ctx):
     out = ctx.actions.declare_directory(ctx.label.name)
@@ -26,8 +26,8 @@ def _impl(ctx):
 directory = rule(implementation = _impl, attrs = {"srcs": attr.label_list(allow_files = True)})
 `
 
-// moduleTargets convert the modules of examples/hello in three ways: as files in one action, as
-// files with a separate action for each, and as a directory.
+// moduleTargets has targets that convert the modules of examples/hello in three ways: as files that
+// share one action, as files with one action each, and as a directory.
 const moduleTargets = `
 load(":directory.bzl", "directory")
 load("@rules_btf//rules:defs.bzl", "modules_btf")
@@ -62,8 +62,8 @@ modules_btf(
 )
 `
 
-// diskIDs is a section .BTF_ids with two entries: a function of the module, and a struct of the
-// kernel.
+// diskIDs is a section .BTF_ids with two entries: one for a struct in the kernel, one for a
+// function in the module.
 const diskIDs = `
 asm(".pushsection .BTF_ids,\"a\"\n"
     "__BTF_ID__struct__task__1: .zero 4\n"
@@ -71,23 +71,23 @@ asm(".pushsection .BTF_ids,\"a\"\n"
     ".popsection");
 `
 
-// TestModules embeds the BTF of several modules.
+// TestModules embeds BTF in several modules, and checks which actions run again after edits.
 func TestModules(t *testing.T) {
 	w := newWorkspace(t, "--output_groups=+btf_embedded,+btf_skipped", "//:files", "//:single",
 		"//:tree")
 	harness.WriteFile(t, filepath.Join(w.Dir, "directory.bzl"), directoryRule)
 	w.Write("BUILD.bazel", w.Read("BUILD.bazel")+moduleTargets)
 	w.Write("drivers/disk.c", w.Read("drivers/disk.c")+diskIDs)
-	// modules checks how many actions of each target ran.
+	// modules checks how many actions ran for each target.
 	modules := func(t *testing.T, spawns []execlog.Spawn, files, single, tree int) {
 		t.Helper()
 		for target, n := range map[string]int{"//:files": files, "//:single": single, "//:tree": tree} {
-			want(t, of(spawns, target), "BtfModules", n)
-			want(t, of(spawns, target), "BtfFacts", 0) // only in an output group that isn't built
+			want(t, spawnsOf(spawns, target), "BtfModules", n)
+			want(t, spawnsOf(spawns, target), "BtfFacts", 0) // its output group isn't requested
 		}
 		w.sameModules(t)
 	}
-	modules(t, ran(t, "modules: first build", w.build()), 1, 2, 1)
+	modules(t, executed(t, "modules: first build", w.build()), 1, 2, 1)
 	for _, id := range w.diskIDs(t) {
 		if id == 0 {
 			t.Error("disk.ko has an id 0")
@@ -109,17 +109,17 @@ func TestModules(t *testing.T) {
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			w.Edit(c.file, c.old, c.new)
-			spawns := ran(t, "modules: "+c.what, w.build())
+			spawns := executed(t, "modules: "+c.what, w.build())
 			want(t, spawns, "CppCompile", 1)
 			modules(t, spawns, c.files, c.single, c.tree)
-			want(t, of(spawns, "//:vmlinux_btf"), "BtfFacts", c.kernel)
-			want(t, of(spawns, "//:vmlinux_btf"), "BtfBase", c.index)
+			want(t, spawnsOf(spawns, "//:vmlinux_btf"), "BtfFacts", c.kernel)
+			want(t, spawnsOf(spawns, "//:vmlinux_btf"), "BtfBase", c.index)
 		})
 	}
 }
 
-// of returns the spawns of a target.
-func of(spawns []execlog.Spawn, label string) []execlog.Spawn {
+// spawnsOf returns the spawns of a target.
+func spawnsOf(spawns []execlog.Spawn, label string) []execlog.Spawn {
 	var list []execlog.Spawn
 	for _, s := range spawns {
 		if s.Label == label || s.Label == "@@"+label {
@@ -129,9 +129,8 @@ func of(spawns []execlog.Spawn, label string) []execlog.Spawn {
 	return list
 }
 
-// sameModules compares the modules of three groups, which were converted in one action, one by one,
-// and as a directory. It compares their BTF, the list of what was left out, and the modules with
-// embedded BTF.
+// sameModules checks that the three targets in moduleTargets have the same outputs: the modules'
+// BTF, the lists of skipped functions and variables, and the modules with embedded BTF.
 func (w *workspace) sameModules(t *testing.T) {
 	t.Helper()
 	for _, module := range []string{"disk", "raid"} {
@@ -147,7 +146,7 @@ func (w *workspace) sameModules(t *testing.T) {
 	}
 }
 
-// diskIDs returns the ids in disk.ko.
+// diskIDs returns the ids in the section .BTF_ids of disk.ko.
 func (w *workspace) diskIDs(t *testing.T) []uint32 {
 	t.Helper()
 	f, err := stdelf.Open(filepath.Join(w.Dir, "bazel-bin/files/disk.ko"))

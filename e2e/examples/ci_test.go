@@ -15,7 +15,8 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// steps returns the commands of one of the workflows in examples/ci, by step name.
+// steps returns the commands of the steps in one of the workflows in examples/ci. The keys of the
+// result are the steps' names.
 func steps(t *testing.T, workflow string) map[string]string {
 	t.Helper()
 	text := string(harness.ReadFile(t, filepath.Join(example("ci"), ".github/workflows", workflow)))
@@ -31,7 +32,7 @@ func steps(t *testing.T, workflow string) map[string]string {
 	return found
 }
 
-// newCI makes a workspace from examples/hello and the files in examples/ci.
+// newCI makes a workspace from the files in examples/hello and in examples/ci.
 func newCI(t *testing.T) *harness.Workspace {
 	t.Helper()
 	from := t.TempDir()
@@ -65,7 +66,8 @@ func (c *cache) size() int {
 	return len(c.content)
 }
 
-// TestCache runs the commands of btf.yml for a push, and then for a pull request.
+// TestCache runs the commands of btf.yml as for a push, and then as for a pull request. Only the
+// push may store files in the cache.
 func TestCache(t *testing.T) {
 	run := steps(t, "btf.yml")
 	c := &cache{content: map[string][]byte{}}
@@ -96,8 +98,8 @@ func TestCache(t *testing.T) {
 	}
 }
 
-// TestReproducible runs the commands of reproducible.yml twice: for two builds that are equal, and
-// for two that differ.
+// TestReproducible runs the commands of reproducible.yml on two equal builds, and then on two
+// builds that differ in a source file.
 func TestReproducible(t *testing.T) {
 	run := steps(t, "reproducible.yml")
 	temp := t.TempDir()

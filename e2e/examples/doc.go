@@ -1,3 +1,3 @@
-// Package examples builds the workspaces that users copy: those in examples, and the one that
-// docs/getting-started.md makes step by step, each in a directory outside of the repository.
+// Package examples builds the workspaces that users copy: those in the directory examples, and the
+// one that docs/getting-started.md creates step by step. Each is built outside of the repository.
 package examples

@@ -11,7 +11,7 @@ import (
 
 func example(name string) string { return filepath.Join(harness.Repo(), "examples", name) }
 
-// contains checks that a file in a workspace contains the given names.
+// contains checks that a BTF file in a workspace contains the given names.
 func contains(w *harness.Workspace, path string, names ...string) {
 	w.Helper()
 	data := w.Read(path)
@@ -38,8 +38,8 @@ func TestModule(t *testing.T) {
 		t.Error("the module's BTF has a type of the kernel")
 	}
 
-	// The README has a command that uses copied files instead of the small kernel. The BTF that
-	// this command builds must be the same as before.
+	// A command in the README builds the BTF with a copied vmlinuz instead of the small kernel. If
+	// the copy is of that kernel, the BTF must be the same as before.
 	command := regexp.MustCompile(`(?m)^    (bazel build .*--//:kernel=//:(vmlinuz-\S+))$`).
 		FindStringSubmatch(w.Read("README.md"))
 	if command == nil {
@@ -61,7 +61,7 @@ func TestKbuild(t *testing.T) {
 		t.Errorf("the archive has %q", list)
 	}
 
-	// The next build uses a copy of the tree in another directory, with an edited source file.
+	// The last build uses a copy of the tree, in which a source file is edited.
 	w.Shell("cp -a linux elsewhere && sed -i 's/int pid;/int pid, group;/' elsewhere/*/*.c && " +
 		"echo elsewhere >>.bazelignore && elsewhere/build && " +
 		`bazel build @kernel//:all_btf --repo_env=LINUX="$PWD/elsewhere"`)

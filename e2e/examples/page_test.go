@@ -9,7 +9,7 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// A block is a code block of a page.
+// A block is a code block on a page.
 type block struct{ kind, text string }
 
 func blocks(page string) (found []block) {
@@ -20,7 +20,7 @@ func blocks(page string) (found []block) {
 	return found
 }
 
-// fileName returns the file name that the comment in the block's first line gives.
+// fileName returns the file name in the comment that is the block's first line, or "".
 func (b block) fileName() string {
 	first, _, _ := strings.Cut(b.text, "\n")
 	m := regexp.MustCompile(`^(?:# |/\* )([\w.]+)(?: \*/)?$`).FindStringSubmatch(first)
@@ -30,7 +30,8 @@ func (b block) fileName() string {
 	return m[1]
 }
 
-// commands returns the commands of a console block, each with the lines that it prints.
+// commands returns the commands in a console block. Each command is a list: the command itself, and
+// the lines of output that the page shows for it.
 func (b block) commands() (found [][]string) {
 	for line := range strings.Lines(b.text) {
 		line = strings.TrimSuffix(line, "\n")
@@ -43,13 +44,13 @@ func (b block) commands() (found [][]string) {
 	return found
 }
 
-// line returns a pattern for a line of output that a page shows; "…" in the line matches anything.
-func line(text string) *regexp.Regexp {
+// linePattern returns a pattern for a line of output on a page; "…" in the line matches anything.
+func linePattern(text string) *regexp.Regexp {
 	return regexp.MustCompile(strings.ReplaceAll(regexp.QuoteMeta(text), "…", ".*"))
 }
 
-// TestGettingStarted follows the page, and checks that the commands print the lines that the page
-// shows, in the same order.
+// TestGettingStarted runs the commands in docs/getting-started.md, and checks that they print the
+// lines that the page shows, in the same order.
 func TestGettingStarted(t *testing.T) {
 	page := string(harness.ReadFile(t, filepath.Join(harness.Repo(), "docs/getting-started.md")))
 	from := t.TempDir()
@@ -70,7 +71,7 @@ func TestGettingStarted(t *testing.T) {
 			printed := w.Shell(command[0])
 			rest := printed
 			for _, want := range command[1:] {
-				at := line(want).FindStringIndex(rest)
+				at := linePattern(want).FindStringIndex(rest)
 				if at == nil {
 					t.Errorf("%s: after the lines that precede it on the page, want\n%s\nhave\n%s",
 						command[0], want, printed)

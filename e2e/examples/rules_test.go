@@ -11,8 +11,7 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// ruleExamples returns the Starlark blocks of docs/rules.md, which come from the rules' doc
-// strings.
+// ruleExamples returns the Starlark blocks in docs/rules.md, which come from the rules' docstrings.
 func ruleExamples(t *testing.T) (found []string) {
 	t.Helper()
 	page := string(harness.ReadFile(t, filepath.Join(harness.Repo(), "docs/rules.md")))
@@ -24,7 +23,7 @@ func ruleExamples(t *testing.T) (found []string) {
 	return found
 }
 
-// ruleExample returns the example that contains a piece of text; only one may contain it.
+// ruleExample returns the only example that contains a piece of text.
 func ruleExample(t *testing.T, piece string) string {
 	t.Helper()
 	var found []string
@@ -39,8 +38,9 @@ func ruleExample(t *testing.T, piece string) string {
 	return found[0]
 }
 
-// around has the targets that the examples of docs/rules.md refer to but don't define, by name.
-var around = map[string]string{
+// targets has the definitions of targets to which examples in docs/rules.md refer, but which these
+// examples don't define. The keys are the targets' names.
+var targets = map[string]string{
 	"agent_btf":       `btf_min(name = "agent_btf", kernels = ["a.btf"], needs = [":agent_needs"])`,
 	"agent_needs":     `bpf_needs(name = "agent_needs", srcs = ["exec.bpf.o"])`,
 	"bottom":          `cc_library(name = "bottom", srcs = ["a.c"])`,
@@ -53,13 +53,13 @@ var around = map[string]string{
 	"vmlinux_btf":     `vmlinux_btf(name = "vmlinux_btf", srcs = ["a.o"])`,
 }
 
-// files are the source files that the examples refer to, in the example's package.
+// files are the source files to which the examples refer. Their paths are relative to the package.
 var files = []string{"a.c", "a.o", "vmlinux.elf", "disk.ko", "raid.ko", "nf_nat.ko", "m.ko",
 	"pahole.btf", "first_runner.log", "second_runner.log", "init/main.o", "bin/btfdedup", "bin/btfgen",
 	"kernel/a.o", "kernel/a.ko", "ipv4/built-in.a", "tracer.bpf.c", "exec.bpf.o", "net.bpf.o", "a.btf",
 	"expected_failures.txt", "btfhub/ubuntu/5.4.0-42-generic.btf.tar.xz"}
 
-// header loads what the examples use, as a user who copies them would do.
+// header loads the rules that the examples use, as users must do when they copy an example.
 const header = `load("@rules_btf//rules:defs.bzl", "bpf_needs", "btf_archive", "btf_core_test",
     "btf_diff_test", "btf_embed", "btf_import", "btf_min", "btf_objects", "btf_repro_test",
     "btf_section_object", "btf_toolchain", "cc_btf", "module_btf", "modules_btf", "vmlinux_btf",
@@ -67,14 +67,14 @@ const header = `load("@rules_btf//rules:defs.bzl", "bpf_needs", "btf_archive", "
 load("@rules_cc//cc:cc_library.bzl", "cc_library")
 `
 
-// examplePackage returns a BUILD file with the example, and with the targets from around that the
-// example names.
+// examplePackage returns a BUILD file with an example. The file also has the targets that the
+// example names without defining them.
 func examplePackage(text string) string {
 	load := regexp.MustCompile(`(?s)load\(\s*"@rules_btf//rules:defs.bzl",.*?\)\n`)
 	page := header + load.ReplaceAllString(text, "")
 	for changed := true; changed; {
 		changed = false
-		for name, rule := range around {
+		for name, rule := range targets {
 			if strings.Contains(page, fmt.Sprintf(`":%s"`, name)) &&
 				!strings.Contains(page, fmt.Sprintf(`name = "%s"`, name)) {
 				page += rule + "\n"
@@ -85,7 +85,7 @@ func examplePackage(text string) string {
 	return page
 }
 
-// TestRules analyses each example of the rules' reference, in its own package.
+// TestRules lets Bazel analyse each example in docs/rules.md, in its own package.
 func TestRules(t *testing.T) {
 	from := t.TempDir()
 	write := func(path, text string) { harness.WriteFile(t, filepath.Join(from, path), text) }
@@ -135,18 +135,18 @@ func TestRules(t *testing.T) {
 	}
 	write("boot/BUILD.bazel", "exports_files([\"boot/vmlinuz-7.2.0-amd64\"])\n")
 	write("boot/boot/vmlinuz-7.2.0-amd64", "")
-	// The tools that btf_toolchain's example names are in a separate package. The line for
-	// MODULE.bazel in the same example registers the toolchain.
+	// The example for btf_toolchain defines a toolchain with prebuilt tools. The example's second
+	// block, a line for MODULE.bazel, registers this toolchain.
 	write("MODULE.bazel", string(harness.ReadFile(t, example("hello/MODULE.bazel")))+
 		strings.ReplaceAll(ruleExample(t, `register_toolchains("//:prebuilt")`), "//:", toolchain+":"))
 	w := newWorkspace(t, from)
-	w.Edit("prebuilt/BUILD.bazel", "    btfgen =", // no action runs these tools here
+	w.Edit("prebuilt/BUILD.bazel", "    btfgen =", // with --nobuild, no action runs these tools
 		"    btfcore = \"files/btfgen\",\n    btfrepro = \"files/btfgen\",\n    btfgen =")
 	w.Shell("bazel build --nobuild //...")
 }
 
-// TestVmlinuxH makes a kernel's vmlinux.h. Two targets include the header: a BPF program, which the
-// genrule in the rule's example compiles, and a library.
+// TestVmlinuxH makes a kernel's vmlinux.h, and compiles two targets that include this header: a BPF
+// program, which the genrule in the example of vmlinux_h compiles, and a cc_library.
 func TestVmlinuxH(t *testing.T) {
 	harness.Need(t, "clang")
 	w := newWorkspace(t, example("hello"))

@@ -39,8 +39,8 @@ probe_fn find(struct disk *d, enum small s) { return d->driver->probe; }
 float size_of(struct sector *s) { return s->number; }
 `
 
-// libbpf compiles testdata/distill.c, which calls libbpf, and returns the program's path.
-func libbpf(t *testing.T) string {
+// buildOracle compiles testdata/distill.c, which calls libbpf, and returns the program's path.
+func buildOracle(t *testing.T) string {
 	t.Helper()
 	harness.Need(t, "gcc")
 	oracle := filepath.Join(t.TempDir(), "distill")
@@ -58,8 +58,8 @@ func libbpf(t *testing.T) string {
 	return oracle
 }
 
-// TestDistilledBase compares our distilled base with libbpf's, and lets libbpf relocate the split
-// BTF back to the full base.
+// TestDistilledBase compares our distilled base with libbpf's, and lets libbpf relocate our split
+// BTF back to the full base. Every way of making a distilled base must give the same files.
 func TestDistilledBase(t *testing.T) {
 	kernel, module := program(t, kernelSource), program(t, moduleSource)
 	base, split := beside(kernel, "base.btf"), beside(kernel, "split.btf")
@@ -88,15 +88,16 @@ func TestDistilledBase(t *testing.T) {
 	if r, err := (harness.Command{Argv: []string{harness.Tool(t, "btfdedup"), "link", "--base", base,
 		"-o", linkSplit, object}}).Run(); err != nil || r.Exit != 2 ||
 		!strings.Contains(r.Stderr, "--distilled-base") {
-		t.Errorf("an object with the feature, without --distilled-base: %+v, %v", r, err)
+		t.Errorf("linking an object with the feature, without --distilled-base: %+v, %v", r, err)
 	}
 
 	compareWithLibbpf(t, base, split, ourBase, ourSplit)
 }
 
-// TestDistilledTwins distills a base in which two types have the same name and size. libbpf can't
-// relocate BTF from its own distilled base back to the full base. It can relocate BTF from our
-// distilled base, because our BTF of the module contains the module's twin in full.
+// TestDistilledTwins distills a base in which two types have the same name and size. If libbpf has
+// made the distilled base, libbpf can't relocate the module's BTF back to the full base. If we have
+// made it, libbpf can, because our BTF of the module contains the type that the module uses in
+// full.
 func TestDistilledTwins(t *testing.T) {
 	other := filepath.Join(t.TempDir(), "other.c")
 	harness.WriteFile(t, other,
@@ -111,13 +112,13 @@ func TestDistilledTwins(t *testing.T) {
 	tool(t, "btfgen", "elf", "--base", base, "-o", split, module)
 	tool(t, "btfgen", "elf", "--base", base, "--distilled-base", ourBase, "-o", ourSplit, module)
 
-	oracle := libbpf(t)
+	oracle := buildOracle(t)
 	theirBase, theirSplit := beside(kernel, "their.base"), beside(kernel, "their.split")
 	back, again := beside(kernel, "back"), beside(kernel, "again")
 	harness.MustRun(t, "", oracle, base, split, theirBase, theirSplit)
 	if r, err := (harness.Command{Argv: []string{oracle, "-r", theirBase, theirSplit, base,
 		back}}).Run(); err != nil || r.Exit == 0 {
-		t.Errorf("libbpf relocates from its own distilled base, so ours may be as simple: %+v, %v",
+		t.Errorf("libbpf can relocate BTF from its own distilled base, so ours can be like it: %+v, %v",
 			r, err)
 	}
 	harness.MustRun(t, "", oracle, "-r", ourBase, ourSplit, base, back)
@@ -125,7 +126,8 @@ func TestDistilledTwins(t *testing.T) {
 	same(t, split, again)
 }
 
-// TestDistilledBaseOfModule does the same as TestDistilledBase with a module of a real kernel.
+// TestDistilledBaseOfModule compares distilled bases like TestDistilledBase, but for a module of a
+// real kernel.
 func TestDistilledBaseOfModule(t *testing.T) {
 	kernel, module := os.Getenv("VMLINUX_BTF"), os.Getenv("MODULE")
 	if kernel == "" || module == "" {
@@ -142,11 +144,11 @@ func TestDistilledBaseOfModule(t *testing.T) {
 	compareWithLibbpf(t, kernel, split, ourBase, ourSplit)
 }
 
-// compareWithLibbpf compares our distilled base, and the split BTF on it, with libbpf's. Then it
-// lets libbpf relocate our split BTF to the full base.
+// compareWithLibbpf compares our distilled base, and our split BTF that is based on it, with those
+// that libbpf makes. Then it lets libbpf relocate our split BTF to the full base.
 func compareWithLibbpf(t *testing.T, base, split, ourBase, ourSplit string) {
 	t.Helper()
-	oracle := libbpf(t)
+	oracle := buildOracle(t)
 	dir := t.TempDir()
 	theirBase, theirSplit := filepath.Join(dir, "base"), filepath.Join(dir, "split")
 	back, again := filepath.Join(dir, "back"), filepath.Join(dir, "again")
@@ -154,8 +156,8 @@ func compareWithLibbpf(t *testing.T, base, split, ourBase, ourSplit string) {
 	tool(t, "btfdedup", "diff", ourBase, theirBase)
 	tool(t, "btfdedup", "diff", "--base-a", ourBase, "--base-b", theirBase, ourSplit, theirSplit)
 
-	// After the relocation, some types of the split BTF are also in the full base. The link removes
-	// them, and so restores the original split BTF.
+	// After the relocation, some types in the split BTF are also in the full base. A link removes
+	// these types from the split BTF, which gives the original split BTF again.
 	harness.MustRun(t, "", oracle, "-r", ourBase, ourSplit, base, back)
 	tool(t, "btfdedup", "link", "--base", base, "-o", again, back)
 	same(t, split, again)

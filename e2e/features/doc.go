@@ -1,3 +1,3 @@
-// Package features compares the features outside of the default set with the results of programs
-// that share no code with the tools: pahole, bpftool, libbpf.
+// Package features checks features that are off by default: it compares the results of our tools
+// with those of pahole, bpftool and libbpf, which share no code with the tools.
 package features

@@ -17,8 +17,8 @@ int walk(struct list *l, visit_fn fn) { return fn(l, ON); }
 double half(double d) { return d / 2; }
 `
 
-// TestLayout checks the layout section: only base BTF has this section, nothing else changes, and
-// BTF that is linked again keeps it.
+// TestLayout checks the feature layout. Base BTF gets a layout section, and nothing else in this
+// BTF changes. If the BTF is linked again, the section stays. Split BTF gets no layout section.
 func TestLayout(t *testing.T) {
 	elf := program(t, layoutSource)
 	plain, with := beside(elf, "plain.btf"), beside(elf, "layout.btf")
@@ -48,7 +48,7 @@ func TestLayout(t *testing.T) {
 	tool(t, "btfdedup", "merge", "-o", object, with)
 	tool(t, "btfdedup", "link", "-o", again, object)
 	if !bytes.Equal(b, harness.ReadFile(t, again)) {
-		t.Error("linking the BTF again by way of an object changes it")
+		t.Error("merging the BTF into an object and linking this object changes the BTF")
 	}
 
 	if _, err := content.Load(with); err != nil {
@@ -68,7 +68,7 @@ func TestLayout(t *testing.T) {
 	split := beside(module, "split.btf")
 	tool(t, "btfgen", "elf", "--features=default,layout", "--base", with, "-o", split, module)
 	if s := harness.ReadFile(t, split); u32(s[4:]) != 24 {
-		t.Errorf("split BTF has a header of %d bytes; only a base gets a layout", u32(s[4:]))
+		t.Errorf("split BTF has a header of %d bytes; only base BTF gets a layout", u32(s[4:]))
 	}
 	tool(t, "btfdedup", "verify", "--sorted", "--base", with, split)
 	if _, err := content.Load(split, with); err != nil {

@@ -9,7 +9,7 @@ import (
 
 func TestMain(m *testing.M) { harness.Main(m) }
 
-// program compiles a C source to a linked file without a C library, and returns its path.
+// program compiles and links a C program without a C library, and returns the program's path.
 func program(t *testing.T, source string, flags ...string) string {
 	t.Helper()
 	harness.Need(t, "gcc")
@@ -27,5 +27,5 @@ func tool(t *testing.T, name string, args ...string) string {
 	return harness.MustRun(t, "", append([]string{harness.Tool(t, name)}, args...)...)
 }
 
-// beside returns the path of a file in the directory of another file.
+// beside returns the path of a file with the given name in the directory that contains path.
 func beside(path, name string) string { return filepath.Join(filepath.Dir(path), name) }

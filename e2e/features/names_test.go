@@ -11,7 +11,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/features"
 )
 
-// TestNames checks that we know each feature that pahole knows.
+// TestNames checks that our tools know the name of each feature that pahole knows.
 func TestNames(t *testing.T) {
 	harness.Need(t, "pahole")
 	r, err := harness.Command{Argv: []string{"pahole", "--supported_btf_features"}}.Run()
@@ -29,7 +29,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestRules checks that the names of feature sets mean the same in the rules and in the tools.
+// TestRules checks that the feature sets "default" and "all" have the same features in the rules as
+// in the tools.
 func TestRules(t *testing.T) {
 	text := string(harness.ReadFile(t, filepath.Join(harness.Repo(), "rules/private/features.bzl")))
 	list := func(name string) []string {

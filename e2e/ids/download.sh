@@ -2,13 +2,13 @@
 #
 #   download.sh DIR SUITE ARCHITECTURE VERSION VERSION-WITHOUT-FLAVOUR
 #
-# Makes DIR/modules and, if Debian has it for amd64, DIR/resolve_btfids.
+# Makes DIR/modules. For amd64, also makes DIR/resolve_btfids, if Debian has a package with it.
 set -euo pipefail
 
 dir=$1 suite=$2 arch=$3 version=$4 kbuild=$5
 
-# Use apt with separate lists and packages, and as root: the user _apt can't write below the
-# caller's home.
+# Give apt separate lists and packages for this architecture and suite. apt runs as root, because
+# the user _apt can't write below the caller's home.
 apt=$dir/apt
 mkdir -p "$apt"/{state/lists,cache/archives}/partial "$dir/files" "$dir/modules"
 touch "$apt/status"
@@ -19,7 +19,7 @@ options=(-o APT::Sandbox::User=root -o APT::Architecture="$arch" -o APT::Archite
 apt-get "${options[@]}" update >&2
 cd "$apt"
 
-# Since 7.0, modules are in a separate package.
+# Since Linux 7.0, Debian has the modules in a separate package.
 apt-get "${options[@]}" download "linux-modules-$version" >&2 ||
   apt-get "${options[@]}" download "linux-image-$version" >&2
 dpkg-deb --fsys-tarfile linux-*.deb | tar --extract -C "$dir/files" --wildcards '*.ko*'

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# Fetches the input of the test in this directory: Debian's kernels 7.2, 6.12 and 6.1 (amd64) and
-# 7.2 (s390x, big endian) with those of their modules that have .BTF_ids, and the kernels' own
-# resolve_btfids. The files are kept in ${XDG_CACHE_HOME:-~/.cache}/rules_btf/ids; the script prints
-# that directory.
+# Fetches the input of the test in this directory: Debian's kernels 7.2, 6.12 and 6.1 for amd64, and
+# 7.2 for s390x, which is big-endian. For each kernel, it fetches the modules that have .BTF_ids,
+# and the program resolve_btfids. The files are kept in ${XDG_CACHE_HOME:-~/.cache}/rules_btf/ids;
+# the script prints that directory.
 #
 #   IDS_DIR=$(e2e/ids/fetch.sh) ./bazelw --root-exec go test -v ./e2e/ids
 #
-# The directory of a kernel has vmlinux, modules and resolve_btfids. Debian has no resolve_btfids
-# for 6.1; if you build one from source and put it into the kernel's directory, the test uses it.
+# There, each kernel has a directory with vmlinux, modules and resolve_btfids. Debian has no
+# resolve_btfids for 6.1. If you build that program and put it into the directory 6.1, the test uses
+# it.
 set -euo pipefail
 
 here=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")" && pwd)
@@ -34,7 +35,7 @@ fetch 7.2 linux-image-cloud-amd64-dbg forky amd64 cloud-amd64
 fetch 7.2-s390x linux-image-s390x-dbg:s390x forky s390x s390x
 fetch 6.12 linux-image-cloud-amd64-dbg/trixie trixie amd64 cloud-amd64
 fetch 6.1 linux-image-cloud-amd64-dbg/bookworm bookworm amd64 cloud-amd64
-# resolve_btfids runs on this machine, whatever machine the kernel is for.
+# resolve_btfids runs on this machine, so the program for s390x kernels is the same.
 if [[ ! -e $dir/7.2-s390x/resolve_btfids ]]; then
   cp "$dir/7.2/resolve_btfids" "$dir/7.2-s390x/"
 fi

@@ -1,5 +1,5 @@
-// Package ids compares btfdedup resolve-ids with the kernel's own resolve_btfids, on kernels and
-// modules as Debian ships them.
+// Package ids compares "btfdedup resolve-ids" with the kernel's own resolve_btfids. The input is
+// kernels and modules that Debian ships, and the kernel that e2e/linux builds.
 package ids
 
 import (
@@ -36,8 +36,8 @@ func kernels(t *testing.T) []string {
 	return list
 }
 
-// resolvers returns the paths of the programs resolve_btfids. Each program is in a directory whose
-// name is the version of its kernel.
+// resolvers returns the paths of the resolve_btfids programs. The directory of each program is
+// named after the version of the kernel to which the program belongs.
 func resolvers(t *testing.T) []string {
 	t.Helper()
 	list, err := filepath.Glob(filepath.Join(os.Getenv("IDS_DIR"), "[0-9].*[0-9]", "resolve_btfids"))
@@ -49,11 +49,11 @@ func resolvers(t *testing.T) []string {
 
 // image is a kernel or module under test.
 type image struct {
-	path string   // the file, without a signature
-	base []string // the files that split BTF is based on
+	path string   // the file; if it is a module, a copy without the signature
+	base []string // the files with the base BTF; nil for a kernel
 }
 
-// images returns the kernel in dir, and its modules.
+// images returns the kernel in dir and its modules.
 func images(t *testing.T, dir string) []image {
 	t.Helper()
 	vmlinux := filepath.Join(dir, "vmlinux")
@@ -70,8 +70,8 @@ func images(t *testing.T, dir string) []image {
 	return list
 }
 
-// withoutSignature removes what scripts/sign-file.c appends: the signature; struct
-// module_signature, 12 bytes that end with the signature's length; and a line of text.
+// withoutSignature removes what scripts/sign-file.c appends to a module: the signature; a struct
+// module_signature of 12 bytes, of which the last 4 are the signature's length; and a line of text.
 func withoutSignature(module []byte) []byte {
 	rest, found := bytes.CutSuffix(module, []byte("~Module signature appended~\n"))
 	if !found {
@@ -81,7 +81,7 @@ func withoutSignature(module []byte) []byte {
 	return rest[:len(rest)-12-int(length)]
 }
 
-// resolve runs btfdedup resolve-ids.
+// resolve runs "btfdedup resolve-ids" on x, and writes the result to out.
 func resolve(t *testing.T, x image, out string, options ...string) {
 	t.Helper()
 	argv := []string{harness.Tool(t, "btfdedup"), "resolve-ids", "-o", out}
@@ -92,7 +92,7 @@ func resolve(t *testing.T, x image, out string, options ...string) {
 }
 
 // kernelResolve runs the kernel's resolve_btfids on x, and returns the new content of .BTF_ids. Up
-// to 6.18, the program changes the file; later versions write the section to a separate file.
+// to Linux 6.18, the program changes the ELF file; later, it writes the section to a separate file.
 func kernelResolve(t *testing.T, program string, x image, options ...string) []byte {
 	t.Helper()
 	argv := []string{program}
@@ -111,7 +111,7 @@ func kernelResolve(t *testing.T, program string, x image, options ...string) []b
 	return bytes.Clone(f.Section(btfids.SectionName).Raw())
 }
 
-// unresolve makes a copy of x in which .BTF_ids is as the compiler left it.
+// unresolve makes a copy of x in which the section .BTF_ids has no ids, as after compilation.
 func unresolve(t *testing.T, x image) image {
 	t.Helper()
 	f, err := elf.Open(x.path)
@@ -164,8 +164,8 @@ func sameFile(t *testing.T, what, a, b string) {
 	}
 }
 
-// TestShipped resolves the ids in files in which the kernel's build has already resolved them. Such
-// a file must not change, even if its ids are removed first.
+// TestShipped resolves ids in shipped files, whose ids the kernel's build has already resolved. The
+// result must be the shipped file, even if the ids are removed first.
 func TestShipped(t *testing.T) {
 	for _, dir := range kernels(t) {
 		t.Run(filepath.Base(dir), func(t *testing.T) {
@@ -184,14 +184,15 @@ func TestShipped(t *testing.T) {
 	}
 }
 
-// TestResolvers checks that we produce the same ids as the resolve_btfids of several kernel
-// versions. The resolve_btfids of 7.2 first changes the BTF, so we use the BTF that it writes.
+// TestResolvers checks that we produce the same ids as the resolve_btfids programs from several
+// kernel versions. The one from 7.2 first changes the BTF, so we resolve the ids in the changed
+// BTF.
 func TestResolvers(t *testing.T) {
 	for _, dir := range kernels(t) {
 		for _, program := range resolvers(t) {
 			version := filepath.Base(filepath.Dir(program))
 			if version == "7.2" && strings.HasPrefix(filepath.Base(dir), "6.") {
-				continue // this version sorts the BTF, which isn't sorted in these kernels
+				continue // this program sorts the BTF, which gives other ids: the 6.* BTF isn't sorted
 			}
 			t.Run(filepath.Base(dir)+" by "+version, func(t *testing.T) {
 				for _, x := range images(t, dir) {
@@ -218,8 +219,9 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// TestImplicitArgs starts from the BTF that btfgen makes from DWARF, and checks that our --btf-out
-// writes the same BTF as resolve_btfids. BTF that already has implicit arguments must not change.
+// TestImplicitArgs resolves ids with the BTF that btfgen makes from DWARF. It checks that --btf-out
+// writes BTF with the same content as resolve_btfids does, and that a second run on this BTF, whose
+// kfuncs already have their implicit arguments, doesn't change it.
 func TestImplicitArgs(t *testing.T) {
 	for _, dir := range kernels(t) {
 		name := filepath.Base(dir)
@@ -241,8 +243,8 @@ func TestImplicitArgs(t *testing.T) {
 			}
 			harness.MustRun(t, "", harness.Tool(t, "btfdedup"), "verify", "--sorted", after)
 
-			// The ids refer to the changed BTF: with it, a resolve_btfids that doesn't change BTF
-			// must resolve the same ids.
+			// The ids refer to the changed BTF. Given that BTF, a version of resolve_btfids that
+			// leaves BTF unchanged must produce the same ids.
 			program := filepath.Join(dir, "..", "6.12", "resolve_btfids")
 			want := kernelResolve(t, program, unresolve(t, vmlinux), "--btf", after)
 			if !bytes.Equal(want, idsOf(t, filepath.Join(work, "out"))) {
@@ -271,9 +273,9 @@ func same(t *testing.T, a, b string) {
 	harness.MustRun(t, "", harness.Tool(t, "btfdedup"), "diff", a, b)
 }
 
-// TestBuilt resolves the ids in the kernel that e2e/linux builds, in the file as it is just before
-// the build resolves them. With the BTF of the build, we must produce the same ids as the build;
-// with our BTF, the same ids as the build's resolve_btfids with our BTF.
+// TestBuilt resolves ids in the file in which the build of the kernel in e2e/linux resolves them.
+// With the build's BTF, we must produce the same ids as the build. With our BTF, we must produce
+// the same ids as that kernel's resolve_btfids does with our BTF.
 func TestBuilt(t *testing.T) {
 	dir := harness.Kernel(t)
 	vmlinux := filepath.Join(dir, "vmlinux")

@@ -16,13 +16,13 @@ import (
 // cost is the cost of compiling a kernel with one form of debugging information.
 type cost struct {
 	objects int
-	files   uint64 // bytes of the objects and of .dwo files
-	debug   uint64 // the part of files that is debugging information and its relocations
+	files   uint64 // the size of the objects and .dwo files, in bytes
+	debug   uint64 // how many of these bytes are debugging information and its relocations
 	seconds string // elapsed, user and system time of the build
 }
 
-// logCosts logs what each kernel cost to compile, and what it costs to convert each object
-// separately.
+// logCosts logs the costs of compiling each kernel, and of converting each of its objects in a
+// separate process.
 func logCosts(t *testing.T, kernels ...*kernel) {
 	t.Log("kernel | seconds of the build: elapsed, user, system | objects, MB |" +
 		" of which debugging information | one btfgen per object: processor seconds | BTF objects, MB")
@@ -38,7 +38,7 @@ func logCosts(t *testing.T, kernels ...*kernel) {
 	}
 }
 
-// members returns the files in the tree's vmlinux.a, which is a thin archive.
+// members returns the names of the files in the tree's thin archive vmlinux.a.
 func members(t *testing.T, tree string) []string {
 	t.Helper()
 	return strings.Fields(string(harness.MustRun(t, tree, "ar", "t", "vmlinux.a")))
@@ -70,7 +70,8 @@ func (k *kernel) cost(t *testing.T) (c cost) {
 	return c
 }
 
-// convertEach makes the BTF object of each object in a separate process, as actions do.
+// convertEach converts each object in a separate process, like Bazel's actions. It returns the
+// processor time, and the size of all BTF objects.
 func (k *kernel) convertEach(t *testing.T) (cpu time.Duration, size uint64) {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "btfo")

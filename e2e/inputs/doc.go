@@ -1,8 +1,8 @@
-// Package inputs compares builds of one kernel with different forms of debugging information: gcc
-// -g, -g -gsplit-dwarf, and -gbtf. It compares the BTF made from these builds, and their costs.
+// Package inputs compares builds of one kernel with different debugging information: gcc's options
+// are -g, -g -gsplit-dwarf, or -gbtf. It compares the BTF made from these builds, and their costs.
 //
 //	e2e/inputs/run
 //
-// The BTF from -gsplit-dwarf must be identical to that from -g. For -gbtf, every difference is
-// printed with its reason; a difference without a reason fails the test.
+// The BTF made with -gsplit-dwarf must be identical to that made with -g. For -gbtf, the test
+// prints every difference and its reason, and fails if a difference has no known reason.
 package inputs

@@ -16,7 +16,7 @@ import (
 )
 
 var (
-	trees  = flag.String("trees", "", "the directory of the kernels none, dwarf, split and btf")
+	trees  = flag.String("trees", "", "the directory with the kernels none, dwarf, split and btf")
 	listed = flag.Int("listed", 20, "how many differences to list for each reason")
 )
 
@@ -25,10 +25,10 @@ func TestMain(m *testing.M) {
 	harness.Main(m)
 }
 
-// kernel is one of the trees, and the BTF made from it.
+// kernel is a kernel tree, with the files that have the BTF made from it.
 type kernel struct {
 	kind, tree string
-	object     string // the BTF object of vmlinux's objects
+	object     string // the BTF object made from vmlinux's objects
 	btf        string // the BTF of vmlinux
 	skipped    compare.Skips
 }
@@ -38,7 +38,7 @@ func kernelOf(kind string) *kernel {
 	return &kernel{kind: kind, tree: filepath.Join(*trees, kind)}
 }
 
-// make makes the BTF of vmlinux from a tree's objects, in dir.
+// make writes the BTF of vmlinux, made from a tree's objects, to a file in dir.
 func (k *kernel) make(t *testing.T, dir string) *kernel {
 	t.Helper()
 	path := func(suffix string) string { return filepath.Join(dir, k.kind+suffix) }
@@ -64,7 +64,7 @@ func (k *kernel) make(t *testing.T, dir string) *kernel {
 	return k
 }
 
-// converter returns the beginning of the command line that converts objects of the tree.
+// converter returns the beginning of the command line that converts objects in the tree.
 func (k *kernel) converter(t *testing.T) []string {
 	t.Helper()
 	input := "--input=dwarf"
@@ -74,7 +74,7 @@ func (k *kernel) converter(t *testing.T) []string {
 	return []string{harness.Tool(t, "btfgen"), "object", "-q", "--lang-exclude=rust", input}
 }
 
-// TestKernel compares the trees in the directory that the flag -trees names.
+// TestKernel compares the kernels in the directory that the flag -trees names.
 func TestKernel(t *testing.T) {
 	if *trees == "" {
 		t.Skip("SKIPPED: no kernels; see e2e/inputs/run")
@@ -95,8 +95,8 @@ func TestKernel(t *testing.T) {
 	t.Run("cost", func(t *testing.T) { logCosts(t, kernelOf("none"), dwarf, split, btf) })
 }
 
-// explainAll compares the BTF from DWARF with that from the compiler's BTF, and lists the
-// differences by reason.
+// explainAll compares the BTF made from DWARF (d) with the BTF made from compiler-generated BTF
+// (b). It lists the differences, grouped by reason.
 func explainAll(t *testing.T, d, b *kernel) {
 	result, err := harness.Command{Argv: []string{harness.Tool(t, "btfdedup"), "diff",
 		"--format=json", d.btf, b.btf}}.Run()

@@ -27,9 +27,9 @@ func (d Difference) String() string {
 	return text
 }
 
-// Blocks is the set of types that a file's DWARF defines inside functions' blocks, as kind and
-// name: "struct foo". An anonymous enum is in the set under each of its enumerators. The set also
-// has the functions whose DWARF an assembler wrote, as "func foo".
+// Blocks is the set of types that a file's DWARF defines inside functions' blocks. Each type is in
+// the set as its kind and name: "struct foo". An anonymous enum is in it once for each enumerator:
+// "enum (anon) {FOO". The set also has the functions whose DWARF an assembler wrote: "func foo".
 type Blocks map[string]bool
 
 // ReadBlocks reads the DWARF of a file.
@@ -45,9 +45,9 @@ func ReadBlocks(path string) (Blocks, error) {
 	}
 	found := Blocks{}
 	r := d.Reader()
-	depth, function := 0, -1 // function: the depth of the function around the entry
-	enum := -1               // the depth of the anonymous enum around the entry
-	assembler := false       // an assembler wrote the unit
+	depth, function := 0, -1 // function: the depth of the function that contains the entry, or -1
+	enum := -1               // the depth of the anonymous enum that contains the entry, or -1
+	assembler := false       // whether an assembler wrote the unit
 	for {
 		e, err := r.Next()
 		switch {
@@ -98,14 +98,14 @@ func ReadBlocks(path string) (Blocks, error) {
 	}
 }
 
-// mipsAssembler is DW_LANG_Mips_Assembler, which gas writes for every machine.
+// mipsAssembler is DW_LANG_Mips_Assembler, which gas writes for every architecture.
 const mipsAssembler = 0x8001
 
 var kinds = map[dwarf.Tag]string{dwarf.TagStructType: "struct", dwarf.TagUnionType: "union",
 	dwarf.TagTypedef: "typedef", dwarf.TagEnumerationType: "enum"}
 
-// has reports whether a type is in the set. The title is the type's kind and name, as btfdedup diff
-// writes them.
+// has reports whether a type is in the set. The title is the type's kind and name, as "btfdedup
+// diff" prints them.
 func (b Blocks) has(title string) bool {
 	if b[title] {
 		return true
@@ -114,7 +114,7 @@ func (b Blocks) has(title string) bool {
 	return b[strings.TrimSuffix(first, "}")]
 }
 
-// The known differences between DWARF and -gbtf that can't be avoided; see docs/inputs.md.
+// The reasons for differences between the BTF from DWARF and from -gbtf; see docs/inputs.md.
 const (
 	reasonBlock    = "a type defined in a function's block"
 	reasonClone    = "the BTF doesn't say where a clone's parameters are"
@@ -126,8 +126,8 @@ const (
 	reasonAssembly = "a function in assembly, for which gas writes DWARF but no BTF"
 )
 
-// Explain returns the reason for a difference, or "" if no reason is known. The lists dwarf and btf
-// are the functions and variables that the two conversions skipped.
+// Explain returns the reason for a difference, or "" if no reason is known. The parameters dwarf
+// and btf have the functions and variables that each of the two conversions skipped.
 func Explain(d Difference, blocks Blocks, dwarf, btf compare.Skips) string {
 	_, name, _ := strings.Cut(d.Type, " ")
 	switch {

@@ -42,7 +42,7 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// TestReadBlocks checks the blocks of a small program.
+// TestReadBlocks checks which types ReadBlocks finds in a small program.
 func TestReadBlocks(t *testing.T) {
 	harness.Need(t, "gcc")
 	dir := t.TempDir()

@@ -1,5 +1,5 @@
-// Package kbuild makes BTF with Bazel, in all the ways that docs/kernel.md shows. Its kernel is a
-// small tree with the layout of a kernel that Kbuild has built.
+// Package kbuild makes BTF with Bazel in all the ways that docs/kernel.md shows. Its kernel is a
+// small tree with the same layout as a kernel tree that Kbuild has built.
 package kbuild
 
 import (
@@ -96,7 +96,7 @@ type workspace struct {
 	dir, tree  string
 	outputBase string
 	bazel      []string
-	flag       string // the flag of Bazel that selects the toolchain
+	flag       string // the Bazel flag that selects the toolchain
 }
 
 func newWorkspace(t *testing.T) *workspace {
@@ -126,8 +126,8 @@ func newWorkspace(t *testing.T) *workspace {
 	return w
 }
 
-// make builds the kernel and its module fat. The parameters kernel and fat list objects to link in
-// addition to those that are always linked.
+// make builds the kernel and its module fat.ko. The parameters kernel and fat list objects to link
+// in addition to the objects that are always linked.
 func (w *workspace) make(kernel, fat string) {
 	w.Helper()
 	script := filepath.Join(harness.Repo(), "e2e/kbuild/testdata/make.sh")
@@ -136,7 +136,7 @@ func (w *workspace) make(kernel, fat string) {
 	}}.Must(w)
 }
 
-// build builds targets.
+// build builds targets with Bazel.
 func (w *workspace) build(targets ...string) {
 	w.Helper()
 	argv := append(slices.Clone(w.bazel), "build", w.flag, "--repo_env=LINUX="+w.tree)
@@ -153,13 +153,13 @@ func (w *workspace) read(pattern string) []byte {
 	return harness.ReadFile(w, files[0])
 }
 
-// built returns the content of a file below bazel-bin.
+// built returns the content of the only file below bazel-bin that matches a pattern.
 func (w *workspace) built(pattern string) []byte {
 	w.Helper()
 	return w.read(filepath.Join(w.dir, "bazel-bin", pattern))
 }
 
-// elf returns the BTF that btfgen elf makes from a linked file of the tree.
+// elf returns the BTF that "btfgen elf" makes from a linked file in the tree.
 func (w *workspace) elf(linked string, options ...string) []byte {
 	w.Helper()
 	out := filepath.Join(w.TempDir(), "elf.btf")
@@ -168,9 +168,9 @@ func (w *workspace) elf(linked string, options ...string) []byte {
 	return harness.ReadFile(w, out)
 }
 
-// check compares the BTF that Bazel makes with the BTF that btfgen elf makes from the linked files.
-// Bazel makes BTF from the objects, from the linked files, and from a directory that an action has
-// made. check returns the kernel's BTF.
+// check lets Bazel make BTF from the objects, from the linked files, and from linked files in a
+// directory that an action has made. It compares this BTF with the BTF that "btfgen elf" makes from
+// the linked files, and returns the kernel's BTF.
 func (w *workspace) check() []byte {
 	w.Helper()
 	vmlinux := w.elf("vmlinux")
@@ -206,20 +206,20 @@ func TestTree(t *testing.T) {
 		t.Errorf("kbuild.skipped: %q", skipped)
 	}
 
-	// The linker's files now list one more object of vmlinux, and one more of the module.
+	// Kbuild's files now list one more object for vmlinux, and one more for the module.
 	w.make("kernel/more.o", "fs/fat/nfs.o")
 	second := w.check()
 	if bytes.Equal(first, second) || !bytes.Contains(second, []byte("\x00more\x00")) {
 		t.Error("a new object doesn't change the BTF")
 	}
-	// Now the linker's files no longer list the two new objects.
+	// Now Kbuild's files no longer list the two objects.
 	w.make("", "")
 	if !bytes.Equal(w.check(), first) {
-		t.Error("without the new object, the BTF differs from the one before it was added")
+		t.Error("after the new object is removed, the BTF differs from the first BTF")
 	}
 
-	// The BTF of modules outside of the tree has a distilled base, so that it suits any build of the
-	// kernel.
+	// The BTF of a module outside of the tree has a distilled base, so that the module can be loaded
+	// into other builds of the kernel.
 	w.build("@outside//:fat_btf", "--output_groups=+btf_distilled_base")
 	if !bytes.Contains(w.built("external/*outside/fat_btf.btf"), []byte("module\x00")) ||
 		!bytes.Contains(w.built("external/*outside/fat_btf.base.btf"), []byte("page\x00")) {
@@ -228,8 +228,9 @@ func TestTree(t *testing.T) {
 	t.Run("errors", w.errors)
 }
 
-// copyTree copies a directory of modules, and makes the copy look as if it had been built in a
-// different directory as KBUILD_EXTMOD: its lists have absolute paths below that directory.
+// copyTree copies a directory of modules, and makes the copy look like external modules
+// (KBUILD_EXTMOD) that were built in a different directory: the lists in the copy have absolute
+// paths below that directory.
 func copyTree(t *testing.T, from, to string) {
 	t.Helper()
 	harness.MustRun(t, "", "cp", "-a", from, to)
@@ -239,8 +240,8 @@ func copyTree(t *testing.T, from, to string) {
 		"fat.o fat.mod.o\n")
 }
 
-// errors checks the errors for kernel trees that can't be read. Bazel must show what the failing
-// command prints.
+// errors checks the errors for kernel trees that can't be read. Bazel must show the message of the
+// failing command.
 func (w *workspace) errors(t *testing.T) {
 	for _, test := range []struct{ remove, want string }{
 		{"vmlinux.a", "vmlinux.a: no such file"},

@@ -13,9 +13,9 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// TestInside prints the kernel's BTF with btfdedup dump in both forms. The records must be
-// identical to bpftool's; the header must compile, and its types must have the same layouts as in
-// the BTF.
+// TestInside prints the kernel's BTF with "btfdedup dump", as records and as a C header. The
+// records must be identical to bpftool's. The header must compile, and the types in it must have
+// the layouts that the BTF describes.
 func TestInside(t *testing.T) {
 	harness.Need(t, "bpftool", "gcc", "clang")
 	vmlinux := vmlinux(t)
@@ -46,7 +46,7 @@ func TestInside(t *testing.T) {
 	})
 }
 
-// target returns the clang target that lays out types as the kernel's compiler does.
+// target returns the clang target that lays out types like the compiler that built the kernel.
 func target(t *testing.T, vmlinux string) string {
 	t.Helper()
 	h := header(t, vmlinux)
@@ -64,14 +64,14 @@ func target(t *testing.T, vmlinux string) string {
 	return ""
 }
 
-// changed matches the lines of bpftool's header that our header has in a different form: a member
-// that is a struct with a tag and no name, the end of a packed or aligned union, a member whose
+// changed matches the lines in bpftool's header that have a different form in our header: a member
+// that is a struct with a tag but has no name, the end of a packed or aligned union, a member whose
 // type is an undefined enum, and padding on 32-bit machines.
 var changed = regexp.MustCompile(`^\t+(struct|union) \w+;$|^\t*}( \**\w+)?;$|` +
 	`^\tenum \w+ \w+;$|^\t+(long|int|short|char): [0-9]+;$`)
 
-// compareHeaders checks that our header has every line of bpftool's header, except for lines whose
-// difference docs/inside.md explains.
+// compareHeaders checks that our header has every line of bpftool's header, except for lines that
+// match the expression changed, which docs/inside.md explains.
 func compareHeaders(t *testing.T, mine, theirs string) {
 	t.Helper()
 	count := map[string]int{}
@@ -95,10 +95,10 @@ func compareHeaders(t *testing.T, mine, theirs string) {
 	}
 }
 
-// layoutAssertions returns C code that compiles only if each struct and union has the size, and
-// each member has the offset, that cilium/ebpf reads from the BTF. The code does not check
-// bitfields. It leaves out names with several definitions. It also leaves out types that hold a
-// va_list, because va_list differs between machines.
+// layoutAssertions returns C code that compiles only if each struct, union and enum has the size,
+// and each member has the offset, that cilium/ebpf reads from the BTF. The code does not check
+// bitfields, names with several definitions, or types that contain a va_list, which differs between
+// machines.
 func layoutAssertions(t *testing.T, path string) string {
 	t.Helper()
 	spec, err := btf.LoadSpec(path)
@@ -154,7 +154,7 @@ func assertLayout(text *strings.Builder, tag string, size uint32, members []btf.
 	}
 }
 
-// holdsVaList reports whether a type has a va_list in it.
+// holdsVaList reports whether a type contains a va_list.
 func holdsVaList(typ btf.Type) bool {
 	var members []btf.Member
 	switch typ := btf.UnderlyingType(typ).(type) {

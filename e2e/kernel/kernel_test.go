@@ -1,5 +1,5 @@
-// Package kernel compares our BTF of a linked kernel and its modules with pahole's. It works with
-// any kernel that has DWARF, for any machine.
+// Package kernel compares our BTF of a linked kernel and its modules with pahole's BTF. It works
+// for kernels with DWARF for any architecture.
 package kernel
 
 import (
@@ -16,8 +16,7 @@ import (
 
 func TestMain(m *testing.M) { harness.Main(m) }
 
-// vmlinux returns the kernel that the environment variable VMLINUX names, such as the one that
-// e2e/fetch-kernel.sh prints.
+// vmlinux returns the value of the environment variable VMLINUX: the path of a kernel with DWARF.
 func vmlinux(t *testing.T) string {
 	t.Helper()
 	path := os.Getenv("VMLINUX")
@@ -27,8 +26,8 @@ func vmlinux(t *testing.T) string {
 	return path
 }
 
-// encode makes our BTF of the file; it runs btfgen with these options. The second result is the
-// list of what was skipped.
+// encode runs "btfgen elf" on a file, with the given bases and options, and verifies the BTF. The
+// second result is the path of the list of skipped functions and variables.
 func encode(t *testing.T, file string, bases []string, options ...string) (oracle.Blob, string) {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), filepath.Base(file))
@@ -46,8 +45,8 @@ func encode(t *testing.T, file string, bases []string, options ...string) (oracl
 	return ours, skipped
 }
 
-// TestKernel compares the kernel, and the modules that MODULES names (files, or directories that
-// contain modules, separated by spaces).
+// TestKernel compares the BTF of the kernel, and of the modules that the environment variable
+// MODULES names: files or directories, separated by spaces.
 func TestKernel(t *testing.T) {
 	vmlinux := vmlinux(t)
 	ours, skipped := encode(t, vmlinux, nil)
@@ -58,7 +57,7 @@ func TestKernel(t *testing.T) {
 	t.Run("bpftool", func(t *testing.T) { oracle.Compiles(t, ours) })
 	t.Run("kernel", func(t *testing.T) {
 		if !loads(t, vmlinux) {
-			t.Skip("SKIPPED: the running kernel accepts only BTF of its own pointer size and byte order")
+			t.Skip("SKIPPED: the running kernel accepts only BTF with its own pointer size and byte order")
 		}
 		oracle.KernelAccepts(t, ours)
 	})
@@ -70,16 +69,16 @@ func TestKernel(t *testing.T) {
 	}
 }
 
-// loads reports whether the running kernel accepts BTF that has the pointer size and byte order of
-// vmlinux.
+// loads reports whether the running kernel, which is 64-bit and little-endian, can accept BTF with
+// the pointer size and byte order of vmlinux.
 func loads(t *testing.T, vmlinux string) bool {
 	f := header(t, vmlinux)
 	return f.Class == elf.ELFCLASS64 && f.Data == elf.ELFDATA2LSB
 }
 
-// TestKernelWithRust converts the kernel with its Rust units, if it has any. The result must have
-// everything that a conversion of only the C units gives. If the running kernel has the same
-// pointer size and byte order, it must accept the result.
+// TestKernelWithRust converts the kernel including its Rust units, if it has any. The result must
+// have everything that a conversion of only the C units gives. The running kernel must accept the
+// result, if the pointer size and byte order are right.
 func TestKernelWithRust(t *testing.T) {
 	vmlinux := vmlinux(t)
 	without, _ := encode(t, vmlinux, nil)
@@ -107,8 +106,8 @@ func TestKernelWithRust(t *testing.T) {
 	}
 }
 
-// TestMoreFeatures compares our BTF of the kernel with pahole's for features that the kernel's own
-// build doesn't enable.
+// TestMoreFeatures compares our BTF of the kernel with pahole's, with features that the kernel's
+// own build doesn't enable.
 func TestMoreFeatures(t *testing.T) {
 	vmlinux := vmlinux(t)
 	const features = oracle.Features + ",attributes,global_var"

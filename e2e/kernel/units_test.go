@@ -16,7 +16,7 @@ import (
 )
 
 // TestUnits converts each unit of the kernel separately and links the results. The linked BTF must
-// equal the BTF of the whole kernel.
+// be the same as the BTF from a conversion of the whole kernel.
 func TestUnits(t *testing.T) {
 	vmlinux := vmlinux(t)
 	whole, _ := encode(t, vmlinux, nil)
@@ -30,7 +30,7 @@ func TestUnits(t *testing.T) {
 	}
 }
 
-// units writes a BTF object for each unit of a linked file, except those in Rust, and returns the
+// units writes a BTF object for each unit of a linked file, except for Rust units, and returns the
 // objects' paths.
 func units(t *testing.T, path string) (paths []string) {
 	t.Helper()

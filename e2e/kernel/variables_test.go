@@ -16,9 +16,9 @@ import (
 
 const globalVar = "--features=default,global_var"
 
-// linkAlone links a module to a file in which each section has a different address. pahole needs
-// this: it finds the section of a variable by the variable's address, and in a module all sections
-// are at 0.
+// linkAlone links a module into a file in which each section has a different address. pahole needs
+// such a file, because it finds the section of a variable by the variable's address, and in a
+// module the address of every section is 0.
 func linkAlone(t *testing.T, ko string) string {
 	t.Helper()
 	f, err := elf.Open(ko)
@@ -43,11 +43,12 @@ func linkAlone(t *testing.T, ko string) string {
 	return out
 }
 
-// typeOf is the beginning of those lines from placed that give the type of a variable.
+// typeOf is the prefix of a line that gives a variable's type; the function placed returns such
+// lines.
 const typeOf = "type of "
 
-// placed returns a line for each variable in the sections of a blob, with section, offset, size and
-// name, and a line for its type.
+// placed returns two lines for each variable in a blob: one with its section, offset, size and
+// name, and one with its type.
 func placed(t *testing.T, b oracle.Blob) map[string]bool {
 	t.Helper()
 	c, err := content.Load(b.Path, b.Bases...)
@@ -73,7 +74,7 @@ func placed(t *testing.T, b oracle.Blob) map[string]bool {
 	return found
 }
 
-// joined writes a chain of BTF as one blob, because the reader accepts only one base.
+// joined joins a chain of BTF files into one file, because cilium/ebpf accepts only one base.
 func joined(t *testing.T, chain ...string) string {
 	t.Helper()
 	data, err := oracle.Join(chain...)
@@ -85,14 +86,14 @@ func joined(t *testing.T, chain ...string) string {
 	return path
 }
 
-// TestModuleVariables compares all variables in our BTF with those in pahole's, for the modules
-// that MODULES names. For each module, it makes our BTF twice, and compares the two: from the
-// module as it is (the other variables than per-CPU variables are in extra BTF), and from the
-// module linked by linkAlone. It also compares the BTF of the linked module with pahole's.
+// TestModuleVariables checks all variables of the modules that MODULES names. It converts each
+// module twice: as it is, which puts all variables except per-CPU variables into extra BTF, and
+// after linkAlone has linked it. The variables must be the same. It also compares our BTF of the
+// linked module with pahole's.
 func TestModuleVariables(t *testing.T) {
 	list := modules(t)
 	if len(list) == 0 {
-		t.Skip("SKIPPED: set MODULES to modules of VMLINUX, or directories of them")
+		t.Skip("SKIPPED: set MODULES to modules of the kernel VMLINUX, or to directories with modules")
 	}
 	vmlinux := vmlinux(t)
 	base, _ := encode(t, vmlinux, nil)

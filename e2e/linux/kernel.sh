@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Builds a small Linux kernel with its modules, once. Afterwards `bazel build //:vmlinux_btf` works
-# in this directory.
+# Builds a small Linux kernel with modules, unless it was built before. After that, `bazel build
+# //:vmlinux_btf` works in this directory.
 #
 #   ./kernel.sh
 #
-# The kernel comes from Debian's package linux-source in the offline root, and is built by Kbuild,
-# configured by the files in config. The result is kept in
-# ${XDG_CACHE_HOME:-~/.cache}/rules_btf/linux-DIGEST until the kernel's version, the compiler, a
-# file in config or kernel-build.sh changes. The script prints that directory.
+# The kernel's source is from Debian's package linux-source in the offline root. Kbuild builds the
+# kernel with the configuration from the files in config. The result is kept in
+# ${XDG_CACHE_HOME:-~/.cache}/rules_btf/linux-DIGEST. It is used until the kernel's version, the
+# compiler, pahole, a file in config or kernel-build.sh changes. The script prints that directory.
 set -euo pipefail
 
 here=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")" && pwd)
@@ -40,7 +40,7 @@ if [[ ! -e $kernel ]]; then
   exec {lock}>&-
 fi
 
-# The option with which Bazel finds the kernel.
+# Write the option that tells Bazel where the kernel is.
 printf '# Written by kernel.sh.\ncommon --repo_env=KERNEL_DIR=%s\n' "$kernel" \
   >"$here/kernel.bazelrc.tmp"
 mv "$here/kernel.bazelrc.tmp" "$here/kernel.bazelrc"

@@ -1,4 +1,4 @@
-// Package linux checks the BTF that Bazel makes from a kernel's objects.
+// Package linux checks the BTF that Bazel makes from the objects of the kernel in this directory.
 package linux
 
 import (
@@ -18,7 +18,8 @@ func TestMain(m *testing.M) {
 	harness.Main(m)
 }
 
-// built returns the only file that matches a pattern, below bazel-bin in the kernel's repository.
+// built returns the only file in bazel-bin that matches a pattern and is from the repository of the
+// kernel.
 func built(t *testing.T, pattern string) string {
 	t.Helper()
 	pattern = filepath.Join(harness.Repo(), "e2e/linux/bazel-bin/external/*kernel", pattern)
@@ -29,14 +30,14 @@ func built(t *testing.T, pattern string) string {
 	return found[0]
 }
 
-// graph returns the linked kernel and the BTF that Bazel made from its objects.
+// graph returns the linked kernel, and the BTF that Bazel's actions made from the kernel's objects.
 func graph(t *testing.T) (vmlinux string, btf oracle.Blob) {
 	t.Helper()
 	kernel := harness.Kernel(t)
 	return filepath.Join(kernel, "vmlinux"), oracle.Blob{Path: built(t, "vmlinux_btf.btf")}
 }
 
-// module is one module and what Bazel made for it.
+// module is a module of the kernel, with the files that Bazel made for it.
 type module struct {
 	name, ko, skipped string
 	btf               oracle.Blob
@@ -68,8 +69,8 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// TestElfAndGraph compares the bytes that btfgen elf makes from the linked kernel with those that
-// the actions make from its objects.
+// TestElfAndGraph checks that "btfgen elf" makes the same BTF from the linked kernel and modules as
+// Bazel's actions make from the objects.
 func TestElfAndGraph(t *testing.T) {
 	vmlinux, btf := graph(t)
 	elf := func(t *testing.T, in, want string, options ...string) {
@@ -83,7 +84,7 @@ func TestElfAndGraph(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			t.Errorf("%s: btfgen elf and the graph differ: %s", filepath.Base(in),
+			t.Errorf("%s: btfgen elf and Bazel's actions make different BTF: %s", filepath.Base(in),
 				head(r.Stdout+r.Stderr))
 		}
 	}
@@ -93,8 +94,8 @@ func TestElfAndGraph(t *testing.T) {
 	}
 }
 
-// diffBases turns the option --base into the two options of btfdedup diff, which name the base of
-// each side.
+// diffBases turns the option --base into two options for "btfdedup diff", which name the base of
+// each of the two files.
 func diffBases(options []string) []string {
 	if len(options) == 0 {
 		return nil

@@ -15,11 +15,12 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/machine"
 )
 
-// A program is a BPF program: bpf/NAME.bpf.c, and the check NAME in e2e/boot/guest/programs.go.
+// A program is a BPF program. Its source is bpf/NAME.bpf.c, and the guest runs it in the check NAME
+// (e2e/boot/guest/programs.go).
 type program struct {
 	name   string
-	module string // the module whose types it includes; "" for the kernel's types
-	kfunc  string // a kfunc that it calls and older kernels lack; "" if it calls none
+	module string // the module whose header the program includes; "" for vmlinux.h
+	kfunc  string // a kfunc that the program needs but older kernels lack; "" for none
 }
 
 var programs = []program{
@@ -84,7 +85,7 @@ func (k kernel) checkBoot(t *testing.T) {
 	slices.Sort(result.ran)
 }
 
-// machine returns a machine with the kernel's image.
+// machine returns a machine that boots the kernel.
 func (k kernel) machine(t *testing.T) machine.Machine {
 	t.Helper()
 	qemu := os.Getenv("MATRIX_QEMU")
@@ -102,8 +103,8 @@ func (k kernel) machine(t *testing.T) machine.Machine {
 	return machine.Machine{}
 }
 
-// compile compiles a BPF program, with a header that bpftool makes from the BTF of the module or of
-// the kernel.
+// compile compiles a BPF program, with a header that bpftool makes from the BTF of p.module or, if
+// that is "", of vmlinux.
 func (k kernel) compile(t *testing.T, p program, dir, out string) {
 	t.Helper()
 	header, argv := "vmlinux", []string{"bpftool"}
@@ -152,8 +153,8 @@ func (k kernel) checkLine(t *testing.T, line report.Line) {
 	}
 }
 
-// checkModule checks that the module is loaded, and that the kernel shows its BTF. BTF on a
-// distilled base must have been relocated to the kernel's BTF.
+// checkModule checks that the module was loaded, and that the kernel shows the module's BTF. If
+// this BTF is based on a distilled base, the kernel must show it as relocated to the kernel's BTF.
 func (k kernel) checkModule(t *testing.T, m *report.Module) {
 	if m.Error != "" {
 		t.Errorf("%s: %s; the kernel's log:\n%s", m.Name, m.Error, strings.Join(m.Log, "\n"))
@@ -173,5 +174,5 @@ func (k kernel) checkModule(t *testing.T, m *report.Module) {
 	}
 }
 
-// kernelName returns the name by which the kernel knows a module.
+// kernelName returns the name that a module has in the kernel.
 func kernelName(file string) string { return strings.ReplaceAll(file, "-", "_") }

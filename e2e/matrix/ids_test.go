@@ -15,7 +15,7 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// checkIDs checks that each entry of .BTF_ids is the id of the type that its symbol names.
+// checkIDs checks that each id in .BTF_ids is that of the type that the symbol there names.
 func (k kernel) checkIDs(t *testing.T) {
 	spec, err := content.Open(k.vmlinux(), nil)
 	if err != nil {
@@ -48,16 +48,16 @@ func (k kernel) checkIDs(t *testing.T) {
 	fmt.Println(result.ids, "entries of .BTF_ids")
 }
 
-// The symbol of a type is __BTF_ID__KIND__NAME__NUMBER. The symbol of a set has the same prefix; it
-// covers the number of entries and, after that number, the entries (include/linux/btf_ids.h).
+// The symbol for a type is __BTF_ID__KIND__NAME__NUMBER. The symbol for a set has the same prefix.
+// Its size includes the set's header and all entries (include/linux/btf_ids.h).
 var (
 	typeSymbol = regexp.MustCompile(`^__BTF_ID__(func|struct|union|typedef)__(.*?)__\d+$`)
 	setSymbol  = regexp.MustCompile(`^__BTF_ID__set8?__`)
 )
 
-// checkIDsOf checks the entries of one file. resolve_btfids sorts the entries of a set by id and
-// leaves the symbols where they are, so a set is compared as a whole. absent has the names of types
-// that don't exist.
+// checkIDsOf checks the ids in one file. Because resolve_btfids sorts the entries of a set by id
+// but leaves the symbols where they are, a set is compared as a whole. The map absent has the names
+// of types that don't exist.
 func checkIDsOf(t *testing.T, path string, spec *btf.Spec, absent map[string]bool) {
 	t.Helper()
 	f, err := elf.Open(path)

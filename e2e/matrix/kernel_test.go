@@ -1,6 +1,6 @@
-// Package matrix checks kernels that Kbuild has built with our program as PAHOLE. It compares their
-// BTF with pahole's, checks the ids in their .BTF_ids, boots them, loads their modules and runs BPF
-// programs.
+// Package matrix checks a kernel that Kbuild has built with our pahole. It compares the kernel's
+// BTF with that of dwarves' pahole, checks the ids in .BTF_ids, boots the kernel, loads its modules
+// and runs BPF programs.
 package matrix
 
 import (
@@ -26,11 +26,11 @@ func TestMain(m *testing.M) { harness.Main(m) }
 type kernel struct {
 	dir     string
 	arch    string
-	modules []string // the files' names without ".ko", in the order to load them
+	modules []string // the modules' file names without ".ko", in the order in which to load them
 }
 
-// TestKernel checks the kernel in the directory that MATRIX_DIR names, and writes the result into
-// that directory. MATRIX_CELL names the kernel's cell of the matrix.
+// TestKernel checks the kernel in the directory that MATRIX_DIR names, and writes the result to
+// that directory. MATRIX_CELL names the kernel's cell in the matrix.
 func TestKernel(t *testing.T) {
 	k := kernel{dir: os.Getenv("MATRIX_DIR")}
 	if k.dir == "" {
@@ -55,7 +55,7 @@ func TestKernel(t *testing.T) {
 	}
 }
 
-// inOrder sorts modules so that each one comes after the modules that it needs.
+// inOrder sorts modules so that each module follows the modules that it needs.
 func (k kernel) inOrder(t *testing.T, names []string) (sorted []string) {
 	t.Helper()
 	var add func(name string)
@@ -112,8 +112,8 @@ func (k kernel) compiler(t *testing.T) string {
 
 var (
 	warning = regexp.MustCompile(`(?i)\bwarn(ing)?\b|\berror\b|^(pahole|btfgen):`)
-	// older matches warnings about the configuration and libbpf of a kernel that is older than the
-	// compiler
+	// older matches warnings about the configuration and about libbpf in the source of a kernel that
+	// is older than the compiler.
 	older      = regexp.MustCompile(`^\.config:\d+:warning: override: |^libbpf\.c:`)
 	unresolved = regexp.MustCompile(`^WARN: resolve_btfids: unresolved symbol (\S+)$`)
 )
@@ -133,12 +133,12 @@ func (k kernel) absent(t *testing.T) []string {
 		}
 	}
 	slices.Sort(names)
-	return slices.Compact(names) // the log may be that of several builds
+	return slices.Compact(names) // the log may contain several builds
 }
 
-// checkLog checks that the compiler, our program and resolve_btfids printed no warning, except
-// about types that pahole's BTF lacks too. There are such types because .BTF_ids of small kernels
-// names a few types that these kernels lack.
+// checkLog checks that the compiler, our program and resolve_btfids printed no warnings.
+// resolve_btfids may warn about types that pahole's BTF lacks too, because in small kernels
+// .BTF_ids names a few types that these kernels don't have.
 func (k kernel) checkLog(t *testing.T) {
 	steps := map[string]bool{}
 	for line := range strings.Lines(k.log(t)) {
@@ -162,14 +162,14 @@ func (k kernel) checkLog(t *testing.T) {
 	for _, name := range k.absent(t) {
 		types, _ := pahole.AnyTypesByName(name)
 		for _, typ := range types {
-			if _, declared := typ.(*btf.Fwd); !declared { // resolve_btfids ignores declarations
+			if _, declared := typ.(*btf.Fwd); !declared { // resolve_btfids ignores FWDs
 				t.Errorf("resolve_btfids finds no %s, but pahole's BTF has %v", name, typ)
 			}
 		}
 	}
 }
 
-// checkRebuilt reads what the script found when it built the kernel a second time, if it did so.
+// checkRebuilt checks what build-in-root found when it built the kernel a second time, if it did.
 func (k kernel) checkRebuilt(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(k.dir, "rebuilt"))
 	if os.IsNotExist(err) {
@@ -181,14 +181,13 @@ func (k kernel) checkRebuilt(t *testing.T) {
 	for line := range strings.Lines(string(text)) {
 		how, what, _ := strings.Cut(strings.TrimSpace(line), ": ")
 		if what != "the same" {
-			t.Errorf("with %s these differ: %s", how, what)
+			t.Errorf("with %s, these files differ: %s", how, what)
 		}
 		result.rebuilt = append(result.rebuilt, how)
 	}
 }
 
-// checkHeaders compiles the headers that bpftool writes for the BTF of the kernel and of each
-// module.
+// checkHeaders compiles the headers that bpftool makes from the BTF of the kernel and each module.
 func (k kernel) checkHeaders(t *testing.T) {
 	oracle.Compiles(t, oracle.Blob{Path: k.vmlinux()})
 	for _, name := range k.modules {

@@ -12,20 +12,21 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/matrix/record"
 )
 
-// result collects what the tests find out about the kernel.
+// result collects what the tests find out about the kernel, for the tables.
 var result struct {
-	compiler string // as in the kernel's configuration
-	release  string // as uname -r prints it
-	// How many types, functions and variables, counted by name, our BTF and pahole's define alike,
-	// and how many differ for a known reason: for vmlinux, and for all modules together.
+	compiler string // the compiler's version, from the kernel's configuration
+	release  string // the kernel's release, as uname -r prints it
+	// How many names of types, functions and variables have the same definitions in our BTF and in
+	// pahole's, and how many have definitions that differ for a known reason. The counts in modules
+	// are sums over all modules.
 	vmlinux, modules struct{ equal, explained int }
-	ids              int      // entries of .BTF_ids that were looked up
-	loaded           []string // modules
-	ran              []string // BPF programs
-	rebuilt          []string // the ways in which the BTF was made again, with the same bytes
+	ids              int      // how many entries of .BTF_ids were checked
+	loaded           []string // the modules that were loaded
+	ran              []string // the BPF programs that ran
+	rebuilt          []string // the ways in which the BTF was made again
 }
 
-// writeResult writes the rows of this kernel for the tables that e2e/matrix/run prints.
+// writeResult writes this kernel's rows for the tables that e2e/matrix/run prints.
 func (k kernel) writeResult(t *testing.T, cell string) {
 	t.Helper()
 	r := &result

@@ -14,7 +14,7 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/matrix/record"
 )
 
-// checkTypes compares the BTF that our program and pahole made at each of Kbuild's calls.
+// checkTypes compares our BTF with pahole's for each recorded call.
 func (k kernel) checkTypes(t *testing.T) {
 	list, err := record.ReadCalls(k.calls(""))
 	if err != nil {
@@ -26,7 +26,7 @@ func (k kernel) checkTypes(t *testing.T) {
 	for _, c := range list {
 		t.Run(c.File, func(t *testing.T) {
 			if c.OursSaid != "" || c.PaholeSaid != "" {
-				t.Errorf("ours said %q, pahole %q", c.OursSaid, c.PaholeSaid)
+				t.Errorf("our program printed %q, pahole %q", c.OursSaid, c.PaholeSaid)
 			}
 			r := k.compare(t, c)
 			sum := &result.modules
@@ -43,8 +43,7 @@ func (k kernel) checkTypes(t *testing.T) {
 
 func isModule(c record.Call) bool { return strings.HasSuffix(c.File, ".ko") }
 
-// differing counts the names of a class that are in our BTF but not in pahole's, or are defined
-// differently there.
+// differing counts the names of a class in our BTF that pahole's BTF lacks or defines differently.
 func differing(r *compare.Result, class string) int {
 	n := 0
 	for _, d := range r.Differences {
@@ -57,9 +56,9 @@ func differing(r *compare.Result, class string) int {
 
 func (k kernel) calls(name string) string { return filepath.Join(k.dir, "calls", name) }
 
-// compare compares the two blobs of one call. It also runs btfgen elf, which must make the same BTF
-// as our program. The list of functions that btfgen elf leaves out explains some of the
-// differences.
+// compare compares the two blobs of one call. It also runs "btfgen elf", which must make the same
+// BTF as our program, and which writes the list of skipped functions; that list explains some of
+// the differences from pahole.
 func (k kernel) compare(t *testing.T, c record.Call) *compare.Result {
 	t.Helper()
 	dir := t.TempDir()
@@ -81,12 +80,13 @@ func (k kernel) compare(t *testing.T, c record.Call) *compare.Result {
 	}
 	harness.MustRun(t, "", append(argv, k.out(c.File))...)
 	if !bytes.Equal(harness.ReadFile(t, again), harness.ReadFile(t, made)) {
-		t.Error("btfgen elf makes different BTF than the program that Kbuild called")
+		t.Error("btfgen elf makes different BTF from that of our pahole, which Kbuild called")
 	}
 	return oracle.SameTypes(t, k.out(c.File), ours, skipped, pahole)
 }
 
-// relocate relocates BTF from its distilled base to the kernel's BTF, and returns the path out.
+// relocate relocates BTF from its distilled base to the kernel's BTF. It writes the result to the
+// file out, and returns this path.
 func (k kernel) relocate(t *testing.T, blob, base, out string) string {
 	t.Helper()
 	harness.MustRun(t, "", harness.Tool(t, "btfdedup"), "relocate", "--distilled-base="+base,
@@ -94,7 +94,7 @@ func (k kernel) relocate(t *testing.T, blob, base, out string) string {
 	return out
 }
 
-// featuresOf returns the features that Kbuild requested, in the form of btfgen's option.
+// featuresOf returns the features that Kbuild requested, as a value for btfgen's --features.
 func featuresOf(c record.Call) string {
 	var names []string
 	if !slices.ContainsFunc(c.Args, func(arg string) bool {
@@ -117,8 +117,8 @@ func featuresOf(c record.Call) string {
 	return strings.Join(slices.Compact(names), ",")
 }
 
-// olderFeatures returns the features that a kernel before 6.10 requests, with options that each
-// turn one feature on or off.
+// olderFeatures returns the features that a kernel before 6.10 requests. In such a kernel, each of
+// pahole's options turns one feature on or off.
 func olderFeatures(args []string) []string {
 	names := []string{"var", "decl_tag", "type_tag", "enum64"}
 	for _, arg := range args {

@@ -22,8 +22,8 @@ int first_twin(struct twin *t) { return t->i; }
 `
 
 // moduleSource has a struct twin that differs from the kernel's struct twin, a struct that the
-// kernel only declares, a struct that is used only by a local variable, and a function that pahole
-// leaves out.
+// kernel only declares, a struct that only a local variable uses, and a function that pahole leaves
+// out.
 const moduleSource = `
 enum state { DOWN, UP = 3 };
 enum { LIMIT = 12 };
@@ -40,7 +40,7 @@ union address { int words[7]; };
 int in_memory(struct disk *d, union address a, int n) { return d->heads + a.words[n]; }
 `
 
-// TestBreaks damages the split BTF of a module, and checks that the comparison reports it.
+// TestBreaks damages the split BTF of a module, and checks that the comparison reports the damage.
 func TestBreaks(t *testing.T) {
 	harness.Need(t, "gcc", "pahole")
 	dir := t.TempDir()
@@ -129,7 +129,8 @@ func TestBreaks(t *testing.T) {
 	}
 }
 
-// find returns the only type with this name; for "", it returns the first anonymous enum.
+// find returns the type with the given name. If the name is "", it returns the first anonymous
+// enum.
 func find(t *testing.T, b *btf.Blob, name string) *btf.Type {
 	t.Helper()
 	for i := range b.Types {

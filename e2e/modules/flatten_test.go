@@ -10,7 +10,8 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/content"
 )
 
-// kernelBase is the BTF that the modules' split BTF is based on. It is not safe for concurrent use.
+// kernelBase is the BTF on which the modules' split BTF is based. It must not be used by several
+// goroutines at the same time.
 type kernelBase struct {
 	spec     *btf.Spec
 	contents *content.Contents
@@ -30,30 +31,30 @@ func readBase(path string) (*kernelBase, error) {
 	return b, err
 }
 
-// flattened is a comparison of split BTF (ours) with BTF of the same module without a base (the
-// oracle's, called the whole BTF here). The split BTF and its base together must have everything
-// that the oracle's BTF has, and the split BTF must have nothing that the oracle's BTF lacks.
+// flattened compares two kinds of BTF of a module: our split BTF, and the whole BTF, which an
+// oracle made without a base. The split BTF and its base together must have everything that the
+// whole BTF has, and the split BTF must have nothing that the whole BTF lacks.
 //
-// Definitions are compared twice. The first comparison is of their text (package content), in which
-// a reference is only a kind and a name. The second is of their meaning (relation): a reference
-// must lead to the same type, at any depth. Only the second comparison can tell apart several
-// definitions with the same name.
+// Definitions are compared twice. The first comparison is of their texts (package content), in
+// which a reference is only a kind and a name. The second is of their meaning (relation): a
+// reference must lead to the same type, at any depth. Only the second comparison can distinguish
+// several definitions with the same name.
 type flattened struct {
 	*compare.Result
 	contents *content.Contents // of the split BTF
 	relation
 
-	// How many types of the whole BTF were compared, how many of these equal a type of the base,
-	// and how many of the others equal a type of the split BTF.
+	// types counts the types in the whole BTF that were compared. inBase counts those that equal a
+	// type in the base, and inOwn counts those that equal only a type in the split BTF.
 	types, inBase, inOwn int
-	found                map[btf.Type]bool
-	// How many types differ only because they lead to a type that differs.
+	found                map[btf.Type]bool // the types in the whole BTF that equal one of ours
+	// indirect counts the types that differ only because they lead to a type that differs.
 	indirect int
-	// The tags that the base only declares and the whole BTF defines.
+	// declared has the tags that the base only declares but the whole BTF defines.
 	declared map[string]bool
 }
 
-// flatten compares two files.
+// flatten compares the split BTF and the whole BTF of a module, which are in the two files.
 func flatten(b *kernelBase, split, whole string) (*flattened, error) {
 	ours, err := content.Open(split, b.spec)
 	if err != nil {
@@ -83,9 +84,9 @@ func flatten(b *kernelBase, split, whole string) (*flattened, error) {
 	return f, nil
 }
 
-// join returns the definitions of the split BTF, and those of the base that the whole BTF also has.
-// If the whole BTF has a definition that is in neither of the two, join adds all definitions that
-// the base has under that name, so that the report shows them.
+// join returns the definitions in the split BTF, and those in the base that the whole BTF also has.
+// If the whole BTF has a definition that neither the split BTF nor the base has, join adds all
+// definitions of that name in the base, so that the report shows them.
 func (b *kernelBase) join(own, whole *content.Contents) *content.Contents {
 	all := &content.Contents{Definitions: map[content.Class]map[string][]string{}}
 	for _, class := range content.Classes {
@@ -105,7 +106,7 @@ func (b *kernelBase) join(own, whole *content.Contents) *content.Contents {
 				switch {
 				case slices.Contains(names[name], text):
 				case slices.Contains(has, text), class == content.Forward && b.defines(own, text),
-					// In DWARF, an enum without constants is a declaration.
+					// In DWARF, an enum without enumerators is a declaration.
 					class == content.Enum && strings.HasSuffix(text, "{ }") && len(has)+len(names[name]) > 0:
 					add = append(add, text)
 				default:
@@ -123,23 +124,23 @@ func (b *kernelBase) join(own, whole *content.Contents) *content.Contents {
 	return all
 }
 
-// defines reports whether the base or the split BTF defines a tag, "struct foo".
+// defines reports whether the base or the split BTF defines a tag, such as "struct foo".
 func (b *kernelBase) defines(own *content.Contents, tag string) bool {
 	class, name, _ := strings.Cut(tag, " ")
 	return b.contents.Definitions[content.Class(class)][name] != nil ||
 		own.Definitions[content.Class(class)][name] != nil
 }
 
-// local reports whether definitions of a class always belong to the module, even if the base has
+// local reports whether a module always has its own definitions of a class, even if the base has
 // equal definitions.
 func local(class content.Class) bool {
 	return class == content.Func || class == content.Var || class == content.Section
 }
 
-// match compares all roots of both sides, and adds the differences that a comparison of texts can't
-// find.
+// match compares the roots of the whole BTF with ours, and adds the differences that a comparison
+// of texts can't find.
 func (f *flattened) match() {
-	candidates := map[btf.Type][]int{} // by root of either side: the pairs that contain it
+	candidates := map[btf.Type][]int{} // maps each root to the pairs that contain it
 	for _, w := range f.whole.roots {
 		k := f.whole.key(w)
 		others := f.own.named[k]
@@ -187,18 +188,19 @@ func (f *flattened) match() {
 }
 
 const (
-	reasonUnused    = "nothing that is encoded refers to it, and it has no name"
-	reasonAmbiguous = "leads to a tag that has several definitions in different units"
+	reasonUnused    = "the type has no name, and nothing that is encoded refers to it"
+	reasonAmbiguous = "the type leads to a tag that has several definitions in different units"
 )
 
-// explain records why none of the candidates equals a type.
+// explain adds a difference for a type that equals none of its candidates, and sets the
+// difference's reason, if one is known.
 func (f *flattened) explain(t btf.Type, candidates []int, kind compare.Kind) {
 	class, name := content.NameOf(t)
 	d := compare.Difference{Class: class, Kind: compare.Leads, Name: name}
 	equal, told := false, false
 	for _, at := range candidates {
 		if !f.pairs[at].sameText() {
-			continue // the comparison of texts has reported it
+			continue // the comparison of texts has reported this difference
 		}
 		equal = true
 		for _, lead := range f.leads(at) {
@@ -217,7 +219,7 @@ func (f *flattened) explain(t btf.Type, candidates []int, kind compare.Kind) {
 		return
 	case equal:
 	case name != "":
-		return // the comparison of texts has reported it
+		return // the comparison of texts has reported this difference
 	default:
 		d.Class, d.Kind = content.Nameless, kind
 		if kind == compare.OnlyOurs {
@@ -229,9 +231,9 @@ func (f *flattened) explain(t btf.Type, candidates []int, kind compare.Kind) {
 	f.Differences = append(f.Differences, d)
 }
 
-// leads returns the pairs because of which a pair differs: those whose own texts differ. It doesn't
-// follow the references of a named type that equals no type on the other side, because such a type
-// is reported separately.
+// leads returns the pairs that cause a pair to differ: the pair leads to them, and their texts
+// differ. It doesn't follow references from a named type that has no equal, because such a type is
+// reported separately.
 func (f *flattened) leads(at int) (list []int) {
 	seen := map[int]bool{at: true}
 	work := []int{at}
@@ -253,8 +255,8 @@ func (f *flattened) leads(at int) (list []int) {
 	return list
 }
 
-// known reports whether the split BTF or its base has a definition with the same text as a type of
-// the whole BTF.
+// known reports whether the split BTF or its base has a definition with the same text as the type w
+// in the whole BTF.
 func (f *flattened) known(w btf.Type) bool {
 	k := f.whole.key(w)
 	return slices.ContainsFunc(slices.Concat(f.own.named[k], f.base.named[k]), func(o btf.Type) bool {

@@ -1,6 +1,6 @@
-// Package modules compares our split BTF of all modules of a kernel with BTF that pahole makes of
-// the same modules without a base. Our split BTF and vmlinux's BTF together must have the same
-// content as pahole's BTF.
+// Package modules compares our split BTF of all modules of a kernel with the BTF that pahole makes
+// from the same modules without a base. Our split BTF together with vmlinux's BTF must have the
+// same content as pahole's BTF.
 package modules
 
 import (
@@ -21,8 +21,8 @@ var sample = flag.Int("sample", 0, "compare only this many modules, evenly space
 
 func TestMain(m *testing.M) { harness.Main(m) }
 
-// TestFlattened compares the modules below the directory that TREE names: a kernel's
-// lib/modules/RELEASE, in which vmlinux and the modules have DWARF.
+// TestFlattened compares the modules below the directory that the environment variable TREE names.
+// This must be the lib/modules/RELEASE of a kernel, with DWARF in vmlinux and in the modules.
 func TestFlattened(t *testing.T) {
 	tree := os.Getenv("TREE")
 	if tree == "" {
@@ -83,7 +83,7 @@ func check(t *testing.T, r *flattened) {
 	}
 }
 
-// modulesBelow lists the modules in a directory, by path.
+// modulesBelow returns the paths of the modules below a directory.
 func modulesBelow(t *testing.T, dir string) []string {
 	t.Helper()
 	var list []string

@@ -6,29 +6,29 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/content"
 )
 
-// key identifies a type in a lookup.
+// key is what a type and its candidates on the other side have in common.
 type key struct {
 	class content.Class
 	name  string // for an anonymous type, the text of its definition
 }
 
-// side holds the types of one BTF, without those of its base.
+// side holds the types in one blob, without those in its base.
 type side struct {
-	// roots are the types that are compared for their own sake, in the order of the file: types
-	// with a name, anonymous enums (for the names of their constants), and types to which no other
-	// type of this side refers.
+	// roots are the types for which a comparison looks for an equal type on the other side, in the
+	// order of the blob. They are types with a name, anonymous enums (because of their enumerators),
+	// and types to which no other type on this side refers.
 	roots []btf.Type
 	named map[key][]btf.Type
 	nodes map[btf.Type]*node
 }
 
-// node is a type's own definition, and the types that it refers to.
+// node is the text of a type's definition, and the types to which the type refers.
 type node struct {
 	text string
 	refs []btf.Type
 }
 
-// read returns a side with all types of spec.
+// read returns a side with all types in spec.
 func read(spec *btf.Spec) (*side, error) {
 	all, err := content.Types(spec)
 	if err != nil {
@@ -73,17 +73,17 @@ func (s *side) key(t btf.Type) key {
 	return key{class, name}
 }
 
-// pair is a type of the whole BTF, and a type of the split BTF or its base that may be the same
+// pair is a type in the whole BTF, and a type in the split BTF or its base that may be the same
 // type.
 type pair struct{ whole, ours btf.Type }
 
-// relation finds which pairs of types are the same, at any depth. It is the largest such relation:
-// two types are taken for the same unless something shows that they differ. So types that refer to
-// each other in a cycle need no special care.
+// relation finds the pairs whose types are the same, at any depth. It is the largest such relation:
+// two types count as the same unless something shows that they differ. So cycles of references need
+// no special care.
 //
-// If the whole BTF only declares a tag, a pair may have any definition of that tag on the other
-// side. If the base only declares a tag that the module defines, the declaration is accepted too,
-// because a type of the base can't refer to a type of the module.
+// If the whole BTF only declares a tag, the type on our side may be any definition of that tag. If
+// the base only declares a tag that the whole BTF defines, the types count as the same too, because
+// types in the base can't refer to the module's definition.
 type relation struct {
 	whole, own, base *side
 
@@ -97,13 +97,13 @@ type state struct {
 	differs     bool
 }
 
-// sameText reports whether the two definitions have the same text; for types without a name, it is
-// true.
+// sameText reports whether the two definitions have the same text. If the type has no name, it
+// always returns true.
 func (p pair) sameText() bool {
 	return p.whole.TypeName() == "" || content.Text(p.whole) == content.Text(p.ours)
 }
 
-// add adds a pair, and all pairs that it depends on.
+// add adds a pair, and all pairs on which it depends. It returns the pair's index.
 func (r *relation) add(p pair) int {
 	at, known := r.index[p]
 	if known {
@@ -129,13 +129,13 @@ func (r *relation) add(p pair) int {
 	return at
 }
 
-// onlyDeclared reports whether the base only declares a type that the module defines. A type of the
-// base can't refer to a type of the module.
+// onlyDeclared reports whether the pair has a declaration in the base and a definition in the whole
+// BTF.
 func (r *relation) onlyDeclared(p pair) bool {
 	return declares(p.ours) && !declares(p.whole) && r.base.nodes[p.ours] != nil
 }
 
-// ours returns the node of a type of the split BTF or its base.
+// ours returns the node of a type in the split BTF or its base.
 func (r *relation) ours(t btf.Type) *node {
 	if n := r.base.nodes[t]; n != nil {
 		return n
@@ -143,7 +143,7 @@ func (r *relation) ours(t btf.Type) *node {
 	return r.own.node(t)
 }
 
-// settle marks each pair that depends on a differing pair as differing too.
+// settle marks each pair that depends on a differing pair as differing.
 func (r *relation) settle() {
 	var work []int
 	for i := range r.pairs {

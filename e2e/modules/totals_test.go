@@ -15,8 +15,8 @@ import (
 type totals struct {
 	mu                                            sync.Mutex
 	modules, types, base, own, indirect, declared int
-	names                                         map[content.Class][2]int // ours, pahole's
-	reasons                                       map[reason][]string      // "module: name"
+	names                                         map[content.Class][2]int // in our and pahole's BTF
+	reasons                                       map[reason][]string      // lists of "module: name"
 }
 
 type reason struct{ class, kind, why string }
@@ -48,7 +48,7 @@ func (s *totals) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d modules: of %d types in pahole's BTF, %d are in the base, %d in our split "+
 		"BTF\n", s.modules, s.types, s.base, s.own)
-	fmt.Fprintf(&b, "tags that the base only declares: %d; types that differ because of others: %d\n",
+	fmt.Fprintf(&b, "tags that the base only declares: %d; types that only lead to a difference: %d\n",
 		s.declared, s.indirect)
 	fmt.Fprintln(&b, "\n| class | names in ours | in pahole's |\n|---|--:|--:|")
 	for _, class := range content.Classes {

@@ -1,3 +1,3 @@
-// Package pahole repeats the calls of pahole that kernel builds make, once with our pahole and once
-// with that of dwarves, and compares the results.
+// Package pahole runs the pahole commands that kernel builds run, once with our pahole and once
+// with dwarves' pahole, and compares the results.
 package pahole

@@ -14,8 +14,8 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// outcome is how one of dwarves' scripts ends: its exit code, and a pattern that its output
-// matches.
+// outcome is the expected outcome of one of dwarves' scripts: the exit code, and a pattern that
+// matches the output.
 type outcome struct {
 	exit int
 	says string
@@ -25,16 +25,16 @@ type outcome struct {
 var passes = outcome{0, `Test \./\S+ passed`}
 
 var outcomes = map[string]outcome{
-	// This script also passes if our pahole fails, because then it has nothing to compare. So its
-	// output must say that it compared functions.
+	// If our pahole fails, this script passes too, because then it has nothing to compare. So the
+	// output must show that it compared functions.
 	"btf_functions.sh": {0, `(?s)Matched [1-9]\d* functions exactly.*Skipped encoding [1-9].*passed`},
-	// Only a variable refers to the pointer that the script looks for, and we leave out types that
-	// nothing in the BTF refers to. With the feature global_var, see below, the script passes.
+	// The script looks for a pointer to which only a variable refers, and we leave out types to which
+	// nothing in the BTF refers. With the feature global_var (see TestDwarves), the script passes.
 	"btf_type_tag_order.sh": {1, "could not find tagged pointer to struct sample"},
 	// This script encodes nothing.
 	"prettify_perf.data.sh": {2, "skip: No 'perf' binary available"},
-	// The script counts the threads of a running pahole with ps, but in our pahole, Go's runtime
-	// adds threads. On a small file, neither pahole runs long enough to be counted.
+	// The script counts the threads of a running pahole with ps. In our pahole, the Go runtime adds
+	// threads; and on a small file, neither pahole runs long enough for the script to see it.
 	"reproducible_build.sh": {1, "ERROR: pahole asked to start 1 encoding threads, started"},
 }
 
@@ -43,8 +43,8 @@ var (
 	leftData = regexp.MustCompile(`Test data is in (/tmp/[\w.-]+)`)
 )
 
-// TestDwarves runs the scripts of dwarves' own tests. Calls that encode run our pahole, and calls
-// that print run dwarves' pahole.
+// TestDwarves runs the scripts in dwarves' own tests. When a script encodes BTF, our pahole runs;
+// when it prints BTF, dwarves' pahole runs.
 func TestDwarves(t *testing.T) {
 	dwarves := os.Getenv("DWARVES")
 	if dwarves == "" {
@@ -86,7 +86,8 @@ exec '%s' "$@"
 		harness.MustRun(t, "", harness.Tool(t, "pahole"), "-J", "--btf_features=default", vmlinux)
 	}
 
-	// try runs a script, which must end as its outcome says.
+	// try runs a script and checks that it has the wanted outcome. The script's calls of our pahole
+	// get the additional argument add.
 	try := func(t *testing.T, name, add string, want outcome) {
 		os.Remove(calls)
 		r, err := harness.Command{Argv: []string{"bash", "-c", "exec 2>&1; ./" + name}, Dir: dir,
@@ -119,7 +120,7 @@ exec '%s' "$@"
 		}
 	}
 	for _, name := range scripts {
-		if name != "test_lib.sh" { // the library of the other scripts
+		if name != "test_lib.sh" { // the library that the other scripts use
 			want := cmp.Or(outcomes[name], passes)
 			t.Run(name, func(t *testing.T) { try(t, name, "", want) })
 		}

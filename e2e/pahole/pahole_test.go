@@ -18,8 +18,8 @@ import (
 
 func TestMain(m *testing.M) { harness.Main(m) }
 
-// types is C source that uses each feature. Something in it refers to every base type, because our
-// pahole leaves out base types that nothing refers to.
+// types is C source that uses each feature. Every base type in it is used, because our pahole
+// leaves out base types to which nothing refers.
 const types = `
 #if __has_attribute(btf_decl_tag)
 #define tagged(t) __attribute__((btf_decl_tag(t)))
@@ -60,7 +60,7 @@ func compile(t *testing.T, name, text string, flags ...string) string {
 	return filepath.Join(dir, name)
 }
 
-// needOracle skips the test unless dwarves' pahole is installed, and is the version that our pahole
+// needOracle skips the test unless dwarves' pahole is installed in the version that our pahole
 // replaces.
 func needOracle(t *testing.T) {
 	t.Helper()
@@ -70,7 +70,7 @@ func needOracle(t *testing.T) {
 	}
 }
 
-// line is a line of kernels.txt.
+// line is a line in kernels.txt.
 type line struct{ kernels, version, args string }
 
 func lines(t *testing.T) []line {
@@ -85,11 +85,11 @@ func lines(t *testing.T) []line {
 	return list
 }
 
-// places are the paths that replace the words ELF, MODULE and BASE in a line.
+// places has the paths that replace the words ELF, MODULE and BASE in a line.
 type places struct{ vmlinux, module, base string }
 
-// call runs a pahole with the arguments of a line, on copies of the files, and returns the paths of
-// the raw BTF that it makes and of that BTF's bases.
+// call runs a pahole with the arguments in a line, on copies of the files. It returns the path of a
+// file with the raw BTF that this pahole made, and the paths of the BTF's bases.
 func (p places) call(t *testing.T, tool string, l line) (path string, bases []string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -133,7 +133,7 @@ func (p places) call(t *testing.T, tool string, l line) (path string, bases []st
 	return path, bases
 }
 
-// section copies a section of the file at path to its own file.
+// section copies a section of the file at path to a new file, whose path it returns.
 func section(t *testing.T, path, name string) (out string, ok bool) {
 	t.Helper()
 	data := harness.Section(t, path, name)
@@ -145,7 +145,7 @@ func section(t *testing.T, path, name string) (out string, ok bool) {
 	return out, true
 }
 
-// TestCalls makes all calls on small files. The results must not differ.
+// TestCalls runs all commands on small files. The results must not differ.
 func TestCalls(t *testing.T) {
 	needOracle(t)
 	p := places{vmlinux: compile(t, "vmlinux", source, "-nostdlib", "-static"),
@@ -162,13 +162,13 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// differences compares the results of the two paholes for a line. It skips versions before 1.24,
-// which leave out kinds of types that 1.32 encodes.
+// differences compares the results of the two paholes for a line. It skips the test for versions of
+// pahole before 1.24, which leave out kinds of types that 1.32 encodes.
 func (p places) differences(t *testing.T, l line) *compare.Result {
 	t.Helper()
 	if old := strings.TrimPrefix(l.version, "1."); old != "" {
 		if minor, err := strconv.Atoi(old); err != nil || minor < 24 {
-			t.Skipf("SKIPPED: pahole 1.32 encodes more kinds than %s", l.version)
+			t.Skipf("SKIPPED: pahole 1.32 encodes more kinds of types than %s", l.version)
 		}
 	}
 	load := func(tool string) *content.Contents {
@@ -185,8 +185,8 @@ func (p places) differences(t *testing.T, l line) *compare.Result {
 	return compare.Contents(load(harness.Tool(t, "pahole")), load("pahole"))
 }
 
-// TestReal makes all calls on a kernel and a module, and counts the differences. Other tests
-// explain these (e2e/kernel). Our pahole must make the same BTF as btfgen elf.
+// TestReal runs all commands on a kernel and a module, and counts the differences, of which there
+// may be only a few. The tests in e2e/kernel explain such differences.
 func TestReal(t *testing.T) {
 	vmlinux, ko := os.Getenv("VMLINUX"), os.Getenv("MODULE")
 	if vmlinux == "" || ko == "" {
@@ -219,14 +219,14 @@ func TestReal(t *testing.T) {
 	}
 }
 
-// TestAnswers compares what both paholes do without a file: their exit codes and what they print.
+// TestAnswers compares the exit codes and outputs of both paholes when there is nothing to encode.
 func TestAnswers(t *testing.T) {
 	needOracle(t)
 	plain := compile(t, "plain.o", "int x;", "-c", "-g0")
 	for _, tt := range []struct {
 		args  string
-		print bool // both must print the same
-		usage bool // both must report wrong usage: exit code 64 (argp's) and 2 (ours)
+		print bool // whether both must print the same text
+		usage bool // whether both must report wrong usage, with exit code 64 (dwarves') or 2 (ours)
 	}{
 		{args: "--version", print: true},
 		{args: "--numeric_version", print: true},
@@ -264,7 +264,7 @@ func TestAnswers(t *testing.T) {
 	theirs := harness.MustRun(t, "", "pahole", "--supported_btf_features")
 	for name := range strings.SplitSeq(strings.TrimSpace(theirs), ",") {
 		if !slices.Contains(strings.Split(strings.TrimSpace(ours), ","), name) {
-			t.Errorf("dwarves' pahole has the feature %s", name)
+			t.Errorf("only dwarves' pahole has the feature %s", name)
 		}
 	}
 }

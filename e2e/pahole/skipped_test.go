@@ -10,7 +10,7 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// skippedSources has one function for each reason for which pahole leaves out functions.
+// skippedSources has a function for each reason for which pahole leaves out functions.
 var skippedSources = [2]string{`
 int different(int a) { return a; }
 static __attribute__((noipa)) int twice(int a) { return a; }
@@ -34,7 +34,7 @@ void _start(void) { other(1); }
 
 var skippedLine = regexp.MustCompile(`(?m)^\S+ : skipping BTF encoding of function due to .*$`)
 
-// compileSkipped compiles skippedSources to a file vmlinux.
+// compileSkipped compiles skippedSources to a file vmlinux in dir.
 func compileSkipped(t *testing.T, dir string) {
 	t.Helper()
 	harness.Need(t, "gcc")
@@ -48,8 +48,8 @@ func compileSkipped(t *testing.T, dir string) {
 	harness.MustRun(t, dir, argv...)
 }
 
-// TestSkipped compares the lines that both paholes print for skipped functions. The lines in which
-// only dwarves' pahole prints how prototypes differ are ignored.
+// TestSkipped compares the lines that both paholes print for skipped functions. It ignores the
+// lines with "mismatch", in which only dwarves' pahole prints how prototypes differ.
 func TestSkipped(t *testing.T) {
 	needOracle(t)
 	dir := t.TempDir()

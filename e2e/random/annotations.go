@@ -10,16 +10,16 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/content"
 )
 
-// Compilers write tags in two ways: clang makes each tag a child of the tagged entry, and gcc makes
-// the tags a chain of references.
+// Compilers describe tags in two ways: with clang, each tag is a child of the tagged DIE; with gcc,
+// the tagged DIE refers to a chain of tags.
 const (
 	tagLLVMAnnotation dwarf.Tag  = 0x6000
 	attrGNUAnnotation dwarf.Attr = 0x2139
 	declTag, typeTag             = "btf_decl_tag", "btf_type_tag"
 )
 
-// annotations returns the tags of a DIE. The type tag to which BTF's pointer refers directly comes
-// first.
+// annotations returns a DIE's declaration tags or type tags, as name says. Type tags are in the
+// order of the BTF: the pointer refers to the first tag.
 func (i *debugInfo) annotations(d *die, name string) []string {
 	var all []string
 	add := func(a *die) {
@@ -40,8 +40,8 @@ func (i *debugInfo) annotations(d *die, name string) []string {
 	}
 }
 
-// withoutTags returns the type to which a pointer refers, after the type tags. These tags must be
-// those of the pointer's DIE.
+// withoutTags returns the type that follows the type tags to which a pointer refers. These tags
+// must be those of the pointer's DIE.
 func (m *matcher) withoutTags(d *die, to btf.Type) (btf.Type, error) {
 	var have []string
 	for tag, ok := to.(*btf.TypeTag); ok; tag, ok = to.(*btf.TypeTag) {
@@ -53,8 +53,8 @@ func (m *matcher) withoutTags(d *die, to btf.Type) (btf.Type, error) {
 	return to, nil
 }
 
-// tagged returns an error unless the BTF's tags (the list have) include all declaration tags of a
-// DIE. The BTF may have more tags, from equal declarations in other units.
+// tagged returns an error unless the tags in the BTF (the parameter have) include all declaration
+// tags of a DIE. The BTF may have more tags, from equal declarations in other units.
 func (m *matcher) tagged(d *die, have []string) error {
 	for _, want := range m.info.annotations(d, declTag) {
 		if !slices.Contains(have, want) {
@@ -64,8 +64,8 @@ func (m *matcher) tagged(d *die, have []string) error {
 	return nil
 }
 
-// functionTags returns an error unless a function has the declaration tags of a DIE, and the
-// function's parameters have those of the DIE's parameters.
+// functionTags returns an error unless a function has the declaration tags of its DIE, and the
+// function's parameters have those of the DIEs of the parameters.
 func (m *matcher) functionTags(d *die, f *btf.Func) error {
 	if err := m.tagged(m.info.find(d, dwarf.AttrName), f.Tags); err != nil {
 		return err

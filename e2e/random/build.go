@@ -13,22 +13,22 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// Build is a program that is built in a directory, and the tools' outputs for it. Each output is
-// made once, when a check first needs it. If making it fails, the check ends (harness.Check).
+// Build is a program that is built in a directory, with the tools' outputs for it. Each output is
+// made when a check first needs it. If making it fails, the check ends (harness.Check).
 type Build struct {
 	Program *Program
 	Options Options
-	Dir     string // absolute
+	Dir     string // an absolute path
 	Seed    uint64
 	Tools   Tools
-	Runs    int // how often a verb runs, to show that threads don't affect its result
+	Runs    int // how often checkJobs runs a verb, to show that threads don't affect the result
 
-	cache   string // a directory of object files, whose names are hashes of source and command
+	cache   string // a directory of object files, named after hashes of source and command
 	made    map[string]bool
 	scratch int
 }
 
-// notBuilt is an error of a compiler or linker, which means that the program is not valid.
+// notBuilt is an error from a compiler or linker, which means that the program is not valid.
 type notBuilt struct{ error }
 
 // NewBuild writes the program's sources into dir and compiles them. Object files are kept in cache.
@@ -46,7 +46,7 @@ func NewBuild(
 
 func (b *Build) random(check uint64) *rand.Rand { return rand.New(rand.NewPCG(b.Seed, 100+check)) }
 
-// object returns the path of a unit's object file in the build's directory.
+// object returns the path of a unit's object file, relative to the build's directory.
 func object(u *Unit) string {
 	return strings.TrimSuffix(u.Path, filepath.Ext(u.Path)) + ".o"
 }
@@ -61,7 +61,7 @@ func (b *Build) Objects() []string {
 }
 
 // compileAll compiles all units to object files below a directory, with the given flags in addition
-// to those in o.
+// to the flags from o.
 func (b *Build) compileAll(o Options, dir string, flags ...string) (objects []string) {
 	for i, u := range b.Program.Units {
 		if !u.gone {
@@ -73,8 +73,8 @@ func (b *Build) compileAll(o Options, dir string, flags ...string) (objects []st
 	return objects
 }
 
-// compile compiles unit i to output. With additional flags, the output isn't cached, because the
-// compiler may write a second file.
+// compile compiles unit i to output. If there are additional flags, the output isn't cached,
+// because with these flags the compiler may write a second file.
 func (b *Build) compile(i int, u *Unit, o Options, output string, flags ...string) {
 	source := u.Text()
 	argv := append(append(o.Command(i, u), flags...), "-o", output, u.Path)
@@ -86,7 +86,7 @@ func (b *Build) compile(i int, u *Unit, o Options, output string, flags ...strin
 		b.compiler(b.Dir, argv...)
 	}
 	if len(flags) == 0 {
-		os.Link(b.path(output), kept) // if this fails, kept exists, or u will be compiled again
+		os.Link(b.path(output), kept) // if this fails, kept exists or u will be compiled again
 	}
 }
 
@@ -105,8 +105,8 @@ func (b *Build) write(name string, data []byte) {
 
 func (b *Build) read(name string) []byte { return harness.Get(os.ReadFile(b.path(name))) }
 
-// once calls the function make, which makes a file, unless the file exists. It returns the file's
-// name.
+// once makes a file by calling the function make, unless it has already done so. It returns the
+// file's name.
 func (b *Build) once(name string, make func()) string {
 	if !b.made[name] {
 		make()
@@ -120,12 +120,12 @@ func (b *Build) temporary(suffix string) string {
 	return fmt.Sprintf("tmp%03d%s", b.scratch, suffix)
 }
 
-// link lets the C linker make a static program from objects. Like a kernel, the program has a
+// link links objects into a static program with the C linker. Like a kernel, the program has a
 // section of per-CPU variables.
 func (b *Build) link(output string, objects []string) {
 	argv := []string{b.Options.Linker, "-static", "-e", "start", "--unresolved-symbols=ignore-all",
 		"-o", output}
-	if b.Options.Linker != "mold" { // mold supports no such scripts
+	if b.Options.Linker != "mold" { // mold doesn't support such scripts
 		const script = "percpu.lds"
 		b.write(script, fmt.Appendf(nil,
 			"SECTIONS { %[1]s %[2]s : { *(%[1]s) } } INSERT AFTER .bss;\n",
@@ -141,8 +141,8 @@ func (b *Build) link(output string, objects []string) {
 	b.compiler(b.Dir, append(argv, objects...)...)
 }
 
-// relocatable links objects to one object file. It doesn't use mold, because mold 1.10 loses
-// strings here.
+// relocatable links objects into one object file. It doesn't use mold, because mold 1.10 loses
+// strings with -r.
 func (b *Build) relocatable(output string, objects []string, flags ...string) {
 	linker := b.Options.Linker
 	if linker == "mold" {
@@ -152,7 +152,7 @@ func (b *Build) relocatable(output string, objects []string, flags ...string) {
 	b.compiler(b.Dir, append(argv, objects...)...)
 }
 
-// Linked returns the linked program.
+// Linked returns the name of the linked program.
 func (b *Build) Linked() string {
 	return b.once("linked", func() { b.link("linked", b.Objects()) })
 }
@@ -167,19 +167,19 @@ func (b *Build) tryDedup(args ...string) error {
 	return run(b.Dir, append([]string{b.Tools.Btfdedup}, args...)...)
 }
 
-// Facts returns the link facts of the program.
+// Facts returns the name of the program's facts file.
 func (b *Build) Facts() string {
 	return b.once("facts", func() { b.btfgen("facts", "-o", "facts", b.Linked()) })
 }
 
-// OneShot returns the BTF that btfgen elf makes from the program.
+// OneShot returns the name of the file with the BTF that "btfgen elf" makes from the program.
 func (b *Build) OneShot() string {
 	return b.once("elf.btf", func() {
 		b.btfgen("elf", "-j1", "-o", "elf.btf", "--skipped", "elf.skipped", b.Linked())
 	})
 }
 
-// BTFObjects returns the BTF objects of the object files.
+// BTFObjects returns the names of the BTF objects made from the object files.
 func (b *Build) BTFObjects() []string {
 	var all []string
 	for _, o := range b.Objects() {
@@ -188,7 +188,7 @@ func (b *Build) BTFObjects() []string {
 	return all
 }
 
-// BTFObject returns the BTF object of an ELF file.
+// BTFObject returns the name of the BTF object made from an ELF file.
 func (b *Build) BTFObject(elf string) string {
 	name := elf + ".btfo"
 	return b.once(name, func() { b.btfgen("object", "-o", name, elf) })
@@ -202,8 +202,8 @@ func (b *Build) LinkBTF(jobs int, in ...string) []byte {
 	})
 }
 
-// make calls the function do with the name of a new file, and returns the content that do writes
-// there.
+// make calls the function do with the name of a new file, and returns what do has written to this
+// file.
 func (b *Build) make(do func(output string)) []byte {
 	name := b.temporary("")
 	do(name)

@@ -15,12 +15,12 @@ import (
 
 // result is the output of one way of making BTF.
 type result struct {
-	way   string
+	way   string // a description of the way, for messages
 	bytes []byte
 }
 
-// sameBytes returns an error that shows the differing types, unless all results have the same
-// bytes.
+// sameBytes returns an error unless all results have the same bytes. The error shows the types that
+// differ.
 func sameBytes(all ...result) error {
 	for _, r := range all[1:] {
 		if !bytes.Equal(r.bytes, all[0].bytes) {
@@ -33,14 +33,14 @@ func sameBytes(all ...result) error {
 
 func (b *Build) oneShot() result { return result{"btfgen elf", b.read(b.OneShot())} }
 
-// expectOneShot compares bytes with the output of btfgen elf.
+// expectOneShot compares BTF with the output of "btfgen elf".
 func (b *Build) expectOneShot(way string, have []byte) error {
 	return b.expect(b.oneShot(), result{way, have})
 }
 
-// expectGraph compares bytes with the result of linking the objects.
+// expectGraph compares BTF with the result of linking the BTF objects.
 func (b *Build) expectGraph(way string, have []byte) error {
-	want := result{"btfdedup link of the objects", b.LinkBTF(1, b.BTFObjects()...)}
+	want := result{"btfdedup link of the BTF objects", b.LinkBTF(1, b.BTFObjects()...)}
 	return b.expect(want, result{way, have})
 }
 
@@ -51,8 +51,8 @@ func (b *Build) expect(want, have result) error {
 	return sameBytes(want, have)
 }
 
-// checkJobs checks that neither BTF nor the lists of functions that are left out depend on -j or on
-// the schedule of the threads.
+// checkJobs checks that neither the BTF nor the list of skipped functions depends on -j or on the
+// scheduling of the threads.
 func checkJobs(b *Build) error {
 	const skipped = "jobs.skipped"
 	verbs := map[string][]string{
@@ -91,7 +91,7 @@ func (b *Build) merged(in ...string) string {
 	return out
 }
 
-// checkMerge checks that merging in any order and grouping gives the same object and the same BTF.
+// checkMerge checks that the order and grouping of merges affect neither the object nor the BTF.
 func checkMerge(b *Build) error {
 	r := b.random(1)
 	var merges, links []result
@@ -106,8 +106,8 @@ func checkMerge(b *Build) error {
 	return b.expectGraph(links[0].way, links[0].bytes)
 }
 
-// mergeTree merges objects in random groups, once or twice. The second result describes these
-// merges.
+// mergeTree merges BTF objects in random groups, and may merge the results again. The result how
+// describes the merges.
 func (b *Build) mergeTree(r *rand.Rand, objects []string) (level []string, how string) {
 	level = shuffled(r, objects)
 	names := slices.Clone(level)
@@ -128,7 +128,7 @@ func (b *Build) mergeTree(r *rand.Rand, objects []string) (level []string, how s
 	return level, strings.Join(names, " ")
 }
 
-// checkRelink checks that linking a result again, as raw BTF or as an object, doesn't change it.
+// checkRelink checks that linking BTF again, as raw BTF or as a BTF object, doesn't change it.
 func checkRelink(b *Build) error {
 	name := b.OneShot()
 	link := func(in string) []byte {
@@ -138,17 +138,17 @@ func checkRelink(b *Build) error {
 	return b.expectOneShot("btfdedup link of the merged result", link(b.merged(name)))
 }
 
-// checkLinked checks that the linked file's BTF object gives the same BTF as btfgen elf.
+// checkLinked checks that the linked file's BTF object gives the same BTF as "btfgen elf".
 func checkLinked(b *Build) error {
-	return b.expectOneShot("btfdedup link of the linked file's object",
+	return b.expectOneShot("btfdedup link of the linked file's BTF object",
 		b.LinkBTF(1, b.BTFObject("linked")))
 }
 
-// checkRelocatable checks that the output of ld -r gives the same BTF as the objects.
+// checkRelocatable checks that the output of ld -r gives the same BTF as separate object files.
 func checkRelocatable(b *Build) error { return b.expectRelocatable("relocatable.o") }
 
-// checkStrings is like checkRelocatable for a file in which each object still has its own
-// .debug_str. btfgen may refuse a file with several .debug_str sections.
+// checkStrings is like checkRelocatable, but for a file in which ld -r has left one .debug_str
+// section for each object file. btfgen may refuse such a file.
 func checkStrings(b *Build) error {
 	err := harness.Caught(func() error {
 		return b.expectRelocatable("strings.o", "--unique=.debug_str")
@@ -162,6 +162,6 @@ func checkStrings(b *Build) error {
 
 func (b *Build) expectRelocatable(name string, flags ...string) error {
 	b.relocatable(name, b.Objects(), flags...)
-	way := "the object of " + strings.Join(append([]string{"ld -r"}, flags...), " ")
+	way := "the BTF object of " + strings.Join(append([]string{"ld -r"}, flags...), " ")
 	return b.expectGraph(way, b.LinkBTF(1, b.BTFObject(name)))
 }

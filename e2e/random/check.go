@@ -2,17 +2,17 @@ package random
 
 import "github.com/rules-btf/rules_btf/e2e/internal/harness"
 
-// Check is one promise of the tools.
+// Check checks one promise of the tools.
 type Check struct {
 	Name string
 	run  func(*Build) error
 	// applies reports whether the check can be used for a program; if applies is nil, the check can
 	// be used for all programs.
 	applies func(*Program, Options) bool
-	needs   string // the program that the check runs; "" if there is none
+	needs   string // a program that the check runs and that may be missing; "" for none
 }
 
-// Checks lists all promises.
+// Checks lists all checks.
 var Checks = []Check{
 	{Name: "graph", run: checkGraph},
 	{Name: "features", run: checkFeatures},
@@ -48,21 +48,21 @@ func (c Check) Applies(p *Program, o Options) bool {
 	return (c.applies == nil || c.applies(p, o)) && (c.needs == "" || harness.Has(c.needs))
 }
 
-// noWeak excludes programs in which the link order decides which weak function is kept.
+// noWeak excludes programs with weak functions, of which the C linker keeps the first one.
 func noWeak(p *Program, _ Options) bool { return !p.contains("__attribute__((weak))") }
 
-// keepsAll excludes programs from which the linker drops code: a kernel has no entry, so the linker
-// would drop all its code.
+// keepsAll excludes programs from which the linker drops code. The kernel in checkSplit may lack
+// the entry function, and then the linker would drop all its code.
 func keepsAll(_ *Program, o Options) bool { return !o.Collect }
 
-// typeUnits requires type units, but excludes C++, because g++ leaves typedefs in blocks out of
-// type units.
+// typeUnits requires type units. It excludes C++, because g++ leaves typedefs in blocks out of type
+// units.
 func typeUnits(p *Program, o Options) bool { return o.TypeUnits() && !p.CXX() }
 
-// noTypeUnits excludes type units, because debug/dwarf doesn't read those of DWARF 5.
+// noTypeUnits excludes type units, because debug/dwarf doesn't read type units in DWARF 5.
 func noTypeUnits(_ *Program, o Options) bool { return !o.TypeUnits() }
 
-// linkedByLD excludes lld, which has no --unique.
+// linkedByLD excludes other linkers, such as lld, which has no --unique.
 func linkedByLD(_ *Program, o Options) bool { return o.Linker == "ld" }
 
 // paholeReads excludes type units, and C++, for which pahole has different rules.

@@ -12,8 +12,8 @@ import (
 
 type code struct {
 	declared map[string][]*die // all functions in the DWARF, by name
-	linked   map[string][]*die // functions with a symbol, or a clone's symbol, at their entry
-	units    map[*die]bool     // the units with a linked function
+	linked   map[string][]*die // those with their own symbol, or a clone's symbol, at their entry
+	units    map[*die]bool     // the units with a function in linked
 }
 
 func (v *view) code() *code {
@@ -31,7 +31,7 @@ func (v *view) code() *code {
 				return
 			}
 			c.declared[name] = append(c.declared[name], d)
-			const dropped = 1 // linkers write 0 or this as the address of dropped code
+			const dropped = 1 // linkers set the address of dropped code to 0 or 1
 			entry, ok := v.info.entry(d)
 			if !ok || entry <= dropped {
 				return
@@ -45,16 +45,16 @@ func (v *view) code() *code {
 	return c
 }
 
-// isOf reports whether a symbol is that of a function or of one of its clones. Parts that the
-// compiler has split off don't count.
+// isOf reports whether a symbol belongs to a function or to one of its clones. Parts that the
+// compiler has split off don't count as clones.
 func isOf(symbol, function string) bool {
 	base, suffix, _ := strings.Cut(symbol, ".")
 	return base == function && !strings.Contains(suffix, "part") && !strings.Contains(suffix, "cold")
 }
 
-// checkFunctions checks the functions that have code and a symbol with their name: each must occur
-// exactly once, either in the result or in the list of functions that are left out. A function in
-// the result must have the prototype and tags of one of the functions with its name.
+// checkFunctions checks that each function that has code and a symbol occurs exactly once, either
+// in the result or in the list of skipped functions. A function in the result must have the
+// prototype and tags of one of the functions in the DWARF with the same name.
 func checkFunctions(b *Build) error {
 	v := b.view()
 	code := v.code()
@@ -71,7 +71,7 @@ func checkFunctions(b *Build) error {
 		}
 		count[f.Name]++
 		candidates := code.linked[f.Name]
-		if candidates == nil { // its code was merged with that of another function
+		if candidates == nil { // the function's code was merged with that of another function
 			candidates = code.declared[f.Name]
 		}
 		if reason := v.function(f, candidates); reason != "" {
@@ -80,7 +80,7 @@ func checkFunctions(b *Build) error {
 	}
 	for name := range code.linked {
 		if count[name] != 1 {
-			wrong = append(wrong, fmt.Sprintf("function %s is in the result or listed as left out %d times",
+			wrong = append(wrong, fmt.Sprintf("function %s is in the result or skipped %d times, want 1",
 				name, count[name]))
 		}
 	}
@@ -88,10 +88,10 @@ func checkFunctions(b *Build) error {
 	return list(wrong)
 }
 
-// function returns how f differs from the functions in the list all, or "" if f equals
-// one of them.
+// function compares f with the given DIEs. It returns "" if f equals one of these functions;
+// otherwise, it returns how f differs from the last one.
 func (v *view) function(f *btf.Func, all []*die) string {
-	reason := "there is none"
+	reason := "the DWARF has no such function"
 	for _, d := range all {
 		err := v.match(d, f.Type)
 		if err == nil {

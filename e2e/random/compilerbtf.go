@@ -15,7 +15,7 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// gccVersion returns the first number of gcc's version, or 0 if there is no gcc.
+// gccVersion returns the first number in gcc's version, or 0 if there is no gcc.
 var gccVersion = sync.OnceValue(func() int {
 	out, _ := exec.Command("gcc", "-dumpversion").Output()
 	first, _, _ := strings.Cut(strings.TrimSpace(string(out)), ".")
@@ -23,14 +23,14 @@ var gccVersion = sync.OnceValue(func() int {
 	return n
 })
 
-// unnamedFirst matches a record that begins with a bitfield without a name. In gcc's BTF, the
-// member after this bitfield has offset 0, wherever it really is.
+// unnamedFirst matches a record that begins with an unnamed bit-field. In gcc's BTF, the member
+// after this bit-field has offset 0, wherever it really is.
 var unnamedFirst = regexp.MustCompile(`\{\s*[a-z ]+ : *\d`)
 
-// gccWritesBTF reports whether gcc writes usable BTF for a program. The program must be C without
-// assembly, and must not use nullptr, because gcc makes the type of nullptr void. The fixed sources
-// of TestKnown can't be used either: each is a single text, from which the check can't leave out
-// the statements of functions.
+// gccWritesBTF reports whether gcc writes usable BTF for a program. The program must consist of C
+// sources, and must not use nullptr, whose type is void in gcc's BTF. The fixed sources in
+// TestKnown can't be used either: each is a single text, from which the check can't remove the
+// statements of functions.
 func gccWritesBTF(p *Program, _ Options) bool {
 	for _, u := range p.Files() {
 		if !strings.HasSuffix(u.Path, ".c") || len(u.root.kids) == 0 ||
@@ -41,13 +41,13 @@ func gccWritesBTF(p *Program, _ Options) bool {
 	return gccVersion() >= 16
 }
 
-// checkCompilerBTF checks that gcc's BTF gives the same objects as its DWARF, that the two can be
-// linked together, and that a linked file whose objects have BTF gives the same result. The
-// functions have no statements, because DWARF says more about statements than BTF. With -O2, DWARF
-// also says more about the locations of parameters, so functions may differ.
+// checkCompilerBTF checks that BTF objects made from gcc's BTF equal those made from gcc's DWARF,
+// so that a link can mix them, and that a linked file with BTF from gcc gives the same result. The
+// functions have no statements, because DWARF describes types in statements, and BTF doesn't. With
+// -O2, DWARF also has the locations of parameters, so functions may differ.
 func checkCompilerBTF(b *Build) error {
 	for _, opt := range []string{"-O0", "-O2"} {
-		dwarf, btf := b.compileRoads(opt)
+		dwarf, btf := b.compileBoth(opt)
 		same := sameButFunctions
 		if opt == "-O0" {
 			same = sameBytes
@@ -55,16 +55,16 @@ func checkCompilerBTF(b *Build) error {
 				harness.Check(same(result{dwarf[i], b.read(dwarf[i])}, result{btf[i], b.read(btf[i])}))
 			}
 		}
-		if err := b.linkRoads(same, dwarf, btf); err != nil {
+		if err := b.linkBoth(same, dwarf, btf); err != nil {
 			return fmt.Errorf("%s: %w", opt, err)
 		}
 	}
 	return nil
 }
 
-// compileRoads compiles each unit with DWARF and with BTF, makes a BTF object from each, and links
-// the object files that were compiled with BTF.
-func (b *Build) compileRoads(opt string) (dwarf, btf []string) {
+// compileBoth compiles each unit once with DWARF and once with BTF, makes a BTF object from each
+// object file, and links the object files that have BTF.
+func (b *Build) compileBoth(opt string) (dwarf, btf []string) {
 	var linked []string
 	for i, u := range b.Program.Files() {
 		source := "outline/" + u.Path
@@ -87,8 +87,8 @@ func (b *Build) compileRoads(opt string) (dwarf, btf []string) {
 	return dwarf, btf
 }
 
-// linkRoads links the objects made from DWARF, those made from BTF, and a mixture.
-func (b *Build) linkRoads(same func(...result) error, dwarf, btf []string) error {
+// linkBoth links the BTF objects made from DWARF, those made from BTF, and a mixture of the two.
+func (b *Build) linkBoth(same func(...result) error, dwarf, btf []string) error {
 	link := func(way string, objects []string) result {
 		return result{way, b.make(func(out string) {
 			b.btfdedup(append([]string{"link", "--facts", "outline.facts", "-o", out}, objects...)...)
@@ -98,19 +98,19 @@ func (b *Build) linkRoads(same func(...result) error, dwarf, btf []string) error
 	for i := 1; i < len(mixed); i += 2 {
 		mixed[i] = btf[i]
 	}
-	ofDWARF, ofBTF := link("objects of DWARF", dwarf), link("objects of BTF", btf)
-	harness.Check(same(ofDWARF, ofBTF, link("objects of both", mixed)))
-	other := link("objects of BTF in another order", shuffled(b.random(9), btf))
+	ofDWARF, ofBTF := link("objects from DWARF", dwarf), link("objects from BTF", btf)
+	harness.Check(same(ofDWARF, ofBTF, link("objects from both", mixed)))
+	other := link("objects from BTF in a different order", shuffled(b.random(9), btf))
 	harness.Check(sameBytes(ofBTF, other))
 	if !noWeak(b.Program, b.Options) || b.Options.Collect {
-		return nil // a linked file's BTF doesn't say which function or unit was kept
+		return nil // a linked file's BTF doesn't show which functions or units were kept
 	}
 	return sameBytes(ofBTF, result{"the linked file's BTF", b.make(func(out string) {
 		b.btfgen("elf", "-q", "-o", out, "outline.linked")
 	})})
 }
 
-// sameButFunctions compares types, except functions and the types to which only functions lead.
+// sameButFunctions compares definitions of tags, typedefs and variables, but ignores functions.
 func sameButFunctions(all ...result) error {
 	for _, r := range all[1:] {
 		lost, added := oneSided(all[0], r)

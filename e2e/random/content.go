@@ -15,17 +15,17 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// checkVerify checks that the result obeys the kernel's rules and that cilium/ebpf reads it.
+// checkVerify checks that the result obeys the kernel's rules and that cilium/ebpf can read it.
 func checkVerify(b *Build) error {
 	b.verify(b.OneShot())
 	b.types()
 	return nil
 }
 
-// verify runs btfdedup verify. It allows three violations, which come from the compilers: a
-// floating-point member that packing has misaligned; a small enum beside a bit-field at the end of
-// a struct, because the kernel assumes 4 bytes for the enum; and, with clang, a struct that is
-// defined in a prototype and is smaller than its members.
+// verify runs "btfdedup verify". It allows three violations that come from the compilers: a
+// floating-point member that isn't aligned in a packed struct; a bit-field with the type of a small
+// enum at the end of a struct, because the kernel assumes 4 bytes for the enum; and, with clang, a
+// struct that is defined in a prototype and is smaller than its members.
 func (b *Build) verify(args ...string) {
 	err := b.tryDedup(append([]string{"verify", "--sorted"}, args...)...)
 	var failed *commandError
@@ -46,10 +46,10 @@ func (b *Build) verify(args ...string) {
 	}
 }
 
-// view is the DWARF of the program and the BTF that was made from it.
+// view has the DWARF of the program and the BTF that was made from this DWARF.
 type view struct {
 	*matcher
-	elf     *elf.File // closed, but its headers can be used
+	elf     *elf.File // closed; only the headers can be used
 	path    string
 	types   []btf.Type
 	skipped compare.Skips
@@ -74,13 +74,13 @@ func (v *view) symbols(kind elf.SymType) []elf.Symbol {
 	})
 }
 
-// definitionTags maps the tags of DIEs that define named types to the kinds of these types.
+// definitionTags maps the DWARF tags of type definitions to the kinds of these types.
 var definitionTags = map[dwarf.Tag]string{
 	dwarf.TagStructType: "struct", dwarf.TagUnionType: "union", dwarf.TagEnumerationType: "enum",
 	dwarf.TagTypedef: "typedef",
 }
 
-// definitionKind returns the kind of a type as in definitionTags, or "" for other types.
+// definitionKind returns the kind of a type, as in definitionTags, or "" for all other types.
 func definitionKind(t btf.Type) string {
 	switch t.(type) {
 	case *btf.Struct:
@@ -95,8 +95,8 @@ func definitionKind(t btf.Type) string {
 	return ""
 }
 
-// checkDefinitions checks that the result has each named definition in a unit's DWARF, in any
-// scope, with all types to which it leads, and that the result has no other definitions.
+// checkDefinitions checks that the result has each named definition in the DWARF, from any scope,
+// with all types to which the definition leads, and that the result has no other definitions.
 func checkDefinitions(b *Build) error {
 	v := b.view()
 	types := map[string][]btf.Type{}
@@ -140,13 +140,13 @@ func checkDefinitions(b *Build) error {
 			continue
 		}
 		if !slices.ContainsFunc(dies[key], func(d *die) bool { return v.match(d, t) == nil }) {
-			wrong = append(wrong, "phantom: no unit has "+content.Text(t))
+			wrong = append(wrong, "only in the BTF: no unit has "+content.Text(t))
 		}
 	}
 	return list(wrong)
 }
 
-// list returns an error that consists of the given lines, or nil if there are none.
+// list returns an error that consists of the given lines, or nil if there are no lines.
 func list(wrong []string) error {
 	if len(wrong) == 0 {
 		return nil

@@ -5,28 +5,28 @@ import "strings"
 type kind int
 
 const (
-	base      kind = iota // a base type by its name
+	base      kind = iota // the name of a base type
 	aliased               // a typedef name
-	tagged                // a struct, union or enum by its tag
-	body                  // a definition of a struct, union or enum where the type is used
+	tagged                // the tag of a struct, union or enum
+	body                  // a struct, union or enum that is defined where it is used
 	pointer               // a pointer
 	array                 // an array
 	function              // a function
 	qualified             // const, volatile, __restrict or a type tag
 )
 
-// ctype is a C type as it is written in one place of the source.
+// ctype is a C type as it is written in one place in the source.
 type ctype struct {
 	kind     kind
-	text     string // the base type's name, the qualifier, the tag's attribute, or the array's length
-	bits     int    // the width of a base type that can be a bit-field, else 0
+	text     string // a base type's name, a qualifier, a type tag's attribute, or an array's length
+	bits     int    // the width of a base type that a bit-field can have; 0 for other types
 	to       *ctype
 	params   []*node // the parameters of a function
-	scalar   bool    // in a function: 0 is a valid argument for all parameters
-	tag      *tag    // the tag of a tagged type, or of a body that has one
+	scalar   bool    // of a function: whether 0 is a valid argument for each parameter
+	tag      *tag    // the tag of a tagged type, or of a body that has a tag
 	alias    *alias
 	body     *node // the definition
-	flexible bool  // the body ends with a flexible array
+	flexible bool  // whether the body ends with a flexible array
 }
 
 // declare writes the declaration of a name (which may be empty) with type t.
@@ -60,7 +60,7 @@ func declare(t *ctype, name string) *node {
 	}
 }
 
-// qualifier writes the qualifier or type tag of t. A program is still valid without a type tag.
+// qualifier writes the qualifier or type tag of t. Shrinking may remove type tags.
 func (t *ctype) qualifier() *node {
 	n := text(t.text + " ")
 	n.optional = strings.HasPrefix(t.text, "__attribute__")
@@ -79,7 +79,7 @@ func (t *ctype) specifier() *node {
 	return text(t.text)
 }
 
-// complete reports whether there can be an object of type t.
+// complete reports whether objects of type t can exist.
 func (t *ctype) complete() bool {
 	switch t.kind {
 	case base:
@@ -94,15 +94,15 @@ func (t *ctype) complete() bool {
 	return t.kind != function
 }
 
-// isFunction reports whether t is a function type, perhaps through a typedef name or with a type
-// tag.
+// isFunction reports whether t is a function type. It looks through typedef names, qualifiers and
+// type tags.
 func (t *ctype) isFunction() bool {
 	return t.kind == function || t.kind == aliased && t.alias.to.isFunction() ||
 		t.kind == qualified && t.to.isFunction()
 }
 
-// isArray reports whether t is an array, perhaps through a typedef name or with a type
-// tag.
+// isArray reports whether t is an array type. It looks through typedef names, qualifiers and type
+// tags.
 func (t *ctype) isArray() bool {
 	return t.kind == array || t.kind == aliased && t.alias.to.isArray() ||
 		t.kind == qualified && t.to.isArray()
@@ -123,7 +123,7 @@ func (t *ctype) endsOpen() bool {
 	return false
 }
 
-// fieldBits returns the largest width of a bit-field of type t, or 0 if there can be none.
+// fieldBits returns the largest width of a bit-field of type t, or 0 if there is no such bit-field.
 func (t *ctype) fieldBits() int {
 	switch t.kind {
 	case base:

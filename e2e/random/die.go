@@ -17,7 +17,7 @@ type die struct {
 type debugInfo struct {
 	units []*die
 	at    map[dwarf.Offset]*die
-	pools map[*die][]byte // by DIE: .debug_addr from the unit's DW_AT_addr_base on
+	pools map[*die][]byte // maps a DIE to .debug_addr, from its unit's DW_AT_addr_base on
 	data  *dwarf.Data
 }
 
@@ -77,7 +77,7 @@ func (d *die) walk(visit func(*die)) {
 	}
 }
 
-// find follows abstract origins and specifications to a DIE that has the attribute.
+// find follows abstract origins and specifications from d to a DIE that has the attribute.
 func (i *debugInfo) find(d *die, attr dwarf.Attr) *die {
 	for range 4 {
 		if d == nil || d.Val(attr) != nil {
@@ -132,7 +132,7 @@ func (d *die) number(attr dwarf.Attr) (int64, bool) {
 	return n, ok
 }
 
-// entry returns the address where a function's code begins, and whether the function has code.
+// entry returns the address at which a function's code begins, and whether the function has code.
 func (i *debugInfo) entry(d *die) (uint64, bool) {
 	ranges, err := i.data.Ranges(d.Entry)
 	if err != nil || len(ranges) == 0 {
@@ -141,7 +141,7 @@ func (i *debugInfo) entry(d *die) (uint64, bool) {
 	return ranges[0][0], true
 }
 
-// address returns the address of a variable, and whether its location is only an address.
+// address returns a variable's address, and whether the variable's location is only an address.
 func (i *debugInfo) address(d *die) (uint64, bool) {
 	const opAddr, opAddrx = 0x03, 0xa1
 	location, _ := d.Val(dwarf.AttrLocation).([]byte)
@@ -158,8 +158,8 @@ func (i *debugInfo) address(d *die) (uint64, bool) {
 	return 0, false
 }
 
-// memberOffset returns the offset of a member in bytes. It is 0 if the DWARF gives no
-// location, as for members of unions.
+// memberOffset returns the offset of a member in bytes. The offset is 0 if the DWARF gives no
+// location, which is so for members of unions.
 func (d *die) memberOffset() (int64, error) {
 	switch at := d.Val(dwarf.AttrDataMemberLoc).(type) {
 	case nil:

@@ -12,7 +12,7 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// sameTypes returns an error unless two results have the same types. Only sections may differ.
+// sameTypes returns an error unless two results have the same types. It ignores sections.
 func sameTypes(a, b result) error {
 	if left, right := oneSided(a, b); len(left)+len(right) > 0 {
 		return errors.New(sides(a, left, b, right))
@@ -24,7 +24,7 @@ func difference(a, b result) string {
 	if err := harness.Caught(func() error { return sameTypes(a, b) }); err != nil {
 		return err.Error()
 	}
-	return "they have the same types, but encode them differently"
+	return "both results have the same types, but in different encodings"
 }
 
 func sides(a result, left []string, b result, right []string) string {
@@ -39,7 +39,7 @@ func sides(a result, left []string, b result, right []string) string {
 	return list(a, left) + list(b, right)
 }
 
-// spec returns the BTF of a result, which may be a BTF object, as cilium/ebpf reads it.
+// spec lets cilium/ebpf read the BTF in a result, which may be a BTF object.
 func (r result) spec() *btf.Spec {
 	spec, err := content.Read(bytes.NewReader(r.bytes), nil)
 	if err != nil {
@@ -53,7 +53,7 @@ func (r result) types() []btf.Type { return harness.Get(content.Types(r.spec()))
 func oneSided(a, b result) (left, right []string) {
 	all := [2][]btf.Type{a.types(), b.types()}
 	class := classes(all[0], all[1])
-	count := map[int]int{} // by class: types in the first result, minus those in the second
+	count := map[int]int{} // for each class: the number of types in a, minus the number in b
 	for _, t := range all[0] {
 		count[class[t]]++
 	}

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// moved is text that is added to a source file: it changes no type, but moves the code after it.
+// moved is added to a source file. It changes no type, but it moves the code that follows.
 const moved = `
 __asm__(".pushsection .text\n.skip 1000\n.popsection");
 `
 
-// checkEdits edits a unit without changing a type, compiles it in another directory, and checks
-// that the BTF object of the linked file has the same bytes.
+// checkEdits edits a unit without changing a type, compiles it in a different directory, and checks
+// that the BTF object made from the linked file has the same bytes as before.
 func checkEdits(b *Build) error {
 	files := b.Program.Files()
 	at := b.random(11).IntN(len(files))

@@ -10,8 +10,8 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/content"
 )
 
-// classes numbers the types of all specs by the coarsest bisimulation: two types have the same
-// number if nothing distinguishes them, at any depth.
+// classes numbers the types in all specs by the coarsest bisimulation: two types have the same
+// number if and only if nothing distinguishes them, at any depth.
 func classes(specs ...[]btf.Type) map[btf.Type]int {
 	texts, refs := map[btf.Type]string{}, map[btf.Type][]btf.Type{}
 	var order []btf.Type
@@ -55,7 +55,7 @@ func classes(specs ...[]btf.Type) map[btf.Type]int {
 	}
 }
 
-// placed reports whether t is a variable or section: two of these may have the same content.
+// placed reports whether t is a variable or a section. Unlike types, these may have equal twins.
 func placed(t btf.Type) bool {
 	switch t.(type) {
 	case *btf.Var, *btf.Datasec:
@@ -64,13 +64,13 @@ func placed(t btf.Type) bool {
 	return false
 }
 
-// checkTwins checks that no two types of the result are equal.
+// checkTwins checks that no two types in the result are equal.
 func checkTwins(b *Build) error { return twins(nil, b.types()) }
 
 func (b *Build) types() []btf.Type { return b.oneShot().types() }
 
-// twins returns an error if a type in own equals another type in own or base. A module's functions
-// may equal functions in base.
+// twins returns an error if a type in own equals another type in own or a type in base. A function
+// in own may equal a function in base.
 func twins(base, own []btf.Type) error {
 	class := classes(base, own)
 	first := map[int]btf.Type{}

@@ -9,15 +9,15 @@ type formKind int
 
 const (
 	formBase     formKind = iota // base type n
-	formTag                      // what tag n means where the form is used
-	formDefine                   // a definition of tag n in place, where C allows it
-	formAlias                    // what typedef name n means where the form is used
+	formTag                      // the type that tag n means where the form is used
+	formDefine                   // a definition of tag n where the form is used, if C allows it
+	formAlias                    // the type that typedef name n means where the form is used
 	formPointer                  // a pointer
-	formArray                    // an array of n elements, -1: flexible
+	formArray                    // an array with n elements; if n is -1, a flexible array
 	formFunction                 // a function
 	formConst                    // a const type
 	formVolatile                 // a volatile type
-	formTypeTag                  // a type with tag n
+	formTypeTag                  // a type with type tag n
 	formRecord                   // a struct or union definition
 	formEnum                     // an enum definition
 )
@@ -30,11 +30,11 @@ type form struct {
 	keyword  string // a record's keyword: struct or union
 	packed   bool
 	aligned  bool
-	method   bool     // C++: the record has a method
+	method   bool     // whether the record has a method (only in C++)
 	tags     []string // declaration tags of a record
-	integer  string   // an enum's type, "" if the compiler chooses it
+	integer  string   // an enum's underlying type; "" if the compiler chooses it
 	variadic bool
-	to       *form // the target, the element, or what a function returns
+	to       *form // the type of the target, of the elements, or of a function's result
 	params   []*form
 	members  []member
 	values   []enumerator
@@ -43,7 +43,7 @@ type form struct {
 type member struct {
 	name  string // "" for an anonymous struct, union or bit-field
 	form  *form
-	width int // the width of a bit-field; 0: not a bit-field; -1: width 0
+	width int // the width of a bit-field; 0 for other members; -1 for a bit-field with width 0
 	tags  []string
 }
 
@@ -51,7 +51,7 @@ type enumerator struct {
 	name, value string
 }
 
-// The base types, each with the width of its widest bit-field.
+// bases are the base types, each with the width of the widest bit-field of that type.
 var bases = []struct {
 	name string
 	bits int
@@ -64,18 +64,18 @@ var bases = []struct {
 }
 
 const (
-	firstFloat  = 11 // the first base type that can't be a bit-field
+	firstFloat  = 11 // the first base type that no bit-field can have
 	firstModern = 14 // the first base type that only C23 has
 )
 
 type author struct {
 	*rand.Rand
 	tags, aliases     int
-	enums             int  // how many enums there are, for the names of enumerators
+	enums             int  // how many enums were written; part of the enumerators' names
 	annotated, modern bool // as in Options
 }
 
-// chance returns true with a probability in percent.
+// chance returns true with the given probability, in percent.
 func (a *author) chance(percent int) bool { return a.IntN(100) < percent }
 
 func newAuthor(r *rand.Rand, o Options) *author {
@@ -83,7 +83,7 @@ func newAuthor(r *rand.Rand, o Options) *author {
 		modern: o.Modern}
 }
 
-// target returns a possible target of a typedef name.
+// target returns a random type for a typedef name.
 func (a *author) target() *form {
 	switch a.IntN(8) {
 	case 0:
@@ -112,7 +112,7 @@ func (a *author) bases() int {
 	return firstModern
 }
 
-// form returns any type that an object can have.
+// form returns a random type for an object.
 func (a *author) form(depth int) *form {
 	if depth > 3 {
 		return a.baseType()
@@ -161,7 +161,7 @@ func (a *author) function() *form {
 	return f
 }
 
-// parameter returns the type of a parameter or of a function's result: usually a pointer.
+// parameter returns a random type for a parameter or a function's result, often a pointer.
 func (a *author) parameter() *form {
 	switch n := a.IntN(100); {
 	case n < 50:
@@ -204,7 +204,7 @@ func (a *author) untagged(name string, depth int) member {
 		case 0:
 			to = &form{kind: formAlias, n: a.IntN(a.aliases)}
 		case 1:
-			to = &form{kind: formTag, n: a.IntN(a.tags)} // the tag may be that of an enum
+			to = &form{kind: formTag, n: a.IntN(a.tags)} // this may be the tag of an enum
 		}
 		return member{name: name, form: to, width: 1 + a.IntN(12)}
 	case n < 17:
@@ -215,7 +215,7 @@ func (a *author) untagged(name string, depth int) member {
 	return member{name: name, form: a.form(depth + 1)}
 }
 
-// distinctive renames the members of an anonymous record so that they clash with no others.
+// distinctive renames the members of an anonymous record so that their names don't clash.
 func (a *author) distinctive(r *form, name string) *form {
 	for i := range r.members {
 		if r.members[i].name == "" && r.members[i].form.kind == formRecord {

@@ -11,8 +11,8 @@ type callee struct {
 	arguments int
 }
 
-// entryFunction is the program's entry. The linker may drop code to which the entry doesn't lead,
-// except the roots.
+// entryFunction is the program's entry. The linker may drop code to which neither this function nor
+// a root leads.
 const entryFunction = "void start(void) { }\n"
 
 // root decides whether the linker must keep a global symbol.
@@ -79,8 +79,8 @@ func (g *generator) definedFunction() *node {
 	return n
 }
 
-// newFunction chooses the name and the linkage of a function that is defined here. Other units may
-// have functions with the same name, but different prototypes.
+// newFunction chooses the name and the linkage of a function to define. Other units may have
+// functions with the same name, but with different prototypes.
 func (g *generator) newFunction() (prefix, name string) {
 	if name = staticFunctions[g.IntN(len(staticFunctions))]; g.chance(35) && g.take(name) {
 		return "static ", name
@@ -102,8 +102,8 @@ func (g *generator) newFunction() (prefix, name string) {
 	return prefix, name
 }
 
-// otherNames may write an alias of a function, but not of a static C++ function, whose symbol has a
-// mangled name.
+// otherNames may write an alias for a function. Static C++ functions get no alias, because their
+// symbols have mangled names.
 func (g *generator) otherNames(function string, static bool) *node {
 	if !g.chance(20) || g.cxx && static {
 		return text("")
@@ -119,8 +119,8 @@ func (g *generator) otherNames(function string, static bool) *node {
 		function, name))
 }
 
-// clonedParameters are parameters that make gcc write clones of a function: some are unused, and
-// callers pass constants.
+// clonedParameters are parameters that make gcc write clones of a function: some of them are
+// unused, and for some of them callers pass constants.
 var clonedParameters = []struct {
 	declaration, use string
 	arguments        []string
@@ -135,7 +135,7 @@ var clonedParameters = []struct {
 // cloned writes a function that gcc specializes or splits, and functions that call it.
 func (g *generator) cloned() *node {
 	prefix, name := g.newFunction()
-	split := g.chance(30) // gcc may split off the part that runs if work isn't 0
+	split := g.chance(30) // whether gcc may split off the part that runs if work isn't 0
 	if !split {
 		prefix += "__attribute__((noinline)) "
 	}

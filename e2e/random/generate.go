@@ -11,21 +11,21 @@ type generator struct {
 	words      *vocabulary
 	scope      *scope
 	cxx        bool
-	vla        bool // records may have members of variable length (gcc, C)
-	noBodies   int  // if more than 0, no types can be defined here
-	nested     int  // how many definitions are being written
-	prototypes int  // how many parameter lists are being written
+	vla        bool // whether records may have members of variable length (only gcc, only C)
+	noBodies   int  // no types can be defined here unless it is 0
+	nested     int  // how many definitions are open
+	prototypes int  // how many parameter lists are open
 	unit       int
 	fresh      int // a counter that makes names unique
 	depth      int // how many blocks are open
 	callees    []callee
-	strong     map[string]bool // names that units share and that already have a strong definition
+	strong     map[string]bool // names that units share and for which a strong definition exists
 	program    *Program
-	collect    bool // --gc-sections
-	mold       bool // mold has no section of per-CPU variables, and makes global symbols local
+	collect    bool // whether the linker gets --gc-sections
+	mold       bool // whether the linker is mold, which makes globals local; no per-CPU variables
 }
 
-// Generate writes the program for a seed.
+// Generate writes the program that a seed and options determine.
 func Generate(seed uint64, o Options) *Program {
 	r := rand.New(rand.NewPCG(seed, 0))
 	a := newAuthor(r, o)
@@ -50,9 +50,9 @@ func Generate(seed uint64, o Options) *Program {
 	return p
 }
 
-// paths returns the units' paths. Some paths may differ only in the directory, but not with mold,
-// which would make weak functions in such units static, with equal names and file names; and not
-// with --gc-sections, because if such units have only data, nothing shows which unit was dropped.
+// paths returns the units' paths. Some paths may differ only in the directory, except in two cases:
+// mold makes weak functions static, so functions in such units would have the same name and file
+// name; and with --gc-sections, nothing shows which of two such units with only data was dropped.
 func (g *generator) paths() []string {
 	var all []string
 	for _, base := range []string{"core", "main"} {
@@ -146,7 +146,7 @@ func (g *generator) typedef() *node {
 	if !g.take(w.name) {
 		return text("")
 	}
-	if g.cxx && g.depth > 0 { // C++ names an anonymous type by the function
+	if g.cxx && g.depth > 0 { // in C++, the name of an anonymous type contains the function's name
 		g.noBodies++
 		defer func() { g.noBodies-- }()
 	}
@@ -161,15 +161,15 @@ func (g *generator) typedef() *node {
 
 const perCPU = `__attribute__((section(".data..percpu"), used)) `
 
-// Several units, and several functions in a unit, give these names to their variables and
-// functions.
+// These are names of variables and functions that several units, and several functions in a unit,
+// define.
 var (
 	staticVariables = []string{"state", "count"}
 	staticFunctions = []string{"init", "get", "put"}
 	sharedFunctions = []string{"shared0", "shared1", "shared2"} // weak functions and a strong one
 )
 
-// variable writes a variable of static storage duration.
+// variable writes a variable with static storage duration.
 func (g *generator) variable(t *ctype) *node {
 	if t.isFunction() {
 		t = &ctype{kind: pointer, to: t}
@@ -192,7 +192,7 @@ func (g *generator) variable(t *ctype) *node {
 		g.root(name)
 	}
 	n := sequence(prefix, declare(t, name), g.withTags(g.declTags()), ";\n")
-	if g.cxx && g.depth == 0 { // nothing else can name an anonymous type
+	if g.cxx && g.depth == 0 { // only with decltype can other code name an anonymous type
 		n.kids = append(n.kids, optional(fmt.Sprintf("typedef decltype(%s) *type_%[1]s;\n", name),
 			fmt.Sprintf("static __attribute__((used)) type_%s *use_%[1]s;\n", name)))
 	}
@@ -244,7 +244,7 @@ func (g *generator) block() *node {
 	return sequence("{\n", g.statements(), "}\n")
 }
 
-// variableLength writes an array of variable length, bare or in a record that is defined here.
+// variableLength writes an array of variable length, alone or as a member of a new record.
 func (g *generator) variableLength() *node {
 	g.fresh++
 	length := fmt.Sprintf("n%d", g.fresh)
@@ -259,7 +259,7 @@ func (g *generator) variableLength() *node {
 		return sequence(n, g.local(&ctype{kind: array, text: length, to: t}))
 	}
 	keyword := []string{"struct", "union"}[g.IntN(2)]
-	// For later code, the tag stays incomplete: C allows types of variable length in few places.
+	// Later code sees an incomplete tag, because C allows types of variable length in few places.
 	t := g.declareTag(keyword, name)
 	t.open, t.varying = true, true
 	first := g.object(&form{kind: formTag, n: g.IntN(len(g.words.tags))})

@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// instance returns the type to which f resolves at this place. The type may be incomplete, or a
+// instance returns the type that f means in the current scope. The type may be incomplete, or a
 // function type.
 func (g *generator) instance(f *form) *ctype {
 	switch f.kind {
@@ -16,7 +16,7 @@ func (g *generator) instance(f *form) *ctype {
 			b.name = "bool"
 		case b.name == "typeof(nullptr)" && g.cxx:
 			b.name = "decltype(nullptr)"
-		case f.n > firstModern && g.cxx: // g++ lacks the types of C23
+		case f.n > firstModern && g.cxx: // g++ lacks the base types that C23 added
 			b = bases[f.n-firstModern]
 		}
 		return &ctype{kind: base, text: b.name, bits: b.bits}
@@ -81,7 +81,7 @@ func (g *generator) instance(f *form) *ctype {
 	return g.instance(&form{kind: formBase})
 }
 
-// object is like instance, but returns a pointer to the type if no object can have it.
+// object is like instance, but returns a pointer to the type if objects of the type can't exist.
 func (g *generator) object(f *form) *ctype {
 	t := g.instance(f)
 	if !t.complete() {
@@ -90,8 +90,8 @@ func (g *generator) object(f *form) *ctype {
 	return t
 }
 
-// function returns a function type. If names isn't nil, it lists the parameters' names, and their
-// scope stays open for the function's body.
+// function returns a function type. If names isn't nil, it has the parameters' names, and the scope
+// of the parameters stays open for the function's body.
 func (g *generator) function(f *form, names []string) *ctype {
 	// C++ allows no definitions in prototypes. With clang, a definition in a function's parameters
 	// is visible in the whole file if the function returns a pointer to a function.
@@ -131,8 +131,8 @@ func (g *generator) function(f *form, names []string) *ctype {
 	return t
 }
 
-// reference returns the type to which tag n resolves here. If nothing has declared the tag, the
-// reference declares it.
+// reference returns the type that tag n means in the current scope. If the tag isn't declared
+// there, the reference declares it.
 func (g *generator) reference(n int) *ctype {
 	w := g.words.tags[n]
 	t := g.visible(w.name)
@@ -212,7 +212,7 @@ func (g *generator) head(f *form, name string) *node {
 	return sequence(n, name, " {\n")
 }
 
-// record writes the definition of a struct or union, and sets t.flexible.
+// record writes the definition of a struct or union, and sets t.flexible if appropriate.
 func (g *generator) record(f *form, name string, t *ctype) *node {
 	n := sequence(g.head(f, name))
 	written := map[string]bool{}

@@ -11,14 +11,14 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// known are small programs that are hard to convert, each with what its BTF must have.
+// known has small programs that are hard to convert, with the types that their BTF must have.
 var known = []struct {
 	name     string
 	files    map[string]string
-	compiler string         // gcc if empty
-	dwarf    []string       // flags, -gdwarf-5 if empty
-	runs     int            // how often each verb runs, to show that threads don't affect its result
-	count    map[string]int // how many types the BTF has, by kind and name
+	compiler string         // "" means gcc
+	dwarf    []string       // flags; nil means -gdwarf-5
+	runs     int            // the minimum for Build.Runs
+	count    map[string]int // maps "KIND NAME" to the number of such types in the BTF
 }{
 	{
 		name: "chains that differ at the end",
@@ -162,8 +162,8 @@ var known = []struct {
 	},
 }
 
-// belowPrototype is what gcc 12 made from the following source. gcc 12 puts struct dev below a
-// DW_TAG_subroutine_type.
+// belowPrototype is the assembly that gcc 12 made from the following source. In its DWARF, struct
+// dev is a child of a DW_TAG_subroutine_type.
 //
 //	void first(void)
 //	{
@@ -181,8 +181,9 @@ var known = []struct {
 //go:embed testdata/below_prototype.s
 var belowPrototype string
 
-// chain returns a block that defines the structs t0, t1 and t2. Struct t2 has a member of type
-// last, and each of the three has an int member for each name in more.
+// chain returns a block that defines the structs t0, t1 and t2. Struct t0 points to t1, which
+// points to t2, which has a member of the type last. All three have an int member for each name in
+// more.
 func chain(last string, more ...string) string {
 	members := ""
 	for _, m := range more {
@@ -254,7 +255,7 @@ func TestKnown(t *testing.T) {
 	}
 }
 
-// wantCount checks that the program's BTF has as many types of each name as want says.
+// wantCount checks how many types of each kind and name the program's BTF has.
 func wantCount(t *testing.T, b *Build, want map[string]int) {
 	have := map[string]int{}
 	for _, t := range b.types() {

@@ -10,12 +10,12 @@ import (
 	"github.com/cilium/ebpf/btf"
 )
 
-// matcher compares types of BTF with types of DWARF, including everything that they lead to. If a
-// DIE's unit only declares a tag, any definition of the tag matches, and the types to which it
-// refers aren't compared.
+// matcher compares types in BTF with types in DWARF, and with them all types to which they lead. If
+// a DIE is only a declaration of a tag, it matches any definition of the tag, whose members aren't
+// compared.
 type matcher struct {
 	info    *debugInfo
-	matched map[pair]bool // pairs that are known to match
+	matched map[pair]bool // the pairs that are known to match
 }
 
 type pair struct {
@@ -23,7 +23,7 @@ type pair struct {
 	btf btf.Type
 }
 
-// match returns nil if d (nil for void) describes t, and otherwise the first difference.
+// match returns nil if d describes t, and otherwise the first difference. A nil d means void.
 func (m *matcher) match(d *die, t btf.Type) error {
 	assumed := map[pair]bool{}
 	if err := m.compare(assumed, d, t); err != nil {
@@ -160,7 +160,7 @@ func (m *matcher) baseType(d *die, t btf.Type) error {
 	return nil
 }
 
-// array compares arrays; in DWARF, one array type has all dimensions.
+// array compares arrays. In DWARF, a single DIE has all dimensions of an array.
 func (m *matcher) array(assumed map[pair]bool, d *die, t *btf.Array) error {
 	if d.Tag != dwarf.TagArrayType {
 		return fmt.Errorf("is an array")
@@ -186,7 +186,7 @@ func (m *matcher) array(assumed map[pair]bool, d *die, t *btf.Array) error {
 func (m *matcher) record(assumed map[pair]bool, d *die, tag dwarf.Tag, size uint32,
 	members []btf.Member) error {
 	if d.Tag != tag {
-		return fmt.Errorf("is a struct in BTF and a union in DWARF, or the reverse")
+		return fmt.Errorf("is a struct in BTF and a union in DWARF, or the other way round")
 	}
 	if d.declaration() {
 		return nil
@@ -231,7 +231,7 @@ func (m *matcher) field(d *die) (offset, width int64, err error) {
 	if bits, ok := d.number(dwarf.AttrDataBitOffset); ok {
 		return bits, width, nil
 	}
-	if old, ok := d.number(dwarf.AttrBitOffset); ok { // counted from the storage unit's highest bit
+	if old, ok := d.number(dwarf.AttrBitOffset); ok { // from the highest bit of the storage unit
 		storage, ok := d.number(dwarf.AttrByteSize)
 		if !ok {
 			storage = m.size(m.info.typeOf(d))
@@ -241,7 +241,7 @@ func (m *matcher) field(d *die) (offset, width int64, err error) {
 	return offset, width, nil
 }
 
-// size returns the size of a type that can be a bit-field.
+// size returns the size of a type that a bit-field can have.
 func (m *matcher) size(d *die) int64 {
 	for d != nil {
 		if n, ok := d.number(dwarf.AttrByteSize); ok {
@@ -274,7 +274,7 @@ func (m *matcher) enum(d *die, t *btf.Enum) error {
 	return nil
 }
 
-// prototype compares the type of a function; d may be a subprogram.
+// prototype compares the type of a function. The DIE d may be a DW_TAG_subprogram.
 func (m *matcher) prototype(assumed map[pair]bool, d *die, t *btf.FuncProto) error {
 	if d.Tag != dwarf.TagSubroutineType && d.Tag != dwarf.TagSubprogram {
 		return fmt.Errorf("is a function")

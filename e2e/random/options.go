@@ -11,16 +11,16 @@ import (
 // Options say what a program contains and how it is built.
 type Options struct {
 	CXX       bool
-	Annotated bool     // declaration tags and type tags
-	Modern    bool     // C23
-	Features  string   // a value of --features, for checkFeatures
-	Compilers []string // for the units in turn: gcc or clang
+	Annotated bool     // whether there are declaration tags and type tags
+	Modern    bool     // whether C sources are C23
+	Features  string   // the value of --features in checkFeatures
+	Compilers []string // gcc, clang, or both: then they alternate from unit to unit
 	Opt       string   // -O0 or -O2
-	DWARF     []string // flags: the version and form of DWARF
-	Sections  bool     // a section for each function and variable
-	Collect   bool     // the linker drops what nothing refers to
+	DWARF     []string // the flags that select the version and form of DWARF
+	Sections  bool     // whether each function and variable has its own section
+	Collect   bool     // whether the linker drops sections to which nothing refers
 	Linker    string   // ld, ld.lld or mold
-	PerCPU    string   // the address of per-CPU variables; empty: after the data
+	PerCPU    string   // the address of per-CPU variables; if it is "", they follow the data
 }
 
 // NewOptions chooses options from a seed.
@@ -49,15 +49,15 @@ func NewOptions(seed uint64) Options {
 		"-gdwarf-4", "-gdwarf-2 -gstrict-dwarf", "-gdwarf-3 -gstrict-dwarf",
 		"-gdwarf-5 -fdebug-types-section", "-gdwarf-4 -fdebug-types-section",
 		"-gdwarf-5 -gz"))
-	if o.TypeUnits() { // the linker keeps one type unit per signature, even if others differ
+	if o.TypeUnits() { // compilers give different type units the same signature; the linker keeps one
 		o.Compilers = o.Compilers[:1]
 	}
-	// When ld drops a unit, it also drops the type units that came with it, even if other
-	// units refer to these.
+	// When ld drops a unit, it also drops the type units from the same file, even if other units
+	// refer to these type units.
 	o.Collect = r.IntN(3) == 0 && !o.TypeUnits()
 	o.Sections = o.Collect || r.IntN(6) == 0
 	if r.IntN(3) == 0 && o.Linker == "ld" {
-		o.PerCPU = "0" // as in kernels for amd64 up to 6.14
+		o.PerCPU = "0" // as in amd64 kernels up to 6.14
 	}
 	if !harness.Has(o.Linker) { // Debian stable has no mold
 		o.Linker = "ld"
@@ -65,7 +65,7 @@ func NewOptions(seed uint64) Options {
 	return o
 }
 
-// Compiler returns the compiler of unit i: gcc or clang.
+// Compiler returns the compiler for unit i: gcc or clang.
 func (o Options) Compiler(i int) string { return o.Compilers[i%len(o.Compilers)] }
 
 // TypeUnits reports whether types are in type units.
@@ -83,7 +83,7 @@ func (o Options) has(flag string) bool {
 // Command returns the beginning of the command that compiles unit i.
 func (o Options) Command(i int, u *Unit) []string {
 	compiler := o.Compiler(i)
-	if strings.HasSuffix(u.Path, ".s") { // from a compiler that may be missing here
+	if strings.HasSuffix(u.Path, ".s") { // the output of a compiler that may be missing here
 		return []string{compiler, "-c"}
 	}
 	flags := []string{"-w", "-ffreestanding", "-fno-stack-protector", "-fno-pic", o.Opt}
@@ -103,7 +103,7 @@ func (o Options) Command(i int, u *Unit) []string {
 	return append(append([]string{compiler, "-c"}, flags...), o.DWARF...)
 }
 
-// Simpler returns copies of the options that each have one thing less, for shrinking.
+// Simpler returns copies of the options, for shrinking. In each copy, one option is simpler.
 func (o Options) Simpler() []Options {
 	var all []Options
 	add := func(change func(*Options)) {

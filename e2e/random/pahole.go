@@ -12,8 +12,8 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/oracle"
 )
 
-// checkPahole checks that pahole's BTF of the program has the same types by name. It ignores
-// ambiguous tags, because each tool has its own rule for them.
+// checkPahole checks that pahole's BTF of the program has the same definitions of each name. It
+// ignores ambiguous tags, because each tool has its own rules for them.
 func checkPahole(b *Build) error {
 	v := b.view()
 	theirs := b.temporary(".pahole.btf")
@@ -29,13 +29,13 @@ func checkPahole(b *Build) error {
 			return "pahole also encodes the units that the linker has dropped"
 		}
 		if b.Options.Modern && slices.Equal(withoutSigns(d.Ours), withoutSigns(d.Oracle)) {
-			return "pahole takes an enum of a signed type for unsigned if no value is negative"
+			return "pahole encodes an enum with a signed type as unsigned if no value is negative"
 		}
 		if slices.Equal(withoutSizes(d.Ours), withoutSizes(d.Oracle)) {
 			return "pahole gives a type with a member of variable length the size 0"
 		}
 		if strings.Contains(fmt.Sprint(d.Ours), "*void") && b.Program.contains("(nullptr)") {
-			return "pahole takes the type of nullptr for void"
+			return "pahole encodes the type of nullptr as void"
 		}
 		name := strings.TrimPrefix(strings.TrimPrefix(d.Name, "struct "), "union ")
 		if ambiguous[name] || d.Class == content.Typedef && namesOne(ambiguous, d.Ours) {
@@ -58,8 +58,8 @@ func namesOne(tags map[string]bool, texts []string) bool {
 	})
 }
 
-// withoutSizes returns the texts of records. From each record with a member of variable length, it
-// removes the size.
+// withoutSizes returns texts from which it has removed the sizes of records that have a member of
+// variable length.
 func withoutSizes(texts []string) []string {
 	var all []string
 	for _, t := range texts {
@@ -72,7 +72,7 @@ func withoutSizes(texts []string) []string {
 	return slices.Compact(all)
 }
 
-// withoutSigns returns texts in which no enum is signed.
+// withoutSigns returns texts in which it has made all enums unsigned.
 func withoutSigns(texts []string) []string {
 	var all []string
 	for _, t := range texts {
@@ -81,12 +81,12 @@ func withoutSigns(texts []string) []string {
 	return all
 }
 
-// variableMember is the generator's name for members of variable length.
+// variableMember is part of a record's text if the record has a member of variable length.
 const variableMember = " varying@"
 
 var recordSize = regexp.MustCompile(` size=\d+`)
 
-// ambiguous returns the tags that have several definitions and that some unit only declares.
+// ambiguous returns the tags that have several definitions, and also a declaration in some unit.
 func (v *view) ambiguous() map[string]bool {
 	count, declared := map[string]int{}, map[string]bool{}
 	for _, t := range v.types {

@@ -8,7 +8,7 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// TestImportedUnit converts a file like those that dwz makes from many units with the same types:
+// TestImportedUnit converts a file that resembles dwz's output for many units with the same types:
 // one large partial unit, which all units import. The source is assembly, because compilers would
 // take minutes for so many units.
 func TestImportedUnit(t *testing.T) {
@@ -27,13 +27,13 @@ func TestImportedUnit(t *testing.T) {
 	if err := sameBytes(all...); err != nil {
 		t.Fatal(err)
 	}
-	const inEach = 2 // an int, and void, which cilium/ebpf counts too
-	if have := len(all[0].types()); have != structs+inEach {
-		t.Errorf("%d types, want %d", have, structs+inEach)
+	const others = 2 // int, and void, which cilium/ebpf counts too
+	if have := len(all[0].types()); have != structs+others {
+		t.Errorf("%d types, want %d", have, structs+others)
 	}
 }
 
-// importedUnit returns assembly with the DWARF of units that import one partial unit with structs.
+// importedUnit returns assembly for DWARF in which all units import one partial unit with structs.
 func importedUnit(units, structs int) string {
 	var b strings.Builder
 	b.WriteString(`	.section .debug_abbrev,"",@progbits

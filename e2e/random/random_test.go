@@ -19,7 +19,7 @@ var (
 	seed     = flag.Int64("seed", -1, "try only the program with this seed")
 	only     = flag.String("check", "", "run only this check")
 	shrink   = flag.Duration("shrink", 40*time.Second,
-		"how long to look for a smaller program that fails")
+		"how long to look for a smaller program that fails, per failure")
 	keep = flag.String("keep", filepath.Join(os.TempDir(), "random-failures"),
 		"where to keep the sources of programs that fail")
 )
@@ -29,14 +29,14 @@ func TestMain(m *testing.M) {
 	harness.Main(m)
 }
 
-// toolsUnderTest returns the tools. It skips the test if a program that the test needs is missing.
+// toolsUnderTest returns the tools. It skips the test if one of the given programs is missing.
 func toolsUnderTest(t *testing.T, programs ...string) Tools {
 	t.Helper()
 	harness.Need(t, programs...)
 	return Tools{harness.Tool(t, "btfgen"), harness.Tool(t, "btfdedup")}
 }
 
-// TestPrograms tries the checks on random programs.
+// TestPrograms runs the checks on random programs.
 func TestPrograms(t *testing.T) {
 	tools := toolsUnderTest(t, "gcc", "g++", "clang", "clang++", "ld", "ld.lld", "dwz", "pahole")
 	from, to := *first, *first+*programs
@@ -57,7 +57,7 @@ func tryProgram(t *testing.T, n uint64, cache string, tools Tools) {
 	p := Generate(n, o)
 	b, err := NewBuild(p, o, n, t.TempDir(), cache, tools)
 	if err != nil {
-		t.Fatalf("seed %d (%v): the generator wrote no program: %v", n, o, err)
+		t.Fatalf("seed %d (%v): the generator wrote an invalid program: %v", n, o, err)
 	}
 	for _, c := range Checks {
 		if !c.Applies(p, o) || *only != "" && *only != c.Name {
@@ -74,8 +74,8 @@ func tryProgram(t *testing.T, n uint64, cache string, tools Tools) {
 	}
 }
 
-// shrunk counts, for each check, the failures that were shrunk. Shrinking more than a few would
-// show nothing new.
+// shrunk counts the failures of each check. Only the first few are shrunk, because more would show
+// nothing new.
 var shrunk struct {
 	sync.Mutex
 	count map[string]int
@@ -92,8 +92,8 @@ func mayShrink(check string) bool {
 	return shrunk.count[check] <= most
 }
 
-// report fails the test with everything needed to reproduce the failure, and with a smaller
-// program.
+// report fails the test. It prints all that is needed to reproduce the failure, and a smaller
+// program that fails.
 func report(t *testing.T, n uint64, o Options, c Check, err error, cache string, tools Tools) {
 	p := Generate(n, o)
 	dir := filepath.Join(*keep, fmt.Sprintf("seed-%d-%s", n, c.Name))

@@ -9,26 +9,26 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// checkGraph runs sameRoads for the linked file and for the output of ld -r.
+// checkGraph calls elfEqualsLink for the linked file, and for the output of ld -r.
 func checkGraph(b *Build) error {
 	b.OneShot()
-	b.sameRoads("linked", "default")
+	b.elfEqualsLink("linked", "default")
 	const relocatable = "roads.o"
 	b.relocatable(relocatable, b.Objects())
-	b.sameRoads(relocatable, "default")
+	b.elfEqualsLink(relocatable, "default")
 	return nil
 }
 
-// checkFeatures runs sameRoads for the linked file with other features, and verifies the BTF.
+// checkFeatures calls elfEqualsLink with other features, and verifies the BTF.
 func checkFeatures(b *Build) error {
-	b.verify(b.sameRoads("linked", b.Options.Features))
+	b.verify(b.elfEqualsLink("linked", b.Options.Features))
 	return nil
 }
 
-// sameRoads checks that btfgen elf for a linked file, and btfgen object, btfgen facts and btfdedup
-// link for its objects, give the same BTF and leave out the same functions. It returns the name of
-// the file with the BTF. The list of omitted functions is in a file with the suffix ".skipped".
-func (b *Build) sameRoads(linked, features string) string {
+// elfEqualsLink makes BTF with "btfgen elf" from a linked file, and with "btfdedup link" from the
+// file's objects and facts. Both must give the same BTF and skip the same functions. It returns the
+// name of the file with the BTF; NAME.skipped is the list of skipped functions.
+func (b *Build) elfEqualsLink(linked, features string) string {
 	name := linked + "." + features
 	elf, graph, facts, flag := name+".btf", name+".link.btf", name+".facts", "--features="+features
 	b.btfgen("elf", flag, "-o", elf, "--skipped", elf+".skipped", linked)
@@ -49,14 +49,14 @@ func (b *Build) sameRoads(linked, features string) string {
 		same = sameNames
 	}
 	what := " of " + linked + " with --features=" + features
-	one, other := "btfgen elf"+what, "btfdedup link of the objects"+what
+	one, other := "btfgen elf"+what, "btfdedup link of the BTF objects"+what
 	harness.Check(same(result{one, b.read(elf)}, result{other, b.read(graph)}))
 	harness.Check(sameLines(result{one, b.read(elf + ".skipped")},
 		result{other, b.read(graph + ".skipped")}))
 	return elf
 }
 
-// unitsAbsent reports whether link --strict failed because the C linker has dropped a unit.
+// unitsAbsent reports whether "link --strict" failed because the C linker has dropped a unit.
 func unitsAbsent(err error) bool {
 	var failed *commandError
 	return errors.As(err, &failed) &&

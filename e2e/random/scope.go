@@ -1,16 +1,16 @@
 package random
 
-// tag is a struct, union or enum tag as one scope declares it.
+// tag is a struct, union or enum tag that a scope declares.
 type tag struct {
 	keyword, name string
 	complete      bool
-	flexible      bool // ends with a flexible array
-	bits          int  // in an enum: the width of the narrowest bit-field for its values
-	open          bool // its definition is being written
-	varying       bool // it is of variable length
+	flexible      bool // whether the type ends with a flexible array
+	bits          int  // of an enum: the width of the widest bit-field
+	open          bool // whether the definition is being written
+	varying       bool // whether the type is of variable length
 }
 
-// alias is a typedef name as one scope declares it.
+// alias is a typedef name that a scope declares.
 type alias struct {
 	name string
 	to   *ctype
@@ -21,7 +21,7 @@ type scope struct {
 	outer   *scope
 	tags    map[string]*tag
 	aliases map[string]*alias
-	names   map[string]bool // variables, functions, enumerators and typedefs
+	names   map[string]bool // of variables, functions, enumerators and typedefs
 }
 
 func (g *generator) enter() {
@@ -31,7 +31,7 @@ func (g *generator) enter() {
 
 func (g *generator) leave() { g.scope = g.scope.outer }
 
-// visible returns the tag that a name means here, or nil if the name was not declared.
+// visible returns the tag that a name means in the current scope, or nil if there is no such tag.
 func (g *generator) visible(name string) *tag {
 	for s := g.scope; s != nil; s = s.outer {
 		if t := s.tags[name]; t != nil {
@@ -50,7 +50,7 @@ func (g *generator) visibleAlias(name string) *alias {
 	return nil
 }
 
-// declareTag declares a tag in the innermost scope, unless the scope has it already.
+// declareTag declares a tag in the innermost scope, unless this scope already has the tag.
 func (g *generator) declareTag(keyword, name string) *tag {
 	if t := g.scope.tags[name]; t != nil {
 		return t
@@ -60,7 +60,7 @@ func (g *generator) declareTag(keyword, name string) *tag {
 	return t
 }
 
-// take reserves an ordinary identifier in the innermost scope, unless the scope has it already.
+// take reserves an ordinary identifier in the innermost scope, unless the scope already has it.
 func (g *generator) take(name string) bool {
 	if g.scope.names[name] {
 		return false

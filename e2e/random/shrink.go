@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Shrink simplifies p and o until the deadline, as long as the check fails in the same way.
+// Shrink simplifies p and o until the deadline, in such a way that the check fails as before.
 func Shrink(p *Program, o Options, seed uint64, c Check, cause error, cache string, tools Tools,
 	deadline time.Time) (Options, error) {
 	s := &shrinker{p: p, o: o, seed: seed, check: c, cause: cause, cache: cache, tools: tools,
@@ -28,7 +28,7 @@ type shrinker struct {
 	o        Options
 	seed     uint64
 	check    Check
-	cause    error // how the check fails
+	cause    error // the last failure of the check
 	cache    string
 	tools    Tools
 	deadline time.Time
@@ -50,7 +50,7 @@ func (s *shrinker) fails(o Options) bool {
 	if err != nil {
 		return false
 	}
-	const attempts = 2 // a failure that depends on threads doesn't occur each time
+	const attempts = 2 // a failure that depends on threads doesn't occur every time
 	for range attempts {
 		if err = s.check.Run(b); err != nil {
 			break
@@ -64,7 +64,7 @@ func (s *shrinker) fails(o Options) bool {
 	return true
 }
 
-// NotBuilt reports whether an error comes from a compiler or linker, for an invalid program.
+// NotBuilt reports whether an error is from a compiler or linker, because the program is invalid.
 func NotBuilt(err error) bool {
 	var not notBuilt
 	return errors.As(err, &not)
@@ -72,8 +72,8 @@ func NotBuilt(err error) bool {
 
 var particular = regexp.MustCompile(`[0-9]+|'[^']*'|"[^"]*"|\S*/\S*`)
 
-// way returns a text that is the same for failures with the same cause: the first line of a failed
-// command's complaint, or else the first words of the message.
+// way returns a text that is the same for failures with the same cause. If a command failed, the
+// text is the first line that it printed; otherwise, it is the first words of the message.
 func way(err error) string {
 	var failed *commandError
 	if errors.As(err, &failed) {
@@ -104,7 +104,7 @@ func (s *shrinker) units() bool {
 	return changed
 }
 
-// nodes removes runs of optional pieces, long runs first.
+// nodes removes runs of optional pieces; it tries long runs first.
 func (s *shrinker) nodes() bool {
 	changed := false
 	for _, u := range s.p.Files() {
@@ -132,7 +132,7 @@ func (s *shrinker) nodes() bool {
 	return changed
 }
 
-// optionals returns the pieces below n that can be removed, outer pieces before inner pieces.
+// optionals returns the pieces below n that can be removed. Outer pieces precede inner pieces.
 func optionals(n *node) []*node {
 	var all []*node
 	for _, k := range n.kids {
@@ -147,7 +147,7 @@ func optionals(n *node) []*node {
 	return all
 }
 
-// roots removes roots, so that the linker may drop more.
+// roots removes roots, so that the linker may drop more code.
 func (s *shrinker) roots() bool {
 	changed := false
 	for i := 0; i < len(s.p.Roots); {

@@ -12,7 +12,7 @@ type Program struct {
 type Unit struct {
 	Path string // "d1/core.c", or .cc for C++
 	root *node
-	gone bool // removed by shrinking
+	gone bool // whether shrinking has removed the unit
 }
 
 // CXX reports whether the unit is C++.
@@ -30,7 +30,7 @@ func (u *Unit) text(statements bool) string {
 	return indented(b.String())
 }
 
-// Files returns the units that shrinking has left.
+// Files returns the units that shrinking has not removed.
 func (p *Program) Files() []*Unit {
 	var left []*Unit
 	for _, u := range p.Units {
@@ -60,20 +60,20 @@ func (p *Program) contains(s string) bool {
 	return false
 }
 
-// node is a piece of source: a text, or pieces that follow each other.
+// node is a piece of source: a text, or a sequence of pieces.
 type node struct {
 	text      string
 	kids      []*node
 	separator string // between the kids
-	empty     string // written instead of kids if none are left
-	optional  bool   // shrinking may remove it
-	gone      bool   // removed by shrinking
-	inside    bool   // the node contains a function's statements
+	empty     string // the text to write if no kids are left
+	optional  bool   // whether shrinking may remove the node
+	gone      bool   // whether shrinking has removed the node
+	inside    bool   // whether the node contains a function's statements
 }
 
 func text(s string) *node { return &node{text: s} }
 
-// sequence joins texts (string) and nodes.
+// sequence joins strings and nodes to one node.
 func sequence(parts ...any) *node {
 	n := &node{}
 	for _, p := range parts {
@@ -114,7 +114,7 @@ func (n *node) write(b *strings.Builder, statements bool) {
 	}
 }
 
-// indented returns a source with each line indented by the number of braces that are open there.
+// indented returns a source in which each line is indented by the number of open braces.
 func indented(source string) string {
 	var b strings.Builder
 	depth := 0

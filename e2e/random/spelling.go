@@ -14,8 +14,8 @@ import (
 
 const perCPUSection = ".data..percpu"
 
-// compareBuilt checks that the program, built in a different way, gives the same types, and if
-// bytesToo is set, even the same bytes.
+// compareBuilt checks that the program, if it is built in a different way, gives the same types or,
+// if bytesToo is set, even the same bytes.
 func (b *Build) compareBuilt(way, linked string, bytesToo bool) error {
 	want := b.oneShot()
 	have := result{way, b.make(func(out string) { b.btfgen("elf", "-o", out, linked) })}
@@ -31,9 +31,9 @@ func (b *Build) compareBuilt(way, linked string, bytesToo bool) error {
 }
 
 // losesScopes reports whether the DWARF no longer shows which definition of a tag is meant. A type
-// unit only declares the tags that it refers to. Of several type units with the same signature, the
-// linker keeps one, although each may come from a compilation unit with different definitions of
-// such tags. So if a tag has several definitions, each definition can only be compared by itself.
+// unit only declares the tags to which it refers. If several type units have the same signature,
+// the linker keeps only one of them, although each may come from a compilation unit with different
+// definitions of these tags. So if a tag has several definitions, only texts can be compared.
 func (b *Build) losesScopes() bool {
 	if !b.Options.TypeUnits() {
 		return false
@@ -51,11 +51,11 @@ func (b *Build) losesScopes() bool {
 	return false
 }
 
-// sameNames calls sameClasses for all typeClasses.
+// sameNames calls sameClasses for all classes in typeClasses.
 func sameNames(all ...result) error { return sameClasses(typeClasses, all...) }
 
-// sameClasses compares the types of the given classes by name, and returns an error unless all
-// results define them equally.
+// sameClasses compares the texts of the definitions in the given classes. It returns an error
+// unless all results have the same texts.
 func sameClasses(classes []content.Class, all ...result) error {
 	var first *content.Contents
 	for i, r := range all {
@@ -79,22 +79,22 @@ func sameClasses(classes []content.Class, all ...result) error {
 	return nil
 }
 
-// declaresAnonymous reports whether a definition has an anonymous struct or union of size 0. gcc
-// only declares such types in type units, and defines them elsewhere, so their members are lost.
+// declaresAnonymous reports whether a definition has an anonymous struct or union of size 0. In
+// type units, gcc may only declare an anonymous type, so its size and members are lost.
 func declaresAnonymous(definitions []string) bool {
 	return slices.ContainsFunc(definitions, func(s string) bool {
 		return strings.Contains(s, "struct  size=0 {") || strings.Contains(s, "union  size=0 {")
 	})
 }
 
-// typeClasses are the classes of the named types that a program can define.
+// typeClasses are the classes of named types that a program can define.
 var typeClasses = []content.Class{content.Struct, content.Union, content.Enum, content.Typedef}
 
-// checkOrder checks that the order of the objects in the C link changes no type and, if
-// there are no per-CPU variables, nothing else either.
+// checkOrder checks that the order in which the C linker gets the objects doesn't affect the types.
+// If there are no per-CPU variables, the order must not affect the bytes either.
 func checkOrder(b *Build) error {
 	f := harness.Get(elf.Open(b.path(b.Linked())))
-	perCPU := f.Section(perCPUSection) != nil // the C linker decides their offsets
+	perCPU := f.Section(perCPUSection) != nil // the variables' offsets there depend on the order
 	f.Close()
 	reversed := b.Objects()
 	slices.Reverse(reversed)

@@ -8,8 +8,8 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// checkSplit makes a kernel from some of the objects and a module from the rest. The module's BTF
-// must depend only on the set of its objects, and must have no type that the kernel has.
+// checkSplit makes a kernel from some of the objects, and a module from the others. The module's
+// BTF must depend only on the set of its objects, and must have no type that the kernel has.
 func checkSplit(b *Build) error {
 	objects := shuffled(b.random(4), b.Objects())
 	if len(objects) < 2 {
@@ -42,10 +42,10 @@ func checkSplit(b *Build) error {
 	whole := b.make(func(out string) {
 		b.btfgen("elf", "-j2", "--base", "kernel.btf", "-o", out, "module.ko")
 	})
-	if !b.losesScopes() { // otherwise the module's file has less information than its objects
+	if !b.losesScopes() { // if it does, the module has less information than its objects
 		all = append(all, result{"btfgen elf of the module", whole})
 	}
-	// If the base has a type with a declaration tag, and the module only declares that type,
+	// If the base defines a type with a declaration tag, and the module only declares the type,
 	// linking the result again may add a forward declaration.
 	if !b.Program.contains("btf_decl_tag") {
 		all = append(all, result{"btfdedup link of the result", b.make(func(out string) {
@@ -59,7 +59,7 @@ func checkSplit(b *Build) error {
 		harness.Get(content.Types(harness.Get(content.Open(b.path(split), base)))))
 }
 
-// sameBytesOf is like sameBytes, for split BTF, whose types can't be compared without the base.
+// sameBytesOf is like sameBytes, but doesn't show the types that differ; that would need the base.
 func sameBytesOf(all []result, who string) error {
 	var other []string
 	for _, r := range all[1:] {

@@ -5,7 +5,7 @@ import "fmt"
 // tagWords are the texts of tags. There are only a few, so that declarations often share one.
 var tagWords = []string{"user", "rcu", "kfunc", "a longer one: x=1"}
 
-// declTags chooses the declaration tags of one declaration, usually none.
+// declTags chooses the declaration tags for a declaration. Usually it returns none.
 func (a *author) declTags() []string {
 	if !a.annotated || !a.chance(20) {
 		return nil
@@ -17,13 +17,13 @@ func (a *author) declTags() []string {
 	return all
 }
 
-// typeTag returns the given type with a random type tag on it. The result is for use as
-// the target of a pointer.
+// typeTag returns a type with a random type tag. Only pointers may have the result as their
+// target.
 func (a *author) typeTag(to *form) *form {
 	return &form{kind: formTypeTag, n: a.IntN(len(tagWords)), to: to}
 }
 
-// withTags writes declaration tags, after the declaration. C++ programs have none.
+// withTags writes declaration tags, which follow a declaration. In C++, it writes nothing.
 func (g *generator) withTags(tags []string) *node {
 	n := sequence()
 	for _, t := range tags {

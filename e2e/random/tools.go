@@ -13,7 +13,7 @@ type Tools struct {
 	Btfgen, Btfdedup string
 }
 
-// commandTimeout is far more than any command on a small program takes.
+// commandTimeout is far longer than any command needs for a small program.
 const commandTimeout = time.Minute
 
 type commandError struct {

@@ -15,14 +15,14 @@ import (
 )
 
 // checkVariables checks that each per-CPU variable is in the result, with the type that the DWARF
-// has for its address, or is listed as left out.
+// has for the variable's address, or in the list of skipped variables.
 func checkVariables(b *Build) error {
 	return b.view().variables(func(section string) bool { return section == perCPUSection })
 }
 
-// checkGlobals is like checkVariables for all variables (global_var), and calls sameRoads first.
+// checkGlobals calls elfEqualsLink with the feature global_var, and then checks all variables.
 func checkGlobals(b *Build) error {
-	globals := b.sameRoads("linked", "default,global_var")
+	globals := b.elfEqualsLink("linked", "default,global_var")
 	b.verify(globals)
 	if b.Options.TypeUnits() {
 		return nil
@@ -72,7 +72,7 @@ func (v *view) variables(wanted func(section string) bool) error {
 			if base, _, _ := strings.Cut(s.Name, "."); base == name && v.skipped[name] == "" &&
 				v.skipped[s.Name] == "" {
 				wrong = append(wrong,
-					fmt.Sprintf("variable %s at %#x (symbol %s) is missing, and not listed as left out",
+					fmt.Sprintf("variable %s at %#x (symbol %s) is neither in the result nor skipped",
 						name, s.Value, s.Name))
 			}
 		}
@@ -80,10 +80,10 @@ func (v *view) variables(wanted func(section string) bool) error {
 	return list(wrong)
 }
 
-// variable returns how t differs from the variables in the list at, which the DWARF has at t's
-// address. It returns "" if t equals one of them.
+// variable returns how t differs from the variables that the DWARF has at t's address (the list
+// at). It returns "" if t equals one of these variables.
 func (v *view) variable(t *btf.Var, at []*die) string {
-	reason := "there is no variable"
+	reason := "the DWARF has no variable there"
 	if slices.ContainsFunc(at, func(d *die) bool {
 		err := errors.Join(v.match(v.info.typeOf(d), t.Type), v.tagged(d, t.Tags))
 		if err != nil {

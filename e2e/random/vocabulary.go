@@ -5,18 +5,18 @@ import (
 	"slices"
 )
 
-// word is a name in the vocabulary with its possible definitions. A tag's first definition is new;
-// most of the others are copies of an earlier definition, with one change.
+// word is a name in the vocabulary, with its possible definitions. The first definition of a tag is
+// new; most of the others are copies of an earlier definition with one change.
 type word struct {
 	name     string
 	variants []*form
 }
 
-// vocabulary is shared by the units of a program.
+// vocabulary has the names that the units of a program share.
 type vocabulary struct {
 	tags      []word
 	aliases   []word
-	functions map[string][]*form // the prototypes of functions that several units have
+	functions map[string][]*form // the usual prototypes of functions that several units define
 }
 
 func (a *author) vocabulary() *vocabulary {
@@ -43,7 +43,7 @@ func (a *author) variants(n int) []*form {
 	if a.chance(15) {
 		first = a.enum()
 	}
-	// A chain of tags lets conflicts spread.
+	// With a chain of tags, one tag's conflict spreads to the tags that lead to it.
 	if first.kind == formRecord && n+1 < a.tags && a.chance(60) {
 		first.members = append([]member{{name: "next", form: &form{kind: formPointer,
 			to: &form{kind: formTag, n: n + 1}}}}, first.members...)

@@ -12,7 +12,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/repro/execlog"
 )
 
-// workspace is a copy of examples/hello with its own Bazel.
+// workspace is a copy of examples/hello, with a Bazel output base that only it uses.
 type workspace struct {
 	dir, bazel, base string
 }
@@ -47,7 +47,7 @@ func (w *workspace) run(args ...string) (harness.Result, error) {
 	return harness.Command{Argv: argv, Dir: w.dir}.Run()
 }
 
-// build builds BTF of a kernel and of modules, and returns the log.
+// build builds the BTF of the kernel and of a module, and returns the spawns in the log.
 func (w *workspace) build(t *testing.T, flags ...string) []execlog.Spawn {
 	t.Helper()
 	log := filepath.Join(t.TempDir(), "log")
@@ -63,8 +63,8 @@ func (w *workspace) build(t *testing.T, flags ...string) []execlog.Spawn {
 	return found.Spawns
 }
 
-// btfActions checks that no Go code was built, and that the program of each action that makes BTF
-// has a path that contains the given text.
+// btfActions checks that no Go code was built, and that in each action that makes BTF, the path of
+// the program contains the text tool.
 func btfActions(t *testing.T, spawns []execlog.Spawn, tool string) {
 	t.Helper()
 	n := 0
@@ -84,7 +84,7 @@ func btfActions(t *testing.T, spawns []execlog.Spawn, tool string) {
 	}
 }
 
-// example returns the first Starlark example that follows a text in a file of the documentation.
+// example returns the first Starlark example after a given text in a file of the documentation.
 func example(t *testing.T, file, after string) string {
 	t.Helper()
 	text := string(harness.ReadFile(t, filepath.Join(harness.Repo(), file)))
@@ -97,7 +97,7 @@ func example(t *testing.T, file, after string) string {
 	return text
 }
 
-// sums returns the checksums of the release's files, by name.
+// sums returns the checksums of the release's files. The keys are the files' names.
 func sums(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	of := map[string]string{}
@@ -108,8 +108,8 @@ func sums(t *testing.T, dir string) map[string]string {
 	return of
 }
 
-// TestPrebuilt builds with the tools of a release that is stored in files, as docs/releases.md
-// shows.
+// TestPrebuilt builds BTF with the tools from a release, as docs/releases.md shows. The URL of the
+// release names local files.
 func TestPrebuilt(t *testing.T) {
 	w := newWorkspace(t)
 	dir := release(t)
@@ -156,8 +156,8 @@ btf_repro_test(name = "repro_test", a = "a.log", b = "a.log")
 	}
 	w.nothingOfGo(t)
 
-	// The next builds use the tools as files in the workspace, as the documentation of btf_toolchain
-	// shows.
+	// The next builds use tools that are files in the workspace, as the documentation of
+	// btf_toolchain shows.
 	files := unpack(t, dir, "linux-amd64")
 	for _, tool := range []string{"btfgen", "btfdedup"} {
 		path := filepath.Join(w.dir, "own/bin", tool)
@@ -181,8 +181,8 @@ btf_repro_test(name = "repro_test", a = "a.log", b = "a.log")
 	w.nothingOfGo(t)
 }
 
-// kernelTree imitates a tree in which Kbuild has built a kernel, and returns the call of
-// kbuild_tree for it.
+// kernelTree makes a tree that looks as if Kbuild had built a kernel there. It returns the lines
+// for MODULE.bazel that call kbuild_tree for this tree.
 func kernelTree(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -197,7 +197,7 @@ kbuild_tree(name = "kernel", path = "` + dir + `")
 `
 }
 
-// nothingOfGo checks that neither Go nor a Go module was fetched.
+// nothingOfGo checks that Bazel fetched neither Go nor a Go module.
 func (w *workspace) nothingOfGo(t *testing.T) {
 	t.Helper()
 	fetched, err := os.ReadDir(filepath.Join(w.base, "external"))
@@ -206,11 +206,11 @@ func (w *workspace) nothingOfGo(t *testing.T) {
 	}
 	var names []string
 	for _, dir := range fetched {
-		if !strings.HasPrefix(dir.Name(), "@") { // a marker file of Bazel
+		if !strings.HasPrefix(dir.Name(), "@") { // such files are Bazel's markers
 			names = append(names, dir.Name())
 		}
 	}
-	// The sources of rules_go are there, because Bazel looks at all toolchains that modules register.
+	// Bazel fetches rules_go itself, because it looks at all toolchains that modules register.
 	for _, part := range []string{"gazelle", "com_github", "__download_", "go_default_sdk",
 		"kbuild_generate"} {
 		if i := slices.IndexFunc(names, func(name string) bool {

@@ -1,5 +1,5 @@
-// Package release makes a release twice, from checkouts that share only the commit, and builds BTF
-// with the release's tools, in a workspace that builds no Go code.
+// Package release makes a release twice, from two checkouts of the same commit that differ in
+// everything else. It builds BTF with the release's tools in a workspace that builds no Go code.
 package release
 
 import (
@@ -29,8 +29,8 @@ const module = "github.com/rules-btf/rules_btf"
 // tools are the programs that every release must have.
 var tools = []string{"btfcore", "btfdedup", "btfgen", "btfkbuild", "btfrepro"}
 
-// commit is the commit that is checked out in this repository, and made is the directory
-// of the release of that commit.
+// commit is the commit that is checked out in this repository. made is the directory with the
+// release made from that commit.
 var made, commit string
 
 func TestMain(m *testing.M) {
@@ -44,7 +44,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// release makes the release of this checkout's commit, once, and returns its directory.
+// release returns the directory with the release of this checkout's commit. The first call makes
+// the release.
 func release(t *testing.T) string {
 	t.Helper()
 	harness.Need(t, "git", "go")
@@ -61,8 +62,8 @@ func release(t *testing.T) string {
 	return made
 }
 
-// elsewhere is a clone of this repository at another path, with a different environment, and, if
-// the test may change its user, with a different user.
+// elsewhere is a clone of this repository at a different path. Commands there run with a different
+// environment and, if the test runs as root, as a different user.
 type elsewhere struct {
 	dir, repo string
 	env       []string
@@ -78,9 +79,9 @@ func newElsewhere(t *testing.T) *elsewhere {
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	e := &elsewhere{dir: dir, repo: filepath.Join(dir, "some", "clone")}
 	clone(t, e.repo)
-	// The other user gets a copy of the module cache, because the original may be unreadable for
-	// that user. The cache may also lack modules that only a release needs, such as cobra's
-	// generator of man pages.
+	// The other user gets a copy of the module cache, because that user may be unable to read the
+	// original. First, modules that only a release needs are added to the cache, such as cobra's
+	// generator for man pages.
 	harness.MustRun(t, e.repo, "go", "mod", "download")
 	modules := strings.TrimSpace(harness.MustRun(t, e.repo, "go", "env", "GOMODCACHE"))
 	harness.MustRun(t, dir, "cp", "-r", modules+"/cache/download", dir+"/proxy")
@@ -120,8 +121,8 @@ func (e *elsewhere) run(t *testing.T, argv ...string) {
 	}
 }
 
-// TestReproducible checks that two checkouts give identical files: the files of a release, and the
-// programs that the command in docs/releases.md builds from a checkout.
+// TestReproducible checks that two checkouts give identical files: both the files of a release, and
+// the programs that the command in docs/releases.md builds.
 func TestReproducible(t *testing.T) {
 	const build = "CGO_ENABLED=0 go build -trimpath -buildvcs=false -o bin/ \\\n" +
 		"       ./tools/btfcore ./tools/btfgen ./tools/btfdedup ./tools/btfkbuild \\\n" +
@@ -138,14 +139,14 @@ func TestReproducible(t *testing.T) {
 	e := newElsewhere(t)
 	e.run(t, "sh", "-c", build)
 	same(t, filepath.Join(here, "bin"), filepath.Join(e.repo, "bin"))
-	e.env = append(e.env, "GOAMD64=v3") // the release script overrides this variable
+	e.env = append(e.env, "GOAMD64=v3") // has no effect, because the release script overrides it
 	two := filepath.Join(e.dir, "made")
 	e.run(t, "tools/dev/release", "-o", two)
 	same(t, one, two)
 	harness.MustRun(t, one, "sha256sum", "--check", "--strict", "SHA256SUMS")
 }
 
-// same checks that two directories have the same files.
+// same checks that two directories contain the same files.
 func same(t *testing.T, one, two string) {
 	t.Helper()
 	files, err := os.ReadDir(one)
@@ -164,8 +165,8 @@ func same(t *testing.T, one, two string) {
 	}
 }
 
-// TestPrograms checks that the programs for each kind of machine are static and report what they
-// were built from.
+// TestPrograms checks the programs for each architecture: they must be static, contain the right
+// build information but no paths, and be listed in the bill of materials.
 func TestPrograms(t *testing.T) {
 	dir := release(t)
 	bom := readSBOM(t, dir)
@@ -203,7 +204,7 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-// TestVersion checks that the programs for this machine report the release's version.
+// TestVersion checks that the programs print the release's version.
 func TestVersion(t *testing.T) {
 	found := unpack(t, release(t), "linux-amd64")
 	for _, tool := range tools {
@@ -218,8 +219,8 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// TestManuals checks that there are man pages of this version and shell completions, and that both
-// are the same for each platform.
+// TestManuals checks that the archives have man pages for this version and shell completions, and
+// that these are the same for all platforms.
 func TestManuals(t *testing.T) {
 	one := unpack(t, release(t), "linux-amd64")
 	other := unpack(t, release(t), "linux-arm64")
@@ -241,7 +242,8 @@ func TestManuals(t *testing.T) {
 	}
 }
 
-// TestSources checks that the archive of the sources is the one that .bcr describes.
+// TestSources checks that the archive with the sources has the name and the top directory that
+// .bcr/source.template.json gives.
 func TestSources(t *testing.T) {
 	var source struct{ URL, StripPrefix string }
 	text := harness.ReadFile(t, filepath.Join(harness.Repo(), ".bcr/source.template.json"))
@@ -265,7 +267,7 @@ func version(t *testing.T) string {
 	return v
 }
 
-// unpack returns the files of the archive of a platform.
+// unpack returns the files in the archive for a platform.
 func unpack(t *testing.T, dir, platform string) map[string][]byte {
 	t.Helper()
 	return untar(t, filepath.Join(dir, "rules_btf-"+version(t)+"-"+platform+".tar.gz"))
@@ -292,8 +294,8 @@ func untar(t *testing.T, name string) map[string][]byte {
 	}
 }
 
-// readSBOM returns the components of the bill of materials by reference. For each reference, it
-// checks that the component exists.
+// readSBOM returns the components in the bill of materials. The keys are their references
+// (bom-ref). It checks that each dependency refers to a component that exists.
 func readSBOM(t *testing.T, dir string) map[string]cyclonedx.Component {
 	t.Helper()
 	var bom cyclonedx.BOM

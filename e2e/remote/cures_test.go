@@ -12,21 +12,22 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// The tests in this file follow the instructions in docs/remote.md for administrators.
+// The tests in this file follow the instructions for administrators in docs/remote.md.
 
-// deleteDamaged deletes the damaged files of a cache with the commands of docs/remote.md, and
-// returns how many are left.
+// deleteDamaged deletes the damaged files in a cache with the commands in docs/remote.md. It
+// returns the number of files that are left.
 func deleteDamaged(t testing.TB, cache string) int {
 	t.Helper()
 	shell(t, "sha256sum", "~/.cache/bazel-disk", cache)
 	return len(filesBelow(t, filepath.Join(cache, "cas")))
 }
 
-// TestDeleteDamaged damages a third of the files of the disk cache and of nginx, and deletes
-// exactly the damaged files. After that, the cache lacks some content but has none that is damaged.
-// To restore the content, at most one build with all downloads is needed.
+// TestDeleteDamaged damages a third of the files in a disk cache and in nginx's cache, and checks
+// that the commands in docs/remote.md delete exactly these files. Then the caches only lack
+// content. For a disk cache, any build restores the content; for nginx, a build that downloads
+// everything.
 func TestDeleteDamaged(t *testing.T) {
-	long(t)
+	needAll(t)
 	m, want := quick(t)
 	for _, s := range stores(t)[:2] {
 		options := append(preset(t, "remote-cache.bazelrc"), s.option)
@@ -56,10 +57,10 @@ func TestDeleteDamaged(t *testing.T) {
 	}
 }
 
-// TestExpire fills an HTTP cache, uses some of its files again later, and then deletes
-// old files.
+// TestExpire fills an HTTP cache, uses some of its files again later, and then deletes the files
+// that were not used again. Builds must still work.
 func TestExpire(t *testing.T) {
-	long(t)
+	needAll(t)
 	m, want := quick(t)
 	s := nginx(t)
 	options := append(preset(t, "remote-cache.bazelrc"), s.option())
@@ -73,8 +74,8 @@ func TestExpire(t *testing.T) {
 	}
 	m.must(options...)
 	age(40)
-	// One object gets a new type, so everything that depends on it is new. Another object only gets
-	// new line numbers, so its BTF object is old content to which a new action result refers.
+	// One object gets a new type, so everything that depends on this object is new. In another
+	// object, only line numbers change, so a new action result refers to an old BTF object.
 	m.compile(7, objectsSource(10_000))
 	m.compile(8, "\n\n"+objectsSource(8))
 	m.must(options...)
@@ -95,8 +96,8 @@ func TestExpire(t *testing.T) {
 	m.same(want)
 }
 
-// TestMissingHit lets btfrepro find out why a build had to run an action, with the commands in
-// docs/remote.md.
+// TestMissingHit lets btfrepro find out why a build had to run an action again. It uses the
+// commands in docs/remote.md.
 func TestMissingHit(t *testing.T) {
 	m, want := quick(t)
 	build := func(log string) {
@@ -125,7 +126,7 @@ func TestMissingHit(t *testing.T) {
 		t.Errorf("btfrepro: exit %d, want 1 and a source file as the cause\n%s%s", r.Exit, report,
 			r.Stderr)
 	}
-	// The BTF object is the same, and so is everything that is made from it.
+	// The action writes the same BTF object, so no other action differs.
 	if !regexp.MustCompile(`(?m)^1 of \d+ actions differ$`).MatchString(report) {
 		t.Errorf("btfrepro does not say that one action differs\n%s", report)
 	}
@@ -135,7 +136,7 @@ func TestMissingHit(t *testing.T) {
 	m.gcc(source)
 }
 
-// TestImports makes the workspace import presets with the lines in docs/remote.md.
+// TestImports checks that the lines in docs/remote.md make a workspace import the presets.
 func TestImports(t *testing.T) {
 	m, _ := quick(t)
 	rc := filepath.Join(m.dir, ".bazelrc")
@@ -168,8 +169,8 @@ func TestImports(t *testing.T) {
 
 var mnemonicLine = regexp.MustCompile(`(?m)^\s*mnemonic = .*$`)
 
-// TestMnemonics compares the mnemonics of the rules with those that the preset for remote execution
-// runs remotely.
+// TestMnemonics checks that the preset for remote execution names exactly the mnemonics of the
+// rules.
 func TestMnemonics(t *testing.T) {
 	rules := map[string]bool{}
 	for _, file := range filesBelow(t, filepath.Join(harness.Repo(), "rules/private")) {

@@ -9,7 +9,8 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// damage changes each file in one of three ways, as a disk or an administrator might.
+// damage damages each file in one of three ways that also happen in practice: a bit flips, the
+// second half is lost, or everything is lost.
 func damage(t testing.TB, files []string) {
 	t.Helper()
 	for i, path := range files {
@@ -25,7 +26,7 @@ func damage(t testing.TB, files []string) {
 		case 2:
 			content = nil
 		}
-		// The files of a store may be read-only, or linked to other places.
+		// The files in a store may be read-only, or have hard links elsewhere.
 		if err := os.Remove(path); err != nil {
 			t.Fatal(err)
 		}
@@ -44,7 +45,7 @@ func remove(t testing.TB, files []string) {
 	}
 }
 
-// store is a cache whose files the test can reach.
+// store is a cache whose files the test can change.
 type store struct {
 	name   string
 	option string
@@ -65,16 +66,18 @@ func stores(t *testing.T) []store {
 	}
 }
 
-// TestDamagedBlobs fills a cache and damages all its content: Bazel must not accept any of it.
+// TestDamagedBlobs fills a cache and damages all content in it. Bazel must not use damaged content.
 func TestDamagedBlobs(t *testing.T) { losses(t, "damaged", damage) }
 
-// TestLostBlobs fills a cache and deletes the content, but not the action results that refer to it.
+// TestLostBlobs fills a cache and deletes the content in it, but not the action results that refer
+// to this content.
 func TestLostBlobs(t *testing.T) { losses(t, "lost", remove) }
 
-// losses runs builds with caches that lack content to which they still refer. It prints how the
-// builds end, and what makes builds work again.
+// losses builds with caches whose content was damaged or deleted, although the caches' action
+// results still refer to it. It prints how the builds end, and which options make builds work
+// again.
 func losses(t *testing.T, what string, lose func(testing.TB, []string)) {
-	long(t)
+	needAll(t)
 	m, want := quick(t)
 	fmt.Printf("\n| all blobs %s | the builds after that, each after a clean |\n|---|---|\n", what)
 	for _, s := range stores(t) {
@@ -115,7 +118,7 @@ func losses(t *testing.T, what string, lose func(testing.TB, []string)) {
 	}
 }
 
-// emptied is the cure that always helps: deleting everything in the cache.
+// emptied stands for the cure that always helps: to delete everything in the cache.
 const emptied = "toplevel after all of the cache is deleted"
 
 func (s store) empty(t *testing.T) {
@@ -134,8 +137,8 @@ func (s store) empty(t *testing.T) {
 	}
 }
 
-// TestDownloaded does the same as TestLostBlobs and TestDamagedBlobs, with
-// presets/download.bazelrc.
+// TestDownloaded checks that with presets/download.bazelrc, builds succeed in spite of lost or
+// damaged content.
 func TestDownloaded(t *testing.T) {
 	m, want := quick(t)
 	for i, s := range stores(t) {
@@ -158,9 +161,10 @@ func TestDownloaded(t *testing.T) {
 	}
 }
 
-// TestFullCache builds with full caches: the file system is full, or the quota is used up.
+// TestFullCache builds with caches that are full, because the file system is full or the quota is
+// used up.
 func TestFullCache(t *testing.T) {
-	long(t)
+	needAll(t)
 	m, want := quick(t)
 	web, grpc := nginxOn(t, tmpfs(t, 100)), casd(t, "--quota-high=300K", "--quota-low=100K")
 	for _, f := range []fault{

@@ -11,7 +11,7 @@ import (
 
 var fence = regexp.MustCompile("(?ms)^```(\\w*)\n(.*?)^```$")
 
-// blocks returns the code blocks of docs/remote.md that are marked with a language.
+// blocks returns the code blocks in docs/remote.md that are marked with the given language.
 func blocks(t testing.TB, language string) []string {
 	t.Helper()
 	text := harness.ReadFile(t, filepath.Join(harness.Repo(), "docs/remote.md"))
@@ -24,7 +24,7 @@ func blocks(t testing.TB, language string) []string {
 	return out
 }
 
-// block returns the only code block of docs/remote.md in a language.
+// block returns the only code block in docs/remote.md that is marked with the given language.
 func block(t testing.TB, language string) string {
 	t.Helper()
 	all := blocks(t, language)
@@ -34,7 +34,8 @@ func block(t testing.TB, language string) string {
 	return all[0]
 }
 
-// line returns the only indented line of docs/remote.md that begins with a text, split into words.
+// line finds the only indented line in docs/remote.md that begins with a text, and returns the
+// words in this line.
 func line(t testing.TB, text string) []string {
 	t.Helper()
 	doc := string(harness.ReadFile(t, filepath.Join(harness.Repo(), "docs/remote.md")))
@@ -50,8 +51,8 @@ func line(t testing.TB, text string) []string {
 	return strings.Fields(found[0])
 }
 
-// shell runs the shell block of docs/remote.md that contains a text, with a directory of the test
-// in place of the directory that the block names.
+// shell runs the shell block in docs/remote.md that contains a text, with the directory dir in
+// place of the directory old.
 func shell(t testing.TB, text, old, dir string) {
 	t.Helper()
 	for _, b := range blocks(t, "sh") {
@@ -60,10 +61,10 @@ func shell(t testing.TB, text, old, dir string) {
 			return
 		}
 	}
-	t.Fatalf("docs/remote.md has no block of shell with %q and %q", text, old)
+	t.Fatalf("docs/remote.md has no shell block with %q and %q", text, old)
 }
 
-// TestOptions checks that Bazel accepts the options of all presets and of all configurations in
+// TestOptions checks that Bazel accepts the options in all presets, and in all bazelrc blocks in
 // docs/remote.md.
 func TestOptions(t *testing.T) {
 	m, _ := quick(t)
@@ -97,7 +98,8 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestPlatform builds on the platform that docs/remote.md defines, and with its exec_properties.
+// TestPlatform builds with the exec_properties that docs/remote.md shows, and then on the execution
+// platform that the page defines.
 func TestPlatform(t *testing.T) {
 	m, want := quick(t)
 	build := filepath.Join(m.dir, "BUILD.bazel")
@@ -122,7 +124,7 @@ func TestPlatform(t *testing.T) {
 	words := line(t, "bazel build --extra_execution_platforms=")
 	extra := words[2 : len(words)-1]
 	o := m.must(append(s.execute(t), extra...)...)
-	if sum := btf(counts(o.spawns)); sum.remote == 0 || sum.local > 0 {
+	if sum := btfSum(counts(o.spawns)); sum.remote == 0 || sum.local > 0 {
 		t.Errorf("%d actions ran remotely and %d locally, want all remotely", sum.remote, sum.local)
 	}
 	m.same(want)

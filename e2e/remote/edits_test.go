@@ -14,16 +14,17 @@ import (
 	"github.com/rules-btf/rules_btf/internal/repro/execlog"
 )
 
-// kernelEdit is an edit of the kernel's source, after which Kbuild makes a goal.
+// kernelEdit is an edit of the kernel's source. After the edit, Kbuild makes the goal.
 type kernelEdit struct {
 	name, file, old, new, goal string
-	compiled                   [2]int // the least and the most files that Kbuild compiles
-	links                      int    // how many BTF files are linked again: none if no type changed
+	compiled                   [2]int // the least and greatest number of files that Kbuild compiles
+	links                      int    // how many BTF files must be linked again; 0 if no type changes
 }
 
 const argvSplit, dummy = "lib/argv_split.c", "drivers/net/dummy.c"
 
-// Each build of vmlinux compiles init/version-timestamp.c, which contains the build number.
+// kernelEdits are the edits. In each build of vmlinux, Kbuild also compiles
+// init/version-timestamp.c, which contains the build number.
 var kernelEdits = []kernelEdit{
 	{name: "a comment at a line's end", file: argvSplit, goal: "vmlinux",
 		old: "#include <linux/kernel.h>", new: "#include <linux/kernel.h> /* first */",
@@ -52,12 +53,12 @@ var kernelEdits = []kernelEdit{
 		compiled: [2]int{500, 1500}},
 }
 
-// TestKernelEdits edits the kernel's source, has Kbuild compile and link it, and counts the actions
-// that Bazel then runs, with two values of the flag --@rules_btf//rules/settings:grain. Exactly the
-// actions with a changed input must run. If no type changed, these include no BtfMerge, BtfLink or
-// BtfBase.
+// TestKernelEdits edits the kernel's source, lets Kbuild compile and link it, and counts the
+// actions that Bazel then runs, with two values of the flag --@rules_btf//rules/settings:grain.
+// Exactly the actions that have a changed input must run. If no type changed, no BtfMerge, BtfLink
+// or BtfBase may run.
 func TestKernelEdits(t *testing.T) {
-	long(t)
+	needAll(t)
 	source := harness.Kernel(t)
 	harness.KernelCompiler(t, source)
 	tree := copyInPlace(t, source)
@@ -76,7 +77,7 @@ func TestKernelEdits(t *testing.T) {
 			}
 		})
 	}
-	// The result after all edits must be what a build from scratch makes.
+	// After all edits, the result must be the same as that of a build from scratch.
 	m := builds[1].m
 	m.t = t
 	want := m.digests()
@@ -86,7 +87,7 @@ func TestKernelEdits(t *testing.T) {
 
 func (e *kernelEdit) changesTypes() bool { return e.links > 0 }
 
-// apply edits the source and has Kbuild make the goal.
+// apply edits the source and lets Kbuild make the goal.
 func (e *kernelEdit) apply(t *testing.T, tree string) {
 	t.Helper()
 	path := filepath.Join(tree, e.file)
@@ -109,16 +110,16 @@ func (e *kernelEdit) apply(t *testing.T, tree string) {
 	}
 }
 
-// editedKernel is a machine that builds the BTF of a kernel's tree, with one value of the flag
+// editedKernel is a machine that builds the BTF from a kernel tree, with one value of the flag
 // grain.
 type editedKernel struct {
 	m       *machine
 	grain   string
 	actions []reader
-	files   map[string]string // digests of all files that the actions read
+	files   map[string]string // maps each file that the actions read to its last known digest
 }
 
-// reader is an action and what it reads.
+// reader is an action and the files that it reads.
 type reader struct {
 	mnemonic string
 	inputs   []string
@@ -149,7 +150,7 @@ func newEditedKernel(t *testing.T, tree, grain string) *editedKernel {
 	return k
 }
 
-// path returns the path of a file that an execution log names.
+// path returns the full path of a file that is named in an execution log.
 func (m *machine) path(name string) string {
 	if strings.HasPrefix(name, "external/") {
 		return filepath.Join(m.base, name)
@@ -157,7 +158,7 @@ func (m *machine) path(name string) string {
 	return filepath.Join(m.dir, name)
 }
 
-// changed returns the files that have changed since the last call of changed.
+// changed returns the files that the actions read and that have changed since the last call.
 func (k *editedKernel) changed(t *testing.T) map[string]bool {
 	t.Helper()
 	out := map[string]bool{}
@@ -170,8 +171,8 @@ func (k *editedKernel) changed(t *testing.T) map[string]bool {
 	return out
 }
 
-// check builds after an edit, and compares how often each mnemonic runs with the number of its
-// actions that have a changed input.
+// check builds after an edit. For each mnemonic, it compares the number of actions that ran with
+// the number of actions that have a changed input.
 func (k *editedKernel) check(t *testing.T, e kernelEdit) {
 	t.Helper()
 	ran := show(t, e.name+", grain "+k.grain, k.m.ok(k.m.rebuild()))
@@ -182,10 +183,10 @@ func (k *editedKernel) check(t *testing.T, e kernelEdit) {
 			want[a.mnemonic]++
 		}
 	}
-	fmt.Printf("%d of the files that actions read differ\n", len(changed))
+	fmt.Printf("%d of the files that actions read have changed\n", len(changed))
 	for _, mnemonic := range []string{"BtfGen", "BtfFacts", "BtfMerge", "BtfLink", "BtfBase"} {
 		if n := ran[mnemonic].ran(); n != want[mnemonic] {
-			t.Errorf("grain %s: %s ran %d times, but %d of its actions have inputs that differ", k.grain,
+			t.Errorf("grain %s: %s ran %d times, but %d of its actions have changed inputs", k.grain,
 				mnemonic, n, want[mnemonic])
 		}
 	}
@@ -197,9 +198,9 @@ func (k *editedKernel) check(t *testing.T, e kernelEdit) {
 	}
 }
 
-// copyInPlace copies a tree that kernel.sh built, and mounts the copy over the original: the
-// kernel's build records absolute paths, and if these change, the build compiles all objects again.
-// The mount exists only in this mount namespace, so other builds of the kernel don't see it.
+// copyInPlace makes a writable view of a tree that kernel.sh built, at the path at which the tree
+// was built. Kbuild records absolute paths, and if these change, it compiles all objects again. The
+// mount exists only in this mount namespace, so other builds of the kernel don't see the view.
 func copyInPlace(t *testing.T, source string) string {
 	t.Helper()
 	needRoot(t)
@@ -212,8 +213,8 @@ func copyInPlace(t *testing.T, source string) string {
 	return place
 }
 
-// overlay mounts a writable view of the directory lower at the path place; the directory itself
-// isn't changed.
+// overlay mounts a writable view of the directory lower at the path place. Writes to the view don't
+// change the directory lower.
 func overlay(t *testing.T, lower, place string) {
 	t.Helper()
 	upper, work := filepath.Join(t.TempDir(), "upper"), filepath.Join(t.TempDir(), "work")

@@ -6,15 +6,15 @@ import (
 	"testing"
 )
 
-// TestExecution runs all actions of rules_btf on an executor where they see only their
-// inputs, with each way to download results.
+// TestExecution runs all actions of rules_btf on an executor on which they see only their inputs,
+// with each value of --remote_download_outputs.
 func TestExecution(t *testing.T) {
 	m, want := quick(t)
 	control := false
 	for _, download := range []string{"minimal", "toplevel", "all"} {
 		t.Run(download, func(t *testing.T) {
 			if download == "all" {
-				long(t)
+				needAll(t)
 			}
 			m.t = t
 			s := casd(t)
@@ -23,16 +23,15 @@ func TestExecution(t *testing.T) {
 				control = true
 				refuses(t, m, s)
 			}
-			ran := btf(show(t, "remotely, "+download, m.must(options...)))
+			ran := btfSum(show(t, "remotely, "+download, m.must(options...)))
 			if ran.local != 0 || ran.remote == 0 || ran.hit != 0 {
-				t.Errorf("%d ran here, %d remotely, %d were hits; want remotely only", ran.local,
+				t.Errorf("%d actions ran locally, %d remotely, %d were hits; want all remotely", ran.local,
 					ran.remote, ran.hit)
 			}
 			again := m.must(options...)
 			allHits(t, download, show(t, "again, "+download, again))
 			if download == "minimal" {
-				// Nothing was downloaded; the next build, which downloads top-level outputs,
-				// fetches what it needs.
+				// Nothing was downloaded. The next build downloads the outputs of the targets.
 				if m.right(want) != "none" {
 					t.Error("results were downloaded with --remote_download_outputs=minimal")
 				}
@@ -43,14 +42,14 @@ func TestExecution(t *testing.T) {
 	}
 }
 
-// execute returns the options that make our actions run on the server, as in
-// presets/remote-execution.bazelrc.
+// execute returns the options in presets/remote-execution.bazelrc, and the option that makes our
+// actions run on the server.
 func (s *server) execute(t testing.TB) []string {
 	t.Helper()
 	return append(preset(t, "remote-execution.bazelrc"), "--remote_executor=grpc://"+s.proxy.Addr)
 }
 
-// refuses is a control: an action that needs anything besides its inputs must fail on this
+// refuses is a control. It checks that an action that reads a file besides its inputs fails on the
 // executor.
 func refuses(t *testing.T, m *machine, s *server) {
 	t.Helper()
@@ -68,6 +67,6 @@ func refuses(t *testing.T, m *machine, s *server) {
 	if o.exit == 0 {
 		t.Error("control: a shell that reads /etc/passwd ran on the executor")
 	}
-	fmt.Printf("control, an action that needs a shell: exit %d, %s\n", o.exit,
+	fmt.Printf("control, an action that reads /etc/passwd: exit %d, %s\n", o.exit,
 		strings.TrimSpace(o.message()))
 }

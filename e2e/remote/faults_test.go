@@ -9,18 +9,18 @@ import (
 	"testing"
 )
 
-// Each test in this file breaks something in a build. It prints how Bazel ends, and whether this
-// build and the next one have the right bytes.
+// Each test in this file breaks something during a build. It prints how Bazel ends, and whether the
+// results of this build and of the next one have the right bytes.
 
-// row is a row of the table of faults.
+// row is a row in the table of faults.
 type row struct {
 	fault  string
 	how    string // the options, in words
 	faulty outcome
-	bytes  string // right or not, after the faulty build
-	after  string // what happened before the next build
+	bytes  string // whether the results are right after the faulty build
+	after  string // what was done between the two builds, in words
 	next   outcome
-	end    string // like bytes, after the next build
+	end    string // whether the results are right after the next build
 }
 
 var printedHead atomic.Bool
@@ -38,15 +38,15 @@ func (r row) print() {
 		r.faulty.seconds, r.bytes, r.after, r.next.exit, r.next.seconds, r.end)
 }
 
-// fault is something that goes wrong with a server or Bazel.
+// fault is something that goes wrong with a server or with Bazel.
 type fault struct {
 	name    string
 	options []string // for both builds
-	how     string   // options in words
+	how     string   // the options, in words
 	exit    []int    // the exit codes that the faulty build may have
-	// The function begin causes the fault before the build. The function during is called in the
-	// middle of the build, when the request whose number is in the field request arrives. After
-	// the build, the function end repairs what an administrator would repair.
+	// begin is called before the faulty build, and may cause the fault. during is called in the
+	// middle of the build, when the request with the number in the field request arrives. end is
+	// called after the build, and repairs what an administrator would repair.
 	begin   func()
 	request int32
 	during  func()
@@ -54,7 +54,8 @@ type fault struct {
 	after   string // what end does, in words
 }
 
-// try runs a build with a fault and a build after it, which must succeed and have the right bytes.
+// try runs a build with a fault, and then another build, which must succeed and have the right
+// bytes.
 func try(t *testing.T, m *machine, want map[string]string, s *server, f fault) {
 	t.Helper()
 	if f.begin != nil {
@@ -75,7 +76,7 @@ func try(t *testing.T, m *machine, want map[string]string, s *server, f fault) {
 	}
 	r.bytes = m.right(want)
 	if !one(f.exit, r.faulty.exit) {
-		t.Errorf("%s: Bazel ended with %d, want one of %d\n%s", f.name, r.faulty.exit, f.exit,
+		t.Errorf("%s: Bazel ended with exit code %d, want one of %d\n%s", f.name, r.faulty.exit, f.exit,
 			tail(r.faulty.stderr))
 	}
 	if r.faulty.exit == 0 {
@@ -104,9 +105,9 @@ func one(of []int, n int) bool {
 	return false
 }
 
-// TestCacheKilled kills a cache mid-build, and then builds once without the cache and once with it.
+// TestCacheKilled kills a cache in the middle of a build, starts it again, and builds again.
 func TestCacheKilled(t *testing.T) {
-	long(t)
+	needAll(t)
 	m, want := quick(t)
 	for name, start := range map[string]func(testing.TB) *server{
 		"HTTP": nginx,
@@ -118,14 +119,14 @@ func TestCacheKilled(t *testing.T) {
 			how:     "preset",
 			options: append(preset(t, "remote-cache.bazelrc"), s.option()),
 			exit:    []int{0}, request: 60, during: s.kill,
-			after: "it runs again", end: s.restart,
+			after: "the cache runs again", end: s.restart,
 		})
 	}
 }
 
 // TestCacheDead builds with a cache whose server is dead.
 func TestCacheDead(t *testing.T) {
-	long(t)
+	needAll(t)
 	m, want := quick(t)
 	for _, grpc := range []bool{false, true} {
 		s, name := nginx(t), "HTTP"
@@ -137,20 +138,20 @@ func TestCacheDead(t *testing.T) {
 			name:    name + " cache is dead",
 			how:     "preset",
 			options: append(preset(t, "remote-cache.bazelrc"), s.option()),
-			exit:    []int{0}, after: "it runs again", end: s.restart,
+			exit:    []int{0}, after: "the cache runs again", end: s.restart,
 		})
 	}
 }
 
-// TestRetries prints what a dead cache costs with options other than the preset's.
+// TestRetries prints how much time a dead cache costs with options other than those in the preset.
 func TestRetries(t *testing.T) {
-	long(t)
+	needAll(t)
 	m, _ := quick(t)
 	targets := m.targets
 	defer func() { m.targets = targets }()
 	m.targets = []string{"//:dir0"}
 	o := m.must()
-	fmt.Printf("\n| %d actions, a cache that is dead | options | exit | seconds |\n", btf(counts(
+	fmt.Printf("\n| %d actions, a cache that is dead | options | exit | seconds |\n", btfSum(counts(
 		o.spawns)).ran())
 	fmt.Println("|---|---|--:|--:|")
 	fmt.Printf("| none | | %d | %.1f |\n", o.exit, o.seconds)
@@ -168,7 +169,7 @@ func TestRetries(t *testing.T) {
 	}
 }
 
-// TestGarbage lets something other than a cache answer.
+// TestGarbage builds while a login page answers all requests to the cache.
 func TestGarbage(t *testing.T) {
 	m, want := quick(t)
 	page := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -181,7 +182,7 @@ func TestGarbage(t *testing.T) {
 			s, name, exits = casd(t), "gRPC", []int{0, 34}
 		}
 		try(t, m, want, s, fault{
-			name: name + " cache answers all with a login page", how: "preset",
+			name: name + " cache answers every request with a login page", how: "preset",
 			options: append(preset(t, "remote-cache.bazelrc"), s.option()), exit: exits,
 			begin: func() { s.proxy.Answer(page) },
 			after: "the cache answers again", end: func() { s.proxy.Answer(nil) },
@@ -208,7 +209,7 @@ func TestExecutorKilled(t *testing.T) {
 		var executed atomic.Int32
 		try(t, m, want, nil, fault{
 			name: "executor killed mid-build", how: v.how, options: append(s.execute(t), v.more...),
-			exit: v.exits, after: "it runs again", end: s.restart,
+			exit: v.exits, after: "the executor runs again", end: s.restart,
 			begin: func() {
 				s.proxy.Watch(func(r *http.Request) {
 					if strings.HasSuffix(r.URL.Path, "/Execute") && executed.Add(1) == 20 {
@@ -220,9 +221,9 @@ func TestExecutorKilled(t *testing.T) {
 	}
 }
 
-// TestBazelKilled kills Bazel's server mid-build.
+// TestBazelKilled kills Bazel's server in the middle of a build.
 func TestBazelKilled(t *testing.T) {
-	long(t)
+	needAll(t)
 	m, want := quick(t)
 	s := nginx(t)
 	try(t, m, want, s, fault{
@@ -233,8 +234,8 @@ func TestBazelKilled(t *testing.T) {
 	})
 }
 
-// TestDiskFull runs a tool where its output has no room: its sandbox has room for the links to the
-// inputs, but not for a BTF object with a few thousand types.
+// TestDiskFull runs a tool on a disk that becomes full: in the sandbox, there is room for the links
+// to the inputs, but not for a BTF object with a few thousand types.
 func TestDiskFull(t *testing.T) {
 	m, want := quick(t)
 	var source strings.Builder
@@ -256,7 +257,7 @@ btf_objects(
 	options := []string{"--spawn_strategy=linux-sandbox", "--jobs=1",
 		"--sandbox_base=" + tmpfs(t, 160)}
 	r := row{fault: "disk full under a tool (160 KiB for sandboxes)", how: "`--sandbox_base`",
-		faulty: m.build(options...), after: "another disk"}
+		faulty: m.build(options...), after: "a different disk"}
 	r.bytes = m.right(want)
 	if r.faulty.exit != 1 || !strings.Contains(r.faulty.stderr, "no space left on device") {
 		t.Errorf("exit %d, want 1 and the tool's message\n%s", r.faulty.exit, tail(r.faulty.stderr))

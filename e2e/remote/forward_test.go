@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// TestRewrite checks that rewrite changes 2.1 to 2.0 and nothing else.
+// TestRewrite checks that the function rewrite changes the version 2.1 to 2.0, and nothing else.
 func TestRewrite(t *testing.T) {
 	version := func(m []byte, n protowire.Number, minor uint64) []byte {
 		v := protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), 2)
@@ -37,8 +37,8 @@ func TestRewrite(t *testing.T) {
 	}
 }
 
-// TestForward sends requests through the proxy to a server that uses trailers, as gRPC does, and to
-// a server that is gone.
+// TestForward sends requests through the proxy, first to a server that uses trailers like gRPC, and
+// then to a server that no longer runs.
 func TestForward(t *testing.T) {
 	for _, grpc := range []bool{false, true} {
 		backend := httptest.NewUnstartedServer(http.HandlerFunc(

@@ -10,10 +10,10 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// The tests in this file count actions on the kernel that e2e/linux builds: one BtfGen for each of
-// its objects.
+// The tests in this file count the actions for the kernel that e2e/linux builds. There is one
+// BtfGen for each of the kernel's objects.
 
-// kernel returns a machine with the workspace of e2e/linux, for the kernel tree in a directory.
+// kernel returns a machine with the workspace e2e/linux, which uses the given kernel tree.
 func kernel(t testing.TB, tree string) *machine {
 	t.Helper()
 	m := newMachine(t)
@@ -30,7 +30,7 @@ func (m *machine) useTree(tree string) {
 	m.write("kernel.bazelrc", "common --repo_env=KERNEL_DIR="+tree+"\n")
 }
 
-// findResults records what the kernel's targets built.
+// findResults sets m.results to the BTF files that the kernel's targets have built.
 func (m *machine) findResults() {
 	m.t.Helper()
 	bin := filepath.Join(m.dir, "bazel-bin")
@@ -45,16 +45,17 @@ func (m *machine) findResults() {
 	sort.Strings(m.results)
 }
 
-// TestKernel lets a second machine, executors and configurations share what a first machine built.
+// TestKernel checks that other configurations, a second machine and executors can use what a first
+// machine has built, and that builds work if the cache is damaged.
 func TestKernel(t *testing.T) {
-	long(t)
+	needAll(t)
 	tree := harness.Kernel(t)
 	first := kernel(t, tree)
 	disk := "--disk_cache=" + filepath.Join(t.TempDir(), "disk")
 	mapping := preset(t, "path-mapping.bazelrc")
 	first.options = append(first.options, mapping...)
 	alone := first.must(disk)
-	cold := btf(show(t, "kernel, first machine", alone))
+	cold := btfSum(show(t, "kernel, first machine", alone))
 	if cold.hit != 0 || cold.local < 500 {
 		t.Fatalf("the first build ran %d actions and had %d hits", cold.local, cold.hit)
 	}
@@ -62,7 +63,7 @@ func TestKernel(t *testing.T) {
 	want := first.digests()
 	hits := func(t *testing.T, m *machine, what string, o outcome) {
 		t.Helper()
-		if sum := btf(show(t, "kernel, "+what, o)); sum.hit != cold.local || sum.ran() != 0 {
+		if sum := btfSum(show(t, "kernel, "+what, o)); sum.hit != cold.local || sum.ran() != 0 {
 			t.Errorf("%s: %d ran and %d were hits, want %d hits", what, sum.ran(), sum.hit, cold.local)
 		}
 		m.same(want)
@@ -78,7 +79,7 @@ func TestKernel(t *testing.T) {
 		second := kernel(t, elsewhere)
 		second.options = append(second.options, mapping...)
 		second.results = first.results
-		second.strange()
+		second.makeDifferent()
 		sameActions(t, "kernel", alone, ownCaches(t, second)[0])
 		second.same(want)
 		hits(t, second, "second machine, disk", second.must(disk))
@@ -90,9 +91,9 @@ func TestKernel(t *testing.T) {
 	t.Run("execution", func(t *testing.T) {
 		for _, download := range []string{"minimal", "toplevel"} {
 			options := append(casd(t).execute(t), "--remote_download_outputs="+download)
-			sum := btf(show(t, "kernel, remotely, "+download, first.must(options...)))
+			sum := btfSum(show(t, "kernel, remotely, "+download, first.must(options...)))
 			if sum.remote != cold.local || sum.local+sum.hit != 0 {
-				t.Errorf("%d ran remotely, %d here, %d were hits; want %d remotely", sum.remote, sum.local,
+				t.Errorf("%d ran remotely, %d locally, %d were hits; want %d remotely", sum.remote, sum.local,
 					sum.hit, cold.local)
 			}
 			first.ok(first.rebuild(append(options, "--remote_download_outputs=toplevel")...))
@@ -101,7 +102,7 @@ func TestKernel(t *testing.T) {
 	})
 	t.Run("grain", func(t *testing.T) {
 		first.t = t
-		sum := btf(show(t, "kernel, grain 16", first.must(disk, grain16)))
+		sum := btfSum(show(t, "kernel, grain 16", first.must(disk, grain16)))
 		if sum.local == 0 || sum.ran()+sum.hit > cold.local/4 {
 			t.Errorf("%d actions ran and %d were hits, want at most a quarter of %d", sum.ran(), sum.hit,
 				cold.local)
@@ -114,8 +115,9 @@ func TestKernel(t *testing.T) {
 	})
 }
 
-// damagedKernel damages everything in a disk cache, and builds: with Bazel's defaults, with all
-// downloads, and with the defaults after the damaged files are deleted as docs/remote.md says.
+// damagedKernel damages all content in a disk cache, and builds three times: with Bazel's defaults,
+// with all downloads, and with the preset after the damaged files have been deleted as
+// docs/remote.md says.
 func damagedKernel(t *testing.T, m *machine, want map[string]string, cache string) {
 	t.Helper()
 	blobs := filesBelow(t, filepath.Join(cache, "cas"))
@@ -124,7 +126,7 @@ func damagedKernel(t *testing.T, m *machine, want map[string]string, cache strin
 		for _, option := range []string{"--remote_download_outputs=toplevel",
 			"--remote_download_outputs=all"} {
 			o := m.build("--disk_cache="+cache, grain, option)
-			bytes := m.right(want) // which fails the test if they are wrong
+			bytes := m.right(want) // fails the test if the bytes are wrong
 			fmt.Printf("\nkernel, %d blobs of the disk cache damaged, `%s`, `%s`: exit %d in %.1f s, "+
 				"bytes %s\n", len(blobs), grain, option, o.exit, o.seconds, bytes)
 			if o.exit == 0 {

@@ -13,13 +13,13 @@ import (
 )
 
 var (
-	large      = flag.Int("large", 0, "how many objects TestLarge has")
-	largeGrain = flag.String("large_grain", grain16, "the option that sets the grain")
+	large      = flag.Int("large", 0, "how many objects the kernel in TestLarge has")
+	largeGrain = flag.String("large_grain", grain16, "the option that sets the flag grain")
 )
 
-// TestLarge prints the time that Bazel takes for a kernel of many objects, which are copies of a
-// few hundred objects: to analyse it, to build it, to build it again without a change, and to build
-// it after a change of one object.
+// TestLarge prints the time that Bazel takes for a kernel with many objects, which are copies of a
+// few hundred objects. It measures the analysis, the first build, a build without a change, and a
+// build after a change of one object.
 func TestLarge(t *testing.T) {
 	if *large == 0 {
 		t.Skip("SKIPPED: e2e/remote/run --large 10000 runs it")
@@ -31,7 +31,7 @@ func TestLarge(t *testing.T) {
 	fmt.Printf("\n| %d objects | seconds | actions of rules_btf |\n|---|--:|--:|\n", *large)
 	row := func(what string, o outcome) {
 		m.ok(o)
-		fmt.Printf("| %s | %.1f | %d |\n", what, o.seconds, btf(counts(o.spawns)).ran())
+		fmt.Printf("| %s | %.1f | %d |\n", what, o.seconds, btfSum(counts(o.spawns)).ran())
 	}
 	row("Bazel starts, loads and analyses (`--nobuild`)", m.rebuild("--nobuild"))
 	row("the first build", m.rebuild())
@@ -49,13 +49,13 @@ func TestLarge(t *testing.T) {
 		m.memory("VmRSS"), m.memory("VmHWM"))
 }
 
-// memory returns a value of Bazel's server from /proc/PID/status, in MB.
+// memory returns a value from the /proc/PID/status of Bazel's server, in MB.
 func (m *machine) memory(name string) float64 {
 	m.t.Helper()
 	status := harness.ReadFile(m.t, fmt.Sprintf("/proc/%d/status", m.server()))
 	match := regexp.MustCompile(name + `:\s+(\d+) kB`).FindSubmatch(status)
 	if match == nil {
-		m.t.Fatalf("/proc has no %s of Bazel's server", name)
+		m.t.Fatalf("/proc has no %s for Bazel's server", name)
 	}
 	kib, err := strconv.ParseFloat(string(match[1]), 64)
 	if err != nil {
@@ -64,8 +64,8 @@ func (m *machine) memory(name string) float64 {
 	return kib * 1024 / 1e6
 }
 
-// spread copies the objects into directories of 50, until there are n objects, and writes a
-// BUILD file.
+// spread copies the objects until there are n objects, into directories with 50 objects each, and
+// writes a BUILD file.
 func spread(t *testing.T, m *machine, n int) {
 	t.Helper()
 	objects, err := filepath.Glob(filepath.Join(m.dir, "dir*/*.o"))
@@ -96,7 +96,7 @@ vmlinux_btf(
 		if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
 			t.Fatal(err)
 		}
-		// Each copy ends with different bytes, so that no two inputs are the same.
+		// Each copy gets different bytes at the end, so that no two inputs are the same.
 		content := append(harness.ReadFile(t, from), fmt.Sprintf("%8d", i)...)
 		if err := os.WriteFile(to, content, 0o644); err != nil {
 			t.Fatal(err)

@@ -19,7 +19,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/repro/execlog"
 )
 
-// all enables the tests that take more than a few seconds.
+// all enables the tests that take more than a few seconds; see needAll.
 var all = flag.Bool("all", false, "run everything: an hour on two cores")
 
 func TestMain(m *testing.M) {
@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	os.Exit(run(m))
 }
 
-// run runs the tests with a directory for temporary files, which it removes at the end.
+// run runs the tests. They get a directory for temporary files, which run removes at the end.
 func run(m *testing.M) int {
 	scratch, err := os.MkdirTemp("", "remote")
 	if err != nil {
@@ -40,8 +40,8 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// long skips a test unless the flag all is set.
-func long(t *testing.T) {
+// needAll skips a test unless the flag -all is set.
+func needAll(t *testing.T) {
 	if !*all {
 		t.Skip("SKIPPED: e2e/remote/run --all runs it")
 	}
@@ -53,9 +53,9 @@ type machine struct {
 	dir     string   // the workspace
 	base    string   // the output base
 	scratch string   // the directory above both
-	under   []string // the command that runs Bazel
-	env     []string // added to the environment
-	options []string // for all builds
+	under   []string // the beginning of the command line, before "bazel"
+	env     []string // variables that are added to the environment
+	options []string // the options for all builds
 	targets []string
 	results []string // the files with the targets' results, relative to bazel-bin
 	builds  int
@@ -98,8 +98,8 @@ func (m *machine) remove() {
 	os.RemoveAll(m.scratch)
 }
 
-// manyActions makes an action for each object file, so that there are many to count, and so that a
-// build does not end before a server is killed.
+// manyActions makes builds run one action for each object file, so that there are many actions to
+// count, and so that a build does not end before a server is killed.
 func (m *machine) manyActions() { m.options = append(m.options, grainObject) }
 
 const (
@@ -107,7 +107,7 @@ const (
 	grain16     = "--@rules_btf//rules/settings:grain=16" // the default
 )
 
-// useBuiltTools registers tools that go build has made.
+// useBuiltTools registers a toolchain of tools that "go build" has built.
 func (m *machine) useBuiltTools() {
 	m.t.Helper()
 	m.addTools(harness.Tool(m.t, "btfgen"), harness.Tool(m.t, "btfdedup"))
@@ -118,23 +118,23 @@ func (m *machine) addTools(btfgen, btfdedup string) {
 	m.options = append(m.options, harness.AddTools(m.t, m.dir, btfgen, btfdedup))
 }
 
-// outcome is how a build ended.
+// outcome is the outcome of a build.
 type outcome struct {
-	exit    int // -1: killed by a signal
+	exit    int // the exit code; -1 if a signal killed Bazel
 	seconds float64
 	stderr  string
 	log     string // the path of the execution log
 	spawns  []execlog.Spawn
 }
 
-// bazel returns a Bazel command line.
+// bazel returns the command that runs Bazel with the given arguments.
 func (m *machine) bazel(args ...string) harness.Command {
 	argv := append([]string{}, m.under...)
 	argv = append(argv, "bazel", "--output_base="+m.base, "--max_idle_secs=120")
 	return harness.Command{Argv: append(argv, args...), Dir: m.dir, Env: m.env}
 }
 
-// server returns the process id of Bazel's server, or 0.
+// server returns the process id of Bazel's server, or 0 if no server runs.
 func (m *machine) server() int {
 	text, err := os.ReadFile(filepath.Join(m.base, "server/server.pid.txt"))
 	if err != nil {
@@ -192,7 +192,7 @@ func readLog(path string) ([]execlog.Spawn, error) {
 	return log.Spawns, nil
 }
 
-// must builds, and fails the test unless the build succeeds.
+// must runs a build like the method build, and fails the test unless the build succeeds.
 func (m *machine) must(options ...string) outcome {
 	m.t.Helper()
 	return m.ok(m.build(options...))
@@ -206,7 +206,7 @@ func (m *machine) ok(o outcome) outcome {
 	return o
 }
 
-// digests returns the SHA-256 of the results, or "missing" for a file that isn't there.
+// digests returns the SHA-256 of each result, or "missing" if the file doesn't exist.
 func (m *machine) digests() map[string]string {
 	m.t.Helper()
 	out := map[string]string{}
@@ -224,7 +224,7 @@ func (m *machine) digests() map[string]string {
 	return out
 }
 
-// same fails the test unless the results have these digests.
+// same fails the test unless the results have the wanted digests.
 func (m *machine) same(want map[string]string) {
 	m.t.Helper()
 	got := m.digests()
@@ -235,7 +235,8 @@ func (m *machine) same(want map[string]string) {
 	}
 }
 
-// right describes whether the results have these digests, for a table.
+// right returns a text for a table that says whether the results have the wanted digests. It fails
+// the test if a result has a wrong digest, but not if results are missing.
 func (m *machine) right(want map[string]string) string {
 	m.t.Helper()
 	missing := 0
@@ -258,7 +259,7 @@ func (m *machine) right(want map[string]string) string {
 
 var errorLine = regexp.MustCompile(`(?m)^(ERROR|FATAL|WARNING): .*$`)
 
-// message returns the first line of Bazel's errors, or else of its warnings, for a table.
+// message returns a text for a table: Bazel's first error or, if there is none, its first warning.
 func (o outcome) message() string {
 	lines := errorLine.FindAllString(o.stderr, -1)
 	message := ""
@@ -286,7 +287,7 @@ func tail(s string) string {
 	return s
 }
 
-// needRoot skips the test if mounts and namespaces aren't allowed here.
+// needRoot skips the test unless it runs as root, which can mount file systems.
 func needRoot(t testing.TB) {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -294,7 +295,7 @@ func needRoot(t testing.TB) {
 	}
 }
 
-// tmpfs mounts a file system of the given size in KiB, and returns its directory.
+// tmpfs mounts a tmpfs with the given size in KiB, and returns its directory.
 func tmpfs(t testing.TB, kib int) string {
 	t.Helper()
 	needRoot(t)

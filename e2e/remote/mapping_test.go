@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestPathMapping builds in three configurations. With the preset, the second and third must find
-// the actions of the first in the cache; without it, the second must not.
+// TestPathMapping builds in three configurations. With the preset for path mapping, the second and
+// third builds must be cache hits; without the preset, the second build must not be.
 func TestPathMapping(t *testing.T) {
 	m, want := quick(t)
 	for name, options := range map[string][]string{
@@ -24,10 +24,10 @@ func TestPathMapping(t *testing.T) {
 				o := m.must(append([]string{cache, "--compilation_mode=" + mode}, options...)...)
 				table := show(t, name+", "+mode, o)
 				m.same(want)
-				switch sum := btf(table); {
+				switch sum := btfSum(table); {
 				case i == 0 || options == nil:
 					if sum.ran() == 0 || sum.hit > 0 {
-						t.Errorf("%s: %d ran and %d were hits, want none", mode, sum.ran(), sum.hit)
+						t.Errorf("%s: %d ran and %d were hits, want no hits", mode, sum.ran(), sum.hit)
 					}
 				default:
 					allHits(t, mode, table)

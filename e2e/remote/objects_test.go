@@ -10,8 +10,8 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// The workspace of these tests has a kernel of object files that are already compiled, like those
-// that Kbuild leaves. So every action that Bazel runs there belongs to rules_btf.
+// The workspace in this file has a kernel whose object files are already compiled, like those that
+// Kbuild leaves. So every action that Bazel runs there belongs to rules_btf.
 
 const objectsModule = `module(name = "objects")
 
@@ -31,7 +31,7 @@ enum state { IDLE, BUSY };
 typedef unsigned long size;
 `
 
-// objectsSource returns the C source of object i: a structure and a function.
+// objectsSource returns the C source of object i, which has a struct and a function.
 func objectsSource(i int) string {
 	return fmt.Sprintf(`#include "common.h"
 struct item%[1]d { struct list list; enum state state; size sizes[%[2]d]; struct device *device; };
@@ -42,10 +42,10 @@ int use%[1]d(struct item%[1]d *item, struct task *task)
 `, i, i%60+1)
 }
 
-// objectsPerDir is how many objects a directory has.
+// objectsPerDir is the number of objects in a directory.
 const objectsPerDir = 12
 
-// objects returns a machine with a kernel of n objects and a module of two objects.
+// objects returns a machine with a kernel that has n objects, and a module that has two objects.
 func objects(t testing.TB, n int) *machine {
 	t.Helper()
 	harness.Need(t, "gcc", "ld")
@@ -108,7 +108,7 @@ func (m *machine) write(name, text string) {
 	harness.WriteFile(m.t, filepath.Join(m.dir, name), text)
 }
 
-// compile writes and compiles a source text as object i, and returns the source's path.
+// compile writes a text to the source file of object i, compiles it, and returns its path.
 func (m *machine) compile(i int, text string) string {
 	m.t.Helper()
 	source := fmt.Sprintf("dir%d/file%d.c", i/objectsPerDir, i)
@@ -141,8 +141,8 @@ var quickMachine struct {
 	want map[string]string
 }
 
-// quick returns the machine that all tests of faults share, which has 48 objects, and the digests
-// of its correct results.
+// quick returns a machine that many tests share, whose kernel has 48 objects, and the digests of
+// the machine's correct results.
 func quick(t *testing.T) (*machine, map[string]string) {
 	t.Helper()
 	if quickMachine.m == nil {
@@ -158,7 +158,7 @@ func quick(t *testing.T) (*machine, map[string]string) {
 	return m, quickMachine.want
 }
 
-// keep is a test whose cleanups run in removeQuick.
+// keep is a testing.TB that runs no cleanups; removeQuick removes the files instead.
 type keep struct{ testing.TB }
 
 func (keep) Cleanup(func()) {}
@@ -169,7 +169,7 @@ func removeQuick() {
 	}
 }
 
-// preset returns the options that a preset of this repository adds, without import lines.
+// preset returns the options in one of this repository's presets.
 func preset(t testing.TB, name string) []string {
 	t.Helper()
 	var out []string

@@ -16,12 +16,12 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// proxy sits between Bazel and a cache or executor. It forwards HTTP/1.1 and gRPC unchanged, counts
-// requests and shows them to the test, and changes one message: Bazel 7 speaks version 2.0 of the
-// Remote Execution API and gives up on a server that announces 2.1 or later, so the answer to
-// GetCapabilities says 2.0.
+// proxy sits between Bazel and a cache or executor. It forwards HTTP/1.1 and gRPC, counts requests
+// and shows them to the test. It changes only one message, the answer to GetCapabilities: Bazel 7
+// speaks version 2.0 of the Remote Execution API and gives up if a server requires 2.1 or later, so
+// the proxy makes the answer say 2.0.
 type proxy struct {
-	Addr string // where it listens, HOST:PORT
+	Addr string // HOST:PORT, where the proxy listens
 
 	server *http.Server
 	mu     sync.Mutex
@@ -30,8 +30,9 @@ type proxy struct {
 	counts map[string]int
 }
 
-// startProxy listens on a free port of the loopback device and forwards to backend, HOST:PORT. The
-// backend speaks gRPC without TLS if grpc is set, else HTTP/1.1.
+// startProxy starts a proxy that listens on a free port of the loopback device and forwards
+// requests to the backend, HOST:PORT. The backend speaks gRPC without TLS if grpc is set, or else
+// HTTP/1.1.
 func startProxy(backend string, grpc bool) (*proxy, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -71,24 +72,24 @@ func startProxy(backend string, grpc bool) (*proxy, error) {
 // Close stops listening and cuts all connections.
 func (p *proxy) Close() { p.server.Close() }
 
-// Watch calls f with each request before the request is forwarded. If f is nil, these
-// calls stop.
+// Watch makes the proxy call f with each request before it forwards the request. If f is nil, the
+// proxy stops such calls.
 func (p *proxy) Watch(f func(*http.Request)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.watch = f
 }
 
-// Answer lets h answer all requests in place of the backend. If h is nil, the backend
-// answers again.
+// Answer makes h answer all requests in place of the backend. If h is nil, the backend answers
+// again.
 func (p *proxy) Answer(h http.Handler) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.answer = h
 }
 
-// Count returns how many requests there were for a gRPC method, /SERVICE/METHOD, or with an HTTP
-// method, GET or PUT.
+// Count returns how many requests there were for a path (/SERVICE/METHOD for gRPC), or with an HTTP
+// method (GET or PUT).
 func (p *proxy) Count(what string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -107,7 +108,8 @@ func (p *proxy) see(r *http.Request) http.Handler {
 	return answer
 }
 
-// unavailable answers as if nothing listened: for gRPC with the status UNAVAILABLE (14).
+// unavailable answers a request if the backend can't be reached: for gRPC with the status
+// UNAVAILABLE (14), for HTTP/1.1 with "502 Bad Gateway".
 func (p *proxy) unavailable(w http.ResponseWriter, r *http.Request, err error) {
 	if r.ProtoMajor < 2 {
 		w.WriteHeader(http.StatusBadGateway)
@@ -119,15 +121,15 @@ func (p *proxy) unavailable(w http.ResponseWriter, r *http.Request, err error) {
 	w.WriteHeader(http.StatusOK)
 }
 
-// Capabilities is the path of the one method whose answer is changed.
+// Capabilities is the path of the only method whose answer the proxy changes.
 const Capabilities = "/build.bazel.remote.execution.v2.Capabilities/GetCapabilities"
 
-// lowVersion is the number of the field low_api_version of ServerCapabilities.
+// lowVersion is the number of the field low_api_version in ServerCapabilities.
 const lowVersion protowire.Number = 4
 
-// adapt changes the low_api_version in the answer to GetCapabilities to 2.0. A gRPC answer that is
-// only a status has the status in its header. The proxy turns this status into a trailer, because
-// it sends the header before it knows that nothing follows.
+// adapt sets the low_api_version in the answer to GetCapabilities to 2.0. It also changes gRPC
+// answers that consist only of a status: they have the status in the header, but the proxy sends
+// the header before it knows that nothing follows, so adapt turns the status into a trailer.
 func adapt(r *http.Response) error {
 	for _, name := range []string{"Grpc-Status", "Grpc-Message"} {
 		if v := r.Header.Values(name); len(v) > 0 {
@@ -157,8 +159,8 @@ func adapt(r *http.Response) error {
 	return nil
 }
 
-// rewrite changes a gRPC frame: one byte for the compression, 4 bytes for the length, and the
-// message.
+// rewrite sets low_api_version in a gRPC frame. A frame is a byte for the compression, 4 bytes for
+// the length, and the message.
 func rewrite(frame []byte) ([]byte, error) {
 	if len(frame) < 5 || frame[0] != 0 || int(binary.BigEndian.Uint32(frame[1:])) != len(frame)-5 {
 		return nil, errors.New("GetCapabilities was not answered with one plain frame")

@@ -12,26 +12,26 @@ import (
 
 var (
 	rounds = flag.Int("rounds", 4, "how often TestRandomMoments kills something")
-	seed   = flag.Uint64("seed", 0, "the seed of TestRandomMoments; 0: a different one each time")
+	seed   = flag.Uint64("seed", 0, "the seed for TestRandomMoments; 0 for a different one each time")
 )
 
-// victim is what one round of the test kills.
+// victim is what one round of the test kills: a server, or Bazel.
 type victim struct {
 	name    string
 	options []string
-	exits   []int // the exit codes that the build with the kill may have
+	exits   []int // the exit codes that the faulty build may have
 	kill    func()
 	repair  func()
 }
 
-// TestRandomMoments kills a cache, an executor or Bazel at a random moment of a build. The next
-// build, with what is left, must have the right bytes, and so must a build that uses the cache as
-// it is then.
+// TestRandomMoments kills a cache, an executor or Bazel at a random moment during a build. The next
+// build, which uses what is left, must have the right bytes. So must the build after that, which
+// starts from scratch and uses the cache.
 func TestRandomMoments(t *testing.T) {
 	if *seed == 0 {
 		*seed = uint64(time.Now().UnixNano())
 	}
-	fmt.Printf("\nThe same moments again: e2e/remote/run -run TestRandomMoments -seed=%d -rounds=%d\n",
+	fmt.Printf("\nTo repeat this test: e2e/remote/run -run TestRandomMoments -seed=%d -rounds=%d\n",
 		*seed, *rounds)
 	random := rand.New(rand.NewPCG(*seed, 0))
 	m, want := quick(t)
@@ -52,11 +52,12 @@ func TestRandomMoments(t *testing.T) {
 			moment.Seconds(), faulty.exit, faulty.seconds, bytes, next.exit, end, fromCache.exit,
 			m.right(want))
 		if !one(v.exits, faulty.exit) {
-			t.Errorf("%s: Bazel ended with %d, want one of %d\n%s", v.name, faulty.exit, v.exits,
+			t.Errorf("%s: Bazel ended with exit code %d, want one of %d\n%s", v.name, faulty.exit, v.exits,
 				tail(faulty.stderr))
 		}
 		if faulty.exit == 0 && bytes != "right" || end != "right" {
-			t.Errorf("%s: exit %d with bytes: %s; the build after it: %s", v.name, faulty.exit, bytes, end)
+			t.Errorf("%s: exit %d, bytes: %s; bytes after the next build: %s", v.name, faulty.exit, bytes,
+				end)
 		}
 		m.ok(next)
 		m.ok(fromCache)
@@ -64,8 +65,8 @@ func TestRandomMoments(t *testing.T) {
 	}
 }
 
-// killed builds from scratch and kills the victim at the given moment, if the build lasts until
-// then.
+// killed builds from scratch, and kills the victim at the given moment unless the build has ended
+// before.
 func (m *machine) killed(v victim, moment time.Duration) outcome {
 	m.t.Helper()
 	m.bazel("clean").Must(m.t)
@@ -81,11 +82,12 @@ func (m *machine) killed(v victim, moment time.Duration) outcome {
 	return o
 }
 
-// victims start servers with empty storage.
+// victims has a function for each kind of victim. The function starts a server with empty storage,
+// if the victim needs one.
 var victims = []func(testing.TB, *machine) victim{
 	func(t testing.TB, m *machine) victim {
 		s := nginx(t)
-		// The build doesn't use the proxy, which would answer in place of a dead server.
+		// The build doesn't go through the proxy, because the proxy would answer for a dead server.
 		return cacheVictim(t, "HTTP cache", s, "--remote_cache=http://"+s.addr)
 	},
 	func(t testing.TB, m *machine) victim {

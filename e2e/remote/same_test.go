@@ -10,8 +10,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/repro/execlog"
 )
 
-// ownCaches builds on each machine with its own empty disk cache, so that all actions run. Because
-// there is a cache, Bazel also writes the digests of actions to its logs.
+// ownCaches builds on each machine with a separate, empty disk cache. So all actions run, and Bazel
+// writes the actions' digests to its logs, which it does only if there is a cache.
 func ownCaches(t testing.TB, machines ...*machine) []outcome {
 	t.Helper()
 	var outcomes []outcome
@@ -21,10 +21,10 @@ func ownCaches(t testing.TB, machines ...*machine) []outcome {
 	return outcomes
 }
 
-// actionID identifies an action of a log, independently of the machine.
+// actionID identifies an action in a log in the same way on all machines.
 type actionID struct{ mnemonic, label, output string }
 
-// actionDigests returns the digests of the actions of rules_btf.
+// actionDigests returns the digests of rules_btf's actions in a log, all of which must have run.
 func actionDigests(t testing.TB, log *execlog.Log) map[actionID]string {
 	t.Helper()
 	out := map[actionID]string{}
@@ -34,15 +34,15 @@ func actionDigests(t testing.TB, log *execlog.Log) map[actionID]string {
 		}
 		id := actionID{s.Mnemonic, s.Label, s.Outputs[0].Path}
 		if s.CacheHit || s.Digest.Hash == "" || out[id] != "" {
-			t.Errorf("%v: is a hit, has no digest, or is in the log twice", id)
+			t.Errorf("%v: the action is a hit, has no digest, or is in the log twice", id)
 		}
 		out[id] = s.Digest.Hash
 	}
 	return out
 }
 
-// sameActions fails the test unless two builds, neither of which got anything from a cache, ran the
-// same actions of rules_btf, both by their digests and according to btfrepro.
+// sameActions fails the test unless two builds, in which all actions ran, have the same actions of
+// rules_btf. It compares the actions' digests, and also uses btfrepro.
 func sameActions(t testing.TB, what string, a, b outcome) {
 	t.Helper()
 	logA, logB := openLog(t, a.log), openLog(t, b.log)
@@ -72,7 +72,7 @@ func sameActions(t testing.TB, what string, a, b outcome) {
 				c.Total, c.Mnemonic, c.SameCached, c.Verdicts)
 		}
 	}
-	fmt.Printf("\n%s on two machines, each by itself: %d actions of rules_btf have the same digest\n",
+	fmt.Printf("\n%s on two machines without a shared cache: %d actions have the same digest\n",
 		what, same)
 }
 

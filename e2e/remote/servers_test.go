@@ -18,8 +18,8 @@ import (
 // server is a running server with its proxy.
 type server struct {
 	t     testing.TB
-	dir   string // where it stores its files
-	addr  string // where the server itself listens
+	dir   string // the directory in which the server stores its files
+	addr  string // the address on which the server itself listens
 	proxy *proxy
 	argv  []string
 	cmd   *exec.Cmd
@@ -36,8 +36,8 @@ func (s *server) option() string {
 
 func (s *server) grpc() bool { return strings.Contains(s.argv[0], "casd") }
 
-// casd starts buildbox-casd with the command in docs/remote.md, as a cache that also executes
-// actions, in bubblewrap: an action sees its inputs, /dev, /proc and /tmp, and no other file.
+// casd starts buildbox-casd with the command in docs/remote.md. It is a cache and an executor. It
+// runs actions in bubblewrap, where an action sees only its inputs, /dev, /proc and /tmp.
 func casd(t testing.TB, options ...string) *server {
 	t.Helper()
 	harness.Need(t, "buildbox-casd", "buildbox-run-bubblewrap", "bwrap")
@@ -46,7 +46,7 @@ func casd(t testing.TB, options ...string) *server {
 	for old, new := range map[string]string{"127.0.0.1:8980": s.addr, "DIRECTORY": s.dir} {
 		i := slices.Index(words, old)
 		if i < 0 {
-			t.Fatalf("the command of docs/remote.md has no %s: %s", old, words)
+			t.Fatalf("the command in docs/remote.md has no %s: %s", old, words)
 		}
 		words[i] = new
 	}
@@ -62,7 +62,7 @@ func nginx(t testing.TB) *server {
 	return nginxOn(t, "")
 }
 
-// nginxOn starts nginx with its files in dir, or if dir is "", in a new directory.
+// nginxOn starts nginx with its files in the directory dir. If dir is "", it uses a new directory.
 func nginxOn(t testing.TB, dir string) *server {
 	t.Helper()
 	program := nginxProgram(t)
@@ -74,7 +74,7 @@ func nginxOn(t testing.TB, dir string) *server {
 	text := block(t, "nginx")
 	for old, new := range map[string]string{"/var/cache/bazel": s.dir, "8080": s.addr} {
 		if !strings.Contains(text, old) {
-			t.Fatalf("the configuration of docs/remote.md has no %q", old)
+			t.Fatalf("the configuration in docs/remote.md has no %q", old)
 		}
 		text = strings.ReplaceAll(text, old, new)
 	}
@@ -85,7 +85,7 @@ func nginxOn(t testing.TB, dir string) *server {
 	return s
 }
 
-// nginxProgram returns the path of nginx, and skips the test if there is none.
+// nginxProgram returns the path of nginx. It skips the test if nginx wasn't fetched.
 func nginxProgram(t testing.TB) string {
 	t.Helper()
 	if program := os.Getenv("NGINX"); program != "" {
@@ -95,7 +95,8 @@ func nginxProgram(t testing.TB) string {
 	return ""
 }
 
-// nginxConfig has the settings of Debian's nginx.conf, for one process that runs as the caller.
+// nginxConfig takes the place of Debian's nginx.conf. It lets nginx run as a single process in the
+// foreground, with its files in the test's directory.
 const nginxConfig = `daemon off;
 master_process off;
 user root;
@@ -147,7 +148,7 @@ func (s *server) begin() {
 	defer log.Close()
 	s.cmd = exec.Command(s.argv[0], s.argv[1:]...)
 	s.cmd.Stdout, s.cmd.Stderr = log, log
-	// The server gets its own process group, so that kill also ends its child processes.
+	// The server gets its own process group, so that the method kill also ends the server's children.
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if err := s.cmd.Start(); err != nil {
 		s.t.Fatal(err)
@@ -180,14 +181,14 @@ func (s *server) kill() {
 	}
 }
 
-// restart starts a server that was killed, with its stored files.
+// restart kills the server, if it runs, and starts it again. The stored files stay.
 func (s *server) restart() {
 	s.t.Helper()
 	s.kill()
 	s.begin()
 }
 
-// blobs returns the files in which the server stores content, without action results.
+// blobs returns the files in which the server stores content. Action results aren't content.
 func (s *server) blobs() []string {
 	s.t.Helper()
 	dir := filepath.Join(s.dir, "cas")

@@ -6,12 +6,12 @@ import (
 	"testing"
 )
 
-// TestShare builds on one machine, and on another one that differs in directory, output base, PATH,
-// time zone, user and umask. With separate caches, both machines must run the same actions; with a
-// shared cache, the second must find everything that the first built.
+// TestShare builds on two machines that differ in directory, output base, PATH, time zone, user and
+// umask. With separate caches, both machines must run the same actions. With a shared cache, all
+// actions on the second machine must be hits.
 func TestShare(t *testing.T) {
 	first, second := hello(t), hello(t)
-	second.strange()
+	second.makeDifferent()
 	cold := ownCaches(t, first, second)
 	sameActions(t, "examples/hello", cold[0], cold[1])
 	want := first.digests()
@@ -24,11 +24,11 @@ func TestShare(t *testing.T) {
 	for _, name := range []string{"disk", "HTTP", "gRPC"} {
 		t.Run(name, func(t *testing.T) {
 			if name == "disk" {
-				long(t)
+				needAll(t)
 			}
 			store := stores[name]()
 			cold := show(t, name+": first machine", first.must(store))
-			if sum := btf(cold); sum.hit != 0 {
+			if sum := btfSum(cold); sum.hit != 0 {
 				t.Errorf("%d hits in an empty cache", sum.hit)
 			}
 			first.same(want)
@@ -38,8 +38,8 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// strange makes the machine differ from all others in everything that must not matter.
-func (m *machine) strange() {
+// makeDifferent makes the machine differ from others in everything that must not matter.
+func (m *machine) makeDifferent() {
 	m.t.Helper()
 	home := filepath.Join(m.scratch, "home/other")
 	dir := filepath.Join(m.scratch, "another place/of another depth")

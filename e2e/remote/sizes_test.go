@@ -17,12 +17,12 @@ import (
 
 var sizes = flag.Bool("sizes", false, "print the costs of the actions of each mnemonic")
 
-// use is what one run of a tool used; e2e/remote/meter writes one file per run.
-type use struct {
+// usage is what one run of a tool used. The command e2e/remote/meter writes a file for each run.
+type usage struct {
 	Verb    string
 	CPU     float64 // seconds
-	Memory  int64   // the largest resident size, in KiB
-	In, Out int64   // bytes
+	Memory  int64   // the peak resident memory, in KiB
+	In, Out int64   // the size of the files read and written, in bytes
 	InFiles int
 }
 
@@ -30,8 +30,8 @@ type use struct {
 var verbMnemonics = map[string]string{"object": "BtfGen", "merge": "BtfMerge", "facts": "BtfFacts",
 	"link": "BtfLink", "index": "BtfBase"}
 
-// TestSizes builds the kernel with tools that record the cost of each run, and prints the median
-// and the largest cost for each mnemonic, with two values of the flag grain.
+// TestSizes builds the BTF of a kernel with tools that record the cost of each run. For each
+// mnemonic, it prints the median and the largest cost, with two values of the flag grain.
 func TestSizes(t *testing.T) {
 	if !*sizes {
 		t.Skip("SKIPPED: e2e/remote/run --sizes runs it")
@@ -49,9 +49,9 @@ func TestSizes(t *testing.T) {
 			t.Fatal(err)
 		}
 		ran := counts(m.must("--spawn_strategy=local", "--jobs=1", grain).spawns)
-		byName := map[string][]use{}
+		byName := map[string][]usage{}
 		for _, file := range filesBelow(t, notes) {
-			var u use
+			var u usage
 			if err := json.Unmarshal(harness.ReadFile(t, file), &u); err != nil {
 				t.Fatal(err)
 			}
@@ -68,18 +68,18 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-func printSizes(byName map[string][]use) {
+func printSizes(byName map[string][]usage) {
 	fmt.Println("| mnemonic | actions | CPU ms | peak memory MB | KB in | files in | KB out |")
 	fmt.Println("|---|--:|--:|--:|--:|--:|--:|")
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
 		uses := byName[name]
 		row := []string{name, fmt.Sprint(len(uses))}
-		for _, value := range []func(use) float64{
-			func(u use) float64 { return u.CPU * 1000 },
-			func(u use) float64 { return float64(u.Memory) / 1000 },
-			func(u use) float64 { return float64(u.In) / 1000 },
-			func(u use) float64 { return float64(u.InFiles) },
-			func(u use) float64 { return float64(u.Out) / 1000 },
+		for _, value := range []func(usage) float64{
+			func(u usage) float64 { return u.CPU * 1000 },
+			func(u usage) float64 { return float64(u.Memory) / 1000 },
+			func(u usage) float64 { return float64(u.In) / 1000 },
+			func(u usage) float64 { return float64(u.InFiles) },
+			func(u usage) float64 { return float64(u.Out) / 1000 },
 		} {
 			sort.Slice(uses, func(i, j int) bool { return value(uses[i]) < value(uses[j]) })
 			row = append(row, fmt.Sprintf("%.0f … %.0f", value(uses[len(uses)/2]),

@@ -9,12 +9,12 @@ import (
 	"github.com/rules-btf/rules_btf/internal/repro/execlog"
 )
 
-// count is how often a mnemonic ran locally, ran remotely, and was a cache hit.
+// count says how many actions of a mnemonic ran locally, ran remotely, and were cache hits.
 type count struct{ local, remote, hit int }
 
 func (c count) ran() int { return c.local + c.remote }
 
-// counts counts the spawns by mnemonic.
+// counts returns the count for each mnemonic in the spawns.
 func counts(spawns []execlog.Spawn) map[string]count {
 	out := map[string]count{}
 	for _, s := range spawns {
@@ -32,8 +32,8 @@ func counts(spawns []execlog.Spawn) map[string]count {
 	return out
 }
 
-// btf returns the sum of the counts of our mnemonics.
-func btf(counts map[string]count) count {
+// btfSum returns the sum of the counts for our mnemonics.
+func btfSum(counts map[string]count) count {
 	var sum count
 	for name, c := range counts {
 		if strings.HasPrefix(name, "Btf") {
@@ -45,7 +45,7 @@ func btf(counts map[string]count) count {
 	return sum
 }
 
-// show prints what ran in a build, and returns the counts.
+// show prints a table of what ran in a build, and returns the counts.
 func show(t testing.TB, what string, o outcome) map[string]count {
 	t.Helper()
 	table := counts(o.spawns)
@@ -54,13 +54,13 @@ func show(t testing.TB, what string, o outcome) map[string]count {
 		names = append(names, name)
 	}
 	sort.Strings(names)
-	fmt.Printf("\n| %s (%.1f s) | ran here | ran remotely | cache hits |\n|---|--:|--:|--:|\n",
+	fmt.Printf("\n| %s (%.1f s) | ran locally | ran remotely | cache hits |\n|---|--:|--:|--:|\n",
 		what, o.seconds)
 	for _, name := range names {
 		c := table[name]
 		fmt.Printf("| %s | %d | %d | %d |\n", name, c.local, c.remote, c.hit)
 	}
-	if sum := btf(table); sum == (count{}) {
+	if sum := btfSum(table); sum == (count{}) {
 		t.Errorf("%s: the log has no action of rules_btf", what)
 	} else {
 		fmt.Printf("| all Btf… | %d | %d | %d |\n", sum.local, sum.remote, sum.hit)
@@ -71,7 +71,7 @@ func show(t testing.TB, what string, o outcome) map[string]count {
 // allHits fails the test unless all actions of rules_btf were hits.
 func allHits(t testing.TB, what string, table map[string]count) {
 	t.Helper()
-	if sum := btf(table); sum.ran() != 0 || sum.hit == 0 {
+	if sum := btfSum(table); sum.ran() != 0 || sum.hit == 0 {
 		t.Errorf("%s: %d actions ran and %d were hits, want hits only", what, sum.ran(), sum.hit)
 	}
 }

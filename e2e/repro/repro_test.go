@@ -1,5 +1,5 @@
-// Package repro builds a workspace twice with Bazel, with planted differences of each kind, and
-// checks that btfrepro finds each of them and its cause.
+// Package repro builds a workspace twice with Bazel, with planted differences of each kind between
+// the builds, and checks that btfrepro finds each difference and its cause.
 package repro
 
 import (
@@ -15,8 +15,8 @@ import (
 
 func TestMain(m *testing.M) { harness.Main(m) }
 
-// found is the part of btfrepro's JSON report that the tests read.
-type found struct {
+// jsonReport is the part of btfrepro's JSON report that the tests read.
+type jsonReport struct {
 	Differ, Allowed int
 	Causes          []struct {
 		Kind, Text         string
@@ -34,19 +34,20 @@ type found struct {
 	Total struct{ Total int }
 }
 
-func diff(t *testing.T, code int, args ...string) (*found, string) {
+func diff(t *testing.T, code int, args ...string) (*jsonReport, string) {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "report.json")
 	text := btfrepro(t, code, append([]string{"diff", "--all", "--json=" + out}, args...)...)
-	var f found
+	var f jsonReport
 	if err := json.Unmarshal(harness.ReadFile(t, out), &f); err != nil {
 		t.Fatal(err)
 	}
 	return &f, text
 }
 
-// actions returns the actions that differ, by mnemonic: verdict, changes and causes.
-func (f *found) actions() map[string]string {
+// actions returns the actions that differ. It maps an action's mnemonic to a text with the verdict,
+// the changes and the causes.
+func (f *jsonReport) actions() map[string]string {
 	all := map[string]string{}
 	for _, a := range f.Actions {
 		var changes, causes []string
@@ -67,12 +68,12 @@ func (f *found) actions() map[string]string {
 	return all
 }
 
-// TestBuilds makes all builds in one workspace, because Bazel is slow to start. If KEEP_LOGS names
-// a directory, the logs are written there; the logs in internal/repro/testdata come from this test.
+// TestBuilds runs all builds in one workspace, because Bazel is slow to start. If KEEP_LOGS names a
+// directory, the logs are written there; this is how the logs in internal/repro/testdata were made.
 func TestBuilds(t *testing.T) {
 	w := newWorkspace(t)
 	t.Run("planted", w.testPlanted)
-	w.be(t, 0)
+	w.prepare(t, 0)
 	t.Run("configurations", w.testConfigurations)
 	t.Run("path mapping", w.testPathMapping)
 }
@@ -80,7 +81,7 @@ func TestBuilds(t *testing.T) {
 // testPlanted plants one difference for each verdict and each part of an action's key.
 func (w *workspace) testPlanted(t *testing.T) {
 	a := w.build(t, "planted", 0)
-	w.be(t, 1)
+	w.prepare(t, 1)
 	b := w.build(t, "planted", 1)
 	const bin = "bazel-out/k8-fastbuild/bin/"
 	f, text := diff(t, 1, "--a-dir="+w.root(t, 0), "--b-dir="+w.root(t, 1), a, b)
@@ -125,12 +126,12 @@ func (w *workspace) testPlanted(t *testing.T) {
 	}
 	delete(got, "WithParams")
 	if len(got) > 0 {
-		t.Errorf("these differ too: %v", got)
+		t.Errorf("these actions differ too: %v", got)
 	}
 }
 
-// types checks that the report names the types that differ in a .btf file.
-func (f *found) types(t *testing.T) {
+// types checks that for an output that is BTF, the report names the types that differ.
+func (f *jsonReport) types(t *testing.T) {
 	t.Helper()
 	for _, a := range f.Actions {
 		if a.Mnemonic != "Types" || len(a.Outputs) == 0 {
@@ -145,7 +146,8 @@ func (f *found) types(t *testing.T) {
 	t.Error("no output with types differs")
 }
 
-// testConfigurations builds the same targets in output directories with different names.
+// testConfigurations builds the same targets in two configurations, whose output directories have
+// different names.
 func (w *workspace) testConfigurations(t *testing.T) {
 	a := w.build(t, "configurations", 0)
 	b := w.build(t, "configurations", 1, "--platform_suffix=other")
@@ -169,8 +171,8 @@ func (w *workspace) testConfigurations(t *testing.T) {
 	}
 }
 
-// testPathMapping builds with paths that don't show the configuration to the actions, and then
-// lets btfrepro allow the differences.
+// testPathMapping builds with path mapping, so that the actions don't see the configuration in the
+// paths. It also checks the option --allow of btfrepro.
 func (w *workspace) testPathMapping(t *testing.T) {
 	const flag = "--experimental_output_paths=strip"
 	a, b := w.build(t, "mapped", 0, flag), w.build(t, "mapped", 1, flag)

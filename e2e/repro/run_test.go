@@ -14,7 +14,8 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// surroundings is a workspace whose actions write what they know about their environment.
+// surroundings is the BUILD file of a workspace in which most actions write something about their
+// environment to their output.
 const surroundings = `
 load(":rules.bzl", "command")
 
@@ -34,7 +35,8 @@ command(
 )
 `
 
-// newSurroundings writes that workspace, with additional text at the end of its BUILD file.
+// newSurroundings writes a workspace with the BUILD file surroundings, to which it appends the text
+// more.
 func newSurroundings(t *testing.T, more string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -48,7 +50,7 @@ func newSurroundings(t *testing.T, more string) string {
 	return dir
 }
 
-// TestRun lets the tool itself make the two builds.
+// TestRun lets "btfrepro run" make the two builds.
 func TestRun(t *testing.T) {
 	bazel := findBazel(t)
 	dir, scratch, keep := newSurroundings(t, ""), t.TempDir(), t.TempDir()
@@ -72,13 +74,14 @@ func TestRun(t *testing.T) {
 			t.Errorf("%s: %s, want %s", mnemonic, got[mnemonic], want)
 		}
 	}
-	empty(t, scratch)
+	checkEmpty(t, scratch)
 	if left, _ := filepath.Glob(filepath.Join(dir, "bazel-*")); len(left) > 0 {
 		t.Errorf("left in the workspace: %v", left)
 	}
 }
 
-// TestInterrupt interrupts a build. Neither files nor a server may be left.
+// TestInterrupt interrupts "btfrepro run" during a build. Neither files nor a Bazel server may be
+// left.
 func TestInterrupt(t *testing.T) {
 	bazel := findBazel(t)
 	scratch := t.TempDir()
@@ -111,7 +114,7 @@ command(
 	if code := cmd.ProcessState.ExitCode(); code != 128+int(syscall.SIGINT) {
 		t.Errorf("exit code %d\n%s", code, stderr.String())
 	}
-	empty(t, scratch)
+	checkEmpty(t, scratch)
 	processes, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {
 		t.Fatal(err)
@@ -124,8 +127,8 @@ command(
 	}
 }
 
-// empty checks that nothing is left in a directory.
-func empty(t *testing.T, dir string) {
+// checkEmpty checks that nothing is left in a directory.
+func checkEmpty(t *testing.T, dir string) {
 	t.Helper()
 	filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
 		if path != dir {

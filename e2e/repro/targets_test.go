@@ -10,8 +10,8 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// newHello copies examples/hello, and returns the directory and the Bazel flag that selects tools
-// built by go build, which saves minutes.
+// newHello copies examples/hello. It returns the directory of the copy, and the Bazel flag that
+// selects tools that "go build" has built, because Bazel would take minutes to build them.
 func newHello(t *testing.T) (dir, flag string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -19,8 +19,8 @@ func newHello(t *testing.T) (dir, flag string) {
 	return dir, harness.AddTools(t, dir, harness.Tool(t, "btfgen"), harness.Tool(t, "btfdedup"))
 }
 
-// TestRunTargets lets "btfrepro run" build real targets twice: the BTF of a kernel and of modules
-// based on it. Every action must be the same.
+// TestRunTargets lets "btfrepro run" build real targets twice: the BTF of a kernel and of modules.
+// All actions must be the same in both builds.
 func TestRunTargets(t *testing.T) {
 	bazel := findBazel(t)
 	dir, flag := newHello(t)
@@ -54,11 +54,11 @@ func TestRunTargets(t *testing.T) {
 				text)
 		}
 	}
-	empty(t, scratch)
+	checkEmpty(t, scratch)
 }
 
-// TestTools lets btfrepro build the tools themselves twice from source. That takes minutes, so
-// the test runs only on request: REPRO_TOOLS=1.
+// TestTools lets "btfrepro run" build the tools twice from source, in each of two modes. Because
+// that takes minutes, the test runs only if REPRO_TOOLS=1 is set.
 func TestTools(t *testing.T) {
 	if os.Getenv("REPRO_TOOLS") == "" {
 		t.Skip("SKIPPED: builds the tools four times from source; set REPRO_TOOLS=1 to run")
@@ -72,7 +72,7 @@ func TestTools(t *testing.T) {
 	}
 }
 
-// directoryRule is a rule that makes a directory of files.
+// directoryRule is a rule that copies files to a tree artifact.
 const directoryRule = `
 def _many_impl(ctx):
     out = ctx.actions.declare_directory(ctx.label.name)
@@ -87,9 +87,9 @@ def _many_impl(ctx):
 many = rule(implementation = _many_impl, attrs = {"srcs": attr.label_list(allow_files = True)})
 `
 
-// TestSplitTypes adds a member to a struct of a module, and checks that the report names the types
-// that differ: in the BTF of the module, in that of a module based on it, and in the directory that
-// one action makes for many modules.
+// TestSplitTypes adds a member to a struct in a module. It checks that the report names the types
+// that differ in three outputs: the BTF of the module, the BTF of another module that is based on
+// it, and the directory that one action makes for many modules.
 func TestSplitTypes(t *testing.T) {
 	w := &workspace{bazel: findBazel(t), logs: t.TempDir()}
 	var flag string
@@ -116,7 +116,7 @@ modules_btf(name = "modules_btf", base = ":vmlinux_btf", modules = [":many"])
 	const member = "differs: struct disk: member flags: only in B"
 	for output, want := range map[string]string{
 		"disk_btf.btf": member,
-		// This BTF only refers to the types of its base.
+		// The struct that changes is in the base of this BTF.
 		"raid_btf.btf": "indirect: struct raid: member members: refers to struct disk, which differs",
 		"many.btf.d":   "types of disk.btf:",
 	} {

@@ -12,7 +12,8 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// rulesFile has rules with one action each, whose keys and outputs vary between the two builds.
+// rulesFile has rules whose targets have one action each. The keys and outputs of these actions can
+// differ between the two builds.
 const rulesFile = `
 load(":values.bzl", "values")
 
@@ -92,7 +93,7 @@ COPY = "out=$1; shift; cat $@ > $out"
 
 command(name = "same", mnemonic = "Same", srcs = ["same.in"], command = COPY)
 
-# Its output is random.
+# The output of this action is random.
 command(
     name = "random",
     mnemonic = "Random",
@@ -108,7 +109,7 @@ command(
     command = "cat $2/* > $1",
 )
 
-# One part of the key changes.
+# For each of these actions, one part of the key changes.
 command(
     name = "argument",
     mnemonic = "Argument",
@@ -142,7 +143,7 @@ command(name = "make_tool", mnemonic = "MakeTool", srcs = ["source.in"], command
 command(name = "made_tool", mnemonic = "MadeTool", tools = [":make_tool"], command = "sh $2 > $1")
 params(name = "params", arguments = ["-x", values.argument])
 
-# A comment that its action leaves out changes.
+# In the input, a comment changes that the action removes.
 command(
     name = "comment",
     mnemonic = "Comment",
@@ -151,7 +152,7 @@ command(
 )
 command(name = "uses_comment", mnemonic = "UsesComment", srcs = [":comment"], command = COPY)
 
-# Two causes, one of which comes from another action.
+# These have two causes, one of which comes from another action.
 command(
     name = "both",
     mnemonic = "Both",
@@ -166,7 +167,7 @@ command(
     command = COPY,
 )
 
-# Fails in one build.
+# This action fails in one build.
 command(
     name = "fails",
     mnemonic = "Fails",
@@ -174,7 +175,7 @@ command(
     command = "echo > $2; exit $1",
 )
 
-# In one build only.
+# Each of these targets is only in one build.
 command(name = "only_" + values.side, mnemonic = "Only", command = "echo > $1")
 
 command(
@@ -186,7 +187,7 @@ command(
 )
 `
 
-// values are the values that the BUILD file uses, for each of the two builds.
+// values has a values.bzl for each of the two builds. The BUILD file uses the values in it.
 var values = [2]string{`
 values = struct(
     argument = "-O1",
@@ -207,7 +208,7 @@ values = struct(
 )
 `}
 
-// sources are the files that differ between the builds, by name.
+// sources are the source files, most of which differ between the builds. The keys are their names.
 var sources = map[string][2]string{
 	"source.in":  {"one\n", "two\n"},
 	"tool.sh":    {"echo one\n", "echo two\n"},
@@ -215,15 +216,15 @@ var sources = map[string][2]string{
 	"same.in":    {"same\n", "same\n"},
 }
 
-// workspace is a workspace on disk and the Bazel that builds it.
+// workspace is a workspace on disk, and the Bazel that builds it.
 type workspace struct {
 	dir   string
 	bazel string
-	bases [2]string // output bases
-	logs  string    // directory
+	bases [2]string // the output bases of the two builds
+	logs  string    // the directory for logs
 }
 
-// newWorkspace writes the workspace of build A.
+// newWorkspace writes the workspace as it is for the first build.
 func newWorkspace(t *testing.T) *workspace {
 	t.Helper()
 	w := &workspace{dir: t.TempDir(), bazel: findBazel(t), logs: os.Getenv("KEEP_LOGS")}
@@ -233,7 +234,7 @@ func newWorkspace(t *testing.T) *workspace {
 	w.write(t, "MODULE.bazel", "module(name = \"planted\")\n")
 	w.write(t, "rules.bzl", rulesFile)
 	w.write(t, "BUILD.bazel", buildFile)
-	w.be(t, 0)
+	w.prepare(t, 0)
 	return w
 }
 
@@ -254,8 +255,8 @@ func (w *workspace) write(t *testing.T, name, text string) {
 	harness.WriteFile(t, filepath.Join(w.dir, name), text)
 }
 
-// be turns the workspace into that of the given build, 0 or 1.
-func (w *workspace) be(t *testing.T, build int) {
+// prepare writes the files as they are for the given build, 0 or 1.
+func (w *workspace) prepare(t *testing.T, build int) {
 	t.Helper()
 	w.write(t, "values.bzl", values[build])
 	for name, text := range sources {
@@ -264,8 +265,7 @@ func (w *workspace) be(t *testing.T, build int) {
 	w.write(t, "types.btf", string(types(t, build)))
 }
 
-// types lets btfgen make the BTF of a struct that differs between the builds, and
-// returns this BTF.
+// types returns BTF that btfgen has made, with a struct that differs between the builds.
 func types(t *testing.T, build int) []byte {
 	t.Helper()
 	dir := t.TempDir()
@@ -278,8 +278,8 @@ func types(t *testing.T, build int) []byte {
 	return harness.ReadFile(t, filepath.Join(dir, "types.btf"))
 }
 
-// build builds all targets from scratch, and returns the log's path. Each of the two builds has its
-// own output base.
+// build builds all targets from scratch, in the output base of the given build, and returns the
+// path of the log.
 func (w *workspace) build(t *testing.T, name string, build int, flags ...string) string {
 	t.Helper()
 	if w.bases[build] == "" {
@@ -307,7 +307,7 @@ func (w *workspace) build(t *testing.T, name string, build int, flags ...string)
 	return log
 }
 
-// btfrepro runs the tool, checks its exit code, and returns its standard output.
+// btfrepro runs the tool btfrepro, checks its exit code, and returns its standard output.
 func btfrepro(t *testing.T, code int, args ...string) string {
 	t.Helper()
 	argv := append([]string{harness.Tool(t, "btfrepro")}, args...)

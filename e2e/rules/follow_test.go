@@ -9,8 +9,8 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// followPackage has targets for files that refer to others. A target whose name begins with "bare"
-// doesn't declare the files to which its own file refers.
+// followPackage has targets whose files refer to other files. If a target's name begins with
+// "bare", the target doesn't declare these other files.
 const followPackage = `
 load("@rules_btf//rules:defs.bzl", "btf_objects", "cc_btf", "module_btf", "modules_btf",
      "vmlinux_btf")
@@ -40,7 +40,7 @@ vmlinux_btf(name = "stripped_btf", vmlinux = "stripped", debug = ["stripped.debu
 modules_btf(name = "modules", modules = ["split/m.ko"], base = ":linked", debug = dwos)
 `
 
-// followScript makes the files. STRUCT is replaced by the members of a struct.
+// followScript compiles the object files. Callers replace STRUCT with the members of a struct.
 const followScript = `
 set -e; mkdir -p follow/split; cd follow
 echo 'struct s { STRUCT; }; int f(struct s *s) { return 0; }' > a.c
@@ -54,7 +54,8 @@ cd split
 [ -e thin.a ] || ar rcTD thin.a a.o b.o
 `
 
-// followLinked links the object files that followScript makes, and makes files from the result.
+// followLinked links the object files that followScript makes, and makes further files from the
+// linked files.
 const followLinked = `
 set -e; cd follow
 for d in . split; do (cd $d; ld -e 0 --build-id=0x0102 -o linked a.o b.o); done
@@ -76,17 +77,17 @@ func followWorkspace(t *testing.T) *harness.Workspace {
 	return w
 }
 
-// strategies are ways in which Bazel runs our actions.
+// strategies are flags for the ways in which Bazel can run our actions.
 var strategies = []string{
 	"--spawn_strategy=local",
 	"--spawn_strategy=sandboxed",
 }
 
-// TestUndeclared builds targets that don't declare a file that one of their files refers to.
-// The error must be the same, however the action runs.
+// TestUndeclared builds targets that don't declare a file to which one of their files refers. The
+// error must not depend on the strategy.
 func TestUndeclared(t *testing.T) {
 	w := followWorkspace(t)
-	wrong := map[string]string{ // by the target whose action it is
+	wrong := map[string]string{ // maps each target to a part of the error of its action
 		"bare_import": "follow/thin.a(a.o): member of a thin archive in the file follow/a.o, " +
 			"which no --follow names; add --follow for it, or convert the members instead of the " +
 			"archive; in Bazel, --follow is the attribute debug (not in cc_btf, ",
@@ -100,7 +101,7 @@ func TestUndeclared(t *testing.T) {
 		"bare_dwz":      "but the command line doesn't name it; pass it with --alt; in Bazel",
 		"bare_stripped": "--dwarf is the attribute debug",
 	}
-	targets := " //follow:bare_cc" // its failing action is that of bare_import
+	targets := " //follow:bare_cc" // fails because an action of bare_import fails
 	for target := range wrong {
 		targets += " //follow:" + target
 	}
@@ -110,8 +111,8 @@ func TestUndeclared(t *testing.T) {
 			t.Errorf("%s: exit 0", flags)
 		}
 		for target, want := range wrong {
-			// The error of an action begins with the target's position, and ends before the next
-			// error.
+			// The message for an action begins with "ERROR: " and the position of the action's target.
+			// It ends before the next error.
 			found := false
 			for _, part := range strings.Split(printed, "ERROR: ")[1:] {
 				found = found || strings.Contains(part, ":"+target+" failed") && strings.Contains(part, want)
@@ -123,8 +124,8 @@ func TestUndeclared(t *testing.T) {
 	}
 }
 
-// TestDeclared checks that declared files are read, and that a build after an edit of any of them
-// gives the same result as a clean build.
+// TestDeclared checks that builds succeed if the files are declared, and that after an edit of
+// these files, a build gives the same results as a clean build.
 func TestDeclared(t *testing.T) {
 	w := followWorkspace(t)
 	const targets = " //follow:archive //follow:archive_and_objects //follow:vmlinux //follow:split " +
@@ -164,18 +165,18 @@ func TestDeclared(t *testing.T) {
 				len(built))
 		}
 
-		// The archives are thin, so their bytes stay the same.
+		// This changes only the members of the thin archives, not the archives themselves.
 		w.Shell(strings.ReplaceAll(followScript, "STRUCT", "int i, j"))
 		w.Shell(followLinked)
 		w.Shell("bazel build " + flags + targets)
 		again := files()
 		w.Shell("bazel clean && bazel build " + flags + targets)
 		if n := differ(again, files()); n != 0 {
-			t.Errorf("%s: after an edit %d outputs are not those of a clean build", flags, n)
+			t.Errorf("%s: after an edit, %d outputs differ from those of a clean build", flags, n)
 		}
 		// The module's BTF stays the same, because its types are in the base.
 		if n := differ(again, built); n != len(built)-1 {
-			t.Errorf("%s: an edit changed %d of %d outputs, want one less", flags, n, len(built))
+			t.Errorf("%s: an edit changed %d of %d outputs, want all but one", flags, n, len(built))
 		}
 	}
 }

@@ -14,8 +14,8 @@ import (
 
 var seed = flag.Uint64("seed", 1, "the seed of the workspace in TestLinkedOnce")
 
-// TestLinkedOnce checks, in a random workspace, that the BTF of a cc_binary is made from
-// exactly the objects that its link reads, each of them once.
+// TestLinkedOnce checks in a random workspace that the BTF of a cc_binary is made from exactly the
+// objects that the binary's link reads, and that each of these objects is converted once.
 func TestLinkedOnce(t *testing.T) {
 	w := newWorkspace(t)
 	g := generate(t, w, *seed)
@@ -39,15 +39,16 @@ func TestLinkedOnce(t *testing.T) {
 	w.Shell("bazel build --experimental_output_paths=strip //all:all_btf //all:all_btf_own")
 	shared, own := w.Read("bazel-bin/all/all_btf.btf"), w.Read("bazel-bin/all/all_btf_own.btf")
 	if shared != own || len(own) < 1000 {
-		t.Errorf("BTF by shared actions has %d bytes, by separate actions %d", len(shared), len(own))
+		t.Errorf("the BTF from shared actions has %d bytes, that from separate actions %d", len(shared),
+			len(own))
 	}
 	if t.Failed() {
-		t.Logf("again: go test ./e2e/rules -run TestLinkedOnce -seed=%d", *seed)
+		t.Logf("to repeat this test: go test ./e2e/rules -run TestLinkedOnce -seed=%d", *seed)
 	}
 }
 
-// compare checks that the BTF of a label is made from the objects in linked, both by shared actions
-// and by separate actions.
+// compare checks that the BTF of a label is made from the objects in linked, both with shared and
+// with separate actions.
 func compare(t *testing.T, mode, label string, linked map[string]bool, actions *graph) {
 	for _, suffix := range []string{"", "_own"} {
 		converted := actions.converted(t, label+suffix)
@@ -65,19 +66,19 @@ func compare(t *testing.T, mode, label string, linked map[string]bool, actions *
 	}
 }
 
-// A graph is the output of "bazel aquery", with the paths of files.
+// A graph has the actions that "bazel aquery" prints.
 type graph struct {
-	producer map[string]*node
-	byTarget map[string][]*node
+	producer map[string]*node   // maps an output to the action that writes it
+	byTarget map[string][]*node // maps a target to its actions
 }
 
 type node struct {
 	mnemonic        string
 	inputs, outputs []string
-	arguments       []string // if the query asks for the command line
+	arguments       []string // the command line, unless the query excludes it
 }
 
-// readGraph asks Bazel for the actions that a query finds.
+// readGraph returns the actions that a query finds.
 func readGraph(w *harness.Workspace, flags, query string) *graph {
 	w.Helper()
 	var printed struct {
@@ -117,7 +118,7 @@ func readGraph(w *harness.Workspace, flags, query string) *graph {
 		}
 	}
 	sets := map[int][]string{}
-	for range printed.DepSetOfFiles { // repeated, because they may be in any order
+	for range printed.DepSetOfFiles { // several passes are needed, because the order is arbitrary
 		done := true
 		for _, s := range printed.DepSetOfFiles {
 			if _, known := sets[s.ID]; known {
@@ -166,8 +167,8 @@ func readGraph(w *harness.Workspace, flags, query string) *graph {
 	return g
 }
 
-// action returns the target's action that has the given mnemonic and writes a file with the given
-// name.
+// action returns the action of a target that has the given mnemonic and writes a file with the
+// given name. If there is no such action, it returns an empty node.
 func (g *graph) action(label, mnemonic, name string) *node {
 	for _, n := range g.byTarget[label] {
 		if n.mnemonic == mnemonic && path.Base(n.outputs[0]) == name {
@@ -177,8 +178,8 @@ func (g *graph) action(label, mnemonic, name string) *node {
 	return &node{}
 }
 
-// object reports whether file is an object, and returns the object's name, which is the same with
-// and without -fPIC. A directory of objects has no extension.
+// object reports whether a file is an object, an archive or a directory of objects, which has no
+// extension. It returns the name of the object, which is the same with and without -fPIC.
 func object(file string) (string, bool) {
 	file = strings.ReplaceAll(strings.Replace(file, "/_pic_objs/", "/_objs/", 1), ".pic.", ".")
 	switch path.Ext(file) {
@@ -188,7 +189,7 @@ func object(file string) (string, bool) {
 	return file, path.Ext(file) == "" && strings.Contains(file, "/_objs/")
 }
 
-// linked returns the objects that the link of a binary reads, one by one or in archives.
+// linked returns the objects that the link of a binary reads, directly or in archives.
 func (g *graph) linked(label string) map[string]bool {
 	found := map[string]bool{}
 	var add func(n *node)
@@ -206,7 +207,7 @@ func (g *graph) linked(label string) map[string]bool {
 	return found
 }
 
-// converted counts how often each object is read for the BTF of a label.
+// converted returns how often each object is converted for the BTF of a label.
 func (g *graph) converted(t *testing.T, label string) map[string]int {
 	found, read := map[string]int{}, map[string]bool{}
 	var add func(n *node)

@@ -2,8 +2,7 @@ package rules
 
 import "testing"
 
-// TestNames checks files whose paths could be taken for flags or parameter files, or whose paths
-// contain "=".
+// TestNames builds with files whose paths look like flags or parameter files, or contain "=".
 func TestNames(t *testing.T) {
 	w := newWorkspace(t)
 	w.Shell(`set -e; mkdir -p -- -d =e

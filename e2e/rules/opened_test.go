@@ -16,8 +16,7 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// followPackage has targets for some kinds of our actions; everyKind has a target for each
-// of the other kinds.
+// everyKind has a target for each kind of our actions for which followPackage has none.
 const everyKind = `
 load("@rules_btf//rules:defs.bzl", "bpf_needs", "btf_archive", "btf_embed", "btf_import",
      "btf_min", "btf_section_object", "vmlinux_h")
@@ -42,7 +41,7 @@ bpf_needs(name = "needs", srcs = ["program.bpf.o"])
 btf_min(name = "minimal", kernels = [":linked"], needs = [":needs"])
 `
 
-// program is a BPF program that depends on whether a struct exists.
+// program is a BPF program that checks whether a struct exists.
 const program = `
 struct s { int i; };
 __attribute__((section("tc"), used)) int run(void *ctx) {
@@ -50,7 +49,7 @@ __attribute__((section("tc"), used)) int run(void *ctx) {
 }
 `
 
-// treeRule copies files to a directory that an action makes.
+// treeRule is a rule that copies files to a tree artifact.
 const treeRule = `
 def _tree_impl(ctx):
     out = ctx.actions.declare_directory(ctx.label.name)
@@ -65,9 +64,9 @@ def _tree_impl(ctx):
 tree = rule(implementation = _tree_impl, attrs = {"srcs": attr.label_list(allow_files = True)})
 `
 
-// TestActionsOpenTheirInputs runs the command of each of our actions in the directory in which
-// Bazel runs it without a sandbox, and checks that the command opens no file there except its
-// inputs, even if it fails because an undeclared file is missing.
+// TestActionsOpenTheirInputs runs the command of each of our actions in the execution root, as
+// Bazel does without a sandbox. It checks that the command opens only its inputs there, even if the
+// command fails because an undeclared file is missing.
 func TestActionsOpenTheirInputs(t *testing.T) {
 	w := followWorkspace(t)
 	w.Write("follow/BUILD.bazel", followPackage+everyKind)
@@ -83,14 +82,14 @@ func TestActionsOpenTheirInputs(t *testing.T) {
 	ran := map[string]int{}
 	for _, n := range g.actions() {
 		what := n.mnemonic + " of " + n.outputs[0]
-		params := n.outputs[0] + "-0.params" // Bazel leaves this file; aquery shows its lines
+		params := n.outputs[0] + "-0.params" // Bazel doesn't delete this parameter file
 		if _, err := os.Stat(filepath.Join(root, params)); err != nil {
 			if !strings.Contains(what, "/bare_") { // a bare_ target may lack inputs
 				t.Errorf("%s: %v", what, err)
 			}
 			continue
 		}
-		const command = 4 // the tool, the verb, -j, a number
+		const command = 4 // the arguments outside of the parameter file: tool, verb, -j, number
 		opened()
 		cmd := exec.Command(filepath.Join(root, n.arguments[0]), n.arguments[1:command]...)
 		cmd.Args = append(cmd.Args, "@"+params)
@@ -126,7 +125,7 @@ func TestActionsOpenTheirInputs(t *testing.T) {
 	}
 }
 
-// actions returns all actions of a graph, sorted by their outputs.
+// actions returns all actions in a graph, sorted by their first outputs.
 func (g *graph) actions() (list []*node) {
 	for _, nodes := range g.byTarget {
 		list = append(list, nodes...)
@@ -154,8 +153,8 @@ func mnemonics(t *testing.T) (list []string) {
 	return list
 }
 
-// watch watches all files and directories below roots. The function that watch returns gives the
-// paths that were opened since the function's last call, except paths that are new.
+// watch starts to watch all files and directories below roots, and returns a function. Each call of
+// this function returns the paths that were opened since the last call. New files aren't included.
 func watch(t *testing.T, roots ...string) func() []string {
 	t.Helper()
 	fd, err := unix.InotifyInit1(unix.IN_NONBLOCK | unix.IN_CLOEXEC)

@@ -1,5 +1,5 @@
-// Package rules builds edited copies of examples/hello, and checks what analysis tests of the rules
-// can't show.
+// Package rules builds edited copies of examples/hello. It checks properties of the rules that
+// analysis tests can't show.
 package rules
 
 import (
@@ -37,8 +37,8 @@ func actions(w *harness.Workspace, flags, query string) []action {
 	return graph.Actions
 }
 
-// TestEachObjectOnce checks that each object of a diamond of libraries is converted once, in groups
-// or one by one, and that all our actions take part in path mapping.
+// TestEachObjectOnce checks that each object in a diamond of libraries is converted once, in groups
+// or one by one, and that all our actions support path mapping.
 func TestEachObjectOnce(t *testing.T) {
 	w := newWorkspace(t)
 	for _, flags := range []string{"-c fastbuild", "-c opt", "--@rules_btf//rules/settings:grain=1"} {
@@ -50,7 +50,7 @@ func TestEachObjectOnce(t *testing.T) {
 				mapped = mapped || info.Key == "supports-path-mapping"
 			}
 			if !mapped {
-				t.Errorf("%s: %s doesn't take part in path mapping", flags, a.Mnemonic)
+				t.Errorf("%s: %s doesn't support path mapping", flags, a.Mnemonic)
 			}
 			if a.Mnemonic != "BtfGen" {
 				continue
@@ -66,7 +66,7 @@ func TestEachObjectOnce(t *testing.T) {
 		}
 		for object, times := range converted {
 			if times != 1 {
-				t.Errorf("%s: %s converted %d times", flags, object, times)
+				t.Errorf("%s: %s was converted %d times", flags, object, times)
 			}
 			if pic := strings.HasSuffix(object, ".pic.o"); pic == (flags == "-c opt") {
 				t.Errorf("%s: converted %s", flags, object)
@@ -75,7 +75,7 @@ func TestEachObjectOnce(t *testing.T) {
 	}
 }
 
-// TestFailures checks that errors are reported where they occur.
+// TestFailures checks that an error is reported for the target and file in which it occurs.
 func TestFailures(t *testing.T) {
 	w := newWorkspace(t)
 	w.Write("BUILD.bazel", `

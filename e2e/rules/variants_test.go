@@ -9,9 +9,8 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// TestVariants makes the BTF of one kernel in several variants in one build, as docs/rules.md
-// shows: by attributes, and by a transition that sets a flag. If Bazel builds the tools, it builds
-// them only once.
+// TestVariants makes several variants of the BTF of one kernel in one build, in the two ways that
+// docs/rules.md shows: with attributes, and with a transition that sets a flag.
 func TestVariants(t *testing.T) {
 	w := newWorkspace(t)
 	blocks := starlark(t, filepath.Join(harness.Repo(), "docs/rules.md"))
@@ -34,12 +33,12 @@ load("@rules_btf//rules:defs.bzl", "cc_btf", "vmlinux_btf")
 	byFlag := w.Read(strings.TrimSpace(w.Shell("bazel cquery --output=files " + byFlagTarget +
 		" 2>log")))
 	if plain == variables || byFlag != variables {
-		t.Errorf("BTF of %d bytes; with variables %d by attributes, %d by the flag", len(plain),
+		t.Errorf("BTF of %d bytes; with variables %d by attributes, %d by a flag", len(plain),
 			len(variables), len(byFlag))
 	}
 }
 
-// starlark returns the Starlark blocks of a page.
+// starlark returns the Starlark blocks on a page.
 func starlark(t *testing.T, page string) (blocks []string) {
 	t.Helper()
 	fenced := regexp.MustCompile("(?ms)^```starlark\n(.*?)^```")

@@ -1,4 +1,4 @@
-// Package stability tests what build caches rely on: an edit that changes no type changes no byte
-// of the BTF object, so all actions that read it are cache hits; and the final BTF depends only on
-// the set of objects.
+// Package stability tests what build caches rely on. An edit that changes no type must change no
+// byte of the BTF object, so that all actions that read this object are cache hits. The linked BTF
+// must depend only on the set of BTF objects.
 package stability

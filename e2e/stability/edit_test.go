@@ -9,7 +9,7 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// original is the source before an edit. The files are in one directory.
+// original has the source files before an edit. The keys are their names.
 var original = map[string]string{
 	"types.h": `#ifndef TYPES_H
 #define TYPES_H
@@ -57,7 +57,8 @@ int forget(void)
 `,
 }
 
-// edits are edits of the original. The field same is set if an edit must not change the BTF object.
+// edits are edits of the original files. If the field same is true, the edit must not change the
+// BTF object; otherwise, it must.
 var edits = []struct {
 	name  string
 	same  bool
@@ -140,7 +141,7 @@ func TestEditOfSource(t *testing.T) {
 	}
 }
 
-// objectOf compiles walk.c and returns its BTF object.
+// objectOf compiles walk.c, and returns the BTF object made from it.
 func objectOf(t *testing.T, files map[string]string, options []string) []byte {
 	t.Helper()
 	dir := t.TempDir()

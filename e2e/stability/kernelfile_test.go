@@ -9,8 +9,8 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// TestEditOfKernelFile compiles net/core/dev.c, before and after an edit, with the command that
-// Kbuild used.
+// TestEditOfKernelFile compiles net/core/dev.c before and after an edit, with Kbuild's command. The
+// BTF object must change if and only if the edit changes a type.
 func TestEditOfKernelFile(t *testing.T) {
 	kernel := harness.Kernel(t)
 	harness.KernelCompiler(t, kernel)
@@ -24,7 +24,7 @@ func TestEditOfKernelFile(t *testing.T) {
 		return kernelObject(t, kernel, object, file)
 	}
 
-	// The beginning of a function that every version of the file has.
+	// function is the beginning of a function that is in every version of the file.
 	const function = "int netif_rx(struct sk_buff *skb)\n{\n"
 	const member = "struct netdev_hw_addr_list"
 	if !strings.Contains(source, function) {
@@ -55,8 +55,8 @@ func TestEditOfKernelFile(t *testing.T) {
 	}
 }
 
-// TestSpellingsOfKernelFile compiles block/blk-mq-sysfs.c with the command that Kbuild used, and
-// with flags that change the form of the DWARF, but not its meaning.
+// TestSpellingsOfKernelFile compiles block/blk-mq-sysfs.c with Kbuild's command, and with
+// additional flags that change only the form of the DWARF. The BTF object must stay the same.
 func TestSpellingsOfKernelFile(t *testing.T) {
 	kernel := harness.Kernel(t)
 	harness.KernelCompiler(t, kernel)
@@ -84,8 +84,8 @@ func TestSpellingsOfKernelFile(t *testing.T) {
 	})
 }
 
-// kernelObject compiles a source in place of the source of a kernel's object, with additional
-// flags, and returns its BTF object.
+// kernelObject compiles a source with the command with which Kbuild compiled an object of the
+// kernel, and with additional flags. It returns the BTF object.
 func kernelObject(t *testing.T, kernel, object, source string, flags ...string) []byte {
 	t.Helper()
 	dir := t.TempDir()

@@ -10,7 +10,8 @@ import (
 )
 
 // TestLinkedKernel edits net/core/dev.c and links the kernel again. After an edit of a function's
-// body, which moves nearly all functions, the kernel's BTF object has the same bytes as before.
+// body, which moves nearly all functions, the BTF object made from the kernel must have the same
+// bytes as before.
 func TestLinkedKernel(t *testing.T) {
 	kernel := harness.Kernel(t)
 	harness.KernelCompiler(t, kernel)
@@ -39,8 +40,9 @@ func TestLinkedKernel(t *testing.T) {
 	}
 }
 
-// linkEdited compiles a text in place of a kernel's source file, links the kernel with it, and
-// returns the path of the linked kernel. Nothing in the kernel's directory is changed.
+// linkEdited compiles a text in place of one of the kernel's source files, and links the kernel
+// with the result. It returns the path of the linked kernel. It changes nothing in the kernel's
+// directory.
 func linkEdited(t *testing.T, kernel, file, text string) string {
 	t.Helper()
 	dir, object := t.TempDir(), strings.TrimSuffix(file, ".c")+".o"
@@ -50,7 +52,7 @@ func linkEdited(t *testing.T, kernel, file, text string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// In its DWARF, the unit gets the name of the kernel's file.
+	// With this option, the name of the unit in the DWARF is that of the original file.
 	harness.MustRun(t, kernel, "sh", "-c", command+" -ffile-prefix-map="+dir+"/=")
 	var objects []string
 	found := false

@@ -16,8 +16,9 @@ import (
 	"github.com/rules-btf/rules_btf/internal/kernel/kbuild"
 )
 
-// TestSetOfSources links the BTF of small sources. The sources define one tag in different ways, or
-// only declare it. Some functions and variables in different sources have the same name.
+// TestSetOfSources checks that the BTF linked from small sources depends only on the set of BTF
+// objects. The sources define one tag in different ways, or only declare it, and functions and
+// variables in different sources have the same name.
 func TestSetOfSources(t *testing.T) {
 	harness.Need(t, "gcc")
 	dir := t.TempDir()
@@ -48,7 +49,7 @@ func TestSetOfSources(t *testing.T) {
 	setDecides(t, dir, "linked", objects, 8)
 }
 
-// TestSetOfKernel does the same as TestSetOfSources with the objects of a kernel.
+// TestSetOfKernel checks the same as TestSetOfSources, for the objects of a kernel.
 func TestSetOfKernel(t *testing.T) {
 	dir := harness.Kernel(t)
 	tree, err := kbuild.Read(dir, kbuild.Options{NoModules: true})
@@ -58,9 +59,9 @@ func TestSetOfKernel(t *testing.T) {
 	setDecides(t, dir, "vmlinux", tree.Vmlinux.Objects, 3)
 }
 
-// setDecides converts the objects (paths in dir) one by one and links them. Then it links them in
-// other ways and compares the bytes. One of these ways is a random tree of merges; the parameter
-// trees says how many such trees are tried.
+// setDecides converts the objects (paths in dir) one by one, and links the BTF objects. Then it
+// makes the same BTF in other ways, and compares the bytes. The parameter trees is the number of
+// random trees of merges to try.
 func setDecides(t *testing.T, dir, linked string, objects []string, trees int) {
 	btfgen, btfdedup := harness.Tool(t, "btfgen"), harness.Tool(t, "btfdedup")
 	work := t.TempDir()
@@ -93,7 +94,7 @@ func setDecides(t *testing.T, dir, linked string, objects []string, trees int) {
 	})
 	t.Run("again", func(t *testing.T) { same(t, link(t, harness.Command{}, 1, units)) })
 	t.Run("linked again", func(t *testing.T) {
-		// Linking the output again gives the same bytes.
+		// A link of its own output must give the same bytes.
 		in := filepath.Join(t.TempDir(), "in.btf")
 		harness.WriteFile(t, in, string(want))
 		out := filepath.Join(t.TempDir(), "out.btf")
@@ -105,7 +106,7 @@ func setDecides(t *testing.T, dir, linked string, objects []string, trees int) {
 		same(t, link(t, harness.Command{}, 8, shuffled(random, units)))
 	})
 	t.Run("elsewhere", func(t *testing.T) {
-		// The next link has different paths, a different working directory and a different environment.
+		// This link has different paths, a different working directory and a different environment.
 		elsewhere := filepath.Join(t.TempDir(), "a", "much longer name of a directory")
 		if err := os.MkdirAll(elsewhere, 0o777); err != nil {
 			t.Fatal(err)
@@ -145,7 +146,7 @@ func setDecides(t *testing.T, dir, linked string, objects []string, trees int) {
 		})
 	}
 	t.Run("control: without one object", func(t *testing.T) {
-		// The largest object is sure to have a type that no other object has.
+		// The largest BTF object surely has a type that no other object has.
 		biggest := 0
 		for i, u := range units {
 			if len(harness.ReadFile(t, u)) > len(harness.ReadFile(t, units[biggest])) {
@@ -159,8 +160,8 @@ func setDecides(t *testing.T, dir, linked string, objects []string, trees int) {
 	})
 }
 
-// convertAll runs btfgen object for each object, a few at a time, and returns the BTF objects in
-// the same order.
+// convertAll runs "btfgen object" for each object, a few at a time. It returns the BTF objects in
+// the order of the objects.
 func convertAll(t *testing.T, btfgen, dir string, objects []string, out string) []string {
 	t.Helper()
 	units := make([]string, len(objects))
@@ -204,8 +205,8 @@ func shuffled(random *rand.Rand, in []string) []string {
 	return out
 }
 
-// mergeTree merges units in random groups, and the results in random groups again, until few are
-// left; some units are not merged until the end.
+// mergeTree merges units in random groups, and then the results, until only a few are left. Some
+// units may stay unmerged.
 func mergeTree(t *testing.T, random *rand.Rand, btfdedup string, units []string) []string {
 	t.Helper()
 	dir := t.TempDir()

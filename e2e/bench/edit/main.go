@@ -1,9 +1,9 @@
-// Command edit makes more kernels from a kernel's BTF, for e2e/bench/run:
+// Command edit makes N edited copies of the BTF in the file IN, for e2e/bench/run:
 //
 //	edit N IN OUT
 //
-// writes OUT/1.btf to OUT/N.btf. In each, one struct in fifty has two of its members swapped, and
-// one type in a hundred has a different name. Each run makes the same files.
+// It writes OUT/1.btf to OUT/N.btf. In each copy, about one struct in fifty has two of its members
+// swapped, and about one named type in a hundred is renamed. Each run makes the same files.
 package main
 
 import (

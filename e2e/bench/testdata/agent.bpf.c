@@ -1,6 +1,6 @@
-// Twenty programs that read what agents for security and networking usually read. e2e/bench/run
-// measures btfcore with them. The types are CO-RE flavors that have only the members that the
-// programs read.
+// Twenty programs that read the kernel data that security and networking agents usually read.
+// e2e/bench/run measures btfcore with these programs. Each type is declared with only the members
+// that the programs read.
 #define SEC(name) __attribute__((section(name), used))
 #define PROGRAM(name) SEC("raw_tp/" #name) int name(void **ctx)
 #define READ(field) (out ^= (unsigned long)(field))

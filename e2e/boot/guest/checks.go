@@ -9,8 +9,8 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/boot/report"
 )
 
-// A check loads NAME.bpf.o, makes its programs run, and compares its global variables with the
-// wanted values.
+// A check loads the BPF programs in NAME.bpf.o, makes them run, and compares their global variables
+// with the wanted values.
 type check struct {
 	name string
 	do   func(*ebpf.Collection) error
@@ -31,7 +31,7 @@ func (c check) run(dir string) report.Check {
 	return done
 }
 
-// try runs the check and returns, as text, the values that it saw.
+// try runs the check. It returns, as text, the values of the variables that it compared.
 func (c check) try(dir string) (values []string, err error) {
 	p, err := ebpf.LoadCollection(filepath.Join(dir, c.name+".bpf.o"))
 	if err != nil {

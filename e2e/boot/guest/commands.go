@@ -10,8 +10,8 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/boot/report"
 )
 
-// runCommand runs a command. The result err is set if the machine can't be prepared for the
-// command; it is nil if the command itself fails.
+// runCommand runs a command. It returns an error if the machine can't be prepared for the command.
+// If the command itself fails, the error is in done.Error.
 func runCommand(c report.Command, release string) (done report.Ran, err error) {
 	if c.HideBTF {
 		if err := hideBTF(); err != nil {
@@ -37,8 +37,8 @@ func runCommand(c report.Command, release string) (done report.Ran, err error) {
 	return done, nil
 }
 
-// hideBTF mounts an empty directory over /sys/kernel/btf. The hidden content stays readable in
-// report.HiddenBTF.
+// hideBTF mounts an empty directory over /sys/kernel/btf. The hidden files can still be read in the
+// directory report.HiddenBTF.
 func hideBTF() error {
 	const shown = "/sys/kernel/btf"
 	if _, err := os.Stat(report.HiddenBTF); err != nil {

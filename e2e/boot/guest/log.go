@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A kernelLog reads /dev/kmsg, one record per read.
+// A kernelLog reads the kernel's log from /dev/kmsg.
 type kernelLog struct{ fd int }
 
 func openLog() (kernelLog, error) {
@@ -15,7 +15,7 @@ func openLog() (kernelLog, error) {
 	return kernelLog{fd}, err
 }
 
-// news returns the lines that were added since the last call.
+// news returns the lines that the kernel has logged since the last call of news.
 func (l kernelLog) news() []string {
 	var lines []string
 	buf := make([]byte, 8192)
@@ -28,7 +28,7 @@ func (l kernelLog) news() []string {
 		case err != nil: // EAGAIN: no more
 			return lines
 		}
-		// A record is "priority,number,time,flags;text", then lines that begin with a space.
+		// Each read returns a record: "priority,number,time,flags;text", then lines after a space.
 		if _, text, ok := strings.Cut(string(buf[:n]), ";"); ok {
 			text, _, _ = strings.Cut(text, "\n")
 			lines = append(lines, text)

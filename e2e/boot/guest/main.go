@@ -1,7 +1,7 @@
 // Command guest is the first process of the virtual machines that the tests in e2e/boot,
-// e2e/bpf/boot and e2e/matrix start. It loads modules and BPF programs and runs commands as
-// /plan.json says, and writes lines of JSON to a serial port. Then it restarts the machine; because
-// of -no-reboot, QEMU exits instead. To power the machine off, the kernel would need more support.
+// e2e/bpf/boot and e2e/matrix start. As /plan.json says, it loads modules, runs BPF programs and
+// runs commands. It reports the results as lines of JSON on a serial port. At the end it reboots
+// the machine, which makes QEMU exit (-no-reboot); power-off would need more support in the kernel.
 package main
 
 import (

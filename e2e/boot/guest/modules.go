@@ -19,7 +19,7 @@ func loadModule(l report.Load) report.Module {
 	if err != nil {
 		m.Error = err.Error()
 	}
-	m.BTF, _ = digest(l.Name) // there is none if the module was refused
+	m.BTF, _ = digest(l.Name) // "" if the module was refused, because then there is no BTF
 	return m
 }
 

@@ -28,7 +28,7 @@ var checks = []check{
 	{"fou", runOnPacket, []value{{"sport", 1111}, {"dport", 2222}}},
 	{"flowtable", runOnPacket, []value{{"error", -int32(unix.ENOENT)}}},
 	{"congestion", connect, []value{
-		{"threshold", 10}, // the initial window; nothing was lost
+		{"threshold", 10}, // the initial window, because no packet was lost
 		{"expand", 3},     // tcp_bbr's factor
 	}},
 	{"read", traceRead, []value{
@@ -49,7 +49,7 @@ func traceSockets(p *ebpf.Collection) error {
 	})
 }
 
-// traceRead attaches to a function of the kernel, and reads from a file once.
+// traceRead attaches the programs to functions of the kernel, and reads from a file once.
 func traceRead(p *ebpf.Collection) error {
 	return whileAttached(p, func() error {
 		f, err := os.Open(report.PlanFile)
@@ -62,16 +62,16 @@ func traceRead(p *ebpf.Collection) error {
 	})
 }
 
-// traceModule attaches to a function of e2e/matrix's module, and makes the module call that
-// function.
+// traceModule attaches the programs to a function of the module in e2e/matrix, and makes the module
+// call that function.
 func traceModule(p *ebpf.Collection) error {
 	return whileAttached(p, func() error {
 		return os.WriteFile("/sys/module/matrix/parameters/touch", []byte("7"), 0)
 	})
 }
 
-// whileAttached attaches the programs to the functions that they trace, and calls the function do
-// while the programs are attached.
+// whileAttached attaches the programs to the functions that they trace, calls the function do, and
+// then detaches the programs.
 func whileAttached(p *ebpf.Collection, do func() error) error {
 	for name, prog := range p.Programs {
 		l, err := link.AttachTracing(link.TracingOptions{Program: prog})
@@ -83,8 +83,8 @@ func whileAttached(p *ebpf.Collection, do func() error) error {
 	return do()
 }
 
-// runOnPacket runs the only program on an empty packet. The program returns 0 if all is well; any
-// other number is the number of the step that failed.
+// runOnPacket runs the only program on an empty packet. If the program fails, it returns the number
+// of the step that failed; otherwise it returns 0.
 func runOnPacket(p *ebpf.Collection) error {
 	packet := make([]byte, 64)
 	packet[12] = 0x08 // Ethernet with IPv4
@@ -101,7 +101,7 @@ func runOnPacket(p *ebpf.Collection) error {
 	return nil
 }
 
-// connect registers the congestion control and opens a connection with it.
+// connect registers the congestion control and opens a connection that uses it.
 func connect(p *ebpf.Collection) error {
 	ops, err := link.AttachStructOps(link.StructOpsOptions{Map: p.Maps["congestion"]})
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package report defines the protocol between the test and the program in the virtual machine: the
-// plan of what to load, and lines of JSON with the results.
+// Package report defines the protocol between a test and the program guest in the virtual machine:
+// the guest's plan, and lines of JSON with the results.
 package report
 
 import (
@@ -8,33 +8,33 @@ import (
 	"fmt"
 )
 
-// PlanFile is where the guest finds its plan.
+// PlanFile is the file in which the guest finds its plan.
 const PlanFile = "/plan.json"
 
-// A Plan lists what the guest does: it loads the modules, and then it runs the checks and the
-// commands. Each check loads the BPF program "NAME.bpf.o" from the directory Programs.
+// A Plan lists what the guest does: it loads the modules, then runs the checks, and then the
+// commands. Each check loads the BPF programs in the file "NAME.bpf.o".
 type Plan struct {
-	Report   string // the device that the report is written to
+	Report   string // the device to which the guest writes its report
 	Modules  []Load
-	Checks   []string // their names; the guest runs them in its own order
-	Programs string   // a directory
+	Checks   []string // the names of the checks, which the guest runs in its own order
+	Programs string   // the directory with the files "NAME.bpf.o"
 	Commands []Command
 }
 
-// HiddenBTF is the directory in which the guest finds the content of /sys/kernel/btf while an empty
-// directory hides it.
+// HiddenBTF is the directory in which the guest finds the files of /sys/kernel/btf while that
+// directory is hidden.
 const HiddenBTF = "/btf"
 
 // A Command is a program that the guest runs.
 type Command struct {
 	Argv    []string
-	HideBTF bool   // makes /sys/kernel/btf empty
-	Vmlinux string // the file that is /boot/vmlinux-RELEASE during the run; "" for none
+	HideBTF bool   // makes /sys/kernel/btf empty during the run
+	Vmlinux string // the file to which /boot/vmlinux-RELEASE links during the run; "" for no link
 }
 
-// A Load is one module to load.
+// A Load names a module to load.
 type Load struct {
-	Name string // as the kernel spells it: with "_", never "-"
+	Name string // the module's name in the kernel: with "_" in place of "-"
 	File string
 }
 
@@ -47,7 +47,7 @@ type Line struct {
 	End    *End    `json:",omitempty"`
 }
 
-// Start is the first line.
+// Start is the content of the first line.
 type Start struct {
 	Release string // the kernel's release, as uname -r prints it
 	BTF     string // SHA-256 of /sys/kernel/btf/vmlinux, in hexadecimal
@@ -57,35 +57,35 @@ type Start struct {
 type Module struct {
 	Load
 	Error string   `json:",omitempty"` // what the system call returned; "" if it succeeded
-	BTF   string   `json:",omitempty"` // SHA-256 of /sys/kernel/btf/NAME; "" if there is none
+	BTF   string   `json:",omitempty"` // SHA-256 of /sys/kernel/btf/NAME; "" without this file
 	Log   []string `json:",omitempty"` // what the kernel logged during the load
 }
 
-// A Check is the result of one of the BPF programs.
+// A Check is the result of one check.
 type Check struct {
 	Name   string
 	Error  string   `json:",omitempty"` // "" if all values were as expected
-	Values []string `json:",omitempty"` // what it saw, for human readers
+	Values []string `json:",omitempty"` // the values that the check saw, for human readers
 	Log    []string `json:",omitempty"`
 }
 
-// Ran is the result of one of the commands, in the order of the plan.
+// Ran is the result of one command. The results are in the order of the plan's commands.
 type Ran struct {
 	Output string   // stdout and stderr
 	Error  string   `json:",omitempty"` // "" if the command exited with 0
 	Log    []string `json:",omitempty"`
 }
 
-// End is the last line; if it is missing, the guest crashed.
+// End is the content of the last line. If this line is missing, the guest crashed.
 type End struct {
-	Log []string `json:",omitempty"` // all that the kernel logged before the first module
+	Log []string `json:",omitempty"` // what the kernel logged before the first module was loaded
 }
 
 // Encode returns the line as text, without a line break at its end.
 func (l Line) Encode() string {
 	b, err := json.Marshal(l)
 	if err != nil {
-		panic(err) // can't happen with strings and lists of strings
+		panic(err) // can't happen: all fields are strings, bools and lists
 	}
 	return string(b)
 }

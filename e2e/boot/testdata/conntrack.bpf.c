@@ -1,4 +1,4 @@
-/* Calls kfuncs of nf_conntrack: looks up a connection, creates it, and finds it. */
+/* Calls kfuncs of nf_conntrack: looks for a connection in vain, creates it, and finds it. */
 #include "nf_conntrack.h"
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
@@ -31,7 +31,7 @@ int conntrack(struct __sk_buff *skb)
 	if (!new)
 		return 2;
 	bpf_ct_set_timeout(new, 10000);
-	/* The one field that a program may write: the kernel knows its type from .BTF_ids. */
+	/* The only field that programs may write; the kernel finds struct nf_conn by .BTF_ids. */
 	((struct nf_conn *)new)->mark = 42;
 	ct = bpf_ct_insert_entry(new);
 	if (!ct)

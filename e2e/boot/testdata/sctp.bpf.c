@@ -1,6 +1,6 @@
 /*
- * Traces functions of sctp. The fields are read through pointers whose types the kernel takes from
- * the BTF of the function: struct sock comes from vmlinux, struct sctp_sock from the module.
+ * Traces functions of sctp. Fields are read through pointers. The kernel takes the pointers' types
+ * from the BTF of the traced function: sock is in vmlinux, sctp_endpoint is in the module.
  */
 #include "sctp.h"
 #include <bpf/bpf_core_read.h>
@@ -26,7 +26,7 @@ int BPF_PROG(after_open, struct sock *sk, int ret)
 	struct sctp_sock *sp = (struct sctp_sock *)sk;
 
 	result = ret;
-	/* The field's offset is a relocation against the module's BTF. */
+	/* A relocation against the module's BTF sets the field's offset. */
 	socket_type = BPF_CORE_READ(sp, type);
 	return 0;
 }
@@ -35,7 +35,7 @@ SEC("fentry/sctp_endpoint_free")
 int BPF_PROG(at_close, struct sctp_endpoint *ep)
 {
 	closed++;
-	/* Leads from a type of the module to a type of vmlinux. */
+	/* The path leads from a type of the module to a type of vmlinux. */
 	closed_protocol = ep->base.sk->sk_protocol;
 	associations = ep->asocs.next != __builtin_preserve_access_index(&ep->asocs);
 	return 0;

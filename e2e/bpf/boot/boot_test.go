@@ -1,6 +1,6 @@
-// Package boot loads BPF programs with minimal BTF in a virtual machine, with libbpf and with
-// cilium/ebpf, while /sys/kernel/btf is empty. The instructions that reach the kernel must be the
-// same as if the libraries had read the kernel's own BTF.
+// Package boot loads BPF programs with minimal BTF in a virtual machine, once with libbpf and once
+// with cilium/ebpf, while /sys/kernel/btf is empty. The kernel must get the same instructions as if
+// the libraries had read the kernel's own BTF.
 package boot
 
 import (
@@ -20,10 +20,11 @@ import (
 
 func TestMain(m *testing.M) { harness.Main(m) }
 
-// loaders are the programs of the guest that load BPF programs, one for each library.
+// loaders are the libraries. For each library, the guest has a program that loads BPF programs.
 var loaders = []string{"libbpf", "ebpf"}
 
-// TestBoot boots the kernels in BOOT_KERNELS, a list of NAME=DIR that "run" makes.
+// TestBoot boots the kernels in the environment variable BOOT_KERNELS, a list of NAME=DIR that the
+// script run makes.
 func TestBoot(t *testing.T) {
 	list := strings.Fields(os.Getenv("BOOT_KERNELS"))
 	if len(list) == 0 {
@@ -36,8 +37,8 @@ func TestBoot(t *testing.T) {
 	}
 }
 
-// check boots the kernel, and compares what the libraries loaded in each run with what they loaded
-// in the first run.
+// check boots the kernel, and compares the instructions that the libraries loaded in each run with
+// those from the first run.
 func (k kernel) check(t *testing.T) {
 	image := filepath.Join(k.work, "image")
 	k.buildLoaders(t, image)
@@ -83,8 +84,8 @@ func (k kernel) check(t *testing.T) {
 	}
 }
 
-// writePlan writes a plan for the guest: to load the modules, and in each run to start each loader
-// on each object.
+// writePlan writes the guest's plan: the guest loads the modules, and then, in each run, starts
+// each loader on each object.
 func (k kernel) writePlan(t *testing.T, image string) {
 	t.Helper()
 	plan := report.Plan{Report: k.machine.Report}
@@ -120,7 +121,7 @@ func (k kernel) writePlan(t *testing.T, image string) {
 // reason why the program can't be loaded.
 type results map[string]string
 
-// collect adds the output of a loader to the results.
+// collect adds the results in a loader's output to the map to.
 func (k kernel) collect(t *testing.T, to results, loader, object string, ran report.Ran) {
 	t.Helper()
 	if ran.Error != "" {
@@ -166,8 +167,9 @@ func (k kernel) compare(t *testing.T, r run, all, first results) {
 	t.Logf("%d programs loaded, %d refused as expected", loaded, refused)
 }
 
-// withoutID returns the instructions of the program type_id_target without the id in them. It first
-// checks that the id is that of task_struct in the BTF file that the library read.
+// withoutID returns the instructions of the program type_id_target without the id that they
+// contain. It first checks that this id is that of task_struct in the BTF file that the library
+// read.
 func (k kernel) withoutID(t *testing.T, insns, file string) string {
 	t.Helper()
 	id, rest := cutImmediate(t, insns)
@@ -179,8 +181,8 @@ func (k kernel) withoutID(t *testing.T, insns, file string) string {
 	return rest
 }
 
-// newMachine returns a machine with the kernel. The machines of both architectures are
-// little-endian, like the programs.
+// newMachine returns a machine that boots the kernel. Both architectures are little-endian, like
+// the compiled BPF programs.
 func (k kernel) newMachine() machine.Machine {
 	m := machine.X86(os.Getenv("BOOT_QEMU"))
 	if k.arch == "arm64" {

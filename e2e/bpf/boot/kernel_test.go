@@ -22,13 +22,13 @@ import (
 	"github.com/rules-btf/rules_btf/internal/programs/programtest"
 )
 
-// A kernel is one of those that e2e/bpf/boot/fetch and e2e/boot/fetch have fetched.
+// A kernel is a kernel that e2e/bpf/boot/fetch or e2e/boot/fetch has fetched.
 type kernel struct {
-	dir, work  string // directories: the kernel's files, and the test's
-	arch       string // as Go names it
+	dir, work  string // the directory with the kernel's files, and a directory for the test's files
+	arch       string // Go's name of the architecture
 	machine    machine.Machine
 	vmlinuxBTF []byte
-	modules    []string          // nf_conntrack, after what it depends on; nil if it has no BTF
+	modules    []string          // nf_conntrack, after its dependencies; nil if it has no BTF
 	compiled   map[string][]byte // the objects that the kernel can load
 	specs      map[string]*cilium.Spec
 }
@@ -61,7 +61,8 @@ func newKernel(t *testing.T, name, dir string) kernel {
 	return k
 }
 
-// has reports whether the kernel has what an object needs.
+// has reports whether the kernel has the features that an object needs. The comments give the first
+// kernel version with the feature.
 func (k kernel) has(object string) bool {
 	if object == "kfunc" { // 6.2
 		_, err := k.specs[""].AnyTypeByName("bpf_task_from_pid")
@@ -91,7 +92,7 @@ func (k kernel) section(t *testing.T, name, section string) []byte {
 	return data
 }
 
-// addModule adds a module to the list, after the modules that it depends on.
+// addModule adds a module to k.modules, after the modules on which it depends.
 func (k *kernel) addModule(t *testing.T, name string) {
 	t.Helper()
 	for _, field := range bytes.Split(k.section(t, name, ".modinfo"), []byte{0}) {
@@ -132,12 +133,12 @@ func (k kernel) buildLoaders(t *testing.T, image string) {
 	if k.arch == "arm64" {
 		argv = append(argv, "--target=aarch64-linux-gnu", "--sysroot="+filepath.Join(k.dir, "sysroot"))
 	}
-	// libz comes before libelf: both have a function crc32, and the linker takes the first one.
+	// libz precedes libelf, because both define a function crc32 and the linker takes the first one.
 	harness.MustRun(t, "", append(argv, "-lbpf", "-lz", "-lelf", "-lzstd")...)
 }
 
-// writeBTF writes two files into the guest: the minimal BTF for the objects, and the control, which
-// lacks a member.
+// writeBTF writes two files into the guest's file system: the minimal BTF for the objects, and the
+// control, which is minimal BTF without one member.
 func (k kernel) writeBTF(t *testing.T, image string) {
 	t.Helper()
 	btfcore := harness.Tool(t, "btfcore")
@@ -203,8 +204,8 @@ func parse(t *testing.T, data []byte) *cilium.Spec {
 	return spec
 }
 
-// cutImmediate returns the constant that the program type_id_target returns, and the instructions
-// of this program without the constant.
+// cutImmediate takes the instructions of the program type_id_target. It returns the constant in the
+// first instruction, which is the program's result, and the instructions without this constant.
 func cutImmediate(t *testing.T, insns string) (id uint32, rest string) {
 	t.Helper()
 	code, err := hex.DecodeString(insns)

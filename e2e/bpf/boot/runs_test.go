@@ -6,35 +6,35 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/boot/report"
 )
 
-// A run is one way of loading programs, with both libraries.
+// A run is one way of giving BTF to the libraries. In a run, both libraries load the programs.
 type run struct {
 	name    string
 	btf     string   // the file for CO-RE relocations; "" if the library should find the kernel's BTF
-	hidden  bool     // while /sys/kernel/btf is empty
-	vmlinux string   // the file that is /boot/vmlinux-RELEASE during the run; "" for none
+	hidden  bool     // whether /sys/kernel/btf is empty during the run
+	vmlinux string   // the file to which /boot/vmlinux-RELEASE links during the run; "" for no link
 	only    []string // the objects to load; nil for all
-	// want says which objects and programs don't have the same instructions as in the first run,
-	// and what happens to them. A key is the name of an object or a program, and applies to both
-	// libraries. After the name of a library ("libbpf hooks"), it applies only to that library.
+	// want has the expected results of programs that don't have the same instructions as in the
+	// first run. A key names a program, or an object and thereby all its programs. With the name of
+	// a library before it ("libbpf hooks"), a key applies only to that library, otherwise to both.
 	want map[string]string
 }
 
-// The values in run.want. For programs that are refused, the value is "! " followed by a part of
-// the error.
+// The values in run.want. If a program must be refused, the value is instead "! " followed by a
+// part of the expected error.
 const (
-	equal   = "" // the same instructions as in the first run: the default
-	differs = "other instructions"
+	equal   = "" // the same instructions as in the first run; this is the default
+	differs = "different instructions"
 )
 
-// The files in the guest.
+// The BTF files in the guest.
 const (
 	minimalBTF = "/minimal.btf" // what "btfcore min --flat" writes
 	controlBTF = "/control.btf" // minimalBTF without the member pid of task_struct
 	wholeBTF   = report.HiddenBTF + "/vmlinux"
 )
 
-// unreachable has, for programs that need ids in the kernel's BTF, the errors that the libraries
-// report if they find no BTF of vmlinux.
+// unreachable has the expected results, like run.want, of programs that need ids in the kernel's
+// BTF, if the libraries find no BTF of vmlinux.
 var unreachable = map[string]string{
 	"libbpf hooks":         "! Error loading vmlinux BTF",
 	"libbpf kfunc":         "! Error loading vmlinux BTF",
@@ -46,8 +46,8 @@ var unreachable = map[string]string{
 	"ebpf module_kfunc":    "! not supported",
 }
 
-// unresolved is the beginning of the error, from a library or from the kernel, for a relocation to
-// which nothing in the BTF corresponds.
+// unresolved is the beginning of the error that a library or the kernel reports if nothing in the
+// BTF matches a relocation.
 const unresolved = "! CO-RE relocation"
 
 var runs = []run{
@@ -65,7 +65,7 @@ var runs = []run{
 	{name: "control, hidden", btf: controlBTF, hidden: true, only: []string{"core"},
 		want: map[string]string{"byte_offset": unresolved, "reads": unresolved, "exists": differs}},
 
-	// libbpf gets the BTF of modules by system calls, cilium/ebpf by reading /sys/kernel/btf.
+	// libbpf gets the BTF of modules from system calls; cilium/ebpf reads it from /sys/kernel/btf.
 	{name: "whole as vmlinux, hidden", btf: minimalBTF, hidden: true, vmlinux: wholeBTF,
 		only: []string{"hooks", "kfunc", "module", "module_kfunc"},
 		want: map[string]string{
@@ -90,7 +90,7 @@ func (r run) wanted(loader, object, program string) string {
 	return equal
 }
 
-// objects returns the names of the objects that the kernel loads in a run.
+// objects returns the names of the objects whose programs the libraries load in a run.
 func (k kernel) objects(r run) []string {
 	var names []string
 	for _, name := range objects {
@@ -101,10 +101,10 @@ func (k kernel) objects(r run) []string {
 	return names
 }
 
-// objects are the names of the files testdata/NAME.bpf.c.
+// objects has the NAME of each file testdata/NAME.bpf.c.
 var objects = []string{"core", "hooks", "kfunc", "module", "module_kfunc"}
 
-// inModule reports whether an object needs the module nf_conntrack.
+// inModule reports whether an object uses the module nf_conntrack.
 func inModule(object string) bool {
 	return slices.Contains([]string{"module", "module_kfunc"}, object)
 }

@@ -10,11 +10,11 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/content"
 )
 
-// Skips maps the functions of an ELF file that are not in our BTF, by name, to the reasons.
+// Skips maps the name of each function or variable that our BTF lacks to the reason.
 type Skips map[string]string
 
-// LoadSkips reads the file that `btfgen elf --skipped` writes: a line for each function, with its
-// name, a tab and the reason. In that file, lines that begin with # are comments.
+// LoadSkips reads the file that `btfgen elf --skipped` writes. Each line has a name, a tab and the
+// reason; lines that begin with # are comments.
 func LoadSkips(path string) (Skips, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -40,15 +40,15 @@ func LoadSkips(path string) (Skips, error) {
 
 var funcTags = regexp.MustCompile(`^(func \S+ \S+)( \{[^}]*\})`)
 
-// Against returns a function for Result.Explain. Our BTF may differ from that of pahole 1.32 in
-// functions that we list as skipped, in types that only such functions refer to, and where pahole
-// has a defect.
+// Against returns a function for Result.Explain. It explains the differences from pahole 1.32 that
+// our BTF and the list of skips show: functions that we skip, types to which only such functions
+// refer, and some defects of pahole.
 func Against(ours *content.Contents, skips Skips) func(*Difference) string {
 	return func(d *Difference) string {
 		switch d.Class {
 		case content.Int, content.Float, content.Forward:
 			if d.Kind == OnlyOracle && !ours.References[d.Name] {
-				return "nothing that we encode refers to it"
+				return "nothing that we encode refers to this type"
 			}
 		}
 		if d.Class != content.Func {
@@ -65,7 +65,7 @@ func Against(ours *content.Contents, skips Skips) func(*Difference) string {
 			}
 		case Differs:
 			if sameWithoutTags(d.Ours, d.Oracle) {
-				return "resolve_btfids has sorted the kfunc sets, so pahole gives kfuncs the flags of others"
+				return "resolve_btfids has sorted the kfunc sets, so pahole gives kfuncs wrong flags"
 			}
 		}
 		return ""

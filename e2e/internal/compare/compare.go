@@ -1,5 +1,5 @@
-// Package compare compares two BTF blobs made from one ELF file, by us ("ours") and by an oracle,
-// and explains the differences.
+// Package compare compares two BTF blobs made from the same ELF file, one by our tools ("ours") and
+// one by an oracle, and explains the differences.
 package compare
 
 import (
@@ -20,8 +20,8 @@ const (
 	OnlyOurs   Kind = "only ours"
 	OnlyOracle Kind = "only oracle"
 	Differs    Kind = "differs"
-	// Leads means that the two texts are equal but refer to types that differ. Contents doesn't
-	// find such differences.
+	// Leads means that the two texts are equal, but refer to types that differ. The function
+	// Contents doesn't find such differences.
 	Leads Kind = "leads elsewhere"
 )
 
@@ -30,19 +30,19 @@ type Difference struct {
 	Class  content.Class
 	Kind   Kind
 	Name   string
-	Ours   []string // texts that only our side has, sorted
-	Oracle []string // texts that only the oracle has, sorted
-	Reason string   // why the difference is expected; "" if it is not explained
+	Ours   []string // the texts of definitions that only our BTF has, sorted
+	Oracle []string // the texts of definitions that only the oracle's BTF has, sorted
+	Reason string   // why the difference is expected; "" as long as no reason is known
 }
 
 // Result is the result of Contents.
 type Result struct {
-	Differences []Difference          // by class, kind and name
-	Ours        map[content.Class]int // names on our side
-	Oracle      map[content.Class]int // names on the oracle's side
+	Differences []Difference          // sorted by class, kind and name
+	Ours        map[content.Class]int // the number of names in our BTF
+	Oracle      map[content.Class]int // the number of names in the oracle's BTF
 }
 
-// Contents compares two sides.
+// Contents compares the contents of our BTF with those of the oracle's BTF.
 func Contents(ours, oracle *content.Contents) *Result {
 	r := &Result{Ours: map[content.Class]int{}, Oracle: map[content.Class]int{}}
 	for _, class := range content.Classes {
@@ -106,7 +106,8 @@ func (r *Result) Explain(why func(*Difference) string) {
 	}
 }
 
-// Unexplained returns the differences without a reason in the given classes; no classes means all.
+// Unexplained returns the differences that have no reason, in the given classes or, by default,
+// all.
 func (r *Result) Unexplained(classes ...content.Class) []Difference {
 	var out []Difference
 	for _, d := range r.Differences {
@@ -118,7 +119,7 @@ func (r *Result) Unexplained(classes ...content.Class) []Difference {
 }
 
 // Print writes a table of counts, and then the differences, grouped by class, kind and reason. It
-// writes at most limit differences of each group; if limit is negative, it writes all.
+// writes at most limit differences from each group; if limit is negative, it writes all of them.
 func (r *Result) Print(w io.Writer, limit int) {
 	fmt.Fprintln(w, "| class | ours | oracle | only ours | only oracle | differs | explained |")
 	fmt.Fprintln(w, "|---|--:|--:|--:|--:|--:|--:|")
@@ -170,8 +171,7 @@ func (r *Result) Print(w io.Writer, limit int) {
 	}
 }
 
-// general returns the part of a reason before the first colon. Reasons that differ only in names
-// have this part in common.
+// general returns the part of a reason before the first colon; only the rest may contain names.
 func general(reason string) string {
 	s, _, _ := strings.Cut(reason, ":")
 	return s

@@ -1,10 +1,10 @@
-// Package content writes the content of BTF as text, to compare it. It reads BTF through
+// Package content writes the content of BTF as text that tests can compare. It reads BTF through
 // cilium/ebpf, a reader that shares no code with the tools under test.
 //
 // Two blobs with the same meaning may differ in type ids, in the order of types, and in string
-// offsets. So the package turns every named type, function, variable and section into a line of
-// text without any of these. In such a text, anonymous types are written in full, and named ones as
-// kind and name. A name with several definitions has several texts.
+// offsets. So the package turns every named type, function, variable and section into a text that
+// depends on none of these. In a text, references to named types are kinds and names, and anonymous
+// types are written in full. If a name has several definitions, it has several texts.
 package content
 
 import (
@@ -20,7 +20,7 @@ import (
 // Class is a class of definitions. Only definitions of the same class and name are compared.
 type Class string
 
-// The classes, in the order of reports.
+// The classes.
 const (
 	Int     Class = "int"
 	Float   Class = "float"
@@ -36,20 +36,20 @@ const (
 	Nameless Class = "anonymous" // types without a name; not in Contents
 )
 
-// Classes lists every class in report order.
+// Classes lists the classes that are compared, in the order in which reports show them.
 var Classes = []Class{Int, Float, Struct, Union, Enum, Typedef, Forward, Var, Section, Func}
 
-// Contents holds the definitions in a blob, and the names that these definitions refer to.
+// Contents holds the definitions in a blob, and the names to which these definitions refer.
 type Contents struct {
-	// Definitions holds, for each class and name, the sorted distinct texts.
+	// Definitions holds, for each class and name, the distinct texts, sorted.
 	Definitions map[Class]map[string][]string
-	// References has the names that the definitions refer to: "int" for a base type, or "struct s",
-	// "typedef t".
+	// References has the names to which the definitions refer, such as "struct s", "typedef t" or,
+	// without a kind, "int".
 	References map[string]bool
 }
 
-// Load reads a raw BTF file, or the .BTF section of an ELF file. If it is split BTF, bases are the
-// files that it is based on, deepest first; their types are not part of the result.
+// Load reads a raw BTF file, or the section .BTF of an ELF file. If this is split BTF, bases are
+// its bases' files, deepest first; the types in the bases are not part of the result.
 func Load(path string, bases ...string) (*Contents, error) {
 	var spec *btf.Spec
 	var err error
@@ -61,8 +61,8 @@ func Load(path string, bases ...string) (*Contents, error) {
 	return Of(spec)
 }
 
-// Open reads a raw BTF file, or the .BTF section of an ELF file. If it is split BTF, base is the
-// BTF that it extends; otherwise base is nil.
+// Open reads a raw BTF file, or the section .BTF of an ELF file. If this is split BTF, base is its
+// base; otherwise base is nil.
 func Open(path string, base *btf.Spec) (*btf.Spec, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -72,7 +72,7 @@ func Open(path string, base *btf.Spec) (*btf.Spec, error) {
 	return Read(f, base)
 }
 
-// Read is like Open, but reads the file's content from r.
+// Read is like Open, but reads from r instead of from a file.
 func Read(r io.ReaderAt, base *btf.Spec) (*btf.Spec, error) {
 	if base == nil {
 		return btf.LoadSpecFromReader(r)
@@ -80,7 +80,7 @@ func Read(r io.ReaderAt, base *btf.Spec) (*btf.Spec, error) {
 	return btf.LoadSplitSpecFromReader(r, base)
 }
 
-// Types returns the types of spec, without the types of its base.
+// Types returns the types in spec, without the types in its base.
 func Types(spec *btf.Spec) ([]btf.Type, error) {
 	var all []btf.Type
 	for t, err := range spec.All() {
@@ -148,22 +148,22 @@ func (c *Contents) normalize() {
 	}
 }
 
-// Shape returns the definition of t, with @ in place of each type that it refers to, and these
-// types in the same order.
+// Shape returns the text of t's definition, with @ in place of each reference, and the types to
+// which t refers, in the order of the references.
 func Shape(t btf.Type) (text string, refs []btf.Type) {
 	w := writer{refs: &refs}
 	text = w.define(t)
 	return text, refs
 }
 
-// Text returns the definition of t.
+// Text returns the text of t's definition.
 func Text(t btf.Type) string {
 	w := writer{memo: map[btf.Type]string{}, references: map[string]bool{}}
 	return w.define(t)
 }
 
-// NameOf returns the class and the name of t. The class is "" for kinds without a name, such as
-// pointers, and the name is "" for anonymous types.
+// NameOf returns the class and the name of t. The class is "" for kinds that never have a name,
+// such as pointers. The name is "" for anonymous types.
 func NameOf(t btf.Type) (Class, string) {
 	switch t.(type) {
 	case *btf.Int:
@@ -191,12 +191,12 @@ func NameOf(t btf.Type) (Class, string) {
 }
 
 type writer struct {
-	memo       map[btf.Type]string // what ref returned for types without a name
+	memo       map[btf.Type]string // the results of ref for types without a name
 	references map[string]bool
-	refs       *[]btf.Type // if set, ref appends t to it, and writes an @
+	refs       *[]btf.Type // if set, ref appends its argument to this list, and returns "@"
 }
 
-// ref writes a reference to t: its kind and name, or its definition if it has no name.
+// ref returns the text of a reference to t: t's kind and name, or, without a name, t's definition.
 func (w *writer) ref(t btf.Type) string {
 	if w.refs != nil {
 		*w.refs = append(*w.refs, t)
@@ -214,7 +214,7 @@ func (w *writer) ref(t btf.Type) string {
 	return s
 }
 
-// reference returns the text that represents t where it is used, or "" if t has no name.
+// reference returns the text by which other texts refer to t, or "" if t has no name.
 func reference(t btf.Type) string {
 	switch t := t.(type) {
 	case nil, *btf.Void:
@@ -243,8 +243,8 @@ func reference(t btf.Type) string {
 	return ""
 }
 
-// Tag returns the kind and name of a struct, union or enum, which may be defined or only declared.
-// For other types it returns "".
+// Tag returns the kind and name of a struct, union or enum, which may be only declared. For other
+// types, it returns "".
 func Tag(t btf.Type) string {
 	if t.TypeName() == "" {
 		return ""

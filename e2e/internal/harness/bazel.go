@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// Workspace is a copy of a workspace outside of the repository, with a command "bazel". Its tools
-// are built by Go, because Bazel would take minutes to build them.
+// Workspace is a copy of a workspace, outside of the repository, with a command "bazel". It uses
+// tools that "go build" has built, because Bazel would take minutes to build them.
 type Workspace struct {
 	testing.TB
 	Dir         string // the workspace's directory
@@ -20,8 +20,8 @@ type Workspace struct {
 }
 
 // A seat is a directory for a workspace and its Bazel server. The tests of a package use a seat one
-// after the other, because a server takes many seconds to start, resolve the modules and warm up.
-// Between two tests, only the external repositories stay in the seat.
+// after the other, because a server takes many seconds to start, resolve modules and warm up. When
+// a test ends, everything is removed from the seat except the server and external repositories.
 type seat string
 
 func (s seat) workspace() string  { return filepath.Join(string(s), "workspace") }
@@ -63,7 +63,7 @@ func takeSeat(tb testing.TB) seat {
 	return s
 }
 
-// leave empties a seat. It keeps the workspace's directory, without which the server would exit.
+// leave empties and frees a seat, except for the workspace's directory, which the server needs.
 func (s seat) leave(tb testing.TB) {
 	Command{Argv: []string{s.bazel(), "clean"}, Dir: s.workspace()}.Run()
 	files, err := os.ReadDir(s.workspace())
@@ -80,7 +80,7 @@ func (s seat) leave(tb testing.TB) {
 	seats.free = append(seats.free, s)
 }
 
-// removeSeats stops the servers and removes their files.
+// removeSeats stops all servers and removes the seats.
 func removeSeats() {
 	for _, s := range seats.free {
 		os.MkdirAll(s.workspace(), 0o777)
@@ -91,8 +91,8 @@ func removeSeats() {
 	}
 }
 
-// NewWorkspace makes a workspace from a directory of the repository. It skips the test if Bazel or
-// one of the programs isn't on PATH.
+// NewWorkspace copies the directory from to a seat. It skips the test if Bazel or one of the given
+// programs isn't on PATH.
 func NewWorkspace(tb testing.TB, from string, programs ...string) *Workspace {
 	tb.Helper()
 	Need(tb, programs...)
@@ -117,13 +117,13 @@ func (w *Workspace) AddBtfcore(tb testing.TB) {
 		"    btfcore = \"files/btfcore\",\n    btfdedup =")
 }
 
-// Argv returns the command line that runs Bazel with some arguments.
+// Argv returns the command line that runs Bazel with the given arguments.
 func (w *Workspace) Argv(args ...string) []string {
 	return append([]string{w.bazel}, args...)
 }
 
-// Shell runs a command line as a user would type it, and returns all output. It fails the test if
-// the command fails.
+// Shell runs a command line in the workspace, as a user would type it, and returns all its output.
+// It fails the test if the command fails.
 func (w *Workspace) Shell(line string) string {
 	w.Helper()
 	printed, exit := w.Try(line)
@@ -133,7 +133,7 @@ func (w *Workspace) Shell(line string) string {
 	return printed
 }
 
-// Try is like Shell for a command line that may fail; it also returns the exit code.
+// Try is like Shell, but for a command line that may fail. It also returns the exit code.
 func (w *Workspace) Try(line string) (printed string, exit int) {
 	w.Helper()
 	r, err := Command{
@@ -146,19 +146,19 @@ func (w *Workspace) Try(line string) (printed string, exit int) {
 	return r.Stdout, r.Exit
 }
 
-// Read returns the content of a file of the workspace.
+// Read returns the content of a file in the workspace.
 func (w *Workspace) Read(path string) string {
 	w.Helper()
 	return string(ReadFile(w, filepath.Join(w.Dir, path)))
 }
 
-// Write writes a file of the workspace.
+// Write writes a file in the workspace.
 func (w *Workspace) Write(path, text string) {
 	w.Helper()
 	WriteFile(w, filepath.Join(w.Dir, path), text)
 }
 
-// Edit replaces a text that occurs exactly once in a file of the workspace.
+// Edit replaces a text in a file in the workspace. The text must occur exactly once in the file.
 func (w *Workspace) Edit(path, from, to string) {
 	w.Helper()
 	text := w.Read(path)

@@ -2,17 +2,17 @@ package harness
 
 import "testing"
 
-// failure is the value of a panic that ends the function called by Caught. It holds an error.
+// failure is the value of the panic with which Check ends the function that Caught calls.
 type failure struct{ err error }
 
-// Check ends the function that Caught is calling, unless err is nil.
+// Check ends the function that Caught has called, unless err is nil.
 func Check(err error) {
 	if err != nil {
 		panic(failure{err})
 	}
 }
 
-// Get is like Check, for a call that also has a result.
+// Get is like Check, but for a call that also returns a value. It returns this value.
 func Get[T any](v T, err error) T {
 	Check(err)
 	return v
@@ -32,7 +32,7 @@ func Caught(f func() error) (err error) {
 	return f()
 }
 
-// Do calls f. If f passes an error to Check, the test fails with it.
+// Do calls f. If f passes an error to Check, the test fails with this error.
 func Do(tb testing.TB, f func()) {
 	tb.Helper()
 	if err := Caught(func() error { f(); return nil }); err != nil {

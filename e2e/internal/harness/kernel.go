@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// Kernel returns the built kernel tree that KERNEL_DIR names; without one it skips the test.
+// Kernel returns the built kernel tree that KERNEL_DIR names. If KERNEL_DIR isn't set, it skips the
+// test.
 func Kernel(tb testing.TB) string {
 	tb.Helper()
 	dir := os.Getenv("KERNEL_DIR")
@@ -20,8 +21,7 @@ func Kernel(tb testing.TB) string {
 	return dir
 }
 
-// KernelCompiler skips the test unless this machine's gcc is the compiler that built the kernel in
-// dir.
+// KernelCompiler skips the test unless gcc is the compiler that built the kernel in dir.
 func KernelCompiler(tb testing.TB, dir string) {
 	tb.Helper()
 	Need(tb, "gcc")
@@ -39,8 +39,8 @@ func KernelCompiler(tb testing.TB, dir string) {
 
 var savedCommand = regexp.MustCompile(`(?m)^savedcmd_\S+ := (.*?)( ; |$)`)
 
-// CompileCommand returns Kbuild's command for object (a path in the kernel's tree), changed to
-// compile source into output. Local includes still come from the object's directory.
+// CompileCommand returns the command with which Kbuild compiled object, a path in the kernel tree,
+// changed so that it compiles source into output. Local includes come from the original directory.
 func CompileCommand(dir, object, source, output string) (string, error) {
 	record := filepath.Join(dir, filepath.Dir(object), "."+filepath.Base(object)+".cmd")
 	b, err := os.ReadFile(record)

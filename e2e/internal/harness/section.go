@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Section returns the content of a section of an ELF file, or nil if no section has that name.
+// Section returns the content of a section in an ELF file, or nil if no section has that name.
 func Section(tb testing.TB, path, name string) []byte {
 	tb.Helper()
 	f, err := elf.Open(path)

@@ -1,5 +1,5 @@
-// Package harness runs the tools as their users do, for tests: it finds or builds them, compiles C
-// sources, and finds the kernel that e2e/linux builds.
+// Package harness lets tests run the tools as users do: it finds or builds the tools, makes Bazel
+// workspaces, runs commands, and finds the kernel that e2e/linux builds.
 package harness
 
 import (
@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// Repo returns the root of the repository that this file was compiled from.
+// Repo returns the root of the repository from which this file was compiled.
 func Repo() string {
 	_, file, _, _ := runtime.Caller(0)
 	return filepath.Clean(filepath.Join(filepath.Dir(file), "../../.."))
@@ -29,7 +29,7 @@ var built struct {
 	err  error
 }
 
-// Main runs the tests of a package that uses Tool or NewWorkspace, and removes what these made.
+// Main runs the tests of a package, and then removes what the functions Tool and NewWorkspace made.
 func Main(m *testing.M) {
 	code := m.Run()
 	removeSeats()
@@ -39,9 +39,9 @@ func Main(m *testing.M) {
 	os.Exit(code)
 }
 
-// Tool returns the path of btfcore, btfgen, btfdedup, btfkbuild, btfrepro or our pahole. If the
-// environment variable with the tool's name in capitals is set, its value is the path; otherwise
-// the tool is built from source.
+// Tool returns the path of btfcore, btfgen, btfdedup, btfkbuild, btfrepro or our pahole. If an
+// environment variable has the tool's name in capitals, its value is the path; otherwise, the tool
+// is built from source.
 func Tool(tb testing.TB, name string) string {
 	tb.Helper()
 	if path := os.Getenv(strings.ToUpper(name)); path != "" {
@@ -65,22 +65,22 @@ func Tool(tb testing.TB, name string) string {
 	return filepath.Join(built.dir, name)
 }
 
-// Result is how a command ended.
+// Result is the outcome of a command.
 type Result struct {
 	Stdout, Stderr string
-	Exit           int // -1: killed by a signal
+	Exit           int // the exit code; -1 if a signal killed the command
 	TimedOut       bool
 }
 
-// Command is a command line and where it runs.
+// Command is a command line, with the directory and environment in which it runs.
 type Command struct {
 	Argv    []string
 	Dir     string
 	Env     []string      // added to the environment
-	Timeout time.Duration // 0: ten minutes
+	Timeout time.Duration // 0 means ten minutes
 }
 
-// Run runs c. The error is set if c could not be started; it is nil if the command ran and failed.
+// Run runs c. It returns an error only if c could not be started, not if the command failed.
 func (c Command) Run() (Result, error) {
 	timeout := c.Timeout
 	if timeout == 0 {
@@ -105,13 +105,13 @@ func (c Command) Run() (Result, error) {
 	return r, nil
 }
 
-// MustRun runs argv in dir and returns its stdout. It fails the test unless argv exits with 0.
+// MustRun runs a command in dir and returns its stdout. It fails the test if the command fails.
 func MustRun(tb testing.TB, dir string, argv ...string) string {
 	tb.Helper()
 	return Command{Argv: argv, Dir: dir}.Must(tb)
 }
 
-// Must is like MustRun, but takes a Command, which can have an environment.
+// Must is like MustRun, but runs a Command, which can have environment variables.
 func (c Command) Must(tb testing.TB) string {
 	tb.Helper()
 	r, err := c.Run()
@@ -144,7 +144,7 @@ func Has(program string) bool {
 	return err == nil
 }
 
-// ReadFile returns the content of a file, or fails the test.
+// ReadFile returns the content of a file, or fails the test if the file can't be read.
 func ReadFile(tb testing.TB, path string) []byte {
 	tb.Helper()
 	b, err := os.ReadFile(path)
@@ -154,7 +154,7 @@ func ReadFile(tb testing.TB, path string) []byte {
 	return b
 }
 
-// WriteFile writes a file and the directories above it.
+// WriteFile writes a file, and makes the directories that lead to it.
 func WriteFile(tb testing.TB, path, text string) {
 	tb.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
@@ -165,7 +165,7 @@ func WriteFile(tb testing.TB, path, text string) {
 	}
 }
 
-// ParamFile writes lines as a parameter file and returns the argument that names it.
+// ParamFile writes the lines to a parameter file, and returns the argument "@FILE" that names it.
 func ParamFile(tb testing.TB, lines []string) string {
 	tb.Helper()
 	path := filepath.Join(tb.TempDir(), "params")

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// CopyWorkspace copies a workspace of this repository. The copy uses the rules of this checkout.
+// CopyWorkspace copies a workspace from this repository. The copy uses the rules in this checkout.
 func CopyWorkspace(t testing.TB, from, to string) {
 	t.Helper()
 	err := filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
@@ -47,8 +47,8 @@ toolchain(
 )
 `
 
-// AddTools gives a workspace a toolchain of prebuilt tools, because Bazel would take minutes to
-// build them. It returns the Bazel flag that selects the toolchain.
+// AddTools adds a toolchain of prebuilt tools to a workspace, because Bazel would take minutes to
+// build the tools. It returns the Bazel flag that selects the toolchain.
 func AddTools(t testing.TB, workspace, btfgen, btfdedup string) string {
 	t.Helper()
 	dir := filepath.Join(workspace, "prebuilt")

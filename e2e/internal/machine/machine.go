@@ -1,5 +1,5 @@
-// Package machine boots kernels in QEMU, without hardware virtualization. The first process is the
-// program in e2e/boot/guest.
+// Package machine boots kernels in QEMU, without hardware virtualization. In the virtual machine,
+// the first process is the program e2e/boot/guest.
 package machine
 
 import (
@@ -17,14 +17,14 @@ import (
 
 // A Machine is a virtual machine with two processors, and the kernel that it boots.
 type Machine struct {
-	qemu    []string // the command line's beginning
+	qemu    []string // the beginning of the command line
 	goarch  string
 	console string // the kernel's name for the first serial port
-	Report  string // the guest's device for the second serial port, for Plan.Report
+	Report  string // the guest's device for the second serial port; the value for Plan.Report
 	Kernel  string // the image to boot
 }
 
-// X86 returns an x86-64 machine that the program qemu emulates; the caller sets the kernel.
+// X86 returns an x86-64 machine that the program qemu emulates. The caller must set Kernel.
 func X86(qemu string) Machine {
 	return Machine{
 		qemu:   []string{qemu, "-cpu", "max,la57=off"},
@@ -32,7 +32,7 @@ func X86(qemu string) Machine {
 	}
 }
 
-// Arm64 is like X86, but returns an arm64 machine.
+// Arm64 is like X86, but for an arm64 machine.
 func Arm64(qemu string) Machine {
 	return Machine{
 		qemu:   []string{qemu, "-machine", "virt", "-cpu", "cortex-a72"},
@@ -40,8 +40,8 @@ func Arm64(qemu string) Machine {
 	}
 }
 
-// Boot adds the guest to the directory image, boots the kernel with that directory as its root, and
-// returns the guest's report. Other files are written to dir.
+// Boot adds the program guest to the directory image, boots the kernel with that directory as the
+// root file system, and returns the guest's report. Other files are written to dir.
 func (m Machine) Boot(tb testing.TB, dir, image string) []report.Line {
 	tb.Helper()
 	harness.Need(tb, "cpio")
@@ -70,7 +70,7 @@ func (m Machine) Boot(tb testing.TB, dir, image string) []report.Line {
 	return decode(tb, harness.ReadFile(tb, lines), harness.ReadFile(tb, console))
 }
 
-// soFar returns the content of a file that QEMU writes, or why it can't be read.
+// soFar returns what QEMU has written to a file so far, or why the file can't be read.
 func soFar(file string) []byte {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -98,8 +98,8 @@ func decode(tb testing.TB, text, console []byte) []report.Line {
 
 var complaint = regexp.MustCompile(`(?i)\bbtf\b|\bbpf\b|resolve_btfids|kfunc`)
 
-// Complaints returns the lines about BTF from the kernel's log. The log mentions BTF only if
-// something is wrong with the BTF.
+// Complaints returns the lines in the kernel's log that mention BTF. The kernel mentions BTF only
+// if something is wrong with it.
 func Complaints(log []string) []string {
 	var found []string
 	for _, line := range log {

@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// Run holds what one run of a command used.
+// Run holds the time and memory that one run of a command used.
 type Run struct {
 	Wall time.Duration
-	CPU  time.Duration // user and system, all threads
-	Peak int64         // largest resident set, in bytes
+	CPU  time.Duration // user and system time of all threads
+	Peak int64         // peak resident memory, in bytes
 }
 
-// Of runs cmd, and returns an error if the command fails.
+// Of runs cmd and measures this run. It returns an error if the command fails.
 func Of(cmd *exec.Cmd) (Run, error) {
 	start := time.Now()
 	if err := cmd.Run(); err != nil {

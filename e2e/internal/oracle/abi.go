@@ -5,26 +5,26 @@ import (
 	"debug/elf"
 )
 
-// byABI returns why pahole is wrong to leave out a function with these arguments on a machine, or
-// "" if no such defect is known. The machine's ABI says where parameters are, but pahole 1.32 does
-// not always follow the ABI.
+// byABI returns the defect because of which pahole leaves out a function with these arguments, or
+// "" if no such defect is known. pahole 1.32 doesn't always expect parameters in the places that
+// the machine's ABI prescribes.
 func byABI(machine elf.Machine, arguments []dwarf.Type) string {
 	switch {
 	case machine == elf.EM_ARM && !sameRegistersARM(arguments):
-		return "pahole expects the parameters in registers other than those of AAPCS32"
+		return "pahole expects the parameters in different registers than AAPCS32 prescribes"
 	case machine == elf.EM_386 && hasUnalignedStruct(arguments):
-		return "pahole takes a struct for packed if it has an 8-byte number that is aligned to " +
-			"4 bytes, as on i386"
+		return "pahole believes that a struct is packed if the struct has an 8-byte number that is " +
+			"aligned to 4 bytes, as on i386"
 	case machine == elf.EM_X86_64 && hasLargeUnion(arguments):
 		return "pahole counts a register for a union that x86-64 passes on the stack"
 	}
 	return ""
 }
 
-// hasLargeUnion reports whether a union of more than two words comes before another argument. Such
-// a union is passed in memory, but pahole counts a register for it
-// (function__analyze_parameter_locations). So pahole finds the next arguments in unexpected
-// registers, which it accepts only after a struct (param__is_struct).
+// hasLargeUnion reports whether a union of more than two words precedes another argument. Such a
+// union is passed in memory, but pahole counts a register for it, so the next arguments seem to be
+// in the wrong registers (function__analyze_parameter_locations). pahole accepts that only if they
+// follow a struct (param__is_struct).
 func hasLargeUnion(arguments []dwarf.Type) bool {
 	const word = 8
 	for _, t := range arguments[:max(0, len(arguments)-1)] {
@@ -35,9 +35,9 @@ func hasLargeUnion(arguments []dwarf.Type) bool {
 	return false
 }
 
-// sameRegistersARM reports whether the arguments are where pahole expects them, in r0 to r7 without
-// gaps. AAPCS32 uses only r0 to r3 and then the stack, and an 8-byte number begins at an even
-// register (rule C.3).
+// sameRegistersARM reports whether the arguments are where pahole expects them: in r0 to r7 without
+// gaps. AAPCS32 uses only r0 to r3, then the stack, and an 8-byte number begins at a register with
+// an even number (rule C.3).
 func sameRegistersARM(arguments []dwarf.Type) bool {
 	const word, registers = 4, 4
 	pahole, abi := 0, 0 // the next register
@@ -55,8 +55,8 @@ func sameRegistersARM(arguments []dwarf.Type) bool {
 	return true
 }
 
-// hasUnalignedStruct reports whether one of the arguments is a struct that has a member of 8 bytes,
-// but a size that is not a multiple of 8.
+// hasUnalignedStruct reports whether one of the arguments is a struct that has an 8-byte member,
+// but whose size is not a multiple of 8.
 func hasUnalignedStruct(arguments []dwarf.Type) bool {
 	for _, t := range arguments {
 		s, ok := plain(t).(*dwarf.StructType)
@@ -73,7 +73,7 @@ func hasUnalignedStruct(arguments []dwarf.Type) bool {
 	return false
 }
 
-// plain returns the type that is left when a type's typedefs and qualifiers are removed.
+// plain returns the type to which a chain of typedefs and qualifiers leads.
 func plain(t dwarf.Type) dwarf.Type {
 	for {
 		switch x := t.(type) {

@@ -9,7 +9,7 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// explainByDWARF explains differences between functions by the DWARF and the symbols of the file.
+// explainByDWARF explains differences in functions from the DWARF and the symbols in the ELF file.
 func explainByDWARF(r *compare.Result, elfPath string) {
 	var names []string
 	for _, d := range r.Unexplained(content.Func) {
@@ -28,41 +28,41 @@ func explainByDWARF(r *compare.Result, elfPath string) {
 		case compare.Differs:
 			switch {
 			case kept == nil:
-				return "the compiler made it a jump to an equal function, so no definition has code; " +
-					"pahole takes a different definition"
+				return "the compiler made the function a jump to an equal function, so no definition " +
+					"has code; pahole takes a different definition"
 			case byOther(d, kept, found.others[d.Name]):
-				return "pahole takes the parameters of an overridden weak definition, or of a definition " +
-					"that was inlined everywhere"
+				return "pahole takes the parameters from an overridden weak definition, or from a " +
+					"definition that was inlined everywhere"
 			case byOther(d, kept, kept):
-				return "several static functions have that name, with different parameter names; " +
+				return "several static functions with that name have different parameter names; " +
 					"pahole takes a different function than we do"
 			}
 		case compare.OnlyOurs:
 			switch {
 			case found.inlined[d.Name]:
-				return "pahole compares it with a function of that name that is declared inline and has no code"
+				return "pahole also considers a function with that name that is inline and has no code"
 			case found.renamed[d.Name]:
-				return "pahole compares it with a function of that name whose symbol has a different name"
+				return "pahole also considers a function with that name whose symbol is named differently"
 			case found.varying[d.Name]:
-				return "pahole compares its code, which takes \"...\", with clang's abstract instance, " +
-					"which doesn't"
+				return "the DIE of the function's code has \"...\", but clang's abstract instance, which " +
+					"pahole also considers, doesn't"
 			case kept != nil && found.lost[d.Name]:
-				return "pahole compares it with an overridden weak definition"
+				return "pahole also considers an overridden weak definition"
 			case found.split[d.Name]:
-				return "pahole takes a split-off part for the function"
+				return "pahole mistakes a split-off part for the function"
 			}
 			return byABI(found.machine, found.arguments[d.Name])
 		case compare.OnlyOracle:
 			if found.inlined[d.Name] && kept == nil {
-				return "declared inline, and no DIE has its code, so we take it for inlined everywhere"
+				return "no DIE has code for this inline function, so we consider it inlined everywhere"
 			}
 		}
 		return ""
 	})
 }
 
-// explainBase explains why our BTF of a module has definitions that pahole has only in the base:
-// libbpf dropped functions as duplicates, or our base lacks the types.
+// explainBase explains why our BTF of a module has definitions that with pahole are only in the
+// base: libbpf drops functions that the base has, and pahole's base has types that ours lacks.
 func explainBase(r *compare.Result, bases []string) {
 	last := len(bases) - 1
 	base := harness.Get(content.Load(bases[last], bases[:last]...))
@@ -75,15 +75,15 @@ func explainBase(r *compare.Result, bases []string) {
 		switch d.Class {
 		case content.Int, content.Float, content.Forward:
 			if d.Kind == compare.OnlyOurs && slices.Equal(d.Ours, base.Definitions[d.Class][d.Name]) {
-				return "pahole's base has it, though nothing there refers to it"
+				return "pahole's base has this type, though nothing there refers to it"
 			}
 		}
 		return ""
 	})
 }
 
-// byOther reports whether the two sides encoded different definitions of a function: our parameter
-// names are those of a definition in kept, and the oracle's are those of a definition in others.
+// byOther reports whether we and the oracle encoded different definitions of a function. Our
+// parameter names must be in kept, and the oracle's in others.
 func byOther(d *compare.Difference, kept, others [][]string) bool {
 	if len(d.Ours) != 1 || len(d.Oracle) != 1 {
 		return false

@@ -11,10 +11,10 @@ import (
 
 var funcTags = regexp.MustCompile(`^func \S+ \S+ (\{[^}]*\})`)
 
-// SameKfuncs compares the tags of kfuncs in our BTF with those in the .BTF of the file elfPath. The
-// kernel's own build made that .BTF before resolve_btfids sorted the sets of kfuncs, so each kfunc
-// has its own flags there. In BTF that pahole makes from a finished vmlinux, kfuncs have the flags
-// of other kfuncs.
+// SameKfuncs compares the tags of kfuncs in our BTF with those in the section .BTF of the file
+// elfPath. The kernel's build made that section before resolve_btfids sorted the sets of kfuncs, so
+// the flags of each kfunc are right there. If pahole reads a finished vmlinux, in which the sets
+// are sorted, it gives kfuncs the flags of other kfuncs.
 func SameKfuncs(tb testing.TB, ours Blob, elfPath string) {
 	tb.Helper()
 	f, err := elf.Open(elfPath)
@@ -48,7 +48,7 @@ func SameKfuncs(tb testing.TB, ours Blob, elfPath string) {
 	fmt.Printf("%d kfuncs, tagged as in the kernel's own .BTF\n", len(theirs))
 }
 
-// kfuncTags returns the declaration tags of each function, by its name, as the texts show them.
+// kfuncTags maps the name of each function with declaration tags to the text of these tags.
 func kfuncTags(c *content.Contents) map[string]string {
 	out := map[string]string{}
 	for name, texts := range c.Definitions[content.Func] {

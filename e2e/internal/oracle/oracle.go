@@ -35,7 +35,7 @@ func Pahole(tb testing.TB, elf string, bases ...string) Blob {
 	return PaholeWith(tb, Features, elf, bases...)
 }
 
-// PaholeWith is like Pahole, with the given features.
+// PaholeWith is like Pahole, but with the given features.
 func PaholeWith(tb testing.TB, features, elf string, bases ...string) Blob {
 	tb.Helper()
 	harness.Need(tb, "pahole")
@@ -49,13 +49,13 @@ func PaholeWith(tb testing.TB, features, elf string, bases ...string) Blob {
 	return Blob{out, bases}
 }
 
-// maxFunctions limits the share of a kernel's functions that only pahole encodes; each of these
-// functions also needs a reason. The limit does not apply to modules, which have too few functions.
+// maxFunctions limits the share of functions in a kernel that only pahole encodes; each of them
+// also needs a reason. The limit does not apply to modules, which have too few functions.
 const maxFunctions = 0.005
 
 // SameTypes compares our BTF with pahole's BTF of the same file, elfPath, and prints the
-// differences. It fails the test if a named type, a per-CPU variable or a function differs without
-// a reason. skipped is the file that btfgen's --skipped wrote.
+// differences. It fails the test if it knows no reason for a difference in a named type, a variable
+// or a function. The parameter skipped is the file that btfgen's --skipped wrote.
 func SameTypes(
 	tb testing.TB, elfPath string, ours Blob, skipped string, pahole Blob,
 ) *compare.Result {
@@ -101,9 +101,9 @@ func SameTypes(
 	return r
 }
 
-// Explain finds the known differences between our BTF and pahole's BTF of elfPath, and sets their
-// reasons. ours has the contents of our BTF without its base, and skipped is the file that btfgen's
-// --skipped wrote.
+// Explain sets the reasons of the known differences in r, between our BTF and pahole's BTF of
+// elfPath. The parameter ours has the contents of our BTF without its base, and skipped is the file
+// that btfgen's --skipped wrote.
 func Explain(
 	tb testing.TB, r *compare.Result, ours *content.Contents, elfPath, skipped string,
 ) {
@@ -115,8 +115,8 @@ func Explain(
 	})
 }
 
-// DropBase removes from c the definitions of types that are also in a base. libbpf leaves some of
-// them in pahole's split BTF; our split BTF never has them.
+// DropBase removes from c the definitions of types that are also in a base. Our split BTF never has
+// such definitions, but libbpf leaves some of them in pahole's split BTF.
 func DropBase(c *content.Contents, bases []string) {
 	for i, path := range bases {
 		base := harness.Get(content.Load(path, bases[:i]...))
@@ -136,7 +136,7 @@ func DropBase(c *content.Contents, bases []string) {
 	}
 }
 
-// Compiles lets bpftool write a C header from b, and compiles the header with gcc.
+// Compiles lets bpftool make a C header from b, and checks that gcc compiles the header.
 func Compiles(tb testing.TB, b Blob) {
 	tb.Helper()
 	harness.Need(tb, "bpftool", "gcc")
@@ -172,7 +172,7 @@ func KernelAccepts(tb testing.TB, b Blob) {
 	if err != nil {
 		tb.Fatalf("the kernel refuses %s: %v", b.Path, err)
 	}
-	// The control: the same blob with its last type cut short must not load.
+	// The control: the kernel must refuse the same blob if its last type is cut short.
 	order := binary.LittleEndian
 	damaged := append([]byte(nil), blob...)
 	order.PutUint32(damaged[12:], order.Uint32(damaged[12:])-4)
@@ -182,9 +182,9 @@ func KernelAccepts(tb testing.TB, b Blob) {
 	fmt.Printf("the running kernel accepts %s (%d bytes)\n", filepath.Base(b.Path), len(blob))
 }
 
-// Join makes one blob from a little-endian raw BTF file and the split BTF files that extend it;
-// each file extends the ones before it. The type ids and string offsets of split BTF continue those
-// of its base, so types and strings are concatenated.
+// Join makes one blob from a raw little-endian BTF file and split BTF files; each file is based on
+// those that precede it. The type ids and string offsets of split BTF continue those of its base,
+// so Join concatenates the types and the strings.
 func Join(paths ...string) ([]byte, error) {
 	const headerSize = 24
 	var types, strs []byte
@@ -195,13 +195,13 @@ func Join(paths ...string) ([]byte, error) {
 			return nil, err
 		}
 		if len(b) < headerSize || order.Uint16(b) != 0xeb9f {
-			return nil, fmt.Errorf("%s: not raw little-endian BTF", path)
+			return nil, fmt.Errorf("%s: the file is not raw little-endian BTF", path)
 		}
 		part := func(at int) ([]byte, error) {
 			start := uint64(order.Uint32(b[4:])) + uint64(order.Uint32(b[at:]))
 			end := start + uint64(order.Uint32(b[at+4:]))
 			if end > uint64(len(b)) {
-				return nil, fmt.Errorf("%s: the section's bytes %d to %d are outside of the "+
+				return nil, fmt.Errorf("%s: a part of the BTF, bytes %d to %d, is outside of the "+
 					"file", path, start, end)
 			}
 			return b[start:end], nil

@@ -19,9 +19,9 @@ func TestByOther(t *testing.T) {
 			t.Errorf("%q, others %q: %t, want %t", c.kept, c.others, got, c.want)
 		}
 	}
-	d.Oracle = []string{"func f static (a *struct s, b typedef u8) long int"} // the same names
+	d.Oracle = []string{"func f static (a *struct s, b typedef u8) long int"} // only the type differs
 	if byOther(&d, ab, ab) {
-		t.Error("another type is explained by equal names")
+		t.Error("a different return type is explained, though the parameter names are equal")
 	}
 }
 

@@ -14,30 +14,30 @@ import (
 // subprograms has facts about some functions from the DWARF and the symbols of a linked ELF file.
 type subprograms struct {
 	machine elf.Machine
-	// kept has the parameter names of each definition whose code is in the file. A function has one
-	// such definition, or several if they are static. A function has none if the compiler made it a
-	// jump to a function with an equal body.
+	// kept maps each function's name to its definitions whose code is in the file, as lists of
+	// parameter names. There are several if they are static, and none if the compiler made the
+	// function a jump to a function with an equal body.
 	kept map[string][][]string
-	// others has the parameter names of the other definitions: overridden weak definitions, which
-	// still have DWARF, and static ones that were inlined everywhere.
+	// others is like kept, for the other definitions: weak definitions that were overridden but still
+	// have DWARF, and static definitions that were inlined everywhere.
 	others map[string][][]string
-	// inlined has the names of the functions that are declared inline and have no code.
+	// inlined has the names of functions that are declared inline and have no code.
 	inlined map[string]bool
-	// split has the names of the functions from which a part was split off.
+	// split has the names of functions from which a part was split off.
 	split map[string]bool
-	// renamed has the names of the functions whose symbols have other names (objcopy
+	// renamed has the names of functions whose symbols have different names (objcopy
 	// --prefix-symbols).
 	renamed map[string]bool
-	// lost has the names of functions whose code is at an address without a symbol: overridden weak
-	// definitions.
+	// lost has the names of functions with a definition whose address has no symbol, because the
+	// definition is weak and was overridden.
 	lost map[string]bool
-	// varying has the names of functions that are variadic in the DIE that has their code, but not
-	// in that DIE's abstract origin (clang).
+	// varying has the names of functions for which the DIE that describes the code has "...", but
+	// that DIE's abstract origin hasn't (clang).
 	varying map[string]bool
-	// arguments has the types of the parameters of each function with code.
+	// arguments maps the name of each function with code to the types of its parameters.
 	arguments map[string][]dwarf.Type
 
-	at map[uint64][]string // the names, without suffix, of the functions that start at an address
+	at map[uint64][]string // maps an address to the symbols of functions there, without suffixes
 }
 
 func readSubprograms(path string, functions []string) *subprograms {
@@ -50,7 +50,7 @@ func readSubprograms(path string, functions []string) *subprograms {
 		renamed: map[string]bool{}, lost: map[string]bool{}, varying: map[string]bool{},
 		arguments: map[string][]dwarf.Type{}, at: map[uint64][]string{},
 	}
-	addresses := map[string][]uint64{} // of each function's symbols without a suffix
+	addresses := map[string][]uint64{} // the values of each function's symbols without a suffix
 	for _, name := range functions {
 		addresses[name] = nil
 	}
@@ -81,7 +81,7 @@ func readSubprograms(path string, functions []string) *subprograms {
 	return found
 }
 
-// topLevel calls the function do for each unit, and for each child of a unit.
+// topLevel calls the function do for the DIE of each unit, and for each child of that DIE.
 func topLevel(data *dwarf.Data, do func(r *dwarf.Reader, die *dwarf.Entry)) {
 	for r := data.Reader(); ; {
 		die := harness.Get(r.Next())
@@ -95,7 +95,7 @@ func topLevel(data *dwarf.Data, do func(r *dwarf.Reader, die *dwarf.Entry)) {
 	}
 }
 
-// add adds the function of a DW_TAG_subprogram, if addresses has the function's name.
+// add adds the facts from a DW_TAG_subprogram, if addresses has the function's name.
 func (s *subprograms) add(data *dwarf.Data, die *dwarf.Entry, addresses map[string][]uint64) {
 	const declaredInlined = 3 // DW_INL_declared_inlined
 	name := nameOf(data, die)
@@ -110,7 +110,7 @@ func (s *subprograms) add(data *dwarf.Data, die *dwarf.Entry, addresses map[stri
 		return
 	}
 	names, types := parameters(data, die)
-	// A function that is split into a hot and a cold part has two ranges.
+	// If the compiler has split a function into a hot and a cold part, there are two ranges.
 	ranges := harness.Get(data.Ranges(die))
 	if slices.ContainsFunc(ranges, func(r [2]uint64) bool { return slices.Contains(wanted, r[0]) }) {
 		s.kept[name] = append(s.kept[name], names)
@@ -132,7 +132,7 @@ func (s *subprograms) add(data *dwarf.Data, die *dwarf.Entry, addresses map[stri
 }
 
 // origin starts at die, follows abstract origins and specifications, and returns the first DIE that
-// has the attribute. It returns nil if no DIE has it.
+// has the attribute attr. It returns nil if no DIE on this path has the attribute.
 func origin(data *dwarf.Data, die *dwarf.Entry, attr dwarf.Attr) *dwarf.Entry {
 	for range 4 {
 		if die.Val(attr) != nil {
@@ -160,7 +160,7 @@ func at(data *dwarf.Data, offset dwarf.Offset) *dwarf.Entry {
 	return die
 }
 
-// nameOf returns the name of a DIE or of its abstract origin, or "" if neither has a name.
+// nameOf returns the name of a DIE or of its origin, or "" if neither has a name.
 func nameOf(data *dwarf.Data, die *dwarf.Entry) string {
 	if die = origin(data, die, dwarf.AttrName); die == nil {
 		return ""
@@ -169,7 +169,7 @@ func nameOf(data *dwarf.Data, die *dwarf.Entry) string {
 	return name
 }
 
-// typeOf returns the type of a DIE or of its abstract origin, or nil if neither has a type.
+// typeOf returns the type of a DIE or of its origin, or nil if neither has a type.
 func typeOf(data *dwarf.Data, die *dwarf.Entry) dwarf.Type {
 	if die = origin(data, die, dwarf.AttrType); die == nil {
 		return nil
@@ -177,8 +177,8 @@ func typeOf(data *dwarf.Data, die *dwarf.Entry) dwarf.Type {
 	return harness.Get(data.Type(die.Val(dwarf.AttrType).(dwarf.Offset)))
 }
 
-// onlyCodeVaries reports whether the parameters of die end with "...", but those of its abstract
-// origin don't.
+// onlyCodeVaries reports whether the DIE die has "..." as a parameter, but its abstract origin
+// hasn't.
 func onlyCodeVaries(data *dwarf.Data, die *dwarf.Entry) bool {
 	offset, ok := die.Val(dwarf.AttrAbstractOrigin).(dwarf.Offset)
 	return ok && varies(data, die) && !varies(data, at(data, offset))

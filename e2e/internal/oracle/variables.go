@@ -14,16 +14,16 @@ import (
 )
 
 const (
-	reasonOneSection = "pahole can't tell the sections of a relocatable file apart"
+	reasonOneSection = "pahole can't distinguish the sections of a relocatable file"
 	reasonOpenArray  = "pahole drops an array that was first declared without a number of elements"
 	reasonNoSymbol   = "pahole encodes a variable whose symbol has a different name, or none"
-	reasonLost       = "pahole also encodes a weak definition, overridden by one of a different size"
-	reasonComputed   = "pahole encodes a variable that is not in one place as declared: " +
+	reasonLost       = "pahole also encodes a weak definition that one of a different size overrides"
+	reasonComputed   = "pahole encodes a variable that is not stored as declared: " +
 		"clang has shrunk it or split it up"
 )
 
-// explainVariables sets the reasons of differences between variables, and between sections that
-// differ only because of such variables.
+// explainVariables sets the reasons for differences in variables, and in sections that differ only
+// because of such variables.
 func explainVariables(r *compare.Result, elfPath string) {
 	wanted := map[string]bool{}
 	for _, d := range r.Unexplained(content.Var) {
@@ -51,27 +51,27 @@ func explainVariables(r *compare.Result, elfPath string) {
 	})
 }
 
-// variables holds some of the variables in the DWARF and the symbols of an ELF file, by name.
+// variables has facts about some variables, from the DWARF and the symbols of an ELF file.
 type variables struct {
-	// relocatable is true if all sections have address 0.
+	// relocatable reports whether the file is relocatable, so that all sections have address 0.
 	relocatable bool
-	// symbols has the variables that have an STT_OBJECT symbol with their name.
+	// symbols has the names of all STT_OBJECT symbols.
 	symbols map[string]bool
-	// open has array variables whose length is unknown in a declaration, but known in the
-	// definition.
+	// open has the names of arrays that are declared without a length, but defined with one.
+	// The maps have the value true for each name.
 	open map[string]bool
-	// nameless has variables whose definition is at an address where no STT_OBJECT symbol has their
-	// name.
+	// nameless has the names of variables with a definition at whose address no STT_OBJECT symbol
+	// has the variable's name.
 	nameless map[string]bool
-	// computed has variables whose location expression begins with an address, but has more
-	// operations after it.
+	// computed has the names of variables whose location expression begins with an address, but has
+	// further operations after the address.
 	computed map[string]bool
-	// lost has variables with a definition whose size differs from the size of the symbol.
+	// lost has the names of variables with a definition whose size isn't that of the symbol.
 	lost map[string]bool
 }
 
-// explain returns why a variable is only in our BTF (ours), only in pahole's (oracle), or differs
-// between the two.
+// explain returns why a variable is in our BTF (ours) but not in pahole's (oracle), the other way
+// round, or different in the two.
 func (v *variables) explain(name string, ours, oracle bool) string {
 	switch {
 	case ours && !oracle && v.relocatable && v.symbols[name]:
@@ -88,8 +88,8 @@ func (v *variables) explain(name string, ours, oracle bool) string {
 	return reasonNoSymbol
 }
 
-// explainSection returns the reason why a section differs. It returns "" unless each variable that
-// only one side has can be explained.
+// explainSection returns the reason why a section differs. It returns "" unless there is a reason
+// for each variable that is in only one of the two sections.
 func (v *variables) explainSection(d *compare.Difference) string {
 	ours, oracle := entriesOf(d.Ours), entriesOf(d.Oracle)
 	reason := ""
@@ -104,13 +104,13 @@ func (v *variables) explainSection(d *compare.Difference) string {
 		}
 	}
 	if reason != "" {
-		reason = "see the variables in it"
+		reason = "see the variables in this section"
 	}
 	return reason
 }
 
-// entriesOf returns the names of the variables in the texts of a section ("section .data size=8 {
-// 0x0+4 a; 0x4+4 b; }"), by offset, size and name.
+// entriesOf returns the variables in the texts of a section, such as "section .data size=8 { 0x0+4
+// a; 0x4+4 b; }". A key is an entry, such as "0x0+4 a", and its value is the name, such as "a".
 func entriesOf(texts []string) map[string]string {
 	entries := map[string]string{}
 	for _, text := range texts {
@@ -136,7 +136,7 @@ func readVariables(path string, wanted map[string]bool) *variables {
 	v := &variables{relocatable: f.Type == elf.ET_REL, symbols: map[string]bool{},
 		open: map[string]bool{}, nameless: map[string]bool{}, computed: map[string]bool{},
 		lost: map[string]bool{}}
-	names := map[uint64][]string{} // by address
+	names := map[uint64][]string{} // maps addresses to the names of symbols there
 	sizes := map[string]uint64{}
 	for _, s := range harness.Get(f.Symbols()) {
 		if elf.ST_TYPE(s.Info) == elf.STT_OBJECT {
@@ -164,16 +164,16 @@ func readVariables(path string, wanted map[string]bool) *variables {
 	return v
 }
 
-// addressPool is .debug_addr, and the offset of a unit's addresses there (DW_AT_addr_base).
+// addressPool holds .debug_addr, and the offset there of a unit's addresses (DW_AT_addr_base).
 type addressPool struct {
 	data  []byte
 	order binary.ByteOrder
 	base  int64
 }
 
-// address reads the address with which a location expression begins; size is the address's size in
-// bytes. It also returns the rest of the expression. If the expression does not begin with an
-// address, ok is false.
+// address returns the address with which a location expression begins, and the rest of the
+// expression. An address has size bytes. If the expression does not begin with an address, ok is
+// false.
 func (p *addressPool) address(location []byte, size int) (address uint64, rest []byte, ok bool) {
 	const opAddr, opAddrx = 0x03, 0xa1 // DW_OP_addr, DW_OP_addrx
 	if len(location) == 0 {
@@ -202,7 +202,7 @@ func (p *addressPool) address(location []byte, size int) (address uint64, rest [
 	return uint64(p.order.Uint32(b)), rest, true
 }
 
-// add adds a DW_TAG_variable at a fixed address.
+// add adds the facts from a DW_TAG_variable whose location begins with an address.
 func (v *variables) add(
 	data *dwarf.Data, r *dwarf.Reader, die *dwarf.Entry, wanted map[string]bool,
 	names map[uint64][]string, sizes map[string]uint64, pool addressPool,

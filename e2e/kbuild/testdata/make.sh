@@ -1,5 +1,5 @@
-# Builds a kernel of a few files in the current directory, with the same commands and files as
-# Kbuild. KERNEL_OBJECTS are linked into vmlinux, FAT_OBJECTS into a module.
+# Builds a kernel from a few sources in the current directory. The commands, and the files that
+# record them, resemble Kbuild's. KERNEL_OBJECTS are linked into vmlinux, FAT_OBJECTS into a module.
 set -eu
 
 compile() {

@@ -6,7 +6,7 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* matrix.h also declares the kfunc if the BTF tags it; before 6.9, Kbuild requested no tags. */
+/* matrix.h declares this kfunc too, if the BTF has kfunc tags, which Kbuild requests since 6.9. */
 extern u64 matrix_scale(u32 a, u32 b) __weak __ksym;
 
 int by, before = -1, scaled;

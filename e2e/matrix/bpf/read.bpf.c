@@ -1,4 +1,4 @@
-/* Traces a function of the kernel, and reads what its arguments lead to. */
+/* Traces a function in vmlinux, and reads fields through pointers in the function's arguments. */
 #include "vmlinux.h"
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
@@ -8,11 +8,11 @@ char LICENSE[] SEC("license") = "GPL";
 
 int reads, length;
 
-/* Files' operations contain the function's address, so no compiler inlines that call. */
+/* The function is called through struct file_operations, so no compiler inlines the call. */
 SEC("fentry/generic_file_read_iter")
 int BPF_PROG(at_read, struct kiocb *iocb, struct iov_iter *iter)
 {
-	/* The fields' offsets are relocations against the kernel's BTF. */
+	/* Relocations against the kernel's BTF set the fields' offsets. */
 	const unsigned char *name = BPF_CORE_READ(iocb, ki_filp, f_path.dentry, d_name.name);
 	char text[10] = {};
 

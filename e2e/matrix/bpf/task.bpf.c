@@ -1,4 +1,4 @@
-/* Calls kfuncs of the kernel, whose declarations bpftool makes from the tags in the kernel's BTF. */
+/* Calls kfuncs of vmlinux. bpftool makes their declarations from the tags in the kernel's BTF. */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>

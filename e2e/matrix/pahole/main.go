@@ -1,6 +1,6 @@
-// Command pahole is what PAHOLE names in the matrix's kernel builds. It runs the program that
-// MATRIX_OURS names. If MATRIX_CALLS names a directory, it also runs the machine's pahole on a copy
-// of each file to encode, and writes the BTF and the costs of both programs to the directory.
+// Command pahole is called in pahole's place by the kernel builds in e2e/matrix. It runs the
+// program MATRIX_OURS. If MATRIX_CALLS names a directory and BTF is encoded, it also runs dwarves'
+// pahole on a copy of the file, and writes the BTF and the costs of both programs to the directory.
 package main
 
 import (
@@ -43,13 +43,13 @@ func fatal(err error) {
 
 const detached = "--btf_encode_detached="
 
-// both runs pahole on a copy of the file that the last argument names, and then runs our program on
-// the file itself. Both get Kbuild's arguments.
+// both runs pahole on a copy of the file that the last argument names, and then our program on the
+// file itself. Both programs get Kbuild's arguments.
 func both(ours, dir string, args []string) error {
 	file := args[len(args)-1]
 	c := record.Call{File: filepath.Base(file), Args: args}
 	prefix := filepath.Join(dir, c.File)
-	// Making the copy brings the file into the page cache, for both programs.
+	// Making the copy also brings the file into the page cache, so no program has an advantage.
 	copied := prefix + ".copy"
 	if err := copyFile(copied, file); err != nil {
 		return err
@@ -106,7 +106,7 @@ func copyFile(to, from string) error {
 	return out.Close()
 }
 
-// keep copies the BTF in a raw or ELF file to prefix.btf, and its base to prefix.base.btf.
+// keep copies the BTF in a raw or ELF file to prefix.btf, and a distilled base to prefix.base.btf.
 func keep(out, prefix string) error {
 	f, err := elf.Open(out)
 	var notELF *elf.FormatError

@@ -1,5 +1,5 @@
-// Package record reads and writes the records of one of the matrix's kernels: what
-// e2e/matrix/pahole measured at each call that encodes BTF.
+// Package record reads and writes records of a kernel build in e2e/matrix. A record has what
+// e2e/matrix/pahole measured when Kbuild called it to encode BTF.
 package record
 
 import (
@@ -10,20 +10,20 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/measure"
 )
 
-// Directory is the environment variable that names the directory for the records; if it is empty,
-// nothing is recorded. Ours is the environment variable that names the program that runs in
+// Directory and Ours are environment variables. Directory names the directory for the records; if
+// the variable isn't set or is empty, nothing is recorded. Ours names the program that runs in
 // pahole's place.
 const (
 	Directory = "MATRIX_CALLS"
 	Ours      = "MATRIX_OURS"
 )
 
-// A Call is one call of pahole by Kbuild. The BTF that the two programs made is beside the record,
-// in File.ours.btf and File.pahole.btf. Distilled bases are in File.ours.base.btf and
+// A Call is one call of pahole by Kbuild. The BTF from the two programs is in the same directory as
+// the record, in File.ours.btf and File.pahole.btf. Distilled bases are in File.ours.base.btf and
 // File.pahole.base.btf.
 type Call struct {
-	File         string   // the ELF file's name, without a directory
-	Args         []string // as Kbuild gave them
+	File         string   // the ELF file's name without the directory
+	Args         []string // Kbuild's arguments
 	Ours, Pahole measure.Run
 	// What the two programs wrote to stdout and stderr.
 	OursSaid, PaholeSaid string
@@ -38,7 +38,7 @@ func (c Call) Write(dir string) error {
 	return os.WriteFile(filepath.Join(dir, c.File+".json"), append(b, '\n'), 0o666)
 }
 
-// ReadCalls reads all calls in dir, in the order of the files' names.
+// ReadCalls reads all records in dir, in the order of their file names.
 func ReadCalls(dir string) ([]Call, error) {
 	paths, err := filepath.Glob(filepath.Join(dir, "*.json"))
 	if err != nil {

@@ -1,5 +1,5 @@
-// Command meter takes the place of btfgen or btfdedup in a build: it runs the tool, and writes the
-// tool's costs to a file.
+// Command meter takes the place of btfgen or btfdedup in a build. It runs the real tool, and writes
+// the costs of this run to a file.
 package main
 
 import (
@@ -13,7 +13,7 @@ import (
 	"syscall"
 )
 
-// Set by -ldflags -X: the tool to run, and the directory for the files with costs.
+// The option -ldflags -X sets these: the tool to run, and the directory for the files with costs.
 var tool, notes string
 
 func main() {
@@ -50,7 +50,7 @@ func fail(err error) {
 	os.Exit(1)
 }
 
-// mentioned returns the arguments that may name files, including those in parameter files.
+// mentioned returns the arguments, including those in parameter files. They may name files.
 func mentioned(args []string) []string {
 	var files []string
 	for _, arg := range args {
@@ -71,7 +71,7 @@ func mentioned(args []string) []string {
 	return files
 }
 
-// sizes returns the sizes of files that exist and aren't in known, and their number.
+// sizes returns the sizes of those files that exist and aren't in known, and the files' number.
 func sizes(files []string, known map[string]int64) (map[string]int64, int) {
 	found := map[string]int64{}
 	for _, name := range files {

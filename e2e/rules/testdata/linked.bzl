@@ -1,4 +1,4 @@
-"""Rules like those that users write to forward libraries to a link."""
+"""Rules that forward libraries to a link. Users write such rules."""
 
 load("@bazel_skylib//rules:common_settings.bzl", "string_flag")
 load("@rules_cc//cc/common:cc_common.bzl", "cc_common")
@@ -16,7 +16,7 @@ def _in_variant_impl(ctx):
     found = [dep[CcInfo]] if CcInfo in dep else []
     return found + [DefaultInfo(files = dep[DefaultInfo].files)]
 
-# Builds a target with a different value of the flag.
+# Builds a target with a different value of the flag //:variant.
 in_variant = rule(
     implementation = _in_variant_impl,
     attrs = {
@@ -28,7 +28,7 @@ in_variant = rule(
 def _forward_impl(ctx):
     return [ctx.attr.library[CcInfo]]
 
-# Forwards a library through an attribute that no other rule has.
+# Forwards a library through an attribute whose name no other rule uses.
 forward = rule(
     implementation = _forward_impl,
     attrs = {"library": attr.label(mandatory = True)},
@@ -50,7 +50,7 @@ def _adopt_impl(ctx):
         ),
     )]
 
-# Forwards libraries as if they belonged to the forwarding target.
+# Forwards libraries as if they belonged to the target that forwards them.
 adopt = rule(
     implementation = _adopt_impl,
     attrs = {"deps": attr.label_list(providers = [CcInfo])},
@@ -66,5 +66,5 @@ def _tree_impl(ctx):
     )
     return [DefaultInfo(files = depset([directory]))]
 
-# A directory of sources.
+# Makes a directory of sources.
 tree = rule(implementation = _tree_impl)

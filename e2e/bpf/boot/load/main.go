@@ -1,5 +1,5 @@
-// Command load does with cilium/ebpf what ../testdata/load.c does with libbpf. Usage: load OBJECT
-// [BTF]
+// Command load does with cilium/ebpf what ../testdata/load.c does with libbpf. Its usage is
+// "load OBJECT [BTF]".
 package main
 
 import (
@@ -47,7 +47,7 @@ func run(args []string) error {
 	return nil
 }
 
-// load loads one program, and returns its instructions as the kernel has them, in hexadecimal.
+// load loads one program, and returns in hexadecimal the instructions that the kernel then has.
 func load(spec *ebpf.CollectionSpec, name string, options ebpf.CollectionOptions) (string, error) {
 	one := spec.Copy()
 	one.Programs = map[string]*ebpf.ProgramSpec{name: one.Programs[name]}
@@ -60,8 +60,8 @@ func load(spec *ebpf.CollectionSpec, name string, options ebpf.CollectionOptions
 	return fmt.Sprintf("%x", insns), err
 }
 
-// instructions returns the instructions of a loaded program. It asks the kernel, because
-// cilium/ebpf has no method that returns the bytes.
+// instructions returns the instructions of a loaded program. It makes the system call itself,
+// because cilium/ebpf has no method that returns the bytes.
 func instructions(fd int) ([]byte, error) {
 	insns := make([]byte, 1<<16)
 	var info struct { // the beginning of struct bpf_prog_info

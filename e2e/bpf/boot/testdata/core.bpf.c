@@ -1,7 +1,7 @@
 /*
- * One program for each kind of CO-RE relocation, with the kind's name, and two more programs. They
- * use no maps, whose ids would be in the instructions, and have no hooks that need an id in the
- * kernel's BTF.
+ * One program for each kind of CO-RE relocation, named after the kind, and two more programs. The
+ * programs use no maps, because the instructions would contain the maps' ids, and no hooks that
+ * need an id in the kernel's BTF.
  */
 struct task_struct {
 	int pid;
@@ -43,7 +43,7 @@ PROGRAM(type_matches) { return type_matches(struct list_head); }
 PROGRAM(enumerator_exists) { return enum_exists(enum pid_type, PIDTYPE_SID); }
 PROGRAM(enumerator_value) { return enum_value(enum pid_type, PIDTYPE_SID); }
 
-/* No kernel has any of these, so the kernel removes each guarded use as dead code. */
+/* No kernel has this member, struct or enumerator, so the verifier removes the guarded uses. */
 PROGRAM(absent)
 {
 	int value = 0;
@@ -57,7 +57,7 @@ PROGRAM(absent)
 	return value;
 }
 
-/* The usual use of offsets: to read fields through pointers. */
+/* Reads fields through pointers, which is what programs usually do with offsets. */
 PROGRAM(reads)
 {
 	struct task_struct *of = current_task();

@@ -1,4 +1,4 @@
-/* Programs that the kernel attaches to functions or tracepoints that its BTF describes. */
+/* Programs for functions, LSM hooks and tracepoints, which are found by ids in the kernel's BTF. */
 struct file {
 	unsigned f_flags;
 } P;

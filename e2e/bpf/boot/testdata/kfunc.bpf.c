@@ -1,4 +1,4 @@
-/* Calls kfuncs of the kernel, and reads a field of the struct that one of them returns. */
+/* Calls kfuncs of vmlinux, and reads a field of the struct that one kfunc returns. */
 struct task_struct {
 	int pid;
 } P;

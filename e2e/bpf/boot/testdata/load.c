@@ -1,8 +1,9 @@
 /*
- * Loads BPF programs with libbpf: load OBJECT [BTF], where BTF is the file for CO-RE relocations;
- * without this file, libbpf finds the kernel's BTF. Each program is loaded separately. For each
- * program, a line is printed: the program's name, and its instructions as the kernel has them, in
- * hexadecimal; or "!" and libbpf's warnings.
+ * Loads BPF programs with libbpf. Usage: load OBJECT [BTF]
+ * BTF is the file to use for CO-RE relocations; by default, libbpf finds the kernel's BTF. Each
+ * program is loaded separately. For each program, a line is printed: the program's name, then the
+ * instructions that the kernel has after verification, in hexadecimal. If the program can't be
+ * loaded, "!" and libbpf's warnings follow the name.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -39,7 +40,7 @@ static void print_insns(int fd)
 		printf("%02x", insns[i]);
 }
 
-/* Loads the program with this number; returns 0 if there is none. */
+/* Loads the program with the given number. Returns 0 if the object has no such program. */
 static int load(const char *path, const char *btf, int number)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, options, .btf_custom_path = btf);

@@ -1,4 +1,4 @@
-/* Programs that use nf_conntrack: a struct that only this module has, and one of its functions. */
+/* One program uses a struct that only nf_conntrack has; the other traces one of its functions. */
 struct conntrack_gc_work {
 	unsigned next_bucket;
 	unsigned avg_timeout;
