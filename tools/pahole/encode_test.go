@@ -129,8 +129,8 @@ func TestLoaded(t *testing.T) {
 		asm(".section .BTF,\"a\"; .fill 24; .text");`, "-Wl,-z,noexecstack")
 	want := expected(t, path, "", features.Default(), "")
 	code, _, stderr := pahole("-J", "--btf_features=default", path)
-	if code != 0 || !strings.Contains(stderr, "the file's loaded .BTF has a different size and "+
-		"stays") {
+	if code != 0 || !strings.Contains(stderr, "the file's loaded .BTF has a different size, "+
+		"so it was not replaced") {
 		t.Errorf("exit code %d, %q", code, stderr)
 	}
 	f, err := elf.Parse(path, read(t, path))

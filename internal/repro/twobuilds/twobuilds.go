@@ -190,8 +190,8 @@ func findWorkspace(dir string) (string, error) {
 			}
 		}
 		if d == filepath.Dir(d) {
-			return "", fmt.Errorf("%s is not in a Bazel workspace: neither this directory "+
-				"nor one above it has a file such as MODULE.bazel or WORKSPACE", start)
+			return "", fmt.Errorf("%s is not in a Bazel workspace: no such file as MODULE.bazel "+
+				"or WORKSPACE is in this directory or in one above it", start)
 		}
 	}
 }
