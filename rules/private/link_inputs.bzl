@@ -13,8 +13,9 @@ load(":variables.bzl", "link_extra")
 
 STRICT_ATTRS = {
     "strict": attr.bool(
-        doc = """Whether it is an error if the linked file has none of the functions of an object
-in `srcs`, for example because the object belongs to a module, and the linked file is `vmlinux`. By default such
+        doc = """Whether it is an error if the linked file has none of an object's
+functions, for example because the object in `srcs` belongs to a module, and the linked file is
+`vmlinux`. By default such
 objects are left out with a warning. Unneeded members of archives are always left out silently.""",
     ),
 }
