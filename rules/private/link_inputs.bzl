@@ -15,8 +15,8 @@ STRICT_ATTRS = {
     "strict": attr.bool(
         doc = """Whether it is an error if the linked file has none of an object's
 functions, for example because the object in `srcs` belongs to a module, and the linked file is
-`vmlinux`. By default such
-objects are left out with a warning. Unneeded members of archives are always left out silently.""",
+`vmlinux`. By default such objects are left out with a warning. Unneeded members of archives are
+always left out silently.""",
     ),
 }
 
