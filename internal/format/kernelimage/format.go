@@ -61,9 +61,7 @@ const headSize = 1024
 func (f *format) decompress(data []byte, limit int,
 	wanted func(head []byte) bool) (out []byte, whole bool, err error) {
 	if f.open == nil {
-		return nil, false, fmt.Errorf("compressed with %s, which is not supported: decompress "+
-			"the file first, with scripts/extract-vmlinux from the kernel source or with %[1]sp "+
-			"-d", f.name)
+		return nil, false, f.unsupported()
 	}
 	if out, ok := xzfile.Decompress(data, limit); ok {
 		if head := out[:min(headSize, len(out))]; !wanted(head) {
@@ -95,6 +93,32 @@ func (f *format) decompress(data []byte, limit int,
 			"raise --max-decompressed", limit)
 	}
 	return b.Bytes(), true, nil
+}
+
+// NewReader decompresses data, or returns it unchanged if it isn't compressed. Unlike Unpack, it
+// doesn't limit how many bytes can be read.
+func NewReader(data []byte) (io.ReadCloser, error) {
+	f := formatOf(data)
+	if f == nil {
+		return io.NopCloser(bytes.NewReader(data)), nil
+	}
+	if f.open == nil {
+		return nil, f.unsupported()
+	}
+	r, err := f.open(bytes.NewReader(data), maxWindow)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.name, err)
+	}
+	if c, ok := r.(io.ReadCloser); ok {
+		return c, nil
+	}
+	return io.NopCloser(r), nil
+}
+
+func (f *format) unsupported() error {
+	return fmt.Errorf("compressed with %s, which is not supported: decompress "+
+		"the file first, with scripts/extract-vmlinux from the kernel source or with %[1]sp "+
+		"-d", f.name)
 }
 
 func (f *format) damaged(err error) error {

@@ -118,11 +118,14 @@ func formOf(data []byte) Form {
 		return ELF
 	case isFlat(data):
 		return Flat
-	case hasAt(data, 257, "ustar"):
+	case IsTar(data):
 		return Tar
 	}
 	return Other
 }
+
+// IsTar reports whether data begins like a tar archive of POSIX or GNU.
+func IsTar(data []byte) bool { return hasAt(data, 257, "ustar") }
 
 // unsupported returns an error with advice if data is a kernel image in an unsupported format.
 func unsupported(data []byte) error {
