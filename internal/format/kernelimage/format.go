@@ -98,6 +98,9 @@ func (f *format) decompress(data []byte, limit int,
 // NewReader decompresses data, or returns it unchanged if it isn't compressed. Unlike Unpack, it
 // doesn't limit how many bytes can be read.
 func NewReader(data []byte) (io.ReadCloser, error) {
+	if r, ok := xzfile.NewReader(data); ok {
+		return r, nil
+	}
 	f := formatOf(data)
 	if f == nil {
 		return io.NopCloser(bytes.NewReader(data)), nil
