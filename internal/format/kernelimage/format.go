@@ -52,8 +52,8 @@ func formatOf(data []byte) *format {
 	return nil
 }
 
-// headSize is how many bytes of a layer suffice to recognise its format, even that of a bzImage.
-const headSize = 1024
+// HeadSize is how many bytes of a layer suffice to recognise its format, even that of a bzImage.
+const HeadSize = 1024
 
 // decompress decompresses data. It is an error if the output has more than limit bytes. If wanted
 // refuses the first bytes, only those are returned, and whole is false. Anything after gzip,
@@ -64,7 +64,7 @@ func (f *format) decompress(data []byte, limit int,
 		return nil, false, f.unsupported()
 	}
 	if out, ok := xzfile.Decompress(data, limit); ok {
-		if head := out[:min(headSize, len(out))]; !wanted(head) {
+		if head := out[:min(HeadSize, len(out))]; !wanted(head) {
 			return head, false, nil
 		}
 		return out, true, nil
@@ -77,12 +77,12 @@ func (f *format) decompress(data []byte, limit int,
 		defer c.Close()
 	}
 	var b bytes.Buffer
-	_, err = io.CopyN(&b, r, headSize)
+	_, err = io.CopyN(&b, r, HeadSize)
 	if err == nil && !wanted(b.Bytes()) {
 		return b.Bytes(), false, nil
 	}
 	if err == nil {
-		_, err = io.Copy(&b, io.LimitReader(r, int64(limit)+1-headSize))
+		_, err = io.Copy(&b, io.LimitReader(r, int64(limit)+1-HeadSize))
 	}
 	if err != nil && err != io.EOF {
 		return nil, false, f.damaged(err)

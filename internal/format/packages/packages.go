@@ -41,6 +41,9 @@ const tarHead = 512
 // beginning is decompressed.
 func Is(data []byte) bool { return isDeb(data) || isRPM(data) || isTar(data) }
 
+// Begins reports whether a file that begins with head is a package that isn't compressed as a whole.
+func Begins(head []byte) bool { return isDeb(head) || isRPM(head) || kernelimage.IsTar(head) }
+
 func isTar(data []byte) bool {
 	r, err := kernelimage.NewReader(data)
 	if err != nil {

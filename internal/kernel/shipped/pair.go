@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/kernel/loader"
+	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
 
 // pickKernels sets the kernels in Found. A kernel may be there several times: for example, signed
@@ -55,4 +56,33 @@ func (f *Found) KernelOf(m *loader.Module) *loader.Kernel {
 		}
 	}
 	return nil
+}
+
+// Result is the verdict on a module.
+type Result struct {
+	*loader.Module
+	Kernel string // the release of the kernel for which the module is; "" if it is unknown
+	loader.Verdict
+}
+
+// Judge returns the verdicts on all modules, in the order of Found.Modules.
+func (f *Found) Judge(jobs int) ([]Result, error) {
+	results := make([]Result, len(f.Modules))
+	names := make([]string, len(f.Modules))
+	for i, m := range f.Modules {
+		names[i] = m.Label
+	}
+	errs := parallel.Each(jobs, names, func(i int) error {
+		m := f.Modules[i]
+		r := Result{Module: m}
+		if k := f.KernelOf(m); k != nil {
+			r.Kernel, r.Verdict = k.Release, k.Load(m)
+		} else {
+			r.Verdict = loader.Verdict{Outcome: loader.Refused, Why: "none of the kernels has the release " +
+				"for which it was built, " + cmp.Or(m.Release(), "which is unknown")}
+		}
+		results[i] = r
+		return nil
+	}, func(int, int) {})
+	return results, errors.Join(errs...)
 }

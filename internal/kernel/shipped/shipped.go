@@ -25,6 +25,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/format/kernelimage"
 	"github.com/rules-btf/rules_btf/internal/format/packages"
 	"github.com/rules-btf/rules_btf/internal/kernel/loader"
 	"github.com/rules-btf/rules_btf/internal/support/mapped"
@@ -61,6 +63,32 @@ func Find(inputs []string, opts Options) (*Found, error) {
 		return nil, err
 	}
 	return found, other
+}
+
+// Is reports whether a path is a directory, or a file that only Find can read: a package, a kernel's
+// image, a compressed file or a module.
+func Is(name string) (bool, error) {
+	info, err := os.Stat(name)
+	switch {
+	case err != nil:
+		return false, err
+	case info.IsDir():
+		return true, nil
+	case !info.Mode().IsRegular() || info.Size() == 0:
+		return false, nil
+	case elf.IsModule(name):
+		return true, nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	head := make([]byte, min(info.Size(), kernelimage.HeadSize))
+	if _, err := io.ReadFull(f, head); err != nil {
+		return false, fmt.Errorf("%s: %w", name, err)
+	}
+	return packages.Begins(head) || kernelimage.IsImage(head), nil
 }
 
 func (c *collector) readAll(inputs []string) error {
