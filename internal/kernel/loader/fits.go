@@ -6,6 +6,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/kernel/btfids"
 	"github.com/rules-btf/rules_btf/internal/kernel/verify"
+	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
 // misfit returns a sign that a module's BTF was made for another vmlinux, or "". The kernel checks
@@ -23,7 +24,24 @@ func (k *Kernel) misfit(m *Module, b *btf.Blob) string {
 		return another + fmt.Sprintf("its struct module has %d bytes, but the kernel's has %d", m.ownSize,
 			k.ownSize)
 	}
+	if n := m.foreign(b); n > 0 {
+		return fmt.Sprintf("its BTF is that of another module: it describes %s, and the module has none "+
+			"of them", message.Count(n, "function"))
+	}
 	return ""
+}
+
+// foreign returns the number of functions in a module's BTF, or 0 if the module has one of them.
+func (m *Module) foreign(b *btf.Blob) int {
+	n := 0
+	for i := range b.Types {
+		if t := &b.Types[i]; t.Kind == btf.KindFunc {
+			if n++; m.functions[b.TypeName(t)] {
+				return 0
+			}
+		}
+	}
+	return n
 }
 
 // checkIDs checks the ids in a module's .BTF_ids. When a module registers kfuncs, each id must be

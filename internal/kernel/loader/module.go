@@ -19,15 +19,16 @@ type Module struct {
 	Label string // the module's file, for messages
 	Path  string // the path in a directory or package
 
-	err      error // why the file can't be read, or nil
-	machine  machine
-	vermagic string    // "" if there is none
-	crcs     bool      // the module has the versions of the symbols that it uses
-	ownSize  uint64    // of structSection
-	types    []byte    // nil if there is no BTF
-	base     []byte    // nil if there is no distilled base
-	packed   bool      // the section .BTF is compressed
-	ids      *elf.File // the file, if it has .BTF_ids
+	err       error // why the file can't be read, or nil
+	machine   machine
+	vermagic  string          // "" if there is none
+	crcs      bool            // the module has the versions of the symbols that it uses
+	ownSize   uint64          // of structSection
+	types     []byte          // nil if there is no BTF
+	base      []byte          // nil if there is no distilled base
+	packed    bool            // the section .BTF is compressed
+	functions map[string]bool // the names of the function symbols
+	ids       *elf.File       // the file, if it has .BTF_ids
 }
 
 // Damaged returns a module that can't be read, because of err.
@@ -55,6 +56,9 @@ func NewModule(label, path string, f *elf.File) *Module {
 		return m
 	}
 	m.types, m.base = bytes.Clone(types), bytes.Clone(base)
+	if m.functions, m.err = functions(f); m.err != nil {
+		return m
+	}
 	if s := f.Section(btfids.SectionName); s != nil && s.Size > 0 {
 		m.ids = f
 	}
@@ -79,4 +83,16 @@ func info(f *elf.File, name string) string {
 		}
 	}
 	return ""
+}
+
+func functions(f *elf.File) (map[string]bool, error) {
+	list, err := f.Functions()
+	if err != nil {
+		return nil, err
+	}
+	names := map[string]bool{}
+	for _, x := range list.List {
+		names[strings.Clone(list.Symbols.Name(&list.Symbols.List[x.Symbol]))] = true
+	}
+	return names, nil
 }
