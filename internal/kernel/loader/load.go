@@ -2,7 +2,9 @@ package loader
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/kernel/verify"
@@ -42,7 +44,8 @@ func (v Verdict) OK() bool {
 // Load finds out what happens when the kernel k loads the module m.
 func (k *Kernel) Load(m *Module) Verdict {
 	if m.err != nil {
-		return Verdict{Outcome: Refused, Why: m.err.Error()}
+		why := strings.TrimPrefix(m.err.Error(), m.Label)
+		return Verdict{Outcome: Refused, Why: strings.TrimLeft(why, ": ")}
 	}
 	if why := k.checkHeaders(m); why != "" {
 		return Verdict{Outcome: Refused, Why: why}
@@ -126,7 +129,7 @@ func (k *Kernel) ignores() string {
 func (k *Kernel) parseModule(m *Module) (own, loaded *btf.Blob, err error) {
 	switch {
 	case k.types == nil:
-		return nil, nil, fmt.Errorf("no base: the kernel has no BTF")
+		return nil, nil, errors.New("no base: the kernel has no BTF")
 	case k.invalid != "":
 		return nil, nil, fmt.Errorf("no base: the kernel rejects its own BTF: %s", k.invalid)
 	case m.packed:
@@ -159,11 +162,17 @@ func (k *Kernel) parse(data []byte, base *btf.Blob) (*btf.Blob, error) {
 		return nil, fmt.Errorf("its BTF is %s, unlike the kernel's", endian(order))
 	}
 	b, err := btf.Parse(data, base)
+	if err != nil && base != nil {
+		if _, alone := btf.Parse(data, nil); alone == nil {
+			return nil, errors.New("its BTF has no base, but the kernel reads it as if it were based on " +
+				"the BTF of vmlinux")
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
 	if why := k.version.unknown(b); why != "" {
-		return nil, fmt.Errorf("%s", why)
+		return nil, errors.New(why)
 	}
 	boot := verify.Boot
 	if found := verify.Check(b, verify.Options{Only: &boot}); len(found) > 0 {
