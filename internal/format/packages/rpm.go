@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/cavaliergopher/cpio"
 )
@@ -81,7 +82,9 @@ func (v *visitor) cpio(in io.Reader) error {
 		if err != nil {
 			return fmt.Errorf("RPM archive: %w", damaged(err))
 		}
-		f := File{Name: h.Name, Size: h.Size, Link: h.Linkname, Reader: r}
+		// All paths are absolute; most packages have a dot before them.
+		name := strings.TrimPrefix(h.Name, "/")
+		f := File{Name: name, Size: h.Size, Link: h.Linkname, Reader: r}
 		switch {
 		case f.Link != "":
 		case h.Mode&cpio.ModeType != cpio.TypeReg, h.Links > 1 && h.Size == 0:
