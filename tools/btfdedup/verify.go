@@ -9,6 +9,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/kernel/archive"
+	"github.com/rules-btf/rules_btf/internal/kernel/shipped"
 	"github.com/rules-btf/rules_btf/internal/kernel/verify"
 	"github.com/rules-btf/rules_btf/internal/link/relocate"
 )
@@ -114,12 +115,9 @@ func (r *verifyRun) run(env *cli.Env, files []string, hasFor bool) error {
 	if r.images != (archive.Images{}) {
 		return cli.Usagef("--modules and --vmlinux need --manifest")
 	}
-	if !hasFor && !r.rules.Sorted && len(env.Bases) == 0 {
-		if is, err := anyShipped(files); err != nil {
-			return err
-		} else if is {
-			return r.checkShipped(env, files)
-		}
+	rules := hasFor || r.rules.Sorted || len(env.Bases) > 0
+	if !rules && slices.ContainsFunc(files, shipped.Is) {
+		return r.checkShipped(env, files)
 	}
 	return r.checkBTF(env, files)
 }

@@ -48,19 +48,6 @@ func (s *shippedSummary) add(o loader.Outcome) {
 		loader.WrongBTF: &s.WrongBTF, loader.Refused: &s.Refused}[o]++
 }
 
-// anyShipped reports whether one of the files must be read by package shipped.
-func anyShipped(files []string) (bool, error) {
-	for _, file := range files {
-		if file == cli.Stdin {
-			continue
-		}
-		if is, err := shipped.Is(file); is || err != nil {
-			return is, err
-		}
-	}
-	return false, nil
-}
-
 // checkShipped prints what happens to each module when its kernel loads it.
 func (r *verifyRun) checkShipped(env *cli.Env, files []string) error {
 	opts := shipped.Options{Jobs: env.Jobs, MaxDecompressed: r.maxDecompressed}
@@ -78,6 +65,17 @@ func (r *verifyRun) checkShipped(env *cli.Env, files []string) error {
 	results, err := found.Judge(env.Jobs)
 	if err != nil {
 		return err
+	}
+	guessed := 0
+	for _, x := range results {
+		if x.Guessed {
+			guessed++
+		}
+	}
+	if guessed > 0 {
+		env.Warn("it isn't known whether the kernel was built with CONFIG_MODULE_ALLOW_BTF_MISMATCH; if "+
+			"so, it loads %s without BTF; to find out, pass the kernel's image",
+			message.Count(guessed, "refused module"))
 	}
 	report := newShippedReport(found, results)
 	if err := report.write(env.Stdout, r.format, results); err != nil {

@@ -31,8 +31,8 @@ type Verdict struct {
 	Outcome Outcome
 	Why     string
 	// Rejected is true if the kernel rejects the module's BTF, so that the outcome depends on
-	// CONFIG_MODULE_ALLOW_BTF_MISMATCH.
-	Rejected bool
+	// CONFIG_MODULE_ALLOW_BTF_MISMATCH. Guessed is true if that option isn't known.
+	Rejected, Guessed bool
 }
 
 // OK reports whether the module is as its builder wants it. A module without BTF is, and also one
@@ -58,7 +58,7 @@ func (k *Kernel) Load(m *Module) Verdict {
 	}
 	own, loaded, err := k.parseModule(m)
 	if err != nil {
-		v := Verdict{Outcome: Refused, Why: err.Error(), Rejected: true}
+		v := Verdict{Outcome: Refused, Why: err.Error(), Rejected: true, Guessed: !k.image}
 		if k.drops {
 			v.Outcome = WithoutBTF
 		}

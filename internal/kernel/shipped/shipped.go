@@ -67,28 +67,26 @@ func Find(inputs []string, opts Options) (*Found, error) {
 
 // Is reports whether a path is a directory, or a file that only Find can read: a package, a kernel's
 // image, a compressed file or a module.
-func Is(name string) (bool, error) {
+func Is(name string) bool {
 	info, err := os.Stat(name)
 	switch {
 	case err != nil:
-		return false, err
+		return false
 	case info.IsDir():
-		return true, nil
+		return true
 	case !info.Mode().IsRegular() || info.Size() == 0:
-		return false, nil
+		return false
 	case elf.IsModule(name):
-		return true, nil
+		return true
 	}
 	f, err := os.Open(name)
 	if err != nil {
-		return false, err
+		return false
 	}
 	defer f.Close()
 	head := make([]byte, min(info.Size(), kernelimage.HeadSize))
-	if _, err := io.ReadFull(f, head); err != nil {
-		return false, fmt.Errorf("%s: %w", name, err)
-	}
-	return packages.Begins(head) || kernelimage.IsImage(head), nil
+	_, err = io.ReadFull(f, head)
+	return err == nil && (packages.Begins(head) || kernelimage.IsImage(head))
 }
 
 func (c *collector) readAll(inputs []string) error {
