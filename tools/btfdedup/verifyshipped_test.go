@@ -14,7 +14,9 @@ import (
 // TestVerifyShipped runs verify on modules and the BTF of their kernel.
 func TestVerifyShipped(t *testing.T) {
 	dir := t.TempDir()
-	kernel, base := writeBTF(t, dir, "vmlinux.btf", nil, func(b *btf.Builder) { b.Int("int", 4, 0, 0) })
+	kernel, base := writeBTF(t, dir, "vmlinux.btf", nil, func(b *btf.Builder) {
+		b.Int("int", 4, 0, 0)
+	})
 	_, otherBase := writeBTF(t, dir, "other.btf", nil, func(b *btf.Builder) {
 		for range 9 {
 			b.Int("another", 4, 0, 0)
@@ -38,7 +40,8 @@ func TestVerifyShipped(t *testing.T) {
 		stdout, stderr string
 	}{
 		{kernel + " " + right, 0, "loads: " + right + "\n1 module: 1" + summary + "0 refused\n", ""},
-		{kernel + " " + tree, 0, "loads: " + tree + "/right.ko\n1 module: 1" + summary + "0 refused\n", ""},
+		{kernel + " " + tree, 0,
+			"loads: " + tree + "/right.ko\n1 module: 1" + summary + "0 refused\n", ""},
 		{kernel + " " + bad + " " + right, 1, "loads: " + right + "\nrefused: " + bad + ": ",
 			"it isn't known whether the kernel was built with CONFIG_MODULE_ALLOW_BTF_MISMATCH"},
 		{right, 1, "", "no kernel: pass the kernel's image (vmlinuz), or its BTF, as one more FILE"},

@@ -41,7 +41,8 @@ const tarHead = 512
 // beginning is decompressed.
 func Is(data []byte) bool { return isDeb(data) || isRPM(data) || isTar(data) }
 
-// Begins reports whether a file that begins with head is a package that isn't compressed as a whole.
+// Begins reports whether a file that begins with head is a package. A package that is compressed as
+// a whole isn't recognised.
 func Begins(head []byte) bool { return isDeb(head) || isRPM(head) || kernelimage.IsTar(head) }
 
 func isTar(data []byte) bool {

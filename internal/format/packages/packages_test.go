@@ -118,7 +118,8 @@ func compare(t *testing.T, data []byte) {
 			t.Errorf("the first %d of %d bytes: no error, %q", n, len(data), found)
 		}
 	}
-	if _, err := list(data, 1000); err == nil || !strings.Contains(err.Error(), "more than 1000 bytes") {
+	_, err := list(data, 1000)
+	if err == nil || !strings.Contains(err.Error(), "more than 1000 bytes") {
 		t.Errorf("with a limit: %v", err)
 	}
 }
@@ -222,17 +223,19 @@ func TestHostile(t *testing.T) {
 		{"in an rpm", rpmOf(cpioOf(t, "../a.ko")), `the path "../a.ko" leads out`},
 		{"a directory that leads out", tarOf(t, tar.Header{Name: "../", Typeflag: tar.TypeDir}),
 			`the path "../" leads out`},
-		{"a hard link", tarOf(t, tar.Header{Name: "a.ko", Linkname: "/etc/passwd", Typeflag: tar.TypeLink}),
-			"a.ko -> /etc/passwd"},
+		{"a hard link", tarOf(t, tar.Header{Name: "a.ko", Linkname: "/etc/passwd",
+			Typeflag: tar.TypeLink}), "a.ko -> /etc/passwd"},
 		{"a device", tarOf(t, tar.Header{Name: "a.ko", Typeflag: tar.TypeChar}, reg("b")), "b true"},
 		{"a negative size", rpmOf(negative), "invalid cpio header"},
-		{"a stripped archive", rpmOf([]byte(strippedMagic + "00000000")), "(stripped cpio) is not supported"},
+		{"a stripped archive", rpmOf([]byte(strippedMagic + "00000000")),
+			"(stripped cpio) is not supported"},
 		{"no archive", rpmOf(nil), "no files after the headers"},
 		{"a header that is too long", longHeader, "has 34359738384 bytes, but only"},
 		{"no files", debOf("control.tar", nil), "the package has no data.tar"},
 		{"a member that is too long", huge, "has 9999999999 bytes, but only"},
 		{"an unknown compression", debOf("data.tar.lzo", []byte("\x89LZO\x00\r\n\x1a\n")), "lzo"},
-		{"damaged compression", debOf("data.tar.xz", []byte("\xfd7zXZ\x00xxxxxxxxxxxxxxxxxxxxx")), "data.tar.xz: "},
+		{"damaged compression", debOf("data.tar.xz", []byte("\xfd7zXZ\x00xxxxxxxxxxxxxxxxxxxxx")),
+			"data.tar.xz: "},
 	} {
 		found, err := list(c.data, limit)
 		if err != nil {

@@ -97,9 +97,9 @@ func (b *builder) check(err error) {
 func (b *builder) compile(source string, macros []string) string {
 	b.t.Helper()
 	b.dir.Write("x.c", source)
-	args := []string{"-g", "-O1", "-w", "-fno-pic", "-ffreestanding", "-fno-asynchronous-unwind-tables",
-		"-fno-eliminate-unused-debug-types", "-c", "-o", "x.o", "-DEXTRA=", "-DSIZE=", "-DFIRST=",
-		"-DNAME=\"m\"", "-DFUNCTION=probe"}
+	args := []string{"-g", "-O1", "-w", "-fno-pic", "-ffreestanding",
+		"-fno-asynchronous-unwind-tables", "-fno-eliminate-unused-debug-types", "-c", "-o", "x.o",
+		"-DEXTRA=", "-DSIZE=", "-DFIRST=", "-DNAME=\"m\"", "-DFUNCTION=probe"}
 	for _, m := range macros {
 		args = append(args, "-D"+m)
 	}
@@ -117,8 +117,10 @@ func (b *builder) types(path string, on *btf.Blob) []byte {
 		bases, err = bases.With(data)
 		b.check(err)
 	}
-	result, err := pipeline.Linked(path, pipeline.How{Files: new(debugfile.Search), Bases: bases, Convert: convert.Options{Features: features.Default(), Jobs: 1,
-		Counts: new(convert.Counts), Split: new(splitdwarf.Finder)}})
+	options := convert.Options{Features: features.Default(), Jobs: 1, Counts: new(convert.Counts),
+		Split: new(splitdwarf.Finder)}
+	how := pipeline.How{Files: new(debugfile.Search), Bases: bases, Convert: options}
+	result, err := pipeline.Linked(path, how)
 	b.check(err)
 	return result.BTF
 }

@@ -14,6 +14,6 @@
 //
 // The rules are those of Linux 7.2: load_module in kernel/module/main.c, same_magic in
 // kernel/module/version.c, btf_module_notify and btf_parse_module in kernel/bpf/btf.c, and
-// btf_relocate in tools/lib/bpf/btf_relocate.c. Signatures, symbols and their versions (modversions)
-// aren't checked.
+// btf_relocate in tools/lib/bpf/btf_relocate.c. Signatures, symbols and the versions of symbols
+// (modversions) aren't checked.
 package loader

@@ -60,7 +60,8 @@ func (k *Kernel) checkIDs(m *Module, b *btf.Blob) (why string, outcome Outcome) 
 	case err != nil:
 		return err.Error(), WrongBTF
 	case len(kfuncs) > 0:
-		return fmt.Sprintf("its kfuncs can't be registered: %v%s", kfuncs[0], more(len(kfuncs)-1)), Refused
+		why := fmt.Sprintf("its kfuncs can't be registered: %v%s", kfuncs[0], more(len(kfuncs)-1))
+		return why, Refused
 	case len(wrong) > 0:
 		return fmt.Sprintf("%v%s", wrong[0], more(len(wrong)-1)), WrongBTF
 	}

@@ -63,8 +63,8 @@ var (
 )
 
 // NewKernel returns a kernel with the BTF in types, which is nil if the kernel has none. image is
-// the kernel's memory, uncompressed, or nil if there is only its BTF. f is the image as an ELF file,
-// or nil if the image isn't an ELF file. Errors don't name the kernel.
+// the kernel's memory, uncompressed, or nil if there is only its BTF. f is the image as an ELF
+// file, or nil if the image isn't an ELF file. Errors don't name the kernel.
 func NewKernel(label string, types, image []byte, f *elf.File) (*Kernel, error) {
 	k := &Kernel{Label: label}
 	k.search(image)

@@ -97,7 +97,8 @@ func (k *Kernel) checkVermagic(m *Module) string {
 	case m.vermagic == "":
 		return "it has no vermagic, so it isn't known for which kernel it was built"
 	case k.vermagic == "" && !m.crcs && m.Release() != k.Release:
-		return fmt.Sprintf("it was built for the release %s, but the kernel is %s", m.Release(), k.Release)
+		return fmt.Sprintf("it was built for the release %s, but the kernel is %s", m.Release(),
+			k.Release)
 	case k.vermagic == "":
 		return ""
 	}
@@ -123,8 +124,8 @@ func (k *Kernel) ignores() string {
 	return ""
 }
 
-// parseModule reads a module's BTF as the kernel does (btf_parse_module). It returns the BTF to which
-// the module's .BTF_ids refer, and the BTF that BPF programs see. These differ if the base is
+// parseModule reads a module's BTF as the kernel does (btf_parse_module). It returns the BTF to
+// which the module's .BTF_ids refer, and the BTF that BPF programs see. These differ if the base is
 // distilled. An error says why the kernel rejects the BTF.
 func (k *Kernel) parseModule(m *Module) (own, loaded *btf.Blob, err error) {
 	switch {
@@ -155,8 +156,8 @@ func (k *Kernel) parseModule(m *Module) (own, loaded *btf.Blob, err error) {
 	return own, loaded, nil
 }
 
-// parse reads one blob, and checks it by the rules for all BTF that the kernel reads (btf_parse_hdr,
-// btf_parse_str_sec, btf_check_all_metas, btf_check_modifier_chain_length).
+// parse reads one blob, and checks it by the rules for all BTF that the kernel reads
+// (btf_parse_hdr, btf_parse_str_sec, btf_check_all_metas, btf_check_modifier_chain_length).
 func (k *Kernel) parse(data []byte, base *btf.Blob) (*btf.Blob, error) {
 	if _, order, err := btf.ReadHeader(data); err == nil && order != k.types.Order {
 		return nil, fmt.Errorf("its BTF is %s, unlike the kernel's", endian(order))

@@ -105,7 +105,8 @@ func TestLoad(t *testing.T) {
 		{"allowed, but right", drops, good, Loads, ""},
 	} {
 		v := b.load(c.kernel, c.module)
-		if v.Outcome != c.outcome || !strings.Contains(v.Why, c.why) || c.outcome == Loads && v.Why != c.why {
+		if v.Outcome != c.outcome || !strings.Contains(v.Why, c.why) ||
+			c.outcome == Loads && v.Why != c.why {
 			t.Errorf("%s: %v: %s\nwant %v: %s", c.what, v.Outcome, v.Why, c.outcome, c.why)
 		}
 		if v.OK() != (c.outcome == Loads || c.outcome == WithoutBTF && !v.Rejected) {

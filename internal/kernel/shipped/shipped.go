@@ -65,8 +65,8 @@ func Find(inputs []string, opts Options) (*Found, error) {
 	return found, other
 }
 
-// Is reports whether a path is a directory, or a file that only Find can read: a package, a kernel's
-// image, a compressed file or a module.
+// Is reports whether a path is a directory, or a file that only Find can read: a package, a
+// kernel's image, a compressed file or a module.
 func Is(name string) bool {
 	info, err := os.Stat(name)
 	switch {

@@ -40,14 +40,15 @@ func object(t testing.TB, sections ...elfwrite.Section) string {
 	return string(data)
 }
 
-// kernel makes a kernel of a release, whose BTF has n types.
+// kernelOf makes a kernel of a release, whose BTF has n types.
 func kernelOf(t testing.TB, release string, n int) string {
 	text := "Linux version " + release + " (gcc)\x00failed to validate module [\x00"
 	return object(t, elfwrite.Section{Name: btf.SectionTypes, Data: types(t, n)},
 		elfwrite.Section{Name: ".rodata", Data: []byte(text)})
 }
 
-// moduleOf makes a module for a kernel that kernelOf made. Its BTF refers to the kernel's last type.
+// moduleOf makes a module for a kernel that kernelOf made. The module's BTF refers to the kernel's
+// last type.
 func moduleOf(t testing.TB, release string, n int) string {
 	t.Helper()
 	base, err := btf.Parse(types(t, n), nil)
