@@ -75,7 +75,7 @@ func (c *collector) finish() (*Found, error) {
 
 // collect unpacks a file and keeps what it is.
 func (c *collector) collect(f file) {
-	k, m, err := c.unpack(f)
+	k, m, err := c.try(f)
 	if err != nil && isModule(f.path) {
 		m, err = loader.Damaged(f.label, f.path, err), nil
 	}
@@ -89,6 +89,17 @@ func (c *collector) collect(f file) {
 	default:
 		c.kernels = append(c.kernels, *k)
 	}
+}
+
+// try is like unpack, but returns a panic as an error. Otherwise no thread might be left that takes
+// files.
+func (c *collector) try(f file) (k *kernel, m *loader.Module, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("%s: %w", f.label, parallel.Recovered(r).Internal())
+		}
+	}()
+	return c.unpack(f)
 }
 
 func (c *collector) unpack(f file) (*kernel, *loader.Module, error) {
