@@ -2,41 +2,53 @@ package loader
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/kernel/btfids"
 	"github.com/rules-btf/rules_btf/internal/kernel/verify"
-	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
 // misfit returns a sign that a module's BTF was made for another vmlinux, or "". The kernel checks
 // none of this, because it resolves no references in the BTF of modules.
 func (k *Kernel) misfit(m *Module, b *btf.Blob) string {
-	const another = "it was built against another vmlinux: "
 	if err := b.CheckRefs(); err != nil {
-		return another + err.Error()
+		return k.another(m) + ": " + err.Error()
 	}
 	load := verify.Load
 	if found := verify.Check(b, verify.Options{Only: &load}); len(found) > 0 {
-		return another + found[0].String() + more(len(found)-1)
+		return fmt.Sprintf("%s: %v%s", k.another(m), found[0], more(len(found)-1))
 	}
 	if k.ownSize != 0 && m.ownSize != uint64(k.ownSize) {
-		return another + fmt.Sprintf("its struct module has %d bytes, but the kernel's has %d", m.ownSize,
-			k.ownSize)
+		return fmt.Sprintf("%s: its struct module has %d bytes, but the kernel's has %d", k.another(m),
+			m.ownSize, k.ownSize)
 	}
 	if n := m.foreign(b); n > 0 {
-		return fmt.Sprintf("its BTF is that of another module: it describes %s, and the module has none "+
-			"of them", message.Count(n, "function"))
+		return fmt.Sprintf("its BTF is that of another module: the module has none of the functions that "+
+			"it describes (%d were looked up)", n)
 	}
 	return ""
 }
 
-// foreign returns the number of functions in a module's BTF, or 0 if the module has one of them.
+// another says that a module was built for another kernel, and for which one, if that is known.
+func (k *Kernel) another(m *Module) string {
+	const text = "it was built against another vmlinux"
+	if k.Release == "" || m.Release() == "" || m.Release() == k.Release {
+		return text
+	}
+	return fmt.Sprintf("%s (release %s, but the kernel is %s)", text, m.Release(), k.Release)
+}
+
+// maxFunctions is how many functions of a module's BTF are looked up in the symbol table.
+const maxFunctions = 100
+
+// foreign returns how many functions of a module's BTF were looked up in the module's symbol table,
+// or 0 if one of them was found.
 func (m *Module) foreign(b *btf.Blob) int {
 	n := 0
 	for i := range b.Types {
-		if t := &b.Types[i]; t.Kind == btf.KindFunc {
-			if n++; m.functions[b.TypeName(t)] {
+		if t := &b.Types[i]; t.Kind == btf.KindFunc && n < maxFunctions {
+			if n++; strings.Contains(m.functions, "\x00"+b.TypeName(t)+"\x00") {
 				return 0
 			}
 		}

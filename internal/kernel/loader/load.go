@@ -80,8 +80,8 @@ func (k *Kernel) checkHeaders(m *Module) string {
 		return fmt.Sprintf("it was built for %v, but the kernel is for %v", m.machine, k.machine)
 	}
 	if k.ownSize != 0 && m.ownSize != uint64(k.ownSize) && !k.version.before(checksSize) {
-		return fmt.Sprintf("it was built against another vmlinux: its struct module has %d bytes, but "+
-			"the kernel's has %d", m.ownSize, k.ownSize)
+		return fmt.Sprintf("%s: its struct module has %d bytes, but the kernel's has %d", k.another(m),
+			m.ownSize, k.ownSize)
 	}
 	return k.checkVermagic(m)
 }
@@ -145,6 +145,10 @@ func (k *Kernel) parseModule(m *Module) (own, loaded *btf.Blob, err error) {
 		}
 	}
 	if own, err = k.parse(m.types, base); err != nil {
+		var other *misfitError
+		if errors.As(err, &other) {
+			err = fmt.Errorf("%w; %s", err, k.another(m))
+		}
 		return nil, nil, err
 	}
 	if !distilled {
@@ -179,12 +183,15 @@ func (k *Kernel) parse(data []byte, base *btf.Blob) (*btf.Blob, error) {
 	if found := verify.Check(b, verify.Options{Only: &boot}); len(found) > 0 {
 		err := fmt.Errorf("the kernel rejects %v%s", found[0], more(len(found)-1))
 		if b.Base != nil && b.CheckRefs() != nil {
-			err = fmt.Errorf("%w; it was built against another vmlinux", err)
+			err = &misfitError{err}
 		}
 		return nil, err
 	}
 	return b, nil
 }
+
+// misfitError is an error about BTF whose references make no sense with its base.
+type misfitError struct{ error }
 
 func more(n int) string {
 	if n == 0 {

@@ -21,14 +21,14 @@ type Module struct {
 
 	err       error // why the file can't be read, or nil
 	machine   machine
-	vermagic  string          // "" if there is none
-	crcs      bool            // the module has the versions of the symbols that it uses
-	ownSize   uint64          // of structSection
-	types     []byte          // nil if there is no BTF
-	base      []byte          // nil if there is no distilled base
-	packed    bool            // the section .BTF is compressed
-	functions map[string]bool // the names of the function symbols
-	ids       *elf.File       // the file, if it has .BTF_ids
+	vermagic  string    // "" if there is none
+	crcs      bool      // the module has the versions of the symbols that it uses
+	ownSize   uint64    // of structSection
+	types     []byte    // nil if there is no BTF
+	base      []byte    // nil if there is no distilled base
+	packed    bool      // the section .BTF is compressed
+	functions string    // the names of the function symbols, each between two NULs
+	ids       *elf.File // the file, if it has .BTF_ids
 }
 
 // Damaged returns a module that can't be read, because of err.
@@ -85,14 +85,17 @@ func info(f *elf.File, name string) string {
 	return ""
 }
 
-func functions(f *elf.File) (map[string]bool, error) {
+// functions returns the names of the function symbols, with a NUL before and after each name.
+func functions(f *elf.File) (string, error) {
 	list, err := f.Functions()
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	names := map[string]bool{}
+	var names strings.Builder
+	names.WriteByte(0)
 	for _, x := range list.List {
-		names[strings.Clone(list.Symbols.Name(&list.Symbols.List[x.Symbol]))] = true
+		names.WriteString(list.Symbols.Name(&list.Symbols.List[x.Symbol]))
+		names.WriteByte(0)
 	}
-	return names, nil
+	return names.String(), nil
 }

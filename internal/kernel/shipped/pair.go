@@ -26,6 +26,10 @@ func (c *collector) pickKernels() error {
 				"pass only one of these files", kept[at].Label, k.Label, k.Release)
 		}
 	}
+	if len(kept)+len(c.found.Modules) == 0 {
+		return errors.New("neither a kernel nor a module was found; to check an archive of BTF, add " +
+			"--manifest")
+	}
 	if len(kept) == 0 {
 		return errors.New("no kernel: pass the kernel's image (vmlinuz), or its BTF, as one more FILE")
 	}
