@@ -7,6 +7,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
 	"github.com/rules-btf/rules_btf/internal/kernel/btfids"
 	"github.com/rules-btf/rules_btf/internal/kernel/distill"
 )
@@ -195,9 +196,30 @@ func FuzzLoad(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	kernel, err := NewKernel("vmlinux", types, []byte("Linux version 7.2.1 (gcc)"), nil)
+	image := []byte("Linux version 7.2.1 (gcc)\x00" + dropsText)
+	kernel, err := NewKernel("vmlinux", types, image, nil)
 	if err != nil {
 		f.Fatal(err)
+	}
+	m := btf.NewBuilder(nil, kernel.types, nil)
+	m.Func("f", m.FuncProto(1), btf.LinkageGlobal)
+	split, err := m.Encode(btf.EncodeOptions{})
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, base := range [][]byte{nil, types} {
+		o := elfwrite.Object{AddrSize: 8, Order: binary.LittleEndian, Machine: 62,
+			Sections: []elfwrite.Section{
+				{Name: structSection, Data: make([]byte, 64), Alloc: true},
+				{Name: infoSection, Data: []byte("vermagic=7.2.1 SMP \x00")},
+				{Name: btf.SectionTypes, Data: split}, {Name: btf.SectionBase, Data: base},
+				{Name: btfids.SectionName, Data: make([]byte, 16)},
+			}}
+		data, err := o.Bytes()
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		e, err := elf.Parse("m.ko", data)
