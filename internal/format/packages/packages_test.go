@@ -258,7 +258,6 @@ func TestStop(t *testing.T) {
 // FuzzEach reads any file as a package.
 func FuzzEach(f *testing.F) {
 	f.Add(rpmOf(cpioOf(f, "./a.ko", "./b")))
-	f.Add(rpm(f, "gzip"))
 	f.Add(debOf("data.tar", tarOf(f, tar.Header{Name: "./a.ko", Typeflag: tar.TypeReg})))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if !Is(data) {
