@@ -9,6 +9,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/kernel/archive"
+	"github.com/rules-btf/rules_btf/internal/kernel/shipped"
 	"github.com/rules-btf/rules_btf/internal/kernel/verify"
 	"github.com/rules-btf/rules_btf/internal/link/relocate"
 )
@@ -16,11 +17,26 @@ import (
 func verifyCommand() *cobra.Command {
 	flags := cli.NewFlags(&cobra.Command{
 		Use:   "verify FILE...",
-		Short: "Check BTF against the kernel's rules",
+		Short: "Check BTF against the kernel's rules, or what is shipped before it boots",
 		Long: `
-Prints violations of the rules by which the Linux 7.2 kernel reads BTF, one per line: type id, kind,
-name, rule, and what is wrong. It prints the first 100, unless --limit is given. FILE is raw BTF or
-an ELF file with a .BTF section; if the section has several blobs, all of them are checked.
+If a FILE is a directory, a package, a kernel's image, a module or a compressed file, and neither
+--base nor --for nor --sorted is given, the command prints what the kernel would do with each
+module, one module per line, and then a summary:
+
+    loads                 with its BTF, if it has any
+    loads without BTF     the kernel drops its BTF
+    loads with wrong BTF  the kernel doesn't notice that its BTF was made for another kernel
+    refused               the kernel doesn't load it
+
+The modules and their kernel may be in different FILEs: directories such as /lib/modules/7.2.12,
+packages (.deb, .rpm, .tar, .tar.zst and so on), vmlinuz or vmlinux, the kernel's BTF, modules (.ko,
+.ko.xz, .ko.zst, .ko.gz). If there are several kernels, each module is checked with the one whose
+release it names. Signatures, symbols and their versions (modversions) aren't checked.
+
+Otherwise, the command prints violations of the rules by which the Linux 7.2 kernel reads BTF, one
+per line: type id, kind, name, rule, and what is wrong. It prints the first 100, unless --limit is
+given. FILE is raw BTF or an ELF file with a .BTF section; if the section has several blobs, all of
+them are checked.
 
 --for selects the reader whose rules apply:
 
@@ -29,8 +45,8 @@ an ELF file with a .BTF section; if the section has several blobs, all of them a
     load    also BPF_BTF_LOAD, which resolves all references between types
     all     also older kernels and other readers
 
-Exit codes: 0 for no violation; 1 for violations (on stdout) or an unreadable file (on stderr); 2
-for wrong usage.
+Exit codes: 0 for no violation, and if all modules load as they are; 1 for violations and other
+modules (on stdout) or an unreadable file (on stderr); 2 for wrong usage.
 
 With --manifest, FILE is the manifest.json of a directory that "btfdedup archive" wrote, or a tar
 archive of such a directory (.tar, .tar.zst). The command prints what the kernel would refuse or
@@ -49,6 +65,9 @@ btfdedup verify vmlinux.btf
 # a module's BTF is based on the kernel's
 btfdedup verify --base vmlinux.btf module.btf
 btfdedup verify --format=json --base vmlinux.btf module.btf
+# before boot: would the kernel load the modules and their BTF?
+btfdedup verify linux-binary-7.2.12.deb linux-modules-7.2.12.deb
+btfdedup verify /sys/kernel/btf/vmlinux /lib/modules/7.2.12
 # before boot: check that everything in the archive fits together
 btfdedup verify --manifest btf/manifest.json
 btfdedup verify --manifest btf.tar.zst --modules /lib/modules/7.2.12 --vmlinux vmlinux`,
@@ -67,6 +86,7 @@ btfdedup verify --manifest btf.tar.zst --modules /lib/modules/7.2.12 --vmlinux v
 		"with --manifest: also check .BTF and .BTF_ids of the modules below `DIR`")
 	flags.InputVar(&r.images.Vmlinux, "vmlinux",
 		"with --manifest: also check .BTF and .BTF_ids of vmlinux, the ELF `FILE`")
+	flags.MaxDecompressedVar(&r.maxDecompressed)
 	return flags.Command(func(env *cli.Env, files []string) error {
 		return r.run(env, files, flags.Changed("for"))
 	})
@@ -78,6 +98,8 @@ type verifyRun struct {
 	limit         int
 	manifest      bool
 	images        archive.Images
+
+	maxDecompressed int // bytes, for packages and compressed files
 }
 
 // run checks the files. The parameter hasFor is true if --for was given.
@@ -92,6 +114,10 @@ func (r *verifyRun) run(env *cli.Env, files []string, hasFor bool) error {
 	}
 	if r.images != (archive.Images{}) {
 		return cli.Usagef("--modules and --vmlinux need --manifest")
+	}
+	rules := hasFor || r.rules.Sorted || len(env.Bases) > 0
+	if !rules && slices.ContainsFunc(files, shipped.Is) {
+		return r.checkShipped(env, files)
 	}
 	return r.checkBTF(env, files)
 }

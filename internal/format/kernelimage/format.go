@@ -52,8 +52,8 @@ func formatOf(data []byte) *format {
 	return nil
 }
 
-// headSize is how many bytes of a layer suffice to recognise its format, even that of a bzImage.
-const headSize = 1024
+// HeadSize is how many bytes of a layer suffice to recognise its format, even that of a bzImage.
+const HeadSize = 1024
 
 // decompress decompresses data. It is an error if the output has more than limit bytes. If wanted
 // refuses the first bytes, only those are returned, and whole is false. Anything after gzip,
@@ -61,12 +61,10 @@ const headSize = 1024
 func (f *format) decompress(data []byte, limit int,
 	wanted func(head []byte) bool) (out []byte, whole bool, err error) {
 	if f.open == nil {
-		return nil, false, fmt.Errorf("compressed with %s, which is not supported: decompress "+
-			"the file first, with scripts/extract-vmlinux from the kernel source or with %[1]sp "+
-			"-d", f.name)
+		return nil, false, f.unsupported()
 	}
 	if out, ok := xzfile.Decompress(data, limit); ok {
-		if head := out[:min(headSize, len(out))]; !wanted(head) {
+		if head := out[:min(HeadSize, len(out))]; !wanted(head) {
 			return head, false, nil
 		}
 		return out, true, nil
@@ -79,12 +77,12 @@ func (f *format) decompress(data []byte, limit int,
 		defer c.Close()
 	}
 	var b bytes.Buffer
-	_, err = io.CopyN(&b, r, headSize)
+	_, err = io.CopyN(&b, r, HeadSize)
 	if err == nil && !wanted(b.Bytes()) {
 		return b.Bytes(), false, nil
 	}
 	if err == nil {
-		_, err = io.Copy(&b, io.LimitReader(r, int64(limit)+1-headSize))
+		_, err = io.Copy(&b, io.LimitReader(r, int64(limit)+1-HeadSize))
 	}
 	if err != nil && err != io.EOF {
 		return nil, false, f.damaged(err)
@@ -95,6 +93,35 @@ func (f *format) decompress(data []byte, limit int,
 			"raise --max-decompressed", limit)
 	}
 	return b.Bytes(), true, nil
+}
+
+// NewReader decompresses data, or returns it unchanged if it isn't compressed. Unlike Unpack, it
+// doesn't limit how many bytes can be read.
+func NewReader(data []byte) (io.ReadCloser, error) {
+	if r, ok := xzfile.NewReader(data); ok {
+		return r, nil
+	}
+	f := formatOf(data)
+	if f == nil {
+		return io.NopCloser(bytes.NewReader(data)), nil
+	}
+	if f.open == nil {
+		return nil, f.unsupported()
+	}
+	r, err := f.open(bytes.NewReader(data), maxWindow)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.name, err)
+	}
+	if c, ok := r.(io.ReadCloser); ok {
+		return c, nil
+	}
+	return io.NopCloser(r), nil
+}
+
+func (f *format) unsupported() error {
+	return fmt.Errorf("compressed with %s, which is not supported: decompress "+
+		"the file first, with scripts/extract-vmlinux from the kernel source or with %[1]sp "+
+		"-d", f.name)
 }
 
 func (f *format) damaged(err error) error {

@@ -118,10 +118,20 @@ func formOf(data []byte) Form {
 		return ELF
 	case isFlat(data):
 		return Flat
-	case hasAt(data, 257, "ustar"):
+	case IsTar(data):
 		return Tar
 	}
 	return Other
+}
+
+// IsTar reports whether data begins like a tar archive of POSIX or GNU.
+func IsTar(data []byte) bool { return hasAt(data, 257, "ustar") }
+
+// IsImage reports whether a file that begins with head is a kernel's image other than an ELF file,
+// or is compressed. HeadSize bytes suffice.
+func IsImage(head []byte) bool {
+	return isBzImage(head) || isZboot(head) || isFlat(head) || formatOf(head) != nil ||
+		unsupported(head) != nil
 }
 
 // unsupported returns an error with advice if data is a kernel image in an unsupported format.

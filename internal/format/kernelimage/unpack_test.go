@@ -80,7 +80,7 @@ func TestStreams(t *testing.T) {
 // TestUnwanted: if a file is neither a kernel nor BTF, only its first bytes are unpacked.
 func TestUnwanted(t *testing.T) {
 	got, err := unpack("x", gzipped(t, make([]byte, 5000)), 2000)
-	if err != nil || got.Form != Other || len(got.Data) != headSize || got.Label != "x (gzip)" {
+	if err != nil || got.Form != Other || len(got.Data) != HeadSize || got.Label != "x (gzip)" {
 		t.Errorf("form %d, %d bytes, label %q, %v", got.Form, len(got.Data), got.Label, err)
 	}
 	image := flat(strings.Repeat("\x00", 1990-64))

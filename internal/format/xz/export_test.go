@@ -8,7 +8,7 @@ import (
 // Chunks returns the LZMA2 chunks of a file that Decompress can read.
 func Chunks(data []byte) []byte {
 	f, _ := parse(data)
-	return data[f.begin:f.end]
+	return data[f.blocks[0].begin:f.blocks[0].end]
 }
 
 // Wrap makes an xz file from LZMA2 chunks. The parameter size is the size of the decompressed

@@ -3,6 +3,7 @@ package xz_test
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"hash/crc32"
 	"io"
 	"math/rand/v2"
@@ -85,7 +86,9 @@ func TestFiles(t *testing.T) {
 		{"-T1 --lzma2=preset=6,lc=2,lp=2,pb=2,nice=4", mixed, true},
 		{"--lzma2=dict=128MiB", long, true},
 		{"--lzma2=dict=192MiB", long, false},
-		{"-T2 --block-size=256KiB", long, false},
+		{"-T2 --block-size=256KiB", long, true},
+		{"-T1 --block-size=100KiB", mixed, true},
+		{"-T1 --block-list=512,1024,7,0 --check=crc32", mixed, true},
 		{"-T1 --block-size=8MiB", long, true},
 		{"--x86 --lzma2", long, false},
 		{"--format=lzma", long, false},
@@ -99,6 +102,9 @@ func TestFiles(t *testing.T) {
 		if !c.ok {
 			continue
 		}
+		if got, err := read(packed); err != nil || !bytes.Equal(got, c.content) {
+			t.Errorf("xz %s: NewReader: %d bytes, %v", c.options, len(got), err)
+		}
 		if _, ok := xz.Decompress(packed, len(c.content)-1); ok {
 			t.Errorf("xz %s: the limit is %d bytes, but content of %d bytes was accepted", c.options,
 				len(c.content)-1, len(c.content))
@@ -109,18 +115,46 @@ func TestFiles(t *testing.T) {
 	}
 }
 
+// read reads the content of a file with NewReader.
+func read(packed []byte) ([]byte, error) {
+	r, ok := xz.NewReader(packed)
+	if !ok {
+		return nil, errors.New("refused")
+	}
+	defer r.Close()
+	return io.ReadAll(r)
+}
+
+// TestClose closes a reader before the end of the file. The thread must end.
+func TestClose(t *testing.T) {
+	r, ok := xz.NewReader(pack(t, "-T1 --block-size=4KiB", text(1<<16)))
+	if !ok {
+		t.Fatal("refused")
+	}
+	if _, err := io.ReadFull(r, make([]byte, 5000)); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestDamage changes each byte of some files. If a changed file is accepted, its content must be
 // what the library reads from it.
 func TestDamage(t *testing.T) {
 	content := text(3000)
-	for _, options := range []string{"-6", "--check=none", "--check=crc32"} {
+	for _, options := range []string{"-6", "--check=none", "--check=crc32", "--block-size=1KiB"} {
 		packed := pack(t, options, content)
 		for i := range packed {
 			for _, change := range []byte{1, 0x80, 0xff} {
 				damaged := slices.Clone(packed)
 				damaged[i] ^= change
-				if got, ok := xz.Decompress(damaged, 1<<20); ok {
+				got, ok := xz.Decompress(damaged, 1<<20)
+				if ok {
 					compare(t, damaged, got)
+				}
+				if _, err := read(damaged); ok != (err == nil) {
+					t.Errorf("xz %s, byte %d: Decompress %v, NewReader %v", options, i, ok, err)
 				}
 			}
 			if _, ok := xz.Decompress(packed[:i], 1<<20); ok {

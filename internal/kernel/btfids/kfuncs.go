@@ -2,9 +2,12 @@ package btfids
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/format/elf"
 )
 
 // Kfunc is a function in a set8.
@@ -40,4 +43,49 @@ func (s *Section) Kfuncs() ([]Kfunc, error) {
 	}
 	slices.SortFunc(list, func(a, b Kfunc) int { return cmp.Compare(a.Name, b.Name) })
 	return list, nil
+}
+
+// CheckKfuncs returns the entries of a file's set8s that the kernel refuses to register as kfuncs
+// (btf_check_kfunc_protos): those whose id isn't that of a function in b. The kernel reads as many
+// entries as the set's count says.
+func CheckKfuncs(f *elf.File, b *btf.Blob) ([]Finding, error) {
+	s, err := Find(f)
+	if s == nil || err != nil {
+		return nil, err
+	}
+	sec, err := find(f)
+	if err != nil {
+		return nil, err
+	}
+	has := Section{data: sec.Raw(), order: s.order}
+	var list []Finding
+	for i := range s.sets {
+		x := &s.sets[i]
+		if x.entry != set8Entry {
+			continue
+		}
+		count := min(has.word(x.at), x.n)
+		for at := x.first(); at < x.first()+count*x.entry; at += x.entry {
+			id := has.word(at)
+			if what := notFunction(b, id); what != "" {
+				list = append(list, Finding{strings.Clone(x.symbol), at,
+					fmt.Sprintf("its id %d is %s, not a function", id, what)})
+			}
+		}
+	}
+	return list, nil
+}
+
+// notFunction describes the type with an id, or returns "" if it is a function with a prototype.
+func notFunction(b *btf.Blob, id uint32) string {
+	t, layer := b.ByID(id)
+	if t == nil {
+		return "not in the BTF"
+	}
+	if t.Kind == btf.KindFunc {
+		if proto, _ := b.ByID(t.SizeOrType); proto != nil && proto.Kind == btf.KindFuncProto {
+			return ""
+		}
+	}
+	return fmt.Sprintf("%v %q", t.Kind, layer.TypeName(t))
 }

@@ -1,0 +1,103 @@
+package packages
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/cavaliergopher/cpio"
+)
+
+const (
+	rpmMagic      = "\xed\xab\xee\xdb"
+	rpmLead       = 96 // bytes before the first header
+	headerMagic   = "\x8e\xad\xe8\x01"
+	headerSize    = 16 // bytes: magic, reserved, the number of entries, the size of their values
+	headerEntry   = 16
+	strippedMagic = "07070X" // begins an archive whose paths and sizes are only in the headers
+)
+
+func isRPM(data []byte) bool { return bytes.HasPrefix(data, []byte(rpmMagic)) }
+
+// rpm reads the files of an RPM package. A lead, a header with signatures and a header with
+// metadata come before the archive.
+func (v *visitor) rpm(data []byte) error {
+	signatures, err := headerEnd(data, rpmLead)
+	if err != nil {
+		return err
+	}
+	end, err := headerEnd(data, (signatures+7)/8*8)
+	if err != nil {
+		return err
+	}
+	if end == len(data) {
+		return errors.New("RPM: no files after the headers; fetch the package again")
+	}
+	r, err := v.open(data[end:])
+	if err != nil {
+		return fmt.Errorf("RPM archive: %w", err)
+	}
+	defer r.Close()
+	return v.cpio(r)
+}
+
+// headerEnd returns the offset of the end of the header that begins at an offset.
+func headerEnd(data []byte, at int) (int, error) {
+	if at > len(data) || len(data)-at < headerSize {
+		return 0, fmt.Errorf("RPM: the header at offset %#x is truncated; fetch the package again", at)
+	}
+	h := data[at : at+headerSize]
+	if string(h[:len(headerMagic)]) != headerMagic {
+		return 0, fmt.Errorf("RPM: no header at offset %#x; fetch the package again", at)
+	}
+	size := headerSize + headerEntry*uint64(binary.BigEndian.Uint32(h[8:])) +
+		uint64(binary.BigEndian.Uint32(h[12:]))
+	if size > uint64(len(data)-at) {
+		return 0, fmt.Errorf("RPM: the header at offset %#x has %d bytes, but only %d are left; "+
+			"fetch the package again", at, size, len(data)-at)
+	}
+	return at + int(size), nil
+}
+
+func (v *visitor) cpio(in io.Reader) error {
+	head := make([]byte, len(strippedMagic))
+	if _, err := io.ReadFull(in, head); err != nil {
+		return fmt.Errorf("RPM archive: %w", damaged(err))
+	}
+	if string(head) == strippedMagic {
+		return errors.New("RPM archive: its form (stripped cpio) is not supported; unpack it first, " +
+			"with rpm2archive")
+	}
+	for r := cpio.NewReader(io.MultiReader(bytes.NewReader(head), in)); ; {
+		h, err := r.Next()
+		if err == io.EOF {
+			return nil
+		}
+		if err == nil && h.Size < 0 {
+			err = cpio.ErrHeader
+		}
+		if err != nil {
+			return fmt.Errorf("RPM archive: %w", damaged(err))
+		}
+		// All paths are absolute; most packages have a dot before them.
+		name := strings.TrimPrefix(h.Name, "/")
+		f := File{Name: name, Size: h.Size, Link: h.Linkname, Reader: r}
+		switch {
+		case f.Link != "":
+		case h.Mode&cpio.ModeType != cpio.TypeReg, h.Links > 1 && h.Size == 0:
+			f.Reader = nil // for example, a hard link; the last one has the content
+		}
+		if f.Reader == nil {
+			if _, err := inside(f.Name); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := v.file(f); err != nil {
+			return err
+		}
+	}
+}

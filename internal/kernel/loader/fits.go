@@ -1,0 +1,81 @@
+package loader
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/kernel/btfids"
+	"github.com/rules-btf/rules_btf/internal/kernel/verify"
+)
+
+// misfit returns a sign that a module's BTF was made for another vmlinux, or "". The kernel checks
+// none of this, because it resolves no references in the BTF of modules.
+func (k *Kernel) misfit(m *Module, b *btf.Blob) string {
+	if err := b.CheckRefs(); err != nil {
+		return k.another(m) + ": " + err.Error()
+	}
+	load := verify.Load
+	if found := verify.Check(b, verify.Options{Only: &load}); len(found) > 0 {
+		return fmt.Sprintf("%s: %v%s", k.another(m), found[0], more(len(found)-1))
+	}
+	if k.ownSize != 0 && m.ownSize != uint64(k.ownSize) {
+		return fmt.Sprintf("%s: its struct module has %d bytes, but the kernel's has %d", k.another(m),
+			m.ownSize, k.ownSize)
+	}
+	if n := m.foreign(b); n > 0 {
+		return fmt.Sprintf("its BTF is that of another module: the module has none of the functions that "+
+			"it describes (%d were looked up)", n)
+	}
+	return ""
+}
+
+// another says that a module was built for another kernel, and for which one, if that is known.
+func (k *Kernel) another(m *Module) string {
+	const text = "it was built against another vmlinux"
+	if k.Release == "" || m.Release() == "" || m.Release() == k.Release {
+		return text
+	}
+	return fmt.Sprintf("%s (release %s, but the kernel is %s)", text, m.Release(), k.Release)
+}
+
+// maxFunctions is how many functions of a module's BTF are looked up in the symbol table.
+const maxFunctions = 100
+
+// foreign returns how many functions of a module's BTF were looked up in the module's symbol table,
+// or 0 if one of them was found.
+func (m *Module) foreign(b *btf.Blob) int {
+	n := 0
+	for i := range b.Types {
+		if t := &b.Types[i]; t.Kind == btf.KindFunc && n < maxFunctions {
+			if n++; strings.Contains(m.functions, "\x00"+b.TypeName(t)+"\x00") {
+				return 0
+			}
+		}
+	}
+	return n
+}
+
+// checkIDs checks the ids in a module's .BTF_ids. When a module registers kfuncs, each id must be
+// that of a function (btf_check_kfunc_protos); otherwise the registration fails, and with it the
+// module's init function. The kernel doesn't check other ids.
+func (k *Kernel) checkIDs(m *Module, b *btf.Blob) (why string, outcome Outcome) {
+	if m.ids == nil {
+		return "", Loads
+	}
+	wrong, err := btfids.Check(m.ids, b)
+	if err != nil {
+		return err.Error(), WrongBTF
+	}
+	kfuncs, err := btfids.CheckKfuncs(m.ids, b)
+	switch {
+	case err != nil:
+		return err.Error(), WrongBTF
+	case len(kfuncs) > 0:
+		why := fmt.Sprintf("its kfuncs can't be registered: %v%s", kfuncs[0], more(len(kfuncs)-1))
+		return why, Refused
+	case len(wrong) > 0:
+		return fmt.Sprintf("%v%s", wrong[0], more(len(wrong)-1)), WrongBTF
+	}
+	return "", Loads
+}

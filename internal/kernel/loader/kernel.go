@@ -1,0 +1,134 @@
+package loader
+
+import (
+	"bytes"
+	stdelf "debug/elf"
+	"encoding/binary"
+	"regexp"
+	"strings"
+
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/kernel/verify"
+)
+
+// Kernel is what decides about the modules that a kernel loads. What isn't known is empty.
+type Kernel struct {
+	Label   string // the kernel's file, for messages
+	Release string // as uname -r prints it
+
+	vermagic string
+	version  version
+	image    bool // the kernel's image is known, not only its BTF
+	reads    bool // the image reads the BTF of modules (CONFIG_DEBUG_INFO_BTF_MODULES)
+	drops    bool // it loads a module without BTF that it rejects (CONFIG_MODULE_ALLOW_BTF_MISMATCH)
+	forces   bool // it loads modules without vermagic (CONFIG_MODULE_FORCE_LOAD)
+	machine  machine
+	types    *btf.Blob // nil if the kernel has no BTF
+	invalid  string    // why the kernel rejects its own BTF, or ""
+	ownSize  uint32    // of struct module, in bytes; 0 if unknown
+}
+
+// machine is for which machine a file was compiled.
+type machine struct {
+	number   stdelf.Machine
+	addrSize int // bytes; 0 if only the byte order is known
+	order    binary.ByteOrder
+}
+
+func machineOf(f *elf.File) machine { return machine{f.Machine, f.AddrSize, f.Order} }
+
+func (m machine) String() string {
+	name := strings.ToLower(strings.TrimPrefix(m.number.String(), "EM_"))
+	if m.order == binary.BigEndian {
+		return name + " (big-endian)"
+	}
+	return name + " (little-endian)"
+}
+
+// These texts are in a kernel's image only if the code that prints them was compiled.
+const (
+	refusesText = "failed to validate module ["         // btf_module_notify
+	dropsText   = "Kernel module BTF mismatch detected" // btf_module_notify
+	forcesText  = "%s: %s: kernel tainted."             // try_to_force_load
+	bannerText  = "Linux version "                      // linux_banner
+)
+
+// maxLine is the largest length, in bytes, of the texts that are searched for a release.
+const maxLine = 512
+
+var (
+	bannerRest = regexp.MustCompile(`^([0-9]+\.[0-9]+[!-~]*) \(`)
+	magicRest  = regexp.MustCompile(`^[0-9A-Za-z_ ]*$`)
+)
+
+// NewKernel returns a kernel with the BTF in types, which is nil if the kernel has none. image is
+// the kernel's memory, uncompressed, or nil if there is only its BTF. f is the image as an ELF
+// file, or nil if the image isn't an ELF file. Errors don't name the kernel.
+func NewKernel(label string, types, image []byte, f *elf.File) (*Kernel, error) {
+	k := &Kernel{Label: label}
+	k.search(image)
+	if f != nil {
+		k.machine = machineOf(f)
+	}
+	if types == nil {
+		return k, nil
+	}
+	b, err := btf.Parse(types, nil)
+	if err != nil {
+		return nil, err
+	}
+	k.types, k.machine.order = b, b.Order
+	boot := verify.Boot
+	if found := verify.Check(b, verify.Options{Only: &boot}); len(found) > 0 {
+		k.invalid = found[0].String()
+	}
+	for i := range b.Types {
+		if t := &b.Types[i]; t.Kind == btf.KindStruct && b.TypeName(t) == "module" {
+			k.ownSize = t.SizeOrType
+			break
+		}
+	}
+	return k, nil
+}
+
+// search finds what the texts in a kernel's image say.
+func (k *Kernel) search(image []byte) {
+	k.image = image != nil
+	k.drops = bytes.Contains(image, []byte(dropsText))
+	k.reads = k.drops || bytes.Contains(image, []byte(refusesText))
+	k.forces = bytes.Contains(image, []byte(forcesText))
+	for text := range after(image, bannerText) {
+		if m := bannerRest.FindStringSubmatch(text); m != nil {
+			k.Release = m[1]
+			break
+		}
+	}
+	k.version = parseVersion(k.Release)
+	if k.Release == "" {
+		return
+	}
+	for text := range after(image, k.Release+" ") {
+		if magicRest.MatchString(text) && strings.Contains(" "+text, " mod_unload ") {
+			k.vermagic = k.Release + " " + text
+			break
+		}
+	}
+}
+
+// after yields what follows each occurrence of a text in an image, up to the next NUL.
+func after(image []byte, text string) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for {
+			at := bytes.Index(image, []byte(text))
+			if at < 0 {
+				return
+			}
+			image = image[at+len(text):]
+			rest, _, _ := bytes.Cut(image[:min(len(image), maxLine)], []byte{0})
+			if !yield(string(rest)) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,208 @@
+package loader
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/kernel/verify"
+	"github.com/rules-btf/rules_btf/internal/link/relocate"
+)
+
+// Outcome is what happens when a kernel loads a module.
+type Outcome uint8
+
+const (
+	Loads      Outcome = iota // with its BTF, if it has any
+	WithoutBTF                // the kernel loads the module, but not its BTF
+	WrongBTF                  // the kernel loads both, but the BTF was made for another kernel
+	Refused                   // the kernel doesn't load the module
+)
+
+// Outcomes are the names of the outcomes, in the order of their values.
+var Outcomes = [...]string{"loads", "loads without BTF", "loads with wrong BTF", "refused"}
+
+func (o Outcome) String() string { return Outcomes[o] }
+
+// Verdict is the outcome for a module, and the reason, which is "" if there is nothing to say.
+type Verdict struct {
+	Outcome Outcome
+	Why     string
+	// Rejected is true if the kernel rejects the module's BTF, so that the outcome depends on
+	// CONFIG_MODULE_ALLOW_BTF_MISMATCH. Guessed is true if that option isn't known.
+	Rejected, Guessed bool
+}
+
+// OK reports whether the module is as its builder wants it. A module without BTF is, and also one
+// whose BTF the kernel never reads.
+func (v Verdict) OK() bool {
+	return v.Outcome == Loads || v.Outcome == WithoutBTF && !v.Rejected
+}
+
+// Load finds out what happens when the kernel k loads the module m.
+func (k *Kernel) Load(m *Module) Verdict {
+	if m.err != nil {
+		why := strings.TrimPrefix(m.err.Error(), m.Label)
+		return Verdict{Outcome: Refused, Why: strings.TrimLeft(why, ": ")}
+	}
+	if why := k.checkHeaders(m); why != "" {
+		return Verdict{Outcome: Refused, Why: why}
+	}
+	if len(m.types) == 0 {
+		return Verdict{Why: "it has no BTF"}
+	}
+	if why := k.ignores(); why != "" {
+		return Verdict{Outcome: WithoutBTF, Why: why}
+	}
+	own, loaded, err := k.parseModule(m)
+	if err != nil {
+		v := Verdict{Outcome: Refused, Why: err.Error(), Rejected: true, Guessed: !k.image}
+		if k.drops {
+			v.Outcome = WithoutBTF
+		}
+		return v
+	}
+	if why, outcome := k.checkIDs(m, own); outcome != Loads {
+		return Verdict{Outcome: outcome, Why: why}
+	}
+	if why := k.misfit(m, loaded); why != "" {
+		return Verdict{Outcome: WrongBTF, Why: why}
+	}
+	return Verdict{}
+}
+
+// checkHeaders returns why the kernel refuses a module before it reads any BTF, or ""
+// (elf_validity_cache_copy, check_modinfo).
+func (k *Kernel) checkHeaders(m *Module) string {
+	if k.machine.addrSize != 0 && k.machine != m.machine {
+		return fmt.Sprintf("it was built for %v, but the kernel is for %v", m.machine, k.machine)
+	}
+	if k.ownSize != 0 && m.ownSize != uint64(k.ownSize) && !k.version.before(checksSize) {
+		return fmt.Sprintf("%s: its struct module has %d bytes, but the kernel's has %d", k.another(m),
+			m.ownSize, k.ownSize)
+	}
+	return k.checkVermagic(m)
+}
+
+// checkVermagic compares what the kernel and the module were built for (same_magic). If modules
+// have the versions of symbols, their releases may differ.
+func (k *Kernel) checkVermagic(m *Module) string {
+	switch {
+	case !k.image, k.Release == "":
+		return ""
+	case m.vermagic == "" && k.forces:
+		return ""
+	case m.vermagic == "":
+		return "it has no vermagic, so it isn't known for which kernel it was built"
+	case k.vermagic == "" && !m.crcs && m.Release() != k.Release:
+		return fmt.Sprintf("it was built for the release %s, but the kernel is %s", m.Release(),
+			k.Release)
+	case k.vermagic == "":
+		return ""
+	}
+	has, want := m.vermagic, k.vermagic
+	if m.crcs {
+		has, want = has[len(m.Release()):], want[len(k.Release):]
+	}
+	if has == want {
+		return ""
+	}
+	return fmt.Sprintf("it was built for another kernel: its vermagic is %q, but the kernel's is %q",
+		m.vermagic, k.vermagic)
+}
+
+// ignores returns why the kernel doesn't read the BTF of modules, or "".
+func (k *Kernel) ignores() string {
+	switch {
+	case k.version.before(readsModules):
+		return fmt.Sprintf("Linux %v doesn't read the BTF of modules", k.version)
+	case k.image && !k.reads:
+		return "the kernel was built without CONFIG_DEBUG_INFO_BTF_MODULES"
+	}
+	return ""
+}
+
+// parseModule reads a module's BTF as the kernel does (btf_parse_module). It returns the BTF to
+// which the module's .BTF_ids refer, and the BTF that BPF programs see. These differ if the base is
+// distilled. An error says why the kernel rejects the BTF.
+func (k *Kernel) parseModule(m *Module) (own, loaded *btf.Blob, err error) {
+	switch {
+	case k.types == nil:
+		return nil, nil, errors.New("no base: the kernel has no BTF")
+	case k.invalid != "":
+		return nil, nil, fmt.Errorf("no base: the kernel rejects its own BTF: %s", k.invalid)
+	case m.packed:
+		return nil, nil, fmt.Errorf("its section %s is compressed, which the kernel can't read",
+			btf.SectionTypes)
+	}
+	base := k.types
+	distilled := len(m.base) > 0 && !k.version.before(readsBase)
+	if distilled {
+		if base, err = k.parse(m.base, nil); err != nil {
+			return nil, nil, fmt.Errorf("section %s: %w", btf.SectionBase, err)
+		}
+	}
+	if own, err = k.parse(m.types, base); err != nil {
+		var other *misfitError
+		if errors.As(err, &other) {
+			err = fmt.Errorf("%w; %s", err, k.another(m))
+		}
+		return nil, nil, err
+	}
+	if !distilled {
+		return own, own, nil
+	}
+	if loaded, err = relocate.Relocate(own, k.types); err != nil {
+		return nil, nil, fmt.Errorf("its distilled base doesn't match the kernel: %w", err)
+	}
+	return own, loaded, nil
+}
+
+// parse reads one blob, and checks it by the rules for all BTF that the kernel reads
+// (btf_parse_hdr, btf_parse_str_sec, btf_check_all_metas, btf_check_modifier_chain_length).
+func (k *Kernel) parse(data []byte, base *btf.Blob) (*btf.Blob, error) {
+	if _, order, err := btf.ReadHeader(data); err == nil && order != k.types.Order {
+		return nil, fmt.Errorf("its BTF is %s, unlike the kernel's", endian(order))
+	}
+	b, err := btf.Parse(data, base)
+	if err != nil && base != nil {
+		if _, alone := btf.Parse(data, nil); alone == nil {
+			return nil, errors.New("its BTF has no base, but the kernel reads it as if it were based on " +
+				"the BTF of vmlinux")
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if why := k.version.unknown(b); why != "" {
+		return nil, errors.New(why)
+	}
+	boot := verify.Boot
+	if found := verify.Check(b, verify.Options{Only: &boot}); len(found) > 0 {
+		err := fmt.Errorf("the kernel rejects %v%s", found[0], more(len(found)-1))
+		if b.Base != nil && b.CheckRefs() != nil {
+			err = &misfitError{err}
+		}
+		return nil, err
+	}
+	return b, nil
+}
+
+// misfitError is an error about BTF whose references make no sense with its base.
+type misfitError struct{ error }
+
+func more(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (and %d more)", n)
+}
+
+func endian(order binary.ByteOrder) string {
+	if order == binary.BigEndian {
+		return "big-endian"
+	}
+	return "little-endian"
+}

@@ -1,0 +1,234 @@
+package loader
+
+import (
+	"encoding/binary"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
+	"github.com/rules-btf/rules_btf/internal/kernel/btfids"
+	"github.com/rules-btf/rules_btf/internal/kernel/distill"
+)
+
+// TestLoad makes modules wrong in many ways.
+func TestLoad(t *testing.T) {
+	b := newBuilder(t)
+	k, _, types := b.kernel()
+	good := b.module(k, "IDS")
+	plain := b.module(k)
+	split := b.section(good, btf.SectionTypes)
+	ids := b.section(good, btfids.SectionName)
+
+	const more = `FIRST=struct more { struct more *next; int number; short list[9]; } more;`
+	other, _, otherTypes := b.kernel(more)
+	distilled, onDistilled, err := distill.Encode(split, k.types)
+	b.check(err)
+	relocatable := b.with(plain, map[string][]byte{btf.SectionTypes: onDistilled,
+		btf.SectionBase: distilled})
+	larger, _, _ := b.kernel(`SIZE=long more[4];`)
+	v5, _, _ := b.kernel(`RELEASE="5.15.1"`)
+	v510, _, _ := b.kernel(`RELEASE="5.10.1"`)
+	drops, _, _ := b.kernel("DROPS")
+	dropsOther, _, _ := b.kernel("DROPS", more)
+	ignores, _, _ := b.kernel("IGNORES")
+	bigModule, _, _ := b.kernel("EXTRA=long more;")
+	v63, _, _ := b.kernel(`RELEASE="6.3.0"`)
+	anyOther, err := NewKernel("vmlinux.btf", otherTypes, nil, nil)
+	b.check(err)
+	_, image, _ := b.kernel()
+	bare, err := NewKernel("vmlinux", nil, image, nil)
+	b.check(err)
+	invalid, err := NewKernel("vmlinux", patchKind(t, types, nil, btf.KindInt, 0, 4, 0xff), image, nil)
+	b.check(err)
+
+	set := func(name string, data []byte) []byte {
+		return b.with(good, map[string][]byte{name: data})
+	}
+	for _, c := range []struct {
+		what    string
+		kernel  *Kernel
+		module  []byte
+		outcome Outcome
+		why     string
+	}{
+		{"right", k, good, Loads, ""},
+		{"without .BTF_ids", k, plain, Loads, ""},
+		{"without BTF", k, set(btf.SectionTypes, nil), Loads, "it has no BTF"},
+		{"another base", other, plain, Refused, "it was built against another vmlinux"},
+		{"another base, allowed", dropsOther, plain, WithoutBTF, "built against another vmlinux"},
+		{"a raw base", anyOther, plain, Refused, "built against another vmlinux"},
+		{"another release", k, b.module(k, `RELEASE="7.2.2"`), Refused,
+			`its vermagic is "7.2.2 SMP mod_unload ", but the kernel's is "7.2.1 SMP mod_unload "`},
+		{"another release, with CRCs", k, b.module(k, `RELEASE="7.2.2"`, "CRCS"), Loads, ""},
+		{"another configuration, with CRCs", k, b.module(k, `MAGIC=" mod_unload "`, "CRCS"), Refused,
+			"its vermagic is"},
+		{"without vermagic", k, b.module(k, "NO_MAGIC"), Refused, "it has no vermagic"},
+		{"another struct module", bigModule, good, Refused, "its struct module has 64 bytes, but the " +
+			"kernel's has 72"},
+		{"another struct module, unchecked", v63, b.module(v63, `RELEASE="6.3.0"`,
+			"EXTRA=long more;"), WrongBTF, "its struct module has 72 bytes"},
+		{"truncated BTF", k, set(btf.SectionTypes, split[:len(split)-5]), Refused, "BTF at offset"},
+		{"truncated types", k, set(btf.SectionTypes, split[:40]), Refused, "BTF at offset"},
+		{"a truncated file", k, good[:len(good)-100], Refused, "truncated: 24 section"},
+		{"BTF after the BTF", k, set(btf.SectionTypes, append(split[:len(split):len(split)], split...)),
+			Refused, "BTF at offset"},
+		{"BTF of another module", k, b.with(plain, map[string][]byte{btf.SectionTypes: b.section(
+			b.module(k, "FUNCTION=other"), btf.SectionTypes)}), WrongBTF, "that of another module"},
+		{"big-endian BTF", k, set(btf.SectionTypes, bigEndian(t, split, k.types)), Refused,
+			"its BTF is big-endian, unlike the kernel's"},
+		{"an unknown kind", k, set(btf.SectionTypes, patchKind(t, split, k.types, btf.KindStruct, 0, 7,
+			30)), Refused, "kind"},
+		{"an id beyond the end", k, set(btf.SectionTypes, patchKind(t, split, k.types, btf.KindPtr, 0, 8,
+			0xf0)), WrongBTF, "but the last type is"},
+		{"an id above the limit", k, set(btf.SectionTypes, patchKind(t, split, k.types, btf.KindPtr, 0,
+			11, 0xf0)), Refused, "above the maximum"},
+		{"BTF without a base", k, set(btf.SectionTypes, types), Refused,
+			"its BTF has no base, but the kernel reads it as if it were based on the BTF of vmlinux"},
+		{"no BTF in the kernel", bare, good, Refused, "no base: the kernel has no BTF"},
+		{"bad BTF in the kernel", invalid, good, Refused, "no base: the kernel rejects its own BTF"},
+		{"a kernel that doesn't read BTF", ignores, good, WithoutBTF, "CONFIG_DEBUG_INFO_BTF_MODULES"},
+		{"an old kernel", v510, b.module(v510, `RELEASE="5.10.1"`), WithoutBTF, "Linux 5.10 doesn't"},
+		{"a kind that is too new", v5, b.module(v5, `RELEASE="5.15.1"`,
+			"FUNCTION=probe(enum { LONG = 1LL << 40 } e) {}; size_type other"), Refused,
+			"ENUM64 is of a kind that Linux 5.15 doesn't know (6.0 does)"},
+		{"an id of another type", k, set(btfids.SectionName, patchWord(ids, 0, 1)), WrongBTF,
+			`"__BTF_ID__struct__device__1" at offset 0x0: its id 1 is`},
+		{"an id of a kfunc", k, set(btfids.SectionName, patchWord(ids, 3, 1)), Refused,
+			"its kfuncs can't be registered"},
+		{"unresolved ids", k, set(btfids.SectionName, patchWord(patchWord(patchWord(ids, 0, 0), 1, 0), 3,
+			0)), WrongBTF, "the section is not resolved"},
+		{"a distilled base", k, relocatable, Loads, ""},
+		{"a distilled base, another kernel", other, relocatable, Loads, ""},
+		{"a distilled base, another size", larger, relocatable, Refused,
+			"its distilled base doesn't match the kernel: type"},
+		{"allowed, but right", drops, good, Loads, ""},
+	} {
+		v := b.load(c.kernel, c.module)
+		if v.Outcome != c.outcome || !strings.Contains(v.Why, c.why) ||
+			c.outcome == Loads && v.Why != c.why {
+			t.Errorf("%s: %v: %s\nwant %v: %s", c.what, v.Outcome, v.Why, c.outcome, c.why)
+		}
+		if v.OK() != (c.outcome == Loads || c.outcome == WithoutBTF && !v.Rejected) {
+			t.Errorf("%s: OK is %v", c.what, v.OK())
+		}
+	}
+}
+
+// TestMachine loads a module that was compiled for another machine.
+func TestMachine(t *testing.T) {
+	b := newBuilder(t)
+	k, _, _ := b.kernel()
+	module := b.module(k)
+	module[18] = 183 // e_machine: AArch64
+	if v := b.load(k, module); v.Outcome != Refused || v.Why !=
+		"it was built for aarch64 (little-endian), but the kernel is for x86_64 (little-endian)" {
+		t.Error(v)
+	}
+}
+
+// patchKind changes a byte of the record of the n-th type of a kind.
+func patchKind(t *testing.T, data []byte, base *btf.Blob, kind btf.Kind, n, at int,
+	value byte) []byte {
+	t.Helper()
+	b, err := btf.Parse(data, base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	off := int(b.Header.HdrLen + b.Header.TypeOff)
+	for i := range b.Types {
+		if b.Types[i].Kind == kind {
+			if n--; n < 0 {
+				out := append([]byte(nil), data...)
+				out[off+at] = value
+				return out
+			}
+		}
+		off += recordSize(&b.Types[i])
+	}
+	t.Fatalf("no %v", kind)
+	return nil
+}
+
+// recordSize returns the size of a record in bytes (btf_type and what follows it).
+func recordSize(t *btf.Type) int {
+	const header = 12
+	switch t.Kind {
+	case btf.KindInt, btf.KindVar, btf.KindDeclTag:
+		return header + 4
+	case btf.KindArray:
+		return header + 12
+	case btf.KindStruct, btf.KindUnion, btf.KindDatasec, btf.KindEnum64:
+		return header + 12*int(t.Vlen)
+	case btf.KindEnum, btf.KindFuncProto:
+		return header + 8*int(t.Vlen)
+	}
+	return header
+}
+
+// patchWord replaces a word of .BTF_ids.
+func patchWord(data []byte, n int, value uint32) []byte {
+	out := append([]byte(nil), data...)
+	binary.LittleEndian.PutUint32(out[4*n:], value)
+	return out
+}
+
+func bigEndian(t *testing.T, data []byte, base *btf.Blob) []byte {
+	t.Helper()
+	b, err := btf.Parse(data, base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Order = binary.BigEndian
+	out, err := btf.Encode(b, btf.EncodeOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// FuzzLoad loads any file as a module.
+func FuzzLoad(f *testing.F) {
+	k := btf.NewBuilder(nil, nil, nil)
+	k.Int("int", 4, btf.IntSigned, 0)
+	types, err := k.Encode(btf.EncodeOptions{})
+	if err != nil {
+		f.Fatal(err)
+	}
+	image := []byte("Linux version 7.2.1 (gcc)\x00" + dropsText)
+	kernel, err := NewKernel("vmlinux", types, image, nil)
+	if err != nil {
+		f.Fatal(err)
+	}
+	m := btf.NewBuilder(nil, kernel.types, nil)
+	m.Func("f", m.FuncProto(1), btf.LinkageGlobal)
+	split, err := m.Encode(btf.EncodeOptions{})
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, base := range [][]byte{nil, types} {
+		o := elfwrite.Object{AddrSize: 8, Order: binary.LittleEndian, Machine: 62,
+			Sections: []elfwrite.Section{
+				{Name: structSection, Data: make([]byte, 64), Alloc: true},
+				{Name: infoSection, Data: []byte("vermagic=7.2.1 SMP \x00")},
+				{Name: btf.SectionTypes, Data: split}, {Name: btf.SectionBase, Data: base},
+				{Name: btfids.SectionName, Data: make([]byte, 16)},
+			}}
+		data, err := o.Bytes()
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		e, err := elf.Parse("m.ko", data)
+		if err != nil {
+			return
+		}
+		kernel.Load(NewModule("m.ko", "m.ko", e))
+		if _, err := NewKernel("vmlinux", nil, data, e); err != nil {
+			t.Fatal(err)
+		}
+	})
+}

@@ -1,0 +1,92 @@
+package shipped
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rules-btf/rules_btf/internal/kernel/loader"
+	"github.com/rules-btf/rules_btf/internal/support/parallel"
+)
+
+// pickKernels sets the kernels in Found. A kernel may be there several times: for example, signed
+// and unsigned, or as vmlinux and vmlinuz.
+func (c *collector) pickKernels() error {
+	slices.SortFunc(c.kernels, func(a, b kernel) int { return cmp.Compare(a.Label, b.Label) })
+	var kept []kernel
+	for _, k := range c.kernels {
+		at := slices.IndexFunc(kept, func(x kernel) bool { return x.Release == k.Release })
+		switch {
+		case at < 0:
+			kept = append(kept, k)
+		case kept[at].types != k.types:
+			return fmt.Errorf("%s and %s have different BTF, but the same release %q; "+
+				"pass only one of these files", kept[at].Label, k.Label, k.Release)
+		}
+	}
+	if len(kept)+len(c.found.Modules) == 0 {
+		return errors.New("neither a kernel nor a module was found; to check an archive of BTF, add " +
+			"--manifest")
+	}
+	if len(kept) == 0 {
+		return errors.New("no kernel: pass the kernel's image (vmlinuz), or its BTF, as one more FILE")
+	}
+	for _, k := range kept {
+		if k.Release == "" && len(kept) > 1 {
+			return fmt.Errorf("%s: its release is unknown, so it can't be passed together with %s",
+				k.Label, kept[len(kept)-1].Label)
+		}
+		c.found.Kernels = append(c.found.Kernels, k.Kernel)
+	}
+	return nil
+}
+
+// KernelOf returns the kernel for a module: the only one, or the one whose release is in the
+// module's vermagic, or else in its path (lib/modules/RELEASE). It returns nil if there is none.
+func (f *Found) KernelOf(m *loader.Module) *loader.Kernel {
+	if len(f.Kernels) == 1 {
+		return f.Kernels[0]
+	}
+	for _, k := range f.Kernels {
+		if k.Release == m.Release() {
+			return k
+		}
+	}
+	for _, k := range f.Kernels {
+		if strings.Contains("/"+m.Path, "/lib/modules/"+k.Release+"/") {
+			return k
+		}
+	}
+	return nil
+}
+
+// Result is the verdict on a module.
+type Result struct {
+	*loader.Module
+	Kernel string // the release of the kernel for which the module is; "" if it is unknown
+	loader.Verdict
+}
+
+// Judge returns the verdicts on all modules, in the order of Found.Modules.
+func (f *Found) Judge(jobs int) ([]Result, error) {
+	results := make([]Result, len(f.Modules))
+	names := make([]string, len(f.Modules))
+	for i, m := range f.Modules {
+		names[i] = m.Label
+	}
+	errs := parallel.Each(jobs, names, func(i int) error {
+		m := f.Modules[i]
+		r := Result{Module: m}
+		if k := f.KernelOf(m); k != nil {
+			r.Kernel, r.Verdict = k.Release, k.Load(m)
+		} else {
+			r.Verdict = loader.Verdict{Outcome: loader.Refused, Why: "none of the kernels has the release " +
+				"for which it was built, " + cmp.Or(m.Release(), "which is unknown")}
+		}
+		results[i] = r
+		return nil
+	}, func(int, int) {})
+	return results, errors.Join(errs...)
+}

@@ -1,0 +1,204 @@
+package shipped
+
+import (
+	"encoding/binary"
+	"fmt"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/rpmpack"
+
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
+)
+
+// types makes the BTF of a kernel with n integers.
+func types(t testing.TB, n int) []byte {
+	t.Helper()
+	b := btf.NewBuilder(nil, nil, nil)
+	for i := range n {
+		b.Int(fmt.Sprintf("int%d", i), 4, btf.IntSigned, 0)
+	}
+	data, err := b.Encode(btf.EncodeOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func object(t testing.TB, sections ...elfwrite.Section) string {
+	t.Helper()
+	o := elfwrite.Object{AddrSize: 8, Order: binary.LittleEndian, Machine: 62, Sections: sections}
+	data, err := o.Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// kernelOf makes a kernel of a release, whose BTF has n types.
+func kernelOf(t testing.TB, release string, n int) string {
+	text := "Linux version " + release + " (gcc)\x00failed to validate module [\x00"
+	return object(t, elfwrite.Section{Name: btf.SectionTypes, Data: types(t, n)},
+		elfwrite.Section{Name: ".rodata", Data: []byte(text)})
+}
+
+// moduleOf makes a module for a kernel that kernelOf made. The module's BTF refers to the kernel's
+// last type.
+func moduleOf(t testing.TB, release string, n int) string {
+	t.Helper()
+	base, err := btf.Parse(types(t, n), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := btf.NewBuilder(nil, base, nil)
+	b.Ref(btf.KindTypedef, "own", uint32(n))
+	data, err := b.Encode(btf.EncodeOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return object(t, elfwrite.Section{Name: ".gnu.linkonce.this_module", Data: make([]byte, 8)},
+		elfwrite.Section{Name: ".modinfo", Data: []byte("vermagic=" + release + " SMP\x00")},
+		elfwrite.Section{Name: btf.SectionTypes, Data: data})
+}
+
+// deb makes a Debian package from files, which are pairs of a path and content.
+func deb(d programtest.Dir, name string, files ...string) {
+	for i := 0; i < len(files); i += 2 {
+		d.Write(name+".tree/"+files[i], files[i+1])
+	}
+	d.Write(name+".tree/DEBIAN/control", "Package: p\nVersion: 1\nArchitecture: all\n"+
+		"Maintainer: m <m@example.com>\nDescription: d\n")
+	d.Run("dpkg-deb", "-b", name+".tree", name)
+}
+
+// rpm makes an RPM package.
+func rpm(t testing.TB, d programtest.Dir, name string, files ...string) {
+	t.Helper()
+	r, err := rpmpack.NewRPM(rpmpack.RPMMetaData{Name: "p", Version: "1", Compressor: "zstd"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(files); i += 2 {
+		r.AddFile(rpmpack.RPMFile{Name: "/" + files[i], Body: []byte(files[i+1]), Mode: 0o644})
+	}
+	f, err := os.Create(d.Path(name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := r.Write(f); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestFind looks for kernels and modules in all kinds of inputs.
+func TestFind(t *testing.T) {
+	programtest.Need(t, "dpkg-deb", "xz", "zstd", "gzip", "tar")
+	d := programtest.NewDir(t)
+	const r1, r2 = "7.2.1", "7.2.2"
+	kernel, module := kernelOf(t, r1, 3), moduleOf(t, r1, 3)
+	kernel2, module2 := kernelOf(t, r2, 4), moduleOf(t, r2, 4)
+	for name, content := range map[string]string{
+		"k1": kernel, "k2": kernel2, "m1.ko": module, "raw.btf": string(types(t, 3)), "empty": "",
+		"text": "neither", "lib/modules/7.2.1/vmlinuz": kernel, "unsigned/vmlinuz.unsigned": kernel,
+		"lib/modules/7.2.1/kernel/a.ko": module, "lib/modules/7.2.1/kernel/b.ko": module,
+		"lib/modules/7.2.1/kernel/c.ko": module, "lib/modules/7.2.1/kernel/d.ko": module,
+		"lib/modules/7.2.1/vmlinux.h": "", "lib/modules/7.2.1/modules.dep": "",
+		"tree/usr/lib/debug/lib/modules/7.2.1/e.ko": "skipped", "tree/f.ko": module[:len(module)/2],
+		"image/vmlinuz": "\x1f\x8b\x08damaged", "other/vmlinux": kernelOf(t, r1, 2),
+		"nothing/vmlinux": object(t), "cut.ko.xz/g.ko.xz": "\xfd7zXZ\x00",
+	} {
+		d.Write(name, content)
+	}
+	const dir = "lib/modules/7.2.1/kernel/"
+	d.Run("xz", dir+"b.ko")
+	d.Run("zstd", "-q", "--rm", dir+"c.ko")
+	d.Run("gzip", dir+"d.ko")
+	if err := os.Symlink("/nonexistent/l.ko", d.Path(dir+"l.ko")); err != nil {
+		t.Fatal(err)
+	}
+	deb(d, "kernel.deb", "boot/vmlinuz-7.2.1", kernel)
+	deb(d, "modules.deb", dir+"a.ko", module)
+	rpm(t, d, "kernel2.rpm", "lib/modules/7.2.2/vmlinuz", kernel2)
+	rpm(t, d, "modules2.rpm", "lib/modules/7.2.2/kernel/a.ko", module2)
+	d.Run("tar", "-czf", "tree.tar.gz", "lib")
+	all := []string{"a.ko", "b.ko.xz", "c.ko.zst", "d.ko.gz"}
+
+	for _, c := range []struct {
+		inputs string
+		want   string // modules, each with the release of its kernel and the verdict; or the error
+	}{
+		{"lib/modules/7.2.1", "a.ko 7.2.1 loads, b.ko.xz 7.2.1 loads, c.ko.zst 7.2.1 loads, " +
+			"d.ko.gz 7.2.1 loads"},
+		{"tree.tar.gz", strings.Join(all, " 7.2.1 loads, ") + " 7.2.1 loads"},
+		{"kernel.deb modules.deb", "a.ko 7.2.1 loads"},
+		{"modules.deb kernel.deb unsigned", "a.ko 7.2.1 loads"},
+		{"kernel2.rpm modules2.rpm kernel.deb modules.deb", "a.ko 7.2.1 loads, a.ko 7.2.2 loads"},
+		{"kernel.deb modules2.rpm",
+			"a.ko 7.2.1 refused: it was built for the release 7.2.2, but the kernel is 7.2.1"},
+		{"k1 m1.ko", "m1.ko 7.2.1 loads"},
+		{"raw.btf m1.ko", "m1.ko  loads"},
+		{"k1 tree", "f.ko 7.2.1 refused: truncated: "},
+		{"k1 cut.ko.xz", "g.ko.xz 7.2.1 refused: (xz): damaged"},
+		{"k2 kernel.deb m1.ko", "m1.ko 7.2.1 loads"},
+		{"kernel2.rpm other m1.ko modules2.rpm", "a.ko 7.2.2 loads, m1.ko 7.2.1 refused: "},
+		{"k1 raw.btf m1.ko", "raw.btf: its release is unknown, so it can't be passed together with"},
+		{"k1 other m1.ko", `have different BTF, but the same release "7.2.1"`},
+		{"tree/usr", "neither a kernel nor a module was found; to check an archive of BTF, add --manifest"},
+		{"m1.ko", "no kernel: pass the kernel's image"},
+		{"k1 text", "text: neither a kernel, a module, a package, nor BTF"},
+		{"k1 empty", "empty: "},
+		{"k1 none", "no such file"},
+		{"k1 nothing", "vmlinux: neither a kernel (it has no BTF"},
+		{"image k1", "vmlinuz (gzip): damaged"},
+	} {
+		var inputs []string
+		for input := range strings.FieldsSeq(c.inputs) {
+			inputs = append(inputs, d.Path(input))
+		}
+		for _, jobs := range []int{1, 4} {
+			if got := judged(inputs, jobs); !strings.Contains(got, c.want) {
+				t.Errorf("%s with %d threads: %s\nwant %s", c.inputs, jobs, got, c.want)
+			}
+		}
+	}
+
+	found, err := Find([]string{d.Path("lib")}, Options{Jobs: 1})
+	if err != nil || !slices.Equal(found.Links, []string{d.Path(dir + "l.ko")}) {
+		t.Errorf("links %q, %v", found.Links, err)
+	}
+	for name, want := range map[string]bool{"lib": true, "kernel.deb": true, "kernel2.rpm": true,
+		"tree.tar.gz": true, "m1.ko": true, dir + "b.ko.xz": true, "raw.btf": false, "k1": false,
+		"text": false, "none": false} {
+		if is := Is(d.Path(name)); is != want {
+			t.Errorf("Is(%s): %v", name, is)
+		}
+	}
+}
+
+// judged describes the verdicts on the modules in some inputs, or the error.
+func judged(inputs []string, jobs int) string {
+	found, err := Find(inputs, Options{Jobs: jobs})
+	if err != nil {
+		return err.Error()
+	}
+	results, err := found.Judge(jobs)
+	if err != nil {
+		return err.Error()
+	}
+	var list []string
+	for _, r := range results {
+		text := fmt.Sprintf("%s %s %v", path.Base(r.Path), r.Kernel, r.Outcome)
+		if r.Why != "" {
+			text += ": " + r.Why
+		}
+		list = append(list, text)
+	}
+	slices.Sort(list)
+	return strings.Join(list, ", ")
+}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+)
+
+// TestVerifyShipped runs verify on modules and the BTF of their kernel.
+func TestVerifyShipped(t *testing.T) {
+	dir := t.TempDir()
+	kernel, base := writeBTF(t, dir, "vmlinux.btf", nil, func(b *btf.Builder) {
+		b.Int("int", 4, 0, 0)
+	})
+	_, otherBase := writeBTF(t, dir, "other.btf", nil, func(b *btf.Builder) {
+		for range 9 {
+			b.Int("another", 4, 0, 0)
+		}
+	})
+	one := func(b *btf.Builder) { b.Ref(btf.KindTypedef, "own", 1) }
+	split, _ := writeBTF(t, dir, "right", base, one)
+	wrong, _ := writeBTF(t, dir, "wrong", otherBase, one)
+	right, bad := moduleOf(t, split), moduleOf(t, wrong)
+	tree := filepath.Join(dir, "tree")
+	if err := os.MkdirAll(tree, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("cp", right, tree).CombinedOutput(); err != nil {
+		t.Fatal(string(out))
+	}
+	const summary = " load, 0 load without BTF, 0 load with wrong BTF, "
+	for _, c := range []struct {
+		args           string
+		code           int
+		stdout, stderr string
+	}{
+		{kernel + " " + right, 0, "loads: " + right + "\n1 module: 1" + summary + "0 refused\n", ""},
+		{kernel + " " + tree, 0,
+			"loads: " + tree + "/right.ko\n1 module: 1" + summary + "0 refused\n", ""},
+		{kernel + " " + bad + " " + right, 1, "loads: " + right + "\nrefused: " + bad + ": ",
+			"it isn't known whether the kernel was built with CONFIG_MODULE_ALLOW_BTF_MISMATCH"},
+		{right, 1, "", "no kernel: pass the kernel's image (vmlinuz), or its BTF, as one more FILE"},
+		{"--base " + kernel + " " + right, 0, "", ""},
+		{"--modules " + dir + " " + right, 2, "", "--modules and --vmlinux need --manifest"},
+		{"--base " + kernel + " " + tree, 1, "", "is a directory"},
+		{kernel + " " + dir + "/none", 1, "", "no such file or directory"},
+	} {
+		code, stdout, stderr := btfdedup(append([]string{"verify"}, strings.Fields(c.args)...)...)
+		if code != c.code || !strings.HasPrefix(stdout, c.stdout) || (c.stdout == "") != (stdout == "") ||
+			!strings.Contains(stderr, c.stderr) || (c.stderr == "") != (stderr == "") {
+			t.Errorf("verify %s: code %d, want %d\nstdout: %s\nstderr: %s", c.args, code, c.code, stdout,
+				stderr)
+		}
+	}
+
+	_, stdout, _ := btfdedup("verify", "--format=json", kernel, right, bad)
+	var report shippedReport
+	if err := json.Unmarshal([]byte(stdout), &report); err != nil {
+		t.Fatal(err)
+	}
+	if report.Valid || report.Summary != (shippedSummary{Modules: 2, Loads: 1, Refused: 1}) ||
+		report.Kernels[0].File != kernel || report.Modules[1].Outcome != "refused" {
+		t.Errorf("%s", stdout)
+	}
+}
