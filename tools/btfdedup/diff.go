@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"fmt"
 	"math"
 	"strings"
@@ -9,10 +8,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rules-btf/rules_btf/internal/command/cli"
+	"github.com/rules-btf/rules_btf/internal/command/progress"
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/inspect/diff"
+	"github.com/rules-btf/rules_btf/internal/inspect/diff/render"
+	"github.com/rules-btf/rules_btf/internal/inspect/dump"
 	"github.com/rules-btf/rules_btf/internal/link/relocate"
-	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
 func diffCommand() *cobra.Command {
@@ -46,7 +47,10 @@ btfdedup diff --kinds=struct,union --format=json a.btf b.btf`,
 		"the BTF `FILE` on which A is based; repeat the flag for a chain; --base is for both sides")
 	flags.InputsVar(&r.baseB, "base-b", "the BTF `FILE` on which B is based, like --base-a for A")
 	flags.Var(&r.kinds, "kinds", "compare only these `kinds`, such as struct,union,func")
-	flags.FormatVar(&r.format)
+	flags.PageFormatVar(&r.format)
+	flags.StringArrayVar(&r.names, "name", nil,
+		"compare only types with the name `N`, or with a kind and name, such as \"struct sock\"; "+
+			"repeat the flag for several names")
 	flags.BoolVar(&r.ownOnly, "own-only", false,
 		"ignore the bases of the other side when looking for a type")
 	flags.BoolVar(&r.indirect, "indirect", false,
@@ -59,6 +63,7 @@ btfdedup diff --kinds=struct,union --format=json a.btf b.btf`,
 type diffRun struct {
 	baseA, baseB      []string
 	kinds             kindList
+	names             []string
 	format            string
 	ownOnly, indirect bool
 	limit             int // how many differences the text has at most; 0: all
@@ -80,8 +85,15 @@ func (r *diffRun) run(env *cli.Env, files []string) error {
 	if err != nil {
 		return err
 	}
+	for _, name := range r.names {
+		n := dump.ParseName(name)
+		if !has(a, n) && !has(b, n) {
+			return fmt.Errorf("neither %s nor %s has a type with the name %q", files[0], files[1], name)
+		}
+		opts.Names = append(opts.Names, n)
+	}
 	found, summary := diff.Compare(a, b, opts)
-	if err := r.print(env, found, summary); err != nil {
+	if err := r.print(env, files, found, summary); err != nil {
 		return err
 	}
 	if !summary.Same() {
@@ -124,30 +136,36 @@ func readSide(bases []string, path string) (diff.Side, error) {
 	return relocate.ReadFile(path, base)
 }
 
-func (r *diffRun) print(env *cli.Env, found []diff.Difference, summary diff.Summary) error {
-	if r.format == "json" {
+// has reports whether a side has a type with a name.
+func has(side diff.Side, name dump.Name) bool {
+	for _, b := range side {
+		for _, t := range b.All() {
+			if name.Is(t, b.TypeName(t)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (r *diffRun) print(
+	env *cli.Env, files []string, found []diff.Difference, summary diff.Summary,
+) error {
+	switch r.format {
+	case "html":
+		return render.HTML(env.Stdout, files[0], files[1], found, summary)
+	case "json":
 		if found == nil {
 			found = []diff.Difference{}
 		}
-		return writeJSON(env.Stdout, diffReport{reportSchema, summary.Same(), found, summary})
+		return writeJSON(env.Stdout, diffReport{diffSchema, summary.Same(), found, summary})
 	}
-	out := bufio.NewWriter(env.Stdout)
-	left := 0
-	if r.limit > 0 {
-		fmt.Fprintln(out, summary)
-		left = max(0, len(found)-r.limit)
-	}
-	for _, d := range found[:len(found)-left] {
-		fmt.Fprintln(out, d)
-	}
-	if r.limit == 0 {
-		fmt.Fprintln(out, summary)
-	}
-	if left > 0 {
-		fmt.Fprintf(out, "%s left out; --limit=0 prints all\n", message.Count(left, "more difference"))
-	}
-	return out.Flush()
+	return render.Text(env.Stdout, found, summary,
+		render.Options{Columns: progress.Columns(env.Stdout), Limit: r.limit})
 }
+
+// diffSchema is the version of what diff prints with --format=json, like reportSchema.
+const diffSchema = 2
 
 // diffReport is what diff prints as JSON.
 type diffReport struct {

@@ -27,6 +27,8 @@ type graph struct {
 	label   []uint32 // by node: equal for nodes that differ at most in references
 	labels  map[string]uint32
 	buf     []byte // scratch space for a record, the key in labels
+
+	pointers map[*btf.Blob]uint64 // the size of a pointer, in bytes
 }
 
 type node struct {
@@ -49,6 +51,7 @@ func newGraph(sides ...Side) *graph {
 		first: make([]uint32, firstNode+1, firstNode+1+types),
 		names: []string{""}, numbers: make(map[string]uint32, names),
 		label: make([]uint32, firstNode, firstNode+types), labels: make(map[string]uint32, types),
+		pointers: map[*btf.Blob]uint64{},
 	}
 	g.numbers[""] = 0
 	for n := range uint32(firstNode) {
@@ -78,6 +81,7 @@ func (g *graph) add(s Side) []placedBlob {
 	}
 	g.uses = append(g.uses, make([]uint32, len(g.nodes)-len(g.uses))...)
 	for i, p := range all {
+		g.pointers[p.Blob] = uint64(p.PointerSize())
 		chain := all[max(i, len(s)):]
 		if i < len(s) {
 			chain = append([]placedBlob{p}, chain...)
@@ -191,12 +195,7 @@ func (g *graph) kind(n uint32) btf.Kind {
 
 func (g *graph) name(n uint32) string { return g.names[g.nodes[n].name] }
 
-// elementWords are the words for the elements of types, by kind.
-var elementWords = map[btf.Kind]string{
-	btf.KindStruct: "member", btf.KindUnion: "member", btf.KindEnum: "value", btf.KindEnum64: "value",
-	btf.KindFuncProto: "parameter", btf.KindDatasec: "entry",
-}
-
+// element returns the name of the i-th member, enumerator, parameter or entry.
 func (g *graph) element(n uint32, i int) string {
 	t, b := g.nodes[n].typ, g.nodes[n].blob
 	off := uint32(0)

@@ -1,0 +1,67 @@
+package render
+
+import (
+	"bufio"
+	"embed"
+	"html/template"
+	"io"
+
+	"github.com/rules-btf/rules_btf/internal/inspect/diff"
+	"github.com/rules-btf/rules_btf/internal/support/message"
+)
+
+//go:embed page.html
+var files embed.FS
+
+// item is a difference on the page.
+type item struct {
+	Title      string
+	Compatible bool
+	Sentences  []string
+	Rows       []Row
+	FollowUps  []string
+}
+
+// Body reports whether there is something below the title.
+func (i item) Body() bool { return len(i.Sentences)+len(i.Rows)+len(i.FollowUps) > 0 }
+
+// HTML writes a comparison as a page that needs no other files. The parameters a and b are what the
+// page calls the two sides.
+func HTML(w io.Writer, a, b string, list []diff.Difference, s diff.Summary) error {
+	page, err := template.New("page.html").Funcs(template.FuncMap{
+		"cell": func(c *diff.Cell) string { return cell(c, 0) },
+	}).ParseFS(files, "page.html") // not at startup: parsing takes 3 ms
+	if err != nil {
+		return err
+	}
+	own, followUps := split(list)
+	// The items go through a channel, so that only one at a time is in memory.
+	items, done := make(chan item), make(chan struct{})
+	go func() {
+		defer close(items)
+		for i := range own {
+			d := &own[i]
+			x := item{Title: Title(d), Compatible: d.Compatible}
+			x.Sentences, x.Rows = body(d)
+			for _, f := range followUps[d.Type] {
+				x.FollowUps = append(x.FollowUps, Title(f))
+			}
+			select {
+			case items <- x:
+			case <-done:
+				return
+			}
+		}
+	}()
+	defer close(done)
+	out := bufio.NewWriter(w)
+	err = page.Execute(out, struct {
+		A, B    string
+		Summary diff.Summary
+		Items   <-chan item
+	}{message.Printable(a), message.Printable(b), s, items})
+	if err != nil {
+		return err
+	}
+	return out.Flush()
+}
