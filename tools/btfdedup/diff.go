@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,6 +14,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/inspect/diff"
 	"github.com/rules-btf/rules_btf/internal/inspect/diff/render"
 	"github.com/rules-btf/rules_btf/internal/inspect/dump"
+	"github.com/rules-btf/rules_btf/internal/kernel/archive"
 	"github.com/rules-btf/rules_btf/internal/link/relocate"
 )
 
@@ -77,29 +79,90 @@ func (r *diffRun) run(env *cli.Env, files []string) error {
 		}
 		r.baseA, r.baseB = env.Bases, env.Bases
 	}
-	a, err := readSide(r.baseA, files[0])
+	for _, name := range r.names {
+		opts.Names = append(opts.Names, dump.ParseName(name))
+	}
+	result, err := r.compare(files, opts)
 	if err != nil {
 		return err
+	}
+	switch r.format {
+	case "html":
+		err = render.HTML(env.Stdout, files[0], files[1], result)
+	case "json":
+		err = writeJSON(env.Stdout, diffReport{diffSchema, result.Same(), result})
+	default:
+		err = render.Text(env.Stdout, result,
+			render.Options{Columns: progress.Columns(env.Stdout), Limit: r.limit})
+	}
+	if err == nil && !result.Same() {
+		return cli.ErrNo
+	}
+	return err
+}
+
+// compare compares two files or, if both paths are directories or archives, two kernels with their
+// modules.
+func (r *diffRun) compare(files []string, opts diff.Options) (diff.Result, error) {
+	var sets [2]diff.Set
+	for i, file := range files {
+		if file == "-" {
+			continue
+		}
+		var err error
+		if sets[i].Kernel, sets[i].Modules, err = archive.ReadSet(file); err != nil {
+			return diff.Result{}, err
+		}
+	}
+	if a, b := sets[0].Kernel != nil, sets[1].Kernel != nil; a != b {
+		if a {
+			files = []string{files[1], files[0]}
+		}
+		return diff.Result{}, fmt.Errorf("%s is a file, but %s has the BTF of a kernel and its modules; "+
+			"compare two files, or two directories or archives", files[0], files[1])
+	} else if a {
+		if len(r.baseA)+len(r.baseB) > 0 {
+			return diff.Result{}, cli.Usagef("%s and %s have their own bases; leave out --base, --base-a and "+
+				"--base-b", files[0], files[1])
+		}
+		if err := r.checkNames(files, opts, sets[0].Blobs(), sets[1].Blobs()); err != nil {
+			return diff.Result{}, err
+		}
+		return diff.CompareSets(sets[0], sets[1], opts), nil
+	}
+	a, err := readSide(r.baseA, files[0])
+	if err != nil {
+		return diff.Result{}, err
 	}
 	b, err := readSide(r.baseB, files[1])
 	if err != nil {
-		return err
+		return diff.Result{}, err
 	}
-	for _, name := range r.names {
-		n := dump.ParseName(name)
-		if !has(a, n) && !has(b, n) {
-			return fmt.Errorf("neither %s nor %s has a type with the name %q", files[0], files[1], name)
-		}
-		opts.Names = append(opts.Names, n)
+	if err := r.checkNames(files, opts, a, b); err != nil {
+		return diff.Result{}, err
 	}
 	found, summary := diff.Compare(a, b, opts)
-	if err := r.print(env, files, found, summary); err != nil {
-		return err
-	}
-	if !summary.Same() {
-		return cli.ErrNo
+	return diff.Result{Differences: found, Summary: summary}, nil
+}
+
+// checkNames returns an error if no type has one of the names of --name.
+func (r *diffRun) checkNames(files []string, opts diff.Options, sides ...diff.Side) error {
+	for i, name := range opts.Names {
+		if !slices.ContainsFunc(slices.Concat(sides...), func(b *btf.Blob) bool { return has(b, name) }) {
+			return fmt.Errorf("neither %s nor %s has a type with the name %q", files[0], files[1], r.names[i])
+		}
 	}
 	return nil
+}
+
+// has reports whether a blob or its bases have a type with a name.
+func has(b *btf.Blob, name dump.Name) bool {
+	for _, t := range b.All() {
+		if name.Is(t, b.TypeName(t)) {
+			return true
+		}
+	}
+	return false
 }
 
 // kindList is a flag whose value is a list of kinds of types, separated by commas.
@@ -136,41 +199,12 @@ func readSide(bases []string, path string) (diff.Side, error) {
 	return relocate.ReadFile(path, base)
 }
 
-// has reports whether a side has a type with a name.
-func has(side diff.Side, name dump.Name) bool {
-	for _, b := range side {
-		for _, t := range b.All() {
-			if name.Is(t, b.TypeName(t)) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-func (r *diffRun) print(
-	env *cli.Env, files []string, found []diff.Difference, summary diff.Summary,
-) error {
-	switch r.format {
-	case "html":
-		return render.HTML(env.Stdout, files[0], files[1], found, summary)
-	case "json":
-		if found == nil {
-			found = []diff.Difference{}
-		}
-		return writeJSON(env.Stdout, diffReport{diffSchema, summary.Same(), found, summary})
-	}
-	return render.Text(env.Stdout, found, summary,
-		render.Options{Columns: progress.Columns(env.Stdout), Limit: r.limit})
-}
-
 // diffSchema is the version of what diff prints with --format=json, like reportSchema.
 const diffSchema = 2
 
 // diffReport is what diff prints as JSON.
 type diffReport struct {
-	Schema      int               `json:"schema"`
-	Equal       bool              `json:"equal"`
-	Differences []diff.Difference `json:"differences"`
-	Summary     diff.Summary      `json:"summary"`
+	Schema int  `json:"schema"`
+	Equal  bool `json:"equal"`
+	diff.Result
 }

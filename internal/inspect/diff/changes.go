@@ -30,7 +30,6 @@ type walker struct {
 // spot is where a walk is.
 type spot struct {
 	where string    // the path from the compared types, such as "member bar"
-	start [2]uint64 // the offset of the walked types in the compared types, in bits
 	types [2]uint32 // the types at the end of the path; they contain the walked types
 }
 
@@ -198,7 +197,7 @@ func (w *walker) references(a, b uint32, s spot) {
 		if part != "" || s.types == [2]uint32{a, b} && !partOfOther(w.kind(a)) {
 			in.types = [2]uint32{ka[i], kb[i]}
 		}
-		in.where, in.start = joinPath(s.where, part), [2]uint64{}
+		in.where = joinPath(s.where, part)
 		w.reference(ka[i], kb[i], in, w.kind(a) == btf.KindFunc)
 	}
 }

@@ -109,8 +109,8 @@ type State struct {
 	*Place        // of members and entries of sections
 }
 
-// Place is where a member is. Offsets count from the start of the type, or of the type to which the
-// pointer before the last dot of Where refers.
+// Place is where a member is. Offsets count from the start of the struct or union that contains it.
+// An anonymous member isn't such a struct: its members count as those of the type that contains it.
 type Place struct {
 	BitOffset uint64 `json:"bit_offset"`
 	Bytes     uint64 `json:"bytes"`          // the size of the member's type; 0 if it is unknown

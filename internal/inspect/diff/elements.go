@@ -145,15 +145,15 @@ func (w *walker) entries(a, b uint32, s spot) {
 	walkPairs(to, len(fb), func(i, j int) {
 		where := func(f field) string { return joinPath(s.where, "entry "+orAnon(f.name)) }
 		add := func(kind ChangeKind, before, after string) {
-			w.put(Change{kind, where(fa[i]), w.state(before, fa[i], 0), w.state(after, fb[j], 0), false},
+			w.put(Change{kind, where(fa[i]), w.state(before, fa[i]), w.state(after, fb[j]), false},
 				true)
 		}
 		switch {
 		case j < 0:
-			w.put(Change{Removed, where(fa[i]), w.state(x[i], fa[i], 0), nil, false}, true)
+			w.put(Change{Removed, where(fa[i]), w.state(x[i], fa[i]), nil, false}, true)
 			return
 		case i < 0:
-			w.put(Change{Added, where(fb[j]), nil, w.state(y[j], fb[j], 0), false}, true)
+			w.put(Change{Added, where(fb[j]), nil, w.state(y[j], fb[j]), false}, true)
 			return
 		}
 		in := s
@@ -163,7 +163,7 @@ func (w *walker) entries(a, b uint32, s spot) {
 			add(Resized, x[i], y[j])
 		}
 		if fa[i].off != fb[j].off {
-			add(Moved, w.movedText(fa[i], "", 0), w.movedText(fb[j], "", 0))
+			add(Moved, w.movedText(fa[i], ""), w.movedText(fb[j], ""))
 		}
 	})
 	if len(w.changes) == before && !inOrderAll(to) {

@@ -130,7 +130,7 @@ func (c *comparison) memberLines(
 		off, bits := m.Bits(t.KFlag)
 		f := field{name: c.element(n, i), node: kids[i], off: start + uint64(off), bits: bits}
 		name := message.Printable(f.name)
-		cell := Cell{Note: c.place(f, 0).note(), At: int64(f.off), Depth: depth}
+		cell := Cell{Note: c.place(f).note(), At: int64(f.off), Depth: depth}
 		if !c.kind(f.node).IsComposite() || c.nodes[f.node].name != 0 || depth > maxSpell ||
 			len(out) >= maxFields || c.fieldsLeft <= 0 {
 			cell.key = path + f.name

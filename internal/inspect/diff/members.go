@@ -91,9 +91,9 @@ func (w *walker) members(a, b uint32, s spot) {
 	walkPairs(to, len(fb), func(i, j int) {
 		switch {
 		case j < 0:
-			w.put(Change{Removed, w.memberPath(s, fa[i]), w.declared(fa[i], s.start[0]), nil, true}, true)
+			w.put(Change{Removed, w.memberPath(s, fa[i]), w.declared(fa[i]), nil, true}, true)
 		case i < 0:
-			w.put(Change{Added, w.memberPath(s, fb[j]), nil, w.declared(fb[j], s.start[1]), false}, true)
+			w.put(Change{Added, w.memberPath(s, fb[j]), nil, w.declared(fb[j]), false}, true)
 		default:
 			w.member(fa[i], fb[j], s, renamed[i])
 		}
@@ -145,39 +145,38 @@ func (w *walker) memberPath(s spot, f field) string {
 	return joinPath(s.where, "member "+orAnon(f.name))
 }
 
-func (c *comparison) place(f field, start uint64) *Place {
-	return &Place{start + f.off, c.sizeOf(f.node, maxSpell), f.bits}
+func (c *comparison) place(f field) *Place {
+	return &Place{f.off, c.sizeOf(f.node, maxSpell), f.bits}
 }
 
-func (c *comparison) state(text string, f field, start uint64) *State {
-	return &State{text, c.place(f, start)}
+func (c *comparison) state(text string, f field) *State {
+	return &State{text, c.place(f)}
 }
 
 // declared is the state of a member that only one side has.
-func (c *comparison) declared(f field, start uint64) *State {
+func (c *comparison) declared(f field) *State {
 	text := c.declare(f.node, message.Printable(f.name), maxSpell)
 	if f.bits > 0 {
 		text += fmt.Sprintf(" : %d", f.bits)
 	}
-	return c.state(text, f, start)
+	return c.state(text, f)
 }
 
 // member lists the differences between two members that are the same member.
 func (w *walker) member(f, g field, s spot, renamed bool) {
 	where := w.memberPath(s, f)
 	add := func(kind ChangeKind, before, after string, breaks, own bool) {
-		w.put(Change{kind, where, w.state(before, f, s.start[0]), w.state(after, g, s.start[1]), breaks},
+		w.put(Change{kind, where, w.state(before, f), w.state(after, g), breaks},
 			own)
 	}
 	if renamed {
 		add(Renamed, orAnon(f.name), orAnon(g.name), false, true)
 	}
 	first := len(w.changes)
-	w.reference(f.node, g.node, spot{where, [2]uint64{s.start[0] + f.off, s.start[1] + g.off},
-		[2]uint32{f.node, g.node}}, false)
+	w.reference(f.node, g.node, spot{where, [2]uint32{f.node, g.node}}, false)
 	for i := first; i < len(w.changes); i++ {
 		if c := &w.changes[i]; c.Where == where && c.Before.Place == nil && c.After != nil {
-			c.Before.Place, c.After.Place = w.place(f, s.start[0]), w.place(g, s.start[1])
+			c.Before.Place, c.After.Place = w.place(f), w.place(g)
 		}
 	}
 	x, y := w.sizeOf(f.node, maxSpell), w.sizeOf(g.node, maxSpell)
@@ -189,15 +188,15 @@ func (w *walker) member(f, g field, s spot, renamed bool) {
 		add(Resized, bitText(f.bits), bitText(g.bits), true, true)
 	}
 	if f.off != g.off || f.nest != g.nest {
-		add(Moved, w.movedText(f, g.nest, s.start[0]), w.movedText(g, f.nest, s.start[1]),
+		add(Moved, w.movedText(f, g.nest), w.movedText(g, f.nest),
 			f.off != g.off, !w.grown || f.nest != g.nest)
 	}
 }
 
 // movedText is the offset of a member and, if the other side's member is in different anonymous
 // types, the anonymous types that contain it.
-func (c *comparison) movedText(f field, otherNest string, start uint64) string {
-	text := c.place(f, start).at()
+func (c *comparison) movedText(f field, otherNest string) string {
+	text := c.place(f).at()
 	if f.nest != otherNest {
 		text += " in " + cmp.Or(f.nest, "no anonymous type")
 	}

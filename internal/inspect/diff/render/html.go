@@ -27,18 +27,26 @@ func (i item) Body() bool { return len(i.Sentences)+len(i.Rows)+len(i.FollowUps)
 
 // HTML writes a comparison as a page that needs no other files. The parameters a and b are what the
 // page calls the two sides.
-func HTML(w io.Writer, a, b string, list []diff.Difference, s diff.Summary) error {
+func HTML(w io.Writer, a, b string, r diff.Result) error {
 	page, err := template.New("page.html").Funcs(template.FuncMap{
 		"cell": func(c *diff.Cell) string { return cell(c, 0) },
 	}).ParseFS(files, "page.html") // not at startup: parsing takes 3 ms
 	if err != nil {
 		return err
 	}
-	own, followUps := split(list)
+	own, followUps := split(r.Differences)
 	// The items go through a channel, so that only one at a time is in memory.
 	items, done := make(chan item), make(chan struct{})
 	go func() {
 		defer close(items)
+		send := func(x item) bool {
+			select {
+			case items <- x:
+				return true
+			case <-done:
+				return false
+			}
+		}
 		for i := range own {
 			d := &own[i]
 			x := item{Title: Title(d), Compatible: d.Compatible}
@@ -46,20 +54,36 @@ func HTML(w io.Writer, a, b string, list []diff.Difference, s diff.Summary) erro
 			for _, f := range followUps[d.Type] {
 				x.FollowUps = append(x.FollowUps, Title(f))
 			}
-			select {
-			case items <- x:
-			case <-done:
+			if !send(x) {
+				return
+			}
+		}
+		for i := range r.Modules {
+			m := &r.Modules[i]
+			x := item{Title: ModuleTitle(m), Compatible: m.Class != diff.OnlyA}
+			for i := range m.Differences {
+				d := &m.Differences[i]
+				x.Compatible = x.Compatible && (d.Compatible || d.Class == diff.Indirect)
+				x.Sentences = append(x.Sentences, Title(d))
+			}
+			if !send(x) {
 				return
 			}
 		}
 	}()
 	defer close(done)
+	modules := ""
+	if len(r.Modules) > 0 {
+		modules = ModuleCounts(r.Modules)
+	}
 	out := bufio.NewWriter(w)
 	err = page.Execute(out, struct {
 		A, B    string
+		Modules string
+		Same    bool
 		Summary diff.Summary
 		Items   <-chan item
-	}{message.Printable(a), message.Printable(b), s, items})
+	}{message.Printable(a), message.Printable(b), modules, r.Same(), r.Summary, items})
 	if err != nil {
 		return err
 	}

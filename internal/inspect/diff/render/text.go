@@ -35,10 +35,13 @@ type Options struct {
 const TwoColumns = 120
 
 // Text writes a comparison: the summary, then the differences.
-func Text(w io.Writer, list []diff.Difference, s diff.Summary, opts Options) error {
+func Text(w io.Writer, r diff.Result, opts Options) error {
 	out := &text{Writer: bufio.NewWriter(w), columns: opts.Columns}
-	out.summary(s)
-	own, followUps := split(list)
+	out.summary(r.Summary)
+	if len(r.Modules) > 0 {
+		fmt.Fprintln(out, ModuleCounts(r.Modules))
+	}
+	own, followUps := split(r.Differences)
 	left := 0
 	if opts.Limit > 0 && len(own) > opts.Limit {
 		left = len(own) - opts.Limit
@@ -67,7 +70,48 @@ func Text(w io.Writer, list []diff.Difference, s diff.Summary, opts Options) err
 	if left > 0 {
 		fmt.Fprintf(out, "\n%s left out; --limit=0 prints all\n", message.Count(left, "more difference"))
 	}
+	if len(r.Modules) > 0 {
+		fmt.Fprintln(out)
+	}
+	for i := range r.Modules {
+		fmt.Fprintln(out, ModuleTitle(&r.Modules[i]))
+	}
 	return out.Flush()
+}
+
+// ModuleCounts says how many modules differ.
+func ModuleCounts(list []diff.Module) string {
+	counts := map[diff.Class]int{}
+	for _, m := range list {
+		counts[m.Class]++
+	}
+	return fmt.Sprintf("modules: %d only in A, %d only in B, %d differ, %d differ only because of types "+
+		"to which they refer", counts[diff.OnlyA], counts[diff.OnlyB], counts[diff.Differs],
+		counts[diff.Indirect])
+}
+
+// ModuleTitle is a module in one line: whether both sides have it, and how many types differ.
+func ModuleTitle(m *diff.Module) string {
+	title := "module " + message.Printable(m.Name) + ": "
+	if m.Class == diff.OnlyA || m.Class == diff.OnlyB {
+		return title + string(m.Class)
+	}
+	compatible := 0
+	for _, k := range m.Summary.Kinds {
+		compatible += k.Compatible
+	}
+	s := m.Summary
+	var parts []string
+	for _, x := range []struct {
+		n    int
+		what string
+	}{{s.OnlyA, "only in A"}, {s.OnlyB, "only in B"}, {s.Differs + s.Forward, "changed"},
+		{compatible, "of these compatible"}, {s.Indirect, "changed only because of others"}} {
+		if x.n > 0 {
+			parts = append(parts, fmt.Sprint(x.n, " ", x.what))
+		}
+	}
+	return title + strings.Join(parts, ", ")
 }
 
 // split separates the differences that are caused by others in the list. The result followUps has
