@@ -12,13 +12,19 @@ import (
 // to. Of several nearest ones, it is the one to which the most Indirect differences refer, or else
 // the first by name. The result has the indices of the differences that aren't Indirect.
 func (c *comparison) findCauses(list []Difference) (own []int32) {
-	of := make([]int32, c.contents) // by content: the index in list plus 1, or 0
-	for i := range list {
+	if c.listed == nil {
+		c.listed = make([]int32, c.contents)
+	}
+	of := c.listed
+	mark := func(i int, as int32) {
 		for _, n := range list[i].pair {
 			if n != noPartner {
-				of[c.content[n]] = int32(i + 1)
+				of[c.content[n]] = as
 			}
 		}
+	}
+	for i := range list {
+		mark(i, int32(i+1))
 	}
 	reached := make([][]int32, len(list)) // the Indirect differences that refer to a difference
 	var pairs [][2]uint32
@@ -38,6 +44,9 @@ func (c *comparison) findCauses(list []Difference) (own []int32) {
 				}
 			}
 		}
+	}
+	for i := range list {
+		mark(i, 0)
 	}
 	slices.SortFunc(own, func(i, j int32) int {
 		if n := cmp.Compare(len(reached[j]), len(reached[i])); n != 0 {

@@ -75,5 +75,6 @@ type comparison struct {
 	summary  Summary
 
 	scratch    map[[2]uint32]bool
-	fieldsLeft int // how many members may still be visited by appendFields
+	listed     []int32 // by content: the index of its difference plus 1, or 0; for findCauses
+	fieldsLeft int     // how many members may still be visited by appendFields
 }

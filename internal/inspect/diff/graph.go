@@ -40,8 +40,10 @@ type node struct {
 
 func newGraph(sides ...Side) *graph {
 	types, names := 0, 0
+	counted := map[*btf.Blob]bool{} // many blobs may have the same base
 	for _, b := range slices.Concat(sides...) {
-		for ; b != nil; b = b.Base {
+		for ; b != nil && !counted[b]; b = b.Base {
+			counted[b] = true
 			types += len(b.Types)
 			names += strings.Count(b.Strings, "\x00")
 		}
@@ -81,7 +83,7 @@ func (g *graph) add(s Side) []placedBlob {
 	}
 	g.uses = append(g.uses, make([]uint32, len(g.nodes)-len(g.uses))...)
 	for i, p := range all {
-		g.pointers[p.Blob] = uint64(p.PointerSize())
+		g.addPointerSize(p.Blob)
 		chain := all[max(i, len(s)):]
 		if i < len(s) {
 			chain = append([]placedBlob{p}, chain...)
@@ -92,6 +94,18 @@ func (g *graph) add(s Side) []placedBlob {
 		}
 	}
 	return all
+}
+
+// addPointerSize finds out the size of a pointer in a blob: that of its deepest base.
+func (g *graph) addPointerSize(b *btf.Blob) {
+	root := b
+	for root.Base != nil {
+		root = root.Base
+	}
+	if g.pointers[root] == 0 {
+		g.pointers[root] = uint64(root.PointerSize())
+	}
+	g.pointers[b] = g.pointers[root]
 }
 
 // nodeOf returns the node of a type id. chain is a blob, its base, the base's base, …

@@ -31,6 +31,9 @@ type Options struct {
 	Limit   int // how many differences are written at most, not counting follow-ups; 0: all
 }
 
+// overview is how many differences are listed by their titles before all of them are described.
+const overview = 15
+
 // TwoColumns is the least width of a terminal, in characters, for two columns.
 const TwoColumns = 120
 
@@ -46,6 +49,12 @@ func Text(w io.Writer, r diff.Result, opts Options) error {
 	if opts.Limit > 0 && len(own) > opts.Limit {
 		left = len(own) - opts.Limit
 		own = own[:opts.Limit]
+	}
+	if len(own) > overview {
+		fmt.Fprintln(out, "\nthe most important differences:")
+		for i := range own[:overview] {
+			fmt.Fprintln(out, "   ", Title(&own[i]))
+		}
 	}
 	short := false // whether the difference before took only one line
 	for i := range own {
@@ -281,6 +290,18 @@ func (t *text) lines(list []Row) []string {
 			out = append(out, "      "+r.Skipped)
 			continue
 		}
+		if r.Changed() && (isLong(r.Old, width) || isLong(r.New, width)) {
+			// A change at the end of a long line would be cut off.
+			for _, side := range []struct {
+				sign string
+				*diff.Cell
+			}{{"- ", r.Old}, {"+ ", r.New}} {
+				if side.Cell != nil {
+					out = append(out, side.sign+cell(side.Cell, 0))
+				}
+			}
+			continue
+		}
 		minus, plus := "  ", "  "
 		if r.Changed() {
 			minus, plus = "- ", "+ "
@@ -311,6 +332,11 @@ func cell(c *diff.Cell, width int) string {
 	}
 	room := width - utf8.RuneCountInString(c.Note) - 1
 	return pad(cut(s, room), room) + " " + c.Note
+}
+
+// isLong reports whether one side of a line is longer than width.
+func isLong(c *diff.Cell, width int) bool {
+	return c != nil && 4*c.Depth+utf8.RuneCountInString(c.Text)+1+utf8.RuneCountInString(c.Note) > width
 }
 
 func pad(s string, width int) string {
