@@ -185,7 +185,7 @@ func (c *comparison) signature(n uint32) []Cell {
 	for _, l := range lines[1 : len(lines)-1] {
 		params = append(params, l.Text)
 	}
-	text := lines[0].Text + strings.Join(params, " ") + lines[len(lines)-1].Text
+	text := lines[0].Text + strings.Join(params, ", ") + lines[len(lines)-1].Text
 	if len(text) > longSignature {
 		return nil
 	}
@@ -205,11 +205,7 @@ func (c *comparison) signatureLines(n uint32) []Cell {
 	out := []Cell{{Text: before + "(", key: "("}}
 	for i, k := range kids[1:] {
 		name := c.element(proto, i)
-		text := c.parameter(k, name).Text
-		if i < len(kids)-2 {
-			text += ","
-		}
-		out = append(out, Cell{Text: text, Depth: 1, key: name})
+		out = append(out, Cell{Text: c.parameter(k, name).Text, Depth: 1, key: name})
 	}
 	return append(out, Cell{Text: ")" + after + ";", key: ")"})
 }

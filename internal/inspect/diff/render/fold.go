@@ -64,7 +64,7 @@ func skipped(lines []diff.Line) string {
 	if l := lines[0]; l.Moved() {
 		s += fmt.Sprintf(", changed by %+d", distance(l))
 		if isOffset(l) {
-			s = fmt.Sprintf("… %s, moved by %s", message.Count(len(lines), "more line"), bytes(distance(l)))
+			s = fmt.Sprintf("… %s, moved by %s", message.Count(len(lines), "more line"), byteText(distance(l)))
 		}
 	}
 	return s
@@ -72,7 +72,7 @@ func skipped(lines []diff.Line) string {
 
 func isOffset(l diff.Line) bool { return l.Old.Note != "" && l.Old.Note[0] == '/' }
 
-func bytes(bits int64) string {
+func byteText(bits int64) string {
 	if bits%8 != 0 {
 		return fmt.Sprintf("%+d bits", bits)
 	}

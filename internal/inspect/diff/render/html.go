@@ -52,7 +52,7 @@ func HTML(w io.Writer, a, b string, r diff.Result) error {
 			x := item{Title: Title(d), Compatible: d.Compatible}
 			x.Sentences, x.Rows = body(d)
 			for _, f := range followUps[d.Type] {
-				x.FollowUps = append(x.FollowUps, Title(f))
+				x.FollowUps = append(x.FollowUps, followUp(f))
 			}
 			if !send(x) {
 				return

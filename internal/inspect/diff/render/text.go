@@ -73,7 +73,7 @@ func Text(w io.Writer, r diff.Result, opts Options) error {
 			fmt.Fprintln(out, l)
 		}
 		for _, f := range followUps[d.Type] {
-			fmt.Fprintf(out, "    because of it: %s\n", Title(f))
+			fmt.Fprintf(out, "    because of it: %s\n", followUp(f))
 		}
 	}
 	if left > 0 {
@@ -121,6 +121,11 @@ func ModuleTitle(m *diff.Module) string {
 		}
 	}
 	return title + strings.Join(parts, ", ")
+}
+
+// followUp is the title of a difference below the one that causes it.
+func followUp(d *diff.Difference) string {
+	return strings.TrimPrefix(Title(d), string(diff.Indirect)+": ")
 }
 
 // split separates the differences that are caused by others in the list. The result followUps has
