@@ -249,3 +249,75 @@ func TestDiffVerbJSON(t *testing.T) {
 		t.Errorf("code %d\n%s", code, stdout)
 	}
 }
+
+// TestDiffSets compares directories and archives of a kernel and its modules.
+func TestDiffSets(t *testing.T) {
+	dir := t.TempDir()
+	p := func(name string) string { return filepath.Join(dir, name) }
+	for side, size := range map[string]uint32{"a": 4, "b": 8} {
+		if err := os.Mkdir(p(side), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		_, base := writeBTF(t, p(side), "vmlinux.btf", nil, func(b *btf.Builder) {
+			b.Int("int", 4, btf.IntSigned, 0)
+			b.Composite(btf.KindStruct, "s", size, false, btf.Member{NameOff: b.Name("i"), Type: 1})
+		})
+		for name, typ := range map[string]uint32{"same": 1, "holds": 2, "differs": size / 8, side: 1} {
+			writeBTF(t, p(side), name+".btf", base, func(b *btf.Builder) {
+				b.Ref(btf.KindTypedef, name+"_t", typ)
+			})
+		}
+	}
+	if code, _, stderr := btfdedup("archive", "-o", p("b.tar.zst"), "--release=7.2", "--vmlinux",
+		p("b/vmlinux.btf"), p("b/same.btf"), p("b/holds.btf"), p("b/differs.btf"), p("b/b.btf")); code != 0 {
+		t.Fatal(stderr)
+	}
+	const want = `1 equal, 0 only in A, 0 only in B, 1 differ, 0 forward declarations, 0 differ only because of those (2 types in A, 2 in B)
+
+kind          only in A  only in B  changed   compatible  follow-ups
+struct                0          0        1            0           0
+modules: 1 only in A, 1 only in B, 1 differ, 1 differ only because of types to which they refer
+
+struct s: size 4 → 8
+    struct s {
+        int i;                                       /*     0     4 */
+-   };                                               /* size: 4 */
++   };                                               /* size: 8 */
+
+module a: only in A
+module b: only in B
+module differs: 1 changed
+module holds: 1 changed only because of others
+`
+	for _, c := range []struct {
+		args           string
+		code           int
+		stdout, stderr string
+	}{
+		{p("a") + " " + p("b"), 1, want, ""},
+		{p("a") + " " + p("b.tar.zst"), 1, want, ""},
+		{p("b.tar.zst") + " " + p("b"), 0, "equal: 2 types compared (2 in A, 2 in B)\n", ""},
+		{p("a") + " " + p("b/same.btf"), 1, "", p("b/same.btf") + " is a file, but " + p("a") + " has the "},
+		{p("a/same.btf") + " " + p("b"), 1, "", p("a/same.btf") + " is a file, but " + p("b") + " has the "},
+		{"--base x " + p("a") + " " + p("b"), 2, "", "have their own bases"},
+		{"--name t " + p("a") + " " + p("b"), 1, "", "has a type with the name"},
+		{dir + " " + p("b"), 1, "", "it has no file vmlinux or vmlinux.btf"},
+	} {
+		code, stdout, stderr := btfdedup(append([]string{"diff"}, strings.Fields(c.args)...)...)
+		if code != c.code || stdout != c.stdout || !strings.Contains(stderr, c.stderr) ||
+			(c.stderr == "") != (stderr == "") {
+			t.Errorf("diff %s: code %d, want %d\nstdout: %s\nstderr: %s", c.args, code, c.code, stdout,
+				stderr)
+		}
+	}
+	_, stdout, _ := btfdedup("diff", "--format=json", p("a"), p("b"))
+	var got struct{ Modules []struct{ Name, Class string } }
+	if err := json.Unmarshal([]byte(stdout), &got); err != nil || fmt.Sprint(got.Modules) !=
+		"[{a only in A} {b only in B} {differs differs} {holds indirect}]" {
+		t.Errorf("%v: %v", err, got)
+	}
+	code, stdout, _ := btfdedup("diff", "--format=html", p("a"), p("b"))
+	if code != 1 || !strings.Contains(stdout, "module differs: 1 changed") {
+		t.Error(code, stdout)
+	}
+}

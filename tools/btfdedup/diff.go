@@ -21,25 +21,35 @@ import (
 func diffCommand() *cobra.Command {
 	flags := cli.NewFlags(&cobra.Command{
 		Use:   "diff A B",
-		Short: "Compare the content of two BTF files, ignoring type ids and the order of types",
+		Short: "Compare the content of two BTF files, or of two kernels with their modules",
 		Long: `
 Compares named types, functions, variables, sections and tags by content, including all that they
-refer to. If a name has several definitions, A and B must have the same set of definitions. Prints
-one line per difference, sorted, and then a summary; with --limit the summary comes first:
+refer to. Type ids and the order of types don't matter. If a name has several definitions, A and B
+must have the same set of definitions.
 
-    only in A: struct foo
-    differs: struct foo: member bar.baz: type u32 vs u64
-    forward: struct foo: member next: type struct bar (declared) * vs struct bar *
+Prints how many types of each kind differ, and then the differences, the most important ones first:
+those that break code that was compiled for A, by the number of types that differ only because of
+them. Below each difference is the definition as pahole prints it, with - and + before the lines
+that only A or B has; on a terminal with at least 120 columns, A and B are next to each other.
+Runs of members that have all moved by the same distance are one line. The types that differ only
+because of another type are listed below that type if --indirect is given.
 
-If a type differs only because a type that it refers to differs, it is counted, but not listed
-unless --indirect is given. A and B are raw BTF, or ELF files with a .BTF section. For split BTF,
---base-a and --base-b name the bases. A type counts as present if a base of the other side has it,
-unless --own-only is given. docs/command-line.md describes the output of --format=json.
+A and B are raw BTF, or ELF files with a .BTF section. For split BTF, --base-a and --base-b name the
+bases. A type counts as present if a base of the other side has it, unless --own-only is given. If A
+and B are directories or archives with the BTF of a kernel and its modules, as "btfdedup modules" and
+"btfdedup archive" write them, modules are compared by name, and each module that differs is one
+line. docs/command-line.md describes the output of --format=json.
 
 Exit codes: 0 if equal; 1 if different (the differences are on stdout), or if a file can't be read
 (nothing on stdout, one line on stderr); 2 for wrong usage.`,
 		Example: `
 btfdedup diff old/vmlinux.btf new/vmlinux.btf
+# what has changed in two structs
+btfdedup diff --name task_struct --name "struct file" old.btf new.btf
+# a page for a browser, with all details
+btfdedup diff --indirect --format=html old.btf new.btf > diff.html
+# kernels with their modules
+btfdedup diff 7.1.tar.zst 7.2.tar.zst
 # one module from two builds
 btfdedup diff --base-a old/vmlinux.btf --base-b new/vmlinux.btf old/ext4.btf new/ext4.btf
 btfdedup diff --kinds=struct,union --format=json a.btf b.btf`,
@@ -68,7 +78,7 @@ type diffRun struct {
 	names             []string
 	format            string
 	ownOnly, indirect bool
-	limit             int // how many differences the text has at most; 0: all
+	limit             int // how many differences of the kernel the text has at most; 0: all
 }
 
 func (r *diffRun) run(env *cli.Env, files []string) error {
