@@ -311,7 +311,9 @@ module holds: 1 changed only because of others
 		}
 	}
 	_, stdout, _ := btfdedup("diff", "--format=json", p("a"), p("b"))
-	var got struct{ Modules []struct{ Name, Class string } }
+	var got struct {
+		Modules []struct{ Name, Class string }
+	}
 	if err := json.Unmarshal([]byte(stdout), &got); err != nil || fmt.Sprint(got.Modules) !=
 		"[{a only in A} {b only in B} {differs differs} {holds indirect}]" {
 		t.Errorf("%v: %v", err, got)

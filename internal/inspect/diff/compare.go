@@ -76,5 +76,6 @@ type comparison struct {
 
 	scratch    map[[2]uint32]bool
 	listed     []int32 // by content: the index of its difference plus 1, or 0; for findCauses
-	fieldsLeft int     // how many members may still be visited by appendFields
+	fieldsLeft int     // how many members appendFields and memberLines may still visit
+	spellsLeft int     // how many types declarePart may still write
 }

@@ -183,6 +183,18 @@ func checkPair(t *testing.T, a, b *btf.Blob) {
 			t.Fatalf("not one line: %q", x)
 		}
 	}
+	follow := 0
+	for i := range d {
+		follow += d[i].FollowUps
+		for _, l := range d[i].Lines() {
+			if l.Old == nil && l.New == nil {
+				t.Fatalf("an empty line in %v", d[i])
+			}
+		}
+	}
+	if follow > s.Indirect {
+		t.Fatalf("%d follow-ups, %v", follow, s)
+	}
 	short, _ := Compare(Side{a}, Side{b}, Options{})
 	if !s.Same() && len(short) == 0 {
 		t.Fatalf("nothing is listed, but the summary is %v", s)

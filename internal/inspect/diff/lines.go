@@ -39,7 +39,6 @@ func (d *Difference) Lines() []Line {
 	var sides [2][]Cell
 	switch kind := d.c.kind(a); {
 	case kind.IsComposite():
-		d.c.fieldsLeft = max(d.c.fieldsLeft, maxFields)
 		for i, n := range d.pair {
 			sides[i] = d.c.compositeLines(n)
 		}

@@ -5,6 +5,7 @@ import (
 	"embed"
 	"html/template"
 	"io"
+	"iter"
 
 	"github.com/rules-btf/rules_btf/internal/inspect/diff"
 	"github.com/rules-btf/rules_btf/internal/support/message"
@@ -35,18 +36,7 @@ func HTML(w io.Writer, a, b string, r diff.Result) error {
 		return err
 	}
 	own, followUps := split(r.Differences)
-	// The items go through a channel, so that only one at a time is in memory.
-	items, done := make(chan item), make(chan struct{})
-	go func() {
-		defer close(items)
-		send := func(x item) bool {
-			select {
-			case items <- x:
-				return true
-			case <-done:
-				return false
-			}
-		}
+	items := func(yield func(item) bool) { // so that only one at a time is in memory
 		for i := range own {
 			d := &own[i]
 			x := item{Title: Title(d), Compatible: d.Compatible}
@@ -54,24 +44,16 @@ func HTML(w io.Writer, a, b string, r diff.Result) error {
 			for _, f := range followUps[d.Type] {
 				x.FollowUps = append(x.FollowUps, followUp(f))
 			}
-			if !send(x) {
+			if !yield(x) {
 				return
 			}
 		}
 		for i := range r.Modules {
-			m := &r.Modules[i]
-			x := item{Title: ModuleTitle(m), Compatible: m.Class != diff.OnlyA}
-			for i := range m.Differences {
-				d := &m.Differences[i]
-				x.Compatible = x.Compatible && (d.Compatible || d.Class == diff.Indirect)
-				x.Sentences = append(x.Sentences, Title(d))
-			}
-			if !send(x) {
+			if !yield(moduleItem(&r.Modules[i])) {
 				return
 			}
 		}
-	}()
-	defer close(done)
+	}
 	modules := ""
 	if len(r.Modules) > 0 {
 		modules = ModuleCounts(r.Modules)
@@ -82,10 +64,20 @@ func HTML(w io.Writer, a, b string, r diff.Result) error {
 		Modules string
 		Same    bool
 		Summary diff.Summary
-		Items   <-chan item
+		Items   iter.Seq[item]
 	}{message.Printable(a), message.Printable(b), modules, r.Same(), r.Summary, items})
 	if err != nil {
 		return err
 	}
 	return out.Flush()
+}
+
+func moduleItem(m *diff.Module) item {
+	x := item{Title: ModuleTitle(m), Compatible: m.Class != diff.OnlyA}
+	for i := range m.Differences {
+		d := &m.Differences[i]
+		x.Compatible = x.Compatible && (d.Compatible || d.Class == diff.Indirect)
+		x.Sentences = append(x.Sentences, Title(d))
+	}
+	return x
 }
