@@ -269,10 +269,12 @@ func TestDiffSets(t *testing.T) {
 		}
 	}
 	if code, _, stderr := btfdedup("archive", "-o", p("b.tar.zst"), "--release=7.2", "--vmlinux",
-		p("b/vmlinux.btf"), p("b/same.btf"), p("b/holds.btf"), p("b/differs.btf"), p("b/b.btf")); code != 0 {
+		p("b/vmlinux.btf"), p("b/same.btf"), p("b/holds.btf"), p("b/differs.btf"),
+		p("b/b.btf")); code != 0 {
 		t.Fatal(stderr)
 	}
-	const want = `1 equal, 0 only in A, 0 only in B, 1 differ, 0 forward declarations, 0 differ only because of those (2 types in A, 2 in B)
+	const want = "1 equal, 0 only in A, 0 only in B, 1 differ, 0 forward declarations, " +
+		`0 differ only because of those (2 types in A, 2 in B)
 
 kind          only in A  only in B  changed   compatible  follow-ups
 struct                0          0        1            0           0
@@ -297,8 +299,10 @@ module holds: 1 changed only because of others
 		{p("a") + " " + p("b"), 1, want, ""},
 		{p("a") + " " + p("b.tar.zst"), 1, want, ""},
 		{p("b.tar.zst") + " " + p("b"), 0, "equal: 2 types compared (2 in A, 2 in B)\n", ""},
-		{p("a") + " " + p("b/same.btf"), 1, "", p("b/same.btf") + " is a file, but " + p("a") + " has the "},
-		{p("a/same.btf") + " " + p("b"), 1, "", p("a/same.btf") + " is a file, but " + p("b") + " has the "},
+		{p("a") + " " + p("b/same.btf"), 1, "",
+			p("b/same.btf") + " is a file, but " + p("a") + " has the "},
+		{p("a/same.btf") + " " + p("b"), 1, "",
+			p("a/same.btf") + " is a file, but " + p("b") + " has the "},
 		{"--base x " + p("a") + " " + p("b"), 2, "", "have their own bases"},
 		{"--name t " + p("a") + " " + p("b"), 1, "", "has a type with the name"},
 		{dir + " " + p("b"), 1, "", "it has no file vmlinux or vmlinux.btf"},

@@ -35,10 +35,11 @@ Runs of members that have all moved by the same distance are one line. The types
 because of another type are listed below that type if --indirect is given.
 
 A and B are raw BTF, or ELF files with a .BTF section. For split BTF, --base-a and --base-b name the
-bases. A type counts as present if a base of the other side has it, unless --own-only is given. If A
-and B are directories or archives with the BTF of a kernel and its modules, as "btfdedup modules" and
-"btfdedup archive" write them, modules are compared by name, and each module that differs is one
-line. docs/command-line.md describes the output of --format=json.
+bases. A type counts as present if a base of the other side has it, unless --own-only is given.
+
+A and B can also be directories or archives with the BTF of a kernel and its modules, as "btfdedup
+modules" and "btfdedup archive" write them. Then modules are compared by name, and each module that
+differs is one line. docs/command-line.md describes the output of --format=json.
 
 Exit codes: 0 if equal; 1 if different (the differences are on stdout), or if a file can't be read
 (nothing on stdout, one line on stderr); 2 for wrong usage.`,
@@ -132,8 +133,8 @@ func (r *diffRun) compare(files []string, opts diff.Options) (diff.Result, error
 			"compare two files, or two directories or archives", files[0], files[1])
 	} else if a {
 		if len(r.baseA)+len(r.baseB) > 0 {
-			return diff.Result{}, cli.Usagef("%s and %s have their own bases; leave out --base, --base-a and "+
-				"--base-b", files[0], files[1])
+			return diff.Result{}, cli.Usagef("%s and %s have their own bases; leave out --base, "+
+				"--base-a and --base-b", files[0], files[1])
 		}
 		if err := r.checkNames(files, opts, sets[0].Blobs(), sets[1].Blobs()); err != nil {
 			return diff.Result{}, err
@@ -159,7 +160,8 @@ func (r *diffRun) compare(files []string, opts diff.Options) (diff.Result, error
 func (r *diffRun) checkNames(files []string, opts diff.Options, sides ...diff.Side) error {
 	for i, name := range opts.Names {
 		if !slices.ContainsFunc(slices.Concat(sides...), func(b *btf.Blob) bool { return has(b, name) }) {
-			return fmt.Errorf("neither %s nor %s has a type with the name %q", files[0], files[1], r.names[i])
+			return fmt.Errorf("neither %s nor %s has a type with the name %q", files[0], files[1],
+				r.names[i])
 		}
 	}
 	return nil

@@ -123,7 +123,8 @@ func TestDiffOnTerminal(t *testing.T) {
 	a, b := filepath.Join(t.TempDir(), "a.btf"), filepath.Join(t.TempDir(), "b.btf")
 	rawBTF(t, a, "s", 4)
 	rawBTF(t, b, "s", 8)
-	for width, want := range map[uint16]string{119: `(?m)^-   };`, 120: `(?m)^  }; .* │   }; .*\r$`} {
+	for width, want := range map[uint16]string{119: `(?m)^-   };`,
+		120: `(?m)^  }; .* │   }; .*\r$`} {
 		s := newTerminal(t)
 		if err := pty.Setsize(s.tty, &pty.Winsize{Rows: 24, Cols: width}); err != nil {
 			t.Fatal(err)

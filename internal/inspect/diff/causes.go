@@ -12,10 +12,10 @@ import (
 // to. Of several nearest ones, it is the one to which the most Indirect differences refer, or else
 // the first by name. The result has the indices of the differences that aren't Indirect.
 func (c *comparison) findCauses(list []Difference) (own []int32) {
-	if c.listed == nil {
-		c.listed = make([]int32, c.contents)
+	if c.work.listed == nil {
+		c.work.listed = make([]int32, c.contents)
 	}
-	of := c.listed
+	of := c.work.listed
 	mark := func(i int, as int32) {
 		for _, n := range list[i].pair {
 			if n != noPartner {

@@ -35,11 +35,12 @@ type spot struct {
 
 // cleared returns an empty set of pairs, always the same one.
 func (c *comparison) cleared() map[[2]uint32]bool {
-	if len(c.scratch) > 1000 || c.scratch == nil {
-		c.scratch = map[[2]uint32]bool{}
+	w := &c.work
+	if len(w.pairs) > 1000 || w.pairs == nil {
+		w.pairs = map[[2]uint32]bool{}
 	}
-	clear(c.scratch)
-	return c.scratch
+	clear(w.pairs)
+	return w.pairs
 }
 
 // changesOf lists how two types with the same kind and name differ. The result says so too if they
@@ -80,6 +81,12 @@ func (w *walker) put(c Change, own bool) {
 
 func (w *walker) other(where, text string) {
 	w.put(Change{Other, where, &State{Text: text}, nil, true}, true)
+}
+
+// reordered adds that the elements of the walked types, such as members, are in a different order.
+func (w *walker) reordered(s spot, elements string) {
+	text := "the order of the " + elements + " differs"
+	w.put(Change{Reordered, s.where, &State{Text: text}, nil, false}, true)
 }
 
 // inside lists how two nodes of one kind differ: in their records, or in their references.
@@ -294,19 +301,32 @@ func (c *comparison) childName(n uint32, i int) string {
 }
 
 // sizeOf returns the size of a type in bytes, or 0 if it is unknown.
-func (g *graph) sizeOf(n uint32, depth int) uint64 {
-	t := g.nodes[n].typ
+func (c *comparison) sizeOf(n uint32, depth int) uint64 {
+	t := c.nodes[n].typ
 	switch {
 	case t == nil || depth == 0:
 		return 0
 	case t.Kind.HasSize():
 		return uint64(t.SizeOrType)
 	case t.Kind == btf.KindPtr:
-		return g.pointers[g.nodes[n].blob]
+		return c.pointerSize(c.nodes[n].blob)
 	case t.Kind.IsModifier() || t.Kind == btf.KindVar:
-		return g.sizeOf(g.children(n)[0], depth-1)
+		return c.sizeOf(c.children(n)[0], depth-1)
 	case t.Kind == btf.KindArray:
-		return uint64(g.nodes[n].blob.ArrayOf(t).Nelems) * g.sizeOf(g.children(n)[0], depth-1)
+		return uint64(c.nodes[n].blob.ArrayOf(t).Nelems) * c.sizeOf(c.children(n)[0], depth-1)
 	}
 	return 0
+}
+
+// pointerSize returns the size of a pointer in a blob: that of its deepest base.
+func (c *comparison) pointerSize(b *btf.Blob) uint64 {
+	for b.Base != nil {
+		b = b.Base
+	}
+	size, ok := c.work.pointers[b]
+	if !ok {
+		size = uint64(b.PointerSize())
+		c.work.pointers[b] = size
+	}
+	return size
 }

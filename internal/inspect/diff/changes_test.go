@@ -27,7 +27,8 @@ func compile(t *testing.T, src string) *btf.Blob {
 	if err := os.WriteFile(path, []byte(src), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command(gcc, "-g", "-O1", "-c", "-o", path+".o", path).CombinedOutput(); err != nil {
+	cmd := exec.Command(gcc, "-g", "-O1", "-c", "-o", path+".o", path)
+	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s\n%s", err, out, src)
 	}
 	f, err := elf.Open(path + ".o")
@@ -76,7 +77,8 @@ func TestChanges(t *testing.T) {
 		want       string // the differences with their changes, one a line
 	}{
 		{"a member at the end, and what embeds the struct",
-			`struct in { int a; }; struct s { long x; struct in in; char c; } s; struct p { struct s *s; } p;`,
+			`struct in { int a; }; struct s { long x; struct in in; char c; } s;
+			 struct p { struct s *s; } p;`,
 			`struct in { int a; int b; }; struct s { long x; struct in in; char c; } s;
 			 struct p { struct s *s; } p;`,
 			`struct in, breaks, 2 follow-ups
@@ -87,7 +89,8 @@ func TestChanges(t *testing.T) {
 				resized member in: 4 → 8
 				moved member c: 12 → 16
 				size: 16 → 24`},
-		{"a member in a hole", `struct s { char c; long x; } s;`, `struct s { char c; int hole; long x; } s;`,
+		{"a member in a hole", `struct s { char c; long x; } s;`,
+			`struct s { char c; int hole; long x; } s;`,
 			`struct s, compatible
 				added member hole:  → int hole`},
 		{"inserted, removed and retyped members",
@@ -162,7 +165,8 @@ func TestChanges(t *testing.T) {
 			`int f(int x, long b) { return x + b; }`,
 			`func f, compatible
 				renamed parameter 1 a: a → x`},
-		{"a typedef", `typedef int t; t x; struct s { t t; } s;`, `typedef long t; t x; struct s { t t; } s;`,
+		{"a typedef", `typedef int t; t x; struct s { t t; } s;`,
+			`typedef long t; t x; struct s { t t; } s;`,
 			`typedef t, breaks, 1 follow-up
 				retyped: int → long int
 			struct s, because of typedef t

@@ -17,10 +17,10 @@
 //  3. collect (groups.go) groups definitions that have the same kind and name: both struct opts,
 //     both struct dev. In each group, the contents of the two sides are compared as sets.
 //  4. pair (pair.go) pairs contents that only A has with the most similar contents that only B has.
-//  5. changesOf (changes.go, members.go, elements.go) lists what has changed in each pair: struct opts
-//     has one more member.
-//  6. findCauses (causes.go): struct dev differs only because struct opts does. Such differences are
-//     counted, but listed only if Options.Indirect is set.
+//  5. changesOf (changes.go, members.go, elements.go) lists what has changed in each pair: struct
+//     opts has one more member.
+//  6. findCauses (causes.go): struct dev differs only because struct opts does. Such differences
+//     are counted, but listed only if Options.Indirect is set.
 //
 // [Definitions] describes in the same way how types of one blob differ.
 package diff
@@ -55,7 +55,7 @@ type Options struct {
 // Compare returns the differences between two sides, the most important ones first (byImportance).
 func Compare(a, b Side, opts Options) ([]Difference, Summary) {
 	c := &comparison{graph: newGraph(a, b), opts: opts, groups: map[key]*group{},
-		fieldsLeft: allFields}
+		work: newWork()}
 	sides := [2][]placedBlob{c.add(a), c.add(b)}
 	c.content, c.contents = refine.Classes(c.label, c.first, c.kids)
 	for i, s := range [2]Side{a, b} {
@@ -73,9 +73,17 @@ type comparison struct {
 	has      [2][]place // by content: where a side has it
 	order    []*group   // the groups in the order in which they were found
 	summary  Summary
-
-	scratch    map[[2]uint32]bool
-	listed     []int32 // by content: the index of its difference plus 1, or 0; for findCauses
-	fieldsLeft int     // how many members appendFields and memberLines may still visit
-	spellsLeft int     // how many types declarePart may still write
+	work     work
 }
+
+// work limits the work for hostile types, and has what is used again and again.
+type work struct {
+	fieldsLeft int // how many members appendFields and memberLines may still visit
+	spellsLeft int // how many types declarePart may still write
+
+	pairs    map[[2]uint32]bool   // for cleared
+	listed   []int32              // by content: the index of its difference plus 1, or 0
+	pointers map[*btf.Blob]uint64 // for pointerSize
+}
+
+func newWork() work { return work{fieldsLeft: allFields, pointers: map[*btf.Blob]uint64{}} }

@@ -14,7 +14,7 @@ type Definitions struct {
 
 // NewDefinitions prepares to compare the types of b and its bases.
 func NewDefinitions(b *btf.Blob) *Definitions {
-	c := &comparison{graph: newGraph(Side{b}), fieldsLeft: allFields}
+	c := &comparison{graph: newGraph(Side{b}), work: newWork()}
 	all := c.add(Side{b})
 	c.content, c.contents = refine.Classes(c.label, c.first, c.kids)
 	return &Definitions{c, all, allPairs}

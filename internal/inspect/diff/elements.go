@@ -56,8 +56,7 @@ func (w *walker) enumerators(a, b uint32, s spot) {
 		w.add(Encoding, s.where, signWord(t), signWord(u), false)
 	}
 	if len(w.changes) == before && !inOrderAll(to) {
-		w.put(Change{Reordered, s.where, &State{Text: "the order of the enumerators differs"}, nil, false},
-			true)
+		w.reordered(s, "enumerators")
 	}
 	w.size(a, b, s.where)
 }
@@ -95,10 +94,12 @@ func (w *walker) parameters(a, b uint32, s spot) {
 	walkPairs(to, len(nb), func(i, j int) {
 		switch {
 		case j < 0:
-			w.put(Change{Removed, parameterPath(s, i, na[i]), w.parameter(ka[i+1], na[i]), nil, true}, true)
+			w.put(Change{Removed, parameterPath(s, i, na[i]), w.parameter(ka[i+1], na[i]), nil, true},
+				true)
 			return
 		case i < 0:
-			w.put(Change{Added, parameterPath(s, j, nb[j]), nil, w.parameter(kb[j+1], nb[j]), true}, true)
+			w.put(Change{Added, parameterPath(s, j, nb[j]), nil, w.parameter(kb[j+1], nb[j]), true},
+				true)
 			return
 		}
 		in.where, in.types = parameterPath(s, i, na[i]), [2]uint32{ka[i+1], kb[j+1]}
@@ -167,8 +168,7 @@ func (w *walker) entries(a, b uint32, s spot) {
 		}
 	})
 	if len(w.changes) == before && !inOrderAll(to) {
-		w.put(Change{Reordered, s.where, &State{Text: "the order of the entries differs"}, nil, false},
-			true)
+		w.reordered(s, "entries")
 	}
 	if s, t := w.nodes[a].typ.SizeOrType, w.nodes[b].typ.SizeOrType; s != t {
 		w.add(Size, "", fmt.Sprint(s), fmt.Sprint(t), false)

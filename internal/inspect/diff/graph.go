@@ -27,8 +27,6 @@ type graph struct {
 	label   []uint32 // by node: equal for nodes that differ at most in references
 	labels  map[string]uint32
 	buf     []byte // scratch space for a record, the key in labels
-
-	pointers map[*btf.Blob]uint64 // the size of a pointer, in bytes
 }
 
 type node struct {
@@ -53,7 +51,6 @@ func newGraph(sides ...Side) *graph {
 		first: make([]uint32, firstNode+1, firstNode+1+types),
 		names: []string{""}, numbers: make(map[string]uint32, names),
 		label: make([]uint32, firstNode, firstNode+types), labels: make(map[string]uint32, types),
-		pointers: map[*btf.Blob]uint64{},
 	}
 	g.numbers[""] = 0
 	for n := range uint32(firstNode) {
@@ -83,7 +80,6 @@ func (g *graph) add(s Side) []placedBlob {
 	}
 	g.uses = append(g.uses, make([]uint32, len(g.nodes)-len(g.uses))...)
 	for i, p := range all {
-		g.addPointerSize(p.Blob)
 		chain := all[max(i, len(s)):]
 		if i < len(s) {
 			chain = append([]placedBlob{p}, chain...)
@@ -94,18 +90,6 @@ func (g *graph) add(s Side) []placedBlob {
 		}
 	}
 	return all
-}
-
-// addPointerSize finds out the size of a pointer in a blob: that of its deepest base.
-func (g *graph) addPointerSize(b *btf.Blob) {
-	root := b
-	for root.Base != nil {
-		root = root.Base
-	}
-	if g.pointers[root] == 0 {
-		g.pointers[root] = uint64(root.PointerSize())
-	}
-	g.pointers[b] = g.pointers[root]
 }
 
 // nodeOf returns the node of a type id. chain is a blob, its base, the base's base, …

@@ -125,13 +125,13 @@ func (c *comparison) memberLines(
 ) []Cell {
 	t, kids := c.nodes[n].typ, c.children(n)
 	for i, m := range c.nodes[n].blob.MembersOf(t) {
-		c.fieldsLeft--
+		c.work.fieldsLeft--
 		off, bits := m.Bits(t.KFlag)
 		f := field{name: c.element(n, i), node: kids[i], off: start + uint64(off), bits: bits}
 		name := message.Printable(f.name)
 		cell := Cell{Note: c.place(f).note(), At: int64(f.off), Depth: depth}
 		if !c.kind(f.node).IsComposite() || c.nodes[f.node].name != 0 || depth > maxSpell ||
-			len(out) >= maxFields || c.fieldsLeft <= 0 {
+			len(out) >= maxFields || c.work.fieldsLeft <= 0 {
 			cell.key = path + f.name
 			cell.Text = c.declare(f.node, name, maxSpell) + ";"
 			if bits > 0 {
@@ -200,7 +200,8 @@ func (c *comparison) signatureLines(n uint32) []Cell {
 	kids := c.children(proto)
 	// The return type may be a pointer to a function; then the text goes on after the parameters.
 	const mark = "\x00"
-	before, after, _ := strings.Cut(c.declare(kids[0], message.Printable(c.name(n))+mark, maxSpell), mark)
+	name := message.Printable(c.name(n))
+	before, after, _ := strings.Cut(c.declare(kids[0], name+mark, maxSpell), mark)
 	out := []Cell{{Text: before + "(", key: "("}}
 	for i, k := range kids[1:] {
 		name := c.element(proto, i)

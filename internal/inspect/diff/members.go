@@ -28,13 +28,15 @@ func (c *comparison) fields(n uint32) []field {
 	return c.appendFields(nil, n, 0, "", maxSpell)
 }
 
-func (c *comparison) appendFields(out []field, n uint32, start uint64, nest string, depth int) []field {
+func (c *comparison) appendFields(
+	out []field, n uint32, start uint64, nest string, depth int,
+) []field {
 	t, kids := c.nodes[n].typ, c.children(n)
 	for i, m := range c.nodes[n].blob.MembersOf(t) {
-		c.fieldsLeft--
+		c.work.fieldsLeft--
 		off, bits := m.Bits(t.KFlag)
 		f := field{c.element(n, i), kids[i], start + uint64(off), bits, nest}
-		if c.isNest(f) && depth > 0 && len(out) < maxFields && c.fieldsLeft > 0 {
+		if c.isNest(f) && depth > 0 && len(out) < maxFields && c.work.fieldsLeft > 0 {
 			in := c.nestWord(f.node)
 			if nest != "" {
 				in = nest + " " + in
@@ -99,8 +101,7 @@ func (w *walker) members(a, b uint32, s spot) {
 		}
 	})
 	if len(w.changes) == before && !inOrderAll(to) {
-		w.put(Change{Reordered, s.where, &State{Text: "the order of the members differs"}, nil, false},
-			true)
+		w.reordered(s, "members")
 	}
 	if s.where == "" || len(w.changes) == before {
 		w.size(a, b, s.where)

@@ -17,7 +17,7 @@ type Set struct {
 // Module says how a module differs.
 type Module struct {
 	Name        string       `json:"name"`
-	Class       Class        `json:"class"` // Indirect if the module's types only refer to types that differ
+	Class       Class        `json:"class"` // Indirect if only types to which it refers differ
 	Differences []Difference `json:"differences"`
 	Summary     Summary      `json:"summary"`
 }
@@ -38,7 +38,7 @@ func CompareSets(a, b Set, opts Options) Result {
 	// All types of both sets are nodes of one graph, so that it is refined only once.
 	sides := [2]Side{a.Blobs(), b.Blobs()}
 	c := &comparison{graph: newGraph(sides[0], sides[1]), opts: opts, groups: map[key]*group{},
-		fieldsLeft: allFields}
+		work: newWork()}
 	var placed [2]map[*btf.Blob]placedBlob
 	for i, side := range sides {
 		placed[i] = map[*btf.Blob]placedBlob{}
@@ -92,8 +92,8 @@ func CompareSets(a, b Set, opts Options) Result {
 
 var moduleRank = map[Class]int{OnlyA: 1, OnlyB: 2, Differs: 3, Indirect: 4}
 
-// Blobs returns all blobs of a set that are not bases of others. The first one has the longest chain
-// of bases.
+// Blobs returns all blobs of a set that are not bases of others. The first one has the longest
+// chain of bases.
 func (s Set) Blobs() Side {
 	if len(s.Modules) == 0 {
 		return Side{s.Kernel}

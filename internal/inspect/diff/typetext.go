@@ -64,12 +64,12 @@ func (c *comparison) spell(n uint32) string { return c.declare(n, "", maxSpell) 
 // declare writes, in C syntax, a declaration of inner with the type n. The parameter inner is a
 // declarator, such as "*", "(*)[3]" or "".
 func (c *comparison) declare(n uint32, inner string, depth int) string {
-	c.spellsLeft = maxSpells
+	c.work.spellsLeft = maxSpells
 	return c.declarePart(n, inner, depth)
 }
 
 func (c *comparison) declarePart(n uint32, inner string, depth int) string {
-	c.spellsLeft--
+	c.work.spellsLeft--
 	join := func(s string) string {
 		if inner == "" || strings.HasPrefix(inner, "[") {
 			return s + inner
@@ -81,7 +81,7 @@ func (c *comparison) declarePart(n uint32, inner string, depth int) string {
 		return join("void")
 	case n == missingNode:
 		return join("(missing type)")
-	case depth == 0 || c.spellsLeft <= 0:
+	case depth == 0 || c.work.spellsLeft <= 0:
 		return join("…")
 	}
 	t, name, kids := c.nodes[n].typ, message.Printable(c.name(n)), c.children(n)

@@ -155,7 +155,8 @@ func (s *setReader) parse(file string, base *btf.Blob) (*btf.Blob, error) {
 	}
 	defer r.Close()
 	if s.size += size; size > maxFile || s.size > maxSet {
-		return nil, fmt.Errorf("too large: a file may have %d bytes, and all together %d", maxFile, maxSet)
+		return nil, fmt.Errorf("too large: a file may have %d bytes, and all together %d", maxFile,
+			maxSet)
 	}
 	data, err := io.ReadAll(io.LimitReader(r, size))
 	if err != nil {

@@ -61,13 +61,14 @@ func Fold(lines []diff.Line) []Row {
 // skipped describes lines that are all equal, or have all moved by the same distance.
 func skipped(lines []diff.Line) string {
 	s := "… " + message.Count(len(lines), "more line")
-	if l := lines[0]; l.Moved() {
-		s += fmt.Sprintf(", changed by %+d", distance(l))
-		if isOffset(l) {
-			s = fmt.Sprintf("… %s, moved by %s", message.Count(len(lines), "more line"), byteText(distance(l)))
-		}
+	switch l := lines[0]; {
+	case !l.Moved():
+		return s
+	case isOffset(l):
+		return s + ", moved by " + byteText(distance(l))
+	default:
+		return s + fmt.Sprintf(", changed by %+d", distance(l))
 	}
-	return s
 }
 
 func isOffset(l diff.Line) bool { return l.Old.Note != "" && l.Old.Note[0] == '/' }

@@ -10,8 +10,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/inspect/diff"
 )
 
-// kernel makes BTF with a struct of twelve members, a second struct that refers to it, an enum and a
-// function. If the parameter change is set, all of them are a little different.
+// kernel makes BTF with a struct of twelve members, a second struct that refers to it, an enum and
+// a function. If the parameter change is set, all of them are a little different.
 func kernel(change bool) *btf.Blob {
 	b := btf.NewBuilder(nil, nil, nil)
 	i := b.Int("int", 4, btf.IntSigned, 0)
@@ -44,7 +44,7 @@ func kernel(change bool) *btf.Blob {
 	b.Enum(btf.KindEnum, "modes", 4, false, enums...)
 	params := []btf.Param{{NameOff: b.Name("first"), Type: i}}
 	if change {
-		params = append(params, btf.Param{NameOff: b.Name("a_parameter_with_a_very_long_name"), Type: i})
+		params = append(params, btf.Param{NameOff: b.Name("a_parameter_with_a_long_name"), Type: i})
 	}
 	b.Func("call", b.FuncProto(0, params...), btf.LinkageGlobal)
 	if change {
@@ -59,7 +59,8 @@ func compare(indirect bool) diff.Result {
 	return diff.Result{Differences: list, Summary: s}
 }
 
-const head = `1 equal, 0 only in A, 1 only in B, 3 differ, 0 forward declarations, 1 differ only because of those (7 types in A, 8 in B)
+const head = "1 equal, 0 only in A, 1 only in B, 3 differ, 0 forward declarations, " +
+	`1 differ only because of those (7 types in A, 8 in B)
 
 kind          only in A  only in B  changed   compatible  follow-ups
 struct                0          0        1            0           1
@@ -69,7 +70,8 @@ func                  0          0        1            0           0
 
 `
 
-const oneColumn = head + `struct opts: 1 added; 1 removed; 5 moved; 1 more type differs only because of it
+const oneColumn = head +
+	`struct opts: 1 added; 1 removed; 5 moved; 1 more type differs only because of it
     struct opts {
         int a;                                       /*     0     4 */
         int b;                                       /*     4     4 */
@@ -93,10 +95,10 @@ enum modes: 1 added; 4 different values
         … 3 more lines, changed by +1
     };                                               /* size: 4 */
 
-func call: parameter 2 a_parameter_with_a_very_long_name: added: int a_parameter_with_a_very_long_name
+func call: parameter 2 a_parameter_with_a_long_name: added: int a_parameter_with_a_long_name
     void call(
         int first
-+       int a_parameter_with_a_very_long_name
++       int a_parameter_with_a_long_name
     );
 
 only in B: union new
