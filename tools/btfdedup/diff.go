@@ -46,9 +46,9 @@ Exit codes: 0 if equal; 1 if different (the differences are on stdout), or if a 
 		Example: `
 btfdedup diff old/vmlinux.btf new/vmlinux.btf
 # what has changed in two structs
-btfdedup diff --name task_struct --name "struct file" old.btf new.btf
+btfdedup diff --name task_struct --name sock old.btf new.btf
 # a page for a browser, with all details
-btfdedup diff --indirect --format=html old.btf new.btf > diff.html
+btfdedup diff --indirect --format=html old.btf new.btf
 # kernels with their modules
 btfdedup diff 7.1.tar.zst 7.2.tar.zst
 # one module from two builds

@@ -44,7 +44,7 @@ func kernel(change bool) *btf.Blob {
 	b.Enum(btf.KindEnum, "modes", 4, false, enums...)
 	params := []btf.Param{{NameOff: b.Name("first"), Type: i}}
 	if change {
-		params = append(params, btf.Param{NameOff: b.Name("a_parameter_with_a_long_name"), Type: i})
+		params = append(params, btf.Param{NameOff: b.Name("a_parameter_with_a_longer_name"), Type: i})
 	}
 	b.Func("call", b.FuncProto(0, params...), btf.LinkageGlobal)
 	if change {
@@ -95,10 +95,10 @@ enum modes: 1 added; 4 different values
         … 3 more lines, changed by +1
     };                                               /* size: 4 */
 
-func call: parameter 2 a_parameter_with_a_long_name: added: int a_parameter_with_a_long_name
+func call: parameter 2 a_parameter_with_a_longer_name: added: int a_parameter_with_a_longer_name
     void call(
         int first
-+       int a_parameter_with_a_long_name
++       int a_parameter_with_a_longer_name
     );
 
 only in B: union new
