@@ -39,7 +39,7 @@ bases. A type counts as present if a base of the other side has it, unless --own
 
 A and B can also be directories or archives with the BTF of a kernel and its modules, as "btfdedup
 modules" and "btfdedup archive" write them. Then modules are compared by name, and each module that
-differs is one line. docs/command-line.md describes the output of --format=json.
+differs is one line. docs/diff.md has examples, and describes the output of --format=json.
 
 Exit codes: 0 if equal; 1 if different (the differences are on stdout), or if a file can't be read
 (nothing on stdout, one line on stderr); 2 for wrong usage.`,
@@ -211,7 +211,8 @@ func readSide(bases []string, path string) (diff.Side, error) {
 	return relocate.ReadFile(path, base)
 }
 
-// diffSchema is the version of what diff prints with --format=json, like reportSchema.
+// diffSchema is the version of what diff prints with --format=json, like reportSchema. docs/diff.md
+// describes the fields.
 const diffSchema = 2
 
 // diffReport is what diff prints as JSON.

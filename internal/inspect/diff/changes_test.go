@@ -89,6 +89,16 @@ func TestChanges(t *testing.T) {
 				resized member in: 4 → 8
 				moved member c: 12 → 16
 				size: 16 → 24`},
+		{"an embedded struct has grown, and members are in a different order",
+			`struct in { int a; }; struct s { struct in in; int x, y; } s;`,
+			`struct in { int a, b; }; struct s { struct in in; int y, x; } s;`,
+			`struct in, breaks
+				added member b:  → int b
+				size: 4 → 8
+			struct s, breaks
+				resized member in: 4 → 8
+				moved member x: 4 → 12
+				size: 12 → 16`},
 		{"a member in a hole", `struct s { char c; long x; } s;`,
 			`struct s { char c; int hole; long x; } s;`,
 			`struct s, compatible

@@ -100,8 +100,11 @@ func (w *walker) members(a, b uint32, s spot) {
 			w.member(fa[i], fb[j], s, renamed[i])
 		}
 	})
-	if len(w.changes) == before && !inOrderAll(to) {
+	switch inOrder := inOrderAll(to); {
+	case len(w.changes) == before && !inOrder:
 		w.reordered(s, "members")
+	case !inOrder:
+		w.own = true // not only because a member before others has grown
 	}
 	if s.where == "" || len(w.changes) == before {
 		w.size(a, b, s.where)
