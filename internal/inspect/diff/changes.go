@@ -264,7 +264,7 @@ func (w *walker) reference(a, b uint32, s spot, open bool) {
 	w.add(Retyped, s.where, sa, sb, true)
 }
 
-// declares reports, for two nodes with the same name, whether one is a declaration of the other.
+// declares reports whether one of two nodes with the same name is a declaration of the other.
 func (c *comparison) declares(a, b uint32) bool {
 	if c.kind(a) != btf.KindFwd {
 		a, b = b, a
