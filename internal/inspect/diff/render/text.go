@@ -8,9 +8,10 @@
 //	-   };                                   /* size: 4 */
 //	+   };                                   /* size: 8 */
 //
-//	    struct opts {                        │     struct opts {
-//	        int level;        /*     0     4 │         int level;        /*     0     4 */
-//	                                         │ +       int flags;        /*     4     4 */
+//	  struct opts {                          │   struct opts {
+//	      int level;       /*     0     4 */ │       int level;       /*     0     4 */
+//	                                         │ +     int flags;       /*     4     4 */
+//	  };                       /* size: 4 */ │   };                       /* size: 8 */
 package render
 
 import (
@@ -73,6 +74,7 @@ func Text(w io.Writer, r diff.Result, opts Options) error {
 		for _, f := range followUps[d.Type] {
 			fmt.Fprintf(out, "    because of it: %s\n", followUp(f))
 		}
+		delete(followUps, d.Type) // another definition with this name may follow
 	}
 	if left > 0 {
 		fmt.Fprintf(out, "\n%s left out; --limit=0 prints all\n", message.Count(left, "more difference"))
