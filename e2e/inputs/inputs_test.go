@@ -105,7 +105,7 @@ func explainAll(t *testing.T, d, b *kernel) {
 	}
 	var all struct {
 		Differences []Difference
-		Summary     map[string]int
+		Summary     map[string]any
 	}
 	if err := json.Unmarshal([]byte(result.Stdout), &all); err != nil {
 		t.Fatal(err, result.Stderr)

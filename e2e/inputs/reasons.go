@@ -3,6 +3,8 @@ package inputs
 import (
 	"debug/dwarf"
 	"debug/elf"
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/rules-btf/rules_btf/e2e/internal/compare"
@@ -10,21 +12,34 @@ import (
 
 // Difference is a difference that "btfdedup diff --format=json" prints.
 type Difference struct {
-	Class string // "only in A", "only in B", "differs", "forward"
-	Kind  string
-	Type  string // "struct foo"
-	Where string // "member bar.baz"; "" for the type itself
-	What  string // "type u32 vs u64"
+	Class   string // "only in A", "only in B", "differs", "forward"
+	Kind    string
+	Type    string // "struct foo"
+	Note    string
+	Changes []Change
+}
+
+// Change is a change of a part of a type.
+type Change struct {
+	Kind          string                // "moved", "retyped" …
+	Where         string                // "member bar.baz"; "" for the type itself
+	Before, After struct{ Text string } // "u32", an offset in bytes
 }
 
 func (d Difference) String() string {
 	text := d.Class + ": " + d.Type
-	for _, part := range []string{d.Where, d.What} {
-		if part != "" {
-			text += ": " + part
-		}
+	if d.Note != "" {
+		text += ": " + d.Note
+	}
+	for _, c := range d.Changes {
+		text += fmt.Sprintf("; %s %s: %s → %s", c.Kind, c.Where, c.Before.Text, c.After.Text)
 	}
 	return text
+}
+
+// has reports whether a difference has a change for which match returns true.
+func (d Difference) has(match func(c Change) bool) bool {
+	return slices.ContainsFunc(d.Changes, match)
 }
 
 // Blocks is the set of types that a file's DWARF defines inside functions' blocks. Each type is in
@@ -143,10 +158,11 @@ func Explain(d Difference, blocks Blocks, dwarf, btf compare.Skips) string {
 		return reasonVariable
 	case blocks.has(d.Type):
 		return reasonBlock
-	case d.Kind == "typedef" && strings.Contains(d.What, "vs void"):
+	case d.Kind == "typedef" && d.has(func(c Change) bool { return c.After.Text == "void" }):
 		return reasonVector
-	case d.Class == "differs" && strings.HasPrefix(d.What, "bit offset ") &&
-		strings.HasSuffix(d.What, " vs 0"):
+	case d.Class == "differs" && d.has(func(c Change) bool {
+		return c.Kind == "moved" && (c.After.Text == "0" || c.After.Text == "0:0")
+	}):
 		return reasonUnnamed
 	}
 	return ""

@@ -26,20 +26,24 @@ func TestExplain(t *testing.T) {
 		{Difference{Class: "only in B", Kind: "func", Type: "func located"}, reasonLocation},
 		{Difference{Class: "only in B", Kind: "func", Type: "func inlined"}, reasonCodeless},
 		{Difference{Class: "only in A", Kind: "var", Type: "var lost"}, reasonVariable},
-		{Difference{Class: "differs", Kind: "typedef", Type: "typedef v4",
-			What: "type int[4] vs void"}, reasonVector},
-		{Difference{Class: "differs", Kind: "struct", Type: "struct s", Where: "member m",
-			What: "bit offset 2 vs 0"}, reasonUnnamed},
-		{Difference{Class: "differs", Kind: "struct", Type: "struct s", Where: "member m",
-			What: "bit offset 8 vs 16"}, ""},
+		{changed("typedef", "typedef v4", "retyped", "int[4]", "void"), reasonVector},
+		{changed("struct", "struct s", "moved", "0:2", "0:0"), reasonUnnamed},
+		{changed("struct", "struct s", "moved", "1", "2"), ""},
 		{Difference{Class: "only in A", Kind: "struct", Type: "struct file_scope"}, ""},
 		{Difference{Class: "only in A", Kind: "func", Type: "func missing"}, ""},
-		{Difference{Class: "differs", Kind: "struct", Type: "struct s", What: "size 4 vs 8"}, ""},
+		{changed("struct", "struct s", "size", "4", "8"), ""},
 	} {
 		if got := Explain(c.Difference, blocks, dwarf, btf); got != c.want {
 			t.Errorf("%v: %q, want %q", c.Difference, got, c.want)
 		}
 	}
+}
+
+// changed makes a Difference with one Change.
+func changed(kind, typ, change, before, after string) Difference {
+	c := Change{Kind: change}
+	c.Before.Text, c.After.Text = before, after
+	return Difference{Class: "differs", Kind: kind, Type: typ, Changes: []Change{c}}
 }
 
 // TestReadBlocks checks which types ReadBlocks finds in a small program.

@@ -92,7 +92,7 @@ func TestKernelWithRust(t *testing.T) {
 		t.Fatal(err)
 	}
 	var result struct {
-		Summary     map[string]int
+		Summary     map[string]any
 		Differences []struct{ Class, Type string }
 	}
 	if err := json.Unmarshal([]byte(r.Stdout), &result); err != nil {

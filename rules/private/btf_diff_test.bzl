@@ -7,7 +7,7 @@ load(":arguments.bzl", "argument_of")
 
 # The test prints at most this many differences, because Bazel hides test output of more than a
 # megabyte (--experimental_ui_max_stdouterr_bytes).
-_LIMIT = 500
+_LIMIT = 300
 
 def _runfiles_path(file):
     return argument_of(file.short_path)
@@ -77,9 +77,9 @@ def btf_diff_test(
         **kwargs):
     """Tests that two BTF files hold the same types, functions and variables.
 
-    Ids and order don't matter. The test prints a summary and the first 500 differences;
+    Ids and order don't matter. The test prints a summary and the 300 most important differences;
     `bazel run //:NAME -- --limit=0` prints all of them, and accepts other flags of `btfdedup diff`
-    too.
+    too, such as `--name` or `--format=html`.
 
     ```starlark
     btf_diff_test(

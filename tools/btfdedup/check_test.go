@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -156,14 +157,23 @@ func TestDiffVerb(t *testing.T) {
 		b.Ref(btf.KindTypedef, "t", 3)
 		b.Int("int", 4, 0, 0)
 	})
+	table := func(lines ...string) string {
+		s := "\nkind          only in A  only in B  changed   compatible  follow-ups\n"
+		for _, l := range lines {
+			f := strings.Fields(l)
+			s += fmt.Sprintf("%-12s%11s%11s%9s%13s%12s\n", f[0], f[1], f[2], f[3], f[4], f[5])
+		}
+		return s + "\n"
+	}
 	const (
-		first  = "differs: int int: bits 32 vs 64 (size 4 vs 8)\n"
+		first  = "int int: size 4 → 8; 1 resized\n    size 32 bits → 64 bits\n\n"
 		second = "forward: forward struct s: only in A\n"
 		third  = "only in B: struct s\n"
-		last   = "0 equal, 0 only in A, 1 only in B, 1 differ, 1 forward declaration," +
+		counts = "0 equal, 0 only in A, 1 only in B, 1 differ, 1 forward declaration," +
 			" 0 differ only because of those (2 types in A, 2 in B)\n"
-		differences = first + second + third + last
 	)
+	summary := counts + table("int 0 0 1 0 0", "struct 0 1 0 0 0", "fwd 1 0 0 0 0")
+	differences := summary + first + second + third
 	for _, c := range []struct {
 		args           string
 		code           int
@@ -172,14 +182,20 @@ func TestDiffVerb(t *testing.T) {
 		{a + " " + same, 0, "equal: 2 types compared (2 in A, 2 in B)\n", ""},
 		{a + " " + other, 1, differences, ""},
 		{"--kinds=struct " + a + " " + other, 1,
-			"only in B: struct s\n0 equal, 0 only in A, 1 only in B, 0 differ, 0 forward declarations," +
-				" 0 differ only because of those (2 types in A, 2 in B)\n", ""},
+			"0 equal, 0 only in A, 1 only in B, 0 differ, 0 forward declarations," +
+				" 0 differ only because of those (2 types in A, 2 in B)\n" + table("struct 0 1 0 0 0") +
+				third, ""},
+		{"--name=s " + a + " " + other, 1,
+			"0 equal, 0 only in A, 1 only in B, 0 differ, 1 forward declaration," +
+				" 0 differ only because of those (2 types in A, 2 in B)\n" +
+				table("struct 0 1 0 0 0", "fwd 1 0 0 0 0") + second + third, ""},
+		{"--name=none " + a + " " + other, 1, "", `has a type with the name "none"`},
 		{"--limit=0 " + a + " " + other, 1, differences, ""},
-		{"--limit=3 " + a + " " + other, 1, last + first + second + third, ""},
+		{"--limit=3 " + a + " " + other, 1, differences, ""},
 		{"--limit=1 " + a + " " + other, 1,
-			last + first + "2 more differences left out; --limit=0 prints all\n", ""},
+			summary + first + "2 more differences left out; --limit=0 prints all\n", ""},
 		{"--limit=2 " + a + " " + other, 1,
-			last + first + second + "1 more difference left out; --limit=0 prints all\n", ""},
+			summary + first + second + "\n1 more difference left out; --limit=0 prints all\n", ""},
 		{"--limit=1 " + a + " " + same, 0, "equal: 2 types compared (2 in A, 2 in B)\n", ""},
 		{"--limit=x " + a + " " + same, 2, "", "must be a number of differences"},
 		{"--kinds=typedef,FUNC " + a + " " + other, 0, "equal: 0 types compared (2 in A, 2 in B)\n", ""},
@@ -191,7 +207,7 @@ func TestDiffVerb(t *testing.T) {
 		{a + " " + dir + "/none", 1, "", "btfdedup: open "},
 		{"--kinds=class " + a + " " + a, 2, "",
 			`"class" for "--kinds" flag: unknown kind "class"; the kinds are int, ptr`},
-		{"--format=xml " + a + " " + a, 2, "", `"xml" for "--format" flag: must be text or json`},
+		{"--format=xml " + a + " " + a, 2, "", `"xml" for "--format" flag: must be text, json or html`},
 		{"--base x --base-a y " + a + " " + a, 2, "", "--base is for both sides"},
 	} {
 		code, stdout, stderr := btfdedup(append([]string{"diff"}, strings.Fields(c.args)...)...)
@@ -209,21 +225,105 @@ func TestDiffVerbJSON(t *testing.T) {
 	b, _ := writeBTF(t, dir, "b.btf", nil, func(b *btf.Builder) { b.Int("int", 4, 1, 0) })
 	var got struct {
 		Equal       bool
-		Differences []struct{ Class, Kind, Type, Where, What string }
-		Summary     map[string]int
+		Differences []struct {
+			Class, Kind string
+			Changes     []struct {
+				Kind          string
+				Before, After struct{ Text string }
+			}
+		}
+		Summary struct{ Differs int }
 	}
 	code, stdout, _ := btfdedup("diff", "--format=json", "--limit=1", a, b)
 	if err := json.Unmarshal([]byte(stdout), &got); err != nil {
 		t.Fatal(err, stdout)
 	}
 	if code != 1 || got.Equal || len(got.Differences) != 1 ||
-		got.Differences[0].What != "encoding 0 vs 1" || got.Differences[0].Kind != "int" ||
-		got.Summary["differs"] != 1 {
+		len(got.Differences[0].Changes) != 1 || got.Differences[0].Kind != "int" ||
+		got.Differences[0].Changes[0].After.Text != "signed" || got.Summary.Differs != 1 {
 		t.Errorf("code %d\n%s", code, stdout)
 	}
 	code, stdout, _ = btfdedup("diff", "--format=json", a, a)
 	if code != 0 || !strings.Contains(stdout, `"equal": true`) ||
 		!strings.Contains(stdout, `"differences": []`) {
 		t.Errorf("code %d\n%s", code, stdout)
+	}
+}
+
+// TestDiffSets compares directories and archives of a kernel and its modules.
+func TestDiffSets(t *testing.T) {
+	dir := t.TempDir()
+	p := func(name string) string { return filepath.Join(dir, name) }
+	for side, size := range map[string]uint32{"a": 4, "b": 8} {
+		if err := os.Mkdir(p(side), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		_, base := writeBTF(t, p(side), "vmlinux.btf", nil, func(b *btf.Builder) {
+			b.Int("int", 4, btf.IntSigned, 0)
+			b.Composite(btf.KindStruct, "s", size, false, btf.Member{NameOff: b.Name("i"), Type: 1})
+		})
+		for name, typ := range map[string]uint32{"same": 1, "holds": 2, "differs": size / 8, side: 1} {
+			writeBTF(t, p(side), name+".btf", base, func(b *btf.Builder) {
+				b.Ref(btf.KindTypedef, name+"_t", typ)
+			})
+		}
+	}
+	if code, _, stderr := btfdedup("archive", "-o", p("b.tar.zst"), "--release=7.2", "--vmlinux",
+		p("b/vmlinux.btf"), p("b/same.btf"), p("b/holds.btf"), p("b/differs.btf"),
+		p("b/b.btf")); code != 0 {
+		t.Fatal(stderr)
+	}
+	const want = "1 equal, 0 only in A, 0 only in B, 1 differ, 0 forward declarations, " +
+		`0 differ only because of those (2 types in A, 2 in B)
+
+kind          only in A  only in B  changed   compatible  follow-ups
+struct                0          0        1            0           0
+modules: 1 only in A, 1 only in B, 1 differ, 1 differ only because of types to which they refer
+
+struct s: size 4 → 8
+    struct s {
+        int i;                                       /*     0     4 */
+-   };                                               /* size: 4 */
++   };                                               /* size: 8 */
+
+module a: only in A
+module b: only in B
+module differs: 1 changed
+module holds: 1 changed only because of others
+`
+	for _, c := range []struct {
+		args           string
+		code           int
+		stdout, stderr string
+	}{
+		{p("a") + " " + p("b"), 1, want, ""},
+		{p("a") + " " + p("b.tar.zst"), 1, want, ""},
+		{p("b.tar.zst") + " " + p("b"), 0, "equal: 2 types compared (2 in A, 2 in B)\n", ""},
+		{p("a") + " " + p("b/same.btf"), 1, "",
+			p("b/same.btf") + " is a file, but " + p("a") + " has the "},
+		{p("a/same.btf") + " " + p("b"), 1, "",
+			p("a/same.btf") + " is a file, but " + p("b") + " has the "},
+		{"--base x " + p("a") + " " + p("b"), 2, "", "have their own bases"},
+		{"--name t " + p("a") + " " + p("b"), 1, "", "has a type with the name"},
+		{dir + " " + p("b"), 1, "", "it has no file vmlinux or vmlinux.btf"},
+	} {
+		code, stdout, stderr := btfdedup(append([]string{"diff"}, strings.Fields(c.args)...)...)
+		if code != c.code || stdout != c.stdout || !strings.Contains(stderr, c.stderr) ||
+			(c.stderr == "") != (stderr == "") {
+			t.Errorf("diff %s: code %d, want %d\nstdout: %s\nstderr: %s", c.args, code, c.code, stdout,
+				stderr)
+		}
+	}
+	_, stdout, _ := btfdedup("diff", "--format=json", p("a"), p("b"))
+	var got struct {
+		Modules []struct{ Name, Class string }
+	}
+	if err := json.Unmarshal([]byte(stdout), &got); err != nil || fmt.Sprint(got.Modules) !=
+		"[{a only in A} {b only in B} {differs differs} {holds indirect}]" {
+		t.Errorf("%v: %v", err, got)
+	}
+	code, stdout, _ := btfdedup("diff", "--format=html", p("a"), p("b"))
+	if code != 1 || !strings.Contains(stdout, "module differs: 1 changed") {
+		t.Error(code, stdout)
 	}
 }

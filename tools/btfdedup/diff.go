@@ -1,42 +1,56 @@
 package main
 
 import (
-	"bufio"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/rules-btf/rules_btf/internal/command/cli"
+	"github.com/rules-btf/rules_btf/internal/command/progress"
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/inspect/diff"
+	"github.com/rules-btf/rules_btf/internal/inspect/diff/render"
+	"github.com/rules-btf/rules_btf/internal/inspect/dump"
+	"github.com/rules-btf/rules_btf/internal/kernel/archive"
 	"github.com/rules-btf/rules_btf/internal/link/relocate"
-	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
 func diffCommand() *cobra.Command {
 	flags := cli.NewFlags(&cobra.Command{
 		Use:   "diff A B",
-		Short: "Compare the content of two BTF files, ignoring type ids and the order of types",
+		Short: "Compare the content of two BTF files, or of two kernels with their modules",
 		Long: `
 Compares named types, functions, variables, sections and tags by content, including all that they
-refer to. If a name has several definitions, A and B must have the same set of definitions. Prints
-one line per difference, sorted, and then a summary; with --limit the summary comes first:
+refer to. Type ids and the order of types don't matter. If a name has several definitions, A and B
+must have the same set of definitions.
 
-    only in A: struct foo
-    differs: struct foo: member bar.baz: type u32 vs u64
-    forward: struct foo: member next: type struct bar (declared) * vs struct bar *
+Prints how many types of each kind differ, and then the differences, the most important ones first:
+those that break code that was compiled for A, by the number of types that differ only because of
+them. Below each difference is the definition as pahole prints it, with - and + before the lines
+that only A or B has; on a terminal with at least 120 columns, A and B are next to each other.
+Runs of members that have all moved by the same distance are one line. The types that differ only
+because of another type are listed below that type if --indirect is given.
 
-If a type differs only because a type that it refers to differs, it is counted, but not listed
-unless --indirect is given. A and B are raw BTF, or ELF files with a .BTF section. For split BTF,
---base-a and --base-b name the bases. A type counts as present if a base of the other side has it,
-unless --own-only is given. docs/command-line.md describes the output of --format=json.
+A and B are raw BTF, or ELF files with a .BTF section. For split BTF, --base-a and --base-b name the
+bases. A type counts as present if a base of the other side has it, unless --own-only is given.
+
+A and B can also be directories or archives with the BTF of a kernel and its modules, as "btfdedup
+modules" and "btfdedup archive" write them. Then modules are compared by name, and each module that
+differs is one line. docs/diff.md has examples, and describes the output of --format=json.
 
 Exit codes: 0 if equal; 1 if different (the differences are on stdout), or if a file can't be read
 (nothing on stdout, one line on stderr); 2 for wrong usage.`,
 		Example: `
 btfdedup diff old/vmlinux.btf new/vmlinux.btf
+# what has changed in two structs
+btfdedup diff --name task_struct --name sock old.btf new.btf
+# a page for a browser, with all details
+btfdedup diff --indirect --format=html old.btf new.btf
+# kernels with their modules
+btfdedup diff 7.1.tar.zst 7.2.tar.zst
 # one module from two builds
 btfdedup diff --base-a old/vmlinux.btf --base-b new/vmlinux.btf old/ext4.btf new/ext4.btf
 btfdedup diff --kinds=struct,union --format=json a.btf b.btf`,
@@ -46,7 +60,10 @@ btfdedup diff --kinds=struct,union --format=json a.btf b.btf`,
 		"the BTF `FILE` on which A is based; repeat the flag for a chain; --base is for both sides")
 	flags.InputsVar(&r.baseB, "base-b", "the BTF `FILE` on which B is based, like --base-a for A")
 	flags.Var(&r.kinds, "kinds", "compare only these `kinds`, such as struct,union,func")
-	flags.FormatVar(&r.format)
+	flags.PageFormatVar(&r.format)
+	flags.StringArrayVar(&r.names, "name", nil,
+		"compare only types with the name `N`, or with a kind and name, such as \"struct sock\"; "+
+			"repeat the flag for several names")
 	flags.BoolVar(&r.ownOnly, "own-only", false,
 		"ignore the bases of the other side when looking for a type")
 	flags.BoolVar(&r.indirect, "indirect", false,
@@ -59,9 +76,10 @@ btfdedup diff --kinds=struct,union --format=json a.btf b.btf`,
 type diffRun struct {
 	baseA, baseB      []string
 	kinds             kindList
+	names             []string
 	format            string
 	ownOnly, indirect bool
-	limit             int // how many differences the text has at most; 0: all
+	limit             int // how many differences of the kernel the text has at most; 0: all
 }
 
 func (r *diffRun) run(env *cli.Env, files []string) error {
@@ -72,22 +90,91 @@ func (r *diffRun) run(env *cli.Env, files []string) error {
 		}
 		r.baseA, r.baseB = env.Bases, env.Bases
 	}
-	a, err := readSide(r.baseA, files[0])
+	for _, name := range r.names {
+		opts.Names = append(opts.Names, dump.ParseName(name))
+	}
+	result, err := r.compare(files, opts)
 	if err != nil {
 		return err
+	}
+	switch r.format {
+	case "html":
+		err = render.HTML(env.Stdout, files[0], files[1], result)
+	case "json":
+		err = writeJSON(env.Stdout, diffReport{diffSchema, result.Same(), result})
+	default:
+		err = render.Text(env.Stdout, result,
+			render.Options{Columns: progress.Columns(env.Stdout), Limit: r.limit})
+	}
+	if err == nil && !result.Same() {
+		return cli.ErrNo
+	}
+	return err
+}
+
+// compare compares two files or, if both paths are directories or archives, two kernels with their
+// modules.
+func (r *diffRun) compare(files []string, opts diff.Options) (diff.Result, error) {
+	var sets [2]diff.Set
+	for i, file := range files {
+		if file == "-" {
+			continue
+		}
+		var err error
+		if sets[i].Kernel, sets[i].Modules, err = archive.ReadSet(file); err != nil {
+			return diff.Result{}, err
+		}
+	}
+	if a, b := sets[0].Kernel != nil, sets[1].Kernel != nil; a != b {
+		if a {
+			files = []string{files[1], files[0]}
+		}
+		return diff.Result{}, fmt.Errorf("%s is a file, but %s has the BTF of a kernel and its modules; "+
+			"compare two files, or two directories or archives", files[0], files[1])
+	} else if a {
+		if len(r.baseA)+len(r.baseB) > 0 {
+			return diff.Result{}, cli.Usagef("%s and %s have their own bases; leave out --base, "+
+				"--base-a and --base-b", files[0], files[1])
+		}
+		if err := r.checkNames(files, opts, sets[0].Blobs(), sets[1].Blobs()); err != nil {
+			return diff.Result{}, err
+		}
+		return diff.CompareSets(sets[0], sets[1], opts), nil
+	}
+	a, err := readSide(r.baseA, files[0])
+	if err != nil {
+		return diff.Result{}, err
 	}
 	b, err := readSide(r.baseB, files[1])
 	if err != nil {
-		return err
+		return diff.Result{}, err
+	}
+	if err := r.checkNames(files, opts, a, b); err != nil {
+		return diff.Result{}, err
 	}
 	found, summary := diff.Compare(a, b, opts)
-	if err := r.print(env, found, summary); err != nil {
-		return err
-	}
-	if !summary.Same() {
-		return cli.ErrNo
+	return diff.Result{Differences: found, Summary: summary}, nil
+}
+
+// checkNames returns an error if no type has one of the names of --name.
+func (r *diffRun) checkNames(files []string, opts diff.Options, sides ...diff.Side) error {
+	for i, name := range opts.Names {
+		if !slices.ContainsFunc(slices.Concat(sides...), func(b *btf.Blob) bool { return has(b, name) }) {
+			return fmt.Errorf("neither %s nor %s has a type with the name %q", files[0], files[1],
+				r.names[i])
+		}
 	}
 	return nil
+}
+
+// has reports whether a blob or its bases have a type with a name.
+func has(b *btf.Blob, name dump.Name) bool {
+	for _, t := range b.All() {
+		if name.Is(t, b.TypeName(t)) {
+			return true
+		}
+	}
+	return false
 }
 
 // kindList is a flag whose value is a list of kinds of types, separated by commas.
@@ -124,35 +211,13 @@ func readSide(bases []string, path string) (diff.Side, error) {
 	return relocate.ReadFile(path, base)
 }
 
-func (r *diffRun) print(env *cli.Env, found []diff.Difference, summary diff.Summary) error {
-	if r.format == "json" {
-		if found == nil {
-			found = []diff.Difference{}
-		}
-		return writeJSON(env.Stdout, diffReport{reportSchema, summary.Same(), found, summary})
-	}
-	out := bufio.NewWriter(env.Stdout)
-	left := 0
-	if r.limit > 0 {
-		fmt.Fprintln(out, summary)
-		left = max(0, len(found)-r.limit)
-	}
-	for _, d := range found[:len(found)-left] {
-		fmt.Fprintln(out, d)
-	}
-	if r.limit == 0 {
-		fmt.Fprintln(out, summary)
-	}
-	if left > 0 {
-		fmt.Fprintf(out, "%s left out; --limit=0 prints all\n", message.Count(left, "more difference"))
-	}
-	return out.Flush()
-}
+// diffSchema is the version of what diff prints with --format=json, like reportSchema. docs/diff.md
+// describes the fields.
+const diffSchema = 2
 
 // diffReport is what diff prints as JSON.
 type diffReport struct {
-	Schema      int               `json:"schema"`
-	Equal       bool              `json:"equal"`
-	Differences []diff.Difference `json:"differences"`
-	Summary     diff.Summary      `json:"summary"`
+	Schema int  `json:"schema"`
+	Equal  bool `json:"equal"`
+	diff.Result
 }

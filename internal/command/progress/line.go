@@ -6,6 +6,7 @@
 package progress
 
 import (
+	"cmp"
 	"io"
 	"os"
 	"sync"
@@ -51,6 +52,19 @@ func Start(w io.Writer, text func() string) *Line {
 	return l
 }
 
+// Columns returns the width of the terminal to which w writes, or 0 if w is not a terminal.
+func Columns(w io.Writer) int {
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return 0
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
+}
+
 func (l *Line) run() {
 	wait := time.NewTimer(delay)
 	defer wait.Stop()
@@ -68,10 +82,7 @@ func (l *Line) run() {
 // draw writes the line in a single write, so that the terminal doesn't flicker. The last column
 // stays free: a character there makes some terminals go to the next line.
 func (l *Line) draw() {
-	width, _, err := term.GetSize(int(l.terminal.Fd()))
-	if err != nil || width == 0 {
-		width = someWidth
-	}
+	width := cmp.Or(Columns(l.terminal), someWidth)
 	text := l.text()
 	l.mu.Lock()
 	defer l.mu.Unlock()

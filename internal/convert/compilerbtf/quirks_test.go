@@ -156,8 +156,8 @@ func TestDifferences(t *testing.T) {
 		{"an unnamed bitfield as the first member", `
 			struct s { int : 2; int x : 3; int y : 4; } s; struct t { int : 8; void *p; } t;
 			struct in_order { int a : 1; int : 4; int b : 2; } o;`, "-O2",
-			[]string{"differs: struct s: member x: bit offset 2 vs 0",
-				"differs: struct t: member p: bit offset 64 vs 0"}, nil, ""},
+			[]string{"differs: struct s: member x: offset 0:2 vs 0:0",
+				"differs: struct t: member p: offset 8 vs 0"}, nil, ""},
 		{"clones with a changed interface", `
 			struct s { int a, b; };
 			static __attribute__((noinline)) int clone(struct s *p, int unused) { return p->a; }

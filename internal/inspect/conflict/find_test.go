@@ -161,12 +161,12 @@ int c(struct user *p, enum mode m, union u *u) { return p->id + m + u->j; }
 enum mode: 2 definitions
   A in 2 units: a (a.c), b (b.c)
   B in 1 unit: c (c.c)
-  A vs B: value ON: 1 vs 2
+  A vs B: enumerator ON: 1 vs 2
 
 union u: 2 definitions
   A in 2 units: a (a.c), b (b.c)
   B in 1 unit: c (c.c)
-  A vs B: member i: only in A
+  A vs B: member i: name i vs j
 
 3 conflicts in 3 files (3 units); 1 more name only because of these
 `},
@@ -219,7 +219,7 @@ int c(struct first *f, struct second *s, struct packed *p) { return f->x + s->c 
 struct packed: 2 definitions
   A in 2 units: b (b.c), c (c.c)
   B in 1 unit: a (a.c)
-  A vs B: member i: bit offset 72 vs 96 (size 13 vs 16)
+  A vs B: member i: offset 9 vs 12 (size 13 vs 16)
 
 2 conflicts in 3 files (3 units); 3 more names only because of these
 `},
@@ -239,13 +239,13 @@ int d(struct user *p) { return p->x->j + p->y->i; }
 `, `struct x: 2 definitions
   A in 3 units: a (a.c), b (b.c), c (c.c)
   B in 1 unit: d (d.c)
-  A vs B: member i: only in A
+  A vs B: member i: name i vs j
   because of it, these differ too: struct user
 
 struct y: 2 definitions
   A in 3 units: a (a.c), b (b.c), d (d.c)
   B in 1 unit: c (c.c)
-  A vs B: member i: only in A
+  A vs B: member i: name i vs j
   because of it, these differ too: struct user
 
 2 conflicts in 4 files (4 units); 1 more name only because of these

@@ -99,14 +99,14 @@ func TestOneChange(t *testing.T) {
 		}
 	}
 	d, s := Compare(Side{b}, Side{changed}, Options{})
-	if len(d) != 1 || d[0].String() != "differs: struct list_head: member prev: bit offset 64 vs 72" {
+	if len(d) != 1 || d[0].String() != "differs: struct list_head: member prev: offset 8 vs 9" {
 		t.Errorf("%d differences, the first: %v", len(d), d[:min(3, len(d))])
 	}
 	if s.Differs != 1 || s.Indirect < 1000 || s.OnlyA+s.OnlyB+s.Forward > 0 {
 		t.Error(s)
 	}
 	all, s2 := Compare(Side{b}, Side{changed}, Options{Indirect: true})
-	if s2 != s || len(all) != 1+s.Indirect {
+	if s2.String() != s.String() || len(all) != 1+s.Indirect {
 		t.Errorf("%d differences with the indirect ones, want %d", len(all), 1+s.Indirect)
 	}
 }
@@ -182,6 +182,18 @@ func checkPair(t *testing.T, a, b *btf.Blob) {
 		if strings.ContainsAny(x.String(), "\n\x00") {
 			t.Fatalf("not one line: %q", x)
 		}
+	}
+	follow := 0
+	for i := range d {
+		follow += d[i].FollowUps
+		for _, l := range d[i].Lines() {
+			if l.Old == nil && l.New == nil {
+				t.Fatalf("an empty line in %v", d[i])
+			}
+		}
+	}
+	if follow > s.Indirect {
+		t.Fatalf("%d follow-ups, %v", follow, s)
 	}
 	short, _ := Compare(Side{a}, Side{b}, Options{})
 	if !s.Same() && len(short) == 0 {

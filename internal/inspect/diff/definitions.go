@@ -14,7 +14,7 @@ type Definitions struct {
 
 // NewDefinitions prepares to compare the types of b and its bases.
 func NewDefinitions(b *btf.Blob) *Definitions {
-	c := &comparison{graph: newGraph(Side{b})}
+	c := &comparison{graph: newGraph(Side{b}), work: newWork()}
 	all := c.add(Side{b})
 	c.content, c.contents = refine.Classes(c.label, c.first, c.kids)
 	return &Definitions{c, all, allPairs}
@@ -46,16 +46,20 @@ func (d *Definitions) Explain(a, b uint32, names [2]string) Pair {
 	if d.c.content[start[0]] == d.c.content[start[1]] {
 		return Pair{}
 	}
-	first := d.explain(start, names)
-	pair := Pair{Where: first.where, What: first.what}
-	if first.class != Indirect {
+	w := d.changes(start)
+	where, what, _ := firstChange(w.changes, names)
+	if len(w.changes) == 0 {
+		where, what = w.note()
+	}
+	pair := Pair{Where: where, What: what}
+	if w.class() != Indirect {
 		return pair
 	}
 	seen := map[[2]uint32]bool{start: true}
 	queue := [][2]uint32{start}
 	defer func() { d.left = max(0, d.left-len(seen)) }()
 	for i := 0; i < len(queue) && len(queue) < maxPairs && d.left > 0; i++ {
-		if p := queue[i]; i > 0 && d.explain(p, names).class != Indirect {
+		if p := queue[i]; i > 0 && d.changes(p).class() != Indirect {
 			pair.Through = &[2]uint32{d.c.nodes[p[0]].id, d.c.nodes[p[1]].id}
 			return pair
 		}
@@ -64,12 +68,11 @@ func (d *Definitions) Explain(a, b uint32, names [2]string) Pair {
 	return pair
 }
 
-func (d *Definitions) explain(p [2]uint32, names [2]string) explanation {
+func (d *Definitions) changes(p [2]uint32) *walker {
 	budget := min(d.left, maxPairs)
-	x := explainer{d.c, names, true, map[[2]uint32]bool{}, budget}
-	e := x.types(p[0], p[1])
-	d.left -= budget - x.budget
-	return e
+	w := d.c.changesOf(p[0], p[1], budget)
+	d.left -= budget - w.budget
+	return w
 }
 
 // differingChildren compares the types to which the two types in p refer at the same place,

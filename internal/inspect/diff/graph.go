@@ -38,8 +38,10 @@ type node struct {
 
 func newGraph(sides ...Side) *graph {
 	types, names := 0, 0
+	counted := map[*btf.Blob]bool{} // many blobs may have the same base
 	for _, b := range slices.Concat(sides...) {
-		for ; b != nil; b = b.Base {
+		for ; b != nil && !counted[b]; b = b.Base {
+			counted[b] = true
 			types += len(b.Types)
 			names += strings.Count(b.Strings, "\x00")
 		}
@@ -191,12 +193,7 @@ func (g *graph) kind(n uint32) btf.Kind {
 
 func (g *graph) name(n uint32) string { return g.names[g.nodes[n].name] }
 
-// elementWords are the words for the elements of types, by kind.
-var elementWords = map[btf.Kind]string{
-	btf.KindStruct: "member", btf.KindUnion: "member", btf.KindEnum: "value", btf.KindEnum64: "value",
-	btf.KindFuncProto: "parameter", btf.KindDatasec: "entry",
-}
-
+// element returns the name of the i-th member, enumerator, parameter or entry.
 func (g *graph) element(n uint32, i int) string {
 	t, b := g.nodes[n].typ, g.nodes[n].blob
 	off := uint32(0)

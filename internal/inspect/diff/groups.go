@@ -1,12 +1,13 @@
 package diff
 
 import (
-	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/inspect/dump"
 )
 
 // key identifies a group: all types in the group have this key.
@@ -71,6 +72,11 @@ func (c *comparison) group(side int, n uint32, own bool) {
 	if c.opts.Kinds != nil && !asked {
 		return
 	}
+	if c.opts.Names != nil && !slices.ContainsFunc(c.opts.Names, func(name dump.Name) bool {
+		return name.Is(c.nodes[n].typ, c.name(n))
+	}) {
+		return
+	}
 	k := key{kind: kind, name: c.nodes[n].name}
 	switch {
 	case kind == btf.KindDeclTag:
@@ -115,52 +121,95 @@ func (c *comparison) report() ([]Difference, Summary) {
 			}
 		}
 	}
-	var out []Difference
+	alone := 0
 	for _, g := range c.order {
-		out = c.explainGroup(g, c.opts.Indirect, out)
+		alone += len(g.alone[0]) + len(g.alone[1])
 	}
-	if len(out) == 0 && c.summary.Indirect > 0 {
-		// The cause was not found, so the indirect differences are listed.
-		c.summary.Indirect = 0
-		for _, g := range c.order {
-			out = c.explainGroup(g, true, out)
+	list := make([]Difference, 0, alone)
+	for _, g := range c.order {
+		list = c.groupDifferences(g, list)
+	}
+	listed := c.findCauses(list)
+	kinds := map[btf.Kind]*KindSummary{}
+	for i := range list {
+		d := &list[i]
+		n := d.pair[0]
+		if n == noPartner {
+			n = d.pair[1]
+		}
+		k := kinds[c.kind(n)]
+		if k == nil {
+			k = &KindSummary{Kind: d.Kind}
+			kinds[c.kind(n)] = k
+		}
+		c.summary.count(d, k)
+	}
+	c.summary.Kinds = []KindSummary{}
+	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
+		c.summary.Kinds = append(c.summary.Kinds, *kinds[kind])
+	}
+	// If no difference is a cause (because of Options.Kinds, for example), the Indirect ones are
+	// listed.
+	if c.opts.Indirect || len(listed) == 0 {
+		listed = listed[:0]
+		for i := range list {
+			listed = append(listed, int32(i))
+			c.complete(&list[i])
 		}
 	}
-	slices.SortFunc(out, func(a, b Difference) int {
-		return cmp.Or(cmp.Compare(a.Class, b.Class), cmp.Compare(a.Type, b.Type),
-			cmp.Compare(a.Where, b.Where), cmp.Compare(a.What, b.What))
-	})
+	slices.SortFunc(listed, func(i, j int32) int { return byImportance(&list[i], &list[j]) })
+	out := make([]Difference, len(listed))
+	for i, k := range listed {
+		out[i] = list[k]
+	}
 	return out, c.summary
 }
 
-// explainGroup appends the differences of a group: it pairs the types that only one side has, and
-// explains each pair. Indirect differences are counted, but only appended if indirect is set.
-func (c *comparison) explainGroup(g *group, indirect bool, out []Difference) []Difference {
+// groupDifferences appends the differences of a group: it pairs the types that only one side has.
+func (c *comparison) groupDifferences(g *group, out []Difference) []Difference {
 	a, b := g.alone[0], g.alone[1]
 	if len(a)+len(b) == 0 {
 		return out
 	}
-	kind := g.key.kind
 	for _, p := range c.pair(a, b) {
-		n, e := p[0], explanation{}
+		d := Difference{Kind: strings.ToLower(g.key.kind.String()), Changes: []Change{}, c: c, pair: p}
 		switch {
 		case p[1] == noPartner:
-			e = explanation{OnlyA, "", c.otherDefinitions(g, 1)}
+			d.Class, d.Note = OnlyA, c.otherDefinitions(g, 1)
 		case p[0] == noPartner:
-			n, e = p[1], explanation{OnlyB, "", c.otherDefinitions(g, 0)}
+			d.Class, d.Note, d.Compatible = OnlyB, c.otherDefinitions(g, 0), true
 		default:
-			e = c.explain(p[0], p[1])
+			w := c.changesOf(p[0], p[1], maxPairs)
+			d.Class, d.Compatible = w.class(), true
+			if w.changes != nil {
+				d.Changes = w.changes
+			}
+			for _, x := range w.changes {
+				d.Compatible = d.Compatible && !x.Breaks
+			}
 		}
-		if kind == btf.KindFwd && (e.class == OnlyA || e.class == OnlyB) {
-			e = explanation{Forward, "", string(e.class)}
+		if g.key.kind == btf.KindFwd && (d.Class == OnlyA || d.Class == OnlyB) {
+			d.Class, d.Note, d.Compatible = Forward, string(d.Class), true
 		}
-		*c.summary.count(e.class)++
-		if e.class != Indirect || indirect {
-			out = append(out, Difference{e.class, strings.ToLower(kind.String()), c.title(n), e.where,
-				e.what})
+		if d.Class != Indirect {
+			c.complete(&d)
 		}
+		out = append(out, d)
 	}
 	return out
+}
+
+// complete adds what takes time, and what only differences that are listed need.
+func (c *comparison) complete(d *Difference) {
+	n := d.pair[0]
+	if n == noPartner {
+		n = d.pair[1]
+	}
+	d.Type = c.title(n)
+	if d.Class == Indirect && len(d.Changes) == 0 {
+		where, what := c.changesOf(d.pair[0], d.pair[1], maxPairs).note()
+		d.Note = strings.TrimPrefix(where+": "+what, ": ")
+	}
 }
 
 // otherDefinitions explains why a type has no partner although the other side (the parameter side)

@@ -87,11 +87,11 @@ func TestReport(t *testing.T) {
 				w.Composite(btf.KindUnion, "foo", 4, false, w.m("b", w.i, 0),
 					w.m("a", w.i, 0))
 			},
-			"differs: union foo: member 0: is a vs b: the order differs"},
+			"differs: union foo: the order of the members differs"},
 		{"bitfield",
 			func(w *builder) { w.Composite(btf.KindStruct, "foo", 4, true, w.m("a", w.i, 3<<24)) },
 			func(w *builder) { w.Composite(btf.KindStruct, "foo", 4, true, w.m("a", w.i, 5<<24)) },
-			"differs: struct foo: member a: bitfield size 3 vs 5"},
+			"differs: struct foo: member a: size 3 bits vs 5 bits"},
 		{"enum values",
 			func(w *builder) {
 				w.Enum(btf.KindEnum, "e", 4, true, btf.Enumerator{NameOff: w.Name("X"), Value: ^uint64(0)})
@@ -99,7 +99,7 @@ func TestReport(t *testing.T) {
 			func(w *builder) {
 				w.Enum(btf.KindEnum, "e", 4, true, btf.Enumerator{NameOff: w.Name("X"), Value: 1})
 			},
-			"differs: enum e: value X: -1 vs 1"},
+			"differs: enum e: enumerator X: -1 vs 1"},
 		{"linkage",
 			func(w *builder) { w.Func("f", w.FuncProto(0), btf.LinkageStatic) },
 			func(w *builder) { w.Func("f", w.FuncProto(0), btf.LinkageGlobal) },
@@ -107,11 +107,11 @@ func TestReport(t *testing.T) {
 		{"parameters",
 			func(w *builder) { w.Func("f", w.FuncProto(0, btf.Param{NameOff: w.Name("x"), Type: w.i}), 0) },
 			func(w *builder) { w.Func("f", w.FuncProto(0), 0) },
-			"differs: func f: parameters 1 vs 0"},
+			"differs: func f: parameter 1 x: only in A"},
 		{"parameter's type",
 			func(w *builder) { w.Func("f", w.FuncProto(0, btf.Param{NameOff: w.Name("x"), Type: w.i}), 0) },
 			func(w *builder) { w.Func("f", w.FuncProto(0, btf.Param{NameOff: w.Name("x"), Type: w.u}), 0) },
-			"differs: func f: parameter x: type int vs unsigned int"},
+			"differs: func f: parameter 1 x: type int vs unsigned int"},
 		{"return type",
 			func(w *builder) { w.Func("f", w.FuncProto(w.i), 0) },
 			func(w *builder) { w.Func("f", w.FuncProto(0), 0) },

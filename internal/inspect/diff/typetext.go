@@ -8,8 +8,11 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
-// maxSpell limits how many levels of nested types are written.
-const maxSpell = 8
+// These limit how many levels of nested types, and how many types in all, are written.
+const (
+	maxSpell  = 8
+	maxSpells = 1000
+)
 
 // title returns a type's kind and name for a report.
 func (c *comparison) title(n uint32) string {
@@ -61,6 +64,12 @@ func (c *comparison) spell(n uint32) string { return c.declare(n, "", maxSpell) 
 // declare writes, in C syntax, a declaration of inner with the type n. The parameter inner is a
 // declarator, such as "*", "(*)[3]" or "".
 func (c *comparison) declare(n uint32, inner string, depth int) string {
+	c.work.spellsLeft = maxSpells
+	return c.declarePart(n, inner, depth)
+}
+
+func (c *comparison) declarePart(n uint32, inner string, depth int) string {
+	c.work.spellsLeft--
 	join := func(s string) string {
 		if inner == "" || strings.HasPrefix(inner, "[") {
 			return s + inner
@@ -72,7 +81,7 @@ func (c *comparison) declare(n uint32, inner string, depth int) string {
 		return join("void")
 	case n == missingNode:
 		return join("(missing type)")
-	case depth == 0:
+	case depth == 0 || c.work.spellsLeft <= 0:
 		return join("…")
 	}
 	t, name, kids := c.nodes[n].typ, message.Printable(c.name(n)), c.children(n)
@@ -83,7 +92,7 @@ func (c *comparison) declare(n uint32, inner string, depth int) string {
 		if k := c.kind(kids[0]); k == btf.KindFuncProto || k == btf.KindArray {
 			inner = "(" + inner + ")"
 		}
-		return c.declare(kids[0], inner, depth-1)
+		return c.declarePart(kids[0], inner, depth-1)
 	case btf.KindConst, btf.KindVolatile, btf.KindRestrict, btf.KindTypeTag:
 		switch {
 		case t.Kind == btf.KindTypeTag && t.KFlag:
@@ -95,11 +104,11 @@ func (c *comparison) declare(n uint32, inner string, depth int) string {
 			if inner != "" {
 				word += " " + inner
 			}
-			return c.declare(kids[0], " "+word, depth-1)
+			return c.declarePart(kids[0], " "+word, depth-1)
 		}
-		return word + " " + c.declare(kids[0], inner, depth-1)
+		return word + " " + c.declarePart(kids[0], inner, depth-1)
 	case btf.KindArray:
-		return c.declare(kids[0], fmt.Sprintf("%s[%d]", inner, c.nodes[n].blob.ArrayOf(t).Nelems),
+		return c.declarePart(kids[0], fmt.Sprintf("%s[%d]", inner, c.nodes[n].blob.ArrayOf(t).Nelems),
 			depth-1)
 	case btf.KindFuncProto:
 		var params []string
@@ -110,11 +119,11 @@ func (c *comparison) declare(n uint32, inner string, depth int) string {
 			}
 			text := "..."
 			if k != voidNode {
-				text = c.declare(k, "", depth-1)
+				text = c.declarePart(k, "", depth-1)
 			}
 			params = append(params, text)
 		}
-		return c.declare(kids[0], inner+"("+strings.Join(params, ", ")+")", depth-1)
+		return c.declarePart(kids[0], inner+"("+strings.Join(params, ", ")+")", depth-1)
 	case btf.KindStruct, btf.KindUnion, btf.KindEnum, btf.KindEnum64:
 		if name == "" {
 			name = c.sample(n)

@@ -17,7 +17,7 @@ func Named(b *btf.Blob, names []string) ([]uint32, error) {
 	all := make([]wanted, len(names))
 	byName := map[string][]*wanted{}
 	for i, n := range names {
-		all[i] = parseWanted(n)
+		all[i].Name = ParseName(n)
 		byName[all[i].name] = append(byName[all[i].name], &all[i])
 	}
 	delete(byName, "") // anonymous types
@@ -48,19 +48,29 @@ func Named(b *btf.Blob, names []string) ([]uint32, error) {
 }
 
 type wanted struct {
-	keyword string // of the kind; "" for all kinds
-	name    string
-	found   bool
-	others  []string // the keywords of other types with the name
+	Name
+	found  bool
+	others []string // the keywords of other types with the name
 }
 
-// parseWanted parses a name such as "struct sock" or "sock".
-func parseWanted(typed string) wanted {
+// Name is the name of a type, such as "sock" or "struct sock".
+type Name struct {
+	keyword string // of the kind; "" for all kinds
+	name    string
+}
+
+// ParseName parses a name as users type it.
+func ParseName(typed string) Name {
 	words := strings.Fields(typed)
 	if len(words) > 1 && slices.Contains([]string{"struct", "union", "enum", "typedef"}, words[0]) {
-		return wanted{keyword: words[0], name: strings.Join(words[1:], " ")}
+		return Name{keyword: words[0], name: strings.Join(words[1:], " ")}
 	}
-	return wanted{name: strings.TrimSpace(typed)}
+	return Name{name: strings.TrimSpace(typed)}
+}
+
+// Is reports whether n means the type t, whose name is name. Anonymous types have no name.
+func (n Name) Is(t *btf.Type, name string) bool {
+	return name != "" && n.name == name && (n.keyword == "" || n.keyword == keyword(t))
 }
 
 // keyword returns C's keyword for a type, or the kind's name in lower case if C has no keyword.

@@ -1,0 +1,223 @@
+package diff
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/convert"
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/link"
+	"github.com/rules-btf/rules_btf/internal/model/features"
+	"github.com/rules-btf/rules_btf/internal/model/object"
+)
+
+// compile makes the BTF of a C file.
+func compile(t *testing.T, src string) *btf.Blob {
+	t.Helper()
+	gcc, err := exec.LookPath("gcc")
+	if err != nil {
+		t.Skip("no gcc")
+	}
+	path := filepath.Join(t.TempDir(), "a.c")
+	if err := os.WriteFile(path, []byte(src), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(gcc, "-g", "-O1", "-c", "-o", path+".o", path)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s\n%s", err, out, src)
+	}
+	f, err := elf.Open(path + ".o")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	o, err := convert.File(f, convert.Options{Features: features.Default()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	merged, err := object.Merge(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	linked, err := link.Object(merged, link.Options{Features: merged.Features})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := btf.Parse(linked.BTF, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// text is a change as one line: "moved member x: 8 → 16".
+func (c Change) text() string {
+	s := string(c.Kind)
+	if c.Where != "" {
+		s += " " + c.Where
+	}
+	state := func(x *State) string {
+		if x == nil {
+			return ""
+		}
+		return x.Text
+	}
+	return fmt.Sprintf("%s: %s → %s", s, state(c.Before), state(c.After))
+}
+
+// TestChanges compares two versions of a header.
+func TestChanges(t *testing.T) {
+	for _, c := range []struct {
+		name, a, b string
+		want       string // the differences with their changes, one a line
+	}{
+		{"a member at the end, and what embeds the struct",
+			`struct in { int a; }; struct s { long x; struct in in; char c; } s;
+			 struct p { struct s *s; } p;`,
+			`struct in { int a; int b; }; struct s { long x; struct in in; char c; } s;
+			 struct p { struct s *s; } p;`,
+			`struct in, breaks, 2 follow-ups
+				added member b:  → int b
+				size: 4 → 8
+			struct p, because of struct in
+			struct s, because of struct in
+				resized member in: 4 → 8
+				moved member c: 12 → 16
+				size: 16 → 24`},
+		{"an embedded struct has grown, and members are in a different order",
+			`struct in { int a; }; struct s { struct in in; int x, y; } s;`,
+			`struct in { int a, b; }; struct s { struct in in; int y, x; } s;`,
+			`struct in, breaks
+				added member b:  → int b
+				size: 4 → 8
+			struct s, breaks
+				resized member in: 4 → 8
+				moved member x: 4 → 12
+				size: 12 → 16`},
+		{"a member in a hole", `struct s { char c; long x; } s;`,
+			`struct s { char c; int hole; long x; } s;`,
+			`struct s, compatible
+				added member hole:  → int hole`},
+		{"inserted, removed and retyped members",
+			`struct s { int a, b; short *c; long d; } s;`, `struct s { long z; int a; int *c; long d; } s;`,
+			`struct s, breaks
+				added member z:  → long int z
+				moved member a: 0 → 8
+				removed member b: int b → 
+				retyped member c: short int * → int *
+				moved member c: 8 → 16
+				moved member d: 16 → 24
+				size: 24 → 32`},
+		{"renamed", `struct s { int a; int b; } s;`, `struct s { int a; int c; } s;`,
+			`struct s, compatible
+				renamed member b: b → c`},
+		{"into and out of anonymous types",
+			`struct s { long state; union { int in; long out; }; } s;`,
+			`struct s { union { long state; char c[8]; }; long out; } s;`,
+			`struct s, breaks
+				moved member state: 0 in no anonymous type → 0 in union
+				removed member in: int in → 
+				added member c:  → char c[8]
+				moved member out: 8 in union → 8 in no anonymous type`},
+		{"inside a member of an anonymous type",
+			`struct s { long x; struct { int a; int b; } in; } s;`,
+			`struct s { struct { long z; int a; int b; } in; long x; } s;`,
+			`struct s, breaks
+				moved member x: 0 → 16
+				added member in.z:  → long int z
+				moved member in.a: 0 → 8
+				moved member in.b: 4 → 12
+				moved member in: 8 → 0
+				size: 16 → 24`},
+		{"bitfields", `struct s { unsigned a : 3, b : 5; } s;`, `struct s { unsigned a : 4, b : 5; } s;`,
+			`struct s, breaks
+				resized member a: 3 bits → 4 bits
+				moved member b: 0:3 → 0:4`},
+		{"enumerators",
+			`enum e { A, B, C, LAST = 9 } e;`, `enum e { A, X, B, LAST = 9, D = 10, E = 11 } e;`,
+			`enum e, breaks
+				added enumerator X:  → 1
+				value enumerator B: 1 → 2
+				removed enumerator C: 2 → 
+				added enumerator D:  → 10
+				added enumerator E:  → 11`},
+		{"a renamed enumerator", `enum e { A, B } e;`, `enum e { A, C } e;`,
+			`enum e, compatible
+				renamed enumerator B: B → C`},
+		{"the sign of an enum", `enum e { A, B } e;`, `enum e { A, B, N = -1 } e;`,
+			`enum e, compatible
+				added enumerator N:  → -1
+				encoding: unsigned → signed`},
+		{"a function pointer", `struct s { int (*f)(int, long); } s;`, `struct s { int (*f)(int); } s;`,
+			`struct s, breaks
+				retyped member f: int (*)(int, long int) → int (*)(int)`},
+		{"a parameter of a function pointer",
+			`struct a; struct b; struct s { int (*f)(int x, struct a *y); } s;`,
+			`struct a; struct b; struct s { int (*f)(int x, struct b *y); } s;`,
+			`struct s, breaks
+				retyped member f, parameter 2: struct a (declared) * → struct b (declared) *
+			forward struct a: only in A
+			forward struct b: only in B`},
+		{"parameters of a function",
+			`int f(int a, long b, char *c) { return a + b + *c; }`,
+			`long f(long b, short *c, int d, int a) { return a + b + *c + d; }`,
+			`func f, breaks
+				retyped return: int → long int
+				added parameter 3 d:  → int d
+				moved parameter 1 a: 1 → 4
+				retyped parameter 3 c: char * → short int *`},
+		{"a renamed parameter", `int f(int a, long b) { return a + b; }`,
+			`int f(int x, long b) { return x + b; }`,
+			`func f, compatible
+				renamed parameter 1 a: a → x`},
+		{"a typedef", `typedef int t; t x; struct s { t t; } s;`,
+			`typedef long t; t x; struct s { t t; } s;`,
+			`typedef t, breaks, 1 follow-up
+				retyped: int → long int
+			struct s, because of typedef t
+				resized member t: 4 → 8
+				size: 4 → 8`},
+	} {
+		list, s := Compare(Side{compile(t, c.a)}, Side{compile(t, c.b)}, Options{Indirect: true,
+			Kinds: []btf.Kind{btf.KindStruct, btf.KindEnum, btf.KindFunc, btf.KindTypedef, btf.KindFwd}})
+		var lines []string
+		follow := 0
+		for _, d := range list {
+			if strings.Contains(d.Type, "(anon)") {
+				continue // they are listed because the kind was named
+			}
+			line := d.Type
+			switch {
+			case d.Class == Forward && len(d.Changes) == 0:
+				line += ": " + d.Note
+			case d.Because != "":
+				line += ", because of " + d.Because
+			case d.Compatible:
+				line += ", compatible"
+			default:
+				line += ", breaks"
+			}
+			if d.FollowUps > 0 {
+				line += ", " + strings.Replace(fmt.Sprintf("%d follow-ups", d.FollowUps), "1 follow-ups",
+					"1 follow-up", 1)
+			}
+			follow += d.FollowUps
+			lines = append(lines, line)
+			for _, x := range d.Changes {
+				lines = append(lines, "\t"+x.text())
+			}
+		}
+		want := strings.ReplaceAll(c.want, "\n\t\t\t", "\n")
+		if got := strings.Join(lines, "\n"); got != want {
+			t.Errorf("%s:\n%s\nwant\n%s", c.name, got, want)
+		}
+		if follow != s.Indirect {
+			t.Errorf("%s: %d follow-ups, but %d indirect differences", c.name, follow, s.Indirect)
+		}
+	}
+}

@@ -1,0 +1,182 @@
+package render
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/inspect/diff"
+)
+
+// kernel makes BTF with a struct of twelve members, a second struct that refers to it, an enum and
+// a function. If the parameter change is set, all of them are a little different.
+func kernel(change bool) *btf.Blob {
+	b := btf.NewBuilder(nil, nil, nil)
+	i := b.Int("int", 4, btf.IntSigned, 0)
+	at := uint32(0)
+	var members []btf.Member
+	add := func(name string, typ uint32) {
+		members = append(members, btf.Member{NameOff: b.Name(name), Type: typ, Offset: at})
+		at += 32
+	}
+	for _, name := range strings.Split("abcdefghijkl", "") {
+		if change && name == "c" {
+			add("inserted<b>", i)
+		}
+		if !change || name != "h" {
+			add(name, i)
+		}
+	}
+	opts := b.Composite(btf.KindStruct, "opts", at/8, false, members...)
+	b.Composite(btf.KindStruct, "dev", 8, false,
+		btf.Member{NameOff: b.Name("opts"), Type: b.Ref(btf.KindPtr, "", opts)})
+	enums := []btf.Enumerator{{NameOff: b.Name("FIRST")}}
+	first := uint64(1)
+	if change {
+		enums = append(enums, btf.Enumerator{NameOff: b.Name("NEW"), Value: 1})
+		first = 2
+	}
+	for n, name := range []string{"ONE", "TWO", "THREE", "FOUR"} {
+		enums = append(enums, btf.Enumerator{NameOff: b.Name(name), Value: first + uint64(n)})
+	}
+	b.Enum(btf.KindEnum, "modes", 4, false, enums...)
+	params := []btf.Param{{NameOff: b.Name("first"), Type: i}}
+	if change {
+		params = append(params, btf.Param{NameOff: b.Name("a_parameter_with_a_longer_name"), Type: i})
+	}
+	b.Func("call", b.FuncProto(0, params...), btf.LinkageGlobal)
+	if change {
+		b.Composite(btf.KindUnion, "new", 0, false)
+	}
+	return b.Finish()
+}
+
+func compare(indirect bool) diff.Result {
+	list, s := diff.Compare(diff.Side{kernel(false)}, diff.Side{kernel(true)},
+		diff.Options{Indirect: indirect})
+	return diff.Result{Differences: list, Summary: s}
+}
+
+const head = "1 equal, 0 only in A, 1 only in B, 3 differ, 0 forward declarations, " +
+	`1 differ only because of those (7 types in A, 8 in B)
+
+kind          only in A  only in B  changed   compatible  follow-ups
+struct                0          0        1            0           1
+union                 0          1        0            0           0
+enum                  0          0        1            0           0
+func                  0          0        1            0           0
+
+`
+
+const oneColumn = head +
+	`struct opts: 1 added; 1 removed; 5 moved; 1 more type differs only because of it
+    struct opts {
+        int a;                                       /*     0     4 */
+        int b;                                       /*     4     4 */
+-       int c;                                       /*     8     4 */
++       int inserted<b>;                             /*     8     4 */
++       int c;                                       /*    12     4 */
+        … 4 more lines, moved by +4 bytes
+-       int h;                                       /*    28     4 */
+        int i;                                       /*    32     4 */
+        int j;                                       /*    36     4 */
+        … 2 more lines
+    };                                               /* size: 48 */
+    because of it: struct dev: member opts: refers to struct opts, which differs
+
+enum modes: 1 added; 4 different values
+    enum modes {
+        FIRST                                        = 0
+-       ONE                                          = 1
++       NEW                                          = 1
++       ONE                                          = 2
+        … 3 more lines, changed by +1
+    };                                               /* size: 4 */
+
+func call: parameter 2 a_parameter_with_a_longer_name: added: int a_parameter_with_a_longer_name
+    void call(
+        int first
++       int a_parameter_with_a_longer_name
+    );
+
+only in B: union new
+`
+
+func TestText(t *testing.T) {
+	var b bytes.Buffer
+	if err := Text(&b, compare(true), Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if b.String() != oneColumn {
+		t.Errorf("%s\nwant\n%s", b.String(), oneColumn)
+	}
+}
+
+// TestColumns: both columns of the text have what the single column has, and no line is too long.
+func TestColumns(t *testing.T) {
+	for columns := TwoColumns; columns < TwoColumns+40; columns++ {
+		var b bytes.Buffer
+		if err := Text(&b, compare(false), Options{Columns: columns}); err != nil {
+			t.Fatal(err)
+		}
+		text, found := strings.CutPrefix(b.String(), head)
+		if !found {
+			t.Fatal(b.String())
+		}
+		for _, want := range []string{
+			`\n      int a; +/\* +0 +4 \*/ │       int a; +/\* +0 +4 \*/\n`,
+			`\n +│ \+     int inserted<b>; +/\* +8 +4 \*/\n`,
+			`\n      int c; +/\* +8 +4 \*/ │       int c; +/\* +12 +4 \*/\n`,
+			`\n-     int h; +/\* +28 +4 \*/ │\n`,
+			`\n      … 4 more lines, moved by \+4 bytes\n`,
+			`\n      ONE += 1 │       ONE += 2\n`,
+		} {
+			if !regexp.MustCompile(want).MatchString(text) {
+				t.Errorf("no %s in\n%s", want, text)
+			}
+		}
+		for line := range strings.Lines(text) {
+			if n := len([]rune(line)); strings.Contains(line, "│") && n > columns {
+				t.Errorf("%d characters on a terminal with %d:\n%s", n, columns, line)
+			}
+		}
+	}
+}
+
+func TestLimit(t *testing.T) {
+	var b bytes.Buffer
+	if err := Text(&b, compare(false), Options{Limit: 1}); err != nil {
+		t.Fatal(err)
+	}
+	const end = "\n\n3 more differences left out; --limit=0 prints all\n"
+	if s := b.String(); !strings.HasSuffix(s, end) || strings.Contains(s, "enum modes") {
+		t.Error(s)
+	}
+}
+
+// TestHTML: names are escaped, and everything is in the page.
+func TestHTML(t *testing.T) {
+	r := compare(true)
+	r.Modules = []diff.Module{{Name: "<module>", Class: diff.OnlyA}}
+	var b bytes.Buffer
+	if err := HTML(&b, "<a>", "b", r); err != nil {
+		t.Fatal(err)
+	}
+	page := b.String()
+	for _, want := range []string{
+		"<code>&lt;a&gt;</code>", "int inserted&lt;b&gt;;", "module &lt;module&gt;: only in A",
+		`<details class="breaks"><summary>struct opts: 1 added`, "because of it:</p><ul><li>struct dev: ",
+		`<tr class="skipped"><td>… 4 more lines, moved by &#43;4 bytes</td>`, "only in B: union new",
+		"<td>struct</td><td>0</td><td>0</td><td>1</td><td>0</td><td>1</td>",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no %s in\n%s", want, page)
+		}
+	}
+	if strings.Contains(page, "<b>") || strings.Contains(page, "<module>") ||
+		regexp.MustCompile(`(src|href)=`).MatchString(page) {
+		t.Error("a name is not escaped, or the page needs other files")
+	}
+}
