@@ -29,7 +29,7 @@ type embedding struct {
 func (e *embedding) define(flags *cli.FlagSet) {
 	flags.OutputDirVarP(&e.dir, "embed", "", "write modules with their BTF to the directory `DIR`")
 	flags.InputVar(&e.into, "into", "copy the modules with the same names below `DIR` instead of the "+
-		"inputs; they need no DWARF")
+		"inputs; they need no DWARF, and may be compressed")
 	flags.BoolVar(&e.dropSignature, "drop-signature", false,
 		"if modules are signed, remove their signatures, which would become invalid")
 	flags.BoolVar(&e.keepIDs, "keep-ids", false, "leave the ids in .BTF_ids as they are")
@@ -91,7 +91,7 @@ func (e *embedding) prepare(env *cli.Env, m *module, data []byte,
 	if err != nil {
 		return nil, nil, err
 	}
-	opened, err := elf.Open(m.into)
+	opened, err := openTarget(m.into)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -33,12 +33,14 @@ listed in Kbuild's modules.order are read; it has paths relative to the director
 
 --embed also writes copies of the modules with their BTF in the section .BTF, as "btfdedup embed"
 does. The copy of a module that was found in a directory keeps its path below that directory. With
---into DIR, the modules with the same names below DIR are copied instead; they need no DWARF. The
-type ids in .BTF_ids are resolved as "btfdedup embed --resolve-ids" does, and the BTF of vmlinux and
-of the modules doesn't show implicit arguments of kfuncs. To resolve ids, the BTF of the base is
-needed, not only an index. --keep-ids leaves the ids as they are. If the ids are already resolved,
---old-base names the BTF on which the old .BTF is based; the default is the section .BTF of
---vmlinux, if there is one, or else --base.
+--into DIR, the modules with the same names below DIR are copied instead; they need no DWARF, and
+may be compressed (.ko.xz, .ko.zst, .ko.gz); the copies are not compressed.
+
+With --embed, the type ids in .BTF_ids are resolved as "btfdedup embed --resolve-ids" does, and the
+BTF of vmlinux and of the modules doesn't show implicit arguments of kfuncs. To resolve ids, the BTF
+of the base is needed, not only an index. --keep-ids leaves the ids as they are. If the ids are
+already resolved, --old-base names the BTF on which the old .BTF is based; the default is the
+section .BTF of --vmlinux, if there is one, or else --base.
 
 A module that can't be converted is an error; the BTF of the other modules is still written, and all
 errors are listed at the end. The files of one module appear together or not at all.

@@ -43,7 +43,8 @@ type Run struct {
 // text may be written to env.Stderr without garbling the progress line.
 func Start(env *cli.Env, inputs []string) *Run {
 	r := &Run{env: env, stderr: env.Stderr, start: time.Now()}
-	r.Stats = Stats{Schema: Schema, Call: Call{Tool: env.Program, Verb: env.Verb, Jobs: env.Jobs}}
+	r.Stats = Stats{Schema: Schema, Call: Call{Tool: env.Program, Verb: env.Verb, Jobs: env.Jobs},
+		Phases: []PhaseTime{}}
 	for _, in := range inputs {
 		if info, err := os.Stat(in); err == nil { // else reading it will fail
 			r.Stats.Input.Files++
