@@ -130,7 +130,7 @@ func (r *Run) OnInterrupt(sofar func() string) { r.sofar.Store(&sofar) }
 // interrupted tells the user what to do after a signal.
 func (r *Run) interrupted() {
 	r.line.Abandon()
-	sofar := "no output file is incomplete"
+	sofar := "no incomplete file is left"
 	if f := r.sofar.Load(); f != nil {
 		sofar = (*f)()
 	}
