@@ -23,11 +23,13 @@ func newHello(t *testing.T) (dir, flag string) {
 // All actions must be the same in both builds.
 func TestRunTargets(t *testing.T) {
 	bazel := findBazel(t)
-	dir, flag := newHello(t)
+	dir := t.TempDir()
+	harness.CopyWorkspace(t, filepath.Join(harness.Repo(), "examples/hello"), dir)
 	scratch := t.TempDir()
 	out := filepath.Join(t.TempDir(), "report.json")
 	text := btfrepro(t, 0, "run", "--bazel="+bazel, "--workspace="+dir, "--scratch="+scratch,
-		"--json="+out, "--", flag, "--@rules_btf//rules/settings:grain=object",
+		"--tools="+filepath.Dir(harness.Tool(t, "btfgen")), "--json="+out, "--",
+		"--@rules_btf//rules/settings:grain=object",
 		"//:vmlinux_btf", "//:raid_btf", "//:raid_btf_from_ko")
 	var f struct {
 		Mnemonics []struct {
@@ -42,6 +44,9 @@ func TestRunTargets(t *testing.T) {
 	same := map[string]int{}
 	for _, m := range f.Mnemonics {
 		same[m.Mnemonic] = m.Verdicts["same"]
+		if strings.HasPrefix(m.Mnemonic, "Go") {
+			t.Errorf("the tools were built: %s", m.Mnemonic)
+		}
 		if len(m.Verdicts) != 1 || m.Hits != [2]int{} {
 			t.Errorf("%s: verdicts %v, cache hits %v", m.Mnemonic, m.Verdicts, m.Hits)
 		}

@@ -102,8 +102,8 @@ func (r *checkRun) run(env *cli.Env, args []string) error {
 	if err := table.Write(&text, r.format); err != nil {
 		return err
 	}
-	if err := run.Finish(text.Len(),
-		cli.Artifact{Path: env.Output, File: cli.Bytes(text.Bytes())}); err != nil {
+	err = run.Finish(cli.Artifact{Path: env.Output, File: cli.Bytes(text.Bytes())})
+	if err != nil {
 		return err
 	}
 	switch {

@@ -116,8 +116,7 @@ func (r *minRun) writeOne(run *report.Run, file kernelFile, list []*needs.Needs)
 		return fmt.Errorf("%s: %w", file.path, err)
 	}
 	if r.file != "" && r.tar == "" {
-		return run.Finish(len(result.Vmlinux),
-			cli.Artifact{Path: r.file, File: cli.Bytes(result.Vmlinux)})
+		return run.Finish(cli.Artifact{Path: r.file, File: cli.Bytes(result.Vmlinux)})
 	}
 	outputs := map[string][]byte{"vmlinux": result.Vmlinux}
 	maps.Copy(outputs, result.Modules)
@@ -159,12 +158,11 @@ func (r *minRun) writeMany(env *cli.Env, run *report.Run, files []kernelFile,
 	if !done {
 		return failures
 	}
+	if failures == nil {
+		run.Made("minimal BTF of " + message.Count(len(files), "file") + " in " + r.file + r.dir)
+	}
 	if err := r.finish(run, outputs); err != nil {
 		return err
-	}
-	if failures == nil && !env.Quiet {
-		fmt.Fprintf(env.Stderr, "%s: minimal BTF of %s in %s\n", env.Program,
-			message.Count(len(files), "file"), r.file+r.dir)
 	}
 	return failures
 }
@@ -190,13 +188,11 @@ func (r *minRun) build(file kernelFile, list []*needs.Needs) (map[string][]byte,
 // without the ending .btf.
 func (r *minRun) finish(run *report.Run, outputs map[string][]byte) error {
 	var entries []archive.Entry
-	size := 0
 	for _, name := range slices.Sorted(maps.Keys(outputs)) {
 		entries = append(entries, archive.Entry{Name: name + ".btf", Data: outputs[name]})
-		size += len(outputs[name])
 	}
 	if r.tar == "" {
-		return run.Finish(size, cli.Artifact{Path: r.dir, Dir: func(dir string) error {
+		return run.Finish(cli.Artifact{Path: r.dir, Dir: func(dir string) error {
 			return writeDir(dir, entries)
 		}})
 	}
@@ -204,7 +200,7 @@ func (r *minRun) finish(run *report.Run, outputs map[string][]byte) error {
 		// "tar -C DIR ." writes such names, and libbpf-tools look for them: see ensure_core_btf.
 		entries[i].Name = "./" + entries[i].Name
 	}
-	return run.Finish(size, cli.Artifact{Path: r.file, File: func(w io.Writer) error {
+	return run.Finish(cli.Artifact{Path: r.file, File: func(w io.Writer) error {
 		return archive.WriteTar(w, r.tar, entries)
 	}})
 }

@@ -27,8 +27,9 @@ func TestMinArchive(t *testing.T) {
 			lines := map[string]string{"first": "-j1 " + kernels, "second": "-j2 " + reversed}
 			for name, args := range lines {
 				code, stdout, stderr := f.run("min --needs DIR/my.needs -o DIR/" + name + ending + " " + args)
-				if message := "btfcore: minimal BTF of 5 files in DIR/" + name + ending + "\n"; code != 0 ||
-					stdout != "" || stderr != message {
+				message := "btfcore: min: minimal BTF of 5 files in DIR/" + name + ending + ", "
+				if code != 0 || stdout != "" || !strings.HasPrefix(stderr, message) ||
+					strings.Count(stderr, "\n") != 1 {
 					t.Fatalf("exit code %d, %s%swant %s", code, stdout, stderr, message)
 				}
 			}

@@ -10,7 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rules-btf/rules_btf/internal/command/cli"
+	"github.com/rules-btf/rules_btf/internal/command/report"
 	"github.com/rules-btf/rules_btf/internal/kernel/archive"
+	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
 func archiveCommand() *cobra.Command {
@@ -43,7 +45,7 @@ the kernel would refuse is an error.`,
 btfdedup archive -o btf --release 7.2.12 --vmlinux vmlinux.btf btf/ext4.btf btf/xfs.btf
 # the file "modules" has one argument per line, such as kernel/fs/ext4/ext4.ko=out/ext4.btf
 btfdedup archive -o btf.tar.zst --release 7.2.12 --vmlinux vmlinux.btf @modules`,
-	}, cli.Output)
+	}, cli.Output|cli.Report)
 	flags.NoStdin = "the name of a module comes from its file name"
 	flags.MarkRequired("release", "vmlinux")
 	var a archiveRun
@@ -103,18 +105,29 @@ func (r *archiveRun) run(env *cli.Env, args []string) error {
 	if err := r.readObjects(); err != nil {
 		return err
 	}
+	inputs := []string{r.release.Vmlinux}
+	if r.release.Shared != "" {
+		inputs = append(inputs, r.release.Shared)
+	}
+	for _, m := range r.release.Modules {
+		inputs = append(inputs, m.File)
+	}
+	run := report.Start(env, inputs)
+	defer run.Close()
 	a, err := archive.Build(r.release)
 	if err != nil {
 		return err
 	}
+	run.Made("vmlinux and " + message.Count(len(r.release.Modules), "module") + " in " + env.Output)
 	ending := archive.TarEnding(env.Output)
 	if env.Output == "-" {
 		ending = ".tar"
 	}
 	if ending == "" {
-		return cli.WriteDir(env.Output, a.WriteDir)
+		return run.Finish(cli.Artifact{Path: env.Output, Dir: a.WriteDir})
 	}
-	return env.WriteOutput(env.Output, func(w io.Writer) error { return a.WriteTar(w, ending) })
+	return run.Finish(cli.Artifact{Path: env.Output,
+		File: func(w io.Writer) error { return a.WriteTar(w, ending) }})
 }
 
 // packedName returns the ending of a name if this program can't write archives with such an ending

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -36,12 +37,16 @@ func writeBTF(t *testing.T, dir, name string, base *btf.Blob, build func(b *btf.
 	return path, blob
 }
 
-// btfdedup runs the command.
+// btfdedup runs the program. The text from standard error lacks the line that says what was made.
 func btfdedup(args ...string) (code int, stdout, stderr string) {
 	var o, e bytes.Buffer
 	code = cli.Execute(program, args, nil, &o, &e)
-	return code, o.String(), e.String()
+	return code, o.String(), madeLine.ReplaceAllString(e.String(), "")
 }
+
+// madeLine is the line with which a verb says what it has made.
+var madeLine = regexp.MustCompile(
+	`(?m)^btfdedup: (modules|archive|embed): (.*), [\d.]+ (?:bytes|.?B) written, \d+\.\d\d s\n`)
 
 // moduleOf writes a kernel module with the BTF of a file.
 func moduleOf(t *testing.T, file string) string {

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rules-btf/rules_btf/internal/command/cli"
+	"github.com/rules-btf/rules_btf/internal/command/report"
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
@@ -49,7 +50,7 @@ btfdedup embed -o out/nf.ko --btf nf.btf --resolve-ids --base vmlinux.btf nf.ko
 btfdedup embed -o out/disk.ko --btf disk.btf --btf-base disk.base.btf disk.ko
 # for the last link of vmlinux
 btfdedup embed --object -o vmlinux.btf.o --btf vmlinux.btf .tmp_vmlinux1`,
-	}, cli.Output|cli.Base)
+	}, cli.Output|cli.Base|cli.Report)
 	var r embedRun
 	flags.InputVar(&r.types, "btf", "the raw BTF to embed: a `FILE` from btfdedup link")
 	flags.InputVar(&r.base, "btf-base",
@@ -99,6 +100,9 @@ func (r *embedRun) run(env *cli.Env, args []string) error {
 	if err := r.check(env); err != nil {
 		return err
 	}
+	run := report.Start(env, args)
+	defer run.Close()
+	run.Made(env.Output)
 	types, err := embed.ReadBlob(r.types)
 	if err != nil {
 		return err
@@ -108,7 +112,7 @@ func (r *embedRun) run(env *cli.Env, args []string) error {
 		if err != nil {
 			return err
 		}
-		return env.WriteOutput(env.Output, cli.Bytes(data))
+		return run.Write(data)
 	}
 	var base *embed.Blob
 	if r.base != "" {
@@ -125,7 +129,7 @@ func (r *embedRun) run(env *cli.Env, args []string) error {
 			return err
 		}
 		r.warnOfIDs(env, f, types)
-		return env.WriteOutput(env.Output, edit.Write)
+		return run.Finish(cli.Artifact{Path: env.Output, File: edit.Write})
 	}
 	edit, data, err := r.intoWithIDs(env, f, types, base)
 	if err != nil {
@@ -135,7 +139,7 @@ func (r *embedRun) run(env *cli.Env, args []string) error {
 	if r.typesOut != "" {
 		outputs = append(outputs, cli.Artifact{Path: r.typesOut, File: cli.Bytes(data)})
 	}
-	return env.WriteOutputs(outputs...)
+	return run.Finish(outputs...)
 }
 
 // readBelow reads a raw distilled base, and checks it together with the BTF in types.

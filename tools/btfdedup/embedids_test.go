@@ -189,8 +189,37 @@ func TestModulesResolveIDs(t *testing.T) {
 		t.Error(err)
 	}
 
+	// A shipped vmlinux has the BTF to which the ids of its modules refer.
+	source := "long l; short s; int *i; int use(char *c) { return *c + l + s + *i; }\n"
+	cmd := exec.Command("gcc", "-g", "-O2", "-xc", "-c", "-o", p("plain_vmlinux"), "-")
+	cmd.Stdin = strings.NewReader(source)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("gcc: %v\n%s", err, out)
+	}
+	succeeds(t, "", "embed", "-o", p("vmlinux"), "--btf", other, p("plain_vmlinux"))
+	modules("", "--vmlinux", p("vmlinux"), "--embed", p("shipped"), p("second/nf.ko"))
+	kernel, err := btf.ReadOne(p("btf/vmlinux.btf"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, k = idOf(t, p("btf/nf.btf"), "a", kernel), idOf(t, p("btf/nf.btf"), "k", kernel)
+	if kernel.EndID() == otherBlob.EndID() {
+		t.Fatal("the new kernel has as many types as the old one, so old ids would be right")
+	}
+	wantIDs(t, p("shipped/nf.ko"), 2, 1, a, 2, k, 0x10001)
+	modules("", "--vmlinux", p("plain_vmlinux"), "--old-base", other, "--embed", p("named"),
+		p("second/nf.ko"))
+	if !sameFiles(t, p("named/nf.ko"), p("shipped/nf.ko")) {
+		t.Error("with --old-base the module differs")
+	}
+	code, _, stderr := btfdedup("modules", "-q", "-o", p("btf"), "--vmlinux", p("plain_vmlinux"),
+		"--embed", p("x"), p("second/nf.ko"))
+	if code != 1 || !strings.Contains(stderr, "--old-base") || strings.Count(stderr, "\n") != 1 {
+		t.Errorf("a kernel without BTF: exit code %d: %s", code, stderr)
+	}
+
 	// An index has no names; modules without .BTF_ids need none.
-	code, _, stderr := btfdedup("modules", "-q", "--base", p("vmlinux.btfbase"), "-o", p("x"),
+	code, _, stderr = btfdedup("modules", "-q", "--base", p("vmlinux.btfbase"), "-o", p("x"),
 		"--embed", p("x"), p("nf.ko"), p("plain.ko"))
 	if code != 1 || strings.Count(stderr, "\n") != 1 ||
 		!strings.Contains(stderr, "nf.ko: "+p("vmlinux.btfbase")+

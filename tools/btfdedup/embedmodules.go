@@ -29,7 +29,7 @@ type embedding struct {
 func (e *embedding) define(flags *cli.FlagSet) {
 	flags.OutputDirVarP(&e.dir, "embed", "", "write modules with their BTF to the directory `DIR`")
 	flags.InputVar(&e.into, "into", "copy the modules with the same names below `DIR` instead of the "+
-		"inputs; they need no DWARF")
+		"inputs; they need no DWARF, and may be compressed")
 	flags.BoolVar(&e.dropSignature, "drop-signature", false,
 		"if modules are signed, remove their signatures, which would become invalid")
 	flags.BoolVar(&e.keepIDs, "keep-ids", false, "leave the ids in .BTF_ids as they are")
@@ -91,7 +91,7 @@ func (e *embedding) prepare(env *cli.Env, m *module, data []byte,
 	if err != nil {
 		return nil, nil, err
 	}
-	opened, err := elf.Open(m.into)
+	opened, err := openTarget(m.into)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -136,7 +136,8 @@ func (e *embedding) artifact(m *module, t *target) (cli.Artifact, error) {
 
 // ofVmlinux returns the BTF of the kernel that will load the modules. The parameter path names that
 // kernel's vmlinux, and data is the BTF made from vmlinux. If ids are resolved, the kfuncs in the
-// returned BTF have no implicit arguments.
+// returned BTF have no implicit arguments. If vmlinux already has BTF, the old BTF of its modules is
+// based on that BTF, so that BTF becomes the old base, unless the user has named one.
 func (e *embedding) ofVmlinux(env *cli.Env, path string, data []byte) ([]byte, error) {
 	if e.dir == "" || e.keepIDs {
 		return data, nil
@@ -146,6 +147,9 @@ func (e *embedding) ofVmlinux(env *cli.Env, path string, data []byte) ([]byte, e
 		return nil, err
 	}
 	defer f.Close()
+	if s := f.Section(btf.SectionTypes); s != nil && s.Raw() != nil && e.oldBase == "" {
+		e.oldBase = path
+	}
 	if s := f.Section(btfids.SectionName); s == nil || s.Raw() == nil {
 		return data, nil // without .BTF_ids, kfuncs are unknown; a warning was printed
 	}

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -34,11 +33,14 @@ listed in Kbuild's modules.order are read; it has paths relative to the director
 
 --embed also writes copies of the modules with their BTF in the section .BTF, as "btfdedup embed"
 does. The copy of a module that was found in a directory keeps its path below that directory. With
---into DIR, the modules with the same names below DIR are copied instead; they need no DWARF. The
-type ids in .BTF_ids are resolved as "btfdedup embed --resolve-ids" does, and the BTF of vmlinux and
-of the modules doesn't show implicit arguments of kfuncs. To resolve ids, the BTF of the base is
-needed, not only an index. --keep-ids leaves the ids as they are. If the ids are already resolved,
---old-base names the BTF on which the old .BTF is based.
+--into DIR, the modules with the same names below DIR are copied instead; they need no DWARF, and
+may be compressed (.ko.xz, .ko.zst, .ko.gz); the copies are not compressed.
+
+With --embed, the type ids in .BTF_ids are resolved as "btfdedup embed --resolve-ids" does, and the
+BTF of vmlinux and of the modules doesn't show implicit arguments of kfuncs. To resolve ids, the BTF
+of the base is needed, not only an index. --keep-ids leaves the ids as they are. If the ids are
+already resolved, --old-base names the BTF on which the old .BTF is based; the default is the
+section .BTF of --vmlinux, if there is one, or else --base.
 
 A module that can't be converted is an error; the BTF of the other modules is still written, and all
 errors are listed at the end. The files of one module appear together or not at all.
@@ -90,14 +92,13 @@ type batch struct {
 	extraDir       string
 	embedding      embedding
 
-	env       *cli.Env
-	making    pipeline.Batch
-	bases     *base.Files
-	whole     func() (*base.Files, error) // the bases and the BTF of --base-btf, read once
-	report    *report.Run
-	made      []string    // directories that this run made
-	ofVmlinux report.Made // the base, with --vmlinux
-	ofModules report.Made // the modules
+	env      *cli.Env
+	making   pipeline.Batch
+	bases    *base.Files
+	whole    func() (*base.Files, error) // the bases and the BTF of --base-btf, read once
+	report   *report.Run
+	madeDirs []string // directories that this run made
+	tally    *tally
 }
 
 func (b *batch) run(env *cli.Env, args []string) error {
@@ -130,11 +131,13 @@ func (b *batch) run(env *cli.Env, args []string) error {
 	for _, m := range modules {
 		paths = append(paths, m.path)
 	}
+	b.tally = &tally{modules: len(modules)}
 	b.report = report.Start(env, paths)
 	defer b.report.Close()
+	b.report.OnInterrupt(b.tally.sofar)
 	defer b.removeEmpty()
 	if err := b.openBase(); err != nil {
-		return err
+		return b.tally.explain(err)
 	}
 	defer b.bases.Close()
 	if err := b.makeDirs(); err != nil {
@@ -143,12 +146,18 @@ func (b *batch) run(env *cli.Env, args []string) error {
 	pipeline.RaiseHeap()
 	phase := b.report.Phase("modules", "modules")
 	errs := b.makeAll(modules, phase.Progress)
-	b.report.Stats.Modules = &b.ofModules
-	phase.EndMade(&b.ofModules)
-	if err := b.report.Finish(int(b.ofVmlinux.Total() + b.ofModules.Total())); err != nil {
+	b.report.Stats.Modules = &b.tally.ofModules
+	phase.EndMade(&b.tally.ofModules)
+	b.report.Made(b.tally.made(env.Output))
+	err = b.report.Finish()
+	failed := b.tally.printErrors(env, errs)
+	if failed == nil {
 		return err
 	}
-	return b.printErrors(errs)
+	if err != nil && !b.tally.diskFull.Load() {
+		env.Error(err)
+	}
+	return failed
 }
 
 // openBase reads the bases, or makes the base from vmlinux.
@@ -197,11 +206,11 @@ func (b *batch) makeBase() error {
 	if err != nil {
 		return err
 	}
-	if err := b.report.AddMade(&b.ofVmlinux, nil, result.Result, result.Extra); err != nil {
+	if err := b.report.AddMade(&b.tally.ofVmlinux, nil, result.Result, result.Extra); err != nil {
 		return err
 	}
-	b.report.Stats.Vmlinux = &b.ofVmlinux
-	phase.EndMade(&b.ofVmlinux)
+	b.report.Stats.Vmlinux = &b.tally.ofVmlinux
+	phase.EndMade(&b.tally.ofVmlinux)
 	if b.bases, err = new(base.Files).With(result.BTF); err != nil {
 		return fmt.Errorf("%s: %w", b.vmlinux, err)
 	}
@@ -209,7 +218,7 @@ func (b *batch) makeBase() error {
 	if err := b.makeDirs(); err != nil {
 		return err
 	}
-	return b.env.WriteOutputs(b.outputs("vmlinux", result)...)
+	return b.report.WriteOutputs(b.outputs("vmlinux", result)...)
 }
 
 func (b *batch) makeDirs() error {
@@ -218,7 +227,7 @@ func (b *batch) makeDirs() error {
 			continue
 		}
 		if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-			b.made = append(b.made, dir)
+			b.madeDirs = append(b.madeDirs, dir)
 		}
 		if err := os.MkdirAll(dir, 0o777); err != nil {
 			return fmt.Errorf("output: %w", err)
@@ -229,7 +238,7 @@ func (b *batch) makeDirs() error {
 
 // removeEmpty removes directories that this run made and that are still empty.
 func (b *batch) removeEmpty() {
-	for _, dir := range b.made {
+	for _, dir := range b.madeDirs {
 		os.Remove(dir) // fails if there is a file in it
 	}
 }
@@ -240,7 +249,9 @@ func (b *batch) makeAll(modules []module, progress func(done, all int)) []error 
 	for i := range modules {
 		names[i] = modules[i].path
 	}
-	return parallel.Each(b.env.Jobs, names, func(i int) error { return b.module(&modules[i]) }, progress)
+	return parallel.Each(b.env.Jobs, names, func(i int) error {
+		return b.tally.add(func() error { return b.module(&modules[i]) })
+	}, progress)
 }
 
 // module makes the BTF of one module and, with --embed, a copy of the module that contains the BTF.
@@ -266,10 +277,10 @@ func (b *batch) module(m *module) error {
 		}
 		outputs = append(outputs, embedded)
 	}
-	if err := b.env.WriteOutputs(outputs...); err != nil {
+	if err := b.report.WriteOutputs(outputs...); err != nil {
 		return err
 	}
-	return b.report.AddMade(&b.ofModules, b.bases.BTF, result.Result, result.Extra)
+	return b.report.AddMade(&b.tally.ofModules, b.bases.BTF, result.Result, result.Extra)
 }
 
 // settings returns the settings for making the BTF of a file on these bases.
@@ -299,20 +310,4 @@ func (b *batch) files(dir, name string, result *link.Result) []cli.Artifact {
 			File: result.WriteSkipped})
 	}
 	return files
-}
-
-// printErrors prints the errors of modules, except the last one, which it returns.
-func (b *batch) printErrors(errs []error) error {
-	modules := len(errs)
-	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
-	if len(errs) > 1 {
-		errs = append(errs, fmt.Errorf("%d of %d modules failed", len(errs), modules))
-	}
-	for i, err := range errs {
-		if i == len(errs)-1 {
-			return err
-		}
-		b.env.Error(err)
-	}
-	return nil
 }

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/command/report"
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/elf"
@@ -27,8 +26,8 @@ int use_%[1]d(struct own_%[1]d *o, struct s *s) { return o->s.i + s->i; }
 
 // runVerb runs the program and returns the exit code and what it printed on standard error.
 func runVerb(args ...string) (int, string) {
-	var out, errs bytes.Buffer
-	return cli.Execute(program, args, nil, &out, &errs), strings.TrimSpace(errs.String())
+	code, _, stderr := btfdedup(args...)
+	return code, strings.TrimSpace(stderr)
 }
 
 // compileModules writes modules with DWARF, and returns their paths.

@@ -2,11 +2,14 @@ package main
 
 import (
 	"bytes"
+	"compress/gzip"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/klauspost/compress/zstd"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
@@ -79,5 +82,73 @@ func TestModulesWithDebugFiles(t *testing.T) {
 	if code, errs := modules("none", "-q", "--debug-dir="); code != 1 ||
 		strings.Count(errs, "the DWARF was moved to") != len(kos) {
 		t.Errorf("--debug-dir=: exit code %d: %s", code, errs)
+	}
+}
+
+// TestIntoCompressed: --into reads modules as distributions ship them. The copies have the same
+// bytes as copies of modules that are not compressed.
+func TestIntoCompressed(t *testing.T) {
+	dir := t.TempDir()
+	p := func(name string) string { return filepath.Join(dir, name) }
+	kos := compileModules(t, dir, 3)
+	rawBTF(t, p("vmlinux.btf"), "s", 4)
+	write := func(name string, data []byte) {
+		t.Helper()
+		err := os.MkdirAll(filepath.Dir(p(name)), 0o777)
+		if err == nil {
+			err = os.WriteFile(p(name), data, 0o666)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	encoder, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, ko := range kos {
+		data, err := os.ReadFile(ko)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := "/kernel/" + filepath.Base(ko)
+		write("plain"+name, data)
+		switch i {
+		case 0:
+			write("packed"+name+".zst", encoder.EncodeAll(data, nil))
+		case 1:
+			var b bytes.Buffer
+			w := gzip.NewWriter(&b)
+			w.Write(data)
+			w.Close()
+			write("packed"+name+".gz", b.Bytes())
+		default:
+			write("packed"+name, data)
+		}
+	}
+	modules := func(into, out string, args ...string) (int, string) {
+		return runVerb(append([]string{"modules", "--base", p("vmlinux.btf"), "-o", p("btf"), "--embed",
+			p(out), "--into", p(into)}, args...)...)
+	}
+	for _, name := range []string{"plain", "packed"} {
+		if code, errs := modules(name, "from_"+name, kos...); code != 0 || errs != "" {
+			t.Fatalf("--into %s: exit code %d: %s", name, code, errs)
+		}
+	}
+	for _, ko := range kos {
+		name := "/kernel/" + filepath.Base(ko)
+		if !sameFiles(t, p("from_plain"+name), p("from_packed"+name)) {
+			t.Errorf("%s differs", name)
+		}
+	}
+	write("damaged/m-1.ko.gz", []byte("\x1f\x8b\x08\x00damaged"))
+	if code, errs := modules("damaged", "x", kos[0]); code != 1 ||
+		!strings.Contains(errs, "m-1.ko.gz (gzip)") || strings.Contains(errs, "\n") {
+		t.Errorf("a damaged file: exit code %d: %s", code, errs)
+	}
+	os.Remove(p("packed/kernel/" + filepath.Base(kos[2])))
+	if code, errs := modules("plain", "x", p("packed")); code != 1 ||
+		!strings.Contains(errs, "are compressed, so they are not files with DWARF") {
+		t.Errorf("compressed modules as arguments: exit code %d: %s", code, errs)
 	}
 }

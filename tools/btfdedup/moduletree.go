@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/format/kernelimage"
 	"github.com/rules-btf/rules_btf/internal/kernel/archive"
 )
 
@@ -79,13 +81,18 @@ func moduleIn(dir, rel string) module {
 
 // findTargets finds, for each module, the module below dir into which its BTF is embedded.
 func findTargets(list []module, dir string) error {
-	rels, err := modulesBelow(dir)
+	rels, err := archive.Below(dir, func(rel string) bool {
+		return strings.HasSuffix(unpackedName(rel), ".ko")
+	})
 	if err != nil {
 		return err
 	}
+	if len(rels) == 0 {
+		return fmt.Errorf("%s: there is no file *.ko in this directory", dir)
+	}
 	byName := map[string]string{}
 	for _, rel := range rels {
-		byName[strings.TrimSuffix(filepath.Base(rel), ".ko")] = rel
+		byName[strings.TrimSuffix(filepath.Base(unpackedName(rel)), ".ko")] = rel
 	}
 	for i := range list {
 		m := &list[i]
@@ -94,9 +101,36 @@ func findTargets(list []module, dir string) error {
 			return fmt.Errorf("%s: this directory has no module %s.ko for the BTF of "+
 				"%s", dir, m.name, m.path)
 		}
-		m.into, m.rel = filepath.Join(dir, rel), rel
+		m.into, m.rel = filepath.Join(dir, rel), unpackedName(rel)
 	}
 	return nil
+}
+
+// unpackedName returns the name that a file has after it is decompressed.
+func unpackedName(name string) string {
+	for _, end := range []string{".xz", ".zst", ".gz"} {
+		if short, ok := strings.CutSuffix(name, end); ok {
+			return short
+		}
+	}
+	return name
+}
+
+// openTarget opens a module that gets BTF. The file may be compressed as a whole, as distributions
+// ship modules.
+func openTarget(path string) (*elf.File, error) {
+	if unpackedName(path) == path {
+		return elf.Open(path)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	content, err := kernelimage.Unpack(path, data, 0)
+	if err != nil {
+		return nil, err
+	}
+	return elf.Parse(content.Label, content.Data)
 }
 
 func modulesBelow(dir string) ([]string, error) {
@@ -105,6 +139,10 @@ func modulesBelow(dir string) ([]string, error) {
 	})
 	if err == nil && len(rels) == 0 {
 		err = fmt.Errorf("%s: there is no file *.ko in this directory", dir)
+		if findTargets(nil, dir) == nil {
+			err = fmt.Errorf("%s: the modules in this directory are compressed, so they are not files "+
+				"with DWARF; specify those files, and this directory as --into", dir)
+		}
 	}
 	return rels, err
 }

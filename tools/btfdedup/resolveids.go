@@ -87,7 +87,7 @@ func (r *resolveIDs) run(env *cli.Env, path string) error {
 	if r.typesOut != "" {
 		outputs = append(outputs, cli.Artifact{Path: r.typesOut, File: cli.Bytes(types)})
 	}
-	return run.Finish(len(f.Bytes())+len(types), outputs...)
+	return run.Finish(outputs...)
 }
 
 // readOldBase reads --old-base, or --base if --old-base is not given.

@@ -36,8 +36,11 @@ actions with each verdict. A log doesn't contain actions that were up to date, s
 fresh output base. Also build without a cache: a result from a cache doesn't show whether the action
 is reproducible.
 
+A comparison that compares nothing is an error: if no action is in both logs, or if the results of
+all actions came from a cache.
+
 Exit codes: 0 if all actions are the same or allowed to differ; 1 if some differ (the report is on
-stdout) or a log can't be read (nothing on stdout, one line on stderr); 2 for wrong usage.`,
+stdout), if nothing was compared, or if a log can't be read (one line on stderr); 2 for wrong usage.`,
 		Example: `
 btfrepro diff a.log b.log
 # a page for people, with trees of the actions that each cause affects
@@ -55,6 +58,11 @@ btfrepro diff --a-dir=/ci/a/bazel-out --b-dir=/ci/b/bazel-out a.log b.log`,
 	return flags.Command(func(env *cli.Env, args []string) error {
 		if (dirs[0] == "") != (dirs[1] == "") {
 			return cli.Usagef("--a-dir and --b-dir must be given together")
+		}
+		if a, err := os.Stat(args[0]); err == nil {
+			if b, err := os.Stat(args[1]); err == nil && os.SameFile(a, b) {
+				return cli.Usagef("%s and %s are the same file; pass the logs of two builds", args[0], args[1])
+			}
 		}
 		return r.run(env, [2]string(args), [2]string(args), dirs)
 	})
@@ -104,6 +112,9 @@ func (r *reportFlags) run(env *cli.Env, files, names, dirs [2]string) error {
 	if err != nil {
 		return err
 	}
+	if err := r.checkPairs(report, names); err != nil {
+		return err
+	}
 	if dirs[0] != "" && dirs[1] != "" {
 		typediff.Add(report, typediff.Build{Log: logs[0], Dir: dirs[0]},
 			typediff.Build{Log: logs[1], Dir: dirs[1]})
@@ -111,10 +122,30 @@ func (r *reportFlags) run(env *cli.Env, files, names, dirs [2]string) error {
 	if err := r.write(env, report, names); err != nil {
 		return err
 	}
-	if report.Differs() {
+	switch n := report.Total.SameCached; {
+	case report.Differs():
 		return cli.ErrNo
+	case n == report.Total.Total:
+		return fmt.Errorf("nothing was compared: the results of all actions (%d) came from a cache; "+
+			"build without a cache (--disk_cache= --remote_cache=)", n)
 	}
 	return nil
+}
+
+// checkPairs returns an error if each of the reported actions is in one log only.
+func (r *reportFlags) checkPairs(report *repro.Report, names [2]string) error {
+	for _, i := range report.Listed {
+		if s := report.Actions[i].Spawns; s[0] >= 0 && s[1] >= 0 {
+			return nil
+		}
+	}
+	of := ""
+	if r.mnemonics != nil {
+		of = " with the mnemonic " + strings.Join(r.mnemonics, " or ")
+	}
+	return fmt.Errorf("no action%s is in both logs (%s has %d, %s has %d); build the same targets, "+
+		"each time with a new output base", of, names[0], report.Total.Spawns[0], names[1],
+		report.Total.Spawns[1])
 }
 
 // check returns an error if the logs, or the given mnemonics, leave nothing to compare: such a

@@ -24,13 +24,35 @@ func TestDiff(t *testing.T) {
 	bad := file("bad", "mnemonic=Random # it is random\nmnemonic=MakeTree\n")
 	text := file("text", "this is no log")
 	empty := file("empty", string(execlogtest.New().Zstd(t)))
+	none := file("none", string(execlogtest.New().Zstd(t)))
 	a, b := testdata+"mapped_a.log", testdata+"mapped_b.log"
+	data, err := os.ReadFile(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := file("again", string(data))
+	one := func(name string, cached bool, labels ...string) string {
+		l := execlogtest.New()
+		for _, label := range labels {
+			l.Spawn(execlogtest.Spawn{Label: label, Mnemonic: "M", CacheHit: cached}, l.File(label, ""))
+		}
+		return file(name, string(l.Zstd(t)))
+	}
+	x, y, xy := one("x", false, "//:x"), one("y", false, "//:y"), one("xy", false, "//:x", "//:y")
+	cached := one("cached", true, "//:x")
 	for _, c := range []struct {
 		args           []string
 		code           int
 		stdout, stderr string
 	}{
-		{[]string{a, a}, 0, "\nsame: 23 actions\n", ""},
+		{[]string{a, again}, 0, "\nsame: 23 actions\n", ""},
+		{[]string{a, a}, 2, "", "mapped_a.log are the same file; pass the logs of two builds"},
+		{[]string{x, y}, 1, "", "no action is in both logs ("},
+		{[]string{"--mnemonic=M", x, empty}, 1, "", "no action with the mnemonic M is in both logs"},
+		{[]string{"--allow=mnemonic=M # so", x, y}, 1, "", "x has 1, "},
+		{[]string{x, xy}, 1, "\n1 of 2 actions differ\n", ""},
+		{[]string{x, cached}, 1, "\nsame: 1 action\n", "nothing was compared: the results of all actions"},
+		{[]string{cached, xy}, 1, "\n1 of 2 actions differ\n", ""},
 		{[]string{a, b}, 1, "\n7 of 23 actions differ\n", ""},
 		{[]string{"--allow-file=" + allow, a, b}, 0,
 			"\n0 of 23 actions differ; 7 more differ but are allowed to\n", ""},
@@ -41,7 +63,7 @@ func TestDiff(t *testing.T) {
 		{[]string{"--mnemonic=Tool,Same", a, b}, 0, "\nsame: 2 actions\n", ""},
 		{[]string{"--mnemonic=Same,Nothing", a, b}, 1, "",
 			"no action in the logs has the mnemonic Nothing; the mnemonics are Argument, Both, "},
-		{[]string{empty, empty}, 1, "", "empty has an action, because all actions were up to date"},
+		{[]string{empty, none}, 1, "", "none has an action, because all actions were up to date"},
 		{[]string{"--json=-", a, b}, 1, "{\n  \"format\": \"btfrepro\",\n  \"version\": 1,", ""},
 		{[]string{"--html=-", a, b}, 1, "<!DOCTYPE html>", ""},
 		{[]string{"--allow-file=" + bad, a, b}, 1, "",

@@ -45,9 +45,13 @@ func TestLarge(t *testing.T) {
 			t.Errorf("exit code %d, no %q in\n%.2000s%s", code, want, stdout, stderr)
 		}
 	}
-	code, stdout, _ = run("diff", a, a)
+	again := filepath.Join(t.TempDir(), "again.log")
+	if data, err := os.ReadFile(a); err != nil || os.WriteFile(again, data, 0o644) != nil {
+		t.Fatal(err)
+	}
+	code, stdout, _ = run("diff", a, again)
 	if code != 0 || !strings.Contains(stdout, "same: 10000 actions") {
-		t.Errorf("a log and itself: exit code %d\n%.2000s", code, stdout)
+		t.Errorf("a log and its copy: exit code %d\n%.2000s", code, stdout)
 	}
 }
 

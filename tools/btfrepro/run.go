@@ -31,6 +31,8 @@ servers are shut down. The workspace doesn't change, except for files that any b
 Exit codes: the same as for "btfrepro diff", and 1 if a build fails.`,
 		Example: `
 btfrepro run --workspace=kernel --html=report.html -- //:vmlinux_btf
+# with ready-made tools, so that Bazel doesn't build them twice
+btfrepro run --workspace=kernel --tools=rules_btf/bin -- //:vmlinux_btf
 # a workspace that refers to files in its directory ../..
 btfrepro run --workspace=kernel/examples/hello --copy-root=kernel -- --config=ci //...`,
 	}, 0)
@@ -45,6 +47,8 @@ btfrepro run --workspace=kernel/examples/hello --copy-root=kernel -- --config=ci
 	flags.StringVar(&opt.Workspace, "workspace", ".", "a `DIR` in the workspace")
 	flags.InputVar(&opt.CopyRoot, "copy-root",
 		"copy `DIR`, which contains the workspace and other files that the workspace needs")
+	flags.InputVar(&opt.Tools, "tools", "run the programs btfgen and btfdedup in `DIR`; the default is to "+
+		"build them, or to use those that the workspace registers")
 	flags.OutputDirVarP(&opt.Scratch, "scratch", "", "a `DIR` with space for two output bases")
 	flags.StringArrayVar(&opt.Startup, "startup", nil,
 		"a startup `FLAG` for Bazel; repeat the flag for several")

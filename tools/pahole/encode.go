@@ -74,8 +74,7 @@ func (c *command) encodeFile(env *cli.Env, path string, bases *base.Files,
 		env.Warn("%s: the DWARF has no types; no BTF is written", path)
 		return nil
 	case c.detached != "":
-		return run.Finish(len(result.BTF),
-			cli.Artifact{Path: c.detached, File: cli.Bytes(result.BTF)})
+		return run.Finish(cli.Artifact{Path: c.detached, File: cli.Bytes(result.BTF)})
 	}
 	return c.embed(env, run, path, result.BTF, bases)
 }
@@ -140,5 +139,5 @@ func (c *command) embed(env *cli.Env, run *report.Run, path string, data []byte,
 			"BTF is in a second section .BTF, which is not loaded",
 			path)
 	}
-	return run.Finish(len(data), cli.Artifact{Path: path, File: edit.Write, KeepMode: true})
+	return run.Finish(cli.Artifact{Path: path, File: edit.Write, KeepMode: true})
 }

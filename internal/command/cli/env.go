@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"runtime/debug"
 	"strings"
 
@@ -44,6 +45,14 @@ func (e *Env) Warn(format string, args ...any) {
 func (e *Env) Tell(line string) {
 	if e.Verbose {
 		fmt.Fprintf(e.Stderr, "%s: %s\n", e.Program, oneLine(line))
+	}
+}
+
+// Inform prints a line for the user on Stderr, unless Quiet is set or a Bazel action runs the command:
+// Bazel would show the line for each action.
+func (e *Env) Inform(format string, args ...any) {
+	if !e.Quiet && os.Getenv(actionVariable) == "" {
+		fmt.Fprintf(e.Stderr, "%s: %s\n", e.Program, oneLine(fmt.Sprintf(format, args...)))
 	}
 }
 

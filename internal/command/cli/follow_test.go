@@ -102,14 +102,14 @@ func TestFollow(t *testing.T) {
 	}
 	fill := func(temp string) error { return os.WriteFile(temp+"/file", []byte("new"), 0o666) }
 	for _, name := range []string{"dir", "empty/"} {
-		if err := WriteDir(p(name), fill); err != nil {
+		if err := writeDir(p(name), fill); err != nil {
 			t.Error(err)
 		}
 		if got, err := os.ReadFile(p(name + "/file")); string(got) != "new" {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
 	}
-	if err := WriteDir(p("full"), fill); err == nil || !strings.Contains(err.Error(), "not empty") {
+	if err := writeDir(p("full"), fill); err == nil || !strings.Contains(err.Error(), "not empty") {
 		t.Error(err)
 	}
 	if err := WriteFile(p("around"), write("new", nil)); !errors.Is(err, syscall.ELOOP) {

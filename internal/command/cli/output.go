@@ -15,7 +15,7 @@ import (
 type Artifact struct {
 	Path string                  // "-" is standard output
 	File func(w io.Writer) error // writes a file's content
-	Dir  func(dir string) error  // fills an existing directory
+	Dir  func(dir string) error  // fills a temporary directory; only an empty directory is replaced
 	// KeepMode gives a file the permissions of the file that it replaces.
 	KeepMode bool
 }
@@ -39,19 +39,13 @@ func WriteFile(path string, write func(w io.Writer) error) error {
 	return writeOutputs(nil, Artifact{Path: path, File: write})
 }
 
-// WriteDir makes a directory of files whole or not at all. The function write fills a temporary
-// directory next to path, which then replaces path. Only an empty directory may be replaced.
-func WriteDir(path string, write func(dir string) error) error {
-	return writeOutputs(nil, Artifact{Path: path, Dir: write})
-}
-
 // WriteOutput is like WriteFile, but "-" means Stdout. If write fails, Stdout gets nothing.
 func (e *Env) WriteOutput(path string, write func(w io.Writer) error) error {
 	return e.WriteOutputs(Artifact{Path: path, File: write})
 }
 
-// WriteOutputs writes outputs like WriteFile, WriteDir and WriteOutput, but no output appears
-// before the content of all outputs is complete. The content is written in the given order. The
+// WriteOutputs writes outputs like WriteFile and WriteOutput, but no output appears before the
+// content of all outputs is complete. The content is written in the given order. The
 // outputs appear in reverse order, so the first output appears last.
 //
 // A write to a device, a pipe or Stdout can't be undone. So these outputs are written when all

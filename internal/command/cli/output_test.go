@@ -283,7 +283,7 @@ func TestSignalRemovesTemporaries(t *testing.T) {
 	case "dir":
 		AtSignal(func() { os.Stdout.WriteString("interrupted\n") })
 		removeTempsOnSignal()
-		WriteDir(out, func(temp string) error {
+		writeDir(out, func(temp string) error {
 			for thread := range 4 {
 				go func() {
 					for i := 0; ; i++ {
@@ -327,6 +327,11 @@ func TestSignalRemovesTemporaries(t *testing.T) {
 	}
 }
 
+// writeDir writes a directory whole or not at all.
+func writeDir(path string, write func(dir string) error) error {
+	return writeOutputs(nil, Artifact{Path: path, Dir: write})
+}
+
 func TestWriteDir(t *testing.T) {
 	dir := t.TempDir()
 	p := func(name string) string { return filepath.Join(dir, name) }
@@ -340,7 +345,7 @@ func TestWriteDir(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := WriteDir(path, fill); err != nil {
+		if err := writeDir(path, fill); err != nil {
 			t.Error(err)
 		}
 		if data, err := os.ReadFile(filepath.Join(path, "file")); string(data) != "text" {
@@ -348,15 +353,15 @@ func TestWriteDir(t *testing.T) {
 		}
 	}
 	failed := errors.New("failed")
-	err := WriteDir(p("bad"), func(temp string) error { return errors.Join(failed, fill(temp)) })
+	err := writeDir(p("bad"), func(temp string) error { return errors.Join(failed, fill(temp)) })
 	if !errors.Is(err, failed) {
 		t.Errorf("the error is %v", err)
 	}
 	called := func(string) error { t.Error("called, though nothing can be written"); return nil }
-	if err := WriteDir(p("new"), called); err == nil || !strings.Contains(err.Error(), "not empty") {
+	if err := writeDir(p("new"), called); err == nil || !strings.Contains(err.Error(), "not empty") {
 		t.Errorf("a directory with a file in it: %v", err)
 	}
-	if err := WriteDir(p("new/file"), called); err == nil {
+	if err := writeDir(p("new/file"), called); err == nil {
 		t.Error("a file is replaced")
 	}
 	list, err := os.ReadDir(dir)

@@ -136,6 +136,11 @@ func (s *staged) writeError(err error) error {
 		Op: pe.Op, Path: s.path + pe.Path[len(s.temp):], Err: pe.Err})
 }
 
+// DiskFull reports whether an output could not be written because there was no space for it.
+func DiskFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+}
+
 // send writes the content in memory to the device, the pipe or standard output.
 func (s *staged) send() error {
 	if s.stdout != nil {

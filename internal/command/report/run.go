@@ -12,6 +12,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rules-btf/rules_btf/internal/command/cli"
@@ -31,6 +32,8 @@ type Run struct {
 	line   *progress.Line
 
 	watched watched
+	made    string                        // what Finish says that the run made
+	sofar   atomic.Pointer[func() string] // see OnInterrupt
 
 	mu   sync.Mutex
 	open []*Phase
@@ -40,19 +43,20 @@ type Run struct {
 // text may be written to env.Stderr without garbling the progress line.
 func Start(env *cli.Env, inputs []string) *Run {
 	r := &Run{env: env, stderr: env.Stderr, start: time.Now()}
-	r.Stats = Stats{Schema: Schema, Call: Call{Tool: env.Program, Verb: env.Verb, Jobs: env.Jobs}}
+	r.Stats = Stats{Schema: Schema, Call: Call{Tool: env.Program, Verb: env.Verb, Jobs: env.Jobs},
+		Phases: []PhaseTime{}}
 	for _, in := range inputs {
 		if info, err := os.Stat(in); err == nil { // else reading it will fail
 			r.Stats.Input.Files++
 			r.Stats.Input.Bytes += info.Size()
 		}
 	}
+	cli.AtSignal(r.interrupted)
 	if env.Quiet {
 		return r
 	}
 	if r.line = progress.Start(env.Stderr, r.progress); r.line != nil {
 		env.Stderr = r.line
-		cli.AtSignal(r.line.Abandon)
 	} else {
 		env.Stderr = &lines{to: env.Stderr}
 	}
@@ -81,21 +85,56 @@ func (r *Run) Close() {
 }
 
 // Finish ends a verb: it writes the outputs, and the statistics if they are wanted. Either all of
-// these files appear or none. The parameter size is the outputs' size in bytes, without the bytes
-// that the writers themselves add to Stats.Output.Bytes. The first output appears last.
-func (r *Run) Finish(size int, outputs ...cli.Artifact) error {
-	r.Stats.Output.Bytes += int64(size)
-	if r.env.Stats != "" {
-		outputs = append(outputs, cli.Artifact{Path: r.env.Stats, File: r.writeStats})
+// these files appear or none. The first output appears last.
+func (r *Run) Finish(outputs ...cli.Artifact) error {
+	err := r.finish(outputs)
+	if cli.DiskFull(err) {
+		return fmt.Errorf("%w: free some space, then run the same command again", err)
 	}
-	if err := r.env.WriteOutputs(outputs...); err != nil || !r.wanted() {
+	if err != nil || !r.env.Verbose && r.made == "" {
 		return err
 	}
 	r.measure()
 	s := &r.Stats
-	r.tell("%s: %s read, %s written, peak memory %s, %.2f s", s.Verb,
-		bytesText(s.Input.Bytes), bytesText(s.Output.Bytes), bytesText(s.Memory.PeakRSS), s.Seconds)
+	if r.env.Verbose {
+		r.tell("%s: %s read, %s written, peak memory %s, %.2f s", s.Verb,
+			bytesText(s.Input.Bytes), bytesText(s.Output.Bytes), bytesText(s.Memory.PeakRSS), s.Seconds)
+	} else if r.made != "" {
+		r.env.Inform("%s: %s, %s written, %.2f s", s.Verb, r.made, bytesText(s.Output.Bytes), s.Seconds)
+	}
 	return nil
+}
+
+func (r *Run) finish(outputs []cli.Artifact) error {
+	var size int64
+	outputs = counted(outputs, &size)
+	if r.env.Stats != "" { // the content of this file is written last
+		outputs = append(outputs, cli.Artifact{Path: r.env.Stats, File: func(w io.Writer) error {
+			r.Stats.Output.Bytes += size
+			size = 0
+			return r.writeStats(w)
+		}})
+	}
+	err := r.env.WriteOutputs(outputs...)
+	r.Stats.Output.Bytes += size
+	return err
+}
+
+// Made sets what the run made, such as "3 modules". Finish then prints one line about it.
+func (r *Run) Made(what string) { r.made = what }
+
+// OnInterrupt sets a function that says how far a batch got. The function is called if a signal
+// ends the process; it must not block.
+func (r *Run) OnInterrupt(sofar func() string) { r.sofar.Store(&sofar) }
+
+// interrupted tells the user what to do after a signal.
+func (r *Run) interrupted() {
+	r.line.Abandon()
+	sofar := "no incomplete file is left"
+	if f := r.sofar.Load(); f != nil {
+		sofar = (*f)()
+	}
+	fmt.Fprintf(r.stderr, "%s: interrupted: %s: run the same command again\n", r.env.Program, sofar)
 }
 
 // measure records the time and memory that the run has used so far.

@@ -46,10 +46,10 @@ func (r *Run) WriteLinked(result *link.Result, base *btf.Blob) error {
 		outputs = append(outputs, cli.Artifact{Path: r.env.Skipped,
 			File: result.WriteSkipped})
 	}
-	return r.Finish(len(out)+len(distilled), outputs...)
+	return r.Finish(outputs...)
 }
 
 // Write ends a verb whose output is data.
 func (r *Run) Write(data []byte) error {
-	return r.Finish(len(data), cli.Artifact{Path: r.env.Output, File: cli.Bytes(data)})
+	return r.Finish(cli.Artifact{Path: r.env.Output, File: cli.Bytes(data)})
 }

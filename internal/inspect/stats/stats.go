@@ -8,19 +8,22 @@ import (
 	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/model/facts"
 	"github.com/rules-btf/rules_btf/internal/model/object"
 )
 
 // Report describes one BTF, without its bases. All sizes are in bytes.
 type Report struct {
-	Schema  int      `json:"schema"` // the version of the JSON form
-	Bytes   uint64   `json:"bytes"`  // header, types, layout section and strings
-	Header  uint64   `json:"header"`
-	Layout  uint64   `json:"layout"` // the layout section; 0 if there is none
-	Types   Types    `json:"types"`
-	Strings Strings  `json:"strings"`
-	Base    *Base    `json:"base,omitempty"` // nil if the BTF isn't split
-	Largest []Record `json:"largest"`        // the types with the largest records
+	Schema  int     `json:"schema"` // the version of the JSON form
+	Bytes   uint64  `json:"bytes"`  // header, types, layout section and strings
+	Header  uint64  `json:"header"`
+	Layout  uint64  `json:"layout"` // the layout section; 0 if there is none
+	Types   Types   `json:"types"`
+	Strings Strings `json:"strings"`
+	// Variables counts the variables that a debugger finds in the BTF.
+	Variables Variables `json:"variables"`
+	Base      *Base     `json:"base,omitempty"` // nil if the BTF isn't split
+	Largest   []Record  `json:"largest"`        // the types with the largest records
 	// Sections are the DATASECs, ordered by the size of their records, the largest first.
 	Sections []Section `json:"sections"`
 }
@@ -41,6 +44,12 @@ type Kind struct {
 	// Elements counts members, enumerators, parameters, or variables in sections.
 	Elements uint64 `json:"elements"`
 	Bytes    uint64 `json:"bytes"`
+}
+
+// Variables counts the VARs.
+type Variables struct {
+	Total  int `json:"total"`
+	PerCPU int `json:"per_cpu"` // those in the section .data..percpu
 }
 
 // Strings counts the names, each of which ends with a NUL byte.
@@ -112,8 +121,14 @@ func Take(b *btf.Blob, limit int) *Report {
 			r.Largest = append(r.Largest, Record{b.StartID + uint32(i), t.Kind.String(), "", elements,
 				size})
 		}
-		if t.Kind == btf.KindDatasec {
-			r.Sections = append(r.Sections, Section{b.TypeName(t), t.Vlen, t.SizeOrType, size})
+		switch name := b.TypeName(t); t.Kind {
+		case btf.KindVar:
+			r.Variables.Total++
+		case btf.KindDatasec:
+			r.Sections = append(r.Sections, Section{name, t.Vlen, t.SizeOrType, size})
+			if name == facts.PerCPUSection {
+				r.Variables.PerCPU += int(t.Vlen)
+			}
 		}
 	}
 	r.Types.Kinds = occurring(kinds[:])

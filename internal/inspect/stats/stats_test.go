@@ -48,6 +48,7 @@ func TestText(t *testing.T) {
 8 types, ids 2 to 9; 9 strings
 The base has 1 type and 7 bytes of strings. 3 of 8 references
 lead to types of the base, and 1 of 10 names are strings of the base.
+1 variable: 0 per CPU, 1 others
 
 Types by kind:
   KIND        TYPES  ANONYMOUS  ELEMENTS  BYTES  SHARE

@@ -32,6 +32,8 @@ func (r *Report) WriteText(w io.Writer) error {
 			x.NamesOfBase+x.OwnNames)
 	}
 
+	b.WriteString(r.Variables.text())
+
 	rows := [][]any{{"KIND", "TYPES", "ANONYMOUS", "ELEMENTS", "BYTES", "SHARE"}}
 	for _, k := range r.Types.Kinds {
 		rows = append(rows, []any{k.Kind, k.Types, k.Anonymous, k.Elements, k.Bytes, r.share(k.Bytes)})
@@ -59,6 +61,18 @@ func (r *Report) WriteText(w io.Writer) error {
 	table(&b, "Sections", rows)
 	_, err := b.WriteTo(w)
 	return err
+}
+
+// text says which variables the BTF has.
+func (v Variables) text() string {
+	if others := v.Total - v.PerCPU; others > 0 {
+		return fmt.Sprintf("%s: %d per CPU, %d others\n", message.Count(v.Total, "variable"), v.PerCPU,
+			others)
+	}
+	if v.Total > 0 {
+		return message.Count(v.Total, "variable") + ", all of them per CPU; there are no other variables\n"
+	}
+	return "no variables\n"
 }
 
 func (r *Report) share(bytes uint64) string {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"syscall"
 )
@@ -37,7 +38,7 @@ func (b *Builds) Build(i int) (failed bool, err error) {
 	if dir := repositoryCache(); dir != "" {
 		args = append(args, "--repository_cache="+dir)
 	}
-	cmd := b.command(i, append(args, b.opt.Args...)...)
+	cmd := b.command(i, slices.Concat(args, b.tools, b.opt.Args)...)
 	err = b.process.run(cmd)
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == 1 {
 		failed, err = true, nil

@@ -24,6 +24,7 @@ type Options struct {
 	Workspace string   // a directory in the workspace
 	CopyRoot  string   // the directory to copy, with the workspace in it; "" for the workspace
 	Scratch   string   // where to make the directory for all files; "" for the temporary directory
+	Tools     string   // a directory with btfgen and btfdedup; "" for the tools that Bazel chooses
 	Startup   []string // flags for Bazel before the command
 	Args      []string // flags and targets for "bazel build"
 	Jobs      [2]int   // --jobs; 0 to choose
@@ -49,6 +50,7 @@ type Builds struct {
 	root    string // what is copied
 	Of      [2]Surroundings
 	Logs    [2]string // paths of the execution logs
+	tools   []string  // flags for ready-made tools
 	process process
 }
 
@@ -78,6 +80,10 @@ func New(opt Options) (*Builds, error) {
 	}
 	b := &Builds{opt: opt, scratch: scratch, root: root}
 	b.choose(workspace, filepath.Join(b.copied(), below))
+	if b.tools, err = b.toolFlags(); err != nil {
+		removeAll(scratch)
+		return nil, err
+	}
 	return b, nil
 }
 

@@ -198,6 +198,45 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
+// TestToolFlags checks the flags and the package for ready-made tools.
+func TestToolFlags(t *testing.T) {
+	tools := tree(t, "bin/btfgen 755", "bin/btfdedup 755", "few/btfgen 755")
+	workspace := tree(t, "MODULE.bazel")
+	opt := Options{Bazel: "/bin/sh", Workspace: workspace, Scratch: t.TempDir(),
+		Tools: filepath.Join(tools, "few")}
+	_, err := New(opt)
+	if err == nil || !strings.Contains(err.Error(), "few/btfdedup: no such file or directory; the "+
+		"directory of --tools must have") {
+		t.Error(err)
+	}
+	if left := list(t, opt.Scratch); len(left) > 0 {
+		t.Errorf("left: %q", left)
+	}
+	opt.Tools = filepath.Join(tools, "bin")
+	b, err := New(opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	root := filepath.Join(b.scratch, "tools")
+	want := []string{"--package_path=%workspace%:" + root,
+		"--extra_toolchains=//btfrepro_ready_made_tools:toolchain"}
+	if !slices.Equal(b.tools, want) {
+		t.Errorf("flags %q, want %q", b.tools, want)
+	}
+	const dir = "btfrepro_ready_made_tools"
+	files := []string{dir + " drwxr-xr-x", dir + "/BUILD.bazel -rw-r--r--",
+		dir + "/btfdedup -rwxr-xr-x", dir + "/btfgen -rwxr-xr-x"}
+	if got := list(t, root); !slices.Equal(got, files) {
+		t.Errorf("files %q, want %q", got, files)
+	}
+	text, err := os.ReadFile(filepath.Join(root, dir, "BUILD.bazel"))
+	if err != nil || strings.Count(string(text), "    btfgen = \"btfgen\",\n") != 1 ||
+		strings.Contains(string(text), "btfcore") {
+		t.Errorf("%v, %s", err, text)
+	}
+}
+
 func TestFailures(t *testing.T) {
 	b, _ := newBuilds(t, "fail")
 	if failed, err := b.Build(0); !failed || err != nil {

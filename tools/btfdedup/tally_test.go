@@ -1,0 +1,233 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/rules-btf/rules_btf/internal/command/cli"
+	"github.com/rules-btf/rules_btf/internal/command/report"
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+)
+
+// TestMadeLine: modules, archive and embed end with one line, which doesn't appear with --quiet or
+// in an action of Bazel. The statistics have the sizes of all files that were written.
+func TestMadeLine(t *testing.T) {
+	dir := t.TempDir()
+	p := func(name string) string { return filepath.Join(dir, name) }
+	kos := compileModules(t, dir, 3)
+	writeBTF(t, dir, "base.btf", nil, func(b *btf.Builder) { b.Int("int", 4, btf.IntSigned, 0) })
+	if err := os.WriteFile(p("text.ko"), nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args string
+		want string // "" for no line
+		code int
+	}{
+		{"modules --base base.btf -o OUT/a --embed OUT/b --skipped-dir OUT/c m-1.ko m-2.ko",
+			"2 modules in OUT/a", 0},
+		{"modules --vmlinux m-3.ko -o OUT/a m-1.ko", "vmlinux and 1 module in OUT/a", 0},
+		{"modules --base base.btf -o OUT/a m-1.ko text.ko", "1 of 2 modules in OUT/a", 1},
+		{"modules --base base.btf -o OUT/a text.ko", "", 1},
+		{"archive --release 1 --vmlinux base.btf -o OUT/a", "vmlinux and 0 modules in OUT/a", 0},
+		{"archive --release 1 --vmlinux base.btf -o OUT/a.tar.zst m.btf",
+			"vmlinux and 1 module in OUT/a.tar.zst", 0},
+		{"embed --btf base.btf -o OUT/a.ko m-1.ko", "OUT/a.ko", 0},
+		{"embed --btf base.btf -o OUT/a.ko text.ko", "", 1},
+	} {
+		t.Chdir(dir)
+		os.RemoveAll("OUT")
+		if err := os.Mkdir("OUT", 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if code, _, stderr := btfdedup("modules", "-q", "--base=base.btf", "-oOUT", kos[0]); code != 0 {
+			t.Fatal(stderr)
+		}
+		if err := os.Rename("OUT/m-1.btf", "m.btf"); err != nil {
+			t.Fatal(err)
+		}
+		var stderr bytes.Buffer
+		code := cli.Execute(program, append(strings.Fields(c.args), "--stats=stats"), nil, nil, &stderr)
+		got := ""
+		if m := madeLine.FindStringSubmatch(stderr.String()); m != nil {
+			got = m[2]
+		}
+		if code != c.code || got != c.want || code == 0 && strings.Count(stderr.String(), "\n") != 1 {
+			t.Errorf("%s: exit code %d, the line is about %q, want %q\n%s", c.args, code, got, c.want,
+				stderr.String())
+		}
+		var s report.Stats
+		data, err := os.ReadFile("stats")
+		if err == nil && code == 0 {
+			err = json.Unmarshal(data, &s)
+		}
+		if size := sizeBelow(t, "OUT"); err != nil || code == 0 && s.Output.Bytes != size {
+			t.Errorf("%s: %v, %d bytes were written; statistics: %s", c.args, err, size, data)
+		}
+		if c.code != 0 {
+			continue
+		}
+		os.RemoveAll("OUT")
+		if err := os.Mkdir("OUT", 0o777); err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv("RULES_BTF_ACTION", "1")
+		for _, more := range []string{"-j1", "--quiet"} {
+			stderr.Reset()
+			cli.Execute(program, append(strings.Fields(c.args), more), nil, nil, &stderr)
+			if madeLine.MatchString(stderr.String()) {
+				t.Errorf("%s %s: %s", c.args, more, stderr.String())
+			}
+			os.Unsetenv("RULES_BTF_ACTION")
+		}
+	}
+}
+
+// sizeBelow returns the size of all files below a directory.
+func sizeBelow(t *testing.T, dir string) (size int64) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			var info fs.FileInfo
+			if info, err = d.Info(); err == nil {
+				size += info.Size()
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return size
+}
+
+// manyModules writes n modules with the same content, and a base.
+func manyModules(t *testing.T, dir string, n int) (base, modules string) {
+	t.Helper()
+	ko := compileModules(t, dir, 1)[0]
+	base, _ = writeBTF(t, dir, "base.btf", nil, func(b *btf.Builder) {
+		b.Int("int", 4, btf.IntSigned, 0)
+	})
+	modules = filepath.Join(dir, "modules")
+	if err := os.Mkdir(modules, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		if err := os.Link(ko, filepath.Join(modules, fmt.Sprintf("m%d.ko", i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return base, modules
+}
+
+// whole checks that each file in a directory has the same content, and that there is a number of
+// them.
+func whole(t *testing.T, dir string, count int) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != count {
+		t.Errorf("%d files are complete, want %d; %v", len(entries), count, err)
+	}
+	for _, e := range entries {
+		if filepath.Ext(e.Name()) != ".btf" {
+			t.Errorf("%s is left", e.Name())
+		}
+		if !sameFiles(t, filepath.Join(dir, entries[0].Name()), filepath.Join(dir, e.Name())) {
+			t.Errorf("%s is not whole", e.Name())
+		}
+	}
+}
+
+// TestDiskFull fills a small file system with the BTF of modules.
+func TestDiskFull(t *testing.T) {
+	dir := t.TempDir()
+	const n = 200
+	base, modules := manyModules(t, dir, n)
+	small := filepath.Join(dir, "small")
+	if err := os.Mkdir(small, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mount("none", small, "tmpfs", 0, "size=64k"); err != nil {
+		t.Skipf("SKIPPED: needs root, to mount a file system: %v", err)
+	}
+	defer unix.Unmount(small, unix.MNT_DETACH)
+	for _, jobs := range []string{"-j1", "-j4"} {
+		out := filepath.Join(small, "out")
+		code, _, stderr := btfdedup("modules", jobs, "--base", base, "-o", out, modules)
+		m := regexp.MustCompile(`^btfdedup: output: write .*/out/m\d+\.btf: no space left on device; ` +
+			`(\d+) of 200 modules are complete: free some space, then run the same command again\n$`).
+			FindStringSubmatch(stderr)
+		if code != 1 || m == nil {
+			t.Fatalf("%s: exit code %d: %s", jobs, code, stderr)
+		}
+		count, _ := strconv.Atoi(m[1])
+		if count == 0 || count == n {
+			t.Errorf("%s: %s", jobs, stderr)
+		}
+		whole(t, out, count)
+		if err := os.RemoveAll(out); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out := filepath.Join(small, "x.ko")
+	object := compileIDs(t, dir, "x.ko", "char x[200000] = {1};")
+	code, _, stderr := btfdedup("embed", "-o", out, "--btf", base, object)
+	if want := "x.ko: no space left on device: free some space, then run the same command again\n"; code !=
+		1 || !strings.HasSuffix(stderr, want) || strings.Count(stderr, "\n") != 1 {
+		t.Errorf("embed: exit code %d, %s", code, stderr)
+	}
+	if left, _ := os.ReadDir(small); len(left) != 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+// TestInterruptedBatch interrupts a process that makes the BTF of many modules.
+func TestInterruptedBatch(t *testing.T) {
+	if dir := os.Getenv("BTFDEDUP_TEST_DIR"); dir != "" {
+		os.Args = []string{"btfdedup", "modules", "-q", "-j2", "--base", filepath.Join(dir, "base.btf"),
+			"-o", filepath.Join(dir, "out"), filepath.Join(dir, "modules")}
+		cli.Main(program)
+	}
+	dir := t.TempDir()
+	const n = 5000
+	manyModules(t, dir, n)
+	out := filepath.Join(dir, "out")
+	cmd := exec.Command(os.Args[0], "-test.run=^TestInterruptedBatch$")
+	cmd.Env = append(os.Environ(), "BTFDEDUP_TEST_DIR="+dir)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		if made, _ := filepath.Glob(filepath.Join(out, "m*.btf")); len(made) > 10 {
+			break
+		}
+	}
+	cmd.Process.Signal(syscall.SIGINT)
+	cmd.Wait()
+	m := regexp.MustCompile(`^btfdedup: interrupted: (\d+) of 5000 modules are complete: ` +
+		`run the same command again\n$`).FindStringSubmatch(stderr.String())
+	if code := cmd.ProcessState.ExitCode(); code != 128+int(syscall.SIGINT) || m == nil {
+		t.Fatalf("exit code %d: %s", code, stderr.String())
+	}
+	// A few more modules may have become complete after the process wrote its message.
+	made, _ := filepath.Glob(filepath.Join(out, "*"))
+	if count, _ := strconv.Atoi(m[1]); count == 0 || len(made) < count {
+		t.Errorf("%d files; %s", len(made), stderr.String())
+	}
+	whole(t, out, len(made))
+}
