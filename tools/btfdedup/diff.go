@@ -72,11 +72,11 @@ func (r *diffRun) run(env *cli.Env, files []string) error {
 		}
 		r.baseA, r.baseB = env.Bases, env.Bases
 	}
-	a, err := readSide(r.baseA, files[0])
+	a, err := readSide(env, r.baseA, files[0])
 	if err != nil {
 		return err
 	}
-	b, err := readSide(r.baseB, files[1])
+	b, err := readSide(env, r.baseB, files[1])
 	if err != nil {
 		return err
 	}
@@ -116,12 +116,19 @@ func kindNames() []string {
 	return all
 }
 
-func readSide(bases []string, path string) (diff.Side, error) {
+func readSide(env *cli.Env, bases []string, path string) (diff.Side, error) {
 	base, err := relocate.ReadBases(bases)
 	if err != nil {
 		return nil, err
 	}
-	return relocate.ReadFile(path, base)
+	blobs, err := relocate.ReadFile(path, base)
+	if err != nil {
+		return nil, err
+	}
+	for _, b := range blobs {
+		warnOfBase(env, path, b.Origin, b.Base)
+	}
+	return blobs, nil
 }
 
 func (r *diffRun) print(env *cli.Env, found []diff.Difference, summary diff.Summary) error {

@@ -18,6 +18,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/link"
 	"github.com/rules-btf/rules_btf/internal/link/base"
 	"github.com/rules-btf/rules_btf/internal/pipeline"
+	"github.com/rules-btf/rules_btf/internal/support/message"
 	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
 
@@ -148,7 +149,32 @@ func (b *batch) run(env *cli.Env, args []string) error {
 	if err := b.report.Finish(int(b.ofVmlinux.Total() + b.ofModules.Total())); err != nil {
 		return err
 	}
+	b.warnOfBase(modules)
 	return b.printErrors(errs)
+}
+
+// warnOfBase prints one warning, however many modules may be for another kernel than that of the
+// base.
+func (b *batch) warnOfBase(modules []module) {
+	var first *module
+	more := 0
+	for i := range modules {
+		switch {
+		case modules[i].doubt == "":
+		case first == nil:
+			first = &modules[i]
+		default:
+			more++
+		}
+	}
+	switch {
+	case first == nil:
+	case more == 0:
+		b.env.Warn("%s: %s", first.path, first.doubt)
+	default:
+		b.env.Warn("%s: %s (and %s, of %d, may have the wrong base)", first.path, first.doubt,
+			message.Count(more, "more module"), len(modules))
+	}
 }
 
 // openBase reads the bases, or makes the base from vmlinux.
@@ -205,6 +231,7 @@ func (b *batch) makeBase() error {
 	if b.bases, err = new(base.Files).With(result.BTF); err != nil {
 		return fmt.Errorf("%s: %w", b.vmlinux, err)
 	}
+	b.bases.Release = result.Release
 	b.whole = func() (*base.Files, error) { return b.bases, nil }
 	if err := b.makeDirs(); err != nil {
 		return err
@@ -258,6 +285,7 @@ func (b *batch) module(m *module) error {
 	if err != nil {
 		return err
 	}
+	m.doubt = result.Doubt
 	outputs := b.outputs(m.name, result)
 	if into != nil {
 		embedded, err := b.embedding.artifact(m, into)
