@@ -30,7 +30,7 @@ func (b *Blob) CheckRefs() error {
 				continue
 			}
 			if to, _ := b.Base.ByID(*ref); !mayReferTo(t.Kind, to.Kind) {
-				return fmt.Errorf("[%d] %s refers to [%d], which is the %s of the base%s", id,
+				return fmt.Errorf("[%d] %s refers to [%d], which is %s in the base%s", id,
 					b.KindName(t), *ref, b.KindName(to), hint)
 			}
 		}
