@@ -48,7 +48,7 @@ type Result struct {
 	Skipped []Skipped // sorted by name, then by reason
 	// Conflicts is the number of tags with several definitions.
 	Conflicts int
-	// Doubt says why Options.Base may be the wrong base; "" if nothing speaks against it.
+	// Doubt says why Options.Base may be the wrong base; "" if there is no sign of it.
 	Doubt string
 	// LeftOut are units that aren't in the linked file, such as archive members that nothing needed.
 	LeftOut symbols.LeftOut
@@ -122,7 +122,10 @@ func Object(o *object.Object, opt Options) (*Linked, error) {
 	if err != nil {
 		return nil, err
 	}
-	result := &Result{BTF: w.BTF, Skipped: d.Skipped, Conflicts: t.Conflicts, Doubt: t.Found.Doubt()}
+	result := &Result{BTF: w.BTF, Skipped: d.Skipped, Conflicts: t.Conflicts}
+	if !slices.ContainsFunc(units, func(u object.Unit) bool { return u.FromBTF }) {
+		result.Doubt = t.Found.Doubt() // linked BTF has only types that its base lacks
+	}
 	result.LeftOut, result.Absent = x.LeftOut(s)
 	return &Linked{result, copied, t, w}, nil
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,12 +24,13 @@ var wrongBases = []struct{ name, release, more, flag string }{
 		more: "struct pt_regs { union { struct { long pc; }; }; long orig_x0; } regs;"},
 	{name: "i386", release: "7.2.0-a", more: "struct aa { long ab; } aa;", flag: "-m32"},
 	{name: "changed", release: "7.2.0-a", flag: "-DFIELD=char"},
+	{name: "program", flag: "-DWITHOUT_KERNEL"},
 }
 
 // kernelSource has 64 structs whose content depends on FIELD. A module that includes it defines
 // them too.
 func kernelSource(more string) string {
-	s := "#ifndef FIELD\n#define FIELD int\n#endif\n"
+	s := "struct any { long l; } any;\n#ifndef WITHOUT_KERNEL\n#ifndef FIELD\n#define FIELD int\n#endif\n"
 	for i := range 64 {
 		s += fmt.Sprintf("struct k%d { struct k%d *next; FIELD f; long g; };\n", i, (i+1)%64)
 		s += fmt.Sprintf("struct k%d v%d;\n", i, i)
@@ -37,6 +39,7 @@ func kernelSource(more string) string {
 enum state { OFF, ON };
 typedef int (*open_t)(struct k0 *k, enum state s);
 int register_open(open_t open, struct k0 *k) { return open(k, ON); }
+#endif
 `
 }
 
@@ -65,7 +68,11 @@ func TestWrongBase(t *testing.T) {
 	programtest.Need(t, "gcc")
 	dir := programtest.NewDir(t)
 	makeKernels(t, dir)
-	dir.Write("m.c", kernelSource("")+`
+	own := ""
+	for i := range 120 {
+		own += fmt.Sprintf("struct own%d { int i; } own%d;\n", i, i)
+	}
+	dir.Write("m.c", kernelSource("")+own+`
 asm(".pushsection .BTF_ids,\"a\"\n__BTF_ID__func__use__1: .zero 4\n.popsection");
 struct own { struct k1 k; char name[20]; } own;
 int use(struct own *o, struct k2 *k) { return o->k.g + k->g; }
@@ -85,6 +92,7 @@ __attribute__((section(".gnu.linkonce.this_module"))) char this[64];
 		arm64   = ".btf is for EM_AARCH64, but the split BTF is for EM_X86_64"
 		i386    = ".btf is 32-bit, but the split BTF is 64-bit"
 		changed = "structs, unions and enums that it shares with the base, 64 differ in the base"
+		program = "the base defines only 1; is the base the BTF of a kernel?"
 	)
 	for _, c := range []struct {
 		verbs []string
@@ -102,7 +110,7 @@ __attribute__((section(".gnu.linkonce.this_module"))) char this[64];
 			map[string]string{"own": "", "own.btf": "", "own.btfbase": "", "rebuilt.btf": "",
 				"release": release, "release.btf": "", "arm64.btf": arm64, "arm64.btfbase": "base is for",
 				"i386.btf": i386, "i386.btfbase": "base is 32-bit", "changed.btf": changed,
-				"changed.btfbase": changed}},
+				"changed.btfbase": changed, "program.btf": program}},
 	} {
 		for _, verb := range c.verbs {
 			for base, want := range c.bases {
@@ -112,7 +120,7 @@ __attribute__((section(".gnu.linkonce.this_module"))) char this[64];
 				name, rest, _ := strings.Cut(verb, " ")
 				args := name + " --base " + dir.Path(base) + " " + paths.Replace(rest)
 				code, stdout, stderr := btfdedup(strings.Fields(args)...)
-				warned := want == "" || want == release || want == changed
+				warned := slices.Contains([]string{"", release, changed, program}, want)
 				_, err := os.Stat(dir.Path("new"))
 				switch wrote := stdout != "" || err == nil; {
 				case warned != (code == 0) || !strings.Contains(stderr, want) ||
@@ -123,5 +131,28 @@ __attribute__((section(".gnu.linkonce.this_module"))) char this[64];
 				}
 			}
 		}
+	}
+}
+
+// TestWrongVmlinux makes the base from the DWARF of a kernel with another release.
+func TestWrongVmlinux(t *testing.T) {
+	programtest.Need(t, "gcc")
+	dir := programtest.NewDir(t)
+	for i, release := range []string{"7.2.0", "7.2.1"} {
+		dir.Write("k.c", "struct any { int i; } any; const char linux_banner[] = \"Linux version "+release+
+			" (user@host)\";")
+		dir.Run("gcc", "-g", "-nostdlib", "-static", "-Wl,-e,0", "-o", "vmlinux", "k.c")
+		for _, module := range []string{"a.ko", "b.ko"} {
+			dir.Write("m.c", `int i; __attribute__((section(".modinfo"))) char m[] = "vermagic=7.2.0 SMP ";`)
+			dir.Run("gcc", "-g", "-c", "-o", module, "m.c")
+		}
+		a, b := dir.Path("a.ko"), dir.Path("b.ko")
+		one, two := "", ""
+		if i > 0 {
+			one = a + ": it was built for the kernel 7.2.0, but the base is the BTF of 7.2.1\n"
+			two = strings.TrimSpace(one) + " (and 1 more module, of 2, may have the wrong base)\n"
+		}
+		succeeds(t, one, "modules", "--vmlinux", dir.Path("vmlinux"), "-o", dir.Path("out"), a)
+		succeeds(t, two, "modules", "--vmlinux", dir.Path("vmlinux"), "-o", dir.Path("out"), a, b)
 	}
 }
