@@ -69,7 +69,7 @@ func TestWhatRunsAfterAnEdit(t *testing.T) {
 		runTest(t, w).want(t, counts{"Genrule": 1, "BpfNeeds": 1})
 	})
 	t.Run("lines", func(t *testing.T) {
-		w.Edit("programs/bpf.h", "/* What", "\n\n/* What")
+		w.Edit("programs/bpf.h", "#define CORE", "\n\n#define CORE")
 		runTest(t, w).want(t, counts{"Genrule": 2, "BpfNeeds": 1})
 	})
 	t.Run("an unused field of a local type", func(t *testing.T) {

@@ -21,7 +21,7 @@ type outcome struct {
 	says string
 }
 
-// passes is the outcome of a script that isn't listed in outcomes.
+// passes is the default outcome, for each script that outcomes doesn't list.
 var passes = outcome{0, `Test \./\S+ passed`}
 
 var outcomes = map[string]outcome{

@@ -11,8 +11,8 @@ type callee struct {
 	arguments int
 }
 
-// entryFunction is the program's entry. The linker may drop code to which neither this function nor
-// a root leads.
+// entryFunction is the program's entry. The linker may drop code that can be
+// reached neither from this function nor from a root.
 const entryFunction = "void start(void) { }\n"
 
 // root decides whether the linker must keep a global symbol.

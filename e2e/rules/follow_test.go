@@ -88,12 +88,12 @@ var strategies = []string{
 func TestUndeclared(t *testing.T) {
 	w := followWorkspace(t)
 	wrong := map[string]string{ // maps each target to a part of the error of its action
-		"bare_import": "follow/thin.a(a.o): member of a thin archive in the file follow/a.o, " +
+		"bare_import": "follow/thin.a(a.o): this member of a thin archive is in the file follow/a.o, " +
 			"which no --follow names; add --follow for it, or convert the members instead of the " +
 			"archive; in Bazel, --follow is the attribute debug (not in cc_btf, ",
-		"bare_archive":        "follow/thin.a(a.o): member of a thin archive",
-		"bare_archive_of_one": "follow/thin.a(a.o): member of a thin archive",
-		"bare_vmlinux":        "follow/thin.a(a.o): member of a thin archive",
+		"bare_archive":        "follow/thin.a(a.o): this member of a thin archive",
+		"bare_archive_of_one": "follow/thin.a(a.o): this member of a thin archive",
+		"bare_vmlinux":        "follow/thin.a(a.o): this member of a thin archive",
 		"bare_split": "but no --follow names a file a.dwo; add --follow for it, or pass " +
 			"a package",
 		"bare_linked": "but no --follow names a file a.dwo; add --follow for it, or pass " +

@@ -8,7 +8,8 @@ import (
 )
 
 // Parts of a unit may be in other units:
-//   - dwz moves common parts into partial units, and units import these;
+//   - dwz moves common parts into partial units, which units import, or with -m into partial units
+//     of a supplementary file;
 //   - compilers put types into type units (-fdebug-types-section), and units refer to these by
 //     signature;
 //   - with link-time optimization, a unit may refer to entries of another unit.

@@ -10,8 +10,8 @@ import (
 // added to the graph, so repeated types are checked once.
 
 // checkModifiers refuses the type at offset off if it starts a chain of more than btf.MaxModifiers
-// modifiers. Such a type is a modifier itself, or has type tags. ref is the first of these tags or,
-// if there are none, the type to which the type at off refers.
+// modifiers. Such a type is a modifier itself, or has type tags. ref is the first of these tags. If
+// there are none, ref is the type that the DIE at off refers to.
 func (u *unit) checkModifiers(off uint32, d *desc, ref types.ID) error {
 	modifier := btf.Kind(d.kind).IsModifier()
 	if !modifier && len(d.tags) == 0 {

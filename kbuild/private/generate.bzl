@@ -80,5 +80,5 @@ def _kbuild_generate_impl(ctx):
 
 kbuild_generate = repository_rule(
     implementation = _kbuild_generate_impl,
-    doc = "The command //kbuild:generate, built with the Go of rules_go.",
+    doc = "The command //kbuild:generate, built with the Go toolchain of rules_go.",
 )

@@ -40,7 +40,7 @@ def _modules_of(ctx, vmlinux, shared):
         if getattr(info, "distilled", False):
             distilled = chain[0]
         elif not chain or chain[0] != vmlinux:
-            fail("{} is not based on {}, the vmlinux of {}: use one vmlinux_btf in both".format(
+            fail("{} is not based on {}, the vmlinux of {}: both need the same vmlinux_btf".format(
                 target.label,
                 ctx.attr.vmlinux.label,
                 ctx.label,
@@ -73,7 +73,7 @@ def _shared_of(ctx, vmlinux):
         info = target[BtfModulesInfo]
         below = [info.shared] if info.shared else []
         if info.bases.to_list() != [vmlinux] + below:
-            fail("{} is not based on {} alone, the vmlinux of {}: use that as its base".format(
+            fail("{}: the only base must be {}, the vmlinux of {}".format(
                 target.label,
                 ctx.attr.vmlinux.label,
                 ctx.label,
@@ -88,8 +88,8 @@ def _out(ctx):
     """Declares the output."""
     out, format = ctx.outputs.out, ctx.attr.format
     if out and not out.basename.endswith("." + format):
-        fail(("{}: out is {}, but format is {}: out must be *.tar or *.tar.zst, matching format; " +
-              "a directory is always called NAME").format(
+        fail(("{}: out is {}, but format is {}: out must end in .tar or .tar.zst, as in format; " +
+              "don't set out for a directory, which is named after the target").format(
             ctx.label,
             out.basename,
             format,

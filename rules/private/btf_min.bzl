@@ -42,7 +42,7 @@ def _modules_of(ctx, kernels):
             files = depset([info.btf])
             name = _name_of(target)
         if info and info.bases.to_list() != [kernel]:
-            fail("{} is not based on {} alone, the kernel of {}".format(
+            fail("{}: the only base must be {}, the kernel of {}".format(
                 target.label,
                 kernel.short_path,
                 ctx.label,

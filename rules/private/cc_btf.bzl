@@ -259,8 +259,8 @@ cc_btf(
 )
 ```
 
-All inputs of a `cc_binary`'s link are converted, including libraries that come from `malloc` or
-from your own rule that forwards `CcInfo`. A library that is linked in several configurations is
+All inputs of a `cc_binary`'s link are converted, including libraries from its attribute `malloc`
+and from your own rule that forwards `CcInfo`. A library that is linked in several configurations is
 converted in each. A library that only a `genrule` reads is not converted. With `--fission`, the
 `.dwo` files are read too; a library that your own rule forwards must then be in `deps`.
 

@@ -12,7 +12,7 @@ CONVERSION_SETTINGS = {
         providers = [BuildSettingInfo],
     ),
     "_input": attr.label(
-        doc = "Which debug information to read for targets that don't set input.",
+        doc = "The default of the attribute `input`: which debug information to read.",
         default = Label("//rules/settings:input"),
         providers = [BuildSettingInfo],
     ),

@@ -74,7 +74,7 @@ def check_debug_files(label, beside, elves):
                 ", ".join([file.short_path for file in files]),
             ))
     if beside.separate and len(elves) != 1:
-        fail("{}: {} is the debug file of one ELF file, but there are {}".format(
+        fail("{}: {} is the debug file of a single ELF file, but there are {} ELF files".format(
             label,
             beside.separate[0].short_path,
             len(elves),

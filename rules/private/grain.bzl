@@ -24,7 +24,7 @@ small directories below it). Archives and linked modules among the objects alway
 # These settings are for the aspect, whose attributes can't be arbitrary strings.
 GRAIN_SETTINGS = {
     "_grain": attr.label(
-        doc = "The grain for targets that don't set one.",
+        doc = "The default of the attribute `grain`.",
         default = Label("//rules/settings:grain"),
         providers = [BuildSettingInfo],
     ),

@@ -15,9 +15,9 @@ NEEDS_ATTRS = {
 
 STRIP_PREFIX_ATTRS = {
     "strip_prefix": attr.string(
-        doc = """A directory of the package. A kernel whose file is below this directory is named
-after the path from there, such as `ubuntu/20.04/x86_64/5.4.0-42-generic`, not only after the file's
-base name.""",
+        doc = """A directory of the package. If a kernel's file is below this directory, its
+name is the path relative to this directory, such as `ubuntu/20.04/x86_64/5.4.0-42-generic`, instead
+of only the base name.""",
     ),
 }
 

@@ -13,9 +13,10 @@ load(":variables.bzl", "link_extra")
 
 STRICT_ATTRS = {
     "strict": attr.bool(
-        doc = """Whether it is an error if an object in `srcs` has no function in the linked file,
-for example if the object belongs to a module, and the linked file is `vmlinux`. By default such
-objects are left out with a warning. Unneeded members of archives are always left out silently.""",
+        doc = """Whether it is an error if the linked file has none of an object's
+functions, for example because the object in `srcs` belongs to a module, and the linked file is
+`vmlinux`. By default such objects are left out with a warning. Unneeded members of archives are
+always left out silently.""",
     ),
 }
 

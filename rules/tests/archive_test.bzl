@@ -35,7 +35,7 @@ _other_kernel_test = analysistest.make(
     expect_failure = True,
 )
 _other_kernels_test = analysistest.make(
-    failure_test("alone, the vmlinux of"),
+    failure_test("the only base must be"),
     expect_failure = True,
 )
 _other_shared_test = analysistest.make(failure_test("shared base or none"), expect_failure = True)

@@ -28,7 +28,7 @@ def arguments(action):
     found = [argument.rsplit("/", 1)[-1] for argument in action.argv[1:]]
     if action.mnemonic in _LOOKING:
         if FOLLOW_NONE not in found:
-            fail("{} reads more than its inputs: {}".format(action, found))
+            fail("{} has unexpected inputs: {}".format(action, found))
         found.remove(FOLLOW_NONE)
     return found
 

@@ -94,7 +94,7 @@ def _separate_impl(ctx):
 _separate_test = analysistest.make(_separate_impl)
 
 _several_test = analysistest.make(
-    failure_test("is the debug file of one ELF file, but there are 2"),
+    failure_test("is the debug file of a single ELF file, but there are 2 ELF files"),
     expect_failure = True,
 )
 _packages_test = analysistest.make(

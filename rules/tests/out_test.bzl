@@ -16,7 +16,7 @@ def _named_impl(ctx):
 
 _named_test = analysistest.make(_named_impl, attrs = {"out": attr.string()})
 _other_format_test = analysistest.make(
-    failure_test("out is named.tar, but format is tar.zst: out must be *.tar or *.tar.zst"),
+    failure_test("out is named.tar, but format is tar.zst: out must end in .tar or .tar.zst"),
     expect_failure = True,
 )
 

@@ -35,7 +35,7 @@ that BTF doesn't show: missing helpers or kprobe functions, verifier limits, or 
 ` + aboutKernels + `
 
 Exit codes: 0 if all programs load, 1 if one fails or a file can't be read, 2 for wrong usage. With
---expect, the code is 0 if the programs that FILE lists fail, and no others. Each line of FILE has a
+--expect, the exit code is 0 if exactly the programs listed in FILE fail. Each line of FILE has a
 kernel's name, a space and a program's name. Lines that begin with # are comments.`,
 		Example: `
 btfcore check --needs agent.needs /sys/kernel/btf/vmlinux

@@ -40,9 +40,9 @@ func LoadSkips(path string) (Skips, error) {
 
 var funcTags = regexp.MustCompile(`^(func \S+ \S+)( \{[^}]*\})`)
 
-// Against returns a function for Result.Explain. It explains the differences from pahole 1.32 that
-// our BTF and the list of skips show: functions that we skip, types to which only such functions
-// refer, and some defects of pahole.
+// Against returns a function for Result.Explain. With our BTF and the list of skips, the function
+// explains these differences from pahole 1.32: functions that we skip, types to which only such
+// functions refer, and some defects of pahole.
 func Against(ours *content.Contents, skips Skips) func(*Difference) string {
 	return func(d *Difference) string {
 		switch d.Class {

@@ -20,7 +20,7 @@ const (
 	OnlyOurs   Kind = "only ours"
 	OnlyOracle Kind = "only oracle"
 	Differs    Kind = "differs"
-	// Leads means that the two texts are equal, but refer to types that differ. The function
+	// Leads means that the two texts are equal, but lead to types that differ. The function
 	// Contents doesn't find such differences.
 	Leads Kind = "leads elsewhere"
 )

@@ -5,8 +5,8 @@ import (
 	"debug/elf"
 )
 
-// byABI returns the defect because of which pahole leaves out a function with these arguments, or
-// "" if no such defect is known. pahole 1.32 doesn't always expect parameters in the places that
+// byABI returns the defect that makes pahole leave out a function with these arguments, or "" if no
+// such defect is known. pahole 1.32 doesn't always expect parameters in the places that
 // the machine's ABI prescribes.
 func byABI(machine elf.Machine, arguments []dwarf.Type) string {
 	switch {

@@ -111,8 +111,8 @@ func (l *Line) Close() {
 	l.erase()
 }
 
-// Abandon erases the line when a signal is about to end the process. It doesn't wait if the
-// terminal blocks the drawing of the line.
+// Abandon erases the line when a signal is about to end the process. It doesn't wait if a
+// write to the terminal blocks.
 func (l *Line) Abandon() {
 	if l == nil || !l.mu.TryLock() {
 		return

@@ -64,8 +64,8 @@ func files(road string) string {
 	return strings.Join(list, " ")
 }
 
-// build compiles the program with DWARF and with BTF, and links the objects of each kind into an
-// executable, linked.d and linked.b.
+// build compiles the program twice, with DWARF and with BTF, and links each set of objects into its
+// own executable: linked.d has DWARF, and linked.b has BTF.
 func (w workspace) build(flags string) {
 	w.Helper()
 	for name, source := range program {

@@ -15,8 +15,9 @@
 //     parameter is a struct by value, that flag is not set, except with true_signature for a clone
 //     from gcc with reordered parameters.
 //   - In functions that clang compiled without a change, any register that the parameter takes up
-//     is expected, and so is a location without a register. If a machine's registers aren't known
-//     (Machine.registers), every register is expected.
+//     is expected, and so is a location without a register. A parameter takes up one register per
+//     word (slots); on some machines, an integer of two words starts at an even one (align). If a
+//     machine's registers aren't known (Machine.registers), every register is expected.
 //   - Reordered, UnexpectedRegister and UncertainLocation apply whatever the function's symbol is
 //     called. If one function of a group (the functions with one base name) has such a flag, the
 //     group is left out. Weak functions that the linker didn't use don't count.
@@ -37,7 +38,9 @@
 // If several reasons hold for one group, the first one in this order is reported: only clones are
 // in the file, ambiguous address, optimized parameters, unknown parameters, reordered parameters,
 // uncertain parameter location, inconsistent prototype, unexpected register, unnamed parameter. The
-// first reason applies only without the feature optimized_func. Without the feature
+// first reason applies only without the feature optimized_func. Prototypes are consistent if they
+// are equal apart from const, parameter names and what named types contain (looseHashes in
+// link/decide/prototypes.go). Without the feature
 // consistent_func, inconsistent prototypes matter only if the linker made the symbol local (hidden
 // in link/decide/owners.go). The last reason follows from a rule of the kernel: the parameters of a
 // FUNC must have names. C23 and C++ allow unnamed parameters in definitions; dwarves silently

@@ -149,7 +149,7 @@ func (x *explainer) reference(
 	return explanation{class, where, "type " + sa + " vs " + sb}, true
 }
 
-// declares reports, for two nodes with the same name, whether one is a declaration of the other.
+// declares reports whether one of two nodes with the same name is a declaration of the other.
 func (c *comparison) declares(a, b uint32) bool {
 	if c.kind(a) != btf.KindFwd {
 		a, b = b, a

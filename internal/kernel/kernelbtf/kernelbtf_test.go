@@ -213,3 +213,33 @@ func TestRead(t *testing.T) {
 		t.Errorf("a file that doesn't exist: %v", err)
 	}
 }
+
+// FuzzReadAll checks that each file is an error that names the file, or at least one blob, and that
+// the blobs together are no larger than the limit allows.
+func FuzzReadAll(f *testing.F) {
+	raw := someBTF(f, "int")
+	for _, content := range []string{raw, elfFile(f, ".BTF", raw), gzipOf(raw), xzOf(f, raw),
+		zstdOf(f, raw), tarOf(f, "a.btf", raw, "b.ko", elfFile(f, ".BTF", raw)),
+		xzOf(f, tarOf(f, "a.btf.gz", gzipOf(raw)))} {
+		f.Add([]byte(content))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		const limit = 1 << 16
+		path := filepath.Join(t.TempDir(), "file")
+		if err := os.WriteFile(path, data, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		list, err := kernelbtf.ReadAll(path, limit)
+		switch {
+		case err != nil && !strings.Contains(err.Error(), path):
+			t.Errorf("the error doesn't name the file: %v", err)
+		case err == nil && len(list) == 0:
+			t.Error("neither BTF nor an error")
+		}
+		for _, file := range list {
+			if len(file.Data) > max(len(data), limit) {
+				t.Errorf("%s has %d bytes, from a file of %d", file.Label, len(file.Data), len(data))
+			}
+		}
+	})
+}

@@ -28,9 +28,9 @@ type Options struct {
 // additional violation says how many were left out.
 const MaxViolations = 10000
 
-// Check returns the violations of the types in b, sorted by type id. For each type, violations of a
-// record's form come before violations of references. Check assumes that the bases of b are valid.
-// Its run time is bounded by the size of b.
+// Check returns the violations of the types in b, sorted by type id. For each type, violations by
+// its own record come before violations by its references. Check assumes that the bases of b are
+// valid. The size of b limits its run time.
 func Check(b *btf.Blob, opts Options) []Violation {
 	c := &checker{b: b, opts: opts, bad: make([]bool, len(b.Types))}
 	c.blobRules()

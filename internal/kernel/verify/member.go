@@ -56,7 +56,7 @@ func intMember(s, t *btf.Type, off, width uint32) (rule, why string) {
 	if s.KFlag {
 		switch {
 		case !regularInt(t):
-			return "member-type", fmt.Sprintf("has an INT of %s at offset %d, not a regular one",
+			return "member-type", fmt.Sprintf("has an INT of %s at offset %d, which is not a regular int",
 				message.Count(intBits, "bit"), intOff)
 		case width == 0 && off%8 != 0:
 			return misaligned(off)

@@ -87,7 +87,7 @@ func (r *resolver) array(id uint32, a btf.Array) step {
 		}
 		if t.Kind == btf.KindInt && !regularInt(t) {
 			return r.report(id, "array-element",
-				"its element type [%d] is an INT of %s at offset %d, not a regular one", x.id,
+				"its element type [%d] is an INT of %s at offset %d, which is not a regular int", x.id,
 				message.Count(t.Extra&0xff, "bit"), t.Extra>>16&0xff)
 		}
 		total := uint64(size) * uint64(a.Nelems)
@@ -134,7 +134,8 @@ func (r *resolver) datasec(v *vertex, t *btf.Type) step {
 			return r.report(v.id, "type-id", "entry %d: type [%d] does not exist", v.next, e.Type)
 		}
 		if k != btf.KindVar {
-			return r.report(v.id, "datasec-entry", "entry %d: type [%d] is a %v, not a VAR", v.next, e.Type, k)
+			return r.report(v.id, "datasec-entry", "entry %d: type [%d] is a %v, not a VAR", v.next, e.Type,
+				k)
 		}
 		if s := r.need(v.id, e.Type); s != done {
 			return s

@@ -39,7 +39,7 @@ func decideUnits(b *linktest.Builder, f *facts.Facts, set features.Set,
 	return &decision{t, d}, err
 }
 
-// made spells out each type that was made, except types that are only parts of others.
+// made returns a text for each type that was made, except types that occur only inside others.
 func (d *decision) made() []string {
 	var lines []string
 	for k, n := range d.Made {

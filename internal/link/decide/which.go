@@ -43,7 +43,7 @@ func (w Which) Check(set features.Set, facts, base bool) error {
 	case w != All && w != Extra:
 		return nil
 	case !set.Has(features.GlobalVar):
-		return fmt.Errorf("--variables=%v needs the feature %v; make the objects and the facts "+
+		return fmt.Errorf("--variables=%v needs the feature %v; make the BTF objects and facts "+
 			"with --features=default,%[2]v", w, features.GlobalVar)
 	case !facts:
 		return fmt.Errorf("--variables=%v needs --facts: only the linked file shows which variables "+

@@ -316,7 +316,7 @@ func TestOverlappingNames(t *testing.T) {
 }
 
 // TestModifiers reads chains of typedefs, qualifiers and type tags, in any order, that are as long
-// as the kernel allows: from BTF that has a part of the chain in a base, and from objects. Chains
+// as the kernel allows. They come from objects, and from BTF with part of a chain in a base. Chains
 // that are longer by one are refused.
 func TestModifiers(t *testing.T) {
 	kinds := []btf.Kind{btf.KindConst, btf.KindTypedef, btf.KindVolatile, btf.KindTypeTag,

@@ -52,7 +52,7 @@ type Unit struct {
 	Items []types.ID
 }
 
-// Object is a set of units over one graph of shapes.
+// Object is a set of units that share one graph of shapes.
 type Object struct {
 	Target Target
 	// Features are the features with which the units were made. If all units are from BTF, only

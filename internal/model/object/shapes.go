@@ -9,8 +9,8 @@ import (
 type shaper struct {
 	*records
 	ids []types.ID // by BTF id: the node; for a declaration, the stub
-	// pin returns the pin of a reference, if it has one. The parameter id is the type that refers,
-	// ref the number of the reference, and target the definition to which it refers.
+	// pin returns the pin of a reference, if it has one. The parameter id is the referring type,
+	// ref is the index of the reference in it, and target is the definition that the reference names.
 	pin func(id, ref, target uint32) (types.Hash, bool)
 	// sizes are Node.Size of FUNCs and VARs, by id; nil means that all are 0.
 	sizes []uint32

@@ -68,7 +68,7 @@ type Importer struct {
 	kept  int                  // the number of nodes in parts
 }
 
-// maxKept is how many nodes parts may have in total before all parts are dropped.
+// maxKept limits the total number of nodes in parts. If it is exceeded, all parts are dropped.
 const maxKept = 1 << 20
 
 // NewImporter returns an Importer that subtracts its work from a budget.

@@ -242,7 +242,7 @@ func TestMessages(t *testing.T) {
 		{"another machine", plain(t, elf.EM_X86_64, true), "an ELF file for EM_X86_64, expected one " +
 			"for EM_BPF: name the object file with the programs"},
 		{"no BTF", plain(t, elf.EM_BPF, false), "no BTF (.BTF): compile the programs with -g"},
-		{"no functions", plain(t, elf.EM_BPF, true), "no BPF programs: no section with code "},
+		{"no functions", plain(t, elf.EM_BPF, true), "no BPF programs: none of the code sections "},
 		{"needs", plain(t, elf.EM_BPF, true, ".BTF.needs"), `a file written by "btfcore needs", `},
 		{"stripped", stripped(t, plain(t, elf.EM_BPF, true)), "no symbol table, so the programs "},
 	} {

@@ -114,7 +114,7 @@ func Read(data []byte) (*Object, error) {
 		}
 	}
 	if len(r.object.Functions) == 0 {
-		return nil, errors.New("no BPF programs: no section with code has a function")
+		return nil, errors.New("no BPF programs: none of the code sections has a function")
 	}
 	return r.object, nil
 }

@@ -22,7 +22,7 @@ enum state { IDLE, BUSY = 7, GONE = -1 };
 union value { int number; long wide; char bytes[12]; };
 struct list { struct list *next, *prev; };
 struct sock { int protocol; unsigned family : 4, state : 4; struct { long a, b; }; union value v; };
-struct task { char comm[16]; struct list tasks; enum state state; struct sock *socks[3]; long used; };
+struct task { char comm[16]; struct list tasks; enum state state; struct sock *socks[3]; };
 typedef struct task task_t;
 struct task task; struct sock sock; enum state state; task_t other;`
 
@@ -31,10 +31,11 @@ struct task task; struct sock sock; enum state state; task_t other;`
 var wordOf = map[check.Verdict]string{check.Loads: "loaded", check.Partly: "loaded missing",
 	check.Fails: "refused"}
 
-// TestRandomVerdicts compares our verdicts on random programs with what happens when libbpf resolves
-// their relocations with the BTF of a kernel, and loads them. The running verifier decides, but the
-// programs don't depend on its version. Environment variables control the test as in TestRandom of
-// package core: RANDOM_PROGRAMS, RANDOM_SEED and KERNEL_BTF.
+// TestRandomVerdicts compares our verdicts on random programs with what happens when libbpf
+// resolves their relocations with the BTF of a kernel, and loads them. The verifier of the running
+// kernel decides; the programs do nothing that versions of the verifier treat differently.
+// Environment variables control the test as in TestRandom of package core: RANDOM_PROGRAMS,
+// RANDOM_SEED and KERNEL_BTF.
 func TestRandomVerdicts(t *testing.T) {
 	loader := programtest.NewLoader(t)
 	kernels := map[string][]byte{"small": programtest.Kernel(t, randomKernel)}
@@ -121,8 +122,8 @@ func dependsOnSettings(r check.Result) bool {
 	})
 }
 
-// ambiguous reports whether the kernel has several types with the name of one of the program's types.
-// Then the order of relocations matters to libbpf (see TestOrder in package core).
+// ambiguous reports whether the kernel has several types with the name of one of the program's
+// types. Then the order of relocations matters to libbpf (see TestOrder in package core).
 func ambiguous(t *testing.T, k *core.Kernel, n *needs.Needs, program int) bool {
 	t.Helper()
 	for _, r := range n.Programs[program].Relocations {

@@ -186,8 +186,9 @@ func TestFlatConflict(t *testing.T) {
 	k := programtest.Parse(t, vmlinux, module)
 	build(t, k, minimal.Options{}, n)
 	_, err := minimal.Build(k, []*needs.Needs{n}, minimal.Options{Flat: true})
-	want := "minimal BTF: type_size struct in isn't resolved as in the whole BTF; if a module has " +
-		"another type of the same name, don't put the types of modules into the BTF of vmlinux"
+	want := "minimal BTF: type_size struct in resolves to a different type than in the full BTF; " +
+		"if a module has another type with the same name, keep the modules' types out of the " +
+		"vmlinux BTF"
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}

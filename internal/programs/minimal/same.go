@@ -27,9 +27,9 @@ func (b *build) keepMore(k, small *core.Kernel, all bool) (more bool, err error)
 			continue
 		}
 		if q.kept && b.opt.Flat && len(k.Modules) > 0 {
-			return false, fmt.Errorf("minimal BTF: %v %s isn't resolved as in the whole BTF; if a module "+
-				"has another type of the same name, don't put the types of modules into the BTF of "+
-				"vmlinux", q.spec.Kind, q.spec)
+			return false, fmt.Errorf("minimal BTF: %v %s resolves to a different type than in the full "+
+				"BTF; if a module has another type with the same name, keep the modules' types out of "+
+				"the vmlinux BTF", q.spec.Kind, q.spec)
 		}
 		if q.kept {
 			continue // for example, a forward declaration that now has only one definition

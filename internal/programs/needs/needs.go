@@ -1,7 +1,8 @@
 // Package needs finds out what BPF programs need from a kernel: their CO-RE relocations, with the
 // parts of the local types at which these relocations look, and the functions, types and symbols of
-// the kernel that the programs name. Needs contain no code, paths, lines or offsets. So they don't
-// change if a program is edited but needs nothing new.
+// the kernel that the programs name. Needs contain no code, paths, lines or offsets. So an
+// edit of a program changes them only if it changes what the program refers to, under which
+// conditions, how many bytes it reads, or how many arguments of a hook it reads.
 //
 //	want.go     a local type, reduced to what CO-RE looks at
 //	merge.go    the parts of one local type that several relocations look at

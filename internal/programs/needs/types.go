@@ -26,7 +26,7 @@ func (l *local) finish() (*core.BTF, error) {
 }
 
 // relocations adds the types of all requests, and returns the relocations with the ids of these
-// types. Requests about types of one name share one type if they agree about its members.
+// types. Requests for types with the same name share one type if they agree on its members.
 func (l *local) relocations(requests map[string]*request) map[string]core.Relocation {
 	placed := map[string]core.Relocation{}
 	list := slices.SortedFunc(maps.Values(requests), compareRequests)
