@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/convert"
+	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/debugfile"
 	"github.com/rules-btf/rules_btf/internal/link/base"
 	"github.com/rules-btf/rules_btf/internal/pipeline"
@@ -131,6 +132,38 @@ __attribute__((section(".gnu.linkonce.this_module"))) char this[64];
 				}
 			}
 		}
+	}
+}
+
+// TestRightDistilledBase: a module with a distilled base is for several releases.
+func TestRightDistilledBase(t *testing.T) {
+	programtest.Need(t, "gcc")
+	dir := programtest.NewDir(t)
+	p := dir.Path
+	dir.Write("k.c", "int i; const char linux_banner[] = \"Linux version 7.2.1 (user@host)\";")
+	dir.Run("gcc", "-nostdlib", "-static", "-Wl,-e,0", "-o", "linked", "k.c")
+	integer := func(b *btf.Builder) { b.Int("int", 4, btf.IntSigned, 32) }
+	kernel, below := writeBTF(t, p(""), "kernel.btf", nil, func(b *btf.Builder) {
+		integer(b)
+		b.Int("long int", 8, btf.IntSigned, 64)
+	})
+	succeeds(t, "", "embed", "-o", p("vmlinux"), "--btf", kernel, p("linked"))
+	dir.Write("m.c", `__attribute__((section(".modinfo"))) char m[] = "vermagic=7.2.0 SMP ";`)
+	dir.Run("gcc", "-c", "-o", "linked.ko", "m.c")
+	distilled, on := writeBTF(t, p(""), "base.btf", nil, integer)
+	typedef := func(b *btf.Builder) { b.Ref(btf.KindTypedef, "t", 1) }
+	direct, _ := writeBTF(t, p(""), "direct.btf", below, typedef)
+	own, _ := writeBTF(t, p(""), "own.btf", on, typedef)
+	for _, c := range []struct {
+		args    []string
+		warning string
+	}{
+		{[]string{"--btf", direct}, "it was built for the kernel 7.2.0, but the base is the BTF of 7.2.1"},
+		{[]string{"--btf", own, "--btf-base", distilled}, ""},
+	} {
+		succeeds(t, "", append([]string{"embed", "-o", p("m.ko"), p("linked.ko")}, c.args...)...)
+		succeeds(t, c.warning, "verify", "--base", p("vmlinux"), p("m.ko"))
+		succeeds(t, c.warning, "dump", "-o", p("text"), "--base", p("vmlinux"), p("m.ko"))
 	}
 }
 
