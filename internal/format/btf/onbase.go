@@ -29,7 +29,7 @@ func (b *Blob) CheckRefs() error {
 			if !known || *ref >= b.StartID || *ref == 0 {
 				continue
 			}
-			if to, _ := b.Base.ByID(*ref); !mayReferTo(t.Kind, to.Kind) {
+			if to, _ := b.Base.ByID(*ref); to != nil && !mayReferTo(t.Kind, to.Kind) {
 				return fmt.Errorf("[%d] %s refers to [%d], which is %s in the base%s", id,
 					b.KindName(t), *ref, b.KindName(to), hint)
 			}

@@ -70,16 +70,16 @@ var registers = map[string][2]elf.Machine{
 	"tstate":    {0, elf.EM_SPARCV9},
 }
 
-// maxMembers limits how many members of struct pt_regs are read. Real ones have fewer than 100.
+// maxMembers limits how many members of structs pt_regs are read. A real one has fewer than 100.
 const maxMembers = 1000
 
 // machineOf returns the machine that a kernel's struct pt_regs shows, or 0.
 func machineOf(b *btf.Blob, addrSize int) elf.Machine {
+	left := maxMembers
 	for id, t := range b.All() {
 		if t.Kind != btf.KindStruct || b.TypeName(t) != "pt_regs" {
 			continue
 		}
-		left := maxMembers
 		if found, ok := findRegister(b, id, &left); ok && addrSize != 0 {
 			return found[addrSize/8]
 		}
