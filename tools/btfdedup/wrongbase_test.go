@@ -93,7 +93,7 @@ __attribute__((section(".gnu.linkonce.this_module"))) char this[64];
 		size    = "it is 64-bit, but the base is 32-bit; use the BTF of the kernel"
 		arm64   = ".btf is for EM_AARCH64, but the split BTF is for EM_X86_64"
 		i386    = ".btf is 32-bit, but the split BTF is 64-bit"
-		changed = "structs, unions and enums that it shares with the base, 64 differ in the base"
+		changed = "structs, unions and enums of the same names, but 64 of them differ; was it built"
 		program = "the base defines only 1; is the base the BTF of a kernel?"
 	)
 	for _, c := range []struct {

@@ -25,13 +25,13 @@ func (f *Found) count(defined, same bool) {
 // With 6.12.117 as the base, at least 24 % differ. The modules share at least 169 tags with their
 // kernel.
 const (
-	fewTags      = 50 // fewer prove nothing
+	fewTags      = 50 // with fewer tags in both, shapes are not compared
 	manyTags     = 100
-	sameByOthers = 9 // Same per Other
+	samePerOther = 9 // a right base has at least so many of Same for each of Other
 )
 
 // Doubt says why the base may be the wrong one; it returns "" if the counts are those of a right
-// base. The answer isn't certain, because a module may define tags with names that vmlinux has too.
+// base. The answer isn't certain: a module may have other types than vmlinux under the same names.
 func (f Found) Doubt() string {
 	const what = "structs, unions and enums"
 	both := f.Same + f.Other
@@ -39,9 +39,9 @@ func (f Found) Doubt() string {
 	case both < fewTags && both+f.None >= manyTags:
 		return fmt.Sprintf("of its %d %s, the base defines only %d; is the base the BTF of a kernel?",
 			both+f.None, what, both)
-	case both >= fewTags && f.Other*sameByOthers > f.Same:
-		return fmt.Sprintf("of the %d %s that it shares with the base, %d differ in the base; was it "+
-			"built for a different kernel?", both, what, f.Other)
+	case both >= fewTags && f.Other*samePerOther > f.Same:
+		return fmt.Sprintf("the base has %d %s of the same names, but %d of them differ; was it built "+
+			"for a different kernel?", both, what, f.Other)
 	}
 	return ""
 }

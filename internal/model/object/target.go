@@ -22,8 +22,8 @@ func (t Target) String() string {
 
 // Differs compares the target t of a base with the target of BTF on that base. If they differ,
 // Differs says how, for example with "for EM_X86_64" and "for EM_AARCH64"; otherwise it returns "".
-// What is unknown of either target differs from nothing. The base of a BPF program's BTF may be for
-// any machine with the same byte order.
+// What is unknown of either target isn't compared. The base of a BPF program's BTF may be for any
+// machine with the same byte order.
 func (t Target) Differs(of Target) (base, other string) {
 	switch {
 	case t.Order != nil && of.Order != nil && t.Order != of.Order:
