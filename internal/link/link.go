@@ -1,7 +1,6 @@
 package link
 
 import (
-	"debug/elf"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -49,6 +48,8 @@ type Result struct {
 	Skipped []Skipped // sorted by name, then by reason
 	// Conflicts is the number of tags with several definitions.
 	Conflicts int
+	// Doubt says why Options.Base may be the wrong base; "" if there is no sign of it.
+	Doubt string
 	// LeftOut are units that aren't in the linked file, such as archive members that nothing needed.
 	LeftOut symbols.LeftOut
 	// Absent are the units in LeftOut that have functions, but no global functions.
@@ -122,6 +123,9 @@ func Object(o *object.Object, opt Options) (*Linked, error) {
 		return nil, err
 	}
 	result := &Result{BTF: w.BTF, Skipped: d.Skipped, Conflicts: t.Conflicts}
+	if !slices.ContainsFunc(units, func(u object.Unit) bool { return u.FromBTF }) {
+		result.Doubt = t.Found.Doubt() // linked BTF has only types that its base lacks
+	}
 	result.LeftOut, result.Absent = x.LeftOut(s)
 	return &Linked{result, copied, t, w}, nil
 }
@@ -183,42 +187,37 @@ func (l *Linked) Holders(want func(id uint32) bool) map[uint32][]int {
 // IsBase reports whether unit u of the object is the base of an input that is split BTF.
 func (l *Linked) IsBase(u int) bool { return l.copied != nil && l.copied[u] }
 
-// checkTarget returns an error if the byte order or machine of the facts or the base differs from
-// that of the units, as far as both are known. The machine of raw BTF and of an index is unknown.
-// The base of a BPF program's BTF may be for any machine.
+// checkTarget returns an error if the target of the facts or the base differs from that of the
+// units, as far as both are known.
 func (opt *Options) checkTarget(units object.Target, order binary.ByteOrder) error {
-	base := strings.TrimSuffix("the base "+opt.BasePath, " ")
-	if opt.Base != nil && opt.Base.Order() != order {
-		return fmt.Errorf("%s is %v, but the split BTF is %v; use the BTF of the kernel that the "+
-			"input was built for", base,
-			opt.Base.Order(), order)
+	units.Order = order
+	if units.Machine == 0 {
+		units.AddrSize = 0 // a guess
 	}
-	machine := elf.Machine(units.Machine)
 	if f := opt.Facts; f != nil && f.AddrSize != 0 {
 		of := object.Target{AddrSize: f.AddrSize, Order: binary.LittleEndian, Machine: uint16(f.Machine)}
 		if f.BigEndian {
 			of.Order = binary.BigEndian
 		}
-		units.Order = order
-		known := machine != 0 && f.Machine != 0
+		known := units.Machine != 0 && f.Machine != 0
 		if known && of != units || of.Order != order {
 			return fmt.Errorf("the objects are for %v, but the facts%s are about a file for %v; use the "+
 				"facts of the file that the objects were linked into", units,
 				strings.TrimSuffix(" "+opt.FactsPath, " "), of)
 		}
-		if machine == 0 {
-			machine = f.Machine
+		if units.Machine == 0 {
+			units = of
 		}
 	}
-	if opt.Base == nil || machine == elf.EM_BPF {
+	if opt.Base == nil {
 		return nil
 	}
-	if on := elf.Machine(opt.Base.Machine()); on != 0 && machine != 0 && on != machine {
-		return fmt.Errorf("%s is for %v, but the split BTF is for %v; use the BTF of the kernel "+
-			"that the input was built for",
-			base, on, machine)
+	on, own := opt.Base.Target().Differs(units)
+	if on == "" {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("%s is %s, but the split BTF is %s; use the BTF of the kernel that the input "+
+		"was built for", strings.TrimSuffix("the base "+opt.BasePath, " "), on, own)
 }
 
 // Which selects the variables to encode. See package decide.

@@ -25,9 +25,9 @@ func TestBaseOfOtherMachine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	blob.Machine = 62                                                               // EM_X86_64
+	blob.Origin = btf.Origin{Machine: 62, AddrSize: 8}                              // EM_X86_64
 	other := &object.Object{Graph: types.New(), Target: object.Target{Machine: 183, // EM_AARCH64
-		Order: binary.BigEndian}}
+		AddrSize: 8, Order: binary.BigEndian}}
 	on, err := base.Parse(blob)
 	if err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/splitdwarf"
 	"github.com/rules-btf/rules_btf/internal/link"
 	"github.com/rules-btf/rules_btf/internal/link/base"
+	"github.com/rules-btf/rules_btf/internal/link/relocate"
 	"github.com/rules-btf/rules_btf/internal/link/statics"
 	"github.com/rules-btf/rules_btf/internal/model/facts"
 	"github.com/rules-btf/rules_btf/internal/model/features"
@@ -59,11 +60,13 @@ type Result struct {
 	*link.Result
 	// Extra is split BTF based on Result.BTF. It is nil unless Variables.Apart is set.
 	Extra *link.Result
+	// Release is the file's kernel release, as elf.File.KernelRelease returns it.
+	Release string
 }
 
 // Linked makes the BTF of the linked file at path.
 func Linked(path string, how How) (*Result, error) {
-	o, known, err := read(path, &how)
+	o, known, release, err := read(path, &how)
 	if err != nil {
 		return nil, err
 	}
@@ -75,10 +78,11 @@ func Linked(path string, how How) (*Result, error) {
 	if how.Watch != nil {
 		options.Step = how.Watch.Linking()
 	}
-	result := &Result{}
+	result := &Result{Release: release}
 	if result.Result, err = link.Link([]*object.Object{o}, options); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
+	result.Doubt = cmp.Or(relocate.OtherRelease(release, how.Bases.Release), result.Doubt)
 	if how.Watch != nil {
 		if err := how.Watch.Linked(result.Result, how.Bases.BTF); err != nil {
 			return nil, err
@@ -115,21 +119,22 @@ func linkExtra(o *object.Object, options link.Options, bases *base.Files,
 }
 
 // read reads everything that the link needs from the file at path. Then the file's memory,
-// including its symbols, is freed.
-func read(path string, how *How) (*object.Object, *facts.Facts, error) {
+// including its symbols, is freed. The string is the file's kernel release.
+func read(path string, how *How) (*object.Object, *facts.Facts, string, error) {
 	f, err := how.Files.Open(path)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, "", err
 	}
 	defer f.Close()
+	release := f.KernelRelease()
 	f.Threads = how.Convert.Jobs
 	if how.Convert.Shared != nil { // other threads convert other files
 		known, err := how.facts(f)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, "", err
 		}
 		o, err := Object(f, how.Convert)
-		return o, known, err
+		return o, known, release, err
 	}
 	options := how.Convert
 	if how.Watch != nil {
@@ -148,7 +153,7 @@ func read(path string, how *How) (*object.Object, *facts.Facts, error) {
 	if err = cmp.Or(err, factsErr); err == nil && how.Watch != nil {
 		how.Watch.Converted(options.Counts, o)
 	}
-	return o, known, err
+	return o, known, release, err
 }
 
 func (h *How) facts(f *elf.File) (*facts.Facts, error) {

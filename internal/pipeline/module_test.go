@@ -110,7 +110,7 @@ func linkAlone(t *testing.T, set features.Set, path string, bases *base.Files,
 	t.Helper()
 	linkOn := func(b *btf.Blob, which link.Which) *link.Result {
 		from := optionsFor(set, &base.Files{BTF: b})
-		o, known, err := read(path, &from)
+		o, known, _, err := read(path, &from)
 		if err != nil {
 			t.Fatal(err)
 		}

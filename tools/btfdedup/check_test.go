@@ -104,7 +104,8 @@ func TestVerifyVerb(t *testing.T) {
 		{"--base " + good + " " + split, 0, "", ""},
 		{"--sorted --for=kernel " + good, 1, "[2] FUNC_PROTO (anon): order: ", ""},
 		{"--for=kernel " + alone, 1, "stands-alone: it has no base, but is for a kernel module; ", ""},
-		{"--for=kernel --base " + good + " " + inside, 0, "", ""},
+		{"--for=kernel --base " + good + " " + inside, 0, "",
+			"string begins; was it made with a different base?\n"},
 		{"--base " + good + " " + inside, 1, "[4] TYPEDEF nt: name-inside-string: name: offset 2 is " +
 			"inside another string; ", inside + ": [4] TYPEDEF: a name is at string offset 2, where no " +
 			"string begins; was it made with a different base?\n"},

@@ -93,7 +93,7 @@ func (r *diffRun) run(env *cli.Env, files []string) error {
 	for _, name := range r.names {
 		opts.Names = append(opts.Names, dump.ParseName(name))
 	}
-	result, err := r.compare(files, opts)
+	result, err := r.compare(env, files, opts)
 	if err != nil {
 		return err
 	}
@@ -114,7 +114,9 @@ func (r *diffRun) run(env *cli.Env, files []string) error {
 
 // compare compares two files or, if both paths are directories or archives, two kernels with their
 // modules.
-func (r *diffRun) compare(files []string, opts diff.Options) (diff.Result, error) {
+func (r *diffRun) compare(
+	env *cli.Env, files []string, opts diff.Options,
+) (diff.Result, error) {
 	var sets [2]diff.Set
 	for i, file := range files {
 		if file == "-" {
@@ -141,11 +143,11 @@ func (r *diffRun) compare(files []string, opts diff.Options) (diff.Result, error
 		}
 		return diff.CompareSets(sets[0], sets[1], opts), nil
 	}
-	a, err := readSide(r.baseA, files[0])
+	a, err := readSide(env, r.baseA, files[0])
 	if err != nil {
 		return diff.Result{}, err
 	}
-	b, err := readSide(r.baseB, files[1])
+	b, err := readSide(env, r.baseB, files[1])
 	if err != nil {
 		return diff.Result{}, err
 	}
@@ -203,12 +205,19 @@ func kindNames() []string {
 	return all
 }
 
-func readSide(bases []string, path string) (diff.Side, error) {
+func readSide(env *cli.Env, bases []string, path string) (diff.Side, error) {
 	base, err := relocate.ReadBases(bases)
 	if err != nil {
 		return nil, err
 	}
-	return relocate.ReadFile(path, base)
+	blobs, err := relocate.ReadFile(path, base)
+	if err != nil {
+		return nil, err
+	}
+	for _, b := range blobs {
+		warnOfBase(env, path, b.Origin, b.Base)
+	}
+	return blobs, nil
 }
 
 // diffSchema is the version of what diff prints with --format=json, like reportSchema. docs/diff.md

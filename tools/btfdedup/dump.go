@@ -83,5 +83,16 @@ func readBlob(env *cli.Env, path string) (*btf.Blob, error) {
 	if err != nil {
 		return nil, err
 	}
-	return relocate.ReadOne(path, base)
+	b, err := relocate.ReadOne(path, base)
+	if err == nil {
+		warnOfBase(env, path, b.Origin, b.Base)
+	}
+	return b, err
+}
+
+// warnOfBase warns if base may be the wrong one for the file at path.
+func warnOfBase(env *cli.Env, path string, file btf.Origin, base *btf.Blob) {
+	if why := relocate.Doubt(file, base); why != "" {
+		env.Warn("%s: %s", path, why)
+	}
 }

@@ -165,10 +165,7 @@ func readOn(types *embed.Blob, base *btf.Blob) (*btf.Blob, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := b.CheckRefs(); err != nil {
-		return nil, fmt.Errorf("%s: %w", types.Path, err)
-	}
-	return b, nil
+	return b, relocate.Fits(types.Path, b)
 }
 
 // warnOfIDs warns about ids that may belong to different BTF.
@@ -195,6 +192,9 @@ func (r *embedRun) intoWithIDs(env *cli.Env, f *elf.File, types, base *embed.Blo
 	if base == nil && len(env.Bases) > 0 {
 		on, err := bases()
 		if err != nil {
+			return nil, nil, err
+		}
+		if err := checkBase(env, f, on); err != nil {
 			return nil, nil, err
 		}
 		if _, err := readOn(types, on); err != nil {

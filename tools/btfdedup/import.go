@@ -70,6 +70,9 @@ func checkImported(data []byte, base *btf.Blob) error {
 	if base != nil && standsAlone(data) {
 		return errors.New("its BTF is not split BTF: leave out --base")
 	}
+	if err := b.CheckRefs(); err != nil {
+		return err
+	}
 	found := violations(b)
 	switch {
 	case len(found) == 0:

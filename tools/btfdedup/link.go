@@ -115,6 +115,9 @@ func (r *linkRun) run(env *cli.Env, files []string) error {
 		nil); err != nil {
 		return err
 	}
+	if result.Doubt != "" {
+		env.Warn("%s: %s", someOf(files), result.Doubt)
+	}
 	if err := r.tellAbsent(env, &result.Absent); err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/link"
 	"github.com/rules-btf/rules_btf/internal/link/base"
 	"github.com/rules-btf/rules_btf/internal/pipeline"
+	"github.com/rules-btf/rules_btf/internal/support/message"
 	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
 
@@ -150,6 +151,7 @@ func (b *batch) run(env *cli.Env, args []string) error {
 	phase.EndMade(&b.tally.ofModules)
 	b.report.Made(b.tally.made(env.Output))
 	err = b.report.Finish()
+	b.warnOfBase(modules)
 	failed := b.tally.printErrors(env, errs)
 	if failed == nil {
 		return err
@@ -158,6 +160,30 @@ func (b *batch) run(env *cli.Env, args []string) error {
 		env.Error(err)
 	}
 	return failed
+}
+
+// warnOfBase prints one warning, however many modules may be for another kernel than that of the
+// base.
+func (b *batch) warnOfBase(modules []module) {
+	var first *module
+	more := 0
+	for i := range modules {
+		switch {
+		case modules[i].doubt == "":
+		case first == nil:
+			first = &modules[i]
+		default:
+			more++
+		}
+	}
+	switch {
+	case first == nil:
+	case more == 0:
+		b.env.Warn("%s: %s", first.path, first.doubt)
+	default:
+		b.env.Warn("%s: %s (and %s, of %d, may have the wrong base)", first.path, first.doubt,
+			message.Count(more, "more module"), len(modules))
+	}
 }
 
 // openBase reads the bases, or makes the base from vmlinux.
@@ -214,6 +240,7 @@ func (b *batch) makeBase() error {
 	if b.bases, err = new(base.Files).With(result.BTF); err != nil {
 		return fmt.Errorf("%s: %w", b.vmlinux, err)
 	}
+	b.bases.Release = result.Release
 	b.whole = func() (*base.Files, error) { return b.bases, nil }
 	if err := b.makeDirs(); err != nil {
 		return err
@@ -269,6 +296,7 @@ func (b *batch) module(m *module) error {
 	if err != nil {
 		return err
 	}
+	m.doubt = result.Doubt
 	outputs := b.outputs(m.name, result)
 	if into != nil {
 		embedded, err := b.embedding.artifact(m, into)

@@ -17,6 +17,8 @@ type module struct {
 	path string // the file with DWARF
 	into string // the file that gets the BTF
 	rel  string // the path of the file to write, below the output directory
+
+	doubt string // why the base may be the wrong one for it; "" if nothing says so
 }
 
 // findModules returns the modules that the arguments name: files, and modules in directories. The
@@ -39,7 +41,7 @@ func findModules(args []string, order, into string) ([]module, error) {
 		if info, err := os.Stat(arg); err != nil || !info.IsDir() {
 			// If the file can't be read, the error is reported later, for this module.
 			name := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(arg), ".debug"), ".ko")
-			list = append(list, module{name, arg, arg, name + ".ko"})
+			list = append(list, module{name: name, path: arg, into: arg, rel: name + ".ko"})
 			continue
 		}
 		rels := listed
@@ -76,7 +78,7 @@ func moduleIn(dir, rel string) module {
 	if _, err := os.Stat(path + ".debug"); err == nil {
 		path += ".debug"
 	}
-	return module{strings.TrimSuffix(filepath.Base(rel), ".ko"), path, path, rel}
+	return module{name: strings.TrimSuffix(filepath.Base(rel), ".ko"), path: path, into: path, rel: rel}
 }
 
 // findTargets finds, for each module, the module below dir into which its BTF is embedded.

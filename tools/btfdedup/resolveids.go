@@ -69,6 +69,9 @@ func (r *resolveIDs) run(env *cli.Env, path string) error {
 	if err != nil {
 		return err
 	}
+	if err := checkBase(env, f, base); err != nil {
+		return err
+	}
 	section, err := resolveids.Find(f, r.readOldBase(base))
 	if err != nil {
 		return err
@@ -88,6 +91,19 @@ func (r *resolveIDs) run(env *cli.Env, path string) error {
 		outputs = append(outputs, cli.Artifact{Path: r.typesOut, File: cli.Bytes(types)})
 	}
 	return run.Finish(outputs...)
+}
+
+// checkBase returns an error if base is for a different machine than f, and warns if it is for a
+// different kernel.
+func checkBase(env *cli.Env, f *elf.File, base *btf.Blob) error {
+	own := btf.OriginOf(f)
+	if err := relocate.ForTarget(f.Path, own, base); err != nil {
+		return err
+	}
+	if f.Section(btf.SectionBase) == nil {
+		warnOfBase(env, f.Path, own, base)
+	}
+	return nil
 }
 
 // readOldBase reads --old-base, or --base if --old-base is not given.

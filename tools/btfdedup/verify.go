@@ -136,7 +136,7 @@ func (r *verifyRun) checkBTF(env *cli.Env, files []string) error {
 	}
 	report := newVerifyReport(files)
 	for _, file := range files {
-		blobs, err := relocate.ReadFile(file, base)
+		blobs, err := relocate.ReadAnyBase(file, base)
 		if err != nil {
 			return r.stop(env, report, err)
 		}
@@ -145,8 +145,13 @@ func (r *verifyRun) checkBTF(env *cli.Env, files []string) error {
 		for i, b := range blobs {
 			found := verify.Check(b, rules)
 			report.add(file, i+1, len(blobs), found)
-			if other := b.CheckRefs(); other != nil && b.Base != nil && len(found) > 0 {
-				env.Warn("%s: %v", file, other)
+			switch other := relocate.Fits(file, b); {
+			case other == nil:
+				warnOfBase(env, file, b.Origin, b.Base)
+			case len(found) == 0 && r.rules.Only == nil:
+				return r.stop(env, report, other)
+			default:
+				env.Warn("%v", other)
 			}
 		}
 	}

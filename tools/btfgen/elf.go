@@ -89,5 +89,8 @@ func runElf(env *cli.Env, c *conversion.Flags, which link.Which, path string) er
 	if len(env.Bases) == 0 && elf.IsModule(path) {
 		env.Warn("%s: the BTF of a kernel module must be based on the kernel's BTF; add --base", path)
 	}
+	if result.Doubt != "" {
+		env.Warn("%s: %s", path, result.Doubt)
+	}
 	return run.WriteLinked(result.Result, bases.BTF)
 }

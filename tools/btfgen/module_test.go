@@ -1,22 +1,26 @@
 package main
 
 import (
+	"debug/elf"
+	"encoding/binary"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
-// TestModuleWithoutBase: a kernel can't use the BTF of a module without a base, so there is a
-// warning.
+// TestModuleWithoutBase: a kernel can't use the BTF of a module without a base, or with that of
+// another release, so there is a warning.
 func TestModuleWithoutBase(t *testing.T) {
 	dir := t.TempDir()
 	p := func(name string) string { return filepath.Join(dir, name) }
 	const source = "int counter; __attribute__((section(\".gnu.linkonce.this_module\"))) " +
-		"struct module { char name[8]; } this_module = { \"m\" };"
+		"struct module { char name[8]; } this_module = { \"m\" };" +
+		"__attribute__((section(\".modinfo\"))) char info[] = \"vermagic=7.2.0 SMP \";"
 	if err := os.WriteFile(p("m.c"), []byte(source), 0o666); err != nil {
 		t.Fatal(err)
 	}
@@ -32,5 +36,23 @@ func TestModuleWithoutBase(t *testing.T) {
 	code, _, stderr = btfgen("elf", "-o", p("split.btf"), "--base", p("alone.btf"), p("m.ko"))
 	if code != 0 || stderr != "" {
 		t.Errorf("with --base: exit code %d, %q", code, stderr)
+	}
+	data, err := os.ReadFile(p("alone.btf"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kernel := elfwrite.Object{AddrSize: 8, Order: binary.LittleEndian, Machine: uint16(elf.EM_X86_64),
+		Sections: []elfwrite.Section{{Name: ".BTF", Data: data},
+			{Name: ".modinfo", Data: []byte("vermagic=7.2.1 SMP ")}}}
+	if data, err = kernel.Bytes(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(p("kernel"), data, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	code, _, stderr = btfgen("elf", "-o", p("split.btf"), "--base", p("kernel"), p("m.ko"))
+	const want = "m.ko: it was built for the kernel 7.2.0, but the base is the BTF of 7.2.1\n"
+	if code != 0 || !strings.Contains(stderr, want) {
+		t.Errorf("a base of another release: exit code %d, %q", code, stderr)
 	}
 }

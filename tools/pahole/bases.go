@@ -63,17 +63,17 @@ func openIndexed(path string) *base.Files {
 		return nil // a pipe can be read only once
 	}
 	f, data, err := btf.Open(path)
-	machine := uint16(0)
+	var origin btf.Origin
 	if f != nil {
 		defer f.Close()
-		machine = uint16(f.Machine)
+		origin = btf.OriginOf(f)
 		data, err = baseOf(f)
 	}
 	if err != nil || len(data) < smallBase {
 		return nil
 	}
 	source := base.NewSource(data)
-	source.Path, source.Machine = path, machine
+	source.Path, source.Origin = path, origin
 	sum := source.Sum()
 	index := filepath.Join(dir, indexPrefix+name+"."+hex.EncodeToString(sum[:digestLen/2])+indexSuffix)
 	if info, err := os.Lstat(index); err == nil {
@@ -87,7 +87,7 @@ func openIndexed(path string) *base.Files {
 	if source = base.NewSource(bytes.Clone(data)); source.Sum() != sum {
 		return nil // the file is being written
 	}
-	source.Path, source.Machine = path, machine
+	source.Path, source.Origin = path, origin
 	made, found, err := source.Index(index)
 	if err != nil {
 		return nil

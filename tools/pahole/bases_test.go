@@ -14,9 +14,9 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/features"
 )
 
-// largeBase compiles a base that is large enough for an index. A variant has one more struct.
-func largeBase(t *testing.T, variant string) string {
-	t.Helper()
+// largeSource is the source of a base that is large enough for an index. A variant has one more
+// struct.
+func largeSource(variant string) string {
 	var source strings.Builder
 	source.WriteString(vmlinuxSource)
 	for i := range 1500 {
@@ -26,7 +26,13 @@ func largeBase(t *testing.T, variant string) string {
 	if variant != "" {
 		fmt.Fprintf(&source, "struct %[1]s { int x; } variable_%[1]s;\n", variant)
 	}
-	path := compile(t, source.String(), "-nostdlib", "-static")
+	return source.String()
+}
+
+// largeBase compiles largeSource.
+func largeBase(t *testing.T, variant string) string {
+	t.Helper()
+	path := compile(t, largeSource(variant), "-nostdlib", "-static")
 	if code, _, stderr := pahole("-J", path); code != 0 {
 		t.Fatal(stderr)
 	}
@@ -65,6 +71,37 @@ func TestIndexOfOtherMachine(t *testing.T) {
 		want := base + " is for EM_AARCH64, but the split BTF is for EM_X86_64"
 		if code != 1 || !strings.Contains(stderr, want) {
 			t.Errorf("%s: exit code %d, %q", base, code, stderr)
+		}
+	}
+	if n := len(indices(t)); n != 1 {
+		t.Errorf("%d indices", n)
+	}
+}
+
+// TestOtherRelease warns of a module for another release of the kernel than the base, with or
+// without an index of the base. An index of the same BTF may be from another release.
+func TestOtherRelease(t *testing.T) {
+	module := compile(t, moduleSource+
+		`__attribute__((section(".modinfo"))) char info[] = "vermagic=7.2.0 SMP ";`, "-c")
+	t.Chdir(t.TempDir())
+	for _, c := range []struct{ release, warning string }{
+		{"7.2.0", ""},
+		{"7.2.1", "it was built for the kernel 7.2.0, but the base is the BTF of 7.2.1\n"},
+		{"7.2.0", ""},
+	} {
+		base := compile(t, largeSource("")+"const char linux_banner[] = \"Linux version "+c.release+
+			" (user@host)\";", "-nostdlib", "-static")
+		if code, _, stderr := pahole("-J", base); code != 0 {
+			t.Fatal(stderr)
+		}
+		if err := os.WriteFile("vmlinux", read(t, base), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range []string{base, "vmlinux", "vmlinux"} {
+			code, _, stderr := pahole("-J", "--btf_encode_detached=out", "--btf_base="+path, module)
+			if code != 0 || (stderr == "") != (c.warning == "") || !strings.Contains(stderr, c.warning) {
+				t.Errorf("%s: exit code %d, %q, want %q", path, code, stderr, c.warning)
+			}
 		}
 	}
 	if n := len(indices(t)); n != 1 {

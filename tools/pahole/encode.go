@@ -61,6 +61,9 @@ func (c *command) encodeFile(env *cli.Env, path string, bases *base.Files,
 	if err != nil {
 		return err
 	}
+	if result.Doubt != "" {
+		env.Warn("%s: %s", path, result.Doubt)
+	}
 	if c.verbose {
 		if err := writeSkipped(env.Stdout, result.Skipped); err != nil {
 			return err

@@ -10,10 +10,13 @@
 package btf
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"iter"
 	"strings"
+
+	"github.com/rules-btf/rules_btf/internal/format/elf"
 )
 
 // Type is one type record. Which fields are used depends on Kind.
@@ -93,9 +96,18 @@ type Blob struct {
 	BaseStrLen uint32 // string offset at which Strings begins; 0 without a base
 
 	Header Header // as read; Encode doesn't use it
-	// Machine is the e_machine of the ELF file that the blob was read from, or 0 for raw BTF.
-	Machine uint16
+	Origin Origin // the ELF file that the blob was read from
 }
+
+// Origin has what the ELF file that holds BTF says about the kernel. It is zero for raw BTF.
+type Origin struct {
+	Machine  uint16 // e_machine
+	AddrSize int    // bytes of an address: 4 or 8
+	Release  string // as uname -r prints it; "" if the file doesn't say (elf.File.KernelRelease)
+}
+
+// OriginOf returns the Origin of BTF in f.
+func OriginOf(f *elf.File) Origin { return Origin{uint16(f.Machine), f.AddrSize, f.KernelRelease()} }
 
 // Header is a blob's header as read.
 type Header struct {
@@ -177,8 +189,12 @@ func (b *Blob) TypeName(t *Type) string {
 
 // PointerSize guesses the size of a pointer, in bytes, like libbpf: the result is the size of the
 // type long, or 8 if there is no such type. A long in the base is preferred.
-func (b *Blob) PointerSize() uint32 {
-	size := uint32(8)
+func (b *Blob) PointerSize() uint32 { return cmp.Or(b.LongSize(), 8) }
+
+// LongSize returns the size of the type long, in bytes, or 0 if there is no such type. A long in
+// the base is preferred.
+func (b *Blob) LongSize() uint32 {
+	size := uint32(0)
 	for o := b; o != nil; o = o.Base {
 		for i := range o.Types {
 			if t := &o.Types[i]; b.isLong(t) {

@@ -133,8 +133,9 @@ func ReadELF(f *elf.File, base *Blob) ([]*Blob, error) {
 	if err != nil {
 		return nil, fmt.Errorf("section %s: %w", SectionTypes, err)
 	}
+	origin := OriginOf(f)
 	for _, b := range blobs {
-		b.Machine = uint16(f.Machine)
+		b.Origin = origin
 	}
 	return blobs, nil
 }

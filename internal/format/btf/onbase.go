@@ -3,15 +3,16 @@ package btf
 import "fmt"
 
 // CheckRefs returns an error if a type refers to an id that no type has. In split BTF, it also
-// returns an error if a name is at an offset where no string begins: every writer of split BTF uses
-// whole strings of the base. For split BTF, both errors show that it was made with a different
-// base. If the base is EndsOnly, names are not checked.
+// returns an error if a name is at an offset where no string begins (every writer of split BTF uses
+// whole strings of the base), or if a type refers to a type of the base to which no such type can
+// refer (mayReferTo). For split BTF, each of these errors shows that it was made with a different
+// base. If the base is EndsOnly, only ids are checked.
 func (b *Blob) CheckRefs() error {
 	hint := ""
 	if b.Base != nil {
 		hint = "; was it made with a different base?"
 	}
-	named := b.Base != nil && !b.Base.EndsOnly()
+	known := b.Base != nil && !b.Base.EndsOnly()
 	end := b.EndID()
 	for i := range b.Types {
 		t := &b.Types[i]
@@ -25,8 +26,15 @@ func (b *Blob) CheckRefs() error {
 				return fmt.Errorf("[%d] %s refers to [%d], but the last type is [%d]%s",
 					id, b.KindName(t), *ref, end-1, hint)
 			}
+			if !known || *ref >= b.StartID || *ref == 0 {
+				continue
+			}
+			if to, _ := b.Base.ByID(*ref); to != nil && !mayReferTo(t.Kind, to.Kind) {
+				return fmt.Errorf("[%d] %s refers to [%d], which is %s in the base%s", id,
+					b.KindName(t), *ref, b.KindName(to), hint)
+			}
 		}
-		if !named {
+		if !known {
 			continue
 		}
 		for off := range b.Names(t) {
@@ -37,6 +45,26 @@ func (b *Blob) CheckRefs() error {
 		}
 	}
 	return nil
+}
+
+// mayReferTo reports whether a type of one kind can refer to a type of the other. For some pairs
+// that no compiler makes, the result is true.
+func mayReferTo(from, to Kind) bool {
+	switch from {
+	case KindFunc:
+		return to == KindFuncProto
+	case KindDatasec:
+		return to == KindVar
+	case KindDeclTag:
+		return to != KindDatasec && to != KindDeclTag
+	}
+	switch to {
+	case KindFunc, KindVar, KindDatasec, KindDeclTag:
+		return false
+	case KindFuncProto: // an object or a parameter can't be a function
+		return from == KindPtr || from == KindTypedef || from.IsModifier()
+	}
+	return true
 }
 
 // StartsString reports whether a string of the blob or its bases begins at offset off.

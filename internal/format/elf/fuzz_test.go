@@ -14,6 +14,7 @@ import (
 
 // exercise reads everything that a file has.
 func exercise(f *File) {
+	_ = f.KernelRelease()
 	if functions, err := f.Functions(); err == nil {
 		for _, fn := range functions.List {
 			_ = functions.Symbols.Name(&functions.Symbols.List[fn.Symbol])

@@ -184,8 +184,12 @@ func TestBadModules(t *testing.T) {
 	}{
 		"no such type": {func(w *btf.Builder) { w.Ref(btf.KindPtr, "", 99) },
 			"[2] PTR refers to [99], but the last type is [2]; was it made with a different base?"},
-		"a function": {func(w *btf.Builder) { w.Ref(btf.KindPtr, "", 3); w.Func("f", 1, 0) },
-			"BTF type [2] PTR: refers to [3] FUNC, which is not a type"},
+		"a function": {func(w *btf.Builder) {
+			w.Ref(btf.KindPtr, "", 4)
+			w.Func("f", w.FuncProto(0), 0)
+		}, "BTF type [2] PTR: refers to [4] FUNC, which is not a type"},
+		"a function of no prototype": {func(w *btf.Builder) { w.Func("f", 1, 0) },
+			"[2] FUNC f refers to [1], which is INT int in the base; was it made with a different base?"},
 		"a cycle": {func(w *btf.Builder) { w.Ref(btf.KindPtr, "", 3); w.Ref(btf.KindConst, "", 2) },
 			"contains itself without a struct, union or enum in between"},
 		"no such name": {func(w *btf.Builder) {

@@ -56,13 +56,7 @@ func (s *source) readParts(f *elf.File) error {
 		return err
 	}
 	s.raw, s.distilled = bytes.Clone(types), bytes.Clone(base)
-	if info := f.Section(".modinfo"); info != nil {
-		for field := range bytes.SplitSeq(info.Raw(), []byte{0}) {
-			if name, ok := bytes.CutPrefix(field, []byte("name=")); ok {
-				s.module = string(name)
-			}
-		}
-	}
+	s.module = f.ModuleInfo("name")
 	if id := f.BuildID(); len(id) <= maxBuildID {
 		s.buildID = hex.EncodeToString(id)
 	}

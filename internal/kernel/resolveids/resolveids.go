@@ -15,6 +15,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
 	"github.com/rules-btf/rules_btf/internal/kernel/btfids"
 	"github.com/rules-btf/rules_btf/internal/kernel/implicitargs"
+	"github.com/rules-btf/rules_btf/internal/link/relocate"
 )
 
 // Base reads a base BTF on demand. It returns nil if there is none.
@@ -137,5 +138,5 @@ func OwnTypes(f *elf.File, base *btf.Blob) (*btf.Blob, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.Path, err)
 	}
-	return blobs[0], nil
+	return blobs[0], relocate.Fits(f.Path, blobs[0])
 }

@@ -5,10 +5,10 @@
 package base
 
 import (
-	"encoding/binary"
 	"iter"
 	"slices"
 
+	"github.com/rules-btf/rules_btf/internal/model/object"
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
@@ -19,10 +19,8 @@ import (
 // The shape of a type is its content with a stub in place of each tag that it refers to. The stub
 // doesn't depend on which definition of the tag is meant (types.Graph.Unpinned).
 type Base interface {
-	// Order is the byte order of the BTF.
-	Order() binary.ByteOrder
-	// Machine is the e_machine of the ELF files that the BTF was read from, or 0 if it is unknown.
-	Machine() uint16
+	// Target is the target of the BTF, as far as it is known; the byte order always is.
+	Target() object.Target
 	// Ends returns the first type id and the first string offset that belong to the split BTF.
 	Ends() (id, offset uint32)
 	// Find returns the smallest id of a type with this shape, or 0 if there is none. Functions,

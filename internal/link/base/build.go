@@ -2,7 +2,6 @@ package base
 
 import (
 	"bytes"
-	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
@@ -22,13 +21,11 @@ func parse(b *btf.Blob, checksums bool) (*Chain, error) {
 		return nil, err
 	}
 	c := &Chain{}
-	for below := b; below != nil; below = below.Base {
-		c.machine = cmp.Or(c.machine, below.Machine)
-	}
-	for _, data := range built {
-		if err := c.push(data); err != nil {
+	for i, blob := range object.Chain(b) {
+		if err := c.push(built[i]); err != nil {
 			return nil, err
 		}
+		c.cameFrom(blob.Origin)
 	}
 	return c, nil
 }
@@ -121,6 +118,10 @@ func (b *builder) index(blob *btf.Blob, h header) ([]byte, error) {
 	h.Version, h.Order = Version, littleEndian
 	if blob.Order == binary.BigEndian {
 		h.Order = bigEndian
+	}
+	if blob.Base == nil {
+		shown := object.TargetOfTypes(blob)
+		h.Machine, h.AddrSize = uint32(shown.Machine), uint32(shown.AddrSize)
 	}
 	h.StartID, h.EndID = blob.StartID, blob.EndID()
 	h.StartStr, h.EndStr = blob.BaseStrLen, blob.EndStr()

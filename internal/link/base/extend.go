@@ -30,7 +30,7 @@ func (f *Files) With(split []byte) (*Files, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Chain{layers: slices.Clip(below.layers), machine: below.machine}
+	c := &Chain{layers: slices.Clip(below.layers), target: below.target}
 	return &Files{Base: c, BTF: b}, c.push(data)
 }
 

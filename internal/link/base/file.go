@@ -11,7 +11,7 @@ import (
 )
 
 // Version is the version of the index format. An index with a different version must be rebuilt.
-const Version = 1
+const Version = 2
 
 // magic is at the beginning of every index.
 const magic = "BTFBASE\x00"
@@ -32,6 +32,9 @@ const (
 type header struct {
 	Version uint32
 	Order   uint32 // the byte order of the BTF
+	// These are the parts of object.TargetOfTypes for BTF without a base. The numbers are zero if the
+	// types don't show them, and in an index of split BTF.
+	Machine, AddrSize uint32
 	// These are the ranges of the BTF's own ids and string offsets. The ends are exclusive.
 	StartID, EndID, StartStr, EndStr uint32
 	// BTF is the checksum of the BTF. Below is the checksum of its base, or zero if there is none. In
@@ -115,10 +118,20 @@ func parseIndex(data []byte) (*index, error) {
 	return x, nil
 }
 
+func (h *header) order() binary.ByteOrder {
+	if h.Order == bigEndian {
+		return binary.BigEndian
+	}
+	return binary.LittleEndian
+}
+
 // check checks the header fields that determine sizes.
 func (h *header) check() error {
 	if h.Order != littleEndian && h.Order != bigEndian {
 		return fmt.Errorf("invalid byte order %d", h.Order)
+	}
+	if h.Machine > 1<<16-1 || h.AddrSize != 0 && h.AddrSize != 4 && h.AddrSize != 8 {
+		return fmt.Errorf("invalid target: machine %d, addresses of %d bytes", h.Machine, h.AddrSize)
 	}
 	if h.StartID == 0 || h.EndID < h.StartID || h.EndStr < h.StartStr {
 		return fmt.Errorf("invalid ranges: ids %d to %d, strings %d to %d", h.StartID, h.EndID,

@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"iter"
 
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/model/object"
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
@@ -69,18 +71,17 @@ func cutUvarint(data []byte) (uint32, []byte) {
 
 // Chain is a Base that consists of indices; the index of the lowest BTF is the first.
 type Chain struct {
-	layers  []*index
-	machine uint16
+	layers []*index
+	target object.Target
 }
 
-// Machine is known only for BTF that was read from ELF files: an index doesn't record the machine.
-func (c *Chain) Machine() uint16 { return c.machine }
+func (c *Chain) Target() object.Target { return c.target }
 
-func (c *Chain) Order() binary.ByteOrder {
-	if c.layers[len(c.layers)-1].header.Order == bigEndian {
-		return binary.BigEndian
+// cameFrom sets the target to that of an ELF file, which has the BTF that was added last.
+func (c *Chain) cameFrom(file btf.Origin) {
+	if file.Machine != 0 {
+		c.target.Machine, c.target.AddrSize = file.Machine, file.AddrSize
 	}
-	return binary.LittleEndian
 }
 
 func (c *Chain) Ends() (id, offset uint32) {

@@ -25,6 +25,9 @@ type Files struct {
 	// Index is the path of the first index of the chain, or "" if there is none.
 	Index string
 	Path  string // the last file of the chain, BTF or an index; "" if there is none
+	// Release is the release of the kernel, if an ELF file of the chain says it. Raw BTF and indices
+	// don't: if an index changed with each release, so would everything that is made with it.
+	Release string
 
 	mapped [][]byte
 }
@@ -71,6 +74,7 @@ func (f *Files) open(paths []string) error {
 			if f.BTF, err = relocate.ReadBase(path, f.BTF); err != nil {
 				return err
 			}
+			f.Release = cmp.Or(f.Release, f.BTF.Origin.Release)
 		}
 	}
 	if f.Index == "" {
@@ -121,7 +125,7 @@ func (f *Files) WithBTF(paths []string) (*Files, error) {
 			return nil, fmt.Errorf("%s: its index was made from different BTF", paths[i])
 		}
 	}
-	return &Files{Base: chain, BTF: b, mapped: f.mapped}, nil
+	return &Files{Base: chain, BTF: b, Release: f.Release, mapped: f.mapped}, nil
 }
 
 // mapIndex maps the file at path if it is an index; otherwise it returns nil.
@@ -176,13 +180,16 @@ func (c *Chain) push(data []byte) error {
 		}
 	}
 	c.layers = append(c.layers, x)
+	c.target.Order = h.order()
+	c.target.Machine = cmp.Or(c.target.Machine, uint16(h.Machine))
+	c.target.AddrSize = cmp.Or(c.target.AddrSize, int(h.AddrSize))
 	return nil
 }
 
 // hollow makes an empty blob that begins where the last BTF ends.
 func (c *Chain) hollow() *btf.Blob {
 	h := &c.layers[len(c.layers)-1].header
-	return &btf.Blob{Order: c.Order(), StartID: h.EndID, BaseStrLen: h.EndStr}
+	return &btf.Blob{Order: h.order(), StartID: h.EndID, BaseStrLen: h.EndStr}
 }
 
 // Index returns the index of the BTF at path. The parameter bases has the paths of the BTF's bases.

@@ -8,10 +8,10 @@ import (
 
 // Source is BTF without a base, read once, for callers that keep its index in a file.
 type Source struct {
-	// Path is the file that has the BTF. Machine is the file's e_machine, or 0 for raw BTF. Open
-	// and Index copy Path and Machine into their results, because an index has neither.
-	Path    string
-	Machine uint16
+	// Path is the file that has the BTF, and Origin is what an ELF file says. Open and Index copy
+	// Path and Origin into their results, because an index has neither.
+	Path   string
+	Origin btf.Origin
 
 	data []byte
 	sum  Sum
@@ -33,7 +33,8 @@ func (s *Source) Open(path string) (*Files, error) {
 		f.Close()
 		return nil, fmt.Errorf("%s: not an index of this BTF", path)
 	}
-	f.Path, f.Base.(*Chain).machine = s.Path, s.Machine
+	f.Path, f.Release = s.Path, s.Origin.Release
+	f.Base.(*Chain).cameFrom(s.Origin)
 	return f, nil
 }
 
@@ -64,9 +65,11 @@ func (s *Source) Index(path string) ([]byte, *Files, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	chain := &Chain{machine: s.Machine}
+	chain := &Chain{}
 	if err := chain.push(data); err != nil {
 		return nil, nil, err
 	}
-	return data, &Files{Base: chain, BTF: chain.hollow(), Index: path, Path: s.Path}, nil
+	chain.cameFrom(s.Origin)
+	return data, &Files{Base: chain, BTF: chain.hollow(), Index: path, Path: s.Path,
+		Release: s.Origin.Release}, nil
 }

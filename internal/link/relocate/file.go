@@ -10,8 +10,18 @@ import (
 
 // ReadFile is like btf.ReadFile, but BTF that is based on the section .BTF.base of its file is
 // relocated to base, unless base is nil or equals the BTF in that section. libbpf does the same
-// (btf_parse_elf).
+// (btf_parse_elf). ReadFile returns an error for BTF that was made for a different base, if Fits can
+// detect that.
 func ReadFile(path string, base *btf.Blob) ([]*btf.Blob, error) {
+	blobs, err := ReadAnyBase(path, base)
+	for i := 0; i < len(blobs) && err == nil; i++ {
+		err = Fits(path, blobs[i])
+	}
+	return blobs, err
+}
+
+// ReadAnyBase is ReadFile, but doesn't detect that BTF was made for a different base.
+func ReadAnyBase(path string, base *btf.Blob) ([]*btf.Blob, error) {
 	blobs, err := btf.ReadFile(path, base)
 	for i := 0; i < len(blobs) && err == nil; i++ {
 		blobs[i], err = onto(blobs[i], base, path)
@@ -19,8 +29,7 @@ func ReadFile(path string, base *btf.Blob) ([]*btf.Blob, error) {
 	return blobs, err
 }
 
-// ReadOne is ReadFile for a file that must hold exactly one blob. It returns an error for BTF that
-// was made for a different base, if btf.Blob.CheckRefs can detect that.
+// ReadOne is ReadFile for a file that must hold exactly one blob.
 func ReadOne(path string, base *btf.Blob) (*btf.Blob, error) {
 	b, err := btf.ReadOne(path, base)
 	if err != nil {
@@ -75,16 +84,13 @@ func ReadBase(path string, below *btf.Blob) (*btf.Blob, error) {
 	return fitting(blobs[0], below, path)
 }
 
-// fitting calls onto, and checks the references of BTF that onto doesn't relocate.
+// fitting calls onto and Fits.
 func fitting(b, base *btf.Blob, path string) (*btf.Blob, error) {
-	moved, err := onto(b, base, path)
-	if err != nil || moved != b || b.Base == nil {
-		return moved, err
+	b, err := onto(b, base, path)
+	if err != nil {
+		return nil, err
 	}
-	if err := b.CheckRefs(); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return b, nil
+	return b, Fits(path, b)
 }
 
 func onto(b, base *btf.Blob, path string) (*btf.Blob, error) {

@@ -94,11 +94,12 @@ func (r *relocation) rewrite() (*btf.Blob, error) {
 	s := r.split
 	b := &btf.Blob{
 		Order: s.Order, Header: s.Header, Strings: s.Strings, Base: r.base,
-		StartID: r.base.EndID(), BaseStrLen: r.base.EndStr(), Machine: s.Machine,
+		StartID: r.base.EndID(), BaseStrLen: r.base.EndStr(), Origin: s.Origin,
 		Types: slices.Clone(s.Types), Members: slices.Clone(s.Members), Params: slices.Clone(s.Params),
 		Enums: slices.Clone(s.Enums), Secinfos: slices.Clone(s.Secinfos),
 		Arrays: slices.Clone(s.Arrays),
 	}
+	b.Origin.Release = "" // the BTF is now for the kernel of the base
 	for i := range b.Types {
 		t := &b.Types[i]
 		for ref := range b.Refs(t) {

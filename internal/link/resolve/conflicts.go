@@ -16,6 +16,7 @@ type resolver struct {
 
 	tags      []tag        // by number in Survey.Tags
 	conflicts int          // the number of conflicted tags
+	inBase    Found        // of the definitions in tags
 	roles     []role       // by node
 	anchors   []types.ID   // in the order of the graph
 	shapes    []types.Hash // by node: the results of shape; nil until they are needed
@@ -87,12 +88,19 @@ func (r *resolver) lookUp(t *tag, stub types.Hash) {
 	count := 0
 	t.definition, t.declaration, count = r.base.Tag(stub)
 	t.several = count > 2 || count == 2 && t.declaration == 0
+	found := uint32(0)
+	if t.def != 0 {
+		if t.definition != 0 {
+			found = r.base.Find(r.shape(t.def))
+		}
+		r.inBase.count(t.definition != 0, found != 0)
+	}
 	switch {
 	case t.conflicted:
 	case count > 1:
 		t.conflicted = true
 	case count == 1 && t.def != 0:
-		t.conflicted = t.definition == 0 || r.base.Find(r.shape(t.def)) != t.definition
+		t.conflicted = t.definition == 0 || found != t.definition
 	}
 }
 

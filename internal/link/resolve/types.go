@@ -19,6 +19,7 @@ type Types struct {
 	Base base.Base
 	// Conflicts is how many tags have several definitions.
 	Conflicts int
+	Found     Found // zero without a base
 
 	r        *resolver
 	settled  *graph
@@ -39,7 +40,8 @@ func Resolve(s *survey.Survey, b base.Base, copies [][]types.ID, jobs int) *Type
 	r := &resolver{Survey: s, base: b, copies: copies, jobs: jobs}
 	r.findConflicts()
 	r.findRoles()
-	t := &Types{Survey: s, Base: b, Conflicts: r.conflicts, r: r, held: map[types.Str][]Type{}}
+	t := &Types{Survey: s, Base: b, Conflicts: r.conflicts, Found: r.inBase, r: r,
+		held: map[types.Str][]Type{}}
 	t.variants = &variants{r: r, frozen: true}
 	if t.Conflicts > 0 {
 		r.findEnvironments()

@@ -27,7 +27,7 @@ func FromBTF(t Target, blobs ...*btf.Blob) (*Object, error) {
 			o.Features = features.Layout
 		}
 		if o.Target.AddrSize == 0 {
-			o.Target.AddrSize = addrSize(b)
+			o.Target.AddrSize = int(b.PointerSize())
 		}
 		_, err := o.addChain(Chain(b), true)
 		if err == nil {
@@ -115,21 +115,4 @@ func byteOrder(b *btf.Blob) binary.ByteOrder {
 		return binary.LittleEndian
 	}
 	return b.Order
-}
-
-// addrSize guesses the size of an address like libbpf (determine_ptr_size): the size of long, or 8.
-func addrSize(b *btf.Blob) int {
-	for _, b := range Chain(b) {
-		for i := range b.Types {
-			t := &b.Types[i]
-			if t.Kind != btf.KindInt || t.SizeOrType != 4 && t.SizeOrType != 8 {
-				continue
-			}
-			switch b.TypeName(t) {
-			case "long int", "long", "unsigned long", "long unsigned int", "unsigned long int":
-				return int(t.SizeOrType)
-			}
-		}
-	}
-	return 8
 }

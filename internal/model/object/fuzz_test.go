@@ -69,6 +69,7 @@ func FuzzFromBTF(f *testing.F) {
 		if err != nil {
 			return
 		}
+		TargetOf(blob)
 		if o, err := FromBTF(amd64, blob); err == nil {
 			o.Target.Order = byteOrder(blob)
 			checkStable(t, o)

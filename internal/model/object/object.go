@@ -33,25 +33,9 @@
 package object
 
 import (
-	"debug/elf"
-	"encoding/binary"
-	"fmt"
-
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
-
-// Target is the machine that the BTF is for. Objects of different targets can't be merged.
-type Target struct {
-	AddrSize int // bytes of an address, 4 or 8
-	Order    binary.ByteOrder
-	Machine  uint16 // ELF e_machine; 0 for raw BTF, which doesn't record it
-}
-
-// String describes the target, for example as "EM_X86_64, 64-bit, LittleEndian".
-func (t Target) String() string {
-	return fmt.Sprintf("%v, %d-bit, %v", elf.Machine(t.Machine), 8*t.AddrSize, t.Order)
-}
 
 // Unit is the content of one translation unit.
 type Unit struct {

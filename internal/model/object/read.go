@@ -54,6 +54,14 @@ func readContent(f *elf.File, data []byte, base *btf.Blob) (*Object, error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, b := range blobs {
+		if b.Base == nil {
+			continue
+		}
+		if err := b.CheckRefs(); err != nil {
+			return nil, err
+		}
+	}
 	return FromBTF(t, blobs...)
 }
 

@@ -1,0 +1,63 @@
+package relocate
+
+import (
+	"fmt"
+
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/model/object"
+)
+
+// Fits returns an error if split BTF was certainly made for a different base than b.Base: for
+// another machine, or with ids and names that make no sense in this base (btf.Blob.CheckRefs). The
+// error begins with the path of the BTF's file. BTF without a base fits.
+func Fits(path string, b *btf.Blob) error {
+	if b.Base == nil {
+		return nil
+	}
+	if err := ForTarget(path, b.Origin, b.Base); err != nil {
+		return err
+	}
+	if err := b.CheckRefs(); err != nil {
+		if why := Doubt(b.Origin, b.Base); why != "" {
+			return fmt.Errorf("%s: %w (%s)", path, err, why)
+		}
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+// ForTarget returns an error if the file at path, an ELF file if of isn't zero, is for a different
+// machine than base.
+func ForTarget(path string, of btf.Origin, base *btf.Blob) error {
+	if base == nil || of.Machine == 0 {
+		return nil
+	}
+	own := object.Target{AddrSize: of.AddrSize, Machine: of.Machine}
+	on, is := object.TargetOf(base).Differs(own)
+	if on == "" {
+		return nil
+	}
+	return fmt.Errorf("%s: it is %s, but the base is %s; use the BTF of the kernel that it was built "+
+		"for", path, is, on)
+}
+
+// Doubt returns why a file may not belong to base: it says that it was built for a kernel with
+// another release. This isn't certain, as the kernel loads modules for other releases if they have
+// checksums of the symbols that they use (same_magic in kernel/module/version.c), and their BTF may
+// have been made anew. Doubt returns "" if it knows no reason.
+func Doubt(of btf.Origin, base *btf.Blob) string {
+	for ; base != nil; base = base.Base {
+		if base.Origin.Release != "" {
+			return OtherRelease(of.Release, base.Origin.Release)
+		}
+	}
+	return ""
+}
+
+// OtherRelease is Doubt for the releases of a file and of its base, which are "" if unknown.
+func OtherRelease(of, base string) string {
+	if of == "" || base == "" || of == base {
+		return ""
+	}
+	return fmt.Sprintf("it was built for the kernel %s, but the base is the BTF of %s", of, base)
+}

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/convert"
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/format/debugfile"
+	"github.com/rules-btf/rules_btf/internal/link/base"
+	"github.com/rules-btf/rules_btf/internal/pipeline"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
+)
+
+// wrongBases are kernels for which the module of TestWrongBase was not built, except for the first.
+// Each is compiled from kernelSource, and changes the types, the machine or the release.
+var wrongBases = []struct{ name, release, more, flag string }{
+	{name: "own", release: "7.2.0-a"},
+	{name: "rebuilt", release: "7.2.0-a", more: "struct aa { long ab; } aa; int ac(struct aa *a);"},
+	{name: "release", release: "7.2.0-b"},
+	{name: "arm64", release: "7.2.0-a",
+		more: "struct pt_regs { union { struct { long pc; }; }; long orig_x0; } regs;"},
+	{name: "i386", release: "7.2.0-a", more: "struct aa { long ab; } aa;", flag: "-m32"},
+	{name: "changed", release: "7.2.0-a", flag: "-DFIELD=char"},
+	{name: "program", flag: "-DWITHOUT_KERNEL"},
+}
+
+// kernelSource has 64 structs whose content depends on FIELD. A module that includes it defines
+// them too.
+func kernelSource(more string) string {
+	s := "struct any { long l; } any;\n#ifndef WITHOUT_KERNEL\n" +
+		"#ifndef FIELD\n#define FIELD int\n#endif\n"
+	for i := range 64 {
+		s += fmt.Sprintf("struct k%d { struct k%d *next; FIELD f; long g; };\n", i, (i+1)%64)
+		s += fmt.Sprintf("struct k%d v%d;\n", i, i)
+	}
+	return s + more + `
+enum state { OFF, ON };
+typedef int (*open_t)(struct k0 *k, enum state s);
+int register_open(open_t open, struct k0 *k) { return open(k, ON); }
+#endif
+`
+}
+
+// makeKernels writes the kernels as NAME (an ELF file with .BTF and a banner) and NAME.btf (raw).
+func makeKernels(t *testing.T, dir programtest.Dir) {
+	for _, k := range wrongBases {
+		dir.Write("k.c", kernelSource(k.more)+"const char linux_banner[] = \"Linux version "+k.release+
+			" (user@host) (gcc) #1 SMP\\n\";\n")
+		args := strings.Fields("-g -O2 -nostdlib -static -Wl,-e,0 -o " + k.name + ".linked k.c " + k.flag)
+		dir.Run("gcc", args...)
+		linked, raw := dir.Path(k.name+".linked"), dir.Path(k.name+".btf")
+		made, err := pipeline.Linked(linked, pipeline.How{Files: &debugfile.Search{},
+			Bases: &base.Files{}, Convert: convert.Options{Counts: new(convert.Counts)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir.Write(k.name+".btf", string(made.BTF))
+		succeeds(t, "", "embed", "-o", dir.Path(k.name), "--btf", raw, linked)
+		succeeds(t, "", "index", "-o", dir.Path(k.name+".btfbase"), raw)
+	}
+}
+
+// TestWrongBase gives each verb the wrong base. A certain mistake is an error in one line, without
+// an output. If a base is probably wrong, there is a warning.
+func TestWrongBase(t *testing.T) {
+	programtest.Need(t, "gcc")
+	dir := programtest.NewDir(t)
+	makeKernels(t, dir)
+	own := ""
+	for i := range 120 {
+		own += fmt.Sprintf("struct own%d { int i; } own%d;\n", i, i)
+	}
+	dir.Write("m.c", kernelSource("")+own+`
+asm(".pushsection .BTF_ids,\"a\"\n__BTF_ID__func__use__1: .zero 4\n.popsection");
+struct own { struct k1 k; char name[20]; } own;
+int use(struct own *o, struct k2 *k) { return o->k.g + k->g; }
+__attribute__((section(".modinfo"))) char magic[] = "name=m\0vermagic=7.2.0-a SMP mod_unload ";
+__attribute__((section(".gnu.linkonce.this_module"))) char this[64];
+`)
+	dir.Run("gcc", "-g", "-O2", "-c", "-o", "dwarf.ko", "m.c")
+	succeeds(t, "", "modules", "-q", "--base", dir.Path("own.btf"), "-o", dir.Path("out"), "--embed",
+		dir.Path("embedded"), "--keep-ids", dir.Path("dwarf.ko"))
+	paths := strings.NewReplacer("MODULE", dir.Path("embedded/dwarf.ko"),
+		"RAW", dir.Path("out/dwarf.btf"), "DWARF", dir.Path("dwarf.ko"), "OUT", dir.Path("new"))
+	const (
+		content = "was it made with a different base?"
+		release = "it was built for the kernel 7.2.0-a, but the base is the BTF of 7.2.0-b\n"
+		machine = "it is for EM_X86_64, but the base is for EM_AARCH64; use the BTF of the kernel"
+		size    = "it is 64-bit, but the base is 32-bit; use the BTF of the kernel"
+		arm64   = ".btf is for EM_AARCH64, but the split BTF is for EM_X86_64"
+		i386    = ".btf is 32-bit, but the split BTF is 64-bit"
+		changed = "structs, unions and enums of the same names, but 64 of them differ; was it built"
+		program = "the base defines only 1; is the base the BTF of a kernel?"
+	)
+	for _, c := range []struct {
+		verbs []string
+		bases map[string]string // by base: what the verb prints, "" if the base fits
+	}{
+		{[]string{"dump MODULE", "stats MODULE", "diff MODULE MODULE", "resolve-ids -o OUT MODULE",
+			"embed -o OUT --resolve-ids --btf RAW MODULE", "verify MODULE"},
+			map[string]string{"own": "", "own.btf": "", "rebuilt.btf": content, "release": release,
+				"release.btf": "", "arm64.btf": machine, "i386.btf": size}},
+		{[]string{"dump RAW", "stats RAW", "link -o OUT RAW", "link -o OUT MODULE",
+			"merge -o OUT MODULE", "conflicts MODULE", "import -o OUT MODULE", "shared -o OUT RAW"},
+			map[string]string{"own": "", "own.btf": "", "rebuilt.btf": content, "release": "",
+				"arm64.btf": content, "i386.btf": content}},
+		{[]string{"modules -o OUT DWARF"},
+			map[string]string{"own": "", "own.btf": "", "own.btfbase": "", "rebuilt.btf": "",
+				"release": release, "release.btf": "", "arm64.btf": arm64, "arm64.btfbase": "base is for",
+				"i386.btf": i386, "i386.btfbase": "base is 32-bit", "changed.btf": changed,
+				"changed.btfbase": changed, "program.btf": program}},
+	} {
+		for _, verb := range c.verbs {
+			for base, want := range c.bases {
+				if out := dir.Path("new"); os.RemoveAll(out) != nil {
+					t.Fatal(out)
+				}
+				name, rest, _ := strings.Cut(verb, " ")
+				args := name + " --base " + dir.Path(base) + " " + paths.Replace(rest)
+				code, stdout, stderr := btfdedup(strings.Fields(args)...)
+				warned := slices.Contains([]string{"", release, changed, program}, want)
+				_, err := os.Stat(dir.Path("new"))
+				few := strings.Count(stderr, "\n") <= 1+strings.Count(verb, "MODULE")
+				switch wrote := stdout != "" || err == nil; {
+				case warned != (code == 0) || !strings.Contains(stderr, want) ||
+					(want == "") != (stderr == "") || !few:
+					t.Errorf("%s: exit code %d, %s\nwant %q", args, code, stderr, want)
+				case warned != wrote && name != "verify":
+					t.Errorf("%s: output: %v", args, wrote)
+				}
+			}
+		}
+	}
+}
+
+// TestRightDistilledBase: a module with a distilled base is for several releases.
+func TestRightDistilledBase(t *testing.T) {
+	programtest.Need(t, "gcc")
+	dir := programtest.NewDir(t)
+	p := dir.Path
+	dir.Write("k.c", "int i; const char linux_banner[] = \"Linux version 7.2.1 (user@host)\";")
+	dir.Run("gcc", "-nostdlib", "-static", "-Wl,-e,0", "-o", "linked", "k.c")
+	integer := func(b *btf.Builder) { b.Int("int", 4, btf.IntSigned, 32) }
+	kernel, below := writeBTF(t, p(""), "kernel.btf", nil, func(b *btf.Builder) {
+		integer(b)
+		b.Int("long int", 8, btf.IntSigned, 64)
+	})
+	succeeds(t, "", "embed", "-o", p("vmlinux"), "--btf", kernel, p("linked"))
+	dir.Write("m.c", `__attribute__((section(".modinfo"))) char m[] = "vermagic=7.2.0 SMP ";`)
+	dir.Run("gcc", "-c", "-o", "linked.ko", "m.c")
+	distilled, on := writeBTF(t, p(""), "base.btf", nil, integer)
+	typedef := func(b *btf.Builder) { b.Ref(btf.KindTypedef, "t", 1) }
+	direct, _ := writeBTF(t, p(""), "direct.btf", below, typedef)
+	own, _ := writeBTF(t, p(""), "own.btf", on, typedef)
+	for _, c := range []struct {
+		args    []string
+		warning string
+	}{
+		{[]string{"--btf", direct},
+			"it was built for the kernel 7.2.0, but the base is the BTF of 7.2.1"},
+		{[]string{"--btf", own, "--btf-base", distilled}, ""},
+	} {
+		succeeds(t, "", append([]string{"embed", "-o", p("m.ko"), p("linked.ko")}, c.args...)...)
+		succeeds(t, c.warning, "verify", "--base", p("vmlinux"), p("m.ko"))
+		succeeds(t, c.warning, "dump", "-o", p("text"), "--base", p("vmlinux"), p("m.ko"))
+	}
+}
+
+// TestWrongVmlinux makes the base from the DWARF of a kernel with another release.
+func TestWrongVmlinux(t *testing.T) {
+	programtest.Need(t, "gcc")
+	dir := programtest.NewDir(t)
+	for i, release := range []string{"7.2.0", "7.2.1"} {
+		dir.Write("k.c", "struct any { int i; } any; const char linux_banner[] = \"Linux version "+
+			release+" (user@host)\";")
+		dir.Run("gcc", "-g", "-nostdlib", "-static", "-Wl,-e,0", "-o", "vmlinux", "k.c")
+		for _, module := range []string{"a.ko", "b.ko"} {
+			dir.Write("m.c", `int i; __attribute__((section(".modinfo"))) char m[] = "vermagic=7.2.0 SMP ";`)
+			dir.Run("gcc", "-g", "-c", "-o", module, "m.c")
+		}
+		a, b := dir.Path("a.ko"), dir.Path("b.ko")
+		one, two := "", ""
+		if i > 0 {
+			one = a + ": it was built for the kernel 7.2.0, but the base is the BTF of 7.2.1\n"
+			two = strings.TrimSpace(one) + " (and 1 more module, of 2, may have the wrong base)\n"
+		}
+		succeeds(t, one, "modules", "--vmlinux", dir.Path("vmlinux"), "-o", dir.Path("out"), a)
+		succeeds(t, two, "modules", "--vmlinux", dir.Path("vmlinux"), "-o", dir.Path("out"), a, b)
+	}
+}
