@@ -1,6 +1,7 @@
 // Package report reports on a run of a command: a progress line on a terminal, a line for each
 // phase with --verbose, only errors with --quiet, and statistics as JSON with --stats
-// (docs/run-statistics.md). The package also writes the outputs, and counts their types.
+// (docs/run-statistics.md). Some verbs end with a line about what they made. If a signal ends the
+// run, a line says how far it got. The package also writes the outputs, and counts their types.
 //
 // None of this changes the command's output.
 package report
