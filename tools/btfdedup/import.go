@@ -70,7 +70,7 @@ func checkImported(data []byte, base *btf.Blob) error {
 	if base != nil && standsAlone(data) {
 		return errors.New("its BTF is not split BTF: leave out --base")
 	}
-	if err := b.CheckRefs(); err != nil {
+	if err := b.CheckRefs(); err != nil && base != nil {
 		return err
 	}
 	found := violations(b)

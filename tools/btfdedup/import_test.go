@@ -127,8 +127,8 @@ func TestImport(t *testing.T) {
 		{"module alone", []string{ko}, "", "x.ko: BTF at offset 0x24: the string section does " +
 			"not begin with a NUL byte; this looks like split BTF: pass its base"},
 		{"kernel on a base", []string{"--base", kernel, vmlinux}, "", "remove --base"},
-		{"not its base", []string{"--base", other, ko}, "", "x.ko: with this --base, the kernel " +
-			"refuses the BTF: [3] TYPEDEF teger:"},
+		{"not its base", []string{"--base", other, ko}, "", "x.ko: [3] TYPEDEF teger refers to [1], " +
+			"which is FUNC f in the base; was it made with a different base?"},
 		{"refused", []string{bad}, "", "bad.btf: the kernel refuses this BTF (btfdedup verify " +
 			"lists all reasons): [1] PTR (anon):"},
 		{"two blobs", []string{file(t, p("two"), whole+whole)}, "", "two: it holds 2 BTF blobs"},
