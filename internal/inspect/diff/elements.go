@@ -151,10 +151,10 @@ func (w *walker) entries(a, b uint32, s spot) {
 		}
 		switch {
 		case j < 0:
-			w.put(Change{Removed, where(fa[i]), w.state(x[i], fa[i]), nil, false}, true)
+			w.put(Change{Removed, where(fa[i]), w.state(x[i]+" bytes", fa[i]), nil, false}, true)
 			return
 		case i < 0:
-			w.put(Change{Added, where(fb[j]), nil, w.state(y[j], fb[j]), false}, true)
+			w.put(Change{Added, where(fb[j]), nil, w.state(y[j]+" bytes", fb[j]), false}, true)
 			return
 		}
 		in := s
