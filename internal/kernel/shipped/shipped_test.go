@@ -187,12 +187,8 @@ func judged(inputs []string, jobs int) string {
 	if err != nil {
 		return err.Error()
 	}
-	results, err := found.Judge(jobs)
-	if err != nil {
-		return err.Error()
-	}
 	var list []string
-	for _, r := range results {
+	for _, r := range found.Modules {
 		text := fmt.Sprintf("%s %s %v", path.Base(r.Path), r.Kernel, r.Outcome)
 		if r.Why != "" {
 			text += ": " + r.Why
