@@ -49,7 +49,7 @@ _diamond_opt_test = analysistest.make(
 )
 
 _wrong_provider_test = analysistest.make(
-    failure_test("links no object file"),
+    failure_test("has no object file to convert"),
     expect_failure = True,
 )
 

@@ -155,7 +155,7 @@ _variables_of_features_test = analysistest.make(
     expect_failure = True,
 )
 _variables_of_nothing_test = analysistest.make(
-    failure_test("no linked file, which has the addresses"),
+    failure_test("no linked file, from which the addresses"),
     expect_failure = True,
 )
 _variables_on_distilled_test = analysistest.make(

@@ -150,7 +150,7 @@ _FAILURES = {
     "min_of_module": "is a module: put it into the attribute modules of a btf_min",
     "min_of_module_btf": "isn't a kernel: it has a base",
     "min_of_modules_btf": "has BTF of modules",
-    "min_of_other_module": "is not based on",
+    "min_of_other_module": "the only base must be",
     "min_of_object": "is an object file",
     "min_of_odd_module": "3=4 can't be the name of a module",
     "min_of_prefix": "no kernel is below strip_prefix",
@@ -160,8 +160,8 @@ _FAILURES = {
     "min_without_needs": "in the attribute needs, is neither a bpf_needs nor a .needs file: use a",
     "core_of_other_needs": "was made without",
     "core_of_same_names": "are both the kernel 5.10",
-    "core_without_hooks": "set hooks = True in it",
-    "core_without_flat": "set flat = True in it",
+    "core_without_hooks": "set hooks = True there",
+    "core_without_flat": "set flat = True there",
 }
 
 def _failure_impl(ctx):
