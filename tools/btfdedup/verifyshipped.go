@@ -62,10 +62,7 @@ func (r *verifyRun) checkShipped(env *cli.Env, files []string) error {
 		return fmt.Errorf("%s: no modules (*.ko); to check only a kernel's BTF, extract it first, with "+
 			"btfdedup import", files[0])
 	}
-	results, err := found.Judge(env.Jobs)
-	if err != nil {
-		return err
-	}
+	results := found.Modules
 	guessed := 0
 	for _, x := range results {
 		if x.Guessed {

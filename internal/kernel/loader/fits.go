@@ -24,8 +24,8 @@ func (k *Kernel) misfit(m *Module, b *btf.Blob) string {
 			m.ownSize, k.ownSize)
 	}
 	if n := m.foreign(b); n > 0 {
-		return fmt.Sprintf("its BTF is that of another module: the module has none of the functions that "+
-			"it describes (%d were looked up)", n)
+		return fmt.Sprintf("its BTF is that of another module: the module has none of the functions "+
+			"that it describes (%d were looked up)", n)
 	}
 	return ""
 }

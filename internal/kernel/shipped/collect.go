@@ -22,13 +22,16 @@ type file struct {
 
 // collector unpacks files while others are still read.
 type collector struct {
-	opts    Options
-	files   chan file
-	threads parallel.Group
+	opts      Options
+	files     chan file
+	threads   parallel.Group
+	inFlight  sync.WaitGroup // files that were added and are not yet collected
+	unsettled int            // files that were added since the last call of settle
 
 	mu      sync.Mutex
 	found   Found
 	kernels []kernel
+	waiting []*loader.Module // not yet judged
 	wrong   []problem
 }
 
@@ -55,7 +58,11 @@ func newCollector(opts Options) *collector {
 	return c
 }
 
-func (c *collector) add(f file) { c.files <- f }
+func (c *collector) add(f file) {
+	c.unsettled++
+	c.inFlight.Add(1)
+	c.files <- f
+}
 
 // finish waits for the threads, and returns what they found.
 func (c *collector) finish() (*Found, error) {
@@ -65,16 +72,17 @@ func (c *collector) finish() (*Found, error) {
 		slices.SortFunc(c.wrong, func(a, b problem) int { return cmp.Compare(a.label, b.label) })
 		return nil, c.wrong[0].err
 	}
-	slices.SortFunc(c.found.Modules, func(a, b *loader.Module) int {
-		return cmp.Compare(a.Label, b.Label)
-	})
 	slices.Sort(c.found.Links)
-	err := c.pickKernels()
-	return &c.found, err
+	if err := c.pickKernels(); err != nil {
+		return nil, err
+	}
+	c.judgeRest()
+	return &c.found, nil
 }
 
 // collect unpacks a file and keeps what it is.
 func (c *collector) collect(f file) {
+	defer c.inFlight.Done()
 	k, m, err := c.try(f)
 	if err != nil && isModule(f.path) {
 		m, err = loader.Damaged(f.label, f.path, err), nil
@@ -85,7 +93,7 @@ func (c *collector) collect(f file) {
 	case err != nil:
 		c.wrong = append(c.wrong, problem{f.label, err})
 	case m != nil:
-		c.found.Modules = append(c.found.Modules, m)
+		c.waiting = append(c.waiting, m)
 	default:
 		c.kernels = append(c.kernels, *k)
 	}

@@ -8,13 +8,14 @@ import (
 	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/kernel/loader"
-	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
+
+func byLabel(a, b kernel) int { return cmp.Compare(a.Label, b.Label) }
 
 // pickKernels sets the kernels in Found. A kernel may be there several times: for example, signed
 // and unsigned, or as vmlinux and vmlinuz.
 func (c *collector) pickKernels() error {
-	slices.SortFunc(c.kernels, func(a, b kernel) int { return cmp.Compare(a.Label, b.Label) })
+	slices.SortFunc(c.kernels, byLabel)
 	var kept []kernel
 	for _, k := range c.kernels {
 		at := slices.IndexFunc(kept, func(x kernel) bool { return x.Release == k.Release })
@@ -26,7 +27,7 @@ func (c *collector) pickKernels() error {
 				"pass only one of these files", kept[at].Label, k.Label, k.Release)
 		}
 	}
-	if len(kept)+len(c.found.Modules) == 0 {
+	if len(kept)+len(c.found.Modules)+len(c.waiting) == 0 {
 		return errors.New("neither a kernel nor a module was found; to check an archive of BTF, add " +
 			"--manifest")
 	}
@@ -43,9 +44,9 @@ func (c *collector) pickKernels() error {
 	return nil
 }
 
-// KernelOf returns the kernel for a module: the only one, or the one whose release is in the
+// kernelOf returns the kernel for a module: the only one, or the one whose release is in the
 // module's vermagic, or else in its path (lib/modules/RELEASE). It returns nil if there is none.
-func (f *Found) KernelOf(m *loader.Module) *loader.Kernel {
+func (f *Found) kernelOf(m *loader.Module) *loader.Kernel {
 	if len(f.Kernels) == 1 {
 		return f.Kernels[0]
 	}
@@ -60,33 +61,4 @@ func (f *Found) KernelOf(m *loader.Module) *loader.Kernel {
 		}
 	}
 	return nil
-}
-
-// Result is the verdict on a module.
-type Result struct {
-	*loader.Module
-	Kernel string // the release of the kernel for which the module is; "" if it is unknown
-	loader.Verdict
-}
-
-// Judge returns the verdicts on all modules, in the order of Found.Modules.
-func (f *Found) Judge(jobs int) ([]Result, error) {
-	results := make([]Result, len(f.Modules))
-	names := make([]string, len(f.Modules))
-	for i, m := range f.Modules {
-		names[i] = m.Label
-	}
-	errs := parallel.Each(jobs, names, func(i int) error {
-		m := f.Modules[i]
-		r := Result{Module: m}
-		if k := f.KernelOf(m); k != nil {
-			r.Kernel, r.Verdict = k.Release, k.Load(m)
-		} else {
-			r.Verdict = loader.Verdict{Outcome: loader.Refused, Why: "none of the kernels has the release " +
-				"for which it was built, " + cmp.Or(m.Release(), "which is unknown")}
-		}
-		results[i] = r
-		return nil
-	}, func(int, int) {})
-	return results, errors.Join(errs...)
 }

@@ -5,6 +5,7 @@
 //	shipped.go  finds the files in the inputs
 //	collect.go  unpacks them on several threads, and keeps what package loader needs
 //	pair.go     decides which kernel a module is for
+//	judge.go    finds out what that kernel does with the module
 //
 // In a directory or package, names decide which files are read: *.ko for modules, vmlinuz*,
 // vmlinux*, Image* and bzImage* for kernels. Files below a directory lib/debug are skipped, because
@@ -42,7 +43,7 @@ type Options struct {
 // Found are the kernels and modules in the inputs, sorted by the paths of their files.
 type Found struct {
 	Kernels []*loader.Kernel
-	Modules []*loader.Module
+	Modules []Result
 	Links   []string // modules that are links, and weren't checked
 }
 
@@ -53,8 +54,9 @@ const (
 	usualRatio = 32
 )
 
-// Find reads all inputs. A module that can't be read is in Found nevertheless, because the verdict
-// about it is clear. Other errors name the file. They don't depend on the number of threads.
+// Find reads all inputs, and finds out what happens to the modules. A module that can't be read is
+// in Found nevertheless, because the verdict about it is clear. Other errors name the file. They
+// don't depend on the number of threads.
 func Find(inputs []string, opts Options) (*Found, error) {
 	c := newCollector(opts)
 	err := c.readAll(inputs)
@@ -103,6 +105,7 @@ func (c *collector) readAll(inputs []string) error {
 		if err != nil {
 			return err
 		}
+		c.settle()
 	}
 	return nil
 }
@@ -215,6 +218,9 @@ func (c *collector) read(label, name string, size int64, r io.Reader) error {
 		return &fileError{fmt.Errorf("%s: %w", label, err)}
 	}
 	c.add(file{label, name, data})
+	if c.unsettled >= maxUnsettled {
+		c.settle()
+	}
 	return nil
 }
 
