@@ -138,7 +138,7 @@ func (f *jsonReport) types(t *testing.T) {
 			continue
 		}
 		lines := strings.Join(a.Outputs[0].More, "\n")
-		if !strings.Contains(lines, "differs: struct changed: member second: offset 4 vs 8") {
+		if !strings.Contains(lines, "differs: struct changed: member second: type int vs long int") {
 			t.Errorf("the types that differ: %s", lines)
 		}
 		return
