@@ -311,7 +311,7 @@ module holds: 1 changed only because of others
 			p("a/same.btf") + " is a file, but " + p("b") + " has the "},
 		{"--base x " + p("a") + " " + p("b"), 2, "", "have their own bases"},
 		{"--name t " + p("a") + " " + p("b"), 1, "", "has a type with the name"},
-		{dir + " " + p("b"), 1, "", "it has no file vmlinux or vmlinux.btf"},
+		{dir + " " + p("b"), 1, "", "has no file vmlinux or vmlinux.btf"},
 	} {
 		code, stdout, stderr := btfdedup(append([]string{"diff"}, strings.Fields(c.args)...)...)
 		if code != c.code || stdout != c.stdout || !strings.Contains(stderr, c.stderr) ||

@@ -71,7 +71,7 @@ func TestReadSet(t *testing.T) {
 		{"a shared base", []string{"vmlinux", kernel, "a", above, "b", module, "shared-base", shared,
 			"manifest.json", manifest("vmlinux", "a on vmlinux shared-base", "b on vmlinux",
 				"shared-base on vmlinux")}, "a 3, b 2"},
-		{"no kernel", []string{"ext4.btf", module}, ": it has no file vmlinux or vmlinux.btf"},
+		{"no kernel", []string{"ext4.btf", module}, ": the directory or archive has no file vmlinux or"},
 		{"damaged", []string{"vmlinux", kernel, "ext4", module[:30]}, ": ext4: "},
 		{"a different kernel", []string{"vmlinux", kernel, "ext4", above}, ": ext4: "},
 		{"two files of one module", []string{"vmlinux.btf", kernel, "a-b.btf", module, "a_b.btf", module},

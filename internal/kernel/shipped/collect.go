@@ -64,8 +64,8 @@ func (c *collector) add(f file) {
 	c.files <- f
 }
 
-// finish waits for the threads, and returns what they found.
-func (c *collector) finish() (*Found, error) {
+// finish waits for the threads, and returns what they found in the inputs.
+func (c *collector) finish(inputs []string) (*Found, error) {
 	close(c.files)
 	c.threads.Wait()
 	if len(c.wrong) > 0 {
@@ -73,7 +73,7 @@ func (c *collector) finish() (*Found, error) {
 		return nil, c.wrong[0].err
 	}
 	slices.Sort(c.found.Links)
-	if err := c.pickKernels(); err != nil {
+	if err := c.pickKernels(inputs); err != nil {
 		return nil, err
 	}
 	c.judgeRest()

@@ -60,7 +60,7 @@ const (
 func Find(inputs []string, opts Options) (*Found, error) {
 	c := newCollector(opts)
 	err := c.readAll(inputs)
-	found, other := c.finish()
+	found, other := c.finish(inputs)
 	if err != nil {
 		return nil, err
 	}
