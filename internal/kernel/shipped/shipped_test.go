@@ -149,8 +149,8 @@ func TestFind(t *testing.T) {
 		{"kernel2.rpm other m1.ko modules2.rpm", "a.ko 7.2.2 loads, m1.ko 7.2.1 refused: "},
 		{"k1 raw.btf m1.ko", "raw.btf: its release is unknown, so it can't be passed together with"},
 		{"k1 other m1.ko", `have different BTF, but the same release "7.2.1"`},
-		{"tree/usr", "usr: no kernel and no module in this file or directory; to check an archive of BTF, " +
-			"add --manifest"},
+		{"tree/usr", "usr: no kernel and no module in this file or directory; to check an " +
+			"archive of BTF, add --manifest"},
 		{"m1.ko", "no kernel: pass the kernel's image"},
 		{"k1 text", "text: neither a kernel, a module, a package, nor BTF"},
 		{"k1 empty", "empty: "},
