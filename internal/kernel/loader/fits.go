@@ -9,8 +9,11 @@ import (
 	"github.com/rules-btf/rules_btf/internal/kernel/verify"
 )
 
-// misfit returns a sign that a module's BTF was made for another vmlinux, or "". The kernel checks
-// none of this, because it resolves no references in the BTF of modules.
+// misfit returns a sign that a module's BTF was made for another vmlinux, or "": a reference or a
+// name that makes no sense in vmlinux's BTF (CheckRefs), a violation of a rule that the kernel
+// applies only to BTF from BPF_BTF_LOAD, another size of struct module, or a module with none of
+// the functions in its BTF. The kernel checks none of this, because it resolves no references in
+// the BTF of modules.
 func (k *Kernel) misfit(m *Module, b *btf.Blob) string {
 	if err := b.CheckRefs(); err != nil {
 		return k.another(m) + ": " + err.Error()

@@ -97,7 +97,8 @@ func (t *variants) fill(k Type, targets []target) {
 	t.at(k).refs = refs
 }
 
-// innerVariant returns the variant of a non-anchor shape whose slots mean the given targets.
+// innerVariant returns the variant of a non-anchor shape whose slots mean the given targets. All
+// variants with the same shape, whose targets have the same colours, are one type.
 func (t *variants) innerVariant(id types.ID, targets []target) Type {
 	h := types.Start(types.KindVoid, 1, 0, t.r.shape(id), types.Hash{})
 	for _, to := range targets {

@@ -11,8 +11,8 @@ import (
 // structOps returns what is wrong with the struct of a struct_ops map, or with a member that a map
 // sets. It returns "" if nothing is wrong. Anything wrong is fatal. The kernel must have the struct
 // and struct bpf_struct_ops_NAME. Members that the program and the kernel both have must agree in
-// kind and size (Differs). A member that the map sets must exist, and a program that it points to
-// may read only the arguments that the kernel passes (slots).
+// kind and size, and must not be bit-fields (Differs). A member that the map sets must exist, and a
+// program that it points to may read only the arguments that the kernel passes (slots).
 func (c *checker) structOps(s needs.Symbol) string {
 	ops, err := c.kernel.StructOps(s.BTFName())
 	if err != nil {

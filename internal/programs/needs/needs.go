@@ -70,7 +70,9 @@ func (p *Program) Reached(relocation int, found func(int) bool) bool {
 	return !ok || c.Holds(found)
 }
 
-// CertainlyReached reports whether the instruction is reached for all settings.
+// CertainlyReached reports whether the instruction is reached for all settings. The verifier
+// follows each path by itself, so in rare cases it skips an instruction for which this returns true
+// (see package reach).
 func (p *Program) CertainlyReached(relocation int, found func(int) bool) bool {
 	c, ok := p.Certain[relocation]
 	return p.Reached(relocation, found) && (!ok || c.Holds(found))
