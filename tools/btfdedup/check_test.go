@@ -133,7 +133,7 @@ func TestVerifyLimit(t *testing.T) {
 	})
 	for flag, last := range map[string]string{
 		"":            "and 5 violations more (--limit=0 prints all)",
-		"--limit=0":   "[105] INT int: int-bits: the bit offset 0 plus 40 bits exceeds the size of 4 bytes",
+		"--limit=0":   "INT int: int-bits: the bit offset 0 plus 40 bits exceeds the size of 4 bytes",
 		"--limit=104": "and 1 violation more (--limit=0 prints all)",
 	} {
 		_, stdout, _ := btfdedup(strings.Fields("verify " + flag + " " + many)...)

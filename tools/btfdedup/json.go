@@ -7,8 +7,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
-// reportSchema is the version of what verify prints with --format=json. It increases when a field is
-// removed or changes its meaning, not when a field is added. docs/command-line.md describes the
+// reportSchema is the version of what verify prints with --format=json. It increases when a field
+// is removed or changes its meaning, not when a field is added. docs/command-line.md describes the
 // fields.
 const reportSchema = 1
 

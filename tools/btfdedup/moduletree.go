@@ -78,7 +78,8 @@ func moduleIn(dir, rel string) module {
 	if _, err := os.Stat(path + ".debug"); err == nil {
 		path += ".debug"
 	}
-	return module{name: strings.TrimSuffix(filepath.Base(rel), ".ko"), path: path, into: path, rel: rel}
+	name := strings.TrimSuffix(filepath.Base(rel), ".ko")
+	return module{name: name, path: path, into: path, rel: rel}
 }
 
 // findTargets finds, for each module, the module below dir into which its BTF is embedded.

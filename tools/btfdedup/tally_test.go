@@ -185,8 +185,8 @@ func TestDiskFull(t *testing.T) {
 	out := filepath.Join(small, "x.ko")
 	object := compileIDs(t, dir, "x.ko", "char x[200000] = {1};")
 	code, _, stderr := btfdedup("embed", "-o", out, "--btf", base, object)
-	if want := "x.ko: no space left on device: free some space, then run the same command again\n"; code !=
-		1 || !strings.HasSuffix(stderr, want) || strings.Count(stderr, "\n") != 1 {
+	want := "x.ko: no space left on device: free some space, then run the same command again\n"
+	if code != 1 || !strings.HasSuffix(stderr, want) || strings.Count(stderr, "\n") != 1 {
 		t.Errorf("embed: exit code %d, %s", code, stderr)
 	}
 	if left, _ := os.ReadDir(small); len(left) != 0 {

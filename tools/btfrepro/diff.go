@@ -40,7 +40,8 @@ A comparison that compares nothing is an error: if no action is in both logs, or
 all actions came from a cache.
 
 Exit codes: 0 if all actions are the same or allowed to differ; 1 if some differ (the report is on
-stdout), if nothing was compared, or if a log can't be read (one line on stderr); 2 for wrong usage.`,
+stdout), if nothing was compared, or if a log can't be read (one line on stderr); 2 for wrong
+usage.`,
 		Example: `
 btfrepro diff a.log b.log
 # a page for people, with trees of the actions that each cause affects

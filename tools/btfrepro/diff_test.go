@@ -51,7 +51,7 @@ func TestDiff(t *testing.T) {
 		{[]string{"--mnemonic=M", x, empty}, 1, "", "no action with the mnemonic M is in both logs"},
 		{[]string{"--allow=mnemonic=M # so", x, y}, 1, "", "x has 1, "},
 		{[]string{x, xy}, 1, "\n1 of 2 actions differ\n", ""},
-		{[]string{x, cached}, 1, "\nsame: 1 action\n", "nothing was compared: the results of all actions"},
+		{[]string{x, cached}, 1, "\nsame: 1 action\n", "nothing was compared: the results of all "},
 		{[]string{cached, xy}, 1, "\n1 of 2 actions differ\n", ""},
 		{[]string{a, b}, 1, "\n7 of 23 actions differ\n", ""},
 		{[]string{"--allow-file=" + allow, a, b}, 0,

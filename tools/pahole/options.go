@@ -12,7 +12,7 @@ import (
 )
 
 // elsewhere says which programs can do what this pahole can't.
-const elsewhere = "to print types, use bpftool btf dump file FILE format c, or the pahole of dwarves"
+const elsewhere = "to print types, use bpftool btf dump file FILE format c, or dwarves' pahole"
 
 // errShow ends the parsing of a command line at an option that only prints a text.
 var errShow = errors.New("show")
@@ -131,7 +131,7 @@ func (c *command) parseOptions(args []string) ([]string, error) {
 
 // helpText is what --help prints. Makefiles look for "BTF" in it.
 func helpText(f *pflag.FlagSet) string {
-	return fmt.Sprintf(`pahole encodes BTF from the DWARF of ELF files. It replaces the pahole of dwarves.
+	return fmt.Sprintf(`pahole encodes BTF from the DWARF of ELF files. It replaces dwarves' pahole.
 
 Usage:
   pahole -J [options] FILE...

@@ -48,8 +48,8 @@ func (e *Env) Tell(line string) {
 	}
 }
 
-// Inform prints a line for the user on Stderr, unless Quiet is set or a Bazel action runs the command:
-// Bazel would show the line for each action.
+// Inform prints a line for the user on Stderr, unless Quiet is set or a Bazel action runs the
+// command: Bazel would show the line for each action.
 func (e *Env) Inform(format string, args ...any) {
 	if !e.Quiet && os.Getenv(actionVariable) == "" {
 		fmt.Fprintf(e.Stderr, "%s: %s\n", e.Program, oneLine(fmt.Sprintf(format, args...)))

@@ -100,7 +100,9 @@ func (f *FlagSet) checkFollow() error {
 }
 
 // OutputVar defines a flag that names a file to write.
-func (f *FlagSet) OutputVar(file *string, name, usage string) { f.OutputVarP(file, name, "", usage) }
+func (f *FlagSet) OutputVar(file *string, name, usage string) {
+	f.OutputVarP(file, name, "", usage)
+}
 
 // OutputVarP is OutputVar with a short name, which messages use.
 func (f *FlagSet) OutputVarP(file *string, name, short, usage string) {

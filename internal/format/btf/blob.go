@@ -107,7 +107,9 @@ type Origin struct {
 }
 
 // OriginOf returns the Origin of BTF in f.
-func OriginOf(f *elf.File) Origin { return Origin{uint16(f.Machine), f.AddrSize, f.KernelRelease()} }
+func OriginOf(f *elf.File) Origin {
+	return Origin{uint16(f.Machine), f.AddrSize, f.KernelRelease()}
+}
 
 // Header is a blob's header as read.
 type Header struct {

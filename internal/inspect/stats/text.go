@@ -70,7 +70,7 @@ func (v Variables) text() string {
 			others)
 	}
 	if v.Total > 0 {
-		return message.Count(v.Total, "variable") + ", all of them per CPU; there are no other variables\n"
+		return message.Count(v.Total, "variable") + ", all of them per CPU\n"
 	}
 	return "no variables\n"
 }

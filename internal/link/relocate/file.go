@@ -10,8 +10,8 @@ import (
 
 // ReadFile is like btf.ReadFile, but BTF that is based on the section .BTF.base of its file is
 // relocated to base, unless base is nil or equals the BTF in that section. libbpf does the same
-// (btf_parse_elf). ReadFile returns an error for BTF that was made for a different base, if Fits can
-// detect that.
+// (btf_parse_elf). ReadFile returns an error for BTF that was made for a different base, if Fits
+// can detect that.
 func ReadFile(path string, base *btf.Blob) ([]*btf.Blob, error) {
 	blobs, err := ReadAnyBase(path, base)
 	for i := 0; i < len(blobs) && err == nil; i++ {

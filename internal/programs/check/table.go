@@ -140,8 +140,8 @@ func (t *Table) Compare(expected []Failure) error {
 		case r.Verdict == Fails && !is:
 			lines = append(lines, fmt.Sprintf("%s %s fails, which isn't expected", f.Kernel, f.Program))
 		case r.Verdict != Fails && is:
-			lines = append(lines, fmt.Sprintf("%s %s is expected to fail, but loads; remove it from the list",
-				f.Kernel, f.Program))
+			lines = append(lines, fmt.Sprintf("%s %s is expected to fail, but loads; remove it "+
+				"from the list", f.Kernel, f.Program))
 		}
 	}
 	for _, f := range expected {

@@ -48,8 +48,8 @@ func (l *Loader) Load(t testing.TB, object []byte, names ...string) (ok bool, lo
 	return word == "loaded", log
 }
 
-// LoadEach loads each of the programs by itself, with relocations resolved for the BTF of a kernel.
-// It returns, by name, "loaded" or "refused", with " missing" if libbpf found nothing for one of the
+// LoadEach loads the programs one after the other, with relocations resolved for a kernel's BTF. It
+// returns, by name, "loaded" or "refused", with " missing" if libbpf found nothing for one of the
 // program's relocations.
 func (l *Loader) LoadEach(t testing.TB, object, vmlinux []byte, names []string) map[string]string {
 	t.Helper()

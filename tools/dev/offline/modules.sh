@@ -34,7 +34,7 @@ extensions=$dest/rules_go/go/private/extensions.bzl
 sed -i "s/$sdk/&\n    go_host_sdk_rule(name = name, experiments = download_tag.experiments)\n\n\
 def _download_sdk_from_network(\1):/" "$extensions"
 
-# gazelle's repository rules build their tools from the directory vendor, which Go modules leave out.
+# gazelle's repository rules build their tools from the directory vendor, which Go modules lack.
 go_module gazelle github.com/bazelbuild/bazel-gazelle
 (cd "$dest/gazelle" && GOWORK=off GOFLAGS=-mod=mod go mod vendor -e)
 

@@ -89,8 +89,8 @@ func ModuleCounts(list []diff.Module) string {
 		counts[m.Class]++
 	}
 	return fmt.Sprintf("modules: %d only in A, %d only in B, %d differ, "+
-		"%d differ only because of types to which they refer", counts[diff.OnlyA], counts[diff.OnlyB], counts[diff.Differs],
-		counts[diff.Indirect])
+		"%d differ only because of types to which they refer", counts[diff.OnlyA],
+		counts[diff.OnlyB], counts[diff.Differs], counts[diff.Indirect])
 }
 
 // ModuleTitle is a module in one line: whether both sides have it, and how many types differ.

@@ -1,9 +1,12 @@
-// Loads an object file with libbpf into the running kernel: load [--btf FILE] [--each] OBJECT
-// [NAME]…, where the names are of programs and struct_ops maps; others aren't loaded. Relocations are
-// resolved with the BTF in FILE, by default that of the running kernel. It prints "loaded" or
-// "refused", and what libbpf and the verifier say. With --each, it loads each program by itself, and
-// prints a line for each: the name, "loaded" or "refused", and "missing" if libbpf's log says of a
-// relocation that it found nothing.
+// Loads programs from an object file with libbpf into the running kernel:
+//
+//   load [--btf FILE] [--each] OBJECT [NAME]…
+//
+// The names are those of programs and struct_ops maps; others aren't loaded. Relocations are
+// resolved with the BTF in FILE, by default the running kernel's. The output is "loaded" or
+// "refused", and the log of libbpf and the verifier. With --each, the programs are loaded one after
+// the other, and the output has a line for each program: its name, "loaded" or "refused", and
+// "missing" if libbpf's log reports a relocation without a match.
 #include <bpf/libbpf.h>
 #include <stdarg.h>
 #include <stdbool.h>
