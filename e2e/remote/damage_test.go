@@ -118,7 +118,7 @@ func losses(t *testing.T, what string, lose func(testing.TB, []string)) {
 	}
 }
 
-// emptied stands for the cure that always helps: to delete everything in the cache.
+// emptied represents the repair that always helps: to delete everything in the cache.
 const emptied = "toplevel after all of the cache is deleted"
 
 func (s store) empty(t *testing.T) {

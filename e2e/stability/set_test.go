@@ -94,7 +94,7 @@ func setDecides(t *testing.T, dir, linked string, objects []string, trees int) {
 	})
 	t.Run("again", func(t *testing.T) { same(t, link(t, harness.Command{}, 1, units)) })
 	t.Run("linked again", func(t *testing.T) {
-		// A link of its own output must give the same bytes.
+		// Linking the output again must give the same bytes.
 		in := filepath.Join(t.TempDir(), "in.btf")
 		harness.WriteFile(t, in, string(want))
 		out := filepath.Join(t.TempDir(), "out.btf")

@@ -26,7 +26,7 @@ type elem struct {
 
 // desc describes a type entry as a types.Node does, but its references still lead to entries.
 //
-// If alias is set, the entry has no separate node, and stands for the type to which ref refers.
+// If alias is set, the entry has no separate node, and represents the type to which ref refers.
 // dims lists the number of elements in each dimension of an array, in the order of the source. tags
 // lists the type tags of a pointer, in the order in which they follow the pointer in BTF.
 type desc struct {

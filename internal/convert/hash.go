@@ -67,7 +67,7 @@ func (t typeRef) hash(depth int) (types.Hash, error) {
 	return h, nil
 }
 
-// hashOf hashes a description. The result is zero if types are added at once (see repeats).
+// hashOf hashes a description. The result is zero if types are added immediately (see repeats).
 func (u *unit) hashOf(d *desc, depth int) (types.Hash, error) {
 	if u.c.repeats != repeatMost {
 		return types.Hash{}, nil

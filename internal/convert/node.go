@@ -9,19 +9,19 @@ import (
 // ways is used to add a type to the graph:
 //   - Hashed first: without the lock, the type's hash is found by its fingerprint, or computed from
 //     its description (hash.go). If it isn't in the graph, the type is described again and added.
-//   - Added at once: the type is described and added, and the graph hashes it.
+//   - Added immediately: the type is described and added, and the graph hashes it.
 type repeats uint8
 
 const (
 	repeatMost  repeats = iota // most types repeat earlier types: hashed first, by fingerprint
-	repeatLater                // this is the first unit: added at once, for later units to find
-	// this is the only unit, or references are pinned, so that units aren't compared: added at once,
+	repeatLater                // this is the first unit: added now, for later units to find
+	// this is the only unit, or references are pinned, so that units aren't compared: added now,
 	// without fingerprints
 	repeatNone
 )
 
 // node returns the graph's node for the type that t refers to, and adds missing nodes. The caller
-// has locked the graph. The type must have been hashed before, unless types are added at once.
+// has locked the graph. The type must have been hashed before, unless types are added immediately.
 func (t typeRef) node(depth int) (types.ID, error) {
 	if t.u == nil {
 		return 0, nil

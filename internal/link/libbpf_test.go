@@ -94,7 +94,7 @@ func tagNamed(b *btf.Blob, id uint32) string {
 
 // openTags finds the tags that have several definitions and that some input only declares. What
 // such a tag means in that input is a matter of choice. libbpf treats a forward declaration as
-// equal to each of the definitions in turn. So which types are equal depends on the order of the
+// equal to each of the definitions. So which types are equal depends on the order of the
 // inputs, and libbpf may join types that differ. A tag that leads to an open tag is open as well,
 // even if only libbpf's result has several definitions of it.
 func openTags(inputs []*btf.Blob, ours, theirs *btf.Blob) map[string]bool {

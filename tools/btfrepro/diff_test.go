@@ -81,7 +81,7 @@ func TestDiff(t *testing.T) {
 	}
 }
 
-// TestReports writes all reports at once.
+// TestReports writes all reports in one run.
 func TestReports(t *testing.T) {
 	dir := t.TempDir()
 	code, stdout, stderr := run("diff", "--json="+dir+"/json", "--html="+dir+"/html",

@@ -109,7 +109,7 @@ func TestRoads(t *testing.T) {
 				got, gotRes := w.link(known, w.objects(names)...)
 				list := differences(want, got)
 				if flags == "-O2" && strings.Contains(names, "first.b.o") {
-					// BTF says nothing about first.c's function called inlined, because it has no
+					// BTF doesn't describe first.c's function called inlined, because it has no
 					// code. DWARF says that its prototype differs from the one in fourth.c.
 					list = slices.DeleteFunc(list,
 						func(d string) bool { return d == "only in B: func inlined" })

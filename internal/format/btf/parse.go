@@ -49,7 +49,7 @@ func (s source) u32(off int) uint32 {
 	return v
 }
 
-// threeWords reads three words at once.
+// threeWords reads three words.
 func (s source) threeWords(b *[12]byte) (x, y, z uint32) {
 	x, y = binary.LittleEndian.Uint32(b[0:]), binary.LittleEndian.Uint32(b[4:])
 	z = binary.LittleEndian.Uint32(b[8:])

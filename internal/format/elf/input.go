@@ -53,7 +53,7 @@ func (in Input) Open() (*File, error) {
 func (in Input) Path() (path string, whole bool) { return in.path, in.size < 0 }
 
 // readMagic reads the first bytes of a file: as many as the magic number of an archive has. It does
-// not read pipes and the like, which cannot be archives.
+// not read special files such as pipes, which cannot be archives.
 func readMagic(path string) (string, error) {
 	st, err := os.Stat(path)
 	if err != nil || !st.Mode().IsRegular() {

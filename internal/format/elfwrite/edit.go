@@ -17,7 +17,7 @@ import (
 // change. (The section names and the section headers count as changed.) Sections after the first
 // change are laid out again in the same order, each with its alignment. New sections and the
 // section headers come last. So the result does not depend on earlier edits: setting a section to A
-// and later to B gives the same bytes as setting it to B at once.
+// and later to B gives the same bytes as setting it only to B.
 type Edit struct {
 	class
 	f        *elf.File

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestFormats unpacks the output of the programs that compress kernels, by itself and in images.
+// TestFormats unpacks the output of the programs that compress kernels, as a file and in images.
 // The flags are the ones in scripts/Makefile.lib and scripts/xz_wrap.sh.
 func TestFormats(t *testing.T) {
 	want := machineCode(t)

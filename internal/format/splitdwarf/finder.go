@@ -12,7 +12,7 @@ import (
 )
 
 // Finder finds the split units of any number of files. If it is nil or the zero value, it looks
-// where compilers and dwp write them. Several goroutines may use a Finder at once.
+// where compilers and dwp write them. Several goroutines may use a Finder concurrently.
 type Finder struct {
 	// Dirs are directories in which .dwo files have the paths that the compiler recorded, or suffixes
 	// of these paths. If Dirs isn't empty, the directory of the compilation is not read.

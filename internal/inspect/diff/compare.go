@@ -39,7 +39,7 @@ type Side []*btf.Blob
 type Options struct {
 	// Kinds are the kinds to compare; nil means all. Pointers, arrays, qualifiers, type tags and
 	// prototypes are compared as parts of the types that refer to them, and so are anonymous types
-	// that a type refers to. Such a type is also compared by itself if Kinds has its kind.
+	// that a type refers to. Such a type is also compared separately if Kinds has its kind.
 	Kinds []btf.Kind
 	// OwnOnly leaves out the types in the bases. Otherwise, a type that is in the blob itself on one
 	// side can equal a type that is in a base on the other side.

@@ -17,7 +17,7 @@ type key struct {
 	on   string // for DECL_TAG: the type that it tags
 	// The field more depends on the kind. For DECL_TAG, it is the component. For anonymous structs,
 	// unions and enums, it is the label, so records in a group differ at most in references. For
-	// pointers and the like, it is the content.
+	// other kinds, such as pointers, it is the content.
 	more uint32
 }
 
@@ -65,7 +65,7 @@ func (c *comparison) collect(side, own int, all []placedBlob) {
 	}
 }
 
-// group puts a node into its group, if types of its sort are compared by themselves.
+// group puts a node into its group, if types of its sort are compared separately.
 func (c *comparison) group(side int, n uint32, own bool) {
 	kind := c.kind(n)
 	asked := slices.Contains(c.opts.Kinds, kind)

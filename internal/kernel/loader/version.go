@@ -6,7 +6,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// version is the version of a kernel, such as 7.2. The zero value stands for an unknown version.
+// version is the version of a kernel, such as 7.2. The zero value is an unknown version.
 type version struct{ major, minor int }
 
 func (v version) String() string { return fmt.Sprintf("%d.%d", v.major, v.minor) }

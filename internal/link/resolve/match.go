@@ -12,7 +12,7 @@ import (
 //
 //   - a tag that the unit only declares matches any meaning that it has in the base;
 //   - a tag that the base only declares at that place matches any meaning that it has in the unit;
-//   - anything else matches a type of the same shape whose tags and typedefs match in turn.
+//   - anything else matches a type of the same shape whose tags and typedefs match too.
 //
 // A type that leads to no conflicted tag needs no comparison: the hash of its shape finds it
 // (fixedBaseID). The code below is for all other types.

@@ -115,7 +115,7 @@ func New(strs *types.Strings, f *facts.Facts) *Index {
 	return x
 }
 
-// noted collects names in the facts, by their hashes, so that they can be looked up all at once.
+// noted collects names in the facts, by their hashes, so that one pass looks all of them up.
 type noted struct {
 	hashes []types.Hash
 	bits   []Bits

@@ -59,7 +59,7 @@ func Generated(variable string) bool {
 		func(p string) bool { return strings.HasPrefix(variable, p) })
 }
 
-// nameStore keeps copies of names together, whereas strings.Clone would allocate memory for each.
+// nameStore keeps copies of names together; strings.Clone would allocate memory for each.
 type nameStore struct{ text strings.Builder }
 
 // keep returns a copy of s that doesn't refer to the file.

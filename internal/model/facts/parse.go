@@ -13,7 +13,7 @@ import (
 )
 
 // Parse reads the text form. It accepts only what Write writes: lines that are out of order,
-// numbers with leading zeros and the like are errors. Every error names the line.
+// other forms, such as numbers with leading zeros, are errors. Every error names the line.
 func Parse(r io.Reader) (*Facts, error) {
 	limited := &io.LimitedReader{R: r, N: maxText + 1}
 	p := parser{lineReader: newLineReader(limited), facts: &Facts{}, last: -1}

@@ -13,7 +13,7 @@ type numbering struct {
 	g      *types.Graph
 	order  []types.ID // nodes with a record; the record's id is the index plus 1
 	id     []uint32   // by node: the type id by which others refer to it, 0 for void
-	record []uint32   // by node: the id of its own record, 0 for none; for stubs it differs from id
+	record []uint32   // by node: the id of its record, 0 for none; for stubs it differs from id
 	pinned bool       // some references are pinned
 	names  []types.Str
 	rank   []uint32 // by string: its index in names

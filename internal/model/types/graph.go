@@ -113,7 +113,7 @@ func (g *Graph) Depth(ref ID, elems []Elem) int {
 	return int(deepest) + 1
 }
 
-// room makes room for n more elements. It grows large slices by half, whereas append grows them by
+// room makes room for n more elements. It grows large slices by half; append grows them by
 // a quarter, and so copies them more often.
 func room[T any](s []T, n int) []T {
 	if len(s)+n <= cap(s) {

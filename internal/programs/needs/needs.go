@@ -71,7 +71,7 @@ func (p *Program) Reached(relocation int, found func(int) bool) bool {
 }
 
 // CertainlyReached reports whether the instruction is reached for all settings. The verifier
-// follows each path by itself, so in rare cases it skips an instruction for which this returns true
+// follows each path separately, so in rare cases it skips an instruction for which this returns true
 // (see package reach).
 func (p *Program) CertainlyReached(relocation int, found func(int) bool) bool {
 	c, ok := p.Certain[relocation]

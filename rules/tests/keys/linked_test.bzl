@@ -182,7 +182,7 @@ def linked_suite(name):
                     want = want + ["main"],
                 )
 
-    # Other kinds of targets in deps, and several targets at once.
+    # Other kinds of targets in deps, and several targets together.
     cc_shared_library(name = "shared_a", deps = [":l_a"], **manual)
     cc_test(name = "l_test", srcs = ["linked/main.c"], deps = [":l_b"], **manual)
     several = {

@@ -88,7 +88,7 @@ def package_metadata(name, **kwargs):
 EOF
 
 # Bazel refuses overrides of modules that a workspace doesn't depend on. So these modules are in a
-# registry, in all versions that are asked for. Bazel itself depends on the others, so that they are
+# registry, in all versions that modules request. Bazel itself depends on the others, so that they are
 # in every workspace and can be overridden.
 registry='gazelle package_metadata rules_go rules_shell'
 echo "common --registry=file://$home"

@@ -17,7 +17,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/command/cli"
 )
 
-// Out stands for the output directory in the command lines for AllOrNone.
+// Out is the placeholder for the output directory in the command lines for AllOrNone.
 const Out = "{out}"
 
 // AllOrNone tests command lines with several outputs, whose paths begin with Out. It replaces one
