@@ -17,7 +17,7 @@ type Parameter struct {
 // Function has the children of a function or function type, read in one pass.
 type Function struct {
 	Parameters []Parameter
-	Declares   bool   // it contains definitions of types or functions, imports or other parts of a scope
+	Declares   bool   // it contains definitions of types or functions, or imports
 	Annotated  bool   // the function or a parameter may have annotations
 	End        uint32 // the offset after the children
 

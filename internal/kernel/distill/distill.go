@@ -1,9 +1,9 @@
 // Package distill makes a distilled base for split BTF. With such a base, the split BTF can be used
 // with other builds of the kernel, in which types have different ids.
 //
-// The BTF of a module refers to types of the kernel by id, so without a base of its types it is valid for only one
-// build of the kernel. A distilled base is a small base that has only the name and size of each
-// kernel type that the module needs. If a module has a distilled base, in the section .BTF.base,
+// The BTF of a module refers to the kernel's types by id, so usually it is valid for only one build
+// of the kernel. A distilled base is a small base that has only the name and size of each kernel
+// type that the module needs. If a module has a distilled base, in the section .BTF.base,
 // then the kernel looks up these types in its own BTF when it loads the module, and replaces the
 // ids (btf_relocate in tools/lib/bpf/btf_relocate.c, which is also part of the kernel).
 //

@@ -34,7 +34,8 @@ var forms = [btf.NumKinds]struct {
 	btf.KindEnum64:    {true, true, optional},
 }
 
-// form checks a record without its references, like the check_meta function of its kind in kernel/bpf/btf.c.
+// form checks a record without its references, like the check_meta function of its kind in
+// kernel/bpf/btf.c.
 func (c *checker) form(i uint32) {
 	t := &c.b.Types[i]
 	may := forms[t.Kind]

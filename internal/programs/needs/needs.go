@@ -71,8 +71,8 @@ func (p *Program) Reached(relocation int, found func(int) bool) bool {
 }
 
 // CertainlyReached reports whether the instruction is reached for all settings. The verifier
-// follows each path separately, so in rare cases it skips an instruction for which this returns true
-// (see package reach).
+// follows each path separately, so in rare cases it skips an instruction for which the result is
+// true (see package reach).
 func (p *Program) CertainlyReached(relocation int, found func(int) bool) bool {
 	c, ok := p.Certain[relocation]
 	return p.Reached(relocation, found) && (!ok || c.Holds(found))

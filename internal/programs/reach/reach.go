@@ -11,7 +11,7 @@
 //
 // If the verifier knows the values that a jump compares, it follows the jump only one way. So in a
 // kernel without the field, it never reaches the read. This package does the same for all outcomes
-// of all guards in one pass: its values are decision diagrams over the guards. For given outcomes of
+// of all guards together: its values are decision diagrams over the guards. For given outcomes of
 // the guards, this is constant propagation: if two paths lead to an instruction, a value that
 // differs between these paths is unknown at the instruction. The verifier follows each path
 // separately. So it may skip instructions that this package considers reachable, but it never
