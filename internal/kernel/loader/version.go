@@ -31,6 +31,10 @@ var (
 	checksSize   = version{6, 4}  // the size of .gnu.linkonce.this_module
 )
 
+// The versions below follow from the dates of the commits, as libbpf's copy of
+// include/uapi/linux/btf.h has them, and of the kernel's releases. What Linux 7.2 accepts was read
+// in its kernel/bpf/btf.c.
+
 // kinds says in which version a kind was added (NR_BTF_KINDS).
 var kinds = map[btf.Kind]version{
 	btf.KindFloat:   {5, 13},
