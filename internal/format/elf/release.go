@@ -32,15 +32,21 @@ func (f *File) KernelRelease() string {
 	if text == nil || f.Relocatable() {
 		return ""
 	}
+	return BannerRelease(text.raw)
+}
+
+// BannerRelease returns the release in the kernel's banner, which is somewhere in data, or "" if
+// there is no banner: "Linux version 7.2.12 (builder@host) …".
+func BannerRelease(data []byte) string {
 	banner := []byte("Linux version ")
-	for rest := text.raw; ; {
-		at := bytes.Index(rest, banner)
+	for {
+		at := bytes.Index(data, banner)
 		if at < 0 {
 			return ""
 		}
-		rest = rest[at+len(banner):]
-		release := releaseAt(rest)
-		if release != "" && bytes.HasPrefix(rest[len(release):], []byte(" (")) {
+		data = data[at+len(banner):]
+		release := releaseAt(data)
+		if release != "" && bytes.HasPrefix(data[len(release):], []byte(" (")) {
 			return release
 		}
 	}

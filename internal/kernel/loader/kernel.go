@@ -51,16 +51,13 @@ const (
 	refusesText = "failed to validate module ["         // btf_module_notify
 	dropsText   = "Kernel module BTF mismatch detected" // btf_module_notify
 	forcesText  = "%s: %s: kernel tainted."             // try_to_force_load
-	bannerText  = "Linux version "                      // linux_banner
 )
 
-// maxLine is the largest length, in bytes, of the texts that are searched for a release.
+// maxLine is the largest length, in bytes, of a text that may be the kernel's vermagic.
 const maxLine = 512
 
-var (
-	bannerRest = regexp.MustCompile(`^([0-9]+\.[0-9]+[!-~]*) \(`)
-	magicRest  = regexp.MustCompile(`^[0-9A-Za-z_ ]*$`)
-)
+// magicRest matches what follows the release in a vermagic.
+var magicRest = regexp.MustCompile(`^[0-9A-Za-z_ ]*$`)
 
 // NewKernel returns a kernel with the BTF in types, which is nil if the kernel has none. image is
 // the kernel's memory, uncompressed, or nil if there is only its BTF. f is the image as an ELF
@@ -98,12 +95,7 @@ func (k *Kernel) search(image []byte) {
 	k.drops = bytes.Contains(image, []byte(dropsText))
 	k.reads = k.drops || bytes.Contains(image, []byte(refusesText))
 	k.forces = bytes.Contains(image, []byte(forcesText))
-	for text := range after(image, bannerText) {
-		if m := bannerRest.FindStringSubmatch(text); m != nil {
-			k.Release = m[1]
-			break
-		}
-	}
+	k.Release = elf.BannerRelease(image)
 	k.version = parseVersion(k.Release)
 	if k.Release == "" {
 		return

@@ -211,7 +211,7 @@ func FuzzLoad(f *testing.F) {
 		o := elfwrite.Object{AddrSize: 8, Order: binary.LittleEndian, Machine: 62,
 			Sections: []elfwrite.Section{
 				{Name: structSection, Data: make([]byte, 64), Alloc: true},
-				{Name: infoSection, Data: []byte("vermagic=7.2.1 SMP \x00")},
+				{Name: ".modinfo", Data: []byte("vermagic=7.2.1 SMP \x00")},
 				{Name: btf.SectionTypes, Data: split}, {Name: btf.SectionBase, Data: base},
 				{Name: btfids.SectionName, Data: make([]byte, 16)},
 			}}

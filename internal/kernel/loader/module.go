@@ -9,10 +9,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/kernel/btfids"
 )
 
-const (
-	structSection = ".gnu.linkonce.this_module" // has the module's struct module
-	infoSection   = ".modinfo"
-)
+// structSection is the section with the module's struct module.
+const structSection = ".gnu.linkonce.this_module"
 
 // Module is what decides about a module.
 type Module struct {
@@ -44,7 +42,7 @@ func NewModule(label, path string, f *elf.File) *Module {
 		m.ownSize = s.Size
 	}
 	m.crcs = f.Section("__versions") != nil || f.Section("__version_ext_crcs") != nil
-	m.vermagic = info(f, "vermagic")
+	m.vermagic = f.ModuleInfo("vermagic")
 	if s := f.Section(btf.SectionTypes); s != nil && s.Size > 0 && s.Raw() != nil {
 		m.packed = !s.Plain()
 	}
@@ -69,20 +67,6 @@ func NewModule(label, path string, f *elf.File) *Module {
 func (m *Module) Release() string {
 	release, _, _ := strings.Cut(m.vermagic, " ")
 	return release
-}
-
-// info returns a field of the section .modinfo, or "".
-func info(f *elf.File, name string) string {
-	s := f.Section(infoSection)
-	if s == nil {
-		return ""
-	}
-	for field := range bytes.SplitSeq(s.Raw(), []byte{0}) {
-		if value, ok := bytes.CutPrefix(field, []byte(name+"=")); ok {
-			return string(value)
-		}
-	}
-	return ""
 }
 
 // functions returns the names of the function symbols, with a NUL before and after each name.
