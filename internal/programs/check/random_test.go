@@ -5,7 +5,6 @@ import (
 	"maps"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -42,16 +41,10 @@ func TestRandomVerdicts(t *testing.T) {
 	if os.Getenv("KERNEL_BTF") != "" {
 		maps.Copy(kernels, programtest.Real(t))
 	}
-	number := func(name string, otherwise int) int {
-		if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
-			return n
-		}
-		return otherwise
-	}
 	for _, name := range slices.Sorted(maps.Keys(kernels)) {
 		t.Run(name, func(t *testing.T) {
-			seed, counts := number("RANDOM_SEED", 1), map[string]int{}
-			for left := number("RANDOM_PROGRAMS", 100); left > 0; left -= 100 {
+			seed, counts := programtest.Number(t, "RANDOM_SEED", 1), map[string]int{}
+			for left := programtest.Number(t, "RANDOM_PROGRAMS", 100); left > 0; left -= 100 {
 				compareVerdicts(t, loader, counts, uint64(seed), min(left, 100), kernels[name])
 				seed++
 			}

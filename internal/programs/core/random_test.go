@@ -4,9 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
-	"strconv"
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/programs/core"
@@ -90,29 +88,14 @@ func TestRandom(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(kernels)) {
 		t.Run(name, func(t *testing.T) {
 			blobs, counts := kernels[name], map[core.Kind]int{}
-			seed := number(t, "RANDOM_SEED", 1)
-			for left := number(t, "RANDOM_PROGRAMS", 100); left > 0; left -= 100 {
+			seed := programtest.Number(t, "RANDOM_SEED", 1)
+			for left := programtest.Number(t, "RANDOM_PROGRAMS", 100); left > 0; left -= 100 {
 				compareRandom(t, lib, counts, uint64(seed), min(left, 100), blobs[0], blobs[1:]...)
 				seed++
 			}
 			t.Logf("relocations compared: %v", counts)
 		})
 	}
-}
-
-// number returns the number in an environment variable, or the given default if the variable isn't
-// set.
-func number(t *testing.T, name string, otherwise int) int {
-	t.Helper()
-	text := os.Getenv(name)
-	if text == "" {
-		return otherwise
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
 }
 
 func compareRandom(t *testing.T, lib *programtest.Libbpf, counts map[core.Kind]int, seed uint64,

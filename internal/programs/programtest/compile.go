@@ -17,6 +17,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -169,6 +170,21 @@ func Real(t testing.TB) map[string][]byte {
 		kernels["running"] = data
 	}
 	return kernels
+}
+
+// Number returns the number in an environment variable, or the given default if the variable isn't
+// set.
+func Number(t testing.TB, name string, otherwise int) int {
+	t.Helper()
+	text := os.Getenv(name)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 // section returns the content of a section of an object file.
