@@ -40,7 +40,7 @@ if [[ ! -e $kernel ]]; then
   exec {lock}>&-
 fi
 
-# Write the option that tells Bazel where the kernel is.
+# Write the option that has the path of the kernel for Bazel.
 printf '# Written by kernel.sh.\ncommon --repo_env=KERNEL_DIR=%s\n' "$kernel" \
   >"$here/kernel.bazelrc.tmp"
 mv "$here/kernel.bazelrc.tmp" "$here/kernel.bazelrc"

@@ -128,7 +128,7 @@ func (r *Run) Made(what string) { r.made = what }
 // ends the process; it must not block.
 func (r *Run) OnInterrupt(sofar func() string) { r.sofar.Store(&sofar) }
 
-// interrupted tells the user what to do after a signal.
+// interrupted prints what to do after a signal.
 func (r *Run) interrupted() {
 	r.line.Abandon()
 	sofar := "no incomplete file is left"

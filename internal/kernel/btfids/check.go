@@ -28,17 +28,17 @@ func Check(f *elf.File, b *btf.Blob) ([]Finding, error) {
 
 // check compares data, the bytes that Parse read, with the types in b.
 func (s *Section) check(data []byte, b *btf.Blob) []Finding {
-	c := &check{Section: Section{data: data, order: s.order}, types: b, due: map[uint32]uint32{}}
+	c := &check{Section: Section{data: data, order: s.order}, types: b, want: map[uint32]uint32{}}
 	for _, t := range s.find(b) {
 		if len(t.found) > 0 {
 			for _, x := range t.ids {
-				c.due[x.at] = t.found[0]
+				c.want[x.at] = t.found[0]
 			}
 		}
 	}
 	for i := range s.ids {
 		x := &s.ids[i]
-		if has := c.word(x.at); has != c.due[x.at] && s.setAt(x.at) == nil {
+		if has := c.word(x.at); has != c.want[x.at] && s.setAt(x.at) == nil {
 			c.report(x.symbol, x.at, c.explain(x, has))
 		}
 	}
@@ -57,7 +57,7 @@ func (s *Section) check(data []byte, b *btf.Blob) []Finding {
 type check struct {
 	Section
 	types *btf.Blob
-	due   map[uint32]uint32 // the expected ids, by offset
+	want  map[uint32]uint32 // the expected ids, by offset
 	wrong []Finding
 }
 
@@ -68,21 +68,21 @@ func (c *check) report(symbol string, at uint32, text string) {
 }
 
 func (c *check) explain(x *id, has uint32) string {
-	due := c.due[x.at]
+	want := c.want[x.at]
 	if has == 0 {
-		return fmt.Sprintf("its id is 0; expected [%d], which is %v %q", due, x.kind, x.name)
+		return fmt.Sprintf("its id is 0; expected [%d], which is %v %q", want, x.kind, x.name)
 	}
 	what := "not in the BTF"
 	if typ, layer := c.types.ByID(has); typ != nil {
 		what = fmt.Sprintf("%v %q", typ.Kind, layer.TypeName(typ))
 		if typ.Kind == x.kind && layer.TypeName(typ) == x.name {
-			return fmt.Sprintf("its id %d is %s; expected the first one, [%d]", has, what, due)
+			return fmt.Sprintf("its id %d is %s; expected the first one, [%d]", has, what, want)
 		}
 	}
-	if due == 0 {
+	if want == 0 {
 		return fmt.Sprintf("its id %d is %s, but there is no %v %q", has, what, x.kind, x.name)
 	}
-	return fmt.Sprintf("its id %d is %s; expected [%d], %v %q", has, what, due, x.kind, x.name)
+	return fmt.Sprintf("its id %d is %s; expected [%d], %v %q", has, what, want, x.kind, x.name)
 }
 
 // place is an entry of a set: either one that the section has, or one that it should have.
@@ -97,7 +97,7 @@ func (c *check) set(x *set) {
 	if n := c.word(x.at); n != x.n {
 		c.report(x.symbol, x.at, fmt.Sprintf("its count is %d, but it has %d entries", n, x.n))
 	}
-	due, has := c.places(x)
+	want, has := c.places(x)
 	for i := 1; i < len(has); i++ {
 		if a, b := has[i-1], has[i]; int32(a.id) > int32(b.id) {
 			c.report(x.symbol, b.at, fmt.Sprintf("the set is not sorted: id %d follows %d", b.id, a.id))
@@ -105,9 +105,9 @@ func (c *check) set(x *set) {
 		}
 	}
 	byID := func(a, b place) int { return cmp.Compare(int32(a.id), int32(b.id)) }
-	slices.SortStableFunc(due, byID)
+	slices.SortStableFunc(want, byID)
 	slices.SortStableFunc(has, byID)
-	missing, surplus := without(due, has), without(has, due)
+	missing, surplus := without(want, has), without(has, want)
 	for i, d := range missing { // surplus is as long as missing
 		h := surplus[i]
 		if d.symbol == nil {
@@ -120,21 +120,21 @@ func (c *check) set(x *set) {
 
 // places returns the entries that a set should have, and those that it has, both sorted by offset.
 // It reports kfuncs that don't exist.
-func (c *check) places(x *set) (due, has []place) {
+func (c *check) places(x *set) (want, has []place) {
 	symbols := x.ids
 	for at := x.first(); at < x.end(); at += x.entry {
 		d := place{at: at}
 		if len(symbols) > 0 && symbols[0].at == at {
-			d.symbol, d.id = &symbols[0], c.due[at]
+			d.symbol, d.id = &symbols[0], c.want[at]
 			symbols = symbols[1:]
 			if d.id == 0 && x.entry == set8Entry {
 				c.report(d.symbol.symbol, at, fmt.Sprintf("there is no %v %q; the kernel rejects a set "+
 					"of kfuncs with the id 0", d.symbol.kind, d.symbol.name))
 			}
 		}
-		due, has = append(due, d), append(has, place{id: c.word(at), at: at})
+		want, has = append(want, d), append(has, place{id: c.word(at), at: at})
 	}
-	return due, has
+	return want, has
 }
 
 // without removes entries from the list a, and returns the rest. Each entry of the list b removes

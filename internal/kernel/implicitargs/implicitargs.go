@@ -46,8 +46,8 @@ func Rewrite(b *btf.Blob, kfuncs []string, jobs int) ([]byte, error) {
 	return relink(b, edited, jobs)
 }
 
-// RewriteIfDue is like Rewrite, but returns nil if there is nothing to change.
-func RewriteIfDue(b *btf.Blob, kfuncs []string, jobs int) ([]byte, error) {
+// RewriteIfNeeded is like Rewrite, but returns nil if there is nothing to change.
+func RewriteIfNeeded(b *btf.Blob, kfuncs []string, jobs int) ([]byte, error) {
 	edited, err := edit(b, kfuncs)
 	if err != nil || len(edited.Types) == len(b.Types) { // each change adds a type
 		return nil, err

@@ -88,7 +88,7 @@ func (x *IDs) Explicit(data []byte, b *btf.Blob, typesPath string, jobs int) ([]
 	if len(x.ImplicitKfuncs()) == 0 {
 		return data, b, nil
 	}
-	changed, err := implicitargs.RewriteIfDue(b, x.kfuncs, jobs)
+	changed, err := implicitargs.RewriteIfNeeded(b, x.kfuncs, jobs)
 	if err == nil && changed != nil {
 		data = changed
 		b, err = btf.Parse(changed, b.Base)

@@ -112,7 +112,7 @@ func judge(data []byte) string {
 }
 
 // askKernel returns "" if the kernel accepts the BTF, otherwise the end of the kernel's log. It
-// skips the test if the kernel can't be asked.
+// skips the test if the kernel doesn't load BTF here.
 func askKernel(t testing.TB, data []byte, logSize int) string {
 	err := btfload.Load(data, logSize)
 	var refused *btfload.RefusedError

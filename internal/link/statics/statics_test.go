@@ -180,7 +180,7 @@ func TestStripped(t *testing.T) {
 			}
 		}
 	}
-	// This time, the files have static functions whose names tell the files apart.
+	// This time, the files have static functions whose names differ between the files.
 	w := newWorkspace(t)
 	sources := map[string]string{}
 	for name, text := range likeFiles[0].sources {
