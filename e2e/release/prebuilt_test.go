@@ -144,10 +144,12 @@ func TestPrebuilt(t *testing.T) {
 	build := filepath.Join(w.dir, "BUILD.bazel")
 	harness.WriteFile(t, build, string(harness.ReadFile(t, build))+`
 load("@rules_btf//rules:defs.bzl", "btf_repro_test")
-btf_repro_test(name = "repro_test", a = "a.log", b = "a.log")
+btf_repro_test(name = "repro_test", a = "a.log", b = "b.log")
 `)
-	harness.WriteFile(t, filepath.Join(w.dir, "a.log"), string(harness.ReadFile(t,
-		filepath.Join(harness.Repo(), "internal/repro/testdata/mapped_a.log"))))
+	log := string(harness.ReadFile(t, filepath.Join(harness.Repo(),
+		"internal/repro/testdata/mapped_a.log")))
+	harness.WriteFile(t, filepath.Join(w.dir, "a.log"), log)
+	harness.WriteFile(t, filepath.Join(w.dir, "b.log"), log)
 	module += kernelTree(t)
 	write(call)
 	btfActions(t, w.build(t, "@kernel//:vmlinux_btf"), "btf_tools_linux_amd64")
