@@ -45,7 +45,7 @@ func (j *judge) change(c *diff.Change) (breaks bool, reason string) {
 		if declares(j.a.Blob, c.Part.Types[0]) {
 			return false, "A only declares it"
 		}
-		return true, "B only declares it, so what it contains can't be compared"
+		return true, "B only declares it, so its content can't be compared"
 	case c.Kind == diff.Retyped:
 		if why := j.alike(c.Part.Types[0], c.Part.Types[1]); why != "" {
 			return false, why
@@ -70,17 +70,17 @@ var (
 	harmless = map[diff.ChangeKind]string{
 		diff.Added:     "one more",
 		diff.Renamed:   "only the name differs",
-		diff.Moved:     "the offset is the same",
+		diff.Moved:     "same offset",
 		diff.Reordered: "only the order in the source differs",
-		diff.Encoding:  "the bits are the same",
+		diff.Encoding:  "same bits",
 	}
 	harmful = map[diff.ChangeKind]string{
 		diff.Added:   "callers don't pass it",
-		diff.Removed: "it is gone",
-		diff.Moved:   "it is in a different place",
-		diff.Resized: "its size differs",
-		diff.Retyped: "its type differs",
-		diff.Value:   "its value differs",
+		diff.Removed: "gone",
+		diff.Moved:   "in a different place",
+		diff.Resized: "different size",
+		diff.Retyped: "different type",
+		diff.Value:   "different value",
 	}
 )
 
@@ -91,10 +91,10 @@ func (j *judge) member(c *diff.Change, t, u *btf.Type) (breaks bool, reason stri
 	case c.Kind == diff.Added && c.After.Place != nil:
 		return false, j.room(c, t, u)
 	case isReserved(names[0]) && c.Breaks:
-		return false, "nobody uses reserved space"
+		return false, "reserved space, which nobody uses"
 	case c.Breaks && c.Before.Place != nil:
 		if name := j.original(c); name != "" {
-			return false, "the original member is kept as " + message.Printable(name)
+			return false, "the original is kept as " + message.Printable(name)
 		}
 	}
 	if !c.Breaks {
@@ -156,13 +156,13 @@ func (j *judge) original(c *diff.Change) string {
 func (j *judge) size(c *diff.Change, t, u *btf.Type) (breaks bool, reason string) {
 	switch user := j.containers[c.Part.In[0]]; {
 	case !t.Kind.IsComposite():
-		return true, "the size differs"
+		return true, "different size"
 	case u.SizeOrType < t.SizeOrType:
-		return true, "it is smaller"
+		return true, "smaller"
 	case user != "":
-		return true, fmt.Sprintf("it is larger, and %s contains it", message.Printable(user))
+		return true, fmt.Sprintf("larger, and %s contains it", message.Printable(user))
 	}
-	return false, "it is larger, but no type that the symbols reach contains it " +
+	return false, "larger, but no type that the symbols reach contains it " +
 		"(modules must not allocate it)"
 }
 
