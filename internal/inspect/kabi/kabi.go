@@ -23,6 +23,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/inspect/diff"
@@ -79,11 +80,7 @@ func Compare(a, b Kernel, names [2]string, opts Options) (*Report, diff.Result, 
 	}
 	var sides [2]*reached
 	for i, k := range [2]Kernel{a, b} {
-		blob, err := k.Reduce(opts.Symbols, r.declare)
-		if err == nil && blob == nil {
-			err = fmt.Errorf("none of %s has BTF; is this the list for this kernel?",
-				message.Count(len(opts.Symbols), "symbol"))
-		}
+		blob, err := r.reduce(k, opts.Symbols)
 		if err != nil {
 			return nil, diff.Result{}, fmt.Errorf("%s: %w", names[i], err)
 		}
@@ -117,6 +114,42 @@ func Compare(a, b Kernel, names [2]string, opts Options) (*Report, diff.Result, 
 	}
 	slices.SortStableFunc(list, func(x, y diff.Difference) int { return rank(&x) - rank(&y) })
 	return r, diff.Result{Differences: list, Summary: summary}, nil
+}
+
+// Reference reduces a kernel to what a reference file holds. The text missing says which symbols have
+// no BTF, or is "".
+func Reference(k Kernel, list []Symbol, allow []Allowance) (b *btf.Blob, missing string, err error) {
+	r := &Report{Allowances: slices.Clone(allow)}
+	b, err = r.reduce(k, list)
+	if err != nil {
+		return nil, "", err
+	}
+	side := newReached(b)
+	r.countSymbols(list, [2]*reached{side, side})
+	if len(r.Missing) > 0 {
+		missing = fmt.Sprintf("%d of %s have no BTF: %s", len(r.Missing),
+			message.Count(r.Symbols+len(r.Missing), "symbol"), some(r.Missing, 10))
+	}
+	return b, missing, nil
+}
+
+// SymbolsOf returns the symbols of a reference.
+func SymbolsOf(reference *btf.Blob) (list []Symbol) {
+	for name := range newReached(reference).names() {
+		list = append(list, Symbol{Name: name})
+	}
+	slices.SortFunc(list, func(a, b Symbol) int { return strings.Compare(a.Name, b.Name) })
+	return list
+}
+
+// reduce reduces a kernel; it is an error if no symbol has BTF.
+func (r *Report) reduce(k Kernel, list []Symbol) (*btf.Blob, error) {
+	b, err := k.Reduce(list, r.declare)
+	if err == nil && b == nil {
+		err = fmt.Errorf("none of %s has BTF; is this the list for this kernel?",
+			message.Count(len(list), "symbol"))
+	}
+	return b, err
 }
 
 // rank sorts differences.
