@@ -122,22 +122,22 @@ func containers(b *btf.Blob) map[uint32]string {
 			found[id] = what
 		}
 	}
-	for _, t := range b.All() {
-		switch t.Kind {
-		case btf.KindStruct, btf.KindUnion:
-			name := "a struct without a name"
-			if t.NameOff != 0 {
-				name = title(b, t)
-			}
-			for _, m := range b.MembersOf(t) {
-				add(m.Type, name)
-			}
-		case btf.KindVar:
+	for id, t := range b.All() {
+		switch {
+		case t.Kind == btf.KindVar:
 			add(t.SizeOrType, "variable "+b.TypeName(t))
+		case t.Kind.IsComposite() && t.NameOff != 0:
+			for _, f := range fieldsOf(b, id) {
+				add(f.typ, title(b, t))
+			}
 		}
 	}
 	for _, t := range b.All() { // what has no name
 		switch t.Kind {
+		case btf.KindStruct, btf.KindUnion:
+			for _, m := range b.MembersOf(t) {
+				add(m.Type, "a struct without a name")
+			}
 		case btf.KindArray:
 			add(b.ArrayOf(t).Elem, "an array")
 		case btf.KindFuncProto:

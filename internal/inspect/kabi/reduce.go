@@ -205,11 +205,17 @@ func (r *reducer) copy() (*btf.Blob, error) {
 			return 0
 		}
 		for i, how := range b.types {
-			switch t := &b.Types[i]; how {
+			switch t := b.Types[i]; how {
 			case asWhole:
-				to.Blob.Copy(b.Blob, t, name, ref)
+				switch t.Kind { // what is exported is global, even if the BTF says otherwise
+				case btf.KindFunc:
+					t.Vlen = btf.LinkageGlobal
+				case btf.KindVar:
+					t.Extra = btf.LinkageGlobal
+				}
+				to.Blob.Copy(b.Blob, &t, name, ref)
 			case asDeclaration:
-				to.Fwd(b.TypeName(t), t.Kind == btf.KindUnion)
+				to.Fwd(b.TypeName(&t), t.Kind == btf.KindUnion)
 			}
 		}
 	}

@@ -50,8 +50,6 @@ func (j *judge) change(c *diff.Change) (breaks bool, reason string) {
 		if why := j.alike(c.Part.Types[0], c.Part.Types[1]); why != "" {
 			return false, why
 		}
-	case c.Kind == diff.Linkage:
-		return false, "modules don't depend on the linkage"
 	case c.Kind == diff.Encoding && t.Kind == btf.KindInt:
 		return true, "its values are read differently"
 	}

@@ -81,7 +81,8 @@ func (k *KABI) notes(d *diff.Difference) (list []string) {
 			where[v] = nil
 		}
 		if c.Where != "" {
-			where[v] = append(where[v], strings.TrimPrefix(c.Where, "member "))
+			name := strings.TrimPrefix(strings.TrimPrefix(c.Where, "member "), "enumerator ")
+			where[v] = append(where[v], name)
 		}
 	}
 	for _, v := range order {
