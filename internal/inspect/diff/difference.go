@@ -92,6 +92,7 @@ const (
 	Value     ChangeKind = "value"     // of an enumerator
 	Size      ChangeKind = "size"      // of the type itself
 	Linkage   ChangeKind = "linkage"   // of a function or variable
+	Section   ChangeKind = "section"   // a variable is in a different section
 	Encoding  ChangeKind = "encoding"  // how the bits of a number are read
 	Reordered ChangeKind = "reordered" // the same elements in a different order
 	Declared  ChangeKind = "declared"  // one side only declares a type that the other defines

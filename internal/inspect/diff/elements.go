@@ -152,6 +152,9 @@ func (w *walker) entries(a, b uint32, s spot) {
 				After: w.state(after, fb[j])}, true)
 		}
 		switch {
+		case j < 0 && w.changedSection(a, b, s, fa[i].name),
+			i < 0 && w.changedSection(a, b, s, fb[j].name):
+			return
 		case j < 0:
 			w.put(Change{Kind: Removed, Where: where(fa[i]), Before: w.state(x[i]+" bytes", fa[i])}, true)
 			return
