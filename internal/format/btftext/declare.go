@@ -122,6 +122,9 @@ func (d *declarator) write(i int) {
 		}
 		// an array or function, after the name and all that is nearer to the name
 		from := d.qualifiersBelow(i, d.bottom)
+		if from < i && d.declared == "" {
+			d.declared = "''" // otherwise the qualifiers could belong to a * before them
+		}
 		if from > d.bottom && d.kind(from-1) == btf.KindPtr {
 			d.spaced("(")
 			d.space = false
@@ -163,25 +166,23 @@ func (d *declarator) suffix(i int, t *btf.Type, o *btf.Blob) {
 	d.printer.depth = depth
 }
 
-// usualIndex is the name that compilers give to the type of array indices. The text omits it.
-const usualIndex = "__ARRAY_SIZE_TYPE__"
+// marker surrounds the type of an array's indices in a definition, if the type has a name. No name
+// has this character.
+const marker = "\x00"
 
 func (p *printer) length(a btf.Array) {
 	p.str("[")
 	p.num(uint64(a.Nelems))
-	if t, _ := p.blob.ByID(a.Index); t == nil || !isUsualIndex(t, p.name(t.NameOff)) {
+	t, _ := p.blob.ByID(a.Index)
+	if _, ok := p.key(t); ok {
+		p.str(marker)
+		p.first(a.Index)
+		p.str(marker)
+	} else {
 		p.str(" : ")
 		p.declare(a.Index, "")
-	} else if p.several[a.Index] {
-		p.refs = append(p.refs, a.Index)
-		p.out = appendNumber(p.out, p.numbers[a.Index])
 	}
 	p.str("]")
-}
-
-func isUsualIndex(t *btf.Type, name string) bool {
-	class, ok := classOf(t)
-	return ok && class == ordinary && name == usualIndex
 }
 
 func (p *printer) params(id, function uint32, params []btf.Param) {

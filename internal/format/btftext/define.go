@@ -88,7 +88,7 @@ func (p *printer) define(id uint32, t *btf.Type, o *btf.Blob) {
 		p.declTags(id, btf.DeclTagWhole)
 	case btf.KindFwd:
 		class, _ := classOf(t)
-		p.str(string(class) + p.numbered(id, name))
+		p.str(prefixes[class] + p.numbered(id, name))
 	case btf.KindInt:
 		p.str("int " + p.numbered(id, name) + " ")
 		p.integer(t)

@@ -8,16 +8,18 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// class is a namespace of types: C's tags, and everything that is called by its name alone. The
-// value is how a reference to a type begins.
-type class string
+// class is a namespace of types: those of C's tags, and ordinary names.
+type class uint8
 
 const (
-	structs  class = "struct "
-	unions   class = "union "
-	enums    class = "enum "
-	ordinary class = ""
+	structs class = iota
+	unions
+	enums
+	ordinary
 )
+
+// prefixes are the words with which references begin.
+var prefixes = [...]string{structs: "struct ", unions: "union ", enums: "enum ", ordinary: ""}
 
 // key is what a reference consists of. Types with equal class and name differ in the number.
 type key struct {
@@ -44,7 +46,7 @@ func classOf(t *btf.Type) (of class, ok bool) {
 	case btf.KindTypedef, btf.KindInt, btf.KindFloat:
 		return ordinary, true
 	}
-	return "", false
+	return 0, false
 }
 
 // words are the words of which C's base types consist. A type's name may consist of several.
@@ -143,7 +145,7 @@ func quoted(name string) string {
 
 // appendKey writes a reference to a type.
 func appendKey(out []byte, k key) []byte {
-	out = append(out, k.class...)
+	out = append(out, prefixes[k.class]...)
 	if k.class == ordinary && isBaseType(k.name) {
 		out = append(out, k.name...)
 	} else {

@@ -134,8 +134,12 @@ func (p *printer) variants() (variants []variant, ids []uint32) {
 	return variants, ids
 }
 
-// key returns what references to a type consist of, without a number.
-func (p *printer) key(t *btf.Type) (key, bool) {
+// key returns what references to a type consist of, without a number. For types that are not
+// referred to by name, ok is false.
+func (p *printer) key(t *btf.Type) (k key, ok bool) {
+	if t == nil {
+		return key{}, false
+	}
 	class, ok := classOf(t)
 	name := p.name(t.NameOff)
 	if !ok || name == "" && (t.Kind.IsComposite() || t.Kind.IsEnum()) {

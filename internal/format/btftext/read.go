@@ -34,6 +34,7 @@ func Read(data []byte) (*btf.Blob, error) {
 type reader struct {
 	lexer
 	*graph
+	index     uint32     // the type of indices of arrays that have no other one
 	operators []operator // a stack for declaration
 	depth     int        // how deep declarations are nested in each other
 }
@@ -74,6 +75,9 @@ func (r *reader) definition() {
 		return
 	}
 	switch start.text {
+	case "index":
+		r.next()
+		r.setIndex()
 	case "func":
 		r.next()
 		r.function()
@@ -107,7 +111,20 @@ func (r *reader) definition() {
 	}
 }
 
-const definitions = "a definition: func, var, section, struct, union, enum, enum64, typedef, int or float"
+const definitions = "a definition: index, func, var, section, struct, union, enum, enum64, typedef, int or float"
+
+// setIndex reads the usual type of indices.
+func (r *reader) setIndex() {
+	pos := r.tok.pos
+	id, anonymous := r.first()
+	if id == 0 || anonymous != nil {
+		r.failAt(pos, "expected a type with a name")
+	}
+	if r.index != 0 {
+		r.failAt(pos, "index is defined twice")
+	}
+	r.index = id
+}
 
 // numbered reads a type's name, which may be followed by a number.
 func (r *reader) numbered(of class) key {

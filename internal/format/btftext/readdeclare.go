@@ -104,11 +104,7 @@ func (r *reader) first() (id uint32, anonymous *body) {
 	case r.acceptWord("void"):
 		return 0, nil
 	case words[text]:
-		for k.name = text; ; k.name += " " + r.tok.text {
-			if r.next(); r.tok.kind != word || !words[r.tok.text] {
-				break
-			}
-		}
+		k.name = r.baseType()
 	case tagKinds[text] == btf.KindVoid:
 		r.expected("a type")
 		return 0, nil
@@ -130,6 +126,19 @@ func (r *reader) first() (id uint32, anonymous *body) {
 		return 0, nil
 	}
 	return r.named(k, pos), nil
+}
+
+// baseType reads the words of a base type, and returns them with one space between them.
+func (r *reader) baseType() string {
+	start, end := r.tok.pos, r.pos
+	for r.next(); r.tok.kind == word && words[r.tok.text]; r.next() {
+		end = r.pos
+	}
+	name := r.text[start:end]
+	if strings.Contains(name, "  ") || strings.Contains(name, "\n") {
+		name = strings.Join(strings.Fields(name), " ")
+	}
+	return name
 }
 
 // declarator reads what follows the first type of a declaration, and pushes operators: those nearest
@@ -189,8 +198,8 @@ func (r *reader) array() {
 	o.array.Nelems = uint32(r.number(1<<32 - 1))
 	if r.accept(':') {
 		o.array.Index = r.inner().typ
-	} else if n := r.variant(); r.err == nil {
-		o.array.Index = r.named(key{ordinary, usualIndex, n}, pos)
+	} else if o.array.Index = r.index; r.index == 0 {
+		r.failAt(pos, "expected a line such as \"index int;\" before the first array")
 	}
 	r.expect(']')
 	r.operators = append(r.operators, o)

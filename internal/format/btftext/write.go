@@ -51,7 +51,7 @@ func Write(w io.Writer, b *btf.Blob) error {
 		}
 		start := len(p.out)
 		p.define(id, t, o)
-		defs = append(defs, definition{rank(t), p.name(t.NameOff), p.numbers[id],
+		defs = append(defs, definition{rank(t), p.name(t.NameOff), max(p.numbers[id], 1),
 			p.out[start:len(p.out):len(p.out)]})
 		if p.err != nil {
 			return p.err
@@ -64,8 +64,14 @@ func Write(w io.Writer, b *btf.Blob) error {
 	if _, err := io.WriteString(w, header(b.Order, pointer)); err != nil {
 		return err
 	}
+	index := usualIndex(defs)
+	if index != "" {
+		if _, err := fmt.Fprintf(w, "index %s;\n", index); err != nil {
+			return err
+		}
+	}
 	for _, d := range defs {
-		if _, err := w.Write(d.text); err != nil {
+		if _, err := w.Write(d.withIndices(index)); err != nil {
 			return err
 		}
 	}
@@ -78,6 +84,43 @@ type definition struct {
 	name   string
 	number uint32
 	text   []byte
+}
+
+// usualIndex returns the type of indices that most arrays have, or "". Compilers give all arrays the
+// same type of indices, so it would only distract from what matters.
+func usualIndex(defs []definition) string {
+	counts := map[string]int{}
+	for _, d := range defs {
+		parts := bytes.Split(d.text, []byte(marker))
+		for i := 1; i < len(parts); i += 2 {
+			counts[string(parts[i])]++
+		}
+	}
+	usual := ""
+	for name, n := range counts {
+		if c := cmp.Compare(n, counts[usual]); c > 0 || c == 0 && name < usual {
+			usual = name
+		}
+	}
+	return usual
+}
+
+// withIndices returns the text of d with the types of indices, except for the usual one.
+func (d definition) withIndices(usual string) []byte {
+	if bytes.IndexByte(d.text, marker[0]) < 0 {
+		return d.text
+	}
+	var out []byte
+	for i, part := range bytes.Split(d.text, []byte(marker)) {
+		if i%2 == 1 {
+			if string(part) == usual {
+				continue
+			}
+			out = append(out, " : "...)
+		}
+		out = append(out, part...)
+	}
+	return out
 }
 
 func (d definition) compare(e definition) int {
