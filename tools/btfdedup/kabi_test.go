@@ -70,7 +70,7 @@ compatible:
 struct sk_buff: size 16 → 24; 1 added; compatible; 1 more type differs only because of it
     reached by 1 of 1 symbol: netif_rx → struct sk_buff
     compatible: mark: at the end
-    compatible: larger, but no type that the symbols reach contains it (modules must not allocate it)
+    compatible: larger, but no type contains it (modules must not allocate it)
     struct sk_buff {
         int len;                                     /*     0     4 */
         int id;                                      /*     8     4 */

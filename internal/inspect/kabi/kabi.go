@@ -89,7 +89,7 @@ func Compare(a, b Kernel, names [2]string, opts Options) (*Report, diff.Result, 
 	o := opts.Diff
 	o.Indirect = true // their changes are checked
 	list, summary := diff.Compare(diff.Side{sides[0].Blob}, diff.Side{sides[1].Blob}, o)
-	j := &judge{a: sides[0], b: sides[1], containers: containers(sides[0].Blob)}
+	j := newJudge(sides[0].Blob, sides[1].Blob)
 	list = j.differences(list, opts.Diff.Indirect)
 	for i := range list {
 		d := &list[i]
