@@ -103,7 +103,7 @@ func (r *reader) first() (id uint32, anonymous *body) {
 		return 0, nil
 	case r.acceptWord("void"):
 		return 0, nil
-	case words[text]:
+	case isBaseWord(text):
 		k.name = r.baseType()
 	case tagKinds[text] == btf.KindVoid:
 		r.expected("a type")
@@ -131,7 +131,7 @@ func (r *reader) first() (id uint32, anonymous *body) {
 // baseType reads the words of a base type, and returns them with one space between them.
 func (r *reader) baseType() string {
 	start, end := r.tok.pos, r.pos
-	for r.next(); r.tok.kind == word && words[r.tok.text]; r.next() {
+	for r.next(); r.tok.kind == word && isBaseWord(r.tok.text); r.next() {
 		end = r.pos
 	}
 	name := r.text[start:end]

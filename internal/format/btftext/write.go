@@ -21,8 +21,8 @@ const (
 	maxDepth = 256
 	// maxText limits the length of a text, because anonymous structs that are used several times
 	// can make it much longer than the BTF.
-	maxText = 1 << 28
-	tooLong = "the text would be longer than 256 MiB"
+	maxText = 1 << 27
+	tooLong = "the text would be longer than 128 MiB"
 )
 
 // header returns the first line.
