@@ -9,7 +9,7 @@ import (
 )
 
 // maxRefinement limits the work of number, in references.
-const maxRefinement = 1 << 28
+const maxRefinement = 1 << 27
 
 // variant is a type whose class and name other types have, too.
 type variant struct {

@@ -28,8 +28,8 @@ func TestErrors(t *testing.T) {
 		{firstLine + "struct s;\nstruct s 4 {\n};\n", "line 3: struct s is defined twice"},
 		{firstLine + "struct s 4 {\n  0 void i\n};\n", "line 4: expected ;, found }"},
 		{firstLine + "struct s 4 {\n  void i;\n};\n",
-			"line 3: expected a member's offset, in bytes or as BYTE.BIT,, found void"},
-		{firstLine + "struct s 4 {", "line 2: expected a member's offset, in bytes or as BYTE.BIT,, " +
+			"line 3: expected a member's offset (BYTE or BYTE.BIT), found void"},
+		{firstLine + "struct s 4 {", "line 2: expected a member's offset (BYTE or BYTE.BIT), " +
 			"found the end of the file"},
 		{firstLine + "struct s 4 {\n 8 union 4 {\n 4 void v;\n};\n};\n",
 			"line 4: the member is before the start of its struct or union"},
