@@ -105,8 +105,8 @@ func TestEdits(t *testing.T) {
 		{"u32 low, high", "u32 low, top", "u32 high", "u32 top"},
 		{"enum state)", "int)", "func int netif_rx", "func int netif_rx"},
 	} {
-		after := strings.Split(string(write(t, compile(t, strings.Replace(source, edit.old, edit.new,
-			1)))), "\n")
+		edited := compile(t, strings.Replace(source, edit.old, edit.new, 1))
+		after := strings.Split(string(write(t, edited)), "\n")
 		removed := slices.DeleteFunc(slices.Clone(before), func(line string) bool {
 			return slices.Contains(after, line)
 		})

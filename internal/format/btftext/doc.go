@@ -1,6 +1,6 @@
-// Package btftext reads and writes BTF as text, for references that are checked in: a reviewer can
-// read the text, and if one member of a struct changes, then one line of the text does (and those of
-// members that move).
+// Package btftext reads and writes BTF as text, for references that are checked in. A reviewer can
+// read the text. If one member of a struct changes, one line of the text changes, and the lines of
+// the members that move.
 //
 //	# BTF as text, version 1, 64-bit, little-endian
 //	index __ARRAY_SIZE_TYPE__;
@@ -44,10 +44,10 @@
 //   - Qualifiers before the first type, and those between a name and its array or function, are in
 //     the order of the BTF, from the name on; those after a * are in the opposite order. So
 //     v const[4] is a constant array. Type tags and type attributes are written like qualifiers.
-//   - The type of an array's indices has no meaning in C. The one that most arrays have is in the line
-//     index; where it is another one, it is written as in cb[8 : int].
-//   - If several types have the same name, all but the first have a number, as in struct walk#2. Types
-//     are numbered in the order of their content. A FWD beside a definition is numbered, too.
+//   - The type of an array's indices has no meaning in C. The line index has the type that most
+//     arrays have. Arrays with another one name it, as in cb[8 : int].
+//   - If several types have the same name, all but the first have a number, as in struct walk#2.
+//     They are numbered in the order of their content. A FWD comes after the definitions.
 //   - Names that are not identifiers, or are words of C, are in single quotes. In them, \', \\ and
 //     \x with two digits stand for one byte.
 //   - enum64 is an ENUM64. Its references are written as enum.
@@ -57,11 +57,11 @@
 // The text depends only on the content of the BTF, not on the ids or the order of its types: types
 // are sorted by kind and name, and types of equal content are written once. Pointers, arrays,
 // qualifiers, type tags and prototypes are written only as parts of other types, so those that no
-// type uses are lost, and with them the anonymous types that nothing else uses. All else survives:
+// type uses are lost, and so are anonymous types that only these use. Everything else is kept:
 // package diff finds no difference between BTF and what Read makes of its text.
 //
-// The files that write: write.go has the order of the text, check.go what has no text, number.go the
-// numbers of types with equal names, define.go, body.go and declare.go the text of types. The files
-// that read: lex.go splits a text into tokens, read.go, readlines.go, readbody.go and readdeclare.go
-// read definitions, graph.go collects the types. names.go has the words and names for both.
+// These files write: write.go (the order of the text), check.go (which BTF is refused), number.go
+// (the numbers of types with equal names), define.go, body.go and declare.go (the text of a type).
+// These files read: lex.go (tokens), read.go, readlines.go, readbody.go and readdeclare.go
+// (definitions), graph.go (the types read so far). Both use names.go (words and names).
 package btftext

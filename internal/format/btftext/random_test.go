@@ -219,7 +219,8 @@ func (g *generator) component(id uint32) uint32 {
 func shuffled(r *rand.Rand, b *btf.Blob) *btf.Blob {
 	c := *b
 	c.Members, c.Params = append([]btf.Member{}, b.Members...), append([]btf.Param{}, b.Params...)
-	c.Arrays, c.Secinfos = append([]btf.Array{}, b.Arrays...), append([]btf.Secinfo{}, b.Secinfos...)
+	c.Arrays = append([]btf.Array{}, b.Arrays...)
+	c.Secinfos = append([]btf.Secinfo{}, b.Secinfos...)
 	c.Types = make([]btf.Type, len(b.Types))
 	to := r.Perm(len(b.Types))
 	for i, t := range b.Types {

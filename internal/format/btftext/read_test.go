@@ -15,16 +15,17 @@ func TestErrors(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"", `line 1: not BTF as text, which begins with "# BTF as text, version "`},
 		{"\x9f\xeb\x01", `line 1: not BTF as text, which begins with "# BTF as text, version "`},
-		{"# BTF as text, version 2, 64-bit\n", `line 1: version "2" is unknown, only version 1 is known; ` +
-			"make the file again, or use the tool that made it"},
+		{"# BTF as text, version 2, 64-bit\n", `line 1: unknown version "2", expected 1; make ` +
+			"the file again, or use the tool that made it"},
 		{"# BTF as text, version 1, 16-bit\n", `line 1: expected a line like "` +
 			strings.TrimSpace(firstLine) + `"`},
 		{strings.Replace(firstLine, "\n", "\r\n", 1),
 			"line 1: the line ends with a carriage return; convert the file to Unix line ends"},
-		{firstLine + "<<<<<<< HEAD\n", `line 2: unexpected character '<'; is there an unresolved merge ` +
-			"conflict?"},
+		{firstLine + "<<<<<<< HEAD\n", "line 2: unexpected character '<'; is there an unresolved " +
+			"merge conflict?"},
 		{firstLine + "struct s 4 {\n  0 int i;\n};\n", "line 3: int is not defined in this file"},
-		{firstLine + "var struct s#2 v;\nstruct s;\n", "line 2: struct s#2 is not defined in this file"},
+		{firstLine + "var struct s#2 v;\nstruct s;\n",
+			"line 2: struct s#2 is not defined in this file"},
 		{firstLine + "struct s;\nstruct s 4 {\n};\n", "line 3: struct s is defined twice"},
 		{firstLine + "struct s 4 {\n  0 void i\n};\n", "line 4: expected ;, found }"},
 		{firstLine + "struct s 4 {\n  void i;\n};\n",
@@ -43,7 +44,8 @@ func TestErrors(t *testing.T) {
 			`line 2: expected a line such as "index int;" before the first array`},
 		{firstLine + "func void v;\n", "line 2: v is not a function: expected parameters"},
 		{firstLine + "func void (void);\n", "line 2: expected a name, found ;"},
-		{firstLine + "func void f(void (*p)(void v decl_tag(t)));\n", "line 2: expected ), found decl_tag"},
+		{firstLine + "func void f(void (*p)(void v decl_tag(t)));\n",
+			"line 2: expected ), found decl_tag"},
 		{firstLine + "var const const;\n", "line 2: expected a type, found ;"},
 		{firstLine + "var void v const;\n", "line 2: expected [ or (, found ;"},
 		{firstLine + "typedef void t#1;\n", "line 2: expected a number from 2 on after #, found 1"},
@@ -51,8 +53,8 @@ func TestErrors(t *testing.T) {
 		{firstLine + "int '\\x00' 4;\n",
 			`line 2: \x must be followed by two hexadecimal digits, and not by 00`},
 		{firstLine + "int 'a\x00' 4;\n", "line 2: NUL byte"},
-		{firstLine + "class c;\n", "line 2: expected a definition: index, func, var, section, struct, " +
-			"union, enum, enum64, typedef, int or float, found class"},
+		{firstLine + "class c;\n", "line 2: expected a definition: index, func, var, section, " +
+			"struct, union, enum, enum64, typedef, int or float, found class"},
 		{firstLine + "var void " + strings.Repeat("*", 257) + "v;\n",
 			"line 2: more than 256 types without a name are nested in each other"},
 		{firstLine + "var void " + strings.Repeat("(*", 1<<20) + "v;\n",
@@ -67,8 +69,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// FuzzRead checks that what can be read can be written, and that this text doesn't change when it is
-// read and written again.
+// FuzzRead checks that what can be read can be written, and that this text doesn't change when it
+// is read and written again.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(compiled))
 	for seed := range uint64(50) {

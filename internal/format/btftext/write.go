@@ -86,8 +86,8 @@ type definition struct {
 	text   []byte
 }
 
-// usualIndex returns the type of indices that most arrays have, or "". Compilers give all arrays the
-// same type of indices, so it would only distract from what matters.
+// usualIndex returns the type of indices that most arrays have, or "". A compiler gives all arrays
+// the same type of indices, so it would only distract from what matters.
 func usualIndex(defs []definition) string {
 	counts := map[string]int{}
 	for _, d := range defs {

@@ -90,56 +90,60 @@ int 'long int' 4 signed;
 
 // TestRefused checks that BTF without a text gives an error, without much time or memory.
 func TestRefused(t *testing.T) {
-	for want, make := range map[string]func(b *btf.Builder){
-		"BTF type [1] TYPEDEF t: it refers to [9], which does not exist": func(b *btf.Builder) {
+	for _, c := range []struct {
+		want string
+		add  func(b *btf.Builder)
+	}{
+		{"BTF type [1] TYPEDEF t: it refers to [9], which does not exist", func(b *btf.Builder) {
 			b.Ref(btf.KindTypedef, "t", 9)
-		},
-		"BTF type [1] VAR v: it must not refer to [1] VAR v": func(b *btf.Builder) {
+		}},
+		{"BTF type [1] VAR v: it must not refer to [1] VAR v", func(b *btf.Builder) {
 			b.Var("v", 1, 0)
-		},
-		"BTF type [2] DECL_TAG t: it must not refer to [1] INT int": func(b *btf.Builder) {
+		}},
+		{"BTF type [2] DECL_TAG t: it must not refer to [1] INT int", func(b *btf.Builder) {
 			b.DeclTag("t", b.Int("int", 4, 0, 32), btf.DeclTagWhole)
-		},
-		"BTF type [2] DECL_TAG t: component 0 does not exist": func(b *btf.Builder) {
+		}},
+		{"BTF type [2] DECL_TAG t: component 0 does not exist", func(b *btf.Builder) {
 			b.DeclTag("t", b.Composite(btf.KindStruct, "s", 4, false), 0)
-		},
-		"BTF type [1] PTR p: types of this kind must not have a name": func(b *btf.Builder) {
+		}},
+		{"BTF type [1] PTR p: types of this kind must not have a name", func(b *btf.Builder) {
 			b.Ref(btf.KindPtr, "p", 0)
-		},
-		"BTF type [1] INT int: invalid encoding 0x8000020": func(b *btf.Builder) {
+		}},
+		{"BTF type [1] INT int: invalid encoding 0x8000020", func(b *btf.Builder) {
 			b.Int("int", 4, 8, 32)
-		},
-		"BTF type [1] VAR v: invalid linkage 3": func(b *btf.Builder) {
+		}},
+		{"BTF type [1] VAR v: invalid linkage 3", func(b *btf.Builder) {
 			b.Var("v", 0, 3)
-		},
-		"BTF type [1] TYPEDEF: string offset 99 is past the end of the string section (1 bytes)": func(
-			b *btf.Builder) {
-			b.Add(btf.Type{Kind: btf.KindTypedef, NameOff: 99})
-		},
-		"BTF type [1] CONST: more than 256 types without a name are nested in each other": func(
-			b *btf.Builder) {
-			b.Ref(btf.KindConst, "", 2)
-			b.Ref(btf.KindPtr, "", 1)
-			b.Var("v", 1, 0)
-		},
-		"BTF type [1] STRUCT: the text would be longer than 128 MiB": func(b *btf.Builder) {
+		}},
+		{"BTF type [1] FLOAT: string offset 99 is past the end of the string section (1 bytes)",
+			func(b *btf.Builder) {
+				b.Add(btf.Type{Kind: btf.KindFloat, NameOff: 99})
+			}},
+		{"BTF type [1] CONST: more than 256 types without a name are nested in each other",
+			func(b *btf.Builder) {
+				b.Ref(btf.KindConst, "", 2)
+				b.Ref(btf.KindPtr, "", 1)
+				b.Var("v", 1, 0)
+			}},
+		{"BTF type [1] STRUCT: the text would be longer than 128 MiB", func(b *btf.Builder) {
 			for i := range uint32(100) {
 				b.Composite(btf.KindStruct, "", 1, false, btf.Member{Type: i}, btf.Member{Type: i})
 			}
 			b.Var("v", 100, 0)
-		},
+		}},
 		// enough rounds to take minutes, if they were allowed
-		"too many types have equal names; merge equal types with btfdedup link": func(b *btf.Builder) {
-			const n = 1 << 16
-			for i := range uint32(n) {
-				b.Ref(btf.KindTypedef, "t", (i+2)%n)
-			}
-		},
+		{"too many types have equal names; merge equal types with btfdedup link",
+			func(b *btf.Builder) {
+				const n = 1 << 16
+				for i := range uint32(n) {
+					b.Ref(btf.KindTypedef, "t", (i+2)%n)
+				}
+			}},
 	} {
 		b := btf.NewBuilder(nil, nil, nil)
-		make(b)
-		if err := btftext.Write(io.Discard, b.Finish()); err == nil || err.Error() != want {
-			t.Errorf("got %q, want %q", err, want)
+		c.add(b)
+		if err := btftext.Write(io.Discard, b.Finish()); err == nil || err.Error() != c.want {
+			t.Errorf("got %q, want %q", err, c.want)
 		}
 	}
 }
