@@ -27,6 +27,7 @@ struct packet {
 	int (*send)(struct device *dev, struct packet *, ...);
 	void (*(*handlers[2])(int))(void);
 	struct { u32 high; } *volatile const more;
+	int __attribute__((btf_type_tag("user"))) *grid[2][3] __attribute__((btf_decl_tag("kabi")));
 	char data[];
 };
 int netif_rx(struct packet *skb, enum state) { return skb->urgent; }
@@ -55,7 +56,7 @@ const compiled = `# BTF as text, version 1, 64-bit, little-endian
 index __ARRAY_SIZE_TYPE__;
 func int netif_rx(struct packet *skb, enum state);
 struct device;
-struct packet 64 {
+struct packet 112 {
   0      struct packet *next;
   8      union 8 {
   8        struct 8 {
@@ -76,7 +77,8 @@ struct packet 64 {
   56     struct 4 {
   0        u32 high;
          } *volatile const more;
-  64     char data[0];
+  64     type_tag(user) int *grid[2][3] decl_tag(kabi);
+  112    char data[0];
 };
 enum state 4 signed {
   IDLE = 0,

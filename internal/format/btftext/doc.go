@@ -26,7 +26,7 @@
 //	  32     char cb[8];
 //	};
 //	struct walk#2 8 {
-//	  0      void type_tag(user) *arg;
+//	  0      type_tag(user) void *arg;
 //	};
 //	enum state 4 signed {
 //	  FAILED = -1,
@@ -52,6 +52,7 @@
 //     \x with two digits stand for one byte.
 //   - enum64 is an ENUM64. Its references are written as enum.
 //   - The linkage is global unless there is static or extern.
+//   - A bitfield has its size after a colon. A struct's KFlag is set if it has a bitfield.
 //   - An INT may end with bits N (if it doesn't fill its size) and at N (its bit offset).
 //
 // The text depends only on the content of the BTF, not on the ids or the order of its types: types

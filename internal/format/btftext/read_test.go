@@ -57,9 +57,9 @@ func TestErrors(t *testing.T) {
 			"struct, union, enum, enum64, typedef, int or float, found class"},
 		{firstLine + "var void " + strings.Repeat("*", 257) + "v;\n",
 			"line 2: more than 256 types without a name are nested in each other"},
-		{firstLine + "var void " + strings.Repeat("(*", 1<<20) + "v;\n",
+		{firstLine + "var void " + strings.Repeat("(*", 1<<17) + "v;\n",
 			"line 2: declarations are nested too deeply"},
-		{firstLine + "var " + strings.Repeat("struct 1 {\n0 ", 1<<20) + "v;\n",
+		{firstLine + "var " + strings.Repeat("struct 1 {\n0 ", 1<<17) + "v;\n",
 			"line 65538: declarations are nested too deeply"},
 	} {
 		_, err := btftext.Read([]byte(c.text))
