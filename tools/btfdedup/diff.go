@@ -144,7 +144,7 @@ func (r *diffRun) compareAny(
 		report, result, err := r.compareKABI(env, files, opts)
 		return result, report, err
 	}
-	if r.kabi.allow != nil || r.kabi.allowFile != "" {
+	if r.kabi.allow.Given() {
 		return diff.Result{}, nil, cli.Usagef("--allow and --allow-file need --symbols")
 	}
 	result, err := r.compare(env, files, opts)

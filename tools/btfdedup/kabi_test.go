@@ -108,7 +108,7 @@ func TestKABI(t *testing.T) {
 		{"diff --symbols list --base a.btf set b.btf", 1, "", "needs no base"},
 		{"diff --base a.btf abi.kabi b.btf", 1, "", "abi.kabi is a reference, which has no base"},
 		{"diff --symbols list --name=none a.btf b.btf", 1, "", `has a type with the name "none"`},
-		{"diff --symbols list --allow-file wrong a.btf b.btf", 1, "", "wrong: line 1: allowance "},
+		{"diff --symbols list --allow-file wrong a.btf b.btf", 1, "", "wrong:1: allowance "},
 		{"diff --allow-file allow a.btf b.btf", 2, "", "need --symbols"},
 		{"diff --symbols list --allow x a.btf b.btf", 2, "", "--allow: allowance \"x\": a reason"},
 		{"diff --symbols list --allow-file allow a.btf b.btf", 0, compatible,
