@@ -107,6 +107,37 @@ func readReference(path string) (*btf.Blob, error) {
 	return b, nil
 }
 
+// compareAny compares what symbols reach if there is a list of symbols or if A is a reference, else
+// all types. For the latter, it returns no report.
+func (r *diffRun) compareAny(
+	env *cli.Env, files []string, opts diff.Options,
+) (diff.Result, *kabi.Report, error) {
+	isKABI := r.kabi.symbols != ""
+	for i, file := range files {
+		if isKABI {
+			break
+		}
+		reference, err := readReference(file)
+		switch {
+		case err != nil:
+			return diff.Result{}, nil, err
+		case reference != nil && i == 1:
+			return diff.Result{}, nil, cli.Usagef("%s is a reference: it must be the first file, or use "+
+				"--symbols", file)
+		}
+		isKABI = reference != nil
+	}
+	if isKABI {
+		report, result, err := r.compareKABI(env, files, opts)
+		return result, report, err
+	}
+	if r.kabi.allow.Given() {
+		return diff.Result{}, nil, cli.Usagef("--allow and --allow-file need --symbols")
+	}
+	result, err := r.compare(env, files, opts)
+	return result, nil, err
+}
+
 // compareKABI compares what symbols reach.
 func (r *diffRun) compareKABI(
 	env *cli.Env, files []string, opts diff.Options,

@@ -98,6 +98,8 @@ func TestKABI(t *testing.T) {
 		{"diff --symbols list abi.kabi b.btf", 0, compatible, ""},
 		{"diff abi.kabi a.btf", 0, "1 symbol; what they reach: 3 equal\n\n" +
 			"kABI of 1 symbol: 0 incompatible differences, 0 compatible\n", ""},
+		{"diff b.btf abi.kabi", 2, "", "abi.kabi is a reference: it must be the first file"},
+		{"diff --symbols list b.btf abi.kabi", 1, "incompatible: smaller\n", ""},
 		{"dump --format=kabi --symbols mod set", 0, "func int mod_init(void);", ""},
 		{"diff --symbols mod set set", 0, "kABI of 1 symbol: 0 incompatible", ""},
 		{"diff --symbols list --format=html a.btf b.btf", 0, "<p>kABI of 1 symbol: ", ""},
