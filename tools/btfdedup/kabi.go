@@ -25,8 +25,8 @@ func (k *kabiFlags) define(flags *cli.FlagSet) {
 	flags.InputVar(&k.symbols, "symbols",
 		"the exported symbols: a Module.symvers, a kABI list of RHEL or Android, or a `FILE` with one "+
 			"name per line")
-	flags.AllowVar(&k.allow, "allow incompatible changes: `PATTERNS` that match them, followed by the "+
-		"reason, such as 'type=struct foo where=member bar.* change=moved # no module uses it'")
+	flags.AllowVar(&k.allow, "allow incompatible changes: `PATTERNS` that match them, followed by "+
+		"the reason, such as 'type=struct foo where=member bar.* change=moved # no module uses it'")
 }
 
 // readSymbols reads the list of symbols. If there is none, the symbols are those of reference.
@@ -71,7 +71,7 @@ func readKernel(env *cli.Env, bases []string, path string) (k kernel, err error)
 		}
 		if set.Kernel != nil {
 			if len(bases) > 0 {
-				return k, fmt.Errorf("%s has the BTF of a kernel and its modules, which needs no base", path)
+				return k, fmt.Errorf("%s has a kernel and its modules, which need no base", path)
 			}
 			k.side, k.Kernel = set.Blobs(), kabi.FromSet(set)
 			return k, nil
@@ -144,8 +144,8 @@ func (r *diffRun) compareKABI(
 ) (*kabi.Report, diff.Result, error) {
 	none := diff.Result{}
 	if r.ownOnly {
-		return nil, none, cli.Usagef("--own-only has no effect with --symbols, which makes one blob of " +
-			"BTF and its bases; leave it out")
+		return nil, none, cli.Usagef("--own-only has no effect with --symbols, which makes one " +
+			"blob of BTF and its bases; leave it out")
 	}
 	allow, err := cli.ReadAllowed(&r.kabi.allow, kabi.ParseAllowance)
 	if err != nil {
