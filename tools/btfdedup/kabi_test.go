@@ -78,7 +78,7 @@ struct sk_buff: size 16 → 24; 1 added; compatible; 1 more type differs only be
 +       int mark;                                    /*    16     4 */
 +   };                                               /* size: 24 */
 
-kABI of 1 symbol: 0 incompatible differences, 1 compatible
+kABI of 1 symbol: 0 incompatible differences, 1 compatible (1 larger, if modules don't allocate them)
 `
 
 func TestKABI(t *testing.T) {
