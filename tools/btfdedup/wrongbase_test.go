@@ -95,6 +95,9 @@ __attribute__((section(".gnu.linkonce.this_module"))) char this[64];
 		i386    = ".btf is 32-bit, but the split BTF is 64-bit"
 		changed = "structs, unions and enums of the same names, but 64 of them differ; was it built"
 		program = "the base defines only 1; is the base the BTF of a kernel?"
+		kernel  = "own: it is the kernel 7.2.0-a, not 7.2.0-b\n"
+		x86     = "it is for EM_X86_64, but vmlinux is for EM_AARCH64"
+		bits    = "it is 64-bit, but vmlinux is 32-bit"
 	)
 	for _, c := range []struct {
 		verbs []string
@@ -113,6 +116,12 @@ __attribute__((section(".gnu.linkonce.this_module"))) char this[64];
 				"release": release, "release.btf": "", "arm64.btf": arm64, "arm64.btfbase": "base is for",
 				"i386.btf": i386, "i386.btfbase": "base is 32-bit", "changed.btf": changed,
 				"changed.btfbase": changed, "program.btf": program}},
+		{[]string{"archive -o OUT --release 7.2.0-a MODULE"},
+			map[string]string{"own": "", "own.btf": "", "rebuilt.btf": content, "arm64.btf": x86,
+				"i386.btf": bits, "program.btf": content}},
+		{[]string{"archive -o OUT --release 7.2.0-b MODULE"},
+			map[string]string{"own": kernel, "own.btf": release}},
+		{[]string{"archive -o OUT --release 7.2.0-b RAW"}, map[string]string{"own.btf": ""}},
 	} {
 		for _, verb := range c.verbs {
 			for base, want := range c.bases {
@@ -120,7 +129,11 @@ __attribute__((section(".gnu.linkonce.this_module"))) char this[64];
 					t.Fatal(out)
 				}
 				name, rest, _ := strings.Cut(verb, " ")
-				args := name + " --base " + dir.Path(base) + " " + paths.Replace(rest)
+				flag := " --base "
+				if name == "archive" {
+					flag = " --vmlinux "
+				}
+				args := name + flag + dir.Path(base) + " " + paths.Replace(rest)
 				code, stdout, stderr := btfdedup(strings.Fields(args)...)
 				warned := slices.Contains([]string{"", release, changed, program}, want)
 				_, err := os.Stat(dir.Path("new"))
