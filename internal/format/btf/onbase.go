@@ -10,8 +10,8 @@ import (
 // returns an error if a name is at an offset where no string begins (every writer of split BTF uses
 // whole strings of the base), or if a type refers to a type of the base to which no such type can
 // refer (mayReferTo). For split BTF, each of these errors shows that it was made with a different
-// base. If the base is EndsOnly, only ids are checked. It is also an error
-// if the base has the same content as the split BTF.
+// base. If the base is EndsOnly, only ids are checked. It is also an error if the base has the same
+// content as the split BTF.
 func (b *Blob) CheckRefs() error {
 	hint := ""
 	if b.Base != nil {

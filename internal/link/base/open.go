@@ -103,6 +103,9 @@ func (f *Files) Fit(file *elf.File) (doubt string, err error) {
 	if f.Base == nil {
 		return "", nil
 	}
+	if err := f.CheckKernel(file); err != nil {
+		return "", err
+	}
 	own := btf.OriginOf(file)
 	of := object.Target{AddrSize: own.AddrSize, Order: file.Order, Machine: own.Machine}
 	if on, is := f.Base.Target().Differs(of); on != "" {
@@ -112,6 +115,19 @@ func (f *Files) Fit(file *elf.File) (doubt string, err error) {
 		return "", nil // its BTF may be for kernels with several releases
 	}
 	return relocate.OtherRelease(own.Release, f.Release), nil
+}
+
+// CheckKernel returns an error if an ELF file is a kernel, but there is a base.
+func (f *Files) CheckKernel(file *elf.File) error {
+	if f.Base == nil || file.Relocatable() || file.ModuleInfo("vermagic") != "" {
+		return nil
+	}
+	release := file.KernelRelease()
+	if release == "" {
+		return nil
+	}
+	return fmt.Errorf("%s: it is the kernel %s, whose BTF has no base; remove --base", file.Path,
+		release)
 }
 
 // NeedBTF returns an error if an index was given in place of the BTF that a task (what) needs.
