@@ -47,6 +47,9 @@ func (e *embedding) check() error {
 	case e.keepIDs && e.oldBase != "":
 		return cli.Usagef("--keep-ids and --old-base can't be used together")
 	}
+	if e.oldBase != "" && emptyFile(e.oldBase) {
+		e.oldBase = ""
+	}
 	return nil
 }
 
