@@ -228,7 +228,8 @@ func TestNoteNamesCause(t *testing.T) {
 	const source = `struct z { T a; }; struct y { struct z *z; }; struct x { T a; };
 		struct s { struct y *y; struct x *x; } s;`
 	list, _ := Compare(Side{compile(t, strings.ReplaceAll(source, "T", "int"))},
-		Side{compile(t, strings.ReplaceAll(source, "T", "long"))}, Options{Indirect: true})
+		Side{compile(t, strings.ReplaceAll(source, "T", "long"))}, Options{Indirect: true,
+		Kinds: []btf.Kind{btf.KindStruct}})
 	want := map[string][2]string{
 		"struct x": {},
 		"struct z": {},
