@@ -11,7 +11,6 @@ import (
 	"github.com/rules-btf/rules_btf/internal/inspect/cheader"
 	"github.com/rules-btf/rules_btf/internal/inspect/dump"
 	"github.com/rules-btf/rules_btf/internal/link/relocate"
-	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
 func dumpCommand() *cobra.Command {
@@ -95,18 +94,5 @@ func readBlob(env *cli.Env, path string) (*btf.Blob, error) {
 func warnOfBase(env *cli.Env, path string, file btf.Origin, base *btf.Blob) {
 	if why := relocate.Doubt(file, base); why != "" {
 		env.Warn("%s: %s", path, why)
-	}
-}
-
-// warnOfBases prints one warning, however many of the modules may have the wrong base. The parameter
-// doubts says why, for each of these modules.
-func warnOfBases(env *cli.Env, doubts []string, modules int) {
-	switch more := len(doubts) - 1; {
-	case more < 0:
-	case more == 0:
-		env.Warn("%s", doubts[0])
-	default:
-		env.Warn("%s (and %s, of %d, may have the wrong base)", doubts[0],
-			message.Count(more, "more module"), modules)
 	}
 }

@@ -192,7 +192,11 @@ func (r *embedRun) intoWithIDs(env *cli.Env, f *elf.File, types, base *embed.Blo
 		if err := checkBase(env, f, on); err != nil {
 			return nil, nil, err
 		}
-		if _, err := readOn(types, on); err != nil {
+		b, err := readOn(types, on)
+		if err != nil {
+			return nil, nil, err
+		}
+		if err := warnOfForeign(env, f, b, types.Path); err != nil {
 			return nil, nil, err
 		}
 	}
