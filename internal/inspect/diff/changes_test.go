@@ -229,7 +229,7 @@ func TestNoteNamesCause(t *testing.T) {
 		struct s { struct y *y; struct x *x; } s;`
 	list, _ := Compare(Side{compile(t, strings.ReplaceAll(source, "T", "int"))},
 		Side{compile(t, strings.ReplaceAll(source, "T", "long"))}, Options{Indirect: true,
-		Kinds: []btf.Kind{btf.KindStruct}})
+			Kinds: []btf.Kind{btf.KindStruct}})
 	want := map[string][2]string{
 		"struct x": {},
 		"struct z": {},
