@@ -199,6 +199,9 @@ func (r *embedRun) intoWithIDs(env *cli.Env, f *elf.File, types, base *embed.Blo
 		if err := warnOfForeign(env, f, b, types.Path); err != nil {
 			return nil, nil, err
 		}
+		if f.IsModule() {
+			warnOfChain(env)
+		}
 	}
 	below := bases
 	if base != nil {

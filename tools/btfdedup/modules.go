@@ -140,6 +140,9 @@ func (b *batch) run(env *cli.Env, args []string) error {
 		return b.tally.explain(err)
 	}
 	defer b.bases.Close()
+	if b.embedding.dir != "" {
+		warnOfChain(env)
+	}
 	if err := b.makeDirs(); err != nil {
 		return err
 	}

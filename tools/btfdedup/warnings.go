@@ -33,3 +33,11 @@ func warnOfForeign(env *cli.Env, f *elf.File, b *btf.Blob, path string) error {
 	}
 	return err
 }
+
+// warnOfChain warns if the BTF that is embedded in modules is based on several BTFs.
+func warnOfChain(env *cli.Env) {
+	if n := len(env.Bases); n > 1 {
+		env.Warn("%s: there are %d bases, but the kernel refuses modules whose BTF isn't based on the "+
+			"BTF of vmlinux alone", env.Bases[n-1], n)
+	}
+}
