@@ -174,8 +174,8 @@ func (r *diffRun) checkNames(files []string, opts diff.Options, sides ...diff.Si
 	return nil
 }
 
-// has reports whether a blob or its bases have a type with a name and, unless kinds is nil, of one of
-// the kinds.
+// has reports whether a blob or its bases have a type with a name and, unless kinds is nil, of one
+// of the kinds.
 func has(b *btf.Blob, name dump.Name, kinds []btf.Kind) bool {
 	for _, t := range b.All() {
 		if (kinds == nil || slices.Contains(kinds, t.Kind)) && name.Is(t, b.TypeName(t)) {

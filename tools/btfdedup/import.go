@@ -67,7 +67,7 @@ func (r *importRun) run(env *cli.Env, args []string) error {
 	return env.WriteOutput(env.Output, cli.Bytes(found.Data))
 }
 
-// writeOldBase writes the section .BTF of an ELF file, or an empty file if there is no such section.
+// writeOldBase writes the section .BTF of an ELF file, or an empty file if there is none.
 func writeOldBase(env *cli.Env, path string) error {
 	f, err := elf.Open(path)
 	if err != nil {

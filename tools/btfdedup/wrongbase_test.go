@@ -240,8 +240,8 @@ func TestOtherModule(t *testing.T) {
 	chain := []string{"--resolve-ids", "--base", kernel, "--base", other, own}
 	succeeds(t, "there are 2 bases, but the kernel refuses", append([]string{"modules", "-o",
 		p("chain"), "--embed", p("embedded")}, chain[1:]...)...)
-	succeeds(t, "there are 2 bases, but the kernel refuses", append([]string{"embed", "-o", p("new.ko"),
-		"--btf", p("chain/m.btf")}, chain...)...)
+	succeeds(t, "there are 2 bases, but the kernel refuses", append([]string{"embed", "-o",
+		p("new.ko"), "--btf", p("chain/m.btf")}, chain...)...)
 	code, _, stderr := btfdedup(append(modules, p("7.2.1"), own)...)
 	want := p("7.2.1/m.ko") + ": it was built for the kernel 7.2.1, but " + own +
 		", which has the DWARF, for 7.2.0\n"

@@ -27,7 +27,8 @@ func imagesOf(t *testing.T, r Release) string {
 	put(t, dir, "net/nf-nat.ko", elfObject(t, elfwrite.Section{Name: ".BTF",
 		Data: read(r.Modules[0].File)}))
 	put(t, dir, "disk.ko", read(r.Modules[1].File))
-	put(t, dir, "md/raid.ko", elfObject(t, elfwrite.Section{Name: ".BTF", Data: read(r.Modules[2].File)}))
+	raid := elfwrite.Section{Name: ".BTF", Data: read(r.Modules[2].File)}
+	put(t, dir, "md/raid.ko", elfObject(t, raid))
 	put(t, dir, "other.ko", read(r.Modules[3].File))
 	put(t, dir, "plain.ko", elfObject(t, elfwrite.Section{Name: ".modinfo",
 		Data: []byte("name=plain\x00")}))

@@ -97,8 +97,8 @@ func (f *Files) Close() {
 	}
 }
 
-// Fit returns an error if an ELF file is certainly for a different machine than the bases. If it may
-// be for a different kernel, Fit says why; otherwise doubt is "".
+// Fit returns an error if an ELF file is certainly for a different machine than the bases. If it
+// may be for a different kernel, Fit says why; otherwise doubt is "".
 func (f *Files) Fit(file *elf.File) (doubt string, err error) {
 	if f.Base == nil {
 		return "", nil
