@@ -134,9 +134,6 @@ func (r *diffRun) compare(
 ) (diff.Result, error) {
 	var sets [2]diff.Set
 	for i, file := range files {
-		if file == "-" {
-			continue
-		}
 		var err error
 		if sets[i].Kernel, sets[i].Modules, err = archive.ReadSet(file); err != nil {
 			return diff.Result{}, err
