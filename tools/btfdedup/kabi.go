@@ -63,30 +63,28 @@ func readKernel(env *cli.Env, bases []string, path string) (k kernel, err error)
 		k.Kernel = kabi.FromSide(k.side)
 		return k, err
 	}
-	if path != cli.Stdin {
-		var set diff.Set
-		set.Kernel, set.Modules, err = archive.ReadSet(path)
-		if err != nil {
-			return k, err
+	var set diff.Set
+	if set.Kernel, set.Modules, err = archive.ReadSet(path); err != nil {
+		return k, err
+	}
+	if set.Kernel != nil {
+		if len(bases) > 0 {
+			return k, fmt.Errorf("%s has a kernel and its modules, which need no base", path)
 		}
-		if set.Kernel != nil {
-			if len(bases) > 0 {
-				return k, fmt.Errorf("%s has a kernel and its modules, which need no base", path)
-			}
-			k.side, k.Kernel = set.Blobs(), kabi.FromSet(set)
-			return k, nil
-		}
+		k.side, k.Kernel = set.Blobs(), kabi.FromSet(set)
+		return k, nil
 	}
 	k.side, err = readSide(env, bases, path)
 	k.Kernel = kabi.FromSide(k.side)
 	return k, err
 }
 
-// readReference reads a reference. It returns nil for other files.
+// readReference reads a reference. It returns nil for other files, and for files that can't be
+// opened.
 func readReference(path string) (*btf.Blob, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return nil, nil
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
