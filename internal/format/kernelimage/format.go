@@ -95,11 +95,14 @@ func (f *format) decompress(data []byte, limit int,
 	return b.Bytes(), true, nil
 }
 
-// NewReader decompresses data, or returns it unchanged if it isn't compressed. Unlike Unpack, it
-// doesn't limit how many bytes can be read.
-func NewReader(data []byte) (io.ReadCloser, error) {
-	if r, ok := xzfile.NewReader(data); ok {
-		return r, nil
+// NewReader decompresses data, or returns it unchanged if it isn't compressed. If jobs isn't 0, this
+// many threads may decompress more than is read. Unlike Unpack, NewReader doesn't limit how many
+// bytes can be read.
+func NewReader(data []byte, jobs int) (io.ReadCloser, error) {
+	if jobs > 0 {
+		if r, ok := xzfile.NewReader(data, jobs); ok {
+			return r, nil
+		}
 	}
 	f := formatOf(data)
 	if f == nil {

@@ -186,8 +186,9 @@ func (c *collector) readInput(name string, info os.FileInfo) error {
 	if !packages.Is(data) {
 		return c.read(name, name, info.Size(), f)
 	}
-	limit := max(usualRatio*int64(len(data)), int64(c.opts.MaxDecompressed))
-	err = packages.Each(data, limit, func(f packages.File) error {
+	opts := packages.Options{Jobs: c.opts.Jobs,
+		MaxDecompressed: max(usualRatio*int64(len(data)), int64(c.opts.MaxDecompressed))}
+	err = packages.Each(data, opts, func(f packages.File) error {
 		label := name + ": " + f.Name
 		switch {
 		case !wanted(f.Name):
