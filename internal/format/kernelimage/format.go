@@ -68,8 +68,9 @@ func (p *payload) decompress(limit int, wanted func(head []byte) bool) (out []by
 	if f.open == nil {
 		return nil, false, f.unsupported()
 	}
+	size := min(max(p.size, 0), limit)
 	if f.whole != nil {
-		if out, ok := f.whole(data, min(max(p.size, 0), limit), limit); ok {
+		if out, ok := f.whole(data, size, limit); ok {
 			if head := out[:min(HeadSize, len(out))]; !wanted(head) {
 				return head, false, nil
 			}
@@ -84,6 +85,7 @@ func (p *payload) decompress(limit int, wanted func(head []byte) bool) (out []by
 		defer c.Close()
 	}
 	var b bytes.Buffer
+	b.Grow(size + bytes.MinRead)
 	_, err = io.CopyN(&b, r, HeadSize)
 	if err == nil && !wanted(b.Bytes()) {
 		return b.Bytes(), false, nil
