@@ -229,6 +229,8 @@ func TestHostile(t *testing.T) {
 		{"a negative size", rpmOf(negative), "invalid cpio header"},
 		{"a stripped archive", rpmOf([]byte(strippedMagic + "00000000")),
 			"(stripped cpio) is not supported"},
+		{"an unknown compression of an archive", rpmOf([]byte("LZIP\x01\x0cxxxxxxxx")),
+			`compressed in an unknown way (it starts with "LZIP`},
 		{"no archive", rpmOf(nil), "no files after the headers"},
 		{"a header that is too long", longHeader, "has 34359738384 bytes, but only"},
 		{"no files", debOf("control.tar", nil), "the package has no data.tar"},
