@@ -11,7 +11,7 @@ func TestVerify(t *testing.T) {
 	w := newWorkspace(t)
 	w.Shell(`set -e
 		echo 'struct s { long i; } s; int f(struct s *s) { return s->i; }' > kernel.c
-		echo 'int other;' > other.c
+		echo 'int f(void) { return 0; }' > other.c
 		echo 'char __this_module[64] __attribute__((section(".gnu.linkonce.this_module")));
 			struct s { long i; }; int m(struct s *s) { return s->i; }' > m.c
 		gcc -g -c kernel.c && ld -e 0 -o kernel.elf kernel.o

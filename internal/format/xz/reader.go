@@ -12,8 +12,8 @@ import (
 const maxBlock = 1 << 27
 
 // NewReader returns a reader of the content of an xz file. ok is false if the file has a different
-// form. While one block is read, the next ones, as many as jobs, are decompressed by other threads.
-// The reader must be closed.
+// form. As many blocks as jobs, and at least two, are in memory: while one is read, other threads
+// decompress the next ones. The reader must be closed.
 func NewReader(data []byte, jobs int) (r io.ReadCloser, ok bool) {
 	f, ok := parse(data)
 	if !ok {
@@ -24,12 +24,13 @@ func NewReader(data []byte, jobs int) (r io.ReadCloser, ok bool) {
 			return nil, false
 		}
 	}
+	buffers := max(jobs, 2)
 	b := &blocks{
-		next:   make(chan chan []byte, jobs+1),
-		free:   make(chan []byte, jobs+1),
+		next:   make(chan chan []byte, buffers),
+		free:   make(chan []byte, buffers),
 		closed: make(chan struct{}),
 	}
-	for range jobs + 1 {
+	for range buffers {
 		b.free <- nil
 	}
 	b.threads.Go(func() { b.decode(f) })

@@ -50,6 +50,9 @@ const (
 	maxFile = 1 << 30
 	// usualRatio says how much larger than a package its content may be without --max-decompressed.
 	usualRatio = 32
+	// keepMapped is how many bytes of a package are read before its pages are unmapped. A package's
+	// pages count as memory that the process uses.
+	keepMapped = 16 << 20
 )
 
 // Find reads all inputs, and finds out what happens to the modules. A module that can't be read is
@@ -172,7 +175,12 @@ func (c *collector) readInput(name string, info os.FileInfo) error {
 	}
 	opts := packages.Options{Jobs: c.opts.Jobs,
 		MaxDecompressed: max(usualRatio*int64(len(data)), int64(c.opts.MaxDecompressed))}
+	read := int64(0)
 	err = packages.Each(data, opts, func(f packages.File) error {
+		if read += f.Size; read > keepMapped {
+			read = 0
+			_ = unix.Madvise(data, unix.MADV_DONTNEED) // what is needed again is mapped again
+		}
 		label := name + ": " + f.Name
 		switch {
 		case !c.wanted(f.Name):
