@@ -10,7 +10,8 @@ import (
 func TestVerify(t *testing.T) {
 	w := newWorkspace(t)
 	w.Shell(`set -e
-		echo 'struct s { long i; } s; int f(struct s *s) { return s->i; }' > kernel.c
+		echo 'const char reads_btf[] = "failed to validate module [";
+			struct s { long i; } s; int f(struct s *s) { return s->i; }' > kernel.c
 		echo 'int f(void) { return 0; }' > other.c
 		echo 'char __this_module[64] __attribute__((section(".gnu.linkonce.this_module")));
 			struct s { long i; }; int m(struct s *s) { return s->i; }' > m.c
@@ -51,7 +52,7 @@ btf_verify_test(name = "no_btf_test", srcs = [":kernel_btf", ":tree"], tags = ["
 `)
 	w.Shell("bazel test //...")
 	for target, want := range map[string]string{
-		":modules_test": "loads: modules/tree.ko.d/m.ko\n1 module: 1 load,",
+		":modules_test": "loads: modules/tree.ko.d/kernel/m.ko\n1 module: 1 load,",
 		":other_test":   "0 load, 0 load without BTF, 0 load with wrong BTF, 1 refused",
 		":no_btf_test":  "loads: tree/kernel/m.ko: it has no BTF",
 	} {
