@@ -109,7 +109,7 @@ accepts all flags of `btfdedup verify`.""",
 images, modules (compressed or not), directories, `btf_embed` targets, and `modules_btf` targets
 with `embed = True`. A `vmlinux_btf` or `btf_import` is a kernel of which only the BTF is known. Of
 a directory, only modules (`*.ko`) and kernels (`vmlinuz`, `vmlinux`, `Image`, `bzImage`, and these
-names followed by `-…`) are read.""",
+names followed by `-` and a version) are read.""",
             allow_files = True,
         ),
     },
