@@ -79,7 +79,7 @@ func Is(name string) bool {
 		return true
 	case !info.Mode().IsRegular() || info.Size() == 0:
 		return false
-	case isModule(name), elf.IsModule(name):
+	case elf.IsModule(name):
 		return true
 	}
 	f, err := os.Open(name)
