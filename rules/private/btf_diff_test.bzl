@@ -2,8 +2,8 @@
 
 load("@bazel_skylib//lib:shell.bzl", "shell")
 load("//rules:providers.bzl", "BtfInfo")
-load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 load(":arguments.bzl", "argument_of")
+load(":run.bzl", "TEST_EXEC_GROUP", "TEST_EXEC_GROUPS", tools_of = "tools")
 
 # The test prints at most this many differences, because Bazel hides test output of more than a
 # megabyte (--experimental_ui_max_stdouterr_bytes).
@@ -36,7 +36,7 @@ def _btf_diff_test_impl(ctx):
     params = ctx.actions.declare_file(ctx.label.name + ".params")
     ctx.actions.write(params, args)
 
-    tools = ctx.toolchains[TOOLCHAIN_TYPE].btf
+    tools = tools_of(ctx, TEST_EXEC_GROUP)
     btfdedup = tools.btfdedup.executable
     script = ctx.actions.declare_file(ctx.label.name + ".sh")
     ctx.actions.write(
@@ -64,7 +64,7 @@ _btf_diff_test = rule(
         "expected": attr.label(allow_single_file = True, mandatory = True),
         "expected_bases": attr.label_list(allow_files = True),
     },
-    toolchains = [TOOLCHAIN_TYPE],
+    exec_groups = TEST_EXEC_GROUPS,
 )
 
 def btf_diff_test(
