@@ -14,6 +14,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/inspect/diff"
 	"github.com/rules-btf/rules_btf/internal/inspect/diff/render"
 	"github.com/rules-btf/rules_btf/internal/inspect/dump"
+	"github.com/rules-btf/rules_btf/internal/inspect/kabi"
 	"github.com/rules-btf/rules_btf/internal/kernel/archive"
 	"github.com/rules-btf/rules_btf/internal/link/relocate"
 )
@@ -41,8 +42,14 @@ A and B can also be directories or archives with the BTF of a kernel and its mod
 modules" and "btfdedup archive" write them. Then modules are compared by name, and each module that
 differs is one line. docs/diff.md has examples, and describes the output of --format=json.
 
-Exit codes: 0 if equal; 1 if different (the differences are on stdout), or if a file can't be read
-(nothing on stdout, one line on stderr); 2 for wrong usage.`,
+With --symbols, the kABI is compared: only these exported symbols, and the types that they reach.
+The report says which changes break modules that were compiled for A, and shows a path from a symbol
+to each type. A can also be a reference that "btfdedup dump --format=kabi" has written; without
+--symbols, its symbols are compared. docs/diff.md has the rules.
+
+Exit codes: 0 if equal or, for the kABI, if all changes are compatible or allowed; 1 if different
+(the differences are on stdout), or if a file can't be read (nothing on stdout, one line on stderr);
+2 for wrong usage.`,
 		Example: `
 btfdedup diff old/vmlinux.btf new/vmlinux.btf
 # what has changed in two structs
@@ -51,6 +58,8 @@ btfdedup diff --name task_struct --name sock old.btf new.btf
 btfdedup diff --indirect --format=html old.btf new.btf
 # kernels with their modules
 btfdedup diff 7.1.tar.zst 7.2.tar.zst
+# the kABI
+btfdedup diff --symbols Module.symvers old.btf new.btf
 # one module from two builds
 btfdedup diff --base-a old/vmlinux.btf --base-b new/vmlinux.btf old/ext4.btf new/ext4.btf
 btfdedup diff --kinds=struct,union --format=json a.btf b.btf`,
@@ -70,10 +79,12 @@ btfdedup diff --kinds=struct,union --format=json a.btf b.btf`,
 		"also list types that differ only because a type to which they refer differs")
 	flags.NumberVarP(&r.limit, "limit", "", 0, math.MaxInt, "differences",
 		"print the summary, then at most `N` differences and how many more there are; 0 prints all")
+	r.kabi.define(flags)
 	return flags.Command(r.run)
 }
 
 type diffRun struct {
+	kabi              kabiFlags
 	baseA, baseB      []string
 	kinds             kindList
 	names             []string
@@ -93,20 +104,24 @@ func (r *diffRun) run(env *cli.Env, files []string) error {
 	for _, name := range r.names {
 		opts.Names = append(opts.Names, dump.ParseName(name))
 	}
-	result, err := r.compare(env, files, opts)
+	result, report, err := r.compareAny(env, files, opts)
 	if err != nil {
 		return err
 	}
 	switch r.format {
 	case "html":
-		err = render.HTML(env.Stdout, files[0], files[1], result)
+		err = render.HTML(env.Stdout, files[0], files[1], result, onPage(report))
 	case "json":
-		err = writeJSON(env.Stdout, diffReport{diffSchema, result.Same(), result})
+		err = writeJSON(env.Stdout, diffReport{diffSchema, result.Same(), report, result})
 	default:
-		err = render.Text(env.Stdout, result,
-			render.Options{Columns: progress.Columns(env.Stdout), Limit: r.limit})
+		err = render.Text(env.Stdout, result, render.Options{Columns: progress.Columns(env.Stdout),
+			Limit: r.limit, KABI: onPage(report)})
 	}
-	if err == nil && !result.Same() {
+	no := !result.Same()
+	if report != nil {
+		no = report.Incompatible > 0
+	}
+	if err == nil && no {
 		return cli.ErrNo
 	}
 	return err
@@ -119,9 +134,6 @@ func (r *diffRun) compare(
 ) (diff.Result, error) {
 	var sets [2]diff.Set
 	for i, file := range files {
-		if file == "-" {
-			continue
-		}
 		var err error
 		if sets[i].Kernel, sets[i].Modules, err = archive.ReadSet(file); err != nil {
 			return diff.Result{}, err
@@ -161,18 +173,24 @@ func (r *diffRun) compare(
 // checkNames returns an error if no type has one of the names of --name.
 func (r *diffRun) checkNames(files []string, opts diff.Options, sides ...diff.Side) error {
 	for i, name := range opts.Names {
-		if !slices.ContainsFunc(slices.Concat(sides...), func(b *btf.Blob) bool { return has(b, name) }) {
-			return fmt.Errorf("neither %s nor %s has a type with the name %q", files[0], files[1],
-				r.names[i])
+		has := func(b *btf.Blob) bool { return has(b, name, opts.Kinds) }
+		if !slices.ContainsFunc(slices.Concat(sides...), has) {
+			of := ""
+			if opts.Kinds != nil {
+				of = " and one of the kinds in --kinds"
+			}
+			return fmt.Errorf("neither %s nor %s has a type with the name %q%s", files[0], files[1],
+				r.names[i], of)
 		}
 	}
 	return nil
 }
 
-// has reports whether a blob or its bases have a type with a name.
-func has(b *btf.Blob, name dump.Name) bool {
+// has reports whether a blob or its bases have a type with a name and, unless kinds is nil, of one
+// of the kinds.
+func has(b *btf.Blob, name dump.Name, kinds []btf.Kind) bool {
 	for _, t := range b.All() {
-		if name.Is(t, b.TypeName(t)) {
+		if (kinds == nil || slices.Contains(kinds, t.Kind)) && name.Is(t, b.TypeName(t)) {
 			return true
 		}
 	}
@@ -226,7 +244,8 @@ const diffSchema = 2
 
 // diffReport is what diff prints as JSON.
 type diffReport struct {
-	Schema int  `json:"schema"`
-	Equal  bool `json:"equal"`
+	Schema int          `json:"schema"`
+	Equal  bool         `json:"equal"`
+	KABI   *kabi.Report `json:"kabi,omitempty"`
 	diff.Result
 }

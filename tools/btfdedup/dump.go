@@ -16,7 +16,7 @@ import (
 func dumpCommand() *cobra.Command {
 	flags := cli.NewFlags(&cobra.Command{
 		Use:   "dump FILE",
-		Short: "Print BTF: type by type, or as a C header",
+		Short: "Print BTF: type by type, as a C header, or as a reference for the kABI",
 		Long: `
 Prints the types of FILE: raw BTF, such as /sys/kernel/btf/vmlinux, or an ELF file with a section
 .BTF. docs/inside.md describes the output and how it differs from bpftool's.
@@ -26,6 +26,9 @@ Prints the types of FILE: raw BTF, such as /sys/kernel/btf/vmlinux, or an ELF fi
     c    a C header, such as vmlinux.h for BPF programs; it compiles to the layout that the BTF
          describes, and differs from bpftool's header only where bpftool's doesn't compile; for
          split BTF, with the types of the bases
+    kabi the functions and variables in the list of --symbols, and the types that they reach, as a
+         text that can be checked in: a reference for "btfdedup diff"; FILE can also be a directory
+         or archive with a kernel and its modules
 
 Split BTF, such as the BTF of a module, needs --base. The BTF of a module with a section .BTF.base
 is printed as it is, based on that section. With --base, it is first relocated, as in the kernel.`,
@@ -35,24 +38,40 @@ btfdedup dump --format=c -o vmlinux.h vmlinux
 # one struct, with the types that it needs
 btfdedup dump --format=c --name task_struct vmlinux.btf
 # a module's own types
-btfdedup dump --base vmlinux.btf ext4.ko`,
+btfdedup dump --base vmlinux.btf ext4.ko
+# a reference for the kABI
+btfdedup dump --format=kabi --symbols kabi_list -o abi.kabi vmlinux.btf`,
 	}, cli.Printed|cli.Base)
 	var r dumpRun
 	r.format = "raw"
-	flags.ChoiceVar(&r.format, "format", "the output `format`: raw, or c for a C header", "raw", "c")
+	flags.ChoiceVar(&r.format, "format", "the output `format`: raw, c for a C header, or kabi", "raw",
+		"c", "kabi")
 	flags.StringArrayVar(&r.names, "name", nil,
 		"print only types with the name `N`, or with a kind and name, such as \"struct sock\", "+
 			"also if they are in bases; repeat the flag for several names; --format=c also prints "+
 			"the types that the named types need")
+	r.kabi.define(flags)
 	return flags.Command(r.run)
 }
 
 type dumpRun struct {
+	kabi   kabiFlags
 	format string
 	names  []string
 }
 
 func (r *dumpRun) run(env *cli.Env, args []string) error {
+	if isKABI := r.format == "kabi"; isKABI {
+		switch {
+		case r.kabi.symbols == "":
+			return cli.Usagef("--format=kabi needs --symbols: a list of the exported symbols")
+		case r.names != nil:
+			return cli.Usagef("--name has no effect with --format=kabi; list symbols with --symbols")
+		}
+		return writeKABI(env, &r.kabi, args[0])
+	} else if r.kabi.symbols != "" || r.kabi.allow.Given() {
+		return cli.Usagef("--symbols, --allow and --allow-file need --format=kabi")
+	}
 	b, err := readBlob(env, args[0])
 	if err != nil {
 		return err

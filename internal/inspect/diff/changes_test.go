@@ -175,6 +175,18 @@ func TestChanges(t *testing.T) {
 			`int f(int x, long b) { return x + b; }`,
 			`func f, compatible
 				renamed parameter 1 a: a → x`},
+		{"a renamed parameter of a different type", `int f(int a, long b) { return a + b; }`,
+			`int f(char *x, long b) { return *x + b; }`,
+			`func f, breaks
+				renamed parameter 1 a: a → x
+				retyped parameter 1 a: int → char *`},
+		{"a renamed pointer to what is now defined", `struct d; struct s { struct d *p; } s;`,
+			`struct d { int i; }; struct s { struct d *q; } s;`,
+			`struct s, compatible
+				renamed member p: p → q
+				declared member p: struct d (declared) * → struct d *
+			forward struct d: only in A
+			struct d, compatible`},
 		{"a typedef", `typedef int t; t x; struct s { t t; } s;`,
 			`typedef long t; t x; struct s { t t; } s;`,
 			`typedef t, breaks, 1 follow-up
@@ -219,5 +231,29 @@ func TestChanges(t *testing.T) {
 		if follow != s.Indirect {
 			t.Errorf("%s: %d follow-ups, but %d indirect differences", c.name, follow, s.Indirect)
 		}
+	}
+}
+
+// TestNoteNamesCause: the note of a follow-up names the reference that leads to its cause, even if
+// an earlier reference leads to a different difference.
+func TestNoteNamesCause(t *testing.T) {
+	const source = `struct z { T a; }; struct y { struct z *z; }; struct x { T a; };
+		struct s { struct y *y; struct x *x; } s;`
+	list, _ := Compare(Side{compile(t, strings.ReplaceAll(source, "T", "int"))},
+		Side{compile(t, strings.ReplaceAll(source, "T", "long"))}, Options{Indirect: true,
+			Kinds: []btf.Kind{btf.KindStruct}})
+	want := map[string][2]string{
+		"struct x": {},
+		"struct z": {},
+		"struct s": {"struct x", "member x: refers to struct x, which differs"}, // not to struct y
+		"struct y": {"struct z", "member z: refers to struct z, which differs"},
+	}
+	for _, d := range list {
+		if got := [2]string{d.Because, d.Note}; got != want[d.Type] {
+			t.Errorf("%s: %q, want %q", d.Type, got, want[d.Type])
+		}
+	}
+	if len(list) != len(want) {
+		t.Errorf("%d differences, want %d", len(list), len(want))
 	}
 }

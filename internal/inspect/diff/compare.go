@@ -74,6 +74,9 @@ type comparison struct {
 	order    []*group   // the groups in the order in which they were found
 	summary  Summary
 	work     work
+	// causes, by content: for an Indirect difference, the rank of its cause; for the cause, -rank; 0
+	// for others. It is nil unless Indirect differences are listed.
+	causes []int32
 }
 
 // work limits the work for hostile types, and has what is used again and again.
@@ -84,6 +87,10 @@ type work struct {
 	pairs    map[[2]uint32]bool   // for cleared
 	listed   []int32              // by content: the index of its difference plus 1, or 0
 	pointers map[*btf.Blob]uint64 // for pointerSize
+	sections map[*btf.Blob]map[string]string
 }
 
-func newWork() work { return work{fieldsLeft: allFields, pointers: map[*btf.Blob]uint64{}} }
+func newWork() work {
+	return work{fieldsLeft: allFields, pointers: map[*btf.Blob]uint64{},
+		sections: map[*btf.Blob]map[string]string{}}
+}
