@@ -15,6 +15,9 @@ import (
 // the functions in its BTF. The kernel checks none of this, because it resolves no references in
 // the BTF of modules.
 func (k *Kernel) misfit(m *Module, b *btf.Blob) string {
+	if hasNoBase(b) {
+		return noBase
+	}
 	if err := b.CheckRefs(); err != nil {
 		return k.another(m) + ": " + err.Error()
 	}

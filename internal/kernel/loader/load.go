@@ -138,7 +138,7 @@ func (k *Kernel) parseModule(m *Module) (own, loaded *btf.Blob, err error) {
 			btf.SectionTypes)
 	}
 	base := k.types
-	distilled := len(m.base) > 0 && !k.version.before(readsBase)
+	distilled := m.base != nil && !k.version.before(readsBase)
 	if distilled {
 		if base, err = k.parse(m.base, nil); err != nil {
 			return nil, nil, fmt.Errorf("section %s: %w", btf.SectionBase, err)
@@ -168,9 +168,9 @@ func (k *Kernel) parse(data []byte, base *btf.Blob) (*btf.Blob, error) {
 	}
 	b, err := btf.Parse(data, base)
 	if err != nil && base != nil {
-		if _, alone := btf.Parse(data, nil); alone == nil {
-			return nil, errors.New("its BTF has no base, but the kernel reads it as if it were based on " +
-				"the BTF of vmlinux")
+		if alone, other := btf.Parse(data, nil); other == nil {
+			alone.Base, alone.StartID, alone.BaseStrLen = base, base.EndID(), base.EndStr()
+			b, err = alone, nil
 		}
 	}
 	if err != nil {
@@ -182,6 +182,9 @@ func (k *Kernel) parse(data []byte, base *btf.Blob) (*btf.Blob, error) {
 	boot := verify.Boot
 	if found := verify.Check(b, verify.Options{Only: &boot}); len(found) > 0 {
 		err := fmt.Errorf("the kernel rejects %v%s", found[0], more(len(found)-1))
+		if base != nil && hasNoBase(b) {
+			return nil, fmt.Errorf("%s, and %w", noBase, err)
+		}
 		if b.Base != nil && b.CheckRefs() != nil {
 			err = &misfitError{err}
 		}
@@ -189,6 +192,12 @@ func (k *Kernel) parse(data []byte, base *btf.Blob) (*btf.Blob, error) {
 	}
 	return b, nil
 }
+
+const noBase = "its BTF has no base, but the kernel reads it as if it were based on the BTF of vmlinux"
+
+// hasNoBase reports whether BTF isn't split, although it was parsed as if it were: only then, its
+// first string is empty.
+func hasNoBase(b *btf.Blob) bool { return strings.HasPrefix(b.Strings, "\x00") }
 
 // misfitError is an error about BTF whose references make no sense with its base.
 type misfitError struct{ error }
