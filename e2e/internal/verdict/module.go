@@ -17,7 +17,8 @@ import (
 // maxSize limits the size of modules, because an emulated processor loads them.
 const maxSize = 1 << 20
 
-// isSuitable reports whether a module is small, has BTF, and can be removed.
+// isSuitable reports whether a module is small, can be removed, and has BTF without a distilled
+// base.
 func isSuitable(t testing.TB, m Module) bool {
 	t.Helper()
 	f, err := elf.Open(m.File)
@@ -30,8 +31,8 @@ func isSuitable(t testing.TB, m Module) bool {
 		t.Fatal(err)
 	}
 	isExit := func(s elf.Symbol) bool { return symbols.Name(&s) == "cleanup_module" }
-	return f.Size() <= maxSize && f.Section(btf.SectionTypes) != nil &&
-		slices.ContainsFunc(symbols.List, isExit)
+	return f.Size() <= maxSize && slices.ContainsFunc(symbols.List, isExit) &&
+		f.Section(btf.SectionTypes) != nil && f.Section(btf.SectionBase) == nil
 }
 
 // module is a module that is being made wrong.

@@ -27,12 +27,16 @@ func (m *module) records() records {
 
 // any returns the index of a type for which ok returns true, or -1.
 func (m *module) any(r records, ok func(t *btf.Type) bool) int {
-	for range 1000 {
-		if i := m.rnd.IntN(len(r.Types)); ok(&r.Types[i]) {
-			return i
+	var found []int
+	for i := range r.Types {
+		if ok(&r.Types[i]) {
+			found = append(found, i)
 		}
 	}
-	return -1
+	if len(found) == 0 {
+		return -1
+	}
+	return found[m.rnd.IntN(len(found))]
 }
 
 // word returns the n-th word of a type's record.

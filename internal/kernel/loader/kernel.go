@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/elf"
@@ -27,6 +28,9 @@ type Kernel struct {
 	types    *btf.Blob // nil if the kernel has no BTF
 	invalid  string    // why the kernel rejects its own BTF, or ""
 	ownSize  uint32    // of struct module, in bytes; 0 if unknown
+
+	namesOnce sync.Once
+	names     map[string]bool // of the functions in types; filled in by isTaken
 }
 
 // machine is for which machine a file was compiled.

@@ -65,6 +65,9 @@ func (k *Kernel) Load(m *Module) Verdict {
 		return v
 	}
 	if why, outcome := k.checkIDs(m, own); outcome != Loads {
+		if hasNoBase(own) {
+			why = noBase + ": " + why
+		}
 		return Verdict{Outcome: outcome, Why: why}
 	}
 	if why := k.misfit(m, loaded); why != "" {

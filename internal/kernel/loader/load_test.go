@@ -38,6 +38,9 @@ func TestLoad(t *testing.T) {
 	anyOther, err := NewKernel("vmlinux.btf", otherTypes, nil, nil)
 	b.check(err)
 	_, image, _ := b.kernel()
+	probe := "FIRST=int probe(void) { return 0; }"
+	sameName, _, _ := b.kernel(probe)
+	sameName71, _, _ := b.kernel(probe, `RELEASE="7.1.0"`)
 	bare, err := NewKernel("vmlinux", nil, image, nil)
 	b.check(err)
 	invalid, err := NewKernel("vmlinux", patchKind(t, types, nil, btf.KindInt, 0, 4, 0xff), image, nil)
@@ -86,6 +89,10 @@ func TestLoad(t *testing.T) {
 			11, 0xf0)), Refused, "above the maximum"},
 		{"BTF without a base", k, set(btf.SectionTypes, types), Refused,
 			"its BTF has no base, but the kernel reads it as if it were based on the BTF of vmlinux"},
+		{"BTF without a base, in which the kernel sees no mistake", k, b.with(plain, map[string][]byte{
+			btf.SectionTypes: distilled}), WrongBTF, "its BTF has no base"},
+		{"strings before types", k, set(btf.SectionTypes, stringsFirst(t, split, k.types)), Refused,
+			"the strings come before the types"},
 		{"no BTF in the kernel", bare, good, Refused, "no base: the kernel has no BTF"},
 		{"bad BTF in the kernel", invalid, good, Refused, "no base: the kernel rejects its own BTF"},
 		{"a kernel that doesn't read BTF", ignores, good, WithoutBTF, "CONFIG_DEBUG_INFO_BTF_MODULES"},
@@ -97,12 +104,16 @@ func TestLoad(t *testing.T) {
 			`"__BTF_ID__struct__device__1" at offset 0x0: its id 1 is`},
 		{"an id of a kfunc", k, set(btfids.SectionName, patchWord(ids, 3, 1)), Refused,
 			"its kfuncs can't be registered"},
+		{"a kfunc with the name of a function in vmlinux", sameName, b.module(sameName, "IDS"), Refused,
+			`vmlinux also has a function "probe"`},
+		{"the same in Linux 7.1", sameName71, b.module(sameName71, "IDS", `RELEASE="7.1.0"`), Loads, ""},
 		{"unresolved ids", k, set(btfids.SectionName, patchWord(patchWord(patchWord(ids, 0, 0), 1, 0), 3,
 			0)), WrongBTF, "the section is not resolved"},
 		{"a distilled base", k, relocatable, Loads, ""},
 		{"a distilled base, another kernel", other, relocatable, Loads, ""},
 		{"a distilled base, another size", larger, relocatable, Refused,
 			"its distilled base doesn't match the kernel: type"},
+		{"an empty distilled base", k, set(btf.SectionBase, []byte{}), Refused, "section .BTF.base"},
 		{"allowed, but right", drops, good, Loads, ""},
 	} {
 		v := b.load(c.kernel, c.module)
@@ -145,26 +156,10 @@ func patchKind(t *testing.T, data []byte, base *btf.Blob, kind btf.Kind, n, at i
 				return out
 			}
 		}
-		off += recordSize(&b.Types[i])
+		off += int(b.Types[i].Kind.RecordLen(b.Types[i].Vlen))
 	}
 	t.Fatalf("no %v", kind)
 	return nil
-}
-
-// recordSize returns the size of a record in bytes (btf_type and what follows it).
-func recordSize(t *btf.Type) int {
-	const header = 12
-	switch t.Kind {
-	case btf.KindInt, btf.KindVar, btf.KindDeclTag:
-		return header + 4
-	case btf.KindArray:
-		return header + 12
-	case btf.KindStruct, btf.KindUnion, btf.KindDatasec, btf.KindEnum64:
-		return header + 12*int(t.Vlen)
-	case btf.KindEnum, btf.KindFuncProto:
-		return header + 8*int(t.Vlen)
-	}
-	return header
 }
 
 // patchWord replaces a word of .BTF_ids.
@@ -186,6 +181,21 @@ func bigEndian(t *testing.T, data []byte, base *btf.Blob) []byte {
 		t.Fatal(err)
 	}
 	return out
+}
+
+// stringsFirst puts the strings before the types.
+func stringsFirst(t *testing.T, data []byte, base *btf.Blob) []byte {
+	t.Helper()
+	b, err := btf.Parse(data, base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := append([]byte(b.Strings), make([]byte, -len(b.Strings)&3)...)
+	out := append(append([]byte(nil), data[:btf.HeaderLen]...), names...)
+	for i, x := range []int{len(names), int(b.Header.TypeLen), 0, len(names)} {
+		binary.LittleEndian.PutUint32(out[8+4*i:], uint32(x))
+	}
+	return append(out, data[btf.HeaderLen:][:b.Header.TypeLen]...)
 }
 
 // FuzzLoad loads any file as a module.
