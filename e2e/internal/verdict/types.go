@@ -99,7 +99,7 @@ func longerHeader(m *module) bool {
 	if m.rnd.IntN(2) == 0 {
 		return m.setTypes(b, btf.EncodeOptions{Layout: true})
 	}
-	length := pick(m.rnd, 28, 32, 40)
+	length := pick(m.rnd, 32, 40)
 	m.setTypes(b, btf.EncodeOptions{HeaderLen: length})
 	m.changed[btf.SectionTypes][length-1] = pick[byte](m.rnd, 0, 0, 1)
 	return true

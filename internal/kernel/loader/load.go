@@ -58,7 +58,8 @@ func (k *Kernel) Load(m *Module) Verdict {
 	}
 	own, loaded, err := k.parseModule(m)
 	if err != nil {
-		v := Verdict{Outcome: Refused, Why: err.Error(), Rejected: true, Guessed: !k.image}
+		v := Verdict{Outcome: Refused, Why: err.Error(), Rejected: true,
+			Guessed: k.mayDrop()}
 		if k.drops {
 			v.Outcome = WithoutBTF
 		}
@@ -74,6 +75,12 @@ func (k *Kernel) Load(m *Module) Verdict {
 		return Verdict{Outcome: WrongBTF, Why: why}
 	}
 	return Verdict{}
+}
+
+// mayDrop reports whether it isn't known if the kernel drops BTF that it rejects.
+func (k *Kernel) mayDrop() bool {
+	return !k.image ||
+		!k.drops && !k.version.before(addsDrops) && k.version != (version{}) && k.version.before(saysDrops)
 }
 
 // checkHeaders returns why the kernel refuses a module before it reads any BTF, or ""

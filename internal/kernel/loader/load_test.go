@@ -127,6 +127,20 @@ func TestLoad(t *testing.T) {
 	}
 }
 
+// TestGuessed: an image of these versions doesn't say whether the kernel drops rejected BTF.
+func TestGuessed(t *testing.T) {
+	b := newBuilder(t)
+	for release, guessed := range map[string]bool{"5.17.0": false, "6.1.0": true, "6.3.0": false} {
+		define := `RELEASE="` + release + `"`
+		k, _, _ := b.kernel(define)
+		module := b.module(k, define)
+		module = b.with(module, map[string][]byte{btf.SectionTypes: []byte("no BTF")})
+		if v := b.load(k, module); v.Outcome != Refused || v.Guessed != guessed {
+			t.Errorf("%s: %v, want guessed %v", release, v, guessed)
+		}
+	}
+}
+
 // TestMachine loads a module that was compiled for another machine.
 func TestMachine(t *testing.T) {
 	b := newBuilder(t)
