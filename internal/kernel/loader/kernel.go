@@ -40,6 +40,9 @@ type machine struct {
 	order    binary.ByteOrder
 }
 
+// The header of an arm64 Image (Documentation/arch/arm64/booting.rst) has a magic number, in bytes.
+const arm64Magic, arm64Header = 56, 64
+
 func machineOf(f *elf.File) machine { return machine{f.Machine, f.AddrSize, f.Order} }
 
 func (m machine) String() string {
@@ -69,8 +72,11 @@ var magicRest = regexp.MustCompile(`^[0-9A-Za-z_ ]*$`)
 func NewKernel(label string, types, image []byte, f *elf.File) (*Kernel, error) {
 	k := &Kernel{Label: label}
 	k.search(image)
-	if f != nil {
+	switch {
+	case f != nil:
 		k.machine = machineOf(f)
+	case len(image) >= arm64Header && string(image[arm64Magic:arm64Header-4]) == "ARM\x64":
+		k.machine = machine{stdelf.EM_AARCH64, 8, binary.LittleEndian}
 	}
 	if types == nil {
 		return k, nil
