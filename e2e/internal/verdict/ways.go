@@ -63,7 +63,7 @@ var ways = []struct {
 	}},
 	{"damaged BTF on a distilled base", func(m *module) bool {
 		base, types := m.distilled()
-		return m.setDistilled(base, damaged(m.rnd, types))
+		return m.setDistilled(base, damaged(m.rnd, types)) && !m.hasBadID()
 	}},
 	{"empty distilled base", func(m *module) bool { return m.set(btf.SectionBase, []byte{}) }},
 	{"lost distilled base", func(m *module) bool {
@@ -132,6 +132,25 @@ func compressed(m *module) bool {
 
 func (m *module) setDistilled(base, types []byte) bool {
 	return m.set(btf.SectionBase, base) && m.set(btf.SectionTypes, types)
+}
+
+// hasBadID reports whether a type refers to an id after the last one. A kernel that relocates such
+// BTF reads outside of its table of ids (btf_relocate_rewrite_type_id), so anything may happen.
+func (m *module) hasBadID() bool {
+	base, err := btf.Parse(m.changed[btf.SectionBase], nil)
+	m.check(err)
+	b, err := btf.Parse(m.changed[btf.SectionTypes], base)
+	if err != nil {
+		return false // the kernel doesn't relocate it
+	}
+	for i := range b.Types {
+		for id := range b.Refs(&b.Types[i]) {
+			if *id >= b.EndID() {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // otherDistilled makes a distilled base of a kernel in which a type is different.

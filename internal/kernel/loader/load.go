@@ -161,13 +161,26 @@ func (k *Kernel) parseModule(m *Module) (own, loaded *btf.Blob, err error) {
 		}
 		return nil, nil, err
 	}
-	if !distilled {
+	if !distilled || hasBadID(own) {
 		return own, own, nil
 	}
 	if loaded, err = relocate.Relocate(own, k.types); err != nil {
 		return nil, nil, fmt.Errorf("its distilled base doesn't match the kernel: %w", err)
 	}
 	return own, loaded, nil
+}
+
+// hasBadID reports whether a type refers to an id after the last one. When the kernel relocates such
+// BTF, it doesn't check the id, and reads outside of its table (btf_relocate_rewrite_type_id).
+func hasBadID(b *btf.Blob) bool {
+	for i := range b.Types {
+		for id := range b.Refs(&b.Types[i]) {
+			if *id >= b.EndID() {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // parse reads one blob, and checks it by the rules for all BTF that the kernel reads

@@ -25,6 +25,8 @@ func TestLoad(t *testing.T) {
 	other, _, otherTypes := b.kernel(more)
 	distilled, onDistilled, err := distill.Encode(split, k.types)
 	b.check(err)
+	onDistilledBase, err := btf.Parse(distilled, nil)
+	b.check(err)
 	relocatable := b.with(plain, map[string][]byte{btf.SectionTypes: onDistilled,
 		btf.SectionBase: distilled})
 	larger, _, _ := b.kernel(`SIZE=long more[4];`)
@@ -111,6 +113,9 @@ func TestLoad(t *testing.T) {
 			0)), WrongBTF, "the section is not resolved"},
 		{"a distilled base", k, relocatable, Loads, ""},
 		{"a distilled base, another kernel", other, relocatable, Loads, ""},
+		{"an id beyond the end, on a distilled base", k, b.with(relocatable, map[string][]byte{
+			btf.SectionTypes: patchKind(t, onDistilled, onDistilledBase, btf.KindPtr, 0, 8, 0xf0)}), WrongBTF,
+			"but the last type is"},
 		{"a distilled base, another size", larger, relocatable, Refused,
 			"its distilled base doesn't match the kernel: type"},
 		{"an empty distilled base", k, set(btf.SectionBase, []byte{}), Refused, "section .BTF.base"},
