@@ -80,7 +80,8 @@ func (k kernel) embedDistilled(t *testing.T, dir, image string) {
 		changed := distilled[file]
 		name := kernelName(file)
 		at := func(suffix string) string { return filepath.Join(dir, name+suffix) }
-		base, split, out := at(".base.btf"), at(".distilled.btf"), filepath.Join(image, k.moduleIn(name))
+		base, split := at(".base.btf"), at(".distilled.btf")
+		out := filepath.Join(image, k.moduleIn(name))
 		if changed {
 			harness.MustRun(t, "", btfgen, "elf", "-q", "--base="+sameTypes, "-o", at(".btf"),
 				k.debug(file))

@@ -54,7 +54,7 @@ func (k kernel) names() []string {
 	return names
 }
 
-// fileName returns the name of a module's file, without ".ko". The module is named as in the kernel.
+// fileName returns the name of a module's file without ".ko". The module is named as in the kernel.
 func (k kernel) fileName(name string) string {
 	for _, file := range k.order {
 		if kernelName(file) == name {
@@ -85,11 +85,11 @@ func (k kernel) embedAll(t *testing.T, dir, image string) {
 func (k kernel) embed(t *testing.T, base, btf, out, from string) {
 	t.Helper()
 	harness.MustRun(t, "", harness.Tool(t, "btfdedup"), "modules", "-q", "--base="+base,
-		"--old-base="+k.vmlinuxBTF(), "-o", btf, "--embed", out, "--into", filepath.Join(k.dir, "modules"),
-		"--drop-signature", "--fatal-warnings", from)
+		"--old-base="+k.vmlinuxBTF(), "-o", btf, "--embed", out, "--into",
+		filepath.Join(k.dir, "modules"), "--drop-signature", "--fatal-warnings", from)
 }
 
-// writePlan writes the guest's plan. The guest loads all modules in order, and each control and each
+// writePlan writes the guest's plan. The guest loads all modules in order, and each control and
 // wrong module just before the good module of the same name. Then it runs the BPF programs.
 func (k kernel) writePlan(t *testing.T, image string, controls map[string]control,
 	wrong *verdict.Cases) {

@@ -97,7 +97,8 @@ func (k kernel) wrongModules(t *testing.T, image string) *verdict.Cases {
 	for _, name := range k.modules {
 		from = append(from, verdict.Module{Name: kernelName(name), File: k.module(name)})
 	}
-	return verdict.Make(t, k.machine(t).Kernel, harness.Section(t, k.vmlinux(), ".BTF"), from, 60, image)
+	types := harness.Section(t, k.vmlinux(), ".BTF")
+	return verdict.Make(t, k.machine(t).Kernel, types, from, 60, image)
 }
 
 // machine returns a machine that boots the kernel.

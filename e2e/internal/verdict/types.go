@@ -196,7 +196,9 @@ func id(m *module) bool {
 // variable changes a word of a DATASEC or a VAR.
 func variable(m *module) bool {
 	r := m.records()
-	i := m.any(r, func(t *btf.Type) bool { return t.Kind == btf.KindVar || t.Kind == btf.KindDatasec })
+	i := m.any(r, func(t *btf.Type) bool {
+		return t.Kind == btf.KindVar || t.Kind == btf.KindDatasec
+	})
 	if i < 0 {
 		return false
 	}

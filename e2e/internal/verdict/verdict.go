@@ -43,9 +43,9 @@ type Cases struct {
 	way    map[string]string        // by the base name of the file
 }
 
-// Make makes n wrong modules from modules of a kernel, in a directory below image, the guest's root.
-// It uses only small modules that have BTF and that can be removed again. The parameter kernel names
-// the kernel's image or vmlinux, and types is the kernel's BTF. The environment variable
+// Make makes n wrong modules from modules of a kernel, below the directory image, the guest's root.
+// It uses only small modules that have BTF and that can be removed again. The parameter kernel
+// names the kernel's image or vmlinux, and types is the kernel's BTF. The environment variable
 // VERDICT_SEED has the seed of the random choices, and VERDICT_MODULES replaces n.
 func Make(t testing.TB, kernel string, types []byte, modules []Module, n int, image string) *Cases {
 	t.Helper()

@@ -80,7 +80,7 @@ func (k *Kernel) Load(m *Module) Verdict {
 // mayDrop reports whether it isn't known if the kernel drops BTF that it rejects.
 func (k *Kernel) mayDrop() bool {
 	return !k.image ||
-		!k.drops && !k.version.before(addsDrops) && k.version != (version{}) && k.version.before(saysDrops)
+		!k.drops && !k.version.before(addsDrops) && k.version.before(saysDrops)
 }
 
 // checkHeaders returns why the kernel refuses a module before it reads any BTF, or ""
@@ -170,8 +170,8 @@ func (k *Kernel) parseModule(m *Module) (own, loaded *btf.Blob, err error) {
 	return own, loaded, nil
 }
 
-// hasBadID reports whether a type refers to an id after the last one. When the kernel relocates such
-// BTF, it doesn't check the id, and reads outside of its table (btf_relocate_rewrite_type_id).
+// hasBadID reports whether a type refers to an id after the last one. When the kernel relocates
+// such BTF, it doesn't check the id, and reads outside of its table (btf_relocate_rewrite_type_id).
 func hasBadID(b *btf.Blob) bool {
 	for i := range b.Types {
 		for id := range b.Refs(&b.Types[i]) {
@@ -216,7 +216,8 @@ func (k *Kernel) parse(data []byte, base *btf.Blob) (*btf.Blob, error) {
 	return b, nil
 }
 
-const noBase = "its BTF has no base, but the kernel reads it as if it were based on the BTF of vmlinux"
+const noBase = "its BTF has no base, but the kernel reads it as if it were based on the BTF of " +
+	"vmlinux"
 
 // hasNoBase reports whether BTF isn't split, although it was parsed as if it were: only then, its
 // first string is empty.

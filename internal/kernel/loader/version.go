@@ -82,8 +82,8 @@ func (v version) unknown(b *btf.Blob) string {
 	if h := b.Header; v.before(readsLayout) {
 		switch {
 		case h.LayoutLen > 0:
-			return fmt.Sprintf("its header has a layout section, which Linux %v doesn't know (%v does)", v,
-				readsLayout)
+			return fmt.Sprintf("its header has a layout section, which Linux %v doesn't know (%v does)",
+				v, readsLayout)
 		case h.StrOff != h.TypeLen:
 			return fmt.Sprintf("its strings come before its types; Linux %v rejects that", v)
 		}
