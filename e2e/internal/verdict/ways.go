@@ -63,7 +63,7 @@ var ways = []struct {
 	}},
 	{"damaged BTF on a distilled base", func(m *module) bool {
 		base, types := m.distilled()
-		return m.setDistilled(base, damaged(m.rnd, types)) && !m.hasBadID()
+		return m.setDistilled(base, damaged(m.rnd, types)) && !m.pastEnd()
 	}},
 	{"empty distilled base", func(m *module) bool { return m.set(btf.SectionBase, []byte{}) }},
 	{"lost distilled base", func(m *module) bool {
@@ -134,9 +134,10 @@ func (m *module) setDistilled(base, types []byte) bool {
 	return m.set(btf.SectionBase, base) && m.set(btf.SectionTypes, types)
 }
 
-// hasBadID reports whether a type refers to an id after the last one. A kernel that relocates such
-// BTF reads outside of its table of ids (btf_relocate_rewrite_type_id), so anything may happen.
-func (m *module) hasBadID() bool {
+// pastEnd reports whether an id in a type is after the last one, or a name after the end of the
+// strings. A kernel that relocates BTF with such an id reads outside of its table of ids
+// (btf_relocate_rewrite_type_id), so anything may happen.
+func (m *module) pastEnd() bool {
 	base, err := btf.Parse(m.changed[btf.SectionBase], nil)
 	m.check(err)
 	b, err := btf.Parse(m.changed[btf.SectionTypes], base)
@@ -146,6 +147,11 @@ func (m *module) hasBadID() bool {
 	for i := range b.Types {
 		for id := range b.Refs(&b.Types[i]) {
 			if *id >= b.EndID() {
+				return true
+			}
+		}
+		for name := range b.Names(&b.Types[i]) {
+			if name >= b.EndStr() {
 				return true
 			}
 		}

@@ -161,7 +161,7 @@ func (k *Kernel) parseModule(m *Module) (own, loaded *btf.Blob, err error) {
 		}
 		return nil, nil, err
 	}
-	if !distilled || hasBadID(own) {
+	if !distilled || pastEnd(own) {
 		return own, own, nil
 	}
 	if loaded, err = relocate.Relocate(own, k.types); err != nil {
@@ -170,12 +170,18 @@ func (k *Kernel) parseModule(m *Module) (own, loaded *btf.Blob, err error) {
 	return own, loaded, nil
 }
 
-// hasBadID reports whether a type refers to an id after the last one. When the kernel relocates
-// such BTF, it doesn't check the id, and reads outside of its table (btf_relocate_rewrite_type_id).
-func hasBadID(b *btf.Blob) bool {
+// pastEnd reports whether an id in a type is after the last one, or a name after the end of the
+// strings. The kernel doesn't check that before it relocates BTF: with such an id, it reads outside
+// of its table (btf_relocate_rewrite_type_id).
+func pastEnd(b *btf.Blob) bool {
 	for i := range b.Types {
 		for id := range b.Refs(&b.Types[i]) {
 			if *id >= b.EndID() {
+				return true
+			}
+		}
+		for name := range b.Names(&b.Types[i]) {
+			if name >= b.EndStr() {
 				return true
 			}
 		}
