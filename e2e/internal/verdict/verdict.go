@@ -211,10 +211,13 @@ func (c *Cases) verify(t *testing.T) map[string]verdict {
 }
 
 // checkShown checks that the kernel shows the module's BTF, after relocation if its base is
-// distilled.
+// distilled. Kernels before 6.11 ignore distilled bases.
 func (c *Cases) checkShown(t *testing.T, m *report.Module) {
 	file := filepath.Join(c.image, m.File)
 	want := harness.Section(t, file, btf.SectionTypes)
+	if m.BTF == report.Digest(want) {
+		return
+	}
 	if distilled := harness.Section(t, file, btf.SectionBase); distilled != nil {
 		harness.Do(t, func() {
 			types := harness.Get(btf.Parse(want, harness.Get(btf.Parse(distilled, nil))))

@@ -77,7 +77,7 @@ func (k *Kernel) checkIDs(m *Module, b *btf.Blob) (why string, outcome Outcome) 
 	switch {
 	case err != nil:
 		return err.Error(), WrongBTF
-	case len(kfuncs) > 0:
+	case len(kfuncs) > 0 && !k.version.before(checksProtos):
 		why := fmt.Sprintf("its kfuncs can't be registered: %v%s", kfuncs[0], more(len(kfuncs)-1))
 		return why, Refused
 	case len(wrong) > 0:

@@ -29,6 +29,7 @@ var (
 	readsModules = version{5, 11} // btf_parse_module
 	readsBase    = version{6, 11} // btf_parse_base: the section .BTF.base
 	checksSize   = version{6, 4}  // the size of .gnu.linkonce.this_module
+	checksProtos = version{6, 4}  // btf_check_kfunc_protos; Linux 6.1 doesn't have it
 	checksKfuncs = version{7, 2}  // btf_check_kfunc_name
 	addsDrops    = version{5, 18} // CONFIG_MODULE_ALLOW_BTF_MISMATCH
 	saysDrops    = version{6, 3}  // dropsText; before, both values of the option give the same texts
