@@ -109,8 +109,8 @@ func TestLoad(t *testing.T) {
 		{"a kfunc with the name of a function in vmlinux", sameName, b.module(sameName, "IDS"), Refused,
 			`vmlinux also has a function "probe"`},
 		{"the same, Linux 7.1", sameName71, b.module(sameName71, "IDS", `RELEASE="7.1.0"`), Loads, ""},
-		{"an id of a kfunc, 6.3", v63, b.with(b.module(v63, "IDS", `RELEASE="6.3.0"`), map[string][]byte{
-			btfids.SectionName: patchWord(ids, 3, 1)}), WrongBTF, "its id 1 is"},
+		{"an id of a kfunc, 6.3", v63, b.with(b.module(v63, "IDS", `RELEASE="6.3.0"`),
+			map[string][]byte{btfids.SectionName: patchWord(ids, 3, 1)}), WrongBTF, "its id 1 is"},
 		{"unresolved ids", k, set(btfids.SectionName, patchWord(patchWord(patchWord(ids, 0, 0), 1, 0), 3,
 			0)), WrongBTF, "the section is not resolved"},
 		{"a distilled base", k, relocatable, Loads, ""},
