@@ -12,6 +12,7 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/boot/report"
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 	"github.com/rules-btf/rules_btf/e2e/internal/machine"
+	"github.com/rules-btf/rules_btf/e2e/internal/verdict"
 )
 
 func TestMain(m *testing.M) { harness.Main(m) }
@@ -36,15 +37,18 @@ func TestBoot(t *testing.T) {
 	k.embedAll(t, dir, image)
 	k.embedDistilled(t, dir, image)
 	controls := k.controls(t, dir, image)
-	compilePrograms(t, dir, image, k.vmlinuxBTF())
-	k.writePlan(t, image, controls)
+	wrong := k.wrongModules(t, image)
+	k.compilePrograms(t, dir, image)
+	k.writePlan(t, image, controls, wrong)
 	lines := k.boot(t, dir, image)
 
 	t.Run("kernel", func(t *testing.T) { k.checkEnds(t, lines) })
+	t.Run("verify", func(t *testing.T) { wrong.Check(t, lines) })
+	lines = slices.DeleteFunc(lines, verdict.Is)
 	for _, l := range lines {
 		switch {
-		case l.Module != nil && strings.Contains(l.Module.File, controlSuffix):
-			name := filepath.Base(l.Module.File)
+		case l.Module != nil && strings.HasPrefix(l.Module.File, controlDir):
+			name := strings.TrimPrefix(l.Module.File, controlDir)
 			t.Run(name, func(t *testing.T) { controls[l.Module.Name].check(t, l.Module) })
 		case l.Module != nil:
 			t.Run(l.Module.Name, func(t *testing.T) { k.checkModule(t, dir, l.Module) })
@@ -76,7 +80,7 @@ func (k kernel) checkModule(t *testing.T, dir string, m *report.Module) {
 	if m.Error != "" {
 		t.Errorf("not loaded: %s", m.Error)
 	}
-	switch want := report.Digest(harness.ReadFile(t, btfOf(dir, m.Name))); m.BTF {
+	switch want := report.Digest(harness.ReadFile(t, k.btfOf(dir, m.Name))); m.BTF {
 	case want:
 	case "":
 		t.Errorf("/sys/kernel/btf/%s is missing", m.Name)

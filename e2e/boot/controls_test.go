@@ -1,6 +1,7 @@
 package boot
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/e2e/boot/report"
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+	"github.com/rules-btf/rules_btf/e2e/internal/verdict"
 )
 
 // A control is a module that the kernel must refuse.
@@ -18,7 +20,7 @@ type control struct {
 	wantError, wantLog string
 }
 
-const controlSuffix = ".control-"
+const controlDir = "/control/"
 
 // controls makes the modules that the kernel must refuse. The keys of the result are the modules'
 // names in the kernel.
@@ -35,11 +37,11 @@ func (k kernel) controls(t *testing.T, dir, image string) map[string]control {
 func (k kernel) wrongBase(t *testing.T, dir, image, name string) control {
 	t.Helper()
 	base := filepath.Join(dir, "wrong-base")
-	file := "/" + name + controlSuffix + "wrong-base.ko"
+	out := controlDir + "wrong-base"
 	harness.MustRun(t, "", harness.Tool(t, "btfdedup"), "link", "-q", "-o", base, k.vmlinuxBTF())
-	k.embed(t, name, base, filepath.Join(dir, "on-wrong-base"), filepath.Join(image, file))
+	k.embed(t, base, filepath.Join(dir, "on-wrong-base"), filepath.Join(image, out), k.debug(name))
 	return control{
-		file:      file,
+		file:      filepath.Join(out, name+".ko"),
 		wantError: "invalid argument",
 		wantLog:   "failed to validate module [" + name + "] BTF: -22",
 	}
@@ -49,9 +51,12 @@ func (k kernel) wrongBase(t *testing.T, dir, image, name string) control {
 // module's original BTF, not to ours.
 func (k kernel) staleIDs(t *testing.T, dir, image, name string) control {
 	t.Helper()
-	file := "/" + name + controlSuffix + "stale-ids.ko"
+	file := controlDir + "stale-ids/" + name + ".ko"
+	if err := os.MkdirAll(filepath.Dir(filepath.Join(image, file)), 0o777); err != nil {
+		t.Fatal(err)
+	}
 	harness.MustRun(t, "", harness.Tool(t, "btfdedup"), "embed", "--drop-signature",
-		"--btf="+btfOf(dir, name), "-o", filepath.Join(image, file), k.shipped(name))
+		"--btf="+k.btfOf(dir, name), "-o", filepath.Join(image, file), k.shipped(name))
 	return control{file: file, wantError: "invalid argument"}
 }
 
@@ -68,4 +73,15 @@ func (c control) check(t *testing.T, m *report.Module) {
 	if c.wantLog != "" && !slices.ContainsFunc(m.Log, has) {
 		t.Errorf("the kernel's log doesn't contain %q", c.wantLog)
 	}
+}
+
+// wrongModules makes modules that are wrong in many ways.
+func (k kernel) wrongModules(t *testing.T, image string) *verdict.Cases {
+	t.Helper()
+	var from []verdict.Module
+	for _, file := range k.order {
+		from = append(from, verdict.Module{Name: kernelName(file), File: k.shipped(file)})
+	}
+	return verdict.Make(t, filepath.Join(k.dir, "vmlinuz"), harness.ReadFile(t, k.vmlinuxBTF()), from,
+		100, image)
 }

@@ -80,7 +80,8 @@ func (k kernel) embedDistilled(t *testing.T, dir, image string) {
 		changed := distilled[file]
 		name := kernelName(file)
 		at := func(suffix string) string { return filepath.Join(dir, name+suffix) }
-		base, split, out := at(".base.btf"), at(".distilled.btf"), filepath.Join(image, moduleIn(name))
+		base, split := at(".base.btf"), at(".distilled.btf")
+		out := filepath.Join(image, k.moduleIn(name))
 		if changed {
 			harness.MustRun(t, "", btfgen, "elf", "-q", "--base="+sameTypes, "-o", at(".btf"),
 				k.debug(file))
@@ -93,13 +94,13 @@ func (k kernel) embedDistilled(t *testing.T, dir, image string) {
 		}
 		harness.MustRun(t, "", btfdedup, "embed", "--drop-signature", "--resolve-ids",
 			"--old-base="+k.vmlinuxBTF(), "--btf="+split, "--btf-base="+base, "-o", out, k.shipped(file))
-		direct := harness.ReadFile(t, btfOf(dir, name))
-		if err := os.Remove(btfOf(dir, name)); err != nil {
+		direct := harness.ReadFile(t, k.btfOf(dir, name))
+		if err := os.Remove(k.btfOf(dir, name)); err != nil {
 			t.Fatal(err)
 		}
 		harness.MustRun(t, "", btfdedup, "relocate", "--base="+k.vmlinuxBTF(), "-o",
-			btfOf(dir, name), out)
-		moved := harness.ReadFile(t, btfOf(dir, name))
+			k.btfOf(dir, name), out)
+		moved := harness.ReadFile(t, k.btfOf(dir, name))
 		t.Logf("%s: %d bytes on a distilled base, %d after relocation, %d if made on the kernel's BTF",
 			name, len(harness.ReadFile(t, split)), len(moved), len(direct))
 		if string(moved) == string(direct) {

@@ -15,12 +15,12 @@ const programsDir = "/bpf"
 
 // compilePrograms compiles the BPF programs in testdata, with headers that bpftool makes from our
 // BTF of the modules.
-func compilePrograms(t *testing.T, dir, image, vmlinuxBTF string) {
+func (k kernel) compilePrograms(t *testing.T, dir, image string) {
 	t.Helper()
 	headers := filepath.Join(dir, "include")
 	for program, module := range programs {
 		harness.WriteFile(t, filepath.Join(headers, module+".h"), harness.MustRun(t, "",
-			"bpftool", "--base-btf", vmlinuxBTF, "btf", "dump", "file", btfOf(dir, module),
+			"bpftool", "--base-btf", k.vmlinuxBTF(), "btf", "dump", "file", k.btfOf(dir, module),
 			"format", "c"))
 		out := filepath.Join(image, programsDir, program+".bpf.o")
 		if err := os.MkdirAll(filepath.Dir(out), 0o777); err != nil {

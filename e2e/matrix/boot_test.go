@@ -13,6 +13,7 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/content"
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 	"github.com/rules-btf/rules_btf/e2e/internal/machine"
+	"github.com/rules-btf/rules_btf/e2e/internal/verdict"
 )
 
 // A program is a BPF program. Its source is bpf/NAME.bpf.c, and the guest runs it in the check NAME
@@ -58,7 +59,9 @@ func (k kernel) checkBoot(t *testing.T) {
 	dir := t.TempDir()
 	image := filepath.Join(dir, "image")
 	plan := report.Plan{Report: m.Report, Programs: "/bpf"}
+	wrong := k.wrongModules(t, image)
 	for _, name := range k.modules {
+		plan.Modules = append(plan.Modules, wrong.Of(kernelName(name))...)
 		file := filepath.Join("/modules", name+".ko")
 		harness.WriteFile(t, filepath.Join(image, file), string(harness.ReadFile(t, k.module(name))))
 		plan.Modules = append(plan.Modules, report.Load{Name: kernelName(name), File: file})
@@ -73,6 +76,8 @@ func (k kernel) checkBoot(t *testing.T) {
 	}
 	harness.WriteFile(t, filepath.Join(image, report.PlanFile), string(b))
 	lines := m.Boot(t, dir, image)
+	t.Run("verify", func(t *testing.T) { wrong.Check(t, lines) })
+	lines = slices.DeleteFunc(lines, verdict.Is)
 	for _, line := range lines {
 		k.checkLine(t, line)
 	}
@@ -83,6 +88,17 @@ func (k kernel) checkBoot(t *testing.T) {
 		t.Errorf("ran %v, want %v", result.ran, plan.Checks)
 	}
 	slices.Sort(result.ran)
+}
+
+// wrongModules makes modules that are wrong in many ways.
+func (k kernel) wrongModules(t *testing.T, image string) *verdict.Cases {
+	t.Helper()
+	var from []verdict.Module
+	for _, name := range k.modules {
+		from = append(from, verdict.Module{Name: kernelName(name), File: k.module(name)})
+	}
+	types := harness.Section(t, k.vmlinux(), ".BTF")
+	return verdict.Make(t, k.machine(t).Kernel, types, from, 60, image)
 }
 
 // machine returns a machine that boots the kernel.

@@ -33,6 +33,7 @@ type shippedModule struct {
 	Kernel  string `json:"kernel"`  // its release
 	Outcome string `json:"outcome"` // one of loader.Outcomes
 	Why     string `json:"why"`
+	Guessed bool   `json:"guessed"` // the kernel may instead load it without BTF
 }
 
 // shippedSummary has the number of modules with each outcome.
@@ -80,7 +81,7 @@ func (r *verifyRun) checkShipped(env *cli.Env, files []string) error {
 	}
 	if guessed > 0 {
 		env.Warn("it isn't known whether the kernel was built with CONFIG_MODULE_ALLOW_BTF_MISMATCH; if "+
-			"so, it loads %s without BTF; to find out, pass the kernel's image",
+			"so, it loads %s without BTF; the kernel's image says it, except for Linux 5.18 to 6.2",
 			message.Count(guessed, "refused module"))
 	}
 	report := newShippedReport(found, results)
@@ -101,7 +102,7 @@ func newShippedReport(found *shipped.Found, results []shipped.Result) *shippedRe
 	}
 	for _, x := range results {
 		report.Modules = append(report.Modules,
-			shippedModule{x.Label, x.Path, x.Kernel, x.Outcome.String(), x.Why})
+			shippedModule{x.Label, x.Path, x.Kernel, x.Outcome.String(), x.Why, x.Guessed})
 		report.Summary.add(x.Outcome)
 		report.Valid = report.Valid && x.OK()
 	}

@@ -20,6 +20,11 @@ func loadModule(l report.Load) report.Module {
 		m.Error = err.Error()
 	}
 	m.BTF, _ = digest(l.Name) // "" if the module was refused, because then there is no BTF
+	if l.Remove && err == nil {
+		if err := unix.DeleteModule(l.Name, 0); err != nil {
+			m.Stuck = err.Error()
+		}
+	}
 	return m
 }
 

@@ -34,8 +34,9 @@ type Command struct {
 
 // A Load names a module to load.
 type Load struct {
-	Name string // the module's name in the kernel: with "_" in place of "-"
-	File string
+	Name   string // the module's name in the kernel: with "_" in place of "-"
+	File   string
+	Remove bool `json:",omitempty"` // removes the module after the result is known
 }
 
 // A Line is one line of the guest's report. Exactly one of its fields is set.
@@ -57,6 +58,7 @@ type Start struct {
 type Module struct {
 	Load
 	Error string   `json:",omitempty"` // what the system call returned; "" if it succeeded
+	Stuck string   `json:",omitempty"` // why the module couldn't be removed
 	BTF   string   `json:",omitempty"` // SHA-256 of /sys/kernel/btf/NAME; "" without this file
 	Log   []string `json:",omitempty"` // what the kernel logged during the load
 }

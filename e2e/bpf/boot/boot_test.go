@@ -16,6 +16,7 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/boot/report"
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 	"github.com/rules-btf/rules_btf/e2e/internal/machine"
+	"github.com/rules-btf/rules_btf/e2e/internal/verdict"
 )
 
 func TestMain(m *testing.M) { harness.Main(m) }
@@ -43,7 +44,8 @@ func (k kernel) check(t *testing.T) {
 	image := filepath.Join(k.work, "image")
 	k.buildLoaders(t, image)
 	k.writeBTF(t, image)
-	k.writePlan(t, image)
+	wrong := k.wrongModules(t, image)
+	k.writePlan(t, image, wrong)
 	lines := k.machine.Boot(t, k.work, image)
 	start := lines[0].Start
 	if start == nil {
@@ -52,6 +54,10 @@ func (k kernel) check(t *testing.T) {
 	t.Logf("Linux %s", start.Release)
 	if start.BTF != report.Digest(k.vmlinuxBTF) {
 		t.Error("/sys/kernel/btf/vmlinux is not the BTF in vmlinuz")
+	}
+	if wrong != nil {
+		t.Run("verify", func(t *testing.T) { wrong.Check(t, lines) })
+		lines = slices.DeleteFunc(lines, verdict.Is)
 	}
 	var outputs []report.Ran
 	for _, l := range lines {
@@ -84,16 +90,29 @@ func (k kernel) check(t *testing.T) {
 	}
 }
 
-// writePlan writes the guest's plan: the guest loads the modules, and then, in each run, starts
-// each loader on each object.
-func (k kernel) writePlan(t *testing.T, image string) {
+// wrongModules makes modules that are wrong in many ways, or returns nil if modules have no BTF.
+func (k kernel) wrongModules(t *testing.T, image string) *verdict.Cases {
+	t.Helper()
+	if k.modules == nil {
+		return nil
+	}
+	var from []verdict.Module
+	for _, name := range k.modules {
+		from = append(from, verdict.Module{Name: kernelName(name), File: k.module(name)})
+	}
+	return verdict.Make(t, k.machine.Kernel, k.vmlinuxBTF, from, 40, image)
+}
+
+// writePlan writes the guest's plan: the guest loads the modules, each one after the wrong modules
+// of the same name, and then, in each run, starts each loader on each object.
+func (k kernel) writePlan(t *testing.T, image string, wrong *verdict.Cases) {
 	t.Helper()
 	plan := report.Plan{Report: k.machine.Report}
 	for _, name := range k.modules {
 		file := "/modules/" + name + ".ko"
 		harness.WriteFile(t, filepath.Join(image, file), string(harness.ReadFile(t, k.module(name))))
-		plan.Modules = append(plan.Modules,
-			report.Load{Name: strings.ReplaceAll(name, "-", "_"), File: file})
+		plan.Modules = append(plan.Modules, wrong.Of(kernelName(name))...)
+		plan.Modules = append(plan.Modules, report.Load{Name: kernelName(name), File: file})
 	}
 	for name, object := range k.compiled {
 		harness.WriteFile(t, filepath.Join(image, name+".bpf.o"), string(object))
@@ -116,6 +135,9 @@ func (k kernel) writePlan(t *testing.T, image string) {
 	}
 	harness.WriteFile(t, filepath.Join(image, report.PlanFile), string(b))
 }
+
+// kernelName returns the name that a module has in the kernel.
+func kernelName(file string) string { return strings.ReplaceAll(file, "-", "_") }
 
 // results maps "LOADER PROGRAM" to the program's instructions in hexadecimal, or to "!" and the
 // reason why the program can't be loaded.

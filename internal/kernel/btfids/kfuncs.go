@@ -46,9 +46,9 @@ func (s *Section) Kfuncs() ([]Kfunc, error) {
 }
 
 // CheckKfuncs returns the entries of a file's set8s that the kernel refuses to register as kfuncs
-// (btf_check_kfunc_protos): those whose id isn't that of a function in b. The kernel reads as many
-// entries as the set's count says.
-func CheckKfuncs(f *elf.File, b *btf.Blob) ([]Finding, error) {
+// (btf_check_kfunc_protos): those whose id isn't that of a function in b, or for whose name taken
+// returns true. The kernel reads as many entries as the set's count says.
+func CheckKfuncs(f *elf.File, b *btf.Blob, taken func(name string) bool) ([]Finding, error) {
 	s, err := Find(f)
 	if s == nil || err != nil {
 		return nil, err
@@ -66,26 +66,28 @@ func CheckKfuncs(f *elf.File, b *btf.Blob) ([]Finding, error) {
 		}
 		count := min(has.word(x.at), x.n)
 		for at := x.first(); at < x.first()+count*x.entry; at += x.entry {
-			id := has.word(at)
-			if what := notFunction(b, id); what != "" {
-				list = append(list, Finding{strings.Clone(x.symbol), at,
-					fmt.Sprintf("its id %d is %s, not a function", id, what)})
+			if why := refusedKfunc(b, has.word(at), taken); why != "" {
+				list = append(list, Finding{strings.Clone(x.symbol), at, why})
 			}
 		}
 	}
 	return list, nil
 }
 
-// notFunction describes the type with an id, or returns "" if it is a function with a prototype.
-func notFunction(b *btf.Blob, id uint32) string {
+// refusedKfunc says why the kernel doesn't register the type with an id as a kfunc, or returns "".
+func refusedKfunc(b *btf.Blob, id uint32, taken func(name string) bool) string {
 	t, layer := b.ByID(id)
 	if t == nil {
-		return "not in the BTF"
+		return fmt.Sprintf("its id %d is not in the BTF, not a function", id)
 	}
+	name := layer.TypeName(t)
 	if t.Kind == btf.KindFunc {
 		if proto, _ := b.ByID(t.SizeOrType); proto != nil && proto.Kind == btf.KindFuncProto {
+			if taken(name) {
+				return fmt.Sprintf("vmlinux also has a function %q", name)
+			}
 			return ""
 		}
 	}
-	return fmt.Sprintf("%v %q", t.Kind, layer.TypeName(t))
+	return fmt.Sprintf("its id %d is %v %q, not a function", id, t.Kind, name)
 }

@@ -15,6 +15,9 @@ import (
 // the functions in its BTF. The kernel checks none of this, because it resolves no references in
 // the BTF of modules.
 func (k *Kernel) misfit(m *Module, b *btf.Blob) string {
+	if hasNoBase(b) {
+		return noBase
+	}
 	if err := b.CheckRefs(); err != nil {
 		return k.another(m) + ": " + err.Error()
 	}
@@ -60,8 +63,8 @@ func (m *Module) foreign(b *btf.Blob) int {
 }
 
 // checkIDs checks the ids in a module's .BTF_ids. When a module registers kfuncs, each id must be
-// that of a function (btf_check_kfunc_protos); otherwise the registration fails, and with it the
-// module's init function. The kernel doesn't check other ids.
+// that of a function whose name no function in vmlinux has (btf_check_kfunc_protos); otherwise the
+// registration fails, and with it the module's init function. The kernel doesn't check other ids.
 func (k *Kernel) checkIDs(m *Module, b *btf.Blob) (why string, outcome Outcome) {
 	if m.ids == nil {
 		return "", Loads
@@ -70,15 +73,33 @@ func (k *Kernel) checkIDs(m *Module, b *btf.Blob) (why string, outcome Outcome) 
 	if err != nil {
 		return err.Error(), WrongBTF
 	}
-	kfuncs, err := btfids.CheckKfuncs(m.ids, b)
+	kfuncs, err := btfids.CheckKfuncs(m.ids, b, k.isTaken)
 	switch {
 	case err != nil:
 		return err.Error(), WrongBTF
-	case len(kfuncs) > 0:
+	case len(kfuncs) > 0 && !k.version.before(checksProtos):
 		why := fmt.Sprintf("its kfuncs can't be registered: %v%s", kfuncs[0], more(len(kfuncs)-1))
 		return why, Refused
 	case len(wrong) > 0:
 		return fmt.Sprintf("%v%s", wrong[0], more(len(wrong)-1)), WrongBTF
 	}
 	return "", Loads
+}
+
+// isTaken reports whether the kernel refuses kfuncs with a name, because vmlinux has a function of
+// that name (btf_check_kfunc_name). It also refuses names of functions in other modules that were
+// loaded before; these aren't known here.
+func (k *Kernel) isTaken(name string) bool {
+	if k.version.before(checksKfuncs) {
+		return false
+	}
+	k.namesOnce.Do(func() {
+		k.names = map[string]bool{}
+		for i := range k.types.Types {
+			if t := &k.types.Types[i]; t.Kind == btf.KindFunc {
+				k.names[k.types.TypeName(t)] = true
+			}
+		}
+	})
+	return k.names[name]
 }

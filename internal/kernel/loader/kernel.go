@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/elf"
@@ -27,6 +28,9 @@ type Kernel struct {
 	types    *btf.Blob // nil if the kernel has no BTF
 	invalid  string    // why the kernel rejects its own BTF, or ""
 	ownSize  uint32    // of struct module, in bytes; 0 if unknown
+
+	namesOnce sync.Once
+	names     map[string]bool // of the functions in types; filled in by isTaken
 }
 
 // machine is for which machine a file was compiled.
@@ -35,6 +39,9 @@ type machine struct {
 	addrSize int // bytes; 0 if only the byte order is known
 	order    binary.ByteOrder
 }
+
+// The header of an arm64 Image (Documentation/arch/arm64/booting.rst) has a magic number, in bytes.
+const arm64Magic, arm64Header = 56, 64
 
 func machineOf(f *elf.File) machine { return machine{f.Machine, f.AddrSize, f.Order} }
 
@@ -65,8 +72,11 @@ var magicRest = regexp.MustCompile(`^[0-9A-Za-z_ ]*$`)
 func NewKernel(label string, types, image []byte, f *elf.File) (*Kernel, error) {
 	k := &Kernel{Label: label}
 	k.search(image)
-	if f != nil {
+	switch {
+	case f != nil:
 		k.machine = machineOf(f)
+	case len(image) >= arm64Header && string(image[arm64Magic:arm64Header-4]) == "ARM\x64":
+		k.machine = machine{stdelf.EM_AARCH64, 8, binary.LittleEndian}
 	}
 	if types == nil {
 		return k, nil

@@ -58,19 +58,29 @@ func (k *Kernel) Load(m *Module) Verdict {
 	}
 	own, loaded, err := k.parseModule(m)
 	if err != nil {
-		v := Verdict{Outcome: Refused, Why: err.Error(), Rejected: true, Guessed: !k.image}
+		v := Verdict{Outcome: Refused, Why: err.Error(), Rejected: true,
+			Guessed: k.mayDrop()}
 		if k.drops {
 			v.Outcome = WithoutBTF
 		}
 		return v
 	}
 	if why, outcome := k.checkIDs(m, own); outcome != Loads {
+		if hasNoBase(own) {
+			why = noBase + ": " + why
+		}
 		return Verdict{Outcome: outcome, Why: why}
 	}
 	if why := k.misfit(m, loaded); why != "" {
 		return Verdict{Outcome: WrongBTF, Why: why}
 	}
 	return Verdict{}
+}
+
+// mayDrop reports whether it isn't known if the kernel drops BTF that it rejects.
+func (k *Kernel) mayDrop() bool {
+	return !k.image ||
+		!k.drops && !k.version.before(addsDrops) && k.version.before(saysDrops)
 }
 
 // checkHeaders returns why the kernel refuses a module before it reads any BTF, or ""
@@ -138,7 +148,7 @@ func (k *Kernel) parseModule(m *Module) (own, loaded *btf.Blob, err error) {
 			btf.SectionTypes)
 	}
 	base := k.types
-	distilled := len(m.base) > 0 && !k.version.before(readsBase)
+	distilled := m.base != nil && !k.version.before(readsBase)
 	if distilled {
 		if base, err = k.parse(m.base, nil); err != nil {
 			return nil, nil, fmt.Errorf("section %s: %w", btf.SectionBase, err)
@@ -151,13 +161,32 @@ func (k *Kernel) parseModule(m *Module) (own, loaded *btf.Blob, err error) {
 		}
 		return nil, nil, err
 	}
-	if !distilled {
+	if !distilled || pastEnd(own) {
 		return own, own, nil
 	}
 	if loaded, err = relocate.Relocate(own, k.types); err != nil {
 		return nil, nil, fmt.Errorf("its distilled base doesn't match the kernel: %w", err)
 	}
 	return own, loaded, nil
+}
+
+// pastEnd reports whether an id in a type is after the last one, or a name after the end of the
+// strings. The kernel doesn't check that before it relocates BTF: with such an id, it reads outside
+// of its table (btf_relocate_rewrite_type_id).
+func pastEnd(b *btf.Blob) bool {
+	for i := range b.Types {
+		for id := range b.Refs(&b.Types[i]) {
+			if *id >= b.EndID() {
+				return true
+			}
+		}
+		for name := range b.Names(&b.Types[i]) {
+			if name >= b.EndStr() {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // parse reads one blob, and checks it by the rules for all BTF that the kernel reads
@@ -168,9 +197,9 @@ func (k *Kernel) parse(data []byte, base *btf.Blob) (*btf.Blob, error) {
 	}
 	b, err := btf.Parse(data, base)
 	if err != nil && base != nil {
-		if _, alone := btf.Parse(data, nil); alone == nil {
-			return nil, errors.New("its BTF has no base, but the kernel reads it as if it were based on " +
-				"the BTF of vmlinux")
+		if alone, other := btf.Parse(data, nil); other == nil {
+			alone.Base, alone.StartID, alone.BaseStrLen = base, base.EndID(), base.EndStr()
+			b, err = alone, nil
 		}
 	}
 	if err != nil {
@@ -182,6 +211,9 @@ func (k *Kernel) parse(data []byte, base *btf.Blob) (*btf.Blob, error) {
 	boot := verify.Boot
 	if found := verify.Check(b, verify.Options{Only: &boot}); len(found) > 0 {
 		err := fmt.Errorf("the kernel rejects %v%s", found[0], more(len(found)-1))
+		if base != nil && hasNoBase(b) {
+			return nil, fmt.Errorf("%s, and %w", noBase, err)
+		}
 		if b.Base != nil && b.CheckRefs() != nil {
 			err = &misfitError{err}
 		}
@@ -189,6 +221,13 @@ func (k *Kernel) parse(data []byte, base *btf.Blob) (*btf.Blob, error) {
 	}
 	return b, nil
 }
+
+const noBase = "its BTF has no base, but the kernel reads it as if it were based on the BTF of " +
+	"vmlinux"
+
+// hasNoBase reports whether BTF isn't split, although it was parsed as if it were: only then, its
+// first string is empty.
+func hasNoBase(b *btf.Blob) bool { return strings.HasPrefix(b.Strings, "\x00") }
 
 // misfitError is an error about BTF whose references make no sense with its base.
 type misfitError struct{ error }

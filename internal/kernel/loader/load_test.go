@@ -25,6 +25,8 @@ func TestLoad(t *testing.T) {
 	other, _, otherTypes := b.kernel(more)
 	distilled, onDistilled, err := distill.Encode(split, k.types)
 	b.check(err)
+	onDistilledBase, err := btf.Parse(distilled, nil)
+	b.check(err)
 	relocatable := b.with(plain, map[string][]byte{btf.SectionTypes: onDistilled,
 		btf.SectionBase: distilled})
 	larger, _, _ := b.kernel(`SIZE=long more[4];`)
@@ -38,6 +40,9 @@ func TestLoad(t *testing.T) {
 	anyOther, err := NewKernel("vmlinux.btf", otherTypes, nil, nil)
 	b.check(err)
 	_, image, _ := b.kernel()
+	probe := "FIRST=int probe(void) { return 0; }"
+	sameName, _, _ := b.kernel(probe)
+	sameName71, _, _ := b.kernel(probe, `RELEASE="7.1.0"`)
 	bare, err := NewKernel("vmlinux", nil, image, nil)
 	b.check(err)
 	invalid, err := NewKernel("vmlinux", patchKind(t, types, nil, btf.KindInt, 0, 4, 0xff), image, nil)
@@ -86,6 +91,10 @@ func TestLoad(t *testing.T) {
 			11, 0xf0)), Refused, "above the maximum"},
 		{"BTF without a base", k, set(btf.SectionTypes, types), Refused,
 			"its BTF has no base, but the kernel reads it as if it were based on the BTF of vmlinux"},
+		{"BTF without a base, in which the kernel sees no mistake", k, b.with(plain, map[string][]byte{
+			btf.SectionTypes: distilled}), WrongBTF, "its BTF has no base"},
+		{"strings before types", k, set(btf.SectionTypes, stringsFirst(t, split, k.types)), Refused,
+			"the strings come before the types"},
 		{"no BTF in the kernel", bare, good, Refused, "no base: the kernel has no BTF"},
 		{"bad BTF in the kernel", invalid, good, Refused, "no base: the kernel rejects its own BTF"},
 		{"a kernel that doesn't read BTF", ignores, good, WithoutBTF, "CONFIG_DEBUG_INFO_BTF_MODULES"},
@@ -97,12 +106,21 @@ func TestLoad(t *testing.T) {
 			`"__BTF_ID__struct__device__1" at offset 0x0: its id 1 is`},
 		{"an id of a kfunc", k, set(btfids.SectionName, patchWord(ids, 3, 1)), Refused,
 			"its kfuncs can't be registered"},
+		{"a kfunc with the name of a function in vmlinux", sameName, b.module(sameName, "IDS"), Refused,
+			`vmlinux also has a function "probe"`},
+		{"the same, Linux 7.1", sameName71, b.module(sameName71, "IDS", `RELEASE="7.1.0"`), Loads, ""},
+		{"an id of a kfunc, 6.3", v63, b.with(b.module(v63, "IDS", `RELEASE="6.3.0"`),
+			map[string][]byte{btfids.SectionName: patchWord(ids, 3, 1)}), WrongBTF, "its id 1 is"},
 		{"unresolved ids", k, set(btfids.SectionName, patchWord(patchWord(patchWord(ids, 0, 0), 1, 0), 3,
 			0)), WrongBTF, "the section is not resolved"},
 		{"a distilled base", k, relocatable, Loads, ""},
 		{"a distilled base, another kernel", other, relocatable, Loads, ""},
+		{"an id beyond the end, on a distilled base", k, b.with(relocatable, map[string][]byte{
+			btf.SectionTypes: patchKind(t, onDistilled, onDistilledBase, btf.KindPtr, 0, 8, 0xf0)}),
+			WrongBTF, "but the last type is"},
 		{"a distilled base, another size", larger, relocatable, Refused,
 			"its distilled base doesn't match the kernel: type"},
+		{"an empty distilled base", k, set(btf.SectionBase, []byte{}), Refused, "section .BTF.base"},
 		{"allowed, but right", drops, good, Loads, ""},
 	} {
 		v := b.load(c.kernel, c.module)
@@ -112,6 +130,20 @@ func TestLoad(t *testing.T) {
 		}
 		if v.OK() != (c.outcome == Loads || c.outcome == WithoutBTF && !v.Rejected) {
 			t.Errorf("%s: OK is %v", c.what, v.OK())
+		}
+	}
+}
+
+// TestGuessed: an image of these versions doesn't say whether the kernel drops rejected BTF.
+func TestGuessed(t *testing.T) {
+	b := newBuilder(t)
+	for release, guessed := range map[string]bool{"5.17.0": false, "6.1.0": true, "6.3.0": false} {
+		define := `RELEASE="` + release + `"`
+		k, _, _ := b.kernel(define)
+		module := b.module(k, define)
+		module = b.with(module, map[string][]byte{btf.SectionTypes: []byte("no BTF")})
+		if v := b.load(k, module); v.Outcome != Refused || v.Guessed != guessed {
+			t.Errorf("%s: %v, want guessed %v", release, v, guessed)
 		}
 	}
 }
@@ -128,64 +160,18 @@ func TestMachine(t *testing.T) {
 	}
 }
 
-// patchKind changes a byte of the record of the n-th type of a kind.
-func patchKind(t *testing.T, data []byte, base *btf.Blob, kind btf.Kind, n, at int,
-	value byte) []byte {
-	t.Helper()
-	b, err := btf.Parse(data, base)
-	if err != nil {
-		t.Fatal(err)
+// TestMachineOfImage: the flat images of arm64 say for which machine they are.
+func TestMachineOfImage(t *testing.T) {
+	b := newBuilder(t)
+	k, _, types := b.kernel()
+	image := make([]byte, 64)
+	copy(image[56:], "ARM\x64")
+	arm, err := NewKernel("Image", types, image, nil)
+	b.check(err)
+	if v := b.load(arm, b.module(k)); v.Outcome != Refused || v.Why !=
+		"it was built for x86_64 (little-endian), but the kernel is for aarch64 (little-endian)" {
+		t.Error(v)
 	}
-	off := int(b.Header.HdrLen + b.Header.TypeOff)
-	for i := range b.Types {
-		if b.Types[i].Kind == kind {
-			if n--; n < 0 {
-				out := append([]byte(nil), data...)
-				out[off+at] = value
-				return out
-			}
-		}
-		off += recordSize(&b.Types[i])
-	}
-	t.Fatalf("no %v", kind)
-	return nil
-}
-
-// recordSize returns the size of a record in bytes (btf_type and what follows it).
-func recordSize(t *btf.Type) int {
-	const header = 12
-	switch t.Kind {
-	case btf.KindInt, btf.KindVar, btf.KindDeclTag:
-		return header + 4
-	case btf.KindArray:
-		return header + 12
-	case btf.KindStruct, btf.KindUnion, btf.KindDatasec, btf.KindEnum64:
-		return header + 12*int(t.Vlen)
-	case btf.KindEnum, btf.KindFuncProto:
-		return header + 8*int(t.Vlen)
-	}
-	return header
-}
-
-// patchWord replaces a word of .BTF_ids.
-func patchWord(data []byte, n int, value uint32) []byte {
-	out := append([]byte(nil), data...)
-	binary.LittleEndian.PutUint32(out[4*n:], value)
-	return out
-}
-
-func bigEndian(t *testing.T, data []byte, base *btf.Blob) []byte {
-	t.Helper()
-	b, err := btf.Parse(data, base)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.Order = binary.BigEndian
-	out, err := btf.Encode(b, btf.EncodeOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
 }
 
 // FuzzLoad loads any file as a module.

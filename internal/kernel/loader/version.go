@@ -29,11 +29,20 @@ var (
 	readsModules = version{5, 11} // btf_parse_module
 	readsBase    = version{6, 11} // btf_parse_base: the section .BTF.base
 	checksSize   = version{6, 4}  // the size of .gnu.linkonce.this_module
+	checksProtos = version{6, 4}  // btf_check_kfunc_protos; Linux 6.1 doesn't have it
+	checksKfuncs = version{7, 2}  // btf_check_kfunc_name
+	addsDrops    = version{5, 18} // CONFIG_MODULE_ALLOW_BTF_MISMATCH
+	saysDrops    = version{6, 3}  // dropsText; before, both values of the option give the same texts
+	readsLayout  = version{7, 1}  // btf_parse_layout_sec
 )
 
 // The versions below follow from the dates of the commits, as libbpf's copy of
 // include/uapi/linux/btf.h has them, and of the kernel's releases. What Linux 7.2 accepts was read
 // in its kernel/bpf/btf.c.
+//
+// Type tags had to come first since Linux 5.19, when btf_check_type_tags was added. The commit
+// 39799c63578e of 16 June 2026, which is in 7.2, made it btf_check_modifier_chain_length, without
+// that rule. Linux 5.17 and 5.18 know type tags, and may not have the rule.
 
 // kinds says in which version a kind was added (NR_BTF_KINDS).
 var kinds = map[btf.Kind]version{
@@ -71,8 +80,14 @@ var forms = []struct {
 
 // unknown returns what in a module's BTF is newer than the kernel, or "".
 func (v version) unknown(b *btf.Blob) string {
-	if v.before(version{7, 1}) && b.Header.LayoutLen > 0 {
-		return fmt.Sprintf("its header has a layout section, which Linux %v doesn't know (7.1 does)", v)
+	if h := b.Header; v.before(readsLayout) {
+		switch {
+		case h.LayoutLen > 0:
+			return fmt.Sprintf("its header has a layout section, which Linux %v doesn't know (%v does)",
+				v, readsLayout)
+		case h.StrOff != h.TypeLen:
+			return fmt.Sprintf("its strings come before its types; Linux %v rejects that", v)
+		}
 	}
 	for i := range b.Types {
 		t := &b.Types[i]

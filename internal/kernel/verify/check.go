@@ -99,7 +99,12 @@ func (c *checker) blobRules() {
 		c.reportBlob(Boot, "strings-too-long", "the string section has %d bytes, but the kernel reads "+
 			"only %d", end, btf.MaxNameOff+1)
 	}
-	if h := b.Header; h.HdrLen > btf.HeaderLenLayout {
+	h := b.Header
+	if h.HdrLen >= btf.HeaderLen && h.HdrLen < btf.HeaderLenLayout && h.StrOff != h.TypeLen {
+		c.reportBlob(Boot, "strings-first", "the strings come before the types, which the kernel "+
+			"allows only after a header of at least %d bytes", btf.HeaderLenLayout)
+	}
+	if h.HdrLen > btf.HeaderLenLayout {
 		c.reportBlob(Reader, "header-length", "the header has %d bytes, but readers know at most %d",
 			h.HdrLen, btf.HeaderLenLayout)
 	}
