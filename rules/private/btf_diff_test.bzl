@@ -1,4 +1,4 @@
-"""btf_diff_test: a test that two BTF files have the same content."""
+"""btf_diff_test: a test that two BTF files have the same content, or a compatible kABI."""
 
 load("@bazel_skylib//lib:shell.bzl", "shell")
 load("//rules:providers.bzl", "BtfInfo")
@@ -27,42 +27,111 @@ def _side(target, bases, flag, args):
     args.add_all(chain, before_each = flag, map_each = _runfiles_path)
     return file, chain
 
-def _btf_diff_test_impl(ctx):
-    args = ctx.actions.args()
+def _script(ctx, command, args, files, transitive_files = None):
+    """Makes a script that runs btfdedup with a parameter file.
+
+    Returns:
+        DefaultInfo
+    """
     args.set_param_file_format("multiline")
-    actual, actual_bases = _side(ctx.attr.actual, ctx.files.actual_bases, "--base-a", args)
-    expected, expected_bases = _side(ctx.attr.expected, ctx.files.expected_bases, "--base-b", args)
-    args.add_all([actual, expected], map_each = _runfiles_path)
     params = ctx.actions.declare_file(ctx.label.name + ".params")
     ctx.actions.write(params, args)
-
     tools = ctx.toolchains[TOOLCHAIN_TYPE].btf
     btfdedup = tools.btfdedup.executable
     script = ctx.actions.declare_file(ctx.label.name + ".sh")
     ctx.actions.write(
         script,
-        "#!/bin/sh\nexec {} diff --limit={} {} \"$@\"\n".format(
-            shell.quote(btfdedup.short_path),
-            _LIMIT,
-            shell.quote("@" + params.short_path),
+        command.format(
+            params = shell.quote("@" + params.short_path),
+            tool = shell.quote(btfdedup.short_path),
         ),
         is_executable = True,
     )
-    runfiles = ctx.runfiles(
-        [btfdedup, params, actual, expected],
-        transitive_files = depset(transitive = [actual_bases, expected_bases]),
-    ).merge(tools.runfiles[btfdedup])
-    return [DefaultInfo(executable = script, runfiles = runfiles)]
+    runfiles = ctx.runfiles([btfdedup, params] + files, transitive_files = transitive_files)
+    return DefaultInfo(executable = script, runfiles = runfiles.merge(tools.runfiles[btfdedup]))
+
+def _add_kabi(ctx, args):
+    """Adds the options of the kABI to args, and returns the files that they name."""
+    if not ctx.file.symbols:
+        if ctx.attr.allow or ctx.files.allow_file:
+            fail("{}: allow and allow_file need symbols".format(ctx.label))
+        return []
+    files = [ctx.file.symbols] + ctx.files.allow_file
+    args.add_all([ctx.file.symbols], format_each = "--symbols=%s", map_each = _runfiles_path)
+    args.add_all(ctx.attr.allow, format_each = "--allow=%s")
+    args.add_all(ctx.files.allow_file, format_each = "--allow-file=%s", map_each = _runfiles_path)
+    return files
+
+def _btf_diff_test_impl(ctx):
+    args = ctx.actions.args()
+    files = _add_kabi(ctx, args)
+    actual_flag, expected_flag = "--base-a", "--base-b"
+    if files: # the expected kABI is the old one
+        actual_flag, expected_flag = expected_flag, actual_flag
+    actual, actual_bases = _side(ctx.attr.actual, ctx.files.actual_bases, actual_flag, args)
+    expected, expected_bases = _side(
+        ctx.attr.expected,
+        ctx.files.expected_bases,
+        expected_flag,
+        args,
+    )
+    args.add_all(
+        [expected, actual] if files else [actual, expected],
+        map_each = _runfiles_path,
+        expand_directories = False,
+    )
+    command = "#!/bin/sh\nexec {tool} diff --limit=" + str(_LIMIT) + " {params} \"$@\"\n"
+    return [_script(
+        ctx,
+        command,
+        args,
+        files + [actual, expected],
+        depset(transitive = [actual_bases, expected_bases]),
+    )]
+
+_KABI = {
+    "allow": attr.string_list(),
+    "allow_file": attr.label(allow_single_file = True),
+    "symbols": attr.label(allow_single_file = True),
+}
 
 _btf_diff_test = rule(
     implementation = _btf_diff_test_impl,
     doc = "The test that the macro btf_diff_test declares.",
     test = True,
-    attrs = {
+    attrs = _KABI | {
         "actual": attr.label(allow_single_file = True, mandatory = True),
         "actual_bases": attr.label_list(allow_files = True),
         "expected": attr.label(allow_single_file = True, mandatory = True),
         "expected_bases": attr.label_list(allow_files = True),
+    },
+    toolchains = [TOOLCHAIN_TYPE],
+)
+
+_UPDATE = """#!/bin/sh
+if [ -z "$BUILD_WORKSPACE_DIRECTORY" ]; then
+  echo "{label}: use \\"bazel run\\", which says where the source tree is" >&2
+  exit 1
+fi
+exec {{tool}} dump --format=kabi -o "$BUILD_WORKSPACE_DIRECTORY"/{path} {{params}}
+"""
+
+def _btf_kabi_update_impl(ctx):
+    args = ctx.actions.args()
+    files = _add_kabi(ctx, args)
+    actual, bases = _side(ctx.attr.actual, ctx.files.actual_bases, "--base", args)
+    args.add_all([actual], map_each = _runfiles_path, expand_directories = False)
+    command = _UPDATE.format(label = ctx.label, path = shell.quote(ctx.attr.path))
+    return [_script(ctx, command, args, files + [actual], bases)]
+
+_btf_kabi_update = rule(
+    implementation = _btf_kabi_update_impl,
+    doc = "Writes the file `expected` of a btf_diff_test into the source tree.",
+    executable = True,
+    attrs = _KABI | {
+        "actual": attr.label(allow_single_file = True, mandatory = True),
+        "actual_bases": attr.label_list(allow_files = True),
+        "path": attr.string(doc = "The file in the workspace.", mandatory = True),
     },
     toolchains = [TOOLCHAIN_TYPE],
 )
@@ -73,6 +142,9 @@ def btf_diff_test(
         expected,
         actual_bases = [],
         expected_bases = [],
+        symbols = None,
+        allow = [],
+        allow_file = None,
         size = "small",
         **kwargs):
     """Tests that two BTF files hold the same types, functions and variables.
@@ -89,22 +161,61 @@ def btf_diff_test(
     )
     ```
 
+    With `symbols`, it tests the kABI: only these exported symbols and the types that they reach are
+    compared, and only changes that break modules compiled for `expected` are failures
+    ([diff.md](diff.md#kabi) has the rules).
+
+    ```starlark
+    btf_diff_test(
+        name = "kabi_test",
+        actual = ":vmlinux_btf",
+        expected = "abi.kabi",
+        symbols = "kabi_stablelist",
+    )
+    ```
+
+    `bazel run //:kabi_test.update` writes `abi.kabi` into the source tree: a text that a reviewer
+    can read. It is declared if the name of `expected` ends with `.kabi`.
+
     Args:
         name: The test.
-        actual: A `vmlinux_btf`, a `module_btf`, or a file with BTF.
-        expected: The BTF to compare with, in the same forms.
+        actual: A `vmlinux_btf`, a `module_btf`, or a file with BTF. With `symbols`, it may also be a
+            `btf_archive` or `modules_btf`: a kernel with its modules.
+        expected: The BTF to compare with, in the same forms. With `symbols`, it is the old kABI, and
+            it may be a file that `NAME.update` or `btfdedup dump --format=kabi` has written.
         actual_bases: The bases of `actual`, the kernel's BTF first, if `actual` is a file. A
             `module_btf` names its bases itself.
         expected_bases: The bases of `expected`, in the same way.
+        symbols: The exported symbols: a `Module.symvers`, a kABI list of RHEL or Android, or a file
+            with one name per line.
+        allow: Incompatible changes that are allowed. Each consists of patterns (`type=`, `where=`,
+            `change=`) and a reason after `#`.
+        allow_file: A file with more of these, one per line.
         size: The test's size for Bazel. Comparing the BTF of a kernel takes a second or two.
         **kwargs: Attributes that all tests have, such as `tags`.
     """
+    if symbols and str(expected).endswith(".kabi"):
+        file = native.package_relative_label(expected)
+        _btf_kabi_update(
+            name = name + ".update",
+            actual = actual,
+            actual_bases = actual_bases,
+            allow = allow,
+            allow_file = allow_file,
+            path = (file.package + "/" if file.package else "") + file.name,
+            symbols = symbols,
+            tags = kwargs.get("tags", []) + ["manual"],
+            testonly = True,
+        )
     _btf_diff_test(
         name = name,
         actual = actual,
         actual_bases = actual_bases,
         expected = expected,
+        allow = allow,
+        allow_file = allow_file,
         expected_bases = expected_bases,
+        symbols = symbols,
         size = size,
         **kwargs
     )

@@ -14,6 +14,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/inspect/diff"
 	"github.com/rules-btf/rules_btf/internal/inspect/diff/render"
 	"github.com/rules-btf/rules_btf/internal/inspect/dump"
+	"github.com/rules-btf/rules_btf/internal/inspect/kabi"
 	"github.com/rules-btf/rules_btf/internal/kernel/archive"
 	"github.com/rules-btf/rules_btf/internal/link/relocate"
 )
@@ -70,10 +71,12 @@ btfdedup diff --kinds=struct,union --format=json a.btf b.btf`,
 		"also list types that differ only because a type to which they refer differs")
 	flags.NumberVarP(&r.limit, "limit", "", 0, math.MaxInt, "differences",
 		"print the summary, then at most `N` differences and how many more there are; 0 prints all")
+	r.kabi.define(flags)
 	return flags.Command(r.run)
 }
 
 type diffRun struct {
+	kabi              kabiFlags
 	baseA, baseB      []string
 	kinds             kindList
 	names             []string
@@ -93,23 +96,51 @@ func (r *diffRun) run(env *cli.Env, files []string) error {
 	for _, name := range r.names {
 		opts.Names = append(opts.Names, dump.ParseName(name))
 	}
-	result, err := r.compare(env, files, opts)
+	result, report, err := r.compareAny(env, files, opts)
 	if err != nil {
 		return err
 	}
 	switch r.format {
 	case "html":
-		err = render.HTML(env.Stdout, files[0], files[1], result)
+		err = render.HTML(env.Stdout, files[0], files[1], result, onPage(report))
 	case "json":
-		err = writeJSON(env.Stdout, diffReport{diffSchema, result.Same(), result})
+		err = writeJSON(env.Stdout, diffReport{diffSchema, result.Same(), report, result})
 	default:
-		err = render.Text(env.Stdout, result,
-			render.Options{Columns: progress.Columns(env.Stdout), Limit: r.limit})
+		err = render.Text(env.Stdout, result, render.Options{Columns: progress.Columns(env.Stdout),
+			Limit: r.limit, KABI: onPage(report)})
 	}
-	if err == nil && !result.Same() {
+	no := !result.Same()
+	if report != nil {
+		no = report.Incompatible > 0
+	}
+	if err == nil && no {
 		return cli.ErrNo
 	}
 	return err
+}
+
+// compareAny compares what symbols reach if there is a list of symbols or if A is a reference, else
+// all types. For the latter, it returns no report.
+func (r *diffRun) compareAny(
+	env *cli.Env, files []string, opts diff.Options,
+) (diff.Result, *kabi.Report, error) {
+	isKABI := r.kabi.symbols != ""
+	if !isKABI {
+		reference, err := readReference(files[0])
+		if err != nil {
+			return diff.Result{}, nil, err
+		}
+		isKABI = reference != nil
+	}
+	if isKABI {
+		report, result, err := r.compareKABI(env, files, opts)
+		return result, report, err
+	}
+	if r.kabi.allow != nil || r.kabi.allowFile != "" {
+		return diff.Result{}, nil, cli.Usagef("--allow and --allow-file need --symbols")
+	}
+	result, err := r.compare(env, files, opts)
+	return result, nil, err
 }
 
 // compare compares two files or, if both paths are directories or archives, two kernels with their
@@ -226,7 +257,8 @@ const diffSchema = 2
 
 // diffReport is what diff prints as JSON.
 type diffReport struct {
-	Schema int  `json:"schema"`
-	Equal  bool `json:"equal"`
+	Schema int          `json:"schema"`
+	Equal  bool         `json:"equal"`
+	KABI   *kabi.Report `json:"kabi,omitempty"`
 	diff.Result
 }

@@ -39,20 +39,34 @@ btfdedup dump --base vmlinux.btf ext4.ko`,
 	}, cli.Printed|cli.Base)
 	var r dumpRun
 	r.format = "raw"
-	flags.ChoiceVar(&r.format, "format", "the output `format`: raw, or c for a C header", "raw", "c")
+	flags.ChoiceVar(&r.format, "format", "the output `format`: raw, c for a C header, or kabi", "raw",
+		"c", "kabi")
 	flags.StringArrayVar(&r.names, "name", nil,
 		"print only types with the name `N`, or with a kind and name, such as \"struct sock\", "+
 			"also if they are in bases; repeat the flag for several names; --format=c also prints "+
 			"the types that the named types need")
+	r.kabi.define(flags)
 	return flags.Command(r.run)
 }
 
 type dumpRun struct {
+	kabi   kabiFlags
 	format string
 	names  []string
 }
 
 func (r *dumpRun) run(env *cli.Env, args []string) error {
+	if isKABI := r.format == "kabi"; isKABI {
+		switch {
+		case r.kabi.symbols == "":
+			return cli.Usagef("--format=kabi needs --symbols: a list of the exported symbols")
+		case r.names != nil:
+			return cli.Usagef("--name has no effect with --format=kabi; list symbols with --symbols")
+		}
+		return writeKABI(env, &r.kabi, args[0])
+	} else if r.kabi.symbols != "" || r.kabi.allow != nil || r.kabi.allowFile != "" {
+		return cli.Usagef("--symbols, --allow and --allow-file need --format=kabi")
+	}
 	b, err := readBlob(env, args[0])
 	if err != nil {
 		return err

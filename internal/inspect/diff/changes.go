@@ -21,10 +21,11 @@ type walker struct {
 	// consequence is that a member moves because a struct before it has grown. It does not count the
 	// changes of kind Declared.
 	own      bool
-	indirect bool   // types to which the walked types refer differ
-	through  uint32 // the first of these
-	at       string // where that is
-	grown    bool   // a member of a type that has a name has a different size
+	indirect bool      // types to which the walked types refer differ
+	through  uint32    // the first of these
+	at       string    // where that is
+	grown    bool      // a member of a type that has a name has a different size
+	in       [2]uint32 // the nodes whose elements or references are compared
 }
 
 // spot is where a walk is.
@@ -69,24 +70,36 @@ func (w *walker) note() (where, what string) {
 	return w.at, "refers to " + w.spellNamed(w.through) + ", which differs"
 }
 
+// ids returns the type ids of two nodes; that of void, of a missing type and of noPartner is 0.
+func (c *comparison) ids(nodes [2]uint32) (ids [2]uint32) {
+	for i, n := range nodes {
+		if n != noPartner {
+			ids[i] = c.nodes[n].id
+		}
+	}
+	return ids
+}
+
 // add adds a change that is not a consequence of others.
 func (w *walker) add(kind ChangeKind, where, before, after string, breaks bool) {
-	w.put(Change{kind, where, &State{Text: before}, &State{Text: after}, breaks}, true)
+	w.put(Change{Kind: kind, Where: where, Before: &State{Text: before}, After: &State{Text: after},
+		Breaks: breaks}, true)
 }
 
 func (w *walker) put(c Change, own bool) {
+	c.Part.In = w.ids(w.in)
 	w.changes = append(w.changes, c)
 	w.own = w.own || own
 }
 
 func (w *walker) other(where, text string) {
-	w.put(Change{Other, where, &State{Text: text}, nil, true}, true)
+	w.put(Change{Kind: Other, Where: where, Before: &State{Text: text}, Breaks: true}, true)
 }
 
 // reordered adds that the elements of the walked types, such as members, are in a different order.
 func (w *walker) reordered(s spot, elements string) {
 	text := "the order of the " + elements + " differs"
-	w.put(Change{Reordered, s.where, &State{Text: text}, nil, false}, true)
+	w.put(Change{Kind: Reordered, Where: s.where, Before: &State{Text: text}}, true)
 }
 
 // inside lists how two nodes of one kind differ: in their records, or in their references.
@@ -96,7 +109,9 @@ func (w *walker) inside(a, b uint32, s spot) {
 	}
 	w.seen[[2]uint32{a, b}] = true
 	w.budget--
-	before := len(w.changes)
+	before, outer := len(w.changes), w.in
+	w.in = [2]uint32{a, b}
+	defer func() { w.in = outer }()
 	switch k := w.kind(a); {
 	case k.IsComposite():
 		w.members(a, b, s)
@@ -150,8 +165,8 @@ func (w *walker) record(a, b uint32, where string) {
 // size lists a different size of the type itself.
 func (w *walker) size(a, b uint32, where string) {
 	if x, y := w.nodes[a].typ.SizeOrType, w.nodes[b].typ.SizeOrType; x != y {
-		w.put(Change{Size, where, &State{Text: fmt.Sprint(x)}, &State{Text: fmt.Sprint(y)}, true},
-			!w.grown)
+		w.put(Change{Kind: Size, Where: where, Before: &State{Text: fmt.Sprint(x)},
+			After: &State{Text: fmt.Sprint(y)}, Breaks: true}, !w.grown)
 	}
 }
 
@@ -258,10 +273,12 @@ func (w *walker) reference(a, b uint32, s spot, open bool) {
 		sa, sb = fmt.Sprintf("%v %s", ka, sa), fmt.Sprintf("%v %s", kb, sb)
 	}
 	if w.nodes[a].name == w.nodes[b].name && w.nodes[a].name != 0 && w.declares(a, b) {
-		w.put(Change{Declared, s.where, &State{Text: sa}, &State{Text: sb}, false}, false)
+		w.put(Change{Kind: Declared, Where: s.where, Before: &State{Text: sa}, After: &State{Text: sb},
+			Part: Part{Types: w.ids(s.types)}}, false)
 		return
 	}
-	w.add(Retyped, s.where, sa, sb, true)
+	w.put(Change{Kind: Retyped, Where: s.where, Before: &State{Text: sa}, After: &State{Text: sb},
+		Breaks: true, Part: Part{Types: w.ids(s.types)}}, true)
 }
 
 // declares reports whether one of two nodes with the same name is a declaration of the other.

@@ -84,6 +84,10 @@ type work struct {
 	pairs    map[[2]uint32]bool   // for cleared
 	listed   []int32              // by content: the index of its difference plus 1, or 0
 	pointers map[*btf.Blob]uint64 // for pointerSize
+	sections map[*btf.Blob]map[string]string
 }
 
-func newWork() work { return work{fieldsLeft: allFields, pointers: map[*btf.Blob]uint64{}} }
+func newWork() work {
+	return work{fieldsLeft: allFields, pointers: map[*btf.Blob]uint64{},
+		sections: map[*btf.Blob]map[string]string{}}
+}

@@ -37,9 +37,17 @@ type Difference struct {
 	// FollowUps counts the Indirect differences with this one as Because.
 	FollowUps int `json:"follow_ups"`
 
+	// Only package kabi sets these fields.
+	Path    string `json:"path,omitempty"`    // the shortest way from a symbol to the type
+	Symbols int    `json:"symbols,omitempty"` // how many symbols reach the type
+	Allowed string `json:"allowed,omitempty"` // why incompatible changes are allowed
+
 	c    *comparison
 	pair [2]uint32 // the nodes in A and B, or noPartner
 }
+
+// IDs returns the ids of the type in A and B, or 0 for a side that lacks it.
+func (d *Difference) IDs() [2]uint32 { return d.c.ids(d.pair) }
 
 // String is the difference as one line with its first change: "differs: struct foo: member bar.baz:
 // type u32 vs u64 (size 4 vs 8), and 2 more changes".
@@ -84,6 +92,7 @@ const (
 	Value     ChangeKind = "value"     // of an enumerator
 	Size      ChangeKind = "size"      // of the type itself
 	Linkage   ChangeKind = "linkage"   // of a function or variable
+	Section   ChangeKind = "section"   // a variable is in a different section
 	Encoding  ChangeKind = "encoding"  // how the bits of a number are read
 	Reordered ChangeKind = "reordered" // the same elements in a different order
 	Declared  ChangeKind = "declared"  // one side only declares a type that the other defines
@@ -99,6 +108,17 @@ type Change struct {
 	After  *State `json:"after,omitempty"`
 	// Breaks says that the change breaks code that was compiled for A.
 	Breaks bool `json:"breaks"`
+	// Reason says why it does or doesn't; only package kabi sets it.
+	Reason string `json:"reason,omitempty"`
+	Part   Part   `json:"-"`
+}
+
+// Part is the part of a type that has changed. All ids are 0 if a side lacks the part. They are
+// unique only if each side is a single blob without a base.
+type Part struct {
+	In    [2]uint32 // the ids of the struct, union, enum, prototype, … that has the part
+	Types [2]uint32 // the ids of the part's type: what is declared, such as a pointer
+	Names [2]string // the names of a member, enumerator or parameter
 }
 
 // State is a part of a type as it is on one side.

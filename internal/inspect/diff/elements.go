@@ -40,10 +40,12 @@ func (w *walker) enumerators(a, b uint32, s spot) {
 		where := func(name string) string { return joinPath(s.where, "enumerator "+orAnon(name)) }
 		switch {
 		case j < 0:
-			w.put(Change{Removed, where(na[i]), &State{Text: number(x[i].Value, t.KFlag)}, nil, true}, true)
+			w.put(Change{Kind: Removed, Where: where(na[i]),
+				Before: &State{Text: number(x[i].Value, t.KFlag)}, Breaks: true}, true)
 			return
 		case i < 0:
-			w.put(Change{Added, where(nb[j]), nil, &State{Text: number(y[j].Value, u.KFlag)}, false}, true)
+			w.put(Change{Kind: Added, Where: where(nb[j]),
+				After: &State{Text: number(y[j].Value, u.KFlag)}}, true)
 			return
 		case renamed[i]:
 			w.add(Renamed, where(na[i]), orAnon(na[i]), orAnon(nb[j]), false)
@@ -94,12 +96,12 @@ func (w *walker) parameters(a, b uint32, s spot) {
 	walkPairs(to, len(nb), func(i, j int) {
 		switch {
 		case j < 0:
-			w.put(Change{Removed, parameterPath(s, i, na[i]), w.parameter(ka[i+1], na[i]), nil, true},
-				true)
+			w.put(Change{Kind: Removed, Where: parameterPath(s, i, na[i]),
+				Before: w.parameter(ka[i+1], na[i]), Breaks: true}, true)
 			return
 		case i < 0:
-			w.put(Change{Added, parameterPath(s, j, nb[j]), nil, w.parameter(kb[j+1], nb[j]), true},
-				true)
+			w.put(Change{Kind: Added, Where: parameterPath(s, j, nb[j]),
+				After: w.parameter(kb[j+1], nb[j]), Breaks: true}, true)
 			return
 		}
 		in.where, in.types = parameterPath(s, i, na[i]), [2]uint32{ka[i+1], kb[j+1]}
@@ -108,8 +110,8 @@ func (w *walker) parameters(a, b uint32, s spot) {
 		}
 		w.reference(ka[i+1], kb[j+1], in, false)
 		if !ordered[i] {
-			w.put(Change{Moved, in.where, &State{Text: fmt.Sprint(i + 1)}, &State{Text: fmt.Sprint(j + 1)},
-				true}, true)
+			w.put(Change{Kind: Moved, Where: in.where, Before: &State{Text: fmt.Sprint(i + 1)},
+				After: &State{Text: fmt.Sprint(j + 1)}, Breaks: true}, true)
 		}
 	})
 }
@@ -146,15 +148,18 @@ func (w *walker) entries(a, b uint32, s spot) {
 	walkPairs(to, len(fb), func(i, j int) {
 		where := func(f field) string { return joinPath(s.where, "entry "+orAnon(f.name)) }
 		add := func(kind ChangeKind, before, after string) {
-			w.put(Change{kind, where(fa[i]), w.state(before, fa[i]), w.state(after, fb[j]), false},
-				true)
+			w.put(Change{Kind: kind, Where: where(fa[i]), Before: w.state(before, fa[i]),
+				After: w.state(after, fb[j])}, true)
 		}
 		switch {
+		case j < 0 && w.changedSection(a, b, s, fa[i].name),
+			i < 0 && w.changedSection(a, b, s, fb[j].name):
+			return
 		case j < 0:
-			w.put(Change{Removed, where(fa[i]), w.state(x[i]+" bytes", fa[i]), nil, false}, true)
+			w.put(Change{Kind: Removed, Where: where(fa[i]), Before: w.state(x[i]+" bytes", fa[i])}, true)
 			return
 		case i < 0:
-			w.put(Change{Added, where(fb[j]), nil, w.state(y[j]+" bytes", fb[j]), false}, true)
+			w.put(Change{Kind: Added, Where: where(fb[j]), After: w.state(y[j]+" bytes", fb[j])}, true)
 			return
 		}
 		in := s

@@ -93,9 +93,11 @@ func (w *walker) members(a, b uint32, s spot) {
 	walkPairs(to, len(fb), func(i, j int) {
 		switch {
 		case j < 0:
-			w.put(Change{Removed, w.memberPath(s, fa[i]), w.declared(fa[i]), nil, true}, true)
+			w.put(Change{Kind: Removed, Where: w.memberPath(s, fa[i]), Before: w.declared(fa[i]),
+				Breaks: true, Part: w.part(&fa[i], nil)}, true)
 		case i < 0:
-			w.put(Change{Added, w.memberPath(s, fb[j]), nil, w.declared(fb[j]), false}, true)
+			w.put(Change{Kind: Added, Where: w.memberPath(s, fb[j]), After: w.declared(fb[j]),
+				Part: w.part(nil, &fb[j])}, true)
 		default:
 			w.member(fa[i], fb[j], s, renamed[i])
 		}
@@ -166,12 +168,22 @@ func (c *comparison) declared(f field) *State {
 	return c.state(text, f)
 }
 
+// part describes a member, which may be missing on one side.
+func (c *comparison) part(f, g *field) (p Part) {
+	for i, x := range [2]*field{f, g} {
+		if x != nil {
+			p.Names[i], p.Types[i] = x.name, c.nodes[x.node].id
+		}
+	}
+	return p
+}
+
 // member lists the differences between two members that are the same member.
 func (w *walker) member(f, g field, s spot, renamed bool) {
 	where := w.memberPath(s, f)
 	add := func(kind ChangeKind, before, after string, breaks, own bool) {
-		w.put(Change{kind, where, w.state(before, f), w.state(after, g), breaks},
-			own)
+		w.put(Change{Kind: kind, Where: where, Before: w.state(before, f), After: w.state(after, g),
+			Breaks: breaks, Part: w.part(&f, &g)}, own)
 	}
 	if renamed {
 		add(Renamed, orAnon(f.name), orAnon(g.name), false, true)
@@ -181,6 +193,9 @@ func (w *walker) member(f, g field, s spot, renamed bool) {
 	for i := first; i < len(w.changes); i++ {
 		if c := &w.changes[i]; c.Where == where && c.Before.Place == nil && c.After != nil {
 			c.Before.Place, c.After.Place = w.place(f), w.place(g)
+			in := c.Part.In
+			c.Part = w.part(&f, &g)
+			c.Part.In = in
 		}
 	}
 	x, y := w.sizeOf(f.node, maxSpell), w.sizeOf(g.node, maxSpell)

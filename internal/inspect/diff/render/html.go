@@ -27,8 +27,8 @@ type item struct {
 func (i item) Body() bool { return len(i.Sentences)+len(i.Rows)+len(i.FollowUps) > 0 }
 
 // HTML writes a comparison as a page that needs no other files. The parameters a and b are what the
-// page calls the two sides.
-func HTML(w io.Writer, a, b string, r diff.Result) error {
+// page calls the two sides. The parameter kabi is nil unless the kABI was compared.
+func HTML(w io.Writer, a, b string, r diff.Result, kabi *KABI) error {
 	page, err := template.New("page.html").Funcs(template.FuncMap{
 		"cell": func(c *diff.Cell) string { return cell(c, 0) },
 	}).ParseFS(files, "page.html") // not at startup: parsing takes 3 ms
@@ -41,6 +41,7 @@ func HTML(w io.Writer, a, b string, r diff.Result) error {
 			d := &own[i]
 			x := item{Title: Title(d), Compatible: d.Compatible}
 			x.Sentences, x.Rows = body(d)
+			x.Sentences = append(kabi.notes(d), x.Sentences...)
 			for _, f := range followUps[d.Type] {
 				x.FollowUps = append(x.FollowUps, followUp(f))
 			}
@@ -64,8 +65,9 @@ func HTML(w io.Writer, a, b string, r diff.Result) error {
 		Modules string
 		Same    bool
 		Summary diff.Summary
+		KABI    *KABI
 		Items   iter.Seq[item]
-	}{message.Printable(a), message.Printable(b), modules, r.Same(), r.Summary, items})
+	}{message.Printable(a), message.Printable(b), modules, r.Same(), r.Summary, kabi, items})
 	if err != nil {
 		return err
 	}

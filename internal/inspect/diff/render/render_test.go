@@ -161,7 +161,7 @@ func TestHTML(t *testing.T) {
 	r := compare(true)
 	r.Modules = []diff.Module{{Name: "<module>", Class: diff.OnlyA}}
 	var b bytes.Buffer
-	if err := HTML(&b, "<a>", "b", r); err != nil {
+	if err := HTML(&b, "<a>", "b", r, nil); err != nil {
 		t.Fatal(err)
 	}
 	page := b.String()

@@ -28,6 +28,7 @@ import (
 type Options struct {
 	Columns int // two columns next to each other if there are at least TwoColumns columns
 	Limit   int // how many differences are written at most, not counting follow-ups; 0: all
+	KABI    *KABI
 }
 
 // overview is how many differences are listed by their titles before all of them are described.
@@ -39,7 +40,11 @@ const TwoColumns = 120
 // Text writes a comparison: the summary, then the differences.
 func Text(w io.Writer, r diff.Result, opts Options) error {
 	out := &text{Writer: bufio.NewWriter(w), columns: opts.Columns}
-	out.summary(r.Summary)
+	if opts.KABI == nil {
+		out.summary(r.Summary)
+	} else {
+		out.kabi(opts.KABI, r.Summary)
+	}
 	if len(r.Modules) > 0 {
 		fmt.Fprintln(out, ModuleCounts(r.Modules))
 	}
@@ -58,7 +63,12 @@ func Text(w io.Writer, r diff.Result, opts Options) error {
 	short := false // whether the difference before took only one line
 	for i := range own {
 		d := &own[i]
+		if heading := opts.KABI.heading(d); heading != "" {
+			fmt.Fprintf(out, "\n%s\n", heading)
+			short = false
+		}
 		sentences, rows := body(d)
+		sentences = append(opts.KABI.notes(d), sentences...)
 		long := len(sentences)+len(rows) > 0
 		if long || !short {
 			fmt.Fprintln(out)
@@ -84,6 +94,9 @@ func Text(w io.Writer, r diff.Result, opts Options) error {
 	}
 	for i := range r.Modules {
 		fmt.Fprintln(out, ModuleTitle(&r.Modules[i]))
+	}
+	if opts.KABI != nil {
+		fmt.Fprintf(out, "\n%s\n", opts.KABI.Verdict)
 	}
 	return out.Flush()
 }

@@ -32,12 +32,14 @@ func Counts(d *diff.Difference) string {
 		counts[c.Kind]++
 	}
 	for _, kind := range []diff.ChangeKind{diff.Added, diff.Removed, diff.Renamed, diff.Retyped,
-		diff.Resized, diff.Moved, diff.Value, diff.Encoding, diff.Linkage, diff.Reordered,
-		diff.Declared, diff.Other} {
+		diff.Resized, diff.Moved, diff.Value, diff.Encoding, diff.Linkage, diff.Section,
+		diff.Reordered, diff.Declared, diff.Other} {
 		switch n := counts[kind]; {
 		case n == 0:
 		case kind == diff.Value:
 			parts = append(parts, message.Count(n, "different value"))
+		case kind == diff.Section:
+			parts = append(parts, fmt.Sprint(n, " in a different section"))
 		default:
 			parts = append(parts, fmt.Sprint(n, " ", kind))
 		}

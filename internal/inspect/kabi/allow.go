@@ -1,0 +1,149 @@
+package kabi
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/rules-btf/rules_btf/internal/inspect/diff"
+)
+
+// Allowance says which incompatible changes are allowed, and for which reason. It applies to the
+// changes that match all its patterns.
+type Allowance struct {
+	Type   string `json:"type"` // "struct foo"
+	Where  string `json:"where,omitempty"`
+	Change string `json:"change,omitempty"`
+	Reason string `json:"reason"`
+	// Matched counts the changes, and the types on either side, that match the allowance.
+	Matched int `json:"matched"`
+
+	patterns [3]*regexp.Regexp // nil matches everything
+}
+
+// String returns the allowance in the form that ParseAllowance reads.
+func (a *Allowance) String() string {
+	s := ""
+	for _, p := range a.parts() {
+		if *p.value != "" {
+			s += p.name + "=" + *p.value + " "
+		}
+	}
+	return s + "# " + a.Reason
+}
+
+type part struct {
+	name  string
+	value *string
+}
+
+func (a *Allowance) parts() [3]part {
+	return [3]part{{"type", &a.Type}, {"where", &a.Where}, {"change", &a.Change}}
+}
+
+// changeKinds are the values that change= may have.
+var changeKinds = []diff.ChangeKind{diff.Added, diff.Removed, diff.Moved, diff.Resized, diff.Retyped,
+	diff.Renamed, diff.Value, diff.Size, diff.Linkage, diff.Encoding, diff.Reordered, diff.Declared,
+	diff.Other}
+
+// ParseAllowance reads "type=struct foo where=member bar.* change=added # reason". In a value, *
+// matches any characters. If there is only type=, all that is below the type is allowed to differ.
+func ParseAllowance(text string) (a Allowance, err error) {
+	fail := func(err error) (Allowance, error) {
+		return a, fmt.Errorf("allowance %q: %w", shorten(text), err)
+	}
+	patterns, reason, ok := strings.Cut(text, "#")
+	a.Reason = strings.TrimSpace(reason)
+	if !ok || a.Reason == "" {
+		return fail(errors.New("a reason is missing; write it after #"))
+	}
+	parts := a.parts()
+	at := -1
+	for _, word := range strings.Fields(patterns) {
+		name, value, found := strings.Cut(word, "=")
+		i := slices.IndexFunc(parts[:], func(p part) bool { return p.name == name })
+		switch {
+		case found && i >= 0 && *parts[i].value != "":
+			return fail(fmt.Errorf("it has %s= twice", name))
+		case found && i >= 0 && value != "":
+			at = i
+			*parts[i].value = value
+		case found && i >= 0 || at < 0:
+			return fail(fmt.Errorf("%q must be type=, where= or change= followed by a pattern", word))
+		default: // a value with spaces goes on
+			*parts[at].value += " " + word
+		}
+	}
+	if a.Type == "" {
+		return fail(errors.New(`type= is missing; use type=* for all types`))
+	}
+	if a.Change != "" && !slices.Contains(changeKinds, diff.ChangeKind(a.Change)) {
+		return fail(fmt.Errorf("%q is not a kind of change; docs/diff.md lists them", a.Change))
+	}
+	for i, p := range parts {
+		if *p.value != "" {
+			a.patterns[i] = regexp.MustCompile(
+				"^" + strings.ReplaceAll(regexp.QuoteMeta(*p.value), `\*`, ".*") + "$")
+		}
+	}
+	return a, nil
+}
+
+func (a *Allowance) matches(values ...string) bool {
+	for i, v := range values {
+		if a.patterns[i] != nil && !a.patterns[i].MatchString(v) {
+			return false
+		}
+	}
+	return true
+}
+
+// declare reports whether a struct or union is only declared in the reduced BTF, because everything
+// in it is allowed to differ.
+func (r *Report) declare(title string) bool {
+	found := false
+	for i := range r.Allowances {
+		if a := &r.Allowances[i]; a.Where == "" && a.Change == "" && a.matches(title) {
+			a.Matched++
+			found = true
+		}
+	}
+	return found
+}
+
+// allow marks a difference if all its incompatible changes are allowed.
+func (r *Report) allow(d *diff.Difference) {
+	if d.Compatible {
+		return
+	}
+	changes := d.Changes
+	switch {
+	case d.Class == diff.OnlyA:
+		changes = []diff.Change{{Kind: diff.Removed, Breaks: true}}
+	case d.Class == diff.OnlyB:
+		changes = []diff.Change{{Kind: diff.Added, Breaks: true}}
+	}
+	reason := ""
+	all := true
+	for _, c := range changes {
+		if !c.Breaks {
+			continue
+		}
+		allowed := false
+		for i := range r.Allowances {
+			if a := &r.Allowances[i]; a.matches(d.Type, c.Where, string(c.Kind)) {
+				a.Matched++
+				allowed = true
+				if reason == "" {
+					reason = a.Reason
+				}
+			}
+		}
+		all = all && allowed
+	}
+	if all {
+		d.Allowed = reason
+	}
+}

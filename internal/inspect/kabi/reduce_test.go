@@ -1,0 +1,167 @@
+package kabi
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/format/btftext"
+	"github.com/rules-btf/rules_btf/internal/inspect/diff"
+)
+
+// module makes split BTF with a struct ops, a function that the module exports, and a function that
+// other modules have too.
+func module(t *testing.T, kernel *btf.Blob, name string) *btf.Blob {
+	t.Helper()
+	b := btf.NewBuilder(nil, kernel, nil)
+	var task uint32
+	for id, x := range kernel.All() {
+		if kernel.TypeName(x) == "task" {
+			task = id
+		}
+	}
+	ops := b.Composite(btf.KindStruct, "ops", 8, false,
+		btf.Member{NameOff: b.Name("owner"), Type: b.Ref(btf.KindPtr, "", task)})
+	pointer := b.Ref(btf.KindPtr, "", ops)
+	proto := b.FuncProto(0, btf.Param{NameOff: b.Name("ops"), Type: pointer})
+	b.Func(name+"_register", proto, btf.LinkageGlobal)
+	b.Func("helper", b.FuncProto(0, btf.Param{NameOff: b.Name(name), Type: pointer}),
+		btf.LinkageGlobal)
+	return b.Finish()
+}
+
+const kernelSource = `struct fs { int count; };
+	struct unrelated { int x; } *u;
+	struct task { struct fs *fs; struct task *next; };
+	void wake(struct task *t) {}
+	void unrelated(struct unrelated *u) {}
+	int helper(void) { return 0; }`
+
+func text(t testing.TB, b *btf.Blob) string {
+	t.Helper()
+	var out bytes.Buffer
+	if err := btftext.Write(&out, b); err != nil {
+		t.Fatal(err)
+	}
+	_, types, _ := strings.Cut(out.String(), "\n")
+	return types
+}
+
+// TestReduce: of a kernel with two modules, only what the symbols reach is left, and types of both
+// modules are there once.
+func TestReduce(t *testing.T) {
+	kernel := compile(t, kernelSource)
+	set := diff.Set{Kernel: kernel, Modules: map[string]*btf.Blob{
+		"one": module(t, kernel, "one"), "two": module(t, kernel, "two")}}
+	const types = `struct fs 4 {
+  0      int count;
+};
+struct ops 8 {
+  0      struct task *owner;
+};
+struct task 16 {
+  0      struct fs *fs;
+  8      struct task *next;
+};
+int 'int' 4 signed;
+`
+	for _, c := range []struct{ name, symbols, declared, want string }{
+		{"both modules", "one_register\ntwo_register\nwake", "", `func void one_register(struct ops *ops);
+func void two_register(struct ops *ops);
+func void wake(struct task *t);
+` + types},
+		{"the module of a symbol", "0x0\thelper\ta/two\tEXPORT_SYMBOL", "", `func void helper(struct ops *two);
+` + types},
+		{"the kernel's symbol", "0x0\thelper\tvmlinux\tEXPORT_SYMBOL", "", `func int helper(void);
+int 'int' 4 signed;
+`},
+		{"a declaration", "one_register", "struct task", `func void one_register(struct ops *ops);
+struct ops 8 {
+  0      struct task *owner;
+};
+struct task;
+`},
+		{"nothing", "nothing", "", "nil"},
+	} {
+		list, err := ReadSymbols([]byte(c.symbols))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := FromSet(set).Reduce(list, func(title string) bool { return title == c.declared })
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := "nil"
+		if b != nil {
+			got = text(t, b)
+		}
+		if got != c.want {
+			t.Errorf("%s:\n%s\nwant\n%s", c.name, got, c.want)
+		}
+	}
+}
+
+// TestReferenceIsEqual: a reference equals the kernel from which it was made, and reducing it
+// changes nothing.
+func TestReferenceIsEqual(t *testing.T) {
+	kernel := FromSide(diff.Side{compile(t, kernelSource)})
+	list := symbols(t, "wake helper")
+	b, missing, err := Reference(kernel, append(list, Symbol{Name: "zzz"}), nil)
+	if err != nil || missing != "1 of 3 symbols have no BTF: zzz" {
+		t.Fatal(missing, err)
+	}
+	again, err := btftext.Read([]byte(btftextOf(t, b)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	reference := FromSide(diff.Side{again})
+	r, result, err := Compare(reference, kernel, [2]string{}, Options{Symbols: SymbolsOf(again)})
+	if err != nil || !result.Same() || r.Symbols != 2 {
+		t.Errorf("%v, %v, %v", r, result, err)
+	}
+	if b, _, err := Reference(reference, list, nil); err != nil || text(t, b) != text(t, again) {
+		t.Errorf("reduced again: %v", err)
+	}
+}
+
+func btftextOf(t testing.TB, b *btf.Blob) string {
+	var out bytes.Buffer
+	if err := btftext.Write(&out, b); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// TestOrder: the ids of the types don't matter.
+func TestOrder(t *testing.T) {
+	kernel := compile(t, kernelSource)
+	list := symbols(t, "wake helper unrelated")
+	want, err := FromSide(diff.Side{kernel}).Reduce(list, func(string) bool { return false })
+	if err != nil {
+		t.Fatal(err)
+	}
+	for seed := range uint64(20) {
+		rnd := rand.New(rand.NewPCG(seed, 0))
+		order := rnd.Perm(len(kernel.Types))
+		b := btf.NewBuilder(nil, nil, nil)
+		at := make([]uint32, len(order)+1)
+		for i, n := range order {
+			at[n+1] = uint32(i) + 1
+		}
+		for _, n := range order {
+			b.Blob.Copy(kernel, &kernel.Types[n], func(off uint32) uint32 {
+				name, _ := kernel.Name(off)
+				return b.Name(name)
+			}, func(id uint32) uint32 { return at[id] })
+		}
+		got, err := FromSide(diff.Side{b.Finish()}).Reduce(list, func(string) bool { return false })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text(t, got) != text(t, want) {
+			t.Fatalf("seed %d:\n%s", seed, text(t, got))
+		}
+	}
+}
