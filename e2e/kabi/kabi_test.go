@@ -1,11 +1,20 @@
+// Package kabi compares "btfdedup diff --symbols" with abidiff, on random headers and random edits
+// of them: nothing that abidiff calls incompatible is compatible for us, unless rows_test.go explains
+// it, and the other way round.
 package kabi
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
@@ -14,66 +23,133 @@ func TestMain(m *testing.M) { harness.Main(m) }
 
 // pair is a family before and after edits.
 type pair struct {
-	seed   uint64
-	edits  []string
-	before *family
-	after  *family
+	seed          uint64
+	edits         []string
+	before, after *family
 }
 
-// makePair makes a family and edits it. It depends only on the seed.
-func makePair(seed uint64) pair {
-	prefix := fmt.Sprintf("s%d", seed)
-	how := &maker{Rand: rand.New(rand.NewPCG(seed, 2))}
+// makePair makes a family and edits it. It depends only on the seed. Then it leaves out the members
+// and parameters with the given names.
+func makePair(seed uint64, without map[string]bool) pair {
+	how := &maker{Rand: rand.New(rand.NewPCG(seed, 1))}
 	number := 1
 	if how.chance(25) {
-		number += 1 + how.IntN(2)
+		number = 2 + how.IntN(2)
 	}
 	for {
-		make := func() (*maker, *family) {
-			m := &maker{Rand: rand.New(rand.NewPCG(seed, 1))}
-			return m, m.family(prefix)
-		}
-		_, before := make()
-		m, after := make()
+		p := pair{seed: seed}
+		m := &maker{Rand: rand.New(rand.NewPCG(seed, 2))}
+		p.before = m.family(fmt.Sprintf("s%d", seed))
+		m = &maker{Rand: rand.New(rand.NewPCG(seed, 2))}
+		p.after = m.family(p.before.prefix)
 		m.Rand = how.Rand
-		var names []string
 		for range number {
-			if e := pick(m, edits); e.do(m, after) {
-				names = append(names, e.name)
+			if e := pick(m, edits); e.do(m, p.after) {
+				p.edits = append(p.edits, e.name)
 			}
 		}
-		if len(names) == number && before.source() != after.source() {
-			return pair{seed, names, before, after}
+		if len(p.edits) == number && p.before.source() != p.after.source() {
+			p.before.drop(without)
+			p.after.drop(without)
+			return p
 		}
 	}
 }
 
-func TestTry(t *testing.T) {
-	const n = 20
+// judged is what both tools say of a pair.
+type judged struct {
+	pair
+	ours, theirs finding
+}
+
+// judge compiles pairs and asks both tools. It leaves out a pair for which abidiff crashes.
+func judge(t *testing.T, pairs []pair) (out []judged) {
+	t.Helper()
 	dir := t.TempDir()
-	var src [2]strings.Builder
-	var pairs []pair
-	for i := range uint64(n) {
-		p := makePair(i)
-		pairs = append(pairs, p)
-		src[0].WriteString(p.before.source())
-		src[1].WriteString(p.after.source())
-	}
-	for i, s := range src {
-		name := fmt.Sprintf("%c", 'a'+i)
-		harness.WriteFile(t, filepath.Join(dir, name+".c"), s.String())
-		harness.MustRun(t, dir, "gcc", "-std=gnu17", "-w", "-g", "-O0", "-fno-common", "-c", name+".c")
+	for side, name := range []string{"a", "b"} {
+		var src strings.Builder
+		for _, p := range pairs {
+			src.WriteString([]*family{p.before, p.after}[side].source())
+		}
+		harness.WriteFile(t, filepath.Join(dir, name+".c"), src.String())
+		harness.MustRun(t, dir, "gcc", "-std=gnu17", "-w", "-g", "-fno-common", "-c", name+".c")
 	}
 	theirs := abidiff(t, dir, "a.o", "b.o")
-	count := map[string]int{}
+	if theirs == nil && len(pairs) == 1 {
+		t.Logf("seed %d: abidiff crashes", pairs[0].seed)
+		return nil
+	}
+	if theirs == nil {
+		half := len(pairs) / 2
+		return append(judge(t, pairs[:half]), judge(t, pairs[half:])...)
+	}
+	our := ours(t, dir, pairs)
 	for _, p := range pairs {
-		for _, e := range p.edits {
-			if len(p.edits) == 1 {
-				count[fmt.Sprintf("%-40s %s", e, theirs[p.before.prefix])]++
+		name := p.before.prefix
+		out = append(out, judged{p, *cmp.Or(our[name], &finding{verdict: same}), *cmp.Or(theirs[name], &finding{verdict: same})})
+	}
+	return out
+}
+
+// TestRandomEdits compares the verdicts of both tools about random edits. The environment variable
+// PAIRS says how many; SEED is the first.
+func TestRandomEdits(t *testing.T) {
+	if os.Getenv("ABIDIFF") == "" {
+		t.Skip("SKIPPED: ABIDIFF isn't set (e2e/fetch/fetch abidiff has it)")
+	}
+	harness.Need(t, "gcc")
+	seed, left := uint64(number(t, "SEED", 0)), number(t, "PAIRS", 100)
+	counts := map[string]int{}
+	for ; left > 0; left -= batch {
+		var pairs []pair
+		for range min(batch, left) {
+			pairs = append(pairs, makePair(seed, nil))
+			seed++
+		}
+		for _, p := range judge(t, pairs) {
+			counts[fmt.Sprintf("abidiff: %s, btfdedup: %s", p.theirs.verdict, p.ours.verdict)]++
+			if why := explain(p); why == "" {
+				report(t, p)
+			} else if why != agree {
+				counts[why]++
 			}
 		}
 	}
-	for k, v := range count {
-		t.Log(k, v)
+	for _, what := range slices.Sorted(maps.Keys(counts)) {
+		t.Logf("%6d %s", counts[what], what)
 	}
+}
+
+const batch = 20 // how many families are compiled together
+
+func number(t *testing.T, name string, otherwise int) int {
+	t.Helper()
+	n, err := strconv.Atoi(cmp.Or(os.Getenv(name), strconv.Itoa(otherwise)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// report fails the test for a disagreement that no row explains. It leaves out members as long as
+// the disagreement stays.
+func report(t *testing.T, p judged) {
+	t.Helper()
+	without := map[string]bool{}
+	deadline := time.Now().Add(20 * time.Second)
+	for _, name := range p.before.memberNames() {
+		if time.Now().After(deadline) {
+			break
+		}
+		without[name] = true
+		smaller := judge(t, []pair{makePair(p.seed, without)})
+		if len(smaller) == 1 && smaller[0].ours.verdict == p.ours.verdict &&
+			smaller[0].theirs.verdict == p.theirs.verdict && explain(smaller[0]) == "" {
+			p = smaller[0]
+		} else {
+			delete(without, name)
+		}
+	}
+	t.Errorf("abidiff: %v, btfdedup: %v\nafter %q\nagain: SEED=%d PAIRS=1\n/* before */\n%s"+
+		"/* after */\n%s", p.theirs, p.ours, p.edits, p.seed, p.before.source(), p.after.source())
 }

@@ -1,0 +1,102 @@
+package kabi
+
+import (
+	"slices"
+	"strings"
+)
+
+// row explains a kind of changes about which the tools disagree.
+type row struct {
+	ours   string   // how the text of our change begins
+	theirs []string // what abidiff may list for such a change
+	why    string
+}
+
+// tolerated are changes that are compatible for us, although abidiff lists them.
+var tolerated = []row{
+	{"added in a hole", []string{"member insertion"}, fillsHole},
+	{"added in the padding", []string{"member insertion"}, fillsHole},
+	{"added at the end", []string{"member insertion", "size changed"},
+		"a struct that no other contains grows at its end"},
+	{"added in reserved space", []string{"member insertion", "offset changed", "size changed"}, reserved},
+	{"moved reserved space", []string{"offset changed"}, reserved},
+	{"resized reserved space", []string{"size changed"}, reserved},
+	{"retyped reserved space", []string{"name changed", "entity changed", "size changed"}, reserved},
+	{"removed reserved space", []string{"member deletion"}, reserved},
+	{"retyped it was a pointer to void", []string{"name changed", "entity changed", "size changed"},
+		"in a callback, abidiff lists changes that it calls harmless elsewhere"},
+}
+
+const (
+	fillsHole = "a new member moves no other"
+	reserved  = "abidiff doesn't know the names of reserved members"
+	noReason  = "abidiff lists a symbol without a change"
+	invisible = "BTF doesn't show that a function or variable is no longer exported"
+)
+
+// stricter are changes that are incompatible for us, but harmless for abidiff.
+var stricter = []row{
+	{"retyped different type", nil,
+		"abidiff doesn't compare types of the same size, or what pointers refer to"},
+	{"declared B only declares it", nil, "the content can't be compared"},
+	{"removed gone", []string{"member deletion"}, "a union without one of its members"},
+	{"resized different size", nil, "abidiff doesn't compare the widths of bit-fields"},
+}
+
+// agree is the explanation of a pair about which both tools agree.
+const agree = "agree"
+
+// explain returns why the tools disagree about a pair; "" if no row explains it.
+func explain(p judged) string {
+	breaks := p.ours.verdict == incompatible
+	lists := p.theirs.verdict == incompatible || p.theirs.verdict == review
+	switch {
+	case breaks == lists:
+		return agree
+	case breaks:
+		return p.stricter()
+	case slices.Equal(p.theirs.changes, []string{"removed"}):
+		return invisible
+	case p.theirs.verdict == incompatible && !slices.Equal(p.theirs.changes, []string{"member insertion"}):
+		return "" // even abidiff doesn't say this of many changes
+	case len(p.theirs.changes) == 0:
+		return noReason
+	}
+	return p.tolerated()
+}
+
+// tolerated finds rows that explain each change that abidiff lists.
+func (p judged) tolerated() string {
+	why, left := "", slices.Clone(p.theirs.changes)
+	for _, r := range tolerated {
+		if !slices.ContainsFunc(p.ours.changes, r.matches) {
+			continue
+		}
+		before := len(left)
+		left = slices.DeleteFunc(left, func(s string) bool { return slices.Contains(r.theirs, s) })
+		if len(left) < before {
+			why = r.why
+		}
+	}
+	if len(left) > 0 {
+		return ""
+	}
+	return why
+}
+
+// stricter finds a row for each of our changes.
+func (p judged) stricter() string {
+	why := ""
+	for _, c := range p.ours.changes {
+		i := slices.IndexFunc(stricter, func(r row) bool {
+			return r.matches(c) && (r.theirs == nil || slices.Contains(p.theirs.changes, r.theirs[0]))
+		})
+		if i < 0 {
+			return ""
+		}
+		why = stricter[i].why
+	}
+	return why
+}
+
+func (r row) matches(change string) bool { return strings.HasPrefix(change, r.ours) }
