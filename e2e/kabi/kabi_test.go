@@ -29,7 +29,7 @@ type pair struct {
 }
 
 // makePair makes a family and edits it. It depends only on the seed. Then it leaves out the members
-// and parameters with the given names.
+// with the given names.
 func makePair(seed uint64, without map[string]bool) pair {
 	how := &maker{Rand: rand.New(rand.NewPCG(seed, 1))}
 	number := 1

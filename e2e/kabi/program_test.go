@@ -137,24 +137,24 @@ func (f *family) source() string {
 	return b.String()
 }
 
-// memberNames lists the members of structs and unions, and the parameters.
+// memberNames lists the members of structs and unions.
 func (f *family) memberNames() (names []string) {
 	for _, r := range f.records {
 		for _, m := range r.members {
 			names = append(names, m.name)
 		}
 	}
-	for _, p := range f.params {
-		names = append(names, p.name)
-	}
 	return names
 }
 
-// drop removes members and parameters.
+// drop removes members, but leaves one in each struct or union.
 func (f *family) drop(names map[string]bool) {
-	gone := func(m member) bool { return names[m.name] }
 	for i := range f.records {
-		f.records[i].members = slices.DeleteFunc(f.records[i].members, gone)
+		r := &f.records[i]
+		for j := len(r.members) - 1; j >= 0 && len(r.members) > 1; j-- {
+			if names[r.members[j].name] {
+				r.members = slices.Delete(r.members, j, j+1)
+			}
+		}
 	}
-	f.params = slices.DeleteFunc(f.params, gone)
 }

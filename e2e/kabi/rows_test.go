@@ -31,15 +31,17 @@ const (
 	fillsHole = "a new member moves no other"
 	reserved  = "abidiff doesn't know the names of reserved members"
 	noReason  = "abidiff lists a symbol without a change"
+	sameSize  = "abidiff doesn't compare types of the same size, or what pointers refer to"
 	invisible = "BTF doesn't show that a function or variable is no longer exported"
 )
 
 // stricter are changes that are incompatible for us, but harmless for abidiff.
 var stricter = []row{
-	{"retyped different type", nil,
-		"abidiff doesn't compare types of the same size, or what pointers refer to"},
+	{"retyped different type", nil, sameSize},
 	{"declared B only declares it", nil, "the content can't be compared"},
 	{"removed gone", []string{"member deletion"}, "a union without one of its members"},
+	{"removed gone", []string{"entity changed", "name changed"}, sameSize},
+	{"added callers don't pass it", []string{"entity changed", "name changed"}, sameSize},
 	{"resized different size", nil, "abidiff doesn't compare the widths of bit-fields"},
 }
 
@@ -89,7 +91,8 @@ func (p judged) stricter() string {
 	why := ""
 	for _, c := range p.ours.changes {
 		i := slices.IndexFunc(stricter, func(r row) bool {
-			return r.matches(c) && (r.theirs == nil || slices.Contains(p.theirs.changes, r.theirs[0]))
+			return r.matches(c) && (r.theirs == nil || slices.ContainsFunc(r.theirs,
+				func(s string) bool { return slices.Contains(p.theirs.changes, s) }))
 		})
 		if i < 0 {
 			return ""
