@@ -13,6 +13,16 @@ def only_action(env, mnemonic):
     asserts.equals(env, 1, len(found), "number of {} actions".format(mnemonic))
     return found[0]
 
+def written(env, ending):
+    """What the target under test writes to the file whose name has this ending."""
+    found = [
+        action
+        for action in analysistest.target_actions(env)
+        if [file for file in action.outputs.to_list() if file.basename.endswith(ending)]
+    ]
+    asserts.equals(env, 1, len(found), "number of actions that write " + ending)
+    return found[0]
+
 def names(files):
     """Sorted base names of a list of File."""
     return sorted([file.basename for file in files])

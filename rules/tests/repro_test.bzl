@@ -2,24 +2,15 @@
 
 load("@bazel_skylib//lib:unittest.bzl", "analysistest", "asserts")
 load("//rules:defs.bzl", "btf_repro_test")
+load(":common.bzl", "written")
 
 _LOGS = "//internal/repro:testdata/"
 
-def _written(env, ending):
-    """What the target under test writes to the file whose name has this ending."""
-    found = [
-        action
-        for action in analysistest.target_actions(env)
-        if [file for file in action.outputs.to_list() if file.basename.endswith(ending)]
-    ]
-    asserts.equals(env, 1, len(found), "number of actions that write " + ending)
-    return found[0]
-
 def _arguments_impl(ctx):
     env = analysistest.begin(ctx)
-    params = _written(env, ".params")
+    params = written(env, ".params")
     asserts.equals(env, ctx.attr.arguments, params.content.splitlines())
-    script = _written(env, ".sh").content
+    script = written(env, ".sh").content
     asserts.true(env, "diff '@rules/tests/repro_arguments.params'" in script or
                       "diff @rules/tests/repro_arguments.params" in script, script)
     target = analysistest.target_under_test(env)

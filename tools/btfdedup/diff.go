@@ -42,8 +42,14 @@ A and B can also be directories or archives with the BTF of a kernel and its mod
 modules" and "btfdedup archive" write them. Then modules are compared by name, and each module that
 differs is one line. docs/diff.md has examples, and describes the output of --format=json.
 
-Exit codes: 0 if equal; 1 if different (the differences are on stdout), or if a file can't be read
-(nothing on stdout, one line on stderr); 2 for wrong usage.`,
+With --symbols, the kABI is compared: only these exported symbols, and the types that they reach.
+The report says which changes break modules that were compiled for A, and shows a path from a symbol
+to each type. A can also be a reference that "btfdedup dump --format=kabi" has written; without
+--symbols, its symbols are compared. docs/diff.md has the rules.
+
+Exit codes: 0 if equal or, for the kABI, if all changes are compatible or allowed; 1 if different
+(the differences are on stdout), or if a file can't be read (nothing on stdout, one line on stderr);
+2 for wrong usage.`,
 		Example: `
 btfdedup diff old/vmlinux.btf new/vmlinux.btf
 # what has changed in two structs
@@ -52,6 +58,8 @@ btfdedup diff --name task_struct --name sock old.btf new.btf
 btfdedup diff --indirect --format=html old.btf new.btf
 # kernels with their modules
 btfdedup diff 7.1.tar.zst 7.2.tar.zst
+# the kABI
+btfdedup diff --symbols Module.symvers old.btf new.btf
 # one module from two builds
 btfdedup diff --base-a old/vmlinux.btf --base-b new/vmlinux.btf old/ext4.btf new/ext4.btf
 btfdedup diff --kinds=struct,union --format=json a.btf b.btf`,

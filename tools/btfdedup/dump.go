@@ -16,7 +16,7 @@ import (
 func dumpCommand() *cobra.Command {
 	flags := cli.NewFlags(&cobra.Command{
 		Use:   "dump FILE",
-		Short: "Print BTF: type by type, or as a C header",
+		Short: "Print BTF: type by type, as a C header, or as a reference for the kABI",
 		Long: `
 Prints the types of FILE: raw BTF, such as /sys/kernel/btf/vmlinux, or an ELF file with a section
 .BTF. docs/inside.md describes the output and how it differs from bpftool's.
@@ -26,6 +26,9 @@ Prints the types of FILE: raw BTF, such as /sys/kernel/btf/vmlinux, or an ELF fi
     c    a C header, such as vmlinux.h for BPF programs; it compiles to the layout that the BTF
          describes, and differs from bpftool's header only where bpftool's doesn't compile; for
          split BTF, with the types of the bases
+    kabi the functions and variables in the list of --symbols, and the types that they reach, as a
+         text that can be checked in: a reference for "btfdedup diff"; FILE can also be a directory
+         or archive with a kernel and its modules
 
 Split BTF, such as the BTF of a module, needs --base. The BTF of a module with a section .BTF.base
 is printed as it is, based on that section. With --base, it is first relocated, as in the kernel.`,
@@ -35,7 +38,9 @@ btfdedup dump --format=c -o vmlinux.h vmlinux
 # one struct, with the types that it needs
 btfdedup dump --format=c --name task_struct vmlinux.btf
 # a module's own types
-btfdedup dump --base vmlinux.btf ext4.ko`,
+btfdedup dump --base vmlinux.btf ext4.ko
+# a reference for the kABI
+btfdedup dump --format=kabi --symbols kabi_list -o abi.kabi vmlinux.btf`,
 	}, cli.Printed|cli.Base)
 	var r dumpRun
 	r.format = "raw"

@@ -44,8 +44,8 @@ func (a *Allowance) parts() [3]part {
 }
 
 // changeKinds are the values that change= may have.
-var changeKinds = []diff.ChangeKind{diff.Added, diff.Removed, diff.Moved, diff.Resized, diff.Retyped,
-	diff.Renamed, diff.Value, diff.Size, diff.Linkage, diff.Encoding, diff.Reordered, diff.Declared,
+var changeKinds = []diff.ChangeKind{diff.Added, diff.Removed, diff.Moved, diff.Resized,
+	diff.Retyped, diff.Renamed, diff.Value, diff.Size, diff.Encoding, diff.Reordered, diff.Declared,
 	diff.Other}
 
 // ParseAllowance reads "type=struct foo where=member bar.* change=added # reason". In a value, *

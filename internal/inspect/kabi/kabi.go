@@ -5,14 +5,13 @@
 // As an example, module code calls netif_rx. In B, struct sock has one more member at its end, and
 // in struct sk_buff, a member has moved:
 //
-//	netif_rx → struct sk_buff                incompatible: its offset differs: len
-//	netif_rx → struct sk_buff.sk → struct sock
-//	                                         compatible: it has only grown, …
+//	netif_rx → struct sk_buff                     incompatible: len: in a different place
+//	netif_rx → struct sk_buff.sk → struct sock    compatible: larger, but …
 //
 // [Compare] makes these steps:
 //
-//  1. [Kernel.Reduce] (reduce.go) makes a blob for each side that has only the symbols and the types
-//     that they reach. This blob is also what a reference file holds.
+//  1. [Kernel.Reduce] (reduce.go) makes a blob for each side that has only the symbols and the
+//     types that they reach. This blob is also what a reference file holds.
 //  2. Package diff compares the two blobs.
 //  3. The judge (rules.go, layout.go, same.go) decides for each change whether it is compatible.
 //  4. The allowances of the user (allow.go) are applied.
@@ -66,8 +65,8 @@ func (r *Report) MissingText() string {
 	if len(r.Missing) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d of %s are in neither A nor B (BTF has functions and per-CPU variables): %s",
-		len(r.Missing), message.Count(r.Symbols+len(r.Missing), "symbol"), some(r.Missing, 10))
+	return fmt.Sprintf("%d of %s are in neither A nor B (BTF has functions and per-CPU variables): "+
+		"%s", len(r.Missing), message.Count(r.Symbols+len(r.Missing), "symbol"), some(r.Missing, 10))
 }
 
 // Compare compares two kernels. Of the differences in the result, the incompatible ones come first,
@@ -90,7 +89,7 @@ func Compare(a, b Kernel, names [2]string, opts Options) (*Report, diff.Result, 
 	o := opts.Diff
 	o.Indirect = true // their changes are checked
 	list, summary := diff.Compare(diff.Side{sides[0].Blob}, diff.Side{sides[1].Blob}, o)
-	j := &judge{a: sides[0], b: sides[1], containers: containers(sides[0].Blob)}
+	j := newJudge(sides[0].Blob, sides[1].Blob)
 	list = j.differences(list, opts.Diff.Indirect)
 	for i := range list {
 		d := &list[i]
@@ -116,9 +115,11 @@ func Compare(a, b Kernel, names [2]string, opts Options) (*Report, diff.Result, 
 	return r, diff.Result{Differences: list, Summary: summary}, nil
 }
 
-// Reference reduces a kernel to what a reference file holds. The text missing says which symbols have
-// no BTF, or is "".
-func Reference(k Kernel, list []Symbol, allow []Allowance) (b *btf.Blob, missing string, err error) {
+// Reference reduces a kernel to what a reference file holds. The text missing says which symbols
+// have no BTF, or is "".
+func Reference(
+	k Kernel, list []Symbol, allow []Allowance,
+) (b *btf.Blob, missing string, err error) {
 	r := &Report{Allowances: slices.Clone(allow)}
 	b, err = r.reduce(k, list)
 	if err != nil {

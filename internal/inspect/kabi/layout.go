@@ -36,14 +36,31 @@ const (
 	maxDepth  = 16
 )
 
-func fieldsOf(b *btf.Blob, id uint32) []field {
-	r := fieldReader{b: b, left: maxFields}
-	r.read(id, 0, false, maxDepth)
-	return r.fields
+// layouts knows where the members of the types in a blob are.
+type layouts struct {
+	*btf.Blob
+	pointer uint64             // the size of a pointer, in bytes
+	known   map[uint32][]field // by type id: what fields has returned
+}
+
+func newLayouts(b *btf.Blob) *layouts {
+	return &layouts{b, uint64(b.PointerSize()), map[uint32][]field{}}
+}
+
+// fields returns the members of a struct or union.
+func (l *layouts) fields(id uint32) []field {
+	found, ok := l.known[id]
+	if !ok {
+		r := fieldReader{b: l, left: maxFields}
+		r.read(id, 0, false, maxDepth)
+		found = r.fields
+		l.known[id] = found
+	}
+	return found
 }
 
 type fieldReader struct {
-	b      *btf.Blob
+	b      *layouts
 	fields []field
 	left   int // how many members may still be visited
 }
@@ -63,26 +80,26 @@ func (r *fieldReader) read(id uint32, start uint64, hidden bool, depth int) {
 			continue
 		}
 		if bits == 0 {
-			f.end += 8 * sizeOf(r.b, m.Type)
+			f.end += 8 * r.b.sizeOf(m.Type)
 		}
 		r.fields = append(r.fields, f)
 	}
 }
 
 // sizeOf returns the size of a type in bytes, or 0 if it has none.
-func sizeOf(b *btf.Blob, id uint32) uint64 {
+func (l *layouts) sizeOf(id uint32) uint64 {
 	count := uint64(1)
 	for range btf.MaxModifiers {
-		t, _ := b.ByID(id)
+		t, _ := l.ByID(id)
 		switch {
 		case t == nil:
 			return 0
 		case t.Kind.HasSize():
 			return count * uint64(t.SizeOrType)
 		case t.Kind == btf.KindPtr:
-			return count * uint64(b.PointerSize())
+			return count * l.pointer
 		case t.Kind == btf.KindArray:
-			a := b.ArrayOf(t)
+			a := l.ArrayOf(t)
 			count *= uint64(a.Nelems)
 			id = a.Elem
 		case t.Kind.IsModifier():
@@ -114,10 +131,10 @@ func byValue(b *btf.Blob, id uint32) uint32 {
 
 // containers returns, for each struct and union whose size others depend on, one of these: a type
 // that has it as a member, a variable, an array, a parameter or a result.
-func containers(b *btf.Blob) map[uint32]string {
+func containers(b *layouts) map[uint32]string {
 	found := map[uint32]string{}
 	add := func(id uint32, what string) {
-		id = byValue(b, id)
+		id = byValue(b.Blob, id)
 		if t, _ := b.ByID(id); t != nil && t.Kind.IsComposite() && found[id] == "" {
 			found[id] = what
 		}
@@ -127,8 +144,8 @@ func containers(b *btf.Blob) map[uint32]string {
 		case t.Kind == btf.KindVar:
 			add(t.SizeOrType, "variable "+b.TypeName(t))
 		case t.Kind.IsComposite() && t.NameOff != 0:
-			for _, f := range fieldsOf(b, id) {
-				add(f.typ, title(b, t))
+			for _, f := range b.fields(id) {
+				add(f.typ, title(b.Blob, t))
 			}
 		}
 	}

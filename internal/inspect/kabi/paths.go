@@ -104,14 +104,14 @@ func (r *reached) path(id uint32) string {
 			}
 		}
 		if r.isStep(to) || to == id {
-			text += " → " + message.Printable(r.step1(to))
+			text += " → " + message.Printable(r.stepText(to))
 		}
 	}
 	return text
 }
 
-// step1 is a step of a path.
-func (r *reached) step1(id uint32) string {
+// stepText is a step of a path.
+func (r *reached) stepText(id uint32) string {
 	t := r.at(id)
 	if t.Kind != btf.KindFwd {
 		return strings.TrimSpace(title(r.Blob, t))

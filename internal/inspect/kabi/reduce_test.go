@@ -68,11 +68,13 @@ struct task 16 {
 int 'int' 4 signed;
 `
 	for _, c := range []struct{ name, symbols, declared, want string }{
-		{"both modules", "one_register\ntwo_register\nwake", "", `func void one_register(struct ops *ops);
+		{"both modules", "one_register\ntwo_register\nwake", "",
+			`func void one_register(struct ops *ops);
 func void two_register(struct ops *ops);
 func void wake(struct task *t);
 ` + types},
-		{"the module of a symbol", "0x0\thelper\ta/two\tEXPORT_SYMBOL", "", `func void helper(struct ops *two);
+		{"the module of a symbol", "0x0\thelper\ta/two\tEXPORT_SYMBOL", "",
+			`func void helper(struct ops *two);
 ` + types},
 		{"the kernel's symbol", "0x0\thelper\tvmlinux\tEXPORT_SYMBOL", "", `func int helper(void);
 int 'int' 4 signed;

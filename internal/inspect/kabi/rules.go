@@ -11,8 +11,14 @@ import (
 
 // judge decides which changes are compatible.
 type judge struct {
-	a, b       *reached
+	a, b       *layouts
 	containers map[uint32]string // of A
+}
+
+func newJudge(a, b *btf.Blob) *judge {
+	j := &judge{a: newLayouts(a), b: newLayouts(b)}
+	j.containers = containers(j.a)
+	return j
 }
 
 // difference decides about each change of a difference, and so about the difference.
@@ -90,7 +96,7 @@ func (j *judge) member(c *diff.Change, t, u *btf.Type) (breaks bool, reason stri
 		return false, j.room(c, t, u)
 	case isReserved(names[0]) && c.Breaks:
 		return false, "reserved space, which nobody uses"
-	case c.Breaks && c.Before.Place != nil:
+	case c.Breaks && c.Before != nil && c.Before.Place != nil:
 		if name := j.original(c); name != "" {
 			return false, "the original is kept as " + message.Printable(name)
 		}
@@ -113,7 +119,7 @@ func (j *judge) room(c *diff.Change, t, u *btf.Type) string {
 	}
 	shared, last := "", uint64(0)
 	onlyReserved := true
-	for _, f := range fieldsOf(j.a.Blob, c.Part.In[0]) {
+	for _, f := range j.a.fields(c.Part.In[0]) {
 		last = max(last, f.end)
 		if f.off < end && from < f.end {
 			shared = cmp.Or(shared, f.name, "a member without a name")
@@ -141,7 +147,7 @@ func (j *judge) original(c *diff.Change) string {
 	if c.Before.Bits == 0 {
 		end += 8 * c.Before.Bytes
 	}
-	for _, f := range fieldsOf(j.b.Blob, c.Part.In[1]) {
+	for _, f := range j.b.fields(c.Part.In[1]) {
 		if f.off == c.Before.BitOffset && f.end == end && f.isOriginal(c.Part.Names[0]) &&
 			j.alike(c.Part.Types[0], f.typ) != "" {
 			return f.name
@@ -160,8 +166,7 @@ func (j *judge) size(c *diff.Change, t, u *btf.Type) (breaks bool, reason string
 	case user != "":
 		return true, fmt.Sprintf("larger, and %s contains it", message.Printable(user))
 	}
-	return false, "larger, but no type that the symbols reach contains it " +
-		"(modules must not allocate it)"
+	return false, "larger, but no type contains it (modules must not allocate it)"
 }
 
 // declares reports whether a type is the declaration of a struct or union, or a pointer or array to

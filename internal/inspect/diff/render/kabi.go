@@ -26,12 +26,12 @@ func (t *text) kabi(k *KABI, s diff.Summary) {
 }
 
 func (k *KABI) summary(s diff.Summary) string {
-	if s.Same() {
-		return fmt.Sprintf("equal: %s with %s that they reach", message.Count(k.Symbols, "symbol"),
-			message.Count(s.Equal, "type"))
+	text := fmt.Sprintf("%s; what they reach: %d equal", message.Count(k.Symbols, "symbol"), s.Equal)
+	if !s.Same() {
+		text += fmt.Sprintf(", %d differ, %d differ only because of those", s.Differs+s.Forward,
+			s.Indirect)
 	}
-	return fmt.Sprintf("%s: %d types are equal, %d differ, %d differ only because of those",
-		message.Count(k.Symbols, "symbol"), s.Equal, s.Differs+s.Forward, s.Indirect)
+	return text
 }
 
 // heading returns the heading above a difference, if it isn't the one above the difference before.

@@ -1,0 +1,70 @@
+package kabi
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/convert"
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/format/debugfile"
+	"github.com/rules-btf/rules_btf/internal/inspect/diff"
+	"github.com/rules-btf/rules_btf/internal/link"
+	"github.com/rules-btf/rules_btf/internal/link/base"
+	"github.com/rules-btf/rules_btf/internal/model/features"
+	"github.com/rules-btf/rules_btf/internal/pipeline"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
+)
+
+// compile makes the BTF of a C file, with all its variables.
+func compile(t testing.TB, src string) *btf.Blob {
+	t.Helper()
+	dir := programtest.NewDir(t)
+	dir.Write("a.c", src)
+	dir.Run("gcc", "-g", "-O1", "-c", "-o", "a.o", "a.c")
+	options := convert.Options{Features: features.Default() | features.GlobalVar}
+	made, err := pipeline.Linked(dir.Path("a.o"), pipeline.How{Files: &debugfile.Search{},
+		Bases: &base.Files{}, Convert: options, Variables: pipeline.Variables{Which: link.All}})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, src)
+	}
+	b, err := btf.Parse(made.BTF, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// symbols makes a list from names that are separated by spaces.
+func symbols(t testing.TB, names string) []Symbol {
+	t.Helper()
+	list, err := ReadSymbols([]byte(strings.ReplaceAll(names, " ", "\n")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// describe writes a result with one difference or change per line.
+func describe(list []diff.Difference) string {
+	var lines []string
+	word := map[bool]string{true: "breaks", false: "ok"}
+	for _, d := range list {
+		line := fmt.Sprintf("%s: %s", d.Type, word[!d.Compatible])
+		if d.Allowed != "" {
+			line += ", allowed: " + d.Allowed
+		}
+		if len(d.Changes) == 0 {
+			line += ", " + string(d.Class)
+		}
+		if d.Path != "" {
+			line += fmt.Sprintf(" (%d: %s)", d.Symbols, d.Path)
+		}
+		lines = append(lines, line)
+		for _, c := range d.Changes {
+			lines = append(lines, strings.TrimSpace(fmt.Sprintf("\t%s %s %s: %s", word[c.Breaks], c.Kind,
+				c.Where, c.Reason)))
+		}
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,88 @@
+"""Tests of btf_diff_test with symbols."""
+
+load("@bazel_skylib//lib:unittest.bzl", "analysistest", "asserts")
+load("@bazel_skylib//rules:write_file.bzl", "write_file")
+load("//rules:defs.bzl", "btf_diff_test")
+load(":common.bzl", "failure_test", "names", "written")
+
+def _arguments_impl(ctx):
+    env = analysistest.begin(ctx)
+    asserts.equals(env, ctx.attr.arguments, written(env, ".params").content.splitlines())
+    script = written(env, ".sh").content
+    for text in ctx.attr.script:
+        asserts.true(env, text in script, "no {} in {}".format(text, script))
+    target = analysistest.target_under_test(env)
+    files = names(target[DefaultInfo].default_runfiles.files.to_list())
+    for file in ["allowed", "base.btf", "btfdedup", "module.btf", "symbols"]:
+        asserts.true(env, file in files, "{} in the runfiles {}".format(file, files))
+    return analysistest.end(env)
+
+_arguments_test = analysistest.make(
+    _arguments_impl,
+    attrs = {"arguments": attr.string_list(), "script": attr.string_list()},
+)
+
+_without_symbols_test = analysistest.make(
+    failure_test("allow and allow_file need symbols"),
+    expect_failure = True,
+)
+
+def kabi_suite(name):
+    """Declares the tests.
+
+    Args:
+        name: of the suite.
+    """
+    for file in ["abi.kabi", "allowed", "base.btf", "module.btf", "symbols"]:
+        write_file(name = "kabi_" + file, out = "kabi/" + file, content = [])
+    btf_diff_test(
+        name = "kabi_arguments",
+        actual = "kabi/module.btf",
+        actual_bases = ["kabi/base.btf"],
+        allow = ["type=struct foo # why"],
+        allow_file = "kabi/allowed",
+        expected = "kabi/abi.kabi",
+        symbols = "kabi/symbols",
+        tags = ["manual"],
+    )
+    flags = [
+        "--symbols=rules/tests/kabi/symbols",
+        "--allow=type=struct foo # why",
+        "--allow-file=rules/tests/kabi/allowed",
+    ]
+    _arguments_test(
+        name = "kabi_arguments_test",
+        arguments = flags + [
+            "--base-b",
+            "rules/tests/kabi/base.btf",
+            "rules/tests/kabi/abi.kabi",
+            "rules/tests/kabi/module.btf",
+        ],
+        script = [" diff "],
+        target_under_test = ":kabi_arguments",
+    )
+    _arguments_test(
+        name = "kabi_update_test",
+        arguments = flags + ["--base", "rules/tests/kabi/base.btf", "rules/tests/kabi/module.btf"],
+        script = [" dump ", "-o \"$BUILD_WORKSPACE_DIRECTORY\"/", "rules/tests/kabi/abi.kabi"],
+        target_under_test = ":kabi_arguments.update",
+    )
+    btf_diff_test(
+        name = "kabi_without_symbols",
+        actual = "kabi/module.btf",
+        allow = ["type=struct foo # why"],
+        expected = "kabi/abi.kabi",
+        tags = ["manual"],
+    )
+    _without_symbols_test(
+        name = "kabi_without_symbols_test",
+        target_under_test = ":kabi_without_symbols",
+    )
+    native.test_suite(
+        name = name,
+        tests = [
+            ":kabi_arguments_test",
+            ":kabi_update_test",
+            ":kabi_without_symbols_test",
+        ],
+    )
