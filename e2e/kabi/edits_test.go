@@ -60,6 +60,17 @@ var memberEdits = []edit{
 		n.with = &member{name: m.fresh("m"), typ: typ{name: "char"}}
 		return true
 	}},
+	{"put two members into an anonymous struct", func(m *maker, f *family) bool {
+		r := &f.records[m.IntN(len(f.records))]
+		i := m.IntN(len(r.members))
+		if i+1 == len(r.members) || r.members[i].with != nil || r.members[i+1].with != nil {
+			return false
+		}
+		second := r.members[i+1]
+		r.members = slices.Delete(r.members, i+1, i+2)
+		r.members[i].with, r.members[i].both = &second, true
+		return true
+	}},
 	{"use a reserved member", func(m *maker, f *family) bool {
 		n := m.reservedOf(f)
 		if n == nil {

@@ -73,7 +73,7 @@ func (m *maker) reserved() member {
 func (m *maker) member(f *family) member {
 	n := member{name: m.fresh("m"), typ: m.typ(f)}
 	if m.chance(5) && n.typ.bits == 0 {
-		n.with = &member{name: m.fresh("m"), typ: m.typ(f)}
+		n.with, n.both = &member{name: m.fresh("m"), typ: m.typ(f)}, m.chance(40)
 		n.with.typ.bits = 0
 	}
 	return n

@@ -64,6 +64,11 @@ var typeEdits = []edit{
 		r.packed = !r.packed
 		return true
 	}},
+	{"align a struct", func(m *maker, f *family) bool {
+		r := &f.records[m.IntN(len(f.records))]
+		r.aligned = !r.aligned
+		return true
+	}},
 	{"turn a struct into a union", func(m *maker, f *family) bool {
 		r := &f.records[m.IntN(len(f.records))]
 		if r.keyword == "union" {

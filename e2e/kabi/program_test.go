@@ -29,12 +29,14 @@ type record struct {
 	name    string
 	members []member
 	packed  bool
+	aligned bool // to 32 bytes
 }
 
 type member struct {
 	name string
 	typ  typ
-	with *member // the other member of an anonymous union
+	with *member // the other member of an anonymous union or struct
+	both bool    // whether it is a struct
 }
 
 // typ is a type in C.
@@ -81,10 +83,13 @@ func parameters(types []typ) string {
 
 func (m member) declare() string {
 	text := m.typ.declare(m.name) + ";"
-	if m.with != nil {
-		return "union { " + text + " " + m.with.declare() + " };"
+	switch {
+	case m.with == nil:
+		return text
+	case m.both:
+		return "struct { " + text + " " + m.with.declare() + " };"
 	}
-	return text
+	return "union { " + text + " " + m.with.declare() + " };"
 }
 
 // source is the C code of a family.
@@ -106,11 +111,14 @@ func (f *family) source() string {
 		for _, m := range r.members {
 			p("\t%s", m.declare())
 		}
+		var attributes string
 		if r.packed {
-			p("} __attribute__((packed));")
-		} else {
-			p("};")
+			attributes += " __attribute__((packed))"
 		}
+		if r.aligned {
+			attributes += " __attribute__((aligned(32)))"
+		}
+		p("}%s;", attributes)
 	}
 	if f.removed {
 		return b.String()

@@ -16,8 +16,10 @@ type row struct {
 var tolerated = []row{
 	{"added in a hole", []string{"member insertion"}, fillsHole},
 	{"added in the padding", []string{"member insertion"}, fillsHole},
-	{"added at the end", []string{"member insertion", "size changed"},
-		"a struct that no other contains grows at its end"},
+	{"added at the end", []string{"member insertion", "size changed"}, grows},
+	{"added one more member of a union",
+		[]string{"member insertion", "entity changed", "size changed"}, grows},
+	{"size larger, but no type contains it", []string{"size changed"}, grows},
 	{"added in reserved space", []string{"member insertion", "offset changed", "size changed"}, reserved},
 	{"moved reserved space", []string{"offset changed"}, reserved},
 	{"resized reserved space", []string{"size changed"}, reserved},
@@ -25,25 +27,30 @@ var tolerated = []row{
 	{"removed reserved space", []string{"member deletion"}, reserved},
 	{"retyped it was a pointer to void", []string{"name changed", "entity changed", "size changed"},
 		"in a callback, abidiff lists changes that it calls harmless elsewhere"},
+	{"retyped only qualifiers or names differ", []string{"entity changed"},
+		"abidiff lists a const if what it qualifies has changed, even if that is harmless"},
+}
+
+// stricter are changes that are incompatible for us, but harmless for abidiff.
+var stricter = []row{
+	{"", []string{"was replaced"}, "abidiff doesn't look into a member that is in a union now"},
+	{"retyped different type", nil, sameSize},
+	{"removed gone", []string{"member deletion"}, "a union without one of its members"},
+	{"removed gone", nil, renamed},
+	{"added callers don't pass it", nil, renamed},
+	{"resized different size", nil, "abidiff doesn't compare the widths of bit-fields"},
+	{"declared B only declares it", nil, "the content can't be compared"},
 }
 
 const (
 	fillsHole = "a new member moves no other"
+	grows     = "a struct or union that no other contains grows"
 	reserved  = "abidiff doesn't know the names of reserved members"
-	noReason  = "abidiff lists a symbol without a change"
 	sameSize  = "abidiff doesn't compare types of the same size, or what pointers refer to"
+	renamed   = "with another name and another type, one is removed and one is added"
+	noReason  = "abidiff lists a symbol without a change"
 	invisible = "BTF doesn't show that a function or variable is no longer exported"
 )
-
-// stricter are changes that are incompatible for us, but harmless for abidiff.
-var stricter = []row{
-	{"retyped different type", nil, sameSize},
-	{"declared B only declares it", nil, "the content can't be compared"},
-	{"removed gone", []string{"member deletion"}, "a union without one of its members"},
-	{"removed gone", []string{"entity changed", "name changed"}, sameSize},
-	{"added callers don't pass it", []string{"entity changed", "name changed"}, sameSize},
-	{"resized different size", nil, "abidiff doesn't compare the widths of bit-fields"},
-}
 
 // agree is the explanation of a pair about which both tools agree.
 const agree = "agree"
@@ -59,8 +66,6 @@ func explain(p judged) string {
 		return p.stricter()
 	case slices.Equal(p.theirs.changes, []string{"removed"}):
 		return invisible
-	case p.theirs.verdict == incompatible && !slices.Equal(p.theirs.changes, []string{"member insertion"}):
-		return "" // even abidiff doesn't say this of many changes
 	case len(p.theirs.changes) == 0:
 		return noReason
 	}
