@@ -61,8 +61,8 @@ func (p *printer) check(t *btf.Type, o *btf.Blob) error {
 			return fmt.Errorf("types of this kind must not have a name")
 		}
 	case btf.KindInt:
-		if e := encoding(t.Extra); e >= 1<<len(encodings) || t.Extra != e<<24|bitOffset(t.Extra)<<16|
-			bits(t.Extra) {
+		e := encoding(t.Extra)
+		if e >= 1<<len(encodings) || t.Extra != e<<24|bitOffset(t.Extra)<<16|bits(t.Extra) {
 			return fmt.Errorf("invalid encoding %#x", t.Extra)
 		}
 	case btf.KindFunc, btf.KindVar:

@@ -2,9 +2,10 @@ package btftext
 
 import "github.com/rules-btf/rules_btf/internal/format/btf"
 
-// declare writes a declaration as in C. The parameter declared is the quoted name, or "". It follows
-// references from the type to the type that comes first in C, and pushes each type on the way onto a
-// stack. Then it writes these types from the top down.
+// declare writes a declaration as in C. The parameter declared is the quoted name, or "".
+//
+// It follows references from the type to the type that comes first in C, and pushes each type on
+// the way onto a stack. Then it writes these types from the top down.
 func (p *printer) declare(id uint32, declared string) {
 	bottom, depth, base := len(p.chain), p.depth, p.base
 	for {

@@ -16,7 +16,7 @@ type printer struct {
 	// These are by type id.
 	tags    map[uint32][]tag // in the order of tag.compare
 	used    []bool           // another type than a DECL_TAG refers to it
-	several []bool           // other types have the same class and name, but perhaps another content
+	several []bool           // other types have the same class and name
 	numbers []uint32         // of the types in several; otherwise 0
 
 	refs []uint32 // the types in several that define and declare have written references to

@@ -6,8 +6,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// graph is the blob that a reader makes. Of the types without a name, only those that are no part of
-// other types may be in it twice.
+// graph is the blob that a reader makes. A type without a name that is part of other types is in it
+// only once.
 type graph struct {
 	builder *btf.Builder
 	nested  []uint16 // by id minus 1: how many types without a name are nested, including this one

@@ -199,7 +199,7 @@ func (l *lexer) offset() uint64 {
 	bytes, bits, hasBits := strings.Cut(l.tok.text, ".")
 	v, err := strconv.ParseUint(bytes, 10, 64)
 	if l.tok.kind != number || hasBits && (len(bits) != 1 || bits > "7") {
-		l.expected("a member's offset, in bytes or as BYTE.BIT,")
+		l.expected("a member's offset (BYTE or BYTE.BIT)")
 		return 0
 	}
 	if err != nil || v > maxOffset/8 {

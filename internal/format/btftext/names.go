@@ -49,14 +49,25 @@ func classOf(t *btf.Type) (of class, ok bool) {
 	return 0, false
 }
 
-// words are the words of which C's base types consist. A type's name may consist of several.
-var words = map[string]bool{"signed": true, "unsigned": true, "char": true, "short": true,
-	"int": true, "long": true, "__int128": true, "float": true, "double": true}
+// isBaseWord reports whether C's base types consist of such words. A type's name may consist of
+// several.
+func isBaseWord(s string) bool {
+	switch s {
+	case "signed", "unsigned", "char", "short", "int", "long", "__int128", "float", "double":
+		return true
+	}
+	return false
+}
 
-// reserved are the other words that have a meaning in a declaration.
-var reserved = map[string]bool{"const": true, "volatile": true, "restrict": true, "struct": true,
-	"union": true, "enum": true, "enum64": true, "void": true, "static": true, "extern": true,
-	typeTag: true, typeAttr: true, declTag: true, declAttr: true}
+// isReserved reports whether a word has another meaning in a declaration.
+func isReserved(s string) bool {
+	switch s {
+	case "const", "volatile", "restrict", "struct", "union", "enum", "enum64", "void", "static",
+		"extern", typeTag, typeAttr, declTag, declAttr:
+		return true
+	}
+	return false
+}
 
 // These words precede the text of a tag or attribute, in parentheses.
 const (
@@ -103,13 +114,13 @@ func isWord(s string) bool {
 			return false
 		}
 	}
-	return !words[s] && !reserved[s]
+	return !isBaseWord(s) && !isReserved(s)
 }
 
 // isBaseType reports whether s consists of words of C's base types, as in "unsigned int".
 func isBaseType(s string) bool {
 	for w := range strings.SplitSeq(s, " ") {
-		if !words[w] {
+		if !isBaseWord(w) {
 			return false
 		}
 	}

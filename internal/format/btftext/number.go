@@ -2,14 +2,14 @@ package btftext
 
 import (
 	"cmp"
-	"fmt"
+	"errors"
 	"slices"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
 // maxRefinement limits the work of number, in references.
-const maxRefinement = 1 << 28
+const maxRefinement = 1 << 27
 
 // variant is a type whose class and name other types have, too.
 type variant struct {
@@ -24,44 +24,12 @@ type variant struct {
 // texts of the types and, where these are equal, of the numbers of types to which they refer.
 func (p *printer) number() error {
 	variants, ids := p.variants()
-	if p.err != nil || len(ids) == 0 {
+	if p.err != nil {
 		return p.err
 	}
-	sorted := make([]uint32, len(variants)) // numbers of variants
-	for i := range sorted {
-		sorted[i] = uint32(i)
-	}
-	compareText := func(a, b uint32) int {
-		v, w := &variants[a], &variants[b]
-		return cmp.Or(cmp.Compare(v.order, w.order), cmp.Compare(v.text, w.text))
-	}
-	slices.SortFunc(sorted, compareText)
-	// The rank of a variant is the index in sorted at which the variants equal to it begin.
-	rank := make([]uint32, len(variants))
-	splitRuns(sorted, 0, rank, compareText)
-	for work, split := 0, true; split; {
-		next := slices.Clone(rank)
-		split = false
-		for i := 0; i < len(sorted); {
-			end := i + 1
-			for end < len(sorted) && rank[sorted[end]] == rank[sorted[i]] {
-				end++
-			}
-			if run := sorted[i:end]; len(run) > 1 {
-				compareRefs := func(a, b uint32) int {
-					return slices.CompareFunc(variants[a].refs, variants[b].refs, func(v, w uint32) int {
-						return cmp.Compare(rank[v], rank[w])
-					})
-				}
-				slices.SortFunc(run, compareRefs)
-				split = splitRuns(run, i, next, compareRefs) || split
-				work += len(run) * (1 + len(variants[run[0]].refs))
-			}
-			i = end
-		}
-		if rank = next; work > maxRefinement {
-			return fmt.Errorf("too many types have equal names; merge equal types with btfdedup link")
-		}
+	sorted, rank, err := sortVariants(variants)
+	if err != nil {
+		return err
 	}
 	last := map[key]struct{ rank, number uint32 }{}
 	for _, v := range sorted {
@@ -75,17 +43,58 @@ func (p *printer) number() error {
 	return nil
 }
 
-// splitRuns sets the rank of each element of sorted, which begins at the given index: equal elements
-// get equal ranks. It reports whether there are several ranks.
-func splitRuns(sorted []uint32, index int, rank []uint32, compare func(a, b uint32) int) bool {
-	start := 0
-	for i, v := range sorted {
-		if compare(sorted[start], v) != 0 {
-			start = i
-		}
-		rank[v] = uint32(index + start)
+// sortVariants sorts the numbers of variants. The rank of a variant is the index in sorted at which
+// the variants begin that are equal to it.
+//
+// The variants are first sorted by their texts. Then, again and again, those of equal rank are
+// sorted by the ranks of the variants to which they refer, until no more of them differ.
+func sortVariants(variants []variant) (sorted, rank []uint32, err error) {
+	sorted, rank = make([]uint32, len(variants)), make([]uint32, len(variants))
+	for i := range sorted {
+		sorted[i] = uint32(i)
 	}
-	return start > 0
+	split := sortRun(sorted, 0, rank, func(a, b uint32) int {
+		v, w := &variants[a], &variants[b]
+		return cmp.Or(cmp.Compare(v.order, w.order), cmp.Compare(v.text, w.text))
+	})
+	work := 0
+	for split {
+		split = false
+		next := slices.Clone(rank)
+		byRank := func(v, w uint32) int { return cmp.Compare(rank[v], rank[w]) }
+		for start := 0; start < len(sorted); {
+			end := start + 1
+			for end < len(sorted) && rank[sorted[end]] == rank[sorted[start]] {
+				end++
+			}
+			if run := sorted[start:end]; len(run) > 1 {
+				work += len(run) * (1 + len(variants[run[0]].refs))
+				split = sortRun(run, start, next, func(a, b uint32) int {
+					return slices.CompareFunc(variants[a].refs, variants[b].refs, byRank)
+				}) || split
+			}
+			start = end
+		}
+		if rank = next; work > maxRefinement {
+			return nil, nil, errors.New("too many types have equal names; merge equal types with " +
+				"btfdedup link")
+		}
+	}
+	return sorted, rank, nil
+}
+
+// sortRun sorts a run that begins at index start, and ranks its elements. It reports whether some
+// elements differ.
+func sortRun(run []uint32, start int, rank []uint32, compare func(a, b uint32) int) bool {
+	slices.SortFunc(run, compare)
+	first := 0
+	for i, v := range run {
+		if compare(run[first], v) != 0 {
+			first = i
+		}
+		rank[v] = uint32(start + first)
+	}
+	return first > 0
 }
 
 // variants returns the types whose class and name other types have too, and their ids.

@@ -51,8 +51,8 @@ func (r *reader) header() {
 		return
 	}
 	if v, _, _ := strings.Cut(line[len(Magic):], ","); v != version {
-		r.failAt(0, "version %q is unknown, only version %s is known; make the file again, or use the "+
-			"tool that made it", v, version)
+		r.failAt(0, "unknown version %q, expected %s; make the file again, or use the tool that "+
+			"made it", v, version)
 		return
 	}
 	for _, order := range []binary.ByteOrder{binary.LittleEndian, binary.BigEndian} {
@@ -111,7 +111,8 @@ func (r *reader) definition() {
 	}
 }
 
-const definitions = "a definition: index, func, var, section, struct, union, enum, enum64, typedef, int or float"
+const definitions = "a definition: index, func, var, section, struct, union, enum, enum64, " +
+	"typedef, int or float"
 
 // setIndex reads the usual type of indices.
 func (r *reader) setIndex() {

@@ -45,7 +45,7 @@ func (r *reader) declaration(d *declaration, base uint64) {
 		}
 		id = r.addBody(anonymous, base, true)
 	}
-	// The types nearest to the name come first. The qualifiers before the first type are the farthest.
+	// In both parts, what is nearest to the name comes first.
 	for _, part := range [][]operator{r.operators[bottom:middle], r.operators[middle:]} {
 		for _, o := range slices.Backward(part) {
 			id = r.apply(&o, id, pos)
@@ -103,7 +103,7 @@ func (r *reader) first() (id uint32, anonymous *body) {
 		return 0, nil
 	case r.acceptWord("void"):
 		return 0, nil
-	case words[text]:
+	case isBaseWord(text):
 		k.name = r.baseType()
 	case tagKinds[text] == btf.KindVoid:
 		r.expected("a type")
@@ -131,7 +131,7 @@ func (r *reader) first() (id uint32, anonymous *body) {
 // baseType reads the words of a base type, and returns them with one space between them.
 func (r *reader) baseType() string {
 	start, end := r.tok.pos, r.pos
-	for r.next(); r.tok.kind == word && words[r.tok.text]; r.next() {
+	for r.next(); r.tok.kind == word && isBaseWord(r.tok.text); r.next() {
 		end = r.pos
 	}
 	name := r.text[start:end]
@@ -141,8 +141,8 @@ func (r *reader) baseType() string {
 	return name
 }
 
-// declarator reads what follows the first type of a declaration, and pushes operators: those nearest
-// to the name first.
+// declarator reads what follows the first type of a declaration, and pushes operators: what is
+// nearest to the name comes first.
 func (r *reader) declarator(d *declaration) {
 	bottom := len(r.operators)
 	for r.accept('*') {

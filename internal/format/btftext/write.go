@@ -21,8 +21,8 @@ const (
 	maxDepth = 256
 	// maxText limits the length of a text, because anonymous structs that are used several times
 	// can make it much longer than the BTF.
-	maxText = 1 << 28
-	tooLong = "the text would be longer than 256 MiB"
+	maxText = 1 << 27
+	tooLong = "the text would be longer than 128 MiB"
 )
 
 // header returns the first line.
@@ -86,8 +86,8 @@ type definition struct {
 	text   []byte
 }
 
-// usualIndex returns the type of indices that most arrays have, or "". Compilers give all arrays the
-// same type of indices, so it would only distract from what matters.
+// usualIndex returns the type of indices that most arrays have, or "". A compiler gives all arrays
+// the same type of indices, so it would only distract from what matters.
 func usualIndex(defs []definition) string {
 	counts := map[string]int{}
 	for _, d := range defs {

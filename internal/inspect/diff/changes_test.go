@@ -175,6 +175,18 @@ func TestChanges(t *testing.T) {
 			`int f(int x, long b) { return x + b; }`,
 			`func f, compatible
 				renamed parameter 1 a: a → x`},
+		{"a renamed parameter of a different type", `int f(int a, long b) { return a + b; }`,
+			`int f(char *x, long b) { return *x + b; }`,
+			`func f, breaks
+				renamed parameter 1 a: a → x
+				retyped parameter 1 a: int → char *`},
+		{"a renamed pointer to what is now defined", `struct d; struct s { struct d *p; } s;`,
+			`struct d { int i; }; struct s { struct d *q; } s;`,
+			`struct s, compatible
+				renamed member p: p → q
+				declared member p: struct d (declared) * → struct d *
+			forward struct d: only in A
+			struct d, compatible`},
 		{"a typedef", `typedef int t; t x; struct s { t t; } s;`,
 			`typedef long t; t x; struct s { t t; } s;`,
 			`typedef t, breaks, 1 follow-up

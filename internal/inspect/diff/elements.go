@@ -92,6 +92,9 @@ func (w *walker) parameters(a, b uint32, s spot) {
 		return func(i int) string { return fmt.Sprint(i, w.spell(kids[i+1])) }
 	}
 	renamed := matchRest(to, len(nb), text(ka), text(kb))
+	if len(na) == len(nb) {
+		renamed = matchPlaces(to, renamed)
+	}
 	ordered := inOrder(to)
 	walkPairs(to, len(nb), func(i, j int) {
 		switch {

@@ -79,6 +79,26 @@ func matchRest(to []int, lenB int, textA, textB func(i int) string) map[int]bool
 	return paired
 }
 
+// matchPlaces pairs elements without a partner that are in the same place in two lists of the same
+// length. It adds the elements of a that it has paired to paired, which may be nil.
+func matchPlaces(to []int, paired map[int]bool) map[int]bool {
+	taken := make([]bool, len(to))
+	for _, j := range to {
+		if j >= 0 {
+			taken[j] = true
+		}
+	}
+	for i, j := range to {
+		if j < 0 && !taken[i] {
+			if paired == nil {
+				paired = map[int]bool{}
+			}
+			to[i], paired[i] = i, true
+		}
+	}
+	return paired
+}
+
 // inOrder finds a longest list of elements of a whose partners in b are in the same order. The
 // result has true for the elements of a in that list.
 func inOrder(to []int) []bool {

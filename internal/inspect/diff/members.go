@@ -3,6 +3,7 @@ package diff
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/support/message"
@@ -76,7 +77,8 @@ func (c *comparison) matchFields(a, b []field) (to []int, renamed map[int]bool) 
 	text := func(fields []field) func(i int) string {
 		return func(i int) string {
 			f := fields[i]
-			return fmt.Sprint(f.off, f.bits, f.nest, c.spell(f.node))
+			typ := strings.ReplaceAll(c.spell(f.node), declaredMark, "")
+			return fmt.Sprint(f.off, f.bits, f.nest, typ)
 		}
 	}
 	return to, matchRest(to, len(b), text(a), text(b))

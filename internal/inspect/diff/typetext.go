@@ -14,6 +14,9 @@ const (
 	maxSpells = 1000
 )
 
+// declaredMark is after the name of a struct or union that is only declared.
+const declaredMark = " (declared)"
+
 // title returns a type's kind and name for a report.
 func (c *comparison) title(n uint32) string {
 	t := c.nodes[n].typ
@@ -130,7 +133,7 @@ func (c *comparison) declarePart(n uint32, inner string, depth int) string {
 		}
 		return join(word + " " + name)
 	case btf.KindFwd:
-		return join(fwdWord(t) + " " + name + " (declared)")
+		return join(fwdWord(t) + " " + name + declaredMark)
 	}
 	return join(name)
 }

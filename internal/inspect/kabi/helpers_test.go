@@ -57,7 +57,7 @@ func describe(list []diff.Difference) string {
 		if len(d.Changes) == 0 {
 			line += ", " + string(d.Class)
 		}
-		if d.Path != "" {
+		if strings.Contains(d.Path, "→") {
 			line += fmt.Sprintf(" (%d: %s)", d.Symbols, d.Path)
 		}
 		lines = append(lines, line)

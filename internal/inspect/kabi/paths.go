@@ -85,14 +85,12 @@ func (r *reached) step(from uint32, next []uint32) []uint32 {
 }
 
 // path writes the shortest path from a symbol to a type, as in "netif_rx → struct sk_buff.sk →
-// struct sock". Of several, it is the one from the first symbol by name. For a symbol, it is "".
+// struct sock". Of several, it is the one from the first symbol by name. For a symbol, it is the
+// name.
 func (r *reached) path(id uint32) string {
 	var ids []uint32
 	for at := id; at != 0; at = r.parent[at] {
 		ids = append(ids, at)
-	}
-	if len(ids) == 1 {
-		return ""
 	}
 	slices.Reverse(ids)
 	text := message.Printable(r.nameOf(ids[0]))

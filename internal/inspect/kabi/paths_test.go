@@ -44,10 +44,10 @@ func TestPaths(t *testing.T) {
 3 union u: alpha → struct far.call → union u
 1 typedef anonymous: by_typedef → typedef anonymous
 4 typedef leaf_t: near → typedef leaf_t
-1 func alpha: 
-1 func by_typedef: 
-1 func near: 
-1 func zeta: `
+1 func alpha: alpha
+1 func by_typedef: by_typedef
+1 func near: near
+1 func zeta: zeta`
 	got := "\n" + strings.Join(lines, "\n")
 	for _, line := range strings.Split(want, "\n") {
 		if !strings.Contains(got+"\n", line+"\n") {

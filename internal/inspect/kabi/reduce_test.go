@@ -129,6 +129,7 @@ func TestReferenceIsEqual(t *testing.T) {
 }
 
 func btftextOf(t testing.TB, b *btf.Blob) string {
+	t.Helper()
 	var out bytes.Buffer
 	if err := btftext.Write(&out, b); err != nil {
 		t.Fatal(err)

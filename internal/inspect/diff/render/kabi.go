@@ -58,7 +58,7 @@ func (k *KABI) notes(d *diff.Difference) (list []string) {
 	if k == nil || d.Class == diff.Indirect {
 		return nil
 	}
-	if d.Path != "" {
+	if d.Kind != "func" && d.Kind != "var" {
 		list = append(list, fmt.Sprintf("reached by %d of %s: %s", d.Symbols,
 			message.Count(k.Symbols, "symbol"), d.Path))
 	}
