@@ -94,7 +94,7 @@ func judge(t *testing.T, pairs []pair) (out []judged) {
 // PAIRS says how many; SEED is the first.
 func TestRandomEdits(t *testing.T) {
 	if os.Getenv("ABIDIFF") == "" {
-		t.Skip("SKIPPED: ABIDIFF isn't set (e2e/fetch/fetch abidiff has it)")
+		t.Skip("SKIPPED: set ABIDIFF to the program that e2e/fetch/fetch abidiff fetches")
 	}
 	harness.Need(t, "gcc")
 	seed, left := uint64(number(t, "SEED", 0)), number(t, "PAIRS", 100)
