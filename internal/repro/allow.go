@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/rules-btf/rules_btf/internal/support/allowance"
 )
 
 // Allowance says which differences are allowed, and for which reason. It applies to the actions
@@ -21,25 +23,12 @@ type Allowance struct {
 	patterns [4]*regexp.Regexp // one per part; nil matches everything
 }
 
+var partNames = []string{"label", "mnemonic", "output", "verdict"}
+
 // String returns the allowance in the form that ParseAllowance reads.
 func (a *Allowance) String() string {
-	var b strings.Builder
-	for _, p := range a.parts() {
-		if *p.value != "" {
-			fmt.Fprintf(&b, "%s=%s ", p.name, strings.ReplaceAll(*p.value, " ", "_"))
-		}
-	}
-	return b.String() + "# " + a.Reason
-}
-
-type part struct {
-	name  string
-	value *string
-}
-
-func (a *Allowance) parts() [4]part {
-	return [4]part{{"label", &a.Label}, {"mnemonic", &a.Mnemonic}, {"output", &a.Output},
-		{"verdict", &a.Verdict}}
+	verdict := strings.ReplaceAll(a.Verdict, " ", "_")
+	return allowance.String(partNames, []string{a.Label, a.Mnemonic, a.Output, verdict}, a.Reason)
 }
 
 // ParseAllowance reads "mnemonic=Genrule label=//docs/... output=*/stamp.txt # reason". In a value,
@@ -47,35 +36,23 @@ func (a *Allowance) parts() [4]part {
 // The pattern after output= must match the first output, or any output that differs. In the name of
 // a verdict, _ represents a space.
 func ParseAllowance(text string) (Allowance, error) {
-	var a Allowance
-	patterns, reason, ok := strings.Cut(text, "#")
-	a.Reason = strings.TrimSpace(reason)
-	if !ok || a.Reason == "" {
-		return a, fmt.Errorf("allowance %q: a reason is missing; write it after #", text)
+	values, reason, err := allowance.Parse(text, partNames...)
+	if err != nil {
+		return Allowance{}, fmt.Errorf("allowance %q: %w", text, err)
 	}
-	words := strings.Fields(patterns)
-	if len(words) == 0 {
-		return a, fmt.Errorf("allowance %q: it has no pattern", text)
+	verdict := &values[3]
+	*verdict = strings.ReplaceAll(*verdict, "_", " ")
+	if *verdict != "" &&
+		(Verdict(*verdict) == Same || !slices.Contains(Verdicts, Verdict(*verdict))) {
+		return Allowance{}, fmt.Errorf("allowance %q: %q is not a verdict of actions that differ", text,
+			*verdict)
 	}
-	for _, word := range words {
-		name, value, _ := strings.Cut(word, "=")
-		parts := a.parts()
-		i := slices.IndexFunc(parts[:], func(p part) bool { return p.name == name })
-		if i < 0 || value == "" {
-			return a, fmt.Errorf("allowance %q: %q must be label=, mnemonic=, output= or verdict="+
-				" followed by a pattern", text, word)
+	a := Allowance{Label: values[0], Mnemonic: values[1], Output: values[2], Verdict: *verdict,
+		Reason: reason}
+	for i, v := range values {
+		if v != "" {
+			a.patterns[i] = glob(v, partNames[i] == "label")
 		}
-		if *parts[i].value != "" {
-			return a, fmt.Errorf("allowance %q: it has %s= twice", text, name)
-		}
-		if name == "verdict" {
-			value = strings.ReplaceAll(value, "_", " ")
-			if Verdict(value) == Same || !slices.Contains(Verdicts, Verdict(value)) {
-				return a, fmt.Errorf("allowance %q: %q is not a verdict of actions that differ", text, value)
-			}
-		}
-		*parts[i].value = value
-		a.patterns[i] = glob(value, name == "label")
 	}
 	return a, nil
 }
@@ -91,8 +68,7 @@ func glob(text string, label bool) *regexp.Regexp {
 			}
 		}
 	}
-	expr := strings.ReplaceAll(regexp.QuoteMeta(text), `\*`, ".*")
-	return regexp.MustCompile("^" + expr + below + "$")
+	return regexp.MustCompile("^" + allowance.Expression(text) + below + "$")
 }
 
 // matches reports whether the allowance applies to an action. A label in the main repository

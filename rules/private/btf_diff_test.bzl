@@ -28,7 +28,7 @@ def _side(target, bases, flag, args):
     return file, chain
 
 def _script(ctx, command, args, files, transitive_files = None):
-    """Makes a script that runs btfdedup with a parameter file.
+    """Makes a script that runs btfdedup (TOOL) with a parameter file (PARAMS).
 
     Returns:
         DefaultInfo
@@ -41,10 +41,9 @@ def _script(ctx, command, args, files, transitive_files = None):
     script = ctx.actions.declare_file(ctx.label.name + ".sh")
     ctx.actions.write(
         script,
-        command.format(
-            params = shell.quote("@" + params.short_path),
-            tool = shell.quote(btfdedup.short_path),
-        ),
+        "#!/bin/sh\n" + command
+            .replace("PARAMS", shell.quote("@" + params.short_path))
+            .replace("TOOL", shell.quote(btfdedup.short_path)),
         is_executable = True,
     )
     runfiles = ctx.runfiles([btfdedup, params] + files, transitive_files = transitive_files)
@@ -80,10 +79,14 @@ def _btf_diff_test_impl(ctx):
         map_each = _runfiles_path,
         expand_directories = False,
     )
-    command = "#!/bin/sh\nexec {tool} diff --limit=" + str(_LIMIT) + " {params} \"$@\"\n"
+    command = "TOOL diff --limit={} PARAMS \"$@\"".format(_LIMIT)
+    if ctx.attr.update:
+        command += " || {{ echo 'to accept these changes: bazel run {}'; exit 1; }}".format(
+            ctx.attr.update,
+        )
     return [_script(
         ctx,
-        command,
+        command + "\n",
         args,
         files + [actual, expected],
         depset(transitive = [actual_bases, expected_bases]),
@@ -104,16 +107,16 @@ _btf_diff_test = rule(
         "actual_bases": attr.label_list(allow_files = True),
         "expected": attr.label(allow_single_file = True, mandatory = True),
         "expected_bases": attr.label_list(allow_files = True),
+        "update": attr.string(doc = "The label of the target that updates `expected`."),
     },
     toolchains = [TOOLCHAIN_TYPE],
 )
 
-_UPDATE = """#!/bin/sh
-if [ -z "$BUILD_WORKSPACE_DIRECTORY" ]; then
-  echo "{label}: use \\"bazel run\\", which says where the source tree is" >&2
+_UPDATE = """if [ -z "$BUILD_WORKSPACE_DIRECTORY" ]; then
+  echo 'use "bazel run", which says where the source tree is' >&2
   exit 1
 fi
-exec {{tool}} dump --format=kabi -o "$BUILD_WORKSPACE_DIRECTORY"/{path} {{params}}
+exec TOOL dump --format=kabi -o "$BUILD_WORKSPACE_DIRECTORY"/{} PARAMS
 """
 
 def _btf_kabi_update_impl(ctx):
@@ -121,7 +124,7 @@ def _btf_kabi_update_impl(ctx):
     files = _add_kabi(ctx, args)
     actual, bases = _side(ctx.attr.actual, ctx.files.actual_bases, "--base", args)
     args.add_all([actual], map_each = _runfiles_path, expand_directories = False)
-    command = _UPDATE.format(label = ctx.label, path = shell.quote(ctx.attr.path))
+    command = _UPDATE.format(shell.quote(ctx.attr.path))
     return [_script(ctx, command, args, files + [actual], bases)]
 
 _btf_kabi_update = rule(
@@ -194,7 +197,9 @@ def btf_diff_test(
         size: The test's size for Bazel. Comparing the BTF of a kernel takes a second or two.
         **kwargs: Attributes that all tests have, such as `tags`.
     """
+    update = None
     if symbols and str(expected).endswith(".kabi"):
+        update = str(native.package_relative_label(name + ".update"))
         file = native.package_relative_label(expected)
         _btf_kabi_update(
             name = name + ".update",
@@ -216,6 +221,7 @@ def btf_diff_test(
         allow_file = allow_file,
         expected_bases = expected_bases,
         symbols = symbols,
+        update = update,
         size = size,
         **kwargs
     )

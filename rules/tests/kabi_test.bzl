@@ -58,7 +58,7 @@ def kabi_suite(name):
             "rules/tests/kabi/abi.kabi",
             "rules/tests/kabi/module.btf",
         ],
-        script = [" diff "],
+        script = [" diff ", "bazel run @@//rules/tests:kabi_arguments.update'"],
         target_under_test = ":kabi_arguments",
     )
     _arguments_test(

@@ -127,30 +127,6 @@ func (r *diffRun) run(env *cli.Env, files []string) error {
 	return err
 }
 
-// compareAny compares what symbols reach if there is a list of symbols or if A is a reference, else
-// all types. For the latter, it returns no report.
-func (r *diffRun) compareAny(
-	env *cli.Env, files []string, opts diff.Options,
-) (diff.Result, *kabi.Report, error) {
-	isKABI := r.kabi.symbols != ""
-	if !isKABI {
-		reference, err := readReference(files[0])
-		if err != nil {
-			return diff.Result{}, nil, err
-		}
-		isKABI = reference != nil
-	}
-	if isKABI {
-		report, result, err := r.compareKABI(env, files, opts)
-		return result, report, err
-	}
-	if r.kabi.allow != nil || r.kabi.allowFile != "" {
-		return diff.Result{}, nil, cli.Usagef("--allow and --allow-file need --symbols")
-	}
-	result, err := r.compare(env, files, opts)
-	return result, nil, err
-}
-
 // compare compares two files or, if both paths are directories or archives, two kernels with their
 // modules.
 func (r *diffRun) compare(

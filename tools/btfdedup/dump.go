@@ -69,7 +69,7 @@ func (r *dumpRun) run(env *cli.Env, args []string) error {
 			return cli.Usagef("--name has no effect with --format=kabi; list symbols with --symbols")
 		}
 		return writeKABI(env, &r.kabi, args[0])
-	} else if r.kabi.symbols != "" || r.kabi.allow != nil || r.kabi.allowFile != "" {
+	} else if r.kabi.symbols != "" || r.kabi.allow.Given() {
 		return cli.Usagef("--symbols, --allow and --allow-file need --format=kabi")
 	}
 	b, err := readBlob(env, args[0])

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/format/btf"
@@ -18,20 +17,16 @@ import (
 
 // kabiFlags are the flags of the verbs that compare or write a kABI.
 type kabiFlags struct {
-	symbols   string
-	allow     []string
-	allowFile string
+	symbols string
+	allow   cli.Allow
 }
 
 func (k *kabiFlags) define(flags *cli.FlagSet) {
 	flags.InputVar(&k.symbols, "symbols",
 		"the exported symbols: a Module.symvers, a kABI list of RHEL or Android, or a `FILE` with one "+
 			"name per line")
-	flags.StringArrayVar(&k.allow, "allow", nil,
-		"allow incompatible changes: `PATTERNS` that match them, followed by the reason, such as "+
-			"'type=struct foo where=member bar.* change=moved # no module uses it'; repeat the flag for "+
-			"several")
-	flags.InputVar(&k.allowFile, "allow-file", "a `FILE` with one value of --allow per line")
+	flags.AllowVar(&k.allow, "allow incompatible changes: `PATTERNS` that match them, followed by the "+
+		"reason, such as 'type=struct foo where=member bar.* change=moved # no module uses it'")
 }
 
 // readSymbols reads the list of symbols. If there is none, the symbols are those of reference.
@@ -46,39 +41,6 @@ func (k *kabiFlags) readSymbols(reference *btf.Blob) ([]kabi.Symbol, error) {
 	list, err := kabi.ReadSymbols(data)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", k.symbols, err)
-	}
-	return list, nil
-}
-
-// allowances returns the allowances of --allow and of --allow-file.
-func (k *kabiFlags) allowances() ([]kabi.Allowance, error) {
-	var list []kabi.Allowance
-	for _, text := range k.allow {
-		a, err := kabi.ParseAllowance(text)
-		if err != nil {
-			return nil, cli.Usagef("--allow: %v", err)
-		}
-		list = append(list, a)
-	}
-	if k.allowFile == "" {
-		return list, nil
-	}
-	data, err := os.ReadFile(k.allowFile)
-	if err != nil {
-		return nil, err
-	}
-	n := 0
-	for line := range strings.Lines(string(data)) {
-		n++
-		line = strings.TrimSpace(line)
-		if line == "" || strings.HasPrefix(line, "#") {
-			continue
-		}
-		a, err := kabi.ParseAllowance(line)
-		if err != nil {
-			return nil, fmt.Errorf("%s: line %d: %w", k.allowFile, n, err)
-		}
-		list = append(list, a)
 	}
 	return list, nil
 }
@@ -145,6 +107,37 @@ func readReference(path string) (*btf.Blob, error) {
 	return b, nil
 }
 
+// compareAny compares what symbols reach if there is a list of symbols or if A is a reference, else
+// all types. For the latter, it returns no report.
+func (r *diffRun) compareAny(
+	env *cli.Env, files []string, opts diff.Options,
+) (diff.Result, *kabi.Report, error) {
+	isKABI := r.kabi.symbols != ""
+	for i, file := range files {
+		if isKABI {
+			break
+		}
+		reference, err := readReference(file)
+		switch {
+		case err != nil:
+			return diff.Result{}, nil, err
+		case reference != nil && i == 1:
+			return diff.Result{}, nil, cli.Usagef("%s is a reference: it must be the first file, or use "+
+				"--symbols", file)
+		}
+		isKABI = reference != nil
+	}
+	if isKABI {
+		report, result, err := r.compareKABI(env, files, opts)
+		return result, report, err
+	}
+	if r.kabi.allow.Given() {
+		return diff.Result{}, nil, cli.Usagef("--allow and --allow-file need --symbols")
+	}
+	result, err := r.compare(env, files, opts)
+	return result, nil, err
+}
+
 // compareKABI compares what symbols reach.
 func (r *diffRun) compareKABI(
 	env *cli.Env, files []string, opts diff.Options,
@@ -154,7 +147,7 @@ func (r *diffRun) compareKABI(
 		return nil, none, cli.Usagef("--own-only has no effect with --symbols, which makes one blob of " +
 			"BTF and its bases; leave it out")
 	}
-	allow, err := r.kabi.allowances()
+	allow, err := cli.ReadAllowed(&r.kabi.allow, kabi.ParseAllowance)
 	if err != nil {
 		return nil, none, err
 	}
@@ -194,7 +187,7 @@ func onPage(r *kabi.Report) *render.KABI {
 
 // writeKABI writes a reference.
 func writeKABI(env *cli.Env, flags *kabiFlags, path string) error {
-	allow, err := flags.allowances()
+	allow, err := cli.ReadAllowed(&flags.allow, kabi.ParseAllowance)
 	if err != nil {
 		return err
 	}

@@ -98,6 +98,8 @@ func TestKABI(t *testing.T) {
 		{"diff --symbols list abi.kabi b.btf", 0, compatible, ""},
 		{"diff abi.kabi a.btf", 0, "1 symbol; what they reach: 3 equal\n\n" +
 			"kABI of 1 symbol: 0 incompatible differences, 0 compatible\n", ""},
+		{"diff b.btf abi.kabi", 2, "", "abi.kabi is a reference: it must be the first file"},
+		{"diff --symbols list b.btf abi.kabi", 1, "incompatible: smaller\n", ""},
 		{"dump --format=kabi --symbols mod set", 0, "func int mod_init(void);", ""},
 		{"diff --symbols mod set set", 0, "kABI of 1 symbol: 0 incompatible", ""},
 		{"diff --symbols list --format=html a.btf b.btf", 0, "<p>kABI of 1 symbol: ", ""},
@@ -108,7 +110,7 @@ func TestKABI(t *testing.T) {
 		{"diff --symbols list --base a.btf set b.btf", 1, "", "needs no base"},
 		{"diff --base a.btf abi.kabi b.btf", 1, "", "abi.kabi is a reference, which has no base"},
 		{"diff --symbols list --name=none a.btf b.btf", 1, "", `has a type with the name "none"`},
-		{"diff --symbols list --allow-file wrong a.btf b.btf", 1, "", "wrong: line 1: allowance "},
+		{"diff --symbols list --allow-file wrong a.btf b.btf", 1, "", "wrong:1: allowance "},
 		{"diff --allow-file allow a.btf b.btf", 2, "", "need --symbols"},
 		{"diff --symbols list --allow x a.btf b.btf", 2, "", "--allow: allowance \"x\": a reason"},
 		{"diff --symbols list --allow-file allow a.btf b.btf", 0, compatible,

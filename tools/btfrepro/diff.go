@@ -71,19 +71,17 @@ btfrepro diff --a-dir=/ci/a/bazel-out --b-dir=/ci/b/bazel-out a.log b.log`,
 
 // reportFlags are the flags that say what to compare and what to report.
 type reportFlags struct {
-	mnemonics, allow []string
-	allowFile        string
-	json, html       string
-	all              bool
+	mnemonics  []string
+	allow      cli.Allow
+	json, html string
+	all        bool
 }
 
 func (r *reportFlags) define(flags *cli.FlagSet) {
 	flags.StringSliceVar(&r.mnemonics, "mnemonic", nil,
 		"report only actions with these `mnemonics`")
-	flags.StringArrayVar(&r.allow, "allow", nil, "allow an expected difference: `PATTERNS` that"+
-		" match the action, followed by the reason, such as"+
-		" 'label=//docs/... output=*/stamp.txt # the time'; repeat the flag for several")
-	flags.InputVar(&r.allowFile, "allow-file", "a `FILE` with one value of --allow per line")
+	flags.AllowVar(&r.allow, "allow an expected difference: `PATTERNS` that match the action, "+
+		"followed by the reason, such as 'label=//docs/... output=*/stamp.txt # the time'")
 	flags.OutputVar(&r.json, "json",
 		"write the report as JSON to `FILE`; - means standard output, in place of the text")
 	flags.OutputVar(&r.html, "html",
@@ -95,7 +93,7 @@ func (r *reportFlags) define(flags *cli.FlagSet) {
 // run compares two logs; the report uses the given names for them. The parameter dirs has, for each
 // build, the directory with the outputs, or "" if it is unknown.
 func (r *reportFlags) run(env *cli.Env, files, names, dirs [2]string) error {
-	allow, err := r.allowances()
+	allow, err := cli.ReadAllowed(&r.allow, repro.ParseAllowance)
 	if err != nil {
 		return err
 	}
@@ -197,37 +195,4 @@ func (r *reportFlags) write(env *cli.Env, report *repro.Report, names [2]string)
 		return nil
 	}
 	return render.Text(env.Stdout, report, r.all)
-}
-
-// allowances returns the allowances of --allow and of --allow-file.
-func (r *reportFlags) allowances() ([]repro.Allowance, error) {
-	var list []repro.Allowance
-	for _, text := range r.allow {
-		a, err := repro.ParseAllowance(text)
-		if err != nil {
-			return nil, cli.Usagef("--allow: %v", err)
-		}
-		list = append(list, a)
-	}
-	if r.allowFile == "" {
-		return list, nil
-	}
-	data, err := os.ReadFile(r.allowFile)
-	if err != nil {
-		return nil, err
-	}
-	n := 0
-	for line := range strings.Lines(string(data)) {
-		n++
-		line = strings.TrimSpace(line)
-		if line == "" || strings.HasPrefix(line, "#") {
-			continue
-		}
-		a, err := repro.ParseAllowance(line)
-		if err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", r.allowFile, n, err)
-		}
-		list = append(list, a)
-	}
-	return list, nil
 }

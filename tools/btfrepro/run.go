@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rules-btf/rules_btf/internal/command/cli"
+	"github.com/rules-btf/rules_btf/internal/repro"
 	"github.com/rules-btf/rules_btf/internal/repro/twobuilds"
 )
 
@@ -64,7 +65,7 @@ btfrepro run --workspace=kernel/examples/hello --copy-root=kernel -- --config=ci
 }
 
 func runBuilds(env *cli.Env, opt twobuilds.Options, r *reportFlags, keep string) (err error) {
-	if _, err := r.allowances(); err != nil {
+	if _, err := cli.ReadAllowed(&r.allow, repro.ParseAllowance); err != nil {
 		return err // already before the builds
 	}
 	builds, err := twobuilds.New(opt)

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/inspect/diff"
+	"github.com/rules-btf/rules_btf/internal/support/allowance"
 )
 
 // Allowance says which incompatible changes are allowed, and for which reason. It applies to the
@@ -23,24 +23,11 @@ type Allowance struct {
 	patterns [3]*regexp.Regexp // nil matches everything
 }
 
+var partNames = []string{"type", "where", "change"}
+
 // String returns the allowance in the form that ParseAllowance reads.
 func (a *Allowance) String() string {
-	s := ""
-	for _, p := range a.parts() {
-		if *p.value != "" {
-			s += p.name + "=" + *p.value + " "
-		}
-	}
-	return s + "# " + a.Reason
-}
-
-type part struct {
-	name  string
-	value *string
-}
-
-func (a *Allowance) parts() [3]part {
-	return [3]part{{"type", &a.Type}, {"where", &a.Where}, {"change", &a.Change}}
+	return allowance.String(partNames, []string{a.Type, a.Where, a.Change}, a.Reason)
 }
 
 // changeKinds are the values that change= may have.
@@ -51,41 +38,22 @@ var changeKinds = []diff.ChangeKind{diff.Added, diff.Removed, diff.Moved, diff.R
 // ParseAllowance reads "type=struct foo where=member bar.* change=added # reason". In a value, *
 // matches any characters. If there is only type=, all that is below the type is allowed to differ.
 func ParseAllowance(text string) (a Allowance, err error) {
-	fail := func(err error) (Allowance, error) {
-		return a, fmt.Errorf("allowance %q: %w", shorten(text), err)
-	}
-	patterns, reason, ok := strings.Cut(text, "#")
-	a.Reason = strings.TrimSpace(reason)
-	if !ok || a.Reason == "" {
-		return fail(errors.New("a reason is missing; write it after #"))
-	}
-	parts := a.parts()
-	at := -1
-	for _, word := range strings.Fields(patterns) {
-		name, value, found := strings.Cut(word, "=")
-		i := slices.IndexFunc(parts[:], func(p part) bool { return p.name == name })
+	values, reason, err := allowance.Parse(text, partNames...)
+	if err == nil {
+		a = Allowance{Type: values[0], Where: values[1], Change: values[2], Reason: reason}
 		switch {
-		case found && i >= 0 && *parts[i].value != "":
-			return fail(fmt.Errorf("it has %s= twice", name))
-		case found && i >= 0 && value != "":
-			at = i
-			*parts[i].value = value
-		case found && i >= 0 || at < 0:
-			return fail(fmt.Errorf("%q must be type=, where= or change= followed by a pattern", word))
-		default: // a value with spaces goes on
-			*parts[at].value += " " + word
+		case a.Type == "":
+			err = errors.New("type= is missing; use type=* for all types")
+		case a.Change != "" && !slices.Contains(changeKinds, diff.ChangeKind(a.Change)):
+			err = fmt.Errorf("%q is not a kind of change; docs/diff.md lists them", a.Change)
 		}
 	}
-	if a.Type == "" {
-		return fail(errors.New(`type= is missing; use type=* for all types`))
+	if err != nil {
+		return a, fmt.Errorf("allowance %q: %w", shorten(text), err)
 	}
-	if a.Change != "" && !slices.Contains(changeKinds, diff.ChangeKind(a.Change)) {
-		return fail(fmt.Errorf("%q is not a kind of change; docs/diff.md lists them", a.Change))
-	}
-	for i, p := range parts {
-		if *p.value != "" {
-			a.patterns[i] = regexp.MustCompile(
-				"^" + strings.ReplaceAll(regexp.QuoteMeta(*p.value), `\*`, ".*") + "$")
+	for i, v := range values {
+		if v != "" {
+			a.patterns[i] = regexp.MustCompile("^" + allowance.Expression(v) + "$")
 		}
 	}
 	return a, nil
