@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
@@ -38,6 +39,8 @@ var (
 	change  = regexp.MustCompile(`(?:member|enumerator) (?:insertion|deletion)|enumerator change|` +
 		`(?:offset|size|name|entity) changed|was (?:added|removed|replaced)|declaration-only`)
 )
+
+const abidiffTimeout = time.Hour
 
 // abidiff returns what abidiff says of the symbols of two object files that it doesn't find equal.
 // The result is nil if abidiff crashes.

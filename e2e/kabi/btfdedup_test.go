@@ -1,7 +1,6 @@
 package kabi
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -11,6 +10,43 @@ import (
 
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
+
+// difference is a difference in the JSON of btfdedup diff.
+type difference struct {
+	Class, Type, Because, Path string
+	Compatible                 bool
+	Changes                    []struct {
+		Kind, Reason string
+		Breaks       bool
+	}
+}
+
+// readReport runs btfdedup diff.
+func readReport(t *testing.T, args ...string) (report struct{ Differences []difference }) {
+	t.Helper()
+	r, err := harness.Command{Argv: append([]string{harness.Tool(t, "btfdedup"), "diff",
+		"--format=json"}, args...)}.Run()
+	if err == nil {
+		err = json.Unmarshal([]byte(r.Stdout), &report)
+	}
+	if err != nil {
+		t.Fatalf("btfdedup diff: %v\n%s", err, r.Stderr)
+	}
+	return report
+}
+
+// reasons lists the changes that are incompatible, or those that are not.
+func (d *difference) reasons(v verdict) (list []string) {
+	if len(d.Changes) == 0 && v == incompatible && !d.Compatible {
+		return []string{d.Class}
+	}
+	for _, c := range d.Changes {
+		if c.Breaks == (v == incompatible) {
+			list = append(list, c.Kind+" "+c.Reason)
+		}
+	}
+	return list
+}
 
 // ours returns what btfdedup diff says of the symbols of two object files that it doesn't find equal.
 func ours(t *testing.T, dir string, pairs []pair) map[string]*finding {
@@ -24,27 +60,11 @@ func ours(t *testing.T, dir string, pairs []pair) map[string]*finding {
 		harness.MustRun(t, dir, harness.Tool(t, "btfgen"), "elf", "--features=all,global_var",
 			"-o", name+".btf", name+".o")
 	}
-	r, err := harness.Command{Argv: []string{harness.Tool(t, "btfdedup"), "diff", "--format=json",
-		"--symbols", "symbols", "a.btf", "b.btf"}, Dir: dir}.Run()
-	var report struct {
-		Differences []struct {
-			Class, Type, Path string
-			Compatible        bool
-			Changes           []struct {
-				Kind, Reason string
-				Breaks       bool
-			}
-		}
-	}
-	if err == nil {
-		err = json.Unmarshal([]byte(r.Stdout), &report)
-	}
-	if err != nil {
-		t.Fatalf("btfdedup diff: %v\n%s", err, r.Stderr)
-	}
+	report := readReport(t, "--symbols", filepath.Join(dir, "symbols"), filepath.Join(dir, "a.btf"),
+		filepath.Join(dir, "b.btf"))
 	out := map[string]*finding{}
 	for _, d := range report.Differences {
-		name := symbolName.FindString(cmp.Or(d.Path, d.Type)) // a symbol's own difference has no path
+		name := symbolName.FindString(d.Path)
 		f := out[name]
 		if f == nil {
 			f = &finding{verdict: harmless}
@@ -53,13 +73,8 @@ func ours(t *testing.T, dir string, pairs []pair) map[string]*finding {
 		if !d.Compatible && f.verdict == harmless {
 			*f = finding{verdict: incompatible}
 		}
-		if len(d.Changes) == 0 && !d.Compatible {
-			f.add(d.Class)
-		}
-		for _, c := range d.Changes {
-			if c.Breaks == (f.verdict == incompatible) {
-				f.add(c.Kind + " " + c.Reason)
-			}
+		for _, change := range d.reasons(f.verdict) {
+			f.add(change)
 		}
 	}
 	return out
