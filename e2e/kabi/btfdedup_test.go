@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
@@ -49,19 +50,25 @@ func (d *difference) reasons(v verdict) (list []string) {
 }
 
 // ours returns what btfdedup diff says of the symbols of two object files that it doesn't find equal.
+// It must say the same if A is a reference in text.
 func ours(t *testing.T, dir string, pairs []pair) map[string]*finding {
 	t.Helper()
 	var list strings.Builder
 	for _, p := range pairs {
 		fmt.Fprintln(&list, p.before.prefix)
 	}
-	harness.WriteFile(t, filepath.Join(dir, "symbols"), list.String())
+	path := func(name string) string { return filepath.Join(dir, name) }
+	harness.WriteFile(t, path("symbols"), list.String())
 	for _, name := range []string{"a", "b"} {
 		harness.MustRun(t, dir, harness.Tool(t, "btfgen"), "elf", "--features=all,global_var",
 			"-o", name+".btf", name+".o")
 	}
-	report := readReport(t, "--symbols", filepath.Join(dir, "symbols"), filepath.Join(dir, "a.btf"),
-		filepath.Join(dir, "b.btf"))
+	report := readReport(t, "--symbols", path("symbols"), path("a.btf"), path("b.btf"))
+	harness.MustRun(t, dir, harness.Tool(t, "btfdedup"), "dump", "--format=kabi",
+		"--symbols", "symbols", "-o", "a.kabi", "a.btf")
+	if other := readReport(t, path("a.kabi"), path("b.btf")); !reflect.DeepEqual(report, other) {
+		t.Errorf("different with A as a reference:\n%v\n%v", report, other)
+	}
 	out := map[string]*finding{}
 	for _, d := range report.Differences {
 		name := symbolName.FindString(d.Path)
