@@ -30,6 +30,9 @@ kernel's BTF first. Empty for vmlinux.""",
         "indices": """depset of File, postorder: the indices of `bases`. Empty for vmlinux.""",
         "distilled": """bool: whether `btf` is based on a distilled base, which is then the only
 file in `bases`. The ids in such BTF belong to no kernel.""",
+        "old_base": """File or None: the BTF that the linked vmlinux already had; an empty file if
+it had none. The ids in modules that Kbuild has finished refer to this BTF. None for
+`btf_import`.""",
         "extra": """File or None: raw BTF of the variables that are not per-CPU variables, based on
 `btf` (`variables = "separate"`).""",
         "skipped": """File or None: a text file with a line for each function or variable that was

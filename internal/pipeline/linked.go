@@ -83,6 +83,9 @@ func Linked(path string, how How) (*Result, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	result.Doubt = cmp.Or(relocate.OtherRelease(release, how.Bases.Release), result.Doubt)
+	if how.Variables.Which != link.Extra {
+		result.Doubt = cmp.Or(result.Doubt, OwnBase(result.BTF, how.Bases.BTF))
+	}
 	if how.Watch != nil {
 		if err := how.Watch.Linked(result.Result, how.Bases.BTF); err != nil {
 			return nil, err
@@ -127,6 +130,11 @@ func read(path string, how *How) (*object.Object, *facts.Facts, string, error) {
 	}
 	defer f.Close()
 	release := f.KernelRelease()
+	if how.Variables.Which != link.Extra {
+		if err := how.Bases.CheckKernel(f); err != nil {
+			return nil, nil, "", err
+		}
+	}
 	f.Threads = how.Convert.Jobs
 	if how.Convert.Shared != nil { // other threads convert other files
 		known, err := how.facts(f)

@@ -35,3 +35,42 @@ func CheckTypes(what string, data []byte, alone bool, counts *convert.Counts,
 	}
 	return nil
 }
+
+// minFunctions is the minimum number of functions that show that two modules are the same.
+// Different modules may have a few functions with the same names, such as init_module.
+const minFunctions = 5
+
+// OwnBase says that base, which is split BTF, may have been made from the same file as the split
+// BTF data: it has nearly all functions of data. Otherwise OwnBase returns "".
+func OwnBase(data []byte, base *btf.Blob) string {
+	if base == nil || base.Base == nil || base.EndsOnly() {
+		return ""
+	}
+	b, err := btf.Parse(data, base)
+	if err != nil {
+		return ""
+	}
+	own, below := functions(b), functions(base)
+	same := 0
+	for name := range own {
+		if below[name] {
+			same++
+		}
+	}
+	if same < minFunctions || same < len(own)*9/10 {
+		return "" // encoders differ in a few of the functions that they leave out
+	}
+	return fmt.Sprintf("the last base has %d of its %d functions; was it made from the same file?",
+		same, len(own))
+}
+
+// functions returns the names of a blob's functions.
+func functions(b *btf.Blob) map[string]bool {
+	names := map[string]bool{}
+	for i := range b.Types {
+		if t := &b.Types[i]; t.Kind == btf.KindFunc {
+			names[b.TypeName(t)] = true
+		}
+	}
+	return names
+}

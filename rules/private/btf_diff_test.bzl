@@ -65,7 +65,7 @@ def _btf_diff_test_impl(ctx):
     args = ctx.actions.args()
     files = _add_kabi(ctx, args)
     actual_flag, expected_flag = "--base-a", "--base-b"
-    if files: # the expected kABI is the old one
+    if files:  # the expected kABI is the old one
         actual_flag, expected_flag = expected_flag, actual_flag
     actual, actual_bases = _side(ctx.attr.actual, ctx.files.actual_bases, actual_flag, args)
     expected, expected_bases = _side(

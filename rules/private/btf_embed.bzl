@@ -21,7 +21,8 @@ invalid. By default, a signed module is an error.""",
     "old_base": attr.label(
         doc = """The base (raw BTF or an ELF file) of the `.BTF` that a module already has: the
 vmlinux that the module was built for. This base is needed if kfuncs of the module have different
-flags, because only the old ids show which flags belong to which kfunc.""",
+flags, because only the old ids show which flags belong to which kfunc. The default is the `.BTF` of
+the linked kernel from which the `vmlinux_btf` was made, or if there is none, the base itself.""",
         allow_single_file = True,
     ),
     "resolve_ids": attr.bool(
@@ -34,18 +35,19 @@ the kernel's BTF changes.""",
     ),
 }
 
-def how_to_embed(ctx):
+def how_to_embed(ctx, old_base):
     """How to embed BTF, according to EMBED_ATTRS.
 
     Args:
         ctx: context of a rule with EMBED_ATTRS.
+        old_base: File or None, the default of the attribute old_base.
 
     Returns:
         struct for `btf_embed_action` and `btf_modules`.
     """
     return struct(
         drop_signature = ctx.attr.drop_signature,
-        old_base = ctx.file.old_base,
+        old_base = ctx.file.old_base or old_base,
         resolve_ids = ctx.attr.resolve_ids,
     )
 
@@ -64,12 +66,15 @@ def _embedded_info(ctx, info, btf):
         indices = info.indices,
         distilled = distilled,
         extra = None,
+        old_base = getattr(info, "old_base", None),
         skipped = info.skipped,
     )
 
 def _btf_embed_impl(ctx):
     info = btf_info(ctx, "btf", ctx.attr.btf)
-    how = how_to_embed(ctx)
+
+    # The old BTF of vmlinux has no base.
+    how = how_to_embed(ctx, getattr(info, "old_base", None) if info.bases else None)
     embedded = None
     if how.resolve_ids:
         embedded = ctx.actions.declare_file(ctx.label.name + ".embedded.btf")

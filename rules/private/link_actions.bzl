@@ -156,6 +156,26 @@ def btf_import_action(ctx, src, out, bases):
         resource_set = _import_resources,
     )
 
+def btf_old_base(ctx, vmlinux, out):
+    """Declares BtfImport: extracts the BTF that a vmlinux already has.
+
+    Args:
+        ctx: context of a rule with the toolchain.
+        vmlinux: File, a linked kernel.
+        out: File to write, raw BTF; an empty file if vmlinux has none.
+    """
+    _on_bases(
+        ctx,
+        "import",
+        [vmlinux],
+        out,
+        depset(),
+        flags = ["--for-old-base"],
+        mnemonic = "BtfImport",
+        progress_message = "Importing BTF of %{input} for %{label}",
+        resource_set = _import_resources,
+    )
+
 def btf_header(ctx, btf, out, bases):
     """Declares BtfHeader: BTF as a C header.
 

@@ -200,7 +200,7 @@ def chain_of(ctx, base, features = None):
         features: list of string, the features of the BTF to make; None if they are unknown.
 
     Returns:
-        struct of `bases` and `indices`, depsets of File.
+        struct of `bases` and `indices`, depsets of File, and of `old_base`, File or None.
     """
     label = base.label
     info = btf_info(ctx, "base", base)
@@ -212,10 +212,15 @@ def chain_of(ctx, base, features = None):
     return struct(
         bases = depset([info.btf], transitive = [info.bases], order = "postorder"),
         indices = depset([info.index], transitive = [info.indices], order = "postorder"),
+        old_base = getattr(info, "old_base", None),
     )
 
 # The chain of bases for vmlinux, which has no base.
-NO_CHAIN = struct(bases = depset(order = "postorder"), indices = depset(order = "postorder"))
+NO_CHAIN = struct(
+    bases = depset(order = "postorder"),
+    indices = depset(order = "postorder"),
+    old_base = None,
+)
 
 def linked_providers(
         ctx,
@@ -225,7 +230,8 @@ def linked_providers(
         chain,
         distilled = None,
         objects = None,
-        features = None):
+        features = None,
+        old_base = None):
     """The providers of a target that makes BTF. Also declares the index and the extra BTF.
 
     Args:
@@ -239,6 +245,7 @@ def linked_providers(
             way.
         features: list of string, the features with which the objects were converted; None if they
             are unknown.
+        old_base: File or None, the BTF that a linked vmlinux already has.
 
     Returns:
         list of providers.
@@ -261,6 +268,7 @@ def linked_providers(
             indices = depset(order = "postorder") if distilled else chain.indices,
             distilled = bool(distilled),
             extra = extra.btf if extra else None,
+            old_base = old_base or chain.old_base,
             skipped = skipped,
         ),
         OutputGroupInfo(

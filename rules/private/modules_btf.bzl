@@ -88,7 +88,7 @@ def _link(ctx, kos, where, conversion, chain, result):
         chain,
         order = ctx.file.order if kos[0].is_directory else None,
         variables = "" if separate else result.variables,
-        how = how_to_embed(ctx),
+        how = how_to_embed(ctx, chain.old_base),
     )
     return outputs
 
@@ -108,6 +108,7 @@ def _shared_base(ctx, groups, conversion, chain, variables):
     return shared, struct(
         bases = depset([shared], transitive = [chain.bases], order = "postorder"),
         indices = depset([index], transitive = [chain.indices], order = "postorder"),
+        old_base = None,
     )
 
 def _infos(kos, outputs):

@@ -4,7 +4,7 @@ load("//rules:providers.bzl", "BtfInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 load(":conversion.bzl", "CONVERSION_ATTRS")
 load(":grain.bzl", "GRAIN_SETTINGS")
-load(":link_actions.bzl", "btf_link")
+load(":link_actions.bzl", "btf_link", "btf_old_base")
 load(
     ":link_inputs.bzl",
     "NO_CHAIN",
@@ -28,6 +28,10 @@ def _vmlinux_btf_impl(ctx):
     objects = link_inputs(ctx, "vmlinux", elf)
     btf = declare_btf(ctx)
     skipped = ctx.actions.declare_file(ctx.label.name + ".skipped")
+    old_base = None
+    if elf:
+        old_base = ctx.actions.declare_file(ctx.label.name + ".old.btf")
+        btf_old_base(ctx, elf, old_base)
     variables = variables_of(ctx, features, facts)
     btf_link(
         ctx,
@@ -46,6 +50,7 @@ def _vmlinux_btf_impl(ctx):
         NO_CHAIN,
         objects = objects,
         features = features,
+        old_base = old_base,
     )
 
 _ATTRS = (

@@ -21,10 +21,10 @@ def _embed_impl(ctx):
         ["embed", "-j", "1", "-o", ctx.attr.out] + ctx.attr.flags + [ctx.attr.elf],
         arguments(action),
     )
-    embedded = [flag for flag in ctx.attr.flags if ".embedded." in flag]
+    target = analysistest.target_under_test(env)
+    embedded = [flag for flag in ctx.attr.flags if flag == target.label.name + ".embedded.btf"]
     files = [flag for flag in ctx.attr.flags if "." in flag and flag not in embedded]
     asserts.equals(env, sorted(files + [ctx.attr.elf]), elf_inputs(action))
-    target = analysistest.target_under_test(env)
     asserts.equals(env, [ctx.attr.out], names(target[DefaultInfo].files.to_list()))
     path = target[DefaultInfo].files.to_list()[0].short_path
     asserts.equals(env, "rules/tests/" + (ctx.attr.path or ctx.attr.out), path)
@@ -80,6 +80,25 @@ def embed_suite(name):
         tags = ["manual"],
     )
     btf_embed(name = "disk", src = "embed/disk.ko", btf = ":disk_btf", tags = ["manual"])
+    vmlinux_btf(name = "embed_linked", tags = ["manual"], vmlinux = "embed/vmlinux.elf")
+    btf_embed(
+        name = "embedded_linked",
+        src = "embed/vmlinux.elf",
+        btf = ":embed_linked",
+        tags = ["manual"],
+    )
+    module_btf(
+        name = "linked_disk_btf",
+        base = ":embedded_linked",
+        module = "embed/disk.ko",
+        tags = ["manual"],
+    )
+    btf_embed(
+        name = "linked_disk",
+        src = "embed/disk.ko",
+        btf = ":linked_disk_btf",
+        tags = ["manual"],
+    )
     btf_embed(
         name = "distilled_disk",
         src = "embed/disk.ko",
@@ -124,6 +143,38 @@ def embed_suite(name):
         out = "disk.ko",
         path = "disk/disk.ko",
         target_under_test = ":disk",
+    )
+    _embed_test(
+        name = "embed_vmlinux_test",  # which has no base, so it needs no old base either
+        elf = "vmlinux.elf",
+        flags = [
+            "--btf",
+            "embed_linked.btf",
+            "--resolve-ids",
+            "--btf-out",
+            "embedded_linked.embedded.btf",
+        ],
+        out = "vmlinux.elf",
+        path = "embedded_linked/vmlinux.elf",
+        target_under_test = ":embedded_linked",
+    )
+    _embed_test(
+        name = "embed_old_base_test",
+        elf = "disk.ko",
+        flags = [
+            "--btf",
+            "linked_disk_btf.btf",
+            "--resolve-ids",
+            "--btf-out",
+            "linked_disk.embedded.btf",
+            "--base",
+            "embedded_linked.embedded.btf",
+            "--old-base",
+            "embed_linked.old.btf",
+        ],
+        out = "disk.ko",
+        path = "linked_disk/disk.ko",
+        target_under_test = ":linked_disk",
     )
     _embed_test(
         name = "embed_resolved_test",
@@ -187,7 +238,9 @@ def embed_suite(name):
         name = name,
         tests = [
             ":embed_test",
+            ":embed_old_base_test",
             ":embed_resolved_test",
+            ":embed_vmlinux_test",
             ":embed_with_its_ids_test",
             ":embed_distilled_test",
             ":section_object_test",

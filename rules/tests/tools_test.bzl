@@ -43,7 +43,7 @@ def _same_tools_impl(ctx):
     env = analysistest.begin(ctx)
     plain = ctx.attr.plain[_ToolsInfo].tools
     other = ctx.attr.other[0][_ToolsInfo].tools
-    asserts.equals(env, ["BtfBase", "BtfFacts", "BtfLink"], sorted(plain))
+    asserts.equals(env, ["BtfBase", "BtfFacts", "BtfImport", "BtfLink"], sorted(plain))
 
     # The path of a tool contains its configuration: the same path means the same action.
     asserts.equals(env, plain, other)

@@ -118,6 +118,7 @@ func (r *archiveRun) run(env *cli.Env, args []string) error {
 	if err != nil {
 		return err
 	}
+	warnOfBases(env, a.Doubts, len(r.release.Modules))
 	run.Made("vmlinux and " + message.Count(len(r.release.Modules), "module") + " in " + env.Output)
 	ending := archive.TarEnding(env.Output)
 	if env.Output == "-" {

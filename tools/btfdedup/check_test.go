@@ -196,6 +196,8 @@ func TestDiffVerb(t *testing.T) {
 				" 0 differ only because of those (2 types in A, 2 in B)\n" +
 				table("struct 0 1 0 0 0", "fwd 1 0 0 0 0") + second + third, ""},
 		{"--name=none " + a + " " + other, 1, "", `has a type with the name "none"`},
+		{"--name=s --kinds=union " + a + " " + a, 1, "",
+			`has a type with the name "s" and one of the kinds in --kinds`},
 		{"--limit=0 " + a + " " + other, 1, differences, ""},
 		{"--limit=3 " + a + " " + other, 1, differences, ""},
 		{"--limit=1 " + a + " " + other, 1,

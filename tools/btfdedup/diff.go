@@ -134,9 +134,6 @@ func (r *diffRun) compare(
 ) (diff.Result, error) {
 	var sets [2]diff.Set
 	for i, file := range files {
-		if file == "-" {
-			continue
-		}
 		var err error
 		if sets[i].Kernel, sets[i].Modules, err = archive.ReadSet(file); err != nil {
 			return diff.Result{}, err
@@ -176,18 +173,24 @@ func (r *diffRun) compare(
 // checkNames returns an error if no type has one of the names of --name.
 func (r *diffRun) checkNames(files []string, opts diff.Options, sides ...diff.Side) error {
 	for i, name := range opts.Names {
-		if !slices.ContainsFunc(slices.Concat(sides...), func(b *btf.Blob) bool { return has(b, name) }) {
-			return fmt.Errorf("neither %s nor %s has a type with the name %q", files[0], files[1],
-				r.names[i])
+		has := func(b *btf.Blob) bool { return has(b, name, opts.Kinds) }
+		if !slices.ContainsFunc(slices.Concat(sides...), has) {
+			of := ""
+			if opts.Kinds != nil {
+				of = " and one of the kinds in --kinds"
+			}
+			return fmt.Errorf("neither %s nor %s has a type with the name %q%s", files[0], files[1],
+				r.names[i], of)
 		}
 	}
 	return nil
 }
 
-// has reports whether a blob or its bases have a type with a name.
-func has(b *btf.Blob, name dump.Name) bool {
+// has reports whether a blob or its bases have a type with a name and, unless kinds is nil, of one
+// of the kinds.
+func has(b *btf.Blob, name dump.Name, kinds []btf.Kind) bool {
 	for _, t := range b.All() {
-		if name.Is(t, b.TypeName(t)) {
+		if (kinds == nil || slices.Contains(kinds, t.Kind)) && name.Is(t, b.TypeName(t)) {
 			return true
 		}
 	}

@@ -180,12 +180,7 @@ func (r *embedRun) warnOfIDs(env *cli.Env, f *elf.File, types *embed.Blob) {
 func (r *embedRun) intoWithIDs(env *cli.Env, f *elf.File, types, base *embed.Blob) (*elfwrite.Edit,
 	[]byte, error) {
 	bases := sync.OnceValues(func() (*btf.Blob, error) { return relocate.ReadBases(env.Bases) })
-	ids, err := resolveids.Find(f, func() (*btf.Blob, error) {
-		if r.oldBase == "" {
-			return bases()
-		}
-		return btf.ReadOne(r.oldBase, nil)
-	})
+	ids, err := resolveids.Find(f, readOldBase(r.oldBase, bases))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -197,8 +192,15 @@ func (r *embedRun) intoWithIDs(env *cli.Env, f *elf.File, types, base *embed.Blo
 		if err := checkBase(env, f, on); err != nil {
 			return nil, nil, err
 		}
-		if _, err := readOn(types, on); err != nil {
+		b, err := readOn(types, on)
+		if err != nil {
 			return nil, nil, err
+		}
+		if err := warnOfForeign(env, f, b, types.Path); err != nil {
+			return nil, nil, err
+		}
+		if f.IsModule() {
+			warnOfChain(env)
 		}
 	}
 	below := bases

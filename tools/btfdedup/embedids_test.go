@@ -67,6 +67,28 @@ func TestEmbedResolvesIDs(t *testing.T) {
 	succeeds(t, "", "embed", "-o", p("again.ko"), "--btf", types, "--resolve-ids", "--base", base,
 		"--old-base", oldBase, p("first.ko"))
 	wantIDs(t, p("again.ko"), 2, 1, 4, 0x10001, 5, 2)
+	// The rules extract the old base from vmlinux. The result is empty if there is none.
+	content, err := os.ReadFile(oldBase)
+	if err != nil {
+		t.Fatal(err)
+	}
+	elfFile(t, p("vmlinux"), false, ".BTF", string(content))
+	elfFile(t, p("bare"), false, ".text", "")
+	for _, c := range []struct{ vmlinux, from, base, types string }{
+		{p("vmlinux"), p("first.ko"), base, types},
+		{p("bare"), object, base, types},
+		{p("bare"), p("first.ko"), oldBase, oldTypes},
+	} {
+		succeeds(t, "", "import", "--for-old-base", "-o", p("old"), c.vmlinux)
+		embed := []string{"embed", "-o", p("new.ko"), "--btf", c.types, "--resolve-ids", "--base", c.base,
+			"--old-base", p("old"), c.from}
+		succeeds(t, "", embed...)
+		succeeds(t, "", "resolve-ids", "-o", p("only.ko"), "--btf", c.types, "--base", c.base,
+			"--old-base", p("old"), c.from)
+		if c.base == base {
+			wantIDs(t, p("new.ko"), 2, 1, 4, 0x10001, 5, 2)
+		}
+	}
 	succeeds(t, "--resolve-ids", "embed", "-o", p("stale.ko"), "--btf", types, p("first.ko"))
 	wantIDs(t, p("stale.ko"), 2, 1, 3, 2, 4, 0x10001)
 	succeeds(t, "", "embed", "-o", p("unresolved.ko"), "--btf", types, object)

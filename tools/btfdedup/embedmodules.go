@@ -47,6 +47,9 @@ func (e *embedding) check() error {
 	case e.keepIDs && e.oldBase != "":
 		return cli.Usagef("--keep-ids and --old-base can't be used together")
 	}
+	if e.oldBase != "" && emptyFile(e.oldBase) {
+		e.oldBase = ""
+	}
 	return nil
 }
 
@@ -96,6 +99,9 @@ func (e *embedding) prepare(env *cli.Env, m *module, data []byte,
 		return nil, nil, err
 	}
 	t := &target{file: opened}
+	if err := sameKernel(opened, m.path); err != nil {
+		return t, nil, err
+	}
 	f, err := embed.Unsigned(opened, e.dropSignature)
 	if err != nil {
 		return t, nil, err
@@ -123,6 +129,28 @@ func (e *embedding) prepare(env *cli.Env, m *module, data []byte,
 	}
 	t.edit, data, err = intoWithIDs(env, f, ids, types, nil, below, e.fatal)
 	return t, data, err
+}
+
+// sameKernel returns an error if a module and the file with its DWARF were built for different
+// machines or for kernels with different releases.
+func sameKernel(f *elf.File, dwarf string) error {
+	if f.Path == dwarf {
+		return nil
+	}
+	other, err := elf.Open(dwarf)
+	if err != nil {
+		return err
+	}
+	defer other.Close()
+	a, b := btf.OriginOf(f), btf.OriginOf(other)
+	switch {
+	case a.Machine != b.Machine || a.AddrSize != b.AddrSize:
+		return fmt.Errorf("%s: it is for another machine than %s, which has the DWARF", f.Path, dwarf)
+	case a.Release != "" && b.Release != "" && a.Release != b.Release:
+		return fmt.Errorf("%s: it was built for the kernel %s, but %s, which has the DWARF, for %s",
+			f.Path, a.Release, dwarf, b.Release)
+	}
+	return nil
 }
 
 // artifact returns the output for a module with BTF in it: a file below the directory of --embed.

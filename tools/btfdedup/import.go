@@ -8,6 +8,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/kernel/kernelbtf"
 	"github.com/rules-btf/rules_btf/internal/kernel/verify"
 	"github.com/rules-btf/rules_btf/internal/link/relocate"
@@ -36,17 +37,27 @@ The BTF of a module is based on the BTF of its kernel: pass the kernel's BTF as 
 btfdedup import -o vmlinux.btf /boot/vmlinuz-7.2.0
 btfdedup import -o xfs.btf --base vmlinux.btf xfs.ko.xz`,
 	}, cli.Output|cli.Base)
-	var max int
-	flags.MaxDecompressedVar(&max)
-	return flags.Command(func(env *cli.Env, args []string) error { return runImport(env, args, max) })
+	var r importRun
+	flags.MaxDecompressedVar(&r.maxDecompressed)
+	flags.BoolVar(&r.forOldBase, "for-old-base", false, "FILE is an ELF file: write its BTF for "+
+		"--old-base of other verbs, without a check; write an empty file if it has none")
+	return flags.Command(r.run)
 }
 
-func runImport(env *cli.Env, args []string, maxDecompressed int) error {
+type importRun struct {
+	maxDecompressed int
+	forOldBase      bool
+}
+
+func (r *importRun) run(env *cli.Env, args []string) error {
+	if r.forOldBase {
+		return writeOldBase(env, args[0])
+	}
 	base, err := relocate.ReadBases(env.Bases)
 	if err != nil {
 		return err
 	}
-	found, err := kernelbtf.Read(args[0], maxDecompressed)
+	found, err := kernelbtf.Read(args[0], r.maxDecompressed)
 	if err != nil {
 		return err
 	}
@@ -54,6 +65,20 @@ func runImport(env *cli.Env, args []string, maxDecompressed int) error {
 		return fmt.Errorf("%s: %w", found.Label, err)
 	}
 	return env.WriteOutput(env.Output, cli.Bytes(found.Data))
+}
+
+// writeOldBase writes the section .BTF of an ELF file, or an empty file if there is none.
+func writeOldBase(env *cli.Env, path string) error {
+	f, err := elf.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	data, err := btf.Section(f, btf.SectionTypes)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return env.WriteOutput(env.Output, cli.Bytes(data))
 }
 
 // checkImported checks that BTF obeys the rules of the kernel, including the rules for

@@ -25,8 +25,8 @@ func (k *kabiFlags) define(flags *cli.FlagSet) {
 	flags.InputVar(&k.symbols, "symbols",
 		"the exported symbols: a Module.symvers, a kABI list of RHEL or Android, or a `FILE` with one "+
 			"name per line")
-	flags.AllowVar(&k.allow, "allow incompatible changes: `PATTERNS` that match them, followed by the "+
-		"reason, such as 'type=struct foo where=member bar.* change=moved # no module uses it'")
+	flags.AllowVar(&k.allow, "allow incompatible changes: `PATTERNS` that match them, followed by "+
+		"the reason, such as 'type=struct foo where=member bar.* change=moved # no module uses it'")
 }
 
 // readSymbols reads the list of symbols. If there is none, the symbols are those of reference.
@@ -63,30 +63,28 @@ func readKernel(env *cli.Env, bases []string, path string) (k kernel, err error)
 		k.Kernel = kabi.FromSide(k.side)
 		return k, err
 	}
-	if path != cli.Stdin {
-		var set diff.Set
-		set.Kernel, set.Modules, err = archive.ReadSet(path)
-		if err != nil {
-			return k, err
+	var set diff.Set
+	if set.Kernel, set.Modules, err = archive.ReadSet(path); err != nil {
+		return k, err
+	}
+	if set.Kernel != nil {
+		if len(bases) > 0 {
+			return k, fmt.Errorf("%s has a kernel and its modules, which need no base", path)
 		}
-		if set.Kernel != nil {
-			if len(bases) > 0 {
-				return k, fmt.Errorf("%s has the BTF of a kernel and its modules, which needs no base", path)
-			}
-			k.side, k.Kernel = set.Blobs(), kabi.FromSet(set)
-			return k, nil
-		}
+		k.side, k.Kernel = set.Blobs(), kabi.FromSet(set)
+		return k, nil
 	}
 	k.side, err = readSide(env, bases, path)
 	k.Kernel = kabi.FromSide(k.side)
 	return k, err
 }
 
-// readReference reads a reference. It returns nil for other files.
+// readReference reads a reference. It returns nil for other files, and for files that can't be
+// opened.
 func readReference(path string) (*btf.Blob, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return nil, nil
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
@@ -144,8 +142,8 @@ func (r *diffRun) compareKABI(
 ) (*kabi.Report, diff.Result, error) {
 	none := diff.Result{}
 	if r.ownOnly {
-		return nil, none, cli.Usagef("--own-only has no effect with --symbols, which makes one blob of " +
-			"BTF and its bases; leave it out")
+		return nil, none, cli.Usagef("--own-only has no effect with --symbols, which makes one " +
+			"blob of BTF and its bases; leave it out")
 	}
 	allow, err := cli.ReadAllowed(&r.kabi.allow, kabi.ParseAllowance)
 	if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -115,8 +116,12 @@ func (r *linkRun) run(env *cli.Env, files []string) error {
 		nil); err != nil {
 		return err
 	}
-	if result.Doubt != "" {
-		env.Warn("%s: %s", someOf(files), result.Doubt)
+	doubt := result.Doubt
+	if r.which != link.Extra {
+		doubt = cmp.Or(doubt, pipeline.OwnBase(result.BTF, bases.BTF))
+	}
+	if doubt != "" {
+		env.Warn("%s: %s", someOf(files), doubt)
 	}
 	if err := r.tellAbsent(env, &result.Absent); err != nil {
 		return err

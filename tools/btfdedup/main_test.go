@@ -23,9 +23,9 @@ func TestOutputsAllOrNone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	module, _ := writeBTF(t, dir, "module.btf", base, func(b *btf.Builder) {
-		b.Composite(btf.KindStruct, "own", 8, false)
-	})
+	own := func(b *btf.Builder) { b.Composite(btf.KindStruct, "own", 8, false) }
+	module, _ := writeBTF(t, dir, "module.btf", base, own)
+	other, _ := writeBTF(t, dir, "other.btf", base, own)
 	p := func(name string) string { return filepath.Join(dir, name) }
 	out := func(flag, name string) string { return flag + clitest.Out + "/" + name }
 	stats := out("--stats=", "stats")
@@ -36,7 +36,7 @@ func TestOutputsAllOrNone(t *testing.T) {
 		[]string{"merge", out("-o", "btf"), stats, p("object.btf")},
 		[]string{"index", out("-o", "index"), stats, vmlinux},
 		[]string{"resolve-ids", out("-o", "elf"), out("--btf-out=", "btf"), stats, "--btf", vmlinux, ids},
-		[]string{"shared", out("-o", "btf"), stats, "--base", vmlinux, module, module},
+		[]string{"shared", out("-o", "btf"), stats, "--base", vmlinux, module, other},
 		[]string{"modules", out("-o", "btf"), out("--skipped-dir=", "skipped"), out("--embed=", "ko"),
 			out("--extra-dir=", "extra"), "--features=+global_var", "--base", vmlinux, ko},
 		[]string{"embed", out("-o", "elf"), out("--btf-out=", "btf"), "--resolve-ids", "--btf", vmlinux,

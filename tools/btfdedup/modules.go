@@ -17,7 +17,6 @@ import (
 	"github.com/rules-btf/rules_btf/internal/link"
 	"github.com/rules-btf/rules_btf/internal/link/base"
 	"github.com/rules-btf/rules_btf/internal/pipeline"
-	"github.com/rules-btf/rules_btf/internal/support/message"
 	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
 
@@ -141,6 +140,9 @@ func (b *batch) run(env *cli.Env, args []string) error {
 		return b.tally.explain(err)
 	}
 	defer b.bases.Close()
+	if b.embedding.dir != "" {
+		warnOfChain(env)
+	}
 	if err := b.makeDirs(); err != nil {
 		return err
 	}
@@ -151,7 +153,13 @@ func (b *batch) run(env *cli.Env, args []string) error {
 	phase.EndMade(&b.tally.ofModules)
 	b.report.Made(b.tally.made(env.Output))
 	err = b.report.Finish()
-	b.warnOfBase(modules)
+	doubts := []string{}
+	for i := range modules {
+		if m := &modules[i]; m.doubt != "" {
+			doubts = append(doubts, m.path+": "+m.doubt)
+		}
+	}
+	warnOfBases(env, doubts, len(modules))
 	failed := b.tally.printErrors(env, errs)
 	if failed == nil {
 		return err
@@ -160,30 +168,6 @@ func (b *batch) run(env *cli.Env, args []string) error {
 		env.Error(err)
 	}
 	return failed
-}
-
-// warnOfBase prints one warning, however many modules may be for another kernel than that of the
-// base.
-func (b *batch) warnOfBase(modules []module) {
-	var first *module
-	more := 0
-	for i := range modules {
-		switch {
-		case modules[i].doubt == "":
-		case first == nil:
-			first = &modules[i]
-		default:
-			more++
-		}
-	}
-	switch {
-	case first == nil:
-	case more == 0:
-		b.env.Warn("%s: %s", first.path, first.doubt)
-	default:
-		b.env.Warn("%s: %s (and %s, of %d, may have the wrong base)", first.path, first.doubt,
-			message.Count(more, "more module"), len(modules))
-	}
 }
 
 // openBase reads the bases, or makes the base from vmlinux.

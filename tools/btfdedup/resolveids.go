@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -72,7 +73,8 @@ func (r *resolveIDs) run(env *cli.Env, path string) error {
 	if err := checkBase(env, f, base); err != nil {
 		return err
 	}
-	section, err := resolveids.Find(f, r.readOldBase(base))
+	section, err := resolveids.Find(f,
+		readOldBase(r.oldBase, func() (*btf.Blob, error) { return base, nil }))
 	if err != nil {
 		return err
 	}
@@ -106,14 +108,20 @@ func checkBase(env *cli.Env, f *elf.File, base *btf.Blob) error {
 	return nil
 }
 
-// readOldBase reads --old-base, or --base if --old-base is not given.
-func (r *resolveIDs) readOldBase(base *btf.Blob) resolveids.Base {
-	return func() (*btf.Blob, error) {
-		if r.oldBase == "" {
-			return base, nil
-		}
-		return btf.ReadOne(r.oldBase, nil)
+// readOldBase returns a function that reads the file of --old-base. The function calls base if the
+// flag is not given (path is ""), or if emptyFile is true for the file.
+func readOldBase(path string, base resolveids.Base) resolveids.Base {
+	if path == "" || emptyFile(path) {
+		return base
 	}
+	return func() (*btf.Blob, error) { return btf.ReadOne(path, nil) }
+}
+
+// emptyFile reports whether a file is empty, as "btfdedup import --for-old-base" writes it for a
+// vmlinux without BTF.
+func emptyFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && info.Size() == 0
 }
 
 // resolve returns the new content of the section, which may be nil. With --btf-out, it also returns

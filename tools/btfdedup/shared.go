@@ -91,7 +91,7 @@ func readModules(env *cli.Env, run *report.Run, args []string) (*base.Files, *sh
 }
 
 // splitFiles returns the files that the arguments name, in order. A directory means all files
-// *.btf below it, except for the bases.
+// *.btf below it, except for the bases. No two files may be the same module.
 func splitFiles(args, bases []string) ([]string, error) {
 	var files []string
 	isBase := func(path string) bool {
@@ -115,6 +115,15 @@ func splitFiles(args, bases []string) ([]string, error) {
 		for _, rel := range rels {
 			files = append(files, filepath.Join(arg, rel))
 		}
+	}
+	byName := map[string]string{}
+	for _, path := range files {
+		name := archive.Name(path)
+		if other, ok := byName[name]; ok {
+			return nil, fmt.Errorf("%s and %s: both are the module %s; pass each module of one kernel "+
+				"once", other, path, name)
+		}
+		byName[name] = path
 	}
 	return files, nil
 }

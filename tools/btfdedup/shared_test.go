@@ -71,15 +71,15 @@ func TestSharedVerbs(t *testing.T) {
 		&r); err != nil || r.Modules != 3 || r.Repeats != 0 || r.Shared.Types.Count != 0 {
 		t.Errorf("%v %+v", err, r)
 	}
-	text = run(0, verb("stats", kernel, "--limit=1", p("alone"), p("alone"))...)
-	if !strings.Contains(text, "more named types that several modules hold") {
+	text = run(0, verb("stats", kernel, "--limit=1", p("alone"))...)
+	if !strings.Contains(text, "1 more named type that several modules hold") {
 		t.Error(text)
 	}
 
 	if err := os.Link(p("vmlinux.btf"), p("alone/vmlinux.btf")); err != nil {
 		t.Fatal(err)
 	}
-	if again := run(0, verb("stats", kernel, "--limit=1", p("alone"), p("alone"))...); again != text {
+	if again := run(0, verb("stats", kernel, "--limit=1", p("alone"))...); again != text {
 		t.Errorf("with the base in the directory:\n%s", again)
 	}
 
@@ -96,6 +96,9 @@ func TestSharedVerbs(t *testing.T) {
 		{[]string{"stats", "--base", p("vmlinux.btfbase"), p("alone")}, 1, "is an index"},
 		{verb("stats", kernel, ""), 2, "argument 1 is empty"},
 		{verb("shared", kernel, "-o", p("x"), t.TempDir()), 1, "no file *.btf in this directory"},
+		{verb("shared", kernel, "-o", p("x"), p("alone"), p("alone/m-1.btf")), 1,
+			"both are the module m_1; pass each module of one kernel once"},
+		{verb("stats", kernel, p("alone"), p("small")), 1, "both are the module m_1"},
 		{verb("shared", kernel, "-o", p("x"), p("m-1.ko")), 1, ": the ELF file has no .BTF"},
 	} {
 		code, stdout, stderr := btfdedup(c.args...)

@@ -22,17 +22,22 @@ func TestSwappedBase(t *testing.T) {
 		alone = "base.btf: BTF at offset 0x28: the string section begins with a NUL byte; " +
 			"this looks like BTF without a base, such as the BTF of vmlinux: remove --base"
 	)
+	const own = "split.btf: its base has the same content: is the file its own base?"
 	for _, verb := range []string{"verify", "link -o OUT", "merge -o OUT", "index -o OUT", "conflicts",
-		"import -o OUT", "diff DIR/base.btf", "shared -o OUT", "stats"} {
+		"import -o OUT", "diff DIR/base.btf", "shared -o OUT", "stats", "dump"} {
 		for _, c := range []struct{ name, args, want string }{
 			{"swapped", "--base DIR/split.btf DIR/base.btf", split},
 			{"base forgotten", "DIR/split.btf", split},
 			{"base for BTF that has none", "--base DIR/base.btf DIR/base.btf", alone},
 			{"bases swapped", "--base DIR/split.btf --base DIR/base.btf DIR/split.btf", split},
 			{"bases of one kind", "--base DIR/base.btf --base DIR/base.btf DIR/split.btf", alone},
+			{"its own base", "--base DIR/base.btf --base DIR/split.btf DIR/split.btf", own},
+			{"a base twice", "--base DIR/base.btf --base DIR/split.btf --base DIR/split.btf " +
+				"DIR/split.btf", own},
 		} {
-			if c.name == "base forgotten" && verb == "shared -o OUT" {
-				continue // without --base it is a usage error
+			if c.name == "base forgotten" && verb == "shared -o OUT" || // a usage error
+				c.want == own && verb == "diff DIR/base.btf" {
+				continue
 			}
 			args := strings.NewReplacer("DIR", dir, "OUT", filepath.Join(dir, "out")).Replace(
 				verb + " " + c.args)

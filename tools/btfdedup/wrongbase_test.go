@@ -85,7 +85,8 @@ __attribute__((section(".gnu.linkonce.this_module"))) char this[64];
 	succeeds(t, "", "modules", "-q", "--base", dir.Path("own.btf"), "-o", dir.Path("out"), "--embed",
 		dir.Path("embedded"), "--keep-ids", dir.Path("dwarf.ko"))
 	paths := strings.NewReplacer("MODULE", dir.Path("embedded/dwarf.ko"),
-		"RAW", dir.Path("out/dwarf.btf"), "DWARF", dir.Path("dwarf.ko"), "OUT", dir.Path("new"))
+		"RAW", dir.Path("out/dwarf.btf"), "DWARF", dir.Path("dwarf.ko"), "OUT", dir.Path("new"),
+		"KERNEL", dir.Path("own.linked"))
 	const (
 		content = "was it made with a different base?"
 		release = "it was built for the kernel 7.2.0-a, but the base is the BTF of 7.2.0-b\n"
@@ -95,6 +96,10 @@ __attribute__((section(".gnu.linkonce.this_module"))) char this[64];
 		i386    = ".btf is 32-bit, but the split BTF is 64-bit"
 		changed = "structs, unions and enums of the same names, but 64 of them differ; was it built"
 		program = "the base defines only 1; is the base the BTF of a kernel?"
+		kernel  = "own: it is the kernel 7.2.0-a, not 7.2.0-b\n"
+		below   = "own.linked: it is the kernel 7.2.0-a, whose BTF has no base; remove --base\n"
+		x86     = "it is for EM_X86_64, but vmlinux is for EM_AARCH64"
+		bits    = "it is 64-bit, but vmlinux is 32-bit"
 	)
 	for _, c := range []struct {
 		verbs []string
@@ -113,6 +118,13 @@ __attribute__((section(".gnu.linkonce.this_module"))) char this[64];
 				"release": release, "release.btf": "", "arm64.btf": arm64, "arm64.btfbase": "base is for",
 				"i386.btf": i386, "i386.btfbase": "base is 32-bit", "changed.btf": changed,
 				"changed.btfbase": changed, "program.btf": program}},
+		{[]string{"modules -o OUT KERNEL"}, map[string]string{"own.btf": below, "release.btf": below}},
+		{[]string{"archive -o OUT --release 7.2.0-a MODULE"},
+			map[string]string{"own": "", "own.btf": "", "rebuilt.btf": content, "arm64.btf": x86,
+				"i386.btf": bits, "program.btf": content}},
+		{[]string{"archive -o OUT --release 7.2.0-b MODULE"},
+			map[string]string{"own": kernel, "own.btf": release}},
+		{[]string{"archive -o OUT --release 7.2.0-b RAW"}, map[string]string{"own.btf": ""}},
 	} {
 		for _, verb := range c.verbs {
 			for base, want := range c.bases {
@@ -120,7 +132,11 @@ __attribute__((section(".gnu.linkonce.this_module"))) char this[64];
 					t.Fatal(out)
 				}
 				name, rest, _ := strings.Cut(verb, " ")
-				args := name + " --base " + dir.Path(base) + " " + paths.Replace(rest)
+				flag := " --base "
+				if name == "archive" {
+					flag = " --vmlinux "
+				}
+				args := name + flag + dir.Path(base) + " " + paths.Replace(rest)
 				code, stdout, stderr := btfdedup(strings.Fields(args)...)
 				warned := slices.Contains([]string{"", release, changed, program}, want)
 				_, err := os.Stat(dir.Path("new"))
@@ -190,5 +206,46 @@ func TestWrongVmlinux(t *testing.T) {
 		}
 		succeeds(t, one, "modules", "--vmlinux", dir.Path("vmlinux"), "-o", dir.Path("out"), a)
 		succeeds(t, two, "modules", "--vmlinux", dir.Path("vmlinux"), "-o", dir.Path("out"), a, b)
+	}
+}
+
+// TestOtherModule embeds the BTF of one module in another, and in a module for another kernel.
+func TestOtherModule(t *testing.T) {
+	programtest.Need(t, "gcc")
+	dir := programtest.NewDir(t)
+	p := dir.Path
+	kernel, below := writeBTF(t, p(""), "kernel.btf", nil, func(b *btf.Builder) {
+		b.Int("int", 4, btf.IntSigned, 32)
+	})
+	other, _ := writeBTF(t, p(""), "other.btf", below, func(b *btf.Builder) {
+		b.Func("other", 3, btf.LinkageGlobal)
+		b.FuncProto(0)
+	})
+	const source = `int use(void) { return 1; }
+		__attribute__((section(".gnu.linkonce.this_module"))) char this[64];
+		__attribute__((section(".modinfo"))) char m[] = "vermagic=RELEASE SMP ";`
+	for _, release := range []string{"7.2.0", "7.2.1"} {
+		dir.Write("m.c", strings.ReplaceAll(source, "RELEASE", release))
+		dir.Write(release+"/m.ko", "")
+		dir.Run("gcc", "-g", "-c", "-o", release+"/m.ko", "m.c")
+	}
+	own := p("7.2.0/m.ko")
+	modules := []string{"modules", "-q", "--base", kernel, "-o", p("out"), "--embed", p("embedded"),
+		"--into"}
+	succeeds(t, "", append(modules, p("7.2.0"), own)...)
+	succeeds(t, "", "embed", "-o", p("new.ko"), "--btf", p("out/m.btf"), "--resolve-ids", "--base",
+		kernel, own)
+	succeeds(t, "m.ko: it has none of the functions that "+other+" describes (1 were looked up)",
+		"embed", "-o", p("new.ko"), "--btf", other, "--resolve-ids", "--base", kernel, own)
+	chain := []string{"--resolve-ids", "--base", kernel, "--base", other, own}
+	succeeds(t, "there are 2 bases, but the kernel refuses", append([]string{"modules", "-o",
+		p("chain"), "--embed", p("embedded")}, chain[1:]...)...)
+	succeeds(t, "there are 2 bases, but the kernel refuses", append([]string{"embed", "-o",
+		p("new.ko"), "--btf", p("chain/m.btf")}, chain...)...)
+	code, _, stderr := btfdedup(append(modules, p("7.2.1"), own)...)
+	want := p("7.2.1/m.ko") + ": it was built for the kernel 7.2.1, but " + own +
+		", which has the DWARF, for 7.2.0\n"
+	if code != 1 || !strings.HasSuffix(stderr, want) {
+		t.Errorf("exit code %d, %q, want %q", code, stderr, want)
 	}
 }

@@ -61,6 +61,10 @@ func runFacts(env *cli.Env, files *debugfile.Search, split *splitdwarf.Finder,
 		return err
 	}
 	defer f.Close()
+	doubt, err := bases.Fit(f)
+	if err != nil {
+		return err
+	}
 	f.Threads = env.Jobs
 	options := facts.Options{Features: env.Features, Base: bases.BTF}
 	run.FindingFacts()
@@ -69,6 +73,9 @@ func runFacts(env *cli.Env, files *debugfile.Search, split *splitdwarf.Finder,
 		return err
 	}
 	run.FoundFacts(known)
+	if doubt != "" {
+		env.Warn("%s: %s", args[0], doubt)
+	}
 	var text bytes.Buffer
 	if err := known.Write(&text); err != nil {
 		return err

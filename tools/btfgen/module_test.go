@@ -55,4 +55,24 @@ func TestModuleWithoutBase(t *testing.T) {
 	if code != 0 || !strings.Contains(stderr, want) {
 		t.Errorf("a base of another release: exit code %d, %q", code, stderr)
 	}
+	code, _, stderr = btfgen("facts", "-o", p("facts"), "--base", p("kernel"), p("m.ko"))
+	if code != 0 || !strings.Contains(stderr, want) {
+		t.Errorf("facts with a base of another release: exit code %d, %q", code, stderr)
+	}
+	code, _, stderr = btfgen("facts", "-o", p("facts"), "--base", p("alone.btf"), p("m.ko"))
+	if code != 0 || stderr != "" {
+		t.Errorf("facts: exit code %d, %q", code, stderr)
+	}
+	kernel.Machine = uint16(elf.EM_AARCH64)
+	if data, err = kernel.Bytes(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(p("arm64"), data, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	code, _, stderr = btfgen("facts", "-o", p("none"), "--base", p("arm64"), p("m.ko"))
+	const machine = "m.ko: it is for EM_X86_64, but the base is for EM_AARCH64; use the BTF of"
+	if _, err := os.Stat(p("none")); code != 1 || !strings.Contains(stderr, machine) || err == nil {
+		t.Errorf("facts with a base for another machine: exit code %d, %q", code, stderr)
+	}
 }

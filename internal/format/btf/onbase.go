@@ -1,16 +1,24 @@
 package btf
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
 
 // CheckRefs returns an error if a type refers to an id that no type has. In split BTF, it also
 // returns an error if a name is at an offset where no string begins (every writer of split BTF uses
 // whole strings of the base), or if a type refers to a type of the base to which no such type can
 // refer (mayReferTo). For split BTF, each of these errors shows that it was made with a different
-// base. If the base is EndsOnly, only ids are checked.
+// base. If the base is EndsOnly, only ids are checked. It is also an error if the base has the same
+// content as the split BTF.
 func (b *Blob) CheckRefs() error {
 	hint := ""
 	if b.Base != nil {
 		hint = "; was it made with a different base?"
+	}
+	if b.Base != nil && len(b.Types) > 0 && b.SameRecords(b.Base) {
+		return errors.New("its base has the same content: is the file its own base?")
 	}
 	known := b.Base != nil && !b.Base.EndsOnly()
 	end := b.EndID()
@@ -65,6 +73,15 @@ func mayReferTo(from, to Kind) bool {
 		return from == KindPtr || from == KindTypedef || from.IsModifier()
 	}
 	return true
+}
+
+// SameRecords reports whether two blobs have the same strings and records. What the bases of the
+// blobs have isn't compared.
+func (b *Blob) SameRecords(other *Blob) bool {
+	return b.Strings == other.Strings && slices.Equal(b.Types, other.Types) &&
+		slices.Equal(b.Members, other.Members) && slices.Equal(b.Params, other.Params) &&
+		slices.Equal(b.Enums, other.Enums) && slices.Equal(b.Secinfos, other.Secinfos) &&
+		slices.Equal(b.Arrays, other.Arrays)
 }
 
 // StartsString reports whether a string of the blob or its bases begins at offset off.

@@ -9,6 +9,8 @@ var others = []struct{ start, what string }{
 	{"\xfd7zXZ\x00", "compressed with xz; decompress it or use btfdedup import"},
 	{"\x28\xb5\x2f\xfd", "compressed with zstd; decompress it or use btfdedup import"},
 	{"\x7fELF", "an ELF file where raw BTF is expected; pass the ELF file itself"},
+	{"!<arch>\ndebian-binary", "a Debian package; unpack it, or check it with btfdedup verify"},
+	{"\xed\xab\xee\xdb", "an RPM package; unpack it, or check it with btfdedup verify"},
 	{"!<arch>\n", "an archive; convert it with btfgen object"},
 	{"!<thin>\n", "an archive; convert it with btfgen object"},
 	{"btffacts ", "a facts file; pass it to btfdedup link with --facts"},

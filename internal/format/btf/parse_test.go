@@ -154,6 +154,10 @@ func TestParseRefuses(t *testing.T) {
 	}{
 		{"empty", func(d []byte) []byte { return nil }, "cut off in the header, after 0 bytes"},
 		{"text", func(d []byte) []byte { return []byte("#!/bin/sh\n") }, "no BTF magic 0xeb9f"},
+		{"a package", func(d []byte) []byte { return []byte("!<arch>\ndebian-binary   1") },
+			"this is a Debian package; unpack it, or check it with btfdedup verify"},
+		{"an archive", func(d []byte) []byte { return []byte("!<arch>\na.o/            1") },
+			"this is an archive; convert it with btfgen object"},
 		{"version", func(d []byte) []byte { d[2] = 2; return d }, "unknown BTF version 2"},
 		{"flags", func(d []byte) []byte { d[3] = 1; return d }, "header flags 0x1"},
 		{"short header", put(4, 20), "header length 20"},

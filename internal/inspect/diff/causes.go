@@ -67,7 +67,11 @@ func (c *comparison) findCauses(list []Difference) (own []int32) {
 		}
 		c.spread(frontier, reached, rank)
 	}
+	if c.opts.Indirect {
+		c.causes = make([]int32, c.contents)
+	}
 	for i := range list {
+		c.keepCause(&list[i], rank[i])
 		if d := &list[i]; d.Class == Indirect && rank[i] > 0 {
 			cause := &list[own[rank[i]-1]]
 			cause.FollowUps++
@@ -101,6 +105,45 @@ func (c *comparison) spread(frontier []int32, reached [][]int32, rank []int32) {
 		}
 		frontier = next
 	}
+}
+
+func (c *comparison) keepCause(d *Difference, rank int32) {
+	if c.causes == nil {
+		return
+	}
+	if d.Class != Indirect {
+		rank = -rank
+	}
+	for _, n := range d.pair {
+		if n != noPartner {
+			c.causes[c.content[n]] = rank
+		}
+	}
+}
+
+// follow walks the types of an Indirect difference. The walk's note names the cause if the types
+// refer to it, or else a type with the same cause, if there is one.
+func (c *comparison) follow(d *Difference) *walker {
+	w := &walker{comparison: c, seen: c.cleared(), budget: maxPairs}
+	if c.causes != nil {
+		w.cause = c.causes[c.content[d.pair[0]]]
+	}
+	w.inside(d.pair[0], d.pair[1], spot{types: d.pair})
+	return w
+}
+
+// leads returns how well a reference to a differing type explains the walked difference: 2 if that
+// type is the cause, 1 if it has the same cause, otherwise 0.
+func (w *walker) leads(n uint32) int {
+	switch {
+	case w.cause == 0:
+		return 0
+	case w.causes[w.content[n]] == -w.cause:
+		return 2
+	case w.causes[w.content[n]] == w.cause:
+		return 1
+	}
+	return 0
 }
 
 // byText compares differences by what String returns, beginning with the type.

@@ -14,6 +14,7 @@ import (
 // lists what has changed.
 type walker struct {
 	*comparison
+	cause   int32 // in comparison.causes, of the walked types; 0 if it is unknown
 	seen    map[[2]uint32]bool
 	budget  int // how many pairs of nodes may still be visited
 	changes []Change
@@ -253,7 +254,7 @@ func (w *walker) reference(a, b uint32, s spot, open bool) {
 	if w.sameName(a, b) {
 		if w.otherDefinition(a) {
 			w.other(s.where, "refers to different definitions of "+w.spellNamed(a))
-		} else if !w.indirect {
+		} else if !w.indirect || w.leads(a) > w.leads(w.through) {
 			w.indirect, w.at, w.through = true, s.where, a
 		}
 		return

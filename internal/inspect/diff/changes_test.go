@@ -233,3 +233,27 @@ func TestChanges(t *testing.T) {
 		}
 	}
 }
+
+// TestNoteNamesCause: the note of a follow-up names the reference that leads to its cause, even if
+// an earlier reference leads to a different difference.
+func TestNoteNamesCause(t *testing.T) {
+	const source = `struct z { T a; }; struct y { struct z *z; }; struct x { T a; };
+		struct s { struct y *y; struct x *x; } s;`
+	list, _ := Compare(Side{compile(t, strings.ReplaceAll(source, "T", "int"))},
+		Side{compile(t, strings.ReplaceAll(source, "T", "long"))}, Options{Indirect: true,
+			Kinds: []btf.Kind{btf.KindStruct}})
+	want := map[string][2]string{
+		"struct x": {},
+		"struct z": {},
+		"struct s": {"struct x", "member x: refers to struct x, which differs"}, // not to struct y
+		"struct y": {"struct z", "member z: refers to struct z, which differs"},
+	}
+	for _, d := range list {
+		if got := [2]string{d.Because, d.Note}; got != want[d.Type] {
+			t.Errorf("%s: %q, want %q", d.Type, got, want[d.Type])
+		}
+	}
+	if len(list) != len(want) {
+		t.Errorf("%d differences, want %d", len(list), len(want))
+	}
+}

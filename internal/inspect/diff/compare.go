@@ -74,6 +74,9 @@ type comparison struct {
 	order    []*group   // the groups in the order in which they were found
 	summary  Summary
 	work     work
+	// causes, by content: for an Indirect difference, the rank of its cause; for the cause, -rank; 0
+	// for others. It is nil unless Indirect differences are listed.
+	causes []int32
 }
 
 // work limits the work for hostile types, and has what is used again and again.

@@ -207,7 +207,7 @@ func (c *comparison) complete(d *Difference) {
 	}
 	d.Type = c.title(n)
 	if d.Class == Indirect && len(d.Changes) == 0 {
-		where, what := c.changesOf(d.pair[0], d.pair[1], maxPairs).note()
+		where, what := c.follow(d).note()
 		d.Note = strings.TrimPrefix(where+": "+what, ": ")
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/inspect/diff"
 )
 
-// FuzzCompare: no BTF makes Compare panic, a kernel is compatible with itself, and a reference can be
-// read again.
+// FuzzCompare: no BTF makes Compare panic, a kernel is compatible with itself, and a reference can
+// be read again.
 func FuzzCompare(f *testing.F) {
 	for _, pair := range [][2]string{
 		{"struct s { int a; union { long b; struct { int c, d; } rh_kabi_hidden_1; }; };",

@@ -45,6 +45,7 @@ type Report struct {
 	// Differences by what they mean for modules. Differences that follow from others don't count.
 	Incompatible int `json:"incompatible"`
 	Compatible   int `json:"compatible"`
+	Larger       int `json:"larger"`  // of Compatible: structs that modules must not allocate
 	Allowed      int `json:"allowed"` // incompatible, but allowed
 
 	Allowances []Allowance `json:"allowances"`
@@ -54,6 +55,9 @@ type Report struct {
 func (r *Report) String() string {
 	s := fmt.Sprintf("kABI of %s: %s, %d compatible", message.Count(r.Symbols, "symbol"),
 		message.Count(r.Incompatible, "incompatible difference"), r.Compatible)
+	if r.Larger > 0 {
+		s += fmt.Sprintf(" (%d larger, if modules don't allocate them)", r.Larger)
+	}
 	if r.Allowed > 0 {
 		s += fmt.Sprintf(", %d allowed", r.Allowed)
 	}
@@ -105,6 +109,9 @@ func Compare(a, b Kernel, names [2]string, opts Options) (*Report, diff.Result, 
 		switch {
 		case d.Compatible:
 			r.Compatible++
+			if slices.ContainsFunc(d.Changes, func(c diff.Change) bool { return c.Kind == diff.Size }) {
+				r.Larger++
+			}
 		case d.Allowed != "":
 			r.Allowed++
 		default:

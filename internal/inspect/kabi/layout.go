@@ -167,9 +167,11 @@ func containers(b *layouts) map[uint32]string {
 	return found
 }
 
-// isReserved reports whether a member is reserved space. Its name may be that of a member of an
-// anonymous union that KABI_USE makes.
-func isReserved(name string) bool { return reserved.MatchString(name) }
+// isReserved reports whether nobody uses a member of this name: it is reserved space, or keeps the
+// original of a replaced member.
+func isReserved(name string) bool {
+	return reserved.MatchString(name) || hides.MatchString(name) || strings.HasPrefix(name, renamed)
+}
 
 // isOriginal reports whether f is the original of a member that has been replaced.
 func (f field) isOriginal(name string) bool {

@@ -106,7 +106,7 @@ func (c *comparer) aggregates(t, u *btf.Type, depth int) bool {
 		return false
 	}
 	if t.NameOff != 0 || t.Kind == btf.KindFwd || u.Kind == btf.KindFwd {
-		return true
+		return t.Kind == btf.KindFwd || u.Kind != btf.KindFwd // what A defines, B must define
 	}
 	return t.SizeOrType == u.SizeOrType && slices.EqualFunc(c.a.MembersOf(t), c.b.MembersOf(u),
 		func(x, y btf.Member) bool {

@@ -11,6 +11,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/kernel/verify"
 	"github.com/rules-btf/rules_btf/internal/link/relocate"
+	"github.com/rules-btf/rules_btf/internal/model/object"
 	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
 
@@ -42,6 +43,8 @@ type Module struct {
 // Archive is the content of an archive.
 type Archive struct {
 	Manifest Manifest
+	// Doubts say, for modules that name another release, that they may not belong to the archive.
+	Doubts   []string
 	contents [][]byte // the contents of Manifest.Files
 }
 
@@ -75,6 +78,9 @@ func Build(r Release) (*Archive, error) {
 	for i := range b.parts {
 		a.Manifest.Files = append(a.Manifest.Files, b.parts[i].layer.File)
 		a.contents = append(a.contents, b.parts[i].raw)
+		if why := b.doubt(&b.parts[i]); why != "" {
+			a.Doubts = append(a.Doubts, b.parts[i].file()+": "+why)
+		}
 	}
 	return a, nil
 }
@@ -85,6 +91,7 @@ type builder struct {
 	parts   []part          // sorted by name
 	ids     map[string]int  // indexes in parts, by name
 	isBase  map[string]bool // names of files on which others are based
+	target  object.Target   // of vmlinux
 }
 
 type part struct {
@@ -112,6 +119,10 @@ func (b *builder) vmlinux() (*layer, []byte, error) {
 		return nil, nil, fmt.Errorf("%s: it has the build id %s, not %s", s.file, s.buildID, given)
 	}
 	b.buildID = cmp.Or(given, s.buildID)
+	if s.origin.Release != "" && s.origin.Release != b.release.Name {
+		return nil, nil, fmt.Errorf("%s: it is the kernel %s, not %s", s.file, s.origin.Release,
+			b.release.Name)
+	}
 	if s.distilled != nil {
 		return nil, nil, fmt.Errorf("%s: it has a base, so it is not the BTF of vmlinux", s.file)
 	}
@@ -121,6 +132,8 @@ func (b *builder) vmlinux() (*layer, []byte, error) {
 	}
 	l.findTags()
 	l.Conflicts = l.countConflicts()
+	l.blob.Origin = s.origin
+	b.target = object.TargetOf(l.blob)
 	return l, s.raw, nil
 }
 
@@ -285,6 +298,10 @@ func (b *builder) below(name string) string {
 // describe reads the BTF of a part, and relocates it to vmlinux if it has a distilled base.
 func (b *builder) describe(p *part) error {
 	on := b.parts[b.ids[b.below(p.name)]].layer
+	of := object.Target{AddrSize: p.source.origin.AddrSize, Machine: p.source.origin.Machine}
+	if known, is := b.target.Differs(of); known != "" {
+		return fmt.Errorf("it is %s, but vmlinux is %s", is, known)
+	}
 	if p.source.distilled != nil {
 		raw, err := putOn(p.source, on.blob)
 		if err != nil {
@@ -305,6 +322,15 @@ func (b *builder) describe(p *part) error {
 	}
 	p.layer = l
 	return nil
+}
+
+// doubt says why a module may not belong to the release; "" if nothing says so. A module with a
+// distilled base is for several releases.
+func (b *builder) doubt(p *part) string {
+	if p.source.distilled != nil {
+		return ""
+	}
+	return relocate.OtherRelease(p.source.origin.Release, b.release.Name)
 }
 
 // putOn relocates BTF from its distilled base to another base.

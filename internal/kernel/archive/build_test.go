@@ -63,7 +63,7 @@ func put(t testing.TB, dir, name string, data []byte) string {
 	return path
 }
 
-func object(t testing.TB, sections ...elfwrite.Section) []byte {
+func elfObject(t testing.TB, sections ...elfwrite.Section) []byte {
 	t.Helper()
 	o := elfwrite.Object{AddrSize: 8, Order: binary.LittleEndian, Machine: 62, Sections: sections}
 	data, err := o.Bytes()
@@ -94,14 +94,14 @@ func someRelease(t testing.TB, dir string) Release {
 	note = append(note, "GNU\x00\xab\xcd\xef\x00"...)
 	return Release{
 		Name: "7.2.12-test",
-		Vmlinux: put(t, dir, "a/kernel.elf", object(t, elfwrite.Section{Name: ".notes", Data: note},
+		Vmlinux: put(t, dir, "a/kernel.elf", elfObject(t, elfwrite.Section{Name: ".notes", Data: note},
 			elfwrite.Section{Name: ".BTF", Data: rawKernel})),
 		Modules: []Module{
 			{File: put(t, dir, "b/nf-nat.btf", rawNAT)},
-			{File: put(t, dir, "c/anything", object(t, elfwrite.Section{Name: ".BTF", Data: rawDisk},
+			{File: put(t, dir, "c/anything", elfObject(t, elfwrite.Section{Name: ".BTF", Data: rawDisk},
 				elfwrite.Section{Name: ".modinfo", Data: []byte("license=GPL\x00name=disk\x00")}))},
 			{File: put(t, dir, "raid.btf", rawRAID), Path: "kernel/drivers/md/raid.ko"},
-			{File: put(t, dir, "other.ko", object(t, elfwrite.Section{Name: ".BTF", Data: split},
+			{File: put(t, dir, "other.ko", elfObject(t, elfwrite.Section{Name: ".BTF", Data: split},
 				elfwrite.Section{Name: ".BTF.base", Data: distilled}))},
 		},
 		Objects: map[string][]string{"disk": {"disk/b.o", "disk/a.o", "disk/b.o"}},
@@ -403,7 +403,7 @@ func TestBuildRefuses(t *testing.T) {
 			"the module disk is based on itself"},
 		{"not on the other module", func(r *Release, dir string) { r.On = nil },
 			"DIR/raid.btf: read as BTF based on vmlinux: "},
-		{"no BTF", func(r *Release, dir string) { r.Modules[0].File = put(t, dir, "x.ko", object(t)) },
+		{"no BTF", func(r *Release, dir string) { r.Modules[0].File = put(t, dir, "x.ko", elfObject(t)) },
 			"DIR/x.ko: the ELF file has no section .BTF"},
 		{"an empty file", func(r *Release, dir string) {
 			r.Modules[0].File = put(t, dir, "x.btf", nil)

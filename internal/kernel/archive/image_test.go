@@ -24,12 +24,13 @@ func imagesOf(t *testing.T, r Release) string {
 		return data
 	}
 	put(t, dir, "vmlinux", read(r.Vmlinux))
-	put(t, dir, "net/nf-nat.ko", object(t, elfwrite.Section{Name: ".BTF",
+	put(t, dir, "net/nf-nat.ko", elfObject(t, elfwrite.Section{Name: ".BTF",
 		Data: read(r.Modules[0].File)}))
 	put(t, dir, "disk.ko", read(r.Modules[1].File))
-	put(t, dir, "md/raid.ko", object(t, elfwrite.Section{Name: ".BTF", Data: read(r.Modules[2].File)}))
+	raid := elfwrite.Section{Name: ".BTF", Data: read(r.Modules[2].File)}
+	put(t, dir, "md/raid.ko", elfObject(t, raid))
 	put(t, dir, "other.ko", read(r.Modules[3].File))
-	put(t, dir, "plain.ko", object(t, elfwrite.Section{Name: ".modinfo",
+	put(t, dir, "plain.ko", elfObject(t, elfwrite.Section{Name: ".modinfo",
 		Data: []byte("name=plain\x00")}))
 	put(t, dir, "modules.order", []byte("disk.o\n"))
 	return dir
@@ -58,24 +59,24 @@ func TestImages(t *testing.T) {
 		after  []string
 	}{
 		{"nothing", func(dir string) {}, nil, nil},
-		{"other BTF", func(dir string) { put(t, dir, "net/nf-nat.ko", object(t, types(one))) },
+		{"other BTF", func(dir string) { put(t, dir, "net/nf-nat.ko", elfObject(t, types(one))) },
 			[]string{"nf_nat: DIR/net/nf-nat.ko differs from the BTF in the archive: "}, nil},
-		{"other BTF of the kernel", func(dir string) { put(t, dir, "vmlinux", object(t, types(one))) },
+		{"other BTF of the kernel", func(dir string) { put(t, dir, "vmlinux", elfObject(t, types(one))) },
 			nil, []string{"vmlinux: DIR/vmlinux differs from the BTF in the archive: "}},
-		{"a second file", func(dir string) { put(t, dir, "new/nf_nat.ko", object(t, types(one))) },
+		{"a second file", func(dir string) { put(t, dir, "new/nf_nat.ko", elfObject(t, types(one))) },
 			[]string{"nf_nat: DIR/new/nf_nat.ko differs from the BTF in the archive: "}, nil},
 		{"another distilled base", func(dir string) {
-			put(t, dir, "other.ko", object(t, types(split), elfwrite.Section{Name: ".BTF.base",
+			put(t, dir, "other.ko", elfObject(t, types(split), elfwrite.Section{Name: ".BTF.base",
 				Data: one}))
 		}, []string{"other: DIR/other.ko contains BTF that doesn't match the BTF of the archive: " +
 			""}, nil},
 		{"a distilled base alone", func(dir string) {
-			put(t, dir, "other.ko", object(t, elfwrite.Section{Name: ".BTF.base", Data: one}))
+			put(t, dir, "other.ko", elfObject(t, elfwrite.Section{Name: ".BTF.base", Data: one}))
 		}, []string{"other: DIR/other.ko has a section .BTF.base, but only modules with "}, nil},
 		{"another module", func(dir string) {
 			os.Rename(filepath.Join(dir, "disk.ko"), filepath.Join(dir, "nf_nat.ko"))
 		}, []string{"nf_nat: DIR/nf_nat.ko: it is the module disk"}, nil},
-		{"not in the archive", func(dir string) { put(t, dir, "new.ko", object(t, types(one))) },
+		{"not in the archive", func(dir string) { put(t, dir, "new.ko", elfObject(t, types(one))) },
 			[]string{"new: DIR/new.ko has a section .BTF, but the manifest doesn't list this file"}, nil},
 		{"no ELF file", func(dir string) { put(t, dir, "disk.ko", []byte("#!/bin/sh\n")) },
 			[]string{"disk: DIR/disk.ko: not an ELF file"}, nil},

@@ -41,7 +41,7 @@ func sharedRelease(t testing.TB, dir string) Release {
 		Modules: []Module{
 			{File: put(t, dir, "disk.btf", rawDisk)}, {File: put(t, dir, "raid.btf", rawRAID)},
 			{File: put(t, dir, "alone.btf", rawAlone)},
-			{File: put(t, dir, "other.ko", object(t, elfwrite.Section{Name: ".BTF", Data: split},
+			{File: put(t, dir, "other.ko", elfObject(t, elfwrite.Section{Name: ".BTF", Data: split},
 				elfwrite.Section{Name: ".BTF.base", Data: distilled}))},
 		},
 		On: map[string]string{"raid": "disk", "alone": Vmlinux},

@@ -15,10 +15,11 @@ const maxBuildID = 64
 // source holds the parts of a raw BTF or ELF file that this package uses.
 type source struct {
 	file      string
-	raw       []byte // the BTF
-	distilled []byte // the content of .BTF.base, or nil if there is none
-	module    string // the name in .modinfo, or "" if there is none
-	buildID   string // in hexadecimal, or "" if there is none
+	raw       []byte     // the BTF
+	distilled []byte     // the content of .BTF.base, or nil if there is none
+	module    string     // the name in .modinfo, or "" if there is none
+	buildID   string     // in hexadecimal, or "" if there is none
+	origin    btf.Origin // zero for raw BTF
 }
 
 func readSource(file string) (*source, error) {
@@ -56,7 +57,7 @@ func (s *source) readParts(f *elf.File) error {
 		return err
 	}
 	s.raw, s.distilled = bytes.Clone(types), bytes.Clone(base)
-	s.module = f.ModuleInfo("name")
+	s.module, s.origin = f.ModuleInfo("name"), btf.OriginOf(f)
 	if id := f.BuildID(); len(id) <= maxBuildID {
 		s.buildID = hex.EncodeToString(id)
 	}

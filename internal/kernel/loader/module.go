@@ -83,3 +83,10 @@ func functions(f *elf.File) (string, error) {
 	}
 	return names.String(), nil
 }
+
+// Foreign returns how many functions of the BTF of a module were looked up in the symbol table of
+// f, or 0 if one of them was found. Then the BTF isn't that of another module.
+func Foreign(f *elf.File, b *btf.Blob) (int, error) {
+	names, err := functions(f)
+	return (&Module{functions: names}).foreign(b), err
+}

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/link/relocate"
 	"github.com/rules-btf/rules_btf/internal/model/object"
 	"github.com/rules-btf/rules_btf/internal/support/mapped"
@@ -94,6 +95,39 @@ func (f *Files) Close() {
 		f.mapped = f.mapped[1:] // before Unmap, which may panic, so that nothing is unmapped twice
 		mapped.Unmap(data)
 	}
+}
+
+// Fit returns an error if an ELF file is certainly for a different machine than the bases. If it
+// may be for a different kernel, Fit says why; otherwise doubt is "".
+func (f *Files) Fit(file *elf.File) (doubt string, err error) {
+	if f.Base == nil {
+		return "", nil
+	}
+	if err := f.CheckKernel(file); err != nil {
+		return "", err
+	}
+	own := btf.OriginOf(file)
+	of := object.Target{AddrSize: own.AddrSize, Order: file.Order, Machine: own.Machine}
+	if on, is := f.Base.Target().Differs(of); on != "" {
+		return "", relocate.WrongTarget(file.Path, is, on)
+	}
+	if file.Section(btf.SectionBase) != nil {
+		return "", nil // its BTF may be for kernels with several releases
+	}
+	return relocate.OtherRelease(own.Release, f.Release), nil
+}
+
+// CheckKernel returns an error if an ELF file is a kernel, but there is a base.
+func (f *Files) CheckKernel(file *elf.File) error {
+	if f.Base == nil || file.Relocatable() || file.ModuleInfo("vermagic") != "" {
+		return nil
+	}
+	release := file.KernelRelease()
+	if release == "" {
+		return nil
+	}
+	return fmt.Errorf("%s: it is the kernel %s, whose BTF has no base; remove --base", file.Path,
+		release)
 }
 
 // NeedBTF returns an error if an index was given in place of the BTF that a task (what) needs.

@@ -2,7 +2,6 @@ package relocate
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/model/object"
@@ -109,7 +108,5 @@ func onto(b, base *btf.Blob, path string) (*btf.Blob, error) {
 // sameBTF reports whether a distilled base equals b. If so, BTF that is based on one of them is
 // also based on the other.
 func sameBTF(distilled, b *btf.Blob) bool {
-	return distilled != nil && b.Base == nil && distilled.Strings == b.Strings &&
-		slices.Equal(distilled.Types, b.Types) && slices.Equal(distilled.Members, b.Members) &&
-		slices.Equal(distilled.Enums, b.Enums)
+	return distilled != nil && b.Base == nil && distilled.SameRecords(b)
 }

@@ -37,6 +37,11 @@ func ForTarget(path string, of btf.Origin, base *btf.Blob) error {
 	if on == "" {
 		return nil
 	}
+	return WrongTarget(path, is, on)
+}
+
+// WrongTarget is the error for a file whose target differs from that of its base (Target.Differs).
+func WrongTarget(path, is, on string) error {
 	return fmt.Errorf("%s: it is %s, but the base is %s; use the BTF of the kernel that it was built "+
 		"for", path, is, on)
 }

@@ -180,3 +180,48 @@ func TestHTML(t *testing.T) {
 		t.Error("a name is not escaped, or the page needs other files")
 	}
 }
+
+// TestKABI: what package kabi finds is in the text and on the page.
+func TestKABI(t *testing.T) {
+	r := compare(false)
+	for i := range r.Differences {
+		d := &r.Differences[i]
+		d.Path, d.Symbols = "call → "+d.Type, 1
+		d.Compatible = d.Class == diff.OnlyB
+		for j := range d.Changes {
+			d.Changes[j].Reason = "why <not>"
+		}
+	}
+	r.Differences[1].Allowed = "a reason"
+	kabi := func() *KABI {
+		return &KABI{Symbols: 2, Missing: "2 of 4 symbols", Verdict: "the verdict"}
+	}
+	var b bytes.Buffer
+	if err := Text(&b, r, Options{KABI: kabi()}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"^2 symbols; what they reach: 1 equal, 3 differ, 1 differ only because of those\n2 of 4 symbols\n",
+		"\n\nincompatible:\n\nstruct opts: ", "\n    reached by 1 of 2 symbols: call → struct opts\n",
+		"\n    incompatible: c, d, e, f, g, 1 more: why <not>\n",
+		"\n\nallowed:\n\nenum modes: ", "\n    allowed: a reason\n", "\n\ncompatible:\n\nonly in B: union new\n",
+		"\n\nthe verdict\n$",
+	} {
+		if !regexp.MustCompile(want).MatchString(b.String()) {
+			t.Errorf("no %q in\n%s", want, b.String())
+		}
+	}
+	b.Reset()
+	if err := HTML(&b, "a", "b", r, kabi()); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"<p>the verdict</p>", "<p>2 of 4 symbols</p>", "why &lt;not&gt;",
+		"<li>allowed: a reason</li>"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in\n%s", want, b.String())
+		}
+	}
+	if strings.Contains(b.String(), "<table class=\"counts\">") {
+		t.Error("the page has the summary of another comparison")
+	}
+}
