@@ -4,6 +4,7 @@
 package kabi
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"maps"
@@ -12,7 +13,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -67,7 +67,7 @@ func judge(t *testing.T, pairs []pair) (out []judged) {
 	t.Helper()
 	dir := t.TempDir()
 	for side, name := range []string{"a", "b"} {
-		var src strings.Builder
+		src := bytes.NewBufferString("int other;\n") // so that no file is without types
 		for _, p := range pairs {
 			src.WriteString([]*family{p.before, p.after}[side].source())
 		}

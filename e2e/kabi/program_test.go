@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// A family is an exported symbol with types of its own, so that a difference belongs to one symbol.
-// The names of its types and of its symbol begin with its prefix.
+// A family is an exported symbol with types that no other symbol has, so that a difference belongs
+// to one symbol. The names of its types and of its symbol begin with its prefix.
 type family struct {
 	prefix   string
 	records  []record // one has those before it as members
