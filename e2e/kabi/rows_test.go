@@ -69,7 +69,7 @@ func explain(p judged) string {
 		return p.stricter()
 	case slices.Equal(p.theirs.changes, []string{"removed"}):
 		return invisible
-	case len(p.theirs.changes) == 0:
+	case len(p.theirs.changes) == 0 && p.ours.verdict == harmless:
 		return noReason
 	}
 	return p.tolerated()
