@@ -67,7 +67,7 @@ func judge(t *testing.T, pairs []pair) (out []judged) {
 	t.Helper()
 	dir := t.TempDir()
 	for side, name := range []string{"a", "b"} {
-		src := bytes.NewBufferString("int other;\n") // so that no file is without types
+		src := bytes.NewBufferString("int other;\n") // so that no file is without symbols
 		for _, p := range pairs {
 			src.WriteString([]*family{p.before, p.after}[side].source())
 		}
