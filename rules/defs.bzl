@@ -22,6 +22,7 @@ load("//rules/private:btf_import.bzl", _btf_import = "btf_import")
 load("//rules/private:btf_min.bzl", _btf_min = "btf_min")
 load("//rules/private:btf_objects.bzl", _btf_objects = "btf_objects")
 load("//rules/private:btf_repro_test.bzl", _btf_repro_test = "btf_repro_test")
+load("//rules/private:btf_verify_test.bzl", _btf_verify_test = "btf_verify_test")
 load("//rules/private:cc_btf.bzl", _btf_cc_aspect = "btf_cc_aspect", _cc_btf = "cc_btf")
 load("//rules/private:module_btf.bzl", _module_btf = "module_btf")
 load("//rules/private:modules_btf.bzl", _modules_btf = "modules_btf")
@@ -44,6 +45,7 @@ btf_min = _btf_min
 btf_core_test = _btf_core_test
 btf_diff_test = _btf_diff_test
 btf_repro_test = _btf_repro_test
+btf_verify_test = _btf_verify_test
 btf_toolchain = _btf_toolchain
 
 # For your own rules.

@@ -49,6 +49,7 @@ var targets = map[string]string{
 	"modules_btf":     `modules_btf(name = "modules_btf", base = ":vmlinux_btf", modules = ["m.ko"])`,
 	"net_objects":     `btf_objects(name = "net_objects", srcs = ["a.o"])`,
 	"nf_nat_btf":      `module_btf(name = "nf_nat_btf", base = ":vmlinux_btf", module = "nf_nat.ko")`,
+	"release_btf":     `btf_archive(name = "release_btf", release = "7.2", vmlinux = ":vmlinux_btf")`,
 	"vmlinux":         `filegroup(name = "vmlinux", srcs = ["vmlinux.elf"])`,
 	"vmlinux_btf":     `vmlinux_btf(name = "vmlinux_btf", srcs = ["a.o"])`,
 }
@@ -57,13 +58,14 @@ var targets = map[string]string{
 var files = []string{"a.c", "a.o", "vmlinux.elf", "disk.ko", "raid.ko", "nf_nat.ko", "m.ko",
 	"pahole.btf", "first_runner.log", "second_runner.log", "init/main.o", "bin/btfdedup", "bin/btfgen",
 	"kernel/a.o", "kernel/a.ko", "ipv4/built-in.a", "tracer.bpf.c", "exec.bpf.o", "net.bpf.o", "a.btf",
-	"expected_failures.txt", "btfhub/ubuntu/5.4.0-42-generic.btf.tar.xz"}
+	"expected_failures.txt", "btfhub/ubuntu/5.4.0-42-generic.btf.tar.xz",
+	"linux-binary-7.2.12.deb", "linux-modules-7.2.12.deb"}
 
 // header loads the rules that the examples use, as users must do when they copy an example.
 const header = `load("@rules_btf//rules:defs.bzl", "bpf_needs", "btf_archive", "btf_core_test",
     "btf_diff_test", "btf_embed", "btf_import", "btf_min", "btf_objects", "btf_repro_test",
-    "btf_section_object", "btf_toolchain", "cc_btf", "module_btf", "modules_btf", "vmlinux_btf",
-    "vmlinux_h")
+    "btf_section_object", "btf_toolchain", "btf_verify_test", "cc_btf", "module_btf", "modules_btf",
+    "vmlinux_btf", "vmlinux_h")
 load("@rules_cc//cc:cc_library.bzl", "cc_library")
 `
 
@@ -114,7 +116,7 @@ func TestRules(t *testing.T) {
 			write(dir+"/variant.bzl", variant)
 		}
 	}
-	if n < 18 || variant == "" || modules != 2 {
+	if n < 19 || variant == "" || modules != 2 {
 		t.Errorf("%d examples, variant.bzl of %d bytes, %d of MODULE.bazel: the test misreads the page",
 			n, len(variant), modules)
 	}

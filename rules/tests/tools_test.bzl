@@ -2,7 +2,14 @@
 
 load("@bazel_skylib//lib:unittest.bzl", "analysistest", "asserts")
 load("@bazel_skylib//rules:write_file.bzl", "write_file")
-load("//rules:defs.bzl", "btf_core_test", "btf_diff_test", "btf_repro_test", "vmlinux_btf")
+load(
+    "//rules:defs.bzl",
+    "btf_core_test",
+    "btf_diff_test",
+    "btf_repro_test",
+    "btf_verify_test",
+    "vmlinux_btf",
+)
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE", "btf_toolchain")
 
 _SETTINGS = {
@@ -148,8 +155,14 @@ def tools_suite(name):
         b = "tools/one.btfo",
         tags = ["manual"],
     )
+    btf_verify_test(
+        name = "verify_by_own_tools",
+        srcs = ["tools/kernel.btf"],
+        tags = ["manual"],
+    )
     tests = [":same_tools_test"]
-    for test in [":core_by_own_tools", ":diff_by_own_tools", ":repro_by_own_tools"]:
+    for tool in ["core", "diff", "repro", "verify"]:
+        test = ":{}_by_own_tools".format(tool)
         _runfiles_test(name = test[1:] + "_test", target_under_test = test, test = test)
         tests.append(test + "_test")
     native.test_suite(name = name, tests = tests)

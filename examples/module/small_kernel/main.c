@@ -18,3 +18,6 @@ void _start(void)
 	for (;;)
 		;
 }
+
+/* A kernel has this text if it reads the BTF of modules (btf_module_notify). */
+const char reads_btf_of_modules[] = "failed to validate module [%s] BTF";

@@ -25,6 +25,10 @@ type format struct {
 	// open returns a decompressor; at most limit bytes of its output are used. open is nil if the
 	// format is not supported.
 	open func(r *bytes.Reader, limit int) (io.Reader, error)
+	// whole is nil, or decompresses data in one step, which takes less time or memory than open. size
+	// is the likely size of the output. ok is false if the output has more than limit bytes, or if
+	// data is unusual or damaged; only open finds out the reason.
+	whole func(data []byte, size, limit int) (out []byte, ok bool)
 }
 
 // formats are the formats in which a kernel can be compressed (CONFIG_KERNEL_GZIP and others), with
@@ -32,14 +36,14 @@ type format struct {
 // that all encoders write by default, and by a dictionary size that is a multiple of 64 KiB. LZ4
 // has two: for the legacy format, and for the format that the tool lz4 writes by default.
 var formats = []format{
-	{"gzip", "\x1f\x8b\x08", openGzip},
-	{"xz", "\xfd7zXZ\x00", openXZ},
-	{"zstd", "\x28\xb5\x2f\xfd", openZstd},
-	{"lz4", "\x02\x21\x4c\x18", openLZ4},
-	{"lz4", "\x04\x22\x4d\x18", openLZ4},
-	{"lzma", "\x5d\x00\x00", openLZMA},
-	{"bzip2", "BZh", openBzip2},
-	{"lzo", "\x89LZO\x00\r\n\x1a\n", nil},
+	{"gzip", "\x1f\x8b\x08", openGzip, nil},
+	{"xz", "\xfd7zXZ\x00", openXZ, wholeXZ},
+	{"zstd", "\x28\xb5\x2f\xfd", openZstd, wholeZstd},
+	{"lz4", "\x02\x21\x4c\x18", openLZ4, nil},
+	{"lz4", "\x04\x22\x4d\x18", openLZ4, nil},
+	{"lzma", "\x5d\x00\x00", openLZMA, nil},
+	{"bzip2", "BZh", openBzip2, nil},
+	{"lzo", "\x89LZO\x00\r\n\x1a\n", nil, nil},
 }
 
 // formatOf returns the format whose magic number data begins with, or nil.
@@ -55,19 +59,23 @@ func formatOf(data []byte) *format {
 // HeadSize is how many bytes of a layer suffice to recognise its format, even that of a bzImage.
 const HeadSize = 1024
 
-// decompress decompresses data. It is an error if the output has more than limit bytes. If wanted
-// refuses the first bytes, only those are returned, and whole is false. Anything after gzip,
+// decompress decompresses a payload. It is an error if the output has more than limit bytes. If
+// wanted refuses the first bytes, only those are returned, and whole is false. Anything after gzip,
 // xz or lzma data, such as a device tree after Image.gz, is ignored.
-func (f *format) decompress(data []byte, limit int,
-	wanted func(head []byte) bool) (out []byte, whole bool, err error) {
+func (p *payload) decompress(limit int, wanted func(head []byte) bool) (out []byte, whole bool,
+	err error) {
+	f, data := p.format, p.data
 	if f.open == nil {
 		return nil, false, f.unsupported()
 	}
-	if out, ok := xzfile.Decompress(data, limit); ok {
-		if head := out[:min(HeadSize, len(out))]; !wanted(head) {
-			return head, false, nil
+	size := min(max(p.size, 0), limit)
+	if f.whole != nil {
+		if out, ok := f.whole(data, size, limit); ok {
+			if head := out[:min(HeadSize, len(out))]; !wanted(head) {
+				return head, false, nil
+			}
+			return out, true, nil
 		}
-		return out, true, nil
 	}
 	r, err := f.open(bytes.NewReader(data), limit)
 	if err != nil {
@@ -77,6 +85,7 @@ func (f *format) decompress(data []byte, limit int,
 		defer c.Close()
 	}
 	var b bytes.Buffer
+	b.Grow(size + bytes.MinRead)
 	_, err = io.CopyN(&b, r, HeadSize)
 	if err == nil && !wanted(b.Bytes()) {
 		return b.Bytes(), false, nil
@@ -95,11 +104,14 @@ func (f *format) decompress(data []byte, limit int,
 	return b.Bytes(), true, nil
 }
 
-// NewReader decompresses data, or returns it unchanged if it isn't compressed. Unlike Unpack, it
-// doesn't limit how many bytes can be read.
-func NewReader(data []byte) (io.ReadCloser, error) {
-	if r, ok := xzfile.NewReader(data); ok {
-		return r, nil
+// NewReader decompresses data, or returns it unchanged if it isn't compressed. If jobs isn't 0, this
+// many threads may decompress more than is read. Unlike Unpack, NewReader doesn't limit how many
+// bytes can be read.
+func NewReader(data []byte, jobs int) (io.ReadCloser, error) {
+	if jobs > 0 {
+		if r, ok := xzfile.NewReader(data, jobs); ok {
+			return r, nil
+		}
 	}
 	f := formatOf(data)
 	if f == nil {
@@ -198,6 +210,22 @@ func openZstd(r *bytes.Reader, _ int) (io.Reader, error) {
 		return nil, err
 	}
 	return z.IOReadCloser(), nil
+}
+
+func wholeXZ(data []byte, _, limit int) (out []byte, ok bool) {
+	return xzfile.Decompress(data, limit)
+}
+
+// wholeZstd needs no memory for a window, which is 128 MiB for some kernels (see maxWindow).
+func wholeZstd(data []byte, size, limit int) (out []byte, ok bool) {
+	z, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1),
+		zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderMaxMemory(uint64(max(limit, 1))))
+	if err != nil {
+		return nil, false
+	}
+	defer z.Close()
+	out, err = z.DecodeAll(data, make([]byte, 0, size))
+	return out, err == nil
 }
 
 func openLZ4(r *bytes.Reader, _ int) (io.Reader, error) { return lz4.NewReader(r), nil }

@@ -68,7 +68,7 @@ func unpack(name string, data []byte, limit int) (Content, error) {
 		}
 		enter(p.format.name)
 		var whole bool
-		if c.Data, whole, err = p.format.decompress(p.data, limit, known); err != nil {
+		if c.Data, whole, err = p.decompress(limit, known); err != nil {
 			return fail(err)
 		}
 		if !whole {

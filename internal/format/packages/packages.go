@@ -46,7 +46,7 @@ func Is(data []byte) bool { return isDeb(data) || isRPM(data) || isTar(data) }
 func Begins(head []byte) bool { return isDeb(head) || isRPM(head) || kernelimage.IsTar(head) }
 
 func isTar(data []byte) bool {
-	r, err := kernelimage.NewReader(data)
+	r, err := kernelimage.NewReader(data, 0)
 	if err != nil {
 		return false
 	}
@@ -56,11 +56,16 @@ func isTar(data []byte) bool {
 	return err == nil && kernelimage.IsTar(head)
 }
 
+// Options says how Each works.
+type Options struct {
+	Jobs            int   // threads
+	MaxDecompressed int64 // bytes
+}
+
 // Each calls visit for each regular file and link in a package, in the order of the package. data
-// is the package, for which Is returns true. It may decompress to at most limit bytes. If visit
-// returns an error, Each returns that error.
-func Each(data []byte, limit int64, visit func(File) error) error {
-	v := &visitor{visit: visit, limit: limit}
+// is the package, for which Is returns true. If visit returns an error, Each returns that error.
+func Each(data []byte, opts Options, visit func(File) error) error {
+	v := &visitor{visit: visit, opts: opts}
 	switch {
 	case isDeb(data):
 		return v.deb(data)
@@ -72,17 +77,17 @@ func Each(data []byte, limit int64, visit func(File) error) error {
 
 type visitor struct {
 	visit func(File) error
-	limit int64 // decompressed bytes
+	opts  Options
 	files int
 }
 
 // open decompresses data, if it is compressed. It must be closed.
 func (v *visitor) open(data []byte) (io.ReadCloser, error) {
-	r, err := kernelimage.NewReader(data)
+	r, err := kernelimage.NewReader(data, max(v.opts.Jobs, 1))
 	if err != nil {
 		return nil, err
 	}
-	return &limited{r, v.limit, v.limit}, nil
+	return &limited{r, v.opts.MaxDecompressed, v.opts.MaxDecompressed}, nil
 }
 
 // limited is a reader that fails after a number of bytes.

@@ -35,7 +35,7 @@ const limit = 4 << 20
 
 // list reads a package, and describes its files.
 func list(data []byte, limit int64) (found []string, err error) {
-	err = Each(data, limit, func(f File) error {
+	err = Each(data, Options{Jobs: 2, MaxDecompressed: limit}, func(f File) error {
 		if f.Link != "" {
 			found = append(found, f.Name+" -> "+f.Link)
 			return nil
@@ -229,6 +229,8 @@ func TestHostile(t *testing.T) {
 		{"a negative size", rpmOf(negative), "invalid cpio header"},
 		{"a stripped archive", rpmOf([]byte(strippedMagic + "00000000")),
 			"(stripped cpio) is not supported"},
+		{"an unknown compression of an archive", rpmOf([]byte("LZIP\x01\x0cxxxxxxxx")),
+			`compressed in an unknown way (it starts with "LZIP`},
 		{"no archive", rpmOf(nil), "no files after the headers"},
 		{"a header that is too long", longHeader, "has 34359738384 bytes, but only"},
 		{"no files", debOf("control.tar", nil), "the package has no data.tar"},
@@ -250,7 +252,7 @@ func TestHostile(t *testing.T) {
 // TestStop checks that Each returns the error of its caller.
 func TestStop(t *testing.T) {
 	stop := errors.New("stop")
-	if err := Each(rpm(t, "zstd"), limit, func(File) error { return stop }); err != stop {
+	if err := Each(rpm(t, "zstd"), Options{MaxDecompressed: limit}, func(File) error { return stop }); err != stop {
 		t.Error(err)
 	}
 }
@@ -264,7 +266,7 @@ func FuzzEach(f *testing.F) {
 			return
 		}
 		total := int64(0)
-		_ = Each(data, limit, func(file File) error {
+		_ = Each(data, Options{MaxDecompressed: limit}, func(file File) error {
 			n, err := io.Copy(io.Discard, file)
 			if total += n; total > limit {
 				t.Fatalf("%d bytes", total)

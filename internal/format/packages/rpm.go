@@ -18,6 +18,7 @@ const (
 	headerSize    = 16 // bytes: magic, reserved, the number of entries, the size of their values
 	headerEntry   = 16
 	strippedMagic = "07070X" // begins an archive whose paths and sizes are only in the headers
+	cpioMagic     = "07070"  // begins any archive
 )
 
 func isRPM(data []byte) bool { return bytes.HasPrefix(data, []byte(rpmMagic)) }
@@ -70,6 +71,10 @@ func (v *visitor) cpio(in io.Reader) error {
 	if string(head) == strippedMagic {
 		return errors.New("RPM archive: its form (stripped cpio) is not supported; unpack it first, " +
 			"with rpm2archive")
+	}
+	if !bytes.HasPrefix(head, []byte(cpioMagic)) {
+		return fmt.Errorf("RPM archive: damaged, or compressed in an unknown way (it starts with %q); "+
+			"fetch the package again, or unpack it first, with rpm2archive", head)
 	}
 	for r := cpio.NewReader(io.MultiReader(bytes.NewReader(head), in)); ; {
 		h, err := r.Next()

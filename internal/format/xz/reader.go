@@ -12,9 +12,9 @@ import (
 const maxBlock = 1 << 27
 
 // NewReader returns a reader of the content of an xz file. ok is false if the file has a different
-// form. While one block is read, another thread decompresses the next one. The reader must be
-// closed.
-func NewReader(data []byte) (r io.ReadCloser, ok bool) {
+// form. As many blocks as jobs, and at least two, are in memory: while one is read, other threads
+// decompress the next ones. The reader must be closed.
+func NewReader(data []byte, jobs int) (r io.ReadCloser, ok bool) {
 	f, ok := parse(data)
 	if !ok {
 		return nil, false
@@ -24,35 +24,53 @@ func NewReader(data []byte) (r io.ReadCloser, ok bool) {
 			return nil, false
 		}
 	}
-	b := &blocks{next: make(chan []byte), closed: make(chan struct{})}
-	b.thread.Go(func() { b.decode(f) })
+	buffers := max(jobs, 2)
+	b := &blocks{
+		next:   make(chan chan []byte, buffers),
+		free:   make(chan []byte, buffers),
+		closed: make(chan struct{}),
+	}
+	for range buffers {
+		b.free <- nil
+	}
+	b.threads.Go(func() { b.decode(f) })
 	return b, true
 }
 
 type blocks struct {
-	thread parallel.Group
-	next   chan []byte // the content of the blocks; nil for a damaged block
-	closed chan struct{}
-	rest   []byte // of the block that is being read
-	err    error
+	threads parallel.Group
+	// next has a channel for each block, in the order of the file. The channel gets the block's
+	// content, or nil if the block is damaged.
+	next    chan chan []byte
+	free    chan []byte // buffers; their number limits how many blocks are in memory
+	closed  chan struct{}
+	content []byte // of the block that is being read
+	rest    []byte // the part of it that is still to be read
+	err     error
 }
 
+// decode starts a thread for each block, as soon as there is a buffer for its content.
 func (b *blocks) decode(f *file) {
 	defer close(b.next)
 	for i := range f.blocks {
-		size := f.blocks[i].size
-		content := make([]byte, size, size+wordSize)
-		if !f.decode(&f.blocks[i], content) {
-			content = nil
-		}
+		block := &f.blocks[i]
+		var buffer []byte
 		select {
-		case b.next <- content:
+		case buffer = <-b.free:
 		case <-b.closed:
 			return
 		}
-		if content == nil {
-			return
-		}
+		result := make(chan []byte, 1)
+		b.next <- result
+		b.threads.Go(func() {
+			defer close(result) // also after a panic
+			if uint64(cap(buffer)) < block.size+wordSize {
+				buffer = make([]byte, block.size+wordSize)
+			}
+			if content := buffer[:block.size]; f.decode(block, content) {
+				result <- content
+			}
+		})
 	}
 }
 
@@ -61,23 +79,28 @@ func (b *blocks) Read(p []byte) (int, error) {
 		if b.err != nil {
 			return 0, b.err
 		}
-		content, ok := <-b.next
-		switch {
-		case !ok:
+		if b.content != nil {
+			b.free <- b.content
+			b.content = nil
+		}
+		result, ok := <-b.next
+		if !ok {
 			b.err = io.EOF
-		case content == nil:
+			continue
+		}
+		if b.content = <-result; b.content == nil {
 			b.err = errors.New("xz: a block is damaged")
 		}
-		b.rest = content
+		b.rest = b.content
 	}
 	n := copy(p, b.rest)
 	b.rest = b.rest[n:]
 	return n, nil
 }
 
-// Close ends the thread that decompresses blocks, and waits for it, because it reads the file.
+// Close ends the threads that decompress blocks, and waits for them, because they read the file.
 func (b *blocks) Close() error {
 	close(b.closed)
-	b.thread.Wait()
+	b.threads.Wait()
 	return nil
 }

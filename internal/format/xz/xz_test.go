@@ -117,7 +117,7 @@ func TestFiles(t *testing.T) {
 
 // read reads the content of a file with NewReader.
 func read(packed []byte) ([]byte, error) {
-	r, ok := xz.NewReader(packed)
+	r, ok := xz.NewReader(packed, 2)
 	if !ok {
 		return nil, errors.New("refused")
 	}
@@ -127,7 +127,7 @@ func read(packed []byte) ([]byte, error) {
 
 // TestClose closes a reader before the end of the file. The thread must end.
 func TestClose(t *testing.T) {
-	r, ok := xz.NewReader(pack(t, "-T1 --block-size=4KiB", text(1<<16)))
+	r, ok := xz.NewReader(pack(t, "-T1 --block-size=4KiB", text(1<<16)), 3)
 	if !ok {
 		t.Fatal("refused")
 	}

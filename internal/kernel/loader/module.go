@@ -2,6 +2,7 @@ package loader
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
@@ -38,9 +39,12 @@ func Damaged(label, path string, err error) *Module {
 // f must not be closed.
 func NewModule(label, path string, f *elf.File) *Module {
 	m := &Module{Label: label, Path: path, machine: machineOf(f)}
-	if s := f.Section(structSection); s != nil {
-		m.ownSize = s.Size
+	s := f.Section(structSection)
+	if s == nil {
+		m.err = fmt.Errorf("it is not a module: it has no section %s", structSection)
+		return m
 	}
+	m.ownSize = s.Size
 	m.crcs = f.Section("__versions") != nil || f.Section("__version_ext_crcs") != nil
 	m.vermagic = f.ModuleInfo("vermagic")
 	if s := f.Section(btf.SectionTypes); s != nil && s.Size > 0 && s.Raw() != nil {

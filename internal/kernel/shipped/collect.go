@@ -11,6 +11,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/format/kernelimage"
 	"github.com/rules-btf/rules_btf/internal/kernel/loader"
+	"github.com/rules-btf/rules_btf/internal/support/message"
 	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
 
@@ -23,10 +24,13 @@ type file struct {
 // collector unpacks files while others are still read.
 type collector struct {
 	opts      Options
-	files     chan file
+	queue     chan file
 	threads   parallel.Group
 	inFlight  sync.WaitGroup // files that were added and are not yet collected
 	unsettled int            // files that were added since the last call of settle
+	// The numbers of kernels and modules in the current input, and of such files that are skipped
+	// because they have only debugging information.
+	files, debug int
 
 	mu      sync.Mutex
 	found   Found
@@ -47,10 +51,10 @@ type problem struct {
 }
 
 func newCollector(opts Options) *collector {
-	c := &collector{opts: opts, files: make(chan file)}
+	c := &collector{opts: opts, queue: make(chan file)}
 	for range max(opts.Jobs, 1) {
 		c.threads.Go(func() {
-			for f := range c.files {
+			for f := range c.queue {
 				c.collect(f)
 			}
 		})
@@ -61,19 +65,19 @@ func newCollector(opts Options) *collector {
 func (c *collector) add(f file) {
 	c.unsettled++
 	c.inFlight.Add(1)
-	c.files <- f
+	c.queue <- f
 }
 
-// finish waits for the threads, and returns what they found in the inputs.
-func (c *collector) finish(inputs []string) (*Found, error) {
-	close(c.files)
+// finish waits for the threads, and returns what they found.
+func (c *collector) finish() (*Found, error) {
+	close(c.queue)
 	c.threads.Wait()
 	if len(c.wrong) > 0 {
 		slices.SortFunc(c.wrong, func(a, b problem) int { return cmp.Compare(a.label, b.label) })
 		return nil, c.wrong[0].err
 	}
 	slices.Sort(c.found.Links)
-	if err := c.pickKernels(inputs); err != nil {
+	if err := c.pickKernels(); err != nil {
 		return nil, err
 	}
 	c.judgeRest()
@@ -111,6 +115,9 @@ func (c *collector) try(f file) (k *kernel, m *loader.Module, err error) {
 }
 
 func (c *collector) unpack(f file) (*kernel, *loader.Module, error) {
+	if len(f.data) == 0 {
+		return nil, nil, fmt.Errorf("%s: %w", f.label, message.Empty("a kernel or a module"))
+	}
 	content, err := kernelimage.Unpack(f.label, f.data, c.opts.MaxDecompressed)
 	if err != nil {
 		return nil, nil, err
@@ -123,7 +130,7 @@ func (c *collector) unpack(f file) (*kernel, *loader.Module, error) {
 			return nil, nil, err
 		}
 		e.MaxDecompressed = c.opts.MaxDecompressed
-		if e.IsModule() {
+		if e.IsModule() || isModule(f.path) {
 			return nil, loader.NewModule(f.label, f.path, e), nil
 		}
 		image = content.Data

@@ -8,14 +8,13 @@ import (
 	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/kernel/loader"
-	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
 func byLabel(a, b kernel) int { return cmp.Compare(a.Label, b.Label) }
 
 // pickKernels sets the kernels in Found. A kernel may be there several times: for example, signed
 // and unsigned, or as vmlinux and vmlinuz.
-func (c *collector) pickKernels(inputs []string) error {
+func (c *collector) pickKernels() error {
 	slices.SortFunc(c.kernels, byLabel)
 	var kept []kernel
 	for _, k := range c.kernels {
@@ -27,14 +26,6 @@ func (c *collector) pickKernels(inputs []string) error {
 			return fmt.Errorf("%s and %s have different BTF, but the same release %q; "+
 				"pass only one of these files", kept[at].Label, k.Label, k.Release)
 		}
-	}
-	if len(kept)+len(c.found.Modules)+len(c.waiting) == 0 {
-		more := ""
-		if len(inputs) > 1 {
-			more = fmt.Sprintf(" and %s", message.Count(len(inputs)-1, "other input"))
-		}
-		return fmt.Errorf("%s%s: no kernel and no module in this file or directory; to check an archive "+
-			"of BTF, add --manifest", inputs[0], more)
 	}
 	if len(kept) == 0 {
 		return errors.New("no kernel: pass the kernel's image (vmlinuz), or its BTF, as one more FILE")

@@ -3,6 +3,7 @@
 // different inputs.
 //
 //	shipped.go  finds the files in the inputs
+//	names.go    which of them are kernels and modules
 //	collect.go  unpacks them on several threads, and keeps what package loader needs
 //	pair.go     decides which kernel a module is for
 //	judge.go    finds out what that kernel does with the module
@@ -19,10 +20,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
-	"regexp"
-	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -52,6 +50,9 @@ const (
 	maxFile = 1 << 30
 	// usualRatio says how much larger than a package its content may be without --max-decompressed.
 	usualRatio = 32
+	// keepMapped is how many bytes of a package are read before its pages are unmapped. A package's
+	// pages count as memory that the process uses.
+	keepMapped = 16 << 20
 )
 
 // Find reads all inputs, and finds out what happens to the modules. A module that can't be read is
@@ -60,7 +61,7 @@ const (
 func Find(inputs []string, opts Options) (*Found, error) {
 	c := newCollector(opts)
 	err := c.readAll(inputs)
-	found, other := c.finish(inputs)
+	found, other := c.finish()
 	if err != nil {
 		return nil, err
 	}
@@ -97,6 +98,7 @@ func (c *collector) readAll(inputs []string) error {
 		if err != nil {
 			return err
 		}
+		c.files, c.debug = 0, 0
 		if info.IsDir() {
 			err = c.readTree(input)
 		} else {
@@ -105,29 +107,12 @@ func (c *collector) readAll(inputs []string) error {
 		if err != nil {
 			return err
 		}
+		if c.files == 0 {
+			return c.nothing(input)
+		}
 		c.settle()
 	}
 	return nil
-}
-
-// kernelName and notKernel are for the base names of files in directories and packages.
-var (
-	kernelName = regexp.MustCompile(`^(vmlinuz|vmlinux|Image|bzImage)([-.].*)?$`)
-	notKernel  = regexp.MustCompile(`\.(h|lds|S|o|a|map|sig|hmac|symvers|cmd|d|debug|btf|py)$`)
-	packed     = regexp.MustCompile(`\.(gz|xz|zst)$`)
-)
-
-func isModule(name string) bool {
-	return strings.HasSuffix(packed.ReplaceAllString(name, ""), ".ko")
-}
-
-// wanted reports whether the file at a path in a directory or package is a kernel or module.
-func wanted(name string) bool {
-	if strings.Contains("/"+name, "/lib/debug/") {
-		return false
-	}
-	base := path.Base(name)
-	return isModule(base) || kernelName.MatchString(base) && !notKernel.MatchString(base)
 }
 
 // readTree reads a directory.
@@ -141,7 +126,7 @@ func (c *collector) readTree(dir string) error {
 			return err
 		}
 		rel, err := filepath.Rel(root, file)
-		if err != nil || d.IsDir() || !wanted(filepath.ToSlash(rel)) {
+		if err != nil || d.IsDir() || !c.wanted(filepath.ToSlash(rel)) {
 			return err
 		}
 		label := filepath.Join(dir, rel)
@@ -150,7 +135,7 @@ func (c *collector) readTree(dir string) error {
 			c.link(label)
 			return nil
 		case !d.Type().IsRegular():
-			return nil
+			return fmt.Errorf("%s: neither a regular file nor a link", label)
 		}
 		f, err := os.Open(file)
 		if err != nil {
@@ -180,17 +165,25 @@ func (c *collector) readInput(name string, info os.FileInfo) error {
 	defer f.Close()
 	data, err := mapped.Map(f, info, name, 0, int(info.Size()), unix.MAP_PRIVATE)
 	if err != nil { // for example, files in /sys can't be mapped
+		c.files++
 		return c.read(name, name, info.Size(), f)
 	}
 	defer mapped.Unmap(data)
 	if !packages.Is(data) {
+		c.files++
 		return c.read(name, name, info.Size(), f)
 	}
-	limit := max(usualRatio*int64(len(data)), int64(c.opts.MaxDecompressed))
-	err = packages.Each(data, limit, func(f packages.File) error {
+	opts := packages.Options{Jobs: c.opts.Jobs,
+		MaxDecompressed: max(usualRatio*int64(len(data)), int64(c.opts.MaxDecompressed))}
+	read := int64(0)
+	err = packages.Each(data, opts, func(f packages.File) error {
+		if read += f.Size; read > keepMapped {
+			read = 0
+			_ = unix.Madvise(data, unix.MADV_DONTNEED) // what is needed again is mapped again
+		}
 		label := name + ": " + f.Name
 		switch {
-		case !wanted(f.Name):
+		case !c.wanted(f.Name):
 			return nil
 		case f.Link != "":
 			c.link(label)

@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/rpmpack"
@@ -111,7 +112,8 @@ func TestFind(t *testing.T) {
 		"lib/modules/7.2.1/vmlinux.h": "", "lib/modules/7.2.1/modules.dep": "",
 		"tree/usr/lib/debug/lib/modules/7.2.1/e.ko": "skipped", "tree/f.ko": module[:len(module)/2],
 		"image/vmlinuz": "\x1f\x8b\x08damaged", "other/vmlinux": kernelOf(t, r1, 2),
-		"nothing/vmlinux": object(t), "cut.ko.xz/g.ko.xz": "\xfd7zXZ\x00",
+		"nothing/vmlinux": object(t), "cut.ko.xz/g.ko.xz": "\xfd7zXZ\x00", "neither/README": "",
+		"empty.ko/empty.ko": "", "html.ko": "<html>", "object.ko": object(t), "pipe/README": "",
 	} {
 		d.Write(name, content)
 	}
@@ -122,6 +124,10 @@ func TestFind(t *testing.T) {
 	if err := os.Symlink("/nonexistent/l.ko", d.Path(dir+"l.ko")); err != nil {
 		t.Fatal(err)
 	}
+	if err := syscall.Mkfifo(d.Path("pipe/p.ko"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	deb(d, "neither.deb", "README", "")
 	deb(d, "kernel.deb", "boot/vmlinuz-7.2.1", kernel)
 	deb(d, "modules.deb", dir+"a.ko", module)
 	rpm(t, d, "kernel2.rpm", "lib/modules/7.2.2/vmlinuz", kernel2)
@@ -149,8 +155,16 @@ func TestFind(t *testing.T) {
 		{"kernel2.rpm other m1.ko modules2.rpm", "a.ko 7.2.2 loads, m1.ko 7.2.1 refused: "},
 		{"k1 raw.btf m1.ko", "raw.btf: its release is unknown, so it can't be passed together with"},
 		{"k1 other m1.ko", `have different BTF, but the same release "7.2.1"`},
-		{"tree/usr", "usr: no kernel and no module in this file or directory; to check an " +
-			"archive of BTF, add --manifest"},
+		{"tree/usr", "usr: it has 1 file with debugging information (below lib/debug), but none that"},
+		{"kernel.deb m1.ko tree/usr", "usr: it has 1 file with debugging information"},
+		{"kernel.deb m1.ko neither", "neither: no kernel and no module in this file or directory; to " +
+			"check an archive of BTF, add --manifest"},
+		{"kernel.deb neither.deb m1.ko", "neither.deb: no kernel and no module in this file or"},
+		{"kernel.deb m1.ko pipe", "pipe/p.ko: neither a regular file nor a link"},
+		{"kernel.deb m1.ko pipe/p.ko", "p.ko: neither a regular file nor a directory"},
+		{"kernel.deb empty.ko", "empty.ko 7.2.1 refused: empty file, expected a kernel or a module"},
+		{"kernel.deb html.ko", "html.ko 7.2.1 refused: neither a kernel, a module, a package, nor BTF"},
+		{"kernel.deb object.ko", "object.ko 7.2.1 refused: it is not a module: it has no section"},
 		{"m1.ko", "no kernel: pass the kernel's image"},
 		{"k1 text", "text: neither a kernel, a module, a package, nor BTF"},
 		{"k1 empty", "empty: "},
