@@ -76,7 +76,8 @@ var memberEdits = []edit{
 		if n == nil {
 			return false
 		}
-		used := member{name: m.fresh("m"), typ: typ{name: pick(m, []string{"void", "int", "long"})}}
+		used := member{name: m.fresh("m")}
+		used.typ.name = pick(m, []string{"void", "int", "long"})
 		used.typ.pointer = used.typ.name == "void"
 		*n = member{name: used.name, typ: used.typ, with: &member{name: n.name, typ: n.typ}}
 		return true
@@ -92,7 +93,8 @@ var memberEdits = []edit{
 }
 
 var otherSign = map[string]string{"int": "unsigned int", "unsigned int": "int",
-	"long": "unsigned long", "unsigned long": "long", "char": "unsigned char", "unsigned char": "char"}
+	"long": "unsigned long", "unsigned long": "long",
+	"char": "unsigned char", "unsigned char": "char"}
 
 func (m *maker) someMember(f *family) *member {
 	r := &f.records[m.IntN(len(f.records))]

@@ -1,6 +1,6 @@
-// Package kabi compares "btfdedup diff --symbols" with abidiff, on random headers and random edits
-// of them: nothing that abidiff calls incompatible is compatible for us, unless rows_test.go explains
-// it, and the other way round.
+// Package kabi compares "btfdedup diff --symbols" with abidiff, on random edits of random headers
+// and on kernels. Whatever is incompatible for one of them is incompatible for the other one too,
+// unless rows_test.go explains it.
 package kabi
 
 import (
@@ -85,7 +85,8 @@ func judge(t *testing.T, pairs []pair) (out []judged) {
 	our := ours(t, dir, pairs)
 	for _, p := range pairs {
 		name := p.before.prefix
-		out = append(out, judged{p, *cmp.Or(our[name], &finding{verdict: same}), *cmp.Or(theirs[name], &finding{verdict: same})})
+		equal := &finding{verdict: same}
+		out = append(out, judged{p, *cmp.Or(our[name], equal), *cmp.Or(theirs[name], equal)})
 	}
 	return out
 }

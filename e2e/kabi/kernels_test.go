@@ -44,7 +44,8 @@ func TestKernels(t *testing.T) {
 	// abidiff takes the exported functions from the symbols of an ELF file.
 	var source strings.Builder
 	for _, s := range symbols {
-		fmt.Fprintf(&source, ".globl %[1]s\n.type %[1]s, @function\n%[1]s: .skip 8\n.size %[1]s, 8\n", s)
+		fmt.Fprintf(&source, ".globl %[1]s\n.type %[1]s, @function\n.size %[1]s, 8\n%[1]s: .skip 8\n",
+			s)
 	}
 	harness.WriteFile(t, filepath.Join(dir, "symbols.s"), source.String())
 	for i, file := range files {
