@@ -150,7 +150,8 @@ func (f *family) each(do func(t *typ)) {
 	}
 }
 
-// changeType changes one of the types that do can change. If do returns false, its change is undone.
+// changeType changes one of the types that do can change. If do returns false, its change is
+// undone.
 func (m *maker) changeType(f *family, do func(t *typ) bool) bool {
 	var all []*typ
 	f.each(func(t *typ) { all = append(all, t) })
