@@ -23,7 +23,7 @@ var (
 	leafFunction = regexp.MustCompile(`(?m)^  \[[CD]\] 'function [^'(]*?(\w+)\(`)
 )
 
-// TestKernels compares the kernels whose BTF is in the files BTF_A and BTF_B. Each type and function
+// TestKernels compares the kernels whose BTF is in the files BTF_A and BTF_B. Each type or function
 // that abidiff lists must be a difference for us. SYMBOLS names a file with exported functions, one
 // on each line. abidiff needs minutes, even for a few functions.
 func TestKernels(t *testing.T) {
@@ -44,7 +44,7 @@ func TestKernels(t *testing.T) {
 	// abidiff takes the exported functions from the symbols of an ELF file.
 	var source strings.Builder
 	for _, s := range symbols {
-		fmt.Fprintf(&source, ".globl %[1]s\n.type %[1]s, @function\n%[1]s: .skip 8\n", s)
+		fmt.Fprintf(&source, exported, s)
 	}
 	harness.WriteFile(t, filepath.Join(dir, "symbols.s"), source.String())
 	for i, file := range files {
@@ -95,6 +95,9 @@ func TestKernels(t *testing.T) {
 		t.Logf("%d of what abidiff lists is %s", counts[v], v)
 	}
 }
+
+// exported is the definition of a function in assembly.
+const exported = ".globl %[1]s\n.type %[1]s, @function\n%[1]s: .skip 8\n.size %[1]s, 8\n"
 
 // functionsOf returns the functions in a file with BTF.
 func functionsOf(t *testing.T, file string) map[string]bool {
