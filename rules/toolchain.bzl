@@ -57,6 +57,7 @@ btf_toolchain(
     name = "prebuilt_tools",
     btfdedup = "bin/btfdedup",
     btfgen = "bin/btfgen",
+    visibility = ["//visibility:public"],  # later Bazels check the visibility of toolchains
 )
 
 toolchain(

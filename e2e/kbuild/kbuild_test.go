@@ -43,10 +43,18 @@ kbuild_tree(
     btf_features = ["default", "distilled_base"],
     path = "outside",
 )
+
+kbuild_tree(
+    name = "generated",
+    generator = "//:generator",
+    path = "linux",
+)
 `
 
 const packages = `load("@rules_btf//kbuild:defs.bzl", "kbuild_btf")
 load(":big.bzl", "big_action")
+
+exports_files(["generator"])
 
 big_action(
     name = "big",

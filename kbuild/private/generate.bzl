@@ -38,8 +38,11 @@ _PACKAGES = [
 ]
 
 def _kbuild_generate_impl(ctx):
+    # Bazel 8 and later watch only the files that are named here.
+    ctx.watch(HOST_COMPATIBLE_SDK)
     goroot = ctx.path(HOST_COMPATIBLE_SDK).dirname
     for path, (file, levels) in _MODULES.items():
+        ctx.watch(file)
         directory = ctx.path(file)
         for _ in range(levels):
             directory = directory.dirname

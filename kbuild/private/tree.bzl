@@ -21,6 +21,7 @@ def _tree(ctx):
 def _kbuild_tree_impl(ctx):
     tree = _tree(ctx)
     inputs = ctx.path("kbuild.inputs")
+    ctx.watch(ctx.attr.generator)
     args = [
         ctx.path(ctx.attr.generator),
         "--out={}".format(ctx.path(".")),

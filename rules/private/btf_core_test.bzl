@@ -13,7 +13,7 @@ load(
     "needs_of",
 )
 load(":program_actions.bzl", "btfcore_of")
-load(":run.bzl", "tools")
+load(":run.bzl", "TEST_EXEC_GROUP", "TEST_EXEC_GROUPS", "tools")
 
 _SCRIPT = """#!/bin/sh
 exec {tool} check {params} "$@"
@@ -54,7 +54,7 @@ def _minimal(ctx, needs):
     return made
 
 def _btf_core_test_impl(ctx):
-    btfcore = btfcore_of(ctx).executable
+    btfcore = btfcore_of(ctx, TEST_EXEC_GROUP).executable
     needs = needs_of(ctx)
     minimal = _minimal(ctx, needs)
     args = ctx.actions.args()
@@ -80,7 +80,7 @@ def _btf_core_test_impl(ctx):
     runfiles = ctx.runfiles(
         [btfcore, params] + expected,
         transitive_files = depset(transitive = [needs] + [info.btfs for info in minimal]),
-    ).merge(tools(ctx).runfiles[btfcore])
+    ).merge(tools(ctx, TEST_EXEC_GROUP).runfiles[btfcore])
     return [DefaultInfo(executable = script, runfiles = runfiles)]
 
 btf_core_test = rule(
@@ -118,5 +118,6 @@ without `.btf`.""",
             mandatory = True,
         ),
     },
+    exec_groups = TEST_EXEC_GROUPS,
     toolchains = [TOOLCHAIN_TYPE],
 )

@@ -4,6 +4,7 @@ load("@bazel_skylib//lib:shell.bzl", "shell")
 load("//rules:providers.bzl", "BtfInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 load(":arguments.bzl", "argument_of")
+load(":run.bzl", "TEST_EXEC_GROUP", "TEST_EXEC_GROUPS", tools_of = "tools")
 
 # The test prints at most this many differences, because Bazel hides test output of more than a
 # megabyte (--experimental_ui_max_stdouterr_bytes).
@@ -27,7 +28,7 @@ def _side(target, bases, flag, args):
     args.add_all(chain, before_each = flag, map_each = _runfiles_path)
     return file, chain
 
-def _script(ctx, command, args, files, transitive_files = None):
+def _script(ctx, command, args, files, transitive_files = None, exec_group = None):
     """Makes a script that runs btfdedup (TOOL) with a parameter file (PARAMS).
 
     Returns:
@@ -36,7 +37,7 @@ def _script(ctx, command, args, files, transitive_files = None):
     args.set_param_file_format("multiline")
     params = ctx.actions.declare_file(ctx.label.name + ".params")
     ctx.actions.write(params, args)
-    tools = ctx.toolchains[TOOLCHAIN_TYPE].btf
+    tools = tools_of(ctx, exec_group)
     btfdedup = tools.btfdedup.executable
     script = ctx.actions.declare_file(ctx.label.name + ".sh")
     ctx.actions.write(
@@ -90,6 +91,7 @@ def _btf_diff_test_impl(ctx):
         args,
         files + [actual, expected],
         depset(transitive = [actual_bases, expected_bases]),
+        TEST_EXEC_GROUP,
     )]
 
 _KABI = {
@@ -109,7 +111,7 @@ _btf_diff_test = rule(
         "expected_bases": attr.label_list(allow_files = True),
         "update": attr.string(doc = "The label of the target that updates `expected`."),
     },
-    toolchains = [TOOLCHAIN_TYPE],
+    exec_groups = TEST_EXEC_GROUPS,
 )
 
 _UPDATE = """if [ -z "$BUILD_WORKSPACE_DIRECTORY" ]; then

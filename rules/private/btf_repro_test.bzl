@@ -1,8 +1,8 @@
 """btf_repro_test: a test that compares two builds by their execution logs."""
 
 load("@bazel_skylib//lib:shell.bzl", "shell")
-load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 load(":arguments.bzl", "argument_of")
+load(":run.bzl", "TEST_EXEC_GROUP", "TEST_EXEC_GROUPS", tools_of = "tools")
 
 _SCRIPT = """#!/bin/sh
 exec {tool} diff {params} "$@"
@@ -12,7 +12,8 @@ def _runfiles_path(file):
     return argument_of(file.short_path)
 
 def _btf_repro_test_impl(ctx):
-    btfrepro = ctx.toolchains[TOOLCHAIN_TYPE].btf.btfrepro
+    tools = tools_of(ctx, TEST_EXEC_GROUP)
+    btfrepro = tools.btfrepro
     if not btfrepro:
         fail("the toolchain has no btfrepro: set the attribute btfrepro of its btf_toolchain")
     args = ctx.actions.args()
@@ -37,7 +38,7 @@ def _btf_repro_test_impl(ctx):
         executable = script,
         runfiles = ctx.runfiles(
             [btfrepro.executable, params, ctx.file.a, ctx.file.b] + ctx.files.allow_file,
-        ).merge(ctx.toolchains[TOOLCHAIN_TYPE].btf.runfiles[btfrepro.executable]),
+        ).merge(tools.runfiles[btfrepro.executable]),
     )]
 
 btf_repro_test = rule(
@@ -82,5 +83,5 @@ A difference that is caused only by such actions is allowed too.""",
             doc = "Compare only actions with these mnemonics. By default, compare all actions.",
         ),
     },
-    toolchains = [TOOLCHAIN_TYPE],
+    exec_groups = TEST_EXEC_GROUPS,
 )

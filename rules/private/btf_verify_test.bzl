@@ -2,9 +2,8 @@
 
 load("@bazel_skylib//lib:shell.bzl", "shell")
 load("//rules:providers.bzl", "BtfInfo", "BtfModulesInfo")
-load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 load(":arguments.bzl", "argument_of")
-load(":run.bzl", "tools")
+load(":run.bzl", "TEST_EXEC_GROUP", "TEST_EXEC_GROUPS", tools_of = "tools")
 
 _SCRIPT = """#!/bin/sh
 exec {tool} verify {params} "$@"
@@ -63,7 +62,8 @@ def _btf_verify_test_impl(ctx):
     params = ctx.actions.declare_file(ctx.label.name + ".params")
     ctx.actions.write(params, args)
 
-    btfdedup = tools(ctx).btfdedup.executable
+    tools = tools_of(ctx, TEST_EXEC_GROUP)
+    btfdedup = tools.btfdedup.executable
     script = ctx.actions.declare_file(ctx.label.name + ".sh")
     ctx.actions.write(
         script,
@@ -73,7 +73,7 @@ def _btf_verify_test_impl(ctx):
         ),
         is_executable = True,
     )
-    runfiles = ctx.runfiles([btfdedup, params] + files).merge(tools(ctx).runfiles[btfdedup])
+    runfiles = ctx.runfiles([btfdedup, params] + files).merge(tools.runfiles[btfdedup])
     return [DefaultInfo(executable = script, runfiles = runfiles)]
 
 btf_verify_test = rule(
@@ -113,5 +113,5 @@ names followed by `-` and a version) are read.""",
             allow_files = True,
         ),
     },
-    toolchains = [TOOLCHAIN_TYPE],
+    exec_groups = TEST_EXEC_GROUPS,
 )

@@ -79,7 +79,7 @@ def _below_prefix(ctx, file):
     """The path of a file below `strip_prefix`, or None."""
     if not ctx.attr.strip_prefix:
         return None
-    root = "../" + file.owner.workspace_name if file.owner.workspace_name else ""
+    root = "../" + file.owner.repo_name if file.owner.repo_name else ""
     prefix = paths.join(root, file.owner.package, ctx.attr.strip_prefix) + "/"
     return file.short_path.removeprefix(prefix) if file.short_path.startswith(prefix) else None
 
@@ -152,7 +152,7 @@ def minimal_btfs(ctx, needs, kernels, modules = [], flat = False, hooks = True):
             btf = ctx.actions.declare_file("{}/{}.btf".format(ctx.label.name, name))
         btf_min_action(ctx, needs, kernel, btf, modules, flat, hooks)
         btfs.append(btf)
-    root = "../" + ctx.label.workspace_name if ctx.label.workspace_name else ""
+    root = "../" + ctx.label.repo_name if ctx.label.repo_name else ""
     return BtfMinInfo(
         btfs = depset(btfs),
         hooks = hooks,

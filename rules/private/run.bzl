@@ -14,6 +14,12 @@ load(":debug_files.bzl", "add_debug_files")
 LINK_EXEC_GROUP = "btf_link"
 LINK_EXEC_GROUPS = {LINK_EXEC_GROUP: exec_group(toolchains = [TOOLCHAIN_TYPE])}
 
+# Tests run in the group that Bazel calls "test". If a rule didn't declare this group, Bazel 9 would
+# run its tests only on machines like the target platform, and would refuse to build the tests of a
+# kernel for another machine.
+TEST_EXEC_GROUP = "test"
+TEST_EXEC_GROUPS = {TEST_EXEC_GROUP: exec_group(toolchains = [TOOLCHAIN_TYPE])}
+
 # This is the number of threads of large actions; other actions use one thread. It is part of the
 # command line, so it must be the same on all machines.
 THREADS = 4

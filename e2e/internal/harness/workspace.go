@@ -38,6 +38,7 @@ btf_toolchain(
     name = "tools",
     btfdedup = "files/btfdedup",
     btfgen = "files/btfgen",
+    visibility = ["//visibility:public"],
 )
 
 toolchain(

@@ -16,6 +16,7 @@ const toolsBuild = `load("@rules_btf//rules:toolchain.bzl", "btf_toolchain")
 
 btf_toolchain(
     name = "tools",
+    visibility = ["//visibility:public"],
 %s)
 
 toolchain(
