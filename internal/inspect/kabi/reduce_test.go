@@ -74,10 +74,10 @@ int 'int' 4 signed;
 func void two_register(struct ops *ops);
 func void wake(struct task *t);
 ` + types},
-		{"the module of a symbol", "0x0\thelper\ta/two\tEXPORT_SYMBOL", "",
+		{"the module of a symbol", "0x0\thelper\ta/two\tEXPORT_SYMBOL\n", "",
 			`func void helper(struct ops *two);
 ` + types},
-		{"the kernel's symbol", "0x0\thelper\tvmlinux\tEXPORT_SYMBOL", "", `func int helper(void);
+		{"the kernel's symbol", "0x0\thelper\tvmlinux\tEXPORT_SYMBOL\n", "", `func int helper(void);
 int 'int' 4 signed;
 `},
 		{"a declaration", "one_register", "struct task", `func void one_register(struct ops *ops);
