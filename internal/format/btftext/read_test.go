@@ -23,7 +23,8 @@ func TestErrors(t *testing.T) {
 			"line 1: the line ends with a carriage return; convert the file to Unix line ends"},
 		{firstLine + "<<<<<<< HEAD\n", "line 2: unexpected character '<'; is there an unresolved " +
 			"merge conflict?"},
-		{firstLine + "struct s 4 {\n  0 int i;\n};\n", "line 3: int is not defined in this file; is the file complete?"},
+		{firstLine + "struct s 4 {\n  0 int i;\n};\n",
+			"line 3: int is not defined in this file; is the file complete?"},
 		{firstLine + "var struct s#2 v;\nstruct s;\n",
 			"line 2: struct s#2 is not defined in this file; is the file complete?"},
 		{firstLine + "struct s;\nstruct s 4 {\n};\n", "line 3: struct s is defined twice"},

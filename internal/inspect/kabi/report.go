@@ -22,7 +22,7 @@ type Report struct {
 
 	Allowances []Allowance `json:"allowances"`
 
-	leftOut   map[string]bool // titles of types that are not compared, because all in them is allowed
+	leftOut   map[string]bool // titles of types that aren't compared: all in them is allowed
 	inModules int             // how many of Missing are exported by modules
 }
 

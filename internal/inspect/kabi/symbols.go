@@ -65,7 +65,8 @@ func ReadSymbols(data []byte) ([]Symbol, error) {
 	case len(list) == 0:
 		return nil, errors.New("the list has no symbols")
 	case symvers && !strings.HasSuffix(text, "\n"):
-		return nil, fmt.Errorf("line %d: a Module.symvers ends with a newline; this one is truncated", n)
+		return nil, fmt.Errorf("line %d: a Module.symvers ends with a newline; this one is "+
+			"truncated", n)
 	}
 	slices.SortFunc(list, func(a, b Symbol) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Module, b.Module))
