@@ -121,7 +121,7 @@ func TestKABI(t *testing.T) {
 		{"diff --symbols many set a.btf", 1, "only in A: func f9\n",
 			"a.btf lacks 11 of the 12 symbols; "},
 		{"diff --symbols many a.btf b.btf", 0, "; 11 are exported by modules): f0, f1, ", ""},
-		{"diff --symbols list only b.btf", 0, compatible, "only: there is only a kernel's BTF"},
+		{"diff --symbols list only b.btf", 0, compatible, "only: there is a kernel's BTF, but no"},
 		{"diff --symbols list --name=other a.btf b.btf", 1, "",
 			"the symbols reach no type that --name"},
 		{"diff marked b.btf", 1, "", "marked: begins with a byte order mark"},

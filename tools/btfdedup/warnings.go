@@ -82,7 +82,7 @@ func warnSame(env *cli.Env, a, b string) {
 // *.ko, or in directories below it, aren't read.
 func warnOfNoModules(env *cli.Env, path string, s diff.Set) {
 	if s.Kernel != nil && len(s.Modules) == 0 {
-		env.Warn("%s: there is only a kernel's BTF, and no BTF of modules next to it; btfdedup archive "+
+		env.Warn("%s: there is a kernel's BTF, but no module's next to it; btfdedup archive "+
 			"puts both into one file", path)
 	}
 }
