@@ -138,6 +138,7 @@ func (r *diffRun) compare(
 		if sets[i].Kernel, sets[i].Modules, err = archive.ReadSet(file); err != nil {
 			return diff.Result{}, err
 		}
+		warnOfNoModules(env, file, sets[i])
 	}
 	if a, b := sets[0].Kernel != nil, sets[1].Kernel != nil; a != b {
 		if a {

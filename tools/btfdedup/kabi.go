@@ -2,9 +2,11 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/format/btf"
@@ -50,6 +52,7 @@ type kernel struct {
 	kabi.Kernel
 	side      diff.Side
 	reference *btf.Blob // nil if it is none
+	isSet     bool      // a kernel with its modules
 }
 
 // readKernel reads BTF, a kernel with its modules, or a reference that "dump --format=kabi" has
@@ -67,11 +70,12 @@ func readKernel(env *cli.Env, bases []string, path string) (k kernel, err error)
 	if set.Kernel, set.Modules, err = archive.ReadSet(path); err != nil {
 		return k, err
 	}
+	warnOfNoModules(env, path, set)
 	if set.Kernel != nil {
 		if len(bases) > 0 {
 			return k, fmt.Errorf("%s has a kernel and its modules, which need no base", path)
 		}
-		k.side, k.Kernel = set.Blobs(), kabi.FromSet(set)
+		k.side, k.Kernel, k.isSet = set.Blobs(), kabi.FromSet(set), true
 		return k, nil
 	}
 	k.side, err = readSide(env, bases, path)
@@ -90,9 +94,18 @@ func readReference(path string) (*btf.Blob, error) {
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
 		return nil, err
 	}
-	start := make([]byte, len(btftext.Magic))
-	if _, err := io.ReadFull(f, start); err != nil || string(start) != btftext.Magic {
+	const mark = "\ufeff"
+	start := make([]byte, len(mark)+len(btftext.Magic))
+	n, err := io.ReadFull(f, start)
+	if err != nil && err != io.ErrUnexpectedEOF {
 		return nil, nil // a file that is too short is no reference
+	}
+	start = start[:n]
+	switch {
+	case string(start) == mark+btftext.Magic:
+		return nil, fmt.Errorf("%s: begins with a byte order mark; save it without one", path)
+	case !bytes.HasPrefix(start, []byte(btftext.Magic)):
+		return nil, nil
 	}
 	rest, err := io.ReadAll(f)
 	if err != nil {
@@ -130,7 +143,8 @@ func (r *diffRun) compareAny(
 		return result, report, err
 	}
 	if r.kabi.allow.Given() {
-		return diff.Result{}, nil, cli.Usagef("--allow and --allow-file need --symbols")
+		return diff.Result{}, nil, cli.Usagef("--allow and --allow-file need --symbols, or a " +
+			"reference as A")
 	}
 	result, err := r.compare(env, files, opts)
 	return result, nil, err
@@ -167,10 +181,15 @@ func (r *diffRun) compareKABI(
 	if err != nil {
 		return nil, none, err
 	}
-	for i := range report.Allowances {
-		if a := &report.Allowances[i]; a.Matched == 0 {
-			env.Warn("an entry of --allow or --allow-file matches nothing: %s", a.String())
-		}
+	if s := result.Summary; len(opts.Names) > 0 && s.Equal == 0 && s.Same() {
+		return nil, none, errors.New("the symbols reach no type that --name and --kinds choose")
+	}
+	if slices.Equal(r.baseA, r.baseB) {
+		warnSame(env, files[0], files[1])
+	}
+	warnUnmatched(env, report.Unmatched(false))
+	if !kernels[1].isSet {
+		warnGone(env, files, report.Symbols, result.Differences)
 	}
 	return report, result, nil
 }
@@ -180,7 +199,7 @@ func onPage(r *kabi.Report) *render.KABI {
 	if r == nil {
 		return nil
 	}
-	return &render.KABI{Symbols: r.Symbols, Missing: r.MissingText(), Verdict: r.String()}
+	return &render.KABI{Symbols: r.Symbols, Missing: r.MissingText("A or B"), Verdict: r.String()}
 }
 
 // writeKABI writes a reference.
@@ -197,13 +216,14 @@ func writeKABI(env *cli.Env, flags *kabiFlags, path string) error {
 	if err != nil {
 		return err
 	}
-	b, missing, err := kabi.Reference(k.Kernel, list, allow)
+	b, report, err := kabi.Reference(k.Kernel, list, allow)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	if missing != "" {
+	if missing := report.MissingText(path); missing != "" {
 		env.Inform("%s", missing)
 	}
+	warnUnmatched(env, report.Unmatched(true))
 	var text bytes.Buffer
 	if err := btftext.Write(&text, b); err != nil {
 		return fmt.Errorf("%s: %w", path, err)

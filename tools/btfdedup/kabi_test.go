@@ -2,12 +2,14 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/format/btftext"
 	"github.com/rules-btf/rules_btf/internal/inspect/kabi"
 )
 
@@ -47,14 +49,27 @@ func writeKernels(t *testing.T, dir string, moves bool) {
 	base := kernel(filepath.Join(dir, "set/vmlinux.btf"), false)
 	writeBTF(t, filepath.Join(dir, "set"), "mod.btf", base, func(b *btf.Builder) {
 		b.Func("mod_init", b.FuncProto(1), btf.LinkageGlobal)
+		for i := range 11 {
+			b.Func(fmt.Sprint("f", i), b.FuncProto(1), btf.LinkageGlobal)
+		}
 	})
+	if err := os.MkdirAll(filepath.Join(dir, "only"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	kernel(filepath.Join(dir, "only/vmlinux.btf"), false)
+	many := "0x1\tnetif_rx\tvmlinux\tEXPORT_SYMBOL\t\n"
+	for i := range 11 {
+		many += fmt.Sprintf("0x1\tf%d\tdrivers/mod\tEXPORT_SYMBOL\t\n", i)
+	}
 	for name, text := range map[string]string{
-		"list":  "netif_rx\njiffies\n",
-		"none":  "jiffies\n",
-		"bad":   "int f(void);\n",
-		"mod":   "0x1\tmod_init\tdrivers/mod\tEXPORT_SYMBOL\t\n",
-		"allow": "# moved\ntype=struct sk_buff where=member id change=moved # nobody reads it\n",
-		"wrong": "type=struct sk_buff\n",
+		"list":   "netif_rx\njiffies\n",
+		"none":   "jiffies\n",
+		"bad":    "int f(void);\n",
+		"mod":    "0x1\tmod_init\tdrivers/mod\tEXPORT_SYMBOL\t\n",
+		"allow":  "\ufeff# moved\ntype=struct sk_buff where=member id change=moved # nobody reads it\n",
+		"wrong":  "type=struct sk_buff\n",
+		"many":   many,
+		"marked": "\ufeff" + btftext.Magic,
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
 			t.Fatal(err)
@@ -63,7 +78,7 @@ func writeKernels(t *testing.T, dir string, moves bool) {
 }
 
 const compatible = `1 symbol; what they reach: 1 equal, 1 differ, 1 differ only because of those
-1 of 2 symbols are in neither A nor B (BTF has functions and per-CPU variables): jiffies
+1 of 2 symbols not found in A or B (BTF has functions and per-CPU variables): jiffies
 
 compatible:
 
@@ -94,14 +109,29 @@ func TestKABI(t *testing.T) {
 		{"diff --symbols list b.btf a.btf", 1, "incompatible: smaller\n", ""},
 		{"diff --symbols list set b.btf", 0, compatible, ""},
 		{"dump --format=kabi --symbols list -o abi.kabi a.btf", 0, "",
-			"1 of 2 symbols have no BTF: jiffies"},
+			"1 of 2 symbols not found in a.btf (BTF has functions and per-CPU variables): jiffies"},
 		{"diff --symbols list abi.kabi b.btf", 0, compatible, ""},
 		{"diff abi.kabi a.btf", 0, "1 symbol; what they reach: 3 equal\n\n" +
 			"kABI of 1 symbol: 0 incompatible differences, 0 compatible\n", ""},
 		{"diff b.btf abi.kabi", 2, "", "abi.kabi is a reference: it must be the first file"},
 		{"diff --symbols list b.btf abi.kabi", 1, "incompatible: smaller\n", ""},
 		{"dump --format=kabi --symbols mod set", 0, "func int mod_init(void);", ""},
-		{"diff --symbols mod set set", 0, "kABI of 1 symbol: 0 incompatible", ""},
+		{"diff --symbols mod set set", 0, "kABI of 1 symbol: 0 incompatible",
+			"warning: set and set are the same file"},
+		{"diff --symbols many set a.btf", 1, "only in A: func f9\n",
+			"a.btf lacks 11 of the 12 symbols; "},
+		{"diff --symbols many a.btf b.btf", 0, "; 11 are exported by modules): f0, f1, ", ""},
+		{"diff --symbols list only b.btf", 0, compatible, "only: there is a kernel's BTF, but no"},
+		{"diff --symbols list --name=other a.btf b.btf", 1, "",
+			"the symbols reach no type that --name"},
+		{"diff marked b.btf", 1, "", "marked: begins with a byte order mark"},
+		{"diff --symbols list --allow type=*#x a.btf b.btf", 0,
+			"0 compatible, 1 allowed type not compared",
+			""},
+		{"dump --format=kabi --symbols list --allow type=sk_buff#x a.btf", 0, "struct sk_buff 16",
+			"not found in a.btf (BTF has functions and per-CPU variables): jiffies\n" +
+				"btfdedup: warning: an entry of --allow or --allow-file matches nothing: " +
+				"type=sk_buff # x"},
 		{"diff --symbols list --format=html a.btf b.btf", 0, "<p>kABI of 1 symbol: ", ""},
 		{"diff --symbols none a.btf b.btf", 1, "", "a.btf: none of 1 symbol has BTF"},
 		{"diff --symbols bad a.btf b.btf", 1, "", `bad: line 1: "int f(void);" is not the name`},

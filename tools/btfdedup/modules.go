@@ -277,6 +277,11 @@ func (b *batch) module(m *module) error {
 		}
 	}
 	result, err := b.making.Linked(m.path, how)
+	if linked, ok := errors.AsType[*compilerbtf.LinkedError](err); ok {
+		return fmt.Errorf("%s: it has no DWARF, but BTF that is already linked (%s): pass the module "+
+			"from the package with debug symbols; to copy this one, add --embed and --into",
+			m.path, linked.Why)
+	}
 	if err != nil {
 		return err
 	}

@@ -39,6 +39,15 @@ func TestModulesOfLinkedBTF(t *testing.T) {
 	if code, errs := run("--base"); code != 0 {
 		t.Errorf("--base: exit code %d: %s", code, errs)
 	}
+	linked := filepath.Join(dir, "linked.ko")
+	if err := os.Rename(vmlinux, linked); err != nil {
+		t.Fatal(err)
+	}
+	code, errs := runVerb("modules", "-q", "--base", filepath.Join(dir, "raw"), "-o",
+		filepath.Join(dir, "out2"), linked)
+	if code != 1 || !strings.Contains(errs, "pass the module from the package with debug symbols") {
+		t.Errorf("a module without DWARF: exit code %d: %s", code, errs)
+	}
 }
 
 // TestModulesWithDebugFiles: the debug files of stripped modules are found next to them, unless the

@@ -60,6 +60,11 @@ func (r *verifyRun) checkShipped(env *cli.Env, files []string) error {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(shippedGC)
 	}
+	for i, file := range files {
+		for _, other := range files[:i] {
+			warnSame(env, other, file)
+		}
+	}
 	opts := shipped.Options{Jobs: env.Jobs, MaxDecompressed: r.maxDecompressed}
 	found, err := shipped.Find(files, opts)
 	if err != nil {

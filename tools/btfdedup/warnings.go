@@ -1,9 +1,13 @@
 package main
 
 import (
+	"os"
+
 	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/inspect/diff"
+	"github.com/rules-btf/rules_btf/internal/inspect/kabi"
 	"github.com/rules-btf/rules_btf/internal/kernel/loader"
 	"github.com/rules-btf/rules_btf/internal/support/message"
 )
@@ -39,5 +43,46 @@ func warnOfChain(env *cli.Env) {
 	if n := len(env.Bases); n > 1 {
 		env.Warn("%s: there are %d bases, but the kernel refuses modules whose BTF isn't based on the "+
 			"BTF of vmlinux alone", env.Bases[n-1], n)
+	}
+}
+
+// warnUnmatched warns of allowances that allow nothing.
+func warnUnmatched(env *cli.Env, list []*kabi.Allowance) {
+	for _, a := range list {
+		env.Warn("an entry of --allow or --allow-file matches nothing: %s", a.String())
+	}
+}
+
+// warnGone warns if B, which has no modules, lacks so many symbols that A probably has modules.
+func warnGone(env *cli.Env, files []string, symbols int, list []diff.Difference) {
+	gone := 0
+	for _, d := range list {
+		if d.Class == diff.OnlyA && d.Note == "" && (d.Kind == "func" || d.Kind == "var") {
+			gone++
+		}
+	}
+	if gone > 10 && gone > symbols/10 {
+		env.Warn("%s lacks %d of the %d symbols; if %s has modules, compare both kernels with their "+
+			"modules", files[1], gone, symbols, files[0])
+	}
+}
+
+// warnSame warns if two paths lead to the same file.
+func warnSame(env *cli.Env, a, b string) {
+	x, err := os.Stat(a)
+	if err != nil {
+		return
+	}
+	if y, err := os.Stat(b); err == nil && os.SameFile(x, y) {
+		env.Warn("%s and %s are the same file", a, b)
+	}
+}
+
+// warnOfNoModules warns if a directory or archive has only the BTF of a kernel. Modules in files
+// *.ko, or in directories below it, aren't read.
+func warnOfNoModules(env *cli.Env, path string, s diff.Set) {
+	if s.Kernel != nil && len(s.Modules) == 0 {
+		env.Warn("%s: there is a kernel's BTF, but no module's next to it; btfdedup archive "+
+			"puts both into one file", path)
 	}
 }

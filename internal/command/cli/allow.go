@@ -40,7 +40,7 @@ func ReadAllowed[T any](a *Allow, parse func(string) (T, error)) ([]T, error) {
 		return nil, err
 	}
 	n := 0
-	for line := range strings.Lines(string(data)) {
+	for line := range strings.Lines(strings.TrimPrefix(string(data), "\ufeff")) {
 		n++
 		line = strings.TrimSpace(line)
 		if line == "" || strings.HasPrefix(line, "#") {

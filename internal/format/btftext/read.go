@@ -164,7 +164,8 @@ func (r *reader) define(k key, pos int, t btf.Type) uint32 {
 func (r *reader) checkDefined() {
 	for _, u := range r.uses {
 		if r.builder.Blob.Types[u.id-1].Kind == btf.KindVoid {
-			r.failAt(u.pos, "%s is not defined in this file", appendKey(nil, u.key))
+			r.failAt(u.pos, "%s is not defined in this file; is the file complete?",
+				appendKey(nil, u.key))
 		}
 	}
 }

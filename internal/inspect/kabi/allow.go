@@ -41,20 +41,21 @@ func ParseAllowance(text string) (a Allowance, err error) {
 	values, reason, err := allowance.Parse(text, partNames...)
 	if err == nil {
 		a = Allowance{Type: values[0], Where: values[1], Change: values[2], Reason: reason}
+		for i, v := range values {
+			if v != "" {
+				a.patterns[i] = regexp.MustCompile("^" + allowance.Expression(v) + "$")
+			}
+		}
+		isKind := func(k diff.ChangeKind) bool { return a.patterns[2].MatchString(string(k)) }
 		switch {
 		case a.Type == "":
 			err = errors.New("type= is missing; use type=* for all types")
-		case a.Change != "" && !slices.Contains(changeKinds, diff.ChangeKind(a.Change)):
+		case a.Change != "" && !slices.ContainsFunc(changeKinds, isKind):
 			err = fmt.Errorf("%q is not a kind of change; docs/diff.md lists them", a.Change)
 		}
 	}
 	if err != nil {
 		return a, fmt.Errorf("allowance %q: %w", shorten(text), err)
-	}
-	for i, v := range values {
-		if v != "" {
-			a.patterns[i] = regexp.MustCompile("^" + allowance.Expression(v) + "$")
-		}
 	}
 	return a, nil
 }
@@ -77,6 +78,9 @@ func (r *Report) declare(title string) bool {
 			a.Matched++
 			found = true
 		}
+	}
+	if found {
+		r.leftOut[title] = true
 	}
 	return found
 }

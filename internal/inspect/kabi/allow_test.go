@@ -14,6 +14,7 @@ func TestParseAllowance(t *testing.T) {
 			"type=struct foo where=member bar.* change=added # it is new"},
 		{"type=struct foo", `allowance "type=struct foo": a reason is missing`},
 		{"where=member x # why", "type= is missing"},
+		{"type=struct foo change=* # all", "type=struct foo change=* # all"},
 		{"type=a change=grown # why", `"grown" is not a kind of change`},
 	} {
 		a, err := ParseAllowance(c.text)

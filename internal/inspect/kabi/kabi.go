@@ -20,7 +20,6 @@ package kabi
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -36,48 +35,12 @@ type Options struct {
 	Diff    diff.Options
 }
 
-// Report is the result of a comparison.
-type Report struct {
-	Symbols int `json:"symbols"` // how many symbols of the list have BTF in A or B
-	// Missing are the symbols of the list that have no BTF in either.
-	Missing []string `json:"missing"`
-
-	// Differences by what they mean for modules. Differences that follow from others don't count.
-	Incompatible int `json:"incompatible"`
-	Compatible   int `json:"compatible"`
-	Larger       int `json:"larger"`  // of Compatible: structs that modules must not allocate
-	Allowed      int `json:"allowed"` // incompatible, but allowed
-
-	Allowances []Allowance `json:"allowances"`
-}
-
-// String is the verdict in one line.
-func (r *Report) String() string {
-	s := fmt.Sprintf("kABI of %s: %s, %d compatible", message.Count(r.Symbols, "symbol"),
-		message.Count(r.Incompatible, "incompatible difference"), r.Compatible)
-	if r.Larger > 0 {
-		s += fmt.Sprintf(" (%d larger, if modules don't allocate them)", r.Larger)
-	}
-	if r.Allowed > 0 {
-		s += fmt.Sprintf(", %d allowed", r.Allowed)
-	}
-	return s
-}
-
-// MissingText says which symbols have no BTF, or returns "".
-func (r *Report) MissingText() string {
-	if len(r.Missing) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%d of %s are in neither A nor B (BTF has functions and per-CPU variables): "+
-		"%s", len(r.Missing), message.Count(r.Symbols+len(r.Missing), "symbol"), some(r.Missing, 10))
-}
-
 // Compare compares two kernels. Of the differences in the result, the incompatible ones come first,
 // then the allowed ones, then the compatible ones. The parameter names says what to call A and B in
 // errors.
 func Compare(a, b Kernel, names [2]string, opts Options) (*Report, diff.Result, error) {
-	r := &Report{Allowances: slices.Clone(opts.Allow), Missing: []string{}}
+	r := newReport(opts.Allow)
+	r.Missing = []string{}
 	if r.Allowances == nil {
 		r.Allowances = []Allowance{}
 	}
@@ -122,23 +85,17 @@ func Compare(a, b Kernel, names [2]string, opts Options) (*Report, diff.Result, 
 	return r, diff.Result{Differences: list, Summary: summary}, nil
 }
 
-// Reference reduces a kernel to what a reference file holds. The text missing says which symbols
-// have no BTF, or is "".
-func Reference(
-	k Kernel, list []Symbol, allow []Allowance,
-) (b *btf.Blob, missing string, err error) {
-	r := &Report{Allowances: slices.Clone(allow)}
-	b, err = r.reduce(k, list)
+// Reference reduces a kernel to what a reference file holds. Of the report, only the symbols and
+// the allowances are filled in.
+func Reference(k Kernel, list []Symbol, allow []Allowance) (*btf.Blob, *Report, error) {
+	r := newReport(allow)
+	b, err := r.reduce(k, list)
 	if err != nil {
-		return nil, "", err
+		return nil, nil, err
 	}
 	side := newReached(b)
 	r.countSymbols(list, [2]*reached{side, side})
-	if len(r.Missing) > 0 {
-		missing = fmt.Sprintf("%d of %s have no BTF: %s", len(r.Missing),
-			message.Count(r.Symbols+len(r.Missing), "symbol"), some(r.Missing, 10))
-	}
-	return b, missing, nil
+	return b, r, nil
 }
 
 // SymbolsOf returns the symbols of a reference.
@@ -171,18 +128,6 @@ func rank(d *diff.Difference) int {
 		return 1
 	}
 	return 0
-}
-
-func (r *Report) countSymbols(list []Symbol, sides [2]*reached) {
-	all := sides[0].names()
-	maps.Copy(all, sides[1].names())
-	r.Symbols = len(all)
-	for _, s := range list {
-		if !all[s.Name] {
-			r.Missing = append(r.Missing, s.Name)
-		}
-	}
-	r.Missing = slices.Compact(r.Missing) // the list is sorted
 }
 
 // differences judges the differences, and leaves out those that are only consequences of others:

@@ -31,7 +31,8 @@ var (
 func ReadSymbols(data []byte) ([]Symbol, error) {
 	var list []Symbol
 	n, symvers := 0, false
-	for line := range strings.Lines(string(data)) {
+	text := strings.TrimPrefix(string(data), "\ufeff") // a byte order mark
+	for line := range strings.Lines(text) {
 		n++
 		line, _, _ = strings.Cut(line, "#")
 		line = strings.TrimRight(line, "\r\n \t")
@@ -60,8 +61,12 @@ func ReadSymbols(data []byte) ([]Symbol, error) {
 		}
 		list = append(list, s)
 	}
-	if len(list) == 0 {
+	switch {
+	case len(list) == 0:
 		return nil, errors.New("the list has no symbols")
+	case symvers && !strings.HasSuffix(text, "\n"):
+		return nil, fmt.Errorf("line %d: a Module.symvers ends with a newline; this one is "+
+			"truncated", n)
 	}
 	slices.SortFunc(list, func(a, b Symbol) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Module, b.Module))

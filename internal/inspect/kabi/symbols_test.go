@@ -21,6 +21,9 @@ func TestReadSymbols(t *testing.T) {
 		{"BTF", "\x9f\xeb\x01\x00", "error: line 1: "},
 		{"mixed", "0x1\tx\tvmlinux\tEXPORT_SYMBOL\ny\n", "error: line 2: some lines are of a"},
 		{"no export", "0x1\tx\tvmlinux\n", "error: line 1: \"0x1\\tx\\tvmlinux\" is not a line"},
+		{"byte order mark", "\ufeffx\r\ny\r\n", "x y"},
+		{"truncated", "0x1\tx\tvmlinux\tEXPORT_SYMBOL\n0x1\ty\tvmlinux\tEXPORT_SYM",
+			"error: line 2: a Module.symvers ends with a newline"},
 		{"a number", "7z\n", `error: line 1: "7z" is not the name`},
 	} {
 		list, err := ReadSymbols([]byte(c.text))

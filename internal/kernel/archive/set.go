@@ -77,8 +77,8 @@ func (s *setReader) findNames() error {
 	case slices.Contains(all, Vmlinux+".btf"):
 		suffix = ".btf"
 	case !slices.Contains(all, Vmlinux):
-		return fmt.Errorf("the directory or archive has no file %s or %s.btf with the kernel's BTF",
-			Vmlinux, Vmlinux)
+		return fmt.Errorf("the directory or archive has no file %s or %s.btf with the kernel's BTF; "+
+			"btfdedup archive makes such a file", Vmlinux, Vmlinux)
 	}
 	for _, file := range all {
 		if !strings.HasSuffix(file, suffix) || strings.Contains(file, "/") {

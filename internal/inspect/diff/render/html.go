@@ -18,10 +18,14 @@ var files embed.FS
 type item struct {
 	Title      string
 	Compatible bool
+	Allowed    bool
 	Sentences  []string
 	Rows       []Row
 	FollowUps  []string
 }
+
+// Breaks reports whether the item gets a red dot.
+func (i item) Breaks() bool { return !i.Compatible && !i.Allowed }
 
 // Body reports whether there is something below the title.
 func (i item) Body() bool { return len(i.Sentences)+len(i.Rows)+len(i.FollowUps) > 0 }
@@ -39,7 +43,7 @@ func HTML(w io.Writer, a, b string, r diff.Result, kabi *KABI) error {
 	items := func(yield func(item) bool) { // so that only one at a time is in memory
 		for i := range own {
 			d := &own[i]
-			x := item{Title: Title(d), Compatible: d.Compatible}
+			x := item{Title: Title(d), Compatible: d.Compatible, Allowed: d.Allowed != ""}
 			x.Sentences, x.Rows = body(d)
 			x.Sentences = append(kabi.notes(d), x.Sentences...)
 			for _, f := range followUps[d.Type] {

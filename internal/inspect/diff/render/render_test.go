@@ -166,7 +166,8 @@ func TestHTML(t *testing.T) {
 	}
 	page := b.String()
 	for _, want := range []string{
-		"<code>&lt;a&gt;</code>", "int inserted&lt;b&gt;;", "module &lt;module&gt;: only in A",
+		"<code>&lt;a&gt;</code>", "int inserted&lt;b&gt;;",
+		`<span class="breaks">module &lt;module&gt;: only in A`,
 		`<details class="breaks"><summary>struct opts: 1 added`, "because of it:</p><ul><li>struct dev: ",
 		`<tr class="skipped"><td>… 4 more lines, moved by &#43;4 bytes</td>`, "only in B: union new",
 		"<td>struct</td><td>0</td><td>0</td><td>1</td><td>0</td><td>1</td>",
