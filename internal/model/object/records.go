@@ -27,6 +27,9 @@ func newRecords(g *types.Graph, chain []*btf.Blob) (*records, error) {
 	r := &records{g: g, end: 1}
 	var below *btf.Blob
 	for _, b := range chain {
+		if err := noLocations(b); err != nil {
+			return nil, err
+		}
 		if b.Base != below || b.StartID != r.end {
 			return nil, fmt.Errorf("BTF: not a chain of blobs that are based on each other "+
 				"(types start at [%d], want [%d])", b.StartID, r.end)
@@ -35,6 +38,19 @@ func newRecords(g *types.Graph, chain []*btf.Blob) (*records, error) {
 		below = b
 	}
 	return r, nil
+}
+
+// noLocations refuses BTF with sites of inlined functions. What a site says depends on the code that
+// was linked, so sites are split from the types before anything is linked.
+func noLocations(b *btf.Blob) error {
+	for i := range b.Types {
+		if t := &b.Types[i]; t.Kind.IsLocation() {
+			return typeError(b.StartID+uint32(i), t, "sites of inlined functions can't be linked; use BTF "+
+				"without them, as resolve_btfids --inline of Linux 7.4 or pahole without the feature "+
+				"inline make it")
+		}
+	}
+	return nil
 }
 
 func (r *records) add(b *btf.Blob) {
