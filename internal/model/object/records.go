@@ -8,7 +8,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// records are the type records of a base and of split BTF on it, in one space of ids.
+// records are the type records of a base and of split BTF on it, in one space of ids. Records of
+// the kinds of locations (btf.Kind.IsLocation) have ids, but are not types and get no nodes.
 type records struct {
 	g      *types.Graph
 	layers []layer
@@ -27,9 +28,6 @@ func newRecords(g *types.Graph, chain []*btf.Blob) (*records, error) {
 	r := &records{g: g, end: 1}
 	var below *btf.Blob
 	for _, b := range chain {
-		if err := noLocations(b); err != nil {
-			return nil, err
-		}
 		if b.Base != below || b.StartID != r.end {
 			return nil, fmt.Errorf("BTF: not a chain of blobs that are based on each other "+
 				"(types start at [%d], want [%d])", b.StartID, r.end)
@@ -41,13 +39,13 @@ func newRecords(g *types.Graph, chain []*btf.Blob) (*records, error) {
 }
 
 // noLocations refuses BTF with sites of inlined functions. What a site says depends on the code that
-// was linked, so sites are split from the types before anything is linked.
+// was linked, so sites can't be linked again.
 func noLocations(b *btf.Blob) error {
 	for i := range b.Types {
 		if t := &b.Types[i]; t.Kind.IsLocation() {
 			return typeError(b.StartID+uint32(i), t, "sites of inlined functions can't be linked; use BTF "+
-				"without them, as resolve_btfids --inline of Linux 7.4 or pahole without the feature "+
-				"inline make it")
+				"without them, as resolve_btfids --inline of Linux 7.4 makes it, or pahole without the "+
+				"feature inline")
 		}
 	}
 	return nil
