@@ -54,6 +54,7 @@ func shuffled(b *btf.Blob, rnd *rand.Rand, copies int) *btf.Blob {
 	}
 	out.Members, out.Params = slices.Clone(b.Members), slices.Clone(b.Params)
 	out.Secinfos, out.Arrays = slices.Clone(b.Secinfos), slices.Clone(b.Arrays)
+	out.Words, out.Sites = slices.Clone(b.Words), slices.Clone(b.Sites)
 	for i := range out.Members {
 		out.Members[i].Type = id(out.Members[i].Type)
 	}
@@ -65,6 +66,16 @@ func shuffled(b *btf.Blob, rnd *rand.Rand, copies int) *btf.Blob {
 	}
 	for i := range out.Arrays {
 		out.Arrays[i].Elem, out.Arrays[i].Index = id(out.Arrays[i].Elem), id(out.Arrays[i].Index)
+	}
+	for i := range out.Sites {
+		out.Sites[i].Func, out.Sites[i].LocProto = id(out.Sites[i].Func), id(out.Sites[i].LocProto)
+	}
+	for _, t := range b.Types {
+		if t.Kind == btf.KindLocProto {
+			for i, param := range b.WordsOf(&t) {
+				out.Words[t.First+uint32(i)] = id(param)
+			}
+		}
 	}
 	return &out
 }
