@@ -127,7 +127,7 @@ func randomGraph(rnd *rand.Rand, n uint32) *btf.Blob {
 	b := btf.NewBuilder(nil, nil, nil)
 	any := func() uint32 { return rnd.Uint32N(n + 2) } // sometimes an id that does not exist
 	for b.NextID() <= n {
-		switch rnd.IntN(8) {
+		switch rnd.IntN(11) {
 		case 0:
 			b.Int("int", 4, 0, 0)
 		case 1, 2:
@@ -140,6 +140,13 @@ func randomGraph(rnd *rand.Rand, n uint32) *btf.Blob {
 				btf.Member{NameOff: b.Name("n"), Type: any()})
 		case 7:
 			b.FuncProto(any(), btf.Param{NameOff: b.Name("p"), Type: any()})
+		case 8:
+			b.Func("f", any(), btf.LinkageStatic)
+			b.LocParam(8, rnd.Uint32N(64), rnd.Uint32N(3))
+		case 9:
+			b.LocProto(any(), any())
+		case 10:
+			b.Locsec("inline.text", btf.Site{Func: any(), LocProto: any(), Offset: rnd.Uint32N(3)})
 		}
 	}
 	return b.Finish()
