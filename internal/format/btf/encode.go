@@ -21,8 +21,9 @@ func (h Header) Form() EncodeOptions {
 }
 
 // Encode writes a blob in the form that every kernel reads, with 16 bits for the element count
-// (Kind.MaxVlen: 24 bits in kinds that old kernels don't know) and 5 bits for the kind. It finds a type's elements in the arenas by First and Vlen, so several types
-// may share elements. Errors name the type that exceeds a limit.
+// (Kind.MaxVlen: 24 bits in kinds that old kernels don't know) and 5 bits for the kind. It finds a
+// type's elements in the arenas by First and Vlen, so several types may share elements. Errors name
+// the type that exceeds a limit.
 func Encode(b *Blob, opts EncodeOptions) ([]byte, error) {
 	if n := len(b.Strings); n == 0 && b.Base == nil && b.BaseStrLen == 0 ||
 		n > 0 && b.Strings[n-1] != 0 {

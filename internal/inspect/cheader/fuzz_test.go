@@ -75,7 +75,8 @@ func TestSites(t *testing.T) {
 		t.Fatal(err)
 	}
 	addSites(b)
-	if err := cheader.Write(&after, b.Finish(), nil); err != nil || after.String() != before.String() {
+	if err := cheader.Write(&after, b.Finish(), nil); err != nil ||
+		after.String() != before.String() {
 		t.Error(err, after.String())
 	}
 	if err := cheader.Write(io.Discard, b.Blob, []uint32{5, 6, 7}); err != nil {

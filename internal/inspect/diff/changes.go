@@ -147,7 +147,8 @@ func (w *walker) sites(a, b uint32, s spot) {
 		differ = w.content[ka[i]] != w.content[kb[i]]
 	}
 	if differ {
-		text := message.Count(n, "site") + " on both sides, but with other functions, offsets or locations"
+		text := message.Count(n, "site") +
+			" on both sides, but with other functions, offsets or locations"
 		w.put(Change{Kind: Other, Where: s.where, Before: &State{Text: text}}, true)
 		return
 	}

@@ -27,7 +27,9 @@ func inlined(result uint32, sites ...btf.Site) *btf.Blob {
 
 // TestSites compares sites of inlined functions.
 func TestSites(t *testing.T) {
-	site := func(f, reg, offset uint32) btf.Site { return btf.Site{Func: f, LocProto: reg, Offset: offset} }
+	site := func(f, reg, offset uint32) btf.Site {
+		return btf.Site{Func: f, LocProto: reg, Offset: offset}
+	}
 	const others = "differs: locsec inline.text: 2 sites on both sides, but with other functions, " +
 		"offsets or locations"
 	a := inlined(1, site(0, 1, 16), site(1, 2, 32))

@@ -42,8 +42,8 @@ type Kind struct {
 	Kind      string `json:"kind"` // as bpftool spells it
 	Types     int    `json:"types"`
 	Anonymous int    `json:"anonymous"`
-	// Elements counts members, enumerators, parameters, variables in sections, values of LOC_PARAMs,
-	// or sites.
+	// Elements counts members, enumerators, parameters, variables in sections, values of
+	// LOC_PARAMs, or sites.
 	Elements uint64 `json:"elements"`
 	Bytes    uint64 `json:"bytes"`
 }

@@ -60,8 +60,8 @@ func (c *checker) locsecForm(i uint32) {
 	}
 	for n := 1; n < len(sites) && c.opts.Sorted; n++ {
 		if sites[n].Compare(sites[n-1]) < 0 {
-			c.report(Order, i, "site-order", "site %d sorts before the one before it; sites are sorted by "+
-				"function id, offset and LOC_PROTO", n)
+			c.report(Order, i, "site-order", "site %d sorts before the one before it; sites are sorted "+
+				"by function id, offset and LOC_PROTO", n)
 			break
 		}
 	}
@@ -77,7 +77,8 @@ func (r *resolver) locProto(id uint32, t *btf.Type) step {
 		case !ok:
 			return r.report(id, "type-id", "parameter %d is type id %d, which does not exist", n, param)
 		case param != 0 && k != btf.KindLocParam:
-			return r.report(id, "location-param", "parameter %d is [%d], a %v, not a LOC_PARAM", n, param, k)
+			return r.report(id, "location-param", "parameter %d is [%d], a %v, not a LOC_PARAM", n, param,
+				k)
 		}
 	}
 	return r.pop(0, 0)

@@ -122,7 +122,10 @@ func (p *reference) Tag(stub types.Hash) (definition, declaration uint32, count 
 func (p *reference) Refs(id uint32, into []uint32) []uint32 {
 	t, b := p.blob.ByID(id)
 	for ref := range b.Refs(t) {
-		if *ref != 0 && !t.Kind.IsLocation() && (p.leads[p.nodes[*ref]] || p.g.Node(p.nodes[*ref]).IsDefinition()) {
+		if *ref == 0 || t.Kind.IsLocation() {
+			continue
+		}
+		if p.leads[p.nodes[*ref]] || p.g.Node(p.nodes[*ref]).IsDefinition() {
 			into = append(into, *ref)
 		}
 	}

@@ -38,14 +38,14 @@ func newRecords(g *types.Graph, chain []*btf.Blob) (*records, error) {
 	return r, nil
 }
 
-// noLocations refuses BTF with sites of inlined functions. What a site says depends on the code that
-// was linked, so sites can't be linked again.
+// noLocations refuses BTF with sites of inlined functions. What a site says depends on the code
+// that was linked, so sites can't be linked again.
 func noLocations(b *btf.Blob) error {
 	for i := range b.Types {
 		if t := &b.Types[i]; t.Kind.IsLocation() {
-			return typeError(b.StartID+uint32(i), t, "sites of inlined functions can't be linked; use BTF "+
-				"without them, as resolve_btfids --inline of Linux 7.4 makes it, or pahole without the "+
-				"feature inline")
+			return typeError(b.StartID+uint32(i), t, "sites of inlined functions can't be linked; use "+
+				"BTF without them, as resolve_btfids --inline of Linux 7.4 makes it, or pahole without "+
+				"the feature inline")
 		}
 	}
 	return nil
