@@ -91,7 +91,7 @@ func (r *Run) countTypes(data []byte, base *btf.Blob) (string, error) {
 		return "", err
 	}
 	c := &Types{Kinds: map[string]int{}}
-	for k := btf.KindInt; k < btf.NumKinds; k++ {
+	for k := btf.KindInt; k <= btf.KindEnum64; k++ { // a link makes no later kinds
 		c.Kinds[k.String()] = 0
 	}
 	for _, b := range blobs {

@@ -5,7 +5,7 @@
 // Type.First is the index of the record's first element. No record has a pointer, so the 150,000
 // types of a kernel cost a handful of allocations. Type ids and string offsets are the same as on
 // the wire: a split blob's ids begin where the ids of its base end. The format is described in
-// include/uapi/linux/btf.h of Linux 7.2. Parse checks only what is needed to walk the bytes;
+// include/uapi/linux/btf.h of Linux 7.4. Parse checks only what is needed to walk the bytes;
 // package verify checks the meaning.
 package btf
 
@@ -24,7 +24,8 @@ type Type struct {
 	NameOff    uint32 // string offset of the name, or 0 if anonymous
 	SizeOrType uint32 // size in bytes (Kind.HasSize) or a type id (Kind.HasType); otherwise 0
 	Vlen       uint32 // number of elements in the kind's arena; for FUNC the linkage
-	// INT: encoding<<24 | bit offset<<16 | bits; VAR: linkage; DECL_TAG: component index
+	// INT: encoding<<24 | bit offset<<16 | bits; VAR: linkage; DECL_TAG: component index;
+	// LOC_PARAM: flags (LocSigned …)
 	Extra uint32
 	First uint32 // index of the first element in the kind's arena
 	Kind  Kind
@@ -86,6 +87,8 @@ type Blob struct {
 	Enums    []Enumerator // arena of ENUM and ENUM64
 	Secinfos []Secinfo    // arena of DATASEC
 	Arrays   []Array      // arena of ARRAY: one for each type
+	Words    []uint32     // arena of LOC_PARAM (values) and LOC_PROTO (type ids)
+	Sites    []Site       // arena of LOCSEC
 
 	// Strings is the blob's own string section: names, each terminated with NUL. In a blob without a
 	// base, the first name is empty.
@@ -246,7 +249,8 @@ func (b *Blob) ArrayOf(t *Type) Array { return b.Arrays[t.First] }
 
 // Ref returns a pointer to the n-th type id (counted from 0) in t, a record in b itself, or nil if
 // t has fewer ids. References to void (0) count. The order is that of the record: in a FUNC_PROTO,
-// the return type, then the parameters; in an ARRAY, the element type, then the index type.
+// the return type, then the parameters; in an ARRAY, the element type, then the index type; in a
+// LOCSEC, for each site the function, then the LOC_PROTO.
 func (b *Blob) Ref(t *Type, n uint32) *uint32 {
 	switch t.Kind {
 	case KindStruct, KindUnion:
@@ -270,6 +274,14 @@ func (b *Blob) Ref(t *Type, n uint32) *uint32 {
 		}
 		if n--; n < t.Vlen {
 			return &b.Params[t.First+n].Type
+		}
+	case KindLocProto:
+		if n < t.Vlen {
+			return &b.Words[t.First+n]
+		}
+	case KindLocsec:
+		if n/2 < t.Vlen {
+			return b.Sites[t.First+n/2].ref(n % 2)
 		}
 	default:
 		if n == 0 && t.Kind.HasType() {

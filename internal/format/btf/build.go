@@ -120,6 +120,24 @@ func (b *Builder) Datasec(name string, size uint32, vars ...Secinfo) uint32 {
 		Vlen: n})
 }
 
+// LocParam adds a LOC_PARAM for a parameter of size bytes; flags say what the values mean.
+func (b *Builder) LocParam(size, flags uint32, values ...uint32) uint32 {
+	first, n := appendTo(&b.Blob.Words, values)
+	return b.Add(Type{Kind: KindLocParam, SizeOrType: size, Extra: flags, First: first, Vlen: n})
+}
+
+// LocProto adds a LOC_PROTO; a parameter is the id of a LOC_PARAM, or 0 if it isn't known.
+func (b *Builder) LocProto(params ...uint32) uint32 {
+	first, n := appendTo(&b.Blob.Words, params)
+	return b.Add(Type{Kind: KindLocProto, First: first, Vlen: n})
+}
+
+// Locsec adds a LOCSEC. In finished BTF, its sites are sorted: see SortSites.
+func (b *Builder) Locsec(name string, sites ...Site) uint32 {
+	first, n := appendTo(&b.Blob.Sites, sites)
+	return b.Add(Type{Kind: KindLocsec, NameOff: b.Name(name), First: first, Vlen: n})
+}
+
 // DeclTag adds a DECL_TAG on a type or on one of its members or parameters. component is the index
 // of the member or parameter, or DeclTagWhole for the type itself.
 func (b *Builder) DeclTag(name string, target, component uint32) uint32 {

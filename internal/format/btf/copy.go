@@ -30,6 +30,12 @@ func (b *Blob) Copy(from *Blob, t *Type, name, ref func(uint32) uint32) {
 	case KindDatasec:
 		x.First = uint32(len(b.Secinfos))
 		b.Secinfos = append(b.Secinfos, from.SecinfosOf(t)...)
+	case KindLocParam, KindLocProto:
+		x.First = uint32(len(b.Words))
+		b.Words = append(b.Words, from.WordsOf(t)...)
+	case KindLocsec:
+		x.First = uint32(len(b.Sites))
+		b.Sites = append(b.Sites, from.SitesOf(t)...)
 	}
 	for r := range b.Refs(&x) {
 		*r = ref(*r)

@@ -4,8 +4,9 @@ import "fmt"
 
 // EncodeOptions selects a variant of the format.
 type EncodeOptions struct {
-	// Layout adds the layout section, with one entry for each known kind. The header then has 32
-	// bytes, which Linux 7.1 and later read; without Layout, it has 24 bytes, which everything reads.
+	// Layout adds the layout section, with one entry for each kind up to ENUM64 or, if the blob has
+	// types of later kinds, for each known kind. The header then has 32 bytes, which Linux 7.1 and
+	// later read; without Layout, it has 24 bytes, which everything reads.
 	Layout bool
 
 	// HeaderLen is the length of the header in bytes; zeros follow the known fields. 0 means the
@@ -19,9 +20,10 @@ func (h Header) Form() EncodeOptions {
 	return EncodeOptions{Layout: h.LayoutLen > 0, HeaderLen: int(h.HdrLen)}
 }
 
-// Encode writes a blob in the form that every kernel reads, with 16 bits for the element count and
-// 5 bits for the kind. It finds a type's elements in the arenas by First and Vlen, so several types
-// may share elements. Errors name the type that exceeds a limit.
+// Encode writes a blob in the form that every kernel reads, with 16 bits for the element count
+// (Kind.MaxVlen: 24 bits in kinds that old kernels don't know) and 5 bits for the kind. It finds a
+// type's elements in the arenas by First and Vlen, so several types may share elements. Errors name
+// the type that exceeds a limit.
 func Encode(b *Blob, opts EncodeOptions) ([]byte, error) {
 	if n := len(b.Strings); n == 0 && b.Base == nil && b.BaseStrLen == 0 ||
 		n > 0 && b.Strings[n-1] != 0 {
@@ -51,7 +53,7 @@ func (b *Blob) typeLen() (uint64, error) {
 			return 0, fmt.Errorf("cannot write BTF type [%d]: unknown kind %d", b.StartID+uint32(i),
 				t.Kind)
 		}
-		if t.Vlen > MaxVlen {
+		if t.Vlen > t.Kind.MaxVlen() {
 			return 0, VlenError(b.StartID+uint32(i), t.Kind, b.TypeName(t), t.Vlen)
 		}
 		total += t.Kind.RecordLen(t.Vlen)
@@ -62,7 +64,7 @@ func (b *Blob) typeLen() (uint64, error) {
 // VlenError is the error for a type that has more elements than the format allows.
 func VlenError(id uint32, kind Kind, name string, vlen uint32) error {
 	return fmt.Errorf("cannot write BTF type [%d] %v %s: %d elements, but the format allows only %d",
-		id, kind, name, vlen, MaxVlen)
+		id, kind, name, vlen, kind.MaxVlen())
 }
 
 func (r *Records) record(b *Blob, t *Type) {
@@ -85,6 +87,14 @@ func (r *Records) record(b *Blob, t *Type) {
 	case KindDatasec:
 		for _, s := range b.SecinfosOf(t) {
 			r.Secinfo(s)
+		}
+	case KindLocParam, KindLocProto:
+		for _, w := range b.WordsOf(t) {
+			r.Word(w)
+		}
+	case KindLocsec:
+		for _, s := range b.SitesOf(t) {
+			r.Site(s)
 		}
 	}
 }

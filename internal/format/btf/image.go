@@ -37,7 +37,7 @@ func NewImage(b *Blob, types int, typeLen uint64, strLen int, opts EncodeOptions
 	}
 	hdrLen, layoutLen := HeaderLen, 0
 	if opts.Layout {
-		hdrLen, layoutLen = HeaderLenLayout, 4*NumKinds
+		hdrLen, layoutLen = HeaderLenLayout, 4*b.layoutKinds()
 	}
 	hdrLen = max(hdrLen, opts.HeaderLen)
 	typesEnd := hdrLen + int(typeLen)
@@ -49,7 +49,7 @@ func NewImage(b *Blob, types int, typeLen uint64, strLen int, opts EncodeOptions
 		uint32(strLen)}
 	if opts.Layout {
 		header = append(header, uint32(typeLen), uint32(layoutLen))
-		for i, l := range layout {
+		for i, l := range layout[:layoutLen/4] {
 			m.out[typesEnd+4*i], m.out[typesEnd+4*i+1] = l.info, l.elem
 		}
 	}
@@ -57,6 +57,17 @@ func NewImage(b *Blob, types int, typeLen uint64, strLen int, opts EncodeOptions
 		order.PutUint32(m.out[4+4*i:], v)
 	}
 	return m, nil
+}
+
+// layoutKinds is the number of kinds in the layout section. Without types of later kinds, the
+// section has the bytes that libbpf 1.8 writes.
+func (b *Blob) layoutKinds() int {
+	for i := range b.Types {
+		if b.Types[i].Kind > KindEnum64 {
+			return NumKinds
+		}
+	}
+	return int(KindEnum64) + 1
 }
 
 // Records returns a writer of type records that starts at an offset in the type section.
@@ -86,7 +97,7 @@ func (r *Records) Type(t *Type) {
 	}
 	r.put3(t.NameOff, info, t.SizeOrType)
 	switch t.Kind {
-	case KindInt, KindVar, KindDeclTag:
+	case KindInt, KindVar, KindDeclTag, KindLocParam:
 		binary.LittleEndian.PutUint32(r.to, t.Extra)
 		r.to = r.to[4:]
 	}
@@ -112,6 +123,15 @@ func (r *Records) Enumerator(k Kind, e Enumerator) {
 
 // Secinfo writes a variable of a DATASEC.
 func (r *Records) Secinfo(s Secinfo) { r.put3(s.Type, s.Offset, s.Size) }
+
+// Word writes a value of a LOC_PARAM or a type id in a LOC_PROTO.
+func (r *Records) Word(w uint32) {
+	binary.LittleEndian.PutUint32(r.to, w)
+	r.to = r.to[4:]
+}
+
+// Site writes a site of a LOCSEC.
+func (r *Records) Site(s Site) { r.put3(s.Func, s.LocProto, s.Offset) }
 
 func (r *Records) put2(a, b uint32) {
 	binary.LittleEndian.PutUint64(r.to, uint64(b)<<32|uint64(a))

@@ -15,7 +15,7 @@ import (
 // TestCiliumReadsWhatWeWrite writes types of every kind, and lets cilium/ebpf read them.
 func TestCiliumReadsWhatWeWrite(t *testing.T) {
 	for _, order := range []binary.ByteOrder{binary.LittleEndian, binary.BigEndian} {
-		b := example(order)
+		b := olderKinds(order).Finish()
 		spec, err := cilium.LoadSpecFromReader(bytes.NewReader(encoded(t, b, EncodeOptions{})))
 		if err != nil {
 			t.Fatal(order, err)

@@ -8,7 +8,7 @@ import (
 // Kind is the kind of a BTF type record, BTF_KIND_* in include/uapi/linux/btf.h.
 type Kind uint8
 
-// The kinds of Linux 7.2.
+// The kinds of Linux 7.4.
 const (
 	KindVoid      Kind = 0 // type id 0; never a record
 	KindInt       Kind = 1
@@ -30,9 +30,12 @@ const (
 	KindDeclTag   Kind = 17
 	KindTypeTag   Kind = 18
 	KindEnum64    Kind = 19
+	KindLocParam  Kind = 20
+	KindLocProto  Kind = 21
+	KindLocsec    Kind = 22
 
 	// NumKinds is one more than the last known kind.
-	NumKinds = 20
+	NumKinds = 23
 )
 
 // Limits of the format and of the kernels that load BTF.
@@ -49,7 +52,8 @@ const (
 
 	// MaxVlen is the largest element count that all kernels read: 16 bits (24 since Linux 7.2).
 	MaxVlen = 0xffff
-	// MaxVlenWide is the largest element count since Linux 7.2.
+	// MaxVlenWide is the largest element count since Linux 7.2. Kernels that know the kinds of
+	// locations (Kind.IsLocation) read it.
 	MaxVlenWide = 0xffffff
 	// MaxModifiers is how many modifiers (Kind.IsModifier) in a row the kernel follows in its own BTF
 	// and in that of modules (kernel/bpf/btf.c: btf_check_modifier_chain_length in Linux 7.2,
@@ -86,7 +90,7 @@ const DeclTagWhole = ^uint32(0)
 var kindNames = [NumKinds]string{
 	"VOID", "INT", "PTR", "ARRAY", "STRUCT", "UNION", "ENUM", "FWD", "TYPEDEF", "VOLATILE",
 	"CONST", "RESTRICT", "FUNC", "FUNC_PROTO", "VAR", "DATASEC", "FLOAT", "DECL_TAG", "TYPE_TAG",
-	"ENUM64",
+	"ENUM64", "LOC_PARAM", "LOC_PROTO", "LOCSEC",
 }
 
 // String is the kind as bpftool prints it, such as FUNC_PROTO.
@@ -110,6 +114,9 @@ var layout = [NumKinds]struct{ info, elem uint8 }{
 	KindDatasec:   {0, 12},
 	KindDeclTag:   {4, 0},
 	KindEnum64:    {0, 12},
+	KindLocParam:  {4, 4},
+	KindLocProto:  {0, 4},
+	KindLocsec:    {0, 12},
 }
 
 // RecordLen is the length on the wire, in bytes, of a record of a known kind; vlen is Type.Vlen.
@@ -121,7 +128,7 @@ func (k Kind) RecordLen(vlen uint32) uint64 {
 // HasSize reports whether Type.SizeOrType is a size in bytes.
 func (k Kind) HasSize() bool {
 	switch k {
-	case KindInt, KindStruct, KindUnion, KindEnum, KindEnum64, KindDatasec, KindFloat:
+	case KindInt, KindStruct, KindUnion, KindEnum, KindEnum64, KindDatasec, KindFloat, KindLocParam:
 		return true
 	}
 	return false
@@ -152,6 +159,18 @@ func (k Kind) IsComposite() bool { return k == KindStruct || k == KindUnion }
 
 // IsEnum reports whether the kind has enumerators: ENUM or ENUM64.
 func (k Kind) IsEnum() bool { return k == KindEnum || k == KindEnum64 }
+
+// IsLocation reports whether the kind describes where inlined functions and their parameters are:
+// LOC_PARAM, LOC_PROTO or LOCSEC. Only types of these kinds refer to types of these kinds.
+func (k Kind) IsLocation() bool { return KindLocParam <= k && k <= KindLocsec }
+
+// MaxVlen is the largest element count that may be written in a record of this kind.
+func (k Kind) MaxVlen() uint32 {
+	if k.IsLocation() {
+		return MaxVlenWide
+	}
+	return MaxVlen
+}
 
 // ParseKind returns the kind with a name such as func_proto, in upper or lower case.
 func ParseKind(name string) (Kind, bool) {

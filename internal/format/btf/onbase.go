@@ -64,10 +64,14 @@ func mayReferTo(from, to Kind) bool {
 	case KindDatasec:
 		return to == KindVar
 	case KindDeclTag:
-		return to != KindDatasec && to != KindDeclTag
+		return to != KindDatasec && to != KindDeclTag && !to.IsLocation()
+	case KindLocProto:
+		return to == KindLocParam
+	case KindLocsec:
+		return to == KindFunc || to == KindLocProto
 	}
 	switch to {
-	case KindFunc, KindVar, KindDatasec, KindDeclTag:
+	case KindFunc, KindVar, KindDatasec, KindDeclTag, KindLocParam, KindLocProto, KindLocsec:
 		return false
 	case KindFuncProto: // an object or a parameter can't be a function
 		return from == KindPtr || from == KindTypedef || from.IsModifier()
@@ -81,7 +85,8 @@ func (b *Blob) SameRecords(other *Blob) bool {
 	return b.Strings == other.Strings && slices.Equal(b.Types, other.Types) &&
 		slices.Equal(b.Members, other.Members) && slices.Equal(b.Params, other.Params) &&
 		slices.Equal(b.Enums, other.Enums) && slices.Equal(b.Secinfos, other.Secinfos) &&
-		slices.Equal(b.Arrays, other.Arrays)
+		slices.Equal(b.Arrays, other.Arrays) && slices.Equal(b.Words, other.Words) &&
+		slices.Equal(b.Sites, other.Sites)
 }
 
 // StartsString reports whether a string of the blob or its bases begins at offset off.

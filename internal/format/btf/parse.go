@@ -178,6 +178,7 @@ func (b *Blob) ParseTypes(data []byte) (strings []byte, err error) {
 	*b = *p.blob
 	b.Types, b.Members, b.Params = old.Types, old.Members, old.Params
 	b.Enums, b.Secinfos, b.Arrays = old.Enums, old.Secinfos, old.Arrays
+	b.Words, b.Sites = old.Words, old.Sites
 	p.blob = b
 	if err := p.allocate(); err != nil {
 		return nil, err
@@ -193,6 +194,8 @@ type opened struct {
 	from    int   // where the types begin
 	end     int   // where the blob ends
 	strings []byte
+	layout  []byte // the layout section
+	others  uint32 // otherLayouts(layout)
 }
 
 // open reads the header of the blob at the start of data, and checks how its strings begin and end.
@@ -236,6 +239,10 @@ func open(data []byte, base *Blob) (p opened, err error) {
 			"base swapped?")
 	}
 	p.blob, p.end, p.from = b, end, int(h.HdrLen)+int(h.TypeOff)
+	if h.LayoutLen > 0 {
+		p.layout = data[int(h.HdrLen)+int(h.LayoutOff):][:h.LayoutLen]
+		p.others = otherLayouts(p.layout)
+	}
 	p.data = data[:p.from+int(h.TypeLen)]
 	return p, nil
 }
@@ -264,8 +271,8 @@ func (p *opened) walk(f func(kind Kind, vlen, off int)) error {
 		}
 		info := p.u32(off + 4)
 		kind, vlen := Kind(info>>24&0x7f), int(info&MaxVlenWide)
-		if kind == KindVoid || kind >= NumKinds {
-			return formatError(id, off, "unknown kind %d", kind)
+		if kind == KindVoid || kind >= NumKinds || p.others>>kind&1 != 0 {
+			return p.badKind(id, off, kind)
 		}
 		l := layout[kind]
 		n := 12 + int(l.info) + int(l.elem)*vlen
@@ -297,6 +304,8 @@ func (p *opened) allocate() error {
 	b.Enums = emptied(b.Enums, elems[KindEnum]+elems[KindEnum64])
 	b.Secinfos = emptied(b.Secinfos, elems[KindDatasec])
 	b.Arrays = emptied(b.Arrays, elems[KindArray])
+	b.Words = emptied(b.Words, elems[KindLocParam]+elems[KindLocProto])
+	b.Sites = emptied(b.Sites, elems[KindLocsec])
 	return err
 }
 
@@ -324,6 +333,13 @@ func (b *Blob) fill(s source, off int) {
 		case KindInt, KindVar, KindDeclTag:
 			t.Extra = s.u32(off)
 			off += 4
+		case KindLocParam:
+			t.Extra = s.u32(off)
+			off = b.words(&t, s, off+4)
+		case KindLocProto:
+			off = b.words(&t, s, off)
+		case KindLocsec:
+			off = b.sites(&t, s, off)
 		case KindArray:
 			t.First = uint32(len(b.Arrays))
 			b.Arrays = append(b.Arrays, Array{s.u32(off), s.u32(off + 4), s.u32(off + 8)})

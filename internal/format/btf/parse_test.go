@@ -25,6 +25,17 @@ func kernelBTF(t testing.TB) []byte {
 
 // example returns a blob with types of every kind.
 func example(order binary.ByteOrder) *Blob {
+	b := olderKinds(order)
+	fn := uint32(13)
+	reg := b.LocParam(8, LocReg, 5)
+	at := b.LocParam(4, LocReg|LocDeref|LocOffset|LocSigned, LocFrameBase, ^uint32(15))
+	site := Site{fn, b.LocProto(reg, 0), 0x40}
+	b.Locsec("inline.text", site, Site{fn, b.LocProto(at, reg), 0x80})
+	return b.Finish()
+}
+
+// olderKinds starts a blob with types of every kind up to ENUM64.
+func olderKinds(order binary.ByteOrder) *Builder {
 	b := NewBuilder(order, nil, nil)
 	n := b.Name
 	i := b.Int("int", 4, IntSigned, 0)
@@ -47,7 +58,7 @@ func example(order binary.ByteOrder) *Blob {
 	b.DeclTag("tag", fn, 0)
 	b.Ref(KindTypeTag, "user", i)
 	b.Enum(KindEnum64, "big", 8, false, Enumerator{NameOff: n("BIG"), Value: 0x123456789abcdef0})
-	return b.Finish()
+	return b
 }
 
 func encoded(t testing.TB, b *Blob, opts EncodeOptions) []byte {
@@ -95,7 +106,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestLayoutSection checks the layout section against Linux 7.2: its struct btf_layout, and the
+// TestLayoutSection checks the layout section against Linux 7.4: its struct btf_layout, and the
 // element size of each kind.
 func TestLayoutSection(t *testing.T) {
 	data := encoded(t, example(binary.LittleEndian), EncodeOptions{Layout: true})
@@ -112,6 +123,7 @@ func TestLayoutSection(t *testing.T) {
 		KindInt: {4, 0}, KindArray: {12, 0}, KindStruct: {0, 12}, KindUnion: {0, 12}, KindEnum: {0,
 			8}, KindFuncProto: {0, 8},
 		KindVar: {4, 0}, KindDatasec: {0, 12}, KindDeclTag: {4, 0}, KindEnum64: {0, 12},
+		KindLocParam: {4, 4}, KindLocProto: {0, 4}, KindLocsec: {0, 12},
 	}
 	for k := KindVoid; k < NumKinds; k++ {
 		if e := got[4*k : 4*k+4]; e[0] != want[k][0] || e[1] != want[k][1] || e[2] != 0 || e[3] != 0 {
@@ -175,7 +187,8 @@ func TestParseRefuses(t *testing.T) {
 		{"no empty string", func(d []byte) []byte { d[24+typeLen] = 'x'; return d },
 			"looks like split BTF"},
 		{"kind 0", put(24+4, 0), "BTF type [1] at offset 0x18: unknown kind 0"},
-		{"kind 20", put(24+4, 20<<24), "unknown kind 20"},
+		{"kind 23", put(24+4, 23<<24), "unknown kind 23"},
+		{"too many sites", put(24+4, 22<<24|0xffffff), "LOCSEC with 16777215 elements needs"},
 		{"too many members", put(24+4, 4<<24|0xffff), "STRUCT with 65535 elements needs"},
 	} {
 		data := c.edit(append([]byte(nil), good...))

@@ -33,6 +33,10 @@ func TestRefs(t *testing.T) {
 		b.Var("v", 61, btf.LinkageGlobal):                                  {61},
 		b.Datasec("d", 8, btf.Secinfo{Type: 71}, btf.Secinfo{Type: 72}):    {71, 72},
 		b.DeclTag("tag", 81, 5):                                            {81},
+		b.LocParam(8, btf.LocReg, 91, 92):                                  nil,
+		b.LocProto(93, 0, 94):                                              {93, 0, 94},
+		b.Locsec("inline.text", btf.Site{Func: 95, LocProto: 96, Offset: 97},
+			btf.Site{Func: 98, LocProto: 99}): {95, 96, 98, 99},
 	}
 	kinds := map[btf.Kind]bool{}
 	for id, refs := range want {

@@ -38,8 +38,11 @@ func newPrinter(b *btf.Blob) (*printer, error) {
 }
 
 // check checks that the record of a type has only what the text can express. The kernel refuses
-// everything that check refuses.
+// everything that check refuses, except sites of inlined functions.
 func (p *printer) check(t *btf.Type, o *btf.Blob) error {
+	if t.Kind.IsLocation() {
+		return fmt.Errorf("the text has no form for sites of inlined functions")
+	}
 	for off := range o.Names(t) {
 		if _, err := p.blob.Name(off); err != nil {
 			return err

@@ -30,7 +30,7 @@ func (p planned) isHub() bool {
 	return false
 }
 
-// generator makes random BTF of all kinds.
+// generator makes random BTF of all kinds that the text has.
 type generator struct {
 	*rand.Rand
 	*btf.Builder
@@ -44,7 +44,7 @@ func randomBlob(r *rand.Rand, n int) *btf.Blob {
 	}
 	g := &generator{Rand: r, Builder: btf.NewBuilder(order, nil, nil)}
 	for range n {
-		p := planned{kind: btf.Kind(1 + g.IntN(btf.NumKinds-1))}
+		p := planned{kind: btf.Kind(1 + g.IntN(int(btf.KindEnum64)))}
 		switch p.kind {
 		case btf.KindPtr, btf.KindArray, btf.KindConst, btf.KindVolatile, btf.KindRestrict,
 			btf.KindFuncProto:

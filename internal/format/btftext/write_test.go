@@ -112,6 +112,8 @@ func TestRefused(t *testing.T) {
 		{"BTF type [1] INT int: invalid encoding 0x8000020", func(b *btf.Builder) {
 			b.Int("int", 4, 8, 32)
 		}},
+		{"BTF type [1] LOC_PROTO: the text has no form for sites of inlined functions",
+			func(b *btf.Builder) { b.LocProto() }},
 		{"BTF type [1] VAR v: invalid linkage 3", func(b *btf.Builder) {
 			b.Var("v", 0, 3)
 		}},

@@ -52,7 +52,7 @@ func checkType(b, o *btf.Blob, t *btf.Type) string {
 		}
 	case btf.KindArray:
 		return checkArray(b, o.ArrayOf(t))
-	case btf.KindDatasec, btf.KindDeclTag:
+	case btf.KindDatasec, btf.KindDeclTag, btf.KindLocProto, btf.KindLocsec:
 		return checkTarget(b, t, o)
 	}
 	if t.Kind.HasType() {
@@ -117,7 +117,8 @@ func isType(b *btf.Blob, id uint32, voidToo bool) string {
 		return fmt.Sprintf("type [%d], which doesn't exist", id)
 	}
 	switch t.Kind {
-	case btf.KindFunc, btf.KindVar, btf.KindDatasec, btf.KindDeclTag:
+	case btf.KindFunc, btf.KindVar, btf.KindDatasec, btf.KindDeclTag, btf.KindLocParam,
+		btf.KindLocProto, btf.KindLocsec:
 		return fmt.Sprintf("type [%d], which is a %v", id, t.Kind)
 	}
 	return ""

@@ -3,6 +3,7 @@ package cheader_test
 import (
 	"bytes"
 	"io"
+	"strings"
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
@@ -22,6 +23,7 @@ func FuzzWrite(f *testing.F) {
 			member(b, "bool", y, 16))
 		b.Ref(btf.KindTypedef, "bool", b.Ref(btf.KindPtr, "", b.Ref(btf.KindTypeTag, "\x1b\n\xff", tag)))
 		b.Enum(btf.KindEnum, "e", 4, false, value(b, "true", 1))
+		addSites(b)
 		data, err := b.Encode(btf.EncodeOptions{})
 		if err != nil {
 			f.Fatal(err)
@@ -53,4 +55,37 @@ func FuzzWrite(f *testing.F) {
 		}
 		cheader.Write(io.Discard, b, ids)
 	})
+}
+
+// addSites adds a function, and a site where it was inlined.
+func addSites(b *btf.Builder) {
+	f := b.Func("f", b.FuncProto(1, btf.Param{NameOff: b.Name("a"), Type: 1}), btf.LinkageStatic)
+	at := b.LocProto(b.LocParam(8, btf.LocReg, 5))
+	b.Locsec("inline.text", btf.Site{Func: f, LocProto: at, Offset: 16})
+}
+
+// TestSites writes BTF with an inlined function: the header has nothing of it, but a LOC_PARAM in
+// the place of a type is an error.
+func TestSites(t *testing.T) {
+	b := btf.NewBuilder(nil, nil, nil)
+	b.Int("int", 4, btf.IntSigned, 0)
+	b.Composite(btf.KindStruct, "s", 4, false, member(b, "x", 1, 0))
+	var before, after bytes.Buffer
+	if err := cheader.Write(&before, b.Finish(), nil); err != nil {
+		t.Fatal(err)
+	}
+	addSites(b)
+	if err := cheader.Write(&after, b.Finish(), nil); err != nil ||
+		after.String() != before.String() {
+		t.Error(err, after.String())
+	}
+	if err := cheader.Write(io.Discard, b.Blob, []uint32{5, 6, 7}); err != nil {
+		t.Error(err)
+	}
+	b.Ref(btf.KindPtr, "", 5)
+	const want = "it refers to type [5], which is a LOC_PARAM"
+	if err := cheader.Write(io.Discard, b.Finish(), nil); err == nil ||
+		!strings.Contains(err.Error(), want) {
+		t.Error(err)
+	}
 }

@@ -30,7 +30,8 @@ func (g *generator) order(id uint32, viaPointer bool) (strong bool) {
 		return false
 	}
 	switch t.Kind {
-	case btf.KindInt, btf.KindFloat, btf.KindFunc, btf.KindVar, btf.KindDatasec, btf.KindDeclTag:
+	case btf.KindInt, btf.KindFloat, btf.KindFunc, btf.KindVar, btf.KindDatasec, btf.KindDeclTag,
+		btf.KindLocParam, btf.KindLocProto, btf.KindLocsec:
 		g.state[id] |= ordered
 		return false
 	case btf.KindPtr:

@@ -24,7 +24,8 @@ func (g *generator) sorted() []uint32 {
 	keys := make([]sortKey, 0, g.blob.EndID())
 	for id, t := range g.blob.All() {
 		switch t.Kind {
-		case btf.KindInt, btf.KindFloat, btf.KindFunc, btf.KindVar, btf.KindDatasec, btf.KindDeclTag:
+		case btf.KindInt, btf.KindFloat, btf.KindFunc, btf.KindVar, btf.KindDatasec, btf.KindDeclTag,
+			btf.KindLocParam, btf.KindLocProto, btf.KindLocsec:
 		default:
 			keys = append(keys, g.sortKey(id, t))
 		}

@@ -122,6 +122,8 @@ func (w *walker) inside(a, b uint32, s spot) {
 		w.parameters(a, b, s)
 	case k == btf.KindDatasec:
 		w.entries(a, b, s)
+	case k == btf.KindLocsec:
+		w.sites(a, b, s)
 	default:
 		w.record(a, b, s.where)
 		w.references(a, b, s)
@@ -129,6 +131,28 @@ func (w *walker) inside(a, b uint32, s spot) {
 	if len(w.changes) == before && w.label[a] != w.label[b] {
 		w.other(s.where, "the records differ")
 	}
+}
+
+// sites lists the difference between two LOCSECs. Sites change with every edit of a function, so
+// they aren't listed one by one. No program depends on them as it depends on a type.
+func (w *walker) sites(a, b uint32, s spot) {
+	n, m := w.nodes[a].typ.Vlen, w.nodes[b].typ.Vlen
+	if n != m {
+		w.add(Resized, s.where, message.Count(n, "site"), message.Count(m, "site"), false)
+		return
+	}
+	differ := w.label[a] != w.label[b]
+	ka, kb := w.children(a), w.children(b)
+	for i := 1; i < len(ka) && !differ; i += 2 { // the LOC_PROTOs
+		differ = w.content[ka[i]] != w.content[kb[i]]
+	}
+	if differ {
+		text := message.Count(n, "site") +
+			" on both sides, but with other functions, offsets or locations"
+		w.put(Change{Kind: Other, Where: s.where, Before: &State{Text: text}}, true)
+		return
+	}
+	w.references(a, b, s)
 }
 
 // record lists the differences between two records without elements, apart from references.
@@ -241,7 +265,7 @@ func joinPath(where, part string) string {
 // partOfOther reports whether types of this kind are spelled out in the types that refer to them.
 func partOfOther(k btf.Kind) bool {
 	return k == btf.KindPtr || k == btf.KindArray || k == btf.KindFuncProto ||
-		k.IsModifier() && k != btf.KindTypedef
+		k == btf.KindLocParam || k == btf.KindLocProto || k.IsModifier() && k != btf.KindTypedef
 }
 
 // reference lists the difference between references to a and b. If the parameter open is set, it

@@ -54,6 +54,7 @@ func shuffled(b *btf.Blob, rnd *rand.Rand, copies int) *btf.Blob {
 	}
 	out.Members, out.Params = slices.Clone(b.Members), slices.Clone(b.Params)
 	out.Secinfos, out.Arrays = slices.Clone(b.Secinfos), slices.Clone(b.Arrays)
+	out.Words, out.Sites = slices.Clone(b.Words), slices.Clone(b.Sites)
 	for i := range out.Members {
 		out.Members[i].Type = id(out.Members[i].Type)
 	}
@@ -65,6 +66,16 @@ func shuffled(b *btf.Blob, rnd *rand.Rand, copies int) *btf.Blob {
 	}
 	for i := range out.Arrays {
 		out.Arrays[i].Elem, out.Arrays[i].Index = id(out.Arrays[i].Elem), id(out.Arrays[i].Index)
+	}
+	for i := range out.Sites {
+		out.Sites[i].Func, out.Sites[i].LocProto = id(out.Sites[i].Func), id(out.Sites[i].LocProto)
+	}
+	for _, t := range b.Types {
+		if t.Kind == btf.KindLocProto {
+			for i, param := range b.WordsOf(&t) {
+				out.Words[t.First+uint32(i)] = id(param)
+			}
+		}
 	}
 	return &out
 }
@@ -116,7 +127,7 @@ func randomGraph(rnd *rand.Rand, n uint32) *btf.Blob {
 	b := btf.NewBuilder(nil, nil, nil)
 	any := func() uint32 { return rnd.Uint32N(n + 2) } // sometimes an id that does not exist
 	for b.NextID() <= n {
-		switch rnd.IntN(8) {
+		switch rnd.IntN(11) {
 		case 0:
 			b.Int("int", 4, 0, 0)
 		case 1, 2:
@@ -129,6 +140,13 @@ func randomGraph(rnd *rand.Rand, n uint32) *btf.Blob {
 				btf.Member{NameOff: b.Name("n"), Type: any()})
 		case 7:
 			b.FuncProto(any(), btf.Param{NameOff: b.Name("p"), Type: any()})
+		case 8:
+			b.Func("f", any(), btf.LinkageStatic)
+			b.LocParam(8, rnd.Uint32N(64), rnd.Uint32N(3))
+		case 9:
+			b.LocProto(any(), any())
+		case 10:
+			b.Locsec("inline.text", btf.Site{Func: any(), LocProto: any(), Offset: rnd.Uint32N(3)})
 		}
 	}
 	return b.Finish()

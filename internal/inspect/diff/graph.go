@@ -21,7 +21,7 @@ type graph struct {
 	nodes   []node
 	first   []uint32 // the children of node n are kids[first[n]:first[n+1]]
 	kids    []uint32 // the referenced nodes, in the order of the records
-	uses    []uint32 // by node: how many references lead to it, not counting DECL_TAGs
+	uses    []uint32 // by node: how many references lead to it, not counting DECL_TAGs and LOCSECs
 	names   []string // by number
 	numbers map[string]uint32
 	label   []uint32 // by node: equal for nodes that differ at most in references
@@ -167,7 +167,7 @@ func (r *reader) addRecord(n uint32) {
 	for ref := range b.Refs(t) {
 		kid := nodeOf(r.chain, *ref)
 		r.kids = append(r.kids, kid)
-		if t.Kind != btf.KindDeclTag {
+		if t.Kind != btf.KindDeclTag && t.Kind != btf.KindLocsec {
 			r.uses[kid]++
 		}
 	}

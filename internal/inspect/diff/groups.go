@@ -176,6 +176,7 @@ func (c *comparison) groupDifferences(g *group, out []Difference) []Difference {
 		switch {
 		case p[1] == noPartner:
 			d.Class, d.Note = OnlyA, c.otherDefinitions(g, 1)
+			d.Compatible = g.key.kind == btf.KindLocsec // see sites
 		case p[0] == noPartner:
 			d.Class, d.Note, d.Compatible = OnlyB, c.otherDefinitions(g, 0), true
 		default:

@@ -1,7 +1,8 @@
 // Package dump prints BTF record by record, each type with its id.
 //
 // The text is byte for byte what bpftool btf dump prints with format raw, except that control
-// characters in names are escaped.
+// characters in names are escaped. (For inline sites, which released versions of bpftool can't
+// read, it follows the kernel's selftests.)
 package dump
 
 import (
@@ -126,6 +127,12 @@ func (p *printer) record(id uint32, t *btf.Type, at *btf.Blob) {
 		p.num(" type_id=", t.SizeOrType)
 		p.str(" component_idx=")
 		p.buf = strconv.AppendInt(p.buf, int64(int32(t.Extra)), 10)
+	case btf.KindLocParam:
+		p.locParam(t, at)
+	case btf.KindLocProto:
+		p.locProto(t, at)
+	case btf.KindLocsec:
+		p.locsec(t, at)
 	default: // PTR, TYPEDEF, VOLATILE, CONST, RESTRICT, TYPE_TAG
 		p.num(" type_id=", t.SizeOrType)
 	}

@@ -46,7 +46,7 @@ func isType(k btf.Kind) bool {
 	case btf.KindVoid, btf.KindFunc, btf.KindVar, btf.KindDatasec, btf.KindDeclTag:
 		return false
 	}
-	return true
+	return !k.IsLocation()
 }
 
 // tagOf returns the kind of the tag that a type defines or declares, or 0 if the type has no tag.

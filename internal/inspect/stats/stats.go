@@ -22,8 +22,9 @@ type Report struct {
 	Strings Strings `json:"strings"`
 	// Variables counts the variables that a debugger finds in the BTF.
 	Variables Variables `json:"variables"`
-	Base      *Base     `json:"base,omitempty"` // nil if the BTF isn't split
-	Largest   []Record  `json:"largest"`        // the types with the largest records
+	Inline    *Inline   `json:"inline,omitempty"` // nil if the BTF has no LOCSEC
+	Base      *Base     `json:"base,omitempty"`   // nil if the BTF isn't split
+	Largest   []Record  `json:"largest"`          // the types with the largest records
 	// Sections are the DATASECs, ordered by the size of their records, the largest first.
 	Sections []Section `json:"sections"`
 }
@@ -41,7 +42,8 @@ type Kind struct {
 	Kind      string `json:"kind"` // as bpftool spells it
 	Types     int    `json:"types"`
 	Anonymous int    `json:"anonymous"`
-	// Elements counts members, enumerators, parameters, or variables in sections.
+	// Elements counts members, enumerators, parameters, variables in sections, values of
+	// LOC_PARAMs, or sites.
 	Elements uint64 `json:"elements"`
 	Bytes    uint64 `json:"bytes"`
 }
@@ -132,6 +134,7 @@ func Take(b *btf.Blob, limit int) *Report {
 		}
 	}
 	r.Types.Kinds = occurring(kinds[:])
+	r.Inline = countSites(b)
 	r.Strings = countStrings(b)
 	r.Bytes = r.Header + r.Types.Bytes + r.Layout + r.Strings.Bytes
 	if b.Base != nil {

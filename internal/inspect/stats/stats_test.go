@@ -98,6 +98,37 @@ func TestSums(t *testing.T) {
 	}
 }
 
+// TestInline counts the sites of two functions. The LOC_PROTO of one site doesn't exist.
+func TestInline(t *testing.T) {
+	b := btf.NewBuilder(nil, nil, nil)
+	b.Int("int", 4, btf.IntSigned, 0)                                            // 1
+	b.FuncProto(0, btf.Param{NameOff: b.Name("a"), Type: 1}, btf.Param{Type: 1}) // 2
+	b.Func("f", 2, btf.LinkageStatic)                                            // 3
+	b.Func("g", 2, btf.LinkageStatic)                                            // 4
+	b.LocParam(8, btf.LocReg, 1)                                                 // 5
+	b.LocProto(5, 0)                                                             // 6
+	b.Locsec("inline.text", btf.Site{Func: 3, LocProto: 6}, btf.Site{Func: 3, LocProto: 6, Offset: 8},
+		btf.Site{Func: 4, LocProto: 99}) // 7
+	b.Locsec("inline.init.text", btf.Site{Func: 3, LocProto: b.LocProto(5)})
+	r := Take(b.Finish(), 0)
+	if *r.Inline != (Inline{Sites: 4, Functions: 2, Parameters: 5, Known: 3}) {
+		t.Errorf("%+v", *r.Inline)
+	}
+	var text strings.Builder
+	if err := r.WriteText(&text); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"no variables\n4 sites of 2 inlined functions; the locations of 3 of 5 parameters are known\n",
+		"  LOCSEC          2          0         4     72",
+		"  variables and sections",
+	} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("no %q in\n%s", want, text.String())
+		}
+	}
+}
+
 type nothing struct{}
 
 func (*nothing) Write(p []byte) (int, error) { return len(p), nil }

@@ -50,7 +50,7 @@ func users(k btf.Kind) (of, elements user) {
 		return ofTypes, ofParameters
 	case btf.KindFunc:
 		return ofFunctions, 0
-	case btf.KindVar, btf.KindDatasec:
+	case btf.KindVar, btf.KindDatasec, btf.KindLocsec:
 		return ofVariables, 0
 	case btf.KindDeclTag, btf.KindTypeTag:
 		return ofTags, 0

@@ -33,6 +33,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	}
 
 	b.WriteString(r.Variables.text())
+	b.WriteString(r.Inline.text())
 
 	rows := [][]any{{"KIND", "TYPES", "ANONYMOUS", "ELEMENTS", "BYTES", "SHARE"}}
 	for _, k := range r.Types.Kinds {

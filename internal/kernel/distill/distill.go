@@ -12,7 +12,8 @@
 //	distilled base   INT, FLOAT, FWD; named structs and unions, with a size but no members; named
 //	                 ENUM and ENUM64, both as an ENUM with a size but no values
 //	split BTF        all other types to which the split BTF refers: pointers, arrays, typedefs,
-//	                 prototypes, anonymous structs, unions and enums
+//	                 prototypes, anonymous structs, unions and enums; functions that were
+//	                 inlined, and locations of their parameters
 //
 // The first exception: if several types of the base have the same name and size, the kernel
 // couldn't tell them apart, so this package copies them into the split BTF. libbpf puts them into
@@ -86,8 +87,12 @@ type distiller struct {
 func (d *distiller) findNeeded() error {
 	var work []uint32
 	bad := uint32(0)
+	inlined := map[uint32]bool{} // the functions in LOCSECs
 	need := func(owner *btf.Blob, t *btf.Type) {
 		for ref := range owner.Refs(t) {
+			if t.Kind == btf.KindLocsec {
+				inlined[*ref] = true
+			}
 			if id := *ref; id >= d.src.EndID() {
 				bad = max(bad, id)
 			} else if id != 0 && id < d.start && d.place[id] == nowhere {
@@ -103,8 +108,10 @@ func (d *distiller) findNeeded() error {
 		id := work[len(work)-1]
 		work = work[:len(work)-1]
 		t, owner := d.src.ByID(id)
-		switch t.Kind {
-		case btf.KindFunc, btf.KindVar, btf.KindDatasec, btf.KindDeclTag:
+		switch {
+		case t.Kind == btf.KindFunc && inlined[id]:
+		case t.Kind == btf.KindFunc || t.Kind == btf.KindVar || t.Kind == btf.KindDatasec ||
+			t.Kind == btf.KindDeclTag || t.Kind == btf.KindLocsec:
 			return fmt.Errorf("the BTF refers to [%d] %v %s in the base, which can't be distilled",
 				id, t.Kind, d.src.TypeName(t))
 		}

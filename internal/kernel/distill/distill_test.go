@@ -9,6 +9,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/kernel/verify"
+	"github.com/rules-btf/rules_btf/internal/link/relocate"
 )
 
 // lines describes each of a blob's own types: kind, name, size, number of elements, references.
@@ -188,6 +189,75 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
+// TestSites distills the base of BTF with sites. One of the inlined functions and a location are in
+// the base; they are copied. Then the result is relocated to another kernel.
+func TestSites(t *testing.T) {
+	kernel := func(more ...string) *btf.Builder {
+		k := btf.NewBuilder(binary.LittleEndian, nil, nil)
+		for _, name := range more {
+			k.Int(name, 8, 0, 0)
+		}
+		k.Int("int", 4, btf.IntSigned, 0)
+		return k
+	}
+	k := kernel()
+	zero := k.Func("zero", k.FuncProto(1, btf.Param{NameOff: k.Name("a"), Type: 1}),
+		btf.LinkageStatic)
+	reg := k.LocParam(4, btf.LocReg, 5)
+	m := btf.NewBuilder(binary.LittleEndian, k.Finish(), nil)
+	own := m.Func("own", m.FuncProto(0, btf.Param{NameOff: m.Name("b"), Type: 1},
+		btf.Param{NameOff: m.Name("c"), Type: 1}), btf.LinkageStatic)
+	one, two := m.LocProto(reg), m.LocProto(m.LocParam(8, btf.LocConst, 7, 0), 0)
+	m.Locsec("inline.text", btf.Site{Func: zero, LocProto: one, Offset: 32},
+		btf.Site{Func: zero, LocProto: one, Offset: 48}, btf.Site{Func: own, LocProto: two, Offset: 16})
+	base, split, err := Split(m.Finish())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want(t, "the distilled base", base, "INT int size 4")
+	types := []string{
+		"FUNC_PROTO  of 1; INT int; INT int",
+		"FUNC_PROTO  of 2; void; INT int; INT int",
+		"LOC_PARAM  size 4 of 1",
+		"LOC_PARAM  size 8 of 2",
+		"LOC_PROTO  of 1; LOC_PARAM ",
+		"LOC_PROTO  of 2; LOC_PARAM ; void",
+		"LOCSEC inline.text of 3; FUNC own; LOC_PROTO ; FUNC zero; LOC_PROTO ; FUNC zero; LOC_PROTO ",
+		"FUNC own; FUNC_PROTO ",
+		"FUNC zero; FUNC_PROTO ",
+	}
+	sites := []uint32{16, 32, 48}
+	check := func(what string, b *btf.Blob) {
+		got := lines(b)
+		slices.Sort(got[:2]) // prototypes are sorted by hash
+		if !slices.Equal(got, types) {
+			t.Errorf("%s is\n%s", what, strings.Join(got, "\n"))
+		}
+		for _, v := range verify.Check(b, verify.Options{Sorted: true}) {
+			t.Errorf("%s: %v", what, v)
+		}
+		for i, s := range b.Sites {
+			if s.Offset != sites[i] {
+				t.Errorf("%s: site %d is at %d", what, i, s.Offset)
+			}
+		}
+	}
+	check("the split BTF", split)
+	before := slices.Clone(split.Sites)
+	moved, err := relocate.Relocate(split, kernel("a", "b", "c").Finish())
+	if err != nil {
+		t.Fatal(err)
+	}
+	check("the relocated BTF", moved)
+	if !slices.Equal(split.Sites, before) {
+		t.Error("relocation has changed its input")
+	}
+	m.DeclTag("tag", reg, btf.DeclTagWhole)
+	if _, _, err := Split(m.Finish()); err == nil {
+		t.Error("a tag on a location is accepted")
+	}
+}
+
 // FuzzSplit distills any blob on any base, and parses the result.
 func FuzzSplit(f *testing.F) {
 	k := btf.NewBuilder(binary.LittleEndian, nil, nil)
@@ -195,9 +265,12 @@ func FuzzSplit(f *testing.F) {
 	s := k.Composite(btf.KindStruct, "s", 4, false, member(k, "i", i, 0))
 	k.Fwd("s", false)
 	a := k.Array(k.Ref(btf.KindTypedef, "t", s), i, 2)
+	g := k.Func("g", k.FuncProto(0), btf.LinkageStatic)
+	at := k.LocProto()
 	base := k.Finish()
 	m := btf.NewBuilder(binary.LittleEndian, base, nil)
 	m.Func("f", m.FuncProto(i, btf.Param{NameOff: m.Name("p"), Type: a}), btf.LinkageStatic)
+	m.Locsec("inline.text", btf.Site{Func: g, LocProto: at})
 	under, err := btf.Encode(base, btf.EncodeOptions{})
 	if err != nil {
 		f.Fatal(err)

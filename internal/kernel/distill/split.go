@@ -72,6 +72,7 @@ func (d *distiller) write(base *btf.Blob, list []uint32) *btf.Blob {
 		t, from := d.src.ByID(id)
 		w.Blob.Copy(from, t, name, ref)
 	}
+	w.Blob.SortSites()
 	return w.Finish()
 }
 

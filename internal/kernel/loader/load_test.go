@@ -102,6 +102,8 @@ func TestLoad(t *testing.T) {
 		{"a kind that is too new", v5, b.module(v5, `RELEASE="5.15.1"`,
 			"FUNCTION=probe(enum { LONG = 1LL << 40 } e) {}; size_type other"), Refused,
 			"ENUM64 is of a kind that Linux 5.15 doesn't know (6.0 does)"},
+		{"sites of inlined functions", k, set(btf.SectionTypes, withSites(t, split, k.types)), Refused,
+			"LOC_PROTO is of a kind that Linux 7.2 doesn't know (7.4 does)"},
 		{"an id of another type", k, set(btfids.SectionName, patchWord(ids, 0, 1)), WrongBTF,
 			`"__BTF_ID__struct__device__1" at offset 0x0: its id 1 is`},
 		{"an id of a kfunc", k, set(btfids.SectionName, patchWord(ids, 3, 1)), Refused,
@@ -217,4 +219,19 @@ func FuzzLoad(f *testing.F) {
 			t.Fatal(err)
 		}
 	})
+}
+
+// withSites adds a LOC_PROTO to split BTF.
+func withSites(t *testing.T, split []byte, base *btf.Blob) []byte {
+	t.Helper()
+	b, err := btf.Parse(split, base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Types = append(b.Types, btf.Type{Kind: btf.KindLocProto})
+	data, err := btf.Encode(b, btf.EncodeOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
 }

@@ -46,10 +46,13 @@ var (
 
 // kinds says in which version a kind was added (NR_BTF_KINDS).
 var kinds = map[btf.Kind]version{
-	btf.KindFloat:   {5, 13},
-	btf.KindDeclTag: {5, 16},
-	btf.KindTypeTag: {5, 17},
-	btf.KindEnum64:  {6, 0},
+	btf.KindFloat:    {5, 13},
+	btf.KindDeclTag:  {5, 16},
+	btf.KindTypeTag:  {5, 17},
+	btf.KindEnum64:   {6, 0},
+	btf.KindLocParam: {7, 4},
+	btf.KindLocProto: {7, 4},
+	btf.KindLocsec:   {7, 4},
 }
 
 // forms says in which version a form of a record was added, by the kernel's check_meta functions.
@@ -65,7 +68,7 @@ var forms = []struct {
 		return (t.Kind == btf.KindDeclTag || t.Kind == btf.KindTypeTag) && t.KFlag
 	}},
 	{version{7, 2}, "it has more than 65535 elements",
-		func(_ *btf.Blob, t *btf.Type) bool { return t.Vlen > btf.MaxVlen }},
+		func(_ *btf.Blob, t *btf.Type) bool { return t.Vlen > t.Kind.MaxVlen() }},
 	{version{6, 1}, "its name has more than 127 bytes",
 		func(b *btf.Blob, t *btf.Type) bool { return len(b.TypeName(t)) > 127 }},
 	{version{7, 2}, "it leads to a type tag, which must come first",

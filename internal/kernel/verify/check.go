@@ -1,8 +1,9 @@
 // Package verify checks a BTF blob by the rules of the kernel's verifier.
 //
 // The rules are those in kernel/bpf/btf.c of Linux 7.2: those for the form of each record
-// (btf_check_meta), then those for references (the resolve phase of BPF_BTF_LOAD). Unlike the
-// kernel, Check continues after the first violation. It skips types that refer to a bad type.
+// (btf_check_meta), then those for references (the resolve phase of BPF_BTF_LOAD). The rules for
+// the kinds of locations are those of Linux 7.4. Unlike the kernel, Check continues after the first
+// violation. It skips types that refer to a bad type.
 package verify
 
 import (

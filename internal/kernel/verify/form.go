@@ -32,6 +32,9 @@ var forms = [btf.NumKinds]struct {
 	btf.KindDeclTag:   {false, true, anyText},
 	btf.KindTypeTag:   {false, true, anyText},
 	btf.KindEnum64:    {true, true, optional},
+	btf.KindLocParam:  {true, false, forbidden},
+	btf.KindLocProto:  {true, false, forbidden},
+	btf.KindLocsec:    {true, false, section},
 }
 
 // form checks a record without its references, like the check_meta function of its kind in
@@ -39,7 +42,7 @@ var forms = [btf.NumKinds]struct {
 func (c *checker) form(i uint32) {
 	t := &c.b.Types[i]
 	may := forms[t.Kind]
-	if t.Vlen > btf.MaxVlen {
+	if t.Vlen > t.Kind.MaxVlen() {
 		c.report(Reader, i, "vlen-wide",
 			"it has %d elements; kernels before 7.2 and most tools read only %d", t.Vlen, btf.MaxVlen)
 	}
@@ -83,6 +86,10 @@ func (c *checker) form(i uint32) {
 		if idx := int32(t.Extra); idx < -1 {
 			c.report(Boot, i, "component-index", "component index %d is below -1", idx)
 		}
+	case btf.KindLocParam:
+		c.locParamForm(i)
+	case btf.KindLocsec:
+		c.locsecForm(i)
 	}
 }
 

@@ -176,6 +176,11 @@ func FuzzCheck(f *testing.F) {
 	rnd := rand.New(rand.NewPCG(5, 6))
 	for range 20 {
 		f.Add(randomBlob(f, rnd, 10))
+		data, err := randomSites(rnd, 10).Encode(btf.EncodeOptions{})
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		blobs, err := btf.ParseAll(data, nil)

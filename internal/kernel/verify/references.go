@@ -19,6 +19,10 @@ func (r *resolver) look(v *vertex) step {
 		return r.function(v.id, t)
 	case btf.KindDeclTag:
 		return r.declTag(v.id, t)
+	case btf.KindLocProto:
+		return r.locProto(v.id, t)
+	case btf.KindLocsec:
+		return r.locsec(v, t)
 	}
 	return r.reference(v.id, t)
 }

@@ -183,13 +183,14 @@ func needsResolve(k btf.Kind) bool {
 		k.IsModifier() || sourceOnly(k)
 }
 
-// sourceOnly reports whether only DATASECs and tags may refer to a type of this kind.
+// sourceOnly reports whether only DATASECs, LOCSECs and tags may refer to a type of this kind.
 func sourceOnly(k btf.Kind) bool {
-	return k == btf.KindVar || k == btf.KindDeclTag || k == btf.KindDatasec
+	return k == btf.KindVar || k == btf.KindDeclTag || k == btf.KindDatasec ||
+		k == btf.KindLocProto || k == btf.KindLocsec
 }
 
 // sizeless reports whether a type of this kind, such as void, has no size.
 func sizeless(k btf.Kind) bool {
 	return k == btf.KindVoid || k == btf.KindFwd || k == btf.KindFunc || k == btf.KindFuncProto ||
-		k == btf.KindDeclTag
+		k == btf.KindDeclTag || k.IsLocation()
 }

@@ -13,7 +13,7 @@ func (r *resolver) sized(id uint32) (at, size uint32, ok bool) {
 	}
 	t, _ := r.b.ByID(id)
 	switch {
-	case t == nil:
+	case t == nil || t.Kind.IsLocation(): // the size of a LOC_PARAM is that of a parameter
 	case t.Kind.HasSize():
 		return id, t.SizeOrType, true
 	case t.Kind == btf.KindPtr:

@@ -93,8 +93,8 @@ func (b *builder) index(blob *btf.Blob, h header) ([]byte, error) {
 		node := b.nodes[id]
 		n := b.g.Node(node)
 		switch n.Kind {
-		case types.KindFunc, types.KindVar, types.KindDatasec:
-			continue
+		case types.KindVoid, types.KindFunc, types.KindVar, types.KindDatasec:
+			continue // void is the node of locations
 		case types.KindDeclTag:
 			// the tags of functions and variables are never looked up in a base
 			target := blob.Types[i].SizeOrType
@@ -148,6 +148,7 @@ func (b *builder) digest(blob *btf.Blob) types.Hash {
 	var layer []types.Hash
 	pinned := false
 	seen := make([]bool, len(b.g.Nodes))
+	seen[0] = true // locations are not in the digest
 	for _, node := range b.nodes[blob.StartID:blob.EndID()] {
 		if seen[node] {
 			continue
@@ -188,7 +189,7 @@ func (b *builder) references(blob *btf.Blob) (blocks, refs []byte) {
 		list = list[:0]
 		kind := b.g.Node(b.nodes[blob.StartID+uint32(i)]).Kind
 		switch kind {
-		case types.KindFunc, types.KindVar, types.KindDatasec, types.KindDeclTag:
+		case types.KindVoid, types.KindFunc, types.KindVar, types.KindDatasec, types.KindDeclTag:
 		default:
 			for ref := range blob.Refs(t) {
 				if node := b.nodes[*ref]; b.leads[node] || b.g.Node(node).IsDefinition() {

@@ -84,7 +84,9 @@ func (o *outline) find() error {
 		}
 	}
 	for i := range o.from.Types {
-		look(o.from, &o.from.Types[i])
+		if t := &o.from.Types[i]; !t.Kind.IsLocation() {
+			look(o.from, t)
+		}
 	}
 	for len(next) > 0 {
 		id := next[len(next)-1]
@@ -136,7 +138,12 @@ func (o *outline) copy() (*btf.Blob, error) {
 		to.Types = append(to.Types, declared)
 	}
 	for i := range o.from.Types {
-		to.Copy(o.from, &o.from.Types[i], name, ref)
+		t := &o.from.Types[i]
+		if t.Kind.IsLocation() { // it has an id, but is not in the index
+			to.Types = append(to.Types, btf.Type{Kind: t.Kind})
+			continue
+		}
+		to.Copy(o.from, t, name, ref)
 	}
 	to.Strings = strings.String()
 	return to, bad

@@ -39,7 +39,8 @@ func allOf(base *btf.Blob) *btf.Blob {
 	b := btf.NewBuilder(base.Order, base, nil)
 	for id := uint32(1); id < base.EndID(); id++ {
 		switch t, _ := base.ByID(id); t.Kind {
-		case btf.KindFunc, btf.KindVar, btf.KindDatasec, btf.KindDeclTag:
+		case btf.KindFunc, btf.KindVar, btf.KindDatasec, btf.KindDeclTag, btf.KindLocParam,
+			btf.KindLocProto, btf.KindLocsec:
 			continue
 		}
 		p := b.Ref(btf.KindPtr, "", id)

@@ -37,6 +37,8 @@ func small(base *btf.Blob, order binary.ByteOrder, prefix string) *btf.Blob {
 	b.Enum(btf.KindEnum, prefix+"e", 4, false)
 	v := b.Var(prefix+"v", ps, 1)
 	b.Datasec(prefix+".data", 8, btf.Secinfo{Type: v, Size: 8})
+	at := b.LocProto(b.LocParam(8, btf.LocReg, 5))
+	b.Locsec("inline.text", btf.Site{Func: f, LocProto: at, Offset: 16})
 	return b.Finish()
 }
 

@@ -65,7 +65,7 @@ func newReference(t testing.TB, b *btf.Blob) *reference {
 func (p *reference) index(id uint32, shape types.Hash) {
 	n := p.g.Node(p.nodes[id])
 	switch n.Kind {
-	case types.KindFunc, types.KindVar, types.KindDatasec:
+	case types.KindVoid, types.KindFunc, types.KindVar, types.KindDatasec:
 		return
 	case types.KindDeclTag:
 		t, _ := p.blob.ByID(id)
@@ -122,7 +122,10 @@ func (p *reference) Tag(stub types.Hash) (definition, declaration uint32, count 
 func (p *reference) Refs(id uint32, into []uint32) []uint32 {
 	t, b := p.blob.ByID(id)
 	for ref := range b.Refs(t) {
-		if *ref != 0 && (p.leads[p.nodes[*ref]] || p.g.Node(p.nodes[*ref]).IsDefinition()) {
+		if *ref == 0 || t.Kind.IsLocation() {
+			continue
+		}
+		if p.leads[p.nodes[*ref]] || p.g.Node(p.nodes[*ref]).IsDefinition() {
 			into = append(into, *ref)
 		}
 	}

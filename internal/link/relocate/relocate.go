@@ -97,7 +97,7 @@ func (r *relocation) rewrite() (*btf.Blob, error) {
 		StartID: r.base.EndID(), BaseStrLen: r.base.EndStr(), Origin: s.Origin,
 		Types: slices.Clone(s.Types), Members: slices.Clone(s.Members), Params: slices.Clone(s.Params),
 		Enums: slices.Clone(s.Enums), Secinfos: slices.Clone(s.Secinfos),
-		Arrays: slices.Clone(s.Arrays),
+		Arrays: slices.Clone(s.Arrays), Words: slices.Clone(s.Words), Sites: slices.Clone(s.Sites),
 	}
 	b.Origin.Release = "" // the BTF is now for the kernel of the base
 	for i := range b.Types {

@@ -322,6 +322,13 @@ func FuzzRelocate(f *testing.F) {
 		f.Add(p.distilled, p.split, p.base)
 		f.Add(q.distilled, q.split, q.base)
 	}
+	one := btf.NewBuilder(nil, nil, nil)
+	one.Int("int", 4, 0, 0)
+	distilled := one.Finish()
+	split := btf.NewBuilder(nil, distilled, nil)
+	fn := split.Func("f", split.FuncProto(1), btf.LinkageStatic)
+	split.Locsec("inline.text", btf.Site{Func: fn, LocProto: split.LocProto(split.LocParam(8, 8, 5))})
+	f.Add(encode(f, distilled), encode(f, split.Finish()), encode(f, distilled))
 	f.Fuzz(func(t *testing.T, rawDistilled, rawSplit, rawBase []byte) {
 		distilled, err := btf.Parse(rawDistilled, nil)
 		if err != nil {

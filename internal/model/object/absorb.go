@@ -207,6 +207,9 @@ func (a *absorber) hashTypes() bool {
 		if !ok {
 			return false
 		}
+		if t.Kind.IsLocation() {
+			return false
+		}
 		s.kind, s.tag = t.Kind, declared(t)
 		if s.fwd = s.tag != 0; !s.fwd && t.NameOff != 0 {
 			s.tag = types.TagOf(types.Kind(t.Kind))

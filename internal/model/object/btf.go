@@ -11,9 +11,9 @@ import (
 )
 
 // FromBTF returns an object with a unit for each blob. The blobs must not depend on each other;
-// those that are concatenated in a .BTF section don't. The bases of a split blob become units too;
-// their shapes don't depend on the split blob. The blobs determine t.Order, and t.AddrSize if that
-// is 0.
+// those that are concatenated in a .BTF section don't. They must not have sites of inlined
+// functions. The bases of a split blob become units too; their shapes don't depend on the split
+// blob. The blobs determine t.Order, and t.AddrSize if that is 0.
 func FromBTF(t Target, blobs ...*btf.Blob) (*Object, error) {
 	o := New(t, 0)
 	for i, b := range blobs {
@@ -28,6 +28,9 @@ func FromBTF(t Target, blobs ...*btf.Blob) (*Object, error) {
 		}
 		if o.Target.AddrSize == 0 {
 			o.Target.AddrSize = int(b.PointerSize())
+		}
+		if err := noLocations(b); err != nil {
+			return nil, err
 		}
 		_, err := o.addChain(Chain(b), true)
 		if err == nil {
@@ -55,8 +58,8 @@ func Chain(b *btf.Blob) []*btf.Blob {
 
 // AddBTF appends a unit for each blob of a chain (see Chain) to o.Units, even if an equal unit is
 // already there. It returns the node of each BTF id in the chain; for a FWD or an enum without
-// enumerators, that is the stub. Two ids have the same node if their types are equal, or differ
-// only in whether they declare or define a tag.
+// enumerators, that is the stub; for a location, it is 0. Two other ids have the same node if their
+// types are equal, or differ only in whether they declare or define a tag.
 //
 // If the chain has several different definitions of a tag, or defines it in one blob and declares
 // it in another, the stubs that refer to its definitions are pinned.
@@ -79,7 +82,11 @@ func (o *Object) addChain(chain []*btf.Blob, bases bool) ([]types.ID, error) {
 	for _, b := range chain {
 		items := slices.Clone(ids[b.StartID:b.EndID()])
 		slices.Sort(items)
-		o.Units = append(o.Units, Unit{FromBTF: true, Count: 1, Items: slices.Compact(items)})
+		items = slices.Compact(items)
+		if len(items) > 0 && items[0] == 0 { // locations
+			items = items[1:]
+		}
+		o.Units = append(o.Units, Unit{FromBTF: true, Count: 1, Items: items})
 	}
 	return ids, nil
 }

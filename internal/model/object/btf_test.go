@@ -291,6 +291,10 @@ func TestRefusedBTF(t *testing.T) {
 			b.Add(btf.Type{Kind: btf.KindFwd,
 				NameOff: 77})
 		}), "string offset 77"},
+		{"sites", build(func(b *btf.Builder) {
+			b.FuncProto(0)
+			b.Locsec("inline.text", btf.Site{Func: b.Func("f", 1, 0), LocProto: b.LocProto()})
+		}), "[3] LOC_PROTO: sites of inlined functions can't be linked; use BTF without them"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

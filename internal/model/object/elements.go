@@ -31,7 +31,7 @@ func Head(b *btf.Blob, t *btf.Type) (size, aux, ref uint32) {
 		ref = t.SizeOrType
 	}
 	switch t.Kind {
-	case btf.KindInt, btf.KindVar:
+	case btf.KindInt, btf.KindVar, btf.KindLocParam:
 		aux = t.Extra
 	case btf.KindFunc:
 		aux = t.Vlen
@@ -50,13 +50,14 @@ func Elements(t *btf.Type) uint32 {
 	case btf.KindArray:
 		return 1
 	case btf.KindStruct, btf.KindUnion, btf.KindFuncProto, btf.KindEnum, btf.KindEnum64,
-		btf.KindDatasec:
+		btf.KindDatasec, btf.KindLocParam, btf.KindLocProto, btf.KindLocsec:
 		return t.Vlen
 	}
 	return 0
 }
 
 // Element returns the fields of types.Elem for element i, but with a string offset and a type id.
+// For a site of a LOCSEC, ref is the function; types.Elem has no room for the LOC_PROTO.
 func Element(b *btf.Blob, t *btf.Type, i uint32) (nameOff, ref uint32, val uint64) {
 	switch t.Kind {
 	case btf.KindStruct, btf.KindUnion:
@@ -74,6 +75,13 @@ func Element(b *btf.Blob, t *btf.Type, i uint32) (nameOff, ref uint32, val uint6
 	case btf.KindDatasec:
 		s := &b.Secinfos[t.First+i]
 		return 0, s.Type, uint64(s.Offset) | uint64(s.Size)<<32
+	case btf.KindLocParam:
+		return 0, 0, uint64(b.Words[t.First+i])
+	case btf.KindLocProto:
+		return 0, b.Words[t.First+i], 0
+	case btf.KindLocsec:
+		s := &b.Sites[t.First+i]
+		return 0, s.Func, uint64(s.Offset)
 	}
 	return 0, b.ArrayOf(t).Index, 0
 }

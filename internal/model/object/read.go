@@ -96,6 +96,9 @@ func target(f *elf.File) Target {
 
 // addUnits adds the shapes of blob and the units of s to the empty object o.
 func (o *Object) addUnits(blob *btf.Blob, s *unitsSection) error {
+	if err := noLocations(blob); err != nil {
+		return err
+	}
 	r, err := newRecords(o.Graph, []*btf.Blob{blob})
 	if err != nil {
 		return err

@@ -8,7 +8,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// records are the type records of a base and of split BTF on it, in one space of ids.
+// records are the type records of a base and of split BTF on it, in one space of ids. Records of
+// the kinds of locations (btf.Kind.IsLocation) have ids, but are not types and get no nodes.
 type records struct {
 	g      *types.Graph
 	layers []layer
@@ -35,6 +36,19 @@ func newRecords(g *types.Graph, chain []*btf.Blob) (*records, error) {
 		below = b
 	}
 	return r, nil
+}
+
+// noLocations refuses BTF with sites of inlined functions. What a site says depends on the code
+// that was linked, so sites can't be linked again.
+func noLocations(b *btf.Blob) error {
+	for i := range b.Types {
+		if t := &b.Types[i]; t.Kind.IsLocation() {
+			return typeError(b.StartID+uint32(i), t, "sites of inlined functions can't be linked; use "+
+				"BTF without them, as resolve_btfids --inline of Linux 7.4 makes it, or pahole without "+
+				"the feature inline")
+		}
+	}
+	return nil
 }
 
 func (r *records) add(b *btf.Blob) {

@@ -27,7 +27,7 @@ func (r *records) depthFirst() (ids []uint32, cyclic bool, err error) {
 	order := make([]uint32, 0, r.end-1)
 	var stack []uint32
 	for root := uint32(1); root < r.end; root++ {
-		if state[root] != 0 {
+		if t, _ := r.at(root); state[root] != 0 || t.Kind.IsLocation() {
 			continue
 		}
 		stack = append(stack[:0], root)
@@ -118,6 +118,9 @@ type kindSet uint32
 
 func (s kindSet) has(k btf.Kind) bool { return s>>k&1 != 0 }
 
+// locations are the kinds to which no type refers.
+const locations = kindSet(1<<btf.KindLocParam | 1<<btf.KindLocProto | 1<<btf.KindLocsec)
+
 // kindsFor returns the kinds, void included, to which a type of the given kind may refer.
 func kindsFor(from btf.Kind) kindSet {
 	switch from {
@@ -126,9 +129,9 @@ func kindsFor(from btf.Kind) kindSet {
 	case btf.KindDatasec:
 		return 1<<btf.KindVar | 1<<btf.KindFunc // compilers also list extern functions, such as kfuncs
 	case btf.KindDeclTag:
-		return ^kindSet(1<<btf.KindDatasec | 1<<btf.KindDeclTag | 1<<btf.KindVoid)
+		return ^(1<<btf.KindDatasec | 1<<btf.KindDeclTag | 1<<btf.KindVoid | locations)
 	}
-	return ^kindSet(1<<btf.KindFunc | 1<<btf.KindVar | 1<<btf.KindDatasec | 1<<btf.KindDeclTag)
+	return ^(1<<btf.KindFunc | 1<<btf.KindVar | 1<<btf.KindDatasec | 1<<btf.KindDeclTag | locations)
 }
 
 // findCyclic finds the typedefs in cycles without a tag, and sets r.cyclic. It takes all typedefs

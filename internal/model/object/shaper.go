@@ -94,6 +94,9 @@ func (s *Shaper) Load(b *btf.Blob) (err error) {
 
 // LoadPlainly is like Load, but always reads the plain way.
 func (s *Shaper) LoadPlainly(b *btf.Blob) (err error) {
+	if err := noLocations(b); err != nil {
+		return err
+	}
 	s.ids, err = addShapes(s.set.g, []*btf.Blob{b}, false)
 	return err
 }

@@ -62,6 +62,7 @@ func FuzzBuild(f *testing.F) {
 	b.Ref(btf.KindTypedef, "loop", 11)
 	b.Composite(btf.KindUnion, "u", 8, false, btf.Member{Type: 4}, btf.Member{Type: 11})
 	b.Ref(btf.KindConst, "", 10)
+	b.Locsec("inline.text", btf.Site{Func: 7, LocProto: b.LocProto(b.LocParam(8, btf.LocReg, 5))})
 	data, err := b.Encode(btf.EncodeOptions{})
 	if err != nil {
 		f.Fatal(err)
