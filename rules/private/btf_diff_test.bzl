@@ -184,10 +184,10 @@ def btf_diff_test(
 
     Args:
         name: The test.
-        actual: A `vmlinux_btf`, a `module_btf`, or a file with BTF. With `symbols`, it may also be a
-            `btf_archive` or `modules_btf`: a kernel with its modules.
-        expected: The BTF to compare with, in the same forms. With `symbols`, it is the old kABI, and
-            it may be a file that `NAME.update` or `btfdedup dump --format=kabi` has written.
+        actual: A `vmlinux_btf`, a `module_btf`, or a file with BTF. With `symbols`, it may also be
+            a `btf_archive` or `modules_btf`: a kernel with its modules.
+        expected: The BTF to compare with, in the same forms. With `symbols`, it is the old kABI,
+            and it may be a file that `NAME.update` or `btfdedup dump --format=kabi` has written.
         actual_bases: The bases of `actual`, the kernel's BTF first, if `actual` is a file. A
             `module_btf` names its bases itself.
         expected_bases: The bases of `expected`, in the same way.

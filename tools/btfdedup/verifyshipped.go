@@ -51,8 +51,8 @@ func (s *shippedSummary) add(o loader.Outcome) {
 		loader.WrongBTF: &s.WrongBTF, loader.Refused: &s.Refused}[o]++
 }
 
-// shippedGC is how much the heap may grow, in percent, before garbage is collected. The heap consists
-// of few large pieces without pointers, so collecting it takes hardly any time.
+// shippedGC is how much the heap may grow, in percent, before garbage is collected. The heap
+// consists of few large pieces without pointers, so collecting it takes hardly any time.
 const shippedGC = 25
 
 // checkShipped prints what happens to each module when its kernel loads it.

@@ -48,8 +48,9 @@ btfrepro run --workspace=kernel/examples/hello --copy-root=kernel -- --config=ci
 	flags.StringVar(&opt.Workspace, "workspace", ".", "a `DIR` in the workspace")
 	flags.InputVar(&opt.CopyRoot, "copy-root",
 		"copy `DIR`, which contains the workspace and other files that the workspace needs")
-	flags.InputVar(&opt.Tools, "tools", "run the programs btfgen and btfdedup in `DIR`; the default is "+
-		"to build them, or to use those that the workspace registers")
+	flags.InputVar(&opt.Tools, "tools",
+		"run the programs btfgen and btfdedup in `DIR`; the default is to build them, or to use those "+
+			"that the workspace registers")
 	flags.OutputDirVarP(&opt.Scratch, "scratch", "", "a `DIR` with space for two output bases")
 	flags.StringArrayVar(&opt.Startup, "startup", nil,
 		"a startup `FLAG` for Bazel; repeat the flag for several")

@@ -104,9 +104,9 @@ func (p *payload) decompress(limit int, wanted func(head []byte) bool) (out []by
 	return b.Bytes(), true, nil
 }
 
-// NewReader decompresses data, or returns it unchanged if it isn't compressed. If jobs isn't 0, this
-// many threads may decompress more than is read. Unlike Unpack, NewReader doesn't limit how many
-// bytes can be read.
+// NewReader decompresses data, or returns it unchanged if it isn't compressed. If jobs isn't 0,
+// this many threads may decompress more than is read. Unlike Unpack, NewReader doesn't limit how
+// many bytes can be read.
 func NewReader(data []byte, jobs int) (io.ReadCloser, error) {
 	if jobs > 0 {
 		if r, ok := xzfile.NewReader(data, jobs); ok {

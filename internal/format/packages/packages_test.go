@@ -252,7 +252,8 @@ func TestHostile(t *testing.T) {
 // TestStop checks that Each returns the error of its caller.
 func TestStop(t *testing.T) {
 	stop := errors.New("stop")
-	if err := Each(rpm(t, "zstd"), Options{MaxDecompressed: limit}, func(File) error { return stop }); err != stop {
+	file, opts := rpm(t, "zstd"), Options{MaxDecompressed: limit}
+	if err := Each(file, opts, func(File) error { return stop }); err != stop {
 		t.Error(err)
 	}
 }

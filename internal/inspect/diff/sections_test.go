@@ -29,7 +29,8 @@ func TestSections(t *testing.T) {
 		a, b Side
 		want string
 	}{
-		{"both sections on both sides", sections(".bss: w", ".data: u v"), sections(".bss: w v", ".data: u"),
+		{"both sections on both sides",
+			sections(".bss: w", ".data: u v"), sections(".bss: w v", ".data: u"),
 			"datasec .bss; size:  4 → 8; datasec .data; section entry v: .data → .bss; size:  8 → 4"},
 		{"a new section", sections(".data: u v"), sections(".bss: v", ".data: u"),
 			"datasec .data; section entry v: .data → .bss; size:  8 → 4; datasec .bss"},

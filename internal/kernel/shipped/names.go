@@ -39,7 +39,8 @@ func (c *collector) wanted(name string) bool {
 func (c *collector) nothing(input string) error {
 	if c.debug > 0 {
 		return fmt.Errorf("%s: it has %s with debugging information (below lib/debug), but none that "+
-			"boots; pass the packages with the kernel and the modules", input, message.Count(c.debug, "file"))
+			"boots; pass the packages with the kernel and the modules",
+			input, message.Count(c.debug, "file"))
 	}
 	return fmt.Errorf("%s: no kernel and no module in this file or directory; to check an archive of "+
 		"BTF, add --manifest", input)

@@ -202,10 +202,12 @@ func TestKABI(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"^2 symbols; what they reach: 1 equal, 3 differ, 1 differ only because of those\n2 of 4 symbols\n",
+		"^2 symbols; what they reach: 1 equal, 3 differ, 1 differ only because of those\n" +
+			"2 of 4 symbols\n",
 		"\n\nincompatible:\n\nstruct opts: ", "\n    reached by 1 of 2 symbols: call → struct opts\n",
 		"\n    incompatible: c, d, e, f, g, 1 more: why <not>\n",
-		"\n\nallowed:\n\nenum modes: ", "\n    allowed: a reason\n", "\n\ncompatible:\n\nonly in B: union new\n",
+		"\n\nallowed:\n\nenum modes: ", "\n    allowed: a reason\n",
+		"\n\ncompatible:\n\nonly in B: union new\n",
 		"\n\nthe verdict\n$",
 	} {
 		if !regexp.MustCompile(want).MatchString(b.String()) {
