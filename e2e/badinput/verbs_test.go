@@ -77,7 +77,7 @@ func btfVerbs(t *testing.T, good, object string) []verb {
 		{"btfdedup diff", []string{btfdedup, "diff", "IN", good}, false},
 		{"btfdedup conflicts", []string{btfdedup, "conflicts", "IN", good}, false},
 		{"btfdedup shared", []string{btfdedup, "shared", "-o", "OUT", "--base", good, "IN"}, true},
-		{"btfdedup stats", []string{btfdedup, "stats", "--base", good, "IN", "IN"}, false},
+		{"btfdedup stats", []string{btfdedup, "stats", "--base", good, "IN", object}, false},
 	}
 }
 
