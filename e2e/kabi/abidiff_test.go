@@ -42,7 +42,7 @@ var (
 
 const abidiffTimeout = time.Hour
 
-// abidiff returns what abidiff says of the symbols of two object files that it doesn't find equal.
+// abidiff returns abidiff's findings about those symbols of two object files that differ.
 // The result is nil if abidiff crashes.
 func abidiff(t *testing.T, dir, a, b string) map[string]*finding {
 	t.Helper()

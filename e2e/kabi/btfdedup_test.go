@@ -49,8 +49,8 @@ func (d *difference) reasons(v verdict) (list []string) {
 	return list
 }
 
-// ours returns what btfdedup diff says of the symbols of two object files that it doesn't find
-// equal. It must say the same if A is a reference in text.
+// ours returns the findings of btfdedup diff about those symbols of two object files that differ.
+// It must find the same if A is a reference in text.
 func ours(t *testing.T, dir string, pairs []pair) map[string]*finding {
 	t.Helper()
 	list := bytes.NewBufferString("other\n") // as in judge

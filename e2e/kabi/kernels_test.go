@@ -16,8 +16,8 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// These match the lines with which abidiff --leaf-changes-only begins what it says of a type or
-// function. An anonymous type is part of other types for us.
+// These match the first line about a type or function in the output of abidiff --leaf-changes-only.
+// Anonymous types are left out: btfdedup compares them as parts of other types.
 var (
 	leafType     = regexp.MustCompile(`(?m)^'([^{']+)' changed:`)
 	leafFunction = regexp.MustCompile(`(?m)^  \[[CD]\] 'function [^'(]*?(\w+)\(`)

@@ -18,6 +18,7 @@ func TestVerify(t *testing.T) {
 		gcc -g -c kernel.c && ld -e 0 -o kernel.elf kernel.o
 		gcc -g -c other.c && ld -e 0 -o other.elf other.o
 		gcc -g -c m.c && ld -r -o m.ko m.o`)
+	// Like /lib/modules/RELEASE: modules below a directory, and a file that isn't a module.
 	w.Write("tree.bzl", `
 def _tree_impl(ctx):
     out = ctx.actions.declare_directory(ctx.label.name)

@@ -40,8 +40,8 @@ func CheckTypes(what string, data []byte, alone bool, counts *convert.Counts,
 // Different modules may have a few functions with the same names, such as init_module.
 const minFunctions = 5
 
-// OwnBase says that base, which is split BTF, may have been made from the same file as the split
-// BTF data: it has nearly all functions of data. Otherwise OwnBase returns "".
+// OwnBase returns a warning if base, which is split BTF, may have been made from the same file as
+// the split BTF data, because it has nearly all functions of data. Otherwise OwnBase returns "".
 func OwnBase(data []byte, base *btf.Blob) string {
 	if base == nil || base.Base == nil || base.EndsOnly() {
 		return ""

@@ -12,8 +12,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
-// warnOfBases prints one warning, however many of the modules may have the wrong base. The
-// parameter doubts says why, for each of these modules.
+// warnOfBases prints one warning if modules may have the wrong base. The parameter doubts has the
+// reason for each of these modules.
 func warnOfBases(env *cli.Env, doubts []string, modules int) {
 	switch more := len(doubts) - 1; {
 	case more < 0:

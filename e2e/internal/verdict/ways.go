@@ -134,9 +134,8 @@ func (m *module) setDistilled(base, types []byte) bool {
 	return m.set(btf.SectionBase, base) && m.set(btf.SectionTypes, types)
 }
 
-// pastEnd reports whether an id in a type is after the last one, or a name after the end of the
-// strings. A kernel that relocates BTF with such an id reads outside of its table of ids
-// (btf_relocate_rewrite_type_id), so anything may happen.
+// pastEnd reports whether the changed BTF has ids or names past the end. A kernel that relocates
+// such BTF reads outside of its tables, so anything may happen.
 func (m *module) pastEnd() bool {
 	base, err := btf.Parse(m.changed[btf.SectionBase], nil)
 	m.check(err)
@@ -144,19 +143,7 @@ func (m *module) pastEnd() bool {
 	if err != nil {
 		return false // the kernel doesn't relocate it
 	}
-	for i := range b.Types {
-		for id := range b.Refs(&b.Types[i]) {
-			if *id >= b.EndID() {
-				return true
-			}
-		}
-		for name := range b.Names(&b.Types[i]) {
-			if name >= b.EndStr() {
-				return true
-			}
-		}
-	}
-	return false
+	return b.PastEnd()
 }
 
 // otherDistilled makes a distilled base of a kernel in which a type is different.

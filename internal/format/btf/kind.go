@@ -157,6 +157,20 @@ func (k Kind) IsModifier() bool {
 // IsComposite reports whether the kind has members: STRUCT or UNION.
 func (k Kind) IsComposite() bool { return k == KindStruct || k == KindUnion }
 
+// TagKind returns KindStruct, KindUnion or KindEnum for a type that defines or declares such a tag.
+// For other types, it returns their kind.
+func (t *Type) TagKind() Kind {
+	switch {
+	case t.Kind == KindFwd && t.KFlag:
+		return KindUnion
+	case t.Kind == KindFwd:
+		return KindStruct
+	case t.Kind == KindEnum64:
+		return KindEnum
+	}
+	return t.Kind
+}
+
 // IsEnum reports whether the kind has enumerators: ENUM or ENUM64.
 func (k Kind) IsEnum() bool { return k == KindEnum || k == KindEnum64 }
 

@@ -55,6 +55,25 @@ func (b *Blob) CheckRefs() error {
 	return nil
 }
 
+// PastEnd reports whether a type has an id after the last one, or a name after the end of the
+// strings. The kernel doesn't check that before it relocates BTF: with such an id, it reads outside
+// of its table (btf_relocate_rewrite_type_id).
+func (b *Blob) PastEnd() bool {
+	for i := range b.Types {
+		for id := range b.Refs(&b.Types[i]) {
+			if *id >= b.EndID() {
+				return true
+			}
+		}
+		for name := range b.Names(&b.Types[i]) {
+			if name >= b.EndStr() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // mayReferTo reports whether a type of one kind can refer to a type of the other. For some pairs
 // that no compiler makes, the result is true.
 func mayReferTo(from, to Kind) bool {

@@ -49,7 +49,7 @@
 //   - If several types have the same name, all but the first have a number, as in struct walk#2.
 //     They are numbered in the order of their content. A FWD comes after the definitions.
 //   - Names that are not identifiers, or are words of C, are in single quotes. In them, \', \\ and
-//     \x with two digits stand for one byte.
+//     \x with two digits are one byte.
 //   - enum64 is an ENUM64. Its references are written as enum.
 //   - The linkage is global unless there is static or extern.
 //   - A bitfield has its size after a colon. A struct's KFlag is set if it has a bitfield.

@@ -103,7 +103,7 @@ var linkages = [...]string{btf.LinkageStatic: "static ", btf.LinkageGlobal: "",
 func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' || c == '_' }
 func isDigit(c byte) bool  { return '0' <= c && c <= '9' }
 
-// isWord reports whether s can stand without quotes where one word is expected. Dots are in the
+// isWord reports whether s needs no quotes where one word is expected. Dots are in the
 // names of functions that the compiler has cloned.
 func isWord(s string) bool {
 	if s == "" || !isLetter(s[0]) {

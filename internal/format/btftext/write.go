@@ -131,16 +131,7 @@ func (d definition) compare(e definition) int {
 // rank is the place of a type's kind in the text. The kinds that share a class of names are next to
 // each other.
 func rank(t *btf.Type) int {
-	kind := t.Kind
-	switch {
-	case kind == btf.KindFwd && t.KFlag:
-		kind = btf.KindUnion
-	case kind == btf.KindFwd:
-		kind = btf.KindStruct
-	case kind == btf.KindEnum64:
-		kind = btf.KindEnum
-	}
-	return slices.Index(order, kind)
+	return slices.Index(order, t.TagKind())
 }
 
 var order = []btf.Kind{btf.KindFunc, btf.KindVar, btf.KindDatasec, btf.KindStruct, btf.KindUnion,

@@ -52,7 +52,7 @@ func TestRunningKernel(t *testing.T) {
 }
 
 // TestUnused checks that anonymous structs, unions and enums are written even if no type refers to
-// them, but not pointers and the like.
+// them, but pointers and other types without content aren't.
 func TestUnused(t *testing.T) {
 	b := btf.NewBuilder(nil, nil, nil)
 	b.Enum(btf.KindEnum, "", 4, false, btf.Enumerator{NameOff: b.Name("FLAG"), Value: 1})

@@ -64,8 +64,8 @@ func addSites(b *btf.Builder) {
 	b.Locsec("inline.text", btf.Site{Func: f, LocProto: at, Offset: 16})
 }
 
-// TestSites writes BTF with an inlined function: the header has nothing of it, but a LOC_PARAM in
-// the place of a type is an error.
+// TestSites writes BTF with an inlined function. The header leaves it out, but a reference to a
+// LOC_PARAM as a type is an error.
 func TestSites(t *testing.T) {
 	b := btf.NewBuilder(nil, nil, nil)
 	b.Int("int", 4, btf.IntSigned, 0)

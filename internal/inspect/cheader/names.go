@@ -65,16 +65,8 @@ func (n *names) tag(id uint32, t *btf.Type) string {
 	if n.chosen[id] != "" {
 		return n.chosen[id]
 	}
-	name, kind := n.ofType(t), t.Kind
-	declaration := kind == btf.KindFwd || kind.IsEnum() && t.Vlen == 0
-	switch {
-	case kind == btf.KindFwd && t.KFlag:
-		kind = btf.KindUnion
-	case kind == btf.KindFwd:
-		kind = btf.KindStruct
-	case kind == btf.KindEnum64:
-		kind = btf.KindEnum
-	}
+	name, kind := n.ofType(t), t.TagKind()
+	declaration := t.Kind == btf.KindFwd || t.Kind.IsEnum() && t.Vlen == 0
 	known, ok := n.tags.kinds[name]
 	switch {
 	case !ok:

@@ -10,8 +10,7 @@ import (
 const maxNested = 32
 
 // alike says why code that was compiled for type a of A works with type b of B, or returns "".
-// Structs, unions and enums with the same name are alike: if they differ, that is a difference on
-// its own.
+// Structs, unions and enums with the same name are alike, because they are compared separately.
 //
 // As in libabigail, qualifiers, typedefs and names of base types don't matter, nor does a pointer
 // to void that now points to something else, nor an enum that is now an integer of the same size.

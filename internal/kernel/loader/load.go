@@ -161,32 +161,13 @@ func (k *Kernel) parseModule(m *Module) (own, loaded *btf.Blob, err error) {
 		}
 		return nil, nil, err
 	}
-	if !distilled || pastEnd(own) {
+	if !distilled || own.PastEnd() {
 		return own, own, nil
 	}
 	if loaded, err = relocate.Relocate(own, k.types); err != nil {
 		return nil, nil, fmt.Errorf("its distilled base doesn't match the kernel: %w", err)
 	}
 	return own, loaded, nil
-}
-
-// pastEnd reports whether an id in a type is after the last one, or a name after the end of the
-// strings. The kernel doesn't check that before it relocates BTF: with such an id, it reads outside
-// of its table (btf_relocate_rewrite_type_id).
-func pastEnd(b *btf.Blob) bool {
-	for i := range b.Types {
-		for id := range b.Refs(&b.Types[i]) {
-			if *id >= b.EndID() {
-				return true
-			}
-		}
-		for name := range b.Names(&b.Types[i]) {
-			if name >= b.EndStr() {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // parse reads one blob, and checks it by the rules for all BTF that the kernel reads

@@ -136,7 +136,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// TestGuessed: an image of these versions doesn't say whether the kernel drops rejected BTF.
+// TestGuessed: in images of these versions, nothing shows if the kernel drops rejected BTF.
 func TestGuessed(t *testing.T) {
 	b := newBuilder(t)
 	for release, guessed := range map[string]bool{"5.17.0": false, "6.1.0": true, "6.3.0": false} {

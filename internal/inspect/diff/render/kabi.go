@@ -8,7 +8,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
-// KABI is what a report on the kABI says in addition, or in place of the summary.
+// KABI has the lines that only a report on the kABI has.
 type KABI struct {
 	Symbols int    // how many symbols have been compared
 	Missing string // which symbols could not be compared, or ""
