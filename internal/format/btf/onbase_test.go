@@ -69,3 +69,37 @@ func TestCheckRefsKinds(t *testing.T) {
 	}
 	t.Logf("%d of %d pairs that the kernel refuses are detected", detected, refused)
 }
+
+// TestOwnBase reads split BTF on itself. If it has only functions, another module may have the same
+// ones, and a link doesn't leave out functions that a base has.
+func TestOwnBase(t *testing.T) {
+	kernel := btf.NewBuilder(nil, nil, nil)
+	proto := kernel.FuncProto(0)
+	vmlinux := kernel.Finish()
+	for _, c := range []struct {
+		name    string
+		add     func(b *btf.Builder)
+		refused bool
+	}{
+		{"nothing", func(*btf.Builder) {}, false},
+		{"functions", func(b *btf.Builder) { b.Func("init", proto, btf.LinkageStatic) }, false},
+		{"a type", func(b *btf.Builder) { b.Composite(btf.KindStruct, "s", 0, false) }, true},
+	} {
+		b := btf.NewBuilder(nil, vmlinux, nil)
+		c.add(b)
+		base := b.Finish()
+		data, err := btf.Encode(base, btf.EncodeOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		split, err := btf.Parse(data, base)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = split.CheckRefs()
+		if refused := err != nil && strings.Contains(err.Error(), "is the file its own base?"); refused !=
+			c.refused {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}
