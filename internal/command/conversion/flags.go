@@ -22,10 +22,15 @@ type Flags struct {
 
 // Define defines the flags of a verb.
 func (f *Flags) Define(flags *cli.FlagSet) {
-	FilesVar(flags, &f.Files)
 	f.input = convert.InputAuto
 	flags.Var(&f.input, "input", "the `kind` of debugging information to read: dwarf, btf "+
 		"(written by the compiler), or auto (DWARF if a file has any, else its BTF)")
+	f.DefineDWARF(flags)
+}
+
+// DefineDWARF defines the flags of a verb that reads only DWARF.
+func (f *Flags) DefineDWARF(flags *cli.FlagSet) {
+	FilesVar(flags, &f.Files)
 	flags.Var(&languages{codes: &f.excluded}, "lang-exclude", "leave out compilation units in these"+
 		" comma-separated `languages`, such as rust, like pahole's --lang_exclude")
 	flags.StringVar(&f.prefix, "kabi-prefix", "",

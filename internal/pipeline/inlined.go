@@ -1,0 +1,55 @@
+package pipeline
+
+import (
+	"fmt"
+
+	"github.com/rules-btf/rules_btf/internal/convert"
+	"github.com/rules-btf/rules_btf/internal/convert/inlines"
+	"github.com/rules-btf/rules_btf/internal/link"
+	"github.com/rules-btf/rules_btf/internal/link/base"
+	"github.com/rules-btf/rules_btf/internal/model/object"
+)
+
+// InlinedResult is the BTF of the sites at which functions of a file were inlined.
+type InlinedResult struct {
+	BTF   []byte
+	Sites *inlines.Sites
+}
+
+// Inlined makes the BTF of the sites at which functions were inlined in the linked file at path.
+// The last base of how.Bases is the BTF of the file itself.
+func Inlined(path string, how How) (*InlinedResult, error) {
+	o, sites, err := readSites(path, &how)
+	if err != nil {
+		return nil, err
+	}
+	options := link.Options{Base: how.Bases.Base, BasePath: how.Bases.Path,
+		Features: how.Convert.Features, Jobs: how.Convert.Jobs}
+	if how.Watch != nil {
+		options.Step = how.Watch.Linking()
+	}
+	data, err := link.Inlined(o, sites, base.NewFunctions(how.Bases.BTF, nil), options)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return &InlinedResult{data, sites}, nil
+}
+
+func readSites(path string, how *How) (*object.Object, *inlines.Sites, error) {
+	f, err := how.Files.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	f.Threads = how.Convert.Jobs
+	options, sites := how.Convert, &inlines.Sites{}
+	options.Sites, options.OnlyInlined = sites, true
+	if how.Watch != nil {
+		options.Progress = how.Watch.Converting("units")
+	}
+	o, err := convert.File(f, options)
+	if err == nil && how.Watch != nil {
+		how.Watch.Converted(options.Counts, o)
+	}
+	return o, sites, err
+}
