@@ -78,7 +78,7 @@ func (s *sites) begin() {
 // visitSites reads the sites in a function with code.
 func (u *unit) visitSites(e *dwarf.DIE) error {
 	s := u.c.sites
-	if !e.Children || !u.hasCode(e) {
+	if !e.Children || u.isDropped(e) {
 		return nil
 	}
 	s.machine.AddrSize, s.machine.Addrx = int(u.r.Unit.AddrSize), u.r.AddrxAt
@@ -134,16 +134,17 @@ func (u *unit) visitSites(e *dwarf.DIE) error {
 	return nil
 }
 
-// hasCode reports whether the code of e, which has an address, is in the file.
-func (u *unit) hasCode(e *dwarf.DIE) bool {
-	addr, ok := u.entry(e)
-	if !ok || !u.c.in.d.File.Tombstone(addr) {
-		return true // the addresses of the sites decide
+// isDropped reports whether the linker has dropped the code of the function e. Then the addresses
+// of its sites have no meaning.
+func (u *unit) isDropped(e *dwarf.DIE) bool {
+	addr, ok := u.r.FirstAddress(e)
+	if !ok || !u.c.in.d.File.Tombstone(addr) || u.c.in.symbols.load() != nil {
+		return false
 	}
 	for range u.c.in.symbols.at(addr) {
-		return true
+		return false
 	}
-	return false
+	return true
 }
 
 // openSite reads the entry of a site, and pushes the site.

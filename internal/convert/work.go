@@ -89,7 +89,9 @@ func (w *work) run() error {
 	w.addThreads(jobs, size)
 	if jobs > 1 {
 		var wg parallel.Group
-		wg.Go(func() { w.symbols.load() })
+		if !w.opt.OnlyInlined {
+			wg.Go(func() { w.symbols.load() })
+		}
 		for _, c := range w.threads {
 			wg.Go(func() { w.thread(c) })
 		}
@@ -102,6 +104,9 @@ func (w *work) run() error {
 		if c.out.failed.err != nil && c.out.failed.at < first.at {
 			first = c.out.failed
 		}
+	}
+	if w.opt.OnlyInlined { // only some files need the symbols
+		return first.err
 	}
 	return cmp.Or(w.symbols.load(), first.err)
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/rules-btf/rules_btf/internal/link/base"
 	"github.com/rules-btf/rules_btf/internal/link/decide"
 	"github.com/rules-btf/rules_btf/internal/link/locsec"
-	"github.com/rules-btf/rules_btf/internal/link/resolve"
 	"github.com/rules-btf/rules_btf/internal/link/write"
 	"github.com/rules-btf/rules_btf/internal/model/object"
 )
@@ -43,7 +42,7 @@ func Inlined(o *object.Object, sites *inlines.Sites, functions *base.Functions,
 	if err != nil {
 		return nil, err
 	}
-	ids := map[resolve.Type]uint32{}
+	ids := make([]uint32, t.Len())
 	for k, f := range inlined {
 		if ids[k] = f.ID; f.ID == 0 {
 			ids[k] = w.MadeID(f.Made)
@@ -53,6 +52,6 @@ func Inlined(o *object.Object, sites *inlines.Sites, functions *base.Functions,
 		func(s string) uint32 { return opt.Base.String([]byte(s)) },
 		func(s *inlines.Site) uint32 {
 			return ids[t.In(int(s.Unit), o.Units[s.Unit].Items[s.Item])]
-		})
+		}, opt.Jobs)
 	return btf.Encode(blob, btf.EncodeOptions{})
 }

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/rules-btf/rules_btf/internal/convert"
@@ -8,6 +9,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/link"
 	"github.com/rules-btf/rules_btf/internal/link/base"
 	"github.com/rules-btf/rules_btf/internal/model/object"
+	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
 
 // InlinedResult is the BTF of the sites at which functions of a file were inlined.
@@ -17,10 +19,15 @@ type InlinedResult struct {
 }
 
 // Inlined makes the BTF of the sites at which functions were inlined in the linked file at path.
-// The last base of how.Bases is the BTF of the file itself.
-func Inlined(path string, how How) (*InlinedResult, error) {
-	o, sites, err := readSites(path, &how)
-	if err != nil {
+// The function open opens the bases, the last of which is the BTF of the file itself, and sets
+// how.Bases. It is called while the file is converted.
+func Inlined(path string, how *How, open func() error) (*InlinedResult, error) {
+	var o *object.Object
+	var sites *inlines.Sites
+	var failed, err error
+	parallel.All(how.Convert.Jobs, func() { failed = open() },
+		func() { o, sites, err = readSites(path, how) })
+	if err := cmp.Or(failed, err); err != nil {
 		return nil, err
 	}
 	options := link.Options{Base: how.Bases.Base, BasePath: how.Bases.Path,

@@ -48,16 +48,16 @@ func runInline(env *cli.Env, c *conversion.Flags, path string) error {
 	defer c.Split.Close()
 	run := report.Start(env, []string{path})
 	defer run.Close()
-	bases, err := base.Open(env.Bases)
-	if err != nil {
-		return err
+	how := pipeline.How{Files: c.Search(env), Convert: c.Options(env), Watch: run}
+	result, err := pipeline.Inlined(path, &how, func() (err error) {
+		if how.Bases, err = base.Open(env.Bases); err != nil {
+			return err
+		}
+		return how.Bases.NeedBTF("this verb")
+	})
+	if how.Bases != nil {
+		defer how.Bases.Close()
 	}
-	defer bases.Close()
-	if err := bases.NeedBTF("this verb"); err != nil {
-		return err
-	}
-	result, err := pipeline.Inlined(path, pipeline.How{Files: c.Search(env), Bases: bases,
-		Convert: c.Options(env), Watch: run})
 	if err != nil {
 		return err
 	}

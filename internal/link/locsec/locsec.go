@@ -8,6 +8,8 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/convert/inlines"
 	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/model/types"
+	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
 
 // prefix is the beginning of the name of a LOCSEC. The name of the ELF section follows.
@@ -18,8 +20,8 @@ const prefix = "inline"
 // LOCSECs are among the named types. The function inBase returns the offset of a string in the
 // bases, or 0. The function id returns the id in b or its bases of the function of a site.
 func Add(b *btf.Blob, s *inlines.Sites, inBase func(string) uint32,
-	id func(*inlines.Site) uint32) *btf.Blob {
-	a := adder{from: b, sites: s, to: &btf.Blob{Order: b.Order, Base: b.Base, StartID: b.StartID,
+	id func(*inlines.Site) uint32, jobs int) *btf.Blob {
+	a := adder{from: b, sites: s, jobs: jobs, to: &btf.Blob{Order: b.Order, Base: b.Base, StartID: b.StartID,
 		BaseStrLen: b.BaseStrLen}}
 	a.rankLocations()
 	a.rankProtos()
@@ -32,23 +34,25 @@ func Add(b *btf.Blob, s *inlines.Sites, inBase func(string) uint32,
 type adder struct {
 	from, to *btf.Blob
 	sites    *inlines.Sites
+	jobs     int
 
-	anonymous int            // how many types of from are anonymous
-	locations []uint32       // the used locations in order
-	location  []uint32       // by location: its rank + 1; 0 if it isn't used
-	protos    []uint32       // the used protos in order
-	proto     []uint32       // by proto: its rank + 1
-	sections  []section      // those with sites, by name
-	section   map[uint32]int // by ELF section: the index in sections
-	begins    []uint32       // string offsets in from, ascending, at which strings are moved
-	moved     []uint32       // by index in begins: by how many bytes
-	names     []uint32       // by section: the string offset of its name
-	before    []int          // by section: how many types of from come before its LOCSEC
+	anonymous int       // how many types of from are anonymous
+	locations []uint32  // the used locations in order
+	location  []uint32  // by location: its rank + 1; 0 if it isn't used
+	protos    []uint32  // the used protos in order
+	proto     []uint32  // by proto: its rank + 1
+	sections  []section // those with sites, by name
+	section   []uint32  // by ELF section: the index in sections
+	begins    []uint32  // string offsets in from, ascending, at which strings are moved
+	moved     []uint32  // by index in begins: by how many bytes
+	names     []uint32  // by section: the string offset of its name
+	before    []int     // by section: how many types of from come before its LOCSEC
 }
 
 type section struct {
-	name  string
-	sites []btf.Site
+	name  string // of the LOCSEC
+	index uint32 // of the ELF section
+	sites uint32 // how many there are
 }
 
 // used returns a set with the protos of all sites.
@@ -112,33 +116,70 @@ func (a *adder) rank(l uint32) uint32 {
 	return a.location[l-1]
 }
 
+// findSections lists the ELF sections that have sites, by name.
 func (a *adder) findSections() {
-	count := make([]int, len(a.sites.Sections))
+	count := make([]uint32, len(a.sites.Sections))
 	for i := range a.sites.List {
 		count[a.sites.List[i].Section]++
 	}
-	of := map[int]uint32{}
+	a.section = make([]uint32, len(count))
 	for i, n := range count {
 		if n > 0 {
-			of[len(a.sections)] = uint32(i)
-			a.sections = append(a.sections, section{name: prefix + a.sites.Sections[i],
-				sites: make([]btf.Site, 0, n)})
+			a.sections = append(a.sections, section{prefix + a.sites.Sections[i], uint32(i), n})
 		}
 	}
-	order := make([]int, len(a.sections))
-	for i := range order {
-		order[i] = i
+	slices.SortFunc(a.sections, func(x, y section) int { return strings.Compare(x.name, y.name) })
+	for i := range a.sections {
+		a.section[a.sections[i].index] = uint32(i)
 	}
-	slices.SortFunc(order, func(x, y int) int {
-		return strings.Compare(a.sections[x].name, a.sections[y].name)
+}
+
+// sortSites returns the sites of all sections, in the order of the LOCSECs. Those of section i
+// begin at the index begins[i].
+func (a *adder) sortSites(id func(*inlines.Site) uint32, firstProto uint32) (sites []btf.Site,
+	begins []uint32) {
+	begins = make([]uint32, len(a.sections)+1)
+	for i := range a.sections {
+		begins[i+1] = begins[i] + a.sections[i].sites
+	}
+	sites = make([]btf.Site, len(a.sites.List))
+	next := slices.Clone(begins)
+	for i := range a.sites.List {
+		s := &a.sites.List[i]
+		at := &next[a.section[s.Section]]
+		sites[*at] = btf.Site{Func: a.ref(id(s)), Offset: s.Offset,
+			LocProto: firstProto + a.proto[s.Proto] - 1}
+		*at++
+	}
+	for i := range a.sections {
+		a.sort(sites[begins[i]:begins[i+1]])
+	}
+	return sites, begins
+}
+
+// fewSites is a number of sites for which buckets aren't worth their memory.
+const fewSites = 1 << 14
+
+// sort sorts the sites of a section. Functions have few sites each, so many sites are first put
+// into buckets, one for each function.
+func (a *adder) sort(sites []btf.Site) {
+	if len(sites) < fewSites {
+		slices.SortFunc(sites, btf.Site.Compare)
+		return
+	}
+	last := uint32(0)
+	for i := range sites {
+		last = max(last, sites[i].Func)
+	}
+	sorted, ends := types.Buckets(sites, int(last)+1,
+		func(s btf.Site) uint32 { return s.Func })
+	copy(sites, sorted)
+	const part = 1 << 12 // functions
+	parallel.Do(a.jobs, (len(ends)+part-1)/part, func(i int) {
+		for f := i * part; f < min((i+1)*part, len(ends)-1); f++ {
+			slices.SortFunc(sites[ends[f]:ends[f+1]], btf.Site.Compare)
+		}
 	})
-	a.section = map[uint32]int{}
-	sorted := make([]section, len(order))
-	for rank, i := range order {
-		sorted[rank] = a.sections[i]
-		a.section[of[i]] = rank
-	}
-	a.sections = sorted
 }
 
 // addStrings writes the strings of from and the names of the sections, sorted.
@@ -236,22 +277,13 @@ func (a *adder) addTypes(id func(*inlines.Site) uint32) {
 		}
 		build.LocProto(params...)
 	}
-	for i := range a.sites.List {
-		s := &a.sites.List[i]
-		of := &a.sections[a.section[s.Section]]
-		of.sites = append(of.sites, btf.Site{Func: a.ref(id(s)), Offset: s.Offset,
-			LocProto: firstProto + a.proto[s.Proto] - 1})
-	}
+	sites, begins := a.sortSites(id, firstProto)
+	to.Sites = sites
 	next := 0
 	put := func(at int) {
 		for ; next < len(a.sections) && a.before[next] == at; next++ {
-			sites := a.sections[next].sites
-			slices.SortFunc(sites, btf.Site.Compare)
-			first := len(to.Sites)
-			to.Sites = append(to.Sites, sites...)
-			a.sections[next].sites = nil
-			build.Add(btf.Type{Kind: btf.KindLocsec, NameOff: a.names[next], First: uint32(first),
-				Vlen: uint32(len(sites))})
+			build.Add(btf.Type{Kind: btf.KindLocsec, NameOff: a.names[next], First: begins[next],
+				Vlen: begins[next+1] - begins[next]})
 		}
 	}
 	for i := a.anonymous; i < len(from.Types); i++ {
