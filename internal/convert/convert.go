@@ -102,12 +102,13 @@ func File(f *elf.File, opt Options) (*object.Object, error) {
 			opt.Warn(s.err.Error())
 		}
 	}
-	o, err := w.object()
-	if err == nil && opt.Sites != nil {
+	if opt.Sites != nil {
 		w.joinSites(opt.Sites)
-		err = opt.Sites.Describe(f)
+		if err := opt.Sites.Describe(f); err != nil {
+			return nil, err
+		}
 	}
-	return o, err
+	return w.object() // from now on, another conversion may use the converters
 }
 
 // Add adds the counts of other files.

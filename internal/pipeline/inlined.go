@@ -3,12 +3,14 @@ package pipeline
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/rules-btf/rules_btf/internal/convert"
 	"github.com/rules-btf/rules_btf/internal/convert/inlines"
 	"github.com/rules-btf/rules_btf/internal/link"
 	"github.com/rules-btf/rules_btf/internal/link/base"
 	"github.com/rules-btf/rules_btf/internal/model/object"
+	"github.com/rules-btf/rules_btf/internal/model/types"
 	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
 
@@ -35,11 +37,47 @@ func Inlined(path string, how *How, open func() error) (*InlinedResult, error) {
 	if how.Watch != nil {
 		options.Step = how.Watch.Linking()
 	}
-	data, err := link.Inlined(o, sites, base.NewFunctions(how.Bases.BTF, nil), options)
+	data, err := link.Inlined(o, sites, how.Bases.Functions(), options)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return &InlinedResult{data, sites}, nil
+}
+
+// linkInlined makes the split BTF of the sites in a file whose BTF is fileBTF.
+func linkInlined(path string, o *object.Object, sites *inlines.Sites, options link.Options,
+	bases *base.Files, fileBTF []byte) (*InlinedResult, error) {
+	if len(sites.Sections) == 0 {
+		return nil, fmt.Errorf("%s: it has no DWARF, and only DWARF says where functions were inlined",
+			path)
+	}
+	chain, err := bases.With(fileBTF)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	options.Base, options.BasePath, options.Variables, options.Step = chain.Base, "", 0, nil
+	data, err := link.Inlined(o, sites, chain.Functions(), options)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return &InlinedResult{data, sites}, nil
+}
+
+// withoutInlined returns o without the functions that were only inlined, which no other link uses.
+func withoutInlined(o *object.Object) *object.Object {
+	plain := *o
+	plain.Units = slices.Clone(o.Units)
+	for i := range plain.Units {
+		u := &plain.Units[i]
+		isInlined := func(id types.ID) bool {
+			n := o.Graph.Node(id)
+			return n.Kind == types.KindFunc && types.FuncFlags(n.Size)&types.FuncInlined != 0
+		}
+		if slices.ContainsFunc(u.Items, isInlined) {
+			u.Items = slices.DeleteFunc(slices.Clone(u.Items), isInlined)
+		}
+	}
+	return &plain
 }
 
 func readSites(path string, how *How) (*object.Object, *inlines.Sites, error) {
