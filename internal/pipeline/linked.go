@@ -117,7 +117,8 @@ func Linked(path string, how How) (*Result, error) {
 		}
 	}
 	if how.Inlined {
-		if result.Inlined, err = linkInlined(path, all, sites, options, how.Bases, result.BTF); err != nil {
+		result.Inlined, err = linkInlined(path, all, sites, options, how.Bases, result.BTF)
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -69,7 +69,8 @@ func init() {
 		std.AttrLanguage: Language, std.AttrStrOffsetsBase: StrOffsetsBase, std.AttrAddrBase: AddrBase,
 		std.AttrRnglistsBase: RnglistsBase, std.AttrLoclistsBase: LoclistsBase,
 		std.AttrSignature: Signature, std.AttrImport: Import, std.AttrCalling: CallingConvention,
-		std.AttrFrameBase: FrameBase, std.AttrEntrypc: EntryPC, std.AttrProducer: Producer, std.AttrInline: Inline,
+		std.AttrFrameBase: FrameBase, std.AttrEntrypc: EntryPC, std.AttrProducer: Producer,
+		std.AttrInline: Inline,
 		attrDwoName: DwoName, attrGNUDwoName: DwoName, attrGNUAddrBase: AddrBase,
 		attrGNUAnnotation: Annotation,
 	} {

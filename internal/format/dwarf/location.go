@@ -43,9 +43,9 @@ func (r *Reader) FirstAddress(e *DIE) (uint64, bool) {
 	return r.rangeStart(e, true)
 }
 
-// EntryAddress returns where execution of the code of e begins: DW_AT_entry_pc or, without it, where
-// the code begins: DW_AT_low_pc, or the start of the first range that isn't empty. It is meant for
-// inlined calls, whose entry need not be where their code begins.
+// EntryAddress returns where execution of the code of e begins: DW_AT_entry_pc or, without it,
+// where the code begins: DW_AT_low_pc, or the start of the first range that isn't empty. It is
+// meant for inlined calls, whose entry need not be where their code begins.
 func (r *Reader) EntryAddress(e *DIE) (uint64, bool) {
 	if a, ok := r.Address(e, EntryPC); ok {
 		return a, true

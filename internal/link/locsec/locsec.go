@@ -21,8 +21,8 @@ const prefix = "inline"
 // bases, or 0. The function id returns the id in b or its bases of the function of a site.
 func Add(b *btf.Blob, s *inlines.Sites, inBase func(string) uint32,
 	id func(*inlines.Site) uint32, jobs int) *btf.Blob {
-	a := adder{from: b, sites: s, jobs: jobs, to: &btf.Blob{Order: b.Order, Base: b.Base, StartID: b.StartID,
-		BaseStrLen: b.BaseStrLen}}
+	a := adder{from: b, sites: s, jobs: jobs, to: &btf.Blob{Order: b.Order, Base: b.Base,
+		StartID: b.StartID, BaseStrLen: b.BaseStrLen}}
 	a.rankLocations()
 	a.rankProtos()
 	a.findSections()
