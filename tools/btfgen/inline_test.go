@@ -164,8 +164,8 @@ func TestInline(t *testing.T) {
 }
 
 // checkSites checks the sites of the two object files. second is the register of a function's
-// second parameter, and low the same register with a value of 4 bytes. If late is set, constants may
-// be unknown at the first instruction.
+// second parameter, and low the same register with a value of 4 bytes. If late is set, constants
+// may be unknown at the first instruction.
 func checkSites(t *testing.T, text, second, low string, late bool) {
 	t.Helper()
 	q := regexp.QuoteMeta
@@ -275,7 +275,8 @@ func TestInlineErrors(t *testing.T) {
 		`parameters are known, .* written, .*\n$`).MatchString(stderr) {
 		t.Errorf("exit code %d, %q", code, stderr)
 	}
-	if text := string(readFile(t, skipped)); !strings.Contains(text, "1 parameter\taddress in a module\n") {
+	text := string(readFile(t, skipped))
+	if !strings.Contains(text, "1 parameter\taddress in a module\n") {
 		t.Errorf("--skipped lists\n%s", text)
 	}
 }

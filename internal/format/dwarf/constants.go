@@ -71,7 +71,7 @@ func init() {
 		std.AttrSignature: Signature, std.AttrImport: Import, std.AttrCalling: CallingConvention,
 		std.AttrFrameBase: FrameBase, std.AttrEntrypc: EntryPC, std.AttrProducer: Producer,
 		std.AttrInline: Inline,
-		attrDwoName: DwoName, attrGNUDwoName: DwoName, attrGNUAddrBase: AddrBase,
+		attrDwoName:    DwoName, attrGNUDwoName: DwoName, attrGNUAddrBase: AddrBase,
 		attrGNUAnnotation: Annotation,
 	} {
 		attrOf[a] = s
