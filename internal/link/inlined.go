@@ -17,15 +17,16 @@ import (
 // and the sites are from the same conversion. Functions that the base lacks, and the types that
 // these need, are in the split BTF.
 func Inlined(o *object.Object, sites *inlines.Sites, functions *base.Functions,
-	opt Options) ([]byte, error) {
+	opt Options) ([]byte, locsec.Counts, error) {
+	var counts locsec.Counts
 	if opt.Base == nil {
-		return nil, errors.New("link: sites of inlined functions need a base")
+		return nil, counts, errors.New("link: sites of inlined functions need a base")
 	}
 	opt.setDefaults()
 	opt.Facts = nil // the functions have no symbols
 	t, _, _, err := opt.resolve(o)
 	if err != nil {
-		return nil, err
+		return nil, counts, err
 	}
 	opt.Step("choose functions")
 	d, inlined := decide.DecideInlined(t, functions.Find)
@@ -33,14 +34,14 @@ func Inlined(o *object.Object, sites *inlines.Sites, functions *base.Functions,
 	w, err := write.BTF(t, d, write.Options{Order: orderOf(o), Jobs: opt.Jobs, CheckNames: true,
 		OnlyMade: true})
 	if err != nil {
-		return nil, err
+		return nil, counts, err
 	}
 	opt.Step("write sites")
 	below := &btf.Blob{Order: orderOf(o)}
 	below.StartID, below.BaseStrLen = opt.Base.Ends()
 	split, err := btf.Parse(w.BTF, below)
 	if err != nil {
-		return nil, err
+		return nil, counts, err
 	}
 	ids := make([]uint32, t.Len())
 	for k, f := range inlined {
@@ -48,10 +49,11 @@ func Inlined(o *object.Object, sites *inlines.Sites, functions *base.Functions,
 			ids[k] = w.MadeID(f.Made)
 		}
 	}
-	blob := locsec.Add(split, sites,
+	blob, counts := locsec.Add(split, sites,
 		func(s string) uint32 { return opt.Base.String([]byte(s)) },
 		func(s *inlines.Site) uint32 {
 			return ids[t.In(int(s.Unit), o.Units[s.Unit].Items[s.Item])]
 		}, opt.Jobs)
-	return btf.Encode(blob, btf.EncodeOptions{})
+	data, err := btf.Encode(blob, btf.EncodeOptions{})
+	return data, counts, err
 }

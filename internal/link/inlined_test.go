@@ -42,7 +42,7 @@ func makeSites(t *testing.T, data []byte) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	split, err := link.Inlined(o, sites, bases.Functions(), link.Options{Base: bases.Base,
+	split, _, err := link.Inlined(o, sites, bases.Functions(), link.Options{Base: bases.Base,
 		Features: features.Default(), Jobs: 1})
 	if err != nil {
 		return 0, err

@@ -9,6 +9,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/convert/inlines"
 	"github.com/rules-btf/rules_btf/internal/link"
 	"github.com/rules-btf/rules_btf/internal/link/base"
+	"github.com/rules-btf/rules_btf/internal/link/locsec"
 	"github.com/rules-btf/rules_btf/internal/model/object"
 	"github.com/rules-btf/rules_btf/internal/model/types"
 	"github.com/rules-btf/rules_btf/internal/support/parallel"
@@ -16,8 +17,9 @@ import (
 
 // InlinedResult is the BTF of the sites at which functions of a file were inlined.
 type InlinedResult struct {
-	BTF   []byte
-	Sites *inlines.Sites
+	BTF    []byte
+	Counts locsec.Counts
+	Lost   inlines.Lost // why sites and locations are not in the BTF
 }
 
 // Inlined makes the BTF of the sites at which functions were inlined in the linked file at path.
@@ -37,11 +39,11 @@ func Inlined(path string, how *How, open func() error) (*InlinedResult, error) {
 	if how.Watch != nil {
 		options.Step = how.Watch.Linking()
 	}
-	data, err := link.Inlined(o, sites, how.Bases.Functions(), options)
+	data, counts, err := link.Inlined(o, sites, how.Bases.Functions(), options)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return &InlinedResult{data, sites}, nil
+	return &InlinedResult{data, counts, sites.Lost}, nil
 }
 
 // linkInlined makes the split BTF of the sites in a file whose BTF is fileBTF.
@@ -56,11 +58,11 @@ func linkInlined(path string, o *object.Object, sites *inlines.Sites, options li
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	options.Base, options.BasePath, options.Variables, options.Step = chain.Base, "", 0, nil
-	data, err := link.Inlined(o, sites, chain.Functions(), options)
+	data, counts, err := link.Inlined(o, sites, chain.Functions(), options)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return &InlinedResult{data, sites}, nil
+	return &InlinedResult{data, counts, sites.Lost}, nil
 }
 
 // withoutInlined returns o without the functions that were only inlined, which no other link uses.

@@ -337,7 +337,7 @@ func (b *batch) inlineFiles(name string, result *pipeline.InlinedResult) []cli.A
 	}
 	if b.skippedDir != "" {
 		files = append(files, cli.Artifact{Path: filepath.Join(b.skippedDir, name+".skipped"),
-			File: result.Sites.Lost.Write})
+			File: result.Lost.Write})
 	}
 	return files
 }

@@ -61,7 +61,7 @@ func runInline(env *cli.Env, c *conversion.Flags, path string) error {
 	if err != nil {
 		return err
 	}
-	n := result.Sites.Count()
+	n := result.Counts
 	text := fmt.Sprintf("%s; the locations of %d of %s are known", message.Count(n.Sites, "site"),
 		n.Known, message.Count(n.Parameters, "parameter"))
 	run.EndLink(text)
@@ -69,7 +69,7 @@ func runInline(env *cli.Env, c *conversion.Flags, path string) error {
 	outputs := []cli.Artifact{{Path: env.Output, File: cli.Bytes(result.BTF)}}
 	if env.Skipped != "" {
 		outputs = append(outputs, cli.Artifact{Path: env.Skipped,
-			File: result.Sites.Lost.Write})
+			File: result.Lost.Write})
 	}
 	return run.Finish(outputs...)
 }

@@ -112,8 +112,44 @@ func (c *cursor) constant(op byte, order binary.ByteOrder) uint64 {
 	return uint64(op - opLit0)
 }
 
-// isValue reports whether only DW_OP_stack_value is left: what was read is the parameter's value.
-func (c *cursor) isValue() bool { return len(c.b) == 1 && c.b[0] == opStackValue }
+// sum reads operations that add constants to what was read, and returns the sum of the constants.
+func (c *cursor) sum(order binary.ByteOrder) (sum int64) {
+	for len(c.b) > 0 {
+		next := *c
+		op := next.u8()
+		switch {
+		case op == opPlusUconst:
+			sum += int64(next.uleb())
+		case isConstant(op):
+			v := int64(next.constant(op, order))
+			switch next.u8() {
+			case opPlus:
+				sum += v
+			case opMinus:
+				sum -= v
+			default:
+				return sum
+			}
+		default:
+			return sum
+		}
+		if next.bad {
+			return sum
+		}
+		*c = next
+	}
+	return sum
+}
+
+// ends reports whether nothing is left, except perhaps a DW_OP_piece that covers the whole
+// parameter of size bytes.
+func (c cursor) ends(size uint32) bool {
+	return len(c.b) == 0 || c.u8() == opPiece && c.uleb() >= uint64(size) && !c.bad && len(c.b) == 0
+}
+
+// isValue reports whether only DW_OP_stack_value is left, and perhaps a piece that is the whole
+// parameter: what was read is the parameter's value.
+func (c cursor) isValue(size uint32) bool { return c.u8() == opStackValue && c.ends(size) }
 
 // complex returns the reason for which BTF can't express an expression that goes on.
 func (c *cursor) complex() Reason {

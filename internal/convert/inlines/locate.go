@@ -48,7 +48,6 @@ type Parameter struct {
 // DWARF operations (DWARF 5, 7.7.1).
 const (
 	opAddr          = 0x03
-	opDeref         = 0x06
 	opConst1u       = 0x08
 	opConst1s       = 0x09
 	opConst2u       = 0x0a
@@ -59,6 +58,9 @@ const (
 	opConst8s       = 0x0f
 	opConstu        = 0x10
 	opConsts        = 0x11
+	opMinus         = 0x1c
+	opPlus          = 0x22
+	opPlusUconst    = 0x23
 	opLit0          = 0x30
 	opReg0          = 0x50
 	opBreg0         = 0x70
@@ -79,7 +81,7 @@ const (
 	opGNUAddrIndex   = 0xfb
 )
 
-// FrameOf reads the frame base from an expression.
+// FrameOf reads the frame base from an expression: the CFA or a register, perhaps with an offset.
 func (m *Machine) FrameOf(expr []byte) Frame {
 	c := cursor{b: expr}
 	op := c.u8()
@@ -93,6 +95,9 @@ func (m *Machine) FrameOf(expr []byte) Frame {
 	case isBreg(op), op == opBregx:
 		n, ok := c.register(op, opBreg0)
 		f = Frame{ok, n, c.sleb()}
+	}
+	if op == opCallFrameCFA || isBreg(op) || op == opBregx {
+		f.offset += c.sum(m.Order)
 	}
 	if c.bad || len(c.b) > 0 {
 		return Frame{}
@@ -121,30 +126,20 @@ func (m *Machine) Locate(expr []byte, p Parameter, frame Frame) (l Location, why
 			return l, Computed
 		}
 		return m.registers(l, n, c)
-	case isBreg(op), op == opBregx:
-		n, ok := c.register(op, opBreg0)
-		offset := c.sleb()
-		if c.bad || !ok {
-			return l, Computed
+	case isBreg(op), op == opBregx, op == opFbreg:
+		n, offset, why := m.base(&c, op, frame)
+		if why != Known {
+			return l, why
 		}
 		return l.based(n, offset, c)
-	case op == opFbreg:
-		offset := c.sleb()
-		switch {
-		case c.bad:
-			return l, Computed
-		case !frame.known:
-			return l, NoFrame
-		}
-		return l.based(frame.register, frame.offset+offset, c)
 	case op == opAddr || op == opAddrx || op == opGNUAddrIndex:
 		addr, ok := m.address(&c, op)
 		switch {
 		case c.bad || !ok:
 			return l, Computed
-		case len(c.b) == 0:
+		case c.ends(l.Size):
 			return l, FixedAddress
-		case !c.isValue():
+		case !c.isValue(l.Size):
 			return l, c.complex()
 		case m.Relocatable:
 			return l, Unplaced
@@ -154,13 +149,13 @@ func (m *Machine) Locate(expr []byte, p Parameter, frame Frame) (l Location, why
 		return l, Known
 	case op == opImplicitValue:
 		b := c.block()
-		if c.bad || len(c.b) > 0 {
+		if c.bad || !c.ends(l.Size) {
 			return l, c.complex()
 		}
 		return m.Block(b, p)
 	case isConstant(op):
 		v := c.constant(op, m.Order)
-		if c.bad || !c.isValue() {
+		if c.bad || !c.isValue(l.Size) {
 			return l, c.complex()
 		}
 		return m.Constant(v, p)
@@ -233,7 +228,7 @@ func (l *Location) set(values ...uint32) { l.Count = uint32(copy(l.Values[:], va
 // registers completes the location of a value in register n, or in two registers.
 func (m *Machine) registers(l Location, n uint32, c cursor) (Location, Reason) {
 	l.Flags = btf.LocReg
-	if len(c.b) == 0 {
+	if c.ends(l.Size) {
 		l.set(n)
 		return l, Known
 	}
@@ -256,13 +251,32 @@ func (m *Machine) registers(l Location, n uint32, c cursor) (Location, Reason) {
 	return l, Known
 }
 
+// base reads the operands of DW_OP_bregN, DW_OP_bregx or DW_OP_fbreg, and the constants that are
+// added to their sum.
+func (m *Machine) base(c *cursor, op byte, frame Frame) (n uint32, offset int64, why Reason) {
+	n, ok := frame.register, true
+	if op != opFbreg {
+		n, ok = c.register(op, opBreg0)
+	}
+	offset = c.sleb() + c.sum(m.Order)
+	switch {
+	case c.bad || !ok:
+		return 0, 0, Computed
+	case op != opFbreg:
+		return n, offset, Known
+	case !frame.known:
+		return 0, 0, NoFrame
+	}
+	return n, offset + frame.offset, Known
+}
+
 // based completes the location of a value in memory at register n plus an offset, or that has this
 // sum as its value.
 func (l Location) based(n uint32, offset int64, c cursor) (Location, Reason) {
 	switch {
-	case len(c.b) == 0:
+	case c.ends(l.Size):
 		l.Flags = btf.LocReg | btf.LocDeref
-	case !c.isValue():
+	case !c.isValue(l.Size):
 		return l, c.complex()
 	case l.Size > maxConstant:
 		return l, Computed

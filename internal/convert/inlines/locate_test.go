@@ -53,6 +53,16 @@ func TestLocate(t *testing.T) {
 			ofSize(16), cfa, "in pieces"},
 		{"nothing, then a register", []byte{opPiece, 8, opReg0, opPiece, 8}, ofSize(16), cfa,
 			"in pieces"},
+		{"one piece", []byte{opReg0 + 5, opPiece, 8}, ofSize(8), cfa, "size 8 flags 0x8 [5]"},
+		{"one piece, too small", []byte{opReg0 + 5, opPiece, 4}, ofSize(8), cfa, "in pieces"},
+		{"one piece of memory", []byte{opFbreg, 0x70, opPiece, 16}, ofSize(16), cfa,
+			"size 16 flags 0x39 [ffffffff fffffff0]"},
+		{"one piece of a constant", []byte{opLit0 + 3, opStackValue, opPiece, 4}, ofSize(4), cfa,
+			"size 4 flags 0x2 [3]"},
+		{"pieces of memory", []byte{opBreg0 + 3, 8, opPiece, 8, opBreg0 + 3, 16, opPiece, 8}, ofSize(16),
+			cfa, "in pieces"},
+		{"one piece and another", []byte{opLit0, opStackValue, opPiece, 4, opPiece, 4}, ofSize(4), cfa,
+			"in pieces"},
 		{"memory", []byte{opBreg0 + 7, 0x10}, ofSize(8), cfa, "size 8 flags 0x39 [7 10]"},
 		{"memory below", []byte{opBreg0 + 7, 0x70}, ofSize(8), cfa, "size 8 flags 0x39 [7 fffffff0]"},
 		{"memory at a register", []byte{opBreg0 + 7, 0}, ofSize(8), cfa, "size 8 flags 0x18 [7]"},
@@ -60,9 +70,21 @@ func TestLocate(t *testing.T) {
 			"size 8 flags 0x39 [7 0 1]"},
 		{"a sum", []byte{opBreg0 + 7, 0x10, opStackValue}, ofSize(8), cfa, "size 8 flags 0x29 [7 10]"},
 		{"a sum with 0", []byte{opBreg0 + 7, 0, opStackValue}, ofSize(8), cfa, "size 8 flags 0x8 [7]"},
-		{"a sum and more", []byte{opBreg0 + 7, 1, opLit0, 0x22, opStackValue}, ofSize(8), cfa,
+		{"a sum of three", []byte{opBreg0 + 7, 1, opPlusUconst, 3, opStackValue}, ofSize(8), cfa,
+			"size 8 flags 0x29 [7 4]"},
+		{"a difference", []byte{opBreg0 + 7, 1, opLit0 + 3, opMinus, opStackValue}, ofSize(8), cfa,
+			"size 8 flags 0x29 [7 fffffffe]"},
+		{"a sum that is 0", []byte{opBreg0 + 7, 1, opConsts, 0x7f, opPlus, opStackValue}, ofSize(8), cfa,
+			"size 8 flags 0x8 [7]"},
+		{"memory at a sum", []byte{opBreg0 + 7, 1, opPlusUconst, 3}, ofSize(8), cfa,
+			"size 8 flags 0x39 [7 4]"},
+		{"a product", []byte{opBreg0 + 7, 1, opLit0 + 3, 0x1e, opStackValue}, ofSize(8), cfa,
 			"value must be computed"},
-		{"a pointer that is followed", []byte{opBreg0 + 7, 1, opDeref}, ofSize(8), cfa,
+		{"a sum that is cut off", []byte{opBreg0 + 7, 1, opPlusUconst}, ofSize(8), cfa,
+			"value must be computed"},
+		{"a sum and more", []byte{opBreg0 + 7, 1, opLit0, opPlus, 0x06, opStackValue}, ofSize(8), cfa,
+			"value must be computed"},
+		{"a pointer that is followed", []byte{opBreg0 + 7, 1, 0x06}, ofSize(8), cfa,
 			"value must be computed"},
 		{"a sum in pieces", []byte{opBreg0 + 7, 1, opStackValue, opPiece, 8}, ofSize(16), cfa,
 			"in pieces"},
@@ -154,7 +176,9 @@ func TestFrame(t *testing.T) {
 		{[]byte{opRegx, 40}, Frame{true, 40, 0}},
 		{[]byte{opBreg0 + 6, 0x10}, Frame{true, 6, 16}},
 		{[]byte{opBregx, 40, 0x70}, Frame{true, 40, -16}},
-		{[]byte{opCallFrameCFA, opDeref}, Frame{}},
+		{[]byte{opCallFrameCFA, opConsts, 0x60, opPlus}, Frame{true, btf.LocFrameBase, -32}},
+		{[]byte{opBreg0 + 6, 8, opPlusUconst, 8}, Frame{true, 6, 16}},
+		{[]byte{opCallFrameCFA, 0x06}, Frame{}},
 		{[]byte{opBreg0 + 6}, Frame{}},
 		{[]byte{opLit0}, Frame{}},
 		{nil, Frame{}},
@@ -232,8 +256,5 @@ func TestJoin(t *testing.T) {
 	}
 	if len(a.Locations) != 4 || a.Protos() != 4 || a.Lost[NoValue] != 5 {
 		t.Errorf("%d locations, %d protos, %d lost", len(a.Locations), a.Protos(), a.Lost[NoValue])
-	}
-	if n := a.Count(); n != (Counts{5, 10, 5}) {
-		t.Errorf("counts %+v", n)
 	}
 }

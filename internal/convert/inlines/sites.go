@@ -195,25 +195,3 @@ func NewPlaces(f *elf.File) *Places {
 func isCode(s *elf.Section) bool {
 	return s.Alloc() && s.Size > 0 && s.Flags&stdelf.SHF_EXECINSTR != 0
 }
-
-// Counts are numbers of sites and of their parameters.
-type Counts struct{ Sites, Parameters, Known uint64 }
-
-// Count counts the sites and their parameters.
-func (s *Sites) Count() (n Counts) {
-	known := make([]uint64, len(s.ends))
-	for i := range known {
-		for _, l := range s.Proto(uint32(i)) {
-			if l != 0 {
-				known[i]++
-			}
-		}
-	}
-	for i := range s.List {
-		p := s.List[i].Proto
-		n.Sites++
-		n.Parameters += uint64(len(s.Proto(p)))
-		n.Known += known[p]
-	}
-	return n
-}

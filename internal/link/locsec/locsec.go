@@ -15,12 +15,16 @@ import (
 // prefix is the beginning of the name of a LOCSEC. The name of the ELF section follows.
 const prefix = "inline"
 
+// Counts are numbers of sites and of their parameters.
+type Counts struct{ Sites, Parameters, Known uint64 }
+
 // Add returns BTF with the types of b and the sites s. The order is the canonical one of package
 // write: the LOC_PARAMs and LOC_PROTOs, by content, come after the other anonymous types, and the
-// LOCSECs are among the named types. The function inBase returns the offset of a string in the
-// bases, or 0. The function id returns the id in b or its bases of the function of a site.
+// LOCSECs are among the named types. If a function was inlined twice at one address, and the
+// locations are the same, only one site is left. The function inBase returns the offset of a string
+// in the bases, or 0. The function id returns the id in b or its bases of the function of a site.
 func Add(b *btf.Blob, s *inlines.Sites, inBase func(string) uint32,
-	id func(*inlines.Site) uint32, jobs int) *btf.Blob {
+	id func(*inlines.Site) uint32, jobs int) (*btf.Blob, Counts) {
 	a := adder{from: b, sites: s, jobs: jobs, to: &btf.Blob{Order: b.Order, Base: b.Base,
 		StartID: b.StartID, BaseStrLen: b.BaseStrLen}}
 	a.rankLocations()
@@ -28,7 +32,7 @@ func Add(b *btf.Blob, s *inlines.Sites, inBase func(string) uint32,
 	a.findSections()
 	a.addStrings(inBase)
 	a.addTypes(id)
-	return a.to
+	return a.to, a.counts
 }
 
 type adder struct {
@@ -36,6 +40,7 @@ type adder struct {
 	sites    *inlines.Sites
 	jobs     int
 
+	counts    Counts
 	anonymous int       // how many types of from are anonymous
 	locations []uint32  // the used locations in order
 	location  []uint32  // by location: its rank + 1; 0 if it isn't used
@@ -134,8 +139,8 @@ func (a *adder) findSections() {
 	}
 }
 
-// sortSites returns the sites of all sections, in the order of the LOCSECs. Those of section i
-// begin at the index begins[i].
+// sortSites returns the sites of all sections, in the order of the LOCSECs, without duplicates.
+// Those of section i begin at the index begins[i].
 func (a *adder) sortSites(id func(*inlines.Site) uint32, firstProto uint32) (sites []btf.Site,
 	begins []uint32) {
 	begins = make([]uint32, len(a.sections)+1)
@@ -151,10 +156,31 @@ func (a *adder) sortSites(id func(*inlines.Site) uint32, firstProto uint32) (sit
 			LocProto: firstProto + a.proto[s.Proto] - 1}
 		*at++
 	}
+	end := uint32(0) // of the sites without duplicates
 	for i := range a.sections {
-		a.sort(sites[begins[i]:begins[i+1]])
+		own := sites[begins[i]:begins[i+1]]
+		a.sort(own)
+		begins[i] = end
+		end += uint32(copy(sites[end:], slices.Compact(own)))
 	}
-	return sites, begins
+	begins[len(a.sections)] = end
+	return sites[:end], begins
+}
+
+// count counts the sites. The LOC_PROTOs begin with the id firstProto.
+func (a *adder) count(firstProto uint32) {
+	known := make([]uint64, len(a.protos))
+	for i, p := range a.protos {
+		for _, l := range a.sites.Proto(p) {
+			known[i] += uint64(min(l, 1))
+		}
+	}
+	for i := range a.to.Sites {
+		n := a.to.Sites[i].LocProto - firstProto
+		a.counts.Sites++
+		a.counts.Parameters += uint64(len(a.sites.Proto(a.protos[n])))
+		a.counts.Known += known[n]
+	}
 }
 
 // fewSites is a number of sites for which buckets aren't worth their memory.
@@ -279,6 +305,7 @@ func (a *adder) addTypes(id func(*inlines.Site) uint32) {
 	}
 	sites, begins := a.sortSites(id, firstProto)
 	to.Sites = sites
+	a.count(firstProto)
 	next := 0
 	put := func(at int) {
 		for ; next < len(a.sections) && a.before[next] == at; next++ {
