@@ -127,7 +127,7 @@ def _converted_srcs(ctx):
         else:
             graphs.append(src[BtfObjectsInfo].roots)
     idle = [name for name in chosen(ctx.attr) if name != "btf_features"]
-    if idle and not elves:
+    if idle and not elves and not ctx.attr.inline:
         fail("{} sets {}, but its srcs are converted already: set that on their targets".format(
             ctx.label,
             " and ".join(idle),
@@ -231,7 +231,8 @@ def linked_providers(
         distilled = None,
         objects = None,
         features = None,
-        old_base = None):
+        old_base = None,
+        inline = None):
     """The providers of a target that makes BTF. Also declares the index and the extra BTF.
 
     Args:
@@ -246,6 +247,7 @@ def linked_providers(
         features: list of string, the features with which the objects were converted; None if they
             are unknown.
         old_base: File or None, the BTF that a linked vmlinux already has.
+        inline: what `link_inline` returned.
 
     Returns:
         list of providers.
@@ -268,6 +270,7 @@ def linked_providers(
             indices = depset(order = "postorder") if distilled else chain.indices,
             distilled = bool(distilled),
             extra = extra.btf if extra else None,
+            inline = inline.btf if inline else None,
             old_base = old_base or chain.old_base,
             skipped = skipped,
         ),
@@ -276,6 +279,11 @@ def linked_providers(
             btf_distilled_base = depset([distilled] if distilled else []),
             btf_extra = depset([extra.btf] if extra else []),
             btf_facts = depset([facts] if facts else []),
-            btf_skipped = depset([file for file in [skipped, extra and extra.skipped] if file]),
+            btf_inline = depset([inline.btf] if inline else []),
+            btf_skipped = depset([
+                file
+                for file in [skipped, extra and extra.skipped, inline and inline.skipped]
+                if file
+            ]),
         ),
     ]
