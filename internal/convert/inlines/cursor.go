@@ -112,35 +112,6 @@ func (c *cursor) constant(op byte, order binary.ByteOrder) uint64 {
 	return uint64(op - opLit0)
 }
 
-// sum reads operations that add constants to what was read, and returns the sum of the constants.
-func (c *cursor) sum(order binary.ByteOrder) (sum int64) {
-	for len(c.b) > 0 {
-		next := *c
-		op := next.u8()
-		switch {
-		case op == opPlusUconst:
-			sum += int64(next.uleb())
-		case isConstant(op):
-			v := int64(next.constant(op, order))
-			switch next.u8() {
-			case opPlus:
-				sum += v
-			case opMinus:
-				sum -= v
-			default:
-				return sum
-			}
-		default:
-			return sum
-		}
-		if next.bad {
-			return sum
-		}
-		*c = next
-	}
-	return sum
-}
-
 // ends reports whether nothing is left, except perhaps a DW_OP_piece that covers the whole
 // parameter of size bytes.
 func (c cursor) ends(size uint32) bool {

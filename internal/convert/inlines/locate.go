@@ -3,6 +3,7 @@
 package inlines
 
 import (
+	"bytes"
 	"encoding/binary"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
@@ -84,20 +85,13 @@ const (
 // FrameOf reads the frame base from an expression: the CFA or a register, perhaps with an offset.
 func (m *Machine) FrameOf(expr []byte) Frame {
 	c := cursor{b: expr}
-	op := c.u8()
 	var f Frame
-	switch {
-	case op == opCallFrameCFA:
-		f = Frame{true, btf.LocFrameBase, 0}
-	case isReg(op), op == opRegx:
-		n, ok := c.register(op, opReg0)
-		f = Frame{ok, n, 0}
-	case isBreg(op), op == opBregx:
-		n, ok := c.register(op, opBreg0)
-		f = Frame{ok, n, c.sleb()}
-	}
-	if op == opCallFrameCFA || isBreg(op) || op == opBregx {
-		f.offset += c.sum(m.Order)
+	if op := c.u8(); isReg(op) || op == opRegx {
+		f.register, f.known = c.register(op, opReg0)
+	} else {
+		c = cursor{b: expr}
+		v, why := m.evaluate(&c, Frame{}, true)
+		f = Frame{why == Known && v.kind == based, v.register, v.number}
 	}
 	if c.bad || len(c.b) > 0 {
 		return Frame{}
@@ -105,8 +99,8 @@ func (m *Machine) FrameOf(expr []byte) Frame {
 	return f
 }
 
-// NeedsFrame reports whether Locate uses the frame base for an expression.
-func NeedsFrame(expr []byte) bool { return len(expr) > 0 && expr[0] == opFbreg }
+// NeedsFrame reports whether Locate may use the frame base for an expression.
+func NeedsFrame(expr []byte) bool { return bytes.IndexByte(expr, opFbreg) >= 0 }
 
 // Locate returns the location that a DWARF expression gives. If BTF can't express it, the reason
 // isn't Known.
@@ -126,39 +120,12 @@ func (m *Machine) Locate(expr []byte, p Parameter, frame Frame) (l Location, why
 			return l, Computed
 		}
 		return m.registers(l, n, c)
-	case isBreg(op), op == opBregx, op == opFbreg:
-		n, offset, why := m.base(&c, op, frame)
-		if why != Known {
-			return l, why
-		}
-		return l.based(n, offset, c)
-	case op == opAddr || op == opAddrx || op == opGNUAddrIndex:
-		addr, ok := m.address(&c, op)
-		switch {
-		case c.bad || !ok:
-			return l, Computed
-		case c.ends(l.Size):
-			return l, FixedAddress
-		case !c.isValue(l.Size):
-			return l, c.complex()
-		case m.Relocatable:
-			return l, Unplaced
-		}
-		l.Flags = btf.LocConst | btf.LocAddr
-		l.set(uint32(addr), uint32(addr>>32))
-		return l, Known
 	case op == opImplicitValue:
 		b := c.block()
 		if c.bad || !c.ends(l.Size) {
 			return l, c.complex()
 		}
 		return m.Block(b, p)
-	case isConstant(op):
-		v := c.constant(op, m.Order)
-		if c.bad || !c.isValue(l.Size) {
-			return l, c.complex()
-		}
-		return m.Constant(v, p)
 	case op == opEntryValue || op == opGNUEntryValue:
 		return l, EntryValue
 	case op == opImplicitPtr || op == opGNUImplicitPtr:
@@ -166,7 +133,25 @@ func (m *Machine) Locate(expr []byte, p Parameter, frame Frame) (l Location, why
 	case op == opPiece || op == opBitPiece:
 		return l, Pieces
 	}
-	return l, Computed
+	c = cursor{b: expr}
+	v, why := m.evaluate(&c, frame, false)
+	switch {
+	case why != Known:
+		return l, why
+	case v.kind == based:
+		return l.based(v.register, v.number, c)
+	case v.kind == address && c.ends(l.Size):
+		return l, FixedAddress
+	case !c.isValue(l.Size):
+		return l, c.complex()
+	case v.kind == constant:
+		return m.Constant(uint64(v.number), p)
+	case m.Relocatable:
+		return l, Unplaced
+	}
+	l.Flags = btf.LocConst | btf.LocAddr
+	l.set(uint32(v.number), uint32(uint64(v.number)>>32))
+	return l, Known
 }
 
 // check returns why BTF can't locate a parameter of this type, or Known.
@@ -251,25 +236,6 @@ func (m *Machine) registers(l Location, n uint32, c cursor) (Location, Reason) {
 	return l, Known
 }
 
-// base reads the operands of DW_OP_bregN, DW_OP_bregx or DW_OP_fbreg, and the constants that are
-// added to their sum.
-func (m *Machine) base(c *cursor, op byte, frame Frame) (n uint32, offset int64, why Reason) {
-	n, ok := frame.register, true
-	if op != opFbreg {
-		n, ok = c.register(op, opBreg0)
-	}
-	offset = c.sleb() + c.sum(m.Order)
-	switch {
-	case c.bad || !ok:
-		return 0, 0, Computed
-	case op != opFbreg:
-		return n, offset, Known
-	case !frame.known:
-		return 0, 0, NoFrame
-	}
-	return n, offset + frame.offset, Known
-}
-
 // based completes the location of a value in memory at register n plus an offset, or that has this
 // sum as its value.
 func (l Location) based(n uint32, offset int64, c cursor) (Location, Reason) {
@@ -294,13 +260,6 @@ func (l Location) based(n uint32, offset int64, c cursor) (Location, Reason) {
 	}
 	l.Flags |= btf.LocOffset | btf.LocSigned
 	return l, Known
-}
-
-func (m *Machine) address(c *cursor, op byte) (uint64, bool) {
-	if op == opAddr {
-		return c.uint(m.AddrSize, m.Order), true
-	}
-	return m.Addrx(c.uleb())
 }
 
 func isReg(op byte) bool  { return op >= opReg0 && op < opReg0+32 }

@@ -1,6 +1,7 @@
 package inlines
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"testing"
@@ -78,6 +79,21 @@ func TestLocate(t *testing.T) {
 			"size 8 flags 0x8 [7]"},
 		{"memory at a sum", []byte{opBreg0 + 7, 1, opPlusUconst, 3}, ofSize(8), cfa,
 			"size 8 flags 0x39 [7 4]"},
+		{"a constant and a sum", []byte{opLit0 + 7, opBreg0 + 1, 0xc4, 0, opPlus, opStackValue},
+			ofSize(8), cfa, "size 8 flags 0x29 [1 4b]"},
+		{"constants", []byte{opLit0, opLit0 + 6, opMinus, opStackValue}, ofSize(4), cfa,
+			"size 4 flags 0x3 [fffffffa]"},
+		{"a constant minus a register", []byte{opLit0, opBreg0 + 1, 0, opMinus, opStackValue}, ofSize(8),
+			cfa, "value must be computed"},
+		{"two registers", []byte{opBreg0, 0, opBreg0 + 1, 0, opPlus, opStackValue}, ofSize(8), cfa,
+			"value must be computed"},
+		{"a sum with the frame", []byte{opLit0 + 8, opFbreg, 8, opPlus, opStackValue}, ofSize(8), cfa,
+			"size 8 flags 0x29 [ffffffff 10]"},
+		{"an address and a constant", []byte{opAddrx, 3, opPlusUconst, 4, opStackValue}, ofSize(8), cfa,
+			"size 8 flags 0x6 [81000007 ffffffff]"},
+		{"two values", []byte{opLit0, opLit0, opStackValue}, ofSize(8), cfa, "value must be computed"},
+		{"many values", append(bytes.Repeat([]byte{opLit0}, 99), opStackValue), ofSize(8), cfa,
+			"value must be computed"},
 		{"a product", []byte{opBreg0 + 7, 1, opLit0 + 3, 0x1e, opStackValue}, ofSize(8), cfa,
 			"value must be computed"},
 		{"a sum that is cut off", []byte{opBreg0 + 7, 1, opPlusUconst}, ofSize(8), cfa,
@@ -158,6 +174,11 @@ func TestMachines(t *testing.T) {
 	l, why = big.Locate([]byte{opAddr, 0, 1, 0, 0, opStackValue}, ofSize(4), Frame{})
 	if why != Known || l.Values != [3]uint32{0x10000} {
 		t.Errorf("an address of 4 bytes: %s, %v", l.text(), why)
+	}
+	l, why = big.Locate([]byte{opBreg0 + 3, 0, opConst4u, 0xff, 0xff, 0xff, 0xfe, opPlus}, ofSize(4),
+		Frame{})
+	if why != Known || l.Values != [3]uint32{3, 0xfffffffe} || l.Count != 2 {
+		t.Errorf("a sum that wraps around: %s, %v", l.text(), why)
 	}
 	big.Relocatable = true
 	_, why = big.Locate([]byte{opAddr, 0, 1, 0, 0, opStackValue}, ofSize(4), Frame{})
