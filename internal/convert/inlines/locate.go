@@ -146,6 +146,8 @@ func (m *Machine) Locate(expr []byte, p Parameter, frame Frame) (l Location, why
 		return l, c.complex()
 	case v.kind == constant:
 		return m.Constant(uint64(v.number), p)
+	case l.Size > maxConstant:
+		return l, TooLarge
 	case m.Relocatable:
 		return l, Unplaced
 	}
