@@ -7,6 +7,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/convert"
 	"github.com/rules-btf/rules_btf/internal/convert/inlines"
+	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/link"
 	"github.com/rules-btf/rules_btf/internal/link/base"
 	"github.com/rules-btf/rules_btf/internal/link/locsec"
@@ -63,6 +64,21 @@ func linkInlined(path string, o *object.Object, sites *inlines.Sites, options li
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return &InlinedResult{data, counts, sites.Lost}, nil
+}
+
+// joinInlined returns the BTF of a file together with that of its sites, which it takes out of the
+// result.
+func joinInlined(r *Result, bases *base.Files) ([]byte, error) {
+	own, err := btf.Parse(r.BTF, bases.BTF)
+	if err != nil {
+		return nil, err
+	}
+	split, err := btf.Parse(r.Inlined.BTF, own)
+	if err != nil {
+		return nil, err
+	}
+	r.Inlined = nil
+	return btf.Encode(locsec.Join(split), own.Header.Form())
 }
 
 // withoutInlined returns o without the functions that were only inlined, which no other link uses.

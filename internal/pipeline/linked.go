@@ -31,6 +31,7 @@ type How struct {
 	Change func(data []byte) ([]byte, error)
 	// If Inlined is set, Result.Inlined has the sites at which functions were inlined.
 	Inlined bool
+	// If the features have features.Inline, the sites are in Result.BTF, along with the other types.
 	// If Empty is set, BTF without types is not an error.
 	Empty bool
 	Watch Watcher // nil: nobody watches
@@ -71,6 +72,9 @@ type Result struct {
 
 // Linked makes the BTF of the linked file at path.
 func Linked(path string, how How) (*Result, error) {
+	inOne := how.Convert.Features.Has(features.Inline)
+	how.Convert.Features = how.Convert.Features.Without(features.Inline) // not for the object
+	how.Inlined = how.Inlined || inOne
 	var sites *inlines.Sites
 	if how.Inlined {
 		sites = &inlines.Sites{}
@@ -118,6 +122,9 @@ func Linked(path string, how How) (*Result, error) {
 	}
 	if how.Inlined {
 		result.Inlined, err = linkInlined(path, all, sites, options, how.Bases, result.BTF)
+		if err == nil && inOne {
+			result.BTF, err = joinInlined(result, how.Bases)
+		}
 		if err != nil {
 			return nil, err
 		}

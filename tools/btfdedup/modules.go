@@ -119,6 +119,9 @@ func (b *batch) run(env *cli.Env, args []string) error {
 		return cli.Usagef("--base-btf is given %d times, but --base %d times; pass one for each",
 			len(b.baseBTF), len(env.Bases))
 	}
+	if err := conversion.CheckInline(env); err != nil {
+		return err
+	}
 	if err := b.embedding.check(); err != nil {
 		return err
 	}

@@ -44,6 +44,9 @@ func runInline(env *cli.Env, c *conversion.Flags, path string) error {
 	if len(env.Bases) == 0 {
 		return cli.Usagef("--base is missing: pass the BTF of the file, after its own bases")
 	}
+	if err := conversion.CheckInline(env); err != nil {
+		return err
+	}
 	pipeline.RelaxHeap([]string{path})
 	defer c.Split.Close()
 	run := report.Start(env, []string{path})

@@ -289,3 +289,67 @@ func readFile(t *testing.T, path string) []byte {
 	}
 	return data
 }
+
+// TestInlineInOne: with the feature inline, the BTF has the sites that btfgen inline finds, and the
+// types that it has without the feature.
+func TestInlineInOne(t *testing.T) {
+	programtest.Need(t, "gcc", "ld")
+	dir := t.TempDir()
+	p := func(name string) string { return filepath.Join(dir, name) }
+	for name, text := range inlineSources {
+		writeFile(t, p(name), text)
+	}
+	shell(t, dir, "for i in a b; do gcc -w -g -O2 -c $i.c; done; ld -r -o linked a.o b.o")
+	run := func(args ...string) {
+		t.Helper()
+		if code, _, stderr := btfgen(append(args, "-q", p("linked"))...); code != 0 {
+			t.Fatalf("%q: %s", args, stderr)
+		}
+	}
+	run("elf", "--features=+layout", "-o", p("plain"))
+	run("inline", "--base", p("plain"), "-o", p("split"))
+	run("elf", "--features=+layout,inline", "-o", p("all"))
+	run("elf", "--features=+inline", "--base", p("plain"), "-o", p("on base"))
+	read := func(name string, base *btf.Blob) (*btf.Blob, string) {
+		t.Helper()
+		b, err := btf.Parse(readFile(t, p(name)), base)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range verify.Check(b, verify.Options{Sorted: true}) {
+			t.Errorf("%s: %v", name, v)
+		}
+		names, err := dump.NamesOf(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var text bytes.Buffer
+		if err := dump.WriteSites(&text, b, nil, names, false); err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(text.String(), "\n")
+		slices.Sort(lines)
+		return b, strings.Join(lines, "\n")
+	}
+	plain, _ := read("plain", nil)
+	split, want := read("split", plain)
+	all, got := read("all", nil)
+	if got != want || strings.Count(want, "\n") < 10 {
+		t.Errorf("in one BTF:\n%s\nin its own:\n%s", got, want)
+	}
+	if n := len(plain.Types) + len(split.Types); len(all.Types) != n {
+		t.Errorf("%d types, want %d", len(all.Types), n)
+	}
+	if all.Header.LayoutLen == 0 {
+		t.Error("the layout section is lost")
+	}
+	if _, got := read("on base", plain); got != want {
+		t.Errorf("on a base:\n%s\nwant\n%s", got, want)
+	}
+	for _, args := range []string{"object", "facts", "inline --base=x", "elf --variables=extra --base=x"} {
+		args := append(strings.Fields(args), "--features=+global_var,inline", "-o", p("out"), p("a.o"))
+		if code, _, stderr := btfgen(args...); code != 2 || !strings.Contains(stderr, "inline") {
+			t.Errorf("%q: exit code %d, %s", args, code, stderr)
+		}
+	}
+}
