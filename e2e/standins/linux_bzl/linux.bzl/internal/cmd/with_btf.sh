@@ -1,0 +1,9 @@
+#!/bin/sh
+# Takes the place of the last link of vmlinux: adds the .BTF of an object file to a copy of vmlinux.
+#
+# usage: with_btf VMLINUX OBJECT OUT
+set -eu
+
+/usr/bin/llvm-objcopy --dump-section=.BTF="$3.raw" "$2" "$3.copy"
+/usr/bin/llvm-objcopy --add-section=.BTF="$3.raw" "$1" "$3"
+rm "$3.raw" "$3.copy"
