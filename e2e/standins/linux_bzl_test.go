@@ -22,7 +22,7 @@ func TestLinuxBzl(t *testing.T) {
 	dep := regexp.MustCompile(`bazel_dep\(name = "(.*)", version = "(.*)"\)`)
 	standin := []string{"depends on " + strings.Join(dep.FindStringSubmatch(module)[1:], " ")}
 	public := `attr(visibility, "//visibility:public", @example_kernel//:all)`
-	for label := range strings.FieldsSeq(w.Shell("bazel query '" + public + "' 2>/dev/null")) {
+	for label := range strings.FieldsSeq(w.bazel("query '" + public + "'")) {
 		_, name, _ := strings.Cut(label, "//:")
 		standin = append(standin, "label "+name)
 	}
@@ -76,8 +76,7 @@ func (w *workspace) provider(target, name string) string {
 	w.Helper()
 	expr := `" ".join([f for k, v in providers(target).items() if k.endswith("%` + name +
 		`") for f in dir(v) if f not in ["to_json", "to_proto"]])`
-	fields := w.Shell("bazel cquery --output=starlark --starlark:expr='" + expr + "' " + target +
-		" 2>/dev/null")
+	fields := w.bazel("cquery --output=starlark --starlark:expr='" + expr + "' " + target)
 	return name + " " + strings.TrimSpace(fields)
 }
 

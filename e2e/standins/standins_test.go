@@ -23,8 +23,9 @@ func TestMain(m *testing.M) { harness.Main(m) }
 // workspace is a copy of a workspace in this directory.
 type workspace struct {
 	*harness.Workspace
-	kernel string // the tree of the kernel that e2e/linux builds
-	from   string // the directory of which the workspace is a copy
+	kernel  string // the tree of the kernel that e2e/linux builds
+	from    string // the directory of which the workspace is a copy
+	startup string // startup options of Bazel
 }
 
 // newWorkspace copies a workspace in this directory, and adds an archive of our programs like those
@@ -37,14 +38,14 @@ func newWorkspace(t *testing.T, name string, programs ...string) *workspace {
 	argv := []string{"tar", "-C", filepath.Dir(harness.Tool(t, "pahole")), "-I", "gzip -1", "-cf",
 		filepath.Join(w.Dir, "tools.tar.gz")}
 	harness.MustRun(t, "", append(argv, tools...)...)
-	return &workspace{w, kernel, from}
+	return &workspace{Workspace: w, kernel: kernel, from: from}
 }
 
 // build builds targets, and returns the actions that ran. None of them may have built Go code.
 func (w *workspace) build(targets string) []execlog.Spawn {
 	w.Helper()
 	path := filepath.Join(w.TempDir(), "log")
-	w.Shell("bazel build --execution_log_compact_file=" + path + " " + targets)
+	w.Shell("bazel " + w.startup + " build --execution_log_compact_file=" + path + " " + targets)
 	log, err := execlog.ReadFile(path)
 	if err != nil {
 		w.Fatal(err)
@@ -57,12 +58,17 @@ func (w *workspace) build(targets string) []execlog.Spawn {
 	return log.Spawns
 }
 
+// bazel runs a Bazel command, and returns what it prints on standard output.
+func (w *workspace) bazel(command string) string {
+	w.Helper()
+	return w.Shell("bazel " + w.startup + " " + command + " 2>/dev/null")
+}
+
 // outputs returns the output files of a target, by their base names.
 func (w *workspace) outputs(target string) map[string]string {
 	w.Helper()
 	files := map[string]string{}
-	for path := range strings.FieldsSeq(w.Shell("bazel cquery --output=files '" + target +
-		"' 2>/dev/null")) {
+	for path := range strings.FieldsSeq(w.bazel("cquery --output=files '" + target + "'")) {
 		files[filepath.Base(path)] = filepath.Join(w.Dir, path)
 	}
 	return files

@@ -98,7 +98,7 @@ func NewWorkspace(tb testing.TB, from string, programs ...string) *Workspace {
 	tb.Helper()
 	w := NewWorkspaceWithoutTools(tb, from, programs...)
 	flag := AddTools(tb, w.Dir, Tool(tb, "btfgen"), Tool(tb, "btfdedup"))
-	WriteFile(tb, w.seat.options(), "build "+flag+"\n")
+	w.SetOptions("build " + flag + "\n")
 	return w
 }
 
@@ -110,9 +110,16 @@ func NewWorkspaceWithoutTools(tb testing.TB, from string, programs ...string) *W
 	w := &Workspace{TB: tb, Dir: s.workspace(), Base: s.outputBase(), seat: s,
 		path: s.programs() + ":" + os.Getenv("PATH")}
 	CopyWorkspace(tb, from, w.Dir)
-	WriteFile(tb, s.options(), "")
+	w.SetOptions("")
 	tb.Cleanup(func() { s.leave(tb) })
 	return w
+}
+
+// SetOptions writes the file with Bazel's options that is read in addition to the workspace's
+// .bazelrc.
+func (w *Workspace) SetOptions(bazelrc string) {
+	w.Helper()
+	WriteFile(w, w.seat.options(), bazelrc)
 }
 
 // AddBtfcore adds btfcore to the workspace's toolchain of prebuilt tools.
