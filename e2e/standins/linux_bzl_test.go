@@ -3,7 +3,6 @@ package standins
 import (
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -16,7 +15,17 @@ import (
 func TestLinuxBzl(t *testing.T) {
 	w := newWorkspace(t, "linux_bzl", "bash", "llvm-objcopy", "pahole")
 	w.copyFile(filepath.Join(w.kernel, "drivers/net/dummy.ko"), "outside.ko")
-	spawns := w.build("//:pahole //:vmlinux_btf //:modules_btf")
+	w.refuses(map[string]string{
+		`{}`: "sha256 is empty; set the checksum of the release's archive for each platform",
+		`{"//:tools.tar.gz": "linux-arm"}`: "//:tools.tar.gz is for unknown platform linux-arm; " +
+			"the platforms are linux-amd64, linux-arm64",
+		`{"//:tools.tar.gz": "linux-amd64", "//:tools.tar": "linux-amd64"}`: "several archives for " +
+			"linux-amd64",
+		`{"//:tools.tar.gz": "linux-amd64"}, sha256 = {"linux-amd64": ""}`: "both sha256 and archives " +
+			"are set",
+	})
+	// The actions of linux.bzl support path mapping.
+	spawns := w.build("--experimental_output_paths=strip //:pahole //:vmlinux_btf //:modules_btf")
 
 	module := w.Read("linux.bzl/MODULE.bazel")
 	dep := regexp.MustCompile(`bazel_dep\(name = "(.*)", version = "(.*)"\)`)
@@ -31,6 +40,9 @@ func TestLinuxBzl(t *testing.T) {
 		switch s.Mnemonic {
 		case "LinuxBTFEncode", "LinuxBTFExtract":
 			standin = append(standin, command(s))
+			if !strings.Contains(s.Args[2], "bazel-out/cfg/") {
+				t.Errorf("%s: paths aren't mapped: %q", s.Mnemonic, s.Args)
+			}
 		case "LinuxModuleBTF":
 			// The command lines of the kernel's modules differ only in the modules' names.
 			if line := command(s); strings.Contains(line, "dummy") || strings.Contains(line, "outside") {
@@ -71,6 +83,21 @@ func TestLinuxBzl(t *testing.T) {
 	oracle.SameTypes(t, vmlinux, oracle.Blob{Path: base}, skipped, oracle.Blob{Path: reference})
 }
 
+// refuses checks that values of the attribute archives are errors with these texts.
+func (w *workspace) refuses(errors map[string]string) {
+	w.Helper()
+	const good = `{"//:tools.tar.gz": "linux-amd64"}`
+	for archives, want := range errors {
+		w.Edit("MODULE.bazel", "archives = "+good+")", "archives = "+archives+")")
+		printed, exit := w.Try("bazel build --nobuild //:vmlinux_btf")
+		if exit == 0 || !strings.Contains(printed, "btf.toolchain: ") ||
+			!strings.Contains(printed, want) {
+			w.Errorf("archives = %s: exit %d, want %q\n%s", archives, exit, want, printed)
+		}
+		w.Edit("MODULE.bazel", "archives = "+archives+")", "archives = "+good+")")
+	}
+}
+
 // provider returns a line with the name of a provider and its fields.
 func (w *workspace) provider(target, name string) string {
 	w.Helper()
@@ -83,10 +110,12 @@ func (w *workspace) provider(target, name string) string {
 // flags returns the flags of pahole in the command line for vmlinux.
 func flags(t *testing.T, lines []string) []string {
 	t.Helper()
-	i := slices.IndexFunc(lines, func(s string) bool { return strings.HasPrefix(s, "LinuxBTFEncode ") })
-	if i < 0 {
-		t.Fatal("no action LinuxBTFEncode ran")
+	for _, line := range lines {
+		if strings.HasPrefix(line, "LinuxBTFEncode ") {
+			_, flags, _ := strings.Cut(line, " pahole -J ")
+			return strings.Fields(strings.TrimSuffix(flags, "{output}"))
+		}
 	}
-	_, flags, _ := strings.Cut(lines[i], " pahole -J ")
-	return strings.Fields(strings.TrimSuffix(flags, "{output}"))
+	t.Fatal("no action LinuxBTFEncode ran")
+	return nil
 }

@@ -50,18 +50,21 @@ def pahole_flags(version, external_module = False):
         flags.append("--btf_features=distilled_base")
     return flags
 
-def _mutate(ctx, tools, src, out, command, mnemonic, options = [], inputs = []):
+def _mutate(ctx, tools, src, out, options, command, mnemonic, inputs = []):
     """Runs a command on a copy of a file, and with no other environment than that in options."""
     args = ctx.actions.args()
     args.add("-input", src)
     args.add("-output", out)
-    args.add_all(options)
+    for option, value, format in options:
+        args.add(option)
+        args.add(value, format = format)
     args.add("--")
     for word in command:
         args.add(word)
     ctx.actions.run(
         executable = tools.btfmutate,
         arguments = [args],
+        execution_requirements = {"supports-path-mapping": "1"},
         inputs = [src] + inputs,
         mnemonic = mnemonic,
         outputs = [out],
@@ -78,9 +81,9 @@ def encode(ctx, tools, linked, out, flags, mnemonic, base = None):
         tools,
         linked,
         out,
+        [("-env", tools.llvm_objcopy, "LLVM_OBJCOPY=%s")],
         command + ["{output}"],
         mnemonic,
-        options = ["-env", "LLVM_OBJCOPY=" + tools.llvm_objcopy.path],
         inputs = [base] if base else [],
     )
 
@@ -100,7 +103,7 @@ def extract(ctx, tools, encoded, out):
         tools,
         encoded,
         out,
+        [("-elf-et-rel-endian", "little", "%s")],
         command,
         "LinuxBTFExtract",
-        options = ["-elf-et-rel-endian", "little"],
     )

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Takes the place of the last link of vmlinux: adds the .BTF of an object file to a copy of vmlinux.
+# Adds the .BTF of an object file to a copy of vmlinux. linux.bzl links vmlinux with that file instead.
 #
 # usage: with_btf VMLINUX OBJECT OUT
 set -eu

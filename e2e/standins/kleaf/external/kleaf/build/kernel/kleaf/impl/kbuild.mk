@@ -1,5 +1,5 @@
-# Takes the place of Kbuild: makes vmlinux and MODULES with BTF from the files in TREE, with the
-# commands that Linux 6.12 runs after the links.
+# What Kbuild does after the links: adds BTF to copies of the files in TREE, with the commands that
+# Linux 6.12 runs. The results are vmlinux and MODULES.
 
 PAHOLE = pahole
 OBJCOPY = llvm-objcopy
