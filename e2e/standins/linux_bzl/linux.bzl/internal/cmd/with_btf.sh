@@ -1,5 +1,6 @@
 #!/bin/sh
-# Adds the .BTF of an object file to a copy of vmlinux. linux.bzl links vmlinux with that file instead.
+# Adds the .BTF of an object file to a copy of vmlinux. linux.bzl links vmlinux with that file
+# instead.
 #
 # usage: with_btf VMLINUX OBJECT OUT
 set -eu
