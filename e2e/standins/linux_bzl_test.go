@@ -81,6 +81,17 @@ func TestLinuxBzl(t *testing.T) {
 	argv := append([]string{"pahole", "-J", "-j2"}, flags(t, standin)...)
 	harness.MustRun(t, "", append(argv, "--btf_encode_detached="+reference, vmlinux)...)
 	oracle.SameTypes(t, vmlinux, oracle.Blob{Path: base}, skipped, oracle.Blob{Path: reference})
+
+	// The module pahole may also come from an archive of the sources of rules_btf.
+	harness.MustRun(t, "", "tar", "-C", harness.Repo(), "--transform=s,^,rules_btf-1.2.3/,", "-cf",
+		filepath.Join(w.Dir, "sources.tar"), "pahole")
+	w.Edit("MODULE.bazel", "local_path_override(\n    module_name = \"pahole\",\n    path = \""+
+		harness.Repo()+"/pahole\",\n", "archive_override(\n    module_name = \"pahole\",\n"+
+		"    strip_prefix = \"rules_btf-1.2.3/pahole\",\n"+
+		"    urls = [\"file://"+w.Dir+"/sources.tar\"],\n")
+	if again := w.build("--experimental_output_paths=strip //:pahole"); len(again) != 0 {
+		t.Errorf("%d actions ran, want none, because the program is the same", len(again))
+	}
 }
 
 // refuses checks that values of the attribute archives are errors with these texts.
