@@ -7,7 +7,7 @@ def _kernel_unstripped_modules_archive_impl(ctx):
     directories = ctx.attr.kernel_build[KernelUnstrippedModulesInfo].directories.to_list()
     command = "mkdir unstripped\n"
     for directory in directories:
-        command += "find {} -name '*.ko' -exec cp -f -L -t unstripped {{}} +\n".format(directory.path)
+        command += "cp -L {}/*.ko unstripped\n".format(directory.path)
     ctx.actions.run_shell(
         command = command + "tar -czhf {} unstripped\n".format(out.path),
         inputs = directories,
