@@ -1,14 +1,11 @@
 """A module extension that downloads the tools of a release, so that no Go code is built.
 
+If rules_btf comes from a registry, this needs no line in MODULE.bazel. To download the tools from a
+mirror:
+
 ```starlark
 btf = use_extension("@rules_btf//rules:extensions.bzl", "btf")
-btf.toolchain(
-    version = "1.2.3",
-    sha256 = {"linux-amd64": "…", "linux-arm64": "…"},  # from the release's SHA256SUMS
-)
-use_repo(btf, "btf_toolchains")
-
-register_toolchains("@btf_toolchains//:all")
+btf.toolchain(urls = ["https://mirror.example.com/rules_btf-{version}-{platform}.tar.gz"])
 ```
 """
 
@@ -20,14 +17,12 @@ load(
     "btf_toolchains",
     "btf_tools",
 )
+load("//rules/private:release.bzl", "SHA256", "VERSION")
 
-def _check(tag):
-    """Fails with a message that says what to write, unless the tag is complete."""
+def _check(urls, sums):
+    """Fails with a message that says what to write, unless the values of a tag are complete."""
     known = ", ".join(PLATFORMS)
-    if not tag.sha256:
-        fail(("btf.toolchain: sha256 is empty; set the checksum of the release's archive for " +
-              "each platform that runs actions: {}").format(known))
-    for platform, sum in tag.sha256.items():
+    for platform, sum in sums.items():
         if platform not in PLATFORMS:
             fail("btf.toolchain: sha256 of unknown platform {}; the platforms are {}".format(
                 platform,
@@ -38,22 +33,28 @@ def _check(tag):
                 platform,
                 repr(sum),
             ))
-    for url in tag.urls:
-        if "{platform}" not in url and len(tag.sha256) > 1:
+    for url in urls:
+        if "{platform}" not in url and len(sums) > 1:
             fail(("btf.toolchain: sha256 has several platforms, so the URL {} needs " +
                   "{{platform}}").format(url))
 
 def _btf_impl(ctx):
-    # The root module chooses the tools. The repositories always exist, because other modules may
-    # name them.
+    # The root module chooses the tools. The repositories always exist, because MODULE.bazel
+    # registers the toolchains.
     tags = [tag for module in ctx.modules if module.is_root for tag in module.tags.toolchain]
     if len(tags) > 1:
         fail("btf.toolchain: {} tags in the root module; at most one is allowed".format(len(tags)))
-    sums, urls = {}, []
+    version, sums, urls = VERSION, SHA256, DEFAULT_URLS
     for tag in tags:
-        _check(tag)
-        sums = {platform: sha256.lower() for platform, sha256 in tag.sha256.items()}
-        urls = [url.replace("{version}", tag.version) for url in tag.urls]
+        if bool(tag.version) != bool(tag.sha256):
+            fail("btf.toolchain: set both version and sha256, or neither")
+        if not tag.version and not VERSION:
+            fail("btf.toolchain: set version and sha256 (see the release's SHA256SUMS), because " +
+                 "this rules_btf is a checkout and not a release")
+        version, sums, urls = tag.version or VERSION, tag.sha256 or SHA256, tag.urls
+        _check(urls, sums)
+    sums = {platform: sha256.lower() for platform, sha256 in sums.items()}
+    urls = [url.replace("{version}", version) for url in urls]
     for platform, sha256 in sums.items():
         btf_tools(
             name = "btf_tools_" + platform.replace("-", "_"),
@@ -65,20 +66,24 @@ def _btf_impl(ctx):
     return ctx.extension_metadata(reproducible = True)
 
 _toolchain = tag_class(
-    doc = """Registers the tools of a release as the toolchain. They are downloaded when an action
-first needs them.""",
+    doc = """Says which release's tools are the toolchain, and where they are. They are downloaded
+when an action first needs them. Without this tag, they are the tools of the release that rules_btf
+belongs to, or, for a checkout, they are built from source.""",
     attrs = {
         "sha256": attr.string_dict(
             doc = """The checksum of the archive for each platform that runs actions: `linux-amd64`,
-`linux-arm64`. On other platforms the tools are built from source.""",
-            mandatory = True,
+`linux-arm64`. On other platforms the tools are built from source. The default is the checksums of
+the release that rules_btf belongs to.""",
         ),
         "urls": attr.string_list(
             doc = """URLs of the archive, such as a mirror or `file:///…`, tried in order.
 `{version}` and `{platform}` are placeholders. The default is the project's releases.""",
             default = DEFAULT_URLS,
         ),
-        "version": attr.string(doc = "The release's version, without `v`.", mandatory = True),
+        "version": attr.string(
+            doc = """The release's version, without `v`. The default is the release that rules_btf
+belongs to.""",
+        ),
     },
 )
 
