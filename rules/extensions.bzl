@@ -61,7 +61,11 @@ def _btf_impl(ctx):
             sha256 = sha256,
             urls = [url.replace("{platform}", platform) for url in urls],
         )
-    btf_toolchains(name = "btf_toolchains", platforms = sorted(sums))
+    btf_toolchains(
+        name = "btf_toolchains",
+        bazel = native.bazel_version,
+        platforms = sorted(sums),
+    )
     btf_kbuild(name = "btf_kbuild", sha256 = sums, urls = urls)
     return ctx.extension_metadata(reproducible = True)
 

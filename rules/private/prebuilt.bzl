@@ -49,6 +49,17 @@ toolchain(
 )
 """
 
+_BAZEL = """\
+\"\"\"What the rules need to know about this version of Bazel.\"\"\"
+
+FAIL = {fail}
+"""
+
+def _leaves_out_traceback(bazel):
+    """Whether `fail` of a version of Bazel has the parameter `stack_trace`."""
+    numbers = [int(part) for part in bazel.split(".")[:2] if part.isdigit()]
+    return len(numbers) == 2 and numbers >= [9, 1]
+
 def _btf_toolchains_impl(ctx):
     # The tools of each platform are in a separate repository, so that they are downloaded only if
     # Bazel chooses their toolchain.
@@ -61,15 +72,21 @@ def _btf_toolchains_impl(ctx):
         )
         for platform in ctx.attr.platforms
     ])
-    ctx.file("BUILD.bazel", text)
+    ctx.file("BUILD.bazel", "exports_files([\"bazel.bzl\"])\n" + text)
+    fail_arguments = {"stack_trace": False} if _leaves_out_traceback(ctx.attr.bazel) else {}
+    ctx.file("bazel.bzl", _BAZEL.format(fail = repr(fail_arguments)))
     if hasattr(ctx, "repo_metadata"):
         return ctx.repo_metadata(reproducible = True)
     return None
 
 btf_toolchains = repository_rule(
     implementation = _btf_toolchains_impl,
-    doc = "Toolchains with the tools of a release, one for each platform.",
-    attrs = {"platforms": attr.string_list(mandatory = True)},
+    doc = """Toolchains with the tools of a release, one for each platform; and bazel.bzl, for the
+rules.""",
+    attrs = {
+        "bazel": attr.string(doc = "The version of Bazel."),
+        "platforms": attr.string_list(mandatory = True),
+    },
 )
 
 _ARCHITECTURES = {"aarch64": "arm64", "amd64": "amd64", "arm64": "arm64", "x86_64": "amd64"}
