@@ -55,10 +55,10 @@ _BAZEL = """\
 FAIL = {fail}
 """
 
-def _leaves_out_traceback(bazel):
-    """Whether `fail` of a version of Bazel has the parameter `stack_trace`."""
+def fail_arguments(bazel):
+    """The arguments for `fail` with which a version of Bazel prints no traceback: dict."""
     numbers = [int(part) for part in bazel.split(".")[:2] if part.isdigit()]
-    return len(numbers) == 2 and numbers >= [9, 1]
+    return {"stack_trace": False} if len(numbers) == 2 and numbers >= [9, 1] else {}
 
 def _btf_toolchains_impl(ctx):
     # The tools of each platform are in a separate repository, so that they are downloaded only if
@@ -73,8 +73,7 @@ def _btf_toolchains_impl(ctx):
         for platform in ctx.attr.platforms
     ])
     ctx.file("BUILD.bazel", "exports_files([\"bazel.bzl\"])\n" + text)
-    fail_arguments = {"stack_trace": False} if _leaves_out_traceback(ctx.attr.bazel) else {}
-    ctx.file("bazel.bzl", _BAZEL.format(fail = repr(fail_arguments)))
+    ctx.file("bazel.bzl", _BAZEL.format(fail = repr(fail_arguments(ctx.attr.bazel))))
     if hasattr(ctx, "repo_metadata"):
         return ctx.repo_metadata(reproducible = True)
     return None
