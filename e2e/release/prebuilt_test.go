@@ -75,10 +75,11 @@ func registry(t *testing.T) string {
 	return dir
 }
 
-// run runs a Bazel command.
+// run runs a Bazel command. All other modules come from the offline root, because the option for
+// the registry of this release replaces the default registry.
 func (w *workspace) run(args ...string) (harness.Result, error) {
 	argv := append([]string{w.bazel, "--bazelrc=" + w.rc, "--output_base=" + w.base}, args...)
-	return harness.Command{Argv: argv, Dir: w.dir}.Run()
+	return harness.Command{Argv: argv, Dir: w.dir, Env: []string{"BAZELW_MODE=offline"}}.Run()
 }
 
 // build builds targets, and returns the spawns in the log.
