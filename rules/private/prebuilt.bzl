@@ -77,6 +77,17 @@ alias(
 )
 """
 
+_BAZEL = """\
+\"\"\"What the rules need to know about this version of Bazel.\"\"\"
+
+FAIL = {fail}
+"""
+
+def fail_arguments(bazel):
+    """The arguments for `fail` with which a version of Bazel prints no traceback: dict."""
+    numbers = [int(part) for part in bazel.split(".")[:2] if part.isdigit()]
+    return {"stack_trace": False} if len(numbers) == 2 and numbers >= [9, 1] else {}
+
 def _btf_toolchains_impl(ctx):
     # The tools of each platform are in a separate repository, so that they are downloaded only if
     # Bazel chooses their toolchain.
@@ -89,7 +100,8 @@ def _btf_toolchains_impl(ctx):
         )
         for platform in ctx.attr.platforms
     ])
-    ctx.file("BUILD.bazel", text)
+    ctx.file("BUILD.bazel", "exports_files([\"bazel.bzl\"])\n" + text)
+    ctx.file("bazel.bzl", _BAZEL.format(fail = repr(fail_arguments(ctx.attr.bazel))))
     programs = {
         ":" + platform: "@btf_tools_{}//:pahole".format(platform.replace("-", "_"))
         for platform in ctx.attr.platforms
@@ -106,8 +118,12 @@ def _btf_toolchains_impl(ctx):
 
 btf_toolchains = repository_rule(
     implementation = _btf_toolchains_impl,
-    doc = "Toolchains with the tools of a release, one for each platform, and its pahole.",
-    attrs = {"platforms": attr.string_list(mandatory = True)},
+    doc = """Toolchains with the tools of a release, one for each platform; its pahole; and bazel.bzl,
+for the rules.""",
+    attrs = {
+        "bazel": attr.string(doc = "The version of Bazel."),
+        "platforms": attr.string_list(mandatory = True),
+    },
 )
 
 _ARCHITECTURES = {"aarch64": "arm64", "amd64": "amd64", "arm64": "arm64", "x86_64": "amd64"}
