@@ -16,13 +16,13 @@ func TestLinuxBzl(t *testing.T) {
 	w := newWorkspace(t, "linux_bzl", "bash", "llvm-objcopy", "pahole")
 	w.copyFile(filepath.Join(w.kernel, "drivers/net/dummy.ko"), "outside.ko")
 	w.refuses(map[string]string{
-		`{}`: "sha256 is empty; set the checksum of the release's archive for each platform",
+		`{}`: "set version and sha256 (see the release's SHA256SUMS), or archives, because",
 		`{"//:tools.tar.gz": "linux-arm"}`: "//:tools.tar.gz is for unknown platform linux-arm; " +
 			"the platforms are linux-amd64, linux-arm64",
 		`{"//:tools.tar.gz": "linux-amd64", "//:tools.tar": "linux-amd64"}`: "several archives for " +
 			"linux-amd64",
-		`{"//:tools.tar.gz": "linux-amd64"}, sha256 = {"linux-amd64": ""}`: "both sha256 and archives " +
-			"are set",
+		`{"//:tools.tar.gz": "linux-amd64"}, sha256 = {"linux-amd64": ""}`: "archives are files, so " +
+			"version and sha256 must not be set",
 	})
 	// The actions of linux.bzl support path mapping.
 	spawns := w.build("--experimental_output_paths=strip //:pahole //:vmlinux_btf //:modules_btf")
