@@ -35,6 +35,8 @@ it had none. The ids in modules that Kbuild has finished refer to this BTF. None
 `btf_import`.""",
         "extra": """File or None: raw BTF of the variables that are not per-CPU variables, based on
 `btf` (`variables = "separate"`).""",
+        "inline": """File or None: raw BTF of the sites where functions were inlined, based on `btf`
+(`inline = True`).""",
         "skipped": """File or None: a text file with a line for each function or variable that was
 left out, with the reason.""",
     },
@@ -49,7 +51,8 @@ directories of such files.""",
         "indices": "depset of File, postorder: the indices of `bases`.",
         "modules": """list of struct, one for each module that is a file: `name` (string), `module`
 (File, the linked module), `btf` and `skipped` (File), `extra` (File or None, split BTF based
-on `btf` with the variables that are not per-CPU variables), `embedded` (File or None, the module
+on `btf` with the variables that are not per-CPU variables), `inline` (File or None, split BTF based
+on `btf` with the sites of inlined functions), `embedded` (File or None, the module
 with its BTF).""",
         "shared": """File or None: the last file of `bases`, with the types that several modules
 have; only with `shared_base`.""",

@@ -3,6 +3,7 @@ package convert
 import (
 	"fmt"
 
+	"github.com/rules-btf/rules_btf/internal/convert/inlines"
 	"github.com/rules-btf/rules_btf/internal/format/dwarf"
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/format/splitdwarf"
@@ -43,6 +44,11 @@ type Options struct {
 	Shared *Shared
 	// Shapers, when set, lets conversions of BTF from compilers reuse each other's types.
 	Shapers *object.Shapers
+	// Sites, when set, gets the sites at which functions were inlined. The object then has these
+	// functions: FUNC nodes with the flag types.FuncInlined.
+	Sites *inlines.Sites
+	// If OnlyInlined is set, no other functions and no variables are converted.
+	OnlyInlined bool
 	// Counts, when set, accumulates the counts of File's calls. Only one call at a time may use it.
 	Counts *Counts
 }
@@ -96,7 +102,13 @@ func File(f *elf.File, opt Options) (*object.Object, error) {
 			opt.Warn(s.err.Error())
 		}
 	}
-	return w.object()
+	if opt.Sites != nil {
+		w.joinSites(opt.Sites)
+		if err := opt.Sites.Describe(f); err != nil {
+			return nil, err
+		}
+	}
+	return w.object() // from now on, another conversion may use the converters
 }
 
 // Add adds the counts of other files.

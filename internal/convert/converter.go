@@ -22,6 +22,7 @@ type converter struct {
 	single  bool // the file has one compilation unit
 	pinned  bool // every reference to a tag names the entry that defines the tag, see pinReader
 	repeats repeats
+	sites   *sites // nil if nobody wants them
 	// uncovered counts how often something was read that a type's fingerprint doesn't cover: a
 	// declaration tag, which is a separate item, or a value (such as the size) of another struct,
 	// union or enum, of which the fingerprint covers only the name. If the count changes while a type
@@ -98,7 +99,10 @@ func newConverter(in input, s *store) *converter {
 }
 
 func (c *converter) start(in input) {
-	c.in, c.neighbours, c.out = in, newNeighbours(), outcome{}
+	c.in, c.neighbours, c.out, c.sites = in, newNeighbours(), outcome{}, nil
+	if in.opt.Sites != nil {
+		c.sites = newSites(in)
+	}
 	c.env.imported, c.scratch.lastSection = make(map[*unit]bool), nil
 }
 

@@ -46,6 +46,9 @@ type stamp struct {
 
 func (c *converter) begin(file string) {
 	producer, _ := c.main.r.String(&c.main.r.Root, dwarf.Producer)
+	if c.sites != nil {
+		c.sites.begin()
+	}
 	c.env.begin(file, bytes.Contains(producer, []byte("clang")))
 	c.scratch.elems = c.scratch.elems[:0]
 }
@@ -65,6 +68,9 @@ func (c *converter) end(number int) error {
 	c.store.lock()
 	file := c.store.g.Strs.Intern([]byte(c.env.file))
 	c.store.mu.Unlock()
+	if c.sites != nil {
+		c.sites.end(number, c.env.items)
+	}
 	c.out.units = append(c.out.units, numberedUnit{number, object.Unit{File: file, Count: 1,
 		Items: slices.Clone(c.env.items)}})
 	return nil

@@ -33,11 +33,19 @@ func (u *unit) visitFunction(k dwarf.Head) (enter bool, next uint32, err error) 
 	}
 	switch {
 	case e.Has(dwarf.LowPC) || e.Has(dwarf.Ranges):
+		if u.c.sites != nil && u == &u.c.main {
+			if err := u.visitSites(e); err != nil {
+				return false, 0, err
+			}
+		}
+		if u.c.in.opt.OnlyInlined {
+			return u.visitBody(u.r.Body(k))
+		}
 		if err := u.addFunction(e, 0, false); err != nil {
 			return false, 0, err
 		}
 		return u.visitBody(u.r.Function(e)) // in most cases, u.r has just read it
-	case e.Has(dwarf.Origin) || e.Flag(dwarf.Declaration):
+	case e.Has(dwarf.Origin) || e.Flag(dwarf.Declaration) || u.c.in.opt.OnlyInlined:
 	case !e.Has(dwarf.Inline) || e.Val[dwarf.Inline] <= inlined || e.Flag(dwarf.External):
 		u.codeless = append(u.codeless, e.Off)
 	}

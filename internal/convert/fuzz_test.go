@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rules-btf/rules_btf/internal/convert/inlines"
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/object"
@@ -38,8 +39,12 @@ func FuzzConvert(f *testing.F) {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		start := time.Now()
+		var sites *inlines.Sites
+		if len(data)/4%2 == 0 {
+			sites = &inlines.Sites{}
+		}
 		o, err := File(file, Options{Features: sets[len(data)/2%2], Jobs: 1,
-			SkipUnencodable: len(data)%2 == 0})
+			SkipUnencodable: len(data)%2 == 0, Sites: sites})
 		took := time.Since(start)
 		runtime.ReadMemStats(&after)
 		if took > 30*time.Second {

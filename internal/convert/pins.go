@@ -72,6 +72,9 @@ func (c *converter) readPinned(h *dwarf.Unit, file string) error {
 		return c.main.r.Errorf(c.main.r.Root.Off, "%v", err)
 	}
 	c.begin(file)
+	if c.sites != nil {
+		c.takeSites(p)
+	}
 	for _, id := range p.env.items {
 		c.env.add(item{id: p.importer.ID(id)}) // add drops duplicates
 	}
@@ -85,6 +88,9 @@ func (c *converter) readPinned(h *dwarf.Unit, file string) error {
 // read reads unit h, which c has loaded, and finds the definitions to which h's references lead.
 func (p *pinReader) read(c *converter, h *dwarf.Unit, file string) error {
 	p.main, p.main.c = c.main, p.converter
+	if c.sites != nil {
+		p.sites.all, p.sites.places = c.sites.all, c.sites.places
+	}
 	p.main.number = p.neighbours.number(h)
 	p.main.memo.reset(h.Len)
 	err := p.converter.read(file)

@@ -90,6 +90,7 @@ func (c *converter) read(file string) error {
 		return err
 	}
 	c.addCandidates()
+	c.addInlined()
 	return nil
 }
 

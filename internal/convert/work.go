@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/rules-btf/rules_btf/internal/convert/inlines"
 	"github.com/rules-btf/rules_btf/internal/format/dwarf"
 	"github.com/rules-btf/rules_btf/internal/model/object"
 	"github.com/rules-btf/rules_btf/internal/support/parallel"
@@ -88,7 +89,9 @@ func (w *work) run() error {
 	w.addThreads(jobs, size)
 	if jobs > 1 {
 		var wg parallel.Group
-		wg.Go(func() { w.symbols.load() })
+		if !w.opt.OnlyInlined {
+			wg.Go(func() { w.symbols.load() })
+		}
 		for _, c := range w.threads {
 			wg.Go(func() { w.thread(c) })
 		}
@@ -101,6 +104,9 @@ func (w *work) run() error {
 		if c.out.failed.err != nil && c.out.failed.at < first.at {
 			first = c.out.failed
 		}
+	}
+	if w.opt.OnlyInlined { // only some files need the symbols
+		return first.err
 	}
 	return cmp.Or(w.symbols.load(), first.err)
 }
@@ -250,6 +256,25 @@ func (w *work) object() (*object.Object, error) {
 	}
 	o.Units = units
 	return o, w.checkFinite(o, all)
+}
+
+// joinSites adds the sites of all threads to s. Their units are those of the object.
+func (w *work) joinSites(s *inlines.Sites) {
+	var numbers []int
+	for _, c := range w.threads {
+		for _, u := range c.out.units {
+			numbers = append(numbers, u.number)
+		}
+	}
+	slices.Sort(numbers)
+	for _, c := range w.threads {
+		all := &c.sites.all
+		for i := range all.List {
+			n, _ := slices.BinarySearch(numbers, int(all.List[i].Unit))
+			all.List[i].Unit = uint32(n)
+		}
+		s.Join(all)
+	}
 }
 
 // checkFinite refuses a type that contains itself by value.

@@ -78,56 +78,72 @@ func Link(inputs []*object.Object, opt Options) (*Result, error) {
 
 // Object is Link for a single object. Its result also says which unit holds which type.
 func Object(o *object.Object, opt Options) (*Linked, error) {
-	if opt.Jobs == 0 {
-		opt.Jobs = runtime.GOMAXPROCS(0)
-	}
-	step := opt.Step
-	if step == nil {
-		step = func(string) {}
-	}
-	order := o.Target.Order
-	if order == nil {
-		order = binary.LittleEndian
-	}
-	if err := opt.checkTarget(o.Target, order); err != nil {
-		return nil, err
-	}
-	step("select units")
-	if err := o.CheckFinite(); err != nil {
-		return nil, err
-	}
-	if err := opt.Variables.Check(opt.Features, opt.Facts != nil, opt.Base != nil); err != nil {
-		return nil, err
-	}
-	units, copied, copies := resolve.Copies(o.Graph, o.Units, opt.Base)
-	if opt.Variables == PerCPU && opt.Features.Has(features.GlobalVar) {
-		units = withoutGlobals(o.Graph, units)
-		opt.withoutGlobals()
-	}
-	s, x, err := selectUnits(o.Graph, units, opt)
+	opt.setDefaults()
+	t, x, copied, err := opt.resolve(o)
 	if err != nil {
 		return nil, err
 	}
-	step("resolve conflicts")
-	t := resolve.Resolve(s, opt.Base, copies, opt.Jobs)
-	step("choose functions and variables")
+	opt.Step("choose functions and variables")
 	d, err := decide.Decide(t, x, opt.Facts, opt.Features, opt.Variables == Extra)
 	if err != nil {
 		return nil, err
 	}
-	step("write types")
-	w, err := write.BTF(t, d, write.Options{Order: order, Jobs: opt.Jobs,
+	opt.Step("write types")
+	w, err := write.BTF(t, d, write.Options{Order: orderOf(o), Jobs: opt.Jobs,
 		Layout: opt.Features.Has(features.Layout), CheckNames: opt.Facts != nil,
 		OnlyMade: opt.Variables == Extra})
 	if err != nil {
 		return nil, err
 	}
 	result := &Result{BTF: w.BTF, Skipped: d.Skipped, Conflicts: t.Conflicts}
-	if !slices.ContainsFunc(units, func(u object.Unit) bool { return u.FromBTF }) {
+	result.LeftOut, result.Absent = x.LeftOut(t.Survey)
+	if !slices.ContainsFunc(t.Units, func(u object.Unit) bool { return u.FromBTF }) {
 		result.Doubt = t.Found.Doubt() // linked BTF has only types that its base lacks
 	}
-	result.LeftOut, result.Absent = x.LeftOut(s)
 	return &Linked{result, copied, t, w}, nil
+}
+
+func (opt *Options) setDefaults() {
+	if opt.Jobs == 0 {
+		opt.Jobs = runtime.GOMAXPROCS(0)
+	}
+	if opt.Step == nil {
+		opt.Step = func(string) {}
+	}
+}
+
+func orderOf(o *object.Object) binary.ByteOrder {
+	if o.Target.Order == nil {
+		return binary.LittleEndian
+	}
+	return o.Target.Order
+}
+
+// resolve runs the first stages, up to the types that the shapes become. copied says which units
+// are bases of inputs that are split BTF.
+func (opt *Options) resolve(o *object.Object) (t *resolve.Types, x *symbols.Index, copied []bool,
+	err error) {
+	if err := opt.checkTarget(o.Target, orderOf(o)); err != nil {
+		return nil, nil, nil, err
+	}
+	opt.Step("select units")
+	if err := o.CheckFinite(); err != nil {
+		return nil, nil, nil, err
+	}
+	if err := opt.Variables.Check(opt.Features, opt.Facts != nil, opt.Base != nil); err != nil {
+		return nil, nil, nil, err
+	}
+	units, copied, copies := resolve.Copies(o.Graph, o.Units, opt.Base)
+	if opt.Variables == PerCPU && opt.Features.Has(features.GlobalVar) {
+		units = withoutGlobals(o.Graph, units)
+		opt.withoutGlobals()
+	}
+	s, x, err := selectUnits(o.Graph, units, *opt)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	opt.Step("resolve conflicts")
+	return resolve.Resolve(s, opt.Base, copies, opt.Jobs), x, copied, nil
 }
 
 // selectUnits surveys the units and the symbols, and drops the units that are not linked.

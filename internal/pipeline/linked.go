@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/rules-btf/rules_btf/internal/convert"
+	"github.com/rules-btf/rules_btf/internal/convert/inlines"
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/debugfile"
 	"github.com/rules-btf/rules_btf/internal/format/elf"
@@ -28,6 +29,9 @@ type How struct {
 	// Change, if not nil, gets the BTF that the link made, and returns the BTF to use instead.
 	// Result.Extra is based on the changed BTF.
 	Change func(data []byte) ([]byte, error)
+	// If Inlined is set, Result.Inlined has the sites at which functions were inlined.
+	Inlined bool
+	// If the features have features.Inline, the sites are in Result.BTF, along with the other types.
 	// If Empty is set, BTF without types is not an error.
 	Empty bool
 	Watch Watcher // nil: nobody watches
@@ -60,15 +64,29 @@ type Result struct {
 	*link.Result
 	// Extra is split BTF based on Result.BTF. It is nil unless Variables.Apart is set.
 	Extra *link.Result
+	// Inlined is split BTF based on Result.BTF. It is nil unless How.Inlined is set.
+	Inlined *InlinedResult
 	// Release is the file's kernel release, as elf.File.KernelRelease returns it.
 	Release string
 }
 
 // Linked makes the BTF of the linked file at path.
 func Linked(path string, how How) (*Result, error) {
-	o, known, release, err := read(path, &how)
+	inOne := how.Convert.Features.Has(features.Inline)
+	how.Convert.Features = how.Convert.Features.Without(features.Inline) // not for the object
+	how.Inlined = how.Inlined || inOne
+	var sites *inlines.Sites
+	if how.Inlined {
+		sites = &inlines.Sites{}
+		how.Convert.Sites = sites
+	}
+	all, known, release, err := read(path, &how)
 	if err != nil {
 		return nil, err
+	}
+	o := all
+	if how.Inlined {
+		o = withoutInlined(all)
 	}
 	options := link.Options{Facts: known, Base: how.Bases.Base, BasePath: how.Bases.Path,
 		Features: how.Convert.Features, Variables: how.Variables.Which, Jobs: how.Convert.Jobs}
@@ -99,6 +117,15 @@ func Linked(path string, how How) (*Result, error) {
 	}
 	if how.Change != nil {
 		if result.BTF, err = how.Change(result.BTF); err != nil {
+			return nil, err
+		}
+	}
+	if how.Inlined {
+		result.Inlined, err = linkInlined(path, all, sites, options, how.Bases, result.BTF)
+		if err == nil && inOne {
+			result.BTF, err = joinInlined(result, how.Bases)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}

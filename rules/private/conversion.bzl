@@ -95,6 +95,24 @@ def with_debug_files(conversion, beside):
         beside = beside,
     )
 
+def with_features(conversion, features):
+    """A copy of a conversion with different features.
+
+    Args:
+        conversion: what `conversion_of` returned.
+        features: list of string.
+
+    Returns:
+        what `conversion_of` returns.
+    """
+    return struct(
+        btf_features = features,
+        lang_exclude = conversion.lang_exclude,
+        input = conversion.input,
+        skip_unencodable = conversion.skip_unencodable,
+        beside = conversion.beside,
+    )
+
 def for_objects(conversion):
     """The same conversion without .dwp packages and separate debug files, which objects lack."""
     beside = conversion.beside

@@ -1,11 +1,14 @@
 """The actions that read DWARF and linked ELF files."""
 
 load(":arguments.bzl", "add_files")
+load(":conversion.bzl", "with_features")
 load(":debug_files.bzl", "add_debug_files", "debug_files", "debug_inputs")
 load(
     ":run.bzl",
+    "LINK_EXEC_GROUP",
     "THREADS",
     "add_conversion",
+    "add_dwarf",
     "add_features",
     "run_tool",
     "tools",
@@ -15,6 +18,9 @@ def _objects_resources(_os, inputs):
     return {"cpu": 1, "memory": 128 + 2 * inputs}
 
 def _large_resources(_os, _inputs):
+    return {"cpu": THREADS, "memory": 1024}
+
+def _inline_resources(_os, _inputs):
     return {"cpu": THREADS, "memory": 1024}
 
 def _facts_resources(_os, _inputs):
@@ -87,4 +93,37 @@ def btf_facts(ctx, elf, out, features, beside = debug_files()):
         mnemonic = "BtfFacts",
         progress_message = "Reading link facts of %{input} for %{label}",
         resource_set = _facts_resources,
+    )
+
+def btf_inline(ctx, elf, out, skipped, bases, conversion, features):
+    """Declares BtfInline: where functions were inlined. The rule needs LINK_EXEC_GROUPS.
+
+    Args:
+        ctx: context of a rule with the toolchain.
+        elf: File, vmlinux or a module.
+        out: File to write, raw BTF.
+        skipped: File to write, how many locations are unknown and why.
+        bases: depset of File, the chain of BTF that out is based on, deepest first; the last one is
+            the BTF of elf.
+        conversion: what `conversion_of` returned.
+        features: list of string, the features of the BTF of elf.
+    """
+    args = ctx.actions.args()
+    args.add("-o", out)
+    args.add("--skipped", skipped)
+    args.add_all(bases, before_each = "--base")
+    add_dwarf(args, [elf], with_features(conversion, features))
+    add_files(args, [elf])
+    run_tool(
+        ctx,
+        tools(ctx, LINK_EXEC_GROUP).btfgen,
+        "inline",
+        args,
+        threads = THREADS,
+        exec_group = LINK_EXEC_GROUP,
+        inputs = depset([elf] + debug_inputs([elf], conversion.beside), transitive = [bases]),
+        outputs = [out, skipped],
+        mnemonic = "BtfInline",
+        progress_message = "Finding inlined functions in %{input} for %{label}",
+        resource_set = _inline_resources,
     )

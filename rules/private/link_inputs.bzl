@@ -7,6 +7,7 @@ load(":convert_actions.bzl", "btf_facts", "btf_gen")
 load(":debug_files.bzl", "debug_mistake")
 load(":features.bzl", "base_mistake", "same_mistake")
 load(":grain.bzl", "grain_mistake")
+load(":inline.bzl", "inline_mistake")
 load(":link_actions.bzl", "btf_base")
 load(":merge_tree.bzl", "laid_out", "merge_tree", "put")
 load(":mistakes.bzl", "first_mistake")
@@ -61,6 +62,7 @@ def link_mistake(ctx, name):
     return (
         conversion_mistake(ctx.attr) or
         grain_mistake(ctx.attr) or
+        inline_mistake(ctx.attr, bool(elf)) or
         (debug_mistake(conversion_of(ctx.attr).beside, [elf]) if elf else None) or
         first_mistake([_source_mistake(src) for src in ctx.attr.srcs]) or
         _idle_mistake(ctx) or
@@ -81,6 +83,8 @@ def _idle_mistake(ctx):
     """What is wrong if nothing is converted that attributes could affect: string, or None."""
     idle = [name for name in chosen(ctx.attr) if name != "btf_features"]
     if not idle or not ctx.attr.srcs or [src for src in ctx.attr.srcs if _is_elf(src)]:
+        return None
+    if ctx.attr.inline:  # the linked file is read
         return None
     return "{} can't change srcs that are converted already: set {} on their targets".format(
         " and ".join(idle),
@@ -261,7 +265,8 @@ def linked_providers(
         distilled = None,
         objects = None,
         features = None,
-        old_base = None):
+        old_base = None,
+        inline = None):
     """The providers of a target that makes BTF. Also declares the index and the extra BTF.
 
     Args:
@@ -276,6 +281,7 @@ def linked_providers(
         features: list of string, the features with which the objects were converted; None if they
             are unknown.
         old_base: File or None, the BTF that a linked vmlinux already has.
+        inline: what `link_inline` returned.
 
     Returns:
         list of providers.
@@ -298,6 +304,7 @@ def linked_providers(
             indices = depset(order = "postorder") if distilled else chain.indices,
             distilled = bool(distilled),
             extra = extra.btf if extra else None,
+            inline = inline.btf if inline else None,
             old_base = old_base or chain.old_base,
             skipped = skipped,
         ),
@@ -306,6 +313,11 @@ def linked_providers(
             btf_distilled_base = depset([distilled] if distilled else []),
             btf_extra = depset([extra.btf] if extra else []),
             btf_facts = depset([facts] if facts else []),
-            btf_skipped = depset([file for file in [skipped, extra and extra.skipped] if file]),
+            btf_inline = depset([inline.btf] if inline else []),
+            btf_skipped = depset([
+                file
+                for file in [skipped, extra and extra.skipped, inline and inline.skipped]
+                if file
+            ]),
         ),
     ]

@@ -29,7 +29,8 @@ def btf_modules(ctx, modules, outputs, conversion, chain, order = None, variable
         outputs: struct of lists of File to write: a directory, or files in one directory.
             `btfs` (NAME.btf of each module), `skipped` (NAME.skipped, what was left out, and
             NAME-btf-extra.skipped if there are extras), `extras` (NAME-btf-extra.btf, the variables
-            that are not per CPU; or empty), `embedded` (NAME.ko, the module with its BTF; or
+            that are not per CPU; or empty), `inlines` (NAME.inline.btf, the sites of inlined
+            functions; or empty), `embedded` (NAME.ko, the module with its BTF; or
             empty).
         conversion: what `conversion_of` returned.
         chain: what `chain_of` returned: the chain of bases.
@@ -43,6 +44,7 @@ def btf_modules(ctx, modules, outputs, conversion, chain, order = None, variable
         "-o": outputs.btfs,
         "--skipped-dir": outputs.skipped,
         "--extra-dir": outputs.extras,
+        "--inline-dir": outputs.inlines,
         "--embed": outputs.embedded,
     }.items():
         args.add_all(
@@ -55,9 +57,9 @@ def btf_modules(ctx, modules, outputs, conversion, chain, order = None, variable
     args.add_all(chain.indices, before_each = "--base")
     read = [chain.indices]
     more = debug_inputs(modules, conversion.beside)
-    if outputs.extras or outputs.embedded and how.resolve_ids:
-        # An index isn't enough: to resolve type ids, the action needs names, and to make extra BTF,
-        # it needs types.
+    if outputs.extras or outputs.inlines or outputs.embedded and how.resolve_ids:
+        # An index isn't enough: to resolve type ids, the action needs names; to make extra BTF, it
+        # needs types; and sites refer to functions.
         args.add_all(chain.bases, before_each = "--base-btf")
         read.append(chain.bases)
     if order:
@@ -86,7 +88,8 @@ def btf_modules(ctx, modules, outputs, conversion, chain, order = None, variable
         threads = THREADS if several else 1,
         exec_group = exec_group,
         inputs = depset(modules + more, transitive = read),
-        outputs = outputs.btfs + outputs.skipped + outputs.extras + outputs.embedded,
+        outputs = outputs.btfs + outputs.skipped + outputs.extras + outputs.inlines +
+                  outputs.embedded,
         mnemonic = "BtfModules",
         progress_message = "Making the BTF of modules of %{label}: %{output}",
         resource_set = _link_resources if several else _modules_resources,

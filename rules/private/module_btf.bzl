@@ -5,6 +5,7 @@ load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 load(":conversion.bzl", "CONVERSION_ATTRS")
 load(":features.bzl", "distilled_mistake", "has_feature")
 load(":grain.bzl", "GRAIN_SETTINGS")
+load(":inline.bzl", "inline_attrs", "link_inline")
 load(":link_actions.bzl", "btf_link")
 load(
     ":link_inputs.bzl",
@@ -57,10 +58,23 @@ def _module_btf_impl(ctx):
         variables = variables_of(ctx),
         strict = ctx.attr.strict,
     )
-    return linked_providers(ctx, btf, skipped, facts, chain, distilled, objects, features)
+    on = depset([distilled]) if distilled else chain.bases
+    inline = link_inline(ctx, elf, btf, on, features)
+    return linked_providers(
+        ctx,
+        btf,
+        skipped,
+        facts,
+        chain,
+        distilled,
+        objects,
+        features,
+        inline = inline,
+    )
 
 _ATTRS = (
-    CONVERSION_ATTRS | GRAIN_SETTINGS | OUT_ATTRS | STRICT_ATTRS | VARIABLES_ATTRS
+    CONVERSION_ATTRS | GRAIN_SETTINGS | OUT_ATTRS | STRICT_ATTRS | VARIABLES_ATTRS |
+    inline_attrs("NAME")
 )
 
 module_btf = rule(
@@ -84,7 +98,7 @@ module_btf(
 The link reads only an index of the base (made by `BtfBase`), never the linked kernel, so the
 actions of modules stay cached as long as the kernel's types don't change. Output groups:
 `btf_skipped`, `btf_facts`, `btf_base`, `btf_extra` (`NAME-btf-extra.btf`, with
-`variables = "separate"`).
+`variables = "separate"`), `btf_inline` (`NAME.inline.btf`, with `inline`).
 
 With the feature `distilled_base`, for modules that other builds of the kernel load, `NAME.btf` is
 based on its own small base, `NAME.base.btf` (output group `btf_distilled_base`). These two files

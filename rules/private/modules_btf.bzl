@@ -7,6 +7,7 @@ load(":conversion.bzl", "CONVERSION_ATTRS", "conversion_mistake", "conversion_of
 load(":convert_actions.bzl", "btf_facts")
 load(":features.bzl", "distilled_mistake", "has_feature")
 load(":grain.bzl", "GRAIN_SETTINGS", "grain_mistake", "grain_of", "groups_of")
+load(":inline.bzl", "inline_attrs", "inline_mistake")
 load(":link_actions.bzl", "btf_base", "btf_shared")
 load(":link_inputs.bzl", "chain_mistake", "chain_of")
 load(":merge_tree.bzl", "layout_path")
@@ -55,7 +56,7 @@ def _groups(ctx):
     by_path = {layout_path(ko): ko for ko in ctx.files.modules if not ko.is_directory}
     return groups_of(by_path, grain_of(ctx), ["ko", "debug"]).values() + directories
 
-def _outputs(ctx, kos, where, separate, embed):
+def _outputs(ctx, kos, where, separate, inline, embed):
     """Declares the outputs for modules, or for a directory of them: lists of File."""
     if kos[0].is_directory:
         path = where + "/" + kos[0].basename
@@ -64,25 +65,28 @@ def _outputs(ctx, kos, where, separate, embed):
             btfs = [declare(path + ".btf.d")],
             skipped = [declare(path + ".skipped.d")],
             extras = [declare(path + ".btf-extra.d")] if separate else [],
+            inlines = [declare(path + ".inline.d")] if inline else [],
             embedded = [declare(path + ".ko.d")] if embed else [],
         )
     names = [where + "/" + _name_of(ko) for ko in kos]
     extras = [name + "-btf-extra" for name in names] if separate else []
+    inlines = [name + ".inline" for name in names] if inline else []
 
     def declare_files(names, suffix):
         return [ctx.actions.declare_file(name + suffix) for name in names]
 
     return struct(
         btfs = declare_files(names, ".btf"),
-        skipped = declare_files(names + extras, ".skipped"),
+        skipped = declare_files(names + extras + inlines, ".skipped"),
         extras = declare_files(extras, ".btf"),
+        inlines = declare_files(inlines, ".btf"),
         embedded = declare_files(names if embed else [], ".ko"),
     )
 
 def _link(ctx, kos, where, conversion, chain, result):
     """Declares the action for a group of modules, which writes below the directory `where`."""
     separate = result.extra and ctx.attr.variables == "separate"
-    outputs = _outputs(ctx, kos, where, separate, result.embed)
+    outputs = _outputs(ctx, kos, where, separate, result.inline, result.embed)
     btf_modules(
         ctx,
         kos,
@@ -98,7 +102,7 @@ def _link(ctx, kos, where, conversion, chain, result):
 def _shared_base(ctx, groups, conversion, chain, variables):
     """Declares the shared base, and returns it and the chain that ends with it."""
     where = ctx.label.name + "/alone"
-    result = struct(variables = variables, extra = False, embed = False)
+    result = struct(variables = variables, extra = False, inline = False, embed = False)
     alone = [
         btf
         for kos in groups
@@ -124,6 +128,7 @@ def _infos(kos, outputs):
             module = ko,
             btf = outputs.btfs[i],
             extra = outputs.extras[i] if outputs.extras else None,
+            inline = outputs.inlines[i] if outputs.inlines else None,
             skipped = outputs.skipped[i],
             embedded = outputs.embedded[i] if outputs.embedded else None,
         )
@@ -162,6 +167,7 @@ def _modules_btf_impl(ctx):
     mistake = (
         conversion_mistake(ctx.attr) or
         grain_mistake(ctx.attr) or
+        inline_mistake(ctx.attr, True) or
         distilled_mistake(ctx, features) or
         chain_mistake(ctx, ctx.attr.base, features) or
         _mistake(ctx, conversion) or
@@ -176,7 +182,12 @@ def _modules_btf_impl(ctx):
     shared = None
     if ctx.attr.shared_base:
         shared, chain = _shared_base(ctx, groups, conversion, chain, variables)
-    result = struct(variables = variables, extra = True, embed = ctx.attr.embed)
+    result = struct(
+        variables = variables,
+        extra = True,
+        inline = ctx.attr.inline,
+        embed = ctx.attr.embed,
+    )
     linked = [_link(ctx, kos, ctx.label.name, conversion, chain, result) for kos in groups]
     modules = [info for i, kos in enumerate(groups) for info in _infos(kos, linked[i])]
     btfs = depset([file for outputs in linked for file in outputs.btfs])
@@ -193,6 +204,7 @@ def _modules_btf_impl(ctx):
             btf_embedded = depset([file for outputs in linked for file in outputs.embedded]),
             btf_extra = depset([file for outputs in linked for file in outputs.extras]),
             btf_facts = depset(_facts(ctx, modules, conversion)),
+            btf_inline = depset([file for outputs in linked for file in outputs.inlines]),
             btf_skipped = depset([file for outputs in linked for file in outputs.skipped]),
         ),
     ]
@@ -212,14 +224,16 @@ modules_btf(
 Each `BtfModules` action converts, links and embeds several modules (see `grain`). An edit of one
 module reruns its action, which writes the same bytes for the other modules. A tree artifact of
 modules is processed by one action. Modules that are based on other modules need `module_btf`.
-Output groups: `btf_skipped`, `btf_facts`, `btf_extra`, `btf_embedded`.
+Output groups: `btf_skipped`, `btf_facts`, `btf_extra`, `btf_inline`, `btf_embedded`.
 
 With `variables = "separate"` there is also a `NAME/MODULE-btf-extra.btf` for each module; for a
 directory `DIR` of modules, these files are in `NAME/DIR.btf-extra.d`. With `embed`, the output
 group `btf_embedded` has the modules with their BTF, as `btf_embed` writes them: `NAME/MODULE.ko`,
-or for a directory `NAME/DIR.ko.d`. In both cases the actions read the chain of BTF, so they run
-again when the kernel's BTF changes.""",
-    attrs = CONVERSION_ATTRS | EMBED_ATTRS | GRAIN_SETTINGS | VARIABLES_ATTRS | {
+or for a directory `NAME/DIR.ko.d`. With `inline`, the sites of a directory's modules are in
+`NAME/DIR.inline.d`. In these cases the actions read the chain of BTF, so they run again when the
+kernel's BTF changes.""",
+    attrs = CONVERSION_ATTRS | EMBED_ATTRS | GRAIN_SETTINGS | VARIABLES_ATTRS |
+            inline_attrs("NAME/MODULE") | {
         "base": attr.label(
             doc = "The `vmlinux_btf` or other base of the modules.",
             allow_files = True,

@@ -80,6 +80,10 @@ def add_conversion(args, elves, conversion):
     """
     if conversion.input != "auto":
         args.add(conversion.input, format = "--input=%s")
+    add_dwarf(args, elves, conversion)
+
+def add_dwarf(args, elves, conversion):
+    """Like `add_conversion`, for a verb that reads only DWARF."""
     add_debug_files(args, elves, conversion.beside)
     add_features(args, conversion.btf_features)
     args.add_joined(

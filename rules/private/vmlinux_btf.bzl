@@ -4,6 +4,7 @@ load("//rules:providers.bzl", "BtfInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 load(":conversion.bzl", "CONVERSION_ATTRS")
 load(":grain.bzl", "GRAIN_SETTINGS")
+load(":inline.bzl", "inline_attrs", "link_inline")
 load(":link_actions.bzl", "btf_link", "btf_old_base")
 load(
     ":link_inputs.bzl",
@@ -54,10 +55,12 @@ def _vmlinux_btf_impl(ctx):
         objects = objects,
         features = features,
         old_base = old_base,
+        inline = link_inline(ctx, elf, btf, NO_CHAIN.bases, features),
     )
 
 _ATTRS = (
-    CONVERSION_ATTRS | GRAIN_SETTINGS | OUT_ATTRS | STRICT_ATTRS | VARIABLES_ATTRS
+    CONVERSION_ATTRS | GRAIN_SETTINGS | OUT_ATTRS | STRICT_ATTRS | VARIABLES_ATTRS |
+    inline_attrs("NAME")
 )
 
 vmlinux_btf = rule(
@@ -87,7 +90,7 @@ vmlinux_btf(
 In this case `BtfGen` runs after each link of the kernel. If no type has changed, it writes the same
 bytes, and no BTF is linked. Output groups: `btf_skipped` (what was left out and why), `btf_facts`,
 `btf_base` (the index that modules' links read), `btf_extra` (`NAME-btf-extra.btf`, with
-`variables = "separate"`).""",
+`variables = "separate"`), `btf_inline` (`NAME.inline.btf`, with `inline`).""",
     attrs = _ATTRS | {
         "srcs": srcs_attr(
             mandatory = False,

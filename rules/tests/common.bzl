@@ -28,7 +28,7 @@ def names(files):
     return sorted([file.basename for file in files])
 
 # Mnemonics of actions whose tools search for more files, unless a flag forbids that.
-_LOOKING = ["BtfFacts", "BtfGen", "BtfModules"]
+_LOOKING = ["BtfFacts", "BtfGen", "BtfInline", "BtfModules"]
 
 def arguments(action):
     """The arguments of an action's tool, with base names in place of paths.

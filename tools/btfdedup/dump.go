@@ -8,6 +8,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/inspect/cheader"
 	"github.com/rules-btf/rules_btf/internal/inspect/dump"
 	"github.com/rules-btf/rules_btf/internal/link/relocate"
@@ -30,6 +31,10 @@ Prints the types of FILE: raw BTF, such as /sys/kernel/btf/vmlinux, or an ELF fi
          text that can be checked in: a reference for "btfdedup diff"; FILE can also be a directory
          or archive with a kernel and its modules
 
+--inline prints the sites at which functions were inlined, one in each line, with the caller and
+where the parameters are. Callers and registers have names if --elf gives the file in whose code the
+sites are. With --format=json, each line is a JSON object.
+
 Split BTF, such as the BTF of a module, needs --base. The BTF of a module with a section .BTF.base
 is printed as it is, based on that section. With --base, it is first relocated, as in the kernel.`,
 		Example: `
@@ -39,17 +44,21 @@ btfdedup dump --format=c -o vmlinux.h vmlinux
 btfdedup dump --format=c --name task_struct vmlinux.btf
 # a module's own types
 btfdedup dump --base vmlinux.btf ext4.ko
+# where fdget was inlined, and where its parameters are
+btfdedup dump --inline --name fdget --elf vmlinux --base vmlinux.btf vmlinux.inline.btf
 # a reference for the kABI
 btfdedup dump --format=kabi --symbols kabi_list -o abi.kabi vmlinux.btf`,
 	}, cli.Printed|cli.Base)
 	var r dumpRun
 	r.format = "raw"
-	flags.ChoiceVar(&r.format, "format", "the output `format`: raw, c for a C header, or kabi", "raw",
-		"c", "kabi")
+	flags.ChoiceVar(&r.format, "format", "the output `format`: raw, c for a C header, kabi, or json "+
+		"with --inline", "raw", "c", "kabi", "json")
 	flags.StringArrayVar(&r.names, "name", nil,
 		"print only types with the name `N`, or with a kind and name, such as \"struct sock\", "+
 			"also if they are in bases; repeat the flag for several names; --format=c also prints "+
-			"the types that the named types need")
+			"the types that the named types need; with --inline, N is a function")
+	flags.BoolVar(&r.inline, "inline", false, "print the sites at which functions were inlined")
+	flags.InputVar(&r.elf, "elf", "with --inline: the vmlinux or module `FILE` with the sites")
 	r.kabi.define(flags)
 	return flags.Command(r.run)
 }
@@ -58,9 +67,19 @@ type dumpRun struct {
 	kabi   kabiFlags
 	format string
 	names  []string
+	inline bool
+	elf    string
 }
 
 func (r *dumpRun) run(env *cli.Env, args []string) error {
+	switch {
+	case r.elf != "" && !r.inline:
+		return cli.Usagef("--elf needs --inline")
+	case r.inline && r.format != "raw" && r.format != "json":
+		return cli.Usagef("--inline and --format=%s can't be used together", r.format)
+	case r.format == "json" && !r.inline:
+		return cli.Usagef("--format=json needs --inline")
+	}
 	if isKABI := r.format == "kabi"; isKABI {
 		switch {
 		case r.kabi.symbols == "":
@@ -75,6 +94,9 @@ func (r *dumpRun) run(env *cli.Env, args []string) error {
 	b, err := readBlob(env, args[0])
 	if err != nil {
 		return err
+	}
+	if r.inline {
+		return r.writeSites(env, b)
 	}
 	var ids []uint32
 	if len(r.names) > 0 {
@@ -93,6 +115,25 @@ func (r *dumpRun) run(env *cli.Env, args []string) error {
 			return dump.Some(w, b, ids)
 		}
 		return dump.Raw(w, b)
+	})
+}
+
+// writeSites prints the sites of inlined functions.
+func (r *dumpRun) writeSites(env *cli.Env, b *btf.Blob) error {
+	var f *elf.File
+	if r.elf != "" {
+		var err error
+		if f, err = elf.Open(r.elf); err != nil {
+			return err
+		}
+		defer f.Close()
+	}
+	names, err := dump.NamesOf(f)
+	if err != nil {
+		return err
+	}
+	return env.WriteOutput(env.Output, func(w io.Writer) error {
+		return dump.WriteSites(w, b, r.names, names, r.format == "json")
 	})
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"sync"
 
@@ -35,6 +36,10 @@ is needed to find which flag belongs to which kfunc; the old BTF is based on --o
 has two functions for it, foo and foo_impl, like the output of "btfdedup resolve-ids --btf-out".
 --btf-out also writes the embedded BTF to a file, for example as a base for modules.
 
+--inline also puts BTF of the sites where functions were inlined, which "btfgen inline" makes, into
+the section .BTF.inline. It must be based on the BTF that is embedded. Without this flag, the copy
+has no .BTF.inline.
+
 IN is an uncompressed ELF file with section headers: a kernel module, vmlinux or any other, for any
 machine. If IN is linked and its .BTF is in a loaded segment, the BTF must have the size that the
 linker reserved; to link vmlinux with BTF of a different size, use --object.
@@ -55,6 +60,8 @@ btfdedup embed --object -o vmlinux.btf.o --btf vmlinux.btf .tmp_vmlinux1`,
 	flags.InputVar(&r.types, "btf", "the raw BTF to embed: a `FILE` from btfdedup link")
 	flags.InputVar(&r.base, "btf-base",
 		"the distilled base of the BTF: a `FILE` from btfdedup link --distilled-base")
+	flags.InputVar(&r.inline, "inline",
+		"the BTF of inlined functions: a `FILE` from btfgen inline, based on the BTF of --btf")
 	flags.BoolVar(&r.dropSignature, "drop-signature", false,
 		"if the module is signed, remove the signature, which would become invalid")
 	flags.BoolVar(&r.resolve, "resolve-ids", false,
@@ -70,6 +77,7 @@ btfdedup embed --object -o vmlinux.btf.o --btf vmlinux.btf .tmp_vmlinux1`,
 
 type embedRun struct {
 	types, base, typesOut  string
+	inline                 string
 	oldBase                string
 	dropSignature, resolve bool
 	object, fatal          bool
@@ -82,6 +90,8 @@ func (r *embedRun) check(env *cli.Env) error {
 	case r.object && (r.base != "" || r.dropSignature || r.resolve):
 		return cli.Usagef("--object is for vmlinux; --btf-base, --drop-signature and --resolve-ids " +
 			"are for modules")
+	case r.object && r.inline != "":
+		return cli.Usagef("--object and --inline can't be used together")
 	case !r.resolve && (len(env.Bases) > 0 || r.oldBase != "" || r.typesOut != "" || r.fatal):
 		return cli.Usagef("--base, --old-base, --btf-out and --fatal-warnings need --resolve-ids")
 	case r.base != "" && len(env.Bases) > 0:
@@ -125,6 +135,9 @@ func (r *embedRun) run(env *cli.Env, args []string) error {
 	}
 	if !r.resolve {
 		edit, err := embed.Into(f, types, base)
+		if err == nil {
+			err = r.addInline(edit, f, types, types.Data)
+		}
 		if err != nil {
 			return err
 		}
@@ -132,6 +145,9 @@ func (r *embedRun) run(env *cli.Env, args []string) error {
 		return run.Finish(cli.Artifact{Path: env.Output, File: edit.Write})
 	}
 	edit, data, err := r.intoWithIDs(env, f, types, base)
+	if err == nil {
+		err = r.addInline(edit, f, types, data)
+	}
 	if err != nil {
 		return err
 	}
@@ -140,6 +156,25 @@ func (r *embedRun) run(env *cli.Env, args []string) error {
 		outputs = append(outputs, cli.Artifact{Path: r.typesOut, File: cli.Bytes(data)})
 	}
 	return run.Finish(outputs...)
+}
+
+// addInline puts the BTF of --inline into the edited file f. data is the BTF that is embedded, which
+// differs from types if kfuncs have implicit arguments.
+func (r *embedRun) addInline(edit *elfwrite.Edit, f *elf.File, types *embed.Blob,
+	data []byte) error {
+	if r.inline == "" {
+		return nil
+	}
+	if !bytes.Equal(data, types.Data) {
+		return fmt.Errorf("%s: it is based on %s, but the embedded BTF differs, because kfuncs have "+
+			"implicit arguments: embed once with --btf-out, and make the BTF of inlined functions with "+
+			"that output as --base", r.inline, types.Path)
+	}
+	inline, err := embed.ReadBlob(r.inline)
+	if err != nil {
+		return err
+	}
+	return embed.Inline(edit, f, inline, types)
 }
 
 // readBelow reads a raw distilled base, and checks it together with the BTF in types.

@@ -119,3 +119,62 @@ func TestEmbedVerb(t *testing.T) {
 		}
 	}
 }
+
+// TestEmbedInline: --inline fills .BTF.inline. Without it, an old .BTF.inline is removed, because it
+// is based on the old BTF.
+func TestEmbedInline(t *testing.T) {
+	dir := t.TempDir()
+	types, on := writeBTF(t, dir, "types.btf", nil, func(b *btf.Builder) { b.Int("int", 4, 0, 0) })
+	inline, _ := writeBTF(t, dir, "inline.btf", on, func(b *btf.Builder) {
+		b.Locsec("inline.text", btf.Site{Func: b.Func("f", b.FuncProto(0), 0), LocProto: b.LocProto()})
+	})
+	ko := moduleFile(t, dir, "x.ko", binary.LittleEndian, "")
+	big := moduleFile(t, dir, "big.ko", binary.BigEndian, "")
+	p := func(name string) string { return filepath.Join(dir, name) }
+	section := func(path string) []byte {
+		t.Helper()
+		f, err := elf.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		data, err := btf.Section(f, btf.SectionInline)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return bytes.Clone(data)
+	}
+	want, err := os.ReadFile(inline)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		in, out string
+		args    []string
+		want    []byte
+	}{
+		{ko, "with", []string{"--inline", inline}, want},
+		{p("with"), "again", []string{"--inline", inline}, want},
+		{p("with"), "without", nil, nil},
+	} {
+		args := append([]string{"embed", "-q", "--btf", types, "-o", p(c.out), c.in}, c.args...)
+		code, stderr := runVerb(args...)
+		if code != 0 || !bytes.Equal(section(p(c.out)), c.want) {
+			t.Errorf("%s: exit code %d, %s, %d bytes", c.out, code, stderr, len(section(p(c.out))))
+		}
+	}
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"--inline", types, ko}, 1, "must be split BTF, based on " + types},
+		{[]string{"--inline", inline, big}, 1, "is big-endian"},
+		{[]string{"--inline", inline, "--object", ko}, 2, "can't be used together"},
+	} {
+		code, stderr := runVerb(append([]string{"embed", "--btf", types, "-o", p("out")}, c.args...)...)
+		if code != c.code || !strings.Contains(stderr, c.want) {
+			t.Errorf("%q: exit code %d, %s; want %d, %q", c.args, code, stderr, c.code, c.want)
+		}
+	}
+}

@@ -38,7 +38,8 @@ func TestOutputsAllOrNone(t *testing.T) {
 		[]string{"resolve-ids", out("-o", "elf"), out("--btf-out=", "btf"), stats, "--btf", vmlinux, ids},
 		[]string{"shared", out("-o", "btf"), stats, "--base", vmlinux, module, other},
 		[]string{"modules", out("-o", "btf"), out("--skipped-dir=", "skipped"), out("--embed=", "ko"),
-			out("--extra-dir=", "extra"), "--features=+global_var", "--base", vmlinux, ko},
+			out("--extra-dir=", "extra"), out("--inline-dir=", "inline"), "--features=+global_var",
+			"--base", vmlinux, ko},
 		[]string{"embed", out("-o", "elf"), out("--btf-out=", "btf"), "--resolve-ids", "--btf", vmlinux,
 			ids},
 		[]string{"archive", out("-o", "new"), "--release=1", "--vmlinux", vmlinux, module})

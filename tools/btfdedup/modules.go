@@ -53,6 +53,9 @@ separate split BTF, EXTRA/NAME-btf-extra.btf, which is based on NAME.btf, as "bt
 --variables=extra" does. NAME.btf is then the same as if the feature were off. --extra-dir needs the
 BTF of the base, not only an index.
 
+--inline-dir writes INLINE/NAME.inline.btf: split BTF of the sites at which functions were inlined,
+which is based on NAME.btf, as "btfgen inline" does. It needs the BTF of the base too.
+
 --base is BTF, or an index from "btfdedup index", which is faster. With an index, --base-btf names
 the BTF from which the index was made; that BTF is read only if a module needs it.`,
 		Example: `
@@ -79,6 +82,8 @@ btfdedup modules --features=+global_var --vmlinux vmlinux -o btf --extra-dir ext
 		"global_var: \"percpu\" or \"all\"; the default depends on the features")
 	flags.OutputDirVarP(&b.extraDir, "extra-dir", "",
 		"write split BTF of the variables that are not per CPU to the directory `EXTRA`")
+	flags.OutputDirVarP(&b.inlineDir, "inline-dir", "",
+		"write split BTF of the sites where functions were inlined to the directory `INLINE`")
 	b.embedding.define(flags)
 	return flags.Command(b.run)
 }
@@ -90,6 +95,7 @@ type batch struct {
 	baseBTF        []string
 	skippedDir     string
 	extraDir       string
+	inlineDir      string
 	embedding      embedding
 
 	env      *cli.Env
@@ -112,6 +118,9 @@ func (b *batch) run(env *cli.Env, args []string) error {
 	case len(b.baseBTF) != 0 && len(b.baseBTF) != len(env.Bases):
 		return cli.Usagef("--base-btf is given %d times, but --base %d times; pass one for each",
 			len(b.baseBTF), len(env.Bases))
+	}
+	if err := conversion.CheckInline(env); err != nil {
+		return err
 	}
 	if err := b.embedding.check(); err != nil {
 		return err
@@ -186,12 +195,16 @@ func (b *batch) openBase() error {
 		}
 		return opened.WithBTF(b.baseBTF)
 	})
-	if b.extraDir == "" {
+	needs := "--extra-dir"
+	switch {
+	case b.inlineDir != "":
+		needs = "--inline-dir"
+	case b.extraDir == "":
 		return nil
 	}
 	whole, err := b.whole()
 	if err == nil {
-		err = whole.NeedBTF("--extra-dir")
+		err = whole.NeedBTF(needs)
 	}
 	if err != nil {
 		opened.Close()
@@ -233,7 +246,7 @@ func (b *batch) makeBase() error {
 }
 
 func (b *batch) makeDirs() error {
-	for _, dir := range []string{b.env.Output, b.skippedDir, b.extraDir} {
+	for _, dir := range []string{b.env.Output, b.skippedDir, b.extraDir, b.inlineDir} {
 		if dir == "" {
 			continue
 		}
@@ -303,7 +316,8 @@ func (b *batch) module(m *module) error {
 // settings returns the settings for making the BTF of a file on these bases.
 func (b *batch) settings(bases *base.Files) pipeline.How {
 	return pipeline.How{Files: b.conversion.Search(b.env), Bases: bases,
-		Convert: b.conversion.Options(b.env), Variables: b.variables}
+		Convert: b.conversion.Options(b.env), Variables: b.variables,
+		Inlined: b.inlineDir != ""}
 }
 
 // outputs returns the output files for a module: its BTF, the extra BTF of its other variables, and
@@ -313,7 +327,22 @@ func (b *batch) outputs(name string, result *pipeline.Result) []cli.Artifact {
 	if result.Extra != nil {
 		outputs = append(outputs, b.files(b.extraDir, name+"-btf-extra", result.Extra)...)
 	}
+	if result.Inlined != nil {
+		outputs = append(outputs, b.inlineFiles(name+".inline", result.Inlined)...)
+	}
 	return outputs
+}
+
+// inlineFiles returns the output files for the sites of inlined functions in a module.
+func (b *batch) inlineFiles(name string, result *pipeline.InlinedResult) []cli.Artifact {
+	files := []cli.Artifact{
+		{Path: filepath.Join(b.inlineDir, name+".btf"), File: cli.Bytes(result.BTF)},
+	}
+	if b.skippedDir != "" {
+		files = append(files, cli.Artifact{Path: filepath.Join(b.skippedDir, name+".skipped"),
+			File: result.Lost.Write})
+	}
+	return files
 }
 
 // files returns the output file for BTF in a directory and, with --skipped-dir, the file that lists

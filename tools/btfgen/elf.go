@@ -31,6 +31,9 @@ If the feature global_var is on, --variables selects which variables are encoded
 selects all others, and the output is split BTF: first run the same command with
 --variables=percpu, and pass the result as the last --base.
 
+If the feature inline is on, the output also has the sites at which functions were inlined, as
+pahole writes them for resolve_btfids of Linux 7.4. "btfgen inline" writes them to a separate file.
+
 A stripped file has its DWARF and symbols in a separate debug file. --dwarf names the debug file. By
 default, the debug file is found by build-id or by the section .gnu_debuglink, next to the input or
 in --debug-dir. The supplementary file of dwz -m is found in the same way, or named by --alt.
@@ -60,6 +63,10 @@ func runElf(env *cli.Env, c *conversion.Flags, which link.Which, path string) er
 	options := c.Options(env)
 	if err := conversion.CheckVariables(env, which, env.Features, true); err != nil {
 		return err
+	}
+	if which == link.Extra && env.Features.Has(features.Inline) {
+		return cli.Usagef("--variables=%v and the feature %v can't be used together", which,
+			features.Inline)
 	}
 	pipeline.RelaxHeap([]string{path})
 	// Without bases, the feature is ignored, so that a kernel and its modules can be built with the

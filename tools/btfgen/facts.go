@@ -48,6 +48,9 @@ btfgen facts -o mod.facts --base vmlinux.btf mod.ko`,
 func runFacts(env *cli.Env, files *debugfile.Search, split *splitdwarf.Finder,
 	args []string) error {
 	defer split.Close()
+	if err := conversion.CheckInline(env); err != nil {
+		return err
+	}
 	files.Tell = env.Tell
 	run := report.Start(env, args)
 	defer run.Close()

@@ -14,5 +14,6 @@ func program() *cobra.Command {
 		elfCommand(),
 		objectCommand(),
 		factsCommand(),
+		inlineCommand(),
 	)
 }

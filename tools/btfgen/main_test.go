@@ -36,5 +36,6 @@ func TestOutputsAllOrNone(t *testing.T) {
 		[]string{"elf", out("-o", "btf"), out("--skipped=", "skipped"),
 			out("--distilled-base=", "base"), stats, "--base", base, o},
 		[]string{"object", out("-o", "btfo"), stats, o},
+		[]string{"inline", out("-o", "btf"), out("--skipped=", "skipped"), stats, "--base", base, o},
 		[]string{"facts", out("-o", "facts"), stats, o})
 }

@@ -46,6 +46,9 @@ type objectRun struct {
 }
 
 func (r *objectRun) run(env *cli.Env, paths []string) error {
+	if err := conversion.CheckInline(env); err != nil {
+		return err
+	}
 	options := r.Options(env)
 	pipeline.RelaxHeap(paths)
 	if len(paths) > 1 && r.Files.DWARF != "" {

@@ -127,6 +127,9 @@ func sameForms(t *testing.T, want, have string, forms []string, args ...string) 
 				t.Errorf("btfgen %s %s: the bytes differ from those without -gsplit-dwarf", verb, f)
 			}
 		}
+		if len(verbs) > 1 && sitesOf(t, want, f) != sitesOf(t, have, f, args...) {
+			t.Errorf("btfgen inline %s: the sites differ from those without -gsplit-dwarf", f)
+		}
 	}
 }
 

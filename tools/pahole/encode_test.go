@@ -17,7 +17,7 @@ import (
 func TestAnswers(t *testing.T) {
 	const all = "encode_force,var,float,decl_tag,type_tag,enum64,optimized_func,consistent_func," +
 		"decl_tag_kfuncs,reproducible_build,distilled_base,global_var,attributes,true_signature,layout," +
-		"force_cu_merging\n"
+		"inline,force_cu_merging\n"
 	for _, tt := range []struct{ version, args, want string }{
 		{"", "--version", "v1.32\n"},
 		{"1.25", "--version", "v1.25\n"},
@@ -282,9 +282,9 @@ func TestErrors(t *testing.T) {
 func TestUnknownFeatures(t *testing.T) {
 	for _, args := range []string{"", "-V"} {
 		path := copied(t, compile(t, vmlinuxSource, "-c"))
-		words := append(strings.Fields(args), "-J", "--btf_features=var,inline,+float", path)
+		words := append(strings.Fields(args), "-J", "--btf_features=var,to_come,+float", path)
 		code, _, stderr := pahole(words...)
-		told := strings.Contains(stderr, "Ignoring unsupported feature 'inline'\n") &&
+		told := strings.Contains(stderr, "Ignoring unsupported feature 'to_come'\n") &&
 			strings.Contains(stderr, "Ignoring unsupported feature '+float'\n")
 		if code != 0 || told != (args == "-V") {
 			t.Errorf("%q: exit code %d, %q", words, code, stderr)

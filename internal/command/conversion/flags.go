@@ -6,6 +6,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/convert"
 	"github.com/rules-btf/rules_btf/internal/format/debugfile"
 	"github.com/rules-btf/rules_btf/internal/format/splitdwarf"
+	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/language"
 )
 
@@ -22,10 +23,15 @@ type Flags struct {
 
 // Define defines the flags of a verb.
 func (f *Flags) Define(flags *cli.FlagSet) {
-	FilesVar(flags, &f.Files)
 	f.input = convert.InputAuto
 	flags.Var(&f.input, "input", "the `kind` of debugging information to read: dwarf, btf "+
 		"(written by the compiler), or auto (DWARF if a file has any, else its BTF)")
+	f.DefineDWARF(flags)
+}
+
+// DefineDWARF defines the flags of a verb that reads only DWARF.
+func (f *Flags) DefineDWARF(flags *cli.FlagSet) {
+	FilesVar(flags, &f.Files)
 	flags.Var(&languages{codes: &f.excluded}, "lang-exclude", "leave out compilation units in these"+
 		" comma-separated `languages`, such as rust, like pahole's --lang_exclude")
 	flags.StringVar(&f.prefix, "kabi-prefix", "",
@@ -81,6 +87,16 @@ func SplitVar(flags *cli.FlagSet, split *splitdwarf.Finder, files *debugfile.Sea
 		" of the input")
 	flags.InputVar(&split.Package, "dwp", "the `FILE` that dwp made from .dwo files; the default"+
 		" is INPUT.dwp, if it exists")
+}
+
+// CheckInline returns an error for the feature inline, which only verbs have that make the BTF of a
+// linked file in one go: what sites say depends on the code that was linked.
+func CheckInline(env *cli.Env) error {
+	if !env.Features.Has(features.Inline) {
+		return nil
+	}
+	return cli.Usagef("the feature %v is only for btfgen elf; use btfgen inline or btfdedup modules "+
+		"--inline-dir to make the BTF of inlined functions", features.Inline)
 }
 
 // Search returns where to search for debug files.

@@ -43,6 +43,12 @@ func (r *Run) Linking() (step func(name string)) {
 	return r.watched.link.Step
 }
 
+// EndLink ends the phase that Linking began, for results that are not those of Linked.
+func (r *Run) EndLink(text string) {
+	r.watched.link.stop()
+	r.watched.link.record(text)
+}
+
 // Linked ends the phase that linked against base, which may be nil.
 func (r *Run) Linked(result *link.Result, base *btf.Blob) error {
 	p := r.watched.link

@@ -13,8 +13,9 @@ import (
 
 // Names of the sections with BTF in ELF files.
 const (
-	SectionTypes = ".BTF"
-	SectionBase  = ".BTF.base" // the distilled base that .BTF is based on
+	SectionTypes  = ".BTF"
+	SectionBase   = ".BTF.base"   // the distilled base that .BTF is based on
+	SectionInline = ".BTF.inline" // the sites of inlined functions, based on .BTF
 )
 
 // ReadFile reads the blobs of a file: raw BTF, or the .BTF section of an ELF file. If object files

@@ -41,6 +41,10 @@ const (
 	numAttrs
 )
 
+// FrameBase is only in entries of functions, which have no MemberLocation. So both share a slot,
+// and DIE.Val has no more than 32 slots (see Reader.Read).
+const FrameBase = MemberLocation
+
 // DW_AT codes that package debug/dwarf doesn't name.
 const (
 	attrDwoName       std.Attr = 0x76
@@ -65,8 +69,9 @@ func init() {
 		std.AttrLanguage: Language, std.AttrStrOffsetsBase: StrOffsetsBase, std.AttrAddrBase: AddrBase,
 		std.AttrRnglistsBase: RnglistsBase, std.AttrLoclistsBase: LoclistsBase,
 		std.AttrSignature: Signature, std.AttrImport: Import, std.AttrCalling: CallingConvention,
-		std.AttrEntrypc: EntryPC, std.AttrProducer: Producer, std.AttrInline: Inline,
-		attrDwoName: DwoName, attrGNUDwoName: DwoName, attrGNUAddrBase: AddrBase,
+		std.AttrFrameBase: FrameBase, std.AttrEntrypc: EntryPC, std.AttrProducer: Producer,
+		std.AttrInline: Inline,
+		attrDwoName:    DwoName, attrGNUDwoName: DwoName, attrGNUAddrBase: AddrBase,
 		attrGNUAnnotation: Annotation,
 	} {
 		attrOf[a] = s

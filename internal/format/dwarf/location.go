@@ -1,5 +1,7 @@
 package dwarf
 
+import "math"
+
 // VariableAddress returns the fixed address of the variable that e defines. Its location must be a
 // constant address (DW_OP_addr or DW_OP_addrx), perhaps with an offset (DW_OP_plus_uconst).
 func (r *Reader) VariableAddress(e *DIE) (uint64, bool) {
@@ -38,17 +40,42 @@ func (r *Reader) FirstAddress(e *DIE) (uint64, bool) {
 	if a, ok := r.Address(e, EntryPC); ok {
 		return a, true
 	}
+	return r.rangeStart(e, true)
+}
+
+// EntryAddress returns where execution of the code of e begins: DW_AT_entry_pc or, without it,
+// where the code begins: DW_AT_low_pc, or the start of the first range that isn't empty. It is
+// meant for inlined calls, whose entry need not be where their code begins.
+func (r *Reader) EntryAddress(e *DIE) (uint64, bool) {
+	if a, ok := r.Address(e, EntryPC); ok {
+		return a, true
+	}
+	if e.Constant(EntryPC) { // an offset from the base address (2.18)
+		if a, ok := r.Address(e, LowPC); ok {
+			return a + e.Val[EntryPC], true
+		}
+		a, ok := r.rangeStart(e, true)
+		return a + e.Val[EntryPC], ok
+	}
+	if a, ok := r.Address(e, LowPC); ok {
+		return a, true
+	}
+	return r.rangeStart(e, false)
+}
+
+// rangeStart returns the start of the first range of e; empty ranges count only if empty is set.
+func (r *Reader) rangeStart(e *DIE, empty bool) (uint64, bool) {
 	if !e.Has(Ranges) {
 		return 0, false
 	}
 	if r.Unit.Version < 5 {
-		return r.firstRange(e.Val[Ranges] + r.rangesBase)
+		return r.firstRange(e.Val[Ranges]+r.rangesBase, empty)
 	}
 	off, ok := r.listAt(r.in.rnglists, RnglistsBase, e.Value(Ranges))
 	if !ok {
 		return 0, false
 	}
-	return r.firstRnglist(off)
+	return r.firstRnglist(off, empty)
 }
 
 // listAt returns the offset in sec of the list to which attribute value a refers. base is the
@@ -88,19 +115,19 @@ func (r *Reader) unitBase() uint64 {
 }
 
 // firstRange reads .debug_ranges (version 4, 2.17.3).
-func (r *Reader) firstRange(off uint64) (uint64, bool) {
+func (r *Reader) firstRange(off uint64, empty bool) (uint64, bool) {
 	c := cursorAt(r.ranges, off)
 	size := int(r.f.addrSize)
 	all := ^uint64(0) >> (64 - 8*size)
 	base := r.unitBase()
-	for !c.bad {
+	for ; !c.bad; r.work-- {
 		lo, hi := c.uint(r.D.Order, size), c.uint(r.D.Order, size)
 		switch {
 		case lo == all:
 			base = hi
 		case lo == 0 && hi == 0:
 			return 0, false
-		default:
+		case lo != hi || empty:
 			return base + lo, !c.bad
 		}
 	}
@@ -108,24 +135,41 @@ func (r *Reader) firstRange(off uint64) (uint64, bool) {
 }
 
 // firstRnglist reads .debug_rnglists (7.25).
-func (r *Reader) firstRnglist(off uint64) (uint64, bool) {
+func (r *Reader) firstRnglist(off uint64, empty bool) (uint64, bool) {
 	c := cursorAt(r.in.rnglists, off)
+	size := int(r.f.addrSize)
 	base := r.unitBase()
-	for !c.bad {
+	for ; !c.bad; r.work-- {
+		var low, high uint64
+		ok := true
 		switch c.u8() {
 		case 1: // DW_RLE_base_addressx
 			base, _ = r.AddrxAt(c.uleb())
-		case 2, 3: // DW_RLE_startx_endx, DW_RLE_startx_length
-			a, ok := r.AddrxAt(c.uleb())
-			return a, ok && !c.bad
+			continue
+		case 2: // DW_RLE_startx_endx
+			if low, ok = r.AddrxAt(c.uleb()); ok {
+				high, ok = r.AddrxAt(c.uleb())
+			}
+		case 3: // DW_RLE_startx_length
+			low, ok = r.AddrxAt(c.uleb())
+			high = low + c.uleb()
 		case 4: // DW_RLE_offset_pair
-			return base + c.uleb(), !c.bad
+			low = base + c.uleb()
+			high = base + c.uleb()
 		case 5: // DW_RLE_base_address
-			base = c.uint(r.D.Order, int(r.f.addrSize))
-		case 6, 7: // DW_RLE_start_end, DW_RLE_start_length
-			return c.uint(r.D.Order, int(r.f.addrSize)), !c.bad
+			base = c.uint(r.D.Order, size)
+			continue
+		case 6: // DW_RLE_start_end
+			low = c.uint(r.D.Order, size)
+			high = c.uint(r.D.Order, size)
+		case 7: // DW_RLE_start_length
+			low = c.uint(r.D.Order, size)
+			high = low + c.uleb()
 		default:
 			return 0, false
+		}
+		if low != high || empty || !ok {
+			return low, ok && !c.bad
 		}
 	}
 	return 0, false
@@ -137,10 +181,54 @@ const maxList = 16 << 10
 // Locations calls f for each expression in a, a location attribute of the entry at offset die. A
 // location list may have several, an exprloc has only one. Locations stops if f returns false.
 func (r *Reader) Locations(die uint32, a Value, f func(expr []byte) bool) error {
-	switch a.Class {
-	case ClassBlock:
+	if a.Class == ClassBlock {
 		f(r.Block(a.Val))
 		return nil
+	}
+	return r.locations(die, a, maxList, func(_ span, expr []byte) bool { return f(expr) })
+}
+
+// LocationAt returns the expression that a, a location attribute of the entry at offset die, gives
+// for an address: that of an exprloc, or of the first entry of a location list that covers the
+// address. covered is false if no entry does.
+func (r *Reader) LocationAt(die uint32, a Value, addr uint64) (expr []byte, covered bool,
+	err error) {
+	if a.Class == ClassBlock {
+		return r.Block(a.Val), true, nil
+	}
+	var other []byte // the default location
+	hasOther := false
+	read := 0
+	err = r.locations(die, a, math.MaxUint32, func(s span, e []byte) bool {
+		read++
+		switch {
+		case s.other:
+			other, hasOther = e, true
+		case s.low <= addr && addr < s.high:
+			expr, covered = e, true
+			return false
+		}
+		return true
+	})
+	if r.work -= int64(read) / 4; r.work < 0 && err == nil { // lists may overlap
+		err = r.spend(die)
+	}
+	if !covered && hasOther {
+		return other, true, err
+	}
+	return expr, covered, err
+}
+
+// span is the range of addresses of an entry in a location list.
+type span struct {
+	low, high uint64
+	other     bool // the entry is for all addresses that no other entry covers
+}
+
+// locations calls f for each entry of a location list, of which it reads at most limit bytes.
+func (r *Reader) locations(die uint32, a Value, limit uint64,
+	f func(s span, expr []byte) bool) error {
+	switch a.Class {
 	case ClassSec, ClassConst, ClassListx:
 	default:
 		return nil
@@ -161,7 +249,7 @@ func (r *Reader) Locations(die uint32, a Value, f func(expr []byte) bool) error 
 		return r.Errorf(die, "location list %d is beyond the end of %s", a.Val, sec.Name)
 	}
 	off = min(off, uint64(len(data)))
-	list := data[off:min(off+maxList, uint64(len(data)))]
+	list := data[off:min(off+limit, uint64(len(data)))]
 	switch {
 	case r.Unit.Version < 5 && r.D.dwo != nil:
 		return r.splitLocList(die, list, f)
@@ -172,29 +260,51 @@ func (r *Reader) Locations(die uint32, a Value, f func(expr []byte) bool) error 
 	return r.locLists(die, list, f)
 }
 
+// indexed returns the addresses with two indices. If there is no such address, the span is empty.
+func (r *Reader) indexed(low, high uint64) span {
+	l, ok := r.AddrxAt(low)
+	h, found := r.AddrxAt(high)
+	if !ok || !found {
+		return span{}
+	}
+	return span{low: l, high: h}
+}
+
 // locLists reads a list in .debug_loclists (7.29).
-func (r *Reader) locLists(die uint32, list []byte, f func(expr []byte) bool) error {
+func (r *Reader) locLists(die uint32, list []byte, f func(s span, expr []byte) bool) error {
 	c := cursor{buf: list}
+	size := int(r.f.addrSize)
+	base := r.unitBase()
 	for {
+		var s span
 		kind := c.u8()
 		switch kind {
 		case 0: // DW_LLE_end_of_list
 			return nil
 		case 1: // DW_LLE_base_addressx
-			c.uleb()
+			base, _ = r.AddrxAt(c.uleb())
 			continue
-		case 2, 3, 4: // DW_LLE_startx_endx, DW_LLE_startx_length, DW_LLE_offset_pair
-			c.uleb()
-			c.uleb()
+		case 2: // DW_LLE_startx_endx
+			low := c.uleb()
+			s = r.indexed(low, c.uleb())
+		case 3: // DW_LLE_startx_length
+			low := c.uleb()
+			s = r.indexed(low, low)
+			s.high += c.uleb()
+		case 4: // DW_LLE_offset_pair
+			s.low = base + c.uleb()
+			s.high = base + c.uleb()
 		case 5: // DW_LLE_default_location
+			s.other = true
 		case 6: // DW_LLE_base_address
-			c.skip(uint64(r.f.addrSize))
+			base = c.uint(r.D.Order, size)
 			continue
 		case 7: // DW_LLE_start_end
-			c.skip(2 * uint64(r.f.addrSize))
+			s.low = c.uint(r.D.Order, size)
+			s.high = c.uint(r.D.Order, size)
 		case 8: // DW_LLE_start_length
-			c.skip(uint64(r.f.addrSize))
-			c.uleb()
+			s.low = c.uint(r.D.Order, size)
+			s.high = s.low + c.uleb()
 		case 9: // DW_LLE_GNU_view_pair
 			c.uleb()
 			c.uleb()
@@ -204,20 +314,22 @@ func (r *Reader) locLists(die uint32, list []byte, f func(expr []byte) bool) err
 		}
 		n := c.uleb()
 		at := c.pos
-		if c.skip(n); c.bad || !f(c.buf[at:c.pos]) {
+		if c.skip(n); c.bad || !f(s, c.buf[at:c.pos]) {
 			return nil
 		}
 	}
 }
 
 // locList reads a list in .debug_loc (version 4, 2.6.2).
-func (r *Reader) locList(list []byte, f func(expr []byte) bool) {
+func (r *Reader) locList(list []byte, f func(s span, expr []byte) bool) {
 	c := cursor{buf: list}
 	size := int(r.f.addrSize)
 	all := ^uint64(0) >> (64 - 8*size)
+	base := r.unitBase()
 	for !c.bad {
 		lo, hi := c.uint(r.D.Order, size), c.uint(r.D.Order, size)
 		if lo == all {
+			base = hi
 			continue
 		}
 		if lo == 0 && hi == 0 {
@@ -225,7 +337,7 @@ func (r *Reader) locList(list []byte, f func(expr []byte) bool) {
 		}
 		n := c.uint(r.D.Order, 2)
 		at := c.pos
-		if c.skip(n); c.bad || !f(c.buf[at:c.pos]) {
+		if c.skip(n); c.bad || !f(span{low: base + lo, high: base + hi}, c.buf[at:c.pos]) {
 			return
 		}
 	}

@@ -124,29 +124,34 @@ func (r *Reader) rootAttributes(f func(code uint64, v Value) error) error {
 }
 
 // splitLocList reads a list in .debug_loc.dwo (version 4). The addresses in it are indices.
-func (r *Reader) splitLocList(die uint32, list []byte, f func(expr []byte) bool) error {
+func (r *Reader) splitLocList(die uint32, list []byte,
+	f func(s span, expr []byte) bool) error {
 	c := cursor{buf: list}
+	base := r.unitBase()
 	for {
+		var s span
 		switch kind := c.u8(); kind {
 		case 0: // end of list
 			return nil
 		case 1: // base address
-			c.uleb()
+			base, _ = r.AddrxAt(c.uleb())
 			continue
 		case 2: // start and end
-			c.uleb()
-			c.uleb()
+			low := c.uleb()
+			s = r.indexed(low, c.uleb())
 		case 3: // start and length
-			c.uleb()
-			c.skip(4)
+			low := c.uleb()
+			s = r.indexed(low, low)
+			s.high += c.uint(r.D.Order, 4)
 		case 4: // offsets
-			c.skip(8)
+			s.low = base + c.uint(r.D.Order, 4)
+			s.high = base + c.uint(r.D.Order, 4)
 		default:
 			return r.Errorf(die, "location list entry of unknown kind %#x", kind)
 		}
 		n := c.uint(r.D.Order, 2)
 		at := c.pos
-		if c.skip(n); c.bad || !f(c.buf[at:c.pos]) {
+		if c.skip(n); c.bad || !f(s, c.buf[at:c.pos]) {
 			return nil
 		}
 	}

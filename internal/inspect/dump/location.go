@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
 // locParam, locProto and locsec print types of the kinds of locations like bpftool of Linux 7.4.
@@ -41,7 +42,12 @@ func (p *printer) locsec(t *btf.Type, at *btf.Blob) {
 
 // location spells where a LOC_PARAM says that a parameter is, such as "*(reg2 + 0x10)". Values that
 // the flags give no meaning are printed as numbers.
-func location(t *btf.Type, values []uint32) string {
+func location(t *btf.Type, values []uint32) string { return spelling{}.location(t, values) }
+
+// spelling spells locations like bpftool or, with names, with the machine's names of registers.
+type spelling struct{ Names }
+
+func (s spelling) location(t *btf.Type, values []uint32) string {
 	flags := t.Extra
 	signed := flags&btf.LocSigned != 0
 	if flags&(btf.LocConst|btf.LocOffset) != 0 {
@@ -55,33 +61,44 @@ func location(t *btf.Type, values []uint32) string {
 		}
 		return fmt.Sprintf("%#x", wide(values))
 	case flags == btf.LocConst|btf.LocAddr && (n == 1 || n == 2):
+		if s.Object != nil {
+			if name := s.Object(wide(values)); name != "" {
+				return "&" + message.Printable(name)
+			}
+		}
 		return fmt.Sprintf("%#x (addr)", wide(values))
 	case flags == btf.LocReg && n == 1:
-		return register(values[0])
+		return s.register(values[0], t.SizeOrType)
 	case flags == btf.LocReg && n == 2:
-		return register(values[0]) + ", " + register(values[1])
+		return s.register(values[0], 0) + ", " + s.register(values[1], 0)
 	case flags == btf.LocReg|btf.LocDeref && n == 1:
-		return "*(" + register(values[0]) + ")"
+		return "*(" + s.register(values[0], 0) + ")"
 	case flags == btf.LocReg|btf.LocOffset && (n == 2 || n == 3):
-		return moved(values, signed)
+		return s.moved(values, signed)
 	case flags == btf.LocReg|btf.LocOffset|btf.LocDeref && (n == 2 || n == 3):
-		return "*(" + moved(values, signed) + ")"
+		return "*(" + s.moved(values, signed) + ")"
 	}
 	return strings.Trim(fmt.Sprintf("%#x", values), "[]")
 }
 
 // moved spells the sum of a register and an offset.
-func moved(values []uint32, signed bool) string {
-	offset := wide(values[1:])
+func (s spelling) moved(values []uint32, signed bool) string {
+	offset, base := wide(values[1:]), s.register(values[0], 0)
 	if by := extend(offset, uint32(4*len(values)-4)); signed && by < 0 {
-		return fmt.Sprintf("%s - %#x", register(values[0]), uint64(-by))
+		return fmt.Sprintf("%s - %#x", base, uint64(-by))
 	}
-	return fmt.Sprintf("%s + %#x", register(values[0]), offset)
+	return fmt.Sprintf("%s + %#x", base, offset)
 }
 
-func register(n uint32) string {
+// register spells a register that holds a value of size bytes, or an address if size is 0.
+func (s spelling) register(n, size uint32) string {
 	if n == btf.LocFrameBase {
 		return "fbreg"
+	}
+	if s.Register != nil {
+		if name := s.Register(n, size); name != "" {
+			return name
+		}
 	}
 	return fmt.Sprint("reg", n)
 }

@@ -9,7 +9,9 @@ import (
 )
 
 // Into returns f with the BTF types in the section .BTF, and the BTF base in the section .BTF.base.
-// If base is nil, Into removes .BTF.base, because the new BTF isn't based on that section's BTF.
+// If base is nil, Into removes .BTF.base, because the new BTF isn't based on that section's BTF. Into
+// also removes .BTF.inline, which is based on the old BTF, unless that section is loaded. Inline
+// adds a new one.
 // New sections are not loaded and have alignment 1, like sections that objcopy --add-section
 // creates. The result can be edited further; write it while f is open.
 //
@@ -59,6 +61,11 @@ func Over(f *elf.File, types, base *Blob) (edit *elfwrite.Edit, beside bool, err
 	if err := edit.Set(elfwrite.Section{Name: btf.SectionTypes, Data: types.Data}); err != nil {
 		return nil, false, err
 	}
+	if s := f.Section(btf.SectionInline); s != nil && (f.Relocatable() || !s.Alloc()) {
+		if err := edit.Remove(btf.SectionInline); err != nil {
+			return nil, false, err
+		}
+	}
 	beside = other && old.Size > 0
 	if base == nil {
 		return edit, beside, edit.Remove(btf.SectionBase)
@@ -67,6 +74,19 @@ func Over(f *elf.File, types, base *Blob) (edit *elfwrite.Edit, beside bool, err
 		return nil, false, err
 	}
 	return edit, beside, edit.Set(elfwrite.Section{Name: btf.SectionBase, Data: base.Data})
+}
+
+// Inline puts the BTF of inlined functions, which is based on the BTF types, into the section
+// .BTF.inline of the edited file f.
+func Inline(edit *elfwrite.Edit, f *elf.File, inline, types *Blob) error {
+	if err := inline.checkOrder(f); err != nil {
+		return err
+	}
+	if inline.alone {
+		return fmt.Errorf("%s: BTF of inlined functions must be split BTF, based on %s; make it with "+
+			"btfgen inline", inline.Path, types.Path)
+	}
+	return edit.Set(elfwrite.Section{Name: btf.SectionInline, Data: inline.Data})
 }
 
 func loaded(f *elf.File) uint64 {

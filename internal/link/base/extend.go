@@ -23,7 +23,7 @@ func (f *Files) With(split []byte) (*Files, error) {
 	below, ok := f.Base.(*Chain)
 	if !ok {
 		c, err := Parse(b)
-		return &Files{Base: c, BTF: b}, err
+		return &Files{Base: c, BTF: b, functions: NewFunctions(b, nil)}, err
 	}
 	top := &below.layers[len(below.layers)-1].header
 	data, err := indexOnOutline(b, header{Below: top.BTF})
@@ -31,7 +31,7 @@ func (f *Files) With(split []byte) (*Files, error) {
 		return nil, err
 	}
 	c := &Chain{layers: slices.Clip(below.layers), target: below.target}
-	return &Files{Base: c, BTF: b}, c.push(data)
+	return &Files{Base: c, BTF: b, functions: NewFunctions(b, f.functions)}, c.push(data)
 }
 
 // indexOnOutline returns the index that build would return for the last BTF of a chain. It reads

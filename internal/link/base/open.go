@@ -30,7 +30,8 @@ type Files struct {
 	// don't: if an index changed with each release, so would everything that is made with it.
 	Release string
 
-	mapped [][]byte
+	functions *Functions
+	mapped    [][]byte
 }
 
 // Open reads a chain of bases, each based on the one before it. Several threads may use the result.
@@ -84,9 +85,12 @@ func (f *Files) open(paths []string) error {
 			return fmt.Errorf("%s: %w", strings.Join(paths, ", "), err)
 		}
 	}
-	f.Base = c
+	f.Base, f.functions = c, NewFunctions(f.BTF, nil)
 	return nil
 }
+
+// Functions returns the functions of the chain, which has no index files. See NeedBTF.
+func (f *Files) Functions() *Functions { return f.functions }
 
 // Close unmaps the indices. The Base must not be used afterwards.
 func (f *Files) Close() {
@@ -159,7 +163,8 @@ func (f *Files) WithBTF(paths []string) (*Files, error) {
 			return nil, fmt.Errorf("%s: its index was made from different BTF", paths[i])
 		}
 	}
-	return &Files{Base: chain, BTF: b, Release: f.Release, mapped: f.mapped}, nil
+	return &Files{Base: chain, BTF: b, Release: f.Release, functions: NewFunctions(b, nil),
+		mapped: f.mapped}, nil
 }
 
 // mapIndex maps the file at path if it is an index; otherwise it returns nil.

@@ -69,7 +69,11 @@ type Written struct {
 	types *resolve.Types
 }
 
-// ID returns the BTF id of a type, or 0 if neither the blob nor its base has the type.
+// MadeID returns the BTF id of a made type.
+func (w *Written) MadeID(k Type) uint32 { return w.ids[k] }
+
+// ID returns the BTF id of a type that isn't a made type, or 0 if neither the blob nor its base has
+// the type.
 func (w *Written) ID(k Type) uint32 {
 	if id := w.types.BaseID(k); id != 0 {
 		return id

@@ -30,13 +30,14 @@ const (
 	Attributes                        // type tags with kind_flag, such as address_space(1)
 	TrueSignature                     // clones under their full names, with the parameters that remain
 	Layout                            // the header's layout section (hdr_len 32), Linux 7.1
+	Inline                            // the sites where functions were inlined, Linux 7.4
 	end
 )
 
 // names are the names of the features, in the order of their bits.
 var names = []string{"encode_force", "var", "float", "decl_tag", "type_tag", "enum64",
 	"optimized_func", "consistent_func", "decl_tag_kfuncs", "reproducible_build", "distilled_base",
-	"global_var", "attributes", "true_signature", "layout"}
+	"global_var", "attributes", "true_signature", "layout", "inline"}
 
 const none = "none" // the empty set
 
@@ -54,9 +55,10 @@ func Default() Set { return DeclTagKfuncs<<1 - 1 }
 // All gives the set of every known feature.
 func All() Set { return end - 1 }
 
-// PaholeAll gives the set of features in "all", as in pahole 1.32. It leaves out two features: a
-// distilled base requires a base, and the layout section requires a new kernel.
-func PaholeAll() Set { return All().Without(DistilledBase).Without(Layout) }
+// PaholeAll gives the set of features in "all", as in pahole 1.32. It leaves out three features: a
+// distilled base requires a base, and the layout section and sites of inlined functions require a
+// new kernel.
+func PaholeAll() Set { return All().Without(DistilledBase).Without(Layout).Without(Inline) }
 
 // Merging is a feature of pahole 1.32. Parse accepts its name, but it isn't a feature here, because
 // the units of a file are always merged.

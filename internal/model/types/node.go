@@ -120,6 +120,7 @@ const (
 	FuncRenamed
 	// only clones with a changed interface have symbols; BTF doesn't say where their parameters are
 	FuncUnlocated
+	FuncInlined // a function that was inlined somewhere; not a candidate
 )
 
 // Linkage of FUNC and VAR nodes (BTF_FUNC_STATIC …, BTF_VAR_STATIC …).

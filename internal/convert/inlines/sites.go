@@ -1,0 +1,197 @@
+package inlines
+
+import (
+	"cmp"
+	stdelf "debug/elf"
+	"encoding/binary"
+	"slices"
+	"strings"
+
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/format/elf"
+)
+
+// Site is a place where a function was inlined.
+type Site struct {
+	// Unit is the index of the object's unit, and Item the index of the function, a FUNC node, in the
+	// unit's items.
+	Unit, Item uint32
+	Proto      uint32 // index of the locations of the parameters, see Sites.Proto
+	Section    uint32 // index of the ELF section
+	Offset     uint32 // in the section
+}
+
+// Sites are the sites of a file. Neither the order of the sites nor that of the locations means
+// anything.
+type Sites struct {
+	List      []Site
+	Locations []Location
+	Lost      Lost
+	Sections  []string // the names of the file's sections
+	// Start is where addresses are counted from: the address of _stext, or 0 if there is no such
+	// symbol.
+	Start    uint64
+	AddrSize int // bytes of an address
+
+	words     []uint32 // the parameters of all protos: 1 + the index of a location, or 0
+	ends      []uint32 // by proto: where its parameters end in words
+	locations map[Location]uint32
+	protos    map[string]uint32
+	key       []byte
+}
+
+// Proto returns the parameters of proto n: for each, 1 + the index of its location, or 0.
+func (s *Sites) Proto(n uint32) []uint32 {
+	begin := uint32(0)
+	if n > 0 {
+		begin = s.ends[n-1]
+	}
+	return s.words[begin:s.ends[n]]
+}
+
+// Protos is the number of protos.
+func (s *Sites) Protos() int { return len(s.ends) }
+
+// AddLocation returns 1 + the index of a location.
+func (s *Sites) AddLocation(l Location) uint32 {
+	if s.locations == nil {
+		s.locations = map[Location]uint32{}
+	}
+	n, ok := s.locations[l]
+	if !ok {
+		s.Locations = append(s.Locations, l)
+		n = uint32(len(s.Locations))
+		s.locations[l] = n
+	}
+	return n
+}
+
+// AddProto returns the index of a proto with these parameters.
+func (s *Sites) AddProto(parameters []uint32) uint32 {
+	if s.protos == nil {
+		s.protos = map[string]uint32{}
+	}
+	s.key = s.key[:0]
+	for _, p := range parameters {
+		s.key = binary.LittleEndian.AppendUint32(s.key, p)
+	}
+	n, ok := s.protos[string(s.key)]
+	if !ok {
+		n = uint32(len(s.ends))
+		s.words = append(s.words, parameters...)
+		s.ends = append(s.ends, uint32(len(s.words)))
+		s.protos[string(s.key)] = n
+	}
+	return n
+}
+
+// At returns location n as it is written: addresses are relative to Start.
+func (s *Sites) At(n uint32) Location {
+	l := s.Locations[n]
+	if l.Flags&btf.LocAddr != 0 {
+		addr := (uint64(l.Values[1])<<32 | uint64(l.Values[0])) - s.Start
+		if s.AddrSize == 4 {
+			addr = uint64(uint32(addr))
+		}
+		l.set(uint32(addr), uint32(addr>>32))
+	}
+	return l
+}
+
+// Compare orders locations by content.
+func (l *Location) Compare(o *Location) int {
+	return cmp.Or(cmp.Compare(l.Flags, o.Flags), cmp.Compare(l.Size, o.Size),
+		cmp.Compare(l.Count, o.Count), slices.Compare(l.Values[:], o.Values[:]))
+}
+
+// Describe notes what the sites need from their file.
+func (s *Sites) Describe(f *elf.File) error {
+	s.AddrSize = f.AddrSize
+	for _, sec := range f.Sections {
+		s.Sections = append(s.Sections, strings.Clone(sec.Name))
+	}
+	if f.Relocatable() {
+		return nil
+	}
+	symbols, err := f.Symbols()
+	if err != nil {
+		return err
+	}
+	for i := range symbols.List {
+		if sym := &symbols.List[i]; symbols.Named(sym, []byte("_stext")) {
+			s.Start = sym.Value
+			break
+		}
+	}
+	return nil
+}
+
+// Join adds the sites of o, which the caller no longer uses.
+func (s *Sites) Join(o *Sites) {
+	if len(s.List)+len(s.ends) == 0 {
+		lost := s.Lost
+		sections, start, addrSize := s.Sections, s.Start, s.AddrSize
+		*s = *o
+		s.Lost.Add(&lost)
+		s.Sections, s.Start, s.AddrSize = sections, start, addrSize
+		return
+	}
+	s.Lost.Add(&o.Lost)
+	locations := make([]uint32, 1+len(o.Locations))
+	for i, l := range o.Locations {
+		locations[1+i] = s.AddLocation(l)
+	}
+	protos := make([]uint32, len(o.ends))
+	var buffer []uint32
+	for i := range protos {
+		buffer = buffer[:0]
+		for _, p := range o.Proto(uint32(i)) {
+			buffer = append(buffer, locations[p])
+		}
+		protos[i] = s.AddProto(buffer)
+	}
+	for _, site := range o.List {
+		site.Proto = protos[site.Proto]
+		s.List = append(s.List, site)
+	}
+}
+
+// Places finds the sections of a file's code.
+type Places struct {
+	file   *elf.File
+	usable []bool // by section: it has code, and no earlier section with code has its name
+	last   *elf.Section
+}
+
+// Find returns the section that has code at addr.
+func (p *Places) Find(addr uint64) (*elf.Section, Reason) {
+	if p.last == nil || !p.last.Contains(addr) {
+		sec := p.file.SectionAt(addr)
+		if sec == nil || !isCode(sec) || !sec.Contains(addr) || addr-sec.Addr > 1<<32-1 {
+			return nil, NoCode
+		}
+		p.last = sec
+	}
+	if !p.usable[p.last.Index] {
+		return nil, SameSection
+	}
+	return p.last, Known
+}
+
+// NewPlaces returns the Places of a file.
+func NewPlaces(f *elf.File) *Places {
+	p := &Places{file: f, usable: make([]bool, len(f.Sections))}
+	names := map[string]bool{}
+	for i, sec := range f.Sections {
+		if isCode(sec) && !names[sec.Name] && btf.ValidSectionName([]byte(sec.Name)) {
+			names[sec.Name] = true
+			p.usable[i] = true
+		}
+	}
+	return p
+}
+
+// isCode reports whether a section has code. A separate debug file has only its header.
+func isCode(s *elf.Section) bool {
+	return s.Alloc() && s.Size > 0 && s.Flags&stdelf.SHF_EXECINSTR != 0
+}

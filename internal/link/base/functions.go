@@ -1,0 +1,54 @@
+package base
+
+import (
+	"sync"
+
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+)
+
+// Functions finds the FUNCs of a chain of BTFs by name and prototype. Several threads may use it.
+type Functions struct {
+	b     *btf.Blob
+	below *Functions
+	once  sync.Once
+	names map[string]uint32 // the first id of each name
+	next  map[uint32]uint32 // by id: the next id of the same name
+}
+
+// NewFunctions returns the functions of b and, if below is not nil, those of the bases of b. If
+// below is nil, the functions of the bases are found too.
+func NewFunctions(b *btf.Blob, below *Functions) *Functions {
+	if below == nil && b.Base != nil {
+		below = NewFunctions(b.Base, nil)
+	}
+	return &Functions{b: b, below: below}
+}
+
+// Find returns the smallest id of a FUNC with this name and the prototype with the id proto, or 0
+// if there is none. The last BTF of the chain that has such a FUNC wins.
+func (f *Functions) Find(name []byte, proto uint32) uint32 {
+	for ; f != nil; f = f.below {
+		f.once.Do(f.index)
+		for id := f.names[string(name)]; id != 0; id = f.next[id] {
+			if t, _ := f.b.ByID(id); t.SizeOrType == proto {
+				return id
+			}
+		}
+	}
+	return 0
+}
+
+func (f *Functions) index() {
+	f.names, f.next = map[string]uint32{}, map[uint32]uint32{}
+	for i := len(f.b.Types) - 1; i >= 0; i-- {
+		t := &f.b.Types[i]
+		if t.Kind != btf.KindFunc {
+			continue
+		}
+		id, name := f.b.StartID+uint32(i), f.b.TypeName(t)
+		if first := f.names[name]; first != 0 {
+			f.next[id] = first
+		}
+		f.names[name] = id
+	}
+}

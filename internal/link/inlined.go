@@ -1,0 +1,59 @@
+package link
+
+import (
+	"errors"
+
+	"github.com/rules-btf/rules_btf/internal/convert/inlines"
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/link/base"
+	"github.com/rules-btf/rules_btf/internal/link/decide"
+	"github.com/rules-btf/rules_btf/internal/link/locsec"
+	"github.com/rules-btf/rules_btf/internal/link/write"
+	"github.com/rules-btf/rules_btf/internal/model/object"
+)
+
+// Inlined makes split BTF of the sites at which functions were inlined. It is based on the file's
+// own BTF: that is the last BTF of opt.Base, whose functions are in the list functions. The object
+// and the sites are from the same conversion. Functions that the base lacks, and the types that
+// these need, are in the split BTF.
+func Inlined(o *object.Object, sites *inlines.Sites, functions *base.Functions,
+	opt Options) ([]byte, locsec.Counts, error) {
+	var counts locsec.Counts
+	if opt.Base == nil {
+		return nil, counts, errors.New("link: sites of inlined functions need a base")
+	}
+	opt.setDefaults()
+	opt.Facts = nil // the functions have no symbols
+	t, _, _, err := opt.resolve(o)
+	if err != nil {
+		return nil, counts, err
+	}
+	opt.Step("choose functions")
+	d, inlined := decide.DecideInlined(t, functions.Find)
+	opt.Step("write types")
+	w, err := write.BTF(t, d, write.Options{Order: orderOf(o), Jobs: opt.Jobs, CheckNames: true,
+		OnlyMade: true})
+	if err != nil {
+		return nil, counts, err
+	}
+	opt.Step("write sites")
+	below := &btf.Blob{Order: orderOf(o)}
+	below.StartID, below.BaseStrLen = opt.Base.Ends()
+	split, err := btf.Parse(w.BTF, below)
+	if err != nil {
+		return nil, counts, err
+	}
+	ids := make([]uint32, t.Len())
+	for k, f := range inlined {
+		if ids[k] = f.ID; f.ID == 0 {
+			ids[k] = w.MadeID(f.Made)
+		}
+	}
+	blob, counts := locsec.Add(split, sites,
+		func(s string) uint32 { return opt.Base.String([]byte(s)) },
+		func(s *inlines.Site) uint32 {
+			return ids[t.In(int(s.Unit), o.Units[s.Unit].Items[s.Item])]
+		}, opt.Jobs)
+	data, err := btf.Encode(blob, btf.EncodeOptions{})
+	return data, counts, err
+}

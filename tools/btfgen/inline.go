@@ -1,0 +1,78 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rules-btf/rules_btf/internal/command/cli"
+	"github.com/rules-btf/rules_btf/internal/command/conversion"
+	"github.com/rules-btf/rules_btf/internal/command/report"
+	"github.com/rules-btf/rules_btf/internal/link/base"
+	"github.com/rules-btf/rules_btf/internal/pipeline"
+	"github.com/rules-btf/rules_btf/internal/support/message"
+)
+
+func inlineCommand() *cobra.Command {
+	flags := cli.NewFlags(&cobra.Command{
+		Use:   "inline ELF",
+		Short: "Make the BTF of the sites at which functions were inlined",
+		Long: `
+Reads the DWARF of vmlinux or a module, and writes where functions were inlined, and where the
+parameters are at these sites. The output is split BTF for Linux 7.4 or later (vmlinux.inline). It
+is based on the BTF of the same file: that is the last --base. The input of "btfgen elf" and of this
+verb must be the same.
+
+If a function is in the base with the same prototype, the sites refer to that function. Other
+functions, and the types that they need, are in the output.
+
+--skipped lists why locations of parameters, and sites, are not in the output. Each line has a
+number, what is counted, a tab, and the reason.`,
+		Example: `
+btfgen inline --lang-exclude=rust --base vmlinux.btf -o vmlinux.inline.btf vmlinux
+btfgen inline --base vmlinux.btf --base mod.btf -o mod.inline.btf mod.ko`,
+	}, cli.Output|cli.Base|cli.Features|cli.Skipped|cli.Report)
+	var c conversion.Flags
+	c.DefineDWARF(flags)
+	conversion.DWARFVar(flags, &c.Files)
+	return flags.Command(func(env *cli.Env, args []string) error {
+		return runInline(env, &c, args[0])
+	})
+}
+
+func runInline(env *cli.Env, c *conversion.Flags, path string) error {
+	if len(env.Bases) == 0 {
+		return cli.Usagef("--base is missing: pass the BTF of the file, after its own bases")
+	}
+	if err := conversion.CheckInline(env); err != nil {
+		return err
+	}
+	pipeline.RelaxHeap([]string{path})
+	defer c.Split.Close()
+	run := report.Start(env, []string{path})
+	defer run.Close()
+	how := pipeline.How{Files: c.Search(env), Convert: c.Options(env), Watch: run}
+	result, err := pipeline.Inlined(path, &how, func() (err error) {
+		if how.Bases, err = base.Open(env.Bases); err != nil {
+			return err
+		}
+		return how.Bases.NeedBTF("this verb")
+	})
+	if how.Bases != nil {
+		defer how.Bases.Close()
+	}
+	if err != nil {
+		return err
+	}
+	n := result.Counts
+	text := fmt.Sprintf("%s; the locations of %d of %s are known", message.Count(n.Sites, "site"),
+		n.Known, message.Count(n.Parameters, "parameter"))
+	run.EndLink(text)
+	run.Made(text)
+	outputs := []cli.Artifact{{Path: env.Output, File: cli.Bytes(result.BTF)}}
+	if env.Skipped != "" {
+		outputs = append(outputs, cli.Artifact{Path: env.Skipped,
+			File: result.Lost.Write})
+	}
+	return run.Finish(outputs...)
+}
