@@ -1,0 +1,164 @@
+# Runs in gdb: stops at the addresses of sites, and compares what the locations of parameters say,
+# read from registers and memory, with the values that gdb finds. gdb_test.go sets the variables
+# `work` (the file with the sites, as JSON), `report` (the file to write) and `register_names`.
+#
+# A parameter's text is as package inline describes it. gdb shows the parameters of the innermost
+# block for a function at an address, whichever frame it selects there.
+
+import gdb
+import itertools
+import json
+import re
+
+VISITS = 2  # how often to look at an address
+
+
+def names():
+    return json.loads(register_names)
+
+
+class Machine:
+    """The registers and the memory at a stop."""
+
+    def __init__(self):
+        self.frame = gdb.newest_frame()
+
+    def register(self, number):
+        return self.frame.read_register(names()[int(number)]).bytes
+
+    def frame_base(self):
+        """The canonical frame address: the stack pointer of the caller after the return."""
+        frame = self.frame
+        while frame.type() == gdb.INLINE_FRAME:
+            frame = frame.older()
+        return int(frame.older().read_register("sp")) & (2**64 - 1)
+
+    def sum(self, text):
+        base, sign, offset = re.fullmatch(r"(fb|\d+)(?:([+-])(\d+))?", text).groups()
+        if base == "fb":
+            value = self.frame_base()
+        else:
+            value = int.from_bytes(self.register(base), "little")
+        offset = int(offset or 0)
+        return (value - offset if sign == "-" else value + offset) & (2**64 - 1)
+
+    def read(self, text, size):
+        """The bytes of a parameter; None if they are unknown."""
+        form, *rest = text.split(" ")
+        if form == "?":
+            return None
+        if form == "const":
+            assert int(rest[0]) == size
+            data = int(rest[1], 16).to_bytes(size, "little")
+        elif form == "addr":
+            data = ((start + int(rest[0], 16)) & (2**64 - 1)).to_bytes(8, "little")
+        elif form == "reg" and rest[0].isdigit():
+            data = self.register(rest[0])
+        elif form == "reg":
+            data = self.sum(rest[0]).to_bytes(8, "little")
+        elif form == "regs":
+            data = self.register(rest[0])[:8] + self.register(rest[1])[:8]
+        elif form == "mem":
+            data = gdb.selected_inferior().read_memory(self.sum(rest[0]), size).tobytes()
+        else:
+            raise ValueError(text)
+        if len(data) < size:
+            raise ValueError(f"{text} has only {len(data)} bytes")
+        return data[:size]
+
+
+def blocks(pc):
+    """The blocks of inlined functions at an address, innermost first, each with its parameters."""
+    found = []
+    block = gdb.block_for_pc(pc)
+    while block is not None and not block.is_static:
+        if block.function is not None:
+            found.append((block.function.name, {s.name: s for s in block if s.is_argument}))
+        block = block.superblock
+    return found[:-1]  # the last one is the function that isn't inlined
+
+
+def shown(symbol, frame):
+    """The bytes of a parameter as gdb shows it; None if gdb doesn't know them."""
+    try:
+        value = symbol.value(frame)
+        value.fetch_lazy()
+        return None if value.is_optimized_out else value.bytes
+    except gdb.error as e:
+        return None if "optimized out" in str(e) else str(e)
+
+
+def compare(site, params, machine):
+    """The outcome for each parameter."""
+    outcome = []
+    for p in site["Params"] or []:
+        if p["Name"] not in params:
+            want = None
+        else:
+            want = shown(params[p["Name"]], machine.frame)
+        try:
+            have = machine.read(p["Text"], p["Size"])
+        except Exception as e:
+            have = str(e)
+        if p["Text"] == "?" and p["Cause"] != "no location":
+            result = "no form"
+        elif have is None and want is None:
+            result = "unknown"
+        elif have == want:
+            result = "equal"
+        else:
+            text = [x.hex() if isinstance(x, bytes) else str(x) for x in (want, have)]
+            result = f"{p['Name']}: gdb {text[0]}, location {text[1]} ({p['Text']})"
+        outcome.append(result)
+    return outcome
+
+
+def good(result):
+    return result in ("no form", "unknown", "equal")
+
+
+def look(sites, machine):
+    """For each site of one function at an address, the outcome for its parameters.
+
+    It is None if gdb has no block for the site. If several sites of a function have the same
+    address, gdb usually has a block for one of them only.
+    """
+    shown_params = [params for name, params in blocks(machine.frame.pc())
+                    if name == sites[0]["Function"]]
+    tries = [[compare(site, params, machine) for params in shown_params] for site in sites]
+    explained = [any(all(map(good, t[i])) for t in tries) for i in range(len(shown_params))]
+    for outcomes in tries:
+        best = min(outcomes, key=lambda o: sum(not good(r) for r in o), default=None)
+        if best is not None and not all(map(good, best)) and all(explained):
+            best = None
+        yield best
+
+
+def main():
+    for setting in ("confirm off", "pagination off", "debuginfod enabled off", "width 0",
+                    "breakpoint pending off", "disable-randomization on", "startup-with-shell off"):
+        gdb.execute("set " + setting)
+    sites = json.load(open(work))
+    by_address = {}
+    for site in sites:
+        site["Visits"], site["Outcome"] = 0, []
+        group = by_address.setdefault(site["Address"], {})
+        group.setdefault(site["Function"], []).append(site)
+    gdb.execute("starti", to_string=True)
+    breakpoints = {a: gdb.Breakpoint(f"*{a:#x}", internal=True) for a in by_address}
+    gdb.execute("continue", to_string=True)
+    while gdb.selected_thread() is not None:
+        pc = gdb.newest_frame().pc()
+        if pc not in by_address:
+            raise RuntimeError(f"a stop at {pc:#x}: {gdb.execute('info program', to_string=True)}")
+        machine = Machine()
+        for group in by_address[pc].values():
+            for site, outcome in zip(group, look(group, machine)):
+                site["Visits"] += 1
+                site["Outcome"].append(outcome)
+                breakpoints[pc].enabled = site["Visits"] < VISITS
+        gdb.execute("continue", to_string=True)
+    json.dump(sites, open(report, "w"))
+
+
+main()
