@@ -165,6 +165,7 @@ func (b *blob) site(function, locations uint64) (*Site, error) {
 			if err != nil {
 				return nil, err
 			}
+			p.Size = loc.size
 			if p.Text, err = loc.location(); err != nil {
 				return nil, fmt.Errorf("LOC_PARAM %d: %w", id, err)
 			}

@@ -34,6 +34,9 @@ func Differences(truth, have []*Site) []string {
 	add := func(kind, example string) { kinds[kind] = append(kinds[kind], example) }
 	for _, p := range all {
 		truth, have := without(p.truth, p.have), without(p.have, p.truth)
+		for _, kind := range otherSizes(p.truth, p.have) {
+			add(kind, p.truth[0].String())
+		}
 		for i := range min(len(truth), len(have)) {
 			for _, kind := range differ(truth[i], have[i]) {
 				add(kind, truth[i].String()+"\n    BTF: "+have[i].String())
@@ -75,6 +78,21 @@ func differ(truth, have *Site) (kinds []string) {
 			kind := fmt.Sprintf("%s instead of %s", class(h), class(p))
 			if !slices.Contains(kinds, kind) {
 				kinds = append(kinds, kind)
+			}
+		}
+	}
+	return kinds
+}
+
+// otherSizes describes the parameters whose sizes differ. The sizes are the function's, so they are
+// the same at all sites with one address; but functions with the same name may differ.
+func otherSizes(truth, have []*Site) (kinds []string) {
+	for _, h := range have {
+		for i, p := range h.Params {
+			if p.Text != "?" && !slices.ContainsFunc(truth, func(s *Site) bool {
+				return i < len(s.Params) && s.Params[i].Size == p.Size
+			}) && len(truth) > 0 {
+				kinds = append(kinds, fmt.Sprintf("a parameter with size %d", p.Size))
 			}
 		}
 	}

@@ -44,9 +44,9 @@
 //     unknown: entry values, implicit pointers, other operations, values of other types.
 //  7. A register plus 0 is the register. Constants have as many bytes as the parameter. A constant
 //     of more than 8 bytes is unknown.
-//  8. DW_OP_addr with DW_OP_stack_value is "addr"; the kernel starts at the symbol _stext, or at the
-//     start of .text if there is none. In a relocatable file, it is unknown, because the distance
-//     of the sections isn't known. A variable in memory at a fixed address is unknown.
+//  8. DW_OP_addr with DW_OP_stack_value is "addr"; the kernel starts at the symbol _stext, and a file
+//     without this symbol at address 0. In a relocatable file, such a parameter is unknown, because
+//     the distances of the sections aren't known. So is a parameter in memory at a fixed address.
 //  9. DW_OP_piece is possible in two cases: one piece that is the whole parameter, and two registers,
 //     the first of which is used completely. The pieces together must be the whole parameter. In big
 //     endian, the second register must also be used completely.

@@ -190,10 +190,7 @@ func (f *elfFile) start() (uint64, bool) {
 			return s.Value, true
 		}
 	}
-	if s := f.Section(".text"); s != nil {
-		return s.Addr, true
-	}
-	return 0, false
+	return 0, true
 }
 
 // numbers reads numbers from bytes. After the end, it sets err and returns zeros.

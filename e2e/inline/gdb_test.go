@@ -29,8 +29,8 @@ func build(t *testing.T, seed uint64, dir string) string {
 	argv := []string{some("gcc", "clang"), "-o", program, source, "-w", "-fwrapv", "-no-pie",
 		"-fno-strict-aliasing", some("-O2", "-O3"), some("-gdwarf-4", "-gdwarf-5")}
 	for _, option := range []string{"-fno-omit-frame-pointer", "-ffunction-sections",
-		"-fcf-protection=full", "-march=x86-64-v3", "-mno-sse -mno-mmx -msoft-float"} {
-		if r.IntN(4) == 0 && !strings.HasPrefix(option, "-mno") {
+		"-fcf-protection=full", "-march=x86-64-v3", "-Wl,--defsym=_stext=__executable_start"} {
+		if r.IntN(4) == 0 {
 			argv = append(argv, option)
 		}
 	}
@@ -96,6 +96,7 @@ func visit(t *testing.T, dir, program string, sites []*Site) (all []visited) {
 // TestPrograms compares the locations of parameters in random programs with what gdb shows.
 func TestPrograms(t *testing.T) {
 	harness.Need(t, "gcc", "clang", "gdb")
+	btfgen := harness.Tool(t, "btfgen")
 	total := map[string]int{}
 	for seed := *first; seed < *first+*programs; seed++ {
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
@@ -106,10 +107,8 @@ func TestPrograms(t *testing.T) {
 				dir = filepath.Join(dir, fmt.Sprint(seed))
 			}
 			program := build(t, seed, dir)
-			sites, err := Sites(program)
-			if err != nil {
-				t.Fatal(err)
-			}
+			m := maker{t, dir, btfgen}
+			sites := m.compare(program, m.btf("program", program))
 			for _, v := range visit(t, dir, program, sites) {
 				total["sites"]++
 				if v.Visits == 0 {

@@ -78,8 +78,8 @@ func (m maker) run(verb, option, out, elf string, bases []string) {
 	harness.MustRun(m, m.dir, append(argv, elf)...)
 }
 
-// compare compares the sites in the BTF with those that the reader finds.
-func (m maker) compare(elf string, bases ...string) {
+// compare compares the sites in the BTF with those that the reader finds, and returns the latter.
+func (m maker) compare(elf string, bases ...string) []*Site {
 	m.Helper()
 	truth, err := Sites(elf)
 	if err != nil {
@@ -100,4 +100,5 @@ func (m maker) compare(elf string, bases ...string) {
 	if len(differences) > 0 {
 		m.Errorf("%s:\n%s", elf, strings.Join(differences, "\n"))
 	}
+	return truth
 }
