@@ -17,6 +17,7 @@ type Site struct {
 	Function string
 	Params   []Param
 	Rust     bool // whether the unit was compiled from Rust
+	Outside  bool // whether the address is in no range of the site, which gcc's entries may be
 }
 
 // Param says where a parameter is.
@@ -79,6 +80,7 @@ type param struct {
 type rawSite struct {
 	unit    *unit
 	address uint64
+	outside bool
 	origin  dwarf.Offset
 	params  []rawParam
 }
@@ -230,7 +232,14 @@ func (r *reader) children(u *unit, in scope) error {
 				return err
 			}
 			if ok && r.file.code(address) != nil {
-				inner.site = &rawSite{unit: u, address: address, origin: origin(e)}
+				ranges, err := r.data.Ranges(e)
+				if err != nil {
+					return fmt.Errorf("DIE 0x%x: %w", e.Offset, err)
+				}
+				inner.site = &rawSite{unit: u, address: address, origin: origin(e),
+					outside: !slices.ContainsFunc(ranges, func(x [2]uint64) bool {
+						return x[0] <= address && address < x[1]
+					})}
 				r.sites = append(r.sites, inner.site)
 			}
 		case dwarf.TagFormalParameter:
@@ -296,7 +305,7 @@ func (r *reader) address(e *dwarf.Entry, u *unit) (address uint64, ok bool, err 
 func (r *reader) resolve(raw *rawSite) (*Site, error) {
 	section := r.file.code(raw.address)
 	s := &Site{Section: section.Name, Offset: raw.address - section.Addr, Address: raw.address,
-		Rust: raw.unit.rust}
+		Rust: raw.unit.rust, Outside: raw.outside}
 	var params []dwarf.Offset
 	for at, steps := raw.origin, 0; at != 0 && steps < 100; steps++ {
 		f := r.functions[at]

@@ -111,7 +111,10 @@ func TestPrograms(t *testing.T) {
 			sites := m.compare(program, m.btf("program", program))
 			for _, v := range visit(t, dir, program, sites) {
 				total["sites"]++
-				if v.Visits == 0 {
+				switch {
+				case v.Outside:
+					total["sites outside of their ranges"]++
+				case v.Visits == 0:
 					total["sites that weren't reached"]++
 				}
 				for _, outcome := range v.Outcome {

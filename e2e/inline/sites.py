@@ -141,6 +141,8 @@ def main():
     sites = json.load(open(work))
     by_address = {}
     for site in sites:
+        if site["Outside"]:
+            continue  # gdb has no block for it
         site["Visits"], site["Outcome"] = 0, []
         group = by_address.setdefault(site["Address"], {})
         group.setdefault(site["Function"], []).append(site)
