@@ -184,8 +184,8 @@ func (r *reader) read() error {
 				u.first)
 		}
 		u.base, _ = e.Val(dwarf.AttrLowpc).(uint64)
-		u.loclistsBase = offsetOf(e, dwarf.AttrLoclistsBase)
-		u.addrBase = offsetOf(e, dwarf.AttrAddrBase)
+		u.loclistsBase = number(e, dwarf.AttrLoclistsBase)
+		u.addrBase = number(e, dwarf.AttrAddrBase)
 		language, _ := e.Val(dwarf.AttrLanguage).(int64)
 		u.rust = language == 0x1c
 		if e.Children {
@@ -197,7 +197,7 @@ func (r *reader) read() error {
 	return nil
 }
 
-func offsetOf(e *dwarf.Entry, a dwarf.Attr) uint64 {
+func number(e *dwarf.Entry, a dwarf.Attr) uint64 {
 	v, _ := e.Val(a).(int64)
 	return uint64(v)
 }
@@ -363,7 +363,7 @@ func (r *reader) size(at dwarf.Offset) (uint64, error) {
 	if err != nil || e == nil {
 		return 0, fmt.Errorf("the type at 0x%x: %v", at, err)
 	}
-	size := offsetOf(e, dwarf.AttrByteSize)
+	size := number(e, dwarf.AttrByteSize)
 	to, _ := e.Val(dwarf.AttrType).(dwarf.Offset)
 	switch e.Tag {
 	case dwarf.TagPointerType, dwarf.TagReferenceType, dwarf.TagRvalueReferenceType:
@@ -376,8 +376,36 @@ func (r *reader) size(at dwarf.Offset) (uint64, error) {
 			}
 		}
 	}
+	if e.Tag == dwarf.TagArrayType && size == 0 && e.Children { // a vector
+		if size, err = r.elements(); err != nil {
+			return 0, err
+		}
+		element, err := r.size(to)
+		if err != nil {
+			return 0, err
+		}
+		size *= element
+	}
 	r.sizes[at] = size
 	return size, nil
+}
+
+// elements returns the number of elements of an array whose DIE was read last.
+func (r *reader) elements() (uint64, error) {
+	n := uint64(1)
+	for {
+		e, err := r.next.Next()
+		if err != nil || e == nil || e.Tag == 0 {
+			return n, err
+		}
+		if e.Tag == dwarf.TagSubrangeType {
+			if last, ok := e.Val(dwarf.AttrUpperBound).(int64); ok {
+				n *= uint64(last + 1)
+			} else {
+				n *= number(e, dwarf.AttrCount)
+			}
+		}
+	}
 }
 
 func (u *unit) littleEndian() bool { return u.order == binary.LittleEndian }
