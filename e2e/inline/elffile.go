@@ -5,6 +5,7 @@ import (
 	"debug/elf"
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -67,7 +68,7 @@ func (f *elfFile) assignAddresses() {
 // field is what a relocation changes: a number of bytes, to which the value is added or from which
 // it is subtracted.
 type field struct {
-	size     int
+	size     int // 0 for a ULEB128
 	add, sub bool
 }
 
@@ -81,7 +82,7 @@ var relocations = map[elf.Machine]map[uint32]field{
 	elf.EM_RISCV: {1: {size: 4}, 2: {size: 8},
 		33: {1, true, false}, 34: {2, true, false}, 35: {4, true, false}, 36: {8, true, false},
 		37: {1, false, true}, 38: {2, false, true}, 39: {4, false, true}, 40: {8, false, true},
-		54: {size: 1}, 55: {size: 2}, 56: {size: 4}},
+		54: {size: 1}, 55: {size: 2}, 56: {size: 4}, 60: {}, 61: {sub: true}},
 }
 
 // relocate applies the relocations of section target to its content.
@@ -133,8 +134,14 @@ func (f *elfFile) apply(r *numbers, addends bool, data []byte) error {
 	if symbol > 0 {
 		value += f.symbols[symbol-1].Value
 	}
-	at := data[offset:][:how.size]
-	old := (&numbers{f.ByteOrder, at, nil}).uint(how.size)
+	at := data[offset:]
+	var old uint64
+	if d := (&numbers{f.ByteOrder, at, nil}); how.size == 0 {
+		old = d.uleb()
+		at = at[:len(at)-len(d.rest)]
+	} else {
+		old = d.uint(how.size)
+	}
 	switch {
 	case how.add || !addends:
 		value = old + value
@@ -142,13 +149,17 @@ func (f *elfFile) apply(r *numbers, addends bool, data []byte) error {
 		value = old - value
 	}
 	switch how.size {
+	case 0: // keeps its length
+		for i := range at {
+			at[i] = at[i]&0x80 | byte(value>>(7*i))&0x7f
+		}
 	case 1:
 		at[0] = byte(value)
 	case 2:
 		f.ByteOrder.PutUint16(at, uint16(value))
 	case 4:
 		f.ByteOrder.PutUint32(at, uint32(value))
-	default:
+	case 8:
 		f.ByteOrder.PutUint64(at, value)
 	}
 	return nil
@@ -157,7 +168,13 @@ func (f *elfFile) apply(r *numbers, addends bool, data []byte) error {
 // dwarf passes the sections to debug/dwarf.
 func (f *elfFile) dwarf() (*dwarf.Data, error) {
 	at := func(name string) []byte { return f.debug[".debug_"+name] }
-	d, err := dwarf.New(at("abbrev"), nil, nil, at("info"), at("line"), nil, at("ranges"), at("str"))
+	names := at("str")
+	if f.ByteOrder == binary.BigEndian {
+		// debug/dwarf looks up the names in a unit's first DIE before it knows where the unit's part of
+		// .debug_str_offsets begins, and takes the header there for offsets. They must be in bounds.
+		names = append(slices.Clone(names), make([]byte, 0x50000+len(at("str_offsets")))...)
+	}
+	d, err := dwarf.New(at("abbrev"), nil, nil, at("info"), at("line"), nil, at("ranges"), names)
 	if err != nil {
 		return nil, err
 	}

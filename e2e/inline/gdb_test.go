@@ -15,9 +15,10 @@ import (
 )
 
 var (
-	programs = flag.Uint64("programs", 10, "how many random programs to try")
-	first    = flag.Uint64("first", 0, "the seed of the first program")
-	keep     = flag.String("keep", "", "a directory that keeps the programs")
+	programs       = flag.Uint64("programs", 10, "how many random programs to try")
+	first          = flag.Uint64("first", 0, "the seed of the first program")
+	targetPrograms = flag.Uint64("other", 2, "how many programs to try in other tests")
+	keep           = flag.String("keep", "", "a directory that keeps the programs")
 )
 
 // build compiles the program of a seed, in a way that the seed also determines.
@@ -33,6 +34,9 @@ func build(t *testing.T, seed uint64, dir string) string {
 		if r.IntN(4) == 0 {
 			argv = append(argv, option)
 		}
+	}
+	if argv[0] == "gcc" && r.IntN(4) == 0 {
+		argv = append(argv, "-flto")
 	}
 	t.Log(strings.Join(argv, " "))
 	harness.MustRun(t, dir, argv...)
