@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -43,17 +45,37 @@ func build(t *testing.T, seed uint64, dir string) string {
 	return program
 }
 
-// registerNames has gdb's names of the registers, by their numbers in DWARF.
-func registerNames() []string {
-	names := strings.Fields("rax rdx rcx rbx rsi rdi rbp rsp")
-	for n := 8; n < 16; n++ {
-		names = append(names, fmt.Sprintf("r%d", n))
-	}
-	names = append(names, "rip")
-	for n := range 16 {
-		names = append(names, fmt.Sprintf("xmm%d", n))
+// computer describes a machine to gdb.
+type computer struct {
+	Registers []string // gdb's names of the registers, by their numbers in DWARF
+	Order     string   // of bytes: little or big
+	FrameBase int      // the distance of the frame base from the stack pointer of the caller
+	emulator  string   // the program that runs programs for the machine; "" for none
+	exit      string   // assembly code that ends a program
+}
+
+// numbered returns names from first to last, formatted with a number.
+func numbered(format string, first, last int) (names []string) {
+	for n := first; n <= last; n++ {
+		names = append(names, fmt.Sprintf(format, n))
 	}
 	return names
+}
+
+var thisComputer = computer{Order: "little", Registers: slices.Concat(
+	strings.Fields("rax rdx rcx rbx rsi rdi rbp rsp"), numbered("r%d", 8, 15), []string{"rip"},
+	numbered("xmm%d", 0, 15))}
+
+// others are the computers that are emulated, by the name that clang has for them.
+var others = map[string]computer{
+	"aarch64": {Order: "little", emulator: "qemu-aarch64", exit: "mov x8, 93; mov x0, 0; svc 0",
+		Registers: slices.Concat(numbered("x%d", 0, 30), []string{"sp"}, make([]string, 32),
+			numbered("v%d", 0, 31))},
+	"riscv64": {Order: "little", emulator: "qemu-riscv64", exit: "li a7, 93; li a0, 0; ecall",
+		Registers: slices.Concat(numbered("x%d", 0, 31), numbered("f%d", 0, 31))},
+	"s390x": {Order: "big", emulator: "qemu-s390x", exit: "lghi %r2, 0; svc 1", FrameBase: 160,
+		Registers: slices.Concat(numbered("r%d", 0, 15), strings.Fields(
+			"f0 f2 f4 f6 f1 f3 f5 f7 f8 f10 f12 f14 f9 f11 f13 f15"))},
 }
 
 // visited is a site with what gdb has found there.
@@ -64,25 +86,42 @@ type visited struct {
 }
 
 // visit lets gdb stop at the sites of a program.
-func visit(t *testing.T, dir, program string, sites []*Site) (all []visited) {
-	work, report := filepath.Join(dir, "sites.json"), filepath.Join(dir, "report.json")
-	text, err := json.Marshal(sites)
-	if err != nil {
-		t.Fatal(err)
-	}
-	harness.WriteFile(t, work, string(text))
-	names, err := json.Marshal(registerNames())
-	if err != nil {
-		t.Fatal(err)
-	}
+func (c computer) visit(t *testing.T, dir, program string, sites []*Site) (all []visited) {
 	f, err := openELF(program)
 	if err != nil {
 		t.Fatal(err)
 	}
-	start, _ := f.start()
-	variables := fmt.Sprintf("python work, report, register_names, start = %q, %q, %q, %d", work,
-		report, names, start)
-	r, err := harness.Command{Argv: []string{"gdb", "-nx", "-q", "-batch", "-ex", variables, "-x",
+	setup := struct {
+		computer
+		Sites  []*Site
+		Start  uint64 // for the form "addr"
+		Remote string // the socket of the emulator, or ""
+	}{computer: c, Sites: sites}
+	setup.Start, _ = f.start()
+	if c.emulator != "" {
+		setup.Remote = filepath.Join(t.TempDir(), "socket")
+		emulator := exec.Command(c.emulator, "-g", setup.Remote, program)
+		if err := emulator.Start(); err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			emulator.Process.Kill()
+			emulator.Wait()
+		}()
+		for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+			if _, err := os.Stat(setup.Remote); err == nil || time.Now().After(deadline) {
+				break
+			}
+		}
+	}
+	text, err := json.Marshal(setup)
+	if err != nil {
+		t.Fatal(err)
+	}
+	work, report := filepath.Join(dir, "sites.json"), filepath.Join(dir, "report.json")
+	harness.WriteFile(t, work, string(text))
+	r, err := harness.Command{Argv: []string{c.gdb(), "-nx", "-q", "-batch",
+		"-ex", fmt.Sprintf("python work, report = %q, %q", work, report), "-x",
 		filepath.Join(harness.Repo(), "e2e/inline/sites.py"), program},
 		Timeout: 2 * time.Minute}.Run()
 	if err != nil {
@@ -97,51 +136,98 @@ func visit(t *testing.T, dir, program string, sites []*Site) (all []visited) {
 	return all
 }
 
+func (c computer) gdb() string {
+	if c.emulator != "" {
+		return "gdb-multiarch"
+	}
+	return "gdb"
+}
+
+// tally counts results by kind.
+type tally map[string]int
+
+// check compares the locations of parameters with what gdb shows.
+func (total tally) check(t *testing.T, all []visited) {
+	for _, v := range all {
+		total["sites"]++
+		switch {
+		case v.Outside:
+			total["sites outside of their ranges"]++
+		case v.Visits == 0:
+			total["sites that weren't reached"]++
+		}
+		for _, outcome := range v.Outcome {
+			if outcome == nil {
+				total["visits without a block"]++
+			}
+			for i, result := range outcome {
+				form, _, _ := strings.Cut(v.Params[i].Text, " ")
+				switch result {
+				case "equal":
+					total["equal: "+form]++
+				case "unknown", "no form":
+					total[result]++
+				default:
+					total["different"]++
+					t.Errorf("%v at 0x%x: %s", v.Site, v.Address, result)
+				}
+			}
+		}
+	}
+}
+
+// directory returns a directory for the files of a program.
+func directory(t *testing.T, name string) string {
+	if *keep == "" {
+		return t.TempDir()
+	}
+	return filepath.Join(*keep, name)
+}
+
 // TestPrograms compares the locations of parameters in random programs with what gdb shows.
 func TestPrograms(t *testing.T) {
 	harness.Need(t, "gcc", "clang", "gdb")
 	btfgen := harness.Tool(t, "btfgen")
-	total := map[string]int{}
+	total := tally{}
 	for seed := *first; seed < *first+*programs; seed++ {
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
-			dir := *keep
-			if dir == "" {
-				dir = t.TempDir()
-			} else {
-				dir = filepath.Join(dir, fmt.Sprint(seed))
-			}
+			dir := directory(t, fmt.Sprint(seed))
 			program := build(t, seed, dir)
 			m := maker{t, dir, btfgen}
 			sites := m.compare(program, m.btf("program", program))
-			for _, v := range visit(t, dir, program, sites) {
-				total["sites"]++
-				switch {
-				case v.Outside:
-					total["sites outside of their ranges"]++
-				case v.Visits == 0:
-					total["sites that weren't reached"]++
-				}
-				for _, outcome := range v.Outcome {
-					if outcome == nil {
-						total["visits without a block"]++
-					}
-					for i, result := range outcome {
-						form, _, _ := strings.Cut(v.Params[i].Text, " ")
-						switch result {
-						case "equal":
-							total["equal: "+form]++
-						case "unknown":
-							total[result]++
-						case "no form":
-							total["no form: "+v.Params[i].Cause]++
-						default:
-							total["different"]++
-							t.Errorf("%v at 0x%x: %s", v.Site, v.Address, result)
-						}
-					}
-				}
-			}
+			total.check(t, thisComputer.visit(t, dir, program, sites))
 		})
 	}
 	t.Log(total)
+}
+
+// TestEmulated is like TestPrograms, for other machines. The programs use no library.
+func TestEmulated(t *testing.T) {
+	harness.Need(t, "clang", "ld.lld", "gdb-multiarch", "qemu-aarch64")
+	btfgen := harness.Tool(t, "btfgen")
+	for target, c := range others {
+		t.Run(target, func(t *testing.T) {
+			harness.Need(t, c.emulator)
+			total := tally{}
+			for seed := *first; seed < *first+*targetPrograms; seed++ {
+				dir := directory(t, fmt.Sprintf("%s-%d", target, seed))
+				source, program := filepath.Join(dir, "program.c"), filepath.Join(dir, "program")
+				harness.WriteFile(t, source, Program(seed)+fmt.Sprintf(`
+void *memcpy(void *to, const void *from, ulong n) { for (ulong i = 0; i < n; i++)
+	((volatile char *)to)[i] = ((char *)from)[i]; return to; }
+void *memset(void *to, int v, ulong n) { for (ulong i = 0; i < n; i++)
+	((volatile char *)to)[i] = v; return to; }
+void _start(void) { main(); asm volatile(%q); }
+`, c.exit))
+				harness.MustRun(t, dir, "clang", "--target="+target+"-linux-gnu", "-nostdlib", "-static",
+					"-fuse-ld=lld", "-DNARROW", "-w", "-fwrapv", "-fno-strict-aliasing",
+					"-fasynchronous-unwind-tables", fmt.Sprintf("-O%d", 2+seed%2),
+					fmt.Sprintf("-gdwarf-%d", 4+seed/2%2), "-o", program, source)
+				m := maker{t, dir, btfgen}
+				sites := m.compare(program, m.btf("program", program))
+				total.check(t, c.visit(t, dir, program, sites))
+			}
+			t.Log(total)
+		})
+	}
 }

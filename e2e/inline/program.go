@@ -87,7 +87,7 @@ func (g *author) types() {
 	}
 	g.line("typedef signed char schar; typedef unsigned char uchar; typedef unsigned short ushort;")
 	g.line("typedef unsigned uint; typedef unsigned long ulong; typedef _Bool truth;")
-	g.line("#ifdef __SIZEOF_INT128__\ntypedef __int128 wide;\n#else\ntypedef long long wide;\n#endif")
+	g.line("#if defined(__SIZEOF_INT128__) && !defined(NARROW)\ntypedef __int128 wide;\n#else\ntypedef long long wide;\n#endif")
 	g.line("typedef enum { RED, GREEN = 7, BLUE = -3 } color;")
 	g.line("typedef enum __attribute__((packed)) { NONE, SOME, MANY } tiny;")
 	g.line("typedef long (*callback)(long);")

@@ -1,20 +1,16 @@
 # Runs in gdb: stops at the addresses of sites, and compares what the locations of parameters say,
 # read from registers and memory, with the values that gdb finds. gdb_test.go sets the variables
-# `work` (the file with the sites, as JSON), `report` (the file to write) and `register_names`.
+# `work` (a file with the sites and a description of the machine, as JSON) and `report` (the file to
+# write).
 #
 # A parameter's text is as package inline describes it. gdb shows the parameters of the innermost
 # block for a function at an address, whichever frame it selects there.
 
 import gdb
-import itertools
 import json
 import re
 
 VISITS = 2  # how often to look at an address
-
-
-def names():
-    return json.loads(register_names)
 
 
 class Machine:
@@ -24,21 +20,21 @@ class Machine:
         self.frame = gdb.newest_frame()
 
     def register(self, number):
-        return self.frame.read_register(names()[int(number)]).bytes
+        return self.frame.read_register(setup["Registers"][int(number)]).bytes
+
+    def number(self, register):
+        return int.from_bytes(self.register(register), order)
 
     def frame_base(self):
-        """The canonical frame address: the stack pointer of the caller after the return."""
+        """The canonical frame address, from the stack pointer of the caller after the return."""
         frame = self.frame
         while frame.type() == gdb.INLINE_FRAME:
             frame = frame.older()
-        return int(frame.older().read_register("sp")) & (2**64 - 1)
+        return int(frame.older().read_register("sp")) + setup["FrameBase"]
 
     def sum(self, text):
         base, sign, offset = re.fullmatch(r"(fb|\d+)(?:([+-])(\d+))?", text).groups()
-        if base == "fb":
-            value = self.frame_base()
-        else:
-            value = int.from_bytes(self.register(base), "little")
+        value = self.frame_base() if base == "fb" else self.number(base)
         offset = int(offset or 0)
         return (value - offset if sign == "-" else value + offset) & (2**64 - 1)
 
@@ -49,21 +45,24 @@ class Machine:
             return None
         if form == "const":
             assert int(rest[0]) == size
-            data = int(rest[1], 16).to_bytes(size, "little")
-        elif form == "addr":
-            data = ((start + int(rest[0], 16)) & (2**64 - 1)).to_bytes(8, "little")
+            return int(rest[1], 16).to_bytes(size, order)
+        if form == "mem":
+            return gdb.selected_inferior().read_memory(self.sum(rest[0]), size).tobytes()
+        if form == "addr":
+            data = ((setup["Start"] + int(rest[0], 16)) & (2**64 - 1)).to_bytes(8, order)
         elif form == "reg" and rest[0].isdigit():
             data = self.register(rest[0])
         elif form == "reg":
-            data = self.sum(rest[0]).to_bytes(8, "little")
+            data = self.sum(rest[0]).to_bytes(8, order)
         elif form == "regs":
-            data = self.register(rest[0])[:8] + self.register(rest[1])[:8]
-        elif form == "mem":
-            data = gdb.selected_inferior().read_memory(self.sum(rest[0]), size).tobytes()
+            data = b"".join(self.register(r)[:8] for r in rest)
         else:
             raise ValueError(text)
         if len(data) < size:
             raise ValueError(f"{text} has only {len(data)} bytes")
+        # The low bytes, but floating-point registers begin with the value in either byte order.
+        if order == "big" and not setup["Registers"][int(rest[0].split("+")[0])].startswith("f"):
+            return data[-size:]
         return data[:size]
 
 
@@ -136,9 +135,10 @@ def look(sites, machine):
 
 def main():
     for setting in ("confirm off", "pagination off", "debuginfod enabled off", "width 0",
-                    "breakpoint pending off", "disable-randomization on", "startup-with-shell off"):
+                    "breakpoint pending off", "disable-randomization on", "startup-with-shell off",
+                    "backtrace past-main on"):
         gdb.execute("set " + setting)
-    sites = json.load(open(work))
+    sites = setup["Sites"]
     by_address = {}
     for site in sites:
         if site["Outside"]:
@@ -146,10 +146,13 @@ def main():
         site["Visits"], site["Outcome"] = 0, []
         group = by_address.setdefault(site["Address"], {})
         group.setdefault(site["Function"], []).append(site)
-    gdb.execute("starti", to_string=True)
+    if setup["Remote"]:
+        gdb.execute("target remote " + setup["Remote"], to_string=True)
+    else:
+        gdb.execute("starti", to_string=True)
     breakpoints = {a: gdb.Breakpoint(f"*{a:#x}", internal=True) for a in by_address}
     gdb.execute("continue", to_string=True)
-    while gdb.selected_thread() is not None:
+    while gdb.selected_inferior().pid != 0:
         pc = gdb.newest_frame().pc()
         if pc not in by_address:
             raise RuntimeError(f"a stop at {pc:#x}: {gdb.execute('info program', to_string=True)}")
@@ -163,4 +166,6 @@ def main():
     json.dump(sites, open(report, "w"))
 
 
+setup = json.load(open(work))
+order = setup["Order"]
 main()
