@@ -95,6 +95,7 @@ func (g *author) types() {
 		"return 2 * v; }")
 	g.line("static __attribute__((noinline)) long next(long v) { asm(\"\" : \"+r\"(v)); " +
 		"return v + 1; }")
+	g.line("static inline long whole(double v) { return v > -1e6 && v < 1e6 ? (long)v : 0; }")
 	g.line("static __attribute__((noinline)) void touch(void *p) { " +
 		"asm volatile(\"\" :: \"r\"(p) : \"memory\"); }")
 	g.all = append(g.all, g.scalars...)
@@ -243,8 +244,23 @@ func (g *author) value(t *ctype, depth int) string {
 	}
 }
 
-// number is an expression of any arithmetic type.
-func (g *author) number(depth int) string { return g.value(pick(g, g.scalars), depth) }
+// number is an expression of any arithmetic type, or a conversion of one.
+func (g *author) number(depth int) string {
+	t := pick(g, g.scalars)
+	return t.whole(g.value(t, depth))
+}
+
+// whole turns an expression of type t into one that can be converted to any type of integers: in C,
+// a floating-point number must be small for that.
+func (t *ctype) whole(expression string) string {
+	if t.kind == floating {
+		return "whole(" + expression + ")"
+	}
+	if t.kind == integer {
+		return expression
+	}
+	return "(long)" + expression
+}
 
 // member lists the members of type t.
 func (g *author) member(prefix string, in, t *ctype) (all []string) {
@@ -267,19 +283,19 @@ func (g *author) use(v variable) {
 			m := pick(g, t.members)
 			name, t = name+"."+m.name, m.ctype
 		}
-		g.line("sum += (long)%s;", name)
+		g.line("sum += %s;", t.whole(name))
 	case v.kind == callback:
 		g.line("sum += %s(%s);", v.name, g.value(&ctype{kind: integer, name: "long"}, 1))
 	case v.kind == pointer && v.to.kind != structure && v.to.kind != callback && g.chance(60):
 		if g.chance(50) {
 			g.line("*%s = %s;", v.name, g.value(v.to, 1))
 		} else {
-			g.line("sum += (long)*%s;", v.name)
+			g.line("sum += %s;", v.to.whole("*"+v.name))
 		}
 	case v.kind == integer && v.ctype.name != "wide" && g.chance(30):
 		g.line("asm volatile(\"\" : \"+r\"(sum) : \"r\"((long)%s));", v.name)
 	default:
-		g.line("sum += (long)%s;", v.name)
+		g.line("sum += %s;", v.whole(v.name))
 	}
 }
 
