@@ -33,6 +33,16 @@ const (
 	kindLocParam, kindLocProto, kindSec = 20, 21, 22
 )
 
+// BTFSites returns the sites in the last file, sorted. Each file has split BTF that is based on the
+// one before.
+func BTFSites(paths ...string) ([]*Site, error) {
+	b, err := readBTF(paths...)
+	if err != nil {
+		return nil, err
+	}
+	return b.sites()
+}
+
 // readBTF reads the files with BTF. Each is split BTF that is based on the one before.
 func readBTF(paths ...string) (*blob, error) {
 	var b *blob

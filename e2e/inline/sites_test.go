@@ -58,11 +58,7 @@ func (m maker) inline(elf string, bases ...string) []*Site {
 	if _, err := os.Stat(out); err != nil {
 		return nil
 	}
-	b, err := readBTF(append(slices.Clone(bases), out)...)
-	if err != nil {
-		m.Fatal(err)
-	}
-	sites, err := b.sites()
+	sites, err := BTFSites(append(slices.Clone(bases), out)...)
 	if err != nil {
 		m.Fatal(err)
 	}
