@@ -16,8 +16,8 @@ type Site struct {
 	Address  uint64 // in a relocatable file, an address that openELF has chosen
 	Function string
 	Params   []Param
-	Rust     bool // whether the unit was compiled from Rust
-	Outside  bool // whether the address is in no range of the site, which gcc's entries may be
+	Rust     bool        // whether the unit was compiled from Rust
+	Ranges   [][2]uint64 // of the function's code here; with gcc, they needn't contain Address
 }
 
 // Param says where a parameter is.
@@ -80,7 +80,7 @@ type param struct {
 type rawSite struct {
 	unit    *unit
 	address uint64
-	outside bool
+	ranges  [][2]uint64
 	origin  dwarf.Offset
 	params  []rawParam
 }
@@ -236,10 +236,7 @@ func (r *reader) children(u *unit, in scope) error {
 				if err != nil {
 					return fmt.Errorf("DIE 0x%x: %w", e.Offset, err)
 				}
-				inner.site = &rawSite{unit: u, address: address, origin: origin(e),
-					outside: !slices.ContainsFunc(ranges, func(x [2]uint64) bool {
-						return x[0] <= address && address < x[1]
-					})}
+				inner.site = &rawSite{unit: u, address: address, origin: origin(e), ranges: ranges}
 				r.sites = append(r.sites, inner.site)
 			}
 		case dwarf.TagFormalParameter:
@@ -305,7 +302,7 @@ func (r *reader) address(e *dwarf.Entry, u *unit) (address uint64, ok bool, err 
 func (r *reader) resolve(raw *rawSite) (*Site, error) {
 	section := r.file.code(raw.address)
 	s := &Site{Section: section.Name, Offset: raw.address - section.Addr, Address: raw.address,
-		Rust: raw.unit.rust, Outside: raw.outside}
+		Rust: raw.unit.rust, Ranges: raw.ranges}
 	var params []dwarf.Offset
 	for at, steps := raw.origin, 0; at != 0 && steps < 100; steps++ {
 		f := r.functions[at]

@@ -61,9 +61,9 @@ class Machine:
         if len(data) < size:
             raise ValueError(f"{text} has only {len(data)} bytes")
         # The low bytes, but floating-point registers begin with the value in either byte order.
-        if order == "big" and not setup["Registers"][int(rest[0].split("+")[0])].startswith("f"):
-            return data[-size:]
-        return data[:size]
+        floating = form == "reg" and rest[0].isdigit() and \
+            setup["Registers"][int(rest[0])].startswith("f")
+        return data[-size:] if order == "big" and not floating else data[:size]
 
 
 def blocks(pc):
@@ -141,8 +141,8 @@ def main():
     sites = setup["Sites"]
     by_address = {}
     for site in sites:
-        if site["Outside"]:
-            continue  # gdb has no block for it
+        if site["Hidden"]:
+            continue
         site["Visits"], site["Outcome"] = 0, []
         group = by_address.setdefault(site["Address"], {})
         group.setdefault(site["Function"], []).append(site)
