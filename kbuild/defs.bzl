@@ -2,10 +2,13 @@
 
 load("//kbuild/private:file.bzl", "kbuild_file")
 load("//kbuild/private:tree.bzl", _kbuild_tree = "kbuild_tree")
+load("//kbuild/private:unpack.bzl", _kbuild_unpack = "kbuild_unpack")
 load("//rules:defs.bzl", "modules_btf", "vmlinux_btf")
 
 # For MODULE.bazel: use_repo_rule("@rules_btf//kbuild:defs.bzl", "kbuild_tree").
 kbuild_tree = _kbuild_tree
+
+kbuild_unpack = _kbuild_unpack
 
 def kbuild_btf(
         name,

@@ -1,14 +1,11 @@
-"""A module extension that downloads the tools of a release, so that no Go code is built.
+"""A module extension for the tools of a release, so that no Go code is built.
+
+If rules_btf comes from a registry, this needs no line in MODULE.bazel. To download the tools from a
+mirror:
 
 ```starlark
 btf = use_extension("@rules_btf//rules:extensions.bzl", "btf")
-btf.toolchain(
-    version = "1.2.3",
-    sha256 = {"linux-amd64": "…", "linux-arm64": "…"},  # from the release's SHA256SUMS
-)
-use_repo(btf, "btf_toolchains")
-
-register_toolchains("@btf_toolchains//:all")
+btf.toolchain(urls = ["https://mirror.example.com/rules_btf-{version}-{platform}.tar.gz"])
 ```
 """
 
@@ -20,14 +17,22 @@ load(
     "btf_toolchains",
     "btf_tools",
 )
+load("//rules/private:release.bzl", "SHA256", "VERSION")
 
-def _check(tag):
-    """Fails with a message that says what to write, unless the tag is complete."""
+def _check(urls, sums, archives):
+    """Fails with a message that says what to write, unless the values of a tag are right."""
     known = ", ".join(PLATFORMS)
-    if not tag.sha256:
-        fail(("btf.toolchain: sha256 is empty; set the checksum of the release's archive for " +
-              "each platform that runs actions: {}").format(known))
-    for platform, sum in tag.sha256.items():
+    platforms = {}
+    for archive, platform in archives.items():
+        if platform not in PLATFORMS:
+            fail("btf.toolchain: archives: {} is for unknown platform {}; the platforms are {}".format(
+                archive,
+                platform,
+                known,
+            ))
+        if platforms.setdefault(platform, archive) != archive:
+            fail("btf.toolchain: archives has several archives for {}; remove one".format(platform))
+    for platform, sum in sums.items():
         if platform not in PLATFORMS:
             fail("btf.toolchain: sha256 of unknown platform {}; the platforms are {}".format(
                 platform,
@@ -38,53 +43,81 @@ def _check(tag):
                 platform,
                 repr(sum),
             ))
-    for url in tag.urls:
-        if "{platform}" not in url and len(tag.sha256) > 1:
+    for url in urls:
+        if "{platform}" not in url and len(sums) > 1:
             fail(("btf.toolchain: sha256 has several platforms, so the URL {} needs " +
                   "{{platform}}").format(url))
 
+def _repository(platform):
+    """The name of the repository with the tools for a platform."""
+    return "btf_tools_" + platform.replace("-", "_")
+
 def _btf_impl(ctx):
-    # The root module chooses the tools. The repositories always exist, because other modules may
-    # name them.
+    # The root module chooses the tools. The repositories always exist, because MODULE.bazel
+    # registers the toolchains.
     tags = [tag for module in ctx.modules if module.is_root for tag in module.tags.toolchain]
     if len(tags) > 1:
         fail("btf.toolchain: {} tags in the root module; at most one is allowed".format(len(tags)))
-    sums, urls = {}, []
+    version, sums, urls, archives = VERSION, SHA256, DEFAULT_URLS, {}
     for tag in tags:
-        _check(tag)
-        sums = {platform: sha256.lower() for platform, sha256 in tag.sha256.items()}
-        urls = [url.replace("{version}", tag.version) for url in tag.urls]
+        if tag.archives and (tag.version or tag.sha256):
+            fail("btf.toolchain: archives are files, so version and sha256 must not be set")
+        if bool(tag.version) != bool(tag.sha256):
+            fail("btf.toolchain: set both version and sha256, or neither")
+        if not (tag.version or tag.archives or VERSION):
+            fail("btf.toolchain: set version and sha256 (see the release's SHA256SUMS), or archives, " +
+                 "because this rules_btf is a checkout and not a release")
+        version, urls, archives = tag.version or VERSION, tag.urls, tag.archives
+        sums = {} if archives else tag.sha256 or SHA256
+        _check(urls, sums, archives)
+    sums = {platform: sha256.lower() for platform, sha256 in sums.items()}
+    urls = [url.replace("{version}", version) for url in urls]
+    for archive, platform in archives.items():
+        btf_tools(name = _repository(platform), archive = archive)
     for platform, sha256 in sums.items():
         btf_tools(
-            name = "btf_tools_" + platform.replace("-", "_"),
+            name = _repository(platform),
             sha256 = sha256,
             urls = [url.replace("{platform}", platform) for url in urls],
         )
-    btf_toolchains(name = "btf_toolchains", platforms = sorted(sums))
-    btf_kbuild(name = "btf_kbuild", sha256 = sums, urls = urls)
+    btf_toolchains(
+        name = "btf_toolchains",
+        bazel = native.bazel_version,
+        platforms = sorted(sums.keys() + archives.values()),
+    )
+    btf_kbuild(name = "btf_kbuild", archives = archives, sha256 = sums, urls = urls)
     return ctx.extension_metadata(reproducible = True)
 
 _toolchain = tag_class(
-    doc = """Registers the tools of a release as the toolchain. They are downloaded when an action
-first needs them.""",
+    doc = """Says which release's tools are the toolchain, and where they are. They are downloaded
+when an action first needs them. Without this tag, they are the tools of the release that rules_btf
+belongs to, or, for a checkout, they are built from source.""",
     attrs = {
+        "archives": attr.label_keyed_string_dict(
+            doc = """Instead of `sha256`: the archives of a release that are files in the workspace,
+each with its platform. Then nothing is downloaded.""",
+            allow_files = True,
+        ),
         "sha256": attr.string_dict(
             doc = """The checksum of the archive for each platform that runs actions: `linux-amd64`,
-`linux-arm64`. On other platforms the tools are built from source.""",
-            mandatory = True,
+`linux-arm64`. On other platforms the tools are built from source. The default is the checksums of
+the release that rules_btf belongs to.""",
         ),
         "urls": attr.string_list(
             doc = """URLs of the archive, such as a mirror or `file:///…`, tried in order.
 `{version}` and `{platform}` are placeholders. The default is the project's releases.""",
             default = DEFAULT_URLS,
         ),
-        "version": attr.string(doc = "The release's version, without `v`.", mandatory = True),
+        "version": attr.string(
+            doc = """The release's version, without `v`. The default is the release that rules_btf
+belongs to.""",
+        ),
     },
 )
 
 btf = module_extension(
     implementation = _btf_impl,
-    doc = """Downloads the tools of a release, so that a workspace makes BTF without building them
-from source.""",
+    doc = """Uses the tools of a release, so that a workspace makes BTF without building them from
+source.""",
     tag_classes = {"toolchain": _toolchain},
 )

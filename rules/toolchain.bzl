@@ -47,9 +47,9 @@ def _btf_toolchain_impl(ctx):
 btf_toolchain = rule(
     implementation = _btf_toolchain_impl,
     cfg = _same_settings,
-    doc = """Names the tools that the rules run: files or executable targets. The default toolchain
-builds the tools from source. To replace it, wrap this target in a `toolchain`, and register that
-`toolchain`.
+    doc = """Names the tools that the rules run: files or executable targets. By default, the
+tools are those of the release that rules_btf belongs to; for a checkout, they are built from
+source. To replace them, wrap this target in a `toolchain`, and register that `toolchain`.
 
 ```starlark
 # BUILD.bazel
@@ -72,20 +72,8 @@ toolchain(
 register_toolchains("//:prebuilt")
 ```
 
-Without the line in MODULE.bazel, Bazel silently builds the tools from source. The tools of [a
-release](releases.md#bazel-with-the-tools-of-a-release) need no `btf_toolchain`:
-
-```starlark
-# MODULE.bazel
-btf = use_extension("@rules_btf//rules:extensions.bzl", "btf")
-btf.toolchain(
-    version = "VERSION",
-    sha256 = {"linux-amd64": "..."},  # from the release's SHA256SUMS
-)
-use_repo(btf, "btf_toolchains")
-
-register_toolchains("@btf_toolchains//:all")
-```""",
+Without the line in MODULE.bazel, Bazel silently uses the default toolchain. The tools of [a
+release](releases.md#bazel-with-the-tools-of-a-release) need no `btf_toolchain`.""",
     attrs = {
         "btfcore": attr.label(
             doc = """The tool for BPF programs: `btfcore`, used by `bpf_needs`, `btf_min` and

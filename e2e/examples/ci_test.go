@@ -96,6 +96,17 @@ func TestCache(t *testing.T) {
 	if w.Read("btf/vmlinux_btf.btf") != first {
 		t.Error("the BTF differs from that of the push")
 	}
+
+	// A workspace without tests passes; a workspace with an error doesn't.
+	w.Shell(`sed -i '/^btf_diff_test(/,/^)/d' BUILD.bazel`)
+	if printed := w.Shell(env + "false; " + run["Build and test"]); !strings.Contains(printed,
+		"No test targets were found") {
+		t.Errorf("there are tests:\n%s", printed)
+	}
+	w.Shell("echo 'int broken(void) { return undeclared; }' >>drivers/raid.c")
+	if printed, exit := w.Try(env + "false; " + run["Build and test"]); exit != 1 {
+		t.Errorf("a compiler error: exit %d, want 1\n%s", exit, printed)
+	}
 }
 
 // TestReproducible runs the commands of reproducible.yml on two equal builds, and then on two

@@ -116,7 +116,7 @@ func TestRules(t *testing.T) {
 			write(dir+"/variant.bzl", variant)
 		}
 	}
-	if n < 19 || variant == "" || modules != 2 {
+	if n < 19 || variant == "" || modules != 1 {
 		t.Errorf("%d examples, variant.bzl of %d bytes, %d of MODULE.bazel: the test misreads the page",
 			n, len(variant), modules)
 	}

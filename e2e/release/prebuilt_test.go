@@ -1,20 +1,25 @@
 package release
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 	"github.com/rules-btf/rules_btf/internal/repro/execlog"
 )
 
-// workspace is a copy of examples/hello, with a Bazel output base that only it uses.
+// workspace is a workspace that takes rules_btf from a registry. Only it uses its output base.
 type workspace struct {
-	dir, bazel, base string
+	dir, bazel, base, rc string
 }
 
 func newWorkspace(t *testing.T) *workspace {
@@ -31,28 +36,57 @@ func newWorkspace(t *testing.T) *workspace {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &workspace{dir: t.TempDir(), bazel: bazel, base: base}
+	w := &workspace{dir: t.TempDir(), bazel: bazel, base: base, rc: filepath.Join(t.TempDir(), "rc")}
 	t.Cleanup(func() {
 		w.run("clean", "--expunge")
 		harness.Command{Argv: []string{"chmod", "-R", "u+w", base}}.Run()
 		os.RemoveAll(base)
 	})
-	harness.CopyWorkspace(t, filepath.Join(harness.Repo(), "examples/hello"), w.dir)
+	// Bazel takes the archives of the release from a directory, in place of their URLs.
+	harness.WriteFile(t, w.rc, "common --registry=file://"+registry(t)+
+		"\ncommon --distdir="+release(t)+"\n")
 	return w
 }
 
-// run runs a Bazel command.
-func (w *workspace) run(args ...string) (harness.Result, error) {
-	argv := append([]string{w.bazel, "--output_base=" + w.base}, args...)
-	return harness.Command{Argv: argv, Dir: w.dir}.Run()
+// registry makes a registry with this release, as the publishing workflow does from .bcr.
+func registry(t *testing.T) string {
+	t.Helper()
+	v := version(t)
+	source := map[string]string{}
+	text := string(harness.ReadFile(t, filepath.Join(harness.Repo(), ".bcr/source.template.json")))
+	text = strings.NewReplacer("{OWNER}", "rules-btf", "{REPO}", "rules_btf", "{TAG}", "v"+v,
+		"{VERSION}", v).Replace(text)
+	if err := json.Unmarshal([]byte(text), &source); err != nil {
+		t.Fatal(err)
+	}
+	archive := filepath.Join(release(t), filepath.Base(source["url"]))
+	sum := sha256.Sum256(harness.ReadFile(t, archive))
+	source["integrity"] = "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
+	entry, err := json.Marshal(source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	module := filepath.Join(dir, "modules/rules_btf", v)
+	harness.WriteFile(t, filepath.Join(dir, "bazel_registry.json"), "{}")
+	harness.WriteFile(t, filepath.Join(module, "source.json"), string(entry))
+	harness.WriteFile(t, filepath.Join(module, "MODULE.bazel"),
+		string(untar(t, archive)[source["strip_prefix"]+"/MODULE.bazel"]))
+	return dir
 }
 
-// build builds the BTF of the kernel and of a module, and returns the spawns in the log.
-func (w *workspace) build(t *testing.T, flags ...string) []execlog.Spawn {
+// run runs a Bazel command. All other modules come from the offline root, because the option for
+// the registry of this release replaces the default registry.
+func (w *workspace) run(args ...string) (harness.Result, error) {
+	argv := append([]string{w.bazel, "--bazelrc=" + w.rc, "--output_base=" + w.base}, args...)
+	return harness.Command{Argv: argv, Dir: w.dir, Env: []string{"BAZELW_MODE=offline"}}.Run()
+}
+
+// build builds targets, and returns the spawns in the log.
+func (w *workspace) build(t *testing.T, args ...string) []execlog.Spawn {
 	t.Helper()
 	log := filepath.Join(t.TempDir(), "log")
-	args := append([]string{"build", "--execution_log_compact_file=" + log}, flags...)
-	result, err := w.run(append(args, "//:vmlinux_btf", "//:raid_btf")...)
+	result, err := w.run(append([]string{"build", "--execution_log_compact_file=" + log}, args...)...)
 	if err != nil || result.Exit != 0 {
 		t.Fatalf("bazel: %v, exit code %d\n%s", err, result.Exit, result.Stderr)
 	}
@@ -63,9 +97,9 @@ func (w *workspace) build(t *testing.T, flags ...string) []execlog.Spawn {
 	return found.Spawns
 }
 
-// btfActions checks that no Go code was built, and that in each action that makes BTF, the path of
-// the program contains the text tool.
-func btfActions(t *testing.T, spawns []execlog.Spawn, tool string) {
+// btfActions checks that no Go code was built, that at least some number of actions make BTF, and
+// that the path of each such action's program contains the text tool.
+func btfActions(t *testing.T, spawns []execlog.Spawn, tool string, least int) {
 	t.Helper()
 	n := 0
 	for _, s := range spawns {
@@ -79,8 +113,8 @@ func btfActions(t *testing.T, spawns []execlog.Spawn, tool string) {
 			}
 		}
 	}
-	if n < 8 {
-		t.Errorf("only %d actions make BTF", n)
+	if n < least {
+		t.Errorf("only %d actions make BTF, want %d", n, least)
 	}
 }
 
@@ -108,13 +142,46 @@ func sums(t *testing.T, dir string) map[string]string {
 	return of
 }
 
-// TestPrebuilt builds BTF with the tools from a release, as docs/releases.md shows. The URL of the
-// release names local files.
+// firstBTF adds the lines that README.md shows to a workspace with a library, and runs the command
+// that README.md shows.
+func (w *workspace) firstBTF(t *testing.T) {
+	t.Helper()
+	lines := example(t, "README.md", "five lines")
+	module, build, _ := strings.Cut(lines, "\n\n")
+	for name, text := range map[string]string{
+		"MODULE.bazel": "bazel_dep(name = \"rules_cc\", version = \"0.1.5\")\n" + module,
+		"BUILD.bazel": "load(\"@rules_cc//cc:cc_library.bzl\", \"cc_library\")\n" + build +
+			"cc_library(name = \"drawing\", srcs = [\"drawing.c\"])\n",
+		"drawing.c": "struct point { int x; };\nint draw(struct point *p) { return p->x; }\n",
+	} {
+		harness.WriteFile(t, filepath.Join(w.dir, name), text)
+	}
+	readme := string(harness.ReadFile(t, filepath.Join(harness.Repo(), "README.md")))
+	_, command, _ := strings.Cut(readme, "    bazel build ")
+	command, _, _ = strings.Cut(command, " #")
+	start := time.Now()
+	btfActions(t, w.build(t, strings.Fields(command)...), "btf_tools_linux_amd64", 2)
+	t.Logf("the first BTF took %.1f s, with the start of Bazel", time.Since(start).Seconds())
+	btf := string(harness.ReadFile(t, filepath.Join(w.dir, "bazel-bin/drawing_btf.btf")))
+	for _, name := range []string{"point", "draw"} {
+		if !strings.Contains(btf, "\x00"+name+"\x00") {
+			t.Errorf("bazel-bin/drawing_btf.btf doesn't contain the name %s", name)
+		}
+	}
+	w.nothingOfGo(t)
+}
+
+// TestPrebuilt builds BTF with the tools from a release. At first MODULE.bazel has only the line
+// that README.md shows, and then the tag that docs/releases.md shows, with local files as URLs.
 func TestPrebuilt(t *testing.T) {
 	w := newWorkspace(t)
 	dir := release(t)
 	v := version(t)
+	w.firstBTF(t)
+
+	harness.CopyWorkspace(t, filepath.Join(harness.Repo(), "examples/hello"), w.dir)
 	module := string(harness.ReadFile(t, filepath.Join(w.dir, "MODULE.bazel")))
+	module = regexp.MustCompile(`(?s)local_path_override\(.*?\n\)`).ReplaceAllString(module, "")
 	call := example(t, "docs/releases.md", "In MODULE.bazel")
 	for _, platform := range []string{"linux-amd64", "linux-arm64"} {
 		sum := sums(t, dir)["rules_btf-"+v+"-"+platform+".tar.gz"]
@@ -141,6 +208,7 @@ func TestPrebuilt(t *testing.T) {
 		}
 	}
 
+	targets := []string{"//:vmlinux_btf", "//:raid_btf"}
 	build := filepath.Join(w.dir, "BUILD.bazel")
 	harness.WriteFile(t, build, string(harness.ReadFile(t, build))+`
 load("@rules_btf//rules:defs.bzl", "btf_repro_test")
@@ -152,7 +220,8 @@ btf_repro_test(name = "repro_test", a = "a.log", b = "b.log")
 	harness.WriteFile(t, filepath.Join(w.dir, "b.log"), log)
 	module += kernelTree(t)
 	write(call)
-	btfActions(t, w.build(t, "@kernel//:vmlinux_btf"), "btf_tools_linux_amd64")
+	btfActions(t, w.build(t, append(targets, "@kernel//:vmlinux_btf")...),
+		"btf_tools_linux_amd64", 8)
 	if result, err := w.run("test", "//:repro_test"); err != nil || result.Exit != 0 {
 		t.Errorf("repro_test: %v, exit code %d\n%s%s", err, result.Exit, result.Stdout, result.Stderr)
 	}
@@ -175,7 +244,7 @@ btf_repro_test(name = "repro_test", a = "a.log", b = "b.log")
 			example(t, "docs/rules.md", "### btf_toolchain"))
 	write("")
 	const own = "--extra_toolchains=//own:prebuilt"
-	btfActions(t, w.build(t, own), "own/bin/")
+	btfActions(t, w.build(t, append(targets, own)...), "own/bin/", 8)
 	result, err := w.run("build", own, "//:repro_test")
 	if err != nil || !strings.Contains(result.Stderr, "the toolchain has no btfrepro") {
 		t.Errorf("repro_test without btfrepro: %v\n%s", err, result.Stderr)

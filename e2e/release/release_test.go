@@ -9,7 +9,6 @@ import (
 	"crypto/sha256"
 	"debug/buildinfo"
 	"debug/elf"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -242,19 +241,28 @@ func TestManuals(t *testing.T) {
 	}
 }
 
-// TestSources checks that the archive with the sources has the name and the top directory that
-// .bcr/source.template.json gives.
+// TestSources checks that the archive with the sources has the files of the commit. One of them
+// differs: it has the checksums of the tools.
 func TestSources(t *testing.T) {
-	var source struct{ URL, StripPrefix string }
-	text := harness.ReadFile(t, filepath.Join(harness.Repo(), ".bcr/source.template.json"))
-	text = bytes.ReplaceAll(text, []byte("strip_prefix"), []byte("StripPrefix"))
-	if err := json.Unmarshal(text, &source); err != nil {
-		t.Fatal(err)
+	dir := release(t)
+	name := "rules_btf-" + version(t)
+	tree := filepath.Join(t.TempDir(), "tree.tar.gz")
+	harness.MustRun(t, harness.Repo(), "git", "archive", "--prefix="+name+"/", "-o", tree,
+		commit+"^{tree}")
+	got, want := untar(t, filepath.Join(dir, name+".tar.gz")), untar(t, tree)
+	for path := range want {
+		if same := bytes.Equal(got[path], want[path]); same == strings.HasSuffix(path, "/release.bzl") {
+			t.Errorf("%s: the same as in the commit: %v", path, same)
+		}
 	}
-	fill := strings.NewReplacer("{REPO}", "rules_btf", "{VERSION}", version(t)).Replace
-	files := untar(t, filepath.Join(release(t), filepath.Base(fill(source.URL))))
-	if len(files[fill(source.StripPrefix)+"/MODULE.bazel"]) == 0 {
-		t.Errorf("the archive has no file %s/MODULE.bazel", fill(source.StripPrefix))
+	if len(got) != len(want) {
+		t.Errorf("%d files, the commit has %d", len(got), len(want))
+	}
+	for file, sum := range sums(t, dir) {
+		if strings.HasPrefix(file, name+"-linux-") &&
+			!bytes.Contains(got[name+"/rules/private/release.bzl"], []byte(`"`+sum+`"`)) {
+			t.Errorf("release.bzl lacks the checksum of %s", file)
+		}
 	}
 }
 

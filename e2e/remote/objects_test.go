@@ -16,7 +16,7 @@ import (
 const objectsModule = `module(name = "objects")
 
 bazel_dep(name = "platforms", version = "0.0.10")
-bazel_dep(name = "rules_btf", version = "0.0.0")
+bazel_dep(name = "rules_btf", version = "0.1.0")
 local_path_override(
     module_name = "rules_btf",
     path = %q,

@@ -5,10 +5,7 @@ load("@bazel_skylib//lib:paths.bzl", "paths")
 def _kbuild_file_impl(ctx):
     tree = ctx.file.tree
     if not tree.is_directory:
-        fail("{}: {} is a file: set tree to the directory that contains it".format(
-            ctx.label,
-            tree.short_path,
-        ))
+        fail("{} is a file: set tree to the directory that contains it".format(tree.short_path))
     out = ctx.actions.declare_file("{}/{}".format(ctx.label.name, paths.basename(ctx.attr.path)))
     args = ctx.actions.args()
     args.add_all([tree], expand_directories = False)

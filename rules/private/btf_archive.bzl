@@ -3,57 +3,103 @@
 load("//rules:providers.bzl", "BtfInfo", "BtfModulesInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 load(":arguments.bzl", "can_name")
+load(":mistakes.bzl", "FAIL", "first_mistake")
 load(":module_actions.bzl", "btf_archive_files")
 
 _SUFFIX = "_btf"
 
 def _path_of(target, paths):
     """The path of a module in `paths`, or else the name of its target without `_btf`."""
-    path = paths.get(target.label) or target.label.name.removesuffix(_SUFFIX)
-    if not can_name(path):
-        fail("{} can't be the path of a module: set paths[{}]".format(path, target.label))
-    return path
+    return paths.get(target.label) or target.label.name.removesuffix(_SUFFIX)
 
-def _modules_of(ctx, vmlinux, shared):
+def _paths_of(ctx):
+    """The attribute `paths`: dict from a Label to a path."""
+    return {target.label: path for target, path in ctx.attr.paths.items()}
+
+def _single(ctx):
+    """The modules that are single targets, by the file with their BTF: dict from File to Target."""
+    return {target[BtfInfo].btf: target for target in ctx.attr.modules if BtfInfo in target}
+
+def _module_mistake(ctx, target, vmlinux):
+    """What is wrong with a module that is a single target: string, or None."""
+    info = target[BtfInfo]
+    chain = info.bases.to_list()  # a file for each base, usually vmlinux alone
+    if not getattr(info, "distilled", False):
+        if not chain or chain[0] != vmlinux:
+            return "{} is not based on {}, the vmlinux: both need the same vmlinux_btf".format(
+                target.label,
+                ctx.attr.vmlinux.label,
+            )
+        if len(chain) > 1 and chain[-1] not in _single(ctx):
+            return "{} is based on {}, which is not in modules: add that module".format(
+                target.label,
+                chain[-1].short_path,
+            )
+    path = _path_of(target, _paths_of(ctx))
+    if can_name(path):
+        return None
+    return "{} can't be the path of a module: set paths[{}]".format(path, target.label)
+
+def _many_mistake(ctx, vmlinux):
+    """What is wrong with the `modules_btf` in the attribute `modules`: string, or None."""
+    found = {}
+    for target in ctx.attr.modules:
+        if BtfModulesInfo not in target:
+            continue
+        info = target[BtfModulesInfo]
+        if info.bases.to_list() != [vmlinux] + ([info.shared] if info.shared else []):
+            return "{}: the only base must be {}, the vmlinux".format(
+                target.label,
+                ctx.attr.vmlinux.label,
+            )
+        found.setdefault(info.shared, target.label)
+    if len(found) > 1:
+        return ("all modules_btf of an archive must have the same shared base or none; these " +
+                "differ: {}").format(", ".join([str(label) for label in found.values()]))
+    return None
+
+def _mistake(ctx):
+    """What is wrong with the attributes: string, or None."""
+    vmlinux = ctx.attr.vmlinux[BtfInfo]
+    if vmlinux.bases:
+        return "{} is not the BTF of a vmlinux: it has a base".format(ctx.attr.vmlinux.label)
+    out, format = ctx.outputs.out, ctx.attr.format
+    if out and not out.basename.endswith("." + format):
+        return ("out is {}, but format is {}: out must end in .tar or .tar.zst, as in format; " +
+                "don't set out for a directory, which is named after the target").format(
+            out.basename,
+            format,
+        )
+    single = _single(ctx).values()
+    for label in _paths_of(ctx):
+        if label not in [target.label for target in single]:
+            return "paths has {}, but modules has no such module_btf".format(label)
+    return _many_mistake(ctx, vmlinux.btf) or first_mistake(
+        [_module_mistake(ctx, target, vmlinux.btf) for target in single],
+    )
+
+def _modules_of(ctx, shared):
     """The modules, in the form for btf_archive_files.
 
     Args:
         ctx: context of the rule.
-        vmlinux: File, the BTF on which all must be based.
         shared: File or None, the shared base of the `modules_btf` targets.
 
     Returns:
         list of struct with `path`, `btf`, `distilled` (File or None) and `on` (path of the module
         on which it is based, or `vmlinux`, or None for the default).
     """
-    paths = {target.label: path for target, path in ctx.attr.paths.items()}
-    single = [target for target in ctx.attr.modules if BtfInfo in target]
-    by_file = {target[BtfInfo].btf: target for target in single}
-    for label in paths:
-        if label not in [target.label for target in single]:
-            fail("{}: paths has {}, but modules has no such module_btf".format(ctx.label, label))
+    paths = _paths_of(ctx)
+    single = _single(ctx)
     modules = []
-    for target in single:
+    for target in single.values():
         info = target[BtfInfo]
-        chain = info.bases.to_list()  # a file for each base, usually vmlinux alone
+        chain = info.bases.to_list()
         distilled, on = None, None
         if getattr(info, "distilled", False):
             distilled = chain[0]
-        elif not chain or chain[0] != vmlinux:
-            fail("{} is not based on {}, the vmlinux of {}: both need the same vmlinux_btf".format(
-                target.label,
-                ctx.attr.vmlinux.label,
-                ctx.label,
-            ))
         elif len(chain) > 1:
-            below = by_file.get(chain[-1])
-            if not below:
-                fail("{} is based on {}, which is not in the modules of {}: add that module".format(
-                    target.label,
-                    chain[-1].short_path,
-                    ctx.label,
-                ))
-            on = _path_of(below, paths)
+            on = _path_of(single[chain[-1]], paths)
         elif shared:
             on = "vmlinux"
         modules.append(struct(
@@ -64,53 +110,28 @@ def _modules_of(ctx, vmlinux, shared):
         ))
     return modules
 
-def _shared_of(ctx, vmlinux):
+def _shared_of(ctx):
     """The shared base of all `modules_btf`; None if they are based on vmlinux alone."""
-    found = {}
-    for target in ctx.attr.modules:
-        if BtfModulesInfo not in target:
-            continue
-        info = target[BtfModulesInfo]
-        below = [info.shared] if info.shared else []
-        if info.bases.to_list() != [vmlinux] + below:
-            fail("{}: the only base must be {}, the vmlinux of {}".format(
-                target.label,
-                ctx.attr.vmlinux.label,
-                ctx.label,
-            ))
-        found.setdefault(info.shared, target.label)
-    if len(found) > 1:
-        fail(("{}: all modules_btf of an archive must have the same shared base or none; these " +
-              "differ: {}").format(ctx.label, ", ".join([str(label) for label in found.values()])))
-    return found.keys()[0] if found else None
+    found = [t[BtfModulesInfo].shared for t in ctx.attr.modules if BtfModulesInfo in t]
+    return found[0] if found else None
 
 def _out(ctx):
     """Declares the output."""
     out, format = ctx.outputs.out, ctx.attr.format
-    if out and not out.basename.endswith("." + format):
-        fail(("{}: out is {}, but format is {}: out must end in .tar or .tar.zst, as in format; " +
-              "don't set out for a directory, which is named after the target").format(
-            ctx.label,
-            out.basename,
-            format,
-        ))
     if format == "dir":
         return ctx.actions.declare_directory(ctx.label.name)
     return out or ctx.actions.declare_file("{}.{}".format(ctx.label.name, format))
 
 def _btf_archive_impl(ctx):
-    vmlinux = ctx.attr.vmlinux[BtfInfo]
-    if vmlinux.bases:
-        fail("{}: {} is not the BTF of a vmlinux: it has a base".format(
-            ctx.label,
-            ctx.attr.vmlinux.label,
-        ))
-    shared = _shared_of(ctx, vmlinux.btf)
+    mistake = _mistake(ctx)
+    if mistake:
+        fail(mistake, **FAIL)
+    shared = _shared_of(ctx)
     out = _out(ctx)
     btf_archive_files(
         ctx,
-        vmlinux = vmlinux.btf,
-        modules = _modules_of(ctx, vmlinux.btf, shared),
+        vmlinux = ctx.attr.vmlinux[BtfInfo].btf,
+        modules = _modules_of(ctx, shared),
         many = depset(transitive = [
             target[BtfModulesInfo].btfs
             for target in ctx.attr.modules

@@ -8,10 +8,13 @@ load(
     ":kernels.bzl",
     "NEEDS_ATTRS",
     "STRIP_PREFIX_ATTRS",
+    "kernels_mistake",
     "kernels_of",
     "minimal_btfs",
+    "needs_mistake",
     "needs_of",
 )
+load(":mistakes.bzl", "FAIL", "first_mistake")
 load(":program_actions.bzl", "btfcore_of")
 load(":run.bzl", "TEST_EXEC_GROUP", "TEST_EXEC_GROUPS", "tools")
 
@@ -22,33 +25,27 @@ exec {tool} check {params} "$@"
 def _runfiles_path(file):
     return argument_of(file.short_path)
 
-def _made(ctx, target, needs):
-    """The BtfMinInfo of a target in `kernels`. Fails unless the target was made for all needs."""
+def _made_mistake(target, needs):
+    """What is wrong with a target in `kernels` that has BtfMinInfo: string, or None."""
     info = target[BtfMinInfo]
     kept = info.needs.to_list()
     for file in needs.to_list():
         if file not in kept:
-            fail("{}: {} was made without {}: add that file to its needs".format(
-                ctx.label,
+            return "{} was made without {}: add that file to its needs".format(
                 target.label,
                 file.short_path,
-            ))
+            )
     if not info.hooks:
-        fail("{}: {} lacks the functions that programs name: set hooks = True there".format(
-            ctx.label,
+        return "{} lacks the functions that programs name: set hooks = True there".format(
             target.label,
-        ))
+        )
     if info.split:
-        fail("{}: {} has a file for each module: set flat = True there".format(
-            ctx.label,
-            target.label,
-        ))
-    return info
+        return "{} has a file for each module: set flat = True there".format(target.label)
+    return None
 
-def _minimal(ctx, needs):
-    """The minimal BTF to check: list of BtfMinInfo."""
-    made = [_made(ctx, target, needs) for target in ctx.attr.kernels if BtfMinInfo in target]
-    others = [target for target in ctx.attr.kernels if BtfMinInfo not in target]
+def _minimal(ctx, needs, others):
+    """The minimal BTF to check: list of BtfMinInfo. The targets in others have no BtfMinInfo."""
+    made = [target[BtfMinInfo] for target in ctx.attr.kernels if BtfMinInfo in target]
     if others:
         made.append(minimal_btfs(ctx, needs, kernels_of(ctx, others)))
     return made
@@ -56,7 +53,15 @@ def _minimal(ctx, needs):
 def _btf_core_test_impl(ctx):
     btfcore = btfcore_of(ctx, TEST_EXEC_GROUP).executable
     needs = needs_of(ctx)
-    minimal = _minimal(ctx, needs)
+    others = [target for target in ctx.attr.kernels if BtfMinInfo not in target]
+    mistake = (
+        needs_mistake(ctx) or
+        first_mistake([_made_mistake(t, needs) for t in ctx.attr.kernels if BtfMinInfo in t]) or
+        (kernels_mistake(ctx, others) if others else None)
+    )
+    if mistake:
+        fail(mistake, **FAIL)
+    minimal = _minimal(ctx, needs, others)
     args = ctx.actions.args()
     args.set_param_file_format("multiline")
     args.add_all(needs, before_each = "--needs", map_each = _runfiles_path)

@@ -4,6 +4,7 @@ load("@bazel_skylib//lib:shell.bzl", "shell")
 load("//rules:providers.bzl", "BtfInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 load(":arguments.bzl", "argument_of")
+load(":mistakes.bzl", "FAIL", "first_mistake")
 load(":run.bzl", "TEST_EXEC_GROUP", "TEST_EXEC_GROUPS", tools_of = "tools")
 
 # The test prints at most this many differences, because Bazel hides test output of more than a
@@ -13,6 +14,19 @@ _LIMIT = 300
 def _runfiles_path(file):
     return argument_of(file.short_path)
 
+def _mistake(ctx):
+    """What is wrong with the attributes: string, or None."""
+    if not ctx.file.symbols and (ctx.attr.allow or ctx.files.allow_file):
+        return "allow and allow_file need symbols"
+    return first_mistake([
+        "{} has its own bases: don't set other bases".format(target.label)
+        for target, bases in [
+            (ctx.attr.actual, ctx.files.actual_bases),
+            (ctx.attr.expected, ctx.files.expected_bases),
+        ]
+        if bases and BtfInfo in target
+    ])
+
 def _side(target, bases, flag, args):
     """Adds the options of one side of the comparison to args.
 
@@ -20,8 +34,6 @@ def _side(target, bases, flag, args):
         (file, depset of its bases)
     """
     if BtfInfo in target:
-        if bases:
-            fail("{} has its own bases: don't set other bases".format(target.label))
         file, chain = target[BtfInfo].btf, target[BtfInfo].bases
     else:
         file, chain = target[DefaultInfo].files.to_list()[0], depset(bases)
@@ -53,8 +65,6 @@ def _script(ctx, command, args, files, transitive_files = None, exec_group = Non
 def _add_kabi(ctx, args):
     """Adds the options of the kABI to args, and returns the files that they name."""
     if not ctx.file.symbols:
-        if ctx.attr.allow or ctx.files.allow_file:
-            fail("{}: allow and allow_file need symbols".format(ctx.label))
         return []
     files = [ctx.file.symbols] + ctx.files.allow_file
     args.add_all([ctx.file.symbols], format_each = "--symbols=%s", map_each = _runfiles_path)
@@ -63,6 +73,9 @@ def _add_kabi(ctx, args):
     return files
 
 def _btf_diff_test_impl(ctx):
+    mistake = _mistake(ctx)
+    if mistake:
+        fail(mistake, **FAIL)
     args = ctx.actions.args()
     files = _add_kabi(ctx, args)
     actual_flag, expected_flag = "--base-a", "--base-b"

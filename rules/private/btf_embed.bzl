@@ -4,7 +4,8 @@ load("@bazel_skylib//lib:paths.bzl", "paths")
 load("//rules:providers.bzl", "BtfInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 load(":link_actions.bzl", "btf_base")
-load(":link_inputs.bzl", "btf_info")
+load(":link_inputs.bzl", "info_mistake")
+load(":mistakes.bzl", "FAIL")
 load(":module_actions.bzl", "btf_embed_action")
 
 _BTF_ATTR = attr.label(
@@ -71,7 +72,10 @@ def _embedded_info(ctx, info, btf):
     )
 
 def _btf_embed_impl(ctx):
-    info = btf_info(ctx, "btf", ctx.attr.btf)
+    mistake = info_mistake("btf", ctx.attr.btf)
+    if mistake:
+        fail(mistake, **FAIL)
+    info = ctx.attr.btf[BtfInfo]
 
     # The old BTF of vmlinux has no base.
     how = how_to_embed(ctx, getattr(info, "old_base", None) if info.bases else None)
@@ -135,7 +139,10 @@ the size of the BTF can't change: link vmlinux with a `btf_section_object` inste
 )
 
 def _btf_section_object_impl(ctx):
-    info = btf_info(ctx, "btf", ctx.attr.btf)
+    mistake = info_mistake("btf", ctx.attr.btf)
+    if mistake:
+        fail(mistake, **FAIL)
+    info = ctx.attr.btf[BtfInfo]
     out = ctx.outputs.out or ctx.actions.declare_file(ctx.label.name + ".o")
     btf_embed_action(ctx, ctx.file.machine_of, out, info.btf)
     return [DefaultInfo(files = depset([out])), info]

@@ -3,12 +3,24 @@
 load("//rules:providers.bzl", "BtfInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 load(":link_actions.bzl", "btf_import_action")
-load(":link_inputs.bzl", "NO_CHAIN", "OUT_ATTRS", "chain_of", "declare_btf", "linked_providers")
+load(
+    ":link_inputs.bzl",
+    "NO_CHAIN",
+    "OUT_ATTRS",
+    "chain_mistake",
+    "chain_of",
+    "declare_btf",
+    "linked_providers",
+)
+load(":mistakes.bzl", "FAIL")
 
 def _btf_import_impl(ctx):
     chain = NO_CHAIN
     if ctx.attr.base:
-        chain = chain_of(ctx, ctx.attr.base)
+        mistake = chain_mistake(ctx, ctx.attr.base)
+        if mistake:
+            fail(mistake, **FAIL)
+        chain = chain_of(ctx.attr.base)
     btf = declare_btf(ctx)
     btf_import_action(ctx, ctx.file.src, btf, chain.bases)
     return linked_providers(ctx, btf, skipped = None, facts = None, chain = chain)

@@ -7,59 +7,69 @@ load(
     ":kernels.bzl",
     "NEEDS_ATTRS",
     "STRIP_PREFIX_ATTRS",
+    "kernels_mistake",
     "kernels_of",
     "minimal_btfs",
+    "needs_mistake",
     "needs_of",
 )
+load(":mistakes.bzl", "FAIL")
 load(":program_actions.bzl", "btf_min_archive")
 
 _SUFFIX = "_btf"
 
 def _name_of(target):
     """The name of the module in a BtfInfo: the name of the target without `_btf`."""
-    name = target.label.name.removesuffix(_SUFFIX)
-    if not can_name(name):
-        fail("{} can't be the name of a module: rename {}".format(name, target.label))
-    return name
+    return target.label.name.removesuffix(_SUFFIX)
 
-def _modules_of(ctx, kernels):
-    """The modules, in the form for btf_min_action."""
+def _mistake(ctx, kernels):
+    """What is wrong with the attributes, apart from needs and kernels: string, or None."""
     if not ctx.attr.modules:
-        return []
-    kernel = kernels.values()[0]
-    if len(kernels) != 1 or kernel.is_directory:
-        fail("{}: the attribute modules is for a single kernel: use a btf_min for each".format(
-            ctx.label,
-        ))
+        if ctx.attr.flat:
+            return "flat = True is for modules, but there are none"
+    elif len(kernels) != 1 or kernels.values()[0].is_directory:
+        return "the attribute modules is for a single kernel: use a btf_min for each"
+    for target in ctx.attr.modules:
+        if BtfModulesInfo in target:
+            bases = target[BtfModulesInfo].bases
+        elif BtfInfo not in target:
+            continue
+        else:
+            bases = target[BtfInfo].bases
+            if not can_name(_name_of(target)):
+                return "{} can't be the name of a module: rename {}".format(
+                    _name_of(target),
+                    target.label,
+                )
+        if bases.to_list() != kernels.values():
+            return "{}: the only base must be {}, the kernel".format(
+                target.label,
+                kernels.values()[0].short_path,
+            )
+    if ctx.attr.format == "dir":
+        return None
+    if ctx.attr.modules and not ctx.attr.flat:
+        return "an archive has one file for each kernel: set flat = True"
+    for name in kernels:
+        if name and not can_name(name):
+            return "{} can't be the name of a kernel in an archive: rename it".format(name)
+    return None
+
+def _modules_of(ctx):
+    """The modules, in the form for btf_min_action."""
     found = []
     for target in ctx.attr.modules:
-        info, files, name = None, target[DefaultInfo].files, ""
+        files, name = target[DefaultInfo].files, ""
         if BtfModulesInfo in target:
-            info = target[BtfModulesInfo]
-            files = info.btfs
+            files = target[BtfModulesInfo].btfs
         elif BtfInfo in target:
-            info = target[BtfInfo]
-            files = depset([info.btf])
+            files = depset([target[BtfInfo].btf])
             name = _name_of(target)
-        if info and info.bases.to_list() != [kernel]:
-            fail("{}: the only base must be {}, the kernel of {}".format(
-                target.label,
-                kernel.short_path,
-                ctx.label,
-            ))
         found.append(struct(files = files, name = name))
     return found
 
 def _archive(ctx, needs, kernels, info):
     """Declares the archive of minimal BTF."""
-    if info.split:
-        fail("{}: an archive has one file for each kernel: set flat = True".format(ctx.label))
-    for name in kernels:
-        if name and not can_name(name):
-            fail("{}: {} can't be the name of a kernel in an archive: rename it".format(
-                ctx.label,
-                name,
-            ))
     out = ctx.actions.declare_file("{}.{}".format(ctx.label.name, ctx.attr.format))
     btfs = dict(zip(kernels, info.btfs.to_list()))
     btf_min_archive(ctx, needs, btfs, out, ctx.attr.hooks)
@@ -67,9 +77,13 @@ def _archive(ctx, needs, kernels, info):
 
 def _btf_min_impl(ctx):
     kernels = kernels_of(ctx, ctx.attr.kernels)
-    modules = _modules_of(ctx, kernels)
-    if ctx.attr.flat and not modules:
-        fail("{}: flat = True is for modules, but there are none".format(ctx.label))
+    mistake = (
+        needs_mistake(ctx) or
+        kernels_mistake(ctx, ctx.attr.kernels) or
+        _mistake(ctx, kernels)
+    )
+    if mistake:
+        fail(mistake, **FAIL)
     needs = needs_of(ctx)
     info = minimal_btfs(
         ctx,
@@ -77,7 +91,7 @@ def _btf_min_impl(ctx):
         kernels,
         flat = ctx.attr.flat,
         hooks = ctx.attr.hooks,
-        modules = modules,
+        modules = _modules_of(ctx),
     )
     files = info.btfs if ctx.attr.format == "dir" else _archive(ctx, needs, kernels, info)
     return [

@@ -3,12 +3,13 @@
 load("@bazel_skylib//lib:paths.bzl", "paths")
 load("//rules:providers.bzl", "BtfObjectsInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
-load(":conversion.bzl", "CONVERSION_ATTRS", "conversion_of")
+load(":conversion.bzl", "CONVERSION_ATTRS", "conversion_mistake", "conversion_of")
 load(":convert_actions.bzl", "btf_gen")
-load(":debug_files.bzl", "check_debug_files")
-load(":grain.bzl", "GRAIN_ATTRS", "grain_of", "groups_of")
+load(":debug_files.bzl", "debug_mistake")
+load(":grain.bzl", "GRAIN_ATTRS", "grain_mistake", "grain_of", "groups_of")
 load(":merge_tree.bzl", "laid_out", "merge_tree")
-load(":sources.bzl", "elves_of")
+load(":mistakes.bzl", "FAIL", "first_mistake")
+load(":sources.bzl", "elves_of", "source_mistake")
 
 def convert_all(ctx, elves, prefix, conversion):
     """Declares the BtfGen actions of ELF files.
@@ -34,8 +35,15 @@ def convert_all(ctx, elves, prefix, conversion):
 
 def _btf_objects_impl(ctx):
     conversion = conversion_of(ctx.attr)
-    elves = [elf for src in ctx.attr.srcs for elf in elves_of(ctx.label, src)]
-    check_debug_files(ctx.label, conversion.beside, elves)
+    elves = [elf for src in ctx.attr.srcs for elf in elves_of(src)]
+    mistake = (
+        conversion_mistake(ctx.attr) or
+        grain_mistake(ctx.attr) or
+        first_mistake([source_mistake(src) for src in ctx.attr.srcs]) or
+        debug_mistake(conversion.beside, elves)
+    )
+    if mistake:
+        fail(mistake, **FAIL)
     objects = convert_all(ctx, elves, ctx.label.name + ".btfo.d", conversion)
     merged = merge_tree(ctx, objects, ctx.label.name + ".merge.d", single = True)
     return [

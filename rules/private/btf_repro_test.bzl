@@ -2,6 +2,7 @@
 
 load("@bazel_skylib//lib:shell.bzl", "shell")
 load(":arguments.bzl", "argument_of")
+load(":mistakes.bzl", "FAIL")
 load(":run.bzl", "TEST_EXEC_GROUP", "TEST_EXEC_GROUPS", tools_of = "tools")
 
 _SCRIPT = """#!/bin/sh
@@ -15,7 +16,10 @@ def _btf_repro_test_impl(ctx):
     tools = tools_of(ctx, TEST_EXEC_GROUP)
     btfrepro = tools.btfrepro
     if not btfrepro:
-        fail("the toolchain has no btfrepro: set the attribute btfrepro of its btf_toolchain")
+        fail(
+            "the toolchain has no btfrepro: set the attribute btfrepro of its btf_toolchain",
+            **FAIL
+        )
     args = ctx.actions.args()
     args.set_param_file_format("multiline")
     args.add_joined(ctx.attr.mnemonics, join_with = ",", format_joined = "--mnemonic=%s")

@@ -3,6 +3,7 @@
 load("@bazel_skylib//lib:shell.bzl", "shell")
 load("//rules:providers.bzl", "BtfInfo", "BtfModulesInfo")
 load(":arguments.bzl", "argument_of")
+load(":mistakes.bzl", "FAIL", "first_mistake")
 load(":run.bzl", "TEST_EXEC_GROUP", "TEST_EXEC_GROUPS", tools_of = "tools")
 
 _SCRIPT = """#!/bin/sh
@@ -27,27 +28,33 @@ def _shipped(file):
         return _runfiles_path(file)
     return None
 
-def _files_of(ctx, target):
+def _files_of(target):
     """The files of a target in `srcs`: list of File."""
     if BtfModulesInfo in target:
-        files = target[OutputGroupInfo].btf_embedded.to_list()
-        if not files:
-            fail("{}: {} has the BTF of modules, but no modules: set embed = True there".format(
-                ctx.label,
-                target.label,
-            ))
-        return files
-    files = target[DefaultInfo].files.to_list()
-    if BtfInfo in target and target[BtfInfo].bases and target[BtfInfo].btf in files:
-        fail("{}: {} has the BTF of a module, but no module: use a btf_embed with that BTF".format(
-            ctx.label,
+        return target[OutputGroupInfo].btf_embedded.to_list()
+    return target[DefaultInfo].files.to_list()
+
+def _src_mistake(target):
+    """What is wrong with a target in `srcs`: string, or None."""
+    files = _files_of(target)
+    if BtfModulesInfo in target:
+        if files:
+            return None
+        return "{} has the BTF of modules, but no modules: set embed = True there".format(
             target.label,
-        ))
-    return files
+        )
+    if BtfInfo in target and target[BtfInfo].bases and target[BtfInfo].btf in files:
+        return "{} has the BTF of a module, but no module: use a btf_embed with that BTF".format(
+            target.label,
+        )
+    return None
 
 def _btf_verify_test_impl(ctx):
     if bool(ctx.attr.archive) == bool(ctx.attr.srcs):
-        fail("{}: set either srcs or archive".format(ctx.label))
+        fail("set either srcs or archive", **FAIL)
+    mistake = first_mistake([_src_mistake(target) for target in ctx.attr.srcs])
+    if mistake:
+        fail(mistake, **FAIL)
     args = ctx.actions.args()
     args.set_param_file_format("multiline")
     if ctx.file.archive:
@@ -55,7 +62,7 @@ def _btf_verify_test_impl(ctx):
         args.add("--manifest")
         args.add_all(files, expand_directories = False, map_each = _runfiles_path)
     else:
-        files = [file for target in ctx.attr.srcs for file in _files_of(ctx, target)]
+        files = [file for target in ctx.attr.srcs for file in _files_of(target)]
         trees = [file for file in files if file.is_directory and not file.is_source]
         args.add_all([file for file in files if file not in trees], map_each = _runfiles_path)
         args.add_all(trees, map_each = _shipped)

@@ -11,12 +11,14 @@ load(
     "CHOICE_ATTRS",
     "CONVERSION_SETTINGS",
     "chosen",
+    "conversion_mistake",
     "conversion_of",
     "with_debug_files",
 )
 load(":debug_files.bzl", "debug_files")
-load(":grain.bzl", "GRAIN_SETTINGS")
+load(":grain.bzl", "GRAIN_SETTINGS", "grain_mistake")
 load(":merge_tree.bzl", "merge_tree")
+load(":mistakes.bzl", "FAIL")
 
 # The aspect visits the possible inputs of a link through these attributes. Which of the visited
 # targets are inputs depends on the link. Inputs that can be reached only through other attributes
@@ -77,6 +79,9 @@ def _dwos(target):
     ]
 
 def _btf_cc_aspect_impl(target, ctx):
+    mistake = grain_mistake(ctx.attr)
+    if mistake:
+        fail(mistake, **FAIL)
     below = _dependencies(ctx.rule.attr)
     prefix = "_btf/" + target.label.name
     linked = _linked(target, ctx.rule, below)
@@ -136,31 +141,23 @@ def _convert(ctx, where, files, dwos, conversion):
 
 def _libraries(ctx):
     """What deps link: list of struct, as `libraries_of` returns them."""
-    for dep in ctx.attr.deps:
-        info = dep[BtfCcInfo]
-        if CcInfo not in dep and not info.libraries and not info.linker_inputs:
-            fail(("{}: {} has no object file to convert: deps takes cc_library, cc_binary " +
-                  "and the like; use btf_objects for object files and archives").format(
-                ctx.label,
-                dep.label,
-            ))
     linker_inputs = depset(transitive = [dep[BtfCcInfo].linker_inputs for dep in ctx.attr.deps])
     libraries = depset(transitive = [dep[BtfCcInfo].libraries for dep in ctx.attr.deps])
-    found = libraries_of(linker_inputs) + libraries.to_list()
-    if not found:
-        fail(("{}: deps have only headers and no object file with types: add a target that " +
-              "compiles").format(ctx.label))
-    return found
+    return libraries_of(linker_inputs) + libraries.to_list()
 
-def _chosen_libraries(ctx):
+def _chosen_libraries(ctx, libraries):
     """The libraries that deps link, without those in exclude, and the targets that convert them.
+
+    Args:
+        ctx: context of the rule.
+        libraries: what `_libraries` returned.
 
     Returns:
         struct of `targets` (list of struct: the `targets` of BtfCcInfo whose actions convert
-        libraries), and `rest` (for ELF files that no such action converts: dict from the Label of
-        their owner to the list of files).
+        libraries), `rest` (for ELF files that no such action converts: dict from the Label of
+        their owner to the list of files) and `idle` (list of Label: those in exclude that deps
+        don't link).
     """
-    libraries = _libraries(ctx)
     visited = depset(
         transitive = [dep[BtfCcInfo].targets for dep in ctx.attr.deps],
         order = "postorder",
@@ -181,22 +178,46 @@ def _chosen_libraries(ctx):
             rest.setdefault(library.label, []).extend(files)
             taken.update({file.path: None for file in by.rest + list(library.archives)})
     rest = {label: files for label, files in rest.items() if files}
-    idle = [str(label) for label, found in excluded.items() if not found]
-    if idle:
-        fail(("{}: exclude has {}, but deps link no object file of that target: exclude the " +
-              "library that has the object or archive in its srcs").format(
-            ctx.label,
-            ", ".join(idle),
-        ))
-    if not targets and not rest:
-        fail("{}: the attribute exclude removes all object files; none is left to convert".format(
-            ctx.label,
-        ))
-    return struct(targets = targets.values(), rest = rest)
+    return struct(
+        idle = [label for label, found in excluded.items() if not found],
+        rest = rest,
+        targets = targets.values(),
+    )
+
+def _mistake(ctx, libraries, left):
+    """What is wrong with the attributes.
+
+    Args:
+        ctx: context of the rule.
+        libraries: what `_libraries` returned.
+        left: what `_chosen_libraries` returned.
+
+    Returns:
+        string, or None.
+    """
+    for dep in ctx.attr.deps:
+        info = dep[BtfCcInfo]
+        if CcInfo not in dep and not info.libraries and not info.linker_inputs:
+            return ("{} has no object file to convert: deps takes cc_library, cc_binary and the " +
+                    "like; use btf_objects for object files and archives").format(dep.label)
+    if not libraries:
+        return "deps have only headers and no object file with types: add a target that compiles"
+    if left.idle:
+        return ("exclude has {}, but deps link no object file of that target: exclude the " +
+                "library that has the object or archive in its srcs").format(
+            ", ".join([str(label) for label in left.idle]),
+        )
+    if not left.targets and not left.rest:
+        return "the attribute exclude removes all object files; none is left to convert"
+    return conversion_mistake(ctx.attr)
 
 def _cc_btf_impl(ctx):
-    libraries = _chosen_libraries(ctx)
-    targets, rest = libraries.targets, libraries.rest
+    libraries = _libraries(ctx)
+    left = _chosen_libraries(ctx, libraries)
+    mistake = _mistake(ctx, libraries, left)
+    if mistake:
+        fail(mistake, **FAIL)
+    targets, rest = left.targets, left.rest
     conversion = conversion_of(ctx.attr)
     name = ctx.label.name
     if chosen(ctx.attr):

@@ -2,7 +2,7 @@
 
 load("@bazel_skylib//rules:common_settings.bzl", "BuildSettingInfo")
 load(":debug_files.bzl", "DEBUG_ATTRS", "debug_files", "debug_files_of")
-load(":features.bzl", "check_names")
+load(":features.bzl", "names_mistake")
 
 # These are build settings, for rules and for the aspect: an aspect can't have list attributes.
 CONVERSION_SETTINGS = {
@@ -59,7 +59,6 @@ def conversion_of(attr):
         a struct of `btf_features` and `lang_exclude`, lists of string; `input`, string;
         `skip_unencodable`, bool; and `beside`, what `debug_files_of` returned.
     """
-    check_names(getattr(attr, "btf_features", []))
     default_features = attr._btf_features[BuildSettingInfo].value
     default_exclude = attr._lang_exclude[BuildSettingInfo].value
     return struct(
@@ -69,6 +68,10 @@ def conversion_of(attr):
         skip_unencodable = getattr(attr, "skip_unencodable", False),
         beside = debug_files_of(attr),
     )
+
+def conversion_mistake(attr):
+    """What is wrong with the CONVERSION_ATTRS of a target: string, or None."""
+    return names_mistake(attr.btf_features)
 
 def chosen(attr):
     """The names of the CHOICE_ATTRS that a target sets: list of string."""

@@ -57,28 +57,29 @@ def debug_files_of(attr):
         alt.files.to_list()[0] if alt else None,
     )
 
-def check_debug_files(label, beside, elves):
-    """Fails if debug files of a target can't belong to its ELF files.
+def debug_mistake(beside, elves):
+    """What is wrong if debug files of a target can't belong to its ELF files.
 
     Args:
-        label: Label of the target.
         beside: what `debug_files_of` returned.
         elves: list of File.
+
+    Returns:
+        string, or None.
     """
     for files, what in [(beside.packages, "packages"), (beside.separate, "separate debug files")]:
         if len(files) > 1:
-            fail("{}: debug has {} {}, but at most one is allowed: {}".format(
-                label,
+            return "debug has {} {}, but at most one is allowed: {}".format(
                 len(files),
                 what,
                 ", ".join([file.short_path for file in files]),
-            ))
+            )
     if beside.separate and len(elves) != 1:
-        fail("{}: {} is the debug file of a single ELF file, but there are {} ELF files".format(
-            label,
+        return "{} is the debug file of a single ELF file, but there are {} ELF files".format(
             beside.separate[0].short_path,
             len(elves),
-        ))
+        )
+    return None
 
 # This flag makes the tools read only files on the command line.
 FOLLOW_NONE = "--follow="

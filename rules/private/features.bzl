@@ -28,19 +28,23 @@ _SETS = {"all": _ALL, "default": _DEFAULT, "force_cu_merging": [], "none": []}
 # A list may contain these names.
 _NAMES = _ALL + ["distilled_base", "layout"] + _SETS.keys()
 
-def check_names(features):
-    """Fails if a list of features has an unknown name.
+def names_mistake(features):
+    """What is wrong with the names in a list of features.
 
     Args:
         features: list of string, as for `feature_set`.
+
+    Returns:
+        string, or None if all names are known.
     """
     for item in ",".join(features).split(","):
         name = item[1:] if item[:1] in ["+", "-"] else item
         if item and name not in _NAMES:
-            fail("btf_features: unknown feature \"{}\"; the known features are {}".format(
+            return "btf_features: unknown feature \"{}\"; the known features are {}".format(
                 name,
                 ", ".join(_NAMES),
-            ))
+            )
+    return None
 
 def _meant(name):
     return _SETS.get(name, [name])
@@ -54,7 +58,7 @@ def feature_set(features):
 
     Returns:
         sorted list of string, the names of individual features. Unknown names are kept;
-        `check_names` refuses them.
+        `names_mistake` finds them.
     """
     items = [item for item in ",".join(features).split(",") if item] or ["default"]
     found = {}
@@ -83,61 +87,70 @@ def has_feature(features, name):
 def _say(features):
     return "\"{}\"".format(",".join(features)) if features else "the default"
 
-def check_same(label, what, chosen):
-    """Fails if targets chose different features.
+def same_mistake(label, what, chosen):
+    """What is wrong if targets chose different features.
 
     Args:
         label: Label of the target that needs them to be the same.
         what: string, the first words after the label, such as "links objects converted with".
         chosen: dict from the Label of a target to its list of features.
+
+    Returns:
+        string, or None if the features are the same.
     """
     first = {}
     for target, features in chosen.items():
         first.setdefault(",".join(feature_set(features)), (target, features))
-    if len(first) > 1:
-        fail(("{} {} different btf_features: {}; set the same btf_features on all of them, or " +
-              "use the flag @rules_btf//rules/settings:btf_features").format(
-            label,
-            what,
-            ", ".join(["{} with {}".format(t, _say(f)) for t, f in first.values()]),
-        ))
+    if len(first) <= 1:
+        return None
+    return ("{} {} different btf_features: {}; set the same btf_features on all of them, or use " +
+            "the flag @rules_btf//rules/settings:btf_features").format(
+        label,
+        what,
+        ", ".join(["{} with {}".format(t, _say(f)) for t, f in first.values()]),
+    )
 
-def check_base(label, features, base, base_features):
-    """Fails if a target encodes types differently from its base.
+def base_mistake(label, features, base, base_features):
+    """What is wrong if a target encodes types differently from its base.
 
     Args:
         label: Label of the target.
         features: list of string, its features.
         base: Label of the base.
         base_features: list of string; None if they are unknown.
+
+    Returns:
+        string, or None if both encode types in the same way.
     """
     if base_features == None:
-        return
+        return None
     mine = [name for name in feature_set(features) if name not in _OWN]
     others = [name for name in feature_set(base_features) if name not in _OWN]
-    if mine != others:
-        fail(("{} has btf_features {}, but its base {} has {}, so common types would be " +
-              "repeated: set the same features for both (distilled_base and global_var may " +
-              "differ)").format(
-            label,
-            _say(features),
-            base,
-            _say(base_features),
-        ))
+    if mine == others:
+        return None
+    return ("{} has btf_features {}, but its base {} has {}, so common types would be repeated: " +
+            "set the same features for both (distilled_base and global_var may differ)").format(
+        label,
+        _say(features),
+        base,
+        _say(base_features),
+    )
 
-def check_distilled(ctx, features):
-    """Fails if only the flag turns on distilled_base, which is not meant for all modules.
+def distilled_mistake(ctx, features):
+    """What is wrong if only the flag turns on distilled_base, which is not meant for all modules.
 
     Args:
         ctx: context of a rule with CONVERSION_ATTRS that makes the BTF of modules.
         features: list of string, the target's features.
+
+    Returns:
+        string, or None.
     """
     own, flag = ctx.attr.btf_features, ctx.attr._btf_features[BuildSettingInfo].value
     asked = own and has_feature(own, "distilled_base")
     if (not asked and has_feature(flag, "distilled_base") and
         has_feature(features, "distilled_base")):
-        fail(("{}: the flag @rules_btf//rules/settings:btf_features turns on " +
-              "distilled_base for all modules, but only modules that other builds of the kernel " +
-              "load should have it: set btf_features of their module_btf instead").format(
-            ctx.label,
-        ))
+        return ("the flag @rules_btf//rules/settings:btf_features turns on distilled_base for " +
+                "all modules, but only modules that other builds of the kernel load should have " +
+                "it: set btf_features of their module_btf instead")
+    return None

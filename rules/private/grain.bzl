@@ -12,6 +12,7 @@ each path, so that a new file joins one group and leaves the others as they are.
 load("@bazel_skylib//lib:paths.bzl", "paths")
 load("@bazel_skylib//rules:common_settings.bzl", "BuildSettingInfo")
 load(":merge_tree.bzl", "buckets_of")
+load(":mistakes.bzl", "FAIL")
 
 # With grain = "directory", one action converts at most this many objects from a directory.
 DIRECTORY_MOST = 128
@@ -38,28 +39,42 @@ used, which is `16` unless it is set.""",
     ),
 }
 
+def _value_of(attr):
+    return getattr(attr, "grain", "") or attr._grain[BuildSettingInfo].value
+
+def grain_mistake(attr):
+    """What is wrong with the grain of a target, or of an applied aspect.
+
+    Args:
+        attr: `ctx.attr` of a rule with GRAIN_ATTRS or of an aspect with GRAIN_SETTINGS.
+
+    Returns:
+        string, or None.
+    """
+    value = _value_of(attr)
+    if value in ["object", "directory"] or (value.isdigit() and int(value) > 0):
+        return None
+    return "{} is \"{}\"; expected \"object\", \"directory\" or a positive number".format(
+        "grain" if getattr(attr, "grain", "") else "@rules_btf//rules/settings:grain",
+        value,
+    )
+
 def grain_of(ctx):
     """The grain of a target, or of an applied aspect.
 
     Args:
-        ctx: context of a rule with GRAIN_ATTRS or of an aspect with GRAIN_SETTINGS.
+        ctx: context of a rule with GRAIN_ATTRS or of an aspect with GRAIN_SETTINGS, in which
+            `grain_mistake` finds no mistake.
 
     Returns:
         struct of `most` (int, the maximum number of objects in a group), and `few` (int: if a
         directory has fewer objects than this, they are grouped with those of its parent).
     """
-    own = getattr(ctx.attr, "grain", "")
-    value = own or ctx.attr._grain[BuildSettingInfo].value
+    value = _value_of(ctx.attr)
     if value == "object":
         return struct(most = 1, few = 0)
     if value == "directory":
         return struct(most = DIRECTORY_MOST, few = 0)
-    if not value.isdigit() or int(value) < 1:
-        fail("{}: {} is \"{}\"; expected \"object\", \"directory\" or a positive number".format(
-            ctx.label,
-            "grain" if own else "@rules_btf//rules/settings:grain",
-            value,
-        ))
     return struct(most = int(value), few = int(value) // 4)
 
 def groups_of(elves, grain, extensions = ["o"]):
@@ -98,8 +113,7 @@ def groups_of(elves, grain, extensions = ["o"]):
                 else:
                     group = paths.join(directory, "group." + name)
                     if group in groups:
-                        fail("{} has the same name as a group of objects: rename it".format(
-                            groups[group][0].path,
-                        ))
+                        path = groups[group][0].path
+                        fail(path + " has the same name as a group of objects: rename it", **FAIL)
                     groups[group] = [bucket[path] for path in sorted(bucket)]
     return groups

@@ -12,18 +12,33 @@ def inline_attrs(name):
     """The attribute `inline`. The parameter is the name of the BTF, for its documentation."""
     return {"inline": attr.bool(doc = _DOC.format(name = name))}
 
-def check_inline(ctx, input):
-    """Fails if there can be no sites. The parameter input is the kind of debugging information."""
-    if ctx.attr.inline and input == "btf":
-        fail(("{} has inline = True, but reads BTF that the compiler wrote (input = \"btf\"): only " +
-              "DWARF says where functions were inlined").format(ctx.label))
+def inline_mistake(attr, linked):
+    """What is wrong with the attribute `inline`.
+
+    Args:
+        attr: struct, the rule's attributes.
+        linked: bool, there is a linked file.
+
+    Returns:
+        string, or None.
+    """
+    if not attr.inline:
+        return None
+    if not linked:
+        return ("inline = True needs a linked file, whose DWARF says where functions were inlined: " +
+                "set vmlinux or module")
+    if conversion_of(attr).input == "btf":
+        return ("inline = True can't read BTF that the compiler wrote (input = \"btf\"): only DWARF " +
+                "says where functions were inlined")
+    return None
 
 def link_inline(ctx, elf, btf, bases, features):
     """Declares the BTF of the sites in a linked file, with `inline = True`.
 
     Args:
-        ctx: context of a rule with LINK_EXEC_GROUPS, CONVERSION_ATTRS and INLINE_ATTRS.
-        elf: File or None, the linked file.
+        ctx: context of a rule with LINK_EXEC_GROUPS, CONVERSION_ATTRS and inline_attrs, in which
+            `inline_mistake` finds no mistake.
+        elf: File, the linked file.
         btf: File, the BTF of that file.
         bases: depset of File, the chain of BTF that btf is based on, deepest first.
         features: list of string, the features of btf.
@@ -33,11 +48,7 @@ def link_inline(ctx, elf, btf, bases, features):
     """
     if not ctx.attr.inline:
         return None
-    if not elf:
-        fail(("{} has inline = True, but no linked file, whose DWARF says where functions were " +
-              "inlined: set vmlinux or module").format(ctx.label))
     conversion = conversion_of(ctx.attr)
-    check_inline(ctx, conversion.input)
     result = struct(
         btf = ctx.actions.declare_file(ctx.label.name + ".inline.btf"),
         skipped = ctx.actions.declare_file(ctx.label.name + ".inline.skipped"),

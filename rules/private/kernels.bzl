@@ -2,6 +2,7 @@
 
 load("@bazel_skylib//lib:paths.bzl", "paths")
 load("//rules:providers.bzl", "BpfNeedsInfo", "BtfInfo", "BtfMinInfo", "BtfModulesInfo")
+load(":mistakes.bzl", "first_mistake")
 load(":program_actions.bzl", "btf_min_action")
 
 NEEDS_ATTRS = {
@@ -33,18 +34,19 @@ _OTHERS = {
          "bpf_needs",
 }
 
-def needs_of(ctx):
-    """The files of the attribute `needs`: depset of File."""
+def needs_mistake(ctx):
+    """What is wrong with the attribute `needs`: string, or None."""
     for target in ctx.attr.needs:
         if BpfNeedsInfo in target:
             continue
         files = target[DefaultInfo].files.to_list()
         if [file for file in files if file.extension != "needs"]:
-            fail(("{}: {}, in the attribute needs, is neither a bpf_needs nor a .needs file: use " +
-                  "a bpf_needs").format(
-                ctx.label,
-                target.label,
-            ))
+            return ("{}, in the attribute needs, is neither a bpf_needs nor a .needs file: use a " +
+                    "bpf_needs").format(target.label)
+    return None
+
+def needs_of(ctx):
+    """The files of the attribute `needs`: depset of File."""
     return depset(
         [target[BpfNeedsInfo].needs for target in ctx.attr.needs if BpfNeedsInfo in target],
         transitive = [
@@ -54,26 +56,24 @@ def needs_of(ctx):
         ],
     )
 
-def _files_of(ctx, target):
-    """The kernels of a target in `kernels`: list of File."""
+def _kernel_mistake(target):
+    """What is wrong with a target in `kernels`: string, or None."""
     if BtfInfo in target:
         if target[BtfInfo].bases:
-            fail("{}: {} in kernels isn't a kernel: it has a base".format(ctx.label, target.label))
-        return [target[BtfInfo].btf]
+            return "{} in kernels isn't a kernel: it has a base".format(target.label)
+        return None
     if BtfModulesInfo in target:
-        fail("{}: {} has BTF of modules: put it into the attribute modules of a btf_min".format(
-            ctx.label,
+        return "{} has BTF of modules: put it into the attribute modules of a btf_min".format(
             target.label,
-        ))
-    files = target[DefaultInfo].files.to_list()
-    for file in files:
+        )
+    for file in target[DefaultInfo].files.to_list():
         if file.extension in _OTHERS and not file.is_directory:
-            fail("{}: {} in kernels {}".format(
-                ctx.label,
-                file.short_path,
-                _OTHERS[file.extension],
-            ))
-    return files
+            return "{} in kernels {}".format(file.short_path, _OTHERS[file.extension])
+    return None
+
+def _files_of(target):
+    """The kernels of a target in `kernels`: list of File."""
+    return [target[BtfInfo].btf] if BtfInfo in target else target[DefaultInfo].files.to_list()
 
 def _below_prefix(ctx, file):
     """The path of a file below `strip_prefix`, or None."""
@@ -90,38 +90,52 @@ def _name_of(ctx, file):
         name = name.removesuffix(ending)
     return name
 
-def kernels_of(ctx, targets):
-    """The kernels of targets, by name.
+def kernels_mistake(ctx, targets):
+    """What is wrong with kernels.
 
     Args:
         ctx: context of a rule with STRIP_PREFIX_ATTRS.
         targets: list of Target.
 
     Returns:
-        dict from a kernel's name to its File; or from "" to the only File, a directory. Fails if
-        two kernels have the same name.
+        string, or None.
     """
+    mistake = first_mistake([_kernel_mistake(target) for target in targets])
+    if mistake:
+        return mistake
     found = {}
-    for target in targets:
-        for file in _files_of(ctx, target):
-            name = "" if file.is_directory else _name_of(ctx, file)
-            if found.get(name, file) != file and name:
-                fail(("{}: {} and {} are both the kernel {}: rename one, or set strip_prefix so " +
-                      "that names have directories").format(
-                    ctx.label,
-                    found[name].short_path,
-                    file.short_path,
-                    name,
-                ))
-            if "" in found or not name and found:
-                fail("{}: a directory must be the only item of kernels: use several btf_min".format(
-                    ctx.label,
-                ))
-            found[name] = file
+    for file in [file for target in targets for file in _files_of(target)]:
+        name = "" if file.is_directory else _name_of(ctx, file)
+        if found.get(name, file) != file and name:
+            return ("{} and {} are both the kernel {}: rename one, or set strip_prefix so that " +
+                    "names have directories").format(
+                found[name].short_path,
+                file.short_path,
+                name,
+            )
+        if "" in found or not name and found:
+            return "a directory must be the only item of kernels: use several btf_min"
+        found[name] = file
     prefix = ctx.attr.strip_prefix
     if prefix and not [file for file in found.values() if _below_prefix(ctx, file)]:
-        fail("{}: no kernel is below strip_prefix, {}".format(ctx.label, prefix))
-    return found
+        return "no kernel is below strip_prefix, {}".format(prefix)
+    return None
+
+def kernels_of(ctx, targets):
+    """The kernels of targets, by name.
+
+    Args:
+        ctx: context of a rule with STRIP_PREFIX_ATTRS.
+        targets: list of Target, in which `kernels_mistake` finds no mistake.
+
+    Returns:
+        dict from a kernel's name to its File; or from "" to the only File, a directory.
+    """
+    return {
+        "" if file.is_directory else _name_of(ctx, file): file
+        for target in targets
+        for file in _files_of(target)
+    }
 
 def minimal_btfs(ctx, needs, kernels, modules = [], flat = False, hooks = True):
     """Declares a BtfMin action for each kernel.

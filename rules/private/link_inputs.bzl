@@ -2,13 +2,16 @@
 
 load("//rules:providers.bzl", "BtfInfo", "BtfObjectsInfo")
 load(":btf_objects.bzl", "convert_all")
-load(":conversion.bzl", "chosen", "conversion_of", "for_objects")
+load(":conversion.bzl", "chosen", "conversion_mistake", "conversion_of", "for_objects")
 load(":convert_actions.bzl", "btf_facts", "btf_gen")
-load(":debug_files.bzl", "check_debug_files")
-load(":features.bzl", "check_base", "check_same")
+load(":debug_files.bzl", "debug_mistake")
+load(":features.bzl", "base_mistake", "same_mistake")
+load(":grain.bzl", "grain_mistake")
+load(":inline.bzl", "inline_mistake")
 load(":link_actions.bzl", "btf_base")
 load(":merge_tree.bzl", "laid_out", "merge_tree", "put")
-load(":sources.bzl", "elves_of")
+load(":mistakes.bzl", "first_mistake")
+load(":sources.bzl", "elves_of", "source_mistake")
 load(":variables.bzl", "link_extra")
 
 STRICT_ATTRS = {
@@ -38,24 +41,55 @@ def srcs_attr(mandatory, doc):
         providers = [[BtfObjectsInfo], []],
     )
 
-def linked_file(ctx, name):
-    """The linked file in an attribute.
+def link_mistake(ctx, name):
+    """What is wrong with the sources or the linked file of a link.
 
     Args:
-        ctx: context of a rule.
-        name: string, the attribute, with allow_single_file.
+        ctx: context of a rule with `srcs_attr`, CONVERSION_ATTRS and GRAIN_SETTINGS.
+        name: string, the attribute with the linked file.
 
     Returns:
-        File or None
+        string, or None.
     """
-    file = getattr(ctx.file, name)
-    if file and file.is_directory:
-        fail("{}: {} is a directory, {}: set it to the linked file".format(
-            ctx.label,
+    elf = getattr(ctx.file, name)
+    if elf and elf.is_directory:
+        return "{} is a directory, {}: set it to the linked file".format(name, elf.short_path)
+    if not ctx.attr.srcs and not elf:
+        return "{}_btf needs srcs (BTF objects), {} (an ELF file with DWARF), or both".format(
             name,
-            file.short_path,
-        ))
-    return file
+            name,
+        )
+    return (
+        conversion_mistake(ctx.attr) or
+        grain_mistake(ctx.attr) or
+        inline_mistake(ctx.attr, bool(elf)) or
+        (debug_mistake(conversion_of(ctx.attr).beside, [elf]) if elf else None) or
+        first_mistake([_source_mistake(src) for src in ctx.attr.srcs]) or
+        _idle_mistake(ctx) or
+        same_mistake(
+            ctx.label,
+            "links objects that were converted with",
+            _features_by_label(ctx),
+        )
+    )
+
+def _source_mistake(src):
+    """What is wrong with a target in `srcs`: string, or None."""
+    if BtfObjectsInfo not in src and not src[DefaultInfo].files:
+        return "{} in srcs has no file".format(src.label)
+    return source_mistake(src) if _is_elf(src) else None
+
+def _idle_mistake(ctx):
+    """What is wrong if nothing is converted that attributes could affect: string, or None."""
+    idle = [name for name in chosen(ctx.attr) if name != "btf_features"]
+    if not idle or not ctx.attr.srcs or [src for src in ctx.attr.srcs if _is_elf(src)]:
+        return None
+    if ctx.attr.inline:  # the linked file is read
+        return None
+    return "{} can't change srcs that are converted already: set {} on their targets".format(
+        " and ".join(idle),
+        "it" if len(idle) == 1 else "them",
+    )
 
 def link_facts(ctx, elf, features):
     """Declares the facts of a link.
@@ -71,20 +105,18 @@ def link_facts(ctx, elf, features):
     if not elf:
         return None
     facts = ctx.actions.declare_file(ctx.label.name + ".facts")
-    beside = conversion_of(ctx.attr).beside
-    check_debug_files(ctx.label, beside, [elf])
-    btf_facts(ctx, elf, facts, features, beside)
+    btf_facts(ctx, elf, facts, features, conversion_of(ctx.attr).beside)
     return facts
 
-def link_inputs(ctx, name, elf):
+def link_inputs(ctx, elf):
     """Declares the conversions that a link needs, and the merges of their outputs.
 
     Without sources, one action converts the linked file. For a kernel, this takes about a second;
     splitting the file for several actions would take longer.
 
     Args:
-        ctx: context of a rule with the toolchain, `srcs_attr`, CONVERSION_ATTRS and GRAIN_SETTINGS.
-        name: string, the attribute with the linked file.
+        ctx: context of a rule with the toolchain, `srcs_attr`, CONVERSION_ATTRS and
+            GRAIN_SETTINGS, in which `link_mistake` finds no mistake.
         elf: File or None, the linked file.
 
     Returns:
@@ -92,12 +124,6 @@ def link_inputs(ctx, name, elf):
     """
     if ctx.attr.srcs:
         return _converted_srcs(ctx)
-    if not elf:
-        fail("{}: {}_btf needs srcs (BTF objects), {} (an ELF file with DWARF), or both".format(
-            ctx.label,
-            name,
-            name,
-        ))
     converted = ctx.actions.declare_file(ctx.label.name + ".btfo")
     btf_gen(ctx, [elf], converted, conversion_of(ctx.attr))
     return depset([converted])
@@ -114,10 +140,8 @@ def _converted_srcs(ctx):
     parts = []
     elves = []
     for src in ctx.attr.srcs:
-        if BtfObjectsInfo not in src and not src[DefaultInfo].files:
-            fail("{}: {} in srcs has no file".format(ctx.label, src.label))
         if _is_elf(src):
-            elves += elves_of(ctx.label, src)
+            elves += elves_of(src)
         elif BtfObjectsInfo not in src:
             single += src[DefaultInfo].files.to_list()
         elif src[BtfObjectsInfo].root:
@@ -126,12 +150,6 @@ def _converted_srcs(ctx):
             parts.append(src[BtfObjectsInfo].parts)
         else:
             graphs.append(src[BtfObjectsInfo].roots)
-    idle = [name for name in chosen(ctx.attr) if name != "btf_features"]
-    if idle and not elves and not ctx.attr.inline:
-        fail("{} sets {}, but its srcs are converted already: set that on their targets".format(
-            ctx.label,
-            " and ".join(idle),
-        ))
     conversion = for_objects(conversion_of(ctx.attr))
     objects = laid_out(ctx, single)
     for path, object in convert_all(ctx, elves, ctx.label.name + ".btfo.d", conversion).items():
@@ -164,6 +182,10 @@ def linked_features(ctx):
     Returns:
         list of string. If no source has features, the result comes from the target or the flag.
     """
+    return _features_by_label(ctx).values()[0]
+
+def _features_by_label(ctx):
+    """The features that the sources of a link chose: dict from a Label to a list of string."""
     found = {
         src.label: src[BtfObjectsInfo].btf_features
         for src in ctx.attr.srcs
@@ -172,27 +194,25 @@ def linked_features(ctx):
     own = conversion_of(ctx.attr).btf_features
     if ctx.attr.btf_features or not found or [src for src in ctx.attr.srcs if _is_elf(src)]:
         found[ctx.label] = own
-    check_same(ctx.label, "links objects that were converted with", found)
-    return found.values()[0]
+    return found
 
-def btf_info(ctx, name, target):
-    """The BtfInfo of a target in an attribute with allow_files. Fails if it has none.
+def info_mistake(name, target):
+    """What is wrong with a target that should have BtfInfo.
 
     Args:
-        ctx: context of a rule.
-        name: string, the attribute.
-        target: Target.
+        name: string, an attribute with allow_files.
+        target: Target in that attribute.
 
     Returns:
-        BtfInfo
+        string, or None.
     """
-    if BtfInfo not in target:
-        fail(("{}: {}: {} has no BTF of a kernel or module: use its vmlinux_btf or module_btf, " +
-              "or a btf_import of the file").format(ctx.label, name, target.label))
-    return target[BtfInfo]
+    if BtfInfo in target:
+        return None
+    return ("{}: {} has no BTF of a kernel or module: use its vmlinux_btf or module_btf, or a " +
+            "btf_import of the file").format(name, target.label)
 
-def chain_of(ctx, base, features = None):
-    """The chain of bases for BTF that is based on a target.
+def chain_mistake(ctx, base, features = None):
+    """What is wrong with a base.
 
     Args:
         ctx: context of a rule.
@@ -200,15 +220,29 @@ def chain_of(ctx, base, features = None):
         features: list of string, the features of the BTF to make; None if they are unknown.
 
     Returns:
+        string, or None.
+    """
+    mistake = info_mistake("base", base)
+    if mistake:
+        return mistake
+    info = base[BtfInfo]
+    if info.distilled:
+        return ("{} can't be a base: it has the feature distilled_base, so its ids belong to no " +
+                "kernel; use a base without that feature").format(base.label)
+    if features == None:
+        return None
+    return base_mistake(ctx.label, features, base.label, getattr(info, "btf_features", None))
+
+def chain_of(base):
+    """The chain of bases for BTF that is based on a target.
+
+    Args:
+        base: Target of the attribute base, in which `chain_mistake` finds no mistake.
+
+    Returns:
         struct of `bases` and `indices`, depsets of File, and of `old_base`, File or None.
     """
-    label = base.label
-    info = btf_info(ctx, "base", base)
-    if info.distilled:
-        fail(("{} can't be based on {}: it has the feature distilled_base, so its ids belong to " +
-              "no kernel; use a base without that feature").format(ctx.label, label))
-    if features != None:
-        check_base(ctx.label, features, label, getattr(info, "btf_features", None))
+    info = base[BtfInfo]
     return struct(
         bases = depset([info.btf], transitive = [info.bases], order = "postorder"),
         indices = depset([info.index], transitive = [info.indices], order = "postorder"),

@@ -15,6 +15,7 @@ So an edit of one object reruns at most one merge at each level, each of about F
 
 load("@bazel_skylib//lib:paths.bzl", "paths")
 load(":link_actions.bzl", "btf_merge")
+load(":mistakes.bzl", "FAIL")
 
 FAN_IN = 32
 
@@ -45,11 +46,14 @@ def put(things, path, file):
         file: File.
     """
     if path in things:
-        fail("{} and {} would both be merged as {}: rename one of them".format(
-            things[path].path,
-            file.path,
-            path,
-        ))
+        fail(
+            "{} and {} would both be merged as {}: rename one of them".format(
+                things[path].path,
+                file.path,
+                path,
+            ),
+            **FAIL
+        )
     things[path] = file
 
 def laid_out(ctx, files, directory = ""):

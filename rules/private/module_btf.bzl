@@ -3,7 +3,7 @@
 load("//rules:providers.bzl", "BtfInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 load(":conversion.bzl", "CONVERSION_ATTRS")
-load(":features.bzl", "check_distilled", "has_feature")
+load(":features.bzl", "distilled_mistake", "has_feature")
 load(":grain.bzl", "GRAIN_SETTINGS")
 load(":inline.bzl", "inline_attrs", "link_inline")
 load(":link_actions.bzl", "btf_link")
@@ -11,30 +11,40 @@ load(
     ":link_inputs.bzl",
     "OUT_ATTRS",
     "STRICT_ATTRS",
+    "chain_mistake",
     "chain_of",
     "declare_btf",
     "link_facts",
     "link_inputs",
+    "link_mistake",
     "linked_features",
-    "linked_file",
     "linked_providers",
     "srcs_attr",
 )
+load(":mistakes.bzl", "FAIL")
 load(":run.bzl", "LINK_EXEC_GROUPS")
-load(":variables.bzl", "VARIABLES_ATTRS", "variables_of")
+load(":variables.bzl", "VARIABLES_ATTRS", "variables_mistake", "variables_of")
 
 def _module_btf_impl(ctx):
     features = linked_features(ctx)
-    check_distilled(ctx, features)
-    chain = chain_of(ctx, ctx.attr.base, features)
-    elf = linked_file(ctx, "module")
+    elf = ctx.file.module
+    distill = has_feature(features, "distilled_base")
+    mistake = (
+        link_mistake(ctx, "module") or
+        distilled_mistake(ctx, features) or
+        chain_mistake(ctx, ctx.attr.base, features) or
+        variables_mistake(ctx, features, bool(elf), distill)
+    )
+    if mistake:
+        fail(mistake, **FAIL)
+    chain = chain_of(ctx.attr.base)
     facts = link_facts(ctx, elf, features)
-    objects = link_inputs(ctx, "module", elf)
+    objects = link_inputs(ctx, elf)
     btf = declare_btf(ctx)
     skipped = ctx.actions.declare_file(ctx.label.name + ".skipped")
     distilled = None
     bases = chain.indices
-    if has_feature(features, "distilled_base"):
+    if distill:
         distilled = ctx.actions.declare_file(ctx.label.name + ".base.btf")
         bases = chain.bases
     btf_link(
@@ -45,7 +55,7 @@ def _module_btf_impl(ctx):
         facts = facts,
         bases = bases,
         distilled = distilled,
-        variables = variables_of(ctx, features, facts, bool(distilled)),
+        variables = variables_of(ctx),
         strict = ctx.attr.strict,
     )
     on = depset([distilled]) if distilled else chain.bases

@@ -3,17 +3,18 @@
 load("//rules:providers.bzl", "BtfModulesInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 load(":btf_embed.bzl", "EMBED_ATTRS", "how_to_embed")
-load(":conversion.bzl", "CONVERSION_ATTRS", "conversion_of")
+load(":conversion.bzl", "CONVERSION_ATTRS", "conversion_mistake", "conversion_of")
 load(":convert_actions.bzl", "btf_facts")
-load(":features.bzl", "check_distilled", "has_feature")
-load(":grain.bzl", "GRAIN_SETTINGS", "grain_of", "groups_of")
-load(":inline.bzl", "check_inline", "inline_attrs")
+load(":features.bzl", "distilled_mistake", "has_feature")
+load(":grain.bzl", "GRAIN_SETTINGS", "grain_mistake", "grain_of", "groups_of")
+load(":inline.bzl", "inline_attrs", "inline_mistake")
 load(":link_actions.bzl", "btf_base", "btf_shared")
-load(":link_inputs.bzl", "chain_of")
+load(":link_inputs.bzl", "chain_mistake", "chain_of")
 load(":merge_tree.bzl", "layout_path")
+load(":mistakes.bzl", "FAIL")
 load(":module_actions.bzl", "btf_modules")
 load(":run.bzl", "LINK_EXEC_GROUPS")
-load(":variables.bzl", "VARIABLES_ATTRS", "variables_of")
+load(":variables.bzl", "VARIABLES_ATTRS", "variables_mistake", "variables_of")
 
 def _name_of(ko):
     """The name of a module, as `btfdedup modules` derives it."""
@@ -22,36 +23,38 @@ def _name_of(ko):
 # These are extensions of files that are linked into modules or made from modules.
 _NO_MODULES = ["a", "btf", "btfo", "o", "so"]
 
-def _groups(ctx):
-    """The groups of modules: list of lists of File. A group has either modules or one directory."""
-    directories, by_path, by_name = {}, {}, {}
-    for ko in ctx.files.modules:
+def _module_mistake(kos):
+    """What is wrong with the files in the attribute `modules`: string, or None."""
+    directories, by_name = {}, {}
+    for ko in kos:
         if ko.is_directory:
-            other = directories.setdefault(ko.basename, [ko])[0]
+            other = directories.setdefault(ko.basename, ko)
             if other != ko:
-                fail(("{}: the directories {} and {} have the same name, so their outputs would " +
-                      "have the same name: use a separate modules_btf for one of them").format(
-                    ctx.label,
+                return ("the directories {} and {} have the same name, so their outputs would " +
+                        "have the same name: use a separate modules_btf for one of them").format(
                     other.short_path,
                     ko.short_path,
-                ))
+                )
             continue
         if ko.extension in _NO_MODULES:
-            fail("{}: {} is not a linked module: use the .ko file that it is linked into".format(
-                ctx.label,
+            return "{} is not a linked module: use the .ko file that it is linked into".format(
                 ko.short_path,
-            ))
+            )
         name = _name_of(ko).replace("-", "_").replace(",", "_")  # as the kernel calls it
         if name in by_name:
-            fail("{}: {} and {} are both the module {}: rename or remove one".format(
-                ctx.label,
+            return "{} and {} are both the module {}: rename or remove one".format(
                 by_name[name].short_path,
                 ko.short_path,
                 name,
-            ))
+            )
         by_name[name] = ko
-        by_path[layout_path(ko)] = ko
-    return groups_of(by_path, grain_of(ctx), ["ko", "debug"]).values() + directories.values()
+    return None
+
+def _groups(ctx):
+    """The groups of modules: list of lists of File. A group has either modules or one directory."""
+    directories = [[ko] for ko in ctx.files.modules if ko.is_directory]
+    by_path = {layout_path(ko): ko for ko in ctx.files.modules if not ko.is_directory}
+    return groups_of(by_path, grain_of(ctx), ["ko", "debug"]).values() + directories
 
 def _outputs(ctx, kos, where, separate, inline, embed):
     """Declares the outputs for modules, or for a directory of them: lists of File."""
@@ -141,26 +144,40 @@ def _facts(ctx, modules, conversion):
         found.append(facts)
     return found
 
+def _mistake(ctx, conversion):
+    """What is wrong with attributes that other rules don't have in this form: string, or None."""
+    one_module = conversion.beside.packages + conversion.beside.separate
+    if one_module:
+        return "debug has {}, which belongs to one module: use a module_btf for it".format(
+            one_module[0].short_path,
+        )
+    if has_feature(conversion.btf_features, "distilled_base"):
+        return ("modules of one kernel build need no distilled base; use module_btf for a module " +
+                "that other builds load")
+    if ctx.attr.shared_base and ctx.attr.embed:
+        return ("embed and shared_base can't be used together: the kernel can't load a chain of " +
+                "bases")
+    if ctx.file.order and not [ko for ko in ctx.files.modules if ko.is_directory]:
+        return "the attribute order needs a directory in the attribute modules"
+    return None
+
 def _modules_btf_impl(ctx):
     conversion = conversion_of(ctx.attr)
     features = conversion.btf_features
-    check_inline(ctx, conversion.input)
-    check_distilled(ctx, features)
-    chain = chain_of(ctx, ctx.attr.base, features)
-    if conversion.beside.packages or conversion.beside.separate:
-        fail("{}: debug has {}, which belongs to one module: use a module_btf for it".format(
-            ctx.label,
-            (conversion.beside.packages + conversion.beside.separate)[0].short_path,
-        ))
-    if has_feature(features, "distilled_base"):
-        fail(("{}: modules of one kernel build need no distilled base; use module_btf for a " +
-              "module that other builds load").format(ctx.label))
-    if ctx.attr.shared_base and ctx.attr.embed:
-        fail(("{}: embed and shared_base can't be used together: the kernel can't load a chain " +
-              "of bases").format(ctx.label))
-    if ctx.file.order and not [ko for ko in ctx.files.modules if ko.is_directory]:
-        fail("{}: the attribute order needs a directory in the attribute modules".format(ctx.label))
-    variables = variables_of(ctx, conversion.btf_features, facts = True)
+    mistake = (
+        conversion_mistake(ctx.attr) or
+        grain_mistake(ctx.attr) or
+        inline_mistake(ctx.attr, True) or
+        distilled_mistake(ctx, features) or
+        chain_mistake(ctx, ctx.attr.base, features) or
+        _mistake(ctx, conversion) or
+        variables_mistake(ctx, features, facts = True) or
+        _module_mistake(ctx.files.modules)
+    )
+    if mistake:
+        fail(mistake, **FAIL)
+    chain = chain_of(ctx.attr.base)
+    variables = variables_of(ctx)
     groups = _groups(ctx)
     shared = None
     if ctx.attr.shared_base:

@@ -5,6 +5,7 @@ this file instead of the programs, so most edits of a program rerun none of thes
 """
 
 load(":arguments.bzl", "add_file_as", "add_files")
+load(":mistakes.bzl", "FAIL")
 load(":run.bzl", "run_tool", "tools")
 
 def _needs_resources(_os, _inputs):
@@ -25,7 +26,10 @@ def btfcore_of(ctx, exec_group = None):
     """
     btfcore = tools(ctx, exec_group).btfcore
     if not btfcore:
-        fail("the toolchain has no btfcore: set the attribute btfcore of its btf_toolchain")
+        fail(
+            "the toolchain has no btfcore: set the attribute btfcore of its btf_toolchain",
+            **FAIL
+        )
     return btfcore
 
 def bpf_needs_action(ctx, objects, out):

@@ -34,18 +34,27 @@ def _one_form(files):
         chosen.append(file)
     return chosen
 
-def elves_of(label, src):
+def source_mistake(src):
+    """What is wrong with a target in `srcs`, which should have ELF files.
+
+    Args:
+        src: Target.
+
+    Returns:
+        string, or None.
+    """
+    for file in src[DefaultInfo].files.to_list():
+        if file.extension in _OTHERS and not file.is_directory:
+            return "{} in srcs {}".format(file.short_path, _OTHERS[file.extension])
+    return None
+
+def elves_of(src):
     """The ELF files of a target in `srcs`, and directories of ELF files.
 
     Args:
-        label: Label of the target with these srcs.
         src: Target.
 
     Returns:
         list of File.
     """
-    files = src[DefaultInfo].files.to_list()
-    for file in files:
-        if file.extension in _OTHERS and not file.is_directory:
-            fail("{}: {} in srcs {}".format(label, file.short_path, _OTHERS[file.extension]))
-    return _one_form(files)
+    return _one_form(src[DefaultInfo].files.to_list())

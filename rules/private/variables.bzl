@@ -14,33 +14,35 @@ objects with that feature, else `percpu`.""",
     ),
 }
 
-def variables_of(ctx, features, facts, distilled = False):
-    """Which variables the link of a target encodes.
+def variables_mistake(ctx, features, facts, distilled = False):
+    """What is wrong with the attribute `variables`.
 
     Args:
         ctx: context of a rule with VARIABLES_ATTRS.
         features: list of string, the features with which the objects were converted.
-        facts: File or None, link facts; True if the target has many links and each has facts.
+        facts: whether the link has facts.
         distilled: whether the BTF will be based on a distilled base.
 
     Returns:
-        string, for `btf_link`.
+        string, or None.
     """
     wanted = ctx.attr.variables
     if wanted in ["separate", "all"]:
         if not has_feature(features, "global_var"):
-            fail(("{} has variables = \"{}\", but its objects are converted without the feature " +
-                  "global_var: add it to btf_features of the objects, or to the flag " +
-                  "@rules_btf//rules/settings:btf_features").format(
-                ctx.label,
-                wanted,
-            ))
+            return ("variables is \"{}\", but the objects are converted without the feature " +
+                    "global_var: add it to btf_features of the objects, or to the flag " +
+                    "@rules_btf//rules/settings:btf_features").format(wanted)
         if not facts:
-            fail(("{} has variables = \"{}\", but no linked file, from which the addresses of " +
-                  "variables are read: set vmlinux or module").format(ctx.label, wanted))
+            return ("variables is \"{}\", but there is no linked file, from which the addresses " +
+                    "of variables are read: set vmlinux or module").format(wanted)
     if wanted == "separate" and distilled:
-        fail(("{} has variables = \"separate\" and the feature distilled_base: use only one " +
-              "of them, because BTF on a distilled base can't be a base").format(ctx.label))
+        return ("variables is \"separate\", and the feature distilled_base is on: use only one " +
+                "of them, because BTF on a distilled base can't be a base")
+    return None
+
+def variables_of(ctx):
+    """Which variables the link of a target encodes: string, for `btf_link`."""
+    wanted = ctx.attr.variables
     return "percpu" if wanted == "separate" else wanted
 
 def link_extra(ctx, path, objects, facts, bases):

@@ -14,33 +14,36 @@ load(
     "declare_btf",
     "link_facts",
     "link_inputs",
+    "link_mistake",
     "linked_features",
-    "linked_file",
     "linked_providers",
     "srcs_attr",
 )
+load(":mistakes.bzl", "FAIL")
 load(":run.bzl", "LINK_EXEC_GROUPS")
-load(":variables.bzl", "VARIABLES_ATTRS", "variables_of")
+load(":variables.bzl", "VARIABLES_ATTRS", "variables_mistake", "variables_of")
 
 def _vmlinux_btf_impl(ctx):
     features = linked_features(ctx)
-    elf = linked_file(ctx, "vmlinux")
+    elf = ctx.file.vmlinux
+    mistake = link_mistake(ctx, "vmlinux") or variables_mistake(ctx, features, bool(elf))
+    if mistake:
+        fail(mistake, **FAIL)
     facts = link_facts(ctx, elf, features)
-    objects = link_inputs(ctx, "vmlinux", elf)
+    objects = link_inputs(ctx, elf)
     btf = declare_btf(ctx)
     skipped = ctx.actions.declare_file(ctx.label.name + ".skipped")
     old_base = None
     if elf:
         old_base = ctx.actions.declare_file(ctx.label.name + ".old.btf")
         btf_old_base(ctx, elf, old_base)
-    variables = variables_of(ctx, features, facts)
     btf_link(
         ctx,
         objects,
         btf,
         skipped,
         facts = facts,
-        variables = variables,
+        variables = variables_of(ctx),
         strict = ctx.attr.strict,
     )
     return linked_providers(

@@ -41,7 +41,7 @@ _other_kernels_test = analysistest.make(
 _other_shared_test = analysistest.make(failure_test("shared base or none"), expect_failure = True)
 _no_vmlinux_test = analysistest.make(failure_test("it has a base"), expect_failure = True)
 _missing_base_test = analysistest.make(
-    failure_test("which is not in the modules of"),
+    failure_test("which is not in modules: add that module"),
     expect_failure = True,
 )
 _other_path_test = analysistest.make(

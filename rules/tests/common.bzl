@@ -52,12 +52,19 @@ def elf_inputs(action):
         if file.is_directory or file.extension in _KINDS
     ])
 
-def failure_test(message):
-    """A test that the analysis of the target under test fails with a message."""
+def failure_test(message, functions = 1):
+    """A test that the analysis of the target under test fails with a message.
+
+    Args:
+        message: string.
+        functions: how many functions the traceback may have (rules/private/mistakes.bzl).
+    """
 
     def _impl(ctx):
         env = analysistest.begin(ctx)
         asserts.expect_failure(env, message)
+        for cause in analysistest.target_under_test(env)[AnalysisFailureInfo].causes.to_list():
+            asserts.true(env, cause.message.count("\tFile ") <= functions, cause.message)
         return analysistest.end(env)
 
     return _impl

@@ -76,7 +76,7 @@ def _modules_impl(ctx):
 _modules_test = analysistest.make(_modules_impl)
 
 _of_nothing_test = analysistest.make(
-    failure_test("no linked file, whose DWARF says where functions were inlined"),
+    failure_test("inline = True needs a linked file, whose DWARF says where functions were inlined"),
     expect_failure = True,
 )
 _of_btf_test = analysistest.make(

@@ -52,7 +52,9 @@ def _failing(message):
 
 _object_test = _failing("x.btfo in srcs is converted already: put it into srcs of a vmlinux_btf")
 _source_test = _failing("source.c in srcs is source code: use its object file")
-_idle_test = _failing("sets lang_exclude and skip_unencodable, but its srcs are converted already")
+_idle_test = _failing(
+    "lang_exclude and skip_unencodable can't change srcs that are converted already: set them on",
+)
 
 _empty_test = _failing("@@//rules/tests:inputs_empty in srcs has no file")
 _directory_as_kernel_test = _failing("vmlinux is a directory, rules/tests/any_directory.d: set")

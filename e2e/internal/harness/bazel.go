@@ -14,9 +14,10 @@ import (
 // tools that "go build" has built, because Bazel would take minutes to build them.
 type Workspace struct {
 	testing.TB
-	Dir         string // the workspace's directory
-	Base        string // Bazel's output base
-	bazel, path string
+	Dir  string // the workspace's directory
+	Base string // Bazel's output base
+	seat seat
+	path string
 }
 
 // A seat is a directory for a workspace and its Bazel server. The tests of a package use a seat one
@@ -95,15 +96,30 @@ func removeSeats() {
 // programs isn't on PATH.
 func NewWorkspace(tb testing.TB, from string, programs ...string) *Workspace {
 	tb.Helper()
+	w := NewWorkspaceWithoutTools(tb, from, programs...)
+	flag := AddTools(tb, w.Dir, Tool(tb, "btfgen"), Tool(tb, "btfdedup"))
+	w.SetOptions("build " + flag + "\n")
+	return w
+}
+
+// NewWorkspaceWithoutTools is like NewWorkspace, but the workspace must choose a toolchain itself.
+func NewWorkspaceWithoutTools(tb testing.TB, from string, programs ...string) *Workspace {
+	tb.Helper()
 	Need(tb, programs...)
 	s := takeSeat(tb)
-	w := &Workspace{TB: tb, Dir: s.workspace(), Base: s.outputBase(), bazel: s.bazel(),
+	w := &Workspace{TB: tb, Dir: s.workspace(), Base: s.outputBase(), seat: s,
 		path: s.programs() + ":" + os.Getenv("PATH")}
 	CopyWorkspace(tb, from, w.Dir)
-	flag := AddTools(tb, w.Dir, Tool(tb, "btfgen"), Tool(tb, "btfdedup"))
-	WriteFile(tb, s.options(), "build "+flag+"\n")
+	w.SetOptions("")
 	tb.Cleanup(func() { s.leave(tb) })
 	return w
+}
+
+// SetOptions writes the file with Bazel's options that is read in addition to the workspace's
+// .bazelrc.
+func (w *Workspace) SetOptions(bazelrc string) {
+	w.Helper()
+	WriteFile(w, w.seat.options(), bazelrc)
 }
 
 // AddBtfcore adds btfcore to the workspace's toolchain of prebuilt tools.
@@ -119,7 +135,7 @@ func (w *Workspace) AddBtfcore(tb testing.TB) {
 
 // Argv returns the command line that runs Bazel with the given arguments.
 func (w *Workspace) Argv(args ...string) []string {
-	return append([]string{w.bazel}, args...)
+	return append([]string{w.seat.bazel()}, args...)
 }
 
 // Shell runs a command line in the workspace, as a user would type it, and returns all its output.

@@ -1,13 +1,15 @@
 package harness
 
 import (
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
+	"regexp"
 	"testing"
 )
+
+// aboveWorkspace matches the beginning of a path that leads from a workspace to this checkout.
+var aboveWorkspace = regexp.MustCompile(`path = "\.\.(/\.\.)+`)
 
 // CopyWorkspace copies a workspace from this repository. The copy uses the rules in this checkout.
 func CopyWorkspace(t testing.TB, from, to string) {
@@ -22,7 +24,7 @@ func CopyWorkspace(t testing.TB, from, to string) {
 		}
 		text := string(ReadFile(t, path))
 		if name == "MODULE.bazel" {
-			text = strings.Replace(text, `path = "../.."`, fmt.Sprintf("path = %q", Repo()), 1)
+			text = aboveWorkspace.ReplaceAllLiteralString(text, `path = "`+Repo())
 		}
 		WriteFile(t, filepath.Join(to, name), text)
 		return nil

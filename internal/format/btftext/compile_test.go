@@ -94,6 +94,7 @@ int 'char' 1 signed;
 int 'int' 4 signed;
 int 'unsigned char' 1;
 int 'unsigned int' 4;
+end 11;
 `
 
 // TestEdits checks that a small change in the source is a small change in the text.

@@ -35,6 +35,9 @@
 //	int 'unsigned int' 4;
 //	int 'char' 1 signed;
 //	float 'double' 8;
+//	end 12;
+//
+// The last line has the number of definitions, so that a deleted line is noticed.
 //
 // A declaration is written as in C, with these additions and differences:
 //

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
 // Read reads a text. Spaces, line breaks and the order of the definitions don't matter, except that
@@ -20,10 +21,11 @@ func Read(data []byte) (*btf.Blob, error) {
 		r.failAt(i, "NUL byte")
 	}
 	r.next()
-	for r.err == nil && r.tok.kind != atEnd {
+	for r.err == nil && !r.acceptWord("end") {
 		r.definition()
 		r.expect(';')
 	}
+	r.end()
 	r.checkDefined()
 	if r.err != nil {
 		return nil, r.err
@@ -37,6 +39,7 @@ type reader struct {
 	index     uint32     // the type of indices of arrays that have no other one
 	operators []operator // a stack for declaration
 	depth     int        // how deep declarations are nested in each other
+	count     uint64     // of definitions
 }
 
 // header reads the first line, and sets what it says about the blob.
@@ -70,14 +73,21 @@ func (r *reader) header() {
 // definition reads a type that is not part of another one, without the semicolon.
 func (r *reader) definition() {
 	start := r.tok
+	if start.kind == atEnd {
+		r.failAt(start.pos, "the last line, such as \"end 12;\", is missing; is the file complete?")
+		return
+	}
 	if start.kind != word {
 		r.expected(definitions)
 		return
 	}
-	switch start.text {
-	case "index":
+	if start.text == "index" {
 		r.next()
 		r.setIndex()
+		return
+	}
+	r.count++
+	switch start.text {
 	case "func":
 		r.next()
 		r.function()
@@ -113,6 +123,19 @@ func (r *reader) definition() {
 
 const definitions = "a definition: index, func, var, section, struct, union, enum, enum64, " +
 	"typedef, int or float"
+
+// end reads the number of definitions, which shows that none is missing, and the end of the file.
+func (r *reader) end() {
+	pos := r.tok.pos
+	if n := r.number(1<<64 - 1); r.err == nil && n != r.count {
+		r.failAt(pos, "the file has %s, but according to this line, there should be %d; "+
+			"make the file again", message.Count(int(r.count), "definition"), n)
+	}
+	r.expect(';')
+	if r.err == nil && r.tok.kind != atEnd {
+		r.expected("the end of the file")
+	}
+}
 
 // setIndex reads the usual type of indices.
 func (r *reader) setIndex() {

@@ -23,10 +23,16 @@ func TestErrors(t *testing.T) {
 			"line 1: the line ends with a carriage return; convert the file to Unix line ends"},
 		{firstLine + "<<<<<<< HEAD\n", "line 2: unexpected character '<'; is there an unresolved " +
 			"merge conflict?"},
-		{firstLine + "struct s 4 {\n  0 int i;\n};\n",
+		{firstLine + "struct s 4 {\n  0 int i;\n};\nend 1;\n",
 			"line 3: int is not defined in this file; is the file complete?"},
-		{firstLine + "var struct s#2 v;\nstruct s;\n",
+		{firstLine + "var struct s#2 v;\nstruct s;\nend 2;\n",
 			"line 2: struct s#2 is not defined in this file; is the file complete?"},
+		{firstLine + "struct s;\nstruct t;\n", `line 4: the last line, such as "end 12;", is missing; ` +
+			"is the file complete?"},
+		{firstLine + "struct s;\nend 2;\n", "line 3: the file has 1 definition, but according to this " +
+			"line, there should be 2; make the file again"},
+		{firstLine + "struct s;\nend 1;\nstruct t;\n",
+			"line 4: expected the end of the file, found struct"},
 		{firstLine + "struct s;\nstruct s 4 {\n};\n", "line 3: struct s is defined twice"},
 		{firstLine + "struct s 4 {\n  0 void i\n};\n", "line 4: expected ;, found }"},
 		{firstLine + "struct s 4 {\n  void i;\n};\n",

@@ -75,7 +75,8 @@ func Write(w io.Writer, b *btf.Blob) error {
 			return err
 		}
 	}
-	return nil
+	_, err = fmt.Fprintf(w, "end %d;\n", len(defs))
+	return err
 }
 
 // definition is the text of a type that is not written inside of another one.

@@ -67,6 +67,7 @@ enum 4 {
   FLAG = 1,
 };
 int 'int' 4 signed;
+end 3;
 `
 	if text := checkLossless(t, b.Finish()); string(text) != want {
 		t.Errorf("%s", text)
@@ -82,6 +83,7 @@ func TestBase(t *testing.T) {
 	const want = `# BTF as text, version 1, 32-bit, big-endian
 typedef long int s64;
 int 'long int' 4 signed;
+end 2;
 `
 	if text := checkLossless(t, b.Finish()); string(text) != want {
 		t.Errorf("%s", text)

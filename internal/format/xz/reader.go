@@ -12,8 +12,8 @@ import (
 const maxBlock = 1 << 27
 
 // NewReader returns a reader of the content of an xz file. ok is false if the file has a different
-// form. As many blocks as jobs, and at least two, are in memory: while one is read, other threads
-// decompress the next ones. The reader must be closed.
+// form. As many blocks as jobs are in memory: with several jobs, while one block is read, other
+// threads decompress the next ones. The reader must be closed.
 func NewReader(data []byte, jobs int) (r io.ReadCloser, ok bool) {
 	f, ok := parse(data)
 	if !ok {
@@ -24,7 +24,7 @@ func NewReader(data []byte, jobs int) (r io.ReadCloser, ok bool) {
 			return nil, false
 		}
 	}
-	buffers := max(jobs, 2)
+	buffers := max(jobs, 1)
 	b := &blocks{
 		next:   make(chan chan []byte, buffers),
 		free:   make(chan []byte, buffers),

@@ -1,11 +1,8 @@
 package shipped
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"fmt"
-	"slices"
-	"sync"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/elf"
@@ -21,24 +18,6 @@ type file struct {
 	data        []byte
 }
 
-// collector unpacks files while others are still read.
-type collector struct {
-	opts      Options
-	queue     chan file
-	threads   parallel.Group
-	inFlight  sync.WaitGroup // files that were added and are not yet collected
-	unsettled int            // files that were added since the last call of settle
-	// The numbers of kernels and modules in the current input, and of such files that are skipped
-	// because they have only debugging information.
-	files, debug int
-
-	mu      sync.Mutex
-	found   Found
-	kernels []kernel
-	waiting []*loader.Module // not yet judged
-	wrong   []problem
-}
-
 // kernel is a kernel with the SHA-256 of its BTF.
 type kernel struct {
 	*loader.Kernel
@@ -50,75 +29,64 @@ type problem struct {
 	err   error
 }
 
-func newCollector(opts Options) *collector {
-	c := &collector{opts: opts, queue: make(chan file)}
-	for range max(opts.Jobs, 1) {
-		c.threads.Go(func() {
-			for f := range c.queue {
-				c.collect(f)
+// pool is the threads that unpack files while others are still read.
+type pool struct {
+	queue   chan func()
+	threads parallel.Group
+}
+
+func newPool(jobs int) *pool {
+	p := &pool{queue: make(chan func())}
+	for range max(jobs, 1) {
+		p.threads.Go(func() {
+			for unpack := range p.queue {
+				unpack()
 			}
 		})
 	}
-	return c
+	return p
 }
 
-func (c *collector) add(f file) {
-	c.unsettled++
-	c.inFlight.Add(1)
-	c.queue <- f
-}
-
-// finish waits for the threads, and returns what they found.
-func (c *collector) finish() (*Found, error) {
-	close(c.queue)
-	c.threads.Wait()
-	if len(c.wrong) > 0 {
-		slices.SortFunc(c.wrong, func(a, b problem) int { return cmp.Compare(a.label, b.label) })
-		return nil, c.wrong[0].err
-	}
-	slices.Sort(c.found.Links)
-	if err := c.pickKernels(); err != nil {
-		return nil, err
-	}
-	c.judgeRest()
-	return &c.found, nil
+func (p *pool) stop() {
+	close(p.queue)
+	p.threads.Wait()
 }
 
 // collect unpacks a file and keeps what it is.
-func (c *collector) collect(f file) {
-	defer c.inFlight.Done()
-	k, m, err := c.try(f)
+func (in *input) collect(f file) {
+	defer in.inFlight.Done()
+	k, m, err := in.try(f)
 	if err != nil && isModule(f.path) {
 		m, err = loader.Damaged(f.label, f.path, err), nil
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	in.mu.Lock()
+	defer in.mu.Unlock()
 	switch {
 	case err != nil:
-		c.wrong = append(c.wrong, problem{f.label, err})
+		in.wrong = append(in.wrong, problem{f.label, err})
 	case m != nil:
-		c.waiting = append(c.waiting, m)
+		in.waiting = append(in.waiting, m)
 	default:
-		c.kernels = append(c.kernels, *k)
+		in.kernels = append(in.kernels, *k)
 	}
 }
 
 // try is like unpack, but returns a panic as an error. Otherwise no thread might be left that takes
 // files.
-func (c *collector) try(f file) (k *kernel, m *loader.Module, err error) {
+func (in *input) try(f file) (k *kernel, m *loader.Module, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("%s: %w", f.label, parallel.Recovered(r).Internal())
 		}
 	}()
-	return c.unpack(f)
+	return in.unpack(f)
 }
 
-func (c *collector) unpack(f file) (*kernel, *loader.Module, error) {
+func (in *input) unpack(f file) (*kernel, *loader.Module, error) {
 	if len(f.data) == 0 {
 		return nil, nil, fmt.Errorf("%s: %w", f.label, message.Empty("a kernel or a module"))
 	}
-	content, err := kernelimage.Unpack(f.label, f.data, c.opts.MaxDecompressed)
+	content, err := kernelimage.Unpack(f.label, f.data, in.opts.MaxDecompressed)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -129,7 +97,7 @@ func (c *collector) unpack(f file) (*kernel, *loader.Module, error) {
 		if e, err = elf.Parse(content.Label, content.Data); err != nil {
 			return nil, nil, err
 		}
-		e.MaxDecompressed = c.opts.MaxDecompressed
+		e.MaxDecompressed = in.opts.MaxDecompressed
 		if e.IsModule() || isModule(f.path) {
 			return nil, loader.NewModule(f.label, f.path, e), nil
 		}

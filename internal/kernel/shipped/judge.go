@@ -16,51 +16,75 @@ type Result struct {
 	loader.Verdict
 }
 
-// maxUnsettled is how many files are collected before settle is called.
-const maxUnsettled = 512
+const (
+	maxUnsettled = 512 // how many files are added before settle is called
+	maxWaiting   = 512 // how many modules may wait while earlier inputs are still read
+)
 
 // settle waits for the files that were added, and judges the modules whose kernel is certain: one
-// with the same release was found. So only other modules must be kept until all inputs are read.
-// settle is called after fixed numbers of files, so the result doesn't depend on the threads.
-func (c *collector) settle() {
-	c.unsettled = 0
-	c.inFlight.Wait()
-	slices.SortFunc(c.kernels, byLabel)
-	kernels := map[string]*loader.Kernel{}
-	for _, k := range slices.Backward(c.kernels) {
-		kernels[k.Release] = k.Kernel
-	}
-	delete(kernels, "")
-	c.judge(func(m *loader.Module) *loader.Kernel { return kernels[m.Release()] })
+// with the same release was found in this input. So only other modules must be kept until all
+// inputs are read. settle is called after fixed numbers of files, so the result doesn't depend on
+// the threads.
+func (in *input) settle() {
+	in.unsettled = 0
+	in.inFlight.Wait()
+	in.judgeFor(in.kernels)
 }
 
-// judge finds out what happens to the waiting modules for which kernelOf returns a kernel. The
-// other modules keep waiting.
-func (c *collector) judge(kernelOf func(m *loader.Module) *loader.Kernel) {
-	var modules, waiting []*loader.Module
-	for _, m := range c.waiting {
+// settleWithEarlier waits until all earlier inputs are read, and judges the modules that are for a
+// kernel in these inputs.
+func (in *input) settleWithEarlier() {
+	if len(in.waiting) == 0 {
+		return
+	}
+	var kernels []kernel
+	for _, e := range in.earlier {
+		<-e.done
+		kernels = append(kernels, e.kernels...)
+	}
+	in.judgeFor(kernels)
+}
+
+// judgeFor judges the waiting modules whose release is that of one of the kernels.
+func (in *input) judgeFor(kernels []kernel) {
+	of := map[string]*loader.Kernel{}
+	for _, k := range slices.Backward(slices.SortedFunc(slices.Values(kernels), byLabel)) {
+		of[k.Release] = k.Kernel
+	}
+	delete(of, "")
+	results, waiting := judge(in.waiting, in.opts.Jobs,
+		func(m *loader.Module) *loader.Kernel { return of[m.Release()] })
+	in.judged, in.waiting = append(in.judged, results...), waiting
+}
+
+// judge finds out what happens to the modules for which kernelOf returns a kernel. The others keep
+// waiting.
+func judge(all []*loader.Module, jobs int, kernelOf func(m *loader.Module) *loader.Kernel) (
+	results []Result, waiting []*loader.Module) {
+	var modules []*loader.Module
+	for _, m := range all {
 		if kernelOf(m) != nil {
 			modules = append(modules, m)
 		} else {
 			waiting = append(waiting, m)
 		}
 	}
-	c.waiting = waiting
-	results := make([]Result, len(modules))
-	parallel.Do(c.opts.Jobs, len(modules), func(i int) {
+	results = make([]Result, len(modules))
+	parallel.Do(jobs, len(modules), func(i int) {
 		m, k := modules[i], kernelOf(modules[i])
 		results[i] = Result{m.Label, m.Path, k.Release, k.Load(m)}
 	})
-	c.found.Modules = append(c.found.Modules, results...)
+	return results, waiting
 }
 
 // judgeRest judges the modules that are still waiting, when all kernels are known.
-func (c *collector) judgeRest() {
-	c.judge(c.found.kernelOf)
-	for _, m := range c.waiting {
-		c.found.Modules = append(c.found.Modules, Result{m.Label, m.Path, "", loader.Verdict{
+func (f *Found) judgeRest(waiting []*loader.Module, jobs int) {
+	results, waiting := judge(waiting, jobs, f.kernelOf)
+	f.Modules = append(f.Modules, results...)
+	for _, m := range waiting {
+		f.Modules = append(f.Modules, Result{m.Label, m.Path, "", loader.Verdict{
 			Outcome: loader.Refused, Why: "none of the kernels has the release for which it was built, " +
 				cmp.Or(m.Release(), "which is unknown")}})
 	}
-	slices.SortFunc(c.found.Modules, func(a, b Result) int { return cmp.Compare(a.Label, b.Label) })
+	slices.SortFunc(f.Modules, func(a, b Result) int { return cmp.Compare(a.Label, b.Label) })
 }

@@ -22,26 +22,26 @@ func isModule(name string) bool {
 
 // wanted reports whether the file at a path in a directory or package is a kernel or module, and
 // counts such files.
-func (c *collector) wanted(name string) bool {
+func (in *input) wanted(name string) bool {
 	base := path.Base(name)
 	switch {
 	case !isModule(base) && (!kernelName.MatchString(base) || notKernel.MatchString(base)):
 		return false
 	case strings.Contains("/"+name, "/lib/debug/"):
-		c.debug++
+		in.debug++
 		return false
 	}
-	c.files++
+	in.files++
 	return true
 }
 
 // nothing returns the error for an input without kernels and modules.
-func (c *collector) nothing(input string) error {
-	if c.debug > 0 {
+func (in *input) nothing() error {
+	if in.debug > 0 {
 		return fmt.Errorf("%s: it has %s with debugging information (below lib/debug), but none that "+
 			"boots; pass the packages with the kernel and the modules",
-			input, message.Count(c.debug, "file"))
+			in.name, message.Count(in.debug, "file"))
 	}
 	return fmt.Errorf("%s: no kernel and no module in this file or directory; to check an archive of "+
-		"BTF, add --manifest", input)
+		"BTF, add --manifest", in.name)
 }

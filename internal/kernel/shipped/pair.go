@@ -12,12 +12,12 @@ import (
 
 func byLabel(a, b kernel) int { return cmp.Compare(a.Label, b.Label) }
 
-// pickKernels sets the kernels in Found. A kernel may be there several times: for example, signed
-// and unsigned, or as vmlinux and vmlinuz.
-func (c *collector) pickKernels() error {
-	slices.SortFunc(c.kernels, byLabel)
+// pickKernels sets f.Kernels to one kernel for each release. A kernel may be there several times: for
+// example, signed and unsigned, or as vmlinux and vmlinuz.
+func (f *Found) pickKernels(kernels []kernel) error {
+	slices.SortFunc(kernels, byLabel)
 	var kept []kernel
-	for _, k := range c.kernels {
+	for _, k := range kernels {
 		at := slices.IndexFunc(kept, func(x kernel) bool { return x.Release == k.Release })
 		switch {
 		case at < 0:
@@ -35,7 +35,7 @@ func (c *collector) pickKernels() error {
 			return fmt.Errorf("%s: its release is unknown, so it can't be passed together with %s",
 				k.Label, kept[len(kept)-1].Label)
 		}
-		c.found.Kernels = append(c.found.Kernels, k.Kernel)
+		f.Kernels = append(f.Kernels, k.Kernel)
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
+	"github.com/rules-btf/rules_btf/internal/kernel/loader"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -192,6 +193,58 @@ func TestFind(t *testing.T) {
 		"text": false, "none": false} {
 		if is := Is(d.Path(name)); is != want {
 			t.Errorf("Is(%s): %v", name, is)
+		}
+	}
+}
+
+// TestOrder passes kernels and packages of many modules in different orders, so that modules wait
+// for kernels in earlier and later inputs. The verdicts don't depend on the order.
+func TestOrder(t *testing.T) {
+	programtest.Need(t, "tar")
+	d := programtest.NewDir(t)
+	const each = maxUnsettled*2 + 100
+	releases := []string{"7.2.1", "7.2.2", "7.2.3"}
+	var inputs []string
+	for i, release := range releases {
+		d.Write(release+"/boot/vmlinuz", kernelOf(t, release, 3+i))
+		module := moduleOf(t, releases[i], 3+i)
+		for n := range each {
+			d.Write(fmt.Sprintf("mixed%d/%s.%d.ko", n%2, release, n), module)
+		}
+		inputs = append(inputs, d.Path(release))
+	}
+	for _, name := range []string{"mixed0", "mixed1"} {
+		d.Run("tar", "-cf", name+".tar", name)
+		inputs = append(inputs, d.Path(name+".tar"))
+	}
+	for _, order := range [][]int{{0, 1, 2, 3, 4}, {3, 4, 0, 1, 2}, {0, 3, 1, 4, 2}, {4, 2, 3, 1, 0}} {
+		var ordered []string
+		for _, i := range order {
+			ordered = append(ordered, inputs[i])
+		}
+		for _, jobs := range []int{1, 2, 8} {
+			found, err := Find(ordered, Options{Jobs: jobs})
+			if err != nil || len(found.Modules) != len(releases)*each {
+				t.Fatalf("%v, %d threads: %v, %d modules", order, jobs, err, len(found.Modules))
+			}
+			for _, r := range found.Modules {
+				if r.Outcome != loader.Loads || !strings.HasPrefix(path.Base(r.Path), r.Kernel+".") {
+					t.Fatalf("%v, %d threads: %+v", order, jobs, r)
+				}
+			}
+		}
+	}
+}
+
+// TestFirstError: of several inputs that can't be read, the first one is reported.
+func TestFirstError(t *testing.T) {
+	d := programtest.NewDir(t)
+	d.Write("k", kernelOf(t, "7.2.1", 3))
+	inputs := []string{d.Path("k"), d.Path("missing1"), d.Path("missing2"), d.Path("missing3")}
+	for _, jobs := range []int{1, 2, 8} {
+		_, err := Find(inputs, Options{Jobs: jobs})
+		if err == nil || !strings.Contains(err.Error(), "missing1") {
+			t.Errorf("%d threads: %v", jobs, err)
 		}
 	}
 }

@@ -106,7 +106,7 @@ _new_files_test = analysistest.make(
 )
 
 _group_name_test = analysistest.make(
-    failure_test("group.0of1 has the same name as a group of objects"),
+    failure_test("group.0of1 has the same name as a group of objects", functions = 3),
     expect_failure = True,
 )
 

@@ -1,0 +1,100 @@
+package inline
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+)
+
+func TestMain(m *testing.M) { harness.Main(m) }
+
+// TestKernel compares the sites of a kernel and its modules. The variable ELFS names their files,
+// the kernel first; the default is the kernel in KERNEL_DIR with all modules.
+func TestKernel(t *testing.T) {
+	files := strings.Fields(os.Getenv("ELFS"))
+	if len(files) == 0 {
+		dir := harness.Kernel(t)
+		files = []string{filepath.Join(dir, "vmlinux")}
+		harness.Do(t, func() {
+			harness.Check(filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+				if strings.HasSuffix(path, ".ko") {
+					files = append(files, path)
+				}
+				return err
+			}))
+		})
+	}
+	m := maker{t, t.TempDir(), harness.Tool(t, "btfgen")}
+	base := m.btf("vmlinux", files[0])
+	m.compare(files[0], base)
+	for _, module := range files[1:] {
+		m.compare(module, base, m.btf("module", module, base))
+	}
+}
+
+// maker runs our tools.
+type maker struct {
+	testing.TB
+	dir, btfgen string
+}
+
+// btf makes the BTF of a file, with bases.
+func (m maker) btf(name, elf string, bases ...string) string {
+	out := filepath.Join(m.dir, name+".btf")
+	m.run("elf", "--lang-exclude=rust", out, elf, bases)
+	return out
+}
+
+// inline makes the BTF of the sites in a file, and returns the sites.
+func (m maker) inline(elf string, bases ...string) []*Site {
+	m.Helper()
+	out := filepath.Join(m.dir, "inline.btf")
+	m.run("inline", "--lang-exclude=rust", out, elf, bases)
+	if _, err := os.Stat(out); err != nil {
+		return nil
+	}
+	sites, err := BTFSites(append(slices.Clone(bases), out)...)
+	if err != nil {
+		m.Fatal(err)
+	}
+	return sites
+}
+
+func (m maker) run(verb, option, out, elf string, bases []string) {
+	m.Helper()
+	argv := []string{m.btfgen, verb, option, "-o", out}
+	for _, b := range bases {
+		argv = append(argv, "--base", b)
+	}
+	harness.MustRun(m, m.dir, append(argv, elf)...)
+}
+
+// compare compares the sites in the BTF with those that the reader finds, and returns the latter.
+func (m maker) compare(elf string, bases ...string) []*Site {
+	m.Helper()
+	truth, err := Sites(elf)
+	if err != nil {
+		m.Fatalf("%s: %v", elf, err)
+	}
+	truth = slices.DeleteFunc(truth, func(s *Site) bool { return s.Rust })
+	known, all := 0, 0
+	for _, s := range truth {
+		for _, p := range s.Params {
+			if all++; p.Cause == "" {
+				known++
+			}
+		}
+	}
+	differences := Differences(truth, m.inline(elf, bases...))
+	m.Logf("%s: %d sites, %d of %d parameters are known", filepath.Base(elf), len(truth), known,
+		all)
+	if len(differences) > 0 {
+		m.Errorf("%s:\n%s", elf, strings.Join(differences, "\n"))
+	}
+	return truth
+}
