@@ -146,7 +146,7 @@ static int run(const char *text, const struct kernel_param *kp)
 static const struct kernel_param_ops run_ops = { .set = run };
 module_param_cb(run, &run_ops, NULL, 0200);
 
-/* Tells where the structures are that sites_pointer gets. */
+/* Shows where the structures are that sites_pointer gets, and their size. */
 static int pairs(char *text, const struct kernel_param *kp)
 {
 	return sprintf(text, "%lx %zx\n", (long)sites_pairs, sizeof(sites_pairs[0]));
