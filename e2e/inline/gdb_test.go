@@ -93,7 +93,8 @@ func targets(sites []*Site) (all []target) {
 		for _, other := range sites {
 			if other.Function == s.Function && other.Address != s.Address {
 				hidden = hidden || slices.ContainsFunc(other.Ranges, func(x [2]uint64) bool {
-					return x[0] <= s.Address && s.Address < max(x[1], x[0]+1) // as gdb reads an empty range
+					end := max(x[1], x[0]+1) // as gdb reads a range that is empty
+					return x[0] <= s.Address && s.Address < end
 				})
 			}
 		}

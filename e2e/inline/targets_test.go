@@ -45,8 +45,8 @@ func TestForms(t *testing.T) {
 			t.Run(fmt.Sprintf("%s-%d", compiler, seed), func(t *testing.T) {
 				m := maker{t, t.TempDir(), btfgen}
 				harness.WriteFile(t, filepath.Join(m.dir, "p.c"), Program(seed))
-				argv := []string{compiler, "-no-pie", "-w", "-fwrapv", "-fno-strict-aliasing", "-O2",
-					fmt.Sprintf("-gdwarf-%d", 4+seed%2), "p.c", "-o"}
+				argv := []string{compiler, "-no-pie", "-w", "-fwrapv", "-fno-strict-aliasing",
+					"-O2", fmt.Sprintf("-gdwarf-%d", 4+seed%2), "p.c", "-o"}
 				argv = slices.Clip(argv)
 				plain := filepath.Join(m.dir, "plain")
 				harness.MustRun(t, m.dir, append(argv, plain)...)
