@@ -34,7 +34,8 @@
 //     DW_AT_abstract_origin leads. A parameter that the site lacks is unknown. The "…" of a
 //     variadic function isn't a parameter.
 //  4. A parameter's size is that of its type, without qualifiers and typedefs. A parameter whose
-//     type has no size is unknown.
+//     type has no size is unknown. So is one of more than 16 bytes, because the kernel's verifier
+//     accepts no larger ones.
 //  5. In a location list, the entry counts whose range contains the site's address. The end
 //     isn't part of a range; so a range whose start is its end contains nothing. If no range
 //     contains the address, a default location counts. If several do, the first one counts.
