@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Differences compares the sites in BTF with those that the reader found. Each element of the result
-// is a kind of difference, with its number and an example.
+// Differences compares the sites in BTF with those that the reader found. Each element of the
+// result is a kind of difference, with its number and an example.
 func Differences(truth, have []*Site) []string {
 	type key struct {
 		section  string

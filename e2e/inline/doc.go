@@ -11,46 +11,50 @@
 //	const SIZE 0xV the constant V, in SIZE bytes
 //	addr 0xOFF     an address, counted from the start of the kernel
 //	reg N          the value is in a register
-//	regs N M       the value is in two registers, the first of which has the low bytes
+//	regs N M       the value is in two registers, the first of which has the first bytes
 //	reg N+OFF      the value is the sum of a register and OFF, which may be negative
 //	mem N+OFF      the value is in memory, at the sum of a register and OFF; "mem N" if OFF is 0
 //
 // The file elffile.go reads sections and relocates them, dwarf.go finds the sites, location.go
-// finds out where a parameter is, and btf.go lists the sites in BTF. The files program.go and gdb.go
-// write random programs and compare the locations with what gdb prints.
+// finds out where a parameter is, and btf.go lists the sites in BTF. The file program.go writes
+// random programs, and sites.py, which runs in gdb, compares the locations with what gdb shows.
 //
 // # Rules
 //
 // The kernel's headers leave some questions open. The reader answers them as follows.
 //
-//  1. A site is a DW_TAG_inlined_subroutine whose address is in an executable section. The address
-//     is DW_AT_entry_pc; or else DW_AT_low_pc; or else the start of the first range that is not
-//     empty. An end address is not in its section. So code that the linker dropped has no sites.
-//  2. The function is what the chain of DW_AT_abstract_origin and DW_AT_specification leads to; the
-//     first name in this chain is its name. A function without a name has no sites.
-//  3. The parameters are those of the first DIE in this chain that has any, in its order. A site's
-//     DW_TAG_formal_parameter is for the one of them to which its own chain of
-//     DW_AT_abstract_origin leads. A parameter that the site lacks is unknown. The "…" of a variadic
-//     function isn't a parameter.
-//  4. A parameter's size is that of its type, without qualifiers and typedefs. A parameter whose type
-//     has no size is unknown.
-//  5. In a location list, the entry counts whose range contains the site's address. The end isn't
-//     part of a range; so a range whose start is its end contains nothing. If no range contains the
-//     address, a default location counts. If several do, the first one counts.
-//  6. Expressions are evaluated with symbols for the registers and the frame base. The result must
-//     be a constant, or an address in the file, or a register plus a constant. DW_OP_deref is
-//     possible once, as the last step before DW_OP_stack_value, if the parameter isn't larger than
-//     an address and the byte order is little endian (or the sizes are equal). Everything else is
-//     unknown: entry values, implicit pointers, other operations, values of other types.
-//  7. A register plus 0 is the register. Constants have as many bytes as the parameter. A constant
-//     of more than 8 bytes is unknown.
-//  8. DW_OP_addr with DW_OP_stack_value is "addr"; the kernel starts at the symbol _stext, and a file
-//     without this symbol at address 0. In a relocatable file, such a parameter is unknown, because
-//     the distances of the sections aren't known. So is a parameter in memory at a fixed address.
-//  9. DW_OP_piece is possible in two cases: one piece that is the whole parameter, and two registers,
-//     the first of which is used completely. The pieces together must be the whole parameter. In big
-//     endian, the second register must also be used completely.
-//  10. DW_OP_fbreg is "fb" if the function's frame base is DW_OP_call_frame_cfa. If the frame base
-//     is a register, it is this register. (The frame base in a location list: like 5.)
+//  1. A site is a DW_TAG_inlined_subroutine whose address is in an executable section. The
+//     address is DW_AT_entry_pc; or else DW_AT_low_pc; or else the start of the first range that
+//     is not empty. An end address is not in its section. So code that the linker dropped has no
+//     sites.
+//  2. The function is what the chain of DW_AT_abstract_origin and DW_AT_specification leads to;
+//     the first name in this chain is its name. A function without a name has no sites.
+//  3. The parameters are those of the first DIE in this chain that has any, in its order. A
+//     site's DW_TAG_formal_parameter is for the one of them to which its own chain of
+//     DW_AT_abstract_origin leads. A parameter that the site lacks is unknown. The "…" of a
+//     variadic function isn't a parameter.
+//  4. A parameter's size is that of its type, without qualifiers and typedefs. A parameter whose
+//     type has no size is unknown. So is one of more than 16 bytes, because the kernel's verifier
+//     accepts no larger ones.
+//  5. In a location list, the entry counts whose range contains the site's address. The end
+//     isn't part of a range; so a range whose start is its end contains nothing. If no range
+//     contains the address, a default location counts. If several do, the first one counts.
+//  6. Expressions are evaluated with symbols for the registers and the frame base. The result
+//     must be a constant, or an address in the file, or a register plus a constant. DW_OP_deref
+//     is possible once, as the last step before DW_OP_stack_value, if the parameter isn't larger
+//     than an address and the byte order is little endian (or the sizes are equal). Everything
+//     else is unknown: entry values, implicit pointers, other operations, values of other types.
+//  7. A register plus 0 is the register. Constants have as many bytes as the parameter. A
+//     constant of more than 8 bytes is unknown.
+//  8. DW_OP_addr with DW_OP_stack_value is "addr"; the kernel starts at the symbol _stext, and a
+//     file without this symbol at address 0. In a relocatable file, such a parameter is unknown,
+//     because the distances of the sections aren't known. So is a parameter in memory at a fixed
+//     address.
+//  9. DW_OP_piece is possible in two cases: one piece that is the whole parameter, and two
+//     registers, the first of which is used completely. The pieces together must be the whole
+//     parameter. In big endian, the second register must also be used completely.
+//  10. DW_OP_fbreg is "fb" if the function's frame base is DW_OP_call_frame_cfa. A constant may
+//     be added to it. If the frame base is a register, it is this register. The frame base can
+//     also be a location list.
 //  11. Sites of one function at one address with the same parameters are one site.
 package inline

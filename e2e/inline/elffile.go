@@ -170,8 +170,9 @@ func (f *elfFile) dwarf() (*dwarf.Data, error) {
 	at := func(name string) []byte { return f.debug[".debug_"+name] }
 	names := at("str")
 	if f.ByteOrder == binary.BigEndian {
-		// debug/dwarf looks up the names in a unit's first DIE before it knows where the unit's part of
-		// .debug_str_offsets begins, and takes the header there for offsets. They must be in bounds.
+		// debug/dwarf looks up the names in a unit's first DIE before it knows where the unit's part
+		// of .debug_str_offsets begins, and takes the header there for offsets. These must be in
+		// bounds.
 		names = append(slices.Clone(names), make([]byte, 0x50000+len(at("str_offsets")))...)
 	}
 	d, err := dwarf.New(at("abbrev"), nil, nil, at("info"), at("line"), nil, at("ranges"), names)

@@ -93,7 +93,8 @@ func targets(sites []*Site) (all []target) {
 		for _, other := range sites {
 			if other.Function == s.Function && other.Address != s.Address {
 				hidden = hidden || slices.ContainsFunc(other.Ranges, func(x [2]uint64) bool {
-					return x[0] <= s.Address && s.Address < max(x[1], x[0]+1) // as gdb reads an empty range
+					end := max(x[1], x[0]+1) // as gdb reads a range that is empty
+					return x[0] <= s.Address && s.Address < end
 				})
 			}
 		}
@@ -211,13 +212,12 @@ func directory(t *testing.T, name string) string {
 // TestPrograms compares the locations of parameters in random programs with what gdb shows.
 func TestPrograms(t *testing.T) {
 	harness.Need(t, "gcc", "clang", "gdb")
-	btfgen := harness.Tool(t, "btfgen")
 	total := tally{}
 	for seed := *first; seed < *first+*programs; seed++ {
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
 			dir := directory(t, fmt.Sprint(seed))
 			program := build(t, seed, dir)
-			m := maker{t, dir, btfgen}
+			m := newMaker(t, dir)
 			sites := m.compare(program, m.btf("program", program))
 			total.check(t, thisComputer.visit(t, dir, program, sites))
 		})
@@ -228,7 +228,6 @@ func TestPrograms(t *testing.T) {
 // TestEmulated is like TestPrograms, for other machines. The programs use no library.
 func TestEmulated(t *testing.T) {
 	harness.Need(t, "clang", "ld.lld", "gdb-multiarch")
-	btfgen := harness.Tool(t, "btfgen")
 	for target, c := range others {
 		for _, compiler := range [][]string{
 			{"clang", "--target=" + target + "-linux-gnu", "-fuse-ld=lld"},
@@ -240,7 +239,7 @@ func TestEmulated(t *testing.T) {
 				for seed := *first; seed < *first+*targetPrograms; seed++ {
 					dir := directory(t, fmt.Sprintf("%s-%s-%d", target, compiler[0], seed))
 					program := c.build(t, seed, dir, compiler)
-					m := maker{t, dir, btfgen}
+					m := newMaker(t, dir)
 					sites := m.compare(program, m.btf("program", program))
 					total.check(t, c.visit(t, dir, program, sites))
 				}

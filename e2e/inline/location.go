@@ -334,6 +334,9 @@ func (r *reader) text(u *unit, p place, size uint64) (text, cause string) {
 	if size == 0 {
 		return unknown("a type without a size")
 	}
+	if size > 16 {
+		return unknown("more than 16 bytes")
+	}
 	switch v := p.constant.(type) {
 	case nil:
 	case int64:

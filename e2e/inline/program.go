@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Program returns the source of a C program that a seed determines. It has many small functions that
-// compilers inline, with parameters of all kinds. Running it takes a moment, and reaches most of the
-// code; its only effect is to read and write its own variables.
+// Program returns the source of a C program that a seed determines. It has many small functions
+// that compilers inline, with parameters of all kinds. Running it takes a moment, and reaches most
+// of the code; its only effect is to read and write its own variables.
 func Program(seed uint64) string {
 	g := &author{Rand: rand.New(rand.NewPCG(seed, 1))}
 	g.types()
@@ -78,8 +78,8 @@ func (g *author) line(format string, args ...any) {
 }
 
 func (g *author) types() {
-	for _, name := range []string{"char", "schar", "uchar", "short", "ushort", "int", "uint", "long",
-		"ulong", "truth", "wide", "color", "tiny"} {
+	for _, name := range []string{"char", "schar", "uchar", "short", "ushort", "int", "uint",
+		"long", "ulong", "truth", "wide", "color", "tiny"} {
 		g.scalars = append(g.scalars, &ctype{kind: integer, name: name})
 	}
 	for _, name := range []string{"float", "double"} {
@@ -87,7 +87,8 @@ func (g *author) types() {
 	}
 	g.line("typedef signed char schar; typedef unsigned char uchar; typedef unsigned short ushort;")
 	g.line("typedef unsigned uint; typedef unsigned long ulong; typedef _Bool truth;")
-	g.line("#if defined(__SIZEOF_INT128__) && !defined(NARROW)\ntypedef __int128 wide;\n#else\ntypedef long long wide;\n#endif")
+	g.line("#if defined(__SIZEOF_INT128__) && !defined(NARROW)\ntypedef __int128 wide;")
+	g.line("#else\ntypedef long long wide;\n#endif")
 	g.line("typedef enum { RED, GREEN = 7, BLUE = -3 } color;")
 	g.line("typedef enum __attribute__((packed)) { NONE, SOME, MANY } tiny;")
 	g.line("typedef long (*callback)(long);")

@@ -29,7 +29,7 @@ func TestKernel(t *testing.T) {
 			}))
 		})
 	}
-	m := maker{t, t.TempDir(), harness.Tool(t, "btfgen")}
+	m := newMaker(t, t.TempDir())
 	base := m.btf("vmlinux", files[0])
 	m.compare(files[0], base)
 	for _, module := range files[1:] {
@@ -40,7 +40,12 @@ func TestKernel(t *testing.T) {
 // maker runs our tools.
 type maker struct {
 	testing.TB
-	dir, btfgen string
+	dir, btfgen, btfdedup string
+}
+
+func newMaker(t testing.TB, dir string) maker {
+	t.Helper()
+	return maker{t, dir, harness.Tool(t, "btfgen"), harness.Tool(t, "btfdedup")}
 }
 
 // btf makes the BTF of a file, with bases.
@@ -50,7 +55,8 @@ func (m maker) btf(name, elf string, bases ...string) string {
 	return out
 }
 
-// inline makes the BTF of the sites in a file, and returns the sites.
+// inline makes the BTF of the sites in a file, checks that it obeys the kernel's rules, and returns
+// the sites.
 func (m maker) inline(elf string, bases ...string) []*Site {
 	m.Helper()
 	out := filepath.Join(m.dir, "inline.btf")
@@ -58,6 +64,11 @@ func (m maker) inline(elf string, bases ...string) []*Site {
 	if _, err := os.Stat(out); err != nil {
 		return nil
 	}
+	verify := []string{m.btfdedup, "verify", "--sorted"}
+	for _, b := range bases {
+		verify = append(verify, "--base", b)
+	}
+	harness.MustRun(m, m.dir, append(verify, out)...)
 	sites, err := BTFSites(append(slices.Clone(bases), out)...)
 	if err != nil {
 		m.Fatal(err)

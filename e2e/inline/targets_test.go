@@ -12,11 +12,10 @@ import (
 // TestTargets compares the sites in programs for other machines, linked and not linked.
 func TestTargets(t *testing.T) {
 	harness.Need(t, "clang", "ld.lld")
-	btfgen := harness.Tool(t, "btfgen")
 	for i, target := range []string{"aarch64", "s390x", "riscv64", "powerpc64le", "i386", "armv7",
 		"powerpc64"} {
 		t.Run(target, func(t *testing.T) {
-			m := maker{t, t.TempDir(), btfgen}
+			m := newMaker(t, t.TempDir())
 			for seed := *first; seed < *first+*targetPrograms; seed++ {
 				source := filepath.Join(m.dir, fmt.Sprintf("%d.c", seed))
 				harness.WriteFile(t, source, Program(seed*10+uint64(i)))
@@ -39,14 +38,13 @@ func TestTargets(t *testing.T) {
 // form, which has the same code.
 func TestForms(t *testing.T) {
 	harness.Need(t, "gcc", "clang", "dwz")
-	btfgen := harness.Tool(t, "btfgen")
 	for seed := *first; seed < *first+*targetPrograms; seed++ {
 		for _, compiler := range []string{"gcc", "clang"} {
 			t.Run(fmt.Sprintf("%s-%d", compiler, seed), func(t *testing.T) {
-				m := maker{t, t.TempDir(), btfgen}
+				m := newMaker(t, t.TempDir())
 				harness.WriteFile(t, filepath.Join(m.dir, "p.c"), Program(seed))
-				argv := []string{compiler, "-no-pie", "-w", "-fwrapv", "-fno-strict-aliasing", "-O2",
-					fmt.Sprintf("-gdwarf-%d", 4+seed%2), "p.c", "-o"}
+				argv := []string{compiler, "-no-pie", "-w", "-fwrapv", "-fno-strict-aliasing",
+					"-O2", fmt.Sprintf("-gdwarf-%d", 4+seed%2), "p.c", "-o"}
 				argv = slices.Clip(argv)
 				plain := filepath.Join(m.dir, "plain")
 				harness.MustRun(t, m.dir, append(argv, plain)...)

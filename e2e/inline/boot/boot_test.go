@@ -1,5 +1,5 @@
-// Package boot checks the BTF of inlined functions in a running kernel: BPF programs at the sites of
-// a module read the parameters as the BTF says, and must find what the module has passed.
+// Package boot checks the BTF of inlined functions in a running kernel: BPF programs at the sites
+// of a module read the parameters as the BTF says, and must find what the module has passed.
 package boot
 
 import (
@@ -52,8 +52,11 @@ func TestBoot(t *testing.T) {
 	}
 	write(protocol.SitesFile, plan)
 	harness.WriteFile(t, filepath.Join(image, "sites.ko"), string(harness.ReadFile(t, module)))
-	harness.Command{Argv: []string{"go", "build", "-o", filepath.Join(image, "probe"), "./probe"},
-		Env: []string{"CGO_ENABLED=0"}}.Must(t)
+	harness.Command{
+		Argv: []string{"go", "build", "-o", filepath.Join(image, "probe"),
+			"github.com/rules-btf/rules_btf/e2e/inline/boot/probe"},
+		Env: []string{"CGO_ENABLED=0"},
+	}.Must(t)
 	m := machine.X86(os.Getenv("SITES_QEMU"))
 	m.Kernel = os.Getenv("SITES_KERNEL")
 	write(report.PlanFile, report.Plan{Report: m.Report,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A module with inlined functions. Each value X that is written to the parameter "run" makes it call
- * all of them. Each parameter of a function has a fixed relation to X, which the function "want" in
- * boot_test.go knows too.
+ * A module with inlined functions. Each value X that is written to the parameter "run" makes it
+ * call all of them. Each parameter of a function has a fixed relation to X, which the function
+ * "want" in boot_test.go knows too.
  */
 #include <linux/compiler.h>
 #include <linux/kernel.h>
