@@ -29,7 +29,7 @@ modules_btf(name = "shared", modules = ["split/m.ko"], base = ":linked", debug =
 tree(name = "tree", srcs = ["split/m.ko"] + dwos)
 modules_btf(name = "of_tree", modules = [":tree"], base = ":linked")
 modules_btf(name = "bare_modules", modules = ["split/m.ko"], base = ":linked")
-module_btf(name = "module", module = "split/m.ko", base = ":linked", debug = dwos)
+module_btf(name = "module", module = "split/m.ko", base = ":linked", debug = dwos, inline = True)
 btf_embed(name = "embed", src = "split/m.ko", btf = ":module")
 module_btf(name = "upon", module = "split/m.ko", base = ":embed", debug = dwos)
 btf_section_object(name = "object", machine_of = "a.o", btf = ":linked")
@@ -74,7 +74,7 @@ func TestActionsOpenTheirInputs(t *testing.T) {
 	w.Write("follow/program.c", program)
 	w.Shell("clang -target bpf -g -O2 -c -o follow/program.bpf.o follow/program.c")
 	w.AddBtfcore(t)
-	w.Try("bazel build -k --spawn_strategy=local --output_groups=+btf_facts,+btf_base " +
+	w.Try("bazel build -k --spawn_strategy=local --output_groups=+btf_facts,+btf_base,+btf_inline " +
 		"//follow:all //:all")
 	g := readGraph(w, "", `mnemonic("B[tp]f.*", //follow:all + deps(//:all))`)
 	root := strings.TrimSpace(w.Shell("bazel info execution_root 2>log"))

@@ -12,21 +12,27 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/object"
 )
 
+// InlinedResult is the result of Inlined.
+type InlinedResult struct {
+	BTF    []byte
+	Counts locsec.Counts
+	Doubt  string // why the base may be the wrong one; "" if there is no sign of it
+}
+
 // Inlined makes split BTF of the sites at which functions were inlined. It is based on the file's
 // own BTF: that is the last BTF of opt.Base, whose functions are in the list functions. The object
 // and the sites are from the same conversion. Functions that the base lacks, and the types that
 // these need, are in the split BTF.
 func Inlined(o *object.Object, sites *inlines.Sites, functions *base.Functions,
-	opt Options) ([]byte, locsec.Counts, error) {
-	var counts locsec.Counts
+	opt Options) (*InlinedResult, error) {
 	if opt.Base == nil {
-		return nil, counts, errors.New("link: sites of inlined functions need a base")
+		return nil, errors.New("link: sites of inlined functions need a base")
 	}
 	opt.setDefaults()
 	opt.Facts = nil // the functions have no symbols
 	t, _, _, err := opt.resolve(o)
 	if err != nil {
-		return nil, counts, err
+		return nil, err
 	}
 	opt.Step("choose functions")
 	d, inlined := decide.DecideInlined(t, functions.Find)
@@ -34,14 +40,14 @@ func Inlined(o *object.Object, sites *inlines.Sites, functions *base.Functions,
 	w, err := write.BTF(t, d, write.Options{Order: orderOf(o), Jobs: opt.Jobs, CheckNames: true,
 		OnlyMade: true})
 	if err != nil {
-		return nil, counts, err
+		return nil, err
 	}
 	opt.Step("write sites")
 	below := &btf.Blob{Order: orderOf(o)}
 	below.StartID, below.BaseStrLen = opt.Base.Ends()
 	split, err := btf.Parse(w.BTF, below)
 	if err != nil {
-		return nil, counts, err
+		return nil, err
 	}
 	ids := make([]uint32, t.Len())
 	for k, f := range inlined {
@@ -55,5 +61,5 @@ func Inlined(o *object.Object, sites *inlines.Sites, functions *base.Functions,
 			return ids[t.In(int(s.Unit), o.Units[s.Unit].Items[s.Item])]
 		}, opt.Jobs)
 	data, err := btf.Encode(blob, btf.EncodeOptions{})
-	return data, counts, err
+	return &InlinedResult{data, counts, t.Found.Doubt()}, err
 }

@@ -42,12 +42,12 @@ func makeSites(t *testing.T, data []byte) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	split, _, err := link.Inlined(o, sites, bases.Functions(), link.Options{Base: bases.Base,
+	made, err := link.Inlined(o, sites, bases.Functions(), link.Options{Base: bases.Base,
 		Features: features.Default(), Jobs: 1})
 	if err != nil {
 		return 0, err
 	}
-	b, err := btf.Parse(split, bases.BTF)
+	b, err := btf.Parse(made.BTF, bases.BTF)
 	if err != nil {
 		t.Fatal(err)
 	}

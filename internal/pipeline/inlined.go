@@ -11,6 +11,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/link"
 	"github.com/rules-btf/rules_btf/internal/link/base"
 	"github.com/rules-btf/rules_btf/internal/link/locsec"
+	"github.com/rules-btf/rules_btf/internal/link/relocate"
 	"github.com/rules-btf/rules_btf/internal/model/object"
 	"github.com/rules-btf/rules_btf/internal/model/types"
 	"github.com/rules-btf/rules_btf/internal/support/parallel"
@@ -18,9 +19,8 @@ import (
 
 // InlinedResult is the BTF of the sites at which functions of a file were inlined.
 type InlinedResult struct {
-	BTF    []byte
-	Counts locsec.Counts
-	Lost   inlines.Lost // why sites and locations are not in the BTF
+	*link.InlinedResult
+	Lost inlines.Lost // why sites and locations are not in the BTF
 }
 
 // Inlined makes the BTF of the sites at which functions were inlined in the linked file at path.
@@ -29,9 +29,10 @@ type InlinedResult struct {
 func Inlined(path string, how *How, open func() error) (*InlinedResult, error) {
 	var o *object.Object
 	var sites *inlines.Sites
+	var release string
 	var failed, err error
 	parallel.All(how.Convert.Jobs, func() { failed = open() },
-		func() { o, sites, err = readSites(path, how) })
+		func() { o, sites, release, err = readSites(path, how) })
 	if err := cmp.Or(failed, err); err != nil {
 		return nil, err
 	}
@@ -40,11 +41,12 @@ func Inlined(path string, how *How, open func() error) (*InlinedResult, error) {
 	if how.Watch != nil {
 		options.Step = how.Watch.Linking()
 	}
-	data, counts, err := link.Inlined(o, sites, how.Bases.Functions(), options)
+	result, err := link.Inlined(o, sites, how.Bases.Functions(), options)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return &InlinedResult{data, counts, sites.Lost}, nil
+	result.Doubt = cmp.Or(relocate.OtherRelease(release, how.Bases.Release), result.Doubt)
+	return &InlinedResult{result, sites.Lost}, nil
 }
 
 // linkInlined makes the split BTF of the sites in a file whose BTF is fileBTF.
@@ -59,11 +61,11 @@ func linkInlined(path string, o *object.Object, sites *inlines.Sites, options li
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	options.Base, options.BasePath, options.Variables, options.Step = chain.Base, "", 0, nil
-	data, counts, err := link.Inlined(o, sites, chain.Functions(), options)
+	result, err := link.Inlined(o, sites, chain.Functions(), options)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return &InlinedResult{data, counts, sites.Lost}, nil
+	return &InlinedResult{result, sites.Lost}, nil
 }
 
 // joinInlined returns the BTF of a file together with that of its sites, which it takes out of the
@@ -98,12 +100,15 @@ func withoutInlined(o *object.Object) *object.Object {
 	return &plain
 }
 
-func readSites(path string, how *How) (*object.Object, *inlines.Sites, error) {
+// readSites reads a file's sites, and the functions that were inlined there. The string is the
+// file's kernel release.
+func readSites(path string, how *How) (*object.Object, *inlines.Sites, string, error) {
 	f, err := how.Files.Open(path)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, "", err
 	}
 	defer f.Close()
+	release := f.KernelRelease()
 	f.Threads = how.Convert.Jobs
 	options, sites := how.Convert, &inlines.Sites{}
 	options.Sites, options.OnlyInlined = sites, true
@@ -114,5 +119,5 @@ func readSites(path string, how *How) (*object.Object, *inlines.Sites, error) {
 	if err == nil && how.Watch != nil {
 		how.Watch.Converted(options.Counts, o)
 	}
-	return o, sites, err
+	return o, sites, release, err
 }

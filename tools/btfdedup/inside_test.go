@@ -67,7 +67,7 @@ func TestInside(t *testing.T) {
 	}{
 		{"dump --name task_strukt " + vmlinux, 1,
 			vmlinux + `: no type has the name "task_strukt"`},
-		{"dump --format=d " + vmlinux, 2, `"d" for "--format" flag: must be raw, c or kabi`},
+		{"dump --format=d " + vmlinux, 2, `"d" for "--format" flag: must be raw, c, kabi or json`},
 		{"stats --format=c " + vmlinux, 2, `"c" for "--format" flag: must be text or json`},
 		{"stats --limit=-1 " + vmlinux, 2,
 			`"-1" for "--limit" flag: must be a number of types, at least 0`},

@@ -8,6 +8,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/command/conversion"
 	"github.com/rules-btf/rules_btf/internal/command/report"
+	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/link/base"
 	"github.com/rules-btf/rules_btf/internal/pipeline"
 	"github.com/rules-btf/rules_btf/internal/support/message"
@@ -56,6 +57,10 @@ func runInline(env *cli.Env, c *conversion.Flags, path string) error {
 		if how.Bases, err = base.Open(env.Bases); err != nil {
 			return err
 		}
+		if len(env.Bases) == 1 && elf.IsModule(path) {
+			return fmt.Errorf("%s: the sites of a module must be based on the module's own BTF: pass that "+
+				"BTF as the last --base, after %s", path, env.Bases[0])
+		}
 		return how.Bases.NeedBTF("this verb")
 	})
 	if how.Bases != nil {
@@ -63,6 +68,9 @@ func runInline(env *cli.Env, c *conversion.Flags, path string) error {
 	}
 	if err != nil {
 		return err
+	}
+	if result.Doubt != "" {
+		env.Warn("%s: %s", path, result.Doubt)
 	}
 	n := result.Counts
 	text := fmt.Sprintf("%s; the locations of %d of %s are known", message.Count(n.Sites, "site"),

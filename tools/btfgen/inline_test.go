@@ -242,7 +242,9 @@ func TestInlineErrors(t *testing.T) {
 	for name, text := range inlineSources {
 		writeFile(t, p(name), text)
 	}
-	shell(t, dir, "gcc -w -g -O2 -c a.c; gcc -w -O2 -c -o none.o a.c")
+	shell(t, dir, `gcc -w -g -O2 -c a.c; gcc -w -O2 -c -o none.o a.c
+		printf '.section .gnu.linkonce.this_module, "aw"\n.long 0\n' | as -o this.o -
+		ld -r -o m.ko a.o this.o`)
 	if code, _, stderr := btfgen("elf", "-q", "-o", p("base"), p("a.o")); code != 0 {
 		t.Fatal(stderr)
 	}
@@ -255,6 +257,7 @@ func TestInlineErrors(t *testing.T) {
 		{"--base base none.o", 1, "no DWARF"},
 		{"--base a.o a.o", 1, "has no .BTF section"},
 		{"--base none a.o", 1, "no such file"},
+		{"--base base m.ko", 1, "m.ko: the sites of a module must be based on the module's own BTF"},
 	} {
 		args := []string{"inline", "-o", p("out")}
 		for _, a := range strings.Fields(c.args) {
