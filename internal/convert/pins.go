@@ -84,11 +84,14 @@ func (c *converter) readPinned(h *dwarf.Unit, file string) error {
 
 // read reads unit h, which c has loaded, and finds the definitions to which h's references lead.
 func (p *pinReader) read(c *converter, h *dwarf.Unit, file string) error {
-	p.main, p.main.c = c.main, p.converter
+	p.enterGroup(h)
+	p.main = c.main
+	p.main.c = p.converter
 	p.main.number = p.neighbours.number(h)
 	p.main.memo.reset(h.Len)
 	err := p.converter.read(file)
-	c.main, c.main.c = p.main, c
+	p.main.memo.reset(h.Len)
+	c.main.c = c
 	if err != nil {
 		return err
 	}

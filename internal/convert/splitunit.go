@@ -7,7 +7,7 @@ package convert
 
 // enter replaces the loaded skeleton unit with its split unit, until the caller calls leave.
 func (c *converter) enter() (leave func(), err error) {
-	u := &c.main
+	u := c.main
 	found, err := c.in.files.Load(&u.r)
 	if err != nil {
 		return nil, err

@@ -138,7 +138,15 @@ func (p *Prints) mixAttributes(fp Fingerprint, pl *plan, b *window, die uint32, 
 		fp.mix(word)
 		return fp, next, nil
 	}
-	to, err := p.reference(die, ref, depth+1)
+	var to Fingerprint
+	switch {
+	case pl.prints&printFar == 0:
+		to, err = p.reference(die, ref, depth+1)
+	case p.Other == nil:
+		return fp, 0, nil
+	default:
+		to, err = p.elsewhere(die, uint64(ref), depth+1)
+	}
 	return fp.with(to.A^word, to.B^bits.RotateLeft64(word, 29)), next, err
 }
 

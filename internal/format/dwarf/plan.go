@@ -22,11 +22,12 @@ type plan struct {
 	prints    printFlags
 	nameAt    uint8
 	valueAt   uint8
-	refAt     uint8    // place of a reference within the unit; 0: none
+	refAt     uint8    // place of a reference; 0: none
 	sibling   uint8    // place of DW_AT_sibling; 0: none
 	size      uint8    // distance of the entry's end, or of the first attribute that varies in size
 	tails     [2]uint8 // bytes after the first and second varying attribute; see tailLEB
 	varying   varying
+	outward   bool // see Abbrev.outward
 }
 
 // walkFlags say how to skip an entry.
@@ -54,7 +55,8 @@ const (
 	printTag
 	printTagName // printTag, with its name in the plan
 	printLeaf    // printWhole, without children, and not a type definition
-	printMember  // printLeaf with a reference; nothing in it varies in size
+	printMember  // printLeaf with a reference within the unit; nothing in it varies in size
+	printFar     // its reference is a DW_AT_type that may lead to another unit
 )
 
 // varying is the number of attributes of a declaration that vary in size (blocks, expressions and
@@ -96,7 +98,7 @@ func (t *plans) set(code uint64, p *plan) {
 func (p *plan) indexed() bool { return p.nameMask+1 > 1 }
 
 func makePlan(a *Abbrev) plan {
-	p := plan{tag: uint16(a.Tag), walk: planSized | idle(a)}
+	p := plan{tag: uint16(a.Tag), walk: planSized | idle(a), outward: a.outward}
 	runs := a.runs
 	var wanted []attribute // distances in it assume that each LEB128 number has one byte
 	if a.leads() {
@@ -197,6 +199,10 @@ func (p *plan) planPrint(a *Abbrev, wanted []attribute) {
 			p.nameAt, p.nameMask = at, 1<<(8*to.size)-1
 		case to.class == ClassRef && to.size == 4 && p.refAt == 0 && p.varying&varyingValue == 0:
 			p.refAt = at
+		case to.class == ClassRefAddr && to.attr == Type && to.size == 4 && p.refAt == 0 &&
+			p.varying&varyingValue == 0:
+			p.refAt = at
+			p.prints |= printFar
 		case to.class == ClassConst && to.size == 0 && constants == 1 && imm < 1<<32:
 			p.print ^= imm << 32 // the same as for a value in the entry
 		case to.class == ClassConst && to.size == 0:
@@ -221,7 +227,7 @@ func (p *plan) planPrint(a *Abbrev, wanted []attribute) {
 			p.prints |= printRoot
 		}
 	}
-	if p.prints&printLeaf != 0 && p.refAt != 0 && !lead && p.varying == 0 {
+	if p.prints&(printLeaf|printFar) == printLeaf && p.refAt != 0 && !lead && p.varying == 0 {
 		p.prints |= printMember
 	}
 	if a.named() {
@@ -265,8 +271,12 @@ func printSchema(tag std.Tag, wanted []attribute) uint64 {
 		if isLEB(a.form) {
 			form = uint64(a.form)
 		}
+		class := a.class
+		if a.attr == Type && class == ClassRefAddr { // see printFar
+			class = ClassRef
+		}
 		if a.attr != Sibling {
-			fp.mix(form<<16 | uint64(a.attr)<<8 | uint64(a.class))
+			fp.mix(form<<16 | uint64(a.attr)<<8 | uint64(class))
 		}
 	}
 	return fp.A
