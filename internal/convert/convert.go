@@ -43,6 +43,8 @@ type Options struct {
 	Shared *Shared
 	// Shapers, when set, lets conversions of BTF from compilers reuse each other's types.
 	Shapers *object.Shapers
+	// plainly makes a conversion treat each unit alone; for tests
+	plainly bool
 	// Counts, when set, accumulates the counts of File's calls. Only one call at a time may use it.
 	Counts *Counts
 }

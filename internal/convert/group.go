@@ -64,7 +64,8 @@ func (c *converter) enterGroup(h *dwarf.Unit) {
 			u.r.Unload()
 		}
 		c.scratch.units = append(c.scratch.units, g.units...)
-		g.units, c.neighbours.recent, c.reached = g.units[:0], nil, reached{}
+		g.units, c.neighbours.recent = g.units[:0], nil
+		c.forgetReached()
 	}
 	g.first = nil
 	if c.in.grouped[h] {

@@ -88,9 +88,9 @@ func (p *pinReader) read(c *converter, h *dwarf.Unit, file string) error {
 	p.main = c.main
 	p.main.c = p.converter
 	p.main.number = p.neighbours.number(h)
-	p.main.memo.reset(h.Len)
+	p.main.forget()
 	err := p.converter.read(file)
-	p.main.memo.reset(h.Len)
+	p.main.forget()
 	c.main.c = c
 	if err != nil {
 		return err

@@ -1,51 +1,52 @@
 package convert
 
-import (
-	std "debug/dwarf"
-
-	"github.com/rules-btf/rules_btf/internal/format/dwarf"
-)
+import "github.com/rules-btf/rules_btf/internal/format/dwarf"
 
 // reached remembers what entries of other units refer to, because many units may refer to the same
-// entries.
+// entries. It calls such an entry a place.
 type reached struct {
-	index  map[place]int32
-	places []reachedPlace
-	refs   []int32 // of all places: indexes of places
-	serial uint32  // counts the walks
+	places []place
+	refs   []int32 // indexes of places
+	items  []item
+	walk   uint32 // counts the walks
 	queue  []int32
 }
 
-// place identifies an entry. (A typeRef doesn't: the unit that is being converted may have been
-// loaded a second time when other units referred to it.)
 type place struct {
-	h   *dwarf.Unit
-	off uint32
-}
-
-type reachedPlace struct {
-	place
-	sup      bool   // it is in the supplementary file
-	expanded bool   // refs and the range below are known
-	added    bool   // adds is known
-	serial   uint32 // of the last walk that came here
-	first    uint32 // index of the first element of reached.refs
+	h        *dwarf.Unit // not a *unit, because the unit that is being converted may be loaded twice
+	off      uint32
+	walk     uint32 // the last walk that came here
+	first    uint32 // the place refers to refs[first:end]
 	end      uint32
-	adds     []item // what the entry adds to an environment
+	expanded bool // first and end are known
+	added    bool // what the entry adds to an environment is known: items[item:itemsEnd]
+	item     uint32
+	itemsEnd uint32
 }
 
-func (r *reached) at(t typeRef) int32 {
-	key := place{t.u.r.Unit, t.off}
-	i, ok := r.index[key]
-	if !ok {
-		if r.index == nil {
-			r.index = make(map[place]int32)
-		}
-		i = int32(len(r.places))
-		r.index[key] = i
-		r.places = append(r.places, reachedPlace{place: key})
+// maxPlaces limits the memory of reached.
+const maxPlaces = 1 << 18
+
+// forgetReached drops all places.
+func (c *converter) forgetReached() {
+	r := &c.reached
+	for _, u := range c.neighbours.others {
+		u.places.clear()
 	}
-	return i
+	c.own.places.clear()
+	r.places, r.refs, r.items = r.places[:0], r.refs[:0], r.items[:0]
+}
+
+// place returns the index of the place to which t refers.
+func (t typeRef) place() int32 {
+	i, has := t.u.places.get(t.off)
+	if !has {
+		r := &t.u.c.reached
+		i = uint32(len(r.places))
+		r.places = append(r.places, place{h: t.u.r.Unit, off: t.off})
+		t.u.places.set(t.off, i)
+	}
+	return int32(i)
 }
 
 // reach adds the tags and typedefs of other units that this unit uses. A unit uses what its
@@ -54,13 +55,17 @@ func (c *converter) reach() error {
 	if !c.main.r.RefersOut() {
 		return nil
 	}
+	if len(c.reached.places) > maxPlaces || c.in.opt.plainly {
+		c.forgetReached()
+	}
 	return c.follow(func(t typeRef) bool { return c.env.imported[t.u] }, c.addReached)
 }
 
-// addReached adds the definition at a place, if there is one.
+// addReached adds the definition at place i, to which t refers, if there is a definition.
 func (c *converter) addReached(t typeRef, i int32) error {
-	if r := &c.reached.places[i]; r.added {
-		for _, one := range r.adds {
+	r := &c.reached
+	if p := &r.places[i]; p.added {
+		for _, one := range r.items[p.item:p.itemsEnd] {
 			c.env.add(one)
 		}
 		return nil
@@ -72,117 +77,72 @@ func (c *converter) addReached(t typeRef, i int32) error {
 	if e.Abbrev == nil {
 		return t.u.r.Errorf(t.off, "a reference to a type does not point to an entry")
 	}
-	var adds []item
+	first := uint32(len(r.items))
 	if dwarf.IsDefinition(e.Abbrev.Tag) {
-		d := &declarations{}
-		c.env.recording = d
+		d := declarations{items: r.items}
+		c.env.recording = &d
 		_, _, err = t.u.visitType(e)
 		c.env.recording = nil
-		adds = d.items
+		r.items = d.items
 	}
-	r := &c.reached.places[i]
-	r.added, r.adds = true, adds
+	p := &r.places[i]
+	p.added, p.item, p.itemsEnd = true, first, uint32(len(r.items))
 	return err
 }
 
 // follow follows the loaded unit's references into other units, and the references found there. It
-// calls visit once for each entry that it reaches, except those for which known returns true.
+// calls visit once for each place that it reaches, except those for which known returns true.
 func (c *converter) follow(known func(typeRef) bool, visit func(typeRef, int32) error) error {
 	r := &c.reached
-	r.serial++
-	queue, err := c.main.outward(r.queue[:0])
-	for err == nil && len(queue) > 0 {
-		i := queue[len(queue)-1]
-		queue = queue[:len(queue)-1]
+	r.walk++
+	r.queue = r.queue[:0]
+	if err := c.main.r.Outward(c.main.queued(&r.queue, known)); err != nil {
+		return err
+	}
+	for len(r.queue) > 0 {
+		i := r.queue[len(r.queue)-1]
+		r.queue = r.queue[:len(r.queue)-1]
 		p := &r.places[i]
-		if p.serial == r.serial {
+		if p.walk == r.walk {
 			continue
 		}
-		p.serial = r.serial
+		p.walk = r.walk
 		if p.h == c.main.r.Unit {
 			continue
 		}
-		var u *unit
-		if u, err = c.foreign(c.main.r.D, p.h); err != nil {
-			break
+		u, err := c.foreign(c.main.r.D, p.h)
+		if err != nil {
+			return err
 		}
 		t := typeRef{u, p.off}
 		if known(t) {
 			continue
 		}
-		if err = visit(t, i); err != nil {
-			break
+		if err := visit(t, i); err != nil {
+			return err
 		}
-		if p = &r.places[i]; !p.expanded {
-			first := uint32(len(r.refs))
-			if r.refs, err = u.references(t.off, r.refs); err != nil {
+		if !r.places[i].expanded {
+			first := len(r.refs)
+			if err := u.r.References(t.off, u.queued(&r.refs, nil)); err != nil {
 				r.refs = r.refs[:first]
-				break
+				return err
 			}
-			p = &r.places[i]
-			p.first, p.end, p.expanded = first, uint32(len(r.refs)), true
+			p := &r.places[i]
+			p.first, p.end, p.expanded = uint32(first), uint32(len(r.refs)), true
 		}
-		queue = append(queue, r.refs[p.first:p.end]...)
+		r.queue = append(r.queue, r.refs[r.places[i].first:r.places[i].end]...)
 	}
-	r.queue = queue
-	return err
+	return nil
 }
 
-// outward appends to a list the places in other units to which the unit refers.
-func (u *unit) outward(into []int32) ([]int32, error) {
-	err := u.r.Outward(func(e *dwarf.DIE) (err error) {
-		into, err = u.places(e, true, into)
+// queued returns a function that appends the place to which an entry of the unit refers to a list,
+// unless except returns true for it.
+func (u *unit) queued(list *[]int32, except func(typeRef) bool) func(uint32, dwarf.Value) error {
+	return func(die uint32, to dwarf.Value) error {
+		t, err := u.refTo(die, to)
+		if err == nil && t.u != nil && (except == nil || !except(t)) {
+			*list = append(*list, t.place())
+		}
 		return err
-	})
-	return into, err
-}
-
-// references appends to a list the places to which the entry at offset off and all entries below it
-// refer, and the definitions below it.
-func (u *unit) references(off uint32, into []int32) ([]int32, error) {
-	var e dwarf.DIE
-	for depth := 0; ; {
-		err := u.r.Read(off, &e)
-		if err != nil {
-			return into, err
-		}
-		off = e.Next
-		if e.Null {
-			depth--
-		} else {
-			if depth > 0 && dwarf.IsDefinition(e.Tag) {
-				into = append(into, u.c.reached.at(typeRef{u, e.Off}))
-			}
-			if e.Children {
-				depth++
-			}
-			if into, err = u.places(&e, false, into); err != nil {
-				return into, err
-			}
-		}
-		if depth <= 0 || uint64(off) >= u.r.Unit.Len {
-			return into, nil
-		}
 	}
-}
-
-// places appends to a list the places to which e refers. If others is set, references within the
-// unit are left out. So are the origins of inlined calls, because a function's body doesn't change
-// what the unit declares.
-func (u *unit) places(e *dwarf.DIE, others bool, into []int32) ([]int32, error) {
-	for _, s := range [...]dwarf.Attr{dwarf.Type, dwarf.Signature, dwarf.Origin, dwarf.Specification,
-		dwarf.Annotation} {
-		if !e.Has(s) || s == dwarf.Origin && e.Tag == std.TagInlinedSubroutine ||
-			others && e.Class[s] == dwarf.ClassRef {
-			continue
-		}
-		t, err := u.ref(e, s)
-		if err != nil {
-			return into, err
-		}
-		if t.u != nil {
-			into = append(into, u.c.reached.at(t))
-		}
-	}
-	return into, nil
 }

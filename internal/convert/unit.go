@@ -15,6 +15,9 @@ type unit struct {
 	memo   memo
 	prints dwarf.Prints
 
+	visited visitedDefinitions
+	places  offsets // the indexes of places in converter.reached
+
 	declares *declarations // of an imported unit that has been walked
 
 	codeless []uint32        // functions without code that may still have a symbol
@@ -109,15 +112,22 @@ func (c *converter) read(file string) error {
 }
 
 func (u *unit) load(d *dwarf.Data, h *dwarf.Unit) error {
-	u.memo.reset(h.Len)
 	if err := u.r.Load(d, h); err != nil {
 		return err
 	}
+	u.forget()
+	u.visited.reset(u != &u.c.own && u.c.neighbours.group.has(h))
 	if u.c.repeats != repeatNone {
 		u.prints.Reset(&u.r)
-		if u.prints.Other == nil {
+		if u.prints.Other == nil && !u.c.in.opt.plainly {
 			u.prints.Other = u.elsewhere
 		}
 	}
 	return nil
+}
+
+// forget forgets what the unit's converter knows about the unit's types.
+func (u *unit) forget() {
+	u.memo.reset(u.r.Unit.Len)
+	u.places.clear()
 }

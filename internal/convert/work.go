@@ -71,7 +71,9 @@ func newWork(in input) *work {
 		}
 	}
 	w.single = len(w.units) == 1
-	w.grouped = findGroups(w.units)
+	if !opt.plainly {
+		w.grouped = findGroups(w.units)
+	}
 	if opt.Units != nil {
 		all := w.units
 		w.units = nil
@@ -182,7 +184,8 @@ func (w *work) convert(c *converter, i int) error {
 		c.out.skipped = append(c.out.skipped, failure{i, err})
 		// some of these units may have been read only in part
 		clear(c.neighbours.others)
-		c.neighbours.group, c.neighbours.recent, c.reached = group{}, nil, reached{}
+		c.neighbours.group, c.neighbours.recent = group{}, nil
+		c.forgetReached()
 		err = nil
 	}
 	if err != nil {

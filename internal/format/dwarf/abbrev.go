@@ -15,7 +15,7 @@ type Abbrev struct {
 	size       uint32 // bytes of an entry, except its code and the attributes that vary in size
 	definition bool   // entries define a type
 	refersOut  bool   // entries have an attribute that may refer to another unit
-	outward    bool   // that attribute is one of those that Outward follows
+	refers     refers // what entries refer to
 	plan       plan   // for the fast paths
 }
 
@@ -216,7 +216,7 @@ func (t *abbrevTable) build(tag std.Tag, children bool, f format) *Abbrev {
 	for i := range a.runs {
 		a.size += uint32(a.runs[i].size)
 	}
-	a.outward = a.refersOut && a.isOutward()
+	a.refers = a.refersTo()
 	a.plan = makePlan(a)
 	return a
 }

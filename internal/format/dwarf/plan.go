@@ -27,7 +27,7 @@ type plan struct {
 	size      uint8    // distance of the entry's end, or of the first attribute that varies in size
 	tails     [2]uint8 // bytes after the first and second varying attribute; see tailLEB
 	varying   varying
-	outward   bool // see Abbrev.outward
+	refers    refers
 }
 
 // walkFlags say how to skip an entry.
@@ -98,7 +98,7 @@ func (t *plans) set(code uint64, p *plan) {
 func (p *plan) indexed() bool { return p.nameMask+1 > 1 }
 
 func makePlan(a *Abbrev) plan {
-	p := plan{tag: uint16(a.Tag), walk: planSized | idle(a), outward: a.outward}
+	p := plan{tag: uint16(a.Tag), walk: planSized | idle(a), refers: a.refers}
 	runs := a.runs
 	var wanted []attribute // distances in it assume that each LEB128 number has one byte
 	if a.leads() {
@@ -226,6 +226,9 @@ func (p *plan) planPrint(a *Abbrev, wanted []attribute) {
 		if a.isRoot() {
 			p.prints |= printRoot
 		}
+	}
+	if whole && p.refAt != 0 && !lead && p.varying == 0 && p.refers&leads != 0 {
+		p.refers |= leadsSimply // in a plan, there is only one reference
 	}
 	if p.prints&(printLeaf|printFar) == printLeaf && p.refAt != 0 && !lead && p.varying == 0 {
 		p.prints |= printMember

@@ -1,0 +1,158 @@
+package dwarf
+
+import (
+	std "debug/dwarf"
+	"math/bits"
+)
+
+// followed are the attributes that References follows.
+var followed = [...]Attr{Type, Signature, Origin, Specification, Annotation}
+
+// References calls visit for what the entry at offset off and the entries below it refer to: by
+// their types, signatures, abstract origins, specifications and annotations. die is the entry that
+// refers. The origins of inlined calls don't count. Each definition of a type below the entry counts
+// as a reference to that definition.
+func (r *Reader) References(off uint32, visit func(die uint32, to Value) error) error {
+	return r.references(off, false, visit)
+}
+
+// Outward calls visit for the same references of all entries of the unit, but only for those that
+// may lead to other units.
+func (r *Reader) Outward(visit func(die uint32, to Value) error) error {
+	return r.references(r.Unit.HeaderLen, true, visit)
+}
+
+func (r *Reader) references(off uint32, outward bool, visit func(die uint32, to Value) error) error {
+	wanted := leads | nested
+	if outward {
+		wanted = leadsOut
+	}
+	for depth := 0; ; {
+		b, p := r.planned(off)
+		next := uint32(0)
+		if p.walk&planSized != 0 {
+			switch {
+			case p.refers&wanted == 0:
+				next = r.overAttributes(b, p, off)
+			case p.refers&(leadsSimply|leadsOut|nested) == leadsSimply:
+				ref := u32(b, p.refAt)
+				if !r.little {
+					ref = bits.ReverseBytes32(ref)
+				}
+				if err := visit(off, Value{uint64(ref), ClassRef}); err != nil {
+					return err
+				}
+				next = off + uint32(p.size)
+			}
+		}
+		children := p.walk&planChildren != 0
+		switch {
+		case next != 0:
+			r.work--
+		case b != nil && b[0] == 0:
+			r.work--
+			next = off + 1
+			depth--
+		default:
+			e, err := r.Peek(off)
+			if err == nil && e.Abbrev != nil && e.Abbrev.refers&wanted != 0 {
+				err = r.referencesOf(e, depth, outward, visit)
+			}
+			if err != nil {
+				return err
+			}
+			next = e.Next
+			if children = false; e.Abbrev == nil {
+				depth--
+			} else {
+				children = e.Abbrev.Children
+			}
+		}
+		if off = next; children {
+			depth++
+		}
+		if depth <= 0 || int(off) >= len(r.buf) {
+			return nil
+		}
+	}
+}
+
+func (r *Reader) referencesOf(e Head, depth int, outward bool,
+	visit func(die uint32, to Value) error) error {
+	if depth > 0 && !outward && e.Abbrev.definition {
+		if err := visit(e.Off, Value{uint64(e.Off), ClassRef}); err != nil {
+			return err
+		}
+	}
+	var die DIE
+	if err := r.Read(e.Off, &die); err != nil {
+		return err
+	}
+	for _, s := range followed {
+		if !die.Has(s) || s == Origin && die.Tag == std.TagInlinedSubroutine ||
+			outward && die.Class[s] == ClassRef {
+			continue
+		}
+		if err := visit(e.Off, die.Value(s)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// overAttributes returns the offset after the attributes of the entry at offset off, which is at the
+// start of b and has the plan p. It returns 0 if the sizes can't be read.
+func (r *Reader) overAttributes(b *window, p *plan, off uint32) uint32 {
+	if p.walk&planLead != 0 {
+		_, lead := inline8(b)
+		if lead == 0 {
+			return 0
+		}
+		off += lead
+	}
+	if off += uint32(p.size); p.varying != 0 {
+		return r.overVarying(p, off)
+	}
+	return off
+}
+
+// refers says which references entries have.
+type refers uint8
+
+const (
+	leads       refers = 1 << iota // an attribute that References follows
+	leadsOut                       // such an attribute, which may lead to another unit
+	leadsSimply                    // exactly one such attribute, at the place plan.refAt
+	nested                         // the entry defines a type
+)
+
+// refersTo returns what the declaration's entries refer to, except for leadsSimply.
+func (a *Abbrev) refersTo() (flags refers) {
+	if a.definition {
+		flags |= nested
+	}
+	for i := range a.runs {
+		run := &a.runs[i]
+		for j := range run.wanted {
+			flags |= a.refersBy(&run.wanted[j])
+		}
+		if i+1 < len(a.runs) {
+			flags |= a.refersBy(&run.last)
+		}
+	}
+	return flags
+}
+
+func (a *Abbrev) refersBy(to *attribute) refers {
+	for _, s := range followed {
+		switch {
+		case to.attr != s || s == Origin && a.Tag == std.TagInlinedSubroutine:
+		case to.class == ClassRefAddr, to.class == ClassRefSup, to.class == ClassSig,
+			to.form == formIndirect:
+			return leads | leadsOut
+		default:
+			return leads
+		}
+	}
+	return 0
+}
