@@ -24,6 +24,8 @@ func (q *printPairs) add(t *testing.T, r *Reader, merged bool) {
 	fast, plain := Prints{Merged: merged}, Prints{Merged: merged, plainly: true}
 	fast.Reset(r)
 	plain.Reset(r)
+	followOthers(&fast)
+	followOthers(&plain)
 	pair := func(off uint32, what uint64, f, p Fingerprint) {
 		f.mix(what)
 		p.mix(what)
@@ -58,6 +60,28 @@ func (q *printPairs) add(t *testing.T, r *Reader, merged bool) {
 			pair(off, 2, f, p)
 		}
 		off = e.Next
+	}
+}
+
+// followOthers makes p follow references to other units.
+func followOthers(p *Prints) {
+	loaded := map[*Unit]*Prints{p.r.Unit: p}
+	from := p.r
+	p.Other = func(die uint32, off uint64) (*Prints, uint32, error) {
+		u := from.D.UnitAt(from.Unit.Section, off)
+		if u == nil {
+			return nil, 0, from.Errorf(die, "no unit")
+		}
+		if loaded[u] == nil {
+			var r Reader
+			if err := r.Load(from.D, u); err != nil {
+				return nil, 0, err
+			}
+			q := &Prints{Merged: p.Merged, plainly: p.plainly, Other: p.Other}
+			q.Reset(&r)
+			loaded[u] = q
+		}
+		return loaded[u], uint32(off - u.Off), nil
 	}
 }
 
