@@ -9,6 +9,7 @@ import "github.com/rules-btf/rules_btf/internal/format/dwarf"
 type group struct {
 	first *dwarf.Unit // a unit of the group; nil if the converted unit is in none
 	units []*unit     // those that are loaded
+	pins  *pinReader  // for those that define a tag in several ways; nil: none yet
 }
 
 // findGroups returns the units that are next to a unit of the same group.
@@ -57,6 +58,9 @@ func (c *converter) enterGroup(h *dwarf.Unit) {
 	g := &c.neighbours.group
 	if g.has(h) {
 		return
+	}
+	if g.pins != nil && len(g.pins.store.g.Nodes) > maxKeptNodes {
+		g.pins = nil
 	}
 	if len(g.units) > 0 {
 		for _, u := range g.units {
