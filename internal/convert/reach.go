@@ -25,7 +25,7 @@ type place struct {
 }
 
 // maxPlaces limits the memory of reached.
-const maxPlaces = 1 << 18
+const maxPlaces = 1 << 20
 
 // forgetReached drops all places.
 func (c *converter) forgetReached() {
