@@ -13,7 +13,8 @@ type reached struct {
 }
 
 type place struct {
-	h        *dwarf.Unit // not a *unit, because the unit that is being converted may be loaded twice
+	h        *dwarf.Unit
+	u        *unit // h, when it was not being converted; nil: not known
 	off      uint32
 	walk     uint32 // the last walk that came here
 	first    uint32 // the place refers to refs[first:end]
@@ -110,11 +111,14 @@ func (c *converter) follow(known func(typeRef) bool, visit func(typeRef, int32) 
 		if p.h == c.main.r.Unit {
 			continue
 		}
-		u, err := c.foreign(c.main.r.D, p.h)
-		if err != nil {
-			return err
+		if p.u == nil {
+			u, err := c.foreign(c.main.r.D, p.h)
+			if err != nil {
+				return err
+			}
+			p.u = u
 		}
-		t := typeRef{u, p.off}
+		t := typeRef{p.u, p.off}
 		if known(t) {
 			continue
 		}
@@ -123,7 +127,7 @@ func (c *converter) follow(known func(typeRef) bool, visit func(typeRef, int32) 
 		}
 		if !r.places[i].expanded {
 			first := len(r.refs)
-			if err := u.r.References(t.off, u.queued(&r.refs, nil)); err != nil {
+			if err := t.u.r.References(t.off, t.u.queued(&r.refs, nil)); err != nil {
 				r.refs = r.refs[:first]
 				return err
 			}

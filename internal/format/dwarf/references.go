@@ -29,31 +29,22 @@ func (r *Reader) references(off uint32, outward bool, visit func(die uint32, to 
 	}
 	for depth := 0; ; {
 		b, p := r.planned(off)
-		next := uint32(0)
-		if p.walk&planSized != 0 {
-			switch {
-			case p.refers&wanted == 0:
-				next = r.overAttributes(b, p, off)
-			case p.refers&(leadsSimply|leadsOut|nested) == leadsSimply:
-				ref := u32(b, p.refAt)
-				if !r.little {
-					ref = bits.ReverseBytes32(ref)
-				}
-				if err := visit(off, Value{uint64(ref), ClassRef}); err != nil {
-					return err
-				}
-				next = off + uint32(p.size)
-			}
-		}
-		children := p.walk&planChildren != 0
+		next, children := uint32(0), false
 		switch {
-		case next != 0:
-			r.work--
 		case b != nil && b[0] == 0:
 			r.work--
 			next = off + 1
 			depth--
-		default:
+		case p.walk&planSized != 0 && (p.refers&leadsSimply != 0 || p.refers&wanted&^nested == 0):
+			r.work--
+			next, children = r.overAttributes(b, p, off), p.walk&planChildren != 0
+			if p.refers&wanted != 0 && next != 0 {
+				if err := r.plannedReferences(b, p, off, depth, wanted, visit); err != nil {
+					return err
+				}
+			}
+		}
+		if next == 0 {
 			e, err := r.Peek(off)
 			if err == nil && e.Abbrev != nil && e.Abbrev.refers&wanted != 0 {
 				err = r.referencesOf(e, depth, outward, visit)
@@ -61,11 +52,8 @@ func (r *Reader) references(off uint32, outward bool, visit func(die uint32, to 
 			if err != nil {
 				return err
 			}
-			next = e.Next
-			if children = false; e.Abbrev == nil {
+			if next, children = e.Next, e.Abbrev != nil && e.Abbrev.Children; e.Abbrev == nil {
 				depth--
-			} else {
-				children = e.Abbrev.Children
 			}
 		}
 		if off = next; children {
@@ -75,6 +63,28 @@ func (r *Reader) references(off uint32, outward bool, visit func(die uint32, to 
 			return nil
 		}
 	}
+}
+
+// plannedReferences is like referencesOf, for an entry with at most one attribute to follow. The
+// entry is at the start of b and has the plan p.
+func (r *Reader) plannedReferences(b *window, p *plan, off uint32, depth int, wanted refers,
+	visit func(die uint32, to Value) error) error {
+	if p.refers&wanted&nested != 0 && depth > 0 {
+		if err := visit(off, Value{uint64(off), ClassRef}); err != nil {
+			return err
+		}
+	}
+	if p.refers&wanted&^nested == 0 {
+		return nil
+	}
+	to := Value{uint64(u32(b, p.refAt)), ClassRef}
+	if !r.little {
+		to.Val = uint64(bits.ReverseBytes32(uint32(to.Val)))
+	}
+	if p.prints&printFar != 0 {
+		to.Class = ClassRefAddr
+	}
+	return visit(off, to)
 }
 
 func (r *Reader) referencesOf(e Head, depth int, outward bool,
