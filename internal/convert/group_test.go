@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -160,4 +161,39 @@ func thinProgram(t *testing.T, rnd *rand.Rand) (joined, linked string) {
 		return filepath.Join(dir, out)
 	}
 	return link("joined.o", "-r"), link("linked", "-e", "f0", "--unresolved-symbols=ignore-all")
+}
+
+// TestPromoted: ThinLTO makes the static functions of a file hidden if another file needs them. If
+// the file has no other function, only these symbols show that it was linked.
+func TestPromoted(t *testing.T) {
+	programtest.Need(t, "clang", "ld.lld")
+	dir := t.TempDir()
+	args := []string{"-e", "run", "-o", "linked"}
+	for _, file := range []struct{ dir, name, text string }{
+		{"x", "a.c", "#include \"../x.h\"\nstatic int show(int *x) { return *x; }\n" +
+			"const struct ops ops = { show };"},
+		{"y", "a.c", "#include \"../x.h\"\nint twice(int *x) { return *x * 2; }"},
+		{".", "b.c", "#include \"x.h\"\nint run(int *x) { return ops.show(x) + twice(x); }"},
+	} {
+		if err := os.MkdirAll(filepath.Join(dir, file.dir), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		for name, text := range map[string]string{
+			filepath.Join(file.dir, file.name): file.text,
+			"x.h":                              "struct ops { int (*show)(int *); }; extern const struct ops ops; int twice(int *x);",
+		} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		object := filepath.Join(file.dir, file.name+".o")
+		programtest.Run(t, dir, "clang", "-g", "-O2", "-fno-pic", "-flto=thin", "-c", "-o", object,
+			filepath.Join(file.dir, file.name))
+		args = append(args, object)
+	}
+	programtest.Run(t, dir, "ld.lld", args...)
+	got := dump(t, linkFile(t, filepath.Join(dir, "linked"), "default").BTF, false)
+	if want := "int show(int *x);"; !slices.Contains(got, want) {
+		t.Errorf("no %q in\n%s", want, strings.Join(got, "\n"))
+	}
 }

@@ -1,6 +1,7 @@
 package symbols
 
 import (
+	"bytes"
 	"maps"
 	"slices"
 	"strings"
@@ -198,12 +199,15 @@ func (l locals) hasAnyOf(s *survey.Survey, u int) bool {
 	return false
 }
 
-// globals returns whether a unit defines something global that must have a symbol if the unit is
-// linked, and whether the linked file has a global symbol with one of the unit's global names.
+// globals returns whether a unit defines something global, or promoted by ThinLTO, that must have a
+// symbol if the unit is linked, and whether the linked file has a global symbol with one of the unit's global names.
 func (x *Index) globals(s *survey.Survey, u int) (defines, found bool) {
 	for id := range s.CandidatesOf(u) {
 		n := &s.Nodes[id]
 		if n.Aux != types.LinkageGlobal {
+			if x.Of(n.Name)&(Global|Hidden) != 0 && isPromoted(s.Graph.Strs.Bytes(n.Name)) {
+				return true, true
+			}
 			continue
 		}
 		if x.Of(n.Name)&(Global|Hidden) != 0 {
@@ -214,6 +218,11 @@ func (x *Index) globals(s *survey.Survey, u int) (defines, found bool) {
 	}
 	return defines, false
 }
+
+// isPromoted reports whether the name is that of a static function for which ThinLTO has made a
+// hidden symbol, because a different file refers to the function. The hash in the suffix identifies
+// the source file.
+func isPromoted(name []byte) bool { return bytes.Contains(name, []byte(".llvm.")) }
 
 // LeftOut describes units that Select has dropped.
 type LeftOut struct {
