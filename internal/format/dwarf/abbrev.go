@@ -74,7 +74,7 @@ func (t *abbrevTable) compile(d *Data, off uint64, f format) error {
 	if t.plans == nil {
 		t.plans = new(plans)
 	}
-	*t.plans = plans{}
+	t.plans.reset()
 	if off > uint64(len(d.abbrev)) {
 		return d.errorf(".debug_abbrev", off,
 			"a unit's abbreviation table lies beyond the end of the section")
@@ -112,7 +112,7 @@ func (t *abbrevTable) compile(d *Data, off uint64, f format) error {
 func (t *abbrevTable) stopAtAnonymous() {
 	for code, a := range t.dense {
 		if a != nil && a.anonymous() && a.Children && code < plannedCodes {
-			t.plans.of[code].walk &^= planIdle
+			t.plans.at(code).walk &^= planIdle
 			t.definition = min(t.definition, 1+a.size)
 		}
 	}

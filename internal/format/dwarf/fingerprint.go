@@ -142,7 +142,7 @@ func (p *Prints) newType(s *printSlot, die, off uint32, depth int) (fp Fingerpri
 	case depth > maxPrintDepth:
 		return p.place(off), nil
 	}
-	b, pl := p.planned(off)
+	b, pl, at := p.planned(off)
 	if pl.prints&printTagName != 0 && p.Merged {
 		name, ok := uint64(u32(b, pl.nameAt)&pl.nameMask), true
 		if !p.r.little || pl.indexed() {
@@ -160,7 +160,7 @@ func (p *Prints) newType(s *printSlot, die, off uint32, depth int) (fp Fingerpri
 	end := uint32(0)
 	if pl.prints&(printWhole|printTag) == printWhole {
 		p.r.work--
-		fp, end, err = p.mixAttributes(printStart, pl, b, off, depth)
+		fp, end, err = p.mixAttributes(printStart, pl, b, at, depth)
 		if end != 0 && pl.walk&planChildren != 0 && err == nil {
 			fp, end, err = p.mixChildren(fp, end, depth)
 		}

@@ -76,8 +76,10 @@ const (
 	// how many bytes the attributes of an entry with a plan may have; planReach also covers the
 	// code, a leading string of 8 bytes, and wide reads
 	planSize = 40
-	// codes of more than one byte, which compilers use for rare declarations, have no plans
-	plannedCodes = 0x80
+	// codes below this one have one byte
+	shortCodes = 0x80
+	// codes from this one on, which compilers use only for rare declarations, have no plans
+	plannedCodes = 0x400
 )
 
 // plans are the plans of a unit, by code. The first byte of a longer code has the zero plan.
@@ -85,13 +87,40 @@ type plans struct {
 	of [256]plan
 	// steps has the size of entries that are planIdle, childless and of fixed size, and 0 for others.
 	steps [256]uint8
+	long  []plan // of codes with two bytes, from shortCodes on
 }
 
+func (t *plans) reset() { *t = plans{long: t.long[:0]} }
+
 func (t *plans) set(code uint64, p *plan) {
+	if code >= shortCodes {
+		for code >= shortCodes+uint64(len(t.long)) {
+			t.long = append(t.long, plan{})
+		}
+		t.long[code-shortCodes] = *p
+		return
+	}
 	t.of[code] = *p
 	if p.walk&planIdle != 0 && p.walk&(planChildren|planLead) == 0 && p.varying == 0 {
 		t.steps[code] = p.size
 	}
+}
+
+// at returns the plan for a code.
+func (t *plans) at(code int) *plan {
+	if code < shortCodes {
+		return &t.of[code]
+	}
+	return &t.long[code-shortCodes]
+}
+
+// ofTwo returns the plan for the code whose two bytes are a and b. It returns the zero plan if the
+// code has other bytes.
+func (t *plans) ofTwo(a, b byte) *plan {
+	if i := uint32(a) + uint32(b)<<7 - 2*shortCodes; int(i) < len(t.long) {
+		return &t.long[i]
+	}
+	return &noPlan
 }
 
 // indexed reports whether the name is an index of less than 4 bytes into .debug_str_offsets.

@@ -28,7 +28,7 @@ func (r *Reader) references(off uint32, outward bool, visit func(die uint32, to 
 		wanted = leadsOut
 	}
 	for depth := 0; ; {
-		b, p := r.planned(off)
+		b, p, at := r.planned(off)
 		next, children := uint32(0), false
 		switch {
 		case b != nil && b[0] == 0:
@@ -37,7 +37,7 @@ func (r *Reader) references(off uint32, outward bool, visit func(die uint32, to 
 			depth--
 		case p.walk&planSized != 0 && (p.refers&leadsSimply != 0 || p.refers&wanted&^nested == 0):
 			r.work--
-			next, children = r.overAttributes(b, p, off), p.walk&planChildren != 0
+			next, children = r.overAttributes(b, p, at), p.walk&planChildren != 0
 			if p.refers&wanted != 0 && next != 0 {
 				if err := r.plannedReferences(b, p, off, depth, wanted, visit); err != nil {
 					return err
@@ -110,8 +110,8 @@ func (r *Reader) referencesOf(e Head, depth int, outward bool,
 	return nil
 }
 
-// overAttributes returns the offset after the attributes of the entry at offset off, which is at the
-// start of b and has the plan p. It returns 0 if the sizes can't be read.
+// overAttributes returns the offset after the attributes of the entry whose window b is at offset
+// off, and whose plan is p. It returns 0 if the sizes can't be read.
 func (r *Reader) overAttributes(b *window, p *plan, off uint32) uint32 {
 	if p.walk&planLead != 0 {
 		_, lead := inline8(b)
