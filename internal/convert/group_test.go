@@ -168,7 +168,7 @@ func thinProgram(t *testing.T, rnd *rand.Rand) (joined, linked string) {
 func TestPromoted(t *testing.T) {
 	programtest.Need(t, "clang", "ld.lld")
 	dir := t.TempDir()
-	args := []string{"-e", "run", "-o", "linked"}
+	var objs []string
 	for _, file := range []struct{ dir, name, text string }{
 		{"x", "a.c", "#include \"../x.h\"\nstatic int show(int *x) { return *x; }\n" +
 			"const struct ops ops = { show };"},
@@ -189,11 +189,13 @@ func TestPromoted(t *testing.T) {
 		object := filepath.Join(file.dir, file.name+".o")
 		programtest.Run(t, dir, "clang", "-g", "-O2", "-fno-pic", "-flto=thin", "-c", "-o", object,
 			filepath.Join(file.dir, file.name))
-		args = append(args, object)
+		objs = append(objs, object)
 	}
-	programtest.Run(t, dir, "ld.lld", args...)
-	got := dump(t, linkFile(t, filepath.Join(dir, "linked"), "default").BTF, false)
-	if want := "int show(int *x);"; !slices.Contains(got, want) {
-		t.Errorf("no %q in\n%s", want, strings.Join(got, "\n"))
+	for name, flags := range map[string][]string{"linked": {"-e", "run"}, "joined.o": {"-r"}} {
+		programtest.Run(t, dir, "ld.lld", append(append(flags, "-o", name), objs...)...)
+		got := dump(t, linkFile(t, filepath.Join(dir, name), "default").BTF, false)
+		if want := "int show(int *x);"; !slices.Contains(got, want) {
+			t.Errorf("no %q in the BTF of %s:\n%s", want, name, strings.Join(got, "\n"))
+		}
 	}
 }

@@ -145,8 +145,33 @@ func (u *unit) queued(list *[]int32, except func(typeRef) bool) func(uint32, dwa
 	return func(die uint32, to dwarf.Value) error {
 		t, err := u.refTo(die, to)
 		if err == nil && t.u != nil && (except == nil || !except(t)) {
-			*list = append(*list, t.place())
+			if t, err = t.through(); err == nil && t.u != nil {
+				*list = append(*list, t.place())
+			}
 		}
 		return err
 	}
+}
+
+// maxThrough limits how many entries through skips; in C, a type hardly has more.
+const maxThrough = 8
+
+// through skips pointers and other entries in a group that are not definitions, and only refer to
+// one other entry or to none. It returns the first other entry, or void.
+func (t typeRef) through() (typeRef, error) {
+	for range maxThrough {
+		if !t.u.visited.on || t.u.r.Unit.Kind != dwarf.UnitCompile {
+			break
+		}
+		to, ok := t.u.r.Through(t.off)
+		if !ok {
+			break
+		}
+		next, err := t.u.refTo(t.off, to)
+		if err != nil || next.u == nil {
+			return next, err
+		}
+		t = next
+	}
+	return t, nil
 }

@@ -77,6 +77,26 @@ func (r *Reader) plannedReferences(b *window, p *plan, off uint32, depth int, wa
 	if p.refers&wanted&^nested == 0 {
 		return nil
 	}
+	return visit(off, r.simply(b, p))
+}
+
+// Through returns the only reference of the entry at offset off, if References would find no other
+// below it and the entry defines nothing: a pointer, for example. If there is no reference at all,
+// as for a base type, the value has ClassNone. ok is false for other entries, and may be false for
+// these.
+func (r *Reader) Through(off uint32) (to Value, ok bool) {
+	b, p, _ := r.planned(off)
+	if p.walk&(planSized|planChildren) != planSized || p.refers&nested != 0 {
+		return to, false
+	}
+	if p.refers&leads == 0 {
+		return to, true
+	}
+	return r.simply(b, p), p.refers&leadsSimply != 0
+}
+
+// simply returns the reference of an entry whose plan has leadsSimply.
+func (r *Reader) simply(b *window, p *plan) Value {
 	to := Value{uint64(u32(b, p.refAt)), ClassRef}
 	if !r.little {
 		to.Val = uint64(bits.ReverseBytes32(uint32(to.Val)))
@@ -84,7 +104,7 @@ func (r *Reader) plannedReferences(b *window, p *plan, off uint32, depth int, wa
 	if p.prints&printFar != 0 {
 		to.Class = ClassRefAddr
 	}
-	return visit(off, to)
+	return to
 }
 
 func (r *Reader) referencesOf(e Head, depth int, outward bool,

@@ -1,7 +1,6 @@
 package symbols
 
 import (
-	"bytes"
 	"maps"
 	"slices"
 	"strings"
@@ -205,7 +204,7 @@ func (x *Index) globals(s *survey.Survey, u int) (defines, found bool) {
 	for id := range s.CandidatesOf(u) {
 		n := &s.Nodes[id]
 		if n.Aux != types.LinkageGlobal {
-			if x.Of(n.Name)&(Global|Hidden) != 0 && isPromoted(s.Graph.Strs.Bytes(n.Name)) {
+			if x.Of(n.Name)&Hidden != 0 && isPromoted(s.Graph.Strs.String(n.Name)) {
 				return true, true
 			}
 			continue
@@ -219,10 +218,9 @@ func (x *Index) globals(s *survey.Survey, u int) (defines, found bool) {
 	return defines, false
 }
 
-// isPromoted reports whether the name is that of a static function for which ThinLTO has made a
-// hidden symbol, because a different file refers to the function. The hash in the suffix identifies
-// the source file.
-func isPromoted(name []byte) bool { return bytes.Contains(name, []byte(".llvm.")) }
+// isPromoted reports whether the symbol is that of a static function, which ThinLTO has made hidden
+// because a different file refers to the function. The suffix has a hash of the source file.
+func isPromoted(symbol string) bool { return strings.Contains(symbol, ".llvm.") }
 
 // LeftOut describes units that Select has dropped.
 type LeftOut struct {
