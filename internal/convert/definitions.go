@@ -50,6 +50,9 @@ type visitedDefinitions struct {
 	on   bool // whether the unit is in a group
 	offs offsets
 	list []visited
+	// If the bit off>>2 is not set, offs doesn't have off. Most offsets that are looked up are not in
+	// offs, and few bits are set.
+	set []uint64
 }
 
 type visited struct {
@@ -57,13 +60,19 @@ type visited struct {
 	end  uint32 // the offset after the definition, or 0 if its children must be visited
 }
 
-func (v *visitedDefinitions) reset(on bool) {
+// reset prepares v for a unit of size bytes.
+func (v *visitedDefinitions) reset(on bool, size uint64) {
 	v.on, v.list = on, v.list[:0]
 	v.offs.clear()
+	if on {
+		words := int(size>>8) + 1
+		v.set = append(v.set[:0], make([]uint64, words)...)
+	}
 }
 
 func (v *visitedDefinitions) put(off uint32, d visited) {
 	if v.on {
+		v.set[off>>8] |= 1 << (off >> 2 & 63)
 		v.offs.set(off, uint32(len(v.list)))
 		v.list = append(v.list, d)
 	}
@@ -71,7 +80,7 @@ func (v *visitedDefinitions) put(off uint32, d visited) {
 
 // at returns the definition at offset off, or nil if it isn't known.
 func (v *visitedDefinitions) at(off uint32) *visited {
-	if v.on {
+	if v.on && v.set[off>>8]>>(off>>2&63)&1 != 0 {
 		if i, has := v.offs.get(off); has {
 			return &v.list[i]
 		}

@@ -116,7 +116,7 @@ func (u *unit) load(d *dwarf.Data, h *dwarf.Unit) error {
 		return err
 	}
 	u.forget()
-	u.visited.reset(u != &u.c.own && u.c.neighbours.group.has(h))
+	u.visited.reset(u != &u.c.own && u.c.neighbours.group.has(h), h.Len)
 	if u.c.repeats != repeatNone {
 		u.prints.Reset(&u.r)
 		if u.prints.Other == nil && !u.c.in.opt.plainly {

@@ -87,7 +87,9 @@ type plans struct {
 	of [256]plan
 	// steps has the size of entries that are planIdle, childless and of fixed size, and 0 for others.
 	steps [256]uint8
-	long  []plan // of codes with two bytes, from shortCodes on
+	// inward has the size of entries that Outward skips, if they are childless and of fixed size.
+	inward [256]uint8
+	long   []plan // of codes with two bytes, from shortCodes on
 }
 
 func (t *plans) reset() { *t = plans{long: t.long[:0]} }
@@ -101,8 +103,14 @@ func (t *plans) set(code uint64, p *plan) {
 		return
 	}
 	t.of[code] = *p
-	if p.walk&planIdle != 0 && p.walk&(planChildren|planLead) == 0 && p.varying == 0 {
+	if p.walk&planSized == 0 || p.walk&(planChildren|planLead) != 0 || p.varying != 0 {
+		return
+	}
+	if p.walk&planIdle != 0 {
 		t.steps[code] = p.size
+	}
+	if p.refers&leadsOut == 0 {
+		t.inward[code] = p.size
 	}
 }
 
