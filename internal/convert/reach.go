@@ -97,7 +97,15 @@ func (c *converter) follow(known func(typeRef) bool, visit func(typeRef, int32) 
 	r := &c.reached
 	r.walk++
 	r.queue = r.queue[:0]
-	if err := c.main.r.Outward(c.main.queued(&r.queue, known)); err != nil {
+	u := c.main
+	err := u.r.Outward(func(die uint32, to dwarf.Value) error {
+		t, err := u.refTo(die, to)
+		if err == nil && t.u != nil && !known(t) {
+			r.queue, err = t.queue(r.queue)
+		}
+		return err
+	})
+	if err != nil {
 		return err
 	}
 	for len(r.queue) > 0 {
@@ -127,7 +135,7 @@ func (c *converter) follow(known func(typeRef) bool, visit func(typeRef, int32) 
 		}
 		if !r.places[i].expanded {
 			first := len(r.refs)
-			if err := t.u.r.References(t.off, t.u.queued(&r.refs, nil)); err != nil {
+			if err := t.u.references(t.off); err != nil {
 				r.refs = r.refs[:first]
 				return err
 			}
@@ -139,18 +147,44 @@ func (c *converter) follow(known func(typeRef) bool, visit func(typeRef, int32) 
 	return nil
 }
 
-// queued returns a function that appends the place to which an entry of the unit refers to a list,
-// unless except returns true for it.
-func (u *unit) queued(list *[]int32, except func(typeRef) bool) func(uint32, dwarf.Value) error {
-	return func(die uint32, to dwarf.Value) error {
-		t, err := u.refTo(die, to)
-		if err == nil && t.u != nil && (except == nil || !except(t)) {
-			if t, err = t.through(); err == nil && t.u != nil {
-				*list = append(*list, t.place())
+// references appends the places to which the entry at offset off and those below it refer to
+// reached.refs.
+func (u *unit) references(off uint32) error {
+	q := &u.referring
+	if q.visit == nil {
+		q.visit = func(die uint32, to dwarf.Value) error {
+			if to.Class == dwarf.ClassRef { // members often have the same type as the last ones
+				last := &q.last[to.Val>>2&uint64(len(q.last)-1)]
+				if *last == to.Val {
+					return nil
+				}
+				*last = to.Val
 			}
+			t, err := u.refTo(die, to)
+			if err == nil && t.u != nil {
+				r := &u.c.reached
+				r.refs, err = t.queue(r.refs)
+			}
+			return err
 		}
-		return err
 	}
+	clear(q.last[:])
+	return u.r.References(off, q.visit)
+}
+
+// referring is the state of unit.references.
+type referring struct {
+	visit func(die uint32, to dwarf.Value) error // made once
+	last  [16]uint64                             // some references of the entry
+}
+
+// queue appends the place to which t refers to a list, unless nothing there can be a definition.
+func (t typeRef) queue(list []int32) ([]int32, error) {
+	t, err := t.through()
+	if err == nil && t.u != nil {
+		list = append(list, t.place())
+	}
+	return list, err
 }
 
 // maxThrough limits how many entries through skips; in C, a type hardly has more.

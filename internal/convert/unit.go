@@ -15,8 +15,9 @@ type unit struct {
 	memo   memo
 	prints dwarf.Prints
 
-	visited visitedDefinitions
-	places  offsets // the indexes of places in converter.reached
+	visited   visitedDefinitions
+	places    offsets // the indexes of places in converter.reached
+	referring referring
 
 	declares *declarations // of an imported unit that has been walked
 
