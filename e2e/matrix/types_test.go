@@ -136,6 +136,9 @@ func featuresOf(c record.Call) string {
 	}
 	for _, arg := range c.Args {
 		if list, ok := strings.CutPrefix(arg, "--btf_features="); ok {
+			if list[0] == '+' { // pahole also adds all features of "default"
+				names = append(names, "default")
+			}
 			for name := range strings.SplitSeq(list, ",") {
 				// btfgen always does what these two features request.
 				name = strings.TrimPrefix(name, "+")
