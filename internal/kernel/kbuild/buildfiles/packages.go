@@ -192,18 +192,23 @@ func (w *writer) objects(t *kbuild.Tree) map[string][]string {
 	return labels
 }
 
-func (w *writer) btfObjects(dir, name string, objects []string, dwos map[string]string) {
+func (w *writer) btfObjects(dir, name string, objects []string, dwos map[string][]string) {
 	p := w.in(dir)
 	var srcs, debug []string
 	for _, o := range objects {
 		srcs = append(srcs, path.Base(o))
-		if dwo := dwos[o]; dwo != "" {
-			debug = append(debug, path.Base(dwo))
+		for _, dwo := range dwos[o] {
+			if path.Dir(dwo) == dir {
+				p.Files = append(p.Files, path.Base(dwo))
+				debug = append(debug, path.Base(dwo))
+			} else {
+				debug = append(debug, w.file(dwo))
+			}
 		}
 	}
 	slices.Sort(debug)
 	debug = slices.Compact(debug)
-	p.Files = append(append(p.Files, srcs...), debug...)
+	p.Files = append(p.Files, srcs...)
 	attrs := []attr{{"srcs", list(srcs...)}}
 	if len(debug) > 0 {
 		attrs = append(attrs, attr{"debug", list(debug...)})

@@ -86,10 +86,11 @@ func TestPackages(t *testing.T) {
 // TestDWOs: rules list the .dwo files of objects that have one.
 func TestDWOs(t *testing.T) {
 	tree := example()
-	tree.DWOs = map[string]string{"fs/open.o": "fs/open.dwo", "fs/fat/dir.o": "fs/fat/dir.dwo"}
+	tree.DWOs = map[string][]string{"fs/open.o": {"fs/open.dwo", "mm/slab.dwo"},
+		"fs/fat/dir.o": {"fs/fat/dir.dwo"}}
 	texts := packages(t, tree, Options{})
 	contains(t, texts["fs"], `name = "vmlinux_objects", srcs = ["exec.o", "open.o"],
-		debug = ["open.dwo"], tags = ["kbuild"]`)
+		debug = ["//mm:slab.dwo", "open.dwo"], tags = ["kbuild"]`)
 	contains(t, texts["fs/fat"], `name = "fat_objects", srcs = ["dir.o"], debug = ["dir.dwo"]`,
 		`name = "vfat_objects", srcs = ["vfat.o"], tags = ["kbuild"]`)
 	due, err := Packages(tree, Options{Rules: DefaultRules})
