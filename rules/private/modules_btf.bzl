@@ -232,8 +232,8 @@ With `variables = "separate"` there is also a `NAME/MODULE-btf-extra.btf` for ea
 directory `DIR` of modules, these files are in `NAME/DIR.btf-extra.d`. With `embed`, the output
 group `btf_embedded` has the modules with their BTF, as `btf_embed` writes them: `NAME/MODULE.ko`,
 or for a directory `NAME/DIR.ko.d`. With `inline`, the sites of a directory's modules are in
-`NAME/DIR.inline.d`. In these cases the actions read the chain of BTF, so they run again when the
-kernel's BTF changes.""",
+`NAME/DIR.inline.d`, and with `embed` also in the copies' section `.BTF.inline`. In these cases the
+actions read the chain of BTF, so they run again when the kernel's BTF changes.""",
     attrs = CONVERSION_ATTRS | EMBED_ATTRS | GRAIN_SETTINGS | VARIABLES_ATTRS |
             inline_attrs("NAME/MODULE") | {
         "base": attr.label(
