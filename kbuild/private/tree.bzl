@@ -38,6 +38,8 @@ def _kbuild_tree_impl(ctx):
         args.append("--btf-features=" + ",".join(ctx.attr.btf_features))
     if ctx.attr.lang_exclude:
         args.append("--lang-exclude=" + ",".join(ctx.attr.lang_exclude))
+    if ctx.attr.inline:
+        args.append("--inline")
     result = ctx.execute(args + [tree])
     if result.return_code:
         fail("{}: {}".format(ctx.name, result.stderr.strip()))
@@ -75,6 +77,10 @@ kernel load.""",
 tools the workspace uses. If the workspace uses no release, the command is built with the Go of
 rules_go.""",
             default = Label("@btf_kbuild//:btfkbuild"),
+        ),
+        "inline": attr.bool(
+            doc = """As in `vmlinux_btf`: also makes the BTF of the sites where functions were
+inlined (`//:vmlinux_btf_inline`, `//:modules_btf_inline`).""",
         ),
         "lang_exclude": attr.string_list(
             doc = """As in `btf_objects`. The default for a kernel that was configured with Rust is

@@ -117,6 +117,31 @@ func TestWhole(t *testing.T) {
 	}
 }
 
+// TestInline: the rules that link also make the BTF of the sites of inlined functions. For that they
+// read the linked file, so they leave out the same languages as the rules for objects.
+func TestInline(t *testing.T) {
+	o := Options{Inline: true, LangExclude: []string{"rust"}, Features: []string{"+layout"}}
+	texts := packages(t, example(), o)
+	contains(t, texts["."],
+		`vmlinux_btf(name = "vmlinux_btf", srcs = [":vmlinux_objects", "//fs:vmlinux_objects",
+			"//init:vmlinux_objects"], inline = True, lang_exclude = ["rust"], tags = ["kbuild"],
+			vmlinux = "vmlinux")`,
+		`base = ":vmlinux_btf", inline = True, lang_exclude = ["rust"], module = "//fs/fat:fat.ko"`,
+		`name = "vmlinux_btf_inline", srcs = [":vmlinux_btf"], output_group = "btf_inline"`,
+		`name = "modules_btf_inline", srcs = [":fat_btf", ":vfat_btf"], output_group = "btf_inline"`)
+	contains(t, texts["fs"], `name = "vmlinux_objects", srcs = ["exec.o", "open.o"],
+		btf_features = ["+layout"], lang_exclude = ["rust"], tags`)
+	o.Vmlinux, o.Whole = true, true
+	contains(t, packages(t, example(), o)["."],
+		`vmlinux_btf(name = "vmlinux_btf", btf_features = ["+layout"], inline = True,
+			lang_exclude = ["rust"]`,
+		`modules_btf(name = "modules_btf", base = ":vmlinux_btf", btf_features = ["+layout"],
+			inline = True, lang_exclude = ["rust"], modules`)
+	if text := packages(t, example(), Options{})["."]; strings.Contains(text, "inline") {
+		t.Errorf("sites that nobody wants:\n%s", text)
+	}
+}
+
 // TestOutOfTree writes the packages of a directory of modules inside a larger workspace.
 func TestOutOfTree(t *testing.T) {
 	tree := example()
