@@ -89,9 +89,9 @@ func (k kernel) compare(t *testing.T, c record.Call) *compare.Result {
 	return oracle.SameTypes(t, k.out(c.File), ours, skipped, pahole)
 }
 
-// contained checks BTF that pahole didn't make: in a kernel with LTO, pahole leaves out all units of
-// a file if one of them is in a language to exclude. So pahole runs again, without --lang_exclude.
-// That BTF must contain everything that ours contains.
+// contained checks BTF that pahole didn't make: in a kernel with LTO, pahole also leaves out the C
+// units of a Rust module. So pahole runs again, without --lang_exclude. That BTF must contain
+// everything that ours contains.
 func (k kernel) contained(t *testing.T, c record.Call, ours oracle.Blob, dir string,
 ) *compare.Result {
 	t.Helper()
