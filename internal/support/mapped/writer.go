@@ -63,7 +63,8 @@ func holder(data []byte) (*os.File, int64) {
 	if !ok {
 		return nil, 0
 	}
-	file, err := os.Open(m.path)
+	// Without O_NONBLOCK, opening a FIFO that has replaced the file would wait for a writer.
+	file, err := os.OpenFile(m.path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, 0
 	}
