@@ -26,6 +26,7 @@ _MODULES = {
 # These are the packages of rules_btf from which the command is built.
 _PACKAGES = [
     "internal/command/cli",
+    "internal/format/dwarf",
     "internal/format/elf",
     "internal/model/features",
     "internal/kernel/kbuild",
