@@ -119,6 +119,9 @@ func (c *converter) follow(known func(typeRef) bool, visit func(typeRef, int32) 
 		if p.h == c.main.r.Unit {
 			continue
 		}
+		if err := c.main.r.Repeat(1 + int(p.end-p.first)); err != nil {
+			return err
+		}
 		if p.u == nil {
 			u, err := c.foreign(c.main.r.D, p.h)
 			if err != nil {

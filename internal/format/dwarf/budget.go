@@ -101,6 +101,17 @@ func (r *Reader) spend(off uint32) error {
 		"compiler writes; the file is damaged")
 }
 
+// Repeat counts n entries against the file's budget: those whose references were read before, and are
+// now followed again.
+func (r *Reader) Repeat(n int) error {
+	r.work -= int64(n)
+	if r.work >= 0 {
+		return nil
+	}
+	r.D.entries.Add(-r.work) // what is more than spend reserves
+	return r.spend(r.Root.Off)
+}
+
 // Tables has compiled abbreviation tables for several Readers, each of which keeps one unit loaded.
 // Only one goroutine may use it. The zero value is ready to use.
 type Tables struct {

@@ -27,6 +27,9 @@ func (r *Reader) references(off uint32, outward bool, visit func(die uint32, to 
 	if outward {
 		wanted = leadsOut
 	}
+	if err := r.Repeat(0); err != nil { // plans are used without a check
+		return err
+	}
 	for depth := 0; ; {
 		if outward && depth > 0 {
 			off = r.skipInward(off)
