@@ -53,8 +53,8 @@ def _repository(platform):
     return "btf_tools_" + platform.replace("-", "_")
 
 def _btf_impl(ctx):
-    # The root module chooses the tools. The repositories btf_toolchains and btf_kbuild always exist,
-    # because MODULE.bazel registers the toolchains, and kbuild_tree uses btf_kbuild.
+    # The root module chooses the tools. The repositories btf_toolchains and btf_kbuild must always
+    # exist: MODULE.bazel registers the toolchains, and kbuild_tree uses btf_kbuild.
     tags = [tag for module in ctx.modules if module.is_root for tag in module.tags.toolchain]
     if len(tags) > 1:
         fail("btf.toolchain: {} tags in the root module; at most one is allowed".format(len(tags)))
@@ -94,8 +94,8 @@ when an action first needs them. Without this tag, they are the tools of the rel
 belongs to; if rules_btf is a checkout, they are built from source.""",
     attrs = {
         "archives": attr.label_keyed_string_dict(
-            doc = """Instead of `version`, `sha256` and `urls`: archives of a release that are files in
-the workspace, each with its platform. Then no tools are downloaded.""",
+            doc = """Instead of `version`, `sha256` and `urls`: archives of a release that are files
+in the workspace, each with its platform. Then no tools are downloaded.""",
             allow_files = True,
         ),
         "sha256": attr.string_dict(
@@ -104,8 +104,8 @@ the workspace, each with its platform. Then no tools are downloaded.""",
 the release that rules_btf belongs to.""",
         ),
         "urls": attr.string_list(
-            doc = """URLs of the archive, for example on a mirror or `file:///…`. Bazel tries them in
-order. `{version}` and `{platform}` are placeholders. The default is the project's releases.""",
+            doc = """URLs of the archive, for example `file:///…` or a mirror, tried in order.
+`{version}` and `{platform}` are placeholders. The default is the project's releases.""",
             default = DEFAULT_URLS,
         ),
         "version": attr.string(

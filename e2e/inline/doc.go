@@ -1,4 +1,4 @@
-// Package inline checks the BTF of inlined functions against two oracles: the reader, a plain program
+// Package inline checks the BTF of inlined functions against two oracles: the reader, plain code
 // that finds sites in DWARF (it uses Go's debug/elf and debug/dwarf, and shares no code with our
 // tools), and gdb. A site is an address at which a function was inlined.
 //

@@ -1,6 +1,6 @@
 // Package standins makes BTF in workspaces that use other projects' rules for kernels, as
-// docs/kernel.md shows. Those projects can't be built here, so each workspace has a stand-in for the
-// module of the other project: a module with the same labels, whose actions run the same command
+// docs/kernel.md shows. Those projects can't be built here. So each workspace has a stand-in for the
+// other project's module: a module with the same labels, whose actions run the same command
 // lines. The file recorded.txt lists them, and says where we read them.
 package standins
 
@@ -28,8 +28,8 @@ type workspace struct {
 	startup string // startup options of Bazel
 }
 
-// newWorkspace copies the workspace name of this directory, and adds an archive of our programs, like
-// the archives in a release.
+// newWorkspace copies the workspace with this name, and adds an archive of our programs, like the
+// archives in a release.
 func newWorkspace(t *testing.T, name string, programs ...string) *workspace {
 	kernel := harness.Kernel(t)
 	from := filepath.Join(harness.Repo(), "e2e/standins", name)

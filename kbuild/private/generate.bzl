@@ -5,8 +5,8 @@ load("@go_host_compatible_sdk_label//:defs.bzl", "HOST_COMPATIBLE_SDK")
 
 _IMPORT = "github.com/rules-btf/rules_btf"
 
-# The Go modules from which the command is built. Each value is one of the module's source files, and
-# how many levels the module's directory is above that file.
+# The Go modules from which the command is built. Each value is one of the module's source files,
+# and how many levels the module's directory is above that file.
 _MODULES = {
     "github.com/bazelbuild/buildtools": (
         Label("@com_github_bazelbuild_buildtools//build:print.go"),

@@ -10,8 +10,8 @@ def _program_impl(ctx):
 
 program = rule(
     implementation = _program_impl,
-    doc = """Makes an executable target from a file. Attributes of some rules refuse a file that is not
-the output of a rule; other rules look for an executable only in its runfiles.""",
+    doc = """Makes an executable target from a file. Attributes of some rules refuse a file that is
+not the output of a rule; other rules look for an executable only in its runfiles.""",
     attrs = {
         "program": attr.label(
             doc = "The file, or a target that has an executable.",

@@ -47,8 +47,8 @@ def _kbuild_tree_impl(ctx):
         if "warning:" in line or "note:" in line:
             print(line)  # buildifier: disable=print
 
-    # Bazel itself detects changed objects, because they are source files. The list of objects is made
-    # again when a file changes from which it was derived.
+    # Bazel itself detects changed objects, because they are source files. The list of objects is
+    # made again when a file from which it was derived changes.
     for name in ctx.read(inputs, watch = "no").splitlines():
         ctx.watch("{}/{}".format(tree, name))
 

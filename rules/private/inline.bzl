@@ -28,8 +28,8 @@ def inline_mistake(attr, linked):
         return ("inline = True needs a linked file, because its DWARF has the sites of inlined " +
                 "functions: set vmlinux or module")
     if conversion_of(attr).input == "btf":
-        return ("inline = True needs DWARF, because BTF from the compiler doesn't have the sites of " +
-                "inlined functions: remove input = \"btf\"")
+        return ("inline = True needs DWARF, because BTF from compilers has no sites of inlined " +
+                "functions: remove input = \"btf\"")
     return None
 
 def link_inline(ctx, elf, btf, bases, features):

@@ -1,8 +1,8 @@
 """Mistakes in the attributes of a target.
 
 Each function `…_mistake` returns a sentence that says what is wrong and what to do, or None. Only
-the implementation of a rule calls `fail(mistake, **FAIL)`. Before Bazel 9.1, Bazel prints a traceback
-above the sentence, with all functions from the implementation to `fail`; so it is short.
+the implementation of a rule calls `fail(mistake, **FAIL)`. Before Bazel 9.1, Bazel prints a
+traceback above the sentence; with only one function in it, the traceback is short.
 """
 
 load("@btf_toolchains//:bazel.bzl", _FAIL = "FAIL")

@@ -59,9 +59,9 @@ toolchain(
 )
 """
 
-# This package is separate, so that it isn't loaded with the toolchains. An action that runs pahole
-# builds it for the execution platform. For the alias, that is the target platform, so the alias
-# selects the program by the target platform.
+# This package is separate, so that it isn't loaded with the toolchains. If an action runs pahole,
+# Bazel configures the alias for the action's execution platform. In this configuration, that is the
+# target platform, which select() looks at.
 _PAHOLE_PLATFORM = """\
 config_setting(
     name = "{platform}",
@@ -119,8 +119,8 @@ def _btf_toolchains_impl(ctx):
 
 btf_toolchains = repository_rule(
     implementation = _btf_toolchains_impl,
-    doc = """Toolchains with the tools of a release, one for each platform; the pahole of the release;
-and bazel.bzl, which the rules load.""",
+    doc = """Toolchains with the tools of a release, one for each platform; its pahole; and
+bazel.bzl, which the rules load.""",
     attrs = {
         "bazel": attr.string(doc = "The version of Bazel."),
         "platforms": attr.string_list(mandatory = True),
