@@ -27,11 +27,13 @@ kbuild_tree = use_repo_rule("@rules_btf//kbuild:defs.bzl", "kbuild_tree")
 
 kbuild_tree(
     name = "kernel",
+    inline = True,
     path = "linux",
 )
 
 kbuild_tree(
     name = "linked",
+    inline = True,
     modules = "whole",
     path_env = "LINUX",
     vmlinux = "whole",
@@ -88,13 +90,16 @@ big_action = rule(
 var sources = map[string]string{
 	"init/head.S": ".globl start\nstart: nop\n",
 	"init/main.c": "struct page { long flags; }; struct page *first; int bcd(struct page *p);\n" +
-		"int boot(struct page *p) { return bcd(p); }\n",
+		"static inline __attribute__((always_inline)) int early(struct page *p) { return bcd(p); }\n" +
+		"int boot(struct page *p) { return early(p); }\n",
 	"kernel/fork.c": "struct page { long flags; }; struct task { struct page *p; int pid; };\n" +
 		"int fork(struct task *t) { return t->pid; }\n",
-	"kernel/more.c":    "union more { int a; char b[9]; }; int more(union more *m) { return m->a; }\n",
-	"lib/bcd.c":        "struct page; int bcd(struct page *p) { return p != 0; }\n",
-	"lib/unused.c":     "struct unused { int x; }; int unused(struct unused *u) { return u->x; }\n",
-	"fs/fat/dir.c":     "struct page { long flags; }; int dir(struct page *p) { return p->flags; }\n",
+	"kernel/more.c": "union more { int a; char b[9]; }; int more(union more *m) { return m->a; }\n",
+	"lib/bcd.c":     "struct page; int bcd(struct page *p) { return p != 0; }\n",
+	"lib/unused.c":  "struct unused { int x; }; int unused(struct unused *u) { return u->x; }\n",
+	"fs/fat/dir.c": "struct page { long flags; };\n" +
+		"static inline __attribute__((always_inline)) int get(struct page *p) { return p->flags; }\n" +
+		"int dir(struct page *p) { return get(p); }\n",
 	"fs/fat/nfs.c":     "struct fat_nfs { int id; }; int nfs(struct fat_nfs *n) { return n->id; }\n",
 	"fs/fat/fat.mod.c": "struct module { char name[8]; }; struct module this_module;\n",
 }
@@ -170,8 +175,14 @@ func (w *workspace) built(pattern string) []byte {
 // elf returns the BTF that "btfgen elf" makes from a linked file in the tree.
 func (w *workspace) elf(linked string, options ...string) []byte {
 	w.Helper()
-	out := filepath.Join(w.TempDir(), "elf.btf")
-	harness.MustRun(w, "", append([]string{harness.Tool(w, "btfgen"), "elf", "-o", out,
+	return w.btfgen("elf", linked, options...)
+}
+
+// btfgen returns the BTF that a verb of btfgen makes from a linked file in the tree.
+func (w *workspace) btfgen(verb, linked string, options ...string) []byte {
+	w.Helper()
+	out := filepath.Join(w.TempDir(), "out.btf")
+	harness.MustRun(w, "", append([]string{harness.Tool(w, "btfgen"), verb, "-o", out,
 		filepath.Join(w.tree, linked)}, options...)...)
 	return harness.ReadFile(w, out)
 }
@@ -185,14 +196,30 @@ func (w *workspace) check() []byte {
 	base := filepath.Join(w.TempDir(), "vmlinux.btf")
 	harness.WriteFile(w, base, string(vmlinux))
 	fat := w.elf("fs/fat/fat.ko", "--base", base)
-	w.build("@kernel//:all_btf", "@linked//:all_btf", "//:big_btf")
+	onFat := filepath.Join(w.TempDir(), "fat.btf")
+	harness.WriteFile(w, onFat, string(fat))
+	kernelSites := w.btfgen("inline", "vmlinux", "--base", base)
+	fatSites := w.btfgen("inline", "fs/fat/fat.ko", "--base", base, "--base", onFat)
+	if !bytes.Contains(kernelSites, []byte("\x00early\x00")) ||
+		!bytes.Contains(fatSites, []byte("\x00get\x00")) {
+		w.Error("btfgen inline finds no sites")
+	}
+	targets := []string{"//:big_btf"}
+	for _, tree := range []string{"@kernel//:", "@linked//:"} {
+		targets = append(targets, tree+"all_btf", tree+"vmlinux_btf_inline", tree+"modules_btf_inline")
+	}
+	w.build(targets...)
 	for pattern, want := range map[string][]byte{
-		"external/*kernel/vmlinux_btf.btf":     vmlinux,
-		"external/*kernel/fat_btf.btf":         fat,
-		"external/*linked/vmlinux_btf.btf":     vmlinux,
-		"external/*linked/modules_btf/fat.btf": fat,
-		"big_btf_vmlinux_btf.btf":              vmlinux,
-		"big_btf_modules_btf/*/fat.btf":        fat,
+		"external/*kernel/vmlinux_btf.btf":            vmlinux,
+		"external/*kernel/vmlinux_btf.inline.btf":     kernelSites,
+		"external/*kernel/fat_btf.btf":                fat,
+		"external/*kernel/fat_btf.inline.btf":         fatSites,
+		"external/*linked/vmlinux_btf.btf":            vmlinux,
+		"external/*linked/vmlinux_btf.inline.btf":     kernelSites,
+		"external/*linked/modules_btf/fat.btf":        fat,
+		"external/*linked/modules_btf/fat.inline.btf": fatSites,
+		"big_btf_vmlinux_btf.btf":                     vmlinux,
+		"big_btf_modules_btf/*/fat.btf":               fat,
 	} {
 		if !bytes.Equal(w.built(pattern), want) {
 			w.Errorf("%s differs from the output of btfgen elf", pattern)

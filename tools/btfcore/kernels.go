@@ -205,6 +205,9 @@ func moduleName(path string) string {
 }
 
 func isModule(rel string) bool {
+	if archive.SitesOf(archive.Name(rel)) != "" {
+		return false
+	}
 	return slices.ContainsFunc([]string{".ko", ".ko.xz", ".ko.zst", ".ko.gz", ".btf"},
 		func(ending string) bool { return strings.HasSuffix(rel, ending) })
 }

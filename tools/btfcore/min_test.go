@@ -37,6 +37,7 @@ func minFiles(t *testing.T) files {
 	f.tar("one.tar", "../x.btf", string(a))
 	f.module("m/net.btf", a, func(b *btf.Builder) { composite(b, "netdev", "ifindex", "unused") })
 	f.module("m/idle.btf", a, func(b *btf.Builder) { composite(b, "idle", "unused") })
+	f.write("m/net.inline.btf", []byte("sites, which are not read"))
 	f.needs("my.needs", little, reader("reader", "mm"))
 	f.needs("net.needs", little, reader("reader", "mm"),
 		asker{name: "net", of: "netdev", fields: []string{"ifindex"}})

@@ -126,8 +126,14 @@ func (r *archiveRun) run(env *cli.Env, args []string) error {
 	if err != nil {
 		return err
 	}
-	warnOfBases(env, a.Doubts, len(r.release.Modules))
-	run.Made(contents(&a.Manifest) + " in " + env.Output)
+	modules, sites := count(&a.Manifest)
+	warnOfBases(env, a.Doubts, modules)
+	made := "vmlinux and " + message.Count(modules, "module")
+	if sites > 0 {
+		made = "vmlinux, " + message.Count(modules, "module") + " and " +
+			message.Count(sites, "file") + " with sites of inlined functions"
+	}
+	run.Made(made + " in " + env.Output)
 	ending := archive.TarEnding(env.Output)
 	if env.Output == "-" {
 		ending = ".tar"
@@ -139,9 +145,8 @@ func (r *archiveRun) run(env *cli.Env, args []string) error {
 		File: func(w io.Writer) error { return a.WriteTar(w, ending) }})
 }
 
-// contents says what is in an archive.
-func contents(m *archive.Manifest) string {
-	modules, sites := 0, 0
+// count counts the modules in an archive, and the files with sites of inlined functions.
+func count(m *archive.Manifest) (modules, sites int) {
 	for _, f := range m.Files {
 		switch {
 		case archive.SitesOf(f.Name) != "":
@@ -150,12 +155,7 @@ func contents(m *archive.Manifest) string {
 			modules++
 		}
 	}
-	text := "vmlinux and " + message.Count(modules, "module")
-	if sites > 0 {
-		text = "vmlinux, " + message.Count(modules, "module") + " and " +
-			message.Count(sites, "file") + " with sites of inlined functions"
-	}
-	return text
+	return modules, sites
 }
 
 // packedName returns the ending of a name if this program can't write archives with such an ending

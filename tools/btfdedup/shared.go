@@ -91,7 +91,8 @@ func readModules(env *cli.Env, run *report.Run, args []string) (*base.Files, *sh
 }
 
 // splitFiles returns the files that the arguments name, in order. A directory means all files
-// *.btf below it, except for the bases. No two files may be the same module.
+// *.btf below it, except for the bases and for sites of inlined functions. No two files may be the
+// same module.
 func splitFiles(args, bases []string) ([]string, error) {
 	var files []string
 	isBase := func(path string) bool {
@@ -104,7 +105,8 @@ func splitFiles(args, bases []string) ([]string, error) {
 			continue
 		}
 		rels, err := archive.Below(arg, func(rel string) bool {
-			return strings.HasSuffix(rel, ".btf") && !isBase(filepath.Join(arg, rel))
+			return strings.HasSuffix(rel, ".btf") && !isBase(filepath.Join(arg, rel)) &&
+				archive.SitesOf(archive.Name(rel)) == ""
 		})
 		if err != nil {
 			return nil, err

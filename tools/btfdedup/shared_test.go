@@ -31,6 +31,9 @@ func TestSharedVerbs(t *testing.T) {
 		return append(append([]string{name}, bases...), more...)
 	}
 	run(0, append(verb("modules", kernel, "-q", "-o", p("alone")), kos...)...)
+	if err := os.WriteFile(p("alone/m-1.inline.btf"), []byte("not read"), 0o666); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.WriteFile(p("list"), []byte(p("alone/m-3.btf")+"\n"+p("alone/m-1.btf")+"\n"+
 		p("alone/m-2.btf")+"\n"), 0o666); err != nil {
 		t.Fatal(err)

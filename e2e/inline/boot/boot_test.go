@@ -57,12 +57,16 @@ func TestBoot(t *testing.T) {
 			"github.com/rules-btf/rules_btf/e2e/inline/boot/probe"},
 		Env: []string{"CGO_ENABLED=0"},
 	}.Must(t)
+	harness.WriteFile(t, filepath.Join(image, protocol.EventsFile),
+		events(t, base, types, sites, module))
 	m := machine.X86(os.Getenv("SITES_QEMU"))
 	m.Kernel = os.Getenv("SITES_KERNEL")
 	write(report.PlanFile, report.Plan{Report: m.Report,
-		Modules:  []report.Load{{Name: "sites", File: "/sites.ko"}},
-		Commands: []report.Command{{Argv: []string{"/probe"}}}})
+		Modules: []report.Load{{Name: "sites", File: "/sites.ko"}},
+		Commands: []report.Command{{Argv: []string{"/probe"}},
+			{Argv: []string{"/probe", "events", fmt.Sprint(traced)}}}})
 	lines := m.Boot(t, dir, image)
+	checks := []func(*testing.T, []*inline.Site, string){check, checkTrace}
 	for _, l := range lines {
 		switch {
 		case l.Module != nil && l.Module.Error != "":
@@ -70,8 +74,65 @@ func TestBoot(t *testing.T) {
 		case l.Ran != nil && l.Ran.Error != "":
 			t.Fatal(l.Ran.Error, l.Ran.Output)
 		case l.Ran != nil:
-			check(t, chosen, l.Ran.Output)
+			checks[0](t, chosen, l.Ran.Output)
+			checks = checks[1:]
 		}
+	}
+	if len(checks) > 0 {
+		t.Errorf("%d commands have no output", len(checks))
+	}
+}
+
+// traced is what is written to the module's parameter "run" when kprobes trace the sites.
+const traced = 6
+
+// events returns the kprobes that examples/inline makes for the sites of the module's functions.
+func events(t *testing.T, base, types, sites, module string) string {
+	t.Helper()
+	listed := harness.Command{Argv: []string{harness.Tool(t, "btfdedup"), "dump", "--inline",
+		"--format=json", "--name", "sites_scalars", "--name", "sites_pointer", "--name", "sites_struct",
+		"--name", "sites_nested", "--elf", module, "--base", base, "--base", types, sites}}.Must(t)
+	file := filepath.Join(t.TempDir(), "sites.json")
+	harness.WriteFile(t, file, listed)
+	return harness.MustRun(t, "", filepath.Join(harness.Repo(), "examples/inline/probes.py"), file)
+}
+
+var (
+	traceLine = regexp.MustCompile(`: (sites_\w+)_\d+: \(\S+ \[sites\]\)(.*)`)
+	traceWord = regexp.MustCompile(`(\w+)=0x([0-9a-f]+)`)
+)
+
+// checkTrace compares the values in a trace with what the module has passed.
+func checkTrace(t *testing.T, sites []*inline.Site, output string) {
+	sizes := map[string]uint64{} // 0 where the location isn't known
+	for _, s := range sites {
+		for _, p := range s.Params {
+			sizes[s.Function+"."+p.Name] = max(sizes[s.Function+"."+p.Name], p.Size)
+		}
+	}
+	pairs, trace, _ := strings.Cut(output, "\n")
+	equal, refused := map[string]int{}, 0
+	for line := range strings.Lines(trace) {
+		if strings.HasPrefix(line, "refused: ") {
+			refused++
+			t.Log(line)
+		}
+		m := traceLine.FindStringSubmatch(line)
+		if m == nil {
+			continue
+		}
+		for _, w := range traceWord.FindAllStringSubmatch(m[2], -1) {
+			have, err := strconv.ParseUint(w[2], 16, 64)
+			want := want(m[1], w[1], traced, pairs) & (^uint64(0) >> (64 - 8*sizes[m[1]+"."+w[1]]))
+			if err != nil || have != want {
+				t.Errorf("%s: want 0x%x", line, want)
+			}
+			equal[m[1]+"."+w[1]]++
+		}
+	}
+	t.Logf("kprobes: %d refused; values: %v", refused, equal)
+	if len(equal) < 10 {
+		t.Errorf("too few results:\n%s", output)
 	}
 }
 

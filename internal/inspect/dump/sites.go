@@ -27,6 +27,7 @@ type Site struct {
 type Parameter struct {
 	Name     string `json:"name"`
 	Location string `json:"location,omitempty"` // "" if it isn't known
+	Size     uint32 `json:"size,omitempty"`     // in bytes; 0 if the location isn't known
 }
 
 // Names finds names for what BTF has as numbers. Each function may return "", if there is no name.
@@ -105,7 +106,7 @@ func parametersAt(b *btf.Blob, s btf.Site, n Names) []Parameter {
 			}
 		}
 		if t, of := b.ByID(id); t != nil && t.Kind == btf.KindLocParam {
-			p.Location = spelling{n}.location(t, of.WordsOf(t))
+			p.Location, p.Size = spelling{n}.location(t, of.WordsOf(t)), t.SizeOrType
 		}
 		list = append(list, p)
 	}

@@ -71,6 +71,15 @@ caller+0x2c  one(fd = %edi, mask = 0x4000, ...)
 `},
 		{"JSON", []string{"none"}, x86, true, `{"caller":"caller+0x2c","section":".text","offset":44,` +
 			`"function":"none","id":5,"parameters":[]}` + "\n"},
+		{"parameters as JSON", []string{"one"}, x86, true, `{"section":".init.text","offset":1,` +
+			`"function":"one","id":3,"parameters":[{"name":"fd"},{"name":"mask"},{"name":"..."}]}
+{"section":".text","offset":4,"function":"one","id":3,"parameters":[` +
+			`{"name":"fd","location":"*(%rsp + 0x10)","size":8},` +
+			`{"name":"mask","location":"\u0026variable","size":8},{"name":"..."}]}
+{"caller":"caller+0x2c","section":".text","offset":44,"function":"one","id":3,"parameters":[` +
+			`{"name":"fd","location":"%edi","size":4},{"name":"mask","location":"0x4000","size":4},` +
+			`{"name":"..."}]}
+`},
 		{"nothing", []string{"other"}, x86, false, ""},
 	} {
 		var out bytes.Buffer

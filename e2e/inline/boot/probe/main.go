@@ -1,6 +1,7 @@
 // Command probe runs in a virtual machine with the module of the test. It attaches a BPF program to
 // each site that /sites.json lists, makes the module run, and prints what the programs have read
-// from registers and memory, as a line of JSON for each site.
+// from registers and memory, as a line of JSON for each site. With the argument "events NUMBER", it
+// adds the kprobes in /events, runs the module, and prints what the kernel traces.
 package main
 
 import (
@@ -12,15 +13,64 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 	"github.com/cilium/ebpf/link"
+	"golang.org/x/sys/unix"
 
 	"github.com/rules-btf/rules_btf/e2e/inline/boot/protocol"
 )
 
 func main() {
-	if err := run(); err != nil {
+	err := error(nil)
+	if len(os.Args) == 3 && os.Args[1] == "events" {
+		err = events(os.Args[2])
+	} else {
+		err = run()
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "probe:", err)
 		os.Exit(1)
 	}
+}
+
+const module = "/sys/module/sites/parameters/"
+
+// events prints the module's parameter "pairs", then the kprobes that the kernel refuses, and then
+// its trace.
+func events(number string) error {
+	const dir = "/trace"
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	if err := unix.Mount("tracefs", dir, "tracefs", 0, ""); err != nil {
+		return fmt.Errorf("tracefs: %w", err)
+	}
+	pairs, err := os.ReadFile(module + "pairs")
+	if err != nil {
+		return err
+	}
+	fmt.Print(string(pairs))
+	text, err := os.ReadFile(protocol.EventsFile)
+	if err != nil {
+		return err
+	}
+	for line := range strings.Lines(string(text)) {
+		f, err := os.OpenFile(dir+"/dynamic_events", os.O_WRONLY|os.O_APPEND, 0)
+		if err != nil {
+			return err
+		}
+		if _, err := f.WriteString(line); err != nil {
+			fmt.Printf("refused: %v: %s", err, line)
+		}
+		f.Close()
+	}
+	if err := os.WriteFile(dir+"/events/inline/enable", []byte("1"), 0); err != nil {
+		return err
+	}
+	if err := os.WriteFile(module+"run", []byte(number), 0); err != nil {
+		return err
+	}
+	trace, err := os.ReadFile(dir + "/trace")
+	fmt.Print(string(trace))
+	return err
 }
 
 func run() error {
@@ -37,7 +87,6 @@ func run() error {
 		probes[i] = &probe{site: s}
 		probes[i].attach()
 	}
-	const module = "/sys/module/sites/parameters/"
 	pairs, err := os.ReadFile(module + "pairs")
 	if err != nil {
 		return err

@@ -4,6 +4,9 @@ package protocol
 // SitesFile is the file in which the program finds its Plan, as JSON.
 const SitesFile = "/sites.json"
 
+// EventsFile is the file in which the program finds what "probe events" writes to dynamic_events.
+const EventsFile = "/events"
+
 // Words is how many words a Result has at most.
 const Words = 8
 
