@@ -205,7 +205,10 @@ func (r *reader) evaluate(u *unit, p place) (all []location, err error) {
 			now.form, now.sum = inMemory, pop()
 		}
 		if u.addressSize == 4 {
-			now.constant = uint64(int64(int32(now.constant)))
+			now.constant &= 0xffffffff
+			if now.to == register || now.to == frameBase { // an offset
+				now.constant = uint64(int64(int32(now.constant)))
+			}
 		}
 		all = append(all, now)
 		now, stack = location{}, nil
