@@ -18,6 +18,7 @@ def kbuild_btf(
         order = None,
         btf_features = [],
         lang_exclude = [],
+        inline = False,
         **kwargs):
     """Makes the BTF of a kernel that one action builds into a directory.
 
@@ -33,12 +34,14 @@ def kbuild_btf(
         order: path of a modules.order in the directory; only the modules that it lists are used.
         btf_features: as in vmlinux_btf and modules_btf.
         lang_exclude: as in vmlinux_btf and modules_btf.
+        inline: as in vmlinux_btf and modules_btf.
         **kwargs: attributes that all rules have, such as visibility and tags.
     """
     kbuild_file(name = name + "_vmlinux", tree = tree, path = vmlinux, **kwargs)
     vmlinux_btf(
         name = name + "_vmlinux_btf",
         btf_features = btf_features,
+        inline = inline,
         lang_exclude = lang_exclude,
         vmlinux = ":{}_vmlinux".format(name),
         **kwargs
@@ -51,6 +54,7 @@ def kbuild_btf(
             name = name + "_modules_btf",
             base = ":{}_vmlinux_btf".format(name),
             btf_features = btf_features,
+            inline = inline,
             lang_exclude = lang_exclude,
             modules = [tree],
             order = ":{}_order".format(name) if order else None,

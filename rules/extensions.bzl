@@ -1,7 +1,7 @@
 """A module extension for the tools of a release, so that no Go code is built.
 
-If rules_btf comes from a registry, this needs no line in MODULE.bazel. To download the tools from a
-mirror:
+If rules_btf comes from a registry, MODULE.bazel needs no line for this. To download the tools from
+a mirror, add:
 
 ```starlark
 btf = use_extension("@rules_btf//rules:extensions.bzl", "btf")
@@ -53,8 +53,8 @@ def _repository(platform):
     return "btf_tools_" + platform.replace("-", "_")
 
 def _btf_impl(ctx):
-    # The root module chooses the tools. The repositories always exist, because MODULE.bazel
-    # registers the toolchains.
+    # The root module chooses the tools. The repositories btf_toolchains and btf_kbuild always exist,
+    # because MODULE.bazel registers the toolchains, and kbuild_tree uses btf_kbuild.
     tags = [tag for module in ctx.modules if module.is_root for tag in module.tags.toolchain]
     if len(tags) > 1:
         fail("btf.toolchain: {} tags in the root module; at most one is allowed".format(len(tags)))
@@ -89,13 +89,13 @@ def _btf_impl(ctx):
     return ctx.extension_metadata(reproducible = True)
 
 _toolchain = tag_class(
-    doc = """Says which release's tools are the toolchain, and where they are. They are downloaded
+    doc = """Chooses the release whose tools are used, and where they come from. They are downloaded
 when an action first needs them. Without this tag, they are the tools of the release that rules_btf
-belongs to, or, for a checkout, they are built from source.""",
+belongs to; if rules_btf is a checkout, they are built from source.""",
     attrs = {
         "archives": attr.label_keyed_string_dict(
-            doc = """Instead of `sha256`: the archives of a release that are files in the workspace,
-each with its platform. Then nothing is downloaded.""",
+            doc = """Instead of `version`, `sha256` and `urls`: archives of a release that are files in
+the workspace, each with its platform. Then no tools are downloaded.""",
             allow_files = True,
         ),
         "sha256": attr.string_dict(
@@ -104,8 +104,8 @@ each with its platform. Then nothing is downloaded.""",
 the release that rules_btf belongs to.""",
         ),
         "urls": attr.string_list(
-            doc = """URLs of the archive, such as a mirror or `file:///…`, tried in order.
-`{version}` and `{platform}` are placeholders. The default is the project's releases.""",
+            doc = """URLs of the archive, for example on a mirror or `file:///…`. Bazel tries them in
+order. `{version}` and `{platform}` are placeholders. The default is the project's releases.""",
             default = DEFAULT_URLS,
         ),
         "version": attr.string(
@@ -117,7 +117,6 @@ belongs to.""",
 
 btf = module_extension(
     implementation = _btf_impl,
-    doc = """Uses the tools of a release, so that a workspace makes BTF without building them from
-source.""",
+    doc = "Uses the tools of a release, so that Bazel doesn't build them from source.",
     tag_classes = {"toolchain": _toolchain},
 )

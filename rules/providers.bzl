@@ -49,6 +49,8 @@ BtfModulesInfo = provider(
         "btfs": """depset of File: raw BTF of the modules, each named after its module, or
 directories of such files.""",
         "indices": "depset of File, postorder: the indices of `bases`.",
+        "inlines": """depset of File: raw BTF of the sites where functions were inlined, each based
+on the module's BTF and named `MODULE.inline.btf`, or directories of such files.""",
         "modules": """list of struct, one for each module that is a file: `name` (string), `module`
 (File, the linked module), `btf` and `skipped` (File), `extra` (File or None, split BTF based
 on `btf` with the variables that are not per-CPU variables), `inline` (File or None, split BTF based

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Fetches the input of the test in this directory: Debian's kernels 7.2, 6.12 and 6.1 for amd64, and
-# 7.2 for s390x, which is big-endian. For each kernel, it fetches the modules that have .BTF_ids,
-# and the program resolve_btfids. The files are kept in ${XDG_CACHE_HOME:-~/.cache}/rules_btf/ids;
-# the script prints that directory.
+# Fetches the input of the test in this directory: Debian's kernels 7.3 (from the suite experimental),
+# 7.2, 6.12 and 6.1 for amd64, and 7.2 for s390x, which is big-endian. For each kernel, it fetches the
+# modules that have .BTF_ids, and the program resolve_btfids. The files are kept in
+# ${XDG_CACHE_HOME:-~/.cache}/rules_btf/ids; the script prints that directory.
 #
 #   IDS_DIR=$(e2e/ids/fetch.sh) ./bazelw --root-exec go test -v ./e2e/ids
 #
@@ -20,7 +20,7 @@ fetch() {
   local name=$1 suite=$3 arch=$4 flavour=$5 vmlinux version
   if [[ -e $dir/$name/modules ]]; then return; fi
   vmlinux=$("$here/../fetch-kernel.sh" "$2")
-  version=$(grep -oE '[0-9]+\.[0-9]+\.[0-9]+[^/]*' <<<"$vmlinux" | head -n 1)
+  version=$(grep -oE '[0-9]+\.[0-9]+(\.[0-9]+)?[-+][^/]*' <<<"$vmlinux" | head -n 1)
   echo "fetch.sh: fetching the modules of $version (once)" >&2
   rm -rf "$dir/$name.partial"
   mkdir -p "$dir/$name.partial"
@@ -31,6 +31,7 @@ fetch() {
   mv "$dir/$name.partial" "$dir/$name"
 }
 
+fetch 7.3 linux-image-cloud-amd64-dbg/experimental experimental amd64 cloud-amd64
 fetch 7.2 linux-image-cloud-amd64-dbg forky amd64 cloud-amd64
 fetch 7.2-s390x linux-image-s390x-dbg:s390x forky s390x s390x
 fetch 6.12 linux-image-cloud-amd64-dbg/trixie trixie amd64 cloud-amd64

@@ -1,7 +1,8 @@
-// Package inline checks the BTF of inlined functions against two oracles: a plain reader of DWARF
-// (it uses Go's debug/elf and debug/dwarf, and shares no code with our tools), and gdb.
+// Package inline checks the BTF of inlined functions against two oracles: the reader, a plain program
+// that finds sites in DWARF (it uses Go's debug/elf and debug/dwarf, and shares no code with our
+// tools), and gdb. A site is an address at which a function was inlined.
 //
-// The common language is a list of sites, one in a line:
+// The sites from BTF and from the reader are compared as text, with one line for each site:
 //
 //	SECTION+0xOFFSET FUNCTION(PARAMETER, PARAMETER …)
 //
@@ -25,20 +26,20 @@
 //
 //  1. A site is a DW_TAG_inlined_subroutine whose address is in an executable section. The
 //     address is DW_AT_entry_pc; or else DW_AT_low_pc; or else the start of the first range that
-//     is not empty. An end address is not in its section. So code that the linker dropped has no
-//     sites.
-//  2. The function is what the chain of DW_AT_abstract_origin and DW_AT_specification leads to;
+//     is not empty. The address where a section ends is not in the section. Code that the linker
+//     dropped is in no section, so it has no sites.
+//  2. The function is at the end of the chain of DW_AT_abstract_origin and DW_AT_specification;
 //     the first name in this chain is its name. A function without a name has no sites.
-//  3. The parameters are those of the first DIE in this chain that has any, in its order. A
-//     site's DW_TAG_formal_parameter is for the one of them to which its own chain of
-//     DW_AT_abstract_origin leads. A parameter that the site lacks is unknown. The "…" of a
+//  3. The parameters are those of the first DIE in this chain that has any, in the order of that
+//     DIE. Each DW_TAG_formal_parameter of a site has a chain of DW_AT_abstract_origin, which leads
+//     to one of these parameters. A parameter to which none leads is unknown. The "…" of a
 //     variadic function isn't a parameter.
 //  4. A parameter's size is that of its type, without qualifiers and typedefs. A parameter whose
 //     type has no size is unknown. So is one of more than 16 bytes, because the kernel's verifier
 //     accepts no larger ones.
-//  5. In a location list, the entry counts whose range contains the site's address. The end
-//     isn't part of a range; so a range whose start is its end contains nothing. If no range
-//     contains the address, a default location counts. If several do, the first one counts.
+//  5. In a location list, the first entry counts whose range contains the site's address. The end
+//     isn't part of a range, so a range whose start is its end contains nothing. If no range
+//     contains the address, the default location counts, if there is one.
 //  6. Expressions are evaluated with symbols for the registers and the frame base. The result
 //     must be a constant, or an address in the file, or a register plus a constant. Everything
 //     else is unknown: values that are loaded from memory (DW_OP_deref), entry values, implicit

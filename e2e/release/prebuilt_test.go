@@ -146,7 +146,7 @@ func sums(t *testing.T, dir string) map[string]string {
 // that README.md shows.
 func (w *workspace) firstBTF(t *testing.T) {
 	t.Helper()
-	lines := example(t, "README.md", "five lines")
+	lines := example(t, "README.md", "you need these lines")
 	module, build, _ := strings.Cut(lines, "\n\n")
 	for name, text := range map[string]string{
 		"MODULE.bazel": "bazel_dep(name = \"rules_cc\", version = \"0.1.5\")\n" + module,

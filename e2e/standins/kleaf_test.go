@@ -22,9 +22,9 @@ var rulesModules = map[string]string{
 
 const systemOptions = "/etc/bazel/bazelrc"
 
-// withoutRegistry makes Bazel ignore the options of the offline root, which name a registry and the
-// directories of modules. The modules on which Kleaf depends become directories in the workspace,
-// as in a checkout of Kleaf. Bazel's own modules stay where they are.
+// withoutRegistry removes the registry from the options of the offline root. The modules on which
+// Kleaf depends become directories in the workspace, as in a checkout of Kleaf. The options for
+// Bazel's own modules stay.
 func (w *workspace) withoutRegistry() {
 	w.Helper()
 	system, err := os.ReadFile(systemOptions)

@@ -1,7 +1,7 @@
 // Package standins makes BTF in workspaces that use other projects' rules for kernels, as
 // docs/kernel.md shows. Those projects can't be built here, so each workspace has a stand-in for the
-// module of the other project. The stand-in has the same labels, and its actions run the same
-// command lines; recorded.txt lists them, and says where they were read.
+// module of the other project: a module with the same labels, whose actions run the same command
+// lines. The file recorded.txt lists them, and says where we read them.
 package standins
 
 import (
@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { harness.Main(m) }
 
-// workspace is a copy of a workspace in this directory.
+// workspace is a copy of one of the workspaces in this directory.
 type workspace struct {
 	*harness.Workspace
 	kernel  string // the tree of the kernel that e2e/linux builds
@@ -28,8 +28,8 @@ type workspace struct {
 	startup string // startup options of Bazel
 }
 
-// newWorkspace copies a workspace in this directory, and adds an archive of our programs like those
-// in a release.
+// newWorkspace copies the workspace name of this directory, and adds an archive of our programs, like
+// the archives in a release.
 func newWorkspace(t *testing.T, name string, programs ...string) *workspace {
 	kernel := harness.Kernel(t)
 	from := filepath.Join(harness.Repo(), "e2e/standins", name)

@@ -49,6 +49,8 @@ type Options struct {
 	Sites *inlines.Sites
 	// If OnlyInlined is set, no other functions and no variables are converted.
 	OnlyInlined bool
+	// plainly makes a conversion treat each unit alone; for tests
+	plainly bool
 	// Counts, when set, accumulates the counts of File's calls. Only one call at a time may use it.
 	Counts *Counts
 }

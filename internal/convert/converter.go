@@ -14,8 +14,10 @@ type converter struct {
 	in         input       // what is converted, and how
 	env        environment // of the unit that is being converted
 	out        outcome     // the result for the units that have been converted
-	main       unit        // the unit that is being converted
+	main       *unit       // the unit that is being converted: own, or a unit of neighbours.group
+	own        unit        // reused for one unit after another
 	neighbours neighbours  // the units to which main refers
+	reached    reached     // what the units in neighbours refer to
 	names      nameCache
 	scratch    scratch
 
@@ -36,6 +38,7 @@ type input struct {
 	symbols *symbols
 	files   *splitdwarf.Files // finds the split units of skeleton units
 	pins    *pins
+	grouped map[*dwarf.Unit]bool // the units that share an abbreviation table with a neighbour
 }
 
 func (in *input) has(f features.Set) bool { return in.opt.Features.Has(f) }
@@ -43,15 +46,18 @@ func (in *input) has(f features.Set) bool { return in.opt.Features.Has(f) }
 // neighbours are the units of one file, which may refer to each other. That file is the one that is
 // being converted, except that a split unit's file replaces it while the split unit is converted.
 type neighbours struct {
-	others   map[*dwarf.Unit]*unit // units to which other units referred
-	tables   dwarf.Tables          // the tables of the units in others
+	others   map[*dwarf.Unit]*unit // units to which other units referred, and those in group
+	tables   *dwarf.Tables         // the tables of the units in others
 	referred map[*dwarf.Unit]bool  // type units to which other units referred
 	numbers  map[*dwarf.Unit]uint32
+	recent   *unit // the one of others that was looked up last
+
+	group group
 }
 
 func newNeighbours() neighbours {
-	return neighbours{make(map[*dwarf.Unit]*unit), dwarf.Tables{}, make(map[*dwarf.Unit]bool),
-		make(map[*dwarf.Unit]uint32)}
+	return neighbours{others: make(map[*dwarf.Unit]*unit), tables: &dwarf.Tables{},
+		referred: make(map[*dwarf.Unit]bool), numbers: make(map[*dwarf.Unit]uint32)}
 }
 
 // number returns a unit's number: 1 for the first unit that is passed to number, and so on.
@@ -83,6 +89,7 @@ type scratch struct {
 	lastSection *elf.Section // the section in which the last variable was found
 	parter      types.Parter
 	splitNames  nameCache // for the split unit that was converted last
+	units       []*unit   // to be reused in groups
 }
 
 // releaseEvery is how many bytes of units a thread reads before their memory is released.
@@ -90,7 +97,8 @@ const releaseEvery = 8 << 20
 
 func newConverter(in input, s *store) *converter {
 	c := &converter{store: s}
-	c.main = unit{c: c, origins: make(map[uint32]bool)}
+	c.own = unit{c: c, origins: make(map[uint32]bool)}
+	c.main = &c.own
 	c.start(in)
 	if s != nil && !s.shared {
 		c.names.reset(s.size)
@@ -99,7 +107,9 @@ func newConverter(in input, s *store) *converter {
 }
 
 func (c *converter) start(in input) {
-	c.in, c.neighbours, c.out, c.sites = in, newNeighbours(), outcome{}, nil
+	c.in, c.neighbours, c.reached, c.out = in, newNeighbours(), reached{}, outcome{}
+	c.sites = nil
+	c.own.prints.Merged = !in.d.File.Relocatable()
 	if in.opt.Sites != nil {
 		c.sites = newSites(in)
 	}
@@ -110,6 +120,7 @@ func (c *converter) start(in input) {
 func (c *converter) restart(in input, number uint64, size int) {
 	c.start(in)
 	c.names.reset(size)
+	c.main = &c.own
 	c.main.r.Forget()
 	c.main.prints.Forget(number)
 }
@@ -117,14 +128,12 @@ func (c *converter) restart(in input, number uint64, size int) {
 // foreign returns unit h of d, to which another unit refers.
 func (c *converter) foreign(d *dwarf.Data, h *dwarf.Unit) (*unit, error) {
 	if h == c.main.r.Unit {
-		return &c.main, nil
+		return c.main, nil
 	}
 	if u, ok := c.neighbours.others[h]; ok {
 		return u, nil
 	}
-	u := &unit{c: c, number: c.neighbours.number(h), origins: make(map[uint32]bool)}
-	u.r.Share(c.neighbours.tables)
-	u.prints.Share(&c.main.prints)
+	u := c.newUnit(h)
 	if err := u.load(d, h); err != nil {
 		return nil, err
 	}
@@ -132,5 +141,6 @@ func (c *converter) foreign(d *dwarf.Data, h *dwarf.Unit) (*unit, error) {
 		c.neighbours.referred[h] = true
 	}
 	c.neighbours.others[h] = u
+	c.neighbours.group.note(u)
 	return u, nil
 }

@@ -13,28 +13,79 @@ func (u *unit) visitDefinition(off uint32) (end uint32, err error) {
 	if u.c.repeats == repeatNone {
 		return 0, nil
 	}
+	if d := u.visited.at(off); d != nil && d.end != 0 {
+		u.c.env.add(d.item)
+		return d.end, nil
+	}
 	u.prints.EnclosedRoot = false
 	fp, end, err := u.prints.Definition(off)
 	if err != nil || end == 0 || u.prints.EnclosedRoot {
 		return 0, err
 	}
-	return end, u.visitByPrint(off, fp)
+	return end, u.visitByPrint(off, end, fp)
 }
 
 // visitByPrint adds the definition at offset off, and describes it only if its fingerprint is new.
 // However, a definition with declaration tags is described each time, because these tags are items
-// as well. An anonymous struct or union is never an item.
-func (u *unit) visitByPrint(off uint32, fp dwarf.Fingerprint) error {
+// as well. An anonymous struct or union is never an item. end is the offset after the definition, or
+// 0 if its children must be visited.
+func (u *unit) visitByPrint(off, end uint32, fp dwarf.Fingerprint) error {
 	if i := u.c.store.byPrint.items.get(fp); i != nil {
 		u.c.env.add(*i)
+		u.visited.put(off, visited{*i, end})
 		return nil
 	}
 	uncovered := u.c.uncovered
 	found, err := u.visitNew(off)
 	if err == nil && u.c.uncovered == uncovered {
 		u.c.store.byPrint.items.put(fp, found)
+		u.visited.put(off, visited{found, end})
 	}
 	return err
+}
+
+// visitedDefinitions remembers the definitions of a unit that have been visited, because each unit
+// of a group that refers to them visits them.
+type visitedDefinitions struct {
+	on   bool // whether the unit is in a group
+	offs offsets
+	list []visited
+	// If the bit off>>2 is not set, offs doesn't have off. Most offsets that are looked up are not in
+	// offs, and few bits are set.
+	set []uint64
+}
+
+type visited struct {
+	item item
+	end  uint32 // the offset after the definition, or 0 if its children must be visited
+}
+
+// reset prepares v for a unit of size bytes.
+func (v *visitedDefinitions) reset(on bool, size uint64) {
+	v.on, v.list = on, v.list[:0]
+	v.offs.clear()
+	if on {
+		words := int(size>>8) + 1
+		v.set = append(v.set[:0], make([]uint64, words)...)
+	}
+}
+
+func (v *visitedDefinitions) put(off uint32, d visited) {
+	if v.on {
+		v.set[off>>8] |= 1 << (off >> 2 & 63)
+		v.offs.set(off, uint32(len(v.list)))
+		v.list = append(v.list, d)
+	}
+}
+
+// at returns the definition at offset off, or nil if it isn't known.
+func (v *visitedDefinitions) at(off uint32) *visited {
+	if v.on && v.set[off>>8]>>(off>>2&63)&1 != 0 {
+		if i, has := v.offs.get(off); has {
+			return &v.list[i]
+		}
+	}
+	return nil
 }
 
 // visitType adds a type that may be a definition. It returns the same values as visit.
@@ -54,6 +105,10 @@ func (u *unit) visitType(e dwarf.Head) (enter bool, end uint32, err error) {
 		_, err = u.visitNew(e.Off)
 		return true, 0, err
 	}
+	if d := u.visited.at(e.Off); d != nil {
+		u.c.env.add(d.item)
+		return d.end == 0, d.end, nil
+	}
 	var fp dwarf.Fingerprint
 	u.prints.EnclosedRoot = false
 	if anonymous || e.Abbrev.Tag == std.TagTypedef {
@@ -66,9 +121,12 @@ func (u *unit) visitType(e dwarf.Head) (enter bool, end uint32, err error) {
 		return false, 0, err
 	}
 	if u.prints.EnclosedRoot {
-		enter, end = true, 0
+		enter = true
 	}
-	return enter, end, u.visitByPrint(e.Off, fp)
+	if enter {
+		end = 0
+	}
+	return enter, end, u.visitByPrint(e.Off, end, fp)
 }
 
 // visitNew adds the definition at offset off, and returns its item in the environment.

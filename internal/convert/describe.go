@@ -63,12 +63,7 @@ func (u *unit) refTo(die uint32, a dwarf.Value) (typeRef, error) {
 		}
 		return typeRef{u, uint32(v)}, nil
 	case dwarf.ClassRefAddr:
-		h := u.r.D.UnitAt(u.r.Unit.Section, v)
-		if h == nil {
-			return typeRef{}, u.r.Errorf(die, "a reference leads to offset %#x, but no unit contains "+
-				"that offset", v)
-		}
-		return u.refInto(h, uint32(v-h.Off))
+		return u.refAddr(die, v)
 	case dwarf.ClassRefSup:
 		h := u.r.D.UnitAtSup(v)
 		if h == nil {

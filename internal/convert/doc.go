@@ -25,13 +25,14 @@
 // # The passes
 //
 // File lists the units and distributes them over threads (work.go), each of which has a converter.
+// A thread keeps the units of one LTO object loaded, because they refer to each other (group.go).
 // The threads share a store (store.go): the graph of shapes, and two tables that map fingerprints
 // to types. For each unit, converter.convert runs these passes (unit.go):
 //
 //	load            read the unit's bytes and abbreviations
 //	walk            visit the unit's definitions, functions, variables and imports (walk.go)
 //	takeImports     add what dwz moved into partial units (foreign.go)
-//	reach           add what the unit's references lead to in other units (foreign.go)
+//	reach           add what the unit's references lead to in other units (reach.go)
 //	walkOrphans     add the type units to which nothing refers (orphans.go)
 //	addCandidates   add the unit's functions to the graph (function.go)
 //	readPinned      read the unit again with pins, if a tag has several definitions (pins.go)

@@ -2,7 +2,6 @@ package convert
 
 import (
 	"bytes"
-	std "debug/dwarf"
 
 	"github.com/rules-btf/rules_btf/internal/format/dwarf"
 )
@@ -18,7 +17,7 @@ import (
 
 func (u *unit) visitImport(e dwarf.Head) error {
 	t, err := u.refTo(e.Off, u.r.Value(e, dwarf.Import))
-	if err != nil || t.u == nil || t.u == &u.c.main {
+	if err != nil || t.u == nil || t.u == u.c.main {
 		return err
 	}
 	u.c.env.importUnit(t.u)
@@ -104,83 +103,31 @@ func (c *converter) noteForeign(d *declarations) {
 	}
 }
 
-// reach adds the tags and typedefs of other units that this unit uses. A unit uses what its
-// references lead to, directly or through other types, including pointers and members.
-func (c *converter) reach() error {
-	if !c.main.r.RefersOut() {
-		return nil
+// refAddr resolves the reference to offset v of the unit's section. The entry at offset die refers.
+func (u *unit) refAddr(die uint32, v uint64) (typeRef, error) {
+	for _, o := range [...]*unit{u.c.main, u.c.neighbours.recent} {
+		if o != nil && o.r.Unit != nil && u.r.Unit.Kind != dwarf.UnitType &&
+			o.r.Unit.Section == u.r.Unit.Section && v-o.r.Unit.Off < o.r.Unit.Len {
+			return typeRef{o, uint32(v - o.r.Unit.Off)}, nil
+		}
 	}
-	return c.follow(func(t typeRef) bool { return c.env.imported[t.u] }, func(t typeRef) error {
-		e, err := t.u.r.Peek(t.off)
-		if err != nil {
-			return err
-		}
-		if e.Abbrev == nil {
-			return t.u.r.Errorf(t.off, "a reference to a type does not point to an entry")
-		}
-		if dwarf.IsDefinition(e.Abbrev.Tag) {
-			_, _, err = t.u.visitType(e)
-		}
-		return err
-	})
+	h := u.r.D.UnitAt(u.r.Unit.Section, v)
+	if h == nil {
+		return typeRef{}, u.r.Errorf(die, "a reference leads to offset %#x, but no unit contains "+
+			"that offset", v)
+	}
+	t, err := u.refInto(h, uint32(v-h.Off))
+	if err == nil && t.u != u.c.main {
+		u.c.neighbours.recent = t.u
+	}
+	return t, err
 }
 
-// follow follows the loaded unit's references into other units, and the references found there. It
-// calls visit once for each entry that it reaches, except those for which known returns true.
-func (c *converter) follow(known func(typeRef) bool, visit func(typeRef) error) error {
-	queue, err := c.main.references(c.main.r.Unit.HeaderLen, true, nil)
-	seen := make(map[typeRef]bool)
-	for err == nil && len(queue) > 0 {
-		t := queue[len(queue)-1]
-		queue = queue[:len(queue)-1]
-		if seen[t] || t.u == &c.main || known(t) {
-			continue
-		}
-		seen[t] = true
-		if err = visit(t); err == nil {
-			queue, err = t.u.references(t.off, false, queue)
-		}
+// elsewhere is dwarf.Prints.Other.
+func (u *unit) elsewhere(die uint32, v uint64) (*dwarf.Prints, uint32, error) {
+	t, err := u.refAddr(die, v)
+	if err != nil {
+		return nil, 0, err
 	}
-	return err
-}
-
-// references appends to a list the references in the entry at offset off and in all entries below
-// it. If the parameter others is set, only references to other units are appended; otherwise, all
-// references and the definitions below the entry. The origins of inlined calls are skipped, because
-// a function's body doesn't change what the unit declares.
-func (u *unit) references(off uint32, others bool, into []typeRef) ([]typeRef, error) {
-	var e dwarf.DIE
-	for depth := 0; ; {
-		if err := u.r.Read(off, &e); err != nil {
-			return into, err
-		}
-		off = e.Next
-		if e.Null {
-			depth--
-		} else {
-			if !others && depth > 0 && dwarf.IsDefinition(e.Tag) {
-				into = append(into, typeRef{u, e.Off})
-			}
-			if e.Children {
-				depth++
-			}
-			for _, s := range [...]dwarf.Attr{dwarf.Type, dwarf.Signature, dwarf.Origin, dwarf.Specification,
-				dwarf.Annotation} {
-				if !e.Has(s) || s == dwarf.Origin && e.Tag == std.TagInlinedSubroutine ||
-					others && e.Class[s] == dwarf.ClassRef {
-					continue
-				}
-				t, err := u.ref(&e, s)
-				if err != nil {
-					return into, err
-				}
-				if t.u != nil {
-					into = append(into, t)
-				}
-			}
-		}
-		if depth <= 0 || uint64(off) >= u.r.Unit.Len {
-			return into, nil
-		}
-	}
+	return &t.u.prints, t.off, nil
 }

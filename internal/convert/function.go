@@ -33,7 +33,7 @@ func (u *unit) visitFunction(k dwarf.Head) (enter bool, next uint32, err error) 
 	}
 	switch {
 	case e.Has(dwarf.LowPC) || e.Has(dwarf.Ranges):
-		if u.c.sites != nil && u == &u.c.main {
+		if u.c.sites != nil && u == u.c.main {
 			if err := u.visitSites(e); err != nil {
 				return false, 0, err
 			}

@@ -2,15 +2,21 @@ package convert
 
 import "github.com/rules-btf/rules_btf/internal/model/types"
 
-// memo caches what was found out about the type entries of a unit, by offset. Clearing it is cheap.
+// memo caches what was found out about the type entries of a unit, by offset.
 type memo struct {
-	slots   []memoSlot
+	offsets
 	entries []entry
-	gen     uint32
 }
 
-type memoSlot struct {
-	gen, off, index uint32
+// offsets maps offsets to numbers. Clearing it is cheap.
+type offsets struct {
+	slots []offsetSlot
+	gen   uint32
+	used  int
+}
+
+type offsetSlot struct {
+	gen, off, number uint32
 }
 
 type entry struct {
@@ -46,13 +52,17 @@ func (m *memo) reset(size uint64) {
 		for uint64(n) < size/32 {
 			n *= 2
 		}
-		m.slots, m.entries = make([]memoSlot, n), make([]entry, 0, n/2)
+		m.slots, m.entries = make([]offsetSlot, n), make([]entry, 0, n/2)
 	}
 	m.entries = m.entries[:0]
-	m.gen++
-	if m.gen == 0 {
-		clear(m.slots)
-		m.gen = 1
+	m.clear()
+}
+
+func (o *offsets) clear() {
+	o.used = 0
+	if o.gen++; o.gen == 0 {
+		clear(o.slots)
+		o.gen = 1
 	}
 }
 
@@ -60,28 +70,53 @@ func (m *memo) reset(size uint64) {
 func (m *memo) at(off uint32) uint32 {
 	s := m.slot(off)
 	if s.gen == m.gen {
-		return s.index
+		return s.number
 	}
 	index := uint32(len(m.entries))
-	*s = memoSlot{m.gen, off, index}
 	m.entries = append(m.entries, entry{})
-	if old := m.slots; len(m.entries)*2 > len(old) {
-		m.slots = make([]memoSlot, 2*len(old))
-		for _, s := range old {
-			if s.gen == m.gen {
-				*m.slot(s.off) = s
-			}
-		}
-	}
+	m.put(s, off, index)
 	return index
 }
 
-// slot returns the slot that holds off, or the free slot for it.
-func (m *memo) slot(off uint32) *memoSlot {
-	mask := uint32(len(m.slots) - 1)
+// slot returns the slot that holds off, or the free slot for it. There must be slots.
+func (o *offsets) slot(off uint32) *offsetSlot {
+	mask := uint32(len(o.slots) - 1)
 	for i := off * 0x9e3779b1 >> 7 & mask; ; i = (i + 1) & mask {
-		if s := &m.slots[i]; s.gen != m.gen || s.off == off {
+		if s := &o.slots[i]; s.gen != o.gen || s.off == off {
 			return s
 		}
+	}
+}
+
+// put stores the number of off in the free slot s.
+func (o *offsets) put(s *offsetSlot, off, number uint32) {
+	*s = offsetSlot{o.gen, off, number}
+	o.used++
+	if old := o.slots; o.used*2 > len(old) {
+		o.slots = make([]offsetSlot, 2*len(old))
+		for _, s := range old {
+			if s.gen == o.gen {
+				*o.slot(s.off) = s
+			}
+		}
+	}
+}
+
+// get returns the number of off.
+func (o *offsets) get(off uint32) (number uint32, has bool) {
+	if len(o.slots) == 0 {
+		return 0, false
+	}
+	s := o.slot(off)
+	return s.number, s.gen == o.gen
+}
+
+// set sets the number of off, unless off already has one.
+func (o *offsets) set(off, number uint32) {
+	if len(o.slots) == 0 {
+		o.slots, o.gen = make([]offsetSlot, 1<<6), 1
+	}
+	if s := o.slot(off); s.gen != o.gen {
+		o.put(s, off, number)
 	}
 }

@@ -70,7 +70,7 @@ func (c *converter) noteReferred(h *dwarf.Unit) error {
 	if c.in.opt.excluded(&c.main.r.Root) || !c.main.r.RefersOut() {
 		return nil
 	}
-	return c.follow(func(typeRef) bool { return false }, func(typeRef) error { return nil })
+	return c.follow(func(typeRef) bool { return false }, func(typeRef, int32) error { return nil })
 }
 
 // noteSignatures notes a C unit with several definitions of a tag, if type units may be the reason.

@@ -51,10 +51,15 @@ func (c *converter) newPinReader() *pinReader {
 
 // readPinned reads unit h again with pins, because h defines a tag in several ways. A unit that is
 // imported is read once for all importers in which its references lead to the same definitions.
+// The units of a group share a pinReader, too.
 func (c *converter) readPinned(h *dwarf.Unit, file string) error {
 	var p *pinReader
+	g := &c.neighbours.group
 	keep := c.main.r.RefersOut() && c.main.r.D == c.in.d // the files of split units will be closed
-	if keep {
+	switch {
+	case g.first != nil:
+		p = g.pins
+	case keep:
 		c.in.pins.mu.Lock()
 		defer c.in.pins.mu.Unlock()
 		p, c.in.pins.kept = c.in.pins.kept, nil
@@ -79,7 +84,10 @@ func (c *converter) readPinned(h *dwarf.Unit, file string) error {
 		c.env.add(item{id: p.importer.ID(id)}) // add drops duplicates
 	}
 	// up to this limit, the units' own nodes take about as much memory as the imported units' nodes
-	if keep && len(p.store.g.Nodes) < 2*p.env.foreignNodes+1<<12 {
+	switch {
+	case g.first != nil:
+		g.pins = p
+	case keep && len(p.store.g.Nodes) < 2*p.env.foreignNodes+maxKeptNodes:
 		c.in.pins.kept = p
 	}
 	return nil
@@ -87,14 +95,17 @@ func (c *converter) readPinned(h *dwarf.Unit, file string) error {
 
 // read reads unit h, which c has loaded, and finds the definitions to which h's references lead.
 func (p *pinReader) read(c *converter, h *dwarf.Unit, file string) error {
-	p.main, p.main.c = c.main, p.converter
+	p.enterGroup(h)
+	p.main = c.main
+	p.main.c = p.converter
 	if c.sites != nil {
 		p.sites.all, p.sites.places = c.sites.all, c.sites.places
 	}
 	p.main.number = p.neighbours.number(h)
-	p.main.memo.reset(h.Len)
+	p.main.forget()
 	err := p.converter.read(file)
-	c.main, c.main.c = p.main, c
+	p.main.forget()
+	c.main.c = c
 	if err != nil {
 		return err
 	}
@@ -131,6 +142,10 @@ func (p *pins) spend(left *int, run func() error) error {
 	}
 	return err
 }
+
+// maxKeptNodes is how many nodes a pinReader may have for units that don't import each other, if it is
+// kept for the next unit or group.
+const maxKeptNodes = 1 << 12
 
 // provisional returns the pin of references to the entry at offset off.
 func (u *unit) provisional(off uint32) types.Hash {

@@ -17,11 +17,11 @@ type sites struct {
 	places  *inlines.Places
 	all     inlines.Sites // of the units that this thread has converted
 
-	// of the unit that is being converted
+	// For the unit that is being converted:
 	list      []inlines.Site      // Item is an index in functions
 	lost      inlines.Lost        // sites and parameters that aren't known
-	origins   map[typeRef]int32   // by abstract instance: its index in functions, or -1-reason
-	functions []inlinedFunction   //
+	origins   map[typeRef]int32   // by abstract instance: its index in functions, or -reason
+	functions []inlinedFunction   // in the order in which sites refer to them
 	params    []inlinedParam      // of all functions
 	made      []candidate         // by function
 	ids       []types.ID          // by function: its node, once the unit has been read
@@ -45,13 +45,13 @@ type inlinedParam struct {
 	size    uint32
 }
 
-// openSite is a site some of whose children have been read.
+// openSite is a site whose children are being read.
 type openSite struct {
 	function int32
 	site     inlines.Site
 	addr     uint64
 	depth    int // of the children
-	next     int // the parameter that is probably next
+	next     int // index of the parameter that probably comes next
 	known    int // where the site's parameters begin in sites.known
 }
 
@@ -68,7 +68,7 @@ func newSites(in input) *sites {
 		origins: map[typeRef]int32{}, items: map[types.ID]uint32{}}
 }
 
-// begin forgets the sites of the unit that was read last.
+// begin prepares s for the sites of another unit.
 func (s *sites) begin() {
 	s.list, s.lost, s.functions, s.params = s.list[:0], inlines.Lost{}, s.functions[:0], s.params[:0]
 	s.made, s.ids = s.made[:0], s.ids[:0]
@@ -197,7 +197,7 @@ func (u *unit) placeSite(e *dwarf.DIE, o *openSite) (inlines.Reason, error) {
 	return inlines.Known, nil
 }
 
-// addInlined adds the function with the abstract instance t to the functions. It returns the index
+// addInlined adds the function with the abstract instance t to s.functions. It returns the index
 // or, if the function can't be encoded, the negative reason.
 func (u *unit) addInlined(t typeRef) (int32, error) {
 	s := u.c.sites
@@ -322,8 +322,8 @@ func (u *unit) frameAt(function uint32, frame dwarf.Value, addr uint64) (inlines
 	return u.c.sites.machine.FrameOf(expr), nil
 }
 
-// find returns the index of the parameter that t refers to, directly or through other entries for
-// the same parameter, or -1.
+// find returns the index of the parameter to which a chain of DW_AT_abstract_origin that begins
+// with t leads, or -1.
 func (o *openSite) find(list []inlinedParam, t typeRef) (int, error) {
 	for range maxChain {
 		for i := range list {
@@ -355,7 +355,7 @@ func (t typeRef) signed() bool {
 	return e.Val[dwarf.Encoding] == signed || e.Val[dwarf.Encoding] == signedChar
 }
 
-// close adds the site at the top of the stack, and removes it from the stack.
+// close moves the site at the top of the stack to s.list.
 func (s *sites) close() {
 	o := &s.stack[len(s.stack)-1]
 	s.stack = s.stack[:len(s.stack)-1]
@@ -393,7 +393,8 @@ func (c *converter) addInlined() {
 	}
 }
 
-// end adds the sites of the unit with the given number and items, in which functions come last.
+// end adds the sites of a unit to s.all. The unit has the given number and items. It looks for the
+// functions from the end of the items, because functions come last.
 func (s *sites) end(number int, items []types.ID) {
 	clear(s.items)
 	for _, id := range s.ids {

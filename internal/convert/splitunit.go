@@ -7,13 +7,14 @@ package convert
 
 // enter replaces the loaded skeleton unit with its split unit, until the caller calls leave.
 func (c *converter) enter() (leave func(), err error) {
-	u := &c.main
+	u := c.main
 	found, err := c.in.files.Load(&u.r)
 	if err != nil {
 		return nil, err
 	}
 	before, file, merged := c.neighbours, u.prints.File, u.prints.Merged
-	c.neighbours = newNeighbours()
+	places := c.reached
+	c.neighbours, c.reached = newNeighbours(), reached{}
 	c.names, c.scratch.splitNames = c.scratch.splitNames, c.names
 	c.names.reset(int(found.Unit.Len))
 	u.memo.reset(found.Unit.Len)
@@ -29,7 +30,7 @@ func (c *converter) enter() (leave func(), err error) {
 			found.Data.Release()
 		}
 		c.names, c.scratch.splitNames = c.scratch.splitNames, c.names
-		c.neighbours, u.prints.Merged = before, merged
+		c.neighbours, c.reached, u.prints.Merged = before, places, merged
 		u.prints.Forget(file)
 		u.r.Forget()
 		found.Close()

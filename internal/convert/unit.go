@@ -15,6 +15,10 @@ type unit struct {
 	memo   memo
 	prints dwarf.Prints
 
+	visited   visitedDefinitions
+	places    offsets // the indexes of places in converter.reached
+	referring referring
+
 	declares *declarations // of an imported unit that has been walked
 
 	codeless []uint32        // functions without code that may still have a symbol
@@ -22,14 +26,14 @@ type unit struct {
 	tagged   []types.Hash    // hashes of the names of functions with declaration tags
 	origins  map[uint32]bool // the abstract instances of functions that have code
 
-	number uint32 // see neighbours; 0 in converter.main, unless that unit is read with pins
+	number uint32 // see neighbours; 0 in converter.own, unless that unit is read with pins
 }
 
 func (c *converter) convert(h *dwarf.Unit, number int) error {
-	u := &c.main
-	if err := u.load(c.in.d, h); err != nil {
+	if err := c.loadMain(h); err != nil {
 		return err
 	}
+	u := c.main
 	if u.r.Root.Has(dwarf.DwoName) && h.Kind == dwarf.UnitCompile {
 		leave, err := c.enter()
 		if err != nil {
@@ -73,6 +77,21 @@ func (c *converter) convert(h *dwarf.Unit, number int) error {
 	return c.end(number)
 }
 
+// loadMain loads the unit that is to be converted.
+func (c *converter) loadMain(h *dwarf.Unit) (err error) {
+	c.enterGroup(h)
+	c.main = &c.own
+	if c.neighbours.group.first != nil {
+		c.own.r.Forget()
+		c.main, err = c.foreign(c.in.d, h)
+		if err != nil || !c.main.r.Root.Has(dwarf.DwoName) {
+			return err
+		}
+		c.main = &c.own
+	}
+	return c.main.load(c.in.d, h)
+}
+
 // read makes the environment of the loaded unit from the unit's own declarations, from those that
 // it imports, and from those in other units to which it refers.
 func (c *converter) read(file string) error {
@@ -95,15 +114,22 @@ func (c *converter) read(file string) error {
 }
 
 func (u *unit) load(d *dwarf.Data, h *dwarf.Unit) error {
-	u.memo.reset(h.Len)
 	if err := u.r.Load(d, h); err != nil {
 		return err
 	}
-	if u == &u.c.main {
-		u.prints.Merged = !u.c.in.d.File.Relocatable()
-	}
+	u.forget()
+	u.visited.reset(u != &u.c.own && u.c.neighbours.group.has(h), h.Len)
 	if u.c.repeats != repeatNone {
 		u.prints.Reset(&u.r)
+		if u.prints.Other == nil && !u.c.in.opt.plainly {
+			u.prints.Other = u.elsewhere
+		}
 	}
 	return nil
+}
+
+// forget forgets what the unit's converter knows about the unit's types.
+func (u *unit) forget() {
+	u.memo.reset(u.r.Unit.Len)
+	u.places.clear()
 }

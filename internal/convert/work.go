@@ -17,7 +17,9 @@ type work struct {
 	input
 	units    []*dwarf.Unit // the units to convert
 	single   bool          // the file has one compilation unit
-	next     atomic.Int64  // index in units
+	chunks   []int         // for each chunk of units, the index of the unit after it
+	next     atomic.Int64  // index in chunks
+	done     atomic.Int64  // how many units have been converted or left out
 	threads  []*converter
 	warnings []string // messages about type units
 }
@@ -70,6 +72,9 @@ func newWork(in input) *work {
 		}
 	}
 	w.single = len(w.units) == 1
+	if !opt.plainly {
+		w.grouped = findGroups(w.units)
+	}
 	if opt.Units != nil {
 		all := w.units
 		w.units = nil
@@ -87,6 +92,7 @@ func (w *work) run() error {
 	}
 	jobs := w.jobs()
 	w.addThreads(jobs, size)
+	w.chunks = chunks(w.units, uint64(size/jobs/chunksPerThread))
 	if jobs > 1 {
 		var wg parallel.Group
 		if !w.opt.OnlyInlined {
@@ -145,43 +151,60 @@ func (w *work) shares() bool {
 	return w.opt.Shared != nil && w.d.File.Relocatable() && w.opt.Each == nil
 }
 
-// thread converts units with c until none is left or one fails.
+// thread converts chunks of units with c until none is left or a unit fails.
 func (w *work) thread(c *converter) {
 	for {
-		i := int(w.next.Add(1)) - 1
-		if i >= len(w.units) {
+		k := int(w.next.Add(1)) - 1
+		if k >= len(w.chunks) {
 			return
 		}
-		c.repeats = repeatMost
-		switch {
-		case c.store.shared:
-		case w.single:
-			c.repeats = repeatNone
-		case len(w.threads) == 1 && len(c.store.g.Nodes) == 1:
-			c.repeats = repeatLater
+		i := 0
+		if k > 0 {
+			i = w.chunks[k-1]
 		}
-		err := c.convert(w.units[i], i)
-		if err == nil && w.opt.Each != nil {
-			err = c.each(i)
-		}
-		if w.opt.SkipUnencodable && isUnencodable(err) {
-			c.out.skipped = append(c.out.skipped, failure{i, err})
-			clear(c.neighbours.others) // some of these units may have been read only in part
-			err = nil
-		}
-		if err != nil {
-			c.out.failed = failure{i, err}
-			w.next.Store(int64(len(w.units)))
-			return
-		}
-		if c.out.unreleased += w.units[i].Len; c.out.unreleased >= releaseEvery {
-			c.out.unreleased = 0
-			w.d.Release()
-		}
-		if w.opt.Progress != nil {
-			w.opt.Progress(i+1, len(w.units))
+		for ; i < w.chunks[k]; i++ {
+			if err := w.convert(c, i); err != nil {
+				c.out.failed = failure{i, err}
+				w.next.Store(int64(len(w.chunks)))
+				return
+			}
 		}
 	}
+}
+
+// convert converts unit i with c.
+func (w *work) convert(c *converter, i int) error {
+	c.repeats = repeatMost
+	switch {
+	case c.store.shared:
+	case w.single:
+		c.repeats = repeatNone
+	case len(w.threads) == 1 && len(c.store.g.Nodes) == 1:
+		c.repeats = repeatLater
+	}
+	err := c.convert(w.units[i], i)
+	if err == nil && w.opt.Each != nil {
+		err = c.each(i)
+	}
+	if w.opt.SkipUnencodable && isUnencodable(err) {
+		c.out.skipped = append(c.out.skipped, failure{i, err})
+		// some of these units may have been read only in part
+		clear(c.neighbours.others)
+		c.neighbours.group, c.neighbours.recent = group{}, nil
+		c.forgetReached()
+		err = nil
+	}
+	if err != nil {
+		return err
+	}
+	if c.out.unreleased += w.units[i].Len; c.out.unreleased >= releaseEvery {
+		c.out.unreleased = 0
+		w.d.Release()
+	}
+	if done := w.done.Add(1); w.opt.Progress != nil {
+		w.opt.Progress(int(done), len(w.units))
+	}
+	return nil
 }
 
 // each calls opt.Each with the unit that was just converted, unless that unit was left out.

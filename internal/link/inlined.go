@@ -19,10 +19,10 @@ type InlinedResult struct {
 	Doubt  string // why the base may be the wrong one; "" if there is no sign of it
 }
 
-// Inlined makes split BTF of the sites at which functions were inlined. It is based on the file's
-// own BTF: that is the last BTF of opt.Base, whose functions are in the list functions. The object
-// and the sites are from the same conversion. Functions that the base lacks, and the types that
-// these need, are in the split BTF.
+// Inlined makes split BTF of the sites at which functions were inlined. Its base is the BTF of the
+// same file: the last BTF in opt.Base. The parameter functions lists the functions of this base.
+// The object and the sites must be from the same conversion. If the base lacks a function, the
+// split BTF has it, with the types that it needs.
 func Inlined(o *object.Object, sites *inlines.Sites, functions *base.Functions,
 	opt Options) (*InlinedResult, error) {
 	if opt.Base == nil {

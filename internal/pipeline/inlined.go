@@ -24,8 +24,8 @@ type InlinedResult struct {
 }
 
 // Inlined makes the BTF of the sites at which functions were inlined in the linked file at path.
-// The function open opens the bases, the last of which is the BTF of the file itself, and sets
-// how.Bases. It is called while the file is converted.
+// The function open opens the bases and sets how.Bases; the last base is the BTF of the file
+// itself. It is called while the file is being converted.
 func Inlined(path string, how *How, open func() error) (*InlinedResult, error) {
 	var o *object.Object
 	var sites *inlines.Sites
@@ -53,8 +53,8 @@ func Inlined(path string, how *How, open func() error) (*InlinedResult, error) {
 func linkInlined(path string, o *object.Object, sites *inlines.Sites, options link.Options,
 	bases *base.Files, fileBTF []byte) (*InlinedResult, error) {
 	if len(sites.Sections) == 0 {
-		return nil, fmt.Errorf("%s: it has no DWARF, and only DWARF says where functions were inlined",
-			path)
+		return nil, fmt.Errorf("%s: no DWARF (.debug_info), which alone has the sites of inlined "+
+			"functions; compile with -g and don't strip", path)
 	}
 	chain, err := bases.With(fileBTF)
 	if err != nil {
@@ -68,8 +68,8 @@ func linkInlined(path string, o *object.Object, sites *inlines.Sites, options li
 	return &InlinedResult{result, sites.Lost}, nil
 }
 
-// joinInlined returns the BTF of a file together with that of its sites, which it takes out of the
-// result.
+// joinInlined returns one BTF with the types of r.BTF and the sites of r.Inlined. It sets r.Inlined
+// to nil.
 func joinInlined(r *Result, bases *base.Files) ([]byte, error) {
 	own, err := btf.Parse(r.BTF, bases.BTF)
 	if err != nil {
@@ -83,7 +83,8 @@ func joinInlined(r *Result, bases *base.Files) ([]byte, error) {
 	return btf.Encode(locsec.Join(split), own.Header.Form())
 }
 
-// withoutInlined returns o without the functions that were only inlined, which no other link uses.
+// withoutInlined returns o without the functions that are only in it for the sites. Other links
+// must not see them.
 func withoutInlined(o *object.Object) *object.Object {
 	plain := *o
 	plain.Units = slices.Clone(o.Units)
@@ -100,8 +101,8 @@ func withoutInlined(o *object.Object) *object.Object {
 	return &plain
 }
 
-// readSites reads a file's sites, and the functions that were inlined there. The string is the
-// file's kernel release.
+// readSites reads a file's sites, and the functions that were inlined there. It also returns the
+// file's kernel release, if the file has one.
 func readSites(path string, how *How) (*object.Object, *inlines.Sites, string, error) {
 	f, err := how.Files.Open(path)
 	if err != nil {

@@ -5,8 +5,8 @@ load("@go_host_compatible_sdk_label//:defs.bzl", "HOST_COMPATIBLE_SDK")
 
 _IMPORT = "github.com/rules-btf/rules_btf"
 
-# These are the Go modules from which the command is built. To find a module's directory, each value
-# has one of the module's source files, and how many levels the directory is above that file.
+# The Go modules from which the command is built. Each value is one of the module's source files, and
+# how many levels the module's directory is above that file.
 _MODULES = {
     "github.com/bazelbuild/buildtools": (
         Label("@com_github_bazelbuild_buildtools//build:print.go"),
@@ -23,9 +23,10 @@ _MODULES = {
     _IMPORT: (Label("//:MODULE.bazel"), 1),
 }
 
-# These are the packages of rules_btf from which the command is built.
+# The packages of rules_btf from which the command is built.
 _PACKAGES = [
     "internal/command/cli",
+    "internal/format/dwarf",
     "internal/format/elf",
     "internal/model/features",
     "internal/kernel/kbuild",

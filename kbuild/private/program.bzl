@@ -10,11 +10,11 @@ def _program_impl(ctx):
 
 program = rule(
     implementation = _program_impl,
-    doc = """Makes a file an executable target. Attributes of other rules refuse files that are not
-the outputs of a rule, and some rules look for the executable only in its runfiles.""",
+    doc = """Makes an executable target from a file. Attributes of some rules refuse a file that is not
+the output of a rule; other rules look for an executable only in its runfiles.""",
     attrs = {
         "program": attr.label(
-            doc = "The file, or the target whose executable is meant.",
+            doc = "The file, or a target that has an executable.",
             allow_single_file = True,
             cfg = "target",
             executable = True,

@@ -1,7 +1,7 @@
 """kbuild_tree: a directory in which Kbuild built a kernel or modules, as a repository."""
 
 def _tree(ctx):
-    """The path of the tree."""
+    """The path of the tree. Fails if there is no such directory."""
     path = ctx.attr.path
     if ctx.attr.path_env:
         path = ctx.getenv(ctx.attr.path_env) or path
@@ -38,6 +38,8 @@ def _kbuild_tree_impl(ctx):
         args.append("--btf-features=" + ",".join(ctx.attr.btf_features))
     if ctx.attr.lang_exclude:
         args.append("--lang-exclude=" + ",".join(ctx.attr.lang_exclude))
+    if ctx.attr.inline:
+        args.append("--inline")
     result = ctx.execute(args + [tree])
     if result.return_code:
         fail("{}: {}".format(ctx.name, result.stderr.strip()))
@@ -45,8 +47,8 @@ def _kbuild_tree_impl(ctx):
         if "warning:" in line or "note:" in line:
             print(line)  # buildifier: disable=print
 
-    # Bazel itself checks whether the objects change, because they are source files. The list of
-    # objects is made again when a file from which the list was derived changes.
+    # Bazel itself detects changed objects, because they are source files. The list of objects is made
+    # again when a file changes from which it was derived.
     for name in ctx.read(inputs, watch = "no").splitlines():
         ctx.watch("{}/{}".format(tree, name))
 
@@ -60,7 +62,7 @@ and `//:modules` (the linked files). Each directory with objects is a package. I
 `btf_objects` for the objects of vmlinux (`//DIRECTORY:vmlinux_objects`), and one for the objects of
 each module (`//DIRECTORY:NAME_objects`). `//:kbuild.skipped` lists the objects without DWARF.
 
-If you run `make` again, the next build sees all files that have changed.""",
+After another `make`, the next build detects what has changed.""",
     attrs = {
         "base": attr.label(
             doc = """The base of the modules, if it isn't the tree's own vmlinux: a `btf_import` of
@@ -75,6 +77,10 @@ kernel load.""",
 tools the workspace uses. If the workspace uses no release, the command is built with the Go of
 rules_go.""",
             default = Label("@btf_kbuild//:btfkbuild"),
+        ),
+        "inline": attr.bool(
+            doc = """As in `vmlinux_btf`: also makes the BTF of the sites where functions were
+inlined (`//:vmlinux_btf_inline`, `//:modules_btf_inline`).""",
         ),
         "lang_exclude": attr.string_list(
             doc = """As in `btf_objects`. The default for a kernel that was configured with Rust is
@@ -96,7 +102,7 @@ its value replaces `path`.""",
         ),
         "vmlinux": attr.string(
             doc = """`objects`: a `btf_objects` for each directory. `whole`: one action converts the
-linked kernel. The objects of a kernel with CONFIG_LTO_CLANG have no DWARF, so such a kernel is
+linked kernel. With CONFIG_LTO_CLANG or GCC's `-flto`, objects have no DWARF, so such a kernel is
 always converted as with `whole`, and its modules as with `modules = "whole"`.""",
             default = "objects",
             values = ["objects", "whole"],

@@ -18,9 +18,8 @@ def _kbuild_unpack_impl(ctx):
 kbuild_unpack = rule(
     implementation = _kbuild_unpack_impl,
     doc = """Unpacks an archive of modules, such as Kleaf's `unstripped_modules.tar.gz`, into a
-directory, for the attribute `modules` of `modules_btf`.
-
-The action runs `tar`.""",
+directory, for the attribute `modules` of `modules_btf`. The action runs `tar` on the execution
+platform.""",
     attrs = {
         "archive": attr.label(
             doc = "The archive, compressed or not.",

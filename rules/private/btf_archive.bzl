@@ -86,8 +86,8 @@ def _modules_of(ctx, shared):
         shared: File or None, the shared base of the `modules_btf` targets.
 
     Returns:
-        list of struct with `path`, `btf`, `distilled` (File or None) and `on` (path of the module
-        on which it is based, or `vmlinux`, or None for the default).
+        list of struct with `path`, `btf`, `distilled` (File or None), `inline` (File or None) and
+        `on` (path of the module on which it is based, or `vmlinux`, or None for the default).
     """
     paths = _paths_of(ctx)
     single = _single(ctx)
@@ -105,6 +105,7 @@ def _modules_of(ctx, shared):
         modules.append(struct(
             btf = info.btf,
             distilled = distilled,
+            inline = None if distilled else getattr(info, "inline", None),
             on = on,
             path = _path_of(target, paths),
         ))
@@ -130,12 +131,12 @@ def _btf_archive_impl(ctx):
     out = _out(ctx)
     btf_archive_files(
         ctx,
-        vmlinux = ctx.attr.vmlinux[BtfInfo].btf,
+        vmlinux = ctx.attr.vmlinux[BtfInfo],
         modules = _modules_of(ctx, shared),
         many = depset(transitive = [
-            target[BtfModulesInfo].btfs
-            for target in ctx.attr.modules
-            if BtfModulesInfo in target
+            files
+            for info in [t[BtfModulesInfo] for t in ctx.attr.modules if BtfModulesInfo in t]
+            for files in [info.btfs, getattr(info, "inlines", depset())]
         ]),
         shared = shared,
         objects = ctx.files.objects,
@@ -166,6 +167,8 @@ btf_archive(
 
 The output is the directory `NAME`, or the file `NAME.tar` or `NAME.tar.zst`. The BTF of a module
 with a distilled base is relocated to vmlinux's BTF, as the kernel does when it loads the module.
+If the targets have `inline = True`, the archive also has the sites of inlined functions, in files
+such as `vmlinux.inline`, except those of modules with a distilled base.
 BTF that the kernel would refuse is an error, except for a `modules_btf` with `shared_base`: an
 archive with a shared base is for tools that read chains of bases. `btfdedup verify --manifest
 NAME/manifest.json` checks a copy.""",

@@ -3,9 +3,9 @@
 load("@bazel_skylib//lib:paths.bzl", "paths")
 load("//rules:providers.bzl", "BtfObjectsInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
-load(":conversion.bzl", "CONVERSION_ATTRS", "conversion_mistake", "conversion_of")
+load(":conversion.bzl", "CONVERSION_ATTRS", "conversion_mistake", "conversion_of", "with_debug_files")
 load(":convert_actions.bzl", "btf_gen")
-load(":debug_files.bzl", "debug_mistake")
+load(":debug_files.bzl", "beside_objects", "debug_mistake")
 load(":grain.bzl", "GRAIN_ATTRS", "grain_mistake", "grain_of", "groups_of")
 load(":merge_tree.bzl", "laid_out", "merge_tree")
 load(":mistakes.bzl", "FAIL", "first_mistake")
@@ -26,6 +26,7 @@ def convert_all(ctx, elves, prefix, conversion):
         Paths of files in the package are relative to the package.
     """
     package = paths.join(ctx.label.workspace_root, ctx.label.package)
+    conversion = with_debug_files(conversion, beside_objects(conversion.beside, elves))
     by_path = laid_out(ctx, elves, package + "/" if package else "")
     objects = {}
     for path, group in groups_of(by_path, grain_of(ctx)).items():

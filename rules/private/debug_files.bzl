@@ -13,9 +13,10 @@ DEBUG_ATTRS = {
     ),
     "debug": attr.label_list(
         doc = """Files that the ELF files refer to; actions read no other such files. They may be
-`.dwo` files from `-gsplit-dwarf`, each beside its object file, or a package of them (`.dwp`); `.o`
-and `.a` members of a thin archive; or the separate debug file of one stripped ELF file, such as
-`vmlinux.debug`.""",
+`.dwo` files from `-gsplit-dwarf`, or a package of them (`.dwp`); `.o` and `.a` members of a thin
+archive; or the separate debug file of one stripped ELF file, such as `vmlinux.debug`. An action
+reads only the `.dwo` files beside its object files that have the same names (`x.dwo` for `x.o` and
+`x.pi.o`), and those that lie beside no such object file.""",
         allow_files = True,
     ),
 }
@@ -31,11 +32,12 @@ def debug_files(files = [], alt = None):
         alt: File or None, the supplementary file.
 
     Returns:
-        struct of `dwos` and `members` (lists of File), `packages` and `separate` (lists of at most
-        one File), and `alt` (File or None).
+        struct of `dwos`, `joined` and `members` (lists of File), `packages` and `separate` (lists
+        of at most one File), and `alt` (File or None).
     """
     return struct(
         dwos = [file for file in files if file.extension == "dwo"],
+        joined = [],
         members = [file for file in files if file.extension in _MEMBERS],
         packages = [file for file in files if file.extension == "dwp"],
         separate = [file for file in files if file.extension not in ["dwo", "dwp"] + _MEMBERS],
@@ -81,6 +83,27 @@ def debug_mistake(beside, elves):
         )
     return None
 
+def beside_objects(beside, elves):
+    """Finds out which .dwo files don't lie beside an object file with the same name.
+
+    Args:
+        beside: what `debug_files_of` returned.
+        elves: list of File, all ELF files of the target.
+
+    Returns:
+        the same struct, with these .dwo files in `joined`. They may belong to any object file that
+        `ld -r` made.
+    """
+    objects = {_stem(elf): None for elf in elves if elf.extension == "o"}
+    return struct(
+        dwos = beside.dwos,
+        joined = [dwo for dwo in beside.dwos if _stem(dwo) not in objects],
+        members = beside.members,
+        packages = beside.packages,
+        separate = beside.separate,
+        alt = beside.alt,
+    )
+
 # This flag makes the tools read only files on the command line.
 FOLLOW_NONE = "--follow="
 
@@ -111,12 +134,13 @@ def _stem(file):
 def _followed(elves, beside):
     """The .dwo files and members of archives that an action reads.
 
-    An action that converts only objects reads only the .dwo files of these objects.
+    An action that converts only objects reads only the .dwo files of these objects, and those that
+    belong to no object's name.
     """
     objects = {_stem(elf): None for elf in elves if elf.extension == "o"}
     dwos = beside.dwos
     if len(objects) == len(elves):
-        dwos = [dwo for dwo in dwos if _stem(dwo) in objects]
+        dwos = [dwo for dwo in dwos if _stem(dwo) in objects] + beside.joined
     archives = [elf for elf in elves if elf.extension == "a" or elf.is_directory]
     return dwos + (beside.members if archives else [])
 

@@ -6,34 +6,34 @@ load(":convert_actions.bzl", "btf_inline")
 _DOC = """Whether to also make split BTF of [the sites where functions were
 inlined](inline.md), which Linux 7.4 and later read: `{name}.inline.btf`, based on `{name}.btf`
 (output group `btf_inline`). Its action reads the DWARF of the linked file, so it runs after each
-link of that file; nothing else depends on its output."""
+link of that file. The BTF of types doesn't depend on its output."""
 
 def inline_attrs(name):
     """The attribute `inline`. The parameter is the name of the BTF, for its documentation."""
     return {"inline": attr.bool(doc = _DOC.format(name = name))}
 
 def inline_mistake(attr, linked):
-    """What is wrong with the attribute `inline`.
+    """Finds a mistake in the attribute `inline`.
 
     Args:
         attr: struct, the rule's attributes.
         linked: bool, there is a linked file.
 
     Returns:
-        string, or None.
+        string: what is wrong; None if nothing is.
     """
     if not attr.inline:
         return None
     if not linked:
-        return ("inline = True needs a linked file, whose DWARF says where functions were inlined: " +
-                "set vmlinux or module")
+        return ("inline = True needs a linked file, because its DWARF has the sites of inlined " +
+                "functions: set vmlinux or module")
     if conversion_of(attr).input == "btf":
-        return ("inline = True can't read BTF that the compiler wrote (input = \"btf\"): only DWARF " +
-                "says where functions were inlined")
+        return ("inline = True needs DWARF, because BTF from the compiler doesn't have the sites of " +
+                "inlined functions: remove input = \"btf\"")
     return None
 
 def link_inline(ctx, elf, btf, bases, features):
-    """Declares the BTF of the sites in a linked file, with `inline = True`.
+    """Declares the action that makes the BTF of the sites in a linked file, if `inline` is set.
 
     Args:
         ctx: context of a rule with LINK_EXEC_GROUPS, CONVERSION_ATTRS and inline_attrs, in which

@@ -1,13 +1,13 @@
 """Mistakes in the attributes of a target.
 
 Each function `…_mistake` returns a sentence that says what is wrong and what to do, or None. Only
-the implementation of a rule fails, with `fail(mistake, **FAIL)`: before Bazel 9.1, Bazel prints a
-traceback of all functions from the implementation to `fail`, and only then the sentence.
+the implementation of a rule calls `fail(mistake, **FAIL)`. Before Bazel 9.1, Bazel prints a traceback
+above the sentence, with all functions from the implementation to `fail`; so it is short.
 """
 
 load("@btf_toolchains//:bazel.bzl", _FAIL = "FAIL")
 
-# Arguments for `fail`: no traceback, if this Bazel can leave it out.
+# Arguments for `fail`, so that Bazel prints no traceback, if this version can leave it out.
 FAIL = _FAIL
 
 def first_mistake(mistakes):

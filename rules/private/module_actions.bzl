@@ -158,12 +158,14 @@ def btf_archive_files(ctx, vmlinux, modules, many, shared, objects, release, bui
 
     Args:
         ctx: context of a rule with the toolchain.
-        vmlinux: File, raw BTF.
+        vmlinux: BtfInfo.
         modules: list of struct: `path` (string, the module's path or name), `btf` (File),
-            `distilled` (File or None, the distilled base of btf), `on` (string or None, the path of
+            `distilled` (File or None, the distilled base of btf), `inline` (File or None, the
+            sites of inlined functions, based on btf), `on` (string or None, the path of
             the module on which btf is based, or `vmlinux` if others are based on a shared base).
         many: depset of File, raw BTF files named after their modules, and directories of them;
-            based on the shared base if there is one, else on vmlinux.
+            based on the shared base if there is one, else on vmlinux; and the sites of inlined
+            functions, named MODULE.inline.btf.
         shared: File or None, the shared base of many.
         objects: list of File, lists of objects of modules, NAME.mod.
         release: string, the kernel's release.
@@ -175,9 +177,9 @@ def btf_archive_files(ctx, vmlinux, modules, many, shared, objects, release, bui
     args.add("--release", release)
     if build_id:
         args.add("--build-id", build_id)
-    args.add("--vmlinux", vmlinux)
+    args.add("--vmlinux", vmlinux.btf)
     add_named(args, objects, before_each = "--objects")
-    inputs = [vmlinux] + objects
+    inputs = [vmlinux.btf] + objects
     if shared:
         inputs.append(shared)
         args.add("--shared-base", shared)
@@ -189,6 +191,14 @@ def btf_archive_files(ctx, vmlinux, modules, many, shared, objects, release, bui
         if module.on:
             args.add("--on={}={}".format(module.path, module.on))
         add_file_as(args, module.path, module.btf)
+        if module.inline:
+            inputs.append(module.inline)
+            name = module.path.removesuffix(".debug").removesuffix(".ko")
+            add_file_as(args, name + ".inline", module.inline)
+    inline = getattr(vmlinux, "inline", None)
+    if inline:
+        inputs.append(inline)
+        add_file_as(args, "vmlinux.inline", inline)
     add_named(args, many)
     run_tool(
         ctx,

@@ -191,10 +191,12 @@ def _modules_btf_impl(ctx):
     linked = [_link(ctx, kos, ctx.label.name, conversion, chain, result) for kos in groups]
     modules = [info for i, kos in enumerate(groups) for info in _infos(kos, linked[i])]
     btfs = depset([file for outputs in linked for file in outputs.btfs])
+    inlines = depset([file for outputs in linked for file in outputs.inlines])
     return [
         DefaultInfo(files = depset([shared] if shared else [], transitive = [btfs])),
         BtfModulesInfo(
             btfs = btfs,
+            inlines = inlines,
             modules = modules,
             bases = chain.bases,
             indices = chain.indices,
@@ -204,7 +206,7 @@ def _modules_btf_impl(ctx):
             btf_embedded = depset([file for outputs in linked for file in outputs.embedded]),
             btf_extra = depset([file for outputs in linked for file in outputs.extras]),
             btf_facts = depset(_facts(ctx, modules, conversion)),
-            btf_inline = depset([file for outputs in linked for file in outputs.inlines]),
+            btf_inline = inlines,
             btf_skipped = depset([file for outputs in linked for file in outputs.skipped]),
         ),
     ]
@@ -230,8 +232,8 @@ With `variables = "separate"` there is also a `NAME/MODULE-btf-extra.btf` for ea
 directory `DIR` of modules, these files are in `NAME/DIR.btf-extra.d`. With `embed`, the output
 group `btf_embedded` has the modules with their BTF, as `btf_embed` writes them: `NAME/MODULE.ko`,
 or for a directory `NAME/DIR.ko.d`. With `inline`, the sites of a directory's modules are in
-`NAME/DIR.inline.d`. In these cases the actions read the chain of BTF, so they run again when the
-kernel's BTF changes.""",
+`NAME/DIR.inline.d`, and with `embed` also in the copies' section `.BTF.inline`. In these cases the
+actions read the chain of BTF, so they run again when the kernel's BTF changes.""",
     attrs = CONVERSION_ATTRS | EMBED_ATTRS | GRAIN_SETTINGS | VARIABLES_ATTRS |
             inline_attrs("NAME/MODULE") | {
         "base": attr.label(

@@ -1,6 +1,6 @@
 """Repositories with the tools of a release, for the extension `btf`."""
 
-# These are the platforms that a release has tools for (tools/dev/release), with their constraints.
+# The platforms for which a release has tools (tools/dev/release), with their constraints.
 PLATFORMS = {
     "linux-amd64": ["@platforms//os:linux", "@platforms//cpu:x86_64"],
     "linux-arm64": ["@platforms//os:linux", "@platforms//cpu:aarch64"],
@@ -59,8 +59,9 @@ toolchain(
 )
 """
 
-# This package is separate, so that it isn't loaded with the toolchains. pahole runs where its target
-# platform is the execution platform of an action. So the target platform selects the program.
+# This package is separate, so that it isn't loaded with the toolchains. An action that runs pahole
+# builds it for the execution platform. For the alias, that is the target platform, so the alias
+# selects the program by the target platform.
 _PAHOLE_PLATFORM = """\
 config_setting(
     name = "{platform}",
@@ -118,8 +119,8 @@ def _btf_toolchains_impl(ctx):
 
 btf_toolchains = repository_rule(
     implementation = _btf_toolchains_impl,
-    doc = """Toolchains with the tools of a release, one for each platform; its pahole; and bazel.bzl,
-for the rules.""",
+    doc = """Toolchains with the tools of a release, one for each platform; the pahole of the release;
+and bazel.bzl, which the rules load.""",
     attrs = {
         "bazel": attr.string(doc = "The version of Bazel."),
         "platforms": attr.string_list(mandatory = True),
@@ -136,7 +137,8 @@ def _btf_kbuild_impl(ctx):
         urls = [url.replace("{platform}", platform) for url in ctx.attr.urls]
         _unpack(ctx, archives[0] if archives else None, urls, sha256)
     else:
-        # This is not an attribute, because the label of an attribute would always be fetched.
+        # The label is not an attribute, because Bazel fetches the labels of attributes even if they
+        # aren't used.
         ctx.symlink(Label("@rules_btf_kbuild_generate//:generate"), "btfkbuild")
     ctx.file("BUILD.bazel", "exports_files([\"btfkbuild\"])\n")
 

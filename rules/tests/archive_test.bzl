@@ -111,6 +111,14 @@ def _archives():
         tags = ["manual"],
         vmlinux = ":archived",
     )
+    btf_archive(
+        name = "inline_release",
+        modules = [":inline_module", ":inline_distilled", ":inline_modules"],
+        paths = {":inline_module": "kernel/my-disk.ko"},
+        release = "7.4.0",
+        tags = ["manual"],
+        vmlinux = ":inline_kernel",
+    )
     for name, attributes in {
         "wrong_base": {"modules": [":archived_raid_btf"]},
         "wrong_kernel": {"modules": [":another_disk_btf"]},
@@ -196,6 +204,44 @@ def archive_suite(name):
         target_under_test = ":kernel_alone",
     )
     _arguments_test(
+        name = "inline_release_test",
+        arguments = [
+            "archive",
+            "-j",
+            "1",
+            "-o",
+            "inline_release",
+            "--release",
+            "7.4.0",
+            "--vmlinux",
+            "inline_kernel.btf",
+            "kernel/my-disk.ko=inline_module.btf",
+            "kernel/my-disk.inline=inline_module.inline.btf",
+            "--distilled-base=inline_distilled=inline_distilled.base.btf",
+            "inline_distilled=inline_distilled.btf",
+            "vmlinux.inline=inline_kernel.inline.btf",
+            "disk.btf",
+            "net.btf",
+            "disk.inline.btf",
+            "net.inline.btf",
+        ],
+        directory = True,
+        inputs = [
+            "disk.btf",
+            "disk.inline.btf",
+            "inline_distilled.base.btf",
+            "inline_distilled.btf",
+            "inline_kernel.btf",
+            "inline_kernel.inline.btf",
+            "inline_module.btf",
+            "inline_module.inline.btf",
+            "net.btf",
+            "net.inline.btf",
+        ],
+        output = "inline_release",
+        target_under_test = ":inline_release",
+    )
+    _arguments_test(
         name = "archive_on_shared_test",
         arguments = [
             "archive",
@@ -245,6 +291,7 @@ def archive_suite(name):
             ":archive_path_test",
             ":archive_shared_test",
             ":archive_vmlinux_test",
+            ":inline_release_test",
             ":kernel_alone_test",
             ":whole_release_test",
         ],

@@ -25,6 +25,19 @@ def _split_dwarf_impl(ctx):
 
 _split_dwarf_test = analysistest.make(_split_dwarf_impl)
 
+def _joined_impl(ctx):
+    env = analysistest.begin(ctx)
+
+    # b.dwo belongs to an object with another name, which may be any of the objects.
+    asserts.equals(
+        env,
+        [["a.dwo", "a.o", "b.dwo"], ["b.dwo", "joined.o"]],
+        sorted([_inputs(action) for action in actions_of(env, "BtfGen")]),
+    )
+    return analysistest.end(env)
+
+_joined_test = analysistest.make(_joined_impl)
+
 def _objects_impl(ctx):
     env = analysistest.begin(ctx)
 
@@ -112,7 +125,7 @@ def debug_files_suite(name):
     Args:
         name: name of the test suite.
     """
-    for path in ["a.o", "b.o", "a.dwo", "b.dwo", "lib.a", "x.dwp", "y.dwp"] + [
+    for path in ["a.o", "b.o", "joined.o", "a.dwo", "b.dwo", "lib.a", "x.dwp", "y.dwp"] + [
         "vmlinux.elf",
         "vmlinux.debug",
         "common.sup",
@@ -128,6 +141,14 @@ def debug_files_suite(name):
         tags = ["manual"],
     )
     _split_dwarf_test(name = "split_dwarf_test", target_under_test = ":split_dwarf")
+    btf_objects(
+        name = "joined_objects",
+        srcs = ["beside/a.o", "beside/joined.o"],
+        debug = ["beside/a.dwo", "beside/b.dwo"],
+        grain = "object",
+        tags = ["manual"],
+    )
+    _joined_test(name = "joined_objects_test", target_under_test = ":joined_objects")
     btf_objects(
         name = "thin_archive",
         srcs = ["beside/lib.a", "beside/b.o"],
@@ -202,6 +223,7 @@ def debug_files_suite(name):
         tests = [
             ":members_test",
             ":split_dwarf_test",
+            ":joined_objects_test",
             ":debug_flags_test",
             ":input_setting_test",
             ":objects_and_package_test",

@@ -76,7 +76,7 @@ def _modules_impl(ctx):
 _modules_test = analysistest.make(_modules_impl)
 
 _of_nothing_test = analysistest.make(
-    failure_test("inline = True needs a linked file, whose DWARF says where functions were inlined"),
+    failure_test("inline = True needs a linked file, because its DWARF has the sites of inlined functions"),
     expect_failure = True,
 )
 _of_btf_test = analysistest.make(

@@ -31,8 +31,14 @@ on the set of modules, not on their order, the paths of their files, the time or
 MODULE is FILE or PATH=FILE. FILE is raw BTF, or an ELF file with a .BTF section. PATH is the
 module's path below /lib/modules/RELEASE, such as kernel/fs/ext4/ext4.ko, or just the module's name.
 Without PATH, the name comes from the ELF file, or else from FILE. A module with a section .BTF.base
-is relocated to the BTF of vmlinux, as the kernel does. The files of --vmlinux and --shared-base
-don't count as modules, so btf/*.btf may include them.
+is relocated to the BTF of vmlinux, as the kernel does.
+
+If a name ends with .inline, as in vmlinux.inline.btf or xfs.inline=FILE, the file has BTF of the
+sites where functions of vmlinux or of the module were inlined, from "btfgen inline" or "btfdedup
+modules --inline-dir". The archive has it as vmlinux.inline, based on vmlinux, or as xfs.inline. It
+also has the section .BTF.inline of an ELF file, unless that file has a section .BTF.base.
+
+The files of --vmlinux and --shared-base don't count as modules, so btf/*.btf may include them.
 
 With --shared-base the modules are based on BTF from "btfdedup shared", which is itself based on the
 BTF of vmlinux. The archive contains the shared BTF as the file shared-base. Such an archive is
@@ -44,7 +50,9 @@ the kernel would refuse is an error.`,
 		Example: `
 btfdedup archive -o btf --release 7.2.12 --vmlinux vmlinux.btf btf/ext4.btf btf/xfs.btf
 # the file "modules" has one argument per line, such as kernel/fs/ext4/ext4.ko=out/ext4.btf
-btfdedup archive -o btf.tar.zst --release 7.2.12 --vmlinux vmlinux.btf @modules`,
+btfdedup archive -o btf.tar.zst --release 7.2.12 --vmlinux vmlinux.btf @modules
+# with the sites of inlined functions
+btfdedup archive -o btf --release 7.2.12 --vmlinux vmlinux.btf vmlinux.inline.btf xfs*.btf`,
 	}, cli.Output|cli.Report)
 	flags.NoStdin = "the name of a module comes from its file name"
 	flags.MarkRequired("release", "vmlinux")
@@ -119,7 +127,7 @@ func (r *archiveRun) run(env *cli.Env, args []string) error {
 		return err
 	}
 	warnOfBases(env, a.Doubts, len(r.release.Modules))
-	run.Made("vmlinux and " + message.Count(len(r.release.Modules), "module") + " in " + env.Output)
+	run.Made(contents(&a.Manifest) + " in " + env.Output)
 	ending := archive.TarEnding(env.Output)
 	if env.Output == "-" {
 		ending = ".tar"
@@ -129,6 +137,25 @@ func (r *archiveRun) run(env *cli.Env, args []string) error {
 	}
 	return run.Finish(cli.Artifact{Path: env.Output,
 		File: func(w io.Writer) error { return a.WriteTar(w, ending) }})
+}
+
+// contents says what is in an archive.
+func contents(m *archive.Manifest) string {
+	modules, sites := 0, 0
+	for _, f := range m.Files {
+		switch {
+		case archive.SitesOf(f.Name) != "":
+			sites++
+		case f.Name != archive.Vmlinux && f.Name != m.SharedBase:
+			modules++
+		}
+	}
+	text := "vmlinux and " + message.Count(modules, "module")
+	if sites > 0 {
+		text = "vmlinux, " + message.Count(modules, "module") + " and " +
+			message.Count(sites, "file") + " with sites of inlined functions"
+	}
+	return text
 }
 
 // packedName returns the ending of a name if this program can't write archives with such an ending

@@ -23,6 +23,10 @@ func TestArchiveVerb(t *testing.T) {
 	_, disk := writeBTF(t, dir, "my-disk.btf", kernel,
 		func(b *btf.Builder) { b.Ref(btf.KindTypedef, "disk_t", 1) })
 	writeBTF(t, dir, "raid.btf", disk, func(b *btf.Builder) { b.Ref(btf.KindTypedef, "raid_t", 2) })
+	writeBTF(t, dir, "my-disk.inline.btf", disk, func(b *btf.Builder) {
+		b.Func("inlined", b.FuncProto(0), 0)
+		b.Locsec("inline.text", btf.Site{Func: 4, LocProto: b.LocProto(), Offset: 8})
+	})
 	write("my-disk.mod", "disk/b.o\ndisk/a.o\n")
 	write("list", "kernel/drivers/my-disk.ko="+p("my-disk.btf")+"\n")
 	if err := os.MkdirAll(p("full/file"), 0o777); err != nil {
@@ -40,6 +44,12 @@ func TestArchiveVerb(t *testing.T) {
 		{some + "-o DIR/among DIR/my-disk.btf DIR/kernel.btf", 0, "among/my_disk", "", ""},
 		{some + "-o DIR/new k=DIR/kernel.btf", 1, "", "",
 			"DIR/kernel.btf: read as BTF based on vmlinux: "},
+		{some + "-o DIR/sites DIR/my-disk.inline.btf DIR/my-disk.btf", 0, "sites/my_disk.inline", "",
+			""},
+		{"verify --manifest DIR/sites", 0, "", "", ""},
+		{"diff DIR/sites DIR/among", 0, "", "equal: 1 type compared (1 in A, 1 in B)", ""},
+		{some + "-o DIR/new DIR/my-disk.inline.btf", 1, "", "",
+			"it has the sites of inlined functions of the module my_disk, but there is no such module"},
 		{all + "-o DIR/out", 0, "out/my_disk", "", ""},
 		{all + "-o DIR/out.tar", 0, "out.tar", "", ""},
 		{all + "-o DIR/out.tar.zst", 0, "out.tar.zst", "", ""},

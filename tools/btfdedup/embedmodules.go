@@ -14,6 +14,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/kernel/embed"
 	"github.com/rules-btf/rules_btf/internal/kernel/resolveids"
 	"github.com/rules-btf/rules_btf/internal/link/base"
+	"github.com/rules-btf/rules_btf/internal/pipeline"
 )
 
 // embedding holds the flags for embedding BTF into copies of modules.
@@ -154,12 +155,30 @@ func sameKernel(f *elf.File, dwarf string) error {
 }
 
 // artifact returns the output for a module with BTF in it: a file below the directory of --embed.
-func (e *embedding) artifact(m *module, t *target) (cli.Artifact, error) {
+// result has the BTF, and with --inline-dir the sites of inlined functions. Sites are embedded too.
+func (e *embedding) artifact(m *module, t *target, result *pipeline.Result) (cli.Artifact, error) {
+	if result.Inlined != nil && result.Inlined.Counts.Sites > 0 {
+		if err := embedSites(m, t, result); err != nil {
+			return cli.Artifact{}, err
+		}
+	}
 	out := filepath.Join(e.dir, m.rel)
 	if err := os.MkdirAll(filepath.Dir(out), 0o777); err != nil {
 		return cli.Artifact{}, err
 	}
 	return cli.Artifact{Path: out, File: t.edit.Write}, nil
+}
+
+func embedSites(m *module, t *target, result *pipeline.Result) error {
+	sites, err := embed.NewBlob(m.name+".inline.btf", result.Inlined.BTF)
+	if err != nil {
+		return err
+	}
+	types, err := embed.NewBlob(m.name+".btf", result.BTF)
+	if err != nil {
+		return err
+	}
+	return embed.Inline(t.edit, t.file, sites, types)
 }
 
 // ofVmlinux returns the BTF of the kernel that will load the modules. The parameter path names that

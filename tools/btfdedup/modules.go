@@ -54,7 +54,8 @@ separate split BTF, EXTRA/NAME-btf-extra.btf, which is based on NAME.btf, as "bt
 BTF of the base, not only an index.
 
 --inline-dir writes INLINE/NAME.inline.btf: split BTF of the sites at which functions were inlined,
-which is based on NAME.btf, as "btfgen inline" does. It needs the BTF of the base too.
+which is based on NAME.btf, as "btfgen inline" does. It needs the BTF of the base too. With --embed,
+the copy of a module that has sites also has them, in the section .BTF.inline.
 
 --base is BTF, or an index from "btfdedup index", which is faster. With an index, --base-btf names
 the BTF from which the index was made; that BTF is read only if a module needs it.`,
@@ -301,7 +302,7 @@ func (b *batch) module(m *module) error {
 	m.doubt = result.Doubt
 	outputs := b.outputs(m.name, result)
 	if into != nil {
-		embedded, err := b.embedding.artifact(m, into)
+		embedded, err := b.embedding.artifact(m, into, result)
 		if err != nil {
 			return err
 		}

@@ -143,6 +143,62 @@ func TestWholeKernel(t *testing.T) {
 	}
 }
 
+// TestModulesInline: the copy of a module has the sites that are also in a file, if it has any. They
+// are based on the embedded BTF.
+func TestModulesInline(t *testing.T) {
+	dir := t.TempDir()
+	p := func(name string) string { return filepath.Join(dir, name) }
+	kos := compileModules(t, dir, 2)
+	source := fmt.Sprintf(moduleSource, 1) + `
+static inline __attribute__((always_inline)) int twice(struct s *s, int n) { return s->i * n; }
+int more(struct s *s, int n) { return twice(s, n) + twice(s, 7); }
+`
+	cmd := exec.Command("gcc", "-g", "-O2", "-xc", "-c", "-o", kos[0], "-")
+	cmd.Stdin = strings.NewReader(source)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	rawBTF(t, p("vmlinux.btf"), "s", 4)
+	if code, errs := runVerb("modules", "-q", "--base", p("vmlinux.btf"), "-o", p("btf"),
+		"--inline-dir", p("inline"), "--embed", p("out"), kos[0], kos[1]); code != 0 {
+		t.Fatal(errs)
+	}
+	sections := map[string][]byte{}
+	for _, ko := range kos {
+		f, err := elf.Open(p("out/" + filepath.Base(ko)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if sections[filepath.Base(ko)], err = btf.Section(f, btf.SectionInline); err != nil {
+			t.Error(err)
+		}
+	}
+	want, err := os.ReadFile(p("inline/m-1.inline.btf"))
+	if err != nil || len(want) == 0 || !bytes.Equal(sections["m-1.ko"], want) {
+		t.Errorf("%d bytes are embedded, but the file has %d (%v)", len(sections["m-1.ko"]), len(want),
+			err)
+	}
+	if sections["m-2.ko"] != nil {
+		t.Error("a module without inlined functions has the section of sites")
+	}
+	base, err := btf.ReadOne(p("vmlinux.btf"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	on, err := btf.ReadOne(p("out/m-1.ko"), base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := btf.Parse(want, on)
+	if err == nil {
+		err = b.CheckRefs()
+	}
+	if err != nil || len(b.Sites) != 2 {
+		t.Errorf("%v, %v", b, err)
+	}
+}
+
 // TestModulesVariables writes separate BTF for the variables that are not per CPU.
 func TestModulesVariables(t *testing.T) {
 	dir := t.TempDir()

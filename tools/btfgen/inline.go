@@ -19,16 +19,16 @@ func inlineCommand() *cobra.Command {
 		Use:   "inline ELF",
 		Short: "Make the BTF of the sites at which functions were inlined",
 		Long: `
-Reads the DWARF of vmlinux or a module, and writes where functions were inlined, and where the
-parameters are at these sites. The output is split BTF for Linux 7.4 or later (vmlinux.inline). It
-is based on the BTF of the same file: that is the last --base. The input of "btfgen elf" and of this
-verb must be the same.
+Reads the DWARF of vmlinux or a module, and writes a list of sites: the addresses at which functions
+were inlined. For each site, the list says in which registers or where in memory the function's
+parameters are. The output is split BTF, which Linux 7.4 and later read (vmlinux.inline).
 
-If a function is in the base with the same prototype, the sites refer to that function. Other
-functions, and the types that they need, are in the output.
+The last --base must be the BTF of the same file, from "btfgen elf". If this base has a function
+with the same name and prototype, the sites refer to it. The output has all other functions, and the
+types that they need.
 
---skipped lists why locations of parameters, and sites, are not in the output. Each line has a
-number, what is counted, a tab, and the reason.`,
+--skipped counts the parameters whose location isn't known, and the sites that are left out. Each
+line has a number, what was counted, a tab, and the reason.`,
 		Example: `
 btfgen inline --lang-exclude=rust --base vmlinux.btf -o vmlinux.inline.btf vmlinux
 btfgen inline --base vmlinux.btf --base mod.btf -o mod.inline.btf mod.ko`,

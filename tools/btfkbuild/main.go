@@ -72,6 +72,8 @@ func command() *cobra.Command {
 		" the targets to `LIST` (see docs/features.md)")
 	flags.StringSliceVar(&o.build.LangExclude, "lang-exclude", nil, "set the attribute lang_exclude"+
 		" of the targets to `LIST`; the default is rust if the kernel was configured with Rust")
+	flags.BoolVar(&o.build.Inline, "inline", false, "set the attribute inline of the targets, for BTF"+
+		" of the sites where functions were inlined")
 	flags.StringVar(&o.build.Rules, "rules", buildfiles.DefaultRules, "the `LABEL` from which BUILD"+
 		" files load the rules")
 	flags.StringVar(&o.out, "out", "", "write to `DIR`, such as the root of a repository,"+

@@ -17,8 +17,8 @@ import (
 // maxSize limits the size of modules, because an emulated processor loads them.
 const maxSize = 1 << 20
 
-// isSuitable reports whether a module is small, can be removed, and has BTF without a distilled
-// base.
+// isSuitable reports whether a module is small, can be removed, and has types in BTF without a
+// distilled base.
 func isSuitable(t testing.TB, m Module) bool {
 	t.Helper()
 	f, err := elf.Open(m.File)
@@ -30,9 +30,19 @@ func isSuitable(t testing.TB, m Module) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
+	sec := f.Section(btf.SectionTypes)
+	if sec == nil || f.Section(btf.SectionBase) != nil {
+		return false
+	}
+	data, err := sec.Data()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h, _, err := btf.ReadHeader(data); err != nil || h.TypeLen == 0 {
+		return false
+	}
 	isExit := func(s elf.Symbol) bool { return symbols.Name(&s) == "cleanup_module" }
-	return f.Size() <= maxSize && slices.ContainsFunc(symbols.List, isExit) &&
-		f.Section(btf.SectionTypes) != nil && f.Section(btf.SectionBase) == nil
+	return f.Size() <= maxSize && slices.ContainsFunc(symbols.List, isExit)
 }
 
 // module is a module that is being made wrong.

@@ -83,7 +83,7 @@ func (s *staged) fill(o Artifact, stdout io.Writer) error {
 		return s.createError(err)
 	}
 	defer f.Close()
-	w := bufio.NewWriterSize(mapped.Writer{File: f}, 1<<16)
+	w := bufio.NewWriterSize(mapped.Writer{File: f}, 1<<14)
 	if err := o.File(w); err != nil {
 		return s.writeError(err)
 	}
@@ -168,6 +168,8 @@ func place(files []*staged) error {
 		if err := syscall.Rename(s.temp, s.path); err != nil {
 			return fmt.Errorf("output %s: %w", s.path, err)
 		}
+		delete(temps.names, s.temp)
+		s.temp = "" // nothing to remove
 	}
 	return nil
 }

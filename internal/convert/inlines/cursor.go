@@ -77,8 +77,8 @@ func (c *cursor) block() []byte {
 	return b
 }
 
-// register returns the register of an operation: a number after the operation, or the operation's
-// distance from the one for register 0. ok is false if BTF has no such register.
+// register returns the register of the operation op: its operand, or the distance of op from first,
+// the operation for register 0. ok is false if the number is too large for BTF.
 func (c *cursor) register(op, first byte) (n uint32, ok bool) {
 	if op != opRegx && op != opBregx {
 		return uint32(op - first), true
@@ -118,11 +118,11 @@ func (c cursor) ends(size uint32) bool {
 	return len(c.b) == 0 || c.u8() == opPiece && c.uleb() >= uint64(size) && !c.bad && len(c.b) == 0
 }
 
-// isValue reports whether only DW_OP_stack_value is left, and perhaps a piece that is the whole
-// parameter: what was read is the parameter's value.
+// isValue reports whether what was read is the parameter's value: only DW_OP_stack_value is left,
+// and perhaps a DW_OP_piece that covers the whole parameter.
 func (c cursor) isValue(size uint32) bool { return c.u8() == opStackValue && c.ends(size) }
 
-// complex returns the reason for which BTF can't express an expression that goes on.
+// complex returns why BTF can't express an expression in which the operations in c are left.
 func (c *cursor) complex() Reason {
 	rest := c.b
 	if len(rest) > 0 && rest[0] == opStackValue {

@@ -22,7 +22,8 @@ const (
 const maxStack = 8
 
 // evaluate computes as much of an expression as BTF can express: values, and sums with constants.
-// It stops at the first other operation. DW_OP_call_frame_cfa is known only if cfa is set.
+// It stops at the first other operation, and leaves it in c. DW_OP_call_frame_cfa is known only if
+// cfa is set.
 func (m *Machine) evaluate(c *cursor, frame Frame, cfa bool) (v value, why Reason) {
 	var stack [maxStack]value
 	n := 0
@@ -72,8 +73,8 @@ func (m *Machine) result(stack []value) (value, Reason) {
 	return v, Known
 }
 
-// push returns the value that an operation pushes. known is false if the operation is a different
-// one.
+// push returns the value that an operation pushes. known is false if it isn't an operation that
+// pushes a value, or if the value isn't known.
 func (m *Machine) push(c *cursor, op byte, frame Frame, cfa bool) (v value, known bool, why Reason) {
 	switch {
 	case isConstant(op):

@@ -1,5 +1,5 @@
-// Package inlines says where the parameters of inlined functions are, in the terms of BTF, and
-// collects the sites at which functions were inlined.
+// Package inlines collects sites, the addresses at which functions were inlined. It converts the
+// locations of the functions' parameters from DWARF expressions to the form that BTF has for them.
 package inlines
 
 import (
@@ -9,15 +9,16 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// Location is where a parameter is, as a LOC_PARAM says it. An address (btf.LocAddr) is not yet
-// relative to the start of the kernel.
+// Location is where a parameter is, in the form of a LOC_PARAM. Unlike in a LOC_PARAM, an address
+// (btf.LocAddr) is absolute; Sites.At makes it relative.
 type Location struct {
 	Size, Flags uint32
 	Count       uint32 // of the values
 	Values      [3]uint32
 }
 
-// maxSize and maxConstant limit, in bytes, the parameters that a LOC_PARAM can describe.
+// maxSize and maxConstant are the largest parameters and constants, in bytes, that the kernel
+// accepts in a LOC_PARAM (btf_loc_param_check_meta).
 const (
 	maxSize     = 16
 	maxConstant = 8
@@ -30,11 +31,11 @@ type Frame struct {
 	offset   int64
 }
 
-// Machine says how expressions are read.
+// Machine describes the file whose expressions are read.
 type Machine struct {
 	AddrSize int
 	Order    binary.ByteOrder
-	// Relocatable says that the file's addresses are not those that it will have in memory.
+	// Relocatable is set for files such as modules, whose addresses are chosen when they are loaded.
 	Relocatable bool
 	// Addrx returns the address with an index in .debug_addr.
 	Addrx func(index uint64) (uint64, bool)
@@ -99,7 +100,8 @@ func (m *Machine) FrameOf(expr []byte) Frame {
 	return f
 }
 
-// NeedsFrame reports whether Locate may use the frame base for an expression.
+// NeedsFrame reports whether an expression may need the frame base. Its result is a guess, because
+// DW_OP_fbreg may also be a byte of an operand.
 func NeedsFrame(expr []byte) bool { return bytes.IndexByte(expr, opFbreg) >= 0 }
 
 // Locate returns the location that a DWARF expression gives. If BTF can't express it, the reason
@@ -212,7 +214,8 @@ func (m *Machine) Constant(v uint64, p Parameter) (l Location, why Reason) {
 
 func (l *Location) set(values ...uint32) { l.Count = uint32(copy(l.Values[:], values)) }
 
-// registers completes the location of a value in register n, or in two registers.
+// registers completes the location of a value in register n, or in n and a second register. c has
+// the rest of the expression.
 func (m *Machine) registers(l Location, n uint32, c cursor) (Location, Reason) {
 	l.Flags = btf.LocReg
 	if c.ends(l.Size) {
@@ -238,8 +241,8 @@ func (m *Machine) registers(l Location, n uint32, c cursor) (Location, Reason) {
 	return l, Known
 }
 
-// based completes the location of a value in memory at register n plus an offset, or that has this
-// sum as its value.
+// based completes the location of a parameter that is in memory at register n plus an offset, or
+// whose value is this sum. c has the rest of the expression.
 func (l Location) based(n uint32, offset int64, c cursor) (Location, Reason) {
 	switch {
 	case c.ends(l.Size):

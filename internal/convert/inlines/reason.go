@@ -8,17 +8,17 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
-// Reason says why the location of a parameter, or a site, isn't in the BTF.
+// Reason is why the location of a parameter, or a site, isn't in the BTF.
 type Reason uint8
 
-// The reasons. Known is for parameters whose location is known, and sites that are in the BTF.
+// The reasons. Known means that there is none: the location or the site is in the BTF.
 const (
 	Known Reason = iota
 
 	// for parameters
 	NotListed       // the compiler wrote nothing about the parameter
 	NoValue         // there is no value at the site's address
-	EntryValue      // the value that a register had when the caller was entered
+	EntryValue      // the value that a register had at the entry of the function around the site
 	Computed        // the value must be computed
 	Pieces          // the value is in several places
 	ImplicitPointer // a pointer to something that isn't in memory
@@ -36,7 +36,7 @@ const (
 	NoName           // the function has no name
 	NotIdentifier    // the function's name is not an identifier
 	UnnamedParameter // a parameter of the function has no name
-	ManyParameters   // the function has more parameters than compilers allow
+	ManyParameters   // the function has so many parameters that no compiler wrote them
 
 	numReasons
 	firstOfSites = NoAddress

@@ -16,20 +16,20 @@ type Site struct {
 	// Unit is the index of the object's unit, and Item the index of the function, a FUNC node, in the
 	// unit's items.
 	Unit, Item uint32
-	Proto      uint32 // index of the locations of the parameters, see Sites.Proto
+	Proto      uint32 // number of a proto, see Sites.Proto
 	Section    uint32 // index of the ELF section
 	Offset     uint32 // in the section
 }
 
-// Sites are the sites of a file. Neither the order of the sites nor that of the locations means
-// anything.
+// Sites are the sites of a file. A proto is the list of the locations of all parameters at a site,
+// as in a LOC_PROTO; many sites share one. The order of sites, locations and protos has no meaning.
 type Sites struct {
 	List      []Site
 	Locations []Location
 	Lost      Lost
 	Sections  []string // the names of the file's sections
-	// Start is where addresses are counted from: the address of _stext, or 0 if there is no such
-	// symbol.
+	// Start is the address from which addresses in LOC_PARAMs are counted: that of _stext, or 0 if
+	// there is no such symbol.
 	Start    uint64
 	AddrSize int // bytes of an address
 
@@ -40,7 +40,8 @@ type Sites struct {
 	key       []byte
 }
 
-// Proto returns the parameters of proto n: for each, 1 + the index of its location, or 0.
+// Proto returns proto n: for each parameter, 1 + the index of its location, or 0 if the location
+// isn't known.
 func (s *Sites) Proto(n uint32) []uint32 {
 	begin := uint32(0)
 	if n > 0 {
@@ -66,7 +67,7 @@ func (s *Sites) AddLocation(l Location) uint32 {
 	return n
 }
 
-// AddProto returns the index of a proto with these parameters.
+// AddProto returns the number of the proto with these parameters, in the form that Proto returns.
 func (s *Sites) AddProto(parameters []uint32) uint32 {
 	if s.protos == nil {
 		s.protos = map[string]uint32{}
@@ -104,7 +105,7 @@ func (l *Location) Compare(o *Location) int {
 		cmp.Compare(l.Count, o.Count), slices.Compare(l.Values[:], o.Values[:]))
 }
 
-// Describe notes what the sites need from their file.
+// Describe sets the fields about the file: Sections, Start and AddrSize.
 func (s *Sites) Describe(f *elf.File) error {
 	s.AddrSize = f.AddrSize
 	for _, sec := range f.Sections {
@@ -158,8 +159,9 @@ func (s *Sites) Join(o *Sites) {
 
 // Places finds the sections of a file's code.
 type Places struct {
-	file   *elf.File
-	usable []bool // by section: it has code, and no earlier section with code has its name
+	file *elf.File
+	// usable is by section: it has code and a valid name, and no earlier such section has this name.
+	usable []bool
 	last   *elf.Section
 }
 
@@ -191,7 +193,8 @@ func NewPlaces(f *elf.File) *Places {
 	return p
 }
 
-// isCode reports whether a section has code. A separate debug file has only its header.
+// isCode reports whether a section has code. The content may be missing (SHT_NOBITS), as in a
+// separate debug file.
 func isCode(s *elf.Section) bool {
 	return s.Alloc() && s.Size > 0 && s.Flags&stdelf.SHF_EXECINSTR != 0
 }

@@ -15,6 +15,7 @@ type Abbrev struct {
 	size       uint32 // bytes of an entry, except its code and the attributes that vary in size
 	definition bool   // entries define a type
 	refersOut  bool   // entries have an attribute that may refer to another unit
+	refers     refers // what entries refer to
 	plan       plan   // for the fast paths
 }
 
@@ -73,7 +74,7 @@ func (t *abbrevTable) compile(d *Data, off uint64, f format) error {
 	if t.plans == nil {
 		t.plans = new(plans)
 	}
-	*t.plans = plans{}
+	t.plans.reset()
 	if off > uint64(len(d.abbrev)) {
 		return d.errorf(".debug_abbrev", off,
 			"a unit's abbreviation table lies beyond the end of the section")
@@ -111,7 +112,7 @@ func (t *abbrevTable) compile(d *Data, off uint64, f format) error {
 func (t *abbrevTable) stopAtAnonymous() {
 	for code, a := range t.dense {
 		if a != nil && a.anonymous() && a.Children && code < plannedCodes {
-			t.plans.of[code].walk &^= planIdle
+			t.plans.at(code).walk &^= planIdle
 			t.definition = min(t.definition, 1+a.size)
 		}
 	}
@@ -215,6 +216,7 @@ func (t *abbrevTable) build(tag std.Tag, children bool, f format) *Abbrev {
 	for i := range a.runs {
 		a.size += uint32(a.runs[i].size)
 	}
+	a.refers = a.refersTo()
 	a.plan = makePlan(a)
 	return a
 }

@@ -102,8 +102,11 @@ func (r *Reader) spend(off uint32) error {
 }
 
 // Tables has compiled abbreviation tables for several Readers, each of which keeps one unit loaded.
-// Only one goroutine may use it.
-type Tables map[tableKey]*abbrevTable
+// Only one goroutine may use it. The zero value is ready to use.
+type Tables struct {
+	byKey map[tableKey]*abbrevTable
+	last  abbrevTable // the last one that was compiled
+}
 
 type tableKey struct {
 	off uint64
@@ -111,13 +114,25 @@ type tableKey struct {
 }
 
 // Share makes r use the tables in t, and add its tables to t. r must not have loaded a unit yet.
-func (r *Reader) Share(t Tables) { r.tables = t }
+func (r *Reader) Share(t *Tables) { r.tables = t }
+
+// Unload ends the use of the loaded unit. If r shares tables, the unit's table is dropped there.
+func (r *Reader) Unload() {
+	if r.tables != nil {
+		delete(r.tables.byKey, tableKey{r.Unit.AbbrevOff, r.f})
+	}
+	r.Unit, r.buf, r.abbrevs = nil, nil, abbrevTable{}
+}
 
 func (r *Reader) loadAbbrevs() error {
 	key := tableKey{r.Unit.AbbrevOff, r.f}
-	if t, ok := r.tables[key]; ok {
-		r.abbrevs = *t
-		return nil
+	if r.tables != nil {
+		if t, ok := r.tables.byKey[key]; ok {
+			r.abbrevs = *t
+			return nil
+		}
+		// other Readers have the memory of the last table, but not of its map
+		r.abbrevs = abbrevTable{f: r.tables.last.f, compiled: r.tables.last.compiled}
 	}
 	fresh := !r.abbrevs.valid || r.abbrevs.off != key.off || r.abbrevs.f != key.f
 	if err := r.abbrevs.compile(r.in, key.off, r.f); err != nil {
@@ -132,7 +147,10 @@ func (r *Reader) loadAbbrevs() error {
 	}
 	if r.tables != nil {
 		t := r.abbrevs
-		r.tables[key] = &t
+		if r.tables.byKey == nil {
+			r.tables.byKey = make(map[tableKey]*abbrevTable)
+		}
+		r.tables.byKey[key], r.tables.last = &t, t
 	}
 	return nil
 }

@@ -14,9 +14,9 @@ import (
 // describe the same type (TestFastFingerprints).
 
 // planned is like Reader.planned, but returns the zero plan if p.plainly is set.
-func (p *Prints) planned(off uint32) (*window, *plan) {
+func (p *Prints) planned(off uint32) (*window, *plan, uint32) {
 	if p.plainly {
-		return nil, &noPlan
+		return nil, &noPlan, off
 	}
 	return p.r.planned(off)
 }
@@ -45,10 +45,16 @@ func (p *Prints) leaves(fp Fingerprint, off uint32, depth int) (_ Fingerprint, n
 				fp, off, end = fp.with(printSeedB, printSeedB), off+1, true
 				break
 			}
+			at := off
+			if b[0] >= shortCodes && int(off) < len(buf)-planReach {
+				at++
+				pl = plans.ofTwo(b[0], b[1])
+				b = (*window)(buf[at:])
+			}
 			if pl.prints&printLeaf == 0 {
 				break
 			}
-			sum, next, err := p.mixAttributes(fp, pl, b, off, depth)
+			sum, next, err := p.mixAttributes(fp, pl, b, at, depth)
 			if err != nil {
 				return fp, off, false, err
 			}
@@ -138,7 +144,15 @@ func (p *Prints) mixAttributes(fp Fingerprint, pl *plan, b *window, die uint32, 
 		fp.mix(word)
 		return fp, next, nil
 	}
-	to, err := p.reference(die, ref, depth+1)
+	var to Fingerprint
+	switch {
+	case pl.prints&printFar == 0:
+		to, err = p.reference(die, ref, depth+1)
+	case p.Other == nil:
+		return fp, 0, nil
+	default:
+		to, err = p.elsewhere(die, uint64(ref), depth+1)
+	}
 	return fp.with(to.A^word, to.B^bits.RotateLeft64(word, 29)), next, err
 }
 
@@ -171,13 +185,13 @@ func (p *Prints) strx(i uint64) (off uint64, ok bool) {
 // Definition returns the fingerprint of the struct, union, enum or typedef definition at offset
 // off. end is the offset after the definition, or 0 if the definition can't be read with a plan.
 func (p *Prints) Definition(off uint32) (fp Fingerprint, end uint32, err error) {
-	b, pl := p.planned(off)
+	b, pl, at := p.planned(off)
 	if pl.prints&printRoot == 0 {
 		return fp, 0, nil
 	}
 	if std.Tag(pl.tag) != std.TagTypedef {
 		p.r.work--
-		fp, end, err = p.mixAttributes(printStart, pl, b, off, 0)
+		fp, end, err = p.mixAttributes(printStart, pl, b, at, 0)
 		if end != 0 && pl.walk&planChildren != 0 && err == nil {
 			fp, end, err = p.mixChildren(fp, end, 0)
 		}
@@ -193,5 +207,5 @@ func (p *Prints) Definition(off uint32) (fp Fingerprint, end uint32, err error) 
 		}
 	}
 	fp, err = p.Type(off, 0)
-	return fp, off + lead + uint32(pl.size), err
+	return fp, at + lead + uint32(pl.size), err
 }

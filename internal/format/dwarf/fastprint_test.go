@@ -2,6 +2,7 @@ package dwarf
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math/rand/v2"
 	"path/filepath"
 	"testing"
@@ -24,6 +25,8 @@ func (q *printPairs) add(t *testing.T, r *Reader, merged bool) {
 	fast, plain := Prints{Merged: merged}, Prints{Merged: merged, plainly: true}
 	fast.Reset(r)
 	plain.Reset(r)
+	followOthers(&fast)
+	followOthers(&plain)
 	pair := func(off uint32, what uint64, f, p Fingerprint) {
 		f.mix(what)
 		p.mix(what)
@@ -58,6 +61,28 @@ func (q *printPairs) add(t *testing.T, r *Reader, merged bool) {
 			pair(off, 2, f, p)
 		}
 		off = e.Next
+	}
+}
+
+// followOthers makes p follow references to other units.
+func followOthers(p *Prints) {
+	loaded := map[*Unit]*Prints{p.r.Unit: p}
+	from := p.r
+	p.Other = func(die uint32, off uint64) (*Prints, uint32, error) {
+		u := from.D.UnitAt(from.Unit.Section, off)
+		if u == nil {
+			return nil, 0, from.Errorf(die, "no unit")
+		}
+		if loaded[u] == nil {
+			var r Reader
+			if err := r.Load(from.D, u); err != nil {
+				return nil, 0, err
+			}
+			q := &Prints{Merged: p.Merged, plainly: p.plainly, Other: p.Other}
+			q.Reset(&r)
+			loaded[u] = q
+		}
+		return loaded[u], uint32(off - u.Off), nil
 	}
 }
 
@@ -160,11 +185,15 @@ func TestFingerprintsOfLargeConstants(t *testing.T) {
 // plans or form by form.
 func TestFastFingerprintsOfRareEntries(t *testing.T) {
 	for _, order := range []binary.ByteOrder{binary.LittleEndian, binary.BigEndian} {
-		t.Run(order.String(), func(t *testing.T) { compareRareEntries(t, order) })
+		for _, base := range []int{0, 120, 0x3f8} { // codes of one byte, of two, and without plans
+			t.Run(fmt.Sprint(order, base), func(t *testing.T) { compareRareEntries(t, order, base) })
+		}
 	}
 }
 
-func compareRareEntries(t *testing.T, order binary.ByteOrder) {
+// compareRareEntries adds base to all codes except that of the unit.
+func compareRareEntries(t *testing.T, order binary.ByteOrder, base int) {
+	code := func(n int) []byte { return binary.AppendUvarint(nil, uint64(base+n)) }
 	four := func(v uint32) []byte {
 		b := make([]byte, 4)
 		order.PutUint32(b, v)
@@ -175,18 +204,25 @@ func compareRareEntries(t *testing.T, order binary.ByteOrder) {
 		order.PutUint16(b, v)
 		return b
 	}
-	const abbrevs = "\x01\x11\x01\x00\x00" + // a unit
-		"\x02\x13\x01\x03\x25\x0b\x0b\x88\x01\x0f\x00\x00" + // struct: name, size, alignment
-		"\x03\x0d\x00\x03\x26\x49\x13\x88\x01\x0f\x38\x0b\x00\x00" + // member, alignment inside
-		"\x04\x28\x00\x03\x25\x1c\x0f\x00\x00" + // enumerator: name, value
-		"\x05\x28\x00\x03\x25\x1c\x0d\x00\x00" + // the same, signed
-		"\x06\x0d\x00\x88\x01\x0f\x03\x25\x49\x13\x38\x0b\x00\x00" + // member, alignment first
-		"\x07\x13\x00\x88\x01\x0f\x03\x25\x0b\x0b\x00\x00" + // struct, alignment first
-		"\x08\x24\x00\x0b\x0b\x00\x00" + // base type: size
-		"\x09\x0d\x00\x03\x0e\x49\x13\x38\x0b\x00\x00" + // member, name by offset
-		"\x0a\x0d\x00\x38\x0f\x49\x13\x00\x00" + // member, location before the type
-		"\x0b\x0d\x00\x03\x08\x49\x13\x38\x05\x00\x00" + // member, name in the entry
-		"\x00"
+	abbrevs := []byte("\x01\x11\x01\x00\x00") // a unit
+	for n := range base {                     // codes with plans follow each other
+		abbrevs = append(binary.AppendUvarint(abbrevs, uint64(2+n)), "\x34\x00\x00\x00"...)
+	}
+	for i, a := range []string{
+		"\x13\x01\x03\x25\x0b\x0b\x88\x01\x0f\x00\x00",         // struct: name, size, alignment
+		"\x0d\x00\x03\x26\x49\x13\x88\x01\x0f\x38\x0b\x00\x00", // member, alignment inside
+		"\x28\x00\x03\x25\x1c\x0f\x00\x00",                     // enumerator: name, value
+		"\x28\x00\x03\x25\x1c\x0d\x00\x00",                     // the same, signed
+		"\x0d\x00\x88\x01\x0f\x03\x25\x49\x13\x38\x0b\x00\x00", // member, alignment first
+		"\x13\x00\x88\x01\x0f\x03\x25\x0b\x0b\x00\x00",         // struct, alignment first
+		"\x24\x00\x0b\x0b\x00\x00",                             // base type: size
+		"\x0d\x00\x03\x0e\x49\x13\x38\x0b\x00\x00",             // member, name by offset
+		"\x0d\x00\x38\x0f\x49\x13\x00\x00",                     // member, location before the type
+		"\x0d\x00\x03\x08\x49\x13\x38\x05\x00\x00",             // member, name in the entry
+	} {
+		abbrevs = append(append(abbrevs, code(2+i)...), a...)
+	}
+	abbrevs = append(abbrevs, 0)
 	random := rand.New(rand.NewPCG(3, 4))
 	values := []uint64{0, 1, 2, 63, 64, 127, 128, 129, 300, 1 << 14, 1<<21 - 1, 1 << 28, 1 << 35}
 	leb := func() (b []byte) {
@@ -202,33 +238,36 @@ func compareRareEntries(t *testing.T, order binary.ByteOrder) {
 		return b
 	}
 	name := func() byte { return byte(random.IntN(4)) }
-	body := append(two(5), "\x01\x08\x00\x00\x00\x00"+"\x01"+"\x08\x04"+"\x08\x08"...)
-	const first = 13 // offset of the first base type in the unit
+	body := append(two(5), "\x01\x08\x00\x00\x00\x00"+"\x01"...)
+	first := 4 + uint32(len(body)) // offset of the first base type in the unit
+	for _, size := range []byte{4, 8} {
+		body = append(append(body, code(8)...), size)
+	}
 	for range 4000 {
-		ref := four(first + 2*uint32(random.IntN(2)))
+		ref := four(first + uint32((1+len(code(8)))*random.IntN(2)))
 		place := byte(random.IntN(3))
-		for _, b := range [][]byte{{2, name(), 8}, leb()} {
+		for _, b := range [][]byte{code(2), {name(), 8}, leb()} {
 			body = append(body, b...)
 		}
 		for range random.IntN(4) {
 			var entry [][]byte
 			switch random.IntN(8) {
 			case 0:
-				entry = [][]byte{{3}, two(uint16(name())), ref, leb(), {place}}
+				entry = [][]byte{code(3), two(uint16(name())), ref, leb(), {place}}
 			case 1:
-				entry = [][]byte{{4, name()}, leb()}
+				entry = [][]byte{code(4), {name()}, leb()}
 			case 2:
-				entry = [][]byte{{5, name()}, leb()}
+				entry = [][]byte{code(5), {name()}, leb()}
 			case 3:
-				entry = [][]byte{{6}, leb(), {name()}, ref, {place}}
+				entry = [][]byte{code(6), leb(), {name()}, ref, {place}}
 			case 4:
-				entry = [][]byte{{7}, leb(), {name(), 8}}
+				entry = [][]byte{code(7), leb(), {name(), 8}}
 			case 5:
-				entry = [][]byte{{9}, four(2 * uint32(name())), ref, {place}}
+				entry = [][]byte{code(9), four(2 * uint32(name())), ref, {place}}
 			case 6:
-				entry = [][]byte{{10}, leb(), ref}
+				entry = [][]byte{code(10), leb(), ref}
 			case 7:
-				entry = [][]byte{{11}, []byte("members of a\x00"[random.IntN(13):]), ref, {place, name()}}
+				entry = [][]byte{code(11), []byte("members of a\x00"[random.IntN(13):]), ref, {place, name()}}
 			}
 			for _, b := range entry {
 				body = append(body, b...)
@@ -241,7 +280,7 @@ func compareRareEntries(t *testing.T, order binary.ByteOrder) {
 	for i := range uint32(4) {
 		index = append(index, four(2*(3-i))...)
 	}
-	d, err := New(wrap(t, order, append(four(uint32(len(body))), body...), []byte(abbrevs),
+	d, err := New(wrap(t, order, append(four(uint32(len(body))), body...), abbrevs,
 		[]byte("a\x00b\x00c\x00d\x00"), index))
 	if err != nil {
 		t.Fatal(err)

@@ -17,8 +17,9 @@ import (
 //
 // A reference contributes the fingerprint of the entry that it refers to. If that entry is a named
 // struct, union or enum, the reference contributes only the kind and the name; this also breaks all
-// cycles that are possible in C. A reference that leaves the unit, closes any other cycle, or is
-// nested deeper than maxPrintDepth contributes the place of its target.
+// cycles that are possible in C. A reference that closes any other cycle, or is nested deeper than
+// maxPrintDepth, contributes the place of its target. So does a reference to another unit, except
+// that a DW_AT_type is followed there (Prints.Other).
 type Fingerprint struct{ A, B uint64 }
 
 // Prints makes and remembers the fingerprints of one unit.
@@ -30,6 +31,9 @@ type Prints struct {
 	// File is the number of the file. It is mixed into everything that has a meaning only in the file,
 	// so that fingerprints of several files can be compared. For that, Merged must not be set.
 	File uint64
+	// Other, if set, returns the unit with the entry at an offset of the unit's section, and the offset
+	// of the entry in that unit. The entry at offset die refers to it.
+	Other func(die uint32, off uint64) (*Prints, uint32, error)
 	// EnclosedRoot is set when a fingerprint includes a type definition nested in another entry. (An
 	// anonymous struct or union is reached through the entry around it, and sets EnclosedRoot only if
 	// the unit may have annotations.) A caller clears EnclosedRoot before it makes an entry's
@@ -74,7 +78,12 @@ func (f Fingerprint) with(a, b uint64) Fingerprint {
 }
 
 // Share makes p use the string table of q, which is for another unit of the same file.
-func (p *Prints) Share(q *Prints) { p.Merged, p.names, p.File = q.Merged, q.names, q.File }
+func (p *Prints) Share(q *Prints) {
+	if q.names == nil && !q.Merged {
+		q.names = make([]nameSlot, 1<<nameBits)
+	}
+	p.Merged, p.names, p.File = q.Merged, q.names, q.File
+}
 
 // Forget prepares p for another file, with the given number.
 func (p *Prints) Forget(file uint64) {
@@ -133,7 +142,7 @@ func (p *Prints) newType(s *printSlot, die, off uint32, depth int) (fp Fingerpri
 	case depth > maxPrintDepth:
 		return p.place(off), nil
 	}
-	b, pl := p.planned(off)
+	b, pl, at := p.planned(off)
 	if pl.prints&printTagName != 0 && p.Merged {
 		name, ok := uint64(u32(b, pl.nameAt)&pl.nameMask), true
 		if !p.r.little || pl.indexed() {
@@ -151,7 +160,7 @@ func (p *Prints) newType(s *printSlot, die, off uint32, depth int) (fp Fingerpri
 	end := uint32(0)
 	if pl.prints&(printWhole|printTag) == printWhole {
 		p.r.work--
-		fp, end, err = p.mixAttributes(printStart, pl, b, off, depth)
+		fp, end, err = p.mixAttributes(printStart, pl, b, at, depth)
 		if end != 0 && pl.walk&planChildren != 0 && err == nil {
 			fp, end, err = p.mixChildren(fp, end, depth)
 		}

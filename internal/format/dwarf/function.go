@@ -78,8 +78,8 @@ func (r *Reader) readChildren(f *Function, wanted walkFlags) (err error) {
 		if depth > 1 {
 			stop = 0 // deeper entries are not parameters of the function
 		}
-		b, p := r.planned(off)
-		flags, after := p.walk, off+uint32(p.size)
+		b, p, at := r.planned(off)
+		flags, after := p.walk, at+uint32(p.size)
 		if p.varying != 0 && flags&stop == 0 {
 			if after = r.overVarying(p, after); after == 0 {
 				flags = 0

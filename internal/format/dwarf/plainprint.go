@@ -14,7 +14,11 @@ func (p *Prints) plainAttributes(fp *Fingerprint, off uint32, depth int) error {
 	fp.mix(uint64(e.Tag))
 	for rest := e.mask &^ (1 << Sibling); rest != 0; rest &= rest - 1 {
 		s := Attr(bits.TrailingZeros64(rest))
-		fp.mix(uint64(s)<<8 | uint64(e.Class[s]))
+		class := e.Class[s]
+		if p.follows(s, class) {
+			class = ClassRef
+		}
+		fp.mix(uint64(s)<<8 | uint64(class))
 		if err := p.mixValue(fp, &e, s, depth); err != nil {
 			return err
 		}
@@ -41,6 +45,11 @@ func (p *Prints) mixValue(fp *Fingerprint, e *DIE, s Attr, depth int) error {
 			}
 		}
 	case ClassRefAddr: // an offset from the start of the section
+		if p.follows(s, v.Class) {
+			t, err := p.elsewhere(e.Off, v.Val, depth+1)
+			fp.mix2(t.A, t.B)
+			return err
+		}
 		fp.mix2(v.Val, uint64(p.r.Unit.Section.Index))
 		fp.mix(p.File)
 	case ClassBlock:
@@ -52,4 +61,20 @@ func (p *Prints) mixValue(fp *Fingerprint, e *DIE, s Attr, depth int) error {
 		fp.mix2(v.Val, p.File)
 	}
 	return nil
+}
+
+// follows reports whether an attribute of the given class is a reference to another unit that is
+// followed there.
+func (p *Prints) follows(s Attr, class Class) bool {
+	return s == Type && class == ClassRefAddr && p.Other != nil
+}
+
+// elsewhere returns the fingerprint of the type entry at an offset of the unit's section, which may
+// be in another unit. The entry at offset die refers to it.
+func (p *Prints) elsewhere(die uint32, off uint64, depth int) (Fingerprint, error) {
+	q, at, err := p.Other(die, off)
+	if err != nil {
+		return Fingerprint{}, err
+	}
+	return q.reference(at, at, depth)
 }

@@ -22,11 +22,12 @@ type plan struct {
 	prints    printFlags
 	nameAt    uint8
 	valueAt   uint8
-	refAt     uint8    // place of a reference within the unit; 0: none
+	refAt     uint8    // place of a reference; 0: none
 	sibling   uint8    // place of DW_AT_sibling; 0: none
 	size      uint8    // distance of the entry's end, or of the first attribute that varies in size
 	tails     [2]uint8 // bytes after the first and second varying attribute; see tailLEB
 	varying   varying
+	refers    refers
 }
 
 // walkFlags say how to skip an entry.
@@ -54,7 +55,8 @@ const (
 	printTag
 	printTagName // printTag, with its name in the plan
 	printLeaf    // printWhole, without children, and not a type definition
-	printMember  // printLeaf with a reference; nothing in it varies in size
+	printMember  // printLeaf with a reference within the unit; nothing in it varies in size
+	printFar     // its reference is a DW_AT_type that may lead to another unit
 )
 
 // varying is the number of attributes of a declaration that vary in size (blocks, expressions and
@@ -74,8 +76,10 @@ const (
 	// how many bytes the attributes of an entry with a plan may have; planReach also covers the
 	// code, a leading string of 8 bytes, and wide reads
 	planSize = 40
-	// codes of more than one byte, which compilers use for rare declarations, have no plans
-	plannedCodes = 0x80
+	// codes below this one have one byte
+	shortCodes = 0x80
+	// codes from this one on, which compilers use only for rare declarations, have no plans
+	plannedCodes = 0x400
 )
 
 // plans are the plans of a unit, by code. The first byte of a longer code has the zero plan.
@@ -83,20 +87,55 @@ type plans struct {
 	of [256]plan
 	// steps has the size of entries that are planIdle, childless and of fixed size, and 0 for others.
 	steps [256]uint8
+	// inward has the size of entries that Outward skips, if they are childless and of fixed size.
+	inward [256]uint8
+	long   []plan // of codes with two bytes, from shortCodes on
 }
 
+func (t *plans) reset() { *t = plans{long: t.long[:0]} }
+
 func (t *plans) set(code uint64, p *plan) {
+	if code >= shortCodes {
+		for code >= shortCodes+uint64(len(t.long)) {
+			t.long = append(t.long, plan{})
+		}
+		t.long[code-shortCodes] = *p
+		return
+	}
 	t.of[code] = *p
-	if p.walk&planIdle != 0 && p.walk&(planChildren|planLead) == 0 && p.varying == 0 {
+	if p.walk&planSized == 0 || p.walk&(planChildren|planLead) != 0 || p.varying != 0 {
+		return
+	}
+	if p.walk&planIdle != 0 {
 		t.steps[code] = p.size
 	}
+	if p.refers&leadsOut == 0 {
+		t.inward[code] = p.size
+	}
+}
+
+// at returns the plan for a code.
+func (t *plans) at(code int) *plan {
+	if code < shortCodes {
+		return &t.of[code]
+	}
+	return &t.long[code-shortCodes]
+}
+
+// ofTwo returns the plan for the code whose two bytes are a and b. It returns the zero plan if the
+// code has other bytes.
+func (t *plans) ofTwo(a, b byte) *plan {
+	if i := uint32(a) + uint32(b)<<7 - 2*shortCodes; int(i) < len(t.long) {
+		return &t.long[i]
+	}
+	return &noPlan
 }
 
 // indexed reports whether the name is an index of less than 4 bytes into .debug_str_offsets.
 func (p *plan) indexed() bool { return p.nameMask+1 > 1 }
 
 func makePlan(a *Abbrev) plan {
-	p := plan{tag: uint16(a.Tag), walk: planSized | idle(a)}
+	p := plan{tag: uint16(a.Tag), walk: planSized | idle(a), refers: a.refers}
 	runs := a.runs
 	var wanted []attribute // distances in it assume that each LEB128 number has one byte
 	if a.leads() {
@@ -197,6 +236,10 @@ func (p *plan) planPrint(a *Abbrev, wanted []attribute) {
 			p.nameAt, p.nameMask = at, 1<<(8*to.size)-1
 		case to.class == ClassRef && to.size == 4 && p.refAt == 0 && p.varying&varyingValue == 0:
 			p.refAt = at
+		case to.class == ClassRefAddr && to.attr == Type && to.size == 4 && p.refAt == 0 &&
+			p.varying&varyingValue == 0:
+			p.refAt = at
+			p.prints |= printFar
 		case to.class == ClassConst && to.size == 0 && constants == 1 && imm < 1<<32:
 			p.print ^= imm << 32 // the same as for a value in the entry
 		case to.class == ClassConst && to.size == 0:
@@ -221,7 +264,10 @@ func (p *plan) planPrint(a *Abbrev, wanted []attribute) {
 			p.prints |= printRoot
 		}
 	}
-	if p.prints&printLeaf != 0 && p.refAt != 0 && !lead && p.varying == 0 {
+	if whole && p.refAt != 0 && !lead && p.varying == 0 && p.refers&leads != 0 {
+		p.refers |= leadsSimply // in a plan, there is only one reference
+	}
+	if p.prints&(printLeaf|printFar) == printLeaf && p.refAt != 0 && !lead && p.varying == 0 {
 		p.prints |= printMember
 	}
 	if a.named() {
@@ -265,8 +311,12 @@ func printSchema(tag std.Tag, wanted []attribute) uint64 {
 		if isLEB(a.form) {
 			form = uint64(a.form)
 		}
+		class := a.class
+		if a.attr == Type && class == ClassRefAddr { // see printFar
+			class = ClassRef
+		}
 		if a.attr != Sibling {
-			fp.mix(form<<16 | uint64(a.attr)<<8 | uint64(a.class))
+			fp.mix(form<<16 | uint64(a.attr)<<8 | uint64(class))
 		}
 	}
 	return fp.A

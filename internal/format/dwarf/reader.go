@@ -19,7 +19,7 @@ type Reader struct {
 	strBase uint64 // the offset at which the unit's string indices begin
 	addressing
 	recentFunctions
-	tables Tables
+	tables *Tables
 	work   int64 // entries that may be read before the next call of spend
 }
 

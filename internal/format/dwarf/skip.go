@@ -8,14 +8,23 @@ import (
 // window is the bytes of an entry that has a plan, starting with the last byte of its code.
 type window = [planReach]byte
 
-// planned returns the entry at offset off and its plan. The plan is zero if the entry has none, or
-// if the entry is near the end of the unit.
-func (r *Reader) planned(off uint32) (*window, *plan) {
+// planned returns the entry at offset off and its plan. at is the offset of the window. The plan is
+// zero if the entry has none, or if the entry is near the end of the unit.
+func (r *Reader) planned(off uint32) (b *window, p *plan, at uint32) {
 	if int(off) > len(r.buf)-planReach {
-		return nil, &noPlan
+		return nil, &noPlan, off
 	}
-	b := (*window)(r.buf[off:])
-	return b, &r.abbrevs.plans.of[b[0]]
+	b = (*window)(r.buf[off:])
+	if b[0] >= shortCodes {
+		if int(off) == len(r.buf)-planReach {
+			return nil, &noPlan, off
+		}
+		if p = r.abbrevs.plans.ofTwo(b[0], b[1]); p == &noPlan {
+			return nil, p, off
+		}
+		return (*window)(r.buf[off+1:]), p, off + 1
+	}
+	return b, &r.abbrevs.plans.of[b[0]], off
 }
 
 var noPlan plan
@@ -63,7 +72,11 @@ func (r *Reader) skip(off uint32, skipped, stop, enter walkFlags) (next uint32, 
 			off += uint32(step)
 			continue
 		}
-		p := &plans.of[code]
+		p, at := &plans.of[code], off
+		if code >= shortCodes && int(off) < len(buf)-planReach {
+			at++
+			p = plans.ofTwo(code, buf[at])
+		}
 		if p.walk&skipped == 0 {
 			if code != 0 || deeper == 0 {
 				break
@@ -77,9 +90,8 @@ func (r *Reader) skip(off uint32, skipped, stop, enter walkFlags) (next uint32, 
 		if p.walk&level != 0 {
 			break
 		}
-		at := off
 		if p.walk&planLead != 0 {
-			_, lead := inline8((*window)(buf[off:]))
+			_, lead := inline8((*window)(buf[at:]))
 			if lead == 0 {
 				break
 			}

@@ -54,7 +54,9 @@ const maxResident = 16 << 20
 
 func (o *output) write(b []byte) {
 	for len(b) > 0 && o.err == nil {
-		n := min(len(b), maxResident)
+		// A part that ends at a multiple of maxResident lets the next part begin at a block, which
+		// a file system can share.
+		n := min(len(b), int(maxResident-o.at%maxResident))
 		_, o.err = o.w.Write(b[:n])
 		o.at += uint64(n)
 		b = b[n:]

@@ -8,7 +8,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 )
 
-// NamesOf returns the names in the file in whose code the sites are. If f is nil, there are none.
+// NamesOf returns the Names for the sites in the code of an ELF file. If f is nil, nothing has a
+// name.
 func NamesOf(f *elf.File) (Names, error) {
 	n := Names{Caller: func(string, uint32) string { return "" }}
 	if f == nil {
@@ -31,7 +32,7 @@ func NamesOf(f *elf.File) (Names, error) {
 			return ""
 		}
 		for i > 0 && list[i-1].Addr == list[i].Addr {
-			i-- // the first symbol of the table
+			i-- // to the first one in the symbol table
 		}
 		return fmt.Sprintf("%s+%#x", symbols.Name(&symbols.List[list[i].Symbol]), addr-list[i].Addr)
 	}
@@ -41,7 +42,7 @@ func NamesOf(f *elf.File) (Names, error) {
 }
 
 // objectsOf finds variables and functions by their distance from _stext. If several symbols are at
-// an address, the first of the table wins.
+// an address, it takes the first one in the symbol table.
 func objectsOf(f *elf.File, symbols *elf.Symbols) func(uint64) string {
 	if f.Relocatable() {
 		return nil
@@ -93,8 +94,8 @@ func registersOf(m stdelf.Machine) func(number, size uint32) string {
 	return nil
 }
 
-// registersX86 has the registers by DWARF number (System V ABI, figure 3.36), without the letter
-// that says how wide they are.
+// registersX86 has the names of the registers by DWARF number (System V ABI, figure 3.36), without
+// the letter for the width, as in %rax and %eax.
 var registersX86 = [...]string{"ax", "dx", "cx", "bx", "si", "di", "bp", "sp"}
 
 func registerX86(n, size uint32) string {

@@ -29,15 +29,16 @@ type Parameter struct {
 	Location string `json:"location,omitempty"` // "" if it isn't known
 }
 
-// Names finds names for what sites refer to by number. Each function may return "".
+// Names finds names for what BTF has as numbers. Each function may return "", if there is no name.
+// Register and Object may be nil.
 type Names struct {
 	Caller   func(section string, offset uint32) string // the symbol around a site, and an offset
 	Register func(number, size uint32) string           // a register that holds size bytes
-	Object   func(offset uint64) string                 // what is at an address
+	Object   func(offset uint64) string                 // the symbol at a distance from _stext
 }
 
-// Sites calls f for each site of b's own LOCSECs, by section, offset and function. If names is not
-// empty, only the sites of functions with these names count. f must not keep the Site.
+// Sites calls f for each site in b, without the bases of b, in the order of sections, offsets and
+// functions. If names is not empty, it skips functions with other names. f must not keep the Site.
 func Sites(b *btf.Blob, names []string, n Names, f func(*Site) error) error {
 	type place struct {
 		section string
@@ -111,7 +112,7 @@ func parametersAt(b *btf.Blob, s btf.Site, n Names) []Parameter {
 	return list
 }
 
-// WriteSites writes a line for each site, or with asJSON a JSON object.
+// WriteSites writes a line for each site; with asJSON, the line is a JSON object.
 func WriteSites(w io.Writer, b *btf.Blob, names []string, n Names, asJSON bool) error {
 	out := bufio.NewWriterSize(w, chunk)
 	err := Sites(b, names, n, func(s *Site) error {

@@ -20,8 +20,10 @@ type Release struct {
 	Name    string // as uname -r prints it
 	BuildID string // build id of vmlinux, in hexadecimal; "" to read it from the file
 	Vmlinux string // file with the BTF of the kernel: raw or ELF
-	Modules []Module
 	Shared  string // file with the shared base, split BTF based on vmlinux; "" if there is none
+	// Modules has the BTF of modules, and of the sites of inlined functions: the file of a module m,
+	// or of Vmlinux, with sites has the name m.inline.
+	Modules []Module
 	// Objects maps the name of a module to the object files from which the module was linked.
 	Objects map[string][]string
 	// Distilled maps the name of a module to the file with its distilled base, if that is not in
@@ -56,16 +58,19 @@ func Build(r Release) (*Archive, error) {
 		b.isBase[on] = true
 	}
 	b.isBase[SharedBase] = true
-	vmlinux, raw, err := b.vmlinux()
+	vmlinux, from, err := b.vmlinux()
 	if err != nil {
 		return nil, err
 	}
-	if err := b.readModules(); err != nil {
+	if err := b.readModules(from); err != nil {
 		return nil, err
 	}
 	kernel := &b.parts[b.ids[Vmlinux]]
-	kernel.raw, kernel.layer = raw, vmlinux
+	kernel.raw, kernel.layer = kernel.source.raw, vmlinux
 	if err := b.addLists(); err != nil {
+		return nil, err
+	}
+	if err := b.checkSites(); err != nil {
 		return nil, err
 	}
 	if err := b.stack(); err != nil {
@@ -105,7 +110,8 @@ type part struct {
 
 var bootRules = verify.Options{Only: new(verify.Boot)}
 
-func (b *builder) vmlinux() (*layer, []byte, error) {
+// vmlinux reads the BTF of vmlinux, and returns the file from which it comes as well.
+func (b *builder) vmlinux() (*layer, *source, error) {
 	s, err := readSource(b.release.Vmlinux)
 	if err != nil {
 		return nil, nil, err
@@ -134,14 +140,14 @@ func (b *builder) vmlinux() (*layer, []byte, error) {
 	l.Conflicts = l.countConflicts()
 	l.blob.Origin = s.origin
 	b.target = object.TargetOf(l.blob)
-	return l, s.raw, nil
+	return l, s, nil
 }
 
-func (b *builder) readModules() error {
+func (b *builder) readModules(vmlinux *source) error {
 	modules := b.release.Modules
 	parts := make([]part, len(modules))
 	parallel.Do(b.release.Jobs, len(modules), func(i int) { parts[i] = readPart(modules[i]) })
-	parts = append(parts, part{name: Vmlinux, source: &source{file: b.release.Vmlinux}})
+	parts = addSections(append(parts, part{name: Vmlinux, source: vmlinux}))
 	if b.release.Shared != "" {
 		parts = append(parts, readShared(b.release.Shared))
 	}
@@ -177,7 +183,7 @@ func readPart(m Module) part {
 		path = m.File
 	}
 	p := part{name: Name(path)}
-	if strings.Contains(m.Path, "/") {
+	if strings.Contains(m.Path, "/") && SitesOf(p.name) == "" {
 		p.path = m.Path
 	}
 	if p.source, p.err = readSource(m.File); p.err != nil {
@@ -234,7 +240,7 @@ func (b *builder) addLists() error {
 }
 
 func (b *builder) module(name string) *part {
-	if i, ok := b.ids[name]; ok && name != Vmlinux && name != SharedBase {
+	if i, ok := b.ids[name]; ok && name != Vmlinux && name != SharedBase && SitesOf(name) == "" {
 		return &b.parts[i]
 	}
 	return nil
@@ -283,8 +289,12 @@ func (b *builder) levels() (map[int][]int, error) {
 	return levels, nil
 }
 
-// below returns the name of the file on which a module, or the shared base, is based.
+// below returns the name of the file on which a module, the shared base or a file with sites is
+// based.
 func (b *builder) below(name string) string {
+	if of := SitesOf(name); of != "" {
+		return of
+	}
 	if on, ok := b.release.On[name]; ok {
 		return on
 	}

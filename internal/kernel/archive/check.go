@@ -239,7 +239,11 @@ func (c *checker) checkChain(f *checked) *checked {
 		f.report("wrong base: it is based on %s, which has different bases here", on.Name)
 		return nil
 	}
-	if len(below) > 0 && on.Name != c.shared {
+	switch of := SitesOf(f.Name); {
+	case of != "" && of != on.Name:
+		f.report("wrong base: it has sites of inlined functions of %s, but is based on %s", of, on.Name)
+		return nil
+	case of == "" && len(below) > 0 && on.Name != c.shared:
 		f.report("it is based on %s, but the kernel only accepts modules based on %s", on.Name, Vmlinux)
 	}
 	return on
@@ -293,6 +297,13 @@ func (c *checker) checkContent(f *checked) {
 	for _, path := range c.images[f.Name] {
 		if err := checkImage(f, l, raw, path); err != nil {
 			f.report("%v", err)
+		}
+	}
+	if of := SitesOf(f.Name); of != "" {
+		for _, path := range c.images[of] {
+			if err := checkSection(raw, path); err != nil {
+				f.report("%v", err)
+			}
 		}
 	}
 	if f.isBase {

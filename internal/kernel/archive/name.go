@@ -21,10 +21,12 @@ func Name(file string) string {
 	return strings.NewReplacer("-", "_", ",", "_").Replace(name)
 }
 
-// checkName checks that a name can be the name of a module and of a file.
+// checkName checks that a name can be the name of a module, or of the file with a module's sites of
+// inlined functions, and of a file.
 func checkName(name string) error {
+	of := strings.TrimSuffix(name, inlineSuffix)
 	bad := func(c rune) bool { return c <= ' ' || c >= 0x7f || c == '/' }
-	if name == "" || name == ManifestName || strings.HasPrefix(name, ".") || len(name) > maxName ||
+	if name == "" || name == ManifestName || strings.HasPrefix(name, ".") || len(of) > maxName ||
 		strings.ContainsFunc(name, bad) {
 		return fmt.Errorf("%q can't be the name of a module", name)
 	}

@@ -19,8 +19,9 @@ const maxSet = 2 << 30
 // archive without a manifest. There, the file vmlinux or vmlinux.btf has the kernel's BTF. If it is
 // vmlinux.btf, the other files with this suffix are modules; if it is vmlinux, as in
 // /sys/kernel/btf, all other files are. The result modules has the modules by the names that the
-// kernel gives them. ReadSet returns no kernel and no error for a path that is neither a directory
-// nor a tar archive, or that doesn't exist.
+// kernel gives them. Files with sites of inlined functions (see SitesOf) are not read. ReadSet
+// returns no kernel and no error for a path that is neither a directory nor a tar archive, or that
+// doesn't exist.
 func ReadSet(path string) (kernel *btf.Blob, modules map[string]*btf.Blob, err error) {
 	s := setReader{path: path, blobs: map[string]*btf.Blob{}, bases: map[string][]Base{}}
 	info, err := os.Stat(path)
@@ -42,6 +43,9 @@ func ReadSet(path string) (kernel *btf.Blob, modules map[string]*btf.Blob, err e
 	}
 	modules = map[string]*btf.Blob{}
 	for _, name := range slices.Sorted(maps.Keys(s.names)) {
+		if SitesOf(name) != "" {
+			continue
+		}
 		b, err := s.read(name, 0)
 		switch {
 		case err != nil:

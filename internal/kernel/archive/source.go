@@ -17,6 +17,7 @@ type source struct {
 	file      string
 	raw       []byte     // the BTF
 	distilled []byte     // the content of .BTF.base, or nil if there is none
+	inline    []byte     // the content of .BTF.inline, or nil if there is none
 	module    string     // the name in .modinfo, or "" if there is none
 	buildID   string     // in hexadecimal, or "" if there is none
 	origin    btf.Origin // zero for raw BTF
@@ -56,7 +57,11 @@ func (s *source) readParts(f *elf.File) error {
 	if err != nil {
 		return err
 	}
-	s.raw, s.distilled = bytes.Clone(types), bytes.Clone(base)
+	inline, err := btf.Section(f, btf.SectionInline)
+	if err != nil {
+		return err
+	}
+	s.raw, s.distilled, s.inline = bytes.Clone(types), bytes.Clone(base), bytes.Clone(inline)
 	s.module, s.origin = f.ModuleInfo("name"), btf.OriginOf(f)
 	if id := f.BuildID(); len(id) <= maxBuildID {
 		s.buildID = hex.EncodeToString(id)

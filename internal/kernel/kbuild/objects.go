@@ -8,14 +8,17 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"github.com/rules-btf/rules_btf/internal/format/dwarf"
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 )
 
 // found says what an object file contains.
 type found struct {
 	types   bool     // whether it has DWARF, or BTF from the compiler
+	dwos    []string // the paths of its .dwo files, as the compiler wrote them
 	sources []string // base names in its STT_FILE symbols
 }
 
@@ -43,29 +46,48 @@ func (r *reader) withTypes(owner string, objects []string) (kept []string, err e
 		}
 		if f.types {
 			kept = append(kept, o)
-			r.noteDWO(o)
+			r.noteDWOs(o, f.dwos)
 		}
 	}
 	return kept, nil
 }
 
-// noteDWO records the .dwo file of an object, if it has one; assembler code has none. If objcopy
-// made the object, its .dwo file is the original's: gdt_idt.pi.o has gdt_idt.dwo.
-func (r *reader) noteDWO(object string) {
-	if !r.split() {
-		return
-	}
-	dir, name := path.Split(object)
-	for name != "" {
-		name = strings.TrimSuffix(name, path.Ext(name))
-		if dwo := dir + name + ".dwo"; r.note(dwo) {
-			r.dwos[object] = dwo
-			return
+// noteDWOs records the .dwo files of an object that exist. If objcopy made the object, they have
+// other names than the object: gdt_idt.pi.o has gdt_idt.dwo. And the .dwo files of an object that
+// was linked with ld -r may be in several directories: kvm_nvhe.o has ../vgic-v3-sr.nvhe.dwo.
+func (r *reader) noteDWOs(object string, names []string) {
+	for _, name := range names {
+		dwo, err := r.rel(name)
+		if err != nil || !r.note(dwo) { // Kbuild may have compiled in another directory
+			dwo = path.Join(path.Dir(object), path.Base(name))
 		}
-		if !strings.Contains(name, ".") {
-			return
+		if r.note(dwo) {
+			r.dwos[object] = append(r.dwos[object], dwo)
 		}
 	}
+}
+
+// dwos returns the paths of an object's .dwo files, as the compiler wrote them.
+func dwos(file *elf.File) (names []string, err error) {
+	d, err := dwarf.New(file)
+	if err != nil {
+		return nil, err
+	}
+	var unit dwarf.Reader
+	for i := range d.Units {
+		if d.Units[i].Kind != dwarf.UnitCompile {
+			continue
+		}
+		if err := unit.Load(d, &d.Units[i]); err != nil {
+			return nil, err
+		}
+		if s, err := unit.Skeleton(); err != nil {
+			return nil, err
+		} else if s != nil && !slices.Contains(names, s.Name) {
+			names = append(names, s.Name)
+		}
+	}
+	return names, nil
 }
 
 // look inspects an object, unless it has already been inspected.
@@ -73,7 +95,7 @@ func (r *reader) look(owner, object string) (found, error) {
 	if f, ok := r.found[object]; ok {
 		return f, nil
 	}
-	f, err := inspect(r.path(object))
+	f, err := r.inspect(r.path(object))
 	if errors.Is(err, fs.ErrNotExist) {
 		return f, fmt.Errorf("%s: missing, but %s was linked from it: build again, or read the "+
 			"linked files (vmlinux = \"whole\", modules = \"whole\")", r.path(object), owner)
@@ -88,7 +110,7 @@ func (r *reader) look(owner, object string) (found, error) {
 	return f, nil
 }
 
-func inspect(object string) (f found, err error) {
+func (r *reader) inspect(object string) (f found, err error) {
 	file, err := elf.Open(object)
 	if errors.Is(err, elf.ErrBitcode) {
 		return f, fmt.Errorf("%s: it is LLVM bitcode (CONFIG_LTO_CLANG), %w", object, ErrLTO)
@@ -105,6 +127,11 @@ func inspect(object string) (f found, err error) {
 			f.types = !ofBTF(object)
 		case strings.HasPrefix(s.Name, ".gnu.lto_"):
 			return f, fmt.Errorf("%s: it was compiled by GCC with -flto, %w", object, ErrLTO)
+		}
+	}
+	if f.types && r.split() {
+		if f.dwos, err = dwos(file); err != nil {
+			return f, err
 		}
 	}
 	f.sources, err = sources(file)

@@ -23,8 +23,9 @@ type Tree struct {
 	Modules []Linked  // in the order of modules.order
 	Skipped []Skipped // objects without DWARF or BTF, sorted by path
 	Rust    bool      // whether the kernel was configured with Rust
-	// DWOs maps each object that was compiled with -gsplit-dwarf to its .dwo file.
-	DWOs    map[string]string
+	// DWOs maps each object that was compiled with -gsplit-dwarf to its .dwo file. An object that was
+	// linked from several such objects (ld -r) has several .dwo files.
+	DWOs    map[string][]string
 	Missing []string // sources that are named by symbols of vmlinux, but by no object, sorted
 	Inputs  []string // the files that were read or looked for, sorted
 }
@@ -56,7 +57,7 @@ type reader struct {
 	moved   string // former path of dir, in absolute paths that Kbuild wrote; "" if unknown
 	inputs  map[string]bool
 	found   map[string]found // the objects inspected so far, by path
-	dwos    map[string]string
+	dwos    map[string][]string
 	skipped map[string]string
 }
 
@@ -69,7 +70,7 @@ func Read(dir string, o Options) (*Tree, error) {
 			"modules", dir)
 	}
 	r := &reader{dir: dir, inputs: map[string]bool{}, found: map[string]found{},
-		dwos: map[string]string{}, skipped: map[string]string{}}
+		dwos: map[string][]string{}, skipped: map[string]string{}}
 	if err := r.readConfig(); err != nil {
 		return nil, err
 	}

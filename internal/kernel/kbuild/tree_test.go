@@ -347,16 +347,23 @@ func TestSplitDWARF(t *testing.T) {
 	f.kernel()
 	f.run("gcc", "-g", "-gsplit-dwarf", "-c", "-o", "init/main.o", "init/main.c")
 	f.run("objcopy", "--prefix-symbols=__pi_", "init/main.o", "init/main.pi.o")
+	// as arm64 makes kvm_nvhe.o
+	f.run("gcc", "-g", "-gsplit-dwarf", "-c", "-o", "kernel/cpu.nvhe.o", "kernel/fork.c")
+	f.run("gcc", "-g", "-gsplit-dwarf", "-c", "-o", "kernel/../init/vgic.nvhe.o", "init/main.c")
+	f.run("ld", "-r", "-o", "kernel/hyp.rel.o", "kernel/cpu.nvhe.o", "init/vgic.nvhe.o")
+	f.run("objcopy", "--prefix-symbols=__kvm_nvhe_", "kernel/hyp.rel.o", "kernel/hyp.o")
 	// fork.o was compiled without split DWARF
-	f.thin("vmlinux.a", "init/main.o", "init/main.pi.o", "kernel/fork.o")
+	f.thin("vmlinux.a", "init/main.o", "init/main.pi.o", "kernel/fork.o", "kernel/hyp.o")
 	f.write("kernel/exit.dwo", "of an object that isn't linked")
 	f.write("include/config/auto.conf", "CONFIG_DEBUG_INFO_SPLIT=y\n")
 	tree, err := Read(f.dir, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]string{"init/main.o": "init/main.dwo", "init/main.pi.o": "init/main.dwo"}
-	if !maps.Equal(tree.DWOs, want) || !slices.Contains(tree.Vmlinux.Objects, "kernel/fork.o") {
+	want := map[string][]string{"init/main.o": {"init/main.dwo"},
+		"init/main.pi.o": {"init/main.dwo"},
+		"kernel/hyp.o":   {"kernel/cpu.nvhe.dwo", "init/vgic.nvhe.dwo"}}
+	if !maps.EqualFunc(tree.DWOs, want, slices.Equal) || !slices.Contains(tree.Vmlinux.Objects, "kernel/fork.o") {
 		t.Errorf(".dwo files: %q, want %q; objects: %q", tree.DWOs, want, tree.Vmlinux.Objects)
 	}
 	for _, o := range []Options{{NoObjects: true}, {Whole: true}} {

@@ -29,7 +29,7 @@ type problem struct {
 	err   error
 }
 
-// pool is the threads that unpack files while others are still read.
+// pool has the threads that unpack files while more files are being read.
 type pool struct {
 	queue   chan func()
 	threads parallel.Group
@@ -52,7 +52,7 @@ func (p *pool) stop() {
 	p.threads.Wait()
 }
 
-// collect unpacks a file and keeps what it is.
+// collect unpacks a file, and adds it to the kernels or to the modules that wait for a kernel.
 func (in *input) collect(f file) {
 	defer in.inFlight.Done()
 	k, m, err := in.try(f)
@@ -71,8 +71,8 @@ func (in *input) collect(f file) {
 	}
 }
 
-// try is like unpack, but returns a panic as an error. Otherwise no thread might be left that takes
-// files.
+// try is like unpack, but returns a panic as an error. A panic would end the thread, and without
+// threads, files would wait forever.
 func (in *input) try(f file) (k *kernel, m *loader.Module, err error) {
 	defer func() {
 		if r := recover(); r != nil {

@@ -24,17 +24,17 @@ type input struct {
 	threads int // that decompress this input if it is a package
 	pool    *pool
 	earlier []*input      // the inputs before this one
-	done    chan struct{} // closed when this input was read
+	done    chan struct{} // closed when this input has been read
 
-	// The numbers of kernels and modules, and of such files that are skipped because they have only
-	// debugging information.
+	// files is the number of kernels and modules. debug is the number of those that are skipped,
+	// because they have only debugging information.
 	files, debug int
 	links        []string // modules that are links
 
 	unsettled int            // files that were added since the last call of settle
 	inFlight  sync.WaitGroup // files that were added and are not yet collected
 
-	mu      sync.Mutex // for what follows, while files are in flight
+	mu      sync.Mutex // guards the following fields while files are in flight
 	kernels []kernel
 	waiting []*loader.Module // not yet judged
 	wrong   []problem
@@ -46,8 +46,8 @@ const (
 	maxFile = 1 << 30
 	// usualRatio says how much larger than a package its content may be without --max-decompressed.
 	usualRatio = 32
-	// keepMapped is how many bytes of a package are read before its pages are unmapped. A package's
-	// pages count as memory that the process uses.
+	// keepMapped is how many bytes of a package are read before its pages are released, because they
+	// count as memory of the process.
 	keepMapped = 16 << 20
 )
 
@@ -138,7 +138,7 @@ func (in *input) readFile(info os.FileInfo) error {
 	err = packages.Each(data, opts, func(f packages.File) error {
 		if read += f.Size; read > keepMapped {
 			read = 0
-			_ = unix.Madvise(data, unix.MADV_DONTNEED) // what is needed again is mapped again
+			_ = unix.Madvise(data, unix.MADV_DONTNEED) // a later access reads the page again
 		}
 		label := name + ": " + f.Name
 		switch {

@@ -18,21 +18,21 @@ type Result struct {
 
 const (
 	maxUnsettled = 512 // how many files are added before settle is called
-	maxWaiting   = 512 // how many modules may wait while earlier inputs are still read
+	maxWaiting   = 512 // how many modules may wait while earlier inputs are still being read
 )
 
-// settle waits for the files that were added, and judges the modules whose kernel is certain: one
-// with the same release was found in this input. So only other modules must be kept until all
-// inputs are read. settle is called after fixed numbers of files, so the result doesn't depend on
-// the threads.
+// settle waits for the files that were added, and judges the modules whose kernel is certain,
+// because this input has a kernel with the same release. So only the other modules are kept until
+// all inputs have been read. settle is called after fixed numbers of files, so the result doesn't
+// depend on the threads.
 func (in *input) settle() {
 	in.unsettled = 0
 	in.inFlight.Wait()
 	in.judgeFor(in.kernels)
 }
 
-// settleWithEarlier waits until all earlier inputs are read, and judges the modules that are for a
-// kernel in these inputs.
+// settleWithEarlier waits until all earlier inputs have been read, and judges the modules that are
+// for a kernel in these inputs.
 func (in *input) settleWithEarlier() {
 	if len(in.waiting) == 0 {
 		return
@@ -57,8 +57,8 @@ func (in *input) judgeFor(kernels []kernel) {
 	in.judged, in.waiting = append(in.judged, results...), waiting
 }
 
-// judge finds out what happens to the modules for which kernelOf returns a kernel. The others keep
-// waiting.
+// judge finds out what a kernel does with each module for which kernelOf returns one. The other
+// modules keep waiting.
 func judge(all []*loader.Module, jobs int, kernelOf func(m *loader.Module) *loader.Kernel) (
 	results []Result, waiting []*loader.Module) {
 	var modules []*loader.Module

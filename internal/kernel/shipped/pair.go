@@ -12,8 +12,8 @@ import (
 
 func byLabel(a, b kernel) int { return cmp.Compare(a.Label, b.Label) }
 
-// pickKernels sets f.Kernels to one kernel for each release. A kernel may be there several times: for
-// example, signed and unsigned, or as vmlinux and vmlinuz.
+// pickKernels sets f.Kernels to one kernel for each release. The inputs may have a kernel several
+// times: for example, signed and unsigned, or as vmlinux and vmlinuz.
 func (f *Found) pickKernels(kernels []kernel) error {
 	slices.SortFunc(kernels, byLabel)
 	var kept []kernel

@@ -12,7 +12,7 @@
 // In a directory or package, names decide which files are read: *.ko for modules, vmlinuz*,
 // vmlinux*, Image* and bzImage* for kernels. Files below a directory lib/debug are skipped, because
 // the kernel never loads them. Links aren't followed: either they lead to a file that is read
-// anyway, or out of the input.
+// anyway, or to a file outside of the input.
 package shipped
 
 import (
@@ -42,9 +42,9 @@ type Found struct {
 	Links   []string // modules that are links, and weren't checked
 }
 
-// Find reads all inputs, and finds out what happens to the modules. A module that can't be read is
-// in Found nevertheless, because the verdict about it is clear. Other errors name the file. They
-// don't depend on the number of threads.
+// Find reads all inputs, and finds out what kernels do with the modules. A module that can't be
+// read isn't an error: Found has it, because no kernel can load it. An error names the file, and
+// doesn't depend on the number of threads.
 func Find(inputs []string, opts Options) (*Found, error) {
 	pool := newPool(opts.Jobs)
 	threads := opts.Jobs
@@ -68,7 +68,7 @@ func Find(inputs []string, opts Options) (*Found, error) {
 func readAll(all []*input, jobs int) error {
 	errs := make([]error, len(all))
 	var mu sync.Mutex
-	failed := len(all) // no input after this one need be read
+	failed := len(all) // the inputs after this one aren't needed
 	parallel.Do(jobs, len(all), func(i int) {
 		defer close(all[i].done)
 		mu.Lock()

@@ -11,7 +11,7 @@ import (
 )
 
 // Version is the version of the index format. An index with a different version must be rebuilt.
-const Version = 2
+const Version = 3
 
 // magic is at the beginning of every index.
 const magic = "BTFBASE\x00"

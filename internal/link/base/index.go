@@ -25,7 +25,7 @@ type index struct {
 // index.refs of the block's first type. For each type, index.refs has one number (twice the number
 // of the type's references, plus one if the type is a declaration) and then the references. All are
 // uvarints.
-const blockLen = 64
+const blockLen = 8
 
 func (x *index) has(id uint32) bool { return id >= x.header.StartID && id < x.header.EndID }
 

@@ -374,6 +374,14 @@ func TestKfuncs(t *testing.T) {
 		{what: "arena pointers with attributes: the result and the second parameter", build: arena,
 			facts: kfunc(arenaRet | arenaArg2), with: attributes, without: features.DeclTag,
 			want: []string{"static f: *address_space(1) int(*int, *address_space(1) int, *int)"}},
+		{what: "arena pointers by name", build: func(b *linktest.Builder) {
+			b.Unit("a.c", 1)
+			p := b.Ptr(b.Int("int"))
+			b.Fn("f", global, 0, b.Add(types.Node{Kind: types.KindFuncProto, Ref: p},
+				types.Elem{Name: b.Str("a__arena"), Ref: p}, types.Elem{Name: b.Str("arena"), Ref: p},
+				types.Elem{Name: b.Str("b__arena__nullable"), Ref: p}))
+		}, facts: kfunc(0), with: attributes, without: features.DeclTag,
+			want: []string{"static f: *int(*address_space(1) int, *int, *address_space(1) int)"}},
 		{what: "arena pointers without attributes", build: arena, facts: kfunc(arenaRet),
 			without: features.DeclTag, want: []string{"static f: *int(*int, *int, *int)"}},
 		{what: "an arena flag on something that isn't a pointer", build: units(fn(0, integer)),

@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"bytes"
 	"slices"
 
 	"github.com/rules-btf/rules_btf/internal/model/features"
@@ -38,8 +39,10 @@ func (d *decider) tagKfuncs() {
 				d.tagFunction(fn, "bpf_fastcall")
 			}
 		}
-		if d.features.Has(features.Attributes) && k.Flags&(kfArenaRet|kfArenaArg1|kfArenaArg2) != 0 {
-			proto := d.arenaPrototype(Type(d.At(fn).Ref), k.Flags)
+		proto := Type(d.At(fn).Ref)
+		if d.features.Has(features.Attributes) && (k.Flags&(kfArenaRet|kfArenaArg1|kfArenaArg2) != 0 ||
+			slices.ContainsFunc(d.Graph.ElemsOf(d.Node(proto)), d.isArena)) {
+			proto = d.arenaPrototype(proto, k.Flags) // moves the node of fn
 			d.At(fn).Ref = types.ID(proto)
 		}
 	}
@@ -50,19 +53,27 @@ func (d *decider) tagFunction(fn Type, value string) {
 		Ref: types.ID(fn)})
 }
 
-// arenaPrototype returns a copy of a prototype in which the pointers selected by the flags point to
-// the arena's address space.
+// isArena reports whether the name of a kfunc's parameter says that the parameter is an arena pointer
+// (is_arena_param in resolve_btfids, since Linux 7.3).
+func (d *decider) isArena(parameter types.Elem) bool {
+	name := d.Graph.Strs.Bytes(parameter.Name)
+	return bytes.HasSuffix(name, []byte("__arena")) ||
+		bytes.HasSuffix(name, []byte("__arena__nullable"))
+}
+
+// arenaPrototype returns a copy of a prototype in which the pointers selected by the flags, and by
+// the parameters' names, point to the arena's address space.
 func (d *decider) arenaPrototype(proto Type, flags uint32) Type {
 	n := d.Node(proto)
 	refs := d.Refs(proto)
-	arena := func(id types.ID, bit uint32) types.ID {
+	arena := func(id types.ID, is bool) types.ID {
 		k := refs.Next(id)
-		if flags&bit != 0 {
+		if is {
 			k = d.arenaPointer(k)
 		}
 		return types.ID(k)
 	}
-	made := types.Node{Kind: types.KindFuncProto, Ref: arena(n.Ref, kfArenaRet)}
+	made := types.Node{Kind: types.KindFuncProto, Ref: arena(n.Ref, flags&kfArenaRet != 0)}
 	elems := slices.Clone(d.Graph.ElemsOf(n))
 	bits := [...]uint32{kfArenaArg1, kfArenaArg2}
 	for i := range elems {
@@ -70,7 +81,7 @@ func (d *decider) arenaPrototype(proto Type, flags uint32) Type {
 		if i < len(bits) {
 			bit = bits[i]
 		}
-		elems[i].Ref = arena(elems[i].Ref, bit)
+		elems[i].Ref = arena(elems[i].Ref, flags&bit != 0 || d.isArena(elems[i]))
 	}
 	return d.makeOnce(made, elems...)
 }

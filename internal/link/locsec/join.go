@@ -8,8 +8,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// Join returns one BTF with the types of split BTF and of its base. Anonymous types come first, then
-// named types by name; types of the base come before types of the split BTF of the same name.
+// Join returns one BTF with the types of split BTF and of its base. Anonymous types come first,
+// then named types by name. Of types with the same name, those of the base come first.
 func Join(split *btf.Blob) *btf.Blob {
 	base := split.Base
 	j := joiner{split: split, to: &btf.Blob{Order: base.Order, Base: base.Base,

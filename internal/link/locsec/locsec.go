@@ -12,17 +12,19 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
 
-// prefix is the beginning of the name of a LOCSEC. The name of the ELF section follows.
+// prefix is how the name of a LOCSEC begins. The name of the ELF section follows, as in
+// inline.text.
 const prefix = "inline"
 
-// Counts are numbers of sites and of their parameters.
+// Counts are the numbers of sites, of their parameters, and of parameters whose location is known.
 type Counts struct{ Sites, Parameters, Known uint64 }
 
 // Add returns BTF with the types of b and the sites s. The order is the canonical one of package
-// write: the LOC_PARAMs and LOC_PROTOs, by content, come after the other anonymous types, and the
-// LOCSECs are among the named types. If a function was inlined twice at one address, and the
-// locations are the same, only one site is left. The function inBase returns the offset of a string
-// in the bases, or 0. The function id returns the id in b or its bases of the function of a site.
+// write: the LOC_PARAMs and LOC_PROTOs, sorted by content, come after the other anonymous types,
+// and the LOCSECs are among the named types. If a function was inlined twice at one address, and
+// the locations are the same, only one site is kept. The function inBase returns the offset of a
+// string in the bases, or 0 if they don't have it. The function id returns the type id, in b or its
+// bases, of the function that was inlined at a site.
 func Add(b *btf.Blob, s *inlines.Sites, inBase func(string) uint32,
 	id func(*inlines.Site) uint32, jobs int) (*btf.Blob, Counts) {
 	a := adder{from: b, sites: s, jobs: jobs, to: &btf.Blob{Order: b.Order, Base: b.Base,
@@ -48,8 +50,8 @@ type adder struct {
 	proto     []uint32  // by proto: its rank + 1
 	sections  []section // those with sites, by name
 	section   []uint32  // by ELF section: the index in sections
-	begins    []uint32  // string offsets in from, ascending, at which strings are moved
-	moved     []uint32  // by index in begins: by how many bytes
+	begins    []uint32  // ascending string offsets in from; from each on, strings move further
+	moved     []uint32  // by index in begins: how many bytes further down strings are in to
 	names     []uint32  // by section: the string offset of its name
 	before    []int     // by section: how many types of from come before its LOCSEC
 }
@@ -139,8 +141,8 @@ func (a *adder) findSections() {
 	}
 }
 
-// sortSites returns the sites of all sections, in the order of the LOCSECs, without duplicates.
-// Those of section i begin at the index begins[i].
+// sortSites returns the sites of all sections, in the order of the LOCSECs, without duplicates. The
+// sites of section i begin at the index begins[i].
 func (a *adder) sortSites(id func(*inlines.Site) uint32, firstProto uint32) (sites []btf.Site,
 	begins []uint32) {
 	begins = make([]uint32, len(a.sections)+1)
@@ -183,7 +185,7 @@ func (a *adder) count(firstProto uint32) {
 	}
 }
 
-// fewSites is a number of sites for which buckets aren't worth their memory.
+// For fewer sites than fewSites, buckets aren't worth their memory.
 const fewSites = 1 << 14
 
 // sort sorts the sites of a section. Functions have few sites each, so many sites are first put

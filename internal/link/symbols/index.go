@@ -69,7 +69,11 @@ func New(strs *types.Strings, f *facts.Facts) *Index {
 	room += room / 8 // symbols with suffixes are noted twice
 	n := &noted{make([]types.Hash, 0, room), make([]Bits, 0, room)}
 	for _, s := range f.Globals {
-		n.function(s, ExactGlobal, Global)
+		if isPromoted(s) {
+			n.function(s, ExactLoose, Hidden) // as in a linked file, where it is local
+		} else {
+			n.function(s, ExactGlobal, Global)
+		}
 	}
 	globals, ends := len(n.hashes), make([]int, len(f.Files))
 	for i := range f.Files {

@@ -198,12 +198,15 @@ func (l locals) hasAnyOf(s *survey.Survey, u int) bool {
 	return false
 }
 
-// globals returns whether a unit defines something global that must have a symbol if the unit is
-// linked, and whether the linked file has a global symbol with one of the unit's global names.
+// globals returns whether a unit defines something global, or promoted by ThinLTO, that must have a
+// symbol if the unit is linked, and whether the linked file has a global symbol with one of the unit's global names.
 func (x *Index) globals(s *survey.Survey, u int) (defines, found bool) {
 	for id := range s.CandidatesOf(u) {
 		n := &s.Nodes[id]
 		if n.Aux != types.LinkageGlobal {
+			if x.Of(n.Name)&Hidden != 0 && isPromoted(s.Graph.Strs.String(n.Name)) {
+				return true, true
+			}
 			continue
 		}
 		if x.Of(n.Name)&(Global|Hidden) != 0 {
@@ -214,6 +217,10 @@ func (x *Index) globals(s *survey.Survey, u int) (defines, found bool) {
 	}
 	return defines, false
 }
+
+// isPromoted reports whether the symbol is that of a static function, which ThinLTO has made hidden
+// because a different file refers to the function. The suffix has a hash of the source file.
+func isPromoted(symbol string) bool { return strings.Contains(symbol, ".llvm.") }
 
 // LeftOut describes units that Select has dropped.
 type LeftOut struct {

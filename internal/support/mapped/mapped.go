@@ -5,12 +5,9 @@
 package mapped
 
 import (
-	"errors"
 	"fmt"
-	"hash/crc32"
 	"os"
 	"sync"
-	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -142,16 +139,4 @@ func find(addr uintptr) error {
 		return nil
 	}
 	return found
-}
-
-// Writer writes to a file. If a write copies bytes that are gone from a mapping, the system reports
-// a failed write. Writer panics instead, as any other read of such bytes does.
-type Writer struct{ *os.File }
-
-func (w Writer) Write(data []byte) (n int, err error) {
-	n, err = w.File.Write(data)
-	if errors.Is(err, syscall.EFAULT) {
-		crc32.ChecksumIEEE(data[n:]) // read the bytes, which panics
-	}
-	return n, err
 }

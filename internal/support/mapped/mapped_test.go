@@ -141,30 +141,6 @@ func TestLastPage(t *testing.T) {
 	}
 }
 
-// TestWriter: if a write copies mapped bytes that are gone, the panic names the file that had them.
-func TestWriter(t *testing.T) {
-	path, data := mapFile(t, "in", 0, 40)
-	defer recovered(func() { Unmap(data) })
-	out, err := os.Create(filepath.Join(t.TempDir(), "out"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer out.Close()
-	if n, err := (Writer{out}).Write(data); n != len(data) || err != nil {
-		t.Error(n, err)
-	}
-	page := os.Getpagesize()
-	truncate(t, path, 3*page)
-	wantTruncated(t, recovered(func() { Writer{out}.Write(data) }), path, 3*page)
-	if _, err := (Writer{out}).Write(data[:page]); err != nil {
-		t.Error(err)
-	}
-	out.Close()
-	if _, err := (Writer{out}).Write(data[:page]); !errors.Is(err, os.ErrClosed) {
-		t.Error(err)
-	}
-}
-
 // TestManyClosed: only a limited number of closed mappings are remembered.
 func TestManyClosed(t *testing.T) {
 	for range 3 * keepClosed {

@@ -32,6 +32,7 @@ type Options struct {
 	Base        string   // label of the base of modules, if the tree has no vmlinux
 	Features    []string // btf_features
 	LangExclude []string // lang_exclude
+	Inline      bool     // also make the BTF of the sites of inlined functions
 	Vmlinux     bool     // convert vmlinux itself, not its objects
 	Whole       bool     // convert modules themselves, not their objects
 }
@@ -90,7 +91,7 @@ func Packages(t *kbuild.Tree, o Options) (map[string]*Package, error) {
 	var all []string
 	if t.Vmlinux != nil {
 		all = append(all, ":vmlinux_btf")
-		w.group("vmlinux_btf_skipped", []string{":vmlinux_btf"}, "btf_skipped")
+		w.outputs("vmlinux_btf", ":vmlinux_btf")
 	}
 	if len(t.Modules) > 0 {
 		all = append(all, ":modules_btf")
@@ -192,18 +193,23 @@ func (w *writer) objects(t *kbuild.Tree) map[string][]string {
 	return labels
 }
 
-func (w *writer) btfObjects(dir, name string, objects []string, dwos map[string]string) {
+func (w *writer) btfObjects(dir, name string, objects []string, dwos map[string][]string) {
 	p := w.in(dir)
 	var srcs, debug []string
 	for _, o := range objects {
 		srcs = append(srcs, path.Base(o))
-		if dwo := dwos[o]; dwo != "" {
-			debug = append(debug, path.Base(dwo))
+		for _, dwo := range dwos[o] {
+			if path.Dir(dwo) == dir {
+				p.Files = append(p.Files, path.Base(dwo))
+				debug = append(debug, path.Base(dwo))
+			} else {
+				debug = append(debug, w.file(dwo))
+			}
 		}
 	}
 	slices.Sort(debug)
 	debug = slices.Compact(debug)
-	p.Files = append(append(p.Files, srcs...), debug...)
+	p.Files = append(p.Files, srcs...)
 	attrs := []attr{{"srcs", list(srcs...)}}
 	if len(debug) > 0 {
 		attrs = append(attrs, attr{"debug", list(debug...)})
@@ -222,13 +228,32 @@ func (w *writer) conversion() (attrs []attr) {
 	return attrs
 }
 
+// inline returns the attribute with which a rule also makes the BTF of the sites.
+func (w *writer) inline() []attr {
+	if !w.o.Inline {
+		return nil
+	}
+	return []attr{{"inline", &build.Ident{Name: "True"}}}
+}
+
+// inlineConversion returns the attributes for reading the sites in the linked file, in a rule whose
+// objects are already converted. Such a rule has the features of its objects.
+func (w *writer) inlineConversion() []attr {
+	if !w.o.Inline || len(w.o.LangExclude) == 0 {
+		return nil
+	}
+	return []attr{{"lang_exclude", list(w.o.LangExclude...)}}
+}
+
 func (w *writer) vmlinux(objects []string) {
 	attrs := []attr{{"vmlinux", str(w.file("vmlinux"))}}
 	if w.o.Vmlinux {
 		attrs = append(attrs, w.conversion()...)
 	} else {
 		attrs = append(attrs, attr{"srcs", list(objects...)})
+		attrs = append(attrs, w.inlineConversion()...)
 	}
+	attrs = append(attrs, w.inline()...)
 	w.root().add("vmlinux_btf", "vmlinux_btf", attrs...)
 }
 
@@ -245,13 +270,14 @@ func (w *writer) modules(modules []kbuild.Linked, objects map[string][]string, b
 		}
 		file := w.file(m.Path)
 		btfs, files = append(btfs, ":"+name), append(files, file)
-		w.root().add("module_btf", name, attr{"srcs", list(objects[m.Path]...)},
-			attr{"module", str(file)}, attr{"base", str(base)})
+		attrs := []attr{{"srcs", list(objects[m.Path]...)}, {"module", str(file)}, {"base", str(base)}}
+		attrs = append(attrs, w.inlineConversion()...)
+		w.root().add("module_btf", name, append(attrs, w.inline()...)...)
 	}
 	if len(modules) > 0 {
 		w.group("modules", files, "")
 		w.group("modules_btf", btfs, "")
-		w.group("modules_btf_skipped", btfs, "btf_skipped")
+		w.outputs("modules_btf", btfs...)
 	}
 	return nil
 }
@@ -262,9 +288,17 @@ func (w *writer) wholeModules(modules []kbuild.Linked, base string) {
 		files = append(files, w.file(m.Path))
 	}
 	w.group("modules", files, "")
-	w.root().add("modules_btf", "modules_btf", append([]attr{{"modules", list(files...)},
-		{"base", str(base)}}, w.conversion()...)...)
-	w.group("modules_btf_skipped", []string{":modules_btf"}, "btf_skipped")
+	attrs := append([]attr{{"modules", list(files...)}, {"base", str(base)}}, w.conversion()...)
+	w.root().add("modules_btf", "modules_btf", append(attrs, w.inline()...)...)
+	w.outputs("modules_btf", ":modules_btf")
+}
+
+// outputs writes groups with further outputs of rules that make BTF.
+func (w *writer) outputs(name string, rules ...string) {
+	w.group(name+"_skipped", rules, "btf_skipped")
+	if w.o.Inline {
+		w.group(name+"_inline", rules, "btf_inline")
+	}
 }
 
 func (w *writer) group(name string, srcs []string, outputGroup string) {

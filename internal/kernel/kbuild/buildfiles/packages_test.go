@@ -86,10 +86,11 @@ func TestPackages(t *testing.T) {
 // TestDWOs: rules list the .dwo files of objects that have one.
 func TestDWOs(t *testing.T) {
 	tree := example()
-	tree.DWOs = map[string]string{"fs/open.o": "fs/open.dwo", "fs/fat/dir.o": "fs/fat/dir.dwo"}
+	tree.DWOs = map[string][]string{"fs/open.o": {"fs/open.dwo", "mm/slab.dwo"},
+		"fs/fat/dir.o": {"fs/fat/dir.dwo"}}
 	texts := packages(t, tree, Options{})
 	contains(t, texts["fs"], `name = "vmlinux_objects", srcs = ["exec.o", "open.o"],
-		debug = ["open.dwo"], tags = ["kbuild"]`)
+		debug = ["//mm:slab.dwo", "open.dwo"], tags = ["kbuild"]`)
 	contains(t, texts["fs/fat"], `name = "fat_objects", srcs = ["dir.o"], debug = ["dir.dwo"]`,
 		`name = "vfat_objects", srcs = ["vfat.o"], tags = ["kbuild"]`)
 	due, err := Packages(tree, Options{Rules: DefaultRules})
@@ -113,6 +114,31 @@ func TestWhole(t *testing.T) {
 			modules = ["//fs/fat:fat.ko", "//fs/fat:vfat.ko"]`)
 	if strings.Contains(texts["."], "btf_objects") {
 		t.Error("objects are also converted")
+	}
+}
+
+// TestInline: the rules that link also make the BTF of the sites of inlined functions. For that they
+// read the linked file, so they leave out the same languages as the rules for objects.
+func TestInline(t *testing.T) {
+	o := Options{Inline: true, LangExclude: []string{"rust"}, Features: []string{"+layout"}}
+	texts := packages(t, example(), o)
+	contains(t, texts["."],
+		`vmlinux_btf(name = "vmlinux_btf", srcs = [":vmlinux_objects", "//fs:vmlinux_objects",
+			"//init:vmlinux_objects"], inline = True, lang_exclude = ["rust"], tags = ["kbuild"],
+			vmlinux = "vmlinux")`,
+		`base = ":vmlinux_btf", inline = True, lang_exclude = ["rust"], module = "//fs/fat:fat.ko"`,
+		`name = "vmlinux_btf_inline", srcs = [":vmlinux_btf"], output_group = "btf_inline"`,
+		`name = "modules_btf_inline", srcs = [":fat_btf", ":vfat_btf"], output_group = "btf_inline"`)
+	contains(t, texts["fs"], `name = "vmlinux_objects", srcs = ["exec.o", "open.o"],
+		btf_features = ["+layout"], lang_exclude = ["rust"], tags`)
+	o.Vmlinux, o.Whole = true, true
+	contains(t, packages(t, example(), o)["."],
+		`vmlinux_btf(name = "vmlinux_btf", btf_features = ["+layout"], inline = True,
+			lang_exclude = ["rust"]`,
+		`modules_btf(name = "modules_btf", base = ":vmlinux_btf", btf_features = ["+layout"],
+			inline = True, lang_exclude = ["rust"], modules`)
+	if text := packages(t, example(), Options{})["."]; strings.Contains(text, "inline") {
+		t.Errorf("sites that nobody wants:\n%s", text)
 	}
 }
 

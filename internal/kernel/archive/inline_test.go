@@ -1,0 +1,190 @@
+package archive
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
+	"github.com/rules-btf/rules_btf/internal/kernel/distill"
+)
+
+// sites adds an inlined function and one site of it to split BTF. first is the id of the function's
+// prototype.
+func sites(first uint32) func(b *btf.Builder) {
+	return func(b *btf.Builder) {
+		b.FuncProto(0, btf.Param{NameOff: b.Name("n"), Type: 1})
+		b.Func("inlined", first, 0)
+		b.LocParam(4, 8, 5) // a register
+		b.LocProto(first + 2)
+		b.Locsec("inline.text", btf.Site{Func: first + 1, LocProto: first + 3, Offset: 16})
+	}
+}
+
+// siteRelease is a release with the sites of vmlinux, of a module given as raw BTF, and of a module
+// given as an ELF file.
+func siteRelease(t testing.TB, dir string) Release {
+	t.Helper()
+	rawKernel, kernel := kernelBTF(t)
+	kernelSites, _ := blob(t, kernel, sites(5))
+	rawNAT, nat := blob(t, kernel, embeds("nat"))
+	natSites, _ := blob(t, nat, sites(6))
+	rawDisk, disk := blob(t, kernel, embeds("disk"))
+	diskSites, _ := blob(t, disk, sites(6))
+	return Release{
+		Name:    "7.4.0-test",
+		Vmlinux: put(t, dir, "vmlinux.btf", rawKernel),
+		Modules: []Module{
+			{File: put(t, dir, "nf-nat.inline.btf", natSites)},
+			{File: put(t, dir, "nf-nat.btf", rawNAT)},
+			{File: put(t, dir, "v.btf", kernelSites), Path: "vmlinux.inline"},
+			{File: put(t, dir, "disk.ko", elfObject(t, elfwrite.Section{Name: ".BTF", Data: rawDisk},
+				elfwrite.Section{Name: ".BTF.inline", Data: diskSites}))},
+		},
+		Jobs: 2,
+	}
+}
+
+// TestSites: the manifest lists files with sites after their bases, and Check accepts the archive.
+// Readers of a kernel's types leave out the sites.
+func TestSites(t *testing.T) {
+	path, a := written(t, siteRelease(t, t.TempDir()))
+	bases := map[string]string{}
+	for _, f := range a.Manifest.Files {
+		for _, b := range f.Bases {
+			bases[f.Name] += b.Name + " "
+		}
+		if f.Path != "" {
+			t.Errorf("%s has the path %s", f.Name, f.Path)
+		}
+	}
+	for name, want := range map[string]string{"vmlinux": "", "vmlinux.inline": "vmlinux ",
+		"nf_nat.inline": "vmlinux nf_nat ", "disk.inline": "vmlinux disk ", "disk": "vmlinux "} {
+		if bases[name] != want {
+			t.Errorf("%s is based on %q, want %q", name, bases[name], want)
+		}
+	}
+	if n := len(a.Manifest.Files); n != 6 {
+		t.Errorf("%d files", n)
+	}
+	found, err := Check(path, Options{Kernel: true})
+	if err != nil || len(found) > 0 {
+		t.Errorf("%v %v", found, err)
+	}
+	kernel, modules, err := ReadSet(filepath.Dir(path))
+	if err != nil || kernel == nil || len(modules) != 2 || modules["nf_nat"] == nil {
+		t.Errorf("read as a set: %v %v %v", kernel, modules, err)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if _, modules, err = ReadSet(filepath.Dir(path)); err != nil || len(modules) != 2 {
+		t.Errorf("read without a manifest: %v %v", modules, err)
+	}
+}
+
+// TestSitesChecked: Check reports damaged sites, sites on a wrong base, and sections that differ.
+func TestSitesChecked(t *testing.T) {
+	_, kernel := kernelBTF(t)
+	rawOther, _ := blob(t, kernel, sites(5))
+	for _, c := range []struct {
+		what   string
+		change func(d *damage)
+		want   []string
+	}{
+		{"nothing", func(d *damage) {}, nil},
+		{"a byte changed", func(d *damage) { d.flip("vmlinux.inline", 40) },
+			[]string{"vmlinux.inline: damaged: its SHA-256 is "}},
+		{"another base", func(d *damage) {
+			f := d.file("nf_nat.inline")
+			f.Bases[1] = Base{"disk", d.file("disk").SHA256}
+		}, []string{"nf_nat.inline: wrong base: it has sites of inlined functions of nf_nat, but is " +
+			"based on disk"}},
+		{"other sites", func(d *damage) { d.replace("disk.inline", rawOther) },
+			[]string{"disk.inline: [7] FUNC sk refers to [5], which is STRUCT disk in the base"}},
+		{"the module of other sites", func(d *damage) {
+			d.forget("nf_nat.inline")
+			os.Remove(filepath.Join(d.dir, "nf_nat.inline"))
+		}, nil},
+	} {
+		path, a := written(t, siteRelease(t, t.TempDir()))
+		d := &damage{T: t, dir: filepath.Dir(path), m: &a.Manifest}
+		c.change(d)
+		data, err := d.m.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		os.Remove(path)
+		put(t, d.dir, ManifestName, data)
+		found, err := Check(path, Options{})
+		if err != nil {
+			t.Error(err)
+		}
+		t.Run(c.what, func(t *testing.T) { wantProblems(t, found, c.want) })
+	}
+}
+
+// TestSitesOfImages: a section .BTF.inline must be the same as in the archive.
+func TestSitesOfImages(t *testing.T) {
+	r := siteRelease(t, t.TempDir())
+	path, _ := written(t, r)
+	dir := filepath.Dir(r.Vmlinux) // has disk.ko
+	opts := Options{Images: Images{Modules: dir}}
+	found, err := Check(path, opts)
+	if err != nil || len(found) > 0 {
+		t.Errorf("%v %v", found, err)
+	}
+	_, kernel := kernelBTF(t)
+	rawDisk, disk := blob(t, kernel, embeds("disk"))
+	more, _ := blob(t, disk, func(b *btf.Builder) { sites(6)(b); b.LocParam(8, 8, 5) })
+	put(t, dir, "disk.ko", elfObject(t, elfwrite.Section{Name: ".BTF", Data: rawDisk},
+		elfwrite.Section{Name: ".BTF.inline", Data: more}))
+	found, err = Check(path, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantProblems(t, found, []string{"disk.inline: " + dir + "/disk.ko: section .BTF.inline differs " +
+		"from the BTF in the archive: "})
+}
+
+// TestSitesRefused: sites must have a module that is not relocated.
+func TestSitesRefused(t *testing.T) {
+	for what, c := range map[string]struct {
+		change func(r *Release, dir string)
+		want   string
+	}{
+		"no module": {func(r *Release, dir string) {
+			r.Modules = append(r.Modules[:1:1], r.Modules[2:]...)
+		}, "DIR/nf-nat.inline.btf: it has the sites of inlined functions of the module nf_nat, but " +
+			"there is no such module"},
+		"sites twice": {func(r *Release, dir string) {
+			r.Modules = append(r.Modules, Module{File: r.Modules[0].File, Path: "disk.inline"})
+		}, "DIR/disk.ko and DIR/nf-nat.inline.btf: both have the same module name in the kernel, " +
+			"disk.inline"},
+		"a distilled base": {func(r *Release, dir string) {
+			_, kernel := kernelBTF(t)
+			raw, _ := blob(t, kernel, embeds("nat"))
+			distilled, split, err := distill.Encode(raw, kernel)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Modules[1].File = put(t, dir, "nf-nat.ko", elfObject(t,
+				elfwrite.Section{Name: ".BTF", Data: split},
+				elfwrite.Section{Name: ".BTF.base", Data: distilled}))
+		}, "DIR/nf-nat.inline.btf: the module nf_nat has a distilled base, and sites of inlined "},
+		"another base": {func(r *Release, dir string) { r.Modules[0].Path = "vmlinux.inline" },
+			"both have the same module name in the kernel, vmlinux.inline"},
+		"sites of sites": {func(r *Release, dir string) { r.Modules[0].Path = "disk.inline.inline" },
+			"of the module disk.inline, but there is no such module"},
+	} {
+		dir := t.TempDir()
+		r := siteRelease(t, dir)
+		c.change(&r, dir)
+		_, err := Build(r)
+		if err == nil || !strings.Contains(strings.ReplaceAll(err.Error(), dir, "DIR"), c.want) {
+			t.Errorf("%s: error %v\nwant %s", what, err, c.want)
+		}
+	}
+}
