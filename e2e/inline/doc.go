@@ -41,10 +41,9 @@
 //     isn't part of a range, so a range whose start is its end contains nothing. If no range
 //     contains the address, the default location counts, if there is one.
 //  6. Expressions are evaluated with symbols for the registers and the frame base. The result
-//     must be a constant, or an address in the file, or a register plus a constant. DW_OP_deref
-//     is possible once, as the last step before DW_OP_stack_value, if the parameter isn't larger
-//     than an address and the byte order is little endian (or the sizes are equal). Everything
-//     else is unknown: entry values, implicit pointers, other operations, values of other types.
+//     must be a constant, or an address in the file, or a register plus a constant. Everything
+//     else is unknown: values that are loaded from memory (DW_OP_deref), entry values, implicit
+//     pointers, and all other calculations.
 //  7. A register plus 0 is the register. Constants have as many bytes as the parameter. A
 //     constant of more than 8 bytes is unknown.
 //  8. DW_OP_addr with DW_OP_stack_value is "addr"; the kernel starts at the symbol _stext, and a

@@ -17,6 +17,10 @@ type elfFile struct {
 	debug   map[string][]byte // the debugging sections, by name
 }
 
+// needed are the debugging sections that the reader needs, without ".debug_".
+var needed = []string{"abbrev", "addr", "info", "line_str", "loc", "loclists", "ranges", "rnglists",
+	"str", "str_offsets"}
+
 func openELF(path string) (*elfFile, error) {
 	file, err := elf.Open(path)
 	if err != nil {
@@ -29,7 +33,8 @@ func openELF(path string) (*elfFile, error) {
 		f.assignAddresses()
 	}
 	for i, s := range file.Sections {
-		if !strings.HasPrefix(s.Name, ".debug_") || s.Type == elf.SHT_NOBITS {
+		name, ok := strings.CutPrefix(s.Name, ".debug_")
+		if !ok || s.Type == elf.SHT_NOBITS || !slices.Contains(needed, name) {
 			continue
 		}
 		data, err := s.Data()
@@ -175,7 +180,7 @@ func (f *elfFile) dwarf() (*dwarf.Data, error) {
 		// bounds.
 		names = append(slices.Clone(names), make([]byte, 0x50000+len(at("str_offsets")))...)
 	}
-	d, err := dwarf.New(at("abbrev"), nil, nil, at("info"), at("line"), nil, at("ranges"), names)
+	d, err := dwarf.New(at("abbrev"), nil, nil, at("info"), nil, nil, at("ranges"), names)
 	if err != nil {
 		return nil, err
 	}

@@ -143,7 +143,6 @@ type sum struct {
 	to       term
 	register uint64
 	constant uint64
-	loaded   uint64 // if not 0, what is meant is the content of memory at this address, in bytes
 }
 
 type term int
@@ -184,19 +183,12 @@ func (r *reader) evaluate(u *unit, p place) (all []location, err error) {
 	var stack []sum
 	var now location // what the operations since the last piece have described
 	push := func(s sum) { stack = append(stack, s) }
-	top := func() (s sum) {
+	pop := func() (s sum) {
 		if len(stack) == 0 {
 			err = noWord("an expression takes a value from an empty stack")
 			return sum{}
 		}
 		s, stack = stack[len(stack)-1], stack[:len(stack)-1]
-		return s
-	}
-	pop := func() sum { // a value for a calculation, or the address of memory
-		s := top()
-		if s.loaded != 0 {
-			err = noWord("a calculation with a value from memory")
-		}
 		return s
 	}
 	// finish completes what the operations since the last piece describe.
@@ -205,7 +197,10 @@ func (r *reader) evaluate(u *unit, p place) (all []location, err error) {
 			now.form, now.sum = inMemory, pop()
 		}
 		if u.addressSize == 4 {
-			now.constant = uint64(int64(int32(now.constant)))
+			now.constant &= 0xffffffff
+			if now.to == register || now.to == frameBase { // an offset
+				now.constant = uint64(int64(int32(now.constant)))
+			}
 		}
 		all = append(all, now)
 		now, stack = location{}, nil
@@ -224,14 +219,6 @@ func (r *reader) evaluate(u *unit, p place) (all []location, err error) {
 				return nil, err
 			}
 			push(sum{to: address, constant: v})
-		case op == 0x06: // DW_OP_deref
-			s := pop()
-			s.loaded = uint64(u.addressSize)
-			push(s)
-		case op == 0x94: // DW_OP_deref_size
-			s := pop()
-			s.loaded = d.uint(1)
-			push(s)
 		case op >= 0x08 && op <= 0x0f: // DW_OP_const1u, DW_OP_const1s, DW_OP_const2u …
 			n := 1 << ((op - 0x08) / 2)
 			if op%2 == 0 {
@@ -286,7 +273,7 @@ func (r *reader) evaluate(u *unit, p place) (all []location, err error) {
 			push(sum{to: frameBase})
 		case op == 0x96: // DW_OP_nop
 		case op == 0x9f: // DW_OP_stack_value
-			now.form, now.sum = isValue, top()
+			now.form, now.sum = isValue, pop()
 		case op == 0x9e: // DW_OP_implicit_value
 			now = location{form: isBytes, bytes: d.bytes(d.uleb())}
 		case op == 0x93: // DW_OP_piece
@@ -364,10 +351,6 @@ func (r *reader) text(u *unit, p place, size uint64) (text, cause string) {
 		return u.constant(l.bytes, size)
 	case l.form == inRegister:
 		return fmt.Sprintf("reg %d", l.register), ""
-	case l.form == isValue && l.loaded != 0:
-		if size > l.loaded || size < l.loaded && !u.littleEndian() {
-			return unknown("a part of a value from memory")
-		}
 	case l.form == isValue && l.to == nothing:
 		return constant(l.constant, size)
 	case l.form == isValue && size > word:
