@@ -93,7 +93,8 @@ func thinProgram(t *testing.T, rnd *rand.Rand) (joined, linked string) {
 			fmt.Sprintf("t%d *m%d;", other, i), fmt.Sprintf("const struct s%d *const m%d[2];", other, i),
 			fmt.Sprintf("union { long m%d; struct p%d *q%d; };", i, other, i),
 			fmt.Sprintf("int (*m%d)(struct s%d *, struct p%d *);", i, other, other),
-			fmt.Sprintf("unsigned m%d : %d;", i, 1+rnd.IntN(31)), fmt.Sprintf("enum e%d m%d;", other%3, i),
+			fmt.Sprintf("unsigned m%d : %d;", i, 1+rnd.IntN(31)),
+			fmt.Sprintf("enum e%d m%d;", other%3, i),
 			fmt.Sprintf("struct { char m%d; volatile struct p%d *r%d; } n%d;", i, other, i, i),
 		}[rnd.IntN(9)]
 	}
