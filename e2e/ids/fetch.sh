@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Fetches the input of the test in this directory: Debian's kernels 7.3 (from the suite experimental),
-# 7.2, 6.12 and 6.1 for amd64, and 7.2 for s390x, which is big-endian. For each kernel, it fetches the
-# modules that have .BTF_ids, and the program resolve_btfids. The files are kept in
-# ${XDG_CACHE_HOME:-~/.cache}/rules_btf/ids; the script prints that directory.
+# Fetches the input of the test in this directory: Debian's kernels 7.3 (from the suite
+# experimental), 7.2, 6.12 and 6.1 for amd64, and 7.2 for s390x, which is big-endian. For each
+# kernel, it fetches the modules that have .BTF_ids, and the program resolve_btfids. The files are
+# kept in ${XDG_CACHE_HOME:-~/.cache}/rules_btf/ids; the script prints that directory.
 #
 #   IDS_DIR=$(e2e/ids/fetch.sh) ./bazelw --root-exec go test -v ./e2e/ids
 #

@@ -187,8 +187,8 @@ func TestShipped(t *testing.T) {
 }
 
 // TestResolvers checks that we produce the same ids as the resolve_btfids programs from several
-// kernel versions. Those from 7.2 and 7.3 first change the BTF, so we resolve the ids in the changed
-// BTF.
+// kernel versions. Those from 7.2 and 7.3 first change the BTF, so we resolve the ids in the
+// changed BTF.
 func TestResolvers(t *testing.T) {
 	for _, dir := range kernels(t) {
 		for _, program := range resolvers(t) {
@@ -282,8 +282,8 @@ func differ(t *testing.T, a, b string) bool {
 }
 
 // same checks that two files with BTF have the same content. There is one exception: if a kfunc has
-// implicit arguments and takes arena pointers, resolve_btfids of 7.3 leaves the prototype of NAME_impl
-// without tags, but the pahole of earlier kernels adds them.
+// implicit arguments and takes arena pointers, resolve_btfids of 7.3 leaves the prototype of
+// NAME_impl without tags, but the pahole of earlier kernels adds them.
 func same(t *testing.T, a, b string) {
 	t.Helper()
 	r, err := harness.Command{Argv: []string{harness.Tool(t, "btfdedup"), "diff", a, b}}.Run()

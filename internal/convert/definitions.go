@@ -27,8 +27,8 @@ func (u *unit) visitDefinition(off uint32) (end uint32, err error) {
 
 // visitByPrint adds the definition at offset off, and describes it only if its fingerprint is new.
 // However, a definition with declaration tags is described each time, because these tags are items
-// as well. An anonymous struct or union is never an item. end is the offset after the definition, or
-// 0 if its children must be visited.
+// as well. An anonymous struct or union is never an item. end is the offset after the definition,
+// or 0 if its children must be visited.
 func (u *unit) visitByPrint(off, end uint32, fp dwarf.Fingerprint) error {
 	if i := u.c.store.byPrint.items.get(fp); i != nil {
 		u.c.env.add(*i)

@@ -52,8 +52,8 @@ func (g *group) note(u *unit) {
 	}
 }
 
-// enterGroup prepares c for the conversion of unit h: it unloads the units of the last group, unless
-// h belongs to it.
+// enterGroup prepares c for the conversion of unit h: it unloads the units of the last group,
+// unless h belongs to it.
 func (c *converter) enterGroup(h *dwarf.Unit) {
 	g := &c.neighbours.group
 	if g.has(h) {

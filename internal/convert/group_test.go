@@ -93,7 +93,8 @@ func thinProgram(t *testing.T, rnd *rand.Rand) (joined, linked string) {
 			fmt.Sprintf("t%d *m%d;", other, i), fmt.Sprintf("const struct s%d *const m%d[2];", other, i),
 			fmt.Sprintf("union { long m%d; struct p%d *q%d; };", i, other, i),
 			fmt.Sprintf("int (*m%d)(struct s%d *, struct p%d *);", i, other, other),
-			fmt.Sprintf("unsigned m%d : %d;", i, 1+rnd.IntN(31)), fmt.Sprintf("enum e%d m%d;", other%3, i),
+			fmt.Sprintf("unsigned m%d : %d;", i, 1+rnd.IntN(31)),
+			fmt.Sprintf("enum e%d m%d;", other%3, i),
 			fmt.Sprintf("struct { char m%d; volatile struct p%d *r%d; } n%d;", i, other, i, i),
 		}[rnd.IntN(9)]
 	}
@@ -144,14 +145,15 @@ func thinProgram(t *testing.T, rnd *rand.Rand) (joined, linked string) {
 			}
 		}
 		fmt.Fprintf(&text, "{ struct inner { struct p%d *p; } in = { v }; use(&in); }\n", private)
-		fmt.Fprintf(&text, "return depth ? n + f%d(v, 0) + f%d(v, 0) : n; }\n", rnd.IntN(files), rnd.IntN(files))
+		fmt.Fprintf(&text, "return depth ? n + f%d(v, 0) + f%d(v, 0) : n; }\n", rnd.IntN(files),
+			rnd.IntN(files))
 		if i == 0 {
 			text.WriteString("void use(void *v) { __asm__ volatile(\"\" :: \"r\"(v)); }\n")
 		}
 		name := fmt.Sprint("x", i)
 		write(name+".c", text.String())
-		programtest.Run(t, dir, "clang", "-w", "-g", "-O2", "-fno-pic", "-flto=thin", "-c", "-o", name+".o",
-			name+".c")
+		programtest.Run(t, dir, "clang", "-w", "-g", "-O2", "-fno-pic", "-flto=thin", "-c",
+			"-o", name+".o", name+".c")
 		objs = append(objs, name+".o")
 	}
 	link := func(out string, flags ...string) string {
@@ -180,7 +182,8 @@ func TestPromoted(t *testing.T) {
 		}
 		for name, text := range map[string]string{
 			filepath.Join(file.dir, file.name): file.text,
-			"x.h":                              "struct ops { int (*show)(int *); }; extern const struct ops ops; int twice(int *x);",
+			"x.h": "struct ops { int (*show)(int *); }; extern const struct ops ops;" +
+				"int twice(int *x);",
 		} {
 			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
 				t.Fatal(err)

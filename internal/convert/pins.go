@@ -143,8 +143,8 @@ func (p *pins) spend(left *int, run func() error) error {
 	return err
 }
 
-// maxKeptNodes is how many nodes a pinReader may have for units that don't import each other, if it is
-// kept for the next unit or group.
+// maxKeptNodes is how many nodes a pinReader may have for units that don't import each other, if it
+// is kept for the next unit or group.
 const maxKeptNodes = 1 << 12
 
 // provisional returns the pin of references to the entry at offset off.

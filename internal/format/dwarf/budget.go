@@ -101,8 +101,8 @@ func (r *Reader) spend(off uint32) error {
 		"compiler writes; the file is damaged")
 }
 
-// Repeat counts n entries against the file's budget: those whose references were read before, and are
-// now followed again.
+// Repeat counts n entries against the file's budget: those whose references were read before, and
+// are now followed again.
 func (r *Reader) Repeat(n int) error {
 	r.work -= int64(n)
 	if r.work >= 0 {

@@ -267,7 +267,8 @@ func compareRareEntries(t *testing.T, order binary.ByteOrder, base int) {
 			case 6:
 				entry = [][]byte{code(10), leb(), ref}
 			case 7:
-				entry = [][]byte{code(11), []byte("members of a\x00"[random.IntN(13):]), ref, {place, name()}}
+				entry = [][]byte{code(11), []byte("members of a\x00"[random.IntN(13):]), ref,
+					{place, name()}}
 			}
 			for _, b := range entry {
 				body = append(body, b...)

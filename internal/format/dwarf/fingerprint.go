@@ -31,8 +31,8 @@ type Prints struct {
 	// File is the number of the file. It is mixed into everything that has a meaning only in the file,
 	// so that fingerprints of several files can be compared. For that, Merged must not be set.
 	File uint64
-	// Other, if set, returns the unit with the entry at an offset of the unit's section, and the offset
-	// of the entry in that unit. The entry at offset die refers to it.
+	// Other, if set, returns the unit with the entry at an offset of the unit's section, and the
+	// offset of the entry in that unit. The entry at offset die refers to it.
 	Other func(die uint32, off uint64) (*Prints, uint32, error)
 	// EnclosedRoot is set when a fingerprint includes a type definition nested in another entry. (An
 	// anonymous struct or union is reached through the entry around it, and sets EnclosedRoot only if

@@ -10,8 +10,8 @@ var followed = [...]Attr{Type, Signature, Origin, Specification, Annotation}
 
 // References calls visit for what the entry at offset off and the entries below it refer to: by
 // their types, signatures, abstract origins, specifications and annotations. die is the entry that
-// refers. The origins of inlined calls don't count. Each definition of a type below the entry counts
-// as a reference to that definition.
+// refers. The origins of inlined calls don't count. Each definition of a type below the entry
+// counts as a reference to that definition.
 func (r *Reader) References(off uint32, visit func(die uint32, to Value) error) error {
 	return r.references(off, false, visit)
 }
@@ -22,7 +22,8 @@ func (r *Reader) Outward(visit func(die uint32, to Value) error) error {
 	return r.references(r.Unit.HeaderLen, true, visit)
 }
 
-func (r *Reader) references(off uint32, outward bool, visit func(die uint32, to Value) error) error {
+func (r *Reader) references(off uint32, outward bool,
+	visit func(die uint32, to Value) error) error {
 	wanted := leads | nested
 	if outward {
 		wanted = leadsOut
@@ -71,8 +72,8 @@ func (r *Reader) references(off uint32, outward bool, visit func(die uint32, to 
 	}
 }
 
-// skipInward skips entries that don't refer to other units, from offset off on. It stops at the first
-// other entry, or at an entry with children or of varying size.
+// skipInward skips entries that don't refer to other units, from offset off on. It stops at the
+// first other entry, or at an entry with children or of varying size.
 func (r *Reader) skipInward(off uint32) uint32 {
 	start, buf, inward := off, r.buf, &r.abbrevs.plans.inward
 	for int(off) <= len(buf)-planReach {

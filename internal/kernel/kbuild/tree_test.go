@@ -363,7 +363,8 @@ func TestSplitDWARF(t *testing.T) {
 	want := map[string][]string{"init/main.o": {"init/main.dwo"},
 		"init/main.pi.o": {"init/main.dwo"},
 		"kernel/hyp.o":   {"kernel/cpu.nvhe.dwo", "init/vgic.nvhe.dwo"}}
-	if !maps.EqualFunc(tree.DWOs, want, slices.Equal) || !slices.Contains(tree.Vmlinux.Objects, "kernel/fork.o") {
+	if !maps.EqualFunc(tree.DWOs, want, slices.Equal) ||
+		!slices.Contains(tree.Vmlinux.Objects, "kernel/fork.o") {
 		t.Errorf(".dwo files: %q, want %q; objects: %q", tree.DWOs, want, tree.Vmlinux.Objects)
 	}
 	for _, o := range []Options{{NoObjects: true}, {Whole: true}} {

@@ -53,8 +53,8 @@ func (d *decider) tagFunction(fn Type, value string) {
 		Ref: types.ID(fn)})
 }
 
-// isArena reports whether the name of a kfunc's parameter says that the parameter is an arena pointer
-// (is_arena_param in resolve_btfids, since Linux 7.3).
+// isArena reports whether a kfunc's parameter has the name of an arena pointer (is_arena_param in
+// resolve_btfids, since Linux 7.3).
 func (d *decider) isArena(parameter types.Elem) bool {
 	name := d.Graph.Strs.Bytes(parameter.Name)
 	return bytes.HasSuffix(name, []byte("__arena")) ||

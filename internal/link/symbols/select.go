@@ -199,7 +199,8 @@ func (l locals) hasAnyOf(s *survey.Survey, u int) bool {
 }
 
 // globals returns whether a unit defines something global, or promoted by ThinLTO, that must have a
-// symbol if the unit is linked, and whether the linked file has a global symbol with one of the unit's global names.
+// symbol if the unit is linked. It also returns whether the linked file has a global symbol with
+// one of the unit's global names.
 func (x *Index) globals(s *survey.Survey, u int) (defines, found bool) {
 	for id := range s.CandidatesOf(u) {
 		n := &s.Nodes[id]
