@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -96,7 +97,7 @@ func (r *dumpRun) run(env *cli.Env, args []string) error {
 		return err
 	}
 	if r.inline {
-		return r.writeSites(env, b)
+		return r.writeSites(env, args[0], b)
 	}
 	var ids []uint32
 	if len(r.names) > 0 {
@@ -118,8 +119,11 @@ func (r *dumpRun) run(env *cli.Env, args []string) error {
 	})
 }
 
-// writeSites prints the sites of inlined functions.
-func (r *dumpRun) writeSites(env *cli.Env, b *btf.Blob) error {
+// writeSites prints the sites of inlined functions in the file path, which holds b.
+func (r *dumpRun) writeSites(env *cli.Env, path string, b *btf.Blob) error {
+	if !slices.ContainsFunc(b.Types, func(t btf.Type) bool { return t.Kind == btf.KindLocsec }) {
+		return fmt.Errorf("%s: no sites of inlined functions; btfgen inline makes BTF that has them", path)
+	}
 	var f *elf.File
 	if r.elf != "" {
 		var err error
@@ -133,7 +137,10 @@ func (r *dumpRun) writeSites(env *cli.Env, b *btf.Blob) error {
 		return err
 	}
 	return env.WriteOutput(env.Output, func(w io.Writer) error {
-		return dump.WriteSites(w, b, r.names, names, r.format == "json")
+		if err := dump.WriteSites(w, b, r.names, names, r.format == "json"); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		return nil
 	})
 }
 

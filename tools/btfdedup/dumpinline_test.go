@@ -24,6 +24,7 @@ func TestDumpInline(t *testing.T) {
 		{"--inline", 0, ".text+0x2c  f()\n"},
 		{"--inline --name f", 0, ".text+0x2c  f()\n"},
 		{"--inline --format=json", 0, `{"section":".text","offset":44,"function":"f","id":`},
+		{"--inline --name f --name g", 1, `inline.btf: no site of a function with the name "g"`},
 		{"--inline --format=c", 2, "--inline and --format=c can't be used together"},
 		{"--inline --format=kabi", 2, "--inline and --format=kabi can't be used together"},
 		{"--format=json", 2, "--format=json needs --inline"},
@@ -36,7 +37,11 @@ func TestDumpInline(t *testing.T) {
 			t.Errorf("%s: exit code %d, %s%s; want %d, %q", c.args, code, stdout, stderr, c.code, c.want)
 		}
 	}
-	if _, stdout, _ := btfdedup("dump", "--inline", "--name", "g", path); stdout != "" {
-		t.Errorf("a function without sites: %s", stdout)
+	types, _ := writeBTF(t, dir, "types.btf", nil, func(b *btf.Builder) {
+		b.Func("f", b.FuncProto(0), 0)
+	})
+	if code, stdout, stderr := btfdedup("dump", "--inline", types); code != 1 || stdout != "" ||
+		!strings.Contains(stderr, "types.btf: no sites of inlined functions; btfgen inline makes") {
+		t.Errorf("BTF without sites: exit code %d, %s%s", code, stdout, stderr)
 	}
 }

@@ -39,13 +39,15 @@ type Names struct {
 }
 
 // Sites calls f for each site in b, without the bases of b, in the order of sections, offsets and
-// functions. If names is not empty, it skips functions with other names. f must not keep the Site.
+// functions. If names is not empty, it skips functions with other names; it is an error if one of
+// the names has no site. f must not keep the Site.
 func Sites(b *btf.Blob, names []string, n Names, f func(*Site) error) error {
 	type place struct {
 		section string
 		site    btf.Site
 	}
 	var list []place
+	found := map[string]bool{}
 	for i := range b.Types {
 		t := &b.Types[i]
 		if t.Kind != btf.KindLocsec {
@@ -53,9 +55,17 @@ func Sites(b *btf.Blob, names []string, n Names, f func(*Site) error) error {
 		}
 		section := strings.TrimPrefix(b.TypeName(t), "inline")
 		for _, s := range b.SitesOf(t) {
-			if len(names) == 0 || slices.Contains(names, nameOf(b, s.Func)) {
+			if len(names) == 0 {
 				list = append(list, place{section, s})
+			} else if name := nameOf(b, s.Func); slices.Contains(names, name) {
+				list = append(list, place{section, s})
+				found[name] = true
 			}
+		}
+	}
+	for _, name := range names {
+		if !found[name] {
+			return fmt.Errorf("no site of a function with the name %q", name)
 		}
 	}
 	slices.SortStableFunc(list, func(x, y place) int {

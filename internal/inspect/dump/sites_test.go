@@ -80,7 +80,6 @@ caller+0x2c  one(fd = %edi, mask = 0x4000, ...)
 			`{"name":"fd","location":"%edi","size":4},{"name":"mask","location":"0x4000","size":4},` +
 			`{"name":"..."}]}
 `},
-		{"nothing", []string{"other"}, x86, false, ""},
 	} {
 		var out bytes.Buffer
 		if err := WriteSites(&out, sitesBTF(), c.names, c.in, c.json); err != nil {
@@ -89,6 +88,11 @@ caller+0x2c  one(fd = %edi, mask = 0x4000, ...)
 		if out.String() != c.want {
 			t.Errorf("%s:\n%swant\n%s", c.what, out.String(), c.want)
 		}
+	}
+	var out bytes.Buffer
+	err = WriteSites(&out, sitesBTF(), []string{"one", "other"}, none, false)
+	if err == nil || err.Error() != `no site of a function with the name "other"` || out.Len() != 0 {
+		t.Errorf("a name without sites: %v\n%s", err, out.String())
 	}
 }
 

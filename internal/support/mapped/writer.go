@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// Writer writes to a file. Bytes of a mapping are copied from file to file: if the file system
-// can share them, nothing is copied at all.
+// Writer writes to a file. Bytes of a mapping, which can't be written to and so are those of the
+// mapped file, are copied from file to file: if the file system can share them, nothing is copied.
 //
 // If a write reads bytes that are gone from a mapping, the system reports a failed write. Writer
 // panics instead, as any other read of such bytes does.
