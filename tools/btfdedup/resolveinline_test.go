@@ -29,7 +29,7 @@ var inlinedFunctions = []struct {
 }
 
 const inlineSource = idsSource + `
-	void undefined(void); int data; void global(void) { undefined(); }
+	void undefined(void); asm(".type undefined, %function"); int data; void global(void) { undefined(); }
 	__attribute__((used, noinline)) static void local(void) { data++; }`
 
 // sitesBTF writes BTF with the types of idsTypes and sites of inlinedFunctions.
