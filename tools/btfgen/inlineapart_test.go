@@ -19,7 +19,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
-// TestInlineApart: if the sites in the BTF of the feature inline are moved to BTF of their own, as
+// TestInlineApart: if the sites in the BTF of the feature inline are moved to separate BTF, as
 // resolve-ids --inline-out does, they are the sites that btfgen inline finds. The rest is the BTF
 // without the feature and, as in resolve_btfids, the other types that inlined functions need.
 func TestInlineApart(t *testing.T) {
