@@ -39,10 +39,11 @@ func sitesBTF(t *testing.T, path string, order binary.ByteOrder, base *btf.Blob)
 	idsTypes(b)
 	var sites []btf.Site
 	for i, f := range inlinedFunctions {
-		id := b.NextID()
-		if f.name == "a" {
-			for id = b.Blob.StartID; b.Blob.Types[id-b.Blob.StartID].Kind != btf.KindFunc; id++ {
-			}
+		var id uint32
+		if f.name == "a" { // the first function of idsTypes
+			id = b.Blob.StartID + uint32(slices.IndexFunc(b.Blob.Types, func(t btf.Type) bool {
+				return t.Kind == btf.KindFunc
+			}))
 		} else {
 			result := b.Ref(btf.KindPtr, "", b.Composite(btf.KindStruct, "of_"+f.name, 4, false))
 			id = b.Func(f.name, b.FuncProto(result), btf.LinkageStatic)
