@@ -32,6 +32,7 @@ func TestKernel(t *testing.T) {
 	m := newMaker(t, t.TempDir())
 	base := m.btf("vmlinux", files[0])
 	m.compare(files[0], base)
+	m.oldBase = files[0]
 	for _, module := range files[1:] {
 		m.compare(module, base, m.btf("module", module, base))
 	}
@@ -41,17 +42,18 @@ func TestKernel(t *testing.T) {
 type maker struct {
 	testing.TB
 	dir, btfgen, btfdedup string
+	oldBase               string // the vmlinux of modules whose ids are already resolved
 }
 
 func newMaker(t testing.TB, dir string) maker {
 	t.Helper()
-	return maker{t, dir, harness.Tool(t, "btfgen"), harness.Tool(t, "btfdedup")}
+	return maker{t, dir, harness.Tool(t, "btfgen"), harness.Tool(t, "btfdedup"), ""}
 }
 
 // btf makes the BTF of a file, with bases.
 func (m maker) btf(name, elf string, bases ...string) string {
 	out := filepath.Join(m.dir, name+".btf")
-	m.run("elf", "--lang-exclude=rust", out, elf, bases)
+	m.run("elf", nil, out, elf, bases)
 	return out
 }
 
@@ -60,29 +62,56 @@ func (m maker) btf(name, elf string, bases ...string) string {
 func (m maker) inline(elf string, bases ...string) []*Site {
 	m.Helper()
 	out := filepath.Join(m.dir, "inline.btf")
-	m.run("inline", "--lang-exclude=rust", out, elf, bases)
+	m.run("inline", nil, out, elf, bases)
 	if _, err := os.Stat(out); err != nil {
 		return nil
 	}
-	verify := []string{m.btfdedup, "verify", "--sorted"}
-	for _, b := range bases {
-		verify = append(verify, "--base", b)
+	return m.read(out, bases)
+}
+
+// apart is like inline, but makes BTF that has the sites among the other types, and then moves them
+// to a separate file. The last base is not used.
+func (m maker) apart(elf string, bases ...string) []*Site {
+	m.Helper()
+	p := func(name string) string { return filepath.Join(m.dir, name) }
+	bases = slices.Clone(bases[:len(bases)-1])
+	m.run("elf", []string{"--features=+inline"}, p("all.btf"), elf, bases)
+	argv := []string{m.btfdedup, "resolve-ids", "-o", p("copy"), "--btf", p("all.btf"), "--btf-out",
+		p("main.btf"), "--inline-out", p("apart.btf"), elf}
+	if m.oldBase != "" {
+		argv = append(argv, "--old-base", m.oldBase)
 	}
-	harness.MustRun(m, m.dir, append(verify, out)...)
-	sites, err := BTFSites(append(slices.Clone(bases), out)...)
+	harness.MustRun(m, m.dir, withBases(argv, bases)...)
+	if _, err := os.Stat(p("apart.btf")); err != nil {
+		return nil
+	}
+	harness.MustRun(m, m.dir, withBases([]string{m.btfdedup, "verify", "--sorted", p("main.btf")},
+		bases)...)
+	return m.read(p("apart.btf"), append(bases, p("main.btf")))
+}
+
+// read checks that BTF with sites obeys the kernel's rules, and returns the sites.
+func (m maker) read(path string, bases []string) []*Site {
+	m.Helper()
+	harness.MustRun(m, m.dir, withBases([]string{m.btfdedup, "verify", "--sorted", path}, bases)...)
+	sites, err := BTFSites(append(slices.Clone(bases), path)...)
 	if err != nil {
 		m.Fatal(err)
 	}
 	return sites
 }
 
-func (m maker) run(verb, option, out, elf string, bases []string) {
-	m.Helper()
-	argv := []string{m.btfgen, verb, option, "-o", out}
+func withBases(argv, bases []string) []string {
 	for _, b := range bases {
 		argv = append(argv, "--base", b)
 	}
-	harness.MustRun(m, m.dir, append(argv, elf)...)
+	return argv
+}
+
+func (m maker) run(verb string, options []string, out, elf string, bases []string) {
+	m.Helper()
+	argv := append([]string{m.btfgen, verb, "--lang-exclude=rust", "-o", out, elf}, options...)
+	harness.MustRun(m, m.dir, withBases(argv, bases)...)
 }
 
 // compare compares the sites in the BTF with those that the reader finds, and returns the latter.
@@ -106,6 +135,9 @@ func (m maker) compare(elf string, bases ...string) []*Site {
 		all)
 	if len(differences) > 0 {
 		m.Errorf("%s:\n%s", elf, strings.Join(differences, "\n"))
+	}
+	if differences := Differences(truth, m.apart(elf, bases...)); len(differences) > 0 {
+		m.Errorf("%s, moved to a separate file:\n%s", elf, strings.Join(differences, "\n"))
 	}
 	return truth
 }

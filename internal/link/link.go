@@ -100,7 +100,7 @@ func Object(o *object.Object, opt Options) (*Linked, error) {
 	if !slices.ContainsFunc(t.Units, func(u object.Unit) bool { return u.FromBTF }) {
 		result.Doubt = t.Found.Doubt() // linked BTF has only types that its base lacks
 	}
-	return &Linked{result, copied, t, w}, nil
+	return &Linked{result, copied, t, d, w}, nil
 }
 
 func (opt *Options) setDefaults() {
@@ -173,7 +173,22 @@ type Linked struct {
 	*Result
 	copied  []bool // by unit: it is the base of an input that is split BTF; nil if no unit is one
 	types   *resolve.Types
+	decided *decide.Decisions
 	written *write.Written
+}
+
+// ID returns the id, in the result or its base, of a type or function that unit u of the object
+// holds, or 0 if it has none. The unit is BTF that was linked before, and node is from
+// object.FromBlob.
+func (l *Linked) ID(u int, node types.ID) uint32 {
+	k := l.types.Of(node)
+	if !l.types.Fixed(node) {
+		k = l.types.In(u, node)
+	}
+	if l.types.Node(k).Kind == types.KindFunc {
+		return l.written.MadeID(l.decided.Encoded(k))
+	}
+	return l.written.ID(k)
 }
 
 // Holders maps the ids of types in the result and its bases to the units that hold these types, as

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/binary"
 	"path/filepath"
 	"testing"
 
@@ -18,6 +19,7 @@ func TestOutputsAllOrNone(t *testing.T) {
 	ko := compileModules(t, dir, 1)[0]
 	ids := compileIDs(t, dir, "ids.o", idsSource)
 	vmlinux, _ := writeBTF(t, dir, "vmlinux.btf", nil, idsTypes)
+	sitesBTF(t, filepath.Join(dir, "all.btf"), binary.LittleEndian, nil)
 	rawBTF(t, filepath.Join(dir, "object.btf"), "t", 8)
 	base, err := btf.ReadOne(vmlinux, nil)
 	if err != nil {
@@ -36,6 +38,8 @@ func TestOutputsAllOrNone(t *testing.T) {
 		[]string{"merge", out("-o", "btf"), stats, p("object.btf")},
 		[]string{"index", out("-o", "index"), stats, vmlinux},
 		[]string{"resolve-ids", out("-o", "elf"), out("--btf-out=", "btf"), stats, "--btf", vmlinux, ids},
+		[]string{"resolve-ids", out("-o", "elf"), out("--btf-out=", "btf"), out("--inline-out=", "sites"),
+			stats, "--btf", p("all.btf"), ids},
 		[]string{"shared", out("-o", "btf"), stats, "--base", vmlinux, module, other},
 		[]string{"modules", out("-o", "btf"), out("--skipped-dir=", "skipped"), out("--embed=", "ko"),
 			out("--extra-dir=", "extra"), out("--inline-dir=", "inline"), "--features=+global_var",

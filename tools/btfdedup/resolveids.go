@@ -17,8 +17,9 @@ import (
 )
 
 type resolveIDs struct {
-	types, oldBase, typesOut string
-	fatal                    bool
+	types, oldBase      string
+	typesOut, inlineOut string
+	fatal               bool
 }
 
 func resolveIDsCommand() *cobra.Command {
@@ -38,6 +39,10 @@ Since Linux 7.0 kfuncs may have implicit arguments, which BTF must not show. For
 --btf-out writes BTF with two functions, foo and foo_impl, as resolve_btfids does, and the ids come
 from that BTF.
 
+If the BTF also has the sites where functions were inlined (the feature inline), --inline-out moves
+them to a separate file, as resolve_btfids --inline of Linux 7.4 does. The file is split BTF that is
+based on the output of --btf-out. If there are no sites, an old file with this name is removed.
+
 A file with resolved ids can be resolved again. If not all kfuncs of a set8 have the same flags, the
 command needs the file's old .BTF to find out which kfunc each flag belongs to. That BTF is based on
 --old-base, or else on --base.`,
@@ -45,6 +50,8 @@ command needs the file's old .BTF to find out which kfunc each flag belongs to. 
 btfdedup resolve-ids -o vmlinux --btf vmlinux.btf vmlinux.unresolved
 # Linux 7.0 or later: kfuncs with implicit arguments
 btfdedup resolve-ids -o vmlinux --btf linked.btf --btf-out vmlinux.btf vmlinux.unresolved
+# Linux 7.4 or later: all.btf also has the sites of inlined functions
+btfdedup resolve-ids -o vmlinux --btf all.btf --btf-out v.btf --inline-out v.inline.btf in.vmlinux
 # a module's BTF is based on the kernel's
 btfdedup resolve-ids -o module.ko --btf module.btf --base vmlinux.btf unresolved.ko`,
 	}, cli.Output|cli.Base|cli.Report)
@@ -54,11 +61,16 @@ btfdedup resolve-ids -o module.ko --btf module.btf --base vmlinux.btf unresolved
 		"the BTF `FILE` on which the old .BTF is based, if the ids are already resolved")
 	flags.OutputVar(&r.typesOut, "btf-out",
 		"write the BTF without implicit arguments of kfuncs to `FILE`")
+	flags.OutputVar(&r.inlineOut, "inline-out",
+		"with --btf-out: move the sites of inlined functions to `FILE`")
 	flags.BoolVar(&r.fatal, "fatal-warnings", false, "treat warnings as errors")
 	return flags.Command(func(env *cli.Env, args []string) error { return r.run(env, args[0]) })
 }
 
 func (r *resolveIDs) run(env *cli.Env, path string) error {
+	if r.inlineOut != "" && r.typesOut == "" {
+		return cli.Usagef("--inline-out needs --btf-out, a file for the BTF on which the sites are based")
+	}
 	run := report.Start(env, []string{path})
 	defer run.Close()
 	f, err := elf.Open(path)
@@ -78,21 +90,41 @@ func (r *resolveIDs) run(env *cli.Env, path string) error {
 	if err != nil {
 		return err
 	}
-	var ids, types []byte
+	var made resolved
 	if section != nil || r.typesOut != "" {
-		if ids, types, err = r.resolve(env, f, section, base); err != nil {
+		if made, err = r.resolve(env, f, section, base); err != nil {
 			return err
 		}
 	}
-	parts, err := btfids.Patch(f, ids)
+	parts, err := btfids.Patch(f, made.ids)
 	if err != nil {
 		return err
 	}
 	outputs := []cli.Artifact{{Path: env.Output, File: cli.Bytes(parts...)}}
 	if r.typesOut != "" {
-		outputs = append(outputs, cli.Artifact{Path: r.typesOut, File: cli.Bytes(types)})
+		outputs = append(outputs, cli.Artifact{Path: r.typesOut, File: cli.Bytes(made.types)})
 	}
-	return run.Finish(outputs...)
+	if made.sites != nil {
+		outputs = append(outputs, cli.Artifact{Path: r.inlineOut, File: cli.Bytes(made.sites)})
+	}
+	if err := run.Finish(outputs...); err != nil || made.sites != nil || r.inlineOut == "" {
+		return err
+	}
+	return removeOld(r.inlineOut)
+}
+
+// removeOld removes a file, if it exists, that this run would have written if there were sites.
+func removeOld(path string) error {
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	return os.Remove(path)
+}
+
+// resolved has the contents of the outputs.
+type resolved struct {
+	ids          []byte // the section .BTF_ids; may be nil
+	types, sites []byte // nil if they aren't written
 }
 
 // checkBase returns an error if base is for a different machine than f, and warns if it is for a
@@ -127,28 +159,42 @@ func emptyFile(path string) bool {
 // resolve returns the new content of the section, which may be nil. With --btf-out, it also returns
 // the new BTF.
 func (r *resolveIDs) resolve(env *cli.Env, f *elf.File, section *resolveids.IDs,
-	base *btf.Blob) (ids, types []byte, err error) {
+	base *btf.Blob) (made resolved, err error) {
 	b, err := r.read(f, base)
 	if err != nil {
-		return nil, nil, err
+		return made, err
 	}
 	if r.typesOut != "" {
-		types, err = implicitargs.Rewrite(b, section.ImplicitKfuncs(), env.Jobs)
-		if err == nil {
-			b, err = btf.Parse(types, b.Base)
+		if made.types, made.sites, err = r.rewrite(env, f, section, b); err == nil {
+			b, err = btf.Parse(made.types, b.Base)
 		}
 		if err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", r.typesFile(f), err)
+			return made, fmt.Errorf("%s: %w", r.typesFile(f), err)
 		}
 	}
 	if section == nil {
-		return nil, types, nil
+		return made, nil
 	}
 	ids, warnings, err := section.Resolve(b, r.typesFile(f))
 	if err != nil {
+		return made, err
+	}
+	made.ids = ids
+	return made, warnOf(env, f.Path, warnings, r.fatal)
+}
+
+// rewrite returns the BTF for --btf-out, and that for --inline-out, if there are sites.
+func (r *resolveIDs) rewrite(env *cli.Env, f *elf.File, section *resolveids.IDs, b *btf.Blob) (types,
+	sites []byte, err error) {
+	if r.inlineOut == "" {
+		types, err = implicitargs.Rewrite(b, section.ImplicitKfuncs(), env.Jobs)
+		return types, nil, err
+	}
+	outlined, err := section.Outlined(f)
+	if err != nil {
 		return nil, nil, err
 	}
-	return ids, types, warnOf(env, f.Path, warnings, r.fatal)
+	return implicitargs.RewriteApart(b, section.ImplicitKfuncs(), outlined, env.Jobs)
 }
 
 // warnOf prints warnings about a file's ids; if fatal is set, it returns an error instead.

@@ -322,17 +322,7 @@ func TestInlineInOne(t *testing.T) {
 		for _, v := range verify.Check(b, verify.Options{Sorted: true}) {
 			t.Errorf("%s: %v", name, v)
 		}
-		names, err := dump.NamesOf(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var text bytes.Buffer
-		if err := dump.WriteSites(&text, b, nil, names, false); err != nil {
-			t.Fatal(err)
-		}
-		lines := strings.Split(text.String(), "\n")
-		slices.Sort(lines)
-		return b, strings.Join(lines, "\n")
+		return b, strings.Join(sitesIn(t, b), "\n")
 	}
 	plain, _ := read("plain", nil)
 	split, want := read("split", plain)

@@ -45,6 +45,17 @@ func (s *Section) Kfuncs() ([]Kfunc, error) {
 	return list, nil
 }
 
+// Functions returns the names of the functions that have ids in the section.
+func (s *Section) Functions() map[string]bool {
+	names := map[string]bool{}
+	for i := range s.ids {
+		if s.ids[i].kind == btf.KindFunc {
+			names[s.ids[i].name] = true
+		}
+	}
+	return names
+}
+
 // CheckKfuncs returns the entries of a file's set8s that the kernel refuses to register as kfuncs
 // (btf_check_kfunc_protos): those whose id isn't that of a function in b, or for whose name taken
 // returns true. The kernel reads as many entries as the set's count says.

@@ -23,7 +23,9 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/link"
 	"github.com/rules-btf/rules_btf/internal/link/base"
+	"github.com/rules-btf/rules_btf/internal/link/locsec"
 	"github.com/rules-btf/rules_btf/internal/model/object"
+	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
 // Flag is KF_IMPLICIT_ARGS, one of the flags of a kfunc (include/linux/btf.h).
@@ -37,13 +39,14 @@ var implicit = []string{"bpf_prog_aux", "btf_struct_meta"}
 
 // Rewrite changes the functions in b that are listed in kfuncs and have the declaration tag
 // bpf_kfunc. The result is raw BTF in canonical order with the same base as b, even if nothing
-// changes. jobs is the number of threads.
+// changes. If b has sites of inlined functions, the result has them after the other anonymous types.
+// jobs is the number of threads.
 func Rewrite(b *btf.Blob, kfuncs []string, jobs int) ([]byte, error) {
 	edited, err := edit(b, kfuncs)
 	if err != nil {
 		return nil, err
 	}
-	return relink(b, edited, jobs)
+	return relink(edited, jobs)
 }
 
 // RewriteIfNeeded is like Rewrite, but returns nil if there is nothing to change.
@@ -52,28 +55,41 @@ func RewriteIfNeeded(b *btf.Blob, kfuncs []string, jobs int) ([]byte, error) {
 	if err != nil || len(edited.Types) == len(b.Types) { // each change adds a type
 		return nil, err
 	}
-	return relink(b, edited, jobs)
+	return relink(edited, jobs)
 }
 
-// relink returns edited, which is a changed copy of b, in canonical order.
-func relink(b, edited *btf.Blob, jobs int) ([]byte, error) {
-	o, err := object.FromBTF(object.Target{}, edited)
-	if err != nil {
-		return nil, err
-	}
-	opt := link.Options{Features: o.Features, Jobs: jobs}
-	if b.Base != nil {
-		parsed, err := base.Parse(b.Base)
+// relink returns the edited BTF in canonical order.
+func relink(edited *btf.Blob, jobs int) ([]byte, error) {
+	if !edited.HasLocations() {
+		linked, _, err := relinkTypes(edited, jobs)
 		if err != nil {
 			return nil, err
 		}
-		opt.Base = parsed
+		return linked.BTF, nil
 	}
-	result, err := link.Link([]*object.Object{o}, opt)
+	_, split, err := apart(edited, func(string) bool { return true }, jobs)
 	if err != nil {
 		return nil, err
 	}
-	return result.BTF, nil
+	return btf.Encode(locsec.Join(split), split.Base.Header.Form())
+}
+
+// relinkTypes links BTF without sites, and returns the node of each of its types.
+func relinkTypes(edited *btf.Blob, jobs int) (*link.Linked, []types.ID, error) {
+	o, nodes, err := object.FromBlob(object.Target{}, edited)
+	if err != nil {
+		return nil, nil, err
+	}
+	opt := link.Options{Features: o.Features, Jobs: jobs}
+	if edited.Base != nil {
+		parsed, err := base.Parse(edited.Base)
+		if err != nil {
+			return nil, nil, err
+		}
+		opt.Base = parsed
+	}
+	linked, err := link.Object(o, opt)
+	return linked, nodes, err
 }
 
 // Left lists the kfuncs that still have implicit parameters in b or its bases; Linux 7.0 and later

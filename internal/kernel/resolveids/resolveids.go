@@ -8,6 +8,7 @@
 package resolveids
 
 import (
+	stdelf "debug/elf"
 	"fmt"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
@@ -78,6 +79,31 @@ func (x *IDs) ImplicitKfuncs() []string {
 		return nil
 	}
 	return x.kfuncs
+}
+
+// Outlined returns a function that reports whether the BTF of f has a function with a name even if
+// only sites of inlined functions need it: if f has the function's symbol, the kernel's code has the
+// function's id, or f is stripped. This is the rule of resolve_btfids (keep_in_base_btf in
+// tools/bpf/resolve_btfids/main.c of Linux 7.4). Call the result only while f is open. x may be nil.
+func (x *IDs) Outlined(f *elf.File) (func(name string) bool, error) {
+	symbols, err := f.Symbols()
+	if err != nil {
+		return nil, err
+	}
+	if len(symbols.List) == 0 {
+		return func(string) bool { return true }, nil
+	}
+	names := map[string]bool{}
+	if x != nil {
+		names = x.section.Functions()
+	}
+	for i := range symbols.List {
+		s := &symbols.List[i]
+		if stdelf.SymType(s.Type) == stdelf.STT_FUNC && s.Place != elf.Undefined {
+			names[symbols.Name(s)] = true
+		}
+	}
+	return func(name string) bool { return names[name] }, nil
 }
 
 // Explicit removes the implicit arguments of the file's kfuncs from b. data is the raw form of b,

@@ -36,13 +36,11 @@ type (
 type decider struct {
 	*resolve.Types
 	*Decisions
-	facts    *facts.Facts // nil: every candidate counts as linked
-	features features.Set
-	extra    bool // only variables outside the per-CPU section are wanted
-	symbols  *symbols.Index
-	group    []Holder
-	// encoded maps a FUNC or VAR that units hold to the made type that encodes it, or to 0.
-	encoded    map[Type]Type
+	facts      *facts.Facts // nil: every candidate counts as linked
+	features   features.Set
+	extra      bool // only variables outside the per-CPU section are wanted
+	symbols    *symbols.Index
+	group      []Holder
 	kfuncs     map[types.Str]Type  // by name: the encoded function
 	arena      map[types.Hash]Type // by keyOf: the types that makeOnce has returned
 	keys       map[Type]types.Hash // the inverse of arena, for made types
@@ -63,8 +61,8 @@ func Decide(t *resolve.Types, x *symbols.Index, f *facts.Facts, set features.Set
 	if err := checkFacts(f, set); err != nil {
 		return nil, err
 	}
-	d := &decider{Types: t, Decisions: &Decisions{first: Type(t.Len())}, facts: f, features: set,
-		extra: extra, symbols: x, encoded: map[Type]Type{}, kfuncs: map[types.Str]Type{},
+	d := &decider{Types: t, Decisions: &Decisions{first: Type(t.Len()), encoded: map[Type]Type{}},
+		facts: f, features: set, extra: extra, symbols: x, kfuncs: map[types.Str]Type{},
 		arena: map[types.Hash]Type{}, keys: map[Type]types.Hash{}, prototypes: looseHashes{Types: t}}
 	if !extra {
 		d.encodeFunctions()

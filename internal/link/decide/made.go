@@ -12,6 +12,9 @@ type Decisions struct {
 	// Skipped are the linked file's functions and variables that are not encoded, sorted by name.
 	Skipped []Skipped
 
+	// encoded maps a FUNC or VAR that units hold to the made type that encodes it, or to 0.
+	encoded map[Type]Type
+
 	first Type // the number of the first made type
 	nodes []types.Node
 	elems []types.Elem
@@ -28,6 +31,10 @@ func (d *Decisions) Made(yield func(Type, *types.Node) bool) {
 		}
 	}
 }
+
+// Encoded returns the made type that encodes k, or 0 if k isn't encoded. k is a FUNC in BTF that was
+// linked before.
+func (d *Decisions) Encoded(k Type) Type { return d.encoded[k] }
 
 // At returns the made type k, or nil if k is a type of package resolve.
 func (d *Decisions) At(k Type) *types.Node {

@@ -1,4 +1,5 @@
-// Package locsec adds the sites at which functions were inlined to the BTF that has the functions.
+// Package locsec adds the sites at which functions were inlined to the BTF that has the functions,
+// joins such BTF with its base, and splits it again.
 package locsec
 
 import (

@@ -17,26 +17,11 @@ import (
 func FromBTF(t Target, blobs ...*btf.Blob) (*Object, error) {
 	o := New(t, 0)
 	for i, b := range blobs {
-		order := byteOrder(b)
-		if i > 0 && order != o.Target.Order {
+		if order := byteOrder(b); i > 0 && order != o.Target.Order {
 			return nil, fmt.Errorf("BTF: blob %d is %v, but the one before it is %v", i+1, order,
 				o.Target.Order)
 		}
-		o.Target.Order = order
-		if b.Header.LayoutLen != 0 {
-			o.Features = features.Layout
-		}
-		if o.Target.AddrSize == 0 {
-			o.Target.AddrSize = int(b.PointerSize())
-		}
-		if err := noLocations(b); err != nil {
-			return nil, err
-		}
-		_, err := o.addChain(Chain(b), true)
-		if err == nil {
-			err = endlessIn(b)
-		}
-		if err != nil {
+		if _, err := o.addLinked(b); err != nil {
 			if len(blobs) > 1 {
 				err = fmt.Errorf("blob %d of %d: %w", i+1, len(blobs), err)
 			}
@@ -44,6 +29,32 @@ func FromBTF(t Target, blobs ...*btf.Blob) (*Object, error) {
 		}
 	}
 	return o, nil
+}
+
+// FromBlob is FromBTF for one blob. It also returns the node of each BTF id, as AddBTF does. The
+// last unit is that of the blob itself.
+func FromBlob(t Target, b *btf.Blob) (*Object, []types.ID, error) {
+	o := New(t, 0)
+	ids, err := o.addLinked(b)
+	return o, ids, err
+}
+
+func (o *Object) addLinked(b *btf.Blob) ([]types.ID, error) {
+	o.Target.Order = byteOrder(b)
+	if b.Header.LayoutLen != 0 {
+		o.Features = features.Layout
+	}
+	if o.Target.AddrSize == 0 {
+		o.Target.AddrSize = int(b.PointerSize())
+	}
+	if err := noLocations(b); err != nil {
+		return nil, err
+	}
+	ids, err := o.addChain(Chain(b), true)
+	if err != nil {
+		return nil, err
+	}
+	return ids, endlessIn(b)
 }
 
 // Chain returns b and its bases, the lowest base first.

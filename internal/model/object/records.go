@@ -44,8 +44,8 @@ func noLocations(b *btf.Blob) error {
 	for i := range b.Types {
 		if t := &b.Types[i]; t.Kind.IsLocation() {
 			return typeError(b.StartID+uint32(i), t, "sites of inlined functions can't be linked; use "+
-				"BTF without them, as resolve_btfids --inline of Linux 7.4 makes it, or pahole without "+
-				"the feature inline")
+				"BTF without them, as btfdedup resolve-ids --inline-out makes it, or pahole without the "+
+				"feature inline")
 		}
 	}
 	return nil
