@@ -92,6 +92,9 @@ func sitesOf(t *testing.T, dir, name string, args ...string) string {
 		t.Fatal(err)
 	}
 	defer f.Close()
+	if err := dump.CheckCode(b, f); err != nil {
+		t.Errorf("%s: %v", name, err)
+	}
 	names, err := dump.NamesOf(f)
 	if err != nil {
 		t.Fatal(err)
