@@ -361,8 +361,8 @@ func TestInlineInOne(t *testing.T) {
 	}
 }
 
-// TestInlineDistilled: on a distilled base, the sites are the same, and there is no warning that the
-// base has few of the file's types.
+// TestInlineDistilled: on a distilled base, the sites are the same, and there is no warning that
+// the base has few of the file's types.
 func TestInlineDistilled(t *testing.T) {
 	programtest.Need(t, "gcc", "ld")
 	dir := t.TempDir()
