@@ -67,6 +67,13 @@ func TestDumpInlineELF(t *testing.T) {
 		{"after", ".text", 32}, {"init", ".init.text", 0}} {
 		writeBTF(t, dir.Path(""), c.name+".btf", base, site(c.section, c.offset))
 	}
+	writeBTF(t, dir.Path(""), "weak.btf", base, func(b *btf.Builder) {
+		sites := []btf.Site{{Func: b.Func("f", b.FuncProto(0), 0), LocProto: b.LocProto(), Offset: 17}}
+		for range 99 {
+			sites = append(sites, btf.Site{Func: sites[0].Func, LocProto: sites[0].LocProto, Offset: 31})
+		}
+		b.Locsec("inline.text", sites...)
+	})
 	writeBTF(t, dir.Path(""), "one.btf", nil, site(".text", 9))
 	dir.Write("x.s", `
 		.skip 8; .type caller, @function; caller: .skip 8; .size caller, 8
@@ -92,10 +99,12 @@ func TestDumpInlineELF(t *testing.T) {
 		{"--elf DIR/stripped --base DIR/base.btf DIR/between.btf", ".text+0x11  f()\n"},
 		{"--elf DIR/x --base DIR/same.base DIR/inside.btf", "caller+0x1  f()\n"},
 		{"--elf DIR/x DIR/same.one", "caller+0x1  f()\n"},
+		{"--elf DIR/x --base DIR/base.btf DIR/weak.btf",
+			".text+0x11  f()\n" + strings.Repeat("other+0x7  f()\n", 99)},
 		{"--elf DIR/x --base DIR/base.btf DIR/before.btf",
-			wrong + "before.btf: no function at .text+0x7\n"},
+			wrong + "before.btf: of 1 site, 1 are in no function, such as .text+0x7\n"},
 		{"--elf DIR/x --base DIR/base.btf DIR/between.btf",
-			wrong + "between.btf: no function at .text+0x11\n"},
+			wrong + "between.btf: of 1 site, 1 are in no function, such as .text+0x11\n"},
 		{"--elf DIR/x --base DIR/base.btf DIR/after.btf",
 			wrong + "after.btf: section .text ends before .text+0x20 (its size is 0x20)\n"},
 		{"--elf DIR/x --base DIR/base.btf DIR/init.btf", wrong + "init.btf: no section .init.text\n"},
