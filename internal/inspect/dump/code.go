@@ -48,8 +48,7 @@ func CheckCode(b *btf.Blob, f *elf.File) error {
 		sites += int(t.Vlen)
 	}
 	if len(c.functions.List) > 0 && outside*maxNoFunction > sites {
-		return fmt.Errorf("of %s, %d are in no function, such as %s", message.Count(sites, "site"),
-			outside, first)
+		return fmt.Errorf("sites in no function: %d of %d, such as %s", outside, sites, first)
 	}
 	return nil
 }
