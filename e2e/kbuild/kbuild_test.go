@@ -110,6 +110,7 @@ type workspace struct {
 	outputBase string
 	bazel      []string
 	flag       string // the Bazel flag that selects the toolchain
+	cflags     string
 }
 
 func newWorkspace(t *testing.T) *workspace {
@@ -146,6 +147,7 @@ func (w *workspace) make(kernel, fat string) {
 	script := filepath.Join(harness.Repo(), "e2e/kbuild/testdata/make.sh")
 	harness.Command{Argv: []string{"bash", script}, Dir: w.tree, Env: []string{
 		"KERNEL_OBJECTS=init/main.o kernel/fork.o " + kernel, "FAT_OBJECTS=fs/fat/dir.o " + fat,
+		"CFLAGS=" + w.cflags,
 	}}.Must(w)
 }
 
@@ -260,7 +262,31 @@ func TestTree(t *testing.T) {
 		!bytes.Contains(w.built("external/*outside/fat_btf.base.btf"), []byte("page\x00")) {
 		t.Error("fat's BTF lacks a type of the module, or its base lacks one that it needs")
 	}
+	t.Run("split", w.split)
 	t.Run("errors", w.errors)
+}
+
+// split builds the kernel with CONFIG_DEBUG_INFO_SPLIT, which changes no byte of the BTF.
+func (w *workspace) split(t *testing.T) {
+	files := map[string][]byte{}
+	for _, name := range []string{"vmlinux_btf.btf", "vmlinux_btf.inline.btf", "fat_btf.btf",
+		"fat_btf.inline.btf"} {
+		files[name] = w.built("external/*kernel/" + name)
+	}
+	harness.WriteFile(t, filepath.Join(w.tree, "include/config/auto.conf"),
+		"CONFIG_DEBUG_INFO_SPLIT=y\n")
+	w.cflags = "-gsplit-dwarf"
+	w.make("", "")
+	w.build("@kernel//:all_btf", "@kernel//:vmlinux_btf_inline", "@kernel//:modules_btf_inline")
+	for name, want := range files {
+		if got := w.built("external/*kernel/" + name); !bytes.Equal(got, want) {
+			t.Errorf("%s has %d bytes, want %d", name, len(got), len(want))
+		}
+	}
+	rules := w.read(filepath.Join(w.outputBase, "external/*kernel/BUILD.bazel"))
+	if !bytes.Contains(rules, []byte("main.dwo")) {
+		t.Errorf("no rule has a .dwo file:\n%s", rules)
+	}
 }
 
 // copyTree copies a directory of modules, and makes the copy look like external modules

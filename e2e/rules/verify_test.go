@@ -3,21 +3,28 @@ package rules
 import (
 	"strings"
 	"testing"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
 // TestVerify runs btf_verify_test on a directory of modules, which is made of links in a sandbox,
-// and on archives.
+// and on archives. One of these has the sites of inlined functions.
 func TestVerify(t *testing.T) {
 	w := newWorkspace(t)
 	w.Shell(`set -e
-		echo 'const char reads_btf[] = "failed to validate module [";
-			struct s { long i; } s; int f(struct s *s) { return s->i; }' > kernel.c
+		echo '#define INLINE static inline __attribute__((always_inline))' > inline.h
+		echo '#include "inline.h"
+			const char reads_btf[] = "failed to validate module [";
+			struct s { long i; } s; INLINE long in(struct s *s) { return s->i; }
+			int f(struct s *s) { return in(s); }' > kernel.c
 		echo 'int f(void) { return 0; }' > other.c
-		echo 'char __this_module[64] __attribute__((section(".gnu.linkonce.this_module")));
-			struct s { long i; }; int m(struct s *s) { return s->i; }' > m.c
+		echo '#include "inline.h"
+			char __this_module[64] __attribute__((section(".gnu.linkonce.this_module")));
+			struct s { long i; }; INLINE long in(struct s *s) { return s->i; }
+			int m(struct s *s) { return in(s); }' > m.c
 		gcc -g -c kernel.c && ld -e 0 -o kernel.elf kernel.o
 		gcc -g -c other.c && ld -e 0 -o other.elf other.o
-		gcc -g -c m.c && ld -r -o m.ko m.o`)
+		gcc -g -c m.c && ld -r -o m.ko m.o && cp m.ko n.ko && cp m.ko o.ko`)
 	// Like /lib/modules/RELEASE: modules below a directory, and a file that isn't a module.
 	w.Write("tree.bzl", `
 def _tree_impl(ctx):
@@ -33,16 +40,21 @@ def _tree_impl(ctx):
 tree = rule(_tree_impl, attrs = {"srcs": attr.label_list(allow_files = True)})
 `)
 	w.Write("BUILD.bazel", `
-load("@rules_btf//rules:defs.bzl", "btf_archive", "btf_embed", "btf_verify_test", "modules_btf",
-     "vmlinux_btf")
+load("@rules_btf//rules:defs.bzl", "btf_archive", "btf_embed", "btf_verify_test", "module_btf",
+     "modules_btf", "vmlinux_btf")
 load(":tree.bzl", "tree")
-vmlinux_btf(name = "kernel_btf", vmlinux = "kernel.elf")
+vmlinux_btf(name = "kernel_btf", inline = True, vmlinux = "kernel.elf")
 vmlinux_btf(name = "other_btf", vmlinux = "other.elf")
 btf_embed(name = "vmlinux", src = "kernel.elf", btf = ":kernel_btf")
 tree(name = "tree", srcs = ["m.ko"])
-modules_btf(name = "modules", base = ":kernel_btf", embed = True, modules = [":tree"])
+modules_btf(name = "modules", base = ":kernel_btf", embed = True, inline = True,
+            modules = [":tree"])
+module_btf(name = "n_btf", base = ":kernel_btf", inline = True, module = "n.ko")
+module_btf(name = "o_btf", base = ":kernel_btf", btf_features = ["default", "distilled_base"],
+           inline = True, module = "o.ko")
 filegroup(name = "embedded", srcs = [":modules"], output_group = "btf_embedded")
-btf_archive(name = "archive", modules = [":modules"], release = "7.2", vmlinux = ":kernel_btf")
+btf_archive(name = "archive", modules = [":modules", ":n_btf", ":o_btf"], release = "7.2",
+            vmlinux = ":kernel_btf")
 btf_archive(name = "packed", format = "tar.zst", release = "7.2", vmlinux = ":kernel_btf")
 btf_verify_test(name = "modules_test", srcs = [":vmlinux", ":modules"])
 btf_verify_test(name = "btf_test", srcs = [":kernel_btf", ":embedded"])
@@ -52,6 +64,11 @@ btf_verify_test(name = "other_test", srcs = [":other_btf", ":modules"], tags = [
 btf_verify_test(name = "no_btf_test", srcs = [":kernel_btf", ":tree"], tags = ["manual"])
 `)
 	w.Shell("bazel test //...")
+	const files = "m m.inline manifest.json n n.inline o o.inline vmlinux vmlinux.inline"
+	if got := strings.Fields(w.Shell("ls bazel-bin/archive")); strings.Join(got, " ") != files {
+		t.Errorf("the archive has %v, want %s", got, files)
+	}
+	w.Shell(harness.Tool(t, "btfdedup") + " verify --manifest bazel-bin/archive/manifest.json")
 	for target, want := range map[string]string{
 		":modules_test": "loads: modules/tree.ko.d/kernel/m.ko\n1 module: 1 load,",
 		":other_test":   "0 load, 0 load without BTF, 0 load with wrong BTF, 1 refused",

@@ -105,7 +105,7 @@ def _modules_of(ctx, shared):
         modules.append(struct(
             btf = info.btf,
             distilled = distilled,
-            inline = None if distilled else getattr(info, "inline", None),
+            inline = getattr(info, "inline", None),
             on = on,
             path = _path_of(target, paths),
         ))
@@ -168,7 +168,7 @@ btf_archive(
 The output is the directory `NAME`, or the file `NAME.tar` or `NAME.tar.zst`. The BTF of a module
 with a distilled base is relocated to vmlinux's BTF, as the kernel does when it loads the module.
 If the targets have `inline = True`, the archive also has the sites of inlined functions, in files
-such as `vmlinux.inline`, except those of modules with a distilled base.
+such as `vmlinux.inline`.
 BTF that the kernel would refuse is an error, except for a `modules_btf` with `shared_base`: an
 archive with a shared base is for tools that read chains of bases. `btfdedup verify --manifest
 NAME/manifest.json` checks a copy.""",

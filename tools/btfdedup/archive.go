@@ -36,7 +36,8 @@ is relocated to the BTF of vmlinux, as the kernel does.
 If a name ends with .inline, as in vmlinux.inline.btf or xfs.inline=FILE, the file has BTF of the
 sites where functions of vmlinux or of the module were inlined, from "btfgen inline" or "btfdedup
 modules --inline-dir". The archive has it as vmlinux.inline, based on vmlinux, or as xfs.inline. It
-also has the section .BTF.inline of an ELF file, unless that file has a section .BTF.base.
+also has the section .BTF.inline of an ELF file. If the module has a distilled base, its sites are
+relocated too.
 
 The files of --vmlinux and --shared-base don't count as modules, so btf/*.btf may include them.
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"slices"
@@ -122,7 +123,8 @@ func (r *dumpRun) run(env *cli.Env, args []string) error {
 // writeSites prints the sites of inlined functions in the file path, which holds b.
 func (r *dumpRun) writeSites(env *cli.Env, path string, b *btf.Blob) error {
 	if !slices.ContainsFunc(b.Types, func(t btf.Type) bool { return t.Kind == btf.KindLocsec }) {
-		return fmt.Errorf("%s: no sites of inlined functions; btfgen inline makes BTF that has them", path)
+		return fmt.Errorf("%s: no sites of inlined functions; btfgen inline makes BTF that has them",
+			path)
 	}
 	var f *elf.File
 	if r.elf != "" {
@@ -131,6 +133,9 @@ func (r *dumpRun) writeSites(env *cli.Env, path string, b *btf.Blob) error {
 			return err
 		}
 		defer f.Close()
+		if err := r.checkELF(env, path, b, f); err != nil {
+			return fmt.Errorf("%s: it isn't the file with the sites in %s: %w", r.elf, path, err)
+		}
 	}
 	names, err := dump.NamesOf(f)
 	if err != nil {
@@ -142,6 +147,28 @@ func (r *dumpRun) writeSites(env *cli.Env, path string, b *btf.Blob) error {
 		}
 		return nil
 	})
+}
+
+// checkELF checks that f, the file of --elf, can be the one with the sites in the file path, which
+// holds b.
+func (r *dumpRun) checkELF(env *cli.Env, path string, b *btf.Blob, f *elf.File) error {
+	for _, with := range append([]string{path}, env.Bases...) {
+		other, _, err := btf.Open(with)
+		if err != nil {
+			return err
+		}
+		if other == nil {
+			continue
+		}
+		// The file with the sites may be given twice. Only a kernel can be given as a base.
+		same := with == path || len(env.Bases) == 1 && !other.IsModule() && !f.IsModule()
+		id, own := bytes.Clone(other.BuildID()), f.BuildID()
+		other.Close()
+		if same && id != nil && own != nil && !bytes.Equal(id, own) {
+			return fmt.Errorf("its build id is %x, but that of %s is %x", own, with, id)
+		}
+	}
+	return dump.CheckCode(b, f)
 }
 
 // readBlob reads a file with one BTF blob, which is based on the bases of the command line.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -21,7 +22,9 @@ looked up in the base, and ids and string offsets are replaced. The result is wh
 shows in /sys/kernel/btf.
 
 FILE is an ELF file with both sections, or raw BTF from "btfdedup link --distilled-base"; for raw
-BTF, --distilled-base names its base.
+BTF, --distilled-base names its base. --inline relocates the section .BTF.inline of an ELF file
+instead, the sites of inlined functions. Raw BTF with sites is based on two files: repeat
+--distilled-base for the BTF of the module.
 
 Types match if they have the same name, kind and size. The size may differ for a forward
 declaration. It may also differ for a struct or union that no type of FILE embeds, if the base has
@@ -30,21 +33,33 @@ kernel.`,
 		Example: `
 btfdedup relocate -o disk.btf --base vmlinux.btf disk.ko
 # raw BTF that is based on a distilled base
-btfdedup relocate -o new.btf --distilled-base disk.base.btf --base vmlinux.btf disk.btf`,
+btfdedup relocate -o new.btf --distilled-base disk.base.btf --base vmlinux.btf disk.btf
+# the sites of inlined functions, to be used with --base vmlinux.btf --base new.btf
+btfdedup relocate --inline -o new.inline.btf --base vmlinux.btf disk.ko`,
 	}, cli.Output|cli.Base)
-	var distilled string
-	flags.InputVar(&distilled, "distilled-base",
-		"the `BASE` from which FILE is relocated; the default is the section .BTF.base of FILE")
-	return flags.Command(func(env *cli.Env, files []string) error {
-		return runRelocate(env, distilled, files[0])
-	})
+	var r relocateRun
+	flags.InputsVar(&r.distilled, "distilled-base",
+		"the `BASE` from which FILE is relocated; the default is the section .BTF.base of FILE; "+
+			"repeat the flag for a chain of bases, the distilled base first")
+	flags.BoolVar(&r.inline, "inline", false,
+		"relocate the section .BTF.inline of FILE instead of .BTF")
+	return flags.Command(r.run)
 }
 
-func runRelocate(env *cli.Env, distilled, file string) error {
-	if len(env.Bases) == 0 {
+type relocateRun struct {
+	distilled []string
+	inline    bool
+}
+
+func (r *relocateRun) run(env *cli.Env, files []string) error {
+	switch {
+	case len(env.Bases) == 0:
 		return cli.Usagef("--base FILE is missing: the BTF to which FILE is relocated")
+	case r.inline && len(r.distilled) > 0:
+		return cli.Usagef("--inline and --distilled-base can't be used together")
 	}
-	split, err := readDistilled(distilled, file)
+	file := files[0]
+	split, err := r.read(file)
 	if err != nil {
 		return err
 	}
@@ -64,15 +79,18 @@ func runRelocate(env *cli.Env, distilled, file string) error {
 	return env.WriteOutput(env.Output, cli.Bytes(data))
 }
 
-// readDistilled reads BTF and its distilled base. The distilled base is in its own file, or in the
-// ELF file with the BTF.
-func readDistilled(distilled, file string) (*btf.Blob, error) {
-	if distilled != "" {
-		base, err := btf.ReadOne(distilled, nil)
-		if err != nil {
-			return nil, err
+// read reads the BTF to relocate, and the chain of its bases. These are in their own files, or in
+// the ELF file with the BTF.
+func (r *relocateRun) read(file string) (*btf.Blob, error) {
+	if len(r.distilled) > 0 {
+		var base *btf.Blob
+		for _, path := range append(slices.Clone(r.distilled), file) {
+			var err error
+			if base, err = btf.ReadOne(path, base); err != nil {
+				return nil, err
+			}
 		}
-		return btf.ReadOne(file, base)
+		return base, nil
 	}
 	f, _, err := btf.Open(file)
 	if err != nil {
@@ -97,5 +115,19 @@ func readDistilled(distilled, file string) (*btf.Blob, error) {
 		return nil, fmt.Errorf("%s: the section %s holds %d BTF blobs, but must hold one", file,
 			btf.SectionTypes, len(blobs))
 	}
-	return blobs[0], nil
+	if !r.inline {
+		return blobs[0], nil
+	}
+	sites, err := btf.Section(f, btf.SectionInline)
+	if err == nil && sites == nil {
+		err = fmt.Errorf("the ELF file has no section %s", btf.SectionInline)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	b, err := btf.Parse(sites, blobs[0])
+	if err != nil {
+		return nil, fmt.Errorf("%s: section %s: %w", file, btf.SectionInline, err)
+	}
+	return b, nil
 }

@@ -33,18 +33,25 @@ func writeELF(t *testing.T, path string, sections ...string) {
 	}
 }
 
-// longHeader copies split BTF, but with the 32-byte header that Linux 7.2's resolve_btfids writes.
-func longHeader(t *testing.T, base, from, to string) {
+// readOnBase reads split BTF and its base.
+func readOnBase(t *testing.T, base, split string) *btf.Blob {
 	t.Helper()
 	on, err := btf.ReadOne(base, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := btf.ReadOne(from, on)
+	b, err := btf.ReadOne(split, on)
 	if err != nil {
 		t.Fatal(err)
 	}
-	data, err := btf.Encode(b, btf.EncodeOptions{HeaderLen: btf.HeaderLenLayout})
+	return b
+}
+
+// longHeader copies split BTF, but with the 32-byte header that Linux 7.2's resolve_btfids writes.
+func longHeader(t *testing.T, base, from, to string) {
+	t.Helper()
+	data, err := btf.Encode(readOnBase(t, base, from),
+		btf.EncodeOptions{HeaderLen: btf.HeaderLenLayout})
 	if err == nil {
 		err = os.WriteFile(to, data, 0o666)
 	}
@@ -90,6 +97,17 @@ func TestRelocateVerb(t *testing.T) {
 	writeELF(t, p("m32.ko"), ".BTF", p("m32.btf"), ".BTF.base", p("base.btf"))
 	writeELF(t, p("plain.ko"), ".BTF", p("split.btf"))
 	writeELF(t, p("none.ko"), ".text", p("split.btf"))
+	sites := func(name string, b *btf.Blob) {
+		writeBTF(t, dir, name, b, func(b *btf.Builder) {
+			param := btf.Param{NameOff: b.Name("d"), Type: b.Blob.StartID - 1} // struct own
+			b.Locsec("inline.text", btf.Site{Func: b.Func("f", b.FuncProto(0, param), 0),
+				LocProto: b.LocProto(b.LocParam(8, btf.LocReg, 5)), Offset: 8})
+		})
+	}
+	sites("split.inline.btf", readOnBase(t, p("old.btf"), p("split.btf")))
+	sites("m.inline.btf", readOnBase(t, p("base.btf"), p("m.btf")))
+	writeELF(t, p("inline.ko"), ".BTF", p("m.btf"), ".BTF.base", p("base.btf"), ".BTF.inline",
+		p("m.inline.btf"))
 	for _, c := range []struct {
 		args string
 		code int
@@ -99,6 +117,13 @@ func TestRelocateVerb(t *testing.T) {
 		{"--base DIR/old.btf DIR/m.ko", 0, ""},
 		{"--base DIR/old.btf DIR/m32.ko", 0, ""},
 		{"--base DIR/new.btf DIR/m.ko", 0, ""},
+		{"--inline --base DIR/old.btf DIR/inline.ko", 0, ""},
+		{"--distilled-base DIR/base.btf --distilled-base DIR/m.btf --base DIR/old.btf DIR/m.inline.btf",
+			0, ""},
+		{"--inline --base DIR/old.btf DIR/m.ko", 1,
+			"DIR/m.ko: the ELF file has no section .BTF.inline"},
+		{"--inline --distilled-base DIR/base.btf --base DIR/old.btf DIR/m.btf", 2,
+			"--inline and --distilled-base can't be used together"},
 		{"--base DIR/grown.btf DIR/m.ko", 1, "DIR/m.ko on DIR/grown.btf: type [1] STRUCT dev" +
 			" (16 bytes) of the distilled base is not in the base, which has [3] STRUCT dev (24 bytes);" +
 			" [2] STRUCT own embeds it"},
@@ -123,6 +148,8 @@ func TestRelocateVerb(t *testing.T) {
 			original := "split.btf"
 			if strings.Contains(c.args, "m32") {
 				original = "split32.btf"
+			} else if strings.Contains(c.args, "inline") {
+				original = "split.inline.btf"
 			}
 			want, _ := os.ReadFile(p(original))
 			if got, _ := os.ReadFile(p("out")); !bytes.Equal(got, want) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -92,6 +93,9 @@ func sitesOf(t *testing.T, dir, name string, args ...string) string {
 		t.Fatal(err)
 	}
 	defer f.Close()
+	if err := dump.CheckCode(b, f); err != nil {
+		t.Errorf("%s: %v", name, err)
+	}
 	names, err := dump.NamesOf(f)
 	if err != nil {
 		t.Fatal(err)
@@ -344,5 +348,61 @@ func TestInlineInOne(t *testing.T) {
 		if code, _, stderr := btfgen(args...); code != 2 || !strings.Contains(stderr, "inline") {
 			t.Errorf("%q: exit code %d, %s", args, code, stderr)
 		}
+	}
+}
+
+// TestInlineDistilled: on a distilled base, the sites are the same, and there is no warning that
+// the base has few of the file's types.
+func TestInlineDistilled(t *testing.T) {
+	programtest.Need(t, "gcc", "ld")
+	dir := t.TempDir()
+	p := func(name string) string { return filepath.Join(dir, name) }
+	kernel := "struct used { int i; long l; };\n"
+	for i := range 120 { // so many that the base is doubted
+		kernel += fmt.Sprintf("struct s%d { int i; struct s%d *next; } s%d;\n", i, (i+1)%120, i)
+	}
+	writeFile(t, p("kernel.c"), kernel+"long f(struct used *u) { return u->l; }")
+	writeFile(t, p("m.c"), kernel+`
+		static inline __attribute__((always_inline)) long in(struct used *u) { return u->l; }
+		static inline __attribute__((always_inline)) int other(struct s5 *s) { return s->next->i; }
+		long g(struct used *u, struct s5 *s) { return in(u) + other(s); }`)
+	shell(t, dir, "gcc -g -O2 -c kernel.c m.c; ld -r -o m.ko m.o")
+	run := func(args ...string) {
+		t.Helper()
+		code, _, stderr := btfgen(args...)
+		if code != 0 || strings.Contains(stderr, "warning") {
+			t.Fatalf("%q: exit code %d, %s", args, code, stderr)
+		}
+	}
+	run("elf", "-o", p("kernel"), p("kernel.o"))
+	run("elf", "--base", p("kernel"), "-o", p("m"), p("m.ko"))
+	run("inline", "--base", p("kernel"), "--base", p("m"), "-o", p("sites"), p("m.ko"))
+	run("elf", "--features=+distilled_base", "--base", p("kernel"), "--distilled-base", p("base"),
+		"-o", p("d"), p("m.ko"))
+	run("inline", "--base", p("base"), "--base", p("d"), "-o", p("d sites"), p("m.ko"))
+	printed := func(names ...string) string {
+		var b *btf.Blob
+		for _, name := range names {
+			var err error
+			if b, err = btf.Parse(readFile(t, p(name)), b); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, v := range verify.Check(b, verify.Options{}) {
+			t.Errorf("%s: %v", names, v)
+		}
+		none, err := dump.NamesOf(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var text strings.Builder
+		if err := dump.WriteSites(&text, b, nil, none, false); err != nil {
+			t.Fatal(err)
+		}
+		return text.String()
+	}
+	want, got := printed("kernel", "m", "sites"), printed("base", "d", "d sites")
+	if got != want || strings.Count(want, "\n") != 2 {
+		t.Errorf("on a distilled base:\n%swant\n%s", got, want)
 	}
 }

@@ -1,10 +1,11 @@
 # Builds a kernel from a few sources in the current directory. The commands, and the files that
 # record them, resemble Kbuild's. KERNEL_OBJECTS are linked into vmlinux, FAT_OBJECTS into a module.
+# CFLAGS are further options of the compiler.
 set -eu
 
 compile() {
   for o; do
-    gcc -g -O1 -fno-lto -fno-pic -ffreestanding -c -o "$o" "${o%.o}.c"
+    gcc -g -O1 $CFLAGS -fno-lto -fno-pic -ffreestanding -c -o "$o" "${o%.o}.c"
     printf 'savedcmd_%s := gcc -g -O1 -c -o %s\n\nsource_%s := %s\n' "$o" "$o" "$o" "${o%.o}.c" \
       >"$(dirname "$o")/.$(basename "$o").cmd"
   done

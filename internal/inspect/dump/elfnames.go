@@ -3,7 +3,6 @@ package dump
 import (
 	stdelf "debug/elf"
 	"fmt"
-	"sort"
 
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 )
@@ -15,26 +14,22 @@ func NamesOf(f *elf.File) (Names, error) {
 	if f == nil {
 		return n, nil
 	}
-	functions, err := f.Functions()
+	code, err := codeOf(f)
 	if err != nil {
 		return n, err
 	}
-	symbols := functions.Symbols
+	symbols := code.functions.Symbols
 	n.Caller = func(section string, offset uint32) string {
 		sec := f.Section(section)
 		if sec == nil || uint64(offset) >= sec.Size {
 			return ""
 		}
 		addr := sec.Addr + uint64(offset)
-		list := functions.List
-		i := sort.Search(len(list), func(i int) bool { return list[i].Addr > addr }) - 1
-		if i < 0 || list[i].Addr < sec.Addr {
+		in := code.function(addr)
+		if in == nil || in.Addr < sec.Addr {
 			return ""
 		}
-		for i > 0 && list[i-1].Addr == list[i].Addr {
-			i-- // to the first one in the symbol table
-		}
-		return fmt.Sprintf("%s+%#x", symbols.Name(&symbols.List[list[i].Symbol]), addr-list[i].Addr)
+		return fmt.Sprintf("%s+%#x", symbols.Name(&symbols.List[in.Symbol]), addr-in.Addr)
 	}
 	n.Register = registersOf(f.Machine)
 	n.Object = objectsOf(f, symbols)

@@ -53,7 +53,7 @@ func Sites(b *btf.Blob, names []string, n Names, f func(*Site) error) error {
 		if t.Kind != btf.KindLocsec {
 			continue
 		}
-		section := strings.TrimPrefix(b.TypeName(t), "inline")
+		section := sectionOf(b, t)
 		for _, s := range b.SitesOf(t) {
 			if len(names) == 0 {
 				list = append(list, place{section, s})

@@ -305,19 +305,22 @@ func (b *builder) below(name string) string {
 	return SharedBase
 }
 
-// describe reads the BTF of a part, and relocates it to vmlinux if it has a distilled base.
+// describe reads the BTF of a part, and relocates it to vmlinux if it has a distilled base, or if it
+// has the sites of a module with a distilled base.
 func (b *builder) describe(p *part) error {
 	on := b.parts[b.ids[b.below(p.name)]].layer
 	of := object.Target{AddrSize: p.source.origin.AddrSize, Machine: p.source.origin.Machine}
 	if known, is := b.target.Differs(of); known != "" {
 		return fmt.Errorf("it is %s, but vmlinux is %s", is, known)
 	}
-	if p.source.distilled != nil {
-		raw, err := putOn(p.source, on.blob)
-		if err != nil {
-			return err
-		}
-		p.raw = raw
+	var err error
+	if of := SitesOf(p.name); of == "" && p.source.distilled != nil {
+		p.raw, err = putOn(on.blob, p.source.distilled, p.source.raw)
+	} else if m := b.module(of); m != nil && m.source.distilled != nil {
+		p.raw, err = putOn(on.on.blob, m.source.distilled, m.source.raw, p.raw)
+	}
+	if err != nil {
+		return err
 	}
 	l, err := newLayer(p.name, p.raw, on, bootRules)
 	if err != nil {
@@ -343,17 +346,18 @@ func (b *builder) doubt(p *part) string {
 	return relocate.OtherRelease(p.source.origin.Release, b.release.Name)
 }
 
-// putOn relocates BTF from its distilled base to another base.
-func putOn(s *source, base *btf.Blob) ([]byte, error) {
-	distilled, err := btf.Parse(s.distilled, nil)
+// putOn relocates the last blob of a chain, which begins with a distilled base, to another base.
+func putOn(base *btf.Blob, distilled []byte, chain ...[]byte) ([]byte, error) {
+	top, err := btf.Parse(distilled, nil)
 	if err != nil {
 		return nil, fmt.Errorf("distilled base: %w", err)
 	}
-	split, err := btf.Parse(s.raw, distilled)
-	if err != nil {
-		return nil, fmt.Errorf("read as BTF based on its distilled base: %w", err)
+	for _, raw := range chain {
+		if top, err = btf.Parse(raw, top); err != nil {
+			return nil, fmt.Errorf("read as BTF based on a distilled base: %w", err)
+		}
 	}
-	moved, err := relocate.Relocate(split, base)
+	moved, err := relocate.Relocate(top, base)
 	if err != nil {
 		return nil, err
 	}

@@ -301,7 +301,7 @@ func (c *checker) checkContent(f *checked) {
 	}
 	if of := SitesOf(f.Name); of != "" {
 		for _, path := range c.images[of] {
-			if err := checkSection(raw, path); err != nil {
+			if err := checkSection(l, raw, path); err != nil {
 				f.report("%v", err)
 			}
 		}

@@ -111,7 +111,7 @@ func compareTypes(s *source, l *layer, raw []byte) (*btf.Blob, error) {
 		return nil, fmt.Errorf("has a section %s, but only modules with a section %s can have it",
 			btf.SectionBase, btf.SectionTypes)
 	}
-	moved, err := putOn(s, l.on.blob)
+	moved, err := putOn(l.on.blob, s.distilled, s.raw)
 	if err != nil {
 		return nil, fmt.Errorf("contains BTF that doesn't match the BTF of the archive: %w", err)
 	}

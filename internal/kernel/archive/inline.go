@@ -1,7 +1,6 @@
 package archive
 
 import (
-	"bytes"
 	"fmt"
 	"strings"
 
@@ -23,11 +22,10 @@ func SitesOf(name string) string {
 	return of
 }
 
-// addSections makes parts of the sections .BTF.inline of ELF files. Such a section of a module with
-// a distilled base is left out, because it can't be relocated.
+// addSections makes parts of the sections .BTF.inline of ELF files.
 func addSections(parts []part) []part {
 	for _, p := range parts {
-		if p.err == nil && len(p.source.inline) > 0 && p.source.distilled == nil {
+		if p.err == nil && len(p.source.inline) > 0 {
 			parts = append(parts, part{name: p.name + inlineSuffix, raw: p.source.inline,
 				source: &source{file: p.source.file}})
 		}
@@ -47,27 +45,31 @@ func (b *builder) checkSites() error {
 			return fmt.Errorf("%s: it has the sites of inlined functions of the module %s, but there is "+
 				"no such module", p.file(), of)
 		}
-		if b.parts[b.ids[of]].source.distilled != nil {
-			return fmt.Errorf("%s: the module %s has a distilled base, and sites of inlined functions "+
-				"can't be relocated from such a base: leave out this file, or make both files with "+
-				"vmlinux as the base", p.file(), of)
-		}
 		b.isBase[of] = true
 	}
 	return nil
 }
 
-// checkSection compares the section .BTF.inline of the image at path, if it has one, with the
-// content of the file in the archive.
-func checkSection(raw []byte, path string) error {
+// checkSection compares the section .BTF.inline of the image at path, if it has one, with the file l
+// of the archive, whose content is raw.
+func checkSection(l *layer, raw []byte, path string) error {
 	f, err := elf.Open(path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	inline, err := btf.Section(f, btf.SectionInline)
-	if err != nil || inline == nil || bytes.Equal(inline, raw) {
+	var s source
+	if err := s.readParts(f); err != nil || s.inline == nil {
 		return wrap(path, err)
 	}
-	return fmt.Errorf("%s: section %s %w", path, btf.SectionInline, sameTypes(inline, raw))
+	if s.distilled != nil && s.raw != nil && l.on.on != nil {
+		s.inline, err = putOn(l.on.on.blob, s.distilled, s.raw, s.inline)
+	}
+	if err == nil {
+		err = sameTypes(s.inline, raw)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: section %s %w", path, btf.SectionInline, err)
+	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,9 +14,12 @@ import (
 
 // sites adds an inlined function and one site of it to split BTF. first is the id of the function's
 // prototype.
-func sites(first uint32) func(b *btf.Builder) {
+func sites(first uint32) func(b *btf.Builder) { return sitesWith(first, 1) }
+
+// sitesWith is like sites; the function's parameter has the given type.
+func sitesWith(first, parameter uint32) func(b *btf.Builder) {
 	return func(b *btf.Builder) {
-		b.FuncProto(0, btf.Param{NameOff: b.Name("n"), Type: 1})
+		b.FuncProto(0, btf.Param{NameOff: b.Name("n"), Type: parameter})
 		b.Func("inlined", first, 0)
 		b.LocParam(4, 8, 5) // a register
 		b.LocProto(first + 2)
@@ -149,7 +153,60 @@ func TestSitesOfImages(t *testing.T) {
 		"from the BTF in the archive: "})
 }
 
-// TestSitesRefused: sites must have a module that is not relocated.
+// distilledModule makes a module with a distilled base and with sites, as an ELF file. It also
+// returns the sites that are based on the kernel of kernelBTF and on the module.
+func distilledModule(t *testing.T) (image, inline []byte) {
+	t.Helper()
+	_, kernel := kernelBTF(t)
+	raw, nat := blob(t, kernel, embeds("nat"))
+	inline, _ = blob(t, nat, sitesWith(6, 2))
+	rawBase, split, err := distill.Encode(raw, kernel)
+	if err != nil {
+		t.Fatal(err)
+	}
+	distilled, err := btf.Parse(rawBase, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	onBase, err := btf.Parse(split, distilled)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ofModule, _ := blob(t, onBase, sitesWith(3, 1))
+	return elfObject(t, elfwrite.Section{Name: ".BTF", Data: split},
+		elfwrite.Section{Name: ".BTF.base", Data: rawBase},
+		elfwrite.Section{Name: ".BTF.inline", Data: ofModule}), inline
+}
+
+// TestSitesRelocated: if the base of a module is distilled, its sites are relocated too.
+func TestSitesRelocated(t *testing.T) {
+	dir := t.TempDir()
+	image, inline := distilledModule(t)
+	rawKernel, _ := kernelBTF(t)
+	r := Release{Name: "7.4.0-test", Vmlinux: put(t, dir, "vmlinux.btf", rawKernel), Jobs: 2,
+		Modules: []Module{{File: put(t, dir, "modules/nf-nat.ko", image)}}}
+	path, _ := written(t, r)
+	got, err := os.ReadFile(filepath.Join(filepath.Dir(path), "nf_nat.inline"))
+	if err != nil || !bytes.Equal(got, inline) {
+		t.Errorf("nf_nat.inline has %d bytes, want %d: %v", len(got), len(inline), err)
+	}
+	check := func(what string, want []string) {
+		found, err := Check(path, Options{Images: Images{Modules: filepath.Join(dir, "modules")}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Run(what, func(t *testing.T) { wantProblems(t, found, want) })
+	}
+	check("the same", nil)
+	site := []byte("\x04\x00\x00\x00\x06\x00\x00\x00\x10")
+	at := bytes.Index(image, site)
+	image[at+len(site)-1]++ // the offset
+	put(t, dir, "modules/nf-nat.ko", image)
+	check("another site", []string{"nf_nat.inline: " + dir + "/modules/nf-nat.ko: section " +
+		".BTF.inline differs from the BTF in the archive: "})
+}
+
+// TestSitesRefused: sites must have a module, and belong to it.
 func TestSitesRefused(t *testing.T) {
 	for what, c := range map[string]struct {
 		change func(r *Release, dir string)
@@ -163,17 +220,16 @@ func TestSitesRefused(t *testing.T) {
 			r.Modules = append(r.Modules, Module{File: r.Modules[0].File, Path: "disk.inline"})
 		}, "DIR/disk.ko and DIR/nf-nat.inline.btf: both have the same module name in the kernel, " +
 			"disk.inline"},
-		"a distilled base": {func(r *Release, dir string) {
+		"made for another base": {func(r *Release, dir string) {
 			_, kernel := kernelBTF(t)
 			raw, _ := blob(t, kernel, embeds("nat"))
 			distilled, split, err := distill.Encode(raw, kernel)
 			if err != nil {
 				t.Fatal(err)
 			}
-			r.Modules[1].File = put(t, dir, "nf-nat.ko", elfObject(t,
-				elfwrite.Section{Name: ".BTF", Data: split},
-				elfwrite.Section{Name: ".BTF.base", Data: distilled}))
-		}, "DIR/nf-nat.inline.btf: the module nf_nat has a distilled base, and sites of inlined "},
+			r.Modules[1].File = put(t, dir, "nf-nat.btf", split)
+			r.Distilled = map[string]string{"nf_nat": put(t, dir, "nf-nat.base.btf", distilled)}
+		}, "DIR/nf-nat.inline.btf: BTF type [6] refers to [8], but the last type is [7]"},
 		"another base": {func(r *Release, dir string) { r.Modules[0].Path = "vmlinux.inline" },
 			"both have the same module name in the kernel, vmlinux.inline"},
 		"sites of sites": {func(r *Release, dir string) { r.Modules[0].Path = "disk.inline.inline" },

@@ -10,27 +10,28 @@ import (
 // split BTF, directly or through modifiers and arrays (btf_mark_embedded_composite_type_ids). The
 // sizes of these distilled types must stay the same.
 func (r *relocation) findEmbedded() error {
-	s := r.split
-	r.embeddedIn = make([]uint32, r.distilled.EndID())
-	ends := make([]uint32, len(s.Types)) // the results of endOf for the split BTF's own types
+	first := r.distilled.EndID()
+	r.embeddedIn = make([]uint32, first)
+	ends := make([]uint32, r.split.EndID()-first) // the results of endOf, by id from first on
 	for i := range ends {
 		ends[i] = unknown
 	}
-	for i := range s.Types {
-		t := &s.Types[i]
+	for i := range ends {
+		id := first + uint32(i)
+		t, in := r.split.ByID(id)
 		if !t.Kind.IsComposite() {
 			continue
 		}
-		for _, m := range s.MembersOf(t) {
+		for _, m := range in.MembersOf(t) {
 			end, err := r.endOf(m.Type, ends)
 			if err != nil {
 				return err
 			}
-			if end == 0 || end >= s.StartID || r.embeddedIn[end] != 0 {
+			if end == 0 || end >= first || r.embeddedIn[end] != 0 {
 				continue
 			}
-			if d, _ := s.ByID(end); d.Kind.IsComposite() {
-				r.embeddedIn[end] = s.StartID + uint32(i)
+			if d, _ := r.split.ByID(end); d.Kind.IsComposite() {
+				r.embeddedIn[end] = id
 			}
 		}
 	}
@@ -45,20 +46,20 @@ const (
 // endOf strips modifiers and array dimensions from a type. For each type that it passes, it stores
 // the result in ends. So a type that many members share is followed only once.
 func (r *relocation) endOf(id uint32, ends []uint32) (uint32, error) {
-	s, end := r.split, id
+	first, end := r.distilled.EndID(), id
 	var path []uint32
-	for end >= s.StartID {
-		i := end - s.StartID
+	for end >= first {
+		i := end - first
 		if known := ends[i]; known == onPath {
 			return 0, fmt.Errorf("BTF type [%d] leads to itself through modifiers and arrays", end)
 		} else if known != unknown {
 			end = known
 			break
 		}
-		t := &s.Types[i]
+		t, in := r.split.ByID(end)
 		next := t.SizeOrType
 		if t.Kind == btf.KindArray {
-			next = s.ArrayOf(t).Elem
+			next = in.ArrayOf(t).Elem
 		} else if !t.Kind.IsModifier() {
 			ends[i] = end
 			break

@@ -5,8 +5,9 @@
 // Relocate looks up each of them in the new base. Then it replaces the ids and string offsets of
 // the split BTF. The types, their order and the split BTF's own strings don't change. The rules for
 // matches and errors are those of tools/lib/bpf/btf_relocate.c in Linux 7.2 (btf__relocate in
-// libbpf), which the kernel also compiles. There is one difference: the new base may be a chain of
-// several BTFs.
+// libbpf), which the kernel also compiles. There are two differences. The new base may be a chain
+// of several BTFs. What is moved may be a chain too, because the sites of inlined functions in a
+// module are based on the BTF of the module.
 package relocate
 
 import (
@@ -15,24 +16,29 @@ import (
 	"slices"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/model/object"
 )
 
 // Relocate moves split from its distilled base to base, and returns the result, which shares the
-// strings of split. The arguments don't change. If a type of the distilled base can't be found, the
-// error names it, and says what the new base has under that name.
+// strings of split. If split is based on other split BTF, Relocate moves that too, and the base of
+// the result is the moved one. The arguments don't change. If a type of the distilled base can't be
+// found, the error names it, and says what the new base has under that name.
 func Relocate(split, base *btf.Blob) (*btf.Blob, error) {
-	if split.Base == nil {
+	chain := object.Chain(split)
+	if len(chain) == 1 {
 		return nil, fmt.Errorf("the BTF is not split BTF: it has no distilled base")
 	}
 	if bigEndian(split) != bigEndian(base) {
 		return nil, fmt.Errorf("the BTF and its new base have different byte orders")
 	}
-	r := &relocation{split: split, distilled: split.Base, base: base}
+	r := &relocation{split: split, distilled: chain[0], base: base}
 	if err := CheckDistilled(r.distilled); err != nil {
 		return nil, err
 	}
-	if err := r.checkReferences(); err != nil {
-		return nil, err
+	for _, s := range chain[1:] {
+		if err := checkReferences(s); err != nil {
+			return nil, err
+		}
 	}
 	if err := r.findEmbedded(); err != nil {
 		return nil, err
@@ -40,7 +46,14 @@ func Relocate(split, base *btf.Blob) (*btf.Blob, error) {
 	if err := r.match(); err != nil {
 		return nil, err
 	}
-	return r.rewrite()
+	moved := base
+	for _, s := range chain[1:] {
+		var err error
+		if moved, err = r.rewrite(s, moved); err != nil {
+			return nil, err
+		}
+	}
+	return moved, nil
 }
 
 func bigEndian(b *btf.Blob) bool { return b.Order == binary.BigEndian }
@@ -48,7 +61,7 @@ func bigEndian(b *btf.Blob) bool { return b.Order == binary.BigEndian }
 type relocation struct {
 	split, distilled, base *btf.Blob
 
-	embeddedIn []uint32          // by distilled id: a type of split that embeds it, or 0
+	embeddedIn []uint32          // by distilled id: a type above it that embeds it, or 0
 	ids        []uint32          // by distilled id: the id in base, 0 until it is found
 	names      map[uint32]uint32 // by string offset in the distilled base: the offset in base
 }
@@ -75,26 +88,25 @@ func CheckDistilled(d *btf.Blob) error {
 	return nil
 }
 
-// checkReferences checks that all types that the split BTF refers to exist.
-func (r *relocation) checkReferences() error {
-	for i := range r.split.Types {
-		for ref := range r.split.Refs(&r.split.Types[i]) {
-			if *ref >= r.split.EndID() {
+// checkReferences checks that all types to which split BTF refers exist.
+func checkReferences(s *btf.Blob) error {
+	for i := range s.Types {
+		for ref := range s.Refs(&s.Types[i]) {
+			if *ref >= s.EndID() {
 				return fmt.Errorf("BTF type [%d] refers to [%d], but the last type is [%d]",
-					r.split.StartID+uint32(i), *ref, r.split.EndID()-1)
+					s.StartID+uint32(i), *ref, s.EndID()-1)
 			}
 		}
 	}
 	return nil
 }
 
-// rewrite returns the split BTF with new ids and string offsets (btf_relocate_rewrite_type_id,
-// btf_relocate_rewrite_strs).
-func (r *relocation) rewrite() (*btf.Blob, error) {
-	s := r.split
+// rewrite returns s, a blob of the chain, with new ids and string offsets
+// (btf_relocate_rewrite_type_id, btf_relocate_rewrite_strs). on is the base of the result.
+func (r *relocation) rewrite(s, on *btf.Blob) (*btf.Blob, error) {
 	b := &btf.Blob{
-		Order: s.Order, Header: s.Header, Strings: s.Strings, Base: r.base,
-		StartID: r.base.EndID(), BaseStrLen: r.base.EndStr(), Origin: s.Origin,
+		Order: s.Order, Header: s.Header, Strings: s.Strings, Base: on,
+		StartID: on.EndID(), BaseStrLen: on.EndStr(), Origin: s.Origin,
 		Types: slices.Clone(s.Types), Members: slices.Clone(s.Members), Params: slices.Clone(s.Params),
 		Enums: slices.Clone(s.Enums), Secinfos: slices.Clone(s.Secinfos),
 		Arrays: slices.Clone(s.Arrays), Words: slices.Clone(s.Words), Sites: slices.Clone(s.Sites),
@@ -103,23 +115,24 @@ func (r *relocation) rewrite() (*btf.Blob, error) {
 	for i := range b.Types {
 		t := &b.Types[i]
 		for ref := range b.Refs(t) {
-			if *ref < s.StartID {
+			if *ref < r.distilled.EndID() {
 				*ref = r.ids[*ref]
 			} else {
-				*ref += b.StartID - s.StartID
+				*ref += r.base.EndID() - r.distilled.EndID()
 			}
 		}
-		if err := r.rewriteNames(b, t); err != nil {
+		if err := r.rewriteNames(s, b, t); err != nil {
 			return nil, fmt.Errorf("BTF type [%d] %v: %w", s.StartID+uint32(i), t.Kind, err)
 		}
 	}
 	return b, nil
 }
 
-func (r *relocation) rewriteNames(b *btf.Blob, t *btf.Type) error {
+// rewriteNames replaces the string offsets of a type t in b, the copy of s.
+func (r *relocation) rewriteNames(s, b *btf.Blob, t *btf.Type) error {
 	var bad error
 	rename := func(off *uint32) {
-		if err := r.rename(off, b.BaseStrLen); err != nil && bad == nil {
+		if err := r.rename(s, off); err != nil && bad == nil {
 			bad = err
 		}
 	}
@@ -141,27 +154,25 @@ func (r *relocation) rewriteNames(b *btf.Blob, t *btf.Type) error {
 	return bad
 }
 
-// rename replaces a string offset. If it is an offset in the distilled base, the string there must
-// be a distilled type's name: the offset in the new base is known only for these names.
-func (r *relocation) rename(off *uint32, start uint32) error {
-	switch {
-	case *off == 0:
-	case *off >= r.split.BaseStrLen:
-		if _, err := r.split.Name(*off); err != nil {
-			return err
-		}
-		*off += start - r.split.BaseStrLen
-	default:
-		to, ok := r.names[*off]
-		if !ok {
-			name, err := r.split.Name(*off)
-			if err != nil {
-				return err
-			}
-			return fmt.Errorf("the string %q (offset %d) of the distilled base isn't the name of a type",
-				name, *off)
-		}
-		*off = to
+// rename replaces a string offset of s. If it is an offset in the distilled base, the string there
+// must be a distilled type's name: the offset in the new base is known only for these names.
+func (r *relocation) rename(s *btf.Blob, off *uint32) error {
+	if *off == 0 {
+		return nil
 	}
+	name, err := s.Name(*off)
+	if err != nil {
+		return err
+	}
+	if end := r.distilled.EndStr(); *off >= end {
+		*off += r.base.EndStr() - end
+		return nil
+	}
+	to, ok := r.names[*off]
+	if !ok {
+		return fmt.Errorf("the string %q (offset %d) of the distilled base isn't the name of a type",
+			name, *off)
+	}
+	*off = to
 	return nil
 }

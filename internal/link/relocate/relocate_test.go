@@ -3,11 +3,13 @@ package relocate_test
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/inspect/diff"
+	"github.com/rules-btf/rules_btf/internal/inspect/dump"
 	"github.com/rules-btf/rules_btf/internal/kernel/btfload"
 	"github.com/rules-btf/rules_btf/internal/kernel/distill"
 	"github.com/rules-btf/rules_btf/internal/kernel/verify"
@@ -263,6 +265,58 @@ func TestChain(t *testing.T) {
 	}
 }
 
+// TestTwoBlobs cuts modules in two blobs, as if the types of the second were those of the sites of
+// inlined functions. Relocating both must give the same types, or the same error, as relocating the
+// whole module.
+func TestTwoBlobs(t *testing.T) {
+	cuts := 0
+	for seed := range int64(200) {
+		p := changedProblem(t, seed)
+		base, distilled := parse(t, p.base, nil), parse(t, p.distilled, nil)
+		whole := parse(t, p.split, distilled)
+		want, wantErr := relocate.Relocate(whole, base)
+		for n := range whole.Types {
+			upper := cut(whole, n)
+			if upper == nil {
+				continue
+			}
+			cuts++
+			got, err := relocate.Relocate(upper, base)
+			if fmt.Sprint(err) != fmt.Sprint(wantErr) {
+				t.Fatalf("seed %d, %d types: error %v, want %v", seed, n, err, wantErr)
+			}
+			if err == nil && printed(t, got.Base)+printed(t, got) != printed(t, want) {
+				t.Fatalf("seed %d, %d types: %s%swant\n%s", seed, n, printed(t, got.Base), printed(t, got),
+					printed(t, want))
+			}
+		}
+	}
+	if cuts < 500 {
+		t.Errorf("only %d modules with two blobs", cuts)
+	}
+}
+
+// cut returns the types of b after the first n, as a blob that is based on one with the first n. It
+// returns nil if one of the first n refers to a later one.
+func cut(b *btf.Blob, n int) *btf.Blob {
+	lower, upper := *b, *b
+	if lower.Types = b.Types[:n]; lower.CheckRefs() != nil {
+		return nil
+	}
+	upper.Types, upper.Strings, upper.Base = b.Types[n:], "", &lower
+	upper.StartID, upper.BaseStrLen = lower.EndID(), lower.EndStr()
+	return &upper
+}
+
+func printed(t *testing.T, b *btf.Blob) string {
+	t.Helper()
+	var text strings.Builder
+	if err := dump.Raw(&text, b); err != nil {
+		t.Fatal(err)
+	}
+	return text.String()
+}
+
 // TestRefuses tests BTF that a distillation never makes.
 func TestRefuses(t *testing.T) {
 	kernel := kernel(nil)
@@ -304,9 +358,10 @@ func TestRefuses(t *testing.T) {
 		{on(oneInt, func(m *btf.Builder) { m.Add(btf.Type{Kind: btf.KindPtr, NameOff: 99}) }),
 			"string offset 99"},
 		{func() *btf.Blob {
-			b := on(oneInt, nil)
-			return btf.NewBuilder(nil, b, nil).Finish()
-		}(), "the distilled base is split BTF"},
+			m := btf.NewBuilder(nil, on(oneInt, nil), nil)
+			m.Ref(btf.KindPtr, "", 9)
+			return m.Finish()
+		}(), "[2] refers to [9]"},
 	} {
 		if _, err := relocate.Relocate(c.split, kernel); err == nil ||
 			!strings.Contains(err.Error(), c.want) {
@@ -352,6 +407,12 @@ func FuzzRelocate(f *testing.F) {
 		}
 		if _, err := btf.Parse(data, base); err != nil {
 			t.Fatal(err)
+		}
+		if upper := cut(split, len(split.Types)/2); upper != nil {
+			moved, err := relocate.Relocate(upper, base)
+			if err != nil || printed(t, moved.Base)+printed(t, moved) != printed(t, got) {
+				t.Errorf("with two blobs, there is another result, %v", err)
+			}
 		}
 	})
 }

@@ -15,12 +15,12 @@ import (
 
 func TestNamesAndLinks(t *testing.T) {
 	r := &repository{map[string]string{}, set{}, map[string][]string{}, map[string]set{}, set{},
-		map[string]set{}}
+		map[string]set{}, set{}}
 	if err := filepath.WalkDir(root, r.add); err != nil {
 		t.Fatal(err)
 	}
 	r.askFlags(t)
-	problems := append(r.brokenLinks(), r.wrongNames()...)
+	problems := slices.Concat(r.brokenLinks(), r.wrongNames(), r.wrongPublic())
 	slices.Sort(problems)
 	for _, p := range slices.Compact(problems) {
 		t.Error(p)
@@ -87,7 +87,7 @@ var (
 	testName   = regexp.MustCompile(`^(Test|Fuzz|Benchmark|Example)[A-Z]\w*`)
 	compound   = regexp.MustCompile(`^[a-zA-Z]\w*(_[a-z]|[a-z][A-Z])\w*$`)
 	flag       = regexp.MustCompile(`(?:^|[\s\[(|])--([a-zA-Z][\w-]*)`)
-	command    = regexp.MustCompile(`\b(btf(?:gen|dedup|repro) [a-z][a-z-]*)((?:\\\n|[^\n|;&#])*)`)
+	command    = regexp.MustCompile(`\b(btf(?:gen|dedup|core|repro) [a-z][a-z-]*)((?:\\\n|[^\n|;&#])*)`)
 	// developers matches the pages that name declarations of the code; other pages name Bazel's
 	// rules, …
 	developers = regexp.MustCompile(`^(ARCHITECTURE|CONTRIBUTING|docs/glossary|docs/how/.*)\.md$`)

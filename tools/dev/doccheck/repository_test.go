@@ -26,6 +26,7 @@ type repository struct {
 	declared map[string]set      // names by file, and by directory
 	words    set                 // words of all files except pages; flags with their dashes
 	flags    map[string]set      // by program and verb
+	actions  set                 // the mnemonics of the rules' actions
 }
 
 var (
@@ -33,6 +34,7 @@ var (
 	starlark = regexp.MustCompile(`(?m)^(?:def )?(\w+)(?:\(| = )`)
 	verb     = regexp.MustCompile(`(?m)^  ([a-z][a-z-]*)  +\S`)
 	helpFlag = regexp.MustCompile(`(?m)^ +(?:-\w, )?--([\w-]+)`)
+	mnemonic = regexp.MustCompile(`\bmnemonic = "(\w+)"`)
 )
 
 // add adds a file or directory, except for hidden ones and symbolic links, which git doesn't have.
@@ -59,6 +61,11 @@ func (r *repository) add(full string, d fs.DirEntry, err error) error {
 		r.declared[name] = set{}
 		for _, m := range starlark.FindAllSubmatch(text, -1) {
 			r.declared[name][string(m[1])] = true
+		}
+		for _, m := range mnemonic.FindAllSubmatch(text, -1) {
+			if !strings.HasPrefix(name, "e2e/") {
+				r.actions[string(m[1])] = true
+			}
 		}
 	}
 	if strings.HasSuffix(name, ".go") {

@@ -70,7 +70,7 @@ type attr struct {
 // its object files in each module (NAME_objects). The top has the rules that link: vmlinux_btf,
 // NAME_btf for each module or one modules_btf for all modules, and groups of these.
 func Packages(t *kbuild.Tree, o Options) (map[string]*Package, error) {
-	w := &writer{o: o, packages: map[string]*Package{}}
+	w := &writer{o: o, dwos: t.DWOs, packages: map[string]*Package{}}
 	base := o.Base
 	if t.Vmlinux != nil && base == "" {
 		base = ":vmlinux_btf"
@@ -81,7 +81,7 @@ func Packages(t *kbuild.Tree, o Options) (map[string]*Package, error) {
 	}
 	objects := w.objects(t)
 	if t.Vmlinux != nil {
-		w.vmlinux(objects["vmlinux"])
+		w.vmlinux(t.Vmlinux, objects["vmlinux"])
 	}
 	if o.Whole && len(t.Modules) > 0 {
 		w.wholeModules(t.Modules, base)
@@ -101,6 +101,7 @@ func Packages(t *kbuild.Tree, o Options) (map[string]*Package, error) {
 	for _, p := range w.packages {
 		p.load = o.Rules
 		slices.Sort(p.Exports)
+		p.Exports = slices.Compact(p.Exports)
 		slices.Sort(p.Files)
 		p.Files = slices.Compact(p.Files)
 	}
@@ -109,6 +110,7 @@ func Packages(t *kbuild.Tree, o Options) (map[string]*Package, error) {
 
 type writer struct {
 	o        Options
+	dwos     map[string][]string // kbuild.Tree.DWOs
 	packages map[string]*Package
 }
 
@@ -184,7 +186,7 @@ func (w *writer) objects(t *kbuild.Tree) map[string][]string {
 					name += "_" + strconv.Itoa(several)
 				}
 			}
-			w.btfObjects(dir, name, objects, t.DWOs)
+			w.btfObjects(dir, name, objects)
 			for _, i := range of {
 				labels[owners[i].path] = append(labels[owners[i].path], w.label(dir, name))
 			}
@@ -193,12 +195,12 @@ func (w *writer) objects(t *kbuild.Tree) map[string][]string {
 	return labels
 }
 
-func (w *writer) btfObjects(dir, name string, objects []string, dwos map[string][]string) {
+func (w *writer) btfObjects(dir, name string, objects []string) {
 	p := w.in(dir)
 	var srcs, debug []string
 	for _, o := range objects {
 		srcs = append(srcs, path.Base(o))
-		for _, dwo := range dwos[o] {
+		for _, dwo := range w.dwos[o] {
 			if path.Dir(dwo) == dir {
 				p.Files = append(p.Files, path.Base(dwo))
 				debug = append(debug, path.Base(dwo))
@@ -236,22 +238,35 @@ func (w *writer) inline() []attr {
 	return []attr{{"inline", &build.Ident{Name: "True"}}}
 }
 
-// inlineConversion returns the attributes for reading the sites in the linked file, in a rule whose
-// objects are already converted. Such a rule has the features of its objects.
-func (w *writer) inlineConversion() []attr {
-	if !w.o.Inline || len(w.o.LangExclude) == 0 {
+// inlineConversion returns the attributes for reading the sites in a linked file, in a rule whose
+// objects are already converted. Such a rule has the features of its objects, and needs their .dwo
+// files.
+func (w *writer) inlineConversion(f *kbuild.Linked) (attrs []attr) {
+	if !w.o.Inline {
 		return nil
 	}
-	return []attr{{"lang_exclude", list(w.o.LangExclude...)}}
+	if len(w.o.LangExclude) > 0 {
+		attrs = append(attrs, attr{"lang_exclude", list(w.o.LangExclude...)})
+	}
+	var debug []string
+	for _, o := range f.Objects {
+		for _, dwo := range w.dwos[o] {
+			debug = append(debug, w.file(dwo))
+		}
+	}
+	if slices.Sort(debug); len(debug) > 0 {
+		attrs = append(attrs, attr{"debug", list(slices.Compact(debug)...)})
+	}
+	return attrs
 }
 
-func (w *writer) vmlinux(objects []string) {
+func (w *writer) vmlinux(f *kbuild.Linked, objects []string) {
 	attrs := []attr{{"vmlinux", str(w.file("vmlinux"))}}
 	if w.o.Vmlinux {
 		attrs = append(attrs, w.conversion()...)
 	} else {
 		attrs = append(attrs, attr{"srcs", list(objects...)})
-		attrs = append(attrs, w.inlineConversion()...)
+		attrs = append(attrs, w.inlineConversion(f)...)
 	}
 	attrs = append(attrs, w.inline()...)
 	w.root().add("vmlinux_btf", "vmlinux_btf", attrs...)
@@ -271,7 +286,7 @@ func (w *writer) modules(modules []kbuild.Linked, objects map[string][]string, b
 		file := w.file(m.Path)
 		btfs, files = append(btfs, ":"+name), append(files, file)
 		attrs := []attr{{"srcs", list(objects[m.Path]...)}, {"module", str(file)}, {"base", str(base)}}
-		attrs = append(attrs, w.inlineConversion()...)
+		attrs = append(attrs, w.inlineConversion(&m)...)
 		w.root().add("module_btf", name, append(attrs, w.inline()...)...)
 	}
 	if len(modules) > 0 {

@@ -93,6 +93,16 @@ func TestDWOs(t *testing.T) {
 		debug = ["//mm:slab.dwo", "open.dwo"], tags = ["kbuild"]`)
 	contains(t, texts["fs/fat"], `name = "fat_objects", srcs = ["dir.o"], debug = ["dir.dwo"]`,
 		`name = "vfat_objects", srcs = ["vfat.o"], tags = ["kbuild"]`)
+	if strings.Contains(texts["."], "debug") {
+		t.Errorf("without sites, the rules that link need no .dwo files:\n%s", texts["."])
+	}
+	texts = packages(t, tree, Options{Inline: true}) // the linked files are read too
+	contains(t, texts["."], `vmlinux_btf(name = "vmlinux_btf", srcs = [":vmlinux_objects",
+		"//fs:vmlinux_objects", "//init:vmlinux_objects"],
+		debug = ["//fs:open.dwo", "//mm:slab.dwo"], inline = True`,
+		`base = ":vmlinux_btf", debug = ["//fs/fat:dir.dwo"], inline = True, module = "//fs/fat:fat.ko"`,
+		`base = ":vmlinux_btf", inline = True, module = "//fs/fat:vfat.ko"`)
+	contains(t, texts["mm"], `exports_files(["slab.dwo"])`)
 	due, err := Packages(tree, Options{Rules: DefaultRules})
 	if err != nil || !slices.Contains(Files(due), "fs/open.dwo") {
 		t.Errorf("the files that the rules name: %q, %v", Files(due), err)
