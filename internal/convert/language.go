@@ -27,7 +27,7 @@ func (u *unit) isRust() bool {
 }
 
 // OnlyAssembler reports whether all of f's DWARF is from an assembler, so that it has no types.
-// It returns false for damaged DWARF, so that File reports it.
+// It returns false if the DWARF is too damaged to tell, so that File reports it.
 func OnlyAssembler(f *elf.File) bool {
 	d, err := dwarf.New(f)
 	if err != nil || len(d.Units) == 0 {
@@ -35,7 +35,7 @@ func OnlyAssembler(f *elf.File) bool {
 	}
 	var r dwarf.Reader
 	for i := range d.Units {
-		if err := r.Load(d, &d.Units[i]); err != nil ||
+		if err := r.LoadRoot(d, &d.Units[i]); err != nil ||
 			!slices.Contains(language.Codes("asm"), r.Root.Value(dwarf.Language).Val) {
 			return false
 		}

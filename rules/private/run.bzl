@@ -27,6 +27,9 @@ THREADS = 4
 # This variable makes the tools write messages for users of the rules. It changes no output.
 ENVIRONMENT = {"RULES_BTF_ACTION": "1"}
 
+# With this variable, Go's runtime starts fewer threads for a tool that works on one thread.
+ONE_THREAD = {"GOMAXPROCS": "1"}
+
 EXECUTION_REQUIREMENTS = {"supports-path-mapping": "1"}
 
 def tools(ctx, exec_group = None):
@@ -54,7 +57,7 @@ def run_tool(ctx, tool, verb, args, threads = 1, exec_group = None, **kwargs):
     ctx.actions.run(
         executable = tool,
         arguments = [command, args],
-        env = ENVIRONMENT,
+        env = ENVIRONMENT | ONE_THREAD if threads == 1 else ENVIRONMENT,
         execution_requirements = EXECUTION_REQUIREMENTS,
         exec_group = exec_group,
         toolchain = TOOLCHAIN_TYPE,

@@ -66,6 +66,11 @@ func (t *abbrevTable) compile(d *Data, off uint64, f format) error {
 	if t.valid && t.off == off && t.f == f {
 		return nil
 	}
+	return t.compileOf(d, off, f, 0)
+}
+
+// compileOf is like compile, but if only isn't 0, it compiles only the declaration with this code.
+func (t *abbrevTable) compileOf(d *Data, off uint64, f format, only uint64) error {
 	if t.f != f || t.compiled == nil || len(t.compiled) > maxCompiled {
 		t.compiled = make(map[string]*Abbrev)
 	}
@@ -89,6 +94,12 @@ func (t *abbrevTable) compile(d *Data, off uint64, f format) error {
 		if code == 0 {
 			break
 		}
+		if only != 0 && code != only {
+			if c.pos = t.spell(c.buf, c.pos); c.pos == 0 {
+				return d.errorf(".debug_abbrev", uint64(at), "the abbreviation is cut off")
+			}
+			continue
+		}
 		a := t.compileOne(&c)
 		if a == nil {
 			return d.errorf(".debug_abbrev", uint64(at), "the abbreviation is cut off")
@@ -99,6 +110,9 @@ func (t *abbrevTable) compile(d *Data, off uint64, f format) error {
 			t.definition = min(t.definition, 1+a.size)
 		}
 		t.add(code, a, n)
+		if only != 0 {
+			return nil // t isn't valid: it lacks the other declarations
+		}
 	}
 	if t.annotated {
 		t.stopAtAnonymous()

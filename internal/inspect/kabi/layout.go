@@ -1,22 +1,25 @@
 package kabi
 
 import (
-	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// reserved matches the names of members that nobody uses: the space reserved by the kernel's
-// KABI_RESERVE and KABI_IGNORE (scripts/gendwarfksyms/examples/kabi.h) and by the macros of RHEL,
-// Android, SUSE, openEuler, Oracle, Anolis and deepin; and members that RH_KABI_DEPRECATE renames.
-// ANDROID_VENDOR_DATA is not reserved space: modules of vendors use it.
-var reserved = regexp.MustCompile(`^(__kabi_(reserved|ignored)|(rh|uek|ck|deepin|kabi|` +
-	`android_kabi|android_backport)_reserved|suse_kabi_padding)`)
+// reserved has the beginnings of the names of members that nobody uses: the space reserved by the
+// kernel's KABI_RESERVE and KABI_IGNORE (scripts/gendwarfksyms/examples/kabi.h) and by the macros
+// of RHEL, Android, SUSE, openEuler, Oracle, Anolis and deepin; and members that RH_KABI_DEPRECATE
+// renames. ANDROID_VENDOR_DATA is not reserved space: modules of vendors use it.
+var reserved = []string{"__kabi_reserved", "__kabi_ignored", "rh_reserved", "uek_reserved",
+	"ck_reserved", "deepin_reserved", "kabi_reserved", "android_kabi_reserved",
+	"android_backport_reserved", "suse_kabi_padding"}
 
-// hides matches the names of the structs in which RH_KABI_REPLACE, and macros made after it, keep
-// the original member.
-var hides = regexp.MustCompile(`kabi_hid(e|den)`)
+// hides reports whether a name is that of a struct in which RH_KABI_REPLACE, or a macro made after
+// it, keeps the original member.
+func hides(name string) bool {
+	return strings.Contains(name, "kabi_hide") || strings.Contains(name, "kabi_hidden")
+}
 
 // renamed is what KABI_REPLACE puts before the name of the original member.
 const renamed = "__kabi_renamed"
@@ -73,7 +76,7 @@ func (r *fieldReader) read(id uint32, start uint64, hidden bool, depth int) {
 		name, _ := r.b.Name(m.NameOff)
 		f := field{name, m.Type, start + uint64(off), start + uint64(off) + uint64(bits), hidden}
 		in, _ := r.b.ByID(m.Type)
-		hide := hides.MatchString(name)
+		hide := hides(name)
 		if in != nil && in.Kind.IsComposite() && in.NameOff == 0 && (name == "" || hide) && depth > 0 &&
 			r.left > 0 {
 			r.read(m.Type, f.off, hidden || hide, depth-1)
@@ -170,7 +173,8 @@ func containers(b *layouts) map[uint32]string {
 // isReserved reports whether nobody uses a member of this name: it is reserved space, or keeps the
 // original of a replaced member.
 func isReserved(name string) bool {
-	return reserved.MatchString(name) || hides.MatchString(name) || strings.HasPrefix(name, renamed)
+	begins := func(with string) bool { return strings.HasPrefix(name, with) }
+	return slices.ContainsFunc(reserved, begins) || hides(name) || begins(renamed)
 }
 
 // isOriginal reports whether f is the original of a member that has been replaced.

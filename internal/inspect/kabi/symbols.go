@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -18,11 +17,33 @@ type Symbol struct {
 	Module string // the module that exports it, as the kernel calls it; "" if that isn't known
 }
 
-var (
-	symbolName = regexp.MustCompile(`^[A-Za-z_.$][A-Za-z0-9_.$]{0,511}$`)
-	crc        = regexp.MustCompile(`^0x[0-9a-fA-F]{1,16}$`)
-	header     = regexp.MustCompile(`^\[[A-Za-z0-9_.-]+\]$`)
+const (
+	letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	digits  = "0123456789"
 )
+
+// maxSymbolName is the largest length of a symbol's name, in bytes (the kernel's KSYM_NAME_LEN).
+const maxSymbolName = 512
+
+// consists reports whether text is not empty and has only characters in the string of.
+func consists(text, of string) bool { return text != "" && strings.Trim(text, of) == "" }
+
+func isSymbolName(text string) bool {
+	return consists(text, letters+digits+"_.$") && len(text) <= maxSymbolName &&
+		!strings.Contains(digits, text[:1])
+}
+
+func isCRC(text string) bool {
+	hex, ok := strings.CutPrefix(text, "0x")
+	return ok && consists(hex, digits+"abcdefABCDEF") && len(hex) <= 16
+}
+
+// isHeader reports whether a line is a name in brackets.
+func isHeader(line string) bool {
+	name, ok := strings.CutPrefix(line, "[")
+	name, end := strings.CutSuffix(name, "]")
+	return ok && end && consists(name, letters+digits+"_.-")
+}
 
 // ReadSymbols reads a list of symbols, and returns it sorted and without duplicates. The list may
 // be a Module.symvers (or what is derived from it, such as RHEL's Module.kabi), a stablelist of
@@ -37,11 +58,11 @@ func ReadSymbols(data []byte) ([]Symbol, error) {
 		line, _, _ = strings.Cut(line, "#")
 		line = strings.TrimRight(line, "\r\n \t")
 		text := strings.TrimSpace(line)
-		if text == "" || header.MatchString(text) {
+		if text == "" || isHeader(text) {
 			continue
 		}
 		columns := strings.Split(line, "\t")
-		isSymvers := len(columns) > 1 && crc.MatchString(columns[0])
+		isSymvers := len(columns) > 1 && isCRC(columns[0])
 		if len(list) == 0 {
 			symvers = isSymvers
 		}
@@ -52,7 +73,7 @@ func ReadSymbols(data []byte) ([]Symbol, error) {
 			err = errors.New("some lines are of a Module.symvers, but not all; use two files")
 		case symvers:
 			s, err = symversLine(columns)
-		case !symbolName.MatchString(text):
+		case !isSymbolName(text):
 			err = fmt.Errorf("%q is not the name of a symbol; expected one name per line, "+
 				"or a Module.symvers", shorten(text))
 		}
@@ -80,7 +101,7 @@ func symversLine(columns []string) (s Symbol, err error) {
 	export := slices.IndexFunc(columns, func(c string) bool {
 		return strings.HasPrefix(c, "EXPORT_") || strings.HasPrefix(c, "EXPORT ")
 	})
-	if export != 3 && export != 4 || !symbolName.MatchString(columns[1]) {
+	if export != 3 && export != 4 || !isSymbolName(columns[1]) {
 		return s, fmt.Errorf("%q is not a line of a Module.symvers; expected the CRC, the name, "+
 			"the module and EXPORT_SYMBOL, with tabs between them",
 			shorten(strings.Join(columns, "\t")))

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	stdelf "debug/elf"
 	"encoding/binary"
-	"regexp"
 	"strings"
 	"sync"
 
@@ -63,8 +62,12 @@ const (
 // maxLine is the largest length, in bytes, of a text that may be the kernel's vermagic.
 const maxLine = 512
 
-// magicRest matches what follows the release in a vermagic.
-var magicRest = regexp.MustCompile(`^[0-9A-Za-z_ ]*$`)
+// isMagicRest reports whether text can follow the release in a vermagic.
+func isMagicRest(text string) bool {
+	return !strings.ContainsFunc(text, func(c rune) bool {
+		return c != '_' && c != ' ' && (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'z')
+	})
+}
 
 // NewKernel returns a kernel with the BTF in types, which is nil if the kernel has none. image is
 // the kernel's memory, uncompressed, or nil if there is only its BTF. f is the image as an ELF
@@ -111,7 +114,7 @@ func (k *Kernel) search(image []byte) {
 		return
 	}
 	for text := range after(image, k.Release+" ") {
-		if magicRest.MatchString(text) && strings.Contains(" "+text, " mod_unload ") {
+		if isMagicRest(text) && strings.Contains(" "+text, " mod_unload ") {
 			k.vermagic = k.Release + " " + text
 			break
 		}

@@ -3,21 +3,34 @@ package shipped
 import (
 	"fmt"
 	"path"
-	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
-// kernelName and notKernel are for the base names of files in directories and packages.
-var (
-	kernelName = regexp.MustCompile(`^(vmlinuz|vmlinux|Image|bzImage)([-.].*)?$`)
-	notKernel  = regexp.MustCompile(`\.(h|lds|S|o|a|map|sig|hmac|symvers|cmd|d|debug|btf|py)$`)
-	packed     = regexp.MustCompile(`\.(gz|xz|zst)$`)
-)
+// notKernel has the extensions of files that are not kernels, even if their names begin like those
+// of kernels.
+var notKernel = []string{".h", ".lds", ".S", ".o", ".a", ".map", ".sig", ".hmac", ".symvers", ".cmd",
+	".d", ".debug", ".btf", ".py"}
+
+// isKernel reports whether base is the base name of a kernel in a directory or package.
+func isKernel(base string) bool {
+	for _, name := range []string{"vmlinuz", "vmlinux", "Image", "bzImage"} {
+		rest, ok := strings.CutPrefix(base, name)
+		if ok && (rest == "" || rest[0] == '-' || rest[0] == '.') {
+			return !slices.Contains(notKernel, path.Ext(base))
+		}
+	}
+	return false
+}
 
 func isModule(name string) bool {
-	return strings.HasSuffix(packed.ReplaceAllString(name, ""), ".ko")
+	switch end := path.Ext(name); end {
+	case ".gz", ".xz", ".zst":
+		name = strings.TrimSuffix(name, end)
+	}
+	return strings.HasSuffix(name, ".ko")
 }
 
 // wanted reports whether the file at a path in a directory or package is a kernel or module, and
@@ -25,7 +38,7 @@ func isModule(name string) bool {
 func (in *input) wanted(name string) bool {
 	base := path.Base(name)
 	switch {
-	case !isModule(base) && (!kernelName.MatchString(base) || notKernel.MatchString(base)):
+	case !isModule(base) && !isKernel(base):
 		return false
 	case strings.Contains("/"+name, "/lib/debug/"):
 		in.debug++

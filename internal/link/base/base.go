@@ -6,6 +6,7 @@ package base
 
 import (
 	"iter"
+	"math/bits"
 	"slices"
 
 	"github.com/rules-btf/rules_btf/internal/model/object"
@@ -49,13 +50,19 @@ type Base interface {
 // Digest returns the sum of the hashes of shapes. A repeated shape counts once.
 func Digest(shapes []types.Hash) types.Hash {
 	var sum, last types.Hash
-	shapes = slices.Clone(shapes)
-	slices.SortFunc(shapes, types.Hash.Cmp)
-	for _, h := range shapes {
-		if h != last {
-			sum = sum.Plus(h)
+	size := bits.Len(uint(len(shapes) / 4)) // of a bucket number, in bits
+	sorted, begin := types.Buckets(shapes, 1<<size, func(h types.Hash) uint32 {
+		return uint32(h.A >> (64 - size))
+	})
+	for i := range begin[1:] {
+		bucket := sorted[begin[i]:begin[i+1]]
+		slices.SortFunc(bucket, types.Hash.Cmp)
+		for _, h := range bucket {
+			if h != last {
+				sum = sum.Plus(h)
+			}
+			last = h
 		}
-		last = h
 	}
 	return sum
 }

@@ -32,12 +32,11 @@ func parse(b *btf.Blob, checksums bool) (*Chain, error) {
 
 // build makes the indices for chain[first:].
 func build(chain []*btf.Blob, first int, checksums bool) ([][]byte, error) {
-	o := &object.Object{Graph: types.New()}
-	nodes, err := o.AddBTF(chain...)
+	shapes, err := object.TypeShapes(chain...)
 	if err != nil {
 		return nil, err
 	}
-	b := builder{g: o.Graph, nodes: nodes, shapes: o.Graph.Unpinned(), leads: o.Graph.Leads()}
+	b := builder{shapes}
 	var built [][]byte
 	var below Sum
 	for i, blob := range chain {
@@ -78,10 +77,7 @@ func sumOfBytes(data []byte, below Sum) (sum Sum) {
 }
 
 type builder struct {
-	g      *types.Graph
-	nodes  []types.ID   // by id
-	shapes []types.Hash // by node
-	leads  []bool       // by node
+	shapes []object.TypeShape // by id
 }
 
 // index makes the index of one BTF. The caller sets only the checksums in h.
@@ -90,24 +86,24 @@ func (b *builder) index(blob *btf.Blob, h header) ([]byte, error) {
 	var definitions, declTags []entry
 	for i := range blob.Types {
 		id := blob.StartID + uint32(i)
-		node := b.nodes[id]
-		n := b.g.Node(node)
-		switch n.Kind {
+		s := &b.shapes[id]
+		switch s.Kind {
 		case types.KindVoid, types.KindFunc, types.KindVar, types.KindDatasec:
-			continue // void is the node of locations
+			continue // void is the kind of locations
 		case types.KindDeclTag:
 			// the tags of functions and variables are never looked up in a base
-			target := blob.Types[i].SizeOrType
-			if k := b.g.Node(b.nodes[target]).Kind; k != types.KindFunc && k != types.KindVar {
-				h := declTagHash(b.g.Strs.Hash(n.Name), target, n.Aux, n.Flag)
+			t := &blob.Types[i]
+			target := t.SizeOrType
+			if k := b.shapes[target].Kind; k != types.KindFunc && k != types.KindVar {
+				_, component, _ := object.Head(blob, t)
+				h := declTagHash(types.HashString([]byte(blob.TypeName(t))), target, component, t.KFlag)
 				declTags = append(declTags, entry{h, 1})
 			}
 			continue
 		}
-		shapes = append(shapes, entry{b.shapes[node], id})
-		if n.IsDefinition() {
-			stub := types.HashStub(types.TagOf(n.Kind), b.g.Strs.Hash(n.Name))
-			definitions = append(definitions, entry{stub, id})
+		shapes = append(shapes, entry{s.Hash, id})
+		if s.Stub != (types.Hash{}) {
+			definitions = append(definitions, entry{s.Stub, id})
 		}
 	}
 	strings := b.strings(blob)
@@ -141,28 +137,15 @@ func (b *builder) index(blob *btf.Blob, h header) ([]byte, error) {
 	return out, nil
 }
 
-// digest returns the Digest of the shapes of a BTF's types. Two nodes can have the same shape only
-// if the shape has pinned stubs. Otherwise, it is enough to count each node once.
+// digest returns the Digest of the shapes of a BTF's types, without locations.
 func (b *builder) digest(blob *btf.Blob) types.Hash {
-	var sum types.Hash
-	var layer []types.Hash
-	pinned := false
-	seen := make([]bool, len(b.g.Nodes))
-	seen[0] = true // locations are not in the digest
-	for _, node := range b.nodes[blob.StartID:blob.EndID()] {
-		if seen[node] {
-			continue
+	layer := make([]types.Hash, 0, len(blob.Types))
+	for i := range blob.Types {
+		if s := &b.shapes[blob.StartID+uint32(i)]; s.Kind != types.KindVoid {
+			layer = append(layer, s.Hash)
 		}
-		seen[node] = true
-		h := b.shapes[node]
-		pinned = pinned || h != b.g.Nodes[node].Hash
-		layer = append(layer, h)
-		sum = sum.Plus(h)
 	}
-	if pinned {
-		return Digest(layer)
-	}
-	return sum
+	return Digest(layer)
 }
 
 func (b *builder) strings(blob *btf.Blob) []entry {
@@ -187,12 +170,12 @@ func (b *builder) references(blob *btf.Blob) (blocks, refs []byte) {
 		}
 		t := &blob.Types[i]
 		list = list[:0]
-		kind := b.g.Node(b.nodes[blob.StartID+uint32(i)]).Kind
+		kind := b.shapes[blob.StartID+uint32(i)].Kind
 		switch kind {
 		case types.KindVoid, types.KindFunc, types.KindVar, types.KindDatasec, types.KindDeclTag:
 		default:
 			for ref := range blob.Refs(t) {
-				if node := b.nodes[*ref]; b.leads[node] || b.g.Node(node).IsDefinition() {
+				if s := &b.shapes[*ref]; s.Leads || s.Stub != (types.Hash{}) {
 					list = append(list, *ref)
 				}
 			}

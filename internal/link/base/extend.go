@@ -6,7 +6,6 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/model/object"
-	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
 // With returns the chain f, extended by split BTF that is based on it. The chain must not contain
@@ -41,21 +40,19 @@ func indexOnOutline(b *btf.Blob, h header) ([]byte, error) {
 	if err := o.find(); err != nil {
 		return nil, err
 	}
-	x := &object.Object{Graph: types.New()}
 	alone, err := o.copy()
 	if err != nil {
 		return nil, err
 	}
-	nodes, err := x.AddBTF(alone)
+	shapes, err := object.TypeShapes(alone)
 	if err != nil {
 		return nil, err
 	}
-	made := builder{g: x.Graph, shapes: x.Graph.Unpinned(), leads: x.Graph.Leads(),
-		nodes: make([]types.ID, b.EndID())}
+	made := builder{make([]object.TypeShape, b.EndID())}
 	for i, id := range o.reached {
-		made.nodes[id] = nodes[i+1]
+		made.shapes[id] = shapes[i+1]
 	}
-	copy(made.nodes[b.StartID:], nodes[len(o.reached)+1:])
+	copy(made.shapes[b.StartID:], shapes[len(o.reached)+1:])
 	return made.index(b, h)
 }
 

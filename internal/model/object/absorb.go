@@ -48,6 +48,7 @@ type shape struct {
 	kind  btf.Kind
 	tag   types.Tag // the tag that it declares or defines; 0: none
 	fwd   bool      // it only declares the tag
+	leads bool      // it only declares the tag, or contains a stub
 }
 
 // crosses reports whether a reference to s, from a type of the given kind, is a stub of s's tag.
@@ -233,7 +234,7 @@ func (a *absorber) hash(id uint32, depth int) bool {
 		return false
 	}
 	if s.fwd {
-		s.hash, s.depth = s.stub, 1
+		s.hash, s.depth, s.leads = s.stub, 1, true
 		return t.NameOff != 0
 	}
 	s.busy = true
@@ -243,7 +244,10 @@ func (a *absorber) hash(id uint32, depth int) bool {
 		var deep uint16
 		var good bool
 		h, deep, good = a.refer(t.Kind, fit, child, depth)
-		deepest, ok = max(deepest, deep), ok && good
+		if deepest, ok = max(deepest, deep), ok && good; good {
+			c := &a.shapes[child]
+			s.leads = s.leads || c.leads || c.crosses(t.Kind)
+		}
 		return h
 	}
 	size, aux, to := Head(&a.blob, t)

@@ -23,7 +23,21 @@ import (
 // In most graphs, no tag can contain itself, whichever definitions the stubs resolve to. To see
 // that, it is enough to look at each shape once. Otherwise each unit is checked, within a budget
 // that grows with the object.
+//
+// In one process, the conversion and the link check the same object. The second check ends early if
+// the object hasn't grown.
 func (o *Object) Endless() (def types.ID, unit int, err error) {
+	size := [2]int{len(o.Units), len(o.Graph.Nodes)}
+	if o.finite == size {
+		return 0, 0, nil
+	}
+	if def, unit, err = o.findEndless(); def == 0 && err == nil {
+		o.finite = size
+	}
+	return def, unit, err
+}
+
+func (o *Object) findEndless() (def types.ID, unit int, err error) {
 	h := newHolding(o.Graph)
 	all := h.cycles(true, h.defined)
 	if len(all) == 0 {

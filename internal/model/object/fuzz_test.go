@@ -70,6 +70,7 @@ func FuzzFromBTF(f *testing.F) {
 			return
 		}
 		TargetOf(blob)
+		checkShapes(t, blob)
 		if o, err := FromBTF(amd64, blob); err == nil {
 			o.Target.Order = byteOrder(blob)
 			checkStable(t, o)

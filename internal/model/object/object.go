@@ -60,6 +60,8 @@ type Object struct {
 	Features features.Set
 	Graph    *types.Graph
 	Units    []Unit
+
+	finite [2]int // how many units and nodes the object had when Endless last found nothing
 }
 
 // New returns an object without units.
