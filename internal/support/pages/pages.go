@@ -7,11 +7,11 @@ const pageSize = 4096 // on most machines; on others, Make writes to each page s
 
 // Make is make([]T, n), for a table that will be filled at random places. It writes to each page.
 //
-// The system gives a process a page when the process first uses the page. If that use is a write,
-// there is one page fault. But a look-up in a table is a read, which makes the system lend the page
-// of zeros that all processes share. The first write to the page is then a second fault, which takes
-// longer: the system must interrupt the processors that run other threads of the process, because
-// these processors may remember the shared page.
+// The system gives a page to a process when the process first uses the page. If that use is a
+// write, there is one page fault. But a look-up in a table is a read, and for a read, the system
+// maps a page of zeros that all processes share. The first write to the page is then a second
+// fault. It takes longer, because the system must interrupt the processors that run other threads
+// of the process: they may remember the address of the shared page.
 func Make[T any](n int) []T {
 	table := make([]T, n)
 	var zero T

@@ -19,7 +19,7 @@ func TestMake(t *testing.T) {
 		return u.Minflt
 	}
 	const pages = 1000
-	type slot struct{ a, b, c uint64 }
+	type slot [3]uint64
 	n := pages * os.Getpagesize() / 24
 	table := Make[slot](n)
 	if len(table) != n {
@@ -30,7 +30,7 @@ func TestMake(t *testing.T) {
 		if table[i] != (slot{}) {
 			t.Fatalf("element %d is not zero", i)
 		}
-		table[i].b = 1
+		table[i][1] = 1
 	}
 	if f := faults() - before; f > pages/10 {
 		t.Errorf("%d page faults for %d pages", f, pages)
