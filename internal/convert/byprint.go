@@ -13,7 +13,9 @@ import (
 type byPrint[T any] struct {
 	mu    sync.Mutex // for put
 	used  int
+	_     apart
 	slots atomic.Pointer[[]printed[T]] // the length is a power of two; a filled slot never changes
+	_     apart
 }
 
 type printed[T any] struct {
