@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/rules-btf/rules_btf/internal/format/dwarf"
+	"github.com/rules-btf/rules_btf/internal/support/pages"
 )
 
 // byPrint maps fingerprints of entries to values. All threads share it. Because get takes no lock,
@@ -12,7 +13,9 @@ import (
 type byPrint[T any] struct {
 	mu    sync.Mutex // for put
 	used  int
+	_     apart
 	slots atomic.Pointer[[]printed[T]] // the length is a power of two; a filled slot never changes
+	_     apart
 }
 
 type printed[T any] struct {
@@ -60,7 +63,7 @@ func (t *byPrint[T]) put(fp dwarf.Fingerprint, val T) {
 	}
 	slots := *t.slots.Load()
 	if t.used++; t.used*4 > len(slots)*3 {
-		larger := make([]printed[T], 2*len(slots))
+		larger := pages.Make[printed[T]](2 * len(slots))
 		for i := range slots {
 			if s := &slots[i]; s.a.Load() != 0 {
 				fp := dwarf.Fingerprint{A: s.a.Load(), B: s.b}

@@ -1,6 +1,9 @@
 package convert
 
-import "github.com/rules-btf/rules_btf/internal/model/types"
+import (
+	"github.com/rules-btf/rules_btf/internal/model/types"
+	"github.com/rules-btf/rules_btf/internal/support/pages"
+)
 
 // memo caches what was found out about the type entries of a unit, by offset.
 type memo struct {
@@ -52,7 +55,7 @@ func (m *memo) reset(size uint64) {
 		for uint64(n) < size/32 {
 			n *= 2
 		}
-		m.slots, m.entries = make([]offsetSlot, n), make([]entry, 0, n/2)
+		m.slots, m.entries = pages.Make[offsetSlot](n), make([]entry, 0, n/2)
 	}
 	m.entries = m.entries[:0]
 	m.clear()
@@ -93,7 +96,7 @@ func (o *offsets) put(s *offsetSlot, off, number uint32) {
 	*s = offsetSlot{o.gen, off, number}
 	o.used++
 	if old := o.slots; o.used*2 > len(old) {
-		o.slots = make([]offsetSlot, 2*len(old))
+		o.slots = pages.Make[offsetSlot](2 * len(old))
 		for _, s := range old {
 			if s.gen == o.gen {
 				*o.slot(s.off) = s

@@ -7,6 +7,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/dwarf"
 	"github.com/rules-btf/rules_btf/internal/model/types"
+	"github.com/rules-btf/rules_btf/internal/support/pages"
 )
 
 // name is a string attribute as the DWARF gives it, with the hash of the string.
@@ -41,7 +42,7 @@ func (c *nameCache) reset(size int) {
 	n := max(8, min(15, bits.Len(uint(size/64))))
 	c.shift = uint8(64 - n)
 	if 1<<n > cap(c.slots) {
-		c.slots = make([]nameSlot, 1<<n)
+		c.slots = pages.Make[nameSlot](1 << n)
 		return
 	}
 	c.slots = c.slots[:1<<n]

@@ -15,6 +15,7 @@ import (
 // of the threads, but the contents of nodes don't.
 type store struct {
 	mu      sync.Mutex // for the graph
+	_       apart
 	obj     *object.Object
 	g       *types.Graph // of obj
 	size    int          // approximate size of the units in bytes
@@ -24,6 +25,10 @@ type store struct {
 		hashes byPrint[types.Hash] // the hashes of types to which other types refer
 	}
 }
+
+// apart keeps fields that threads often write, such as locks, out of the cache lines with fields
+// that other threads only read. Its size is two lines, because processors load lines in pairs.
+type apart [128]byte
 
 // roomFor estimates how many nodes about size bytes of units will have. In a Linux kernel, an
 // object file has one node per 60 bytes, and the whole kernel one node per 1,600 bytes.

@@ -1,5 +1,7 @@
 package dwarf
 
+import "github.com/rules-btf/rules_btf/internal/support/pages"
+
 // printTable holds the fingerprints of a unit's types by offset. It is emptied in constant time.
 type printTable struct {
 	slots []printSlot
@@ -46,7 +48,7 @@ func (t *printTable) put(s *printSlot, off uint32, fp Fingerprint) {
 		return
 	}
 	old := t.slots
-	t.slots = make([]printSlot, 2*len(old))
+	t.slots = pages.Make[printSlot](2 * len(old))
 	for i := range old {
 		if s := &old[i]; s.key >= t.gen {
 			free, _ := t.slot(uint32(s.key))

@@ -1,6 +1,10 @@
 package survey
 
-import "iter"
+import (
+	"iter"
+
+	"github.com/rules-btf/rules_btf/internal/support/pages"
+)
 
 // Lists has one list of values for each key, for example one for each name or node. All lists share
 // one slice, so many short lists cost little.
@@ -16,7 +20,7 @@ type listed[T any] struct {
 
 // NewLists makes empty lists for the keys from 0 to keys-1, with room for this number of values.
 func NewLists[K ~uint32 | ~int32, T any](keys, room int) Lists[K, T] {
-	return Lists[K, T]{make([]uint32, keys), make([]listed[T], 0, room)}
+	return Lists[K, T]{pages.Make[uint32](keys), make([]listed[T], 0, room)}
 }
 
 // Add adds a value to the list of a key.

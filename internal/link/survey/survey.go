@@ -9,6 +9,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/model/object"
 	"github.com/rules-btf/rules_btf/internal/model/types"
+	"github.com/rules-btf/rules_btf/internal/support/pages"
 )
 
 // Survey describes the shapes and the units, before anything is decided about them.
@@ -69,7 +70,7 @@ func (s *Survey) Shapes() {
 	s.Variables = NewLists[types.Str, Candidate](strs, 0)
 	s.Tags = newTags(n, strs)
 	s.Users = NewLists[types.ID, types.ID](n, n/2+len(s.Graph.Elems))
-	leads := make([]bool, n) // a stub can be reached
+	leads := pages.Make[bool](n) // a stub can be reached
 	for i := range s.Nodes {
 		id, n := types.ID(i), &s.Nodes[i]
 		s.Kinds[id] = n.Kind
@@ -116,7 +117,7 @@ func (s *Survey) Shapes() {
 
 // Holders counts, for each node, the units that hold it.
 func (s *Survey) Holders() {
-	s.Weight = make([]uint64, len(s.Nodes))
+	s.Weight = pages.Make[uint64](len(s.Nodes))
 	s.Selected = make([]bool, len(s.Units))
 	for u := range s.Units {
 		s.Selected[u] = true

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/model/facts"
 	"github.com/rules-btf/rules_btf/internal/model/types"
+	"github.com/rules-btf/rules_btf/internal/support/pages"
 )
 
 // Bits are what is known about a name, which is either a base name or a symbol's name with its
@@ -102,7 +103,7 @@ func New(strs *types.Strings, f *facts.Facts) *Index {
 		}
 	}
 	found := strs.LookupAll(n.hashes, make([]types.Str, 0, len(n.hashes)))
-	x := &Index{make([]Bits, strs.Len()), found[globals:], ends}
+	x := &Index{pages.Make[Bits](strs.Len()), found[globals:], ends}
 	for i, s := range found {
 		bits := n.bits[i]
 		if bits&Exact == 0 {

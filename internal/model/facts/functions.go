@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/support/pages"
 )
 
 // collectFunctions lists the STT_FUNC symbols and counts the addresses of each base name.
@@ -116,8 +117,8 @@ type repeats struct {
 
 func newRepeats(n int) *repeats {
 	words := 1 << bits.Len(uint(n)/2) // at least 32 bits per name
-	return &repeats{maphash.MakeSeed(), make([]uint32, 0, n), make([]uint64, words),
-		make([]uint64, words)}
+	return &repeats{maphash.MakeSeed(), make([]uint32, 0, n), pages.Make[uint64](words),
+		pages.Make[uint64](words)}
 }
 
 func (r *repeats) add(name string) {

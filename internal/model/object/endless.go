@@ -9,6 +9,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/model/refine"
 	"github.com/rules-btf/rules_btf/internal/model/types"
+	"github.com/rules-btf/rules_btf/internal/support/pages"
 )
 
 // Endless returns a definition that contains itself by value: as a member, or through arrays,
@@ -171,7 +172,8 @@ type holding struct {
 }
 
 func newHolding(g *types.Graph) *holding {
-	h := &holding{g: g, at: make([]int32, len(g.Nodes)), last: make([]int32, g.Strs.Len())}
+	h := &holding{g: g, at: pages.Make[int32](len(g.Nodes)),
+		last: pages.Make[int32](g.Strs.Len())}
 	for i := range g.Nodes {
 		n, holds := &g.Nodes[i], false
 		switch n.Kind {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/support/pages"
 )
 
 // Graph holds shapes, without duplicates. The zero value is not ready for use: call New.
@@ -124,7 +125,7 @@ func room[T any](s []T, n int) []T {
 
 // fillIndex makes an index of all nodes, with room for n.
 func (g *Graph) fillIndex(n int) {
-	index := make([]bucket, 1<<max(8, bits.Len(uint(2*n-1))))
+	index := pages.Make[bucket](1 << max(8, bits.Len(uint(2*n-1))))
 	g.index = index
 	mask := uint64(len(index) - 1)
 	for id := 1; id < len(g.Nodes); id++ {

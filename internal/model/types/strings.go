@@ -3,6 +3,8 @@ package types
 import (
 	"math"
 	"math/bits"
+
+	"github.com/rules-btf/rules_btf/internal/support/pages"
 )
 
 // Str is the number of an interned string. 0 is the empty string, which means no name.
@@ -112,7 +114,7 @@ func (s *Strings) LookupAll(hashes []Hash, found []Str) []Str {
 
 // fillIndex makes an index of all strings, with room for n.
 func (s *Strings) fillIndex(n int) {
-	index := make([]uint32, 1<<max(10, bits.Len(uint(2*n-1))))
+	index := pages.Make[uint32](1 << max(10, bits.Len(uint(2*n-1))))
 	mask := uint64(len(index) - 1)
 	for id := 1; id < len(s.ends); id++ {
 		i := s.hash[id].A & mask
