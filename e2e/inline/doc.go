@@ -37,9 +37,12 @@
 //  4. A parameter's size is that of its type, without qualifiers and typedefs. A parameter whose
 //     type has no size is unknown. So is one of more than 16 bytes, because the kernel's verifier
 //     accepts no larger ones.
-//  5. In a location list, the first entry counts whose range contains the site's address. The end
-//     isn't part of a range, so a range whose start is its end contains nothing. If no range
-//     contains the address, the default location counts, if there is one.
+//  5. In a location list, the first entry counts whose range contains the site's address and view.
+//     gcc numbers the views of an address, from 0 (DW_AT_GNU_entry_view, DW_AT_GNU_locviews): they
+//     are places between two instructions, but at different statements. So a range begins and ends
+//     at a view of an address. The end isn't part of the range. If no range contains the address
+//     and view, the first entry counts whose range contains the address and the next view; or else
+//     the default location, if there is one. Without these attributes, all views are 0.
 //  6. Expressions are evaluated with symbols for the registers and the frame base. The result
 //     must be a constant, or an address in the file, or a register plus a constant. Everything
 //     else is unknown: values that are loaded from memory (DW_OP_deref), entry values, implicit

@@ -24,6 +24,7 @@ type Site struct {
 type Param struct {
 	Text  string // as package inline describes it
 	Cause string // if the parameter is unknown: absent, or why its location has no form
+	Views bool   // without views, the location would be another one
 	Name  string
 	Size  uint64
 }
@@ -80,6 +81,7 @@ type param struct {
 type rawSite struct {
 	unit    *unit
 	address uint64
+	view    uint64
 	ranges  [][2]uint64
 	origin  dwarf.Offset
 	params  []rawParam
@@ -237,6 +239,8 @@ func (r *reader) children(u *unit, in scope) error {
 					return fmt.Errorf("DIE 0x%x: %w", e.Offset, err)
 				}
 				inner.site = &rawSite{unit: u, address: address, origin: origin(e), ranges: ranges}
+				view, _ := e.Val(0x2138).(int64) // DW_AT_GNU_entry_view
+				inner.site.view = uint64(view)
 				r.sites = append(r.sites, inner.site)
 			}
 		case dwarf.TagFormalParameter:
@@ -328,6 +332,7 @@ func (r *reader) resolve(raw *rawSite) (*Site, error) {
 		for _, have := range raw.params {
 			if r.leads(have.origin, at) {
 				p.Text, p.Cause = r.text(raw.unit, have.place, size)
+				p.Views = have.views
 			}
 		}
 		s.Params = append(s.Params, p)

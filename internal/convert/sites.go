@@ -49,7 +49,7 @@ type inlinedParam struct {
 type openSite struct {
 	function int32
 	site     inlines.Site
-	addr     uint64
+	at       dwarf.Place
 	depth    int // of the children
 	next     int // index of the parameter that probably comes next
 	known    int // where the site's parameters begin in sites.known
@@ -191,7 +191,10 @@ func (u *unit) placeSite(e *dwarf.DIE, o *openSite) (inlines.Reason, error) {
 	if n < 0 {
 		return inlines.Reason(-n), nil
 	}
-	o.function, o.addr = n, addr
+	o.function, o.at = n, dwarf.Place{Addr: addr}
+	if e.Constant(dwarf.EntryView) {
+		o.at.View = e.Val[dwarf.EntryView]
+	}
 	o.site = inlines.Site{Item: uint32(n), Section: uint32(sec.Index),
 		Offset: uint32(addr - sec.Addr)}
 	return inlines.Known, nil
@@ -285,7 +288,7 @@ func (u *unit) locateSite(off uint32, o *openSite, function uint32, frame dwarf.
 	var l inlines.Location
 	switch location := e.Value(dwarf.Location); {
 	case location.Class != dwarf.ClassNone:
-		expr, covered, err := u.r.LocationAt(off, location, o.addr)
+		expr, covered, err := u.r.LocationAt(off, location, e.Value(dwarf.Views), o.at)
 		if err != nil {
 			return err
 		}
@@ -295,7 +298,7 @@ func (u *unit) locateSite(off uint32, o *openSite, function uint32, frame dwarf.
 		}
 		var base inlines.Frame
 		if inlines.NeedsFrame(expr) {
-			if base, err = u.frameAt(function, frame, o.addr); err != nil {
+			if base, err = u.frameAt(function, frame, o.at); err != nil {
 				return err
 			}
 		}
@@ -314,8 +317,8 @@ func (u *unit) locateSite(off uint32, o *openSite, function uint32, frame dwarf.
 	return nil
 }
 
-func (u *unit) frameAt(function uint32, frame dwarf.Value, addr uint64) (inlines.Frame, error) {
-	expr, covered, err := u.r.LocationAt(function, frame, addr)
+func (u *unit) frameAt(function uint32, frame dwarf.Value, at dwarf.Place) (inlines.Frame, error) {
+	expr, covered, err := u.r.LocationAt(function, frame, dwarf.Value{}, at)
 	if err != nil || !covered {
 		return inlines.Frame{}, err
 	}

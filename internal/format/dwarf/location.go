@@ -81,20 +81,28 @@ func (r *Reader) rangeStart(e *DIE, empty bool) (uint64, bool) {
 // listAt returns the offset in sec of the list to which attribute value a refers. base is the
 // attribute of the unit that says where the unit's table of list offsets begins in sec.
 func (r *Reader) listAt(sec []byte, base Attr, a Value) (off uint64, ok bool) {
-	begin := uint64(0) // in a package: where the .dwo file's part begins
-	if from := r.Unit.from; from != nil && base == RnglistsBase {
-		begin = from.rnglists
-	} else if from != nil {
-		begin = from.locs
-	}
 	if a.Class != ClassListx {
-		return begin + a.Val, true
+		return r.part(base) + a.Val, true
 	}
-	return r.listOffset(sec, begin, base, a.Val)
+	start := r.listTable(base)
+	v, ok := r.readElement(sec, start, a.Val, r.f.offSize)
+	return start + v, ok
 }
 
-// listOffset resolves an index into the offset table of a list section (7.28, 7.29).
-func (r *Reader) listOffset(sec []byte, begin uint64, base Attr, index uint64) (uint64, bool) {
+// part returns where the unit's lists begin in their section. base is as for listAt.
+func (r *Reader) part(base Attr) uint64 {
+	switch from := r.Unit.from; {
+	case from == nil: // the unit isn't in a package
+		return 0
+	case base == RnglistsBase:
+		return from.rnglists
+	default:
+		return from.locs
+	}
+}
+
+// listTable returns where the unit's table of list offsets begins in its section (7.28, 7.29).
+func (r *Reader) listTable(base Attr) uint64 {
 	start := uint64(12)
 	if r.Unit.Dwarf64 {
 		start = 20
@@ -102,9 +110,7 @@ func (r *Reader) listOffset(sec []byte, begin uint64, base Attr, index uint64) (
 	if r.Root.Has(base) {
 		start = r.Root.Val[base]
 	}
-	start += begin
-	v, ok := r.readElement(sec, start, index, r.f.offSize)
-	return start + v, ok
+	return r.part(base) + start
 }
 
 func (r *Reader) unitBase() uint64 {
@@ -185,28 +191,42 @@ func (r *Reader) Locations(die uint32, a Value, f func(expr []byte) bool) error 
 		f(r.Block(a.Val))
 		return nil
 	}
-	return r.locations(die, a, maxList, func(_ span, expr []byte) bool { return f(expr) })
+	return r.locations(die, a, Value{}, maxList, func(_ *span, expr []byte) bool { return f(expr) })
+}
+
+// Place is an address in the code and one of its views. gcc distinguishes several views of an
+// address: places between two instructions that belong to different places in the source. At all
+// views of an address, registers and memory are the same. Views are numbered from 0, and other
+// compilers know only this one.
+type Place struct {
+	Addr, View uint64
 }
 
 // LocationAt returns the expression that a, a location attribute of the entry at offset die, gives
-// for an address: that of an exprloc, or of the first entry of a location list that covers the
-// address. covered is false if no entry does.
-func (r *Reader) LocationAt(die uint32, a Value, addr uint64) (expr []byte, covered bool,
+// for a place: that of an exprloc, or of the first entry of a location list that covers the place.
+// If no entry does, the next view of the address counts. covered is false if no entry covers that
+// either. The attribute views is the entry's Views.
+func (r *Reader) LocationAt(die uint32, a, views Value, p Place) (expr []byte, covered bool,
 	err error) {
 	if a.Class == ClassBlock {
 		return r.Block(a.Val), true, nil
 	}
-	var other []byte // the default location
-	hasOther := false
+	next := Place{p.Addr, p.View + 1}
+	var other []byte // the expression for the next view or, if none is there, the default location
+	hasNext, hasOther := false, false
 	read := 0
-	err = r.locations(die, a, math.MaxUint32, func(s span, e []byte) bool {
+	err = r.locations(die, a, views, math.MaxUint32, func(s *span, e []byte) bool {
 		read++
 		switch {
 		case s.other:
-			other, hasOther = e, true
-		case s.low <= addr && addr < s.high:
+			if !hasNext {
+				other, hasOther = e, true
+			}
+		case s.covers(p):
 			expr, covered = e, true
 			return false
+		case !hasNext && s.covers(next):
+			other, hasNext, hasOther = e, true, true
 		}
 		return true
 	})
@@ -219,15 +239,23 @@ func (r *Reader) LocationAt(die uint32, a Value, addr uint64) (expr []byte, cove
 	return expr, covered, err
 }
 
-// span is the range of addresses of an entry in a location list.
+// span is the range of an entry in a location list.
 type span struct {
-	low, high uint64
-	other     bool // the entry is for all addresses that no other entry covers
+	low, high         uint64
+	lowView, highView uint64 // of low and high
+	other             bool   // the entry is for all addresses that no other entry covers
 }
 
-// locations calls f for each entry of a location list, of which it reads at most limit bytes.
-func (r *Reader) locations(die uint32, a Value, limit uint64,
-	f func(s span, expr []byte) bool) error {
+// covers reports whether p is from low to high; high is not part of the span.
+func (s *span) covers(p Place) bool {
+	return (s.low < p.Addr || s.low == p.Addr && s.lowView <= p.View) &&
+		(p.Addr < s.high || p.Addr == s.high && p.View < s.highView)
+}
+
+// locations calls f for each entry of a location list, of which it reads at most limit bytes. The
+// attribute views says where the views of the entries are, two for each entry.
+func (r *Reader) locations(die uint32, a, views Value, limit uint64,
+	f func(s *span, expr []byte) bool) error {
 	switch a.Class {
 	case ClassSec, ClassConst, ClassListx:
 	default:
@@ -249,15 +277,40 @@ func (r *Reader) locations(die uint32, a Value, limit uint64,
 		return r.Errorf(die, "location list %d is beyond the end of %s", a.Val, sec.Name)
 	}
 	off = min(off, uint64(len(data)))
-	list := data[off:min(off+limit, uint64(len(data)))]
+	l := list{cursor: cursor{buf: data[off:min(off+limit, uint64(len(data)))]}, f: f}
+	if views.Class == ClassSec {
+		at := r.part(LoclistsBase) + views.Val
+		if a.Class == ClassListx { // in split DWARF 5, gcc counts from the table
+			at = r.listTable(LoclistsBase) + views.Val
+		}
+		l.views = cursorAt(data[:off], at)
+	}
 	switch {
 	case r.Unit.Version < 5 && r.D.dwo != nil:
-		return r.splitLocList(die, list, f)
+		return r.splitLocList(die, &l)
 	case r.Unit.Version < 5:
-		r.locList(list, f)
+		r.locList(&l)
 		return nil
 	}
-	return r.locLists(die, list, f)
+	return r.locLists(die, &l)
+}
+
+// list is a location list that is being read.
+type list struct {
+	cursor
+	views cursor // of the views that precede the list; empty if there are none
+	f     func(s *span, expr []byte) bool
+}
+
+// entry reads the expression of an entry, which has n bytes, and the views of s. It reports whether
+// the list goes on.
+func (l *list) entry(s *span, n uint64) bool {
+	at := l.pos
+	l.skip(n)
+	if len(l.views.buf) > 0 {
+		s.lowView, s.highView = l.views.uleb(), l.views.uleb()
+	}
+	return !l.bad && l.f(s, l.buf[at:l.pos])
 }
 
 // indexed returns the addresses with two indices. If there is no such address, the span is empty.
@@ -271,12 +324,12 @@ func (r *Reader) indexed(low, high uint64) span {
 }
 
 // locLists reads a list in .debug_loclists (7.29).
-func (r *Reader) locLists(die uint32, list []byte, f func(s span, expr []byte) bool) error {
-	c := cursor{buf: list}
+func (r *Reader) locLists(die uint32, c *list) error {
 	size := int(r.f.addrSize)
 	base := r.unitBase()
+	var s span
 	for {
-		var s span
+		s.low, s.high, s.other = 0, 0, false
 		kind := c.u8()
 		switch kind {
 		case 0: // DW_LLE_end_of_list
@@ -306,23 +359,20 @@ func (r *Reader) locLists(die uint32, list []byte, f func(s span, expr []byte) b
 			s.low = c.uint(r.D.Order, size)
 			s.high = s.low + c.uleb()
 		case 9: // DW_LLE_GNU_view_pair
-			c.uleb()
-			c.uleb()
+			s.lowView, s.highView = c.uleb(), c.uleb()
 			continue
 		default:
 			return r.Errorf(die, "unknown kind of location list entry: %#x", kind)
 		}
-		n := c.uleb()
-		at := c.pos
-		if c.skip(n); c.bad || !f(s, c.buf[at:c.pos]) {
+		if !c.entry(&s, c.uleb()) {
 			return nil
 		}
+		s.lowView, s.highView = 0, 0
 	}
 }
 
 // locList reads a list in .debug_loc (version 4, 2.6.2).
-func (r *Reader) locList(list []byte, f func(s span, expr []byte) bool) {
-	c := cursor{buf: list}
+func (r *Reader) locList(c *list) {
 	size := int(r.f.addrSize)
 	all := ^uint64(0) >> (64 - 8*size)
 	base := r.unitBase()
@@ -335,9 +385,7 @@ func (r *Reader) locList(list []byte, f func(s span, expr []byte) bool) {
 		if lo == 0 && hi == 0 {
 			return
 		}
-		n := c.uint(r.D.Order, 2)
-		at := c.pos
-		if c.skip(n); c.bad || !f(span{low: base + lo, high: base + hi}, c.buf[at:c.pos]) {
+		if s := (span{low: base + lo, high: base + hi}); !c.entry(&s, c.uint(r.D.Order, 2)) {
 			return
 		}
 	}

@@ -124,9 +124,7 @@ func (r *Reader) rootAttributes(f func(code uint64, v Value) error) error {
 }
 
 // splitLocList reads a list in .debug_loc.dwo (version 4). The addresses in it are indices.
-func (r *Reader) splitLocList(die uint32, list []byte,
-	f func(s span, expr []byte) bool) error {
-	c := cursor{buf: list}
+func (r *Reader) splitLocList(die uint32, c *list) error {
 	base := r.unitBase()
 	for {
 		var s span
@@ -149,9 +147,7 @@ func (r *Reader) splitLocList(die uint32, list []byte,
 		default:
 			return r.Errorf(die, "location list entry of unknown kind %#x", kind)
 		}
-		n := c.uint(r.D.Order, 2)
-		at := c.pos
-		if c.skip(n); c.bad || !f(s, c.buf[at:c.pos]) {
+		if !c.entry(&s, c.uint(r.D.Order, 2)) {
 			return nil
 		}
 	}
