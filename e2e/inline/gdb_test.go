@@ -88,11 +88,9 @@ type target struct {
 
 func targets(sites []*Site) (all []target) {
 	for _, s := range sites {
-		hidden := !slices.ContainsFunc(s.Ranges, func(x [2]uint64) bool {
-			return x[0] <= s.Address && s.Address < x[1]
-		})
+		hidden := !s.contains(s.Address)
 		for _, other := range sites {
-			if other.Function == s.Function && other.Address != s.Address {
+			if other.Function == s.Function && !(other.Address == s.Address && other.contains(s.Address)) {
 				hidden = hidden || slices.ContainsFunc(other.Ranges, func(x [2]uint64) bool {
 					end := max(x[1], x[0]+1) // as gdb reads a range that is empty
 					return x[0] <= s.Address && s.Address < end
@@ -104,11 +102,19 @@ func targets(sites []*Site) (all []target) {
 	return all
 }
 
+// contains reports whether the site's ranges contain an address.
+func (s *Site) contains(address uint64) bool {
+	return slices.ContainsFunc(s.Ranges, func(x [2]uint64) bool {
+		return x[0] <= address && address < x[1]
+	})
+}
+
 // visited is a site with what gdb has found there.
 type visited struct {
 	target
 	Visits  int
 	Outcome [][]string // for each visit, for each parameter; nil if gdb has no block for the site
+	Passed  [][]string // the same for what the program has passed, for some visits
 }
 
 // visit lets gdb stop at the sites of a program.
@@ -181,6 +187,23 @@ func (total tally) check(t *testing.T, all []visited) {
 			total["sites that gdb can't show"]++
 		case v.Visits == 0:
 			total["sites that weren't reached"]++
+		}
+		for _, outcome := range v.Passed {
+			for i, result := range outcome {
+				p := v.Params[i]
+				form, _, _ := strings.Cut(p.Text, " ")
+				if p.Views {
+					form += ", by views"
+				}
+				switch result {
+				case "unknown":
+				case "equal":
+					total["as passed: "+form]++
+				default:
+					total["not as passed: "+form]++
+					t.Errorf("%v at 0x%x, line %d: %s", v.Site, v.Address, v.Line, result)
+				}
+			}
 		}
 		for _, outcome := range v.Outcome {
 			if outcome == nil {
