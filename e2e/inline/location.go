@@ -13,6 +13,8 @@ type place struct {
 	expression []byte // may be empty
 	views      bool   // without views, another expression would count
 	frameBase  []byte // the expression of the function's frame base, nil for none
+	// the expression is that of a frame base itself
+	isFrameBase bool
 }
 
 // place reads the location of a parameter.
@@ -258,6 +260,9 @@ func (r *reader) evaluate(u *unit, p place) (all []location, err error) {
 		if now.form == nowhere && len(stack) > 0 {
 			now.form, now.sum = inMemory, pop()
 		}
+		if len(stack) > 0 {
+			err = noWord("several values")
+		}
 		if u.addressSize == 4 {
 			now.constant &= 0xffffffff
 			if now.to == register || now.to == frameBase { // an offset
@@ -331,9 +336,8 @@ func (r *reader) evaluate(u *unit, p place) (all []location, err error) {
 			}
 			s.constant += d.sleb()
 			push(s)
-		case op == 0x9c: // DW_OP_call_frame_cfa
+		case op == 0x9c && p.isFrameBase: // DW_OP_call_frame_cfa
 			push(sum{to: frameBase})
-		case op == 0x96: // DW_OP_nop
 		case op == 0x9f: // DW_OP_stack_value
 			now.form, now.sum = isValue, pop()
 		case op == 0x9e: // DW_OP_implicit_value
@@ -364,7 +368,7 @@ func (r *reader) frameBase(u *unit, p place) (sum, error) {
 	if p.frameBase == nil {
 		return sum{}, noWord("a frame base that isn't known")
 	}
-	all, err := r.evaluate(u, place{expression: p.frameBase})
+	all, err := r.evaluate(u, place{expression: p.frameBase, isFrameBase: true})
 	switch {
 	case err != nil:
 		return sum{}, err
@@ -413,10 +417,10 @@ func (r *reader) text(u *unit, p place, size uint64) (text, cause string) {
 		return u.constant(l.bytes, size)
 	case l.form == inRegister:
 		return fmt.Sprintf("reg %d", l.register), ""
-	case l.form == isValue && l.to == nothing:
-		return constant(l.constant, size)
 	case l.form == isValue && size > word:
 		return unknown("a value that is larger than an address")
+	case l.form == isValue && l.to == nothing:
+		return constant(l.constant, size)
 	case l.form == isValue && l.to == address:
 		start, ok := r.file.start()
 		if !ok {
