@@ -191,7 +191,16 @@ func (r *Reader) Locations(die uint32, a Value, f func(expr []byte) bool) error 
 		f(r.Block(a.Val))
 		return nil
 	}
-	return r.locations(die, a, Value{}, maxList, func(_ *span, expr []byte) bool { return f(expr) })
+	l, err := r.list(die, a, Value{}, maxList)
+	var s span
+	for err == nil {
+		var expr []byte
+		var more bool
+		if expr, more, err = l.next(&s); !more || !f(expr) {
+			break
+		}
+	}
+	return err
 }
 
 // Place is an address in the code and one of its views. gcc distinguishes several views of an
@@ -214,22 +223,30 @@ func (r *Reader) LocationAt(die uint32, a, views Value, p Place) (expr []byte, c
 	next := Place{p.Addr, p.View + 1}
 	var other []byte // the expression for the next view or, if none is there, the default location
 	hasNext, hasOther := false, false
+	l, err := r.list(die, a, views, math.MaxUint32)
 	read := 0
-	err = r.locations(die, a, views, math.MaxUint32, func(s *span, e []byte) bool {
+	for err == nil {
+		var s span
+		e, more, failed := l.next(&s)
+		if err = failed; !more {
+			break
+		}
 		read++
 		switch {
 		case s.other:
 			if !hasNext {
 				other, hasOther = e, true
 			}
-		case s.covers(p):
-			expr, covered = e, true
-			return false
-		case !hasNext && s.covers(next):
-			other, hasNext, hasOther = e, true, true
+			continue
+		case !s.covers(p):
+			if !hasNext && s.covers(next) {
+				other, hasNext, hasOther = e, true, true
+			}
+			continue
 		}
-		return true
-	})
+		expr, covered = e, true
+		break
+	}
 	if r.work -= int64(read) / 4; r.work < 0 && err == nil { // lists may overlap
 		err = r.spend(die)
 	}
@@ -252,32 +269,40 @@ func (s *span) covers(p Place) bool {
 		(p.Addr < s.high || p.Addr == s.high && p.View < s.highView)
 }
 
-// locations calls f for each entry of a location list, of which it reads at most limit bytes. The
-// attribute views says where the views of the entries are, two for each entry.
-func (r *Reader) locations(die uint32, a, views Value, limit uint64,
-	f func(s *span, expr []byte) bool) error {
+// list is a location list that is being read. The zero list is empty.
+type list struct {
+	cursor
+	views cursor // of the views that precede the list, two for each entry; empty if there are none
+	r     *Reader
+	die   uint32 // for errors
+	base  uint64
+}
+
+// list returns the location list to which the attribute a refers, without the bytes from limit on.
+func (r *Reader) list(die uint32, a, views Value, limit uint64) (l list, err error) {
 	switch a.Class {
 	case ClassSec, ClassConst, ClassListx:
 	default:
-		return nil
+		return l, nil
 	}
 	sec := r.in.loclists
 	if r.Unit.Version < 5 {
 		sec = r.in.loc
 	}
 	if sec == nil {
-		return nil
+		return l, nil
 	}
 	data, err := sec.Data()
 	if err != nil {
-		return err
+		return l, err
 	}
 	off, ok := r.listAt(data, LoclistsBase, a)
 	if !ok || r.Unit.from != nil && off >= uint64(len(data)) {
-		return r.Errorf(die, "location list %d is beyond the end of %s", a.Val, sec.Name)
+		return l, r.Errorf(die, "location list %d is beyond the end of %s", a.Val, sec.Name)
 	}
 	off = min(off, uint64(len(data)))
-	l := list{cursor: cursor{buf: data[off:min(off+limit, uint64(len(data)))]}, f: f}
+	l = list{r: r, die: die, base: r.unitBase(), cursor: cursor{
+		buf: data[off:min(off+limit, uint64(len(data)))]}}
 	if views.Class == ClassSec {
 		at := r.part(LoclistsBase) + views.Val
 		if a.Class == ClassListx { // in split DWARF 5, gcc counts from the table
@@ -285,108 +310,102 @@ func (r *Reader) locations(die uint32, a, views Value, limit uint64,
 		}
 		l.views = cursorAt(data[:off], at)
 	}
-	switch {
-	case r.Unit.Version < 5 && r.D.dwo != nil:
-		return r.splitLocList(die, &l)
-	case r.Unit.Version < 5:
-		r.locList(&l)
-		return nil
+	return l, nil
+}
+
+// next reads an entry. more is false at the end of the list.
+func (l *list) next(s *span) (expr []byte, more bool, err error) {
+	if l.r == nil {
+		return nil, false, nil
 	}
-	return r.locLists(die, &l)
-}
-
-// list is a location list that is being read.
-type list struct {
-	cursor
-	views cursor // of the views that precede the list; empty if there are none
-	f     func(s *span, expr []byte) bool
-}
-
-// entry reads the expression of an entry, which has n bytes, and the views of s. It reports whether
-// the list goes on.
-func (l *list) entry(s *span, n uint64) bool {
+	*s = span{}
+	var size uint64
+	switch {
+	case l.r.Unit.Version >= 5:
+		size, more, err = l.entry(s)
+	case l.r.D.dwo != nil:
+		size, more, err = l.splitEntry(s)
+	default:
+		size, more = l.oldEntry(s)
+	}
+	if !more {
+		return nil, false, err
+	}
 	at := l.pos
-	l.skip(n)
+	l.skip(size)
 	if len(l.views.buf) > 0 {
 		s.lowView, s.highView = l.views.uleb(), l.views.uleb()
 	}
-	return !l.bad && l.f(s, l.buf[at:l.pos])
+	return l.buf[at:l.pos], !l.bad, nil
 }
 
-// indexed returns the addresses with two indices. If there is no such address, the span is empty.
-func (r *Reader) indexed(low, high uint64) span {
-	l, ok := r.AddrxAt(low)
-	h, found := r.AddrxAt(high)
-	if !ok || !found {
-		return span{}
-	}
-	return span{low: l, high: h}
-}
-
-// locLists reads a list in .debug_loclists (7.29).
-func (r *Reader) locLists(die uint32, c *list) error {
-	size := int(r.f.addrSize)
-	base := r.unitBase()
-	var s span
+// entry reads an entry in .debug_loclists up to its expression, which has n bytes (7.29).
+func (l *list) entry(s *span) (n uint64, more bool, err error) {
+	size := int(l.r.f.addrSize)
 	for {
-		s.low, s.high, s.other = 0, 0, false
-		kind := c.u8()
+		kind := l.u8()
 		switch kind {
 		case 0: // DW_LLE_end_of_list
-			return nil
+			return 0, false, nil
 		case 1: // DW_LLE_base_addressx
-			base, _ = r.AddrxAt(c.uleb())
+			l.base, _ = l.r.AddrxAt(l.uleb())
 			continue
 		case 2: // DW_LLE_startx_endx
-			low := c.uleb()
-			s = r.indexed(low, c.uleb())
+			low := l.uleb()
+			l.setIndexed(s, low, l.uleb())
 		case 3: // DW_LLE_startx_length
-			low := c.uleb()
-			s = r.indexed(low, low)
-			s.high += c.uleb()
+			low := l.uleb()
+			l.setIndexed(s, low, low)
+			s.high += l.uleb()
 		case 4: // DW_LLE_offset_pair
-			s.low = base + c.uleb()
-			s.high = base + c.uleb()
+			s.low = l.base + l.uleb()
+			s.high = l.base + l.uleb()
 		case 5: // DW_LLE_default_location
 			s.other = true
 		case 6: // DW_LLE_base_address
-			base = c.uint(r.D.Order, size)
+			l.base = l.uint(l.r.D.Order, size)
 			continue
 		case 7: // DW_LLE_start_end
-			s.low = c.uint(r.D.Order, size)
-			s.high = c.uint(r.D.Order, size)
+			s.low = l.uint(l.r.D.Order, size)
+			s.high = l.uint(l.r.D.Order, size)
 		case 8: // DW_LLE_start_length
-			s.low = c.uint(r.D.Order, size)
-			s.high = s.low + c.uleb()
-		case 9: // DW_LLE_GNU_view_pair
-			s.lowView, s.highView = c.uleb(), c.uleb()
+			s.low = l.uint(l.r.D.Order, size)
+			s.high = s.low + l.uleb()
+		case 9: // DW_LLE_GNU_view_pair, which belongs to the next entry
+			s.lowView, s.highView = l.uleb(), l.uleb()
 			continue
 		default:
-			return r.Errorf(die, "unknown kind of location list entry: %#x", kind)
+			return 0, false, l.r.Errorf(l.die, "unknown kind of location list entry: %#x", kind)
 		}
-		if !c.entry(&s, c.uleb()) {
-			return nil
-		}
-		s.lowView, s.highView = 0, 0
+		return l.uleb(), true, nil
 	}
 }
 
-// locList reads a list in .debug_loc (version 4, 2.6.2).
-func (r *Reader) locList(c *list) {
-	size := int(r.f.addrSize)
+// oldEntry is like entry, for .debug_loc (version 4, 2.6.2).
+func (l *list) oldEntry(s *span) (n uint64, more bool) {
+	size := int(l.r.f.addrSize)
 	all := ^uint64(0) >> (64 - 8*size)
-	base := r.unitBase()
-	for !c.bad {
-		lo, hi := c.uint(r.D.Order, size), c.uint(r.D.Order, size)
+	for !l.bad {
+		lo, hi := l.uint(l.r.D.Order, size), l.uint(l.r.D.Order, size)
 		if lo == all {
-			base = hi
+			l.base = hi
 			continue
 		}
 		if lo == 0 && hi == 0 {
-			return
+			break
 		}
-		if s := (span{low: base + lo, high: base + hi}); !c.entry(&s, c.uint(r.D.Order, 2)) {
-			return
-		}
+		s.low, s.high = l.base+lo, l.base+hi
+		return l.uint(l.r.D.Order, 2), true
+	}
+	return 0, false
+}
+
+// setIndexed sets the range to the addresses with two indices. If there is no such address, the
+// range is empty.
+func (l *list) setIndexed(s *span, low, high uint64) {
+	a, ok := l.r.AddrxAt(low)
+	b, found := l.r.AddrxAt(high)
+	if ok && found {
+		s.low, s.high = a, b
 	}
 }
