@@ -434,6 +434,11 @@ func (g *author) function(prefix, name string, params []*ctype, statements int) 
 	}
 	g.line("%s long %s(%s)\n{", prefix, name, strings.Join(list, ", "))
 	g.depth++
+	for _, p := range g.scope {
+		if p.kind == integer && g.chance(12) { // often at the address at which the function begins
+			g.line("%s = %s;", p.name, pick(g, []string{g.literal(p.ctype), p.name + " + 1"}))
+		}
+	}
 	g.line("long sum = %s;", pick(g, []string{"0", "work", "work"}))
 	g.statements(statements)
 	g.line("return sum;")
