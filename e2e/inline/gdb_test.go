@@ -227,7 +227,8 @@ func (total tally) check(t *testing.T, all []visited) {
 
 // enough checks that gdb has shown the values of many parameters in a number of programs, and that
 // nearly all locations have led to what was passed. gcc 16 is wrong about a few values, such as
-// comparisons of numbers with 128 bits.
+// comparisons of numbers with 128 bits. And it may merge the code of two copies of a call, so that
+// the address of the site is reached from both.
 func (total tally) enough(t *testing.T, programs uint64) {
 	sum := func(prefix, suffix string) (n int) {
 		for result, count := range total {
@@ -240,9 +241,9 @@ func (total tally) enough(t *testing.T, programs uint64) {
 	if equal := sum("equal: ", ""); programs > 1 && equal < 10*int(programs) {
 		t.Errorf("only %d values were compared", equal)
 	}
-	for _, suffix := range []string{"", byViews} {
+	for suffix, limit := range map[string]int{"": 300, byViews: 100} {
 		good, bad := sum("as passed: ", suffix), sum("not as passed: ", suffix)
-		if programs > 1 && 100*bad > good+bad {
+		if programs > 1 && limit*bad > good+bad {
 			t.Errorf("%d of %d locations%s have not led to what was passed", bad, good+bad, suffix)
 		}
 	}
