@@ -16,6 +16,8 @@ type Site struct {
 	Address  uint64 // in a relocatable file, an address that openELF has chosen
 	Function string
 	Params   []Param
+	Line     int64       // of the call
+	Entry    bool        // whether the DWARF says that execution begins at Address
 	Rust     bool        // whether the unit was compiled from Rust
 	Ranges   [][2]uint64 // of the function's code here; with gcc, they needn't contain Address
 }
@@ -24,6 +26,7 @@ type Site struct {
 type Param struct {
 	Text  string // as package inline describes it
 	Cause string // if the parameter is unknown: absent, or why its location has no form
+	Views bool   // without views, the location would be another one
 	Name  string
 	Size  uint64
 }
@@ -80,6 +83,9 @@ type param struct {
 type rawSite struct {
 	unit    *unit
 	address uint64
+	view    uint64
+	line    int64
+	entry   bool
 	ranges  [][2]uint64
 	origin  dwarf.Offset
 	params  []rawParam
@@ -237,6 +243,10 @@ func (r *reader) children(u *unit, in scope) error {
 					return fmt.Errorf("DIE 0x%x: %w", e.Offset, err)
 				}
 				inner.site = &rawSite{unit: u, address: address, origin: origin(e), ranges: ranges}
+				view, _ := e.Val(0x2138).(int64) // DW_AT_GNU_entry_view
+				inner.site.view = uint64(view)
+				inner.site.line, _ = e.Val(dwarf.AttrCallLine).(int64)
+				inner.site.entry = e.Val(dwarf.AttrEntrypc) != nil
 				r.sites = append(r.sites, inner.site)
 			}
 		case dwarf.TagFormalParameter:
@@ -302,7 +312,7 @@ func (r *reader) address(e *dwarf.Entry, u *unit) (address uint64, ok bool, err 
 func (r *reader) resolve(raw *rawSite) (*Site, error) {
 	section := r.file.code(raw.address)
 	s := &Site{Section: section.Name, Offset: raw.address - section.Addr, Address: raw.address,
-		Rust: raw.unit.rust, Ranges: raw.ranges}
+		Line: raw.line, Entry: raw.entry, Rust: raw.unit.rust, Ranges: raw.ranges}
 	var params []dwarf.Offset
 	for at, steps := raw.origin, 0; at != 0 && steps < 100; steps++ {
 		f := r.functions[at]
@@ -328,6 +338,7 @@ func (r *reader) resolve(raw *rawSite) (*Site, error) {
 		for _, have := range raw.params {
 			if r.leads(have.origin, at) {
 				p.Text, p.Cause = r.text(raw.unit, have.place, size)
+				p.Views = have.views
 			}
 		}
 		s.Params = append(s.Params, p)

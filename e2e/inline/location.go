@@ -1,6 +1,7 @@
 package inline
 
 import (
+	"bytes"
 	"debug/dwarf"
 	"fmt"
 )
@@ -10,7 +11,10 @@ type place struct {
 	known      bool
 	constant   any    // DW_AT_const_value; or nil, and then:
 	expression []byte // may be empty
+	views      bool   // without views, another expression would count
 	frameBase  []byte // the expression of the function's frame base, nil for none
+	// the expression is that of a frame base itself
+	isFrameBase bool
 }
 
 // place reads the location of a parameter.
@@ -20,46 +24,117 @@ func (r *reader) place(e *dwarf.Entry, u *unit, in scope) (place, error) {
 		v := e.Val(dwarf.AttrConstValue)
 		return place{known: v != nil, constant: v}, nil
 	}
-	expression, err := r.expression(u, field, in.site.address)
+	entries, err := r.entries(u, field, e.Val(0x2137)) // DW_AT_GNU_locviews
 	if err != nil {
 		return place{}, err
 	}
-	p := place{known: len(expression) > 0, expression: expression}
+	address, view := in.site.address, in.site.view
+	p := place{expression: at(entries, address, view)}
+	p.known = len(p.expression) > 0
+	p.views = !bytes.Equal(p.expression, withoutViews(entries, address))
 	if in.frameBase != nil {
-		p.frameBase, err = r.expression(u, in.frameBase, in.site.address)
+		if entries, err = r.entries(u, in.frameBase, nil); err == nil {
+			p.frameBase = at(entries, address, view)
+		}
 	}
 	return p, err
 }
 
-// expression returns the expression that counts at an address, or nil.
-func (r *reader) expression(u *unit, f *dwarf.Field, address uint64) ([]byte, error) {
-	switch v := f.Val.(type) {
-	case []byte:
-		return v, nil
-	case int64: // an offset in .debug_loc or .debug_loclists
-		if u.version < 5 {
-			return r.oldList(u, uint64(v), address)
-		}
-		return r.list(u, uint64(v), address)
-	case uint64: // DW_FORM_loclistx
-		lists := r.file.debug[".debug_loclists"]
-		at := u.loclistsBase + v*uint64(u.offsetSize)
-		if at > uint64(len(lists)) {
-			return nil, fmt.Errorf("location list %d is outside of .debug_loclists", v)
-		}
-		d := &numbers{u.order, lists[at:], nil}
-		return r.list(u, u.loclistsBase+d.uint(u.offsetSize), address)
-	}
-	return nil, fmt.Errorf("a location has class %v", f.Class)
+// entry is an element of a location list.
+type entry struct {
+	start, end         uint64
+	startView, endView uint64
+	always             bool // the entry counts if no other one does
+	expression         []byte
 }
 
-// oldList looks up an address in a list in .debug_loc.
-func (r *reader) oldList(u *unit, at, address uint64) ([]byte, error) {
-	lists := r.file.debug[".debug_loc"]
-	if at > uint64(len(lists)) {
-		return nil, fmt.Errorf("location list 0x%x is outside of .debug_loc", at)
+// covers reports whether a view of an address is in the range of an entry.
+func (e *entry) covers(address, view uint64) bool {
+	if e.always || address < e.start || address > e.end {
+		return false
 	}
-	d := &numbers{u.order, lists[at:], nil}
+	return (address > e.start || view >= e.startView) && (address < e.end || view < e.endView)
+}
+
+// at returns the expression that counts at a view of an address, or nil.
+func at(entries []entry, address, view uint64) []byte {
+	for _, e := range entries {
+		if e.covers(address, view) {
+			return e.expression
+		}
+	}
+	for _, e := range entries {
+		if e.covers(address, view+1) {
+			return e.expression
+		}
+	}
+	for _, e := range entries {
+		if e.always {
+			return e.expression
+		}
+	}
+	return nil
+}
+
+// withoutViews returns the expression that counts at an address if all views are ignored, or nil.
+func withoutViews(entries []entry, address uint64) []byte {
+	var plain []entry
+	for _, e := range entries {
+		e.startView, e.endView = 0, 0
+		plain = append(plain, e)
+	}
+	return at(plain, address, 0)
+}
+
+// entries reads a location. An expression that isn't in a list is an entry that always counts.
+func (r *reader) entries(u *unit, f *dwarf.Field, views any) ([]entry, error) {
+	var list uint64
+	name := ".debug_loclists"
+	if u.version < 5 {
+		name = ".debug_loc"
+	}
+	lists := r.file.debug[name]
+	switch v := f.Val.(type) {
+	case []byte:
+		return []entry{{always: true, expression: v}}, nil
+	case int64: // an offset in the section
+		list = uint64(v)
+	case uint64: // DW_FORM_loclistx
+		at := u.loclistsBase + v*uint64(u.offsetSize)
+		if at > uint64(len(lists)) {
+			return nil, fmt.Errorf("location list %d is outside of %s", v, name)
+		}
+		d := &numbers{u.order, lists[at:], nil}
+		list = u.loclistsBase + d.uint(u.offsetSize)
+	default:
+		return nil, fmt.Errorf("a location has class %v", f.Class)
+	}
+	if list > uint64(len(lists)) {
+		return nil, fmt.Errorf("location list 0x%x is outside of %s", list, name)
+	}
+	d := &numbers{u.order, lists[list:], nil}
+	var entries []entry
+	var err error
+	if u.version < 5 {
+		entries, err = oldList(u, d)
+	} else {
+		entries, err = r.list(u, d)
+	}
+	if at, ok := views.(int64); ok && err == nil {
+		d := &numbers{u.order, lists[:list], nil}
+		d.bytes(uint64(at))
+		for i := range entries {
+			entries[i].startView, entries[i].endView = d.uleb(), d.uleb()
+		}
+		if err = d.err; err == nil && len(d.rest) > 0 {
+			err = fmt.Errorf("the views at 0x%x in %s aren't those of the list at 0x%x", at, name, list)
+		}
+	}
+	return entries, err
+}
+
+// oldList reads a list in .debug_loc.
+func oldList(u *unit, d *numbers) (entries []entry, err error) {
 	base, last := u.base, ^uint64(0)>>(64-8*u.addressSize)
 	for d.err == nil {
 		start, end := d.uint(u.addressSize), d.uint(u.addressSize)
@@ -67,24 +142,17 @@ func (r *reader) oldList(u *unit, at, address uint64) ([]byte, error) {
 		case start == last:
 			base = end
 		case start == 0 && end == 0:
-			return nil, d.err
+			return entries, d.err
 		default:
-			expression := d.bytes(d.uint(2))
-			if address >= base+start && address < base+end {
-				return expression, d.err
-			}
+			entries = append(entries, entry{start: base + start, end: base + end,
+				expression: d.bytes(d.uint(2))})
 		}
 	}
 	return nil, d.err
 }
 
-// list looks up an address in a list in .debug_loclists.
-func (r *reader) list(u *unit, at, address uint64) (found []byte, err error) {
-	lists := r.file.debug[".debug_loclists"]
-	if at > uint64(len(lists)) {
-		return nil, fmt.Errorf("location list 0x%x is outside of .debug_loclists", at)
-	}
-	d := &numbers{u.order, lists[at:], nil}
+// list reads a list in .debug_loclists.
+func (r *reader) list(u *unit, d *numbers) (entries []entry, err error) {
 	indexed := func() uint64 {
 		v, err1 := r.indexed(u, d.uleb())
 		if err == nil {
@@ -93,44 +161,40 @@ func (r *reader) list(u *unit, at, address uint64) (found []byte, err error) {
 		return v
 	}
 	base := u.base
+	var e entry
 	for d.err == nil && err == nil {
-		var start, end uint64
-		kind := d.uint(1)
-		switch kind {
+		switch kind := d.uint(1); kind {
 		case 0: // DW_LLE_end_of_list
-			return found, nil
+			return entries, d.err
 		case 1: // DW_LLE_base_addressx
 			base = indexed()
 			continue
 		case 2: // DW_LLE_startx_endx
-			start, end = indexed(), indexed()
+			e.start, e.end = indexed(), indexed()
 		case 3: // DW_LLE_startx_length
-			start = indexed()
-			end = start + d.uleb()
+			e.start = indexed()
+			e.end = e.start + d.uleb()
 		case 4: // DW_LLE_offset_pair
-			start, end = base+d.uleb(), base+d.uleb()
+			e.start, e.end = base+d.uleb(), base+d.uleb()
 		case 5: // DW_LLE_default_location
+			e.always = true
 		case 6: // DW_LLE_base_address
 			base = d.uint(u.addressSize)
 			continue
 		case 7: // DW_LLE_start_end
-			start, end = d.uint(u.addressSize), d.uint(u.addressSize)
+			e.start, e.end = d.uint(u.addressSize), d.uint(u.addressSize)
 		case 8: // DW_LLE_start_length
-			start = d.uint(u.addressSize)
-			end = start + d.uleb()
-		case 9: // DW_LLE_GNU_view_pair
-			d.uleb()
-			d.uleb()
+			e.start = d.uint(u.addressSize)
+			e.end = e.start + d.uleb()
+		case 9: // DW_LLE_GNU_view_pair, which belongs to the next entry
+			e.startView, e.endView = d.uleb(), d.uleb()
 			continue
 		default:
 			return nil, fmt.Errorf("a location list has an entry of kind %d", kind)
 		}
-		switch expression := d.bytes(d.uleb()); {
-		case kind == 5:
-			found = expression
-		case address >= start && address < end:
-			return expression, d.err
-		}
+		e.expression = d.bytes(d.uleb())
+		entries = append(entries, e)
+		e = entry{}
 	}
 	if err == nil {
 		err = d.err
@@ -195,6 +259,9 @@ func (r *reader) evaluate(u *unit, p place) (all []location, err error) {
 	finish := func() {
 		if now.form == nowhere && len(stack) > 0 {
 			now.form, now.sum = inMemory, pop()
+		}
+		if len(stack) > 0 {
+			err = noWord("several values")
 		}
 		if u.addressSize == 4 {
 			now.constant &= 0xffffffff
@@ -269,9 +336,8 @@ func (r *reader) evaluate(u *unit, p place) (all []location, err error) {
 			}
 			s.constant += d.sleb()
 			push(s)
-		case op == 0x9c: // DW_OP_call_frame_cfa
+		case op == 0x9c && p.isFrameBase: // DW_OP_call_frame_cfa
 			push(sum{to: frameBase})
-		case op == 0x96: // DW_OP_nop
 		case op == 0x9f: // DW_OP_stack_value
 			now.form, now.sum = isValue, pop()
 		case op == 0x9e: // DW_OP_implicit_value
@@ -302,7 +368,7 @@ func (r *reader) frameBase(u *unit, p place) (sum, error) {
 	if p.frameBase == nil {
 		return sum{}, noWord("a frame base that isn't known")
 	}
-	all, err := r.evaluate(u, place{expression: p.frameBase})
+	all, err := r.evaluate(u, place{expression: p.frameBase, isFrameBase: true})
 	switch {
 	case err != nil:
 		return sum{}, err
@@ -351,10 +417,10 @@ func (r *reader) text(u *unit, p place, size uint64) (text, cause string) {
 		return u.constant(l.bytes, size)
 	case l.form == inRegister:
 		return fmt.Sprintf("reg %d", l.register), ""
-	case l.form == isValue && l.to == nothing:
-		return constant(l.constant, size)
 	case l.form == isValue && size > word:
 		return unknown("a value that is larger than an address")
+	case l.form == isValue && l.to == nothing:
+		return constant(l.constant, size)
 	case l.form == isValue && l.to == address:
 		start, ok := r.file.start()
 		if !ok {

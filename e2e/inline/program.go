@@ -9,6 +9,11 @@ import (
 // Program returns the source of a C program that a seed determines. It has many small functions
 // that compilers inline, with parameters of all kinds. Running it takes a moment, and reaches most
 // of the code; its only effect is to read and write its own variables.
+//
+// Right before most calls, the program writes to the variable "passed" what it will pass: the number
+// of calls so far, the line of the call, and the values. A bit of "whole" is set for each value that
+// can be compared: it has no bytes without a meaning, and the function doesn't use the parameter's
+// address. According to gcc, such a parameter is in memory, even if its value isn't there yet.
 func Program(seed uint64) string {
 	g := &author{Rand: rand.New(rand.NewPCG(seed, 1))}
 	g.types()
@@ -47,6 +52,8 @@ type variable struct {
 type called struct {
 	name       string
 	params     []*ctype
+	fixed      []string // by parameter: a constant that all calls pass, or ""
+	addressed  []bool   // by parameter: whether the function uses its address
 	cost, size int
 }
 
@@ -138,6 +145,8 @@ func (g *author) pointer(to *ctype) {
 // variables writes one variable of each type, whose address can be taken.
 func (g *author) variables() {
 	g.line("volatile long work;")
+	g.line("struct { volatile long count, line, whole; "+
+		"char values[4][%d] __attribute__((aligned(16))); } passed;", slot)
 	all := append(append([]*ctype{}, g.scalars...), &ctype{kind: callback, name: "callback"})
 	for _, t := range append(all, g.records...) {
 		v := variable{"g_" + strings.ReplaceAll(t.name, "struct ", ""), t}
@@ -278,6 +287,10 @@ func (g *author) use(v variable) {
 	switch {
 	case g.chance(12):
 		g.line("touch(&%s);", v.name)
+	case g.chance(15) && (v.kind == integer || v.kind == floating):
+		g.line("%s = %s;", v.name, g.value(v.ctype, 1))
+	case g.chance(15) && v.kind == pointer: // not to a variable of a block that ends
+		g.line("%s = &a%s[work & 3];", v.name, g.global(v.to))
 	case v.kind == structure:
 		name, t := v.name, v.ctype
 		for t.kind == structure {
@@ -352,13 +365,59 @@ func (g *author) call() {
 		return
 	}
 	f := pick(g, all)
-	var args []string
-	for _, p := range f.params {
-		args = append(args, g.value(p, 2))
+	var args, names, stores []string
+	whole := 0
+	for i, p := range f.params {
+		arg := f.fixed[i]
+		if arg == "" {
+			arg = g.value(p, 2)
+		}
+		args = append(args, arg)
+		names = append(names, fmt.Sprintf("a%d", i))
+		stores = append(stores, fmt.Sprintf("*(volatile %s *)passed.values[%d] = a%[2]d; ", p.name, i))
+		if size, align := p.layout(); align > 0 && size <= slot && !f.addressed[i] {
+			whole |= 1 << i
+		}
 	}
 	g.cost += f.cost * g.factor
 	g.size += f.size
-	g.line("sum += %s(%s);", f.name, strings.Join(args, ", "))
+	if g.chance(30) {
+		g.line("sum += %s(%s);", f.name, strings.Join(args, ", "))
+		return
+	}
+	text := "{ passed.line = 0; "
+	for i, p := range f.params {
+		text += fmt.Sprintf("%s %s = %s; ", p.name, names[i], args[i])
+	}
+	g.line("%s%spassed.count++; passed.whole = %d; passed.line = __LINE__; sum += %s(%s); }", text,
+		strings.Join(stores, ""), whole, f.name, strings.Join(names, ", "))
+}
+
+// slot is the size of the place for a value in the variable "passed".
+const slot = 1024
+
+// layout returns the size and the alignment of a type. align is 0 if the type has padding, or if
+// the size depends on the machine.
+func (t *ctype) layout() (size, align int) {
+	if t.kind != structure {
+		size = map[string]int{"char": 1, "schar": 1, "uchar": 1, "truth": 1, "tiny": 1, "short": 2,
+			"ushort": 2, "int": 4, "uint": 4, "color": 4, "float": 4, "wide": 0}[t.name]
+		if t.name != "wide" && size == 0 {
+			size = 8
+		}
+		return size, size
+	}
+	for _, m := range t.members {
+		n, a := m.layout()
+		if a == 0 || size%a != 0 {
+			return size, 0
+		}
+		size, align = size+n, max(align, a)
+	}
+	if size%align != 0 {
+		return size, 0
+	}
+	return size, align
 }
 
 // function writes a function.
@@ -375,6 +434,11 @@ func (g *author) function(prefix, name string, params []*ctype, statements int) 
 	}
 	g.line("%s long %s(%s)\n{", prefix, name, strings.Join(list, ", "))
 	g.depth++
+	for _, p := range g.scope {
+		if p.kind == integer && g.chance(12) { // often at the address at which the function begins
+			g.line("%s = %s;", p.name, pick(g, []string{g.literal(p.ctype), p.name + " + 1"}))
+		}
+	}
 	g.line("long sum = %s;", pick(g, []string{"0", "work", "work"}))
 	g.statements(statements)
 	g.line("return sum;")
@@ -395,7 +459,19 @@ func (g *author) inlined(n int) {
 		"static inline __attribute__((always_inline))",
 		"static inline __attribute__((always_inline))"})
 	f := called{name: fmt.Sprintf("f%d", n), params: g.some(g.IntN(5))}
+	for _, p := range f.params {
+		constant := ""
+		if p.kind == integer && g.chance(15) {
+			constant = fmt.Sprintf("(%s)%s", p.name, g.literal(p))
+		}
+		f.fixed = append(f.fixed, constant)
+	}
+	start := g.text.Len()
 	g.function(prefix, f.name, f.params, 2+g.IntN(6))
+	for i := range f.params {
+		f.addressed = append(f.addressed,
+			strings.Contains(g.text.String()[start:], fmt.Sprintf("&p%d", i)))
+	}
 	f.cost, f.size = g.cost, g.size
 	g.functions = append(g.functions, f)
 }

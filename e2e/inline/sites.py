@@ -10,7 +10,8 @@ import gdb
 import json
 import re
 
-VISITS = 2  # how often to look at an address
+VISITS = 2  # how often to compare with gdb at an address
+MOST = 8  # how often to stop at an address
 
 
 class Machine:
@@ -101,6 +102,8 @@ def compare(site, params, machine):
             have = str(e)
         if p["Text"] == "?" and p["Cause"] != "no location":
             result = "no form"
+        elif p["Views"]:
+            result = "views"  # gdb doesn't know them
         elif have is None and want is None:
             result = "unknown"
         elif have == want:
@@ -112,8 +115,34 @@ def compare(site, params, machine):
     return outcome
 
 
+class Passed:
+    """What the program has written about the last call before a stop."""
+
+    def __init__(self):
+        value = gdb.parse_and_eval("passed")
+        self.count, self.line, self.whole = (int(value[f]) for f in ("count", "line", "whole"))
+        self.value = value
+
+    def outcome(self, site, machine):
+        """For each parameter of the site, how its location compares with what was passed."""
+        for i, p in enumerate(site["Params"] or []):
+            if p["Text"] == "?" or not self.whole >> i & 1:
+                yield "unknown"
+                continue
+            want = self.value["values"][i].bytes[:p["Size"]]
+            try:
+                have = machine.read(p["Text"], p["Size"])
+            except Exception as e:
+                have = str(e)
+            if have == want:
+                yield "equal"
+            else:
+                have = have.hex() if isinstance(have, bytes) else have
+                yield f"{p['Name']}: passed {want.hex()}, location {have} ({p['Text']})"
+
+
 def good(result):
-    return result in ("no form", "unknown", "equal")
+    return result in ("no form", "views", "unknown", "equal")
 
 
 def look(sites, machine):
@@ -141,9 +170,7 @@ def main():
     sites = setup["Sites"]
     by_address = {}
     for site in sites:
-        if site["Hidden"]:
-            continue
-        site["Visits"], site["Outcome"] = 0, []
+        site["Visits"], site["Outcome"], site["Passed"], site["Calls"] = 0, [], [], {}
         group = by_address.setdefault(site["Address"], {})
         group.setdefault(site["Function"], []).append(site)
     if setup["Remote"]:
@@ -156,12 +183,21 @@ def main():
         pc = gdb.newest_frame().pc()
         if pc not in by_address:
             raise RuntimeError(f"a stop at {pc:#x}: {gdb.execute('info program', to_string=True)}")
-        machine = Machine()
+        machine, passed = Machine(), Passed()
+        visits = 0
         for group in by_address[pc].values():
-            for site, outcome in zip(group, look(group, machine)):
+            for site in group:
+                if site["Entry"] and site["Line"] == passed.line and passed.count not in site["Calls"] and \
+                        [s["Line"] for s in group].count(passed.line) == 1:
+                    site["Passed"].append(list(passed.outcome(site, machine)))
+                site["Calls"][passed.count] = True
                 site["Visits"] += 1
-                site["Outcome"].append(outcome)
-                breakpoints[pc].enabled = site["Visits"] < VISITS
+                visits = max(visits, site["Visits"])
+            shown = [s for s in group if not s["Hidden"] and s["Visits"] <= VISITS]
+            if shown:
+                for site, outcome in zip(shown, look(shown, machine)):
+                    site["Outcome"].append(outcome)
+        breakpoints[pc].enabled = visits < MOST
         gdb.execute("continue", to_string=True)
     json.dump(sites, open(report, "w"))
 

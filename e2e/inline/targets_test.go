@@ -62,7 +62,10 @@ func TestForms(t *testing.T) {
 						harness.MustRun(t, m.dir, command...)
 					}
 					file := filepath.Join(m.dir, form)
-					have := m.inline(file, m.btf(form, file))
+					truth, have := truth, m.inline(file, m.btf(form, file))
+					if form == "split" { // in which clang can't refer to the type of DW_OP_convert
+						truth, have = withoutConversions(truth, have)
+					}
 					for _, d := range Differences(truth, have) {
 						t.Errorf("%s: %s", form, d)
 					}
@@ -70,4 +73,23 @@ func TestForms(t *testing.T) {
 			})
 		}
 	}
+}
+
+// withoutConversions returns the sites, except those that have an expression with DW_OP_convert
+// according to the truth.
+func withoutConversions(truth, have []*Site) (t, h []*Site) {
+	type key struct {
+		section, function string
+		offset            uint64
+	}
+	drop := map[key]bool{}
+	for _, s := range truth {
+		for _, p := range s.Params {
+			if p.Cause == "operation 0xa8" {
+				drop[key{s.Section, s.Function, s.Offset}] = true
+			}
+		}
+	}
+	dropped := func(s *Site) bool { return drop[key{s.Section, s.Function, s.Offset}] }
+	return slices.DeleteFunc(slices.Clone(truth), dropped), slices.DeleteFunc(have, dropped)
 }

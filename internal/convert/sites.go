@@ -49,7 +49,7 @@ type inlinedParam struct {
 type openSite struct {
 	function int32
 	site     inlines.Site
-	addr     uint64
+	at       dwarf.Place
 	depth    int // of the children
 	next     int // index of the parameter that probably comes next
 	known    int // where the site's parameters begin in sites.known
@@ -86,12 +86,12 @@ func (u *unit) visitSites(e *dwarf.DIE) error {
 	die := e.Off
 	s.stack, s.known = s.stack[:0], s.known[:0]
 	for off, depth := e.Next, 1; depth > 0; {
-		h, err := u.r.Peek(off)
+		a, next, err := u.r.Declaration(off)
 		if err != nil {
 			return err
 		}
-		off = h.Next
-		if h.Abbrev == nil {
+		if a == nil {
+			off = next
 			depth--
 			if n := len(s.stack); n > 0 && s.stack[n-1].depth > depth {
 				s.close()
@@ -101,28 +101,44 @@ func (u *unit) visitSites(e *dwarf.DIE) error {
 			}
 			continue
 		}
-		switch h.Abbrev.Tag {
-		case std.TagInlinedSubroutine:
-			if err := u.openSite(h.Off, depth+1); err != nil {
+		e := &s.entry
+		switch n := len(s.stack); {
+		case a.Tag == std.TagInlinedSubroutine:
+			if err := u.r.Read(off, e); err != nil {
 				return err
 			}
-			if !h.Abbrev.Children {
+			off = e.Next
+			if err := u.openSite(e, depth+1); err != nil {
+				return err
+			}
+			if !a.Children {
 				s.close()
 				continue
 			}
 			depth++
 			continue
-		case std.TagLexDwarfBlock:
-			if h.Abbrev.Children {
+		case a.Tag == std.TagFormalParameter && n > 0 && s.stack[n-1].depth == depth &&
+			s.stack[n-1].function >= 0:
+			if err := u.r.Read(off, e); err != nil {
+				return err
+			}
+			if err := u.locateSite(e, &s.stack[n-1], die, frame); err != nil {
+				return err
+			}
+			if off, err = u.r.AfterChildren(e); err != nil {
+				return err
+			}
+			continue
+		}
+		h, err := u.r.Peek(off)
+		if err != nil {
+			return err
+		}
+		if a.Tag == std.TagLexDwarfBlock {
+			if off = h.Next; a.Children {
 				depth++
 			}
 			continue
-		case std.TagFormalParameter:
-			if n := len(s.stack); n > 0 && s.stack[n-1].depth == depth && s.stack[n-1].function >= 0 {
-				if err := u.locateSite(h.Off, &s.stack[n-1], die, frame); err != nil {
-					return err
-				}
-			}
 		}
 		if off, err = u.r.After(h); err != nil {
 			return err
@@ -147,14 +163,10 @@ func (u *unit) isDropped(e *dwarf.DIE) bool {
 	return true
 }
 
-// openSite reads the entry of a site, and pushes the site.
-func (u *unit) openSite(off uint32, depth int) error {
+// openSite pushes the site with the entry e.
+func (u *unit) openSite(e *dwarf.DIE, depth int) error {
 	s := u.c.sites
 	o := openSite{function: -1, depth: depth, known: len(s.known)}
-	e := &s.entry
-	if err := u.r.Read(off, e); err != nil {
-		return err
-	}
 	why, err := u.placeSite(e, &o)
 	if err != nil {
 		return err
@@ -191,7 +203,10 @@ func (u *unit) placeSite(e *dwarf.DIE, o *openSite) (inlines.Reason, error) {
 	if n < 0 {
 		return inlines.Reason(-n), nil
 	}
-	o.function, o.addr = n, addr
+	o.function, o.at = n, dwarf.Place{Addr: addr}
+	if e.Constant(dwarf.EntryView) {
+		o.at.View = e.Val[dwarf.EntryView]
+	}
 	o.site = inlines.Site{Item: uint32(n), Section: uint32(sec.Index),
 		Offset: uint32(addr - sec.Addr)}
 	return inlines.Known, nil
@@ -261,14 +276,10 @@ func (u *unit) addInlined(t typeRef) (int32, error) {
 	return int32(len(s.functions) - 1), nil
 }
 
-// locateSite reads the parameter at offset off, a child of a site. function is the offset of the
-// function around the site, and frame its frame base.
-func (u *unit) locateSite(off uint32, o *openSite, function uint32, frame dwarf.Value) error {
+// locateSite locates the parameter e, a child of a site. function is the offset of the function
+// around the site, and frame its frame base.
+func (u *unit) locateSite(e *dwarf.DIE, o *openSite, function uint32, frame dwarf.Value) error {
 	s := u.c.sites
-	e := &s.entry
-	if err := u.r.Read(off, e); err != nil {
-		return err
-	}
 	t, err := u.ref(e, dwarf.Origin)
 	if err != nil || t.u == nil {
 		return err
@@ -285,7 +296,7 @@ func (u *unit) locateSite(off uint32, o *openSite, function uint32, frame dwarf.
 	var l inlines.Location
 	switch location := e.Value(dwarf.Location); {
 	case location.Class != dwarf.ClassNone:
-		expr, covered, err := u.r.LocationAt(off, location, o.addr)
+		expr, covered, err := u.r.LocationAt(e.Off, location, e.Value(dwarf.Views), o.at)
 		if err != nil {
 			return err
 		}
@@ -295,7 +306,7 @@ func (u *unit) locateSite(off uint32, o *openSite, function uint32, frame dwarf.
 		}
 		var base inlines.Frame
 		if inlines.NeedsFrame(expr) {
-			if base, err = u.frameAt(function, frame, o.addr); err != nil {
+			if base, err = u.frameAt(function, frame, o.at); err != nil {
 				return err
 			}
 		}
@@ -314,8 +325,8 @@ func (u *unit) locateSite(off uint32, o *openSite, function uint32, frame dwarf.
 	return nil
 }
 
-func (u *unit) frameAt(function uint32, frame dwarf.Value, addr uint64) (inlines.Frame, error) {
-	expr, covered, err := u.r.LocationAt(function, frame, addr)
+func (u *unit) frameAt(function uint32, frame dwarf.Value, at dwarf.Place) (inlines.Frame, error) {
+	expr, covered, err := u.r.LocationAt(function, frame, dwarf.Value{}, at)
 	if err != nil || !covered {
 		return inlines.Frame{}, err
 	}

@@ -141,15 +141,17 @@ func (m *Machine) Locate(expr []byte, p Parameter, frame Frame) (l Location, why
 	case why != Known:
 		return l, why
 	case v.kind == based:
-		return l.based(v.register, v.number, c)
+		return m.based(l, v, c)
 	case v.kind == address && c.ends(l.Size):
 		return l, FixedAddress
 	case !c.isValue(l.Size):
 		return l, c.complex()
-	case v.kind == constant:
-		return m.Constant(uint64(v.number), p)
 	case l.Size > maxConstant:
 		return l, TooLarge
+	case l.Size > uint32(m.AddrSize): // only the low bytes would be known
+		return l, Computed
+	case v.kind == constant:
+		return m.Constant(uint64(v.number), p)
 	case m.Relocatable:
 		return l, Unplaced
 	}
@@ -174,8 +176,11 @@ func (m *Machine) Block(b []byte, p Parameter) (Location, Reason) {
 	if why := p.check(); why != Known {
 		return Location{}, why
 	}
-	if len(b) == 0 || len(b) > maxConstant {
+	switch {
+	case p.Size > maxConstant:
 		return Location{}, TooLarge
+	case uint64(len(b)) != uint64(p.Size):
+		return Location{}, Pieces
 	}
 	v := uint64(0)
 	for i := range b {
@@ -237,19 +242,23 @@ func (m *Machine) registers(l Location, n uint32, c cursor) (Location, Reason) {
 		first+rest != uint64(l.Size) {
 		return l, Pieces
 	}
+	if rest < word && m.Order == binary.ByteOrder(binary.BigEndian) {
+		return l, Pieces // which end of the register has the value isn't the same everywhere
+	}
 	l.set(n, second)
 	return l, Known
 }
 
-// based completes the location of a parameter that is in memory at register n plus an offset, or
-// whose value is this sum. c has the rest of the expression.
-func (l Location) based(n uint32, offset int64, c cursor) (Location, Reason) {
+// based completes the location of a parameter that is in memory at the sum v, or whose value is this
+// sum. c has the rest of the expression.
+func (m *Machine) based(l Location, v value, c cursor) (Location, Reason) {
+	n, offset := v.register, v.number
 	switch {
 	case c.ends(l.Size):
 		l.Flags = btf.LocReg | btf.LocDeref
 	case !c.isValue(l.Size):
 		return l, c.complex()
-	case l.Size > maxConstant:
+	case l.Size > uint32(m.AddrSize):
 		return l, Computed
 	default:
 		l.Flags = btf.LocReg

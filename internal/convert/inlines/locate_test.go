@@ -56,6 +56,9 @@ func TestLocate(t *testing.T) {
 			"in pieces"},
 		{"one piece", []byte{opReg0 + 5, opPiece, 8}, ofSize(8), cfa, "size 8 flags 0x8 [5]"},
 		{"one piece, too small", []byte{opReg0 + 5, opPiece, 4}, ofSize(8), cfa, "in pieces"},
+		{"one piece, too large", []byte{opReg0 + 5, opPiece, 8}, ofSize(4), cfa, "in pieces"},
+		{"a value in a larger piece", []byte{opBreg0 + 7, 1, opStackValue, opPiece, 8}, ofSize(4), cfa,
+			"in pieces"},
 		{"one piece of memory", []byte{opFbreg, 0x70, opPiece, 16}, ofSize(16), cfa,
 			"size 16 flags 0x39 [ffffffff fffffff0]"},
 		{"one piece of a constant", []byte{opLit0 + 3, opStackValue, opPiece, 4}, ofSize(4), cfa,
@@ -123,6 +126,7 @@ func TestLocate(t *testing.T) {
 			"size 8 flags 0x3 [fffffffe ffffffff]"},
 		{"a constant of 16 bytes", []byte{opLit0, opStackValue}, ofSize(16), cfa, "too large"},
 		{"bytes", []byte{opImplicitValue, 2, 1, 2}, unsigned(2), cfa, "size 2 flags 0x2 [201]"},
+		{"not enough bytes", []byte{opImplicitValue, 2, 1, 2}, unsigned(4), cfa, "in pieces"},
 		{"too many bytes", append([]byte{opImplicitValue, 16}, make([]byte, 16)...), unsigned(16), cfa,
 			"too large"},
 		{"address", append([]byte{opAddr}, 0, 0, 0, 0x81, 0xff, 0xff, 0xff, 0xff, opStackValue),
@@ -170,6 +174,16 @@ func TestMachines(t *testing.T) {
 	l, why := big.Locate([]byte{opReg0 + 2, opPiece, 4, opReg0 + 3, opPiece, 4}, ofSize(8), Frame{})
 	if why != Known || l.Values != [3]uint32{2, 3} {
 		t.Errorf("two registers of 4 bytes: %s, %v", l.text(), why)
+	}
+	l, why = big.Locate([]byte{opReg0 + 2, opPiece, 4, opReg0 + 3, opPiece, 2}, ofSize(6), Frame{})
+	if why != Pieces {
+		t.Errorf("a part of a big-endian register: %s, %v", l.text(), why)
+	}
+	for _, expr := range [][]byte{{opLit0, opStackValue}, {opBreg0, 0, opStackValue},
+		{opAddr, 0, 0, 0, 0, opStackValue}} {
+		if _, why := big.Locate(expr, ofSize(8), Frame{}); why != Computed {
+			t.Errorf("a value that is larger than an address: %x: %v", expr, why)
+		}
 	}
 	l, why = big.Locate([]byte{opAddr, 0, 1, 0, 0, opStackValue}, ofSize(4), Frame{})
 	if why != Known || l.Values != [3]uint32{0x10000} {

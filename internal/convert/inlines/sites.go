@@ -3,7 +3,6 @@ package inlines
 import (
 	"cmp"
 	stdelf "debug/elf"
-	"encoding/binary"
 	"slices"
 	"strings"
 
@@ -35,9 +34,8 @@ type Sites struct {
 
 	words     []uint32 // the parameters of all protos: 1 + the index of a location, or 0
 	ends      []uint32 // by proto: where its parameters end in words
-	locations map[Location]uint32
-	protos    map[string]uint32
-	key       []byte
+	locations table
+	protos    table
 }
 
 // Proto returns proto n: for each parameter, 1 + the index of its location, or 0 if the location
@@ -55,35 +53,27 @@ func (s *Sites) Protos() int { return len(s.ends) }
 
 // AddLocation returns 1 + the index of a location.
 func (s *Sites) AddLocation(l Location) uint32 {
-	if s.locations == nil {
-		s.locations = map[Location]uint32{}
-	}
-	n, ok := s.locations[l]
-	if !ok {
+	slot := s.locations.find(l.hash(),
+		func(n uint32) bool { return s.Locations[n] == l },
+		func(n uint32) uint64 { return s.Locations[n].hash() })
+	if *slot == 0 {
 		s.Locations = append(s.Locations, l)
-		n = uint32(len(s.Locations))
-		s.locations[l] = n
+		*slot = uint32(len(s.Locations))
 	}
-	return n
+	return *slot
 }
 
 // AddProto returns the number of the proto with these parameters, in the form that Proto returns.
 func (s *Sites) AddProto(parameters []uint32) uint32 {
-	if s.protos == nil {
-		s.protos = map[string]uint32{}
-	}
-	s.key = s.key[:0]
-	for _, p := range parameters {
-		s.key = binary.LittleEndian.AppendUint32(s.key, p)
-	}
-	n, ok := s.protos[string(s.key)]
-	if !ok {
-		n = uint32(len(s.ends))
+	slot := s.protos.find(hashWords(parameters),
+		func(n uint32) bool { return slices.Equal(s.Proto(n), parameters) },
+		func(n uint32) uint64 { return hashWords(s.Proto(n)) })
+	if *slot == 0 {
 		s.words = append(s.words, parameters...)
 		s.ends = append(s.ends, uint32(len(s.words)))
-		s.protos[string(s.key)] = n
+		*slot = uint32(len(s.ends))
 	}
-	return n
+	return *slot - 1
 }
 
 // At returns location n as it is written: addresses are relative to Start.

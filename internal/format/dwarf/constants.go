@@ -45,11 +45,21 @@ const (
 // and DIE.Val has no more than 32 slots (see Reader.Read).
 const FrameBase = MemberLocation
 
+// So do Views (DW_AT_GNU_locviews), which only entries of parameters and variables have, and
+// EntryView (DW_AT_GNU_entry_view), which only entries of inlined calls have: UpperBound and Count
+// are only in entries of arrays.
+const (
+	Views     = UpperBound
+	EntryView = Count
+)
+
 // DW_AT codes that package debug/dwarf doesn't name.
 const (
 	attrDwoName       std.Attr = 0x76
 	attrGNUDwoName    std.Attr = 0x2130
 	attrGNUAddrBase   std.Attr = 0x2133
+	attrGNUViews      std.Attr = 0x2137
+	attrGNUEntryView  std.Attr = 0x2138
 	attrGNUAnnotation std.Attr = 0x2139
 )
 
@@ -72,7 +82,7 @@ func init() {
 		std.AttrFrameBase: FrameBase, std.AttrEntrypc: EntryPC, std.AttrProducer: Producer,
 		std.AttrInline: Inline,
 		attrDwoName:    DwoName, attrGNUDwoName: DwoName, attrGNUAddrBase: AddrBase,
-		attrGNUAnnotation: Annotation,
+		attrGNUAnnotation: Annotation, attrGNUViews: Views, attrGNUEntryView: EntryView,
 	} {
 		attrOf[a] = s
 	}

@@ -72,6 +72,13 @@ func (r *Reader) entry(off uint32) (a *Abbrev, pos int, err error) {
 	return a, pos, nil
 }
 
+// Declaration returns the abbreviation declaration of the entry at offset off, and the offset after
+// the entry's code. The declaration is nil at the end of a list of siblings.
+func (r *Reader) Declaration(off uint32) (a *Abbrev, next uint32, err error) {
+	a, pos, err := r.entry(off)
+	return a, uint32(pos), err
+}
+
 // Block returns the bytes of an attribute of ClassBlock whose value is v.
 func (r *Reader) Block(v uint64) []byte {
 	off, n := uint32(v), uint32(v>>32)

@@ -154,6 +154,10 @@ func readUnit(r *Reader, p *Prints) error {
 			if err := r.Locations(off, e.Value(s), func([]byte) bool { return true }); err != nil {
 				return err
 			}
+			p := Place{e.Val[LowPC], e.Val[EntryView]}
+			if _, _, err := r.LocationAt(off, e.Value(s), e.Value(Views), p); err != nil {
+				return err
+			}
 		}
 		r.FirstAddress(&e)
 	}

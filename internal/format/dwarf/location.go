@@ -81,20 +81,28 @@ func (r *Reader) rangeStart(e *DIE, empty bool) (uint64, bool) {
 // listAt returns the offset in sec of the list to which attribute value a refers. base is the
 // attribute of the unit that says where the unit's table of list offsets begins in sec.
 func (r *Reader) listAt(sec []byte, base Attr, a Value) (off uint64, ok bool) {
-	begin := uint64(0) // in a package: where the .dwo file's part begins
-	if from := r.Unit.from; from != nil && base == RnglistsBase {
-		begin = from.rnglists
-	} else if from != nil {
-		begin = from.locs
-	}
 	if a.Class != ClassListx {
-		return begin + a.Val, true
+		return r.part(base) + a.Val, true
 	}
-	return r.listOffset(sec, begin, base, a.Val)
+	start := r.listTable(base)
+	v, ok := r.readElement(sec, start, a.Val, r.f.offSize)
+	return start + v, ok
 }
 
-// listOffset resolves an index into the offset table of a list section (7.28, 7.29).
-func (r *Reader) listOffset(sec []byte, begin uint64, base Attr, index uint64) (uint64, bool) {
+// part returns where the unit's lists begin in their section. base is as for listAt.
+func (r *Reader) part(base Attr) uint64 {
+	switch from := r.Unit.from; {
+	case from == nil: // the unit isn't in a package
+		return 0
+	case base == RnglistsBase:
+		return from.rnglists
+	default:
+		return from.locs
+	}
+}
+
+// listTable returns where the unit's table of list offsets begins in its section (7.28, 7.29).
+func (r *Reader) listTable(base Attr) uint64 {
 	start := uint64(12)
 	if r.Unit.Dwarf64 {
 		start = 20
@@ -102,9 +110,7 @@ func (r *Reader) listOffset(sec []byte, begin uint64, base Attr, index uint64) (
 	if r.Root.Has(base) {
 		start = r.Root.Val[base]
 	}
-	start += begin
-	v, ok := r.readElement(sec, start, index, r.f.offSize)
-	return start + v, ok
+	return r.part(base) + start
 }
 
 func (r *Reader) unitBase() uint64 {
@@ -185,31 +191,62 @@ func (r *Reader) Locations(die uint32, a Value, f func(expr []byte) bool) error 
 		f(r.Block(a.Val))
 		return nil
 	}
-	return r.locations(die, a, maxList, func(_ span, expr []byte) bool { return f(expr) })
+	l, err := r.list(die, a, Value{}, maxList)
+	var s span
+	for err == nil {
+		var expr []byte
+		var more bool
+		if expr, more, err = l.next(&s); !more || !f(expr) {
+			break
+		}
+	}
+	return err
+}
+
+// Place is an address in the code and one of its views. gcc distinguishes several views of an
+// address: places between two instructions that belong to different places in the source. At all
+// views of an address, registers and memory are the same. Views are numbered from 0, and other
+// compilers know only this one.
+type Place struct {
+	Addr, View uint64
 }
 
 // LocationAt returns the expression that a, a location attribute of the entry at offset die, gives
-// for an address: that of an exprloc, or of the first entry of a location list that covers the
-// address. covered is false if no entry does.
-func (r *Reader) LocationAt(die uint32, a Value, addr uint64) (expr []byte, covered bool,
+// for a place: that of an exprloc, or of the first entry of a location list that covers the place.
+// If no entry does, the next view of the address counts. covered is false if no entry covers that
+// either. The attribute views is the entry's Views.
+func (r *Reader) LocationAt(die uint32, a, views Value, p Place) (expr []byte, covered bool,
 	err error) {
 	if a.Class == ClassBlock {
 		return r.Block(a.Val), true, nil
 	}
-	var other []byte // the default location
-	hasOther := false
+	next := Place{p.Addr, p.View + 1}
+	var other []byte // the expression for the next view or, if none is there, the default location
+	hasNext, hasOther := false, false
+	l, err := r.list(die, a, views, math.MaxUint32)
 	read := 0
-	err = r.locations(die, a, math.MaxUint32, func(s span, e []byte) bool {
+	for err == nil {
+		var s span
+		e, more, failed := l.next(&s)
+		if err = failed; !more {
+			break
+		}
 		read++
 		switch {
 		case s.other:
-			other, hasOther = e, true
-		case s.low <= addr && addr < s.high:
-			expr, covered = e, true
-			return false
+			if !hasNext {
+				other, hasOther = e, true
+			}
+			continue
+		case !s.covers(p):
+			if !hasNext && s.covers(next) {
+				other, hasNext, hasOther = e, true, true
+			}
+			continue
 		}
-		return true
-	})
+		expr, covered = e, true
+		break
+	}
 	if r.work -= int64(read) / 4; r.work < 0 && err == nil { // lists may overlap
 		err = r.spend(die)
 	}
@@ -219,126 +256,156 @@ func (r *Reader) LocationAt(die uint32, a Value, addr uint64) (expr []byte, cove
 	return expr, covered, err
 }
 
-// span is the range of addresses of an entry in a location list.
+// span is the range of an entry in a location list.
 type span struct {
-	low, high uint64
-	other     bool // the entry is for all addresses that no other entry covers
+	low, high         uint64
+	lowView, highView uint64 // of low and high
+	other             bool   // the entry is for all addresses that no other entry covers
 }
 
-// locations calls f for each entry of a location list, of which it reads at most limit bytes.
-func (r *Reader) locations(die uint32, a Value, limit uint64,
-	f func(s span, expr []byte) bool) error {
+// covers reports whether p is from low to high; high is not part of the span.
+func (s *span) covers(p Place) bool {
+	return (s.low < p.Addr || s.low == p.Addr && s.lowView <= p.View) &&
+		(p.Addr < s.high || p.Addr == s.high && p.View < s.highView)
+}
+
+// list is a location list that is being read. The zero list is empty.
+type list struct {
+	cursor
+	views cursor // of the views that precede the list, two for each entry; empty if there are none
+	r     *Reader
+	die   uint32 // for errors
+	base  uint64
+}
+
+// list returns the location list to which the attribute a refers, without the bytes from limit on.
+func (r *Reader) list(die uint32, a, views Value, limit uint64) (l list, err error) {
 	switch a.Class {
 	case ClassSec, ClassConst, ClassListx:
 	default:
-		return nil
+		return l, nil
 	}
 	sec := r.in.loclists
 	if r.Unit.Version < 5 {
 		sec = r.in.loc
 	}
 	if sec == nil {
-		return nil
+		return l, nil
 	}
 	data, err := sec.Data()
 	if err != nil {
-		return err
+		return l, err
 	}
 	off, ok := r.listAt(data, LoclistsBase, a)
 	if !ok || r.Unit.from != nil && off >= uint64(len(data)) {
-		return r.Errorf(die, "location list %d is beyond the end of %s", a.Val, sec.Name)
+		return l, r.Errorf(die, "location list %d is beyond the end of %s", a.Val, sec.Name)
 	}
 	off = min(off, uint64(len(data)))
-	list := data[off:min(off+limit, uint64(len(data)))]
+	l = list{r: r, die: die, base: r.unitBase(), cursor: cursor{
+		buf: data[off:min(off+limit, uint64(len(data)))]}}
+	if views.Class == ClassSec {
+		at := r.part(LoclistsBase) + views.Val
+		if a.Class == ClassListx { // in split DWARF 5, gcc counts from the table
+			at = r.listTable(LoclistsBase) + views.Val
+		}
+		l.views = cursorAt(data[:off], at)
+	}
+	return l, nil
+}
+
+// next reads an entry. more is false at the end of the list.
+func (l *list) next(s *span) (expr []byte, more bool, err error) {
+	if l.r == nil {
+		return nil, false, nil
+	}
+	*s = span{}
+	var size uint64
 	switch {
-	case r.Unit.Version < 5 && r.D.dwo != nil:
-		return r.splitLocList(die, list, f)
-	case r.Unit.Version < 5:
-		r.locList(list, f)
-		return nil
+	case l.r.Unit.Version >= 5:
+		size, more, err = l.entry(s)
+	case l.r.D.dwo != nil:
+		size, more, err = l.splitEntry(s)
+	default:
+		size, more = l.oldEntry(s)
 	}
-	return r.locLists(die, list, f)
+	if !more {
+		return nil, false, err
+	}
+	at := l.pos
+	l.skip(size)
+	if len(l.views.buf) > 0 {
+		s.lowView, s.highView = l.views.uleb(), l.views.uleb()
+	}
+	return l.buf[at:l.pos], !l.bad, nil
 }
 
-// indexed returns the addresses with two indices. If there is no such address, the span is empty.
-func (r *Reader) indexed(low, high uint64) span {
-	l, ok := r.AddrxAt(low)
-	h, found := r.AddrxAt(high)
-	if !ok || !found {
-		return span{}
-	}
-	return span{low: l, high: h}
-}
-
-// locLists reads a list in .debug_loclists (7.29).
-func (r *Reader) locLists(die uint32, list []byte, f func(s span, expr []byte) bool) error {
-	c := cursor{buf: list}
-	size := int(r.f.addrSize)
-	base := r.unitBase()
+// entry reads an entry in .debug_loclists up to its expression, which has n bytes (7.29).
+func (l *list) entry(s *span) (n uint64, more bool, err error) {
+	size := int(l.r.f.addrSize)
 	for {
-		var s span
-		kind := c.u8()
+		kind := l.u8()
 		switch kind {
 		case 0: // DW_LLE_end_of_list
-			return nil
+			return 0, false, nil
 		case 1: // DW_LLE_base_addressx
-			base, _ = r.AddrxAt(c.uleb())
+			l.base, _ = l.r.AddrxAt(l.uleb())
 			continue
 		case 2: // DW_LLE_startx_endx
-			low := c.uleb()
-			s = r.indexed(low, c.uleb())
+			low := l.uleb()
+			l.setIndexed(s, low, l.uleb())
 		case 3: // DW_LLE_startx_length
-			low := c.uleb()
-			s = r.indexed(low, low)
-			s.high += c.uleb()
+			low := l.uleb()
+			l.setIndexed(s, low, low)
+			s.high += l.uleb()
 		case 4: // DW_LLE_offset_pair
-			s.low = base + c.uleb()
-			s.high = base + c.uleb()
+			s.low = l.base + l.uleb()
+			s.high = l.base + l.uleb()
 		case 5: // DW_LLE_default_location
 			s.other = true
 		case 6: // DW_LLE_base_address
-			base = c.uint(r.D.Order, size)
+			l.base = l.uint(l.r.D.Order, size)
 			continue
 		case 7: // DW_LLE_start_end
-			s.low = c.uint(r.D.Order, size)
-			s.high = c.uint(r.D.Order, size)
+			s.low = l.uint(l.r.D.Order, size)
+			s.high = l.uint(l.r.D.Order, size)
 		case 8: // DW_LLE_start_length
-			s.low = c.uint(r.D.Order, size)
-			s.high = s.low + c.uleb()
-		case 9: // DW_LLE_GNU_view_pair
-			c.uleb()
-			c.uleb()
+			s.low = l.uint(l.r.D.Order, size)
+			s.high = s.low + l.uleb()
+		case 9: // DW_LLE_GNU_view_pair, which belongs to the next entry
+			s.lowView, s.highView = l.uleb(), l.uleb()
 			continue
 		default:
-			return r.Errorf(die, "unknown kind of location list entry: %#x", kind)
+			return 0, false, l.r.Errorf(l.die, "unknown kind of location list entry: %#x", kind)
 		}
-		n := c.uleb()
-		at := c.pos
-		if c.skip(n); c.bad || !f(s, c.buf[at:c.pos]) {
-			return nil
-		}
+		return l.uleb(), true, nil
 	}
 }
 
-// locList reads a list in .debug_loc (version 4, 2.6.2).
-func (r *Reader) locList(list []byte, f func(s span, expr []byte) bool) {
-	c := cursor{buf: list}
-	size := int(r.f.addrSize)
+// oldEntry is like entry, for .debug_loc (version 4, 2.6.2).
+func (l *list) oldEntry(s *span) (n uint64, more bool) {
+	size := int(l.r.f.addrSize)
 	all := ^uint64(0) >> (64 - 8*size)
-	base := r.unitBase()
-	for !c.bad {
-		lo, hi := c.uint(r.D.Order, size), c.uint(r.D.Order, size)
+	for !l.bad {
+		lo, hi := l.uint(l.r.D.Order, size), l.uint(l.r.D.Order, size)
 		if lo == all {
-			base = hi
+			l.base = hi
 			continue
 		}
 		if lo == 0 && hi == 0 {
-			return
+			break
 		}
-		n := c.uint(r.D.Order, 2)
-		at := c.pos
-		if c.skip(n); c.bad || !f(span{low: base + lo, high: base + hi}, c.buf[at:c.pos]) {
-			return
-		}
+		s.low, s.high = l.base+lo, l.base+hi
+		return l.uint(l.r.D.Order, 2), true
+	}
+	return 0, false
+}
+
+// setIndexed sets the range to the addresses with two indices. If there is no such address, the
+// range is empty.
+func (l *list) setIndexed(s *span, low, high uint64) {
+	a, ok := l.r.AddrxAt(low)
+	b, found := l.r.AddrxAt(high)
+	if ok && found {
+		s.low, s.high = a, b
 	}
 }

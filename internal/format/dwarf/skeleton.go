@@ -123,36 +123,28 @@ func (r *Reader) rootAttributes(f func(code uint64, v Value) error) error {
 	return nil
 }
 
-// splitLocList reads a list in .debug_loc.dwo (version 4). The addresses in it are indices.
-func (r *Reader) splitLocList(die uint32, list []byte,
-	f func(s span, expr []byte) bool) error {
-	c := cursor{buf: list}
-	base := r.unitBase()
+// splitEntry is like entry, for .debug_loc.dwo (version 4). The addresses in it are indices.
+func (l *list) splitEntry(s *span) (n uint64, more bool, err error) {
 	for {
-		var s span
-		switch kind := c.u8(); kind {
+		switch kind := l.u8(); kind {
 		case 0: // end of list
-			return nil
+			return 0, false, nil
 		case 1: // base address
-			base, _ = r.AddrxAt(c.uleb())
+			l.base, _ = l.r.AddrxAt(l.uleb())
 			continue
 		case 2: // start and end
-			low := c.uleb()
-			s = r.indexed(low, c.uleb())
+			low := l.uleb()
+			l.setIndexed(s, low, l.uleb())
 		case 3: // start and length
-			low := c.uleb()
-			s = r.indexed(low, low)
-			s.high += c.uint(r.D.Order, 4)
+			low := l.uleb()
+			l.setIndexed(s, low, low)
+			s.high += l.uint(l.r.D.Order, 4)
 		case 4: // offsets
-			s.low = base + c.uint(r.D.Order, 4)
-			s.high = base + c.uint(r.D.Order, 4)
+			s.low = l.base + l.uint(l.r.D.Order, 4)
+			s.high = l.base + l.uint(l.r.D.Order, 4)
 		default:
-			return r.Errorf(die, "location list entry of unknown kind %#x", kind)
+			return 0, false, l.r.Errorf(l.die, "location list entry of unknown kind %#x", kind)
 		}
-		n := c.uint(r.D.Order, 2)
-		at := c.pos
-		if c.skip(n); c.bad || !f(s, c.buf[at:c.pos]) {
-			return nil
-		}
+		return l.uint(l.r.D.Order, 2), true, nil
 	}
 }
