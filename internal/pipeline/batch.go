@@ -2,16 +2,16 @@ package pipeline
 
 import (
 	"os"
-	"sync"
 
 	"github.com/rules-btf/rules_btf/internal/convert"
+	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
 
 // Batch makes the BTF of many modules, several at the same time. Types that several modules have
 // are read only once.
 type Batch struct {
 	shared convert.Shared
-	large  sync.Mutex // held while the BTF of a large module is made
+	large  parallel.Alone // makes the BTF of large modules
 }
 
 // largeFile is the minimum size, in bytes, of files that are converted one at a time: the relocated
@@ -21,12 +21,12 @@ const largeFile = 32 << 20
 
 // Linked makes the BTF of one module like the function Linked, but only on the calling thread.
 // How.Watch must be nil, because a Watcher is for one file.
-func (b *Batch) Linked(path string, how How) (*Result, error) {
+func (b *Batch) Linked(path string, how How) (result *Result, err error) {
 	how.Convert.Jobs, how.Convert.Shared = 1, &b.shared
 	how.Convert.Counts = new(convert.Counts)
-	if info, err := os.Stat(path); err == nil && info.Size() >= largeFile {
-		b.large.Lock()
-		defer b.large.Unlock()
+	if info, err := os.Stat(path); err != nil || info.Size() < largeFile {
+		return Linked(path, how)
 	}
-	return Linked(path, how)
+	b.large.Do(func() { result, err = Linked(path, how) })
+	return result, err
 }

@@ -222,9 +222,10 @@ func MergeFiles(files []string, base *btf.Blob, jobs int, progress func(done, al
 		mergers[i] = m
 		wg.Go(func() {
 			a := absorber{set: m.set}
-			for {
+			for s := parallel.Begin(); ; s.Next() {
 				i := int(next.Add(1)) - 1
 				if i >= len(files) {
+					s.End()
 					return
 				}
 				if says[i], errs[i] = a.addFile(m, files[i], base); errs[i] != nil {
