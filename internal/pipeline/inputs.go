@@ -103,7 +103,7 @@ func convertSeveral(list []inputFile, size int, options convert.Options,
 	}
 	errs := parallel.Each(options.Jobs, names, func(i int) error {
 		return list[i].open(func(f *elf.File) (err error) {
-			if f.Size() < largeFile {
+			if int64(f.Size()) < largeFile {
 				return list[i].read(f, shares)
 			}
 			large.Do(func() { err = list[i].read(f, alone) })
