@@ -8,8 +8,8 @@ import (
 
 // graph has a node for each type that an anchor resolves to. Most environments agree about most
 // anchors. So there is a common environment. In it, every tag means the definition that most units
-// hold, and each anchor has one node. The other environments have their own nodes only for anchors
-// that resolve to different types there.
+// hold, except in slots that most units leave open (usual), and each anchor has one node. The other
+// environments have their own nodes only for anchors that resolve to different types there.
 type graph struct {
 	r *resolver
 	*meanings
