@@ -153,9 +153,10 @@ func (w *work) shares() bool {
 
 // thread converts chunks of units with c until none is left or a unit fails.
 func (w *work) thread(c *converter) {
-	for {
+	for s := parallel.Begin(); ; s.Next() {
 		k := int(w.next.Add(1)) - 1
 		if k >= len(w.chunks) {
+			s.End()
 			return
 		}
 		i := 0

@@ -127,9 +127,6 @@ func (opt *Options) resolve(o *object.Object) (t *resolve.Types, x *symbols.Inde
 		return nil, nil, nil, err
 	}
 	opt.Step("select units")
-	if err := o.CheckFinite(); err != nil {
-		return nil, nil, nil, err
-	}
 	if err := opt.Variables.Check(opt.Features, opt.Facts != nil, opt.Base != nil); err != nil {
 		return nil, nil, nil, err
 	}
@@ -138,7 +135,7 @@ func (opt *Options) resolve(o *object.Object) (t *resolve.Types, x *symbols.Inde
 		units = withoutGlobals(o.Graph, units)
 		opt.withoutGlobals()
 	}
-	s, x, err := selectUnits(o.Graph, units, *opt)
+	s, x, err := selectUnits(o, units, *opt)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -146,13 +143,20 @@ func (opt *Options) resolve(o *object.Object) (t *resolve.Types, x *symbols.Inde
 	return resolve.Resolve(s, opt.Base, copies, opt.Jobs), x, copied, nil
 }
 
-// selectUnits surveys the units and the symbols, and drops the units that are not linked.
-func selectUnits(g *types.Graph, units []object.Unit, opt Options) (*survey.Survey,
+// selectUnits checks the object, surveys its units, as far as they are in the list units, and the
+// symbols, and drops the units that are not linked.
+func selectUnits(o *object.Object, units []object.Unit, opt Options) (*survey.Survey,
 	*symbols.Index, error) {
-	symbols.AddBases(&g.Strs, opt.Facts)
-	s := survey.New(g, units)
+	strs := &o.Graph.Strs
+	symbols.AddBases(strs, opt.Facts)
+	s := survey.New(o.Graph, units)
 	var x *symbols.Index
-	parallel.All(opt.Jobs, s.Shapes, func() { x = symbols.New(&g.Strs, opt.Facts) }, s.Holders)
+	var endless error
+	parallel.All(opt.Jobs, s.Shapes, func() { x = symbols.New(strs, opt.Facts) }, s.Holders,
+		func() { endless = o.CheckFinite() })
+	if endless != nil {
+		return nil, nil, endless
+	}
 	x.Select(s, opt.Facts)
 	if len(units) > 0 && !slices.Contains(s.Selected, true) {
 		return nil, nil, fmt.Errorf("according to its symbols, the linked file has none of the %d "+

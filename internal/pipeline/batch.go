@@ -2,31 +2,36 @@ package pipeline
 
 import (
 	"os"
-	"sync"
 
 	"github.com/rules-btf/rules_btf/internal/convert"
+	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
 
 // Batch makes the BTF of many modules, several at the same time. Types that several modules have
 // are read only once.
 type Batch struct {
 	shared convert.Shared
-	large  sync.Mutex // held while the BTF of a large module is made
+	large  parallel.Alone // makes the BTF of large modules
 }
 
 // largeFile is the minimum size, in bytes, of files that are converted one at a time: the relocated
 // copy of such a file's DWARF takes most of the memory that a run needs. A kernel has a handful of
-// such modules.
-const largeFile = 32 << 20
+// such modules. Tests change it.
+var largeFile int64 = 32 << 20
 
-// Linked makes the BTF of one module like the function Linked, but only on the calling thread.
-// How.Watch must be nil, because a Watcher is for one file.
-func (b *Batch) Linked(path string, how How) (*Result, error) {
-	how.Convert.Jobs, how.Convert.Shared = 1, &b.shared
+// Linked makes the BTF of one module like the function Linked, but on the calling thread, unless
+// the module is large and the batch has more than two threads: then the large modules would take
+// longer than all others. How.Watch must be nil, because a Watcher is for one file.
+func (b *Batch) Linked(path string, how How) (result *Result, err error) {
 	how.Convert.Counts = new(convert.Counts)
-	if info, err := os.Stat(path); err == nil && info.Size() >= largeFile {
-		b.large.Lock()
-		defer b.large.Unlock()
+	info, err := os.Stat(path)
+	large := err == nil && info.Size() >= largeFile
+	if !large || how.Convert.Jobs <= 2 {
+		how.Convert.Jobs, how.Convert.Shared = 1, &b.shared
 	}
-	return Linked(path, how)
+	if !large {
+		return Linked(path, how)
+	}
+	b.large.Do(func() { result, err = Linked(path, how) })
+	return result, err
 }

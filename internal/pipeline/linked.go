@@ -172,9 +172,6 @@ func read(path string, how *How) (*object.Object, *facts.Facts, string, error) {
 		return o, known, release, err
 	}
 	options := how.Convert
-	if how.Watch != nil {
-		options.Progress = how.Watch.Converting("units")
-	}
 	var known *facts.Facts
 	var factsErr error
 	var wg parallel.Group
@@ -182,7 +179,13 @@ func read(path string, how *How) (*object.Object, *facts.Facts, string, error) {
 		known, factsErr = how.facts(f)
 		f.Release() // the symbols, which nothing needs any more
 	})
+	if options.Jobs == 1 {
+		wg.Wait()
+	}
 	defer wg.Wait() // before f is closed, if Object panics
+	if how.Watch != nil {
+		options.Progress = how.Watch.Converting("units")
+	}
 	o, err := Object(f, options)
 	wg.Wait()
 	if err = cmp.Or(err, factsErr); err == nil && how.Watch != nil {

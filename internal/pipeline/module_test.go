@@ -194,16 +194,25 @@ func TestModulesInAnyOrder(t *testing.T) {
 	}
 }
 
-// inAnyOrder makes the BTF of all modules in one Batch, several times, in random orders.
+// inAnyOrder makes the BTF of all modules in one Batch, several times, in random orders. Sometimes
+// about half of the modules count as large.
 func inAnyOrder(t *testing.T, set features.Set, paths []string, bases *base.Files, v Variables,
 	want []*Result) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(1, 2))
+	defer func(size int64) { largeFile = size }(largeFile)
+	info, err := os.Stat(paths[0])
+	if err != nil {
+		t.Fatal(err)
+	}
 	for round := range 10 {
 		var batch Batch
 		each := optionsFor(set, bases)
 		each.Variables = v
 		threads := 1 + round%3
+		if round >= 5 {
+			largeFile, each.Convert.Jobs = info.Size(), 2*threads
+		}
 		order := append(r.Perm(len(paths)), r.Perm(len(paths))...)
 		var wg sync.WaitGroup
 		for thread := range threads {

@@ -212,6 +212,31 @@ func checkTimes(t *testing.T, s *report.Stats, names ...string) {
 	}
 }
 
+// TestCriticalSeconds: with one thread, phases don't overlap, and the processor time of each is known,
+// as well as the part that other threads couldn't do. With several threads, neither is known.
+func TestCriticalSeconds(t *testing.T) {
+	in := filepath.Join(objects, "lto-linked-gcc.elf")
+	for jobs := 1; jobs <= 2; jobs++ {
+		out := filepath.Join(t.TempDir(), "out.btf")
+		code, stdout, stderr := btfgen("elf", fmt.Sprint("-j", jobs), "--stats=-", "-o", out, in)
+		if code != 0 {
+			t.Fatal(stderr)
+		}
+		s := readStats(t, []byte(stdout))
+		end := 0.0
+		for _, p := range s.Phases {
+			one := p.CPU > 0 && p.Critical > 0 && p.Critical <= p.CPU && p.Start >= end
+			if jobs == 1 && !one || jobs > 1 && (p.CPU != 0 || p.Critical != 0) {
+				t.Errorf("-j%d: %+v, after %f s", jobs, p, end)
+			}
+			if p.Name == "convert" && jobs == 1 && p.Critical == p.CPU {
+				t.Errorf("several units, but nothing to share: %+v", p)
+			}
+			end = p.Start + p.Seconds - 1e-5 // times are rounded
+		}
+	}
+}
+
 // TestStatsOfObject checks the counts of units that are left out, and of the types of a BTF object.
 func TestStatsOfObject(t *testing.T) {
 	dir := t.TempDir()
@@ -296,6 +321,10 @@ func TestStatsDocumented(t *testing.T) {
 			walk(typ.Elem(), path+"[]")
 		case reflect.Struct:
 			for f := range typ.Fields() {
+				if f.Anonymous {
+					walk(f.Type, path)
+					continue
+				}
 				name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 				walk(f.Type, strings.TrimPrefix(path+"."+name, "."))
 			}

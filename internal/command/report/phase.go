@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
 
 // Phase is a part of a run. Phases may overlap.
@@ -11,17 +13,17 @@ type Phase struct {
 	run       *Run
 	name      string
 	unit      string // what is counted, such as "units"
-	start     time.Time
-	end       time.Time // zero while the phase runs
+	start     moment
+	spent     Spent // set when the phase ends
 	done, all int
 
 	steps     []StepTime // the last one still runs
-	stepStart time.Time
+	stepStart moment
 }
 
 // Phase begins a phase. The parameter unit names what Progress counts, in the plural.
 func (r *Run) Phase(name, unit string) *Phase {
-	p := &Phase{run: r, name: name, unit: unit, start: time.Now()}
+	p := &Phase{run: r, name: name, unit: unit, start: now()}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.open = append(r.open, p)
@@ -39,24 +41,24 @@ func (p *Phase) Progress(done, all int) {
 func (p *Phase) Step(name string) {
 	p.run.mu.Lock()
 	defer p.run.mu.Unlock()
-	p.endStep(time.Now())
-	p.steps, p.stepStart = append(p.steps, StepTime{Name: name}), time.Now()
+	p.endStep()
+	p.steps, p.stepStart = append(p.steps, StepTime{Name: name}), now()
 }
 
-func (p *Phase) endStep(now time.Time) {
+func (p *Phase) endStep() {
 	if n := len(p.steps); n > 0 {
-		p.steps[n-1].Seconds = seconds(now.Sub(p.stepStart))
+		p.steps[n-1].Spent = p.stepStart.spent()
 	}
 }
 
 // stop ends the phase, before its results are counted.
 func (p *Phase) stop() {
-	now := time.Now()
+	spent := p.start.spent()
 	r := p.run
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	p.endStep(now)
-	p.end = now
+	p.endStep()
+	p.spent = spent
 	r.open = slices.DeleteFunc(r.open, func(q *Phase) bool { return q == p })
 }
 
@@ -65,8 +67,8 @@ func (p *Phase) record(what string) {
 	r := p.run
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	t := PhaseTime{Name: p.name, Start: seconds(p.start.Sub(r.start)),
-		Seconds: seconds(p.end.Sub(p.start)), Steps: p.steps}
+	t := PhaseTime{Name: p.name, Start: seconds(p.start.time.Sub(r.start)), Spent: p.spent,
+		Steps: p.steps}
 	r.Stats.Phases = append(r.Stats.Phases, t)
 	r.tell("%s: %s, %.2f s", p.name, what, t.Seconds)
 }
@@ -80,6 +82,22 @@ func (p *Phase) progress(now time.Time) string {
 	if p.all == 0 {
 		return text
 	}
-	rate := float64(p.done) / max(now.Sub(p.start).Seconds(), 1e-3)
+	rate := float64(p.done) / max(now.Sub(p.start.time).Seconds(), 1e-3)
 	return fmt.Sprintf("%s %d of %d %s, %.0f/s", text, p.done, p.all, p.unit, rate)
+}
+
+// moment is a moment on all clocks.
+type moment struct {
+	time          time.Time
+	cpu, critical time.Duration
+}
+
+func now() moment {
+	cpu, critical := parallel.Clocks()
+	return moment{time.Now(), cpu, critical}
+}
+
+func (m moment) spent() Spent {
+	n := now()
+	return Spent{seconds(n.time.Sub(m.time)), seconds(n.cpu - m.cpu), seconds(n.critical - m.critical)}
 }

@@ -90,18 +90,27 @@ type Decided struct {
 	Skipped map[string]int `json:"skipped"` // by reason
 }
 
-// PhaseTime records when a phase began and how long it took, in seconds of wall time.
+// PhaseTime records when a phase began, in seconds of wall time, and how long it took.
 type PhaseTime struct {
-	Name    string     `json:"name"`
-	Start   float64    `json:"start"`
-	Seconds float64    `json:"seconds"`
-	Steps   []StepTime `json:"steps,omitempty"`
+	Name  string  `json:"name"`
+	Start float64 `json:"start"`
+	Spent
+	Steps []StepTime `json:"steps,omitempty"`
 }
 
 // StepTime is how long a step of a phase took.
 type StepTime struct {
-	Name    string  `json:"name"`
-	Seconds float64 `json:"seconds"`
+	Name string `json:"name"`
+	Spent
+}
+
+// Spent is how long something took, in seconds.
+type Spent struct {
+	Seconds float64 `json:"seconds"` // wall time
+	// CPU is the processor time, and Critical is how much of it would remain with any number of
+	// threads. They are 0 if the run had several threads.
+	CPU      float64 `json:"cpu_seconds,omitempty"`
+	Critical float64 `json:"critical_seconds,omitempty"`
 }
 
 // Memory is the memory that the process used, in bytes.

@@ -8,8 +8,8 @@ import (
 
 // graph has a node for each type that an anchor resolves to. Most environments agree about most
 // anchors. So there is a common environment. In it, every tag means the definition that most units
-// hold, and each anchor has one node. The other environments have their own nodes only for anchors
-// that resolve to different types there.
+// hold, except in slots that most units leave open (usual), and each anchor has one node. The other
+// environments have their own nodes only for anchors that resolve to different types there.
 type graph struct {
 	r *resolver
 	*meanings
@@ -96,7 +96,8 @@ func (g *graph) add(id types.ID, env int32) int32 {
 //
 //   - the anchor is a definition, but not the common one of its tag;
 //   - the anchor has pinned stubs;
-//   - the anchor has an open slot whose meaning here isn't the common definition;
+//   - the anchor has a slot that is open here and means something else than in the common
+//     environment, or that is open only there;
 //   - the anchor leads to another anchor for which the environment has its own node.
 func newGraph(r *resolver, m *meanings) *graph {
 	g := &graph{r: r, meanings: m, common: make([]int32, len(r.Nodes)),
@@ -111,6 +112,7 @@ func newGraph(r *resolver, m *meanings) *graph {
 		}
 	}
 	g.real = make([]bool, len(g.nodes))
+	g.findUsual()
 	for e := range r.list {
 		g.addEnvironment(int32(e))
 	}
@@ -133,8 +135,11 @@ func (g *graph) addEnvironment(e int32) {
 			mark(id)
 			continue
 		}
-		for _, s := range r.slotsOf(id) {
-			if r.isPinned(s) || r.anchorOf(v, s) == 0 && g.differs(v, id, s) {
+		first := g.nodes[g.common[id]].first
+		for j, s := range r.slotsOf(id) {
+			usual := g.usual != nil && g.usual[int(first)+j]
+			open := r.anchorOf(v, s) == 0
+			if r.isPinned(s) || open && g.differs(v, id, s, usual) || !open && usual {
 				mark(id)
 				break
 			}
@@ -194,6 +199,9 @@ func (g *graph) connect() {
 				targets[j] = g.meaning(v, n.anchor, s)
 			case g.r.roles[s] == anchor:
 				targets[j] = target(g.common[s])
+			case g.usual != nil && g.usual[int(n.first)+j]:
+				tag := g.r.Tags.Of(s)
+				targets[j] = g.typeOf(g.forwards.usual(n.anchor, tag), tag)
 			default:
 				targets[j] = g.inCommon(g.r.Tags.Of(s))
 			}

@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
@@ -117,5 +118,34 @@ func TestBase(t *testing.T) {
 	refs := r.Refs(r.In(u, holder))
 	if k := refs.Next(r.Graph.ElemsOf(&r.Nodes[holder])[0].Ref); r.BaseID(k) != 0 {
 		t.Error("a pointer to the unit's struct inner is the base's, which points to a declaration")
+	}
+}
+
+// TestHub: only one unit defines struct private, and means an uncommon struct inner by it. In all
+// other units, struct device refers to that struct private. Although these units are in different
+// environments, struct device has only two nodes.
+func TestHub(t *testing.T) {
+	const units = 100
+	p := linktest.New()
+	common, other := p.Struct("inner", p.Int("int")), p.Struct("inner", p.Int("int"), p.Int("int"))
+	private := p.Struct("private", p.Ptr(p.Stub("inner")))
+	device := p.Struct("device", p.Ptr(p.Stub("private")))
+	defines := p.Unit("", 1, other, private, device)
+	for i := range units {
+		own := p.Struct(fmt.Sprint("own", i), p.Ptr(p.Stub("device")))
+		p.Unit("", 1, common, device, own)
+	}
+	r := resolveUnits(p, nil)
+	want := r.In(defines, private)
+	for u := range p.Units {
+		if k := pointee(r, r.In(u, device)); k != want {
+			t.Fatalf("unit %d: struct device leads to type %d, want %d", u, k, want)
+		}
+	}
+	if refs := r.VaryingRefs(want); r.Shape(r.RefOf(refs[0])) != other {
+		t.Error("struct private doesn't lead to its unit's struct inner")
+	}
+	if n := len(r.settled.nodes); n > units+8 {
+		t.Errorf("%d nodes for %d units", n, units)
 	}
 }

@@ -61,15 +61,43 @@ type meanings struct {
 	forwards *forwards
 	// holder maps the colour of a definition in the draft to the node of g that is this type.
 	holder map[types.Hash]int32
+	// usual has, for each slot of the common environment's nodes, whether the slot is open there. It
+	// is if few of the units that hold the root define the tag, and the FWD of the others means
+	// something other than the common definition. nil in the draft.
+	usual []bool
 }
 
-// differs reports whether an open slot of root means something other than the common definition.
-func (m *meanings) differs(v *view, root, slot types.ID) bool {
+// findUsual fills in usual, when g has only the nodes of the common environment.
+func (m *meanings) findUsual() {
+	if m.draft == nil {
+		return
+	}
+	m.usual = make([]bool, len(m.g.targets))
+	for i := range m.g.nodes {
+		n := &m.g.nodes[i]
+		for j, s := range m.r.slotsOf(n.anchor) {
+			if m.r.roles[s] != stub || m.r.isPinned(s) {
+				continue
+			}
+			tag := m.r.Tags.Of(s)
+			m.usual[int(n.first)+j] = m.r.Weight[m.r.common[tag]] < m.r.Weight[n.anchor]/2 &&
+				m.forwards.usual(n.anchor, tag) != m.draft.colour(m.draft.inCommon(tag))
+		}
+	}
+}
+
+// differs reports whether an open slot of root means something other than in the common
+// environment. The slot is open there if usual is set.
+func (m *meanings) differs(v *view, root, slot types.ID, usual bool) bool {
 	tag := m.r.Tags.Of(slot)
 	if _, ok := m.r.ofSplit(v, tag); ok || m.draft == nil {
 		return ok
 	}
-	return m.forwards.meaning(v, root, slot) != m.draft.colour(m.draft.inCommon(tag))
+	common := m.draft.colour(m.draft.inCommon(tag))
+	if usual {
+		common = m.forwards.usual(root, tag)
+	}
+	return m.forwards.meaning(v, root, slot) != common
 }
 
 func (m *meanings) open(v *view, root, slot types.ID) target {
@@ -77,7 +105,11 @@ func (m *meanings) open(v *view, root, slot types.ID) target {
 	if m.draft == nil {
 		return m.inCommon(tag)
 	}
-	colour := m.forwards.meaning(v, root, slot)
+	return m.typeOf(m.forwards.meaning(v, root, slot), tag)
+}
+
+// typeOf returns the type of a tag that has this colour in the draft.
+func (m *meanings) typeOf(colour types.Hash, tag int32) target {
 	if n, ok := m.holder[colour]; ok {
 		return target(n)
 	}

@@ -79,11 +79,11 @@ func (w *writer) sortAnonymous(list *[]ranked) {
 			t.hash = w.content(t.typ)
 		}
 	}
-	*list = sortRanked(*list)
+	*list = sortRanked(*list, w.opt.Jobs)
 }
 
 // sortRanked sorts by content. The first bits of a content hash say roughly where it belongs.
-func sortRanked(list []ranked) []ranked {
+func sortRanked(list []ranked, jobs int) []ranked {
 	byHash := func(a, b ranked) int { return a.hash.Cmp(b.hash) }
 	if len(list) < 32 {
 		slices.SortFunc(list, byHash)
@@ -92,10 +92,11 @@ func sortRanked(list []ranked) []ranked {
 	width := bits.Len(uint(len(list) / 4))
 	sorted, begin := types.Buckets(list, 1<<width,
 		func(r ranked) uint32 { return uint32(r.hash.A >> (64 - width)) })
-	for i, end := range begin[1:] {
-		if end-begin[i] > 1 {
-			slices.SortFunc(sorted[begin[i]:end], byHash)
+	const some = 1 << 10 // buckets
+	parallel.Do(jobs, (len(begin)+some-2)/some, func(part int) {
+		for i := part * some; i < min((part+1)*some, len(begin)-1); i++ {
+			slices.SortFunc(sorted[begin[i]:begin[i+1]], byHash)
 		}
-	}
+	})
 	return sorted
 }

@@ -222,9 +222,10 @@ func MergeFiles(files []string, base *btf.Blob, jobs int, progress func(done, al
 		mergers[i] = m
 		wg.Go(func() {
 			a := absorber{set: m.set}
-			for {
+			for s := parallel.Begin(); ; s.Next() {
 				i := int(next.Add(1)) - 1
 				if i >= len(files) {
+					s.End()
 					return
 				}
 				if says[i], errs[i] = a.addFile(m, files[i], base); errs[i] != nil {
@@ -244,12 +245,27 @@ func MergeFiles(files []string, base *btf.Blob, jobs int, progress func(done, al
 			return nil, err
 		}
 	}
-	for _, m := range mergers[1:] {
-		if _, err := all.place("merged files", &Object{Graph: m.set.g, Units: m.set.units}); err != nil {
-			return nil, err
-		}
+	if err := join(mergers, jobs); err != nil {
+		return nil, err
 	}
 	return all.Object(), nil
+}
+
+// join merges everything into the first of the mergers, in rounds: each round halves their number.
+func join(mergers []*Merger, jobs int) error {
+	for len(mergers) > 1 {
+		half := (len(mergers) + 1) / 2
+		errs := make([]error, half)
+		parallel.Do(jobs, len(mergers)-half, func(i int) {
+			from := mergers[half+i].set
+			_, errs[i] = mergers[i].place("merged files", &Object{Graph: from.g, Units: from.units})
+		})
+		if err := cmp.Or(errs...); err != nil {
+			return err
+		}
+		mergers = mergers[:half]
+	}
+	return nil
 }
 
 func (a *absorber) addFile(m *Merger, path string, base *btf.Blob) (claims, error) {
