@@ -46,7 +46,10 @@
 //     are places between two instructions, but at different statements. So a range begins and ends
 //     at a view of an address. The end isn't part of the range. If no range contains the address
 //     and view, the first entry counts whose range contains the address and the next view; or else
-//     the default location, if there is one. Without these attributes, all views are 0.
+//     the default location, if there is one. Without these attributes, all views are 0. If the
+//     entry that counts starts and ends at the same address, and the list has entries for other
+//     addresses, the location is unknown: another copy of the code, with other values, may jump to
+//     this address.
 //  6. Expressions are evaluated with symbols for the registers and the frame base. The result
 //     must be the only value that is left: a constant, or an address in the file, or a register
 //     plus a constant. Everything else is unknown: values that are loaded from memory

@@ -227,8 +227,7 @@ func (total tally) check(t *testing.T, all []visited) {
 
 // enough checks that gdb has shown the values of many parameters in a number of programs, and that
 // nearly all locations have led to what was passed. gcc 16 is wrong about a few values, such as
-// comparisons of numbers with 128 bits. And it may merge the code of two copies of a call, so that
-// the address of the site is reached from both.
+// comparisons of numbers with 128 bits.
 func (total tally) enough(t *testing.T, programs uint64) {
 	sum := func(prefix, suffix string) (n int) {
 		for result, count := range total {

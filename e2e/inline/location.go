@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"debug/dwarf"
 	"fmt"
+	"slices"
 )
 
 // place is what DWARF says about the location of a parameter at the address of a site.
@@ -58,14 +59,18 @@ func (e *entry) covers(address, view uint64) bool {
 
 // at returns the expression that counts at a view of an address, or nil.
 func at(entries []entry, address, view uint64) []byte {
-	for _, e := range entries {
-		if e.covers(address, view) {
-			return e.expression
-		}
-	}
-	for _, e := range entries {
-		if e.covers(address, view+1) {
-			return e.expression
+	elsewhere := slices.ContainsFunc(entries, func(e entry) bool {
+		return !e.always && (address < e.start || e.end < address)
+	})
+	for _, v := range []uint64{view, view + 1} {
+		for _, e := range entries {
+			switch {
+			case !e.covers(address, v):
+			case e.start == e.end && elsewhere:
+				return nil
+			default:
+				return e.expression
+			}
 		}
 	}
 	for _, e := range entries {

@@ -215,6 +215,10 @@ type Place struct {
 // for a place: that of an exprloc, or of the first entry of a location list that covers the place.
 // If no entry does, the next view of the address counts. covered is false if no entry covers that
 // either. The attribute views is the entry's Views.
+//
+// covered is also false if the entry that counts covers no instruction, only views, and the list has
+// entries for other addresses. Then gcc may have copied the code, with other values of the variable,
+// so that the copy jumps to this address.
 func (r *Reader) LocationAt(die uint32, a, views Value, p Place) (expr []byte, covered bool,
 	err error) {
 	if a.Class == ClassBlock {
@@ -223,6 +227,8 @@ func (r *Reader) LocationAt(die uint32, a, views Value, p Place) (expr []byte, c
 	next := Place{p.Addr, p.View + 1}
 	var other []byte // the expression for the next view or, if none is there, the default location
 	hasNext, hasOther := false, false
+	// whether there are entries for other addresses, and whether the entry that counts covers only views
+	elsewhere, empty := false, false
 	l, err := r.list(die, a, views, math.MaxUint32)
 	read := 0
 	for err == nil {
@@ -238,14 +244,22 @@ func (r *Reader) LocationAt(die uint32, a, views Value, p Place) (expr []byte, c
 				other, hasOther = e, true
 			}
 			continue
-		case !s.covers(p):
-			if !hasNext && s.covers(next) {
+		case covered || !s.covers(p):
+			if !covered && !hasNext && s.covers(next) {
 				other, hasNext, hasOther = e, true, true
+				empty = s.low == s.high
+			} else if p.Addr < s.low || s.high < p.Addr {
+				elsewhere = true
 			}
 			continue
 		}
 		expr, covered = e, true
-		break
+		if empty = s.low == s.high; !empty || elsewhere {
+			break
+		}
+	}
+	if empty && elsewhere {
+		expr, covered, hasOther = nil, false, false
 	}
 	if r.work -= int64(read) / 4; r.work < 0 && err == nil { // lists may overlap
 		err = r.spend(die)

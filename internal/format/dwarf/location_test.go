@@ -5,52 +5,51 @@ import (
 	"testing"
 )
 
-// TestViews looks up places in a list as gcc writes it, in the form of each version. The entries
+// viewEntry is an entry of a location list, with views.
+type viewEntry struct{ low, lowView, high, highView byte }
+
+// TestViews looks up places in lists as gcc writes them, in the form of each version. The entries
 // have expressions of one byte. Their views precede the list, as two numbers for each entry.
 func TestViews(t *testing.T) {
-	entries := []struct{ low, lowView, high, highView byte }{
+	long := []viewEntry{
 		{0x10, 0, 0x18, 2},
 		{0x18, 2, 0x18, 3},
 		{0x18, 4, 0x20, 0},
 		{0x28, 0, 0x28, 1},
 		{0x28, 3, 0x30, 1},
 	}
-	var views, version4, version5, pairs []byte
-	for i, e := range entries {
-		views = append(views, e.lowView, e.highView)
-		version4 = binary.LittleEndian.AppendUint64(version4, uint64(e.low))
-		version4 = binary.LittleEndian.AppendUint64(version4, uint64(e.high))
-		version4 = append(version4, 1, 0, byte(i))
-		entry := []byte{4, e.low, e.high, 1, byte(i)} // DW_LLE_offset_pair
-		version5 = append(version5, entry...)
-		pairs = append(append(pairs, 9, e.lowView, e.highView), entry...) // DW_LLE_GNU_view_pair
-	}
-	version4, version5 = append(version4, make([]byte, 16)...), append(version5, 0)
-	pairs = append(pairs, 0)
+	short := []viewEntry{{0x18, 1, 0x18, 3}, {0x18, 3, 0x20, 2}}
 	const none = -1
 	for _, c := range []struct {
+		entries            []viewEntry
 		p                  Place
 		want, withoutViews int
 	}{
-		{Place{0x0f, 9}, none, none},
-		{Place{0x10, 0}, 0, 0},
-		{Place{0x11, 7}, 0, 0},
-		{Place{0x18, 0}, 0, 2}, // in the middle of a statement's code
-		{Place{0x18, 1}, 0, 2},
-		{Place{0x18, 2}, 1, 2}, // an empty range of addresses
-		{Place{0x18, 3}, 2, 2}, // only the next view is covered
-		{Place{0x18, 4}, 2, 2},
-		{Place{0x18, 9}, 2, 2},
-		{Place{0x1f, 9}, 2, 2},
-		{Place{0x20, 0}, none, none},
-		{Place{0x27, 9}, none, none},
-		{Place{0x28, 0}, 3, 4},
-		{Place{0x28, 1}, none, 4}, // neither this view nor the next one
-		{Place{0x28, 2}, 4, 4},
-		{Place{0x2f, 0}, 4, 4},
-		{Place{0x30, 0}, 4, none},
-		{Place{0x30, 1}, none, none},
+		{long, Place{0x0f, 9}, none, none},
+		{long, Place{0x10, 0}, 0, 0},
+		{long, Place{0x11, 7}, 0, 0},
+		{long, Place{0x18, 0}, 0, 2}, // in the middle of a statement's code
+		{long, Place{0x18, 1}, 0, 2},
+		{long, Place{0x18, 2}, none, 2}, // only views are covered, and the list has other addresses
+		{long, Place{0x18, 3}, 2, 2},    // only the next view is covered
+		{long, Place{0x18, 4}, 2, 2},
+		{long, Place{0x18, 9}, 2, 2},
+		{long, Place{0x1f, 9}, 2, 2},
+		{long, Place{0x20, 0}, none, none},
+		{long, Place{0x27, 9}, none, none},
+		{long, Place{0x28, 0}, none, 4},
+		{long, Place{0x28, 1}, none, 4}, // neither this view nor the next one
+		{long, Place{0x28, 2}, 4, 4},
+		{long, Place{0x2f, 0}, 4, 4},
+		{long, Place{0x30, 0}, 4, none},
+		{long, Place{0x30, 1}, none, none},
+		{short, Place{0x18, 0}, 0, 1},
+		{short, Place{0x18, 1}, 0, 1}, // only views are covered
+		{short, Place{0x18, 2}, 0, 1},
+		{short, Place{0x18, 3}, 1, 1},
+		{short, Place{0x20, 1}, 1, none},
 	} {
+		views, version4, version5, pairs := viewLists(c.entries)
 		for _, form := range []struct {
 			version uint16
 			lists   []byte
@@ -84,4 +83,19 @@ func TestViews(t *testing.T) {
 			}
 		}
 	}
+}
+
+// viewLists returns the views of a list, and the list as in version 4, in version 5, and in version 5
+// with the views in it.
+func viewLists(entries []viewEntry) (views, version4, version5, pairs []byte) {
+	for i, e := range entries {
+		views = append(views, e.lowView, e.highView)
+		version4 = binary.LittleEndian.AppendUint64(version4, uint64(e.low))
+		version4 = binary.LittleEndian.AppendUint64(version4, uint64(e.high))
+		version4 = append(version4, 1, 0, byte(i))
+		entry := []byte{4, e.low, e.high, 1, byte(i)} // DW_LLE_offset_pair
+		version5 = append(version5, entry...)
+		pairs = append(append(pairs, 9, e.lowView, e.highView), entry...) // DW_LLE_GNU_view_pair
+	}
+	return views, append(version4, make([]byte, 16)...), append(version5, 0), append(pairs, 0)
 }
