@@ -149,3 +149,23 @@ func TestHub(t *testing.T) {
 		t.Errorf("%d nodes for %d units", n, units)
 	}
 }
+
+// TestDeclaredHub: struct inst has two definitions, each in one unit. All other units with struct
+// adapter only declare struct inst. A unit that only declares struct adapter means the type that
+// these units have.
+func TestDeclaredHub(t *testing.T) {
+	p := linktest.New()
+	one := p.Struct("inst", p.Ptr(p.Stub("adapter")))
+	two := p.Struct("inst", p.Ptr(p.Stub("adapter")), p.Int("int"))
+	adapter := p.Struct("adapter", p.Ptr(p.Stub("inst")))
+	user := p.Struct("user", p.Ptr(p.Stub("adapter")))
+	p.Unit("", 1, one, adapter)
+	p.Unit("", 1, two, adapter)
+	most := p.Unit("", 9, adapter)
+	declares := p.Unit("", 1, user)
+	r := resolveUnits(p, nil)
+	want := r.In(most, adapter)
+	if got := pointee(r, r.In(declares, user)); got != want {
+		t.Errorf("struct adapter is type %d in the unit that declares it, and %d in most units", got, want)
+	}
+}
