@@ -227,11 +227,11 @@ func (r *Reader) LocationAt(die uint32, a, views Value, p Place) (expr []byte, c
 	next := Place{p.Addr, p.View + 1}
 	var other []byte // the expression for the next view or, if none is there, the default location
 	hasNext, hasOther := false, false
-	// whether there are entries for other addresses, and whether the entry that counts covers only views
-	elsewhere, empty := false, false
+	elsewhere := false // the list has entries for other addresses
+	empty := false     // the entry that counts covers only views
 	l, err := r.list(die, a, views, math.MaxUint32)
 	read := 0
-	for err == nil {
+	for err == nil && !(covered && elsewhere) {
 		var s span
 		e, more, failed := l.next(&s)
 		if err = failed; !more {
@@ -254,7 +254,7 @@ func (r *Reader) LocationAt(die uint32, a, views Value, p Place) (expr []byte, c
 			continue
 		}
 		expr, covered = e, true
-		if empty = s.low == s.high; !empty || elsewhere {
+		if empty = s.low == s.high; !empty {
 			break
 		}
 	}
