@@ -53,27 +53,22 @@ func (s *Sites) Protos() int { return len(s.ends) }
 
 // AddLocation returns 1 + the index of a location.
 func (s *Sites) AddLocation(l Location) uint32 {
-	slot := s.locations.find(l.hash(),
-		func(n uint32) bool { return s.Locations[n] == l },
-		func(n uint32) uint64 { return s.Locations[n].hash() })
-	if *slot == 0 {
+	n, isNew := s.locations.find(l.hash(), func(n uint32) bool { return s.Locations[n] == l })
+	if isNew {
 		s.Locations = append(s.Locations, l)
-		*slot = uint32(len(s.Locations))
 	}
-	return *slot
+	return n + 1
 }
 
 // AddProto returns the number of the proto with these parameters, in the form that Proto returns.
 func (s *Sites) AddProto(parameters []uint32) uint32 {
-	slot := s.protos.find(hashWords(parameters),
-		func(n uint32) bool { return slices.Equal(s.Proto(n), parameters) },
-		func(n uint32) uint64 { return hashWords(s.Proto(n)) })
-	if *slot == 0 {
+	n, isNew := s.protos.find(hashWords(parameters),
+		func(n uint32) bool { return slices.Equal(s.Proto(n), parameters) })
+	if isNew {
 		s.words = append(s.words, parameters...)
 		s.ends = append(s.ends, uint32(len(s.words)))
-		*slot = uint32(len(s.ends))
 	}
-	return *slot - 1
+	return n
 }
 
 // At returns location n as it is written: addresses are relative to Start.

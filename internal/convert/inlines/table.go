@@ -8,43 +8,46 @@ import (
 // table finds things by their content, with open addressing. Things have numbers, in the order in
 // which they were added.
 type table struct {
-	slots []uint32 // 1 + the number of a thing, or 0; the length is a power of two
-	used  int
+	// A slot has the high half of the thing's hash and, in the low half, 1 + its number; or 0. The
+	// number of slots is a power of two.
+	slots []uint64
+	used  uint32
 }
 
-// find returns the slot of the thing with a hash and for which same returns true. If there is none,
-// the slot has 0, and the caller must write 1 + the number of the new thing into it.
-func (t *table) find(hash uint64, same func(n uint32) bool, hashOf func(n uint32) uint64) *uint32 {
-	if 2*t.used >= len(t.slots) {
-		t.grow(hashOf)
+// find returns the number of the thing with a hash and for which same returns true. If there is
+// none, it returns the next number and true, and the caller must add a thing with this number.
+func (t *table) find(hash uint64, same func(n uint32) bool) (n uint32, isNew bool) {
+	if 2*int(t.used) >= len(t.slots) {
+		t.grow()
 	}
-	for i := t.start(hash); ; i = (i + 1) & (len(t.slots) - 1) {
-		slot := &t.slots[i]
-		if *slot == 0 {
-			t.used++
-			return slot
-		}
-		if same(*slot - 1) {
-			return slot
+	high := hash >> 32 << 32
+	i := t.start(hash)
+	for ; t.slots[i] != 0; i = (i + 1) & (len(t.slots) - 1) {
+		if slot := t.slots[i]; slot>>32<<32 == high && same(uint32(slot)-1) {
+			return uint32(slot) - 1, false
 		}
 	}
+	t.used++
+	t.slots[i] = high | uint64(t.used)
+	return t.used - 1, true
 }
 
-// start returns the index of the slot at which the search for a hash starts.
+// start returns the index of the slot at which the search for a hash starts. It depends on the high
+// half of the hash.
 func (t *table) start(hash uint64) int { return int(hash >> (65 - bits.Len(uint(len(t.slots))))) }
 
-func (t *table) grow(hashOf func(n uint32) uint64) {
+func (t *table) grow() {
 	old := t.slots
-	t.slots = make([]uint32, max(1<<8, 2*len(old)))
-	for _, n := range old {
-		if n == 0 {
+	t.slots = make([]uint64, max(1<<8, 2*len(old)))
+	for _, slot := range old {
+		if slot == 0 {
 			continue
 		}
-		i := t.start(hashOf(n - 1))
+		i := t.start(slot)
 		for t.slots[i] != 0 {
 			i = (i + 1) & (len(t.slots) - 1)
 		}
-		t.slots[i] = n
+		t.slots[i] = slot
 	}
 }
 

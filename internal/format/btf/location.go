@@ -36,8 +36,13 @@ func (s *Site) ref(n uint32) *uint32 {
 
 // Compare compares sites by function id, offset and LOC_PROTO, the order in a LOCSEC.
 func (s Site) Compare(o Site) int {
-	return cmp.Or(cmp.Compare(s.Func, o.Func), cmp.Compare(s.Offset, o.Offset),
-		cmp.Compare(s.LocProto, o.LocProto))
+	switch {
+	case s.Func != o.Func:
+		return cmp.Compare(s.Func, o.Func)
+	case s.Offset != o.Offset:
+		return cmp.Compare(s.Offset, o.Offset)
+	}
+	return cmp.Compare(s.LocProto, o.LocProto)
 }
 
 // SortSites sorts the sites of each LOCSEC.
