@@ -28,8 +28,8 @@ type phase struct {
 	Steps    []phase
 }
 
-// withStats returns the commands with a file in the place of STATS, and a function that reads the
-// statistics of the last run of a command.
+// withStats returns the commands with STATS replaced by the name of a file, and a function that
+// reads the statistics of the last run of a command.
 func withStats(commands []command) ([]command, func(i int) stats) {
 	dir := must(os.MkdirTemp("", "bench"))
 	name := func(i int) string { return filepath.Join(dir, fmt.Sprint(i)) }
@@ -46,8 +46,8 @@ func withStats(commands []command) ([]command, func(i int) stats) {
 	}
 }
 
-// growth prints the time and memory of commands over the size of their input. If both grow like the
-// size, the columns with rates are nearly constant.
+// growth prints the time and memory of commands, and the size of their inputs. If the time is
+// proportional to the size, the column "per 100 MB" is nearly constant.
 func growth(runs int, commands []command) {
 	list, statsOf := withStats(commands)
 	used, about := make([][]measure.Run, len(list)), make([]stats, len(list))

@@ -16,7 +16,7 @@ import (
 // processors' time.
 const quietPercent = 5
 
-// load is how much processor time has been used, at some moment.
+// load is the processor time that has been used up to some moment.
 type load struct {
 	at     time.Time
 	busy   time.Duration // of all processors, for all processes and the kernel
@@ -40,7 +40,7 @@ func now() load {
 	return l
 }
 
-// parseLoad reads the first line of /proc/stat: ticks of a hundredth of a second.
+// parseLoad parses the first line of /proc/stat, which counts ticks of 10 ms.
 func parseLoad(stat []byte) (l load, err error) {
 	line, _, _ := bytes.Cut(stat, []byte("\n"))
 	fields := strings.Fields(string(line))
@@ -63,7 +63,7 @@ func parseLoad(stat []byte) (l load, err error) {
 	return l, nil
 }
 
-// since says whether the machine was quiet since the moment before.
+// since describes whether the machine was quiet from the moment of before on.
 func (l load) since(before load) string { return l.verdict(before, runtime.NumCPU()) }
 
 func (l load) verdict(before load, processors int) string {
@@ -78,7 +78,7 @@ func (l load) verdict(before load, processors int) string {
 	return "The machine was quiet: " + text + "."
 }
 
-// machine describes the machine, and what it does while nothing is measured.
+// machine describes the machine, and how busy it is before the measurements.
 func machine() {
 	find := func(file, key string) string {
 		for line := range strings.Lines(string(must(os.ReadFile(file)))) {

@@ -5,8 +5,8 @@
 //	bench growth RUNS HEADING {NAME COMMAND}… time and memory over the size of the DWARF
 //	bench threads RUNS HEADING {NAME COMMAND}… how much of the time more threads can't save
 //
-// COMMAND is a shell command line. For growth and threads, it must contain STATS, in the place of
-// the file for --stats; for threads, it must run on one thread.
+// COMMAND is a shell command line. For growth and threads, it must contain STATS where the name of
+// the file for --stats belongs; for threads, it must run on one thread.
 package main
 
 import (

@@ -8,9 +8,9 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/measure"
 )
 
-// work is a command's processor time on one thread, in seconds: in all, and as much of it as would
-// remain with any number of threads. The facts of a linked file are found by one thread, while the
-// others convert; all of the time outside of the phases remains.
+// work is a command's processor time on one thread, in seconds: the sum, and how much of it would
+// remain with any number of threads. One thread finds the facts of a linked file, while the others
+// convert. The time outside of the phases can't be shared by threads.
 type work struct {
 	all, remains  float64
 	convert, fact phase
@@ -31,8 +31,8 @@ func workOf(all float64, phases []phase) work {
 	return w
 }
 
-// with returns the time with this many threads, by Amdahl's law. It leaves out what threads cost:
-// waiting for each other, and for memory.
+// with returns the time with this many threads, by Amdahl's law. It ignores that threads wait for
+// each other and for memory.
 func (w *work) with(threads float64) float64 {
 	shared := w.all - w.remains - w.convert.CPU - w.fact.CPU
 	convert := w.convert.Critical + (w.convert.CPU-w.convert.Critical+w.fact.CPU)/threads
@@ -42,12 +42,12 @@ func (w *work) with(threads float64) float64 {
 	return w.remains + shared/threads + max(w.fact.CPU, convert)
 }
 
-// alone returns how much of the time one thread works alone.
+// alone returns the share of the time in which only one thread can work.
 func (w *work) alone() float64 { return w.remains + w.convert.Critical }
 
 // threads prints the phases of commands, and the times with more threads that follow. For each
-// command, it takes the run with the least processor time. The time of the whole command comes from
-// runs without statistics, because counting takes time too.
+// command, it uses the phases of the run with the least processor time. The time of the whole
+// command is from runs without statistics, because statistics take time too.
 func threads(runs int, commands []command) {
 	list, statsOf := withStats(commands)
 	for _, c := range commands {
@@ -68,7 +68,7 @@ func threads(runs int, commands []command) {
 			kept[i] = s
 		}
 	})
-	for i := range n { // a run with statistics can only be shorter because other programs disturb
+	for i := range n { // statistics make a run shorter only by chance
 		least[i] = min(least[i], least[n+i])
 	}
 	fmt.Println("| processor time, -j1 | in all | on one thread | share |\n|---|--:|--:|--:|")

@@ -1,7 +1,7 @@
-// Package inline checks the BTF of inlined functions against three oracles: the reader, plain code
-// that finds sites in DWARF (it uses Go's debug/elf and debug/dwarf, and shares no code with our
-// tools); gdb; and random programs that say what they pass. A site is an address at which a function
-// was inlined.
+// Package inline checks the BTF of inlined functions against three oracles: the reader, which is
+// plain code that finds sites in DWARF (it uses Go's debug/elf and debug/dwarf, and shares no code
+// with our tools); gdb; and random programs that record which values they pass. A site is an
+// address at which a function was inlined.
 //
 // The sites from BTF and from the reader are compared as text, with one line for each site:
 //
@@ -19,10 +19,11 @@
 //
 // The file elffile.go reads sections and relocates them, dwarf.go finds the sites, location.go
 // finds out where a parameter is, and btf.go lists the sites in BTF. The file program.go writes
-// random programs, and sites.py, which runs in gdb, compares the locations with what gdb shows and
-// with what the programs say. gdb knows no views (see rule 5), so it isn't asked where they matter.
-// What a program says counts only at addresses that are in DW_AT_entry_pc: with clang, which doesn't
-// write that attribute, a function may have begun before.
+// random programs, and sites.py, which runs in gdb, compares the locations with the values that gdb
+// shows and those that the programs have recorded. gdb doesn't support views (see rule 5), so
+// locations that depend on views are not compared with gdb. The recorded values are compared only
+// at addresses from DW_AT_entry_pc. clang doesn't write that attribute, so its functions may have
+// begun at an earlier address.
 //
 // # Rules
 //
@@ -41,21 +42,21 @@
 //  4. A parameter's size is that of its type, without qualifiers and typedefs. A parameter whose
 //     type has no size is unknown. So is one of more than 16 bytes, because the kernel's verifier
 //     accepts no larger ones.
-//  5. In a location list, the first entry counts whose range contains the site's address and view.
-//     gcc numbers the views of an address, from 0 (DW_AT_GNU_entry_view, DW_AT_GNU_locviews): they
-//     are places between two instructions, but at different statements. So a range begins and ends
-//     at a view of an address. The end isn't part of the range. If no range contains the address
-//     and view, the first entry counts whose range contains the address and the next view; or else
-//     the default location, if there is one. Without these attributes, all views are 0. If the
-//     entry that counts starts and ends at the same address, and the list has entries for other
-//     addresses, the location is unknown: another copy of the code, with other values, may jump to
-//     this address.
-//  6. Expressions are evaluated with symbols for the registers and the frame base. The result
-//     must be the only value that is left: a constant, or an address in the file, or a register
-//     plus a constant. Everything else is unknown: values that are loaded from memory
-//     (DW_OP_deref), entry values, implicit pointers, DW_OP_call_frame_cfa outside of frame bases,
-//     and all other calculations. So is a result with DW_OP_stack_value if the parameter is larger
-//     than an address.
+//  5. In a location list, the first entry whose range contains the site's address and view is used.
+//     The views of an address are successive points in the source between the same two
+//     instructions; gcc numbers them from 0 (DW_AT_GNU_entry_view, DW_AT_GNU_locviews). So a range
+//     begins at a view of an address, and ends at a view of an address. The end isn't part of the
+//     range. If no range contains the address and view, the first entry whose range contains the
+//     address and the next view is used; if there is none, the default location. Without these
+//     attributes, all views are 0. If the entry starts and ends at the same address, and the list
+//     has entries for other addresses, the location is unknown: another copy of the code, with
+//     other values, may jump to this address.
+//  6. Expressions are evaluated with symbols for the registers and the frame base. At the end,
+//     there must be only one value: a constant, or an address in the file, or a register plus a
+//     constant. Everything else is unknown: values that are loaded from memory (DW_OP_deref), entry
+//     values, implicit pointers, DW_OP_call_frame_cfa outside of frame bases, and all other
+//     calculations. A result with DW_OP_stack_value is also unknown if the parameter is larger than
+//     an address.
 //  7. A register plus 0 is the register. Constants have as many bytes as the parameter. A
 //     constant of more than 8 bytes is unknown.
 //  8. DW_OP_addr with DW_OP_stack_value is "addr"; the kernel starts at the symbol _stext, and a

@@ -26,7 +26,7 @@ type Site struct {
 type Param struct {
 	Text  string // as package inline describes it
 	Cause string // if the parameter is unknown: absent, or why its location has no form
-	Views bool   // without views, the location would be another one
+	Views bool   // if views were ignored, the location would be different
 	Name  string
 	Size  uint64
 }

@@ -12,9 +12,9 @@ type place struct {
 	known      bool
 	constant   any    // DW_AT_const_value; or nil, and then:
 	expression []byte // may be empty
-	views      bool   // without views, another expression would count
+	views      bool   // if views were ignored, another expression would be used
 	frameBase  []byte // the expression of the function's frame base, nil for none
-	// the expression is that of a frame base itself
+	// whether expression describes the frame base itself
 	isFrameBase bool
 }
 
@@ -45,11 +45,11 @@ func (r *reader) place(e *dwarf.Entry, u *unit, in scope) (place, error) {
 type entry struct {
 	start, end         uint64
 	startView, endView uint64
-	always             bool // the entry counts if no other one does
+	always             bool // the entry is used if no other one is
 	expression         []byte
 }
 
-// covers reports whether a view of an address is in the range of an entry.
+// covers reports whether the range of an entry contains a view of an address.
 func (e *entry) covers(address, view uint64) bool {
 	if e.always || address < e.start || address > e.end {
 		return false
@@ -57,7 +57,7 @@ func (e *entry) covers(address, view uint64) bool {
 	return (address > e.start || view >= e.startView) && (address < e.end || view < e.endView)
 }
 
-// at returns the expression that counts at a view of an address, or nil.
+// at returns the expression for a view of an address, or nil.
 func at(entries []entry, address, view uint64) []byte {
 	elsewhere := slices.ContainsFunc(entries, func(e entry) bool {
 		return !e.always && (address < e.start || e.end < address)
@@ -81,7 +81,7 @@ func at(entries []entry, address, view uint64) []byte {
 	return nil
 }
 
-// withoutViews returns the expression that counts at an address if all views are ignored, or nil.
+// withoutViews returns the expression for an address if all views are ignored, or nil.
 func withoutViews(entries []entry, address uint64) []byte {
 	var plain []entry
 	for _, e := range entries {
@@ -91,7 +91,7 @@ func withoutViews(entries []entry, address uint64) []byte {
 	return at(plain, address, 0)
 }
 
-// entries reads a location. An expression that isn't in a list is an entry that always counts.
+// entries reads a location. A single expression becomes an entry that covers all addresses.
 func (r *reader) entries(u *unit, f *dwarf.Field, views any) ([]entry, error) {
 	var list uint64
 	name := ".debug_loclists"

@@ -10,10 +10,11 @@ import (
 // that compilers inline, with parameters of all kinds. Running it takes a moment, and reaches most
 // of the code; its only effect is to read and write its own variables.
 //
-// Right before most calls, the program writes to the variable "passed" what it will pass: the number
-// of calls so far, the line of the call, and the values. A bit of "whole" is set for each value that
-// can be compared: it has no bytes without a meaning, and the function doesn't use the parameter's
-// address. According to gcc, such a parameter is in memory, even if its value isn't there yet.
+// Before most calls, the program records in the variable "passed" what it is going to pass: the
+// number of calls so far, the line of the call, and the values. "whole" has a bit for each value.
+// The bit is set if the value can be compared: it has no padding, and the function doesn't take the
+// address of the parameter. If a function does that, gcc says that the parameter is in memory, even
+// if its value isn't there yet.
 func Program(seed uint64) string {
 	g := &author{Rand: rand.New(rand.NewPCG(seed, 1))}
 	g.types()
@@ -289,7 +290,7 @@ func (g *author) use(v variable) {
 		g.line("touch(&%s);", v.name)
 	case g.chance(15) && (v.kind == integer || v.kind == floating):
 		g.line("%s = %s;", v.name, g.value(v.ctype, 1))
-	case g.chance(15) && v.kind == pointer: // not to a variable of a block that ends
+	case g.chance(15) && v.kind == pointer: // it must not point to a variable of a block that ends
 		g.line("%s = &a%s[work & 3];", v.name, g.global(v.to))
 	case v.kind == structure:
 		name, t := v.name, v.ctype
@@ -393,7 +394,7 @@ func (g *author) call() {
 		strings.Join(stores, ""), whole, f.name, strings.Join(names, ", "))
 }
 
-// slot is the size of the place for a value in the variable "passed".
+// slot is the size of the space for each value in the variable "passed", in bytes.
 const slot = 1024
 
 // layout returns the size and the alignment of a type. align is 0 if the type has padding, or if

@@ -103,7 +103,7 @@ def compare(site, params, machine):
         if p["Text"] == "?" and p["Cause"] != "no location":
             result = "no form"
         elif p["Views"]:
-            result = "views"  # gdb doesn't know them
+            result = "views"  # gdb doesn't support views
         elif have is None and want is None:
             result = "unknown"
         elif have == want:

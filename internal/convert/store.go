@@ -26,8 +26,9 @@ type store struct {
 	}
 }
 
-// apart keeps fields that threads often write, such as locks, out of the cache lines with fields
-// that other threads only read. Its size is two lines, because processors load lines in pairs.
+// apart is padding between fields that threads often write, such as locks, and fields that other
+// threads only read, so that these are not in the same cache line. Its size is two cache lines,
+// because processors prefetch lines in pairs.
 type apart [128]byte
 
 // roomFor estimates how many nodes about size bytes of units will have. In a Linux kernel, an

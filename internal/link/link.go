@@ -181,8 +181,8 @@ type Linked struct {
 	written *write.Written
 }
 
-// ID returns the id, in the result or its base, of a type or function that unit u of the object
-// holds, or 0 if it has none. The unit is BTF that was linked before, and node is from
+// ID returns the id, in the result or its base, of a type or function of the object, or 0 if it has
+// none. Unit u, which holds it, must be BTF that was linked before, and node must be from
 // object.FromBlob.
 func (l *Linked) ID(u int, node types.ID) uint32 {
 	k := l.types.Of(node)

@@ -19,9 +19,10 @@ type Batch struct {
 // such modules. Tests change it.
 var largeFile int64 = 32 << 20
 
-// Linked makes the BTF of one module like the function Linked, but on the calling thread, unless
-// the module is large and the batch has more than two threads: then the large modules would take
-// longer than all others. How.Watch must be nil, because a Watcher is for one file.
+// Linked makes the BTF of one module like the function Linked, but only on the calling thread. The
+// exception is a large module if the batch has more than two threads, because the large modules
+// would otherwise take longer than all others together. How.Watch must be nil, because a Watcher is
+// for one file.
 func (b *Batch) Linked(path string, how How) (result *Result, err error) {
 	how.Convert.Counts = new(convert.Counts)
 	info, err := os.Stat(path)

@@ -86,7 +86,7 @@ func (p *Phase) progress(now time.Time) string {
 	return fmt.Sprintf("%s %d of %d %s, %.0f/s", text, p.done, p.all, p.unit, rate)
 }
 
-// moment is a moment on all clocks.
+// moment is the state of all clocks at one moment.
 type moment struct {
 	time          time.Time
 	cpu, critical time.Duration

@@ -112,14 +112,14 @@ func (c *cursor) constant(op byte, order binary.ByteOrder) uint64 {
 	return uint64(op - opLit0)
 }
 
-// ends reports whether nothing is left, except perhaps a DW_OP_piece that is the whole parameter of
-// size bytes.
+// ends reports whether nothing is left, except perhaps a DW_OP_piece with the size of the whole
+// parameter, in bytes.
 func (c cursor) ends(size uint32) bool {
 	return len(c.b) == 0 || c.u8() == opPiece && c.uleb() == uint64(size) && !c.bad && len(c.b) == 0
 }
 
 // isValue reports whether what was read is the parameter's value: only DW_OP_stack_value is left,
-// and perhaps a DW_OP_piece that is the whole parameter.
+// and perhaps a DW_OP_piece with the size of the whole parameter.
 func (c cursor) isValue(size uint32) bool { return c.u8() == opStackValue && c.ends(size) }
 
 // complex returns why BTF can't express an expression in which the operations in c are left.

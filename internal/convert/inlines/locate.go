@@ -148,7 +148,7 @@ func (m *Machine) Locate(expr []byte, p Parameter, frame Frame) (l Location, why
 		return l, c.complex()
 	case l.Size > maxConstant:
 		return l, TooLarge
-	case l.Size > uint32(m.AddrSize): // only the low bytes would be known
+	case l.Size > uint32(m.AddrSize): // the expression has only the low bytes
 		return l, Computed
 	case v.kind == constant:
 		return m.Constant(uint64(v.number), p)
@@ -243,14 +243,14 @@ func (m *Machine) registers(l Location, n uint32, c cursor) (Location, Reason) {
 		return l, Pieces
 	}
 	if rest < word && m.Order == binary.ByteOrder(binary.BigEndian) {
-		return l, Pieces // which end of the register has the value isn't the same everywhere
+		return l, Pieces // ABIs differ in which end of the register has the value
 	}
 	l.set(n, second)
 	return l, Known
 }
 
-// based completes the location of a parameter that is in memory at the sum v, or whose value is this
-// sum. c has the rest of the expression.
+// based completes the location l of a parameter. v is a register plus an offset: the parameter's
+// address in memory or its value. c has the rest of the expression.
 func (m *Machine) based(l Location, v value, c cursor) (Location, Reason) {
 	n, offset := v.register, v.number
 	switch {

@@ -5,17 +5,17 @@ import (
 	"math/rand/v2"
 )
 
-// table finds things by their content, with open addressing. Things have numbers, in the order in
-// which they were added.
+// table is a hash table with open addressing. It finds the numbers of things by their content.
+// Things are numbered in the order in which they were added.
 type table struct {
-	// A slot has the high half of the thing's hash and, in the low half, 1 + its number; or 0. The
-	// number of slots is a power of two.
+	// A used slot has the high half of a thing's hash in its high half, and 1 + the thing's number
+	// in its low half. A free slot is 0. The number of slots is a power of two.
 	slots []uint64
 	used  uint32
 }
 
-// find returns the number of the thing with a hash and for which same returns true. If there is
-// none, it returns the next number and true, and the caller must add a thing with this number.
+// find returns the number of the thing that has the hash and for which same returns true. If there
+// is none, it returns the next number and true. The caller must then add a thing with this number.
 func (t *table) find(hash uint64, same func(n uint32) bool) (n uint32, isNew bool) {
 	if 2*int(t.used) >= len(t.slots) {
 		t.grow()
@@ -32,8 +32,8 @@ func (t *table) find(hash uint64, same func(n uint32) bool) (n uint32, isNew boo
 	return t.used - 1, true
 }
 
-// start returns the index of the slot at which the search for a hash starts. It depends on the high
-// half of the hash.
+// start returns the index of the slot at which the search for a hash starts. The index depends only
+// on the high half of the hash.
 func (t *table) start(hash uint64) int { return int(hash >> (65 - bits.Len(uint(len(t.slots))))) }
 
 func (t *table) grow() {
@@ -51,8 +51,8 @@ func (t *table) grow() {
 	}
 }
 
-// hashSeed makes hashes unpredictable, so that input can't have many of the same hash. The numbers of
-// things don't depend on hashes.
+// hashSeed makes hashes unpredictable, so that nobody can make input in which many things have the
+// same hash. The numbers of things don't depend on hashes.
 var hashSeed = rand.Uint64()
 
 // hashWord adds a word to a hash. The high bits depend on all words.

@@ -69,7 +69,8 @@ func (t *abbrevTable) compile(d *Data, off uint64, f format) error {
 	return t.compileOf(d, off, f, 0)
 }
 
-// compileOf is like compile, but if only isn't 0, it compiles only the declaration with this code.
+// compileOf does the work of compile. If only isn't 0, it is the code of the one declaration to
+// compile.
 func (t *abbrevTable) compileOf(d *Data, off uint64, f format, only uint64) error {
 	if t.f != f || t.compiled == nil || len(t.compiled) > maxCompiled {
 		t.compiled = make(map[string]*Abbrev)

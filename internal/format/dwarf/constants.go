@@ -45,9 +45,9 @@ const (
 // and DIE.Val has no more than 32 slots (see Reader.Read).
 const FrameBase = MemberLocation
 
-// So do Views (DW_AT_GNU_locviews), which only entries of parameters and variables have, and
-// EntryView (DW_AT_GNU_entry_view), which only entries of inlined calls have: UpperBound and Count
-// are only in entries of arrays.
+// Views (DW_AT_GNU_locviews) and EntryView (DW_AT_GNU_entry_view) share the slots of UpperBound and
+// Count, which only entries of arrays have. Only entries of parameters and variables have Views,
+// and only entries of inlined calls have EntryView.
 const (
 	Views     = UpperBound
 	EntryView = Count

@@ -89,7 +89,8 @@ func (r *Reader) listAt(sec []byte, base Attr, a Value) (off uint64, ok bool) {
 	return start + v, ok
 }
 
-// part returns where the unit's lists begin in their section. base is as for listAt.
+// part returns where the part of the section with the unit's lists begins: 0 outside of packages.
+// base is as for listAt.
 func (r *Reader) part(base Attr) uint64 {
 	switch from := r.Unit.from; {
 	case from == nil: // the unit isn't in a package
@@ -203,32 +204,32 @@ func (r *Reader) Locations(die uint32, a Value, f func(expr []byte) bool) error 
 	return err
 }
 
-// Place is an address in the code and one of its views. gcc distinguishes several views of an
-// address: places between two instructions that belong to different places in the source. At all
-// views of an address, registers and memory are the same. Views are numbered from 0, and other
-// compilers know only this one.
+// Place is an address in the code and one of its views. At one address, gcc distinguishes several
+// views: successive points in the source between the same two instructions. Registers and memory
+// are the same at all views of an address. Views are numbered from 0. Other compilers have only
+// view 0.
 type Place struct {
 	Addr, View uint64
 }
 
 // LocationAt returns the expression that a, a location attribute of the entry at offset die, gives
 // for a place: that of an exprloc, or of the first entry of a location list that covers the place.
-// If no entry does, the next view of the address counts. covered is false if no entry covers that
-// either. The attribute views is the entry's Views.
+// If no entry does, the first one that covers the next view of the address is used. covered is
+// false if there is none either. views is the attribute Views of the entry at offset die.
 //
-// covered is also false if the entry that counts covers no instruction, only views, and the list has
-// entries for other addresses. Then gcc may have copied the code, with other values of the variable,
-// so that the copy jumps to this address.
+// covered is also false if the location list's entry covers no instruction, only views, and the
+// list has entries for other addresses. In that case, gcc may have duplicated code: another copy,
+// in which the variable has a different value, may jump to this address.
 func (r *Reader) LocationAt(die uint32, a, views Value, p Place) (expr []byte, covered bool,
 	err error) {
 	if a.Class == ClassBlock {
 		return r.Block(a.Val), true, nil
 	}
 	next := Place{p.Addr, p.View + 1}
-	var other []byte // the expression for the next view or, if none is there, the default location
+	var other []byte // the expression for the next view or, if there is none, the default location
 	hasNext, hasOther := false, false
 	elsewhere := false // the list has entries for other addresses
-	empty := false     // the entry that counts covers only views
+	empty := false     // the entry that is used covers only views
 	l, err := r.list(die, a, views, math.MaxUint32)
 	read := 0
 	for err == nil && !(covered && elsewhere) {
@@ -277,7 +278,7 @@ type span struct {
 	other             bool   // the entry is for all addresses that no other entry covers
 }
 
-// covers reports whether p is from low to high; high is not part of the span.
+// covers reports whether the span contains p. high is not part of the span.
 func (s *span) covers(p Place) bool {
 	return (s.low < p.Addr || s.low == p.Addr && s.lowView <= p.View) &&
 		(p.Addr < s.high || p.Addr == s.high && p.View < s.highView)
@@ -292,7 +293,7 @@ type list struct {
 	base  uint64
 }
 
-// list returns the location list to which the attribute a refers, without the bytes from limit on.
+// list returns the location list to which the attribute value a refers, cut off after limit bytes.
 func (r *Reader) list(die uint32, a, views Value, limit uint64) (l list, err error) {
 	switch a.Class {
 	case ClassSec, ClassConst, ClassListx:
@@ -395,7 +396,7 @@ func (l *list) entry(s *span) (n uint64, more bool, err error) {
 	}
 }
 
-// oldEntry is like entry, for .debug_loc (version 4, 2.6.2).
+// oldEntry is entry for .debug_loc (version 4, 2.6.2).
 func (l *list) oldEntry(s *span) (n uint64, more bool) {
 	size := int(l.r.f.addrSize)
 	all := ^uint64(0) >> (64 - 8*size)

@@ -51,7 +51,7 @@ func (r *Reader) LoadRoot(d *Data, u *Unit) error {
 	return r.Read(u.HeaderLen, &r.Root)
 }
 
-// open makes the bytes of u those that r reads.
+// open makes r read the bytes of u.
 func (r *Reader) open(d *Data, u *Unit) error {
 	if r.D != d {
 		r.abbrevs.valid, r.work = false, 0

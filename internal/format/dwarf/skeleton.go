@@ -123,7 +123,7 @@ func (r *Reader) rootAttributes(f func(code uint64, v Value) error) error {
 	return nil
 }
 
-// splitEntry is like entry, for .debug_loc.dwo (version 4). The addresses in it are indices.
+// splitEntry is entry for .debug_loc.dwo (version 4), which has indices instead of addresses.
 func (l *list) splitEntry(s *span) (n uint64, more bool, err error) {
 	for {
 		switch kind := l.u8(); kind {

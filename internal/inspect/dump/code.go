@@ -10,14 +10,14 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
-// maxNoFunction is the number of sites of which CheckCode accepts one that is in no function. If a
-// file replaces a weak function, the linker keeps the code of the weak one, but not its symbol. In
-// Debian's Linux 7.2 for amd64, 109 of 497,722 sites are in such code. Of the sites of another
-// file, several percent are between functions.
+// CheckCode accepts one site outside of all functions for each maxNoFunction sites. If a weak
+// function is overridden, the linker keeps its code, but not its symbol. In Debian's Linux 7.2 for
+// amd64, 109 of 497,722 sites are in such code. If the sites belong to another file, several
+// percent of them are outside of all functions.
 const maxNoFunction = 100
 
-// CheckCode checks that an ELF file can have the code in which the sites of b are: that each site
-// is in a section of the file and, if the file has function symbols, most sites are in a function.
+// CheckCode checks that the sites in b can belong to an ELF file: each site must be in a section of
+// the file and, if the file has function symbols, nearly all sites must be in functions.
 func CheckCode(b *btf.Blob, f *elf.File) error {
 	c, err := codeOf(f)
 	if err != nil {
@@ -78,9 +78,9 @@ func codeOf(f *elf.File) (*code, error) {
 	return c, nil
 }
 
-// function returns the last function that starts at or before an address, if the address is in this
-// or an earlier function, otherwise nil. Of several functions at one address, it returns the first
-// one in the symbol table.
+// function returns nil if an address is in no function, otherwise the last function that starts at
+// or before the address. If several functions start there, it returns the first one in the symbol
+// table.
 func (c *code) function(addr uint64) *elf.Function {
 	list := c.functions.List
 	i := sort.Search(len(list), func(i int) bool { return list[i].Addr > addr }) - 1

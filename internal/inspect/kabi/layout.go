@@ -7,16 +7,16 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// reserved has the beginnings of the names of members that nobody uses: the space reserved by the
-// kernel's KABI_RESERVE and KABI_IGNORE (scripts/gendwarfksyms/examples/kabi.h) and by the macros
-// of RHEL, Android, SUSE, openEuler, Oracle, Anolis and deepin; and members that RH_KABI_DEPRECATE
-// renames. ANDROID_VENDOR_DATA is not reserved space: modules of vendors use it.
+// reserved lists prefixes of names of members that nobody uses: the space reserved by the kernel's
+// KABI_RESERVE and KABI_IGNORE (scripts/gendwarfksyms/examples/kabi.h) and by the macros of RHEL,
+// Android, SUSE, openEuler, Oracle, Anolis and deepin; and members that RH_KABI_DEPRECATE renames.
+// ANDROID_VENDOR_DATA is not reserved space: modules of vendors use it.
 var reserved = []string{"__kabi_reserved", "__kabi_ignored", "rh_reserved", "uek_reserved",
 	"ck_reserved", "deepin_reserved", "kabi_reserved", "android_kabi_reserved",
 	"android_backport_reserved", "suse_kabi_padding"}
 
-// hides reports whether a name is that of a struct in which RH_KABI_REPLACE, or a macro made after
-// it, keeps the original member.
+// hides reports whether a name is that of a struct in which RH_KABI_REPLACE, or a similar macro,
+// keeps the original member.
 func hides(name string) bool {
 	return strings.Contains(name, "kabi_hide") || strings.Contains(name, "kabi_hidden")
 }

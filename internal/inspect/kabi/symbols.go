@@ -25,7 +25,7 @@ const (
 // maxSymbolName is the largest length of a symbol's name, in bytes (the kernel's KSYM_NAME_LEN).
 const maxSymbolName = 512
 
-// consists reports whether text is not empty and has only characters in the string of.
+// consists reports whether text is not empty, and all its characters are in the string of.
 func consists(text, of string) bool { return text != "" && strings.Trim(text, of) == "" }
 
 func isSymbolName(text string) bool {

@@ -305,8 +305,8 @@ func (b *builder) below(name string) string {
 	return SharedBase
 }
 
-// describe reads the BTF of a part, and relocates it to vmlinux if it has a distilled base, or if it
-// has the sites of a module with a distilled base.
+// describe reads the BTF of a part. It relocates the BTF to vmlinux if the part is a module with a
+// distilled base, or has the sites of such a module.
 func (b *builder) describe(p *part) error {
 	on := b.parts[b.ids[b.below(p.name)]].layer
 	of := object.Target{AddrSize: p.source.origin.AddrSize, Machine: p.source.origin.Machine}
@@ -346,7 +346,8 @@ func (b *builder) doubt(p *part) string {
 	return relocate.OtherRelease(p.source.origin.Release, b.release.Name)
 }
 
-// putOn relocates the last blob of a chain, which begins with a distilled base, to another base.
+// putOn relocates a chain of split BTF from its distilled base to another base, and returns the
+// last blob of the result.
 func putOn(base *btf.Blob, distilled []byte, chain ...[]byte) ([]byte, error) {
 	top, err := btf.Parse(distilled, nil)
 	if err != nil {

@@ -22,7 +22,7 @@ func SitesOf(name string) string {
 	return of
 }
 
-// addSections makes parts of the sections .BTF.inline of ELF files.
+// addSections adds a part for each section .BTF.inline of an ELF file.
 func addSections(parts []part) []part {
 	for _, p := range parts {
 		if p.err == nil && len(p.source.inline) > 0 {
@@ -50,8 +50,8 @@ func (b *builder) checkSites() error {
 	return nil
 }
 
-// checkSection compares the section .BTF.inline of the image at path, if it has one, with the file l
-// of the archive, whose content is raw.
+// checkSection compares the section .BTF.inline of the image at path, if the image has one, with
+// raw, the content of the file l of the archive.
 func checkSection(l *layer, raw []byte, path string) error {
 	f, err := elf.Open(path)
 	if err != nil {

@@ -39,8 +39,8 @@ var implicit = []string{"bpf_prog_aux", "btf_struct_meta"}
 
 // Rewrite changes the functions in b that are listed in kfuncs and have the declaration tag
 // bpf_kfunc. The result is raw BTF in canonical order with the same base as b, even if nothing
-// changes. If b has sites of inlined functions, the result has them after the other anonymous types.
-// jobs is the number of threads.
+// changes. If b has sites of inlined functions, they come after the other anonymous types of the
+// result. jobs is the number of threads.
 func Rewrite(b *btf.Blob, kfuncs []string, jobs int) ([]byte, error) {
 	edited, err := edit(b, kfuncs)
 	if err != nil {
@@ -74,7 +74,7 @@ func relink(edited *btf.Blob, jobs int) ([]byte, error) {
 	return btf.Encode(locsec.Join(split), split.Base.Header.Form())
 }
 
-// relinkTypes links BTF without sites, and returns the node of each of its types.
+// relinkTypes links BTF without sites, and also returns the node of each type of edited.
 func relinkTypes(edited *btf.Blob, jobs int) (*link.Linked, []types.ID, error) {
 	o, nodes, err := object.FromBlob(object.Target{}, edited)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/object"
 )
 
-// RewriteApart is like Rewrite, but puts the sites of inlined functions into BTF that is based on
-// the result, as locsec.Split does. That BTF is nil if b has no sites.
+// RewriteApart is like Rewrite, but moves the sites of inlined functions from the result, data, to
+// split BTF that is based on it, sites, as locsec.Split does. If b has no sites, sites is nil.
 func RewriteApart(b *btf.Blob, kfuncs []string, outlined func(name string) bool, jobs int) (data,
 	sites []byte, err error) {
 	edited, err := edit(b, kfuncs)
@@ -28,8 +28,8 @@ func RewriteApart(b *btf.Blob, kfuncs []string, outlined func(name string) bool,
 	return data, sites, err
 }
 
-// apart returns the edited BTF without its sites, in canonical order, and split BTF on it with the
-// sites.
+// apart returns the edited BTF without its sites, in canonical order, and split BTF with the sites,
+// which is based on it.
 func apart(edited *btf.Blob, outlined func(name string) bool, jobs int) (data []byte,
 	split *btf.Blob, err error) {
 	if split, err = locsec.Split(edited, outlined); err != nil {

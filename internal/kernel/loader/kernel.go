@@ -62,7 +62,7 @@ const (
 // maxLine is the largest length, in bytes, of a text that may be the kernel's vermagic.
 const maxLine = 512
 
-// isMagicRest reports whether text can follow the release in a vermagic.
+// isMagicRest reports whether a vermagic can have text after the release.
 func isMagicRest(text string) bool {
 	return !strings.ContainsFunc(text, func(c rune) bool {
 		return c != '_' && c != ' ' && (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'z')

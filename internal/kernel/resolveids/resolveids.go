@@ -81,10 +81,11 @@ func (x *IDs) ImplicitKfuncs() []string {
 	return x.kfuncs
 }
 
-// Outlined returns a function that reports whether the BTF of f has a function with a name even if
-// only sites of inlined functions need it: if f has the function's symbol, the kernel's code has the
-// function's id, or f is stripped. This is the rule of resolve_btfids (keep_in_base_btf in
-// tools/bpf/resolve_btfids/main.c of Linux 7.4). Call the result only while f is open. x may be nil.
+// Outlined returns a function that reports whether the BTF of f keeps the functions with a name
+// even if only sites of inlined functions need them: f has a function symbol with this name, f has
+// the function's id in .BTF_ids, or f is stripped. This is the rule of resolve_btfids
+// (keep_in_base_btf in tools/bpf/resolve_btfids/main.c of Linux 7.4). Call the result only while f
+// is open. x may be nil.
 func (x *IDs) Outlined(f *elf.File) (func(name string) bool, error) {
 	symbols, err := f.Symbols()
 	if err != nil {

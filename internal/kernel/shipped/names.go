@@ -9,12 +9,12 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
-// notKernel has the extensions of files that are not kernels, even if their names begin like those
+// notKernel lists extensions of files that are not kernels, although their names begin like those
 // of kernels.
 var notKernel = []string{".h", ".lds", ".S", ".o", ".a", ".map", ".sig", ".hmac", ".symvers", ".cmd",
 	".d", ".debug", ".btf", ".py"}
 
-// isKernel reports whether base is the base name of a kernel in a directory or package.
+// isKernel reports whether a file with the base name base, in a directory or package, is a kernel.
 func isKernel(base string) bool {
 	for _, name := range []string{"vmlinuz", "vmlinux", "Image", "bzImage"} {
 		rest, ok := strings.CutPrefix(base, name)

@@ -89,7 +89,7 @@ func (b *builder) index(blob *btf.Blob, h header) ([]byte, error) {
 		s := &b.shapes[id]
 		switch s.Kind {
 		case types.KindVoid, types.KindFunc, types.KindVar, types.KindDatasec:
-			continue // void is the kind of locations
+			continue // TypeShapes returns this kind for locations
 		case types.KindDeclTag:
 			// the tags of functions and variables are never looked up in a base
 			t := &blob.Types[i]
@@ -137,7 +137,7 @@ func (b *builder) index(blob *btf.Blob, h header) ([]byte, error) {
 	return out, nil
 }
 
-// digest returns the Digest of the shapes of a BTF's types, without locations.
+// digest returns the Digest of the shapes of a BTF's types, except for locations.
 func (b *builder) digest(blob *btf.Blob) types.Hash {
 	layer := make([]types.Hash, 0, len(blob.Types))
 	for i := range blob.Types {

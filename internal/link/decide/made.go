@@ -32,8 +32,8 @@ func (d *Decisions) Made(yield func(Type, *types.Node) bool) {
 	}
 }
 
-// Encoded returns the made type that encodes k, or 0 if k isn't encoded. k is a FUNC in BTF that was
-// linked before.
+// Encoded returns the made type that encodes k, a FUNC in BTF that was linked before, or 0 if k
+// isn't encoded.
 func (d *Decisions) Encoded(k Type) Type { return d.encoded[k] }
 
 // At returns the made type k, or nil if k is a type of package resolve.

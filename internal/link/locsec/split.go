@@ -8,12 +8,12 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// Split is the inverse of Join. The result is split BTF with the sites in b; its base has the other
-// types. Both are sorted by name, and types with the same name keep their order.
+// Split is the inverse of Join. It returns split BTF with the sites in b, on a base with the other
+// types. In both, the types are sorted by name. Types with the same name keep their order.
 //
 // The sites, their LOC_PROTOs and LOC_PARAMs are in the split BTF. So are the functions and
 // prototypes to which they lead, except those that the base needs. Types of all other kinds are in
-// the base, and so are the functions for whose name outlined returns true. These are the rules of
+// the base. So are the functions for whose names outlined returns true. These are the rules of
 // resolve_btfids (color_btf in tools/bpf/resolve_btfids/main.c of Linux 7.4).
 func Split(b *btf.Blob, outlined func(name string) bool) (*btf.Blob, error) {
 	s := splitter{from: b, marks: make([]mark, len(b.Types))}
@@ -48,8 +48,8 @@ func Split(b *btf.Blob, outlined func(name string) bool) (*btf.Blob, error) {
 	return write(b, below, sites, ref), nil
 }
 
-// Move puts split BTF from Split on a different base. The function ref returns the id there of a
-// type in the old base.
+// Move puts split BTF from Split on a different base. For the id of a type in the old base, ref
+// returns its id in the new base.
 func Move(split, base *btf.Blob, ref func(uint32) uint32) *btf.Blob {
 	list := make([]int, len(split.Types))
 	for i := range list {
@@ -63,7 +63,7 @@ func Move(split, base *btf.Blob, ref func(uint32) uint32) *btf.Blob {
 	})
 }
 
-// mark says for what a type is needed.
+// mark says what needs a type: the sites, the types of the base, or both.
 type mark uint8
 
 const (
@@ -77,8 +77,8 @@ type splitter struct {
 	work  []int
 }
 
-// check checks that all ids and names exist. Names may overlap, but together they must not be much
-// longer than the strings.
+// check checks that all ids and names exist. Names may overlap, but the sum of their lengths must
+// not be much larger than the string section.
 func (s *splitter) check() error {
 	seen := map[uint32]bool{}
 	budget := 4*len(s.from.Strings) + 1<<16
@@ -127,7 +127,8 @@ func (s *splitter) reach(i int, m mark) {
 	}
 }
 
-// stays reports whether a type to which sites lead is in the base even if nothing there needs it.
+// stays reports whether a type to which sites lead stays in the base even if no other type in the
+// base needs it.
 func (s *splitter) stays(t *btf.Type, outlined func(name string) bool) bool {
 	switch {
 	case t.Kind == btf.KindFunc:

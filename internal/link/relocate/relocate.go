@@ -6,8 +6,8 @@
 // the split BTF. The types, their order and the split BTF's own strings don't change. The rules for
 // matches and errors are those of tools/lib/bpf/btf_relocate.c in Linux 7.2 (btf__relocate in
 // libbpf), which the kernel also compiles. There are two differences. The new base may be a chain
-// of several BTFs. What is moved may be a chain too, because the sites of inlined functions in a
-// module are based on the BTF of the module.
+// of several BTFs. The split BTF may be a chain too, because the sites of inlined functions in a
+// module are based on the module's BTF.
 package relocate
 
 import (
@@ -20,9 +20,9 @@ import (
 )
 
 // Relocate moves split from its distilled base to base, and returns the result, which shares the
-// strings of split. If split is based on other split BTF, Relocate moves that too, and the base of
-// the result is the moved one. The arguments don't change. If a type of the distilled base can't be
-// found, the error names it, and says what the new base has under that name.
+// strings of split. If split is based on other split BTF, Relocate moves that BTF too, and the
+// result is based on the moved BTF. The arguments don't change. If a type of the distilled base
+// can't be found, the error names it, and says what the new base has under that name.
 func Relocate(split, base *btf.Blob) (*btf.Blob, error) {
 	chain := object.Chain(split)
 	if len(chain) == 1 {
@@ -128,7 +128,7 @@ func (r *relocation) rewrite(s, on *btf.Blob) (*btf.Blob, error) {
 	return b, nil
 }
 
-// rewriteNames replaces the string offsets of a type t in b, the copy of s.
+// rewriteNames replaces the string offsets of t, a type in b, the copy of s.
 func (r *relocation) rewriteNames(s, b *btf.Blob, t *btf.Type) error {
 	var bad error
 	rename := func(off *uint32) {

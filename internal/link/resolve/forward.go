@@ -130,7 +130,8 @@ func (f *forwards) meaning(v *view, root, slot types.ID) types.Hash {
 	return f.usual(root, tag)
 }
 
-// usual returns what the open slots of root for a tag mean in most environments: rules 2 to 5.
+// usual returns what an open slot of root for a tag means if rule 1 gives no answer: it applies
+// rules 2 to 5.
 func (f *forwards) usual(root types.ID, tag int32) types.Hash {
 	if b := f.votes[ballot{f.r.shape(root), tag}]; b != nil && !b.split {
 		return b.meaning

@@ -96,8 +96,8 @@ func (g *graph) add(id types.ID, env int32) int32 {
 //
 //   - the anchor is a definition, but not the common one of its tag;
 //   - the anchor has pinned stubs;
-//   - the anchor has a slot that is open here and means something else than in the common
-//     environment, or that is open only there;
+//   - the anchor has a slot that is open in this environment and means something other than in the
+//     common environment, or that is open only in the common environment;
 //   - the anchor leads to another anchor for which the environment has its own node.
 func newGraph(r *resolver, m *meanings) *graph {
 	g := &graph{r: r, meanings: m, common: make([]int32, len(r.Nodes)),

@@ -61,13 +61,14 @@ type meanings struct {
 	forwards *forwards
 	// holder maps the colour of a definition in the draft to the node of g that is this type.
 	holder map[types.Hash]int32
-	// usual has, for each slot of the common environment's nodes, whether the slot is open there. It
-	// is if few of the units that hold the root define the tag, and the FWD of the others means
-	// something other than the common definition. nil in the draft.
+	// usual says, for each slot of the common environment's nodes, whether the slot is open in the
+	// common environment. The slot is open if few of the units that hold the root define the tag,
+	// and the FWD of the other units means something other than the common definition. usual is nil
+	// in the draft.
 	usual []bool
 }
 
-// findUsual fills in usual, when g has only the nodes of the common environment.
+// findUsual fills in usual. At that time, g has only the nodes of the common environment.
 func (m *meanings) findUsual() {
 	if m.draft == nil {
 		return
@@ -87,7 +88,7 @@ func (m *meanings) findUsual() {
 }
 
 // differs reports whether an open slot of root means something other than in the common
-// environment. The slot is open there if usual is set.
+// environment. usual says whether the slot is open in the common environment.
 func (m *meanings) differs(v *view, root, slot types.ID, usual bool) bool {
 	tag := m.r.Tags.Of(slot)
 	if _, ok := m.r.ofSplit(v, tag); ok || m.draft == nil {

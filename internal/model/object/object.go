@@ -61,7 +61,7 @@ type Object struct {
 	Graph    *types.Graph
 	Units    []Unit
 
-	finite [2]int // how many units and nodes the object had when Endless last found nothing
+	finite [2]int // the numbers of units and nodes when Endless last found nothing
 }
 
 // New returns an object without units.

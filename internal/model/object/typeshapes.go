@@ -26,8 +26,8 @@ func TypeShapes(chain ...*btf.Blob) ([]TypeShape, error) {
 }
 
 // hashedShapes is TypeShapes for BTF without a base. It hashes the types in place, which is faster
-// than making a graph. It doesn't read damaged BTF, locations, or BTF in which types are cyclic
-// without a tag; then ok is false.
+// than making a graph. ok is false if the BTF is damaged, has locations, or has cycles of types
+// without a tag.
 func hashedShapes(b *btf.Blob) (list []TypeShape, ok bool) {
 	a := absorber{blob: *b, text: unsafe.Slice(unsafe.StringData(b.Strings), len(b.Strings)),
 		sizes: make([]uint32, len(b.Types)+1)}
@@ -45,7 +45,7 @@ func hashedShapes(b *btf.Blob) (list []TypeShape, ok bool) {
 	return list, true
 }
 
-// graphShapes does the work of TypeShapes for every chain.
+// graphShapes does the work of TypeShapes for any chain.
 func graphShapes(chain []*btf.Blob) ([]TypeShape, error) {
 	o := New(Target{}, 0)
 	nodes, err := o.AddBTF(chain...)

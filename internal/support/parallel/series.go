@@ -14,7 +14,7 @@ var (
 	alone     atomic.Int64 // the critical time in Alone.Do, in ns
 )
 
-// Measure turns the clocks on or off. They make sense only in a process that works on one thread.
+// Measure turns the clocks on or off. They are useful only in a process that works on one thread.
 func Measure(on bool) { measuring.Store(on) }
 
 // Clocks returns the processor time that the process has used, and how much of that time would
@@ -39,7 +39,8 @@ var clock = func() time.Duration { // tests replace it
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// Series are parts that one thread does one after another, but which several threads could share.
+// A Series measures parts of work that one thread does one after another, but which several threads
+// could share.
 type Series struct{ start, from, longest, alone time.Duration }
 
 // Begin begins a series.
@@ -48,7 +49,7 @@ func Begin() Series {
 	return Series{start: now, from: now, alone: time.Duration(alone.Load())}
 }
 
-// Next ends a part of the series.
+// Next ends a part of the series, and begins the next one.
 func (s *Series) Next() {
 	now := criticalTime()
 	s.longest = max(s.longest, now-s.from)

@@ -238,8 +238,8 @@ func (w *writer) inline() []attr {
 	return []attr{{"inline", &build.Ident{Name: "True"}}}
 }
 
-// inlineConversion returns the attributes for reading the sites in a linked file, in a rule whose
-// objects are already converted. Such a rule has the features of its objects, and needs their .dwo
+// inlineConversion returns the attributes that a rule needs for reading the sites in a linked file
+// if the objects of the rule are already converted: the features of the objects, and their .dwo
 // files.
 func (w *writer) inlineConversion(f *kbuild.Linked) (attrs []attr) {
 	if !w.o.Inline {
