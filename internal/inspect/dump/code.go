@@ -12,8 +12,8 @@ import (
 
 // CheckCode accepts one site outside of all functions for each maxNoFunction sites. If a weak
 // function is overridden, the linker keeps its code, but not its symbol. In Debian's Linux 7.2 for
-// amd64, 109 of 497,722 sites are in such code. If the sites belong to another file, several
-// percent of them are outside of all functions.
+// amd64, about a hundred of half a million sites are in such code. If the sites belong to another
+// file, several percent of them are outside of all functions.
 const maxNoFunction = 100
 
 // CheckCode checks that the sites in b can belong to an ELF file: each site must be in a section of
