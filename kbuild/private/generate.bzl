@@ -33,6 +33,7 @@ _PACKAGES = [
     "internal/model/language",
     "internal/support/mapped",
     "internal/support/message",
+    "internal/support/pages",
     "internal/support/parallel",
     "internal/command/version",
     "tools/btfkbuild",
