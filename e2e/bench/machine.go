@@ -70,8 +70,8 @@ func (l load) verdict(before load, processors int) string {
 	all := max(l.at.Sub(before.at)*time.Duration(processors), 1)
 	percent := func(d time.Duration) float64 { return 100 * float64(max(d, 0)) / float64(all) }
 	others, stolen := percent(l.busy-before.busy-(l.own-before.own)), percent(l.stolen-before.stolen)
-	text := fmt.Sprintf("other processes took %.1f%% of the processors' time, and the hypervisor %.1f%%",
-		others, stolen)
+	text := fmt.Sprintf("other processes took %.1f%% of the processors' time, and the hypervisor "+
+		"%.1f%%", others, stolen)
 	if others+stolen > quietPercent {
 		return "**The machine was not quiet**: " + text + "."
 	}

@@ -1,7 +1,8 @@
-// Command bench measures commands, and prints the results as Markdown tables. e2e/bench/run uses it.
+// Command bench measures commands, and prints the results as Markdown tables. e2e/bench/run uses
+// it.
 //
 //	bench machine                             describes the machine, and how busy it is
-//	bench table RUNS HEADING {NAME COMMAND}…  time and memory, and ratios to those of the first command
+//	bench table RUNS HEADING {NAME COMMAND}…  time and memory, and ratios to the first command
 //	bench growth RUNS HEADING {NAME COMMAND}… time and memory over the size of the DWARF
 //	bench threads RUNS HEADING {NAME COMMAND}… how much of the time more threads can't save
 //

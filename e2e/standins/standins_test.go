@@ -1,6 +1,6 @@
 // Package standins makes BTF in workspaces that use other projects' rules for kernels, as
-// docs/kernel.md shows. Those projects can't be built here. So each workspace has a stand-in for the
-// other project's module: a module with the same labels, whose actions run the same command
+// docs/kernel.md shows. Those projects can't be built here. So each workspace has a stand-in for
+// the other project's module: a module with the same labels, whose actions run the same command
 // lines. The file recorded.txt lists them, and says where we read them.
 package standins
 

@@ -158,8 +158,8 @@ func (r *embedRun) run(env *cli.Env, args []string) error {
 	return run.Finish(outputs...)
 }
 
-// addInline puts the BTF of --inline into the edited file f. data is the BTF that is embedded, which
-// differs from types if kfuncs have implicit arguments.
+// addInline puts the BTF of --inline into the edited file f. data is the BTF that is embedded,
+// which differs from types if kfuncs have implicit arguments.
 func (r *embedRun) addInline(edit *elfwrite.Edit, f *elf.File, types *embed.Blob,
 	data []byte) error {
 	if r.inline == "" {

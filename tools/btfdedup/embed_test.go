@@ -120,8 +120,8 @@ func TestEmbedVerb(t *testing.T) {
 	}
 }
 
-// TestEmbedInline: --inline fills .BTF.inline. Without it, an old .BTF.inline is removed, because it
-// is based on the old BTF.
+// TestEmbedInline: --inline fills .BTF.inline. Without it, an old .BTF.inline is removed, because
+// it is based on the old BTF.
 func TestEmbedInline(t *testing.T) {
 	dir := t.TempDir()
 	types, on := writeBTF(t, dir, "types.btf", nil, func(b *btf.Builder) { b.Int("int", 4, 0, 0) })

@@ -143,8 +143,8 @@ func TestWholeKernel(t *testing.T) {
 	}
 }
 
-// TestModulesInline: the copy of a module has the sites that are also in a file, if it has any. They
-// are based on the embedded BTF.
+// TestModulesInline: the copy of a module has the sites that are also in a file, if it has any.
+// They are based on the embedded BTF.
 func TestModulesInline(t *testing.T) {
 	dir := t.TempDir()
 	p := func(name string) string { return filepath.Join(dir, name) }

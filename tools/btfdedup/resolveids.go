@@ -184,8 +184,8 @@ func (r *resolveIDs) resolve(env *cli.Env, f *elf.File, section *resolveids.IDs,
 }
 
 // rewrite returns the BTF for --btf-out, and that for --inline-out, if there are sites.
-func (r *resolveIDs) rewrite(env *cli.Env, f *elf.File, section *resolveids.IDs, b *btf.Blob) (types,
-	sites []byte, err error) {
+func (r *resolveIDs) rewrite(env *cli.Env, f *elf.File, section *resolveids.IDs,
+	b *btf.Blob) (types, sites []byte, err error) {
 	if r.inlineOut == "" {
 		types, err = implicitargs.Rewrite(b, section.ImplicitKfuncs(), env.Jobs)
 		return types, nil, err

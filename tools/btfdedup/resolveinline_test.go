@@ -29,7 +29,8 @@ var inlinedFunctions = []struct {
 }
 
 const inlineSource = idsSource + `
-	void undefined(void); asm(".type undefined, %function"); int data; void global(void) { undefined(); }
+	void undefined(void); asm(".type undefined, %function"); int data;
+	void global(void) { undefined(); }
 	__attribute__((used, noinline)) static void local(void) { data++; }`
 
 // sitesBTF writes BTF with the types of idsTypes and sites of inlinedFunctions.
@@ -202,8 +203,8 @@ func wantSection(t *testing.T, path, section, file string) {
 	}
 }
 
-// TestResolveInlineNone: without sites there is no file, not even an old one. In a stripped file, it
-// isn't known which functions have code, so all stay.
+// TestResolveInlineNone: without sites there is no file, not even an old one. In a stripped file,
+// it isn't known which functions have code, so all stay.
 func TestResolveInlineNone(t *testing.T) {
 	dir := t.TempDir()
 	p := func(name string) string { return filepath.Join(dir, name) }

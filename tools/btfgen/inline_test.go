@@ -343,7 +343,8 @@ func TestInlineInOne(t *testing.T) {
 	if _, got := read("on base", plain); got != want {
 		t.Errorf("on a base:\n%s\nwant\n%s", got, want)
 	}
-	for _, args := range []string{"object", "facts", "inline --base=x", "elf --variables=extra --base=x"} {
+	for _, args := range []string{"object", "facts", "inline --base=x",
+		"elf --variables=extra --base=x"} {
 		args := append(strings.Fields(args), "--features=+global_var,inline", "-o", p("out"), p("a.o"))
 		if code, _, stderr := btfgen(args...); code != 2 || !strings.Contains(stderr, "inline") {
 			t.Errorf("%q: exit code %d, %s", args, code, stderr)

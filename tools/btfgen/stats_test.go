@@ -212,8 +212,8 @@ func checkTimes(t *testing.T, s *report.Stats, names ...string) {
 	}
 }
 
-// TestCriticalSeconds: with one thread, phases don't overlap, and the processor time of each is known,
-// as well as the part that other threads couldn't do. With several threads, neither is known.
+// TestCriticalSeconds: with one thread, phases don't overlap, and the processor time of each is
+// known, as well as the part that other threads couldn't do. With several threads, neither is known.
 func TestCriticalSeconds(t *testing.T) {
 	in := filepath.Join(objects, "lto-linked-gcc.elf")
 	for jobs := 1; jobs <= 2; jobs++ {

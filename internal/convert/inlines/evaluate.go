@@ -75,7 +75,8 @@ func (m *Machine) result(stack []value) (value, Reason) {
 
 // push returns the value that an operation pushes. known is false if it isn't an operation that
 // pushes a value, or if the value isn't known.
-func (m *Machine) push(c *cursor, op byte, frame Frame, cfa bool) (v value, known bool, why Reason) {
+func (m *Machine) push(c *cursor, op byte, frame Frame, cfa bool) (v value, known bool,
+	why Reason) {
 	switch {
 	case isConstant(op):
 		return value{number: int64(c.constant(op, m.Order))}, true, Known

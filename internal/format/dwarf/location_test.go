@@ -85,8 +85,8 @@ func TestViews(t *testing.T) {
 	}
 }
 
-// viewLists returns the views of a list, and the list as in version 4, in version 5, and in version 5
-// with the views in it.
+// viewLists returns the views of a list, and the list as in version 4, in version 5, and in version
+// 5 with the views in it.
 func viewLists(entries []viewEntry) (views, version4, version5, pairs []byte) {
 	for i, e := range entries {
 		views = append(views, e.lowView, e.highView)

@@ -9,9 +9,9 @@ import (
 )
 
 // Into returns f with the BTF types in the section .BTF, and the BTF base in the section .BTF.base.
-// If base is nil, Into removes .BTF.base, because the new BTF isn't based on that section's BTF. Into
-// also removes .BTF.inline, which is based on the old BTF, unless that section is loaded. Inline
-// adds a new one.
+// If base is nil, Into removes .BTF.base, because the new BTF isn't based on that section's BTF.
+// Into also removes .BTF.inline, which is based on the old BTF, unless that section is loaded.
+// Inline adds a new one.
 // New sections are not loaded and have alignment 1, like sections that objcopy --add-section
 // creates. The result can be edited further; write it while f is open.
 //

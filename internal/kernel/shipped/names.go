@@ -11,8 +11,8 @@ import (
 
 // notKernel lists extensions of files that are not kernels, although their names begin like those
 // of kernels.
-var notKernel = []string{".h", ".lds", ".S", ".o", ".a", ".map", ".sig", ".hmac", ".symvers", ".cmd",
-	".d", ".debug", ".btf", ".py"}
+var notKernel = []string{".h", ".lds", ".S", ".o", ".a", ".map", ".sig", ".hmac", ".symvers",
+	".cmd", ".d", ".debug", ".btf", ".py"}
 
 // isKernel reports whether a file with the base name base, in a directory or package, is a kernel.
 func isKernel(base string) bool {

@@ -100,7 +100,8 @@ func TestAdd(t *testing.T) {
 	on := base()
 	from := split(on)
 	ids := []uint32{2, 5, 6, 7} // by item
-	for _, sections := range [][]string{{".text"}, {".text", ".exit.text", ".init.text"}, {"Z", "zz"}} {
+	for _, sections := range [][]string{{".text"}, {".text", ".exit.text", ".init.text"},
+		{"Z", "zz"}} {
 		for _, n := range []int{0, 1, 60, fewSites} {
 			var want string
 			for seed := range uint64(4) {

@@ -163,8 +163,8 @@ func moved(b *btf.Blob, outlined func(string) bool) map[uint32]bool {
 	return all
 }
 
-// TestSplitRandom: for random BTF, Split moves the types that the plain reading moves, and Join puts
-// them back.
+// TestSplitRandom: for random BTF, Split moves the types that the plain reading moves, and Join
+// puts them back.
 func TestSplitRandom(t *testing.T) {
 	total := 0
 	for seed := range uint64(300) {
@@ -184,8 +184,8 @@ func TestSplitRandom(t *testing.T) {
 		plain := []btf.Kind{btf.KindInt, btf.KindPtr, btf.KindStruct}
 		for i := range 40 {
 			name := fmt.Sprint("n", r.IntN(30))
-			switch k := []btf.Kind{btf.KindPtr, btf.KindStruct, btf.KindFuncProto, btf.KindFunc, btf.KindFunc,
-				btf.KindDeclTag, btf.KindLocParam, btf.KindLocProto}[r.IntN(8)]; k {
+			switch k := []btf.Kind{btf.KindPtr, btf.KindStruct, btf.KindFuncProto, btf.KindFunc,
+				btf.KindFunc, btf.KindDeclTag, btf.KindLocParam, btf.KindLocProto}[r.IntN(8)]; k {
 			case btf.KindPtr:
 				ids[k] = append(ids[k], b.Ref(k, "", any(append(plain, btf.KindFuncProto)...)))
 			case btf.KindStruct:

@@ -166,6 +166,7 @@ func TestDeclaredHub(t *testing.T) {
 	r := resolveUnits(p, nil)
 	want := r.In(most, adapter)
 	if got := pointee(r, r.In(declares, user)); got != want {
-		t.Errorf("struct adapter is type %d in the unit that declares it, and %d in most units", got, want)
+		t.Errorf("struct adapter is type %d in the unit that declares it, and %d in most units",
+			got, want)
 	}
 }

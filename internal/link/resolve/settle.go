@@ -88,7 +88,7 @@ func (m *meanings) findUsual() {
 }
 
 // differs reports whether an open slot of root means something other than in the common
-// environment. usual says whether the slot is open in the common environment.
+// environment. usual is set if the slot is open in the common environment.
 func (m *meanings) differs(v *view, root, slot types.ID, usual bool) bool {
 	tag := m.r.Tags.Of(slot)
 	if _, ok := m.r.ofSplit(v, tag); ok || m.draft == nil {

@@ -127,8 +127,8 @@ func TestWhole(t *testing.T) {
 	}
 }
 
-// TestInline: the rules that link also make the BTF of the sites of inlined functions. For that they
-// read the linked file, so they leave out the same languages as the rules for objects.
+// TestInline: the rules that link also make the BTF of the sites of inlined functions. For that
+// they read the linked file, so they leave out the same languages as the rules for objects.
 func TestInline(t *testing.T) {
 	o := Options{Inline: true, LangExclude: []string{"rust"}, Features: []string{"+layout"}}
 	texts := packages(t, example(), o)
