@@ -39,3 +39,16 @@ func TestNumbers(t *testing.T) {
 			len(locations), len(protos))
 	}
 }
+
+// TestSameHash: things with the same hash are distinguished by their content, even after the table
+// has grown.
+func TestSameHash(t *testing.T) {
+	var numbers table
+	for range 2 {
+		for want := range uint32(300) {
+			if n, _ := numbers.find(7<<60, func(n uint32) bool { return n == want }); n != want {
+				t.Fatalf("thing %d has the number %d", want, n)
+			}
+		}
+	}
+}
