@@ -62,6 +62,9 @@ func Execute(program func() *cobra.Command, args []string, stdin io.Reader, stdo
 		c := root
 		args, err := arguments(root, args)
 		if err == nil {
+			if err := checkValues(root, args); err != nil {
+				return err
+			}
 			root.SetArgs(args)
 			c, err = root.ExecuteC()
 		}

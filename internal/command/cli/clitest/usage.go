@@ -62,6 +62,10 @@ func (u usage) flag(command, see string, f *pflag.Flag) {
 	name := "--" + f.Name
 	if f.NoOptDefVal == "" {
 		u.refused("flag needs an argument: "+name, see, command, name)
+		for _, other := range []string{name, name + "=x", "-j", "--help", "--jobs=1"} {
+			u.refused(fmt.Sprintf("; if %s is meant as the argument, write %s=%s", other, name, other),
+				see, command, name, other)
+		}
 	}
 	var wrong []string
 	switch kind := fmt.Sprintf("%T", f.Value); {
