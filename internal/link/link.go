@@ -84,7 +84,7 @@ func Object(o *object.Object, opt Options) (*Linked, error) {
 		return nil, err
 	}
 	opt.Step("choose functions and variables")
-	d, err := decide.Decide(t, x, opt.Facts, opt.Features, opt.Variables == Extra)
+	d, err := decide.Decide(t, x, opt.Facts, opt.Features, opt.Variables == Extra, opt.Jobs)
 	if err != nil {
 		return nil, err
 	}
