@@ -30,7 +30,7 @@ type decision struct {
 
 func decideUnits(b *linktest.Builder, f *facts.Facts, set features.Set,
 	below base.Base) (*decision, error) {
-	symbols.AddBases(&b.Graph.Strs, f)
+	symbols.AddBases(&b.Graph.Strs, f, 2)
 	s := b.Survey()
 	x := symbols.New(&b.Graph.Strs, f)
 	x.Select(s, f)
