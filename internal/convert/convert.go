@@ -17,7 +17,7 @@ type Options struct {
 	LangExclude map[uint64]bool // DW_LANG codes, see language.Parse
 	// KABIPrefix, when set, replaces each name of which it is a prefix (pahole's --kabi_prefix).
 	KABIPrefix string
-	// Input selects the kind of debugging information. File ignores this option and reads DWARF.
+	// Input selects the kind of debugging information. This package ignores it, and reads DWARF.
 	Input Input
 	Jobs  int // number of threads (0: one per processor), which doesn't affect the result
 	// Progress, when set, is called from time to time with the number of units done so far and the
@@ -74,6 +74,12 @@ func File(f *elf.File, opt Options) (*object.Object, error) {
 	if err != nil {
 		return nil, err
 	}
+	return DWARF(d, opt)
+}
+
+// DWARF is File for callers that have listed the file's units.
+func DWARF(d *dwarf.Data, opt Options) (*object.Object, error) {
+	f := d.File
 	d.Prefix = []byte(opt.KABIPrefix)
 	if len(d.Units) == 0 {
 		if err := CheckEmpty(f); err != nil {

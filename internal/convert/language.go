@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/rules-btf/rules_btf/internal/format/dwarf"
-	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/model/language"
 )
 
@@ -26,11 +25,10 @@ func (u *unit) isRust() bool {
 	return slices.Contains(language.Codes("rust"), u.r.Root.Value(dwarf.Language).Val)
 }
 
-// OnlyAssembler reports whether all of f's DWARF is from an assembler, so that it has no types.
-// It returns false if the DWARF is too damaged to tell, so that File reports it.
-func OnlyAssembler(f *elf.File) bool {
-	d, err := dwarf.New(f)
-	if err != nil || len(d.Units) == 0 {
+// OnlyAssembler reports whether there is DWARF, and all of it is from an assembler, so that it has
+// no types. It returns false if the DWARF is too damaged to tell, so that DWARF reports it.
+func OnlyAssembler(d *dwarf.Data) bool {
+	if len(d.Units) == 0 {
 		return false
 	}
 	var r dwarf.Reader

@@ -91,19 +91,19 @@ func (w *work) run() error {
 		size += int(h.Len)
 	}
 	jobs := w.jobs()
-	w.addThreads(jobs, size)
+	start := w.addThreads(jobs, size)
 	w.chunks = chunks(w.units, uint64(size/jobs/chunksPerThread))
 	if jobs > 1 {
 		var wg parallel.Group
 		if !w.opt.OnlyInlined {
 			wg.Go(func() { w.symbols.load() })
 		}
-		for _, c := range w.threads {
-			wg.Go(func() { w.thread(c) })
+		for i := range jobs {
+			wg.Go(func() { start(i) })
 		}
 		wg.Wait()
 	} else {
-		w.thread(w.threads[0])
+		start(0)
 	}
 	first := failure{at: len(w.units)}
 	for _, c := range w.threads {
@@ -124,26 +124,24 @@ func (w *work) jobs() int {
 	return max(1, min(cmp.Or(w.opt.Jobs, runtime.GOMAXPROCS(0)), len(w.units)))
 }
 
-// addThreads makes a converter for each of the threads. size is the size of all units in bytes.
-func (w *work) addThreads(jobs, size int) {
-	if w.shares() {
-		w.threads = []*converter{w.opt.Shared.converter(w.input, size)}
-		w.threads[0].single = w.single
-		return
+// addThreads makes room for the converters of the threads. Each thread must call start, which makes
+// its converter and runs it. size is the size of all units in bytes.
+func (w *work) addThreads(jobs, size int) (start func(i int)) {
+	w.threads = make([]*converter, jobs)
+	create := func() *converter { return w.opt.Shared.converter(w.input, size) }
+	switch {
+	case w.shares():
+	case w.opt.Each != nil: // Each may read the graph at any time
+		create = func() *converter { return newConverter(w.input, newStore(w.d, w.opt, size/jobs)) }
+	default:
+		s := newStore(w.d, w.opt, size)
+		create = func() *converter { return newConverter(w.input, s) }
 	}
-	for i := range jobs {
-		var s *store
-		switch {
-		case w.opt.Each != nil: // Each may read the graph at any time
-			s = newStore(w.d, w.opt, size/jobs)
-		case i == 0:
-			s = newStore(w.d, w.opt, size)
-		default:
-			s = w.threads[0].store
-		}
-		c := newConverter(w.input, s)
+	return func(i int) {
+		c := create()
 		c.single = w.single
-		w.threads = append(w.threads, c)
+		w.threads[i] = c
+		w.thread(c)
 	}
 }
 

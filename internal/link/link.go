@@ -84,7 +84,7 @@ func Object(o *object.Object, opt Options) (*Linked, error) {
 		return nil, err
 	}
 	opt.Step("choose functions and variables")
-	d, err := decide.Decide(t, x, opt.Facts, opt.Features, opt.Variables == Extra)
+	d, err := decide.Decide(t, x, opt.Facts, opt.Features, opt.Variables == Extra, opt.Jobs)
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +148,7 @@ func (opt *Options) resolve(o *object.Object) (t *resolve.Types, x *symbols.Inde
 func selectUnits(o *object.Object, units []object.Unit, opt Options) (*survey.Survey,
 	*symbols.Index, error) {
 	strs := &o.Graph.Strs
-	symbols.AddBases(strs, opt.Facts)
+	symbols.AddBases(strs, opt.Facts, opt.Jobs)
 	s := survey.New(o.Graph, units)
 	var x *symbols.Index
 	var endless error

@@ -80,7 +80,13 @@ func Linked(path string, how How) (*Result, error) {
 		sites = &inlines.Sites{}
 		how.Convert.Sites = sites
 	}
-	all, known, release, err := read(path, &how)
+	f, err := how.Files.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	result := &Result{Release: f.KernelRelease()}
+	all, known, err := read(f, &how)
 	if err != nil {
 		return nil, err
 	}
@@ -96,11 +102,14 @@ func Linked(path string, how How) (*Result, error) {
 	if how.Watch != nil {
 		options.Step = how.Watch.Linking()
 	}
-	result := &Result{Release: release}
-	if result.Result, err = link.Link([]*object.Object{o}, options); err != nil {
+	// The link doesn't need the file. For a large file, closing it takes milliseconds.
+	parallel.All(options.Jobs, func() { f.Close() }, func() {
+		result.Result, err = link.Link([]*object.Object{o}, options)
+	})
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	result.Doubt = cmp.Or(relocate.OtherRelease(release, how.Bases.Release), result.Doubt)
+	result.Doubt = cmp.Or(relocate.OtherRelease(result.Release, how.Bases.Release), result.Doubt)
 	if how.Variables.Which != link.Extra {
 		result.Doubt = cmp.Or(result.Doubt, OwnBase(result.BTF, how.Bases.BTF))
 	}
@@ -148,28 +157,21 @@ func linkExtra(o *object.Object, options link.Options, bases *base.Files,
 	return link.Link([]*object.Object{o}, options)
 }
 
-// read reads everything that the link needs from the file at path. Then the file's memory,
-// including its symbols, is freed. The string is the file's kernel release.
-func read(path string, how *How) (*object.Object, *facts.Facts, string, error) {
-	f, err := how.Files.Open(path)
-	if err != nil {
-		return nil, nil, "", err
-	}
-	defer f.Close()
-	release := f.KernelRelease()
+// read reads everything that the link needs from the file.
+func read(f *elf.File, how *How) (*object.Object, *facts.Facts, error) {
 	if how.Variables.Which != link.Extra {
 		if err := how.Bases.CheckKernel(f); err != nil {
-			return nil, nil, "", err
+			return nil, nil, err
 		}
 	}
 	f.Threads = how.Convert.Jobs
 	if how.Convert.Shared != nil { // other threads convert other files
 		known, err := how.facts(f)
 		if err != nil {
-			return nil, nil, "", err
+			return nil, nil, err
 		}
 		o, err := Object(f, how.Convert)
-		return o, known, release, err
+		return o, known, err
 	}
 	options := how.Convert
 	var known *facts.Facts
@@ -191,7 +193,7 @@ func read(path string, how *How) (*object.Object, *facts.Facts, string, error) {
 	if err = cmp.Or(err, factsErr); err == nil && how.Watch != nil {
 		how.Watch.Converted(options.Counts, o)
 	}
-	return o, known, release, err
+	return o, known, err
 }
 
 func (h *How) facts(f *elf.File) (*facts.Facts, error) {

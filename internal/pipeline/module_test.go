@@ -110,7 +110,12 @@ func linkAlone(t *testing.T, set features.Set, path string, bases *base.Files,
 	t.Helper()
 	linkOn := func(b *btf.Blob, which link.Which) *link.Result {
 		from := optionsFor(set, &base.Files{BTF: b})
-		o, known, _, err := read(path, &from)
+		f, err := from.Files.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		o, known, err := read(f, &from)
 		if err != nil {
 			t.Fatal(err)
 		}

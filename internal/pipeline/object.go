@@ -9,6 +9,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/convert"
 	"github.com/rules-btf/rules_btf/internal/convert/compilerbtf"
+	"github.com/rules-btf/rules_btf/internal/format/dwarf"
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/model/object"
 )
@@ -23,7 +24,11 @@ func Object(f *elf.File, options convert.Options) (*object.Object, error) {
 			f.Path, object.SectionUnits)
 	}
 	hasBTF := compilerbtf.Has(f)
-	onlyBTF := hasBTF && (!f.HasDWARF() || convert.OnlyAssembler(f))
+	var units *dwarf.Data
+	if hasBTF && f.HasDWARF() {
+		units, _ = dwarf.New(f) // if the DWARF is damaged, convert.File reports it
+	}
+	onlyBTF := hasBTF && (!f.HasDWARF() || units != nil && convert.OnlyAssembler(units))
 	switch {
 	case options.Input == convert.InputDWARF && onlyBTF:
 		return nil, fmt.Errorf("%s: no DWARF from a compiler (.debug_info), but BTF (.BTF): "+
@@ -37,6 +42,9 @@ func Object(f *elf.File, options convert.Options) (*object.Object, error) {
 		return compilerbtf.File(f, options)
 	case hasBTF:
 		warnOfMixed(f, options)
+	}
+	if units != nil {
+		return convert.DWARF(units, options)
 	}
 	return convert.File(f, options)
 }

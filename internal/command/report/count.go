@@ -9,6 +9,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/convert"
 	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/link"
 	"github.com/rules-btf/rules_btf/internal/model/facts"
 	"github.com/rules-btf/rules_btf/internal/model/object"
@@ -81,24 +82,28 @@ func (r *Run) countShapes(o *object.Object) string {
 }
 
 // countTypes records the types in data, if counts are wanted, and returns a text about them. data
-// is raw BTF, or an ELF file with a section .BTF.
+// is BTF, or an ELF file with a section .BTF.
 func (r *Run) countTypes(data []byte, base *btf.Blob) (string, error) {
 	if !r.wanted() {
 		return "", nil
 	}
-	blobs, err := btf.ReadBytes(data, base)
+	if !btf.HasMagic(data) {
+		f, err := elf.Parse("ELF file", data)
+		if err != nil {
+			return "", err
+		}
+		if data, err = btf.Section(f, btf.SectionTypes); err != nil {
+			return "", err
+		}
+	}
+	kinds, err := btf.CountKinds(data, base)
 	if err != nil {
 		return "", err
 	}
 	c := &Types{Kinds: map[string]int{}}
 	for k := btf.KindInt; k <= btf.KindEnum64; k++ { // a link makes no later kinds
-		c.Kinds[k.String()] = 0
-	}
-	for _, b := range blobs {
-		c.Total += len(b.Types)
-		for i := range b.Types {
-			c.Kinds[b.Types[i].Kind.String()]++
-		}
+		c.Total += kinds[k]
+		c.Kinds[k.String()] = kinds[k]
 	}
 	r.Stats.Types = c
 	return message.Count(c.Total, "type"), nil

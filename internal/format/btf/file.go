@@ -97,20 +97,6 @@ func HasMagic(data []byte) bool {
 		bytes.HasPrefix(data, []byte{Magic >> 8, Magic & 0xff})
 }
 
-// ReadBytes is like ReadFile, for a file's content. It returns at least one blob, or an error.
-func ReadBytes(data []byte, base *Blob) ([]*Blob, error) {
-	if !bytes.HasPrefix(data, []byte(stdelf.ELFMAG)) {
-		blobs, err := ParseAll(data, base)
-		return someBlobs("BTF", blobs, err)
-	}
-	f, err := elf.Parse("ELF file", data)
-	if err != nil {
-		return nil, err
-	}
-	blobs, err := ReadELF(f, base)
-	return someBlobs("ELF file", blobs, err)
-}
-
 // ReadELF reads the blobs in an ELF file's .BTF section. If the section is empty, there are none.
 func ReadELF(f *elf.File, base *Blob) ([]*Blob, error) {
 	own, err := Section(f, SectionTypes)

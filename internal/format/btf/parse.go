@@ -132,6 +132,19 @@ func Definitions(data []byte, yield func(kind Kind, linkage uint32, name []byte)
 	})
 }
 
+// CountKinds counts the types in data, a blob that is based on base, by kind. Like FunctionNames, it
+// only skips over records.
+func CountKinds(data []byte, base *Blob) (counts [NumKinds]int, err error) {
+	p, err := open(data, base)
+	if err != nil {
+		return counts, err
+	}
+	if err := checkEnd(data, p.end); err != nil {
+		return counts, err
+	}
+	return counts, p.walk(func(kind Kind, _, _ int) { counts[kind]++ })
+}
+
 // ParseAll reads concatenated blobs, as linkers write them to .BTF, with or without zero bytes
 // between them. Each blob is based on base, not on the ones before it. Empty data has no blobs.
 func ParseAll(data []byte, base *Blob) ([]*Blob, error) {

@@ -344,6 +344,20 @@ func BenchmarkEncode(b *testing.B) {
 	}
 }
 
+// checkKinds compares the counts of CountKinds with the types that Parse has read from data.
+func checkKinds(t *testing.T, data []byte, b *Blob) {
+	t.Helper()
+	var want [NumKinds]int
+	for i := range b.Types {
+		want[b.Types[i].Kind]++
+	}
+	_, parseErr := Parse(data, nil) // there may be zeros after the blob
+	if got, err := CountKinds(data, nil); (err == nil) != (parseErr == nil) ||
+		err == nil && got != want {
+		t.Errorf("CountKinds: %v, %v; Parse: %v, %v", got, err, want, parseErr)
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	for _, order := range []binary.ByteOrder{binary.LittleEndian, binary.BigEndian} {
 		for _, layout := range []bool{false, true} {
@@ -353,9 +367,12 @@ func FuzzParse(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		blobs, err := ReadBytes(data, nil)
+		blobs, err := ParseAll(data, nil)
 		if err != nil {
 			return
+		}
+		if len(blobs) == 1 {
+			checkKinds(t, data, blobs[0])
 		}
 		for _, b := range blobs {
 			for i := range b.Types {

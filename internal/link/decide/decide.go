@@ -5,7 +5,9 @@
 // unless a comment says otherwise. Each file decides one thing:
 //
 //	functions.go   functions
+//	parts.go       the names of functions, divided among threads
 //	owners.go      which candidates are the function in the linked file
+//	places.go      the units and source files of functions with several candidates
 //	prototypes.go  when the prototypes of a function are consistent
 //	variables.go   variables
 //	which.go       which variables are wanted
@@ -46,15 +48,17 @@ type decider struct {
 	keys       map[Type]types.Hash // the inverse of arena, for made types
 	prototypes looseHashes
 	locals     locals
-	places     places
+	places     *places // see ofTheirFiles
+	undecided  []types.Str
+	jobs       int // threads
 }
 
 // Decide selects the functions and variables to encode from those of the units (the candidates). If
 // f is nil, every function counts as linked under its own name, but a variable counts as linked
 // only if it comes from BTF that is already linked. If the parameter extra is set, only variables
-// that are not per-CPU are selected.
-func Decide(t *resolve.Types, x *symbols.Index, f *facts.Facts, set features.Set, extra bool) (
-	*Decisions, error) {
+// that are not per-CPU are selected. The decisions don't depend on jobs, the number of threads.
+func Decide(t *resolve.Types, x *symbols.Index, f *facts.Facts, set features.Set, extra bool,
+	jobs int) (*Decisions, error) {
 	if extra {
 		set = set.Without(features.DeclTagKfuncs)
 	}
@@ -63,7 +67,8 @@ func Decide(t *resolve.Types, x *symbols.Index, f *facts.Facts, set features.Set
 	}
 	d := &decider{Types: t, Decisions: &Decisions{first: Type(t.Len()), encoded: map[Type]Type{}},
 		facts: f, features: set, extra: extra, symbols: x, kfuncs: map[types.Str]Type{},
-		arena: map[types.Hash]Type{}, keys: map[Type]types.Hash{}, prototypes: looseHashes{Types: t}}
+		arena: map[types.Hash]Type{}, keys: map[Type]types.Hash{}, prototypes: looseHashes{Types: t},
+		jobs: jobs}
 	if !extra {
 		d.encodeFunctions()
 		d.tagKfuncs()

@@ -30,12 +30,12 @@ type decision struct {
 
 func decideUnits(b *linktest.Builder, f *facts.Facts, set features.Set,
 	below base.Base) (*decision, error) {
-	symbols.AddBases(&b.Graph.Strs, f)
+	symbols.AddBases(&b.Graph.Strs, f, 2)
 	s := b.Survey()
 	x := symbols.New(&b.Graph.Strs, f)
 	x.Select(s, f)
 	t := resolve.Resolve(s, below, nil, 1)
-	d, err := decide.Decide(t, x, f, set, false)
+	d, err := decide.Decide(t, x, f, set, false, 2)
 	return &decision{t, d}, err
 }
 
@@ -134,17 +134,32 @@ func check(t *testing.T, rules []rule) {
 		t.Run(r.what, func(t *testing.T) {
 			b := linktest.New()
 			r.build(b)
-			d, err := decideUnits(b, r.facts, r.features(), nil)
-			if err != nil {
-				t.Fatal(err)
+			names := b.Graph.Strs
+			r.check(t, b)
+			b = linktest.New()
+			for s := range names.Len() {
+				b.Str(names.String(types.Str(s)))
+				for i := range 1 << 12 { // so that different threads decide on the names
+					b.Str(fmt.Sprint("between ", s, " ", i))
+				}
 			}
-			if got := d.made(); !slices.Equal(got, r.want) {
-				t.Errorf("made:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(r.want, "\n"))
-			}
-			if got := d.skippedLines(); !slices.Equal(got, r.skipped) {
-				t.Errorf("skipped %q, want %q", got, r.skipped)
-			}
+			r.build(b)
+			r.check(t, b)
 		})
+	}
+}
+
+func (r *rule) check(t *testing.T, b *linktest.Builder) {
+	t.Helper()
+	d, err := decideUnits(b, r.facts, r.features(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := d.made(); !slices.Equal(got, r.want) {
+		t.Errorf("made:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(r.want, "\n"))
+	}
+	if got := d.skippedLines(); !slices.Equal(got, r.skipped) {
+		t.Errorf("skipped %q, want %q", got, r.skipped)
 	}
 }
 

@@ -1,7 +1,6 @@
 package decide
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 
@@ -10,21 +9,26 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/facts"
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/types"
+	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
 
 func (d *decider) encodeFunctions() {
-	d.nodes = make([]types.Node, 0, d.Functions.Len())
-	clones := d.findClones()
-	for name := range d.Functions.Keys() {
-		switch clones.roles[name] {
-		case asItself:
-			d.encodeFunction(name, d.candidates(name, nil))
-		case hasClones:
-			d.encodeFunction(name, d.candidates(name, clones.of[name]))
-		}
+	parts := d.split()
+	each := func(do func(p *part)) {
+		parallel.Do(d.jobs, len(parts), func(i int) { do(&parts[i]) })
 	}
-	for _, name := range clones.alone {
-		d.encodeFunction(name, d.candidates(name, clones.of[name]))
+	each((*part).findSuffixed)
+	clones := d.findClones(parts)
+	each(func(p *part) { p.decide(&clones) })
+	if found := d.findPlaces(parts, &clones); found != nil {
+		each(func(p *part) {
+			p.places = found
+			p.decideOn(p.undecided, &clones)
+		})
+	}
+	d.nodes = make([]types.Node, 0, d.Functions.Len())
+	for i := range parts {
+		d.join(&parts[i])
 	}
 }
 
@@ -45,7 +49,6 @@ func (d *decider) candidates(name types.Str, clones []types.Str) []Holder {
 type clones struct {
 	of    map[types.Str][]types.Str // by base name
 	roles []role                    // by name
-	alone []types.Str               // base names that no candidate has
 }
 
 // role says how to decide on the candidates for a name.
@@ -57,38 +60,33 @@ const (
 	isClone        // the name is decided on together with its base name
 )
 
-// findClones finds the clones. With the feature true_signature, clones are separate functions, and
-// findClones only records which functions have clones.
-func (d *decider) findClones() clones {
+// findClones finds the clones among the names with a suffix, which the parts have listed. With the
+// feature true_signature, clones are separate functions, and findClones only records which functions
+// have clones.
+func (d *decider) findClones(parts []part) clones {
 	c := clones{of: map[types.Str][]types.Str{}, roles: make([]role, d.Graph.Strs.Len())}
 	own := d.features.Has(features.TrueSignature)
-	for name := range d.Functions.Keys() {
-		b := d.Graph.Strs.Bytes(name)
-		dot := bytes.IndexByte(b, '.')
-		if dot <= 0 || d.facts != nil && d.symbols.Of(name)&symbols.Exact == 0 {
-			continue
-		}
-		group := d.holders(types.KindFunc, name)
-		if len(group) == 0 || d.facts == nil &&
-			slices.ContainsFunc(group, func(h Holder) bool { return h.FromBTF }) {
-			continue
-		}
-		base := d.Graph.Strs.Intern(b[:dot])
-		if own && !facts.IsPart(string(b)) {
-			if d.facts != nil {
-				d.symbols.Add(base, symbols.HasClones)
+	for i := range parts {
+		p := &parts[i]
+		for _, s := range p.suffixed {
+			name := d.Graph.Strs.Bytes(s.name)
+			base := d.Graph.Strs.InternHashed(name[:s.dot], s.base)
+			if own && !facts.IsPart(string(name)) {
+				if d.facts != nil {
+					d.symbols.Add(base, symbols.HasClones)
+				}
+				continue
 			}
-			continue
+			switch {
+			case c.of[base] != nil:
+			case d.Functions.Has(base):
+				c.roles[base] = hasClones
+			default:
+				p.alone = append(p.alone, base)
+			}
+			c.of[base] = append(c.of[base], s.name)
+			c.roles[s.name] = isClone
 		}
-		switch {
-		case c.of[base] != nil:
-		case d.Functions.Has(base):
-			c.roles[base] = hasClones
-		default:
-			c.alone = append(c.alone, base)
-		}
-		c.of[base] = append(c.of[base], name)
-		c.roles[name] = isClone
 	}
 	return c
 }

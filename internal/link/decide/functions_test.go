@@ -1,6 +1,7 @@
 package decide_test
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"testing"
@@ -365,6 +366,16 @@ func TestKfuncs(t *testing.T) {
 		{what: "bpf_fastcall", build: units(fn(0, integer)), facts: kfunc(fastcall),
 			want: []string{plain, "tag bpf_fastcall, component 0, on " + plain,
 				"tag bpf_kfunc, component 0, on " + plain}},
+		{what: "tags on two functions", build: func(b *linktest.Builder) {
+			b.Unit("a.c", 1)
+			b.Fn("e", global, 0, b.Proto(0))
+			for i, name := range []string{"f", "g"} {
+				b.DeclTag("of "+name, b.Fn(name, global, 0, b.Proto(b.Int(fmt.Sprint("t", i)))), 0)
+			}
+		}, facts: &facts.Facts{Globals: []string{"e", "f", "g"}, Kfuncs: []facts.Kfunc{{Name: "g"}}},
+			want: []string{"static e: void()", "static f: t0()", "static g: t1()",
+				"tag bpf_kfunc, component 0, on static g: t1()",
+				"tag of f, component 0, on static f: t0()", "tag of g, component 0, on static g: t1()"}},
 		{what: "without decl_tag", build: units(fn(0, integer)), facts: kfunc(fastcall),
 			without: features.DeclTag, want: []string{plain}},
 		{what: "without decl_tag_kfuncs", build: units(fn(0, integer)), facts: kfunc(fastcall),

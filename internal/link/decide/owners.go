@@ -22,7 +22,7 @@ func (d *decider) claimants(name types.Str, group []Holder) []Holder {
 	})
 	switch {
 	case functions && len(own) > 1:
-		return d.ofTheirFiles(own)
+		return d.ofTheirFiles(name, own)
 	case functions:
 		return own
 	case d.symbols.Of(name)&symbols.Exact != 0:
@@ -46,8 +46,9 @@ func (d *decider) isForeign(h Holder) bool {
 
 // ofTheirFiles selects, from several candidates with the name of a local symbol, those of units
 // whose source file has that symbol. If there are none, the symbol table uses different names for
-// the files, and all candidates stay.
-func (d *decider) ofTheirFiles(own []Holder) []Holder {
+// the files, and all candidates stay. If the places aren't known yet, the name becomes undecided, and
+// ofTheirFiles returns no candidates.
+func (d *decider) ofTheirFiles(function types.Str, own []Holder) []Holder {
 	contested := false
 	for i := range own {
 		name := d.Node(own[i].Type).Name
@@ -57,6 +58,10 @@ func (d *decider) ofTheirFiles(own []Holder) []Holder {
 	if !contested || !d.facts.HasFiles {
 		return own
 	}
+	if d.places == nil {
+		d.undecided = append(d.undecided, function)
+		return nil
+	}
 	weights := map[Type]uint64{}
 	seen := map[types.Str]bool{}
 	for i := range own {
@@ -65,10 +70,9 @@ func (d *decider) ofTheirFiles(own []Holder) []Holder {
 			continue
 		}
 		seen[name] = true
-		files := d.places.files(d, name)
-		for _, in := range d.places.holders(d, name) {
-			if d.inFile(files, in.unit, &d.Nodes[in.node]) {
-				weights[d.In(in.unit, in.node)] += uint64(d.Units[in.unit].Count)
+		for _, in := range d.places.units[name] {
+			if d.inFile(in.unit, &d.Nodes[in.node]) {
+				weights[in.typ] += uint64(d.Units[in.unit].Count)
 			}
 		}
 	}
@@ -88,72 +92,12 @@ func (d *decider) ofTheirFiles(own []Holder) []Holder {
 	return left
 }
 
-// inFile reports whether a symbol in the linked file may belong to a unit's function. The parameter
-// files lists the source files with a local symbol of the function's name.
-func (d *decider) inFile(files map[types.Str]bool, unit int, n *types.Node) bool {
+// inFile reports whether a symbol in the linked file may belong to a unit's function.
+func (d *decider) inFile(unit int, n *types.Node) bool {
 	bits := d.symbols.Of(n.Name)
 	return bits&symbols.ExactLoose != 0 ||
 		n.Aux == types.LinkageGlobal && bits&symbols.ExactGlobal != 0 ||
-		files[d.Units[unit].File]
-}
-
-// places lists the units and source files of functions, for names with several candidates.
-type places struct {
-	units   map[types.Str][]unitNode  // by name
-	symbols map[types.Str][]types.Str // by name: the files with a local symbol
-}
-
-type unitNode struct {
-	unit int
-	node types.ID
-}
-
-// holders returns the linked units that hold functions with this name.
-func (p *places) holders(d *decider, name types.Str) []unitNode {
-	if p.units == nil {
-		p.units = map[types.Str][]unitNode{}
-		kinds := d.Kinds
-		for u := range d.Units {
-			if !d.Selected[u] {
-				continue
-			}
-			for _, id := range d.Units[u].Items {
-				if kinds[id] != types.KindFunc {
-					continue
-				}
-				if name := d.Nodes[id].Name; d.Functions.HasSeveral(name) || !d.Fixed(id) {
-					p.units[name] = append(p.units[name], unitNode{u, id})
-				}
-			}
-		}
-	}
-	return p.units[name]
-}
-
-// files returns the base names of the source files that have a local symbol of a function.
-func (p *places) files(d *decider, name types.Str) map[types.Str]bool {
-	if p.symbols == nil {
-		p.holders(d, name) // fills in p.units: only names in it are needed
-		p.symbols = map[types.Str][]types.Str{}
-		strs := &d.Graph.Strs
-		for i := range d.facts.Files {
-			f := &d.facts.Files[i]
-			file, ok := strs.Lookup([]byte(f.Name))
-			if !ok || f.Name == "" {
-				continue
-			}
-			for _, s := range d.symbols.Locals(i) {
-				if s != 0 && p.units[s] != nil {
-					p.symbols[s] = append(p.symbols[s], file)
-				}
-			}
-		}
-	}
-	files := map[types.Str]bool{}
-	for _, file := range p.symbols[name] {
-		files[file] = true
-	}
-	return files
+		d.places.symbols[symbolIn{n.Name, d.Units[unit].File}]
 }
 
 // owners returns the candidates to which the symbol belongs. If some of them have code, those

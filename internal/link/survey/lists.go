@@ -64,10 +64,13 @@ func (l *Lists[K, T]) All() iter.Seq[T] {
 }
 
 // Keys returns the keys that have values, in order.
-func (l *Lists[K, T]) Keys() iter.Seq[K] {
+func (l *Lists[K, T]) Keys() iter.Seq[K] { return l.KeysIn(0, K(len(l.last))) }
+
+// KeysIn returns those keys in the range from from to to-1 that have values, in order.
+func (l *Lists[K, T]) KeysIn(from, to K) iter.Seq[K] {
 	return func(yield func(K) bool) {
-		for key, last := range l.last {
-			if last != 0 && !yield(K(key)) {
+		for key := from; int(key) < min(int(to), len(l.last)); key++ {
+			if l.last[key] != 0 && !yield(key) {
 				return
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/facts"
 	"github.com/rules-btf/rules_btf/internal/model/types"
 	"github.com/rules-btf/rules_btf/internal/support/pages"
+	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
 
 // Bits are what is known about a name, which is either a base name or a symbol's name with its
@@ -145,22 +146,34 @@ func (n *noted) function(symbol string, place, bits Bits) {
 }
 
 // AddBases adds base names to the graph: if a function symbol has a suffix, and the graph has its
-// full name, then AddBases adds the name without the suffix.
-func AddBases(strs *types.Strings, f *facts.Facts) {
+// full name, then AddBases adds the name without the suffix. It uses up to jobs threads.
+func AddBases(strs *types.Strings, f *facts.Facts, jobs int) {
 	if f == nil {
 		return
 	}
-	add := func(list []string) {
-		for _, symbol := range list {
-			if dot := strings.IndexByte(symbol, '.'); dot > 0 {
-				if _, ok := strs.Lookup([]byte(symbol)); ok {
-					strs.Intern([]byte(symbol[:dot]))
+	const some = 1 << 6 // files
+	bases := make([][]string, 1+(len(f.Files)+some-1)/some)
+	parallel.Do(jobs, len(bases), func(part int) {
+		find := func(list []string) {
+			for _, symbol := range list {
+				if dot := strings.IndexByte(symbol, '.'); dot > 0 {
+					if _, ok := strs.Lookup([]byte(symbol)); ok {
+						bases[part] = append(bases[part], symbol[:dot])
+					}
 				}
 			}
 		}
-	}
-	add(f.Globals)
-	for i := range f.Files {
-		add(f.Files[i].Funcs)
+		if part == 0 {
+			find(f.Globals)
+			return
+		}
+		for i := (part - 1) * some; i < min(part*some, len(f.Files)); i++ {
+			find(f.Files[i].Funcs)
+		}
+	})
+	for _, list := range bases {
+		for _, base := range list {
+			strs.Intern([]byte(base))
+		}
 	}
 }

@@ -44,8 +44,7 @@ type writer struct {
 	ids      []uint32            // by type
 	contents map[Type]types.Hash // of the kept variants, see content.go
 	places   places
-	list     []Type   // the types that are written, in order
-	chunks   []uint64 // by chunk of list: where it begins in the type section
+	runs     []run // of the types that are written, in order
 	strings  strings
 	blob     *btf.Blob // the result's place in the chain of bases
 }

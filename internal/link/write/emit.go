@@ -11,10 +11,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
 
-// chunkStrings is how many strings are copied at a time.
-const chunkStrings = 1 << 14
-
-// emit writes the types in w.list, and checks the names that the kernel checks.
+// emit writes the types in w.runs, and checks the names that the kernel checks.
 func (w *writer) emit() ([]byte, error) {
 	p := &w.places
 	if len(p.tooLong) > 0 {
@@ -28,18 +25,13 @@ func (w *writer) emit() ([]byte, error) {
 		return nil, err
 	}
 	var refused atomic.Bool // the kernel doesn't accept some name
-	strings := slices.Collect(slices.Chunk(w.strings.list, chunkStrings))
-	lists := slices.Collect(slices.Chunk(w.list, chunkTypes))
-	parallel.Do(w.opt.Jobs, len(strings)+len(lists), func(i int) {
-		if i < len(strings) {
-			if !w.copyStrings(image.Strings, strings[i]) {
-				refused.Store(true)
-			}
-			return
+	parallel.Do(w.opt.Jobs, len(w.runs), func(i int) {
+		r := &w.runs[i]
+		if !w.copyStrings(image.Strings, r.names) {
+			refused.Store(true)
 		}
-		i -= len(strings)
-		r := image.Records(w.chunks[i])
-		w.putAll(&r, lists[i])
+		records := image.Records(r.offset)
+		w.putAll(&records, r.list)
 	})
 	if w.opt.CheckNames && refused.Load() {
 		if err := w.checkNames(); err != nil {

@@ -24,33 +24,96 @@ func (w *writer) arrange() {
 		}
 		w.sortAnonymous(&anonymous[i-1])
 	})
-	parallel.All(w.opt.Jobs, w.chooseIDs, w.placeStrings)
+	w.chooseIDs()
 }
 
-// chooseIDs puts the types in the canonical order.
+// run is a run of the canonical order that one thread numbers and writes at a time: anonymous types,
+// or the types with some names.
+type run struct {
+	anonymous []ranked
+	names     []types.Str
+	list      []Type // the types, in order
+	length    uint64 // of their records, in bytes
+	id        uint32 // of the first type
+	offset    uint64 // where the records begin in the type section
+	// own is the length of the blob's own strings among the names, and str the offset of the first.
+	own, str uint64
+}
+
+// These are the maximum numbers of anonymous types and of names in a run.
+const (
+	runTypes = 1 << 11
+	runNames = 1 << 12
+)
+
+// chooseIDs puts the types in the canonical order, and the strings in theirs.
 func (w *writer) chooseIDs() {
-	p := &w.places
-	w.list = make([]Type, 0, p.types)
-	id, offset := w.blob.StartID, uint64(0)
-	put := func(list []ranked) {
-		for i := range list {
-			if len(w.list)%chunkTypes == 0 {
-				w.chunks = append(w.chunks, offset)
-			}
-			k := list[i].typ
-			w.list = append(w.list, k)
-			w.ids[k] = id
-			id++
-			offset += uint64(list[i].length)
+	for _, list := range w.places.anonymous {
+		for some := range slices.Chunk(list, runTypes) {
+			w.runs = append(w.runs, run{anonymous: some})
 		}
 	}
-	for kind := range p.anonymous {
-		put(p.anonymous[kind])
+	for some := range slices.Chunk(w.strings.list, runNames) {
+		w.runs = append(w.runs, run{names: some})
 	}
+	w.strings.offset = make([]uint32, w.Graph.Strs.Len())
+	parallel.Do(w.opt.Jobs, len(w.runs), func(i int) {
+		r := &w.runs[i]
+		if r.names == nil {
+			r.put(r.anonymous)
+		} else {
+			w.orderNamed(r)
+			w.measureStrings(r)
+		}
+	})
+	id, offset, str := w.blob.StartID, uint64(0), uint64(w.blob.BaseStrLen)
+	if w.Base == nil {
+		str++ // the empty name
+	}
+	for i := range w.runs {
+		r := &w.runs[i]
+		r.id, r.offset, r.str = id, offset, str
+		id, offset, str = id+uint32(len(r.list)), offset+r.length, str+r.own
+	}
+	w.strings.length = int(str - uint64(w.blob.BaseStrLen))
+	parallel.Do(w.opt.Jobs, len(w.runs), func(i int) {
+		r := &w.runs[i]
+		for n, k := range r.list {
+			w.ids[k] = r.id + uint32(n)
+		}
+		w.placeStrings(r)
+	})
+	for i := range w.Tags.List { // a reference to a stub gets the id of the definition
+		if s := w.Tags.List[i].Stub; s != 0 && w.Fixed(s) && w.Of(s) != Type(s) {
+			w.ids[s] = w.ids[w.Of(s)]
+		}
+	}
+}
+
+// inOrder calls yield with each type that is written, in the canonical order.
+func (w *writer) inOrder(yield func(Type) bool) {
+	for i := range w.runs {
+		for _, k := range w.runs[i].list {
+			if !yield(k) {
+				return
+			}
+		}
+	}
+}
+
+func (r *run) put(list []ranked) {
+	for i := range list {
+		r.list = append(r.list, list[i].typ)
+		r.length += uint64(list[i].length)
+	}
+}
+
+// orderNamed puts the types with the names of a run in order.
+func (w *writer) orderNamed(r *run) {
 	var group []ranked
-	for _, name := range w.strings.list {
+	for _, name := range r.names {
 		group = group[:0]
-		for at := range p.named.Of(name) {
+		for at := range w.places.named.Of(name) {
 			group = append(group, ranked{place: at})
 		}
 		if len(group) > 1 {
@@ -61,17 +124,9 @@ func (w *writer) chooseIDs() {
 				return cmp.Or(cmp.Compare(a.kind, b.kind), a.hash.Cmp(b.hash))
 			})
 		}
-		put(group)
-	}
-	for i := range w.Tags.List { // a reference to a stub gets the id of the definition
-		if s := w.Tags.List[i].Stub; s != 0 && w.Fixed(s) && w.Of(s) != Type(s) {
-			w.ids[s] = w.ids[w.Of(s)]
-		}
+		r.put(group)
 	}
 }
-
-// chunkTypes is how many types are written at a time.
-const chunkTypes = 1 << 13
 
 func (w *writer) sortAnonymous(list *[]ranked) {
 	for i := range *list {

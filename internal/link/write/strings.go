@@ -16,7 +16,7 @@ type strings struct {
 
 // findStrings lists the strings that the kept types need, sorted.
 func (w *writer) findStrings() {
-	var list []types.Str
+	list := make([]types.Str, 0, len(w.places.uses))
 	for s, use := range w.places.uses {
 		if use != 0 && s != 0 {
 			list = append(list, types.Str(s))
@@ -26,33 +26,36 @@ func (w *writer) findStrings() {
 	w.strings.list = list
 }
 
-// placeStrings gives each string its offset: its offset in the bases if they have the string,
-// otherwise its place among the blob's own strings, which are sorted.
-func (w *writer) placeStrings() {
-	s := &w.strings
-	s.offset = make([]uint32, w.Graph.Strs.Len())
-	end := uint64(w.blob.BaseStrLen)
-	if w.Base == nil {
-		end++ // the empty name
-	}
-	for _, str := range s.list {
+// measureStrings looks up the names of a run in the bases, and adds up the length of the others.
+func (w *writer) measureStrings(r *run) {
+	for _, str := range r.names {
 		name := w.Graph.Strs.Bytes(str)
 		if w.Base != nil {
-			if s.offset[str] = w.Base.String(name); s.offset[str] != 0 {
+			if w.strings.offset[str] = w.Base.String(name); w.strings.offset[str] != 0 {
 				continue
 			}
 		}
-		s.offset[str] = uint32(end)
-		end += uint64(len(name)) + 1
+		r.own += uint64(len(name)) + 1
 	}
-	s.length = int(end - uint64(w.blob.BaseStrLen))
 }
 
-// copyStrings copies the blob's own strings to their places. It reports whether the kernel accepts
-// all names in list.
-func (w *writer) copyStrings(own []byte, list []types.Str) bool {
+// placeStrings gives the other names of a run their places among the blob's own strings, which are
+// sorted.
+func (w *writer) placeStrings(r *run) {
+	end := r.str
+	for _, str := range r.names {
+		if w.strings.offset[str] == 0 {
+			w.strings.offset[str] = uint32(end)
+			end += uint64(len(w.Graph.Strs.Bytes(str))) + 1
+		}
+	}
+}
+
+// copyStrings copies the blob's own strings among the names to their places. It reports whether the
+// kernel accepts all the names.
+func (w *writer) copyStrings(own []byte, names []types.Str) bool {
 	ok := true
-	for _, s := range list {
+	for _, s := range names {
 		name := w.Graph.Strs.Bytes(s)
 		if at := w.strings.offset[s]; at >= w.blob.BaseStrLen {
 			copy(own[at-w.blob.BaseStrLen:], name)
@@ -69,7 +72,7 @@ func (w *writer) copyStrings(own []byte, list []types.Str) bool {
 // with facts: BTF that is only merged keeps its names.
 func (w *writer) checkNames() error {
 	ok := func(s types.Str) bool { return s == 0 || btf.ValidIdentifier(w.Graph.Strs.Bytes(s)) }
-	for _, k := range w.list {
+	for k := range w.inOrder {
 		n, elems := w.node(k)
 		what := "a type"
 		switch n.Kind {

@@ -42,7 +42,7 @@ func writeUnits(b *linktest.Builder, below *btf.Blob, x *facts.Facts,
 	}
 	t := resolve.Resolve(b.Survey(), on, nil, 1)
 	set := features.Default().With(features.GlobalVar)
-	d, err := decide.Decide(t, symbols.New(&b.Graph.Strs, x), x, set, false)
+	d, err := decide.Decide(t, symbols.New(&b.Graph.Strs, x), x, set, false, 2)
 	if err != nil {
 		return nil, err
 	}
