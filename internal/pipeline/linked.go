@@ -34,6 +34,8 @@ type How struct {
 	// If the features have features.Inline, the sites are in Result.BTF, along with the other types.
 	// If Empty is set, BTF without types is not an error.
 	Empty bool
+	// Alone is set if the process converts nothing else at the same time. Its memory is then limited.
+	Alone bool
 	Watch Watcher // nil: nobody watches
 }
 
@@ -157,6 +159,9 @@ func read(path string, how *How) (*object.Object, *facts.Facts, string, error) {
 		return nil, nil, "", err
 	}
 	defer f.Close()
+	if how.Alone {
+		limitHeap(f)
+	}
 	release := f.KernelRelease()
 	if how.Variables.Which != link.Extra {
 		if err := how.Bases.CheckKernel(f); err != nil {
