@@ -87,6 +87,9 @@ func Object(o *object.Object, opt Options) (*Linked, error) {
 	if err != nil {
 		return nil, err
 	}
+	if opt.Last {
+		dropTypes(o, t, opt.Facts)
+	}
 	opt.Step("choose functions and variables")
 	d, err := decide.Decide(t, x, opt.Facts, opt.Features, opt.Variables == Extra)
 	if err != nil {
@@ -99,7 +102,7 @@ func Object(o *object.Object, opt Options) (*Linked, error) {
 	}
 	opt.Step("write types")
 	if opt.Last {
-		x = nil
+		x = nil // for the garbage collector
 		forget(o, t)
 	}
 	w, err := write.BTF(t, d, write.Options{Order: orderOf(o), Jobs: opt.Jobs,
@@ -110,17 +113,6 @@ func Object(o *object.Object, opt Options) (*Linked, error) {
 	}
 	result.BTF = w.BTF
 	return &Linked{result, copied, t, d, w}, nil
-}
-
-// forget frees what isn't needed to write the types.
-func forget(o *object.Object, t *resolve.Types) {
-	o.Graph.Freeze()
-	for _, units := range [][]object.Unit{o.Units, t.Units} {
-		for i := range units {
-			units[i].Items = nil
-		}
-	}
-	t.Forget()
 }
 
 func (opt *Options) setDefaults() {

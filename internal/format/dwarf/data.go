@@ -48,13 +48,17 @@ type sections struct {
 // in memory.
 const largeStrings = 32 << 20
 
+// largeSymbols is the smallest size at which the names of symbols are not kept in memory.
+const largeSymbols = 16 << 20
+
 // Release frees memory after some units have been read: the memory of abbreviations and of lists of
-// locations and ranges, which are needed only once, and of an unmerged .debug_str, in which each
-// unit has its own strings.
+// locations and ranges, which are needed only once, and of large string tables, in which each unit
+// has its own strings: those of an unmerged .debug_str and of symbols.
 func (d *Data) Release() {
 	for _, sec := range d.perUnit {
 		sec.Release()
 	}
+	d.File.ReleaseSymbols(largeSymbols)
 	if d.strs != nil && len(d.str) >= largeStrings {
 		d.strs.Release()
 	}
