@@ -32,8 +32,9 @@ type store struct {
 type apart [128]byte
 
 // roomFor estimates how many nodes about size bytes of units will have. In a Linux kernel, an
-// object file has one node per 60 bytes, and the whole kernel one node per 1,600 bytes.
-func roomFor(size int) int { return min(size/60, 1<<12) + size/1500 }
+// object file has one node per 60 bytes, and the whole kernel one node per 1,600 bytes. Files that
+// are much larger than a kernel have fewer nodes than that, so their graphs start small and grow.
+func roomFor(size int) int { return min(min(size/60, 1<<12)+size/1500, 1<<18) }
 
 // lockTries is how often a thread tries to lock the graph before it sleeps: about 50 µs in total.
 const lockTries = 1 << 14

@@ -35,6 +35,9 @@ type Options struct {
 	// Variables selects the variables to encode. All and Extra need the feature global_var.
 	Variables Which
 	Jobs      int // the number of threads, 0 for one per processor; the result doesn't depend on it
+	// If Last is set, the objects aren't used after the link, which then frees parts of them as early
+	// as it can.
+	Last bool
 	// Step, when set, is called with the name of each step as it begins.
 	Step func(name string)
 }
@@ -76,30 +79,39 @@ func Link(inputs []*object.Object, opt Options) (*Result, error) {
 	return linked.Result, nil
 }
 
-// Object is Link for a single object. Its result also says which unit holds which type.
+// Object is Link for a single object. Its result also says which unit holds which type, unless
+// opt.Last is set.
 func Object(o *object.Object, opt Options) (*Linked, error) {
 	opt.setDefaults()
 	t, x, copied, err := opt.resolve(o)
 	if err != nil {
 		return nil, err
 	}
+	if opt.Last {
+		dropTypes(o, t, opt.Facts)
+	}
 	opt.Step("choose functions and variables")
 	d, err := decide.Decide(t, x, opt.Facts, opt.Features, opt.Variables == Extra, opt.Jobs)
 	if err != nil {
 		return nil, err
 	}
+	result := &Result{Skipped: d.Skipped, Conflicts: t.Conflicts}
+	result.LeftOut, result.Absent = x.LeftOut(t.Survey)
+	if !slices.ContainsFunc(t.Units, func(u object.Unit) bool { return u.FromBTF }) {
+		result.Doubt = t.Found.Doubt() // linked BTF has only types that its base lacks
+	}
 	opt.Step("write types")
+	if opt.Last {
+		x = nil // for the garbage collector
+		forget(o, t)
+	}
 	w, err := write.BTF(t, d, write.Options{Order: orderOf(o), Jobs: opt.Jobs,
 		Layout: opt.Features.Has(features.Layout), CheckNames: opt.Facts != nil,
 		OnlyMade: opt.Variables == Extra})
 	if err != nil {
 		return nil, err
 	}
-	result := &Result{BTF: w.BTF, Skipped: d.Skipped, Conflicts: t.Conflicts}
-	result.LeftOut, result.Absent = x.LeftOut(t.Survey)
-	if !slices.ContainsFunc(t.Units, func(u object.Unit) bool { return u.FromBTF }) {
-		result.Doubt = t.Found.Doubt() // linked BTF has only types that its base lacks
-	}
+	result.BTF = w.BTF
 	return &Linked{result, copied, t, d, w}, nil
 }
 

@@ -2,7 +2,11 @@ package pipeline
 
 import (
 	"os"
+	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
+
+	"github.com/rules-btf/rules_btf/internal/format/elf"
 )
 
 // smallInput is the size, in bytes, below which garbage collection would take too much of the time.
@@ -38,4 +42,49 @@ func RaiseHeap() {
 	if os.Getenv("GOGC") == "" {
 		ballast = make([]byte, heapFloor)
 	}
+}
+
+// The memory of a process that converts one linked file should stay below 300 MB plus a twentieth
+// of the file's debugging information. Of this, otherMemory is for the program and for the pages of
+// the mapped file, which the garbage collector doesn't count.
+const (
+	mostMemory  = 300e6
+	otherMemory = 60e6
+	infoShare   = 20
+)
+
+// limitHeap makes the garbage collector work harder if the process would otherwise use more memory
+// than it should for a conversion of f, unless the user has set GOGC or GOMEMLIMIT.
+func limitHeap(f *elf.File) {
+	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
+		return
+	}
+	size := uint64(0)
+	for _, name := range []string{".debug_info", ".debug_types"} {
+		for _, s := range f.SectionsNamed(name) {
+			size += s.Size
+		}
+	}
+	l := &heapLimit{least: mostMemory - otherMemory + int64(size/infoShare)}
+	debug.SetMemoryLimit(l.least)
+	runtime.SetFinalizer(l, (*heapLimit).collected)
+}
+
+// heapLimit is an object to which nothing refers, so that its finalizer runs after each garbage
+// collection.
+type heapLimit struct {
+	least int64 // bytes
+	_     *byte // so that the object has a finalizer of its own
+}
+
+// collected raises the limit if it leaves little room. Otherwise, garbage would be collected all
+// the time.
+func (l *heapLimit) collected() {
+	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(sample)
+	if sample[0].Value.Kind() == metrics.KindUint64 {
+		live := int64(sample[0].Value.Uint64())
+		debug.SetMemoryLimit(max(l.least, live+live/4))
+	}
+	runtime.SetFinalizer(l, (*heapLimit).collected)
 }

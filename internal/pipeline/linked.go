@@ -34,6 +34,8 @@ type How struct {
 	// If the features have features.Inline, the sites are in Result.BTF, along with the other types.
 	// If Empty is set, BTF without types is not an error.
 	Empty bool
+	// Alone is set if the process converts nothing else at the same time. Its memory is then limited.
+	Alone bool
 	Watch Watcher // nil: nobody watches
 }
 
@@ -84,7 +86,11 @@ func Linked(path string, how How) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
+	defer func() {
+		if f != nil {
+			f.Close()
+		}
+	}()
 	result := &Result{Release: f.KernelRelease()}
 	all, known, err := read(f, &how)
 	if err != nil {
@@ -96,14 +102,19 @@ func Linked(path string, how How) (*Result, error) {
 	}
 	options := link.Options{Facts: known, Base: how.Bases.Base, BasePath: how.Bases.Path,
 		Features: how.Convert.Features, Variables: how.Variables.Which, Jobs: how.Convert.Jobs}
+	options.Last = !how.Inlined && !how.Variables.Apart && how.Convert.Shared == nil
 	if how.Variables.Apart {
 		options.Variables = link.PerCPU
 	}
 	if how.Watch != nil {
 		options.Step = how.Watch.Linking()
 	}
-	// The link doesn't need the file. For a large file, closing it takes milliseconds.
-	parallel.All(options.Jobs, func() { f.Close() }, func() {
+	// The link doesn't need the file, nor what was read from it, such as the symbols. For a large file,
+	// closing it takes milliseconds.
+	parallel.All(options.Jobs, func() {
+		f.Close()
+		f = nil
+	}, func() {
 		result.Result, err = link.Link([]*object.Object{o}, options)
 	})
 	if err != nil {
@@ -159,6 +170,9 @@ func linkExtra(o *object.Object, options link.Options, bases *base.Files,
 
 // read reads everything that the link needs from the file.
 func read(f *elf.File, how *How) (*object.Object, *facts.Facts, error) {
+	if how.Alone {
+		limitHeap(f)
+	}
 	if how.Variables.Which != link.Extra {
 		if err := how.Bases.CheckKernel(f); err != nil {
 			return nil, nil, err

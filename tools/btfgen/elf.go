@@ -89,7 +89,7 @@ func runElf(env *cli.Env, c *conversion.Flags, which link.Which, path string) er
 		}
 	}
 	result, err := pipeline.Linked(path, pipeline.How{Files: c.Search(env), Bases: bases,
-		Convert: options, Variables: pipeline.Variables{Which: which}, Watch: run})
+		Convert: options, Variables: pipeline.Variables{Which: which}, Alone: true, Watch: run})
 	if err != nil {
 		return err
 	}

@@ -57,7 +57,7 @@ func (c *command) encodeFile(env *cli.Env, path string, bases *base.Files,
 	defer run.Close()
 	files := &debugfile.Search{Dirs: []string{debugfile.DefaultDir}, Tell: talk.Tell}
 	result, err := pipeline.Linked(path, pipeline.How{Files: files, Bases: bases, Convert: options,
-		Empty: true, Watch: run})
+		Empty: true, Alone: true, Watch: run})
 	if err != nil {
 		return err
 	}

@@ -39,25 +39,28 @@ type sections struct {
 	ranges     []byte
 	loclists   *elf.Section
 	loc        *elf.Section
-	info       *elf.Section // the first .debug_info
-	strs       *elf.Section // .debug_str
+	info       *elf.Section   // the first .debug_info
+	strs       *elf.Section   // .debug_str
+	perUnit    []*elf.Section // in which each unit usually has a part that no other unit reads
 }
 
 // largeStrings is the smallest size at which .debug_str counts as unmerged (ld -r) and is not kept
 // in memory.
 const largeStrings = 32 << 20
 
-// Release frees memory after some units have been read: the memory of location lists, which are
-// needed only once, and of an unmerged .debug_str, in which each unit has its own strings.
+// largeSymbols is the smallest size at which the names of symbols are not kept in memory.
+const largeSymbols = 16 << 20
+
+// Release frees memory after some units have been read: the memory of abbreviations and of lists of
+// locations and ranges, which are needed only once, and of large string tables, in which each unit
+// has its own strings: those of an unmerged .debug_str and of symbols.
 func (d *Data) Release() {
-	list := []*elf.Section{d.loclists, d.loc}
-	if len(d.str) >= largeStrings {
-		list = append(list, d.strs)
+	for _, sec := range d.perUnit {
+		sec.Release()
 	}
-	for _, sec := range list {
-		if sec != nil {
-			sec.Release()
-		}
+	d.File.ReleaseSymbols(largeSymbols)
+	if d.strs != nil && len(d.str) >= largeStrings {
+		d.strs.Release()
 	}
 }
 
@@ -140,15 +143,20 @@ func newData(f *elf.File) (*Data, error) {
 func (d *Data) read(suffix string) error {
 	f := d.File
 	for _, s := range []struct {
-		name  string
-		sec   **elf.Section
-		bytes *[]byte
+		name    string
+		sec     **elf.Section
+		bytes   *[]byte
+		perUnit bool
 	}{
-		{".debug_abbrev", nil, &d.abbrev}, {".debug_str", &d.strs, &d.str},
-		{".debug_line_str", nil, &d.lineStr}, {".debug_str_offsets", nil, &d.strOffsets},
-		{".debug_addr", nil, &d.addr}, {".debug_rnglists", nil, &d.rnglists},
-		{".debug_ranges", nil, &d.ranges}, {".debug_loclists", &d.loclists, nil},
-		{".debug_loc", &d.loc, nil},
+		{".debug_abbrev", nil, &d.abbrev, true},
+		{".debug_str", &d.strs, &d.str, false},
+		{".debug_line_str", nil, &d.lineStr, false},
+		{".debug_str_offsets", nil, &d.strOffsets, true},
+		{".debug_addr", nil, &d.addr, true},
+		{".debug_rnglists", nil, &d.rnglists, true},
+		{".debug_ranges", nil, &d.ranges, true},
+		{".debug_loclists", &d.loclists, nil, true},
+		{".debug_loc", &d.loc, nil, true},
 	} {
 		sec, err := oneSection(f, s.name+suffix)
 		if err != nil {
@@ -156,6 +164,9 @@ func (d *Data) read(suffix string) error {
 		}
 		if s.sec != nil {
 			*s.sec = sec
+		}
+		if s.perUnit && sec != nil {
+			d.perUnit = append(d.perUnit, sec)
 		}
 		if s.bytes != nil && sec != nil {
 			if *s.bytes, err = sec.Data(); err != nil {

@@ -14,13 +14,14 @@ type resolver struct {
 	copies [][]types.ID
 	jobs   int
 
-	tags      []tag        // by number in Survey.Tags
-	conflicts int          // the number of conflicted tags
-	inBase    Found        // of the definitions in tags
-	roles     []role       // by node
-	anchors   []types.ID   // in the order of the graph
-	shapes    []types.Hash // by node: the results of shape; nil until they are needed
-	reachTags []bool       // by node: types.Graph.Leads; nil until it is needed
+	tags      []tag                   // by number in Survey.Tags
+	conflicts int                     // the number of conflicted tags
+	inBase    Found                   // of the definitions in tags
+	roles     []role                  // by node
+	anchors   []types.ID              // in the order of the graph
+	shapes    []types.Hash            // by node: the results of shape; nil until they are needed
+	first     map[types.Hash]types.ID // by shape: the result of unpinned
+	reachTags []bool                  // by node: types.Graph.Leads; nil until it is needed
 	slots     slots
 
 	environments
@@ -58,6 +59,22 @@ func (r *resolver) shape(id types.ID) types.Hash {
 		r.shapes = r.Graph.Unpinned()
 	}
 	return r.shapes[id]
+}
+
+// unpinned returns a node that stands for all nodes with the same shape.
+func (r *resolver) unpinned(id types.ID) types.ID {
+	if !r.Tags.AnyPinned() {
+		return id
+	}
+	if r.first == nil {
+		r.first = map[types.Hash]types.ID{}
+	}
+	shape := r.shape(id)
+	first, ok := r.first[shape]
+	if !ok {
+		r.first[shape], first = id, id
+	}
+	return first
 }
 
 func (r *resolver) findConflicts() {

@@ -33,15 +33,26 @@ type environments struct {
 	attached [][]types.ID
 }
 
-// findVarying lists the varying shapes that each unit holds, in the units' order.
-func (r *resolver) findVarying() [][]types.ID {
-	varying := make([][]types.ID, len(r.Units))
-	parallel.Do(r.jobs, len(r.Units), func(u int) {
-		if r.Selected[u] {
-			varying[u] = r.appendVarying(nil, r.Units[u].Items)
+// someUnits is how many units are looked at before environments are made of them. Lists of all
+// units' varying shapes would take much memory.
+const someUnits = 1 << 10
+
+// varying calls do for each unit, in order, with the varying shapes that the unit holds, in the
+// unit's order. The function must not keep the list.
+func (r *resolver) varying(do func(u int, varying []types.ID)) {
+	lists := make([][]types.ID, min(someUnits, len(r.Units)))
+	for first := 0; first < len(r.Units); first += someUnits {
+		n := min(someUnits, len(r.Units)-first)
+		parallel.Do(r.jobs, n, func(i int) {
+			lists[i] = lists[i][:0]
+			if u := first + i; r.Selected[u] {
+				lists[i] = r.appendVarying(lists[i], r.Units[u].Items)
+			}
+		})
+		for i, list := range lists[:n] {
+			do(first+i, list)
 		}
-	})
-	return varying
+	}
 }
 
 func (r *resolver) appendVarying(list, items []types.ID) []types.ID {
@@ -59,32 +70,32 @@ func (r *resolver) findEnvironments() {
 	r.of, r.roots, r.attached = make([]int32, n), make([][]types.ID, n), make([][]types.ID, n)
 	bySum := map[types.Hash]int32{}
 	g := gatherer{r: r, stamp: make([]int32, len(r.Nodes)), part: make([]int32, len(r.Nodes))}
-	for u, varying := range r.findVarying() {
+	r.varying(func(u int, varying []types.ID) {
 		r.of[u] = -1
 		if len(varying) == 0 {
-			continue
+			return
 		}
 		g.begin(r.Units[u].FromBTF)
 		g.take(varying)
 		r.roots[u], r.attached[u] = g.roots, g.attached
 		if len(g.anchors) == 0 && len(g.roots) == 0 && len(g.attached) == 0 {
-			continue
+			return
 		}
 		e, ok := bySum[g.sum]
 		if !ok {
 			e = int32(len(r.list))
 			bySum[g.sum] = e
-			r.list = append(r.list, g.environment)
+			r.list = append(r.list, g.result())
 		}
 		r.of[u] = e
 		r.list[e].units = append(r.list[e].units, int32(u))
 		r.list[e].weight += uint64(r.Units[u].Count)
-	}
+	})
 	for _, items := range r.copies {
 		g.begin(true)
 		g.take(r.appendVarying(nil, items))
 		g.copied = true
-		r.list = append(r.list, g.environment)
+		r.list = append(r.list, g.result())
 	}
 	r.dropUnheld()
 }
@@ -112,11 +123,18 @@ type gatherer struct {
 
 func (g *gatherer) begin(linked bool) {
 	g.round++
-	g.environment = environment{linked: linked}
+	g.environment = environment{linked: linked, anchors: g.anchors[:0]}
 	if linked {
 		g.sum.A++
 	}
 	g.roots, g.attached = nil, nil
+}
+
+// result returns the environment without the memory that the gatherer uses for the next one.
+func (g *gatherer) result() environment {
+	e := g.environment
+	e.anchors = slices.Clone(e.anchors)
+	return e
 }
 
 // note adds a node to the environment's sum, and reports whether the node is new.

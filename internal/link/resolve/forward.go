@@ -23,27 +23,27 @@ import "github.com/rules-btf/rules_btf/internal/model/types"
 // rest.
 type forwards struct {
 	r     *resolver
-	g     *graph           // the draft, in which open slots mean the common environment's types
-	votes map[ballot]*vote // by root and tag
-	most  []types.Hash     // by tag: the definition that most units hold; zero for none
-	only  []bool           // by tag: there is no second definition, not even in the base
+	g     *graph          // the draft, in which open slots mean the common environment's types
+	votes map[ballot]vote // by root and tag
+	most  []types.Hash    // by tag: the definition that most units hold; zero for none
+	only  []bool          // by tag: there is no second definition, not even in the base
 	peers *peers
 }
 
 type ballot struct {
-	root types.Hash // its shape
+	root types.ID // see resolver.unpinned
 	tag  int32
 }
 
-// vote is a tag's meaning in a root, according to the units that hold the root and define the tag.
-type vote struct {
-	split   bool // these units do not agree
-	meaning types.Hash
-}
+// vote is a tag's meaning in a root, according to the units that hold the root and define the tag:
+// a node of the draft, or disputed.
+type vote int32
+
+const disputed vote = -1 // these units do not agree
 
 // newForwards collects the meanings of tags in the units that define them.
 func newForwards(r *resolver, g *graph) *forwards {
-	f := &forwards{r: r, g: g, votes: map[ballot]*vote{}}
+	f := &forwards{r: r, g: g, votes: map[ballot]vote{}}
 	weight := make([]uint64, len(g.nodes))
 	for e := range r.list {
 		env := &r.list[e]
@@ -76,12 +76,12 @@ func (f *forwards) poll(v *view, root types.ID) {
 		if id == 0 {
 			continue
 		}
-		b := ballot{f.r.shape(root), f.r.Tags.Of(s)}
-		meaning := f.g.colours[f.g.node(v, id)]
-		if old := f.votes[b]; old == nil {
-			f.votes[b] = &vote{meaning: meaning}
-		} else if old.meaning != meaning {
-			old.split = true
+		b := ballot{f.r.unpinned(root), f.r.Tags.Of(s)}
+		meaning := vote(f.g.node(v, id))
+		if old, ok := f.votes[b]; !ok {
+			f.votes[b] = meaning
+		} else if old != disputed && f.g.colours[old] != f.g.colours[meaning] {
+			f.votes[b] = disputed
 		}
 	}
 }
@@ -133,8 +133,8 @@ func (f *forwards) meaning(v *view, root, slot types.ID) types.Hash {
 // usual returns what an open slot of root for a tag means if rule 1 gives no answer: it applies
 // rules 2 to 5.
 func (f *forwards) usual(root types.ID, tag int32) types.Hash {
-	if b := f.votes[ballot{f.r.shape(root), tag}]; b != nil && !b.split {
-		return b.meaning
+	if v, ok := f.votes[ballot{f.r.unpinned(root), tag}]; ok && v != disputed {
+		return f.g.colours[v]
 	}
 	if m := f.most[tag]; m != (types.Hash{}) {
 		return m

@@ -9,30 +9,38 @@ import (
 // Their order is that of the references in the shape and in the anonymous shapes within it. A stub
 // or anchor may be listed several times.
 func (r *resolver) slotsOf(id types.ID) []types.ID {
-	if r.slots.of == nil {
-		r.slots.of = make([]uint32, len(r.Nodes))
+	s := &r.slots
+	if s.of == nil {
+		s.of = make([]uint32, len(r.Nodes))
 	}
-	if i := r.slots.of[id]; i != 0 {
-		return r.slots.lists[i-1]
-	}
-	var list []types.ID
-	for _, c := range r.Graph.Refs(id, nil) {
-		switch r.roles[c] {
-		case fixed:
-		case inner:
-			list = append(list, r.slotsOf(c)...)
-		default:
-			list = append(list, c)
+	if s.of[id] == 0 {
+		firstNode, firstFound := len(s.nodes), len(s.found) // slotsOf calls itself
+		s.nodes = r.Graph.Refs(id, s.nodes)
+		for _, c := range s.nodes[firstNode:] {
+			switch r.roles[c] {
+			case fixed:
+			case inner:
+				s.found = append(s.found, r.slotsOf(c)...)
+			default:
+				s.found = append(s.found, c)
+			}
 		}
+		s.all = append(s.all, types.ID(len(s.found)-firstFound))
+		s.of[id] = uint32(len(s.all))
+		s.all = append(s.all, s.found[firstFound:]...)
+		s.nodes, s.found = s.nodes[:firstNode], s.found[:firstFound]
 	}
-	r.slots.lists = append(r.slots.lists, list)
-	r.slots.of[id] = uint32(len(r.slots.lists))
-	return list
+	first := s.of[id]
+	end := first + uint32(s.all[first-1])
+	return s.all[first:end:end]
 }
 
+// slots has what slotsOf has found.
 type slots struct {
-	of    []uint32 // by node: its index in lists + 1
-	lists [][]types.ID
+	of  []uint32   // by node: the index in all of its first slot; 0: not known yet
+	all []types.ID // the slots of each node, and before them their number
+
+	nodes, found []types.ID // buffers
 }
 
 // isPinned reports whether a slot is a pinned stub, which means one particular definition.

@@ -24,8 +24,8 @@ type Types struct {
 	r        *resolver
 	settled  *graph
 	variants *variants
-	meant    []Type               // by node: the type of a fixed shape; for a stub, its definition
-	held     map[types.Str][]Type // by name: the variants of functions and variables
+	meant    []Type                        // by node: the type of a fixed shape; for a stub, its definition
+	held     survey.Lists[types.Str, Type] // by name: the variants of functions and variables
 	attached []attachment
 }
 
@@ -40,8 +40,8 @@ func Resolve(s *survey.Survey, b base.Base, copies [][]types.ID, jobs int) *Type
 	r := &resolver{Survey: s, base: b, copies: copies, jobs: jobs}
 	r.findConflicts()
 	r.findRoles()
-	t := &Types{Survey: s, Base: b, Conflicts: r.conflicts, Found: r.inBase, r: r,
-		held: map[types.Str][]Type{}}
+	s.Users = survey.Lists[types.ID, types.ID]{} // no longer needed
+	t := &Types{Survey: s, Base: b, Conflicts: r.conflicts, Found: r.inBase, r: r}
 	t.variants = &variants{r: r, frozen: true}
 	if t.Conflicts > 0 {
 		r.findEnvironments()
@@ -51,14 +51,22 @@ func Resolve(s *survey.Survey, b base.Base, copies [][]types.ID, jobs int) *Type
 		t.settled = r.settle()
 		t.variants, t.attached = r.makeVariants(t.settled)
 	}
-	for k := range t.Variants {
-		if t.variants.at(k).weight != 0 {
-			name := t.Node(k).Name
-			t.held[name] = append(t.held[name], k)
-		}
-	}
+	t.findHeld()
 	t.findMeant()
 	return t
+}
+
+// findHeld lists the variants that units hold as functions and variables.
+func (t *Types) findHeld() {
+	if t.variants.len == 0 {
+		return
+	}
+	t.held = survey.NewLists[types.Str, Type](t.Graph.Strs.Len(), 0)
+	for k := Type(t.Len() - 1); t.IsVariant(k); k-- { // Lists returns the last one first
+		if t.variants.at(k).weight != 0 {
+			t.held.Add(t.Node(k).Name, k)
+		}
+	}
 }
 
 // findMeant records the type of each fixed shape: itself or, for a stub, the tag's definition.
@@ -75,8 +83,17 @@ func (t *Types) findMeant() {
 	}
 }
 
+// Forget frees the tables that only In and Holders need. From now on, these must not be called.
+func (t *Types) Forget() {
+	r := t.r
+	r.environments, r.anchors, r.slots, r.users, r.view = environments{}, nil, slots{}, users{}, nil
+	t.settled, t.variants.g, t.variants.index = nil, nil, nil
+	t.held = survey.Lists[types.Str, Type]{}
+	t.Functions, t.Variables = survey.Candidates{}, survey.Candidates{}
+}
+
 // Len is the number of types, void included. Numbers from Len on are free for other packages.
-func (t *Types) Len() int { return len(t.Nodes) + len(t.variants.list) }
+func (t *Types) Len() int { return len(t.Nodes) + t.variants.len }
 
 // Fixed reports whether a shape is the same type in all units.
 func (t *Types) Fixed(id types.ID) bool { return t.r.roles[id] == fixed }
@@ -122,8 +139,8 @@ func (t *Types) BaseID(k Type) uint32 {
 
 // Variants calls yield with each variant, and with whether a unit holds it directly (root).
 func (t *Types) Variants(yield func(k Type, root bool) bool) {
-	for i := range t.variants.list {
-		if !yield(Type(len(t.Nodes)+i), t.variants.list[i].root) {
+	for k := Type(len(t.Nodes)); int(k) < t.Len(); k++ {
+		if !yield(k, t.variants.at(k).root) {
 			return
 		}
 	}
@@ -158,7 +175,7 @@ func (t *Types) RefOf(k Type) Type {
 // VaryingRefs returns those references of a type that are variants, in order.
 func (t *Types) VaryingRefs(k Type) []Type {
 	if v := t.variants.at(k); v != nil {
-		return v.refs
+		return t.variants.refsOf(v)
 	}
 	return nil
 }
@@ -218,10 +235,10 @@ func (t *Types) Holders(kind types.Kind, name types.Str, into []Holder) []Holder
 		}
 	}
 	if varies {
-		for _, k := range t.held[name] {
+		for k := range t.held.Of(name) {
 			v := t.variants.at(k)
 			if n := &t.Nodes[v.node]; n.Kind == kind {
-				into = append(into, Holder{k, t.RefOf(k), v.weight, n.Size, v.linked != 0})
+				into = append(into, Holder{k, t.RefOf(k), v.weight, n.Size, v.linked})
 			}
 		}
 	}

@@ -10,44 +10,81 @@ import (
 // variant is a varying shape with the meanings of its varying references.
 type variant struct {
 	colour types.Hash
+	weight uint64 // of functions and variables: how many units hold it
 	node   types.ID
 	based  uint32 // the id of the base type that it equals, or 0
-	refs   []Type // its varying references, in order
-	weight uint64 // of functions and variables: how many units hold it
-	linked uint64 // how many of these are BTF that is already linked
-	root   bool   // a unit holds it directly
+	first  uint32 // its varying references, in order, are variants.refs[first:end]
+	end    uint32
+	linked bool // of functions and variables: BTF that is already linked holds it
+	root   bool // a unit holds it directly
 }
 
-// variants has the types of varying shapes, without duplicates.
+// variants has the types of varying shapes, without duplicates. There may be as many as shapes.
 type variants struct {
 	r      *resolver
 	g      *graph
-	list   []variant // their Types begin where the nodes end
-	index  map[types.Hash]Type
+	chunks [][]variant // each but the last has chunkSize variants; their Types begin where the nodes end
+	len    int
+	refs   []Type
+	index  []Type  // open addressing over colours; 0: free
 	work   []int32 // nodes of the graph whose references are still to be made
+	nodes  []types.ID
+	found  []Type
 	frozen bool
 }
+
+// chunkSize is how many variants are allocated at a time. They don't move when more are added.
+const chunkSize = 1 << 12
 
 // at returns the variant with the number k, or nil if k is the type of a fixed shape.
 func (t *variants) at(k Type) *variant {
 	if int(k) < len(t.r.Nodes) {
 		return nil
 	}
-	return &t.list[int(k)-len(t.r.Nodes)]
+	i := int(k) - len(t.r.Nodes)
+	return &t.chunks[i/chunkSize][i%chunkSize]
 }
 
 // find returns the variant that has a given colour, and adds the variant if it is new. If the
 // variants are frozen, it returns 0 for a type that no unit holds.
 func (t *variants) find(colour types.Hash, node types.ID) (k Type, fresh *variant) {
-	k, ok := t.index[colour]
-	if ok || t.frozen {
-		return k, nil
+	if 2*t.len >= len(t.index) {
+		t.growIndex()
 	}
-	k = Type(len(t.r.Nodes) + len(t.list))
-	t.index[colour] = k
-	t.list = append(t.list, variant{colour: colour, node: node})
+	slot := t.slot(colour)
+	if *slot != 0 || t.frozen {
+		return *slot, nil
+	}
+	k = Type(len(t.r.Nodes) + t.len)
+	if t.len%chunkSize == 0 {
+		t.chunks = append(t.chunks, make([]variant, 0, chunkSize))
+	}
+	last := &t.chunks[t.len/chunkSize]
+	*last = append(*last, variant{colour: colour, node: node})
+	t.len++
+	*slot = k
 	return k, t.at(k)
 }
+
+// slot returns the slot in the index that holds the variant of a colour, or the free slot for it.
+func (t *variants) slot(colour types.Hash) *Type {
+	mask := uint64(len(t.index) - 1)
+	for i := colour.A & mask; ; i = (i + 1) & mask {
+		if k := t.index[i]; k == 0 || t.at(k).colour == colour {
+			return &t.index[i]
+		}
+	}
+}
+
+func (t *variants) growIndex() {
+	t.index = make([]Type, max(64, 2*len(t.index)))
+	for i := range t.len {
+		k := Type(len(t.r.Nodes) + i)
+		*t.slot(t.at(k).colour) = k
+	}
+}
+
+func (t *variants) refsOf(v *variant) []Type { return t.refs[v.first:v.end:v.end] }
 
 // typeOf returns the variant that a target, the meaning of a slot, resolves to.
 func (t *variants) typeOf(to target) Type {
@@ -75,26 +112,31 @@ func (t *variants) finish() {
 		n := t.work[len(t.work)-1]
 		t.work = t.work[:len(t.work)-1]
 		_, targets := t.g.slots(int(n))
-		t.fill(t.index[t.g.colours[n]], targets)
+		t.fill(*t.slot(t.g.colours[n]), targets)
 	}
 }
 
 // fill sets the references of variant k, whose slots mean the given targets.
 func (t *variants) fill(k Type, targets []target) {
-	var refs []Type
-	for _, c := range t.r.Graph.Refs(t.at(k).node, nil) {
+	firstNode, firstFound := len(t.nodes), len(t.found) // fill calls itself
+	t.nodes = t.r.Graph.Refs(t.at(k).node, t.nodes)
+	for _, c := range t.nodes[firstNode:] {
 		switch t.r.roles[c] {
 		case fixed:
 		case inner:
 			n := len(t.r.slotsOf(c))
-			refs = append(refs, t.innerVariant(c, targets[:n]))
+			t.found = append(t.found, t.innerVariant(c, targets[:n]))
 			targets = targets[n:]
 		default:
-			refs = append(refs, t.typeOf(targets[0]))
+			t.found = append(t.found, t.typeOf(targets[0]))
 			targets = targets[1:]
 		}
 	}
-	t.at(k).refs = refs
+	v := t.at(k)
+	v.first = uint32(len(t.refs))
+	t.refs = append(t.refs, t.found[firstFound:]...)
+	v.end = uint32(len(t.refs))
+	t.nodes, t.found = t.nodes[:firstNode], t.found[:firstFound]
 }
 
 // innerVariant returns the variant of a non-anchor shape whose slots mean the given targets. All
@@ -129,7 +171,7 @@ func (t *variants) in(v *view, id types.ID) Type {
 }
 
 func (r *resolver) makeVariants(g *graph) (*variants, []attachment) {
-	t := &variants{r: r, g: g, index: map[types.Hash]Type{}}
+	t := &variants{r: r, g: g}
 	for i := range g.nodes {
 		if g.exists(i) && !g.copied(&g.nodes[i]) {
 			t.at(t.typeOf(target(i))).root = true
@@ -143,9 +185,7 @@ func (r *resolver) makeVariants(g *graph) (*variants, []attachment) {
 			for _, id := range r.roots[u] {
 				k := t.at(t.in(v, id))
 				k.weight += uint64(unit.Count)
-				if unit.FromBTF {
-					k.linked += uint64(unit.Count)
-				}
+				k.linked = k.linked || unit.FromBTF && unit.Count > 0
 				kind := r.Kinds[id]
 				k.root = k.root || kind != types.KindFunc && kind != types.KindVar
 			}
@@ -171,7 +211,7 @@ func (r *resolver) makeVariants(g *graph) (*variants, []attachment) {
 // matchInner finds the anonymous types that the base also has, with the same shape and references.
 // Each reference leads to an anchor, which has already been matched, or to a part of the shape.
 func (t *variants) matchInner() {
-	done := make([]bool, len(t.list))
+	done := make([]bool, t.len)
 	var match func(k Type) uint32
 	match = func(k Type) uint32 {
 		v, i := t.at(k), int(k)-len(t.r.Nodes)
@@ -180,7 +220,7 @@ func (t *variants) matchInner() {
 		}
 		done[i] = true
 		var ids []uint32
-		refs := v.refs
+		refs := t.refsOf(v)
 		for _, c := range t.r.refsToTags(v.node, nil) {
 			id := uint32(0)
 			if t.r.roles[c] == fixed {
@@ -202,7 +242,7 @@ func (t *variants) matchInner() {
 		}
 		return v.based
 	}
-	for i := range t.list {
+	for i := range t.len {
 		match(Type(len(t.r.Nodes) + i))
 	}
 }

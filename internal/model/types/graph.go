@@ -115,12 +115,15 @@ func (g *Graph) Depth(ref ID, elems []Elem) int {
 }
 
 // room makes room for n more elements. It grows large slices by half; append grows them by
-// a quarter, and so copies them more often.
+// a quarter, and so copies them more often. Also, append clears the new part of a large slice, so
+// that it takes up memory even if it is never used.
 func room[T any](s []T, n int) []T {
 	if len(s)+n <= cap(s) {
 		return s
 	}
-	return slices.Grow(s, max(len(s)/2, n))
+	larger := make([]T, len(s), len(s)+max(len(s)/2, n, 64))
+	copy(larger, s)
+	return larger
 }
 
 // fillIndex makes an index of all nodes, with room for n.
