@@ -18,7 +18,7 @@ type sites struct {
 	all     inlines.Sites // of the units that this thread has converted
 
 	// For the unit that is being converted:
-	list      []inlines.Site      // Item is an index in functions
+	list      []inlines.Site
 	lost      inlines.Lost        // sites and parameters that aren't known
 	origins   map[typeRef]int32   // by abstract instance: its index in functions, or -reason
 	functions []inlinedFunction   // in the order in which sites refer to them
@@ -207,7 +207,7 @@ func (u *unit) placeSite(e *dwarf.DIE, o *openSite) (inlines.Reason, error) {
 	if e.Constant(dwarf.EntryView) {
 		o.at.View = e.Val[dwarf.EntryView]
 	}
-	o.site = inlines.Site{Item: uint32(n), Section: uint32(sec.Index),
+	o.site = inlines.Site{Function: uint32(n), Section: uint32(sec.Index),
 		Offset: uint32(addr - sec.Addr)}
 	return inlines.Known, nil
 }
@@ -421,9 +421,13 @@ func (s *sites) end(number int, items []types.ID) {
 			left--
 		}
 	}
-	for _, site := range s.list {
-		site.Unit, site.Item = uint32(number), s.items[s.ids[site.Item]]
-		s.all.List = append(s.all.List, site)
+	if len(s.list) > 0 {
+		u := inlines.UnitSites{Unit: number, Functions: make([]uint32, len(s.ids)),
+			List: slices.Clone(s.list)}
+		for i, id := range s.ids {
+			u.Functions[i] = s.items[id]
+		}
+		s.all.Units = append(s.all.Units, u)
 	}
 	s.all.Lost.Add(&s.lost)
 }

@@ -55,7 +55,7 @@ func makeSites(t *testing.T, data []byte) (int, error) {
 	for _, v := range verify.Check(b, verify.Options{Only: &boot, Sorted: true}) {
 		t.Errorf("the BTF of the sites is not valid: %v", v)
 	}
-	return len(sites.List), nil
+	return sites.Len(), nil
 }
 
 // objectsWithDWARF returns object files from the tests of package convert.

@@ -12,18 +12,23 @@ import (
 
 // Site is a place where a function was inlined.
 type Site struct {
-	// Unit is the index of the object's unit, and Item the index of the function, a FUNC node, in the
-	// unit's items.
-	Unit, Item uint32
-	Proto      uint32 // number of a proto, see Sites.Proto
-	Section    uint32 // index of the ELF section
-	Offset     uint32 // in the section
+	Function uint32 // index in UnitSites.Functions
+	Proto    uint32 // number of a proto, see Sites.Proto
+	Section  uint32 // index of the ELF section
+	Offset   uint32 // in the section
+}
+
+// UnitSites are the sites in a unit.
+type UnitSites struct {
+	Unit      int      // index of the object's unit
+	Functions []uint32 // the indexes of the functions, which are FUNC nodes, in the unit's items
+	List      []Site
 }
 
 // Sites are the sites of a file. A proto is the list of the locations of all parameters at a site,
 // as in a LOC_PROTO; many sites share one. The order of sites, locations and protos has no meaning.
 type Sites struct {
-	List      []Site
+	Units     []UnitSites
 	Locations []Location
 	Lost      Lost
 	Sections  []string // the names of the file's sections
@@ -50,6 +55,15 @@ func (s *Sites) Proto(n uint32) []uint32 {
 
 // Protos is the number of protos.
 func (s *Sites) Protos() int { return len(s.ends) }
+
+// Len is the number of sites.
+func (s *Sites) Len() int {
+	n := 0
+	for i := range s.Units {
+		n += len(s.Units[i].List)
+	}
+	return n
+}
 
 // AddLocation returns 1 + the index of a location.
 func (s *Sites) AddLocation(l Location) uint32 {
@@ -86,8 +100,15 @@ func (s *Sites) At(n uint32) Location {
 
 // Compare orders locations by content.
 func (l *Location) Compare(o *Location) int {
-	return cmp.Or(cmp.Compare(l.Flags, o.Flags), cmp.Compare(l.Size, o.Size),
-		cmp.Compare(l.Count, o.Count), slices.Compare(l.Values[:], o.Values[:]))
+	switch {
+	case l.Flags != o.Flags:
+		return cmp.Compare(l.Flags, o.Flags)
+	case l.Size != o.Size:
+		return cmp.Compare(l.Size, o.Size)
+	case l.Count != o.Count:
+		return cmp.Compare(l.Count, o.Count)
+	}
+	return slices.Compare(l.Values[:], o.Values[:])
 }
 
 // Describe sets the fields about the file: Sections, Start and AddrSize.
@@ -114,7 +135,7 @@ func (s *Sites) Describe(f *elf.File) error {
 
 // Join adds the sites of o, which the caller no longer uses.
 func (s *Sites) Join(o *Sites) {
-	if len(s.List)+len(s.ends) == 0 {
+	if len(s.Units)+len(s.ends) == 0 {
 		lost := s.Lost
 		sections, start, addrSize := s.Sections, s.Start, s.AddrSize
 		*s = *o
@@ -136,10 +157,12 @@ func (s *Sites) Join(o *Sites) {
 		}
 		protos[i] = s.AddProto(buffer)
 	}
-	for _, site := range o.List {
-		site.Proto = protos[site.Proto]
-		s.List = append(s.List, site)
+	for _, u := range o.Units {
+		for i := range u.List {
+			u.List[i].Proto = protos[u.List[i].Proto]
+		}
 	}
+	s.Units = append(s.Units, o.Units...)
 }
 
 // Places finds the sections of a file's code.
