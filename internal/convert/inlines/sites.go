@@ -40,7 +40,17 @@ type Sites struct {
 	words     []uint32 // the parameters of all protos: 1 + the index of a location, or 0
 	ends      []uint32 // by proto: where its parameters end in words
 	locations table
-	protos    table
+	short     pairs    // protos by up to two parameters, see shortProto
+	long      []uint32 // the numbers of the other protos
+	protos    table    // by the parameters of these: the index in long
+	recent    []recent // by hash of an expression; nil: none yet
+}
+
+// recent is a short expression that was located, and its location.
+type recent struct {
+	expr     uint64 // its bytes, and its length in the highest byte
+	sizes    uint64 // of the parameter and of an address
+	location uint32 // 1 + its index; 0: the slot is free
 }
 
 // Proto returns proto n: for each parameter, 1 + the index of its location, or 0 if the location
@@ -74,15 +84,83 @@ func (s *Sites) AddLocation(l Location) uint32 {
 	return n + 1
 }
 
+// AddKnown is AddLocation for a location that may be unknown. In that case, it returns 0.
+func (s *Sites) AddKnown(l Location, why Reason) (uint32, Reason) {
+	if why != Known {
+		return 0, why
+	}
+	return s.AddLocation(l), Known
+}
+
+const recentBits = 9
+
+// Locate adds the location that m.Locate returns. It returns the same as AddKnown.
+//
+// A few short expressions give most locations, so Locate remembers the locations that depend only
+// on the expression and on sizes.
+func (s *Sites) Locate(m *Machine, expr []byte, p Parameter, frame Frame) (uint32, Reason) {
+	if len(expr) >= 8 || NeedsFrame(expr) {
+		return s.AddKnown(m.Locate(expr, p, frame))
+	}
+	r := recent{expr: uint64(len(expr)) << 56, sizes: uint64(p.Size)<<8 | uint64(m.AddrSize)}
+	for i, b := range expr {
+		r.expr |= uint64(b) << (8 * i)
+	}
+	if s.recent == nil {
+		s.recent = make([]recent, 1<<recentBits)
+	}
+	slot := &s.recent[(r.expr^r.sizes<<40)*0x9e3779b97f4a7c15>>(64-recentBits)]
+	if slot.expr == r.expr && slot.sizes == r.sizes && slot.location != 0 {
+		return slot.location, Known
+	}
+	depends, signed := false, p.Signed
+	p.Signed = func() bool { depends = true; return signed() }
+	l, why := m.Locate(expr, p, frame)
+	if r.location, why = s.AddKnown(l, why); why == Known && !depends && l.Flags&btf.LocAddr == 0 {
+		*slot = r // an address may be that of an index, which differs between units
+	}
+	return r.location, why
+}
+
 // AddProto returns the number of the proto with these parameters, in the form that Proto returns.
 func (s *Sites) AddProto(parameters []uint32) uint32 {
-	n, isNew := s.protos.find(hashWords(parameters),
-		func(n uint32) bool { return slices.Equal(s.Proto(n), parameters) })
+	next := uint32(len(s.ends))
+	n, isNew := next, false
+	if key, ok := shortProto(parameters); ok {
+		p := s.short.find(key)
+		if isNew = p.thing == 0; isNew {
+			*p = pair{key, next + 1}
+		}
+		n = p.thing - 1
+	} else {
+		i := uint32(0)
+		i, isNew = s.protos.find(hashWords(parameters), func(i uint32) bool {
+			return slices.Equal(s.Proto(s.long[i]), parameters)
+		})
+		if isNew {
+			s.long = append(s.long, next)
+		}
+		n = s.long[i]
+	}
 	if isNew {
 		s.words = append(s.words, parameters...)
 		s.ends = append(s.ends, uint32(len(s.words)))
 	}
 	return n
+}
+
+// shortProto packs up to two parameters into a number. ok is false if there are more, or if they
+// don't fit.
+func shortProto(parameters []uint32) (key uint64, ok bool) {
+	const bits = 31
+	key = uint64(len(parameters)) << (2 * bits)
+	for i, p := range parameters {
+		if i >= 2 || p>>bits != 0 {
+			return 0, false
+		}
+		key |= uint64(p) << (i * bits)
+	}
+	return key, true
 }
 
 // At returns location n as it is written: addresses are relative to Start.
