@@ -29,11 +29,12 @@ type sites struct {
 	ids       []types.ID        // by function: its node, once the unit has been read
 	items     []uint32          // by function: its index in the unit's items, if placed is set
 	placed    bool
-	stack     []openSite   // the sites around the entry that is being read
-	known     []knownParam // of the sites in stack
-	proto     []uint32     // scratch
-	entry     dwarf.DIE    // scratch
-	other     dwarf.DIE    // scratch
+	stack     []openSite     // the sites around the entry that is being read
+	known     []knownParam   // of the sites in stack
+	body      dwarf.Function // what visitSites returns
+	proto     []uint32       // scratch
+	entry     dwarf.DIE      // scratch
+	other     dwarf.DIE      // scratch
 }
 
 // inlinedFunction is a function that was inlined in the unit.
@@ -82,20 +83,24 @@ func (s *sites) begin() {
 	clear(s.origins)
 }
 
-// visitSites reads the sites in a function with code.
-func (u *unit) visitSites(e *dwarf.DIE) error {
+// visitSites reads the sites in a function with code. Unless it returns nil, it has read all of the
+// function, and returns what Body would return, except that Declares may be set without need.
+func (u *unit) visitSites(e *dwarf.DIE) (*dwarf.Function, error) {
 	s := u.c.sites
 	if !e.Children || u.isDropped(e) {
-		return nil
+		return nil, nil
 	}
 	s.machine.AddrSize, s.machine.Addrx = int(u.r.Unit.AddrSize), u.r.AddrxAt
 	frame := e.Value(dwarf.FrameBase)
 	die := e.Off
 	s.stack, s.known = s.stack[:0], s.known[:0]
-	for off, depth := e.Next, 1; depth > 0; {
+	s.body.Declares = false
+	off := e.Next
+	for depth := 1; depth > 0; {
+		off = u.r.SkipToCall(off)
 		a, next, err := u.r.Declaration(off)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if a == nil {
 			off = next
@@ -112,11 +117,11 @@ func (u *unit) visitSites(e *dwarf.DIE) error {
 		switch n := len(s.stack); {
 		case a.Tag == std.TagInlinedSubroutine:
 			if err := u.r.Read(off, e); err != nil {
-				return err
+				return nil, err
 			}
 			off = e.Next
 			if err := u.openSite(e, depth+1); err != nil {
-				return err
+				return nil, err
 			}
 			if !a.Children {
 				s.close()
@@ -127,19 +132,19 @@ func (u *unit) visitSites(e *dwarf.DIE) error {
 		case a.Tag == std.TagFormalParameter && n > 0 && s.stack[n-1].depth == depth &&
 			s.stack[n-1].function >= 0:
 			if err := u.r.Read(off, e); err != nil {
-				return err
+				return nil, err
 			}
 			if err := u.locateSite(e, &s.stack[n-1], die, frame); err != nil {
-				return err
+				return nil, err
 			}
 			if off, err = u.r.AfterChildren(e); err != nil {
-				return err
+				return nil, err
 			}
 			continue
 		}
 		h, err := u.r.Peek(off)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if a.Tag == std.TagLexDwarfBlock {
 			if off = h.Next; a.Children {
@@ -147,14 +152,18 @@ func (u *unit) visitSites(e *dwarf.DIE) error {
 			}
 			continue
 		}
+		if len(s.stack) == 0 && (a.Encloses || a.Declares()) {
+			s.body.Declares = true
+		}
 		if off, err = u.r.After(h); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	for len(s.stack) > 0 {
 		s.close()
 	}
-	return nil
+	s.body.End = off
+	return &s.body, nil
 }
 
 // isDropped reports whether the linker has dropped the code of the function e. Then the addresses
@@ -250,13 +259,13 @@ func (u *unit) addInlined(t typeRef) (int32, error) {
 		return -int32(inlines.NoFunction), nil
 	}
 	f := &u.c.scratch.function
-	if err := t.u.resolveFunction(e, f); err != nil {
-		return 0, err
-	}
+	name, err := t.u.nameInlined(e, f)
 	switch {
-	case len(f.name) == 0:
+	case err != nil:
+		return 0, err
+	case name.hash == types.Hash{}:
 		return -int32(inlines.NoName), nil
-	case !btf.ValidIdentifier(f.name):
+	case name.odd:
 		return -int32(inlines.NotIdentifier), nil
 	}
 	own, err := f.proto.u.r.Function(f.protoDIE)
@@ -308,12 +317,16 @@ func (u *unit) addInlined(t typeRef) (int32, error) {
 			return 0, err
 		}
 		u.c.store.lock()
-		n.id = u.c.store.g.Find(newCandidate(f.name, made, proto).node.Hash)
+		n.id = u.c.store.g.Find(hashCandidate(&made, name.hash, proto))
 		u.c.store.mu.Unlock()
 	}
 	if n.id == 0 {
 		var proto types.Hash
-		if made.Ref, proto, err = t.u.prototype(e, f); err != nil {
+		made.Ref, proto, err = t.u.prototype(e, f)
+		if err == nil && len(f.name) == 0 {
+			f.name, err = t.u.r.String(e, dwarf.Name)
+		}
+		if err != nil {
 			return 0, err
 		}
 		n.made = len(s.made)
@@ -321,6 +334,22 @@ func (u *unit) addInlined(t typeRef) (int32, error) {
 	}
 	s.functions = append(s.functions, n)
 	return int32(len(s.functions) - 1), nil
+}
+
+// nameInlined sets f from the abstract instance e, and returns the name of the function. If f.name is
+// empty, e has the name.
+func (u *unit) nameInlined(e *dwarf.DIE, f *function) (n name, err error) {
+	if !e.Has(dwarf.Origin) && !e.Has(dwarf.Specification) { // usually true
+		f.name, f.proto, f.protoDIE = nil, typeRef{u, e.Off}, e
+		if f.returns, err = u.ref(e, dwarf.Type); err != nil {
+			return n, err
+		}
+		return u.name(e, dwarf.Name)
+	}
+	if err := u.resolveFunction(e, f); err != nil || len(f.name) == 0 {
+		return n, err
+	}
+	return name{hash: types.HashString(f.name), odd: !btf.ValidIdentifier(f.name)}, nil
 }
 
 // hash returns the hash of the function's prototype. It expects "..." after the other parameters.

@@ -36,7 +36,11 @@ func DecideInlined(t *resolve.Types, find func(name []byte, proto uint32) uint32
 	lists := make([][]inlined, len(names))
 	parallel.Do(jobs, len(names), func(i int) { lists[i] = findInlined(t, names[i], find) })
 	d := &decider{Types: t, Decisions: &Decisions{first: Type(t.Len())}}
-	var all []Inlined
+	n := 0
+	for _, list := range lists {
+		n += len(list)
+	}
+	all := make([]Inlined, 0, n)
 	for _, list := range lists {
 		for i := range list {
 			switch f := &list[i]; {

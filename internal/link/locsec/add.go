@@ -110,6 +110,7 @@ func (a *adder) addTypes() {
 		}
 		a.before[i] = at
 	}
+	a.makeRoom()
 	for i := range a.anonymous {
 		to.Copy(from, &from.Types[i], a.name, a.ref)
 	}
@@ -147,4 +148,19 @@ func (a *adder) addTypes() {
 		to.Copy(from, &from.Types[i], a.name, a.ref)
 	}
 	put(len(from.Types))
+}
+
+// makeRoom allocates the arenas of to.
+func (a *adder) makeRoom() {
+	words := 0
+	for _, l := range a.locations {
+		words += int(a.in.Locations[l].Count)
+	}
+	for _, p := range a.protos {
+		words += len(a.in.Proto(p))
+	}
+	from, to := a.from, a.to
+	types := len(from.Types) + len(a.locations) + len(a.protos) + len(a.sections)
+	to.Types, to.Words = make([]btf.Type, 0, types), make([]uint32, 0, words)
+	to.Params = make([]btf.Param, 0, len(from.Params))
 }
