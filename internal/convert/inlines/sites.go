@@ -31,11 +31,7 @@ type Sites struct {
 	Units     []UnitSites
 	Locations []Location
 	Lost      Lost
-	Sections  []string // the names of the file's sections
-	// Start is the address from which addresses in LOC_PARAMs are counted: that of _stext, or 0 if
-	// there is no such symbol.
-	Start    uint64
-	AddrSize int // bytes of an address
+	File
 
 	words     []uint32 // the parameters of all protos: 1 + the index of a location, or 0
 	ends      []uint32 // by proto: where its parameters end in words
@@ -44,6 +40,15 @@ type Sites struct {
 	long      []uint32 // the numbers of the other protos
 	protos    table    // by the parameters of these: the index in long
 	recent    []recent // by hash of an expression; nil: none yet
+}
+
+// File has what the sites need to know about their file.
+type File struct {
+	Sections []string // the names of the sections
+	// Start is the address from which addresses in LOC_PARAMs are counted: that of _stext, or 0 if
+	// there is no such symbol.
+	Start    uint64
+	AddrSize int // bytes of an address
 }
 
 // recent is a short expression that was located, and its location.
@@ -189,36 +194,35 @@ func (l *Location) Compare(o *Location) int {
 	return slices.Compare(l.Values[:], o.Values[:])
 }
 
-// Describe sets the fields about the file: Sections, Start and AddrSize.
-func (s *Sites) Describe(f *elf.File) error {
-	s.AddrSize = f.AddrSize
+// Describe returns the File for f.
+func Describe(f *elf.File) (File, error) {
+	d := File{AddrSize: f.AddrSize}
 	for _, sec := range f.Sections {
-		s.Sections = append(s.Sections, strings.Clone(sec.Name))
+		d.Sections = append(d.Sections, strings.Clone(sec.Name))
 	}
 	if f.Relocatable() {
-		return nil
+		return d, nil
 	}
 	symbols, err := f.Symbols()
 	if err != nil {
-		return err
+		return d, err
 	}
 	for i := range symbols.List {
 		if sym := &symbols.List[i]; symbols.Named(sym, []byte("_stext")) {
-			s.Start = sym.Value
+			d.Start = sym.Value
 			break
 		}
 	}
-	return nil
+	return d, nil
 }
 
 // Join adds the sites of o, which the caller no longer uses.
 func (s *Sites) Join(o *Sites) {
 	if len(s.Units)+len(s.ends) == 0 {
-		lost := s.Lost
-		sections, start, addrSize := s.Sections, s.Start, s.AddrSize
+		lost, file := s.Lost, s.File
 		*s = *o
 		s.Lost.Add(&lost)
-		s.Sections, s.Start, s.AddrSize = sections, start, addrSize
+		s.File = file
 		return
 	}
 	s.Lost.Add(&o.Lost)

@@ -62,7 +62,7 @@ func split(on *btf.Blob) *btf.Blob {
 
 // sites are the sites of these functions, in a random order: functions by index in ids.
 func sites(r *rand.Rand, sections []string, more int) *inlines.Sites {
-	s := &inlines.Sites{Sections: append([]string{""}, sections...)}
+	s := &inlines.Sites{File: inlines.File{Sections: append([]string{""}, sections...)}}
 	s.Units = make([]inlines.UnitSites, 3)
 	location := func(n uint32) uint32 {
 		return s.AddLocation(inlines.Location{Size: 4, Flags: btf.LocReg, Count: 1, Values: [3]uint32{n}})
