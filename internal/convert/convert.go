@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/rules-btf/rules_btf/internal/convert/inlines"
@@ -9,6 +10,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/splitdwarf"
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/object"
+	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
 
 // Options say what is converted and how.
@@ -110,13 +112,18 @@ func DWARF(d *dwarf.Data, opt Options) (*object.Object, error) {
 			opt.Warn(s.err.Error())
 		}
 	}
-	if opt.Sites != nil {
-		w.joinSites(opt.Sites)
-		if err := opt.Sites.Describe(f); err != nil {
-			return nil, err
-		}
+	if opt.Sites == nil {
+		return w.object() // from now on, another conversion may use the converters
 	}
-	return w.object() // from now on, another conversion may use the converters
+	var o *object.Object
+	var file inlines.File
+	var failed error
+	parallel.All(opt.Jobs, func() {
+		w.joinSites(opt.Sites)
+		o, err = w.object()
+	}, func() { file, failed = inlines.Describe(f) })
+	opt.Sites.File = file
+	return o, cmp.Or(failed, err)
 }
 
 // Add adds the counts of other files.

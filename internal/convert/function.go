@@ -33,10 +33,14 @@ func (u *unit) visitFunction(k dwarf.Head) (enter bool, next uint32, err error) 
 	}
 	switch {
 	case e.Has(dwarf.LowPC) || e.Has(dwarf.Ranges):
+		var body *dwarf.Function
 		if u.c.sites != nil && u == u.c.main {
-			if err := u.visitSites(e); err != nil {
+			if body, err = u.visitSites(e); err != nil {
 				return false, 0, err
 			}
+		}
+		if u.c.in.opt.OnlyInlined && body != nil {
+			return u.visitBody(body, nil)
 		}
 		if u.c.in.opt.OnlyInlined {
 			return u.visitBody(u.r.Body(k))
@@ -251,9 +255,12 @@ type candidate struct {
 // newCandidate returns a candidate. proto is the prototype's hash; node has all except the name.
 func newCandidate(name []byte, node types.Node, proto types.Hash) candidate {
 	hash := types.HashString(name)
-	h := types.Start(node.Kind, node.Size, node.Aux, hash, proto)
-	node.Hash = h.Sum(false)
+	node.Hash = hashCandidate(&node, hash, proto)
 	return candidate{name, hash, node}
+}
+
+func hashCandidate(node *types.Node, name, proto types.Hash) types.Hash {
+	return types.Start(node.Kind, node.Size, node.Aux, name, proto).Sum(false)
 }
 
 // addCandidates adds the unit's functions. It locks the graph once for all of them.

@@ -18,29 +18,36 @@ type sites struct {
 	all     inlines.Sites // of the units that this thread has converted
 
 	// For the unit that is being converted:
-	list      []inlines.Site      // Item is an index in functions
-	lost      inlines.Lost        // sites and parameters that aren't known
-	origins   map[typeRef]int32   // by abstract instance: its index in functions, or -reason
-	functions []inlinedFunction   // in the order in which sites refer to them
-	params    []inlinedParam      // of all functions
-	made      []candidate         // by function
-	ids       []types.ID          // by function: its node, once the unit has been read
-	items     map[types.ID]uint32 // scratch of end
-	stack     []openSite          // the sites around the entry that is being read
-	known     []knownParam        // of the sites in stack
-	proto     []uint32            // scratch
-	entry     dwarf.DIE           // scratch
-	other     dwarf.DIE           // scratch
+	list []inlines.Site
+	lost inlines.Lost // sites and parameters that aren't known
+	// By abstract instance: its index in functions, or -reason. Those in the unit are in own.
+	own       offsets
+	origins   map[typeRef]int32
+	functions []inlinedFunction // in the order in which sites refer to them
+	params    []inlinedParam    // of all functions
+	made      []candidate       // the functions that aren't in the graph yet
+	ids       []types.ID        // by function: its node, once the unit has been read
+	items     []uint32          // by function: its index in the unit's items, if placed is set
+	placed    bool
+	stack     []openSite     // the sites around the entry that is being read
+	known     []knownParam   // of the sites in stack
+	body      dwarf.Function // what visitSites returns
+	proto     []uint32       // scratch
+	entry     dwarf.DIE      // scratch
+	other     dwarf.DIE      // scratch
 }
 
 // inlinedFunction is a function that was inlined in the unit.
 type inlinedFunction struct {
-	first, count int // in sites.params
-	entries      int // count and, if the function is variadic, 1 for "..."
+	first, count int      // in sites.params
+	entries      int      // count and, if the function is variadic, 1 for "..."
+	id           types.ID // its node, or 0 if it isn't in the graph yet
+	made         int      // in that case, its index in sites.made
 }
 
 type inlinedParam struct {
 	typeRef // the entry of the parameter
+	name    types.Hash
 	typ     typeRef
 	size    uint32
 }
@@ -65,30 +72,35 @@ func newSites(in input) *sites {
 	f := in.d.File
 	return &sites{machine: inlines.Machine{AddrSize: f.AddrSize, Order: f.Order,
 		Relocatable: f.Relocatable()}, places: inlines.NewPlaces(f),
-		origins: map[typeRef]int32{}, items: map[types.ID]uint32{}}
+		origins: map[typeRef]int32{}}
 }
 
 // begin prepares s for the sites of another unit.
 func (s *sites) begin() {
 	s.list, s.lost, s.functions, s.params = s.list[:0], inlines.Lost{}, s.functions[:0], s.params[:0]
-	s.made, s.ids = s.made[:0], s.ids[:0]
+	s.made, s.ids, s.items, s.placed = s.made[:0], s.ids[:0], s.items[:0], true
+	s.own.clear()
 	clear(s.origins)
 }
 
-// visitSites reads the sites in a function with code.
-func (u *unit) visitSites(e *dwarf.DIE) error {
+// visitSites reads the sites in a function with code. Unless it returns nil, it has read all of the
+// function, and returns what Body would return, except that Declares may be set without need.
+func (u *unit) visitSites(e *dwarf.DIE) (*dwarf.Function, error) {
 	s := u.c.sites
 	if !e.Children || u.isDropped(e) {
-		return nil
+		return nil, nil
 	}
 	s.machine.AddrSize, s.machine.Addrx = int(u.r.Unit.AddrSize), u.r.AddrxAt
 	frame := e.Value(dwarf.FrameBase)
 	die := e.Off
 	s.stack, s.known = s.stack[:0], s.known[:0]
-	for off, depth := e.Next, 1; depth > 0; {
+	s.body.Declares = false
+	off := e.Next
+	for depth := 1; depth > 0; {
+		off = u.r.SkipToCall(off)
 		a, next, err := u.r.Declaration(off)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if a == nil {
 			off = next
@@ -105,11 +117,11 @@ func (u *unit) visitSites(e *dwarf.DIE) error {
 		switch n := len(s.stack); {
 		case a.Tag == std.TagInlinedSubroutine:
 			if err := u.r.Read(off, e); err != nil {
-				return err
+				return nil, err
 			}
 			off = e.Next
 			if err := u.openSite(e, depth+1); err != nil {
-				return err
+				return nil, err
 			}
 			if !a.Children {
 				s.close()
@@ -120,19 +132,19 @@ func (u *unit) visitSites(e *dwarf.DIE) error {
 		case a.Tag == std.TagFormalParameter && n > 0 && s.stack[n-1].depth == depth &&
 			s.stack[n-1].function >= 0:
 			if err := u.r.Read(off, e); err != nil {
-				return err
+				return nil, err
 			}
 			if err := u.locateSite(e, &s.stack[n-1], die, frame); err != nil {
-				return err
+				return nil, err
 			}
 			if off, err = u.r.AfterChildren(e); err != nil {
-				return err
+				return nil, err
 			}
 			continue
 		}
 		h, err := u.r.Peek(off)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if a.Tag == std.TagLexDwarfBlock {
 			if off = h.Next; a.Children {
@@ -140,14 +152,18 @@ func (u *unit) visitSites(e *dwarf.DIE) error {
 			}
 			continue
 		}
+		if len(s.stack) == 0 && (a.Encloses || a.Declares()) {
+			s.body.Declares = true
+		}
 		if off, err = u.r.After(h); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	for len(s.stack) > 0 {
 		s.close()
 	}
-	return nil
+	s.body.End = off
+	return &s.body, nil
 }
 
 // isDropped reports whether the linker has dropped the code of the function e. Then the addresses
@@ -193,12 +209,9 @@ func (u *unit) placeSite(e *dwarf.DIE, o *openSite) (inlines.Reason, error) {
 	if err != nil || t.u == nil {
 		return inlines.NoFunction, err
 	}
-	n, seen := s.origins[t]
-	if !seen {
-		if n, err = u.addInlined(t); err != nil {
-			return 0, err
-		}
-		s.origins[t] = n
+	n, err := u.inlined(t)
+	if err != nil {
+		return 0, err
 	}
 	if n < 0 {
 		return inlines.Reason(-n), nil
@@ -207,13 +220,35 @@ func (u *unit) placeSite(e *dwarf.DIE, o *openSite) (inlines.Reason, error) {
 	if e.Constant(dwarf.EntryView) {
 		o.at.View = e.Val[dwarf.EntryView]
 	}
-	o.site = inlines.Site{Item: uint32(n), Section: uint32(sec.Index),
+	o.site = inlines.Site{Function: uint32(n), Section: uint32(sec.Index),
 		Offset: uint32(addr - sec.Addr)}
 	return inlines.Known, nil
 }
 
-// addInlined adds the function with the abstract instance t to s.functions. It returns the index
-// or, if the function can't be encoded, the negative reason.
+// inlined returns the index in s.functions of the function with the abstract instance t or, if the
+// function can't be encoded, the negative reason.
+func (u *unit) inlined(t typeRef) (n int32, err error) {
+	s := u.c.sites
+	if t.u == u {
+		if n, seen := s.own.get(t.off); seen {
+			return int32(n), nil
+		}
+	} else if n, seen := s.origins[t]; seen {
+		return n, nil
+	}
+	if n, err = u.addInlined(t); err != nil {
+		return 0, err
+	}
+	if t.u == u {
+		s.own.set(t.off, uint32(n))
+	} else {
+		s.origins[t] = n
+	}
+	return n, nil
+}
+
+// addInlined adds the function with the abstract instance t to s.functions, and returns the same as
+// inlined.
 func (u *unit) addInlined(t typeRef) (int32, error) {
 	s := u.c.sites
 	e := &s.other
@@ -224,13 +259,13 @@ func (u *unit) addInlined(t typeRef) (int32, error) {
 		return -int32(inlines.NoFunction), nil
 	}
 	f := &u.c.scratch.function
-	if err := t.u.resolveFunction(e, f); err != nil {
-		return 0, err
-	}
+	name, err := t.u.nameInlined(e, f)
 	switch {
-	case len(f.name) == 0:
+	case err != nil:
+		return 0, err
+	case name.hash == types.Hash{}:
 		return -int32(inlines.NoName), nil
-	case !btf.ValidIdentifier(f.name):
+	case name.odd:
 		return -int32(inlines.NotIdentifier), nil
 	}
 	own, err := f.proto.u.r.Function(f.protoDIE)
@@ -241,20 +276,29 @@ func (u *unit) addInlined(t typeRef) (int32, error) {
 		return -int32(inlines.ManyParameters), nil
 	}
 	n := inlinedFunction{first: len(s.params), entries: len(own.Parameters)}
+	usual := e == f.protoDIE // the prototype is that of e, and "..." is its last parameter
 	for i := range own.Parameters {
 		p := &own.Parameters[i]
 		if p.Varying {
+			usual = usual && i == n.entries-1
 			continue
 		}
 		if p.Name.Class == dwarf.ClassNone {
 			s.params = s.params[:n.first]
 			return -int32(inlines.UnnamedParameter), nil
 		}
+		name, err := f.proto.u.nameOf(p.Off, p.Name)
+		if err == nil {
+			name, err = f.proto.u.spelled(p.Off, name)
+		}
+		if err != nil {
+			return 0, err
+		}
 		typ, err := f.proto.u.refTo(p.Off, p.Type)
 		if err != nil {
 			return 0, err
 		}
-		s.params = append(s.params, inlinedParam{typeRef: typeRef{f.proto.u, p.Off}, typ: typ})
+		s.params = append(s.params, inlinedParam{typeRef{f.proto.u, p.Off}, name.hash, typ, 0})
 		n.count++
 	}
 	for i := range s.params[n.first:] {
@@ -265,15 +309,67 @@ func (u *unit) addInlined(t typeRef) (int32, error) {
 		}
 		p.size = known.Size
 	}
-	proto, h, err := t.u.prototype(e, f)
-	if err != nil {
-		return 0, err
-	}
-	node := types.Node{Kind: types.KindFunc, Ref: proto, Aux: types.LinkageStatic,
+	made := types.Node{Kind: types.KindFunc, Aux: types.LinkageStatic,
 		Size: uint32(types.FuncInlined)}
+	if usual && u.c.repeats == repeatMost {
+		proto, err := n.hash(f, s.params[n.first:])
+		if err != nil {
+			return 0, err
+		}
+		u.c.store.lock()
+		n.id = u.c.store.g.Find(hashCandidate(&made, name.hash, proto))
+		u.c.store.mu.Unlock()
+	}
+	if n.id == 0 {
+		var proto types.Hash
+		made.Ref, proto, err = t.u.prototype(e, f)
+		if err == nil && len(f.name) == 0 {
+			f.name, err = t.u.r.String(e, dwarf.Name)
+		}
+		if err != nil {
+			return 0, err
+		}
+		n.made = len(s.made)
+		s.made = append(s.made, newCandidate(f.name, made, proto))
+	}
 	s.functions = append(s.functions, n)
-	s.made = append(s.made, newCandidate(f.name, node, h))
 	return int32(len(s.functions) - 1), nil
+}
+
+// nameInlined sets f from the abstract instance e, and returns the name of the function. If f.name is
+// empty, e has the name.
+func (u *unit) nameInlined(e *dwarf.DIE, f *function) (n name, err error) {
+	if !e.Has(dwarf.Origin) && !e.Has(dwarf.Specification) { // usually true
+		f.name, f.proto, f.protoDIE = nil, typeRef{u, e.Off}, e
+		if f.returns, err = u.ref(e, dwarf.Type); err != nil {
+			return n, err
+		}
+		return u.name(e, dwarf.Name)
+	}
+	if err := u.resolveFunction(e, f); err != nil || len(f.name) == 0 {
+		return n, err
+	}
+	return name{hash: types.HashString(f.name), odd: !btf.ValidIdentifier(f.name)}, nil
+}
+
+// hash returns the hash of the function's prototype. It expects "..." after the other parameters.
+func (n *inlinedFunction) hash(f *function, list []inlinedParam) (types.Hash, error) {
+	returns, err := f.returns.hash(1)
+	if err != nil {
+		return types.Hash{}, err
+	}
+	h := types.Start(types.KindFuncProto, 0, 0, types.Hash{}, returns)
+	for i := range list {
+		typ, err := list[i].typ.hash(1)
+		if err != nil {
+			return types.Hash{}, err
+		}
+		h.Elem(list[i].name, typ, 0)
+	}
+	for range n.entries - n.count {
+		h.Elem(types.Hash{}, types.Hash{}, 0)
+	}
+	return h.Sum(false), nil
 }
 
 // locateSite locates the parameter e, a child of a site. function is the offset of the function
@@ -293,7 +389,6 @@ func (u *unit) locateSite(e *dwarf.DIE, o *openSite, function uint32, frame dwar
 	o.next = i + 1
 	k := knownParam{index: i}
 	p := inlines.Parameter{Size: list[i].size, Signed: list[i].typ.signed}
-	var l inlines.Location
 	switch location := e.Value(dwarf.Location); {
 	case location.Class != dwarf.ClassNone:
 		expr, covered, err := u.r.LocationAt(e.Off, location, e.Value(dwarf.Views), o.at)
@@ -310,16 +405,13 @@ func (u *unit) locateSite(e *dwarf.DIE, o *openSite, function uint32, frame dwar
 				return err
 			}
 		}
-		l, k.why = s.machine.Locate(expr, p, base)
+		k.location, k.why = s.all.Locate(&s.machine, expr, p, base)
 	case e.IsBlock(dwarf.ConstValue):
-		l, k.why = s.machine.Block(u.r.Block(e.Val[dwarf.ConstValue]), p)
+		k.location, k.why = s.all.AddKnown(s.machine.Block(u.r.Block(e.Val[dwarf.ConstValue]), p))
 	case e.Constant(dwarf.ConstValue):
-		l, k.why = s.machine.Constant(e.Val[dwarf.ConstValue], p)
+		k.location, k.why = s.all.AddKnown(s.machine.Constant(e.Val[dwarf.ConstValue], p))
 	default:
 		k.why = inlines.NotListed
-	}
-	if k.why == inlines.Known {
-		k.location = s.all.AddLocation(l)
 	}
 	s.known = append(s.known, k)
 	return nil
@@ -394,38 +486,57 @@ func (s *sites) close() {
 
 // addInlined adds the unit's inlined functions to the graph and to the unit's environment.
 func (c *converter) addInlined() {
-	if c.sites == nil || len(c.sites.made) == 0 {
+	if c.sites == nil || len(c.sites.functions) == 0 {
 		return
 	}
 	c.store.lock()
 	defer c.store.mu.Unlock()
-	for i := range c.sites.made {
-		c.sites.ids = append(c.sites.ids, c.addCandidate(&c.sites.made[i]))
+	s := c.sites
+	for i := range s.functions {
+		f, n := &s.functions[i], len(c.env.items)
+		if f.id != 0 {
+			c.env.add(item{id: f.id})
+		} else {
+			f.id = c.addCandidate(&s.made[f.made])
+		}
+		s.ids, s.items = append(s.ids, f.id), append(s.items, uint32(n))
+		s.placed = s.placed && n < len(c.env.items) // otherwise, an item repeats
 	}
 }
 
-// end adds the sites of a unit to s.all. The unit has the given number and items. It looks for the
-// functions from the end of the items, because functions come last.
+// end adds the sites of a unit to s.all. The unit has the given number and items.
 func (s *sites) end(number int, items []types.ID) {
-	clear(s.items)
-	for _, id := range s.ids {
-		s.items[id] = 0
+	if !s.placed {
+		s.findItems(items)
 	}
-	left := len(s.items)
+	if len(s.list) > 0 {
+		s.all.Units = append(s.all.Units, inlines.UnitSites{Unit: number,
+			Functions: slices.Clone(s.items), List: slices.Clone(s.list)})
+	}
+	s.all.Lost.Add(&s.lost)
+}
+
+// findItems finds s.ids among the unit's items. It looks for the functions from the end of the
+// items, because functions come last.
+func (s *sites) findItems(items []types.ID) {
+	at := make(map[types.ID]uint32)
+	for _, id := range s.ids {
+		at[id] = 0
+	}
+	left := len(at)
 	for i, id := range slices.Backward(items) {
 		if left == 0 {
 			break
 		}
-		if _, ok := s.items[id]; ok {
-			s.items[id] = uint32(i)
+		if _, ok := at[id]; ok {
+			at[id] = uint32(i)
 			left--
 		}
 	}
-	for _, site := range s.list {
-		site.Unit, site.Item = uint32(number), s.items[s.ids[site.Item]]
-		s.all.List = append(s.all.List, site)
+	s.items = s.items[:0]
+	for _, id := range s.ids {
+		s.items = append(s.items, at[id])
 	}
-	s.all.Lost.Add(&s.lost)
 }
 
 // takeSites takes the sites of the unit that p has read again.
@@ -433,6 +544,7 @@ func (c *converter) takeSites(p *pinReader) {
 	s, of := c.sites, p.sites
 	s.all, s.lost = of.all, of.lost
 	s.list = append(s.list, of.list...)
+	s.placed = false
 	for _, id := range of.ids {
 		s.ids = append(s.ids, p.importer.ID(id))
 	}

@@ -291,9 +291,8 @@ func (w *work) joinSites(s *inlines.Sites) {
 	slices.Sort(numbers)
 	for _, c := range w.threads {
 		all := &c.sites.all
-		for i := range all.List {
-			n, _ := slices.BinarySearch(numbers, int(all.List[i].Unit))
-			all.List[i].Unit = uint32(n)
+		for i := range all.Units {
+			all.Units[i].Unit, _ = slices.BinarySearch(numbers, all.Units[i].Unit)
 		}
 		s.Join(all)
 	}

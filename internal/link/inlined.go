@@ -8,8 +8,10 @@ import (
 	"github.com/rules-btf/rules_btf/internal/link/base"
 	"github.com/rules-btf/rules_btf/internal/link/decide"
 	"github.com/rules-btf/rules_btf/internal/link/locsec"
+	"github.com/rules-btf/rules_btf/internal/link/resolve"
 	"github.com/rules-btf/rules_btf/internal/link/write"
 	"github.com/rules-btf/rules_btf/internal/model/object"
+	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
 
 // InlinedResult is the result of Inlined.
@@ -35,31 +37,50 @@ func Inlined(o *object.Object, sites *inlines.Sites, functions *base.Functions,
 		return nil, err
 	}
 	opt.Step("choose functions")
-	d, inlined := decide.DecideInlined(t, functions.Find)
-	opt.Step("write types")
-	w, err := write.BTF(t, d, write.Options{Order: orderOf(o), Jobs: opt.Jobs, CheckNames: true,
-		OnlyMade: true})
+	d, inlined := decide.DecideInlined(t, functions.Find, opt.Jobs)
+	opt.Step("write types, sort locations")
+	var w *write.Written
+	var locations *locsec.Locations
+	parallel.All(opt.Jobs, func() {
+		w, err = write.BTF(t, d, write.Options{Order: orderOf(o), Jobs: opt.Jobs, CheckNames: true,
+			OnlyMade: true})
+	}, func() { locations = locsec.Sort(sites) })
 	if err != nil {
 		return nil, err
 	}
 	opt.Step("write sites")
+	ids := idsOfFunctions(t, w, inlined, o, sites)
 	below := &btf.Blob{Order: orderOf(o)}
 	below.StartID, below.BaseStrLen = opt.Base.Ends()
-	split, err := btf.Parse(w.BTF, below)
+	var split *btf.Blob
+	var list *locsec.List
+	parallel.All(opt.Jobs, func() { split, err = btf.Parse(w.BTF, below) },
+		func() { list = locations.List(ids, opt.Jobs) })
 	if err != nil {
 		return nil, err
 	}
-	ids := make([]uint32, t.Len())
-	for k, f := range inlined {
-		if ids[k] = f.ID; f.ID == 0 {
-			ids[k] = w.MadeID(f.Made)
-		}
-	}
-	blob, counts := locsec.Add(split, sites,
-		func(s string) uint32 { return opt.Base.String([]byte(s)) },
-		func(s *inlines.Site) uint32 {
-			return ids[t.In(int(s.Unit), o.Units[s.Unit].Items[s.Item])]
-		}, opt.Jobs)
+	blob, counts := list.Add(split, func(s string) uint32 { return opt.Base.String([]byte(s)) })
 	data, err := btf.Encode(blob, btf.EncodeOptions{})
 	return &InlinedResult{data, counts, t.Found.Doubt()}, err
+}
+
+// idsOfFunctions returns the type ids of the functions in sites.Units, by unit.
+func idsOfFunctions(t *resolve.Types, w *write.Written, list []decide.Inlined,
+	o *object.Object, sites *inlines.Sites) [][]uint32 {
+	ids := make([]uint32, t.Len())
+	for _, f := range list {
+		if ids[f.Func] = f.ID; f.ID == 0 {
+			ids[f.Func] = w.MadeID(f.Made)
+		}
+	}
+	byUnit := make([][]uint32, len(sites.Units))
+	for i := range sites.Units {
+		u := &sites.Units[i]
+		items := o.Units[u.Unit].Items
+		byUnit[i] = make([]uint32, len(u.Functions))
+		for n, item := range u.Functions {
+			byUnit[i][n] = ids[t.In(u.Unit, items[item])]
+		}
+	}
+	return byUnit
 }

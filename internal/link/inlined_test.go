@@ -25,37 +25,47 @@ import (
 // error if the file can't be converted.
 func makeSites(t *testing.T, data []byte) (int, error) {
 	t.Helper()
-	file, err := elf.Parse("input.o", data)
+	b, n, err := sitesOf(t, data)
 	if err != nil {
 		return 0, err
-	}
-	sites := &inlines.Sites{}
-	o, err := convert.File(file, convert.Options{Features: features.Default(), Jobs: 1, Sites: sites})
-	if err != nil {
-		return 0, err
-	}
-	own, err := link.Link([]*object.Object{o}, link.Options{Features: features.Default(), Jobs: 1})
-	if err != nil {
-		return 0, err
-	}
-	bases, err := new(base.Files).With(own.BTF)
-	if err != nil {
-		return 0, err
-	}
-	made, err := link.Inlined(o, sites, bases.Functions(), link.Options{Base: bases.Base,
-		Features: features.Default(), Jobs: 1})
-	if err != nil {
-		return 0, err
-	}
-	b, err := btf.Parse(made.BTF, bases.BTF)
-	if err != nil {
-		t.Fatal(err)
 	}
 	boot := verify.Boot
 	for _, v := range verify.Check(b, verify.Options{Only: &boot, Sorted: true}) {
 		t.Errorf("the BTF of the sites is not valid: %v", v)
 	}
-	return len(sites.List), nil
+	return n, nil
+}
+
+// sitesOf makes the BTF of a file's sites. It also returns the number of sites that were found.
+func sitesOf(t *testing.T, data []byte) (*btf.Blob, int, error) {
+	t.Helper()
+	file, err := elf.Parse("input.o", data)
+	if err != nil {
+		return nil, 0, err
+	}
+	sites := &inlines.Sites{}
+	o, err := convert.File(file, convert.Options{Features: features.Default(), Jobs: 1, Sites: sites})
+	if err != nil {
+		return nil, 0, err
+	}
+	own, err := link.Link([]*object.Object{o}, link.Options{Features: features.Default(), Jobs: 1})
+	if err != nil {
+		return nil, 0, err
+	}
+	bases, err := new(base.Files).With(own.BTF)
+	if err != nil {
+		return nil, 0, err
+	}
+	made, err := link.Inlined(o, sites, bases.Functions(), link.Options{Base: bases.Base,
+		Features: features.Default(), Jobs: 1})
+	if err != nil {
+		return nil, 0, err
+	}
+	b, err := btf.Parse(made.BTF, bases.BTF)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b, sites.Len(), nil
 }
 
 // objectsWithDWARF returns object files from the tests of package convert.
@@ -105,6 +115,38 @@ func compiledSites(t *testing.T) (list [][]byte) {
 		list = append(list, data)
 	}
 	return list
+}
+
+// TestSameFunction: functions with the same name and prototype are one function, even if they are
+// from the same unit.
+func TestSameFunction(t *testing.T) {
+	d := programtest.NewDir(t)
+	d.Write("a.cc", `
+		#define INLINE static inline __attribute__((always_inline))
+		extern "C" int outside(int);
+		namespace a { INLINE int f(int x) { return outside(x); } }
+		namespace b { INLINE int f(int x) { return outside(x + 1); } }
+		INLINE int g(int x) { return outside(x + 2); }
+		int top(int x) { return b::f(x) + g(x) + a::f(x) + g(x) + b::f(x); }`)
+	d.Run("g++", "-O2", "-g", "-c", "-o", "a.o", "a.cc")
+	data, err := os.ReadFile(d.Path("a.o"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, n, err := sitesOf(t, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := map[string]int{}
+	functions := map[uint32]bool{}
+	for _, s := range b.Sites {
+		f, _ := b.ByID(s.Func)
+		count[b.TypeName(f)]++
+		functions[s.Func] = true
+	}
+	if n != 5 || count["f"] != 3 || count["g"] != 2 || len(functions) != 2 {
+		t.Errorf("%d sites; by function: %v; %d functions", n, count, len(functions))
+	}
 }
 
 // TestDamagedSites damages the debug sections of object files in many ways. The result is an error

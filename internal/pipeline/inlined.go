@@ -31,8 +31,11 @@ func Inlined(path string, how *How, open func() error) (*InlinedResult, error) {
 	var sites *inlines.Sites
 	var release string
 	var failed, err error
-	parallel.All(how.Convert.Jobs, func() { failed = open() },
-		func() { o, sites, release, err = readSites(path, how) })
+	parallel.All(how.Convert.Jobs, func() {
+		if failed = open(); failed == nil {
+			how.Bases.Functions().Index()
+		}
+	}, func() { o, sites, release, err = readSites(path, how) })
 	if err := cmp.Or(failed, err); err != nil {
 		return nil, err
 	}

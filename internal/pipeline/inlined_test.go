@@ -26,7 +26,14 @@ func inlinedModule(n int) string {
 		INLINE long own_%[1]d(struct own_%[1]d *o, long k) { return shared((void *)o, k) + k; }
 		long (*pointer_%[1]d)(struct own_%[1]d *, long) = own_%[1]d; // own_%[1]d also has a symbol
 		long use_%[1]d(struct own_%[1]d *o, struct driver *driver, long k)
-		{ return own_%[1]d(o, k) + shared(driver, %[1]d) + own_%[1]d(o, -1); }`, n+1)
+		{ return own_%[1]d(o, k) + shared(driver, %[1]d) + own_%[1]d(o, -1); }
+		#define LOCAL(name, type) int name##_%[1]d(int k) { \
+			struct local { type a[%[1]d]; } l = { { k } }; \
+			auto inline int nested(struct local *p) __attribute__((always_inline)); \
+			inline int nested(struct local *p) { return outside(p->a[0], p); } \
+			return nested(&l) + nested(0); }
+		LOCAL(one, int)
+		LOCAL(other, long)`, n+1)
 }
 
 // TestInlinedModules: the sites of a module that is converted together with others are the same as
@@ -76,8 +83,9 @@ func TestInlinedModules(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range b.Types { // only functions that the module's BTF lacks
-			if x := &b.Types[i]; x.Kind == btf.KindFunc && b.TypeName(x) != "shared" {
-				t.Errorf("module %d: %s is repeated", n, b.TypeName(x))
+			x := &b.Types[i]
+			if name := b.TypeName(x); x.Kind == btf.KindFunc && name != "shared" && name != "nested" {
+				t.Errorf("module %d: %s is repeated", n, name)
 			}
 		}
 		if alone.Counts.Sites < 5 || alone.Counts.Known < 5 {

@@ -259,15 +259,16 @@ func TestJoin(t *testing.T) {
 			l := Location{Size: 4, Flags: btf.LocReg}
 			l.set(v)
 			p := s.AddProto([]uint32{s.AddLocation(l), 0})
-			s.List = append(s.List, Site{Unit: v, Proto: p, Offset: uint32(i)})
+			s.Units = append(s.Units, UnitSites{int(v), nil, []Site{{Proto: p, Offset: uint32(i)}}})
 		}
 		s.Lost[NoValue] = uint64(len(values))
 		return s
 	}
 	describe := func(s *Sites) map[string]int {
 		all := map[string]int{}
-		for _, site := range s.List {
-			text := fmt.Sprint(site.Unit, site.Offset)
+		for _, u := range s.Units {
+			site := u.List[0]
+			text := fmt.Sprint(u.Unit, site.Offset)
 			for _, p := range s.Proto(site.Proto) {
 				if p == 0 {
 					text += " ?"
@@ -286,7 +287,7 @@ func TestJoin(t *testing.T) {
 	for _, s := range []*Sites{make(), make(3, 4), make(1, 2, 3)} {
 		b.Join(s)
 	}
-	if x, y := fmt.Sprint(describe(&a)), fmt.Sprint(describe(&b)); x != y || len(a.List) != 5 {
+	if x, y := fmt.Sprint(describe(&a)), fmt.Sprint(describe(&b)); x != y || a.Len() != 5 {
 		t.Errorf("%s\nin another order %s", x, y)
 	}
 	if len(a.Locations) != 4 || a.Protos() != 4 || a.Lost[NoValue] != 5 {

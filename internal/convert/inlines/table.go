@@ -51,6 +51,50 @@ func (t *table) grow() {
 	}
 }
 
+// pairs is a hash table with open addressing. It maps numbers of 64 bits to numbers of things.
+type pairs struct {
+	slots []pair // their number is a power of two
+	used  int
+}
+
+type pair struct {
+	key   uint64
+	thing uint32 // 1 + the number; 0: the slot is free
+}
+
+// find returns the slot of a key. If the slot is free, the caller must fill it.
+func (t *pairs) find(key uint64) *pair {
+	slot := t.slot(key)
+	if slot.thing != 0 {
+		return slot
+	}
+	if 2*t.used >= len(t.slots) {
+		old := t.slots
+		t.slots = make([]pair, max(1<<8, 2*len(old)))
+		for _, p := range old {
+			if p.thing != 0 {
+				*t.slot(p.key) = p
+			}
+		}
+		slot = t.slot(key)
+	}
+	t.used++
+	return slot
+}
+
+func (t *pairs) slot(key uint64) *pair {
+	mask := len(t.slots) - 1
+	if mask < 0 {
+		return &pair{}
+	}
+	hash := hashWord(hashWord(hashSeed, uint32(key)), uint32(key>>32)) * 0x9e3779b97f4a7c15
+	for i := int(hash>>32) & mask; ; i = (i + 1) & mask {
+		if p := &t.slots[i]; p.thing == 0 || p.key == key {
+			return p
+		}
+	}
+}
+
 // hashSeed makes hashes unpredictable, so that nobody can make input in which many things have the
 // same hash. The numbers of things don't depend on hashes.
 var hashSeed = rand.Uint64()

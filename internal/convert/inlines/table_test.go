@@ -1,6 +1,7 @@
 package inlines
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -50,5 +51,48 @@ func TestSameHash(t *testing.T) {
 				t.Fatalf("thing %d has the number %d", want, n)
 			}
 		}
+	}
+}
+
+// TestRemembered: locations that are remembered are those that would be found again.
+func TestRemembered(t *testing.T) {
+	g := rand.New(rand.NewPCG(1, 2))
+	var exprs [][]byte
+	for _, e := range [][]byte{{opReg0}, {opRegx}, {opReg0, opPiece}, {opBreg0, 0}, {opFbreg},
+		{opBreg0, 2, opStackValue}, {opLit0 + 31, opStackValue}, {opConst1s, 0x80, opStackValue},
+		{opAddrx, 0, opStackValue}, {opReg0, opPiece, 8, opReg0, opPiece, 8}, {opEntryValue, 1}} {
+		exprs = append(exprs, e)
+		for n := range byte(4) {
+			exprs = append(exprs, append(slices.Clone(e), n))
+			other := slices.Clone(e)
+			other[0] += n
+			other[len(other)/2] += n << 6
+			exprs = append(exprs, other)
+		}
+	}
+	var s Sites
+	known := 0
+	for range 20000 {
+		m := machine(binary.LittleEndian, 4<<g.IntN(2))
+		first := g.Uint64N(1 << 20)
+		m.Addrx = func(n uint64) (uint64, bool) { return first + n, true }
+		isSigned := g.IntN(2) == 0
+		p := Parameter{1 << g.IntN(5), func() bool { return isSigned }}
+		if g.IntN(50) == 0 {
+			p.Size |= 1 << (8 * (1 + g.IntN(3)))
+		}
+		frame := Frame{g.IntN(2) == 0, g.Uint32N(8), g.Int64N(8)}
+		expr := exprs[g.IntN(len(exprs))]
+		want, reason := m.Locate(expr, p, frame)
+		n, why := s.Locate(m, expr, p, frame)
+		if why != reason || (n != 0) != (why == Known) || n != 0 && s.Locations[n-1] != want {
+			t.Fatalf("%x, %d bytes: location %d, %v; want %s, %v", expr, p.Size, n, why, want.text(), reason)
+		}
+		if why == Known {
+			known++
+		}
+	}
+	if known < 2000 {
+		t.Errorf("only %d locations are known", known)
 	}
 }

@@ -137,16 +137,22 @@ func (r *Reader) readChild(f *Function, off uint32, parameters bool) (next uint3
 			next, err = r.readParameter(f, off)
 			return next, 0, err
 		}
-	case std.TagSubprogram, std.TagNamespace, std.TagModule, std.TagImportedUnit:
-		f.Declares = f.Declares || !e.Has(Declaration)
-	default:
-		f.Declares = f.Declares || e.Abbrev.definition
 	}
+	f.Declares = f.Declares || e.Abbrev.Declares()
 	if e.Abbrev.Encloses {
 		return e.Next, 1, nil
 	}
 	next, err = r.After(e)
 	return next, 0, err
+}
+
+// Declares reports whether the entries are definitions of types or functions, or imports.
+func (a *Abbrev) Declares() bool {
+	switch a.Tag {
+	case std.TagSubprogram, std.TagNamespace, std.TagModule, std.TagImportedUnit:
+		return !a.has(Declaration)
+	}
+	return a.definition
 }
 
 // readParameter reads the entry at offset off: a parameter, which it adds to f, or an annotation of

@@ -63,7 +63,7 @@ func TestFunctionsChildren(t *testing.T) {
 		}
 		paths = append(paths, object)
 	}
-	lists, found := 0, 0
+	lists, found, skipped := 0, 0, 0
 	for _, path := range paths {
 		f, err := elf.Open(path)
 		if err != nil {
@@ -87,13 +87,14 @@ func TestFunctionsChildren(t *testing.T) {
 				if e.Tag == std.TagSubprogram || e.Tag == std.TagSubroutineType {
 					lists++
 					found += compareChildren(t, filepath.Base(path), &r, &e)
+					skipped += checkSkipped(t, filepath.Base(path), &r, &e)
 				}
 			}
 		}
 	}
-	if lists < 100 || found < 15 {
-		t.Errorf("compared %d lists of children, with %d types in them: too few to mean much", lists,
-			found)
+	if lists < 100 || found < 15 || skipped < 200 {
+		t.Errorf("compared %d lists of children, with %d types in them, and skipped %d entries: "+
+			"too few to mean much", lists, found, skipped)
 	}
 }
 
@@ -156,4 +157,34 @@ func compareChildren(t *testing.T, file string, r *Reader, e *DIE) int {
 			file, e.Off, got, f.End, want, off)
 	}
 	return len(definitions)
+}
+
+// checkSkipped checks what SkipToCall skips, from each entry of a function on. It returns how many
+// entries are skipped.
+func checkSkipped(t *testing.T, file string, r *Reader, e *DIE) (skipped int) {
+	f, err := r.Function(e)
+	if err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	end := f.End
+	for off := e.Next; off < end; {
+		var c DIE
+		if err := r.Read(off, &c); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		next := r.SkipToCall(off)
+		for at := off; at < next; skipped++ {
+			h, err := r.Peek(at)
+			if err != nil || h.Abbrev == nil || h.Abbrev.Encloses || h.Abbrev.Declares() ||
+				h.Abbrev.Tag == std.TagInlinedSubroutine || h.Abbrev.Tag == std.TagFormalParameter ||
+				h.Abbrev.Tag == std.TagLexDwarfBlock {
+				t.Fatalf("%s: the entry at %#x is skipped", file, at)
+			}
+			if at, err = r.After(h); err != nil || at > next {
+				t.Fatalf("%s: from %#x, SkipToCall stops in an entry, at %#x", file, off, next)
+			}
+		}
+		off = c.Next
+	}
+	return skipped
 }

@@ -1,6 +1,7 @@
 package dwarf
 
 import (
+	std "debug/dwarf"
 	"encoding/binary"
 	"math/bits"
 )
@@ -42,6 +43,35 @@ func (r *Reader) SkipIdle(off uint32, local bool) (next uint32, deeper int) {
 		enter = planEnter
 	}
 	return r.skip(off, skipped, 0, enter)
+}
+
+// SkipToCall starts at offset off, in a function, and skips entries and their children. It stops at
+// a block, an inlined call, a parameter, an entry that declares or may enclose something that is
+// encoded, an entry without a usable plan, or at the end of the list of siblings.
+func (r *Reader) SkipToCall(off uint32) uint32 {
+	start := off
+	for {
+		_, p, at := r.planned(off)
+		if p.walk&(planIdle|planLocal) == 0 || p.walk&(planLead|planEnter|planStruct) != 0 {
+			break
+		}
+		next := at + uint32(p.size)
+		switch tag := std.Tag(p.tag); {
+		case tag == std.TagInlinedSubroutine, tag == std.TagFormalParameter,
+			p.walk&planChildren != 0 && p.sibling == 0:
+			next = 0
+		case p.walk&planChildren != 0:
+			next = r.u32(r.buf[at+uint32(p.sibling):])
+		case p.varying != 0:
+			next = r.overVarying(p, next)
+		}
+		if next <= off || int(next) > len(r.buf) {
+			break
+		}
+		off = next
+	}
+	r.work -= int64((off - start) / 4) // a guess, as in skip
+	return off
 }
 
 // isC reports whether a DW_AT_language is C. C compilers write a definition that is nested in a

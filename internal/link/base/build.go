@@ -36,7 +36,7 @@ func build(chain []*btf.Blob, first int, checksums bool) ([][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := builder{shapes}
+	b := builder{shapes: shapes}
 	var built [][]byte
 	var below Sum
 	for i, blob := range chain {
@@ -77,7 +77,16 @@ func sumOfBytes(data []byte, below Sum) (sum Sum) {
 }
 
 type builder struct {
-	shapes []object.TypeShape // by id
+	shapes  []object.TypeShape // by id or, with an outline, by id in the outline
+	outline *outline           // or nil
+}
+
+// shape returns the shape of the type with an id.
+func (b *builder) shape(id uint32) *object.TypeShape {
+	if b.outline != nil {
+		id = b.outline.ref(id)
+	}
+	return &b.shapes[id]
 }
 
 // index makes the index of one BTF. The caller sets only the checksums in h.
@@ -86,7 +95,7 @@ func (b *builder) index(blob *btf.Blob, h header) ([]byte, error) {
 	var definitions, declTags []entry
 	for i := range blob.Types {
 		id := blob.StartID + uint32(i)
-		s := &b.shapes[id]
+		s := b.shape(id)
 		switch s.Kind {
 		case types.KindVoid, types.KindFunc, types.KindVar, types.KindDatasec:
 			continue // TypeShapes returns this kind for locations
@@ -94,7 +103,7 @@ func (b *builder) index(blob *btf.Blob, h header) ([]byte, error) {
 			// the tags of functions and variables are never looked up in a base
 			t := &blob.Types[i]
 			target := t.SizeOrType
-			if k := b.shapes[target].Kind; k != types.KindFunc && k != types.KindVar {
+			if k := b.shape(target).Kind; k != types.KindFunc && k != types.KindVar {
 				_, component, _ := object.Head(blob, t)
 				h := declTagHash(types.HashString([]byte(blob.TypeName(t))), target, component, t.KFlag)
 				declTags = append(declTags, entry{h, 1})
@@ -141,7 +150,7 @@ func (b *builder) index(blob *btf.Blob, h header) ([]byte, error) {
 func (b *builder) digest(blob *btf.Blob) types.Hash {
 	layer := make([]types.Hash, 0, len(blob.Types))
 	for i := range blob.Types {
-		if s := &b.shapes[blob.StartID+uint32(i)]; s.Kind != types.KindVoid {
+		if s := b.shape(blob.StartID + uint32(i)); s.Kind != types.KindVoid {
 			layer = append(layer, s.Hash)
 		}
 	}
@@ -170,12 +179,12 @@ func (b *builder) references(blob *btf.Blob) (blocks, refs []byte) {
 		}
 		t := &blob.Types[i]
 		list = list[:0]
-		kind := b.shapes[blob.StartID+uint32(i)].Kind
+		kind := b.shape(blob.StartID + uint32(i)).Kind
 		switch kind {
 		case types.KindVoid, types.KindFunc, types.KindVar, types.KindDatasec, types.KindDeclTag:
 		default:
 			for ref := range blob.Refs(t) {
-				if s := &b.shapes[*ref]; s.Leads || s.Stub != (types.Hash{}) {
+				if s := b.shape(*ref); s.Leads || s.Stub != (types.Hash{}) {
 					list = append(list, *ref)
 				}
 			}

@@ -48,11 +48,7 @@ func indexOnOutline(b *btf.Blob, h header) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	made := builder{make([]object.TypeShape, b.EndID())}
-	for i, id := range o.reached {
-		made.shapes[id] = shapes[i+1]
-	}
-	copy(made.shapes[b.StartID:], shapes[len(o.reached)+1:])
+	made := builder{shapes, &o}
 	return made.index(b, h)
 }
 
@@ -100,6 +96,14 @@ func (o *outline) find() error {
 	return missing
 }
 
+// ref returns the id in the result of a type that is in it.
+func (o *outline) ref(id uint32) uint32 {
+	if id >= o.from.StartID {
+		return id - o.from.StartID + uint32(len(o.reached)) + 1
+	}
+	return o.ids[id]
+}
+
 func isTag(t *btf.Type) bool {
 	return t.NameOff != 0 && (t.Kind.IsComposite() || t.Kind.IsEnum())
 }
@@ -115,16 +119,10 @@ func (o *outline) copy() (*btf.Blob, error) {
 		}
 		return strings.Add(s)
 	}
-	ref := func(id uint32) uint32 {
-		if id >= o.from.StartID {
-			return id - o.from.StartID + uint32(len(o.reached)) + 1
-		}
-		return o.ids[id]
-	}
 	for _, id := range o.reached {
 		t, in := o.from.ByID(id)
 		if !isTag(t) {
-			to.Copy(in, t, name, ref)
+			to.Copy(in, t, name, o.ref)
 			continue
 		}
 		declared := btf.Type{Kind: t.Kind, NameOff: name(t.NameOff), SizeOrType: t.SizeOrType}
@@ -140,7 +138,7 @@ func (o *outline) copy() (*btf.Blob, error) {
 			to.Types = append(to.Types, btf.Type{Kind: t.Kind})
 			continue
 		}
-		to.Copy(o.from, t, name, ref)
+		to.Copy(o.from, t, name, o.ref)
 	}
 	to.Strings = strings.String()
 	return to, bad

@@ -38,8 +38,21 @@ func (f *Functions) Find(name []byte, proto uint32) uint32 {
 	return 0
 }
 
+// Index does now what Find does only once.
+func (f *Functions) Index() {
+	for ; f != nil; f = f.below {
+		f.once.Do(f.index)
+	}
+}
+
 func (f *Functions) index() {
-	f.names, f.next = map[string]uint32{}, map[uint32]uint32{}
+	n := 0
+	for i := range f.b.Types {
+		if f.b.Types[i].Kind == btf.KindFunc {
+			n++
+		}
+	}
+	f.names, f.next = make(map[string]uint32, n), map[uint32]uint32{}
 	for i := len(f.b.Types) - 1; i >= 0; i-- {
 		t := &f.b.Types[i]
 		if t.Kind != btf.KindFunc {

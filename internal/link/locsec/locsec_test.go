@@ -60,30 +60,37 @@ func split(on *btf.Blob) *btf.Blob {
 	return sorted
 }
 
-// sites are the sites of these functions, in a random order: functions by index in items.
+// sites are the sites of these functions, in a random order: functions by index in ids.
 func sites(r *rand.Rand, sections []string, more int) *inlines.Sites {
-	s := &inlines.Sites{Sections: append([]string{""}, sections...)}
+	s := &inlines.Sites{File: inlines.File{Sections: append([]string{""}, sections...)}}
+	s.Units = make([]inlines.UnitSites, 3)
 	location := func(n uint32) uint32 {
 		return s.AddLocation(inlines.Location{Size: 4, Flags: btf.LocReg, Count: 1, Values: [3]uint32{n}})
 	}
 	s.AddProto([]uint32{location(99)}) // no site has it
-	type site struct{ item, section, offset, reg uint32 }
+	type site struct{ function, section, offset, reg uint32 }
 	var list []site
 	for i := range uint32(more) {
-		list = append(list, site{i % 4, 1 + i%uint32(len(sections)), i / 8, i / 3 % 5})
+		list = append(list, site{i % 4, 1 + min(i%5, uint32(len(sections))-1), i / 8, i / 3 % 5})
 	}
 	list = append(list, list...) // each site twice
 	r.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 	for _, x := range list {
 		params := []uint32{location(x.reg)}
-		if x.item > 0 { // not f
+		if x.function > 0 { // not f
 			params = append(params, 0)
 		}
-		s.List = append(s.List, inlines.Site{Item: x.item, Section: x.section, Offset: x.offset,
+		u := &s.Units[1+r.IntN(2)]
+		u.List = append(u.List, inlines.Site{Function: x.function, Section: x.section, Offset: x.offset,
 			Proto: s.AddProto(params)})
 	}
 	return s
 }
+
+// ids are the ids of the functions, by unit.
+var ids = [][]uint32{nil, {2, 5, 6, 7}, {2, 5, 6, 7}}
+
+func notInBase(string) uint32 { return 0 }
 
 func encode(t *testing.T, b *btf.Blob) string {
 	t.Helper()
@@ -99,15 +106,13 @@ func encode(t *testing.T, b *btf.Blob) string {
 func TestAdd(t *testing.T) {
 	on := base()
 	from := split(on)
-	ids := []uint32{2, 5, 6, 7} // by item
 	for _, sections := range [][]string{{".text"}, {".text", ".exit.text", ".init.text"},
 		{"Z", "zz"}} {
 		for _, n := range []int{0, 1, 60, fewSites} {
 			var want string
 			for seed := range uint64(4) {
 				s := sites(rand.New(rand.NewPCG(seed, 1)), sections, n)
-				b, counts := Add(from, s, func(name string) uint32 { return 0 },
-					func(s *inlines.Site) uint32 { return ids[s.Item] }, 1+int(seed))
+				b, counts := Sort(s).List(ids, 1+int(seed)).Add(from, notInBase)
 				got := encode(t, b)
 				if want == "" {
 					want = got
@@ -174,12 +179,12 @@ func name(b *btf.Blob, p btf.Param) string {
 func TestNameInBase(t *testing.T) {
 	from := split(base())
 	s := sites(rand.New(rand.NewPCG(1, 1)), []string{".text"}, 3)
-	b, _ := Add(from, s, func(name string) uint32 {
+	b, _ := Sort(s).List(ids, 1).Add(from, func(name string) uint32 {
 		if name != "inline.text" {
 			t.Errorf("asked for %q", name)
 		}
 		return 3
-	}, func(*inlines.Site) uint32 { return 5 }, 1)
+	})
 	if b.Strings != from.Strings {
 		t.Errorf("the strings are %q, want %q", b.Strings, from.Strings)
 	}
@@ -194,8 +199,7 @@ func TestNameInBase(t *testing.T) {
 func TestJoin(t *testing.T) {
 	on := base()
 	s := sites(rand.New(rand.NewPCG(1, 1)), []string{".text", ".init.text"}, 40)
-	b, _ := Add(split(on), s, func(string) uint32 { return 0 },
-		func(s *inlines.Site) uint32 { return []uint32{2, 5, 6, 7}[s.Item] }, 1)
+	b, _ := Sort(s).List(ids, 1).Add(split(on), notInBase)
 	all := Join(b)
 	for _, v := range verify.Check(all, verify.Options{Sorted: true}) {
 		t.Error(v)
