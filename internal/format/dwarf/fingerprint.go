@@ -42,15 +42,10 @@ type Prints struct {
 
 	plainly bool // never take the fast path; for tests
 
-	unit  Fingerprint // fingerprint of the unit's place
-	types printTable
-	names []nameSlot
-	index []byte // the unit's part of .debug_str_offsets (for strx)
-}
-
-type nameSlot struct {
-	off uint64
-	fp  Fingerprint
+	unit   Fingerprint // fingerprint of the unit's place
+	types  printTable
+	recent [recentBlocks]uint32 // blocks of .debug_str that are in the processor's cache, plus 1
+	index  []byte               // the unit's part of .debug_str_offsets (for strx)
 }
 
 // printStart is the fingerprint into which nothing has been mixed yet.
@@ -62,7 +57,6 @@ const (
 	printMulA  = 0xa0761d6478bd642f
 	printMulB  = 0xe7037ed1a0b428db
 
-	nameBits      = 12
 	maxPrintDepth = 500
 )
 
@@ -77,18 +71,13 @@ func (f Fingerprint) with(a, b uint64) Fingerprint {
 	return Fingerprint{ahi ^ alo, bhi ^ blo ^ b}
 }
 
-// Share makes p use the string table of q, which is for another unit of the same file.
-func (p *Prints) Share(q *Prints) {
-	if q.names == nil && !q.Merged {
-		q.names = make([]nameSlot, 1<<nameBits)
-	}
-	p.Merged, p.names, p.File = q.Merged, q.names, q.File
-}
+// Share prepares p for another unit of the file of q.
+func (p *Prints) Share(q *Prints) { p.Merged, p.File = q.Merged, q.File }
 
 // Forget prepares p for another file, with the given number.
 func (p *Prints) Forget(file uint64) {
 	p.File = file
-	clear(p.names)
+	p.recent = [recentBlocks]uint32{}
 }
 
 // Reset prepares p for the unit that r has loaded.
@@ -105,9 +94,6 @@ func (p *Prints) Reset(r *Reader) {
 	p.index = nil
 	if r.in == r.D && !r.Unit.Dwarf64 && !p.plainly {
 		p.index = r.D.strOffsets[min(r.strBase, uint64(len(r.D.strOffsets))):]
-	}
-	if p.names == nil && !p.Merged {
-		p.names = make([]nameSlot, 1<<nameBits)
 	}
 }
 

@@ -1,6 +1,9 @@
 package dwarf
 
-import "encoding/binary"
+import (
+	"bytes"
+	"encoding/binary"
+)
 
 func (p *Prints) mixString(fp *Fingerprint, die uint32, v Value) error {
 	v, err := p.r.ByOffset(die, v)
@@ -45,11 +48,10 @@ func printBytes(s []byte) Fingerprint {
 
 // strp returns a fingerprint of the content of the string at offset v in .debug_str.
 func (p *Prints) strp(die uint32, v uint64) (Fingerprint, error) {
-	n := &p.names[v*printSeedA>>(64-nameBits)]
-	if n.off == v+1 {
-		return n.fp, nil
-	}
 	str := p.r.D.str
+	if block := uint32(v >> blockShift); p.recent[block%recentBlocks] != block+1 {
+		p.readBlock(block)
+	}
 	fp, ok := printString(str[min(v, uint64(len(str))):])
 	if !ok { // the string is at the end of the section, long, or invalid
 		s, err := p.r.StringAt(die, ClassStrp, v)
@@ -58,8 +60,21 @@ func (p *Prints) strp(die uint32, v uint64) (Fingerprint, error) {
 		}
 		fp = printBytes(s)
 	}
-	*n = nameSlot{v + 1, fp}
 	return fp, nil
+}
+
+const (
+	blockShift   = 13
+	recentBlocks = 64 // together, they are smaller than a processor's level 2 cache
+)
+
+// readBlock reads a block of .debug_str, of 1<<blockShift bytes, into the processor's cache. A unit
+// refers to most strings of a block, in random order. Reading them all in their order first takes
+// far less time than to wait for the memory at each string.
+func (p *Prints) readBlock(block uint32) {
+	p.recent[block%recentBlocks] = block + 1
+	str := p.r.D.str[min(uint64(block)<<blockShift, uint64(len(p.r.D.str))):]
+	_ = bytes.IndexByte(str[:min(1<<blockShift, len(str))], 0xff) // not in UTF-8
 }
 
 // maxPrintString limits how many bytes printString looks at.
