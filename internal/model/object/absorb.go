@@ -10,11 +10,12 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/model/types"
+	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
 
 // absorber does the work of ReadFile and Merger.Add, but faster: it reads BTF objects straight into
 // one graph. More than 99% of a file's shapes are in the graph already. So shapes are hashed in
-// place, and nodes are made only for new shapes.
+// place, and nodes are made only for new shapes. The first file makes all of the graph: see fill.go.
 //
 // It accepts only files that Write wrote. Everything else (damaged files, raw BTF, pinned stubs) is
 // read the plain way (read.go, references.go, shapes.go), which reports what is wrong. Both ways
@@ -22,7 +23,8 @@ import (
 // from the canonical order). If both accept a file, they make the same graph and units: see
 // TestAbsorb, TestAbsorbDamaged, FuzzAbsorb, and TestMergeRealObjects in package convert.
 type absorber struct {
-	set *unitSet
+	set  *unitSet
+	jobs int // threads for one file
 
 	// The fields from here on are for the current file. Their memory is reused for the next file.
 	file []byte
@@ -49,6 +51,8 @@ type shape struct {
 	tag   types.Tag // the tag that it declares or defines; 0: none
 	fwd   bool      // it only declares the tag
 	leads bool      // it only declares the tag, or contains a stub
+	// crossed is set if a reference to the type is a stub of its tag
+	crossed bool
 }
 
 // crosses reports whether a reference to s, from a type of the given kind, is a stub of s's tag.
@@ -89,7 +93,14 @@ func (a *absorber) take(path string) (says claims, ok bool, err error) {
 	for i := range s.units {
 		says.candidates = says.candidates || !s.units[i].linked
 	}
-	if err := s.addTo(a.set, a.node); err != nil {
+	filled := false
+	if len(a.set.g.Nodes) == 1 && len(a.set.units) == 0 {
+		filled, err = a.fill(s)
+	}
+	if !filled {
+		err = s.addTo(a.set, a.node)
+	}
+	if err != nil {
 		return says, false, fmt.Errorf("%s: %w", path, err)
 	}
 	return says, true, nil
@@ -107,12 +118,15 @@ func (a *absorber) read(path string) (*unitsSection, Target, bool) {
 	if a.text, err = a.blob.ParseTypes(records.Raw()); err != nil || byteOrder(&a.blob) != f.Order {
 		return nil, Target{}, false
 	}
-	s, err := decodeUnits(units.Raw(), &a.blob)
-	if err != nil || len(s.pins) > 0 || len(s.refs) > 0 {
+	var s *unitsSection
+	named := false
+	parallel.All(a.jobs, func() { s, err = decodeUnits(units.Raw(), &a.blob) },
+		func() { named = a.hashNames() })
+	if err != nil || len(s.pins) > 0 || len(s.refs) > 0 || !named {
 		return nil, Target{}, false
 	}
 	a.sizes = s.sizes
-	return s, target(f), a.hashNames() && a.hashShapes()
+	return s, target(f), a.hashShapes()
 }
 
 func (a *absorber) load(path string) bool {
@@ -143,24 +157,44 @@ func resized[T any](s []T, n int) []T {
 	return s
 }
 
+// hashNames hashes the strings. The ordinal of a string is the number of zero bytes before it.
 func (a *absorber) hashNames() bool {
 	a.ordinal = resized(a.ordinal, len(a.text))
-	a.names = append(a.names[:0], types.Hash{})
-	for at := 1; at < len(a.text); {
-		n := bytes.IndexByte(a.text[at:], 0)
-		switch n {
-		case -1:
+	var parts []namesPart
+	end := uint32(0) // ordinal
+	for at := 0; at < len(a.text); {
+		const some = 1 << 16
+		n := bytes.IndexByte(a.text[min(at+some, len(a.text))-1:], 0) + 1
+		if n == 0 {
 			return false
-		case 0:
-			at++
-			continue
 		}
-		a.ordinal[at] = uint32(len(a.names))
-		a.names = append(a.names, types.HashString(a.text[at:at+n]))
+		p := namesPart{at, min(at+some, len(a.text)) - 1 + n, end}
+		parts = append(parts, p)
+		at = p.to
+		end += uint32(bytes.Count(a.text[p.from:p.to], []byte{0}))
+	}
+	a.names = resized(a.names, int(end))
+	a.strs = resized(a.strs, int(end))
+	parallel.Do(a.jobs, len(parts), func(i int) { a.hashPart(parts[i]) })
+	return true
+}
+
+// namesPart is a part of absorber.text: its first and last offset, and the ordinal of its first
+// string.
+type namesPart struct {
+	from, to int
+	ordinal  uint32
+}
+
+func (a *absorber) hashPart(p namesPart) {
+	for at, ordinal := p.from, p.ordinal; at < p.to; ordinal++ {
+		n := bytes.IndexByte(a.text[at:], 0)
+		if n > 0 {
+			a.ordinal[at] = ordinal
+			a.names[ordinal] = types.HashString(a.text[at : at+n])
+		}
 		at += n + 1
 	}
-	a.strs = resized(a.strs, len(a.names))
-	return true
 }
 
 func (a *absorber) name(off uint32) (h types.Hash, ok bool) {
@@ -246,7 +280,9 @@ func (a *absorber) hash(id uint32, depth int) bool {
 		h, deep, good = a.refer(t.Kind, fit, child, depth)
 		if deepest, ok = max(deepest, deep), ok && good; good {
 			c := &a.shapes[child]
-			s.leads = s.leads || c.leads || c.crosses(t.Kind)
+			crosses := c.crosses(t.Kind)
+			s.leads = s.leads || c.leads || crosses
+			c.crossed = c.crossed || crosses
 		}
 		return h
 	}
