@@ -86,6 +86,8 @@ func Linked(path string, how How) (*Result, error) {
 	}
 	defer f.Close()
 	result := &Result{Release: f.KernelRelease()}
+	var check func() error
+	how.Convert.Finite = &check
 	all, known, err := read(f, &how)
 	if err != nil {
 		return nil, err
@@ -102,11 +104,22 @@ func Linked(path string, how How) (*Result, error) {
 	if how.Watch != nil {
 		options.Step = how.Watch.Linking()
 	}
-	// The link doesn't need the file. For a large file, closing it takes milliseconds.
-	parallel.All(options.Jobs, func() { f.Close() }, func() {
-		result.Result, err = link.Link([]*object.Object{o}, options)
-	})
-	if err != nil {
+	if check == nil {
+		check = o.CheckFinite
+	}
+	var failed error
+	options.Finite = func() error {
+		if failed = check(); failed == nil {
+			f.Close() // which takes milliseconds for a large file
+		}
+		return failed
+	}
+	result.Result, err = link.Link([]*object.Object{o}, options)
+	options.Finite = nil
+	switch {
+	case failed != nil:
+		return nil, failed
+	case err != nil:
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	result.Doubt = cmp.Or(relocate.OtherRelease(result.Release, how.Bases.Release), result.Doubt)
