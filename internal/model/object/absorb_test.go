@@ -88,7 +88,7 @@ func checkAbsorbed(t *testing.T, data []byte) (ok bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := Write(merged)
+	want, err := Write(merged, 1)
 	if err != nil {
 		return true // a limit of BTF
 	}
