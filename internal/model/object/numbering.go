@@ -144,7 +144,7 @@ func (num *numbering) sort() {
 		}
 		return anonymous + k.name
 	})
-	const some = 1 << 12 // buckets
+	const some = 1 << 8 // buckets
 	parallel.Do(num.jobs, (len(begin)+some-2)/some, func(part int) {
 		end := min((part+1)*some, len(begin)-1)
 		for i := part * some; i < end; i++ {
