@@ -35,6 +35,7 @@ type absorber struct {
 	names   []types.Hash // by ordinal
 	strs    []types.Str  // by ordinal; 0: not interned yet
 	shapes  []shape      // by type id
+	crossed []uint32     // by type id: 1 if a reference to the type is a stub of its tag
 	sizes   []uint32     // by type id: Node.Size, for FUNCs and VARs
 	elems   []types.Elem // of types being added
 }
@@ -44,15 +45,13 @@ type shape struct {
 	hash  types.Hash // hash of the content
 	stub  types.Hash // hash of the stub, if the type declares or defines a tag
 	id    types.ID   // in the graph; 0: not looked up yet
+	state uint32     // free, done, or the thread that is hashing the type
 	depth uint16     // how deep the shape nests; 0: not known yet
 	chain uint8      // length of the chain of modifiers that begins with the type
-	busy  bool
 	kind  btf.Kind
 	tag   types.Tag // the tag that it declares or defines; 0: none
 	fwd   bool      // it only declares the tag
 	leads bool      // it only declares the tag, or contains a stub
-	// crossed is set if a reference to the type is a stub of its tag
-	crossed bool
 }
 
 // crosses reports whether a reference to s, from a type of the given kind, is a stub of s's tag.
@@ -216,115 +215,6 @@ func (a *absorber) intern(off uint32) types.Str {
 		*str = a.set.g.Strs.InternHashed(a.text[off:int(off)+n], a.names[a.ordinal[off]])
 	}
 	return *str
-}
-
-// hashShapes hashes all types, and checks that they are in canonical order.
-func (a *absorber) hashShapes() bool {
-	if !a.hashTypes() {
-		return false
-	}
-	last := uint32(0) // the ordinal of the previous type's name
-	for i := range a.blob.Types {
-		name := a.ordinal[a.blob.Types[i].NameOff]
-		if name < last || name == last && i > 0 && !a.shapes[i].precedes(&a.shapes[i+1]) {
-			return false
-		}
-		last = name
-	}
-	return true
-}
-
-func (a *absorber) hashTypes() bool {
-	a.shapes = resized(a.shapes, len(a.blob.Types)+1)
-	for i := range a.blob.Types {
-		t, s := &a.blob.Types[i], &a.shapes[i+1]
-		name, ok := a.name(t.NameOff)
-		if !ok {
-			return false
-		}
-		if t.Kind.IsLocation() {
-			return false
-		}
-		s.kind, s.tag = t.Kind, declared(t)
-		if s.fwd = s.tag != 0; !s.fwd && t.NameOff != 0 {
-			s.tag = types.TagOf(types.Kind(t.Kind))
-		}
-		if s.tag != 0 {
-			s.stub = types.HashStub(s.tag, name)
-		}
-	}
-	for i := range a.blob.Types {
-		if a.shapes[i+1].depth == 0 && !a.hash(uint32(i+1), 0) {
-			return false
-		}
-	}
-	return true
-}
-
-// hash hashes the type with this id as types.Graph does, after the types that its shape contains.
-func (a *absorber) hash(id uint32, depth int) bool {
-	t, s := &a.blob.Types[id-1], &a.shapes[id]
-	if s.busy || depth > types.MaxDepth+2 { // +2: below a declaration tag and its function
-		return false
-	}
-	if s.fwd {
-		s.hash, s.depth, s.leads = s.stub, 1, true
-		return t.NameOff != 0
-	}
-	s.busy = true
-	ok, name := true, a.names[a.ordinal[t.NameOff]]
-	deepest, fit := uint16(0), kindsFor(t.Kind)
-	ref := func(child uint32) (h types.Hash) {
-		var deep uint16
-		var good bool
-		h, deep, good = a.refer(t.Kind, fit, child, depth)
-		if deepest, ok = max(deepest, deep), ok && good; good {
-			c := &a.shapes[child]
-			crosses := c.crosses(t.Kind)
-			s.leads = s.leads || c.leads || crosses
-			c.crossed = c.crossed || crosses
-		}
-		return h
-	}
-	size, aux, to := Head(&a.blob, t)
-	var refers types.Hash
-	if t.Kind.HasType() || t.Kind == btf.KindArray {
-		refers = ref(to)
-	}
-	if ok && t.Kind.IsModifier() {
-		s.chain = a.shapes[to].chain + 1
-		ok = s.chain <= btf.MaxModifiers
-	}
-	h := types.Start(types.Kind(t.Kind), size+a.sizes[id], aux, name, refers)
-	for i := range Elements(t) {
-		nameOff, child, val := Element(&a.blob, t, i)
-		name, found := a.name(nameOff)
-		ok = ok && found
-		h.Elem(name, ref(child), val)
-	}
-	ok = ok && (t.Kind != btf.KindFunc || aux <= types.LinkageExtern)
-	s.hash, s.depth, s.busy = h.Sum(t.KFlag), deepest+1, false
-	return ok && (deepest < types.MaxDepth || !mayNest(t.Kind))
-}
-
-// refer returns the hash that represents child in the content of a type that refers to it, and how
-// deep child nests. The parameter from is the kind of the referring type; ok is false if such a
-// reference is not allowed, or if child is invalid.
-func (a *absorber) refer(from btf.Kind, fit kindSet, child uint32, depth int) (h types.Hash,
-	deep uint16, ok bool) {
-	if uint64(child) >= uint64(len(a.shapes)) {
-		return h, 0, false
-	}
-	c := &a.shapes[child] // empty for void
-	switch {
-	case !fit.has(c.kind):
-		return h, 0, false
-	case c.crosses(from):
-		return c.stub, 0, true
-	case c.depth == 0 && child != 0 && !a.hash(child, depth+1):
-		return h, 0, false
-	}
-	return c.hash, c.depth, true
 }
 
 // node returns the node of the type with this id, and adds it if it is missing. If the graph has a

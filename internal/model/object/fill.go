@@ -119,7 +119,7 @@ func (f *filler) eachTag(do func(same []uint32)) {
 		}
 		if s := &f.shapes[id]; s.tag != 0 {
 			same[s.tag] = append(same[s.tag], uint32(id))
-			needed[s.tag] = needed[s.tag] || s.fwd || s.crossed
+			needed[s.tag] = needed[s.tag] || s.fwd || f.crossed[id] != 0
 		}
 	}
 	flush()
