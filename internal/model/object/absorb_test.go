@@ -12,7 +12,7 @@ import (
 
 func newAbsorber() (*absorber, *Merger) {
 	m := NewMerger()
-	return &absorber{set: m.set}, m
+	return &absorber{set: m.set, jobs: 2}, m
 }
 
 // TestAbsorb passes many objects to one absorber, which must absorb all of them except those with
