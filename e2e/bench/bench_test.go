@@ -58,7 +58,7 @@ func TestThreads(t *testing.T) {
 		{"elf", 100, elf, 1e12, 8 + 6 + 4},
 		{"slow facts", 100, []phase{{Name: "facts", CPU: 20, Critical: 20}, elf[1]}, 1e12, 10 + 20},
 		{"link", 30, []phase{{Name: "facts", CPU: 3, Critical: 3}, {Name: "read", CPU: 7, Critical: 7},
-			elf[2]}, 4, 10 + 4 + 4},
+			elf[2]}, 4, 7 + 3.0/4 + 4 + 4},
 		{"merge", 10, []phase{{Name: "read", CPU: 8, Critical: 1}}, 7, 2 + 1 + 1},
 	} {
 		w := workOf(c.all, c.phases)

@@ -10,7 +10,7 @@ import (
 
 // work is a command's processor time on one thread, in seconds: the sum, and how much of it would
 // remain with any number of threads. One thread finds the facts of a linked file, while the others
-// convert. The time outside of the phases can't be shared by threads.
+// convert it, or read BTF objects. The time outside of the phases can't be shared by threads.
 type work struct {
 	all, remains  float64
 	convert, fact phase
@@ -21,7 +21,7 @@ func workOf(all float64, phases []phase) work {
 	facts := slices.IndexFunc(phases, func(p phase) bool { return p.Name == "facts" })
 	for _, p := range phases {
 		switch {
-		case p.Name == "convert" && facts >= 0:
+		case (p.Name == "convert" || p.Name == "read") && facts >= 0:
 			w.convert, w.fact = p, phases[facts]
 			w.remains -= p.CPU + w.fact.CPU
 		case p.Name != "facts":
@@ -83,7 +83,7 @@ func threads(runs int, commands []command) {
 		for _, p := range kept[i].Phases {
 			rest -= p.CPU
 			if p.Name == "facts" && w.convert.CPU > 0 {
-				fmt.Printf("| facts, during the conversion | %.0f ms | | |\n", p.CPU*1e3)
+				fmt.Printf("| facts, at the same time | %.0f ms | | |\n", p.CPU*1e3)
 				continue
 			}
 			row(p.Name, p, w.all)

@@ -46,7 +46,7 @@ func units(t *testing.T, path string) (paths []string) {
 	dir := t.TempDir()
 	_, err = convert.File(f, convert.Options{Features: features.Default(), LangExclude: rust,
 		Each: func(number int, o *object.Object) error {
-			data, err := object.Write(o)
+			data, err := object.Write(o, 1)
 			if err != nil {
 				return err
 			}

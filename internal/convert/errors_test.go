@@ -189,7 +189,7 @@ func TestSkippedUnitLeavesNoTrace(t *testing.T) {
 	for _, order := range []string{"x.o", "x.o b.o", "b.o x.o"} {
 		path := build(t, write+"ld -r "+order+" -o o", "o")
 		for _, opt.Jobs = range []int{1, 2} {
-			data, err := object.Write(convertFile(t, path, opt))
+			data, err := object.Write(convertFile(t, path, opt), 1)
 			if err != nil {
 				t.Fatal(err)
 			}

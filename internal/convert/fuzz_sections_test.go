@@ -90,7 +90,7 @@ func FuzzSections(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, err := object.Write(merged)
+		out, err := object.Write(merged, 1)
 		if err != nil {
 			return
 		}

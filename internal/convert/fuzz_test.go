@@ -60,7 +60,7 @@ func FuzzConvert(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, err := object.Write(o)
+		out, err := object.Write(o, 1)
 		if err != nil {
 			return
 		}

@@ -269,7 +269,7 @@ func TestHostile(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := object.Write(merged); err != nil {
+			if _, err := object.Write(merged, 1); err != nil {
 				t.Fatal(err)
 			}
 		}

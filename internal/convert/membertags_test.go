@@ -167,7 +167,7 @@ func checkMerges(t *testing.T, want []byte, linked string, objs []string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		data, err := object.Write(merged)
+		data, err := object.Write(merged, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -38,7 +38,7 @@ func linkedSources(t *testing.T) string {
 // written returns o in the form of a .btfo file.
 func written(t *testing.T, o *object.Object) []byte {
 	t.Helper()
-	data, err := object.Write(o)
+	data, err := object.Write(o, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func TestParts(t *testing.T) {
 				var mu sync.Mutex
 				var parts [][]byte
 				opt.Each = func(_ int, o *object.Object) error {
-					data, err := object.Write(o)
+					data, err := object.Write(o, 1)
 					mu.Lock()
 					defer mu.Unlock()
 					parts = append(parts, data)
@@ -120,7 +120,7 @@ func TestUnits(t *testing.T) {
 		out := map[int][]byte{}
 		opt := Options{Features: features.Default(), Jobs: 2, SkipUnencodable: true, Units: units}
 		opt.Each = func(i int, o *object.Object) error {
-			data, err := object.Write(o)
+			data, err := object.Write(o, 1)
 			mu.Lock()
 			defer mu.Unlock()
 			out[i] = data
@@ -151,7 +151,7 @@ func TestMergeRealObjects(t *testing.T) {
 		}
 		obj, _ := compile(t, s.path, s.flags...)
 		o := convertFile(t, obj, Options{Features: features.Default(), Jobs: 1})
-		data, err := object.Write(o)
+		data, err := object.Write(o, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -163,7 +163,7 @@ func TestMergeRealObjects(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	want, err := object.Write(plain.Object())
+	want, err := object.Write(plain.Object(), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +172,7 @@ func TestMergeRealObjects(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := object.Write(o); err != nil || !bytes.Equal(got, want) {
+		if got, err := object.Write(o, 1); err != nil || !bytes.Equal(got, want) {
 			t.Errorf("%d threads merge %d files into a different object (%v)", jobs, len(files), err)
 		}
 	}

@@ -84,7 +84,7 @@ func TestPinsAreGlobal(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		data, err := object.Write(m)
+		data, err := object.Write(m, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -238,7 +238,8 @@ func TestThreads(t *testing.T) {
 	programtest.Run(t, dir, "ld", args...)
 	var first []byte
 	for _, jobs := range []int{1, 2, 3, 16} {
-		data, err := object.Write(convertFile(t, out, Options{Features: features.Default(), Jobs: jobs}))
+		o := convertFile(t, out, Options{Features: features.Default(), Jobs: jobs})
+		data, err := object.Write(o, jobs)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -267,11 +268,11 @@ func TestManySections(t *testing.T) {
 	programtest.Run(t, dir, "gcc", "-c", "many.s")
 	programtest.Run(t, dir, "ld", "-r", "-o", "joined.o", "many.o", obj)
 	opt := Options{Features: features.Default(), Jobs: 1}
-	want, err := object.Write(convertFile(t, obj, opt))
+	want, err := object.Write(convertFile(t, obj, opt), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := object.Write(convertFile(t, filepath.Join(dir, "joined.o"), opt))
+	got, err := object.Write(convertFile(t, filepath.Join(dir, "joined.o"), opt), 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -208,7 +208,7 @@ func twoRoads(t testing.TB, list string, linked string, objs ...string) *link.Re
 	}
 	var parts []*object.Object
 	for _, o := range objs {
-		data, err := object.Write(convertFile(t, o, opt))
+		data, err := object.Write(convertFile(t, o, opt), 1)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -50,7 +50,7 @@ func (e *edit) objectOf(t *testing.T) []byte {
 	out := filepath.Join(dir, "stable.o")
 	programtest.Run(t, dir, "gcc",
 		append([]string{"-w", "-g", "-O2", "-c", "-o", out, "stable.c"}, e.flags...)...)
-	data, err := object.Write(convertFile(t, out, Options{Features: features.Default(), Jobs: 1}))
+	data, err := object.Write(convertFile(t, out, Options{Features: features.Default(), Jobs: 1}), 1)
 	if err != nil {
 		t.Fatal(err)
 	}

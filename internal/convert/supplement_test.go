@@ -235,7 +235,7 @@ func FuzzSupplement(f *testing.F) {
 		if o, err = object.Merge(o); err != nil {
 			t.Fatal(err)
 		}
-		if out, err := object.Write(o); err == nil {
+		if out, err := object.Write(o, 1); err == nil {
 			readObject(t, out)
 		}
 	})

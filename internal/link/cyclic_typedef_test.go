@@ -59,7 +59,7 @@ func TestTypedefsInCycles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	data, err := object.Write(m)
+	data, err := object.Write(m, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

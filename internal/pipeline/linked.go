@@ -92,6 +92,8 @@ func Linked(path string, how How) (*Result, error) {
 		}
 	}()
 	result := &Result{Release: f.KernelRelease()}
+	var check func() error
+	how.Convert.Finite = &check
 	all, known, err := read(f, &how)
 	if err != nil {
 		return nil, err
@@ -109,15 +111,25 @@ func Linked(path string, how How) (*Result, error) {
 	if how.Watch != nil {
 		options.Step = how.Watch.Linking()
 	}
-	// The link doesn't need the file, nor what was read from it, such as the symbols. For a large file,
-	// closing it takes milliseconds.
-	parallel.All(options.Jobs, func() {
-		f.Close()
-		f = nil
-	}, func() {
-		result.Result, err = link.Link([]*object.Object{o}, options)
-	})
-	if err != nil {
+	if check == nil {
+		check = o.CheckFinite
+	}
+	var failed error
+	options.Finite = func() error {
+		if failed = check(); failed == nil {
+			// The link doesn't need the file, nor what was read from it, such as the symbols. For a large
+			// file, closing it takes milliseconds.
+			f.Close()
+			f = nil
+		}
+		return failed
+	}
+	result.Result, err = link.Link([]*object.Object{o}, options)
+	options.Finite = nil
+	switch {
+	case failed != nil:
+		return nil, failed
+	case err != nil:
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	result.Doubt = cmp.Or(relocate.OtherRelease(result.Release, how.Bases.Release), result.Doubt)

@@ -44,7 +44,7 @@ func TestObject(t *testing.T) {
 		if err != nil {
 			return nil, "", err
 		}
-		data, err := object.Write(o)
+		data, err := object.Write(o, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -130,7 +130,7 @@ func (w workspace) inputs(set features.Set, linked string, objects ...string) *i
 		if err != nil {
 			w.Fatal(err)
 		}
-		data, err := object.Write(o)
+		data, err := object.Write(o, 1)
 		if err != nil {
 			w.Fatal(err)
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/object"
 	"github.com/rules-btf/rules_btf/internal/pipeline"
+	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
 
 func linkCommand() *cobra.Command {
@@ -86,15 +87,18 @@ func (r *linkRun) run(env *cli.Env, files []string) error {
 	}
 	defer bases.Close()
 	opt.Base, opt.BasePath = bases.Base, bases.Path
-	if r.facts != "" {
-		run.FindingFacts()
-		if opt.Facts, err = readFacts(r.facts); err != nil {
-			return err
+	var o *object.Object
+	var errs [2]error
+	parallel.All(env.Jobs, func() {
+		if r.facts == "" {
+			return
 		}
-		run.FoundFacts(opt.Facts)
-	}
-	o, err := readAll(env, run, files, bases.BTF)
-	if err != nil {
+		run.FindingFacts()
+		if opt.Facts, errs[0] = readFacts(r.facts); errs[0] == nil {
+			run.FoundFacts(opt.Facts)
+		}
+	}, func() { o, errs[1] = readAll(env, run, files, bases.BTF) })
+	if err := cmp.Or(errs[:]...); err != nil {
 		return err
 	}
 	if o.Features.Has(features.DistilledBase) && bases.Base != nil && env.DistilledBase == "" {

@@ -26,7 +26,7 @@ func objectOf(t *testing.T, path string, sources ...string) {
 		b.Hold(b.Struct("of_"+strings.TrimSuffix(source, ".c"), b.Hold(b.Int("int"))))
 		b.Fn(strings.TrimSuffix(source, ".c"), 0, 0, b.Proto(0))
 	}
-	data, err := object.Write(b.Object)
+	data, err := object.Write(b.Object, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

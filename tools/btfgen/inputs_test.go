@@ -84,7 +84,7 @@ func mergeFiles(t *testing.T, paths ...string) []byte {
 			t.Fatal(err)
 		}
 	}
-	data, err := object.Write(m.Object())
+	data, err := object.Write(m.Object(), 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 // WriteObject ends a verb whose output is the BTF object o: it writes o.
 func (r *Run) WriteObject(o *object.Object) error {
 	p := r.Phase("write", "")
-	data, err := object.Write(o)
+	data, err := object.Write(o, r.env.Jobs)
 	if err != nil {
 		return err
 	}

@@ -84,11 +84,11 @@ func check(t *testing.T, f *elf.File, size int) {
 	if err != nil {
 		return
 	}
-	data, err := object.Write(o)
+	data, err := object.Write(o, 1)
 	if err != nil {
 		return // a limit of the format
 	}
-	if want, err := object.Write(plain); err != nil || !bytes.Equal(data, want) {
+	if want, err := object.Write(plain, 1); err != nil || !bytes.Equal(data, want) {
 		t.Fatalf("the object differs from that of the plain implementation, %v", err)
 	}
 	path := filepath.Join(t.TempDir(), "o.btfo")

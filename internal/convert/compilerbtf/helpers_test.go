@@ -94,7 +94,7 @@ func (w workspace) convertWith(name string, btf bool, opt convert.Options) (*obj
 
 func (w workspace) bytes(o *object.Object) []byte {
 	w.Helper()
-	data, err := object.Write(o)
+	data, err := object.Write(o, 1)
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -43,6 +43,7 @@ func (b *Builder) Hold(id types.ID) types.ID {
 func (b *Builder) Survey() *survey.Survey {
 	s := survey.New(b.Graph, b.Units)
 	s.Shapes()
+	s.References()
 	s.Holders()
 	return s
 }

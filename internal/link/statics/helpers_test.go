@@ -130,7 +130,7 @@ func (w workspace) graph(known string, objects ...string) *link.Result {
 	}
 	var parts []*object.Object
 	for _, name := range objects {
-		data, err := object.Write(w.convert(name))
+		data, err := object.Write(w.convert(name), 1)
 		if err != nil {
 			w.Fatal(err)
 		}

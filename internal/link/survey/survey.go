@@ -56,12 +56,12 @@ type Held struct {
 }
 
 // New returns a survey of units that share the graph g. From now on, g must not get new nodes.
-// Shapes and Holders fill in the survey; they may run at the same time.
+// Shapes, References and Holders fill in the survey; they may run at the same time.
 func New(g *types.Graph, units []object.Unit) *Survey {
 	return &Survey{Graph: g, Nodes: g.Nodes, Units: units}
 }
 
-// Shapes walks over the shapes.
+// Shapes lists the shapes by kind, name and tag.
 func (s *Survey) Shapes() {
 	n := len(s.Nodes)
 	strs := s.Graph.Strs.Len()
@@ -69,8 +69,6 @@ func (s *Survey) Shapes() {
 	s.Functions = NewLists[types.Str, Candidate](strs, n/2)
 	s.Variables = NewLists[types.Str, Candidate](strs, 0)
 	s.Tags = newTags(n, strs)
-	s.Users = NewLists[types.ID, types.ID](n, n/2+len(s.Graph.Elems))
-	leads := pages.Make[bool](n) // a stub can be reached
 	for i := range s.Nodes {
 		id, n := types.ID(i), &s.Nodes[i]
 		s.Kinds[id] = n.Kind
@@ -80,25 +78,35 @@ func (s *Survey) Shapes() {
 		switch n.Kind {
 		case types.KindFunc:
 			s.Functions.Add(n.Name, Candidate{id, n.Ref, n.Size})
-			continue
 		case types.KindVar:
 			s.Variables.Add(n.Name, Candidate{id, n.Ref, n.Size})
-			continue
 		case types.KindDatasec:
 			s.Sections = append(s.Sections, id)
-			continue
 		case types.KindDeclTag:
 			s.DeclTags = append(s.DeclTags, id)
+		case types.KindStub:
+			s.Tags.add(s.Graph, id)
+		default:
+			if n.IsDefinition() {
+				s.Tags.add(s.Graph, id)
+			}
+		}
+	}
+}
+
+// References fills in Users.
+func (s *Survey) References() {
+	n := len(s.Nodes)
+	s.Users = NewLists[types.ID, types.ID](n, n/2+len(s.Graph.Elems))
+	leads := pages.Make[bool](n) // a stub can be reached
+	for i := range s.Nodes {
+		id, n := types.ID(i), &s.Nodes[i]
+		switch n.Kind {
+		case types.KindFunc, types.KindVar, types.KindDatasec, types.KindDeclTag,
+			types.KindEnum, types.KindEnum64:
 			continue
 		case types.KindStub:
 			leads[id] = true
-			s.Tags.add(s.Graph, id)
-			continue
-		}
-		if n.IsDefinition() {
-			s.Tags.add(s.Graph, id)
-		}
-		if n.Kind == types.KindEnum || n.Kind == types.KindEnum64 {
 			continue
 		}
 		if leads[n.Ref] {

@@ -10,11 +10,12 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/model/types"
+	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
 
 // absorber does the work of ReadFile and Merger.Add, but faster: it reads BTF objects straight into
 // one graph. More than 99% of a file's shapes are in the graph already. So shapes are hashed in
-// place, and nodes are made only for new shapes.
+// place, and nodes are made only for new shapes. The first file makes all of the graph: see fill.go.
 //
 // It accepts only files that Write wrote. Everything else (damaged files, raw BTF, pinned stubs) is
 // read the plain way (read.go, references.go, shapes.go), which reports what is wrong. Both ways
@@ -22,7 +23,8 @@ import (
 // from the canonical order). If both accept a file, they make the same graph and units: see
 // TestAbsorb, TestAbsorbDamaged, FuzzAbsorb, and TestMergeRealObjects in package convert.
 type absorber struct {
-	set *unitSet
+	set  *unitSet
+	jobs int // threads for one file
 
 	// The fields from here on are for the current file. Their memory is reused for the next file.
 	file []byte
@@ -33,6 +35,7 @@ type absorber struct {
 	names   []types.Hash // by ordinal
 	strs    []types.Str  // by ordinal; 0: not interned yet
 	shapes  []shape      // by type id
+	crossed []uint32     // by type id: 1 if a reference to the type is a stub of its tag
 	sizes   []uint32     // by type id: Node.Size, for FUNCs and VARs
 	elems   []types.Elem // of types being added
 }
@@ -42,9 +45,9 @@ type shape struct {
 	hash  types.Hash // hash of the content
 	stub  types.Hash // hash of the stub, if the type declares or defines a tag
 	id    types.ID   // in the graph; 0: not looked up yet
+	state uint32     // free, done, or the thread that is hashing the type
 	depth uint16     // how deep the shape nests; 0: not known yet
 	chain uint8      // length of the chain of modifiers that begins with the type
-	busy  bool
 	kind  btf.Kind
 	tag   types.Tag // the tag that it declares or defines; 0: none
 	fwd   bool      // it only declares the tag
@@ -89,7 +92,14 @@ func (a *absorber) take(path string) (says claims, ok bool, err error) {
 	for i := range s.units {
 		says.candidates = says.candidates || !s.units[i].linked
 	}
-	if err := s.addTo(a.set, a.node); err != nil {
+	filled := false
+	if len(a.set.g.Nodes) == 1 && len(a.set.units) == 0 {
+		filled, err = a.fill(s)
+	}
+	if !filled {
+		err = s.addTo(a.set, a.node)
+	}
+	if err != nil {
 		return says, false, fmt.Errorf("%s: %w", path, err)
 	}
 	return says, true, nil
@@ -107,12 +117,15 @@ func (a *absorber) read(path string) (*unitsSection, Target, bool) {
 	if a.text, err = a.blob.ParseTypes(records.Raw()); err != nil || byteOrder(&a.blob) != f.Order {
 		return nil, Target{}, false
 	}
-	s, err := decodeUnits(units.Raw(), &a.blob)
-	if err != nil || len(s.pins) > 0 || len(s.refs) > 0 {
+	var s *unitsSection
+	named := false
+	parallel.All(a.jobs, func() { s, err = decodeUnits(units.Raw(), &a.blob) },
+		func() { named = a.hashNames() })
+	if err != nil || len(s.pins) > 0 || len(s.refs) > 0 || !named {
 		return nil, Target{}, false
 	}
 	a.sizes = s.sizes
-	return s, target(f), a.hashNames() && a.hashShapes()
+	return s, target(f), a.hashShapes()
 }
 
 func (a *absorber) load(path string) bool {
@@ -143,24 +156,44 @@ func resized[T any](s []T, n int) []T {
 	return s
 }
 
+// hashNames hashes the strings. The ordinal of a string is the number of zero bytes before it.
 func (a *absorber) hashNames() bool {
 	a.ordinal = resized(a.ordinal, len(a.text))
-	a.names = append(a.names[:0], types.Hash{})
-	for at := 1; at < len(a.text); {
-		n := bytes.IndexByte(a.text[at:], 0)
-		switch n {
-		case -1:
+	var parts []namesPart
+	end := uint32(0) // ordinal
+	for at := 0; at < len(a.text); {
+		const some = 1 << 16
+		n := bytes.IndexByte(a.text[min(at+some, len(a.text))-1:], 0) + 1
+		if n == 0 {
 			return false
-		case 0:
-			at++
-			continue
 		}
-		a.ordinal[at] = uint32(len(a.names))
-		a.names = append(a.names, types.HashString(a.text[at:at+n]))
+		p := namesPart{at, min(at+some, len(a.text)) - 1 + n, end}
+		parts = append(parts, p)
+		at = p.to
+		end += uint32(bytes.Count(a.text[p.from:p.to], []byte{0}))
+	}
+	a.names = resized(a.names, int(end))
+	a.strs = resized(a.strs, int(end))
+	parallel.Do(a.jobs, len(parts), func(i int) { a.hashPart(parts[i]) })
+	return true
+}
+
+// namesPart is a part of absorber.text: its first and last offset, and the ordinal of its first
+// string.
+type namesPart struct {
+	from, to int
+	ordinal  uint32
+}
+
+func (a *absorber) hashPart(p namesPart) {
+	for at, ordinal := p.from, p.ordinal; at < p.to; ordinal++ {
+		n := bytes.IndexByte(a.text[at:], 0)
+		if n > 0 {
+			a.ordinal[at] = ordinal
+			a.names[ordinal] = types.HashString(a.text[at : at+n])
+		}
 		at += n + 1
 	}
-	a.strs = resized(a.strs, len(a.names))
-	return true
 }
 
 func (a *absorber) name(off uint32) (h types.Hash, ok bool) {
@@ -182,113 +215,6 @@ func (a *absorber) intern(off uint32) types.Str {
 		*str = a.set.g.Strs.InternHashed(a.text[off:int(off)+n], a.names[a.ordinal[off]])
 	}
 	return *str
-}
-
-// hashShapes hashes all types, and checks that they are in canonical order.
-func (a *absorber) hashShapes() bool {
-	if !a.hashTypes() {
-		return false
-	}
-	last := uint32(0) // the ordinal of the previous type's name
-	for i := range a.blob.Types {
-		name := a.ordinal[a.blob.Types[i].NameOff]
-		if name < last || name == last && i > 0 && !a.shapes[i].precedes(&a.shapes[i+1]) {
-			return false
-		}
-		last = name
-	}
-	return true
-}
-
-func (a *absorber) hashTypes() bool {
-	a.shapes = resized(a.shapes, len(a.blob.Types)+1)
-	for i := range a.blob.Types {
-		t, s := &a.blob.Types[i], &a.shapes[i+1]
-		name, ok := a.name(t.NameOff)
-		if !ok {
-			return false
-		}
-		if t.Kind.IsLocation() {
-			return false
-		}
-		s.kind, s.tag = t.Kind, declared(t)
-		if s.fwd = s.tag != 0; !s.fwd && t.NameOff != 0 {
-			s.tag = types.TagOf(types.Kind(t.Kind))
-		}
-		if s.tag != 0 {
-			s.stub = types.HashStub(s.tag, name)
-		}
-	}
-	for i := range a.blob.Types {
-		if a.shapes[i+1].depth == 0 && !a.hash(uint32(i+1), 0) {
-			return false
-		}
-	}
-	return true
-}
-
-// hash hashes the type with this id as types.Graph does, after the types that its shape contains.
-func (a *absorber) hash(id uint32, depth int) bool {
-	t, s := &a.blob.Types[id-1], &a.shapes[id]
-	if s.busy || depth > types.MaxDepth+2 { // +2: below a declaration tag and its function
-		return false
-	}
-	if s.fwd {
-		s.hash, s.depth, s.leads = s.stub, 1, true
-		return t.NameOff != 0
-	}
-	s.busy = true
-	ok, name := true, a.names[a.ordinal[t.NameOff]]
-	deepest, fit := uint16(0), kindsFor(t.Kind)
-	ref := func(child uint32) (h types.Hash) {
-		var deep uint16
-		var good bool
-		h, deep, good = a.refer(t.Kind, fit, child, depth)
-		if deepest, ok = max(deepest, deep), ok && good; good {
-			c := &a.shapes[child]
-			s.leads = s.leads || c.leads || c.crosses(t.Kind)
-		}
-		return h
-	}
-	size, aux, to := Head(&a.blob, t)
-	var refers types.Hash
-	if t.Kind.HasType() || t.Kind == btf.KindArray {
-		refers = ref(to)
-	}
-	if ok && t.Kind.IsModifier() {
-		s.chain = a.shapes[to].chain + 1
-		ok = s.chain <= btf.MaxModifiers
-	}
-	h := types.Start(types.Kind(t.Kind), size+a.sizes[id], aux, name, refers)
-	for i := range Elements(t) {
-		nameOff, child, val := Element(&a.blob, t, i)
-		name, found := a.name(nameOff)
-		ok = ok && found
-		h.Elem(name, ref(child), val)
-	}
-	ok = ok && (t.Kind != btf.KindFunc || aux <= types.LinkageExtern)
-	s.hash, s.depth, s.busy = h.Sum(t.KFlag), deepest+1, false
-	return ok && (deepest < types.MaxDepth || !mayNest(t.Kind))
-}
-
-// refer returns the hash that represents child in the content of a type that refers to it, and how
-// deep child nests. The parameter from is the kind of the referring type; ok is false if such a
-// reference is not allowed, or if child is invalid.
-func (a *absorber) refer(from btf.Kind, fit kindSet, child uint32, depth int) (h types.Hash,
-	deep uint16, ok bool) {
-	if uint64(child) >= uint64(len(a.shapes)) {
-		return h, 0, false
-	}
-	c := &a.shapes[child] // empty for void
-	switch {
-	case !fit.has(c.kind):
-		return h, 0, false
-	case c.crosses(from):
-		return c.stub, 0, true
-	case c.depth == 0 && child != 0 && !a.hash(child, depth+1):
-		return h, 0, false
-	}
-	return c.hash, c.depth, true
 }
 
 // node returns the node of the type with this id, and adds it if it is missing. If the graph has a

@@ -12,7 +12,7 @@ import (
 
 func newAbsorber() (*absorber, *Merger) {
 	m := NewMerger()
-	return &absorber{set: m.set}, m
+	return &absorber{set: m.set, jobs: 2}, m
 }
 
 // TestAbsorb passes many objects to one absorber, which must absorb all of them except those with
@@ -88,7 +88,7 @@ func checkAbsorbed(t *testing.T, data []byte) (ok bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := Write(merged)
+	want, err := Write(merged, 1)
 	if err != nil {
 		return true // a limit of BTF
 	}

@@ -23,7 +23,7 @@ func FuzzRead(f *testing.F) {
 
 // checkStable checks that an object, if it can be written, is read back as the same object.
 func checkStable(t *testing.T, o *Object) {
-	first, err := Write(o)
+	first, err := Write(o, 1)
 	if err != nil {
 		return // a limit of BTF
 	}
@@ -85,7 +85,7 @@ func sections(t testing.TB, o *Object) (records, units []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := newNumbering(n)
+	l, err := newNumbering(n, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -221,7 +221,7 @@ func MergeFiles(files []string, base *btf.Blob, jobs int, progress func(done, al
 		m := NewMerger()
 		mergers[i] = m
 		wg.Go(func() {
-			a := absorber{set: m.set}
+			a := absorber{set: m.set, jobs: jobs / len(mergers)}
 			for s := parallel.Begin(); ; s.Next() {
 				i := int(next.Add(1)) - 1
 				if i >= len(files) {

@@ -6,11 +6,13 @@ import (
 	"slices"
 
 	"github.com/rules-btf/rules_btf/internal/model/types"
+	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
 
 // numbering has the nodes of a graph that get a record in a file, and the ids of these records.
 type numbering struct {
 	g      *types.Graph
+	jobs   int        // threads
 	order  []types.ID // nodes with a record; the record's id is the index plus 1
 	id     []uint32   // by node: the type id by which others refer to it, 0 for void
 	record []uint32   // by node: the id of its record, 0 for none; for stubs it differs from id
@@ -24,8 +26,8 @@ type numbering struct {
 //
 // A plain stub resolves to the first definition of its tag in this order. It has its own record, a
 // declaration, only if there is no definition, if it is an item, or if a declaration tag is on it.
-func newNumbering(o *Object) (*numbering, error) {
-	num := &numbering{g: o.Graph, id: make([]uint32, len(o.Graph.Nodes)),
+func newNumbering(o *Object, jobs int) (*numbering, error) {
+	num := &numbering{g: o.Graph, jobs: jobs, id: make([]uint32, len(o.Graph.Nodes)),
 		record: make([]uint32, len(o.Graph.Nodes))}
 	const reached, item, annotated = 1, 2, 4
 	mark := make([]uint8, len(num.g.Nodes))
@@ -113,7 +115,8 @@ func (num *numbering) sortNames(mark []uint8) {
 			add(e.Name)
 		}
 	}
-	num.g.Strs.Sort(num.names[1:], nil)
+	num.g.Strs.Sort(num.names[1:],
+		func(parts int, do func(int)) { parallel.Do(num.jobs, parts, do) })
 	for i, s := range num.names {
 		num.rank[s] = uint32(i)
 	}
@@ -132,20 +135,32 @@ func (num *numbering) sort() {
 		n := num.g.Node(id)
 		keys[i] = key{n.Hash, id, n.Kind, num.rank[n.Name]}
 	}
-	keys, begin := types.Buckets(keys, len(num.names), func(k key) uint32 { return k.name })
-	for i, end := range begin[1:] {
-		if end-begin[i] > 1 {
-			slices.SortFunc(keys[begin[i]:end], func(a, b key) int {
-				if a.kind != b.kind {
-					return cmp.Compare(a.kind, b.kind)
-				}
-				return a.hash.Cmp(b.hash)
-			})
+	// Many nodes are anonymous: the first bits of their hashes say roughly where they belong.
+	const bits = 6
+	const anonymous = (uint32(types.KindStub) + 1) << bits
+	keys, begin := types.Buckets(keys, len(num.names)+int(anonymous), func(k key) uint32 {
+		if k.name == 0 {
+			return uint32(k.kind)<<bits | uint32(k.hash.A>>(64-bits))
 		}
-	}
-	for i, k := range keys {
-		num.order[i] = k.id
-	}
+		return anonymous + k.name
+	})
+	const some = 1 << 8 // buckets
+	parallel.Do(num.jobs, (len(begin)+some-2)/some, func(part int) {
+		end := min((part+1)*some, len(begin)-1)
+		for i := part * some; i < end; i++ {
+			if begin[i+1]-begin[i] > 1 {
+				slices.SortFunc(keys[begin[i]:begin[i+1]], func(a, b key) int {
+					if a.kind != b.kind {
+						return cmp.Compare(a.kind, b.kind)
+					}
+					return a.hash.Cmp(b.hash)
+				})
+			}
+		}
+		for i := begin[part*some]; i < begin[end]; i++ {
+			num.order[i] = keys[i].id
+		}
+	})
 }
 
 // tagIndex returns a number below tagKinds*len(num.names) for the tag of a marked node.

@@ -213,7 +213,7 @@ func describe(g *types.Graph, id types.ID, path []types.ID) string {
 
 func write(t testing.TB, o *Object) []byte {
 	t.Helper()
-	data, err := Write(o)
+	data, err := Write(o, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -194,17 +194,22 @@ func (s *unitsSection) decodeUnits(d *decoder, end uint32) {
 // addTo adds the units to a set. The function node must return the node of a type id.
 func (s *unitsSection) addTo(set *unitSet, node func(id uint32) types.ID) error {
 	for i := range s.units {
-		rec := &s.units[i]
-		u := Unit{File: set.g.Strs.Intern([]byte(rec.file)), FromBTF: rec.linked, Count: rec.count,
-			Items: make([]types.ID, 0, rec.items)}
-		for _, g := range rec.groups {
-			for _, id := range s.groups[g] {
-				u.Items = append(u.Items, node(id))
-			}
-		}
+		u := Unit{File: set.g.Strs.Intern([]byte(s.units[i].file))}
+		s.expand(i, &u, node)
 		if _, err := set.add(u); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// expand fills in everything but the file name of unit i.
+func (s *unitsSection) expand(i int, u *Unit, node func(id uint32) types.ID) {
+	rec := &s.units[i]
+	u.FromBTF, u.Count, u.Items = rec.linked, rec.count, make([]types.ID, 0, rec.items)
+	for _, g := range rec.groups {
+		for _, id := range s.groups[g] {
+			u.Items = append(u.Items, node(id))
+		}
+	}
 }

@@ -61,8 +61,10 @@ func newUnitSet(g *types.Graph) *unitSet {
 
 // add adds u or, if there is a unit with the same content, adds u's count to that unit's. It
 // returns the index of the unit. The items are nodes of the set's graph; the set keeps u.Items.
-func (s *unitSet) add(u Unit) (int, error) {
-	h := unitHash(s.g, &u)
+func (s *unitSet) add(u Unit) (int, error) { return s.addHashed(u, unitHash(s.g, &u)) }
+
+// addHashed is add for callers that have the unitHash of u.
+func (s *unitSet) addHashed(u Unit, h types.Hash) (int, error) {
 	// A unit with the same hash but different content takes the next free key.
 	for i, ok := s.index[h]; ok; i, ok = s.index[h] {
 		if s.same(&s.units[i], &u) {

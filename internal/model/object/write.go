@@ -2,12 +2,14 @@ package object
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"fmt"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
 	"github.com/rules-btf/rules_btf/internal/model/types"
+	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
 
 // SectionUnits is the section that, together with btf.SectionTypes, makes an ELF file a .btfo file.
@@ -16,21 +18,21 @@ const SectionUnits = ".BTF.units"
 // Write returns the .btfo file for an object. It has the nodes to which the units' items lead, in
 // canonical order. Objects with the same meaning give the same bytes, however they were made.
 // docs/btfo.md describes the format. If a type exceeds a limit of BTF, the error names the type.
-func Write(o *Object) ([]byte, error) {
+// The result doesn't depend on jobs, the number of threads.
+func Write(o *Object, jobs int) ([]byte, error) {
 	o, err := o.normal()
 	if err != nil {
 		return nil, err
 	}
-	num, err := newNumbering(o)
+	num, err := newNumbering(o, jobs)
 	if err != nil {
 		return nil, err
 	}
-	records, err := num.records(o.Target.Order)
-	if err != nil {
-		return nil, err
-	}
-	units, err := num.units(o)
-	if err != nil {
+	var records, units []byte
+	var errs [2]error
+	parallel.All(jobs, func() { records, errs[0] = num.records(o.Target.Order) },
+		func() { units, errs[1] = num.units(o) })
+	if err := cmp.Or(errs[:]...); err != nil {
 		return nil, err
 	}
 	f := elfwrite.Object{AddrSize: o.Target.AddrSize, Order: o.Target.Order, Machine: o.Target.Machine,
@@ -71,8 +73,13 @@ func (num *numbering) records(order binary.ByteOrder) ([]byte, error) {
 		offs[i] = uint32(strLen)
 		strLen += len(name) + 1
 	}
+	const some = 1 << 11 // types that a thread writes at a time
+	var begin []uint64
 	typeLen := uint64(0)
 	for i, id := range num.order {
+		if i%some == 0 {
+			begin = append(begin, typeLen)
+		}
 		n := num.g.Node(id)
 		kind := RecordKind(n)
 		if n.Count > btf.MaxVlen {
@@ -88,15 +95,17 @@ func (num *numbering) records(order binary.ByteOrder) ([]byte, error) {
 	for i, s := range num.names {
 		copy(m.Strings[offs[i]:], num.g.Strs.Bytes(s))
 	}
-	r := m.Records(0)
 	name := func(s types.Str) uint32 { return offs[num.rank[s]] }
-	for _, id := range num.order {
-		n := num.g.Node(id)
-		ids := num.id
-		if n.Kind == types.KindDeclTag {
-			ids = num.record
+	parallel.Do(num.jobs, len(begin), func(part int) {
+		r := m.Records(begin[part])
+		for _, id := range num.order[part*some : min((part+1)*some, len(num.order))] {
+			n := num.g.Node(id)
+			ids := num.id
+			if n.Kind == types.KindDeclTag {
+				ids = num.record
+			}
+			PutRecord(&r, n, num.g.ElemsOf(n), name, func(to types.ID) uint32 { return ids[to] })
 		}
-		PutRecord(&r, n, num.g.ElemsOf(n), name, func(to types.ID) uint32 { return ids[to] })
-	}
+	})
 	return m.Finish(), nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/types"
+	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
 
 // The start of a .BTF.units section: magic and version. The version changes whenever the section's
@@ -146,31 +147,40 @@ func (num *numbering) appendUnits(b []byte, units []Unit) ([]byte, error) {
 	}
 
 	b = binary.AppendUvarint(b, uint64(len(units)))
-	seen := make([]int, len(groups))
-	var list []uint32
-	last := ""
-	for i, u := range order {
-		u := &units[u]
-		list = list[:0]
-		for _, id := range u.Items {
-			if g := of[num.record[id]]; seen[g] != i+1 {
-				seen[g] = i + 1
-				list = append(list, g)
+	const some = 1 << 8 // units that a thread writes at a time
+	parts := make([][]byte, (len(order)+some-1)/some)
+	parallel.Do(num.jobs, len(parts), func(part int) {
+		seen := make([]int, len(groups))
+		var list []uint32
+		for i := part * some; i < min((part+1)*some, len(order)); i++ {
+			u, last := &units[order[i]], ""
+			if i > 0 {
+				last = num.g.Strs.String(units[order[i-1]].File)
 			}
+			list = list[:0]
+			for _, id := range u.Items {
+				if g := of[num.record[id]]; seen[g] != i+1 {
+					seen[g] = i + 1
+					list = append(list, g)
+				}
+			}
+			slices.Sort(list)
+			parts[part] = appendUnit(parts[part], u, num.g.Strs.String(u.File), last, list)
 		}
-		slices.Sort(list)
-		file := num.g.Strs.String(u.File)
-		common := 0
-		for common < min(len(file), len(last)) && file[common] == last[common] {
-			common++
-		}
-		b = binary.AppendUvarint(b, uint64(common))
-		b = appendString(b, file[common:])
-		b = binary.AppendUvarint(b, uint64(u.Count)<<1|linkedBit(u))
-		b = appendList(b, list, 0)
-		last = file
+	})
+	return append(b, slices.Concat(parts...)...), nil
+}
+
+// appendUnit appends a unit with the given name and groups. last is the name of the unit before it.
+func appendUnit(b []byte, u *Unit, name, last string, groups []uint32) []byte {
+	common := 0
+	for common < min(len(name), len(last)) && name[common] == last[common] {
+		common++
 	}
-	return b, nil
+	b = binary.AppendUvarint(b, uint64(common))
+	b = appendString(b, name[common:])
+	b = binary.AppendUvarint(b, uint64(u.Count)<<1|linkedBit(u))
+	return appendList(b, groups, 0)
 }
 
 func linkedBit(u *Unit) uint64 {

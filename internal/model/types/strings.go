@@ -116,7 +116,7 @@ func (s *Strings) LookupAll(hashes []Hash, found []Str) []Str {
 func (s *Strings) fillIndex(n int) {
 	index := pages.Make[uint32](1 << max(10, bits.Len(uint(2*n-1))))
 	mask := uint64(len(index) - 1)
-	for id := 1; id < len(s.ends); id++ {
+	for id := 1; id < len(s.hash); id++ {
 		i := s.hash[id].A & mask
 		for index[i] != 0 {
 			i = (i + 1) & mask
