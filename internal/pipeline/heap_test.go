@@ -25,7 +25,10 @@ func TestLimitHeap(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer debug.SetMemoryLimit(debug.SetMemoryLimit(-1))
+	defer func() {
+		heapLimit.least.Store(math.MaxInt64)
+		adjustLimit()
+	}()
 	limit := func() int64 { return debug.SetMemoryLimit(-1) }
 	t.Setenv("GOGC", "100")
 	limitHeap(f)
