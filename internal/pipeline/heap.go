@@ -91,8 +91,8 @@ func adjustLimit() {
 }
 
 // collected is an object to which nothing refers, so that its finalizer runs after each garbage
-// collection.
-type collected struct{ _ *byte } // with a pointer, it has memory that it shares with no other object
+// collection. Because it has a pointer, it doesn't share a block of memory with other objects.
+type collected struct{ _ *byte }
 
 func watchHeap(c *collected) {
 	runtime.SetFinalizer(c, func(c *collected) {
