@@ -65,6 +65,6 @@ func growth(runs int, commands []command) {
 		}
 		fmt.Printf("| %s | %.1f MB | %d | %d | %s | %s | %s | %d MB | %s |\n", c.name, size,
 			a.DWARF.Units, a.Shapes.Distinct, s.wall, s.cpu, duration(float64(s.cpu)/size*100),
-			s.peak>>20, above)
+			s.peak/1e6, above)
 	}
 }

@@ -39,6 +39,7 @@ func linkOne(t testing.TB, opt Options, inputs ...*object.Object) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
+	checkLast(t, r, opt, inputs...)
 	return r.BTF
 }
 

@@ -21,7 +21,7 @@ func dropTypes(o *object.Object, t *resolve.Types, f *facts.Facts) {
 	if f != nil {
 		for i := range f.Objects {
 			v := &f.Objects[i]
-			if v.Definition == (types.Hash{}) {
+			if !v.Local || v.Definition == (types.Hash{}) {
 				continue
 			}
 			name := f.Files[v.File].Name

@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
+	"sync"
+	"sync/atomic"
 
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 )
@@ -65,26 +67,36 @@ func limitHeap(f *elf.File) {
 			size += s.Size
 		}
 	}
-	l := &heapLimit{least: mostMemory - otherMemory + int64(size/infoShare)}
-	debug.SetMemoryLimit(l.least)
-	runtime.SetFinalizer(l, (*heapLimit).collected)
+	heapLimit.least.Store(mostMemory - otherMemory + int64(size/infoShare))
+	adjustLimit()
+	heapLimit.watch.Do(func() { watchHeap(new(collected)) })
 }
 
-// heapLimit is an object to which nothing refers, so that its finalizer runs after each garbage
-// collection.
-type heapLimit struct {
-	least int64 // bytes
-	_     *byte // so that the object has a finalizer of its own
+// heapLimit is the soft limit for the memory that the garbage collector counts.
+var heapLimit struct {
+	least atomic.Int64 // bytes
+	watch sync.Once
 }
 
-// collected raises the limit if it leaves little room. Otherwise, garbage would be collected all
-// the time.
-func (l *heapLimit) collected() {
+// adjustLimit sets the limit. It exceeds the least limit if that leaves little room: otherwise,
+// garbage would be collected all the time.
+func adjustLimit() {
 	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(sample)
+	live := int64(0)
 	if sample[0].Value.Kind() == metrics.KindUint64 {
-		live := int64(sample[0].Value.Uint64())
-		debug.SetMemoryLimit(max(l.least, live+live/4))
+		live = int64(sample[0].Value.Uint64())
 	}
-	runtime.SetFinalizer(l, (*heapLimit).collected)
+	debug.SetMemoryLimit(max(heapLimit.least.Load(), live+live/4))
+}
+
+// collected is an object to which nothing refers, so that its finalizer runs after each garbage
+// collection. Because it has a pointer, it doesn't share a block of memory with other objects.
+type collected struct{ _ *byte }
+
+func watchHeap(c *collected) {
+	runtime.SetFinalizer(c, func(c *collected) {
+		adjustLimit()
+		watchHeap(c)
+	})
 }

@@ -24,7 +24,7 @@ type Types struct {
 	r        *resolver
 	settled  *graph
 	variants *variants
-	meant    []Type                        // by node: the type of a fixed shape; for a stub, its definition
+	meant    []Type                        // by fixed node: its type; for a stub, its definition
 	held     survey.Lists[types.Str, Type] // by name: the variants of functions and variables
 	attached []attachment
 }

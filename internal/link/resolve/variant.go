@@ -23,13 +23,13 @@ type variant struct {
 type variants struct {
 	r      *resolver
 	g      *graph
-	chunks [][]variant // each but the last has chunkSize variants; their Types begin where the nodes end
-	len    int
-	refs   []Type
-	index  []Type  // open addressing over colours; 0: free
-	work   []int32 // nodes of the graph whose references are still to be made
-	nodes  []types.ID
-	found  []Type
+	chunks [][]variant // chunkSize in each, fewer in the last; their Types begin where the nodes end
+	len    int         // how many variants
+	refs   []Type      // see variant.first
+	index  []Type      // open addressing over colours; 0: free
+	work   []int32     // nodes of the graph whose references are still to be made
+	nodes  []types.ID  // a buffer of fill
+	found  []Type      // a buffer of fill
 	frozen bool
 }
 
@@ -48,8 +48,11 @@ func (t *variants) at(k Type) *variant {
 // find returns the variant that has a given colour, and adds the variant if it is new. If the
 // variants are frozen, it returns 0 for a type that no unit holds.
 func (t *variants) find(colour types.Hash, node types.ID) (k Type, fresh *variant) {
-	if 2*t.len >= len(t.index) {
+	if !t.frozen && 2*t.len >= len(t.index) {
 		t.growIndex()
+	}
+	if len(t.index) == 0 {
+		return 0, nil
 	}
 	slot := t.slot(colour)
 	if *slot != 0 || t.frozen {

@@ -1,0 +1,63 @@
+package pipeline
+
+import (
+	"encoding/binary"
+	"math"
+	"runtime"
+	"runtime/debug"
+	"testing"
+	"time"
+
+	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
+)
+
+// TestLimitHeap: the limit depends on the size of .debug_info. If more memory than that is in use,
+// the limit rises.
+func TestLimitHeap(t *testing.T) {
+	o := elfwrite.Object{AddrSize: 8, Order: binary.LittleEndian}
+	o.Sections = append(o.Sections, elfwrite.Section{Name: ".debug_info", Data: make([]byte, 40e6)})
+	data, err := o.Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := elf.Parse("large", data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		heapLimit.least.Store(math.MaxInt64)
+		adjustLimit()
+	}()
+	limit := func() int64 { return debug.SetMemoryLimit(-1) }
+	t.Setenv("GOGC", "100")
+	limitHeap(f)
+	if got := limit(); got != math.MaxInt64 {
+		t.Errorf("with GOGC, the limit is %d", got)
+	}
+	t.Setenv("GOGC", "")
+	limitHeap(f)
+	if got := limit(); got != 242e6 {
+		t.Errorf("the limit is %d, want 242000000", got)
+	}
+	live := make([]byte, 300e6) // which is never touched
+	for range 100 {             // until the finalizer has run
+		runtime.GC()
+		if limit() > 300e6 {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if got := limit(); got < 300e6 || got > 500e6 {
+		t.Errorf("with 300 MB in use, the limit is %d", got)
+	}
+	runtime.KeepAlive(live)
+	for range 100 {
+		runtime.GC()
+		if limit() == 242e6 {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Errorf("at the end, the limit is %d", limit())
+}
