@@ -359,7 +359,7 @@ type foundFunction struct {
 	id   types.ID
 }
 
-// nameInlined sets f from the abstract instance e, and returns the name of the function. If f.name is
+// nameInlined sets f from the abstract instance e, and returns the function's name. If f.name is
 // empty, e has the name.
 func (u *unit) nameInlined(e *dwarf.DIE, f *function) (n name, err error) {
 	if !e.Has(dwarf.Origin) && !e.Has(dwarf.Specification) { // usually true
