@@ -90,6 +90,7 @@ type scratch struct {
 	parter      types.Parter
 	splitNames  nameCache // for the split unit that was converted last
 	units       []*unit   // to be reused in groups
+	inlined     []foundFunction
 }
 
 // releaseEvery is how many bytes of units a thread reads before their memory is released.

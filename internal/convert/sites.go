@@ -316,9 +316,7 @@ func (u *unit) addInlined(t typeRef) (int32, error) {
 		if err != nil {
 			return 0, err
 		}
-		u.c.store.lock()
-		n.id = u.c.store.g.Find(hashCandidate(&made, name.hash, proto))
-		u.c.store.mu.Unlock()
+		n.id = u.c.findInlined(hashCandidate(&made, name.hash, proto))
 	}
 	if n.id == 0 {
 		var proto types.Hash
@@ -336,7 +334,32 @@ func (u *unit) addInlined(t typeRef) (int32, error) {
 	return int32(len(s.functions) - 1), nil
 }
 
-// nameInlined sets f from the abstract instance e, and returns the name of the function. If f.name is
+// findInlined returns the node of a function, or 0 if the graph has none. Many units have the same
+// functions. The functions that were found last are in a small table, because it takes long to
+// find a node among all nodes, which no cache holds.
+func (c *converter) findInlined(h types.Hash) types.ID {
+	if c.scratch.inlined == nil {
+		c.scratch.inlined = make([]foundFunction, 1<<11)
+	}
+	found := &c.scratch.inlined[h.A%uint64(len(c.scratch.inlined))]
+	if found.hash == h {
+		return found.id
+	}
+	c.store.lock()
+	id := c.store.g.Find(h)
+	c.store.mu.Unlock()
+	if id != 0 {
+		*found = foundFunction{h, id}
+	}
+	return id
+}
+
+type foundFunction struct {
+	hash types.Hash
+	id   types.ID
+}
+
+// nameInlined sets f from the abstract instance e, and returns the function's name. If f.name is
 // empty, e has the name.
 func (u *unit) nameInlined(e *dwarf.DIE, f *function) (n name, err error) {
 	if !e.Has(dwarf.Origin) && !e.Has(dwarf.Specification) { // usually true

@@ -8,6 +8,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/link/base"
 	"github.com/rules-btf/rules_btf/internal/link/decide"
 	"github.com/rules-btf/rules_btf/internal/link/locsec"
+	"github.com/rules-btf/rules_btf/internal/link/relocate"
 	"github.com/rules-btf/rules_btf/internal/link/resolve"
 	"github.com/rules-btf/rules_btf/internal/link/write"
 	"github.com/rules-btf/rules_btf/internal/model/object"
@@ -32,7 +33,13 @@ func Inlined(o *object.Object, sites *inlines.Sites, functions *base.Functions,
 	}
 	opt.setDefaults()
 	opt.Facts = nil // the functions have no symbols
-	t, _, _, err := opt.resolve(o)
+	needed := o
+	chain := object.Chain(functions.BTF())
+	distilled := len(chain) > 1 && relocate.CheckDistilled(chain[0]) == nil
+	if distilled {
+		needed = declare(o, opt.Base, functions.BTF())
+	}
+	t, _, _, err := opt.resolve(needed)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +68,11 @@ func Inlined(o *object.Object, sites *inlines.Sites, functions *base.Functions,
 	}
 	blob, counts := list.Add(split, func(s string) uint32 { return opt.Base.String([]byte(s)) })
 	data, err := btf.Encode(blob, btf.EncodeOptions{})
-	return &InlinedResult{data, counts, t.Found.Doubt()}, err
+	result := &InlinedResult{BTF: data, Counts: counts}
+	if !distilled { // a distilled base defines only a few types
+		result.Doubt = t.Found.Doubt()
+	}
+	return result, err
 }
 
 // idsOfFunctions returns the type ids of the functions in sites.Units, by unit.

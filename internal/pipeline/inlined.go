@@ -48,9 +48,6 @@ func Inlined(path string, how *How, open func() error) (*InlinedResult, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	if relocate.CheckDistilled(object.Chain(how.Bases.BTF)[0]) == nil {
-		result.Doubt = "" // a distilled base defines only a few types
-	}
 	result.Doubt = cmp.Or(relocate.OtherRelease(release, how.Bases.Release), result.Doubt)
 	return &InlinedResult{result, sites.Lost}, nil
 }

@@ -353,20 +353,29 @@ func TestInlineInOne(t *testing.T) {
 }
 
 // TestInlineDistilled: on a distilled base, the sites are the same, and there is no warning that
-// the base has few of the file's types.
+// the base has few of the file's types. No definition of the base or of the module is repeated.
+// Other structs are defined only if their size must be known.
 func TestInlineDistilled(t *testing.T) {
 	programtest.Need(t, "gcc", "ld")
 	dir := t.TempDir()
 	p := func(name string) string { return filepath.Join(dir, name) }
-	kernel := "struct used { int i; long l; };\n"
+	kernel := "struct used { int i; long l; };\nenum shade { dark } shade;\n"
 	for i := range 120 { // so many that the base is doubted
 		kernel += fmt.Sprintf("struct s%d { int i; struct s%d *next; } s%d;\n", i, (i+1)%120, i)
 	}
 	writeFile(t, p("kernel.c"), kernel+"long f(struct used *u) { return u->l; }")
 	writeFile(t, p("m.c"), kernel+`
-		static inline __attribute__((always_inline)) long in(struct used *u) { return u->l; }
-		static inline __attribute__((always_inline)) int other(struct s5 *s) { return s->next->i; }
-		long g(struct used *u, struct s5 *s) { return in(u) + other(s); }`)
+		#define INLINE static inline __attribute__((always_inline))
+		INLINE long in(struct used *u) { return u->l; }
+		INLINE int other(struct s5 *s) { return s->next->i; }
+		struct own { struct own *next; enum colour { red } c; };
+		INLINE int owner(struct own *o, struct s7 *s) { return s->i; }
+		INLINE int value(struct s9 s, enum colour c) { return s.i; }
+		INLINE int caller(int (*f)(struct s20)) { return f(s20); }
+		long g(struct used *u, struct s5 *s, struct own *o, int (*f)(struct s20))
+		{ return in(u) + other(s) + owner(o, &s7) + value(s9, red) + caller(f); }
+		INLINE int late(struct s30 *s, int (*f)(struct s40), enum shade c) { return s->i; }
+		long h(void) { return late(&s30, 0, dark); }`)
 	shell(t, dir, "gcc -g -O2 -c kernel.c m.c; ld -r -o m.ko m.o")
 	run := func(args ...string) {
 		t.Helper()
@@ -381,8 +390,9 @@ func TestInlineDistilled(t *testing.T) {
 	run("elf", "--features=+distilled_base", "--base", p("kernel"), "--distilled-base", p("base"),
 		"-o", p("d"), p("m.ko"))
 	run("inline", "--base", p("base"), "--base", p("d"), "-o", p("d sites"), p("m.ko"))
+	var b *btf.Blob
 	printed := func(names ...string) string {
-		var b *btf.Blob
+		b = nil
 		for _, name := range names {
 			var err error
 			if b, err = btf.Parse(readFile(t, p(name)), b); err != nil {
@@ -403,7 +413,18 @@ func TestInlineDistilled(t *testing.T) {
 		return text.String()
 	}
 	want, got := printed("kernel", "m", "sites"), printed("base", "d", "d sites")
-	if got != want || strings.Count(want, "\n") != 2 {
+	if got != want || strings.Count(want, "\n") != 6 {
 		t.Errorf("on a distilled base:\n%swant\n%s", got, want)
+	}
+	var tags []string
+	for i := range b.Types {
+		switch x := &b.Types[i]; x.Kind {
+		case btf.KindStruct, btf.KindEnum, btf.KindFwd:
+			tags = append(tags, fmt.Sprint(x.Kind, " ", b.TypeName(x), " ", x.Vlen))
+		}
+	}
+	wanted := "[FWD s10 0 FWD s30 0 STRUCT s40 2 FWD s41 0 FWD s7 0 STRUCT s9 2 ENUM shade 1]"
+	if got := fmt.Sprint(tags); got != wanted {
+		t.Errorf("the BTF of the sites has %s, want %s", got, wanted)
 	}
 }

@@ -24,6 +24,9 @@ func NewFunctions(b *btf.Blob, below *Functions) *Functions {
 	return &Functions{b: b, below: below}
 }
 
+// BTF returns the last BTF of the chain.
+func (f *Functions) BTF() *btf.Blob { return f.b }
+
 // Find returns the smallest id of a FUNC with this name and the prototype with the id proto, or 0
 // if there is none. The last BTF of the chain that has such a FUNC wins.
 func (f *Functions) Find(name []byte, proto uint32) uint32 {

@@ -12,6 +12,12 @@ import (
 // Counts are the numbers of sites, of their parameters, and of parameters whose location is known.
 type Counts struct{ Sites, Parameters, Known uint64 }
 
+func (c *Counts) add(o *Counts) {
+	c.Sites += o.Sites
+	c.Parameters += o.Parameters
+	c.Known += o.Known
+}
+
 // Add returns BTF with the types of b and the sites in the list, which can't be used again. The
 // order is the canonical one of package write: the LOC_PARAMs and LOC_PROTOs, sorted by content,
 // come after the other anonymous types, and the LOCSECs are among the named types. The function
@@ -133,8 +139,8 @@ func (a *adder) addTypes() {
 		}
 		build.LocProto(params...)
 	}
-	a.put(firstProto, a.ref)
-	to.Sites, a.counts = a.List.sites, a.count(firstProto)
+	a.counts = a.put(firstProto, a.ref)
+	to.Sites = a.List.sites
 	next, firstSite := 0, uint32(0)
 	put := func(at int) {
 		for ; next < len(a.sections) && a.before[next] == at; next++ {

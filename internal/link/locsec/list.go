@@ -74,9 +74,10 @@ func (l *List) collect(ids [][]uint32) {
 	var groups []group
 	in := l.in
 	all, some := 0, 0
+	most := max(someSites, len(in.Sections)) // so that the groups take no more memory than the sites
 	for u := range in.Units {
 		n := len(in.Units[u].List)
-		if all += n; len(groups) == 0 || some+n > someSites {
+		if all += n; len(groups) == 0 || some+n > most {
 			groups, some = append(groups, group{u, u, make([]uint32, len(in.Sections))}), 0
 		}
 		groups[len(groups)-1].end++
@@ -123,18 +124,18 @@ func (l *List) collect(ids [][]uint32) {
 	})
 }
 
-// For fewer sites than fewSites, buckets aren't worth their memory.
+// A section with fewer sites than fewSites isn't divided.
 const fewSites = 1 << 14
 
 // divide divides the sections into parts.
 func (l *List) divide() {
 	for i := range l.sections {
 		s := &l.sections[i]
-		if s.end-s.begin < fewSites {
+		b := newBuckets(l.sites[s.begin:s.end])
+		if b == nil {
 			l.parts = append(l.parts, part{section: i, begin: s.begin})
 			continue
 		}
-		b := newBuckets(l.sites[s.begin:s.end])
 		p := part{section: i, begin: s.begin, buckets: b}
 		for f, end := range b.ends {
 			if end-(p.begin-s.begin) < someSites && f+1 < len(b.ends) {
@@ -147,10 +148,14 @@ func (l *List) divide() {
 	}
 }
 
+// newBuckets returns nil if buckets aren't worth their memory.
 func newBuckets(sites []btf.Site) *buckets {
 	last := uint32(0)
 	for i := range sites {
 		last = max(last, sites[i].Func)
+	}
+	if len(sites) < fewSites || uint64(last) > 4*uint64(len(sites)) {
+		return nil
 	}
 	b := &buckets{make([]uint64, len(sites)), make([]uint32, last+1), make([]uint32, last+1)}
 	for i := range sites {
@@ -198,9 +203,8 @@ func (l *List) sort(p *part) {
 
 // put replaces l.sites by the sites as they are written: without duplicates, with the ids of the
 // LOC_PROTOs, which begin with firstProto, and with the ids that ref returns for the functions.
-func (l *List) put(firstProto uint32, ref func(uint32) uint32) {
-	begins := make([]uint32, len(l.parts))
-	at := uint32(0)
+func (l *List) put(firstProto uint32, ref func(uint32) uint32) Counts {
+	begins, at := make([]uint32, len(l.parts)), uint32(0)
 	for i := range l.parts {
 		p := &l.parts[i]
 		if p.buckets == nil && at < p.begin { // no later part's sites are there
@@ -210,38 +214,38 @@ func (l *List) put(firstProto uint32, ref func(uint32) uint32) {
 		at += p.sites
 	}
 	l.sites = l.sites[:at]
+	protos := make([]Counts, len(l.protos)) // of a site with the proto
+	for i, p := range l.protos {
+		protos[i] = Counts{Sites: 1, Parameters: uint64(len(l.in.Proto(p)))}
+		for _, n := range l.in.Proto(p) {
+			protos[i].Known += uint64(min(n, 1))
+		}
+	}
+	counts := make([]Counts, len(l.parts))
 	parallel.Do(l.jobs, len(l.parts), func(i int) {
-		p := &l.parts[i]
+		p, c := &l.parts[i], Counts{}
 		to := l.sites[begins[i]:][:p.sites]
 		if p.buckets == nil {
 			for i := range to {
+				c.add(&protos[to[i].LocProto])
 				to[i].Func, to[i].LocProto = ref(to[i].Func), firstProto+to[i].LocProto
 			}
-			return
-		}
-		for f := p.first; f <= p.last; f++ {
-			id := ref(f)
-			for i, key := range p.buckets.of(f)[:p.buckets.count[f]] {
-				to[i] = btf.Site{Func: id, Offset: uint32(key >> 32), LocProto: firstProto + uint32(key)}
+		} else {
+			for f := p.first; f <= p.last; f++ {
+				id := ref(f)
+				for i, key := range p.buckets.of(f)[:p.buckets.count[f]] {
+					proto := uint32(key)
+					c.add(&protos[proto])
+					to[i] = btf.Site{Func: id, Offset: uint32(key >> 32), LocProto: firstProto + proto}
+				}
+				to = to[p.buckets.count[f]:]
 			}
-			to = to[p.buckets.count[f]:]
 		}
+		counts[i] = c
 	})
-}
-
-// count counts the sites and their parameters.
-func (l *List) count(firstProto uint32) (c Counts) {
-	known := make([]uint32, len(l.protos))
-	for i, p := range l.protos {
-		for _, n := range l.in.Proto(p) {
-			known[i] += min(n, 1)
-		}
+	var all Counts
+	for i := range counts {
+		all.add(&counts[i])
 	}
-	for i := range l.sites {
-		n := l.sites[i].LocProto - firstProto
-		c.Parameters += uint64(len(l.in.Proto(l.protos[n])))
-		c.Known += uint64(known[n])
-	}
-	c.Sites = uint64(len(l.sites))
-	return c
+	return all
 }
