@@ -44,7 +44,7 @@ func (t *printTable) slot(off uint32) (s *printSlot, known bool) {
 // invalid.
 func (t *printTable) put(s *printSlot, off uint32, fp Fingerprint) {
 	*s = printSlot{t.gen | uint64(off), fp}
-	if t.used++; t.used*3 <= len(t.slots) {
+	if t.used++; t.used*3 <= len(t.slots)*2 {
 		return
 	}
 	old := t.slots
