@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 )
@@ -185,5 +186,28 @@ func TestPrintString(t *testing.T) {
 	}
 	if _, ok := printString([]byte(strings.Repeat("a", 1000))); ok {
 		t.Error("a string without an end has a fingerprint")
+	}
+}
+
+// TestDenseTypes: if each byte of a unit is a type, the table of fingerprints takes little time.
+func TestDenseTypes(t *testing.T) {
+	const n, first = 1 << 17, 20
+	var table printTable
+	table.reset()
+	start := time.Now()
+	for off := uint32(first); off < first+n; off++ {
+		s, known := table.slot(off)
+		if known {
+			t.Fatalf("offset %d is known", off)
+		}
+		table.put(s, off, Fingerprint{uint64(off), 1})
+	}
+	for off := uint32(first); off < first+n; off++ {
+		if s, known := table.slot(off); !known || s.fp != (Fingerprint{uint64(off), 1}) {
+			t.Fatalf("offset %d: %v, %v", off, s.fp, known)
+		}
+	}
+	if took := time.Since(start); took > 5*time.Second { // adjacent slots only: 10 s or more
+		t.Errorf("%d types took %v", n, took)
 	}
 }

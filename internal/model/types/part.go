@@ -31,7 +31,7 @@ func (p *Parter) Part(g *Graph, roots func(yield func(ID) bool)) *Graph {
 	p.close(g)
 	nodes, elems := p.assignIDs(g)
 	part := &Graph{Nodes: make([]Node, 0, nodes+1), Elems: make([]Elem, 0, elems)}
-	part.Strs.initList(nodes)
+	part.Strs.initList(nodes + elems/3) // more than nearly all modules need
 	p.eachWanted(func(id ID) {
 		n := g.Nodes[id]
 		first := len(part.Elems)
