@@ -12,8 +12,8 @@ import (
 // inlineSuffix ends the names of files with sites, as in /sys/kernel/btf/vmlinux.inline.
 const inlineSuffix = ".inline"
 
-// sitesModule is the module whose section .BTF.inline has the sites of vmlinux instead of its own,
-// if the kernel was built with DEBUG_INFO_BTF_INLINE=m (scripts/gen-btf.sh of Linux 7.4).
+// sitesModule is the module whose section .BTF.inline has the sites of vmlinux. Kernels that were
+// built with DEBUG_INFO_BTF_INLINE=m have it (scripts/gen-btf.sh of Linux 7.4).
 const sitesModule = "btf_vmlinux_inline"
 
 // SitesOf returns the name of the file whose sites of inlined functions are in the file with the
