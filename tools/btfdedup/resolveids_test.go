@@ -109,6 +109,14 @@ func TestResolveIDs(t *testing.T) {
 		t.Errorf("ids %d, %d; before: %d", k7, impl, k)
 	}
 
+	// Without the tag, --btf-out doesn't help.
+	untagged, _ := writeBTF(t, dir, "untagged.btf", nil, func(b *btf.Builder) {
+		idsTypes(b)
+		b.Blob.Types = b.Blob.Types[:len(b.Blob.Types)-1]
+	})
+	succeeds(t, `kfuncs have the tag bpf_kfunc (the feature decl_tag_kfuncs)`, "resolve-ids",
+		"-o", p("out8"), "--btf", untagged, "--btf-out", p("types8.btf"), object)
+
 	// A file without the section is copied, whatever the BTF is.
 	plain := compileIDs(t, dir, "plain.o", "int x;")
 	succeeds(t, "", "resolve-ids", "-o", p("copy"), plain)

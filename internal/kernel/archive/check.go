@@ -300,7 +300,7 @@ func (c *checker) checkContent(f *checked) {
 		}
 	}
 	if of := SitesOf(f.Name); of != "" {
-		for _, path := range c.images[of] {
+		for _, path := range c.withSites(of) {
 			if err := checkSection(l, raw, path); err != nil {
 				f.report("%v", err)
 			}

@@ -2,6 +2,7 @@ package archive
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
@@ -10,6 +11,10 @@ import (
 
 // inlineSuffix ends the names of files with sites, as in /sys/kernel/btf/vmlinux.inline.
 const inlineSuffix = ".inline"
+
+// sitesModule is the module whose section .BTF.inline has the sites of vmlinux. Kernels that were
+// built with DEBUG_INFO_BTF_INLINE=m have it (scripts/gen-btf.sh of Linux 7.4).
+const sitesModule = "btf_vmlinux_inline"
 
 // SitesOf returns the name of the file whose sites of inlined functions are in the file with the
 // given name, and on which that file is based: vmlinux for vmlinux.inline. It returns "" if the
@@ -26,7 +31,11 @@ func SitesOf(name string) string {
 func addSections(parts []part) []part {
 	for _, p := range parts {
 		if p.err == nil && len(p.source.inline) > 0 {
-			parts = append(parts, part{name: p.name + inlineSuffix, raw: p.source.inline,
+			of := p.name
+			if of == sitesModule {
+				of = Vmlinux
+			}
+			parts = append(parts, part{name: of + inlineSuffix, raw: p.source.inline,
 				source: &source{file: p.source.file}})
 		}
 	}
@@ -48,6 +57,17 @@ func (b *builder) checkSites() error {
 		b.isBase[of] = true
 	}
 	return nil
+}
+
+// withSites returns the images that may have the sites of vmlinux or of a module.
+func (c *checker) withSites(of string) []string {
+	switch of {
+	case Vmlinux:
+		return slices.Concat(c.images[Vmlinux], c.images[sitesModule])
+	case sitesModule:
+		return nil
+	}
+	return c.images[of]
 }
 
 // checkSection compares the section .BTF.inline of the image at path, if the image has one, with

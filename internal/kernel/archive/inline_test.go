@@ -153,6 +153,38 @@ func TestSitesOfImages(t *testing.T) {
 		"from the BTF in the archive: "})
 }
 
+// TestSitesOfVmlinuxInModule: the module btf_vmlinux_inline has the sites of vmlinux.
+func TestSitesOfVmlinuxInModule(t *testing.T) {
+	dir := t.TempDir()
+	rawKernel, kernel := kernelBTF(t)
+	inline, _ := blob(t, kernel, sites(5))
+	rawModule, _ := blob(t, kernel, embeds("of_module"))
+	module := func(inline []byte) string {
+		return put(t, dir, "btf_vmlinux_inline.ko", elfObject(t,
+			elfwrite.Section{Name: ".BTF", Data: rawModule},
+			elfwrite.Section{Name: ".BTF.inline", Data: inline}))
+	}
+	r := Release{Name: "7.4.0-test", Vmlinux: put(t, dir, "vmlinux.btf", rawKernel), Jobs: 2,
+		Modules: []Module{{File: module(inline)}}}
+	path, a := written(t, r)
+	got, err := os.ReadFile(filepath.Join(filepath.Dir(path), "vmlinux.inline"))
+	if err != nil || !bytes.Equal(got, inline) || len(a.Manifest.Files) != 3 {
+		t.Errorf("%d files, %v", len(a.Manifest.Files), err)
+	}
+	opts := Options{Images: Images{Modules: dir}}
+	if found, err := Check(path, opts); err != nil || len(found) > 0 {
+		t.Errorf("%v %v", found, err)
+	}
+	other, _ := blob(t, kernel, func(b *btf.Builder) { sites(5)(b); b.LocParam(8, 8, 5) })
+	module(other)
+	found, err := Check(path, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantProblems(t, found, []string{"vmlinux.inline: " + dir + "/btf_vmlinux_inline.ko: section " +
+		".BTF.inline differs from the BTF in the archive: "})
+}
+
 // distilledModule makes a module with a distilled base and with sites, as an ELF file. It also
 // returns the sites that are based on the kernel of kernelBTF and on the module.
 func distilledModule(t *testing.T) (image, inline []byte) {

@@ -16,6 +16,7 @@
 package implicitargs
 
 import (
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"strings"
@@ -52,7 +53,7 @@ func Rewrite(b *btf.Blob, kfuncs []string, jobs int) ([]byte, error) {
 // RewriteIfNeeded is like Rewrite, but returns nil if there is nothing to change.
 func RewriteIfNeeded(b *btf.Blob, kfuncs []string, jobs int) ([]byte, error) {
 	edited, err := edit(b, kfuncs)
-	if err != nil || len(edited.Types) == len(b.Types) { // each change adds a type
+	if err != nil || slices.Equal(edited.Types, b.Types) {
 		return nil, err
 	}
 	return relink(edited, jobs)
@@ -143,9 +144,10 @@ func edit(b *btf.Blob, kfuncs []string) (*btf.Blob, error) {
 
 type editor struct {
 	from, to *btf.Blob
-	tags     []int           // indexes of the declaration tags in from.Types
-	funcs    map[string]bool // names of all functions in the blob and its bases
-	names    strings.Builder // will be appended to to.Strings
+	tags     []int             // indexes of the declaration tags in from.Types
+	funcs    map[string]bool   // names of all functions in the blob and its bases
+	protos   map[string]uint32 // the ids of prototypes in to, by content; nil before its first use
+	names    strings.Builder   // will be appended to to.Strings
 }
 
 func newEditor(b *btf.Blob) *editor {
@@ -185,11 +187,46 @@ func (e *editor) split(id uint32) error {
 	} else if explicit(in, proto) == proto.Vlen {
 		return nil // the kfunc has already been split
 	}
-	shown := btf.Type{Kind: btf.KindFuncProto, SizeOrType: proto.SizeOrType,
-		Vlen: explicit(in, proto), First: uint32(len(e.to.Params))}
-	e.to.Params = append(e.to.Params, in.ParamsOf(proto)[:shown.Vlen]...)
-	e.to.Types[id-e.to.StartID].SizeOrType = e.add(shown)
+	e.to.Types[id-e.to.StartID].SizeOrType = e.proto(proto.SizeOrType,
+		in.ParamsOf(proto)[:explicit(in, proto)])
 	return nil
+}
+
+// proto returns the id of a prototype, and adds it only if it is missing. If a function that only
+// sites need has the same prototype, there must not be two: resolve_btfids removes duplicates
+// before it moves the sites.
+func (e *editor) proto(returns uint32, params []btf.Param) uint32 {
+	if e.protos == nil {
+		e.protos = map[string]uint32{}
+		for i := range e.to.Types {
+			if t := &e.to.Types[i]; t.Kind == btf.KindFuncProto {
+				key := protoKey(t.SizeOrType, e.to.ParamsOf(t))
+				if _, ok := e.protos[key]; !ok {
+					e.protos[key] = e.to.StartID + uint32(i)
+				}
+			}
+		}
+	}
+	key := protoKey(returns, params)
+	id, ok := e.protos[key]
+	if !ok {
+		id = e.add(btf.Type{Kind: btf.KindFuncProto, SizeOrType: returns, Vlen: uint32(len(params)),
+			First: uint32(len(e.to.Params))})
+		e.to.Params = append(e.to.Params, params...)
+		e.protos[key] = id
+	}
+	return id
+}
+
+// protoKey has the content of a prototype. BTF has each name only once, so the offsets of names are
+// enough.
+func protoKey(returns uint32, params []btf.Param) string {
+	key := binary.LittleEndian.AppendUint32(make([]byte, 0, 4+8*len(params)), returns)
+	for _, p := range params {
+		key = binary.LittleEndian.AppendUint32(key, p.NameOff)
+		key = binary.LittleEndian.AppendUint32(key, p.Type)
+	}
+	return string(key)
 }
 
 // addImpl adds the function with all arguments, and copies the tags of fn, whose type id is id.

@@ -142,6 +142,46 @@ func TestSitesOfConflicts(t *testing.T) {
 	}
 }
 
+// TestSharedPrototype: if an inlined function has the prototype that a kfunc gets without its
+// implicit arguments, the prototype is only in the BTF without sites.
+func TestSharedPrototype(t *testing.T) {
+	for _, impl := range []bool{false, true} {
+		b := newBuilder(nil)
+		b.kfunc("k", []string{kfuncTag}, b.num, b.aux)
+		if impl {
+			b.kfunc("k_impl", nil, b.num, b.aux)
+		}
+		inlined := b.kfunc("inlined", nil, b.num)
+		b.Locsec("inline.text", btf.Site{Func: inlined, LocProto: b.LocProto(0)})
+		from := b.Finish()
+		data, sites, err := RewriteApart(from, []string{"k"}, func(string) bool { return false }, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		base := parse(t, data, nil)
+		split := parse(t, sites, base)
+		if got := fmt.Sprint(signatures(base), signatures(split)); got !=
+			"[k(a) bpf_kfunc/-1/false k_impl(ab)] [inlined(a)]" {
+			t.Errorf("the functions are %s", got)
+		}
+		for i := range split.Types {
+			if split.Types[i].Kind == btf.KindFuncProto {
+				t.Errorf("[%d] is a second FUNC_PROTO", split.StartID+uint32(i))
+			}
+		}
+		one, err := Rewrite(from, []string{"k"}, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if raw, err := RewriteIfNeeded(from, []string{"k"}, 1); err != nil || !bytes.Equal(raw, one) {
+			t.Errorf("RewriteIfNeeded: %d bytes, %v", len(raw), err)
+		}
+		if raw, err := RewriteIfNeeded(parse(t, one, nil), []string{"k"}, 1); raw != nil || err != nil {
+			t.Errorf("RewriteIfNeeded, the second time: %d bytes, %v", len(raw), err)
+		}
+	}
+}
+
 // TestSitesOfKfuncs: a site with parameters that the function no longer has is an error.
 func TestSitesOfKfuncs(t *testing.T) {
 	b := newBuilder(nil)

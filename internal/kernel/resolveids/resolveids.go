@@ -139,8 +139,8 @@ func (x *IDs) Resolve(b *btf.Blob, typesPath string) (data []byte, warnings []st
 	if left := implicitargs.Left(b, x.kfuncs); len(left) > 0 {
 		warnings = append(warnings, fmt.Sprintf("in %s, kfuncs such as %q (%d in all) have implicit "+
 			"arguments, which Linux 7.0 and later don't expect; use the BTF from btfdedup resolve-ids "+
-			"--btf-out",
-			typesPath, left[0], len(left)))
+			"--btf-out, which removes them if kfuncs have the tag bpf_kfunc (the feature "+
+			"decl_tag_kfuncs)", typesPath, left[0], len(left)))
 	}
 	return data, warnings, nil
 }
