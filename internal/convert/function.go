@@ -349,8 +349,7 @@ func (u *unit) resolveFunction(e *dwarf.DIE, f *function) (err error) {
 // describes the symbols at e's entry point.
 func (u *unit) judge(e *dwarf.DIE, f *function, symbol *mark) (flags types.FuncFlags,
 	sig signature, err error) {
-	m := params.Machine{ID: u.c.in.d.File.Machine, AddrSize: int(u.r.Unit.AddrSize),
-		DWARF64: u.r.Unit.Dwarf64}
+	m := params.Machine{ID: u.c.in.d.File.Machine, Operands: u.r.Operands()}
 	list, err := u.readParameters(e, f, m)
 	if err != nil {
 		return 0, sig, err

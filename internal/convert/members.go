@@ -117,16 +117,13 @@ func (u *unit) oldBitOffset(c *dwarf.DIE, t typeRef, bits uint64) (uint64, error
 // expressions that compilers write for members (DW_OP_plus_uconst or DW_OP_constu). It returns
 // false for other expressions, whose value depends on the object.
 func (u *unit) memberLocation(c *dwarf.DIE) (uint64, bool) {
-	const opPlusUconst, opConstu = 0x23, 0x10
 	at := c.Value(dwarf.MemberLocation)
 	if at.Class != dwarf.ClassBlock {
 		return at.Val, at.Class == dwarf.ClassConst
 	}
-	b := u.r.Block(at.Val)
-	if len(b) >= 2 && (b[0] == opPlusUconst || b[0] == opConstu) {
-		if v, n := binary.Uvarint(b[1:]); n == len(b)-1 {
-			return v, true
-		}
-	}
-	return 0, false
+	var op dwarf.Operation
+	o := u.r.Operands()
+	rest, ok := o.Next(u.r.Block(at.Val), &op)
+	ok = ok && (op.Code == dwarf.OpPlusUconst || op.Code == dwarf.OpConstu) && len(rest) == 0
+	return op.Numbers[0], ok
 }

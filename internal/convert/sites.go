@@ -70,9 +70,8 @@ type knownParam struct {
 
 func newSites(in input) *sites {
 	f := in.d.File
-	return &sites{machine: inlines.Machine{AddrSize: f.AddrSize, Order: f.Order,
-		Relocatable: f.Relocatable()}, places: inlines.NewPlaces(f),
-		origins: map[typeRef]int32{}}
+	return &sites{machine: inlines.Machine{Relocatable: f.Relocatable()},
+		places: inlines.NewPlaces(f), origins: map[typeRef]int32{}}
 }
 
 // begin prepares s for the sites of another unit.
@@ -90,7 +89,7 @@ func (u *unit) visitSites(e *dwarf.DIE) (*dwarf.Function, error) {
 	if !e.Children || u.isDropped(e) {
 		return nil, nil
 	}
-	s.machine.AddrSize, s.machine.Addrx = int(u.r.Unit.AddrSize), u.r.AddrxAt
+	s.machine.Operands, s.machine.Addrx = u.r.Operands(), u.r.AddrxAt
 	frame := e.Value(dwarf.FrameBase)
 	die := e.Off
 	s.stack, s.known = s.stack[:0], s.known[:0]

@@ -13,6 +13,8 @@ func TestVerbs(t *testing.T) { clitest.Verbs(t, program) }
 
 func TestUsage(t *testing.T) { clitest.Usage(t, program) }
 
+func BenchmarkCommand(b *testing.B) { clitest.Bench(b, program) }
+
 // TestOutputsAllOrNone tests the verbs that write several files.
 func TestOutputsAllOrNone(t *testing.T) {
 	gcc, err := exec.LookPath("gcc")

@@ -76,7 +76,8 @@ func (c *converter) uncertain(f *btf.Type) bool {
 		judged[i] = params.Param{OriginIndex: params.NoOrigin, PackedStruct: c.packed(p.Type)}
 		some = some || judged[i].PackedStruct
 	}
-	m := params.Machine{ID: c.file.Machine, AddrSize: c.file.AddrSize}
+	m := params.Machine{ID: c.file.Machine}
+	m.AddrSize = c.file.AddrSize
 	return some && params.Judge(m, params.Options{}, judged).Flags.Has(params.UncertainLocation)
 }
 

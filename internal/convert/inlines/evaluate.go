@@ -1,6 +1,9 @@
 package inlines
 
-import "github.com/rules-btf/rules_btf/internal/format/btf"
+import (
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/format/dwarf"
+)
 
 // value is what an expression computes: a constant; an address in the file; or the sum of a
 // constant and a register, or the frame base.
@@ -22,43 +25,44 @@ const (
 const maxStack = 8
 
 // evaluate computes as much of an expression as BTF can express: values, and sums with constants.
-// It stops at the first other operation, and leaves it in c. DW_OP_call_frame_cfa is known only if
+// It stops at the first other operation; rest begins there. DW_OP_call_frame_cfa is known only if
 // cfa is set.
-func (m *Machine) evaluate(c *cursor, frame Frame, cfa bool) (v value, why Reason) {
+func (m *Machine) evaluate(expr []byte, frame Frame, cfa bool) (v value, rest []byte,
+	why Reason) {
 	var stack [maxStack]value
+	var op dwarf.Operation
 	n := 0
-	for len(c.b) > 0 {
-		next := *c
-		op := next.u8()
-		pushed, known, why := m.push(&next, op, frame, cfa)
+	for len(expr) > 0 {
+		rest, ok := m.Next(expr, &op)
+		if !ok {
+			return v, expr, Computed
+		}
+		pushed, known, why := m.push(&op, frame, cfa)
 		switch {
-		case next.bad:
-			return v, Computed
 		case why != Known:
-			return v, why
+			return v, expr, why
 		case known && n == maxStack:
-			return v, Computed
+			return v, expr, Computed
 		case known:
 			stack[n] = pushed
 			n++
-		case op == opPlusUconst && n > 0:
-			stack[n-1].number += int64(next.uleb())
-		case (op == opPlus || op == opMinus) && n > 1:
-			sum, ok := add(stack[n-2], stack[n-1], op == opMinus)
+		case op.Code == dwarf.OpPlusUconst && n > 0:
+			stack[n-1].number += int64(op.Numbers[0])
+		case (op.Code == dwarf.OpPlus || op.Code == dwarf.OpMinus) && n > 1:
+			sum, ok := add(stack[n-2], stack[n-1], op.Code == dwarf.OpMinus)
 			if !ok {
-				return v, Computed
+				return v, expr, Computed
 			}
 			n--
 			stack[n-1] = sum
 		default:
-			return m.result(stack[:n])
+			v, why = m.result(stack[:n])
+			return v, expr, why
 		}
-		if next.bad {
-			return v, Computed
-		}
-		*c = next
+		expr = rest
 	}
-	return m.result(stack[:n])
+	v, why = m.result(stack[:n])
+	return v, nil, why
 }
 
 // result returns the only value on the stack. Sums wrap around like addresses.
@@ -75,27 +79,28 @@ func (m *Machine) result(stack []value) (value, Reason) {
 
 // push returns the value that an operation pushes. known is false if it isn't an operation that
 // pushes a value, or if the value isn't known.
-func (m *Machine) push(c *cursor, op byte, frame Frame, cfa bool) (v value, known bool,
+func (m *Machine) push(op *dwarf.Operation, frame Frame, cfa bool) (v value, known bool,
 	why Reason) {
-	switch {
-	case isConstant(op):
-		return value{number: int64(c.constant(op, m.Order))}, true, Known
-	case isBreg(op), op == opBregx:
-		n, ok := c.register(op, opBreg0)
+	number := int64(op.Numbers[0])
+	switch code := op.Code; {
+	case dwarf.IsLit(code), code >= dwarf.OpConst1u && code <= dwarf.OpConsts:
+		return value{number: number}, true, Known
+	case dwarf.IsBreg(code), code == dwarf.OpBregx:
+		n, ok := register(op)
 		if !ok {
 			return v, false, Computed
 		}
-		return value{based, n, c.sleb()}, true, Known
-	case op == opFbreg && !frame.known:
+		return value{based, n, int64(op.Numbers[1])}, true, Known
+	case code == dwarf.OpFbreg && !frame.known:
 		return v, false, NoFrame
-	case op == opFbreg:
-		return value{based, frame.register, frame.offset + c.sleb()}, true, Known
-	case op == opCallFrameCFA && cfa:
+	case code == dwarf.OpFbreg:
+		return value{based, frame.register, frame.offset + number}, true, Known
+	case code == dwarf.OpCallFrameCFA && cfa:
 		return value{based, btf.LocFrameBase, 0}, true, Known
-	case op == opAddr:
-		return value{kind: address, number: int64(c.uint(m.AddrSize, m.Order))}, true, Known
-	case op == opAddrx, op == opGNUAddrIndex:
-		addr, ok := m.Addrx(c.uleb())
+	case code == dwarf.OpAddr:
+		return value{kind: address, number: number}, true, Known
+	case code == dwarf.OpAddrx, code == dwarf.OpGNUAddrIndex:
+		addr, ok := m.Addrx(op.Numbers[0])
 		if !ok {
 			return v, false, Computed
 		}

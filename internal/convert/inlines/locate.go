@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/format/dwarf"
 )
 
 // Location is where a parameter is, in the form of a LOC_PARAM. Unlike in a LOC_PARAM, an address
@@ -33,8 +34,7 @@ type Frame struct {
 
 // Machine describes the file whose expressions are read.
 type Machine struct {
-	AddrSize int
-	Order    binary.ByteOrder
+	dwarf.Operands
 	// Relocatable is set for files such as modules, whose addresses are chosen when they are loaded.
 	Relocatable bool
 	// Addrx returns the address with an index in .debug_addr.
@@ -47,67 +47,27 @@ type Parameter struct {
 	Signed func() bool // the type is a signed number
 }
 
-// DWARF operations (DWARF 5, 7.7.1).
-const (
-	opAddr          = 0x03
-	opConst1u       = 0x08
-	opConst1s       = 0x09
-	opConst2u       = 0x0a
-	opConst2s       = 0x0b
-	opConst4u       = 0x0c
-	opConst4s       = 0x0d
-	opConst8u       = 0x0e
-	opConst8s       = 0x0f
-	opConstu        = 0x10
-	opConsts        = 0x11
-	opMinus         = 0x1c
-	opPlus          = 0x22
-	opPlusUconst    = 0x23
-	opLit0          = 0x30
-	opReg0          = 0x50
-	opBreg0         = 0x70
-	opRegx          = 0x90
-	opFbreg         = 0x91
-	opBregx         = 0x92
-	opPiece         = 0x93
-	opCallFrameCFA  = 0x9c
-	opBitPiece      = 0x9d
-	opImplicitValue = 0x9e
-	opStackValue    = 0x9f
-	opImplicitPtr   = 0xa0
-	opAddrx         = 0xa1
-	opEntryValue    = 0xa3
-
-	opGNUImplicitPtr = 0xf2
-	opGNUEntryValue  = 0xf3
-	opGNUAddrIndex   = 0xfb
-)
-
 // FrameOf reads the frame base from an expression: the CFA or a register, perhaps with an offset.
 func (m *Machine) FrameOf(expr []byte) Frame {
-	c := cursor{b: expr}
-	var f Frame
-	if op := c.u8(); isReg(op) || op == opRegx {
-		f.register, f.known = c.register(op, opReg0)
-	} else {
-		c = cursor{b: expr}
-		v, why := m.evaluate(&c, Frame{}, true)
-		f = Frame{why == Known && v.kind == based, v.register, v.number}
+	var op dwarf.Operation
+	if rest, ok := m.Next(expr, &op); ok && len(rest) == 0 && isRegister(op.Code) {
+		n, ok := register(&op)
+		return Frame{known: ok, register: n}
 	}
-	if c.bad || len(c.b) > 0 {
+	v, rest, why := m.evaluate(expr, Frame{}, true)
+	if why != Known || v.kind != based || len(rest) > 0 {
 		return Frame{}
 	}
-	return f
+	return Frame{true, v.register, v.number}
 }
 
 // NeedsFrame reports whether an expression may need the frame base. Its result is a guess, because
 // DW_OP_fbreg may also be a byte of an operand.
-func NeedsFrame(expr []byte) bool { return bytes.IndexByte(expr, opFbreg) >= 0 }
+func NeedsFrame(expr []byte) bool { return bytes.IndexByte(expr, dwarf.OpFbreg) >= 0 }
 
 // Locate returns the location that a DWARF expression gives. If BTF can't express it, the reason
 // isn't Known.
 func (m *Machine) Locate(expr []byte, p Parameter, frame Frame) (l Location, why Reason) {
-	c := cursor{b: expr}
 	if len(expr) == 0 {
 		return l, NoValue
 	}
@@ -115,37 +75,39 @@ func (m *Machine) Locate(expr []byte, p Parameter, frame Frame) (l Location, why
 		return l, why
 	}
 	l = Location{Size: p.Size}
-	switch op := c.u8(); {
-	case isReg(op), op == opRegx:
-		n, ok := c.register(op, opReg0)
-		if c.bad || !ok {
+	var op dwarf.Operation
+	rest, ok := m.Next(expr, &op)
+	switch {
+	case !ok:
+		return l, Computed
+	case isRegister(op.Code):
+		n, ok := register(&op)
+		if !ok {
 			return l, Computed
 		}
-		return m.registers(l, n, c)
-	case op == opImplicitValue:
-		b := c.block()
-		if c.bad || !c.ends(l.Size) {
-			return l, c.complex()
+		return m.registers(l, n, rest)
+	case op.Code == dwarf.OpImplicitValue:
+		if !m.ends(rest, l.Size) {
+			return l, complex(rest)
 		}
-		return m.Block(b, p)
-	case op == opEntryValue || op == opGNUEntryValue:
+		return m.Block(op.Block, p)
+	case op.Code == dwarf.OpEntryValue, op.Code == dwarf.OpGNUEntryValue:
 		return l, EntryValue
-	case op == opImplicitPtr || op == opGNUImplicitPtr:
+	case op.Code == dwarf.OpImplicitPointer, op.Code == dwarf.OpGNUImplicitPointer:
 		return l, ImplicitPointer
-	case op == opPiece || op == opBitPiece:
+	case isPiece(op.Code):
 		return l, Pieces
 	}
-	c = cursor{b: expr}
-	v, why := m.evaluate(&c, frame, false)
+	v, rest, why := m.evaluate(expr, frame, false)
 	switch {
 	case why != Known:
 		return l, why
 	case v.kind == based:
-		return m.based(l, v, c)
-	case v.kind == address && c.ends(l.Size):
+		return m.based(l, v, rest)
+	case v.kind == address && m.ends(rest, l.Size):
 		return l, FixedAddress
-	case !c.isValue(l.Size):
-		return l, c.complex()
+	case !m.isValue(rest, l.Size):
+		return l, complex(rest)
 	case l.Size > maxConstant:
 		return l, TooLarge
 	case l.Size > uint32(m.AddrSize): // the expression has only the low bytes
@@ -219,30 +181,30 @@ func (m *Machine) Constant(v uint64, p Parameter) (l Location, why Reason) {
 
 func (l *Location) set(values ...uint32) { l.Count = uint32(copy(l.Values[:], values)) }
 
-// registers completes the location of a value in register n, or in n and a second register. c has
-// the rest of the expression.
-func (m *Machine) registers(l Location, n uint32, c cursor) (Location, Reason) {
+// registers completes the location of a value in register n, or in n and a second register. rest
+// is the rest of the expression.
+func (m *Machine) registers(l Location, n uint32, rest []byte) (Location, Reason) {
 	l.Flags = btf.LocReg
-	if c.ends(l.Size) {
+	if m.ends(rest, l.Size) {
 		l.set(n)
 		return l, Known
 	}
-	word := uint64(m.AddrSize)
-	if c.u8() != opPiece {
+	var first, place, last dwarf.Operation
+	rest, ok := m.Next(rest, &first)
+	if !ok || first.Code != dwarf.OpPiece {
 		return l, Computed
 	}
-	first := c.uleb()
-	op := c.u8()
-	second, ok := c.register(op, opReg0)
-	if c.bad || !ok || !isReg(op) && op != opRegx || c.u8() != opPiece {
+	rest, _ = m.Next(rest, &place)
+	rest, ok = m.Next(rest, &last)
+	second, known := register(&place)
+	if !ok || !known || !isRegister(place.Code) || last.Code != dwarf.OpPiece || len(rest) > 0 {
 		return l, Pieces
 	}
-	rest := c.uleb()
-	if c.bad || len(c.b) > 0 || first != word || rest == 0 || rest > word ||
-		first+rest != uint64(l.Size) {
+	word, size := uint64(m.AddrSize), last.Numbers[0]
+	if first.Numbers[0] != word || size == 0 || size > word || word+size != uint64(l.Size) {
 		return l, Pieces
 	}
-	if rest < word && m.Order == binary.ByteOrder(binary.BigEndian) {
+	if size < word && m.Order == binary.ByteOrder(binary.BigEndian) {
 		return l, Pieces // ABIs differ in which end of the register has the value
 	}
 	l.set(n, second)
@@ -250,14 +212,14 @@ func (m *Machine) registers(l Location, n uint32, c cursor) (Location, Reason) {
 }
 
 // based completes the location l of a parameter. v is a register plus an offset: the parameter's
-// address in memory or its value. c has the rest of the expression.
-func (m *Machine) based(l Location, v value, c cursor) (Location, Reason) {
+// address in memory or its value. rest is the rest of the expression.
+func (m *Machine) based(l Location, v value, rest []byte) (Location, Reason) {
 	n, offset := v.register, v.number
 	switch {
-	case c.ends(l.Size):
+	case m.ends(rest, l.Size):
 		l.Flags = btf.LocReg | btf.LocDeref
-	case !c.isValue(l.Size):
-		return l, c.complex()
+	case !m.isValue(rest, l.Size):
+		return l, complex(rest)
 	case l.Size > uint32(m.AddrSize):
 		return l, Computed
 	default:
@@ -276,9 +238,40 @@ func (m *Machine) based(l Location, v value, c cursor) (Location, Reason) {
 	return l, Known
 }
 
-func isReg(op byte) bool  { return op >= opReg0 && op < opReg0+32 }
-func isBreg(op byte) bool { return op >= opBreg0 && op < opBreg0+32 }
-
-func isConstant(op byte) bool {
-	return op >= opConst1u && op <= opConsts || op >= opLit0 && op < opLit0+32
+// ends reports whether nothing is left of an expression, except perhaps a DW_OP_piece with the size
+// of the whole parameter, in bytes.
+func (m *Machine) ends(rest []byte, size uint32) bool {
+	if len(rest) == 0 {
+		return true
+	}
+	var op dwarf.Operation
+	rest, ok := m.Next(rest, &op)
+	return ok && op.Code == dwarf.OpPiece && op.Numbers[0] == uint64(size) && len(rest) == 0
 }
+
+// isValue reports whether what was read is the parameter's value: only DW_OP_stack_value is left,
+// and perhaps a DW_OP_piece with the size of the whole parameter.
+func (m *Machine) isValue(rest []byte, size uint32) bool {
+	return len(rest) > 0 && rest[0] == dwarf.OpStackValue && m.ends(rest[1:], size)
+}
+
+// complex returns why BTF can't express an expression of which rest is left.
+func complex(rest []byte) Reason {
+	if len(rest) > 0 && rest[0] == dwarf.OpStackValue {
+		rest = rest[1:]
+	}
+	if len(rest) > 0 && isPiece(rest[0]) {
+		return Pieces
+	}
+	return Computed
+}
+
+// register returns the register that an operation names. ok is false if the number is too large for
+// BTF.
+func register(op *dwarf.Operation) (n uint32, ok bool) {
+	return uint32(op.Numbers[0]), op.Numbers[0] < 1<<31
+}
+
+func isRegister(code byte) bool { return dwarf.IsReg(code) || code == dwarf.OpRegx }
+
+func isPiece(code byte) bool { return code == dwarf.OpPiece || code == dwarf.OpBitPiece }

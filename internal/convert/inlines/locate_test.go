@@ -7,11 +7,41 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/format/dwarf"
 	"github.com/rules-btf/rules_btf/internal/kernel/verify"
 )
 
+const (
+	opAddr          = dwarf.OpAddr
+	opAddrx         = dwarf.OpAddrx
+	opBreg0         = dwarf.OpBreg0
+	opBregx         = dwarf.OpBregx
+	opCallFrameCFA  = dwarf.OpCallFrameCFA
+	opConst1s       = dwarf.OpConst1s
+	opConst2s       = dwarf.OpConst2s
+	opConst2u       = dwarf.OpConst2u
+	opConst4u       = dwarf.OpConst4u
+	opConsts        = dwarf.OpConsts
+	opConstu        = dwarf.OpConstu
+	opEntryValue    = dwarf.OpEntryValue
+	opFbreg         = dwarf.OpFbreg
+	opGNUAddrIndex  = dwarf.OpGNUAddrIndex
+	opGNUEntryValue = dwarf.OpGNUEntryValue
+	opImplicitPtr   = dwarf.OpImplicitPointer
+	opImplicitValue = dwarf.OpImplicitValue
+	opLit0          = dwarf.OpLit0
+	opMinus         = dwarf.OpMinus
+	opPiece         = dwarf.OpPiece
+	opPlus          = dwarf.OpPlus
+	opPlusUconst    = dwarf.OpPlusUconst
+	opReg0          = dwarf.OpReg0
+	opRegx          = dwarf.OpRegx
+	opStackValue    = dwarf.OpStackValue
+)
+
 func machine(order binary.ByteOrder, addrSize int) *Machine {
-	return &Machine{AddrSize: addrSize, Order: order, Addrx: func(n uint64) (uint64, bool) {
+	o := dwarf.Operands{AddrSize: addrSize, RefSize: 4, Order: order}
+	return &Machine{Operands: o, Addrx: func(n uint64) (uint64, bool) {
 		return 0xffffffff81000000 + n, n < 8
 	}}
 }

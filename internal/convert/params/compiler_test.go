@@ -148,7 +148,7 @@ func judgeFile(t *testing.T, path string) map[string]judgement {
 	if err != nil {
 		t.Fatal(err)
 	}
-	machine := Machine{ID: f.Machine, AddrSize: 8}
+	machine := Machine{ID: f.Machine, Operands: operands(8)}
 	lists := readLists(t, f)
 	result := map[string]judgement{}
 	clang := false
@@ -319,8 +319,9 @@ func readLists(t *testing.T, f *elf.File) func(uint64) [][]byte {
 			}
 		}
 		b := lists[off:]
-		number := func() (v uint64) {
-			v, b, _ = uleb(b)
+		number := func() uint64 {
+			v, size := binary.Uvarint(b)
+			b = b[size:]
 			return v
 		}
 		expression := func() {

@@ -1,5 +1,7 @@
 package params
 
+import "github.com/rules-btf/rules_btf/internal/format/dwarf"
+
 // noRegister means that a location names no register.
 const noRegister = -1
 
@@ -33,17 +35,19 @@ func (m Machine) locate(p *Param) location {
 // Settles reports whether expr, the first expression of a parameter with this size, settles the
 // parameter's location, so that later expressions don't matter. A single register does.
 func (m Machine) Settles(expr []byte, size uint32) bool {
-	return len(expr) == 1 && isReg(expr[0]) && (size <= uint32(m.AddrSize) || !m.splitsAggregates())
+	return len(expr) == 1 && dwarf.IsReg(expr[0]) &&
+		(size <= uint32(m.AddrSize) || !m.splitsAggregates())
 }
 
 // shape counts the operations in expr and looks for stack_value. ok is false if expr is invalid.
 func (m Machine) shape(expr []byte) (count int, lastIsValue, hasValue, ok bool) {
+	var op dwarf.Operation
 	for len(expr) > 0 {
-		op, rest, ok := m.next(expr)
+		rest, ok := m.Next(expr, &op)
 		if !ok {
 			return 0, false, false, false
 		}
-		lastIsValue = op.code == opStackValue
+		lastIsValue = op.Code == dwarf.OpStackValue
 		hasValue = hasValue || lastIsValue && count > 0
 		count++
 		expr = rest
@@ -53,9 +57,9 @@ func (m Machine) shape(expr []byte) (count int, lastIsValue, hasValue, ok bool) 
 
 // read adds one expression to the location, and reports whether expr is valid.
 func (m Machine) read(expr []byte, first bool, p *Param, loc *location) bool {
-	if len(expr) == 1 && isReg(expr[0]) { // as in most cases
+	if len(expr) == 1 && dwarf.IsReg(expr[0]) { // as in most cases
 		if first {
-			loc.setRegister(int(expr[0] - opReg0))
+			loc.setRegister(int(expr[0] - dwarf.OpReg0))
 		}
 		return true
 	}
@@ -63,36 +67,37 @@ func (m Machine) read(expr []byte, first bool, p *Param, loc *location) bool {
 	if !ok {
 		return false
 	}
-	op, _, _ := m.next(expr)
+	var op dwarf.Operation
+	m.Next(expr, &op)
 	if first {
-		loc.known = isImplicit(op.code) || hasValue && isLiteral(op.code)
+		loc.known = isImplicit(op.Code) || hasValue && isLiteral(op.Code)
 	}
 	if count == 2 && lastIsValue {
 		count = 1
 	}
 	switch {
-	case isConstant(op.code):
+	case isConstant(op.Code):
 		loc.constant = loc.constant || first
-	case op.code == opGNUParameterRef:
+	case op.Code == dwarf.OpGNUParameterRef:
 		loc.caller = loc.caller || first
 	case count > 1 && p.Size > uint32(m.AddrSize) && m.splitsAggregates():
 		m.readPieces(expr, loc)
-	case isReg(op.code):
+	case dwarf.IsReg(op.Code):
 		if first {
-			loc.setRegister(int(op.code - opReg0))
+			loc.setRegister(int(op.Numbers[0]))
 		}
-	case isBreg(op.code):
+	case dwarf.IsBreg(op.Code):
 		if first && hasValue {
-			loc.setRegister(int(op.code - opBreg0))
+			loc.setRegister(int(op.Numbers[0]))
 		}
 	case count > 1:
 		// For a computed value, or a value of one word in pieces, nothing is known.
-	case op.code == opFbreg:
+	case op.Code == dwarf.OpFbreg:
 		loc.stack = loc.stack || first
-	case op.code == opEntryValue || op.code == opGNUEntryValue:
-		inner, rest, ok := m.next(op.block)
-		if ok && len(rest) == 0 && isReg(inner.code) {
-			loc.setRegister(int(inner.code - opReg0))
+	case op.Code == dwarf.OpEntryValue || op.Code == dwarf.OpGNUEntryValue:
+		rest, ok := m.Next(op.Block, &op)
+		if ok && len(rest) == 0 && dwarf.IsReg(op.Code) {
+			loc.setRegister(int(op.Numbers[0]))
 		}
 	}
 	return true
@@ -104,16 +109,17 @@ func (m Machine) readPieces(expr []byte, loc *location) {
 	word := uint64(m.AddrSize)
 	var offset uint64
 	placed := false // whether the next piece has a place
+	var op dwarf.Operation
 	for len(expr) > 0 {
-		op, rest, ok := m.next(expr)
+		rest, ok := m.Next(expr, &op)
 		if !ok {
 			return
 		}
 		expr = rest
-		if op.code != opPiece {
+		if op.Code != dwarf.OpPiece {
 			placed = true
-			if isReg(op.code) {
-				loc.setRegister(int(op.code - opReg0))
+			if dwarf.IsReg(op.Code) {
+				loc.setRegister(int(op.Numbers[0]))
 			}
 			continue
 		}
@@ -125,10 +131,10 @@ func (m Machine) readPieces(expr []byte, loc *location) {
 			}
 		}
 		placed = false
-		if op.number > 1<<20 { // too large for a value in registers
+		if op.Numbers[0] > 1<<20 { // too large for a value in registers
 			return
 		}
-		offset += op.number
+		offset += op.Numbers[0]
 	}
 }
 
@@ -137,4 +143,20 @@ func (l *location) setRegister(r int) {
 	if l.register == noRegister {
 		l.register = r
 	}
+}
+
+func isConstant(code byte) bool {
+	return dwarf.IsLit(code) || code == dwarf.OpConstu || code == dwarf.OpConsts
+}
+
+// isLiteral reports whether the operation pushes a number that it contains.
+func isLiteral(code byte) bool {
+	return code == dwarf.OpAddr || code >= dwarf.OpConst1u && code <= dwarf.OpConsts ||
+		dwarf.IsLit(code) || code == dwarf.OpAddrx || code == dwarf.OpConstx
+}
+
+// isImplicit reports whether the operation gives the parameter's value itself, not its place.
+func isImplicit(code byte) bool {
+	return code == dwarf.OpImplicitValue || code == dwarf.OpImplicitPointer ||
+		code == dwarf.OpGNUImplicitPointer
 }

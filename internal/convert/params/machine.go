@@ -1,12 +1,15 @@
 package params
 
-import "debug/elf"
+import (
+	"debug/elf"
+
+	"github.com/rules-btf/rules_btf/internal/format/dwarf"
+)
 
 // Machine determines the ABI's calling convention.
 type Machine struct {
-	ID       elf.Machine // e_machine
-	AddrSize int         // bytes in an address: 4 or 8
-	DWARF64  bool        // whether the unit's DWARF offsets have 8 bytes
+	ID elf.Machine // e_machine
+	dwarf.Operands
 }
 
 // The DWARF numbers of the registers for integer and pointer parameters, in order.

@@ -2,19 +2,40 @@ package params
 
 import (
 	"debug/elf"
+	"encoding/binary"
 	"reflect"
 	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/format/dwarf"
 )
 
 var (
-	x86    = Machine{ID: elf.EM_X86_64, AddrSize: 8}
-	arm64  = Machine{ID: elf.EM_AARCH64, AddrSize: 8}
-	arm    = Machine{ID: elf.EM_ARM, AddrSize: 4}
-	s390   = Machine{ID: elf.EM_S390, AddrSize: 8}
-	riscv  = Machine{ID: elf.EM_RISCV, AddrSize: 8}
-	mips32 = Machine{ID: elf.EM_MIPS, AddrSize: 4}
-	i386   = Machine{ID: elf.EM_386, AddrSize: 4}
+	x86    = Machine{ID: elf.EM_X86_64, Operands: operands(8)}
+	arm64  = Machine{ID: elf.EM_AARCH64, Operands: operands(8)}
+	arm    = Machine{ID: elf.EM_ARM, Operands: operands(4)}
+	s390   = Machine{ID: elf.EM_S390, Operands: operands(8)}
+	riscv  = Machine{ID: elf.EM_RISCV, Operands: operands(8)}
+	mips32 = Machine{ID: elf.EM_MIPS, Operands: operands(4)}
+	i386   = Machine{ID: elf.EM_386, Operands: operands(4)}
 )
+
+const (
+	opAddr            = dwarf.OpAddr
+	opBreg0           = dwarf.OpBreg0
+	opConst1U         = dwarf.OpConst1u
+	opEntryValue      = dwarf.OpEntryValue
+	opFbreg           = dwarf.OpFbreg
+	opGNUParameterRef = dwarf.OpGNUParameterRef
+	opImplicitValue   = dwarf.OpImplicitValue
+	opLit0            = dwarf.OpLit0
+	opPiece           = dwarf.OpPiece
+	opReg0            = dwarf.OpReg0
+	opStackValue      = dwarf.OpStackValue
+)
+
+func operands(addrSize int) dwarf.Operands {
+	return dwarf.Operands{AddrSize: addrSize, RefSize: 4, Order: binary.LittleEndian}
+}
 
 // at returns a parameter with the given size and location expressions.
 func at(size uint32, exprs ...[]byte) Param {
@@ -216,38 +237,6 @@ func TestJudgeTrueSignature(t *testing.T) {
 	}
 }
 
-func TestNextOperation(t *testing.T) {
-	for _, c := range []struct {
-		name string
-		expr []byte
-		ok   bool
-		rest int
-	}{
-		{"empty", nil, false, 0},
-		{"addr", []byte{0x03, 1, 2, 3, 4, 5, 6, 7, 8, 9}, true, 1},
-		{"addr, cut short", []byte{0x03, 1, 2, 3, 4, 5, 6, 7}, false, 0},
-		{"const2u", []byte{0x0a, 1, 2, 3}, true, 1},
-		{"const8s", []byte{0x0f, 1, 2, 3, 4, 5, 6, 7, 8}, true, 0},
-		{"constu", []byte{0x10, 0x80, 0x80, 1, 9}, true, 1},
-		{"constu, cut short", []byte{0x10, 0x80}, false, 0},
-		{"bregx", []byte{0x92, 0x80, 1, 0x7f, 9}, true, 1},
-		{"implicit_value", []byte{0x9e, 2, 1, 2, 9}, true, 1},
-		{"implicit_value, too long", []byte{0x9e, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1,
-			2}, false, 0},
-		{"entry_value", []byte{0xa3, 1, 0x55, 0x9f}, true, 1},
-		{"implicit_pointer", []byte{0xa0, 1, 2, 3, 4, 0, 9}, true, 1},
-		{"const_type", []byte{0xa4, 0x22, 2, 1, 2, 9}, true, 1},
-		{"deref_type", []byte{0xa6, 4, 0x22, 9}, true, 1},
-		{"call_ref", []byte{0x9a, 1, 2, 3, 4}, true, 0},
-		{"unknown", []byte{0xff}, false, 0},
-	} {
-		_, rest, ok := x86.next(c.expr)
-		if ok != c.ok || ok && len(rest) != c.rest {
-			t.Errorf("%s: %v, %d bytes left; want %v, %d", c.name, ok, len(rest), c.ok, c.rest)
-		}
-	}
-}
-
 func FuzzJudge(f *testing.F) {
 	f.Add([]byte{opReg0 + 5}, []byte{opEntryValue, 1, opReg0}, uint16(elf.EM_X86_64), uint32(8), true,
 		true)
@@ -258,7 +247,7 @@ func FuzzJudge(f *testing.F) {
 	f.Fuzz(func(t *testing.T, first, second []byte, id uint16, size uint32, clang, nocall bool) {
 		p := at(size, first, second)
 		p.MemberAt = func(uint32) bool { return true }
-		m := Machine{ID: elf.Machine(id), AddrSize: 8}
+		m := Machine{ID: elf.Machine(id), Operands: operands(8)}
 		v := Judge(m, Options{Clang: clang, NoCall: nocall, Clone: !clang, TrueSignature: true},
 			[]Param{p, p, none(size)})
 		if !v.Flags.Has(Optimized) {

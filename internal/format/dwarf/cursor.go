@@ -95,6 +95,15 @@ func (c *cursor) skip(n uint64) {
 	c.pos += int(n)
 }
 
+// block reads n bytes.
+func (c *cursor) block(n uint64) []byte {
+	at := c.pos
+	if c.skip(n); c.bad {
+		return nil
+	}
+	return c.buf[at:c.pos:c.pos]
+}
+
 // cstring skips a NUL-terminated string.
 func (c *cursor) cstring() {
 	for c.pos < len(c.buf) {

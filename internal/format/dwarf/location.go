@@ -8,26 +8,23 @@ func (r *Reader) VariableAddress(e *DIE) (uint64, bool) {
 	if !e.IsBlock(Location) || e.Flag(Declaration) {
 		return 0, false
 	}
-	expr := r.Block(e.Val[Location])
-	const opAddr, opPlusUconst, opAddrx, opGNUAddrIndex = 0x03, 0x23, 0xa1, 0xfb
-	c := cursor{buf: expr}
+	var op Operation
 	var addr uint64
-	ok := true
-	switch c.u8() {
-	case opAddr:
-		addr = c.uint(r.D.Order, int(r.f.addrSize))
-	case opAddrx, opGNUAddrIndex:
-		addr, ok = r.AddrxAt(c.uleb())
+	o := r.Operands()
+	rest, ok := o.Next(r.Block(e.Val[Location]), &op)
+	switch {
+	case ok && op.Code == OpAddr:
+		addr = op.Numbers[0]
+	case ok && (op.Code == OpAddrx || op.Code == OpGNUAddrIndex):
+		addr, ok = r.AddrxAt(op.Numbers[0])
 	default:
 		return 0, false
 	}
-	if c.pos < len(expr) {
-		if c.u8() != opPlusUconst {
-			return 0, false
-		}
-		addr += c.uleb()
+	if len(rest) == 0 {
+		return addr, ok
 	}
-	return addr, ok && !c.bad && c.pos == len(expr)
+	rest, more := o.Next(rest, &op)
+	return addr + op.Numbers[0], ok && more && op.Code == OpPlusUconst && len(rest) == 0
 }
 
 // FirstAddress returns where the code of e begins: DW_AT_low_pc, DW_AT_entry_pc, or the start of
