@@ -51,7 +51,7 @@ func RaiseHeap() {
 // the mapped file, which the garbage collector doesn't count.
 const (
 	mostMemory  = 300e6
-	otherMemory = 60e6
+	otherMemory = 80e6
 	infoShare   = 20
 )
 

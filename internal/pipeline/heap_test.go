@@ -37,8 +37,8 @@ func TestLimitHeap(t *testing.T) {
 	}
 	t.Setenv("GOGC", "")
 	limitHeap(f)
-	if got := limit(); got != 242e6 {
-		t.Errorf("the limit is %d, want 242000000", got)
+	if got := limit(); got != 222e6 {
+		t.Errorf("the limit is %d, want 222000000", got)
 	}
 	live := make([]byte, 300e6) // which is never touched
 	for range 100 {             // until the finalizer has run
@@ -54,7 +54,7 @@ func TestLimitHeap(t *testing.T) {
 	runtime.KeepAlive(live)
 	for range 100 {
 		runtime.GC()
-		if limit() == 242e6 {
+		if limit() == 222e6 {
 			return
 		}
 		time.Sleep(10 * time.Millisecond)
