@@ -50,8 +50,9 @@ type Options struct {
 	// If OnlyInlined is set, no other functions and no variables are converted.
 	OnlyInlined bool
 	// Finite, when set, gets a function that returns an error if a type contains itself by value.
-	// File then doesn't check this, unless it leaves Finite alone. The function reads f.
-	Finite *func() error
+	// File then leaves this check to the link, and the caller gets a better error from the function,
+	// to which it passes the file again.
+	Finite *func(f *elf.File) error
 	// plainly makes a conversion treat each unit alone; for tests
 	plainly bool
 	// Counts, when set, accumulates the counts of File's calls. Only one call at a time may use it.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/convert/inlines"
 	"github.com/rules-btf/rules_btf/internal/format/dwarf"
+	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/model/object"
 	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
@@ -277,13 +278,13 @@ func (w *work) object() (*object.Object, error) {
 		}
 	}
 	o.Units = units
-	d := w.d
-	check := func() error { return checkFinite(d, o, all) }
+	prefix := w.opt.KABIPrefix
+	check := func(f *elf.File) error { return checkFinite(f, prefix, o, all) }
 	if w.opt.Finite != nil {
 		*w.opt.Finite = check
 		return o, nil
 	}
-	return o, check()
+	return o, check(w.d.File)
 }
 
 // joinSites adds the sites of all threads to s. Their units are those of the object.
@@ -306,11 +307,16 @@ func (w *work) joinSites(s *inlines.Sites) {
 }
 
 // checkFinite refuses a type that contains itself by value.
-func checkFinite(d *dwarf.Data, o *object.Object, units []numberedUnit) error {
+func checkFinite(f *elf.File, prefix string, o *object.Object, units []numberedUnit) error {
 	def, unit, err := o.Endless()
 	if err != nil || def == 0 {
 		return err
 	}
+	d, err := dwarf.New(f)
+	if err != nil {
+		return err
+	}
+	d.Prefix = []byte(prefix)
 	n := o.Graph.Node(def)
 	var h *dwarf.Unit // the compilation unit with the type; the last one if the type is in a type unit
 	number := units[unit].number

@@ -35,9 +35,6 @@ type Options struct {
 	// Variables selects the variables to encode. All and Extra need the feature global_var.
 	Variables Which
 	Jobs      int // the number of threads, 0 for one per processor; the result doesn't depend on it
-	// Finite, when set, is called in place of the object's CheckFinite. It may run at the same time as
-	// other steps.
-	Finite func() error
 	// Step, when set, is called with the name of each step as it begins.
 	Step func(name string)
 }
@@ -154,13 +151,10 @@ func selectUnits(o *object.Object, units []object.Unit, opt Options) (*survey.Su
 	symbols.AddBases(strs, opt.Facts, opt.Jobs)
 	s := survey.New(o.Graph, units)
 	var x *symbols.Index
-	finite, endless := opt.Finite, error(nil)
-	if finite == nil {
-		finite = o.CheckFinite
-	}
+	var endless error
 	parallel.All(opt.Jobs, s.Shapes, s.References, s.Holders,
 		func() { x = symbols.New(strs, opt.Facts) },
-		func() { endless = finite() })
+		func() { endless = o.CheckFinite() })
 	if endless != nil {
 		return nil, nil, endless
 	}

@@ -86,7 +86,7 @@ func Linked(path string, how How) (*Result, error) {
 	}
 	defer f.Close()
 	result := &Result{Release: f.KernelRelease()}
-	var check func() error
+	var check func(f *elf.File) error
 	how.Convert.Finite = &check
 	all, known, err := read(f, &how)
 	if err != nil {
@@ -104,23 +104,12 @@ func Linked(path string, how How) (*Result, error) {
 	if how.Watch != nil {
 		options.Step = how.Watch.Linking()
 	}
-	if check == nil {
-		check = o.CheckFinite
-	}
-	var failed error
-	options.Finite = func() error {
-		if failed = check(); failed == nil {
-			f.Close() // which takes milliseconds for a large file
-		}
-		return failed
-	}
-	result.Result, err = link.Link([]*object.Object{o}, options)
-	options.Finite = nil
-	switch {
-	case failed != nil:
-		return nil, failed
-	case err != nil:
-		return nil, fmt.Errorf("%s: %w", path, err)
+	// The link doesn't need the file. For a large file, closing it takes milliseconds.
+	parallel.All(options.Jobs, func() { f.Close() }, func() {
+		result.Result, err = link.Link([]*object.Object{o}, options)
+	})
+	if err != nil {
+		return nil, cmp.Or(again(path, &how, check), fmt.Errorf("%s: %w", path, err))
 	}
 	result.Doubt = cmp.Or(relocate.OtherRelease(result.Release, how.Bases.Release), result.Doubt)
 	if how.Variables.Which != link.Extra {
@@ -157,6 +146,19 @@ func Linked(path string, how How) (*Result, error) {
 		}
 	}
 	return result, nil
+}
+
+// again opens the file again, and passes it to check unless check is nil.
+func again(path string, how *How, check func(f *elf.File) error) error {
+	if check == nil {
+		return nil
+	}
+	f, err := how.Files.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return check(f)
 }
 
 // linkExtra makes split BTF of the variables that aren't per-CPU. Its base is fileBTF.
