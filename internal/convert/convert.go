@@ -51,9 +51,9 @@ type Options struct {
 	Sites *inlines.Sites
 	// If OnlyInlined is set, no other functions and no variables are converted.
 	OnlyInlined bool
-	// Finite, when set, gets a function that returns an error if a type contains itself by value.
-	// File then doesn't check this, unless it leaves Finite alone. The function reads f.
-	Finite *func() error
+	// If Unchecked is set, a type that contains itself by value is not an error. The link checks that,
+	// too, but its error doesn't say where the type is in the file.
+	Unchecked bool
 	// plainly makes a conversion treat each unit alone; for tests
 	plainly bool
 	// Counts, when set, accumulates the counts of File's calls. Only one call at a time may use it.

@@ -277,13 +277,10 @@ func (w *work) object() (*object.Object, error) {
 		}
 	}
 	o.Units = units
-	d := w.d
-	check := func() error { return checkFinite(d, o, all) }
-	if w.opt.Finite != nil {
-		*w.opt.Finite = check
+	if w.opt.Unchecked {
 		return o, nil
 	}
-	return o, check()
+	return o, w.checkFinite(o, all)
 }
 
 // joinSites adds the sites of all threads to s. Their units are those of the object.
@@ -305,7 +302,7 @@ func (w *work) joinSites(s *inlines.Sites) {
 }
 
 // checkFinite refuses a type that contains itself by value.
-func checkFinite(d *dwarf.Data, o *object.Object, units []numberedUnit) error {
+func (w *work) checkFinite(o *object.Object, units []numberedUnit) error {
 	def, unit, err := o.Endless()
 	if err != nil || def == 0 {
 		return err
@@ -313,8 +310,8 @@ func checkFinite(d *dwarf.Data, o *object.Object, units []numberedUnit) error {
 	n := o.Graph.Node(def)
 	var h *dwarf.Unit // the compilation unit with the type; the last one if the type is in a type unit
 	number := units[unit].number
-	for i := range d.Units {
-		if u := &d.Units[i]; u.Kind == dwarf.UnitCompile {
+	for i := range w.d.Units {
+		if u := &w.d.Units[i]; u.Kind == dwarf.UnitCompile {
 			if h = u; number == 0 {
 				break
 			}
@@ -322,7 +319,7 @@ func checkFinite(d *dwarf.Data, o *object.Object, units []numberedUnit) error {
 		}
 	}
 	var r dwarf.Reader
-	if err := r.Load(d, h); err != nil {
+	if err := r.Load(w.d, h); err != nil {
 		return err
 	}
 	at := r.Root.Off

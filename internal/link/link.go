@@ -38,9 +38,6 @@ type Options struct {
 	// If Last is set, the objects aren't used after the link, which then frees parts of them as early
 	// as it can.
 	Last bool
-	// Finite, when set, is called in place of the object's CheckFinite. It may run at the same time as
-	// other steps.
-	Finite func() error
 	// Step, when set, is called with the name of each step as it begins.
 	Step func(name string)
 }
@@ -166,13 +163,10 @@ func selectUnits(o *object.Object, units []object.Unit, opt Options) (*survey.Su
 	symbols.AddBases(strs, opt.Facts, opt.Jobs)
 	s := survey.New(o.Graph, units)
 	var x *symbols.Index
-	finite, endless := opt.Finite, error(nil)
-	if finite == nil {
-		finite = o.CheckFinite
-	}
+	var endless error
 	parallel.All(opt.Jobs, s.Shapes, s.References, s.Holders,
 		func() { x = symbols.New(strs, opt.Facts) },
-		func() { endless = finite() })
+		func() { endless = o.CheckFinite() })
 	if endless != nil {
 		return nil, nil, endless
 	}

@@ -92,8 +92,6 @@ func Linked(path string, how How) (*Result, error) {
 		}
 	}()
 	result := &Result{Release: f.KernelRelease()}
-	var check func() error
-	how.Convert.Finite = &check
 	all, known, err := read(f, &how)
 	if err != nil {
 		return nil, err
@@ -111,26 +109,16 @@ func Linked(path string, how How) (*Result, error) {
 	if how.Watch != nil {
 		options.Step = how.Watch.Linking()
 	}
-	if check == nil {
-		check = o.CheckFinite
-	}
-	var failed error
-	options.Finite = func() error {
-		if failed = check(); failed == nil {
-			// The link doesn't need the file, nor what was read from it, such as the symbols. For a large
-			// file, closing it takes milliseconds.
-			f.Close()
-			f = nil
-		}
-		return failed
-	}
-	result.Result, err = link.Link([]*object.Object{o}, options)
-	options.Finite = nil
-	switch {
-	case failed != nil:
-		return nil, failed
-	case err != nil:
-		return nil, fmt.Errorf("%s: %w", path, err)
+	// The link doesn't need the file, nor what was read from it, such as the symbols. For a large file,
+	// closing it takes milliseconds.
+	parallel.All(options.Jobs, func() {
+		f.Close()
+		f = nil
+	}, func() {
+		result.Result, err = link.Link([]*object.Object{o}, options)
+	})
+	if err != nil {
+		return nil, cmp.Or(again(path, &how), fmt.Errorf("%s: %w", path, err))
 	}
 	result.Doubt = cmp.Or(relocate.OtherRelease(result.Release, how.Bases.Release), result.Doubt)
 	if how.Variables.Which != link.Extra {
@@ -169,6 +157,20 @@ func Linked(path string, how How) (*Result, error) {
 	return result, nil
 }
 
+// again converts a file again after its link has failed. If a type contains itself by value, the
+// error says where that type is in the file.
+func again(path string, how *How) error {
+	f, err := how.Files.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	options := how.Convert
+	options.Counts, options.Sites, options.Warn = nil, nil, nil
+	_, err = Object(f, options)
+	return err
+}
+
 // linkExtra makes split BTF of the variables that aren't per-CPU. Its base is fileBTF.
 func linkExtra(o *object.Object, options link.Options, bases *base.Files,
 	fileBTF []byte) (*link.Result, error) {
@@ -200,6 +202,7 @@ func read(f *elf.File, how *How) (*object.Object, *facts.Facts, error) {
 		return o, known, err
 	}
 	options := how.Convert
+	options.Unchecked = true // see again
 	var known *facts.Facts
 	var factsErr error
 	var wg parallel.Group

@@ -13,6 +13,7 @@ import (
 type part struct {
 	decider
 	from, to types.Str // the numbers of the names
+	names    int       // how many of these have candidates
 	suffixed []suffixed
 	alone    []types.Str // base names of clones that no candidate has
 }
@@ -52,12 +53,14 @@ func (d *decider) join(p *part) {
 		d.encoded[k] = made + shift
 	}
 	d.Skipped = append(d.Skipped, p.Skipped...)
+	p.Decisions = nil // for the garbage collector
 }
 
 // findSuffixed lists the names that have a suffix, a candidate and, if there are facts, a symbol.
 // Without facts, functions that an earlier link encoded aren't clones.
 func (p *part) findSuffixed() {
 	for name := range p.Functions.KeysIn(p.from, p.to) {
+		p.names++
 		b := p.Graph.Strs.Bytes(name)
 		dot := bytes.IndexByte(b, '.')
 		if dot <= 0 || p.facts != nil && p.symbols.Of(name)&symbols.Exact == 0 {
@@ -75,6 +78,7 @@ func (p *part) findSuffixed() {
 // decide decides on the candidates for all names, except for the undecided names: these need the
 // places.
 func (p *part) decide(c *clones) {
+	p.nodes = make([]types.Node, 0, p.names)
 	for name := range p.Functions.KeysIn(p.from, p.to) {
 		switch c.roles[name] {
 		case asItself:
