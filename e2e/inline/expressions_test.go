@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/convert/inlines"
+	"github.com/rules-btf/rules_btf/internal/format/dwarf"
 )
 
 // TestExpressions compares the forms of random expressions with the LOC_PARAMs that our tools make
@@ -24,7 +25,8 @@ func TestExpressions(t *testing.T) {
 		size := 1 + g.Uint64N(17)
 		p := place{known: true, expression: someExpression(g, u, byte(size)), frameBase: someBase(g)}
 		want, cause := r.text(u, p, size)
-		m := &inlines.Machine{AddrSize: u.addressSize, Order: u.order}
+		m := &inlines.Machine{Operands: dwarf.Operands{AddrSize: u.addressSize, RefSize: u.offsetSize,
+			Order: u.order}}
 		l, why := m.Locate(p.expression, inlines.Parameter{Size: uint32(size),
 			Signed: func() bool { return size%2 == 0 }}, m.FrameOf(p.frameBase))
 		have := "?"
