@@ -132,8 +132,8 @@ func Definitions(data []byte, yield func(kind Kind, linkage uint32, name []byte)
 	})
 }
 
-// CountKinds counts the types in data, a blob that is based on base, by kind. Like FunctionNames, it
-// only skips over records.
+// CountKinds counts the types in data, a blob that is based on base, by kind. Like FunctionNames,
+// it only skips over records.
 func CountKinds(data []byte, base *Blob) (counts [NumKinds]int, err error) {
 	p, err := open(data, base)
 	if err != nil {

@@ -61,8 +61,8 @@ const (
 )
 
 // findClones finds the clones among the names with a suffix, which the parts have listed. With the
-// feature true_signature, clones are separate functions, and findClones only records which functions
-// have clones.
+// feature true_signature, clones are separate functions, and findClones only records which
+// functions have clones.
 func (d *decider) findClones(parts []part) clones {
 	c := clones{of: map[types.Str][]types.Str{}, roles: make([]role, d.Graph.Strs.Len())}
 	own := d.features.Has(features.TrueSignature)

@@ -46,8 +46,8 @@ func (d *decider) isForeign(h Holder) bool {
 
 // ofTheirFiles selects, from several candidates with the name of a local symbol, those of units
 // whose source file has that symbol. If there are none, the symbol table uses different names for
-// the files, and all candidates stay. If the places aren't known yet, the name becomes undecided, and
-// ofTheirFiles returns no candidates.
+// the files, and all candidates stay. If the places aren't known yet, the name becomes undecided,
+// and ofTheirFiles returns no candidates.
 func (d *decider) ofTheirFiles(function types.Str, own []Holder) []Holder {
 	contested := false
 	for i := range own {

@@ -23,8 +23,8 @@ type symbolIn struct{ name, file types.Str }
 // placesUnits is how many units a thread looks at at a time.
 const placesUnits = 1 << 6
 
-// findPlaces finds the places of the candidates for the undecided names of the parts. It returns nil
-// if there is no such name.
+// findPlaces finds the places of the candidates for the undecided names of the parts. It returns
+// nil if there is no such name.
 func (d *decider) findPlaces(parts []part, c *clones) *places {
 	names, nodes := make([]bool, d.Graph.Strs.Len()), make([]bool, len(d.Nodes))
 	none := true

@@ -27,8 +27,8 @@ func (w *writer) arrange() {
 	w.chooseIDs()
 }
 
-// run is a run of the canonical order that one thread numbers and writes at a time: anonymous types,
-// or the types with some names.
+// run is a run of the canonical order that one thread numbers and writes at a time: anonymous
+// types, or the types with some names.
 type run struct {
 	anonymous []ranked
 	names     []types.Str

@@ -15,7 +15,7 @@ import (
 
 // absorber does the work of ReadFile and Merger.Add, but faster: it reads BTF objects straight into
 // one graph. More than 99% of a file's shapes are in the graph already. So shapes are hashed in
-// place, and nodes are made only for new shapes. The first file makes all of the graph: see fill.go.
+// place, and nodes are made only for new shapes. The first file makes all of the graph (fill.go).
 //
 // It accepts only files that Write wrote. Everything else (damaged files, raw BTF, pinned stubs) is
 // read the plain way (read.go, references.go, shapes.go), which reports what is wrong. Both ways

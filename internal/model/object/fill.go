@@ -6,9 +6,9 @@ import (
 )
 
 // filler adds a whole file to an empty set. Because the file's types and names are known to be
-// different, it looks nothing up: each type and name has its place in the graph, and several threads
-// fill these places. Nodes are in the order of their depths, so that they come after the nodes to
-// which they refer.
+// different, it looks nothing up: each type and name has its place in the graph, and several
+// threads fill these places. Nodes are in the order of their depths, so that they come after the
+// nodes to which they refer.
 type filler struct {
 	*absorber
 	stubs []types.ID // by type id, for types with a tag: the stub of that tag, 0 if nothing needs it

@@ -138,8 +138,8 @@ func (h *hasher) leave(s *shape, state uint32) {
 	}
 }
 
-// hash hashes the type with this id as types.Graph does, after the types that its shape contains. It
-// returns false if something is wrong, or if h has met another hasher.
+// hash hashes the type with this id as types.Graph does, after the types that its shape contains.
+// It returns false if something is wrong, or if h has met another hasher.
 func (h *hasher) hash(id uint32, depth int) bool {
 	t, s := &h.blob.Types[id-1], &h.shapes[id]
 	if depth > types.MaxDepth+2 || !h.take(s) { // +2: below a declaration tag and its function

@@ -2,8 +2,8 @@ package types
 
 import "bytes"
 
-// Assemble returns a graph of these nodes and elements, without copying them. The caller vouches for
-// what Add would ensure: nodes[0] is void, all nodes are different, with the right hashes and
+// Assemble returns a graph of these nodes and elements, without copying them. The caller vouches
+// for what Add would ensure: nodes[0] is void, all nodes are different, with the right hashes and
 // depths, and come after the nodes to which they refer.
 //
 // The names of the graph are those in text, each followed by a NUL byte; string i has hashes[i].
