@@ -34,24 +34,27 @@ const nearProbes = 8
 
 // slot returns the slot that holds off, with known set, or else the free slot for off.
 func (t *printTable) slot(off uint32) (s *printSlot, known bool) {
-	if s = &t.slots[int(off>>printShift)&(len(t.slots)-1)]; s.key == t.gen|uint64(off) {
-		return s, true
-	}
-	return t.search(off)
-}
-
-// search is like slot, without the shortcut for most types.
-func (t *printTable) search(off uint32) (s *printSlot, known bool) {
 	mask, key := uint32(len(t.slots)-1), t.gen|uint64(off)
-	for i, n := off>>printShift, 0; ; n++ {
+	home := off >> printShift
+	for i := home; i != home+nearProbes; i++ {
 		if s = &t.slots[i&mask]; s.key == key {
 			return s, true
 		} else if s.key < t.gen {
 			return s, false
 		}
-		i++
-		if n >= nearProbes {
-			i += off * 0x9e3779b1 >> 7 << 1 // an odd step in all, so that each slot is tried
+	}
+	return t.farSlot(off)
+}
+
+// farSlot is slot for an offset whose nearest slots hold others.
+//
+//go:noinline
+func (t *printTable) farSlot(off uint32) (s *printSlot, known bool) {
+	step := off*0x9e3779b1>>7 | 1 // odd, so that each slot is tried
+	for i := off >> printShift; ; i += step {
+		s = &t.slots[int(i)&(len(t.slots)-1)]
+		if key := t.gen | uint64(off); s.key == key || s.key < t.gen {
+			return s, s.key == key
 		}
 	}
 }
@@ -60,7 +63,7 @@ func (t *printTable) search(off uint32) (s *printSlot, known bool) {
 // invalid.
 func (t *printTable) put(s *printSlot, off uint32, fp Fingerprint) {
 	*s = printSlot{t.gen | uint64(off), fp}
-	if t.used++; t.used*3 <= len(t.slots)*2 {
+	if t.used++; t.used*2 <= len(t.slots) {
 		return
 	}
 	old := t.slots
