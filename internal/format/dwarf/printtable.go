@@ -32,29 +32,21 @@ const printShift = 2
 // be a type. If only adjacent slots were tried, such a unit would take quadratic time.
 const nearProbes = 8
 
-// slot returns the slot that holds off, with known set, or else the free slot for off.
-func (t *printTable) slot(off uint32) (s *printSlot, known bool) {
-	mask, key := uint32(len(t.slots)-1), t.gen|uint64(off)
-	home := off >> printShift
-	for i := home; i != home+nearProbes; i++ {
-		if s = &t.slots[i&mask]; s.key == key {
-			return s, true
-		} else if s.key < t.gen {
-			return s, false
-		}
-	}
-	return t.farSlot(off)
+// home returns the fingerprint of off, if that is in its usual slot. It is short, to be inlined.
+func (t *printTable) home(off uint32) (fp Fingerprint, known bool) {
+	s := &t.slots[off>>printShift&uint32(len(t.slots)-1)]
+	return s.fp, s.key == t.gen|uint64(off)
 }
 
-// farSlot is slot for an offset whose nearest slots hold others.
-//
-//go:noinline
-func (t *printTable) farSlot(off uint32) (s *printSlot, known bool) {
-	step := off*0x9e3779b1>>7 | 1 // odd, so that each slot is tried
-	for i := off >> printShift; ; i += step {
-		s = &t.slots[int(i)&(len(t.slots)-1)]
-		if key := t.gen | uint64(off); s.key == key || s.key < t.gen {
+// slot returns the slot that holds off, with known set, or else the free slot for off.
+func (t *printTable) slot(off uint32) (s *printSlot, known bool) {
+	key, step := t.gen|uint64(off), uint32(1)
+	for i, n := off>>printShift, 0; ; i, n = i+step, n+1 {
+		if s = &t.slots[i&uint32(len(t.slots)-1)]; s.key == key || s.key < t.gen {
 			return s, s.key == key
+		}
+		if n == nearProbes {
+			step = off*0x9e3779b1>>7 | 1 // odd, so that each slot is tried
 		}
 	}
 }
