@@ -73,9 +73,10 @@ func (p *Prints) leaves(fp Fingerprint, off uint32, depth int) (_ Fingerprint, n
 		}
 		ref := u32(b, pl.refAt)
 		word := pl.print ^ name ^ uint64(u32(b, pl.valueAt)&pl.valueMask)<<32
-		to, known := p.types.home(ref)
+		t, known := p.types.slot(ref)
+		to := t.fp
 		if !known {
-			if to, err = p.find(off, ref, depth+1); err != nil {
+			if to, err = p.newType(t, off, ref, depth+1); err != nil {
 				return fp, off, false, err
 			}
 		}

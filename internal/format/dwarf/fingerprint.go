@@ -111,18 +111,16 @@ func (p *Prints) Type(off uint32, depth int) (Fingerprint, error) {
 
 // reference is like Type, for a reference in the entry at offset die, which errors name.
 func (p *Prints) reference(die, off uint32, depth int) (Fingerprint, error) {
-	if fp, known := p.types.home(off); known {
-		return fp, nil
+	s, known := p.types.slot(off)
+	if known {
+		return s.fp, nil
 	}
-	return p.find(die, off, depth)
+	return p.newType(s, die, off, depth)
 }
 
-// find is like reference, for a type that is not in its usual slot of the table.
-func (p *Prints) find(die, off uint32, depth int) (fp Fingerprint, err error) {
-	s, known := p.types.slot(off)
+// newType is like reference, for a type that is not in the table yet. s is the free slot for it.
+func (p *Prints) newType(s *printSlot, die, off uint32, depth int) (fp Fingerprint, err error) {
 	switch {
-	case known:
-		return s.fp, nil
 	case int(off) >= len(p.r.buf):
 		return fp, p.r.Errorf(die, "a reference to offset %#x is outside of the unit", off)
 	case off < p.r.Unit.HeaderLen:

@@ -32,13 +32,8 @@ const printShift = 2
 // be a type. If only adjacent slots were tried, such a unit would take quadratic time.
 const nearProbes = 8
 
-// home returns the fingerprint of off, if that is in its usual slot. It is short, to be inlined.
-func (t *printTable) home(off uint32) (fp Fingerprint, known bool) {
-	s := &t.slots[off>>printShift&uint32(len(t.slots)-1)]
-	return s.fp, s.key == t.gen|uint64(off)
-}
-
-// slot returns the slot that holds off, with known set, or else the free slot for off.
+// slot returns the slot that holds off, with known set, or else the free slot for off. The compiler
+// inlines it; a few more operations would make it too long for that.
 func (t *printTable) slot(off uint32) (s *printSlot, known bool) {
 	key, step := t.gen|uint64(off), uint32(1)
 	for i, n := off>>printShift, 0; ; i, n = i+step, n+1 {
@@ -55,7 +50,7 @@ func (t *printTable) slot(off uint32) (s *printSlot, known bool) {
 // invalid.
 func (t *printTable) put(s *printSlot, off uint32, fp Fingerprint) {
 	*s = printSlot{t.gen | uint64(off), fp}
-	if t.used++; t.used*2 <= len(t.slots) {
+	if t.used++; t.used*3 <= len(t.slots) {
 		return
 	}
 	old := t.slots
