@@ -14,8 +14,8 @@ import (
 // definitions can't be compared with it by content.
 //   - If b or its base has one definition of the tag, and it has the same size, that one is meant.
 //     A tag is looked up in the same way when the module is loaded.
-//   - If they have none, a forward declaration is enough, unless another type embeds the type, or it
-//     is the type of a parameter or of a result.
+//   - If they have none, a forward declaration is enough, unless another type embeds the type, or
+//     it is the type of a parameter or of a result.
 func declare(o *object.Object, on base.Base, b *btf.Blob) *object.Object {
 	d := declarer{g: o.Graph, on: on, b: b, tags: map[types.Hash]*declaredTag{},
 		seen: make([]bool, len(o.Graph.Nodes)), complete: make([]bool, len(o.Graph.Nodes))}

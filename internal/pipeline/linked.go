@@ -109,8 +109,8 @@ func Linked(path string, how How) (*Result, error) {
 	if how.Watch != nil {
 		options.Step = how.Watch.Linking()
 	}
-	// The link doesn't need the file, nor what was read from it, such as the symbols. For a large file,
-	// closing it takes milliseconds.
+	// The link doesn't need the file, nor what was read from it, such as the symbols. For a large
+	// file, closing it takes milliseconds.
 	parallel.All(options.Jobs, func() {
 		f.Close()
 		f = nil

@@ -8,8 +8,8 @@ _MODULE = "github.com/rules-btf/rules_btf"
 def program(name, embed, visibility = None):
     """A static Go program, optimized with our profile, with information for `go version -m`.
 
-    All programs have the same settings, so their packages are compiled in one configuration. In this
-    repository, .bazelrc gives tests these settings, too.
+    All programs have the same settings, so their packages are compiled in one configuration. In
+    this repository, .bazelrc gives tests these settings, too.
 
     Args:
         name: The name of the target and the program.
