@@ -16,7 +16,14 @@ func (u *unit) walk() error {
 	if !u.r.Root.Children {
 		return nil
 	}
+	swept := u.c.repeats != repeatNone
+	if swept {
+		u.prints.Sweep()
+	}
 	for depth, global := 1, 1; depth > 0; {
+		if swept && depth == 1 {
+			off = u.prints.Visit(off)
+		}
 		next, deeper := u.r.SkipIdle(off, depth != global)
 		off, depth = next, depth+deeper
 		if end, err := u.visitDefinition(off); err != nil {

@@ -44,6 +44,7 @@ type Prints struct {
 
 	unit   Fingerprint // fingerprint of the unit's place
 	types  printTable
+	sweep  sweep
 	recent [recentBlocks]uint32 // blocks of .debug_str that are in the processor's cache, plus 1
 	index  []byte               // the unit's part of .debug_str_offsets (for strx)
 }
@@ -54,8 +55,7 @@ var printStart = Fingerprint{printSeedA, printSeedB}
 const (
 	printSeedA = 0x9e3779b97f4a7c15
 	printSeedB = 0xc2b2ae3d27d4eb4f
-	printMulA  = 0xa0761d6478bd642f
-	printMulB  = 0xe7037ed1a0b428db
+	printMul   = 0xa0761d6478bd642f
 
 	maxPrintDepth = 500
 )
@@ -64,11 +64,11 @@ func (f *Fingerprint) mix(v uint64) { *f = f.with(v, v) }
 
 func (f *Fingerprint) mix2(a, b uint64) { *f = f.with(a, b) }
 
-// with returns a copy of f into which a and b are mixed. f is a value, so it stays in registers.
+// with returns a copy of f into which a and b are mixed. f is a value, so it stays in registers. For
+// each a and b, with is a bijection, and so is what it makes of a and b for each f.
 func (f Fingerprint) with(a, b uint64) Fingerprint {
-	ahi, alo := bits.Mul64(f.A^a, printMulA)
-	bhi, blo := bits.Mul64(f.B^b, printMulB)
-	return Fingerprint{ahi ^ alo, bhi ^ blo ^ b}
+	hi, lo := bits.Mul64(f.A^a, printMul)
+	return Fingerprint{f.B ^ b ^ hi, lo}
 }
 
 // Share prepares p for another unit of the file of q.

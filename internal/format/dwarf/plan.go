@@ -28,6 +28,7 @@ type plan struct {
 	tails     [2]uint8 // bytes after the first and second varying attribute; see tailLEB
 	varying   varying
 	refers    refers
+	sweep     sweepStep
 }
 
 // walkFlags say how to skip an entry.
@@ -197,6 +198,7 @@ func makePlan(a *Abbrev) plan {
 	if whole && size <= planSize {
 		p.planPrint(a, wanted)
 	}
+	p.sweep = p.sweepStep()
 	return p
 }
 
