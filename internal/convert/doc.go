@@ -30,6 +30,7 @@
 // to types. For each unit, converter.convert runs these passes (unit.go):
 //
 //	load            read the unit's bytes and abbreviations
+//	sweep           make the fingerprints of the unit's types (package dwarf)
 //	walk            visit the unit's definitions, functions, variables and imports (walk.go)
 //	takeImports     add what dwz moved into partial units (foreign.go)
 //	reach           add what the unit's references lead to in other units (reach.go)

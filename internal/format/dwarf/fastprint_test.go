@@ -10,7 +10,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 )
 
-// printPairs has the plain fingerprint for each fast fingerprint of a file.
+// printPairs has the plain fingerprint for each fast fingerprint of a file, with and without a sweep.
 type printPairs struct {
 	plain    map[Fingerprint]Fingerprint
 	distinct map[Fingerprint]bool // plain ones
@@ -27,6 +27,10 @@ func (q *printPairs) add(t *testing.T, r *Reader, merged bool) {
 	plain.Reset(r)
 	followOthers(&fast)
 	followOthers(&plain)
+	swept := Prints{Merged: merged}
+	swept.Reset(r)
+	followOthers(&swept)
+	swept.Sweep()
 	pair := func(off uint32, what uint64, f, p Fingerprint) {
 		f.mix(what)
 		p.mix(what)
@@ -48,6 +52,10 @@ func (q *printPairs) add(t *testing.T, r *Reader, merged bool) {
 			p, err2 := plain.Type(off, 0)
 			if err != nil || err2 != nil {
 				return
+			}
+			pair(off, 1, f, p)
+			if f, err = swept.Type(off, 0); err != nil {
+				t.Errorf("after a sweep: %v", err)
 			}
 			pair(off, 1, f, p)
 			f, end, err := fast.Entry(e, 0)

@@ -129,14 +129,20 @@ func (p *Prints) newType(s *printSlot, die, off uint32, depth int) (fp Fingerpri
 		return p.place(off), nil
 	}
 	b, pl, at := p.planned(off)
-	if pl.prints&printTagName != 0 && p.Merged {
+	if pl.prints&printTagName != 0 && !p.plainly {
 		name, ok := uint64(u32(b, pl.nameAt)&pl.nameMask), true
 		if !p.r.little || pl.indexed() {
 			name, ok = p.name(pl, name)
 		}
 		if ok {
 			p.r.work--
-			fp = tagPrint(std.Tag(pl.tag)).with(name, name)
+			n := Fingerprint{name, name}
+			if !p.Merged {
+				if n, err = p.strp(off, name); err != nil {
+					return fp, err
+				}
+			}
+			fp = tagPrint(std.Tag(pl.tag)).with(n.A, n.B)
 			p.types.put(s, off, fp)
 			return fp, nil
 		}

@@ -96,6 +96,7 @@ func readAll(f *elf.File) {
 			continue
 		}
 		p.Reset(&r)
+		p.Sweep()
 		if readUnit(&r, &p) != nil {
 			continue
 		}

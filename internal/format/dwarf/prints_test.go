@@ -29,14 +29,17 @@ func typesSource() string {
 }
 
 // compileTypes returns the DWARF of an object file that is compiled from typesSource.
-func compileTypes(t *testing.T) *Data {
+func compileTypes(t *testing.T) *Data { return compile(t, typesSource()) }
+
+// compile returns the DWARF of an object file that is compiled from C source.
+func compile(t *testing.T, code string) *Data {
 	t.Helper()
 	dir := t.TempDir()
 	source, object := filepath.Join(dir, "t.c"), filepath.Join(dir, "t.o")
-	if err := os.WriteFile(source, []byte(typesSource()), 0o666); err != nil {
+	if err := os.WriteFile(source, []byte(code), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command("gcc", "-g", "-c", "-o", object, source).CombinedOutput(); err != nil {
+	if out, err := exec.Command("gcc", "-g", "-w", "-c", "-o", object, source).CombinedOutput(); err != nil {
 		t.Fatalf("gcc: %v\n%s", err, out)
 	}
 	f, err := elf.Open(object)

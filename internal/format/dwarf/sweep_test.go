@@ -1,0 +1,208 @@
+package dwarf
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/format/elf"
+)
+
+// TestSweep compares the fingerprints, and the entries at which a walk stops, with and without a
+// sweep.
+func TestSweep(t *testing.T) {
+	paths, err := filepath.Glob("../../convert/testdata/objects/*.[oe]*")
+	if err != nil || len(paths) == 0 {
+		t.Fatal("no test objects", err)
+	}
+	files := map[string]*Data{"types": compileTypes(t)}
+	for seed := range uint64(100) {
+		files[fmt.Sprint("random unit ", seed)] = nestedUnit(t, seed, false)
+		files[fmt.Sprint("random unit with cycles ", seed)] = nestedUnit(t, seed, true)
+	}
+	for _, path := range paths {
+		f, err := elf.Open(path)
+		if err != nil {
+			continue // meant to be damaged
+		}
+		defer f.Close()
+		if d, err := New(f); err == nil {
+			files[filepath.Base(path)] = d
+		}
+	}
+	stops, swept := 0, 0
+	for name, d := range files {
+		var r Reader
+		for i := range d.Units {
+			if err := r.Load(d, &d.Units[i]); err != nil {
+				break
+			}
+			p := Prints{}
+			p.Reset(&r)
+			p.Sweep()
+			want, got := walkStops(&r, nil), walkStops(&r, &p)
+			if !slices.Equal(got, want) {
+				t.Errorf("%s: the walk stops at %#x after a sweep, without one at %#x", name, got, want)
+			}
+			if !strings.Contains(name, "cycles") { // there, fingerprints depend on the order
+				compareSweeps(t, &r)
+			}
+			stops += len(want)
+			if n := len(p.sweep.stops); n > 0 && int(p.sweep.end) > len(r.buf)-64 {
+				swept++
+			}
+		}
+	}
+	t.Logf("%d stops, %d units swept to the end", stops, swept)
+	if stops < 10_000 || swept < 100 {
+		t.Error("too few to mean much")
+	}
+}
+
+// compareSweeps compares the fingerprints of a unit's types, with and without a sweep.
+func compareSweeps(t *testing.T, r *Reader) {
+	t.Helper()
+	for _, merged := range []bool{false, true} {
+		p, swept := Prints{Merged: merged}, Prints{Merged: merged}
+		p.Reset(r)
+		swept.Reset(r)
+		followOthers(&p)
+		followOthers(&swept)
+		swept.Sweep()
+		for off := r.Root.Next; int(off) < len(r.buf); {
+			e, err := r.Peek(off)
+			if err != nil {
+				return
+			}
+			if e.Abbrev != nil && isType(e.Abbrev.Tag) {
+				want, err := p.Type(off, 0)
+				got, err2 := swept.Type(off, 0)
+				if got != want || (err == nil) != (err2 == nil) {
+					t.Errorf("merged: %v: the type at %#x has the fingerprint %x after a sweep (%v), "+
+						"without one %x (%v)", merged, off, got, err2, want, err)
+				}
+			}
+			off = e.Next
+		}
+	}
+}
+
+// walkStops returns the entries at which a walk through the unit stops. It does not look at their
+// children. If p isn't nil, the walk uses the results of its sweep.
+func walkStops(r *Reader, p *Prints) (stops []uint32) {
+	for off, depth := r.Root.Next, 1; depth > 0; {
+		if p != nil && depth == 1 {
+			off = p.Visit(off)
+		}
+		next, deeper := r.SkipIdle(off, false)
+		off, depth = next, depth+deeper
+		e, err := r.Peek(off)
+		if err == nil && e.Abbrev == nil {
+			off, depth = e.Next, depth-1
+			continue
+		}
+		if err != nil {
+			return stops
+		}
+		stops = append(stops, off)
+		if off, err = r.After(e); err != nil {
+			return stops
+		}
+	}
+	return stops
+}
+
+// nesting writes a unit in C whose entries are nested at random, also as no compiler writes them.
+type nesting struct {
+	random *rand.Rand
+	unit   []byte
+	types  []uint32 // offsets of the entries so far that are types
+	refs   []int    // where references are in the unit
+}
+
+// nestingAbbrevs has the abbreviation declarations, numbered from 1. The last five have children.
+const nestingAbbrevs = "\x01\x11\x01\x13\x0b\x00\x00" + // compile unit: language
+	"\x02\x24\x00\x0b\x0b\x00\x00" + // base type: size
+	"\x03\x0f\x00\x49\x13\x00\x00" + // pointer
+	"\x04\x16\x00\x03\x0e\x49\x13\x00\x00" + // typedef: name, type
+	"\x05\x05\x00\x49\x13\x00\x00" + // parameter
+	"\x06\x0d\x00\x03\x0e\x49\x13\x38\x0b\x00\x00" + // member: name, type, location
+	"\x07\x13\x00\x03\x0e\x3c\x19\x00\x00" + // declared struct: name
+	"\x08\x13\x01\x03\x0e\x01\x13\x00\x00" + // struct: name
+	"\x09\x17\x01\x01\x13\x00\x00" + // union without a name
+	"\x0a\x15\x01\x01\x13\x00\x00" + // function type
+	"\x0b\x2e\x01\x03\x0e\x3c\x19\x01\x13\x00\x00" + // declared function: name
+	"\x0c\x01\x01\x49\x13\x01\x13\x00\x00" + // array
+	"\x00"
+
+// entries writes n entries and, if depth is greater than 0, their children.
+func (w *nesting) entries(n, depth int) {
+	four := func(v uint32) { w.unit = binary.LittleEndian.AppendUint32(w.unit, v) }
+	name := func() { four(2 * w.random.Uint32N(4)) }
+	ref := func() {
+		w.refs = append(w.refs, len(w.unit))
+		four(w.types[w.random.IntN(len(w.types))])
+	}
+	for range n {
+		off := uint32(len(w.unit))
+		code := byte(2 + w.random.IntN(6))
+		if depth > 0 && w.random.IntN(3) == 0 {
+			code = byte(8 + w.random.IntN(5))
+		}
+		w.unit = append(w.unit, code)
+		switch code {
+		case 2:
+			w.unit = append(w.unit, byte(w.random.IntN(8)))
+		case 3, 5, 12:
+			ref()
+		case 4, 6:
+			name()
+			ref()
+		case 7, 8, 11:
+			name()
+		}
+		if code == 6 {
+			w.unit = append(w.unit, byte(w.random.IntN(8)))
+		}
+		if code >= 8 {
+			sibling := len(w.unit)
+			four(0)
+			w.entries(w.random.IntN(5), depth-1)
+			w.unit = append(w.unit, 0)
+			binary.LittleEndian.PutUint32(w.unit[sibling:], uint32(len(w.unit)))
+		}
+		if code != 5 && code != 6 && code != 11 {
+			w.types = append(w.types, off)
+		}
+	}
+}
+
+// nestedUnit returns a file with a random unit. Types refer to earlier types or, if cycles is set,
+// to any types.
+func nestedUnit(t *testing.T, seed uint64, cycles bool) *Data {
+	t.Helper()
+	w := nesting{random: rand.New(rand.NewPCG(seed, 0))}
+	w.unit = append(w.unit, "\x00\x00\x00\x00\x05\x00\x01\x08\x00\x00\x00\x00"+"\x01\x0c"...)
+	w.types = append(w.types, uint32(len(w.unit)))
+	w.unit = append(w.unit, "\x02\x04"...)
+	w.entries(300, 3)
+	w.unit = append(w.unit, strings.Repeat("\x02\x04", planReach)...) // the last ones have no plan
+	w.unit = append(w.unit, 0)
+	for _, at := range w.refs {
+		if cycles {
+			to := w.types[w.random.IntN(len(w.types))]
+			binary.LittleEndian.PutUint32(w.unit[at:], to)
+		}
+	}
+	binary.LittleEndian.PutUint32(w.unit, uint32(len(w.unit)-4))
+	d, err := New(wrap(t, binary.LittleEndian, w.unit, []byte(nestingAbbrevs),
+		[]byte("a\x00b\x00c\x00d\x00"), nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
