@@ -34,7 +34,7 @@ type abbrevTable struct {
 	annotated bool   // entries may have annotations
 	refersOut bool   // entries may refer to other units
 
-	definition uint32 // the smallest size of a type definition, in bytes
+	declaring uint32 // the smallest size of an entry that declares something, in bytes
 
 	// compiled is kept for the next unit, because most units have the same declarations.
 	compiled *compiledAbbrevs
@@ -69,8 +69,8 @@ type attrSpec struct {
 const (
 	// maxDenseCode limits the indexes of the slice dense. Compilers number declarations from 1.
 	maxDenseCode = 1 << 16
-	// maxCompiled limits the entries of compiledAbbrevs.bySpelling; maxCompiledSize limits the bytes of
-	// a declaration there and in compiledAbbrevs.recent.
+	// maxCompiled limits the entries of compiledAbbrevs.bySpelling; maxCompiledSize limits the bytes
+	// of a declaration there and in compiledAbbrevs.recent.
 	maxCompiled     = 1 << 13
 	maxCompiledSize = 1 << 8
 	recentAbbrevs   = 1 << 12 // a power of two, because it divides a hash
@@ -98,7 +98,7 @@ func (t *abbrevTable) compileOf(d *Data, off uint64, f format, only uint64) erro
 	if t.f != f || t.compiled == nil || len(t.compiled.bySpelling) > maxCompiled {
 		t.compiled = newCompiledAbbrevs()
 	}
-	t.valid, t.f, t.definition = false, f, 1<<32-1
+	t.valid, t.f, t.declaring = false, f, 1<<32-1
 	t.dense, t.sparse, t.annotated, t.refersOut = t.dense[:0], nil, false, false
 	if t.plans == nil {
 		t.plans = new(plans)
@@ -130,8 +130,8 @@ func (t *abbrevTable) compileOf(d *Data, off uint64, f format, only uint64) erro
 		}
 		t.annotated = t.annotated || a.Tag == TagLLVMAnnotation || a.has(Annotation)
 		t.refersOut = t.refersOut || a.refersOut
-		if a.definition && a.plan.walk&planIdle == 0 {
-			t.definition = min(t.definition, 1+a.size)
+		if a.Declares() && a.plan.walk&planIdle == 0 {
+			t.declaring = min(t.declaring, 1+a.size)
 		}
 		t.add(code, a, n)
 		if only != 0 {
@@ -151,7 +151,7 @@ func (t *abbrevTable) stopAtAnonymous() {
 	for code, a := range t.dense {
 		if a != nil && a.anonymous() && a.Children && code < plannedCodes {
 			t.plans.at(code).walk &^= planIdle
-			t.definition = min(t.definition, 1+a.size)
+			t.declaring = min(t.declaring, 1+a.size)
 		}
 	}
 }
@@ -205,8 +205,8 @@ func (t *abbrevTable) compileOne(c *cursor) *Abbrev {
 }
 
 // hashHead returns a hash of the declaration at the start of b. It covers the bytes up to the first
-// two that are 0: these are at the end, or close to it. Equal declarations have equal hashes, except
-// perhaps near the end of b.
+// two that are 0: these are at the end, or close to it. Equal declarations have equal hashes,
+// except perhaps near the end of b.
 func hashHead(b []byte) (h uint64) {
 	const odd = 0x9e37_79b9_7f4a_7c15
 	for ; len(b) >= 8; b = b[7:] {
