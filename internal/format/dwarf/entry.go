@@ -12,18 +12,13 @@ func (r *Reader) Read(off uint32, e *DIE) error {
 	for i := range a.runs {
 		run := &a.runs[i]
 		end := pos + int(run.size)
-		if end > len(r.buf) {
+		switch {
+		case r.little && run.size <= shortRun && pos <= len(r.buf)-planReach: // usually true
+			run.readShort(e, (*window)(r.buf[pos:]))
+		case end <= len(r.buf):
+			r.readRun(e, run, r.buf[pos:end])
+		default:
 			return r.Errorf(off, "the entry is cut off")
-		}
-		b := r.buf[pos:end]
-		for i := range run.wanted {
-			to := &run.wanted[i]
-			e.Class[to.attr&31] = to.class
-			if to.size == 4 { // usually true
-				e.Val[to.attr&31] = uint64(r.u32(b[to.off:]))
-			} else {
-				e.Val[to.attr&31] = r.readFixed(to, b)
-			}
 		}
 		if pos = end; i+1 == len(a.runs) {
 			break

@@ -211,6 +211,12 @@ func u32(b *window, at uint8) uint32 {
 	return uint32(b[i]) | uint32(b[i+1])<<8 | uint32(b[i+2])<<16 | uint32(b[i+3])<<24
 }
 
+// u64 is like u32, for 8 bytes.
+func u64(b *window, at uint32) uint64 {
+	i := int(at & 63)
+	return binary.LittleEndian.Uint64(b[i : i+8])
+}
+
 // leb4 returns the undecoded LEB128 number at the start of w, and its length (0 if over 4 bytes).
 func leb4(w uint32) (v, n uint32) {
 	last := ^w & 0x80808080
