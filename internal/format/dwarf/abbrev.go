@@ -1,7 +1,10 @@
 package dwarf
 
 import (
+	"bytes"
 	std "debug/dwarf"
+	"encoding/binary"
+	"math/bits"
 )
 
 // Abbrev is a compiled abbreviation declaration (7.5.3).
@@ -31,14 +34,32 @@ type abbrevTable struct {
 	annotated bool   // entries may have annotations
 	refersOut bool   // entries may refer to other units
 
-	definition uint32 // the smallest size of a type definition, in bytes
+	declaring uint32 // the smallest size of an entry that declares something, in bytes
 
-	// compiled maps the bytes of a declaration, without its code, to the compiled declaration. The
-	// map is kept for the next unit, because most units have the same declarations.
-	compiled map[string]*Abbrev
+	// compiled is kept for the next unit, because most units have the same declarations.
+	compiled *compiledAbbrevs
 	spelling []byte
 	specs    []attrSpec
 }
+
+// compiledAbbrevs are compiled declarations for units of one format.
+type compiledAbbrevs struct {
+	bySpelling map[string]*Abbrev
+	// recent finds most declarations faster, by all their bytes, without a look at each attribute.
+	recent [recentAbbrevs]recentAbbrev
+}
+
+type recentAbbrev struct {
+	text   []byte // the declaration's bytes in the section, without the code
+	abbrev *Abbrev
+}
+
+func newCompiledAbbrevs() *compiledAbbrevs {
+	return &compiledAbbrevs{bySpelling: make(map[string]*Abbrev)}
+}
+
+// at returns the place for the declaration at the start of b.
+func (c *compiledAbbrevs) at(b []byte) *recentAbbrev { return &c.recent[hashHead(b)%recentAbbrevs] }
 
 type attrSpec struct {
 	attr, form uint64
@@ -48,9 +69,11 @@ type attrSpec struct {
 const (
 	// maxDenseCode limits the indexes of the slice dense. Compilers number declarations from 1.
 	maxDenseCode = 1 << 16
-	// maxCompiled limits the entries of the map compiled; maxCompiledSize limits the bytes of a key.
+	// maxCompiled limits the entries of compiledAbbrevs.bySpelling; maxCompiledSize limits the bytes
+	// of a declaration there and in compiledAbbrevs.recent.
 	maxCompiled     = 1 << 13
 	maxCompiledSize = 1 << 8
+	recentAbbrevs   = 1 << 12 // a power of two, because it divides a hash
 )
 
 // lookup returns the declaration with the given code, or nil if there is none.
@@ -72,10 +95,10 @@ func (t *abbrevTable) compile(d *Data, off uint64, f format) error {
 // compileOf does the work of compile. If only isn't 0, it is the code of the one declaration to
 // compile.
 func (t *abbrevTable) compileOf(d *Data, off uint64, f format, only uint64) error {
-	if t.f != f || t.compiled == nil || len(t.compiled) > maxCompiled {
-		t.compiled = make(map[string]*Abbrev)
+	if t.f != f || t.compiled == nil || len(t.compiled.bySpelling) > maxCompiled {
+		t.compiled = newCompiledAbbrevs()
 	}
-	t.valid, t.f, t.definition = false, f, 1<<32-1
+	t.valid, t.f, t.declaring = false, f, 1<<32-1
 	t.dense, t.sparse, t.annotated, t.refersOut = t.dense[:0], nil, false, false
 	if t.plans == nil {
 		t.plans = new(plans)
@@ -107,8 +130,8 @@ func (t *abbrevTable) compileOf(d *Data, off uint64, f format, only uint64) erro
 		}
 		t.annotated = t.annotated || a.Tag == TagLLVMAnnotation || a.has(Annotation)
 		t.refersOut = t.refersOut || a.refersOut
-		if a.definition && a.plan.walk&planIdle == 0 {
-			t.definition = min(t.definition, 1+a.size)
+		if a.Declares() && a.plan.walk&planIdle == 0 {
+			t.declaring = min(t.declaring, 1+a.size)
 		}
 		t.add(code, a, n)
 		if only != 0 {
@@ -128,7 +151,7 @@ func (t *abbrevTable) stopAtAnonymous() {
 	for code, a := range t.dense {
 		if a != nil && a.anonymous() && a.Children && code < plannedCodes {
 			t.plans.at(code).walk &^= planIdle
-			t.definition = min(t.definition, 1+a.size)
+			t.declaring = min(t.declaring, 1+a.size)
 		}
 	}
 }
@@ -159,14 +182,47 @@ func (t *abbrevTable) add(code uint64, a *Abbrev, n int) {
 // compileOne compiles the declaration whose code ends at c, or returns an equal one that is
 // already compiled. It returns nil if the declaration is cut off.
 func (t *abbrevTable) compileOne(c *cursor) *Abbrev {
-	end := t.spell(c.buf, c.pos)
+	rest := c.buf[c.pos:]
+	recent := t.compiled.at(rest)
+	if n := len(recent.text); n > 0 && bytes.HasPrefix(rest, recent.text) {
+		c.pos += n
+		return recent.abbrev
+	}
+	start, end := c.pos, t.spell(c.buf, c.pos)
 	if end == 0 {
 		return nil
 	}
-	if a := t.compiled[string(t.spelling)]; a != nil {
-		c.pos = end
-		return a
+	a := t.compiled.bySpelling[string(t.spelling)]
+	if a == nil {
+		a = t.compileNew(c)
 	}
+	c.pos = end
+	if end-start <= maxCompiledSize {
+		t.compiled.bySpelling[string(t.spelling)] = a
+		recent.text, recent.abbrev = append(recent.text[:0], c.buf[start:end]...), a
+	}
+	return a
+}
+
+// hashHead returns a hash of the declaration at the start of b. It covers the bytes up to the first
+// two that are 0: these are at the end, or close to it. Equal declarations have equal hashes,
+// except perhaps near the end of b.
+func hashHead(b []byte) (h uint64) {
+	const odd = 0x9e37_79b9_7f4a_7c15
+	for ; len(b) >= 8; b = b[7:] {
+		w := binary.LittleEndian.Uint64(b)
+		const low = 0x7f7f_7f7f_7f7f_7f7f
+		zero := ^(w&low + low | w | low) // the top bits of the bytes that are 0
+		if pair := zero & (zero >> 8); pair != 0 {
+			return (h ^ w&(pair&-pair-1)) * odd >> 32
+		}
+		h = bits.RotateLeft64((h^w)*odd, 32)
+	}
+	return h
+}
+
+// compileNew compiles the declaration whose code ends at c.
+func (t *abbrevTable) compileNew(c *cursor) *Abbrev {
 	tag := c.uleb()
 	children := c.u8()
 	t.specs = t.specs[:0]
@@ -176,15 +232,10 @@ func (t *abbrevTable) compileOne(c *cursor) *Abbrev {
 			a.imm = c.sleb()
 		}
 		if a.attr == 0 && a.form == 0 {
-			break
+			return t.build(std.Tag(tag), children != 0, t.f)
 		}
 		t.specs = append(t.specs, a)
 	}
-	a := t.build(std.Tag(tag), children != 0, t.f)
-	if len(t.spelling) <= maxCompiledSize {
-		t.compiled[string(t.spelling)] = a
-	}
-	return a
 }
 
 // spell copies the declaration whose code ends at b[pos] to t.spelling, without unwanted constants

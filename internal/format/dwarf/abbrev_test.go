@@ -1,7 +1,10 @@
 package dwarf
 
 import (
+	"bytes"
+	std "debug/dwarf"
 	"math/rand/v2"
+	"reflect"
 	"testing"
 )
 
@@ -47,5 +50,43 @@ func TestSpell(t *testing.T) {
 	}
 	if whole < 1000 {
 		t.Errorf("only %d declarations were whole", whole)
+	}
+}
+
+// TestCompiledAbbrevs compares declarations that are found by their bytes or their spelling with
+// declarations that are compiled anew.
+func TestCompiledAbbrevs(t *testing.T) {
+	const seed = 1
+	r := rand.New(rand.NewPCG(seed, 0))
+	numbers := []byte{0, 0, 1, 3, 0x3a, 0x3b, 0x49, 0x80, formString, formRef4, formExprloc,
+		formImplicit, formImplicit}
+	known, fresh := abbrevTable{compiled: newCompiledAbbrevs()}, abbrevTable{}
+	whole, recent := 0, 0
+	for range 200_000 {
+		b := []byte{byte(std.TagMember), byte(r.IntN(2))}
+		for range r.IntN(12) {
+			b = append(b, numbers[r.IntN(len(numbers))])
+		}
+		b = append(b, 0, 0)
+		b = append(b, bytes.Repeat([]byte{byte(r.IntN(3))}, r.IntN(12))...) // other declarations
+		c, plain := cursor{buf: b}, cursor{buf: b}
+		if slot := known.compiled.at(b); len(slot.text) > 0 && bytes.HasPrefix(b, slot.text) {
+			recent++
+		}
+		got := known.compileOne(&c)
+		if (got == nil) != (fresh.spell(b, 0) == 0) {
+			t.Fatalf("% x: got %v", b, got)
+		}
+		if got == nil {
+			continue
+		}
+		whole++
+		want := fresh.compileNew(&plain)
+		if c.pos != plain.pos || !reflect.DeepEqual(got, want) {
+			t.Fatalf("% x: got %+v, which ends at %d; want %+v, %d", b, got, c.pos, want, plain.pos)
+		}
+	}
+	if whole < 100_000 || recent < 10_000 || recent > whole-10_000 {
+		t.Errorf("%d declarations were whole, and %d of them found by their bytes", whole, recent)
 	}
 }

@@ -12,18 +12,13 @@ func (r *Reader) Read(off uint32, e *DIE) error {
 	for i := range a.runs {
 		run := &a.runs[i]
 		end := pos + int(run.size)
-		if end > len(r.buf) {
+		switch {
+		case r.little && run.size <= shortRun && pos <= len(r.buf)-planReach: // usually true
+			run.readShort(e, (*window)(r.buf[pos:]))
+		case end <= len(r.buf):
+			r.readRun(e, run, r.buf[pos:end])
+		default:
 			return r.Errorf(off, "the entry is cut off")
-		}
-		b := r.buf[pos:end]
-		for i := range run.wanted {
-			to := &run.wanted[i]
-			e.Class[to.attr&31] = to.class
-			if to.size == 4 { // usually true
-				e.Val[to.attr&31] = uint64(r.u32(b[to.off:]))
-			} else {
-				e.Val[to.attr&31] = r.readFixed(to, b)
-			}
 		}
 		if pos = end; i+1 == len(a.runs) {
 			break
@@ -183,7 +178,7 @@ func (r *Reader) ahead(off uint32, ref Value) uint32 {
 // afterList returns the offset after the list of siblings that continues at offset off.
 func (r *Reader) afterList(off uint32) (uint32, error) {
 	for depth := 1; depth > 0; {
-		next, deeper := r.skip(off, planSized, 0, 0)
+		next, deeper := r.skip(off, &skipAll)
 		off, depth = next, depth+deeper
 		if int(off) < len(r.buf) && r.buf[off] == 0 { // usually true
 			r.work--

@@ -46,7 +46,7 @@ func (r *Reader) Function(e *DIE) (*Function, error) {
 	f.clear(e.Next)
 	f.Annotated = e.Has(Annotation)
 	if e.Children {
-		if err := r.readChildren(f, planParam); err != nil {
+		if err := r.readChildren(f, true); err != nil {
 			return nil, err
 		}
 	}
@@ -59,7 +59,7 @@ func (r *Reader) Body(e Head) (*Function, error) {
 	f := &r.body
 	f.clear(e.Next)
 	if e.Abbrev.Children {
-		return f, r.readChildren(f, 0)
+		return f, r.readChildren(f, false)
 	}
 	return f, nil
 }
@@ -69,51 +69,35 @@ func (f *Function) clear(end uint32) {
 	f.Parameters, f.Declares, f.Annotated, f.End, f.of = f.Parameters[:0], false, false, end, 0
 }
 
-// readChildren reads f's children from f.End on, also in blocks. wanted is planParam or 0 (none).
-func (r *Reader) readChildren(f *Function, wanted walkFlags) (err error) {
-	off, depth, stop := f.End, 1, wanted
+// readChildren reads f's children from f.End on, also in blocks: parameters only if wanted is set.
+func (r *Reader) readChildren(f *Function, wanted bool) (err error) {
+	off, depth := f.End, 1
 	for depth > 0 {
-		next, deeper := r.skip(off, planIdle|planLocal, stop, planEnter|planStruct)
+		how := &skipLocal
+		if wanted && depth == 1 {
+			how = &skipToParameter
+		}
+		next, deeper := r.skip(off, how)
 		off, depth = next, depth+deeper
-		if depth > 1 {
-			stop = 0 // deeper entries are not parameters of the function
-		}
+		parameters := wanted && depth == 1 // deeper entries are not parameters of the function
 		b, p, at := r.planned(off)
-		flags, after := p.walk, at+uint32(p.size)
-		if p.varying != 0 && flags&stop == 0 {
-			if after = r.overVarying(p, after); after == 0 {
-				flags = 0
-			}
-		}
 		switch {
-		case flags&stop != 0:
-			if off, err = r.readParameter(f, off); err != nil {
-				return err
-			}
-			continue
-		case flags&(planChildren|planLead) == planChildren && std.Tag(p.tag) == std.TagLexDwarfBlock:
-			r.work--
-			off = after
-			depth++
 		case b != nil && b[0] == 0:
 			r.work--
 			off++
 			depth--
+		case parameters && p.walk&planParam != 0:
+			off, err = r.readParameter(f, off)
 		// an entry whose children are skipped one by one: it has no DW_AT_sibling
-		case flags&(planIdle|planChildren|planEnter|planLead) == planIdle|planChildren:
-			if off, err = r.afterList(after); err != nil {
-				return err
-			}
-			continue
+		case p.walk&(planIdle|planChildren|planEnter|planLead) == planIdle|planChildren &&
+			p.varying == 0:
+			off, err = r.afterList(at + uint32(p.size))
 		default:
-			if off, deeper, err = r.readChild(f, off, stop != 0); err != nil {
-				return err
-			}
+			off, deeper, err = r.readChild(f, off, parameters)
 			depth += deeper
 		}
-		stop = 0
-		if depth == 1 {
-			stop = wanted
+		if err != nil {
+			return err
 		}
 	}
 	f.End = off

@@ -43,6 +43,18 @@ int outer(int a) {
 }
 `
 
+// untyped is a C source with a function in a block, but without type definitions.
+const untyped = `
+extern void use(void *, ...);
+void outer(int a) {
+	if (a > 3) {
+		int nested(int b) { return a + b; }
+		use(nested);
+	}
+	{ int later = a; use(&later); }
+}
+`
+
 // TestFunctionsChildren compares the children of functions and function types with a walk that
 // reads entry by entry.
 func TestFunctionsChildren(t *testing.T) {
@@ -51,17 +63,19 @@ func TestFunctionsChildren(t *testing.T) {
 		t.Fatal("no test objects", err)
 	}
 	dir := t.TempDir()
-	source := filepath.Join(dir, "bodies.c")
-	if err := os.WriteFile(source, []byte(bodies), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	for _, flags := range []string{"-O0 -gdwarf-5", "-O2 -gdwarf-5", "-O2 -gdwarf-4"} {
-		object := filepath.Join(dir, flags+".o")
-		args := append(strings.Fields(flags), "-c", "-o", object, source)
-		if out, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
-			t.Fatalf("gcc: %v\n%s", err, out)
+	for name, text := range map[string]string{"bodies": bodies, "untyped": untyped} {
+		source := filepath.Join(dir, name+".c")
+		if err := os.WriteFile(source, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
 		}
-		paths = append(paths, object)
+		for _, flags := range []string{"-O0 -gdwarf-5", "-O2 -gdwarf-5", "-O2 -gdwarf-4"} {
+			object := filepath.Join(dir, name+flags+".o")
+			args := append(strings.Fields(flags), "-c", "-o", object, source)
+			if out, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
+				t.Fatalf("gcc: %v\n%s", err, out)
+			}
+			paths = append(paths, object)
+		}
 	}
 	lists, found, skipped := 0, 0, 0
 	for _, path := range paths {
@@ -93,13 +107,13 @@ func TestFunctionsChildren(t *testing.T) {
 		}
 	}
 	if lists < 100 || found < 15 || skipped < 200 {
-		t.Errorf("compared %d lists of children, with %d types in them, and skipped %d entries: "+
+		t.Errorf("compared %d lists of children, with %d definitions in them, and skipped %d entries: "+
 			"too few to mean much", lists, found, skipped)
 	}
 }
 
-// compareChildren compares the children of a function, and returns the number of type definitions
-// among them.
+// compareChildren compares the children of a function, and returns the number of definitions of
+// types and functions among them.
 func compareChildren(t *testing.T, file string, r *Reader, e *DIE) int {
 	f, err := r.Function(e)
 	if err != nil {
@@ -140,11 +154,11 @@ func compareChildren(t *testing.T, file string, r *Reader, e *DIE) int {
 			}
 			off = c.Next
 			continue
-		case std.TagTypedef, std.TagStructType, std.TagUnionType:
+		case std.TagTypedef, std.TagStructType, std.TagUnionType, std.TagSubprogram:
 			if c.Has(Name) && !c.Flag(Declaration) {
 				definitions = append(definitions, off)
 				if !f.Declares {
-					t.Errorf("%s: entry at %#x: the type at %#x is not found", file, e.Off, off)
+					t.Errorf("%s: entry at %#x: the definition at %#x is not found", file, e.Off, off)
 				}
 			}
 		}

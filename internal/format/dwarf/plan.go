@@ -352,7 +352,11 @@ func idle(a *Abbrev) walkFlags {
 			return planIdle
 		}
 		return planLocal
-	case std.TagTypedef, std.TagLexDwarfBlock, std.TagNamespace, std.TagModule, std.TagImportedUnit:
+	case std.TagLexDwarfBlock:
+		if a.Encloses {
+			return planLocal
+		}
+	case std.TagTypedef, std.TagNamespace, std.TagModule, std.TagImportedUnit:
 	default:
 		return planIdle
 	}

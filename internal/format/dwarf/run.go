@@ -8,7 +8,8 @@ type attribute struct {
 	size  int8 // bytes in the entry, or -1 (see varies); 0 if the value is in the declaration
 	form  uint16
 	off   uint32 // if the size is fixed: the distance from the start of its run
-	imm   int64  // the value, if it is in the declaration
+	imm   int64  // the value, if it is in the declaration; otherwise 0
+	mask  uint64 // if the size is fixed: which bits of a word at off are the value
 }
 
 // varies is the value of attribute.size for blocks, LEB128 numbers and strings.
@@ -22,7 +23,10 @@ type run struct {
 	last   attribute   // the attribute that varies in size; none in the last run of an entry
 }
 
-const maxRun = 1 << 16
+const (
+	maxRun   = 1 << 16
+	shortRun = 64 // with this size or less, each attribute begins in the first 64 bytes of a window
+)
 
 func splitRuns(specs []attrSpec, f format) []run {
 	runs := []run{{}}
@@ -44,12 +48,32 @@ func splitRuns(specs []attrSpec, f format) []run {
 			runs = append(runs, run{})
 			continue
 		}
+		a.mask = 1<<(8*size) - 1
 		r.size += int32(size)
 		if attr != numAttrs && class != ClassNone {
 			r.wanted = append(r.wanted, a)
 		}
 	}
 	return runs
+}
+
+// readShort reads the wanted attributes of a short run into e. b begins with the run, in little-
+// endian order. All attributes are read in the same way, because their sizes are hard to predict.
+func (r *run) readShort(e *DIE, b *window) {
+	for i := range r.wanted {
+		a := &r.wanted[i]
+		e.Class[a.attr&31] = a.class
+		e.Val[a.attr&31] = u64(b, a.off)&a.mask | uint64(a.imm)
+	}
+}
+
+// readRun reads the wanted attributes of any run into e. b has the bytes of the run.
+func (r *Reader) readRun(e *DIE, run *run, b []byte) {
+	for i := range run.wanted {
+		a := &run.wanted[i]
+		e.Class[a.attr&31] = a.class
+		e.Val[a.attr&31] = r.readFixed(a, b)
+	}
 }
 
 // readFixed reads an attribute of fixed size from the bytes of its run.

@@ -36,13 +36,13 @@ var noPlan plan
 // stopped, relative to the entry at offset off. If local is set, the entries are in a function,
 // where variables are not encoded.
 func (r *Reader) SkipIdle(off uint32, local bool) (next uint32, deeper int) {
-	skipped, enter := planIdle, planEnter|planStruct
-	if local {
-		skipped |= planLocal
-	} else if r.isC {
-		enter = planEnter
+	switch {
+	case local:
+		return r.skip(off, &skipLocal)
+	case r.isC:
+		return r.skip(off, &skipIdleInC)
 	}
-	return r.skip(off, skipped, 0, enter)
+	return r.skip(off, &skipIdle)
 }
 
 // SkipToCall starts at offset off, in a function, and skips entries and their children. It stops at
@@ -84,68 +84,91 @@ func isC(language uint64) bool {
 	return false
 }
 
-// skip skips entries whose plans have one of the flags in skipped. It stops
-//   - at an entry on the first entry's level, if its plan has one of the flags in stop, and
-//   - at an entry that has no usable plan, or whose plan has none of the flags in skipped.
-//
-// It looks through the children
-//   - of entries whose plans have one of the flags in enter,
-//   - on deeper levels, of all entries that may enclose definitions, and
-//   - if skipped is planSized, of entries without DW_AT_sibling.
-//
-// It skips the children of other entries.
-func (r *Reader) skip(off uint32, skipped, stop, enter walkFlags) (next uint32, deeper int) {
-	start, buf, plans, level, into := off, r.buf, r.abbrevs.plans, stop, enter
+// skipping says how entries on one level are skipped.
+type skipping struct {
+	skipped walkFlags // stop at entries whose plans have none of these flags
+	stop    walkFlags // stop at entries whose plans have one of these flags
+	enter   walkFlags // look through the children of entries whose plans have one of these flags
+	through bool      // also look through the children of entries without DW_AT_sibling
+}
+
+// These are ways to skip entries: first on the level on which skip begins, then on deeper levels.
+var (
+	skipIdle        = [2]skipping{globally, globally}
+	skipIdleInC     = [2]skipping{{skipped: planIdle, enter: planEnter}, globally}
+	skipLocal       = [2]skipping{locally, locally}
+	skipToParameter = [2]skipping{
+		{skipped: locally.skipped, stop: planParam, enter: locally.enter}, locally}
+	skipAll = [2]skipping{wholly, wholly}
+
+	globally = skipping{skipped: planIdle, enter: planEnter | planStruct}
+	locally  = skipping{skipped: planIdle | planLocal, enter: planEnter | planStruct}
+	wholly   = skipping{skipped: planSized, through: true}
+)
+
+// skip skips entries from offset off on. It stops where how says so, at an entry without a usable
+// plan, or at the end of the list of siblings in which it began. deeper is the level at which it
+// stopped, relative to the first entry. If skip need not look through the children of an entry, or
+// they are too small to declare anything, it skips them with DW_AT_sibling.
+func (r *Reader) skip(off uint32, how *[2]skipping) (next uint32, deeper int) {
+	r.work += int64(off / 4) // the end is subtracted below: a guess, 4 bytes per entry
+	buf, plans, level := r.buf, r.abbrevs.plans, &how[0]
 	for int(off) <= len(buf)-planReach {
-		code := buf[off]
-		if step := plans.steps[code]; step != 0 && level == 0 {
+		b := (*window)(buf[off:])
+		if step := plans.steps[b[0]]; step != 0 && level.stop == 0 {
 			off += uint32(step)
 			continue
 		}
-		p, at := &plans.of[code], off
-		if code >= shortCodes && int(off) < len(buf)-planReach {
-			at++
-			p = plans.ofTwo(code, buf[at])
-		}
-		if p.walk&skipped == 0 {
-			if code != 0 || deeper == 0 {
+		p := &plans.of[b[0]]
+		lead := uint32(0) // bytes before those that the plan describes
+		if p.walk&level.skipped == 0 {
+			if b[0] == 0 && deeper > 0 {
+				off++
+				if deeper--; deeper == 0 {
+					level = &how[0]
+				}
+				continue
+			}
+			if b[0] < shortCodes {
 				break
 			}
-			off++
-			if deeper--; deeper == 0 {
-				level, into = stop, enter
+			if p = plans.ofTwo(b[0], b[1]); p.walk&level.skipped == 0 {
+				break
 			}
-			continue
+			lead = 1
 		}
-		if p.walk&level != 0 {
+		if p.walk&level.stop != 0 {
 			break
 		}
 		if p.walk&planLead != 0 {
-			_, lead := inline8((*window)(buf[at:]))
-			if lead == 0 {
+			_, n := short(binary.LittleEndian.Uint64(b[1+lead:]))
+			if n == 0 {
 				break
 			}
-			at += lead
+			lead += n
 		}
+		at := off + lead + uint32(p.size)
 		if p.walk&planChildren != 0 {
 			next := uint32(0)
 			if p.sibling != 0 {
-				next = r.u32(buf[at+uint32(p.sibling):])
+				next = u32(b, uint8(lead)+p.sibling)
+				if !r.little {
+					next = bits.ReverseBytes32(next)
+				}
 				if next <= off || int(next) > len(buf) {
 					break
 				}
 			}
-			if p.walk&into == 0 || next-at-uint32(p.size) <= r.abbrevs.definition {
+			if p.walk&level.enter == 0 || next-at <= r.abbrevs.declaring {
 				if next != 0 {
 					off = next
 					continue
 				}
-				if skipped != planSized {
+				if !level.through {
 					break
 				}
 			}
 		}
-		at += uint32(p.size)
 		if p.varying != 0 {
 			if at = r.overVarying(p, at); at == 0 {
 				break
@@ -154,12 +177,10 @@ func (r *Reader) skip(off uint32, skipped, stop, enter walkFlags) (next uint32, 
 		off = at
 		if p.walk&planChildren != 0 {
 			deeper++
-			if level = 0; skipped != planSized {
-				into = planEnter | planStruct
-			}
+			level = &how[1]
 		}
 	}
-	r.work -= int64((off - start) / 4) // a guess: 4 bytes per entry
+	r.work -= int64(off / 4)
 	return off, deeper
 }
 
@@ -188,6 +209,12 @@ func (r *Reader) overVarying(p *plan, off uint32) uint32 {
 func u32(b *window, at uint8) uint32 {
 	i := int(at & 63)
 	return uint32(b[i]) | uint32(b[i+1])<<8 | uint32(b[i+2])<<16 | uint32(b[i+3])<<24
+}
+
+// u64 is like u32, for 8 bytes.
+func u64(b *window, at uint32) uint64 {
+	i := int(at & 63)
+	return binary.LittleEndian.Uint64(b[i : i+8])
 }
 
 // leb4 returns the undecoded LEB128 number at the start of w, and its length (0 if over 4 bytes).
