@@ -15,6 +15,7 @@ type unit struct {
 	memo   memo
 	prints dwarf.Prints
 
+	pending   pendingDefinitions
 	visited   visitedDefinitions
 	places    offsets // the indexes of places in converter.reached
 	referring referring
