@@ -161,9 +161,11 @@ func (u *unit) addNode(n *types.Node, d *desc, off uint32, depth int) (types.ID,
 		if err != nil {
 			return 0, err
 		}
-		s, err := u.intern(e.name)
-		if err != nil {
-			return 0, err
+		s := e.str
+		if s == 0 {
+			if s, err = u.intern(e.name); err != nil {
+				return 0, err
+			}
 		}
 		u.c.scratch.built = append(u.c.scratch.built, types.Elem{Name: s, Ref: r, Val: e.val})
 	}

@@ -109,9 +109,10 @@ func (c *converter) read(file string) error {
 	if err := c.walkOrphans(); err != nil {
 		return err
 	}
-	c.addCandidates()
-	c.addInlined()
-	return nil
+	if err := c.addCandidates(); err != nil {
+		return err
+	}
+	return c.addInlined()
 }
 
 func (u *unit) load(d *dwarf.Data, h *dwarf.Unit) error {
