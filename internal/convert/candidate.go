@@ -96,28 +96,17 @@ func (c *converter) addPrototypes(list []candidate) error {
 		hashes = append(hashes, list[i].proto.hash)
 	}
 	ids := c.store.g.FindAll(hashes, c.scratch.ids[:0])
-	hashes = hashes[:0]
+	c.scratch.hashes, c.scratch.ids = hashes, ids
 	for i := range list {
 		if p := &list[i].proto; p.id == 0 && ids[i] != 0 {
 			p.id = ids[i]
 		} else if p.id == 0 {
-			for j := range p.params {
-				hashes = append(hashes, p.params[j].name.hash)
-			}
+			c.scratch.wanted.add(p.params)
 		}
 	}
-	names := c.store.g.Strs.LookupAll(hashes, c.scratch.names[:0])
-	c.scratch.hashes, c.scratch.names, c.scratch.ids = hashes, names, ids
+	c.scratch.wanted.find(c.store.g)
 	for i := range list {
-		p := &list[i].proto
-		if p.id != 0 {
-			continue
-		}
-		for j := range p.params {
-			p.params[j].str = names[j]
-		}
-		names = names[len(p.params):]
-		if err := p.add(); err != nil {
+		if err := list[i].proto.add(); err != nil {
 			return err
 		}
 	}

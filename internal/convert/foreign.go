@@ -1,7 +1,6 @@
 package convert
 
 import (
-
 	"github.com/rules-btf/rules_btf/internal/format/dwarf"
 )
 

@@ -136,6 +136,10 @@ func (u *unit) nodeOf(h types.Hash, d *desc, off uint32, depth int) (types.ID, e
 		return 0, err
 	}
 	n.Ref = ref
+	if len(d.elems) > 1 && d.kind != types.KindFuncProto {
+		u.c.scratch.wanted.add(d.elems)
+		u.c.scratch.wanted.find(g)
+	}
 	base := len(u.c.scratch.built)
 	id, err := u.addNode(&n, d, off, depth)
 	u.c.scratch.built = u.c.scratch.built[:base]
