@@ -37,6 +37,12 @@ func (t *byPrint[T]) get(fp dwarf.Fingerprint) *T {
 	return nil
 }
 
+// fetch loads the slot of fp into the processor's cache.
+func (t *byPrint[T]) fetch(fp dwarf.Fingerprint) {
+	slots := *t.slots.Load()
+	slots[fp.A&uint64(len(slots)-1)].a.Load()
+}
+
 // slotOf returns the slot that holds fp, or the free slot for it. It reads each slot only once,
 // because another thread may fill a free slot at any time.
 func slotOf[T any](slots []printed[T], fp dwarf.Fingerprint) (s *printed[T], has bool) {

@@ -13,33 +13,70 @@ func (u *unit) visitDefinition(off uint32) (end uint32, err error) {
 	if u.c.repeats == repeatNone {
 		return 0, nil
 	}
-	if d := u.visited.at(off); d != nil && d.end != 0 {
-		u.c.env.add(d.item)
-		return d.end, nil
+	if u.visited.on {
+		if d := u.visited.at(off); d != nil && d.end != 0 {
+			u.c.env.add(d.item)
+			return d.end, nil
+		}
 	}
 	u.prints.EnclosedRoot = false
 	fp, end, err := u.prints.Definition(off)
 	if err != nil || end == 0 || u.prints.EnclosedRoot {
 		return 0, err
 	}
-	return end, u.visitByPrint(off, end, fp)
+	p := &u.pending
+	p.list[p.n%uint(len(p.list))] = pendingDefinition{fp, off, end}
+	if p.n++; p.n == uint(len(p.list)) {
+		err = u.visitPending()
+	}
+	return end, err
 }
 
-// visitByPrint adds the definition at offset off, and describes it only if its fingerprint is new.
-// However, a definition with declaration tags is described each time, because these tags are items
-// as well. An anonymous struct or union is never an item. end is the offset after the definition,
-// or 0 if its children must be visited.
-func (u *unit) visitByPrint(off, end uint32, fp dwarf.Fingerprint) error {
-	if i := u.c.store.byPrint.items.get(fp); i != nil {
-		u.c.env.add(*i)
-		u.visited.put(off, visited{*i, end})
+// pendingDefinitions are definitions whose fingerprints have not been looked up yet. Looking up
+// many fingerprints together is faster, because the processor then loads many slots at a time.
+type pendingDefinitions struct {
+	n    uint
+	list [64]pendingDefinition
+}
+
+type pendingDefinition struct {
+	fp  dwarf.Fingerprint
+	off uint32
+	end uint32 // the offset after the definition, or 0 if its children must be visited
+}
+
+// visitPending visits the pending definitions in the order in which they were found.
+func (u *unit) visitPending() error {
+	p := &u.pending
+	list := p.list[:p.n]
+	p.n = 0
+	for i := range list {
+		u.c.store.byPrint.items.fetch(list[i].fp)
+	}
+	for i := range list {
+		if err := u.visitByPrint(&list[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// visitByPrint adds a definition, and describes it only if its fingerprint is new. However,
+// a definition with declaration tags is described each time, because these tags are items as well.
+// An anonymous struct or union is never an item.
+func (u *unit) visitByPrint(d *pendingDefinition) error {
+	if known := u.c.store.byPrint.items.get(d.fp); known != nil {
+		u.c.env.add(*known)
+		if u.visited.on {
+			u.visited.put(d.off, visited{*known, d.end})
+		}
 		return nil
 	}
 	uncovered := u.c.uncovered
-	found, err := u.visitNew(off)
+	found, err := u.visitNew(d.off)
 	if err == nil && u.c.uncovered == uncovered {
-		u.c.store.byPrint.items.put(fp, found)
-		u.visited.put(off, visited{found, end})
+		u.c.store.byPrint.items.put(d.fp, found)
+		u.visited.put(d.off, visited{found, d.end})
 	}
 	return err
 }
@@ -105,6 +142,9 @@ func (u *unit) visitType(e dwarf.Head) (enter bool, end uint32, err error) {
 		_, err = u.visitNew(e.Off)
 		return true, 0, err
 	}
+	if err := u.visitPending(); err != nil {
+		return false, 0, err
+	}
 	if d := u.visited.at(e.Off); d != nil {
 		u.c.env.add(d.item)
 		return d.end == 0, d.end, nil
@@ -126,7 +166,7 @@ func (u *unit) visitType(e dwarf.Head) (enter bool, end uint32, err error) {
 	if enter {
 		end = 0
 	}
-	return enter, end, u.visitByPrint(e.Off, end, fp)
+	return enter, end, u.visitByPrint(&pendingDefinition{fp, e.Off, end})
 }
 
 // visitNew adds the definition at offset off, and returns its item in the environment.

@@ -8,15 +8,15 @@
 // that CU declares. The shapes and units below are the result for the two CUs in the documentation
 // of package dwarf (example_test.go). A struct refers to another only by its name (a stub).
 //
-//	1  stub of struct list                              a.c  4 6
-//	2  pointer → 1                                      b.c  8 4 10
-//	3  int
-//	4  struct list, next: 2, length: 3
-//	5  prototype of first: 2 → 3
-//	6  function first → 5
+//	1  int                                              a.c  5 6
+//	2  stub of struct list                              b.c  8 5 10
+//	3  pointer → 2
+//	4  prototype of first: 3 → 1
+//	5  struct list, next: 3, length: 1
+//	6  function first → 4
 //	7  long int
 //	8  typedef total → 7
-//	9  prototype of add: 2
+//	9  prototype of add: 3
 //	10 function add → 9
 //
 // More than 99% of what a kernel's CUs describe is such repetition. So deduplication isn't a
@@ -35,7 +35,7 @@
 //	takeImports     add what dwz moved into partial units (foreign.go)
 //	reach           add what the unit's references lead to in other units (reach.go)
 //	walkOrphans     add the type units to which nothing refers (orphans.go)
-//	addCandidates   add the unit's functions to the graph (function.go)
+//	addCandidates   add the unit's functions to the graph (candidate.go)
 //	readPinned      read the unit again with pins, if a tag has several definitions (pins.go)
 //	end             add the unit's environment to the result (environment.go)
 //

@@ -1,8 +1,6 @@
 package convert
 
 import (
-	"bytes"
-
 	"github.com/rules-btf/rules_btf/internal/format/dwarf"
 )
 
@@ -84,9 +82,8 @@ func (c *converter) takeImport(u *unit) error {
 	if err != nil {
 		return err
 	}
-	for _, f := range c.env.candidates[candidates:] {
-		f.name = bytes.Clone(f.name)
-		d.candidates = append(d.candidates, f)
+	if d.candidates, err = c.keepCandidates(c.env.candidates[candidates:]); err != nil {
+		return err
 	}
 	u.declares = d
 	c.noteForeign(d)

@@ -151,12 +151,12 @@ func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags, nameless bool) e
 			return nil
 		}
 	}
-	proto, h, err := u.prototype(e, f)
+	proto, err := u.prototype(e, f)
 	if err != nil {
 		return err
 	}
 	if symbol.renamed {
-		u.addRenamed(e, proto, h)
+		u.addRenamed(e, proto)
 		if !symbol.alias || languageName(&u.r.Root) != "" {
 			return nil
 		}
@@ -167,7 +167,7 @@ func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags, nameless bool) e
 			return err
 		}
 		if sig.proto != 0 {
-			proto, h = sig.proto, sig.hash
+			proto = prototype{id: sig.proto, hash: sig.hash}
 		}
 	}
 	if f.external && flags&types.FuncNoCode == 0 && !symbol.strong {
@@ -175,19 +175,21 @@ func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags, nameless bool) e
 		// weak; in a linked file, if the symbol is weak or the entry no longer has a symbol.
 		flags |= types.FuncWeak
 	}
-	node := types.Node{Kind: types.KindFunc, Ref: proto, Aux: linkageOf(f.external),
-		Size: uint32(flags)}
+	node := types.Node{Kind: types.KindFunc, Aux: linkageOf(f.external), Size: uint32(flags)}
 	if symbol.suffixed != "" {
 		f.name = []byte(symbol.suffixed)
 	}
-	c := newCandidate(f.name, node, h)
+	c := newCandidate(f.name, node, proto)
 	if noted, err := f.annotated(); err != nil || !noted {
 		u.c.env.candidates = append(u.c.env.candidates, c)
 		return err
 	}
 	u.c.store.lock()
 	defer u.c.store.mu.Unlock()
-	id := u.c.addCandidate(&c)
+	id, err := u.c.addCandidate(&c)
+	if err != nil {
+		return err
+	}
 	u.tagged = append(u.tagged, c.hash)
 	if err := f.proto.u.declTags(f.protoDIE, id, -1); err != nil {
 		return err
@@ -204,32 +206,31 @@ func (f *function) annotated() (bool, error) {
 	return err == nil && source.Annotated, err
 }
 
-// prototype adds e's prototype, as written in the source, to the graph. resolveFunction has set f.
-func (u *unit) prototype(e *dwarf.DIE, f *function) (types.ID, types.Hash, error) {
+// prototype returns e's prototype, as written in the source. resolveFunction has set f.
+func (u *unit) prototype(e *dwarf.DIE, f *function) (prototype, error) {
 	c := u.c
 	base := len(c.scratch.elems)
-	defer func() { c.scratch.elems = c.scratch.elems[:base] }()
 	d, err := f.proto.u.describeProto(f.protoDIE)
 	if err != nil {
-		return 0, types.Hash{}, err
+		return prototype{}, err
 	}
 	if d.ref.u == nil {
 		d.ref = f.returns
 	}
 	if rest, err := u.takesMore(e, f); err != nil {
-		return 0, types.Hash{}, err
+		return prototype{}, err
 	} else if rest {
 		c.scratch.elems = append(c.scratch.elems, elem{})
-		d.elems = c.scratch.elems[len(c.scratch.elems)-len(d.elems)-1:]
 	}
-	h, err := f.proto.u.hashOf(&d, 0)
-	if err != nil {
-		return 0, h, err
+	p := prototype{of: f.proto, returns: d.ref, params: c.scratch.elems[base:]}
+	if p.hash, err = f.proto.u.hashOf(p.describe(), 0); err != nil || c.repeats == repeatMost {
+		return p, err
 	}
 	c.store.lock()
 	defer c.store.mu.Unlock()
-	id, err := f.proto.u.nodeOf(h, &d, f.proto.off, 0)
-	return id, c.store.g.Node(id).Hash, err
+	err = p.add()
+	c.scratch.elems = c.scratch.elems[:base]
+	return p, err
 }
 
 // takesMore reports whether e has parameters that its abstract origin lacks: clang writes the "..."
@@ -245,50 +246,14 @@ func (u *unit) takesMore(e *dwarf.DIE, f *function) (bool, error) {
 	return rest, err
 }
 
-// candidate is a function that is not in the graph yet.
-type candidate struct {
-	name []byte
-	hash types.Hash // of name
-	node types.Node // without the name
-}
-
-// newCandidate returns a candidate. proto is the prototype's hash; node has all except the name.
-func newCandidate(name []byte, node types.Node, proto types.Hash) candidate {
-	hash := types.HashString(name)
-	node.Hash = hashCandidate(&node, hash, proto)
-	return candidate{name, hash, node}
-}
-
-func hashCandidate(node *types.Node, name, proto types.Hash) types.Hash {
-	return types.Start(node.Kind, node.Size, node.Aux, name, proto).Sum(false)
-}
-
-// addCandidates adds the unit's functions. It locks the graph once for all of them.
-func (c *converter) addCandidates() {
-	c.store.lock()
-	defer c.store.mu.Unlock()
-	for i := range c.env.candidates {
-		c.addCandidate(&c.env.candidates[i])
-	}
-	c.env.candidates = c.env.candidates[:0]
-}
-
-// addCandidate adds a function to the locked graph and to the unit's environment.
-func (c *converter) addCandidate(f *candidate) types.ID {
-	f.node.Name = c.store.g.Strs.InternHashed(f.name, f.hash)
-	id := c.store.g.AddHashed(f.node, nil)
-	c.env.add(item{id: id})
-	return id
-}
-
 // addRenamed adds a function under the name of its symbol, so that the link can find out whether
-// the unit was linked. h is the hash of proto.
-func (u *unit) addRenamed(e *dwarf.DIE, proto types.ID, h types.Hash) {
+// the unit was linked.
+func (u *unit) addRenamed(e *dwarf.DIE, proto prototype) {
 	addr, _ := u.entry(e)
 	if name := u.c.in.symbols.nameAt(addr); name != "" {
-		node := types.Node{Kind: types.KindFunc, Ref: proto, Aux: types.LinkageGlobal,
+		node := types.Node{Kind: types.KindFunc, Aux: types.LinkageGlobal,
 			Size: uint32(types.FuncRenamed)}
-		u.c.env.candidates = append(u.c.env.candidates, newCandidate([]byte(name), node, h))
+		u.c.env.candidates = append(u.c.env.candidates, newCandidate([]byte(name), node, proto))
 	}
 }
 

@@ -119,8 +119,7 @@ func (u *unit) addInlined(t typeRef) (int32, error) {
 		n.id = u.c.findInlined(hashCandidate(&made, name.hash, proto))
 	}
 	if n.id == 0 {
-		var proto types.Hash
-		made.Ref, proto, err = t.u.prototype(e, f)
+		proto, err := t.u.prototype(e, f)
 		if err == nil && len(f.name) == 0 {
 			f.name, err = t.u.r.String(e, dwarf.Name)
 		}
@@ -196,9 +195,9 @@ func (n *inlinedFunction) hash(f *function, list []inlinedParam) (types.Hash, er
 }
 
 // addInlined adds the unit's inlined functions to the graph and to the unit's environment.
-func (c *converter) addInlined() {
+func (c *converter) addInlined() (err error) {
 	if c.sites == nil || len(c.sites.functions) == 0 {
-		return
+		return nil
 	}
 	c.store.lock()
 	defer c.store.mu.Unlock()
@@ -207,10 +206,11 @@ func (c *converter) addInlined() {
 		f, n := &s.functions[i], len(c.env.items)
 		if f.id != 0 {
 			c.env.add(item{id: f.id})
-		} else {
-			f.id = c.addCandidate(&s.made[f.made])
+		} else if f.id, err = c.addCandidate(&s.made[f.made]); err != nil {
+			return err
 		}
 		s.ids, s.items = append(s.ids, f.id), append(s.items, uint32(n))
 		s.placed = s.placed && n < len(c.env.items) // otherwise, an item repeats
 	}
+	return nil
 }

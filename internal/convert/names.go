@@ -39,7 +39,7 @@ func (c *nameCache) slot(off uint64) *nameSlot {
 
 // reset empties the cache for reuse with units of about size bytes in total.
 func (c *nameCache) reset(size int) {
-	n := max(8, min(15, bits.Len(uint(size/64))))
+	n := max(8, min(12, bits.Len(uint(size/64))))
 	c.shift = uint8(64 - n)
 	if 1<<n > cap(c.slots) {
 		c.slots = pages.Make[nameSlot](1 << n)

@@ -15,6 +15,7 @@ type unit struct {
 	memo   memo
 	prints dwarf.Prints
 
+	pending   pendingDefinitions
 	visited   visitedDefinitions
 	places    offsets // the indexes of places in converter.reached
 	referring referring
@@ -108,9 +109,10 @@ func (c *converter) read(file string) error {
 	if err := c.walkOrphans(); err != nil {
 		return err
 	}
-	c.addCandidates()
-	c.addInlined()
-	return nil
+	if err := c.addCandidates(); err != nil {
+		return err
+	}
+	return c.addInlined()
 }
 
 func (u *unit) load(d *dwarf.Data, h *dwarf.Unit) error {

@@ -12,6 +12,21 @@ func (u *unit) walk() error {
 	u.codeless = u.codeless[:0]
 	u.nameless, u.tagged = u.nameless[:0], u.tagged[:0]
 	clear(u.origins)
+	err := u.walkEntries()
+	if pending := u.visitPending(); pending != nil {
+		return pending // that definition precedes what err is about
+	}
+	if err == nil {
+		err = u.visitNameless()
+	}
+	if err == nil {
+		err = u.visitCodeless()
+	}
+	return err
+}
+
+// walkEntries leaves some definitions pending.
+func (u *unit) walkEntries() error {
 	off := u.r.Root.Next
 	if !u.r.Root.Children {
 		return nil
@@ -65,10 +80,7 @@ func (u *unit) walk() error {
 		depth++
 		off = e.Next
 	}
-	if err := u.visitNameless(); err != nil {
-		return err
-	}
-	return u.visitCodeless()
+	return nil
 }
 
 // visit adds what e declares. enter reports whether the children of e must also be visited; next is
