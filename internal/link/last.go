@@ -7,6 +7,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/facts"
 	"github.com/rules-btf/rules_btf/internal/model/object"
 	"github.com/rules-btf/rules_btf/internal/model/types"
+	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
 
 // This file frees what the rest of a link doesn't need, if nobody uses the objects afterwards
@@ -15,7 +16,7 @@ import (
 
 // dropTypes drops the items that aren't functions or variables from the object's units: package
 // decide doesn't need these items, except in units whose types identify a variable.
-func dropTypes(o *object.Object, t *resolve.Types, f *facts.Facts) {
+func dropTypes(o *object.Object, t *resolve.Types, f *facts.Facts, jobs int) {
 	strs := &o.Graph.Strs
 	whole := map[types.Str]bool{} // by the names of source files
 	if f != nil {
@@ -34,24 +35,26 @@ func dropTypes(o *object.Object, t *resolve.Types, f *facts.Facts) {
 		}
 	}
 	kept := make([][]types.ID, len(t.Units))
-	var few []types.ID
-	for i := range t.Units {
-		kept[i] = t.Units[i].Items
-		if whole[t.Units[i].File] {
-			continue
+	parallel.Do(jobs, len(t.Units), func(i int) {
+		if kept[i] = t.Units[i].Items; !whole[t.Units[i].File] {
+			kept[i] = candidates(kept[i], t.Kinds)
 		}
-		few = few[:0]
-		for _, id := range kept[i] {
-			if k := t.Kinds[id]; k == types.KindFunc || k == types.KindVar {
-				few = append(few, id)
-			}
-		}
-		kept[i] = slices.Clone(few)
-	}
+	})
 	dropItems(o.Units)
 	for i := range t.Units {
 		t.Units[i].Items = kept[i]
 	}
+}
+
+// candidates returns a list of the items that are functions or variables.
+func candidates(items []types.ID, kinds []types.Kind) []types.ID {
+	few := make([]types.ID, 0, 256) // on the stack
+	for _, id := range items {
+		if k := kinds[id]; k == types.KindFunc || k == types.KindVar {
+			few = append(few, id)
+		}
+	}
+	return slices.Clone(few)
 }
 
 // forget frees what isn't needed to write the types.

@@ -88,7 +88,7 @@ func Object(o *object.Object, opt Options) (*Linked, error) {
 		return nil, err
 	}
 	if opt.Last {
-		dropTypes(o, t, opt.Facts)
+		dropTypes(o, t, opt.Facts, opt.Jobs)
 	}
 	opt.Step("choose functions and variables")
 	d, err := decide.Decide(t, x, opt.Facts, opt.Features, opt.Variables == Extra, opt.Jobs)

@@ -61,8 +61,9 @@ func (f *File) readFunctions() (*Functions, error) {
 }
 
 func newFunctions(symbols *Symbols) *Functions {
-	t := &Functions{Symbols: symbols}
-	var prefixed []uint32
+	half := len(symbols.List) / 2 // usually enough
+	t := &Functions{Symbols: symbols, Table: make([]uint32, 0, half)}
+	prefixed := make([]uint32, 0, half)
 	for i := range symbols.List {
 		if s := &symbols.List[i]; !s.isFunction() {
 			continue

@@ -6,15 +6,15 @@ import "slices"
 // (objtool --prefix), or clang's type hash (-fsanitize=kcfi). The name of such a symbol is one of
 // these prefixes, followed by the name of the function. The symbol ends where the function begins.
 // Any function may have a prefix symbol, but no prefix symbol is a function in the source.
-var prefixes = []string{"__pfx_", "__cfi_"}
-
-const prefixLen = 6 // the length of each prefix
+const (
+	paddingPrefix  = "__pfx_"
+	typeHashPrefix = "__cfi_"
+	prefixLen      = len(paddingPrefix) // of both
+)
 
 // maybePrefix reports whether a symbol has the name of a prefix symbol.
 func (t *Symbols) maybePrefix(s *Symbol) bool {
-	return s.Size != 0 && slices.ContainsFunc(prefixes, func(prefix string) bool {
-		return t.HasPrefix(s, prefix)
-	})
+	return s.Size != 0 && (t.HasPrefix(s, paddingPrefix) || t.HasPrefix(s, typeHashPrefix))
 }
 
 // realFunctions returns the symbols in list that are functions, not prefix symbols. Where a prefix
@@ -58,5 +58,5 @@ func (t *Symbols) isPrefixOf(s, f *Symbol) bool {
 		return false
 	}
 	// Linkers may store a name as the end of a longer name; then comparing the offsets is enough.
-	return f.name == s.name+prefixLen || t.Name(s)[prefixLen:] == t.Name(f)
+	return f.name == s.name+uint32(prefixLen) || t.Name(s)[prefixLen:] == t.Name(f)
 }

@@ -56,8 +56,9 @@ func (r *resolver) varying(do func(u int, varying []types.ID)) {
 }
 
 func (r *resolver) appendVarying(list, items []types.ID) []types.ID {
+	roles := r.roles
 	for _, id := range items {
-		if r.roles[id] != fixed {
+		if roles[id] != fixed {
 			list = append(list, id)
 		}
 	}

@@ -140,9 +140,9 @@ func (s *Survey) Drop(u int) {
 }
 
 func (s *Survey) weigh(u int, count uint64) {
-	unit := &s.Units[u]
+	unit, weight := &s.Units[u], s.Weight
 	for _, id := range unit.Items {
-		s.Weight[id] += count
+		weight[id] += count
 	}
 	if !unit.FromBTF {
 		return

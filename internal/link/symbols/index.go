@@ -68,8 +68,7 @@ func New(strs *types.Strings, f *facts.Facts) *Index {
 	for i := range f.Files {
 		room += len(f.Files[i].Funcs)
 	}
-	room += room / 8 // symbols with suffixes are noted twice
-	n := &noted{make([]types.Hash, 0, room), make([]Bits, 0, room)}
+	n := newNoted(strs, room+room/8) // symbols with suffixes are noted twice
 	for _, s := range f.Globals {
 		if isPromoted(s) {
 			n.function(s, ExactLoose, Hidden) // as in a linked file, where it is local
@@ -77,7 +76,7 @@ func New(strs *types.Strings, f *facts.Facts) *Index {
 			n.function(s, ExactGlobal, Global)
 		}
 	}
-	globals, ends := len(n.hashes), make([]int, len(f.Files))
+	globals, ends := n.len(), make([]int, len(f.Files))
 	for i := range f.Files {
 		// In a linked file, hidden symbols are local, and follow the symbols of all source files.
 		place, bits := ExactLocal, Bits(0)
@@ -87,8 +86,9 @@ func New(strs *types.Strings, f *facts.Facts) *Index {
 		for _, s := range f.Files[i].Funcs {
 			n.function(s, place, bits)
 		}
-		ends[i] = len(n.hashes) - globals
+		ends[i] = n.len() - globals
 	}
+	local := n.len()
 	for i := range f.SeveralAddresses {
 		n.name(f.SeveralAddresses[i].Name, Ambiguous)
 	}
@@ -103,31 +103,51 @@ func New(strs *types.Strings, f *facts.Facts) *Index {
 			n.name(o.Name, Hidden)
 		}
 	}
-	found := strs.LookupAll(n.hashes, make([]types.Str, 0, len(n.hashes)))
-	x := &Index{pages.Make[Bits](strs.Len()), found[globals:], ends}
-	for i, s := range found {
+	n.find()
+	return &Index{n.known, n.found[globals:local], ends}
+}
+
+// noted collects names in the facts, by their hashes, so that many are looked up at the same time.
+type noted struct {
+	strs   *types.Strings
+	hashes []types.Hash // of names that have not been looked up
+	bits   []Bits       // of these names
+	found  []types.Str  // the other names; 0 for base names, and for names that the graph doesn't have
+	known  []Bits       // by types.Str
+}
+
+func newNoted(strs *types.Strings, room int) *noted {
+	const some = 1 << 10
+	return &noted{strs: strs, hashes: make([]types.Hash, 0, some), bits: make([]Bits, 0, some),
+		found: make([]types.Str, 0, room), known: pages.Make[Bits](strs.Len())}
+}
+
+func (n *noted) len() int { return len(n.found) + len(n.hashes) }
+
+// find looks up the names.
+func (n *noted) find() {
+	before := len(n.found)
+	n.found = n.strs.LookupAll(n.hashes, n.found)
+	for i, s := range n.found[before:] {
 		bits := n.bits[i]
 		if bits&Exact == 0 {
-			found[i] = 0 // a base name
+			n.found[before+i] = 0 // a base name
 		}
 		if s == 0 {
 			continue // nothing in the graph has this name
 		}
-		if bits&Exact != 0 && x.bits[s]&Exact != 0 {
+		if bits&Exact != 0 && n.known[s]&Exact != 0 {
 			bits |= SameName
 		}
-		x.bits[s] |= bits
+		n.known[s] |= bits
 	}
-	return x
-}
-
-// noted collects names in the facts, by their hashes, so that one pass looks all of them up.
-type noted struct {
-	hashes []types.Hash
-	bits   []Bits
+	n.hashes, n.bits = n.hashes[:0], n.bits[:0]
 }
 
 func (n *noted) name(name string, bits Bits) {
+	if len(n.hashes) == cap(n.hashes) {
+		n.find()
+	}
 	n.hashes = append(n.hashes, types.HashString([]byte(name)))
 	n.bits = append(n.bits, bits)
 }

@@ -41,8 +41,6 @@ func (w *writer) emit() ([]byte, error) {
 	return image.Finish(), nil
 }
 
-func (w *writer) name(s types.Str) uint32 { return w.strings.offset[s] }
-
 func (w *writer) putAll(r *btf.Records, list []Type) {
 	var nodes [64]types.Node
 	for some := range slices.Chunk(list, len(nodes)) {
@@ -60,14 +58,21 @@ func (w *writer) putAll(r *btf.Records, list []Type) {
 	}
 }
 
+// put writes the record of a type. It may change n, which is a copy of the type's node.
 func (w *writer) put(r *btf.Records, k Type, n *types.Node) {
-	elems := w.Graph.ElemsOf
-	id := func(to types.ID) uint32 { return w.ids[to] }
-	if w.made.At(k) != nil {
-		elems = w.made.Elems
-	} else if w.IsVariant(k) {
+	var elems []types.Elem
+	switch {
+	case w.made.At(k) != nil:
+		elems = w.made.Elems(n)
+	case w.IsVariant(k):
+		elems = slices.Clone(w.Graph.ElemsOf(n))
 		refs := w.Refs(k)
-		id = func(to types.ID) uint32 { return w.ids[refs.Next(to)] }
+		n.Ref = types.ID(refs.Next(n.Ref))
+		for i := range elems {
+			elems[i].Ref = types.ID(refs.Next(elems[i].Ref))
+		}
+	default:
+		elems = w.Graph.ElemsOf(n)
 	}
-	object.PutRecord(r, n, elems(n), w.name, id)
+	object.PutRecord(r, n, elems, w.strings.offset, w.ids)
 }

@@ -97,11 +97,10 @@ func RecordKind(n *types.Node) btf.Kind {
 	return btf.KindFwd
 }
 
-// PutRecord writes the record for a node with these elements. The function name must return a
-// name's string offset, and id a node's type id; id is called in the order of types.Graph.Refs.
-func PutRecord(r *btf.Records, n *types.Node, elems []types.Elem, name func(types.Str) uint32,
-	id func(types.ID) uint32) {
-	t := btf.Type{Kind: RecordKind(n), NameOff: name(n.Name)}
+// PutRecord writes the record for a node with these elements. names has the string offset of each
+// name, by types.Str, and ids the type id of each node.
+func PutRecord(r *btf.Records, n *types.Node, elems []types.Elem, names, ids []uint32) {
+	t := btf.Type{Kind: RecordKind(n), NameOff: names[n.Name]}
 	if n.Kind == types.KindStub {
 		t.KFlag = n.Tag() == types.TagUnion
 		if n.Tag() == types.TagEnum {
@@ -111,9 +110,8 @@ func PutRecord(r *btf.Records, n *types.Node, elems []types.Elem, name func(type
 		return
 	}
 	t.SizeOrType, t.KFlag, t.Vlen = n.Size, n.Flag, uint32(len(elems))
-	ref := id(n.Ref)
 	if t.Kind.HasType() {
-		t.SizeOrType = ref
+		t.SizeOrType = ids[n.Ref]
 	}
 	switch n.Kind {
 	case types.KindArray:
@@ -132,15 +130,15 @@ func PutRecord(r *btf.Records, n *types.Node, elems []types.Elem, name func(type
 		e := &elems[i]
 		switch n.Kind {
 		case types.KindArray:
-			r.Array(btf.Array{Elem: ref, Index: id(e.Ref), Nelems: n.Size})
+			r.Array(btf.Array{Elem: ids[n.Ref], Index: ids[e.Ref], Nelems: n.Size})
 		case types.KindEnum, types.KindEnum64:
-			r.Enumerator(t.Kind, btf.Enumerator{NameOff: name(e.Name), Value: e.Val})
+			r.Enumerator(t.Kind, btf.Enumerator{NameOff: names[e.Name], Value: e.Val})
 		case types.KindFuncProto:
-			r.Param(btf.Param{NameOff: name(e.Name), Type: id(e.Ref)})
+			r.Param(btf.Param{NameOff: names[e.Name], Type: ids[e.Ref]})
 		case types.KindDatasec:
-			r.Secinfo(btf.Secinfo{Type: id(e.Ref), Offset: uint32(e.Val), Size: uint32(e.Val >> 32)})
+			r.Secinfo(btf.Secinfo{Type: ids[e.Ref], Offset: uint32(e.Val), Size: uint32(e.Val >> 32)})
 		default:
-			r.Member(btf.Member{NameOff: name(e.Name), Type: id(e.Ref), Offset: uint32(e.Val)})
+			r.Member(btf.Member{NameOff: names[e.Name], Type: ids[e.Ref], Offset: uint32(e.Val)})
 		}
 	}
 }

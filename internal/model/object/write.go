@@ -63,14 +63,14 @@ func (o *Object) normal() (*Object, error) {
 }
 
 func (num *numbering) records(order binary.ByteOrder) ([]byte, error) {
-	offs := make([]uint32, len(num.names)) // offsets of the names, by rank
+	offs := make([]uint32, num.g.Strs.Len()) // offsets of the names
 	strLen := 0
-	for i, s := range num.names {
+	for _, s := range num.names {
 		name := num.g.Strs.Bytes(s)
 		if bytes.IndexByte(name, 0) >= 0 {
 			return nil, fmt.Errorf("name %q contains a NUL byte, which BTF can't represent", name)
 		}
-		offs[i] = uint32(strLen)
+		offs[s] = uint32(strLen)
 		strLen += len(name) + 1
 	}
 	const some = 1 << 11 // types that a thread writes at a time
@@ -92,10 +92,9 @@ func (num *numbering) records(order binary.ByteOrder) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	for i, s := range num.names {
-		copy(m.Strings[offs[i]:], num.g.Strs.Bytes(s))
+	for _, s := range num.names {
+		copy(m.Strings[offs[s]:], num.g.Strs.Bytes(s))
 	}
-	name := func(s types.Str) uint32 { return offs[num.rank[s]] }
 	parallel.Do(num.jobs, len(begin), func(part int) {
 		r := m.Records(begin[part])
 		for _, id := range num.order[part*some : min((part+1)*some, len(num.order))] {
@@ -104,7 +103,7 @@ func (num *numbering) records(order binary.ByteOrder) ([]byte, error) {
 			if n.Kind == types.KindDeclTag {
 				ids = num.record
 			}
-			PutRecord(&r, n, num.g.ElemsOf(n), name, func(to types.ID) uint32 { return ids[to] })
+			PutRecord(&r, n, num.g.ElemsOf(n), offs, ids)
 		}
 	})
 	return m.Finish(), nil

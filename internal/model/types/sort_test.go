@@ -19,7 +19,8 @@ func TestStringsAreSortedBytewise(t *testing.T) {
 				list = append(list, Str(before))
 			}
 		}
-		families := []string{"", "x", "print_fmt_", strings.Repeat("long_", 30), "\xff\xfe", "8bytes__"}
+		families := []string{"", "x", "print_fmt_", strings.Repeat("long_", 30),
+			strings.Repeat("longest", 40), "\xff\xfe", "8bytes__"}
 		for range n {
 			b := []byte(families[rng.IntN(len(families))])
 			for range rng.IntN(12) {
