@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"math/bits"
 	"sync"
 	"sync/atomic"
 
@@ -24,8 +25,9 @@ type printed[T any] struct {
 	val T
 }
 
-func (t *byPrint[T]) init() {
-	slots := make([]printed[T], 1<<12)
+// init makes room for about n values.
+func (t *byPrint[T]) init(n int) {
+	slots := pages.Make[printed[T]](1 << bits.Len(uint(n)))
 	t.slots.Store(&slots)
 }
 

@@ -105,6 +105,9 @@ func newConverter(in input, s *store) *converter {
 	c.own = unit{c: c, origins: make(map[uint32]bool)}
 	c.main = &c.own
 	c.start(in)
+	if s != nil {
+		c.env.nodes = roomFor(s.size)
+	}
 	if s != nil && !s.shared {
 		c.names.reset(s.size)
 	}

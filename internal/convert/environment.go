@@ -16,6 +16,7 @@ type environment struct {
 	clang      bool       // the unit's producer is clang
 	items      []types.ID // without duplicates, see object.Unit
 	seen       []stamp    // indexed by node
+	nodes      int        // about how many nodes the graph will have
 	conflict   bool       // a tag is defined in several ways
 	conflicted types.ID   // the stub of the first such tag
 	candidates []candidate
@@ -105,7 +106,9 @@ func (env *environment) add(i item) {
 // stamp stamps a node with an id. If this unit has already stamped the node, stamp returns false.
 func (env *environment) stamp(node, id types.ID) bool {
 	if int(node) >= len(env.seen) {
-		env.seen = append(env.seen, make([]stamp, int(node)+int(node)/2-len(env.seen)+64)...)
+		larger := make([]stamp, max(env.nodes, int(node)+int(node)/2+64))
+		copy(larger, env.seen)
+		env.seen = larger
 	}
 	s := &env.seen[node]
 	if s.serial == env.serial {

@@ -42,7 +42,9 @@ type pinReader struct {
 func (c *converter) newPinReader() *pinReader {
 	p := &pinReader{converter: newConverter(c.in, nil), to: c.store}
 	p.pinned, p.single, p.repeats = true, c.single, repeatNone
-	p.store = &store{obj: newObject(c.in.d, c.in.opt, 0), size: int(c.main.r.Unit.Len)}
+	size := int(c.main.r.Unit.Len)
+	p.env.nodes = 2 * roomFor(size) // pins make types different
+	p.store = &store{obj: newObject(c.in.d, c.in.opt, p.env.nodes), size: size}
 	p.store.g = p.store.obj.Graph
 	p.names.reset(0) // a small cache
 	p.importer = pin.NewImporter(c.store.g, p.store.g, &p.budget)

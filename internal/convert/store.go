@@ -50,10 +50,11 @@ func targetOf(f *elf.File) object.Target {
 
 // newStore returns a store for about size bytes of units.
 func newStore(d *dwarf.Data, opt *Options, size int) *store {
-	s := &store{obj: newObject(d, opt, roomFor(size)), size: size}
+	nodes := roomFor(size)
+	s := &store{obj: newObject(d, opt, nodes), size: size}
 	s.g = s.obj.Graph
-	s.byPrint.items.init()
-	s.byPrint.hashes.init()
+	s.byPrint.items.init(nodes / 8)
+	s.byPrint.hashes.init(nodes / 4)
 	return s
 }
 

@@ -96,7 +96,7 @@ func (g *Graph) AddHashed(n Node, elems []Elem) ID {
 	g.Elems = append(room(g.Elems, len(elems)), elems...)
 	g.Nodes = append(room(g.Nodes, 1), n)
 	*slot = bucket{uint32(n.Hash.A >> 32), id}
-	if len(g.Nodes)*2 > len(g.index) {
+	if len(g.Nodes)*4 > len(g.index)*3 {
 		g.fillIndex(len(g.Nodes))
 	}
 	return id
@@ -142,7 +142,7 @@ func room[T any](s []T, n int) []T {
 
 // fillIndex makes an index of all nodes, with room for n.
 func (g *Graph) fillIndex(n int) {
-	index := pages.Make[bucket](1 << max(8, bits.Len(uint(2*n-1))))
+	index := pages.Make[bucket](1 << max(8, bits.Len(uint(n+n/3))))
 	g.index = index
 	mask := uint64(len(index) - 1)
 	for id := 1; id < len(g.Nodes); id++ {
