@@ -1,6 +1,9 @@
 package types
 
-import "math/bits"
+import (
+	"iter"
+	"math/bits"
+)
 
 // Snapshot returns a graph of the current nodes and strings of g. It can be read while g grows, but
 // it doesn't support look-ups or additions. A pinned stub must be defined before it is read.
@@ -13,89 +16,51 @@ func (g *Graph) Snapshot() *Graph {
 func (g *Graph) Freeze() { g.index, g.Strs.index = nil, nil }
 
 // Parter copies parts of graphs. It reuses its memory for the next part.
-type Parter struct {
-	wanted []uint64 // one bit per node
-	ids    []ID     // by wanted node: the copy
-	strs   []Str    // by string: the copy, 0 if there is none
-	copied []Str    // the strings that have a copy
-}
+type Parter struct{ nodes, strs subset }
 
-// Part returns a graph of the roots and of the nodes to which they lead, in the order of g, with
-// their names. Afterwards, ID returns the copy of a node of g.
-func (p *Parter) Part(g *Graph, roots func(yield func(ID) bool)) *Graph {
-	p.reset(g)
-	p.wanted[0] = 1 // void
+// Part returns a graph of the roots and of the nodes to which they lead, with their names. Nodes and
+// names keep their order. Afterwards, ID returns the copy of a node of g.
+func (p *Parter) Part(g *Graph, roots iter.Seq[ID]) *Graph {
+	p.nodes.reset(len(g.Nodes))
+	p.strs.reset(g.Strs.Len())
+	p.nodes.add(0) // void
+	p.strs.add(0)  // the empty name
 	for id := range roots {
-		p.wanted[id/64] |= 1 << (id % 64)
+		p.nodes.add(uint32(id))
 	}
 	p.close(g)
-	nodes, elems := p.assignIDs(g)
-	part := &Graph{Nodes: make([]Node, 0, nodes+1), Elems: make([]Elem, 0, elems)}
-	part.Strs.initList(nodes + elems/3) // more than nearly all modules need
-	p.eachWanted(func(id ID) {
-		n := g.Nodes[id]
-		first := len(part.Elems)
-		for _, e := range g.ElemsOf(&n) {
-			if n.Kind != KindStub { // the elements of a stub are its pin
-				e.Name, e.Ref = p.str(g, part, e.Name), p.ids[e.Ref]
-			}
-			part.Elems = append(part.Elems, e)
-		}
-		n.Name, n.Ref, n.First = p.str(g, part, n.Name), p.ids[n.Ref], uint32(first)
-		part.Nodes = append(part.Nodes, n)
-	})
-	part.fillIndex(nodes)
+	part := p.copyNodes(g)
+	part.Strs.copyPart(&g.Strs, &p.strs)
+	p.translate(part)
+	part.fillIndex(len(part.Nodes))
 	part.Strs.fillIndex(part.Strs.Len())
 	return part
 }
 
 // ID returns the node of the last part that is a copy of id.
-func (p *Parter) ID(id ID) ID { return p.ids[id] }
+func (p *Parter) ID(id ID) ID { return ID(p.nodes.rank(uint32(id))) }
 
-// str returns the copy, in the graph part, of string s of g. The strings of part have no index yet.
-func (p *Parter) str(g, part *Graph, s Str) Str {
-	if s == 0 || p.strs[s] != 0 {
-		return p.strs[s]
-	}
-	p.strs[s] = part.Strs.add(g.Strs.Bytes(s), g.Strs.hash[s])
-	p.copied = append(p.copied, s)
-	return p.strs[s]
-}
+func (p *Parter) str(s Str) Str { return Str(p.strs.rank(uint32(s))) }
 
-// reset forgets the last part, and makes room for a part of g.
-func (p *Parter) reset(g *Graph) {
-	for _, s := range p.copied {
-		p.strs[s] = 0
-	}
-	p.copied = p.copied[:0]
-	clear(p.wanted)
-	if n := len(g.Nodes); n > len(p.ids) {
-		p.ids, p.wanted = make([]ID, n+n/4), make([]uint64, (n+n/4)/64+1)
-	}
-	if n := g.Strs.Len(); n > len(p.strs) {
-		p.strs = make([]Str, n+n/4)
-	}
-}
-
-// close adds all nodes to which wanted nodes lead. All references lead to nodes with smaller IDs,
-// except those of pinned stubs.
+// close adds all nodes to which the nodes lead, and all names. All references lead to nodes with
+// smaller IDs, except those of pinned stubs.
 func (p *Parter) close(g *Graph) {
-	want := func(id ID) { p.wanted[id/64] |= 1 << (id % 64) }
-	for i := len(p.wanted) - 1; i >= 0; i-- {
+	words := p.nodes.words
+	for i := len(words) - 1; i >= 0; i-- {
 		from := i
-		for rest := p.wanted[i]; rest != 0; {
+		for rest := words[i]; rest != 0; {
 			bit := bits.Len64(rest) - 1
 			n := &g.Nodes[i*64+bit]
-			if n.Kind == KindStub && p.wanted[n.Ref/64]>>(n.Ref%64)&1 == 0 {
+			if n.Kind == KindStub && !p.nodes.has(uint32(n.Ref)) {
 				from = max(from, int(n.Ref/64))
 			}
-			want(n.Ref)
-			if n.Kind != KindStub {
-				for _, e := range g.ElemsOf(n) {
-					want(e.Ref)
-				}
+			p.nodes.add(uint32(n.Ref))
+			p.strs.add(uint32(n.Name))
+			for _, e := range g.ElemsOf(n) { // the elements of a stub, its pin, refer to nothing
+				p.nodes.add(uint32(e.Ref))
+				p.strs.add(uint32(e.Name))
 			}
-			rest = p.wanted[i] & (1<<bit - 1)
+			rest = words[i] & (1<<bit - 1)
 		}
 		if from > i {
 			i = from + 1 // continue from there
@@ -103,21 +68,68 @@ func (p *Parter) close(g *Graph) {
 	}
 }
 
-// assignIDs numbers the wanted nodes, and returns how many nodes and elements they have in all.
-func (p *Parter) assignIDs(g *Graph) (nodes, elems int) {
-	p.eachWanted(func(id ID) {
-		p.ids[id] = ID(nodes)
-		nodes++
-		elems += int(g.Nodes[id].Count)
-	})
-	return nodes, elems
+// copyNodes returns a graph of the nodes and their elements, which still refer to nodes and names
+// of g.
+func (p *Parter) copyNodes(g *Graph) *Graph {
+	nodes, elems := p.nodes.number(), 0
+	for first, end := range p.nodes.runs {
+		elems += len(g.elemsOfRun(first, end))
+	}
+	part := &Graph{Nodes: make([]Node, 0, nodes), Elems: make([]Elem, 0, elems)}
+	for first, end := range p.nodes.runs {
+		part.Nodes = append(part.Nodes, g.Nodes[first:end]...)
+		part.Elems = append(part.Elems, g.elemsOfRun(first, end)...)
+	}
+	return part
 }
 
-// eachWanted calls do with each wanted node, in order.
-func (p *Parter) eachWanted(do func(id ID)) {
-	for i, word := range p.wanted {
-		for ; word != 0; word &= word - 1 {
-			do(ID(i*64 + bits.TrailingZeros64(word)))
-		}
+// elemsOfRun returns the elements of the nodes from first up to, but not including, end. They are
+// together, because AddHashed adds the elements of a node together with the node.
+func (g *Graph) elemsOfRun(first, end uint32) []Elem {
+	last := &g.Nodes[end-1]
+	return g.Elems[g.Nodes[first].First : last.First+last.Count]
+}
+
+// translate replaces references to nodes and names of the original by those of the part.
+func (p *Parter) translate(part *Graph) {
+	first := uint32(0)
+	for i := range part.Nodes {
+		n := &part.Nodes[i]
+		n.Name, n.Ref, n.First = p.str(n.Name), p.ID(n.Ref), first
+		first += n.Count
 	}
+	for i := range part.Elems {
+		e := &part.Elems[i]
+		e.Name, e.Ref = p.str(e.Name), p.ID(e.Ref)
+	}
+}
+
+// copyPart makes s a copy of some strings, without an index.
+func (s *Strings) copyPart(from *Strings, which *subset) {
+	n, size := which.number(), 0
+	for first, end := range which.runs {
+		size += len(from.bytesOfRun(first, end))
+	}
+	const more = 16 // the link adds a few names
+	s.bytes = make([]byte, 0, size+size/more)
+	s.ends = make([]uint32, 0, n+n/more)
+	s.hash = make([]Hash, 0, n+n/more)
+	for first, end := range which.runs {
+		text := from.bytesOfRun(first, end)
+		moved := uint32(len(s.bytes)+len(text)) - from.ends[end-1] // may wrap around
+		s.bytes = append(s.bytes, text...)
+		for _, at := range from.ends[first:end] {
+			s.ends = append(s.ends, at+moved)
+		}
+		s.hash = append(s.hash, from.hash[first:end]...)
+	}
+}
+
+// bytesOfRun returns the content of the strings from first up to, but not including, end.
+func (s *Strings) bytesOfRun(first, end uint32) []byte {
+	begin := uint32(0)
+	if first > 0 {
+		begin = s.ends[first-1]
+	}
+	return s.bytes[begin:s.ends[end-1]]
 }

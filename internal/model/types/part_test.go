@@ -1,6 +1,7 @@
 package types
 
 import (
+	"math/rand/v2"
 	"slices"
 	"testing"
 )
@@ -65,6 +66,59 @@ func TestPart(t *testing.T) {
 			if s, ok := part.Strs.Lookup(g.Strs.Bytes(from.Name)); !ok || s != n.Name {
 				t.Errorf("%s: %q is not found", c.name, g.Name(from))
 			}
+		}
+	}
+}
+
+// TestPartsOfRandomGraphs compares parts with the nodes that are found one by one. All parts are
+// made by the same Parter.
+func TestPartsOfRandomGraphs(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	var p Parter
+	for range 40 {
+		g := New()
+		addRandom(g, rng, 4+rng.IntN(2000))
+		roots := make([]ID, 1+rng.IntN(20))
+		for i := range roots {
+			roots[i] = ID(rng.IntN(len(g.Nodes)))
+		}
+		wanted := map[ID]bool{0: true}
+		var reach func(id ID)
+		reach = func(id ID) {
+			if wanted[id] {
+				return
+			}
+			wanted[id] = true
+			for _, r := range g.Refs(id, nil) {
+				reach(r)
+			}
+		}
+		for _, id := range roots {
+			reach(id)
+		}
+		part := p.Part(g.Snapshot(), slices.Values(roots))
+		if len(part.Nodes) != len(wanted) {
+			t.Fatalf("%d nodes, want %d", len(part.Nodes), len(wanted))
+		}
+		names := map[string]bool{"": true}
+		for id := range wanted {
+			n, from := part.Node(p.ID(id)), g.Node(id)
+			elems, fromElems := part.ElemsOf(n), g.ElemsOf(from)
+			same := n.Hash == from.Hash && n.Ref == p.ID(from.Ref) && len(elems) == len(fromElems)
+			for i := range fromElems {
+				e, f := elems[i], fromElems[i]
+				same = same && e.Ref == p.ID(f.Ref) && e.Val == f.Val &&
+					part.Strs.String(e.Name) == g.Strs.String(f.Name)
+				names[g.Strs.String(f.Name)] = true
+			}
+			if !same || part.Name(n) != g.Name(from) {
+				t.Fatalf("node %d: %+v with elements %v, want a copy of %+v with %v", id, n, elems, from,
+					fromElems)
+			}
+			names[g.Name(from)] = true
+		}
+		if part.Strs.Len() != len(names) {
+			t.Errorf("%d strings, want %d", part.Strs.Len(), len(names))
 		}
 	}
 }
