@@ -86,14 +86,20 @@ const (
 // plans are the plans of a unit, by code. The first byte of a longer code has the zero plan.
 type plans struct {
 	of [256]plan
-	// steps has the size of entries that are planIdle, childless and of fixed size, and 0 for others.
+	// steps has the size of entries that are planIdle, of fixed size, and either childless or
+	// planEnter, and of the end of a list. For others, it has 0.
 	steps [256]uint8
+	// deeper has the level of what follows such an entry, relative to the entry: -1, 0 or 1.
+	deeper [256]int8
 	// inward has the size of entries that Outward skips, if they are childless and of fixed size.
 	inward [256]uint8
 	long   []plan // of codes with two bytes, from shortCodes on
 }
 
-func (t *plans) reset() { *t = plans{long: t.long[:0]} }
+func (t *plans) reset() {
+	*t = plans{long: t.long[:0]}
+	t.steps[0], t.deeper[0] = 1, -1 // the end of a list
+}
 
 func (t *plans) set(code uint64, p *plan) {
 	if code >= shortCodes {
@@ -104,13 +110,16 @@ func (t *plans) set(code uint64, p *plan) {
 		return
 	}
 	t.of[code] = *p
-	if p.walk&planSized == 0 || p.walk&(planChildren|planLead) != 0 || p.varying != 0 {
+	if p.walk&planSized == 0 || p.walk&planLead != 0 || p.varying != 0 {
 		return
 	}
-	if p.walk&planIdle != 0 {
-		t.steps[code] = p.size
+	switch p.walk &^ planSized {
+	case planIdle, planIdle | planParam:
+		t.steps[code], t.deeper[code] = p.size, 0
+	case planIdle | planChildren | planEnter:
+		t.steps[code], t.deeper[code] = p.size, 1
 	}
-	if p.refers&leadsOut == 0 {
+	if p.refers&leadsOut == 0 && p.walk&planChildren == 0 {
 		t.inward[code] = p.size
 	}
 }

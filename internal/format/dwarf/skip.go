@@ -36,13 +36,14 @@ var noPlan plan
 // stopped, relative to the entry at offset off. If local is set, the entries are in a function,
 // where variables are not encoded.
 func (r *Reader) SkipIdle(off uint32, local bool) (next uint32, deeper int) {
+	how := &skipIdle
 	switch {
 	case local:
-		return r.skip(off, &skipLocal)
+		how = &skipLocal
 	case r.isC:
-		return r.skip(off, &skipIdleInC)
+		how = &skipIdleInC
 	}
-	return r.skip(off, &skipIdle)
+	return r.skip(off, how)
 }
 
 // SkipToCall starts at offset off, in a function, and skips entries and their children. It stops at
@@ -108,25 +109,39 @@ var (
 
 // skip skips entries from offset off on. It stops where how says so, at an entry without a usable
 // plan, or at the end of the list of siblings in which it began. deeper is the level at which it
-// stopped, relative to the first entry. If skip need not look through the children of an entry, or
-// they are too small to declare anything, it skips them with DW_AT_sibling.
+// stopped, relative to the first entry. It may skip children with DW_AT_sibling if it need not look
+// through them, or if they are too small to declare anything.
 func (r *Reader) skip(off uint32, how *[2]skipping) (next uint32, deeper int) {
-	r.work += int64(off / 4) // the end is subtracted below: a guess, 4 bytes per entry
-	buf, plans, level := r.buf, r.abbrevs.plans, &how[0]
+	next, deeper = r.skipFrom(off, how)
+	r.work -= int64((next - off) / 4) // a guess: 4 bytes per entry
+	return next, deeper
+}
+
+// skipFrom does the work of skip.
+func (r *Reader) skipFrom(off uint32, how *[2]skipping) (_ uint32, deeper int) {
+	buf, plans := r.buf, r.abbrevs.plans
+	lowest := 0 // the lowest level that a step may reach
+	if how[0].stop != 0 {
+		lowest = 1
+	}
 	for int(off) <= len(buf)-planReach {
 		b := (*window)(buf[off:])
-		if step := plans.steps[b[0]]; step != 0 && level.stop == 0 {
-			off += uint32(step)
-			continue
+		if step := plans.steps[b[0]]; step != 0 {
+			if level := deeper + int(plans.deeper[b[0]]); level >= lowest {
+				off += uint32(step)
+				deeper = level
+				continue
+			}
 		}
-		p := &plans.of[b[0]]
+		p, level := &plans.of[b[0]], &how[0]
+		if deeper > 0 {
+			level = &how[1]
+		}
 		lead := uint32(0) // bytes before those that the plan describes
 		if p.walk&level.skipped == 0 {
 			if b[0] == 0 && deeper > 0 {
 				off++
-				if deeper--; deeper == 0 {
-					level = &how[0]
-				}
+				deeper--
 				continue
 			}
 			if b[0] < shortCodes {
@@ -177,10 +192,8 @@ func (r *Reader) skip(off uint32, how *[2]skipping) (next uint32, deeper int) {
 		off = at
 		if p.walk&planChildren != 0 {
 			deeper++
-			level = &how[1]
 		}
 	}
-	r.work -= int64(off / 4)
 	return off, deeper
 }
 
