@@ -44,7 +44,6 @@ func (c *converter) newPinReader() *pinReader {
 	p.pinned, p.single, p.repeats = true, c.single, repeatNone
 	p.store = &store{obj: newObject(c.in.d, c.in.opt, 0), size: int(c.main.r.Unit.Len)}
 	p.store.g = p.store.obj.Graph
-	p.names.reset(0) // a small cache
 	p.importer = pin.NewImporter(c.store.g, p.store.g, &p.budget)
 	return p
 }
