@@ -96,7 +96,8 @@ func TestFingerprintsOfUnequalTypes(t *testing.T) {
 func TestManyTogether(t *testing.T) {
 	programtest.Need(t, "gcc")
 	const definition = `struct sN { struct sN *nextN; int dataN; }; enum { EN };
-		typedef struct { long mN; } tN; int fN_UNIT(struct sN *pN, tN *q) { return pN->dataN + q->mN + EN; }
+		typedef struct { long mN; } tN;
+		int fN_UNIT(struct sN *pN, tN *q) { return pN->dataN + q->mN + EN; }
 		`
 	dir := t.TempDir()
 	var objs []string
