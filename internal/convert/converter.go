@@ -18,7 +18,6 @@ type converter struct {
 	own        unit        // reused for one unit after another
 	neighbours neighbours  // the units to which main refers
 	reached    reached     // what the units in neighbours refer to
-	names      nameCache
 	scratch    scratch
 
 	single  bool // the file has one compilation unit
@@ -92,8 +91,7 @@ type scratch struct {
 	parameters  parameters
 	lastSection *elf.Section // the section in which the last variable was found
 	parter      types.Parter
-	splitNames  nameCache // for the split unit that was converted last
-	units       []*unit   // to be reused in groups
+	units       []*unit // to be reused in groups
 	inlined     []foundFunction
 }
 
@@ -108,9 +106,6 @@ func newConverter(in input, s *store) *converter {
 	if s != nil {
 		c.env.nodes = roomFor(s.size)
 	}
-	if s != nil && !s.shared {
-		c.names.reset(s.size)
-	}
 	return c
 }
 
@@ -124,10 +119,9 @@ func (c *converter) start(in input) {
 	c.env.imported, c.scratch.lastSection = make(map[*unit]bool), nil
 }
 
-// restart prepares c for the file with the given number, whose units have about size bytes.
-func (c *converter) restart(in input, number uint64, size int) {
+// restart prepares c for the file with the given number.
+func (c *converter) restart(in input, number uint64) {
 	c.start(in)
-	c.names.reset(size)
 	c.main = &c.own
 	c.main.r.Forget()
 	c.main.prints.Forget(number)

@@ -1,8 +1,10 @@
 package convert
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -86,5 +88,44 @@ func TestFingerprintsOfUnequalTypes(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestManyTogether links two units with more definitions and functions than are looked up together.
+// The units have every other one in common. In a file with one unit, all are added one by one.
+func TestManyTogether(t *testing.T) {
+	programtest.Need(t, "gcc")
+	const definition = `struct sN { struct sN *nextN; int dataN; }; enum { EN };
+		typedef struct { long mN; } tN;
+		int fN_UNIT(struct sN *pN, tN *q) { return pN->dataN + q->mN + EN; }
+		`
+	dir := t.TempDir()
+	var objs []string
+	for _, unit := range []string{"a", "b"} {
+		var text strings.Builder
+		for i := range 200 {
+			n := fmt.Sprint(i)
+			if i%2 != 0 {
+				n += unit
+			}
+			text.WriteString(strings.NewReplacer("UNIT", unit, "N", n).Replace(definition))
+		}
+		source, out := filepath.Join(dir, unit+".c"), filepath.Join(dir, unit+".o")
+		if err := os.WriteFile(source, []byte(text.String()), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		programtest.Run(t, dir, "gcc", "-g", "-O1", "-fno-pic", "-c", "-o", out, source)
+		objs = append(objs, out)
+	}
+	linked := filepath.Join(dir, "linked")
+	linkObjects(t, linked, nil, objs...)
+	got := dump(t, twoRoads(t, "default", linked, objs...).BTF, false)
+	for _, line := range []string{
+		"int f198_a(struct s198 *p198, t198 *q);", "int f198_b(struct s198 *p198, t198 *q);",
+		"int f199a_a(struct s199a *p199a, t199a *q);", "int f199b_b(struct s199b *p199b, t199b *q);",
+	} {
+		if !slices.Contains(got, line) {
+			t.Errorf("the BTF lacks %s", line)
+		}
 	}
 }

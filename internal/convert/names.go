@@ -2,12 +2,10 @@ package convert
 
 import (
 	"fmt"
-	"math/bits"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/dwarf"
 	"github.com/rules-btf/rules_btf/internal/model/types"
-	"github.com/rules-btf/rules_btf/internal/support/pages"
 )
 
 // name is a string attribute as the DWARF gives it, with the hash of the string.
@@ -19,36 +17,6 @@ type name struct {
 	hash    types.Hash
 }
 
-// nameCache remembers the hashes of strings in .debug_str by offset. It is direct-mapped and small,
-// because a section whose strings are not merged (ld -r) may have a hundred copies of each string.
-type nameCache struct {
-	slots []nameSlot // their number is a power of two
-	shift uint8      // reduces a hash of the offset to an index
-}
-
-type nameSlot struct {
-	off  uint64 // the offset + 1; 0: the slot is free
-	hash types.Hash
-	str  types.Str // in the converter's graph; 0: unknown
-	odd  bool      // not an identifier
-}
-
-func (c *nameCache) slot(off uint64) *nameSlot {
-	return &c.slots[off*0x9e3779b97f4a7c15>>c.shift]
-}
-
-// reset empties the cache for reuse with units of about size bytes in total.
-func (c *nameCache) reset(size int) {
-	n := max(8, min(12, bits.Len(uint(size/64))))
-	c.shift = uint8(64 - n)
-	if 1<<n > cap(c.slots) {
-		c.slots = pages.Make[nameSlot](1 << n)
-		return
-	}
-	c.slots = c.slots[:1<<n]
-	clear(c.slots)
-}
-
 // name reads attribute s of e as a name; an empty string counts as no name.
 func (u *unit) name(e *dwarf.DIE, s dwarf.Attr) (name, error) { return u.nameOf(e.Off, e.Value(s)) }
 
@@ -56,38 +24,12 @@ func (u *unit) nameOf(die uint32, a dwarf.Value) (name, error) {
 	if a.Class == dwarf.ClassNone {
 		return name{}, nil
 	}
-	if a.Class == dwarf.ClassStrx {
-		var err error
-		if a, err = u.r.ByOffset(die, a); err != nil {
-			return name{}, err
-		}
+	b, err := u.r.StringAt(die, a.Class, a.Val)
+	if err != nil || len(b) == 0 {
+		return name{}, err
 	}
-	n := name{val: a.Val, class: a.Class}
-	if n.class != dwarf.ClassStrp {
-		b, err := u.r.StringAt(die, n.class, n.val)
-		if err != nil || len(b) == 0 {
-			return name{}, err
-		}
-		n.hash, n.odd = types.HashString(b), !btf.ValidIdentifier(b)
-		return n, nil
-	}
-	slot := u.c.names.slot(n.val)
-	if slot.off == n.val+1 {
-		n.hash, n.odd = slot.hash, slot.odd
-	} else {
-		b, err := u.r.StringAt(die, n.class, n.val)
-		if err != nil {
-			return name{}, err
-		}
-		if len(b) > 0 {
-			n.hash, n.odd = types.HashString(b), !btf.ValidIdentifier(b)
-		}
-		*slot = nameSlot{off: n.val + 1, hash: n.hash, odd: n.odd}
-	}
-	if n.hash == (types.Hash{}) {
-		return name{}, nil
-	}
-	return n, nil
+	return name{val: a.Val, class: a.Class, odd: !btf.ValidIdentifier(b),
+		hash: types.HashString(b)}, nil
 }
 
 // identifier reads attribute s of e as the name of a type, member, enumerator or parameter. The
@@ -135,14 +77,6 @@ func (u *unit) intern(n name) (types.Str, error) {
 	if n.class == dwarf.ClassNone {
 		return 0, nil
 	}
-	var slot *nameSlot
-	if n.class == dwarf.ClassStrp && !n.spelled {
-		if slot = u.c.names.slot(n.val); slot.off != n.val+1 {
-			slot = nil
-		} else if slot.str != 0 {
-			return slot.str, nil
-		}
-	}
 	b, err := u.r.StringAt(0, n.class, n.val)
 	if err != nil {
 		return 0, err
@@ -150,9 +84,5 @@ func (u *unit) intern(n name) (types.Str, error) {
 	if n.spelled {
 		b = spell(b)
 	}
-	str := u.c.store.g.Strs.InternHashed(b, n.hash)
-	if slot != nil {
-		slot.str = str
-	}
-	return str, nil
+	return u.c.store.g.Strs.InternHashed(b, n.hash), nil
 }

@@ -136,7 +136,7 @@ func (u *unit) nodeOf(h types.Hash, d *desc, off uint32, depth int) (types.ID, e
 		return 0, err
 	}
 	n.Ref = ref
-	if len(d.elems) > 1 && d.kind != types.KindFuncProto {
+	if len(d.elems) > 1 && d.kind != types.KindFuncProto { // see addPrototypes for prototypes
 		u.c.scratch.wanted.add(d.elems)
 		u.c.scratch.wanted.find(g)
 	}

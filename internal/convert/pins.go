@@ -46,7 +46,6 @@ func (c *converter) newPinReader() *pinReader {
 	p.env.nodes = 2 * roomFor(size) // pins make types different
 	p.store = &store{obj: newObject(c.in.d, c.in.opt, p.env.nodes), size: size}
 	p.store.g = p.store.obj.Graph
-	p.names.reset(0) // a small cache
 	p.importer = pin.NewImporter(c.store.g, p.store.g, &p.budget)
 	return p
 }

@@ -41,8 +41,8 @@ const maxShared = 1 << 18
 // sharedSize is used in place of Shared.Size if that is 0.
 const sharedSize = 64 << 20
 
-// converter returns a converter for a file with units of about size bytes in total.
-func (s *Shared) converter(in input, size int) *converter {
+// converter returns a converter for a file.
+func (s *Shared) converter(in input) *converter {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	key := sharedKey{targetOf(in.d.File), in.opt.Features}
@@ -57,7 +57,7 @@ func (s *Shared) converter(in input, size int) *converter {
 		c = newConverter(in, s.store)
 	}
 	s.files++
-	c.restart(in, s.files, size)
+	c.restart(in, s.files)
 	return c
 }
 

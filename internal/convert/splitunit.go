@@ -15,8 +15,6 @@ func (c *converter) enter() (leave func(), err error) {
 	before, file, merged := c.neighbours, u.prints.File, u.prints.Merged
 	places := c.reached
 	c.neighbours, c.reached = newNeighbours(), reached{}
-	c.names, c.scratch.splitNames = c.scratch.splitNames, c.names
-	c.names.reset(int(found.Unit.Len))
 	u.memo.reset(found.Unit.Len)
 	u.prints.Merged = false
 	u.prints.Forget(file<<32 | found.Number)
@@ -29,7 +27,6 @@ func (c *converter) enter() (leave func(), err error) {
 			c.out.unreleased = 0
 			found.Data.Release()
 		}
-		c.names, c.scratch.splitNames = c.scratch.splitNames, c.names
 		c.neighbours, c.reached, u.prints.Merged = before, places, merged
 		u.prints.Forget(file)
 		u.r.Forget()

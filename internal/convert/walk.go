@@ -25,7 +25,7 @@ func (u *unit) walk() error {
 	return err
 }
 
-// walkEntries leaves some definitions pending.
+// walkEntries is walk up to the last entry. It leaves some definitions pending.
 func (u *unit) walkEntries() error {
 	off := u.r.Root.Next
 	if !u.r.Root.Children {

@@ -128,7 +128,7 @@ func (w *work) jobs() int {
 // its converter and runs it. size is the size of all units in bytes.
 func (w *work) addThreads(jobs, size int) (start func(i int)) {
 	w.threads = make([]*converter, jobs)
-	create := func() *converter { return w.opt.Shared.converter(w.input, size) }
+	create := func() *converter { return w.opt.Shared.converter(w.input) }
 	switch {
 	case w.shares():
 	case w.opt.Each != nil: // Each may read the graph at any time
@@ -240,7 +240,7 @@ func (w *work) orphans() error {
 		apart = append(apart, w.units[s.at])
 	}
 	c := newConverter(w.input, w.threads[0].store)
-	c.restart(w.input, w.threads[0].main.prints.File, c.store.size)
+	c.restart(w.input, w.threads[0].main.prints.File)
 	var err error
 	w.warnings, err = c.convertOrphans(w.threads, apart)
 	w.threads = append(w.threads, c)

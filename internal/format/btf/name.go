@@ -39,15 +39,22 @@ func allIn(in *[256]uint8, s []byte) bool {
 	if len(s) > MaxNameLen {
 		return false
 	}
-	for ; len(s) >= 8; s = s[8:] {
-		if in[s[0]]&in[s[1]]&in[s[2]]&in[s[3]]&in[s[4]]&in[s[5]]&in[s[6]]&in[s[7]] == 0 {
+	if len(s) < 8 {
+		for _, c := range s {
+			if in[c] == 0 {
+				return false
+			}
+		}
+		return true
+	}
+	last := len(s) - 8 // the last eight bytes may overlap those before them
+	for i := 0; ; i += 8 {
+		b := (*[8]byte)(s[min(i, last):])
+		if in[b[0]]&in[b[1]]&in[b[2]]&in[b[3]]&in[b[4]]&in[b[5]]&in[b[6]]&in[b[7]] == 0 {
 			return false
 		}
-	}
-	for _, c := range s {
-		if in[c] == 0 {
-			return false
+		if i >= last {
+			return true
 		}
 	}
-	return true
 }

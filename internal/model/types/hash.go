@@ -41,17 +41,21 @@ func fold(x, k uint64) uint64 {
 
 // HashString returns the hash of a name.
 func HashString(s []byte) Hash {
-	a := uint64(seedA) ^ uint64(len(s))
-	b := uint64(seedB) + uint64(len(s))
-	for len(s) >= 8 {
-		w := binary.LittleEndian.Uint64(s)
+	n := len(s)
+	a := uint64(seedA) ^ uint64(n)
+	b := uint64(seedB) + uint64(n)
+	rest := s
+	for len(rest) >= 8 {
+		w := binary.LittleEndian.Uint64(rest)
 		a = fold(a^w, mulA)
 		b = fold(b^w, mulB)
-		s = s[8:]
+		rest = rest[8:]
 	}
 	// w is the rest as a little-endian number, read in parts that may overlap.
 	var w uint64
-	switch n := len(s); {
+	switch {
+	case n >= 8:
+		w = binary.LittleEndian.Uint64(s[n-8:]) >> (64 - 8*uint(len(rest)))
 	case n >= 4:
 		w = uint64(binary.LittleEndian.Uint32(s)) |
 			uint64(binary.LittleEndian.Uint32(s[n-4:]))<<(8*uint(n-4))
