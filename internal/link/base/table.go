@@ -53,7 +53,8 @@ func (s tableShape) sizes() (starts, entries uint64) {
 func (s tableShape) bucket(h types.Hash) uint32 { return uint32(h.A >> 32 >> (32 - s.Bits)) }
 
 func appendTable(out []byte, s tableShape, entries []entry) []byte {
-	sorted, starts := types.Buckets(entries, 1<<s.Bits, func(e entry) uint32 { return s.bucket(e.hash) })
+	bucket := func(e entry) uint32 { return s.bucket(e.hash) }
+	sorted, starts := types.Buckets(entries, 1<<s.Bits, bucket)
 	for i := range starts[1:] {
 		slices.SortFunc(sorted[starts[i]:starts[i+1]], func(a, b entry) int {
 			if a.hash.B != b.hash.B {
