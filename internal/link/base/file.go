@@ -11,7 +11,7 @@ import (
 )
 
 // Version is the version of the index format. An index with a different version must be rebuilt.
-const Version = 3
+const Version = 4
 
 // magic is at the beginning of every index.
 const magic = "BTFBASE\x00"
@@ -56,8 +56,8 @@ var headerLen = binary.Size(header{})
 func (h *header) size() uint64 {
 	n := uint64(headerAt+headerLen) + uint64(h.blocks()) + uint64(h.Refs)
 	for _, s := range []tableShape{h.Shapes, h.Definitions, h.Strings, h.DeclTags} {
-		starts, keys, values := s.sizes()
-		n += starts + keys + values
+		starts, entries := s.sizes()
+		n += starts + entries
 	}
 	return n
 }

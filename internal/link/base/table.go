@@ -15,14 +15,14 @@ import (
 //
 // The first bits of a hash are the number of its bucket. A bucket has four to eight entries on
 // average, ordered by the second half of the hash, then by number. Only the second half of a hash
-// is stored. Together with the bucket number, it has about 78 bits. With 10^4 strings in a module
+// is stored, and the number follows it, so a look-up reads one or two cache lines of entries.
+// Together with the bucket number, it has about 78 bits. With 10^4 strings in a module
 // and 10^5 in the kernel, a string of a module is mistaken for a different string of the kernel in
 // one module out of 10^14.
 type table struct {
-	shape  tableShape
-	starts []byte // by bucket: the index of its first entry, 4 bytes; one more at the end
-	keys   []byte // by entry: Hash.B, 8 bytes
-	values []byte // by entry: the number, of shape.Width bytes
+	shape   tableShape
+	starts  []byte // by bucket: the index of its first entry, 4 bytes; one more at the end
+	entries []byte // by entry: Hash.B (8 bytes), then the number (shape.Width bytes)
 }
 
 // tableShape is the description of a table in a file's header.
@@ -43,14 +43,18 @@ func shapeOf(count int, largest uint32) tableShape {
 		uint8(bits.Len32(largest)+7) / 8}
 }
 
-func (s tableShape) sizes() (starts, keys, values uint64) {
-	return 4 * (1<<s.Bits + 1), 8 * uint64(s.Count), uint64(s.Width) * uint64(s.Count)
+// stride returns the size of an entry, in bytes.
+func (s tableShape) stride() uint64 { return 8 + uint64(s.Width) }
+
+func (s tableShape) sizes() (starts, entries uint64) {
+	return 4 * (1<<s.Bits + 1), s.stride() * uint64(s.Count)
 }
 
 func (s tableShape) bucket(h types.Hash) uint32 { return uint32(h.A >> 32 >> (32 - s.Bits)) }
 
 func appendTable(out []byte, s tableShape, entries []entry) []byte {
-	sorted, starts := types.Buckets(entries, 1<<s.Bits, func(e entry) uint32 { return s.bucket(e.hash) })
+	bucket := func(e entry) uint32 { return s.bucket(e.hash) }
+	sorted, starts := types.Buckets(entries, 1<<s.Bits, bucket)
 	for i := range starts[1:] {
 		slices.SortFunc(sorted[starts[i]:starts[i+1]], func(a, b entry) int {
 			if a.hash.B != b.hash.B {
@@ -64,8 +68,6 @@ func appendTable(out []byte, s tableShape, entries []entry) []byte {
 	}
 	for i := range sorted {
 		out = binary.LittleEndian.AppendUint64(out, sorted[i].hash.B)
-	}
-	for i := range sorted {
 		var number [4]byte
 		binary.LittleEndian.PutUint32(number[:], sorted[i].value)
 		out = append(out, number[:s.Width]...)
@@ -75,11 +77,10 @@ func appendTable(out []byte, s tableShape, entries []entry) []byte {
 
 // cutTable removes a table of shape s from the front of data, which must be long enough.
 func cutTable(data []byte, s tableShape) (t table, rest []byte) {
-	starts, keys, values := s.sizes()
+	starts, entries := s.sizes()
 	t.shape = s
 	t.starts, data = data[:starts], data[starts:]
-	t.keys, data = data[:keys], data[keys:]
-	t.values, rest = data[:values], data[values:]
+	t.entries, rest = data[:entries], data[entries:]
 	return t, rest
 }
 
@@ -88,14 +89,19 @@ func (t *table) find(h types.Hash) (first, end uint32) {
 	bucket := t.shape.bucket(h)
 	first = binary.LittleEndian.Uint32(t.starts[4*bucket:])
 	last := min(binary.LittleEndian.Uint32(t.starts[4*bucket+4:]), t.shape.Count)
-	for first < last && binary.LittleEndian.Uint64(t.keys[8*first:]) < h.B {
+	for first < last && t.key(first) < h.B {
 		first++
 	}
 	end = first
-	for end < last && binary.LittleEndian.Uint64(t.keys[8*end:]) == h.B {
+	for end < last && t.key(end) == h.B {
 		end++
 	}
 	return first, end
+}
+
+// key returns the second half of an entry's hash.
+func (t *table) key(entry uint32) uint64 {
+	return binary.LittleEndian.Uint64(t.entries[t.shape.stride()*uint64(entry):])
 }
 
 // all yields the numbers for a hash, in ascending order.
@@ -125,11 +131,8 @@ func (t *table) count(h types.Hash) (first uint32, count int) {
 	return t.value(at), int(end - at)
 }
 
+// value returns an entry's number: the last bytes of the entry, which has at least eight.
 func (t *table) value(entry uint32) uint32 {
-	width := uint32(t.shape.Width)
-	var v uint32
-	for i, b := range t.values[entry*width : (entry+1)*width] {
-		v |= uint32(b) << (8 * i)
-	}
-	return v
+	end := t.shape.stride() * (uint64(entry) + 1)
+	return uint32(binary.LittleEndian.Uint64(t.entries[end-8:]) >> (64 - 8*uint(t.shape.Width)))
 }

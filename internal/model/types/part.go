@@ -18,8 +18,8 @@ func (g *Graph) Freeze() { g.index, g.Strs.index = nil, nil }
 // Parter copies parts of graphs. It reuses its memory for the next part.
 type Parter struct{ nodes, strs subset }
 
-// Part returns a graph of the roots and of the nodes to which they lead, with their names. Nodes and
-// names keep their order. Afterwards, ID returns the copy of a node of g.
+// Part returns a graph of the roots and of the nodes to which they lead, with their names. Nodes
+// and names keep their order. Afterwards, ID returns the copy of a node of g.
 func (p *Parter) Part(g *Graph, roots iter.Seq[ID]) *Graph {
 	p.nodes.reset(len(g.Nodes))
 	p.strs.reset(g.Strs.Len())
