@@ -14,7 +14,7 @@ import (
 func TestByPrint(t *testing.T) {
 	const values, threads = 20_000, 4
 	var table byPrint[int]
-	table.init()
+	table.init(0)
 	// Fingerprints come in pairs that differ only in their second half.
 	print := func(i int) dwarf.Fingerprint {
 		return dwarf.Fingerprint{A: uint64(i/2+1) * 0x9e3779b97f4a7c15, B: uint64(i % 2)}
@@ -54,7 +54,7 @@ func TestByPrintOfOneSlot(t *testing.T) {
 	wrong := [threads]int{}
 	for range rounds {
 		var table byPrint[uint64]
-		table.init()
+		table.init(prints)
 		var at atomic.Int64 // how many fingerprints were reached, summed over all threads
 		var wg sync.WaitGroup
 		for thread := range threads {
