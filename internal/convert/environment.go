@@ -7,6 +7,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/dwarf"
 	"github.com/rules-btf/rules_btf/internal/model/object"
 	"github.com/rules-btf/rules_btf/internal/model/types"
+	"github.com/rules-btf/rules_btf/internal/support/pages"
 )
 
 // environment holds the declarations that have been read so far in the current unit.
@@ -106,7 +107,7 @@ func (env *environment) add(i item) {
 // stamp stamps a node with an id. If this unit has already stamped the node, stamp returns false.
 func (env *environment) stamp(node, id types.ID) bool {
 	if int(node) >= len(env.seen) {
-		larger := make([]stamp, max(env.nodes, int(node)+int(node)/2+64))
+		larger := pages.Make[stamp](max(env.nodes, int(node)+int(node)/2+64))
 		copy(larger, env.seen)
 		env.seen = larger
 	}
