@@ -206,6 +206,9 @@ func (f *function) annotated() (bool, error) {
 	return err == nil && source.Annotated, err
 }
 
+// maxPending limits how many parameters of prototypes wait until the graph is locked.
+const maxPending = 1 << 16
+
 // prototype returns e's prototype, as written in the source. resolveFunction has set f.
 func (u *unit) prototype(e *dwarf.DIE, f *function) (prototype, error) {
 	c := u.c
@@ -223,7 +226,8 @@ func (u *unit) prototype(e *dwarf.DIE, f *function) (prototype, error) {
 		c.scratch.elems = append(c.scratch.elems, elem{})
 	}
 	p := prototype{of: f.proto, returns: d.ref, params: c.scratch.elems[base:]}
-	if p.hash, err = f.proto.u.hashOf(p.describe(), 0); err != nil || c.repeats == repeatMost {
+	p.hash, err = f.proto.u.hashOf(p.describe(), 0)
+	if err != nil || c.repeats == repeatMost && len(c.scratch.elems) <= maxPending {
 		return p, err
 	}
 	c.store.lock()
