@@ -44,14 +44,28 @@ type abbrevTable struct {
 
 // compiledAbbrevs are compiled declarations for units of one format.
 type compiledAbbrevs struct {
-	bySpelling map[string]*Abbrev
 	// recent finds most declarations faster, by all their bytes, without a look at each attribute.
-	recent [recentAbbrevs]recentAbbrev
+	recent     [recentAbbrevs]recentAbbrev
+	bySpelling map[string]*Abbrev
 }
 
+// recentAbbrev fills a line of the processor's cache.
 type recentAbbrev struct {
-	text   []byte // the declaration's bytes in the section, without the code
 	abbrev *Abbrev
+	size   uint8
+	text   [55]byte // the declaration's bytes in the section, without the code: size bytes
+}
+
+// is reports whether b begins with the declaration.
+func (r *recentAbbrev) is(b []byte) bool {
+	return r.size > 0 && bytes.HasPrefix(b, r.text[:min(int(r.size), len(r.text))])
+}
+
+// set remembers the declaration a with these bytes, unless there are too many.
+func (r *recentAbbrev) set(text []byte, a *Abbrev) {
+	if len(text) <= len(r.text) {
+		r.abbrev, r.size = a, uint8(copy(r.text[:], text))
+	}
 }
 
 func newCompiledAbbrevs() *compiledAbbrevs {
@@ -70,7 +84,7 @@ const (
 	// maxDenseCode limits the indexes of the slice dense. Compilers number declarations from 1.
 	maxDenseCode = 1 << 16
 	// maxCompiled limits the entries of compiledAbbrevs.bySpelling; maxCompiledSize limits the bytes
-	// of a declaration there and in compiledAbbrevs.recent.
+	// of a declaration there.
 	maxCompiled     = 1 << 13
 	maxCompiledSize = 1 << 8
 	recentAbbrevs   = 1 << 12 // a power of two, because it divides a hash
@@ -184,8 +198,8 @@ func (t *abbrevTable) add(code uint64, a *Abbrev, n int) {
 func (t *abbrevTable) compileOne(c *cursor) *Abbrev {
 	rest := c.buf[c.pos:]
 	recent := t.compiled.at(rest)
-	if n := len(recent.text); n > 0 && bytes.HasPrefix(rest, recent.text) {
-		c.pos += n
+	if recent.is(rest) {
+		c.pos += int(recent.size)
 		return recent.abbrev
 	}
 	start, end := c.pos, t.spell(c.buf, c.pos)
@@ -199,8 +213,8 @@ func (t *abbrevTable) compileOne(c *cursor) *Abbrev {
 	c.pos = end
 	if end-start <= maxCompiledSize {
 		t.compiled.bySpelling[string(t.spelling)] = a
-		recent.text, recent.abbrev = append(recent.text[:0], c.buf[start:end]...), a
 	}
+	recent.set(c.buf[start:end], a)
 	return a
 }
 
