@@ -10,7 +10,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 )
 
-// printPairs has the plain fingerprint for each fast fingerprint of a file, with and without a sweep.
+// printPairs has the plain fingerprint for each fast fingerprint of a file, with and without
+// a sweep.
 type printPairs struct {
 	plain    map[Fingerprint]Fingerprint
 	distinct map[Fingerprint]bool // plain ones

@@ -64,8 +64,8 @@ func (f *Fingerprint) mix(v uint64) { *f = f.with(v, v) }
 
 func (f *Fingerprint) mix2(a, b uint64) { *f = f.with(a, b) }
 
-// with returns a copy of f into which a and b are mixed. f is a value, so it stays in registers. For
-// each a and b, with is a bijection, and so is what it makes of a and b for each f.
+// with returns a copy of f into which a and b are mixed. f is a value, so it stays in registers.
+// No information is lost: if two of f, (a, b) and the result are known, so is the third.
 func (f Fingerprint) with(a, b uint64) Fingerprint {
 	hi, lo := bits.Mul64(f.A^a, printMul)
 	return Fingerprint{f.B ^ b ^ hi, lo}

@@ -39,7 +39,8 @@ func compile(t *testing.T, code string) *Data {
 	if err := os.WriteFile(source, []byte(code), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command("gcc", "-g", "-w", "-c", "-o", object, source).CombinedOutput(); err != nil {
+	gcc := exec.Command("gcc", "-g", "-w", "-c", "-o", object, source)
+	if out, err := gcc.CombinedOutput(); err != nil {
 		t.Fatalf("gcc: %v\n%s", err, out)
 	}
 	f, err := elf.Open(object)
