@@ -13,11 +13,9 @@ func (u *unit) visitDefinition(off uint32) (end uint32, err error) {
 	if u.c.repeats == repeatNone {
 		return 0, nil
 	}
-	if u.visited.on {
-		if d := u.visited.at(off); d != nil && d.end != 0 {
-			u.c.env.add(d.item)
-			return d.end, nil
-		}
+	if d := u.visited.at(off); d != nil && d.end != 0 {
+		u.c.env.add(d.item)
+		return d.end, nil
 	}
 	u.prints.EnclosedRoot = false
 	fp, end, err := u.prints.Definition(off)
@@ -25,8 +23,8 @@ func (u *unit) visitDefinition(off uint32) (end uint32, err error) {
 		return 0, err
 	}
 	p := &u.pending
-	p.list[p.n%uint(len(p.list))] = pendingDefinition{fp, off, end}
-	if p.n++; p.n == uint(len(p.list)) {
+	p.list[p.n] = pendingDefinition{fp, off, end}
+	if p.n++; p.n == len(p.list) {
 		err = u.visitPending()
 	}
 	return end, err
@@ -35,7 +33,7 @@ func (u *unit) visitDefinition(off uint32) (end uint32, err error) {
 // pendingDefinitions are definitions whose fingerprints have not been looked up yet. Looking up
 // many fingerprints together is faster, because the processor then loads many slots at a time.
 type pendingDefinitions struct {
-	n    uint
+	n    int // how many there are: fewer than fit into the list
 	list [64]pendingDefinition
 }
 
@@ -67,9 +65,7 @@ func (u *unit) visitPending() error {
 func (u *unit) visitByPrint(d *pendingDefinition) error {
 	if known := u.c.store.byPrint.items.get(d.fp); known != nil {
 		u.c.env.add(*known)
-		if u.visited.on {
-			u.visited.put(d.off, visited{*known, d.end})
-		}
+		u.visited.put(d.off, visited{*known, d.end})
 		return nil
 	}
 	uncovered := u.c.uncovered
@@ -107,17 +103,30 @@ func (v *visitedDefinitions) reset(on bool, size uint64) {
 	}
 }
 
+// put remembers the definition at offset off. The compiler inlines put and at, because most units
+// are not in a group.
 func (v *visitedDefinitions) put(off uint32, d visited) {
 	if v.on {
-		v.set[off>>8] |= 1 << (off >> 2 & 63)
-		v.offs.set(off, uint32(len(v.list)))
-		v.list = append(v.list, d)
+		v.add(off, d)
 	}
+}
+
+func (v *visitedDefinitions) add(off uint32, d visited) {
+	v.set[off>>8] |= 1 << (off >> 2 & 63)
+	v.offs.set(off, uint32(len(v.list)))
+	v.list = append(v.list, d)
 }
 
 // at returns the definition at offset off, or nil if it isn't known.
 func (v *visitedDefinitions) at(off uint32) *visited {
-	if v.on && v.set[off>>8]>>(off>>2&63)&1 != 0 {
+	if !v.on {
+		return nil
+	}
+	return v.find(off)
+}
+
+func (v *visitedDefinitions) find(off uint32) *visited {
+	if v.set[off>>8]>>(off>>2&63)&1 != 0 {
 		if i, has := v.offs.get(off); has {
 			return &v.list[i]
 		}

@@ -53,7 +53,7 @@ type compiledAbbrevs struct {
 type recentAbbrev struct {
 	abbrev *Abbrev
 	size   uint8
-	text   [55]byte // the declaration's bytes in the section, without the code: size bytes
+	text   [recentSize]byte // the declaration's bytes in the section, without the code: size bytes
 }
 
 // is reports whether b begins with the declaration.
@@ -88,6 +88,7 @@ const (
 	maxCompiled     = 1 << 13
 	maxCompiledSize = 1 << 8
 	recentAbbrevs   = 1 << 12 // a power of two, because it divides a hash
+	recentSize      = 55      // most declarations have fewer bytes
 )
 
 // lookup returns the declaration with the given code, or nil if there is none.
@@ -196,7 +197,7 @@ func (t *abbrevTable) add(code uint64, a *Abbrev, n int) {
 // compileOne compiles the declaration whose code ends at c, or returns an equal one that is
 // already compiled. It returns nil if the declaration is cut off.
 func (t *abbrevTable) compileOne(c *cursor) *Abbrev {
-	rest := c.buf[c.pos:]
+	rest := c.buf[c.pos:min(c.pos+recentSize, len(c.buf))]
 	recent := t.compiled.at(rest)
 	if recent.is(rest) {
 		c.pos += int(recent.size)
@@ -209,18 +210,18 @@ func (t *abbrevTable) compileOne(c *cursor) *Abbrev {
 	a := t.compiled.bySpelling[string(t.spelling)]
 	if a == nil {
 		a = t.compileNew(c)
+		if len(t.spelling) <= maxCompiledSize {
+			t.compiled.bySpelling[string(t.spelling)] = a
+		}
 	}
 	c.pos = end
-	if end-start <= maxCompiledSize {
-		t.compiled.bySpelling[string(t.spelling)] = a
-	}
 	recent.set(c.buf[start:end], a)
 	return a
 }
 
-// hashHead returns a hash of the declaration at the start of b. It covers the bytes up to the first
-// two that are 0: these are at the end, or close to it. Equal declarations have equal hashes,
-// except perhaps near the end of b.
+// hashHead returns a hash of the declaration at the start of b, which must be short: at most all of
+// b is read. The hash covers the bytes up to the first two that are 0: these are at the end, or
+// close to it. Equal declarations have equal hashes, except perhaps near the end of b.
 func hashHead(b []byte) (h uint64) {
 	const odd = 0x9e37_79b9_7f4a_7c15
 	for ; len(b) >= 8; b = b[7:] {

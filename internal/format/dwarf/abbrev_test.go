@@ -3,9 +3,11 @@ package dwarf
 import (
 	"bytes"
 	std "debug/dwarf"
+	"encoding/binary"
 	"math/rand/v2"
 	"reflect"
 	"testing"
+	"time"
 )
 
 // TestSpell compares spell with a reader that reads number by number.
@@ -88,5 +90,26 @@ func TestCompiledAbbrevs(t *testing.T) {
 	}
 	if whole < 100_000 || recent < 10_000 || recent > whole-10_000 {
 		t.Errorf("%d declarations were whole, and %d of them found by their bytes", whole, recent)
+	}
+}
+
+// A table may encode the end of each declaration such that no two bytes in it are 0. The time to
+// read it is proportional to its size all the same.
+func TestDeclarationsWithoutZeros(t *testing.T) {
+	var section []byte
+	for i := range 200_000 {
+		section = binary.AppendUvarint(section, uint64(1+i))
+		section = append(section, "\x34\x01\x80\x00\x80\x00"...) // a variable, with children
+	}
+	section = append(section, 0)
+	start := time.Now()
+	var table abbrevTable
+	var d Data
+	d.abbrev = section
+	if err := table.compile(&d, 0, format{version: 5}); err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(start); took > 20*time.Second { // it takes milliseconds
+		t.Errorf("it took %v", took)
 	}
 }

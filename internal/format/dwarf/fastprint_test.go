@@ -3,8 +3,10 @@ package dwarf
 import (
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/format/elf"
@@ -95,24 +97,34 @@ func followOthers(p *Prints) {
 	}
 }
 
-// TestFastFingerprints compares the fast paths with the plain one: entries of a file with equal
-// fast fingerprints must have equal plain ones. In files made by compilers, hardly any two entries
-// with equal plain fingerprints have different fast ones.
-func TestFastFingerprints(t *testing.T) {
+// objectFiles returns the files that package convert is tested with, except damaged ones.
+func objectFiles(t *testing.T) map[string]*Data {
+	t.Helper()
 	paths, err := filepath.Glob("../../convert/testdata/objects/*.[oe]*")
 	if err != nil || len(paths) == 0 {
 		t.Fatal("no test objects", err)
 	}
-	files := []*Data{compileTypes(t)}
+	files := map[string]*Data{}
 	for _, path := range paths {
 		f, err := elf.Open(path)
 		if err != nil {
 			continue // meant to be damaged
 		}
-		defer f.Close()
+		t.Cleanup(func() { f.Close() })
 		if d, err := New(f); err == nil {
-			files = append(files, d)
+			files[filepath.Base(path)] = d
 		}
+	}
+	return files
+}
+
+// TestFastFingerprints compares the fast paths with the plain one: entries of a file with equal
+// fast fingerprints must have equal plain ones. In files made by compilers, hardly any two entries
+// with equal plain fingerprints have different fast ones.
+func TestFastFingerprints(t *testing.T) {
+	files, objects := []*Data{compileTypes(t)}, objectFiles(t)
+	for _, name := range slices.Sorted(maps.Keys(objects)) {
+		files = append(files, objects[name])
 	}
 	entries, plain, fast := 0, 0, 0
 	random := rand.New(rand.NewPCG(1, 2))

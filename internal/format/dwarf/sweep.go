@@ -122,7 +122,7 @@ func (p *Prints) sweepMost(off uint32) uint32 {
 			break
 		}
 		if step&sweepJump != 0 {
-			if next = u32(b, pl.sibling); next <= off {
+			if next = u32(b, pl.sibling); next <= off || int(next) > len(buf) {
 				break
 			}
 		}
@@ -163,7 +163,17 @@ func (p *Prints) sweepOne(off uint32) (next uint32) {
 	b, pl, at := p.planned(off)
 	tag, children, idle := std.Tag(pl.tag), pl.walk&planChildren != 0, pl.walk&planIdle != 0
 	switch {
-	case tag == 0: // no plan
+	case pl.walk&planSized == 0:
+	case !children:
+		next = p.r.overAttributes(b, pl, at)
+	case pl.sibling != 0 && pl.walk&planLead == 0:
+		next = u32(b, pl.sibling)
+	case pl.sibling != 0:
+		if _, lead := inline8(b); lead != 0 {
+			next = u32(b, uint8(lead)+pl.sibling)
+		}
+	}
+	if next == 0 { // the entry has no plan, or a long string
 		e, err := p.r.Peek(off)
 		if err != nil || e.Abbrev == nil {
 			return 0
@@ -172,14 +182,6 @@ func (p *Prints) sweepOne(off uint32) (next uint32) {
 		if next = e.Next; children {
 			next = p.r.ahead(off, p.r.Value(e, Sibling))
 		}
-	case !children:
-		next = p.r.overAttributes(b, pl, at)
-	case pl.sibling != 0:
-		lead := uint32(0)
-		if pl.walk&planLead != 0 {
-			_, lead = inline8(b)
-		}
-		next = u32(b, uint8(lead)+pl.sibling)
 	}
 	if next <= off || int(next) > len(p.r.buf) {
 		return 0

@@ -3,37 +3,22 @@ package dwarf
 import (
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"math/rand/v2"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/rules-btf/rules_btf/internal/format/elf"
 )
 
 // TestSweep compares the fingerprints, and the entries at which a walk stops, with and without a
 // sweep.
 func TestSweep(t *testing.T) {
-	paths, err := filepath.Glob("../../convert/testdata/objects/*.[oe]*")
-	if err != nil || len(paths) == 0 {
-		t.Fatal("no test objects", err)
-	}
 	files := map[string]*Data{"types": compileTypes(t)}
 	for seed := range uint64(100) {
 		files[fmt.Sprint("random unit ", seed)] = nestedUnit(t, seed, false)
 		files[fmt.Sprint("random unit with cycles ", seed)] = nestedUnit(t, seed, true)
 	}
-	for _, path := range paths {
-		f, err := elf.Open(path)
-		if err != nil {
-			continue // meant to be damaged
-		}
-		defer f.Close()
-		if d, err := New(f); err == nil {
-			files[filepath.Base(path)] = d
-		}
-	}
+	maps.Copy(files, objectFiles(t))
 	stops, swept := 0, 0
 	for name, d := range files {
 		var r Reader
@@ -124,7 +109,7 @@ type nesting struct {
 	refs   []int    // where references are in the unit
 }
 
-// nestingAbbrevs has the abbreviation declarations, numbered from 1. The last five have children.
+// nestingAbbrevs has the abbreviation declarations, numbered from 1. The last six have children.
 const nestingAbbrevs = "\x01\x11\x01\x13\x0b\x00\x00" + // compile unit: language
 	"\x02\x24\x00\x0b\x0b\x00\x00" + // base type: size
 	"\x03\x0f\x00\x49\x13\x00\x00" + // pointer
@@ -137,6 +122,7 @@ const nestingAbbrevs = "\x01\x11\x01\x13\x0b\x00\x00" + // compile unit: languag
 	"\x0a\x15\x01\x01\x13\x00\x00" + // function type
 	"\x0b\x2e\x01\x03\x0e\x3c\x19\x01\x13\x00\x00" + // declared function: name
 	"\x0c\x01\x01\x49\x13\x01\x13\x00\x00" + // array
+	"\x0d\x13\x01\x03\x08\x01\x13\x00\x00" + // struct: name in the entry
 	"\x00"
 
 // entries writes n entries and, if depth is greater than 0, their children.
@@ -151,7 +137,7 @@ func (w *nesting) entries(n, depth int) {
 		off := uint32(len(w.unit))
 		code := byte(2 + w.random.IntN(6))
 		if depth > 0 && w.random.IntN(3) == 0 {
-			code = byte(8 + w.random.IntN(5))
+			code = byte(8 + w.random.IntN(6))
 		}
 		w.unit = append(w.unit, code)
 		switch code {
@@ -164,6 +150,8 @@ func (w *nesting) entries(n, depth int) {
 			ref()
 		case 7, 8, 11:
 			name()
+		case 13:
+			w.unit = append(w.unit, "a_long_name\x00"[w.random.IntN(11):]...)
 		}
 		if code == 6 {
 			w.unit = append(w.unit, byte(w.random.IntN(8)))
@@ -173,7 +161,11 @@ func (w *nesting) entries(n, depth int) {
 			four(0)
 			w.entries(w.random.IntN(5), depth-1)
 			w.unit = append(w.unit, 0)
-			binary.LittleEndian.PutUint32(w.unit[sibling:], uint32(len(w.unit)))
+			to := uint32(len(w.unit))
+			if w.random.IntN(2000) == 0 {
+				to = 1 << 31 // damaged
+			}
+			binary.LittleEndian.PutUint32(w.unit[sibling:], to)
 		}
 		if code != 5 && code != 6 && code != 11 {
 			w.types = append(w.types, off)

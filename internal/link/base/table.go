@@ -14,11 +14,11 @@ import (
 // slice of a file that is used in place, without parsing.
 //
 // The first bits of a hash are the number of its bucket. A bucket has four to eight entries on
-// average, ordered by the second half of the hash, then by number. Only the second half of a hash
-// is stored, and the number follows it, so a look-up reads one or two cache lines of entries.
-// Together with the bucket number, it has about 78 bits. With 10^4 strings in a module
-// and 10^5 in the kernel, a string of a module is mistaken for a different string of the kernel in
-// one module out of 10^14.
+// average, ordered by the second half of the hash, then by number. The number is stored next to the
+// hash, so a look-up reads one or two cache lines of entries. Only the second half of a hash is
+// stored. Together with the bucket number, it has about 78 bits. With 10^4 strings in a module and
+// 10^5 in the kernel, a string of a module is mistaken for a different string of the kernel in one
+// module out of 10^14.
 type table struct {
 	shape   tableShape
 	starts  []byte // by bucket: the index of its first entry, 4 bytes; one more at the end
