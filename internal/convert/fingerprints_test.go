@@ -119,13 +119,16 @@ func TestManyTogether(t *testing.T) {
 	}
 	linked := filepath.Join(dir, "linked")
 	linkObjects(t, linked, nil, objs...)
-	got := dump(t, twoRoads(t, "default", linked, objs...).BTF, false)
-	for _, line := range []string{
-		"int f198_a(struct s198 *p198, t198 *q);", "int f198_b(struct s198 *p198, t198 *q);",
-		"int f199a_a(struct s199a *p199a, t199a *q);", "int f199b_b(struct s199b *p199b, t199b *q);",
-	} {
-		if !slices.Contains(got, line) {
-			t.Errorf("the BTF lacks %s", line)
+	defer func(most int) { maxPending = most }(maxPending)
+	for _, maxPending = range []int{maxPending, 10} {
+		got := dump(t, twoRoads(t, "default", linked, objs...).BTF, false)
+		for _, line := range []string{
+			"int f198_a(struct s198 *p198, t198 *q);", "int f198_b(struct s198 *p198, t198 *q);",
+			"int f199a_a(struct s199a *p199a, t199a *q);", "int f199b_b(struct s199b *p199b, t199b *q);",
+		} {
+			if !slices.Contains(got, line) {
+				t.Errorf("with at most %d parameters: the BTF lacks %s", maxPending, line)
+			}
 		}
 	}
 }
