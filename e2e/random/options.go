@@ -62,6 +62,9 @@ func NewOptions(seed uint64) Options {
 	if !harness.Has(o.Linker) { // Debian stable has no mold
 		o.Linker = "ld"
 	}
+	if len(o.Compilers) == 1 && o.Compilers[0] == "gcc" && r.IntN(4) == 0 {
+		o.DWARF = append(o.DWARF, "-fno-merge-debug-strings") // names are in the entries
+	}
 	return o
 }
 

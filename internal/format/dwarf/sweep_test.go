@@ -15,8 +15,9 @@ import (
 func TestSweep(t *testing.T) {
 	files := map[string]*Data{"types": compileTypes(t)}
 	for seed := range uint64(100) {
-		files[fmt.Sprint("random unit ", seed)] = nestedUnit(t, seed, false)
-		files[fmt.Sprint("random unit with cycles ", seed)] = nestedUnit(t, seed, true)
+		for _, kind := range []string{"plain", "cycles", "damaged"} {
+			files[fmt.Sprintf("random unit (%s) %d", kind, seed)] = nestedUnit(t, seed, kind)
+		}
 	}
 	maps.Copy(files, objectFiles(t))
 	stops, swept := 0, 0
@@ -104,6 +105,7 @@ func walkStops(r *Reader, p *Prints) (stops []uint32) {
 // nesting writes a unit in C whose entries are nested at random, also as no compiler writes them.
 type nesting struct {
 	random *rand.Rand
+	kind   string
 	unit   []byte
 	types  []uint32 // offsets of the entries so far that are types
 	refs   []int    // where references are in the unit
@@ -162,8 +164,8 @@ func (w *nesting) entries(n, depth int) {
 			w.entries(w.random.IntN(5), depth-1)
 			w.unit = append(w.unit, 0)
 			to := uint32(len(w.unit))
-			if w.random.IntN(2000) == 0 {
-				to = 1 << 31 // damaged
+			if w.kind == "damaged" && w.random.IntN(50) == 0 {
+				to = 1 << 31
 			}
 			binary.LittleEndian.PutUint32(w.unit[sibling:], to)
 		}
@@ -173,11 +175,11 @@ func (w *nesting) entries(n, depth int) {
 	}
 }
 
-// nestedUnit returns a file with a random unit. Types refer to earlier types or, if cycles is set,
-// to any types.
-func nestedUnit(t *testing.T, seed uint64, cycles bool) *Data {
+// nestedUnit returns a file with a random unit. Types refer to earlier types or, if the kind is
+// "cycles", to any types. If the kind is "damaged", some references to siblings lead out of the unit.
+func nestedUnit(t *testing.T, seed uint64, kind string) *Data {
 	t.Helper()
-	w := nesting{random: rand.New(rand.NewPCG(seed, 0))}
+	w := nesting{random: rand.New(rand.NewPCG(seed, 0)), kind: kind}
 	w.unit = append(w.unit, "\x00\x00\x00\x00\x05\x00\x01\x08\x00\x00\x00\x00"+"\x01\x0c"...)
 	w.types = append(w.types, uint32(len(w.unit)))
 	w.unit = append(w.unit, "\x02\x04"...)
@@ -185,7 +187,7 @@ func nestedUnit(t *testing.T, seed uint64, cycles bool) *Data {
 	w.unit = append(w.unit, strings.Repeat("\x02\x04", planReach)...) // the last ones have no plan
 	w.unit = append(w.unit, 0)
 	for _, at := range w.refs {
-		if cycles {
+		if kind == "cycles" {
 			to := w.types[w.random.IntN(len(w.types))]
 			binary.LittleEndian.PutUint32(w.unit[at:], to)
 		}
