@@ -176,7 +176,7 @@ func (w *nesting) entries(n, depth int) {
 }
 
 // nestedUnit returns a file with a random unit. Types refer to earlier types or, if the kind is
-// "cycles", to any types. If the kind is "damaged", some references to siblings lead out of the unit.
+// "cycles", to any types. In "damaged" units, some references to siblings lead out of the unit.
 func nestedUnit(t *testing.T, seed uint64, kind string) *Data {
 	t.Helper()
 	w := nesting{random: rand.New(rand.NewPCG(seed, 0)), kind: kind}
