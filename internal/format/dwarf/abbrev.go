@@ -9,17 +9,19 @@ import (
 
 // Abbrev is a compiled abbreviation declaration (7.5.3).
 type Abbrev struct {
+	plan     plan // for the fast paths
 	Tag      std.Tag
 	Children bool
 	// Encloses reports whether type definitions may be nested in the entries, at any level.
 	Encloses   bool
-	mask       uint64 // the attributes that are present
-	runs       []run  // how the entries are read
-	size       uint32 // bytes of an entry, except its code and the attributes that vary in size
 	definition bool   // entries define a type
 	refersOut  bool   // entries have an attribute that may refer to another unit
+	annotated  bool   // entries are annotations, or may have one
 	refers     refers // what entries refer to
-	plan       plan   // for the fast paths
+	size       uint32 // bytes of an entry with a code of one byte, without attributes that vary in size
+	declaring  uint32 // size, if entries declare something, or else the largest number
+	mask       uint64 // the attributes that are present
+	runs       []run  // how the entries are read
 }
 
 // abbrevTable holds the declarations of one unit by code. Its memory is reused for the next unit.
@@ -45,9 +47,12 @@ type abbrevTable struct {
 // compiledAbbrevs are compiled declarations for units of one format.
 type compiledAbbrevs struct {
 	// recent finds most declarations faster, by all their bytes, without a look at each attribute.
-	recent     [recentAbbrevs]recentAbbrev
+	recent     [recentSets]recentAbbrevs
 	bySpelling map[string]*Abbrev
 }
+
+// recentAbbrevs are two declarations with the same hash. The first was used last.
+type recentAbbrevs [2]recentAbbrev
 
 // recentAbbrev fills a line of the processor's cache.
 type recentAbbrev struct {
@@ -61,19 +66,28 @@ func (r *recentAbbrev) is(b []byte) bool {
 	return r.size > 0 && bytes.HasPrefix(b, r.text[:min(int(r.size), len(r.text))])
 }
 
-// set remembers the declaration a with these bytes, unless there are too many.
-func (r *recentAbbrev) set(text []byte, a *Abbrev) {
-	if len(text) <= len(r.text) {
-		r.abbrev, r.size = a, uint8(copy(r.text[:], text))
+// find returns the declaration with which b begins, or nil if it isn't one of the two.
+func (r *recentAbbrevs) find(b []byte) *recentAbbrev {
+	if r[1].is(b) {
+		r[0], r[1] = r[1], r[0]
+	}
+	if r[0].is(b) {
+		return &r[0]
+	}
+	return nil
+}
+
+// add remembers the declaration a with these bytes, unless there are too many.
+func (r *recentAbbrevs) add(text []byte, a *Abbrev) {
+	if len(text) <= recentSize {
+		r[1] = r[0]
+		r[0].abbrev, r[0].size = a, uint8(copy(r[0].text[:], text))
 	}
 }
 
 func newCompiledAbbrevs() *compiledAbbrevs {
 	return &compiledAbbrevs{bySpelling: make(map[string]*Abbrev)}
 }
-
-// at returns the place for the declaration at the start of b.
-func (c *compiledAbbrevs) at(b []byte) *recentAbbrev { return &c.recent[hashHead(b)%recentAbbrevs] }
 
 type attrSpec struct {
 	attr, form uint64
@@ -87,7 +101,7 @@ const (
 	// of a declaration there.
 	maxCompiled     = 1 << 13
 	maxCompiledSize = 1 << 8
-	recentAbbrevs   = 1 << 12 // a power of two, because it divides a hash
+	recentSets      = 1 << 11 // a power of two, because it divides a hash
 	recentSize      = 55      // most declarations have fewer bytes
 )
 
@@ -143,11 +157,9 @@ func (t *abbrevTable) compileOf(d *Data, off uint64, f format, only uint64) erro
 		if a == nil {
 			return d.errorf(".debug_abbrev", uint64(at), "the abbreviation is cut off")
 		}
-		t.annotated = t.annotated || a.Tag == TagLLVMAnnotation || a.has(Annotation)
+		t.annotated = t.annotated || a.annotated
 		t.refersOut = t.refersOut || a.refersOut
-		if a.Declares() && a.plan.walk&planIdle == 0 {
-			t.declaring = min(t.declaring, 1+a.size)
-		}
+		t.declaring = min(t.declaring, a.declaring)
 		t.add(code, a, n)
 		if only != 0 {
 			return nil // t isn't valid: it lacks the other declarations
@@ -166,7 +178,7 @@ func (t *abbrevTable) stopAtAnonymous() {
 	for code, a := range t.dense {
 		if a != nil && a.anonymous() && a.Children && code < plannedCodes {
 			t.plans.at(code).walk &^= planIdle
-			t.declaring = min(t.declaring, 1+a.size)
+			t.declaring = min(t.declaring, a.size)
 		}
 	}
 }
@@ -196,12 +208,26 @@ func (t *abbrevTable) add(code uint64, a *Abbrev, n int) {
 
 // compileOne compiles the declaration whose code ends at c, or returns an equal one that is
 // already compiled. It returns nil if the declaration is cut off.
+//
+// It moves c by the size that it read from the section, not by the one in the table of recent
+// declarations. So the processor can start with the next declaration while it waits for the table.
 func (t *abbrevTable) compileOne(c *cursor) *Abbrev {
 	rest := c.buf[c.pos:min(c.pos+recentSize, len(c.buf))]
-	recent := t.compiled.at(rest)
-	if recent.is(rest) {
-		c.pos += int(recent.size)
-		return recent.abbrev
+	hash, size := hashHead(rest)
+	recent := &t.compiled.recent[hash%recentSets]
+	if r := &recent[0]; int(r.size) == size && string(r.text[:size]) == string(rest[:size]) {
+		c.pos += size
+		return r.abbrev
+	}
+	return t.compileOther(c, recent, rest)
+}
+
+// compileOther is compileOne for a declaration that isn't the first one in recent, or whose size is
+// not the one that hashHead expects.
+func (t *abbrevTable) compileOther(c *cursor, recent *recentAbbrevs, rest []byte) *Abbrev {
+	if r := recent.find(rest); r != nil {
+		c.pos += int(r.size)
+		return r.abbrev
 	}
 	start, end := c.pos, t.spell(c.buf, c.pos)
 	if end == 0 {
@@ -215,25 +241,27 @@ func (t *abbrevTable) compileOne(c *cursor) *Abbrev {
 		}
 	}
 	c.pos = end
-	recent.set(c.buf[start:end], a)
+	recent.add(c.buf[start:end], a)
 	return a
 }
 
-// hashHead returns a hash of the declaration at the start of b, which must be short: at most all of
-// b is read. The hash covers the bytes up to the first two that are 0: these are at the end, or
-// close to it. Equal declarations have equal hashes, except perhaps near the end of b.
-func hashHead(b []byte) (h uint64) {
+// hashHead returns a hash of the declaration at the start of b, and its size. b must be short: at
+// most all of it is read. A declaration ends with two bytes that are 0; hashHead covers the bytes up
+// to the first such pair. The size is wrong if that pair is before the end, and -1 if there is none.
+// Equal declarations have equal hashes, except perhaps near the end of b.
+func hashHead(b []byte) (h uint64, size int) {
 	const odd = 0x9e37_79b9_7f4a_7c15
-	for ; len(b) >= 8; b = b[7:] {
-		w := binary.LittleEndian.Uint64(b)
+	for at := 0; len(b)-at >= 8; at += 7 {
+		w := binary.LittleEndian.Uint64(b[at:])
 		const low = 0x7f7f_7f7f_7f7f_7f7f
 		zero := ^(w&low + low | w | low) // the top bits of the bytes that are 0
 		if pair := zero & (zero >> 8); pair != 0 {
-			return (h ^ w&(pair&-pair-1)) * odd >> 32
+			last := bits.TrailingZeros64(pair)
+			return (h ^ w&(pair&-pair-1)) * odd >> 32, at + last/8 + 2
 		}
 		h = bits.RotateLeft64((h^w)*odd, 32)
 	}
-	return h
+	return h, -1
 }
 
 // compileNew compiles the declaration whose code ends at c.
@@ -294,11 +322,17 @@ func (t *abbrevTable) build(tag std.Tag, children bool, f format) *Abbrev {
 		a.refersOut = a.refersOut || class == ClassRefAddr || class == ClassRefSup ||
 			class == ClassSig || spec.form == formIndirect
 	}
+	a.size = 1
 	for i := range a.runs {
 		a.size += uint32(a.runs[i].size)
 	}
+	a.annotated = tag == TagLLVMAnnotation || a.has(Annotation)
 	a.refers = a.refersTo()
 	a.plan = makePlan(a)
+	a.declaring = 1<<32 - 1
+	if a.Declares() && a.plan.walk&planIdle == 0 {
+		a.declaring = a.size
+	}
 	return a
 }
 

@@ -29,6 +29,8 @@ type plan struct {
 	varying   varying
 	refers    refers
 	sweep     sweepStep
+	step      uint8 // see plans.steps
+	inward    uint8 // see plans.inward
 }
 
 // walkFlags say how to skip an entry.
@@ -89,7 +91,7 @@ type plans struct {
 	// steps has the size of entries that are planIdle, of fixed size, and either childless or
 	// planEnter, and of the end of a list. For others, it has 0.
 	steps [256]uint8
-	// deeper has the level of what follows such an entry, relative to the entry: -1, 0 or 1.
+	// deeper has the level of what follows the entry, relative to the entry: -1, 0 or 1.
 	deeper [256]int8
 	// inward has the size of entries that Outward skips, if they are childless and of fixed size.
 	inward [256]uint8
@@ -110,18 +112,8 @@ func (t *plans) set(code uint64, p *plan) {
 		return
 	}
 	t.of[code] = *p
-	if p.walk&planSized == 0 || p.walk&planLead != 0 || p.varying != 0 {
-		return
-	}
-	switch p.walk &^ planSized {
-	case planIdle, planIdle | planParam:
-		t.steps[code], t.deeper[code] = p.size, 0
-	case planIdle | planChildren | planEnter:
-		t.steps[code], t.deeper[code] = p.size, 1
-	}
-	if p.refers&leadsOut == 0 && p.walk&planChildren == 0 {
-		t.inward[code] = p.size
-	}
+	t.steps[code], t.inward[code] = p.step, p.inward
+	t.deeper[code] = int8(p.walk / planChildren & 1)
 }
 
 // at returns the plan for a code.
@@ -208,7 +200,23 @@ func makePlan(a *Abbrev) plan {
 		p.planPrint(a, wanted)
 	}
 	p.sweep = p.sweepStep()
+	p.step, p.inward = p.fixedSteps()
 	return p
+}
+
+// fixedSteps returns the elements for the entries in plans.steps and plans.inward.
+func (p *plan) fixedSteps() (step, inward uint8) {
+	if p.walk&planSized == 0 || p.walk&planLead != 0 || p.varying != 0 {
+		return 0, 0
+	}
+	switch p.walk &^ planSized {
+	case planIdle, planIdle | planParam, planIdle | planChildren | planEnter:
+		step = p.size
+	}
+	if p.refers&leadsOut == 0 && p.walk&planChildren == 0 {
+		inward = p.size
+	}
+	return step, inward
 }
 
 // leads reports whether the first attribute is an inline string.

@@ -144,7 +144,7 @@ func (r *Reader) scan(d *Data, u *Unit) (n int64, err error) {
 			pos = int(e.Next)
 			continue
 		}
-		pos += 1 + int(a.size)
+		pos += int(a.size)
 	}
 	return n, nil
 }
