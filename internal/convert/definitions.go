@@ -2,10 +2,39 @@ package convert
 
 import (
 	std "debug/dwarf"
+	"slices"
 
 	"github.com/rules-btf/rules_btf/internal/format/dwarf"
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
+
+// visitSwept visits the definitions that a sweep finds, as far as a plan can read their entries.
+// Visiting them before all other entries is faster, because the processor predicts more branches.
+func (u *unit) visitSwept() error {
+	stops := u.prints.Sweep()
+	if u.visited.on {
+		return nil
+	}
+	left, p := stops[:0], &u.pending
+	for part := range slices.Chunk(stops, len(p.list)) {
+		if err := u.prints.Definitions(part, p.list[:]); err != nil {
+			return err
+		}
+		for _, d := range p.list[:len(part)] {
+			if d.End == 0 {
+				left = append(left, d.Off)
+				continue
+			}
+			p.list[p.n] = d
+			p.n++
+		}
+		if err := u.visitPending(); err != nil {
+			return err
+		}
+	}
+	u.prints.Leave(left)
+	return nil
+}
 
 // visitDefinition adds the definition at offset off if a plan can read its entry (see package
 // dwarf). end is the offset at which the walk continues, or 0 if the definition was not added.
@@ -23,7 +52,7 @@ func (u *unit) visitDefinition(off uint32) (end uint32, err error) {
 		return 0, err
 	}
 	p := &u.pending
-	p.list[p.n] = pendingDefinition{fp, off, end}
+	p.list[p.n] = dwarf.Definition{Print: fp, Off: off, End: end}
 	if p.n++; p.n == len(p.list) {
 		err = u.visitPending()
 	}
@@ -34,13 +63,7 @@ func (u *unit) visitDefinition(off uint32) (end uint32, err error) {
 // many fingerprints together is faster, because the processor then loads many slots at a time.
 type pendingDefinitions struct {
 	n    int // how many there are: fewer than fit into the list
-	list [64]pendingDefinition
-}
-
-type pendingDefinition struct {
-	fp  dwarf.Fingerprint
-	off uint32
-	end uint32 // the offset after the definition, or 0 if its children must be visited
+	list [64]dwarf.Definition
 }
 
 // visitPending visits the pending definitions in the order in which they were found.
@@ -49,7 +72,7 @@ func (u *unit) visitPending() error {
 	list := p.list[:p.n]
 	p.n = 0
 	for i := range list {
-		u.c.store.byPrint.items.fetch(list[i].fp)
+		u.c.store.byPrint.items.fetch(list[i].Print)
 	}
 	for i := range list {
 		if err := u.visitByPrint(&list[i]); err != nil {
@@ -62,17 +85,17 @@ func (u *unit) visitPending() error {
 // visitByPrint adds a definition, and describes it only if its fingerprint is new. However,
 // a definition with declaration tags is described each time, because these tags are items as well.
 // An anonymous struct or union is never an item.
-func (u *unit) visitByPrint(d *pendingDefinition) error {
-	if known := u.c.store.byPrint.items.get(d.fp); known != nil {
+func (u *unit) visitByPrint(d *dwarf.Definition) error {
+	if known := u.c.store.byPrint.items.get(d.Print); known != nil {
 		u.c.env.add(*known)
-		u.visited.put(d.off, visited{*known, d.end})
+		u.visited.put(d.Off, visited{*known, d.End})
 		return nil
 	}
 	uncovered := u.c.uncovered
-	found, err := u.visitNew(d.off)
+	found, err := u.visitNew(d.Off)
 	if err == nil && u.c.uncovered == uncovered {
-		u.c.store.byPrint.items.put(d.fp, found)
-		u.visited.put(d.off, visited{found, d.end})
+		u.c.store.byPrint.items.put(d.Print, found)
+		u.visited.put(d.Off, visited{found, d.End})
 	}
 	return err
 }
@@ -175,7 +198,7 @@ func (u *unit) visitType(e dwarf.Head) (enter bool, end uint32, err error) {
 	if enter {
 		end = 0
 	}
-	return enter, end, u.visitByPrint(&pendingDefinition{fp, e.Off, end})
+	return enter, end, u.visitByPrint(&dwarf.Definition{Print: fp, Off: e.Off, End: end})
 }
 
 // visitNew adds the definition at offset off, and returns its item in the environment.

@@ -49,18 +49,18 @@ func Example() {
 	}
 	// Output:
 	// 0 VOID
-	// 1 INT int
-	// 2 stub of struct list
-	// 3 PTR → 2
-	// 4 FUNC_PROTO, l: 3 → 1
-	// 5 STRUCT list, next: 3, length: 1
-	// 6 FUNC first → 4
+	// 1 stub of struct list
+	// 2 PTR → 1
+	// 3 INT int
+	// 4 STRUCT list, next: 2, length: 3
+	// 5 FUNC_PROTO, l: 2 → 3
+	// 6 FUNC first → 5
 	// 7 INT long int
 	// 8 TYPEDEF total → 7
-	// 9 FUNC_PROTO, l: 3
+	// 9 FUNC_PROTO, l: 2
 	// 10 FUNC add → 9
-	// a.c: [5 6]
-	// b.c: [8 5 10]
+	// a.c: [4 6]
+	// b.c: [8 4 10]
 }
 
 func kind(k types.Kind) string {

@@ -33,7 +33,9 @@ func (u *unit) walkEntries() error {
 	}
 	swept := u.c.repeats != repeatNone
 	if swept {
-		u.prints.Sweep()
+		if err := u.visitSwept(); err != nil {
+			return err
+		}
 	}
 	for depth, global := 1, 1; depth > 0; {
 		if swept && depth == 1 {

@@ -1,9 +1,6 @@
 package dwarf
 
-import (
-	std "debug/dwarf"
-	"math/bits"
-)
+import "math/bits"
 
 // The functions here make fingerprints of entries with plans. They read attributes at fixed
 // distances, and mix in all attributes of an entry in one step. They assume that the plan has the
@@ -180,32 +177,4 @@ func (p *Prints) strx(i uint64) (off uint64, ok bool) {
 		return uint64(p.r.u32(p.index[at:])), true
 	}
 	return 0, false
-}
-
-// Definition returns the fingerprint of the struct, union, enum or typedef definition at offset
-// off. end is the offset after the definition, or 0 if the definition can't be read with a plan.
-func (p *Prints) Definition(off uint32) (fp Fingerprint, end uint32, err error) {
-	b, pl, at := p.planned(off)
-	if pl.prints&printRoot == 0 {
-		return fp, 0, nil
-	}
-	if std.Tag(pl.tag) != std.TagTypedef {
-		p.r.work--
-		fp, end, err = p.mixAttributes(printStart, pl, b, at, 0)
-		if end != 0 && pl.walk&planChildren != 0 && err == nil {
-			fp, end, err = p.mixChildren(fp, end, 0)
-		}
-		return fp, end, err
-	}
-	if pl.walk&planChildren != 0 || pl.varying != 0 { // the plan lacks the typedef's full size
-		return fp, 0, nil
-	}
-	lead := uint32(0)
-	if pl.walk&planLead != 0 {
-		if _, lead = inline8(b); lead == 0 {
-			return fp, 0, nil
-		}
-	}
-	fp, err = p.Type(off, 0)
-	return fp, at + lead + uint32(pl.size), err
 }

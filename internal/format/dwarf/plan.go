@@ -60,6 +60,9 @@ const (
 	printLeaf    // printWhole, without children, and not a type definition
 	printMember  // printLeaf with a reference within the unit; nothing in it varies in size
 	printFar     // its reference is a DW_AT_type that may lead to another unit
+	// printRoot; nothing in it varies in size, its name is an offset, and there is no reference in it,
+	// except in a typedef, which has no children
+	printSimple
 )
 
 // varying is the number of attributes of a declaration that vary in size (blocks, expressions and
@@ -201,6 +204,11 @@ func makePlan(a *Abbrev) plan {
 	}
 	p.sweep = p.sweepStep()
 	p.step, p.inward = p.fixedSteps()
+	typedef := a.Tag == std.TagTypedef && !a.Children
+	if p.prints&printRoot != 0 && p.walk&planLead == 0 && p.varying == 0 && !p.indexed() &&
+		(p.refAt == 0 || typedef) {
+		p.prints |= printSimple
+	}
 	return p
 }
 

@@ -77,19 +77,23 @@ func isType(tag std.Tag) bool {
 	return false
 }
 
-// Sweep sweeps the unit, if it is written in C. It ends at the first entry whose children can only
-// be skipped one by one, as in DWARF from clang.
-func (p *Prints) Sweep() {
+// Sweep sweeps the unit, if it is written in C, and returns the offsets of the entries to visit. It
+// ends at the first entry whose children can only be skipped one by one, as in DWARF from clang.
+func (p *Prints) Sweep() []uint32 {
 	w := &p.sweep
 	w.stops, w.next, w.end = w.stops[:0], 0, 0
 	if !p.r.isC || !p.r.little || p.plainly || !p.r.Root.Children {
-		return
+		return nil
 	}
 	for off := p.r.Root.Next; off != 0; {
 		w.end = p.sweepMost(off)
 		off = p.sweepOne(w.end)
 	}
+	return w.stops
 }
+
+// Leave says which of the entries that Sweep returned are still to visit, in the same order.
+func (p *Prints) Leave(stops []uint32) { p.sweep.stops = stops }
 
 // Visit returns the offset of the first entry at or after off, at file scope, that the walk must
 // visit, or at which it must look for such entries. off must not be smaller than in the last call.

@@ -43,8 +43,8 @@ func TestSweep(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d stops, %d units swept to the end", stops, swept)
-	if stops < 10_000 || swept < 100 {
+	t.Logf("%d stops, %d units swept to the end, %d definitions", stops, swept, definitions)
+	if stops < 10_000 || swept < 100 || definitions < 10_000 {
 		t.Error("too few to mean much")
 	}
 }
@@ -58,7 +58,9 @@ func compareSweeps(t *testing.T, r *Reader) {
 		swept.Reset(r)
 		followOthers(&p)
 		followOthers(&swept)
-		swept.Sweep()
+		p.Sweep()
+		compareDefinitions(t, &p, &swept, swept.Sweep())
+		p.Reset(r)
 		for off := r.Root.Next; int(off) < len(r.buf); {
 			e, err := r.Peek(off)
 			if err != nil {
@@ -76,6 +78,40 @@ func compareSweeps(t *testing.T, r *Reader) {
 		}
 	}
 }
+
+// compareDefinitions compares the definitions among the entries at offs, as Definitions and
+// Definition read them.
+func compareDefinitions(t *testing.T, one, all *Prints, offs []uint32) {
+	t.Helper()
+	list := make([]Definition, len(offs))
+	err := all.Definitions(offs, list)
+	for i, off := range offs {
+		one.EnclosedRoot = false
+		fp, end, err2 := one.Definition(off)
+		if err2 != nil {
+			if err == nil {
+				t.Errorf("Definition fails at %#x, but Definitions doesn't: %v", off, err2)
+			}
+			return
+		}
+		if end == 0 || one.EnclosedRoot {
+			fp, end = Fingerprint{}, 0
+		}
+		got := list[i]
+		if got.End == 0 {
+			got.Print = Fingerprint{}
+		}
+		if want := (Definition{fp, off, end}); got != want && int(off) <= len(one.r.buf)-planReach {
+			t.Errorf("at %#x: Definitions reads %+v, Definition %+v", off, got, want)
+		}
+		definitions += min(1, int(end))
+	}
+	if err != nil {
+		t.Errorf("Definitions fails, but Definition doesn't: %v", err)
+	}
+}
+
+var definitions int // how many were compared
 
 // walkStops returns the entries at which a walk through the unit stops. It does not look at their
 // children. If p isn't nil, the walk uses the results of its sweep.
