@@ -68,8 +68,13 @@ func (p *Prints) leaves(fp Fingerprint, off uint32, depth int) (_ Fingerprint, n
 				break
 			}
 		}
-		ref := u32(b, pl.refAt)
 		word := pl.print ^ name ^ uint64(u32(b, pl.valueAt)&pl.valueMask)<<32
+		if pl.refAt == 0 {
+			fp = fp.with(word, word)
+			off += uint32(pl.size)
+			continue
+		}
+		ref := u32(b, pl.refAt)
 		t, known := p.types.slot(ref)
 		to := t.fp
 		if !known {

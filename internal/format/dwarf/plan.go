@@ -58,7 +58,7 @@ const (
 	printTag
 	printTagName // printTag, with its name in the plan
 	printLeaf    // printWhole, without children, and not a type definition
-	printMember  // printLeaf with a reference within the unit; nothing in it varies in size
+	printMember  // printLeaf; nothing in it varies in size, and it doesn't refer to another unit
 	printFar     // its reference is a DW_AT_type that may lead to another unit
 	// printRoot; nothing in it varies in size, its name is an offset, and there is no reference in it,
 	// except in a typedef, which has no children
@@ -294,7 +294,7 @@ func (p *plan) planPrint(a *Abbrev, wanted []attribute) {
 	if whole && p.refAt != 0 && !lead && p.varying == 0 && p.refers&leads != 0 {
 		p.refers |= leadsSimply // in a plan, there is only one reference
 	}
-	if p.prints&(printLeaf|printFar) == printLeaf && p.refAt != 0 && !lead && p.varying == 0 {
+	if p.prints&(printLeaf|printFar) == printLeaf && !lead && p.varying == 0 {
 		p.prints |= printMember
 	}
 	if a.named() {
