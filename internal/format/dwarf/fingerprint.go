@@ -212,11 +212,18 @@ func (p *Prints) mixEntry(fp Fingerprint, e Head, depth int) (Fingerprint, error
 // mixChildren mixes into fp the entries of the list at offset off. end is the offset after them.
 func (p *Prints) mixChildren(fp Fingerprint, off uint32, depth int) (_ Fingerprint, end uint32,
 	err error) {
-	for {
-		var done bool
-		if fp, off, done, err = p.leaves(fp, off, depth); err != nil || done {
-			return fp, off, err
-		}
+	fp, end, done, err := p.leaves(fp, off, depth)
+	if done || err != nil {
+		return fp, end, err
+	}
+	return p.mixRest(fp, end, depth)
+}
+
+// mixRest is the part of mixChildren for lists that have other entries than leaves, from the first
+// such entry on.
+func (p *Prints) mixRest(fp Fingerprint, off uint32, depth int) (_ Fingerprint, end uint32,
+	err error) {
+	for done := false; ; {
 		c, err := p.r.Peek(off)
 		if err != nil {
 			return fp, 0, err
@@ -229,22 +236,23 @@ func (p *Prints) mixChildren(fp Fingerprint, off uint32, depth int) (_ Fingerpri
 			p.EnclosedRoot = p.EnclosedRoot || !c.Abbrev.anonymous() || p.r.Annotated()
 		}
 		if !c.Abbrev.Children {
-			if fp, err = p.mixEntry(fp, c, depth); err != nil {
-				return fp, 0, err
-			}
+			fp, err = p.mixEntry(fp, c, depth)
 			off = c.Next
-			continue
-		}
-		sub := p.place(c.Off)
-		if depth <= maxPrintDepth {
-			sub, off, err = p.Entry(c, depth+1)
 		} else {
-			p.EnclosedRoot = true // possibly
-			off, err = p.r.After(c)
+			sub := p.place(c.Off)
+			if depth <= maxPrintDepth {
+				sub, off, err = p.Entry(c, depth+1)
+			} else {
+				p.EnclosedRoot = true // possibly
+				off, err = p.r.After(c)
+			}
+			fp.mix2(sub.A, sub.B)
 		}
 		if err != nil {
 			return fp, 0, err
 		}
-		fp.mix2(sub.A, sub.B)
+		if fp, off, done, err = p.leaves(fp, off, depth); err != nil || done {
+			return fp, off, err
+		}
 	}
 }
