@@ -54,6 +54,33 @@ func chain(start, size, n int, f func(i, off int) string) string {
 	return b.String()
 }
 
+// overlapping returns a unit in C whose first entry is a union with many members. In each member's
+// bytes, there is another union, which has all members that follow. DW_AT_sibling of each union
+// leads to the next one. Each union begins with the given bytes, each member with the code member.
+// If code isn't empty, a struct follows that has a member with this code for each union.
+func overlapping(union, member, code string) string {
+	const unions = 100_000
+	first, size := 13, 5+len(union)
+	next := first + size // the second union, in the first member
+	info := "\x01" + union + u32(next) + chain(first+size-1, size, unions-1, func(i, off int) string {
+		return member + union + u32(next+(i+1)*size)
+	})
+	info = info[:len(info)-4] + u32(13+len(info)) + "\x00" // the last sibling is after the list
+	if code != "" {
+		info += "\x07s\x00" + chain(0, 5, unions, func(i, off int) string {
+			return code + u32(next+i*size)
+		}) + "\x00"
+	}
+	return unitOf(1, info+strings.Repeat("\x00", 100))
+}
+
+// overlappingAbbrevs declares a unit, a union and its members, a union with a name and its members,
+// a member with a type, and a struct.
+const overlappingAbbrevs = "\x01\x11\x01\x13\x21\x0c\x00\x00" +
+	"\x02\x17\x01\x01\x13\x00\x00" + "\x03\x0d\x00\x3a\x0b\x3b\x06\x00\x00" +
+	"\x04\x17\x01\x03\x08\x01\x13\x00\x00" + "\x05\x0d\x00\x3a\x0b\x39\x05\x3b\x06\x00\x00" +
+	"\x06\x0d\x00\x49\x13\x00\x00" + "\x07\x13\x01\x03\x08\x00\x00" + "\x00"
+
 // TestSiblingsOfOneByte converts two units whose function types have one-byte sibling attributes,
 // like those that dwz writes. If fingerprints treated siblings as references, they would follow a
 // cycle from the function type to the pointer after it and back, and all functions would have the
@@ -220,6 +247,11 @@ func TestHostile(t *testing.T) {
 		{"structs that overlap", unitOf(1, "\x01"+chain(13, 7, 20000,
 			func(i, off int) string { return "\x08s\x00" + u32(13+20000*7+2*i) })+
 			strings.Repeat("\x03\x04", 20000)), "", ""},
+		{"unions that overlap at file scope", overlapping("\x02", "\x03", ""), overlappingAbbrevs, ""},
+		{"named unions that overlap at file scope", overlapping("\x04n\x00", "\x05", ""),
+			overlappingAbbrevs, "a member of type void|overlap or refer to each other"},
+		{"a struct whose members' types overlap", overlapping("\x02", "\x03", "\x06"),
+			overlappingAbbrevs, ""},
 		{"an array of many dimensions",
 			unitOf(1, "\x01\x08s\x00"+u32(20)+"\x09"+u32(13)+strings.Repeat("\x0a12345678", 1000)), "", ""},
 		{"a chain of imports", chain(0, 18, 3000, func(i, off int) string {
