@@ -14,8 +14,14 @@ import (
 // command is a shell command line, and its name in a table.
 type command struct{ name, line string }
 
-// run runs the command once.
+// run runs the command once. First, it removes the output of the last run, which the environment
+// variable OUT names, as Bazel does before an action. To replace a file, ext4 takes milliseconds.
 func (c *command) run() measure.Run {
+	if out := os.Getenv("OUT"); out != "" {
+		if err := os.RemoveAll(out); err != nil {
+			log.Fatal(err)
+		}
+	}
 	cmd := exec.Command("sh", "-ec", c.line)
 	cmd.Stderr = os.Stderr
 	r, err := measure.Of(cmd)
