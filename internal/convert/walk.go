@@ -41,12 +41,14 @@ func (u *unit) walkEntries() error {
 		if swept && depth == 1 {
 			off = u.prints.Visit(off)
 		}
-		next, deeper := u.r.SkipIdle(off, depth != global)
-		off, depth = next, depth+deeper
 		if end, err := u.visitDefinition(off); err != nil {
 			return err
 		} else if end != 0 {
 			off = end
+			continue
+		}
+		if next, deeper := u.r.SkipIdle(off, depth != global); next != off {
+			off, depth = next, depth+deeper
 			continue
 		}
 		e, err := u.r.Peek(off)
