@@ -17,7 +17,8 @@ func (w *writer) emit() ([]byte, error) {
 	if len(p.tooLong) > 0 {
 		k := slices.MinFunc(p.tooLong, func(a, b Type) int { return cmp.Compare(w.ids[a], w.ids[b]) })
 		n, elems := w.node(k)
-		return nil, btf.VlenError(w.ids[k], object.RecordKind(n), w.Graph.Name(n), uint32(len(elems)))
+		return nil, btf.VlenError(w.ids[k], object.RecordKind(&n), w.Graph.Name(&n),
+			uint32(len(elems)))
 	}
 	options := btf.EncodeOptions{Layout: w.opt.Layout && w.Base == nil}
 	image, err := btf.NewImage(w.blob, p.types, p.length, w.strings.length, options)
@@ -46,8 +47,8 @@ func (w *writer) putAll(r *btf.Records, list []Type) {
 	for some := range slices.Chunk(list, len(nodes)) {
 		// The nodes are scattered in memory. Copying many in one loop lets the loads overlap.
 		for i, k := range some {
-			if m := w.made.At(k); m != nil {
-				nodes[i] = *m
+			if w.made.IsMade(k) {
+				nodes[i] = w.made.At(k)
 			} else {
 				nodes[i] = *w.Node(k)
 			}
@@ -62,7 +63,7 @@ func (w *writer) putAll(r *btf.Records, list []Type) {
 func (w *writer) put(r *btf.Records, k Type, n *types.Node) {
 	var elems []types.Elem
 	switch {
-	case w.made.At(k) != nil:
+	case w.made.IsMade(k):
 		elems = w.made.Elems(n)
 	case w.IsVariant(k):
 		elems = slices.Clone(w.Graph.ElemsOf(n))
