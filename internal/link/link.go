@@ -88,7 +88,7 @@ func Object(o *object.Object, opt Options) (*Linked, error) {
 		return nil, err
 	}
 	if opt.Last {
-		dropTypes(o, t, opt.Facts, opt.Jobs)
+		dropTypes(o, t, opt.Facts)
 	}
 	opt.Step("choose functions and variables")
 	d, err := decide.Decide(t, x, opt.Facts, opt.Features, opt.Variables == Extra, opt.Jobs)
@@ -164,7 +164,11 @@ func selectUnits(o *object.Object, units []object.Unit, opt Options) (*survey.Su
 	s := survey.New(o.Graph, units)
 	var x *symbols.Index
 	var endless error
-	parallel.All(opt.Jobs, s.Shapes, s.References, s.Holders,
+	parallel.All(opt.Jobs, s.References,
+		func() {
+			s.Shapes()
+			s.Holders()
+		},
 		func() { x = symbols.New(strs, opt.Facts) },
 		func() { endless = o.CheckFinite() })
 	if endless != nil {

@@ -3,9 +3,6 @@
 package survey
 
 import (
-	"iter"
-	"slices"
-
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/model/object"
 	"github.com/rules-btf/rules_btf/internal/model/types"
@@ -53,10 +50,14 @@ type Held struct {
 	Weight []uint64
 	// LinkedWeight is like Weight, but counts only already linked BTF; nil without such BTF.
 	LinkedWeight []uint64
+
+	candidates []types.ID // the functions and variables of all units, one unit after another
+	ends       []int      // by unit: where its candidates end
 }
 
 // New returns a survey of units that share the graph g. From now on, g must not get new nodes.
-// Shapes, References and Holders fill in the survey; they may run at the same time.
+// Shapes, References and Holders fill in the survey. Holders must run after Shapes; References may
+// run at the same time.
 func New(g *types.Graph, units []object.Unit) *Survey {
 	return &Survey{Graph: g, Nodes: g.Nodes, Units: units}
 }
@@ -123,13 +124,21 @@ func (s *Survey) References() {
 	}
 }
 
-// Holders counts, for each node, the units that hold it.
+// Holders counts, for each node, the units that hold it. It also lists the candidates of each unit.
 func (s *Survey) Holders() {
 	s.Weight = pages.Make[uint64](len(s.Nodes))
 	s.Selected = make([]bool, len(s.Units))
+	s.candidates = make([]types.ID, 0, s.Functions.Len()+s.Variables.Len())
+	s.ends = make([]int, len(s.Units))
 	for u := range s.Units {
 		s.Selected[u] = true
 		s.weigh(u, uint64(s.Units[u].Count))
+		for _, id := range s.Units[u].Items {
+			if k := s.Kinds[id]; k == types.KindFunc || k == types.KindVar {
+				s.candidates = append(s.candidates, id)
+			}
+		}
+		s.ends[u] = len(s.candidates)
 	}
 }
 
@@ -155,16 +164,13 @@ func (s *Survey) weigh(u int, count uint64) {
 	}
 }
 
-// CandidatesOf returns the functions and variables of a unit, starting with the last one.
-func (s *Survey) CandidatesOf(u int) iter.Seq[types.ID] {
-	return func(yield func(types.ID) bool) {
-		for _, id := range slices.Backward(s.Units[u].Items) {
-			k := s.Kinds[id]
-			if (k == types.KindFunc || k == types.KindVar) && !yield(id) {
-				return
-			}
-		}
+// CandidatesOf returns the functions and variables of a unit.
+func (s *Survey) CandidatesOf(u int) []types.ID {
+	first := 0
+	if u > 0 {
+		first = s.ends[u-1]
 	}
+	return s.candidates[first:s.ends[u]]
 }
 
 // Named reports whether a shape is a named base type, a typedef or the definition of a tag.
