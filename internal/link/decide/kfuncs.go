@@ -118,7 +118,7 @@ func (d *decider) keyOf(id types.ID) types.Hash {
 		return key
 	}
 	if !d.IsVariant(k) && d.Nodes[k].IsDefinition() {
-		return d.Tags.List[d.Tags.Of(id)].Hash
+		return d.TagHash(d.Tags.Of(id))
 	}
 	return d.Content(k)
 }

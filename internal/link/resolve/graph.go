@@ -312,7 +312,7 @@ func (g *graph) outsideColour(t target) types.Hash {
 	if ofBase {
 		return base.IDHash(g.r.tags[tag].definition)
 	}
-	return g.r.Tags.List[tag].Hash
+	return g.r.TagHash(tag)
 }
 
 // colour returns the colour of a target, after refine.

@@ -96,7 +96,7 @@ func TestTags(t *testing.T) {
 	if got := tags.Stubs(other, nil); len(got) != 0 || tags.List[other].Stub != 0 {
 		t.Errorf("union tag, which nothing refers to, has the stubs %d", got)
 	}
-	if want := g.Node(plain).Hash; tags.List[tag].Hash != want {
+	if want := g.Node(plain).Hash; s.TagHash(tag) != want {
 		t.Error("the hash of a tag is not that of its stub")
 	}
 }
