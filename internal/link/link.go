@@ -161,14 +161,11 @@ func selectUnits(o *object.Object, units []object.Unit, opt Options) (*survey.Su
 	*symbols.Index, error) {
 	strs := &o.Graph.Strs
 	symbols.AddBases(strs, opt.Facts, opt.Jobs)
-	s := survey.New(o.Graph, units)
+	var s *survey.Survey
 	var x *symbols.Index
 	var endless error
-	parallel.All(opt.Jobs, s.References,
-		func() {
-			s.Shapes()
-			s.Holders()
-		},
+	parallel.All(opt.Jobs,
+		func() { s = survey.New(o.Graph, units) },
 		func() { x = symbols.New(strs, opt.Facts) },
 		func() { endless = o.CheckFinite() })
 	if endless != nil {
