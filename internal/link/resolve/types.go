@@ -24,8 +24,8 @@ type Types struct {
 	r        *resolver
 	settled  *graph
 	variants *variants
-	meant    []Type                        // by fixed node: its type; for a stub, its definition
-	held     survey.Lists[types.Str, Type] // by name: the variants of functions and variables
+	meant    []Type               // by fixed node: its type; for a stub, its definition
+	held     map[types.Str][]Type // by name: the variants of functions and variables
 	attached []attachment
 }
 
@@ -58,13 +58,11 @@ func Resolve(s *survey.Survey, b base.Base, copies [][]types.ID, jobs int) *Type
 
 // findHeld lists the variants that units hold as functions and variables.
 func (t *Types) findHeld() {
-	if t.variants.len == 0 {
-		return
-	}
-	t.held = survey.NewLists[types.Str, Type](t.Graph.Strs.Len(), 0)
-	for k := Type(t.Len() - 1); t.IsVariant(k); k-- { // Lists returns the last one first
+	t.held = map[types.Str][]Type{}
+	for k := range t.Variants {
 		if t.variants.at(k).weight != 0 {
-			t.held.Add(t.Node(k).Name, k)
+			name := t.Node(k).Name
+			t.held[name] = append(t.held[name], k)
 		}
 	}
 }
@@ -88,7 +86,7 @@ func (t *Types) Forget() {
 	r := t.r
 	r.environments, r.anchors, r.slots, r.users, r.view = environments{}, nil, slots{}, users{}, nil
 	t.settled, t.variants.g, t.variants.index = nil, nil, nil
-	t.held = survey.Lists[types.Str, Type]{}
+	t.held = nil
 	t.Functions, t.Variables = survey.Candidates{}, survey.Candidates{}
 }
 
@@ -235,7 +233,7 @@ func (t *Types) Holders(kind types.Kind, name types.Str, into []Holder) []Holder
 		}
 	}
 	if varies {
-		for k := range t.held.Of(name) {
+		for _, k := range t.held[name] {
 			v := t.variants.at(k)
 			if n := &t.Nodes[v.node]; n.Kind == kind {
 				into = append(into, Holder{k, t.RefOf(k), v.weight, n.Size, v.linked})
