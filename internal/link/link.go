@@ -88,7 +88,7 @@ func Object(o *object.Object, opt Options) (*Linked, error) {
 		return nil, err
 	}
 	if opt.Last {
-		dropTypes(o, t, opt.Facts, opt.Jobs)
+		dropTypes(o, t, opt.Facts)
 	}
 	opt.Step("choose functions and variables")
 	d, err := decide.Decide(t, x, opt.Facts, opt.Features, opt.Variables == Extra, opt.Jobs)
@@ -161,10 +161,11 @@ func selectUnits(o *object.Object, units []object.Unit, opt Options) (*survey.Su
 	*symbols.Index, error) {
 	strs := &o.Graph.Strs
 	symbols.AddBases(strs, opt.Facts, opt.Jobs)
-	s := survey.New(o.Graph, units)
+	var s *survey.Survey
 	var x *symbols.Index
 	var endless error
-	parallel.All(opt.Jobs, s.Shapes, s.References, s.Holders,
+	parallel.All(opt.Jobs,
+		func() { s = survey.New(o.Graph, units) },
 		func() { x = symbols.New(strs, opt.Facts) },
 		func() { endless = o.CheckFinite() })
 	if endless != nil {

@@ -56,17 +56,19 @@ func (d *decision) spell(k decide.Type) string {
 	if k == 0 {
 		return "void"
 	}
-	n, refs := d.At(k), resolve.Refs{}
-	next := func(id types.ID) string { return d.spell(decide.Type(id)) }
+	var n types.Node
 	var elems []types.Elem
-	if n != nil {
-		elems = d.Elems(n)
+	next := func(id types.ID) string { return d.spell(decide.Type(id)) }
+	if d.IsMade(k) {
+		n = d.At(k)
+		elems = d.Elems(&n)
 	} else {
-		n, refs = d.Node(k), d.Refs(k)
+		n = *d.Node(k)
+		elems = d.Graph.ElemsOf(&n)
+		refs := d.Refs(k)
 		next = func(id types.ID) string { return d.spell(refs.Next(id)) }
-		elems = d.Graph.ElemsOf(n)
 	}
-	name := d.Graph.Name(n)
+	name := d.Graph.Name(&n)
 	switch n.Kind {
 	case types.KindStub:
 		return "declared " + name

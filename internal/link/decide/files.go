@@ -73,7 +73,7 @@ func (d *decider) heldIn(units []int, group []Holder,
 	name := d.Node(group[0].Type).Name
 	held := map[Type]uint64{}
 	for _, u := range units {
-		for _, id := range d.Units[u].Items {
+		for _, id := range d.CandidatesOf(u) {
 			if n := &d.Nodes[id]; d.Kinds[id] == types.KindVar && n.Name == name && accept(u, n) {
 				held[d.In(u, id)] += uint64(d.Units[u].Count)
 			}
@@ -111,7 +111,7 @@ func (d *decider) inFileOf(o *facts.Object, group []Holder) []Holder {
 	var units []int
 	for _, u := range d.unitsOf(o) {
 		common, missing, holds := 0, 0, false
-		for id := range d.CandidatesOf(u) {
+		for _, id := range d.CandidatesOf(u) {
 			n := &d.Nodes[id]
 			switch {
 			case n.Aux != types.LinkageStatic:

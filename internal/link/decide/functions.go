@@ -26,7 +26,7 @@ func (d *decider) encodeFunctions() {
 			p.decideOn(p.undecided, &clones)
 		})
 	}
-	d.nodes = make([]types.Node, 0, d.Functions.Len())
+	d.functions = make([]function, 0, d.Functions.Len())
 	for i := range parts {
 		d.join(&parts[i])
 	}
@@ -139,10 +139,6 @@ func (d *decider) encodeFunction(name types.Str, group []Holder) {
 			d.encodedAs(compared[i].Type, f)
 		}
 	}
-}
-
-func (d *decider) function(name types.Str, linkage uint32, proto Type) Type {
-	return d.make(types.Node{Kind: types.KindFunc, Name: name, Aux: linkage, Ref: types.ID(proto)})
 }
 
 // encodedAs records which made type encodes k, a FUNC or VAR, for declaration tags that refer to k.

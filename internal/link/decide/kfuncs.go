@@ -39,11 +39,10 @@ func (d *decider) tagKfuncs() {
 				d.tagFunction(fn, "bpf_fastcall")
 			}
 		}
-		proto := Type(d.At(fn).Ref)
+		proto := &d.functions[fn-d.first].proto
 		if d.features.Has(features.Attributes) && (k.Flags&(kfArenaRet|kfArenaArg1|kfArenaArg2) != 0 ||
-			slices.ContainsFunc(d.Graph.ElemsOf(d.Node(proto)), d.isArena)) {
-			proto = d.arenaPrototype(proto, k.Flags) // moves the node of fn
-			d.At(fn).Ref = types.ID(proto)
+			slices.ContainsFunc(d.Graph.ElemsOf(d.Node(*proto)), d.isArena)) {
+			*proto = d.arenaPrototype(*proto, k.Flags)
 		}
 	}
 }
@@ -119,7 +118,7 @@ func (d *decider) keyOf(id types.ID) types.Hash {
 		return key
 	}
 	if !d.IsVariant(k) && d.Nodes[k].IsDefinition() {
-		return d.Tags.List[d.Tags.Of(id)].Hash
+		return d.TagHash(d.Tags.Of(id))
 	}
 	return d.Content(k)
 }

@@ -7,7 +7,7 @@ import "github.com/rules-btf/rules_btf/internal/model/types"
 //
 // Everything that is encoded is a made type. For kfuncs, there are also made prototypes, pointers
 // and type tags. A made type is a node like the nodes in a graph, but it has no hash, and its
-// references are Types.
+// references are Types. Functions are made before all other types.
 type Decisions struct {
 	// Skipped are the linked file's functions and variables that are not encoded, sorted by name.
 	Skipped []Skipped
@@ -15,18 +15,26 @@ type Decisions struct {
 	// encoded maps a FUNC or VAR that units hold to the made type that encodes it, or to 0.
 	encoded map[Type]Type
 
-	first Type // the number of the first made type
-	nodes []types.Node
-	elems []types.Elem
+	first     Type // the number of the first made type
+	functions []function
+	nodes     []types.Node // the other made types
+	elems     []types.Elem
+}
+
+// function is a made FUNC. It is smaller than a node, because there are many functions.
+type function struct {
+	name    types.Str
+	linkage uint32
+	proto   Type
 }
 
 // Len is the number of made types.
-func (d *Decisions) Len() int { return len(d.nodes) }
+func (d *Decisions) Len() int { return len(d.functions) + len(d.nodes) }
 
 // Made calls yield with each made type.
-func (d *Decisions) Made(yield func(Type, *types.Node) bool) {
-	for i := range d.nodes {
-		if !yield(d.first+Type(i), &d.nodes[i]) {
+func (d *Decisions) Made(yield func(Type, types.Node) bool) {
+	for k := d.first; k < d.first+Type(d.Len()); k++ {
+		if !yield(k, d.At(k)) {
 			return
 		}
 	}
@@ -36,20 +44,30 @@ func (d *Decisions) Made(yield func(Type, *types.Node) bool) {
 // isn't encoded.
 func (d *Decisions) Encoded(k Type) Type { return d.encoded[k] }
 
-// At returns the made type k, or nil if k is a type of package resolve.
-func (d *Decisions) At(k Type) *types.Node {
-	if k < d.first {
-		return nil
+// IsMade reports whether k is a made type. Otherwise, it is a type of package resolve.
+func (d *Decisions) IsMade(k Type) bool { return k >= d.first }
+
+// At returns a made type.
+func (d *Decisions) At(k Type) types.Node {
+	i := int(k - d.first)
+	if i >= len(d.functions) {
+		return d.nodes[i-len(d.functions)]
 	}
-	return &d.nodes[k-d.first]
+	f := &d.functions[i]
+	return types.Node{Kind: types.KindFunc, Name: f.name, Aux: f.linkage, Ref: types.ID(f.proto)}
 }
 
 // Elems returns the elements of a made type.
 func (d *Decisions) Elems(n *types.Node) []types.Elem { return d.elems[n.First : n.First+n.Count] }
 
+func (d *Decisions) function(name types.Str, linkage uint32, proto Type) Type {
+	d.functions = append(d.functions, function{name, linkage, proto})
+	return d.first + Type(len(d.functions)-1)
+}
+
 func (d *Decisions) make(n types.Node, elems ...types.Elem) Type {
 	n.First, n.Count = uint32(len(d.elems)), uint32(len(elems))
 	d.elems = append(d.elems, elems...)
 	d.nodes = append(d.nodes, n)
-	return d.first + Type(len(d.nodes)-1)
+	return d.first + Type(d.Len()-1)
 }

@@ -44,8 +44,8 @@ func (d *decider) split() []part {
 
 // join adds the functions of a part to those of d.
 func (d *decider) join(p *part) {
-	shift := Type(len(d.nodes))
-	d.nodes = append(d.nodes, p.nodes...)
+	shift := Type(len(d.functions))
+	d.functions = append(d.functions, p.functions...)
 	for name, made := range p.kfuncs {
 		d.kfuncs[name] = made + shift
 	}
@@ -78,7 +78,7 @@ func (p *part) findSuffixed() {
 // decide decides on the candidates for all names, except for the undecided names: these need the
 // places.
 func (p *part) decide(c *clones) {
-	p.nodes = make([]types.Node, 0, p.names)
+	p.functions = make([]function, 0, p.names)
 	for name := range p.Functions.KeysIn(p.from, p.to) {
 		switch c.roles[name] {
 		case asItself:

@@ -51,7 +51,7 @@ func (d *decider) findPlaces(parts []part, c *clones) *places {
 			if !d.Selected[u] {
 				continue
 			}
-			for _, id := range d.Units[u].Items {
+			for _, id := range d.CandidatesOf(u) {
 				if nodes[id] {
 					found[i] = append(found[i], inUnit{unit: u, node: id})
 				}

@@ -5,8 +5,8 @@ import "github.com/rules-btf/rules_btf/internal/model/types"
 // attachTags makes the DECL_TAGs that units hold and whose target is encoded, without duplicates.
 func (d *decider) attachTags() {
 	seen := map[types.Node]bool{}
-	for _, m := range d.Made {
-		if m.Kind == types.KindDeclTag {
+	for i := range d.nodes {
+		if m := &d.nodes[i]; m.Kind == types.KindDeclTag {
 			seen[declTag(m, Type(m.Ref))] = true
 		}
 	}

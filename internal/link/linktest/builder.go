@@ -41,11 +41,7 @@ func (b *Builder) Hold(id types.ID) types.ID {
 
 // Survey returns the survey of the units.
 func (b *Builder) Survey() *survey.Survey {
-	s := survey.New(b.Graph, b.Units)
-	s.Shapes()
-	s.References()
-	s.Holders()
-	return s
+	return survey.New(b.Graph, b.Units)
 }
 
 // Str interns a name.

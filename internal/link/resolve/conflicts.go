@@ -91,7 +91,7 @@ func (r *resolver) findConflicts() {
 		t := &r.tags[i]
 		t.conflicted = t.conflicted || r.Tags.HasPinned(int32(i))
 		if r.base != nil {
-			r.lookUp(t, r.Tags.List[i].Hash)
+			r.lookUp(t, r.TagHash(int32(i)))
 		}
 		if t.conflicted {
 			r.conflicts++

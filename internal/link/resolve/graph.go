@@ -15,7 +15,7 @@ type graph struct {
 	*meanings
 	nodes   []node
 	targets []target
-	common  []int32     // by anchor: its node in the common environment, -1 for uncommon definitions
+	common  []int32     // by anchor: its node in the common environment + 1; see commonNode
 	own     [][]ownNode // by environment
 	real    []bool      // by node of the common environment: some environment shares it
 	based   []uint32    // by node: the id of the base type that it equals, or 0
@@ -67,8 +67,11 @@ func (g *graph) node(v *view, id types.ID) int32 {
 	if n := v.node[id]; n >= 0 {
 		return n
 	}
-	return g.common[id]
+	return g.commonNode(id)
 }
+
+// commonNode returns an anchor's node in the common environment, or -1 for uncommon definitions.
+func (g *graph) commonNode(id types.ID) int32 { return g.common[id] - 1 }
 
 func (g *graph) slots(i int) ([]types.ID, []target) {
 	n := &g.nodes[i]
@@ -103,12 +106,9 @@ func newGraph(r *resolver, m *meanings) *graph {
 	g := &graph{r: r, meanings: m, common: make([]int32, len(r.Nodes)),
 		own: make([][]ownNode, len(r.list))}
 	m.g = g
-	for id := range g.common {
-		g.common[id] = -1
-	}
 	for _, id := range r.anchors {
 		if t := r.Tags.Of(id); t < 0 || r.common[t] == id {
-			g.common[id] = g.add(id, -1)
+			g.common[id] = g.add(id, -1) + 1
 		}
 	}
 	g.real = make([]bool, len(g.nodes))
@@ -131,11 +131,11 @@ func (g *graph) addEnvironment(e int32) {
 		}
 	}
 	for _, id := range r.list[e].anchors {
-		if g.common[id] < 0 || r.list[e].copied {
+		if g.commonNode(id) < 0 || r.list[e].copied {
 			mark(id)
 			continue
 		}
-		first := g.nodes[g.common[id]].first
+		first := g.nodes[g.commonNode(id)].first
 		for j, s := range r.slotsOf(id) {
 			usual := g.usual != nil && g.usual[int(first)+j]
 			open := r.anchorOf(v, s) == 0
@@ -163,7 +163,7 @@ func (g *graph) addEnvironment(e int32) {
 	}
 	for _, id := range r.list[e].anchors {
 		if v.node[id] < 0 {
-			g.real[g.common[id]] = true
+			g.real[g.commonNode(id)] = true
 		}
 	}
 }
@@ -198,7 +198,7 @@ func (g *graph) connect() {
 			case n.env >= 0:
 				targets[j] = g.meaning(v, n.anchor, s)
 			case g.r.roles[s] == anchor:
-				targets[j] = target(g.common[s])
+				targets[j] = target(g.commonNode(s))
 			case g.usual != nil && g.usual[int(n.first)+j]:
 				tag := g.r.Tags.Of(s)
 				targets[j] = g.typeOf(g.forwards.usual(n.anchor, tag), tag)
@@ -312,7 +312,7 @@ func (g *graph) outsideColour(t target) types.Hash {
 	if ofBase {
 		return base.IDHash(g.r.tags[tag].definition)
 	}
-	return g.r.Tags.List[tag].Hash
+	return g.r.TagHash(tag)
 }
 
 // colour returns the colour of a target, after refine.

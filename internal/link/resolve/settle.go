@@ -125,9 +125,9 @@ func (m *meanings) inCommon(tag int32) target {
 	if def == 0 {
 		return m.r.ofBase(tag)
 	}
-	n := m.g.common[def]
+	n := m.g.commonNode(def)
 	if m.draft != nil && !m.g.real[n] {
-		if held, ok := m.holder[m.draft.colours[m.draft.common[def]]]; ok {
+		if held, ok := m.holder[m.draft.colours[m.draft.commonNode(def)]]; ok {
 			return target(held)
 		}
 	}
@@ -143,7 +143,7 @@ func (m *meanings) findHolders() {
 		if !m.g.isDefinition(int32(i)) || !m.g.exists(i) {
 			continue
 		}
-		inDraft := m.draft.common[n.anchor]
+		inDraft := m.draft.commonNode(n.anchor)
 		if n.env >= 0 {
 			if v == nil || v.env != n.env {
 				v = m.draft.enter(n.env)

@@ -24,8 +24,7 @@ type Types struct {
 	r        *resolver
 	settled  *graph
 	variants *variants
-	meant    []Type                        // by fixed node: its type; for a stub, its definition
-	held     survey.Lists[types.Str, Type] // by name: the variants of functions and variables
+	held     map[types.Str][]Type // by name: the variants of functions and variables
 	attached []attachment
 }
 
@@ -52,33 +51,16 @@ func Resolve(s *survey.Survey, b base.Base, copies [][]types.ID, jobs int) *Type
 		t.variants, t.attached = r.makeVariants(t.settled)
 	}
 	t.findHeld()
-	t.findMeant()
 	return t
 }
 
 // findHeld lists the variants that units hold as functions and variables.
 func (t *Types) findHeld() {
-	if t.variants.len == 0 {
-		return
-	}
-	t.held = survey.NewLists[types.Str, Type](t.Graph.Strs.Len(), 0)
-	for k := Type(t.Len() - 1); t.IsVariant(k); k-- { // Lists returns the last one first
+	t.held = map[types.Str][]Type{}
+	for k := range t.Variants {
 		if t.variants.at(k).weight != 0 {
-			t.held.Add(t.Node(k).Name, k)
-		}
-	}
-}
-
-// findMeant records the type of each fixed shape: itself or, for a stub, the tag's definition.
-func (t *Types) findMeant() {
-	t.meant = make([]Type, len(t.Nodes))
-	for id := range t.meant {
-		t.meant[id] = Type(id)
-	}
-	for i := range t.r.tags {
-		stub, def := t.Tags.List[i].Stub, t.r.tags[i].def
-		if stub != 0 && def != 0 && t.r.roles[stub] == fixed {
-			t.meant[stub] = Type(def)
+			name := t.Node(k).Name
+			t.held[name] = append(t.held[name], k)
 		}
 	}
 }
@@ -88,7 +70,7 @@ func (t *Types) Forget() {
 	r := t.r
 	r.environments, r.anchors, r.slots, r.users, r.view = environments{}, nil, slots{}, users{}, nil
 	t.settled, t.variants.g, t.variants.index = nil, nil, nil
-	t.held = survey.Lists[types.Str, Type]{}
+	t.held = nil
 	t.Functions, t.Variables = survey.Candidates{}, survey.Candidates{}
 }
 
@@ -98,8 +80,15 @@ func (t *Types) Len() int { return len(t.Nodes) + t.variants.len }
 // Fixed reports whether a shape is the same type in all units.
 func (t *Types) Fixed(id types.ID) bool { return t.r.roles[id] == fixed }
 
-// Of returns the type of a fixed shape.
-func (t *Types) Of(id types.ID) Type { return t.meant[id] }
+// Of returns the type of a fixed shape: itself or, for a stub, the tag's definition.
+func (t *Types) Of(id types.ID) Type {
+	if t.Kinds[id] == types.KindStub {
+		if def := t.r.tags[t.Tags.Of(id)].def; def != 0 {
+			return Type(def)
+		}
+	}
+	return Type(id)
+}
 
 // IsVariant reports whether a type is a variant of a varying shape.
 func (t *Types) IsVariant(k Type) bool { return int(k) >= len(t.Nodes) }
@@ -159,7 +148,7 @@ func (t *Types) Refs(k Type) Refs { return Refs{t, t.VaryingRefs(k)} }
 // shape refers there. Calls for references to void may be omitted.
 func (w *Refs) Next(id types.ID) Type {
 	if len(w.varying) == 0 || w.t.r.roles[id] == fixed {
-		return w.t.meant[id]
+		return w.t.Of(id)
 	}
 	k := w.varying[0]
 	w.varying = w.varying[1:]
@@ -231,11 +220,11 @@ func (t *Types) Holders(kind types.Kind, name types.Str, into []Holder) []Holder
 			varies = true
 		case weight != 0:
 			linked := t.LinkedWeight != nil && t.LinkedWeight[c.Node] != 0
-			into = append(into, Holder{Type(c.Node), t.meant[c.Ref], weight, c.Size, linked})
+			into = append(into, Holder{Type(c.Node), t.Of(c.Ref), weight, c.Size, linked})
 		}
 	}
 	if varies {
-		for k := range t.held.Of(name) {
+		for _, k := range t.held[name] {
 			v := t.variants.at(k)
 			if n := &t.Nodes[v.node]; n.Kind == kind {
 				into = append(into, Holder{k, t.RefOf(k), v.weight, n.Size, v.linked})

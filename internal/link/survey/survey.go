@@ -3,9 +3,6 @@
 package survey
 
 import (
-	"iter"
-	"slices"
-
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/model/object"
 	"github.com/rules-btf/rules_btf/internal/model/types"
@@ -53,22 +50,29 @@ type Held struct {
 	Weight []uint64
 	// LinkedWeight is like Weight, but counts only already linked BTF; nil without such BTF.
 	LinkedWeight []uint64
+
+	candidates []types.ID // the functions and variables of all units, one unit after another
+	ends       []int      // by unit: where its candidates end
 }
 
 // New returns a survey of units that share the graph g. From now on, g must not get new nodes.
-// Shapes, References and Holders fill in the survey; they may run at the same time.
 func New(g *types.Graph, units []object.Unit) *Survey {
-	return &Survey{Graph: g, Nodes: g.Nodes, Units: units}
+	s := &Survey{Graph: g, Nodes: g.Nodes, Units: units}
+	s.listShapes()
+	s.countHolders()
+	return s
 }
 
-// Shapes lists the shapes by kind, name and tag.
-func (s *Survey) Shapes() {
+// listShapes lists the shapes by kind, name, tag and reference.
+func (s *Survey) listShapes() {
 	n := len(s.Nodes)
 	strs := s.Graph.Strs.Len()
 	s.Kinds = make([]types.Kind, n)
 	s.Functions = NewLists[types.Str, Candidate](strs, n/2)
 	s.Variables = NewLists[types.Str, Candidate](strs, 0)
 	s.Tags = newTags(n, strs)
+	s.Users = NewLists[types.ID, types.ID](n, n/2+len(s.Graph.Elems))
+	leads := pages.Make[bool](n) // a stub can be reached
 	for i := range s.Nodes {
 		id, n := types.ID(i), &s.Nodes[i]
 		s.Kinds[id] = n.Kind
@@ -86,50 +90,50 @@ func (s *Survey) Shapes() {
 			s.DeclTags = append(s.DeclTags, id)
 		case types.KindStub:
 			s.Tags.add(s.Graph, id)
+			leads[id] = true
 		default:
 			if n.IsDefinition() {
 				s.Tags.add(s.Graph, id)
 			}
-		}
-	}
-}
-
-// References fills in Users.
-func (s *Survey) References() {
-	n := len(s.Nodes)
-	s.Users = NewLists[types.ID, types.ID](n, n/2+len(s.Graph.Elems))
-	leads := pages.Make[bool](n) // a stub can be reached
-	for i := range s.Nodes {
-		id, n := types.ID(i), &s.Nodes[i]
-		switch n.Kind {
-		case types.KindFunc, types.KindVar, types.KindDatasec, types.KindDeclTag,
-			types.KindEnum, types.KindEnum64:
-			continue
-		case types.KindStub:
-			leads[id] = true
-			continue
-		}
-		if leads[n.Ref] {
-			leads[id] = true
-			s.Users.Add(n.Ref, id)
-		}
-		elems := s.Graph.Elems[n.First : n.First+n.Count]
-		for j := range elems {
-			if r := elems[j].Ref; leads[r] {
-				leads[id] = true
-				s.Users.Add(r, id)
+			if n.Kind != types.KindEnum && n.Kind != types.KindEnum64 {
+				s.listReferences(id, leads)
 			}
 		}
 	}
 }
 
-// Holders counts, for each node, the units that hold it.
-func (s *Survey) Holders() {
+// listReferences adds a shape to the users of the shapes that lead to a stub.
+func (s *Survey) listReferences(id types.ID, leads []bool) {
+	n := &s.Nodes[id]
+	if leads[n.Ref] {
+		leads[id] = true
+		s.Users.Add(n.Ref, id)
+	}
+	elems := s.Graph.Elems[n.First : n.First+n.Count]
+	for i := range elems {
+		if r := elems[i].Ref; leads[r] {
+			leads[id] = true
+			s.Users.Add(r, id)
+		}
+	}
+}
+
+// countHolders counts, for each node, the units that hold it. It also lists each unit's candidates.
+func (s *Survey) countHolders() {
 	s.Weight = pages.Make[uint64](len(s.Nodes))
 	s.Selected = make([]bool, len(s.Units))
+	s.candidates = make([]types.ID, 0, s.Functions.Len()+s.Variables.Len())
+	s.ends = make([]int, len(s.Units))
+	kinds := s.Kinds
 	for u := range s.Units {
 		s.Selected[u] = true
 		s.weigh(u, uint64(s.Units[u].Count))
+		for _, id := range s.Units[u].Items {
+			if k := kinds[id]; k == types.KindFunc || k == types.KindVar {
+				s.candidates = append(s.candidates, id)
+			}
+		}
+		s.ends[u] = len(s.candidates)
 	}
 }
 
@@ -155,16 +159,13 @@ func (s *Survey) weigh(u int, count uint64) {
 	}
 }
 
-// CandidatesOf returns the functions and variables of a unit, starting with the last one.
-func (s *Survey) CandidatesOf(u int) iter.Seq[types.ID] {
-	return func(yield func(types.ID) bool) {
-		for _, id := range slices.Backward(s.Units[u].Items) {
-			k := s.Kinds[id]
-			if (k == types.KindFunc || k == types.KindVar) && !yield(id) {
-				return
-			}
-		}
+// CandidatesOf returns the functions and variables of a unit.
+func (s *Survey) CandidatesOf(u int) []types.ID {
+	first := 0
+	if u > 0 {
+		first = s.ends[u-1]
 	}
+	return s.candidates[first:s.ends[u]]
 }
 
 // Named reports whether a shape is a named base type, a typedef or the definition of a tag.

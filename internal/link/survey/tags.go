@@ -15,19 +15,21 @@ type Tags struct {
 
 // Tag is one tag.
 type Tag struct {
-	Stub  types.ID   // the unpinned stub, 0 if no reference to the tag is unpinned
-	Hash  types.Hash // of that stub
+	Stub  types.ID // the unpinned stub, 0 if no reference to the tag is unpinned
+	name  types.Str
 	space types.Tag
 }
 
 func newTags(nodes, strs int) Tags {
-	return Tags{of: make([]int32, nodes), byName: NewLists[types.Str, int32](strs, 0),
+	room := nodes / 8 // some 7 % of a kernel's nodes are the first of a tag
+	return Tags{List: make([]Tag, 0, room), Nodes: make([]types.ID, 0, 2*room),
+		of: make([]int32, nodes), byName: NewLists[types.Str, int32](strs, room),
 		pinned: map[int32][]types.ID{}}
 }
 
 func (t *Tags) add(g *types.Graph, id types.ID) {
 	n := &g.Nodes[id]
-	tag := t.number(g, n.Name, n.Tag())
+	tag := t.number(n.Name, n.Tag())
 	t.Nodes = append(t.Nodes, id)
 	t.of[id] = tag + 1
 	switch {
@@ -39,20 +41,26 @@ func (t *Tags) add(g *types.Graph, id types.ID) {
 	}
 }
 
-func (t *Tags) number(g *types.Graph, name types.Str, space types.Tag) int32 {
+func (t *Tags) number(name types.Str, space types.Tag) int32 {
 	for tag := range t.byName.Of(name) {
 		if t.List[tag].space == space {
 			return tag
 		}
 	}
 	tag := int32(len(t.List))
-	t.List = append(t.List, Tag{Hash: types.HashStub(space, g.Strs.Hash(name)), space: space})
+	t.List = append(t.List, Tag{name: name, space: space})
 	t.byName.Add(name, tag)
 	return tag
 }
 
 // Of returns the number of the tag of a stub or a definition, or -1 for other nodes.
 func (t *Tags) Of(id types.ID) int32 { return t.of[id] - 1 }
+
+// TagHash returns the hash that the unpinned stub of a tag has or would have.
+func (s *Survey) TagHash(tag int32) types.Hash {
+	t := &s.Tags.List[tag]
+	return types.HashStub(t.space, s.Graph.Strs.Hash(t.name))
+}
 
 // HasPinned reports whether a tag has pinned stubs.
 func (t *Tags) HasPinned(tag int32) bool { return len(t.pinned[tag]) > 0 }

@@ -103,7 +103,7 @@ func (x *Index) dropForeign(s *survey.Survey, foreign []int, linked map[types.St
 	elsewhere := map[types.ID]uint64{} // weights of definitions in units of files that are not linked
 	for u := range s.Units {
 		if linked[s.Units[u].File] == 0 {
-			for id := range s.CandidatesOf(u) {
+			for _, id := range s.CandidatesOf(u) {
 				elsewhere[id] += uint64(s.Units[u].Count)
 			}
 		}
@@ -124,7 +124,7 @@ func (x *Index) dropForeign(s *survey.Survey, foreign []int, linked map[types.St
 	var dropped []int
 	for _, u := range foreign {
 		own := false
-		for id := range s.CandidatesOf(u) {
+		for _, id := range s.CandidatesOf(u) {
 			n := &s.Nodes[id]
 			bits := ExactLocal | ExactLoose | Hidden
 			if n.Aux == types.LinkageGlobal {
@@ -189,7 +189,7 @@ func (l locals) without(s *survey.Survey, units []int, room map[types.Str]int) (
 
 // hasAnyOf reports whether the linked file has a local function or variable of a unit.
 func (l locals) hasAnyOf(s *survey.Survey, u int) bool {
-	for id := range s.CandidatesOf(u) {
+	for _, id := range s.CandidatesOf(u) {
 		n := &s.Nodes[id]
 		if l[s.Units[u].File][n.Name] {
 			return true
@@ -202,7 +202,7 @@ func (l locals) hasAnyOf(s *survey.Survey, u int) bool {
 // symbol if the unit is linked. It also returns whether the linked file has a global symbol with
 // one of the unit's global names.
 func (x *Index) globals(s *survey.Survey, u int) (defines, found bool) {
-	for id := range s.CandidatesOf(u) {
+	for _, id := range s.CandidatesOf(u) {
 		n := &s.Nodes[id]
 		if n.Aux != types.LinkageGlobal {
 			if x.Of(n.Name)&Hidden != 0 && isPromoted(s.Graph.Strs.String(n.Name)) {
@@ -257,7 +257,7 @@ func (l *LeftOut) sort() {
 }
 
 func hasCode(s *survey.Survey, u int) bool {
-	for id := range s.CandidatesOf(u) {
+	for _, id := range s.CandidatesOf(u) {
 		n := &s.Nodes[id]
 		if n.Kind == types.KindFunc && types.FuncFlags(n.Size)&types.FuncNoCode == 0 {
 			return true

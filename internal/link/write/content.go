@@ -107,11 +107,12 @@ func (w *writer) label(k Type, ambiguous map[Type]bool) types.Hash {
 	})
 }
 
-// content returns the content by which a kept type is ordered. A made type refers only to types
-// that were made before it, or that aren't made types.
+// content returns the content by which a kept type is ordered. The references between made types
+// have no cycles.
 func (w *writer) content(k Type) types.Hash {
-	if m := w.made.At(k); m != nil {
-		return w.Graph.HashWith(m, w.made.Elems(m), func(id types.ID) types.Hash {
+	if w.made.IsMade(k) {
+		m := w.made.At(k)
+		return w.Graph.HashWith(&m, w.made.Elems(&m), func(id types.ID) types.Hash {
 			return w.content(Type(id))
 		})
 	}

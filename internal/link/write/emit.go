@@ -14,11 +14,6 @@ import (
 // emit writes the types in w.runs, and checks the names that the kernel checks.
 func (w *writer) emit() ([]byte, error) {
 	p := &w.places
-	if len(p.tooLong) > 0 {
-		k := slices.MinFunc(p.tooLong, func(a, b Type) int { return cmp.Compare(w.ids[a], w.ids[b]) })
-		n, elems := w.node(k)
-		return nil, btf.VlenError(w.ids[k], object.RecordKind(n), w.Graph.Name(n), uint32(len(elems)))
-	}
 	options := btf.EncodeOptions{Layout: w.opt.Layout && w.Base == nil}
 	image, err := btf.NewImage(w.blob, p.types, p.length, w.strings.length, options)
 	if err != nil {
@@ -27,17 +22,33 @@ func (w *writer) emit() ([]byte, error) {
 	var refused atomic.Bool // the kernel doesn't accept some name
 	parallel.Do(w.opt.Jobs, len(w.runs), func(i int) {
 		r := &w.runs[i]
-		if !w.copyStrings(image.Strings, r.names) {
+		for n, k := range r.list {
+			w.ids[k] = r.id + uint32(n)
+		}
+		if !w.putStrings(image.Strings, r) {
 			refused.Store(true)
 		}
-		records := image.Records(r.offset)
-		w.putAll(&records, r.list)
 	})
+	for i := range w.Tags.List { // a reference to a stub gets the id of the definition
+		if s := w.Tags.List[i].Stub; s != 0 && w.Fixed(s) && w.Of(s) != Type(s) {
+			w.ids[s] = w.ids[w.Of(s)]
+		}
+	}
+	if len(p.tooLong) > 0 {
+		k := slices.MinFunc(p.tooLong, func(a, b Type) int { return cmp.Compare(w.ids[a], w.ids[b]) })
+		n, elems := w.node(k)
+		return nil, btf.VlenError(w.ids[k], object.RecordKind(&n), w.Graph.Name(&n),
+			uint32(len(elems)))
+	}
 	if w.opt.CheckNames && refused.Load() {
 		if err := w.checkNames(); err != nil {
 			return nil, err
 		}
 	}
+	parallel.Do(w.opt.Jobs, len(w.runs), func(i int) {
+		records := image.Records(w.runs[i].offset)
+		w.putAll(&records, w.runs[i].list)
+	})
 	return image.Finish(), nil
 }
 
@@ -46,8 +57,8 @@ func (w *writer) putAll(r *btf.Records, list []Type) {
 	for some := range slices.Chunk(list, len(nodes)) {
 		// The nodes are scattered in memory. Copying many in one loop lets the loads overlap.
 		for i, k := range some {
-			if m := w.made.At(k); m != nil {
-				nodes[i] = *m
+			if w.made.IsMade(k) {
+				nodes[i] = w.made.At(k)
 			} else {
 				nodes[i] = *w.Node(k)
 			}
@@ -62,7 +73,7 @@ func (w *writer) putAll(r *btf.Records, list []Type) {
 func (w *writer) put(r *btf.Records, k Type, n *types.Node) {
 	var elems []types.Elem
 	switch {
-	case w.made.At(k) != nil:
+	case w.made.IsMade(k):
 		elems = w.made.Elems(n)
 	case w.IsVariant(k):
 		elems = slices.Clone(w.Graph.ElemsOf(n))

@@ -31,17 +31,18 @@ func (w *writer) keepAll() {
 		}
 	}
 	waits := func(m *types.Node) bool { // until it is known which targets are kept
-		return w.opt.OnlyMade && m.Kind == types.KindDeclTag && w.made.At(Type(m.Ref)) == nil
+		return w.opt.OnlyMade && m.Kind == types.KindDeclTag && !w.made.IsMade(Type(m.Ref))
+	}
+	for k := w.Len(); k < len(w.keep); k++ {
+		w.keep[k] = true
 	}
 	for k, m := range w.made.Made {
-		w.keep[k] = !waits(m)
-	}
-	for k, m := range w.made.Made {
-		if waits(m) {
+		if waits(&m) {
+			w.keep[k] = false // nothing refers to it
 			continue
 		}
-		elems := w.made.Elems(m)
-		w.places.add(k, m, elems)
+		elems := w.made.Elems(&m)
+		w.places.add(k, &m, elems)
 		add(Type(m.Ref))
 		for _, e := range elems {
 			add(Type(e.Ref))
@@ -55,7 +56,7 @@ func (w *writer) keepAll() {
 	rest()
 	for at--; at > 0; at-- {
 		if !w.keep[at] {
-			if w.opt.OnlyMade || w.Weight[at] == 0 || !w.Fixed(at) || !isType(w.Nodes[at].Kind) {
+			if w.opt.OnlyMade || w.Weight[at] == 0 || !w.Fixed(at) || !isType(w.Kinds[at]) {
 				continue
 			}
 			if k := w.Of(at); k != Type(at) {
@@ -68,9 +69,9 @@ func (w *writer) keepAll() {
 	}
 	rest()
 	for k, m := range w.made.Made {
-		if waits(m) && w.keep[m.Ref] {
+		if waits(&m) && w.keep[m.Ref] {
 			w.keep[k] = true
-			w.places.add(k, m, nil)
+			w.places.add(k, &m, nil)
 		}
 	}
 }
@@ -110,10 +111,11 @@ func (w *writer) keepType(k Type, add func(Type)) {
 }
 
 // node returns the shape of a type, or a made type, and its elements.
-func (w *writer) node(k Type) (*types.Node, []types.Elem) {
-	if m := w.made.At(k); m != nil {
-		return m, w.made.Elems(m)
+func (w *writer) node(k Type) (types.Node, []types.Elem) {
+	if w.made.IsMade(k) {
+		m := w.made.At(k)
+		return m, w.made.Elems(&m)
 	}
 	n := w.Node(k)
-	return n, w.Graph.ElemsOf(n)
+	return *n, w.Graph.ElemsOf(n)
 }

@@ -22,7 +22,7 @@ func (w *writer) arrange() {
 			w.findStrings()
 			return
 		}
-		w.sortAnonymous(&anonymous[i-1])
+		anonymous[i-1] = w.sortAnonymous(anonymous[i-1])
 	})
 	w.chooseIDs()
 }
@@ -60,7 +60,10 @@ func (w *writer) chooseIDs() {
 	parallel.Do(w.opt.Jobs, len(w.runs), func(i int) {
 		r := &w.runs[i]
 		if r.names == nil {
-			r.put(r.anonymous)
+			r.list = make([]Type, 0, len(r.anonymous))
+			for _, t := range r.anonymous {
+				r.put(t.typ, t.length)
+			}
 		} else {
 			w.orderNamed(r)
 			w.measureStrings(r)
@@ -76,18 +79,6 @@ func (w *writer) chooseIDs() {
 		id, offset, str = id+uint32(len(r.list)), offset+r.length, str+r.own
 	}
 	w.strings.length = int(str - uint64(w.blob.BaseStrLen))
-	parallel.Do(w.opt.Jobs, len(w.runs), func(i int) {
-		r := &w.runs[i]
-		for n, k := range r.list {
-			w.ids[k] = r.id + uint32(n)
-		}
-		w.placeStrings(r)
-	})
-	for i := range w.Tags.List { // a reference to a stub gets the id of the definition
-		if s := w.Tags.List[i].Stub; s != 0 && w.Fixed(s) && w.Of(s) != Type(s) {
-			w.ids[s] = w.ids[w.Of(s)]
-		}
-	}
 }
 
 // inOrder calls yield with each type that is written, in the canonical order.
@@ -101,54 +92,51 @@ func (w *writer) inOrder(yield func(Type) bool) {
 	}
 }
 
-func (r *run) put(list []ranked) {
-	for i := range list {
-		r.list = append(r.list, list[i].typ)
-		r.length += uint64(list[i].length)
-	}
+func (r *run) put(k Type, length uint32) {
+	r.list = append(r.list, k)
+	r.length += uint64(length)
 }
 
 // orderNamed puts the types with the names of a run in order.
 func (w *writer) orderNamed(r *run) {
-	var group []ranked
+	r.list = make([]Type, 0, len(r.names))
+	var group []place
 	for _, name := range r.names {
-		group = group[:0]
-		for at := range w.places.named.Of(name) {
-			group = append(group, ranked{place: at})
-		}
-		if len(group) > 1 {
-			for i := range group {
-				group[i].hash = w.content(group[i].typ)
+		group = slices.AppendSeq(group[:0], w.places.named.Of(name))
+		slices.SortFunc(group, func(a, b place) int {
+			if a.kind != b.kind {
+				return cmp.Compare(a.kind, b.kind)
 			}
-			slices.SortFunc(group, func(a, b ranked) int {
-				return cmp.Or(cmp.Compare(a.kind, b.kind), a.hash.Cmp(b.hash))
-			})
+			return w.content(a.typ).Cmp(w.content(b.typ))
+		})
+		for _, t := range group {
+			r.put(t.typ, t.length)
 		}
-		r.put(group)
 	}
 }
 
-func (w *writer) sortAnonymous(list *[]ranked) {
-	for i := range *list {
-		if t := &(*list)[i]; int(t.typ) >= len(w.Nodes) {
-			t.hash = w.content(t.typ)
+// sortAnonymous sorts by content. The first bits of a content hash say roughly where it belongs.
+func (w *writer) sortAnonymous(list []ranked) []ranked {
+	for i := range list {
+		if t := &list[i]; int(t.typ) >= len(w.Nodes) {
+			t.content = w.content(t.typ).A
 		}
 	}
-	*list = sortRanked(*list, w.opt.Jobs)
-}
-
-// sortRanked sorts by content. The first bits of a content hash say roughly where it belongs.
-func sortRanked(list []ranked, jobs int) []ranked {
-	byHash := func(a, b ranked) int { return a.hash.Cmp(b.hash) }
+	byHash := func(a, b ranked) int {
+		if a.content != b.content { // nearly always
+			return cmp.Compare(a.content, b.content)
+		}
+		return w.content(a.typ).Cmp(w.content(b.typ))
+	}
 	if len(list) < 32 {
 		slices.SortFunc(list, byHash)
 		return list
 	}
 	width := bits.Len(uint(len(list) / 4))
 	sorted, begin := types.Buckets(list, 1<<width,
-		func(r ranked) uint32 { return uint32(r.hash.A >> (64 - width)) })
+		func(r ranked) uint32 { return uint32(r.content >> (64 - width)) })
 	const some = 1 << 10 // buckets
-	parallel.Do(jobs, (len(begin)+some-2)/some, func(part int) {
+	parallel.Do(w.opt.Jobs, (len(begin)+some-2)/some, func(part int) {
 		for i := part * some; i < min((part+1)*some, len(begin)-1); i++ {
 			slices.SortFunc(sorted[begin[i]:begin[i+1]], byHash)
 		}

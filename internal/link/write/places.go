@@ -9,7 +9,7 @@ import (
 
 // places has the types that will be written, before they are ordered, and what their records need.
 type places struct {
-	anonymous [btf.NumKinds][]ranked
+	anonymous [btf.NumKinds][]ranked // by kind
 	named     survey.Lists[types.Str, place]
 	uses      []uses // by string
 	types     int
@@ -23,10 +23,11 @@ type place struct {
 	kind   btf.Kind
 }
 
-// ranked is a place with the content by which types of the same name and kind are ordered.
+// ranked is the place of an anonymous type among those of its kind.
 type ranked struct {
-	hash types.Hash
-	place
+	content uint64 // half of the hash by which they are ordered
+	typ     Type
+	length  uint32 // of the record, in bytes
 }
 
 type uses uint8
@@ -68,10 +69,9 @@ func (p *places) add(k Type, n *types.Node, elems []types.Elem) {
 	length := kind.RecordLen(uint32(len(elems)))
 	p.types++
 	p.length += length
-	at := place{k, uint32(length), kind}
 	if n.Name == 0 {
-		p.anonymous[kind] = append(p.anonymous[kind], ranked{n.Hash, at})
+		p.anonymous[kind] = append(p.anonymous[kind], ranked{n.Hash.A, k, uint32(length)})
 	} else {
-		p.named.Add(n.Name, at)
+		p.named.Add(n.Name, place{k, uint32(length), kind})
 	}
 }

@@ -39,26 +39,15 @@ func (w *writer) measureStrings(r *run) {
 	}
 }
 
-// placeStrings gives the other names of a run their places among the blob's own strings, which are
-// sorted.
-func (w *writer) placeStrings(r *run) {
-	end := r.str
-	for _, str := range r.names {
-		if w.strings.offset[str] == 0 {
-			w.strings.offset[str] = uint32(end)
-			end += uint64(len(w.Graph.Strs.Bytes(str))) + 1
-		}
-	}
-}
-
-// copyStrings copies the blob's own strings among the names to their places. It reports whether the
-// kernel accepts all the names.
-func (w *writer) copyStrings(own []byte, names []types.Str) bool {
-	ok := true
-	for _, s := range names {
+// putStrings gives the other names of a run their places among the blob's own strings, which are
+// sorted, and copies them there. It reports whether the kernel accepts all names of the run.
+func (w *writer) putStrings(own []byte, r *run) bool {
+	ok, end := true, r.str-uint64(w.blob.BaseStrLen)
+	for _, s := range r.names {
 		name := w.Graph.Strs.Bytes(s)
-		if at := w.strings.offset[s]; at >= w.blob.BaseStrLen {
-			copy(own[at-w.blob.BaseStrLen:], name)
+		if at := &w.strings.offset[s]; *at == 0 {
+			*at = w.blob.BaseStrLen + uint32(end)
+			end += uint64(copy(own[end:], name)) + 1
 		}
 		use := w.places.uses[s]
 		ok = ok && (use&usedAsIdentifier == 0 || len(name) == 0 || btf.ValidIdentifier(name)) &&
@@ -80,7 +69,7 @@ func (w *writer) checkNames() error {
 			for _, e := range elems {
 				if !ok(e.Name) {
 					return w.nameError(fmt.Sprintf("a member, enumerator or parameter of %q",
-						w.Graph.Name(n)), e.Name)
+						w.Graph.Name(&n)), e.Name)
 				}
 			}
 		case types.KindTypedef, types.KindStub:
@@ -90,7 +79,7 @@ func (w *writer) checkNames() error {
 			if !btf.ValidSectionName(w.Graph.Strs.Bytes(n.Name)) {
 				return fmt.Errorf("section %.100q: the kernel refuses variables of sections whose "+
 					"name is longer than %d bytes or contains control characters; leave out the feature "+
-					"global_var", w.Graph.Name(n), btf.MaxNameLen)
+					"global_var", w.Graph.Name(&n), btf.MaxNameLen)
 			}
 			continue
 		default:

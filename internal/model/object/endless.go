@@ -172,8 +172,9 @@ type holding struct {
 }
 
 func newHolding(g *types.Graph) *holding {
-	h := &holding{g: g, at: pages.Make[int32](len(g.Nodes)),
-		last: pages.Make[int32](g.Strs.Len())}
+	room := len(g.Nodes) / 8 // a kernel needs about as much
+	h := &holding{g: g, at: pages.Make[int32](len(g.Nodes)), last: pages.Make[int32](g.Strs.Len()),
+		nodes: make([]types.ID, 0, room), before: make([]int32, 0, room)}
 	for i := range g.Nodes {
 		n, holds := &g.Nodes[i], false
 		switch n.Kind {
