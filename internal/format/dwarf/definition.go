@@ -19,6 +19,11 @@ func (p *Prints) Definitions(offs []uint32, list []Definition) (err error) {
 	for i, off := range offs {
 		d := &list[i]
 		d.Off, d.End = off, 0
+		if p.r.work--; p.r.work < 0 { // lists of children may overlap
+			if err := p.r.spend(off); err != nil {
+				return err
+			}
+		}
 		if int(off) > len(buf)-planReach {
 			continue
 		}
@@ -48,7 +53,6 @@ func (p *Prints) Definitions(offs []uint32, list []Definition) (err error) {
 			d.End = 0
 		}
 	}
-	p.r.work -= int64(len(offs))
 	return nil
 }
 

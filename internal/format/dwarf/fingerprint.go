@@ -127,6 +127,10 @@ func (p *Prints) newType(s *printSlot, die, off uint32, depth int) (fp Fingerpri
 		return fp, p.r.Errorf(off, "a reference to a type points into the unit's header")
 	case depth > maxPrintDepth:
 		return p.place(off), nil
+	case p.r.work < 0: // lists of children may overlap
+		if err := p.r.spend(off); err != nil {
+			return fp, err
+		}
 	}
 	b, pl, at := p.planned(off)
 	if pl.prints&printTagName != 0 && !p.plainly {
