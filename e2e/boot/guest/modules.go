@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -21,11 +22,23 @@ func loadModule(l report.Load) report.Module {
 	}
 	m.BTF, _ = digest(l.Name) // "" if the module was refused, because then there is no BTF
 	if l.Remove && err == nil {
-		if err := unix.DeleteModule(l.Name, 0); err != nil {
+		if err := remove(l.Name); err != nil {
 			m.Stuck = err.Error()
 		}
 	}
 	return m
+}
+
+// remove removes a module. On a slow machine, the kernel itself may still use the module for some
+// time after it was loaded; then, remove tries again for up to ten seconds.
+func remove(name string) (err error) {
+	for range 1000 {
+		if err = unix.DeleteModule(name, 0); err != unix.EAGAIN {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return err
 }
 
 // digest returns the SHA-256 of the BTF that the kernel shows for a module or for vmlinux.
