@@ -100,17 +100,26 @@ func (r *run) put(k Type, length uint32) {
 // orderNamed puts the types with the names of a run in order.
 func (w *writer) orderNamed(r *run) {
 	r.list = make([]Type, 0, len(r.names))
-	var group []place
+	type placed struct {
+		place
+		content types.Hash
+	}
+	var group []placed
 	for _, name := range r.names {
-		group = slices.AppendSeq(group[:0], w.places.named.Of(name))
-		slices.SortFunc(group, func(a, b place) int {
-			if a.kind != b.kind {
-				return cmp.Compare(a.kind, b.kind)
+		group = group[:0]
+		for at := range w.places.named.Of(name) {
+			group = append(group, placed{place: at})
+		}
+		if len(group) > 1 {
+			for i := range group {
+				group[i].content = w.content(group[i].typ)
 			}
-			return w.content(a.typ).Cmp(w.content(b.typ))
-		})
-		for _, t := range group {
-			r.put(t.typ, t.length)
+			slices.SortFunc(group, func(a, b placed) int {
+				return cmp.Or(cmp.Compare(a.kind, b.kind), a.content.Cmp(b.content))
+			})
+		}
+		for i := range group {
+			r.put(group[i].typ, group[i].length)
 		}
 	}
 }
