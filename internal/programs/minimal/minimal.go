@@ -2,6 +2,7 @@ package minimal
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -97,8 +98,11 @@ func (b *build) mark(k *core.Kernel, n *needs.Needs) error {
 				b.structOps(k, n, s)
 				continue
 			}
-			for _, c := range k.Find(s.BTFName(), s.Kind.BTFKind()) {
+			for _, c := range s.Find(k) {
 				b.of[c.BTF].deep(c.ID)
+				if s.Module() != "" && c.BTF != k.Vmlinux {
+					b.of[c.BTF].named[c.ID] = true
+				}
 			}
 		}
 	}
@@ -127,6 +131,9 @@ func (b *build) write(k *core.Kernel) (*Result, *core.Kernel, error) {
 		for _, m := range k.Modules {
 			c.strings = map[uint32]uint32{}
 			c.copy(b.of[m.BTF])
+			for _, id := range slices.Sorted(maps.Keys(b.of[m.BTF].named)) {
+				c.DeclTag(core.ModuleTag+m.Name, c.ids[id], 1<<32-1)
+			}
 		}
 	}
 	vmlinux, err := c.link(nil)
