@@ -100,8 +100,8 @@ func (b *build) mark(k *core.Kernel, n *needs.Needs) error {
 			}
 			for _, c := range s.Find(k) {
 				b.of[c.BTF].deep(c.ID)
-				if s.Module() != "" && c.BTF != k.Vmlinux {
-					b.of[c.BTF].named[c.ID] = true
+				if module := k.ModuleOf(c); s.Module() != "" && module != "vmlinux" {
+					b.of[c.BTF].named[c.ID] = module
 				}
 			}
 		}
@@ -127,13 +127,12 @@ func (b *build) write(k *core.Kernel) (*Result, *core.Kernel, error) {
 	small := &core.Kernel{}
 	c := newCopier(nil, k.Vmlinux)
 	c.copy(b.vmlinux)
+	c.tag(b.vmlinux)
 	if b.opt.Flat {
 		for _, m := range k.Modules {
 			c.strings = map[uint32]uint32{}
 			c.copy(b.of[m.BTF])
-			for _, id := range slices.Sorted(maps.Keys(b.of[m.BTF].named)) {
-				c.DeclTag(core.ModuleTag+m.Name, c.ids[id], 1<<32-1)
-			}
+			c.tag(b.of[m.BTF])
 		}
 	}
 	vmlinux, err := c.link(nil)
@@ -203,6 +202,13 @@ func (c *copier) copy(m *marks) {
 		if kept {
 			c.add(m, &m.Types[i])
 		}
+	}
+}
+
+// tag adds the declaration tags that say which functions and typedefs are from a module.
+func (c *copier) tag(m *marks) {
+	for _, id := range slices.Sorted(maps.Keys(m.named)) {
+		c.DeclTag(core.ModuleTag+m.named[id], c.ids[id], 1<<32-1)
 	}
 }
 
