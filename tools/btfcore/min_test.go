@@ -183,6 +183,7 @@ func TestNeedsOfNeeds(t *testing.T) {
     {
       "name": "reader",
       "section": "socket",
+      "object": 0,
       "asks": [
         {
           "kind": "byte_off",

@@ -53,6 +53,9 @@ type Function struct {
 	// Relocations are the CO-RE relocations. The key, as in the maps below, is the index of an
 	// instruction in Insns.
 	Relocations map[int]core.Relocation
+	// Refused are the relocations that libbpf refuses for every kernel. It then doesn't load the
+	// program or, if the function is in .text, any program of the object.
+	Refused []core.Refusal
 	// Calls are the functions that instructions call, or whose addresses they take.
 	Calls map[int]*Function
 	// Uses are the external symbols that instructions refer to.
@@ -203,9 +206,12 @@ func (r *reader) addRelocation(section string, x btfext.Relocation) error {
 	if !ok {
 		return nil // the section's functions were discarded, for example by ld --gc-sections
 	}
+	if x.Insn%insnLen != 0 {
+		return fmt.Errorf("no instruction begins at %#x", x.Insn)
+	}
 	f, at := r.functionAt(in, uint64(x.Insn))
 	if f == nil {
-		return fmt.Errorf("no function has an instruction at %#x", x.Insn)
+		return nil // the code of an overridden weak function, which libbpf ignores
 	}
 	access, err := r.object.BTF.Name(x.Access)
 	if err != nil {
@@ -216,8 +222,10 @@ func (r *reader) addRelocation(section string, x btfext.Relocation) error {
 	}
 	relocation := core.Relocation{Kind: core.Kind(x.Kind), Type: x.Type,
 		Access: strings.Clone(access), Memory: f.Insns[at].accessed()}
-	if _, err := core.Parse(r.object.BTF, relocation); err != nil {
-		return err
+	var refusal *core.Refusal
+	if _, err := core.Parse(r.object.BTF, relocation); errors.As(err, &refusal) {
+		f.Refused = append(f.Refused, *refusal)
+		return nil
 	}
 	f.Relocations[at] = relocation
 	return nil

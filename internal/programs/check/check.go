@@ -8,6 +8,7 @@ package check
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/programs/core"
@@ -42,16 +43,19 @@ type Result struct {
 	Reasons []Reason `json:"reasons,omitempty"`
 }
 
-// Reason is one thing that the kernel lacks.
+// Reason is one thing that the kernel lacks, or may lack.
 type Reason struct {
 	Fatal bool `json:"fatal"`
+	// Unchecked says that BTF doesn't show whether the kernel lacks it.
+	Unchecked bool `json:"unchecked,omitempty"`
 	// Wants is what the program needs, such as "byte_off struct sock.sk_protocol".
 	Wants string `json:"wants"`
 	// Why says what the kernel has instead, such as "struct sock has no field sk_protocol".
 	Why string `json:"why"`
 }
 
-// Kernel returns the verdict on each program, in the order of n.Programs. Call k.Index with
+// Kernel returns the verdict on each program, in the order of n.Programs. If two object files have a
+// program with the same name and the same verdict, it is listed once. Call k.Index with
 // needs.Names(n) first.
 func Kernel(k *core.Kernel, n *needs.Needs) ([]Result, error) {
 	c := checker{k, n, map[core.Relocation]core.Answer{}, map[core.Relocation]string{}}
@@ -63,7 +67,11 @@ func Kernel(k *core.Kernel, n *needs.Needs) ([]Result, error) {
 		}
 		results = append(results, r)
 	}
-	return results, nil
+	c.objects(results)
+	return slices.CompactFunc(results, func(a, b Result) bool {
+		return a.Program == b.Program && a.Section == b.Section && a.Verdict == b.Verdict &&
+			slices.Equal(a.Reasons, b.Reasons)
+	}), nil
 }
 
 // checker holds the state of checking programs on one kernel.
@@ -82,12 +90,9 @@ type checker struct {
 // see the method checker.symbol. If anything else is missing, the verdict is Partly.
 func (c *checker) program(p *needs.Program) (Result, error) {
 	r := Result{Program: p.Name, Section: p.Section}
-	add := func(reason Reason) {
-		r.Verdict = max(r.Verdict, Partly)
-		if reason.Fatal {
-			r.Verdict = Fails
-		}
-		r.Reasons = append(r.Reasons, reason)
+	add := r.add
+	for _, x := range p.Refused {
+		add(refused(x))
 	}
 	found := func(i int) bool { return len(c.answers[p.Relocations[i]].Matches) > 0 }
 	for _, x := range p.Relocations {
@@ -99,19 +104,19 @@ func (c *checker) program(p *needs.Program) (Result, error) {
 		a := c.answers[x]
 		switch {
 		case a.Refused != nil:
-			add(Reason{true, c.texts[x], a.Refused.Error()})
+			add(Reason{Fatal: true, Wants: c.texts[x], Why: a.Refused.Error()})
 		case a.Missing != "":
 			why := a.Missing
 			fatal := a.Poison && p.CertainlyReached(i, found)
 			if a.Poison && !fatal && p.Reached(i, found) {
 				why += "; used only for some settings (.rodata, .kconfig, weak symbols)"
 			}
-			add(Reason{fatal, c.texts[x], why})
+			add(Reason{Fatal: fatal, Wants: c.texts[x], Why: why})
 		}
 	}
 	for _, s := range p.Symbols {
 		if why, fatal := c.symbol(p, s); why != "" {
-			add(Reason{fatal, string(s.Kind) + " " + s.Name, why})
+			add(Reason{Fatal: fatal, Wants: wants(s), Why: why})
 		}
 	}
 	return r, nil
@@ -139,12 +144,14 @@ func (c *checker) symbol(p *needs.Program, s needs.Symbol) (why string, fatal bo
 	case s.Kind == needs.StructOps, s.Kind == needs.Member:
 		return c.structOps(s), true
 	}
-	found := c.kernel.Find(s.BTFName(), s.Kind.BTFKind())
+	found := s.Find(c.kernel)
 	switch {
 	case len(found) == 0 && s.Kind == needs.Kptr:
 		// See btf_parse_kptr since Linux 6.4. Earlier kernels refuse the map.
 		return fmt.Sprintf("the kernel has no struct %s, so it assumes that the type is the "+
 			"program's own", s.Name), false
+	case len(found) == 0 && s.Module() != "":
+		return c.elsewhere(s), true
 	case len(found) == 0:
 		return fmt.Sprintf("the kernel has no %s", describe[s.Kind.BTFKind()]+s.BTFName()), !s.Weak
 	case s.Type == 0:

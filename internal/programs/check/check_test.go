@@ -121,8 +121,24 @@ func TestSymbols(t *testing.T) {
 		{needs.Symbol{Kind: needs.Variable, Name: "none", Type: own}, check.Fails,
 			"the kernel has no variable none"},
 
+		{needs.Symbol{Kind: needs.Function, Name: "m:mod_kfunc"}, check.Loads, ""},
+		{needs.Symbol{Kind: needs.Function, Name: "vmlinux:do_exit", Args: 2}, check.Fails,
+			"the program reads 2 arguments, but the kernel passes 1 (each 8 bytes count as one)"},
+		{needs.Symbol{Kind: needs.Function, Name: ":do_exit"}, check.Loads, ""},
+		{needs.Symbol{Kind: needs.RawTP, Name: "vmlinux:tick"}, check.Loads, ""},
+		{needs.Symbol{Kind: needs.LSMHook, Name: "m:file_open"}, check.Fails,
+			"function bpf_lsm_file_open is in vmlinux, not in the module m"},
+		{needs.Symbol{Kind: needs.Function, Name: "vmlinux:mod_kfunc"}, check.Fails,
+			"function mod_kfunc is in the module m, not in vmlinux"},
+		{needs.Symbol{Kind: needs.Function, Name: "other:mod_kfunc"}, check.Fails,
+			"function mod_kfunc is in the module m, not in the module other"},
+		{needs.Symbol{Kind: needs.Function, Name: "m:none"}, check.Fails,
+			"the kernel has no function none, neither in the module m nor elsewhere"},
+
 		// BTF doesn't have symbols of these kinds, so the verdict is Loads.
-		{needs.Symbol{Kind: needs.Address, Name: "none"}, check.Loads, ""},
+		{needs.Symbol{Kind: needs.Address, Name: "none"}, check.Loads, "BTF doesn't show all symbols; " +
+			"without this one, libbpf loads no program of the object file"},
+		{needs.Symbol{Kind: needs.Address, Name: "none", Weak: true}, check.Loads, ""},
 		{needs.Symbol{Kind: needs.Probe, Name: "none"}, check.Loads, ""},
 		{needs.Symbol{Kind: needs.Tracepoint, Name: "a/b"}, check.Loads, ""},
 	} {

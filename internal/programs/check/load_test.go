@@ -256,6 +256,84 @@ var loadCases = []loadCase{
 	{"guarded by a weak function", settings + `
 		SEC("socket") int p(void *c) { return no_such_kfunc ? byte_off(gone) > 7 : 0; }`,
 		[]string{"p"}, check.Partly, "used only for some settings"},
+	{"an unnamed struct", refusals + `
+		SEC("socket") int p(void *c) { return off ? byte_off(unnamed->x) : 0; }`, []string{"p"},
+		check.Fails, "byte_off of unnamed struct, access \"0:0\": libbpf supports only types with names"},
+	{"an unnamed struct in another program", refusals + `
+		SEC("socket") int p(void *c) { return 0; }
+		SEC("socket") int q(void *c) { return byte_off(unnamed->x); }`, []string{"p"},
+		check.Loads, ""},
+	{"an unnamed struct in a function of another program", refusals + `
+		NOINLINE int f(void) { return byte_off(unnamed->x) + out; }
+		SEC("socket") int p(void *c) { return 0; }
+		SEC("socket") int q(void *c) { return f(); }`, []string{"p"},
+		check.Fails, "q needs it, and libbpf then loads no program of the object file"},
+	{"an array without elements", refusals + `
+		SEC("socket") int p(void *c) { return field_exists(task->none[0]); }`, []string{"p"},
+		check.Fails, "task_struct, access \"0:0:0\": element 0 of an array of 0"},
+	{"an array without elements at the end", refusals + `
+		SEC("socket") int p(void *c) { return field_exists(task->gone[3]); }`, []string{"p"},
+		check.Partly, "struct task_struct has no field gone"},
+	{"a size that libbpf refuses, in a function of another program", `
+		struct task_struct { unsigned long flags; } P;
+		__attribute__((noinline)) int f(unsigned long long *c) {
+			return *(unsigned short *)&((struct task_struct *)c[1])->flags; }
+		SEC("socket") int p(void *c) { return 0; }
+		SEC("tp_btf/sched_switch") int q(unsigned long long *c) { return f(c); }`, []string{"p"},
+		check.Fails, "8 bytes in the program's types and 4"},
+
+	{"a missing function that another program needs", externs + `
+		SEC("socket") int p(void *c) { return 0; }
+		SEC("?socket") int q(void *c) { return no_such_kfunc(); }`, []string{"p"},
+		check.Fails, "q needs it, and libbpf then loads no program of the object file"},
+	{"a struct_ops map beside a missing function", externs + congestion + `
+		struct tcp_congestion_ops {
+			unsigned (*ssthresh)(struct sock *);
+			void (*cong_avoid)(struct sock *, unsigned, unsigned);
+			unsigned (*undo_cwnd)(struct sock *);
+			char name[16];
+		};
+		SEC(".struct_ops") struct tcp_congestion_ops ops = { .ssthresh = (void *)ssthresh,
+			.cong_avoid = (void *)avoid, .undo_cwnd = (void *)undo, .name = "rules_btf6" };
+		SEC("?socket") int q(void *c) { return no_such_kfunc(); }`, thePrograms,
+		check.Fails, "kfunc no_such_kfunc: the kernel has no function no_such_kfunc"},
+	{"a missing weak function that another program needs", externs + `
+		SEC("socket") int p(void *c) { return 0; }
+		SEC("socket") int q(void *c) { return no_weak_kfunc ? no_weak_kfunc() : 0; }`, []string{"p"},
+		check.Loads, ""},
+	{"a weak variable of a different type", externs + `
+		SEC("socket") int p(void *c) { return 0; }
+		SEC("socket") int q(void *c) { return runqueues; }`, []string{"p"},
+		check.Fails, "ksym runqueues: the program and the kernel declare it with different"},
+	{"a variable with an address only", externs + `
+		SEC("socket") int p(void *c) { return 0; }
+		SEC("socket") int q(void *c) { return (long)&vfs_read; }`, []string{"p"},
+		check.Loads, "address vfs_read: BTF doesn't show all symbols"},
+	{"a configuration", externs + `
+		SEC("socket") int p(void *c) { return 0; }
+		SEC("socket") int q(void *c) { return CONFIG_BPF; }`, []string{"p"},
+		check.Loads, "kconfig CONFIG_BPF: BTF doesn't show the kernel's configuration"},
+	{"a value that libbpf doesn't know", externs + `
+		SEC("socket") int p(void *c) { return 0; }
+		SEC("socket") int q(void *c) { return LINUX_NO_SUCH; }`, []string{"p"},
+		check.Fails, "kconfig LINUX_NO_SUCH: libbpf knows only CONFIG_ values"},
+	{"a weak value that libbpf doesn't know", externs + `
+		SEC("socket") int p(void *c) { return LINUX_NO_SUCH_WEAK; }`, []string{"p"},
+		check.Loads, ""},
+
+	{"a tracepoint in vmlinux", `SEC("tp_btf/vmlinux:sched_switch") int p(unsigned long long *c) {
+		return c[3] > 5; }`, []string{"p"}, check.Loads, ""},
+	{"too many arguments of a tracepoint in vmlinux", `
+		SEC("tp_btf/vmlinux:sched_switch") int p(unsigned long long *c) { return c[4] > 5; }`,
+		[]string{"p"}, check.Fails, "the program reads 5 arguments, but the kernel passes 4"},
+	{"a part of the name vmlinux", `SEC("tp_btf/vm:sched_switch") int p(void *c) { return 0; }`,
+		[]string{"p"}, check.Loads, ""},
+	{"a tracepoint that isn't in the module", `
+		SEC("tp_btf/no_module:sched_switch") int p(void *c) { return 0; }`, []string{"p"}, check.Fails,
+		"typedef btf_trace_sched_switch is in vmlinux, not in the module no_module"},
+	{"a missing tracepoint of a module", `
+		SEC("tp_btf/no_module:no_such") int p(void *c) { return 0; }`, []string{"p"}, check.Fails,
+		"no typedef btf_trace_no_such, neither in the module no_module nor elsewhere"},
 	{"guarded by a variable", settings + `
 		SEC("socket") int p(void *c) { return out ? byte_off(gone) > 7 : 0; }`, []string{"p"},
 		check.Fails, "no field gone_now"},
@@ -270,6 +348,25 @@ const volatile int table[9];
 extern int LINUX_KERNEL_VERSION __attribute__((section(".kconfig")));
 extern _Bool CONFIG_BPF_NOT_THERE __attribute__((section(".kconfig"), weak));
 extern int no_such_kfunc(void) __attribute__((section(".ksyms"), weak));
+`
+
+// refusals has types to which libbpf refuses relocations.
+const refusals = `
+#define NOINLINE __attribute__((noinline))
+struct { int x; } P *unnamed;
+struct task_struct { int none[0]; int pid; int gone[0]; } P *task;
+const volatile int off;
+`
+
+const externs = `
+#define ksym __attribute__((section(".ksyms")))
+extern int no_such_kfunc(void) ksym;
+extern int no_weak_kfunc(void) ksym __attribute__((weak));
+extern const long runqueues ksym __attribute__((weak));
+extern const void vfs_read ksym;
+extern _Bool CONFIG_BPF __attribute__((section(".kconfig")));
+extern int LINUX_NO_SUCH __attribute__((section(".kconfig")));
+extern int LINUX_NO_SUCH_WEAK __attribute__((section(".kconfig"), weak));
 `
 
 const kptrs = `

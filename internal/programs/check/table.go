@@ -50,8 +50,11 @@ func (t *Table) writeText(w io.Writer) error {
 			message.Printable(r.Program))
 		for _, reason := range r.Reasons {
 			word := "missing"
-			if reason.Fatal {
+			switch {
+			case reason.Fatal:
 				word = "fatal"
+			case reason.Unchecked:
+				word = "unchecked"
 			}
 			fmt.Fprintf(&b, "        %s: %s: %s\n", word, message.Printable(reason.Wants),
 				message.Printable(reason.Why))

@@ -53,6 +53,7 @@ func build(t testing.TB, f func(b *btf.Builder)) *BTF {
 //	[9] struct point[0]
 //	[10] unsigned int
 //	[11] struct wide { unsigned int w; }
+//	[12] struct sample { struct point none[0]; int n; }
 func local(b *btf.Builder) {
 	b.Int("int", 4, btf.IntSigned, 0)
 	members := []btf.Member{{NameOff: b.Name("x"), Type: 1}, {NameOff: b.Name("y"), Type: 1,
@@ -70,6 +71,8 @@ func local(b *btf.Builder) {
 	b.Array(2, 1, 0)
 	b.Int("unsigned int", 4, 0, 0)
 	b.Composite(btf.KindStruct, "wide", 4, false, btf.Member{NameOff: b.Name("w"), Type: 10})
+	b.Composite(btf.KindStruct, "sample", 4, false, btf.Member{NameOff: b.Name("none"), Type: 9},
+		btf.Member{NameOff: b.Name("n"), Type: 1})
 }
 
 func TestParse(t *testing.T) {
@@ -91,19 +94,19 @@ func TestParse(t *testing.T) {
 		{Relocation{Kind: TypeIDLocal, Type: 7, Access: "0"}, "struct  at bit 0"},
 
 		{Relocation{Kind: 13, Type: 2, Access: "0"},
-			"relocation kind 13 is unknown; the last known one is 12"},
-		{Relocation{Kind: TypeSize, Type: 12, Access: "0"},
-			"relocation type_size of type [12], but the last type is [11]"},
+			`relocation kind 13 of struct point, access "0": the last known kind is 12`},
+		{Relocation{Kind: TypeSize, Type: 13, Access: "0"},
+			`relocation type_size of a missing type, access "0": the program's BTF has no such type`},
 		{Relocation{Kind: TypeSize, Type: 0, Access: "0"},
-			"relocation type_size of void, which libbpf refuses"},
+			`relocation type_size of void, access "0": libbpf supports only types with names`},
 		{Relocation{Kind: FieldByteOffset, Type: 0, Access: "0:1"},
-			"relocation byte_off of a field of void, which libbpf refuses: gcc 16 writes such a " +
-				"relocation for an array field; compile the program with clang"},
+			`relocation byte_off of void, access "0:1": gcc 16 writes such a relocation for an array ` +
+				"field; compile the program with clang"},
 		{Relocation{Kind: TypeIDLocal, Type: 0, Access: "0"}, "void at bit 0"},
 		{Relocation{Kind: TypeSize, Type: 7, Access: "0"},
-			"relocation type_size of type [7], which has no name"},
+			`relocation type_size of unnamed struct, access "0": libbpf supports only types with names`},
 		{Relocation{Kind: TypeSize, Type: 2, Access: "0:0"},
-			`relocation type_size has the access "0:0", expected "0"`},
+			`the access to a whole type must be "0"`},
 		{Relocation{Kind: FieldExists, Type: 2, Access: ""}, `"" is not an index`},
 		{Relocation{Kind: FieldExists, Type: 2, Access: "0:"}, `"" is not an index`},
 		{Relocation{Kind: FieldExists, Type: 2, Access: "0:-1"}, `"-1" is not an index`},
@@ -111,9 +114,10 @@ func TestParse(t *testing.T) {
 			`"2147483648" is not an index`},
 		{Relocation{Kind: FieldExists, Type: 2, Access: deep}, "65 indexes, more than the limit of 64"},
 		{Relocation{Kind: FieldExists, Type: 2, Access: "0:2"},
-			`relocation field_exists of type [2] point, access "0:2": [2] point has no member 2`},
+			`relocation field_exists of struct point, access "0:2": struct point has no member 2`},
 		{Relocation{Kind: FieldExists, Type: 4, Access: "0:0:4"}, "element 4 of an array of 4"},
-		{Relocation{Kind: FieldExists, Type: 2, Access: "0:0:0"}, "[1] has no members: it is a INT"},
+		{Relocation{Kind: FieldExists, Type: 12, Access: "0:0:0"}, "element 0 of an array of 0"},
+		{Relocation{Kind: FieldExists, Type: 2, Access: "0:0:0"}, "int has no members"},
 		{Relocation{Kind: FieldExists, Type: 5, Access: "0"}, "it is a field or enumerator of void"},
 		{Relocation{Kind: FieldExists, Type: 8, Access: "0:0"}, "fwd has no size"},
 		{Relocation{Kind: EnumvalExists, Type: 6, Access: "2"}, "not an enumerator"},

@@ -1,6 +1,10 @@
 package core
 
-import "github.com/rules-btf/rules_btf/internal/format/btf"
+import (
+	"strings"
+
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+)
 
 // Kernel is the BTF in which relocations are resolved: vmlinux and the modules that are loaded.
 type Kernel struct {
@@ -118,6 +122,42 @@ func (k *Kernel) Find(name string, kind btf.Kind) []Found {
 		}
 	}
 	return list
+}
+
+// FindIn returns the types with exactly this name and kind in the modules whose names begin with the
+// given text, or in vmlinux if "vmlinux" begins with it: see find_kernel_btf_id. Call Index with
+// this name first.
+func (k *Kernel) FindIn(module, name string, kind btf.Kind) []Found {
+	var list []Found
+	for _, c := range k.byName[name] {
+		t, _ := c.in.ByID(c.id)
+		f := Found{c.in, c.id}
+		if t.Kind == kind && c.in.TypeName(t) == name && strings.HasPrefix(k.ModuleOf(f), module) {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// ModuleTag and the name of a module are the name of a declaration tag in minimal BTF that has the
+// types of vmlinux and of modules: the tagged function or typedef is from that module.
+const ModuleTag = "module:"
+
+// ModuleOf returns the name of the module that has a function or type, or "vmlinux".
+func (k *Kernel) ModuleOf(f Found) string {
+	for _, m := range k.Modules {
+		if m.BTF == f.BTF {
+			return m.Name
+		}
+	}
+	for i := range f.BTF.Types {
+		if t := &f.BTF.Types[i]; t.Kind == btf.KindDeclTag && t.SizeOrType == f.ID {
+			if module, ok := strings.CutPrefix(f.BTF.TypeName(t), ModuleTag); ok {
+				return module
+			}
+		}
+	}
+	return "vmlinux"
 }
 
 // Candidates returns the kernel's types to which a relocation may refer, whether they match or not.

@@ -41,46 +41,65 @@ type Spec struct {
 	Bit    uint32   // offset from the root
 }
 
-// Parse returns the spec of a relocation in the program's own BTF: bpf_core_parse_spec. An error
-// means that libbpf refuses the relocation for every kernel.
+// Refusal says why libbpf refuses a relocation for every kernel. Its texts have no ids of types,
+// which an edit of the program may change.
+type Refusal struct {
+	What string // such as "byte_off of struct sock, access \"0:1\""
+	Why  string
+}
+
+// Error is the refusal as one line.
+func (r *Refusal) Error() string { return "relocation " + r.What + ": " + r.Why }
+
+// Parse returns the spec of a relocation in the program's own BTF: bpf_core_parse_spec. All errors
+// are of type *Refusal.
 func Parse(b *BTF, r Relocation) (*Spec, error) {
 	s := &Spec{Kind: r.Kind, BTF: b, Root: r.Type}
-	if r.Kind >= NumKinds {
-		return nil, fmt.Errorf("relocation kind %d is unknown; the last known one is %d", r.Kind,
-			NumKinds-1)
-	}
-	if t, _ := b.ByID(r.Type); r.Type == 0 && r.Kind != TypeIDLocal {
-		if r.Kind.IsField() {
-			return nil, fmt.Errorf("relocation %v of a field of void, which libbpf refuses: gcc 16 writes "+
-				"such a relocation for an array field; compile the program with clang", r.Kind)
-		}
-		return nil, fmt.Errorf("relocation %v of void, which libbpf refuses", r.Kind)
-	} else if t == nil && r.Type != 0 {
-		return nil, fmt.Errorf("relocation %v of type [%d], but the last type is [%d]", r.Kind, r.Type,
-			b.EndID()-1)
-	} else if b.TypeName(t) == "" && r.Kind != TypeIDLocal {
-		return nil, fmt.Errorf("relocation %v of type [%d], which has no name", r.Kind, r.Type)
-	}
-	if r.Kind.IsType() {
-		if r.Access != "0" {
-			return nil, fmt.Errorf("relocation %v has the access %q, expected \"0\"", r.Kind, r.Access)
-		}
-		return s, nil
-	}
-	var err error
-	if s.Path, err = parseAccess(r.Access); err == nil {
-		err = s.walk()
-	}
-	if err != nil {
-		return nil, fmt.Errorf("relocation %v of type [%d] %s, access %q: %w", r.Kind, r.Type,
-			nameOf(b, r.Type), r.Access, err)
+	if err := s.parse(r); err != nil {
+		return nil, &Refusal{fmt.Sprintf("%v of %s, access %q", r.Kind, b.describe(r.Type), r.Access),
+			err.Error()}
 	}
 	return s, nil
 }
 
-func nameOf(b *BTF, id uint32) string {
+func (s *Spec) parse(r Relocation) (err error) {
+	if r.Kind >= NumKinds {
+		return fmt.Errorf("the last known kind is %d", NumKinds-1)
+	}
+	switch t, _ := s.BTF.ByID(r.Type); {
+	case r.Kind == TypeIDLocal && (t != nil || r.Type == 0):
+	case r.Type == 0 && r.Kind.IsField():
+		return errors.New("gcc 16 writes such a relocation for an array field; compile the program " +
+			"with clang")
+	case t == nil && r.Type > 0:
+		return errors.New("the program's BTF has no such type")
+	case s.BTF.TypeName(t) == "":
+		return errors.New("libbpf supports only types with names")
+	}
+	if r.Kind.IsType() {
+		if r.Access != "0" {
+			return errors.New(`the access to a whole type must be "0"`)
+		}
+		return nil
+	}
+	if s.Path, err = parseAccess(r.Access); err == nil {
+		err = s.walk()
+	}
+	return err
+}
+
+// describe is a type in words, such as "struct sock", "pid_t" or "unnamed struct".
+func (b *BTF) describe(id uint32) string {
 	t, _ := b.ByID(id)
-	return b.TypeName(t)
+	switch {
+	case id == 0:
+		return "void"
+	case t == nil:
+		return "a missing type"
+	case b.TypeName(t) == "":
+		return "unnamed " + strings.ToLower(t.Kind.String())
+	}
+	return keyword(t) + b.TypeName(t)
 }
 
 func parseAccess(access string) ([]uint32, error) {
@@ -126,7 +145,7 @@ func (s *Spec) walk() error {
 			return errors.New("the access leads to void")
 		case t.Kind.IsComposite():
 			if index >= t.Vlen {
-				return fmt.Errorf("[%d] %s has no member %d", id, s.BTF.TypeName(t), index)
+				return fmt.Errorf("%s has no member %d", s.BTF.describe(id), index)
 			}
 			m := of.MembersOf(t)[index]
 			bit, _ := m.Bits(t.KFlag)
@@ -134,7 +153,7 @@ func (s *Spec) walk() error {
 			if m.NameOff != 0 {
 				name, err := s.BTF.Name(m.NameOff)
 				if err != nil || name == "" {
-					return fmt.Errorf("member %d of [%d] has no valid name", index, id)
+					return fmt.Errorf("member %d of %s has no valid name", index, s.BTF.describe(id))
 				}
 				s.Points = append(s.Points, Point{Type: id, Index: index, Name: name})
 			}
@@ -152,7 +171,7 @@ func (s *Spec) walk() error {
 				return err
 			}
 		default:
-			return fmt.Errorf("[%d] has no members: it is a %v", id, t.Kind)
+			return fmt.Errorf("%s has no members", s.BTF.describe(id))
 		}
 	}
 	return nil

@@ -111,6 +111,33 @@ var keptCases = []struct {
 			"FUNC_PROTO  (INT int) (PTR  (STRUCT s size 4))", "PTR  (STRUCT s size 4)", "STRUCT s size 4"},
 	},
 	{
+		name:    "hooks: a function of a module",
+		kernel:  "int f(int a) { return a; }",
+		module:  "int f(int a, int b) { return a; }",
+		program: "SEC(\"fentry/m0:f\") int p(void *ctx) { return 0; }",
+		opt:     minimal.Options{Hooks: true},
+		want: []string{"m0: FUNC f (FUNC_PROTO  (INT int) (INT int) (INT int))",
+			"m0: FUNC_PROTO  (INT int) (INT int) (INT int)"},
+	},
+	{
+		name:    "hooks: a function of a module, flat",
+		kernel:  "int f(int a) { return a; }",
+		module:  "int f(int a, int b) { return a; }",
+		program: "SEC(\"fentry/m0:f\") int p(void *ctx) { return 0; }",
+		opt:     minimal.Options{Hooks: true, Flat: true},
+		want: []string{"DECL_TAG module:m0 (FUNC f (FUNC_PROTO  (INT int) (INT int) (INT int)))",
+			"FUNC f (FUNC_PROTO  (INT int) (INT int) (INT int))",
+			"FUNC_PROTO  (INT int) (INT int) (INT int)"},
+	},
+	{
+		name:    "hooks: a function of vmlinux, not of a module",
+		kernel:  "int f(int a) { return a; }",
+		module:  "int f(int a, int b) { return a; }",
+		program: "SEC(\"fentry/vmlinux:f\") int p(void *ctx) { return 0; }",
+		opt:     minimal.Options{Hooks: true},
+		want: []string{"FUNC f (FUNC_PROTO  (INT int) (INT int))", "FUNC_PROTO  (INT int) (INT int)"},
+	},
+	{
 		name: "hooks: struct_ops",
 		kernel: "struct s { int a; }; struct ops { int flags; void (*begin)(struct s *), (*other)(int);" +
 			"long unset; }; struct bpf_struct_ops_ops { long common; struct ops data; } v;",

@@ -12,7 +12,9 @@ type marks struct {
 	types   []bool // by index in Types
 	members []bool // by index in Members
 	any     bool
-	done    [4][]bool // by index in Types: what mark and whole have done
+	// named has the modules of the functions and typedefs that programs name with their module.
+	named map[uint32]string
+	done  [4][]bool // by index in Types: what mark and whole have done
 }
 
 // The indexes of marks.done: what the methods mark and whole do with a type and the types that it
@@ -26,7 +28,7 @@ const (
 
 func newMarks(b *core.BTF, base *marks) *marks {
 	m := &marks{BTF: b, base: base, types: make([]bool, len(b.Types)),
-		members: make([]bool, len(b.Members))}
+		members: make([]bool, len(b.Members)), named: map[uint32]string{}}
 	for i := range m.done {
 		m.done[i] = make([]bool, len(b.Types))
 	}

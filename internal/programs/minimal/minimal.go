@@ -2,6 +2,7 @@ package minimal
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -97,8 +98,11 @@ func (b *build) mark(k *core.Kernel, n *needs.Needs) error {
 				b.structOps(k, n, s)
 				continue
 			}
-			for _, c := range k.Find(s.BTFName(), s.Kind.BTFKind()) {
+			for _, c := range s.Find(k) {
 				b.of[c.BTF].deep(c.ID)
+				if module := k.ModuleOf(c); s.Module() != "" && module != "vmlinux" {
+					b.of[c.BTF].named[c.ID] = module
+				}
 			}
 		}
 	}
@@ -123,10 +127,12 @@ func (b *build) write(k *core.Kernel) (*Result, *core.Kernel, error) {
 	small := &core.Kernel{}
 	c := newCopier(nil, k.Vmlinux)
 	c.copy(b.vmlinux)
+	c.tag(b.vmlinux)
 	if b.opt.Flat {
 		for _, m := range k.Modules {
 			c.strings = map[uint32]uint32{}
 			c.copy(b.of[m.BTF])
+			c.tag(b.of[m.BTF])
 		}
 	}
 	vmlinux, err := c.link(nil)
@@ -196,6 +202,13 @@ func (c *copier) copy(m *marks) {
 		if kept {
 			c.add(m, &m.Types[i])
 		}
+	}
+}
+
+// tag adds the declaration tags that say which functions and typedefs are from a module.
+func (c *copier) tag(m *marks) {
+	for _, id := range slices.Sorted(maps.Keys(m.named)) {
+		c.DeclTag(core.ModuleTag+m.named[id], c.ids[id], 1<<32-1)
 	}
 }
 

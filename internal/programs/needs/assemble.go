@@ -31,10 +31,13 @@ func assemble(all []*asked, order binary.ByteOrder) (*Needs, error) {
 	if n.Local, err = local.finish(); err != nil {
 		return nil, err
 	}
+	objects := make([][]Program, len(all))
 	for _, a := range all {
 		p := Program{Name: a.name, Section: a.section}
+		shared := map[core.Relocation]bool{}
 		for key := range a.relocations {
 			p.Relocations = append(p.Relocations, placed[key])
+			shared[placed[key]] = shared[placed[key]] || a.shared[key]
 		}
 		for key, s := range a.symbols {
 			s.Symbol.Type = types[key]
@@ -50,10 +53,15 @@ func assemble(all []*asked, order binary.ByteOrder) (*Needs, error) {
 				ok && slices.EqualFunc(c, other, slices.Equal[[]Literal])
 		})
 		slices.SortFunc(p.Symbols, compareSymbols)
-		n.Programs = append(n.Programs, p)
+		for i, r := range p.Relocations {
+			if shared[r] {
+				p.Shared = append(p.Shared, i)
+			}
+		}
+		p.Refused = slices.SortedFunc(maps.Keys(a.refused), compareRefused)
+		objects[a.object] = append(objects[a.object], p)
 	}
-	slices.SortFunc(n.Programs, func(a, b Program) int { return a.compare(&b) })
-	n.Programs = slices.CompactFunc(n.Programs, func(a, b Program) bool { return a.compare(&b) == 0 })
+	n.Programs = numbered(objects)
 	return n, nil
 }
 

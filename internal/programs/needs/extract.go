@@ -41,6 +41,7 @@ type symbolRequest struct {
 // asked has what one program needs.
 type asked struct {
 	name, section string
+	object        int // the index of the program's object file
 	args          int // how many arguments the program reads
 	relocations   map[string]*request
 	// reached has, by the key of a request, the cubes of the conditions for all instructions with
@@ -48,11 +49,14 @@ type asked struct {
 	reached map[string][]keyCube
 	certain map[string][]keyCube // the same for Program.Certain
 	symbols map[string]symbolRequest
+	// shared has the keys of the requests in functions in .text.
+	shared  map[string]bool
+	refused map[Refused]bool
 }
 
 func newAsked(name, section string) *asked {
-	return &asked{name, section, 0, map[string]*request{}, map[string][]keyCube{},
-		map[string][]keyCube{}, map[string]symbolRequest{}}
+	return &asked{name, section, 0, 0, map[string]*request{}, map[string][]keyCube{},
+		map[string][]keyCube{}, map[string]symbolRequest{}, map[string]bool{}, map[Refused]bool{}}
 }
 
 func (a *asked) addSymbol(s Symbol, of *want) {
@@ -71,7 +75,7 @@ func Extract(objects ...*bpfobj.Object) (*Needs, error) {
 	}
 	order := objects[0].BTF.Order
 	var all []*asked
-	for _, o := range objects {
+	for i, o := range objects {
 		if o.BTF.Order != order {
 			return nil, errors.New("the object files have different byte orders; make a file with " +
 				"needs for each byte order")
@@ -79,6 +83,9 @@ func Extract(objects ...*bpfobj.Object) (*Needs, error) {
 		list, err := programs(o)
 		if err != nil {
 			return nil, err
+		}
+		for _, a := range list {
+			a.object = i
 		}
 		all = append(all, list...)
 	}
@@ -153,7 +160,13 @@ func (a *asked) addAll(b builder, o *bpfobj.Object, f *bpfobj.Function,
 			if r != nil {
 				a.relocations[r.key] = r
 				keys[reach.Site{Function: f, Insn: at}] = r.key
+				if !f.Program {
+					a.shared[r.key] = true
+				}
 			}
+		}
+		for _, r := range f.Refused {
+			a.refused[Refused{r, !f.Program}] = true
 		}
 		for _, name := range f.Uses {
 			a.addExtern(b, name, o.Externs[name])
@@ -232,6 +245,9 @@ func (b builder) enumerator(s *core.Spec) *request {
 
 // addExtern adds an external symbol.
 func (a *asked) addExtern(b builder, name string, x bpfobj.Extern) {
+	if x.Section == ".kconfig" {
+		a.addKconfig(name, x.Weak)
+	}
 	if x.Section != ".ksyms" {
 		return
 	}

@@ -24,15 +24,21 @@ import (
 //	.BTF.ext    the relocations: a section for each program with relocations, named after it
 //	.BTF.needs  the rest, as lines of text:
 //
-//	    btfneeds 1
-//	    program "NAME" "SECTION" RELOCATIONS      the number of the program's relocations
+//	    btfneeds 2
+//	    program "NAME" "SECTION" RELOCATIONS OBJECT
+//	                                              the number of the program's relocations, and the
+//	                                              number of its object file
 //	    memory INDEX BYTES                        relocation INDEX (from 0) is in a load or store
 //	    when INDEX CONDITION                      when this relocation is reached, such as 1 !2 | 4
 //	    certain INDEX CONDITION                   when this relocation is reached for all settings
+//	    shared INDEX…                             relocations that libbpf resolves for the whole
+//	                                              object file
+//	    refused program|object "WHAT" "WHY"       what libbpf refuses for every kernel, with the
+//	                                              program or the whole object file
 //	    symbol KIND "NAME" weak|strong TYPE ARGS  TYPE is an id in .BTF, or 0
 const sectionNeeds = ".BTF.needs"
 
-const firstLine = "btfneeds 1"
+const firstLine = "btfneeds 2"
 
 // Write returns the bytes of a file with needs.
 func Write(n *Needs) ([]byte, error) {
@@ -53,7 +59,7 @@ func Write(n *Needs) ([]byte, error) {
 	line := func(s string) { text.WriteString(s + "\n") }
 	line(firstLine)
 	for _, p := range n.Programs {
-		line(programLine(p.Name, p.Section, len(p.Relocations)))
+		line(programLine(p.Name, p.Section, len(p.Relocations), p.Object))
 		s := btfext.Section{Name: name(p.Name)}
 		for i, r := range p.Relocations {
 			s.Relocations = append(s.Relocations, btfext.Relocation{Insn: uint32(8 * i), Type: r.Type,
@@ -63,6 +69,12 @@ func Write(n *Needs) ([]byte, error) {
 			}
 		}
 		text.WriteString(p.conditions())
+		if p.Shared != nil {
+			line(sharedLine(p.Shared))
+		}
+		for _, r := range p.Refused {
+			line(refusedLine(r))
+		}
 		if s.Relocations != nil {
 			sections = append(sections, s)
 		}
@@ -86,8 +98,8 @@ func Write(n *Needs) ([]byte, error) {
 	return o.Bytes()
 }
 
-func programLine(name, section string, relocations int) string {
-	return fmt.Sprintf("program %q %q %d", name, section, relocations)
+func programLine(name, section string, relocations, object int) string {
+	return fmt.Sprintf("program %q %q %d %d", name, section, relocations, object)
 }
 
 func memoryLine(i int, bytes uint8) string { return fmt.Sprintf("memory %d %d", i, bytes) }
@@ -189,11 +201,12 @@ func (r *fileReader) line(line string) error {
 	n := r.needs
 	switch word, _, _ := strings.Cut(line, " "); word {
 	case "program":
-		_, err := fmt.Sscanf(line, "program %q %q %d", &name, &section, &number)
-		if err != nil || line != programLine(name, section, int(number)) {
+		var object int
+		_, err := fmt.Sscanf(line, "program %q %q %d %d", &name, &section, &number, &object)
+		if err != nil || object < 0 || line != programLine(name, section, int(number), object) {
 			return errors.New("malformed program")
 		}
-		return r.program(Program{Name: name, Section: section}, number)
+		return r.program(Program{Name: name, Section: section, Object: object}, number)
 	case "memory":
 		p := r.last()
 		var bytes uint8
@@ -206,6 +219,11 @@ func (r *fileReader) line(line string) error {
 		return nil
 	case "when", "certain":
 		return r.condition(word, line)
+	case "shared", "refused":
+		if r.last() == nil {
+			return errors.New("malformed " + word)
+		}
+		return r.last().objectLine(word, line)
 	case "symbol":
 		p := r.last()
 		var args int

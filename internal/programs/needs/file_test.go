@@ -36,10 +36,12 @@ func sample(t testing.TB, order binary.ByteOrder) *needs.Needs {
 			{Kind: core.FieldExists, Type: s, Access: "0:0"}},
 			Conditions: map[int]needs.Condition{0: {{{Relocation: 2, Found: true}}},
 				1: {{{Relocation: 2, Found: true}}}},
-			Certain: map[int]needs.Condition{1: {}},
+			Certain: map[int]needs.Condition{1: {}}, Shared: []int{1, 2},
+			Refused: []needs.Refused{{Refusal: core.Refusal{What: `byte_off of void, access "0:1"`,
+				Why: "why"}, Shared: true}, {Refusal: core.Refusal{What: "x", Why: "y"}}},
 			Symbols: []needs.Symbol{{Kind: needs.Function, Name: "f", Args: 3},
 				{Kind: needs.Kfunc, Name: "bpf_kfunc", Weak: true, Type: k}}},
-		{Name: "two", Section: "socket"}}}
+		{Name: "two", Section: "socket", Object: 1}}}
 }
 
 func write(t testing.TB, n *needs.Needs) []byte {
@@ -60,18 +62,23 @@ func text(t testing.TB, n *needs.Needs) string {
 	return b.String()
 }
 
-const someLines = `btfneeds 1
-program "one" "fentry/f" 3
+const someLines = `btfneeds 2
+program "one" "fentry/f" 3 0
 memory 0 4
 when 0 2
 when 1 2
 certain 1 never
+shared 1 2
+refused object "byte_off of void, access \"0:1\"" "why"
+refused program "x" "y"
 symbol function "f" strong 0 3
 symbol kfunc "bpf_kfunc" weak 4 0
-program "two" "socket" 0
+program "two" "socket" 0 1
 `
 
 const someText = `one (fentry/f)
+  refused byte_off of void, access "0:1": why
+  refused x: y
   function f, reads 3 arguments
   kfunc bpf_kfunc, optional
   byte_off struct task.mm, read or written directly, 4 bytes, if field_exists(struct task.mm)
@@ -175,21 +182,20 @@ func TestMalformed(t *testing.T) {
 		{"bad .BTF.ext", section(".BTF.ext", "text"), "section .BTF.ext: the section has 4 " +
 			"bytes, but its header"},
 
-		{"version", replaced("btfneeds 1", "btfneeds 2"), `section .BTF.needs: line 1 is ` +
-			`"btfneeds 2", expected "btfneeds 1": make the file again with this btfcore`},
-		{"no lines", section(".BTF.needs", "\n"), `line 1 is "", expected "btfneeds 1"`},
+		{"version", replaced("btfneeds 2", "btfneeds 1"), `section .BTF.needs: line 1 is ` +
+			`"btfneeds 1", expected "btfneeds 2": make the file again with this btfcore`},
+		{"no lines", section(".BTF.needs", "\n"), `line 1 is "", expected "btfneeds 2"`},
 		{"unknown line", replaced("memory 0 4", "remember 0 4"), `line 3: unknown "remember 0 4"`},
 		{"empty line", replaced("memory 0 4", ""), `line 3: unknown ""`},
-		{"no count", replaced(`"fentry/f" 3`, `"fentry/f"`), "line 2: malformed program"},
+		{"no count", replaced(`"fentry/f" 3 0`, `"fentry/f"`), "line 2: malformed program"},
 		{"no quotes", replaced(`"one"`, `one`), "line 2: malformed program"},
-		{"more words", replaced(`"fentry/f" 3`, `"fentry/f" 3 4`), "line 2: malformed program"},
+		{"more words", replaced(`"fentry/f" 3 0`, `"fentry/f" 3 0 4`), "line 2: malformed program"},
 		{"more relocations", replaced(`"fentry/f" 3`, `"fentry/f" 4`), "line 2: .BTF.ext doesn't " +
 			`have the 4 relocations of "one"`},
-		{"a huge count", replaced(`"fentry/f" 3`, `"fentry/f" 4294967295`), "line 2: .BTF.ext doesn't"},
-		{"no relocations", replaced("program \"one\" \"fentry/f\" 3\nmemory 0 4\nwhen 0 2\n"+
-			"when 1 2\ncertain 1 never",
-			`program "one" "fentry/f" 0`), ".BTF.ext has 1 section for which there is no program"},
-		{"a program too many", replaced(`"socket" 0`, `"socket" 1`), "doesn't have the 1 relocations"},
+		{"a huge count", replaced(`"fentry/f" 3 0`, `"fentry/f" 4294967295 0`), "line 2: .BTF.ext doesn't"},
+		{"no relocations", replaced("program \"one\" \"fentry/f\" 3 0\nmemory 0 4\nwhen 0 2\n"+
+			"when 1 2\ncertain 1 never\nshared 1 2", `program "one" "fentry/f" 0 0`), ".BTF.ext has 1 section for which there is no program"},
+		{"a program too many", replaced(`"socket" 0 1`, `"socket" 1 1`), "doesn't have the 1 relocations"},
 		{"memory too large", replaced("memory 0 4", "memory 3 4"), "line 3: malformed memory"},
 		{"no bytes", replaced("memory 0 4", "memory 0 0"), "line 3: malformed memory"},
 		{"memory first", replaced("program", "memory 0 4\nprogram"), "line 2: malformed memory"},
@@ -203,12 +209,17 @@ func TestMalformed(t *testing.T) {
 		{"when first", replaced("program", "when 0 2\nprogram"), "line 2: malformed when"},
 		{"a long condition", replaced("when 0 2", "when 0 2"+strings.Repeat(" | 2", 64)),
 			"line 4: the condition is too long"},
-		{"symbol's type", replaced("weak 4", "weak 5"), "line 8: malformed symbol"},
-		{"arguments below 0", replaced("strong 0 3", "strong 0 -3"), "line 7: malformed symbol"},
-		{"no arguments", replaced("strong 0 3", "strong 0"), "line 7: malformed symbol"},
-		{"symbol's strength", replaced("strong", "strange"), "line 7: malformed symbol"},
-		{"symbol's kind", replaced("symbol function", "symbol folder"), `line 7: unknown kind of ` +
+		{"symbol's type", replaced("weak 4", "weak 5"), "line 11: malformed symbol"},
+		{"arguments below 0", replaced("strong 0 3", "strong 0 -3"), "line 10: malformed symbol"},
+		{"no arguments", replaced("strong 0 3", "strong 0"), "line 10: malformed symbol"},
+		{"symbol's strength", replaced("strong", "strange"), "line 10: malformed symbol"},
+		{"symbol's kind", replaced("symbol function", "symbol folder"), `line 10: unknown kind of ` +
 			`symbol "folder": make the file again with this btfcore`},
+		{"an object below 0", replaced(`"fentry/f" 3 0`, `"fentry/f" 3 -1`), "line 2: malformed program"},
+		{"shared too large", replaced("shared 1 2", "shared 1 3"), `line 7: "3" is not one of 3 relocat`},
+		{"nothing shared", replaced("shared 1 2", "shared "), "line 7: malformed shared"},
+		{"shared first", replaced("program", "shared 0\nprogram"), "line 2: malformed shared"},
+		{"refused what", replaced("refused program", "refused function"), "line 9: malformed refused"},
 		{"symbol first", replaced("program", "symbol function \"f\" weak 0 0\nprogram"),
 			"line 2: malformed symbol"},
 	} {

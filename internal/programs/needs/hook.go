@@ -15,7 +15,7 @@ var hooks = map[string]SymbolKind{
 
 // hookOf returns the symbol in the kernel that a program's section names. It returns false if the
 // section names none, has a pattern with * or ?, or leaves the name to the loader. Unlike types,
-// hooks have no flavors.
+// hooks have no flavors. The name may be MODULE:NAME.
 func hookOf(section string) (Symbol, bool) {
 	section = strings.TrimPrefix(section, "?") // not loaded unless the loader requests it
 	name, target, ok := strings.Cut(section, "/")
@@ -29,11 +29,6 @@ func hookOf(section string) (Symbol, bool) {
 	kind, known := hooks[name]
 	if !known {
 		return Symbol{}, false
-	}
-	if kind == Function {
-		if _, function, ok := strings.Cut(target, ":"); ok { // module:function
-			target = function
-		}
 	}
 	if kind == Probe {
 		target, _, _ = strings.Cut(target, "+") // function+offset

@@ -7,6 +7,7 @@
 //	want.go     a local type, reduced to what CO-RE looks at
 //	merge.go    the parts of one local type that several relocations look at
 //	extract.go  the needs of object files
+//	object.go   what libbpf resolves for a whole object file
 //	assemble.go  the needs of all programs, sorted, with one BTF of local types
 //	symbol.go   what programs name in a kernel
 //	structops.go  the needs of struct_ops maps
@@ -61,6 +62,13 @@ type Program struct {
 	Certain map[int]Condition
 	// Symbols are the functions, variables and types of the kernel that the program names.
 	Symbols []Symbol
+	// Object numbers the object file of the program, from 0. libbpf loads none of the programs in an
+	// object file if it can't resolve something for the whole file: see object.go.
+	Object int
+	// Shared has the indexes in Relocations of those that libbpf resolves for the whole object file.
+	Shared []int
+	// Refused are what libbpf refuses for every kernel.
+	Refused []Refused
 }
 
 // Reached reports whether the instruction of a relocation can be reached; found says which guards
@@ -92,7 +100,9 @@ func (p *Program) compare(o *Program) int {
 	return cmp.Or(cmp.Compare(p.Name, o.Name), cmp.Compare(p.Section, o.Section),
 		slices.CompareFunc(p.Relocations, o.Relocations, compareRelocations),
 		slices.CompareFunc(p.Symbols, o.Symbols, compareSymbols),
-		cmp.Compare(p.conditions(), o.conditions()))
+		cmp.Compare(p.conditions(), o.conditions()),
+		slices.Compare(p.Shared, o.Shared), slices.CompareFunc(p.Refused, o.Refused, compareRefused),
+		cmp.Compare(p.Object, o.Object))
 }
 
 // conditions returns the conditions as lines of the file.

@@ -11,7 +11,7 @@ import (
 // Symbol is a function, variable or type that a program names.
 type Symbol struct {
 	Kind SymbolKind
-	Name string // for kfuncs, without a flavor
+	Name string // for kfuncs, without a flavor; for a hook in a section MODULE:NAME, with the module
 	// Weak says that the program may be loaded without the symbol.
 	Weak bool
 	// Type is the id in Needs.Local of the type with which the program declares the symbol, or 0 if
@@ -39,15 +39,16 @@ const (
 	Address    SymbolKind = "address"    // a symbol in kallsyms
 	Probe      SymbolKind = "kprobe"     // a symbol in kallsyms, the target of kprobe or kretprobe
 	Tracepoint SymbolKind = "tracepoint" // CATEGORY/NAME in tracefs
+	Kconfig    SymbolKind = "kconfig"    // a value of the kernel's configuration
 )
 
 var symbolKinds = []SymbolKind{Function, LSMHook, RawTP, Iterator, StructOps, Member, Kptr,
-	Kfunc, Variable, Address, Probe, Tracepoint}
+	Kfunc, Variable, Address, Probe, Tracepoint, Kconfig}
 
 // InBTF reports whether the kernel's BTF has symbols of this kind.
 func (k SymbolKind) InBTF() bool {
 	switch k {
-	case Address, Probe, Tracepoint:
+	case Address, Probe, Tracepoint, Kconfig:
 		return false
 	}
 	return true
@@ -93,7 +94,36 @@ func (s Symbol) BTFName() string {
 		return name
 	}
 	prefix := map[SymbolKind]string{LSMHook: "bpf_lsm_", RawTP: "btf_trace_", Iterator: "bpf_iter_"}
-	return prefix[s.Kind] + s.Name
+	_, name := s.cutModule()
+	return prefix[s.Kind] + name
+}
+
+// Module is the module in which libbpf looks for a hook, "vmlinux" for the kernel itself, or "" for
+// the kernel and all modules.
+func (s Symbol) Module() string {
+	module, _ := s.cutModule()
+	return module
+}
+
+// Find returns the functions or types of a kernel that the symbol names.
+func (s Symbol) Find(k *core.Kernel) []core.Found {
+	if module, name := s.cutModule(); name != s.Name {
+		return k.FindIn(module, s.BTFName(), s.Kind.BTFKind())
+	}
+	return k.Find(s.BTFName(), s.Kind.BTFKind())
+}
+
+// cutModule divides the name of a hook at the first colon, as find_kernel_btf_id does.
+func (s Symbol) cutModule() (module, name string) {
+	if module, name, ok := strings.Cut(s.Name, ":"); ok && s.Kind.mayHaveModule() {
+		return module, name
+	}
+	return "", s.Name
+}
+
+// mayHaveModule reports whether programs of this kind may name a module in their section.
+func (k SymbolKind) mayHaveModule() bool {
+	return k == Function || k == LSMHook || k == RawTP || k == Iterator
 }
 
 // BTFKind is the kind of the symbol's function, variable or type in the kernel's BTF.

@@ -28,6 +28,8 @@ type ask struct {
 	// Settings says that the program reaches the relocation only for some settings (see
 	// Program.Certain).
 	Settings bool `json:"settings,omitempty"`
+	// Why says why libbpf refuses a relocation or symbol for every kernel; Kind is "refused".
+	Why string `json:"why,omitempty"`
 }
 
 func (a ask) String() string {
@@ -47,6 +49,9 @@ func (a ask) String() string {
 	if a.If != "" {
 		text += ", if " + a.If
 	}
+	if a.Why != "" {
+		text += ": " + a.Why
+	}
 	return message.Printable(text)
 }
 
@@ -54,12 +59,17 @@ func (a ask) String() string {
 type programText struct {
 	Name    string `json:"name"`
 	Section string `json:"section"`
-	Asks    []ask  `json:"asks"`
+	// Object is the number of the program's object file.
+	Object int   `json:"object"`
+	Asks   []ask `json:"asks"`
 }
 
 // asks returns what a program needs, in words.
 func (n *Needs) asks(p *Program) []ask {
 	list := []ask{}
+	for _, r := range p.Refused {
+		list = append(list, ask{Kind: "refused", What: r.What, Why: r.Why})
+	}
 	for _, s := range p.Symbols {
 		list = append(list, ask{Kind: string(s.Kind), What: s.Name, Weak: s.Weak, Args: s.Args})
 	}
@@ -112,7 +122,7 @@ func (n *Needs) JSON() any {
 	list := []programText{}
 	for i := range n.Programs {
 		p := &n.Programs[i]
-		list = append(list, programText{p.Name, p.Section, n.asks(p)})
+		list = append(list, programText{p.Name, p.Section, p.Object, n.asks(p)})
 	}
 	return struct {
 		Programs []programText `json:"programs"`

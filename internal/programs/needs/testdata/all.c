@@ -43,6 +43,15 @@ SEC("socket") int enums(void *ctx)
 	return enum_value(enum color, RED);
 }
 
+struct { int a, b; } P *unnamed;
+struct sample { int none[0]; int n; } P;
+static __attribute__((noinline)) int in_text(struct sample *s) { return byte_off(s->none[1]); }
+SEC("socket") int refused(struct sample *s)
+{
+	out = byte_off(((typeof(*unnamed) *)s)->b);
+	return in_text(s);
+}
+
 #define ksym __attribute__((section(".ksyms")))
 extern int kfunc(struct in *in) ksym;
 extern void kfunc_weak(void) ksym __attribute__((weak));
@@ -50,13 +59,14 @@ extern const struct in variable ksym;
 extern const void address ksym;
 extern const void address_weak ksym __attribute__((weak));
 extern int CONFIG_HZ __attribute__((section(".kconfig")));
+extern int LINUX_OTHER __attribute__((section(".kconfig")));
 
 SEC("?fentry.s/mod:target") int symbols(void *ctx)
 {
 	if (kfunc_weak)
 		kfunc_weak();
 	out = (unsigned long)&variable + (unsigned long)&address + (unsigned long)&address_weak;
-	return kfunc(0) + CONFIG_HZ;
+	return kfunc(0) + CONFIG_HZ + LINUX_OTHER;
 }
 
 SEC("lsm/file_open") int lsm(void *ctx) { return 0; }
