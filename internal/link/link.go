@@ -195,15 +195,15 @@ type Linked struct {
 	written *write.Written
 }
 
-// ID returns the id, in the result or its base, of a type or function of the object, or 0 if it has
-// none. Unit u, which holds it, must be BTF that was linked before, and node must be from
+// ID returns the id, in the result or its base, of a type, function or variable of the object, or 0
+// if it has none. Unit u, which holds it, must be BTF that was linked before, and node must be from
 // object.FromBlob.
 func (l *Linked) ID(u int, node types.ID) uint32 {
 	k := l.types.Of(node)
 	if !l.types.Fixed(node) {
 		k = l.types.In(u, node)
 	}
-	if l.types.Node(k).Kind == types.KindFunc {
+	if kind := l.types.Node(k).Kind; kind == types.KindFunc || kind == types.KindVar {
 		return l.written.MadeID(l.decided.Encoded(k))
 	}
 	return l.written.ID(k)

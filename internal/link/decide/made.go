@@ -40,8 +40,8 @@ func (d *Decisions) Made(yield func(Type, types.Node) bool) {
 	}
 }
 
-// Encoded returns the made type that encodes k, a FUNC in BTF that was linked before, or 0 if k
-// isn't encoded.
+// Encoded returns the made type that encodes k, a FUNC or VAR in BTF that was linked before, or 0
+// if k isn't encoded.
 func (d *Decisions) Encoded(k Type) Type { return d.encoded[k] }
 
 // IsMade reports whether k is a made type. Otherwise, it is a type of package resolve.

@@ -8,8 +8,11 @@ import (
 // Answer is the answer to a relocation in one kernel, and what we know about it.
 type Answer struct {
 	Value uint64
-	// Matches are the candidates that have what the relocation refers to. They all give the same
-	// answer, unless Refused says otherwise.
+	// Size is the number of bytes that the load or store accesses: the size of the field in the first
+	// of Matches. It is 0 if the instruction is neither a load nor a store.
+	Size uint64
+	// Matches are the candidates that have what the relocation refers to, in the kernel's order. They
+	// all have the same Value, unless Refused says otherwise.
 	Matches []*Spec
 	// Poison says that libbpf makes the instruction invalid: the verifier refuses the program if
 	// that instruction can be reached.
@@ -39,7 +42,9 @@ func (k *Kernel) Resolve(local *Spec, memory uint8) Answer {
 	for _, c := range candidates {
 		s, why, err := k.match(local, c, &work)
 		if err != nil {
-			a.Refused = err
+			if a.Refused == nil {
+				a.Refused = err
+			}
 			return a
 		}
 		if s == nil {
@@ -48,19 +53,19 @@ func (k *Kernel) Resolve(local *Spec, memory uint8) Answer {
 		}
 		a.Matches = append(a.Matches, s)
 		got, err := s.value()
-		if err != nil {
+		switch {
+		case a.Refused != nil:
+		case err != nil:
 			a.Refused = err
-			return a
-		}
-		if len(a.Matches) == 1 {
+		case len(a.Matches) == 1:
 			first = got
-			continue
-		}
-		if before := a.Matches[0]; before.Bit != s.Bit || first.value != got.value {
+		case a.Matches[0].Bit != s.Bit || first.value != got.value:
 			a.Refused = fmt.Errorf("%s is ambiguous: the kernel has several types of this name, "+
 				"and they disagree (%d and %d)", local, first.value, got.value)
-			return a
 		}
+	}
+	if a.Refused != nil {
+		return a
 	}
 	if len(a.Matches) == 0 {
 		m := missing(local.Kind)
@@ -78,6 +83,7 @@ func (k *Kernel) Resolve(local *Spec, memory uint8) Answer {
 	}
 	a.Value = first.value
 	if memory > 0 && local.Kind == FieldByteOffset {
+		a.Size = first.size
 		poison, err := checkAccess(own, first, uint64(memory))
 		if a.Refused, a.Poison = err, poison; poison {
 			a.Missing = fmt.Sprintf("%s has %d bytes, but the program reads %d", local, first.size, own.size)

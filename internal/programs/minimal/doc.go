@@ -4,6 +4,7 @@
 //	mark.go     finding the types and members that programs need
 //	structops.go  the same for struct_ops maps
 //	minimal.go  copying them, and linking the copy into its canonical order
+//	order.go    putting types of one name into the kernel's order
 //	same.go     keeping more, where a relocation would match only the part of a type that is left
 //
 // What a relocation keeps is what "bpftool gen min_core_btf" keeps:

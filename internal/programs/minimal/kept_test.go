@@ -167,6 +167,14 @@ var keptCases = []struct {
 	},
 }
 
+// compileProgram returns the object file of a program whose source has PROG in place of the
+// beginning of the function.
+func compileProgram(t *testing.T, source string) []byte {
+	t.Helper()
+	return programtest.Compile(t, strings.ReplaceAll(source, "PROG",
+		`SEC("socket") int p(void *ctx)`))
+}
+
 func TestKept(t *testing.T) {
 	for _, c := range keptCases {
 		t.Run(c.name, func(t *testing.T) {
@@ -174,10 +182,9 @@ func TestKept(t *testing.T) {
 			if c.module != "" {
 				blobs = append(blobs, programtest.Module(t, blobs[0], c.module))
 			}
-			source := strings.ReplaceAll(c.program, "PROG", `SEC("socket") int p(void *ctx)`)
-			source = strings.ReplaceAll(source, "; }", "; return 0; }")
+			source := strings.ReplaceAll(c.program, "; }", "; return 0; }")
 			source = strings.ReplaceAll(source, "; return 0; } P", "; } P")
-			list := extract(t, programtest.Compile(t, source))
+			list := extract(t, compileProgram(t, source))
 			r := build(t, programtest.Parse(t, blobs[0], blobs[1:]...), c.opt, list)
 			var got []string
 			for x := range contents(t, r.Vmlinux, nil) {

@@ -239,16 +239,16 @@ func (c *copier) add(m *marks, t *btf.Type) {
 	c.Blob.Types = append(c.Blob.Types, x)
 }
 
-// linked is a blob in canonical order.
+// linked is a blob in canonical order, except that types of one name have the kernel's order.
 type linked struct {
 	data  []byte
 	blob  *btf.Blob
 	types int
 }
 
-// link puts the blob into canonical order. Its base is in canonical order already.
+// link puts the blob into this order. The parameter on is its base after link.
 func (c *copier) link(on *btf.Blob) (*linked, error) {
-	o, err := object.FromBTF(object.Target{}, c.Finish())
+	o, nodes, err := object.FromBlob(object.Target{}, c.Finish())
 	if err != nil {
 		return nil, err
 	}
@@ -258,7 +258,7 @@ func (c *copier) link(on *btf.Blob) (*linked, error) {
 			return nil, err
 		}
 	}
-	result, err := link.Link([]*object.Object{o}, opt)
+	result, err := link.Object(o, opt)
 	if err != nil {
 		return nil, err
 	}
@@ -266,5 +266,20 @@ func (c *copier) link(on *btf.Blob) (*linked, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &linked{result.BTF, blob, len(blob.Types)}, nil
+	first := make([]uint32, len(blob.Types))
+	for i := range c.Blob.Types {
+		id := c.Blob.StartID + uint32(i)
+		at := int(result.ID(len(o.Units)-1, nodes[id])) - int(blob.StartID)
+		// A declaration may have become a definition, which is a candidate only for definitions.
+		if at >= 0 && first[at] == 0 && blob.Types[at].Kind == c.Blob.Types[i].Kind {
+			first[at] = id
+		}
+	}
+	data := result.BTF
+	if kernelOrder(blob, first) {
+		if data, err = btf.Encode(blob, blob.Header.Form()); err != nil {
+			return nil, err
+		}
+	}
+	return &linked{data, blob, len(blob.Types)}, nil
 }

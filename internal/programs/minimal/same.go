@@ -51,5 +51,6 @@ func same(kind core.Kind, whole, small core.Answer) bool {
 	if kind == core.TypeIDTarget {
 		return (len(whole.Matches) > 0) == (len(small.Matches) > 0)
 	}
-	return small.Refused == nil && whole.Poison == small.Poison && whole.Value == small.Value
+	return small.Refused == nil && whole.Poison == small.Poison && whole.Value == small.Value &&
+		whole.Size == small.Size
 }

@@ -75,6 +75,20 @@ func needLibbpf(t testing.TB) {
 func (l *Libbpf) Ask(t testing.TB, object, vmlinux []byte, modules ...[]byte) (answers,
 	patched Answers) {
 	t.Helper()
+	all := l.ask(t, object, vmlinux, modules)
+	return all[0], all[1]
+}
+
+// Instructions returns, for each relocation, the instruction that libbpf makes, in hexadecimal: the
+// first of two if it is a load of 64 bits. The instruction is Poison's if it is invalid.
+func (l *Libbpf) Instructions(t testing.TB, object, vmlinux []byte, modules ...[]byte) Answers {
+	t.Helper()
+	return l.ask(t, object, vmlinux, modules)[2]
+}
+
+// ask returns the words that the program prints for each relocation.
+func (l *Libbpf) ask(t testing.TB, object, vmlinux []byte, modules [][]byte) [3]Answers {
+	t.Helper()
 	o, err := bpfobj.Read(object)
 	if err != nil {
 		t.Fatal(err)
@@ -119,12 +133,13 @@ func (l *Libbpf) Ask(t testing.TB, object, vmlinux []byte, modules ...[]byte) (a
 	if err != nil || len(lines) != len(sites) {
 		t.Fatalf("libbpf: %v, %d answers for %d relocations", err, len(lines), len(sites))
 	}
-	answers, patched = Answers{}, Answers{}
+	all := [3]Answers{{}, {}, {}}
 	for i, line := range lines {
-		words := strings.Fields(line)
-		answers[sites[i]], patched[sites[i]] = words[0], words[1]
+		for j, word := range strings.Fields(line) {
+			all[j][sites[i]] = word
+		}
 	}
-	return answers, patched
+	return all
 }
 
 // accessOffsets returns, for each access such as "0:1", the offset of this string in the object's

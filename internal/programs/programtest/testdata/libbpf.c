@@ -1,7 +1,7 @@
 // Asks libbpf what CO-RE relocations mean: ask separate|pruned LOCAL VMLINUX [MODULE]…, where the
 // files are raw BTF. Each record of standard input is a struct bpf_core_relo and two instructions.
-// Each line of output has two words: what bpf_core_calc_relo_insn says, and what becomes of the
-// instruction.
+// Each line of output has three words: what bpf_core_calc_relo_insn says, what becomes of the
+// instruction, and this instruction in hexadecimal.
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <linux/bpf.h>
@@ -111,7 +111,7 @@ int main(int argc, char **argv)
 					      &res);
 		free(copy.cands);
 		if (err) {
-			printf("refused refused\n");
+			printf("refused refused refused\n");
 			continue;
 		}
 		if (res.poison)
@@ -119,12 +119,17 @@ int main(int argc, char **argv)
 		else
 			printf("%llu ", res.new_val);
 		err = bpf_core_patch_insn("p", r.insn, 0, &r.relo, 0, &res);
-		if (err)
-			printf("refused\n");
-		else if (r.insn[0].code == (BPF_JMP | BPF_CALL))
-			printf("poison\n");
+		if (err) {
+			printf("refused refused\n");
+			continue;
+		}
+		if (r.insn[0].code == (BPF_JMP | BPF_CALL))
+			printf("poison ");
 		else
-			printf("%llu\n", res.new_val);
+			printf("%llu ", res.new_val);
+		for (size_t i = 0; i < sizeof(r.insn[0]); i++)
+			printf("%02x", ((unsigned char *)r.insn)[i]);
+		printf("\n");
 	}
 	return 0;
 }
