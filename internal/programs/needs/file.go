@@ -24,15 +24,18 @@ import (
 //	.BTF.ext    the relocations: a section for each program with relocations, named after it
 //	.BTF.needs  the rest, as lines of text:
 //
-//	    btfneeds 1
+//	    btfneeds 2
 //	    program "NAME" "SECTION" RELOCATIONS      the number of the program's relocations
 //	    memory INDEX BYTES                        relocation INDEX (from 0) is in a load or store
-//	    when INDEX CONDITION                      when this relocation is reached, such as 1 !2 | 4
-//	    certain INDEX CONDITION                   when this relocation is reached for all settings
 //	    symbol KIND "NAME" weak|strong TYPE ARGS  TYPE is an id in .BTF, or 0
+//	    when FACT CONDITION                       when this is reached, such as 1 !2 | 4,#100,>
+//	    certain FACT CONDITION                    when this is reached for all settings
+//
+// A FACT is the index of a relocation, or the number of relocations plus the index of a symbol. See
+// Condition and reach.Test.
 const sectionNeeds = ".BTF.needs"
 
-const firstLine = "btfneeds 1"
+const firstLine = "btfneeds 2"
 
 // Write returns the bytes of a file with needs.
 func Write(n *Needs) ([]byte, error) {
@@ -62,13 +65,13 @@ func Write(n *Needs) ([]byte, error) {
 				line(memoryLine(i, r.Memory))
 			}
 		}
-		text.WriteString(p.conditions())
 		if s.Relocations != nil {
 			sections = append(sections, s)
 		}
 		for _, s := range p.Symbols {
 			line(symbolLine(s))
 		}
+		text.WriteString(p.conditions())
 	}
 	blob.Strings = string(names)
 	types, err := btf.Encode(&blob, btf.EncodeOptions{})
@@ -231,11 +234,12 @@ func (r *fileReader) condition(word, line string) error {
 	if len(words) < 3 || p == nil {
 		return errors.New("malformed " + word)
 	}
+	n := len(p.Relocations) + len(p.Symbols)
 	i, err := strconv.Atoi(words[1])
-	if err != nil || i < 0 || i >= len(p.Relocations) {
-		return fmt.Errorf("%q is not one of %d relocations", words[1], len(p.Relocations))
+	if err != nil || i < 0 || i >= n {
+		return fmt.Errorf("%q is not one of %d relocations and symbols", words[1], n)
 	}
-	c, err := parseCondition(words[2], len(p.Relocations))
+	c, err := parseCondition(words[2], n)
 	if err != nil {
 		return err
 	}
