@@ -20,6 +20,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/programs/core"
 	"github.com/rules-btf/rules_btf/internal/programs/needs"
+	"github.com/rules-btf/rules_btf/internal/programs/reach"
 )
 
 func TestVerbs(t *testing.T) { clitest.Verbs(t, program) }
@@ -227,7 +228,7 @@ func (f files) needs(name string, order binary.ByteOrder, programs ...asker) {
 				Access: "0:" + string(rune('0'+n))})
 		}
 		if a.guard != "" {
-			p.Conditions = map[int]needs.Condition{0: {{{Relocation: len(all), Found: true}}}}
+			p.Conditions = map[int]needs.Condition{0: {{{Test: reach.Fact(len(all)), Found: true}}}}
 			p.Relocations = append(p.Relocations, core.Relocation{Kind: core.FieldExists, Type: id,
 				Access: "0:0"})
 		}

@@ -94,7 +94,24 @@ func (c *checker) program(p *needs.Program) (Result, error) {
 	for _, x := range p.Refused {
 		add(refused(x))
 	}
-	found := func(i int) bool { return len(c.answers[p.Relocations[i]].Matches) > 0 }
+	value := func(fact int) uint64 {
+		if i := fact - len(p.Relocations); i >= 0 {
+			if why, _ := c.symbol(p, p.Symbols[i]); why != "" {
+				return 0
+			}
+			return 1
+		}
+		return c.answers[p.Relocations[fact]].Value
+	}
+	// reached adds to why, the message about a relocation or symbol, if its instruction is reached only
+	// for some settings.
+	reached := func(fact int, why *string) (certainly bool) {
+		certainly = p.CertainlyReached(fact, value)
+		if !certainly && p.Reached(fact, value) {
+			*why += "; used only for some settings (.rodata, .kconfig, symbols that aren't in BTF)"
+		}
+		return certainly
+	}
 	for _, x := range p.Relocations {
 		if err := c.resolve(x); err != nil {
 			return r, err
@@ -107,15 +124,13 @@ func (c *checker) program(p *needs.Program) (Result, error) {
 			add(Reason{Fatal: true, Wants: c.texts[x], Why: a.Refused.Error()})
 		case a.Missing != "":
 			why := a.Missing
-			fatal := a.Poison && p.CertainlyReached(i, found)
-			if a.Poison && !fatal && p.Reached(i, found) {
-				why += "; used only for some settings (.rodata, .kconfig, weak symbols)"
-			}
+			fatal := a.Poison && reached(i, &why)
 			add(Reason{Fatal: fatal, Wants: c.texts[x], Why: why})
 		}
 	}
-	for _, s := range p.Symbols {
+	for i, s := range p.Symbols {
 		if why, fatal := c.symbol(p, s); why != "" {
+			fatal = fatal || s.Weak && reached(len(p.Relocations)+i, &why)
 			add(Reason{Fatal: fatal, Wants: wants(s), Why: why})
 		}
 	}

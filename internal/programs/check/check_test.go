@@ -9,6 +9,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/programs/check"
 	"github.com/rules-btf/rules_btf/internal/programs/core"
 	"github.com/rules-btf/rules_btf/internal/programs/needs"
+	"github.com/rules-btf/rules_btf/internal/programs/reach"
 )
 
 func checked(t *testing.T, b *btf.Builder, base *core.BTF) *core.BTF {
@@ -142,8 +143,11 @@ func TestSymbols(t *testing.T) {
 		{needs.Symbol{Kind: needs.Probe, Name: "none"}, check.Loads, ""},
 		{needs.Symbol{Kind: needs.Tracepoint, Name: "a/b"}, check.Loads, ""},
 	} {
-		n := &needs.Needs{Order: binary.LittleEndian, Local: local, Programs: []needs.Program{
-			{Name: "p", Symbols: []needs.Symbol{c.symbol}}}}
+		p := needs.Program{Name: "p", Symbols: []needs.Symbol{c.symbol}}
+		if c.symbol.Weak { // never called, only tested
+			p.Conditions = map[int]needs.Condition{0: {}}
+		}
+		n := &needs.Needs{Order: binary.LittleEndian, Local: local, Programs: []needs.Program{p}}
 		kernel.Index(needs.Names(n))
 		results, err := check.Kernel(kernel, n)
 		if err != nil {
@@ -221,7 +225,7 @@ func TestConditions(t *testing.T) {
 		{Kind: core.FieldExists, Type: s, Access: "0:0"},
 		{Kind: core.FieldExists, Type: s, Access: "0:1"},
 	}
-	lit := func(i int, found bool) needs.Literal { return needs.Literal{Relocation: i, Found: found} }
+	lit := func(i int, found bool) needs.Literal { return needs.Literal{Test: reach.Fact(i), Found: found} }
 	for _, c := range []struct {
 		name string
 		when needs.Condition // under which "new" is read; nil for always

@@ -2,6 +2,7 @@ package check_test
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -27,7 +28,7 @@ func TestLoad(t *testing.T) {
 	if err != nil {
 		t.Skip("SKIPPED: ", err)
 	}
-	for _, c := range loadCases {
+	for _, c := range slices.Concat(loadCases, weakCases, sizeCases) {
 		t.Run(c.name, func(t *testing.T) {
 			object := programtest.Compile(t, c.source)
 			loaded, log := loader.Load(t, object, c.load...)
@@ -255,6 +256,9 @@ var loadCases = []loadCase{
 		[]string{"p"}, check.Partly, "used only for some settings"},
 	{"guarded by a weak function", settings + `
 		SEC("socket") int p(void *c) { return no_such_kfunc ? byte_off(gone) > 7 : 0; }`,
+		[]string{"p"}, check.Partly, "no field gone_now\n"},
+	{"guarded by a weak symbol that isn't in BTF", settings + `
+		SEC("socket") int p(void *c) { return &no_such_symbol ? byte_off(gone) > 7 : 0; }`,
 		[]string{"p"}, check.Partly, "used only for some settings"},
 	{"an unnamed struct", refusals + `
 		SEC("socket") int p(void *c) { return off ? byte_off(unnamed->x) : 0; }`, []string{"p"},
@@ -348,6 +352,7 @@ const volatile int table[9];
 extern int LINUX_KERNEL_VERSION __attribute__((section(".kconfig")));
 extern _Bool CONFIG_BPF_NOT_THERE __attribute__((section(".kconfig"), weak));
 extern int no_such_kfunc(void) __attribute__((section(".ksyms"), weak));
+extern const void no_such_symbol __attribute__((section(".ksyms"), weak));
 `
 
 // refusals has types to which libbpf refuses relocations.

@@ -45,14 +45,15 @@ func assemble(all []*asked, order binary.ByteOrder) (*Needs, error) {
 		}
 		slices.SortFunc(p.Relocations, compareRelocations)
 		p.Relocations = slices.Compact(p.Relocations)
-		p.Conditions = a.conditions(a.reached, p.Relocations, placed)
-		p.Certain = a.conditions(a.certain, p.Relocations, placed)
+		slices.SortFunc(p.Symbols, compareSymbols)
+		numbers := a.numbers(&p, placed, types)
+		p.Conditions = a.conditions(a.reached, numbers)
+		p.Certain = a.conditions(a.certain, numbers)
 		maps.DeleteFunc(p.Certain, func(i int, c Condition) bool {
 			other, ok := p.Conditions[i]
-			return p.Relocations[i].Kind.IsGuard() ||
-				ok && slices.EqualFunc(c, other, slices.Equal[[]Literal])
+			return i < len(p.Relocations) && p.Relocations[i].Kind.IsGuard() ||
+				ok && slices.EqualFunc(c, other, func(a, b []Literal) bool { return compareCubes(a, b) == 0 })
 		})
-		slices.SortFunc(p.Symbols, compareSymbols)
 		for i, r := range p.Relocations {
 			if shared[r] {
 				p.Shared = append(p.Shared, i)
@@ -65,25 +66,36 @@ func assemble(all []*asked, order binary.ByteOrder) (*Needs, error) {
 	return n, nil
 }
 
-// conditions returns the conditions of a program's relocations, by the relocation's index in the
-// parameter list. The literals use the same indexes.
-func (a *asked) conditions(of map[string][]keyCube, list []core.Relocation,
-	placed map[string]core.Relocation) map[int]Condition {
-	index := func(key string) int {
-		i, _ := slices.BinarySearchFunc(list, placed[key], compareRelocations)
-		return i
-	}
-	all := map[int]Condition{}
+// numbers returns the numbers of facts in the conditions of a program, by the keys of relocations
+// and symbols.
+func (a *asked) numbers(p *Program, placed map[string]core.Relocation,
+	types map[string]uint32) map[string]int {
+	numbers := map[string]int{}
 	for key := range a.relocations {
-		c := all[index(key)]
-		for _, guards := range of[key] {
-			cube := []Literal{}
-			for guard, found := range guards {
-				cube = append(cube, Literal{index(guard), found})
+		numbers[key], _ = slices.BinarySearchFunc(p.Relocations, placed[key], compareRelocations)
+	}
+	for key, s := range a.symbols {
+		s.Symbol.Type = types[key]
+		i, _ := slices.BinarySearchFunc(p.Symbols, s.Symbol, compareSymbols)
+		numbers[key] = len(p.Relocations) + i
+	}
+	return numbers
+}
+
+// conditions returns the conditions of a program's relocations and symbols, by their numbers.
+func (a *asked) conditions(of map[string]Condition, numbers map[string]int) map[int]Condition {
+	all := map[int]Condition{}
+	for key, c := range of {
+		list := all[numbers[key]]
+		for _, cube := range c {
+			renumbered := []Literal{}
+			for _, l := range cube {
+				l.Test = l.Test.Renumber(func(fact int) int { return numbers[a.facts[fact]] })
+				renumbered = append(renumbered, l)
 			}
-			c = append(c, cube)
+			list = append(list, renumbered)
 		}
-		all[index(key)] = c
+		all[numbers[key]] = list
 	}
 	for i, c := range all {
 		var always bool

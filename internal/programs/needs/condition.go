@@ -3,31 +3,29 @@ package needs
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"slices"
-	"strconv"
 	"strings"
+
+	"github.com/rules-btf/rules_btf/internal/programs/reach"
 )
 
-// Condition says for which outcomes of guards an instruction can be reached. It is a list of cubes,
-// that is, of conjunctions of literals: the instruction can be reached if all literals of one cube
-// hold. If there are no cubes, the instruction is never reached.
+// Condition says in which kernels an instruction can be reached. It is a list of cubes, that is, of
+// conjunctions of literals: the instruction can be reached if all literals of one cube hold. If
+// there are no cubes, the instruction is never reached.
 //
-// A guard is a relocation, such as bpf_core_field_exists, with which a program tests whether the
-// kernel has something before the program uses it. Package reach finds out which relocations are
-// guarded in this way.
+// A literal is the outcome of a test that a program makes before it uses something, such as
+// bpf_core_field_exists(x), bpf_core_type_size(x) < 100, or bpf_ksym_exists(x). Package reach finds
+// these tests. Their facts are numbered by Program.fact: the answers to the program's relocations,
+// and then whether the program's symbols exist.
 type Condition [][]Literal
 
-// Literal is the outcome of a guard.
-type Literal struct {
-	Relocation int // index in Program.Relocations
-	Found      bool
-}
+// Literal is the outcome of a test.
+type Literal = reach.Literal
 
-// Holds reports whether an instruction can be reached; found says which guards found something.
-func (c Condition) Holds(found func(relocation int) bool) bool {
+// Holds reports whether an instruction can be reached; value returns the facts.
+func (c Condition) Holds(value func(fact int) uint64) bool {
 	return slices.ContainsFunc(c, func(cube []Literal) bool {
-		return !slices.ContainsFunc(cube, func(l Literal) bool { return found(l.Relocation) != l.Found })
+		return !slices.ContainsFunc(cube, func(l Literal) bool { return l.Test.Holds(value) != l.Found })
 	})
 }
 
@@ -36,7 +34,7 @@ func (c Condition) Holds(found func(relocation int) bool) bool {
 const maxCubes = 64
 
 func compareLiterals(a, b Literal) int {
-	return cmp.Or(cmp.Compare(a.Relocation, b.Relocation), compareBools(a.Found, b.Found))
+	return cmp.Or(a.Test.Compare(b.Test), compareBools(a.Found, b.Found))
 }
 
 func compareCubes(a, b []Literal) int { return slices.CompareFunc(a, b, compareLiterals) }
@@ -71,9 +69,9 @@ func (c Condition) normal() (normal Condition, always bool) {
 func sorted(cube []Literal) (list []Literal, ok bool) {
 	list = slices.Clone(cube)
 	slices.SortFunc(list, compareLiterals)
-	list = slices.Compact(list)
+	list = slices.CompactFunc(list, same)
 	for i := 1; i < len(list); i++ {
-		if list[i].Relocation == list[i-1].Relocation {
+		if list[i].Test.Compare(list[i-1].Test) == 0 {
 			return nil, false
 		}
 	}
@@ -82,33 +80,39 @@ func sorted(cube []Literal) (list []Literal, ok bool) {
 
 // implies reports whether the cube a has all literals of the cube b.
 func implies(a, b []Literal) bool {
-	return !slices.ContainsFunc(b, func(l Literal) bool { return !slices.Contains(a, l) })
+	return !slices.ContainsFunc(b, func(l Literal) bool { return !contains(a, l) })
 }
 
-// consensus returns the consensus of two cubes that contradict each other about exactly one guard:
+func same(a, b Literal) bool { return compareLiterals(a, b) == 0 }
+
+func contains(cube []Literal, l Literal) bool {
+	return slices.ContainsFunc(cube, func(other Literal) bool { return same(l, other) })
+}
+
+// consensus returns the consensus of two cubes that contradict each other about exactly one test:
 // if the consensus holds, one of the two cubes holds.
 func consensus(a, b []Literal) (both []Literal, ok bool) {
-	opposite := -1
+	var opposite reach.Test
 	for _, l := range a {
-		if slices.Contains(b, Literal{l.Relocation, !l.Found}) {
-			if opposite >= 0 {
+		if contains(b, Literal{Test: l.Test, Found: !l.Found}) {
+			if opposite != nil {
 				return nil, false
 			}
-			opposite = l.Relocation
+			opposite = l.Test
 		}
 	}
-	if opposite < 0 {
+	if opposite == nil {
 		return nil, false
 	}
 	for _, l := range slices.Concat(a, b) {
-		if l.Relocation != opposite {
+		if l.Test.Compare(opposite) != 0 {
 			both = append(both, l)
 		}
 	}
 	return both, true
 }
 
-// String is the condition in the syntax of the file: "1 !2 | 4", or "never".
+// String is the condition in the syntax of the file: "1 !2 | 4,#100,>", or "never".
 func (c Condition) String() string {
 	if len(c) == 0 {
 		return "never"
@@ -117,7 +121,7 @@ func (c Condition) String() string {
 	for _, cube := range c {
 		var words []string
 		for _, l := range cube {
-			word := strconv.Itoa(l.Relocation)
+			word := l.Test.String()
 			if !l.Found {
 				word = "!" + word
 			}
@@ -128,7 +132,7 @@ func (c Condition) String() string {
 	return strings.Join(cubes, " | ")
 }
 
-// parseCondition reads what String wrote for a program with n relocations.
+// parseCondition reads what String wrote for a program with n facts.
 func parseCondition(text string, n int) (Condition, error) {
 	c := Condition{}
 	if text == "never" {
@@ -137,12 +141,12 @@ func parseCondition(text string, n int) (Condition, error) {
 	for cube := range strings.SplitSeq(text, " | ") {
 		var list []Literal
 		for word := range strings.SplitSeq(cube, " ") {
-			number, not := strings.CutPrefix(word, "!")
-			i, err := strconv.Atoi(number)
-			if err != nil || i < 0 || i >= n {
-				return nil, fmt.Errorf("%q is not one of %d relocations", word, n)
+			text, not := strings.CutPrefix(word, "!")
+			t, err := reach.ParseTest(text, n)
+			if err != nil {
+				return nil, err
 			}
-			list = append(list, Literal{i, !not})
+			list = append(list, Literal{Test: t, Found: !not})
 		}
 		if c = append(c, list); len(c) > maxCubes {
 			return nil, errors.New("the condition is too long")

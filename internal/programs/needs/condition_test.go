@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/programs/reach"
 )
 
 // truth returns the truth table of a condition with n guards. In an index of this table, each bit
@@ -12,12 +14,14 @@ func truth(c Condition, n int) string {
 	table := make([]byte, 1<<n)
 	for outcome := range table {
 		table[outcome] = '0'
-		if c.Holds(func(guard int) bool { return outcome>>guard&1 == 1 }) {
+		if c.Holds(func(fact int) uint64 { return uint64(outcome >> fact & 1) }) {
 			table[outcome] = '1'
 		}
 	}
 	return string(table)
 }
+
+func literal(fact int, found bool) Literal { return Literal{Test: reach.Fact(fact), Found: found} }
 
 // randomCondition returns a condition that may have duplicate literals, and cubes that contradict
 // themselves.
@@ -26,7 +30,7 @@ func randomCondition(r *rand.Rand, n int) Condition {
 	for range r.IntN(2 * n) {
 		cube := []Literal{}
 		for range r.IntN(n + 1) {
-			cube = append(cube, Literal{r.IntN(n), r.IntN(2) == 0})
+			cube = append(cube, literal(r.IntN(n), r.IntN(2) == 0))
 		}
 		c = append(c, cube)
 	}
@@ -44,7 +48,7 @@ func split(r *rand.Rand, c Condition, n int) Condition {
 		}
 		guard := r.IntN(n)
 		for _, found := range []bool{true, false} {
-			out = append(out, append(slices.Clone(cube), Literal{guard, found}))
+			out = append(out, append(slices.Clone(cube), literal(guard, found)))
 		}
 	}
 	r.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
@@ -85,8 +89,8 @@ func TestNormal(t *testing.T) {
 
 // TestNormalExamples has some readable conditions with their normal form.
 func TestNormalExamples(t *testing.T) {
-	yes, no := func(i int) Literal { return Literal{i, true} },
-		func(i int) Literal { return Literal{i, false} }
+	yes, no := func(i int) Literal { return literal(i, true) },
+		func(i int) Literal { return literal(i, false) }
 	for _, c := range []struct {
 		condition Condition
 		want      string
@@ -117,7 +121,7 @@ func TestNormalExamples(t *testing.T) {
 func TestLongCondition(t *testing.T) {
 	var c Condition
 	for i := range maxCubes + 1 {
-		c = append(c, []Literal{{2 * i, true}, {2*i + 1, true}})
+		c = append(c, []Literal{literal(2*i, true), literal(2*i+1, true)})
 	}
 	if normal, always := c.normal(); !always {
 		t.Errorf("%d cubes", len(normal))

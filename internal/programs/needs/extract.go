@@ -44,28 +44,33 @@ type asked struct {
 	object        int // the index of the program's object file
 	args          int // how many arguments the program reads
 	relocations   map[string]*request
-	// reached has, by the key of a request, the cubes of the conditions for all instructions with
-	// that relocation.
-	reached map[string][]keyCube
-	certain map[string][]keyCube // the same for Program.Certain
-	symbols map[string]symbolRequest
+	symbols       map[string]symbolRequest
+	// facts has the keys of the requests and symbols that are the facts in the conditions below.
+	facts []string
+	// reached has, by the key of a request or weak symbol, the condition under which one of the
+	// instructions with that relocation or symbol is reached.
+	reached map[string]Condition
+	certain map[string]Condition // the same for Program.Certain
 	// shared has the keys of the requests in functions in .text.
 	shared  map[string]bool
 	refused map[Refused]bool
 }
 
 func newAsked(name, section string) *asked {
-	return &asked{name, section, 0, 0, map[string]*request{}, map[string][]keyCube{},
-		map[string][]keyCube{}, map[string]symbolRequest{}, map[string]bool{}, map[Refused]bool{}}
+	return &asked{name: name, section: section, relocations: map[string]*request{},
+		symbols: map[string]symbolRequest{}, reached: map[string]Condition{},
+		certain: map[string]Condition{}, shared: map[string]bool{}, refused: map[Refused]bool{}}
 }
 
 func (a *asked) addSymbol(s Symbol, of *want) {
 	a.symbols[symbolKey(s, of)] = symbolRequest{s, of}
 }
 
-// keyCube is a cube of a Condition. It maps the key of a guard's request to whether the guard must
-// have found something.
-type keyCube map[string]bool
+// addConditions adds conditions for one more instruction.
+func (a *asked) addConditions(key string, reached, certain reach.Condition) {
+	a.reached[key] = append(a.reached[key], reached...)
+	a.certain[key] = append(a.certain[key], certain...)
+}
 
 // Extract returns the needs of the programs in object files. The result doesn't depend on the order
 // of the objects.
@@ -96,7 +101,12 @@ func Extract(objects ...*bpfobj.Object) (*Needs, error) {
 // a program, because libbpf resolves the relocations of such functions too.
 func programs(o *bpfobj.Object) ([]*asked, error) {
 	budget := maxWants
-	b := builder{o.BTF, &budget, map[core.Relocation]*request{}}
+	b := builder{o.BTF, &budget, map[core.Relocation]*request{}, reach.Weak{}}
+	for name, x := range o.Externs {
+		if s, _, ok := b.extern(name, x); ok && s.Weak && s.Kind.InBTF() {
+			b.weak[name] = s.Kind == Kfunc
+		}
+	}
 	reached := map[*bpfobj.Function]bool{}
 	pointers := kptrs(b, o)
 	of := map[*bpfobj.Function]*asked{}
@@ -140,8 +150,8 @@ func programs(o *bpfobj.Object) ([]*asked, error) {
 func (a *asked) addAll(b builder, o *bpfobj.Object, f *bpfobj.Function,
 	pointers map[string][]string, reached map[*bpfobj.Function]bool) error {
 	seen := map[*bpfobj.Function]bool{f: true}
-	keys := map[reach.Site]string{}
-	analysis := reach.Analyze(f)
+	keys, externs := map[reach.Site]string{}, map[string]string{}
+	analysis := reach.Analyze(f, b.weak)
 	a.args = analysis.Slots
 	for todo := []*bpfobj.Function{f}; len(todo) > 0; {
 		f := todo[len(todo)-1]
@@ -169,7 +179,14 @@ func (a *asked) addAll(b builder, o *bpfobj.Object, f *bpfobj.Function,
 			a.refused[Refused{r, !f.Program}] = true
 		}
 		for _, name := range f.Uses {
-			a.addExtern(b, name, o.Externs[name])
+			x := o.Externs[name]
+			if x.Section == ".kconfig" {
+				a.addKconfig(name, x.Weak)
+			}
+			if s, of, ok := b.extern(name, x); ok {
+				a.addSymbol(s, of)
+				externs[name] = symbolKey(s, of)
+			}
 		}
 		for _, to := range f.Data {
 			for _, name := range pointers[to.Map] {
@@ -183,23 +200,16 @@ func (a *asked) addAll(b builder, o *bpfobj.Object, f *bpfobj.Function,
 			}
 		}
 	}
+	for _, f := range analysis.Facts {
+		a.facts = append(a.facts, keys[f.Site]+externs[f.Symbol])
+	}
 	for site, key := range keys {
-		a.reached[key] = append(a.reached[key], keyCubes(analysis.Conditions[site], keys)...)
-		a.certain[key] = append(a.certain[key], keyCubes(analysis.Certain[site], keys)...)
+		a.addConditions(key, analysis.Conditions[site], analysis.Certain[site])
+	}
+	for name, reached := range analysis.Symbols {
+		a.addConditions(externs[name], reached.Some, reached.All)
 	}
 	return nil
-}
-
-// keyCubes converts the cubes of a condition to values of type keyCube.
-func keyCubes(c reach.Condition, keys map[reach.Site]string) (list []keyCube) {
-	for _, cube := range c {
-		guards := keyCube{}
-		for _, l := range cube {
-			guards[keys[l.Site]] = l.Found
-		}
-		list = append(list, guards)
-	}
-	return list
 }
 
 // request reduces a relocation to what it needs from a kernel. It returns nil for the id of a local
@@ -243,23 +253,19 @@ func (b builder) enumerator(s *core.Spec) *request {
 	return newRequest(s.Kind, 0, w, []core.Point{{Name: core.Essential(s.Points[0].Name)}})
 }
 
-// addExtern adds an external symbol.
-func (a *asked) addExtern(b builder, name string, x bpfobj.Extern) {
-	if x.Section == ".kconfig" {
-		a.addKconfig(name, x.Weak)
-	}
+// extern returns the symbol that an external symbol in .ksyms is, and its type.
+func (b builder) extern(name string, x bpfobj.Extern) (s Symbol, of *want, ok bool) {
 	if x.Section != ".ksyms" {
-		return
+		return s, nil, false
 	}
-	s := Symbol{Kind: Address, Name: name, Weak: x.Weak}
-	var of *want
+	s = Symbol{Kind: Address, Name: name, Weak: x.Weak}
 	if t, _ := b.ByID(x.Type); t.Kind == btf.KindFunc {
 		s.Kind, s.Name, of = Kfunc, core.Essential(name), b.inner(x.Type, maxDepth)
 		of.name = s.Name
 	} else if of = b.compatible(t.SizeOrType, maxDepth); of != nil {
 		s.Kind = Variable
 	}
-	a.addSymbol(s, of)
+	return s, of, true
 }
 
 func symbolKey(s Symbol, of *want) string {

@@ -29,13 +29,16 @@ import (
 //	                                              the number of the program's relocations, and the
 //	                                              number of its object file
 //	    memory INDEX BYTES                        relocation INDEX (from 0) is in a load or store
-//	    when INDEX CONDITION                      when this relocation is reached, such as 1 !2 | 4
-//	    certain INDEX CONDITION                   when this relocation is reached for all settings
 //	    shared INDEX…                             relocations that libbpf resolves for the whole
 //	                                              object file
 //	    refused program|object "WHAT" "WHY"       what libbpf refuses for every kernel, with the
 //	                                              program or the whole object file
 //	    symbol KIND "NAME" weak|strong TYPE ARGS  TYPE is an id in .BTF, or 0
+//	    when FACT CONDITION                       when this is reached, such as 1 !2 | 4,#100,>
+//	    certain FACT CONDITION                    when this is reached for all settings
+//
+// A FACT is the index of a relocation, or the number of relocations plus the index of a symbol. See
+// Condition and reach.Test.
 const sectionNeeds = ".BTF.needs"
 
 const firstLine = "btfneeds 2"
@@ -68,7 +71,6 @@ func Write(n *Needs) ([]byte, error) {
 				line(memoryLine(i, r.Memory))
 			}
 		}
-		text.WriteString(p.conditions())
 		if p.Shared != nil {
 			line(sharedLine(p.Shared))
 		}
@@ -81,6 +83,7 @@ func Write(n *Needs) ([]byte, error) {
 		for _, s := range p.Symbols {
 			line(symbolLine(s))
 		}
+		text.WriteString(p.conditions())
 	}
 	blob.Strings = string(names)
 	types, err := btf.Encode(&blob, btf.EncodeOptions{})
@@ -249,11 +252,12 @@ func (r *fileReader) condition(word, line string) error {
 	if len(words) < 3 || p == nil {
 		return errors.New("malformed " + word)
 	}
+	n := len(p.Relocations) + len(p.Symbols)
 	i, err := strconv.Atoi(words[1])
-	if err != nil || i < 0 || i >= len(p.Relocations) {
-		return fmt.Errorf("%q is not one of %d relocations", words[1], len(p.Relocations))
+	if err != nil || i < 0 || i >= n {
+		return fmt.Errorf("%q is not one of %d relocations and symbols", words[1], n)
 	}
-	c, err := parseCondition(words[2], len(p.Relocations))
+	c, err := parseCondition(words[2], n)
 	if err != nil {
 		return err
 	}

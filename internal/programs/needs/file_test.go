@@ -15,6 +15,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/programs/check"
 	"github.com/rules-btf/rules_btf/internal/programs/core"
 	"github.com/rules-btf/rules_btf/internal/programs/needs"
+	"github.com/rules-btf/rules_btf/internal/programs/reach"
 )
 
 // sample returns needs of two programs, one of which has a guard and a kfunc.
@@ -29,14 +30,24 @@ func sample(t testing.TB, order binary.ByteOrder) *needs.Needs {
 	if err != nil {
 		t.Fatal(err)
 	}
+	test := func(text string) needs.Literal {
+		t.Helper()
+		parsed, err := reach.ParseTest(text, 5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return needs.Literal{Test: parsed, Found: true}
+	}
 	return &needs.Needs{Order: order, Local: local, Programs: []needs.Program{
 		{Name: "one", Section: "fentry/f", Relocations: []core.Relocation{
 			{Kind: core.FieldByteOffset, Type: s, Access: "0:0", Memory: 4},
 			{Kind: core.FieldByteOffset, Type: s, Access: "0:1"},
 			{Kind: core.FieldExists, Type: s, Access: "0:0"}},
-			Conditions: map[int]needs.Condition{0: {{{Relocation: 2, Found: true}}},
-				1: {{{Relocation: 2, Found: true}}}},
-			Certain: map[int]needs.Condition{1: {}}, Shared: []int{1, 2},
+			Conditions: map[int]needs.Condition{0: {{{Test: reach.Fact(2), Found: true}}},
+				1: {{test("2,#99,>"), {Test: reach.Fact(4), Found: true}}},
+				4: {{{Test: reach.Fact(4), Found: true}}}},
+			Certain: map[int]needs.Condition{1: {}},
+			Shared:  []int{1, 2},
 			Refused: []needs.Refused{{Refusal: core.Refusal{What: `byte_off of void, access "0:1"`,
 				Why: "why"}, Shared: true}, {Refusal: core.Refusal{What: "x", Why: "y"}}},
 			Symbols: []needs.Symbol{{Kind: needs.Function, Name: "f", Args: 3},
@@ -65,14 +76,15 @@ func text(t testing.TB, n *needs.Needs) string {
 const someLines = `btfneeds 2
 program "one" "fentry/f" 3 0
 memory 0 4
-when 0 2
-when 1 2
-certain 1 never
 shared 1 2
 refused object "byte_off of void, access \"0:1\"" "why"
 refused program "x" "y"
 symbol function "f" strong 0 3
 symbol kfunc "bpf_kfunc" weak 4 0
+when 0 2
+when 1 2,#99,> 4
+when 4 4
+certain 1 never
 program "two" "socket" 0 1
 `
 
@@ -80,9 +92,10 @@ const someText = `one (fentry/f)
   refused byte_off of void, access "0:1": why
   refused x: y
   function f, reads 3 arguments
-  kfunc bpf_kfunc, optional
+  kfunc bpf_kfunc, optional, if kfunc(bpf_kfunc)
   byte_off struct task.mm, read or written directly, 4 bytes, if field_exists(struct task.mm)
-  byte_off struct task.pid, for some settings, if field_exists(struct task.mm)
+  byte_off struct task.pid, for some settings, if (field_exists(struct task.mm) > 99) and ` +
+	`kfunc(bpf_kfunc)
   field_exists struct task.mm
 two (socket)
 `
@@ -150,13 +163,16 @@ func withSections(t testing.TB, data []byte, changes map[string][]byte) []byte {
 func TestMalformed(t *testing.T) {
 	good := write(t, sample(t, binary.LittleEndian))
 	lines := string(sectionsOf(t, good)[".BTF.needs"])
-	replaced := func(old, new string) []byte {
+	replaced := func(pairs ...string) []byte {
 		t.Helper()
-		if !strings.Contains(lines, old) {
-			t.Fatalf("there is no %q", old)
+		changed := lines
+		for ; len(pairs) > 0; pairs = pairs[2:] {
+			if !strings.Contains(changed, pairs[0]) {
+				t.Fatalf("there is no %q", pairs[0])
+			}
+			changed = strings.Replace(changed, pairs[0], pairs[1], 1)
 		}
-		return withSections(t, good, map[string][]byte{".BTF.needs": []byte(strings.Replace(lines, old,
-			new, 1))})
+		return withSections(t, good, map[string][]byte{".BTF.needs": []byte(changed)})
 	}
 	section := func(name, content string) []byte {
 		if content == "" {
@@ -193,33 +209,41 @@ func TestMalformed(t *testing.T) {
 		{"more relocations", replaced(`"fentry/f" 3`, `"fentry/f" 4`), "line 2: .BTF.ext doesn't " +
 			`have the 4 relocations of "one"`},
 		{"a huge count", replaced(`"fentry/f" 3 0`, `"fentry/f" 4294967295 0`), "line 2: .BTF.ext doesn't"},
-		{"no relocations", replaced("program \"one\" \"fentry/f\" 3 0\nmemory 0 4\nwhen 0 2\n"+
-			"when 1 2\ncertain 1 never\nshared 1 2", `program "one" "fentry/f" 0 0`), ".BTF.ext has 1 section for which there is no program"},
+		{"no relocations", replaced("program \"one\" \"fentry/f\" 3 0\nmemory 0 4\nshared 1 2\n",
+			"program \"one\" \"fentry/f\" 0 0\n", "when 0 2\nwhen 1 2,#99,> 4\nwhen 4 4\n"+
+				"certain 1 never\n", ""), ".BTF.ext has 1 section for which there is no program"},
 		{"a program too many", replaced(`"socket" 0 1`, `"socket" 1 1`), "doesn't have the 1 relocations"},
 		{"memory too large", replaced("memory 0 4", "memory 3 4"), "line 3: malformed memory"},
 		{"no bytes", replaced("memory 0 4", "memory 0 0"), "line 3: malformed memory"},
 		{"memory first", replaced("program", "memory 0 4\nprogram"), "line 2: malformed memory"},
-		{"when too large", replaced("when 0 2", "when 3 2"), `line 4: "3" is not one of 3 relocations`},
-		{"a guard too large", replaced("when 0 2", "when 0 3"), `line 4: "3" is not one of 3 relocat`},
-		{"a guard below 0", replaced("when 0 2", "when 0 -1"), `line 4: "-1" is not one of 3 relocat`},
-		{"no condition", replaced("when 0 2", "when 0"), "line 4: malformed when"},
-		{"two conditions", replaced("when 1 2", "when 0 2"), "line 5: malformed when"},
-		{"certain twice", replaced("when 1 2", "certain 1 2"), "line 6: malformed certain"},
-		{"certain too large", replaced("certain 1", "certain 3"), `line 6: "3" is not one of 3 reloc`},
+		{"when too large", replaced("when 0 2", "when 5 2"), `line 9: "5" is not one of 5 relocations`},
+		{"a guard too large", replaced("when 0 2", "when 0 5"), `line 9: "5" is not one of 5 relocat`},
+		{"a guard below 0", replaced("when 0 2", "when 0 -1"), `line 9: "-1" is not one of 5 relocat`},
+		{"no condition", replaced("when 0 2", "when 0"), "line 9: malformed when"},
+		{"two conditions", replaced("when 4 4", "when 0 4"), "line 11: malformed when"},
+		{"certain twice", replaced("when 4 4", "certain 1 2"), "line 12: malformed certain"},
+		{"certain too large", replaced("certain 1", "certain 5"), `line 12: "5" is not one of 5 reloc`},
 		{"when first", replaced("program", "when 0 2\nprogram"), "line 2: malformed when"},
 		{"a long condition", replaced("when 0 2", "when 0 2"+strings.Repeat(" | 2", 64)),
-			"line 4: the condition is too long"},
-		{"symbol's type", replaced("weak 4", "weak 5"), "line 11: malformed symbol"},
-		{"arguments below 0", replaced("strong 0 3", "strong 0 -3"), "line 10: malformed symbol"},
-		{"no arguments", replaced("strong 0 3", "strong 0"), "line 10: malformed symbol"},
-		{"symbol's strength", replaced("strong", "strange"), "line 10: malformed symbol"},
-		{"symbol's kind", replaced("symbol function", "symbol folder"), `line 10: unknown kind of ` +
+			"line 9: the condition is too long"},
+		{"a long test", replaced("when 0 2", "when 0 2"+strings.Repeat(",2,+", 16)),
+			"line 9: a test in the condition is too long"},
+		{"no operand", replaced("#99,>", ">"), `line 10: "2,>" is not a test`},
+		{"no operator", replaced("#99,>", "#99"), `line 10: "2,#99" is not a test`},
+		{"unknown operator", replaced("#99,>", "#99,%"), `line 10: "%" is not one of 5 relocations`},
+		{"no number", replaced("#99,>", "#x,>"), `line 10: "#x" is not a number`},
+		{"a number in another form", replaced("#99,>", "#099,>"), "line 10: malformed when"},
+		{"symbol's type", replaced("weak 4", "weak 5"), "line 8: malformed symbol"},
+		{"arguments below 0", replaced("strong 0 3", "strong 0 -3"), "line 7: malformed symbol"},
+		{"no arguments", replaced("strong 0 3", "strong 0"), "line 7: malformed symbol"},
+		{"symbol's strength", replaced("strong", "strange"), "line 7: malformed symbol"},
+		{"symbol's kind", replaced("symbol function", "symbol folder"), `line 7: unknown kind of ` +
 			`symbol "folder": make the file again with this btfcore`},
 		{"an object below 0", replaced(`"fentry/f" 3 0`, `"fentry/f" 3 -1`), "line 2: malformed program"},
-		{"shared too large", replaced("shared 1 2", "shared 1 3"), `line 7: "3" is not one of 3 relocat`},
-		{"nothing shared", replaced("shared 1 2", "shared "), "line 7: malformed shared"},
+		{"shared too large", replaced("shared 1 2", "shared 1 3"), `line 4: "3" is not one of 3 relocat`},
+		{"nothing shared", replaced("shared 1 2", "shared "), "line 4: malformed shared"},
 		{"shared first", replaced("program", "shared 0\nprogram"), "line 2: malformed shared"},
-		{"refused what", replaced("refused program", "refused function"), "line 9: malformed refused"},
+		{"refused what", replaced("refused program", "refused function"), "line 6: malformed refused"},
 		{"symbol first", replaced("program", "symbol function \"f\" weak 0 0\nprogram"),
 			"line 2: malformed symbol"},
 	} {

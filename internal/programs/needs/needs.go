@@ -53,11 +53,15 @@ type Program struct {
 	Name, Section string
 	// Relocations are sorted by what they need, without duplicates. Their types are in Needs.Local.
 	Relocations []core.Relocation
-	// Conditions has, by index in Relocations, the condition under which the verifier reaches the
-	// relocation's instruction. A relocation without a condition can be reached for all outcomes.
+	// Conditions has, by the numbers of facts, the condition under which the verifier reaches a
+	// relocation's instruction, or an instruction that it refuses if a weak symbol doesn't exist. A
+	// relocation or symbol without a condition can be reached in all kernels.
+	//
+	// A fact about a kernel is the answer to a relocation, or is 1 if a symbol exists. Its number is
+	// the relocation's index in Relocations, or len(Relocations) plus the symbol's index in Symbols.
 	Conditions map[int]Condition
 	// Certain is about settings: values in .rodata and .kconfig, which a loader or the kernel sets,
-	// and whether weak symbols exist. If a relocation's instruction is reached only for some
+	// and whether symbols exist that aren't in BTF. If an instruction is reached only for some
 	// settings, Certain has the condition under which it is reached for all settings.
 	Certain map[int]Condition
 	// Symbols are the functions, variables and types of the kernel that the program names.
@@ -71,19 +75,19 @@ type Program struct {
 	Refused []Refused
 }
 
-// Reached reports whether the instruction of a relocation can be reached; found says which guards
-// found something.
-func (p *Program) Reached(relocation int, found func(int) bool) bool {
-	c, ok := p.Conditions[relocation]
-	return !ok || c.Holds(found)
+// Reached reports whether the instruction of a relocation or weak symbol can be reached; value
+// returns the facts about a kernel.
+func (p *Program) Reached(fact int, value func(fact int) uint64) bool {
+	c, ok := p.Conditions[fact]
+	return !ok || c.Holds(value)
 }
 
 // CertainlyReached reports whether the instruction is reached for all settings. The verifier
 // follows each path separately, so in rare cases it skips an instruction for which the result is
 // true (see package reach).
-func (p *Program) CertainlyReached(relocation int, found func(int) bool) bool {
-	c, ok := p.Certain[relocation]
-	return p.Reached(relocation, found) && (!ok || c.Holds(found))
+func (p *Program) CertainlyReached(fact int, value func(fact int) uint64) bool {
+	c, ok := p.Certain[fact]
+	return p.Reached(fact, value) && (!ok || c.Holds(value))
 }
 
 func compareBools(a, b bool) int {

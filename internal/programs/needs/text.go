@@ -70,16 +70,18 @@ func (n *Needs) asks(p *Program) []ask {
 	for _, r := range p.Refused {
 		list = append(list, ask{Kind: "refused", What: r.What, Why: r.Why})
 	}
-	for _, s := range p.Symbols {
-		list = append(list, ask{Kind: string(s.Kind), What: s.Name, Weak: s.Weak, Args: s.Args})
-	}
-	for i, r := range p.Relocations {
-		a := ask{Kind: r.Kind.String(), What: n.text(r), Memory: r.Memory}
-		if c, ok := p.Conditions[i]; ok {
+	add := func(fact int, a ask) {
+		if c, ok := p.Conditions[fact]; ok {
 			a.If = n.conditionText(p, c)
 		}
-		_, a.Settings = p.Certain[i]
+		_, a.Settings = p.Certain[fact]
 		list = append(list, a)
+	}
+	for i, s := range p.Symbols {
+		add(len(p.Relocations)+i, ask{Kind: string(s.Kind), What: s.Name, Weak: s.Weak, Args: s.Args})
+	}
+	for i, r := range p.Relocations {
+		add(i, ask{Kind: r.Kind.String(), What: n.text(r), Memory: r.Memory})
 	}
 	return list
 }
@@ -110,11 +112,19 @@ func (n *Needs) conditionText(p *Program, c Condition) string {
 			if !l.Found {
 				text += "not "
 			}
-			r := p.Relocations[l.Relocation]
-			text += fmt.Sprintf("%v(%s)", r.Kind, n.text(r))
+			text += l.Test.Words(func(fact int) string { return n.factText(p, fact) })
 		}
 	}
 	return text
+}
+
+// factText returns a fact as text, such as "type_size(struct task_struct)".
+func (n *Needs) factText(p *Program, fact int) string {
+	if i := fact - len(p.Relocations); i >= 0 {
+		return fmt.Sprintf("%s(%s)", p.Symbols[i].Kind, p.Symbols[i].Name)
+	}
+	r := p.Relocations[fact]
+	return fmt.Sprintf("%v(%s)", r.Kind, n.text(r))
 }
 
 // JSON returns the programs in words, for message.WriteJSON.

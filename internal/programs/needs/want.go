@@ -8,6 +8,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/programs/core"
+	"github.com/rules-btf/rules_btf/internal/programs/reach"
 )
 
 // want represents the part of a local type at which a relocation looks. It has neither modifiers
@@ -38,6 +39,7 @@ type builder struct {
 	// requests has the requests made so far. They may be needed again, because several programs may
 	// call one function.
 	requests map[core.Relocation]*request
+	weak     reach.Weak
 }
 
 // maxWants is far more than all programs of an object need.

@@ -1,5 +1,7 @@
 package reach
 
+import "github.com/rules-btf/rules_btf/internal/programs/bpfobj"
+
 // condition returns the condition of a node as an irredundant sum of products.
 func (w *walk) condition(r ref) Condition {
 	c, _ := w.cover(r, r)
@@ -30,13 +32,26 @@ func (w *walk) cover(low, high ref) (Condition, ref) {
 	others, done := w.cover(rest, d.apply(within, high0, high1))
 	var c Condition
 	for _, cube := range with1 {
-		c = append(c, append([]Literal{{w.sites[guard], true}}, cube...))
+		c = append(c, append([]Literal{w.literal(guard, true)}, cube...))
 	}
 	for _, cube := range with0 {
-		c = append(c, append([]Literal{{w.sites[guard], false}}, cube...))
+		c = append(c, append([]Literal{w.literal(guard, false)}, cube...))
 	}
 	if c = append(c, others...); len(c) > maxCubes {
 		return c[:maxCubes+1], anything
 	}
 	return c, d.branch(guard, d.apply(join, done0, done), d.apply(join, done1, done))
+}
+
+// literal returns the literal for an outcome of a guard or choice.
+func (w *walk) literal(guard int32, found bool) Literal {
+	if guard < w.diagram.settings.first {
+		return Literal{Fact(w.guards[guard]), found}
+	}
+	t, _ := w.diagram.settings.test(guard)
+	if n := len(t); n == 3 && t[0].op == isFact && t[1] == (token{op: isConstant}) &&
+		t[2] == (token{op: jumpEq | bpfobj.ClassJMP}) {
+		return Literal{t[:1], !found}
+	}
+	return Literal{t, found}
 }

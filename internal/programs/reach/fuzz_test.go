@@ -66,11 +66,11 @@ func FuzzAnalyze(f *testing.F) {
 		}
 		start := time.Now()
 		entry := garbage(data)
-		first := Analyze(entry)
+		first := Analyze(entry, nil)
 		if took := time.Since(start); took > 20*time.Second {
 			t.Errorf("it took %v", took)
 		}
-		if second := Analyze(entry); !reflect.DeepEqual(first, second) {
+		if second := Analyze(entry, nil); !reflect.DeepEqual(first, second) {
 			t.Errorf("two calls of Analyze differ:\n%v\n%v", first, second)
 		}
 		for site, c := range first.Conditions {

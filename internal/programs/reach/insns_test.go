@@ -134,11 +134,12 @@ func TestSequences(t *testing.T) {
 			}
 			functions := makeFunctions(code, callee)
 			asked := question{kind: core.FieldExists}
-			for place, c := range Analyze(functions[0]).Conditions {
+			analysis := Analyze(functions[0], nil)
+			for place, c := range analysis.Conditions {
 				if place.Function.Insns[place.Insn] != site {
 					continue
 				}
-				missing, found := holds(c, nil), holds(c, map[question]bool{asked: true})
+				missing, found := holds(analysis, c, nil), holds(analysis, c, map[question]bool{asked: true})
 				got := map[[2]bool]string{{true, true}: "always", {false, true}: "found",
 					{true, false}: "!found", {false, false}: "never"}[[2]bool{missing, found}]
 				if got != s.want {
@@ -155,7 +156,7 @@ func TestSequences(t *testing.T) {
 					}
 					program.Close()
 					if refused := !accepts(t, patched(t, functions, answers, place)); refused !=
-						holds(c, answers) {
+						holds(analysis, c, answers) {
 						t.Errorf("if the guard's outcome is %t, the verifier refuses: %t", outcome, refused)
 					}
 				}
@@ -184,7 +185,7 @@ func TestLimits(t *testing.T) {
 	many.Insns = append(many.Insns, unless(ifZero, 7)...)
 	at := len(many.Insns) - 3
 	many.Relocations[at] = core.Relocation{Kind: core.FieldByteOffset}
-	c := Analyze(many).Conditions[Site{many, at}]
+	c := Analyze(many, nil).Conditions[Site{many, at}]
 	if len(c) != 1 || len(c[0]) != 0 {
 		t.Errorf("got %v, want always", c)
 	}
@@ -192,7 +193,7 @@ func TestLimits(t *testing.T) {
 	for n := range maxGuards + 1 {
 		few.Relocations[len(few.Insns)+n] = core.Relocation{Kind: core.FieldExists, Type: uint32(n)}
 	}
-	if c := Analyze(few).Conditions[Site{few, 2}]; len(c) != 1 || len(c[0]) != 0 {
+	if c := Analyze(few, nil).Conditions[Site{few, 2}]; len(c) != 1 || len(c[0]) != 0 {
 		t.Errorf("got %v, want always", c)
 	}
 }

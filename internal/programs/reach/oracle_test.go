@@ -57,12 +57,19 @@ func outcomes(guards []question, do func(found map[question]bool)) {
 	}
 }
 
-// holds reports whether a condition holds for these outcomes of the guards.
-func holds(c Condition, found map[question]bool) bool {
+// holds reports whether a condition holds for these outcomes of the guards. The other facts, and
+// those that were found, are the numbers in the instructions.
+func holds(a Analysis, c Condition, found map[question]bool) bool {
+	value := func(fact int) uint64 {
+		s := a.Facts[fact].Site
+		q := questionOf(s.Function.Relocations[s.Insn])
+		if q.kind.IsGuard() && !found[q] {
+			return 0
+		}
+		return uint64(s.Function.Insns[s.Insn].Imm)
+	}
 	return slices.ContainsFunc(c, func(cube []Literal) bool {
-		return !slices.ContainsFunc(cube, func(l Literal) bool {
-			return found[questionOf(l.Site.Function.Relocations[l.Site.Insn])] != l.Found
-		})
+		return !slices.ContainsFunc(cube, func(l Literal) bool { return l.Test.Holds(value) != l.Found })
 	})
 }
 
@@ -85,7 +92,8 @@ func TestVerifier(t *testing.T) {
 			t.Fatal(err)
 		}
 		spec := collection.Programs[function]
-		conditions := Analyze(f).Conditions
+		analysis := Analyze(f, nil)
+		conditions := analysis.Conditions
 		var guards []question
 		sites := map[string]Site{}
 		for site := range conditions {
@@ -105,7 +113,7 @@ func TestVerifier(t *testing.T) {
 				}
 				loads++
 				refused := !accepts(t, patch(spec, sites, found, site))
-				expected := holds(conditions[site], found)
+				expected := holds(analysis, conditions[site], found)
 				switch {
 				case refused == expected:
 				case expected && p.cautious:

@@ -24,6 +24,7 @@ struct t { int a, b, c, d; } CORE;
 struct other { int x; } CORE;
 enum e { ONE = 1, TWO };
 
+#define field_size(field) bpf_core_field_size(((struct t *)0)->field)
 #define has(field) bpf_core_field_exists(((struct t *)0)->field)
 #define size(type) bpf_core_type_size(type)
 #define id(type) bpf_core_type_id_kernel(type)
@@ -110,9 +111,21 @@ var programs = []program{
 	{name: "size", body: `if (size(struct other) > 0) sum = read_other();`, want: "x: size(other)"},
 	{name: "no size", body: `if (!size(struct other)) sum = read(a);`, want: "a: !size(other)"},
 	{name: "certain size", body: `if (size(struct other) == 4) sum = read_other();`,
-		want: "x: size(other)"},
+		want: "x: (size(other) == 4)"},
 	{name: "large size", body: `if (size(struct other) > 4) sum = read_other();`,
-		want: "x: size(other)", cautious: true},
+		want: "x: (size(other) > 4)"},
+	{name: "small size", body: `if (size(struct other) < 100) sum = read_other();`,
+		want: "x: !(size(other) > 99)"},
+	{name: "size of at least one byte", body: `if (size(struct other) >= 1) sum = read_other();`,
+		want: "x: size(other)"},
+	{name: "calculation with a size", body: `if ((size(struct other) ^ 3ul) > 20) sum = read_other();`,
+		want: "x: ((size(other) ^ 3) > 20)"},
+	{name: "size and guard", body: `if (size(struct other) + has(a) * 2ul > 4) sum = read_other();`,
+		want: "x: ((2 + size(other)) > 4) & has(a) | (size(other) > 4) & !has(a)"},
+	{name: "size of a field", body: `if (has(b) && field_size(b) == 4) sum = read(a);`,
+		want: "a: (b == 4) & has(b); b: has(b)"},
+	{name: "value of an enumerator", body: `if (value(TWO) == 2) sum = read(a);`,
+		want: "TWO: always; a: (TWO == 2)"},
 	{name: "id", body: `if (id(struct other)) sum = read_other();`, want: "x: id(other)"},
 	{name: "type", body: `if (exists(struct other)) sum = read_other();`, want: "x: exists(other)"},
 	{name: "match", body: `if (matches(struct other)) sum = read_other();`,
@@ -261,9 +274,9 @@ func name(t *testing.T, o *bpfobj.Object, r core.Relocation) string {
 
 // describe lists the conditions of the relocations that aren't guards. If several instructions read
 // one field, it joins their conditions.
-func describe(t *testing.T, o *bpfobj.Object, conditions map[Site]Condition) string {
+func describe(t *testing.T, o *bpfobj.Object, a Analysis) string {
 	of := map[string]Condition{}
-	for site, c := range conditions {
+	for site, c := range a.Conditions {
 		if r := site.Function.Relocations[site.Insn]; !r.Kind.IsGuard() {
 			of[name(t, o, r)] = append(of[name(t, o, r)], c...)
 		}
@@ -274,7 +287,10 @@ func describe(t *testing.T, o *bpfobj.Object, conditions map[Site]Condition) str
 		for _, cube := range of[key] {
 			var words []string
 			for _, l := range cube {
-				word := name(t, o, l.Site.Function.Relocations[l.Site.Insn])
+				word := l.Test.Words(func(fact int) string {
+					s := a.Facts[fact].Site
+					return name(t, o, s.Function.Relocations[s.Insn])
+				})
 				if !l.Found {
 					word = "!" + word
 				}
@@ -303,7 +319,7 @@ func describe(t *testing.T, o *bpfobj.Object, conditions map[Site]Condition) str
 func TestConditions(t *testing.T) {
 	eachProgram(t, func(t *testing.T, p program, path, function string) {
 		o, f := open(t, path, function)
-		if got := describe(t, o, Analyze(f).Conditions); got != p.want {
+		if got := describe(t, o, Analyze(f, nil)); got != p.want {
 			t.Errorf("got  %s\nwant %s", got, p.want)
 		}
 	})

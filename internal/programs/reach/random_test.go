@@ -14,7 +14,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/programs/core"
 )
 
-var randomPrograms = flag.Int("programs", 300, "how many random programs TestVerifierRandom makes")
+var randomPrograms = flag.Int("programs", 200, "how many random programs TestVerifierRandom makes")
 
 // generator writes random functions whose registers r0 and r6 to r9 always hold numbers.
 type generator struct {
@@ -34,9 +34,9 @@ func (g *generator) reg() uint8 { return []uint8{0, 6, 7, 8, 9}[g.Intn(5)] }
 
 // guard makes the next instruction a guard.
 func (g *generator) guard() {
-	n := g.Intn(3)
+	n := g.Intn(4)
 	kind := core.FieldExists
-	if n == 2 {
+	if n >= 2 {
 		kind = core.TypeSize
 	}
 	g.Relocations[len(g.Insns)] = core.Relocation{Kind: kind, Type: uint32(n), Access: "0"}
@@ -184,6 +184,11 @@ func randomFunction(r *rand.Rand, n int, callee *bpfobj.Function) *bpfobj.Functi
 		}
 		g.Insns[at].Off = int16(target - at - 1)
 	}
+	for at, r := range g.Relocations {
+		if r.Kind == core.TypeSize {
+			g.Insns[at].Imm = map[uint32]int32{2: 40, 3: 3}[r.Type]
+		}
+	}
 	g.add(0x95, 0, 0, 0, 0)
 	return g.Function
 }
@@ -196,12 +201,8 @@ func patched(t *testing.T, functions []*bpfobj.Function, found map[question]bool
 	for _, f := range functions {
 		for at, i := range f.Insns {
 			if r, ok := f.Relocations[at]; ok && r.Kind.IsGuard() {
-				i.Imm = 0
-				if found[questionOf(r)] {
-					i.Imm = 1
-					if r.Kind == core.TypeSize {
-						i.Imm = 40
-					}
+				if !found[questionOf(r)] {
+					i.Imm = 0
 				}
 			}
 			if f.Calls[at] != nil { // the last function
@@ -232,7 +233,7 @@ func TestVerifierRandom(t *testing.T) {
 		t.Skip("SKIPPED: the instructions are little-endian, but this machine isn't")
 	}
 	guards := []question{{core.FieldExists, 0, "0"}, {core.FieldExists, 1, "0"},
-		{core.TypeSize, 2, "0"}}
+		{core.TypeSize, 2, "0"}, {core.TypeSize, 3, "0"}}
 	var others, agree, unreachable, cautious int
 	for seed := range int64(*randomPrograms) {
 		r := rand.New(rand.NewSource(seed))
@@ -247,7 +248,8 @@ func TestVerifierRandom(t *testing.T) {
 		} else if len(f.Calls) == 0 {
 			continue
 		}
-		conditions := Analyze(functions[0]).Conditions
+		analysis := Analyze(functions[0], nil)
+		conditions := analysis.Conditions
 		outcomes(guards, func(found map[question]bool) {
 			program, err := ebpf.NewProgram(patched(t, functions, found, Site{}))
 			if err != nil {
@@ -260,7 +262,7 @@ func TestVerifierRandom(t *testing.T) {
 					continue
 				}
 				refused := !accepts(t, patched(t, functions, found, site))
-				switch expected := holds(c, found); {
+				switch expected := holds(analysis, c, found); {
 				case refused && !expected:
 					t.Errorf("seed %d, outcomes %v: the verifier reached the instruction %d\n%v", seed, found,
 						site.Insn, patched(t, functions, found, site).Instructions)

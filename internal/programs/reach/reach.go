@@ -46,12 +46,23 @@ type Site struct {
 	Insn     int
 }
 
-// Literal is the outcome of a guard: whether it found what it refers to. If several guards refer to
-// the same thing, Site is the first of them.
+// Asked is where a program asks for a fact about a kernel: the first relocation that requests the
+// fact, or the name of the weak symbol whose existence is the fact.
+type Asked struct {
+	Site   Site
+	Symbol string
+}
+
+// Literal is the outcome of a guard or of another test: whether it found what it refers to.
 type Literal struct {
-	Site  Site
+	Test  Test // about Analysis.Facts
 	Found bool
 }
+
+// Weak has the weak symbols whose existence the kernel's BTF shows, by name. The value says whether
+// the verifier knows that the address of such a symbol isn't 0: it does for functions, but not for
+// variables of each CPU or for structs (see reg_not_null in kernel/bpf/verifier.c).
+type Weak map[string]bool
 
 // Condition is a disjunction of conjunctions of literals. An empty disjunction never holds. A
 // disjunction with an empty conjunction means that the condition always holds or isn't known.
@@ -70,27 +81,34 @@ const (
 
 // Analysis is what was found out about a program and the functions that it calls.
 type Analysis struct {
+	// Facts are the facts about a kernel on which conditions depend.
+	Facts []Asked
 	// Conditions has, for each relocation, the condition under which the verifier reaches it for some
 	// settings.
 	Conditions map[Site]Condition
 	// Certain has, for each relocation, the condition under which the verifier reaches, for all
 	// settings, this relocation or another one with the same question.
 	Certain map[Site]Condition
+	// Symbols has, for each weak symbol, the conditions under which the verifier reaches, for some
+	// settings and for all settings, an instruction that it refuses if the symbol doesn't exist.
+	Symbols map[string]struct{ Some, All Condition }
 	// Slots is how many 8-byte slots of its context the program reads for all settings and all
 	// outcomes of guards; for some of these, it may read more slots.
 	Slots int
 }
 
 // Analyze analyzes a program. If a program exceeds the limits, all its conditions are "always".
-func Analyze(entry *bpfobj.Function) Analysis {
-	w := newWalk(entry)
-	w.run()
-	if w.diagram.full || w.diagram.settings.full {
-		w = newWalk(entry)
-		w.diagram.off = true
-		w.run()
+func Analyze(entry *bpfobj.Function, weak Weak) Analysis {
+	var w *walk
+	for off := allKnown; off <= noneKnown; off++ {
+		w = newWalk(entry, weak)
+		w.diagram.off = off
+		if w.run(); !w.diagram.full && !w.diagram.settings.full {
+			break
+		}
 	}
-	a := Analysis{map[Site]Condition{}, map[Site]Condition{}, w.slots()}
+	type both = struct{ Some, All Condition }
+	a := Analysis{w.facts, map[Site]Condition{}, map[Site]Condition{}, map[string]both{}, w.slots()}
 	covers := map[ref]Condition{}
 	cover := func(r ref) Condition {
 		c, ok := covers[r]
@@ -110,9 +128,17 @@ func Analyze(entry *bpfobj.Function) Analysis {
 		a.Conditions[site] = cover(w.diagram.possible(reach))
 		a.Certain[site] = cover(w.diagram.certain(reached[q]))
 	}
+	refusals := w.refusals()
+	for _, name := range slices.Sorted(maps.Keys(refusals)) {
+		reach := refusals[name]
+		a.Symbols[name] = both{cover(w.diagram.possible(reach)), cover(w.diagram.certain(reach))}
+	}
 	if w.diagram.full {
 		for site := range a.Conditions {
 			a.Conditions[site], a.Certain[site] = always(), always()
+		}
+		for name := range a.Symbols {
+			a.Symbols[name] = both{always(), always()}
 		}
 		a.Slots = 0
 	}
@@ -165,26 +191,42 @@ type question struct {
 
 func questionOf(r core.Relocation) question { return question{r.Kind, r.Type, r.Access} }
 
-// newWalk finds all functions of a program and numbers their guards.
-func newWalk(entry *bpfobj.Function) *walk {
+// newWalk finds all functions of a program, and numbers the facts for which they ask.
+func newWalk(entry *bpfobj.Function, weak Weak) *walk {
 	w := &walk{diagram: newDiagram(), index: map[*bpfobj.Function]*function{},
-		guards: map[question]int32{}}
+		questions: map[question]int{}, symbols: map[string]int{}, pointers: weak}
+	add := func(a Asked, guard bool) int {
+		if guard {
+			w.guards = append(w.guards, len(w.facts))
+		}
+		w.facts = append(w.facts, a)
+		return len(w.facts) - 1
+	}
 	w.add(entry)
 	for i := 0; i < len(w.functions); i++ {
 		f := w.functions[i]
 		for _, at := range slices.Sorted(maps.Keys(f.Relocations)) {
 			q := questionOf(f.Relocations[at])
-			if _, ok := w.guards[q]; !ok && q.kind.IsGuard() {
-				w.guards[q] = int32(len(w.sites))
-				w.sites = append(w.sites, Site{f.Function, at})
+			if _, ok := w.questions[q]; !ok && q.kind != core.TypeIDLocal {
+				guard := q.kind.IsGuard() && q.kind != core.TypeSize
+				w.questions[q] = add(Asked{Site: Site{f.Function, at}}, guard)
+			}
+		}
+		for _, at := range slices.Sorted(maps.Keys(f.Uses)) {
+			name := f.Uses[at]
+			if _, ok := weak[name]; !ok {
+				continue
+			}
+			if _, known := w.symbols[name]; !known {
+				w.symbols[name] = add(Asked{Symbol: name}, true)
 			}
 		}
 		for _, at := range slices.Sorted(maps.Keys(f.Calls)) {
 			w.add(f.Calls[at])
 		}
 	}
-	w.diagram.full = len(w.sites) > maxGuards
-	w.diagram.settings.first = int32(len(w.sites))
+	w.diagram.full = len(w.guards) > maxGuards
+	w.diagram.settings.first = int32(len(w.guards))
 	return w
 }
 

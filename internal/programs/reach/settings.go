@@ -1,28 +1,52 @@
 package reach
 
 import (
+	"math"
+
 	"github.com/rules-btf/rules_btf/internal/programs/bpfobj"
+	"github.com/rules-btf/rules_btf/internal/programs/core"
 )
 
 // settings are values that the verifier knows when it checks a program, but that the object file
-// doesn't show: what is in .rodata, which a loader may set; what is in .kconfig, such as
-// LINUX_KERNEL_VERSION; and whether weak symbols exist. If a jump compares such values, the
-// verifier follows the jump only one way, but we don't know which. So the comparison is a choice,
-// which is like a guard, but without a relocation. Choices are numbered after all guards.
+// doesn't show. Some are facts, which are known for each kernel: the answers to relocations. Others
+// aren't: what is in .rodata, which a loader may set; what is in .kconfig, such as
+// LINUX_KERNEL_VERSION; and whether symbols exist that aren't in BTF. If a jump compares such
+// values, the verifier follows the jump only one way, but we don't know which. So the comparison is
+// a choice, which is like a guard. If a choice compares only facts, it is a Test in conditions.
+// Choices are numbered after all guards.
 type settings struct {
-	off     bool // such values count as unknown, like most others
-	first   int32
-	values  map[setting]uint64
-	choices map[choice]int32
-	blocks  map[block]uint64
-	full    bool
+	off        level
+	first      int32
+	values     map[setting]uint64
+	list       []known // by number
+	choices    map[choice]int32
+	choiceList []choice // by number, from first
+	blocks     map[block]uint64
+	full       bool
 }
 
+// level says which values count as unknown, like most others, because a program has too many.
+type level uint8
+
+const (
+	allKnown level = iota
+	onlyFacts
+	noneKnown
+)
+
 // setting is a value that only the verifier knows: the result of a load, the address of a weak
-// symbol, or the result of an operation with another setting.
+// symbol, a fact, or the result of an operation with another setting.
 type setting struct {
-	op   operation // of a load or calculation, 0 for an address
+	op   operation // of a load or calculation, isFact, or 0 for an address
 	x, y term
+}
+
+// known is a setting, and how it is calculated.
+type known struct {
+	setting
+	facts  bool // only from facts and constants
+	small  bool // less than 1<<31
+	tokens int  // in a test with this setting
 }
 
 // block is a data section, or an external symbol.
@@ -56,30 +80,49 @@ func (s *settings) block(a bpfobj.Address) uint64 {
 // address returns the value of an instruction that loads an address.
 func (s *settings) address(a bpfobj.Address) term {
 	switch {
-	case s.off || int64(int32(a.Offset)) != a.Offset:
+	case s.off > allKnown || int64(int32(a.Offset)) != a.Offset:
 		return term{kind: isAnything}
 	case a.ReadOnly():
 		return term{isData, s.block(a)<<32 | uint64(uint32(a.Offset))}
 	case a.IsWeak():
-		return s.value(setting{x: number(s.block(a))})
+		return s.value(known{setting: setting{x: number(s.block(a))}})
 	}
 	return term{kind: isAnything}
 }
 
+// fact returns the value of a fact about the kernel: the answer to a relocation of this kind. Only
+// the values of enumerators may be large or negative.
+func (s *settings) fact(fact int, kind core.Kind) term {
+	if s.off > onlyFacts {
+		return term{kind: isAnything}
+	}
+	return s.value(known{setting{isFact, number(uint64(fact)), term{}}, true,
+		kind != core.EnumvalValue, 1})
+}
+
 // value returns the term of a setting.
-func (s *settings) value(v setting) term {
-	n, ok := s.values[v]
+func (s *settings) value(v known) term {
+	n, ok := s.values[v.setting]
 	if !ok {
-		if len(s.values) == maxSettings {
+		if len(s.list) == maxSettings || v.tokens > maxTest/2 {
 			return term{kind: isAnything}
 		}
 		if s.values == nil {
 			s.values = map[setting]uint64{}
 		}
-		n = uint64(len(s.values))
-		s.values[v] = n
+		n = uint64(len(s.list))
+		s.values[v.setting] = n
+		s.list = append(s.list, v)
 	}
 	return term{isSetting, n}
+}
+
+// known returns what is known about a term that is a number or a setting.
+func (s *settings) known(t term) known {
+	if t.kind == isNumber {
+		return known{facts: true, small: t.value < 1<<31, tokens: 1}
+	}
+	return s.list[t.value]
 }
 
 // load returns the value that is loaded from an address.
@@ -87,7 +130,7 @@ func (s *settings) load(op uint8, x, y term) term {
 	if x.kind != isData {
 		return term{kind: isAnything}
 	}
-	return s.value(setting{loads + operation(op), add32(x, y), term{}})
+	return s.value(known{setting: setting{loads + operation(op), add32(x, y), term{}}})
 }
 
 // add32 adds y to the offset of x, an address in data.
@@ -97,43 +140,50 @@ func add32(x, y term) term {
 
 // calculate evaluates an ALU instruction if its result is a setting or an address in data.
 func (s *settings) calculate(code uint8, wide bool, x, y term) (t term, ok bool) {
-	op := operation(code)
+	op := operation(code) | bpfobj.ClassALU
 	if wide {
-		op |= bpfobj.ClassALU64
-	} else {
-		op |= bpfobj.ClassALU
+		op = operation(code) | bpfobj.ClassALU64
 	}
-	known := func(t term) bool { return t.kind == isSetting || t.kind == isNumber }
 	switch {
 	case code == aluMov:
 		if y.kind != isSetting || wide {
 			return term{}, false
 		}
-		return s.value(setting{op, y, term{}}), true
+		if s.known(y).small {
+			return y, true
+		}
+		return s.calculate(aluAnd, true, y, number(math.MaxUint32))
 	case code == aluAdd && wide && x.kind == isData && y.kind == isNumber:
 		return add32(x, y), int64(int32(y.value)) == int64(y.value)
-	case known(x) && known(y) && (x.kind == isSetting || y.kind == isSetting):
-		return s.value(setting{op, x, y}), true
+	case !areKnown(x, y) || aluSigns[operation(code)] == "":
+		return term{}, false
+	case x == number(0) && (code == aluAdd || code == aluOr || code == aluXor):
+		t, ok := s.calculate(aluMov, wide, x, y)
+		if !ok {
+			t = y
+		}
+		return t, true
+	case (code == aluLsh || code == aluRsh || code == aluSar) &&
+		(y.kind != isNumber || y.value > 63 || y.value > 31 && !wide):
+		return term{kind: isAnything}, true
 	}
-	return term{}, false
+	a, b := s.known(x), s.known(y)
+	return s.value(known{setting{op, x, y}, a.facts && b.facts, false, a.tokens + b.tokens + 1}), true
 }
 
-// opposites maps some conditional jumps to the jump with the opposite condition.
-var opposites = map[uint8]uint8{jumpNe: jumpEq, jumpLe: jumpGt, jumpLt: jumpGe, jumpSle: jumpSgt,
-	jumpSlt: jumpSge}
+// areKnown reports whether two terms are settings or numbers, and at least one is a setting.
+func areKnown(x, y term) bool {
+	known := func(t term) bool { return t.kind == isSetting || t.kind == isNumber }
+	return known(x) && known(y) && (x.kind == isSetting || y.kind == isSetting)
+}
 
 // compare returns the number of the choice for a conditional jump that compares a setting. The jump
 // is taken if the choice has the outcome sense.
 func (s *settings) compare(op uint8, x, y term) (guard int32, sense, ok bool) {
-	known := func(t term) bool { return t.kind == isSetting || t.kind == isNumber }
-	if !known(x) || !known(y) || x.kind != isSetting && y.kind != isSetting {
+	if !areKnown(x, y) {
 		return 0, false, false
 	}
-	sense = true
-	if opposite, ok := opposites[op&0xf0]; ok {
-		op, sense = op&^0xf0|opposite, false
-	}
-	c := choice{op, x, y}
+	c, sense := choice{op, x, y}.normal(s.known(x).small && s.known(y).small)
 	n, found := s.choices[c]
 	if !found {
 		if len(s.choices) == maxChoices {
@@ -145,8 +195,29 @@ func (s *settings) compare(op uint8, x, y term) (guard int32, sense, ok bool) {
 		}
 		n = s.first + int32(len(s.choices))
 		s.choices[c] = n
+		s.choiceList = append(s.choiceList, c)
 	}
 	return n, sense, true
+}
+
+// test returns the test for a choice, and whether the choice compares only facts.
+func (s *settings) test(guard int32) (Test, bool) {
+	c := s.choiceList[guard-s.first]
+	return append(append(s.tokens(c.x), s.tokens(c.y)...), token{op: operation(c.op)}),
+		s.known(c.x).facts && s.known(c.y).facts
+}
+
+// tokens returns the tokens of a term that is a number or a setting.
+func (s *settings) tokens(t term) Test {
+	switch v := s.known(t); {
+	case t.kind == isNumber:
+		return Test{{isConstant, t.value}}
+	case v.op == isFact:
+		return Test{{isFact, v.x.value}}
+	case v.facts:
+		return append(append(s.tokens(v.x), s.tokens(v.y)...), token{op: v.op})
+	}
+	return nil
 }
 
 // possible returns the condition under which a node is reached for some settings.
@@ -155,6 +226,7 @@ func (d *diagram) possible(r ref) ref { return d.quantify(r, join, map[ref]ref{}
 // certain returns the condition under which a node is reached for all settings.
 func (d *diagram) certain(r ref) ref { return d.quantify(r, within, map[ref]ref{}) }
 
+// quantify removes the choices that don't compare only facts.
 func (d *diagram) quantify(r ref, op operation, done map[ref]ref) ref {
 	n := d.nodes[r]
 	if n.guard == noGuard {
@@ -164,8 +236,12 @@ func (d *diagram) quantify(r ref, op operation, done map[ref]ref) ref {
 		return q
 	}
 	missing, found := d.quantify(n.missing, op, done), d.quantify(n.found, op, done)
+	facts := n.guard < d.settings.first
+	if !facts {
+		_, facts = d.settings.test(n.guard)
+	}
 	q := d.branch(n.guard, missing, found)
-	if n.guard >= d.settings.first {
+	if !facts {
 		q = d.apply(op, missing, found)
 	}
 	done[r] = q

@@ -67,7 +67,7 @@ func settingsFunction(in bpfobj.Address, code insns) *bpfobj.Function {
 func TestSettings(t *testing.T) {
 	for _, c := range settingsCases {
 		f := settingsFunction(c.in, c.code)
-		a := Analyze(f)
+		a := Analyze(f, nil)
 		var possible, certainly []string
 		for at, i := range f.Insns {
 			if i == site {
@@ -102,7 +102,7 @@ func TestManySettings(t *testing.T) {
 		code = append(code, bpfobj.Insn{Op: 0x61, Dst: 2, Src: 1, Off: 4 * n}, jump(ifNot, 2, 0))
 	}
 	f := settingsFunction(rodata, append(code, guard(3), jump(ifZero, 3, 1), site, set(0, 0), exit))
-	a := Analyze(f)
+	a := Analyze(f, nil)
 	at := Site{f, slices.Index(f.Insns, site)}
 	if got := word(a.Conditions[at]) + word(a.Certain[at]); got != "foundfound" {
 		t.Errorf("%s", got)
@@ -137,7 +137,7 @@ func TestSlots(t *testing.T) {
 				f.Relocations[at] = core.Relocation{Kind: core.FieldExists}
 			}
 		}
-		if got := Analyze(f).Slots; got != c.want {
+		if got := Analyze(f, nil).Slots; got != c.want {
 			t.Errorf("%s: %d, want %d", c.name, got, c.want)
 		}
 	}

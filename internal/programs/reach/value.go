@@ -14,12 +14,13 @@ const (
 	isNone     kind = iota // the instruction isn't reached
 	isAnything             // not known
 	isNumber               // the number in value
-	isNonzero              // a nonzero size or id, found by the guard with the number value
+	isNonzero              // a nonzero type id, found by the guard with the number value
+	isPointer              // an address that isn't 0, found by the guard with the number value
 	isFrame                // an address in the stack frame, relative to r10
 	isWild                 // unknown, but it may be an address in the stack frame
 	isContext              // an address in the program's context, relative to its start
 	isData                 // an address in read-only data: see settings
-	isSetting              // known only to the verifier: see settings
+	isSetting              // known only to the verifier, or for each kernel: see settings
 )
 
 func number(v uint64) term { return term{isNumber, v} }
@@ -35,6 +36,7 @@ const (
 	without            // x for the outcomes for which y is none
 	foreign            // x as another function sees it; y is x
 	zeros              // 0 if x is 0; y is x
+	numbers            // the condition that x is a number; y is x
 	loads              // plus a load's opcode: the data at the address x, with the offset y
 )
 
@@ -94,6 +96,10 @@ func (d *diagram) do(op operation, x, y term) ref {
 	switch {
 	case op >= loads:
 		return d.constant(d.settings.load(uint8(op), x, y))
+	case op == zeros:
+		if guard, _, ok := d.settings.compare(jumpEq|bpfobj.ClassJMP, x, number(0)); ok {
+			return d.branch(guard, anything, d.constant(number(0)))
+		}
 	case op >= join:
 	case class == bpfobj.ClassALU || class == bpfobj.ClassALU64:
 		if t, ok := d.settings.calculate(code, class == bpfobj.ClassALU64, x, y); ok {
@@ -129,6 +135,11 @@ func (op operation) do(x, y term) term {
 			return x
 		}
 		return term{kind: isAnything}
+	case numbers:
+		if x.kind == isNumber {
+			return term{kind: isAnything}
+		}
+		return term{}
 	}
 	code, class := uint8(op&0xf0), uint8(op&7)
 	if class == bpfobj.ClassALU || class == bpfobj.ClassALU64 {
@@ -167,7 +178,7 @@ func calculate(code uint8, wide bool, x, y term) term {
 	isZero := func(t term) bool { return t.kind == isNumber && cut(t.value) == 0 }
 	switch {
 	case code == aluMov && (wide || y.kind == isNonzero):
-		return y // a size or an id has 32 bits
+		return y // an id has 32 bits
 	case code == aluMov && y.kind == isNumber:
 		return number(cut(y.value))
 	case code == aluAdd && wide && x.kind == isFrame && y.kind == isNumber:
@@ -223,6 +234,9 @@ func compare(code uint8, narrow bool, x, y term) (taken, known bool) {
 		case jumpLt:
 			return false, y.value == 1
 		}
+	}
+	if x.kind == isPointer && y == number(0) && !narrow && (code == jumpEq || code == jumpNe) {
+		return code == jumpNe, true
 	}
 	if x.kind != isNumber || y.kind != isNumber {
 		return false, false

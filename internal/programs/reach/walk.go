@@ -13,8 +13,11 @@ type walk struct {
 	diagram   *diagram
 	functions []*function
 	index     map[*bpfobj.Function]*function
-	guards    map[question]int32
-	sites     []Site // the guards, by number
+	facts     []Asked
+	questions map[question]int // the facts that relocations request
+	symbols   map[string]int   // the facts whether weak symbols exist
+	pointers  map[string]bool  // Weak
+	guards    []int            // the facts that are guards, by number
 
 	queue []place // instructions still to analyze, in order
 }
@@ -137,24 +140,37 @@ const (
 func sizeOf(op uint8) int32 { return [...]int32{4, 2, 1, 8}[op>>3&3] }
 
 // immediate returns the value of the number in an instruction. In the object file, 64-bit loads of
-// addresses look like loads of numbers; so the result of a 64-bit load is known only for guards
-// and, as settings, for addresses in f.Data.
+// addresses look like loads of numbers; so the result of a 64-bit load is known only for facts and,
+// as settings, for addresses in f.Data.
 func (w *walk) immediate(f *function, at int) ref {
 	r, relocated := f.Relocations[at]
-	i := f.Insns[at]
+	i, d := f.Insns[at], w.diagram
 	switch {
-	case relocated && r.Kind.IsGuard():
-		guard := w.guards[questionOf(r)]
+	case relocated && r.Kind == core.TypeIDLocal, relocated && r.Kind == core.EnumvalValue && !i.IsWide():
+		return anything
+	case relocated:
+		fact := w.questions[questionOf(r)]
+		guard, ok := slices.BinarySearch(w.guards, fact)
+		if !ok {
+			return d.constant(d.settings.fact(fact, r.Kind))
+		}
 		found := number(1)
-		if r.Kind == core.TypeSize || r.Kind == core.TypeIDTarget {
+		if r.Kind == core.TypeIDTarget {
 			found = term{isNonzero, uint64(guard)}
 		}
-		return w.diagram.branch(guard, w.diagram.constant(number(0)), w.diagram.constant(found))
-	case relocated:
-		return anything
+		return d.branch(int32(guard), d.constant(number(0)), d.constant(found))
 	case i.IsWide():
-		if a, ok := f.Data[at]; ok {
-			return w.diagram.constant(w.diagram.address(a))
+		a, ok := f.Data[at]
+		if fact, weak := w.symbols[a.Symbol]; weak && a.IsWeak() {
+			guard, _ := slices.BinarySearch(w.guards, fact)
+			found := anything
+			if w.pointers[a.Symbol] {
+				found = d.constant(term{isPointer, uint64(guard)})
+			}
+			return d.branch(int32(guard), d.constant(number(0)), found)
+		}
+		if ok {
+			return d.constant(d.address(a))
 		}
 		return anything
 	}
