@@ -146,3 +146,10 @@ func (c *converter) foreign(d *dwarf.Data, h *dwarf.Unit) (*unit, error) {
 	c.neighbours.group.note(u)
 	return u, nil
 }
+
+// forgetOthers drops the units to which a failed unit refers: some may have been read only in part.
+func (c *converter) forgetOthers() {
+	clear(c.neighbours.others)
+	c.neighbours.group, c.neighbours.recent = group{}, nil
+	c.forgetReached()
+}

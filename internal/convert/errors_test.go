@@ -181,23 +181,31 @@ func TestRust(t *testing.T) {
 // TestSkippedUnitLeavesNoTrace links a good unit with one that can't be encoded. The result must be
 // that of the good unit alone, in either order and with any number of threads.
 func TestSkippedUnitLeavesNoTrace(t *testing.T) {
-	const bad = "struct s { long other; }; struct only_bad { int x; }; int g(struct s *r, " +
-		"only_bad *o, long s::*m) { return r->*m + o->x; }"
-	write := "echo '" + bad + "' > b.cc; gcc -g -c x.c; gcc -g -c b.cc; "
 	opt := Options{Features: features.Default(), SkipUnencodable: true}
-	var first []byte
-	for _, order := range []string{"x.o", "x.o b.o", "b.o x.o"} {
-		path := build(t, write+"ld -r "+order+" -o o", "o")
-		for _, opt.Jobs = range []int{1, 2} {
-			data, err := object.Write(convertFile(t, path, opt), 1)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if first == nil {
-				first = data
-			}
-			if string(first) != string(data) {
-				t.Errorf("%s, %d threads: a different object", order, opt.Jobs)
+	want, err := object.Write(convertFile(t, build(t, "gcc -g -c x.c", "x.o"), opt), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, bad := range []string{
+		"struct s { long other; }; struct only_bad { int x; }; int g(struct s *r, only_bad *o, " +
+			"long s::*m) { return r->*m + o->x; }",
+		// the error occurs in a definition, and again in one that is visited after the error
+		"struct X { void *p; }; typedef int X::*dm; int g(X *x, dm d) { return x->p != 0; }",
+		"struct X { int p; }; typedef int X::*a; typedef a b; struct Y { b m[2]; } y; typedef Y *c; " +
+			"struct Z { Y y; c *z; } z; int g(Z *x, c d) { return x->y.m != d->m; }",
+		"struct X { int p; }; typedef void (*f)(int X::*); f w; int g(X *x, f d) { return d == w; }",
+	} {
+		for _, order := range []string{"x.o b.o", "b.o x.o"} {
+			path := build(t, "echo '"+bad+"' > b.cc; gcc -g -c x.c; gcc -g -c b.cc; ld -r "+order+" -o o",
+				"o")
+			for _, opt.Jobs = range []int{1, 2} {
+				data, err := object.Write(convertFile(t, path, opt), 1)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if string(data) != string(want) {
+					t.Errorf("%s, %d threads: a different object with %s", order, opt.Jobs, bad)
+				}
 			}
 		}
 	}
