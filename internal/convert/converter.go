@@ -75,8 +75,9 @@ type outcome struct {
 	failed     failure   // the error that ended the thread
 	skipped    []failure // units that were left out
 	doubtful   []failure // units whose type units may have been replaced, see noteSignatures
-	unreleased uint64    // bytes in the units that were read since memory was last released
-	split      uint64    // bytes of split units
+	losses     losses
+	unreleased uint64 // bytes in the units that were read since memory was last released
+	split      uint64 // bytes of split units
 }
 
 type scratch struct {
