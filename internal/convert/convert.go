@@ -29,7 +29,8 @@ type Options struct {
 	SkipUnencodable bool
 	// Warn, when set, is called before File returns, with one message for each unit that was left out
 	// because of SkipUnencodable, and one for each unit whose type units may have been replaced with
-	// another unit's (see noteSignatures). The messages are in the order of the units in the file.
+	// another unit's (see noteSignatures), in the order of the units in the file. Up to two more
+	// messages are about the whole file (see losses.go).
 	Warn func(line string)
 	// Units, if set, lists the indexes of the compilation units to convert, counted from 0 in the
 	// order of the file. Type units to which none of these units refers are left out.
@@ -114,6 +115,7 @@ func DWARF(d *dwarf.Data, opt Options) (*object.Object, error) {
 		for _, s := range w.collect(func(c *converter) []failure { return c.out.doubtful }) {
 			opt.Warn(s.err.Error())
 		}
+		w.warnOfLosses(opt.Warn)
 	}
 	if opt.Sites == nil {
 		return w.object() // from now on, another conversion may use the converters

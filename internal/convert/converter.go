@@ -75,8 +75,9 @@ type outcome struct {
 	failed     failure   // the error that ended the thread
 	skipped    []failure // units that were left out
 	doubtful   []failure // units whose type units may have been replaced, see noteSignatures
-	unreleased uint64    // bytes in the units that were read since memory was last released
-	split      uint64    // bytes of split units
+	losses     losses
+	unreleased uint64 // bytes in the units that were read since memory was last released
+	split      uint64 // bytes of split units
 }
 
 type scratch struct {
@@ -145,4 +146,11 @@ func (c *converter) foreign(d *dwarf.Data, h *dwarf.Unit) (*unit, error) {
 	c.neighbours.others[h] = u
 	c.neighbours.group.note(u)
 	return u, nil
+}
+
+// forgetOthers drops the units to which a failed unit refers: some may have been read only in part.
+func (c *converter) forgetOthers() {
+	clear(c.neighbours.others)
+	c.neighbours.group, c.neighbours.recent = group{}, nil
+	c.forgetReached()
 }

@@ -44,9 +44,6 @@ type desc struct {
 	tags  []note
 }
 
-// fakeInt is the name that pahole 1.32 gives to base types that BTF's INT can't express.
-var fakeInt = []byte("__SANITIZED_FAKE_INT__")
-
 // ref resolves the reference in attribute s of e.
 func (u *unit) ref(e *dwarf.DIE, s dwarf.Attr) (typeRef, error) {
 	return u.refTo(e.Off, e.Value(s))
@@ -195,20 +192,11 @@ func (u *unit) describeBase(e *dwarf.DIE) (d desc, err error) {
 		return desc{kind: types.KindStruct}, nil // an empty struct, such as Rust's ()
 	}
 	if size == 0 || size > 16 || size&(size-1) != 0 {
-		return u.fakeInt(encoding), nil // such as a complex long double
+		return u.fakeInt(e, encoding, size) // such as a complex long double
 	}
 	d.kind, d.size, d.aux = types.KindInt, uint32(size), encoding<<24|uint32(size*8)
 	return d, nil
 }
-
-// fakeInt describes the INT that represents a base type that INT can't express.
-func (u *unit) fakeInt(encoding uint32) desc {
-	return desc{kind: types.KindInt, size: 4, aux: encoding<<24 | 32,
-		name: name{hash: types.HashString(fakeInt), class: classFakeInt}}
-}
-
-// classFakeInt is the class of the name fakeInt, the only name that isn't in a section of the file.
-const classFakeInt dwarf.Class = 0xff
 
 func (u *unit) describeTagged(e *dwarf.DIE) (d desc, err error) {
 	switch e.Tag {
@@ -235,6 +223,10 @@ func (u *unit) describeTagged(e *dwarf.DIE) (d desc, err error) {
 	if d.name.class != dwarf.ClassNone {
 		d.stub = true
 		return d, nil
+	}
+	if e.Flag(dwarf.Declaration) {
+		return d, u.unencodable(e.Off, "a type that has neither a name nor a definition, because of a "+
+			"flag such as -femit-struct-debug-baseonly (CONFIG_DEBUG_INFO_REDUCED),")
 	}
 	u.c.noteUncovered(e) // the name may be empty
 	return d, u.define(e, &d)

@@ -181,23 +181,115 @@ func TestRust(t *testing.T) {
 // TestSkippedUnitLeavesNoTrace links a good unit with one that can't be encoded. The result must be
 // that of the good unit alone, in either order and with any number of threads.
 func TestSkippedUnitLeavesNoTrace(t *testing.T) {
-	const bad = "struct s { long other; }; struct only_bad { int x; }; int g(struct s *r, " +
-		"only_bad *o, long s::*m) { return r->*m + o->x; }"
-	write := "echo '" + bad + "' > b.cc; gcc -g -c x.c; gcc -g -c b.cc; "
 	opt := Options{Features: features.Default(), SkipUnencodable: true}
-	var first []byte
-	for _, order := range []string{"x.o", "x.o b.o", "b.o x.o"} {
-		path := build(t, write+"ld -r "+order+" -o o", "o")
+	want, err := object.Write(convertFile(t, build(t, "gcc -g -c x.c", "x.o"), opt), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, bad := range []string{
+		"struct s { long other; }; struct only_bad { int x; }; int g(struct s *r, only_bad *o, " +
+			"long s::*m) { return r->*m + o->x; }",
+		// the error occurs in a definition, and again in one that is visited after the error
+		"struct X { void *p; }; typedef int X::*dm; int g(X *x, dm d) { return x->p != 0; }",
+		"struct X { int p; }; typedef int X::*a; typedef a b; struct Y { b m[2]; } y; typedef Y *c; " +
+			"struct Z { Y y; c *z; } z; int g(Z *x, c d) { return x->y.m != d->m; }",
+		"struct X { int p; }; typedef void (*f)(int X::*); f w; int g(X *x, f d) { return d == w; }",
+	} {
+		for _, order := range []string{"x.o b.o", "b.o x.o"} {
+			path := build(t, "echo '"+bad+"' > b.cc; gcc -g -c x.c; gcc -g -c b.cc; ld -r "+order+" -o o",
+				"o")
+			for _, opt.Jobs = range []int{1, 2} {
+				data, err := object.Write(convertFile(t, path, opt), 1)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if string(data) != string(want) {
+					t.Errorf("%s, %d threads: a different object with %s", order, opt.Jobs, bad)
+				}
+			}
+		}
+	}
+}
+
+// TestReducedDebugInformation converts C units that were compiled with -femit-struct-debug-baseonly.
+// gcc then only declares the types of headers, even types without a name, which nothing can define.
+func TestReducedDebugInformation(t *testing.T) {
+	const header = "struct named { int x; }; typedef struct { int x; } alias; "
+	const good = "struct own { int y; }; struct named *g(struct own *o) { return 0; }"
+	opt := Options{Features: features.Default(), SkipUnencodable: true}
+	var all []byte
+	for name, text := range map[string]string{
+		"typedef":   "alias *f(void) { return 0; }",
+		"member":    "struct t { alias m; } *f(void) { return 0; }",
+		"array":     "struct t { alias m[3]; } *f(void) { return 0; }",
+		"parameter": "int f(alias a) { return a.x; }",
+		"per-CPU":   "__attribute__((section(\".data..percpu\"))) alias v = { 1 };",
+		"in a pointer": "struct t { struct { struct { int z; } m; } *p; alias *q; } v; " +
+			"int f(struct t *p) { return p->p == 0; }",
+	} {
+		path := build(t, fmt.Sprintf("echo '%s' > h.h; echo '%s' > good.c; "+
+			"(echo '#include \"h.h\"'; echo '%s') > bad.c; "+
+			"gcc -g -femit-struct-debug-baseonly -c good.c bad.c; ld -r good.o bad.o -o o",
+			header, good, text), "o")
 		for _, opt.Jobs = range []int{1, 2} {
+			strict := opt
+			strict.SkipUnencodable = false
+			_, err := tryConvert(path, strict)
+			if want := "unit bad.c: a type that has neither a name nor a definition"; err == nil ||
+				!strings.Contains(err.Error(), want) || !isUnencodableText(err) {
+				t.Errorf("%s: error %v, want %q", name, err, want)
+			}
 			data, err := object.Write(convertFile(t, path, opt), 1)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if first == nil {
-				first = data
+			if all == nil {
+				all = data
 			}
-			if string(first) != string(data) {
-				t.Errorf("%s, %d threads: a different object", order, opt.Jobs)
+			if string(data) != string(all) {
+				t.Errorf("%s: the bad unit left a trace", name)
+			}
+		}
+	}
+}
+
+// isUnencodableText reports whether err, which may be a copy, names an entry and two flags.
+func isUnencodableText(err error) bool {
+	return strings.Contains(err.Error(), ".debug_info+0x") &&
+		strings.Contains(err.Error(), "-femit-struct-debug-baseonly") &&
+		strings.Contains(err.Error(), "--skip-unencodable")
+}
+
+// TestLosses: if the BTF lacks something that the source has, there is one message for each file,
+// whatever the number of units and threads. There is none for units that have no types in the
+// source.
+func TestLosses(t *testing.T) {
+	const two = "echo 'void h(void) { }' > y.c; echo 'void only(void) { h(); }' > z.c; "
+	for _, tt := range []struct{ name, script, want string }{
+		{"-g1", "gcc -g1 -O2 -c x.c -o o", "unit x.c has functions, but no types and no parameters, " +
+			"as with -g1 or -gline-tables-only, so"},
+		{"two units of three", two + "gcc -g1 -c x.c y.c; gcc -g -c d.c; ld -r d.o x.o y.o -o o",
+			"compile with -g (the same holds for 1 other unit)"},
+		{"only void f(void)", two + "gcc -w -g -O2 -c y.c z.c; ld -r y.o z.o -o o", ""},
+		{"only assembly in C", "gcc -g -c a.c -o o", ""},
+		{"assembler", "gcc -g -c x.S -o o", ""},
+		{"C++", "gcc -g1 -x c++ -c x.c -o o", ""},
+		{"data", "gcc -g1 -c d.c -o o", ""},
+		{"", "testdata/objects/c23-gcc.o", `c23-gcc.o: BTF can't express the base type "`},
+		{"", "testdata/objects/c23-clang.o", `c23-clang.o: BTF can't express the base type "`},
+	} {
+		path := tt.script
+		if tt.name != "" {
+			path = build(t, tt.script, "o")
+		}
+		for jobs := range 3 {
+			var warned []string
+			convertFile(t, path, Options{Features: features.Default(), Jobs: jobs + 1,
+				Warn: func(l string) { warned = append(warned, l) }})
+			switch {
+			case tt.want == "" && len(warned) > 0,
+				tt.want != "" && (len(warned) != 1 || !strings.Contains(warned[0], tt.want)):
+				t.Errorf("%s: warnings %q, want %q", path, warned, tt.want)
 			}
 		}
 	}

@@ -50,16 +50,17 @@ func (t typeRef) hash(depth int) (types.Hash, error) {
 	u.memo.entries[i].state = entryBusy
 	uncovered := u.c.uncovered
 	base := len(u.c.scratch.elems)
+	var h types.Hash
 	d, err := u.describe(t.off)
-	if err != nil {
-		return types.Hash{}, err
+	if err == nil {
+		h, err = u.hashOf(&d, depth)
 	}
-	h, err := u.hashOf(&d, depth)
 	u.c.scratch.elems = u.c.scratch.elems[:base]
+	e := &u.memo.entries[i]
 	if err != nil {
+		e.state = entryNew // another reference to the type must fail for the same reason
 		return types.Hash{}, err
 	}
-	e := &u.memo.entries[i]
 	e.hash, e.state, e.uncovered = h, entryHashed, u.c.uncovered != uncovered
 	if !e.uncovered {
 		u.c.store.byPrint.hashes.put(fp, h)

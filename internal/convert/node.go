@@ -65,17 +65,18 @@ func (t typeRef) addAtOnce(i uint32, depth int) (types.Hash, error) {
 	u.memo.entries[i].state = entryBusy
 	uncovered := u.c.uncovered
 	base := len(u.c.scratch.elems)
+	var id types.ID
 	d, err := u.describe(t.off)
-	if err != nil {
-		return types.Hash{}, err
+	if err == nil {
+		id, err = u.nodeOf(types.Hash{}, &d, t.off, depth)
 	}
-	id, err := u.nodeOf(types.Hash{}, &d, t.off, depth)
 	u.c.scratch.elems = u.c.scratch.elems[:base]
+	e := &u.memo.entries[i]
 	if err != nil {
+		e.state = entryNew // as in hash
 		return types.Hash{}, err
 	}
 	h := u.c.store.g.Node(id).Hash // zero for void
-	e := &u.memo.entries[i]
 	e.hash, e.id, e.state, e.uncovered = h, id, entryAdded, u.c.uncovered != uncovered
 	return h, nil
 }

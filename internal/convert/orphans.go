@@ -53,6 +53,7 @@ func (c *converter) convertOrphans(all []*converter, apart []*dwarf.Unit) (warni
 		err := c.convert(h, len(c.in.d.Units))
 		if c.in.opt.SkipUnencodable && isUnencodable(err) {
 			warnings = append(warnings, err.Error()+"; the type unit is left out")
+			c.forgetOthers()
 			continue
 		}
 		if err != nil {

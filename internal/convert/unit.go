@@ -75,6 +75,7 @@ func (c *converter) convert(h *dwarf.Unit, number int) error {
 			return err
 		}
 	}
+	c.noteUntyped(number)
 	return c.end(number)
 }
 

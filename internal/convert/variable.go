@@ -1,6 +1,7 @@
 package convert
 
 import (
+	std "debug/dwarf"
 	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/format/dwarf"
@@ -71,8 +72,13 @@ func (u *unit) visitVariable(off uint32) error {
 		return nil
 	}
 	size, err := t.size(0)
-	if err != nil || size == 0 || size > 1<<32-1 {
+	if err != nil || size > 1<<32-1 {
 		return err
+	}
+	if size == 0 { // the size of a type that is only declared is unknown
+		if declared, err := t.isDeclared(); err != nil || !declared {
+			return err
+		}
 	}
 	if _, err := t.hash(0); err != nil {
 		return err
@@ -91,6 +97,21 @@ func (u *unit) visitVariable(off uint32) error {
 		Aux: linkageOf(external), Flag: in != perCPU}, nil)
 	u.c.env.add(item{id: id})
 	return u.declTags(&e, id, -1)
+}
+
+// isDeclared reports whether t is a struct, union or enum that is only declared, or an array of them.
+func (t typeRef) isDeclared() (bool, error) {
+	var e dwarf.DIE
+	for range types.MaxDepth {
+		to, err := t.peel(&e)
+		if err != nil || to.u == nil || e.Tag != std.TagArrayType {
+			return to.u != nil && dwarf.IsTagged(e.Tag) && e.Flag(dwarf.Declaration), err
+		}
+		if t, err = to.u.ref(&e, dwarf.Type); err != nil {
+			return false, err
+		}
+	}
+	return false, nil
 }
 
 func linkageOf(external bool) uint32 {

@@ -187,10 +187,7 @@ func (w *work) convert(c *converter, i int) error {
 	}
 	if w.opt.SkipUnencodable && isUnencodable(err) {
 		c.out.skipped = append(c.out.skipped, failure{i, err})
-		// some of these units may have been read only in part
-		clear(c.neighbours.others)
-		c.neighbours.group, c.neighbours.recent = group{}, nil
-		c.forgetReached()
+		c.forgetOthers()
 		err = nil
 	}
 	if err != nil {

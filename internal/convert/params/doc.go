@@ -35,16 +35,17 @@
 //     under its suffixed name, without the parameters that Verdict.Removed lists.
 //     UnexpectedRegister and UncertainLocation still leave the function out; Reordered doesn't.
 //
-// If several reasons hold for one group, the first one in this order is reported: only clones are
-// in the file, ambiguous address, optimized parameters, unknown parameters, reordered parameters,
-// uncertain parameter location, inconsistent prototype, unexpected register, unnamed parameter. The
-// first reason applies only without the feature optimized_func. Prototypes are consistent if they
-// are equal apart from const, parameter names and what named types contain (looseHashes in
-// link/decide/prototypes.go). Without the feature
+// If several reasons hold for one group, the first one in this order is reported: function name is
+// not an identifier, only clones are in the file, ambiguous address, optimized parameters, unknown
+// parameters, reordered parameters, uncertain parameter location, inconsistent prototype,
+// unexpected register, unnamed parameter. The reason about clones applies only without the feature
+// optimized_func. Prototypes are consistent if they are equal apart from const, parameter names and
+// what named types contain (looseHashes in link/decide/prototypes.go). Without the feature
 // consistent_func, inconsistent prototypes matter only if the linker made the symbol local (hidden
-// in link/decide/owners.go). The last reason follows from a rule of the kernel: the parameters of a
-// FUNC must have names. C23 and C++ allow unnamed parameters in definitions; dwarves silently
-// leaves such functions out.
+// in link/decide/owners.go). The first and the last reason follow from rules of the kernel: the
+// name of a FUNC must be an identifier, and its parameters must have names. gcc and clang allow
+// other names, such as f$n, and C23 and C++ allow unnamed parameters in definitions; dwarves
+// silently leaves functions with unnamed parameters out.
 package params
 
 // The reasons for leaving a function out, as they are reported. Ambiguous addresses, inconsistent
@@ -59,4 +60,5 @@ const (
 	ReasonInconsistentPrototype = "inconsistent prototype"
 	ReasonUnexpectedRegister    = "unexpected register"
 	ReasonUnnamedParameter      = "unnamed parameter"
+	ReasonName                  = "function name is not an identifier"
 )

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/convert/params"
+	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/link/symbols"
 	"github.com/rules-btf/rules_btf/internal/model/facts"
 	"github.com/rules-btf/rules_btf/internal/model/features"
@@ -112,6 +113,10 @@ func (d *decider) encodeFunction(name types.Str, group []Holder) {
 		return
 	default:
 		if own = d.claimants(name, group); len(own) == 0 {
+			return
+		}
+		if !btf.ValidIdentifier(d.Graph.Strs.Bytes(name)) { // gcc allows $ and UTF-8 in C
+			d.skip(d.Graph.Strs.String(name), params.ReasonName)
 			return
 		}
 		if reason := d.symbolReason(name); reason != "" {

@@ -74,6 +74,12 @@ func TestFunctions(t *testing.T) {
 			facts: &facts.Facts{Globals: []string{"f"},
 				SeveralAddresses: []facts.RepeatedName{{Name: "f", Addresses: 2}}},
 			skipped: []string{"f: ambiguous address"}},
+
+		{what: "a name that the kernel refuses", build: units(named("f$n", 0, integer), fn(0, integer)),
+			facts: symbol("f", "f$n"), want: []string{"static f: void(int)"},
+			skipped: []string{"f$n: function name is not an identifier"}},
+		{what: "the same, but no symbol has the name", build: units(named("f$n", 0, integer)),
+			facts: symbol("f")},
 	})
 }
 

@@ -1,0 +1,35 @@
+package dwarf
+
+import std "debug/dwarf"
+
+// Untyped reports whether a unit in C was compiled with -g1 (clang: or -gline-tables-only). Such a
+// unit has functions, but no types and no parameters. It doesn't even say that a function has no
+// parameters (DW_AT_prototyped), as units do that have only functions like void f(void).
+//
+// clang describes only functions that were inlined and their callers, so for clang, functions says
+// whether the unit has code. The abbreviation declarations are enough to answer the question.
+func (r *Reader) Untyped(functions bool) bool {
+	if !r.isC || r.abbrevs.sparse != nil {
+		return false
+	}
+	for _, a := range r.abbrevs.dense {
+		switch {
+		case a == nil:
+		case a.typed:
+			return false
+		case a.Tag == std.TagSubprogram:
+			functions = true
+		}
+	}
+	return functions
+}
+
+// lacksTypes reports whether units without types may have entries with the tag.
+func lacksTypes(t std.Tag) bool {
+	switch t {
+	case std.TagCompileUnit, std.TagSkeletonUnit, std.TagSubprogram, std.TagInlinedSubroutine,
+		std.TagLexDwarfBlock, std.TagLabel, std.TagVariable, std.TagCallSite, tagGNUCallSite:
+		return true
+	}
+	return false
+}
