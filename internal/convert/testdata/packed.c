@@ -1,5 +1,6 @@
 // A packed struct by value may lie anywhere on the stack. Whether a struct is packed is known from
 // its definition, which may be in a type unit, and whose offsets may be expressions.
+// pahole: it does not look for the struct through typedefs and qualifiers (by_typedef)
 // flags: -O2 -g
 
 struct packed {
