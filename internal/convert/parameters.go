@@ -179,7 +179,8 @@ func (t typeRef) packed() (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if !c.Constant(dwarf.MemberLocation) || c.Has(dwarf.BitSize) {
+		at, ok := t.u.memberLocation(&c)
+		if !ok || c.Has(dwarf.BitSize) {
 			continue
 		}
 		m, err := t.u.ref(&c, dwarf.Type)
@@ -190,7 +191,7 @@ func (t typeRef) packed() (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if c.Val[dwarf.MemberLocation]%align != 0 {
+		if at%align != 0 {
 			return true, nil
 		}
 	}

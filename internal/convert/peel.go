@@ -8,7 +8,8 @@ import (
 )
 
 // peel follows typedefs, qualifiers and _Atomic from t to the first other type, and reads that
-// type's entry into e. The result is void if the chain ends at void.
+// type's entry into e. If that entry only refers to a type unit (DW_AT_signature), the result is the
+// definition there. The result is void if the chain ends at void.
 func (t typeRef) peel(e *dwarf.DIE) (typeRef, error) {
 	for range types.MaxDepth {
 		if t.u == nil {
@@ -17,14 +18,18 @@ func (t typeRef) peel(e *dwarf.DIE) (typeRef, error) {
 		if err := t.u.r.Read(t.off, e); err != nil {
 			return t, err
 		}
+		next := dwarf.Type
 		switch e.Tag {
 		case std.TagTypedef, std.TagConstType, std.TagVolatileType, std.TagRestrictType,
 			std.TagAtomicType:
 		default:
-			return t, nil
+			if !e.Has(dwarf.Signature) {
+				return t, nil
+			}
+			next = dwarf.Signature
 		}
 		var err error
-		if t, err = t.u.ref(e, dwarf.Type); err != nil {
+		if t, err = t.u.ref(e, next); err != nil {
 			return t, err
 		}
 	}

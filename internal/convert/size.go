@@ -59,11 +59,7 @@ func (t typeRef) sizeOf(e *dwarf.DIE, depth int) (uint64, error) {
 		}
 		return n, err
 	}
-	attr := dwarf.Type // an enum without a size has the size of this type
-	if e.Has(dwarf.Signature) {
-		attr = dwarf.Signature
-	}
-	r, err := u.ref(e, attr)
+	r, err := u.ref(e, dwarf.Type) // an enum without a size has the size of this type
 	if err != nil {
 		return 0, err
 	}

@@ -332,6 +332,9 @@ func TestTypeUnits(t *testing.T) {
 				if d := diff(dump(t, got.BTF, s.bases), dump(t, want.BTF, s.bases)); d != "" {
 					t.Errorf("%s: -without type units, +with\n%s", version, d)
 				}
+				if d := diff(skippedLines(got), skippedLines(want)); d != "" {
+					t.Errorf("%s: skipped are: -without type units, +with\n%s", version, d)
+				}
 			}
 		})
 	}

@@ -100,6 +100,9 @@ func (r *dumpRun) run(env *cli.Env, args []string) error {
 	if r.inline {
 		return r.writeSites(env, args[0], b)
 	}
+	if r.format == "c" {
+		warnOfPointers(env, args[0], b)
+	}
 	var ids []uint32
 	if len(r.names) > 0 {
 		if ids, err = dump.Named(b, r.names); err != nil {
@@ -182,6 +185,15 @@ func readBlob(env *cli.Env, path string) (*btf.Blob, error) {
 		warnOfBase(env, path, b.Origin, b.Base)
 	}
 	return b, err
+}
+
+// warnOfPointers warns if the size of a pointer is a guess that changes the result.
+func warnOfPointers(env *cli.Env, path string, b *btf.Blob) {
+	if b.GuessesPointers() {
+		env.Warn("%s: raw BTF without a type long doesn't state the size of a pointer; it is taken to "+
+			"be %d bytes, because larger pointers don't fit in their structs or variables", path,
+			b.PointerSize())
+	}
 }
 
 // warnOfBase warns if base may be the wrong one for the file at path.

@@ -105,7 +105,7 @@ func (r *relocateRun) read(file string) (*btf.Blob, error) {
 	if base, err := btf.Section(f, btf.SectionBase); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	} else if base == nil {
-		return nil, fmt.Errorf("%s: the ELF file has no section %s; %s", file, btf.SectionBase, name)
+		return nil, fmt.Errorf("%s: %w", file, btf.Absent(f, btf.SectionBase, "; "+name))
 	}
 	blobs, err := btf.ReadELF(f, nil)
 	if err != nil {
@@ -120,7 +120,7 @@ func (r *relocateRun) read(file string) (*btf.Blob, error) {
 	}
 	sites, err := btf.Section(f, btf.SectionInline)
 	if err == nil && sites == nil {
-		err = fmt.Errorf("the ELF file has no section %s", btf.SectionInline)
+		err = btf.Absent(f, btf.SectionInline, "")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)

@@ -143,6 +143,7 @@ func (r *verifyRun) checkBTF(env *cli.Env, files []string) error {
 		rules := r.rules
 		rules.Module = elf.IsModule(file)
 		for i, b := range blobs {
+			warnOfPointers(env, file, b)
 			found := verify.Check(b, rules)
 			report.add(file, i+1, len(blobs), found)
 			switch other := relocate.Fits(file, b); {

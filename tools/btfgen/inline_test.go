@@ -259,7 +259,7 @@ func TestInlineErrors(t *testing.T) {
 	}{
 		{"a.o", 2, "--base is missing"},
 		{"--base base none.o", 1, "no DWARF"},
-		{"--base a.o a.o", 1, "has no .BTF section"},
+		{"--base a.o a.o", 1, "has no section .BTF"},
 		{"--base none a.o", 1, "no such file"},
 		{"--base base m.ko", 1, "m.ko: the sites of a module must be based on the module's own BTF"},
 	} {

@@ -15,8 +15,9 @@ import (
 )
 
 // splitSources are the sources of TestSplitDWARF. They have functions that are inlined, that lose
-// parameters or that have parts in several sections; parameters that move; a type that nothing
-// refers to; static variables with the same name; and a tag with two definitions.
+// parameters (in registers and on the stack) or that have parts in several sections; parameters
+// that move; a type that nothing refers to; static variables with the same name; and a tag with two
+// definitions.
 var splitSources = map[string]string{
 	"header.h": `
 		#define PERCPU __attribute__((section(".data..percpu"), used))
@@ -40,7 +41,19 @@ var splitSources = map[string]string{
 			struct inner { struct list *l; } in = { l };
 			return r + part(in.l, r, w) * outside(w, r);
 		}
-		__attribute__((cold)) void rare(int x, int y) { outside(y, x); first(&per_cpu, y); }`,
+		__attribute__((cold)) void rare(int x, int y) { outside(y, x); first(&per_cpu, y); }
+		// an address and constants on the stack: in a clone, these parameters are removed
+		static __attribute__((noinline)) word many(word a, word b, word c, word d, word e, word f,
+			word g, word h, void *address, word k)
+		{ outside(a + b + c + d + e, f + g + h + k); return first((struct list *)&k, a); }
+		static __attribute__((noinline)) word front(void *address, word a, word b, word c, word d,
+			word e, word f, word g, word h, word k)
+		{ outside(a + b + c + d + e, f + g + h + k); return first((struct list *)&k, a); }
+		word calls_many(word k)
+		{
+			return many(k, k, k, k, k, k, k, k, &same, k) + many(k, 2, 3, 4, 5, 6, 7, k, &same, 4) +
+				front(&same, k, k, k, k, k, k, k, k, k) + front(&same, k, 2, 3, 4, 5, 6, 7, k, 4);
+		}`,
 	"y.c": `
 		#include "header.h"
 		#ifdef __cplusplus // where a tag has one definition
@@ -103,7 +116,7 @@ func made(t *testing.T, verb, dir, input string, args ...string) []byte {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "out")
 	args = append([]string{verb, "-q", "--features=default,global_var", "-o", out,
-		filepath.Join(dir, input)}, args...)
+		filepath.Join(dir, input)}, args...) // a second --features replaces the first
 	if code, _, stderr := btfgen(args...); code != 0 {
 		t.Fatalf("%q: %s", args, stderr)
 	}
@@ -126,6 +139,10 @@ func sameForms(t *testing.T, want, have string, forms []string, args ...string) 
 			if !bytes.Equal(made(t, verb, want, f), made(t, verb, have, f, args...)) {
 				t.Errorf("btfgen %s %s: the bytes differ from those without -gsplit-dwarf", verb, f)
 			}
+		}
+		signed := append([]string{"--features=default,true_signature"}, args...)
+		if !bytes.Equal(made(t, "object", want, f, signed[0]), made(t, "object", have, f, signed...)) {
+			t.Errorf("btfgen object %s: the true signatures differ from those without -gsplit-dwarf", f)
 		}
 		if len(verbs) > 1 && sitesOf(t, want, f) != sitesOf(t, have, f, args...) {
 			t.Errorf("btfgen inline %s: the sites differ from those without -gsplit-dwarf", f)

@@ -99,7 +99,7 @@ func (m *Machine) push(op *dwarf.Operation, frame Frame, cfa bool) (v value, kno
 		return value{based, btf.LocFrameBase, 0}, true, Known
 	case code == dwarf.OpAddr:
 		return value{kind: address, number: number}, true, Known
-	case code == dwarf.OpAddrx, code == dwarf.OpGNUAddrIndex:
+	case code == dwarf.OpAddrx:
 		addr, ok := m.Addrx(op.Numbers[0])
 		if !ok {
 			return v, false, Computed

@@ -91,9 +91,9 @@ func (m *Machine) Locate(expr []byte, p Parameter, frame Frame) (l Location, why
 			return l, complex(rest)
 		}
 		return m.Block(op.Block, p)
-	case op.Code == dwarf.OpEntryValue, op.Code == dwarf.OpGNUEntryValue:
+	case op.Code == dwarf.OpEntryValue:
 		return l, EntryValue
-	case op.Code == dwarf.OpImplicitPointer, op.Code == dwarf.OpGNUImplicitPointer:
+	case op.Code == dwarf.OpImplicitPointer:
 		return l, ImplicitPointer
 	case isPiece(op.Code):
 		return l, Pieces

@@ -25,8 +25,8 @@ const (
 	opConstu        = dwarf.OpConstu
 	opEntryValue    = dwarf.OpEntryValue
 	opFbreg         = dwarf.OpFbreg
-	opGNUAddrIndex  = dwarf.OpGNUAddrIndex
-	opGNUEntryValue = dwarf.OpGNUEntryValue
+	opGNUAddrIndex  = 0xfb
+	opGNUEntryValue = 0xf3
 	opImplicitPtr   = dwarf.OpImplicitPointer
 	opImplicitValue = dwarf.OpImplicitValue
 	opLit0          = dwarf.OpLit0

@@ -94,7 +94,7 @@ func (m Machine) read(expr []byte, first bool, p *Param, loc *location) bool {
 		// For a computed value, or a value of one word in pieces, nothing is known.
 	case op.Code == dwarf.OpFbreg:
 		loc.stack = loc.stack || first
-	case op.Code == dwarf.OpEntryValue || op.Code == dwarf.OpGNUEntryValue:
+	case op.Code == dwarf.OpEntryValue:
 		rest, ok := m.Next(op.Block, &op)
 		if ok && len(rest) == 0 && dwarf.IsReg(op.Code) {
 			loc.setRegister(int(op.Numbers[0]))
@@ -157,6 +157,5 @@ func isLiteral(code byte) bool {
 
 // isImplicit reports whether the operation gives the parameter's value itself, not its place.
 func isImplicit(code byte) bool {
-	return code == dwarf.OpImplicitValue || code == dwarf.OpImplicitPointer ||
-		code == dwarf.OpGNUImplicitPointer
+	return code == dwarf.OpImplicitValue || code == dwarf.OpImplicitPointer
 }

@@ -23,8 +23,11 @@ const (
 	opAddr            = dwarf.OpAddr
 	opBreg0           = dwarf.OpBreg0
 	opConst1U         = dwarf.OpConst1u
+	opConstx          = dwarf.OpConstx
 	opEntryValue      = dwarf.OpEntryValue
 	opFbreg           = dwarf.OpFbreg
+	opGNUAddrIndex    = 0xfb
+	opGNUConstIndex   = 0xfc
 	opGNUParameterRef = dwarf.OpGNUParameterRef
 	opImplicitValue   = dwarf.OpImplicitValue
 	opLit0            = dwarf.OpLit0
@@ -75,6 +78,15 @@ func TestJudgeFlags(t *testing.T) {
 		{"a constant where the stack is expected", x86, Options{},
 			[]Param{reg(5, 4), reg(4, 8), reg(1, 8), reg(2, 8), reg(8, 8), reg(9, 8),
 				at(8, []byte{opLit0 + 3, opStackValue})}, Optimized},
+		{"an indexed constant where the stack is expected", x86, Options{},
+			[]Param{reg(5, 4), reg(4, 8), reg(1, 8), reg(2, 8), reg(8, 8), reg(9, 8),
+				at(8, []byte{opConstx, 3, opStackValue})}, Optimized},
+		{"an indexed address of GNU where the stack is expected", x86, Options{},
+			[]Param{reg(5, 4), reg(4, 8), reg(1, 8), reg(2, 8), reg(8, 8), reg(9, 8),
+				at(8, []byte{opGNUAddrIndex, 3, opStackValue})}, Optimized},
+		{"an indexed constant of GNU where the stack is expected", x86, Options{},
+			[]Param{reg(5, 4), reg(4, 8), reg(1, 8), reg(2, 8), reg(8, 8), reg(9, 8),
+				at(8, []byte{opGNUConstIndex, 3, opStackValue})}, Optimized},
 		{"second register for the first parameter", x86, Options{}, []Param{reg(4, 4)},
 			UnexpectedRegister},
 		{"stack where a register is expected", x86, Options{}, []Param{stack(4)}, Optimized},

@@ -10,7 +10,6 @@
 package btf
 
 import (
-	"cmp"
 	"encoding/binary"
 	"fmt"
 	"iter"
@@ -190,38 +189,6 @@ func (b *Blob) TypeName(t *Type) string {
 	}
 	s, _ := b.Name(t.NameOff)
 	return s
-}
-
-// PointerSize guesses the size of a pointer, in bytes, like libbpf: the result is the size of the
-// type long, or 8 if there is no such type. A long in the base is preferred.
-func (b *Blob) PointerSize() uint32 { return cmp.Or(b.LongSize(), 8) }
-
-// LongSize returns the size of the type long, in bytes, or 0 if there is no such type. A long in
-// the base is preferred.
-func (b *Blob) LongSize() uint32 {
-	size := uint32(0)
-	for o := b; o != nil; o = o.Base {
-		for i := range o.Types {
-			if t := &o.Types[i]; b.isLong(t) {
-				size = t.SizeOrType
-				break
-			}
-		}
-	}
-	return size
-}
-
-func (b *Blob) isLong(t *Type) bool {
-	if t.Kind != KindInt || t.SizeOrType != 4 && t.SizeOrType != 8 {
-		return false
-	}
-	switch b.TypeName(t) {
-	case "long", "long int", "unsigned long", "long unsigned int", "unsigned long int",
-		"long unsigned", "int long", "unsigned int long", "long int unsigned", "int unsigned long",
-		"int long unsigned":
-		return true
-	}
-	return false
 }
 
 // KindName is the kind and name (if any) of a type in this blob or its bases, as in "STRUCT sock".

@@ -104,8 +104,8 @@ func ReadELF(f *elf.File, base *Blob) ([]*Blob, error) {
 		return nil, err
 	}
 	if own == nil {
-		return nil, fmt.Errorf("the ELF file has no %s section; make BTF from its DWARF with btfgen "+
-			"elf, or with btfgen object if it is an object file", SectionTypes)
+		return nil, Absent(f, SectionTypes, "; make BTF from its DWARF with btfgen elf, or with "+
+			"btfgen object if it is an object file")
 	}
 	distilled, err := Section(f, SectionBase)
 	if err != nil {
@@ -143,6 +143,25 @@ func Section(f *elf.File, name string) ([]byte, error) {
 		return nil, fmt.Errorf("section %s: %w", name, err)
 	}
 	return data, nil
+}
+
+// Detached returns an error if f has only the header of a section (SHT_NOBITS), as a separate debug
+// file has.
+func Detached(f *elf.File, name string) error {
+	if s := f.Section(name); s == nil || s.Type != stdelf.SHT_NOBITS {
+		return nil
+	}
+	return fmt.Errorf("section %s has no content in this file (SHT_NOBITS), which is a separate "+
+		"debug file; use the stripped file that belongs to it", name)
+}
+
+// Absent returns the error for an ELF file for which Section returned nil. The text in advice
+// follows if there is no such section.
+func Absent(f *elf.File, name, advice string) error {
+	if err := Detached(f, name); err != nil {
+		return err
+	}
+	return fmt.Errorf("the ELF file has no section %s%s", name, advice)
 }
 
 // ReadOne reads a file that must hold exactly one blob.

@@ -193,7 +193,7 @@ func TestLinkedObjects(t *testing.T) {
 		t.Fatal(err, string(out))
 	}
 	if _, err := ReadFile(plain, nil); err == nil ||
-		!strings.Contains(err.Error(), "no .BTF section") {
+		!strings.Contains(err.Error(), "no section .BTF") {
 		t.Error("an object without BTF:", err)
 	}
 }

@@ -60,8 +60,7 @@ func Write(w io.Writer, b *btf.Blob) error {
 	slices.SortFunc(defs, definition.compare)
 	// Types with equal content have the same text.
 	defs = slices.CompactFunc(defs, func(a, b definition) bool { return a.compare(b) == 0 })
-	pointer := cmp.Or(b.LongSize(), uint32(b.Origin.AddrSize), 8)
-	if _, err := io.WriteString(w, header(b.Order, pointer)); err != nil {
+	if _, err := io.WriteString(w, header(b.Order, b.PointerSize())); err != nil {
 		return err
 	}
 	index := usualIndex(defs)

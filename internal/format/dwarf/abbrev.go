@@ -317,11 +317,12 @@ func (t *abbrevTable) build(tag std.Tag, children bool, f format) *Abbrev {
 		definition: IsDefinition(tag), runs: splitRuns(t.specs, f)}
 	for _, spec := range t.specs {
 		_, class := f.fixedForm(spec.form)
-		if attr := attrFor(spec.attr); attr != numAttrs && class != ClassNone {
+		indirect := spec.form == formIndirect // each entry has the form
+		if attr := attrFor(spec.attr); attr != numAttrs && (class != ClassNone || indirect) {
 			a.mask |= 1 << attr
 		}
 		a.refersOut = a.refersOut || class == ClassRefAddr || class == ClassRefSup ||
-			class == ClassSig || spec.form == formIndirect
+			class == ClassSig || indirect
 		a.typed = a.typed || spec.attr == uint64(std.AttrPrototyped)
 	}
 	a.size = 1

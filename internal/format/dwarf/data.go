@@ -1,6 +1,7 @@
 package dwarf
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"slices"
@@ -221,6 +222,9 @@ func (d *Data) scan(sec *elf.Section, types bool) error {
 		if n == 0 && err != nil {
 			return d.errorf(sec.Name, off, "can't read: %v", err)
 		}
+		if off > 0 && isZero(window[:min(n, 4)]) && restIsZero(sec, off, size) {
+			return nil // padding, which readelf and llvm-dwarfdump ignore too
+		}
 		u, err := d.header(sec, off, size-off, window[:n], types)
 		if err != nil {
 			return err
@@ -231,6 +235,21 @@ func (d *Data) scan(sec *elf.Section, types bool) error {
 	}
 	return nil
 }
+
+// restIsZero reports whether all bytes of a section from off to size are 0.
+func restIsZero(sec *elf.Section, off, size uint64) bool {
+	var b [1 << 12]byte
+	for off < size {
+		n, _ := sec.ReadAt(b[:min(uint64(len(b)), size-off)], int64(off))
+		if n == 0 || !isZero(b[:n]) {
+			return false
+		}
+		off += uint64(n)
+	}
+	return true
+}
+
+func isZero(b []byte) bool { return len(bytes.Trim(b, "\x00")) == 0 }
 
 // dataSize is the size of a section's uncompressed content.
 func dataSize(sec *elf.Section) (uint64, error) {

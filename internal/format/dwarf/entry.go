@@ -27,9 +27,12 @@ func (r *Reader) Read(off uint32, e *DIE) error {
 		if err != nil {
 			return err
 		}
-		if s := run.last.attr; s != numAttrs && v.Class != ClassNone {
+		if s := run.last.attr; s != numAttrs {
 			e.Val[s&31], e.Class[s&31] = v.Val, v.Class
 			e.mask |= 1 << s
+			if v.Class == ClassNone { // DW_FORM_indirect, and then a form that isn't read
+				e.mask &^= 1 << s
+			}
 		}
 		pos = next
 	}
@@ -141,7 +144,22 @@ func (r *Reader) Signed(e *DIE, s Attr) (bool, error) {
 		return false, err
 	}
 	a := h.Abbrev.find(s)
-	return a != nil && (a.form == formSdata || a.size == 0), nil
+	if a == nil || a.form != formIndirect {
+		return a != nil && (a.form == formSdata || a.size == 0), nil
+	}
+	pos := int(h.Pos)
+	for i := range h.Abbrev.runs {
+		run := &h.Abbrev.runs[i]
+		pos += int(run.size)
+		if run.last.attr == s {
+			break
+		}
+		if _, pos, err = r.readVarying(h.Off, &run.last, pos); err != nil {
+			return false, err
+		}
+	}
+	c := cursor{buf: r.buf, pos: pos}
+	return c.uleb() == formSdata, nil
 }
 
 // After returns the offset after e and its children, from DW_AT_sibling or a walk over the list.

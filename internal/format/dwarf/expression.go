@@ -35,14 +35,28 @@ const (
 	OpConstx          = 0xa2
 	OpEntryValue      = 0xa3
 	OpConstType       = 0xa4
+	opRegvalType      = 0xa5
+	opDerefType       = 0xa6
+	opConvert         = 0xa8
+	opReinterpret     = 0xa9
 
-	OpGNUImplicitPointer = 0xf2
-	OpGNUEntryValue      = 0xf3
-	OpGNUConstType       = 0xf4
-	OpGNUParameterRef    = 0xfa
-	OpGNUAddrIndex       = 0xfb
-	OpGNUVariableValue   = 0xfd
+	OpGNUParameterRef  = 0xfa
+	OpGNUVariableValue = 0xfd
 )
+
+// standard has the operations that GNU defined before DWARF 5 did. Next returns the standard code,
+// which has the same operands, so callers need to know only that one.
+var standard = [256]byte{
+	0xf2: OpImplicitPointer,
+	0xf3: OpEntryValue,
+	0xf4: OpConstType,
+	0xf5: opRegvalType,
+	0xf6: opDerefType,
+	0xf7: opConvert,
+	0xf9: opReinterpret,
+	0xfb: OpAddrx,
+	0xfc: OpConstx,
+}
 
 // IsLit reports whether the operation is one of lit0 to lit31.
 func IsLit(code byte) bool { return code >= OpLit0 && code < OpLit0+32 }
@@ -55,7 +69,7 @@ func IsBreg(code byte) bool { return code >= OpBreg0 && code < OpBreg0+32 }
 
 // Operation is an operation of an expression.
 type Operation struct {
-	Code byte
+	Code byte // the standard one, also for an operation that GNU defined first
 	// Numbers are the operands that are numbers; signed ones are sign-extended. For lit0 to lit31,
 	// reg0 to reg31 and breg0 to breg31, the first one is the number in the operation's name.
 	Numbers [2]uint64
@@ -84,6 +98,9 @@ func (r *Reader) Operands() Operands {
 func (o *Operands) Next(expr []byte, op *Operation) (rest []byte, ok bool) {
 	c := cursor{buf: expr}
 	*op = Operation{Code: c.u8()}
+	if code := standard[op.Code]; code != 0 {
+		op.Code = code
+	}
 	n := 0
 	if op.Code >= OpLit0 && op.Code < OpBreg0+32 {
 		op.Numbers[0] = uint64(op.Code-OpLit0) % 32
@@ -120,11 +137,11 @@ func operands(code byte) (kinds string, known bool) {
 		return "a", true
 	case OpCallRef, OpGNUVariableValue:
 		return "r", true
-	case OpImplicitPointer, OpGNUImplicitPointer:
+	case OpImplicitPointer:
 		return "rs", true
-	case OpEntryValue, OpGNUEntryValue, OpImplicitValue:
+	case OpEntryValue, OpImplicitValue:
 		return "b", true
-	case OpConstType, OpGNUConstType:
+	case OpConstType:
 		return "uc", true
 	case OpConst1u, 0x15, 0x94, 0x95: // pick deref_size xderef_size
 		return "1", true
@@ -140,16 +157,15 @@ func operands(code byte) (kinds string, known bool) {
 		return "H", true
 	case OpConst4s:
 		return "W", true
-	case OpConstu, OpPlusUconst, OpRegx, OpPiece, OpAddrx, OpConstx, OpGNUAddrIndex,
-		0xa8, 0xa9, 0xf7, 0xf9, 0xfc: // convert reinterpret, GNU ones, GNU_const_index
+	case OpConstu, OpPlusUconst, OpRegx, OpPiece, OpAddrx, OpConstx, opConvert, opReinterpret:
 		return "u", true
 	case OpConsts, OpFbreg:
 		return "s", true
 	case OpBregx:
 		return "us", true
-	case OpBitPiece, 0xa5, 0xf5: // regval_type GNU_regval_type
+	case OpBitPiece, opRegvalType:
 		return "uu", true
-	case 0xa6, 0xa7, 0xf6: // deref_type xderef_type GNU_deref_type
+	case opDerefType, 0xa7: // xderef_type
 		return "1u", true
 	case 0x06, 0x12, 0x13, 0x14, 0x96, 0x97, 0x9b, OpCallFrameCFA, OpStackValue, 0xe0, 0xf0:
 		return "", true

@@ -15,7 +15,7 @@ func (r *Reader) VariableAddress(e *DIE) (uint64, bool) {
 	switch {
 	case ok && op.Code == OpAddr:
 		addr = op.Numbers[0]
-	case ok && (op.Code == OpAddrx || op.Code == OpGNUAddrIndex):
+	case ok && op.Code == OpAddrx:
 		addr, ok = r.AddrxAt(op.Numbers[0])
 	default:
 		return 0, false

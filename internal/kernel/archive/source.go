@@ -42,7 +42,7 @@ func readSource(file string) (*source, error) {
 func (s *source) readELF(f *elf.File) error {
 	err := s.readParts(f)
 	if err == nil && s.raw == nil {
-		err = fmt.Errorf("the ELF file has no section %s", btf.SectionTypes)
+		err = btf.Absent(f, btf.SectionTypes, "")
 	}
 	return err
 }

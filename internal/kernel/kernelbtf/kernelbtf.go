@@ -128,6 +128,9 @@ func contentBTF(c kernelimage.Content, packed bool, maxDecompressed int) ([]byte
 
 // ofELF returns the BTF in an ELF file. See noSection for packed.
 func ofELF(f *elf.File, packed bool) ([]byte, error) {
+	if err := btf.Detached(f, btf.SectionTypes); err != nil {
+		return nil, err
+	}
 	if f.Section(btf.SectionBase) != nil {
 		return nil, errors.New("its BTF is based on its own distilled base (section .BTF.base), " +
 			"so its ids match no kernel; relocate it to the BTF of a kernel with btfdedup relocate")

@@ -44,6 +44,9 @@ func NewModule(label, path string, f *elf.File) *Module {
 		m.err = fmt.Errorf("it is not a module: it has no section %s", structSection)
 		return m
 	}
+	if m.err = btf.Detached(f, structSection); m.err != nil {
+		return m
+	}
 	m.ownSize = s.Size
 	m.crcs = f.Section("__versions") != nil || f.Section("__version_ext_crcs") != nil
 	m.vermagic = f.ModuleInfo("vermagic")

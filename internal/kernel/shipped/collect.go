@@ -102,7 +102,9 @@ func (in *input) unpack(f file) (*kernel, *loader.Module, error) {
 			return nil, loader.NewModule(f.label, f.path, e), nil
 		}
 		image = content.Data
-		types, err = btf.Section(e, btf.SectionTypes)
+		if types, err = btf.Section(e, btf.SectionTypes); err == nil {
+			err = btf.Detached(e, btf.SectionTypes)
+		}
 	case content.Form == kernelimage.Flat:
 		image = content.Data
 		types, err = kernelimage.FindBTF(content.Data)

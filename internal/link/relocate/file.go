@@ -61,7 +61,7 @@ func ReadBase(path string, below *btf.Blob) (*btf.Blob, error) {
 		blobs, err = btf.ParseAll(data, below)
 	case f.Section(object.SectionUnits) != nil:
 		err = fmt.Errorf("a BTF object can't be a base; link it with btfdedup link first")
-	case below == nil && f.Section(btf.SectionBase) != nil:
+	case below == nil && f.Section(btf.SectionBase) != nil && btf.Detached(f, btf.SectionTypes) == nil:
 		err = fmt.Errorf("its BTF is based on a distilled base (section %s), so its ids match no "+
 			"kernel; add a --base with a kernel's BTF before this one", btf.SectionBase)
 	default:
