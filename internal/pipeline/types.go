@@ -11,7 +11,7 @@ import (
 // CheckTypes returns an error for BTF without types if the parameter alone is set, which means that
 // the BTF has no base. The kernel rejects such BTF too (btf_parse_type_sec). Split BTF may have no
 // types; CheckTypes then calls warn if --lang-exclude left out units. The parameter what names the
-// input in messages; counts may be nil.
+// input in messages; counts is nil if the input was converted before.
 func CheckTypes(what string, data []byte, alone bool, counts *convert.Counts,
 	warn func(line string)) error {
 	h, _, err := btf.ReadHeader(data)
@@ -26,6 +26,8 @@ func CheckTypes(what string, data []byte, alone bool, counts *convert.Counts,
 	case alone && excluded > 0:
 		return fmt.Errorf("%s: no type is left to encode: --lang-exclude leaves out %s", what,
 			message.Count(excluded, "compilation unit"))
+	case alone && counts != nil:
+		return fmt.Errorf("%s: there is no type to encode: its DWARF describes none", what)
 	case alone:
 		return fmt.Errorf("%s: there is no type to encode; did --lang-exclude leave out all compilation "+
 			"units?", what)

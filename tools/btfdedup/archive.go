@@ -128,6 +128,9 @@ func (r *archiveRun) run(env *cli.Env, args []string) error {
 		return err
 	}
 	modules, sites := count(&a.Manifest)
+	for _, note := range a.Notes {
+		env.Warn("%s", note)
+	}
 	warnOfBases(env, a.Doubts, modules)
 	made := "vmlinux and " + message.Count(modules, "module")
 	if sites > 0 {

@@ -13,6 +13,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/inspect/cheader"
 	"github.com/rules-btf/rules_btf/internal/inspect/dump"
+	"github.com/rules-btf/rules_btf/internal/kernel/verify"
 	"github.com/rules-btf/rules_btf/internal/link/relocate"
 )
 
@@ -128,6 +129,11 @@ func (r *dumpRun) writeSites(env *cli.Env, path string, b *btf.Blob) error {
 	if !slices.ContainsFunc(b.Types, func(t btf.Type) bool { return t.Kind == btf.KindLocsec }) {
 		return fmt.Errorf("%s: no sites of inlined functions; btfgen inline makes BTF that has them",
 			path)
+	}
+	if b.Base != nil {
+		if err := verify.Rejected(b, verify.OfSites(verify.Options{Only: new(verify.Boot)})); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
 	}
 	var f *elf.File
 	if r.elf != "" {

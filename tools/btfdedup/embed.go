@@ -15,6 +15,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/kernel/btfids"
 	"github.com/rules-btf/rules_btf/internal/kernel/embed"
 	"github.com/rules-btf/rules_btf/internal/kernel/resolveids"
+	"github.com/rules-btf/rules_btf/internal/kernel/verify"
 	"github.com/rules-btf/rules_btf/internal/link/relocate"
 )
 
@@ -37,8 +38,9 @@ has two functions for it, foo and foo_impl, like the output of "btfdedup resolve
 --btf-out also writes the embedded BTF to a file, for example as a base for modules.
 
 --inline also puts BTF of the sites where functions were inlined, which "btfgen inline" makes, into
-the section .BTF.inline. It must be based on the BTF that is embedded. Without this flag, the copy
-has no .BTF.inline.
+the section .BTF.inline. It must be based on the BTF that is embedded, which is based on --btf-base
+or --base. For the module btf_vmlinux_inline, it must be based on --base, the BTF of vmlinux.
+Without this flag, the copy has no .BTF.inline.
 
 IN is an uncompressed ELF file with section headers: a kernel module, vmlinux or any other, for any
 machine. If IN is linked and its .BTF is in a loaded segment, the BTF must have the size that the
@@ -53,6 +55,8 @@ btfdedup embed -o out/disk.ko --btf disk.btf disk.ko
 btfdedup embed -o out/nf.ko --btf nf.btf --resolve-ids --base vmlinux.btf nf.ko
 # an external module, whose BTF is based on a distilled base
 btfdedup embed -o out/disk.ko --btf disk.btf --btf-base disk.base.btf disk.ko
+# with the sites of inlined functions
+btfdedup embed -o out/disk.ko --btf disk.btf --inline disk.inline.btf --base vmlinux.btf disk.ko
 # for the last link of vmlinux
 btfdedup embed --object -o vmlinux.btf.o --btf vmlinux.btf .tmp_vmlinux1`,
 	}, cli.Output|cli.Base|cli.Report)
@@ -92,8 +96,10 @@ func (r *embedRun) check(env *cli.Env) error {
 			"are for modules")
 	case r.object && r.inline != "":
 		return cli.Usagef("--object and --inline can't be used together")
-	case !r.resolve && (len(env.Bases) > 0 || r.oldBase != "" || r.typesOut != "" || r.fatal):
-		return cli.Usagef("--base, --old-base, --btf-out and --fatal-warnings need --resolve-ids")
+	case !r.resolve && (r.oldBase != "" || r.typesOut != "" || r.fatal):
+		return cli.Usagef("--old-base, --btf-out and --fatal-warnings need --resolve-ids")
+	case !r.resolve && r.inline == "" && len(env.Bases) > 0:
+		return cli.Usagef("--base needs --resolve-ids or --inline")
 	case r.base != "" && len(env.Bases) > 0:
 		return cli.Usagef("--btf-base and --base can't be used together: the ids in .BTF_ids belong " +
 			"to the distilled base, and the kernel translates them")
@@ -136,7 +142,7 @@ func (r *embedRun) run(env *cli.Env, args []string) error {
 	if !r.resolve {
 		edit, err := embed.Into(f, types, base)
 		if err == nil {
-			err = r.addInline(edit, f, types, types.Data)
+			err = r.addInline(env, edit, f, types, types.Data)
 		}
 		if err != nil {
 			return err
@@ -146,7 +152,7 @@ func (r *embedRun) run(env *cli.Env, args []string) error {
 	}
 	edit, data, err := r.intoWithIDs(env, f, types, base)
 	if err == nil {
-		err = r.addInline(edit, f, types, data)
+		err = r.addInline(env, edit, f, types, data)
 	}
 	if err != nil {
 		return err
@@ -160,7 +166,7 @@ func (r *embedRun) run(env *cli.Env, args []string) error {
 
 // addInline puts the BTF of --inline into the edited file f. data is the BTF that is embedded,
 // which differs from types if kfuncs have implicit arguments.
-func (r *embedRun) addInline(edit *elfwrite.Edit, f *elf.File, types *embed.Blob,
+func (r *embedRun) addInline(env *cli.Env, edit *elfwrite.Edit, f *elf.File, types *embed.Blob,
 	data []byte) error {
 	if r.inline == "" {
 		return nil
@@ -174,7 +180,45 @@ func (r *embedRun) addInline(edit *elfwrite.Edit, f *elf.File, types *embed.Blob
 	if err != nil {
 		return err
 	}
-	return embed.Inline(edit, f, inline, types)
+	if err := embed.Inline(edit, f, inline, types); err != nil {
+		return err
+	}
+	on, err := r.baseOfSites(env, f, types)
+	if err == nil {
+		err = verify.Sites(inline.Data, on)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", r.inline, err)
+	}
+	return nil
+}
+
+// baseOfSites returns the BTF on which the BTF of --inline must be based.
+func (r *embedRun) baseOfSites(env *cli.Env, f *elf.File, types *embed.Blob) (*btf.Blob, error) {
+	var on *btf.Blob
+	switch alone, err := types.Parse(nil); {
+	case err == nil:
+		return alone, nil
+	case r.base != "":
+		base, err := embed.ReadBlob(r.base)
+		if err == nil {
+			on, err = base.Parse(nil)
+		}
+		if err != nil {
+			return nil, err
+		}
+	case len(env.Bases) > 0:
+		if on, err = relocate.ReadBases(env.Bases); err != nil {
+			return nil, err
+		}
+	default:
+		return nil, cli.Usagef("--inline needs --base, the BTF on which %s is based, to check that the "+
+			"sites belong to it", r.types)
+	}
+	if f.ModuleInfo("name") == verify.SitesModule {
+		return on, nil
+	}
+	return readOn(types, on)
 }
 
 // readBelow reads a raw distilled base, and checks it together with the BTF in types.

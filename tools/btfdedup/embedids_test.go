@@ -115,7 +115,7 @@ func TestEmbedResolvesIDs(t *testing.T) {
 		{"--btf " + few + " --resolve-ids --fatal-warnings --base " + base + " " + object, 1,
 			`the BTF has no FUNC "a"; its id is 0 (1 such warnings`},
 		{"--fatal-warnings " + object, 2, "need --resolve-ids"},
-		{"--base " + base + " " + object, 2, "need --resolve-ids"},
+		{"--base " + base + " " + object, 2, "--base needs --resolve-ids or --inline"},
 		{"--old-base " + base + " " + object, 2, "need --resolve-ids"},
 		{"--resolve-ids --btf-base " + base + " --base " + base + " " + object, 2,
 			"can't be used together"},

@@ -130,7 +130,7 @@ func (b *batch) run(env *cli.Env, args []string) error {
 	if err := conversion.CheckApart(b.variables, env.Features, "--extra-dir"); err != nil {
 		return err
 	}
-	modules, err := findModules(args, b.order, b.embedding.into)
+	modules, err := findModules(env, args, b.order, b.embedding.into)
 	if err != nil {
 		return err
 	}

@@ -2,14 +2,18 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/format/kernelimage"
 	"github.com/rules-btf/rules_btf/internal/kernel/archive"
+	"github.com/rules-btf/rules_btf/internal/kernel/verify"
 )
 
 type module struct {
@@ -24,8 +28,8 @@ type module struct {
 // findModules returns the modules that the arguments name: files, and modules in directories. The
 // parameter order is a file that lists which modules to read from directories. The parameter into
 // is a directory with the files into which the BTF is embedded. Either parameter may be "". No two
-// modules may have the same name.
-func findModules(args []string, order, into string) ([]module, error) {
+// modules may have the same name. The module with the BTF of vmlinux is skipped with a warning.
+func findModules(env *cli.Env, args []string, order, into string) ([]module, error) {
 	var listed []string
 	if order != "" {
 		var err error
@@ -54,6 +58,16 @@ func findModules(args []string, order, into string) ([]module, error) {
 		for _, rel := range rels {
 			list = append(list, moduleIn(arg, rel))
 		}
+	}
+	list = slices.DeleteFunc(list, func(m module) bool {
+		is := archive.Name(m.path) == verify.VmlinuxModule
+		if is {
+			env.Warn("%s: skipped, because its BTF is that of vmlinux (CONFIG_DEBUG_INFO_BTF=m)", m.path)
+		}
+		return is
+	})
+	if len(list) == 0 {
+		return nil, errors.New("there is no other module")
 	}
 	byName := map[string]string{}
 	for _, m := range list {

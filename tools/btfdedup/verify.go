@@ -7,11 +7,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rules-btf/rules_btf/internal/command/cli"
+	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/kernel/archive"
 	"github.com/rules-btf/rules_btf/internal/kernel/shipped"
 	"github.com/rules-btf/rules_btf/internal/kernel/verify"
 	"github.com/rules-btf/rules_btf/internal/link/relocate"
+	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
 func verifyCommand() *cobra.Command {
@@ -36,7 +38,7 @@ release it names. Signatures, symbols and their versions (modversions) aren't ch
 Otherwise, the command prints violations of the rules by which the Linux 7.2 kernel reads BTF, one
 per line: type id, kind, name, rule, and what is wrong. It prints the first 100, unless --limit is
 given. FILE is raw BTF or an ELF file with a .BTF section; if the section has several blobs, all of
-them are checked.
+them are checked. The sites of inlined functions in a section .BTF.inline are checked too.
 
 --for selects the reader whose rules apply:
 
@@ -136,27 +138,47 @@ func (r *verifyRun) checkBTF(env *cli.Env, files []string) error {
 	}
 	report := newVerifyReport(files)
 	for _, file := range files {
-		blobs, err := relocate.ReadAnyBase(file, base)
-		if err != nil {
+		if err := r.checkFile(env, file, base, report); err != nil {
 			return r.stop(env, report, err)
-		}
-		rules := r.rules
-		rules.Module = elf.IsModule(file)
-		for i, b := range blobs {
-			warnOfPointers(env, file, b)
-			found := verify.Check(b, rules)
-			report.add(file, i+1, len(blobs), found)
-			switch other := relocate.Fits(file, b); {
-			case other == nil:
-				warnOfBase(env, file, b.Origin, b.Base)
-			case len(found) == 0 && r.rules.Only == nil:
-				return r.stop(env, report, other)
-			default:
-				env.Warn("%v", other)
-			}
 		}
 	}
 	return r.answer(env, report)
+}
+
+func (r *verifyRun) checkFile(env *cli.Env, file string, base *btf.Blob,
+	report *verifyReport) error {
+	rules := r.rules
+	f, err := elf.Open(file)
+	if err == nil {
+		defer f.Close()
+		if rules.Module = f.IsModule(); f.ModuleInfo("name") == verify.VmlinuxModule {
+			env.Warn("%s: its BTF is that of vmlinux (CONFIG_DEBUG_INFO_BTF=m)", file)
+			base, rules.Module = nil, false
+		}
+	}
+	blobs, err := relocate.ReadAnyBase(file, base)
+	if err != nil {
+		return err
+	}
+	for i, b := range blobs {
+		warnOfPointers(env, file, b)
+		found := verify.Check(b, rules)
+		report.add(file, i+1, len(blobs), found)
+		switch other := relocate.Fits(file, b); {
+		case other == nil:
+			warnOfBase(env, file, b.Origin, b.Base)
+		case len(found) == 0 && r.rules.Only == nil:
+			return other
+		default:
+			env.Warn("%v", other)
+		}
+	}
+	if f != nil {
+		if err := verify.SitesIn(f, base); err != nil {
+			report.Problems = append(report.Problems, problem{file, message.Printable(err.Error())})
+		}
+	}
+	return nil
 }
 
 // stop ends the verb with an error. The violations that were found so far are printed as text, but

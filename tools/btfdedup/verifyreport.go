@@ -15,7 +15,7 @@ type verifyReport struct {
 	Files      int         `json:"files"` // how many were checked
 	Valid      bool        `json:"valid"` // nothing was found
 	Violations []violation `json:"violations"`
-	Problems   []problem   `json:"problems"` // of archives, with --manifest
+	Problems   []problem   `json:"problems"` // of archives, and of sections .BTF.inline
 }
 
 // violation is a rule that a type, or the blob as a whole, violates.
@@ -32,7 +32,7 @@ type violation struct {
 }
 
 type problem struct {
-	File string `json:"file"` // the manifest, or the tar archive
+	File string `json:"file"` // the manifest, the tar archive, or the ELF file
 	What string `json:"what"`
 }
 

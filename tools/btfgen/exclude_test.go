@@ -32,7 +32,7 @@ func TestNothingLeft(t *testing.T) {
 			"linked: no type is left to encode: --lang-exclude leaves out 1 compilation unit\n"},
 		{"--lang-exclude=c11,asm linked", 1, "leaves out 2 compilation units\n"},
 		{"--lang-exclude=rust,c89 linked", 0, ""},
-		{"bare", 1, "bare: there is no type to encode; did --lang-exclude"},
+		{"bare", 1, "bare: there is no type to encode: its DWARF describes none"},
 		{"--base=base.btf --lang-exclude=c11 linked", 0, "warning: linked: no type is left to encode"},
 		{"--base=base.btf linked", 0, ""},
 	} {

@@ -8,7 +8,9 @@ import (
 	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/command/conversion"
 	"github.com/rules-btf/rules_btf/internal/command/report"
+	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/kernel/loader"
 	"github.com/rules-btf/rules_btf/internal/link/base"
 	"github.com/rules-btf/rules_btf/internal/pipeline"
 	"github.com/rules-btf/rules_btf/internal/support/message"
@@ -61,7 +63,10 @@ func runInline(env *cli.Env, c *conversion.Flags, path string) error {
 			return fmt.Errorf("%s: the sites of a module must be based on the module's own BTF: pass that "+
 				"BTF as the last --base, after %s", path, env.Bases[0])
 		}
-		return how.Bases.NeedBTF("this verb")
+		if err := how.Bases.NeedBTF("this verb"); err != nil {
+			return err
+		}
+		return checkOwn(path, env.Bases[len(env.Bases)-1], how.Bases.BTF)
 	})
 	if how.Bases != nil {
 		defer how.Bases.Close()
@@ -83,4 +88,22 @@ func runInline(env *cli.Env, c *conversion.Flags, path string) error {
 			File: result.Lost.Write})
 	}
 	return run.Finish(outputs...)
+}
+
+// checkOwn returns an error if own, the BTF in the file at base, is certainly not that of the module
+// at path.
+func checkOwn(path, base string, own *btf.Blob) error {
+	f, err := elf.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if !f.IsModule() {
+		return nil
+	}
+	if n, err := loader.Foreign(f, own); err != nil || n == 0 {
+		return err
+	}
+	return fmt.Errorf("%s: it has none of the functions that %s describes: the last --base must be the "+
+		"BTF of the same file", path, base)
 }

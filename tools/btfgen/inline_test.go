@@ -248,9 +248,12 @@ func TestInlineErrors(t *testing.T) {
 	}
 	shell(t, dir, `gcc -w -g -O2 -c a.c; gcc -w -O2 -c -o none.o a.c
 		printf '.section .gnu.linkonce.this_module, "aw"\n.long 0\n' | as -o this.o -
-		ld -r -o m.ko a.o this.o`)
-	if code, _, stderr := btfgen("elf", "-q", "-o", p("base"), p("a.o")); code != 0 {
-		t.Fatal(stderr)
+		ld -r -o m.ko a.o this.o; gcc -w -g -O2 -c b.c; ld -r -o n.ko b.o this.o`)
+	for _, args := range [][]string{{p("base"), p("a.o")}, {p("m.btf"), "--base", p("base"), p("m.ko")},
+		{p("n.btf"), "--base", p("base"), p("n.ko")}} {
+		if code, _, stderr := btfgen(append([]string{"elf", "-q", "-o"}, args...)...); code != 0 {
+			t.Fatal(stderr)
+		}
 	}
 	for _, c := range []struct {
 		args string
@@ -262,6 +265,8 @@ func TestInlineErrors(t *testing.T) {
 		{"--base a.o a.o", 1, "has no section .BTF"},
 		{"--base none a.o", 1, "no such file"},
 		{"--base base m.ko", 1, "m.ko: the sites of a module must be based on the module's own BTF"},
+		{"--base base --base n.btf m.ko", 1, "m.ko: it has none of the functions that"},
+		{"--base base --base m.btf m.ko", 0, ""},
 	} {
 		args := []string{"inline", "-o", p("out")}
 		for _, a := range strings.Fields(c.args) {

@@ -19,9 +19,12 @@ const (
 	altName = "the attribute alt (not in cc_btf, whose attribute exclude leaves out libraries)"
 )
 
+// replacement says what to set where a flag that messages recommend can't be set.
+type replacement struct{ flag, name string }
+
 // inBazel lists the flags that messages recommend, each with its replacement in the Bazel rules.
 // Flags with the same replacement are adjacent.
-var inBazel = []struct{ flag, name string }{
+var inBazel = []replacement{
 	{"--lang-exclude", "the attribute lang_exclude or the flag " + settings + "lang_exclude"},
 	{"--skip-unencodable", "the attribute skip_unencodable"},
 	{"--features", "the attribute btf_features or the flag " + settings + "btf_features"},
@@ -39,18 +42,48 @@ var inBazel = []struct{ flag, name string }{
 	{"--max-decompressed", "not available: decompress the file first"},
 }
 
-// advise extends a message if the process runs in an action of the Bazel rules: for each flag that
-// the message recommends, advise appends what to set in Bazel instead.
-func advise(message string) string {
-	if os.Getenv(actionVariable) == "" {
-		return message
+// paholeProgram is the name of the program that replaces pahole. It has pahole's flags, and Kbuild
+// passes them: scripts/Makefile.btf sets PAHOLE_FLAGS (before Linux 6.9, scripts/pahole-flags.sh),
+// and a variable on the command line of make replaces that value.
+const (
+	paholeProgram = "pahole"
+	paholeFlags   = " (in a kernel's build: make PAHOLE_FLAGS=\"…\", with all flags of make V=1)"
+	onlyBtfgen    = "not available: run btfgen"
+)
+
+// inPahole is inBazel for paholeProgram.
+var inPahole = []replacement{
+	{"--lang-exclude", "--lang_exclude=rust,…" + paholeFlags},
+	{"--skip-unencodable", onlyBtfgen},
+	{"--input", onlyBtfgen},
+	{"--strict", onlyBtfgen},
+	{"--dwarf", onlyBtfgen},
+	{"--dwo-dir", onlyBtfgen},
+	{"--dwp", onlyBtfgen},
+	{"--follow", onlyBtfgen},
+	{"--alt", onlyBtfgen},
+	{"--max-decompressed", onlyBtfgen},
+	{"--features", "--btf_features" + paholeFlags},
+	{"--base", "--btf_base"},
+}
+
+// advise extends a message if the user can't set the flags of btfgen and btfdedup: in an action of
+// the Bazel rules, and in paholeProgram. For each flag that the message recommends, advise appends
+// what to set instead.
+func advise(program, message string) string {
+	place, replacements := "", []replacement(nil)
+	switch {
+	case program == paholeProgram:
+		place, replacements = "this pahole", inPahole
+	case os.Getenv(actionVariable) != "":
+		place, replacements = "Bazel", inBazel
 	}
 	var list []string
-	for i := 0; i < len(inBazel); {
-		name, flags := inBazel[i].name, []string(nil)
-		for ; i < len(inBazel) && inBazel[i].name == name; i++ {
-			if mentions(message, inBazel[i].flag) {
-				flags = append(flags, inBazel[i].flag)
+	for i := 0; i < len(replacements); {
+		name, flags := replacements[i].name, []string(nil)
+		for ; i < len(replacements) && replacements[i].name == name; i++ {
+			if mentions(message, replacements[i].flag) {
+				flags = append(flags, replacements[i].flag)
 			}
 		}
 		switch len(flags) {
@@ -64,7 +97,7 @@ func advise(message string) string {
 	if len(list) == 0 {
 		return message
 	}
-	return strings.TrimSpace(message) + "; in Bazel, " + strings.Join(list, ", ")
+	return strings.TrimSpace(message) + "; in " + place + ", " + strings.Join(list, ", ")
 }
 
 // mentions reports whether a message contains the flag itself, not just a longer flag.

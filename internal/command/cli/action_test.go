@@ -40,3 +40,22 @@ func TestAdvise(t *testing.T) {
 		}
 	}
 }
+
+// TestAdvisePahole: the program that replaces pahole names its own flags, if it has them.
+func TestAdvisePahole(t *testing.T) {
+	for _, c := range []struct{ message, advice string }{
+		{"a.o: no C (--lang-exclude=c++ or --skip-unencodable leaves such units out)",
+			"; in this pahole, --lang-exclude is --lang_exclude=rust,…" + paholeFlags +
+				", --skip-unencodable is not available: run btfgen"},
+		{"give --dwarf or --alt", "; in this pahole, --dwarf and --alt are not available: run btfgen"},
+		{"--lang_exclude excludes all compilation units", ""},
+		{"the BTF in --btf_base has no base", ""},
+	} {
+		var text bytes.Buffer
+		env := &Env{Program: paholeProgram, Stderr: &text}
+		env.Error(errors.New(c.message))
+		if want := "pahole: " + c.message + c.advice + "\n"; text.String() != want {
+			t.Errorf("%q, want %q", text.String(), want)
+		}
+	}
+}

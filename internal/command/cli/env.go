@@ -29,7 +29,7 @@ func newEnv(c *cobra.Command) *Env {
 
 // Error prints an error as one line on Stderr, for commands that continue after an error.
 func (e *Env) Error(err error) {
-	fmt.Fprintf(e.Stderr, "%s: %s\n", e.Program, oneLine(advise(err.Error())))
+	fmt.Fprintf(e.Stderr, "%s: %s\n", e.Program, oneLine(advise(e.Program, err.Error())))
 }
 
 // Warn prints a line for the user on Stderr, unless Quiet is set.
@@ -37,7 +37,7 @@ func (e *Env) Warn(format string, args ...any) {
 	if e.Quiet {
 		return
 	}
-	message := advise(fmt.Sprintf(format, args...))
+	message := advise(e.Program, fmt.Sprintf(format, args...))
 	fmt.Fprintf(e.Stderr, "%s: warning: %s\n", e.Program, oneLine(message))
 }
 

@@ -59,27 +59,33 @@ func formatOf(data []byte) *format {
 // HeadSize is how many bytes of a layer suffice to recognise its format, even that of a bzImage.
 const HeadSize = 1024
 
+// layer is a decompressed payload.
+type layer struct {
+	data  []byte
+	whole bool // data is not only the first bytes
+	size  int  // how many bytes were decompressed, even if there is an error
+}
+
 // decompress decompresses a payload. It is an error if the output has more than limit bytes. If
-// wanted refuses the first bytes, only those are returned, and whole is false. Anything after gzip,
-// xz or lzma data, such as a device tree after Image.gz, is ignored.
-func (p *payload) decompress(limit int, wanted func(head []byte) bool) (out []byte, whole bool,
-	err error) {
+// wanted refuses the first bytes, only those are returned. Anything after gzip, xz or lzma data,
+// such as a device tree after Image.gz, is ignored.
+func (p *payload) decompress(limit int, wanted func(head []byte) bool) (layer, error) {
 	f, data := p.format, p.data
 	if f.open == nil {
-		return nil, false, f.unsupported()
+		return layer{}, f.unsupported()
 	}
 	size := min(max(p.size, 0), limit)
 	if f.whole != nil {
 		if out, ok := f.whole(data, size, limit); ok {
 			if head := out[:min(HeadSize, len(out))]; !wanted(head) {
-				return head, false, nil
+				return layer{head, false, len(out)}, nil
 			}
-			return out, true, nil
+			return layer{out, true, len(out)}, nil
 		}
 	}
 	r, err := f.open(bytes.NewReader(data), limit)
 	if err != nil {
-		return nil, false, f.damaged(err)
+		return layer{}, f.damaged(err)
 	}
 	if c, ok := r.(io.Closer); ok {
 		defer c.Close()
@@ -88,20 +94,20 @@ func (p *payload) decompress(limit int, wanted func(head []byte) bool) (out []by
 	b.Grow(size + bytes.MinRead)
 	_, err = io.CopyN(&b, r, HeadSize)
 	if err == nil && !wanted(b.Bytes()) {
-		return b.Bytes(), false, nil
+		return layer{b.Bytes(), false, b.Len()}, nil
 	}
 	if err == nil {
 		_, err = io.Copy(&b, io.LimitReader(r, int64(limit)+1-HeadSize))
 	}
 	if err != nil && err != io.EOF {
-		return nil, false, f.damaged(err)
+		return layer{size: b.Len()}, f.damaged(err)
 	}
 	if b.Len() > limit {
-		return nil, false, fmt.Errorf("more than %d bytes when decompressed; if that is right, "+
-			"decompress the file first with scripts/extract-vmlinux from the kernel source, or "+
+		return layer{size: b.Len()}, fmt.Errorf("more than %d bytes when decompressed; if that is "+
+			"right, decompress the file first with scripts/extract-vmlinux from the kernel source, or "+
 			"raise --max-decompressed", limit)
 	}
-	return b.Bytes(), true, nil
+	return layer{b.Bytes(), true, b.Len()}, nil
 }
 
 // NewReader decompresses data, or returns it unchanged if it isn't compressed. If jobs isn't 0,

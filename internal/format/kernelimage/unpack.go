@@ -32,14 +32,22 @@ type Content struct {
 	Form  Form
 	Data  []byte
 	Label string // the file's name and how it was packed, as in "vmlinuz (bzImage, zstd)"
+	// Decompressed is how many bytes all layers together had, even if there is an error.
+	Decompressed int
 }
 
 // Unpack unpacks data, the content of a file; name is for errors. A file that isn't packed is
 // returned unchanged. If the unpacked content is neither a kernel nor BTF, only its first bytes are
-// returned. A decompressed layer may have 8 MiB, 32 times the size of data, or maxDecompressed
-// bytes, whichever is largest. Errors name the layer that is damaged or not supported.
+// returned. Each decompressed layer may have as many bytes as Limit says. Errors name the layer
+// that is damaged or not supported.
 func Unpack(name string, data []byte, maxDecompressed int) (Content, error) {
-	return unpack(name, data, max(smallDecompressed, usualRatio*len(data), maxDecompressed))
+	return unpack(name, data, Limit(len(data), maxDecompressed))
+}
+
+// Limit returns how many bytes size bytes may have when decompressed: 8 MiB, 32 times size, or
+// maxDecompressed, whichever is largest.
+func Limit(size, maxDecompressed int) int {
+	return max(smallDecompressed, usualRatio*size, maxDecompressed)
 }
 
 // unpack is like Unpack; limit is the largest allowed size of a layer, in bytes.
@@ -53,7 +61,9 @@ func unpack(name string, data []byte, limit int) (Content, error) {
 		layers += layer
 		c.Label = name + " (" + layers + ")"
 	}
-	fail := func(err error) (Content, error) { return Content{}, fmt.Errorf("%s: %w", c.Label, err) }
+	fail := func(err error) (Content, error) {
+		return Content{Decompressed: c.Decompressed}, fmt.Errorf("%s: %w", c.Label, err)
+	}
 	for range maxLayers {
 		p, err := findPayload(c.Data)
 		if p.container != "" {
@@ -67,11 +77,12 @@ func unpack(name string, data []byte, limit int) (Content, error) {
 			return c, nil
 		}
 		enter(p.format.name)
-		var whole bool
-		if c.Data, whole, err = p.decompress(limit, known); err != nil {
+		l, err := p.decompress(limit, known)
+		c.Decompressed += l.size
+		if err != nil {
 			return fail(err)
 		}
-		if !whole {
+		if c.Data = l.data; !l.whole {
 			c.Form = Other
 			return c, nil
 		}

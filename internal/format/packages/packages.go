@@ -28,9 +28,12 @@ const maxFiles = 1 << 20
 type File struct {
 	Name string // the path in the package, without a leading / or ./
 	Size int64  // in bytes
-	// Link is where a symbolic or hard link leads, or "" if the file is a regular file. Links have
-	// no content.
+	// Link is where a symbolic or hard link leads, or "" if the file isn't a link. Links have no
+	// content. Hard says that the link is a hard link; Link is then a path in the package.
 	Link string
+	Hard bool
+	// Special says that the file is neither a regular file, a link nor a directory.
+	Special bool
 	io.Reader
 }
 
@@ -58,12 +61,14 @@ func isTar(data []byte) bool {
 
 // Options says how Each works.
 type Options struct {
-	Jobs            int   // threads
-	MaxDecompressed int64 // bytes
+	Jobs   int // threads
+	Budget *kernelimage.Budget
 }
 
-// Each calls visit for each regular file and link in a package, in the order of the package. data
-// is the package, for which Is returns true. If visit returns an error, Each returns that error.
+// Each calls visit for each file in a package that isn't a directory, in the order of the package.
+// data is the package, for which Is returns true. The decompressed package, and the files that are
+// read although it has no bytes for their holes, count towards the budget. If visit returns an
+// error, Each returns that error.
 func Each(data []byte, opts Options, visit func(File) error) error {
 	v := &visitor{visit: visit, opts: opts}
 	switch {
@@ -87,22 +92,23 @@ func (v *visitor) open(data []byte) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &limited{r, v.opts.MaxDecompressed, v.opts.MaxDecompressed}, nil
+	return &limited{r, v.opts.Budget}, nil
 }
 
-// limited is a reader that fails after a number of bytes.
+// limited is a reader that fails when the budget is spent.
 type limited struct {
 	io.ReadCloser
-	limit, left int64
+	budget *kernelimage.Budget
 }
 
+// chunk is how many bytes are read before they count, at most.
+const chunk = 1 << 20
+
 func (l *limited) Read(p []byte) (int, error) {
-	if l.left <= 0 {
-		return 0, fmt.Errorf("more than %d bytes when decompressed; if that is right, raise "+
-			"--max-decompressed", l.limit)
+	n, err := l.ReadCloser.Read(p[:min(len(p), chunk)])
+	if over := l.budget.Spend(n); over != nil {
+		return 0, over
 	}
-	n, err := l.ReadCloser.Read(p[:min(int64(len(p)), l.left)])
-	l.left -= int64(n)
 	return n, err
 }
 
@@ -150,22 +156,34 @@ func (v *visitor) tar(in io.Reader) error {
 		}
 		f := File{Name: h.Name, Size: h.Size, Reader: r}
 		switch h.Typeflag {
-		case tar.TypeReg:
-		case tar.TypeLink, tar.TypeSymlink:
-			f.Link = h.Linkname
-		default:
-			f.Reader = nil
-		}
-		if f.Reader == nil {
+		case tar.TypeDir, tar.TypeXGlobalHeader:
 			if _, err := inside(h.Name); err != nil {
 				return err
 			}
 			continue
+		case tar.TypeReg, tar.TypeCont, tar.TypeGNUSparse:
+			if IsSparse(h) {
+				f.Reader = &limited{io.NopCloser(r), v.opts.Budget}
+			}
+		case tar.TypeLink, tar.TypeSymlink:
+			f.Link, f.Hard = h.Linkname, h.Typeflag == tar.TypeLink
+		default:
+			f.Special = true
 		}
 		if err := v.file(f); err != nil {
 			return err
 		}
 	}
+}
+
+// IsSparse reports whether a file in a tar archive has holes, for which the archive has no bytes.
+func IsSparse(h *tar.Header) bool {
+	for key := range h.PAXRecords {
+		if strings.HasPrefix(key, "GNU.sparse.") {
+			return true
+		}
+	}
+	return h.Typeflag == tar.TypeGNUSparse
 }
 
 // damaged replaces an error that only says that bytes are missing.

@@ -76,10 +76,11 @@ func (v *visitor) cpio(in io.Reader) error {
 		return fmt.Errorf("RPM archive: damaged, or compressed in an unknown way (it starts with %q); "+
 			"fetch the package again, or unpack it first, with rpm2archive", head)
 	}
+	names := hardLinks{v: v, of: map[int64]string{}}
 	for r := cpio.NewReader(io.MultiReader(bytes.NewReader(head), in)); ; {
 		h, err := r.Next()
 		if err == io.EOF {
-			return nil
+			return names.visit()
 		}
 		if err == nil && h.Size < 0 {
 			err = cpio.ErrHeader
@@ -90,19 +91,48 @@ func (v *visitor) cpio(in io.Reader) error {
 		// All paths are absolute; most packages have a dot before them.
 		name := strings.TrimPrefix(h.Name, "/")
 		f := File{Name: name, Size: h.Size, Link: h.Linkname, Reader: r}
-		switch {
-		case f.Link != "":
-		case h.Mode&cpio.ModeType != cpio.TypeReg, h.Links > 1 && h.Size == 0:
-			f.Reader = nil // for example, a hard link; the last one has the content
-		}
-		if f.Reader == nil {
+		switch mode := h.Mode & cpio.ModeType; {
+		case mode == cpio.TypeDir:
 			if _, err := inside(f.Name); err != nil {
 				return err
 			}
 			continue
+		case f.Link != "":
+		case mode != cpio.TypeReg:
+			f.Special = true
+		case h.Links > 1 && h.Size == 0:
+			names.without = append(names.without, hardLink{name, h.Inode})
+			continue
+		case h.Links > 1:
+			names.of[h.Inode] = name
 		}
 		if err := v.file(f); err != nil {
 			return err
 		}
 	}
+}
+
+// hardLinks are the files of a cpio archive that have several names. Only the last name of a file
+// comes with the content.
+type hardLinks struct {
+	v       *visitor
+	of      map[int64]string // the names with the content, by inode
+	without []hardLink       // the other names, in the order of the archive
+}
+
+type hardLink struct {
+	name  string
+	inode int64
+}
+
+// visit visits the names without content. A file that has content under no name is empty.
+func (l *hardLinks) visit() error {
+	for _, x := range l.without {
+		f := File{Name: x.name, Link: l.of[x.inode], Reader: strings.NewReader("")}
+		f.Hard = f.Link != ""
+		if err := l.v.file(f); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/hex"
 	"fmt"
@@ -46,7 +47,9 @@ type Module struct {
 type Archive struct {
 	Manifest Manifest
 	// Doubts say, for modules that name another release, that they may not belong to the archive.
-	Doubts   []string
+	Doubts []string
+	// Notes say what is not in the archive, although it was passed.
+	Notes    []string
 	contents [][]byte // the contents of Manifest.Files
 }
 
@@ -76,7 +79,8 @@ func Build(r Release) (*Archive, error) {
 	if err := b.stack(); err != nil {
 		return nil, err
 	}
-	a := &Archive{Manifest: Manifest{Version: manifestVersion, Release: r.Name, BuildID: b.buildID}}
+	a := &Archive{Manifest: Manifest{Version: manifestVersion, Release: r.Name, BuildID: b.buildID},
+		Notes: b.notes}
 	if r.Shared != "" {
 		a.Manifest.SharedBase = SharedBase
 	}
@@ -97,6 +101,7 @@ type builder struct {
 	ids     map[string]int  // indexes in parts, by name
 	isBase  map[string]bool // names of files on which others are based
 	target  object.Target   // of vmlinux
+	notes   []string
 }
 
 type part struct {
@@ -155,6 +160,7 @@ func (b *builder) readModules(vmlinux *source) error {
 		return slices.CompareFunc([]string{x.name, x.file()}, []string{y.name, y.file()},
 			strings.Compare)
 	})
+	parts = slices.DeleteFunc(parts, func(p part) bool { return b.isVmlinux(p, vmlinux) })
 	for i := range parts {
 		p := &parts[i]
 		if p.err != nil {
@@ -168,6 +174,17 @@ func (b *builder) readModules(vmlinux *source) error {
 	}
 	b.parts = parts
 	return nil
+}
+
+// isVmlinux reports whether a part is verify.VmlinuxModule with the BTF of vmlinux, which the archive
+// has as vmlinux. It adds a note.
+func (b *builder) isVmlinux(p part, vmlinux *source) bool {
+	if p.err != nil || p.name != verify.VmlinuxModule || !bytes.Equal(p.raw, vmlinux.raw) {
+		return false
+	}
+	b.notes = append(b.notes, p.file()+": left out, because its BTF is that of vmlinux "+
+		"(CONFIG_DEBUG_INFO_BTF=m)")
+	return true
 }
 
 func (p *part) file() string {
@@ -323,6 +340,10 @@ func (b *builder) describe(p *part) error {
 		return err
 	}
 	l, err := newLayer(p.name, p.raw, on, bootRules)
+	if err != nil && p.name == verify.VmlinuxModule {
+		return fmt.Errorf("its BTF must be that of vmlinux (CONFIG_DEBUG_INFO_BTF=m), but differs from %s",
+			b.release.Vmlinux)
+	}
 	if err != nil {
 		return fmt.Errorf("read as BTF based on %s: %w", on.Name, err)
 	}

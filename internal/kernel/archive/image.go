@@ -13,6 +13,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/kernel/btfids"
+	"github.com/rules-btf/rules_btf/internal/kernel/verify"
 )
 
 // Images are the kernel and modules that use the BTF in an archive.
@@ -42,7 +43,7 @@ func (x Images) find() (map[string][]string, error) {
 	})
 	for _, rel := range rels {
 		name, isModule := moduleFile(rel)
-		if !isModule {
+		if !isModule || name == verify.VmlinuxModule {
 			name = Vmlinux
 		}
 		found[name] = append(found[name], filepath.Join(x.Modules, rel))
@@ -73,7 +74,7 @@ func checkImage(f *checked, l *layer, raw []byte, path string) error {
 	if err := s.readParts(file); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	if name := Name(s.module); s.module != "" && name != f.Name {
+	if name := Name(s.module); s.module != "" && name != f.Name && name != verify.VmlinuxModule {
 		return fmt.Errorf("%s: it is the module %s, not vmlinux", path, name)
 	}
 	types, err := compareTypes(&s, l, raw)

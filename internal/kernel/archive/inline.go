@@ -7,14 +7,11 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/kernel/verify"
 )
 
 // inlineSuffix ends the names of files with sites, as in /sys/kernel/btf/vmlinux.inline.
 const inlineSuffix = ".inline"
-
-// sitesModule is the module whose section .BTF.inline has the sites of vmlinux. Kernels that were
-// built with DEBUG_INFO_BTF_INLINE=m have it (scripts/gen-btf.sh of Linux 7.4).
-const sitesModule = "btf_vmlinux_inline"
 
 // SitesOf returns the name of the file whose sites of inlined functions are in the file with the
 // given name, and on which that file is based: vmlinux for vmlinux.inline. It returns "" if the
@@ -32,7 +29,7 @@ func addSections(parts []part) []part {
 	for _, p := range parts {
 		if p.err == nil && len(p.source.inline) > 0 {
 			of := p.name
-			if of == sitesModule {
+			if of == verify.SitesModule {
 				of = Vmlinux
 			}
 			parts = append(parts, part{name: of + inlineSuffix, raw: p.source.inline,
@@ -63,8 +60,8 @@ func (b *builder) checkSites() error {
 func (c *checker) withSites(of string) []string {
 	switch of {
 	case Vmlinux:
-		return slices.Concat(c.images[Vmlinux], c.images[sitesModule])
-	case sitesModule:
+		return slices.Concat(c.images[Vmlinux], c.images[verify.SitesModule])
+	case verify.SitesModule:
 		return nil
 	}
 	return c.images[of]

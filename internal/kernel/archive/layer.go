@@ -3,7 +3,6 @@ package archive
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/kernel/verify"
@@ -30,7 +29,10 @@ func newLayer(name string, raw []byte, on *layer, rules verify.Options) (*layer,
 	if err != nil {
 		return nil, err
 	}
-	if err := check(b, rules); err != nil {
+	if SitesOf(name) != "" {
+		rules = verify.OfSites(rules)
+	}
+	if err := verify.Rejected(b, rules); err != nil {
 		return nil, err
 	}
 	sum := sha256.Sum256(raw)
@@ -92,20 +94,5 @@ func (l *layer) definitions(yield func(tag) bool) {
 		if !yield(tag{types.TagOf(types.Kind(t.Kind)), l.blob.TypeName(t)}) {
 			return
 		}
-	}
-}
-
-// check returns why BTF can't be used: the kernel rejects it, or it was made with a different base.
-func check(b *btf.Blob, rules verify.Options) error {
-	if err := b.CheckRefs(); err != nil {
-		return err
-	}
-	switch found := verify.Check(b, rules); len(found) {
-	case 0:
-		return nil
-	case 1:
-		return fmt.Errorf("the kernel rejects %v", found[0])
-	default:
-		return fmt.Errorf("the kernel rejects %v (and %d more)", found[0], len(found)-1)
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/rules-btf/rules_btf/internal/format/packages"
 )
 
 const (
@@ -144,18 +146,8 @@ func (t *tarFiles) readIndex() error {
 			return fmt.Errorf("the tar archive has more than %d files", maxTarMembers)
 		}
 		t.names = append(t.names, name)
-		t.members[name] = member{at, h.Size, h.Typeflag == tar.TypeReg && !sparse(h)}
+		t.members[name] = member{at, h.Size, h.Typeflag == tar.TypeReg && !packages.IsSparse(h)}
 	}
-}
-
-// sparse reports whether a file is sparse, which means that the archive doesn't contain its holes.
-func sparse(h *tar.Header) bool {
-	for key := range h.PAXRecords {
-		if strings.HasPrefix(key, "GNU.sparse.") {
-			return true
-		}
-	}
-	return false
 }
 
 func (t *tarFiles) list() ([]string, error) { return t.names, nil }

@@ -63,7 +63,7 @@ func readAll(file string, maxDecompressed int, tars bool) ([]File, error) {
 		found, err := contentBTF(content, content.Label != file, maxDecompressed)
 		return label(File{Label: content.Label, Data: found}, err)
 	}
-	return readTar(content, maxDecompressed)
+	return readTar(content, maxDecompressed, kernelimage.Limit(len(data), maxDecompressed))
 }
 
 func label(f File, err error) ([]File, error) {
@@ -73,9 +73,11 @@ func label(f File, err error) ([]File, error) {
 	return []File{f}, nil
 }
 
-// readTar returns the BTF of each regular file of a tar archive.
-func readTar(content kernelimage.Content, maxDecompressed int) ([]File, error) {
+// readTar returns the BTF of each regular file of a tar archive. All of them together may have limit
+// bytes when decompressed.
+func readTar(content kernelimage.Content, maxDecompressed, limit int) ([]File, error) {
 	var list []File
+	budget := kernelimage.Budget{Limit: int64(limit)}
 	for r := tar.NewReader(bytes.NewReader(content.Data)); ; {
 		h, err := r.Next()
 		if err == io.EOF {
@@ -84,7 +86,9 @@ func readTar(content kernelimage.Content, maxDecompressed int) ([]File, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", content.Label, err)
 		}
-		if h.Typeflag != tar.TypeReg {
+		switch h.Typeflag {
+		case tar.TypeReg, tar.TypeCont, tar.TypeGNUSparse:
+		default:
 			continue
 		}
 		if h.Size > int64(len(content.Data)) {
@@ -99,6 +103,9 @@ func readTar(content kernelimage.Content, maxDecompressed int) ([]File, error) {
 		inner, err := kernelimage.Unpack(content.Label+": "+h.Name, data, maxDecompressed)
 		if err != nil {
 			return nil, err
+		}
+		if err := budget.Spend(inner.Decompressed); err != nil {
+			return nil, fmt.Errorf("%s: %w", content.Label, err)
 		}
 		found, err := contentBTF(inner, true, maxDecompressed)
 		if err != nil {

@@ -50,8 +50,16 @@ func (k *Kernel) Load(m *Module) Verdict {
 	if why := k.checkHeaders(m); why != "" {
 		return Verdict{Outcome: Refused, Why: why}
 	}
+	if m.name == verify.SitesModule {
+		if v := checkSites(m, k.types); v.Outcome != Loads {
+			return v
+		}
+	}
 	if len(m.types) == 0 {
 		return Verdict{Why: "it has no BTF"}
+	}
+	if m.name == verify.VmlinuxModule {
+		return k.loadTypes(m)
 	}
 	if why := k.ignores(); why != "" {
 		return Verdict{Outcome: WithoutBTF, Why: why}
@@ -74,7 +82,34 @@ func (k *Kernel) Load(m *Module) Verdict {
 	if why := k.misfit(m, loaded); why != "" {
 		return Verdict{Outcome: WrongBTF, Why: why}
 	}
+	if m.name == verify.SitesModule {
+		return Verdict{}
+	}
+	return checkSites(m, own)
+}
+
+// checkSites checks a module's sites of inlined functions, which are based on the BTF in on.
+func checkSites(m *Module, on *btf.Blob) Verdict {
+	if len(m.inline) == 0 || on == nil {
+		return Verdict{}
+	}
+	if err := verify.Sites(m.inline, on); err != nil {
+		return Verdict{Outcome: WrongBTF, Why: fmt.Sprintf("section %s: %v", btf.SectionInline, err)}
+	}
 	return Verdict{}
+}
+
+// loadTypes is Load for the module that has the BTF of vmlinux. The kernel refuses other BTF.
+func (k *Kernel) loadTypes(m *Module) Verdict {
+	b, err := btf.Parse(m.types, nil)
+	switch {
+	case err != nil:
+		return Verdict{Outcome: Refused, Why: err.Error(), Rejected: true}
+	case k.types != nil && !b.SameRecords(k.types):
+		return Verdict{Outcome: Refused, Why: "its BTF must be that of vmlinux, but differs from the " +
+			"BTF of the kernel", Rejected: true}
+	}
+	return Verdict{Why: "its BTF is that of vmlinux (CONFIG_DEBUG_INFO_BTF=m)"}
 }
 
 // mayDrop reports whether it isn't known if the kernel drops BTF that it rejects.

@@ -19,12 +19,14 @@ type Module struct {
 	Path  string // the path in a directory or package
 
 	err       error // why the file can't be read, or nil
+	name      string
 	machine   machine
 	vermagic  string    // "" if there is none
 	crcs      bool      // the module has the versions of the symbols that it uses
 	ownSize   uint64    // of structSection
 	types     []byte    // nil if there is no BTF
 	base      []byte    // nil if there is no distilled base
+	inline    []byte    // the section .BTF.inline; nil if there is none
 	packed    bool      // the section .BTF is compressed
 	functions string    // the names of the function symbols, each between two NULs
 	ids       *elf.File // the file, if it has .BTF_ids
@@ -49,18 +51,20 @@ func NewModule(label, path string, f *elf.File) *Module {
 	}
 	m.ownSize = s.Size
 	m.crcs = f.Section("__versions") != nil || f.Section("__version_ext_crcs") != nil
-	m.vermagic = f.ModuleInfo("vermagic")
+	m.vermagic, m.name = f.ModuleInfo("vermagic"), f.ModuleInfo("name")
 	if s := f.Section(btf.SectionTypes); s != nil && s.Size > 0 && s.Raw() != nil {
 		m.packed = !s.Plain()
 	}
-	var types, base []byte
-	if types, m.err = btf.Section(f, btf.SectionTypes); m.err != nil {
-		return m
+	for _, s := range []struct {
+		name string
+		to   *[]byte
+	}{{btf.SectionTypes, &m.types}, {btf.SectionBase, &m.base}, {btf.SectionInline, &m.inline}} {
+		var data []byte
+		if data, m.err = btf.Section(f, s.name); m.err != nil {
+			return m
+		}
+		*s.to = bytes.Clone(data)
 	}
-	if base, m.err = btf.Section(f, btf.SectionBase); m.err != nil {
-		return m
-	}
-	m.types, m.base = bytes.Clone(types), bytes.Clone(base)
 	if m.functions, m.err = functions(f); m.err != nil {
 		return m
 	}
@@ -92,8 +96,12 @@ func functions(f *elf.File) (string, error) {
 }
 
 // Foreign returns how many functions of the BTF of a module were looked up in the symbol table of
-// f, or 0 if one of them was found. Then the BTF isn't that of another module.
+// f, or 0 if one of them was found, or if f has no function symbols. Then it isn't known that the
+// BTF is that of another module.
 func Foreign(f *elf.File, b *btf.Blob) (int, error) {
 	names, err := functions(f)
+	if names == "\x00" {
+		return 0, err
+	}
 	return (&Module{functions: names}).foreign(b), err
 }

@@ -55,6 +55,9 @@ func (p *pool) stop() {
 // collect unpacks a file, and adds it to the kernels or to the modules that wait for a kernel.
 func (in *input) collect(f file) {
 	defer in.inFlight.Done()
+	if in.budget.Spend(0) != nil {
+		return // readAll returns the error
+	}
 	k, m, err := in.try(f)
 	if err != nil && isModule(f.path) {
 		m, err = loader.Damaged(f.label, f.path, err), nil
@@ -87,6 +90,7 @@ func (in *input) unpack(f file) (*kernel, *loader.Module, error) {
 		return nil, nil, fmt.Errorf("%s: %w", f.label, message.Empty("a kernel or a module"))
 	}
 	content, err := kernelimage.Unpack(f.label, f.data, in.opts.MaxDecompressed)
+	_ = in.budget.Spend(content.Decompressed) // readAll returns the error
 	if err != nil {
 		return nil, nil, err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/rules-btf/rules_btf/internal/format/kernelimage"
 	"github.com/rules-btf/rules_btf/internal/format/packages"
 	"github.com/rules-btf/rules_btf/internal/kernel/loader"
 	"github.com/rules-btf/rules_btf/internal/support/mapped"
@@ -31,6 +32,7 @@ type input struct {
 	files, debug int
 	links        []string // modules that are links
 
+	budget    kernelimage.Budget
 	unsettled int            // files that were added since the last call of settle
 	inFlight  sync.WaitGroup // files that were added and are not yet collected
 
@@ -44,15 +46,12 @@ type input struct {
 const (
 	// maxFile limits the size of a file in a directory or package, in bytes.
 	maxFile = 1 << 30
-	// usualRatio says how much larger than a package its content may be without --max-decompressed.
-	usualRatio = 32
 	// keepMapped is how many bytes of a package are read before its pages are released, because they
 	// count as memory of the process.
 	keepMapped = 16 << 20
 )
 
 func (in *input) readAll() error {
-	defer in.inFlight.Wait()
 	info, err := os.Stat(in.name)
 	if err != nil {
 		return err
@@ -61,6 +60,10 @@ func (in *input) readAll() error {
 		err = in.readTree()
 	} else {
 		err = in.readFile(info)
+	}
+	in.inFlight.Wait()
+	if over := in.budget.Spend(0); over != nil { // whatever else a thread came upon before
+		return fmt.Errorf("%s: %w", in.name, over)
 	}
 	if err != nil {
 		return err
@@ -73,13 +76,20 @@ func (in *input) readAll() error {
 	return nil
 }
 
+// limit sets the budget, for an input with size bytes.
+func (in *input) limit(size int64) {
+	in.budget.Limit = int64(kernelimage.Limit(int(size), in.opts.MaxDecompressed))
+}
+
 // readTree reads a directory.
 func (in *input) readTree() error {
 	root, err := filepath.EvalSymlinks(in.name) // WalkDir doesn't follow links
 	if err != nil {
 		return err
 	}
-	return filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
+	var names []string // relative to the directory
+	size := int64(0)
+	err = filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -93,19 +103,39 @@ func (in *input) readTree() error {
 			in.link(label)
 			return nil
 		case !d.Type().IsRegular():
-			return fmt.Errorf("%s: neither a regular file nor a link", label)
+			return in.special(label, label)
 		}
-		f, err := os.Open(file)
+		info, err := d.Info()
 		if err != nil {
 			return err
 		}
-		defer f.Close()
-		info, err := f.Stat()
-		if err != nil {
-			return err
-		}
-		return in.read(label, label, info.Size(), f)
+		names, size = append(names, rel), size+info.Size()
+		return nil
 	})
+	if err != nil {
+		return err
+	}
+	in.limit(size)
+	for _, rel := range names {
+		if err := in.readFrom(filepath.Join(root, rel), filepath.Join(in.name, rel)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readFrom reads a file in a directory.
+func (in *input) readFrom(file, label string) error {
+	f, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	return in.read(label, label, info.Size(), f)
 }
 
 // readFile reads a file that is a package, a kernel or a module.
@@ -122,6 +152,7 @@ func (in *input) readFile(info os.FileInfo) error {
 		return err
 	}
 	defer f.Close()
+	in.limit(info.Size())
 	data, err := mapped.Map(f, info, name, 0, int(info.Size()), unix.MAP_PRIVATE)
 	if err != nil { // for example, files in /sys can't be mapped
 		in.files++
@@ -132,8 +163,7 @@ func (in *input) readFile(info os.FileInfo) error {
 		in.files++
 		return in.read(name, name, info.Size(), f)
 	}
-	opts := packages.Options{Jobs: in.threads,
-		MaxDecompressed: max(usualRatio*int64(len(data)), int64(in.opts.MaxDecompressed))}
+	opts := packages.Options{Jobs: in.threads, Budget: &in.budget}
 	read := int64(0)
 	err = packages.Each(data, opts, func(f packages.File) error {
 		if read += f.Size; read > keepMapped {
@@ -144,6 +174,12 @@ func (in *input) readFile(info os.FileInfo) error {
 		switch {
 		case !in.wanted(f.Name):
 			return nil
+		case f.Special:
+			return in.special(label, f.Name)
+		case f.Hard && !reads(f.Link):
+			return &fileError{fmt.Errorf("%s: it is a hard link to %s, which isn't read, because its "+
+				"path isn't that of a module or kernel; unpack the package, and pass the file itself",
+				label, f.Link)}
 		case f.Link != "":
 			in.link(label)
 			return nil
@@ -177,6 +213,19 @@ func (in *input) read(label, name string, size int64, r io.Reader) error {
 			in.settleWithEarlier()
 		}
 	}
+	return nil
+}
+
+// special adds a module, which no kernel can load, because it is a device, for example. It is an
+// error if a kernel is such a file.
+func (in *input) special(label, name string) error {
+	err := fmt.Errorf("%s: neither a regular file nor a link", label)
+	if !isModule(name) {
+		return &fileError{err}
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.waiting = append(in.waiting, loader.Damaged(label, name, err))
 	return nil
 }
 

@@ -40,12 +40,19 @@ func (in *input) wanted(name string) bool {
 	switch {
 	case !isModule(base) && !isKernel(base):
 		return false
-	case strings.Contains("/"+name, "/lib/debug/"):
+	case hasDebug(name):
 		in.debug++
 		return false
 	}
 	in.files++
 	return true
+}
+
+func hasDebug(name string) bool { return strings.Contains("/"+name, "/lib/debug/") }
+
+// reads reports whether a regular file with a path in a package is read.
+func reads(name string) bool {
+	return (isModule(name) || isKernel(path.Base(name))) && !hasDebug(path.Clean(name))
 }
 
 // nothing returns the error for an input without kernels and modules.

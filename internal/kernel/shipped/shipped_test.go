@@ -161,7 +161,7 @@ func TestFind(t *testing.T) {
 		{"kernel.deb m1.ko neither", "neither: no kernel and no module in this file or directory; to " +
 			"check an archive of BTF, add --manifest"},
 		{"kernel.deb neither.deb m1.ko", "neither.deb: no kernel and no module in this file or"},
-		{"kernel.deb m1.ko pipe", "pipe/p.ko: neither a regular file nor a link"},
+		{"kernel.deb m1.ko pipe", "p.ko 7.2.1 refused: neither a regular file nor a link"},
 		{"kernel.deb m1.ko pipe/p.ko", "p.ko: neither a regular file nor a directory"},
 		{"kernel.deb empty.ko", "empty.ko 7.2.1 refused: empty file, expected a kernel or a module"},
 		{"kernel.deb html.ko", "html.ko 7.2.1 refused: neither a kernel, a module, a package, nor BTF"},

@@ -1,0 +1,23 @@
+package kernelimage
+
+import (
+	"fmt"
+	"sync/atomic"
+)
+
+// Budget limits how many bytes an input may have when decompressed: the input itself, and the files
+// in it with all their layers. Several threads may use it.
+type Budget struct {
+	Limit int64 // bytes
+	spent atomic.Int64
+}
+
+// Spend adds n bytes, and returns an error if there are now more than Limit. Whether the sum of
+// several calls is an error doesn't depend on their order.
+func (b *Budget) Spend(n int) error {
+	if b.spent.Add(int64(n)) <= b.Limit {
+		return nil
+	}
+	return fmt.Errorf("more than %d bytes when decompressed; if that is right, raise "+
+		"--max-decompressed", b.Limit)
+}
