@@ -31,7 +31,8 @@ const (
 )
 
 // allCrafted are the crafted inputs, grouped by what they attack.
-var allCrafted = [][]crafted{dwzCrafted(), filesCrafted(), logsCrafted()}
+var allCrafted = [][]crafted{dwzCrafted(), filesCrafted(), logsCrafted(),
+	graphsCrafted()}
 
 // TestCrafted measures the time and memory that each crafted input costs.
 func TestCrafted(t *testing.T) {
@@ -73,27 +74,40 @@ func (c cost) within(limit cost) bool { return c.time <= limit.time && c.memory 
 
 // run runs the command and checks its exit code and its message.
 func (c crafted) run(t *testing.T, dir string, args []string, size int64) cost {
-	cmd := exec.Command(harness.Tool(t, args[0]), args[1:]...)
-	cmd.Dir = dir
-	var stderr strings.Builder
-	cmd.Stderr = &stderr
-	err := cmd.Run()
-	if cmd.ProcessState == nil {
-		t.Fatal(err)
-	}
-	took := cost{cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(),
-		cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10}
-	said := head(stderr.String())
+	code, stderr, took := measure(t, dir, args)
+	said := head(stderr)
 	first, _, _ := strings.Cut(said, "\n")
 	fmt.Printf("| %s | %d | %.2f s | %d MB | %s |\n", c.name, size,
 		took.time.Seconds(), took.memory>>20, first)
-	switch code := cmd.ProcessState.ExitCode(); {
+	switch {
 	case c.want == "" && code != 0:
 		t.Errorf("exit %d: %s", code, said)
-	case c.want != "" && (code != 1 || !strings.Contains(stderr.String(), c.want)):
+	case c.want != "" && (code != 1 || !strings.Contains(stderr, c.want)):
 		t.Errorf("exit %d, %q: expected exit 1 and %q", code, said, c.want)
 	}
 	return took
+}
+
+// measure runs a command line, as crafted.make returns it, in dir. A program that runs for very
+// long is killed; the exit code is then -1.
+func measure(t *testing.T, dir string, args []string) (code int, stderr string, took cost) {
+	t.Helper()
+	cmd := exec.Command(harness.Tool(t, args[0]), args[1:]...)
+	cmd.Dir = dir
+	var said strings.Builder
+	cmd.Stderr = &said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	kill := time.AfterFunc(2*time.Minute, func() { cmd.Process.Kill() })
+	defer kill.Stop()
+	err := cmd.Wait()
+	if cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), said.String(),
+		cost{cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(),
+			cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10}
 }
 
 // treeSize returns the size of the files in dir.

@@ -13,7 +13,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"iter"
-	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 )
@@ -97,6 +96,8 @@ type Blob struct {
 	StartID    uint32 // id of Types[0]; 1 without a base
 	BaseStrLen uint32 // string offset at which Strings begins; 0 without a base
 
+	ends []uint32 // the indices of the NULs in Strings, if it has a long string; see findEnds
+
 	Header Header // as read; Encode doesn't use it
 	Origin Origin // the ELF file that the blob was read from
 }
@@ -171,12 +172,11 @@ func (b *Blob) Name(off uint32) (string, error) {
 			}
 			break
 		}
-		s := o.Strings[i:]
-		n := strings.IndexByte(s, 0)
-		if n < 0 {
+		end := o.endOf(i)
+		if end < 0 {
 			return "", fmt.Errorf("string at offset %d has no end", off)
 		}
-		return s[:n], nil
+		return o.Strings[i:end], nil
 	}
 	return "", fmt.Errorf("string offset %d is past the end of the string section (%d "+
 		"bytes)", off, b.EndStr())

@@ -170,6 +170,7 @@ func parsePrefix(data []byte, base *Blob) (*Blob, int, error) {
 		return nil, 0, err
 	}
 	p.blob.Strings = string(p.strings)
+	p.blob.findEnds()
 	if err := p.allocate(); err != nil {
 		return nil, 0, err
 	}

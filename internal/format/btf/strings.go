@@ -1,6 +1,9 @@
 package btf
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // StringTable assigns string offsets to names. It stores each name once, in the order of first use;
 // the empty name is at offset 0. Names never share bytes, because some readers refuse an offset
@@ -65,4 +68,37 @@ func indexStrings(b *Blob) map[string]uint32 {
 		off += uint32(len(s))
 	}
 	return index
+}
+
+// longString is a length, in bytes, that only hostile strings have. If many types had names that
+// end with the same long string, looking for its end each time would take too long.
+const longString = 1 << 12
+
+// findEnds sets b.ends if a string may be longer than longString. All such strings cover a stretch
+// of half that length that begins at a multiple of it.
+func (b *Blob) findEnds() {
+	const stretch = longString / 2
+	for at := 0; at+stretch <= len(b.Strings); at += stretch {
+		if strings.IndexByte(b.Strings[at:at+stretch], 0) < 0 {
+			for i := range len(b.Strings) {
+				if b.Strings[i] == 0 {
+					b.ends = append(b.ends, uint32(i))
+				}
+			}
+			return
+		}
+	}
+}
+
+// endOf returns the index of the NUL that ends the string at an index of b.Strings, or -1.
+func (b *Blob) endOf(at uint32) int {
+	if n := len(b.ends); n == 0 || int(b.ends[n-1]) != len(b.Strings)-1 { // or Strings has grown
+		n := strings.IndexByte(b.Strings[at:], 0)
+		if n < 0 {
+			return n
+		}
+		return int(at) + n
+	}
+	i, _ := slices.BinarySearch(b.ends, at)
+	return int(b.ends[i])
 }

@@ -34,7 +34,7 @@ type Pair struct {
 // limits; explanations are then less exact.
 const (
 	maxPairs = 10000
-	allPairs = 1 << 24
+	allPairs = 1 << 20
 )
 
 // Explain compares the types with the ids a and b, which have the same kind and name. It describes

@@ -74,7 +74,7 @@ func (c *checker) note(v Violation, format string, args ...any) {
 		c.more++
 	default:
 		if t, _ := c.b.ByID(v.TypeID); t != nil {
-			v.Name = c.b.TypeName(t)
+			v.Name = short(c.b.TypeName(t))
 		}
 		v.Detail = fmt.Sprintf(format, args...)
 		c.found = append(c.found, v)
@@ -115,7 +115,7 @@ func (c *checker) blobRules() {
 func (c *checker) order() {
 	prev := ""
 	for i := range c.b.Types {
-		s := c.b.TypeName(&c.b.Types[i])
+		s := short(c.b.TypeName(&c.b.Types[i]))
 		if s < prev {
 			c.report(Order, uint32(i), "order",
 				"it comes after %q but sorts before it; Linux 7.0 and later find types by binary search",

@@ -49,7 +49,7 @@ func (c *checker) typeName(i uint32, want needs) {
 	case !ok:
 	case want == forbidden:
 		c.report(Boot, i, "name-unexpected", "it has the name %q (string offset %d), but a %v has none",
-			s, t.NameOff, t.Kind)
+			short(s), t.NameOff, t.Kind)
 	case !want.allow(t.NameOff, s):
 		c.report(Boot, i, "name-invalid", "%s", badName(s, want))
 	}
@@ -88,4 +88,13 @@ func badName(s string, want needs) string {
 	}
 	return fmt.Sprintf(
 		"the name %q is not an identifier (letters, digits, _ and ., no digit first)", s)
+}
+
+// short cuts off a name that is longer than the kernel accepts. Many types may have names that end
+// with the same string, which may be as long as the file.
+func short(name string) string {
+	if len(name) > btf.MaxNameLen {
+		return name[:btf.MaxNameLen] + "..."
+	}
+	return name
 }

@@ -30,7 +30,7 @@ const (
 type Violation struct {
 	TypeID uint32   // 0 for the blob as a whole
 	Kind   btf.Kind // kind of the type
-	Name   string   // name of the type, or "" if it has none
+	Name   string   // name of the type, cut off if it is too long; "" if it has none
 	Rule   string   // short fixed name of the rule, such as "member-bounds"
 	Detail string   // what is wrong, with the values
 	Scope  Scope
@@ -50,5 +50,5 @@ func label(name string, n int) string {
 	if name == "" {
 		return "number " + strconv.Itoa(n)
 	}
-	return message.Printable(name)
+	return message.Printable(short(name))
 }

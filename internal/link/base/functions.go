@@ -11,8 +11,12 @@ type Functions struct {
 	b     *btf.Blob
 	below *Functions
 	once  sync.Once
-	names map[string]uint32 // the first id of each name
-	next  map[uint32]uint32 // by id: the next id of the same name
+	ids   map[function]uint32 // the first id of each function
+}
+
+type function struct {
+	name  string
+	proto uint32
 }
 
 // NewFunctions returns the functions of b and, if below is not nil, those of the bases of b. If
@@ -32,10 +36,8 @@ func (f *Functions) BTF() *btf.Blob { return f.b }
 func (f *Functions) Find(name []byte, proto uint32) uint32 {
 	for ; f != nil; f = f.below {
 		f.once.Do(f.index)
-		for id := f.names[string(name)]; id != 0; id = f.next[id] {
-			if t, _ := f.b.ByID(id); t.SizeOrType == proto {
-				return id
-			}
+		if id := f.ids[function{string(name), proto}]; id != 0 {
+			return id
 		}
 	}
 	return 0
@@ -55,16 +57,10 @@ func (f *Functions) index() {
 			n++
 		}
 	}
-	f.names, f.next = make(map[string]uint32, n), map[uint32]uint32{}
+	f.ids = make(map[function]uint32, n)
 	for i := len(f.b.Types) - 1; i >= 0; i-- {
-		t := &f.b.Types[i]
-		if t.Kind != btf.KindFunc {
-			continue
+		if t := &f.b.Types[i]; t.Kind == btf.KindFunc {
+			f.ids[function{f.b.TypeName(t), t.SizeOrType}] = f.b.StartID + uint32(i)
 		}
-		id, name := f.b.StartID+uint32(i), f.b.TypeName(t)
-		if first := f.names[name]; first != 0 {
-			f.next[id] = first
-		}
-		f.names[name] = id
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"iter"
+	"sync"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/model/object"
@@ -19,6 +20,7 @@ type index struct {
 	declTags    table // by declTagHash: 1 if the declaration tag exists
 	blocks      []byte
 	refs        []byte
+	far         sync.Map // by id, for types in long blocks: where their records begin in refs
 }
 
 // blockLen is how many types share an entry of index.blocks. An entry is 4 bytes: the offset in
@@ -35,11 +37,32 @@ func (x *index) record(id uint32) (refs []byte, count int, declares bool) {
 	i := id - x.header.StartID
 	at := binary.LittleEndian.Uint32(x.blocks[4*(i/blockLen):])
 	refs = x.refs[min(int(at), len(x.refs)):]
+	long := x.isLong(i/blockLen, len(refs))
+	if long {
+		if at, ok := x.far.Load(id); ok {
+			return cutCount(x.refs[at.(int):])
+		}
+	}
 	for range i % blockLen {
 		refs, count, _ = cutCount(refs)
 		refs = skipUvarints(refs, count)
 	}
+	if long {
+		x.far.Store(id, len(x.refs)-len(refs))
+	}
 	return cutCount(refs)
+}
+
+// longBlock is a length in bytes. Nearly all blocks are shorter.
+const longBlock = 1 << 12
+
+// isLong reports whether a block, which begins where refs has only left bytes, is a long one.
+func (x *index) isLong(block uint32, left int) bool {
+	if left <= longBlock || 4*int(block+1) >= len(x.blocks) {
+		return left > longBlock
+	}
+	end := binary.LittleEndian.Uint32(x.blocks[4*(block+1):])
+	return int(end)-(len(x.refs)-left) > longBlock
 }
 
 func skipUvarints(data []byte, count int) []byte {

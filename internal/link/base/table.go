@@ -84,17 +84,13 @@ func cutTable(data []byte, s tableShape) (t table, rest []byte) {
 	return t, rest
 }
 
-// find returns the range of a hash's entries, from first up to, but not including, end.
+// find returns the index of a hash's first entry, and the end of its bucket.
 func (t *table) find(h types.Hash) (first, end uint32) {
 	bucket := t.shape.bucket(h)
 	first = binary.LittleEndian.Uint32(t.starts[4*bucket:])
-	last := min(binary.LittleEndian.Uint32(t.starts[4*bucket+4:]), t.shape.Count)
-	for first < last && t.key(first) < h.B {
+	end = min(binary.LittleEndian.Uint32(t.starts[4*bucket+4:]), t.shape.Count)
+	for first < end && t.key(first) < h.B {
 		first++
-	}
-	end = first
-	for end < last && t.key(end) == h.B {
-		end++
 	}
 	return first, end
 }
@@ -107,8 +103,8 @@ func (t *table) key(entry uint32) uint64 {
 // all yields the numbers for a hash, in ascending order.
 func (t *table) all(h types.Hash) iter.Seq[uint32] {
 	return func(yield func(uint32) bool) {
-		first, end := t.find(h)
-		for i := first; i < end; i++ {
+		i, end := t.find(h)
+		for ; i < end && t.key(i) == h.B; i++ {
 			if !yield(t.value(i)) {
 				return
 			}
@@ -118,17 +114,20 @@ func (t *table) all(h types.Hash) iter.Seq[uint32] {
 
 // first returns the smallest number for a hash, or 0 if there is none.
 func (t *table) first(h types.Hash) uint32 {
-	first, _ := t.count(h)
-	return first
+	if i, end := t.find(h); i < end && t.key(i) == h.B {
+		return t.value(i)
+	}
+	return 0
 }
 
 // count returns the smallest number for a hash (0 if there is none) and how many numbers there are.
 func (t *table) count(h types.Hash) (first uint32, count int) {
-	at, end := t.find(h)
-	if at == end {
-		return 0, 0
+	for number := range t.all(h) {
+		if count++; count == 1 {
+			first = number
+		}
 	}
-	return t.value(at), int(end - at)
+	return first, count
 }
 
 // value returns an entry's number: the last bytes of the entry, which has at least eight.

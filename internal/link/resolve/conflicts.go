@@ -180,6 +180,15 @@ func (r *resolver) findRoles() {
 	}
 }
 
+// isUser reports whether a shape is that of a function, variable, section or declaration tag.
+func (r *resolver) isUser(id types.ID) bool {
+	switch r.Kinds[id] {
+	case types.KindFunc, types.KindVar, types.KindDatasec, types.KindDeclTag:
+		return true
+	}
+	return false
+}
+
 // findRolesOfUsers finds the functions, variables, sections and declaration tags that vary because
 // their references vary.
 func (r *resolver) findRolesOfUsers(become func(types.ID, role)) {
@@ -199,33 +208,53 @@ func (r *resolver) findRolesOfUsers(become func(types.ID, role)) {
 	}
 }
 
-// large is how many varying shapes an anonymous shape must contain to become an anchor. This bounds
-// the length of slot lists for any input.
-const large = 256
+// large is how many varying shapes an anonymous shape must contain to become an anchor. If there are
+// then more than maxSlots slots in all, which only hostile input reaches, the number is lower. So
+// slot lists take little memory for any input.
+const (
+	large    = 1 << 8
+	maxSlots = 1 << 22
+)
 
 // findLarge turns large inner shapes into anchors. In the list varying, a shape comes after the
 // shapes that it refers to.
 func (r *resolver) findLarge(varying []types.ID) {
 	sizes := make([]uint16, len(r.Nodes))
-	var refs []types.ID
+	for least := large; !r.findLargerThan(least, varying, sizes); least /= 2 {
+	}
+}
+
+// findLargerThan turns inner shapes into anchors that contain this number of varying shapes. It
+// returns false, and changes nothing, if there are too many slots with this number. In sizes, it
+// stores the sizes of inner shapes.
+func (r *resolver) findLargerThan(least int, varying []types.ID, sizes []uint16) bool {
+	var larger, refs []types.ID
+	slots := 0
 	for _, id := range varying {
-		if r.roles[id] != inner {
-			continue
-		}
 		size := 1
 		refs = r.Graph.Refs(id, refs[:0])
 		for _, c := range refs {
-			if r.roles[c] == inner {
+			switch r.roles[c] {
+			case inner:
 				size += int(sizes[c])
-			} else if r.roles[c] != fixed {
+			case fixed:
+			default:
 				size++
 			}
-			if size > large {
-				break
-			}
 		}
-		if sizes[id] = uint16(min(size, large)); size >= large {
+		if slots += size - 1; slots > maxSlots && least > 1 {
+			for _, id := range larger {
+				r.roles[id] = inner
+			}
+			return false
+		}
+		if r.roles[id] != inner {
+			continue
+		}
+		if sizes[id] = uint16(min(size, least)); size >= least && !r.isUser(id) {
 			r.roles[id] = anchor
+			larger = append(larger, id)
 		}
 	}
+	return true
 }

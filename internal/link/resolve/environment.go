@@ -206,6 +206,7 @@ func (g *gatherer) take(varying []types.ID) {
 // depends only on how much this environment holds.
 type view struct {
 	env      int32
+	of       *graph  // its nodes are shown; nil: no graph's
 	round    int32   // how many environments have been entered
 	defined  []int32 // by tag: the last round whose environment defines it
 	declared []int32 // by tag: the last round whose environment declares it
@@ -224,7 +225,7 @@ func newView(tags, nodes int) *view {
 // enter makes the view show an environment.
 func (r *resolver) enter(e int32) *view {
 	v := r.view
-	v.env = e
+	v.env, v.of = e, nil
 	v.round++
 	for _, id := range r.list[e].anchors {
 		v.held[id] = v.round

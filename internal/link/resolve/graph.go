@@ -170,10 +170,14 @@ func (g *graph) addEnvironment(e int32) {
 
 // enter makes the view show an environment and its nodes.
 func (g *graph) enter(e int32) *view {
+	if v := g.r.view; v.of == g && v.env == e {
+		return v // Types.In is called for one shape after the other
+	}
 	v := g.r.enter(e)
 	for _, d := range g.own[e] {
 		v.node[d.anchor] = d.node
 	}
+	v.of = g
 	return v
 }
 

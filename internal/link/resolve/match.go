@@ -27,14 +27,20 @@ import (
 // match here, it also doesn't match when the result is linked again.
 
 // maxSameShape is the maximum number of base types with the same shape that a type is compared
-// with. Normally the base has one; only hostile input reaches the limit.
-const maxSameShape = 1 << 8
+// with. If the comparisons of all types then take more than maxCompared steps, that number is
+// lower, but at least fewSameShape. Normally the base has one such type; only hostile input reaches
+// the limits.
+const (
+	maxSameShape = 1 << 8
+	fewSameShape = 1 << 3
+	maxCompared  = 1 << 21
+)
 
-func (r *resolver) baseTypes(shape types.Hash) iter.Seq[uint32] {
+func (r *resolver) baseTypes(shape types.Hash, most int) iter.Seq[uint32] {
 	return func(yield func(uint32) bool) {
 		n := 0
 		for id := range r.base.All(shape) {
-			if n++; n > maxSameShape || !yield(id) {
+			if n++; n > most || !yield(id) {
 				return
 			}
 		}
@@ -65,12 +71,8 @@ func (g *graph) match() {
 	if g.r.base == nil {
 		return
 	}
-	m := matcher{graph: g, index: map[uint64]int32{}}
-	for i := range g.nodes {
-		for id := range g.r.baseTypes(g.r.shape(g.nodes[i].anchor)) {
-			m.index[key(int32(i), id)] = int32(len(m.pairs))
-			m.pairs = append(m.pairs, pair{node: int32(i), id: id})
-		}
+	m := matcher{graph: g}
+	for most := maxSameShape; !m.findPairs(most); most /= 2 {
 	}
 	m.compare(func(*pair) bool { return true }, m.matchesLoosely)
 	m.choose(m.isDefinition)
@@ -80,6 +82,25 @@ func (g *graph) match() {
 	rest := func(p *pair) bool { return !m.isDefinition(p.node) }
 	m.compare(rest, m.matchesExactly)
 	m.choose(func(node int32) bool { return !m.isDefinition(node) })
+}
+
+// findPairs pairs each node with base types of its shape, at most with the given number of them. It
+// reports whether the comparisons take at most maxCompared steps.
+func (m *matcher) findPairs(most int) bool {
+	m.pairs, m.index = m.pairs[:0], map[uint64]int32{}
+	steps := 0
+	for i := range m.nodes {
+		anchor := m.nodes[i].anchor
+		each := 1 + int(m.r.Nodes[anchor].Count) + len(m.r.slotsOf(anchor))
+		for id := range m.r.baseTypes(m.r.shape(anchor), most) {
+			if steps += each; steps > maxCompared && most > fewSameShape {
+				return false
+			}
+			m.index[key(int32(i), id)] = int32(len(m.pairs))
+			m.pairs = append(m.pairs, pair{node: int32(i), id: id})
+		}
+	}
+	return true
 }
 
 func key(node int32, id uint32) uint64 { return uint64(node)<<32 | uint64(id) }

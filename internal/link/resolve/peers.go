@@ -32,9 +32,10 @@ type peer struct {
 
 // maxPeerWork is the limit for the total work of all lookups of peers: the square of the number of
 // environments with uncommon definitions, times the number of their conflicted tags, times the
-// number of tags that may be looked up. Above this limit, no lookup finds a peer. A module of 985
-// units with 89 conflicted tags needs a hundredth of this limit.
-const maxPeerWork = 1 << 31
+// number of tags that may be looked up; plus a walk over all anchors for each conflicted tag. Above
+// this limit, no lookup finds a peer. A module of 985 units with 89 conflicted tags needs a tenth of
+// this limit.
+const maxPeerWork = 1 << 28
 
 func newPeers(r *resolver, g *graph) *peers {
 	p := &peers{r: r, g: g, of: map[int32]*peer{}, having: map[types.ID][]int32{},
@@ -88,11 +89,16 @@ func (p *peers) workBound() float64 {
 			tags++
 		}
 	}
+	walked := map[int32]bool{} // the tags for which leads may be asked
 	for _, m := range p.of {
 		single = max(single, len(m.single))
+		for t := range m.single {
+			walked[t] = true
+		}
 	}
 	n := float64(len(p.of))
-	return n * n * float64(single) * float64(tags)
+	walk := len(p.r.anchors) + len(p.r.tags) + len(p.r.Nodes)/16
+	return n*n*float64(single)*float64(tags) + float64(len(walked))*float64(walk)
 }
 
 // meaning returns the colour of what a tag means to the environment's peers, or zero without peers.

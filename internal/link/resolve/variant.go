@@ -237,7 +237,7 @@ func (t *variants) matchInner() {
 			}
 			ids = append(ids, id)
 		}
-		for id := range t.r.baseTypes(t.r.shape(v.node)) {
+		for id := range t.r.baseTypes(t.r.shape(v.node), maxSameShape) {
 			if slices.Equal(t.r.base.Refs(id, nil), ids) {
 				v.based = id
 				break

@@ -1,6 +1,7 @@
 package write
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/rules-btf/rules_btf/internal/link/base"
@@ -75,12 +76,19 @@ func (w *writer) ambiguous(variants []Type) map[Type]bool {
 			found[k] = true
 		}
 	}
-	for changed := true; changed; {
-		changed = false
-		for _, k := range variants {
-			leads := slices.ContainsFunc(w.VaryingRefs(k), func(r Type) bool { return found[r] })
-			if leads && !found[k] {
-				found[k], changed = true, true
+	users := map[Type][]Type{} // by variant: the variants that refer to it
+	for _, k := range variants {
+		for _, r := range w.VaryingRefs(k) {
+			users[r] = append(users[r], k)
+		}
+	}
+	for work := slices.Collect(maps.Keys(found)); len(work) > 0; {
+		k := work[len(work)-1]
+		work = work[:len(work)-1]
+		for _, u := range users[k] {
+			if !found[u] {
+				found[u] = true
+				work = append(work, u)
 			}
 		}
 	}

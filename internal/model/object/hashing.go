@@ -34,6 +34,9 @@ const (
 // hashTypes hashes all types, on several threads. A thread that needs a type that another thread is
 // hashing doesn't wait for it, because the other thread could be waiting too. Instead, the thread
 // leaves the types that it was hashing for later. These are hashed when all threads are done.
+//
+// A type that can't be hashed ends all hashing at once. If other types that refer to it were still
+// hashed, the time would be exponential in the depth of the types.
 func (a *absorber) hashTypes() bool {
 	a.shapes = resized(a.shapes, len(a.blob.Types)+1)
 	a.crossed = resized(a.crossed, len(a.shapes))
@@ -74,7 +77,12 @@ type hasher struct {
 	shared bool // other threads hash other types
 	met    bool // a type that another thread is hashing
 	later  []uint32
+	wasted uint32 // how many types and elements were left for later after they had been visited
 }
+
+// maxWasted limits the work on types that are left for later: two threads that hash the types of
+// one cycle could meet each other again and again.
+const maxWasted = 1 << 16
 
 // begin sets what is known about a type without its references.
 func (h *hasher) begin(id uint32) bool {
@@ -95,10 +103,10 @@ func (h *hasher) begin(id uint32) bool {
 
 // try hashes a type, now or later.
 func (h *hasher) try(id uint32) bool {
-	if h.isDone(&h.shapes[id]) || h.hash(id, 0) {
+	if h.isDone(&h.shapes[id]) || h.wasted < maxWasted && h.hash(id, 0) {
 		return true
 	}
-	if !h.met {
+	if !h.met && h.wasted < maxWasted {
 		return false
 	}
 	h.met = false
@@ -149,6 +157,7 @@ func (h *hasher) hash(id uint32, depth int) bool {
 	if ok {
 		h.leave(s, done)
 	} else {
+		h.wasted += 1 + Elements(t)
 		h.leave(s, free)
 	}
 	return ok
@@ -187,11 +196,11 @@ func (h *hasher) hashTaken(id uint32, t *btf.Type, s *shape, depth int) bool {
 		ok = s.chain <= btf.MaxModifiers
 	}
 	sum := types.Start(types.Kind(t.Kind), size+h.sizes[id], aux, name, refers)
-	for i := range Elements(t) {
+	for i := uint32(0); ok && i < Elements(t); i++ {
 		nameOff, child, val := Element(&h.blob, t, i)
 		name, found := h.name(nameOff)
-		ok = ok && found
 		sum.Elem(name, ref(child), val)
+		ok = ok && found
 	}
 	ok = ok && (t.Kind != btf.KindFunc || aux <= types.LinkageExtern)
 	s.hash, s.depth = sum.Sum(t.KFlag), deepest+1

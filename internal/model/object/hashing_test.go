@@ -111,3 +111,54 @@ func TestMet(t *testing.T) {
 		}
 	}
 }
+
+// TestRefused: hashing visits each type at most once if it can't hash some of them. Each type
+// refers twice to the next one, so there are 2^n paths.
+func TestRefused(t *testing.T) {
+	const n = 120
+	for _, tt := range []struct {
+		name string
+		n    int
+		last func(b *btf.Builder, first uint32) // adds the type after the last one
+	}{
+		{"a cycle", n, func(b *btf.Builder, first uint32) { b.Ref(btf.KindPtr, "", first) }},
+		{"a reference to no type", n, func(b *btf.Builder, _ uint32) { b.Ref(btf.KindPtr, "", 1<<20) }},
+		{"a section", n, func(b *btf.Builder, _ uint32) { b.Datasec("s", 0) }},
+		{"too deep", types.MaxDepth + 10, func(b *btf.Builder, _ uint32) { b.Int("int", 4, 0, 0) }},
+	} {
+		for kind, add := range map[string]func(b *btf.Builder, next uint32){
+			"struct": func(b *btf.Builder, next uint32) {
+				b.Composite(btf.KindStruct, "", 16, false, btf.Member{Type: next},
+					btf.Member{Type: next, Offset: 64})
+			},
+			"array":      func(b *btf.Builder, next uint32) { b.Array(next, next, 1) },
+			"parameters": func(b *btf.Builder, next uint32) { b.FuncProto(next, btf.Param{Type: next}) },
+		} {
+			b := btf.NewBuilder(nil, nil, nil)
+			for range tt.n {
+				add(b, b.NextID()+1)
+			}
+			tt.last(b, 1)
+			blob := b.Finish()
+			a, _ := newAbsorber()
+			a.blob, a.text = *blob, []byte(blob.Strings)
+			a.sizes, a.shapes = make([]uint32, len(blob.Types)+1), make([]shape, len(blob.Types)+1)
+			a.crossed = make([]uint32, len(a.shapes))
+			h := hasher{absorber: a, number: firstHasher}
+			a.hashNames()
+			for i := range blob.Types {
+				h.begin(uint32(i + 1))
+			}
+			if h.hash(1, 0) {
+				t.Errorf("%s, %s: hashed", tt.name, kind)
+			}
+			if most := uint32(3 * len(blob.Types)); h.wasted == 0 || h.wasted > most {
+				t.Errorf("%s, %s: visited %d types and references, want at most %d", tt.name, kind, h.wasted,
+					most)
+			}
+			if _, ok := hashedShapes(blob); ok {
+				t.Errorf("%s, %s: shapes of invalid types", tt.name, kind)
+			}
+		}
+	}
+}

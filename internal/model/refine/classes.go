@@ -14,14 +14,16 @@ import (
 //
 // Classes begins with a class for each label, and splits classes until all nodes of a class refer
 // to the same classes. After a split, the largest part keeps its number, so only nodes that refer
-// to the smaller parts are examined again. This algorithm takes O(references × log² nodes), while
-// Colours may take as many rounds as there are nodes. But the result of Classes depends on the
-// numbers of the nodes, unlike that of Colours.
+// to the smaller parts are examined again. This algorithm takes O(references × log² nodes).
+//
+// The numbers of the classes depend on those of the labels, on the references, and on how many
+// equal nodes there are, but not on the numbers of the nodes.
 func Classes(labels, first, refs []uint32) (class []uint32, count int) {
 	p := newPartition(labels, first, refs)
 	for len(p.work) > 0 {
 		work := p.work
 		p.work = nil
+		slices.Sort(work)
 		for _, c := range work {
 			p.split(c)
 		}

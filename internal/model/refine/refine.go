@@ -35,7 +35,7 @@ var ErrBudget = errors.New("the types refer to each other too deeply to be disti
 // they have equal labels, and their references, in order, lead to equal colours (of nodes, or from
 // Outside). Colours depend only on content, not on the numbers of the nodes. But colours of
 // different graphs can't be compared, because a colour includes references only up to a depth: the
-// number of rounds that the whole graph took.
+// number of rounds that the whole graph took. If that would be too many, see deep.
 func (g *Graph) Colours() []types.Hash {
 	unlimited := math.MaxInt
 	colours, _ := g.ColoursWithin(&unlimited)
@@ -43,16 +43,19 @@ func (g *Graph) Colours() []types.Hash {
 }
 
 // ColoursWithin is Colours with a budget: the number of nodes and references that it may examine.
-// It subtracts the work from the budget. If the budget is too small, the error is ErrBudget; for
-// hostile input, there can be as many rounds as nodes.
+// It subtracts the work from the budget. If the budget is too small, the error is ErrBudget.
 func (g *Graph) ColoursWithin(budget *int) ([]types.Hash, error) {
 	n := len(g.Labels)
 	old, now := make([]types.Hash, n), slices.Clone(g.Labels)
 	if g.Initial != nil {
 		copy(now, g.Initial)
 	}
-	for seen, classes := newSet(n), 0; ; {
-		if *budget -= n + len(g.Refs); *budget < 0 {
+	size := n + len(g.Refs)
+	for seen, classes, rounds := newSet(n), 0, 0; ; rounds++ {
+		if rounds >= minRounds && rounds*size >= minWork {
+			return g.deepWithin(budget)
+		}
+		if *budget -= size; *budget < 0 {
 			return nil, ErrBudget
 		}
 		old, now = now, old

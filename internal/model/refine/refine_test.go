@@ -2,6 +2,7 @@ package refine
 
 import (
 	"errors"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -71,12 +72,14 @@ func TestBisimulation(t *testing.T) {
 		if rng.IntN(2) == 0 { // initial colours that distinguish fewer nodes than the labels
 			g.Initial = make([]types.Hash, len(g.Labels))
 		}
-		equal, colours := bisimilar(g), g.Colours()
-		for i := range colours {
-			for j := range colours {
-				if got := colours[i] == colours[j]; got != equal[i][j] {
-					t.Fatalf("seed %d: nodes %d and %d: equal colours %v, bisimilar %v\n%+v",
-						seed, i, j, got, equal[i][j], g)
+		equal := bisimilar(g)
+		for _, colours := range [][]types.Hash{g.Colours(), g.deep()} {
+			for i := range colours {
+				for j := range colours {
+					if got := colours[i] == colours[j]; got != equal[i][j] {
+						t.Fatalf("seed %d: nodes %d and %d: equal colours %v, bisimilar %v\n%+v",
+							seed, i, j, got, equal[i][j], g)
+					}
 				}
 			}
 		}
@@ -104,31 +107,62 @@ func TestOrderOfNodesIsNotSeen(t *testing.T) {
 			}
 			p.First = append(p.First, uint32(len(p.Refs)))
 		}
-		a, b := g.Colours(), p.Colours()
 		for i, j := range to {
-			if a[i] != b[j] {
+			if g.Colours()[i] != p.Colours()[j] || g.deep()[i] != p.deep()[j] {
 				t.Fatalf("seed %d: node %d gets a different colour if it is node %d", seed, i, j)
 			}
 		}
 	}
 }
 
-// A long chain takes as many rounds as it has nodes.
-func TestBudget(t *testing.T) {
-	g := &Graph{Outside: []types.Hash{hash(1)}}
-	for i := range int32(2000) {
-		g.Labels = append(g.Labels, hash(0))
-		g.First = append(g.First, uint32(i))
-		g.Refs = append(g.Refs, i-1) // ^0 for node 0
+// A long chain would take as many rounds as it has nodes, but the work is proportional to its
+// length.
+func TestDeepChain(t *testing.T) {
+	var work []int
+	for _, n := range []int{2000, 1 << 15, 1 << 16} {
+		g := &Graph{Outside: []types.Hash{hash(1)}}
+		for i := range n {
+			g.Labels = append(g.Labels, hash(0))
+			g.First = append(g.First, uint32(i))
+			g.Refs = append(g.Refs, int32(i-1)) // ^0 for node 0
+		}
+		g.First = append(g.First, uint32(n))
+		budget := 1 << 16
+		if _, err := g.ColoursWithin(&budget); !errors.Is(err, ErrBudget) {
+			t.Errorf("%d nodes: error %v, want %v", n, err, ErrBudget)
+		}
+		budget = math.MaxInt
+		colours, err := g.ColoursWithin(&budget)
+		if distinct := newSet(n).distinct(colours); distinct != n || err != nil {
+			t.Errorf("%d colours, want %d; error %v", distinct, n, err)
+		}
+		work = append(work, math.MaxInt-budget)
 	}
-	g.First = append(g.First, 2000)
-	budget := 1 << 16
-	if _, err := g.ColoursWithin(&budget); !errors.Is(err, ErrBudget) {
-		t.Errorf("error %v, want %v", err, ErrBudget)
+	if float64(work[2]) > 2.3*float64(work[1]) {
+		t.Errorf("twice the nodes take %d instead of %d steps", work[2], work[1])
 	}
-	colours := g.Colours()
-	if n := newSet(len(colours)).distinct(colours); n != 2000 {
-		t.Errorf("%d colours, want 2000", n)
+}
+
+// TestEqualNodesDoNotShow: if nodes get copies, their colours stay the same.
+func TestEqualNodesDoNotShow(t *testing.T) {
+	for seed := range uint64(300) {
+		rng := rand.New(rand.NewPCG(seed, 2))
+		g := randomGraph(rng, 1+rng.IntN(20))
+		n := len(g.Labels)
+		more := &Graph{Labels: slices.Concat(g.Labels, g.Labels), First: slices.Clone(g.First),
+			Refs: slices.Clone(g.Refs), Outside: g.Outside}
+		for i := range n {
+			for _, r := range g.Refs[g.First[i]:g.First[i+1]] {
+				if r >= 0 && rng.IntN(2) == 0 {
+					r += int32(n)
+				}
+				more.Refs = append(more.Refs, r)
+			}
+			more.First = append(more.First, uint32(len(more.Refs)))
+		}
+		if want, got := g.deep(), more.deep(); !slices.Equal(slices.Concat(want, want), got) {
+			t.Fatalf("seed %d: the colours are %v, with copies %v", seed, want, got)
+		}
 	}
 }
 

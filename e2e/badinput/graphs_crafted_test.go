@@ -1,0 +1,190 @@
+package badinput
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+)
+
+// shaping are the verbs that need the shapes of the types in x.btf. All of them accept the types,
+// or none does.
+var shaping = []string{
+	"btfdedup merge -o out x.btf",
+	"btfdedup link -o out x.btf",
+	"btfdedup index -o out x.btf",
+	"btfdedup conflicts x.btf",
+	"btfdedup link -o out --base x.btf sample.btfo",
+	"btfdedup modules -q -o out --base x.btf sample.o",
+	"btfgen elf -o out --base x.btf sample.o",
+}
+
+// reading are further verbs that read BTF.
+var reading = []string{
+	"btfdedup shared -o out --base good.btf x.btf",
+	"btfdedup relocate -o out --base x.btf --distilled-base distilled.btf split.btf",
+	"btfdedup archive -q -o out --release 1 --vmlinux x.btf",
+	"btfdedup import -o out x.btf",
+	"btfdedup verify x.btf",
+	"btfdedup diff x.btf good.btf",
+	"btfdedup diff x.btf x.btf",
+	"btfdedup stats x.btf",
+	"btfdedup dump -o out x.btf",
+	"btfdedup dump --format=c -o out x.btf",
+	"btfdedup embed -q -o out --btf x.btf sample.o",
+	"btfdedup resolve-ids -q -o out --btf x.btf sample.o",
+	"btfdedup link -o out x.btf good.btf",
+}
+
+// writeSample writes the files that shaping and reading name, except for x.btf.
+func writeSample(t *testing.T, dir string) {
+	harness.WriteFile(t, filepath.Join(dir, "sample.c"), sample)
+	harness.MustRun(t, dir, "gcc", "-g", "-c", "sample.c")
+	btfdedup := harness.Tool(t, "btfdedup")
+	harness.MustRun(t, dir, harness.Tool(t, "btfgen"), "object", "-o", "sample.btfo", "sample.o")
+	harness.MustRun(t, dir, btfdedup, "link", "-o", "good.btf", "sample.btfo")
+	harness.MustRun(t, dir, btfdedup, "link", "-o", "split.btf", "--base", "good.btf",
+		"--distilled-base", "distilled.btf", "sample.btfo")
+}
+
+func (g graph) write(t *testing.T, dir string, bytes int) {
+	b := btf.NewBuilder(nil, nil, nil)
+	g.fill(b, bytes)
+	data, err := b.Encode(btf.EncodeOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "x.btf"), data, 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestGraphs gives each graph of 1 MB to some verbs, in turn, within the limits of crafted inputs.
+// A small graph goes to all verbs in shaping.
+func TestGraphs(t *testing.T) {
+	harness.Need(t, "gcc")
+	dir := t.TempDir()
+	writeSample(t, dir)
+	limit := cost{craftedTime, craftedMemory}
+	run := func(name, verb string, tries int) int {
+		t.Helper()
+		least, code := cost{time.Hour, 1 << 62}, 0
+		for ; tries > 0 && !least.within(limit); tries-- {
+			if err := os.RemoveAll(filepath.Join(dir, "out")); err != nil {
+				t.Fatal(err)
+			}
+			var said string
+			var took cost
+			code, said, took = measure(t, dir, strings.Fields(verb))
+			least = cost{min(least.time, took.time), min(least.memory, took.memory)}
+			if code < 0 || code > 1 || strings.Contains(said, "goroutine ") {
+				t.Errorf("%s: %s: exit %d, %s", name, verb, code, head(said))
+			}
+		}
+		if !least.within(limit) {
+			t.Errorf("%s: %s: %v and %d MB", name, verb, least.time, least.memory>>20)
+		}
+		return code
+	}
+	all := slices.Concat(shaping, reading)
+	for i, g := range graphs() {
+		g.write(t, dir, 16<<10)
+		var codes []int
+		for _, verb := range shaping {
+			codes = append(codes, run(g.name, verb, 1))
+		}
+		if slices.Max(codes) != slices.Min(codes) {
+			t.Errorf("%s: exit codes %v of %q", g.name, codes, shaping)
+		}
+		g.write(t, dir, 1000<<10)
+		for k := range 2 {
+			run(g.name, all[(2*i+k)%len(all)], 3)
+		}
+	}
+}
+
+// graphsCrafted returns graphs that were slow once, and graphs that are compiled from C.
+func graphsCrafted() []crafted {
+	file := func(name, verb string, want string, fill func(b *btf.Builder)) crafted {
+		return crafted{name + ": " + verb, func(t *testing.T, dir string) []string {
+			writeSample(t, dir)
+			graph{name, func(b *btf.Builder, _ int) { fill(b) }}.write(t, dir, 0)
+			return strings.Fields(verb)
+		}, want}
+	}
+	tails := func(b *btf.Builder) {
+		b.Int("int", 4, btf.IntSigned, 0)
+		b.Ref(btf.KindTypedef, "t", 1)
+		at := b.Name(strings.Repeat("x", 200000))
+		for i := range uint32(14000) {
+			id := b.DeclTag("", 2, btf.DeclTagWhole)
+			b.Blob.Types[id-1].NameOff = at + 14*i
+		}
+	}
+	// Only a typedef makes the rings valid, and each struct refers twice to the next.
+	rings := func(b *btf.Builder) {
+		b.Int("int", 4, btf.IntSigned, 0)
+		for first := range uint32(11) {
+			begin := b.NextID()
+			for i := range uint32(110) {
+				composite(b, btf.KindStruct, "", begin+3*i+1, begin+3*i+2)
+				b.Ref(pointer, "", begin+3*(i+1))
+				b.Ref(pointer, "", begin+3*(i+1))
+			}
+			b.Ref(btf.KindTypedef, fmt.Sprintf("t%d", first), begin)
+		}
+	}
+	list := []crafted{file("names with the same end", "btfdedup verify x.btf", "", tails)}
+	for _, verb := range shaping {
+		list = append(list, file("rings with a typedef", verb, "", rings))
+	}
+	for _, tt := range []struct {
+		name, want string
+		source     func(w *strings.Builder)
+	}{
+		{"structs that refer to the next twice", "", func(w *strings.Builder) {
+			for i := range 4000 {
+				fmt.Fprintf(w, "struct s%d { struct s%d *a, *b; } v%d;\n", i, i+1, i)
+			}
+		}},
+		{"400 typedefs of pointers", "", func(w *strings.Builder) {
+			w.WriteString("typedef int t0;\n")
+			for i := range 400 {
+				fmt.Fprintf(w, "typedef t%d *t%d;\n", i, i+1)
+			}
+			w.WriteString("t400 f(t400 x) { return x; }\n")
+		}},
+		{"anonymous structs that refer to the next twice", "", func(w *strings.Builder) {
+			w.WriteString("typedef int t0;\n")
+			for i := range 300 {
+				fmt.Fprintf(w, "typedef struct { t%d *a, *b; } t%d;\n", i, i+1)
+			}
+			w.WriteString("int f(t300 *x) { return x != 0; }\n")
+		}},
+		{"1,100 typedefs of pointers", "nest", func(w *strings.Builder) {
+			w.WriteString("typedef int t0;\n")
+			for i := range 1100 {
+				fmt.Fprintf(w, "typedef t%d *t%d;\n", i, i+1)
+			}
+			w.WriteString("t1100 f(t1100 x) { return x; }\n")
+		}},
+	} {
+		for _, verb := range []string{"btfgen object -o out x.o", "btfgen elf -o out x.o"} {
+			list = append(list, crafted{name: tt.name + ": " + verb, want: tt.want,
+				make: func(t *testing.T, dir string) []string {
+					var w strings.Builder
+					tt.source(&w)
+					harness.WriteFile(t, filepath.Join(dir, "x.c"), w.String())
+					harness.MustRun(t, dir, "gcc", "-g", "-c", "x.c")
+					return strings.Fields(verb)
+				}})
+		}
+	}
+	return list
+}
