@@ -126,7 +126,7 @@ func TestKABI(t *testing.T) {
 			"the symbols reach no type that --name"},
 		{"diff marked b.btf", 1, "", "marked: begins with a byte order mark"},
 		{"diff old b.btf", 1, "", "old: a reference of an older version, which can't be read any " +
-			"more; to make the reference again, use \"btfdedup dump"},
+			"more; make the reference again, with \"btfdedup dump"},
 		{"diff --symbols list --allow type=*#x a.btf b.btf", 0,
 			"0 compatible, 1 allowed type not compared",
 			""},

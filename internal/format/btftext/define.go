@@ -14,15 +14,16 @@ import (
 )
 
 // maxGrowth limits how many times as large as the BTF the reference is. Types without a name that
-// are nested in each other can make it much larger, because they are written wherever they are used.
+// are nested in each other can make it much larger: they are written wherever they are used.
 // References of whole kernels are less than 3 times as large.
-const maxGrowth = 32
+const maxGrowth = 16
 
 // printer makes the definitions of a reference.
 type printer struct {
 	blob    *btf.Blob
 	all     []uint32 // the ids of definitions, in the order of the reference
 	numbers []uint32 // by index in Types: the number after the name
+	current uint32   // the id of the definition that is being written
 	left    int      // how many more bytes may be written, about
 	err     error    // the first error
 }
@@ -115,11 +116,11 @@ func (p *printer) isDefinition(id uint32, t *btf.Type) bool {
 	return t.Kind == btf.KindFwd || words[t.Kind] != "" && t.Kind != btf.KindFuncProto
 }
 
-// room reports whether n more bytes may be written for the type id, and nothing has failed.
-func (p *printer) room(id uint32, n int) bool {
+// room reports whether n more bytes may be written, and nothing has failed.
+func (p *printer) room(n int) bool {
 	if p.left -= n; p.left < 0 {
-		p.fail(id, "the reference would be more than %d times as large as the BTF, because it repeats "+
-			"names, and types without a name, wherever they are used", maxGrowth)
+		p.fail(p.current, "the reference would be more than %d times as large as the BTF, because it "+
+			"repeats names, and types without a name, wherever they are used", maxGrowth)
 	}
 	return p.err == nil
 }
@@ -141,7 +142,8 @@ func (p *printer) key(id uint32) string { return p.head(id).key() }
 func (p *printer) define(id uint32) *definition {
 	t, _ := p.blob.ByID(id)
 	d := p.head(id)
-	p.room(id, len(d.Name)+64)
+	p.current = id
+	p.room(len(d.Name) + 64)
 	switch t.Kind {
 	case btf.KindFunc:
 		if to, _ := p.blob.ByID(t.SizeOrType); to == nil || to.Kind != btf.KindFuncProto {
@@ -173,11 +175,11 @@ func (p *printer) use(id uint32, depth int) use {
 	var text strings.Builder
 	add := func(s ...string) {
 		for _, s := range s {
-			p.room(id, len(s))
+			p.room(len(s))
 			text.WriteString(s)
 		}
 	}
-	for p.room(id, 1) {
+	for p.room(1) {
 		t, _ := p.blob.ByID(id)
 		if depth++; depth > maxDepth {
 			p.fail(id, "more than %d types without a name are nested in each other", maxDepth)
@@ -240,7 +242,7 @@ func (p *printer) body(id uint32, depth int) *Body {
 				break
 			}
 			name := p.name(id, a.NameOff)
-			if !p.room(id, len(name)+line) {
+			if !p.room(len(name) + line) {
 				break
 			}
 			b.Params = append(b.Params, param{name, p.use(a.Type, depth)})
@@ -252,7 +254,7 @@ func (p *printer) body(id uint32, depth int) *Body {
 			if t.KFlag {
 				value = strconv.FormatInt(int64(e.Value), 10)
 			}
-			if !p.room(id, len(name)+line) {
+			if !p.room(len(name) + line) {
 				break
 			}
 			b.Values = append(b.Values, enumerator{name, json.Number(value)})
@@ -262,7 +264,7 @@ func (p *printer) body(id uint32, depth int) *Body {
 		for _, m := range p.blob.MembersOf(t) {
 			offset, bits := m.Bits(t.KFlag)
 			name := p.name(id, m.NameOff)
-			if !p.room(id, len(name)+line) {
+			if !p.room(len(name) + line) {
 				break
 			}
 			b.Members = append(b.Members, member{offset / 8, uint8(offset % 8), uint8(bits), name,

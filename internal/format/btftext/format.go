@@ -29,8 +29,8 @@ const (
 	maxText = 1 << 27
 )
 
-// Is reports whether the first bytes of a file, of which there should be at least Start, are those of
-// a reference. Read may refuse it.
+// Is reports whether a file that begins in this way is a reference, which Read may refuse. At least
+// Start bytes are needed, if the file has them.
 func Is(start []byte) bool {
 	start = bytes.TrimPrefix(start, []byte(mark))
 	return bytes.HasPrefix(start, []byte(magic)) || bytes.HasPrefix(start, []byte(oldMagic))
@@ -99,9 +99,9 @@ type enumerator struct {
 }
 
 // words are the kinds of definitions, and the words for types without a name.
-var words = [btf.NumKinds]string{btf.KindFunc: "func", btf.KindFuncProto: "func", btf.KindVar: "var",
-	btf.KindStruct: "struct", btf.KindUnion: "union", btf.KindEnum: "enum", btf.KindEnum64: "enum64",
-	btf.KindTypedef: "typedef", btf.KindInt: "int", btf.KindFloat: "float"}
+var words = [btf.NumKinds]string{btf.KindFunc: "func", btf.KindFuncProto: "func",
+	btf.KindVar: "var", btf.KindStruct: "struct", btf.KindUnion: "union", btf.KindEnum: "enum",
+	btf.KindEnum64: "enum64", btf.KindTypedef: "typedef", btf.KindInt: "int", btf.KindFloat: "float"}
 
 // key is how other types refer to the definition. For functions and variables, it is "".
 func (d *definition) key() string {

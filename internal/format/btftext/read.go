@@ -8,14 +8,15 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
 // again says what to do after an error.
-const again = `to make the reference again, use "btfdedup dump --format=kabi" or, with Bazel, ` +
-	`"bazel run" with the test's name and .update`
+const again = `make the reference again, with "btfdedup dump --format=kabi" or ` +
+	`"bazel run NAME.update"`
 
 // Read reads a reference.
 func Read(data []byte) (*btf.Blob, error) {
@@ -59,11 +60,11 @@ func decode(data []byte) (doc document, err error) {
 	case errors.As(err, &syntax):
 		return doc, lineError(data, syntax.Offset-1, err.Error())
 	case errors.As(err, &value):
-		return doc, lineError(data, value.Offset-1, err.Error())
+		return doc, lineError(data, value.Offset-1, "unexpected "+value.Value)
 	case err == io.ErrUnexpectedEOF:
 		return doc, lineError(data, int64(len(data)), "the file is truncated")
 	}
-	return doc, err
+	return doc, errors.New(strings.TrimPrefix(err.Error(), "json: "))
 }
 
 func lineError(data []byte, offset int64, text string) error {
@@ -166,7 +167,7 @@ func (r *reader) define(d *definition) uint32 {
 	return r.body(d.Kind, d.Name, body, 0)
 }
 
-// resolve returns the id of a type as it is written where it is used. It adds what is not yet there.
+// resolve returns the id of a type as it is written where it is used. It adds what isn't yet there.
 func (r *reader) resolve(text string, body *Body, depth int) uint32 {
 	if depth > maxDepth {
 		return r.failf("more than %d types without a name are nested in each other", maxDepth)

@@ -40,7 +40,7 @@ func checkLossless(t testing.TB, b *btf.Blob) (text []byte) {
 	return text
 }
 
-const tooLarge = "the reference would be more than 32 times as large as the BTF, because it " +
+const tooLarge = "the reference would be more than 16 times as large as the BTF, because it " +
 	"repeats names, and types without a name, wherever they are used"
 
 // TestRefused checks that BTF for which there is no reference gives an error, without much time or
@@ -95,13 +95,13 @@ func TestRefused(t *testing.T) {
 				b.Ref(btf.KindPtr, "", 1)
 				b.Var("v", 1, btf.LinkageGlobal)
 			}},
-		{"BTF type [1] STRUCT: " + tooLarge, func(b *btf.Builder) {
+		{"BTF type [101] VAR v: " + tooLarge, func(b *btf.Builder) {
 			for i := range uint32(100) {
 				b.Composite(btf.KindStruct, "", 1, false, btf.Member{Type: i}, btf.Member{Type: i})
 			}
 			b.Var("v", 100, btf.LinkageGlobal)
 		}},
-		{"BTF type [1] FUNC_PROTO: " + tooLarge, func(b *btf.Builder) {
+		{"BTF type [2] FUNC f: " + tooLarge, func(b *btf.Builder) {
 			params := make([]btf.Param, 1000)
 			for i := range params {
 				params[i].NameOff = b.Name(strings.Repeat("long", 1000))
