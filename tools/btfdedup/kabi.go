@@ -94,17 +94,13 @@ func readReference(path string) (*btf.Blob, error) {
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
 		return nil, err
 	}
-	const mark = "\ufeff"
-	start := make([]byte, len(mark)+len(btftext.Magic))
+	start := make([]byte, btftext.Start)
 	n, err := io.ReadFull(f, start)
 	if err != nil && err != io.ErrUnexpectedEOF {
 		return nil, nil // a file that is too short is no reference
 	}
 	start = start[:n]
-	switch {
-	case string(start) == mark+btftext.Magic:
-		return nil, fmt.Errorf("%s: begins with a byte order mark; save it without one", path)
-	case !bytes.HasPrefix(start, []byte(btftext.Magic)):
+	if !btftext.Is(start) {
 		return nil, nil
 	}
 	rest, err := io.ReadAll(f)

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
-	"github.com/rules-btf/rules_btf/internal/format/btftext"
 	"github.com/rules-btf/rules_btf/internal/inspect/kabi"
 )
 
@@ -69,7 +68,8 @@ func writeKernels(t *testing.T, dir string, moves bool) {
 		"allow":  "\ufeff# moved\ntype=struct sk_buff where=member id change=moved # nobody reads it\n",
 		"wrong":  "type=struct sk_buff\n",
 		"many":   many,
-		"marked": "\ufeff" + btftext.Magic,
+		"marked": "\ufeff{\"kabi_reference\":2,\n",
+		"old":    "# BTF as text, version 1, 64-bit, little-endian\nend 0;\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
 			t.Fatal(err)
@@ -115,7 +115,7 @@ func TestKABI(t *testing.T) {
 			"kABI of 1 symbol: 0 incompatible differences, 0 compatible\n", ""},
 		{"diff b.btf abi.kabi", 2, "", "abi.kabi is a reference: it must be the first file"},
 		{"diff --symbols list b.btf abi.kabi", 1, "incompatible: smaller\n", ""},
-		{"dump --format=kabi --symbols mod set", 0, "func int mod_init(void);", ""},
+		{"dump --format=kabi --symbols mod set", 0, `"kind":"func","name":"mod_init",`, ""},
 		{"diff --symbols mod set set", 0, "kABI of 1 symbol: 0 incompatible",
 			"warning: set and set are the same file"},
 		{"diff --symbols many set a.btf", 1, "only in A: func f9\n",
@@ -125,10 +125,13 @@ func TestKABI(t *testing.T) {
 		{"diff --symbols list --name=other a.btf b.btf", 1, "",
 			"the symbols reach no type that --name"},
 		{"diff marked b.btf", 1, "", "marked: begins with a byte order mark"},
+		{"diff old b.btf", 1, "", "old: a reference of an older version, which can't be read any " +
+			"more; make the reference again, with \"btfdedup dump"},
 		{"diff --symbols list --allow type=*#x a.btf b.btf", 0,
 			"0 compatible, 1 allowed type not compared",
 			""},
-		{"dump --format=kabi --symbols list --allow type=sk_buff#x a.btf", 0, "struct sk_buff 16",
+		{"dump --format=kabi --symbols list --allow type=sk_buff#x a.btf", 0,
+			`{"kind":"struct","name":"sk_buff",`,
 			"not found in a.btf (BTF has functions and per-CPU variables): jiffies\n" +
 				"btfdedup: warning: an entry of --allow or --allow-file matches nothing: " +
 				"type=sk_buff # x"},

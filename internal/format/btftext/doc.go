@@ -1,71 +1,48 @@
-// Package btftext reads and writes BTF as text, for references that are checked in. A reviewer can
-// read the text. If one member of a struct changes, one line of the text changes, and the lines of
-// the members that move.
+// Package btftext reads and writes references: BTF as JSON, which is checked in and reviewed. So each
+// function, type, member, parameter and enumerator begins a line.
 //
-//	# BTF as text, version 1, 64-bit, little-endian
-//	index __ARRAY_SIZE_TYPE__;
-//	func int netif_rx(struct sk_buff *skb);
-//	func static void bpf_get(struct key *k) decl_tag(bpf_kfunc);
-//	var long unsigned int jiffies;
-//	section '.data..percpu' 4096 {
-//	  0      8      struct task_struct *current_task;
-//	};
-//	struct device;
-//	struct sk_buff 40 {
-//	  0      struct sk_buff *next;
-//	  8      union 8 {
-//	  8        struct 8 {
-//	  8          u32 low;
-//	  12         u32 high;
-//	           };
-//	  8        const char *name;
-//	         };
-//	  16.0   unsigned char urgent : 1;
-//	  16.1   unsigned char kind : 3;
-//	  24     void (*destructor)(struct sk_buff *);
-//	  32     char cb[8];
-//	};
-//	struct walk#2 8 {
-//	  0      type_tag(user) void *arg;
-//	};
-//	enum state 4 signed {
-//	  FAILED = -1,
-//	};
-//	typedef unsigned int u32;
-//	int 'unsigned int' 4;
-//	int 'char' 1 signed;
-//	float 'double' 8;
-//	end 12;
+//	{"kabi_reference":2,
+//	"count":7,"sum":"1d8e4f02","types":[
+//	{"kind":"func","name":"netif_rx","sum":"90a5c6d1","result":{"type":"int"},"params":[
+//	  {"name":"skb","type":"*struct sk_buff"}
+//	]},
+//	{"kind":"struct","name":"device","sum":"52d0ec78","declared":true},
+//	{"kind":"struct","name":"sk_buff","sum":"0cfae11b","size":40,"members":[
+//	  {"at":0,"name":"next","type":"*struct sk_buff"},
+//	  {"at":8,"type":"union","size":8,"members":[
+//	    {"at":0,"name":"low","type":"u32"},
+//	    {"at":0,"name":"name","type":"*const char"}
+//	  ]},
+//	  {"at":16,"bit":1,"bits":3,"name":"kind","type":"u32"},
+//	  {"at":24,"name":"destructor","type":"*func","params":[
+//	    {"type":"*struct sk_buff"}
+//	  ]},
+//	  {"at":32,"name":"cb","type":"[8]char"}
+//	]},
+//	…
+//	]}
 //
-// The last line has the number of definitions, so that a deleted line is noticed.
+// A type is written as in Go: from the outside to the inside.
 //
-// A declaration is written as in C, with these additions and differences:
+//	*T      a pointer to T
+//	[8]T    an array
+//	const T, volatile T, restrict T
+//	type_tag(user) T, type_attr(user) T
+//	void
+//	struct S, union S, enum S, enum64 S, N    a type with a name; N is of any other kind
+//	struct, union, enum, enum64, func         a type without a name, which the next fields describe
+//	...                          the parameters that follow the last one of a variadic function
 //
-//   - Sizes and offsets are in bytes. The offset of a bitfield is BYTE.BIT, counted from the lowest
-//     bit that BTF counts. In an anonymous struct or union, offsets are from the start of the
-//     outermost struct, unless there is a pointer or a function between the two.
-//   - Qualifiers before the first type, and those between a name and its array or function, are in
-//     the order of the BTF, from the name on; those after a * are in the opposite order. So
-//     v const[4] is a constant array. Type tags and type attributes are written like qualifiers.
-//   - The type of an array's indices has no meaning in C. The line index has the type that most
-//     arrays have. Arrays with another one name it, as in cb[8 : int].
-//   - If several types have the same name, all but the first have a number, as in struct walk#2.
-//     They are numbered in the order of their content. A FWD comes after the definitions.
-//   - Names that are not identifiers, or are words of C, are in single quotes. In them, \', \\ and
-//     \x with two digits are one byte.
-//   - enum64 is an ENUM64. Its references are written as enum.
-//   - The linkage is global unless there is static or extern.
-//   - A bitfield has its size after a colon. A struct's KFlag is set if it has a bitfield.
-//   - An INT may end with bits N (if it doesn't fill its size) and at N (its bit offset).
+// Sizes and offsets are in bytes. The offset of a member of a type without a name is from the start
+// of that type. "bit" is counted from the lowest bit that BTF counts; "bits" is the size of a bitfield
+// or of an integer. If several types have the same name, all but the first have a number and are
+// called struct S#2, in the order of their ids. If types have different ids, they must differ in
+// content: link.Link makes such BTF, and its order of ids depends only on the content.
 //
-// The text depends only on the content of the BTF, not on the ids or the order of its types: types
-// are sorted by kind and name, and types of equal content are written once. Pointers, arrays,
-// qualifiers, type tags and prototypes are written only as parts of other types, so those that no
-// type uses are lost, and so are anonymous types that only these use. Everything else is kept:
-// package diff finds no difference between BTF and what Read makes of its text.
+// A reference is whole, or Read returns an error: "sum" is a hash of a type's other fields, and
+// "count" is the number of types. So two changes of different types can be merged as text.
 //
-// These files write: write.go (the order of the text), check.go (which BTF is refused), number.go
-// (the numbers of types with equal names), define.go, body.go and declare.go (the text of a type).
-// These files read: lex.go (tokens), read.go, readlines.go, readbody.go and readdeclare.go
-// (definitions), graph.go (the types read so far). Both use names.go (words and names).
+// FUNC and VAR are global, and the indices of all arrays have the type [Index], as in the BTF that
+// inspect/kabi makes. Neither DATASEC nor DECL_TAG can be written. A type without a name is written
+// wherever it is used, and so it is lost if it isn't.
 package btftext

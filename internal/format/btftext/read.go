@@ -1,216 +1,283 @@
 package btftext
 
 import (
+	"bytes"
 	"encoding/binary"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"strconv"
 	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
-// Read reads a text. Spaces, line breaks and the order of the definitions don't matter, except that
-// the first line must be exactly as Write writes it. Errors begin with the number of the line.
+// again says what to do after an error.
+const again = `make the reference again, with "btfdedup dump --format=kabi" or ` +
+	`"bazel run NAME.update"`
+
+// Read reads a reference.
 func Read(data []byte) (*btf.Blob, error) {
-	if len(data) > maxText {
-		return nil, fmt.Errorf("more than the limit of %d bytes", maxText)
+	doc, err := decode(data)
+	if err == nil {
+		err = doc.check()
 	}
-	r := &reader{lexer: lexer{text: string(data)}, graph: newGraph()}
-	r.header()
-	if i := strings.IndexByte(r.text, 0); i >= 0 {
-		r.failAt(i, "NUL byte")
+	var b *btf.Blob
+	if err == nil {
+		b, err = doc.blob()
 	}
-	r.next()
-	for r.err == nil && !r.acceptWord("end") {
-		r.definition()
-		r.expect(';')
+	if err != nil {
+		return nil, fmt.Errorf("%w; %s", err, again)
 	}
-	r.end()
-	r.checkDefined()
-	if r.err != nil {
-		return nil, r.err
+	return b, nil
+}
+
+// decode reads a reference, but doesn't check the sums.
+func decode(data []byte) (doc document, err error) {
+	switch {
+	case len(data) > maxText:
+		return doc, fmt.Errorf("more than the limit of %d bytes", maxText)
+	case bytes.HasPrefix(data, []byte(mark)):
+		return doc, errors.New("begins with a byte order mark; save it without one")
+	case bytes.HasPrefix(data, []byte(oldMagic)):
+		return doc, errors.New("a reference of an older version, which can't be read any more")
+	case !bytes.HasPrefix(data, fmt.Appendf(nil, "%s%d,", magic, version)):
+		return doc, fmt.Errorf("not a reference of version %d", version)
 	}
-	return r.builder.Finish(), nil
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err = d.Decode(&doc); err == nil {
+		if _, err := d.Token(); err != io.EOF {
+			return doc, lineError(data, d.InputOffset(), "expected the end of the file")
+		}
+		return doc, nil
+	}
+	var syntax *json.SyntaxError
+	var value *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &syntax):
+		return doc, lineError(data, syntax.Offset-1, err.Error())
+	case errors.As(err, &value):
+		return doc, lineError(data, value.Offset-1, "unexpected "+value.Value)
+	case err == io.ErrUnexpectedEOF:
+		return doc, lineError(data, int64(len(data)), "the file is truncated")
+	}
+	return doc, errors.New(strings.TrimPrefix(err.Error(), "json: "))
+}
+
+func lineError(data []byte, offset int64, text string) error {
+	offset = max(0, min(offset, int64(len(data))))
+	return fmt.Errorf("line %d: %s", 1+bytes.Count(data[:offset], []byte("\n")), text)
+}
+
+// check compares the sums.
+func (doc *document) check() error {
+	const edited = "its content doesn't have this sum: a line was edited, deleted or repeated"
+	if doc.withSum() != doc.header {
+		return errors.New("line 2: " + edited)
+	}
+	for _, d := range doc.Types {
+		if d.withSum().Sum != d.Sum {
+			return fmt.Errorf("%s: %s", d.title(), edited)
+		}
+	}
+	return nil
+}
+
+// blob makes BTF. The types with names get the first ids, in the order of the document.
+func (doc *document) blob() (*btf.Blob, error) {
+	var byteOrder binary.ByteOrder = binary.LittleEndian
+	if doc.BigEndian {
+		byteOrder = binary.BigEndian
+	}
+	r := &reader{Builder: btf.NewBuilder(byteOrder, nil, nil), named: map[string]uint32{},
+		known: map[string]uint32{}}
+	for i := range doc.Types {
+		key := doc.Types[i].key()
+		if key == "" {
+			continue
+		}
+		if r.named[key] != 0 {
+			return nil, fmt.Errorf("%s is defined twice", doc.Types[i].title())
+		}
+		r.named[key] = uint32(i + 1)
+	}
+	r.Blob.Types = make([]btf.Type, len(doc.Types))
+	for i := range doc.Types {
+		id := r.define(&doc.Types[i])
+		if r.err != nil {
+			return nil, fmt.Errorf("%s: %w", doc.Types[i].title(), r.err)
+		}
+		// The type has just been added at the end.
+		r.Blob.Types[i] = r.Blob.Types[id-1]
+		r.Blob.Types = r.Blob.Types[:id-1]
+	}
+	if doc.Count != len(doc.Types) {
+		return nil, fmt.Errorf("%s, but according to line 2, there should be %d",
+			message.Count(len(doc.Types), "type"), doc.Count)
+	}
+	return r.Finish(), nil
 }
 
 type reader struct {
-	lexer
-	*graph
-	index     uint32     // the type of indices of arrays that have no other one
-	operators []operator // a stack for declaration
-	depth     int        // how deep declarations are nested in each other
-	count     uint64     // of definitions
+	*btf.Builder
+	named map[string]uint32 // ids by key
+	known map[string]uint32 // ids of types without a Body, as written
+	err   error             // the first error
 }
 
-// header reads the first line, and sets what it says about the blob.
-func (r *reader) header() {
-	if !strings.HasPrefix(r.text, Magic) {
-		r.failAt(0, "not BTF as text, which begins with %q", Magic)
-		return
+func (r *reader) failf(format string, args ...any) uint32 {
+	if r.err == nil {
+		r.err = fmt.Errorf(format, args...)
 	}
-	line, _, _ := strings.Cut(r.text, "\n")
-	if strings.HasSuffix(line, "\r") {
-		r.failAt(0, "the line ends with a carriage return; convert the file to Unix line ends")
-		return
+	return 0
+}
+
+// define adds the type of a definition as the last one.
+func (r *reader) define(d *definition) uint32 {
+	body := d.Body
+	if body == nil {
+		body = &Body{}
 	}
-	if v, _, _ := strings.Cut(line[len(Magic):], ","); v != version {
-		r.failAt(0, "unknown version %q, expected %s; make the file again, or use the tool that "+
-			"made it", v, version)
-		return
-	}
-	for _, order := range []binary.ByteOrder{binary.LittleEndian, binary.BigEndian} {
-		for _, pointer := range []uint32{4, 8} {
-			if line+"\n" == header(order, pointer) {
-				r.builder.Blob.Order, r.builder.Blob.Origin.AddrSize = order, int(pointer)
-				r.pos = len(line)
-				return
+	switch d.Kind {
+	case "func":
+		proto := r.body(d.Kind, "", body, 0)
+		return r.Func(d.Name, proto, btf.LinkageGlobal)
+	case "var":
+		return r.Var(d.Name, r.resolve(d.Type, d.Body, 0), btf.LinkageGlobal)
+	case "typedef":
+		return r.Ref(btf.KindTypedef, d.Name, r.resolve(d.Type, d.Body, 0))
+	case "int":
+		extra := uint32(d.Bit)<<16 | uint32(d.Bits)
+		for i, set := range []bool{body.Signed, d.Char, d.Bool} {
+			if set {
+				extra |= 1 << i << 24
 			}
 		}
+		return r.Add(btf.Type{Kind: btf.KindInt, NameOff: r.Name(d.Name), SizeOrType: body.Size,
+			Extra: extra})
+	case "float":
+		return r.Float(d.Name, body.Size)
 	}
-	r.failAt(0, "expected a line like %q", strings.TrimSuffix(header(binary.LittleEndian, 8), "\n"))
+	if d.Declared {
+		return r.Fwd(d.Name, d.Kind == "union")
+	}
+	return r.body(d.Kind, d.Name, body, 0)
 }
 
-// definition reads a type that is not part of another one, without the semicolon.
-func (r *reader) definition() {
-	start := r.tok
-	if start.kind == atEnd {
-		r.failAt(start.pos, "the last line, such as \"end 12;\", is missing; is the file complete?")
-		return
+// resolve returns the id of a type as it is written where it is used. It adds what isn't yet there.
+func (r *reader) resolve(text string, body *Body, depth int) uint32 {
+	if depth > maxDepth {
+		return r.failf("more than %d types without a name are nested in each other", maxDepth)
 	}
-	if start.kind != word {
-		r.expected(definitions)
-		return
+	if id, ok := r.known[text]; ok && body == nil {
+		return id
 	}
-	if start.text == "index" {
-		r.next()
-		r.setIndex()
-		return
-	}
-	r.count++
-	switch start.text {
-	case "func":
-		r.next()
-		r.function()
-	case "var":
-		r.next()
-		r.variable()
-	case "section":
-		r.next()
-		r.section()
-	case "struct", "union", "enum", "enum64":
-		r.next()
-		r.tagged(start)
-	case "typedef":
-		r.next()
-		d := declaration{of: btf.KindTypedef, number: 1}
-		r.declaration(&d, 0)
-		id := r.define(key{ordinary, d.name, d.number}, start.pos,
-			btf.Type{Kind: btf.KindTypedef, SizeOrType: d.typ})
-		r.addTags(id, r.declTags(nil, btf.DeclTagWhole))
-	case "int", "float":
-		r.next()
-		k := r.numbered(ordinary)
-		t := btf.Type{Kind: btf.KindFloat, SizeOrType: uint32(r.number(1<<32 - 1))}
-		if start.text == "int" {
-			t.Kind = btf.KindInt
-			t.Extra = r.integer(t.SizeOrType)
+	t, inside, rest := cut(text)
+	var id uint32
+	switch t.Kind {
+	case btf.KindVoid:
+		id = r.base(text, body, depth)
+	case btf.KindArray:
+		n, err := strconv.ParseUint(inside, 10, 32)
+		if err != nil {
+			return r.failf("%q is not an array", text)
 		}
-		r.define(k, start.pos, t)
+		id = r.Array(r.resolve(rest, body, depth+1), r.base(Index, nil, depth), uint32(n))
 	default:
-		r.expected(definitions)
+		t.NameOff, t.SizeOrType = r.Name(inside), r.resolve(rest, body, depth+1)
+		id = r.Add(t)
 	}
-}
-
-const definitions = "a definition: index, func, var, section, struct, union, enum, enum64, " +
-	"typedef, int or float"
-
-// end reads the number of definitions, which shows that none is missing, and the end of the file.
-func (r *reader) end() {
-	pos := r.tok.pos
-	if n := r.number(1<<64 - 1); r.err == nil && n != r.count {
-		r.failAt(pos, "the file has %s, but according to this line, there should be %d; "+
-			"make the file again", message.Count(int(r.count), "definition"), n)
+	if body == nil {
+		r.known[text] = id
 	}
-	r.expect(';')
-	if r.err == nil && r.tok.kind != atEnd {
-		r.expected("the end of the file")
-	}
-}
-
-// setIndex reads the usual type of indices.
-func (r *reader) setIndex() {
-	pos := r.tok.pos
-	id, anonymous := r.first()
-	if id == 0 || anonymous != nil {
-		r.failAt(pos, "expected a type with a name")
-	}
-	if r.index != 0 {
-		r.failAt(pos, "index is defined twice")
-	}
-	r.index = id
-}
-
-// numbered reads a type's name, which may be followed by a number.
-func (r *reader) numbered(of class) key {
-	return key{of, r.name(), r.variant()}
-}
-
-// variant reads the number after a type's name, if there is one.
-func (r *reader) variant() uint32 {
-	if !r.accept('#') {
-		return 1
-	}
-	pos := r.tok.pos
-	n := r.number(1<<32 - 1)
-	if n < 2 {
-		r.failAt(pos, "expected a number from 2 on after #, found %d", n)
-	}
-	return uint32(n)
-}
-
-// define gives a type its definition. The parameter pos is where the definition begins.
-func (r *reader) define(k key, pos int, t btf.Type) uint32 {
-	if r.err != nil {
-		return 0
-	}
-	id := r.named(k, pos)
-	old := &r.builder.Blob.Types[id-1]
-	if old.Kind != btf.KindVoid {
-		r.failAt(pos, "%s is defined twice", appendKey(nil, k))
-	}
-	t.NameOff = r.builder.Name(k.name)
-	*old = t
 	return id
 }
 
-// checkDefined reports the first reference to a type that is not defined.
-func (r *reader) checkDefined() {
-	for _, u := range r.uses {
-		if r.builder.Blob.Types[u.id-1].Kind == btf.KindVoid {
-			r.failAt(u.pos, "%s is not defined in this file; is the file complete?",
-				appendKey(nil, u.key))
+// base returns the type that follows all operators.
+func (r *reader) base(text string, body *Body, depth int) uint32 {
+	switch text {
+	case "void":
+		return 0
+	case "struct", "union", "enum", "enum64", "func":
+		if body == nil {
+			body = &Body{}
+		}
+		return r.body(text, "", body, depth+1)
+	}
+	id := r.named[text]
+	if id == 0 {
+		r.failf("it refers to %q, which the reference doesn't have", text)
+	}
+	return id
+}
+
+// body adds a struct, union, enum or prototype.
+func (r *reader) body(word, name string, b *Body, depth int) uint32 {
+	switch word {
+	case "func":
+		var params []btf.Param
+		for i, p := range b.Params {
+			a := btf.Param{NameOff: r.Name(p.Name)}
+			if p.Type != "..." || i < len(b.Params)-1 {
+				a.Type = r.resolve(p.Type, p.Body, depth)
+			}
+			params = append(params, a)
+		}
+		result := uint32(0)
+		if b.Result != nil {
+			result = r.resolve(b.Result.Type, b.Result.Body, depth)
+		}
+		return r.FuncProto(result, params...)
+	case "enum":
+		return r.Enum(btf.KindEnum, name, b.Size, b.Signed, r.values(b, 32)...)
+	case "enum64":
+		return r.Enum(btf.KindEnum64, name, b.Size, b.Signed, r.values(b, 64)...)
+	case "struct":
+		return r.composite(btf.KindStruct, name, b, depth)
+	case "union":
+		return r.composite(btf.KindUnion, name, b, depth)
+	}
+	return r.failf("unknown kind %q", word)
+}
+
+// values reads enumerators whose values have a number of bits.
+func (r *reader) values(b *Body, bits int) (values []btf.Enumerator) {
+	for _, e := range b.Values {
+		v := btf.Enumerator{NameOff: r.Name(e.Name)}
+		var err error
+		if b.Signed {
+			var n int64
+			n, err = strconv.ParseInt(string(e.Value), 10, bits)
+			v.Value = uint64(n)
+		} else {
+			v.Value, err = strconv.ParseUint(string(e.Value), 10, bits)
+		}
+		if err != nil {
+			r.failf("%q has an invalid value", e.Name)
+		}
+		values = append(values, v)
+	}
+	return values
+}
+
+func (r *reader) composite(kind btf.Kind, name string, b *Body, depth int) uint32 {
+	bitfields, largest := false, uint64(1<<32-1)
+	for _, m := range b.Members {
+		if m.Bits > 0 {
+			bitfields, largest = true, 1<<24-1
 		}
 	}
-}
-
-// tagged reads a struct, union or enum. The parameter keyword is the token before the current one.
-func (r *reader) tagged(keyword token) {
-	kind := tagKinds[keyword.text]
-	if r.tok.kind == number { // no name
-		body := r.body(kind)
-		r.addBody(&body, 0, false)
-		return
+	var members []btf.Member
+	for _, m := range b.Members {
+		offset := 8*uint64(m.At) + uint64(m.Bit)
+		if m.Bit > 7 || offset > largest {
+			r.failf("the member %q has an invalid offset", m.Name)
+		}
+		members = append(members, btf.Member{NameOff: r.Name(m.Name),
+			Type: r.resolve(m.Type, m.Body, depth), Offset: uint32(offset) | uint32(m.Bits)<<24})
 	}
-	class, _ := classOf(&btf.Type{Kind: kind})
-	k := r.numbered(class)
-	if kind.IsComposite() && r.tok.kind == ';' {
-		r.define(k, keyword.pos, btf.Type{Kind: btf.KindFwd, KFlag: kind == btf.KindUnion})
-		return
-	}
-	body := r.body(kind)
-	t := r.elements(&body, 0)
-	r.addTags(r.define(k, keyword.pos, t), body.tags)
+	return r.Composite(kind, name, b.Size, bitfields, members...)
 }
-
-var tagKinds = map[string]btf.Kind{"struct": btf.KindStruct, "union": btf.KindUnion,
-	"enum": btf.KindEnum, "enum64": btf.KindEnum64}

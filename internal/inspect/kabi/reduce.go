@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/format/btftext"
 	"github.com/rules-btf/rules_btf/internal/inspect/diff"
 	"github.com/rules-btf/rules_btf/internal/link"
 	"github.com/rules-btf/rules_btf/internal/model/object"
@@ -168,6 +169,10 @@ func (r *reducer) keep(from *kept, id uint32) {
 			continue
 		}
 		in.types[p.id-in.StartID] = asWhole
+		if t.Kind == btf.KindArray { // copy replaces the type of the indices
+			todo = append(todo, place{in, in.ArrayOf(t).Elem})
+			continue
+		}
 		for ref := range in.Refs(t) {
 			todo = append(todo, place{in, *ref})
 		}
@@ -180,7 +185,8 @@ func title(b *btf.Blob, t *btf.Type) string {
 }
 
 // copy copies what is kept into one blob, and links it: types that several modules have become one,
-// and the order becomes canonical.
+// and the order becomes canonical. The indices of all arrays get the same type, because it depends on
+// the compiler, and has no meaning in C.
 func (r *reducer) copy() (*btf.Blob, error) {
 	r.keepLong()
 	to := btf.NewBuilder(r.side[0].Order, nil, nil)
@@ -217,6 +223,12 @@ func (r *reducer) copy() (*btf.Blob, error) {
 			case asDeclaration:
 				to.Fwd(b.TypeName(&t), t.Kind == btf.KindUnion)
 			}
+		}
+	}
+	if len(to.Blob.Arrays) > 0 {
+		index := to.Int(btftext.Index, 4, 0, 32)
+		for i := range to.Blob.Arrays {
+			to.Blob.Arrays[i].Index = index
 		}
 	}
 	o, err := object.FromBTF(object.Target{}, to.Finish())
