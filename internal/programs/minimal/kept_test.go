@@ -135,7 +135,7 @@ var keptCases = []struct {
 		module:  "int f(int a, int b) { return a; }",
 		program: "SEC(\"fentry/vmlinux:f\") int p(void *ctx) { return 0; }",
 		opt:     minimal.Options{Hooks: true},
-		want: []string{"FUNC f (FUNC_PROTO  (INT int) (INT int))", "FUNC_PROTO  (INT int) (INT int)"},
+		want:    []string{"FUNC f (FUNC_PROTO  (INT int) (INT int))", "FUNC_PROTO  (INT int) (INT int)"},
 	},
 	{
 		name: "hooks: struct_ops",
