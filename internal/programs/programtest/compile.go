@@ -7,6 +7,7 @@
 //	cilium.go    gets the answers of cilium/ebpf
 //	random.go    makes random programs for a kernel, with relocations. The programs' types are from
 //	             random_types.go, and the members of structs are from random_members.go.
+//	random_object.go  makes random object files for the running kernel
 package programtest
 
 import (
