@@ -421,7 +421,8 @@ func TestNoWarnings(t *testing.T) {
 		t.Fatal(err)
 	}
 	for command, want := range map[string]string{
-		"gcc": "", "clang": "", "clang -target bpf": "", "gcc -D__bpf__ -DBPF_NO_PRESERVE_ACCESS_INDEX": "",
+		"gcc": "", "clang": "", "clang -target bpf": "",
+		"gcc -D__bpf__ -DBPF_NO_PRESERVE_ACCESS_INDEX": "",
 		"gcc -D__bpf__": "read fields with BPF_CORE_READ", // what gcc's BPF target predefines
 	} {
 		args := append(strings.Fields(command), "-Wall", "-Werror", "-fsyntax-only", path)

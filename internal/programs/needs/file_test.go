@@ -192,10 +192,13 @@ func TestMalformed(t *testing.T) {
 		{"more words", replaced(`"fentry/f" 3 0`, `"fentry/f" 3 0 4`), "line 2: malformed program"},
 		{"more relocations", replaced(`"fentry/f" 3`, `"fentry/f" 4`), "line 2: .BTF.ext doesn't " +
 			`have the 4 relocations of "one"`},
-		{"a huge count", replaced(`"fentry/f" 3 0`, `"fentry/f" 4294967295 0`), "line 2: .BTF.ext doesn't"},
+		{"a huge count", replaced(`"fentry/f" 3 0`, `"fentry/f" 4294967295 0`),
+			"line 2: .BTF.ext doesn't"},
 		{"no relocations", replaced("program \"one\" \"fentry/f\" 3 0\nmemory 0 4\nwhen 0 2\n"+
-			"when 1 2\ncertain 1 never\nshared 1 2", `program "one" "fentry/f" 0 0`), ".BTF.ext has 1 section for which there is no program"},
-		{"a program too many", replaced(`"socket" 0 1`, `"socket" 1 1`), "doesn't have the 1 relocations"},
+			"when 1 2\ncertain 1 never\nshared 1 2", `program "one" "fentry/f" 0 0`),
+			".BTF.ext has 1 section for which there is no program"},
+		{"a program too many", replaced(`"socket" 0 1`, `"socket" 1 1`),
+			"doesn't have the 1 relocations"},
 		{"memory too large", replaced("memory 0 4", "memory 3 4"), "line 3: malformed memory"},
 		{"no bytes", replaced("memory 0 4", "memory 0 0"), "line 3: malformed memory"},
 		{"memory first", replaced("program", "memory 0 4\nprogram"), "line 2: malformed memory"},

@@ -94,7 +94,8 @@ func (r *objectWriter) value() string {
 		"byte_sz(unnamed->x)"}
 	if r.IntN(9) > 0 {
 		values = []string{"byte_off(task->pid)", "field_exists(task->pid)", "field_exists(task->gone)",
-			"field_exists(task->tail[3])", "type_id_local(typeof(*unnamed))", "type_size(struct task_struct)"}
+			"field_exists(task->tail[3])", "type_id_local(typeof(*unnamed))",
+			"type_size(struct task_struct)"}
 	}
 	return values[r.IntN(len(values))]
 }
