@@ -28,6 +28,11 @@ Prints a verdict for each program and kernel, followed by what the kernel lacks.
             weak symbol exists
     fails   libbpf or the verifier refuses the program
 
+libbpf resolves all external symbols of an object file before it loads any of its programs. So if
+the kernel lacks a kfunc that isn't weak, all programs of that file fail, even those that don't use
+it. Lines with "unchecked:" list external symbols that BTF doesn't show: values of the kernel's
+configuration, and addresses.
+
 A struct_ops map has its own line, with the name of the map's variable.
 
 The verdict follows libbpf's rules and the kernel's BTF. A kernel may refuse a program for reasons

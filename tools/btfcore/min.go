@@ -25,8 +25,9 @@ func minCommand() *cobra.Command {
 		Short: "Make minimal BTF: only the part of a kernel's BTF that certain programs need",
 		Long: `
 Writes only those types and members of a kernel's BTF that the given programs need. Each CO-RE
-relocation has the same result as with the whole BTF. A program that ships the output also runs on
-kernels that were built without BTF (libbpf: btf_custom_path, cilium/ebpf: KernelTypes).
+relocation has the same result as with the whole BTF, except for the ids of the kernel's types
+(bpf_core_type_id_kernel), which become ids in the output. A program that ships the output also runs
+on kernels that were built without BTF (libbpf: btf_custom_path, cilium/ebpf: KernelTypes).
 
 -o FILE is for one kernel. -d DIR is for any number of kernels: DIR/NAME.btf is the result for the
 kernel called NAME. If FILE ends with .tar, .tar.gz, .tar.xz or .tar.zst, it becomes an archive of

@@ -27,7 +27,11 @@ types that the programs name.
 
 The output contains no code, paths or offsets. If an edit doesn't change what the programs need, the
 output stays the same, so whatever was made from it stays up to date. The order of the FILEs doesn't
-matter. "bpftool gen min_core_btf" reads the output as it reads an object file.
+matter. "bpftool gen min_core_btf" reads the output as it reads an object file, unless the programs
+have no relocations.
+
+If libbpf refuses a relocation for every kernel, for example because its struct has no name, the
+output says so, and "btfcore check" reports the program as failing.
 
 A FILE is an object file, compiled with BTF by clang or gcc, or linked by "bpftool gen object". With
 --format=text or json, which print the needs, FILE may also be an earlier output of this command.`,

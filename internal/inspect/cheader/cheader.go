@@ -73,7 +73,9 @@ func (g *generator) undefine() []byte {
 
 // head and tail surround the declarations. The conditions in the header prevent warnings about
 // unknown attributes and pragmas: only clang has the pragma, only clang's BPF target has the
-// attribute preserve_access_index, and gcc doesn't have the attribute address_space.
+// attribute preserve_access_index, and gcc doesn't have the attribute address_space. gcc's BPF
+// target has preserve_access_index, but no pragma for all structs. Without relocations, programs
+// would silently read wrong fields, so there is an error.
 const head = `#ifndef __VMLINUX_H__
 #define __VMLINUX_H__
 
@@ -84,6 +86,9 @@ const head = `#ifndef __VMLINUX_H__
 #endif
 #endif
 #elif defined(__GNUC__)
+#if defined(__bpf__) && !defined(BPF_NO_PRESERVE_ACCESS_INDEX)
+#error "gcc: read fields with BPF_CORE_READ, and define BPF_NO_PRESERVE_ACCESS_INDEX"
+#endif
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wattributes"
 #pragma GCC diagnostic ignored "-Wpacked-not-aligned"

@@ -381,7 +381,10 @@ func TestBpftool(t *testing.T) {
 	}
 	// bpftool writes its pragmas for all compilers
 	guards := strings.NewReplacer("#ifdef __clang__\n#if __has_attribute(preserve_access_index)\n", "",
-		"#endif\n#endif\n#elif defined(__GNUC__)\n#pragma GCC diagnostic push\n"+
+		"#endif\n#endif\n#elif defined(__GNUC__)\n"+
+			"#if defined(__bpf__) && !defined(BPF_NO_PRESERVE_ACCESS_INDEX)\n"+
+			"#error \"gcc: read fields with BPF_CORE_READ, and define BPF_NO_PRESERVE_ACCESS_INDEX\"\n"+
+			"#endif\n#pragma GCC diagnostic push\n"+
 			"#pragma GCC diagnostic ignored \"-Wattributes\"\n"+
 			"#pragma GCC diagnostic ignored \"-Wpacked-not-aligned\"\n", "",
 		"#endif\n#endif\n#elif defined(__GNUC__)\n#pragma GCC diagnostic pop\n", "")
@@ -391,7 +394,8 @@ func TestBpftool(t *testing.T) {
 }
 
 // TestNoWarnings compiles a header with structs, and with a kfunc that has an attribute unknown to
-// gcc. It compiles the header both for BPF and for the host, with all warnings as errors.
+// gcc. It compiles the header both for BPF and for the host, with all warnings as errors. For gcc's
+// BPF target, the header has an error.
 func TestNoWarnings(t *testing.T) {
 	b := btf.NewBuilder(nil, nil, nil)
 	integer := b.Int("int", 4, btf.IntSigned, 0)
@@ -416,13 +420,18 @@ func TestNoWarnings(t *testing.T) {
 	if err := os.WriteFile(path, text.Bytes(), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	for _, command := range []string{"gcc", "clang", "clang -target bpf"} {
+	for command, want := range map[string]string{
+		"gcc": "", "clang": "", "clang -target bpf": "",
+		"gcc -D__bpf__ -DBPF_NO_PRESERVE_ACCESS_INDEX": "",
+		"gcc -D__bpf__": "read fields with BPF_CORE_READ", // what gcc's BPF target predefines
+	} {
 		args := append(strings.Fields(command), "-Wall", "-Werror", "-fsyntax-only", path)
 		if _, err := exec.LookPath(args[0]); err != nil && args[0] != "gcc" {
 			t.Log("SKIPPED:", err)
 			continue
 		}
-		if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
+		out, err := exec.Command(args[0], args[1:]...).CombinedOutput()
+		if (err == nil) != (want == "") || !strings.Contains(string(out), want) {
 			t.Errorf("%s: %v\n%s", command, err, out)
 		}
 	}

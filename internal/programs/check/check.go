@@ -54,8 +54,8 @@ type Reason struct {
 	Why string `json:"why"`
 }
 
-// Kernel returns the verdict on each program, in the order of n.Programs. If two object files have a
-// program with the same name and the same verdict, it is listed once. Call k.Index with
+// Kernel returns the verdict on each program, in the order of n.Programs. If two object files have
+// a program with the same name and the same verdict, it is listed once. Call k.Index with
 // needs.Names(n) first.
 func Kernel(k *core.Kernel, n *needs.Needs) ([]Result, error) {
 	c := checker{k, n, map[core.Relocation]core.Answer{}, map[core.Relocation]string{}}

@@ -87,8 +87,8 @@ func (c *checker) ofObject(p *needs.Program) []Reason {
 
 // unchecked has, for symbols that BTF doesn't show, what happens if the kernel lacks them.
 var unchecked = map[needs.SymbolKind]string{
-	needs.Kconfig: "BTF doesn't show the kernel's configuration; without this value, libbpf loads no " +
-		"program of the object file",
+	needs.Kconfig: "BTF doesn't show the kernel's configuration; without this value, libbpf loads " +
+		"no program of the object file",
 	needs.Address: "BTF doesn't show all symbols; without this one, libbpf loads no program of the " +
 		"object file",
 }

@@ -124,9 +124,9 @@ func (k *Kernel) Find(name string, kind btf.Kind) []Found {
 	return list
 }
 
-// FindIn returns the types with exactly this name and kind in the modules whose names begin with the
-// given text, or in vmlinux if "vmlinux" begins with it: see find_kernel_btf_id. Call Index with
-// this name first.
+// FindIn returns the types with exactly this name and kind in the modules whose names begin with
+// the given text, or in vmlinux if "vmlinux" begins with it: see find_kernel_btf_id. Call Index
+// with this name first.
 func (k *Kernel) FindIn(module, name string, kind btf.Kind) []Found {
 	var list []Found
 	for _, c := range k.byName[name] {

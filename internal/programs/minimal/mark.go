@@ -109,6 +109,16 @@ func (m *marks) field(s *core.Spec) {
 	}
 }
 
+// longChain reports whether a type begins a chain of more modifiers and typedefs than BTF may have.
+// Relocations look only at the ends of such chains.
+func (m *marks) longChain(t *btf.Type) bool {
+	n := 0
+	for ; t != nil && t.Kind.IsModifier() && n <= btf.MaxModifiers; n++ {
+		t, _ = m.ByID(t.SizeOrType)
+	}
+	return n > btf.MaxModifiers
+}
+
 // whole keeps a type with all members and the types that it refers to, but no members of structs
 // that pointers lead to (btfgen_mark_type_match).
 func (m *marks) whole(root uint32) {

@@ -223,6 +223,12 @@ func (c *copier) add(m *marks, t *btf.Type) {
 		return at
 	}
 	ref := func(id uint32) uint32 { return c.ids[id] }
+	if m.longChain(t) {
+		ref = func(id uint32) uint32 {
+			end, _, _ := m.Skip(id)
+			return c.ids[end]
+		}
+	}
 	if !t.Kind.IsComposite() {
 		c.Blob.Copy(m.Blob, t, name, ref)
 		return

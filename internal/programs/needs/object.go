@@ -50,8 +50,8 @@ func (a *asked) addKconfig(name string, weak bool) {
 			a.addSymbol(Symbol{Kind: Kconfig, Name: name}, nil)
 		}
 	case !slices.Contains(virtual, name) && (!weak || !strings.HasPrefix(name, "LINUX_")):
-		a.refused[Refused{core.Refusal{What: "kconfig " + name, Why: "libbpf knows only CONFIG_ values, " +
-			strings.Join(virtual, ", ")}, true}] = true
+		a.refused[Refused{core.Refusal{What: "kconfig " + name, Why: "libbpf knows only CONFIG_ " +
+			"values, " + strings.Join(virtual, ", ")}, true}] = true
 	}
 }
 

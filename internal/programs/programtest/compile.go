@@ -8,6 +8,7 @@
 //	random.go    makes random programs for a kernel, with relocations. The programs' types are from
 //	             random_types.go, and the members of structs are from random_members.go.
 //	random_kernel.go  makes random kernels, in which several types have the same names
+//	random_object.go  makes random object files for the running kernel
 package programtest
 
 import (
