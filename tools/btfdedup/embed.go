@@ -43,8 +43,9 @@ or --base. For the module btf_vmlinux_inline, it must be based on --base, the BT
 Without this flag, the copy has no .BTF.inline.
 
 IN is an uncompressed ELF file with section headers: a kernel module, vmlinux or any other, for any
-machine. If IN is linked and its .BTF is in a loaded segment, the BTF must have the size that the
-linker reserved; to link vmlinux with BTF of a different size, use --object.
+machine. If IN is linked and its .BTF is in a loaded segment, like vmlinux, smaller BTF is padded
+with zeros to the size that the linker reserved. To link vmlinux with larger BTF, use --object. BTF
+of modules must be based on the padded BTF: use the result, or the file of --btf-out, as its base.
 
 With --object the output is a relocatable ELF file with only the BTF, in a loaded section .BTF that
 the linker puts between __start_BTF and __stop_BTF. IN can then be any ELF file for the same machine
@@ -140,9 +141,9 @@ func (r *embedRun) run(env *cli.Env, args []string) error {
 		return err
 	}
 	if !r.resolve {
-		edit, err := embed.Into(f, types, base)
+		edit, data, err := embed.Into(f, types, base)
 		if err == nil {
-			err = r.addInline(env, edit, f, types, types.Data)
+			err = r.addInline(env, edit, f, types, data)
 		}
 		if err != nil {
 			return err
@@ -165,7 +166,7 @@ func (r *embedRun) run(env *cli.Env, args []string) error {
 }
 
 // addInline puts the BTF of --inline into the edited file f. data is the BTF that is embedded,
-// which differs from types if kfuncs have implicit arguments.
+// which differs from types if kfuncs have implicit arguments, or if it is padded.
 func (r *embedRun) addInline(env *cli.Env, edit *elfwrite.Edit, f *elf.File, types *embed.Blob,
 	data []byte) error {
 	if r.inline == "" {
@@ -173,8 +174,8 @@ func (r *embedRun) addInline(env *cli.Env, edit *elfwrite.Edit, f *elf.File, typ
 	}
 	if !bytes.Equal(data, types.Data) {
 		return fmt.Errorf("%s: it is based on %s, but the embedded BTF differs, because kfuncs have "+
-			"implicit arguments: embed once with --btf-out, and make the BTF of inlined functions with "+
-			"that output as --base", r.inline, types.Path)
+			"implicit arguments, or because it is padded: embed once with --btf-out, and make the BTF of "+
+			"inlined functions with that output as --base", r.inline, types.Path)
 	}
 	inline, err := embed.ReadBlob(r.inline)
 	if err != nil {
@@ -294,8 +295,7 @@ func (r *embedRun) intoWithIDs(env *cli.Env, f *elf.File, types, base *embed.Blo
 func intoWithIDs(env *cli.Env, f *elf.File, ids *resolveids.IDs, types, base *embed.Blob,
 	readBase resolveids.Base, fatal bool) (*elfwrite.Edit, []byte, error) {
 	if ids == nil {
-		edit, err := embed.Into(f, types, base)
-		return edit, types.Data, err
+		return embed.Into(f, types, base)
 	}
 	on, err := readBase()
 	if err != nil {
@@ -312,7 +312,7 @@ func intoWithIDs(env *cli.Env, f *elf.File, ids *resolveids.IDs, types, base *em
 	if types, err = embed.NewBlob(types.Path, data); err != nil {
 		return nil, nil, err
 	}
-	edit, err := embed.Into(f, types, base)
+	edit, data, err := embed.Into(f, types, base)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -45,7 +45,8 @@ func (k kernel) check(t *testing.T) {
 	k.buildLoaders(t, image)
 	k.writeBTF(t, image)
 	wrong := k.wrongModules(t, image)
-	k.writePlan(t, image, wrong)
+	random := k.newSamples(t)
+	k.writePlan(t, image, wrong, random)
 	lines := k.machine.Boot(t, k.work, image)
 	start := lines[0].Start
 	if start == nil {
@@ -88,6 +89,7 @@ func (k kernel) check(t *testing.T) {
 		}
 		t.Run(r.name, func(t *testing.T) { k.compare(t, r, all, first) })
 	}
+	t.Run("verdicts", func(t *testing.T) { compareVerdicts(t, random, outputs) })
 }
 
 // wrongModules makes modules that are wrong in many ways, or returns nil if modules have no BTF.
@@ -104,8 +106,9 @@ func (k kernel) wrongModules(t *testing.T, image string) *verdict.Cases {
 }
 
 // writePlan writes the guest's plan: the guest loads the modules, each one after the wrong modules
-// of the same name, and then, in each run, starts each loader on each object.
-func (k kernel) writePlan(t *testing.T, image string, wrong *verdict.Cases) {
+// of the same name; then, in each run, starts each loader on each object; and then loads the random
+// programs.
+func (k kernel) writePlan(t *testing.T, image string, wrong *verdict.Cases, random []sample) {
 	t.Helper()
 	plan := report.Plan{Report: k.machine.Report}
 	for _, name := range k.modules {
@@ -128,6 +131,9 @@ func (k kernel) writePlan(t *testing.T, image string, wrong *verdict.Cases) {
 					report.Command{Argv: argv, HideBTF: r.hidden, Vmlinux: r.vmlinux})
 			}
 		}
+	}
+	for _, s := range random {
+		plan.Commands = append(plan.Commands, s.command(t, image))
 	}
 	b, err := json.Marshal(plan)
 	if err != nil {

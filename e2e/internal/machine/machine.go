@@ -4,8 +4,12 @@ package machine
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"testing"
@@ -55,27 +59,53 @@ func (m Machine) Boot(tb testing.TB, dir, image string) []report.Line {
 		`find . | LC_ALL=C sort | cpio --quiet -o -H newc >"$0"`, initrd)
 
 	console, lines := filepath.Join(dir, "console"), filepath.Join(dir, "report")
-	r, err := harness.Command{
-		Argv: append(m.qemu, "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none",
-			"-accel", "tcg,thread=multi", "-smp", "2", "-m", "1536",
-			"-serial", "file:"+console, "-serial", "file:"+lines,
-			"-kernel", m.Kernel, "-initrd", initrd,
-			"-append", "console="+m.console+" quiet panic=-1 log_buf_len=4M"),
-		Timeout: 20 * time.Minute, // on an idle machine, one minute is enough
-	}.Run()
-	if err != nil || r.Exit != 0 {
-		tb.Fatalf("QEMU: exit %d, timed out %v, %v\n%s\nconsole:\n%s",
-			r.Exit, r.TimedOut, err, r.Stderr, soFar(console))
+	argv := append(m.qemu, "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none",
+		"-accel", "tcg,thread=multi", "-smp", "2", "-m", "1536",
+		"-serial", "file:"+console, "-serial", "file:"+lines,
+		"-kernel", m.Kernel, "-initrd", initrd,
+		"-append", "console="+m.console+" loglevel=6 panic=-1 log_buf_len=4M")
+	err := start(argv, console, time.Minute)
+	if errors.Is(err, errSilent) { // QEMU rarely hangs at its start
+		tb.Logf("QEMU: %v; one more try", err)
+		err = start(argv, console, time.Minute)
+	}
+	if err != nil {
+		tb.Fatalf("QEMU: %v\nconsole:\n%s", err, soFar(console))
 	}
 	return decode(tb, harness.ReadFile(tb, lines), harness.ReadFile(tb, console))
 }
 
-// soFar returns what QEMU has written to a file so far, or why the file can't be read.
-func soFar(file string) []byte {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return []byte(err.Error())
+// errSilent is the error if the kernel writes nothing to its console for a while.
+var errSilent = errors.New("no line on the console")
+
+// start runs QEMU until it ends. If the file console is still empty after a time, the error is
+// errSilent.
+func start(argv []string, console string, silence time.Duration) error {
+	if err := os.RemoveAll(console); err != nil {
+		return err
 	}
+	ctx, stop := context.WithCancelCause(context.Background())
+	defer stop(nil)
+	const limit = 20 * time.Minute // on an idle machine, one minute is enough
+	defer time.AfterFunc(limit, func() { stop(fmt.Errorf("not finished after %v", limit)) }).Stop()
+	defer time.AfterFunc(silence, func() {
+		if len(soFar(console)) == 0 {
+			stop(errSilent)
+		}
+	}).Stop()
+	out, err := exec.CommandContext(ctx, argv[0], argv[1:]...).CombinedOutput()
+	if cause := context.Cause(ctx); cause != nil {
+		err = cause
+	}
+	if err != nil {
+		return fmt.Errorf("%w\n%s", err, out)
+	}
+	return nil
+}
+
+// soFar returns what QEMU has written to a file so far: nothing if there is no such file.
+func soFar(file string) []byte {
+	text, _ := os.ReadFile(file)
 	return text
 }
 

@@ -55,6 +55,31 @@ func (b *Blob) Parse(base *btf.Blob) (*btf.Blob, error) {
 	return parsed, nil
 }
 
+// padded returns the blob with zeros after its strings, so that it has size bytes. The kernel
+// requires that the string section is at the end, ends with a zero, and has at most 16 MiB
+// (btf_parse_str_sec).
+func (b *Blob) padded(size uint64) (*Blob, error) {
+	h, order, err := btf.ReadHeader(b.Data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", b.Path, err)
+	}
+	if uint64(h.HdrLen)+uint64(h.StrOff)+uint64(h.StrLen) != uint64(len(b.Data)) {
+		return nil, fmt.Errorf("%s: the kernel refuses BTF whose string section is not at the end",
+			b.Path)
+	}
+	length := uint64(h.StrLen) + size - uint64(len(b.Data))
+	if length > btf.MaxNameOff+1 {
+		return nil, fmt.Errorf("%s: to fill the %d bytes that the linker reserved for BTF, there would "+
+			"have to be %d bytes of strings, but the kernel reads only %d", b.Path, size, length,
+			btf.MaxNameOff+1)
+	}
+	padded := *b
+	padded.Data = make([]byte, size)
+	copy(padded.Data, b.Data)
+	order.PutUint32(padded.Data[20:], uint32(length)) // str_len
+	return &padded, nil
+}
+
 // checkOrder checks that the blob has f's byte order: the kernel reads no other (btf_parse_hdr).
 func (b *Blob) checkOrder(f *elf.File) error {
 	if b.Order != f.Order {

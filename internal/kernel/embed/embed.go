@@ -15,25 +15,32 @@ import (
 // New sections are not loaded and have alignment 1, like sections that objcopy --add-section
 // creates. The result can be edited further; write it while f is open.
 //
-// If f is linked and its .BTF is in a loaded segment, the BTF types must have the same size as that
-// .BTF: the kernel reads as many bytes as the linker reserved (__stop_BTF - __start_BTF), and
-// rejects BTF that does not fill them. An empty .BTF, which lld creates if no input has one, is
-// ignored.
+// If f is linked and its .BTF is in a loaded segment, the kernel reads as many bytes as the linker
+// reserved (__stop_BTF - __start_BTF), and rejects BTF that does not fill them. So Into pads smaller
+// BTF; larger BTF is an error. An empty .BTF, which lld creates if no input has one, is ignored.
+//
+// The result data is the BTF in the section .BTF. Other BTF must be based on data, not on types,
+// because the offsets of its strings begin where those of its base end.
 //
 // BTF without a base is an error for a kernel module, because the kernel would take its ids for ids
 // in the BTF of vmlinux.
-func Into(f *elf.File, types, base *Blob) (*elfwrite.Edit, error) {
-	if n := loaded(f); n > 0 && n != uint64(len(types.Data)) {
-		return nil, fmt.Errorf("%s: the linker reserved %d bytes for the BTF that the kernel "+
+func Into(f *elf.File, types, base *Blob) (edit *elfwrite.Edit, data []byte, err error) {
+	switch reserved, size := loaded(f), uint64(len(types.Data)); {
+	case reserved > 0 && reserved < size:
+		return nil, nil, fmt.Errorf("%s: the linker reserved %d bytes for the BTF that the kernel "+
 			"loads, but %s has %d: make an object file from the BTF with btfdedup embed "+
-			"--object, and link the kernel with that file", f.Path, n, types.Path, len(types.Data))
+			"--object, and link the kernel with that file", f.Path, reserved, types.Path, size)
+	case reserved > size:
+		if types, err = types.padded(reserved); err != nil {
+			return nil, nil, err
+		}
 	}
 	if base == nil && types.alone && f.IsModule() {
-		return nil, fmt.Errorf("%s: the BTF has no base, but %s is a kernel module: make the BTF with "+
-			"the BTF of the kernel as --base", types.Path, f.Path)
+		return nil, nil, fmt.Errorf("%s: the BTF has no base, but %s is a kernel module: make the BTF "+
+			"with the BTF of the kernel as --base", types.Path, f.Path)
 	}
-	edit, _, err := Over(f, types, base)
-	return edit, err
+	edit, _, err = Over(f, types, base)
+	return edit, types.Data, err
 }
 
 // Over is like Into, but for files whose readers find the BTF by its section, even if the section

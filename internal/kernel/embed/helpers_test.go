@@ -67,7 +67,7 @@ func open(t *testing.T, path string) *elf.File {
 
 // into returns f with embedded BTF.
 func into(f *elf.File, types, base *Blob) ([]byte, error) {
-	edit, err := Into(f, types, base)
+	edit, _, err := Into(f, types, base)
 	if err != nil {
 		return nil, err
 	}

@@ -3,14 +3,20 @@ package embed
 import (
 	"bytes"
 	stdelf "debug/elf"
+	"encoding/binary"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	ciliumbtf "github.com/cilium/ebpf/btf"
+
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/kernel/btfload"
+	"github.com/rules-btf/rules_btf/internal/kernel/verify"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -114,7 +120,8 @@ func symbol(list []stdelf.Symbol, name string) uint64 {
 }
 
 // TestLoaded embeds BTF into a kernel that has .BTF in a loaded segment. BTF of the same size
-// replaces the old BTF without moving anything; BTF of a different size is an error.
+// replaces the old BTF without moving anything; larger BTF is an error. Over leaves BTF of another
+// size where it is.
 func TestLoaded(t *testing.T) {
 	var old *Blob
 	vmlinux, object := linked(t, func(h stdelf.FileHeader) *Blob {
@@ -132,11 +139,12 @@ func TestLoaded(t *testing.T) {
 		want == in {
 		t.Error("the file differs outside of the BTF, or has the old BTF")
 	}
-	for _, other := range []*Blob{someBTF(t, f.Order, "shorter", 20), someBTF(t, f.Order, "x", 21)} {
-		if _, err := into(f, other, nil); err == nil || !strings.Contains(err.Error(), "--object") ||
-			!strings.HasPrefix(err.Error(), vmlinux+": ") {
-			t.Errorf("error %v", err)
-		}
+	larger := someBTF(t, f.Order, "x", 21)
+	if _, err := into(f, larger, nil); err == nil || !strings.Contains(err.Error(), "--object") ||
+		!strings.HasPrefix(err.Error(), vmlinux+": ") {
+		t.Errorf("error %v", err)
+	}
+	for _, other := range []*Blob{someBTF(t, f.Order, "shorter", 20), larger} {
 		edit, beside, err := Over(f, other, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -159,7 +167,7 @@ func TestLoaded(t *testing.T) {
 		}
 	}
 	// In an object, the size is not fixed: the section grows, and is still loaded.
-	larger := someBTF(t, f.Order, "x", 50)
+	larger = someBTF(t, f.Order, "x", 50)
 	if out, err = into(open(t, object), larger, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -170,6 +178,94 @@ func TestLoaded(t *testing.T) {
 	if s := o.Sections[1]; s.Name != btf.SectionTypes || !s.Alloc() ||
 		string(s.Raw()) != string(larger.Data) {
 		t.Errorf("section 1: %+v", s)
+	}
+}
+
+// TestPadded embeds smaller BTF into a kernel that has .BTF in a loaded segment. Our verifier, the
+// running kernel, libbpf and cilium/ebpf accept the padded BTF, and read the same types from it.
+func TestPadded(t *testing.T) {
+	var old *Blob
+	vmlinux, _ := linked(t, func(h stdelf.FileHeader) *Blob {
+		old = someBTF(t, h.ByteOrder, "kernel_type", 20)
+		return old
+	}, "ld", "gcc", "-g")
+	f := open(t, vmlinux)
+	for _, members := range []int{1, 15, 19, 20} {
+		small := someBTF(t, f.Order, "shorter", members)
+		edit, data, err := Into(f, small, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(data) != len(old.Data) {
+			t.Errorf("%d bytes, want %d", len(data), len(old.Data))
+		}
+		var out bytes.Buffer
+		if err := edit.Write(&out); err != nil {
+			t.Fatal(err)
+		}
+		in := string(f.Bytes())
+		if want := strings.Replace(in, string(old.Data), string(data), 1); out.String() != want {
+			t.Error("the file differs outside of the BTF")
+		}
+		blob, err := btf.Parse(data, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range verify.Check(blob, verify.Options{}) {
+			t.Errorf("%d members: %v", members, v)
+		}
+		if err := btfload.Load(data, 1<<16); errors.Is(err, btfload.ErrUnavailable) {
+			t.Log(err)
+		} else if err != nil {
+			t.Errorf("%d members: %v", members, err)
+		}
+		if spec, err := ciliumbtf.LoadSpecFromReader(bytes.NewReader(data)); err != nil {
+			t.Errorf("%d members: cilium/ebpf: %v", members, err)
+		} else if _, err := spec.AnyTypeByName("shorter"); err != nil {
+			t.Errorf("%d members: cilium/ebpf: %v", members, err)
+		}
+		dump := func(data []byte) string {
+			return programtest.Run(t, "", "bpftool", "btf", "dump", "file", write(t, "btf", data))
+		}
+		if got, want := dump(data), dump(small.Data); got != want {
+			t.Errorf("bpftool shows\n%swant\n%s", got, want)
+		}
+		again, err := into(open(t, write(t, "vmlinux", out.Bytes())), old, nil)
+		if err != nil || string(again) != in {
+			t.Errorf("the old BTF, again: %v", err)
+		}
+	}
+}
+
+// TestTooMuchPadding checks the errors for BTF that can't be padded.
+func TestTooMuchPadding(t *testing.T) {
+	b := someBTF(t, binary.LittleEndian, "it", 1)
+	if _, err := b.padded(1 << 24); err != nil {
+		t.Error(err)
+	}
+	want := "it.btf: to fill the 33554432 bytes that the linker reserved for BTF, there would have to " +
+		"be 33554368 bytes of strings, but the kernel reads only 16777216"
+	if _, err := b.padded(1 << 25); err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+	h, order, err := btf.ReadHeader(b.Data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	types, strs := b.Data[h.HdrLen:][:h.TypeLen], b.Data[h.HdrLen+h.StrOff:]
+	swapped := slices.Concat(b.Data[:h.HdrLen], []byte("\x00int\x00it\x00m\x00\x00\x00"), types)
+	if len(strs) != 10 {
+		t.Fatalf("the strings are %q", strs)
+	}
+	order.PutUint32(swapped[8:], 12)
+	order.PutUint32(swapped[16:], 0)
+	order.PutUint32(swapped[20:], 12)
+	if b, err = NewBlob("swapped.btf", swapped); err != nil {
+		t.Fatal(err)
+	}
+	want = "swapped.btf: the kernel refuses BTF whose string section is not at the end"
+	if _, err := b.padded(1 << 10); err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
 	}
 }
 

@@ -43,7 +43,9 @@ func apart(edited *btf.Blob, outlined func(name string) bool, jobs int) (data []
 	unit := len(object.Chain(old)) - 1
 	ids := make([]uint32, len(old.Types))
 	for i := range ids {
-		ids[i] = linked.ID(unit, nodes[old.StartID+uint32(i)])
+		if old.Types[i].Kind != btf.KindVar {
+			ids[i] = linked.ID(unit, nodes[old.StartID+uint32(i)])
+		}
 	}
 	on, err := btf.Parse(linked.BTF, old.Base)
 	if err != nil {
