@@ -103,7 +103,8 @@ func (c *checker) program(p *needs.Program) (Result, error) {
 	reached := func(fact int, why *string) (certainly bool) {
 		certainly = p.CertainlyReached(fact, value)
 		if !certainly && p.Reached(fact, value) {
-			*why += "; used only for some settings (.rodata, .kconfig, symbols that aren't in BTF)"
+			*why += "; used only for some settings (.rodata, .kconfig, symbols that " +
+				"aren't in BTF) or before Linux 6.8"
 		}
 		return certainly
 	}

@@ -5,7 +5,7 @@ import "github.com/rules-btf/rules_btf/internal/programs/check"
 // weak has weak symbols that the running kernel lacks, and one that it has.
 const weak = settings + `
 #define weak_ksym __attribute__((section(".ksyms"), weak))
-struct cgroup;
+struct cgroup { int any; };
 extern void no_a(int) weak_ksym, no_b(int) weak_ksym;
 extern void bpf_cgroup_release(struct cgroup *) weak_ksym;
 extern int no_variable weak_ksym;
@@ -78,7 +78,8 @@ var weakCases = []loadCase{
 		SEC("socket") int p(void *c) { return f(); }`, p, check.Partly, noA},
 	{"in a global function, guarded by its caller", weak + `
 		noinline int f(void) { no_a(1); return random(); }
-		SEC("socket") int p(void *c) { return no_a ? f() : 0; }`, p, check.Partly, noA},
+		SEC("socket") int p(void *c) { return no_a ? f() : 0; }`, p, check.Partly,
+		noA + "; used only for some settings"},
 	{"in a callback", weak + `
 		static long f(unsigned i, void *c) { no_a(1); return 0; }
 		SEC("tp_btf/sched_switch") int p(void *c) { loop(3, f, 0, 0); return 0; }`, p, check.Fails, noA},
@@ -132,7 +133,7 @@ var sizeCases = []loadCase{
 		"no field gone_now"},
 	{"two empty types", sizes + `
 		SEC("socket") int p(void *c) {
-			return type_size(struct lock_class_key) + type_size(struct lockdep_map) ?
+			return type_size(struct lock_class_key) | type_size(struct lockdep_map) ?
 				byte_off(gone) > 7 : 0; }`, p, check.Partly, "no field gone_now\n"},
 	{"a type that isn't empty", sizes + `
 		SEC("socket") int p(void *c) { return type_size(struct lockdep_map) ?
@@ -168,6 +169,6 @@ var sizeCases = []loadCase{
 				byte_off(gone) > 7; }`, p, check.Partly, "no field gone_now\n"},
 	{"a size and a setting", sizes + `
 		SEC("socket") int p(void *c) {
-			return type_size(struct list_head) > off ? byte_off(gone) > 7 : 0; }`, p, check.Partly,
+			return type_size(struct list_head) < off ? byte_off(gone) > 7 : 0; }`, p, check.Partly,
 		"no field gone_now; used only for some settings"},
 }
