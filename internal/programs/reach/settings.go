@@ -105,7 +105,7 @@ func (s *settings) fact(fact int, kind core.Kind) term {
 func (s *settings) value(v known) term {
 	n, ok := s.values[v.setting]
 	if !ok {
-		if len(s.list) == maxSettings || v.tokens > maxTest/2 {
+		if len(s.list) == maxSettings || v.tokens >= maxTest/2 {
 			return term{kind: isAnything}
 		}
 		if s.values == nil {
@@ -169,7 +169,12 @@ func (s *settings) calculate(code uint8, wide bool, x, y term) (t term, ok bool)
 		return term{kind: isAnything}, true
 	}
 	a, b := s.known(x), s.known(y)
-	return s.value(known{setting{op, x, y}, a.facts && b.facts, false, a.tokens + b.tokens + 1}), true
+	if shifted := (setting{aluLsh | bpfobj.ClassALU64, a.x, y}); code == aluRsh && wide &&
+		y == number(32) && a.setting == shifted { // without 32-bit instructions
+		return s.calculate(aluMov, false, x, a.x)
+	}
+	small := a.small && b.small && (code == aluAnd || code == aluOr || code == aluXor)
+	return s.value(known{setting{op, x, y}, a.facts && b.facts, small, a.tokens + b.tokens + 1}), true
 }
 
 // areKnown reports whether two terms are settings or numbers, and at least one is a setting.
