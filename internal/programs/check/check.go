@@ -99,8 +99,8 @@ func (c *checker) program(p *needs.Program) (Result, error) {
 		}
 		return c.answers[p.Relocations[fact]].Value
 	}
-	// reached adds to why, the message about a relocation or symbol, if its instruction is reached only
-	// for some settings.
+	// reached adds to why, the message about a relocation or symbol, if its instruction is reached
+	// only for some settings.
 	reached := func(fact int, why *string) (certainly bool) {
 		certainly = p.CertainlyReached(fact, value)
 		if !certainly && p.Reached(fact, value) {

@@ -11,7 +11,8 @@ import (
 // that it is the same for the opposite jump, and for a jump with swapped operands.
 func TestNormalChoice(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
-	numbers := []uint64{0, 1, 2, 1<<31 - 1, 1 << 31, 1<<32 - 1, 1 << 32, 1<<63 - 1, 1 << 63, 1<<64 - 1}
+	numbers := []uint64{0, 1, 2, 1<<31 - 1, 1 << 31, 1<<32 - 1, 1 << 32, 1<<63 - 1, 1 << 63,
+		1<<64 - 1}
 	pick := func(small bool) uint64 {
 		if small {
 			return numbers[r.IntN(4)]
@@ -19,8 +20,8 @@ func TestNormalChoice(t *testing.T) {
 		return numbers[r.IntN(len(numbers))]
 	}
 	for range 100000 {
-		code := []uint8{jumpEq, jumpNe, jumpSet, jumpGt, jumpGe, jumpLt, jumpLe, jumpSgt, jumpSge, jumpSlt,
-			jumpSle}[r.IntN(11)]
+		code := []uint8{jumpEq, jumpNe, jumpSet, jumpGt, jumpGe, jumpLt, jumpLe, jumpSgt, jumpSge,
+			jumpSlt, jumpSle}[r.IntN(11)]
 		class := uint8(bpfobj.ClassJMP + r.IntN(2))
 		small := r.IntN(2) == 0
 		x, y := pick(small), pick(small)

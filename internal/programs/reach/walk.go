@@ -150,7 +150,8 @@ func (w *walk) immediate(f *function, at int) ref {
 	r, relocated := f.Relocations[at]
 	i, d := f.Insns[at], w.diagram
 	switch {
-	case relocated && r.Kind == core.TypeIDLocal, relocated && r.Kind == core.EnumvalValue && !i.IsWide():
+	case relocated && r.Kind == core.TypeIDLocal,
+		relocated && r.Kind == core.EnumvalValue && !i.IsWide():
 		return anything
 	case relocated:
 		fact := w.questions[questionOf(r)]
