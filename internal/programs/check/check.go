@@ -86,8 +86,9 @@ type checker struct {
 // nothing, it is also fatal if libbpf makes its instruction invalid and the program certainly
 // reaches this instruction on this kernel (CertainlyReached): neither a guard such as
 // bpf_core_field_exists nor a value in .rodata or .kconfig prevents that. A missing symbol is fatal
-// unless it is weak or the struct of a kptr; for symbols that have a different type in the kernel,
-// see the method checker.symbol. If anything else is missing, the verdict is Partly.
+// unless it is the struct of a kptr, or is weak and the program doesn't certainly reach an
+// instruction that needs the symbol; for symbols that have a different type in the kernel, see the
+// method checker.symbol. If anything else is missing, the verdict is Partly.
 func (c *checker) program(p *needs.Program) (Result, error) {
 	r := Result{Program: p.Name, Section: p.Section}
 	add := r.add
@@ -103,12 +104,13 @@ func (c *checker) program(p *needs.Program) (Result, error) {
 		}
 		return c.answers[p.Relocations[fact]].Value
 	}
-	// reached adds to why, the message about a relocation or symbol, if its instruction is reached only
-	// for some settings.
+	// reached adds to why, the message about a relocation or symbol, if its instruction is reached
+	// only for some settings.
 	reached := func(fact int, why *string) (certainly bool) {
 		certainly = p.CertainlyReached(fact, value)
 		if !certainly && p.Reached(fact, value) {
-			*why += "; used only for some settings (.rodata, .kconfig, symbols that aren't in BTF)"
+			*why += "; used only for some settings (.rodata, .kconfig, symbols that " +
+				"aren't in BTF, the kernel's version)"
 		}
 		return certainly
 	}

@@ -225,7 +225,9 @@ func TestConditions(t *testing.T) {
 		{Kind: core.FieldExists, Type: s, Access: "0:0"},
 		{Kind: core.FieldExists, Type: s, Access: "0:1"},
 	}
-	lit := func(i int, found bool) needs.Literal { return needs.Literal{Test: reach.Fact(i), Found: found} }
+	lit := func(i int, found bool) needs.Literal {
+		return needs.Literal{Test: reach.Fact(i), Found: found}
+	}
 	for _, c := range []struct {
 		name string
 		when needs.Condition // under which "new" is read; nil for always

@@ -52,7 +52,7 @@ func assemble(all []*asked, order binary.ByteOrder) (*Needs, error) {
 		maps.DeleteFunc(p.Certain, func(i int, c Condition) bool {
 			other, ok := p.Conditions[i]
 			return i < len(p.Relocations) && p.Relocations[i].Kind.IsGuard() ||
-				ok && slices.EqualFunc(c, other, func(a, b []Literal) bool { return compareCubes(a, b) == 0 })
+				ok && slices.CompareFunc(c, other, compareCubes) == 0
 		})
 		for i, r := range p.Relocations {
 			if shared[r] {

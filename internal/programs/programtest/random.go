@@ -28,6 +28,8 @@ type Random struct {
 	// some relocations whether to use others.
 	Guards bool
 	guards []string // conditions about the types of the program
+	// numbers are expressions about these types whose values differ between kernels.
+	numbers []string
 }
 
 // NewRandom returns a Random whose programs depend only on the kernel and the seed.
@@ -46,7 +48,7 @@ func (r *Random) add(b *core.BTF) {
 		t := &b.Types[i]
 		switch {
 		case !isIdentifier(b.TypeName(t)):
-		case t.Kind.IsComposite() && t.Vlen > 0, t.Kind == btf.KindTypedef, t.Kind.IsEnum():
+		case t.Kind.IsComposite(), t.Kind == btf.KindTypedef, t.Kind.IsEnum():
 			r.roots = append(r.roots, core.Found{BTF: b, ID: b.StartID + uint32(i)})
 		}
 	}
@@ -95,7 +97,7 @@ func (r *Random) Compile(t testing.TB, n int) (object []byte, sources map[string
 		sources[name] = r.program(name)
 	}
 	for {
-		source := "const volatile int setting0, setting1;\n"
+		source := externs
 		for _, name := range names {
 			source += sources[name] + "\n"
 		}
@@ -117,7 +119,7 @@ var crash = regexp.MustCompile(`(?:on function "|declaration ')(f\d+)`)
 // program returns the source of one program and its types.
 func (r *Random) program(name string) string {
 	r.source.Reset()
-	r.asks, r.guards = nil, nil
+	r.asks, r.guards, r.numbers = nil, nil, nil
 	for range 1 + r.IntN(2) {
 		r.root(r.roots[r.IntN(len(r.roots))])
 	}
@@ -129,28 +131,60 @@ func (r *Random) program(name string) string {
 		r.ask("type_size(struct no_such_type___%d)", r.n)
 	}
 	if r.Guards {
-		r.guard()
+		r.guard(name)
 	}
 	return fmt.Sprintf("%sSEC(\"socket\") int %s(void *ctx) {\n%s\treturn 0;\n}\n", r.source.String(),
 		name, strings.Join(r.asks, ""))
 }
 
-// guard puts most of the relocations of a program into if statements, some of them nested.
-func (r *Random) guard() {
+// guard puts most of the relocations of a program into if statements, some of them nested. Some
+// programs also refer to symbols, and some call a function that has a part of the statements.
+func (r *Random) guard(name string) {
+	for _, use := range []string{"no_kfunc0()", "no_kfunc1(2)", "out = no_ksym"} {
+		if r.chance(15) {
+			r.asks = slices.Insert(r.asks, r.IntN(len(r.asks)+1), "\t"+use+";\n")
+		}
+	}
 	var body []string
 	for _, ask := range r.asks {
 		for range r.IntN(3) {
-			if len(r.guards) > 0 {
-				ask = fmt.Sprintf("\tif (%s) {\n%s\t}\n", r.condition(2), ask)
-				if r.chance(20) {
-					ask = strings.TrimSuffix(ask, "\n") + " else {\n\tout = 1;\n\t}\n"
-				}
-			}
+			ask = r.guarded(ask)
 		}
 		body = append(body, ask)
 	}
+	if r.chance(20) {
+		n := r.IntN(len(body) + 1)
+		r.definition("%s__attribute__((noinline)) int %s_sub(void) {\n%s\treturn out;\n}",
+			[]string{"", "static "}[r.IntN(2)], name, strings.Join(body[:n], ""))
+		body = append(body[n:], r.guarded(fmt.Sprintf("\tout = %s_sub();\n", name)))
+	}
 	r.asks = body
 }
+
+// guarded puts a statement into an if statement.
+func (r *Random) guarded(ask string) string {
+	ask = fmt.Sprintf("\tif (%s) {\n%s\t}\n", r.condition(2), ask)
+	if r.chance(20) {
+		ask = strings.TrimSuffix(ask, "\n") + " else {\n\tout = 1;\n\t}\n"
+	}
+	return ask
+}
+
+// externs has the symbols to which programs with guards refer. Kernels lack those whose name begins
+// with no_.
+const externs = `
+const volatile int setting0, setting1;
+#define kconfig __attribute__((section(".kconfig")))
+#define weak_ksym __attribute__((section(".ksyms"), weak))
+extern int LINUX_KERNEL_VERSION kconfig;
+extern _Bool CONFIG_NO_SUCH __attribute__((weak)) kconfig;
+struct cgroup { int any; };
+extern void bpf_cgroup_release(struct cgroup *) weak_ksym;
+extern void no_kfunc0(void) weak_ksym, no_kfunc1(int) weak_ksym;
+extern int no_ksym weak_ksym;
+// clang must not combine two tests of addresses with |, which the verifier refuses for addresses.
+#define is_there(symbol) ({ const void *at = symbol; asm volatile("" : "+r"(at)); at != 0; })
+`
 
 // condition returns a condition of a guard.
 func (r *Random) condition(depth int) string {
@@ -158,14 +192,37 @@ func (r *Random) condition(depth int) string {
 		return fmt.Sprintf("(%s %s %s)", r.condition(depth-1), []string{"&&", "||"}[r.IntN(2)],
 			r.condition(depth-1))
 	}
-	c := r.guards[r.IntN(len(r.guards))]
-	if r.chance(10) {
-		c = fmt.Sprintf("setting%d", r.IntN(2))
+	var c string
+	switch n := r.IntN(10); {
+	case n < 5 && len(r.guards) > 0:
+		c = r.guards[r.IntN(len(r.guards))]
+	case n < 8 && len(r.numbers) > 0:
+		c = r.comparison()
+	case n < 9:
+		c = []string{"no_kfunc0", "no_kfunc1", "&no_ksym", "bpf_cgroup_release"}[r.IntN(4)]
+		c = "is_there(" + c + ")"
+	default:
+		c = []string{"setting0", "setting1", "CONFIG_NO_SUCH", "(LINUX_KERNEL_VERSION < 0x50000)",
+			"(out == 3)"}[r.IntN(5)]
 	}
 	if r.chance(20) {
 		return "!" + c
 	}
 	return c
+}
+
+// comparison returns a comparison of numbers that differ between kernels.
+func (r *Random) comparison() string {
+	number := func() string { return r.numbers[r.IntN(len(r.numbers))] }
+	left, right := number(), fmt.Sprint([]int{1, 2, 4, 8, 12, 16, 24, 40, 100}[r.IntN(9)])
+	if r.chance(40) {
+		left = fmt.Sprintf("(%s %s %s)", left, []string{"+", "|", "^", "*"}[r.IntN(4)], number())
+		right += "2" // a sum that is compared with 0 becomes a comparison with a negation
+	}
+	if r.chance(10) {
+		right = number()
+	}
+	return fmt.Sprintf("(%s %s %s)", left, []string{"<", ">", "==", "!=", ">="}[r.IntN(5)], right)
 }
 
 func (r *Random) next() int {
@@ -221,6 +278,7 @@ func (r *Random) root(of core.Found) {
 			if name != "void" {
 				r.ask("%s(%s)", ask, name)
 				r.addGuard("%s(%s)", []string{"type_exists", "type_matches", "type_size"}[r.n%3], name)
+				r.numbers = append(r.numbers, fmt.Sprintf("type_size(%s)", name))
 			}
 		}
 	}
@@ -260,6 +318,10 @@ func (r *Random) field(name string, root *node) {
 	}
 	expr := start + path[1:]
 	r.addGuard("field_exists(%s)", expr)
+	r.numbers = append(r.numbers, fmt.Sprintf("field_exists(%s)", expr))
+	if !index {
+		r.numbers = append(r.numbers, fmt.Sprintf("(field_exists(%s) ? byte_sz(%s) : 0)", expr, expr))
+	}
 	asks := []string{"byte_off", "byte_sz", "field_exists"}
 	if !index && (at.kind == btf.KindInt || at.kind.IsEnum()) {
 		asks = append(asks, "is_signed", "lshift", "rshift")

@@ -14,6 +14,9 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 	"github.com/cilium/ebpf/btf"
+
+	"github.com/rules-btf/rules_btf/internal/programs/bpfobj"
+	"github.com/rules-btf/rules_btf/internal/programs/core"
 )
 
 // poison is the number of a helper that doesn't exist. If an instruction can't be resolved, libbpf
@@ -57,16 +60,22 @@ func outcomes(guards []question, do func(found map[question]bool)) {
 	}
 }
 
-// holds reports whether a condition holds for these outcomes of the guards. The other facts, and
-// those that were found, are the numbers in the instructions.
+// answer is the answer to a relocation for these outcomes of the guards. The answers to relocations
+// that aren't guards, and the sizes of types that were found, are the numbers in the instructions.
+func answer(f *bpfobj.Function, at int, found map[question]bool) uint64 {
+	switch q := questionOf(f.Relocations[at]); {
+	case q.kind.IsGuard() && !found[q]:
+		return 0
+	case q.kind.IsGuard() && q.kind != core.TypeSize:
+		return 1
+	}
+	return uint64(f.Insns[at].Imm)
+}
+
+// holds reports whether a condition holds for these outcomes of the guards.
 func holds(a Analysis, c Condition, found map[question]bool) bool {
 	value := func(fact int) uint64 {
-		s := a.Facts[fact].Site
-		q := questionOf(s.Function.Relocations[s.Insn])
-		if q.kind.IsGuard() && !found[q] {
-			return 0
-		}
-		return uint64(s.Function.Insns[s.Insn].Imm)
+		return answer(a.Facts[fact].Site.Function, a.Facts[fact].Site.Insn, found)
 	}
 	return slices.ContainsFunc(c, func(cube []Literal) bool {
 		return !slices.ContainsFunc(cube, func(l Literal) bool { return l.Test.Holds(value) != l.Found })

@@ -201,9 +201,7 @@ func patched(t *testing.T, functions []*bpfobj.Function, found map[question]bool
 	for _, f := range functions {
 		for at, i := range f.Insns {
 			if r, ok := f.Relocations[at]; ok && r.Kind.IsGuard() {
-				if !found[questionOf(r)] {
-					i.Imm = 0
-				}
+				i.Imm = int32(answer(f, at, found))
 			}
 			if f.Calls[at] != nil { // the last function
 				i.Imm = int32(len(f.Insns) - at - 1)

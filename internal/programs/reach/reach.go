@@ -1,18 +1,19 @@
 // Package reach finds out under which conditions the kernel's verifier reaches the CO-RE
-// relocations of a program.
+// relocations of a program, and uses of weak symbols.
 //
 // If the kernel lacks what a relocation refers to, libbpf replaces the relocation's instruction
 // with an invalid one. The kernel refuses the program only if its verifier reaches this
 // instruction. A program prevents this with a guard: a relocation whose answer is 0 if the kernel
-// lacks something (core.Kind.IsGuard).
+// lacks something (core.Kind.IsGuard), or the address of a weak symbol.
 //
 //	if (bpf_core_field_exists(task->__state))
 //		state = task->__state;
 //
 // If the verifier knows the values that a jump compares, it follows the jump only one way. So in a
 // kernel without the field, it never reaches the read. This package does the same for all outcomes
-// of all guards together: its values are decision diagrams over the guards. For given outcomes of
-// the guards, this is constant propagation: if two paths lead to an instruction, a value that
+// of all guards together: its values are decision diagrams over the guards, and over comparisons of
+// other numbers that are known for each kernel, such as the size of a type. For given outcomes of
+// these, this is constant propagation: if two paths lead to an instruction, a value that
 // differs between these paths is unknown at the instruction. The verifier follows each path
 // separately. So it may skip instructions that this package considers reachable, but it never
 // reaches an instruction that this package considers unreachable.
@@ -21,7 +22,10 @@
 //	walk.go       instructions and the edges between them
 //	state.go      what is known before an instruction: registers and the stack
 //	value.go      what instructions do with values
-//	settings.go   values that only the verifier knows
+//	settings.go   values that only the verifier knows, and numbers that are known for each kernel
+//	choice.go     comparisons of such values
+//	test.go       comparisons in conditions
+//	refusals.go   instructions that the verifier refuses if a weak symbol doesn't exist
 //	diagram.go    decision diagrams
 //	cover.go      conditions from diagrams
 //

@@ -15,9 +15,9 @@ const (
 )
 
 // refusals returns, for each weak symbol, the condition under which the verifier reaches an
-// instruction that it refuses if the symbol doesn't exist. Then libbpf replaces a call of the symbol
-// with an invalid one (poison_kfunc_call), and the symbol's address with 0. The verifier refuses
-// instructions that access memory at a number, and helpers that get a number as an address.
+// instruction that it refuses if the symbol doesn't exist. Then libbpf replaces a call of the
+// symbol with an invalid one (poison_kfunc_call), and the symbol's address with 0. The verifier
+// refuses instructions that access memory at a number, and helpers that get a number as an address.
 func (w *walk) refusals() map[string]ref {
 	d, all := w.diagram, map[string]ref{}
 	for name := range w.symbols {

@@ -10,10 +10,11 @@ import (
 // settings are values that the verifier knows when it checks a program, but that the object file
 // doesn't show. Some are facts, which are known for each kernel: the answers to relocations. Others
 // aren't: what is in .rodata, which a loader may set; what is in .kconfig, such as
-// LINUX_KERNEL_VERSION; and whether symbols exist that aren't in BTF. If a jump compares such
-// values, the verifier follows the jump only one way, but we don't know which. So the comparison is
-// a choice, which is like a guard. If a choice compares only facts, it is a Test in conditions.
-// Choices are numbered after all guards.
+// LINUX_KERNEL_VERSION; whether symbols exist that aren't in BTF; and whether the verifier checks
+// global functions that it doesn't reach. If a jump compares such values, the verifier follows the
+// jump only one way, but we don't know which. So the comparison is a choice, which is like a guard.
+// If a choice compares only facts, it is a Test in conditions. Choices are numbered after all
+// guards.
 type settings struct {
 	off        level
 	first      int32
@@ -104,7 +105,7 @@ func (s *settings) fact(fact int, kind core.Kind) term {
 func (s *settings) value(v known) term {
 	n, ok := s.values[v.setting]
 	if !ok {
-		if len(s.list) == maxSettings || v.tokens > maxTest/2 {
+		if len(s.list) == maxSettings || v.tokens >= maxTest/2 {
 			return term{kind: isAnything}
 		}
 		if s.values == nil {
@@ -168,7 +169,12 @@ func (s *settings) calculate(code uint8, wide bool, x, y term) (t term, ok bool)
 		return term{kind: isAnything}, true
 	}
 	a, b := s.known(x), s.known(y)
-	return s.value(known{setting{op, x, y}, a.facts && b.facts, false, a.tokens + b.tokens + 1}), true
+	if shifted := (setting{aluLsh | bpfobj.ClassALU64, a.x, y}); code == aluRsh && wide &&
+		y == number(32) && a.setting == shifted { // without 32-bit instructions
+		return s.calculate(aluMov, false, x, a.x)
+	}
+	small := a.small && b.small && (code == aluAnd || code == aluOr || code == aluXor)
+	return s.value(known{setting{op, x, y}, a.facts && b.facts, small, a.tokens + b.tokens + 1}), true
 }
 
 // areKnown reports whether two terms are settings or numbers, and at least one is a setting.
@@ -184,12 +190,17 @@ func (s *settings) compare(op uint8, x, y term) (guard int32, sense, ok bool) {
 		return 0, false, false
 	}
 	c, sense := choice{op, x, y}.normal(s.known(x).small && s.known(y).small)
+	if _, found := s.choices[c]; !found && len(s.choices) >= maxChoices {
+		s.full = true
+		return 0, false, false
+	}
+	return s.choice(c), sense, true
+}
+
+// choice returns the number of a choice.
+func (s *settings) choice(c choice) int32 {
 	n, found := s.choices[c]
 	if !found {
-		if len(s.choices) == maxChoices {
-			s.full = true
-			return 0, false, false
-		}
 		if s.choices == nil {
 			s.choices = map[choice]int32{}
 		}
@@ -197,12 +208,18 @@ func (s *settings) compare(op uint8, x, y term) (guard int32, sense, ok bool) {
 		s.choices[c] = n
 		s.choiceList = append(s.choiceList, c)
 	}
-	return n, sense, true
+	return n
 }
+
+// checksAll returns the number of the choice whether the verifier checks all global functions.
+func (s *settings) checksAll() int32 { return s.choice(choice{}) }
 
 // test returns the test for a choice, and whether the choice compares only facts.
 func (s *settings) test(guard int32) (Test, bool) {
 	c := s.choiceList[guard-s.first]
+	if c == (choice{}) {
+		return nil, false
+	}
 	return append(append(s.tokens(c.x), s.tokens(c.y)...), token{op: operation(c.op)}),
 		s.known(c.x).facts && s.known(c.y).facts
 }

@@ -66,8 +66,9 @@ func (op operation) sign() (sign string, narrow bool) {
 }
 
 // fold evaluates a test with a stack. It returns false if the test has operators without operands,
-// or operands without operators.
-func fold[T any](t Test, operand func(token) T, do func(op operation, x, y T) T) (result T, ok bool) {
+// or several results.
+func fold[T any](t Test, operand func(token) T, do func(op operation, x, y T) T) (result T,
+	ok bool) {
 	var stack []T
 	for _, token := range t {
 		n := len(stack)

@@ -48,11 +48,15 @@ func (w *walk) push(p place) {
 // run follows all instructions until states no longer change.
 //
 // It begins with the program, and with the global functions: before Linux 6.8, the verifier checks
-// all global functions, even if it reaches no instruction that calls them.
+// all global functions, even if it reaches no instruction that calls them. So the kernel's version
+// is a setting here.
 func (w *walk) run() {
 	for i, f := range w.functions {
-		if i == 0 || f.Global {
-			w.enter(f, anything, i == 0)
+		switch {
+		case i == 0:
+			w.enter(f, anything, true)
+		case f.Global:
+			w.enter(f, w.diagram.branch(w.diagram.checksAll(), none, anything), false)
 		}
 	}
 	for len(w.queue) > 0 && !w.diagram.full {
@@ -146,7 +150,8 @@ func (w *walk) immediate(f *function, at int) ref {
 	r, relocated := f.Relocations[at]
 	i, d := f.Insns[at], w.diagram
 	switch {
-	case relocated && r.Kind == core.TypeIDLocal, relocated && r.Kind == core.EnumvalValue && !i.IsWide():
+	case relocated && r.Kind == core.TypeIDLocal,
+		relocated && r.Kind == core.EnumvalValue && !i.IsWide():
 		return anything
 	case relocated:
 		fact := w.questions[questionOf(r)]
@@ -278,6 +283,9 @@ func (w *walk) call(f *function, at int, s state) {
 		}
 	}
 	s.clobber(d, s.low)
+	if to != nil && to.Global {
+		w.enter(to, s.reach, false)
+	}
 	if to == nil || to.Global {
 		s.forget(0, 1, 2, 3, 4, 5)
 		w.flow(f, at+1, s)

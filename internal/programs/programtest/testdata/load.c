@@ -6,7 +6,8 @@
 // resolved with the BTF in FILE, by default the running kernel's. The output is "loaded" or
 // "refused", and the log of libbpf and the verifier. With --each, the programs are loaded one after
 // the other, and the output has a line for each program: its name, "loaded" or "refused", and
-// "missing" if libbpf's log reports a relocation without a match.
+// "missing" if libbpf's log reports a relocation without a match in the program or its function
+// NAME_sub. libbpf resolves the relocations of all functions that aren't programs.
 #include <bpf/libbpf.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -15,12 +16,29 @@
 
 static char log_text[1 << 20];
 static size_t used;
+static const char *program; /* with --each: the one that is loaded */
 static bool missing;
+
+/* Sets missing if a message is about the program or its function "PROGRAM_sub". */
+static void look(const char *format, va_list args)
+{
+	char text[1024], start[256];
+	const char *at;
+	va_list copy;
+
+	va_copy(copy, args);
+	vsnprintf(text, sizeof(text), format, copy);
+	va_end(copy);
+	snprintf(start, sizeof(start), "prog '%s", program);
+	at = strstr(text, start);
+	if (at && (at[strlen(start)] == '\'' || at[strlen(start)] == '_'))
+		missing = true;
+}
 
 static int print(enum libbpf_print_level level, const char *format, va_list args)
 {
-	if (strstr(format, "no matching targets found"))
-		missing = true;
+	if (program && strstr(format, "no matching targets found"))
+		look(format, args);
 	if (level == LIBBPF_WARN && used < sizeof(log_text) - 1) {
 		int n = vsnprintf(log_text + used, sizeof(log_text) - used, format, args);
 
@@ -84,6 +102,7 @@ int main(int argc, char **argv)
 	for (int i = at + 1; i < argc; i++) {
 		const char *result;
 
+		program = argv[i];
 		missing = false;
 		result = load(argv[at], btf, 1, argv + i);
 		printf("%s %s%s\n", argv[i], result, missing ? " missing" : "");
