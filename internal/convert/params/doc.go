@@ -61,4 +61,5 @@ const (
 	ReasonUnexpectedRegister    = "unexpected register"
 	ReasonUnnamedParameter      = "unnamed parameter"
 	ReasonName                  = "function name is not an identifier"
+	ReasonUnsized               = "parameter of a type that is only declared" // or the result
 )
