@@ -148,6 +148,16 @@ func place(n *types.Node, e *types.Elem) (at, bits uint64) {
 	return e.Val & (1<<32 - 1), 0
 }
 
+// findUnsound reports whether the kernel would refuse what a survey's units have, and what has no
+// size. BTF that was linked before stays as it is, unless other units are linked with it.
+func findUnsound(o *object.Object, s *survey.Survey, b base.Base) (u *unsized, found bool) {
+	if !slices.ContainsFunc(s.Units, func(u object.Unit) bool { return !u.FromBTF }) {
+		return nil, false
+	}
+	u = findUnsized(s, b)
+	return u, u != nil || anyMisaligned(o, s.Kinds)
+}
+
 // anyMisaligned reports whether a struct has a FLOAT that isn't aligned.
 func anyMisaligned(o *object.Object, kinds []types.Kind) bool {
 	if !slices.Contains(kinds, types.KindFloat) {
