@@ -162,7 +162,7 @@ func (opt *Options) resolve(o *object.Object) (*resolution, error) {
 	if err != nil {
 		return nil, err
 	}
-	if u, found := findUnsound(o, s, opt.Base); found {
+	if u, found := findUnsound(o, s, opt); found {
 		c, err := makeSound(o, all, u)
 		if err != nil {
 			return nil, err

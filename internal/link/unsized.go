@@ -149,12 +149,15 @@ func place(n *types.Node, e *types.Elem) (at, bits uint64) {
 }
 
 // findUnsound reports whether the kernel would refuse what a survey's units have, and what has no
-// size. BTF that was linked before stays as it is, unless other units are linked with it.
-func findUnsound(o *object.Object, s *survey.Survey, b base.Base) (u *unsized, found bool) {
-	if !slices.ContainsFunc(s.Units, func(u object.Unit) bool { return !u.FromBTF }) {
+// size. Only a link with facts asks: other results may be linked again, with units that define what
+// these units declare. BTF that was linked before stays as it is, unless other units are linked
+// with it.
+func findUnsound(o *object.Object, s *survey.Survey, opt *Options) (u *unsized, found bool) {
+	fresh := func(u object.Unit) bool { return !u.FromBTF }
+	if opt.Facts == nil || !slices.ContainsFunc(s.Units, fresh) {
 		return nil, false
 	}
-	u = findUnsized(s, b)
+	u = findUnsized(s, opt.Base)
 	return u, u != nil || anyMisaligned(o, s.Kinds)
 }
 
