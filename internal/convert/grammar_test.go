@@ -230,8 +230,8 @@ var trusted = regexp.MustCompile(
 		`: array-size: |` + // 4 GiB and more
 		`: param-type: return type: |` + // const void, and typedefs of void
 		`: depth: |` +
-	// what a link with facts leaves out or replaces, see TestDeclaredOnly
-	`: member-align: .* is a FLOAT of |,? (is )?a FWD$|has no size$`)
+		// what a link with facts leaves out or replaces, see TestDeclaredOnly
+		`: member-align: .* is a FLOAT of |,? (is )?a FWD$|has no size$`)
 
 // TestGrammar converts types that are nested up to three levels deep. The unit with the type is
 // converted both alone and in a file with another unit. The result must be BTF that obeys the
