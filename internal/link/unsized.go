@@ -72,8 +72,8 @@ func findUnsized(s *survey.Survey, b base.Base) *unsized {
 	}
 	for c := range s.Variables.All() {
 		to, _ := s.Graph.SkipModifiers(c.Ref)
-		if t := s.Tags.Of(to); s.Kinds[to] == types.KindStub && s.Nodes[to].Aux != uint32(types.TagEnum) &&
-			sizes[t] == 0 && !u.inBase(t) {
+		t, enum := s.Tags.Of(to), s.Nodes[to].Aux == uint32(types.TagEnum)
+		if s.Kinds[to] == types.KindStub && !enum && sizes[t] == 0 && !u.inBase(t) {
 			u.tags[to] = true
 		}
 	}
