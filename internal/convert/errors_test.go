@@ -211,8 +211,7 @@ func TestSkippedUnitLeavesNoTrace(t *testing.T) {
 	}
 }
 
-// TestReducedDebugInformation converts C units that were compiled with -femit-struct-debug-baseonly.
-// gcc then only declares the types of headers, even types without a name, which nothing can define.
+// TestReducedDebugInformation converts C units compiled with -femit-struct-debug-baseonly. gcc then only declares the types of headers, even types without a name, which nothing can define.
 func TestReducedDebugInformation(t *testing.T) {
 	const header = "struct named { int x; }; typedef struct { int x; } alias; "
 	const good = "struct own { int y; }; struct named *g(struct own *o) { return 0; }"

@@ -99,7 +99,8 @@ func (u *unit) visitVariable(off uint32) error {
 	return u.declTags(&e, id, -1)
 }
 
-// isDeclared reports whether t is a struct, union or enum that is only declared, or an array of them.
+// isDeclared reports whether t is a struct, union or enum that is only declared, or an array of
+// such a type.
 func (t typeRef) isDeclared() (bool, error) {
 	var e dwarf.DIE
 	for range types.MaxDepth {

@@ -9,7 +9,6 @@ import (
 	"github.com/rules-btf/rules_btf/internal/link/decide"
 	"github.com/rules-btf/rules_btf/internal/link/locsec"
 	"github.com/rules-btf/rules_btf/internal/link/relocate"
-	"github.com/rules-btf/rules_btf/internal/link/resolve"
 	"github.com/rules-btf/rules_btf/internal/link/write"
 	"github.com/rules-btf/rules_btf/internal/model/object"
 	"github.com/rules-btf/rules_btf/internal/support/parallel"
@@ -39,10 +38,11 @@ func Inlined(o *object.Object, sites *inlines.Sites, functions *base.Functions,
 	if distilled {
 		needed = declare(o, opt.Base, functions.BTF())
 	}
-	t, _, _, err := opt.resolve(needed)
+	r, err := opt.resolve(needed)
 	if err != nil {
 		return nil, err
 	}
+	t := r.types
 	opt.Step("choose functions")
 	d, inlined := decide.DecideInlined(t, functions.Find, opt.Jobs)
 	opt.Step("write types, sort locations")
@@ -56,7 +56,7 @@ func Inlined(o *object.Object, sites *inlines.Sites, functions *base.Functions,
 		return nil, err
 	}
 	opt.Step("write sites")
-	ids := idsOfFunctions(t, w, inlined, o, sites)
+	ids := idsOfFunctions(r, w, inlined, o, sites)
 	below := &btf.Blob{Order: orderOf(o)}
 	below.StartID, below.BaseStrLen = opt.Base.Ends()
 	var split *btf.Blob
@@ -76,8 +76,9 @@ func Inlined(o *object.Object, sites *inlines.Sites, functions *base.Functions,
 }
 
 // idsOfFunctions returns the type ids of the functions in sites.Units, by unit.
-func idsOfFunctions(t *resolve.Types, w *write.Written, list []decide.Inlined,
+func idsOfFunctions(r *resolution, w *write.Written, list []decide.Inlined,
 	o *object.Object, sites *inlines.Sites) [][]uint32 {
+	t := r.types
 	ids := make([]uint32, t.Len())
 	for _, f := range list {
 		if ids[f.Func] = f.ID; f.ID == 0 {
@@ -90,7 +91,7 @@ func idsOfFunctions(t *resolve.Types, w *write.Written, list []decide.Inlined,
 		items := o.Units[u.Unit].Items
 		byUnit[i] = make([]uint32, len(u.Functions))
 		for n, item := range u.Functions {
-			byUnit[i][n] = ids[t.In(u.Unit, items[item])]
+			byUnit[i][n] = ids[t.In(u.Unit, r.id(items[item]))]
 		}
 	}
 	return byUnit

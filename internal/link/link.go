@@ -57,6 +57,8 @@ type Result struct {
 	LeftOut symbols.LeftOut
 	// Absent are the units in LeftOut that have functions, but no global functions.
 	Absent symbols.LeftOut
+	// Loss says which members are left out because nothing defines their types; "" if none is.
+	Loss string
 }
 
 // Link makes the final BTF for the objects' units. It doesn't change the objects, except that it
@@ -83,10 +85,11 @@ func Link(inputs []*object.Object, opt Options) (*Result, error) {
 // opt.Last is set.
 func Object(o *object.Object, opt Options) (*Linked, error) {
 	opt.setDefaults()
-	t, x, copied, err := opt.resolve(o)
+	r, err := opt.resolve(o)
 	if err != nil {
 		return nil, err
 	}
+	t, x := r.types, r.index
 	if opt.Last {
 		dropTypes(o, t, opt.Facts)
 	}
@@ -95,7 +98,7 @@ func Object(o *object.Object, opt Options) (*Linked, error) {
 	if err != nil {
 		return nil, err
 	}
-	result := &Result{Skipped: d.Skipped, Conflicts: t.Conflicts}
+	result := &Result{Skipped: d.Skipped, Conflicts: t.Conflicts, Loss: r.loss}
 	result.LeftOut, result.Absent = x.LeftOut(t.Survey)
 	if !slices.ContainsFunc(t.Units, func(u object.Unit) bool { return u.FromBTF }) {
 		result.Doubt = t.Found.Doubt() // linked BTF has only types that its base lacks
@@ -112,7 +115,7 @@ func Object(o *object.Object, opt Options) (*Linked, error) {
 		return nil, err
 	}
 	result.BTF = w.BTF
-	return &Linked{result, copied, t, d, w}, nil
+	return &Linked{result, *r, d, w}, nil
 }
 
 func (opt *Options) setDefaults() {
@@ -131,28 +134,56 @@ func orderOf(o *object.Object) binary.ByteOrder {
 	return o.Target.Order
 }
 
-// resolve runs the first stages, up to the types that the shapes become. copied says which units
-// are bases of inputs that are split BTF.
-func (opt *Options) resolve(o *object.Object) (t *resolve.Types, x *symbols.Index, copied []bool,
-	err error) {
+// resolution is the result of the first stages, up to the types that the shapes become.
+type resolution struct {
+	types  *resolve.Types
+	index  *symbols.Index
+	copied []bool     // by unit: it is the base of an input that is split BTF; nil if no unit is one
+	ids    []types.ID // by node of the object: the node in types; nil if they are equal
+	loss   string     // Result.Loss
+}
+
+func (opt *Options) resolve(o *object.Object) (*resolution, error) {
 	if err := opt.checkTarget(o.Target, orderOf(o)); err != nil {
-		return nil, nil, nil, err
+		return nil, err
 	}
 	opt.Step("select units")
 	if err := opt.Variables.Check(opt.Features, opt.Facts != nil, opt.Base != nil); err != nil {
-		return nil, nil, nil, err
+		return nil, err
 	}
-	units, copied, copies := resolve.Copies(o.Graph, o.Units, opt.Base)
+	all := o.Units
 	if opt.Variables == PerCPU && opt.Features.Has(features.GlobalVar) {
-		units = withoutGlobals(o.Graph, units)
+		all = withoutGlobals(o.Graph, all)
 		opt.withoutGlobals()
 	}
+	r := &resolution{}
+	units, copied, copies := resolve.Copies(o.Graph, all, opt.Base)
 	s, x, err := selectUnits(o, units, *opt)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, err
+	}
+	if u, found := findUnsound(o, s, opt); found {
+		c, err := makeSound(o, all, u)
+		if err != nil {
+			return nil, err
+		}
+		r.ids, r.loss = c.ids, c.loss
+		units, copied, copies = resolve.Copies(c.Graph, c.Units, opt.Base)
+		if s, x, err = selectUnits(c.Object, units, *opt); err != nil {
+			return nil, err
+		}
 	}
 	opt.Step("resolve conflicts")
-	return resolve.Resolve(s, opt.Base, copies, opt.Jobs), x, copied, nil
+	r.types, r.index, r.copied = resolve.Resolve(s, opt.Base, copies, opt.Jobs), x, copied
+	return r, nil
+}
+
+// id returns the node in the resolved types for a node of the object.
+func (r *resolution) id(node types.ID) types.ID {
+	if r.ids == nil {
+		return node
+	}
+	return r.ids[node]
 }
 
 // selectUnits checks the object, surveys its units, as far as they are in the list units, and the
@@ -189,8 +220,7 @@ func (r *Result) WriteSkipped(w io.Writer) error { return decide.WriteSkipped(w,
 // Linked is a Result that also knows which unit holds which type.
 type Linked struct {
 	*Result
-	copied  []bool // by unit: it is the base of an input that is split BTF; nil if no unit is one
-	types   *resolve.Types
+	resolution
 	decided *decide.Decisions
 	written *write.Written
 }
@@ -199,6 +229,7 @@ type Linked struct {
 // if it has none. Unit u, which holds it, must be BTF that was linked before, and node must be from
 // object.FromBlob.
 func (l *Linked) ID(u int, node types.ID) uint32 {
+	node = l.id(node)
 	k := l.types.Of(node)
 	if !l.types.Fixed(node) {
 		k = l.types.In(u, node)

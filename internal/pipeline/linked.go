@@ -124,6 +124,9 @@ func Linked(path string, how How) (*Result, error) {
 	if how.Variables.Which != link.Extra {
 		result.Doubt = cmp.Or(result.Doubt, OwnBase(result.BTF, how.Bases.BTF))
 	}
+	if result.Loss != "" && how.Convert.Warn != nil {
+		how.Convert.Warn(path + ": " + result.Loss)
+	}
 	if how.Watch != nil {
 		if err := how.Watch.Linked(result.Result, how.Bases.BTF); err != nil {
 			return nil, err

@@ -120,6 +120,9 @@ func (r *linkRun) run(env *cli.Env, files []string) error {
 		nil); err != nil {
 		return err
 	}
+	if result.Loss != "" {
+		env.Warn("%s: %s", someOf(files), result.Loss)
+	}
 	doubt := result.Doubt
 	if r.which != link.Extra {
 		doubt = cmp.Or(doubt, pipeline.OwnBase(result.BTF, bases.BTF))

@@ -32,7 +32,8 @@ func (c *command) encode(env *cli.Env) error {
 	defer bases.Close()
 	for _, path := range c.files {
 		options := convert.Options{Features: c.features.Set, LangExclude: languages,
-			KABIPrefix: c.prefix, Jobs: env.Jobs, Counts: new(convert.Counts)}
+			KABIPrefix: c.prefix, Jobs: env.Jobs, Counts: new(convert.Counts),
+			Warn: func(line string) { env.Warn("%s", line) }}
 		if err := c.encodeFile(env, path, bases, options); err != nil {
 			return err
 		}

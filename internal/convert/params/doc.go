@@ -45,7 +45,8 @@
 // in link/decide/owners.go). The first and the last reason follow from rules of the kernel: the
 // name of a FUNC must be an identifier, and its parameters must have names. gcc and clang allow
 // other names, such as f$n, and C23 and C++ allow unnamed parameters in definitions; dwarves
-// silently leaves functions with unnamed parameters out.
+// silently leaves functions with unnamed parameters out. The reason for a parameter of a type that
+// is only declared comes before optimized parameters.
 package params
 
 // The reasons for leaving a function out, as they are reported. Ambiguous addresses, inconsistent
@@ -61,4 +62,5 @@ const (
 	ReasonUnexpectedRegister    = "unexpected register"
 	ReasonUnnamedParameter      = "unnamed parameter"
 	ReasonName                  = "function name is not an identifier"
+	ReasonUnsized               = "parameter of a type that is only declared" // or the result
 )

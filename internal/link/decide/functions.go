@@ -209,6 +209,8 @@ func (d *decider) skipReason(name types.Str, own, compared []Holder) string {
 		allChanged = allChanged && flags(&h)&changed != 0
 	}
 	switch {
+	case any&types.FuncUnsized != 0:
+		return params.ReasonUnsized
 	case all&types.FuncOptimized != 0:
 		return params.ReasonOptimized
 	case allChanged:

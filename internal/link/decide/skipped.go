@@ -18,12 +18,13 @@ const (
 	reasonName       = "name is not an identifier"
 	reasonNoSize     = "size 0"
 	reasonSeveral    = "several static variables of this name"
+	reasonDeclared   = "its type is only declared"
 )
 
 // Variable reports whether s is a variable rather than a function.
 func (s Skipped) Variable() bool {
 	switch s.Reason {
-	case reasonNoVariable, reasonName, reasonNoSize, reasonSeveral:
+	case reasonNoVariable, reasonName, reasonNoSize, reasonSeveral, reasonDeclared:
 		return true
 	}
 	return false

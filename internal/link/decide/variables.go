@@ -178,6 +178,9 @@ func (d *decider) variable(o *facts.Object, group []Holder) (v Type, reason stri
 			}
 		}
 	}
+	if slices.ContainsFunc(group, func(h Holder) bool { return h.Ref == 0 }) {
+		return 0, reasonDeclared
+	}
 	return 0, reasonNoVariable
 }
 
