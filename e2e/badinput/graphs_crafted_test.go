@@ -66,7 +66,7 @@ func (g graph) write(t *testing.T, dir string, bytes int) {
 }
 
 // TestGraphs gives each graph of 1 MB to some verbs, in turn, within the limits of crafted inputs.
-// A small graph goes to all verbs in shaping.
+// A small graph goes to some verbs in shaping.
 func TestGraphs(t *testing.T) {
 	harness.Need(t, "gcc")
 	dir := t.TempDir()
@@ -96,11 +96,12 @@ func TestGraphs(t *testing.T) {
 	for i, g := range graphs() {
 		g.write(t, dir, 16<<10)
 		var codes []int
-		for _, verb := range shaping {
+		verbs := []string{shaping[0], shaping[1+i%6], shaping[1+(i+2)%6]}
+		for _, verb := range verbs {
 			codes = append(codes, run(g.name, verb, 1))
 		}
 		if slices.Max(codes) != slices.Min(codes) {
-			t.Errorf("%s: exit codes %v of %q", g.name, codes, shaping)
+			t.Errorf("%s: exit codes %v of %q", g.name, codes, verbs)
 		}
 		g.write(t, dir, 1000<<10)
 		for k := range 2 {
@@ -140,7 +141,7 @@ func graphsCrafted() []crafted {
 			b.Ref(btf.KindTypedef, fmt.Sprintf("t%d", first), begin)
 		}
 	}
-	list := []crafted{file("names with the same end", "btfdedup verify x.btf", "", tails)}
+	list := []crafted{file("names with the same end", "btfdedup verify --for=load x.btf", "", tails)}
 	for _, verb := range shaping {
 		list = append(list, file("rings with a typedef", verb, "", rings))
 	}

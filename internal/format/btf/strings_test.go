@@ -14,7 +14,8 @@ func TestLongStrings(t *testing.T) {
 	}{
 		{[]string{"a", "", strings.Repeat("x", longString/2-1), "b"}, false},
 		{[]string{strings.Repeat("x", longString)}, true},
-		{[]string{"a", strings.Repeat("x", 3*longString), "", "b", strings.Repeat("y", longString)}, true},
+		{[]string{"a", strings.Repeat("x", 3*longString), "", "b", strings.Repeat("y", longString)},
+			true},
 	} {
 		b := &Blob{Strings: "\x00" + strings.Join(tt.names, "\x00") + "\x00"}
 		b.findEnds()

@@ -208,9 +208,9 @@ func (r *resolver) findRolesOfUsers(become func(types.ID, role)) {
 	}
 }
 
-// large is how many varying shapes an anonymous shape must contain to become an anchor. If there are
-// then more than maxSlots slots in all, which only hostile input reaches, the number is lower. So
-// slot lists take little memory for any input.
+// large is how many varying shapes an anonymous shape must contain to become an anchor. If there
+// are then more than maxSlots slots in all, which only hostile input reaches, the number is lower.
+// So slot lists take little memory for any input.
 const (
 	large    = 1 << 8
 	maxSlots = 1 << 22

@@ -33,8 +33,8 @@ type peer struct {
 // maxPeerWork is the limit for the total work of all lookups of peers: the square of the number of
 // environments with uncommon definitions, times the number of their conflicted tags, times the
 // number of tags that may be looked up; plus a walk over all anchors for each conflicted tag. Above
-// this limit, no lookup finds a peer. A module of 985 units with 89 conflicted tags needs a tenth of
-// this limit.
+// this limit, no lookup finds a peer. A module of 985 units with 89 conflicted tags needs a tenth
+// of this limit.
 const maxPeerWork = 1 << 28
 
 func newPeers(r *resolver, g *graph) *peers {

@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -89,5 +90,56 @@ func TestUnpinned(t *testing.T) {
 	}
 	if r.unpinned(outer[0]) == r.unpinned(outer[1]) {
 		t.Error("two shapes count as one")
+	}
+}
+
+// TestEnterOnce: if many shapes of a unit are looked up, its environment is entered once, because
+// that takes as long as the environment is large.
+func TestEnterOnce(t *testing.T) {
+	p := linktest.New()
+	one, other := p.Struct("inner", p.Int("int")), p.Struct("inner", p.Int("int"), p.Int("int"))
+	items := [2][]types.ID{{one}, {other}}
+	for i := range 100 {
+		outer := p.Struct(fmt.Sprintf("outer%d", i), p.Ptr(p.Stub("inner")))
+		items[0], items[1] = append(items[0], outer), append(items[1], outer)
+	}
+	units := [2]int{p.Unit("", 2, items[0]...), p.Unit("", 1, items[1]...)}
+	r := resolveUnits(p, nil)
+	before := r.r.view.round
+	for i, u := range units {
+		for _, id := range items[i] {
+			r.In(u, id)
+		}
+	}
+	if n := r.r.view.round - before; n > int32(len(units)) {
+		t.Errorf("environments were entered %d times, want %d", n, len(units))
+	}
+}
+
+// TestSlots: there are at most about maxSlots slots, even if large anonymous shapes are used often.
+func TestSlots(t *testing.T) {
+	p := linktest.New()
+	one, other := p.Struct("inner", p.Int("int")), p.Struct("inner", p.Int("int"), p.Int("int"))
+	p.Unit("", 2, one)
+	pointer := p.Ptr(p.Stub("inner"))
+	parts := make([]types.ID, large-10)
+	for i := range parts {
+		parts[i] = pointer
+	}
+	users := make([]types.ID, 2*maxSlots/large)
+	anonymous := p.Struct("", parts...)
+	for i := range users {
+		users[i] = anonymous
+	}
+	user := p.Struct("user", users...)
+	f := p.Proto(0, anonymous, anonymous)
+	p.Unit("", 1, other, user)
+	p.Fn("f", types.LinkageGlobal, 0, f)
+	r := resolveUnits(p, nil)
+	if n := len(r.r.slots.all); n > maxSlots {
+		t.Errorf("%d slots, want at most %d", n, maxSlots)
+	}
+	if held := r.Holders(types.KindFunc, p.Str("f"), nil); len(held) != 1 || held[0].Weight != 1 {
+		t.Errorf("the function is held as %+v", held)
 	}
 }
