@@ -24,8 +24,8 @@ const (
 // maxStack limits the values on the stack. Compilers need two for what BTF can express.
 const maxStack = 8
 
-// maxExpression limits the bytes of an expression that is evaluated. What BTF can express needs a few
-// dozen. Without a limit, many sites that share one long expression would cost their product.
+// maxExpression limits the bytes of an expression that is evaluated. What BTF can express needs a
+// few dozen. Without a limit, many sites that share one long expression would cost their product.
 const maxExpression = 512
 
 // evaluate computes as much of an expression as BTF can express: values, and sums with constants.

@@ -62,8 +62,8 @@ func (m *Machine) FrameOf(expr []byte) Frame {
 }
 
 // NeedsFrame reports whether an expression may need the frame base. Its result is a guess, because
-// DW_OP_fbreg may also be a byte of an operand. An expression that is too long to be evaluated needs
-// none.
+// DW_OP_fbreg may also be a byte of an operand. An expression that is too long to be evaluated
+// needs none.
 func NeedsFrame(expr []byte) bool {
 	return len(expr) <= maxExpression && bytes.IndexByte(expr, dwarf.OpFbreg) >= 0
 }
