@@ -141,7 +141,10 @@ func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags, nameless bool) e
 		// (crc32_le_base), and lose to a definition in assembly (crc32_le); and clang gives a static
 		// function only the symbol of its alias, which a linked file may lack. In languages other than C,
 		// symbols never have the names in the source.
-		symbol = u.mark(e, f)
+		var err error
+		if symbol, err = u.mark(e, f); err != nil {
+			return err
+		}
 		f.external = f.external || symbol.global // GNU as describes weak functions as local
 		switch {
 		case symbol.renamed && !f.external && !symbol.alias:
@@ -254,7 +257,7 @@ func (u *unit) takesMore(e *dwarf.DIE, f *function) (bool, error) {
 // addRenamed adds a function under the name of its symbol, so that the link can find out whether
 // the unit was linked.
 func (u *unit) addRenamed(e *dwarf.DIE, proto prototype) {
-	addr, _ := u.entry(e)
+	addr, _, _ := u.entry(e)
 	if name := u.c.in.symbols.nameAt(addr); name != "" {
 		node := types.Node{Kind: types.KindFunc, Aux: types.LinkageGlobal,
 			Size: uint32(types.FuncRenamed)}
@@ -355,16 +358,17 @@ func (u *unit) judge(e *dwarf.DIE, f *function, symbol *mark) (flags types.FuncF
 	return flags, sig, err
 }
 
-func (u *unit) entry(e *dwarf.DIE) (uint64, bool) {
+func (u *unit) entry(e *dwarf.DIE) (addr uint64, ok bool, err error) {
 	if u.c.in.symbols.load() != nil {
-		return 0, false // File returns the error
+		return 0, false, nil // File returns the error
 	}
 	return u.r.FirstAddress(e)
 }
 
-func (u *unit) mark(e *dwarf.DIE, f *function) mark {
-	if addr, ok := u.entry(e); ok {
-		return u.c.in.symbols.look(addr, f.name)
+func (u *unit) mark(e *dwarf.DIE, f *function) (mark, error) {
+	addr, ok, err := u.entry(e)
+	if !ok {
+		return mark{nameless: true}, err
 	}
-	return mark{nameless: true}
+	return u.c.in.symbols.look(addr, f.name), nil
 }

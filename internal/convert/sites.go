@@ -69,8 +69,11 @@ func (s *sites) begin() {
 // function, and returns what Body would return, except that Declares may be set without need.
 func (u *unit) visitSites(e *dwarf.DIE) (*dwarf.Function, error) {
 	s := u.c.sites
-	if !e.Children || u.isDropped(e) {
+	if !e.Children {
 		return nil, nil
+	}
+	if dropped, err := u.isDropped(e); dropped || err != nil {
+		return nil, err
 	}
 	s.machine.Operands, s.machine.Addrx = u.r.Operands(), u.r.AddrxAt
 	frame := e.Value(dwarf.FrameBase)
@@ -150,15 +153,15 @@ func (u *unit) visitSites(e *dwarf.DIE) (*dwarf.Function, error) {
 
 // isDropped reports whether the linker has dropped the code of the function e. Then the addresses
 // of its sites have no meaning.
-func (u *unit) isDropped(e *dwarf.DIE) bool {
-	addr, ok := u.r.FirstAddress(e)
+func (u *unit) isDropped(e *dwarf.DIE) (bool, error) {
+	addr, ok, err := u.r.FirstAddress(e)
 	if !ok || !u.c.in.d.File.Tombstone(addr) || u.c.in.symbols.load() != nil {
-		return false
+		return false, err
 	}
 	for range u.c.in.symbols.at(addr) {
-		return false
+		return false, nil
 	}
-	return true
+	return true, nil
 }
 
 // openSite pushes the site with the entry e.
@@ -179,9 +182,9 @@ func (u *unit) openSite(e *dwarf.DIE, depth int) error {
 
 func (u *unit) placeSite(e *dwarf.DIE, o *openSite) (inlines.Reason, error) {
 	s := u.c.sites
-	addr, ok := u.r.EntryAddress(e)
+	addr, ok, err := u.r.EntryAddress(e)
 	if !ok {
-		return inlines.NoAddress, nil
+		return inlines.NoAddress, err
 	}
 	sec, why := s.places.Find(addr)
 	if why != inlines.Known {

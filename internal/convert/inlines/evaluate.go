@@ -24,6 +24,10 @@ const (
 // maxStack limits the values on the stack. Compilers need two for what BTF can express.
 const maxStack = 8
 
+// maxExpression limits the bytes of an expression that is evaluated. What BTF can express needs a
+// few dozen. Without a limit, many sites that share one long expression would cost their product.
+const maxExpression = 512
+
 // evaluate computes as much of an expression as BTF can express: values, and sums with constants.
 // It stops at the first other operation; rest begins there. DW_OP_call_frame_cfa is known only if
 // cfa is set.
@@ -32,6 +36,9 @@ func (m *Machine) evaluate(expr []byte, frame Frame, cfa bool) (v value, rest []
 	var stack [maxStack]value
 	var op dwarf.Operation
 	n := 0
+	if len(expr) > maxExpression {
+		return v, expr, Computed
+	}
 	for len(expr) > 0 {
 		rest, ok := m.Next(expr, &op)
 		if !ok {

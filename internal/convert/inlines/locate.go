@@ -62,8 +62,11 @@ func (m *Machine) FrameOf(expr []byte) Frame {
 }
 
 // NeedsFrame reports whether an expression may need the frame base. Its result is a guess, because
-// DW_OP_fbreg may also be a byte of an operand.
-func NeedsFrame(expr []byte) bool { return bytes.IndexByte(expr, dwarf.OpFbreg) >= 0 }
+// DW_OP_fbreg may also be a byte of an operand. An expression that is too long to be evaluated
+// needs none.
+func NeedsFrame(expr []byte) bool {
+	return len(expr) <= maxExpression && bytes.IndexByte(expr, dwarf.OpFbreg) >= 0
+}
 
 // Locate returns the location that a DWARF expression gives. If BTF can't express it, the reason
 // isn't Known.

@@ -58,6 +58,26 @@ func (l Location) text() string {
 	return fmt.Sprintf("size %d flags %#x %x", l.Size, l.Flags, l.Values[:l.Count])
 }
 
+// TestLongExpressions: only short expressions are evaluated, so many sites that share a long one
+// cost no more than others.
+func TestLongExpressions(t *testing.T) {
+	m := machine(binary.LittleEndian, 8)
+	for terms, want := range map[int]Reason{10: Known, 250: Known, 300: Computed, 100_000: Computed} {
+		expr := append([]byte{opLit0}, bytes.Repeat([]byte{opLit0, opPlus}, terms)...)
+		_, why := m.Locate(append(expr, opStackValue), ofSize(8), Frame{})
+		if why != want {
+			t.Errorf("%d terms: %v, want %v", terms, why, want)
+		}
+		if NeedsFrame(append(expr, opFbreg, 0)) != (want == Known) {
+			t.Errorf("%d terms: it needs a frame, or not, unlike an expression that is evaluated", terms)
+		}
+		expr[0] = dwarf.OpCallFrameCFA
+		if f := m.FrameOf(expr); f.known != (want == Known) {
+			t.Errorf("%d terms: the frame base is known: %v", terms, f.known)
+		}
+	}
+}
+
 // TestLocate has expressions of each form.
 func TestLocate(t *testing.T) {
 	cfa := Frame{true, btf.LocFrameBase, 0}

@@ -29,13 +29,13 @@ func (r *Reader) VariableAddress(e *DIE) (uint64, bool) {
 
 // FirstAddress returns where the code of e begins: DW_AT_low_pc, DW_AT_entry_pc, or the start of
 // the first range. A function that the compiler split into a hot and a cold part has only ranges;
-// the first one is the hot part.
-func (r *Reader) FirstAddress(e *DIE) (uint64, bool) {
+// the first one is the hot part. ok is false if there is no address.
+func (r *Reader) FirstAddress(e *DIE) (addr uint64, ok bool, err error) {
 	if a, ok := r.Address(e, LowPC); ok {
-		return a, true
+		return a, true, nil
 	}
 	if a, ok := r.Address(e, EntryPC); ok {
-		return a, true
+		return a, true, nil
 	}
 	return r.rangeStart(e, true)
 }
@@ -43,36 +43,45 @@ func (r *Reader) FirstAddress(e *DIE) (uint64, bool) {
 // EntryAddress returns where execution of the code of e begins: DW_AT_entry_pc or, without it,
 // where the code begins: DW_AT_low_pc, or the start of the first range that isn't empty. It is
 // meant for inlined calls, whose entry need not be where their code begins.
-func (r *Reader) EntryAddress(e *DIE) (uint64, bool) {
+func (r *Reader) EntryAddress(e *DIE) (addr uint64, ok bool, err error) {
 	if a, ok := r.Address(e, EntryPC); ok {
-		return a, true
+		return a, true, nil
 	}
 	if e.Constant(EntryPC) { // an offset from the base address (2.18)
 		if a, ok := r.Address(e, LowPC); ok {
-			return a + e.Val[EntryPC], true
+			return a + e.Val[EntryPC], true, nil
 		}
-		a, ok := r.rangeStart(e, true)
-		return a + e.Val[EntryPC], ok
+		a, ok, err := r.rangeStart(e, true)
+		return a + e.Val[EntryPC], ok, err
 	}
 	if a, ok := r.Address(e, LowPC); ok {
-		return a, true
+		return a, true, nil
 	}
 	return r.rangeStart(e, false)
 }
 
 // rangeStart returns the start of the first range of e; empty ranges count only if empty is set.
-func (r *Reader) rangeStart(e *DIE, empty bool) (uint64, bool) {
+// ok is false if there is no such range. A list that can't be read is an error.
+func (r *Reader) rangeStart(e *DIE, empty bool) (addr uint64, ok bool, err error) {
 	if !e.Has(Ranges) {
-		return 0, false
+		return 0, false, nil
 	}
-	if r.Unit.Version < 5 {
-		return r.firstRange(e.Val[Ranges]+r.rangesBase, empty)
+	v, sec, name, next := e.Value(Ranges), r.ranges, ".debug_ranges", r.firstRange
+	off, found := v.Val+r.rangesBase, true
+	if r.Unit.Version >= 5 {
+		sec, name, next = r.in.rnglists, ".debug_rnglists", r.firstRnglist
+		off, found = r.listAt(sec, RnglistsBase, v)
 	}
-	off, ok := r.listAt(r.in.rnglists, RnglistsBase, e.Value(Ranges))
-	if !ok {
-		return 0, false
+	if !found {
+		return 0, false, r.Errorf(e.Off, "the number of its range list, %d, is beyond the end of %s; "+
+			"the file is damaged", v.Val, name)
 	}
-	return r.firstRnglist(off, empty)
+	c := cursorAt(sec, off)
+	if addr, ok = next(&c, empty); c.bad {
+		return 0, false, r.Errorf(e.Off, "its range list, at offset %#x of %s, can't be read; the "+
+			"file is damaged", off, name)
+	}
+	return addr, ok, nil
 }
 
 // listAt returns the offset in sec of the list to which attribute value a refers. base is the
@@ -118,9 +127,8 @@ func (r *Reader) unitBase() uint64 {
 	return r.low
 }
 
-// firstRange reads .debug_ranges (version 4, 2.17.3).
-func (r *Reader) firstRange(off uint64, empty bool) (uint64, bool) {
-	c := cursorAt(r.ranges, off)
+// firstRange reads a list in .debug_ranges (version 4, 2.17.3).
+func (r *Reader) firstRange(c *cursor, empty bool) (uint64, bool) {
 	size := int(r.f.addrSize)
 	all := ^uint64(0) >> (64 - 8*size)
 	base := r.unitBase()
@@ -138,17 +146,20 @@ func (r *Reader) firstRange(off uint64, empty bool) (uint64, bool) {
 	return 0, false
 }
 
-// firstRnglist reads .debug_rnglists (7.25).
-func (r *Reader) firstRnglist(off uint64, empty bool) (uint64, bool) {
-	c := cursorAt(r.in.rnglists, off)
+// firstRnglist reads a list in .debug_rnglists (7.25).
+func (r *Reader) firstRnglist(c *cursor, empty bool) (uint64, bool) {
 	size := int(r.f.addrSize)
 	base := r.unitBase()
 	for ; !c.bad; r.work-- {
 		var low, high uint64
 		ok := true
 		switch c.u8() {
+		case 0: // DW_RLE_end_of_list
+			return 0, false
 		case 1: // DW_RLE_base_addressx
-			base, _ = r.AddrxAt(c.uleb())
+			if base, ok = r.AddrxAt(c.uleb()); !ok {
+				c.fail()
+			}
 			continue
 		case 2: // DW_RLE_startx_endx
 			if low, ok = r.AddrxAt(c.uleb()); ok {
@@ -170,10 +181,12 @@ func (r *Reader) firstRnglist(off uint64, empty bool) (uint64, bool) {
 			low = c.uint(r.D.Order, size)
 			high = low + c.uleb()
 		default:
-			return 0, false
+			ok = false
 		}
-		if low != high || empty || !ok {
-			return low, ok && !c.bad
+		if !ok {
+			c.fail()
+		} else if low != high || empty {
+			return low, !c.bad
 		}
 	}
 	return 0, false
