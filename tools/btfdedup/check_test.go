@@ -85,6 +85,16 @@ func TestVerifyVerb(t *testing.T) {
 	inside, _ := writeBTF(t, dir, "inside.btf", base, func(b *btf.Builder) {
 		b.Add(btf.Type{Kind: btf.KindTypedef, NameOff: 2, SizeOrType: 1}) // "nt" in "int"
 	})
+	cut, cutBase := writeBTF(t, dir, "cut.btf", nil, func(b *btf.Builder) {
+		for _, name := range []string{"a", "", "c", "d"} {
+			b.Enum(btf.KindEnum, name, 8, false, btf.Enumerator{NameOff: b.Name("X" + name), Value: 1})
+		}
+		b.Enum(btf.KindEnum64, "whole", 8, false, btf.Enumerator{NameOff: b.Name("Y"), Value: 1 << 40})
+	})
+	m, _ := writeBTF(t, dir, "m.btf", cutBase, func(b *btf.Builder) { b.Ref(btf.KindTypedef, "t", 1) })
+	onCut := moduleOf(t, m)
+	const isCut = "cut.btf: 4 enums have 8 bytes, but only the low 32 bits of their values (enum a, " +
+		"enum with X, enum c, …): the encoder had no ENUM64 (pahole --skip_encoding_btf_enum64)\n"
 	alone := moduleOf(t, good)
 	text := filepath.Join(dir, "text")
 	if err := os.WriteFile(text, []byte("no BTF at all\n"), 0o644); err != nil {
@@ -102,6 +112,8 @@ func TestVerifyVerb(t *testing.T) {
 			"[2] TYPEDEF 1st: name-invalid: the name \"1st\" is not an identifier" +
 			" (letters, digits, _ and ., no digit first)\n", ""},
 		{"--base " + good + " " + split, 0, "", ""},
+		{cut, 0, "", isCut},
+		{cut + " " + onCut, 0, "loads: ", isCut},
 		{"--sorted --for=kernel " + good, 1, "[2] FUNC_PROTO (anon): order: ", ""},
 		{"--for=kernel " + alone, 1, "stands-alone: it has no base, but is for a kernel module; ", ""},
 		{"--for=kernel --base " + good + " " + inside, 0, "",

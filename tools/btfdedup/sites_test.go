@@ -39,8 +39,8 @@ func writeModule(t *testing.T, path, name string, files map[string]string) strin
 	return path
 }
 
-// TestBaseOfSites: each verb that reads the sites of inlined functions accepts those of a module, and
-// refuses those that are based on the BTF of another module.
+// TestBaseOfSites: each verb that reads the sites of inlined functions accepts those of a module,
+// and refuses those that are based on the BTF of another module.
 func TestBaseOfSites(t *testing.T) {
 	dir := t.TempDir()
 	p := func(name string) string { return filepath.Join(dir, name) }
@@ -104,8 +104,8 @@ func TestBaseOfSites(t *testing.T) {
 	}
 }
 
-// TestVmlinuxModule: the module btf_vmlinux has the BTF of vmlinux. Verbs that read many modules say
-// so and go on.
+// TestVmlinuxModule: the module btf_vmlinux has the BTF of vmlinux. Verbs that read many modules
+// say so and go on.
 func TestVmlinuxModule(t *testing.T) {
 	dir := t.TempDir()
 	p := func(name string) string { return filepath.Join(dir, name) }

@@ -38,7 +38,8 @@ release it names. Signatures, symbols and their versions (modversions) aren't ch
 Otherwise, the command prints violations of the rules by which the Linux 7.2 kernel reads BTF, one
 per line: type id, kind, name, rule, and what is wrong. It prints the first 100, unless --limit is
 given. FILE is raw BTF or an ELF file with a .BTF section; if the section has several blobs, all of
-them are checked. The sites of inlined functions in a section .BTF.inline are checked too.
+them are checked. The sites of inlined functions in a section .BTF.inline are checked too. Enums
+whose values were cut to 32 bits, because the encoder had no ENUM64, give a warning.
 
 --for selects the reader whose rules apply:
 
@@ -162,6 +163,9 @@ func (r *verifyRun) checkFile(env *cli.Env, file string, base *btf.Blob,
 	}
 	for i, b := range blobs {
 		warnOfPointers(env, file, b)
+		if cut := b.CutEnums(); cut != "" {
+			env.Warn("%s: %s", file, cut)
+		}
 		found := verify.Check(b, rules)
 		report.add(file, i+1, len(blobs), found)
 		switch other := relocate.Fits(file, b); {

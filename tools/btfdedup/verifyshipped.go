@@ -77,6 +77,11 @@ func (r *verifyRun) checkShipped(env *cli.Env, files []string) error {
 		return fmt.Errorf("%s: no modules (*.ko); to check only a kernel's BTF, extract it first, with "+
 			"btfdedup import", files[0])
 	}
+	for _, k := range found.Kernels {
+		if cut := k.CutEnums(); cut != "" {
+			env.Warn("%s: %s", k.Label, cut)
+		}
+	}
 	results := found.Modules
 	guessed := 0
 	for _, x := range results {

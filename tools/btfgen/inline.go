@@ -90,8 +90,8 @@ func runInline(env *cli.Env, c *conversion.Flags, path string) error {
 	return run.Finish(outputs...)
 }
 
-// checkOwn returns an error if own, the BTF in the file at base, is certainly not that of the module
-// at path.
+// checkOwn returns an error if own, the BTF in the file at base, is certainly not that of the
+// module at path.
 func checkOwn(path, base string, own *btf.Blob) error {
 	f, err := elf.Open(path)
 	if err != nil {
@@ -104,6 +104,6 @@ func checkOwn(path, base string, own *btf.Blob) error {
 	if n, err := loader.Foreign(f, own); err != nil || n == 0 {
 		return err
 	}
-	return fmt.Errorf("%s: it has none of the functions that %s describes: the last --base must be the "+
-		"BTF of the same file", path, base)
+	return fmt.Errorf("%s: it has none of the functions that %s describes: the last --base must be "+
+		"the BTF of the same file", path, base)
 }

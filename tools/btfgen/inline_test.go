@@ -249,7 +249,8 @@ func TestInlineErrors(t *testing.T) {
 	shell(t, dir, `gcc -w -g -O2 -c a.c; gcc -w -O2 -c -o none.o a.c
 		printf '.section .gnu.linkonce.this_module, "aw"\n.long 0\n' | as -o this.o -
 		ld -r -o m.ko a.o this.o; gcc -w -g -O2 -c b.c; ld -r -o n.ko b.o this.o`)
-	for _, args := range [][]string{{p("base"), p("a.o")}, {p("m.btf"), "--base", p("base"), p("m.ko")},
+	for _, args := range [][]string{{p("base"), p("a.o")},
+		{p("m.btf"), "--base", p("base"), p("m.ko")},
 		{p("n.btf"), "--base", p("base"), p("n.ko")}} {
 		if code, _, stderr := btfgen(append([]string{"elf", "-q", "-o"}, args...)...); code != 0 {
 			t.Fatal(stderr)

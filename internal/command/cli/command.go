@@ -44,6 +44,9 @@ func (f *FlagSet) run(env *Env, args []string, run Run) error {
 	if err := f.check(args); err != nil {
 		return err
 	}
+	if err := f.checkStdout(env); err != nil {
+		return err
+	}
 	undo, err := f.takeStdin(env, args)
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"golang.org/x/sys/unix"
 )
 
 // FlagSet holds the flags of a command, and knows which of them name files.
@@ -152,6 +153,29 @@ func (out fileFlag) check(others []fileFlag, inputs []string) error {
 	for _, in := range inputs {
 		if *out.path != "-" && same(in) {
 			return Usagef("output %s is also an input (%s); write to another file", *out.path, in)
+		}
+	}
+	return nil
+}
+
+// checkStdout returns an error if an output is standard output, but the process was started with
+// standard output closed. For a closed descriptor, the Go runtime opens /dev/null for reading and
+// writing (checkfds), so all writes would succeed. Shells open /dev/null only for writing.
+func (f *FlagSet) checkStdout(env *Env) error {
+	stdout, ok := env.Stdout.(*os.File)
+	if !ok {
+		return nil
+	}
+	for _, out := range f.outputs {
+		if *out.path != "-" {
+			continue
+		}
+		null, err := os.Stat(os.DevNull)
+		info, other := stdout.Stat()
+		flags, third := unix.FcntlInt(stdout.Fd(), unix.F_GETFL, 0)
+		if errors.Join(err, other, third) == nil && os.SameFile(null, info) &&
+			flags&unix.O_ACCMODE == unix.O_RDWR {
+			return fmt.Errorf("%s -: standard output is closed", out.flag)
 		}
 	}
 	return nil

@@ -7,7 +7,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/features"
 )
 
-// Common is a set of flags that several commands share. It omits -j, which every command has.
+// Common is a set of flags that several commands share. It omits -j and -q, which every command
+// has.
 type Common uint
 
 const (
@@ -17,7 +18,7 @@ const (
 	Features                         // --features: what to encode
 	Skipped                          // --skipped: the list of what is not encoded
 	DistilledBase                    // --distilled-base: a base for other builds of the kernel
-	Report                           // -q, -v, --stats: progress and statistics
+	Report                           // -v, --stats: progress and statistics
 	Printed                          // -o: like Output, but the default is standard output
 )
 
@@ -38,6 +39,7 @@ func (f *FlagSet) common() {
 	takes, values := f.takes, &f.values
 	f.NumberVarP(&values.Jobs, "jobs", "j", 1, maxJobs, "threads",
 		"the number of `threads`; the default is one per processor. It doesn't affect the result")
+	f.BoolVarP(&values.Quiet, "quiet", "q", false, "print errors only: no warnings, no progress line")
 	if takes&Output != 0 {
 		f.output("write to `FILE`; - means standard output")
 		f.MarkRequired("output")
@@ -71,7 +73,6 @@ func (f *FlagSet) common() {
 		f.OutputVar(&values.Skipped, "skipped", "write a list of what is not encoded to `FILE`")
 	}
 	if takes&Report != 0 {
-		f.BoolVarP(&values.Quiet, "quiet", "q", false, "print errors only: no warnings, no progress line")
 		f.BoolVarP(&values.Verbose, "verbose", "v", false,
 			"print a line on standard error for each phase, with its results and its time")
 		f.OutputVar(&values.Stats, "stats",

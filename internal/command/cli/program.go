@@ -11,12 +11,14 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"golang.org/x/sys/unix"
 
 	"github.com/rules-btf/rules_btf/internal/command/version"
 )
@@ -41,7 +43,22 @@ var addManuals func(root *cobra.Command)
 // Main makes a program, runs it with the arguments of the process, and exits.
 func Main(program func() *cobra.Command) {
 	removeTempsOnSignal()
+	checkLimits(program().Name())
 	os.Exit(Execute(program, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// leastFiles is how many open files the Go runtime and a command with one input need. With fewer,
+// the runtime ends the process with a stack trace.
+const leastFiles = 8
+
+// checkLimits ends the process if it may open too few files.
+func checkLimits(name string) {
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err == nil && limit.Cur < leastFiles {
+		fmt.Fprintf(os.Stderr, "%s: only %d files may be open at the same time, but at least %d are "+
+			"needed; raise the limit (ulimit -n)\n", name, limit.Cur, leastFiles)
+		os.Exit(1)
+	}
 }
 
 // Execute runs a program and returns the exit code. A nil stream means the process's own stream.

@@ -92,6 +92,10 @@ func TestText(t *testing.T) {
 				"enum large {\n\tL = -1LL,\n} __attribute__((mode(word)));\n\n" +
 				"enum small {\n\tS = 1,\n} __attribute__((mode(HI)));\n\n" +
 				"struct s {\n\tunsigned int e;\n\tenum small s;\n\tenum large l;\n};\n\n"},
+		{"an enum whose values are cut to 32 bits",
+			func(b *btf.Builder) { b.Enum(btf.KindEnum, "cut", 8, false, value(b, "C", 1)) },
+			"enum cut { /* 8 bytes, but the BTF has only the low 32 bits of the values */\n\tC = 1,\n} " +
+				"__attribute__((mode(word)));\n\n"},
 		{"names that became keywords in C23",
 			func(b *btf.Builder) {
 				b.Int("_Bool", 1, btf.IntBool, 0)

@@ -45,6 +45,9 @@ func (g *generator) enum(id uint32, t *btf.Type, o *btf.Blob, level int, guard b
 		return
 	}
 	g.str(" {")
+	if t.IsCutEnum() {
+		g.str(" /* 8 bytes, but the BTF has only the low 32 bits of the values */")
+	}
 	for _, e := range o.EnumsOf(t) {
 		guarded := guard && g.isC23(e)
 		if guarded {

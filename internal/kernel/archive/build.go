@@ -176,8 +176,8 @@ func (b *builder) readModules(vmlinux *source) error {
 	return nil
 }
 
-// isVmlinux reports whether a part is verify.VmlinuxModule with the BTF of vmlinux, which the archive
-// has as vmlinux. It adds a note.
+// isVmlinux reports whether a part is verify.VmlinuxModule with the BTF of vmlinux, which the
+// archive has as vmlinux. It adds a note.
 func (b *builder) isVmlinux(p part, vmlinux *source) bool {
 	if p.err != nil || p.name != verify.VmlinuxModule || !bytes.Equal(p.raw, vmlinux.raw) {
 		return false
@@ -341,8 +341,8 @@ func (b *builder) describe(p *part) error {
 	}
 	l, err := newLayer(p.name, p.raw, on, bootRules)
 	if err != nil && p.name == verify.VmlinuxModule {
-		return fmt.Errorf("its BTF must be that of vmlinux (CONFIG_DEBUG_INFO_BTF=m), but differs from %s",
-			b.release.Vmlinux)
+		return fmt.Errorf("its BTF must be that of vmlinux (CONFIG_DEBUG_INFO_BTF=m), but differs from "+
+			"%s", b.release.Vmlinux)
 	}
 	if err != nil {
 		return fmt.Errorf("read as BTF based on %s: %w", on.Name, err)

@@ -73,8 +73,8 @@ func label(f File, err error) ([]File, error) {
 	return []File{f}, nil
 }
 
-// readTar returns the BTF of each regular file of a tar archive. All of them together may have limit
-// bytes when decompressed.
+// readTar returns the BTF of each regular file of a tar archive. All of them together may have
+// limit bytes when decompressed.
 func readTar(content kernelimage.Content, maxDecompressed, limit int) ([]File, error) {
 	var list []File
 	budget := kernelimage.Budget{Limit: int64(limit)}

@@ -102,6 +102,14 @@ func NewKernel(label string, types, image []byte, f *elf.File) (*Kernel, error) 
 	return k, nil
 }
 
+// CutEnums is btf.Blob.CutEnums for the kernel's BTF.
+func (k *Kernel) CutEnums() string {
+	if k.types == nil {
+		return ""
+	}
+	return k.types.CutEnums()
+}
+
 // search finds what the texts in a kernel's image say.
 func (k *Kernel) search(image []byte) {
 	k.image = image != nil

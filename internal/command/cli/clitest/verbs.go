@@ -3,6 +3,7 @@ package clitest
 
 import (
 	"bytes"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -89,8 +90,26 @@ func Verbs(t *testing.T, program func() *cobra.Command) {
 			fails(t, 1, missing, with()...)
 			fails(t, 2, "must be a number of threads, from 1 to ", with("-jfoo")...)
 			fails(t, 2, "must be a number of threads, from 1 to ", with("-j0")...)
-			if c.Flags().Lookup("quiet") != nil {
+			if c.Flags().Lookup("verbose") != nil {
 				fails(t, 2, "--quiet and --verbose", with("-q")...)
+			} else {
+				fails(t, 1, missing, with("-q")...)
+			}
+			if out := c.Flags().Lookup("output"); out != nil && !strings.Contains(out.Usage, "directory") {
+				// What the Go runtime opens if standard output is closed.
+				closed, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer closed.Close()
+				args := slices.DeleteFunc(with("-o-"), func(arg string) bool {
+					return arg == "-oout" || arg == "--output=none-output"
+				})
+				var stderr bytes.Buffer
+				code := cli.Execute(program, args, nil, closed, &stderr)
+				if code != 1 || !strings.HasSuffix(stderr.String(), ": -o -: standard output is closed\n") {
+					t.Errorf("standard output is closed: exit code %d, %s", code, &stderr)
+				}
 			}
 			if c.Flags().Lookup("features") != nil {
 				fails(t, 2, `unknown feature "x"`, with("--features=x")...)
