@@ -86,7 +86,7 @@ func TestErrors(t *testing.T) {
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{"kabi_reference":2,"types":[` + integer + `,` +
 		`{"kind":"var","name":"v","type":"type_tag(user) *volatile const [2][3]enum s#2"},` +
-		`{"kind":"func","name":"f","result":{"type":"void"},"params":[{"type":"int"},{"type":"..."}]},` +
+		`{"kind":"func","name":"f","result":{"type":"t"},"params":[{"type":"t"},{"type":"..."}]},` +
 		`{"kind":"int","name":"__ARRAY_SIZE_TYPE__","size":4,"bits":32},` +
 		`{"kind":"enum","name":"s","signed":true,"values":[{"name":"A","value":-1}]},` +
 		`{"kind":"enum","name":"s","number":2,"size":4,"values":[{"name":"A","value":1}]},` +
