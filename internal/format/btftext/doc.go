@@ -1,5 +1,5 @@
-// Package btftext reads and writes references: BTF as JSON, which is checked in and reviewed. So each
-// function, type, member, parameter and enumerator begins a line.
+// Package btftext reads and writes references: BTF as JSON, which is checked in and reviewed. So
+// each function, type, member, parameter and enumerator begins a line.
 //
 //	{"kabi_reference":2,
 //	"count":7,"sum":"1d8e4f02","types":[
@@ -34,10 +34,10 @@
 //	...                          the parameters that follow the last one of a variadic function
 //
 // Sizes and offsets are in bytes. The offset of a member of a type without a name is from the start
-// of that type. "bit" is counted from the lowest bit that BTF counts; "bits" is the size of a bitfield
-// or of an integer. If several types have the same name, all but the first have a number and are
-// called struct S#2, in the order of their ids. If types have different ids, they must differ in
-// content: link.Link makes such BTF, and its order of ids depends only on the content.
+// of that type. "bit" is counted from the lowest bit that BTF counts; "bits" is the size of a
+// bitfield or of an integer. If several types have the same name, all but the first have a number,
+// as in struct S#2. They are in the order of their ids, and must differ in content: link.Link makes
+// such BTF, and its order of ids depends only on the content.
 //
 // A reference is whole, or Read returns an error: "sum" is a hash of a type's other fields, and
 // "count" is the number of types. So two changes of different types can be merged as text.

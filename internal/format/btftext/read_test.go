@@ -84,15 +84,19 @@ func TestErrors(t *testing.T) {
 // FuzzRead checks that what can be read can be written, and that this reference doesn't change when
 // it is read and written again. The sums and the count are those of the content.
 func FuzzRead(f *testing.F) {
-	f.Add([]byte(`{"kabi_reference":2,"types":[` + integer + `,` +
+	seed := reference(integer + `,` +
 		`{"kind":"var","name":"v","type":"type_tag(user) *volatile const [2][3]enum s#2"},` +
-		`{"kind":"func","name":"f","result":{"type":"void"},"params":[{"type":"int"},{"type":"..."}]},` +
+		`{"kind":"func","name":"f","result":{"type":"t"},"params":[{"type":"t"},{"type":"..."}]},` +
 		`{"kind":"int","name":"__ARRAY_SIZE_TYPE__","size":4,"bits":32},` +
 		`{"kind":"enum","name":"s","signed":true,"values":[{"name":"A","value":-1}]},` +
 		`{"kind":"enum","name":"s","number":2,"size":4,"values":[{"name":"A","value":1}]},` +
 		`{"kind":"typedef","name":"t","type":"*func","result":{"type":"union","members":[{"at":0,` +
 		`"bit":1,"bits":1,"name":"m","type":"struct u"}]}},{"kind":"struct","name":"u",` +
-		`"declared":true}]}`))
+		`"declared":true}`)
+	if _, err := Read(seed); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(seed)
 	f.Fuzz(func(t *testing.T, text []byte) {
 		doc, err := decode(text)
 		if err != nil {

@@ -185,8 +185,8 @@ func title(b *btf.Blob, t *btf.Type) string {
 }
 
 // copy copies what is kept into one blob, and links it: types that several modules have become one,
-// and the order becomes canonical. The indices of all arrays get the same type, because it depends on
-// the compiler, and has no meaning in C.
+// and the order becomes canonical. The indices of all arrays get the same type, because it
+// depends on the compiler, and has no meaning in C.
 func (r *reducer) copy() (*btf.Blob, error) {
 	r.keepLong()
 	to := btf.NewBuilder(r.side[0].Order, nil, nil)

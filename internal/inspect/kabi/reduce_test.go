@@ -92,7 +92,8 @@ func TestReduce(t *testing.T) {
 		{"the kernel's symbol", "0x0\thelper\tvmlinux\tEXPORT_SYMBOL\n", "",
 			`{"kind":"func","name":"helper","result":{"type":"int"}},
 ` + integer},
-		{"a declaration", "one_register", "struct task", `{"kind":"func","name":"one_register","params":[
+		{"a declaration", "one_register", "struct task",
+			`{"kind":"func","name":"one_register","params":[
   {"name":"ops","type":"*struct ops"}
 ]},
 {"kind":"struct","name":"ops","size":8,"members":[
