@@ -17,9 +17,9 @@
 // If a relocation would match what is left of a type, but doesn't match the whole type, then the
 // whole type is kept.
 //
-// Unlike bpftool, this package also keeps types of modules, type tags, and, if a name has several
-// types, all candidates that agree. If Options.Hooks is set, it keeps what programs name
-// (functions, kfuncs, variables, types) as described in the row "a type". If Options.Flat is set,
-// declaration tags say which of them are from the module that a program names. For a 32-bit kernel, it
-// keeps a base type "long", from whose size readers infer the pointer size.
+// Unlike bpftool, this package also keeps types of modules, type tags, and, if a name has
+// several types, all candidates that agree. If Options.Hooks is set, it keeps what programs name
+// (functions, kfuncs, variables, types) as described in the row "a type". If Options.Flat is
+// set, declaration tags say which of them are from the module that a program names. For a 32-bit
+// kernel, it keeps a base type "long", from whose size readers infer the pointer size.
 package minimal

@@ -33,7 +33,8 @@ __attribute__((weak, noinline)) `
 		"local (.text)\n  byte_off struct task.three\n"
 	const unnamed = `  refused byte_off of unnamed struct, access "0:0": libbpf supports only types ` +
 		"with names\n"
-	const fields = "  kfunc kfunc, optional\n  byte_off struct task.three\n  byte_off struct task.two\n"
+	const fields = "  kfunc kfunc, optional\n  byte_off struct task.three\n" +
+		"  byte_off struct task.two\n"
 	for _, c := range []struct{ first, second, want string }{
 		{"a.o", "b.o", firstWins},
 		{"b.o", "a.o", "a (socket)\n" + unnamed + fields + "b (socket)\n" + unnamed + fields},
