@@ -158,16 +158,17 @@ func (out fileFlag) check(others []fileFlag, inputs []string) error {
 	return nil
 }
 
-// checkStdout returns an error if an output is standard output, but the process was started with
-// standard output closed. For a closed descriptor, the Go runtime opens /dev/null for reading and
-// writing (checkfds), so all writes would succeed. Shells open /dev/null only for writing.
+// checkStdout returns an error if a flag such as "-o -" names standard output, but the process was
+// started with standard output closed. For a closed descriptor, the Go runtime opens /dev/null for
+// reading and writing (checkfds), so all writes would succeed. Shells open /dev/null only for
+// writing, but daemons open it for both, so an output that is "-" by default is not checked.
 func (f *FlagSet) checkStdout(env *Env) error {
 	stdout, ok := env.Stdout.(*os.File)
 	if !ok {
 		return nil
 	}
 	for _, out := range f.outputs {
-		if *out.path != "-" {
+		if *out.path != "-" || !flagNamed(f.FlagSet, out.flag).Changed {
 			continue
 		}
 		null, err := os.Stat(os.DevNull)
