@@ -211,7 +211,8 @@ func TestSkippedUnitLeavesNoTrace(t *testing.T) {
 	}
 }
 
-// TestReducedDebugInformation converts C units compiled with -femit-struct-debug-baseonly. gcc then only declares the types of headers, even types without a name, which nothing can define.
+// TestReducedDebugInformation converts C units compiled with -femit-struct-debug-baseonly. gcc then
+// only declares the types of headers, even types without a name, which nothing can define.
 func TestReducedDebugInformation(t *testing.T) {
 	const header = "struct named { int x; }; typedef struct { int x; } alias; "
 	const good = "struct own { int y; }; struct named *g(struct own *o) { return 0; }"
@@ -263,10 +264,12 @@ func isUnencodableText(err error) bool {
 // whatever the number of units and threads. There is none for units that have no types in the
 // source.
 func TestLosses(t *testing.T) {
-	const two = "echo 'void h(void) { }' > y.c; echo 'void only(void) { h(); }' > z.c; "
+	const two = "echo 'void h(void) { }' > y.c; echo 'void h(void); void only(void) { h(); }' > z.c; "
 	for _, tt := range []struct{ name, script, want string }{
 		{"-g1", "gcc -g1 -O2 -c x.c -o o", "unit x.c has functions, but no types and no parameters, " +
 			"as with -g1 or -gline-tables-only, so"},
+		{"tags", `echo '__attribute__((btf_decl_tag("a"))) int v; void h(void) { }' > t.c; ` +
+			"gcc -w -g1 -c t.c -o o", "unit t.c has functions, but no types and no parameters"},
 		{"two units of three", two + "gcc -g1 -c x.c y.c; gcc -g -c d.c; ld -r d.o x.o y.o -o o",
 			"compile with -g (the same holds for 1 other unit)"},
 		{"only void f(void)", two + "gcc -w -g -O2 -c y.c z.c; ld -r y.o z.o -o o", ""},
