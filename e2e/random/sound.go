@@ -44,9 +44,10 @@ func (b *Build) sound(args []string) error {
 	return nil
 }
 
-// fromCompiler reports whether checkCompilerBTF made the BTF from BTF that gcc wrote. Such BTF stays
-// as it is, so packed structs may have FLOAT members that aren't aligned. A link without facts may
-// leave such members too, but no check makes BTF in this way from anything but linked BTF.
+// fromCompiler reports whether checkCompilerBTF made the BTF from BTF that gcc wrote. Such BTF
+// stays as it is, so packed structs may have FLOAT members that aren't aligned. A link without
+// facts may leave such members too, but no check makes BTF in this way from anything but linked
+// BTF.
 func fromCompiler(args []string) bool {
 	return slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "outline.") })
 }
