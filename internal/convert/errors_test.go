@@ -268,6 +268,8 @@ func TestLosses(t *testing.T) {
 	for _, tt := range []struct{ name, script, want string }{
 		{"-g1", "gcc -g1 -O2 -c x.c -o o", "unit x.c has functions, but no types and no parameters, " +
 			"as with -g1 or -gline-tables-only, so"},
+		{"tags", `echo '__attribute__((btf_decl_tag("a"))) int v; void h(void) { }' > t.c; ` +
+			"gcc -w -g1 -c t.c -o o", "unit t.c has functions, but no types and no parameters"},
 		{"two units of three", two + "gcc -g1 -c x.c y.c; gcc -g -c d.c; ld -r d.o x.o y.o -o o",
 			"compile with -g (the same holds for 1 other unit)"},
 		{"only void f(void)", two + "gcc -g -O2 -c y.c z.c; ld -r y.o z.o -o o", ""},

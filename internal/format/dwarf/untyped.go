@@ -28,7 +28,8 @@ func (r *Reader) Untyped(functions bool) bool {
 func lacksTypes(t std.Tag) bool {
 	switch t {
 	case std.TagCompileUnit, std.TagSkeletonUnit, std.TagSubprogram, std.TagInlinedSubroutine,
-		std.TagLexDwarfBlock, std.TagLabel, std.TagVariable, std.TagCallSite, tagGNUCallSite:
+		std.TagLexDwarfBlock, std.TagLabel, std.TagVariable, std.TagCallSite, tagGNUCallSite,
+		TagLLVMAnnotation, TagGNUAnnotation:
 		return true
 	}
 	return false
