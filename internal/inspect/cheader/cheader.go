@@ -22,13 +22,16 @@ import (
 )
 
 // These are limits for untrusted input: how deep types may nest, how many bytes of text a header
-// may have, and how many steps writing it may take. A kernel's header is about 3 MB, and takes
-// 400,000 steps.
+// may have, at least and for each type, and how many steps writing it may take. A kernel's header
+// is about 3 MB for 150,000 types, and takes 400,000 steps.
 const (
-	maxDepth = 500
-	maxText  = 1 << 26
-	maxSteps = 1 << 22
+	maxDepth    = 500
+	minText     = 1 << 24
+	textPerType = 1 << 7
+	maxSteps    = 1 << 22
 )
+
+func maxText(b *btf.Blob) int { return minText + textPerType*int(b.EndID()) }
 
 // Write writes a header with types from b and its bases. If roots is nil, it writes all types, and
 // then prototypes of the kfuncs. Otherwise, it writes the types whose ids are in roots, and the
@@ -183,7 +186,7 @@ func (g *generator) enter(id uint32) bool {
 	case g.err != nil:
 	case g.depth > maxDepth:
 		g.fail(id, "types nest more than %d levels deep", maxDepth)
-	case g.steps > maxSteps || len(g.out) > maxText:
+	case g.steps > maxSteps || len(g.out) > maxText(g.blob):
 		g.err = errors.New("the types are nested so often that the header would be too large")
 	}
 	return g.err == nil

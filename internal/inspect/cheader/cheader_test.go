@@ -221,6 +221,18 @@ func TestErrors(t *testing.T) {
 			}
 			b.Ref(btf.KindTypedef, "t", 62)
 		}, "the types are nested so often"},
+		{func(b *btf.Builder) { // 40 MB of text
+			values := make([]btf.Enumerator, 4000)
+			for i := range values {
+				values[i] = value(b, strings.Repeat("x", 10000), uint64(i))
+			}
+			b.Enum(btf.KindEnum, "e", 4, false, values...)
+		}, "the names are so long"},
+		{func(b *btf.Builder) { // their padding is 40 MB of text
+			for i := range uint32(20000) {
+				b.Composite(btf.KindStruct, "s", i, false)
+			}
+		}, "the header would be too large"},
 		{func(b *btf.Builder) {
 			for i := range uint32(1000) {
 				b.Ref(btf.KindPtr, "", 2+i)

@@ -1,17 +1,26 @@
 package cheader
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
 // check verifies what the other steps rely on: that each reference is to a type of a kind that C
-// allows there, and that names exist. Cycles are found later.
+// allows there, that names exist, and that the text of all names fits in a header: many members can
+// have the same long name. Cycles are found later.
 func check(b *btf.Blob) error {
+	text := 0
 	for o := b; o != nil; o = o.Base {
 		for i := range o.Types {
 			id, t := o.StartID+uint32(i), &o.Types[i]
+			for off := range o.Names(t) {
+				name, _ := b.Name(off)
+				if text += len(name); text > maxText(b) {
+					return errors.New("the names are so long that the header would be too large")
+				}
+			}
 			if what := checkType(b, o, t); what != "" {
 				return fmt.Errorf("%s: %s", describe(b, id), what)
 			}
