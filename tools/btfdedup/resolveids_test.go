@@ -153,7 +153,7 @@ func TestResolveIDsAgain(t *testing.T) {
 
 	_, _, stderr := btfdedup("resolve-ids", "-o", p("x"), "--btf", newTypes, p("first.o"))
 	if !strings.Contains(stderr, "first.o: section .BTF_ids has already been resolved") ||
-		!strings.Contains(stderr, "no .BTF section") {
+		!strings.Contains(stderr, "no section .BTF") {
 		t.Errorf("the error doesn't name the file and the missing section: %s", stderr)
 	}
 	module := p("module.ko")

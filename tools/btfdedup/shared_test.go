@@ -102,7 +102,7 @@ func TestSharedVerbs(t *testing.T) {
 		{verb("shared", kernel, "-o", p("x"), p("alone"), p("alone/m-1.btf")), 1,
 			"both are the module m_1; pass each module of one kernel once"},
 		{verb("stats", kernel, p("alone"), p("small")), 1, "both are the module m_1"},
-		{verb("shared", kernel, "-o", p("x"), p("m-1.ko")), 1, ": the ELF file has no .BTF"},
+		{verb("shared", kernel, "-o", p("x"), p("m-1.ko")), 1, ": the ELF file has no section .BTF"},
 	} {
 		code, stdout, stderr := btfdedup(c.args...)
 		if code != c.code || stdout != "" || !strings.Contains(stderr, c.want) ||
