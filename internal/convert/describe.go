@@ -225,8 +225,8 @@ func (u *unit) describeTagged(e *dwarf.DIE) (d desc, err error) {
 		return d, nil
 	}
 	if e.Flag(dwarf.Declaration) {
-		return d, u.unencodable(e.Off, "a type that has neither a name nor a definition, because of a "+
-			"flag such as -femit-struct-debug-baseonly (CONFIG_DEBUG_INFO_REDUCED),")
+		return d, u.unencodable(e.Off, "a type that has neither a name nor a definition (compile "+
+			"without -femit-struct-debug-*, CONFIG_DEBUG_INFO_REDUCED)")
 	}
 	u.c.noteUncovered(e) // the name may be empty
 	return d, u.define(e, &d)
