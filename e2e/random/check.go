@@ -35,6 +35,7 @@ var Checks = []Check{
 	{Name: "typeunits", run: checkTypeUnits, applies: typeUnits},
 	{Name: "reduced", run: checkReduced, applies: reduces},
 	{Name: "unencodable", run: checkUnencodable, applies: keepsAll, needs: "g++"},
+	{Name: "untyped", run: checkUntyped, applies: onlyGCC},
 	{Name: "twins", run: checkTwins},
 	{Name: "definitions", run: checkDefinitions, applies: noTypeUnits},
 	{Name: "tags", run: checkTags, applies: noTypeUnits},
@@ -59,7 +60,7 @@ func noWeak(p *Program, _ Options) bool { return !p.contains("__attribute__((wea
 
 // keepsAll excludes programs from which the linker drops code. The kernel in checkSplit may lack
 // the entry function, and then the linker would drop all its code. Units that the linker drops
-// aren't converted, so there are no errors about them.
+// aren't converted, so there are no errors and warnings about them.
 func keepsAll(_ *Program, o Options) bool { return !o.Collect }
 
 // onlyC requires C sources that compilers can compile again, and all of whose code is kept.
@@ -69,10 +70,16 @@ func onlyC(p *Program, o Options) bool {
 	})
 }
 
+// onlyGCC is like onlyC, but excludes clang, which with -g1 still describes some functions that the
+// unit only declares.
+func onlyGCC(p *Program, o Options) bool {
+	return onlyC(p, o) && slices.Equal(o.Compilers, []string{"gcc"})
+}
+
 // reduces reports whether gcc can reduce the debugging information. The fixed sources in TestKnown
 // have no parts that could pretend to be in another file.
 func reduces(p *Program, o Options) bool {
-	return onlyC(p, o) && slices.Equal(o.Compilers, []string{"gcc"}) && !o.TypeUnits() &&
+	return onlyGCC(p, o) && !o.TypeUnits() &&
 		!slices.ContainsFunc(p.Files(), func(u *Unit) bool { return len(u.root.kids) == 0 })
 }
 

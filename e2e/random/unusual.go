@@ -112,3 +112,22 @@ func (b *Build) linkFor(linked string, objects []string) result {
 		b.btfdedup(append(argv, "-o", out)...)
 	})}
 }
+
+// checkUntyped compiles a unit with -g1. The tools must warn of it, and all ways of making BTF must
+// agree about it.
+func checkUntyped(b *Build) error {
+	files := b.Program.Files()
+	at := b.random(14).IntN(len(files))
+	linked, objects := b.variant("untyped", at, files[at].Text(), "-g1")
+	const out = "untyped.btf"
+	r, err := harness.Command{Argv: []string{b.Tools.Btfgen, "elf", "-o", out, linked}, Dir: b.Dir,
+		Timeout: commandTimeout}.Run()
+	if err != nil {
+		return err
+	}
+	want := "unit " + files[at].Path + " has functions, but no types"
+	if r.Exit != 0 || !strings.Contains(r.Stderr, want) {
+		return fmt.Errorf("a unit with -g1: exit %d without the warning %q: %s", r.Exit, want, r.Stderr)
+	}
+	return b.expect(b.linkFor(linked, objects), result{"btfgen elf of " + linked, b.read(out)})
+}
