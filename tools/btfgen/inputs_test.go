@@ -99,7 +99,7 @@ func TestObjectOfSeveral(t *testing.T) {
 	p := func(name string) string { return filepath.Join(dir, name) }
 	convert := func(out string, jobs int, files ...string) {
 		t.Helper()
-		args := append([]string{"object", "-j", fmt.Sprint(jobs), "-o", out}, files...)
+		args := append([]string{"object", "-q", "-j", fmt.Sprint(jobs), "-o", out}, files...)
 		if code, stdout, stderr := btfgen(args...); code != 0 || stdout+stderr != "" {
 			t.Fatalf("%v: code %d: %s%s", args, code, stdout, stderr)
 		}
