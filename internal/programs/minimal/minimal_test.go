@@ -241,9 +241,10 @@ func TestBpftool(t *testing.T) {
 
 // TestSound checks that libbpf and cilium/ebpf give the same answers for the minimal BTF as for the
 // whole BTF, and that libbpf makes the same instructions, apart from type ids. It ignores cilium's
-// answer if cilium and libbpf disagree about the whole BTF. It also checks that the minimal BTF is valid and doesn't depend on the order of
-// programs, and that the minimal BTF of minimal BTF is this same BTF; btf_min relies on that when
-// it writes an archive. RANDOM_ROUNDS is how many random files to try for each kernel.
+// answer if cilium and libbpf disagree about the whole BTF. It also checks that the minimal BTF is
+// valid and doesn't depend on the order of programs, and that the minimal BTF of minimal BTF is
+// this same BTF; btf_min relies on that when it writes an archive. RANDOM_ROUNDS is how many random
+// files to try for each kernel.
 func TestSound(t *testing.T) {
 	lib := programtest.NewLibbpf(t)
 	for name, blobs := range kernels(t) {
