@@ -16,8 +16,8 @@ type sound struct {
 	loss string     // for the user: what the copy lacks, or ""
 }
 
-// makeSound copies an object, which has the given units in place of its own. u is nil if everything
-// has a size, but FLOATs are misaligned.
+// makeSound copies an object, with the given units instead of the object's units. u is nil if
+// everything has a size, but FLOATs are misaligned.
 func makeSound(o *object.Object, units []object.Unit, u *unsized) (*sound, error) {
 	if u == nil {
 		u = &unsized{}

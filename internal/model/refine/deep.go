@@ -27,8 +27,8 @@ func (g *Graph) deepWithin(budget *int) ([]types.Hash, error) {
 // deep does the work of Colours in O(references × log² nodes), however long the chains in the graph
 // are. Its colours differ from those after rounds, but are equal for the same nodes.
 //
-// It makes one node of all equal nodes. In the result, no nodes are equal, so Classes puts each in
-// a class of its own. The number of the class depends only on content, because the numbers of the
+// It makes one node of all equal nodes. In the result, no nodes are equal, so Classes gives each
+// its own class. The number of the class depends only on content, because the numbers of the
 // labels do. So a colour is a hash of this number and of the whole graph.
 func (g *Graph) deep() []types.Hash {
 	labels := g.wholeLabels()
