@@ -1,28 +1,18 @@
 package refine
 
 import (
-	"math/bits"
 	"slices"
 
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
 // Rounds of Colours are fast if few are needed: a kernel needs about 30. If there were minRounds
-// rounds, and they examined minWork nodes and references, the graph has long chains, and deep takes
-// over.
+// rounds, and they examined minWork nodes and references, the graph has long chains or rings, and
+// deep takes over.
 const (
 	minRounds = 1 << 7
 	minWork   = 1 << 22
 )
-
-// deepWithin is deep with a budget, see ColoursWithin.
-func (g *Graph) deepWithin(budget *int) ([]types.Hash, error) {
-	n := len(g.Labels)
-	if *budget -= (n + len(g.Refs)) * bits.Len(uint(n)); *budget < 0 {
-		return nil, ErrBudget
-	}
-	return g.deep(), nil
-}
 
 // deep does the work of Colours in O(references × log² nodes), however long the chains in the graph
 // are. Its colours differ from those after rounds, but are equal for the same nodes.

@@ -4,7 +4,6 @@ package refine
 
 import (
 	"errors"
-	"math"
 	"math/bits"
 	"slices"
 
@@ -37,25 +36,25 @@ var ErrBudget = errors.New("the types refer to each other too deeply to be disti
 // different graphs can't be compared, because a colour includes references only up to a depth: the
 // number of rounds that the whole graph took. If that would be too many, see deep.
 func (g *Graph) Colours() []types.Hash {
-	unlimited := math.MaxInt
-	colours, _ := g.ColoursWithin(&unlimited)
+	budget := max(minRounds*(len(g.Labels)+len(g.Refs)), minWork)
+	colours, err := g.ColoursWithin(&budget)
+	if err != nil {
+		return g.deep()
+	}
 	return colours
 }
 
 // ColoursWithin is Colours with a budget: the number of nodes and references that it may examine.
-// It subtracts the work from the budget. If the budget is too small, the error is ErrBudget.
+// It subtracts the work from the budget. If the budget is too small, the error is ErrBudget; for
+// hostile input, there can be as many rounds as nodes.
 func (g *Graph) ColoursWithin(budget *int) ([]types.Hash, error) {
 	n := len(g.Labels)
 	old, now := make([]types.Hash, n), slices.Clone(g.Labels)
 	if g.Initial != nil {
 		copy(now, g.Initial)
 	}
-	size := n + len(g.Refs)
-	for seen, classes, rounds := newSet(n), 0, 0; ; rounds++ {
-		if rounds >= minRounds && rounds*size >= minWork {
-			return g.deepWithin(budget)
-		}
-		if *budget -= size; *budget < 0 {
+	for seen, classes := newSet(n), 0; ; {
+		if *budget -= n + len(g.Refs); *budget < 0 {
 			return nil, ErrBudget
 		}
 		old, now = now, old
