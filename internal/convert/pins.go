@@ -21,8 +21,8 @@ type pins struct {
 // These constants make up the budget for the pins of a file: a minimum, and an amount per byte of
 // units. A kernel whose BTF has several versions of a thousand types needs about a million.
 const (
-	pinFloor   = 1 << 25
-	pinPerByte = 64
+	pinFloor   = 1 << 24
+	pinPerByte = 32
 )
 
 func newPins(d *dwarf.Data) *pins {
