@@ -97,9 +97,6 @@ func (g *generator) newFunction() (prefix, name string) {
 	} else {
 		g.fresh++
 		name = fmt.Sprintf("f%d_%d", g.unit, g.fresh)
-		if g.chance(5) {
-			name += "$" // BTF has no such names, so the function is skipped
-		}
 	}
 	g.root(name)
 	return prefix, name
@@ -144,11 +141,7 @@ func (g *generator) cloned() *node {
 	}
 	var params, uses []string
 	var chosen []int
-	count := 1 + g.IntN(4)
-	if g.chance(30) {
-		count += 6 // more than there are registers
-	}
-	for i := range count {
+	for i := range 1 + g.IntN(4) {
 		k := g.IntN(len(clonedParameters))
 		chosen = append(chosen, k)
 		param := fmt.Sprintf("p%d", i)
