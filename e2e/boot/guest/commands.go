@@ -19,10 +19,14 @@ func runCommand(c report.Command, release string) (done report.Ran, err error) {
 		}
 		defer unix.Unmount("/sys/kernel/btf", 0)
 	}
+	if err := os.MkdirAll("/boot", 0o755); err != nil {
+		return done, err
+	}
+	// libbpf reads the kernel's configuration for programs with CONFIG_ values.
+	if err := os.WriteFile("/boot/config-"+release, nil, 0o644); err != nil {
+		return done, err
+	}
 	if c.Vmlinux != "" {
-		if err := os.MkdirAll("/boot", 0o755); err != nil {
-			return done, err
-		}
 		link := "/boot/vmlinux-" + release
 		if err := os.Symlink(c.Vmlinux, link); err != nil {
 			return done, err
