@@ -159,12 +159,16 @@ func (b *Build) Linked() string {
 
 func (b *Build) btfgen(args ...string) {
 	harness.Check(run(b.Dir, append([]string{b.Tools.Btfgen}, args...)...))
+	harness.Check(b.sound(args))
 }
 
 func (b *Build) btfdedup(args ...string) { harness.Check(b.tryDedup(args...)) }
 
 func (b *Build) tryDedup(args ...string) error {
-	return run(b.Dir, append([]string{b.Tools.Btfdedup}, args...)...)
+	if err := run(b.Dir, append([]string{b.Tools.Btfdedup}, args...)...); err != nil {
+		return err
+	}
+	return b.sound(args)
 }
 
 // Facts returns the name of the program's facts file.

@@ -1,6 +1,11 @@
 package random
 
-import "github.com/rules-btf/rules_btf/e2e/internal/harness"
+import (
+	"slices"
+	"strings"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+)
 
 // Check checks one promise of the tools.
 type Check struct {
@@ -28,7 +33,9 @@ var Checks = []Check{
 	{Name: "dwz-m", run: checkSupplement, needs: "dwz"},
 	{Name: "splitdwarf", run: checkSplitDWARF, applies: splits, needs: "llvm-dwp"},
 	{Name: "typeunits", run: checkTypeUnits, applies: typeUnits},
-	{Name: "verify", run: checkVerify},
+	{Name: "reduced", run: checkReduced, applies: reduces},
+	{Name: "unencodable", run: checkUnencodable, applies: keepsAll, needs: "g++"},
+	{Name: "untyped", run: checkUntyped, applies: onlyGCC},
 	{Name: "twins", run: checkTwins},
 	{Name: "definitions", run: checkDefinitions, applies: noTypeUnits},
 	{Name: "tags", run: checkTags, applies: noTypeUnits},
@@ -52,8 +59,29 @@ func (c Check) Applies(p *Program, o Options) bool {
 func noWeak(p *Program, _ Options) bool { return !p.contains("__attribute__((weak))") }
 
 // keepsAll excludes programs from which the linker drops code. The kernel in checkSplit may lack
-// the entry function, and then the linker would drop all its code.
+// the entry function, and then the linker would drop all its code. Units that the linker drops
+// aren't converted, so there are no errors and warnings about them.
 func keepsAll(_ *Program, o Options) bool { return !o.Collect }
+
+// onlyC requires C sources that compilers can compile again, and all of whose code is kept.
+func onlyC(p *Program, o Options) bool {
+	return keepsAll(p, o) && !slices.ContainsFunc(p.Files(), func(u *Unit) bool {
+		return !strings.HasSuffix(u.Path, ".c")
+	})
+}
+
+// onlyGCC is like onlyC, but excludes clang, which with -g1 still describes some functions that the
+// unit only declares.
+func onlyGCC(p *Program, o Options) bool {
+	return onlyC(p, o) && slices.Equal(o.Compilers, []string{"gcc"})
+}
+
+// reduces reports whether gcc can reduce the debugging information. The fixed sources in TestKnown
+// have no parts that could pretend to be in another file.
+func reduces(p *Program, o Options) bool {
+	return onlyGCC(p, o) && !o.TypeUnits() &&
+		!slices.ContainsFunc(p.Files(), func(u *Unit) bool { return len(u.root.kids) == 0 })
+}
 
 // typeUnits requires type units. It excludes C++, because g++ leaves typedefs in blocks out of type
 // units.

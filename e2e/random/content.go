@@ -3,7 +3,6 @@ package random
 import (
 	"debug/dwarf"
 	"debug/elf"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,37 +13,6 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/content"
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
-
-// checkVerify checks that the result obeys the kernel's rules and that cilium/ebpf can read it.
-func checkVerify(b *Build) error {
-	b.verify(b.OneShot())
-	b.types()
-	return nil
-}
-
-// verify runs "btfdedup verify". It allows three violations that come from the compilers: a
-// floating-point member that isn't aligned in a packed struct; a bit-field with the type of a small
-// enum at the end of a struct, because the kernel assumes 4 bytes for the enum; and, with clang, a
-// struct that is defined in a prototype and is smaller than its members.
-func (b *Build) verify(args ...string) {
-	err := b.tryDedup(append([]string{"verify", "--sorted"}, args...)...)
-	var failed *commandError
-	if !errors.As(err, &failed) || failed.result.Stdout == "" {
-		harness.Check(err)
-		return
-	}
-	clang := slices.Contains(b.Options.Compilers, "clang")
-	smallEnum := b.Program.contains("enum __attribute__((packed))")
-	for line := range strings.Lines(failed.result.Stdout) {
-		switch {
-		case strings.Contains(line, " is a FLOAT of "):
-		case strings.Contains(line, "member-bounds:") && (clang || smallEnum):
-		case strings.Contains(line, "member-offset:") && clang:
-		default:
-			harness.Check(err)
-		}
-	}
-}
 
 // view has the DWARF of the program and the BTF that was made from this DWARF.
 type view struct {

@@ -10,7 +10,8 @@
 // generate.go, vocabulary.go, form.go, scope.go, ctype.go, functions.go and tags.go write the
 // program, as a tree of text (source.go) from which shrink.go can remove pieces. Then build.go
 // builds the program, and check.go lists the checks. The files roads, bytes, edits, dwz,
-// splitdwarf, spelling and split compare ways of making the same BTF. The files content, code,
-// variables and annotations compare BTF with DWARF, which die and match read. The files pahole and
-// compilerbtf compare BTF with BTF from other programs.
+// splitdwarf, spelling and split compare ways of making the same BTF; sound.go checks all BTF that
+// they make by the kernel's rules. The file unusual.go compiles units that BTF can't express. The
+// files content, code, variables and annotations compare BTF with DWARF, which die and match read.
+// The files pahole and compilerbtf compare BTF with BTF from other programs.
 package random

@@ -21,14 +21,8 @@ func checkEdits(b *Build) error {
 	if strings.HasSuffix(u.Path, ".s") {
 		return nil
 	}
-	const dir = "edited"
-	b.write(filepath.Join(dir, u.Path), []byte("\n\n"+moved+u.Text()+"\n// more\n"))
-	number := slices.Index(b.Program.Units, u)
-	b.compiler(b.path(dir), append(b.Options.Command(number, u), "-o", "edited.o", u.Path)...)
-	objects := b.Objects()
-	objects[at] = filepath.Join(dir, "edited.o")
-	linked := filepath.Join(dir, "linked")
-	b.link(linked, objects)
+	source := "\n\n" + moved + u.Text() + "\n// more\n"
+	linked, _ := b.variant("edited", at, source)
 	var results []result
 	for _, file := range []string{"linked", linked} {
 		results = append(results, result{"btfgen object of " + file, b.read(b.BTFObject(file))})
@@ -37,4 +31,21 @@ func checkEdits(b *Build) error {
 		return fmt.Errorf("%s was edited: %w", u.Path, err)
 	}
 	return nil
+}
+
+// variant compiles a different source for unit at, in a different directory and with additional
+// flags. It links the program with the result. It returns the names of the linked file and of its
+// object files.
+func (b *Build) variant(dir string, at int, source string, flags ...string) (
+	linked string, objects []string,
+) {
+	u := b.Program.Files()[at]
+	b.write(filepath.Join(dir, u.Path), []byte(source))
+	argv := append(b.Options.Command(slices.Index(b.Program.Units, u), u), flags...)
+	b.compiler(b.path(dir), append(argv, "-o", "variant.o", u.Path)...)
+	objects = b.Objects()
+	objects[at] = filepath.Join(dir, "variant.o")
+	linked = filepath.Join(dir, "linked")
+	b.link(linked, objects)
+	return linked, objects
 }

@@ -97,6 +97,9 @@ func (g *generator) newFunction() (prefix, name string) {
 	} else {
 		g.fresh++
 		name = fmt.Sprintf("f%d_%d", g.unit, g.fresh)
+		if g.chance(5) {
+			name += "$" // BTF has no such names, so the function is skipped
+		}
 	}
 	g.root(name)
 	return prefix, name
@@ -141,7 +144,11 @@ func (g *generator) cloned() *node {
 	}
 	var params, uses []string
 	var chosen []int
-	for i := range 1 + g.IntN(4) {
+	count := 1 + g.IntN(4)
+	if g.chance(30) {
+		count += 6 // more than there are registers
+	}
+	for i := range count {
 		k := g.IntN(len(clonedParameters))
 		chosen = append(chosen, k)
 		param := fmt.Sprintf("p%d", i)

@@ -17,6 +17,7 @@ var known = []struct {
 	files    map[string]string
 	compiler string         // "" means gcc
 	dwarf    []string       // flags; nil means -gdwarf-5
+	features string         // "" means none
 	runs     int            // the minimum for Build.Runs
 	count    map[string]int // maps "KIND NAME" to the number of such types in the BTF
 }{
@@ -125,6 +126,22 @@ var known = []struct {
 		count: map[string]int{"struct t1": 1, "struct ": 2},
 	},
 	{
+		name:     "parameters with known values on the stack",
+		files:    map[string]string{"a.c": knownOnStack},
+		dwarf:    []string{"-gdwarf-4"},
+		features: "default,true_signature",
+	},
+	{
+		name:  "packed structs by value, in type units",
+		files: map[string]string{"a.c": packedByValue},
+		dwarf: []string{"-gdwarf-5", "-fdebug-types-section"},
+	},
+	{
+		name:  "packed structs by value, at offsets that are expressions",
+		files: map[string]string{"a.c": packedByValue},
+		dwarf: []string{"-gdwarf-2", "-gstrict-dwarf"},
+	},
+	{
 		name: "a definition below the declaration of a function",
 		files: map[string]string{
 			"a.c": sink +
@@ -231,6 +248,7 @@ func TestKnown(t *testing.T) {
 				if k.dwarf != nil {
 					o.DWARF = k.dwarf
 				}
+				o.Features = k.features
 				p := &Program{}
 				for _, path := range slices.Sorted(maps.Keys(k.files)) {
 					p.Units = append(p.Units, &Unit{Path: path, root: text(k.files[path])})

@@ -19,9 +19,9 @@ func checkGraph(b *Build) error {
 	return nil
 }
 
-// checkFeatures calls elfEqualsLink with other features, and verifies the BTF.
+// checkFeatures calls elfEqualsLink with other features.
 func checkFeatures(b *Build) error {
-	b.verify(b.elfEqualsLink("linked", b.Options.Features))
+	b.elfEqualsLink("linked", b.Options.Features)
 	return nil
 }
 

@@ -23,9 +23,11 @@ func checkSplitDWARF(b *Build) error {
 	var dwos []string
 	for i, plain := range b.Objects() {
 		split := objects[i]
-		if err := sameBytes(result{plain, b.read(b.BTFObject(plain))},
-			result{split, b.read(b.BTFObject(split))}); err != nil {
-			return err
+		for _, features := range []string{"default", b.Options.Features} {
+			if err := sameBytes(result{plain, b.read(b.featuresObject(plain, features))},
+				result{split, b.read(b.featuresObject(split, features))}); err != nil {
+				return err
+			}
 		}
 		dwos = append(dwos, strings.TrimSuffix(split, ".o")+".dwo")
 	}

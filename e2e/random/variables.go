@@ -23,7 +23,6 @@ func checkVariables(b *Build) error {
 // checkGlobals calls elfEqualsLink with the feature global_var, and then checks all variables.
 func checkGlobals(b *Build) error {
 	globals := b.elfEqualsLink("linked", "default,global_var")
-	b.verify(globals)
 	if b.Options.TypeUnits() {
 		return nil
 	}
