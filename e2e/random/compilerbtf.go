@@ -110,14 +110,15 @@ func (b *Build) linkBoth(same func(...result) error, dwarf, btf []string) error 
 	})})
 }
 
+// definitionLine matches the definition of a tag, typedef or variable, but not declarations, which are
+// in BTF only if something uses them.
+var definitionLine = regexp.MustCompile(`^((struct|union|enum) t\S* size=|typedef |var )`)
+
 // sameButFunctions compares definitions of tags, typedefs and variables, but ignores functions.
 func sameButFunctions(all ...result) error {
 	for _, r := range all[1:] {
 		lost, added := oneSided(all[0], r)
-		if slices.ContainsFunc(slices.Concat(lost, added), func(line string) bool {
-			return slices.ContainsFunc([]string{"struct t", "union t", "enum t", "typedef ", "var "},
-				func(kind string) bool { return strings.HasPrefix(line, kind) })
-		}) {
+		if slices.ContainsFunc(slices.Concat(lost, added), definitionLine.MatchString) {
 			return errors.New(sides(all[0], lost, r, added))
 		}
 	}
