@@ -42,9 +42,10 @@ var reading = []string{
 	"btfdedup link -o out x.btf good.btf",
 }
 
-// writeSample writes the files that shaping and reading name, except for x.btf.
+// writeSample writes the files that verbs name, except for x.btf.
 func writeSample(t *testing.T, dir string) {
 	harness.WriteFile(t, filepath.Join(dir, "sample.c"), sample)
+	harness.WriteFile(t, filepath.Join(dir, "symbols"), "f\n")
 	harness.MustRun(t, dir, "gcc", "-g", "-c", "sample.c")
 	btfdedup := harness.Tool(t, "btfdedup")
 	harness.MustRun(t, dir, harness.Tool(t, "btfgen"), "object", "-o", "sample.btfo", "sample.o")
@@ -128,6 +129,21 @@ func graphsCrafted() []crafted {
 			b.Blob.Types[id-1].NameOff = at + 14*i
 		}
 	}
+	// The function f leads to all structs.
+	tailed := func(b *btf.Builder) {
+		b.Int("int", 4, btf.IntSigned, 0)
+		b.Ref(pointer, "", 5)
+		b.FuncProto(1, btf.Param{Type: 2, NameOff: b.Name("a")})
+		b.Func("f", 3, btf.LinkageGlobal)
+		at := b.Name(strings.Repeat("x", 300000))
+		for i := range uint32(6000) {
+			id := b.NextID()
+			composite(b, btf.KindStruct, "", id+1)
+			b.Blob.Types[id-1].NameOff = at + 14*i
+			b.Ref(pointer, "", id+2)
+		}
+		b.Int("long", 8, btf.IntSigned, 0)
+	}
 	// Only a typedef makes the rings valid, and each struct refers twice to the next.
 	rings := func(b *btf.Builder) {
 		b.Int("int", 4, btf.IntSigned, 0)
@@ -160,6 +176,10 @@ func graphsCrafted() []crafted {
 	list := []crafted{file("names with the same end", "btfdedup verify --for=load x.btf", "", tails),
 		file("enumerators with a long name", header, "too large", long),
 		file("structs of padding", header, "too large", padded)}
+	for _, verb := range []string{"btfdedup dump --format=kabi --symbols symbols x.btf",
+		"btfdedup diff x.btf good.btf"} {
+		list = append(list, file("structs whose names have the same end", verb, "overlap", tailed))
+	}
 	for _, verb := range shaping {
 		list = append(list, file("rings with a typedef", verb, "", rings))
 	}

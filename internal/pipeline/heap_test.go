@@ -2,12 +2,16 @@ package pipeline
 
 import (
 	"encoding/binary"
+	"errors"
 	"math"
+	"os"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"testing"
 	"time"
 
+	"github.com/rules-btf/rules_btf/internal/format/debugfile"
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
 )
@@ -25,10 +29,7 @@ func TestLimitHeap(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
-		heapLimit.least.Store(math.MaxInt64)
-		adjustLimit()
-	}()
+	defer unlimitHeap()
 	limit := func() int64 { return debug.SetMemoryLimit(-1) }
 	t.Setenv("GOGC", "100")
 	limitHeap(f)
@@ -60,4 +61,34 @@ func TestLimitHeap(t *testing.T) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	t.Errorf("at the end, the limit is %d", limit())
+}
+
+// TestInlinedLimitsHeap: a process that only finds the sites of one file limits its heap.
+func TestInlinedLimitsHeap(t *testing.T) {
+	o := elfwrite.Object{AddrSize: 8, Order: binary.LittleEndian,
+		Sections: []elfwrite.Section{{Name: ".debug_info", Data: make([]byte, 20e6)}}}
+	data, err := o.Bytes()
+	path := filepath.Join(t.TempDir(), "in.o")
+	if err == nil {
+		err = os.WriteFile(path, data, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unlimitHeap()
+	t.Setenv("GOGC", "")
+	noBase := errors.New("no base")
+	how := How{Files: new(debugfile.Search), Alone: true}
+	_, err = Inlined(path, &how, func() error { return noBase })
+	if err != noBase {
+		t.Fatal(err)
+	}
+	if got := debug.SetMemoryLimit(-1); got != 221e6 {
+		t.Errorf("the limit is %d, want 221000000", got)
+	}
+}
+
+func unlimitHeap() {
+	heapLimit.least.Store(math.MaxInt64)
+	adjustLimit()
 }

@@ -112,6 +112,9 @@ func readSites(path string, how *How) (*object.Object, *inlines.Sites, string, e
 		return nil, nil, "", err
 	}
 	defer f.Close()
+	if how.Alone {
+		limitHeap(f)
+	}
 	release := f.KernelRelease()
 	f.Threads = how.Convert.Jobs
 	options, sites := how.Convert, &inlines.Sites{}

@@ -171,8 +171,20 @@ func (r *diffRun) compare(
 	return diff.Result{Differences: found, Summary: summary}, nil
 }
 
-// checkNames returns an error if no type has one of the names of --name.
+// checkNames returns an error if no type has one of the names of --name, or if the names on one of
+// the sides are too long together.
 func (r *diffRun) checkNames(files []string, opts diff.Options, sides ...diff.Side) error {
+	checked := map[*btf.Blob]bool{}
+	for i, side := range sides {
+		for _, b := range side {
+			for ; b != nil && !checked[b]; b = b.Base {
+				checked[b] = true
+				if err := b.CheckNames(); err != nil {
+					return fmt.Errorf("%s: %w", files[i], err)
+				}
+			}
+		}
+	}
 	for i, name := range opts.Names {
 		has := func(b *btf.Blob) bool { return has(b, name, opts.Kinds) }
 		if !slices.ContainsFunc(slices.Concat(sides...), has) {

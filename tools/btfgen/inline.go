@@ -54,7 +54,7 @@ func runInline(env *cli.Env, c *conversion.Flags, path string) error {
 	defer c.Split.Close()
 	run := report.Start(env, []string{path})
 	defer run.Close()
-	how := pipeline.How{Files: c.Search(env), Convert: c.Options(env), Watch: run}
+	how := pipeline.How{Files: c.Search(env), Convert: c.Options(env), Watch: run, Alone: true}
 	result, err := pipeline.Inlined(path, &how, func() (err error) {
 		if how.Bases, err = base.Open(env.Bases); err != nil {
 			return err

@@ -1,5 +1,10 @@
 package btf
 
+import (
+	"errors"
+	"fmt"
+)
+
 // MaxNameLen is the length in bytes, without the NUL, of the longest name that the kernel accepts:
 // KSYM_NAME_LEN since Linux 6.1 (128 before).
 const MaxNameLen = 512
@@ -57,4 +62,31 @@ func allIn(in *[256]uint8, s []byte) bool {
 			return true
 		}
 	}
+}
+
+// CheckNames returns an error if a type in b itself has a name that doesn't exist, or if the names
+// in b's own string section overlap so much that together they are many times longer than it.
+// A copy of such names would take as much memory.
+func (b *Blob) CheckNames() error {
+	seen := make([]bool, len(b.Strings))
+	budget := 4*len(b.Strings) + 1<<16
+	for i := range b.Types {
+		t := &b.Types[i]
+		for off := range b.Names(t) {
+			at := off - b.BaseStrLen
+			if off < b.BaseStrLen || at < uint32(len(seen)) && seen[at] {
+				continue
+			}
+			name, err := b.Name(off)
+			if budget -= len(name); err == nil && budget < 0 {
+				err = errors.New("the names overlap, and together they are many times longer than the " +
+					"string section")
+			}
+			if err != nil {
+				return fmt.Errorf("BTF type [%d] %v: %w", b.StartID+uint32(i), t.Kind, err)
+			}
+			seen[at] = true
+		}
+	}
+	return nil
 }

@@ -106,3 +106,21 @@ func BenchmarkValidIdentifier(b *testing.B) {
 		}
 	}
 }
+
+// TestCheckNames: names may share their ends, unless there are very many of them.
+func TestCheckNames(t *testing.T) {
+	for n, overlap := range map[uint32]bool{3: false, 5000: true} {
+		b := btf.NewBuilder(nil, nil, nil)
+		b.Int("int", 4, 0, 0)
+		at := b.Name(strings.Repeat("x", 5000))
+		for i := range n {
+			b.Ref(btf.KindTypedef, "", 1)
+			b.Blob.Types[1+2*i].NameOff = at + i
+			b.Ref(btf.KindTypedef, "int", 1) // a name that is used again counts only once
+		}
+		err := b.Finish().CheckNames()
+		if (err != nil) != overlap || overlap && !strings.Contains(err.Error(), "overlap") {
+			t.Errorf("%d names: %v", n, err)
+		}
+	}
+}

@@ -75,6 +75,9 @@ func (k Kernel) Reduce(symbols []Symbol, declare func(title string) bool) (*btf.
 	r := reducer{Kernel: k, declare: declare}
 	of := map[*btf.Blob]*kept{}
 	for _, b := range k.blobs() {
+		if err := b.CheckNames(); err != nil {
+			return nil, err
+		}
 		x := &kept{Blob: b, types: make([]byte, len(b.Types)), base: of[b.Base],
 			copies: make([]uint32, len(b.Types))}
 		of[b] = x

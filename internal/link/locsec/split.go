@@ -77,11 +77,8 @@ type splitter struct {
 	work  []int
 }
 
-// check checks that all ids and names exist. Names may overlap, but the sum of their lengths must
-// not be much larger than the string section.
+// check checks that all ids and names exist, and that the names aren't too long together.
 func (s *splitter) check() error {
-	seen := map[uint32]bool{}
-	budget := 4*len(s.from.Strings) + 1<<16
 	for i := range s.from.Types {
 		t := &s.from.Types[i]
 		for id := range s.from.Refs(t) {
@@ -90,22 +87,8 @@ func (s *splitter) check() error {
 					s.from.StartID+uint32(i), t.Kind, *id, s.from.EndID()-1)
 			}
 		}
-		for off := range s.from.Names(t) {
-			if off < s.from.BaseStrLen || seen[off] {
-				continue
-			}
-			seen[off] = true
-			name, err := s.from.Name(off)
-			if budget -= len(name); err == nil && budget < 0 {
-				err = fmt.Errorf("the names overlap, and together they are many times longer than the " +
-					"string section")
-			}
-			if err != nil {
-				return fmt.Errorf("BTF type [%d] %v: %w", s.from.StartID+uint32(i), t.Kind, err)
-			}
-		}
 	}
-	return nil
+	return s.from.CheckNames()
 }
 
 // reach marks a type and all types to which it leads.

@@ -10,6 +10,8 @@ import (
 )
 
 // A file may have 1<<20 items, plus itemsPerByte for each of its bytes, but at most maxItems.
+// Units that include the same header take 12 bytes each, and a byte for each type in the header: 24
+// units with 8,000 types have 23 items per byte; 3,000 units with 20,000 types would have 1,070.
 const (
 	maxItems     = 1 << 27
 	itemsPerByte = 1 << 12
