@@ -35,7 +35,7 @@ var Checks = []Check{
 	{Name: "typeunits", run: checkTypeUnits, applies: typeUnits},
 	{Name: "reduced", run: checkReduced, applies: reduces},
 	{Name: "unencodable", run: checkUnencodable, applies: keepsAll, needs: "g++"},
-	{Name: "untyped", run: checkUntyped, applies: onlyGCC},
+	{Name: "untyped", run: checkUntyped, applies: onlyC},
 	{Name: "twins", run: checkTwins},
 	{Name: "definitions", run: checkDefinitions, applies: noTypeUnits},
 	{Name: "tags", run: checkTags, applies: noTypeUnits},
@@ -70,16 +70,10 @@ func onlyC(p *Program, o Options) bool {
 	})
 }
 
-// onlyGCC is like onlyC, but excludes clang, which with -g1 still describes some functions that the
-// unit only declares.
-func onlyGCC(p *Program, o Options) bool {
-	return onlyC(p, o) && slices.Equal(o.Compilers, []string{"gcc"})
-}
-
 // reduces reports whether gcc can reduce the debugging information. The fixed sources in TestKnown
 // have no parts that could pretend to be in another file.
 func reduces(p *Program, o Options) bool {
-	return onlyGCC(p, o) && !o.TypeUnits() &&
+	return onlyC(p, o) && slices.Equal(o.Compilers, []string{"gcc"}) && !o.TypeUnits() &&
 		!slices.ContainsFunc(p.Files(), func(u *Unit) bool { return len(u.root.kids) == 0 })
 }
 

@@ -19,6 +19,8 @@ type debugInfo struct {
 	at    map[dwarf.Offset]*die
 	pools map[*die][]byte // maps a DIE to .debug_addr, from its unit's DW_AT_addr_base on
 	data  *dwarf.Data
+
+	defined map[string]bool // the tags of structs and unions that a unit defines
 }
 
 func readDWARF(path string) (*debugInfo, *elf.File, error) {
@@ -37,7 +39,8 @@ func readDWARF(path string) (*debugInfo, *elf.File, error) {
 			return nil, nil, err
 		}
 	}
-	info := &debugInfo{data: data, at: map[dwarf.Offset]*die{}, pools: map[*die][]byte{}}
+	info := &debugInfo{data: data, at: map[dwarf.Offset]*die{}, pools: map[*die][]byte{},
+		defined: map[string]bool{}}
 	r := data.Reader()
 	var open []*die
 	for {
@@ -54,6 +57,9 @@ func readDWARF(path string) (*debugInfo, *elf.File, error) {
 		}
 		d := &die{Entry: e}
 		info.at[e.Offset] = d
+		if isRecord(d) && !d.declaration() {
+			info.defined[d.name()] = true
+		}
 		if len(open) == 0 {
 			info.units = append(info.units, d)
 			if base, ok := e.Val(dwarf.AttrAddrBase).(int64); ok && base <= int64(len(addresses)) {
@@ -115,6 +121,20 @@ func (d *die) name() string {
 func (d *die) declaration() bool {
 	is, _ := d.Val(dwarf.AttrDeclaration).(bool)
 	return is
+}
+
+func isRecord(d *die) bool {
+	return d.Tag == dwarf.TagStructType || d.Tag == dwarf.TagUnionType || d.Tag == dwarf.TagClassType
+}
+
+// leftOut reports whether the BTF lacks a member, because no unit defines its type.
+func (i *debugInfo) leftOut(member *die) bool {
+	t := i.typeOf(member)
+	for t != nil && slices.Contains([]dwarf.Tag{dwarf.TagArrayType, dwarf.TagTypedef,
+		dwarf.TagConstType, dwarf.TagVolatileType}, t.Tag) {
+		t = i.typeOf(t)
+	}
+	return t != nil && isRecord(t) && t.declaration() && !i.defined[t.name()]
 }
 
 func (d *die) children(tags ...dwarf.Tag) []*die {

@@ -7,9 +7,9 @@
 // clones of functions. The linker may drop some functions (--gc-sections).
 //
 // The file options.go chooses what a program consists of and how it is built. The files
-// generate.go, vocabulary.go, form.go, scope.go, ctype.go, functions.go and tags.go write the
-// program, as a tree of text (source.go) from which shrink.go can remove pieces. Then build.go
-// builds the program, and check.go lists the checks. The files roads, bytes, edits, dwz,
+// generate.go, vocabulary.go, form.go, scope.go, ctype.go, functions.go, declared.go and tags.go
+// write the program, as a tree of text (source.go) from which shrink.go can remove pieces. Then
+// build.go builds the program, and check.go lists the checks. The files roads, bytes, edits, dwz,
 // splitdwarf, spelling and split compare ways of making the same BTF; sound.go checks all BTF that
 // they make by the kernel's rules. The file unusual.go compiles units that BTF can't express. The
 // files content, code, variables and annotations compare BTF with DWARF, which die and match read.

@@ -82,6 +82,9 @@ func (g *generator) file() *node {
 	if g.unit == 0 {
 		n.kids = append(n.kids, text(linkage+entryFunction))
 	}
+	if g.cxx && g.chance(60) {
+		n.kids = append(n.kids, optional(g.declaredOnly()))
+	}
 	for range 4 + g.IntN(7) {
 		n.kids = append(n.kids, optional(g.declaration()))
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/cilium/ebpf/btf"
@@ -194,7 +195,7 @@ func (m *matcher) record(assumed map[pair]bool, d *die, tag dwarf.Tag, size uint
 	if want, ok := d.number(dwarf.AttrByteSize); ok && want != int64(size) {
 		return fmt.Errorf("has size %d, want %d", size, want)
 	}
-	fields := d.children(dwarf.TagMember)
+	fields := slices.DeleteFunc(d.children(dwarf.TagMember), m.info.leftOut)
 	if len(fields) != len(members) {
 		return fmt.Errorf("has %d members, want %d", len(members), len(fields))
 	}

@@ -28,11 +28,12 @@ func checkPahole(b *Build) error {
 		if b.Options.Collect && (len(d.Ours) == 0 || d.Class == content.Forward) {
 			return "pahole also encodes the units that the linker has dropped"
 		}
-		if b.Options.Modern && slices.Equal(withoutSigns(d.Ours), withoutSigns(d.Oracle)) {
-			return "pahole encodes an enum with a signed type as unsigned if no value is negative"
-		}
-		if slices.Equal(withoutSizes(d.Ours), withoutSizes(d.Oracle)) {
+		theirs, want := withoutSizes(d.Oracle), withoutSizes(d.Ours)
+		if slices.Equal(theirs, want) {
 			return "pahole gives a type with a member of variable length the size 0"
+		}
+		if b.Options.Modern && slices.Equal(withoutSigns(theirs), withoutSigns(want)) {
+			return "pahole encodes an enum with a signed type as unsigned if no value is negative"
 		}
 		if strings.Contains(fmt.Sprint(d.Ours), "*void") && b.Program.contains("(nullptr)") {
 			return "pahole encodes the type of nullptr as void"

@@ -276,6 +276,12 @@ func TestLosses(t *testing.T) {
 		{"only void f(void)", two + "gcc -g -O2 -c y.c z.c; ld -r y.o z.o -o o", ""},
 		{"only assembly in C", "gcc -g -c a.c -o o", ""},
 		{"assembler", "gcc -g -c x.S -o o", ""},
+		{"clang", "echo 'int only(int); static inline int inlined(int a) { return only(a) + 1; } " +
+			"int f(int a) { return inlined(a) + 1; }' > c.c; clang -g1 -O2 -c c.c -o o",
+			"unit c.c has functions, but no types and no parameters"},
+		{"clang, only void f(void)", two + "clang -g -O2 -c z.c -o o", ""},
+		{"gcc, without prototypes", "echo 'void h(void); void f() { h(); h(); }' > k.c; " +
+			"gcc -g -O2 -std=gnu17 -c k.c -o o", ""},
 		{"C++", "gcc -g1 -x c++ -c x.c -o o", ""},
 		{"data", "gcc -g1 -c d.c -o o", ""},
 		{"", "testdata/objects/c23-gcc.o", `c23-gcc.o: BTF can't express the base type "`},

@@ -135,8 +135,8 @@ func (s *sounder) members(id types.ID, all []types.Elem) []types.Elem {
 			s.note(fmt.Sprintf("member %s of an anonymous struct or union", s.from.Strs.String(e.Name)))
 			continue
 		}
-		s.tags[n.TagName()] = true
-		if s.u.Weight[id] != 0 {
+		if s.u.Weight[id] != 0 { // units that don't count must not affect others
+			s.tags[n.TagName()] = true
 			s.note(fmt.Sprintf("member %s of %s", s.from.Strs.String(e.Name), s.from.Name(n)))
 		}
 	}

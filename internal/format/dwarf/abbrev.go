@@ -18,6 +18,7 @@ type Abbrev struct {
 	refersOut  bool   // entries have an attribute that may refer to another unit
 	annotated  bool   // entries are annotations, or may have one
 	typed      bool   // see Reader.Untyped
+	prototyped bool   // entries have DW_AT_prototyped
 	refers     refers // what entries refer to
 	size       uint32 // bytes of an entry with a code of one byte, without attributes that vary in size
 	declaring  uint32 // size, if entries declare something, or else the largest number
@@ -323,13 +324,13 @@ func (t *abbrevTable) build(tag std.Tag, children bool, f format) *Abbrev {
 		}
 		a.refersOut = a.refersOut || class == ClassRefAddr || class == ClassRefSup ||
 			class == ClassSig || indirect
-		a.typed = a.typed || spec.attr == uint64(std.AttrPrototyped)
+		a.prototyped = a.prototyped || spec.attr == uint64(std.AttrPrototyped)
 	}
 	a.size = 1
 	for i := range a.runs {
 		a.size += uint32(a.runs[i].size)
 	}
-	a.typed = a.typed || a.has(Type) || !lacksTypes(tag)
+	a.typed = a.prototyped && !a.has(Declaration) || a.has(Type) || !lacksTypes(tag)
 	a.annotated = tag == TagLLVMAnnotation || a.has(Annotation)
 	a.refers = a.refersTo()
 	a.plan = makePlan(a)

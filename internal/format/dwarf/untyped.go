@@ -6,16 +6,19 @@ import std "debug/dwarf"
 // unit has functions, but no types and no parameters. It doesn't even say that a function has no
 // parameters (DW_AT_prototyped), as units do that have only functions like void f(void).
 //
-// clang describes only functions that were inlined and their callers, so for clang, functions says
-// whether the unit has code. The abbreviation declarations are enough to answer the question.
-func (r *Reader) Untyped(functions bool) bool {
+// clang with -g1 describes only functions that were inlined, their callers, and declarations of the
+// functions that these call, which it marks as prototyped. So for clang, such declarations don't
+// count, and code says whether the unit has code. The abbreviation declarations are enough to
+// answer the question.
+func (r *Reader) Untyped(clang, code bool) bool {
 	if !r.isC || r.abbrevs.sparse != nil {
 		return false
 	}
+	functions := clang && code
 	for _, a := range r.abbrevs.dense {
 		switch {
 		case a == nil:
-		case a.typed:
+		case a.typed, a.prototyped && !clang:
 			return false
 		case a.Tag == std.TagSubprogram:
 			functions = true
