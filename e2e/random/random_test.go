@@ -14,7 +14,7 @@ import (
 )
 
 var (
-	programs = flag.Uint64("programs", 80, "how many random programs to try")
+	programs = flag.Uint64("programs", 50, "how many random programs to try")
 	first    = flag.Uint64("first", 0, "the seed of the first program")
 	seed     = flag.Int64("seed", -1, "try only the program with this seed")
 	only     = flag.String("check", "", "run only this check")
