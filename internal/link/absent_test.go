@@ -74,3 +74,27 @@ func TestAbsent(t *testing.T) {
 		}
 	}
 }
+
+// TestAbsentLosesNothing: a struct of an absent unit, which lacks a member whose type nothing
+// defines, doesn't take declaration tags from its namesake in other units.
+func TestAbsentLosesNothing(t *testing.T) {
+	b := newBuilder()
+	b.Unit("here.c", 1)
+	i := b.Hold(b.Int("int"))
+	b.Hold(b.Struct("lacking", i, b.Stub("nowhere")))
+	b.Hold(b.Struct("tagged", i))
+	b.DeclTag("mine", b.Stub("tagged"), 1)
+	b.Fn("work", 0, 0, b.Proto(0))
+	b.Unit("absent.c", 1)
+	b.Hold(b.Struct("tagged", i, b.Stub("nowhere")))
+	b.Fn("gone", 0, 0, b.Proto(0))
+	x := &facts.Facts{HasFiles: true,
+		Files: []facts.File{{Name: "here.c", Funcs: []string{"work"}}}}
+	lines, r := b.link(t, Options{Facts: x, Features: features.Default()})
+	wantLines(t, lines, "int int", "struct lacking(int int)",
+		"decl_tag mine component 0(struct tagged(int int))", "struct tagged(int int)",
+		"func work linkage 0(func_proto(void))")
+	if r.Loss == "" {
+		t.Error("the member of struct lacking was left out without a word")
+	}
+}
