@@ -44,8 +44,8 @@ func gccWritesBTF(p *Program, _ Options) bool {
 // checkCompilerBTF checks that BTF objects made from gcc's BTF equal those made from gcc's DWARF,
 // so that a link can mix them, and that a linked file with BTF from gcc gives the same result. The
 // functions have no statements, because DWARF describes types in statements, and BTF doesn't. With
-// -O2, which every second program uses, DWARF also has the locations of parameters, so functions may
-// differ.
+// -O2, which every second program uses, DWARF also has the locations of parameters, so functions
+// may differ.
 func checkCompilerBTF(b *Build) error {
 	opt, same := "-O0", sameBytes
 	if b.Seed%2 == 1 {
@@ -111,8 +111,8 @@ func (b *Build) linkBoth(same func(...result) error, dwarf, btf []string) error 
 	})})
 }
 
-// definitionLine matches the definition of a tag, typedef or variable, but not declarations, which are
-// in BTF only if something uses them.
+// definitionLine matches the definition of a tag, typedef or variable, but not declarations, which
+// are in BTF only if something uses them.
 var definitionLine = regexp.MustCompile(`^((struct|union|enum) t\S* size=|typedef |var )`)
 
 // sameButFunctions compares definitions of tags, typedefs and variables, but ignores functions.

@@ -12,7 +12,8 @@ func (g *generator) declaredOnly() *node {
 	holder := fmt.Sprintf("holder%d_%d", g.unit, g.fresh)
 	n := sequence(class, "struct ", holder, " {\n", optional("int first;\n"),
 		optional("declared held;\n"), optional("const declared several[2];\n"),
-		optional("struct { declared inner; } anonymous;\n"), optional("declared *pointer;\n"), "long last;\n};\n",
+		optional("struct { declared inner; } anonymous;\n"), optional("declared *pointer;\n"),
+		"long last;\n};\n",
 		fmt.Sprintf("static __attribute__((used)) %s *use_%[1]s;\n", holder))
 	use := func(percent int, format string) {
 		if g.chance(percent) {

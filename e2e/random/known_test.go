@@ -27,7 +27,7 @@ var known = []struct {
 			"a.c": sink + "void a(void)\n{\n" + chain("int") + chain("long") + "}\n",
 			"b.c": sink + "void b(void)\n{\n" + chain("int") + chain("char") + "}\n",
 		},
-		runs:  40,
+		runs:  12,
 		count: map[string]int{"struct t0": 3, "struct t1": 3, "struct t2": 3},
 	},
 	{
@@ -36,7 +36,7 @@ var known = []struct {
 			"a.c": sink + "void a(void)\n{\n" + chain("int", "x", "y") + chain("int", "z") + "}\n",
 			"b.c": sink + "void b(void)\n{\n" + chain("int", "x", "y") + chain("long", "z") + "}\n",
 		},
-		runs:  40,
+		runs:  12,
 		count: map[string]int{"struct t0": 3, "struct t1": 3, "struct t2": 3},
 	},
 	{

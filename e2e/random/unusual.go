@@ -114,8 +114,8 @@ func (b *Build) linkFor(linked string, objects []string) result {
 	})}
 }
 
-// checkUntyped compiles a unit with -g1. The tools must warn of it if it has functions, and all ways
-// of making BTF must agree about it.
+// checkUntyped compiles a unit with -g1. The tools must warn of it if it has functions, and all
+// ways of making BTF must agree about it.
 func checkUntyped(b *Build) error {
 	files := b.Program.Files()
 	at := b.random(14).IntN(len(files))
