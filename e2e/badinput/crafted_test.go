@@ -24,8 +24,8 @@ type crafted struct {
 }
 
 // These limits hold for input of up to 1 MB. For larger input, they grow with the size of the
-// input. The goal is two seconds on a quiet machine; shared processors, and virtual machines in
-// which page faults are slow, take up to twice as long.
+// input. The goal is two seconds, but shared processors, and virtual machines in which page faults
+// are slow, take longer: 2.6 s were seen.
 const (
 	craftedTime   = 4 * time.Second // of processor time
 	craftedMemory = 300 << 20       // bytes of peak resident memory
