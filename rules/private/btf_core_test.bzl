@@ -1,6 +1,5 @@
 """btf_core_test: a test that BPF programs load on kernels."""
 
-load("@bazel_skylib//lib:shell.bzl", "shell")
 load("//rules:providers.bzl", "BtfMinInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 load(":arguments.bzl", "argument_of")
@@ -14,16 +13,8 @@ load(
     "needs_mistake",
     "needs_of",
 )
+load(":launcher.bzl", "LAUNCHER_EXEC_GROUPS", "launcher", "runfiles_path")
 load(":mistakes.bzl", "FAIL", "first_mistake")
-load(":program_actions.bzl", "btfcore_of")
-load(":run.bzl", "TEST_EXEC_GROUP", "TEST_EXEC_GROUPS", "tools")
-
-_SCRIPT = """#!/bin/sh
-exec {tool} check {params} "$@"
-"""
-
-def _runfiles_path(file):
-    return argument_of(file.short_path)
 
 def _made_mistake(target, needs):
     """What is wrong with a target in `kernels` that has BtfMinInfo: string, or None."""
@@ -51,7 +42,6 @@ def _minimal(ctx, needs, others):
     return made
 
 def _btf_core_test_impl(ctx):
-    btfcore = btfcore_of(ctx, TEST_EXEC_GROUP).executable
     needs = needs_of(ctx)
     others = [target for target in ctx.attr.kernels if BtfMinInfo not in target]
     mistake = (
@@ -63,30 +53,20 @@ def _btf_core_test_impl(ctx):
         fail(mistake, **FAIL)
     minimal = _minimal(ctx, needs, others)
     args = ctx.actions.args()
-    args.set_param_file_format("multiline")
-    args.add_all(needs, before_each = "--needs", map_each = _runfiles_path)
+    args.add_all(needs, before_each = "--needs", map_each = runfiles_path)
     expected = ctx.files.expected_failures
-    args.add_all(expected, before_each = "--expect", map_each = _runfiles_path)
+    args.add_all(expected, before_each = "--expect", map_each = runfiles_path)
 
     # Pass directories instead of files, so that the names of kernels include directories.
     args.add_all([argument_of(info.root) for info in minimal])
-    params = ctx.actions.declare_file(ctx.label.name + ".params")
-    ctx.actions.write(params, args)
-
-    script = ctx.actions.declare_file(ctx.label.name + ".sh")
-    ctx.actions.write(
-        script,
-        _SCRIPT.format(
-            params = shell.quote("@" + params.short_path),
-            tool = shell.quote(btfcore.short_path),
-        ),
-        is_executable = True,
-    )
-    runfiles = ctx.runfiles(
-        [btfcore, params] + expected,
-        transitive_files = depset(transitive = [needs] + [info.btfs for info in minimal]),
-    ).merge(tools(ctx, TEST_EXEC_GROUP).runfiles[btfcore])
-    return [DefaultInfo(executable = script, runfiles = runfiles)]
+    return [launcher(
+        ctx,
+        "btfcore",
+        "exec \"$tool\" check PARAMS \"$@\"",
+        args,
+        expected,
+        depset(transitive = [needs] + [info.btfs for info in minimal]),
+    )]
 
 btf_core_test = rule(
     implementation = _btf_core_test_impl,
@@ -123,6 +103,6 @@ without `.btf`.""",
             mandatory = True,
         ),
     },
-    exec_groups = TEST_EXEC_GROUPS,
+    exec_groups = LAUNCHER_EXEC_GROUPS,
     toolchains = [TOOLCHAIN_TYPE],
 )

@@ -2,17 +2,18 @@
 
 load("@bazel_skylib//lib:shell.bzl", "shell")
 load("//rules:providers.bzl", "BtfInfo")
-load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
-load(":arguments.bzl", "argument_of")
+load(
+    ":launcher.bzl",
+    "HOST_EXEC_GROUPS",
+    "LAUNCHER_EXEC_GROUPS",
+    "launcher",
+    "runfiles_path",
+)
 load(":mistakes.bzl", "FAIL", "first_mistake")
-load(":run.bzl", "TEST_EXEC_GROUP", "TEST_EXEC_GROUPS", tools_of = "tools")
 
 # The test prints at most this many differences, because Bazel hides test output of more than a
 # megabyte (--experimental_ui_max_stdouterr_bytes).
 _LIMIT = 300
-
-def _runfiles_path(file):
-    return argument_of(file.short_path)
 
 def _mistake(ctx):
     """What is wrong with the attributes: string, or None."""
@@ -37,39 +38,24 @@ def _side(target, bases, flag, args):
         file, chain = target[BtfInfo].btf, target[BtfInfo].bases
     else:
         file, chain = target[DefaultInfo].files.to_list()[0], depset(bases)
-    args.add_all(chain, before_each = flag, map_each = _runfiles_path)
+    args.add_all(chain, before_each = flag, map_each = runfiles_path)
     return file, chain
 
-def _script(ctx, command, args, files, transitive_files = None, exec_group = None):
-    """Makes a script that runs btfdedup (TOOL) with a parameter file (PARAMS).
-
-    Returns:
-        DefaultInfo
-    """
-    args.set_param_file_format("multiline")
-    params = ctx.actions.declare_file(ctx.label.name + ".params")
-    ctx.actions.write(params, args)
-    tools = tools_of(ctx, exec_group)
-    btfdedup = tools.btfdedup.executable
-    script = ctx.actions.declare_file(ctx.label.name + ".sh")
-    ctx.actions.write(
-        script,
-        "#!/bin/sh\n" + command
-            .replace("PARAMS", shell.quote("@" + params.short_path))
-            .replace("TOOL", shell.quote(btfdedup.short_path)),
-        is_executable = True,
-    )
-    runfiles = ctx.runfiles([btfdedup, params] + files, transitive_files = transitive_files)
-    return DefaultInfo(executable = script, runfiles = runfiles.merge(tools.runfiles[btfdedup]))
+def _kabi_path(ctx):
+    """The file in the workspace that NAME.update writes: string, or None."""
+    file = ctx.file.expected
+    if file.extension != "kabi" or file.short_path.startswith("../"):
+        return None
+    return file.short_path
 
 def _add_kabi(ctx, args):
     """Adds the options of the kABI to args, and returns the files that they name."""
     if not ctx.file.symbols:
         return []
     files = [ctx.file.symbols] + ctx.files.allow_file
-    args.add_all([ctx.file.symbols], format_each = "--symbols=%s", map_each = _runfiles_path)
+    args.add_all([ctx.file.symbols], format_each = "--symbols=%s", map_each = runfiles_path)
     args.add_all(ctx.attr.allow, format_each = "--allow=%s")
-    args.add_all(ctx.files.allow_file, format_each = "--allow-file=%s", map_each = _runfiles_path)
+    args.add_all(ctx.files.allow_file, format_each = "--allow-file=%s", map_each = runfiles_path)
     return files
 
 def _btf_diff_test_impl(ctx):
@@ -90,26 +76,29 @@ def _btf_diff_test_impl(ctx):
     )
     args.add_all(
         [expected, actual] if files else [actual, expected],
-        map_each = _runfiles_path,
+        map_each = runfiles_path,
         expand_directories = False,
     )
-    command = "TOOL diff --limit={} PARAMS \"$@\"".format(_LIMIT)
-    if ctx.attr.update:
-        command += " || {{ echo 'to accept these changes: bazel run {}'; exit 1; }}".format(
-            ctx.attr.update,
+    command = "\"$tool\" diff --limit={} PARAMS \"$@\"".format(_LIMIT)
+    if files and _kabi_path(ctx):
+        command += " || {{ echo 'to accept these changes: bazel run {}.update'; exit 1; }}".format(
+            ctx.label,
         )
-    return [_script(
+    return [launcher(
         ctx,
-        command + "\n",
+        "btfdedup",
+        command,
         args,
         files + [actual, expected],
         depset(transitive = [actual_bases, expected_bases]),
-        TEST_EXEC_GROUP,
     )]
 
-_KABI = {
+_ATTRS = {
+    "actual": attr.label(allow_single_file = True, mandatory = True),
+    "actual_bases": attr.label_list(allow_files = True),
     "allow": attr.string_list(),
     "allow_file": attr.label(allow_single_file = True),
+    "expected": attr.label(allow_single_file = True, mandatory = True),
     "symbols": attr.label(allow_single_file = True),
 }
 
@@ -117,41 +106,37 @@ _btf_diff_test = rule(
     implementation = _btf_diff_test_impl,
     doc = "The test that the macro btf_diff_test declares.",
     test = True,
-    attrs = _KABI | {
-        "actual": attr.label(allow_single_file = True, mandatory = True),
-        "actual_bases": attr.label_list(allow_files = True),
-        "expected": attr.label(allow_single_file = True, mandatory = True),
-        "expected_bases": attr.label_list(allow_files = True),
-        "update": attr.string(doc = "The label of the target that updates `expected`."),
-    },
-    exec_groups = TEST_EXEC_GROUPS,
+    attrs = _ATTRS | {"expected_bases": attr.label_list(allow_files = True)},
+    exec_groups = LAUNCHER_EXEC_GROUPS,
 )
 
 _UPDATE = """if [ -z "$BUILD_WORKSPACE_DIRECTORY" ]; then
   echo 'use "bazel run", which says where the source tree is' >&2
   exit 1
 fi
-exec TOOL dump --format=kabi -o "$BUILD_WORKSPACE_DIRECTORY"/{} PARAMS
-"""
+exec "$tool" dump --format=kabi -o "$BUILD_WORKSPACE_DIRECTORY"/{} PARAMS"""
 
 def _btf_kabi_update_impl(ctx):
+    path = _kabi_path(ctx)
+    if not path:
+        fail(
+            ("expected is {}, which is no file *.kabi of this repository: set it to the file to " +
+             "write").format(ctx.file.expected.short_path),
+            **FAIL
+        )
     args = ctx.actions.args()
     files = _add_kabi(ctx, args)
     actual, bases = _side(ctx.attr.actual, ctx.files.actual_bases, "--base", args)
-    args.add_all([actual], map_each = _runfiles_path, expand_directories = False)
-    command = _UPDATE.format(shell.quote(ctx.attr.path))
-    return [_script(ctx, command, args, files + [actual], bases)]
+    args.add_all([actual], map_each = runfiles_path, expand_directories = False)
+    command = _UPDATE.format(shell.quote(path))
+    return [launcher(ctx, "btfdedup", command, args, files + [actual], bases, test = False)]
 
 _btf_kabi_update = rule(
     implementation = _btf_kabi_update_impl,
     doc = "Writes the file `expected` of a btf_diff_test into the source tree.",
     executable = True,
-    attrs = _KABI | {
-        "actual": attr.label(allow_single_file = True, mandatory = True),
-        "actual_bases": attr.label_list(allow_files = True),
-        "path": attr.string(doc = "The file in the workspace.", mandatory = True),
-    },
-    toolchains = [TOOLCHAIN_TYPE],
+    attrs = _ATTRS,
+    exec_groups = HOST_EXEC_GROUPS,
 )
 
 def btf_diff_test(
@@ -193,7 +178,7 @@ def btf_diff_test(
     ```
 
     `bazel run //:kabi_test.update` writes `abi.kabi` into the source tree: a text that a reviewer
-    can read. It is declared if the name of `expected` ends with `.kabi`.
+    can read. The name of `expected` must end with `.kabi`.
 
     Args:
         name: The test.
@@ -212,17 +197,14 @@ def btf_diff_test(
         size: The test's size for Bazel. Comparing the BTF of a kernel takes a second or two.
         **kwargs: Attributes that all tests have, such as `tags`.
     """
-    update = None
-    if symbols and str(expected).endswith(".kabi"):
-        update = str(native.package_relative_label(name + ".update"))
-        file = native.package_relative_label(expected)
+    if symbols != None:
         _btf_kabi_update(
             name = name + ".update",
             actual = actual,
             actual_bases = actual_bases,
             allow = allow,
             allow_file = allow_file,
-            path = (file.package + "/" if file.package else "") + file.name,
+            expected = expected,
             symbols = symbols,
             tags = kwargs.get("tags", []) + ["manual"],
             testonly = True,
@@ -236,7 +218,6 @@ def btf_diff_test(
         allow_file = allow_file,
         expected_bases = expected_bases,
         symbols = symbols,
-        update = update,
         size = size,
         **kwargs
     )

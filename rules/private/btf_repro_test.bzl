@@ -1,49 +1,15 @@
 """btf_repro_test: a test that compares two builds by their execution logs."""
 
-load("@bazel_skylib//lib:shell.bzl", "shell")
-load(":arguments.bzl", "argument_of")
-load(":mistakes.bzl", "FAIL")
-load(":run.bzl", "TEST_EXEC_GROUP", "TEST_EXEC_GROUPS", tools_of = "tools")
-
-_SCRIPT = """#!/bin/sh
-exec {tool} diff {params} "$@"
-"""
-
-def _runfiles_path(file):
-    return argument_of(file.short_path)
+load(":launcher.bzl", "LAUNCHER_EXEC_GROUPS", "launcher", "runfiles_path")
 
 def _btf_repro_test_impl(ctx):
-    tools = tools_of(ctx, TEST_EXEC_GROUP)
-    btfrepro = tools.btfrepro
-    if not btfrepro:
-        fail(
-            "the toolchain has no btfrepro: set the attribute btfrepro of its btf_toolchain",
-            **FAIL
-        )
     args = ctx.actions.args()
-    args.set_param_file_format("multiline")
     args.add_joined(ctx.attr.mnemonics, join_with = ",", format_joined = "--mnemonic=%s")
     args.add_all(ctx.attr.allow, format_each = "--allow=%s")
-    args.add_all(ctx.files.allow_file, format_each = "--allow-file=%s", map_each = _runfiles_path)
-    args.add_all([ctx.file.a, ctx.file.b], map_each = _runfiles_path)
-    params = ctx.actions.declare_file(ctx.label.name + ".params")
-    ctx.actions.write(params, args)
-
-    script = ctx.actions.declare_file(ctx.label.name + ".sh")
-    ctx.actions.write(
-        script,
-        _SCRIPT.format(
-            params = shell.quote("@" + params.short_path),
-            tool = shell.quote(btfrepro.executable.short_path),
-        ),
-        is_executable = True,
-    )
-    return [DefaultInfo(
-        executable = script,
-        runfiles = ctx.runfiles(
-            [btfrepro.executable, params, ctx.file.a, ctx.file.b] + ctx.files.allow_file,
-        ).merge(tools.runfiles[btfrepro.executable]),
-    )]
+    args.add_all(ctx.files.allow_file, format_each = "--allow-file=%s", map_each = runfiles_path)
+    args.add_all([ctx.file.a, ctx.file.b], map_each = runfiles_path)
+    files = [ctx.file.a, ctx.file.b] + ctx.files.allow_file
+    return [launcher(ctx, "btfrepro", "exec \"$tool\" diff PARAMS \"$@\"", args, files)]
 
 btf_repro_test = rule(
     implementation = _btf_repro_test_impl,
@@ -87,5 +53,5 @@ A difference that is caused only by such actions is allowed too.""",
             doc = "Compare only actions with these mnemonics. By default, compare all actions.",
         ),
     },
-    exec_groups = TEST_EXEC_GROUPS,
+    exec_groups = LAUNCHER_EXEC_GROUPS,
 )

@@ -1,19 +1,10 @@
 """btf_verify_test: a test that a kernel would load its modules with their BTF."""
 
-load("@bazel_skylib//lib:shell.bzl", "shell")
 load("//rules:providers.bzl", "BtfInfo", "BtfModulesInfo")
-load(":arguments.bzl", "argument_of")
+load(":launcher.bzl", "LAUNCHER_EXEC_GROUPS", "launcher", "runfiles_path")
 load(":mistakes.bzl", "FAIL", "first_mistake")
-load(":run.bzl", "TEST_EXEC_GROUP", "TEST_EXEC_GROUPS", tools_of = "tools")
-
-_SCRIPT = """#!/bin/sh
-exec {tool} verify {params} "$@"
-"""
 
 _KERNELS = ["Image", "bzImage", "vmlinux", "vmlinuz"]
-
-def _runfiles_path(file):
-    return argument_of(file.short_path)
 
 def _shipped(file):
     """The path of a file in a directory, or None if the file is neither a kernel nor a module.
@@ -25,7 +16,7 @@ def _shipped(file):
     for suffix in [".gz", ".xz", ".zst"]:
         name = name.removesuffix(suffix)
     if name.endswith(".ko") or name.split("-")[0] in _KERNELS:
-        return _runfiles_path(file)
+        return runfiles_path(file)
     return None
 
 def _files_of(target):
@@ -56,32 +47,16 @@ def _btf_verify_test_impl(ctx):
     if mistake:
         fail(mistake, **FAIL)
     args = ctx.actions.args()
-    args.set_param_file_format("multiline")
     if ctx.file.archive:
         files = [ctx.file.archive]
         args.add("--manifest")
-        args.add_all(files, expand_directories = False, map_each = _runfiles_path)
+        args.add_all(files, expand_directories = False, map_each = runfiles_path)
     else:
         files = [file for target in ctx.attr.srcs for file in _files_of(target)]
         trees = [file for file in files if file.is_directory and not file.is_source]
-        args.add_all([file for file in files if file not in trees], map_each = _runfiles_path)
+        args.add_all([file for file in files if file not in trees], map_each = runfiles_path)
         args.add_all(trees, map_each = _shipped)
-    params = ctx.actions.declare_file(ctx.label.name + ".params")
-    ctx.actions.write(params, args)
-
-    tools = tools_of(ctx, TEST_EXEC_GROUP)
-    btfdedup = tools.btfdedup.executable
-    script = ctx.actions.declare_file(ctx.label.name + ".sh")
-    ctx.actions.write(
-        script,
-        _SCRIPT.format(
-            params = shell.quote("@" + params.short_path),
-            tool = shell.quote(btfdedup.short_path),
-        ),
-        is_executable = True,
-    )
-    runfiles = ctx.runfiles([btfdedup, params] + files).merge(tools.runfiles[btfdedup])
-    return [DefaultInfo(executable = script, runfiles = runfiles)]
+    return [launcher(ctx, "btfdedup", "exec \"$tool\" verify PARAMS \"$@\"", args, files)]
 
 btf_verify_test = rule(
     implementation = _btf_verify_test_impl,
@@ -120,5 +95,5 @@ names followed by `-` and a version) are read.""",
             allow_files = True,
         ),
     },
-    exec_groups = TEST_EXEC_GROUPS,
+    exec_groups = LAUNCHER_EXEC_GROUPS,
 )

@@ -14,17 +14,9 @@ def _needs_resources(_os, _inputs):
 def _min_resources(_os, _inputs):
     return {"cpu": 1, "memory": 256}
 
-def btfcore_of(ctx, exec_group = None):
-    """The tool btfcore of the toolchain: FilesToRunProvider.
-
-    Args:
-        ctx: context of a rule with the toolchain.
-        exec_group: string or None, the exec group that runs the tool.
-
-    Returns:
-        FilesToRunProvider. Fails if the toolchain has none.
-    """
-    btfcore = tools(ctx, exec_group).btfcore
+def btfcore_of(ctx):
+    """The tool btfcore of the toolchain: FilesToRunProvider. Fails if the toolchain has none."""
+    btfcore = tools(ctx).btfcore
     if not btfcore:
         fail(
             "the toolchain has no btfcore: set the attribute btfcore of its btf_toolchain",

@@ -27,6 +27,19 @@ _without_symbols_test = analysistest.make(
     expect_failure = True,
 )
 
+_raw_test = analysistest.make(
+    failure_test("expected is rules/tests/kabi/base.btf, which is no file *.kabi"),
+    expect_failure = True,
+)
+
+def _selected_impl(ctx):
+    env = analysistest.begin(ctx)
+    script = written(env, ".sh").content
+    asserts.true(env, "/rules/tests/kabi/abi.kabi" in script, script)
+    return analysistest.end(env)
+
+_selected_test = analysistest.make(_selected_impl)
+
 def kabi_suite(name):
     """Declares the tests.
 
@@ -67,6 +80,22 @@ def kabi_suite(name):
         script = [" dump ", "-o \"$BUILD_WORKSPACE_DIRECTORY\"/", "rules/tests/kabi/abi.kabi"],
         target_under_test = ":kabi_arguments.update",
     )
+    btf_diff_test(  # macros don't look into values, which may be a select
+        name = "kabi_selected",
+        actual = "kabi/module.btf",
+        expected = select({"//conditions:default": "kabi/abi.kabi"}),
+        symbols = "kabi/symbols",
+        tags = ["manual"],
+    )
+    _selected_test(name = "kabi_selected_test", target_under_test = ":kabi_selected.update")
+    btf_diff_test(
+        name = "kabi_raw",
+        actual = "kabi/module.btf",
+        expected = "kabi/base.btf",
+        symbols = "kabi/symbols",
+        tags = ["manual"],
+    )
+    _raw_test(name = "kabi_raw_test", target_under_test = ":kabi_raw.update")
     btf_diff_test(
         name = "kabi_without_symbols",
         actual = "kabi/module.btf",
@@ -82,6 +111,8 @@ def kabi_suite(name):
         name = name,
         tests = [
             ":kabi_arguments_test",
+            ":kabi_raw_test",
+            ":kabi_selected_test",
             ":kabi_update_test",
             ":kabi_without_symbols_test",
         ],
