@@ -5,10 +5,7 @@ the implementation of a rule calls `fail(mistake, **FAIL)`. Before Bazel 9.1, Ba
 traceback above the sentence; with only one function in it, the traceback is short.
 """
 
-load("@btf_toolchains//:bazel.bzl", _FAIL = "FAIL")
-
-# Arguments for `fail`, so that Bazel prints no traceback, if this version can leave it out.
-FAIL = _FAIL
+FAIL = {}
 
 def first_mistake(mistakes):
     """The first mistake in a list of string and None: string, or None."""
