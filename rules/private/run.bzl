@@ -37,6 +37,10 @@ def tools(ctx, exec_group = None):
     toolchains = ctx.exec_groups[exec_group].toolchains if exec_group else ctx.toolchains
     return toolchains[TOOLCHAIN_TYPE].btf
 
+def for_kernel(ctx):
+    """Whether a target may be large, as a kernel is: a target on a base is a module."""
+    return not hasattr(ctx.attr, "base")
+
 def run_tool(ctx, tool, verb, args, threads = 1, exec_group = None, **kwargs):
     """Declares an action that runs a verb of a tool.
 
