@@ -20,7 +20,7 @@ import (
 )
 
 var (
-	sizes  = flag.String("sizes", "4,8,16", "numbers of objects, libraries, modules or binaries")
+	sizes  = flag.String("sizes", "16", "numbers of objects, libraries, modules or binaries")
 	linked = flag.Int("linked", 10, "how many libraries each of the binaries links")
 	rounds = flag.Int("rounds", 1, "the table shows medians of this many rounds")
 	rules  = flag.String("rules", harness.Repo(), "directories of checkouts to compare")
@@ -38,21 +38,18 @@ type cost struct {
 type server struct {
 	*harness.Workspace
 	rules string // the name of the checkout
-	cells int
 }
 
-// measure loads and analyses a target of a package. Before, it analyses the target of a small
-// package with the same value of a flag, so that the results of earlier builds are discarded and
-// the toolchains are known.
+// measure loads and analyses a target of a package. It starts the server anew and first analyses
+// small packages, so that neither earlier builds nor the toolchains count.
 func (s *server) measure(pkg, content, target string) cost {
 	s.Helper()
-	s.cells++
-	s.Write(pkg+"/BUILD.bazel", fmt.Sprintf("# %d\n%s%s", s.cells, load, content))
-	build := fmt.Sprintf("bazel build --nobuild --define=cell=%d //", s.cells)
-	s.Shell(build + "small/...")
+	s.Shell("bazel shutdown")
+	s.Write(pkg+"/BUILD.bazel", load+content)
+	s.Shell("bazel build --nobuild //small/...")
 	heap := s.heap()
 	cpu := s.cpu()
-	s.Shell(build + pkg + ":" + target)
+	s.Shell("bazel build --nobuild //" + pkg + ":" + target)
 	spent := s.cpu() - cpu
 	return cost{cpu: spent, heap: s.heap() - heap}
 }
