@@ -3,8 +3,9 @@
 //
 //	./bazelw --root-exec go test -v -timeout 3h ./e2e/analysis -sizes=2000,8000 -rounds=3
 //
-// With -rules=DIR,DIR, the rules in two checkouts are measured alternately. By default, the packages are small, so that the test only shows that they can be analysed. No
-// time or size makes it fail, because machines differ.
+// With -rules=DIR,DIR, the rules in two checkouts are measured alternately. By default, the packages
+// are small, so that the test only shows that they can be analysed. No time or size makes it fail,
+// because machines differ.
 package analysis
 
 import (
@@ -102,8 +103,8 @@ func TestCost(t *testing.T) {
 	}
 }
 
-// table measures packages of one kind, and prints a row for each size and each checkout. The row compares the target "with" to the target "without", and to the
-// target "with" of the previous size.
+// table measures packages of one kind, and prints a row for each size and each checkout. The row
+// compares the target "with" to the target "without", and to the target "with" of the size before.
 func table(t *testing.T, servers []*server, k kind) {
 	fmt.Printf("\n| %s | size | %s | %s | ratio | to the size before | heap | heap | ratio |\n"+
 		"|---|--:|--:|--:|--:|--:|--:|--:|--:|\n", k.name, k.without, k.with)
@@ -115,10 +116,13 @@ func table(t *testing.T, servers []*server, k kind) {
 		}
 		for i, p := range measureAll(servers, k, size) {
 			without, with := p[0], p[1]
-			fmt.Printf("| %s | %d | %.1f s | %.1f s | %.2f | %.2f | %d MB | %d MB | %.2f |\n",
-				servers[i].rules, size, without.cpu, with.cpu,
-				with.cpu/without.cpu, with.cpu/before[i].cpu, without.heap, with.heap,
-				float64(with.heap)/float64(without.heap))
+			growth := "–"
+			if before[i].cpu > 0 {
+				growth = fmt.Sprintf("%.2f", with.cpu/before[i].cpu)
+			}
+			fmt.Printf("| %s | %d | %.1f s | %.1f s | %.2f | %s | %d MB | %d MB | %.2f |\n",
+				servers[i].rules, size, without.cpu, with.cpu, with.cpu/without.cpu, growth,
+				without.heap, with.heap, float64(with.heap)/float64(without.heap))
 			before[i] = with
 		}
 	}

@@ -40,15 +40,19 @@ btf_objects(
 `
 
 	// Twenty libraries in each layer depend on three of the layer below.
-	libraries = `[cc_library(
+	layers = `[cc_library(
     name = "l%%d" %% i,
     srcs = ["l%%d.c" %% i],
     deps = [":l%%d" %% (i // 20 * 20 - 20 + (i + k * k) %% 20) for k in range(3) if i >= 20],
 ) for i in range(%[1]d)]
 
+TOP = [":l%%d" %% i for i in range(max(0, %[1]d - 20), %[1]d)]
+`
+
+	libraries = `
 cc_library(
     name = "without",
-    deps = [":l%%d" %% i for i in range(max(0, %[1]d - 20), %[1]d)],
+    deps = TOP,
 )
 
 cc_btf(
@@ -83,15 +87,11 @@ btf_archive(
 `
 
 	// All binaries link the same libraries.
-	binaries = `[cc_library(
-    name = "l%%d" %% i,
-    srcs = ["l%%d.c" %% i],
-) for i in range(%[2]d)]
-
+	binaries = `
 [cc_binary(
     name = "b%%d" %% i,
     srcs = ["b%%d.c" %% i],
-    deps = [":l%%d" %% k for k in range(%[2]d)],
+    deps = TOP,
 ) for i in range(%[1]d)]
 
 filegroup(
@@ -125,13 +125,13 @@ var kinds = []kind{
 	{"single", "btf_objects, grain object", "the same with .dwo files",
 		func(size int) string { return fmt.Sprintf(objects, size, "object") }},
 	{"libraries", "cc_library", "and a cc_btf", func(size int) string {
-		return fmt.Sprintf(libraries, size)
+		return fmt.Sprintf(layers, size) + libraries
 	}},
 	{"modules", "module_btf", "and a btf_archive", func(size int) string {
 		return fmt.Sprintf(modules, size)
 	}},
 	{"binaries", "cc_binary", "and a cc_btf for each", func(size int) string {
-		return fmt.Sprintf(binaries, size, *linked)
+		return fmt.Sprintf(layers, *linked) + fmt.Sprintf(binaries, size)
 	}},
 }
 

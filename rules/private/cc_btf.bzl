@@ -177,21 +177,15 @@ def _chosen(ctx):
         depset(transitive = [info.links for info in infos]).to_list(),
     )
     excluded = {dep.label: False for dep in ctx.attr.exclude}
-    excluded.update({
-        target.label: True
-        for target in found.targets
-        if excluded and target.label in excluded
-    })
-    targets = {
-        target.root: target
-        for target in found.targets
-        if not excluded or target.label not in excluded
-    }
-    rest, taken = {}, {}
-    owners = {}
+    targets, rest, taken, owners = dict(found.targets), {}, {}, {}
     if found.rest:
-        linked = [library for target in found.targets for library in target.libraries]
+        linked = [library for target in targets.values() for library in target.libraries]
         owners = owner_by_file(visited, linked + found.rest)
+    if excluded:
+        for target in found.targets.values():
+            if target.label in excluded:
+                excluded[target.label] = True
+                targets.pop(target.root)
     for library in found.rest:
         by = owners_of(library, owners)
         labels = [library.label] + [target.label for target in by.targets]
@@ -254,10 +248,7 @@ def _cc_btf_impl(ctx):
         dwos = [file for target in targets for file in target.dwos]
         parts = [_convert(ctx, name, files, dwos, conversion)]
     else:
-        parts = [
-            struct(objects = target.objects, part = target.part)
-            for target in targets
-        ] + [
+        parts = targets + [
             _convert(
                 ctx,
                 paths.join(name + ".d", label.workspace_root, label.package, label.name),

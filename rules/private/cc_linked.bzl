@@ -52,6 +52,9 @@ def _is_read(library, read):
     Returns:
         bool.
     """
+    for file in [library.static_library, library.pic_static_library]:
+        if file and file.path in read:
+            return True
     files = _archives(library) + (library.objects or []) + (library.pic_objects or [])
     return bool([file for file in files if file.path in read])
 
@@ -287,17 +290,17 @@ def whole_targets(visited, libraries, inputs, links):
         links: list of struct, the `links` of BtfCcInfo.
 
     Returns:
-        struct of `targets` (dict by label of list of struct) and `rest` (list of struct, as
-        `libraries_of` returns them: the other libraries).
+        struct of `targets` (dict from the `root` of each target to the target) and `rest` (list of
+        struct, as `libraries_of` returns them: the other libraries).
     """
     by_first = {
-        target.libraries[0].files[0]: target
+        target.libraries[0].files[0].path: target
         for target in visited[::-1]
         if len(target.libraries) == 1
     }
     targets, rest = {}, []
     for library in libraries:
-        target = by_first.get(library.files[0])
+        target = by_first.get(library.files[0].path)
         if target and target.libraries[0].files == library.files:
             targets[target.root] = target
         else:
@@ -309,18 +312,16 @@ def whole_targets(visited, libraries, inputs, links):
         for linker_input in linker_inputs:
             for library in linker_input.libraries:
                 files = library.objects or library.pic_objects
-                target = by_first.get(files[0]) if files else None
+                first = files[0].path if files else None
+                if read != None and first not in read and not _is_read(library, read):
+                    continue
+                target = by_first.get(first)
                 if target:
                     own = target.libraries[0]
-                    if own.label != linker_input.owner or own.files != tuple(files):
-                        target = None
-                    elif read != None and not [file for file in own.archives if file.path in read]:
-                        if not _is_read(library, read):
-                            continue
-                if target:
-                    targets[target.root] = target
-                elif read == None or _is_read(library, read):
-                    found = _library(linker_input.owner, library)
-                    if found:
-                        rest.append(found)
-    return struct(targets = targets.values(), rest = rest)
+                    if own.label == linker_input.owner and own.files == tuple(files):
+                        targets[target.root] = target
+                        continue
+                found = _library(linker_input.owner, library)
+                if found:
+                    rest.append(found)
+    return struct(targets = targets, rest = rest)

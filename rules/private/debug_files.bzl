@@ -128,9 +128,11 @@ def add_debug_files(args, elves, beside):
         beside: what `debug_files_of` returned.
     """
     args.add(FOLLOW_NONE)
-    args.add_all(_followed(elves, beside), format_each = "--follow=%s")
-    directories = [elf for elf in elves if elf.is_directory]
-    args.add_all(directories, map_each = _dwo_in, format_each = "--follow=%s")
+    followed = _followed(elves, beside)
+    if followed:
+        args.add_all(followed, format_each = "--follow=%s")
+    if elves[0].is_directory:
+        args.add_all(elves, map_each = _dwo_in, format_each = "--follow=%s")
     add_files(args, beside.packages, before_each = "--dwp")
     add_files(args, beside.separate, before_each = "--dwarf")
     add_files(args, [beside.alt] if beside.alt else [], before_each = "--alt")

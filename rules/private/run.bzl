@@ -70,12 +70,8 @@ def run_tool(ctx, tool, verb, args, threads = 1, exec_group = None, **kwargs):
 
 def add_features(args, features):
     """Adds `--features`, unless the list of features is empty."""
-    args.add_joined(
-        features,
-        join_with = ",",
-        format_joined = "--features=%s",
-        omit_if_empty = True,
-    )
+    if features:
+        args.add_joined(features, join_with = ",", format_joined = "--features=%s")
 
 def add_conversion(args, elves, conversion):
     """Adds the flags of `btfgen object` for what `conversion_of` returned.
@@ -93,11 +89,11 @@ def add_dwarf(args, elves, conversion):
     """Like `add_conversion`, for a verb that reads only DWARF."""
     add_debug_files(args, elves, conversion.beside)
     add_features(args, conversion.btf_features)
-    args.add_joined(
-        conversion.lang_exclude,
-        join_with = ",",
-        format_joined = "--lang-exclude=%s",
-        omit_if_empty = True,
-    )
+    if conversion.lang_exclude:
+        args.add_joined(
+            conversion.lang_exclude,
+            join_with = ",",
+            format_joined = "--lang-exclude=%s",
+        )
     if conversion.skip_unencodable:
         args.add("--skip-unencodable")
