@@ -3,9 +3,9 @@
 //
 //	./bazelw --root-exec go test -v -timeout 3h ./e2e/analysis -sizes=2000,8000 -rounds=3
 //
-// With -rules=DIR,DIR, the rules in two checkouts are measured alternately. By default, the packages
-// are small, so that the test only shows that they can be analysed. No time or size makes it fail,
-// because machines differ.
+// With -rules=DIR,DIR, the rules in two checkouts are measured alternately. By default, the
+// packages are small, so that the test only shows that they can be analysed. No time or size makes
+// it fail, because machines differ.
 package analysis
 
 import (

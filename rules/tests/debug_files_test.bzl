@@ -135,7 +135,10 @@ def debug_files_suite(name):
     Args:
         name: name of the test suite.
     """
-    for path in ["a.o", "a.pi.o", "sub/b.o", "sub/b.dwo", "b.o", "joined.o", "a.dwo", "b.dwo", "lib.a", "x.dwp", "y.dwp"] + [
+    for path in ["a.o", "b.o", "joined.o", "a.dwo", "b.dwo", "lib.a", "x.dwp", "y.dwp"] + [
+        "a.pi.o",
+        "sub/b.o",
+        "sub/b.dwo",
         "vmlinux.elf",
         "vmlinux.debug",
         "common.sup",
