@@ -22,7 +22,6 @@ load(
     "srcs_attr",
 )
 load(":mistakes.bzl", "FAIL")
-load(":run.bzl", "LINK_EXEC_GROUPS")
 load(":variables.bzl", "VARIABLES_ATTRS", "variables_mistake", "variables_of")
 
 def _module_btf_impl(ctx):
@@ -121,7 +120,6 @@ object files (converted here). If `srcs` is set, only some of the objects are co
 an edit.""",
         ),
     },
-    exec_groups = LINK_EXEC_GROUPS,
     toolchains = [TOOLCHAIN_TYPE],
     provides = [BtfInfo],
 )
