@@ -33,7 +33,7 @@ def btfcore_of(ctx, exec_group = None):
     return btfcore
 
 def bpf_needs_action(ctx, objects, out):
-    """Declares BpfNeeds: what programs need from a kernel.
+    """Declares BtfNeeds: what programs need from a kernel.
 
     Args:
         ctx: context of a rule with the toolchain.
@@ -50,7 +50,7 @@ def bpf_needs_action(ctx, objects, out):
         args,
         inputs = objects,
         outputs = [out],
-        mnemonic = "BpfNeeds",
+        mnemonic = "BtfNeeds",
         progress_message = "Extracting the needs of BPF programs %{label}",
         resource_set = _needs_resources,
     )
@@ -101,7 +101,7 @@ def btf_min_action(ctx, needs, kernel, out, modules = [], flat = False, hooks = 
     )
 
 def btf_min_archive(ctx, needs, btfs, out, hooks):
-    """Declares BtfArchive: the minimal BTF of kernels in one file.
+    """Declares BtfMinArchive: the minimal BTF of kernels in one file.
 
     The action runs `btfcore min` on the minimal BTF, which packs the BTF without changing it.
 
@@ -130,7 +130,7 @@ def btf_min_archive(ctx, needs, btfs, out, hooks):
         args,
         inputs = depset(btfs.values(), transitive = [needs]),
         outputs = [out],
-        mnemonic = "BtfArchive",
+        mnemonic = "BtfMinArchive",
         progress_message = "Archiving minimal BTF %{label}",
         resource_set = _archive_resources,
     )
