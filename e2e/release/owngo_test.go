@@ -61,7 +61,7 @@ func TestModCommands(t *testing.T) {
 	harness.WriteFile(t, filepath.Join(w.dir, "BUILD.bazel"), "")
 	for _, line := range []string{"mod graph", "mod deps rules_btf", "mod all_paths rules_btf",
 		"mod show_repo rules_btf", "mod show_extension @rules_btf//rules:extensions.bzl%btf",
-		"fetch --all"} {
+		"fetch @rules_btf//rules:defs"} {
 		result, err := w.run(strings.Fields(line)...)
 		if err != nil || result.Exit != 0 {
 			t.Errorf("bazel %s: %v, exit code %d\n%s", line, err, result.Exit, result.Stderr)

@@ -3,7 +3,7 @@
 load("//rules:providers.bzl", "BtfInfo", "BtfModulesInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 load(":arguments.bzl", "can_name")
-load(":mistakes.bzl", "FAIL", "first_mistake")
+load(":mistakes.bzl", "first_mistake")
 load(":module_actions.bzl", "btf_archive_files")
 
 _SUFFIX = "_btf"
@@ -135,7 +135,7 @@ def _out(ctx):
 def _btf_archive_impl(ctx):
     mistake = _mistake(ctx)
     if mistake:
-        fail(mistake, **FAIL)
+        fail(mistake)
     shared = _shared_of(ctx)
     out = _out(ctx)
     btf_archive_files(

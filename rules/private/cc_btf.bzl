@@ -27,7 +27,6 @@ load(
 load(":debug_files.bzl", "debug_files")
 load(":grain.bzl", "GRAIN_SETTINGS", "grain_mistake")
 load(":merge_tree.bzl", "merge_tree")
-load(":mistakes.bzl", "FAIL")
 
 # The aspect visits the possible inputs of a link through these attributes. Which of the visited
 # targets are inputs depends on the link. Inputs that can be reached only through other attributes
@@ -93,7 +92,7 @@ def _part(files, root):
 def _btf_cc_aspect_impl(target, ctx):
     mistake = grain_mistake(ctx.attr)
     if mistake:
-        fail(mistake, **FAIL)
+        fail(mistake)
     below = _dependencies(ctx.rule.attr)
     prefix = "_btf/" + target.label.name
     made = made_by(target)
@@ -237,7 +236,7 @@ def _cc_btf_impl(ctx):
     left = _chosen(ctx)
     mistake = _mistake(ctx, left)
     if mistake:
-        fail(mistake, **FAIL)
+        fail(mistake)
     targets, rest = left.targets, left.rest
     conversion = conversion_of(ctx.attr)
     name = ctx.label.name

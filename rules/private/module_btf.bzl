@@ -21,7 +21,6 @@ load(
     "linked_providers",
     "srcs_attr",
 )
-load(":mistakes.bzl", "FAIL")
 load(":variables.bzl", "VARIABLES_ATTRS", "variables_mistake", "variables_of")
 
 def _module_btf_impl(ctx):
@@ -35,7 +34,7 @@ def _module_btf_impl(ctx):
         variables_mistake(ctx, features, bool(elf), distill)
     )
     if mistake:
-        fail(mistake, **FAIL)
+        fail(mistake)
     chain = chain_of(ctx.attr.base)
     facts = link_facts(ctx, elf, features)
     objects = link_inputs(ctx, elf)
