@@ -38,17 +38,11 @@ exports_files(["pahole"])
 
 _PROGRAMS = ["btfcore", "btfdedup", "btfgen", "btfrepro", "pahole"]
 
-# Where the programs of a repository come from. Without archive and sha256, they are built from
-# source.
-_ORIGIN = {
-    "archive": attr.label(doc = "A release's archive.", allow_single_file = True),
-    "go": attr.label(doc = "The Go command.", allow_single_file = True),
-    "sha256": attr.string(doc = "The checksum of a release's archive."),
-    "urls": attr.string_list(doc = "Where to download that archive."),
-}
-
 def _get(ctx, programs, platform, archive, sha256, urls):
-    """Puts programs for a platform into the repository."""
+    """Puts programs for a platform into the repository.
+
+    They come from the archive of a release (a Label, or a checksum with URLs), or from source.
+    """
     if archive:
         ctx.extract(archive)
     elif sha256:
@@ -70,8 +64,12 @@ def _btf_tools_impl(ctx):
 btf_tools = repository_rule(
     implementation = _btf_tools_impl,
     doc = "The tools for one platform.",
-    attrs = _ORIGIN | {
+    attrs = {
+        "archive": attr.label(allow_single_file = True),
+        "go": attr.label(allow_single_file = True),
         "platform": attr.string(doc = "One of PLATFORMS.", mandatory = True),
+        "sha256": attr.string(),
+        "urls": attr.string_list(),
     },
 )
 

@@ -38,9 +38,10 @@ def build_programs(ctx, programs, goos, goarch, go = None):
     """
     go = ctx.path(go) if go else ctx.which("go")
     if not go:
-        fail("there is no Go command on PATH, and these tools must be built from source: install " +
-             "Go, or set go, or version and sha256, in btf.toolchain " +
-             "(@rules_btf//docs:releases.md)")
+        fail("no Go command is on PATH, and this rules_btf has no release's tools for {}/{}: ".format(
+            goos,
+            goarch,
+        ) + "install Go, or set go, archives, or version and sha256 in btf.toolchain")
     go_mod = Label("//:go.mod")
     root = ctx.path(go_mod).dirname
     toolchain = _toolchain_of(ctx.read(go_mod))
