@@ -46,7 +46,7 @@ func runTest(t *testing.T, w *harness.Workspace) counts {
 func (c counts) want(t *testing.T, expected counts) {
 	t.Helper()
 	fmt.Printf("%s: %v\n", t.Name(), c)
-	for _, mnemonic := range []string{"Genrule", "BpfNeeds", "BtfMin", "BtfImport", "TestRunner"} {
+	for _, mnemonic := range []string{"Genrule", "BtfNeeds", "BtfMin", "BtfImport", "TestRunner"} {
 		if c[mnemonic] != expected[mnemonic] {
 			t.Errorf("%s ran %d times, want %d", mnemonic, c[mnemonic], expected[mnemonic])
 		}
@@ -61,26 +61,26 @@ func minimal(w *harness.Workspace, kernel string) string {
 
 func TestWhatRunsAfterAnEdit(t *testing.T) {
 	w := newWorkspace(t, "bpf")
-	runTest(t, w).want(t, counts{"Genrule": 5, "BpfNeeds": 1, "BtfMin": 3, "TestRunner": 1})
+	runTest(t, w).want(t, counts{"Genrule": 5, "BtfNeeds": 1, "BtfMin": 3, "TestRunner": 1})
 
 	t.Run("nothing", func(t *testing.T) { runTest(t, w).want(t, counts{}) })
 	t.Run("a program's body", func(t *testing.T) {
 		w.Edit("programs/exec.bpf.c", "\treturn 0;", "\tlast_state ^= last_state << 7;\n\treturn 0;")
-		runTest(t, w).want(t, counts{"Genrule": 1, "BpfNeeds": 1})
+		runTest(t, w).want(t, counts{"Genrule": 1, "BtfNeeds": 1})
 	})
 	t.Run("lines", func(t *testing.T) {
 		w.Edit("programs/bpf.h", "#define CORE", "\n\n#define CORE")
-		runTest(t, w).want(t, counts{"Genrule": 2, "BpfNeeds": 1})
+		runTest(t, w).want(t, counts{"Genrule": 2, "BtfNeeds": 1})
 	})
 	t.Run("an unused field of a local type", func(t *testing.T) {
 		w.Edit("programs/exec.bpf.c", "\tint pid;", "\tint pid;\n\tint tgid;")
-		runTest(t, w).want(t, counts{"Genrule": 1, "BpfNeeds": 1})
+		runTest(t, w).want(t, counts{"Genrule": 1, "BtfNeeds": 1})
 	})
 	t.Run("a new field", func(t *testing.T) {
 		before := minimal(w, "5.10")
 		w.Edit("programs/exec.bpf.c", "\tread(&last_pid, task->pid);",
 			"\tread(&last_pid, task->pid);\n\tread(&last_pid, task->tgid);")
-		runTest(t, w).want(t, counts{"Genrule": 1, "BpfNeeds": 1, "BtfMin": 3, "TestRunner": 1})
+		runTest(t, w).want(t, counts{"Genrule": 1, "BtfNeeds": 1, "BtfMin": 3, "TestRunner": 1})
 		if minimal(w, "5.10") == before || !strings.Contains(minimal(w, "5.10"), "\x00tgid\x00") {
 			t.Error("the minimal BTF lacks the new field")
 		}

@@ -14,7 +14,7 @@ load(
     "needs_of",
 )
 load(":launcher.bzl", "LAUNCHER_EXEC_GROUPS", "launcher", "runfiles_path")
-load(":mistakes.bzl", "FAIL", "first_mistake")
+load(":mistakes.bzl", "first_mistake")
 
 def _made_mistake(target, needs):
     """What is wrong with a target in `kernels` that has BtfMinInfo: string, or None."""
@@ -50,7 +50,7 @@ def _btf_core_test_impl(ctx):
         (kernels_mistake(ctx, others) if others else None)
     )
     if mistake:
-        fail(mistake, **FAIL)
+        fail(mistake)
     minimal = _minimal(ctx, needs, others)
     args = ctx.actions.args()
     args.add_all(needs, before_each = "--needs", map_each = runfiles_path)

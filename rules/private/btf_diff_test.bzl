@@ -9,7 +9,7 @@ load(
     "launcher",
     "runfiles_path",
 )
-load(":mistakes.bzl", "FAIL", "first_mistake")
+load(":mistakes.bzl", "first_mistake")
 
 # The test prints at most this many differences, because Bazel hides test output of more than a
 # megabyte (--experimental_ui_max_stdouterr_bytes).
@@ -61,7 +61,7 @@ def _add_kabi(ctx, args):
 def _btf_diff_test_impl(ctx):
     mistake = _mistake(ctx)
     if mistake:
-        fail(mistake, **FAIL)
+        fail(mistake)
     args = ctx.actions.args()
     files = _add_kabi(ctx, args)
     actual_flag, expected_flag = "--base-a", "--base-b"
@@ -122,7 +122,6 @@ def _btf_kabi_update_impl(ctx):
         fail(
             ("expected is {}, which is no file *.kabi of this repository: set it to the file to " +
              "write").format(ctx.file.expected.short_path),
-            **FAIL
         )
     args = ctx.actions.args()
     files = _add_kabi(ctx, args)

@@ -2,7 +2,7 @@
 
 load("//rules:providers.bzl", "BtfInfo", "BtfModulesInfo")
 load(":launcher.bzl", "LAUNCHER_EXEC_GROUPS", "launcher", "runfiles_path")
-load(":mistakes.bzl", "FAIL", "first_mistake")
+load(":mistakes.bzl", "first_mistake")
 
 _KERNELS = ["Image", "bzImage", "vmlinux", "vmlinuz"]
 
@@ -42,10 +42,10 @@ def _src_mistake(target):
 
 def _btf_verify_test_impl(ctx):
     if bool(ctx.attr.archive) == bool(ctx.attr.srcs):
-        fail("set either srcs or archive", **FAIL)
+        fail("set either srcs or archive")
     mistake = first_mistake([_src_mistake(target) for target in ctx.attr.srcs])
     if mistake:
-        fail(mistake, **FAIL)
+        fail(mistake)
     args = ctx.actions.args()
     if ctx.file.archive:
         files = [ctx.file.archive]

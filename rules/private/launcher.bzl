@@ -8,7 +8,6 @@ load("@bazel_skylib//lib:shell.bzl", "shell")
 load("@platforms//host:constraints.bzl", "HOST_CONSTRAINTS")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 load(":arguments.bzl", "argument_of")
-load(":mistakes.bzl", "FAIL")
 load(":run.bzl", "TEST_EXEC_GROUP", "TEST_EXEC_GROUPS")
 
 _HOST = "btf_host"
@@ -61,7 +60,6 @@ def launcher(ctx, name, command, args = None, files = [], transitive_files = Non
                     name,
                     name,
                 ),
-                **FAIL
             )
         needed, runfiles = needed + [tool], runfiles + [tool_runfiles]
         other = "if [ -n \"$BUILD_WORKSPACE_DIRECTORY\" ]; then {}; fi".format(start)

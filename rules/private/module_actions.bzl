@@ -14,7 +14,7 @@ def _release_resources(_os, inputs):
     return {"cpu": 1, "memory": 256 + inputs // 4}
 
 def _modules_resources(_os, _inputs):
-    return {"cpu": 1, "memory": 512}
+    return {"cpu": 1, "memory": 256}
 
 def _directory_of(file):
     """The directory of a file, or a directory itself."""

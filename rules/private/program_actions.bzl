@@ -5,7 +5,6 @@ this file instead of the programs, so most edits of a program rerun none of thes
 """
 
 load(":arguments.bzl", "add_file_as", "add_files")
-load(":mistakes.bzl", "FAIL")
 load(":run.bzl", "run_tool", "tools")
 
 def _needs_resources(_os, _inputs):
@@ -20,12 +19,11 @@ def btfcore_of(ctx):
     if not btfcore:
         fail(
             "the toolchain has no btfcore: set the attribute btfcore of its btf_toolchain",
-            **FAIL
         )
     return btfcore
 
 def bpf_needs_action(ctx, objects, out):
-    """Declares BpfNeeds: what programs need from a kernel.
+    """Declares BtfNeeds: what programs need from a kernel.
 
     Args:
         ctx: context of a rule with the toolchain.
@@ -42,7 +40,7 @@ def bpf_needs_action(ctx, objects, out):
         args,
         inputs = objects,
         outputs = [out],
-        mnemonic = "BpfNeeds",
+        mnemonic = "BtfNeeds",
         progress_message = "Extracting the needs of BPF programs %{label}",
         resource_set = _needs_resources,
     )
@@ -93,7 +91,7 @@ def btf_min_action(ctx, needs, kernel, out, modules = [], flat = False, hooks = 
     )
 
 def btf_min_archive(ctx, needs, btfs, out, hooks):
-    """Declares BtfArchive: the minimal BTF of kernels in one file.
+    """Declares BtfMinArchive: the minimal BTF of kernels in one file.
 
     The action runs `btfcore min` on the minimal BTF, which packs the BTF without changing it.
 
@@ -122,7 +120,7 @@ def btf_min_archive(ctx, needs, btfs, out, hooks):
         args,
         inputs = depset(btfs.values(), transitive = [needs]),
         outputs = [out],
-        mnemonic = "BtfArchive",
+        mnemonic = "BtfMinArchive",
         progress_message = "Archiving minimal BTF %{label}",
         resource_set = _archive_resources,
     )

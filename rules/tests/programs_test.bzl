@@ -30,7 +30,7 @@ def _below(env, files):
 
 def _needs_impl(ctx):
     env = analysistest.begin(ctx)
-    action = only_action(env, "BpfNeeds")
+    action = only_action(env, "BtfNeeds")
     asserts.equals(
         env,
         ["needs", "-j", "1", "-o", "program_needs.needs", "exec.bpf.o", "net.bpf.o"],
@@ -78,7 +78,7 @@ def _names_given(action):
 
 def _min_archive_impl(ctx):
     env = analysistest.begin(ctx)
-    action = only_action(env, "BtfArchive")
+    action = only_action(env, "BtfMinArchive")
     asserts.equals(env, ctx.attr.arguments, arguments(action))
     asserts.equals(env, ctx.attr.given, _names_given(action))
     asserts.equals(env, ctx.attr.inputs, _inputs(action))
