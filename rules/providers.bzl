@@ -87,7 +87,7 @@ BTF, for bpf_needs, btf_min and btf_core_test.""",
         "btfdedup": "FilesToRunProvider: merges, links, compares and checks BTF.",
         "btfgen": "FilesToRunProvider: turns ELF with DWARF into BTF objects and link facts.",
         "btfrepro": "FilesToRunProvider or None: compares two builds, for btf_repro_test.",
-        "runfiles": "dict from the executable of each tool that tests run to the tool's runfiles.",
+        "runfiles": "dict from the executable of each tool to the tool's runfiles.",
     },
 )
 

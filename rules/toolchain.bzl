@@ -30,12 +30,13 @@ def _to_run(tool):
     return tool[DefaultInfo].files_to_run if tool else None
 
 def _btf_toolchain_impl(ctx):
-    optional = [tool for tool in [ctx.attr.btfcore, ctx.attr.btfrepro] if tool]
+    tools = [ctx.attr.btfcore, ctx.attr.btfdedup, ctx.attr.btfgen, ctx.attr.btfrepro]
     return [platform_common.ToolchainInfo(
         btf = BtfToolchainInfo(
             runfiles = {
                 tool[DefaultInfo].files_to_run.executable: tool[DefaultInfo].default_runfiles
-                for tool in [ctx.attr.btfdedup] + optional
+                for tool in tools
+                if tool
             },
             btfcore = _to_run(ctx.attr.btfcore),
             btfdedup = ctx.attr.btfdedup[DefaultInfo].files_to_run,

@@ -15,6 +15,7 @@ load(
 )
 load(":launcher.bzl", "LAUNCHER_EXEC_GROUPS", "launcher", "runfiles_path")
 load(":mistakes.bzl", "first_mistake")
+load(":run.bzl", "TEST_EXEC_GROUP", "tool_mistake")
 
 def _made_mistake(target, needs):
     """What is wrong with a target in `kernels` that has BtfMinInfo: string, or None."""
@@ -45,6 +46,7 @@ def _btf_core_test_impl(ctx):
     needs = needs_of(ctx)
     others = [target for target in ctx.attr.kernels if BtfMinInfo not in target]
     mistake = (
+        tool_mistake(ctx, "btfcore", TEST_EXEC_GROUP) or
         needs_mistake(ctx) or
         first_mistake([_made_mistake(t, needs) for t in ctx.attr.kernels if BtfMinInfo in t]) or
         (kernels_mistake(ctx, others) if others else None)

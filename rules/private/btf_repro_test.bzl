@@ -1,8 +1,12 @@
 """btf_repro_test: a test that compares two builds by their execution logs."""
 
 load(":launcher.bzl", "LAUNCHER_EXEC_GROUPS", "launcher", "runfiles_path")
+load(":run.bzl", "TEST_EXEC_GROUP", "tool_mistake")
 
 def _btf_repro_test_impl(ctx):
+    mistake = tool_mistake(ctx, "btfrepro", TEST_EXEC_GROUP)
+    if mistake:
+        fail(mistake)
     args = ctx.actions.args()
     args.add_joined(ctx.attr.mnemonics, join_with = ",", format_joined = "--mnemonic=%s")
     args.add_all(ctx.attr.allow, format_each = "--allow=%s")

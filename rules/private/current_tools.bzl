@@ -1,19 +1,18 @@
-"""The tools of the toolchain as Make variables, for genrules."""
+"""Targets that have the tools of the toolchain that Bazel chose."""
 
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
-load(":run.bzl", "tools")
 
 def _current_tools_impl(ctx):
-    found = tools(ctx)
+    btf = ctx.toolchains[TOOLCHAIN_TYPE].btf
     files = {
-        name: getattr(found, name).executable
+        name: getattr(btf, name).executable
         for name in ["btfcore", "btfdedup", "btfgen", "btfrepro"]
-        if getattr(found, name)
+        if getattr(btf, name)
     }
     return [
         DefaultInfo(
             files = depset(files.values()),
-            runfiles = ctx.runfiles(files.values()).merge_all(found.runfiles.values()),
+            runfiles = ctx.runfiles(files.values()).merge_all(btf.runfiles.values()),
         ),
         platform_common.TemplateVariableInfo({
             name.upper(): file.path
@@ -25,4 +24,16 @@ current_tools = rule(
     implementation = _current_tools_impl,
     doc = "The tools, and the Make variables BTFCORE, BTFDEDUP, BTFGEN and BTFREPRO.",
     toolchains = [TOOLCHAIN_TYPE],
+)
+
+def _host_tools_impl(ctx):
+    toolchain = ctx.toolchains[TOOLCHAIN_TYPE]
+    return [platform_common.ToolchainInfo(btf = toolchain.btf if toolchain else None)]
+
+# Bazel configures the target of a toolchain for the execution platform that the toolchain was
+# chosen for, so these are the tools for that platform.
+host_tools = rule(
+    implementation = _host_tools_impl,
+    doc = "The tools, if there are any, as a toolchain of another type.",
+    toolchains = [config_common.toolchain_type(TOOLCHAIN_TYPE, mandatory = False)],
 )

@@ -1,22 +1,21 @@
 """Scripts that run a tool, for tests and for `bazel run`.
 
 `bazel test` starts a script on the platform that the exec group "test" chose. `bazel run` starts it
-on the host, which may be a different machine, so it needs the tool of another exec group.
+on the machine on which Bazel runs, so there the script runs another tool: that of the exec group
+"btf_host".
 """
 
 load("@bazel_skylib//lib:shell.bzl", "shell")
-load("@platforms//host:constraints.bzl", "HOST_CONSTRAINTS")
-load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 load(":arguments.bzl", "argument_of")
-load(":run.bzl", "TEST_EXEC_GROUP", "TEST_EXEC_GROUPS")
+load(":run.bzl", "TEST_EXEC_GROUP", "TEST_EXEC_GROUPS", "tools")
 
-_HOST = "btf_host"
+_TYPE = Label("//rules/toolchain/host:toolchain_type")
+_GROUP = "btf_host"
 
+# The group has no exec_compatible_with: if no execution platform is like the host, the analysis
+# must not fail.
 HOST_EXEC_GROUPS = {
-    _HOST: exec_group(
-        exec_compatible_with = HOST_CONSTRAINTS,
-        toolchains = [config_common.toolchain_type(TOOLCHAIN_TYPE, mandatory = False)],
-    ),
+    _GROUP: exec_group(toolchains = [config_common.toolchain_type(_TYPE, mandatory = False)]),
 }
 
 LAUNCHER_EXEC_GROUPS = HOST_EXEC_GROUPS | TEST_EXEC_GROUPS
@@ -25,18 +24,28 @@ def runfiles_path(file):
     """The path of a file among the runfiles, for an argument of a tool."""
     return argument_of(file.short_path)
 
-def _tool_of(ctx, group, name):
-    """A tool and its runfiles: (File, runfiles), or (None, None)."""
-    toolchain = ctx.exec_groups[group].toolchains[TOOLCHAIN_TYPE]
-    tool = getattr(toolchain.btf, name) if toolchain else None
-    return (tool.executable, toolchain.btf.runfiles[tool.executable]) if tool else (None, None)
+def _set_host_tool(ctx, name):
+    """Shell commands that set the variable `tool` for `bazel run`.
+
+    Returns:
+        (string, File or None, runfiles)
+    """
+    toolchain = ctx.exec_groups[_GROUP].toolchains[_TYPE]
+    btf = toolchain.btf if toolchain else None
+    if not btf or not getattr(btf, name):
+        message = ("{}: no toolchain has {} for this machine: register a toolchain of " +
+                   "rules/toolchain:toolchain_type whose exec_compatible_with fits it")
+        text = shell.quote(message.format(ctx.label, name))
+        return "echo {} >&2; exit 1".format(text), None, ctx.runfiles()
+    tool = getattr(btf, name).executable
+    return "tool=" + shell.quote(tool.short_path), tool, btf.runfiles[tool]
 
 def launcher(ctx, name, command, args = None, files = [], transitive_files = None, test = True):
     """Declares a script that runs a tool.
 
     Args:
         ctx: context of a rule with LAUNCHER_EXEC_GROUPS; with HOST_EXEC_GROUPS unless it is a test.
-        name: string, the tool: a field of BtfToolchainInfo.
+        name: string, the tool: a field of BtfToolchainInfo. The toolchain of a test must have it.
         command: string, shell commands. `"$tool"` is the tool, and PARAMS the parameter file.
         args: Args for the parameter file, or None.
         files: list of File that the tool reads.
@@ -46,26 +55,15 @@ def launcher(ctx, name, command, args = None, files = [], transitive_files = Non
     Returns:
         DefaultInfo
     """
-    host, host_runfiles = _tool_of(ctx, _HOST, name)
-    start = "tool=" + shell.quote(host.short_path) if host else "echo {} >&2; exit 1".format(
-        shell.quote(("the toolchains have no {} for this machine: register a btf_toolchain that " +
-                     "has it, in a toolchain whose exec_compatible_with fits").format(name)),
-    )
-    needed, runfiles = [host], [host_runfiles]
+    start, host, runfiles = _set_host_tool(ctx, name)
+    needed = files + ([host] if host else [])
     if test:
-        tool, tool_runfiles = _tool_of(ctx, TEST_EXEC_GROUP, name)
-        if not tool:
-            fail(
-                "the toolchain has no {}: set the attribute {} of its btf_toolchain".format(
-                    name,
-                    name,
-                ),
-            )
-        needed, runfiles = needed + [tool], runfiles + [tool_runfiles]
-        other = "if [ -n \"$BUILD_WORKSPACE_DIRECTORY\" ]; then {}; fi".format(start)
-        start = "tool=" + shell.quote(tool.short_path)
-        if tool != host:
-            start += "\n" + other
+        btf = tools(ctx, TEST_EXEC_GROUP)
+        tool = getattr(btf, name).executable
+        needed.append(tool)
+        runfiles = runfiles.merge(btf.runfiles[tool])
+        other = "\nif [ -n \"$BUILD_WORKSPACE_DIRECTORY\" ]; then {}; fi".format(start)
+        start = "tool=" + shell.quote(tool.short_path) + ("" if tool == host else other)
     if args:
         params = ctx.actions.declare_file(ctx.label.name + ".params")
         args.set_param_file_format("multiline")
@@ -76,10 +74,7 @@ def launcher(ctx, name, command, args = None, files = [], transitive_files = Non
     ctx.actions.write(script, "#!/bin/sh\n{}\n{}\n".format(start, command), is_executable = True)
     return DefaultInfo(
         executable = script,
-        runfiles = ctx.runfiles(
-            [file for file in needed + files if file],
-            transitive_files = transitive_files,
-        ).merge_all([tool for tool in runfiles if tool]),
+        runfiles = ctx.runfiles(needed, transitive_files = transitive_files).merge(runfiles),
     )
 
 def _btf_tool_impl(ctx):

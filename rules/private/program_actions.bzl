@@ -5,7 +5,7 @@ this file instead of the programs, so most edits of a program rerun none of thes
 """
 
 load(":arguments.bzl", "add_file_as", "add_files")
-load(":run.bzl", "run_tool", "tools")
+load(":run.bzl", "run_tool", "tool_mistake", "tools")
 
 def _needs_resources(_os, _inputs):
     return {"cpu": 1, "memory": 64}
@@ -15,12 +15,10 @@ def _min_resources(_os, _inputs):
 
 def btfcore_of(ctx):
     """The tool btfcore of the toolchain: FilesToRunProvider. Fails if the toolchain has none."""
-    btfcore = tools(ctx).btfcore
-    if not btfcore:
-        fail(
-            "the toolchain has no btfcore: set the attribute btfcore of its btf_toolchain",
-        )
-    return btfcore
+    mistake = tool_mistake(ctx, "btfcore")
+    if mistake:
+        fail(mistake)
+    return tools(ctx).btfcore
 
 def bpf_needs_action(ctx, objects, out):
     """Declares BtfNeeds: what programs need from a kernel.

@@ -37,6 +37,12 @@ def tools(ctx, exec_group = None):
     toolchains = ctx.exec_groups[exec_group].toolchains if exec_group else ctx.toolchains
     return toolchains[TOOLCHAIN_TYPE].btf
 
+def tool_mistake(ctx, name, exec_group = None):
+    """What is wrong if the toolchain lacks a tool that it need not have: string, or None."""
+    if getattr(tools(ctx, exec_group), name):
+        return None
+    return "the toolchain has no {0}: set the attribute {0} of its btf_toolchain".format(name)
+
 def for_kernel(ctx):
     """Whether a target may be large, as a kernel is: a target on a base is a module."""
     return not hasattr(ctx.attr, "base")

@@ -35,7 +35,7 @@ _raw_test = analysistest.make(
 def _selected_impl(ctx):
     env = analysistest.begin(ctx)
     script = written(env, ".sh").content
-    asserts.true(env, "/rules/tests/kabi/abi.kabi" in script, script)
+    asserts.true(env, "rules/tests/kabi/abi.kabi" in script, script)
     return analysistest.end(env)
 
 _selected_test = analysistest.make(_selected_impl)
