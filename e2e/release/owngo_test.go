@@ -53,15 +53,26 @@ func TestOwnGo(t *testing.T) {
 }
 
 // TestModCommands runs commands that look at all modules and extensions of a workspace that uses a
-// release. None of them may need Go.
+// release, and commands that run the release's tools. None of them may need Go.
 func TestModCommands(t *testing.T) {
 	w := newWorkspace(t)
 	harness.WriteFile(t, filepath.Join(w.dir, "MODULE.bazel"),
 		"module(name = \"user\")\nbazel_dep(name = \"rules_btf\", version = \""+version(t)+"\")\n")
-	harness.WriteFile(t, filepath.Join(w.dir, "BUILD.bazel"), "")
+	harness.WriteFile(t, filepath.Join(w.dir, "BUILD.bazel"), `
+genrule(
+    name = "versions",
+    outs = ["versions.txt"],
+    cmd = "for tool in $(BTFCORE) $(BTFDEDUP) $(BTFGEN) $(BTFREPRO); do $$tool --version; done >$@",
+    toolchains = ["@rules_btf//rules/toolchain/current"],
+    tools = ["@rules_btf//rules/toolchain/current"],
+)
+`)
+	printed := ""
 	for _, line := range []string{"mod graph", "mod deps rules_btf", "mod all_paths rules_btf",
 		"mod show_repo rules_btf", "mod show_extension @rules_btf//rules:extensions.bzl%btf",
-		"fetch @rules_btf//rules:defs"} {
+		"fetch @rules_btf//rules:defs", "build //:versions", "run @rules_btf//:btfcore -- --version",
+		"run @rules_btf//:btfdedup -- --version", "run @rules_btf//:btfgen -- --version",
+		"run @rules_btf//:btfrepro -- --version"} {
 		result, err := w.run(strings.Fields(line)...)
 		if err != nil || result.Exit != 0 {
 			t.Errorf("bazel %s: %v, exit code %d\n%s", line, err, result.Exit, result.Stderr)
@@ -69,5 +80,13 @@ func TestModCommands(t *testing.T) {
 		if strings.Contains(result.Stdout, "rules_go") || strings.Contains(result.Stdout, "gazelle") {
 			t.Errorf("bazel %s prints modules that only our own builds need:\n%s", line, result.Stdout)
 		}
+		if strings.HasPrefix(line, "run ") {
+			printed += result.Stdout
+		}
 	}
+	if want := harness.ReadFile(t, filepath.Join(w.dir, "bazel-bin/versions.txt")); printed !=
+		string(want) || strings.Count(printed, version(t)) != 4 {
+		t.Errorf("the tools print %q with bazel run, and %q in a genrule", printed, want)
+	}
+	w.nothingOfGo(t)
 }

@@ -2,6 +2,8 @@
 
 load("@bazel_skylib//lib:paths.bzl", "paths")
 
+visibility("//kbuild/...")
+
 def _kbuild_file_impl(ctx):
     tree = ctx.file.tree
     if not tree.is_directory:

@@ -1,5 +1,7 @@
 """program: an executable that is either a file or another target."""
 
+visibility("//kbuild/...")
+
 def _program_impl(ctx):
     out = ctx.actions.declare_file(ctx.label.name)
     ctx.actions.symlink(output = out, target_file = ctx.executable.program, is_executable = True)

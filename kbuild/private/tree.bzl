@@ -1,5 +1,7 @@
 """kbuild_tree: a directory in which Kbuild built a kernel or modules, as a repository."""
 
+visibility("//kbuild/...")
+
 def _tree(ctx):
     """The path of the tree. Fails if there is no such directory."""
     path = ctx.attr.path

@@ -1,5 +1,7 @@
 """kbuild_unpack: the files of an archive, as a directory."""
 
+visibility("//kbuild/...")
+
 def _kbuild_unpack_impl(ctx):
     out = ctx.actions.declare_directory(ctx.label.name)
     args = ctx.actions.args()

@@ -1,5 +1,7 @@
 """How to pass file paths on a command line, whatever characters the paths contain."""
 
+visibility("//rules/...")
+
 def can_name(name):
     """Whether the argument NAME=FILE works with this name.
 

@@ -4,6 +4,8 @@ load("//rules:providers.bzl", "BpfNeedsInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 load(":program_actions.bzl", "bpf_needs_action")
 
+visibility("//rules/...")
+
 # The key is the extension of a file that isn't an object of a BPF program. The value says what is
 # wrong with such a file, and what to do.
 _OTHERS = {

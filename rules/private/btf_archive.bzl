@@ -6,6 +6,8 @@ load(":arguments.bzl", "can_name")
 load(":mistakes.bzl", "first_mistake")
 load(":module_actions.bzl", "btf_archive_files")
 
+visibility("//rules/...")
+
 _SUFFIX = "_btf"
 
 def _path_of(target, paths):

@@ -17,6 +17,8 @@ load(":launcher.bzl", "LAUNCHER_EXEC_GROUPS", "launcher", "runfiles_path")
 load(":mistakes.bzl", "first_mistake")
 load(":run.bzl", "TEST_EXEC_GROUP", "tool_mistake")
 
+visibility("//rules/...")
+
 def _made_mistake(target, needs):
     """What is wrong with a target in `kernels` that has BtfMinInfo: string, or None."""
     info = target[BtfMinInfo]

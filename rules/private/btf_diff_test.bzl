@@ -11,6 +11,8 @@ load(
 )
 load(":mistakes.bzl", "first_mistake")
 
+visibility("//rules/...")
+
 # The test prints at most this many differences, because Bazel hides test output of more than a
 # megabyte (--experimental_ui_max_stdouterr_bytes).
 _LIMIT = 300

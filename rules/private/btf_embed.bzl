@@ -7,6 +7,8 @@ load(":link_actions.bzl", "btf_base")
 load(":link_inputs.bzl", "info_mistake")
 load(":module_actions.bzl", "btf_embed_action")
 
+visibility("//rules/...")
+
 _BTF_ATTR = attr.label(
     doc = "A `module_btf` or `vmlinux_btf`.",
     allow_files = True,

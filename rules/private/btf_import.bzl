@@ -13,6 +13,8 @@ load(
     "linked_providers",
 )
 
+visibility("//rules/...")
+
 def _btf_import_impl(ctx):
     chain = NO_CHAIN
     if ctx.attr.base:

@@ -15,6 +15,8 @@ load(
 )
 load(":program_actions.bzl", "btf_min_archive")
 
+visibility("//rules/...")
+
 _SUFFIX = "_btf"
 
 def _name_of(target):

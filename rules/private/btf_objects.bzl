@@ -11,6 +11,8 @@ load(":merge_tree.bzl", "laid_out", "merge_tree")
 load(":mistakes.bzl", "first_mistake")
 load(":sources.bzl", "elves_of", "source_mistake")
 
+visibility("//rules/...")
+
 def convert_all(ctx, elves, prefix, conversion):
     """Declares the BtfGen actions of ELF files.
 

@@ -3,6 +3,8 @@
 load(":launcher.bzl", "LAUNCHER_EXEC_GROUPS", "launcher", "runfiles_path")
 load(":run.bzl", "TEST_EXEC_GROUP", "tool_mistake")
 
+visibility("//rules/...")
+
 def _btf_repro_test_impl(ctx):
     mistake = tool_mistake(ctx, "btfrepro", TEST_EXEC_GROUP)
     if mistake:

@@ -4,6 +4,8 @@ load("//rules:providers.bzl", "BtfInfo", "BtfModulesInfo")
 load(":launcher.bzl", "LAUNCHER_EXEC_GROUPS", "launcher", "runfiles_path")
 load(":mistakes.bzl", "first_mistake")
 
+visibility("//rules/...")
+
 _KERNELS = ["Image", "bzImage", "vmlinux", "vmlinuz"]
 
 def _shipped(file):

@@ -28,6 +28,8 @@ load(":debug_files.bzl", "debug_files")
 load(":grain.bzl", "GRAIN_SETTINGS", "grain_mistake")
 load(":merge_tree.bzl", "merge_tree")
 
+visibility("//rules/...")
+
 # The aspect visits the possible inputs of a link through these attributes. Which of the visited
 # targets are inputs depends on the link. Inputs that can be reached only through other attributes
 # are converted by actions of the cc_btf itself.

@@ -2,6 +2,8 @@
 
 load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
 
+visibility("//rules/...")
+
 # With ThinLTO, the objects that were compiled are inputs of the indexing action, not of the link.
 _LINKS = ["CppLTOIndexing", "CppLink"]
 

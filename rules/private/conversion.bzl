@@ -4,6 +4,8 @@ load("@bazel_skylib//rules:common_settings.bzl", "BuildSettingInfo")
 load(":debug_files.bzl", "DEBUG_ATTRS", "debug_files", "debug_files_of")
 load(":features.bzl", "names_mistake")
 
+visibility("//rules/...")
+
 # These are build settings, for rules and for the aspect: an aspect can't have list attributes.
 CONVERSION_SETTINGS = {
     "_btf_features": attr.label(

@@ -15,6 +15,8 @@ load(
     "tools",
 )
 
+visibility("//rules/...")
+
 def _objects_resources(_os, inputs):
     return {"cpu": 1, "memory": 128 + 2 * inputs}
 

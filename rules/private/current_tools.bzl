@@ -2,6 +2,8 @@
 
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 
+visibility("//rules/...")
+
 def _current_tools_impl(ctx):
     btf = ctx.toolchains[TOOLCHAIN_TYPE].btf
     files = {

@@ -6,6 +6,8 @@ input may refer to.
 
 load(":arguments.bzl", "add_files")
 
+visibility("//rules/...")
+
 DEBUG_ATTRS = {
     "alt": attr.label(
         doc = "The supplementary file of `dwz -m` that the ELF files refer to.",

@@ -2,6 +2,8 @@
 
 load("@bazel_skylib//rules:common_settings.bzl", "BuildSettingInfo")
 
+visibility("//rules/...")
+
 # These are the features of "default"; the test e2e/features compares them with those of the tool.
 _DEFAULT = [
     "encode_force",

@@ -13,6 +13,8 @@ load("@bazel_skylib//lib:paths.bzl", "paths")
 load("@bazel_skylib//rules:common_settings.bzl", "BuildSettingInfo")
 load(":merge_tree.bzl", "buckets_of")
 
+visibility("//rules/...")
+
 # With grain = "directory", one action converts at most this many objects from a directory.
 DIRECTORY_MOST = 128
 

@@ -3,6 +3,8 @@
 load(":conversion.bzl", "conversion_of")
 load(":convert_actions.bzl", "btf_inline")
 
+visibility("//rules/...")
+
 _DOC = """Whether to also make split BTF of [the sites where functions were
 inlined](inline.md), which Linux 7.4 and later read: `{name}.inline.btf`, based on `{name}.btf`
 (output group `btf_inline`). Its action reads the DWARF of the linked file, so it runs after each

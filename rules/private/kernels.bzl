@@ -5,6 +5,8 @@ load("//rules:providers.bzl", "BpfNeedsInfo", "BtfInfo", "BtfMinInfo", "BtfModul
 load(":mistakes.bzl", "first_mistake")
 load(":program_actions.bzl", "btf_min_action")
 
+visibility("//rules/...")
+
 NEEDS_ATTRS = {
     "needs": attr.label_list(
         doc = "The `bpf_needs` of the programs, or `.needs` files.",

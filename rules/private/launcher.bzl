@@ -9,6 +9,8 @@ load("@bazel_skylib//lib:shell.bzl", "shell")
 load(":arguments.bzl", "argument_of")
 load(":run.bzl", "TEST_EXEC_GROUP", "TEST_EXEC_GROUPS", "tools")
 
+visibility(["//", "//rules/..."])
+
 _TYPE = Label("//rules/toolchain/host:toolchain_type")
 _GROUP = "btf_host"
 

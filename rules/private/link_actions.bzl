@@ -3,6 +3,8 @@
 load(":arguments.bzl", "add_files")
 load(":run.bzl", "LINK_EXEC_GROUP", "THREADS", "for_kernel", "run_tool", "tools")
 
+visibility("//rules/...")
+
 def _merge_resources(_os, inputs):
     return {"cpu": 1, "memory": 64 + 8 * inputs}
 

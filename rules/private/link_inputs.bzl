@@ -14,6 +14,8 @@ load(":mistakes.bzl", "first_mistake")
 load(":sources.bzl", "elves_of", "source_mistake")
 load(":variables.bzl", "link_extra")
 
+visibility("//rules/...")
+
 STRICT_ATTRS = {
     "strict": attr.bool(
         doc = """Whether it is an error if the linked file has none of an object's

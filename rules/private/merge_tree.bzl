@@ -16,6 +16,8 @@ So an edit of one object reruns at most one merge at each level, each of about F
 load("@bazel_skylib//lib:paths.bzl", "paths")
 load(":link_actions.bzl", "btf_merge")
 
+visibility("//rules/...")
+
 FAN_IN = 32
 
 # The files of a directory with fewer files than this are merged with those of its parent.

@@ -5,6 +5,8 @@ the implementation of a rule calls `fail(mistake)`. Bazel prints a traceback abo
 with only one function in it, the traceback is short.
 """
 
+visibility("//rules/...")
+
 def first_mistake(mistakes):
     """The first mistake in a list of string and None: string, or None."""
     for mistake in mistakes:

@@ -4,6 +4,8 @@ load(":arguments.bzl", "add_file_as", "add_files", "add_named")
 load(":debug_files.bzl", "debug_inputs")
 load(":run.bzl", "LINK_EXEC_GROUP", "THREADS", "add_conversion", "run_tool", "tools")
 
+visibility("//rules/...")
+
 def _embed_resources(_os, _inputs):
     return {"cpu": 1, "memory": 256}
 

@@ -23,6 +23,8 @@ load(
 )
 load(":variables.bzl", "VARIABLES_ATTRS", "variables_mistake", "variables_of")
 
+visibility("//rules/...")
+
 def _module_btf_impl(ctx):
     features = linked_features(ctx)
     elf = ctx.file.module

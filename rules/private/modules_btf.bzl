@@ -15,6 +15,8 @@ load(":module_actions.bzl", "btf_modules")
 load(":run.bzl", "LINK_EXEC_GROUPS")
 load(":variables.bzl", "VARIABLES_ATTRS", "variables_mistake", "variables_of")
 
+visibility("//rules/...")
+
 def _name_of(ko):
     """The name of a module, as `btfdedup modules` derives it."""
     return ko.basename.removesuffix(".debug").removesuffix(".ko")

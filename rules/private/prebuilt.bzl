@@ -2,6 +2,8 @@
 
 load(":source.bzl", "build_programs")
 
+visibility("//rules/...")
+
 # The platforms for which a release has tools (tools/dev/release), with their constraints.
 RELEASED = {
     "linux-amd64": ["@platforms//os:linux", "@platforms//cpu:x86_64"],

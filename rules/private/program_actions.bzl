@@ -7,6 +7,8 @@ this file instead of the programs, so most edits of a program rerun none of thes
 load(":arguments.bzl", "add_file_as", "add_files")
 load(":run.bzl", "run_tool", "tool_mistake", "tools")
 
+visibility("//rules/...")
+
 def _needs_resources(_os, _inputs):
     return {"cpu": 1, "memory": 64}
 

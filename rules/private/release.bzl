@@ -5,6 +5,8 @@ values into the archive with the sources, so that a workspace that gets rules_bt
 also gets the tools of that release.
 """
 
+visibility("//rules/...")
+
 VERSION = ""
 
 # The checksum of the archive with the tools, for each platform.

@@ -5,6 +5,8 @@ choice of their Go modules and SDK: go_deps and go_sdk choose one version of eac
 workspace.
 """
 
+visibility("//rules/...")
+
 _SETTINGS = {
     "CGO_ENABLED": "0",
     "GOAMD64": "v1",

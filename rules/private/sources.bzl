@@ -1,5 +1,7 @@
 """Which files of `srcs` are converted."""
 
+visibility("//rules/...")
+
 # The key is the extension of a file that isn't converted. The value says what to do with such a
 # file.
 _OTHERS = {

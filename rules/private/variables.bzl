@@ -3,6 +3,8 @@
 load(":features.bzl", "has_feature")
 load(":link_actions.bzl", "btf_link")
 
+visibility("//rules/...")
+
 VARIABLES_ATTRS = {
     "variables": attr.string(
         doc = """[Which variables](features.md#btf-of-all-variables) to encode, and where. `percpu`:

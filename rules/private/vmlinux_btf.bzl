@@ -22,6 +22,8 @@ load(
 load(":run.bzl", "LINK_EXEC_GROUPS")
 load(":variables.bzl", "VARIABLES_ATTRS", "variables_mistake", "variables_of")
 
+visibility("//rules/...")
+
 def _vmlinux_btf_impl(ctx):
     features = linked_features(ctx)
     elf = ctx.file.vmlinux

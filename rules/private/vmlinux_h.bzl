@@ -6,6 +6,8 @@ load("//rules:providers.bzl", "BtfInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 load(":link_actions.bzl", "btf_header")
 
+visibility("//rules/...")
+
 def _vmlinux_h_impl(ctx):
     info = ctx.attr.btf[BtfInfo]
     if info.distilled:

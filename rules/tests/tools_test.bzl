@@ -1,4 +1,4 @@
-"""Tests that a transition over the rules' settings doesn't build the tools again."""
+"""Tests of the tools: a transition doesn't build them again, and Make variables have their paths."""
 
 load("@bazel_skylib//lib:unittest.bzl", "analysistest", "asserts")
 load("@bazel_skylib//rules:write_file.bzl", "write_file")
@@ -100,6 +100,19 @@ _runfiles_test = analysistest.make(
     attrs = {"test": attr.label(cfg = _own_tools)},
 )
 
+def _variables_impl(ctx):
+    env = analysistest.begin(ctx)
+    target = analysistest.target_under_test(env)
+    variables = target[platform_common.TemplateVariableInfo].variables
+    files = {file.basename: file.path for file in target[DefaultInfo].files.to_list()}
+    asserts.equals(env, {
+        name.upper(): files.get(name)
+        for name in ["btfcore", "btfdedup", "btfgen", "btfrepro"]
+    }, dict(variables))
+    return analysistest.end(env)
+
+_variables_test = analysistest.make(_variables_impl)
+
 def tools_suite(name):
     """Declares the tests.
 
@@ -160,7 +173,11 @@ def tools_suite(name):
         srcs = ["tools/kernel.btf"],
         tags = ["manual"],
     )
-    tests = [":same_tools_test"]
+    _variables_test(
+        name = "variables_test",
+        target_under_test = "//rules/toolchain/current",
+    )
+    tests = [":same_tools_test", ":variables_test"]
     for tool in ["core", "diff", "repro", "verify"]:
         test = ":{}_by_own_tools".format(tool)
         _runfiles_test(name = test[1:] + "_test", target_under_test = test, test = test)
