@@ -75,16 +75,16 @@ func TestRun(t *testing.T) {
 	w.Write("run/BUILD.bazel", `
 load("@rules_btf//rules:defs.bzl", "bpf_needs", "btf_core_test", "btf_diff_test", "btf_repro_test",
      "btf_verify_test", "modules_btf", "vmlinux_btf")
-vmlinux_btf(name = "kernel_btf", vmlinux = "kernel.elf")
-modules_btf(name = "modules", base = ":kernel_btf", embed = True, modules = ["m.ko"])
+vmlinux_btf(name = "vmlinux_btf", vmlinux = "kernel.elf")
+modules_btf(name = "modules", base = ":vmlinux_btf", embed = True, modules = ["m.ko"])
 bpf_needs(name = "needs", srcs = ["prog.o"])
-btf_core_test(name = "core_test", kernels = [":kernel_btf"], needs = [":needs"])
-btf_diff_test(name = "diff_test", actual = ":kernel_btf", expected = ":kernel_btf")
-btf_diff_test(name = "kabi_test", actual = ":kernel_btf", expected = "abi.kabi",
+btf_core_test(name = "core_test", kernels = [":vmlinux_btf"], needs = [":needs"])
+btf_diff_test(name = "diff_test", actual = ":vmlinux_btf", expected = ":vmlinux_btf")
+btf_diff_test(name = "kabi_test", actual = ":vmlinux_btf", expected = "abi.kabi",
               symbols = "symbols")
 btf_repro_test(name = "repro_test", a = "a.log", b = "b.log")
-btf_verify_test(name = "verify_test", srcs = [":kernel_btf", ":modules"])
-`)
+btf_verify_test(name = "verify_test", srcs = [":vmlinux_btf", ":modules"])
+`+block(t, starlark(t, filepath.Join(harness.Repo(), "docs/rules.md")), "$(BTFDEDUP)"))
 	for target, want := range map[string]string{
 		"//run:core_test":        "loads",
 		"//run:diff_test":        "",
@@ -96,7 +96,8 @@ btf_verify_test(name = "verify_test", srcs = [":kernel_btf", ":modules"])
 	} {
 		label, arguments, _ := strings.Cut(target, " ")
 		printed, exit := w.Try("cd run/below && bazel run" + flags + label + " " + arguments)
-		if exit != 0 || !strings.Contains(printed, ": on the host\n") || !strings.Contains(printed, want) {
+		if exit != 0 || !strings.Contains(printed, ": on the host\n") ||
+			!strings.Contains(printed, want) {
 			t.Errorf("bazel run %s: exit %d, want %q\n%s", target, exit, want, printed)
 		}
 		printed, exit = w.Try("bazel run" + only + label)
@@ -104,8 +105,10 @@ btf_verify_test(name = "verify_test", srcs = [":kernel_btf", ":modules"])
 			t.Errorf("without a platform like the host, bazel run %s: exit %d\n%s", label, exit, printed)
 		}
 	}
-	for file, want := range map[string]string{"abi.kabi": "struct s", "below/made.btf": "\x00s\x00"} {
-		if text := w.Read("run/" + file); !strings.Contains(text, want) {
+	w.Shell("bazel build" + flags + "//run:types")
+	for file, want := range map[string]string{"run/abi.kabi": "struct s",
+		"run/below/made.btf": "\x00s\x00", "bazel-bin/run/types.txt": "STRUCT 's'"} {
+		if text := w.Read(file); !strings.Contains(text, want) {
 			t.Errorf("%s doesn't contain %q:\n%q", file, want, text)
 		}
 	}

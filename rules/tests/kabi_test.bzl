@@ -80,7 +80,9 @@ def kabi_suite(name):
         script = [" dump ", "-o \"$BUILD_WORKSPACE_DIRECTORY\"/", "rules/tests/kabi/abi.kabi"],
         target_under_test = ":kabi_arguments.update",
     )
-    btf_diff_test(  # macros don't look into values, which may be a select
+
+    # The value may be a select, into which the macro can't look.
+    btf_diff_test(
         name = "kabi_selected",
         actual = "kabi/module.btf",
         expected = select({"//conditions:default": "kabi/abi.kabi"}),

@@ -1,4 +1,4 @@
-"""Tests of the tools: a transition doesn't build them again, and Make variables have their paths."""
+"""Tests of the tools: a transition doesn't build them again; their runfiles; Make variables."""
 
 load("@bazel_skylib//lib:unittest.bzl", "analysistest", "asserts")
 load("@bazel_skylib//rules:write_file.bzl", "write_file")
@@ -11,6 +11,7 @@ load(
     "vmlinux_btf",
 )
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE", "btf_toolchain")
+load(":common.bzl", "failure_test")
 
 _SETTINGS = {
     str(Label("//rules/settings:btf_features")): ["default", "global_var"],
@@ -113,6 +114,17 @@ def _variables_impl(ctx):
 
 _variables_test = analysistest.make(_variables_impl)
 
+def _lacking_test(tool):
+    """A test of what a toolchain without the optional tools lacks."""
+    return analysistest.make(
+        failure_test("the toolchain has no {0}: set the attribute {0} of its".format(tool)),
+        config_settings = {_TOOLCHAINS: str(Label("//rules/tests:few_tools_toolchain"))},
+        expect_failure = True,
+    )
+
+_lacking_core_test = _lacking_test("btfcore")
+_lacking_repro_test = _lacking_test("btfrepro")
+
 def tools_suite(name):
     """Declares the tests.
 
@@ -142,12 +154,21 @@ def tools_suite(name):
         btfgen = ":own_tool",
         btfrepro = ":own_tool",
         tags = ["manual"],
+        visibility = ["//visibility:public"],  # later Bazels check the visibility of toolchains
     )
-    native.toolchain(
-        name = "own_tools_toolchain",
-        toolchain = ":own_tools",
-        toolchain_type = TOOLCHAIN_TYPE,
+    btf_toolchain(
+        name = "few_tools",
+        btfdedup = ":own_tool",
+        btfgen = ":own_tool",
+        tags = ["manual"],
+        visibility = ["//visibility:public"],
     )
+    for tools in ["own_tools", "few_tools"]:
+        native.toolchain(
+            name = tools + "_toolchain",
+            toolchain = tools,
+            toolchain_type = TOOLCHAIN_TYPE,
+        )
     write_file(name = "tools_needs", out = "tools/program.needs", content = [])
     write_file(name = "tools_kernel", out = "tools/kernel.btf", content = [])
     btf_core_test(
@@ -182,4 +203,10 @@ def tools_suite(name):
         test = ":{}_by_own_tools".format(tool)
         _runfiles_test(name = test[1:] + "_test", target_under_test = test, test = test)
         tests.append(test + "_test")
+    for lacking, test in [(_lacking_core_test, "core"), (_lacking_repro_test, "repro")]:
+        lacking(
+            name = "lacking_{}_test".format(test),
+            target_under_test = ":{}_by_own_tools".format(test),
+        )
+        tests.append(":lacking_{}_test".format(test))
     native.test_suite(name = name, tests = tests)
