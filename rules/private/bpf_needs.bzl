@@ -3,6 +3,7 @@
 load("//rules:providers.bzl", "BpfNeedsInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 load(":program_actions.bzl", "bpf_needs_action")
+load(":run.bzl", "tool_mistake")
 
 visibility("//rules/...")
 
@@ -20,6 +21,9 @@ _OTHERS = {
 }
 
 def _bpf_needs_impl(ctx):
+    mistake = tool_mistake(ctx, "btfcore")
+    if mistake:
+        fail(mistake)
     objects = []
     for src in ctx.attr.srcs:
         files = src[DefaultInfo].files.to_list()

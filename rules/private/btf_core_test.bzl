@@ -48,6 +48,7 @@ def _btf_core_test_impl(ctx):
     needs = needs_of(ctx)
     others = [target for target in ctx.attr.kernels if BtfMinInfo not in target]
     mistake = (
+        tool_mistake(ctx, "btfcore") or
         tool_mistake(ctx, "btfcore", TEST_EXEC_GROUP) or
         needs_mistake(ctx) or
         first_mistake([_made_mistake(t, needs) for t in ctx.attr.kernels if BtfMinInfo in t]) or

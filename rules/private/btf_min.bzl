@@ -14,6 +14,7 @@ load(
     "needs_of",
 )
 load(":program_actions.bzl", "btf_min_archive")
+load(":run.bzl", "tool_mistake")
 
 visibility("//rules/...")
 
@@ -79,6 +80,7 @@ def _archive(ctx, needs, kernels, info):
 def _btf_min_impl(ctx):
     kernels = kernels_of(ctx, ctx.attr.kernels)
     mistake = (
+        tool_mistake(ctx, "btfcore") or
         needs_mistake(ctx) or
         kernels_mistake(ctx, ctx.attr.kernels) or
         _mistake(ctx, kernels)

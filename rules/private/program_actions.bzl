@@ -5,7 +5,7 @@ this file instead of the programs, so most edits of a program rerun none of thes
 """
 
 load(":arguments.bzl", "add_file_as", "add_files")
-load(":run.bzl", "run_tool", "tool_mistake", "tools")
+load(":run.bzl", "run_tool", "tools")
 
 visibility("//rules/...")
 
@@ -14,13 +14,6 @@ def _needs_resources(_os, _inputs):
 
 def _min_resources(_os, _inputs):
     return {"cpu": 1, "memory": 256}
-
-def btfcore_of(ctx):
-    """The tool btfcore of the toolchain: FilesToRunProvider. Fails if the toolchain has none."""
-    mistake = tool_mistake(ctx, "btfcore")
-    if mistake:
-        fail(mistake)
-    return tools(ctx).btfcore
 
 def bpf_needs_action(ctx, objects, out):
     """Declares BtfNeeds: what programs need from a kernel.
@@ -35,7 +28,7 @@ def bpf_needs_action(ctx, objects, out):
     add_files(args, objects)
     run_tool(
         ctx,
-        btfcore_of(ctx),
+        tools(ctx).btfcore,
         "needs",
         args,
         inputs = objects,
@@ -80,7 +73,7 @@ def btf_min_action(ctx, needs, kernel, out, modules = [], flat = False, hooks = 
     add_files(args, [kernel], expand_directories = False)
     run_tool(
         ctx,
-        btfcore_of(ctx),
+        tools(ctx).btfcore,
         "min",
         args,
         inputs = depset([kernel], transitive = [needs] + [module.files for module in modules]),
@@ -115,7 +108,7 @@ def btf_min_archive(ctx, needs, btfs, out, hooks):
             add_files(args, [btf], expand_directories = False)
     run_tool(
         ctx,
-        btfcore_of(ctx),
+        tools(ctx).btfcore,
         "min",
         args,
         inputs = depset(btfs.values(), transitive = [needs]),

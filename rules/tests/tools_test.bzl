@@ -4,8 +4,10 @@ load("@bazel_skylib//lib:unittest.bzl", "analysistest", "asserts")
 load("@bazel_skylib//rules:write_file.bzl", "write_file")
 load(
     "//rules:defs.bzl",
+    "bpf_needs",
     "btf_core_test",
     "btf_diff_test",
+    "btf_min",
     "btf_repro_test",
     "btf_verify_test",
     "vmlinux_btf",
@@ -169,6 +171,7 @@ def tools_suite(name):
             toolchain = tools,
             toolchain_type = TOOLCHAIN_TYPE,
         )
+    write_file(name = "tools_program", out = "tools/program.o", content = [])
     write_file(name = "tools_needs", out = "tools/program.needs", content = [])
     write_file(name = "tools_kernel", out = "tools/kernel.btf", content = [])
     btf_core_test(
@@ -203,10 +206,22 @@ def tools_suite(name):
         test = ":{}_by_own_tools".format(tool)
         _runfiles_test(name = test[1:] + "_test", target_under_test = test, test = test)
         tests.append(test + "_test")
-    for lacking, test in [(_lacking_core_test, "core"), (_lacking_repro_test, "repro")]:
-        lacking(
-            name = "lacking_{}_test".format(test),
-            target_under_test = ":{}_by_own_tools".format(test),
+    bpf_needs(name = "needs_by_own_tools", srcs = ["tools/program.o"], tags = ["manual"])
+    btf_min(
+        name = "min_by_own_tools",
+        kernels = ["tools/kernel.btf"],
+        needs = ["tools/program.needs"],
+        tags = ["manual"],
+    )
+    for target, lacking_test in {
+        "core": _lacking_core_test,
+        "min": _lacking_core_test,
+        "needs": _lacking_core_test,
+        "repro": _lacking_repro_test,
+    }.items():
+        lacking_test(
+            name = "lacking_{}_test".format(target),
+            target_under_test = ":{}_by_own_tools".format(target),
         )
-        tests.append(":lacking_{}_test".format(test))
+        tests.append(":lacking_{}_test".format(target))
     native.test_suite(name = name, tests = tests)
