@@ -67,8 +67,8 @@ const (
 	copied = "cp a.o $OUT"
 	module = `echo 'struct disk { int n; } disk; int add(void) { return disk.n; }' >m.c &&
 gcc -g -c m.c -o $OUT`
-	raw    = "btfgen elf -o $OUT a.o"
-	bpf    = `echo 'struct task { int pid; } __attribute__((preserve_access_index));
+	raw = "btfgen elf -o $OUT a.o"
+	bpf = `echo 'struct task { int pid; } __attribute__((preserve_access_index));
 int get(struct task *t) { return t->pid; }' >bpf.c && clang -g -O2 -target bpf -c bpf.c -o $OUT`
 	empty = ": >$OUT" // for tests, which are built and not run
 )
