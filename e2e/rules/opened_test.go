@@ -39,6 +39,7 @@ btf_archive(name = "release", release = "7.0.0", format = "tar", vmlinux = ":lin
 vmlinux_h(name = "header", btf = ":linked")
 bpf_needs(name = "needs", srcs = ["program.bpf.o"])
 btf_min(name = "minimal", kernels = [":linked"], needs = [":needs"])
+btf_min(name = "minimal_archive", format = "tar", kernels = [":linked"], needs = [":needs"])
 `
 
 // program is a BPF program that checks whether a struct exists.
