@@ -1,6 +1,8 @@
 """kbuild_file: one file from a directory that an action made."""
 
 load("@bazel_skylib//lib:paths.bzl", "paths")
+load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
+load("//rules/private:run.bzl", "LINK_EXEC_GROUPS", "run_tool", "tools")
 
 def _kbuild_file_impl(ctx):
     tree = ctx.file.tree
@@ -8,19 +10,16 @@ def _kbuild_file_impl(ctx):
         fail("{} is a file: set tree to the directory that contains it".format(tree.short_path))
     out = ctx.actions.declare_file("{}/{}".format(ctx.label.name, paths.basename(ctx.attr.path)))
     args = ctx.actions.args()
+    args.add("-o", out)
+    args.add(ctx.attr.path, format = "--path=%s")
     args.add_all([tree], expand_directories = False)
-    args.add(ctx.attr.path)
-    args.add(out)
-    ctx.actions.run_shell(
-        arguments = [args],
-        command = """if [ ! -f "$1/$2" ]; then
-  echo "$1 has no file $2: specify its path relative to that directory" >&2
-  exit 1
-fi
-cp -L -- "$1/$2" "$3"
-""",
+    run_tool(
+        ctx,
+        tools(ctx).btfdedup,
+        "file",
+        args,
         inputs = [tree],
-        mnemonic = "KbuildFile",
+        mnemonic = "BtfFile",
         outputs = [out],
         progress_message = "Copying %{output}",
     )
@@ -40,4 +39,7 @@ kbuild_file = rule(
             mandatory = True,
         ),
     },
+    # kbuild_btf gives all its rules the same exec_properties.
+    exec_groups = LINK_EXEC_GROUPS,
+    toolchains = [TOOLCHAIN_TYPE],
 )

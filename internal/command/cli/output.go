@@ -80,6 +80,12 @@ func (t *tempSet) remove(name string) {
 	delete(t.names, name)
 }
 
+// TempDir makes a temporary directory. The function remove removes it, and so does a signal.
+func TempDir() (dir string, remove func(), err error) {
+	dir = temps.name(filepath.Join(os.TempDir(), "btf"))
+	return dir, func() { temps.remove(dir) }, os.Mkdir(dir, 0o700)
+}
+
 var atSignal atomic.Pointer[func()]
 
 // AtSignal registers a function to call before a signal ends the process. The function must not
