@@ -2,8 +2,10 @@ module github.com/rules-btf/rules_btf
 
 go 1.26.0
 
+toolchain go1.26.8
+
 require (
-	github.com/CycloneDX/cyclonedx-go v0.12.0
+	github.com/CycloneDX/cyclonedx-go v0.9.2
 	github.com/bazelbuild/buildtools v0.0.0-20260904073137-eaa4d125b423
 	github.com/cavaliergopher/cpio v1.0.1
 	github.com/cilium/ebpf v0.22.0
@@ -15,9 +17,9 @@ require (
 	github.com/spf13/cobra v1.10.2
 	github.com/spf13/pflag v1.0.10
 	github.com/ulikunitz/xz v0.5.17
-	golang.org/x/sys v0.49.0
-	golang.org/x/term v0.47.0
-	google.golang.org/protobuf v1.36.12
+	golang.org/x/sys v0.43.0
+	golang.org/x/term v0.29.0
+	google.golang.org/protobuf v1.36.5
 )
 
 require (
@@ -25,6 +27,5 @@ require (
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
 	github.com/klauspost/pgzip v1.2.6 // indirect
 	github.com/russross/blackfriday/v2 v2.1.0 // indirect
-	go.yaml.in/yaml/v3 v3.0.5 // indirect
-	golang.org/x/sync v0.24.0 // indirect
+	go.yaml.in/yaml/v3 v3.0.4 // indirect
 )

@@ -94,15 +94,17 @@ BTF, for bpf_needs, btf_min and btf_core_test.""",
 BtfCcInfo = provider(
     doc = "What btf_cc_aspect found in a target and its dependencies.",
     fields = {
-        "libraries": """depset of struct: the inputs of the target's own link, if it has one, such
-as that of a cc_binary. For each library or file: `label` (Label, its owner), `files` (tuple of
-File, its objects, or its archive if it has none), `archives` (tuple of File, each of which contains
-the whole library).""",
+        "libraries": """depset of struct: the files that a target with its own link, such as a
+cc_binary, compiles or has in `srcs`. For each library or file: `label` (Label, its owner), `files`
+(tuple of File, its objects, or its archive if it has none), `archives` (tuple of File, each of
+which contains the whole library).""",
         "linker_inputs": """depset of LinkerInput: the inputs that the target adds to a link as a
 library.""",
+        "links": """depset of struct: the target's own link: `linker_inputs` (depset of LinkerInput,
+of which the link reads some or all) and `inputs` (depset of File, all that the link reads).""",
         "targets": """depset of struct, postorder, one for each target with its own ELF objects,
 linked or not: `label` (Label), `libraries` (tuple of struct, as above, with the ELF objects),
 `dwos` (tuple of File, the .dwo files), `objects` (tuple of File, the BTF objects), `root` (File,
-the merge of the BTF objects).""",
+the merge of the BTF objects), `part` (struct, as in the field `parts` of BtfObjectsInfo).""",
     },
 )

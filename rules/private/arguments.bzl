@@ -30,7 +30,8 @@ def add_files(args, files, **kwargs):
         files: list or depset of File.
         **kwargs: arguments of `args.add_all`.
     """
-    args.add_all(files, map_each = _path_of, **kwargs)
+    if files:  # an empty list would cost memory in each action
+        args.add_all(files, map_each = _path_of, **kwargs)
 
 def _path_of(file):
     return argument_of(file.path)

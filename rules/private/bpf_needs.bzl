@@ -2,7 +2,6 @@
 
 load("//rules:providers.bzl", "BpfNeedsInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
-load(":mistakes.bzl", "FAIL")
 load(":program_actions.bzl", "bpf_needs_action")
 
 # The key is the extension of a file that isn't an object of a BPF program. The value says what is
@@ -24,7 +23,7 @@ def _bpf_needs_impl(ctx):
         files = src[DefaultInfo].files.to_list()
         for file in files:
             if file.extension in _OTHERS and not file.is_directory:
-                fail("{} in srcs {}".format(file.short_path, _OTHERS[file.extension]), **FAIL)
+                fail("{} in srcs {}".format(file.short_path, _OTHERS[file.extension]))
         objects += [file for file in files if file not in objects]
     needs = ctx.outputs.out or ctx.actions.declare_file(ctx.label.name + ".needs")
     bpf_needs_action(ctx, objects, needs)

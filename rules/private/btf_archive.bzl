@@ -3,7 +3,7 @@
 load("//rules:providers.bzl", "BtfInfo", "BtfModulesInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 load(":arguments.bzl", "can_name")
-load(":mistakes.bzl", "FAIL", "first_mistake")
+load(":mistakes.bzl", "first_mistake")
 load(":module_actions.bzl", "btf_archive_files")
 
 _SUFFIX = "_btf"
@@ -20,8 +20,16 @@ def _single(ctx):
     """The modules that are single targets, by the file with their BTF: dict from File to Target."""
     return {target[BtfInfo].btf: target for target in ctx.attr.modules if BtfInfo in target}
 
-def _module_mistake(ctx, target, vmlinux):
-    """What is wrong with a module that is a single target: string, or None."""
+def _module_mistake(ctx, target, vmlinux, single, paths):
+    """What is wrong with a module that is a single target: string, or None.
+
+    Args:
+        ctx: context of the rule.
+        target: Target, the module.
+        vmlinux: File, the BTF of vmlinux.
+        single: what `_single` returned.
+        paths: what `_paths_of` returned.
+    """
     info = target[BtfInfo]
     chain = info.bases.to_list()  # a file for each base, usually vmlinux alone
     if not getattr(info, "distilled", False):
@@ -30,12 +38,12 @@ def _module_mistake(ctx, target, vmlinux):
                 target.label,
                 ctx.attr.vmlinux.label,
             )
-        if len(chain) > 1 and chain[-1] not in _single(ctx):
+        if len(chain) > 1 and chain[-1] not in single:
             return "{} is based on {}, which is not in modules: add that module".format(
                 target.label,
                 chain[-1].short_path,
             )
-    path = _path_of(target, _paths_of(ctx))
+    path = _path_of(target, paths)
     if can_name(path):
         return None
     return "{} can't be the path of a module: set paths[{}]".format(path, target.label)
@@ -70,12 +78,13 @@ def _mistake(ctx):
             out.basename,
             format,
         )
-    single = _single(ctx).values()
-    for label in _paths_of(ctx):
-        if label not in [target.label for target in single]:
+    single, paths = _single(ctx), _paths_of(ctx)
+    labels = {target.label: None for target in single.values()}
+    for label in paths:
+        if label not in labels:
             return "paths has {}, but modules has no such module_btf".format(label)
     return _many_mistake(ctx, vmlinux.btf) or first_mistake(
-        [_module_mistake(ctx, target, vmlinux.btf) for target in single],
+        [_module_mistake(ctx, target, vmlinux.btf, single, paths) for target in single.values()],
     )
 
 def _modules_of(ctx, shared):
@@ -126,7 +135,7 @@ def _out(ctx):
 def _btf_archive_impl(ctx):
     mistake = _mistake(ctx)
     if mistake:
-        fail(mistake, **FAIL)
+        fail(mistake)
     shared = _shared_of(ctx)
     out = _out(ctx)
     btf_archive_files(

@@ -14,7 +14,7 @@ load(
     "needs_mistake",
     "needs_of",
 )
-load(":mistakes.bzl", "FAIL", "first_mistake")
+load(":mistakes.bzl", "first_mistake")
 load(":program_actions.bzl", "btfcore_of")
 load(":run.bzl", "TEST_EXEC_GROUP", "TEST_EXEC_GROUPS", "tools")
 
@@ -60,7 +60,7 @@ def _btf_core_test_impl(ctx):
         (kernels_mistake(ctx, others) if others else None)
     )
     if mistake:
-        fail(mistake, **FAIL)
+        fail(mistake)
     minimal = _minimal(ctx, needs, others)
     args = ctx.actions.args()
     args.set_param_file_format("multiline")

@@ -4,7 +4,7 @@ load("@bazel_skylib//lib:shell.bzl", "shell")
 load("//rules:providers.bzl", "BtfInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 load(":arguments.bzl", "argument_of")
-load(":mistakes.bzl", "FAIL", "first_mistake")
+load(":mistakes.bzl", "first_mistake")
 load(":run.bzl", "TEST_EXEC_GROUP", "TEST_EXEC_GROUPS", tools_of = "tools")
 
 # The test prints at most this many differences, because Bazel hides test output of more than a
@@ -75,7 +75,7 @@ def _add_kabi(ctx, args):
 def _btf_diff_test_impl(ctx):
     mistake = _mistake(ctx)
     if mistake:
-        fail(mistake, **FAIL)
+        fail(mistake)
     args = ctx.actions.args()
     files = _add_kabi(ctx, args)
     actual_flag, expected_flag = "--base-a", "--base-b"

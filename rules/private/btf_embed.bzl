@@ -5,7 +5,6 @@ load("//rules:providers.bzl", "BtfInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 load(":link_actions.bzl", "btf_base")
 load(":link_inputs.bzl", "info_mistake")
-load(":mistakes.bzl", "FAIL")
 load(":module_actions.bzl", "btf_embed_action")
 
 _BTF_ATTR = attr.label(
@@ -74,7 +73,7 @@ def _embedded_info(ctx, info, btf):
 def _btf_embed_impl(ctx):
     mistake = info_mistake("btf", ctx.attr.btf)
     if mistake:
-        fail(mistake, **FAIL)
+        fail(mistake)
     info = ctx.attr.btf[BtfInfo]
 
     # The old BTF of vmlinux has no base.
@@ -141,7 +140,7 @@ the size of the BTF can't change: link vmlinux with a `btf_section_object` inste
 def _btf_section_object_impl(ctx):
     mistake = info_mistake("btf", ctx.attr.btf)
     if mistake:
-        fail(mistake, **FAIL)
+        fail(mistake)
     info = ctx.attr.btf[BtfInfo]
     out = ctx.outputs.out or ctx.actions.declare_file(ctx.label.name + ".o")
     btf_embed_action(ctx, ctx.file.machine_of, out, info.btf)

@@ -12,14 +12,13 @@ load(
     "declare_btf",
     "linked_providers",
 )
-load(":mistakes.bzl", "FAIL")
 
 def _btf_import_impl(ctx):
     chain = NO_CHAIN
     if ctx.attr.base:
         mistake = chain_mistake(ctx, ctx.attr.base)
         if mistake:
-            fail(mistake, **FAIL)
+            fail(mistake)
         chain = chain_of(ctx.attr.base)
     btf = declare_btf(ctx)
     btf_import_action(ctx, ctx.file.src, btf, chain.bases)

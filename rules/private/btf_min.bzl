@@ -13,7 +13,6 @@ load(
     "needs_mistake",
     "needs_of",
 )
-load(":mistakes.bzl", "FAIL")
 load(":program_actions.bzl", "btf_min_archive")
 
 _SUFFIX = "_btf"
@@ -83,7 +82,7 @@ def _btf_min_impl(ctx):
         _mistake(ctx, kernels)
     )
     if mistake:
-        fail(mistake, **FAIL)
+        fail(mistake)
     needs = needs_of(ctx)
     info = minimal_btfs(
         ctx,

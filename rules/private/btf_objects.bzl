@@ -8,7 +8,7 @@ load(":convert_actions.bzl", "btf_gen")
 load(":debug_files.bzl", "beside_objects", "debug_mistake")
 load(":grain.bzl", "GRAIN_ATTRS", "grain_mistake", "grain_of", "groups_of")
 load(":merge_tree.bzl", "laid_out", "merge_tree")
-load(":mistakes.bzl", "FAIL", "first_mistake")
+load(":mistakes.bzl", "first_mistake")
 load(":sources.bzl", "elves_of", "source_mistake")
 
 def convert_all(ctx, elves, prefix, conversion):
@@ -44,7 +44,7 @@ def _btf_objects_impl(ctx):
         debug_mistake(conversion.beside, elves)
     )
     if mistake:
-        fail(mistake, **FAIL)
+        fail(mistake)
     objects = convert_all(ctx, elves, ctx.label.name + ".btfo.d", conversion)
     merged = merge_tree(ctx, objects, ctx.label.name + ".merge.d", single = True)
     return [

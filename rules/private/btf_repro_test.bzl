@@ -2,7 +2,6 @@
 
 load("@bazel_skylib//lib:shell.bzl", "shell")
 load(":arguments.bzl", "argument_of")
-load(":mistakes.bzl", "FAIL")
 load(":run.bzl", "TEST_EXEC_GROUP", "TEST_EXEC_GROUPS", tools_of = "tools")
 
 _SCRIPT = """#!/bin/sh
@@ -18,7 +17,6 @@ def _btf_repro_test_impl(ctx):
     if not btfrepro:
         fail(
             "the toolchain has no btfrepro: set the attribute btfrepro of its btf_toolchain",
-            **FAIL
         )
     args = ctx.actions.args()
     args.set_param_file_format("multiline")

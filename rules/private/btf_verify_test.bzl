@@ -3,7 +3,7 @@
 load("@bazel_skylib//lib:shell.bzl", "shell")
 load("//rules:providers.bzl", "BtfInfo", "BtfModulesInfo")
 load(":arguments.bzl", "argument_of")
-load(":mistakes.bzl", "FAIL", "first_mistake")
+load(":mistakes.bzl", "first_mistake")
 load(":run.bzl", "TEST_EXEC_GROUP", "TEST_EXEC_GROUPS", tools_of = "tools")
 
 _SCRIPT = """#!/bin/sh
@@ -51,10 +51,10 @@ def _src_mistake(target):
 
 def _btf_verify_test_impl(ctx):
     if bool(ctx.attr.archive) == bool(ctx.attr.srcs):
-        fail("set either srcs or archive", **FAIL)
+        fail("set either srcs or archive")
     mistake = first_mistake([_src_mistake(target) for target in ctx.attr.srcs])
     if mistake:
-        fail(mistake, **FAIL)
+        fail(mistake)
     args = ctx.actions.args()
     args.set_param_file_format("multiline")
     if ctx.file.archive:

@@ -5,7 +5,16 @@ load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
 load("//rules:providers.bzl", "BtfCcInfo", "BtfObjectsInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 load(":btf_objects.bzl", "convert_all")
-load(":cc_linked.bzl", "files_of", "libraries_of", "linked_by", "owner_by_file", "owners_of")
+load(
+    ":cc_linked.bzl",
+    "files_of",
+    "link_of",
+    "made_by",
+    "own_libraries",
+    "owner_by_file",
+    "owners_of",
+    "whole_targets",
+)
 load(
     ":conversion.bzl",
     "CHOICE_ATTRS",
@@ -18,44 +27,52 @@ load(
 load(":debug_files.bzl", "debug_files")
 load(":grain.bzl", "GRAIN_SETTINGS", "grain_mistake")
 load(":merge_tree.bzl", "merge_tree")
-load(":mistakes.bzl", "FAIL")
 
 # The aspect visits the possible inputs of a link through these attributes. Which of the visited
 # targets are inputs depends on the link. Inputs that can be reached only through other attributes
 # are converted by actions of the cc_btf itself.
 _EDGES = ["deps", "implementation_deps", "link_extra_lib", "malloc", "srcs"]
 
-def _linked(target, rule, below):
+def _linked(target, rule, below, made):
     """The inputs of a target's link or, for a library, the inputs that it adds to links.
 
     Args:
         target: Target.
         rule: `ctx.rule` of the aspect.
         below: list of BtfCcInfo of the targets that the aspect visited below this one.
+        made: what `made_by` returned.
 
     Returns:
         struct of `own` (list of struct, as `libraries_of` returns them), the target's own
-        libraries without its dependencies; and `linker_inputs` and `libraries`, as in BtfCcInfo.
+        libraries without its dependencies; and `libraries`, `linker_inputs` and `links`, as in
+        BtfCcInfo.
     """
     linker_inputs = depset()
     if CcInfo in target:
         linker_inputs = target[CcInfo].linking_context.linker_inputs
-    libraries = None
+    linked = None
     if not linker_inputs:
-        visited = depset(transitive = [info.targets for info in below])
-        libraries = linked_by(target, rule, visited)
-    if libraries == None and CcInfo not in target:
+        linked = link_of(target, rule, depset(transitive = [info.targets for info in below]))
+    if linked:
+        return struct(
+            own = [library for library in linked.own if library.label == target.label],
+            libraries = depset(linked.own),
+            linker_inputs = linker_inputs,
+            links = depset([linked.link]),
+        )
+    if CcInfo not in target:
         # This is, for example, a rule that calls a linker itself.
         return struct(
             own = [],
             libraries = depset(transitive = [info.libraries for info in below]),
             linker_inputs = depset(transitive = [info.linker_inputs for info in below]),
+            links = depset(transitive = [info.links for info in below]),
         )
-    own = libraries or libraries_of(linker_inputs, target.label)
     return struct(
-        own = [library for library in own if library.label == target.label],
-        libraries = depset(libraries or []),
+        own = own_libraries(target, rule, linker_inputs, made) if linker_inputs else [],
+        libraries = depset(),
         linker_inputs = linker_inputs,
+        links = depset(),
     )
 
 def _dependencies(rule_attr):
@@ -68,38 +85,36 @@ def _dependencies(rule_attr):
                 found.append(dep[BtfCcInfo])
     return found
 
-def _dwos(target):
-    """The .dwo files that the target's compilations write with --fission."""
-    return [
-        file
-        for action in target.actions
-        if action.mnemonic == "CppCompile"
-        for file in action.outputs.to_list()
-        if file.extension == "dwo"
-    ]
+def _part(files, root):
+    """One of the `parts` of BtfObjectsInfo: the merge of the BTF objects of ELF files."""
+    return struct(files = tuple(sorted([file.path for file in files])), root = root)
 
 def _btf_cc_aspect_impl(target, ctx):
     mistake = grain_mistake(ctx.attr)
     if mistake:
-        fail(mistake, **FAIL)
+        fail(mistake)
     below = _dependencies(ctx.rule.attr)
     prefix = "_btf/" + target.label.name
-    linked = _linked(target, ctx.rule, below)
+    made = made_by(target)
+    linked = _linked(target, ctx.rule, below, made)
     own = {file: None for library in linked.own for file in library.files}.keys()
-    dwos = _dwos(target)
-    conversion = with_debug_files(conversion_of(ctx.attr), debug_files(dwos))
-    objects = convert_all(ctx, own, prefix, conversion)
-    merged = merge_tree(ctx, objects, prefix + ".merge.d", single = True)
-    converted = [struct(
-        label = target.label,
-        libraries = tuple(linked.own),
-        dwos = tuple(dwos),
-        objects = tuple(objects.values()),
-        root = merged[0],
-    )] if own else []
+    converted = []
+    if own:
+        conversion = with_debug_files(conversion_of(ctx.attr), debug_files(made.dwos))
+        objects = convert_all(ctx, own, prefix, conversion)
+        root = merge_tree(ctx, objects, prefix + ".merge.d", single = True)[0]
+        converted.append(struct(
+            label = target.label,
+            libraries = tuple(linked.own),
+            dwos = tuple(made.dwos),
+            objects = tuple(objects.values()),
+            part = _part(own, root),
+            root = root,
+        ))
     return [BtfCcInfo(
         libraries = linked.libraries,
         linker_inputs = linked.linker_inputs,
+        links = linked.links,
         targets = depset(
             converted,
             transitive = [info.targets for info in below],
@@ -129,43 +144,48 @@ def _convert(ctx, where, files, dwos, conversion):
         conversion: what `conversion_of` returned.
 
     Returns:
-        struct of `files` (list of File), `objects` (list of File) and `root` (File).
+        struct of `objects` (list of File, the BTF objects) and `part` (what `_part` returned).
     """
     conversion = with_debug_files(conversion, debug_files(dwos))
     objects = convert_all(ctx, files, where + ".btfo.d", conversion)
-    return struct(
-        files = files,
-        objects = objects.values(),
-        root = merge_tree(ctx, objects, where + ".merge.d", single = True)[0],
-    )
+    root = merge_tree(ctx, objects, where + ".merge.d", single = True)[0]
+    return struct(objects = objects.values(), part = _part(files, root))
 
-def _libraries(ctx):
-    """What deps link: list of struct, as `libraries_of` returns them."""
-    linker_inputs = depset(transitive = [dep[BtfCcInfo].linker_inputs for dep in ctx.attr.deps])
-    libraries = depset(transitive = [dep[BtfCcInfo].libraries for dep in ctx.attr.deps])
-    return libraries_of(linker_inputs) + libraries.to_list()
-
-def _chosen_libraries(ctx, libraries):
-    """The libraries that deps link, without those in exclude, and the targets that convert them.
+def _chosen(ctx):
+    """What deps link, without those in exclude, and the targets that convert it.
 
     Args:
         ctx: context of the rule.
-        libraries: what `_libraries` returned.
 
     Returns:
-        struct of `targets` (list of struct: the `targets` of BtfCcInfo whose actions convert
-        libraries), `rest` (for ELF files that no such action converts: dict from the Label of
-        their owner to the list of files) and `idle` (list of Label: those in exclude that deps
-        don't link).
+        struct of `linked` (bool, whether deps link anything), `targets` (list of struct: the
+        `targets` of BtfCcInfo whose actions convert what is linked), `rest` (for ELF files that no
+        such action converts: dict from the Label of their owner to the list of files), `dwos`
+        (dict from such a Label to the .dwo files of the target) and `idle` (list of Label: those in
+        exclude that deps don't link).
     """
+    infos = [dep[BtfCcInfo] for dep in ctx.attr.deps]
     visited = depset(
-        transitive = [dep[BtfCcInfo].targets for dep in ctx.attr.deps],
+        transitive = [info.targets for info in infos],
         order = "postorder",
+    ).to_list()
+    found = whole_targets(
+        visited,
+        depset(transitive = [info.libraries for info in infos]).to_list(),
+        depset(transitive = [info.linker_inputs for info in infos]).to_list(),
+        depset(transitive = [info.links for info in infos]).to_list(),
     )
-    owners = owner_by_file(visited.to_list(), libraries)
     excluded = {dep.label: False for dep in ctx.attr.exclude}
-    targets, rest, taken = {}, {}, {}
-    for library in libraries:
+    targets, rest, taken, owners = dict(found.targets), {}, {}, {}
+    if found.rest:
+        linked = [library for target in targets.values() for library in target.libraries]
+        owners = owner_by_file(visited, linked + found.rest)
+    if excluded:
+        for target in found.targets.values():
+            if target.label in excluded:
+                excluded[target.label] = True
+                targets.pop(target.root)
+    for library in found.rest:
         by = owners_of(library, owners)
         labels = [library.label] + [target.label for target in by.targets]
         named = [label for label in labels if label in excluded]
@@ -179,28 +199,29 @@ def _chosen_libraries(ctx, libraries):
             taken.update({file.path: None for file in by.rest + list(library.archives)})
     rest = {label: files for label, files in rest.items() if files}
     return struct(
-        idle = [label for label, found in excluded.items() if not found],
+        linked = bool(found.targets or found.rest),
+        idle = [label for label, linked in excluded.items() if not linked],
         rest = rest,
+        dwos = {target.label: target.dwos for target in visited if target.label in rest},
         targets = targets.values(),
     )
 
-def _mistake(ctx, libraries, left):
+def _mistake(ctx, left):
     """What is wrong with the attributes.
 
     Args:
         ctx: context of the rule.
-        libraries: what `_libraries` returned.
-        left: what `_chosen_libraries` returned.
+        left: what `_chosen` returned.
 
     Returns:
         string, or None.
     """
     for dep in ctx.attr.deps:
         info = dep[BtfCcInfo]
-        if CcInfo not in dep and not info.libraries and not info.linker_inputs:
+        if CcInfo not in dep and not info.libraries and not info.linker_inputs and not info.links:
             return ("{} has no object file to convert: deps takes cc_library, cc_binary and the " +
                     "like; use btf_objects for object files and archives").format(dep.label)
-    if not libraries:
+    if not left.linked:
         return "deps have only headers and no object file with types: add a target that compiles"
     if left.idle:
         return ("exclude has {}, but deps link no object file of that target: exclude the " +
@@ -212,11 +233,10 @@ def _mistake(ctx, libraries, left):
     return conversion_mistake(ctx.attr)
 
 def _cc_btf_impl(ctx):
-    libraries = _libraries(ctx)
-    left = _chosen_libraries(ctx, libraries)
-    mistake = _mistake(ctx, libraries, left)
+    left = _chosen(ctx)
+    mistake = _mistake(ctx, left)
     if mistake:
-        fail(mistake, **FAIL)
+        fail(mistake)
     targets, rest = left.targets, left.rest
     conversion = conversion_of(ctx.attr)
     name = ctx.label.name
@@ -227,31 +247,25 @@ def _cc_btf_impl(ctx):
         dwos = [file for target in targets for file in target.dwos]
         parts = [_convert(ctx, name, files, dwos, conversion)]
     else:
-        parts = [
-            struct(files = files_of(target), objects = target.objects, root = target.root)
-            for target in targets
-        ] + [
+        parts = targets + [
             _convert(
                 ctx,
                 paths.join(name + ".d", label.workspace_root, label.package, label.name),
                 files,
-                [],
+                left.dwos.get(label, []),
                 conversion,
             )
             for label, files in rest.items()
         ]
     objects = depset([file for part in parts for file in part.objects])
-    roots = depset([part.root for part in parts])
+    roots = depset([part.part.root for part in parts])
     return [
         DefaultInfo(files = roots),
         BtfObjectsInfo(
             btf_features = conversion.btf_features,
             objects = objects,
-            parts = depset([
-                struct(files = tuple(sorted([file.path for file in part.files])), root = part.root)
-                for part in parts
-            ]),
-            root = parts[0].root if chosen(ctx.attr) else None,
+            parts = depset([part.part for part in parts]),
+            root = parts[0].part.root if chosen(ctx.attr) else None,
             roots = roots,
         ),
         OutputGroupInfo(btf_objects = objects),

@@ -10,6 +10,7 @@ load(
     "add_conversion",
     "add_dwarf",
     "add_features",
+    "for_kernel",
     "run_tool",
     "tools",
 )
@@ -20,23 +21,33 @@ def _objects_resources(_os, inputs):
 def _large_resources(_os, _inputs):
     return {"cpu": THREADS, "memory": 1024}
 
-def _inline_resources(_os, _inputs):
-    return {"cpu": THREADS, "memory": 1024}
+def _module_inline_resources(_os, _inputs):
+    return {"cpu": 1, "memory": 256}
 
 def _facts_resources(_os, _inputs):
-    return {"cpu": 1, "memory": 512}
+    return {"cpu": 1, "memory": 128}
 
-def size_of(elf):
+def size_of(elf, beside, kernel):
     """The threads and resources for the conversion of an ELF file.
+
+    Directories, thin archives and linked kernels may be large. Objects and modules are small, and
+    so are most archives that hold their members.
 
     Args:
         elf: File, the first one that an action converts.
+        beside: what `debug_files_of` returned.
+        kernel: bool, what `for_kernel` returned.
 
     Returns:
         struct of `threads` (int, the value of `-j`) and `resource_set`, which reserves as many
         CPUs.
     """
-    if elf.is_directory or elf.extension not in ["ko", "o"]:
+    if elf.extension == "a" and not elf.is_directory:
+        large = bool(beside.members)
+    else:
+        linked = elf.basename.removesuffix(".debug")
+        large = elf.is_directory or not linked.endswith(".ko") and elf.extension != "o"
+    if kernel and large:
         return struct(threads = THREADS, resource_set = _large_resources)
     return struct(threads = 1, resource_set = _objects_resources)
 
@@ -49,7 +60,7 @@ def btf_gen(ctx, elves, out, conversion):
         out: File to write, a BTF object.
         conversion: what `conversion_of` returned.
     """
-    size = size_of(elves[0])
+    size = size_of(elves[0], conversion.beside, for_kernel(ctx))
     args = ctx.actions.args()
     args.add("-o", out)
     add_conversion(args, elves, conversion)
@@ -96,7 +107,7 @@ def btf_facts(ctx, elf, out, features, beside = debug_files()):
     )
 
 def btf_inline(ctx, elf, out, skipped, bases, conversion, features):
-    """Declares BtfInline: where functions were inlined. The rule needs LINK_EXEC_GROUPS.
+    """Declares BtfInline: where functions were inlined. A kernel's rule needs LINK_EXEC_GROUPS.
 
     Args:
         ctx: context of a rule with the toolchain.
@@ -108,6 +119,8 @@ def btf_inline(ctx, elf, out, skipped, bases, conversion, features):
         conversion: what `conversion_of` returned.
         features: list of string, the features of the BTF of elf.
     """
+    kernel = for_kernel(ctx)
+    exec_group = LINK_EXEC_GROUP if kernel else None
     args = ctx.actions.args()
     args.add("-o", out)
     args.add("--skipped", skipped)
@@ -116,14 +129,14 @@ def btf_inline(ctx, elf, out, skipped, bases, conversion, features):
     add_files(args, [elf])
     run_tool(
         ctx,
-        tools(ctx, LINK_EXEC_GROUP).btfgen,
+        tools(ctx, exec_group).btfgen,
         "inline",
         args,
-        threads = THREADS,
-        exec_group = LINK_EXEC_GROUP,
+        threads = THREADS if kernel else 1,
+        exec_group = exec_group,
         inputs = depset([elf] + debug_inputs([elf], conversion.beside), transitive = [bases]),
         outputs = [out, skipped],
         mnemonic = "BtfInline",
         progress_message = "Finding inlined functions in %{input} for %{label}",
-        resource_set = _inline_resources,
+        resource_set = _large_resources if kernel else _module_inline_resources,
     )

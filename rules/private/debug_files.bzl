@@ -32,11 +32,17 @@ def debug_files(files = [], alt = None):
         alt: File or None, the supplementary file.
 
     Returns:
-        struct of `dwos`, `joined` and `members` (lists of File), `packages` and `separate` (lists
-        of at most one File), and `alt` (File or None).
+        struct of `dwos`, `joined` and `members` (lists of File), `by_stem` (dict from the stem of
+        .dwo files to the list of them), `packages` and `separate` (lists of at most one File), and
+        `alt` (File or None).
     """
+    dwos = [file for file in files if file.extension == "dwo"]
+    by_stem = {}
+    for dwo in dwos:
+        by_stem.setdefault(_stem(dwo), []).append(dwo)
     return struct(
-        dwos = [file for file in files if file.extension == "dwo"],
+        dwos = dwos,
+        by_stem = by_stem,
         joined = [],
         members = [file for file in files if file.extension in _MEMBERS],
         packages = [file for file in files if file.extension == "dwp"],
@@ -94,9 +100,12 @@ def beside_objects(beside, elves):
         the same struct, with these .dwo files in `joined`. They may belong to any object file that
         `ld -r` made.
     """
+    if not beside.dwos:
+        return beside
     objects = {_stem(elf): None for elf in elves if elf.extension == "o"}
     return struct(
         dwos = beside.dwos,
+        by_stem = beside.by_stem,
         joined = [dwo for dwo in beside.dwos if _stem(dwo) not in objects],
         members = beside.members,
         packages = beside.packages,
@@ -119,9 +128,11 @@ def add_debug_files(args, elves, beside):
         beside: what `debug_files_of` returned.
     """
     args.add(FOLLOW_NONE)
-    args.add_all(_followed(elves, beside), format_each = "--follow=%s")
-    directories = [elf for elf in elves if elf.is_directory]
-    args.add_all(directories, map_each = _dwo_in, format_each = "--follow=%s")
+    followed = _followed(elves, beside)
+    if followed:
+        args.add_all(followed, format_each = "--follow=%s")
+    if elves[0].is_directory:
+        args.add_all(elves, map_each = _dwo_in, format_each = "--follow=%s")
     add_files(args, beside.packages, before_each = "--dwp")
     add_files(args, beside.separate, before_each = "--dwarf")
     add_files(args, [beside.alt] if beside.alt else [], before_each = "--alt")
@@ -137,10 +148,10 @@ def _followed(elves, beside):
     An action that converts only objects reads only the .dwo files of these objects, and those that
     belong to no object's name.
     """
-    objects = {_stem(elf): None for elf in elves if elf.extension == "o"}
     dwos = beside.dwos
-    if len(objects) == len(elves):
-        dwos = [dwo for dwo in dwos if _stem(dwo) in objects] + beside.joined
+    if dwos and not [elf for elf in elves if elf.extension != "o"]:
+        stems = {_stem(elf): None for elf in elves}
+        dwos = [dwo for stem in stems for dwo in beside.by_stem.get(stem, [])] + beside.joined
     archives = [elf for elf in elves if elf.extension == "a" or elf.is_directory]
     return dwos + (beside.members if archives else [])
 

@@ -12,7 +12,6 @@ each path, so that a new file joins one group and leaves the others as they are.
 load("@bazel_skylib//lib:paths.bzl", "paths")
 load("@bazel_skylib//rules:common_settings.bzl", "BuildSettingInfo")
 load(":merge_tree.bzl", "buckets_of")
-load(":mistakes.bzl", "FAIL")
 
 # With grain = "directory", one action converts at most this many objects from a directory.
 DIRECTORY_MOST = 128
@@ -114,6 +113,6 @@ def groups_of(elves, grain, extensions = ["o"]):
                     group = paths.join(directory, "group." + name)
                     if group in groups:
                         path = groups[group][0].path
-                        fail(path + " has the same name as a group of objects: rename it", **FAIL)
+                        fail(path + " has the same name as a group of objects: rename it")
                     groups[group] = [bucket[path] for path in sorted(bucket)]
     return groups

@@ -36,8 +36,8 @@ def link_inline(ctx, elf, btf, bases, features):
     """Declares the action that makes the BTF of the sites in a linked file, if `inline` is set.
 
     Args:
-        ctx: context of a rule with LINK_EXEC_GROUPS, CONVERSION_ATTRS and inline_attrs, in which
-            `inline_mistake` finds no mistake.
+        ctx: context of a rule with CONVERSION_ATTRS and inline_attrs, in which `inline_mistake`
+            finds no mistake.
         elf: File, the linked file.
         btf: File, the BTF of that file.
         bases: depset of File, the chain of BTF that btf is based on, deepest first.

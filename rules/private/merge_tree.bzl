@@ -15,7 +15,6 @@ So an edit of one object reruns at most one merge at each level, each of about F
 
 load("@bazel_skylib//lib:paths.bzl", "paths")
 load(":link_actions.bzl", "btf_merge")
-load(":mistakes.bzl", "FAIL")
 
 FAN_IN = 32
 
@@ -52,7 +51,6 @@ def put(things, path, file):
                 file.path,
                 path,
             ),
-            **FAIL
         )
     things[path] = file
 

@@ -1,14 +1,9 @@
 """Mistakes in the attributes of a target.
 
 Each function `…_mistake` returns a sentence that says what is wrong and what to do, or None. Only
-the implementation of a rule calls `fail(mistake, **FAIL)`. Before Bazel 9.1, Bazel prints a
-traceback above the sentence; with only one function in it, the traceback is short.
+the implementation of a rule calls `fail(mistake)`. Bazel prints a traceback above the sentence;
+with only one function in it, the traceback is short.
 """
-
-load("@btf_toolchains//:bazel.bzl", _FAIL = "FAIL")
-
-# Arguments for `fail`, so that Bazel prints no traceback, if this version can leave it out.
-FAIL = _FAIL
 
 def first_mistake(mistakes):
     """The first mistake in a list of string and None: string, or None."""

@@ -14,7 +14,7 @@ def _release_resources(_os, inputs):
     return {"cpu": 1, "memory": 256 + inputs // 4}
 
 def _modules_resources(_os, _inputs):
-    return {"cpu": 1, "memory": 512}
+    return {"cpu": 1, "memory": 256}
 
 # The names of archives end so. "btfdedup modules" has the same list.
 _ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.xz", ".tar.zst", ".deb", ".rpm")

@@ -21,8 +21,6 @@ load(
     "linked_providers",
     "srcs_attr",
 )
-load(":mistakes.bzl", "FAIL")
-load(":run.bzl", "LINK_EXEC_GROUPS")
 load(":variables.bzl", "VARIABLES_ATTRS", "variables_mistake", "variables_of")
 
 def _module_btf_impl(ctx):
@@ -36,7 +34,7 @@ def _module_btf_impl(ctx):
         variables_mistake(ctx, features, bool(elf), distill)
     )
     if mistake:
-        fail(mistake, **FAIL)
+        fail(mistake)
     chain = chain_of(ctx.attr.base)
     facts = link_facts(ctx, elf, features)
     objects = link_inputs(ctx, elf)
@@ -121,7 +119,6 @@ object files (converted here). If `srcs` is set, only some of the objects are co
 an edit.""",
         ),
     },
-    exec_groups = LINK_EXEC_GROUPS,
     toolchains = [TOOLCHAIN_TYPE],
     provides = [BtfInfo],
 )

@@ -1,9 +1,19 @@
-"""Repositories with the tools of a release, for the extension `btf`."""
+"""Repositories with the tools, from a release or built from source, for the extension `btf`."""
+
+load(":source.bzl", "build_programs")
 
 # The platforms for which a release has tools (tools/dev/release), with their constraints.
-PLATFORMS = {
+RELEASED = {
     "linux-amd64": ["@platforms//os:linux", "@platforms//cpu:x86_64"],
     "linux-arm64": ["@platforms//os:linux", "@platforms//cpu:aarch64"],
+}
+
+# The platforms for which the tools can be built from source. They are named as Go names them.
+PLATFORMS = RELEASED | {
+    "linux-loong64": ["@platforms//os:linux", "@platforms//cpu:loongarch64"],
+    "linux-ppc64le": ["@platforms//os:linux", "@platforms//cpu:ppc64le"],
+    "linux-riscv64": ["@platforms//os:linux", "@platforms//cpu:riscv64"],
+    "linux-s390x": ["@platforms//os:linux", "@platforms//cpu:s390x"],
 }
 
 DEFAULT_URLS = [
@@ -26,25 +36,38 @@ btf_toolchain(
 exports_files(["pahole"])
 """
 
-def _unpack(ctx, archive, urls, sha256):
-    """Unpacks a release's archive: a file in a workspace (Label), or None for a download."""
+_PROGRAMS = ["btfcore", "btfdedup", "btfgen", "btfrepro", "pahole"]
+
+def _get(ctx, programs, platform, archive, sha256, urls):
+    """Puts programs for a platform into the repository.
+
+    They come from the archive of a release (a Label, or a checksum with URLs), or from source.
+    """
     if archive:
         ctx.extract(archive)
-    else:
+    elif sha256:
         ctx.download_and_extract(url = urls, sha256 = sha256)
+    else:
+        goos, _, goarch = platform.partition("-")
+        build_programs(ctx, programs, goos, goarch, ctx.attr.go)
+
+def _reproducible(ctx):
+    """The result of a repository rule: what its attributes name always gives the same files."""
+    return ctx.repo_metadata(reproducible = True) if hasattr(ctx, "repo_metadata") else None
 
 def _btf_tools_impl(ctx):
-    _unpack(ctx, ctx.attr.archive, ctx.attr.urls, ctx.attr.sha256)
+    attr = ctx.attr
+    _get(ctx, _PROGRAMS, attr.platform, attr.archive, attr.sha256, attr.urls)
     ctx.file("BUILD.bazel", _TOOLS.format(toolchain_bzl = str(Label("//rules:toolchain.bzl"))))
-    if hasattr(ctx, "repo_metadata"):
-        return ctx.repo_metadata(reproducible = True)
-    return None
+    return _reproducible(ctx)
 
 btf_tools = repository_rule(
     implementation = _btf_tools_impl,
-    doc = "The tools of a release for one platform.",
+    doc = "The tools for one platform.",
     attrs = {
         "archive": attr.label(allow_single_file = True),
+        "go": attr.label(allow_single_file = True),
+        "platform": attr.string(doc = "One of PLATFORMS.", mandatory = True),
         "sha256": attr.string(),
         "urls": attr.string_list(),
     },
@@ -78,77 +101,62 @@ alias(
 )
 """
 
-_BAZEL = """\
-\"\"\"What the rules need to know about this version of Bazel.\"\"\"
-
-FAIL = {fail}
-"""
-
-def fail_arguments(bazel):
-    """The arguments for `fail` with which a version of Bazel prints no traceback: dict."""
-    numbers = [int(part) for part in bazel.split(".")[:2] if part.isdigit()]
-    return {"stack_trace": False} if len(numbers) == 2 and numbers >= [9, 1] else {}
-
 def _btf_toolchains_impl(ctx):
-    # The tools of each platform are in a separate repository, so that they are downloaded only if
-    # Bazel chooses their toolchain.
+    # The tools of each platform are in a separate repository, so that they are downloaded or built
+    # only if Bazel chooses their toolchain.
     text = "".join([
         _TOOLCHAIN.format(
-            constraints = PLATFORMS[platform],
+            constraints = constraints,
             platform = platform,
             repo = platform.replace("-", "_"),
             type = str(Label("//rules/toolchain:toolchain_type")),
         )
-        for platform in ctx.attr.platforms
+        for platform, constraints in PLATFORMS.items()
     ])
-    ctx.file("BUILD.bazel", "exports_files([\"bazel.bzl\"])\n" + text)
-    ctx.file("bazel.bzl", _BAZEL.format(fail = repr(fail_arguments(ctx.attr.bazel))))
+    ctx.file("BUILD.bazel", text)
     programs = {
         ":" + platform: "@btf_tools_{}//:pahole".format(platform.replace("-", "_"))
-        for platform in ctx.attr.platforms
+        for platform in PLATFORMS
     }
-    programs["//conditions:default"] = str(Label("//tools/pahole"))
     text = "".join([
-        _PAHOLE_PLATFORM.format(constraints = PLATFORMS[platform], platform = platform)
-        for platform in ctx.attr.platforms
+        _PAHOLE_PLATFORM.format(constraints = constraints, platform = platform)
+        for platform, constraints in PLATFORMS.items()
     ])
     ctx.file("pahole/BUILD.bazel", text + _PAHOLE.format(programs = programs))
-    if hasattr(ctx, "repo_metadata"):
-        return ctx.repo_metadata(reproducible = True)
-    return None
+    return _reproducible(ctx)
 
 btf_toolchains = repository_rule(
     implementation = _btf_toolchains_impl,
-    doc = """Toolchains with the tools of a release, one for each platform; its pahole; and
-bazel.bzl, which the rules load.""",
-    attrs = {
-        "bazel": attr.string(doc = "The version of Bazel."),
-        "platforms": attr.string_list(mandatory = True),
-    },
+    doc = "A toolchain for each platform, and pahole.",
 )
 
-_ARCHITECTURES = {"aarch64": "arm64", "amd64": "amd64", "arm64": "arm64", "x86_64": "amd64"}
+_ARCHITECTURES = {"aarch64": "arm64", "x86_64": "amd64"}
 
 def _btf_kbuild_impl(ctx):
-    platform = "{}-{}".format(ctx.os.name, _ARCHITECTURES.get(ctx.os.arch, ctx.os.arch))
+    platform = "{}-{}".format(
+        ctx.os.name.replace("mac os x", "darwin"),
+        _ARCHITECTURES.get(ctx.os.arch, ctx.os.arch),
+    )
     archives = [label for label, of in ctx.attr.archives.items() if of == platform]
-    sha256 = ctx.attr.sha256.get(platform)
-    if archives or sha256:
-        urls = [url.replace("{platform}", platform) for url in ctx.attr.urls]
-        _unpack(ctx, archives[0] if archives else None, urls, sha256)
-    else:
-        # The label is not an attribute, because Bazel fetches the labels of attributes even if they
-        # aren't used.
-        ctx.symlink(Label("@rules_btf_kbuild_generate//:generate"), "btfkbuild")
+    _get(
+        ctx,
+        ["btfkbuild"],
+        platform,
+        archives[0] if archives else None,
+        ctx.attr.sums.get(platform),
+        [url.replace("{platform}", platform) for url in ctx.attr.urls],
+    )
     ctx.file("BUILD.bazel", "exports_files([\"btfkbuild\"])\n")
+    return _reproducible(ctx)
 
 btf_kbuild = repository_rule(
     implementation = _btf_kbuild_impl,
-    doc = """The command that reads trees built by Kbuild, for repository rules. It is built from
-source, unless a release has a build for this machine.""",
+    doc = """The command that reads trees built by Kbuild, for this machine, for repository rules.
+It is built from source, unless a release has it.""",
     attrs = {
         "archives": attr.label_keyed_string_dict(allow_files = True),
-        "sha256": attr.string_dict(),
+        "go": attr.label(allow_single_file = True),
+        "sums": attr.string_dict(),
         "urls": attr.string_list(),
     },
 )

@@ -5,7 +5,6 @@ this file instead of the programs, so most edits of a program rerun none of thes
 """
 
 load(":arguments.bzl", "add_file_as", "add_files")
-load(":mistakes.bzl", "FAIL")
 load(":run.bzl", "run_tool", "tools")
 
 def _needs_resources(_os, _inputs):
@@ -28,7 +27,6 @@ def btfcore_of(ctx, exec_group = None):
     if not btfcore:
         fail(
             "the toolchain has no btfcore: set the attribute btfcore of its btf_toolchain",
-            **FAIL
         )
     return btfcore
 

@@ -37,6 +37,10 @@ def tools(ctx, exec_group = None):
     toolchains = ctx.exec_groups[exec_group].toolchains if exec_group else ctx.toolchains
     return toolchains[TOOLCHAIN_TYPE].btf
 
+def for_kernel(ctx):
+    """Whether a target may be large, as a kernel is: a target on a base is a module."""
+    return not hasattr(ctx.attr, "base")
+
 def run_tool(ctx, tool, verb, args, threads = 1, exec_group = None, **kwargs):
     """Declares an action that runs a verb of a tool.
 
@@ -66,12 +70,8 @@ def run_tool(ctx, tool, verb, args, threads = 1, exec_group = None, **kwargs):
 
 def add_features(args, features):
     """Adds `--features`, unless the list of features is empty."""
-    args.add_joined(
-        features,
-        join_with = ",",
-        format_joined = "--features=%s",
-        omit_if_empty = True,
-    )
+    if features:
+        args.add_joined(features, join_with = ",", format_joined = "--features=%s")
 
 def add_conversion(args, elves, conversion):
     """Adds the flags of `btfgen object` for what `conversion_of` returned.
@@ -89,11 +89,11 @@ def add_dwarf(args, elves, conversion):
     """Like `add_conversion`, for a verb that reads only DWARF."""
     add_debug_files(args, elves, conversion.beside)
     add_features(args, conversion.btf_features)
-    args.add_joined(
-        conversion.lang_exclude,
-        join_with = ",",
-        format_joined = "--lang-exclude=%s",
-        omit_if_empty = True,
-    )
+    if conversion.lang_exclude:
+        args.add_joined(
+            conversion.lang_exclude,
+            join_with = ",",
+            format_joined = "--lang-exclude=%s",
+        )
     if conversion.skip_unencodable:
         args.add("--skip-unencodable")

@@ -49,7 +49,7 @@ def link_extra(ctx, path, objects, facts, bases):
     """Declares the link of the variables that are not per CPU, with `variables = "separate"`.
 
     Args:
-        ctx: context of a rule with LINK_EXEC_GROUPS and VARIABLES_ATTRS.
+        ctx: context of a rule with VARIABLES_ATTRS.
         path: string, the path of the target's own BTF without `.btf`.
         objects: depset of File, BTF objects.
         facts: File, link facts.

@@ -19,7 +19,6 @@ load(
     "linked_providers",
     "srcs_attr",
 )
-load(":mistakes.bzl", "FAIL")
 load(":run.bzl", "LINK_EXEC_GROUPS")
 load(":variables.bzl", "VARIABLES_ATTRS", "variables_mistake", "variables_of")
 
@@ -28,7 +27,7 @@ def _vmlinux_btf_impl(ctx):
     elf = ctx.file.vmlinux
     mistake = link_mistake(ctx, "vmlinux") or variables_mistake(ctx, features, bool(elf))
     if mistake:
-        fail(mistake, **FAIL)
+        fail(mistake)
     facts = link_facts(ctx, elf, features)
     objects = link_inputs(ctx, elf)
     btf = declare_btf(ctx)

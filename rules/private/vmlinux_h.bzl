@@ -5,7 +5,6 @@ load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
 load("//rules:providers.bzl", "BtfInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 load(":link_actions.bzl", "btf_header")
-load(":mistakes.bzl", "FAIL")
 
 def _vmlinux_h_impl(ctx):
     info = ctx.attr.btf[BtfInfo]
@@ -13,7 +12,6 @@ def _vmlinux_h_impl(ctx):
         fail(
             ("{} has the feature distilled_base, so it lacks the kernel's types: use BTF without " +
              "that feature").format(ctx.attr.btf.label),
-            **FAIL
         )
     out = ctx.outputs.out or ctx.actions.declare_file(ctx.label.name + "/vmlinux.h")
     btf_header(ctx, info.btf, out, info.bases)

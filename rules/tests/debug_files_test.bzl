@@ -38,6 +38,16 @@ def _joined_impl(ctx):
 
 _joined_test = analysistest.make(_joined_impl)
 
+def _copies_impl(ctx):
+    env = analysistest.begin(ctx)
+
+    # a.o and a.pi.o have the same .dwo file; b.dwo belongs to an object of another action.
+    inputs = [_inputs(action) for action in actions_of(env, "BtfGen")]
+    asserts.equals(env, [["a.dwo", "a.o", "a.pi.o"], ["b.dwo", "b.o"]], sorted(inputs))
+    return analysistest.end(env)
+
+_copies_test = analysistest.make(_copies_impl)
+
 def _objects_impl(ctx):
     env = analysistest.begin(ctx)
 
@@ -126,6 +136,9 @@ def debug_files_suite(name):
         name: name of the test suite.
     """
     for path in ["a.o", "b.o", "joined.o", "a.dwo", "b.dwo", "lib.a", "x.dwp", "y.dwp"] + [
+        "a.pi.o",
+        "sub/b.o",
+        "sub/b.dwo",
         "vmlinux.elf",
         "vmlinux.debug",
         "common.sup",
@@ -149,6 +162,14 @@ def debug_files_suite(name):
         tags = ["manual"],
     )
     _joined_test(name = "joined_objects_test", target_under_test = ":joined_objects")
+    btf_objects(
+        name = "copies",
+        srcs = ["beside/a.o", "beside/a.pi.o", "beside/sub/b.o"],
+        debug = ["beside/a.dwo", "beside/sub/b.dwo"],
+        grain = "2",
+        tags = ["manual"],
+    )
+    _copies_test(name = "copies_test", target_under_test = ":copies")
     btf_objects(
         name = "thin_archive",
         srcs = ["beside/lib.a", "beside/b.o"],
@@ -224,6 +245,7 @@ def debug_files_suite(name):
             ":members_test",
             ":split_dwarf_test",
             ":joined_objects_test",
+            ":copies_test",
             ":debug_flags_test",
             ":input_setting_test",
             ":objects_and_package_test",

@@ -82,7 +82,7 @@ def _arguments_impl(ctx):
     )
     asserts.equals(
         env,
-        ["object", "-j", "4", "-o", "lib.a.btfo", "lib.a"],
+        ["object", "-j", "1", "-o", "lib.a.btfo", "lib.a"],
         arguments(gens["lib.a"]),
     )
     return analysistest.end(env)

@@ -20,8 +20,8 @@ def _inline_impl(ctx):
     action = only_action(env, "BtfInline")
     asserts.equals(
         env,
-        ["inline", "-j", "4", "-o", name + ".inline.btf", "--skipped", name + ".inline.skipped"] +
-        ctx.attr.flags,
+        ["inline", "-j", str(ctx.attr.threads), "-o", name + ".inline.btf"] +
+        ["--skipped", name + ".inline.skipped"] + ctx.attr.flags,
         arguments(action),
     )
     asserts.equals(env, sorted(ctx.attr.inputs), elf_inputs(action))
@@ -38,7 +38,11 @@ def _inline_impl(ctx):
 
 _inline_test = analysistest.make(
     _inline_impl,
-    attrs = {"flags": attr.string_list(), "inputs": attr.string_list()},
+    attrs = {
+        "flags": attr.string_list(),
+        "inputs": attr.string_list(),
+        "threads": attr.int(default = 1),
+    },
 )
 
 def _without_impl(ctx):
@@ -148,6 +152,7 @@ def inline_suite(name):
         flags = ["--base", "inline_kernel.btf", "--lang-exclude=rust", "vmlinux.elf"],
         inputs = ["inline_kernel.btf", "vmlinux.elf"],
         target_under_test = ":inline_kernel",
+        threads = 4,
     )
     _inline_test(
         name = "inline_module_test",

@@ -52,7 +52,7 @@ def _chain_impl(ctx):
         [
             "link",
             "-j",
-            "4",
+            "1",
             "-o",
             "third.btf",
             "--skipped",

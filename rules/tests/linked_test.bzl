@@ -19,12 +19,14 @@ def _linked_impl(ctx):
         arguments(gen),
     )
 
-    # The link reads the BTF object and the facts, not the linked file.
+    # The link reads the BTF object and the facts, not the linked file. A module's link is small.
+    link = only_action(env, "BtfLink")
+    asserts.equals(env, ["link", "-j", str(ctx.attr.threads)], arguments(link)[:3])
     asserts.equals(env, [], actions_of(env, "BtfMerge"))
     asserts.equals(
         env,
         sorted([name + ".btfo", name + ".facts"] + ctx.attr.bases),
-        elf_inputs(only_action(env, "BtfLink")),
+        elf_inputs(link),
     )
     return analysistest.end(env)
 
@@ -36,20 +38,26 @@ _linked_test = analysistest.make(_linked_impl, attrs = {
 
 def _size_impl(ctx):
     env = unittest.begin(ctx)
-    for name, is_directory, threads in [
-        ("foo.o", False, 1),
-        ("disk.ko", False, 1),
-        ("vmlinux", False, THREADS),
-        ("vmlinux.debug", False, THREADS),
-        ("lib.a", False, THREADS),
-        ("objects", True, THREADS),
-        ("objects.o", True, THREADS),
+    for name, is_directory, members, threads in [
+        ("foo.o", False, [], 1),
+        ("disk.ko", False, [], 1),
+        ("disk.ko.debug", False, [], 1),
+        ("vmlinux", False, [], THREADS),
+        ("vmlinux.debug", False, [], THREADS),
+        ("lib.a", False, [], 1),
+        ("thin.a", False, ["foo.o"], THREADS),
+        ("foo.o", False, ["bar.o"], 1),
+        ("objects", True, [], THREADS),
+        ("objects.o", True, [], THREADS),
     ]:
         extension = name.rpartition(".")[2] if "." in name else ""
-        size = size_of(struct(extension = extension, is_directory = is_directory))
-        asserts.equals(env, threads, size.threads, "threads for " + name)
-        reserved = size.resource_set("linux", 1)["cpu"]
-        asserts.equals(env, threads, reserved, "CPUs reserved for " + name)
+        elf = struct(basename = name, extension = extension, is_directory = is_directory)
+        for kernel in [True, False]:
+            expected = threads if kernel else 1
+            size = size_of(elf, struct(members = members), kernel)
+            asserts.equals(env, expected, size.threads, "threads for " + name)
+            reserved = size.resource_set("linux", 1)["cpu"]
+            asserts.equals(env, expected, reserved, "CPUs reserved for " + name)
     return unittest.end(env)
 
 _size_test = unittest.make(_size_impl)

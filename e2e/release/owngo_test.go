@@ -1,0 +1,73 @@
+package release
+
+import (
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+)
+
+// otherGo is an older Go than the one in go.mod.
+const otherGo = "go1.24.11"
+
+// TestOwnGo builds e2e/smoke with the tools of a release. That workspace has Go code, a Go SDK and
+// versions of Go modules of its own, and rules_btf must not affect them.
+func TestOwnGo(t *testing.T) {
+	w := newWorkspace(t)
+	harness.CopyWorkspace(t, filepath.Join(harness.Repo(), "e2e/smoke"), w.dir)
+	path := filepath.Join(w.dir, "MODULE.bazel")
+	module := regexp.MustCompile(`local_path_override\(\s*module_name = "rules_btf"[^)]*\)`).
+		ReplaceAllString(string(harness.ReadFile(t, path)), "")
+	harness.WriteFile(t, path, module)
+
+	// The offline root replaces each downloaded SDK by the one in GOROOT.
+	sdk, err := harness.Command{Argv: []string{"go", "env", "GOROOT"}, Dir: w.dir,
+		Env: []string{"GOTOOLCHAIN=" + otherGo}}.Run()
+	if err != nil || sdk.Exit != 0 {
+		t.Skipf("SKIPPED: %s can't be had: %v\n%s", otherGo, err, sdk.Stderr)
+	}
+	root := "--repo_env=GOROOT=" + strings.TrimSpace(sdk.Stdout)
+	spawns := w.build(t, root, "//...")
+	own := spawns[:0]
+	for _, s := range spawns {
+		if !strings.HasPrefix(s.Mnemonic, "Go") || strings.Contains(s.Label, "rules_btf") {
+			own = append(own, s)
+		}
+	}
+	btfActions(t, own, "btf_tools_linux_amd64", 8)
+	if len(own) == len(spawns) {
+		t.Error("no Go code was built")
+	}
+	out, err := w.run("build", root, "//:kernel")
+	if err != nil || out.Exit != 0 || strings.Contains(out.Stderr, "implicitly updated") {
+		t.Errorf("//:kernel: %v, exit code %d, want no other versions of modules\n%s", err, out.Exit,
+			out.Stderr)
+	}
+	binary := filepath.Join(w.dir, "bazel-bin/kernel_/kernel")
+	if version := harness.MustRun(t, w.dir, "go", "version", binary); !strings.Contains(version,
+		otherGo) {
+		t.Errorf("go version says %q, want %s", version, otherGo)
+	}
+}
+
+// TestModCommands runs commands that look at all modules and extensions of a workspace that uses a
+// release. None of them may need Go.
+func TestModCommands(t *testing.T) {
+	w := newWorkspace(t)
+	harness.WriteFile(t, filepath.Join(w.dir, "MODULE.bazel"),
+		"module(name = \"user\")\nbazel_dep(name = \"rules_btf\", version = \""+version(t)+"\")\n")
+	harness.WriteFile(t, filepath.Join(w.dir, "BUILD.bazel"), "")
+	for _, line := range []string{"mod graph", "mod deps rules_btf", "mod all_paths rules_btf",
+		"mod show_repo rules_btf", "mod show_extension @rules_btf//rules:extensions.bzl%btf",
+		"fetch @rules_btf//rules:defs"} {
+		result, err := w.run(strings.Fields(line)...)
+		if err != nil || result.Exit != 0 {
+			t.Errorf("bazel %s: %v, exit code %d\n%s", line, err, result.Exit, result.Stderr)
+		}
+		if strings.Contains(result.Stdout, "rules_go") || strings.Contains(result.Stdout, "gazelle") {
+			t.Errorf("bazel %s prints modules that only our own builds need:\n%s", line, result.Stdout)
+		}
+	}
+}
