@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,6 +16,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/kernelimage"
 	"github.com/rules-btf/rules_btf/internal/format/packages"
 	"github.com/rules-btf/rules_btf/internal/support/mapped"
+	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
 // archiveEnds are the ends of the names of archives. The rule modules_btf has the same list.
@@ -30,57 +33,38 @@ func isArchive(path string) bool {
 }
 
 // unpackArchives replaces each archive among the arguments with a temporary directory that has the
-// archive's modules. Messages name the archive in place of the directory. The function remove
+// archive's modules. Messages show the archive in place of the directory. The function remove
 // removes the directories.
 func unpackArchives(env *cli.Env, args []string, maxDecompressed int) (
 	unpacked []string, remove func(), err error) {
-	var undo []func()
-	var names []string // pairs: a directory and its archive
+	var dirs []func()
 	remove = func() {
-		for _, f := range undo {
-			f()
+		for _, remove := range dirs {
+			remove()
 		}
 	}
 	for _, arg := range args {
 		if isArchive(arg) {
-			archive := arg
-			var removeDir func()
-			if arg, removeDir, err = cli.TempDir(); err == nil {
-				undo = append(undo, removeDir)
-				names = append(names, arg+"/", archive+": ", arg, archive)
-				err = unpackModules(archive, arg, env.Jobs, maxDecompressed)
+			dir, removeDir, err := cli.TempDir(env.Output, arg)
+			dirs = append(dirs, removeDir)
+			if err == nil {
+				err = unpackModules(arg, dir, env.Jobs, maxDecompressed)
 			}
 			if err != nil {
-				remove()
-				return nil, nil, fmt.Errorf("%s: %w", archive, err)
+				return nil, remove, err
 			}
+			arg = dir
 		}
 		unpacked = append(unpacked, arg)
-	}
-	if len(names) > 0 {
-		env.Stderr = &renaming{env.Stderr, strings.NewReplacer(names...)}
 	}
 	return unpacked, remove, nil
 }
 
-// renaming is a writer that replaces names.
-type renaming struct {
-	to    io.Writer
-	names *strings.Replacer
-}
-
-func (r *renaming) Write(b []byte) (int, error) {
-	if _, err := r.names.WriteString(r.to, string(b)); err != nil {
-		return 0, err
-	}
-	return len(b), nil
-}
-
-// unpackModules writes the modules in an archive (*.ko and *.ko.debug) to a directory. Compressed
-// modules are decompressed. All other files are skipped, and so are links that are not modules:
-// "make modules_install" writes links to the kernel's sources.
-func unpackModules(archive, dir string, jobs, maxDecompressed int) error {
-	f, err := os.Open(archive)
+// unpackModules writes the modules in an archive (*.ko and *.ko.debug) to a directory, one after the
+// other. Compressed modules are decompressed. Other files and links are skipped: "make
+// modules_install" writes links to the kernel's sources.
+func unpackModules(path, dir string, jobs, maxDecompressed int) error {
+	f, err := os.Open(path)
 	if err != nil {
 		return err
 	}
@@ -89,58 +73,97 @@ func unpackModules(archive, dir string, jobs, maxDecompressed int) error {
 	if err != nil {
 		return err
 	}
-	data, err := mapped.Map(f, info, archive, 0, int(info.Size()), unix.MAP_PRIVATE)
+	if info.Size() == 0 {
+		return fmt.Errorf("%s: %w", path, message.Empty("an archive of modules"))
+	}
+	data, err := mapped.Map(f, info, path, 0, int(info.Size()), unix.MAP_PRIVATE)
 	if err != nil {
 		return err
 	}
 	defer mapped.Unmap(data)
 	if !packages.Is(data) {
-		return errors.New("neither a tar archive nor a package of a distribution")
+		return fmt.Errorf("%s: neither a tar archive nor a package of a distribution", path)
 	}
 	budget := &kernelimage.Budget{Limit: int64(kernelimage.Limit(len(data), maxDecompressed))}
 	opts := packages.Options{Jobs: jobs, Budget: budget}
-	return packages.Each(data, opts, func(f packages.File) error {
-		name := unpackedName(f.Name)
-		switch {
-		case !strings.HasSuffix(strings.TrimSuffix(name, ".debug"), ".ko"):
+	modules := 0
+	err = packages.Each(data, opts, func(f packages.File) error {
+		if !strings.HasSuffix(strings.TrimSuffix(unpackedName(f.Name), ".debug"), ".ko") {
 			return nil
-		case f.Link != "" || f.Special:
-			return fmt.Errorf("%s: not a regular file; unpack the archive, and pass the directory", f.Name)
 		}
-		out := filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(out), 0o777); err != nil {
+		modules++
+		err := unpackModule(dir, f, opts)
+		if pe, ok := errors.AsType[*fs.PathError](err); ok {
+			err = pe.Err // without the temporary path
+		}
+		if err != nil {
 			return fmt.Errorf("%s: %w", f.Name, err)
 		}
-		return unpackModule(out, f, budget, maxDecompressed)
+		return nil
 	})
-}
-
-// unpackModule writes a module that is in an archive to the file out, decompressed.
-func unpackModule(out string, f packages.File, budget *kernelimage.Budget, limit int) error {
-	w, err := os.Create(out)
-	if err != nil {
-		return fmt.Errorf("%s: %w", f.Name, err)
-	}
-	defer w.Close()
-	if unpackedName(f.Name) == f.Name {
-		_, err = io.Copy(w, f)
-	} else {
-		var packed []byte
-		if packed, err = io.ReadAll(f); err == nil {
-			var content kernelimage.Content
-			if content, err = kernelimage.Unpack(f.Name, packed, limit); err != nil {
-				return err
-			}
-			if err = budget.Spend(content.Decompressed); err == nil {
-				_, err = w.Write(content.Data)
-			}
-		}
-	}
-	if err == nil {
-		err = w.Close()
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", f.Name, err)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s: %w", path, err)
+	case modules == 0:
+		return fmt.Errorf("%s: there is no file *.ko in this archive", path)
 	}
 	return nil
+}
+
+// unpackModule writes a module that is in an archive to a directory, decompressed.
+func unpackModule(dir string, f packages.File, opts packages.Options) error {
+	if f.Link != "" || f.Special {
+		return errors.New("not a regular file; unpack the archive, and pass the directory")
+	}
+	name := unpackedName(f.Name)
+	path := filepath.Join(dir, filepath.FromSlash(name))
+	err := os.MkdirAll(filepath.Dir(path), 0o700)
+	var w *os.File
+	if err == nil {
+		w, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	}
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("the archive has %s twice", name)
+	}
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	if name == f.Name {
+		_, err = io.Copy(w, f)
+	} else {
+		err = decompress(&spender{w, opts.Budget}, f, opts.Jobs)
+	}
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return errors.New("truncated; make the archive again")
+	}
+	return cmp.Or(err, w.Close())
+}
+
+// decompress writes the content of a compressed file in an archive to w.
+func decompress(w io.Writer, f packages.File, jobs int) error {
+	packed, err := io.ReadAll(f)
+	if err != nil {
+		return err
+	}
+	r, err := kernelimage.NewReader(packed, jobs)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	_, err = io.Copy(w, r)
+	return err
+}
+
+// spender is a writer whose bytes count towards a budget.
+type spender struct {
+	to     io.Writer
+	budget *kernelimage.Budget
+}
+
+func (s *spender) Write(b []byte) (int, error) {
+	if err := s.budget.Spend(len(b)); err != nil {
+		return 0, err
+	}
+	return s.to.Write(b)
 }

@@ -3,10 +3,15 @@ package main
 import (
 	"archive/tar"
 	"bytes"
+	"cmp"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/ulikunitz/xz"
 )
 
 // member is a file or link in an archive.
@@ -15,7 +20,7 @@ type member struct {
 	typ                 byte
 }
 
-// writeTar writes an archive, which is compressed if its name ends with .gz.
+// writeTar writes an archive, which is compressed as its name says.
 func writeTar(t *testing.T, path string, members ...member) {
 	t.Helper()
 	var plain bytes.Buffer
@@ -29,22 +34,41 @@ func writeTar(t *testing.T, path string, members ...member) {
 		w.Write([]byte(m.content))
 	}
 	w.Close()
-	data := plain.String()
-	if strings.HasSuffix(path, ".gz") {
-		data = gzipped(t, data)
-	}
-	if err := os.WriteFile(path, []byte(data), 0o666); err != nil {
+	if err := os.WriteFile(path, []byte(compressed(t, path, plain.String())), 0o666); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// TestModuleArchive reads an archive as "make modules_install" writes it: with links to directories
+// compressed compresses the content of a file as the file's name says.
+func compressed(t *testing.T, name, content string) string {
+	t.Helper()
+	var b bytes.Buffer
+	var w io.WriteCloser
+	var err error
+	switch filepath.Ext(name) {
+	case ".gz", ".tgz":
+		return gzipped(t, content)
+	case ".xz":
+		w, err = xz.NewWriter(&b)
+	case ".zst":
+		w, err = zstd.NewWriter(&b)
+	default:
+		return content
+	}
+	if err == nil {
+		_, err = io.WriteString(w, content)
+	}
+	if err = cmp.Or(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// TestModuleArchive reads archives as "make modules_install" writes them: with links to directories
 // that don't exist, and compressed modules. The result is that of the files.
 func TestModuleArchive(t *testing.T) {
 	dir := t.TempDir()
 	p := func(name string) string { return filepath.Join(dir, name) }
-	kos := compileModules(t, dir, 2)
-	rawBTF(t, p("vmlinux.btf"), "s", 4)
 	content := func(path string) string {
 		t.Helper()
 		data, err := os.ReadFile(path)
@@ -53,73 +77,105 @@ func TestModuleArchive(t *testing.T) {
 		}
 		return string(data)
 	}
-	const root = "lib/modules/7.2.0/"
+	kos := compileModules(t, dir, 2)
 	one, two := content(kos[0]), content(kos[1])
-	writeTar(t, p("modules.tar.gz"),
-		member{name: root, typ: tar.TypeDir},
-		member{name: root + "build", link: "/nowhere", typ: tar.TypeSymlink},
-		member{name: root + "source", link: "/nowhere", typ: tar.TypeSymlink},
-		member{name: root + "modules.dep", content: "kernel/a/m-1.ko:\n"},
-		member{name: root + "kernel/a/m-1.ko", content: one},
-		member{name: root + "kernel/b/m-2.ko.gz", content: gzipped(t, two)})
-	t.Setenv("TMPDIR", p("tmp"))
-	os.Mkdir(p("tmp"), 0o777)
+	rawBTF(t, p("vmlinux.btf"), "s", 4)
 	modules := func(out string, args ...string) string {
 		t.Helper()
-		code, errs := runVerb(append([]string{"modules", "-q", "--base", p("vmlinux.btf"), "-o", p(out),
-			"--embed", p(out + ".ko.d")}, args...)...)
-		if left, _ := os.ReadDir(p("tmp")); len(left) != 0 {
-			t.Errorf("%v: %v is left", args, left)
+		os.RemoveAll(p("out"))
+		os.Mkdir(p("out"), 0o777)
+		code, errs := runVerb(append([]string{"modules", "--base", p("vmlinux.btf"),
+			"-o", p("out/" + out), "--skipped-dir", p("out/" + out + ".skipped"),
+			"--embed", p("out/" + out + ".ko")}, args...)...)
+		left, _ := filepath.Glob(p("out/.*"))
+		if code == 1 {
+			left, _ = filepath.Glob(p("out/*"))
 		}
-		if code == 0 {
-			return ""
+		if len(left) != 0 || code > 1 || (code == 0) != (out != "bad") {
+			t.Errorf("%v: exit code %d, %v is left: %s", args, code, left, errs)
 		}
-		if code != 1 {
-			t.Errorf("%v: exit code %d", args, code)
+		if strings.Contains(errs, ".tmp") {
+			t.Errorf("%v: a temporary name: %s", args, errs)
 		}
 		return errs
 	}
-	if errs := modules("files", kos...) + modules("archive", p("modules.tar.gz")); errs != "" {
-		t.Fatal(errs)
-	}
+	modules("files", kos...)
+	const root = "lib/modules/7.2.0/"
+	want := map[string]string{}
 	for _, names := range [][2]string{
 		{"files/m-1.btf", "archive/m-1.btf"},
 		{"files/m-2.btf", "archive/m-2.btf"},
-		{"files.ko.d/m-1.ko", "archive.ko.d/" + root + "kernel/a/m-1.ko"},
-		{"files.ko.d/m-2.ko", "archive.ko.d/" + root + "kernel/b/m-2.ko"},
+		{"files.skipped/m-1.skipped", "archive.skipped/m-1.skipped"},
+		{"files.ko/m-1.ko", "archive.ko/" + root + "kernel/a/m-1.ko"},
+		{"files.ko/m-2.ko", "archive.ko/" + root + "updates/m-2.ko"},
 	} {
-		if content(p(names[0])) != content(p(names[1])) {
-			t.Errorf("%s and %s differ", names[0], names[1])
+		want[names[1]] = content(p("out/" + names[0]))
+	}
+	for archive, end := range map[string]string{".tar": "", ".tar.gz": ".gz", ".tgz": ".zst",
+		".tar.xz": ".xz", ".tar.zst": ".zst"} {
+		path := p("modules" + archive)
+		writeTar(t, path,
+			member{name: "./" + root, typ: tar.TypeDir},
+			member{name: "./" + root + "build", link: "/nowhere", typ: tar.TypeSymlink},
+			member{name: "./" + root + "source", link: "/nowhere", typ: tar.TypeSymlink},
+			member{name: "./" + root + "modules.dep", content: "kernel/a/m-1.ko:\n"},
+			member{name: "./" + root + "kernel/a/m-1.ko" + end, content: compressed(t, end, one)},
+			member{name: "./" + root + "updates/m-2.ko", content: two})
+		for _, jobs := range []string{"1", "4"} {
+			modules("archive", "-j", jobs, path)
+			for name, want := range want {
+				if got := content(p("out/" + name)); got != want {
+					t.Errorf("%s, -j %s: %s differs from that of the file", path, jobs, name)
+				}
+			}
 		}
 	}
 	ko := member{name: "a.ko", content: one}
+	zeros := strings.Repeat("\x00", 40<<20)
 	for name, test := range map[string]struct {
 		members []member
 		want    string
 	}{
-		"empty.tar": {[]member{{name: "modules.dep"}}, ": there is no file *.ko in this directory"},
+		"none.tar": {[]member{{name: "modules.dep"}}, ": there is no file *.ko in this archive"},
 		"link.tar": {[]member{ko, {name: "b.ko", link: "a.ko", typ: tar.TypeLink}},
 			": b.ko: not a regular file; unpack the archive, and pass the directory"},
-		"out.tar": {[]member{ko, {name: "../b.ko"}},
-			": the path \"../b.ko\" leads out of the package"},
-		"damaged.tar": {[]member{ko, {name: "d/b.ko", content: "no ELF"}}, ": d/b.ko: "},
-		"packed.tar":  {[]member{ko, {name: "b.ko.gz", content: gzipped(t, one)[:200]}}, ": b.ko.gz"},
-		"twice.tar":   {[]member{ko, {name: "d/a.ko", content: one}}, "both are the module a"},
-		"large.tar.gz": {[]member{{name: "a.ko", content: strings.Repeat("\x00", 40<<20)}},
-			": more than "},
+		"pipe.tar":     {[]member{{name: "b.ko.xz", typ: tar.TypeFifo}}, ": b.ko.xz: not a regular file"},
+		"out.tar":      {[]member{ko, {name: "../b.ko"}}, ": the path \"../b.ko\" leads out of the package"},
+		"absolute.tar": {[]member{{name: "/b.ko"}}, ": the path \"/b.ko\" leads out of the package"},
+		"damaged.tar":  {[]member{{name: "d/b.ko", content: "no ELF"}}, ": d/b.ko: not an ELF file"},
+		"packed.tar": {[]member{ko, {name: "b.ko.gz", content: gzipped(t, one)[:200]}},
+			": b.ko.gz: truncated; make the archive again"},
+		"same.tar":  {[]member{ko, ko}, ": a.ko: the archive has a.ko twice"},
+		"again.tar": {[]member{ko, {name: "a.ko.gz"}}, ": a.ko.gz: the archive has a.ko twice"},
+		"below.tar": {[]member{ko, {name: "a.ko/b.ko"}}, ": a.ko/b.ko: not a directory"},
+		"twice.tar": {[]member{ko, {name: "d/a.ko", content: one}}, ": a.ko and " + p("twice.tar") +
+			": d/a.ko: both are the module a; convert them to different directories"},
+		"large.tar.gz": {[]member{{name: "a.ko", content: zeros}}, ": a.ko: more than 8388608 bytes when " +
+			"decompressed; if that is right, raise --max-decompressed"},
+		"inner.tar.gz": {[]member{{name: "a.ko.zst", content: compressed(t, ".zst", zeros)}},
+			": a.ko.zst: more than 8388608 bytes when decompressed; if that is right, raise"},
+		"text.deb": {nil, ": neither a tar archive nor a package of a distribution"},
 	} {
 		writeTar(t, p(name), test.members...)
-		errs := modules("bad", p(name))
-		if !strings.Contains(errs, p(name)) || !strings.Contains(errs, test.want) ||
-			strings.Contains(errs, p("tmp")) {
-			t.Errorf("%s: %q, want %q", name, errs, test.want)
+		for _, jobs := range []string{"1", "4"} {
+			want := "btfdedup: " + p(name) + test.want
+			if errs := modules("bad", "-j", jobs, p(name)); !strings.HasPrefix(errs, want) {
+				t.Errorf("%s, -j %s: %q, want %q", name, jobs, errs, want)
+			}
 		}
 	}
-	if err := os.WriteFile(p("text.tar"), []byte("text"), 0o666); err != nil {
-		t.Fatal(err)
+	for text, want := range map[string]string{"": "empty", "text": "neither a tar archive nor"} {
+		if err := os.WriteFile(p("text.tar"), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if errs := modules("bad", p("text.tar")); !strings.Contains(errs, want) {
+			t.Errorf("%q: %q", text, errs)
+		}
 	}
-	if errs := modules("bad", p("text.tar")); !strings.Contains(errs, "neither a tar archive nor") {
-		t.Errorf("text.tar: %q", errs)
+	// The rule has to know which files are archives, because Bazel declares directories for them.
+	bzl := content("../../rules/private/module_actions.bzl")
+	if list := "(\"" + strings.Join(archiveEnds, "\", \"") + "\")"; !strings.Contains(bzl, list) {
+		t.Errorf("the rule has another list of archives than %s", list)
 	}
 }
 

@@ -133,10 +133,10 @@ func (b *batch) run(env *cli.Env, args []string) error {
 		return err
 	}
 	args, remove, err := unpackArchives(env, args, b.conversion.Search(env).MaxDecompressed)
+	defer remove()
 	if err != nil {
 		return err
 	}
-	defer remove()
 	modules, err := findModules(env, args, b.order, b.embedding.into)
 	if err != nil {
 		return err
