@@ -17,7 +17,11 @@ func fileCommand() *cobra.Command {
 	command := &cobra.Command{Use: "file DIR", Short: "Copy one file of a directory", Hidden: true}
 	path := command.Flags().String("path", "", "the file's `PATH` in the directory")
 	flags := cli.NewFlags(command, cli.Output)
+	flags.NoStdin = "it isn't a directory"
 	return flags.Command(func(env *cli.Env, args []string) error {
+		if _, err := os.Stat(args[0]); err != nil {
+			return err
+		}
 		from := filepath.Join(args[0], *path)
 		info, err := os.Stat(from)
 		if err != nil || !info.Mode().IsRegular() || !filepath.IsLocal(*path) {
