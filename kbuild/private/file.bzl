@@ -2,6 +2,8 @@
 
 load("@bazel_skylib//lib:paths.bzl", "paths")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
+
+# buildifier: disable=bzl-visibility
 load("//rules/private:run.bzl", "LINK_EXEC_GROUPS", "run_tool", "tools")
 
 def _kbuild_file_impl(ctx):

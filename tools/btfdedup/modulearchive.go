@@ -60,8 +60,8 @@ func unpackArchives(env *cli.Env, args []string, maxDecompressed int) (
 	return unpacked, remove, nil
 }
 
-// unpackModules writes the modules in an archive (*.ko and *.ko.debug) to a directory, one after the
-// other. Compressed modules are decompressed. Other files and links are skipped: "make
+// unpackModules writes the modules in an archive (*.ko and *.ko.debug) to a directory, one after
+// the other. Compressed modules are decompressed. Other files and links are skipped: "make
 // modules_install" writes links to the kernel's sources.
 func unpackModules(path, dir string, jobs, maxDecompressed int) error {
 	f, err := os.Open(path)

@@ -139,8 +139,9 @@ func TestModuleArchive(t *testing.T) {
 		"none.tar": {[]member{{name: "modules.dep"}}, ": there is no file *.ko in this archive"},
 		"link.tar": {[]member{ko, {name: "b.ko", link: "a.ko", typ: tar.TypeLink}},
 			": b.ko: not a regular file; unpack the archive, and pass the directory"},
-		"pipe.tar":     {[]member{{name: "b.ko.xz", typ: tar.TypeFifo}}, ": b.ko.xz: not a regular file"},
-		"out.tar":      {[]member{ko, {name: "../b.ko"}}, ": the path \"../b.ko\" leads out of the package"},
+		"pipe.tar": {[]member{{name: "b.ko.xz", typ: tar.TypeFifo}}, ": b.ko.xz: not a regular file"},
+		"out.tar": {[]member{ko, {name: "../b.ko"}},
+			": the path \"../b.ko\" leads out of the package"},
 		"absolute.tar": {[]member{{name: "/b.ko"}}, ": the path \"/b.ko\" leads out of the package"},
 		"damaged.tar":  {[]member{{name: "d/b.ko", content: "no ELF"}}, ": d/b.ko: not an ELF file"},
 		"packed.tar": {[]member{ko, {name: "b.ko.gz", content: gzipped(t, one)[:200]}},
@@ -150,8 +151,8 @@ func TestModuleArchive(t *testing.T) {
 		"below.tar": {[]member{ko, {name: "a.ko/b.ko"}}, ": a.ko/b.ko: not a directory"},
 		"twice.tar": {[]member{ko, {name: "d/a.ko", content: one}}, ": a.ko and " + p("twice.tar") +
 			": d/a.ko: both are the module a; convert them to different directories"},
-		"large.tar.gz": {[]member{{name: "a.ko", content: zeros}}, ": a.ko: more than 8388608 bytes when " +
-			"decompressed; if that is right, raise --max-decompressed"},
+		"large.tar.gz": {[]member{{name: "a.ko", content: zeros}}, ": a.ko: more than 8388608 bytes " +
+			"when decompressed; if that is right, raise --max-decompressed"},
 		"inner.tar.gz": {[]member{{name: "a.ko.zst", content: compressed(t, ".zst", zeros)}},
 			": a.ko.zst: more than 8388608 bytes when decompressed; if that is right, raise"},
 		"text.deb": {nil, ": neither a tar archive nor a package of a distribution"},
