@@ -54,6 +54,7 @@ kbuild_tree(
 `
 
 const packages = `load("@rules_btf//kbuild:defs.bzl", "kbuild_btf")
+load("@rules_btf//rules:defs.bzl", "modules_btf")
 load(":big.bzl", "big_action")
 
 exports_files(["generator"])
@@ -66,6 +67,22 @@ big_action(
 kbuild_btf(
     name = "big_btf",
     tree = ":big",
+)
+
+# What "make modules_install" writes, with compressed modules.
+genrule(
+    name = "install",
+    srcs = glob(["linux/**/*.ko"]),
+    outs = ["installed.tar.gz"],
+    cmd = "d=$(@D)/root/lib/modules/7.2; mkdir -p $$d/kernel && cp -L $(SRCS) $$d/kernel && " +
+          "gzip $$d/kernel/*.ko && ln -s /none $$d/build && ln -s /none $$d/source && " +
+          "tar -C $(@D)/root -czf $@ . && rm -r $(@D)/root",
+)
+
+modules_btf(
+    name = "installed_btf",
+    base = ":big_btf_vmlinux_btf",
+    modules = [":installed.tar.gz"],
 )
 `
 
@@ -206,7 +223,7 @@ func (w *workspace) check() []byte {
 		!bytes.Contains(fatSites, []byte("\x00get\x00")) {
 		w.Error("btfgen inline finds no sites")
 	}
-	targets := []string{"//:big_btf"}
+	targets := []string{"//:big_btf", "//:installed_btf"}
 	for _, tree := range []string{"@kernel//:", "@linked//:"} {
 		targets = append(targets, tree+"all_btf", tree+"vmlinux_btf_inline", tree+"modules_btf_inline")
 	}
@@ -222,6 +239,7 @@ func (w *workspace) check() []byte {
 		"external/*linked/modules_btf/fat.inline.btf": fatSites,
 		"big_btf_vmlinux_btf.btf":                     vmlinux,
 		"big_btf_modules_btf/*/fat.btf":               fat,
+		"installed_btf/*/fat.btf":                     fat,
 	} {
 		if !bytes.Equal(w.built(pattern), want) {
 			w.Errorf("%s differs from the output of btfgen elf", pattern)

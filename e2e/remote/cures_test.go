@@ -173,7 +173,9 @@ var mnemonicLine = regexp.MustCompile(`(?m)^\s*mnemonic = .*$`)
 // rules.
 func TestMnemonics(t *testing.T) {
 	rules := map[string]bool{}
-	for _, file := range filesBelow(t, filepath.Join(harness.Repo(), "rules/private")) {
+	files := append(filesBelow(t, filepath.Join(harness.Repo(), "rules/private")),
+		filesBelow(t, filepath.Join(harness.Repo(), "kbuild/private"))...)
+	for _, file := range files {
 		for _, l := range mnemonicLine.FindAllString(string(harness.ReadFile(t, file)), -1) {
 			for _, name := range regexp.MustCompile(`"(B[tp]f\w+)"`).FindAllStringSubmatch(l, -1) {
 				rules[name[1]] = true

@@ -150,7 +150,8 @@ func (g *generator) sources(name string) []string {
 					g.pkg, name, extension))
 			label := fmt.Sprintf("%s//%s:%s_pre.%s", g.repo, g.pkg, name, extension)
 			found, g.prebuilt = append(found, label), append(g.prebuilt, label)
-		} else if of := g.pick(g.prebuilt, 1); g.IntN(20) == 0 && !slices.Contains(found, of[0]) {
+		} else if of := g.pick(g.prebuilt, 1); g.IntN(20) == 0 && len(of) > 0 &&
+			!slices.Contains(found, of[0]) {
 			found = append(found, of[0])
 		}
 	}

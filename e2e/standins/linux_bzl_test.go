@@ -16,7 +16,7 @@ func TestLinuxBzl(t *testing.T) {
 	w := newWorkspace(t, "linux_bzl", "bash", "llvm-objcopy", "pahole")
 	w.copyFile(filepath.Join(w.kernel, "drivers/net/dummy.ko"), "outside.ko")
 	w.refuses(map[string]string{
-		`{}`: "set version and sha256 (see the release's SHA256SUMS), or archives, because",
+		`{}`: "set version and sha256 (see the release's SHA256SUMS), archives, or go, because",
 		`{"//:tools.tar.gz": "linux-arm"}`: "//:tools.tar.gz is for unknown platform linux-arm; " +
 			"the platforms are linux-amd64, linux-arm64",
 		`{"//:tools.tar.gz": "linux-amd64", "//:tools.tar": "linux-amd64"}`: "several archives for " +

@@ -1,6 +1,10 @@
-"""kbuild_file: one file from a directory that an action made."""
+"""kbuild_file: one file from a directory that an action made. kbuild_files: the files of targets."""
 
 load("@bazel_skylib//lib:paths.bzl", "paths")
+load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
+
+# buildifier: disable=bzl-visibility
+load("//rules/private:run.bzl", "LINK_EXEC_GROUPS", "run_tool", "tools")
 
 visibility("//kbuild/...")
 
@@ -8,21 +12,20 @@ def _kbuild_file_impl(ctx):
     tree = ctx.file.tree
     if not tree.is_directory:
         fail("{} is a file: set tree to the directory that contains it".format(tree.short_path))
+    if not ctx.attr.path:
+        fail("the path of a file in {} is empty".format(tree.short_path))
     out = ctx.actions.declare_file("{}/{}".format(ctx.label.name, paths.basename(ctx.attr.path)))
     args = ctx.actions.args()
+    args.add("-o", out)
+    args.add(ctx.attr.path, format = "--path=%s")
     args.add_all([tree], expand_directories = False)
-    args.add(ctx.attr.path)
-    args.add(out)
-    ctx.actions.run_shell(
-        arguments = [args],
-        command = """if [ ! -f "$1/$2" ]; then
-  echo "$1 has no file $2: specify its path relative to that directory" >&2
-  exit 1
-fi
-cp -L -- "$1/$2" "$3"
-""",
+    run_tool(
+        ctx,
+        tools(ctx).btfdedup,
+        "file",
+        args,
         inputs = [tree],
-        mnemonic = "KbuildFile",
+        mnemonic = "BtfFile",
         outputs = [out],
         progress_message = "Copying %{output}",
     )
@@ -42,4 +45,33 @@ kbuild_file = rule(
             mandatory = True,
         ),
     },
+    # kbuild_btf gives all its rules the same exec_properties, which may name this group.
+    exec_groups = LINK_EXEC_GROUPS,
+    toolchains = [TOOLCHAIN_TYPE],
+)
+
+def _kbuild_files_impl(ctx):
+    targets = [ctx.attr.vmlinux] + ([ctx.attr.modules] if ctx.attr.with_modules else [])
+    return [DefaultInfo(files = depset(
+        transitive = [target[DefaultInfo].files for target in targets],
+    ))]
+
+kbuild_files = rule(
+    implementation = _kbuild_files_impl,
+    doc = "The files of two targets, or of one of them.",
+    attrs = {
+        "modules": attr.label(
+            doc = "The BTF of the modules.",
+            mandatory = True,
+        ),
+        "vmlinux": attr.label(
+            doc = "The BTF of vmlinux.",
+            mandatory = True,
+        ),
+        "with_modules": attr.bool(
+            doc = "Whether there are files of `modules`.",
+            mandatory = True,
+        ),
+    },
+    exec_groups = LINK_EXEC_GROUPS,
 )

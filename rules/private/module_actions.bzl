@@ -18,6 +18,13 @@ def _release_resources(_os, inputs):
 def _modules_resources(_os, _inputs):
     return {"cpu": 1, "memory": 256}
 
+# The names of archives end so. "btfdedup modules" has the same list.
+_ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.xz", ".tar.zst", ".deb", ".rpm")
+
+def is_set(file):
+    """Whether a file is a directory or an archive of modules, whose names are unknown."""
+    return file.is_directory or file.basename.endswith(_ARCHIVES)
+
 def _directory_of(file):
     """The directory of a file, or a directory itself."""
     return file.path if file.is_directory else file.dirname
@@ -27,7 +34,7 @@ def btf_modules(ctx, modules, outputs, conversion, chain, order = None, variable
 
     Args:
         ctx: context of a rule with the toolchain.
-        modules: list of File, linked modules, or one directory of them.
+        modules: list of File, linked modules, or one directory or archive of them.
         outputs: struct of lists of File to write: a directory, or files in one directory.
             `btfs` (NAME.btf of each module), `skipped` (NAME.skipped, what was left out, and
             NAME-btf-extra.skipped if there are extras), `extras` (NAME-btf-extra.btf, the variables
@@ -79,8 +86,8 @@ def btf_modules(ctx, modules, outputs, conversion, chain, order = None, variable
             add_files(args, [how.old_base], before_each = "--old-base")
     add_files(args, modules, expand_directories = False)
 
-    # A group of files is small, and there are many groups. A directory may be large.
-    several = modules[0].is_directory
+    # A group of files is small, and there are many groups. A directory or archive may be large.
+    several = is_set(modules[0])
     exec_group = LINK_EXEC_GROUP if several else None
     run_tool(
         ctx,

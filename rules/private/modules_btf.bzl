@@ -11,7 +11,7 @@ load(":inline.bzl", "inline_attrs", "inline_mistake")
 load(":link_actions.bzl", "btf_base", "btf_shared")
 load(":link_inputs.bzl", "chain_mistake", "chain_of")
 load(":merge_tree.bzl", "layout_path")
-load(":module_actions.bzl", "btf_modules")
+load(":module_actions.bzl", "btf_modules", "is_set")
 load(":run.bzl", "LINK_EXEC_GROUPS")
 load(":variables.bzl", "VARIABLES_ATTRS", "variables_mistake", "variables_of")
 
@@ -28,10 +28,10 @@ def _module_mistake(kos):
     """What is wrong with the files in the attribute `modules`: string, or None."""
     directories, by_name = {}, {}
     for ko in kos:
-        if ko.is_directory:
+        if is_set(ko):
             other = directories.setdefault(ko.basename, ko)
             if other != ko:
-                return ("the directories {} and {} have the same name, so their outputs would " +
+                return ("{} and {} have the same name, so their outputs would " +
                         "have the same name: use a separate modules_btf for one of them").format(
                     other.short_path,
                     ko.short_path,
@@ -52,14 +52,14 @@ def _module_mistake(kos):
     return None
 
 def _groups(ctx):
-    """The groups of modules: list of lists of File. A group has either modules or one directory."""
-    directories = [[ko] for ko in ctx.files.modules if ko.is_directory]
-    by_path = {layout_path(ko): ko for ko in ctx.files.modules if not ko.is_directory}
+    """The groups of modules: list of lists of File. A directory or archive is a group."""
+    directories = [[ko] for ko in ctx.files.modules if is_set(ko)]
+    by_path = {layout_path(ko): ko for ko in ctx.files.modules if not is_set(ko)}
     return groups_of(by_path, grain_of(ctx.attr), ["ko", "debug"]).values() + directories
 
 def _outputs(ctx, kos, where, separate, inline, embed):
-    """Declares the outputs for modules, or for a directory of them: lists of File."""
-    if kos[0].is_directory:
+    """Declares the outputs for modules, or for a directory or archive: lists of File."""
+    if is_set(kos[0]):
         path = where + "/" + kos[0].basename
         declare = ctx.actions.declare_directory
         return struct(
@@ -94,7 +94,7 @@ def _link(ctx, kos, where, conversion, chain, result):
         outputs,
         conversion,
         chain,
-        order = ctx.file.order if kos[0].is_directory else None,
+        order = ctx.file.order if is_set(kos[0]) else None,
         variables = "" if separate else result.variables,
         how = how_to_embed(ctx, chain.old_base),
     )
@@ -121,7 +121,7 @@ def _shared_base(ctx, groups, conversion, chain, variables):
 
 def _infos(kos, outputs):
     """The modules of a group, for BtfModulesInfo."""
-    if kos[0].is_directory:
+    if is_set(kos[0]):
         return []
     return [
         struct(
@@ -158,8 +158,8 @@ def _mistake(ctx, conversion):
     if ctx.attr.shared_base and ctx.attr.embed:
         return ("embed and shared_base can't be used together: the kernel can't load a chain of " +
                 "bases")
-    if ctx.file.order and not [ko for ko in ctx.files.modules if ko.is_directory]:
-        return "the attribute order needs a directory in the attribute modules"
+    if ctx.file.order and not [ko for ko in ctx.files.modules if is_set(ko)]:
+        return "the attribute order needs a directory or an archive in the attribute modules"
     return None
 
 def _modules_btf_impl(ctx):
@@ -224,12 +224,13 @@ modules_btf(
 ```
 
 Each `BtfModules` action converts, links and embeds several modules (see `grain`). An edit of one
-module reruns its action, which writes the same bytes for the other modules. A tree artifact of
-modules is processed by one action. Modules that are based on other modules need `module_btf`.
+module reruns its action, which writes the same bytes for the other modules. A tree artifact or an
+archive of modules is processed by one action. Modules that are based on other modules need
+`module_btf`.
 Output groups: `btf_skipped`, `btf_facts`, `btf_extra`, `btf_inline`, `btf_embedded`.
 
 With `variables = "separate"` there is also a `NAME/MODULE-btf-extra.btf` for each module; for a
-directory `DIR` of modules, these files are in `NAME/DIR.btf-extra.d`. With `embed`, the output
+directory or archive `DIR`, these files are in `NAME/DIR.btf-extra.d`. With `embed`, the output
 group `btf_embedded` has the modules with their BTF, as `btf_embed` writes them: `NAME/MODULE.ko`,
 or for a directory `NAME/DIR.ko.d`. With `inline`, the sites of a directory's modules are in
 `NAME/DIR.inline.d`, and with `embed` also in the copies' section `.BTF.inline`. In these cases the
@@ -254,15 +255,17 @@ same, byte for byte, for any grain. If empty, the value of the flag
 `@rules_btf//rules/settings:grain` is used, which is `16` unless it is set.""",
         ),
         "modules": attr.label_list(
-            doc = """The linked modules: `.ko` files with DWARF, or directories of them. Modules
-must have different names (where `-` is the same as `_`), and so must directories.""",
+            doc = """The linked modules: `.ko` files with DWARF; directories of them; or
+archives of them (`.tar`, `.tar.gz`, `.tgz`, `.tar.xz`, `.tar.zst`, `.deb`, `.rpm`), in which modules
+may be compressed. Modules must have different names (where `-` is the same as `_`), and so must
+directories and archives.""",
             allow_empty = False,
             allow_files = True,
             mandatory = True,
         ),
         "order": attr.label(
-            doc = """Kbuild's `modules.order`, which selects modules in a directory. Its paths are
-relative to the directory.""",
+            doc = """Kbuild's `modules.order`, which selects modules in a directory or archive. Its
+paths are relative to the directory.""",
             allow_single_file = True,
         ),
         "shared_base": attr.bool(

@@ -42,7 +42,7 @@ def arguments(action):
         found.remove(FOLLOW_NONE)
     return found
 
-_KINDS = ["o", "a", "ko", "btfo", "btf", "btfbase", "facts", "elf"]
+_KINDS = ["o", "a", "ko", "btfo", "btf", "btfbase", "facts", "elf", "gz"]
 
 def elf_inputs(action):
     """Base names of the action's inputs without the tool and its parts."""

@@ -60,7 +60,8 @@ _files_test = analysistest.make(_files_impl)
 def _tree_impl(ctx):
     env = analysistest.begin(ctx)
     action = only_action(env, "BtfModules")
-    asserts.equals(env, ["modules_kernel.btfbase", "modules_tree"], elf_inputs(action))
+    modules = ctx.attr.modules
+    asserts.equals(env, sorted(["modules_kernel.btfbase", modules]), elf_inputs(action))
     asserts.equals(
         env,
         [
@@ -68,18 +69,21 @@ def _tree_impl(ctx):
             "-j",
             "4",
             "-o",
-            "modules_tree.btf.d",
+            modules + ".btf.d",
             "--skipped-dir",
-            "modules_tree.skipped.d",
+            modules + ".skipped.d",
             "--base",
             "modules_kernel.btfbase",
-            "modules_tree",
+            modules,
         ],
         arguments(action),
     )
     return analysistest.end(env)
 
-_tree_test = analysistest.make(_tree_impl)
+_tree_test = analysistest.make(
+    _tree_impl,
+    attrs = {"modules": attr.string(default = "modules_tree")},
+)
 
 def _order_impl(ctx):
     env = analysistest.begin(ctx)
@@ -271,7 +275,10 @@ _one_directory_name_test = analysistest.make(
     expect_failure = True,
 )
 _distilled_test = analysistest.make(failure_test("need no distilled base"), expect_failure = True)
-_no_directory_test = analysistest.make(failure_test("needs a directory"), expect_failure = True)
+_no_directory_test = analysistest.make(
+    failure_test("needs a directory or an archive"),
+    expect_failure = True,
+)
 _embed_shared_test = analysistest.make(failure_test("be used together"), expect_failure = True)
 
 def modules_suite(name):
@@ -286,6 +293,7 @@ def modules_suite(name):
         "net-nat.ko",
         "net_nat.ko",
         "disk-fs.ko.debug",
+        "all.tar.gz",
         "other/net.ko",
     ]:
         write_file(name = "modules_" + file + "_file", out = "modules/" + file, content = [])
@@ -302,6 +310,12 @@ def modules_suite(name):
         name = "modules_of_tree",
         base = ":modules_kernel",
         modules = [":modules_tree"],
+        tags = ["manual"],
+    )
+    modules_btf(
+        name = "modules_of_archive",
+        base = ":modules_kernel",
+        modules = ["modules/all.tar.gz"],
         tags = ["manual"],
     )
     modules_btf(
@@ -464,6 +478,11 @@ def modules_suite(name):
     )
     _files_test(name = "modules_of_files_test", target_under_test = ":modules_of_files")
     _tree_test(name = "modules_of_tree_test", target_under_test = ":modules_of_tree")
+    _tree_test(
+        name = "modules_of_archive_test",
+        modules = "all.tar.gz",
+        target_under_test = ":modules_of_archive",
+    )
     _shared_test(name = "modules_on_shared_test", target_under_test = ":modules_on_shared")
     _same_name_test(name = "modules_of_one_name_test", target_under_test = ":modules_of_one_name")
     _distilled_test(name = "modules_distilled_test", target_under_test = ":modules_distilled")
@@ -471,6 +490,7 @@ def modules_suite(name):
         name = name,
         tests = [
             ":modules_of_files_test",
+            ":modules_of_archive_test",
             ":modules_of_tree_test",
             ":modules_on_shared_test",
             ":modules_in_order_test",

@@ -29,5 +29,6 @@ func program() *cobra.Command {
 		archiveCommand(),
 		dumpCommand(),
 		statsCommand(),
+		fileCommand(),
 	)
 }

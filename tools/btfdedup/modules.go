@@ -22,12 +22,14 @@ import (
 
 func modulesCommand() *cobra.Command {
 	flags := cli.NewFlags(&cobra.Command{
-		Use:   "modules KO|DIR...",
+		Use:   "modules KO|DIR|ARCHIVE...",
 		Short: "Make the BTF of many modules in one go",
 		Long: `
 Writes OUT/NAME.btf for each NAME.ko, byte for byte what "btfgen elf --base" produces. The base is
 read only once. For a directory, all files *.ko below it are read. With --order, only the modules
-listed in Kbuild's modules.order are read; it has paths relative to the directory.
+listed in Kbuild's modules.order are read; it has paths relative to the directory. An archive of
+modules is read like a directory: a file .tar, .tar.gz, .tgz, .tar.xz, .tar.zst, .deb or .rpm, whose
+modules may be compressed (.ko.xz, .ko.zst, .ko.gz).
 
 --vmlinux also makes the base, OUT/vmlinux.btf, from a kernel's DWARF, as "btfgen elf" does.
 
@@ -128,6 +130,11 @@ func (b *batch) run(env *cli.Env, args []string) error {
 	}
 	b.variables.Apart = b.extraDir != ""
 	if err := conversion.CheckApart(b.variables, env.Features, "--extra-dir"); err != nil {
+		return err
+	}
+	args, remove, err := unpackArchives(env, args, b.conversion.Search(env).MaxDecompressed)
+	defer remove()
+	if err != nil {
 		return err
 	}
 	modules, err := findModules(env, args, b.order, b.embedding.into)

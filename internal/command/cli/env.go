@@ -101,7 +101,8 @@ func (e *Env) exitCode(run func() error) (code int) {
 	return 1
 }
 
-// oneLine makes a message a single line without control characters.
+// oneLine makes a message a single line without control characters and names of temporary
+// directories.
 func oneLine(s string) string {
-	return message.Printable(strings.ReplaceAll(strings.TrimSpace(s), "\n", "; "))
+	return message.Printable(strings.ReplaceAll(strings.TrimSpace(temps.show(s)), "\n", "; "))
 }

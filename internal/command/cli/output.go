@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -58,6 +59,7 @@ func (e *Env) WriteOutputs(outputs ...Artifact) error {
 type tempSet struct {
 	mu    sync.Mutex
 	names map[string]bool
+	shown []string // for strings.NewReplacer: what messages show in place of the names
 }
 
 var temps = tempSet{names: map[string]bool{}}
@@ -78,6 +80,27 @@ func (t *tempSet) remove(name string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.names, name)
+}
+
+// TempDir makes a temporary directory next to the file or directory path, and the directories above
+// it. Messages show a file in it as "shown: file". The function remove removes it, and so does a
+// signal.
+func TempDir(path, shown string) (dir string, remove func(), err error) {
+	dir = temps.name(filepath.Clean(path))
+	temps.mu.Lock()
+	temps.shown = append(temps.shown, dir+"/", shown+": ", dir, shown)
+	temps.mu.Unlock()
+	if err = os.MkdirAll(filepath.Dir(dir), 0o777); err == nil {
+		err = os.Mkdir(dir, 0o700)
+	}
+	return dir, func() { temps.remove(dir) }, err
+}
+
+// show replaces the names of directories that TempDir made in a message.
+func (t *tempSet) show(message string) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return strings.NewReplacer(t.shown...).Replace(message)
 }
 
 var atSignal atomic.Pointer[func()]

@@ -10,7 +10,7 @@ import (
 
 var (
 	public = regexp.MustCompile("(?s)\n## What is public\n.*?\nEverything else")
-	action = regexp.MustCompile("(?m)^\\| `([A-Z]\\w+)` \\| `btf|`(Kbuild\\w+)`")
+	action = regexp.MustCompile("(?m)^\\| `([A-Z]\\w+)` \\| `btf")
 	helped = regexp.MustCompile("`(\\w+) --help`")
 )
 

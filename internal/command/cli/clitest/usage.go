@@ -39,7 +39,9 @@ func Usage(t *testing.T, program func() *cobra.Command) {
 	u.refused("unknown flag: --versoin", name, "--versoin")
 	u.refused(`unknown command "?"`, name, "?")
 	for _, c := range program().Commands() {
-		u.refused("; did you mean "+c.Name()+"?", name, c.Name()+"x")
+		if !c.Hidden {
+			u.refused("; did you mean "+c.Name()+"?", name, c.Name()+"x")
+		}
 		t.Run(c.Name(), func(t *testing.T) {
 			u := usage{t, program}
 			see, args := c.CommandPath(), strings.Fields(c.Use)[1:]

@@ -1,0 +1,206 @@
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"cmp"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/ulikunitz/xz"
+)
+
+// member is a file or link in an archive.
+type member struct {
+	name, content, link string
+	typ                 byte
+}
+
+// writeTar writes an archive, which is compressed as its name says.
+func writeTar(t *testing.T, path string, members ...member) {
+	t.Helper()
+	var plain bytes.Buffer
+	w := tar.NewWriter(&plain)
+	for _, m := range members {
+		h := &tar.Header{Name: m.name, Mode: 0o644, Size: int64(len(m.content)), Linkname: m.link,
+			Typeflag: m.typ}
+		if err := w.WriteHeader(h); err != nil {
+			t.Fatal(err)
+		}
+		w.Write([]byte(m.content))
+	}
+	w.Close()
+	if err := os.WriteFile(path, []byte(compressed(t, path, plain.String())), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// compressed compresses the content of a file as the file's name says.
+func compressed(t *testing.T, name, content string) string {
+	t.Helper()
+	var b bytes.Buffer
+	var w io.WriteCloser
+	var err error
+	switch filepath.Ext(name) {
+	case ".gz", ".tgz":
+		return gzipped(t, content)
+	case ".xz":
+		w, err = xz.NewWriter(&b)
+	case ".zst":
+		w, err = zstd.NewWriter(&b)
+	default:
+		return content
+	}
+	if err == nil {
+		_, err = io.WriteString(w, content)
+	}
+	if err = cmp.Or(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// TestModuleArchive reads archives as "make modules_install" writes them: with links to directories
+// that don't exist, and compressed modules. The result is that of the files.
+func TestModuleArchive(t *testing.T) {
+	dir := t.TempDir()
+	p := func(name string) string { return filepath.Join(dir, name) }
+	content := func(path string) string {
+		t.Helper()
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	kos := compileModules(t, dir, 2)
+	one, two := content(kos[0]), content(kos[1])
+	rawBTF(t, p("vmlinux.btf"), "s", 4)
+	modules := func(out string, args ...string) string {
+		t.Helper()
+		os.RemoveAll(p("out"))
+		os.Mkdir(p("out"), 0o777)
+		code, errs := runVerb(append([]string{"modules", "--base", p("vmlinux.btf"),
+			"-o", p("out/" + out), "--skipped-dir", p("out/" + out + ".skipped"),
+			"--embed", p("out/" + out + ".ko")}, args...)...)
+		left, _ := filepath.Glob(p("out/.*"))
+		if code == 1 {
+			left, _ = filepath.Glob(p("out/*"))
+		}
+		if len(left) != 0 || code > 1 || (code == 0) != (out != "bad") {
+			t.Errorf("%v: exit code %d, %v is left: %s", args, code, left, errs)
+		}
+		if strings.Contains(errs, ".tmp") {
+			t.Errorf("%v: a temporary name: %s", args, errs)
+		}
+		return errs
+	}
+	modules("files", kos...)
+	const root = "lib/modules/7.2.0/"
+	want := map[string]string{}
+	for _, names := range [][2]string{
+		{"files/m-1.btf", "archive/m-1.btf"},
+		{"files/m-2.btf", "archive/m-2.btf"},
+		{"files.skipped/m-1.skipped", "archive.skipped/m-1.skipped"},
+		{"files.ko/m-1.ko", "archive.ko/" + root + "kernel/a/m-1.ko"},
+		{"files.ko/m-2.ko", "archive.ko/" + root + "updates/m-2.ko"},
+	} {
+		want[names[1]] = content(p("out/" + names[0]))
+	}
+	for archive, end := range map[string]string{".tar": "", ".tar.gz": ".gz", ".tgz": ".zst",
+		".tar.xz": ".xz", ".tar.zst": ".zst"} {
+		path := p("modules" + archive)
+		writeTar(t, path,
+			member{name: "./" + root, typ: tar.TypeDir},
+			member{name: "./" + root + "build", link: "/nowhere", typ: tar.TypeSymlink},
+			member{name: "./" + root + "source", link: "/nowhere", typ: tar.TypeSymlink},
+			member{name: "./" + root + "modules.dep", content: "kernel/a/m-1.ko:\n"},
+			member{name: "./" + root + "kernel/a/m-1.ko" + end, content: compressed(t, end, one)},
+			member{name: "./" + root + "updates/m-2.ko", content: two})
+		for _, jobs := range []string{"1", "4"} {
+			modules("archive", "-j", jobs, path)
+			for name, want := range want {
+				if got := content(p("out/" + name)); got != want {
+					t.Errorf("%s, -j %s: %s differs from that of the file", path, jobs, name)
+				}
+			}
+		}
+	}
+	ko := member{name: "a.ko", content: one}
+	zeros := strings.Repeat("\x00", 40<<20)
+	for name, test := range map[string]struct {
+		members []member
+		want    string
+	}{
+		"none.tar": {[]member{{name: "modules.dep"}}, ": there is no file *.ko in this archive"},
+		"link.tar": {[]member{ko, {name: "b.ko", link: "a.ko", typ: tar.TypeLink}},
+			": b.ko: not a regular file; unpack the archive, and pass the directory"},
+		"pipe.tar": {[]member{{name: "b.ko.xz", typ: tar.TypeFifo}}, ": b.ko.xz: not a regular file"},
+		"out.tar": {[]member{ko, {name: "../b.ko"}},
+			": the path \"../b.ko\" leads out of the package"},
+		"absolute.tar": {[]member{{name: "/b.ko"}}, ": the path \"/b.ko\" leads out of the package"},
+		"damaged.tar":  {[]member{{name: "d/b.ko", content: "no ELF"}}, ": d/b.ko: not an ELF file"},
+		"packed.tar": {[]member{ko, {name: "b.ko.gz", content: gzipped(t, one)[:200]}},
+			": b.ko.gz: truncated; make the archive again"},
+		"same.tar":  {[]member{ko, ko}, ": a.ko: the archive has a.ko twice"},
+		"again.tar": {[]member{ko, {name: "a.ko.gz"}}, ": a.ko.gz: the archive has a.ko twice"},
+		"below.tar": {[]member{ko, {name: "a.ko/b.ko"}}, ": a.ko/b.ko: not a directory"},
+		"twice.tar": {[]member{ko, {name: "d/a.ko", content: one}}, ": a.ko and " + p("twice.tar") +
+			": d/a.ko: both are the module a; convert them to different directories"},
+		"large.tar.gz": {[]member{{name: "a.ko", content: zeros}}, ": a.ko: more than 8388608 bytes " +
+			"when decompressed; if that is right, raise --max-decompressed"},
+		"inner.tar.gz": {[]member{{name: "a.ko.zst", content: compressed(t, ".zst", zeros)}},
+			": a.ko.zst: more than 8388608 bytes when decompressed; if that is right, raise"},
+		"text.deb": {nil, ": neither a tar archive nor a package of a distribution"},
+	} {
+		writeTar(t, p(name), test.members...)
+		for _, jobs := range []string{"1", "4"} {
+			want := "btfdedup: " + p(name) + test.want
+			if errs := modules("bad", "-j", jobs, p(name)); !strings.HasPrefix(errs, want) {
+				t.Errorf("%s, -j %s: %q, want %q", name, jobs, errs, want)
+			}
+		}
+	}
+	for text, want := range map[string]string{"": "empty", "text": "neither a tar archive nor"} {
+		if err := os.WriteFile(p("text.tar"), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if errs := modules("bad", p("text.tar")); !strings.Contains(errs, want) {
+			t.Errorf("%q: %q", text, errs)
+		}
+	}
+	// The rule has to know which files are archives, because Bazel declares directories for them.
+	bzl := content("../../rules/private/module_actions.bzl")
+	if list := "(\"" + strings.Join(archiveEnds, "\", \"") + "\")"; !strings.Contains(bzl, list) {
+		t.Errorf("the rule has another list of archives than %s", list)
+	}
+}
+
+// TestFile copies a file out of a directory.
+func TestFile(t *testing.T) {
+	dir := t.TempDir()
+	os.MkdirAll(filepath.Join(dir, "tree/a"), 0o777)
+	for _, name := range []string{"tree/a/file", "outside"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(name), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tree, out := filepath.Join(dir, "tree"), filepath.Join(dir, "out")
+	for _, path := range []string{"none", "a", "", "../outside"} {
+		code, errs := runVerb("file", "--path="+path, "-o", out, tree)
+		_, err := os.Stat(out)
+		if want := tree + " has no file "; code != 1 || err == nil || !strings.Contains(errs, want) {
+			t.Errorf("%q: exit code %d: %s", path, code, errs)
+		}
+	}
+	if code, errs := runVerb("file", "--path=a/file", "-o", out, tree); code != 0 {
+		t.Fatal(errs)
+	}
+	if data, err := os.ReadFile(out); err != nil || string(data) != "tree/a/file" {
+		t.Errorf("%q, %v", data, err)
+	}
+}
