@@ -161,7 +161,8 @@ BTF, for bpf_needs, btf_min and btf_core_test.""",
 )
 
 BtfCcInfo = provider(
-    doc = "What btf_cc_aspect found in a target and its dependencies.",
+    doc = """What `btf_cc_aspect` found in a target and its dependencies. `cc_btf` finds out from it
+which `targets` a link reads.""",
     fields = {
         "libraries": """depset of struct: the files that a target with its own link, such as a
 cc_binary, compiles or has in `srcs`. For each library or file: `label` (Label, its owner), `files`
@@ -171,6 +172,8 @@ which contains the whole library).""",
 library.""",
         "links": """depset of struct: the target's own link: `linker_inputs` (depset of LinkerInput,
 of which the link reads some or all) and `inputs` (depset of File, all that the link reads).""",
+        "objects": """depset of File: the BTF objects of all `targets`, as in the output group
+`btf_objects`.""",
         "targets": """depset of struct, postorder, one for each target with its own ELF objects,
 linked or not: `label` (Label), `libraries` (tuple of struct, as above, with the ELF objects),
 `dwos` (tuple of File, the .dwo files), `objects` (tuple of File, the BTF objects), `root` (File,

@@ -38,7 +38,6 @@ def srcs_attr(mandatory, doc):
         allow_files = True,
         allow_empty = not mandatory,
         mandatory = mandatory,
-        providers = [[BtfObjectsInfo], []],
     )
 
 def link_mistake(ctx, name):
@@ -76,7 +75,8 @@ def link_mistake(ctx, name):
 def _source_mistake(src):
     """What is wrong with a target in `srcs`: string, or None."""
     if BtfObjectsInfo not in src and not src[DefaultInfo].files:
-        return "{} in srcs has no file".format(src.label)
+        return ("{} in srcs has no file: srcs takes targets of btf_objects and cc_btf, .btfo " +
+                "files, object files and archives").format(src.label)
     return source_mistake(src) if _is_elf(src) else None
 
 def _idle_mistake(ctx):

@@ -9,6 +9,8 @@ load("@bazel_skylib//rules:write_file.bzl", "write_file")
 load(
     "//rules:defs.bzl",
     "BtfInfo",
+    "BtfModulesInfo",
+    "BtfObjectsInfo",
     "btf_archive",
     "btf_embed",
     "btf_import",
@@ -29,7 +31,10 @@ def _passed_on_impl(ctx):
     if not ctx.attr.groups and BtfInfo not in target:
         return analysistest.end(env)
     groups = target[OutputGroupInfo]
-    got = {name: names(getattr(groups, "btf_" + name).to_list()) for name in _GROUPS}
+    got = {
+        name: names(getattr(groups, "btf_" + name, depset()).to_list())
+        for name in _GROUPS
+    }
     asserts.equals(env, ctx.attr.groups, {name: files for name, files in got.items() if files})
 
     # The provider has the same files.
@@ -59,7 +64,26 @@ _NO_ARCHIVE = "has extra BTF, but the kernel doesn't show such BTF in /sys/kerne
 
 _embed_extra_test = analysistest.make(failure_test(_NO_EMBED), expect_failure = True)
 _archive_extra_test = analysistest.make(failure_test(_NO_ARCHIVE), expect_failure = True)
-_FAILURES = {"archive": _archive_extra_test, "embed": _embed_extra_test}
+_base_test = analysistest.make(
+    failure_test("p_own can't be a base: its BtfInfo has no index"),
+    expect_failure = True,
+)
+_FAILURES = {"archive": _archive_extra_test, "embed": _embed_extra_test, "import": _base_test}
+
+def _own_impl(ctx):
+    """A user's rule, which sets only the mandatory fields."""
+    files = depset(ctx.files.srcs)
+    return [
+        DefaultInfo(files = files),
+        BtfInfo(btf = ctx.files.srcs[0]),
+        BtfModulesInfo(bases = depset([ctx.files.srcs[0]]), btfs = files),
+        BtfObjectsInfo(objects = files),
+    ]
+
+_own = rule(
+    implementation = _own_impl,
+    attrs = {"srcs": attr.label_list(allow_files = True)},
+)
 
 def _sources():
     """Declares the targets with BtfInfo."""
@@ -74,6 +98,7 @@ def _sources():
         variables = "separate",
         vmlinux = kernel,
     )
+    _own(name = "p_own", srcs = ["passed_on/own.btf"], tags = ["manual"])
     btf_import(name = "p_import", src = kernel, tags = ["manual"])
     module_btf(
         name = "p_module",
@@ -136,6 +161,7 @@ _TABLE = {
             "skipped": _skipped("p_module", ".inline"),
         }),
         "p_module_extra": None,
+        "p_own": (["disk.ko", "own.btf"], {"base": ["NAME.embedded.btfbase"]}),
     }),
     "section": ("BtfEmbed", {
         "p_extra": (["disk.ko", "p_extra.btf"], {
@@ -157,6 +183,7 @@ _TABLE = {
                              ["p_embed_p_inline.embedded.inline.btf"], {}),
         "p_extra": None,
         "p_inline": (["p_inline.btf", "p_inline.inline.btf"], {}),
+        "p_own": (["own.btf"], {}),
         "p_section_p_inline": (["p_inline.btf", "p_inline.inline.btf"], {}),
     }),
     "archive_of": ("BtfArchive", {
@@ -172,13 +199,19 @@ _TABLE = {
     "header": ("BtfHeader", {
         "p_extra": (["p_extra.btf"], {}),
         "p_inline": (["p_inline.btf"], {}),
+        "p_own": (["own.btf"], {}),
     }),
     "import": ("BtfImport", {
         "p_embed_p_inline": (["disk.ko", "p_embed_p_inline.embedded.btf"], {
             "base": ["NAME.btfbase"],
         }),
         "p_extra": (["disk.ko", "p_extra.btf"], {"base": ["NAME.btfbase"]}),
+        "p_own": None,
     }),
+    "vmlinux": ("BtfLink", {"p_own": (["own.btf"], {
+        "base": ["NAME.btfbase"],
+        "skipped": ["NAME.skipped"],
+    })}),
 }
 
 def _declare(kind, name, source):
@@ -200,6 +233,8 @@ def _declare(kind, name, source):
         )
     elif kind == "header":
         vmlinux_h(name = name, btf = source, tags = ["manual"])
+    elif kind == "vmlinux":
+        vmlinux_btf(name = name, srcs = [source], tags = ["manual"])
     else:
         btf_import(name = name, src = ko, base = source, tags = ["manual"])
 
@@ -209,7 +244,7 @@ def passed_on_suite(name):
     Args:
         name: name of the test suite.
     """
-    for file in ["vmlinux.elf", "disk.ko"]:
+    for file in ["vmlinux.elf", "disk.ko", "own.btf"]:
         write_file(name = "passed_on_" + file, out = "passed_on/" + file, content = [])
     _sources()
     tests = []
@@ -223,7 +258,7 @@ def passed_on_suite(name):
                 _FAILURES[kind.removesuffix("_of")](name = test, target_under_test = ":" + target)
                 continue
             reads, groups = cell
-            btf = {"embed": target + ".embedded.btf", "import": target + ".btf"}
+            btf = {"embed": target + ".embedded.btf", "import": target + ".btf", "vmlinux": target + ".btf"}
             _passed_on_test(
                 name = test,
                 btf = btf.get(kind, source + ".btf"),
