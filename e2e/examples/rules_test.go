@@ -3,8 +3,10 @@ package examples
 import (
 	"debug/elf"
 	"fmt"
+	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -54,12 +56,73 @@ var targets = map[string]string{
 	"vmlinux_btf":     `vmlinux_btf(name = "vmlinux_btf", srcs = ["a.o"])`,
 }
 
-// files are the source files to which the examples refer. Their paths are relative to the package.
-var files = []string{"a.c", "a.o", "vmlinux.elf", "disk.ko", "raid.ko", "nf_nat.ko", "m.ko",
-	"pahole.btf", "first_runner.log", "second_runner.log", "init/main.o", "bin/btfdedup", "bin/btfgen",
-	"kernel/a.o", "kernel/a.ko", "ipv4/built-in.a", "tracer.bpf.c", "exec.bpf.o", "net.bpf.o", "a.btf",
-	"expected_failures.txt", "btfhub/ubuntu/5.4.0-42-generic.btf.tar.xz",
-	"linux-binary-7.2.12.deb", "linux-modules-7.2.12.deb"}
+// A source is a file to which examples refer.
+type source struct {
+	path    string // relative to the package
+	glob    string // how examples refer to it, if not by its path
+	command string // makes the file from a.o, in a directory with the tools and a.c
+}
+
+const (
+	copied = "cp a.o $OUT"
+	module = `echo 'struct disk { int n; } disk; int add(void) { return disk.n; }' >m.c &&
+gcc -g -c m.c -o $OUT`
+	raw = "btfgen elf -o $OUT a.o"
+	bpf = `echo 'struct task { int pid; } __attribute__((preserve_access_index));
+int get(struct task *t) { return t->pid; }' >bpf.c && clang -g -O2 -target bpf -c bpf.c -o $OUT`
+	empty = ": >$OUT" // for tests, which are built and not run
+)
+
+// sources are the files of the examples. All examples have a.c and a.o.
+var sources = []source{
+	{path: "a.o", glob: "*.o", command: copied},
+	{path: "kernel/a.o", glob: "kernel/**/*.o", command: copied},
+	{path: "init/main.o", command: copied},
+	{path: "ipv4/checksum.a", command: "ar cr $OUT a.o"},
+	{path: "vmlinux.elf", command: "ld -e 0 -o $OUT a.o"},
+	{path: "disk.ko", command: module},
+	{path: "raid.ko", command: module},
+	{path: "nf_nat.ko", command: module},
+	{path: "m.ko", command: module},
+	{path: "kernel/a.ko", glob: "kernel/**/*.ko", command: module},
+	{path: "a.btf", command: raw},
+	{path: "pahole.btf", command: raw},
+	{path: "boot/vmlinuz-7.2.0-amd64", command: "btfgen elf -o raw a.o && btfdedup embed -o $OUT --btf raw a.o"},
+	{path: "btfhub/ubuntu/5.4.0-42-generic.btf.tar.xz", glob: "btfhub/**/*.btf.tar.xz",
+		command: "btfgen elf -o a.btf a.o && tar -cJf $OUT a.btf"},
+	{path: "exec.bpf.o", command: bpf},
+	{path: "net.bpf.o", command: bpf},
+	{path: "tracer.bpf.c", command: "echo '#include \"vmlinux.h\"' >$OUT"},
+	{path: "abi.kabi", command: empty},
+	{path: "kabi_stablelist", command: empty},
+	{path: "expected_failures.txt", command: empty},
+	{path: "first_runner.log", command: empty},
+	{path: "second_runner.log", command: empty},
+	{path: "linux-binary-7.2.12.deb", command: empty},
+	{path: "linux-modules-7.2.12.deb", command: empty},
+	{path: "bin/btfgen", command: empty},
+	{path: "bin/btfdedup", command: empty},
+}
+
+// makeSources writes the files to which a package refers.
+func makeSources(t *testing.T, dir, page string) {
+	t.Helper()
+	harness.WriteFile(t, filepath.Join(dir, "a.c"),
+		"struct task { int pid; } init;\nint get(struct task *t) { return t->pid; }\n")
+	commands := []string{"set -e", "made=$(mktemp -d)", "gcc -g -c -o $made/a.o a.c", "here=$PWD"}
+	for _, s := range sources {
+		if !strings.Contains(page, strconv.Quote(s.path)) &&
+			(s.glob == "" || !strings.Contains(page, strconv.Quote(s.glob))) {
+			continue
+		}
+		commands = append(commands, "OUT=$here/"+s.path, "mkdir -p $(dirname $OUT)", "cd $made",
+			s.command)
+	}
+	path := fmt.Sprintf("PATH=%s:%s:%s", filepath.Dir(harness.Tool(t, "btfgen")),
+		filepath.Dir(harness.Tool(t, "btfdedup")), os.Getenv("PATH"))
+	harness.Command{Argv: []string{"bash", "-c", strings.Join(commands, "\n")}, Dir: dir,
+		Env: []string{path}}.Must(t)
+}
 
 // header loads the rules that the examples use, as users must do when they copy an example.
 const header = `load("@rules_btf//rules:defs.bzl", "bpf_needs", "btf_archive", "btf_core_test",
@@ -87,7 +150,7 @@ func examplePackage(text string) string {
 	return page
 }
 
-// TestRules lets Bazel analyse each example in docs/rules.md, in its own package.
+// TestRules lets Bazel build each example in docs/rules.md, in its own package.
 func TestRules(t *testing.T) {
 	from := t.TempDir()
 	write := func(path, text string) { harness.WriteFile(t, filepath.Join(from, path), text) }
@@ -108,10 +171,9 @@ func TestRules(t *testing.T) {
 			toolchain = "//" + dir
 		}
 		text = strings.ReplaceAll(text, "@debian_kernel//:boot", "//boot:boot")
-		write(dir+"/BUILD.bazel", examplePackage(text))
-		for _, file := range files {
-			write(filepath.Join(dir, file), "")
-		}
+		page := examplePackage(text)
+		write(dir+"/BUILD.bazel", page)
+		makeSources(t, filepath.Join(from, dir), page)
 		if strings.Contains(text, `":variant.bzl"`) {
 			write(dir+"/variant.bzl", variant)
 		}
@@ -133,18 +195,20 @@ func TestRules(t *testing.T) {
 			text += fmt.Sprintf("cc_library(name = %q, srcs = [\"a.c\"]%s)\n", name, deps)
 		}
 		write(filepath.Join(path, "BUILD.bazel"), text)
-		write(filepath.Join(path, "a.c"), "int a;\n")
+		write(filepath.Join(path, "a.c"), "int get(int n) { return n; }\n")
 	}
-	write("boot/BUILD.bazel", "exports_files([\"boot/vmlinuz-7.2.0-amd64\"])\n")
-	write("boot/boot/vmlinuz-7.2.0-amd64", "")
+	const boot = "exports_files([\"boot/vmlinuz-7.2.0-amd64\"])\n"
+	write("boot/BUILD.bazel", boot)
+	makeSources(t, filepath.Join(from, "boot"), boot)
 	// The example for btf_toolchain defines a toolchain with prebuilt tools. The example's second
 	// block, a line for MODULE.bazel, registers this toolchain.
 	write("MODULE.bazel", string(harness.ReadFile(t, example("hello/MODULE.bazel")))+
 		strings.ReplaceAll(ruleExample(t, `register_toolchains("//:prebuilt")`), "//:", toolchain+":"))
 	w := newWorkspace(t, from)
-	w.Edit("prebuilt/BUILD.bazel", "    btfgen =", // with --nobuild, no action runs these tools
-		"    btfcore = \"files/btfgen\",\n    btfrepro = \"files/btfgen\",\n    btfgen =")
-	w.Shell("bazel build --nobuild //...")
+	w.AddBtfcore(t)
+	w.Edit("prebuilt/BUILD.bazel", "    btfgen =", // nothing runs this tool
+		"    btfrepro = \"files/btfgen\",\n    btfgen =")
+	w.Shell("bazel build --copt=-g --strip=never //...")
 }
 
 // TestVmlinuxH makes a kernel's vmlinux.h, and compiles two targets that include this header: a BPF

@@ -13,7 +13,7 @@ import (
 const otherGo = "go1.24.11"
 
 // TestOwnGo builds e2e/smoke with the tools of a release. That workspace has Go code, a Go SDK and
-// versions of Go modules of its own, and rules_btf must not affect them.
+// its own versions of Go modules, and rules_btf must not affect them.
 func TestOwnGo(t *testing.T) {
 	w := newWorkspace(t)
 	harness.CopyWorkspace(t, filepath.Join(harness.Repo(), "e2e/smoke"), w.dir)

@@ -30,7 +30,7 @@ func CheckTypes(what string, data []byte, alone bool, counts *convert.Counts,
 		return fmt.Errorf("%s: there is no type to encode: its DWARF describes none", what)
 	case alone:
 		return fmt.Errorf("%s: there is no type to encode; did --lang-exclude leave out all compilation "+
-			"units?", what)
+			"units, or are the linked file and the objects from different builds?", what)
 	case excluded > 0:
 		warn(fmt.Sprintf("%s: no type is left to encode: --lang-exclude leaves out %s; the BTF has only "+
 			"the types of its base", what, message.Count(excluded, "compilation unit")))

@@ -6,16 +6,17 @@ load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 load(":conversion.bzl", "CONVERSION_ATTRS", "conversion_mistake", "conversion_of", "with_debug_files")
 load(":convert_actions.bzl", "btf_gen")
 load(":debug_files.bzl", "beside_objects", "debug_mistake")
-load(":grain.bzl", "GRAIN_ATTRS", "grain_mistake", "grain_of", "groups_of")
+load(":grain.bzl", "GRAIN_ATTRS", "grain_of", "groups_of")
 load(":merge_tree.bzl", "laid_out", "merge_tree")
 load(":mistakes.bzl", "first_mistake")
+load(":settings.bzl", "grain_mistake")
 load(":sources.bzl", "elves_of", "source_mistake")
 
 def convert_all(ctx, elves, prefix, conversion):
     """Declares the BtfGen actions of ELF files.
 
     Args:
-        ctx: context of a rule or aspect with the toolchain and GRAIN_SETTINGS.
+        ctx: context of a rule or aspect with the toolchain and SETTINGS_ATTRS.
         elves: list of File, object files, archives and directories of them. A repeated file is
             converted once.
         prefix: directory for the BTF objects, unique in the package.
@@ -29,7 +30,7 @@ def convert_all(ctx, elves, prefix, conversion):
     conversion = with_debug_files(conversion, beside_objects(conversion.beside, elves))
     by_path = laid_out(ctx, elves, package + "/" if package else "")
     objects = {}
-    for path, group in groups_of(by_path, grain_of(ctx)).items():
+    for path, group in groups_of(by_path, grain_of(ctx.attr)).items():
         objects[path] = ctx.actions.declare_file(paths.join(prefix, path + ".btfo"))
         btf_gen(ctx, group, objects[path], conversion)
     return objects
@@ -39,7 +40,7 @@ def _btf_objects_impl(ctx):
     elves = [elf for src in ctx.attr.srcs for elf in elves_of(src)]
     mistake = (
         conversion_mistake(ctx.attr) or
-        grain_mistake(ctx.attr) or
+        (grain_mistake("grain", ctx.attr.grain) if ctx.attr.grain else None) or
         first_mistake([source_mistake(src) for src in ctx.attr.srcs]) or
         debug_mistake(conversion.beside, elves)
     )

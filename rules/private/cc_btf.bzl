@@ -18,15 +18,13 @@ load(
 load(
     ":conversion.bzl",
     "CHOICE_ATTRS",
-    "CONVERSION_SETTINGS",
     "chosen",
     "conversion_mistake",
     "conversion_of",
-    "with_debug_files",
 )
 load(":debug_files.bzl", "debug_files")
-load(":grain.bzl", "GRAIN_SETTINGS", "grain_mistake")
 load(":merge_tree.bzl", "merge_tree")
+load(":settings.bzl", "SETTINGS_ATTRS")
 
 # The aspect visits the possible inputs of a link through these attributes. Which of the visited
 # targets are inputs depends on the link. Inputs that can be reached only through other attributes
@@ -90,9 +88,6 @@ def _part(files, root):
     return struct(files = tuple(sorted([file.path for file in files])), root = root)
 
 def _btf_cc_aspect_impl(target, ctx):
-    mistake = grain_mistake(ctx.attr)
-    if mistake:
-        fail(mistake)
     below = _dependencies(ctx.rule.attr)
     prefix = "_btf/" + target.label.name
     made = made_by(target)
@@ -100,7 +95,7 @@ def _btf_cc_aspect_impl(target, ctx):
     own = {file: None for library in linked.own for file in library.files}.keys()
     converted = []
     if own:
-        conversion = with_debug_files(conversion_of(ctx.attr), debug_files(made.dwos))
+        conversion = conversion_of(ctx.attr, debug_files(made.dwos))
         objects = convert_all(ctx, own, prefix, conversion)
         root = merge_tree(ctx, objects, prefix + ".merge.d", single = True)[0]
         converted.append(struct(
@@ -143,12 +138,12 @@ needed to make them:
 bazel build //server --aspects=@rules_btf//rules:defs.bzl%btf_cc_aspect --output_groups=btf_objects
 ```""",
     attr_aspects = _EDGES,
-    attrs = CONVERSION_SETTINGS | GRAIN_SETTINGS,
+    attrs = SETTINGS_ATTRS,
     toolchains = [TOOLCHAIN_TYPE],
     provides = [BtfCcInfo],
 )
 
-def _convert(ctx, where, files, dwos, conversion):
+def _convert(ctx, where, files, dwos):
     """Declares the rule's own actions.
 
     Args:
@@ -156,12 +151,11 @@ def _convert(ctx, where, files, dwos, conversion):
         where: string, the beginning of the paths of the outputs.
         files: list of File, the ELF files.
         dwos: list of File, the .dwo files of some of the ELF files.
-        conversion: what `conversion_of` returned.
 
     Returns:
         struct of `objects` (list of File, the BTF objects) and `part` (what `_part` returned).
     """
-    conversion = with_debug_files(conversion, debug_files(dwos))
+    conversion = conversion_of(ctx.attr, debug_files(dwos))
     objects = convert_all(ctx, files, where + ".btfo.d", conversion)
     root = merge_tree(ctx, objects, where + ".merge.d", single = True)[0]
     return struct(objects = objects.values(), part = _part(files, root))
@@ -253,14 +247,13 @@ def _cc_btf_impl(ctx):
     if mistake:
         fail(mistake)
     targets, rest = left.targets, left.rest
-    conversion = conversion_of(ctx.attr)
     name = ctx.label.name
     if chosen(ctx.attr):
         files = [file for target in targets for file in files_of(target)]
         for others in rest.values():
             files += others
         dwos = [file for target in targets for file in target.dwos]
-        parts = [_convert(ctx, name, files, dwos, conversion)]
+        parts = [_convert(ctx, name, files, dwos)]
     else:
         parts = targets + [
             _convert(
@@ -268,7 +261,6 @@ def _cc_btf_impl(ctx):
                 paths.join(name + ".d", label.workspace_root, label.package, label.name),
                 files,
                 left.dwos.get(label, []),
-                conversion,
             )
             for label, files in rest.items()
         ]
@@ -277,7 +269,7 @@ def _cc_btf_impl(ctx):
     return [
         DefaultInfo(files = roots),
         BtfObjectsInfo(
-            btf_features = conversion.btf_features,
+            btf_features = conversion_of(ctx.attr, debug_files()).btf_features,
             objects = objects,
             parts = depset([part.part for part in parts]),
             root = parts[0].part.root if chosen(ctx.attr) else None,
@@ -325,7 +317,7 @@ cc_btf(
     deps = ["//drivers:disk", "//drivers:net"],
 )
 ```""",
-    attrs = CONVERSION_SETTINGS | CHOICE_ATTRS | GRAIN_SETTINGS | {
+    attrs = SETTINGS_ATTRS | CHOICE_ATTRS | {
         "deps": attr.label_list(
             doc = """`cc_library`, `cc_binary` and other targets that link, with their dependencies.
 Header-only libraries are allowed; they add nothing.""",

@@ -1,27 +1,8 @@
 """Attributes of rules that convert debug information: what to read, and what to encode."""
 
-load("@bazel_skylib//rules:common_settings.bzl", "BuildSettingInfo")
 load(":debug_files.bzl", "DEBUG_ATTRS", "debug_files", "debug_files_of")
 load(":features.bzl", "names_mistake")
-
-# These are build settings, for rules and for the aspect: an aspect can't have list attributes.
-CONVERSION_SETTINGS = {
-    "_btf_features": attr.label(
-        doc = "Features for targets that don't set btf_features.",
-        default = Label("//rules/settings:btf_features"),
-        providers = [BuildSettingInfo],
-    ),
-    "_input": attr.label(
-        doc = "The default of the attribute `input`: which debug information to read.",
-        default = Label("//rules/settings:input"),
-        providers = [BuildSettingInfo],
-    ),
-    "_lang_exclude": attr.label(
-        doc = "Excluded languages for targets that don't set lang_exclude.",
-        default = Label("//rules/settings:lang_exclude"),
-        providers = [BuildSettingInfo],
-    ),
-}
+load(":settings.bzl", "SETTINGS_ATTRS", "settings_of")
 
 # A target can set these attributes in place of the flags.
 CHOICE_ATTRS = {
@@ -47,26 +28,26 @@ as C++ pointers to members. By default such types are an error.""",
     ),
 }
 
-CONVERSION_ATTRS = CONVERSION_SETTINGS | DEBUG_ATTRS | CHOICE_ATTRS
+CONVERSION_ATTRS = SETTINGS_ATTRS | DEBUG_ATTRS | CHOICE_ATTRS
 
-def conversion_of(attr):
+def conversion_of(attr, beside = None):
     """The conversion that the attributes of a target, or of an applied aspect, describe.
 
     Args:
-        attr: `ctx.attr` of a rule with CONVERSION_ATTRS or of an aspect with CONVERSION_SETTINGS.
+        attr: `ctx.attr` of a rule with CONVERSION_ATTRS or of an aspect with SETTINGS_ATTRS.
+        beside: what `debug_files` returned. If it is None, the attributes have the debug files.
 
     Returns:
         a struct of `btf_features` and `lang_exclude`, lists of string; `input`, string;
         `skip_unencodable`, bool; and `beside`, what `debug_files_of` returned.
     """
-    default_features = attr._btf_features[BuildSettingInfo].value
-    default_exclude = attr._lang_exclude[BuildSettingInfo].value
+    settings = settings_of(attr)
     return struct(
-        btf_features = getattr(attr, "btf_features", []) or default_features,
-        lang_exclude = getattr(attr, "lang_exclude", []) or default_exclude,
-        input = getattr(attr, "input", "") or attr._input[BuildSettingInfo].value,
+        btf_features = getattr(attr, "btf_features", []) or settings.btf_features,
+        lang_exclude = getattr(attr, "lang_exclude", []) or settings.lang_exclude,
+        input = getattr(attr, "input", "") or settings.input,
         skip_unencodable = getattr(attr, "skip_unencodable", False),
-        beside = debug_files_of(attr),
+        beside = beside or debug_files_of(attr),
     )
 
 def conversion_mistake(attr):

@@ -55,7 +55,7 @@ def btf_gen(ctx, elves, out, conversion):
     """Declares BtfGen: the types of ELF objects, or of an archive's members.
 
     Args:
-        ctx: context of a rule or aspect with the toolchain and CONVERSION_SETTINGS.
+        ctx: context of a rule or aspect with the toolchain and SETTINGS_ATTRS.
         elves: list of File: object files, or one archive, linked file or directory of object files.
         out: File to write, a BTF object.
         conversion: what `conversion_of` returned.

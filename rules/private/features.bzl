@@ -1,6 +1,6 @@
 """Lists of features, in the form for `btfgen object --features` (internal/model/features)."""
 
-load("@bazel_skylib//rules:common_settings.bzl", "BuildSettingInfo")
+load(":settings.bzl", "settings_of")
 
 # These are the features of "default"; the test e2e/features compares them with those of the tool.
 _DEFAULT = [
@@ -146,7 +146,7 @@ def distilled_mistake(ctx, features):
     Returns:
         string, or None.
     """
-    own, flag = ctx.attr.btf_features, ctx.attr._btf_features[BuildSettingInfo].value
+    own, flag = ctx.attr.btf_features, settings_of(ctx.attr).btf_features
     asked = own and has_feature(own, "distilled_base")
     if (not asked and has_feature(flag, "distilled_base") and
         has_feature(features, "distilled_base")):

@@ -10,27 +10,15 @@ each path, so that a new file joins one group and leaves the others as they are.
 """
 
 load("@bazel_skylib//lib:paths.bzl", "paths")
-load("@bazel_skylib//rules:common_settings.bzl", "BuildSettingInfo")
 load(":merge_tree.bzl", "buckets_of")
-
-# With grain = "directory", one action converts at most this many objects from a directory.
-DIRECTORY_MOST = 128
+load(":settings.bzl", "SETTINGS_ATTRS", "parsed_grain", "settings_of")
 
 _DOC = """`object` (one action per object), `directory` (one action per directory, several for a
 large directory), or a number such as `16` (at most about that many, from one directory and the
 small directories below it). Archives and linked modules among the objects always have their own
 `BtfGen` action."""
 
-# These settings are for the aspect, whose attributes can't be arbitrary strings.
-GRAIN_SETTINGS = {
-    "_grain": attr.label(
-        doc = "The default of the attribute `grain`.",
-        default = Label("//rules/settings:grain"),
-        providers = [BuildSettingInfo],
-    ),
-}
-
-GRAIN_ATTRS = GRAIN_SETTINGS | {
+GRAIN_ATTRS = SETTINGS_ATTRS | {
     "grain": attr.string(
         doc = """How many object files one action converts: """ + _DOC + """ The result is the same,
 byte for byte, for any grain. If empty, the value of the flag `@rules_btf//rules/settings:grain` is
@@ -38,43 +26,17 @@ used, which is `16` unless it is set.""",
     ),
 }
 
-def _value_of(attr):
-    return getattr(attr, "grain", "") or attr._grain[BuildSettingInfo].value
-
-def grain_mistake(attr):
-    """What is wrong with the grain of a target, or of an applied aspect.
-
-    Args:
-        attr: `ctx.attr` of a rule with GRAIN_ATTRS or of an aspect with GRAIN_SETTINGS.
-
-    Returns:
-        string, or None.
-    """
-    value = _value_of(attr)
-    if value in ["object", "directory"] or (value.isdigit() and int(value) > 0):
-        return None
-    return "{} is \"{}\"; expected \"object\", \"directory\" or a positive number".format(
-        "grain" if getattr(attr, "grain", "") else "@rules_btf//rules/settings:grain",
-        value,
-    )
-
-def grain_of(ctx):
+def grain_of(attr):
     """The grain of a target, or of an applied aspect.
 
     Args:
-        ctx: context of a rule with GRAIN_ATTRS or of an aspect with GRAIN_SETTINGS, in which
-            `grain_mistake` finds no mistake.
+        attr: `ctx.attr` of a rule with GRAIN_ATTRS, or of a rule or aspect with SETTINGS_ATTRS.
 
     Returns:
-        struct of `most` (int, the maximum number of objects in a group), and `few` (int: if a
-        directory has fewer objects than this, they are grouped with those of its parent).
+        what `parsed_grain` returns.
     """
-    value = _value_of(ctx.attr)
-    if value == "object":
-        return struct(most = 1, few = 0)
-    if value == "directory":
-        return struct(most = DIRECTORY_MOST, few = 0)
-    return struct(most = int(value), few = int(value) // 4)
+    own = getattr(attr, "grain", "")
+    return parsed_grain(own) if own else settings_of(attr).grain
 
 def groups_of(elves, grain, extensions = ["o"]):
     """Which ELF files are converted together.

@@ -51,7 +51,7 @@ def btf_link(
         distilled = None,
         variables = "",
         strict = False):
-    """Declares BtfLink: the final BTF. The rule needs CONVERSION_SETTINGS.
+    """Declares BtfLink: the final BTF. The rule needs SETTINGS_ATTRS.
 
     A kernel's rule also needs LINK_EXEC_GROUPS. The link of a module is small: it takes 17 to 35 MB
     on an index of Debian's kernel, and 88 MB with a distilled base.

@@ -6,7 +6,6 @@ load(":conversion.bzl", "chosen", "conversion_mistake", "conversion_of", "for_ob
 load(":convert_actions.bzl", "btf_facts", "btf_gen")
 load(":debug_files.bzl", "debug_mistake")
 load(":features.bzl", "base_mistake", "same_mistake")
-load(":grain.bzl", "grain_mistake")
 load(":inline.bzl", "inline_mistake")
 load(":link_actions.bzl", "btf_base")
 load(":merge_tree.bzl", "laid_out", "merge_tree", "put")
@@ -44,7 +43,7 @@ def link_mistake(ctx, name):
     """What is wrong with the sources or the linked file of a link.
 
     Args:
-        ctx: context of a rule with `srcs_attr`, CONVERSION_ATTRS and GRAIN_SETTINGS.
+        ctx: context of a rule with `srcs_attr`, CONVERSION_ATTRS.
         name: string, the attribute with the linked file.
 
     Returns:
@@ -60,7 +59,6 @@ def link_mistake(ctx, name):
         )
     return (
         conversion_mistake(ctx.attr) or
-        grain_mistake(ctx.attr) or
         inline_mistake(ctx.attr, bool(elf)) or
         (debug_mistake(conversion_of(ctx.attr).beside, [elf]) if elf else None) or
         first_mistake([_source_mistake(src) for src in ctx.attr.srcs]) or
@@ -115,8 +113,8 @@ def link_inputs(ctx, elf):
     splitting the file for several actions would take longer.
 
     Args:
-        ctx: context of a rule with the toolchain, `srcs_attr`, CONVERSION_ATTRS and
-            GRAIN_SETTINGS, in which `link_mistake` finds no mistake.
+        ctx: context of a rule with the toolchain, `srcs_attr` and CONVERSION_ATTRS, in
+            which `link_mistake` finds no mistake.
         elf: File or None, the linked file.
 
     Returns:
@@ -177,7 +175,7 @@ def linked_features(ctx):
     """The features of the sources of a link.
 
     Args:
-        ctx: context of a rule with `srcs_attr` and CONVERSION_SETTINGS.
+        ctx: context of a rule with `srcs_attr` and SETTINGS_ATTRS.
 
     Returns:
         list of string. If no source has features, the result comes from the target or the flag.

@@ -140,6 +140,8 @@ def merge_tree(ctx, objects, prefix, single):
     Returns:
         list of File that together hold each object exactly once.
     """
+    if single and len(objects) == 1:
+        return objects.values()
     directories = {}
     depth = 0
     for path, file in objects.items():

@@ -4,7 +4,6 @@ load("//rules:providers.bzl", "BtfInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 load(":conversion.bzl", "CONVERSION_ATTRS")
 load(":features.bzl", "distilled_mistake", "has_feature")
-load(":grain.bzl", "GRAIN_SETTINGS")
 load(":inline.bzl", "inline_attrs", "link_inline")
 load(":link_actions.bzl", "btf_link")
 load(
@@ -71,7 +70,7 @@ def _module_btf_impl(ctx):
     )
 
 _ATTRS = (
-    CONVERSION_ATTRS | GRAIN_SETTINGS | OUT_ATTRS | STRICT_ATTRS | VARIABLES_ATTRS |
+    CONVERSION_ATTRS | OUT_ATTRS | STRICT_ATTRS | VARIABLES_ATTRS |
     inline_attrs("NAME")
 )
 

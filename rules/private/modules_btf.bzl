@@ -6,7 +6,7 @@ load(":btf_embed.bzl", "EMBED_ATTRS", "how_to_embed")
 load(":conversion.bzl", "CONVERSION_ATTRS", "conversion_mistake", "conversion_of")
 load(":convert_actions.bzl", "btf_facts")
 load(":features.bzl", "distilled_mistake", "has_feature")
-load(":grain.bzl", "GRAIN_SETTINGS", "grain_mistake", "grain_of", "groups_of")
+load(":grain.bzl", "grain_of", "groups_of")
 load(":inline.bzl", "inline_attrs", "inline_mistake")
 load(":link_actions.bzl", "btf_base", "btf_shared")
 load(":link_inputs.bzl", "chain_mistake", "chain_of")
@@ -53,7 +53,7 @@ def _groups(ctx):
     """The groups of modules: list of lists of File. A group has either modules or one directory."""
     directories = [[ko] for ko in ctx.files.modules if ko.is_directory]
     by_path = {layout_path(ko): ko for ko in ctx.files.modules if not ko.is_directory}
-    return groups_of(by_path, grain_of(ctx), ["ko", "debug"]).values() + directories
+    return groups_of(by_path, grain_of(ctx.attr), ["ko", "debug"]).values() + directories
 
 def _outputs(ctx, kos, where, separate, inline, embed):
     """Declares the outputs for modules, or for a directory of them: lists of File."""
@@ -165,7 +165,6 @@ def _modules_btf_impl(ctx):
     features = conversion.btf_features
     mistake = (
         conversion_mistake(ctx.attr) or
-        grain_mistake(ctx.attr) or
         inline_mistake(ctx.attr, True) or
         distilled_mistake(ctx, features) or
         chain_mistake(ctx, ctx.attr.base, features) or
@@ -235,7 +234,7 @@ group `btf_embedded` has the modules with their BTF, as `btf_embed` writes them:
 or for a directory `NAME/DIR.ko.d`. With `inline`, the sites of a directory's modules are in
 `NAME/DIR.inline.d`, and with `embed` also in the copies' section `.BTF.inline`. In these cases the
 actions read the chain of BTF, so they run again when the kernel's BTF changes.""",
-    attrs = CONVERSION_ATTRS | EMBED_ATTRS | GRAIN_SETTINGS | VARIABLES_ATTRS |
+    attrs = CONVERSION_ATTRS | EMBED_ATTRS | VARIABLES_ATTRS |
             inline_attrs("NAME/MODULE") | {
         "base": attr.label(
             doc = "The `vmlinux_btf` or other base of the modules.",

@@ -28,7 +28,7 @@ THREADS = 4
 ENVIRONMENT = {"RULES_BTF_ACTION": "1"}
 
 # With this variable, Go's runtime starts fewer threads for a tool that works on one thread.
-ONE_THREAD = {"GOMAXPROCS": "1"}
+ONE_THREAD = ENVIRONMENT | {"GOMAXPROCS": "1"}
 
 EXECUTION_REQUIREMENTS = {"supports-path-mapping": "1"}
 
@@ -55,13 +55,10 @@ def run_tool(ctx, tool, verb, args, threads = 1, exec_group = None, **kwargs):
     """
     args.use_param_file("@%s", use_always = True)
     args.set_param_file_format("multiline")
-    command = ctx.actions.args()
-    command.add(verb)
-    command.add("-j", threads)
     ctx.actions.run(
         executable = tool,
-        arguments = [command, args],
-        env = ENVIRONMENT | ONE_THREAD if threads == 1 else ENVIRONMENT,
+        arguments = [verb, "-j", str(threads), args],
+        env = ONE_THREAD if threads == 1 else ENVIRONMENT,
         execution_requirements = EXECUTION_REQUIREMENTS,
         exec_group = exec_group,
         toolchain = TOOLCHAIN_TYPE,

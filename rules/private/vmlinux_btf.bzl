@@ -3,7 +3,6 @@
 load("//rules:providers.bzl", "BtfInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 load(":conversion.bzl", "CONVERSION_ATTRS")
-load(":grain.bzl", "GRAIN_SETTINGS")
 load(":inline.bzl", "inline_attrs", "link_inline")
 load(":link_actions.bzl", "btf_link", "btf_old_base")
 load(
@@ -58,7 +57,7 @@ def _vmlinux_btf_impl(ctx):
     )
 
 _ATTRS = (
-    CONVERSION_ATTRS | GRAIN_SETTINGS | OUT_ATTRS | STRICT_ATTRS | VARIABLES_ATTRS |
+    CONVERSION_ATTRS | OUT_ATTRS | STRICT_ATTRS | VARIABLES_ATTRS |
     inline_attrs("NAME")
 )
 
