@@ -5,16 +5,9 @@ load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
 load("//rules:providers.bzl", "BtfCcInfo", "BtfObjectsInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 load(":btf_objects.bzl", "convert_all")
-load(
-    ":cc_linked.bzl",
-    "files_of",
-    "link_of",
-    "made_by",
-    "own_libraries",
-    "owner_by_file",
-    "owners_of",
-    "whole_targets",
-)
+load(":cc_link.bzl", "link_of")
+load(":cc_own.bzl", "made_by", "own_libraries")
+load(":cc_owners.bzl", "files_of", "owner_by_file", "owners_of", "whole_targets")
 load(
     ":conversion.bzl",
     "CHOICE_ATTRS",
