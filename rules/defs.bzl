@@ -3,6 +3,7 @@
 load(
     "//rules:providers.bzl",
     _BpfNeedsInfo = "BpfNeedsInfo",
+    _BtfCcInfo = "BtfCcInfo",
     _BtfInfo = "BtfInfo",
     _BtfMinInfo = "BtfMinInfo",
     _BtfModulesInfo = "BtfModulesInfo",
@@ -51,6 +52,7 @@ btf_toolchain = _btf_toolchain
 # For your own rules.
 btf_cc_aspect = _btf_cc_aspect
 BpfNeedsInfo = _BpfNeedsInfo
+BtfCcInfo = _BtfCcInfo
 BtfInfo = _BtfInfo
 BtfMinInfo = _BtfMinInfo
 BtfModulesInfo = _BtfModulesInfo

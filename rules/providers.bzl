@@ -1,32 +1,77 @@
 """The providers that connect the rules. Your own rules may read and return them."""
 
-BtfObjectsInfo = provider(
+_NO_FILES = depset(order = "postorder")
+
+def _objects_info(
+        *,
+        objects,
+        btf_features = None,
+        parts = None,
+        root = None,
+        roots = None):
+    return dict(
+        btf_features = btf_features,
+        objects = objects,
+        parts = parts,
+        root = root,
+        roots = roots or objects,
+    )
+
+BtfObjectsInfo, _new_btf_objects_info = provider(
     doc = "BTF objects (.btfo): the types of some ELF objects, ready to be merged and linked.",
     fields = {
         "btf_features": """list of string: the features of the objects, as for
 `btfgen object --features`; empty for the tool's default. The facts of a link must have the same
-features.""",
+features. None, the default, if they are unknown.""",
         "objects": """depset of File: a BTF object for each group of ELF objects (see `grain` of
 `btf_objects`) and for each archive.""",
-        "parts": """depset of struct, or absent: for each of `roots`, `root` (File) and `files`
+        "parts": """depset of struct, or None, the default: for each of `roots`, `root` (File) and `files`
 (tuple of string, the paths of its ELF objects). If several parts have the same files, a link takes
 one of them.""",
-        "root": """File or None: all of `objects`, merged, if only this target has them. None if
-`objects` come from a graph of targets, because other targets may share parts of that graph.""",
+        "root": """File or None: all of `objects`, merged, if only this target has them. None, the
+default, if `objects` come from a graph of targets, because other targets may share parts of that
+graph.""",
         "roots": """depset of File: BTF objects that together hold each of `objects` exactly once. A
-link reads these.""",
+link reads these. The default is `objects`.""",
     },
+    init = _objects_info,
 )
 
-BtfInfo = provider(
-    doc = """Linked BTF: the types of vmlinux, or the split BTF of a module.""",
+def _btf_info(
+        *,
+        btf,
+        bases = _NO_FILES,
+        btf_features = None,
+        distilled = False,
+        extra = None,
+        index = None,
+        indices = _NO_FILES,
+        inline = None,
+        old_base = None,
+        skipped = None):
+    return dict(
+        bases = bases,
+        btf = btf,
+        btf_features = btf_features,
+        distilled = distilled,
+        extra = extra,
+        index = index,
+        indices = indices,
+        inline = inline,
+        old_base = old_base,
+        skipped = skipped,
+    )
+
+BtfInfo, _new_btf_info = provider(
+    doc = """Linked BTF: the types of vmlinux, or the split BTF of a module. Only `btf` is mandatory;
+to be a base, BTF also needs `index` and, if it has `bases`, `indices`.""",
     fields = {
         "bases": """depset of File, postorder: the chain of BTF that `btf` is based on, the
 kernel's BTF first. Empty for vmlinux.""",
         "btf": "File: raw BTF in canonical order; for `btf_import` in its original order.",
         "btf_features": "list of string or None: the features of `btf`; None for `btf_import`.",
         "index": """File or None: the index of `btf`; a link of split BTF reads it in place of
-`btf`. None if `btf` is based on a distilled base.""",
+`btf`. None if `btf` is based on a distilled base, and if it can't be a base.""",
         "indices": """depset of File, postorder: the indices of `bases`. Empty for vmlinux.""",
         "distilled": """bool: whether `btf` is based on a distilled base, which is then the only
 file in `bases`. The ids in such BTF belong to no kernel.""",
@@ -40,14 +85,37 @@ it had none. The ids in modules that Kbuild has finished refer to this BTF. None
         "skipped": """File or None: a text file with a line for each function or variable that was
 left out, with the reason.""",
     },
+    init = _btf_info,
 )
 
-BtfModulesInfo = provider(
-    doc = "The linked BTF of many modules that are based on the same BTF.",
+def _modules_info(
+        *,
+        bases,
+        btfs,
+        extras = _NO_FILES,
+        indices = _NO_FILES,
+        inlines = _NO_FILES,
+        modules = [],
+        shared = None):
+    return dict(
+        bases = bases,
+        btfs = btfs,
+        extras = extras,
+        indices = indices,
+        inlines = inlines,
+        modules = modules,
+        shared = shared,
+    )
+
+BtfModulesInfo, _new_btf_modules_info = provider(
+    doc = """The linked BTF of many modules that are based on the same BTF. Only `bases` and `btfs` are
+mandatory.""",
     fields = {
         "bases": "depset of File, postorder: the chain of BTF that the modules are based on.",
         "btfs": """depset of File: raw BTF of the modules, each named after its module, or
 directories of such files.""",
+        "extras": """depset of File: raw BTF of the variables that are not per-CPU variables, each
+based on the module's BTF and named `MODULE-btf-extra.btf`, or directories of such files.""",
         "indices": "depset of File, postorder: the indices of `bases`.",
         "inlines": """depset of File: raw BTF of the sites where functions were inlined, each based
 on the module's BTF and named `MODULE.inline.btf`, or directories of such files.""",
@@ -59,6 +127,7 @@ with its BTF).""",
         "shared": """File or None: the last file of `bases`, with the types that several modules
 have; only with `shared_base`.""",
     },
+    init = _modules_info,
 )
 
 BpfNeedsInfo = provider(
@@ -92,7 +161,8 @@ BTF, for bpf_needs, btf_min and btf_core_test.""",
 )
 
 BtfCcInfo = provider(
-    doc = "What btf_cc_aspect found in a target and its dependencies.",
+    doc = """What `btf_cc_aspect` found in a target and its dependencies. `cc_btf` finds out from it
+which `targets` a link reads.""",
     fields = {
         "libraries": """depset of struct: the files that a target with its own link, such as a
 cc_binary, compiles or has in `srcs`. For each library or file: `label` (Label, its owner), `files`
@@ -102,6 +172,8 @@ which contains the whole library).""",
 library.""",
         "links": """depset of struct: the target's own link: `linker_inputs` (depset of LinkerInput,
 of which the link reads some or all) and `inputs` (depset of File, all that the link reads).""",
+        "objects": """depset of File: the BTF objects of all `targets`, as in the output group
+`btf_objects`.""",
         "targets": """depset of struct, postorder, one for each target with its own ELF objects,
 linked or not: `label` (Label), `libraries` (tuple of struct, as above, with the ELF objects),
 `dwos` (tuple of File, the .dwo files), `objects` (tuple of File, the BTF objects), `root` (File,

@@ -114,3 +114,37 @@ btf_diff_test(name = "different_test", actual = ":raid_btf", expected = ":list_b
 		}
 	}
 }
+
+// TestAspect: the aspect on the command line makes the BTF objects of a target and of all targets
+// below it, without a target of the rules.
+func TestAspect(t *testing.T) {
+	w := newWorkspace(t)
+	w.Write("plain/BUILD.bazel", `
+load("@rules_cc//cc:cc_binary.bzl", "cc_binary")
+load("@rules_cc//cc:cc_library.bzl", "cc_library")
+load("@rules_btf//rules:defs.bzl", "cc_btf", "vmlinux_btf")
+cc_library(name = "below", srcs = ["below.c"])
+cc_library(name = "headers", hdrs = ["h.h"])
+cc_binary(name = "server", srcs = ["server.c"], deps = [":below", ":headers"])
+cc_btf(name = "server_objects", deps = [":server"])
+vmlinux_btf(name = "server_btf", srcs = [":server_objects"])
+`)
+	w.Write("plain/below.c", "struct below { int i; } below;")
+	w.Write("plain/h.h", "")
+	w.Write("plain/server.c", "struct server { int i; } server; int main(void) { return 0; }")
+	for _, c := range []struct{ target, want string }{ // the directories of all BTF objects so far
+		{"headers", ""},
+		{"server.c", ""},
+		{"below", "below"},
+		{"server_btf", "below server"}, // on the way is a cc_btf, which has this output group too
+		{"all", "below server"},
+	} {
+		w.Shell("bazel build --aspects=@rules_btf//rules:defs.bzl%btf_cc_aspect " +
+			"--output_groups=btf_objects //plain:" + c.target)
+		got := strings.Fields(w.Shell("(find bazel-bin/plain/_btf -name '*.btfo' -printf '%P\\n' " +
+			"2>/dev/null || true) | cut -d/ -f1 | sort -u"))
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%s: BTF objects of %q, want %q", c.target, got, c.want)
+		}
+	}
+}

@@ -47,16 +47,18 @@ vmlinux_btf(name = "kernel_btf", inline = True, vmlinux = "kernel.elf")
 vmlinux_btf(name = "other_btf", vmlinux = "other.elf")
 btf_embed(name = "vmlinux", src = "kernel.elf", btf = ":kernel_btf")
 tree(name = "tree", srcs = ["m.ko"])
-modules_btf(name = "modules", base = ":kernel_btf", embed = True, inline = True,
+modules_btf(name = "modules", base = ":vmlinux", embed = True, inline = True,
             modules = [":tree"])
-module_btf(name = "n_btf", base = ":kernel_btf", inline = True, module = "n.ko")
-module_btf(name = "o_btf", base = ":kernel_btf", btf_features = ["default", "distilled_base"],
+module_btf(name = "n_btf", base = ":vmlinux", inline = True, module = "n.ko")
+btf_embed(name = "n", src = "n.ko", btf = ":n_btf", resolve_ids = False)
+module_btf(name = "o_btf", base = ":vmlinux", btf_features = ["default", "distilled_base"],
            inline = True, module = "o.ko")
+btf_embed(name = "o", src = "o.ko", btf = ":o_btf")
 filegroup(name = "embedded", srcs = [":modules"], output_group = "btf_embedded")
-btf_archive(name = "archive", modules = [":modules", ":n_btf", ":o_btf"], release = "7.2",
-            vmlinux = ":kernel_btf")
+btf_archive(name = "archive", modules = [":modules", ":n", ":o"], release = "7.2",
+            vmlinux = ":vmlinux")
 btf_archive(name = "packed", format = "tar.zst", release = "7.2", vmlinux = ":kernel_btf")
-btf_verify_test(name = "modules_test", srcs = [":vmlinux", ":modules"])
+btf_verify_test(name = "modules_test", srcs = [":vmlinux", ":modules", ":n", ":o"])
 btf_verify_test(name = "btf_test", srcs = [":kernel_btf", ":embedded"])
 btf_verify_test(name = "archive_test", archive = ":archive")
 btf_verify_test(name = "packed_test", archive = ":packed")
@@ -69,8 +71,13 @@ btf_verify_test(name = "no_btf_test", srcs = [":kernel_btf", ":tree"], tags = ["
 		t.Errorf("the archive has %v, want %s", got, files)
 	}
 	w.Shell(harness.Tool(t, "btfdedup") + " verify --manifest bazel-bin/archive/manifest.json")
+	for _, ko := range []string{"vmlinux/kernel.elf", "n/n.ko", "o/o.ko"} {
+		if !strings.Contains(w.Shell("readelf -SW bazel-bin/"+ko), " .BTF.inline ") {
+			t.Errorf("%s has no .BTF.inline", ko)
+		}
+	}
 	for target, want := range map[string]string{
-		":modules_test": "loads: modules/tree.ko.d/kernel/m.ko\n1 module: 1 load,",
+		":modules_test": "loads: modules/tree.ko.d/kernel/m.ko",
 		":other_test":   "0 load, 0 load without BTF, 0 load with wrong BTF, 1 refused",
 		":no_btf_test":  "loads: tree/kernel/m.ko: it has no BTF",
 	} {

@@ -3,6 +3,7 @@
 load("//rules:providers.bzl", "BtfInfo", "BtfModulesInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 load(":arguments.bzl", "can_name")
+load(":link_inputs.bzl", "extra_mistake")
 load(":mistakes.bzl", "first_mistake")
 load(":module_actions.bzl", "btf_archive_files")
 
@@ -34,7 +35,7 @@ def _module_mistake(ctx, target, vmlinux, single, paths):
     """
     info = target[BtfInfo]
     chain = info.bases.to_list()  # a file for each base, usually vmlinux alone
-    if not getattr(info, "distilled", False):
+    if not info.distilled:
         if not chain or chain[0] != vmlinux:
             return "{} is not based on {}, the vmlinux: both need the same vmlinux_btf".format(
                 target.label,
@@ -68,6 +69,18 @@ def _many_mistake(ctx, vmlinux):
                 "differ: {}").format(", ".join([str(label) for label in found.values()]))
     return None
 
+def _extra_mistake(ctx):
+    """Which target has extra BTF: string, or None."""
+    return first_mistake([
+        extra_mistake(
+            target,
+            BtfInfo in target and target[BtfInfo].extra or
+            BtfModulesInfo in target and target[BtfModulesInfo].extras,
+            "the kernel doesn't show such BTF in /sys/kernel/btf, so an archive has none",
+        )
+        for target in [ctx.attr.vmlinux] + ctx.attr.modules
+    ])
+
 def _mistake(ctx):
     """What is wrong with the attributes: string, or None."""
     vmlinux = ctx.attr.vmlinux[BtfInfo]
@@ -85,7 +98,7 @@ def _mistake(ctx):
     for label in paths:
         if label not in labels:
             return "paths has {}, but modules has no such module_btf".format(label)
-    return _many_mistake(ctx, vmlinux.btf) or first_mistake(
+    return _many_mistake(ctx, vmlinux.btf) or _extra_mistake(ctx) or first_mistake(
         [_module_mistake(ctx, target, vmlinux.btf, single, paths) for target in single.values()],
     )
 
@@ -107,7 +120,7 @@ def _modules_of(ctx, shared):
         info = target[BtfInfo]
         chain = info.bases.to_list()
         distilled, on = None, None
-        if getattr(info, "distilled", False):
+        if info.distilled:
             distilled = chain[0]
         elif len(chain) > 1:
             on = _path_of(single[chain[-1]], paths)
@@ -116,7 +129,7 @@ def _modules_of(ctx, shared):
         modules.append(struct(
             btf = info.btf,
             distilled = distilled,
-            inline = getattr(info, "inline", None),
+            inline = info.inline,
             on = on,
             path = _path_of(target, paths),
         ))
@@ -147,7 +160,7 @@ def _btf_archive_impl(ctx):
         many = depset(transitive = [
             files
             for info in [t[BtfModulesInfo] for t in ctx.attr.modules if BtfModulesInfo in t]
-            for files in [info.btfs, getattr(info, "inlines", depset())]
+            for files in [info.btfs, info.inlines]
         ]),
         shared = shared,
         objects = ctx.files.objects,

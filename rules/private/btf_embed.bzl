@@ -4,7 +4,7 @@ load("@bazel_skylib//lib:paths.bzl", "paths")
 load("//rules:providers.bzl", "BtfInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 load(":link_actions.bzl", "btf_base")
-load(":link_inputs.bzl", "info_mistake")
+load(":link_inputs.bzl", "extra_mistake", "info_mistake")
 load(":module_actions.bzl", "btf_embed_action")
 
 visibility("//rules/...")
@@ -53,52 +53,76 @@ def how_to_embed(ctx, old_base):
         resolve_ids = ctx.attr.resolve_ids,
     )
 
-def _embedded_info(ctx, info, btf):
-    """BtfInfo of the embedded BTF, which may differ from the BTF in info."""
-    index = None
-    distilled = getattr(info, "distilled", False)
-    if not distilled:
-        index = ctx.actions.declare_file(ctx.label.name + ".embedded.btfbase")
-        btf_base(ctx, btf, index, info.bases)
-    return BtfInfo(
-        btf = btf,
-        btf_features = getattr(info, "btf_features", None),
-        bases = info.bases,
-        index = index,
-        indices = info.indices,
-        distilled = distilled,
-        extra = None,
-        old_base = getattr(info, "old_base", None),
-        skipped = info.skipped,
-    )
+# Those of targets with BtfInfo.
+_OUTPUT_GROUPS = [
+    "btf_base",
+    "btf_distilled_base",
+    "btf_extra",
+    "btf_facts",
+    "btf_inline",
+    "btf_skipped",
+]
+
+def _groups_of(target, changed = {}):
+    """The output groups of a target with BtfInfo, with some of them changed."""
+    found = {}
+    if OutputGroupInfo in target:
+        groups = target[OutputGroupInfo]
+        found = {name: groups[name] for name in _OUTPUT_GROUPS if hasattr(groups, name)}
+    return OutputGroupInfo(**(found | changed))
 
 def _btf_embed_impl(ctx):
-    mistake = info_mistake("btf", ctx.attr.btf)
+    target = ctx.attr.btf
+    mistake = info_mistake("btf", target) or extra_mistake(
+        target,
+        target[BtfInfo].extra,
+        "btf_embed may change the BTF on which it is based",
+    )
     if mistake:
         fail(mistake)
-    info = ctx.attr.btf[BtfInfo]
-
-    # The old BTF of vmlinux has no base.
-    how = how_to_embed(ctx, getattr(info, "old_base", None) if info.bases else None)
-    embedded = None
-    if how.resolve_ids:
-        embedded = ctx.actions.declare_file(ctx.label.name + ".embedded.btf")
+    info = target[BtfInfo]
     out = ctx.outputs.out or ctx.actions.declare_file(
         paths.join(ctx.label.name, ctx.file.src.basename),
     )
+    embedded = ctx.actions.declare_file(ctx.label.name + ".embedded.btf")
+    inline = None
+    if info.inline:
+        inline = ctx.actions.declare_file(ctx.label.name + ".embedded.inline.btf")
     btf_embed_action(
         ctx,
         ctx.file.src,
         out,
         info.btf,
         bases = info.bases,
-        distilled = getattr(info, "distilled", False),
-        how = how,
+        distilled = info.distilled,
+        # The old BTF of vmlinux has no base.
+        how = how_to_embed(ctx, info.old_base if info.bases else None),
         btf_out = embedded,
+        inline = info.inline,
+        inline_out = inline,
     )
-    if embedded:
-        info = _embedded_info(ctx, info, embedded)
-    return [DefaultInfo(files = depset([out])), info]
+    index = None
+    if not info.distilled:
+        index = ctx.actions.declare_file(ctx.label.name + ".embedded.btfbase")
+        btf_base(ctx, embedded, index, info.bases)
+    return [
+        DefaultInfo(files = depset([out])),
+        BtfInfo(
+            btf = embedded,
+            btf_features = info.btf_features,
+            bases = info.bases,
+            index = index,
+            indices = info.indices,
+            distilled = info.distilled,
+            inline = inline,
+            old_base = info.old_base,
+            skipped = info.skipped,
+        ),
+        _groups_of(target, {
+            "btf_base": depset([index] if index else []),
+            "btf_inline": depset([inline] if inline else []),
+        }),
+    ]
 
 btf_embed = rule(
     implementation = _btf_embed_impl,
@@ -120,10 +144,12 @@ btf_embed(
 ```
 
 The rule replaces any BTF in the file, puts a distilled base into `.BTF.base`, and fills in
-`.BTF_ids` unless `resolve_ids` is False. The rest of the file stays the same. For kernels since
-7.0, the base of modules must be the `btf_embed` of vmlinux, because that target removes the
-implicit arguments of kfuncs from the BTF. In a linked vmlinux whose `.BTF` is in a loaded segment,
-the size of the BTF can't change: link vmlinux with a `btf_section_object` instead.""",
+`.BTF_ids` unless `resolve_ids` is False. If `btf` has `inline = True`, the rule also puts the sites
+of inlined functions into `.BTF.inline`. The rest of the file stays the same. For kernels since 7.0,
+the base of modules must be the `btf_embed` of vmlinux, because that target removes the implicit
+arguments of kfuncs from the BTF. In a linked vmlinux whose `.BTF` is in a loaded segment, smaller
+BTF is padded, and larger BTF is an error: link vmlinux with a `btf_section_object` instead. The
+output groups are those of `btf`, for the embedded BTF.""",
     attrs = EMBED_ATTRS | {
         "btf": _BTF_ATTR,
         "out": attr.output(
@@ -146,7 +172,7 @@ def _btf_section_object_impl(ctx):
     info = ctx.attr.btf[BtfInfo]
     out = ctx.outputs.out or ctx.actions.declare_file(ctx.label.name + ".o")
     btf_embed_action(ctx, ctx.file.machine_of, out, info.btf)
-    return [DefaultInfo(files = depset([out])), info]
+    return [DefaultInfo(files = depset([out])), info, _groups_of(ctx.attr.btf)]
 
 btf_section_object = rule(
     implementation = _btf_section_object_impl,
@@ -161,7 +187,7 @@ btf_section_object(
 ```
 
 The object contains only the section `.BTF`, which is loaded. The kernel's linker script puts this
-section between `__start_BTF` and `__stop_BTF`.""",
+section between `__start_BTF` and `__stop_BTF`. The output groups are those of `btf`.""",
     attrs = {
         "btf": _BTF_ATTR,
         "machine_of": attr.label(

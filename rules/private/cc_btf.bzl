@@ -5,16 +5,9 @@ load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
 load("//rules:providers.bzl", "BtfCcInfo", "BtfObjectsInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 load(":btf_objects.bzl", "convert_all")
-load(
-    ":cc_linked.bzl",
-    "files_of",
-    "link_of",
-    "made_by",
-    "own_libraries",
-    "owner_by_file",
-    "owners_of",
-    "whole_targets",
-)
+load(":cc_link.bzl", "link_of")
+load(":cc_own.bzl", "made_by", "own_libraries")
+load(":cc_owners.bzl", "files_of", "owner_by_file", "owners_of", "whole_targets")
 load(
     ":conversion.bzl",
     "CHOICE_ATTRS",
@@ -108,22 +101,37 @@ def _btf_cc_aspect_impl(target, ctx):
             part = _part(own, root),
             root = root,
         ))
-    return [BtfCcInfo(
+    info = BtfCcInfo(
         libraries = linked.libraries,
         linker_inputs = linked.linker_inputs,
         links = linked.links,
+        objects = depset(
+            [file for own in converted for file in own.objects],
+            transitive = [info.objects for info in below],
+        ),
         targets = depset(
             converted,
             transitive = [info.targets for info in below],
             order = "postorder",
         ),
-    )]
+    )
+    if OutputGroupInfo in target and hasattr(target[OutputGroupInfo], "btf_objects"):
+        return [info]  # a cc_btf, for example, has this output group already
+    return [info, OutputGroupInfo(btf_objects = info.objects)]
 
 btf_cc_aspect = aspect(
     implementation = _btf_cc_aspect_impl,
     doc = """Declares the actions that convert the objects of a C or C++ target (`BtfGen`), and the
 action that merges the results. All targets that link the same C or C++ target share these
-actions.""",
+actions.
+
+The output group `btf_objects` has the BTF objects of the target and of the dependencies that it
+has in `deps`, `srcs` and the like, whether its link reads them or not. So no target of the rules is
+needed to make them:
+
+```
+bazel build //server --aspects=@rules_btf//rules:defs.bzl%btf_cc_aspect --output_groups=btf_objects
+```""",
     attr_aspects = _EDGES,
     attrs = SETTINGS_ATTRS,
     toolchains = [TOOLCHAIN_TYPE],

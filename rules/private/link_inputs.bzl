@@ -39,7 +39,6 @@ def srcs_attr(mandatory, doc):
         allow_files = True,
         allow_empty = not mandatory,
         mandatory = mandatory,
-        providers = [[BtfObjectsInfo], []],
     )
 
 def link_mistake(ctx, name):
@@ -76,7 +75,8 @@ def link_mistake(ctx, name):
 def _source_mistake(src):
     """What is wrong with a target in `srcs`: string, or None."""
     if BtfObjectsInfo not in src and not src[DefaultInfo].files:
-        return "{} in srcs has no file".format(src.label)
+        return ("{} in srcs has no file: srcs takes targets of btf_objects and cc_btf, .btfo " +
+                "files, object files and archives").format(src.label)
     return source_mistake(src) if _is_elf(src) else None
 
 def _idle_mistake(ctx):
@@ -146,7 +146,7 @@ def _converted_srcs(ctx):
             single += src[DefaultInfo].files.to_list()
         elif src[BtfObjectsInfo].root:
             single.append(src[BtfObjectsInfo].root)
-        elif hasattr(src[BtfObjectsInfo], "parts"):
+        elif src[BtfObjectsInfo].parts:
             parts.append(src[BtfObjectsInfo].parts)
         else:
             graphs.append(src[BtfObjectsInfo].roots)
@@ -189,7 +189,7 @@ def _features_by_label(ctx):
     found = {
         src.label: src[BtfObjectsInfo].btf_features
         for src in ctx.attr.srcs
-        if BtfObjectsInfo in src and hasattr(src[BtfObjectsInfo], "btf_features")
+        if BtfObjectsInfo in src and src[BtfObjectsInfo].btf_features != None
     }
     own = conversion_of(ctx.attr).btf_features
     if ctx.attr.btf_features or not found or [src for src in ctx.attr.srcs if _is_elf(src)]:
@@ -229,9 +229,25 @@ def chain_mistake(ctx, base, features = None):
     if info.distilled:
         return ("{} can't be a base: it has the feature distilled_base, so its ids belong to no " +
                 "kernel; use a base without that feature").format(base.label)
+    if not info.index or bool(info.bases) != bool(info.indices):
+        return ("{} can't be a base: its BtfInfo has no index, or no indices of its bases; use a " +
+                "btf_import of its file").format(base.label)
     if features == None:
         return None
-    return base_mistake(ctx.label, features, base.label, getattr(info, "btf_features", None))
+    return base_mistake(ctx.label, features, base.label, info.btf_features)
+
+def extra_mistake(target, has, why):
+    """What is wrong with a target whose extra BTF a rule can't pass on: string, or None.
+
+    Args:
+        target: Target.
+        has: whether the target has extra BTF.
+        why: string, why the rule can't pass it on.
+    """
+    if not has:
+        return None
+    return ("{} has extra BTF, but {}: use a target with variables = \"percpu\" or \"all\" here, " +
+            "and {} for its output group btf_extra").format(target.label, why, target.label)
 
 def chain_of(base):
     """The chain of bases for BTF that is based on a target.
@@ -246,7 +262,7 @@ def chain_of(base):
     return struct(
         bases = depset([info.btf], transitive = [info.bases], order = "postorder"),
         indices = depset([info.index], transitive = [info.indices], order = "postorder"),
-        old_base = getattr(info, "old_base", None),
+        old_base = info.old_base,
     )
 
 # The chain of bases for vmlinux, which has no base.

@@ -112,7 +112,9 @@ def btf_embed_action(
         bases = depset(),
         distilled = False,
         how = None,
-        btf_out = None):
+        btf_out = None,
+        inline = None,
+        inline_out = None):
     """Declares BtfEmbed: embeds BTF in an ELF file.
 
     Args:
@@ -124,8 +126,10 @@ def btf_embed_action(
         distilled: whether bases is a distilled base.
         how: struct, what `how_to_embed` returned; None if out is an object that has only the
             BTF, for the machine of elf.
-        btf_out: File to write or None, the embedded BTF, without implicit arguments of kfuncs.
-            Only allowed if ids are resolved.
+        btf_out: File to write, the embedded BTF, which may be padded, and without implicit
+            arguments of kfuncs; None for an object.
+        inline: File or None, the sites of inlined functions, based on btf.
+        inline_out: File to write or None, these sites, based on btf_out.
     """
     args = ctx.actions.args()
     args.add("-o", out)
@@ -141,14 +145,17 @@ def btf_embed_action(
             args.add("--drop-signature")
         if how.resolve_ids:
             args.add("--resolve-ids")
-            if btf_out:
-                args.add("--btf-out", btf_out)
-            if not distilled:
-                args.add_all(bases, before_each = "--base")
-                read.append(bases)
-            if how.old_base:
-                add_files(args, [how.old_base], before_each = "--old-base")
-                read.append(depset([how.old_base]))
+        args.add("--btf-out", btf_out)
+        if inline:
+            read.append(depset([inline]))
+            args.add("--inline", inline)
+            args.add("--inline-out", inline_out)
+        if (how.resolve_ids or inline) and not distilled:
+            args.add_all(bases, before_each = "--base")
+            read.append(bases)
+        if how.resolve_ids and how.old_base:
+            add_files(args, [how.old_base], before_each = "--old-base")
+            read.append(depset([how.old_base]))
     add_files(args, [elf])
     run_tool(
         ctx,
@@ -156,7 +163,7 @@ def btf_embed_action(
         "embed",
         args,
         inputs = depset([elf, btf], transitive = read),
-        outputs = [out] + ([btf_out] if btf_out else []),
+        outputs = [file for file in [out, btf_out, inline_out] if file],
         mnemonic = "BtfEmbed",
         progress_message = "Embedding BTF %{label}: %{output}",
         resource_set = _embed_resources,
@@ -204,10 +211,9 @@ def btf_archive_files(ctx, vmlinux, modules, many, shared, objects, release, bui
             inputs.append(module.inline)
             name = module.path.removesuffix(".debug").removesuffix(".ko")
             add_file_as(args, name + ".inline", module.inline)
-    inline = getattr(vmlinux, "inline", None)
-    if inline:
-        inputs.append(inline)
-        add_file_as(args, "vmlinux.inline", inline)
+    if vmlinux.inline:
+        inputs.append(vmlinux.inline)
+        add_file_as(args, "vmlinux.inline", vmlinux.inline)
     add_named(args, many)
     run_tool(
         ctx,

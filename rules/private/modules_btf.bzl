@@ -191,11 +191,13 @@ def _modules_btf_impl(ctx):
     linked = [_link(ctx, kos, ctx.label.name, conversion, chain, result) for kos in groups]
     modules = [info for i, kos in enumerate(groups) for info in _infos(kos, linked[i])]
     btfs = depset([file for outputs in linked for file in outputs.btfs])
+    extras = depset([file for outputs in linked for file in outputs.extras])
     inlines = depset([file for outputs in linked for file in outputs.inlines])
     return [
         DefaultInfo(files = depset([shared] if shared else [], transitive = [btfs])),
         BtfModulesInfo(
             btfs = btfs,
+            extras = extras,
             inlines = inlines,
             modules = modules,
             bases = chain.bases,
@@ -204,7 +206,7 @@ def _modules_btf_impl(ctx):
         ),
         OutputGroupInfo(
             btf_embedded = depset([file for outputs in linked for file in outputs.embedded]),
-            btf_extra = depset([file for outputs in linked for file in outputs.extras]),
+            btf_extra = extras,
             btf_facts = depset(_facts(ctx, modules, conversion)),
             btf_inline = inlines,
             btf_skipped = depset([file for outputs in linked for file in outputs.skipped]),

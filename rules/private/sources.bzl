@@ -1,6 +1,10 @@
 """Which files of `srcs` are converted."""
 
+<<<<<<< HEAD
 visibility("//rules/...")
+=======
+load("//rules:providers.bzl", "BtfModulesInfo")
+>>>>>>> w-analysis
 
 # The key is the extension of a file that isn't converted. The value says what to do with such a
 # file.
@@ -45,6 +49,8 @@ def source_mistake(src):
     Returns:
         string, or None.
     """
+    if BtfModulesInfo in src:
+        return "{} in srcs is BTF already: use its modules, or their object files".format(src.label)
     for file in src[DefaultInfo].files.to_list():
         if file.extension in _OTHERS and not file.is_directory:
             return "{} in srcs {}".format(file.short_path, _OTHERS[file.extension])

@@ -197,7 +197,7 @@ def embed_suite(name):
     _embed_test(
         name = "embed_with_its_ids_test",
         elf = "disk.ko",
-        flags = ["--btf", "disk_btf.btf"],
+        flags = ["--btf", "disk_btf.btf", "--btf-out", "disk_with_its_ids.embedded.btf"],
         out = "disk.ko",
         path = "disk_with_its_ids/disk.ko",
         target_under_test = ":disk_with_its_ids",

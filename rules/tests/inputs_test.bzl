@@ -3,7 +3,7 @@
 load("@bazel_skylib//lib:unittest.bzl", "analysistest", "asserts")
 load("@bazel_skylib//rules:write_file.bzl", "write_file")
 load("@rules_cc//cc:cc_library.bzl", "cc_library")
-load("//rules:defs.bzl", "btf_objects", "module_btf", "vmlinux_btf")
+load("//rules:defs.bzl", "btf_objects", "module_btf", "modules_btf", "vmlinux_btf")
 load(":common.bzl", "actions_of", "arguments", "failure_test", "only_action")
 
 def _converted_impl(ctx):
@@ -57,6 +57,7 @@ _idle_test = _failing(
 )
 
 _empty_test = _failing("@@//rules/tests:inputs_empty in srcs has no file")
+_modules_test = _failing("inputs_modules in srcs is BTF already: use its modules")
 _directory_as_kernel_test = _failing("vmlinux is a directory, rules/tests/any_directory.d: set")
 _directory_as_module_test = _failing("module is a directory, rules/tests/any_directory.d: set")
 
@@ -147,6 +148,14 @@ def inputs_suite(name):
         converted = ["libalways_linked.lo"],
         target_under_test = ":always_linked_once",
     )
+    modules_btf(
+        name = "inputs_modules",
+        base = ":strict_kernel",
+        modules = [":any_directory"],
+        tags = ["manual"],
+    )
+    vmlinux_btf(name = "kernel_of_modules", srcs = [":inputs_modules"], tags = ["manual"])
+    _modules_test(name = "kernel_of_modules_test", target_under_test = ":kernel_of_modules")
     _empty_test(name = "kernel_of_nothing_test", target_under_test = ":kernel_of_nothing")
     _directory_as_kernel_test(
         name = "directory_as_kernel_test",
@@ -182,6 +191,7 @@ def inputs_suite(name):
         "idle_test",
         "kernel_of_directory_test",
         "kernel_of_files_test",
+        "kernel_of_modules_test",
         "kernel_of_nothing_test",
         "library_once_test",
         "linked_files_test",

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"sync"
 
@@ -15,7 +14,6 @@ import (
 	"github.com/rules-btf/rules_btf/internal/kernel/btfids"
 	"github.com/rules-btf/rules_btf/internal/kernel/embed"
 	"github.com/rules-btf/rules_btf/internal/kernel/resolveids"
-	"github.com/rules-btf/rules_btf/internal/kernel/verify"
 	"github.com/rules-btf/rules_btf/internal/link/relocate"
 )
 
@@ -35,17 +33,22 @@ module whose ids belong to different BTF. If the ids in IN are already resolved,
 is needed to find which flag belongs to which kfunc; the old BTF is based on --old-base, or else on
 --base. If a kfunc foo has implicit arguments (KF_IMPLICIT_ARGS, since Linux 7.0), the embedded BTF
 has two functions for it, foo and foo_impl, like the output of "btfdedup resolve-ids --btf-out".
---btf-out also writes the embedded BTF to a file, for example as a base for modules.
+
+--btf-out also writes the embedded BTF to a file, for example as a base for modules. It differs from
+--btf if it has no implicit arguments, or is padded.
 
 --inline also puts BTF of the sites where functions were inlined, which "btfgen inline" makes, into
-the section .BTF.inline. It must be based on the BTF that is embedded, which is based on --btf-base
-or --base. For the module btf_vmlinux_inline, it must be based on --base, the BTF of vmlinux.
-Without this flag, the copy has no .BTF.inline.
+the section .BTF.inline. It must be based on the BTF of --btf, which is based on --btf-base or
+--base. If the embedded BTF differs from --btf, the embedded sites are based on the embedded BTF;
+--inline-out also writes them to a file. For the module btf_vmlinux_inline, the sites must be based
+on --base, the BTF of vmlinux. Without --inline, or if there are no sites, the copy has no
+.BTF.inline.
 
 IN is an uncompressed ELF file with section headers: a kernel module, vmlinux or any other, for any
 machine. If IN is linked and its .BTF is in a loaded segment, like vmlinux, smaller BTF is padded
 with zeros to the size that the linker reserved. To link vmlinux with larger BTF, use --object. BTF
-of modules must be based on the padded BTF: use the result, or the file of --btf-out, as its base.
+of modules must be based on the padded BTF: use the result, or the file of --btf-out, as its base. A
+.BTF.inline in a loaded segment must be replaced together with .BTF, and is padded too.
 
 With --object the output is a relocatable ELF file with only the BTF, in a loaded section .BTF that
 the linker puts between __start_BTF and __stop_BTF. IN can then be any ELF file for the same machine
@@ -74,7 +77,9 @@ btfdedup embed --object -o vmlinux.btf.o --btf vmlinux.btf .tmp_vmlinux1`,
 	flags.InputVar(&r.oldBase, "old-base",
 		"the BTF `FILE` on which the old .BTF is based, if the ids in IN are already resolved")
 	flags.OutputVar(&r.typesOut, "btf-out",
-		"with --resolve-ids: also write the embedded BTF to `FILE`")
+		"also write the embedded BTF to `FILE`")
+	flags.OutputVar(&r.inlineOut, "inline-out",
+		"with --inline: also write the embedded BTF of inlined functions to `FILE`")
 	flags.BoolVar(&r.fatal, "fatal-warnings", false, "with --resolve-ids: treat warnings as errors")
 	flags.BoolVar(&r.object, "object", false, "write an object file to be linked into vmlinux")
 	return flags.Command(r.run)
@@ -82,7 +87,7 @@ btfdedup embed --object -o vmlinux.btf.o --btf vmlinux.btf .tmp_vmlinux1`,
 
 type embedRun struct {
 	types, base, typesOut  string
-	inline                 string
+	inline, inlineOut      string
 	oldBase                string
 	dropSignature, resolve bool
 	object, fatal          bool
@@ -95,10 +100,12 @@ func (r *embedRun) check(env *cli.Env) error {
 	case r.object && (r.base != "" || r.dropSignature || r.resolve):
 		return cli.Usagef("--object is for vmlinux; --btf-base, --drop-signature and --resolve-ids " +
 			"are for modules")
-	case r.object && r.inline != "":
-		return cli.Usagef("--object and --inline can't be used together")
-	case !r.resolve && (r.oldBase != "" || r.typesOut != "" || r.fatal):
-		return cli.Usagef("--old-base, --btf-out and --fatal-warnings need --resolve-ids")
+	case r.object && (r.inline != "" || r.typesOut != ""):
+		return cli.Usagef("--object can't be used together with --inline or --btf-out")
+	case !r.resolve && (r.oldBase != "" || r.fatal):
+		return cli.Usagef("--old-base and --fatal-warnings need --resolve-ids")
+	case r.inline == "" && r.inlineOut != "":
+		return cli.Usagef("--inline-out needs --inline")
 	case !r.resolve && r.inline == "" && len(env.Bases) > 0:
 		return cli.Usagef("--base needs --resolve-ids or --inline")
 	case r.base != "" && len(env.Bases) > 0:
@@ -140,86 +147,34 @@ func (r *embedRun) run(env *cli.Env, args []string) error {
 	if f, err = embed.Unsigned(f, r.dropSignature); err != nil {
 		return err
 	}
-	if !r.resolve {
-		edit, data, err := embed.Into(f, types, base)
-		if err == nil {
-			err = r.addInline(env, edit, f, types, data)
-		}
-		if err != nil {
-			return err
-		}
-		r.warnOfIDs(env, f, types)
-		return run.Finish(cli.Artifact{Path: env.Output, File: edit.Write})
+	inline, err := r.readInline(env, f, types)
+	if err != nil {
+		return err
 	}
-	edit, data, err := r.intoWithIDs(env, f, types, base)
+	put := payload{types, base, inline.onTypes()}
+	var made embedded
+	if r.resolve {
+		made, err = r.intoWithIDs(env, f, put)
+	} else {
+		made, err = put.into(f)
+	}
 	if err == nil {
-		err = r.addInline(env, edit, f, types, data)
+		err = inline.add(f, &made)
 	}
 	if err != nil {
 		return err
 	}
-	outputs := []cli.Artifact{{Path: env.Output, File: edit.Write}}
+	if !r.resolve {
+		r.warnOfIDs(env, f, types)
+	}
+	outputs := []cli.Artifact{{Path: env.Output, File: made.edit.Write}}
 	if r.typesOut != "" {
-		outputs = append(outputs, cli.Artifact{Path: r.typesOut, File: cli.Bytes(data)})
+		outputs = append(outputs, cli.Artifact{Path: r.typesOut, File: cli.Bytes(made.data)})
+	}
+	if r.inlineOut != "" {
+		outputs = append(outputs, cli.Artifact{Path: r.inlineOut, File: cli.Bytes(inline.Data)})
 	}
 	return run.Finish(outputs...)
-}
-
-// addInline puts the BTF of --inline into the edited file f. data is the BTF that is embedded,
-// which differs from types if kfuncs have implicit arguments, or if it is padded.
-func (r *embedRun) addInline(env *cli.Env, edit *elfwrite.Edit, f *elf.File, types *embed.Blob,
-	data []byte) error {
-	if r.inline == "" {
-		return nil
-	}
-	if !bytes.Equal(data, types.Data) {
-		return fmt.Errorf("%s: it is based on %s, but the embedded BTF differs, because kfuncs have "+
-			"implicit arguments, or because it is padded: embed once with --btf-out, and make the BTF of "+
-			"inlined functions with that output as --base", r.inline, types.Path)
-	}
-	inline, err := embed.ReadBlob(r.inline)
-	if err != nil {
-		return err
-	}
-	if err := embed.Inline(edit, f, inline, types); err != nil {
-		return err
-	}
-	on, err := r.baseOfSites(env, f, types)
-	if err == nil {
-		err = verify.Sites(inline.Data, on)
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", r.inline, err)
-	}
-	return nil
-}
-
-// baseOfSites returns the BTF on which the BTF of --inline must be based.
-func (r *embedRun) baseOfSites(env *cli.Env, f *elf.File, types *embed.Blob) (*btf.Blob, error) {
-	var on *btf.Blob
-	switch alone, err := types.Parse(nil); {
-	case err == nil:
-		return alone, nil
-	case r.base != "":
-		base, err := embed.ReadBlob(r.base)
-		if err == nil {
-			on, err = base.Parse(nil)
-		}
-		if err != nil {
-			return nil, err
-		}
-	case len(env.Bases) > 0:
-		if on, err = relocate.ReadBases(env.Bases); err != nil {
-			return nil, err
-		}
-	default:
-		return nil, cli.Usagef("--inline needs --base, the BTF on which %s is based, to check that the "+
-			"sites belong to it", r.types)
-	}
-	if f.ModuleInfo("name") == verify.SitesModule {
-		return on, nil
-	}
-	return readOn(types, on)
 }
 
 // readBelow reads a raw distilled base, and checks it together with the BTF in types.
@@ -256,67 +211,87 @@ func (r *embedRun) warnOfIDs(env *cli.Env, f *elf.File, types *embed.Blob) {
 	}
 }
 
-// intoWithIDs puts BTF and the ids for .BTF_ids into f, and also returns the BTF.
-func (r *embedRun) intoWithIDs(env *cli.Env, f *elf.File, types, base *embed.Blob) (*elfwrite.Edit,
-	[]byte, error) {
+// payload is what is put into a file.
+type payload struct {
+	types, base *embed.Blob // base is a distilled base or nil
+	sites       *btf.Blob   // based on types, or nil
+}
+
+// embedded is a file with BTF in it.
+type embedded struct {
+	edit  *elfwrite.Edit
+	data  []byte    // the BTF in the file
+	sites *btf.Blob // those of the payload, based on the BTF before it was padded; not in the file
+}
+
+func (p payload) into(f *elf.File) (made embedded, err error) {
+	made.sites = p.sites
+	made.edit, made.data, err = embed.Into(f, p.types, p.base)
+	return made, err
+}
+
+// intoWithIDs puts BTF and the ids for .BTF_ids into f.
+func (r *embedRun) intoWithIDs(env *cli.Env, f *elf.File, put payload) (made embedded, err error) {
 	bases := sync.OnceValues(func() (*btf.Blob, error) { return relocate.ReadBases(env.Bases) })
 	ids, err := resolveids.Find(f, readOldBase(r.oldBase, bases))
 	if err != nil {
-		return nil, nil, err
+		return made, err
 	}
-	if base == nil && len(env.Bases) > 0 {
+	if put.base == nil && len(env.Bases) > 0 {
 		on, err := bases()
 		if err != nil {
-			return nil, nil, err
+			return made, err
 		}
 		if err := checkBase(env, f, on); err != nil {
-			return nil, nil, err
+			return made, err
 		}
-		b, err := readOn(types, on)
+		b, err := readOn(put.types, on)
 		if err != nil {
-			return nil, nil, err
+			return made, err
 		}
-		if err := warnOfForeign(env, f, b, types.Path); err != nil {
-			return nil, nil, err
+		if err := warnOfForeign(env, f, b, put.types.Path); err != nil {
+			return made, err
 		}
 		if f.IsModule() {
 			warnOfChain(env)
 		}
 	}
 	below := bases
-	if base != nil {
-		below = func() (*btf.Blob, error) { return base.Parse(nil) }
+	if put.base != nil {
+		below = func() (*btf.Blob, error) { return put.base.Parse(nil) }
 	}
-	return intoWithIDs(env, f, ids, types, base, below, r.fatal)
+	return intoWithIDs(env, f, ids, put, below, r.fatal)
 }
 
-// intoWithIDs puts BTF, which may be based on a distilled base, and the ids for .BTF_ids into f. It
-// also returns the BTF. The parameter ids may be nil. readBase reads the base of the BTF.
-func intoWithIDs(env *cli.Env, f *elf.File, ids *resolveids.IDs, types, base *embed.Blob,
-	readBase resolveids.Base, fatal bool) (*elfwrite.Edit, []byte, error) {
+// intoWithIDs puts BTF and the ids for .BTF_ids into f. The parameter ids may be nil. readBase reads
+// the base of the BTF.
+func intoWithIDs(env *cli.Env, f *elf.File, ids *resolveids.IDs, put payload,
+	readBase resolveids.Base, fatal bool) (made embedded, err error) {
 	if ids == nil {
-		return embed.Into(f, types, base)
+		return put.into(f)
 	}
 	on, err := readBase()
 	if err != nil {
-		return nil, nil, err
+		return made, err
 	}
-	b, err := readOn(types, on)
+	path := put.types.Path
+	b, err := readOn(put.types, on)
 	if err != nil {
-		return nil, nil, err
+		return made, err
 	}
-	data, b, err := ids.Explicit(types.Data, b, types.Path, env.Jobs)
+	t, err := ids.Explicit(resolveids.Types{Data: put.types.Data, BTF: b, Sites: put.sites}, path,
+		env.Jobs)
 	if err != nil {
-		return nil, nil, err
+		return made, err
 	}
-	if types, err = embed.NewBlob(types.Path, data); err != nil {
-		return nil, nil, err
+	if put.types, err = embed.NewBlob(path, t.Data); err != nil {
+		return made, err
 	}
-	edit, data, err := embed.Into(f, types, base)
-	if err != nil {
-		return nil, nil, err
+	put.sites = t.Sites
+	if made, err = put.into(f); err != nil {
+		return made, err
 	}
-	return edit, data, setIDs(env, ids, edit, b, types.Path, fatal)
+	return made, setIDs(env, ids, made.edit, t.BTF, path, fatal)
 }
 
 // setIDs fills in .BTF_ids in the edited file, with the ids of types in b. It prints warnings; if

@@ -49,6 +49,39 @@ func TestEmbedImplicitArguments(t *testing.T) {
 			if !sameFiles(t, p("one.ko"), p("again.ko")) || !sameFiles(t, p("one.btf"), p("again.btf")) {
 				t.Error("changing it again makes a difference")
 			}
+			// Sites of inlined functions are moved onto the changed BTF.
+			var on *btf.Blob
+			if c.types == split {
+				on = blob
+			}
+			types, err := btf.ReadOne(c.types, on)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sites, _ := writeBTF(t, dir, "sites", types, func(b *btf.Builder) {
+				f := b.Func("inlined", b.FuncProto(0), btf.LinkageStatic)
+				b.Locsec("inline.text", btf.Site{Func: idOf(t, c.types, "a", on), LocProto: b.LocProto()},
+					btf.Site{Func: f, LocProto: b.LocProto(), Offset: 4})
+			})
+			succeeds(t, "", append([]string{"embed", "-o", p("sites.ko"), "--btf", c.types,
+				"--resolve-ids", "--inline", sites, "--btf-out", p("on.btf"), "--inline-out", p("moved"),
+				object}, c.onDistilled...)...)
+			if !sameFiles(t, p("on.btf"), p("one.btf")) {
+				t.Error("the sites change the types")
+			}
+			wantSection(t, p("sites.ko"), btf.SectionInline, p("moved"))
+			dump := func(on, sites string) string {
+				args := []string{"dump", "--inline", "--base", on, sites}
+				if c.types == split {
+					args = slices.Insert(args, 2, "--base", base)
+				}
+				_, text, _ := btfdedup(args...)
+				return text
+			}
+			if got, want := dump(p("on.btf"), p("moved")), dump(c.types, sites); got != want ||
+				strings.Count(got, "\n") != 2 {
+				t.Errorf("the sites are\n%swant\n%s", got, want)
+			}
 		})
 	}
 	// Without such kfuncs the BTF doesn't change, whatever its order.
@@ -58,10 +91,10 @@ func TestEmbedImplicitArguments(t *testing.T) {
 	if !sameFiles(t, p("plain.btf"), shown) {
 		t.Error("BTF is changed without a reason")
 	}
-	code, _, stderr := btfdedup("embed", "-o", p("bad"), "--btf", shown, "--btf-out", p("bad.btf"),
+	code, _, stderr := btfdedup("embed", "-o", p("bad"), "--btf", shown, "--inline-out", p("bad.btf"),
 		object)
-	if code != 2 || !strings.Contains(stderr, "need --resolve-ids") {
-		t.Errorf("--btf-out without --resolve-ids: %d, %s", code, stderr)
+	if code != 2 || !strings.Contains(stderr, "--inline-out needs --inline") {
+		t.Errorf("--inline-out without --inline: %d, %s", code, stderr)
 	}
 }
 

@@ -128,8 +128,10 @@ func (e *embedding) prepare(env *cli.Env, m *module, data []byte,
 			return t, nil, err
 		}
 	}
-	t.edit, data, err = intoWithIDs(env, f, ids, types, nil, below, e.fatal)
-	return t, data, err
+	var made embedded
+	made, err = intoWithIDs(env, f, ids, payload{types: types}, below, e.fatal)
+	t.edit = made.edit
+	return t, made.data, err
 }
 
 // sameKernel returns an error if a module and the file with its DWARF were built for different
@@ -158,7 +160,11 @@ func sameKernel(f *elf.File, dwarf string) error {
 // result has the BTF, and with --inline-dir the sites of inlined functions. Sites are embedded too.
 func (e *embedding) artifact(m *module, t *target, result *pipeline.Result) (cli.Artifact, error) {
 	if result.Inlined != nil && result.Inlined.Counts.Sites > 0 {
-		if err := embedSites(m, t, result); err != nil {
+		sites, err := embed.NewBlob(m.name+".inline.btf", result.Inlined.BTF)
+		if err == nil {
+			_, err = embed.Inline(t.edit, t.file, sites)
+		}
+		if err != nil {
 			return cli.Artifact{}, err
 		}
 	}
@@ -167,18 +173,6 @@ func (e *embedding) artifact(m *module, t *target, result *pipeline.Result) (cli
 		return cli.Artifact{}, err
 	}
 	return cli.Artifact{Path: out, File: t.edit.Write}, nil
-}
-
-func embedSites(m *module, t *target, result *pipeline.Result) error {
-	sites, err := embed.NewBlob(m.name+".inline.btf", result.Inlined.BTF)
-	if err != nil {
-		return err
-	}
-	types, err := embed.NewBlob(m.name+".btf", result.BTF)
-	if err != nil {
-		return err
-	}
-	return embed.Inline(t.edit, t.file, sites, types)
 }
 
 // ofVmlinux returns the BTF of the kernel that will load the modules. The parameter path names that
@@ -208,6 +202,6 @@ func (e *embedding) ofVmlinux(env *cli.Env, path string, data []byte) ([]byte, e
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	data, _, err = ids.Explicit(data, b, path, env.Jobs)
-	return data, err
+	explicit, err := ids.Explicit(resolveids.Types{Data: data, BTF: b}, path, env.Jobs)
+	return explicit.Data, err
 }

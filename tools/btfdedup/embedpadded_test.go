@@ -1,19 +1,17 @@
 package main
 
 import (
-	"bytes"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
-	"github.com/rules-btf/rules_btf/internal/format/elf"
 )
 
 // TestEmbedPadded: a linked kernel gets smaller BTF, with the ids that belong to it. --btf-out has
-// the bytes that are embedded, and BTF of inlined functions must be based on these bytes.
+// the bytes that are embedded, and BTF of inlined functions is moved onto them, and padded if the
+// kernel has .BTF.inline already.
 func TestEmbedPadded(t *testing.T) {
 	dir := t.TempDir()
 	p := func(name string) string { return filepath.Join(dir, name) }
@@ -37,31 +35,60 @@ func TestEmbedPadded(t *testing.T) {
 		succeeds(t, "", "embed", "-o", p("new"), "--btf", small, "--resolve-ids", "--btf-out",
 			p("padded.btf"), in)
 		wantIDs(t, p("new"), 2, 1, 3, 0x10001, 4, 2)
-		f, err := elf.Open(p("new"))
-		if err != nil {
-			t.Fatal(err)
+		wantSection(t, p("new"), btf.SectionTypes, p("padded.btf"))
+	}
+
+	_, was := writeBTF(t, dir, "was.btf", nil, func(b *btf.Builder) { twoFuncs("a", "k")(b) })
+	site := func(name string) func(b *btf.Builder) {
+		return func(b *btf.Builder) {
+			inlined := b.Func(name, b.FuncProto(0), btf.LinkageStatic)
+			b.Locsec("inline.text", btf.Site{Func: 3, LocProto: b.LocProto()},
+				btf.Site{Func: inlined, LocProto: b.LocProto(), Offset: 4})
 		}
-		embedded := bytes.Clone(f.Section(btf.SectionTypes).Raw())
-		f.Close()
-		padded, err := os.ReadFile(p("padded.btf"))
-		if err != nil || !bytes.Equal(embedded, padded) {
-			t.Errorf("--btf-out has %d bytes, the file %d: %v", len(padded), len(embedded), err)
+	}
+	sites, _ := writeBTF(t, dir, "sites.inline", blob, site("inlined"))
+	old, _ = writeBTF(t, dir, "old.inline", was, site("longer_than_the_name_of_the_other_function"))
+	link := func(out, sites string) {
+		t.Helper()
+		with := compileIDs(t, dir, "inline.o",
+			`asm(".section .BTF.inline,\"a\"\n.incbin \"`+sites+`\"");`)
+		if text, err := exec.Command("ld", "-e", "0", "-o", out, object, p("btf.o"),
+			with).CombinedOutput(); err != nil {
+			t.Fatalf("ld: %v\n%s", err, text)
 		}
 	}
-	on, err := btf.ReadOne(p("padded.btf"), nil)
-	if err != nil {
-		t.Fatal(err)
+	link(p("loaded"), old)
+	for _, in := range []string{p("first"), p("loaded")} {
+		for _, flag := range []string{"-q", "--resolve-ids"} {
+			args := []string{"embed", "-o", p("out"), "--btf", small, "--btf-out", p("on"), flag, in}
+			inline := append(args, "--inline", sites, "--inline-out", p("moved"))
+			succeeds(t, "", inline...)
+			wantSection(t, p("out"), btf.SectionTypes, p("on"))
+			wantSection(t, p("out"), btf.SectionInline, p("moved"))
+			succeeds(t, "", "verify", "--base", p("on"), p("moved"))
+			_, want, _ := btfdedup("dump", "--inline", "--base", small, sites)
+			_, got, _ := btfdedup("dump", "--inline", "--base", p("on"), p("moved"))
+			if got != want || strings.Count(got, "\n") != 2 {
+				t.Errorf("%s: the sites are\n%swant\n%s", in, got, want)
+			}
+			code, _, stderr := btfdedup(args...)
+			stale := code == 1 && strings.Contains(stderr, in+": the section .BTF.inline is in a loaded")
+			if stale != (in == p("loaded")) || !stale && code != 0 {
+				t.Errorf("%s: without --inline: exit code %d, %s", in, code, stderr)
+			}
+		}
 	}
-	site := func(b *btf.Builder) {
-		b.Locsec("inline.text", btf.Site{Func: 3, LocProto: b.LocProto()})
+	link(p("small"), sites)
+	large, _ := writeBTF(t, dir, "large.inline", blob, site("a_function_with_a_much_longer_name"))
+	code, _, stderr := btfdedup("embed", "-q", "-o", p("bad"), "--btf", small, "--inline", large,
+		p("small"))
+	if code != 1 || !strings.Contains(stderr, "link the kernel with the new .BTF.inline") {
+		t.Errorf("sites that don't fit: exit code %d, %s", code, stderr)
 	}
-	wrong, _ := writeBTF(t, dir, "wrong.inline", blob, site)
-	right, _ := writeBTF(t, dir, "right.inline", on, site)
-	code, _, stderr := btfdedup("embed", "-q", "-o", p("out"), "--btf", small, "--inline", wrong,
-		p("first"))
-	if code != 1 || !strings.Contains(stderr, "or because it is padded: embed once with --btf-out") {
-		t.Errorf("BTF of inlined functions that is based on %s: %d, %s", small, code, stderr)
+	// The kernel's own BTF changes nothing, so the sites are still right.
+	succeeds(t, "", "import", "-o", p("own.btf"), p("loaded"))
+	succeeds(t, "", "embed", "-q", "-o", p("same"), "--btf", p("own.btf"), p("loaded"))
+	if !sameFiles(t, p("same"), p("loaded")) {
+		t.Error("the kernel's own BTF changes the file")
 	}
-	succeeds(t, "", "embed", "-o", p("out"), "--btf", p("padded.btf"), "--resolve-ids", "--inline",
-		right, p("first"))
 }

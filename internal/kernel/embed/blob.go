@@ -55,6 +55,19 @@ func (b *Blob) Parse(base *btf.Blob) (*btf.Blob, error) {
 	return parsed, nil
 }
 
+// fill returns the blob with the size that the linker of f reserved for it, which isn't 0. The error
+// for a larger blob ends with what to do.
+func (b *Blob) fill(f *elf.File, reserved uint64, do string) (*Blob, error) {
+	switch size := uint64(len(b.Data)); {
+	case size > reserved:
+		return nil, fmt.Errorf("%s: the linker reserved %d bytes for the BTF that the kernel loads, but "+
+			"%s has %d: %s", f.Path, reserved, b.Path, size, do)
+	case size < reserved:
+		return b.padded(reserved)
+	}
+	return b, nil
+}
+
 // padded returns the blob with zeros after its strings, so that it has size bytes. The kernel
 // requires that the string section is at the end, ends with a zero, and has at most 16 MiB
 // (btf_parse_str_sec).

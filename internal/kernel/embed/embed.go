@@ -1,6 +1,7 @@
 package embed
 
 import (
+	"bytes"
 	"fmt"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
@@ -25,13 +26,9 @@ import (
 // BTF without a base is an error for a kernel module, because the kernel would take its ids for ids
 // in the BTF of vmlinux.
 func Into(f *elf.File, types, base *Blob) (edit *elfwrite.Edit, data []byte, err error) {
-	switch reserved, size := loaded(f), uint64(len(types.Data)); {
-	case reserved > 0 && reserved < size:
-		return nil, nil, fmt.Errorf("%s: the linker reserved %d bytes for the BTF that the kernel "+
-			"loads, but %s has %d: make an object file from the BTF with btfdedup embed "+
-			"--object, and link the kernel with that file", f.Path, reserved, types.Path, size)
-	case reserved > size:
-		if types, err = types.padded(reserved); err != nil {
+	if reserved := loaded(f, btf.SectionTypes); reserved > 0 {
+		if types, err = types.fill(f, reserved, "make an object file from the BTF with btfdedup embed "+
+			"--object, and link the kernel with that file"); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -83,21 +80,50 @@ func Over(f *elf.File, types, base *Blob) (edit *elfwrite.Edit, beside bool, err
 	return edit, beside, edit.Set(elfwrite.Section{Name: btf.SectionBase, Data: base.Data})
 }
 
-// Inline puts the BTF of inlined functions, which is based on the BTF types, into the section
-// .BTF.inline of the edited file f.
-func Inline(edit *elfwrite.Edit, f *elf.File, inline, types *Blob) error {
-	if err := inline.checkOrder(f); err != nil {
-		return err
+// ReadInline reads BTF of inlined functions, which is based on the BTF types, to be put into f.
+func ReadInline(path string, f *elf.File, types *Blob) (*Blob, error) {
+	inline, err := ReadBlob(path)
+	if err == nil {
+		err = inline.checkOrder(f)
 	}
-	if inline.alone {
-		return fmt.Errorf("%s: BTF of inlined functions must be split BTF, based on %s; make it with "+
-			"btfgen inline", inline.Path, types.Path)
+	if err == nil && inline.alone {
+		err = fmt.Errorf("%s: BTF of inlined functions must be split BTF, based on %s; make it with "+
+			"btfgen inline", path, types.Path)
 	}
-	return edit.Set(elfwrite.Section{Name: btf.SectionInline, Data: inline.Data})
+	return inline, err
 }
 
-func loaded(f *elf.File) uint64 {
-	old := f.Section(btf.SectionTypes)
+// Inline puts BTF of inlined functions, which is based on the BTF that edit has, into the section
+// .BTF.inline of the edited file f, and returns it. If that section is loaded, Inline pads the BTF,
+// as Into does.
+func Inline(edit *elfwrite.Edit, f *elf.File, inline *Blob) (data []byte, err error) {
+	if reserved := loaded(f, btf.SectionInline); reserved > 0 {
+		if inline, err = inline.fill(f, reserved, "link the kernel with the new "+
+			btf.SectionInline); err != nil {
+			return nil, err
+		}
+	}
+	return inline.Data, edit.Set(elfwrite.Section{Name: btf.SectionInline, Data: inline.Data})
+}
+
+// CheckNoInline returns an error if the copy of f with the given BTF needs BTF of inlined
+// functions, because Into can't remove the old .BTF.inline, which is loaded, and which is based on
+// other BTF.
+func CheckNoInline(f *elf.File, data []byte) error {
+	if loaded(f, btf.SectionInline) == 0 {
+		return nil
+	}
+	if old, err := btf.Section(f, btf.SectionTypes); err != nil || bytes.Equal(old, data) {
+		return err
+	}
+	return fmt.Errorf("%s: the section %s is in a loaded segment, and is based on the old BTF: replace "+
+		"it too, with --inline and the output of btfgen inline", f.Path, btf.SectionInline)
+}
+
+// loaded returns how many bytes the linker reserved for a section of a linked file, or 0 if the
+// section isn't loaded.
+func loaded(f *elf.File, name string) uint64 {
+	old := f.Section(name)
 	if old == nil || !old.Alloc() || f.Relocatable() {
 		return 0
 	}

@@ -2,6 +2,7 @@ package implicitargs
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/link/locsec"
@@ -28,6 +29,21 @@ func RewriteApart(b *btf.Blob, kfuncs []string, outlined func(name string) bool,
 	return data, sites, err
 }
 
+// RewriteWith is like RewriteIfNeeded for the base of sites, which is split BTF with the sites of
+// inlined functions, as locsec.Split makes it. It also returns these sites on the changed base.
+func RewriteWith(sites *btf.Blob, kfuncs []string, jobs int) (data []byte, moved *btf.Blob,
+	err error) {
+	edited, err := edit(sites.Base, kfuncs)
+	switch {
+	case err != nil || slices.Equal(edited.Types, sites.Base.Types):
+		return nil, nil, err
+	case edited.HasLocations():
+		return nil, nil, fmt.Errorf("the sites of inlined functions are in separate BTF, but the BTF " +
+			"on which it is based has sites too: make that BTF without the feature inline")
+	}
+	return relinkWith(edited, sites, jobs)
+}
+
 // apart returns the edited BTF without its sites, in canonical order, and split BTF with the sites,
 // which is based on it.
 func apart(edited *btf.Blob, outlined func(name string) bool, jobs int) (data []byte,
@@ -35,7 +51,12 @@ func apart(edited *btf.Blob, outlined func(name string) bool, jobs int) (data []
 	if split, err = locsec.Split(edited, outlined); err != nil {
 		return nil, nil, err
 	}
-	old := split.Base
+	return relinkWith(split.Base, split, jobs)
+}
+
+// relinkWith returns BTF without sites in canonical order, and on it the sites in split, which were
+// based on old, or on BTF with the same first types.
+func relinkWith(old, split *btf.Blob, jobs int) (data []byte, moved *btf.Blob, err error) {
 	linked, nodes, err := relinkTypes(old, jobs)
 	if err != nil {
 		return nil, nil, err
@@ -52,7 +73,7 @@ func apart(edited *btf.Blob, outlined func(name string) bool, jobs int) (data []
 		return nil, nil, err
 	}
 	lost := uint32(0)
-	split = locsec.Move(split, on, func(id uint32) uint32 {
+	moved = locsec.Move(split, on, func(id uint32) uint32 {
 		if id < old.StartID {
 			return id
 		}
@@ -67,7 +88,7 @@ func apart(edited *btf.Blob, outlined func(name string) bool, jobs int) (data []
 		return nil, nil, fmt.Errorf("the sites of inlined functions need %s, which is not a type or "+
 			"function", old.KindName(t))
 	}
-	return linked.BTF, split, checkSites(split)
+	return linked.BTF, moved, checkSites(moved)
 }
 
 // checkSites returns an error if a function at a site has lost parameters. The kernel's macro

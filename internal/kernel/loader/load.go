@@ -93,7 +93,7 @@ func checkSites(m *Module, on *btf.Blob) Verdict {
 	if len(m.inline) == 0 || on == nil {
 		return Verdict{}
 	}
-	if err := verify.Sites(m.inline, on); err != nil {
+	if _, err := verify.Sites(m.inline, on); err != nil {
 		return Verdict{Outcome: WrongBTF, Why: fmt.Sprintf("section %s: %v", btf.SectionInline, err)}
 	}
 	return Verdict{}

@@ -107,23 +107,41 @@ func (x *IDs) Outlined(f *elf.File) (func(name string) bool, error) {
 	return func(name string) bool { return names[name] }, nil
 }
 
-// Explicit removes the implicit arguments of the file's kfuncs from b. data is the raw form of b,
-// from the file typesPath. Explicit returns the new BTF, raw and parsed, or data and b if there is
-// nothing to remove. resolve-ids writes the raw BTF to --btf-out. x may be nil.
-func (x *IDs) Explicit(data []byte, b *btf.Blob, typesPath string, jobs int) ([]byte, *btf.Blob,
-	error) {
+// Types is the BTF of a file, and the sites of inlined functions that are based on it.
+type Types struct {
+	Data  []byte    // the raw form of BTF
+	BTF   *btf.Blob // parsed
+	Sites *btf.Blob // split BTF, based on BTF; may be nil
+}
+
+// Explicit removes the implicit arguments of the file's kfuncs from BTF, which was read from the
+// file typesPath. Explicit returns the new BTF, and the same sites on it; or t if there is nothing
+// to remove. resolve-ids writes the raw BTF to --btf-out. x may be nil.
+func (x *IDs) Explicit(t Types, typesPath string, jobs int) (Types, error) {
 	if len(x.ImplicitKfuncs()) == 0 {
-		return data, b, nil
+		return t, nil
 	}
-	changed, err := implicitargs.RewriteIfNeeded(b, x.kfuncs, jobs)
-	if err == nil && changed != nil {
-		data = changed
-		b, err = btf.Parse(changed, b.Base)
+	if t.Sites != nil {
+		data, sites, err := implicitargs.RewriteWith(t.Sites, x.kfuncs, jobs)
+		if err == nil && data != nil {
+			t = Types{data, sites.Base, sites}
+		}
+		return t, in(typesPath, err)
 	}
+	data, err := implicitargs.RewriteIfNeeded(t.BTF, x.kfuncs, jobs)
+	if err == nil && data != nil {
+		t.Data = data
+		t.BTF, err = btf.Parse(data, t.BTF.Base)
+	}
+	return t, in(typesPath, err)
+}
+
+// in returns err with the path of the file in which the error is, or nil.
+func in(path string, err error) error {
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", typesPath, err)
+		err = fmt.Errorf("%s: %w", path, err)
 	}
-	return data, b, nil
+	return err
 }
 
 // Resolve returns the section with ids from b, which was read from the file typesPath. It warns

@@ -43,17 +43,17 @@ func OfSites(opts Options) Options {
 	return opts
 }
 
-// Sites checks the BTF of inlined functions, as in a section .BTF.inline. Its base is the BTF of
-// the file that has the sites.
-func Sites(raw []byte, base *btf.Blob) error {
+// Sites parses and checks the BTF of inlined functions, as in a section .BTF.inline. Its base is the
+// BTF of the file that has the sites.
+func Sites(raw []byte, base *btf.Blob) (*btf.Blob, error) {
 	b, err := btf.Parse(raw, base)
 	if err == nil {
 		err = Rejected(b, OfSites(Options{Only: new(Boot)}))
 	}
 	if err != nil {
-		return fmt.Errorf("sites of inlined functions: %w", err)
+		return nil, fmt.Errorf("sites of inlined functions: %w", err)
 	}
-	return nil
+	return b, nil
 }
 
 // SitesIn is Sites for the section .BTF.inline of an ELF file, if it has one. The file's BTF is
@@ -80,7 +80,7 @@ func SitesIn(f *elf.File, base *btf.Blob) error {
 			return err
 		}
 	}
-	if err := Sites(raw, on); err != nil {
+	if _, err := Sites(raw, on); err != nil {
 		return fmt.Errorf("section %s: %w", btf.SectionInline, err)
 	}
 	return nil
