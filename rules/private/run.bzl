@@ -9,7 +9,7 @@ threads (-j) as it reserves CPUs.
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 load(":debug_files.bzl", "add_debug_files")
 
-visibility("//rules/...")
+visibility(["//kbuild/...", "//rules/..."])
 
 # The large actions have an exec group, so that a user can choose their machine:
 # exec_properties = {"btf_link.mem": "16g"}.

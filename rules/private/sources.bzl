@@ -1,10 +1,8 @@
 """Which files of `srcs` are converted."""
 
-<<<<<<< HEAD
-visibility("//rules/...")
-=======
 load("//rules:providers.bzl", "BtfModulesInfo")
->>>>>>> w-analysis
+
+visibility("//rules/...")
 
 # The key is the extension of a file that isn't converted. The value says what to do with such a
 # file.
