@@ -25,8 +25,8 @@ BtfObjectsInfo, _new_btf_objects_info = provider(
 features. None, the default, if they are unknown.""",
         "objects": """depset of File: a BTF object for each group of ELF objects (see `grain` of
 `btf_objects`) and for each archive.""",
-        "parts": """depset of struct, or None, the default: for each of `roots`, `root` (File) and `files`
-(tuple of string, the paths of its ELF objects). If several parts have the same files, a link takes
+        "parts": """depset of struct, or None, the default: for each of `roots`, `root` (File) and
+`files` (tuple of string, the paths of its ELF objects). If several parts have the same files, a link takes
 one of them.""",
         "root": """File or None: all of `objects`, merged, if only this target has them. None, the
 default, if `objects` come from a graph of targets, because other targets may share parts of that
@@ -63,8 +63,8 @@ def _btf_info(
     )
 
 BtfInfo, _new_btf_info = provider(
-    doc = """Linked BTF: the types of vmlinux, or the split BTF of a module. Only `btf` is mandatory;
-to be a base, BTF also needs `index` and, if it has `bases`, `indices`.""",
+    doc = """Linked BTF: the types of vmlinux, or the split BTF of a module. Only `btf` is
+mandatory; to be a base, BTF also needs `index` and, if it has `bases`, `indices`.""",
     fields = {
         "bases": """depset of File, postorder: the chain of BTF that `btf` is based on, the
 kernel's BTF first. Empty for vmlinux.""",
@@ -108,8 +108,8 @@ def _modules_info(
     )
 
 BtfModulesInfo, _new_btf_modules_info = provider(
-    doc = """The linked BTF of many modules that are based on the same BTF. Only `bases` and `btfs` are
-mandatory.""",
+    doc = """The linked BTF of many modules that are based on the same BTF. Only `bases` and `btfs`
+are mandatory.""",
     fields = {
         "bases": "depset of File, postorder: the chain of BTF that the modules are based on.",
         "btfs": """depset of File: raw BTF of the modules, each named after its module, or

@@ -1,4 +1,4 @@
-"""kbuild_file: one file from a directory that an action made. kbuild_files: the files of targets."""
+"""kbuild_file: one file of a directory that an action made. kbuild_files: the files of targets."""
 
 load("@bazel_skylib//lib:paths.bzl", "paths")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")

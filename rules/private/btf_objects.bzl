@@ -3,7 +3,13 @@
 load("@bazel_skylib//lib:paths.bzl", "paths")
 load("//rules:providers.bzl", "BtfObjectsInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
-load(":conversion.bzl", "CONVERSION_ATTRS", "conversion_mistake", "conversion_of", "with_debug_files")
+load(
+    ":conversion.bzl",
+    "CONVERSION_ATTRS",
+    "conversion_mistake",
+    "conversion_of",
+    "with_debug_files",
+)
 load(":convert_actions.bzl", "btf_gen")
 load(":debug_files.bzl", "beside_objects", "debug_mistake")
 load(":grain.bzl", "GRAIN_ATTRS", "grain_of", "groups_of")

@@ -82,5 +82,5 @@ SETTINGS_ATTRS = {
 }
 
 def settings_of(attr):
-    """The flags: ConversionSettingsInfo, from `ctx.attr` of a rule or aspect with SETTINGS_ATTRS."""
+    """ConversionSettingsInfo, from `ctx.attr` of a rule or aspect with SETTINGS_ATTRS."""
     return attr._settings[ConversionSettingsInfo]

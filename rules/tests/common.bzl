@@ -3,6 +3,16 @@
 load("@bazel_skylib//lib:unittest.bzl", "analysistest", "asserts")
 load("//rules/private:debug_files.bzl", "FOLLOW_NONE")
 
+def _directory_impl(ctx):
+    out = ctx.actions.declare_directory(ctx.label.name)
+    ctx.actions.run_shell(outputs = [out], command = "exit 1")
+    return [DefaultInfo(files = depset([out]))]
+
+directory = rule(
+    implementation = _directory_impl,
+    doc = "A directory whose files are unknown until an action has made it.",
+)
+
 def actions_of(env, mnemonic):
     """The actions that the target under test declares with a mnemonic."""
     return [action for action in analysistest.target_actions(env) if action.mnemonic == mnemonic]

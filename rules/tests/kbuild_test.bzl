@@ -2,17 +2,7 @@
 
 load("@bazel_skylib//lib:unittest.bzl", "analysistest", "asserts", "loadingtest")
 load("//kbuild:defs.bzl", "kbuild_btf")
-load(":common.bzl", "actions_of", "arguments", "failure_test", "names", "only_action")
-
-def _kernel_impl(ctx):
-    out = ctx.actions.declare_directory(ctx.label.name)
-    ctx.actions.run_shell(outputs = [out], command = "exit 1")
-    return [DefaultInfo(files = depset([out]))]
-
-_kernel = rule(
-    implementation = _kernel_impl,
-    doc = "A directory with a kernel, whose files are unknown until an action has made it.",
-)
+load(":common.bzl", "actions_of", "arguments", "directory", "failure_test", "names", "only_action")
 
 def _files_impl(ctx):
     env = analysistest.begin(ctx)
@@ -79,7 +69,7 @@ def kbuild_suite(name):
     Args:
         name: name of the test suite.
     """
-    _kernel(name = "kbuild_kernel", tags = ["manual"], testonly = True)
+    directory(name = "kbuild_kernel", tags = ["manual"], testonly = True)
     kbuild_btf(
         name = "kbuild_selected",
         tree = _selected(":kbuild_kernel"),

@@ -3,16 +3,15 @@
 load("@bazel_skylib//lib:unittest.bzl", "analysistest", "asserts")
 load("@bazel_skylib//rules:write_file.bzl", "write_file")
 load("//rules:defs.bzl", "BtfModulesInfo", "btf_objects", "modules_btf", "vmlinux_btf")
-load(":common.bzl", "actions_of", "arguments", "elf_inputs", "failure_test", "names", "only_action")
-
-def _directory_impl(ctx):
-    out = ctx.actions.declare_directory(ctx.label.name)
-    ctx.actions.run_shell(outputs = [out], command = "exit 1")
-    return [DefaultInfo(files = depset([out]))]
-
-_directory = rule(
-    implementation = _directory_impl,
-    doc = "A directory whose files are unknown until an action has made it.",
+load(
+    ":common.bzl",
+    "actions_of",
+    "arguments",
+    "directory",
+    "elf_inputs",
+    "failure_test",
+    "names",
+    "only_action",
 )
 
 def _files_impl(ctx):
@@ -299,7 +298,7 @@ def modules_suite(name):
         write_file(name = "modules_" + file + "_file", out = "modules/" + file, content = [])
     btf_objects(name = "modules_objects", srcs = ["modules/kernel.o"], tags = ["manual"])
     vmlinux_btf(name = "modules_kernel", srcs = [":modules_objects"], tags = ["manual"])
-    _directory(name = "modules_tree", tags = ["manual"])
+    directory(name = "modules_tree", tags = ["manual"])
     modules_btf(
         name = "modules_of_files",
         base = ":modules_kernel",
@@ -324,7 +323,7 @@ def modules_suite(name):
         modules = ["modules/net.ko", "modules/other/net.ko"],
         tags = ["manual"],
     )
-    _directory(name = "other/modules_tree", tags = ["manual"])
+    directory(name = "other/modules_tree", tags = ["manual"])
     wrong = {
         "modules_of_one_name_for_the_kernel": (
             _dash_test,

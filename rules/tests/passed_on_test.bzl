@@ -258,7 +258,11 @@ def passed_on_suite(name):
                 _FAILURES[kind.removesuffix("_of")](name = test, target_under_test = ":" + target)
                 continue
             reads, groups = cell
-            btf = {"embed": target + ".embedded.btf", "import": target + ".btf", "vmlinux": target + ".btf"}
+            btf = {
+                "embed": target + ".embedded.btf",
+                "import": target + ".btf",
+                "vmlinux": target + ".btf",
+            }
             _passed_on_test(
                 name = test,
                 btf = btf.get(kind, source + ".btf"),
