@@ -15,12 +15,9 @@ import (
 func Do(jobs, parts int, do func(part int)) {
 	jobs = min(jobs, parts)
 	if jobs <= 1 {
-		s := Begin()
 		for i := range parts {
 			do(i)
-			s.Next()
 		}
-		s.End()
 		return
 	}
 	var next atomic.Int64
