@@ -166,8 +166,8 @@ func cuts(t *testing.T, data []byte) []int64 {
 
 // truncatedLine matches the message of a program whose input was truncated. The second form is for
 // a program that opens the file again after the truncation.
-var truncatedLine = regexp.MustCompile(`^\S+: \S+: (truncated while it was read \(byte \d+ is ` +
-	`gone\); try again when the step that writes it is done|truncated: section \d+ .*)\n$`)
+var truncatedLine = regexp.MustCompile(`^\S+: \S+: (truncated while it was read; try again when the ` +
+	`step that writes it is done|truncated: section \d+ .*)\n$`)
 
 // TestTruncated truncates an input right after it has been mapped, in each run to a different size.
 // The run must either print a one-line error message or give the same result as with the whole file

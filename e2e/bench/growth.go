@@ -18,14 +18,6 @@ type stats struct {
 		Units int
 	}
 	Shapes struct{ Distinct int }
-	Phases []phase
-}
-
-type phase struct {
-	Name     string
-	CPU      float64 `json:"cpu_seconds"`
-	Critical float64 `json:"critical_seconds"`
-	Steps    []phase
 }
 
 // withStats returns the commands with STATS replaced by the name of a file, and a function that

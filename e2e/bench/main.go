@@ -4,10 +4,9 @@
 //	bench machine                             describes the machine, and how busy it is
 //	bench table RUNS HEADING {NAME COMMAND}…  time and memory, and ratios to the first command
 //	bench growth RUNS HEADING {NAME COMMAND}… time and memory over the size of the DWARF
-//	bench threads RUNS HEADING {NAME COMMAND}… how much of the time more threads can't save
 //
-// COMMAND is a shell command line. For growth and threads, it must contain STATS where the name of
-// the file for --stats belongs; for threads, it must run on one thread.
+// COMMAND is a shell command line. For growth, it must contain STATS where the name of the file for
+// --stats belongs.
 package main
 
 import (
@@ -19,7 +18,7 @@ import (
 )
 
 var tables = map[string]func(runs int, commands []command){
-	"table": table, "growth": growth, "threads": threads,
+	"table": table, "growth": growth,
 }
 
 func main() {
@@ -31,7 +30,7 @@ func main() {
 		return
 	}
 	if len(args) < 5 || len(args)%2 != 1 || tables[args[0]] == nil {
-		usageError("bench machine, or bench table|growth|threads RUNS HEADING {NAME COMMAND}…")
+		usageError("bench machine, or bench table|growth RUNS HEADING {NAME COMMAND}…")
 	}
 	runs, err := strconv.Atoi(args[1])
 	if err != nil || runs < 1 {

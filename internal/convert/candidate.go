@@ -64,7 +64,7 @@ func (c *converter) addCandidates() error {
 // addTogether adds functions. It locks the graph once for all of them, and looks up many hashes at
 // a time, because the loads from memory then overlap.
 func (c *converter) addTogether(list []candidate) error {
-	c.store.lock()
+	c.store.mu.Lock()
 	defer c.store.mu.Unlock()
 	if err := c.addPrototypes(list); err != nil {
 		return err
@@ -129,7 +129,7 @@ func (c *converter) addCandidate(f *candidate) (types.ID, error) {
 
 // keepCandidates returns copies of functions that outlive the unit.
 func (c *converter) keepCandidates(list []candidate) ([]candidate, error) {
-	c.store.lock()
+	c.store.mu.Lock()
 	defer c.store.mu.Unlock()
 	kept := slices.Clone(list)
 	for i := range kept {

@@ -218,7 +218,7 @@ func (u *unit) visitTypedef(e *dwarf.DIE) (found item, err error) {
 	if _, err := t.hash(0); err != nil {
 		return found, err
 	}
-	u.c.store.lock()
+	u.c.store.mu.Lock()
 	defer u.c.store.mu.Unlock()
 	id, err := t.node(0)
 	if err != nil || id == 0 || u.c.store.g.Node(id).Kind != types.KindTypedef {
@@ -279,7 +279,7 @@ func (u *unit) visitTagged(e *dwarf.DIE) (found item, err error) {
 	if err != nil {
 		return found, err
 	}
-	u.c.store.lock()
+	u.c.store.mu.Lock()
 	defer u.c.store.mu.Unlock()
 	id, err := u.nodeOf(h, &d, e.Off, 0)
 	if err != nil {

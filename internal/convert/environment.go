@@ -67,7 +67,7 @@ func (c *converter) end(number int) error {
 	if err := c.main.r.Take(len(c.env.items)); err != nil {
 		return err
 	}
-	c.store.lock()
+	c.store.mu.Lock()
 	file := c.store.g.Strs.Intern([]byte(c.env.file))
 	c.store.mu.Unlock()
 	if c.sites != nil {

@@ -187,7 +187,7 @@ func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags, nameless bool) e
 		u.c.env.candidates = append(u.c.env.candidates, c)
 		return err
 	}
-	u.c.store.lock()
+	u.c.store.mu.Lock()
 	defer u.c.store.mu.Unlock()
 	id, err := u.c.addCandidate(&c)
 	if err != nil {
@@ -234,7 +234,7 @@ func (u *unit) prototype(e *dwarf.DIE, f *function) (prototype, error) {
 	if err != nil || c.repeats == repeatMost && len(c.scratch.elems) <= maxPending {
 		return p, err
 	}
-	c.store.lock()
+	c.store.mu.Lock()
 	defer c.store.mu.Unlock()
 	err = p.add()
 	c.scratch.elems = c.scratch.elems[:base]
@@ -349,7 +349,7 @@ func (u *unit) judge(e *dwarf.DIE, f *function, symbol *mark) (flags types.FuncF
 	if !wanted {
 		return flags, sig, nil
 	}
-	u.c.store.lock()
+	u.c.store.mu.Lock()
 	defer u.c.store.mu.Unlock()
 	clone := symbol.suffixed != "" && !symbol.part()
 	if sig, err = u.trueSignature(e, f, &v, clone); clone {

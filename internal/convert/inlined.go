@@ -144,7 +144,7 @@ func (c *converter) findInlined(h types.Hash) types.ID {
 	if found.hash == h {
 		return found.id
 	}
-	c.store.lock()
+	c.store.mu.Lock()
 	id := c.store.g.Find(h)
 	c.store.mu.Unlock()
 	if id != 0 {
@@ -199,7 +199,7 @@ func (c *converter) addInlined() (err error) {
 	if c.sites == nil || len(c.sites.functions) == 0 {
 		return nil
 	}
-	c.store.lock()
+	c.store.mu.Lock()
 	defer c.store.mu.Unlock()
 	s := c.sites
 	for i := range s.functions {

@@ -83,7 +83,7 @@ func (c *converter) noteSignatures(number int) {
 	if c.single || !c.in.d.HasTypeUnits() || !c.main.r.IsC() {
 		return
 	}
-	c.store.lock()
+	c.store.mu.Lock()
 	tag := c.store.g.Name(c.store.g.Node(c.env.conflicted))
 	c.store.mu.Unlock()
 	root := &c.main.r.Root

@@ -71,7 +71,7 @@ func (c *converter) readPinned(h *dwarf.Unit, file string) error {
 	if err := p.read(c, h, file); err != nil {
 		return err
 	}
-	c.store.lock()
+	c.store.mu.Lock()
 	err := p.importer.Add()
 	c.store.mu.Unlock()
 	if err != nil {

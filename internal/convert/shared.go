@@ -62,7 +62,7 @@ func (s *Shared) converter(in input) *converter {
 }
 
 func (s *store) full(limit int) bool {
-	s.lock()
+	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.g.Nodes) >= limit
 }
@@ -89,7 +89,7 @@ func (s *Shared) object(c *converter, units []object.Unit) *object.Object {
 
 // part returns an object with these units. Its own graph has copies of the nodes that they use.
 func (c *converter) part(units []object.Unit) *object.Object {
-	c.store.lock()
+	c.store.mu.Lock()
 	g := c.store.g.Snapshot()
 	c.store.mu.Unlock()
 	part := c.scratch.parter.Part(g, func(yield func(types.ID) bool) {

@@ -36,9 +36,6 @@ type apart [128]byte
 // are much larger than a kernel have fewer nodes than that, so their graphs start small and grow.
 func roomFor(size int) int { return min(min(size/60, 1<<12)+size/1500, 1<<18) }
 
-// lockTries is how often a thread tries to lock the graph before it sleeps: about 50 µs in total.
-const lockTries = 1 << 14
-
 func newObject(d *dwarf.Data, opt *Options, nodes int) *object.Object {
 	return &object.Object{Target: targetOf(d.File), Features: opt.Features,
 		Graph: types.NewSized(nodes)}
@@ -56,14 +53,4 @@ func newStore(d *dwarf.Data, opt *Options, size int) *store {
 	s.byPrint.items.init(nodes / 8)
 	s.byPrint.hashes.init(nodes / 4)
 	return s
-}
-
-// lock spins at first: the lock is held for microseconds, and sleeping and waking take longer.
-func (s *store) lock() {
-	for range lockTries {
-		if s.mu.TryLock() {
-			return
-		}
-	}
-	s.mu.Lock()
 }

@@ -83,7 +83,7 @@ func (u *unit) visitVariable(off uint32) error {
 	if _, err := t.hash(0); err != nil {
 		return err
 	}
-	u.c.store.lock()
+	u.c.store.mu.Lock()
 	defer u.c.store.mu.Unlock()
 	str, err := owner.intern(n)
 	if err != nil {

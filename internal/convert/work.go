@@ -151,12 +151,7 @@ func (w *work) shares() bool {
 
 // thread converts chunks of units with c until none is left or a unit fails.
 func (w *work) thread(c *converter) {
-	for s := parallel.Begin(); ; s.Next() {
-		k := int(w.next.Add(1)) - 1
-		if k >= len(w.chunks) {
-			s.End()
-			return
-		}
+	for k := int(w.next.Add(1)) - 1; k < len(w.chunks); k = int(w.next.Add(1)) - 1 {
 		i := 0
 		if k > 0 {
 			i = w.chunks[k-1]

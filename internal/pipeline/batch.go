@@ -2,16 +2,16 @@ package pipeline
 
 import (
 	"os"
+	"sync"
 
 	"github.com/rules-btf/rules_btf/internal/convert"
-	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
 
 // Batch makes the BTF of many modules, several at the same time. Types that several modules have
 // are read only once.
 type Batch struct {
 	shared convert.Shared
-	large  parallel.Alone // makes the BTF of large modules
+	large  sync.Mutex // makes the BTF of large modules
 }
 
 // largeFile is the minimum size, in bytes, of files that are converted one at a time: the relocated
@@ -23,7 +23,7 @@ var largeFile int64 = 32 << 20
 // exception is a large module if the batch has more than two threads, because the large modules
 // would otherwise take longer than all others together. How.Watch must be nil, because a Watcher is
 // for one file.
-func (b *Batch) Linked(path string, how How) (result *Result, err error) {
+func (b *Batch) Linked(path string, how How) (*Result, error) {
 	how.Convert.Counts = new(convert.Counts)
 	info, err := os.Stat(path)
 	large := err == nil && info.Size() >= largeFile
@@ -33,6 +33,7 @@ func (b *Batch) Linked(path string, how How) (result *Result, err error) {
 	if !large {
 		return Linked(path, how)
 	}
-	b.large.Do(func() { result, err = Linked(path, how) })
-	return result, err
+	b.large.Lock()
+	defer b.large.Unlock()
+	return Linked(path, how)
 }

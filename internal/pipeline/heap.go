@@ -30,22 +30,6 @@ func RelaxHeap(paths []string) {
 	}
 }
 
-// heapFloor is how much the heap may hold, in bytes, before garbage is collected: more than ten
-// times what converting a module takes.
-const heapFloor = 64 << 20
-
-// ballast is memory that is never touched: it takes up no RAM, but the garbage collector counts it.
-//
-//lint:ignore U1000 only the garbage collector uses it
-var ballast []byte
-
-// RaiseHeap lets the heap, with the ballast, grow to twice heapFloor, unless the user has set GOGC.
-func RaiseHeap() {
-	if os.Getenv("GOGC") == "" {
-		ballast = make([]byte, heapFloor)
-	}
-}
-
 // The memory of a process that converts one linked file should stay below 300 MB plus a twentieth
 // of the file's debugging information. Of this, otherMemory is for the program and for the pages of
 // the mapped file, which the garbage collector doesn't count.

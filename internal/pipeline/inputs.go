@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"sync"
 
 	"github.com/rules-btf/rules_btf/internal/convert"
 	"github.com/rules-btf/rules_btf/internal/format/debugfile"
@@ -93,7 +94,7 @@ func findInputs(files *debugfile.Search, paths []string) (list []inputFile, size
 // the inputs in bytes. Types that several inputs have are read only once.
 func convertSeveral(list []inputFile, size int, options convert.Options,
 	progress func(done, all int)) {
-	var large parallel.Alone // converts large inputs
+	var large sync.Mutex // converts large inputs
 	alone, shares := options, options
 	shares.Jobs, shares.Shared = 1, &convert.Shared{Joined: true, Size: size}
 	shares.Shapers = new(object.Shapers)
@@ -102,12 +103,13 @@ func convertSeveral(list []inputFile, size int, options convert.Options,
 		names[i] = list[i].Label
 	}
 	errs := parallel.Each(options.Jobs, names, func(i int) error {
-		return list[i].open(func(f *elf.File) (err error) {
+		return list[i].open(func(f *elf.File) error {
 			if int64(f.Size()) < largeFile {
 				return list[i].read(f, shares)
 			}
-			large.Do(func() { err = list[i].read(f, alone) })
-			return err
+			large.Lock()
+			defer large.Unlock()
+			return list[i].read(f, alone)
 		})
 	}, progress)
 	for i, err := range errs {

@@ -48,7 +48,7 @@ func unpackArchives(env *cli.Env, args []string, maxDecompressed int) (
 			dir, removeDir, err := cli.TempDir(env.Output, arg)
 			dirs = append(dirs, removeDir)
 			if err == nil {
-				err = unpackModules(arg, dir, env.Jobs, maxDecompressed)
+				err = unpackModules(arg, dir, maxDecompressed)
 			}
 			if err != nil {
 				return nil, remove, err
@@ -63,7 +63,7 @@ func unpackArchives(env *cli.Env, args []string, maxDecompressed int) (
 // unpackModules writes the modules in an archive (*.ko and *.ko.debug) to a directory, one after
 // the other. Compressed modules are decompressed. Other files and links are skipped: "make
 // modules_install" writes links to the kernel's sources.
-func unpackModules(path, dir string, jobs, maxDecompressed int) error {
+func unpackModules(path, dir string, maxDecompressed int) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
@@ -85,14 +85,13 @@ func unpackModules(path, dir string, jobs, maxDecompressed int) error {
 		return fmt.Errorf("%s: neither a tar archive nor a package of a distribution", path)
 	}
 	budget := &kernelimage.Budget{Limit: int64(kernelimage.Limit(len(data), maxDecompressed))}
-	opts := packages.Options{Jobs: jobs, Budget: budget}
 	modules := 0
-	err = packages.Each(data, opts, func(f packages.File) error {
+	err = packages.Each(data, budget, func(f packages.File) error {
 		if !strings.HasSuffix(strings.TrimSuffix(unpackedName(f.Name), ".debug"), ".ko") {
 			return nil
 		}
 		modules++
-		err := unpackModule(dir, f, opts)
+		err := unpackModule(dir, f, budget)
 		if pe, ok := errors.AsType[*fs.PathError](err); ok {
 			err = pe.Err // without the temporary path
 		}
@@ -111,7 +110,7 @@ func unpackModules(path, dir string, jobs, maxDecompressed int) error {
 }
 
 // unpackModule writes a module that is in an archive to a directory, decompressed.
-func unpackModule(dir string, f packages.File, opts packages.Options) error {
+func unpackModule(dir string, f packages.File, budget *kernelimage.Budget) error {
 	if f.Link != "" || f.Special {
 		return errors.New("not a regular file; unpack the archive, and pass the directory")
 	}
@@ -132,7 +131,7 @@ func unpackModule(dir string, f packages.File, opts packages.Options) error {
 	if name == f.Name {
 		_, err = io.Copy(w, f)
 	} else {
-		err = decompress(&spender{w, opts.Budget}, f, opts.Jobs)
+		err = decompress(&spender{w, budget}, f)
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return errors.New("truncated; make the archive again")
@@ -141,12 +140,12 @@ func unpackModule(dir string, f packages.File, opts packages.Options) error {
 }
 
 // decompress writes the content of a compressed file in an archive to w.
-func decompress(w io.Writer, f packages.File, jobs int) error {
+func decompress(w io.Writer, f packages.File) error {
 	packed, err := io.ReadAll(f)
 	if err != nil {
 		return err
 	}
-	r, err := kernelimage.NewReader(packed, jobs)
+	r, err := kernelimage.NewReader(packed)
 	if err != nil {
 		return err
 	}

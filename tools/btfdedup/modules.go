@@ -163,7 +163,6 @@ func (b *batch) run(env *cli.Env, args []string) error {
 	if err := b.makeDirs(); err != nil {
 		return err
 	}
-	pipeline.RaiseHeap()
 	phase := b.report.Phase("modules", "modules")
 	errs := b.makeAll(modules, phase.Progress)
 	b.report.Stats.Modules = &b.tally.ofModules

@@ -136,7 +136,7 @@ func TestStats(t *testing.T) {
 				t.Error("--verbose and --stats change the output")
 			}
 			s := readStats(t, read(t, p("stats.json")))
-			if s.Schema != 1 || s.Tool != "btfgen" || s.Verb != "elf" || s.Version == "" || s.Jobs != 3 {
+			if s.Schema != report.Schema || s.Tool != "btfgen" || s.Verb != "elf" || s.Version == "" || s.Jobs != 3 {
 				t.Errorf("the run is described as %+v", s)
 			}
 			written := len(raw) + len(read(t, p("skipped")))
@@ -209,31 +209,6 @@ func checkTimes(t *testing.T, s *report.Stats, names ...string) {
 	}
 	if len(left) > 0 {
 		t.Errorf("there is no phase %v", left)
-	}
-}
-
-// TestCriticalSeconds: with one thread, phases don't overlap, and the processor time of each is
-// known, as well as the part that other threads couldn't do. With several threads, neither is known.
-func TestCriticalSeconds(t *testing.T) {
-	in := filepath.Join(objects, "lto-linked-gcc.elf")
-	for jobs := 1; jobs <= 2; jobs++ {
-		out := filepath.Join(t.TempDir(), "out.btf")
-		code, stdout, stderr := btfgen("elf", fmt.Sprint("-j", jobs), "--stats=-", "-o", out, in)
-		if code != 0 {
-			t.Fatal(stderr)
-		}
-		s := readStats(t, []byte(stdout))
-		end := 0.0
-		for _, p := range s.Phases {
-			one := p.CPU > 0 && p.Critical > 0 && p.Critical <= p.CPU && p.Start >= end
-			if jobs == 1 && !one || jobs > 1 && (p.CPU != 0 || p.Critical != 0) {
-				t.Errorf("-j%d: %+v, after %f s", jobs, p, end)
-			}
-			if p.Name == "convert" && jobs == 1 && p.Critical == p.CPU {
-				t.Errorf("several units, but nothing to share: %+v", p)
-			}
-			end = p.Start + p.Seconds - 1e-5 // times are rounded
-		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rules-btf/rules_btf/internal/support/mapped"
 	"github.com/rules-btf/rules_btf/internal/support/message"
 	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
@@ -72,22 +74,12 @@ func isUsage(err error) bool {
 // ErrNo ends a command with exit code 1 and no message: the command has already printed its answer.
 var ErrNo = errors.New("no")
 
-// exitCode calls run, prints its error, if any, and returns the exit code. A panic also becomes an
-// error message: either a mapped input was truncated, or the program has a bug.
-func (e *Env) exitCode(run func() error) (code int) {
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	defer func() {
-		if r := recover(); r != nil {
-			code = 1
-			p := parallel.Recovered(r)
-			if err := p.Truncated(); err != nil {
-				e.Error(err)
-				return
-			}
-			e.Error(p.Internal())
-		}
-	}()
-	err := run()
+// exitCode calls run, prints its error, if any, and returns the exit code. If an input was truncated
+// while it was mapped, that is the error.
+func (e *Env) exitCode(run func() error) int {
+	defer mapped.Reset()
+	err := recovered(run)
+	err = cmp.Or(mapped.Check(), err)
 	if err == nil {
 		return 0
 	}
@@ -99,6 +91,17 @@ func (e *Env) exitCode(run func() error) (code int) {
 		return 2
 	}
 	return 1
+}
+
+// recovered calls run, and returns its error. A panic also becomes an error.
+func recovered(run func() error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true)) // see package mapped
+	defer func() {
+		if r := recover(); r != nil {
+			err = parallel.Recovered(r).Internal()
+		}
+	}()
+	return run()
 }
 
 // oneLine makes a message a single line without control characters and names of temporary

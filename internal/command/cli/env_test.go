@@ -95,14 +95,16 @@ func TestTruncatedInput(t *testing.T) {
 			if err := env.WriteOutput(out, Bytes(nil)); err == nil {
 				t.Error("a truncated input gave an output")
 			}
-			parallel.Do(jobs, 8, func(part int) {
+			parallel.Each(jobs, make([]string, 8), func(part int) error {
 				parallel.Do(jobs, 2, func(int) { sum.Add(int64(data[part*page])) })
-			})
+				return nil
+			}, func(int, int) {})
+			t.Error("Each returned")
 			return nil
 		})
 		code := Execute(program, nil, nil, nil, &stderr)
 		if line := stderr.String(); code != 1 || strings.Count(line, "\n") != 1 ||
-			!strings.HasPrefix(line, "one: "+path+": truncated while it was read (byte ") {
+			!strings.HasPrefix(line, "one: "+path+": truncated while it was read; try again ") {
 			t.Errorf("-j%d: exit code %d, %s", jobs, code, line)
 		}
 		if left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "*out*")); len(left) > 0 {

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"time"
-
-	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
 
 // Phase is a part of a run. Phases may overlap.
@@ -13,17 +11,17 @@ type Phase struct {
 	run       *Run
 	name      string
 	unit      string // what is counted, such as "units"
-	start     moment
-	spent     Spent // set when the phase ends
+	start     time.Time
+	seconds   float64 // set when the phase ends
 	done, all int
 
 	steps     []StepTime // the last one still runs
-	stepStart moment
+	stepStart time.Time
 }
 
 // Phase begins a phase. The parameter unit names what Progress counts, in the plural.
 func (r *Run) Phase(name, unit string) *Phase {
-	p := &Phase{run: r, name: name, unit: unit, start: now()}
+	p := &Phase{run: r, name: name, unit: unit, start: time.Now()}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.open = append(r.open, p)
@@ -42,23 +40,23 @@ func (p *Phase) Step(name string) {
 	p.run.mu.Lock()
 	defer p.run.mu.Unlock()
 	p.endStep()
-	p.steps, p.stepStart = append(p.steps, StepTime{Name: name}), now()
+	p.steps, p.stepStart = append(p.steps, StepTime{Name: name}), time.Now()
 }
 
 func (p *Phase) endStep() {
 	if n := len(p.steps); n > 0 {
-		p.steps[n-1].Spent = p.stepStart.spent()
+		p.steps[n-1].Seconds = seconds(time.Since(p.stepStart))
 	}
 }
 
 // stop ends the phase, before its results are counted.
 func (p *Phase) stop() {
-	spent := p.start.spent()
+	spent := seconds(time.Since(p.start))
 	r := p.run
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	p.endStep()
-	p.spent = spent
+	p.seconds = spent
 	r.open = slices.DeleteFunc(r.open, func(q *Phase) bool { return q == p })
 }
 
@@ -67,7 +65,7 @@ func (p *Phase) record(what string) {
 	r := p.run
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	t := PhaseTime{Name: p.name, Start: seconds(p.start.time.Sub(r.start)), Spent: p.spent,
+	t := PhaseTime{Name: p.name, Start: seconds(p.start.Sub(r.start)), Seconds: p.seconds,
 		Steps: p.steps}
 	r.Stats.Phases = append(r.Stats.Phases, t)
 	r.tell("%s: %s, %.2f s", p.name, what, t.Seconds)
@@ -82,22 +80,6 @@ func (p *Phase) progress(now time.Time) string {
 	if p.all == 0 {
 		return text
 	}
-	rate := float64(p.done) / max(now.Sub(p.start.time).Seconds(), 1e-3)
+	rate := float64(p.done) / max(now.Sub(p.start).Seconds(), 1e-3)
 	return fmt.Sprintf("%s %d of %d %s, %.0f/s", text, p.done, p.all, p.unit, rate)
-}
-
-// moment is the state of all clocks at one moment.
-type moment struct {
-	time          time.Time
-	cpu, critical time.Duration
-}
-
-func now() moment {
-	cpu, critical := parallel.Clocks()
-	return moment{time.Now(), cpu, critical}
-}
-
-func (m moment) spent() Spent {
-	n := now()
-	return Spent{seconds(n.time.Sub(m.time)), seconds(n.cpu - m.cpu), seconds(n.critical - m.critical)}
 }

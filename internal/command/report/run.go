@@ -20,7 +20,6 @@ import (
 	"github.com/rules-btf/rules_btf/internal/command/progress"
 	"github.com/rules-btf/rules_btf/internal/command/version"
 	"github.com/rules-btf/rules_btf/internal/support/message"
-	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
 
 // Run is one run of a verb.
@@ -53,7 +52,6 @@ func Start(env *cli.Env, inputs []string) *Run {
 			r.Stats.Input.Bytes += info.Size()
 		}
 	}
-	parallel.Measure(env.Stats != "" && env.Jobs == 1)
 	cli.AtSignal(r.interrupted)
 	if env.Quiet {
 		return r

@@ -8,7 +8,7 @@ import (
 
 // Schema is the version of the statistics' format. It changes when a field is removed or changes
 // its meaning, not when a field is added.
-const Schema = 1
+const Schema = 2
 
 // Stats are the statistics of a run, which docs/run-statistics.md describes. Fields that don't
 // apply to the verb are nil.
@@ -90,27 +90,18 @@ type Decided struct {
 	Skipped map[string]int `json:"skipped"` // by reason
 }
 
-// PhaseTime records when a phase began, in seconds of wall time, and how long it took.
+// PhaseTime records when a phase began, and how long it took, in seconds of wall time.
 type PhaseTime struct {
-	Name  string  `json:"name"`
-	Start float64 `json:"start"`
-	Spent
-	Steps []StepTime `json:"steps,omitempty"`
+	Name    string     `json:"name"`
+	Start   float64    `json:"start"`
+	Seconds float64    `json:"seconds"`
+	Steps   []StepTime `json:"steps,omitempty"`
 }
 
-// StepTime is how long a step of a phase took.
+// StepTime is how long a step of a phase took, in seconds of wall time.
 type StepTime struct {
-	Name string `json:"name"`
-	Spent
-}
-
-// Spent is how long something took, in seconds.
-type Spent struct {
-	Seconds float64 `json:"seconds"` // wall time
-	// CPU is the processor time, and Critical is how much of it would remain with any number of
-	// threads. They are 0 if the run had several threads.
-	CPU      float64 `json:"cpu_seconds,omitempty"`
-	Critical float64 `json:"critical_seconds,omitempty"`
+	Name    string  `json:"name"`
+	Seconds float64 `json:"seconds"`
 }
 
 // Memory is the memory that the process used, in bytes.

@@ -15,5 +15,5 @@
 //
 // Input is untrusted: all offsets, counts and sizes are checked, and no allocation is larger than
 // what the bytes of the file justify. Files are memory-mapped. If a file is truncated while it is
-// mapped, a read panics (see package mapped).
+// mapped, a read may panic (see package mapped).
 package elf

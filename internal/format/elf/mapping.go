@@ -83,9 +83,9 @@ func mapOpen(fd *os.File, path string, offset, size int64) (*mapping, error) {
 	pages, err := mapped.Map(fd, st, path, offset-slack, int(size+slack), unix.MAP_PRIVATE)
 	if err != nil { // some file systems cannot map
 		m.data = make([]byte, size)
-		n, rerr := fd.ReadAt(m.data, offset)
+		_, rerr := fd.ReadAt(m.data, offset)
 		if rerr == io.EOF {
-			return nil, mapped.NewTruncated(path, offset+int64(n))
+			return nil, mapped.Truncated(path)
 		}
 		if rerr != nil {
 			return nil, fmt.Errorf("%s: mmap: %v; read: %w", path, err, rerr)
@@ -131,7 +131,7 @@ func (m *mapping) close() error {
 	pages := m.pages
 	m.copies, m.pages, m.data, m.fd = nil, nil, nil, nil
 	if pages != nil {
-		err = cmp.Or(err, mapped.Unmap(pages)) // last, since it may panic
+		err = cmp.Or(err, mapped.Unmap(pages))
 	}
 	return err
 }

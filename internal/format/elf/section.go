@@ -113,11 +113,11 @@ func (s *Section) readRaw(p []byte, off int64) error {
 		return nil
 	}
 	at := m.offset + int64(s.Offset) + off
-	switch n, err := m.fd.ReadAt(p, at); err {
+	switch _, err := m.fd.ReadAt(p, at); err {
 	case nil:
 		return nil
 	case io.EOF:
-		return mapped.NewTruncated(s.f.Holder, at+int64(n))
+		return mapped.Truncated(s.f.Holder)
 	default:
 		return s.errorf("read %d bytes at offset %d: %w", len(p), off, err)
 	}

@@ -18,6 +18,7 @@ func TestFormats(t *testing.T) {
 		{"xz", "xz --check=crc32 --x86 --lzma2=dict=128MiB"},
 		{"xz", "xz --check=crc32 --powerpc --lzma2=dict=1MiB"},
 		{"xz", "xz"},
+		{"xz", "xz -T2 --block-size=4KiB --check=none"},
 		{"zstd", "zstd -22 --ultra"},
 		{"lz4", "lz4 -l -9 - -"},
 		{"lz4", "lz4 -9 - -"},

@@ -49,7 +49,7 @@ func Is(data []byte) bool { return isDeb(data) || isRPM(data) || isTar(data) }
 func Begins(head []byte) bool { return isDeb(head) || isRPM(head) || kernelimage.IsTar(head) }
 
 func isTar(data []byte) bool {
-	r, err := kernelimage.NewReader(data, 0)
+	r, err := kernelimage.NewReader(data)
 	if err != nil {
 		return false
 	}
@@ -59,18 +59,12 @@ func isTar(data []byte) bool {
 	return err == nil && kernelimage.IsTar(head)
 }
 
-// Options says how Each works.
-type Options struct {
-	Jobs   int // threads
-	Budget *kernelimage.Budget
-}
-
 // Each calls visit for each file in a package that isn't a directory, in the order of the package.
 // data is the package, for which Is returns true. The decompressed package, and the files that are
 // read although it has no bytes for their holes, count towards the budget. If visit returns an
 // error, Each returns that error.
-func Each(data []byte, opts Options, visit func(File) error) error {
-	v := &visitor{visit: visit, opts: opts}
+func Each(data []byte, budget *kernelimage.Budget, visit func(File) error) error {
+	v := &visitor{visit: visit, budget: budget}
 	switch {
 	case isDeb(data):
 		return v.deb(data)
@@ -81,18 +75,18 @@ func Each(data []byte, opts Options, visit func(File) error) error {
 }
 
 type visitor struct {
-	visit func(File) error
-	opts  Options
-	files int
+	visit  func(File) error
+	budget *kernelimage.Budget
+	files  int
 }
 
 // open decompresses data, if it is compressed. It must be closed.
 func (v *visitor) open(data []byte) (io.ReadCloser, error) {
-	r, err := kernelimage.NewReader(data, max(v.opts.Jobs, 1))
+	r, err := kernelimage.NewReader(data)
 	if err != nil {
 		return nil, err
 	}
-	return &limited{r, v.opts.Budget}, nil
+	return &limited{r, v.budget}, nil
 }
 
 // limited is a reader that fails when the budget is spent.
@@ -163,7 +157,7 @@ func (v *visitor) tar(in io.Reader) error {
 			continue
 		case tar.TypeReg, tar.TypeCont, tar.TypeGNUSparse:
 			if IsSparse(h) {
-				f.Reader = &limited{io.NopCloser(r), v.opts.Budget}
+				f.Reader = &limited{io.NopCloser(r), v.budget}
 			}
 		case tar.TypeLink, tar.TypeSymlink:
 			f.Link, f.Hard = h.Linkname, h.Typeflag == tar.TypeLink

@@ -38,8 +38,7 @@ const limit = 4 << 20
 
 // list reads a package, and describes its files.
 func list(data []byte, limit int64) (found []string, err error) {
-	opts := Options{Jobs: 2, Budget: &kernelimage.Budget{Limit: limit}}
-	err = Each(data, opts, func(f File) error {
+	err = Each(data, &kernelimage.Budget{Limit: limit}, func(f File) error {
 		switch {
 		case f.Special:
 			found = append(found, f.Name+" special")
@@ -344,8 +343,8 @@ func TestHardLinks(t *testing.T) {
 // TestStop checks that Each returns the error of its caller.
 func TestStop(t *testing.T) {
 	stop := errors.New("stop")
-	file, opts := rpm(t, "zstd"), Options{Budget: &kernelimage.Budget{Limit: limit}}
-	if err := Each(file, opts, func(File) error { return stop }); err != stop {
+	file, budget := rpm(t, "zstd"), &kernelimage.Budget{Limit: limit}
+	if err := Each(file, budget, func(File) error { return stop }); err != stop {
 		t.Error(err)
 	}
 }
@@ -359,8 +358,7 @@ func FuzzEach(f *testing.F) {
 			return
 		}
 		total := int64(0)
-		opts := Options{Budget: &kernelimage.Budget{Limit: limit}}
-		_ = Each(data, opts, func(file File) error {
+		_ = Each(data, &kernelimage.Budget{Limit: limit}, func(file File) error {
 			n, err := io.Copy(io.Discard, file)
 			if total += n; total > limit {
 				t.Fatalf("%d bytes", total)

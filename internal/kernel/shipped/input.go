@@ -22,7 +22,6 @@ import (
 type input struct {
 	name    string
 	opts    Options
-	threads int // that decompress this input if it is a package
 	pool    *pool
 	earlier []*input      // the inputs before this one
 	done    chan struct{} // closed when this input has been read
@@ -163,9 +162,8 @@ func (in *input) readFile(info os.FileInfo) error {
 		in.files++
 		return in.read(name, name, info.Size(), f)
 	}
-	opts := packages.Options{Jobs: in.threads, Budget: &in.budget}
 	read := int64(0)
-	err = packages.Each(data, opts, func(f packages.File) error {
+	err = packages.Each(data, &in.budget, func(f packages.File) error {
 		if read += f.Size; read > keepMapped {
 			read = 0
 			_ = unix.Madvise(data, unix.MADV_DONTNEED) // a later access reads the page again

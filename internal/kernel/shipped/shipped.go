@@ -47,13 +47,9 @@ type Found struct {
 // doesn't depend on the number of threads.
 func Find(inputs []string, opts Options) (*Found, error) {
 	pool := newPool(opts.Jobs)
-	threads := opts.Jobs
-	if len(inputs) > 2*opts.Jobs { // other inputs use the processors, and memory is saved
-		threads = 1
-	}
 	all := make([]*input, len(inputs))
 	for i, name := range inputs {
-		all[i] = &input{name: name, opts: opts, threads: threads, pool: pool, earlier: all[:i],
+		all[i] = &input{name: name, opts: opts, pool: pool, earlier: all[:i],
 			done: make(chan struct{})}
 	}
 	err := readAll(all, opts.Jobs)

@@ -94,11 +94,10 @@ func (f *Files) Functions() *Functions { return f.functions }
 
 // Close unmaps the indices. The Base must not be used afterwards.
 func (f *Files) Close() {
-	for len(f.mapped) > 0 {
-		data := f.mapped[0]
-		f.mapped = f.mapped[1:] // before Unmap, which may panic, so that nothing is unmapped twice
+	for _, data := range f.mapped {
 		mapped.Unmap(data)
 	}
+	f.mapped = nil
 }
 
 // Fit returns an error if an ELF file is certainly for a different machine than the bases. If it

@@ -222,12 +222,7 @@ func MergeFiles(files []string, base *btf.Blob, jobs int, progress func(done, al
 		mergers[i] = m
 		wg.Go(func() {
 			a := absorber{set: m.set, jobs: jobs / len(mergers)}
-			for s := parallel.Begin(); ; s.Next() {
-				i := int(next.Add(1)) - 1
-				if i >= len(files) {
-					s.End()
-					return
-				}
+			for i := int(next.Add(1)) - 1; i < len(files); i = int(next.Add(1)) - 1 {
 				if says[i], errs[i] = a.addFile(m, files[i], base); errs[i] != nil {
 					next.Store(int64(len(files))) // stop; all files before this one are already being read
 				}

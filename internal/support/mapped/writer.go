@@ -1,8 +1,6 @@
 package mapped
 
 import (
-	"errors"
-	"hash/crc32"
 	"io"
 	"os"
 	"syscall"
@@ -11,8 +9,7 @@ import (
 // Writer writes to a file. Bytes of a mapping, which can't be written to and so are those of the
 // mapped file, are copied from file to file: if the file system can share them, nothing is copied.
 //
-// If a write reads bytes that are gone from a mapping, the system reports a failed write. Writer
-// panics instead, as any other read of such bytes does.
+// If a write reads bytes that are gone from a mapping, the write fails.
 type Writer struct{ *os.File }
 
 // minCopy is the smallest write, in bytes, for which it pays to open the mapped file again.
@@ -24,11 +21,7 @@ func (w Writer) Write(data []byte) (n int, err error) {
 			return len(data), err
 		}
 	}
-	n, err = w.File.Write(data)
-	if errors.Is(err, syscall.EFAULT) {
-		crc32.ChecksumIEEE(data[n:]) // read the bytes, which panics
-	}
-	return n, err
+	return w.File.Write(data)
 }
 
 // copyMapped writes data by a copy from file to file, and reports whether it did so. If data is

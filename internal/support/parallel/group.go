@@ -1,6 +1,7 @@
 package parallel
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"runtime"
@@ -21,7 +22,7 @@ type Group struct {
 
 // Panic is a panic that was recovered, maybe in another goroutine.
 type Panic struct {
-	Value any    // a *mapped.Truncated if an input was truncated while it was read
+	Value any
 	Place string // the function and line that panicked
 }
 
@@ -30,19 +31,8 @@ func Recovered(r any) *Panic {
 	if p, ok := r.(*Panic); ok {
 		return p
 	}
-	if err := mapped.Fault(r); err != nil {
-		r = err
-	}
+	mapped.Fault(r)
 	return &Panic{r, place()}
-}
-
-// Truncated returns the error of a truncated input, or nil if the panic has a different cause.
-func (p *Panic) Truncated() error {
-	err, _ := p.Value.(*mapped.Truncated)
-	if err == nil {
-		return nil
-	}
-	return err
 }
 
 func (p *Panic) Error() string { return fmt.Sprint(p.Value) }
@@ -66,13 +56,11 @@ func (g *Group) Go(do func()) {
 	})
 }
 
-// failed records a panic. The first one is kept, unless a later one is about a truncated input.
+// failed records a panic. The first one is kept.
 func (g *Group) failed(p *Panic) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.fail == nil || g.fail.Truncated() == nil && p.Truncated() != nil {
-		g.fail = p
-	}
+	g.fail = cmp.Or(g.fail, p)
 }
 
 // Wait waits until all goroutines have returned. If one has panicked, Wait panics with a *Panic.

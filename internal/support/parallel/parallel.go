@@ -8,6 +8,8 @@ package parallel
 import (
 	"fmt"
 	"sync/atomic"
+
+	"github.com/rules-btf/rules_btf/internal/support/mapped"
 )
 
 // Do calls the function do for each part, counted from 0, on up to jobs threads. It returns when
@@ -15,12 +17,9 @@ import (
 func Do(jobs, parts int, do func(part int)) {
 	jobs = min(jobs, parts)
 	if jobs <= 1 {
-		s := Begin()
 		for i := range parts {
 			do(i)
-			s.Next()
 		}
-		s.End()
 		return
 	}
 	var next atomic.Int64
@@ -37,9 +36,9 @@ func Do(jobs, parts int, do func(part int)) {
 }
 
 // Each calls the function do for the index of each name, on up to jobs threads, and returns the
-// errors. If a call panics, the panic becomes the error of that call only. But if a read of a
-// truncated file causes the panic, Each panics, because wrong content may already be part of any
-// result. progress is called after each call.
+// errors. If a call panics, the panic becomes the error of that call only. But if a mapped file was
+// truncated, Each panics at the end, because wrong content may be part of any result. progress is
+// called after each call.
 func Each(jobs int, names []string, do func(i int) error, progress func(done, all int)) []error {
 	errs := make([]error, len(names))
 	var done atomic.Int64
@@ -47,6 +46,9 @@ func Each(jobs int, names []string, do func(i int) error, progress func(done, al
 		errs[i] = try(names[i], func() error { return do(i) })
 		progress(int(done.Add(1)), len(names))
 	})
+	if err := mapped.Check(); err != nil {
+		panic(err)
+	}
 	return errs
 }
 
@@ -54,11 +56,7 @@ func Each(jobs int, names []string, do func(i int) error, progress func(done, al
 func try(name string, do func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			p := Recovered(r)
-			if p.Truncated() != nil {
-				panic(p)
-			}
-			err = fmt.Errorf("%s: %w", name, p.Internal())
+			err = fmt.Errorf("%s: %w", name, Recovered(r).Internal())
 		}
 	}()
 	return do()

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-
-	"github.com/rules-btf/rules_btf/internal/support/mapped"
 )
 
 // TestPanic: a panic in any thread becomes a panic in the caller, after the other threads have
@@ -32,34 +30,6 @@ func TestPanic(t *testing.T) {
 				}
 			})
 		}()
-	}
-}
-
-// TestTruncated: if several threads panic, a panic about a truncated input is the one that is
-// reported, even if it was not the first.
-func TestTruncated(t *testing.T) {
-	for _, first := range []any{"other", mapped.NewTruncated("file", 0)} {
-		for _, second := range []any{"other", mapped.NewTruncated("file", 0)} {
-			p := func() (p *Panic) {
-				defer func() { p = Recovered(recover()) }()
-				var g, inner Group
-				done := make(chan bool)
-				g.Go(func() {
-					defer close(done)
-					panic(first)
-				})
-				g.Go(func() {
-					<-done
-					inner.Go(func() { panic(second) })
-					inner.Wait()
-				})
-				g.Wait()
-				return nil
-			}()
-			if want := first != "other" || second != "other"; want != (p.Truncated() != nil) {
-				t.Errorf("%v, then %v: %v", first, second, p)
-			}
-		}
 	}
 }
 
