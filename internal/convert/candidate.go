@@ -50,7 +50,7 @@ func (p *prototype) add() (err error) {
 	return err
 }
 
-// addCandidates adds the unit's functions.
+// addCandidates adds the unit's functions. It locks the graph once for many of them.
 func (c *converter) addCandidates() error {
 	for list := range slices.Chunk(c.env.candidates, 64) {
 		if err := c.addTogether(list); err != nil {
@@ -61,52 +61,13 @@ func (c *converter) addCandidates() error {
 	return nil
 }
 
-// addTogether adds functions. It locks the graph once for all of them, and looks up many hashes at
-// a time, because the loads from memory then overlap.
 func (c *converter) addTogether(list []candidate) error {
 	c.store.mu.Lock()
 	defer c.store.mu.Unlock()
-	if err := c.addPrototypes(list); err != nil {
-		return err
-	}
-	hashes := c.scratch.hashes[:0]
 	for i := range list {
-		hashes = append(hashes, list[i].hash)
-	}
-	names := c.store.g.Strs.LookupAll(hashes, c.scratch.names[:0])
-	for i := range list {
-		list[i].node.Name, hashes[i] = names[i], list[i].node.Hash
-	}
-	ids := c.store.g.FindAll(hashes, c.scratch.ids[:0])
-	for i, id := range ids {
-		if id != 0 {
+		if id := c.store.g.Find(list[i].node.Hash); id != 0 {
 			c.env.add(item{id: id})
 		} else if _, err := c.addCandidate(&list[i]); err != nil {
-			return err
-		}
-	}
-	c.scratch.hashes, c.scratch.names, c.scratch.ids = hashes, names, ids
-	return nil
-}
-
-// addPrototypes adds the prototypes of functions to the locked graph.
-func (c *converter) addPrototypes(list []candidate) error {
-	hashes := c.scratch.hashes[:0]
-	for i := range list {
-		hashes = append(hashes, list[i].proto.hash)
-	}
-	ids := c.store.g.FindAll(hashes, c.scratch.ids[:0])
-	c.scratch.hashes, c.scratch.ids = hashes, ids
-	for i := range list {
-		if p := &list[i].proto; p.id == 0 && ids[i] != 0 {
-			p.id = ids[i]
-		} else if p.id == 0 {
-			c.scratch.wanted.add(p.params)
-		}
-	}
-	c.scratch.wanted.find(c.store.g)
-	for i := range list {
-		if err := list[i].proto.add(); err != nil {
 			return err
 		}
 	}
@@ -118,9 +79,7 @@ func (c *converter) addCandidate(f *candidate) (types.ID, error) {
 	if err := f.proto.add(); err != nil {
 		return 0, err
 	}
-	if f.node.Name == 0 {
-		f.node.Name = c.store.g.Strs.InternHashed(f.name, f.hash)
-	}
+	f.node.Name = c.store.g.Strs.InternHashed(f.name, f.hash)
 	f.node.Ref = f.proto.id
 	id := c.store.g.AddHashed(f.node, nil)
 	c.env.add(item{id: id})

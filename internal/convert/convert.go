@@ -55,8 +55,6 @@ type Options struct {
 	// If Unchecked is set, a type that contains itself by value is not an error. The link checks that,
 	// too, but its error doesn't say where the type is in the file.
 	Unchecked bool
-	// plainly makes a conversion treat each unit alone; for tests
-	plainly bool
 	// Counts, when set, accumulates the counts of File's calls. Only one call at a time may use it.
 	Counts *Counts
 }

@@ -85,10 +85,6 @@ type scratch struct {
 	function    function     // the function to which subprogram belongs
 	elems       []elem       // the elements of descriptions
 	built       []types.Elem // the elements of nodes that are being added
-	wanted      wanted
-	hashes      []types.Hash // what is looked up together, and the results
-	names       []types.Str
-	ids         []types.ID
 	parameters  parameters
 	lastSection *elf.Section // the section in which the last variable was found
 	parter      types.Parter

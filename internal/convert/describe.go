@@ -18,7 +18,6 @@ type typeRef struct {
 // elem is a member, parameter or enumerator, as the DWARF gives it.
 type elem struct {
 	name  name
-	str   types.Str // name in the graph, if that is known
 	ref   typeRef
 	val   uint64
 	die   uint32 // the offset of the entry of a member or parameter

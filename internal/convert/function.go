@@ -209,9 +209,8 @@ func (f *function) annotated() (bool, error) {
 	return err == nil && source.Annotated, err
 }
 
-// maxPending limits how many parameters of prototypes wait until the graph is locked. Only a test
-// changes it.
-var maxPending = 1 << 16
+// maxPending limits how many parameters of prototypes wait until the graph is locked.
+const maxPending = 1 << 16
 
 // prototype returns e's prototype, as written in the source. resolveFunction has set f.
 func (u *unit) prototype(e *dwarf.DIE, f *function) (prototype, error) {

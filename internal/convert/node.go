@@ -137,10 +137,6 @@ func (u *unit) nodeOf(h types.Hash, d *desc, off uint32, depth int) (types.ID, e
 		return 0, err
 	}
 	n.Ref = ref
-	if len(d.elems) > 1 && d.kind != types.KindFuncProto { // see addPrototypes for prototypes
-		u.c.scratch.wanted.add(d.elems)
-		u.c.scratch.wanted.find(g)
-	}
 	base := len(u.c.scratch.built)
 	id, err := u.addNode(&n, d, off, depth)
 	u.c.scratch.built = u.c.scratch.built[:base]
@@ -166,11 +162,9 @@ func (u *unit) addNode(n *types.Node, d *desc, off uint32, depth int) (types.ID,
 		if err != nil {
 			return 0, err
 		}
-		s := e.str
-		if s == 0 {
-			if s, err = u.intern(e.name); err != nil {
-				return 0, err
-			}
+		s, err := u.intern(e.name)
+		if err != nil {
+			return 0, err
 		}
 		u.c.scratch.built = append(u.c.scratch.built, types.Elem{Name: s, Ref: r, Val: e.val})
 	}

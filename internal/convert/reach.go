@@ -56,7 +56,7 @@ func (c *converter) reach() error {
 	if !c.main.r.RefersOut() {
 		return nil
 	}
-	if len(c.reached.places) > maxPlaces || c.in.opt.plainly {
+	if len(c.reached.places) > maxPlaces {
 		c.forgetReached()
 	}
 	return c.follow(func(t typeRef) bool { return c.env.imported[t.u] }, c.addReached)

@@ -25,7 +25,6 @@ type Shared struct {
 	store *store // nil: none yet
 	key   sharedKey
 	files uint64       // number of files so far
-	most  int          // replaces maxShared in tests; 0 otherwise
 	idle  []*converter // converters for the store that no conversion uses at the moment
 }
 
@@ -46,7 +45,7 @@ func (s *Shared) converter(in input) *converter {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	key := sharedKey{targetOf(in.d.File), in.opt.Features}
-	if s.store == nil || s.key != key || s.store.full(cmp.Or(s.most, maxShared)) {
+	if s.store == nil || s.key != key || s.store.full(maxShared) {
 		s.store, s.key, s.idle = newStore(in.d, in.opt, cmp.Or(s.Size, sharedSize)), key, nil
 		s.store.shared = true
 	}

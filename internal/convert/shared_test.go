@@ -122,7 +122,7 @@ func TestShared(t *testing.T) {
 	}
 	r := rand.New(rand.NewPCG(1, 2))
 	for round := range 30 {
-		shared := &Shared{most: []int{0, 1, 100, 400}[round%4]}
+		shared := &Shared{}
 		threads := 1 + round%3
 		order := append(r.Perm(len(paths)), r.Perm(len(paths))...)
 		var wg sync.WaitGroup
@@ -132,6 +132,11 @@ func TestShared(t *testing.T) {
 					path, set := paths[order[i]], sets[0]
 					if round%5 == 0 {
 						set = sets[i%2]
+					}
+					if round%4 != 0 && i%4 < round%4 {
+						shared.mu.Lock()
+						shared.key = sharedKey{} // as if the store was full
+						shared.mu.Unlock()
 					}
 					got, err := convertAndWrite(path, shared, set)
 					if err != nil || !bytes.Equal(got, want[key(path, set)]) {

@@ -124,7 +124,7 @@ func (u *unit) load(d *dwarf.Data, h *dwarf.Unit) error {
 	u.visited.reset(u != &u.c.own && u.c.neighbours.group.has(h), h.Len)
 	if u.c.repeats != repeatNone {
 		u.prints.Reset(&u.r)
-		if u.prints.Other == nil && !u.c.in.opt.plainly {
+		if u.prints.Other == nil {
 			u.prints.Other = u.elsewhere
 		}
 	}

@@ -2,16 +2,12 @@ package convert
 
 import (
 	std "debug/dwarf"
-	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/format/dwarf"
+	"github.com/rules-btf/rules_btf/internal/model/facts"
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
-
-// percpuSection is the name of the output section of per-CPU variables. In object files, the names
-// of its input sections begin with that name (.data..percpu..shared_aligned …).
-const percpuSection = ".data..percpu"
 
 // visitVariable adds the variable at offset off if it has a fixed address in a section whose
 // variables are encoded. If the entry has a name or a type, as in "extern T x[]; T x[5];", the
@@ -142,7 +138,7 @@ func (c *converter) sectionOf(addr uint64) section {
 		}
 		c.scratch.lastSection = s
 	}
-	if s.Name == percpuSection || f.Relocatable() && strings.HasPrefix(s.Name, percpuSection) {
+	if facts.IsPerCPU(f, s.Name) {
 		return perCPU
 	}
 	return otherSection

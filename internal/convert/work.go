@@ -72,9 +72,7 @@ func newWork(in input) *work {
 		}
 	}
 	w.single = len(w.units) == 1
-	if !opt.plainly {
-		w.grouped = findGroups(w.units)
-	}
+	w.grouped = findGroups(w.units)
 	if opt.Units != nil {
 		all := w.units
 		w.units = nil

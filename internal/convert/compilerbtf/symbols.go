@@ -104,9 +104,7 @@ func (s *symbols) addVariable(f *elf.File, all *elf.Symbols, at *elf.Symbol) {
 	switch at.Place {
 	case elf.Common:
 	case elf.InSection:
-		section := f.Sections[at.Section].Name
-		perCPU = section == facts.PerCPUSection ||
-			f.Relocatable() && strings.HasPrefix(section, facts.PerCPUSection)
+		perCPU = facts.IsPerCPU(f, f.Sections[at.Section].Name)
 	default:
 		return
 	}

@@ -13,7 +13,7 @@ type Definition struct {
 // not a definition, or that can't be read with a plan, End is 0.
 func (p *Prints) Definitions(offs []uint32, list []Definition) (err error) {
 	buf, plans, simple := p.r.buf, p.r.abbrevs.plans, printSimple
-	if !p.Merged || !p.r.little || p.plainly {
+	if !p.Merged || !p.r.little {
 		simple = 0
 	}
 	for i, off := range offs {
@@ -59,7 +59,7 @@ func (p *Prints) Definitions(offs []uint32, list []Definition) (err error) {
 // Definition returns the fingerprint of the struct, union, enum or typedef definition at offset
 // off. end is the offset after the definition, or 0 if the definition can't be read with a plan.
 func (p *Prints) Definition(off uint32) (fp Fingerprint, end uint32, err error) {
-	b, pl, at := p.planned(off)
+	b, pl, at := p.r.planned(off)
 	if pl.prints&printRoot == 0 {
 		return fp, 0, nil
 	}

@@ -10,14 +10,6 @@ import "math/bits"
 // same declaration take the same path. It is safe, because entries with equal fingerprints always
 // describe the same type (TestFastFingerprints).
 
-// planned is like Reader.planned, but returns the zero plan if p.plainly is set.
-func (p *Prints) planned(off uint32) (*window, *plan, uint32) {
-	if p.plainly {
-		return nil, &noPlan, off
-	}
-	return p.r.planned(off)
-}
-
 // leaves loops over the entries from offset off up to the first one that is not a leaf, and mixes
 // them into fp. Nearly all members, parameters and enumerators are leaves. next is the offset at
 // which the loop stopped; end reports whether that is after the end of the list.
@@ -26,9 +18,6 @@ func (p *Prints) planned(off uint32) (*window, *plan, uint32) {
 // reads each entry as a whole, not attribute by attribute.
 func (p *Prints) leaves(fp Fingerprint, off uint32, depth int) (_ Fingerprint, next uint32,
 	end bool, err error) {
-	if p.plainly {
-		return fp, off, false, nil
-	}
 	start, buf, plans := off, p.r.buf, p.r.abbrevs.plans
 	member := printMember
 	if !p.Merged || !p.r.little {

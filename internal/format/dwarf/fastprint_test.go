@@ -25,14 +25,14 @@ type printPairs struct {
 // same fast fingerprint but a different plain one.
 func (q *printPairs) add(t *testing.T, r *Reader, merged bool) {
 	t.Helper()
-	fast, plain := Prints{Merged: merged}, Prints{Merged: merged, plainly: true}
+	fast, plain := Prints{Merged: merged}, Prints{Merged: merged}
 	fast.Reset(r)
-	plain.Reset(r)
-	followOthers(&fast)
-	followOthers(&plain)
+	plain.Reset(withoutPlans(r))
+	followOthers(&fast, same)
+	followOthers(&plain, withoutPlans)
 	swept := Prints{Merged: merged}
 	swept.Reset(r)
-	followOthers(&swept)
+	followOthers(&swept, same)
 	swept.Sweep()
 	pair := func(off uint32, what uint64, f, p Fingerprint) {
 		f.mix(what)
@@ -62,8 +62,12 @@ func (q *printPairs) add(t *testing.T, r *Reader, merged bool) {
 			}
 			pair(off, 1, f, p)
 			f, end, err := fast.Entry(e, 0)
-			p, end2, err2 := plain.Entry(e, 0)
+			e, err2 := plain.r.Peek(off)
 			if err != nil || err2 != nil {
+				return
+			}
+			p, end2, err2 := plain.Entry(e, 0)
+			if err2 != nil {
 				return
 			}
 			if end != end2 {
@@ -75,8 +79,33 @@ func (q *printPairs) add(t *testing.T, r *Reader, merged bool) {
 	}
 }
 
-// followOthers makes p follow references to other units.
-func followOthers(p *Prints) {
+// withoutPlans returns a copy of r in which no declaration has a plan.
+func withoutPlans(r *Reader) *Reader {
+	plain := *r
+	t := &plain.abbrevs
+	t.plans, t.dense, t.sparse = &plans{}, slices.Clone(t.dense), maps.Clone(t.sparse)
+	without := func(a *Abbrev) *Abbrev {
+		if a == nil {
+			return nil
+		}
+		b := *a
+		b.plan = plan{}
+		return &b
+	}
+	for code, a := range t.dense {
+		t.dense[code] = without(a)
+	}
+	for code, a := range t.sparse {
+		t.sparse[code] = without(a)
+	}
+	return &plain
+}
+
+func same(r *Reader) *Reader { return r }
+
+// followOthers makes p follow references to other units. It calls the function as, which is same or
+// withoutPlans, for their readers.
+func followOthers(p *Prints, as func(*Reader) *Reader) {
 	loaded := map[*Unit]*Prints{p.r.Unit: p}
 	from := p.r
 	p.Other = func(die uint32, off uint64) (*Prints, uint32, error) {
@@ -89,8 +118,8 @@ func followOthers(p *Prints) {
 			if err := r.Load(from.D, u); err != nil {
 				return nil, 0, err
 			}
-			q := &Prints{Merged: p.Merged, plainly: p.plainly, Other: p.Other}
-			q.Reset(&r)
+			q := &Prints{Merged: p.Merged, Other: p.Other}
+			q.Reset(as(&r))
 			loaded[u] = q
 		}
 		return loaded[u], uint32(off - u.Off), nil

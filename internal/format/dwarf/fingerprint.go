@@ -40,8 +40,6 @@ type Prints struct {
 	// fingerprint. If EnclosedRoot is set afterwards, the walk must visit the entry's children.
 	EnclosedRoot bool
 
-	plainly bool // never take the fast path; for tests
-
 	unit   Fingerprint // fingerprint of the unit's place
 	types  printTable
 	sweep  sweep
@@ -92,7 +90,7 @@ func (p *Prints) Reset(r *Reader) {
 	p.unit.mix(p.File)
 	p.types.reset()
 	p.index = nil
-	if r.in == r.D && !r.Unit.Dwarf64 && !p.plainly {
+	if r.in == r.D && !r.Unit.Dwarf64 {
 		p.index = r.D.strOffsets[min(r.strBase, uint64(len(r.D.strOffsets))):]
 	}
 }
@@ -132,8 +130,8 @@ func (p *Prints) newType(s *printSlot, die, off uint32, depth int) (fp Fingerpri
 			return fp, err
 		}
 	}
-	b, pl, at := p.planned(off)
-	if pl.prints&printTagName != 0 && !p.plainly {
+	b, pl, at := p.r.planned(off)
+	if pl.prints&printTagName != 0 {
 		name, ok := uint64(u32(b, pl.nameAt)&pl.nameMask), true
 		if !p.r.little || pl.indexed() {
 			name, ok = p.name(pl, name)
@@ -203,7 +201,7 @@ func (p *Prints) Entry(e Head, depth int) (fp Fingerprint, end uint32, err error
 
 func (p *Prints) mixEntry(fp Fingerprint, e Head, depth int) (Fingerprint, error) {
 	pl, at := &e.Abbrev.plan, e.Pos-1
-	if pl.prints&printWhole != 0 && int(at)+planReach <= len(p.r.buf) && !p.plainly {
+	if pl.prints&printWhole != 0 && int(at)+planReach <= len(p.r.buf) {
 		sum, end, err := p.mixAttributes(fp, pl, (*window)(p.r.buf[at:]), at, depth)
 		if err != nil || end != 0 {
 			return sum, err

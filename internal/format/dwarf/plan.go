@@ -30,7 +30,6 @@ type plan struct {
 	refers    refers
 	sweep     sweepStep
 	step      uint8 // see plans.steps
-	inward    uint8 // see plans.inward
 }
 
 // walkFlags say how to skip an entry.
@@ -96,8 +95,6 @@ type plans struct {
 	steps [256]uint8
 	// deeper has the level of what follows the entry, relative to the entry: -1, 0 or 1.
 	deeper [256]int8
-	// inward has the size of entries that Outward skips, if they are childless and of fixed size.
-	inward [256]uint8
 	long   []plan // of codes with two bytes, from shortCodes on
 }
 
@@ -115,7 +112,7 @@ func (t *plans) set(code uint64, p *plan) {
 		return
 	}
 	t.of[code] = *p
-	t.steps[code], t.inward[code] = p.step, p.inward
+	t.steps[code] = p.step
 	t.deeper[code] = int8(p.walk / planChildren & 1)
 }
 
@@ -203,7 +200,7 @@ func makePlan(a *Abbrev) plan {
 		p.planPrint(a, wanted)
 	}
 	p.sweep = p.sweepStep()
-	p.step, p.inward = p.fixedSteps()
+	p.step = p.fixedStep()
 	typedef := a.Tag == std.TagTypedef && !a.Children
 	if p.prints&printRoot != 0 && p.walk&planLead == 0 && p.varying == 0 && !p.indexed() &&
 		(p.refAt == 0 || typedef) {
@@ -212,19 +209,16 @@ func makePlan(a *Abbrev) plan {
 	return p
 }
 
-// fixedSteps returns the elements for the entries in plans.steps and plans.inward.
-func (p *plan) fixedSteps() (step, inward uint8) {
+// fixedStep returns the element for the entry in plans.steps.
+func (p *plan) fixedStep() uint8 {
 	if p.walk&planSized == 0 || p.walk&planLead != 0 || p.varying != 0 {
-		return 0, 0
+		return 0
 	}
 	switch p.walk &^ planSized {
 	case planIdle, planIdle | planParam, planIdle | planChildren | planEnter:
-		step = p.size
+		return p.size
 	}
-	if p.refers&leadsOut == 0 && p.walk&planChildren == 0 {
-		inward = p.size
-	}
-	return step, inward
+	return 0
 }
 
 // leads reports whether the first attribute is an inline string.

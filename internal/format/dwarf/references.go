@@ -32,9 +32,7 @@ func (r *Reader) references(off uint32, outward bool,
 		return err
 	}
 	for depth := 0; ; {
-		if outward && depth > 0 {
-			off = r.skipInward(off)
-		}
+		// Without plans, btfgen elf takes 5% more user time for a vmlinux that dwz made smaller.
 		b, p, at := r.planned(off)
 		next, children := uint32(0), false
 		switch {
@@ -70,21 +68,6 @@ func (r *Reader) references(off uint32, outward bool,
 			return nil
 		}
 	}
-}
-
-// skipInward skips entries that don't refer to other units, from offset off on. It stops at the
-// first other entry, or at an entry with children or of varying size.
-func (r *Reader) skipInward(off uint32) uint32 {
-	start, buf, inward := off, r.buf, &r.abbrevs.plans.inward
-	for int(off) <= len(buf)-planReach {
-		step := inward[buf[off]]
-		if step == 0 {
-			break
-		}
-		off += uint32(step)
-	}
-	r.work -= int64(off-start) / 4 // a guess: 4 bytes per entry
-	return off
 }
 
 // plannedReferences is like referencesOf, for an entry with at most one attribute to follow. The

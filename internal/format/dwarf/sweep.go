@@ -82,7 +82,7 @@ func isType(tag std.Tag) bool {
 func (p *Prints) Sweep() []uint32 {
 	w := &p.sweep
 	w.stops, w.next, w.end = w.stops[:0], 0, 0
-	if !p.r.isC || !p.r.little || p.plainly || !p.r.Root.Children {
+	if !p.r.isC || !p.r.little || !p.r.Root.Children {
 		return nil
 	}
 	for off := p.r.Root.Next; off != 0; {
@@ -164,7 +164,7 @@ func (p *Prints) sweepMost(off uint32) uint32 {
 // sweepOne is the part of Sweep for any entry. It returns the offset after the entry, or 0 if the
 // sweep ends.
 func (p *Prints) sweepOne(off uint32) (next uint32) {
-	b, pl, at := p.planned(off)
+	b, pl, at := p.r.planned(off)
 	tag, children, idle := std.Tag(pl.tag), pl.walk&planChildren != 0, pl.walk&planIdle != 0
 	switch {
 	case pl.walk&planSized == 0:

@@ -56,8 +56,8 @@ func compareSweeps(t *testing.T, r *Reader) {
 		p, swept := Prints{Merged: merged}, Prints{Merged: merged}
 		p.Reset(r)
 		swept.Reset(r)
-		followOthers(&p)
-		followOthers(&swept)
+		followOthers(&p, same)
+		followOthers(&swept, same)
 		p.Sweep()
 		compareDefinitions(t, &p, &swept, swept.Sweep())
 		p.Reset(r)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/model/facts"
 )
 
 // Prefix is the beginning of the names of all symbols in the section.
@@ -47,11 +48,9 @@ func parseName(symbol string) (meaning, error) {
 		m := k.meaning
 		m.name = name
 		if m.entry == 0 {
-			cut := strings.LastIndex(name, "__")
-			if cut < 0 || strings.Contains(name[cut+2:], "_") {
+			if m.name, ok = facts.IDName(name); !ok {
 				return m, fmt.Errorf("its name has no number; expected %s<kind>__<name>__<number>", Prefix)
 			}
-			m.name = name[:cut]
 		}
 		if m.name == "" {
 			return m, fmt.Errorf("its name names no type or set")

@@ -4,27 +4,19 @@ import (
 	"bytes"
 	"slices"
 
+	"github.com/rules-btf/rules_btf/internal/model/facts"
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/types"
-)
-
-// These are bits of a kfunc's flags (include/linux/btf.h in Linux 7.2).
-const (
-	kfFastcall  = 1 << 12
-	kfArenaRet  = 1 << 13
-	kfArenaArg1 = 1 << 14
-	kfArenaArg2 = 1 << 15
 )
 
 // tagKfuncs makes the DECL_TAGs for encoded kfuncs and, with the feature attributes, the type tags
 // for kfuncs that return or take arena pointers.
 func (d *decider) tagKfuncs() {
-	f := d.facts
-	if f == nil || !d.features.Has(features.DeclTagKfuncs) {
+	if d.facts == nil || !d.features.Has(features.DeclTagKfuncs) {
 		return
 	}
-	for i := range f.Kfuncs {
-		k := &f.Kfuncs[i]
+	for i := range d.facts.Kfuncs {
+		k := &d.facts.Kfuncs[i]
 		s, ok := d.Graph.Strs.Lookup([]byte(k.Name))
 		if !ok {
 			continue
@@ -35,12 +27,12 @@ func (d *decider) tagKfuncs() {
 		}
 		if d.features.Has(features.DeclTag) {
 			d.tagFunction(fn, "bpf_kfunc")
-			if k.Flags&kfFastcall != 0 {
+			if k.Flags&facts.Fastcall != 0 {
 				d.tagFunction(fn, "bpf_fastcall")
 			}
 		}
 		proto := &d.functions[fn-d.first].proto
-		if d.features.Has(features.Attributes) && (k.Flags&(kfArenaRet|kfArenaArg1|kfArenaArg2) != 0 ||
+		if d.features.Has(features.Attributes) && (k.Flags&(facts.ArenaRet|facts.ArenaArg1|facts.ArenaArg2) != 0 ||
 			slices.ContainsFunc(d.Graph.ElemsOf(d.Node(*proto)), d.isArena)) {
 			*proto = d.arenaPrototype(*proto, k.Flags)
 		}
@@ -72,9 +64,9 @@ func (d *decider) arenaPrototype(proto Type, flags uint32) Type {
 		}
 		return types.ID(k)
 	}
-	made := types.Node{Kind: types.KindFuncProto, Ref: arena(n.Ref, flags&kfArenaRet != 0)}
+	made := types.Node{Kind: types.KindFuncProto, Ref: arena(n.Ref, flags&facts.ArenaRet != 0)}
 	elems := slices.Clone(d.Graph.ElemsOf(n))
-	bits := [...]uint32{kfArenaArg1, kfArenaArg2}
+	bits := [...]uint32{facts.ArenaArg1, facts.ArenaArg2}
 	for i := range elems {
 		bit := uint32(0)
 		if i < len(bits) {

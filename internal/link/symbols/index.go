@@ -76,7 +76,7 @@ func New(strs *types.Strings, f *facts.Facts) *Index {
 			n.function(s, ExactGlobal, Global)
 		}
 	}
-	globals, ends := n.len(), make([]int, len(f.Files))
+	globals, ends := len(n.found), make([]int, len(f.Files))
 	for i := range f.Files {
 		// In a linked file, hidden symbols are local, and follow the symbols of all source files.
 		place, bits := ExactLocal, Bits(0)
@@ -86,9 +86,9 @@ func New(strs *types.Strings, f *facts.Facts) *Index {
 		for _, s := range f.Files[i].Funcs {
 			n.function(s, place, bits)
 		}
-		ends[i] = n.len() - globals
+		ends[i] = len(n.found) - globals
 	}
-	local := n.len()
+	local := len(n.found)
 	for i := range f.SeveralAddresses {
 		n.name(f.SeveralAddresses[i].Name, Ambiguous)
 	}
@@ -103,53 +103,32 @@ func New(strs *types.Strings, f *facts.Facts) *Index {
 			n.name(o.Name, Hidden)
 		}
 	}
-	n.find()
 	return &Index{n.known, n.found[globals:local], ends}
 }
 
-// noted collects names in the facts, by their hashes, so that many are looked up at the same time.
+// noted collects names in the facts.
 type noted struct {
-	strs   *types.Strings
-	hashes []types.Hash // of names that have not been looked up
-	bits   []Bits       // of these names
-	found  []types.Str  // the other names; 0 for base names, and for names that the graph doesn't have
-	known  []Bits       // by types.Str
+	strs  *types.Strings
+	found []types.Str // 0 for base names, and for names that the graph doesn't have
+	known []Bits      // by types.Str
 }
 
 func newNoted(strs *types.Strings, room int) *noted {
-	const some = 1 << 10
-	return &noted{strs: strs, hashes: make([]types.Hash, 0, some), bits: make([]Bits, 0, some),
-		found: make([]types.Str, 0, room), known: pages.Make[Bits](strs.Len())}
-}
-
-func (n *noted) len() int { return len(n.found) + len(n.hashes) }
-
-// find looks up the names.
-func (n *noted) find() {
-	before := len(n.found)
-	n.found = n.strs.LookupAll(n.hashes, n.found)
-	for i, s := range n.found[before:] {
-		bits := n.bits[i]
-		if bits&Exact == 0 {
-			n.found[before+i] = 0 // a base name
-		}
-		if s == 0 {
-			continue // nothing in the graph has this name
-		}
-		if bits&Exact != 0 && n.known[s]&Exact != 0 {
-			bits |= SameName
-		}
-		n.known[s] |= bits
-	}
-	n.hashes, n.bits = n.hashes[:0], n.bits[:0]
+	return &noted{strs: strs, found: make([]types.Str, 0, room), known: pages.Make[Bits](strs.Len())}
 }
 
 func (n *noted) name(name string, bits Bits) {
-	if len(n.hashes) == cap(n.hashes) {
-		n.find()
+	s, _ := n.strs.Lookup([]byte(name))
+	if s != 0 { // the graph has this name
+		if bits&Exact != 0 && n.known[s]&Exact != 0 {
+			n.known[s] |= SameName
+		}
+		n.known[s] |= bits
 	}
-	n.hashes = append(n.hashes, types.HashString([]byte(name)))
-	n.bits = append(n.bits, bits)
+	if bits&Exact == 0 {
+		s = 0 // a base name
+	}
+	n.found = append(n.found, s)
 }
 
 // function records the symbol of a function, or of a part of one; place must be a bit of Exact.

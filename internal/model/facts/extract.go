@@ -124,6 +124,11 @@ func (e *extractor) wanted(s *elf.Section) bool {
 	return e.facts.Variables == VariablesAll || s.Name == PerCPUSection
 }
 
+// IsPerCPU reports whether a section of f has per-CPU variables.
+func IsPerCPU(f *elf.File, section string) bool {
+	return section == PerCPUSection || f.Relocatable() && strings.HasPrefix(section, PerCPUSection)
+}
+
 // openGroups makes a File for every STT_FILE symbol, and Files[0] for the local symbols before the
 // first STT_FILE symbol. So local symbols with FileIndex i belong to Files[i+1]. If the STT_FILE
 // symbols don't name the sources, all local symbols belong to Files[0].

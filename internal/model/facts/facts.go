@@ -47,7 +47,8 @@ const (
 	VariablesAll    Variables = "all"    // global_var: all allocated PROGBITS and NOBITS sections
 )
 
-// PerCPUSection is the only section whose variables the feature var selects.
+// PerCPUSection is the only section whose variables the feature var selects. In object files, the
+// names of its input sections begin with that name (.data..percpu..shared_aligned …).
 const PerCPUSection = ".data..percpu"
 
 // KfuncState says whether the kfuncs could be listed.

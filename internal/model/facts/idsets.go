@@ -60,7 +60,7 @@ func (e *extractor) findSets() ([]idSet, error) {
 		return comparePositions(position{a.Section, a.Value}, position{b.Section, b.Value})
 	})
 	for _, s := range funcs {
-		name, ok := functionName(e.symbols.Name(s))
+		name, ok := IDName(strings.TrimPrefix(e.symbols.Name(s), funcPrefix))
 		offset := s.Value - e.file.Sections[s.Section].Addr
 		i, found := slices.BinarySearchFunc(sets, position{s.Section, offset},
 			func(a idSet, b position) int {
@@ -119,14 +119,14 @@ func (e *extractor) readSet(s *elf.Symbol) (set idSet, isKfuncs bool, err error)
 	return set, word(1)&kfuncSet != 0, nil
 }
 
-// functionName extracts the name from __BTF_ID__func__NAME__NUMBER.
-func functionName(symbol string) (string, bool) {
-	name := strings.TrimPrefix(symbol, funcPrefix)
-	cut := strings.LastIndex(name, "__")
-	if cut <= 0 {
+// IDName extracts the name from NAME__NUMBER, the end of the symbol of an id. As in get_id in the
+// kernel's resolve_btfids, there may be no underscore in NUMBER.
+func IDName(symbol string) (name string, ok bool) {
+	cut := strings.LastIndexByte(symbol, '_')
+	if cut < 1 || symbol[cut-1] != '_' {
 		return "", false
 	}
-	return name[:cut], true
+	return symbol[:cut-1], true
 }
 
 // isUniform reports whether all entries have the same flags, and every entry has a name. If so, the

@@ -8,10 +8,17 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// kfuncFlags are the flags that are visible in BTF: KF_FASTCALL, KF_ARENA_RET, KF_ARENA_ARG1 and
-// KF_ARENA_ARG2 (include/linux/btf.h). Only the kernel uses the other flags. Facts leave these out,
-// so that facts change less often and most sets are uniform.
-const kfuncFlags = 1<<12 | 1<<13 | 1<<14 | 1<<15
+// These are the flags of a kfunc that are visible in BTF (include/linux/btf.h in Linux 7.2). Only
+// the kernel uses the other flags. Facts leave these out, so that facts change less often and most
+// sets are uniform.
+const (
+	Fastcall = 1 << (iota + 12)
+	ArenaRet
+	ArenaArg1
+	ArenaArg2
+
+	kfuncFlags = Fastcall | ArenaRet | ArenaArg1 | ArenaArg2
+)
 
 func (e *extractor) collectKfuncs(base *btf.Blob) error {
 	e.facts.KfuncState = KfuncsAbsent

@@ -243,3 +243,19 @@ func TestKfuncsOfDamagedSections(t *testing.T) {
 		t.Errorf("wrong count: error %v", err)
 	}
 }
+
+// TestIDName: the rule is that of get_id in the kernel's resolve_btfids.
+func TestIDName(t *testing.T) {
+	for symbol, want := range map[string]string{
+		"x__1": "x", "a__b__12": "a__b", "x___1": "x_", "x__": "x", "__1": "",
+		"x__1_2": "no", "x": "no", "x_1": "no", "": "no",
+	} {
+		name, ok := IDName(symbol)
+		if !ok {
+			name = "no"
+		}
+		if name != want {
+			t.Errorf("%q: %q, want %q", symbol, name, want)
+		}
+	}
+}

@@ -50,20 +50,6 @@ func (g *Graph) Find(h Hash) ID {
 	return g.slot(h).id
 }
 
-// FindAll appends the node of each hash to found, or 0 if there is none. Like Strings.LookupAll, it
-// is much faster than single Finds.
-func (g *Graph) FindAll(hashes []Hash, found []ID) []ID {
-	mask := uint64(len(g.index) - 1)
-	for _, h := range hashes {
-		found = append(found, g.index[h.A&mask].id)
-	}
-	of := found[len(found)-len(hashes):]
-	for i, h := range hashes {
-		of[i] = g.Find(h)
-	}
-	return found
-}
-
 // slot returns the bucket of content hash h, or the free bucket for it.
 func (g *Graph) slot(h Hash) *bucket {
 	mask := uint64(len(g.index) - 1)

@@ -192,24 +192,3 @@ func TestImportIsUnion(t *testing.T) {
 		}
 	}
 }
-
-func TestFindAll(t *testing.T) {
-	g := New()
-	var hashes []Hash
-	for i := range 5000 {
-		n := Node{Kind: KindInt, Size: uint32(i)}
-		h := g.HashWith(&n, nil, func(ID) Hash { return Hash{} })
-		if hashes = append(hashes, h); i%3 != 0 {
-			g.Add(n, nil)
-		}
-	}
-	found := g.FindAll(hashes, make([]ID, 1))
-	if len(found) != 1+len(hashes) {
-		t.Fatalf("%d hashes give %d nodes", len(hashes), len(found)-1)
-	}
-	for i, got := range found[1:] {
-		if want := g.Find(hashes[i]); got != want || (want == 0) != (i%3 == 0) {
-			t.Errorf("hash %d is that of node %d, want %d", i, got, want)
-		}
-	}
-}

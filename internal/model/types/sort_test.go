@@ -2,7 +2,6 @@ package types
 
 import (
 	"bytes"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -45,27 +44,6 @@ func TestStringsAreSortedBytewise(t *testing.T) {
 			if !slices.Equal(got, want) {
 				t.Errorf("%d strings are not sorted %s", len(list), name)
 			}
-		}
-	}
-}
-
-func TestLookupAll(t *testing.T) {
-	g := New()
-	var hashes []Hash
-	for i := range 5000 {
-		name := fmt.Appendf(nil, "name%d", i)
-		if hashes = append(hashes, HashString(name)); i%3 != 0 {
-			g.Strs.Intern(name)
-		}
-	}
-	found := g.Strs.LookupAll(hashes, make([]Str, 1))
-	if len(found) != 1+len(hashes) {
-		t.Fatalf("%d hashes give %d strings", len(hashes), len(found)-1)
-	}
-	for i, got := range found[1:] {
-		want, _ := g.Strs.Lookup(fmt.Appendf(nil, "name%d", i))
-		if got != want {
-			t.Errorf("name%d is %d, want %d", i, got, want)
 		}
 	}
 }

@@ -96,22 +96,6 @@ func (s *Strings) slot(h Hash) *uint32 {
 	return &s.index[i]
 }
 
-// LookupAll appends the Str of each hash to found, or 0 if there is no such string. It is much
-// faster than single Lookups, because the loads from memory overlap.
-func (s *Strings) LookupAll(hashes []Hash, found []Str) []Str {
-	mask := uint64(len(s.index) - 1)
-	for _, h := range hashes {
-		found = append(found, Str(s.index[h.A&mask]))
-	}
-	of := found[len(found)-len(hashes):]
-	for i, h := range hashes {
-		for at := h.A & mask; of[i] != 0 && s.hash[of[i]] != h; of[i] = Str(s.index[at]) {
-			at = (at + 1) & mask
-		}
-	}
-	return found
-}
-
 // fillIndex makes an index of all strings, with room for n.
 func (s *Strings) fillIndex(n int) {
 	index := pages.Make[uint32](1 << max(10, bits.Len(uint(2*n-1))))
