@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"fmt"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -49,19 +50,6 @@ func line(t testing.TB, text string) []string {
 		t.Fatalf("docs/remote.md has %d indented lines that begin with %q, want 1", len(found), text)
 	}
 	return strings.Fields(found[0])
-}
-
-// shell runs the shell block in docs/remote.md that contains a text, with the directory dir in
-// place of the directory old.
-func shell(t testing.TB, text, old, dir string) {
-	t.Helper()
-	for _, b := range blocks(t, "sh") {
-		if strings.Contains(b, text) && strings.Contains(b, old) {
-			harness.MustRun(t, "", "sh", "-ec", strings.ReplaceAll(b, old, dir))
-			return
-		}
-	}
-	t.Fatalf("docs/remote.md has no shell block with %q and %q", text, old)
 }
 
 // TestOptions checks that Bazel accepts the options in all presets, and in all bazelrc blocks in
@@ -132,5 +120,108 @@ func TestPlatform(t *testing.T) {
 	aquery := m.bazel(append(args, `mnemonic("BtfLink", //:vmlinux_btf)`)...).Must(t)
 	if !regexp.MustCompile(`(?m)^  Execution platform: (@@)?//:executor$`).MatchString(aquery) {
 		t.Errorf("BtfLink runs on a different platform:\n%s", tail(aquery))
+	}
+}
+
+// TestMissingHit lets btfrepro find out why a build had to run an action again. It uses the
+// commands in docs/remote.md.
+func TestMissingHit(t *testing.T) {
+	m, want := quick(t)
+	build := func(log string) {
+		words := line(t, "bazel build --execution_log_compact_file="+log)
+		m.bazel("clean").Must(t)
+		m.bazel(append(words[1:], m.options...)...).Must(t)
+	}
+	build("A.log")
+	source := m.compile(5, objectsSource(5))
+	harness.MustRun(t, m.dir, "gcc", "-g", "-O1", "-c", "-Iinclude", "-fno-stack-protector", "-o",
+		strings.TrimSuffix(source, ".c")+".o", source)
+	build("B.log")
+	diff := line(t, "btfrepro diff")
+	r, err := harness.Command{Argv: append([]string{harness.Tool(t, diff[0])}, diff[1:]...),
+		Dir: m.dir}.Run()
+	if err != nil {
+		t.Fatal(err)
+	}
+	report := r.Stdout
+	if i := strings.Index(report, "causes:"); i >= 0 {
+		fmt.Printf("\nAn object that was compiled without -fdebug-prefix-map:\n%s\n", report[i:])
+	}
+	cause := regexp.MustCompile(`(?m)^ *1\. source file ` +
+		regexp.QuoteMeta(strings.TrimSuffix(source, ".c")) + `\.o$`)
+	if r.Exit != 1 || !cause.MatchString(report) {
+		t.Errorf("btfrepro: exit %d, want 1 and a source file as the cause\n%s%s", r.Exit, report,
+			r.Stderr)
+	}
+	// The action writes the same BTF object, so no other action differs.
+	if !regexp.MustCompile(`(?m)^1 of \d+ actions differ \(`).MatchString(report) {
+		t.Errorf("btfrepro does not say that one action differs\n%s", report)
+	}
+	if m.digests()["vmlinux_btf.btf"] != want["vmlinux_btf.btf"] {
+		t.Error("vmlinux_btf.btf has different bytes")
+	}
+	m.gcc(source)
+}
+
+// TestImports checks that the lines in docs/remote.md make a workspace import the presets.
+func TestImports(t *testing.T) {
+	m, _ := quick(t)
+	rc := filepath.Join(m.dir, ".bazelrc")
+	before := string(harness.ReadFile(t, rc))
+	defer harness.WriteFile(t, rc, before)
+	doc := string(harness.ReadFile(t, filepath.Join(harness.Repo(), "docs/remote.md")))
+	imports := regexp.MustCompile(`(?m)^    (import %workspace%/presets/(\S+))$`).
+		FindAllStringSubmatch(doc, -1)
+	if len(imports) < 2 {
+		t.Fatalf("docs/remote.md has %d imports of presets", len(imports))
+	}
+	text := before
+	for _, i := range imports {
+		text += i[1] + "\n"
+		m.write("presets/"+i[2], string(harness.ReadFile(t,
+			filepath.Join(harness.Repo(), "presets", i[2]))))
+	}
+	harness.WriteFile(t, rc, text)
+	options := m.bazel("canonicalize-flags", "--for_command=build", "--announce_rc")
+	r, err := options.Run()
+	if err != nil || r.Exit != 0 {
+		t.Fatalf("%v: exit %d\n%s", err, r.Exit, r.Stderr)
+	}
+	for _, i := range imports {
+		if !strings.Contains(r.Stderr, "presets/"+i[2]) {
+			t.Errorf("Bazel did not read %s:\n%s", i[2], r.Stderr)
+		}
+	}
+}
+
+var mnemonicLine = regexp.MustCompile(`(?m)^\s*mnemonic = .*$`)
+
+// TestMnemonics checks that the preset for remote execution names exactly the mnemonics of the
+// rules.
+func TestMnemonics(t *testing.T) {
+	rules := map[string]bool{}
+	files := append(filesBelow(t, filepath.Join(harness.Repo(), "rules/private")),
+		filesBelow(t, filepath.Join(harness.Repo(), "kbuild/private"))...)
+	for _, file := range files {
+		for _, l := range mnemonicLine.FindAllString(string(harness.ReadFile(t, file)), -1) {
+			for _, name := range regexp.MustCompile(`"(B[tp]f\w+)"`).FindAllStringSubmatch(l, -1) {
+				rules[name[1]] = true
+			}
+		}
+	}
+	if len(rules) < 10 {
+		t.Fatalf("the rules have %d mnemonics", len(rules))
+	}
+	for _, option := range preset(t, "remote-execution.bazelrc") {
+		name, ok := strings.CutPrefix(option, "--strategy=")
+		if name, ok2 := strings.CutSuffix(name, "=remote"); ok && ok2 {
+			if !rules[name] {
+				t.Errorf("the preset has %s, which no rule has", name)
+			}
+			delete(rules, name)
+		}
+	}
+	for name := range rules {
+		t.Errorf("the preset does not have %s", name)
 	}
 }

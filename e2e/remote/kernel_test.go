@@ -1,7 +1,6 @@
 package remote
 
 import (
-	"fmt"
 	"path/filepath"
 	"sort"
 	"strings"
@@ -46,7 +45,7 @@ func (m *machine) findResults() {
 }
 
 // TestKernel checks that other configurations, a second machine and executors can use what a first
-// machine has built, and that builds work if the cache is damaged.
+// machine has built.
 func TestKernel(t *testing.T) {
 	needAll(t)
 	tree := harness.Kernel(t)
@@ -109,37 +108,4 @@ func TestKernel(t *testing.T) {
 		}
 		first.same(want)
 	})
-	t.Run("damage", func(t *testing.T) {
-		first.t = t
-		damagedKernel(t, first, want, strings.TrimPrefix(disk, "--disk_cache="))
-	})
-}
-
-// damagedKernel damages all content in a disk cache, and builds three times: with Bazel's defaults,
-// with all downloads, and with the preset after the damaged files have been deleted as
-// docs/remote.md says.
-func damagedKernel(t *testing.T, m *machine, want map[string]string, cache string) {
-	t.Helper()
-	blobs := filesBelow(t, filepath.Join(cache, "cas"))
-	for _, grain := range []string{grainObject, grain16} {
-		damage(t, blobs)
-		for _, option := range []string{"--remote_download_outputs=toplevel",
-			"--remote_download_outputs=all"} {
-			o := m.build("--disk_cache="+cache, grain, option)
-			bytes := m.right(want) // fails the test if the bytes are wrong
-			fmt.Printf("\nkernel, %d blobs of the disk cache damaged, `%s`, `%s`: exit %d in %.1f s, "+
-				"bytes %s\n", len(blobs), grain, option, o.exit, o.seconds, bytes)
-			if o.exit == 0 {
-				m.same(want)
-			} else if o.exit != 39 || option == "--remote_download_outputs=all" {
-				t.Errorf("exit %d\n%s", o.exit, tail(o.stderr))
-			}
-		}
-		left := deleteDamaged(t, cache)
-		fmt.Printf("%d of %d blobs are left after the damaged ones were deleted\n", left, len(blobs))
-		o := m.must(append(preset(t, "remote-cache.bazelrc"), "--disk_cache="+cache, grain)...)
-		show(t, "kernel, the damaged files deleted", o)
-		m.same(want)
-		blobs = filesBelow(t, filepath.Join(cache, "cas"))
-	}
 }

@@ -7,11 +7,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -100,7 +97,7 @@ func (m *machine) remove() {
 }
 
 // manyActions makes builds run one action for each object file, so that there are many actions to
-// count, and so that a build does not end before a server is killed.
+// count.
 func (m *machine) manyActions() { m.options = append(m.options, grainObject) }
 
 const (
@@ -122,7 +119,6 @@ func (m *machine) addTools(btfgen, btfdedup string) {
 // outcome is the outcome of a build.
 type outcome struct {
 	exit    int // the exit code; -1 if a signal killed Bazel
-	hung    bool
 	seconds float64
 	stderr  string
 	log     string // the path of the execution log
@@ -184,7 +180,7 @@ func (m *machine) rebuild(options ...string) outcome {
 		if pid := m.server(); pid > 0 {
 			syscall.Kill(pid, syscall.SIGKILL)
 		}
-		o.exit, o.hung = -1, true
+		o.exit = -1
 		return o
 	}
 	o.spawns, err = readLog(log)
@@ -245,51 +241,6 @@ func (m *machine) same(want map[string]string) {
 	}
 }
 
-// right returns a text for a table that says whether the results have the wanted digests. It fails
-// the test if a result has a wrong digest, but not if results are missing.
-func (m *machine) right(want map[string]string) string {
-	m.t.Helper()
-	missing := 0
-	for name, got := range m.digests() {
-		if got == "missing" {
-			missing++
-		} else if got != want[name] {
-			m.t.Errorf("%s has different bytes", name)
-			return "WRONG"
-		}
-	}
-	switch missing {
-	case 0:
-		return "right"
-	case len(want):
-		return "none"
-	}
-	return "some, right"
-}
-
-var errorLine = regexp.MustCompile(`(?m)^(ERROR|FATAL|WARNING): .*$`)
-
-// message returns a text for a table: Bazel's first error or, if there is none, its first warning.
-func (o outcome) message() string {
-	lines := errorLine.FindAllString(o.stderr, -1)
-	message := ""
-	for _, line := range lines {
-		if strings.HasPrefix(line, "WARNING") && message == "" || !strings.HasPrefix(line, "WARNING") {
-			message = line
-		}
-		if !strings.HasPrefix(line, "WARNING") {
-			break
-		}
-	}
-	message = regexp.MustCompile(`/\S*/(machine|server)\d+/`).ReplaceAllString(message, "")
-	message = regexp.MustCompile(`[0-9a-f]{64}`).ReplaceAllString(message, "DIGEST")
-	message = strings.ReplaceAll(message, "|", "/")
-	if len(message) > 230 {
-		message = message[:230] + "…"
-	}
-	return message
-}
-
 func tail(s string) string {
 	if len(s) > 4000 {
 		return "…" + s[len(s)-4000:]
@@ -303,20 +254,4 @@ func needRoot(t testing.TB) {
 	if os.Getuid() != 0 {
 		t.Skip("SKIPPED: needs root, for mounts")
 	}
-}
-
-// tmpfs mounts a tmpfs with the given size in KiB, and returns its directory.
-func tmpfs(t testing.TB, kib int) string {
-	t.Helper()
-	needRoot(t)
-	dir, err := os.MkdirTemp("", "full")
-	if err != nil {
-		t.Fatal(err)
-	}
-	harness.MustRun(t, "", "mount", "-t", "tmpfs", "-o", fmt.Sprintf("size=%dk", kib), "tmpfs", dir)
-	t.Cleanup(func() {
-		exec.Command("umount", "-l", dir).Run()
-		os.Remove(dir)
-	})
-	return dir
 }

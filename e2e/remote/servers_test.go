@@ -15,30 +15,30 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// server is a running server with its proxy.
+// server is a running server.
 type server struct {
-	t     testing.TB
-	dir   string // the directory in which the server stores its files
-	addr  string // the address on which the server itself listens
-	proxy *proxy
-	argv  []string
-	cmd   *exec.Cmd
-	log   string
+	t       testing.TB
+	dir     string // the directory in which the server stores its files
+	addr    string // the address on which the server itself listens
+	listens string // the address that Bazel uses
+	argv    []string
+	cmd     *exec.Cmd
+	log     string
 }
 
 // option returns the option that makes Bazel use the server as a cache.
 func (s *server) option() string {
 	if s.grpc() {
-		return "--remote_cache=grpc://" + s.proxy.Addr
+		return "--remote_cache=grpc://" + s.listens
 	}
-	return "--remote_cache=http://" + s.proxy.Addr
+	return "--remote_cache=http://" + s.listens
 }
 
 func (s *server) grpc() bool { return strings.Contains(s.argv[0], "casd") }
 
 // casd starts buildbox-casd with the command in docs/remote.md. It is a cache and an executor. It
 // runs actions in bubblewrap, where an action sees only its inputs, /dev, /proc and /tmp.
-func casd(t testing.TB, options ...string) *server {
+func casd(t testing.TB) *server {
 	t.Helper()
 	harness.Need(t, "buildbox-casd", "buildbox-run-bubblewrap", "bwrap")
 	s := newServer(t)
@@ -51,7 +51,7 @@ func casd(t testing.TB, options ...string) *server {
 		words[i] = new
 	}
 	last := len(words) - 1
-	s.argv = slices.Concat(words[:last], []string{"--jobs=2", "--reserved=1M"}, options, words[last:])
+	s.argv = slices.Concat(words[:last], []string{"--jobs=2", "--reserved=1M"}, words[last:])
 	s.begin()
 	return s
 }
@@ -59,17 +59,8 @@ func casd(t testing.TB, options ...string) *server {
 // nginx starts nginx with the configuration in docs/remote.md.
 func nginx(t testing.TB) *server {
 	t.Helper()
-	return nginxOn(t, "")
-}
-
-// nginxOn starts nginx with its files in the directory dir. If dir is "", it uses a new directory.
-func nginxOn(t testing.TB, dir string) *server {
-	t.Helper()
 	program := nginxProgram(t)
 	s := newServer(t)
-	if dir != "" {
-		s.dir = dir
-	}
 	work := filepath.Dir(s.log)
 	text := block(t, "nginx")
 	for old, new := range map[string]string{"/var/cache/bazel": s.dir, "8080": s.addr} {
@@ -130,9 +121,6 @@ func newServer(t testing.TB) *server {
 	}
 	t.Cleanup(func() {
 		s.kill()
-		if s.proxy != nil {
-			s.proxy.Close()
-		}
 		os.RemoveAll(scratch)
 	})
 	return s
@@ -165,10 +153,9 @@ func (s *server) begin() {
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	if s.proxy == nil {
-		if s.proxy, err = startProxy(s.addr, s.grpc()); err != nil {
-			s.t.Fatal(err)
-		}
+	s.listens = s.addr
+	if s.grpc() {
+		s.listens = startProxy(s.t, s.addr)
 	}
 }
 
@@ -179,23 +166,6 @@ func (s *server) kill() {
 		s.cmd.Wait()
 		s.cmd = nil
 	}
-}
-
-// restart kills the server, if it runs, and starts it again. The stored files stay.
-func (s *server) restart() {
-	s.t.Helper()
-	s.kill()
-	s.begin()
-}
-
-// blobs returns the files in which the server stores content. Action results aren't content.
-func (s *server) blobs() []string {
-	s.t.Helper()
-	dir := filepath.Join(s.dir, "cas")
-	if s.grpc() {
-		dir = filepath.Join(s.dir, "cas/objects")
-	}
-	return filesBelow(s.t, dir)
 }
 
 func filesBelow(t testing.TB, dir string) []string {
