@@ -33,10 +33,10 @@ func actionDigests(t testing.TB, log *execlog.Log) map[actionID]string {
 			continue
 		}
 		id := actionID{s.Mnemonic, s.Label, s.Outputs[0].Path}
-		if s.CacheHit || s.Digest.Hash == "" || out[id] != "" {
+		if s.CacheHit || s.Digest == "" || out[id] != "" {
 			t.Errorf("%v: the action is a hit, has no digest, or is in the log twice", id)
 		}
-		out[id] = s.Digest.Hash
+		out[id] = s.Digest
 	}
 	return out
 }
@@ -63,13 +63,12 @@ func sameActions(t testing.TB, what string, a, b outcome) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range report.Counts {
-		if !strings.HasPrefix(c.Mnemonic, "Btf") {
-			continue
-		}
-		if n := c.Verdicts[repro.Same]; n != c.Total || c.SameCached != 0 {
-			t.Errorf("%s: btfrepro calls %d of %d %s the same, %d of them from a cache: %v", what, n,
-				c.Total, c.Mnemonic, c.SameCached, c.Verdicts)
+	for i := range report.Actions {
+		act := &report.Actions[i]
+		if strings.HasPrefix(act.Mnemonic, "Btf") &&
+			(act.Verdict != repro.Same || act.Cached != [2]bool{}) {
+			t.Errorf("%s: btfrepro says of %s %s: %s, from a cache: %v", what, act.Mnemonic, act.Label,
+				act.Verdict, act.Cached)
 		}
 	}
 	fmt.Printf("\n%s on two machines without a shared cache: %d actions have the same digest\n",

@@ -31,7 +31,6 @@ type jsonReport struct {
 			More []string
 		}
 	}
-	Total struct{ Total int }
 }
 
 func diff(t *testing.T, code int, args ...string) (*jsonReport, string) {
@@ -74,7 +73,6 @@ func TestBuilds(t *testing.T) {
 	w := newWorkspace(t)
 	t.Run("planted", w.testPlanted)
 	w.prepare(t, 0)
-	t.Run("configurations", w.testConfigurations)
 	t.Run("path mapping", w.testPathMapping)
 }
 
@@ -146,31 +144,6 @@ func (f *jsonReport) types(t *testing.T) {
 	t.Error("no output with types differs")
 }
 
-// testConfigurations builds the same targets in two configurations, whose output directories have
-// different names.
-func (w *workspace) testConfigurations(t *testing.T) {
-	a := w.build(t, "configurations", 0)
-	b := w.build(t, "configurations", 1, "--platform_suffix=other")
-	f, text := diff(t, 1, a, b)
-	got := f.actions()
-	const name = "configuration k8-fastbuild vs k8-fastbuild-other"
-	for mnemonic, want := range map[string]string{
-		"Same":   "cut-off: configuration .; " + name,
-		"Random": "key changed: configuration .; " + name,
-	} {
-		if got[mnemonic] != want {
-			t.Errorf("%s:\n got %s\nwant %s", mnemonic, got[mnemonic], want)
-		}
-	}
-	if len(got) != f.Total.Total {
-		t.Errorf("%d of %d actions differ, want all", len(got), f.Total.Total)
-	}
-	note := "note: bazel-out/k8-fastbuild of A is compared with bazel-out/k8-fastbuild-other of B"
-	if !strings.Contains(text, note) {
-		t.Errorf("no line %q in\n%s", note, text)
-	}
-}
-
 // testPathMapping builds with path mapping, so that the actions don't see the configuration in the
 // paths. It also checks the option --allow of btfrepro.
 func (w *workspace) testPathMapping(t *testing.T) {
@@ -196,10 +169,6 @@ func (w *workspace) testPathMapping(t *testing.T) {
 		t.Errorf("with allowances %d differ and %d are allowed\n%s", f.Differ, f.Allowed, text)
 	}
 	diff(t, 0, "--mnemonic=Same,Tool", a, b)
-	_, text = diff(t, 1, "--allow=label=//other/... # nothing", a, b)
-	if !strings.Contains(text, "this allowance matches nothing: label=//other/... # nothing") {
-		t.Errorf("the unused allowance is not reported:\n%s", text)
-	}
 }
 
 // root returns the execution root of a build.

@@ -22,6 +22,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/object"
 	"github.com/rules-btf/rules_btf/internal/support/parallel"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // header is part of the sources of vmlinux and of the modules. In some modules a macro changes a
@@ -66,18 +67,11 @@ func compile(t *testing.T, path string, link []string, sources ...string) {
 		if err := os.WriteFile(c, []byte(text+"\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		command(t, "gcc", "-g", "-O1", "-w", "-fno-pic", "-fno-eliminate-unused-debug-types", "-c",
-			"-o", o, c)
+		programtest.Run(t, "", "gcc", "-g", "-O1", "-w", "-fno-pic",
+			"-fno-eliminate-unused-debug-types", "-c", "-o", o, c)
 		args = append(args, o)
 	}
-	command(t, "ld", args...)
-}
-
-func command(t *testing.T, name string, args ...string) {
-	t.Helper()
-	if out, err := exec.Command(name, args...).CombinedOutput(); err != nil {
-		t.Fatalf("%s: %v\n%s", name, err, out)
-	}
+	programtest.Run(t, "", "ld", args...)
 }
 
 // optionsFor returns options for Linked, with the features in set and these bases.

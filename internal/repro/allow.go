@@ -1,6 +1,7 @@
 package repro
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -85,52 +86,28 @@ func (a *Allowance) matches(act *Action) bool {
 		output && is(3, string(act.Verdict))
 }
 
-// allow marks the actions that an allowance matches, and those that differ only because outputs of
-// marked actions differ.
-func (c *comparison) allow(list []Allowance) {
-	r := c.report
-	r.Allowances = slices.Clone(list)
-	for _, i := range c.order() {
-		act := &r.Actions[i]
-		for n := range r.Allowances {
-			if a := &r.Allowances[n]; a.matches(act) {
-				a.Matched++
-				if act.Allowed == "" {
-					act.Allowed = a.Reason
-				}
-			}
-		}
-		if act.Allowed != "" || act.Verdict != Downstream && act.Verdict != CutOff {
-			continue
-		}
-		if from := act.Upstream(); from != nil && len(act.own) == 0 && act.causeList() == nil {
-			if reason := c.allowedBy(from); reason != "" {
-				act.Allowed = "downstream: " + strings.TrimPrefix(reason, "downstream: ")
-			}
+// allow marks an action that differs if an allowance matches it, or if it differs only because
+// outputs of marked actions differ.
+func (c *comparison) allow(act *Action, k *keyDiff) {
+	if act.Verdict == Same {
+		return
+	}
+	for n := range c.report.Allowances {
+		if a := &c.report.Allowances[n]; a.matches(act) {
+			a.Matched++
+			act.Allowed = cmp.Or(act.Allowed, a.Reason)
 		}
 	}
-}
-
-// allowedBy returns why the actions in a list are allowed to differ: the reason for the first
-// action. It returns "" if one of these actions isn't allowed to differ.
-func (c *comparison) allowedBy(l *List) string {
-	var todo []*List
-	for at := l; at != nil && !at.judged; at = at.Parent {
-		todo = append(todo, at)
+	if act.Allowed != "" || len(k.roots) > 0 || len(k.from) == 0 {
+		return
 	}
-	for _, at := range slices.Backward(todo) {
-		at.judged = true
-		first := c.report.Actions[at.Items[0]].Allowed
-		all := !slices.ContainsFunc(at.Items, func(i int32) bool {
-			return c.report.Actions[i].Allowed == ""
-		})
-		switch {
-		case !all:
-		case at.Parent == nil:
-			at.reason = first
-		default:
-			at.reason = at.Parent.reason
+	reason := ""
+	for _, i := range k.from {
+		from := c.report.Actions[i].Allowed
+		if from == "" {
+			return
 		}
+		reason = cmp.Or(reason, from)
 	}
-	return l.reason
+	act.Allowed = "downstream: " + strings.TrimPrefix(reason, "downstream: ")
 }

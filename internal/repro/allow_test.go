@@ -83,7 +83,7 @@ func TestAllow(t *testing.T) {
 				got = append(got, r.Actions[i].Label)
 			}
 		}
-		if s := strings.Join(got, " "); s != c.want || r.Differs() != (s != "") {
+		if s := strings.Join(got, " "); s != c.want || differs(r) != (s != "") {
 			t.Errorf("%s: %s differ, want %s", c.allow, s, c.want)
 		}
 		if none := c.allow == "label=//:none # time"; (r.Allowances[0].Matched == 0) != none {

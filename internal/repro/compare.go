@@ -10,96 +10,110 @@ import (
 )
 
 type comparison struct {
-	sides           [2]*side
-	paths, contents *numbering
+	logs            [2]*execlog.Log
+	walkers         [2]*execlog.Walker
+	paths, contents []string      // by number
+	path, content   [2][]int32    // by artifact: the numbers of its path and content
+	prints          [2][][16]byte // by set: a hash, the same for sets that are composed in the same way
+	makers          [2]map[string][]int
 	actionOf        [2][]int // by spawn: its action
-	causes          causeList
 	report          *Report
-
-	// The fields below are for the comparison of inputs.
-	rank                  []int32 // by path: its position in sorted order
-	seen, matched, tool   *marks
-	marked                [2]execlog.SetID // the sets that are marked in tool
-	params                map[string]bool  // param files
-	changes               []change         // each once
-	changeNumbers         map[inputChange]int32
-	lastChange            []int32 // by path: the index in changes of its last change, plus 1
-	found                 []int32
-	scratch               [2][]int32
-	diffs                 map[diffKey]*inputDiff
-	shownDiffs            []*inputDiff
-	fromLists, causeLists *lists
+	causeNumbers    map[Cause]int // by kind and text
+	work            int
+	at              []int64  // by path, during a comparison of inputs: the artifact in A, plus 1, or 0
+	origins         []origin // by path: the last one
 }
 
-// Compare compares two logs. It returns an error if they use different digest functions.
+// numbers gives equal texts of artifacts the same number in both logs. The numbers have the same
+// order as the texts.
+func numbers(logs [2]*execlog.Log, text func(*execlog.Artifact) string) (
+	texts []string, of [2][]int32) {
+	for _, log := range logs {
+		for id := range execlog.ID(log.Artifacts()) {
+			texts = append(texts, text(log.Artifact(id)))
+		}
+	}
+	slices.Sort(texts)
+	texts = slices.Compact(texts)
+	number := make(map[string]int32, len(texts))
+	for n, text := range texts {
+		number[text] = int32(n)
+	}
+	for i, log := range logs {
+		for id := range execlog.ID(log.Artifacts()) {
+			of[i] = append(of[i], number[text(log.Artifact(id))])
+		}
+	}
+	return texts, of
+}
+
+// maxWork limits how many inputs of actions, and causes of inputs, are looked at.
+const maxWork = 1 << 32
+
+// Compare compares two logs. It returns an error if they use different digest functions, or if
+// their actions have too many inputs.
 func Compare(a, b *execlog.Log, opt Options) (*Report, error) {
 	if a.Hash != "" && b.Hash != "" && a.Hash != b.Hash {
 		return nil, errors.New("A has " + a.Hash + " digests, but B has " + b.Hash +
 			" digests: make both logs with the same --digest_function")
 	}
 	c := newComparison(a, b)
-	for i := range c.report.Actions {
+	c.report.Allowances = slices.Clone(opt.Allow)
+	// Makers come before readers in B, so the causes of an action's inputs are known.
+	for _, i := range c.actionOf[1] {
 		c.judge(&c.report.Actions[i])
 	}
-	c.follow()
-	c.list(opt.Mnemonics)
-	c.allow(opt.Allow)
-	c.finishCauses()
-	c.count()
+	for _, i := range c.actionOf[0] {
+		if act := &c.report.Actions[i]; act.Spawns[1] < 0 {
+			c.judge(act)
+		}
+	}
+	if c.work > maxWork {
+		return nil, fmt.Errorf("the actions have too many inputs to compare (more than %d)", maxWork)
+	}
+	c.finish(opt.Mnemonics)
 	return c.report, nil
 }
 
 // newComparison numbers the paths and contents of two logs, and pairs their actions.
 func newComparison(a, b *execlog.Log) *comparison {
-	rename := findRenames(a, b)
-	c := &comparison{
-		paths: newNumbering(), contents: newNumbering(),
-		causes:        causeList{numbers: map[string]int{}},
-		report:        &Report{Renamed: rename},
-		params:        paramFiles(b),
-		changeNumbers: map[inputChange]int32{},
-		diffs:         map[diffKey]*inputDiff{},
-		fromLists:     newLists(), causeLists: newLists(),
-	}
-	c.sides[0] = newSide(a, rename, c.paths, c.contents)
-	c.sides[1] = newSide(b, nil, c.paths, c.contents)
-	n := len(c.paths.names)
-	c.seen, c.matched, c.tool = newMarks(n), newMarks(n), newMarks(n)
-	c.rank, c.lastChange = c.paths.ranks(), make([]int32, n)
-	for _, s := range c.sides {
-		s.has = make([]bool, n)
-		for _, path := range s.path {
-			s.has[path] = true
+	c := &comparison{logs: [2]*execlog.Log{a, b}, report: &Report{Counts: map[Verdict]int{}},
+		causeNumbers: map[Cause]int{}}
+	c.paths, c.path = numbers(c.logs, func(a *execlog.Artifact) string { return a.Path })
+	c.contents, c.content = numbers(c.logs, func(a *execlog.Artifact) string { return a.Content })
+	c.at, c.origins = make([]int64, len(c.paths)), make([]origin, len(c.paths))
+	for i, log := range c.logs {
+		c.walkers[i] = execlog.NewWalker(log)
+		c.prints[i] = c.findPrints(i)
+		c.makers[i] = map[string][]int{}
+		for n := range log.Spawns {
+			for _, o := range log.Spawns[n].Outputs {
+				path := withoutConfiguration(o.Path)
+				c.makers[i][path] = append(c.makers[i][path], n)
+			}
 		}
 	}
 	c.addActions(c.match())
 	return c
 }
 
-func (c *comparison) spawn(i, spawn int) *execlog.Spawn { return &c.sides[i].log.Spawns[spawn] }
-
-func (c *comparison) addActions(pairs []pair) {
+func (c *comparison) addActions(pairs [][2]int) {
 	actions := make([]Action, len(pairs))
-	for i, p := range pairs {
-		from := 0
-		if p[0] < 0 {
-			from = 1
-		}
-		s := c.spawn(from, p[from])
-		actions[i] = Action{Mnemonic: s.Mnemonic, Label: s.Label, Spawns: p}
-		if p[1] >= 0 {
-			s = c.spawn(1, p[1])
-		}
-		if len(s.Outputs) > 0 {
-			actions[i].Output = s.Outputs[0].Path
+	for n, p := range pairs {
+		for i, spawn := range p {
+			if spawn < 0 {
+				continue
+			}
+			s := &c.logs[i].Spawns[spawn]
+			actions[n] = Action{Mnemonic: s.Mnemonic, Label: s.Label, Output: firstOutput(s), Spawns: p}
 		}
 	}
 	slices.SortStableFunc(actions, func(x, y Action) int {
 		return cmp.Or(cmp.Compare(x.Mnemonic, y.Mnemonic), cmp.Compare(x.Label, y.Label),
 			cmp.Compare(x.Output, y.Output))
 	})
-	for i, s := range c.sides {
-		c.actionOf[i] = make([]int, len(s.log.Spawns))
+	for i, log := range c.logs {
+		c.actionOf[i] = make([]int, len(log.Spawns))
 	}
 	for at := range actions {
 		actions[at].ID = at
@@ -112,181 +126,153 @@ func (c *comparison) addActions(pairs []pair) {
 	c.report.Actions = actions
 }
 
+// judge compares the two spawns of an action, and finds the verdict, the causes and the allowance.
 func (c *comparison) judge(act *Action) {
-	for i, spawn := range act.Spawns {
-		if spawn >= 0 {
-			act.Cached[i] = c.spawn(i, spawn).CacheHit
+	var spawns [2]*execlog.Spawn
+	var ended [2]string
+	for i, n := range act.Spawns {
+		if n >= 0 {
+			spawns[i] = &c.logs[i].Spawns[n]
+			act.Cached[i], ended[i] = spawns[i].CacheHit, howEnded(spawns[i])
 		}
 	}
-	c.compareResults(act)
+	a, b := spawns[0], spawns[1]
+	k := keyDiff{c: c, act: act}
 	switch {
-	case act.Spawns[1] < 0:
+	case b == nil:
 		act.Verdict = OnlyA
-		return
-	case act.Spawns[0] < 0:
+	case a == nil:
 		act.Verdict = OnlyB
-		return
-	}
-	root := c.keyChanges(act)
-	differs := len(act.Outputs) > 0 || c.ended(act, 0) != c.ended(act, 1)
-	switch {
-	case len(act.Changes) == 0 && !differs:
-		act.Verdict = Same
-	case len(act.Changes) == 0:
-		act.Verdict = NonDeterministic
-	case !differs && act.Failed == "":
-		act.Verdict = CutOff
-	case root:
-		act.Verdict = KeyChanged
 	default:
-		act.Verdict = Downstream
+		c.compareOutputs(act, a, b)
+		k.compare(a, b)
+		switch differs := len(act.Outputs) > 0 || ended[0] != ended[1]; {
+		case len(act.Changes) == 0 && !differs:
+			act.Verdict = Same
+		case len(act.Changes) == 0:
+			act.Verdict = NonDeterministic
+			k.own(string(NonDeterministic), act.Mnemonic+" "+act.Label+" "+act.Output)
+		case !differs && ended[0] == success:
+			act.Verdict = CutOff
+		case len(k.roots) > 0:
+			act.Verdict = KeyChanged
+		default:
+			act.Verdict = Downstream
+		}
 	}
+	switch {
+	case ended[0] != ended[1] && a != nil && b != nil:
+		act.Failed = "A: " + ended[0] + "; B: " + ended[1]
+	case max(ended[0], ended[1]) != success:
+		act.Failed = max(ended[0], ended[1])
+	}
+	k.finish()
+	c.allow(act, &k)
 }
 
-// ended returns how a spawn failed, or "" if it succeeded.
-func (c *comparison) ended(act *Action, i int) string {
-	s := c.spawn(i, act.Spawns[i])
+const success = "success"
+
+func howEnded(s *execlog.Spawn) string {
 	if s.ExitCode == 0 && s.Status == "" {
-		return ""
+		return success
 	}
 	return fmt.Sprintf("%s, exit code %d", cmp.Or(s.Status, "failed"), s.ExitCode)
 }
 
-// compareResults fills in the outputs that differ, and how the action failed. If only one log has
-// the action, compareResults fills in no outputs.
-func (c *comparison) compareResults(act *Action) {
-	var ended [2]string
-	for i, spawn := range act.Spawns {
-		ended[i] = "not there"
-		if spawn >= 0 {
-			ended[i] = cmp.Or(c.ended(act, i), "success")
+// compareOutputs lists the outputs that differ. Outputs that only one spawn declares are changes of
+// the key.
+func (c *comparison) compareOutputs(act *Action, a, b *execlog.Spawn) {
+	for x, y := range merge(a.Outputs, b.Outputs, func(o execlog.Output) string { return o.Path }) {
+		var o OutputChange
+		var texts [2]string
+		for i, out := range []*execlog.Output{x, y} {
+			o.IDs[i] = -1
+			switch {
+			case out == nil:
+				texts[i] = "not declared"
+			case out.Invalid:
+				o.Path, texts[i] = out.Path, "missing, or not of the declared type"
+			default:
+				o.Path, o.IDs[i] = out.Path, int64(out.Artifact)
+				texts[i] = c.logs[i].Artifact(out.Artifact).Content
+			}
 		}
-	}
-	if act.Spawns[0] < 0 || act.Spawns[1] < 0 {
-		if e := ended[max(0, -act.Spawns[0])]; e != "success" {
-			act.Failed = e
+		if texts[0] == texts[1] {
+			continue
 		}
-		return
-	}
-	switch {
-	case ended[0] != ended[1]:
-		act.Failed = "A: " + ended[0] + "; B: " + ended[1]
-	case ended[0] != "success":
-		act.Failed = ended[0] + " in both"
-	}
-	a, b := c.spawn(0, act.Spawns[0]), c.spawn(1, act.Spawns[1])
-	others := map[string]*execlog.Output{}
-	for i := range a.Outputs {
-		others[c.sides[0].rename.apply(a.Outputs[i].Path)] = &a.Outputs[i]
-	}
-	for i := range b.Outputs {
-		out := &b.Outputs[i]
-		c.compareOutput(act, out.Path, others[out.Path], out)
-		delete(others, out.Path)
-	}
-	for i := range a.Outputs {
-		name := c.sides[0].rename.apply(a.Outputs[i].Path)
-		if others[name] != nil {
-			c.compareOutput(act, name, &a.Outputs[i], nil)
-			delete(others, name)
+		o.A, o.B = texts[0], texts[1]
+		if o.IDs[0] >= 0 && o.IDs[1] >= 0 {
+			o.More = filesThatDiffer(c.logs[0].Artifact(execlog.ID(o.IDs[0])).Files,
+				c.logs[1].Artifact(execlog.ID(o.IDs[1])).Files)
 		}
+		act.Outputs = append(act.Outputs, o)
 	}
-}
-
-// compareOutput compares one output; either side may be nil.
-func (c *comparison) compareOutput(act *Action, path string, a, b *execlog.Output) {
-	o := OutputChange{Path: path, IDs: [2]int64{-1, -1}}
-	var texts [2]string
-	for i, out := range []*execlog.Output{a, b} {
-		switch {
-		case out == nil:
-			texts[i] = "not declared"
-		case out.Invalid:
-			texts[i] = "missing, or not of the declared type"
-		default:
-			o.IDs[i] = int64(out.Artifact)
-			texts[i] = c.contents.names[c.sides[i].content[out.Artifact]]
-		}
-	}
-	if texts[0] == texts[1] {
-		return
-	}
-	o.A, o.B = texts[0], texts[1]
-	if o.IDs[0] >= 0 && o.IDs[1] >= 0 {
-		o.More = filesThatDiffer(c.sides[0].log.Artifact(execlog.ID(o.IDs[0])),
-			c.sides[1].log.Artifact(execlog.ID(o.IDs[1])))
-	}
-	act.Outputs = append(act.Outputs, o)
 }
 
 // maxFiles is how many differing files in a directory are listed.
 const maxFiles = 10
 
 // filesThatDiffer lists the first files that differ between two directories.
-func filesThatDiffer(a, b *execlog.Artifact) []string {
+func filesThatDiffer(a, b []execlog.Pair) []string {
 	var lines []string
-	x, y, more := a.Files, b.Files, 0
-	note := func(path, what string) {
-		if len(lines) == maxFiles {
-			more++
-			return
-		}
-		lines = append(lines, path+": "+what)
-	}
-	for len(x)+len(y) > 0 {
+	for x, y := range merge(a, b, pairName) {
 		switch {
-		case len(y) == 0 || len(x) > 0 && x[0].Path < y[0].Path:
-			note(x[0].Path, "only in A")
-			x = x[1:]
-		case len(x) == 0 || x[0].Path > y[0].Path:
-			note(y[0].Path, "only in B")
-			y = y[1:]
+		case x != nil && y != nil && *x == *y:
+		case len(lines) == maxFiles:
+			return append(lines, "and more files")
+		case y == nil:
+			lines = append(lines, x.Name+": only in A")
+		case x == nil:
+			lines = append(lines, y.Name+": only in B")
 		default:
-			if p, q := digestText(x[0].Digest), digestText(y[0].Digest); p != q {
-				note(x[0].Path, p+" vs "+q)
-			}
-			x, y = x[1:], y[1:]
+			lines = append(lines, x.Name+": "+x.Value+" vs "+y.Value)
 		}
-	}
-	if more > 0 {
-		lines = append(lines, fmt.Sprintf("and %d more files", more))
 	}
 	return lines
 }
 
-// list selects the actions to report.
-func (c *comparison) list(mnemonics []string) {
-	for i := range c.report.Actions {
-		if mnemonics == nil || slices.Contains(mnemonics, c.report.Actions[i].Mnemonic) {
-			c.report.Listed = append(c.report.Listed, i)
+// finish selects the actions to report, counts them, and sorts their causes by their numbers of
+// actions, the largest first.
+func (c *comparison) finish(mnemonics []string) {
+	r := c.report
+	all := r.Causes
+	used, differs := make([]bool, len(all)), make([]bool, len(all))
+	for i := range r.Actions {
+		act := &r.Actions[i]
+		if mnemonics != nil && !slices.Contains(mnemonics, act.Mnemonic) {
+			continue
+		}
+		r.Listed = append(r.Listed, i)
+		r.Counts[act.Verdict]++
+		if act.Verdict == Same && (act.Cached[0] || act.Cached[1]) {
+			r.Cached++
+		}
+		for _, n := range act.Causes {
+			used[n], differs[n] = true, differs[n] || act.Allowed == ""
 		}
 	}
-}
-
-func (c *comparison) count() {
-	r := c.report
-	r.Total.Verdicts = map[Verdict]int{}
-	at := map[string]int{}
+	var order []int
+	for n := range all {
+		if all[n].Allowed = !differs[n]; used[n] {
+			order = append(order, n)
+		}
+	}
+	slices.SortFunc(order, func(x, y int) int {
+		a, b := &all[x], &all[y]
+		return cmp.Or(cmp.Compare(b.Direct+b.Downstream, a.Direct+a.Downstream),
+			cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Text, b.Text))
+	})
+	number := make([]int, len(all))
+	r.Causes = nil
+	for to, from := range order {
+		number[from] = to
+		r.Causes = append(r.Causes, all[from])
+	}
 	for _, i := range r.Listed {
 		act := &r.Actions[i]
-		if _, ok := at[act.Mnemonic]; !ok {
-			at[act.Mnemonic] = len(r.Counts)
-			r.Counts = append(r.Counts, Count{Mnemonic: act.Mnemonic, Verdicts: map[Verdict]int{}})
+		for j, n := range act.Causes {
+			act.Causes[j] = number[n]
 		}
-		for _, n := range []*Count{&r.Total, &r.Counts[at[act.Mnemonic]]} {
-			n.Total++
-			n.Verdicts[act.Verdict]++
-			if act.Verdict == Same && (act.Cached[0] || act.Cached[1]) {
-				n.SameCached++
-			}
-			for side := range 2 {
-				if act.Spawns[side] >= 0 {
-					n.Spawns[side]++
-				}
-				if act.Cached[side] {
-					n.Hits[side]++
-				}
-			}
-		}
+		slices.Sort(act.Causes)
 	}
 }

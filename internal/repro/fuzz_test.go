@@ -21,7 +21,6 @@ func FuzzCompare(f *testing.F) {
 	}
 	f.Add(read("planted_a"), read("planted_b"))
 	f.Add(read("mapped_a"), read("mapped_b"))
-	f.Add(read("configurations_a"), read("configurations_b"))
 	f.Add(execlogtest.Large(50, execlogtest.Edits{}).Plain(),
 		execlogtest.Large(50, execlogtest.Edits{Order: 1, Header: true, Random: 5}).Plain())
 	f.Fuzz(func(t *testing.T, x, y []byte) {
@@ -38,10 +37,10 @@ func FuzzCompare(f *testing.F) {
 			return
 		}
 		back, err := Compare(b, a, Options{})
-		if err != nil || back.Differs() != r.Differs() || back.Total.Total != r.Total.Total {
-			t.Errorf("%v, %+v and back %+v", err, r.Total, back.Total)
+		if err != nil || differs(back) != differs(r) || len(back.Actions) != len(r.Actions) {
+			t.Errorf("%v, %v and back %v", err, r.Counts, back.Counts)
 		}
-		if self, err := Compare(a, a, Options{}); err != nil || self.Differs() {
+		if self, err := Compare(a, a, Options{}); err != nil || differs(self) {
 			t.Errorf("a log differs from itself: %v", err)
 		}
 		for i := range r.Actions {

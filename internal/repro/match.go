@@ -1,162 +1,137 @@
 package repro
 
 import (
-	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"fmt"
-	"hash"
 	"slices"
 
 	"github.com/rules-btf/rules_btf/internal/repro/execlog"
 )
 
-// pair has the two spawns of an action: their indices in the logs, or -1 if a log has none.
-type pair [2]int
-
-// match pairs the spawns of the logs that have the same label, mnemonic and first output. Several
-// spawns of a log may have all three in common, such as attempts of a test, or actions of different
-// configurations with the same paths. Of these, spawns with equal keys and results are paired
-// first, then spawns with equal keys, then spawns with equal results. The rest are paired in the
-// order of their keys. At the end, if each log has exactly one spawn left with the same label and
-// mnemonic, these two are paired.
-func (c *comparison) match() []pair {
-	pairs, left := c.matchBy(c.allSpawns(), identity, false)
-	more, left := c.matchBy(left, func(s *side, i int) string {
-		return s.log.Spawns[i].Label + "\x00" + s.log.Spawns[i].Mnemonic
-	}, true)
-	pairs = append(pairs, more...)
+// match pairs the spawns of the logs that have the same label, mnemonic and first output: each pair
+// has two indices, or -1 if a log has no such spawn. Several spawns of a log may have all three in
+// common, such as attempts of a test, or actions of different configurations with the same paths.
+// Of these, spawns with equal keys and results are paired first, then spawns with equal keys, then
+// the others in the order of their keys. At the end, if each log has exactly one spawn left with the
+// same label and mnemonic, these two are paired.
+func (c *comparison) match() (pairs [][2]int) {
+	var left [2][]int
+	for i, log := range c.logs {
+		for n := range log.Spawns {
+			left[i] = append(left[i], n)
+		}
+	}
+	name := func(i, n int) string {
+		s := &c.logs[i].Spawns[n]
+		return s.Label + "\x00" + s.Mnemonic + "\x00"
+	}
+	identity := func(i, n int) string { return name(i, n) + firstOutput(&c.logs[i].Spawns[n]) }
+	pair := func(unique bool, names ...func(i, n int) string) {
+		var more [][2]int
+		more, left = pairBy(left, unique, func(i, n int) (text string) {
+			for _, f := range names {
+				text += f(i, n) + "\x00"
+			}
+			return text
+		})
+		pairs = append(pairs, more...)
+	}
+	pair(true, identity)
+	var keys, results [2]map[int]string
 	for i, list := range left {
-		for _, spawn := range list {
-			p := pair{-1, -1}
-			p[i] = spawn
+		keys[i], results[i] = map[int]string{}, map[int]string{}
+		for _, n := range list {
+			keys[i][n], results[i][n] = c.spawnPrints(i, &c.logs[i].Spawns[n])
+		}
+		slices.SortStableFunc(list, func(x, y int) int {
+			return cmp.Or(cmp.Compare(keys[i][x], keys[i][y]), cmp.Compare(results[i][x], results[i][y]))
+		})
+	}
+	key := func(i, n int) string { return keys[i][n] }
+	pair(false, identity, key, func(i, n int) string { return results[i][n] })
+	pair(false, identity, key)
+	pair(false, identity)
+	pair(true, name)
+	for i, list := range left {
+		for _, n := range list {
+			p := [2]int{-1, -1}
+			p[i] = n
 			pairs = append(pairs, p)
 		}
 	}
 	return pairs
 }
 
-func (c *comparison) allSpawns() (all [2][]int) {
-	for i, s := range c.sides {
-		for j := range s.log.Spawns {
-			all[i] = append(all[i], j)
-		}
+// firstOutput identifies the action of a spawn, together with its label and mnemonic.
+func firstOutput(s *execlog.Spawn) string {
+	if len(s.Outputs) == 0 {
+		return ""
 	}
-	return all
+	return s.Outputs[0].Path
 }
 
-// identity identifies the action of a spawn in both builds.
-func identity(s *side, i int) string {
-	spawn := &s.log.Spawns[i]
-	output := ""
-	if len(spawn.Outputs) > 0 {
-		output = s.rename.apply(spawn.Outputs[0].Path)
-	}
-	return spawn.Label + "\x00" + spawn.Mnemonic + "\x00" + output
-}
-
-// matchBy pairs spawns that have the same name, and returns the rest. If the parameter unique is
-// set, it pairs them only if each log has just one spawn with that name.
-func (c *comparison) matchBy(spawns [2][]int, name func(*side, int) string, unique bool) (
-	pairs []pair, left [2][]int) {
-	type group [2][]int
-	groups := map[string]*group{}
-	var order []*group
+// pairBy pairs spawns that have the same name, in the given order, and returns the rest. If the
+// parameter unique is set, it pairs them only if each log has just one spawn with that name.
+func pairBy(spawns [2][]int, unique bool, name func(i, n int) string) (
+	pairs [][2]int, left [2][]int) {
+	groups := map[string]*[2][]int{}
+	var order []*[2][]int
 	for i, list := range spawns {
-		for _, spawn := range list {
-			n := name(c.sides[i], spawn)
-			if groups[n] == nil {
-				groups[n] = &group{}
-				order = append(order, groups[n])
+		for _, n := range list {
+			key := name(i, n)
+			if groups[key] == nil {
+				groups[key] = &[2][]int{}
+				order = append(order, groups[key])
 			}
-			groups[n][i] = append(groups[n][i], spawn)
+			groups[key][i] = append(groups[key][i], n)
 		}
 	}
 	for _, g := range order {
-		switch {
-		case len(g[0]) == 1 && len(g[1]) == 1:
-			pairs = append(pairs, pair{g[0][0], g[1][0]})
-			continue
-		case !unique && len(g[0]) > 0 && len(g[1]) > 0:
-			pairs = append(pairs, c.matchSeveral((*[2][]int)(g))...)
+		n := min(len(g[0]), len(g[1]))
+		if unique && (len(g[0]) != 1 || len(g[1]) != 1) {
+			n = 0
 		}
-		left[0], left[1] = append(left[0], g[0]...), append(left[1], g[1]...)
+		for j := range n {
+			pairs = append(pairs, [2]int{g[0][j], g[1][j]})
+		}
+		left[0], left[1] = append(left[0], g[0][n:]...), append(left[1], g[1][n:]...)
 	}
 	return pairs, left
 }
 
-// matchSeveral pairs spawns with the same identity. Spawns without a partner stay in the group g.
-func (c *comparison) matchSeveral(g *[2][]int) (pairs []pair) {
-	type prints struct{ key, result [32]byte }
-	var of [2]map[int]prints
-	for i, list := range g {
-		of[i] = map[int]prints{}
-		for _, spawn := range list {
-			of[i][spawn] = prints{c.keyPrint(i, spawn), c.resultPrint(i, spawn)}
+// spawnPrints returns hashes of what a spawn depends on, and of how it ended.
+func (c *comparison) spawnPrints(i int, s *execlog.Spawn) (key, result string) {
+	ended := []string{howEnded(s)}
+	for _, o := range s.Outputs {
+		if ended = append(ended, o.Path); !o.Invalid {
+			ended = append(ended, c.logs[i].Artifact(o.Artifact).Content)
 		}
-		slices.SortStableFunc(list, func(x, y int) int {
-			px, py := of[i][x], of[i][y]
-			return cmp.Or(bytes.Compare(px.key[:], py.key[:]),
-				bytes.Compare(px.result[:], py.result[:]))
-		})
 	}
-	for _, part := range []func(p prints) prints{
-		func(p prints) prints { return p },
-		func(p prints) prints { return prints{key: p.key} },
-		func(p prints) prints { return prints{result: p.result} },
-		func(p prints) prints { return prints{} },
-	} {
-		others := map[prints][]int{}
-		for _, b := range g[1] {
-			others[part(of[1][b])] = append(others[part(of[1][b])], b)
-		}
-		paired := map[int]bool{}
-		g[0] = slices.DeleteFunc(g[0], func(a int) bool {
-			list := others[part(of[0][a])]
-			if len(list) == 0 {
-				return false
-			}
-			others[part(of[0][a])] = list[1:]
-			pairs, paired[list[0]] = append(pairs, pair{a, list[0]}), true
-			return true
-		})
-		g[1] = slices.DeleteFunc(g[1], func(b int) bool { return paired[b] })
-	}
-	return pairs
+	return hash(s.Args, s.Env, s.Platform, fmt.Sprint(s.Timeout), c.prints[i][s.Inputs]), hash(ended)
 }
 
-func (c *comparison) keyPrint(i, spawn int) [32]byte {
-	s := c.sides[i]
-	cmd := &s.log.Spawns[spawn].Command
-	h := sha256.New()
-	for _, arg := range cmd.Args {
-		write(h, s.rename.apply(arg))
-	}
-	for _, list := range [][]execlog.Pair{cmd.Env, cmd.Platform} {
-		fmt.Fprintln(h)
-		for _, p := range list {
-			write(h, p.Name)
-			write(h, p.Value)
-		}
-	}
-	fmt.Fprintln(h, cmd.Timeout)
-	fmt.Fprintln(h, s.inputSum(cmd.Inputs, c.paths, c.contents))
-	return [32]byte(h.Sum(nil))
+func hash(values ...any) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q", values))
+	return string(sum[:])
 }
 
-func (c *comparison) resultPrint(i, spawn int) [32]byte {
-	s := c.sides[i]
-	r := &s.log.Spawns[spawn].Result
-	h := sha256.New()
-	fmt.Fprintln(h, r.ExitCode)
-	write(h, r.Status)
-	for _, o := range r.Outputs {
-		write(h, s.rename.apply(o.Path))
-		if !o.Invalid {
-			write(h, c.contents.names[s.content[o.Artifact]])
+// findPrints returns a hash for each set of a log.
+func (c *comparison) findPrints(i int) [][16]byte {
+	log := c.logs[i]
+	prints := make([][16]byte, log.Sets())
+	var parts []string
+	for id := range prints {
+		items, sets := log.Set(execlog.SetID(id))
+		parts = parts[:0]
+		for _, item := range items {
+			parts = append(parts, fmt.Sprint(c.path[i][item], " ", c.content[i][item]))
 		}
+		for _, inner := range sets {
+			parts = append(parts, string(prints[inner][:]))
+		}
+		slices.Sort(parts)
+		copy(prints[id][:], hash(parts))
 	}
-	return [32]byte(h.Sum(nil))
+	return prints
 }
-
-func write(h hash.Hash, s string) { fmt.Fprintf(h, "%d %s\n", len(s), s) }

@@ -3,10 +3,8 @@ package main
 import (
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -31,8 +29,8 @@ Reads two logs from bazel build --execution_log_compact_file=FILE, and gives eac
     cut-off            the key changed, but the outputs did not
     only in A, only in B
 
-Prints the causes (the actions where differences begin) and, for each mnemonic, the number of
-actions with each verdict. A log doesn't contain actions that were up to date, so build with a
+Prints the causes (where differences begin), the actions that differ, and the number of actions with
+each verdict. A log doesn't contain actions that were up to date, so build with a
 fresh output base. Also build without a cache: a result from a cache doesn't show whether the action
 is reproducible.
 
@@ -44,8 +42,7 @@ stdout), if nothing was compared, or if a log can't be read (one line on stderr)
 usage.`,
 		Example: `
 btfrepro diff a.log b.log
-# a page for people, with trees of the actions that each cause affects
-btfrepro diff --html=report.html a.log b.log
+btfrepro diff --json=report.json a.log b.log
 btfrepro diff --mnemonic=BtfGen,BtfLink --allow-file=expected.txt a.log b.log
 # also show the types that differ
 btfrepro diff --a-dir=/ci/a/bazel-out --b-dir=/ci/b/bazel-out a.log b.log`,
@@ -71,10 +68,10 @@ btfrepro diff --a-dir=/ci/a/bazel-out --b-dir=/ci/b/bazel-out a.log b.log`,
 
 // reportFlags are the flags that say what to compare and what to report.
 type reportFlags struct {
-	mnemonics  []string
-	allow      cli.Allow
-	json, html string
-	all        bool
+	mnemonics []string
+	allow     cli.Allow
+	json      string
+	all       bool
 }
 
 func (r *reportFlags) define(flags *cli.FlagSet) {
@@ -84,8 +81,6 @@ func (r *reportFlags) define(flags *cli.FlagSet) {
 		"followed by the reason, such as 'label=//docs/... output=*/stamp.txt # the time'")
 	flags.OutputVar(&r.json, "json",
 		"write the report as JSON to `FILE`; - means standard output, in place of the text")
-	flags.OutputVar(&r.html, "html",
-		"write the report as an HTML page to `FILE`; - means standard output, in place of the text")
 	flags.BoolVar(&r.all, "all", false,
 		"also list actions that differ only because other actions do, or that are allowed to differ")
 }
@@ -103,15 +98,12 @@ func (r *reportFlags) run(env *cli.Env, files, names, dirs [2]string) error {
 			return err
 		}
 	}
-	if err := r.check(logs, names); err != nil {
-		return err
-	}
 	report, err := repro.Compare(logs[0], logs[1],
 		repro.Options{Mnemonics: r.mnemonics, Allow: allow})
 	if err != nil {
 		return err
 	}
-	if err := r.checkPairs(report, names); err != nil {
+	if err := r.check(report, names); err != nil {
 		return err
 	}
 	if dirs[0] != "" && dirs[1] != "" {
@@ -121,50 +113,34 @@ func (r *reportFlags) run(env *cli.Env, files, names, dirs [2]string) error {
 	if err := r.write(env, report, names); err != nil {
 		return err
 	}
-	switch n := report.Total.SameCached; {
-	case report.Differs():
+	switch differ, _ := report.Differing(); {
+	case differ > 0:
 		return cli.ErrNo
-	case n == report.Total.Total:
+	case report.Cached == len(report.Listed):
 		return fmt.Errorf("nothing was compared: the results of all actions (%d) came from a cache; "+
-			"build without a cache (--disk_cache= --remote_cache=)", n)
+			"build without a cache (--disk_cache= --remote_cache=)", report.Cached)
 	}
 	return nil
 }
 
-// checkPairs returns an error if each of the reported actions is in one log only.
-func (r *reportFlags) checkPairs(report *repro.Report, names [2]string) error {
-	for _, i := range report.Listed {
-		if s := report.Actions[i].Spawns; s[0] >= 0 && s[1] >= 0 {
-			return nil
+// check returns an error if there is nothing to compare: such a comparison would always pass.
+func (r *reportFlags) check(report *repro.Report, names [2]string) error {
+	for _, m := range r.mnemonics {
+		if !slices.ContainsFunc(report.Listed, func(i int) bool {
+			return report.Actions[i].Mnemonic == m
+		}) {
+			return fmt.Errorf("no action in the logs has the mnemonic %s", m)
 		}
 	}
-	of := ""
-	if r.mnemonics != nil {
-		of = " with the mnemonic " + strings.Join(r.mnemonics, " or ")
-	}
-	return fmt.Errorf("no action%s is in both logs (%s has %d, %s has %d); build the same targets, "+
-		"each time with a new output base", of, names[0], report.Total.Spawns[0], names[1],
-		report.Total.Spawns[1])
-}
-
-// check returns an error if the logs, or the given mnemonics, leave nothing to compare: such a
-// comparison would always pass.
-func (r *reportFlags) check(logs [2]*execlog.Log, names [2]string) error {
-	mnemonics := map[string]bool{}
-	for _, log := range logs {
-		for i := range log.Spawns {
-			mnemonics[log.Spawns[i].Mnemonic] = true
-		}
-	}
-	if len(mnemonics) == 0 {
+	onlyA, onlyB := report.Counts[repro.OnlyA], report.Counts[repro.OnlyB]
+	switch {
+	case len(report.Actions) == 0:
 		return fmt.Errorf("neither %s nor %s has an action, because all actions were up to date; "+
 			"build with a new output base, or after bazel clean", names[0], names[1])
-	}
-	for _, m := range r.mnemonics {
-		if !mnemonics[m] {
-			return fmt.Errorf("no action in the logs has the mnemonic %s; the mnemonics are %s", m,
-				strings.Join(slices.Sorted(maps.Keys(mnemonics)), ", "))
-		}
+	case onlyA+onlyB == len(report.Listed):
+		return fmt.Errorf("no action to compare is in both logs (%s has %d, %s has %d); build the same "+
+			"targets with the same flags, each time with a new output base", names[0], onlyA, names[1],
+			onlyB)
 	}
 	return nil
 }
@@ -183,15 +159,7 @@ func (r *reportFlags) write(env *cli.Env, report *repro.Report, names [2]string)
 			return err
 		}
 	}
-	if r.html != "" {
-		err := env.WriteOutput(r.html, func(w io.Writer) error {
-			return render.HTML(w, report, names[0], names[1])
-		})
-		if err != nil {
-			return err
-		}
-	}
-	if r.json == "-" || r.html == "-" {
+	if r.json == "-" {
 		return nil
 	}
 	return render.Text(env.Stdout, report, r.all)

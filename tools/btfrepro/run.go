@@ -2,10 +2,7 @@ package main
 
 import (
 	"fmt"
-	"io"
-	"math"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -31,9 +28,7 @@ servers are shut down. The workspace doesn't change, except for files that any b
 
 Exit codes: the same as for "btfrepro diff", and 1 if a build fails.`,
 		Example: `
-btfrepro run --workspace=kernel --html=report.html -- //:vmlinux_btf
-# with ready-made tools, so that Bazel doesn't build them twice
-btfrepro run --workspace=kernel --tools=rules_btf/bin -- //:vmlinux_btf
+btfrepro run --workspace=kernel --json=report.json -- //:vmlinux_btf
 # a workspace that refers to files in its directory ../..
 btfrepro run --workspace=kernel/examples/hello --copy-root=kernel -- --config=ci //...`,
 	}, 0)
@@ -41,31 +36,24 @@ btfrepro run --workspace=kernel/examples/hello --copy-root=kernel -- --config=ci
 	var r reportFlags
 	r.define(flags)
 	var opt twobuilds.Options
-	var keep string
 	flags.StringVar(&opt.Bazel, "bazel", os.Getenv("BAZEL"),
 		"the Bazel `COMMAND`; the default is bazelisk, bazel, or bazelw in the workspace")
 	flags.Lookup("bazel").DefValue = ""
-	flags.StringVar(&opt.Workspace, "workspace", ".", "a `DIR` in the workspace")
+	flags.StringVar(&opt.Workspace, "workspace", ".", "the root `DIR` of the workspace")
 	flags.InputVar(&opt.CopyRoot, "copy-root",
 		"copy `DIR`, which contains the workspace and other files that the workspace needs")
-	flags.InputVar(&opt.Tools, "tools",
-		"run the programs btfgen and btfdedup in `DIR`; the default is to build them, or to use those "+
-			"that the workspace registers")
 	flags.OutputDirVarP(&opt.Scratch, "scratch", "", "a `DIR` with space for two output bases")
 	flags.StringArrayVar(&opt.Startup, "startup", nil,
 		"a startup `FLAG` for Bazel; repeat the flag for several")
-	flags.NumberVarP(&opt.Jobs[0], "jobs-a", "", 1, math.MaxInt, "jobs",
-		"run the first build with --jobs=`N`")
-	flags.NumberVarP(&opt.Jobs[1], "jobs-b", "", 1, math.MaxInt, "jobs",
-		"run the second build with --jobs=`N`")
-	flags.OutputDirVarP(&keep, "keep-logs", "", "copy A.log and B.log to the existing directory `DIR`")
+	flags.OutputDirVarP(&opt.Keep, "keep-logs", "",
+		"write A.log and B.log to the existing directory `DIR`")
 	return flags.Command(func(env *cli.Env, args []string) error {
 		opt.Args, opt.Out = args, env.Stderr
-		return runBuilds(env, opt, &r, keep)
+		return runBuilds(env, opt, &r)
 	})
 }
 
-func runBuilds(env *cli.Env, opt twobuilds.Options, r *reportFlags, keep string) (err error) {
+func runBuilds(env *cli.Env, opt twobuilds.Options, r *reportFlags) (err error) {
 	if _, err := cli.ReadAllowed(&r.allow, repro.ParseAllowance); err != nil {
 		return err // already before the builds
 	}
@@ -78,10 +66,10 @@ func runBuilds(env *cli.Env, opt twobuilds.Options, r *reportFlags, keep string)
 	}
 	cli.AtSignal(func() {
 		say("interrupted: ending Bazel and removing the builds' files")
-		builds.Interrupt()
+		builds.Close()
 	})
 	defer func() {
-		// After an interrupt, builds.Close doesn't return: the process ends.
+		// After an interrupt, this doesn't return: the process ends.
 		say("removing the files of the builds")
 		if e := builds.Close(); e != nil && err == nil {
 			err = e
@@ -92,58 +80,19 @@ func runBuilds(env *cli.Env, opt twobuilds.Options, r *reportFlags, keep string)
 	for _, line := range builds.Varied() {
 		say("  %s", line)
 	}
-	say("copying %s", builds.Root())
+	say("copying %s", builds.Root)
 	if err := builds.Copy(); err != nil {
 		return err
 	}
-	failed, err := buildBoth(builds, keep, say)
-	if err != nil {
-		return err
-	}
-	say("comparing")
-	err = r.run(env, builds.Logs, [2]string{"A.log", "B.log"},
-		[2]string{builds.ExecRoot(0), builds.ExecRoot(1)})
-	if failed != nil && (err == nil || err == cli.ErrNo) {
-		return failed
-	}
-	return err
-}
-
-// buildBoth runs both builds. If only the second build fails, the logs can still be compared: then
-// failed is the error of the second build, and err is nil.
-func buildBoth(builds *twobuilds.Builds, keep string, say func(string, ...any)) (
-	failed, err error) {
 	for i, name := range []string{"A", "B"} {
 		say("build %s, %d of 2, from nothing", name, i+1)
 		began := time.Now()
-		fails, err := builds.Build(i)
-		if err != nil {
-			return nil, fmt.Errorf("build %s: %w", name, err)
+		if err := builds.Build(i); err != nil {
+			return fmt.Errorf("build %s: %w", name, err)
 		}
 		say("build %s took %.0f s", name, time.Since(began).Seconds())
-		if keep != "" {
-			if err := copyLog(builds.Logs[i], filepath.Join(keep, name+".log")); err != nil {
-				return nil, err
-			}
-		}
-		if fails && i == 0 {
-			return nil, fmt.Errorf("build %s fails; see Bazel's output above", name)
-		}
-		if fails {
-			failed = fmt.Errorf("build %s fails, but build A doesn't; see Bazel's output above", name)
-		}
 	}
-	return failed, nil
-}
-
-func copyLog(from, to string) error {
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	return cli.WriteFile(to, func(w io.Writer) error {
-		_, err := io.Copy(w, in)
-		return err
-	})
+	say("comparing")
+	return r.run(env, builds.Logs, [2]string{"A.log", "B.log"},
+		[2]string{builds.ExecRoot(0), builds.ExecRoot(1)})
 }

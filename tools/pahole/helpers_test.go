@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -17,6 +16,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/link/base"
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/pipeline"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // vmlinuxSource has something for each feature.
@@ -49,16 +49,8 @@ int insert(struct disk *d) { return d->state + probe(&d->device, d->load); }
 // compile compiles a source for x86-64 and returns the path of the output.
 func compile(t *testing.T, source string, flags ...string) string {
 	t.Helper()
-	dir := t.TempDir()
-	in, out := filepath.Join(dir, "in.c"), filepath.Join(dir, "out")
-	if err := os.WriteFile(in, []byte(source), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	args := append([]string{"-std=gnu17", "-O2", "-g", "-fno-pic", "-w", "-o", out, in}, flags...)
-	if text, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
-		t.Fatalf("gcc %q: %v\n%s", args, err, text)
-	}
-	return out
+	return programtest.Compile(t, source, "gcc",
+		append([]string{"-std=gnu17", "-O2", "-g", "-fno-pic", "-w"}, flags...)...)
 }
 
 func write(t *testing.T, name string, data []byte) string {

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // TestAgreesWithPaholeOnCompilerOutput judges the functions of testdata/params.c as gcc and clang
@@ -90,16 +92,10 @@ func TestRemovedParametersOfCompilerOutput(t *testing.T) {
 // compile makes an executable of testdata/params.c.
 func compile(t *testing.T, compiler, flags string) string {
 	t.Helper()
-	cc, err := exec.LookPath(compiler)
-	if err != nil {
-		t.Skip("no " + compiler)
-	}
 	bin := filepath.Join(t.TempDir(), "params")
 	args := strings.Fields("-g -w -nostdlib -static -ffreestanding -fno-stack-protector -o " + bin +
 		" " + flags + " testdata/params.c")
-	if out, err := exec.Command(cc, args...).CombinedOutput(); err != nil {
-		t.Fatalf("%s %s: %v\n%s", compiler, strings.Join(args, " "), err, out)
-	}
+	programtest.Run(t, "", compiler, args...)
 	return bin
 }
 

@@ -35,10 +35,9 @@ int netif_rx(struct packet *skb, enum state) { return skb->urgent; }
 
 // compile returns the BTF that clang writes for a source.
 func compile(t *testing.T, source string) *btf.Blob {
-	dir := programtest.NewDir(t)
-	dir.Write("unit.c", source)
-	dir.Run("clang", "-target", "bpf", "-O1", "-g", "-c", "unit.c", "-o", "unit.o")
-	b, err := btf.ReadOne(dir.Path("unit.o"), nil)
+	t.Helper()
+	object := programtest.Compile(t, source, "clang", "-target", "bpf", "-O1", "-g", "-c")
+	b, err := btf.ReadOne(object, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,14 +2,12 @@ package dwarf
 
 import (
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // typesSource is a C source in which types refer to others in many ways. There are more types than
@@ -34,16 +32,7 @@ func compileTypes(t *testing.T) *Data { return compile(t, typesSource()) }
 // compile returns the DWARF of an object file that is compiled from C source.
 func compile(t *testing.T, code string) *Data {
 	t.Helper()
-	dir := t.TempDir()
-	source, object := filepath.Join(dir, "t.c"), filepath.Join(dir, "t.o")
-	if err := os.WriteFile(source, []byte(code), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	gcc := exec.Command("gcc", "-g", "-w", "-c", "-o", object, source)
-	if out, err := gcc.CombinedOutput(); err != nil {
-		t.Fatalf("gcc: %v\n%s", err, out)
-	}
-	f, err := elf.Open(object)
+	f, err := elf.Open(programtest.Compile(t, code, "gcc", "-g", "-w", "-c"))
 	if err != nil {
 		t.Fatal(err)
 	}

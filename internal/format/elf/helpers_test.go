@@ -2,7 +2,6 @@ package elf
 
 import (
 	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
@@ -11,10 +10,7 @@ import (
 // compile compiles C source with gcc and returns the object's path.
 func compile(t testing.TB, source string, flags ...string) string {
 	t.Helper()
-	dir := t.TempDir()
-	write(t, filepath.Join(dir, "x.c"), source)
-	programtest.Run(t, dir, "gcc", append(append([]string{"-c", "-o", "x.o"}, flags...), "x.c")...)
-	return filepath.Join(dir, "x.o")
+	return programtest.Compile(t, source, "gcc", append(flags, "-c")...)
 }
 
 func write(t testing.TB, path, content string) {

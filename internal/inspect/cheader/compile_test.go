@@ -13,6 +13,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/inspect/cheader"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // layouts is C source whose layouts are hard to restore from BTF. It has bitfields, gaps, and
@@ -53,16 +54,8 @@ struct uses { nested n; volatile const int v; char *restrict r; } ;
 // compile compiles C into an object file; command is the compiler and its options.
 func compile(t *testing.T, source string, command ...string) string {
 	t.Helper()
-	dir := t.TempDir()
-	c, o := filepath.Join(dir, "x.c"), filepath.Join(dir, "x.o")
-	if err := os.WriteFile(c, []byte(source), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	command = append(slices.Clone(command), "-w", "-c", c, "-o", o)
-	if out, err := exec.Command(command[0], command[1:]...).CombinedOutput(); err != nil {
-		t.Fatalf("%s: %v\n%s", strings.Join(command, " "), err, out[:min(len(out), 3000)])
-	}
-	return o
+	return programtest.Compile(t, source, command[0],
+		append(command[1:len(command):len(command)], "-w", "-c")...)
 }
 
 // compiled returns the BTF that gcc writes for C, including unused types.

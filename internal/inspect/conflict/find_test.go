@@ -4,9 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -17,6 +14,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/link/base"
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/object"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // program maps the names of C files to their BTF objects.
@@ -25,24 +23,13 @@ type program map[string]*object.Object
 // compile compiles the C files in src, each of which begins after a line "// NAME.c".
 func compile(t *testing.T, src string) program {
 	t.Helper()
-	gcc, err := exec.LookPath("gcc")
-	if err != nil {
-		t.Skip("no gcc")
-	}
-	dir := t.TempDir()
+	dir := programtest.NewDir(t)
 	p := program{}
 	for _, text := range strings.Split(src, "// ")[1:] {
 		name, text, _ := strings.Cut(text, "\n")
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		cmd := exec.Command(gcc, "-g", "-O1", "-c", "-o", name+".o", name)
-		cmd.Dir = dir
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
-		f, err := elf.Open(path + ".o")
+		dir.Write(name, text)
+		dir.Run("gcc", "-g", "-O1", "-c", "-o", name+".o", name)
+		f, err := elf.Open(dir.Path(name + ".o"))
 		if err != nil {
 			t.Fatal(err)
 		}

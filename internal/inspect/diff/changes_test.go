@@ -2,9 +2,6 @@ package diff
 
 import (
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -14,24 +11,13 @@ import (
 	"github.com/rules-btf/rules_btf/internal/link"
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/object"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // compile makes the BTF of a C file.
 func compile(t *testing.T, src string) *btf.Blob {
 	t.Helper()
-	gcc, err := exec.LookPath("gcc")
-	if err != nil {
-		t.Skip("no gcc")
-	}
-	path := filepath.Join(t.TempDir(), "a.c")
-	if err := os.WriteFile(path, []byte(src), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(gcc, "-g", "-O1", "-c", "-o", path+".o", path)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s\n%s", err, out, src)
-	}
-	f, err := elf.Open(path + ".o")
+	f, err := elf.Open(programtest.Compile(t, src, "gcc", "-g", "-O1", "-c"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,11 +19,9 @@ import (
 // compile makes the BTF of a C file, with all its variables.
 func compile(t testing.TB, src string) *btf.Blob {
 	t.Helper()
-	dir := programtest.NewDir(t)
-	dir.Write("a.c", src)
-	dir.Run("gcc", "-g", "-O1", "-c", "-o", "a.o", "a.c")
+	path := programtest.Compile(t, src, "gcc", "-g", "-O1", "-c")
 	options := convert.Options{Features: features.Default() | features.GlobalVar}
-	made, err := pipeline.Linked(dir.Path("a.o"), pipeline.How{Files: &debugfile.Search{},
+	made, err := pipeline.Linked(path, pipeline.How{Files: &debugfile.Search{},
 		Bases: &base.Files{}, Convert: options, Variables: pipeline.Variables{Which: link.All}})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, src)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,22 +18,13 @@ import (
 	"github.com/rules-btf/rules_btf/internal/link/base"
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/object"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // compile returns the types of a C source.
 func compile(t *testing.T, src string) *object.Object {
 	t.Helper()
-	gcc, err := exec.LookPath("gcc")
-	if err != nil {
-		t.Skip("no gcc")
-	}
-	path := filepath.Join(t.TempDir(), "x.o")
-	cmd := exec.Command(gcc, "-g", "-O1", "-xc", "-c", "-o", path, "-")
-	cmd.Stdin = strings.NewReader(src)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	f, err := elf.Open(path)
+	f, err := elf.Open(programtest.Compile(t, src, "gcc", "-g", "-O1", "-c"))
 	if err != nil {
 		t.Fatal(err)
 	}

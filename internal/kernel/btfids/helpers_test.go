@@ -52,13 +52,7 @@ func run(t *testing.T, argv ...string) {
 // compile compiles a source, preceded by macros, to an object file.
 func compile(t *testing.T, compiler []string, source string) string {
 	t.Helper()
-	dir := t.TempDir()
-	c, o := filepath.Join(dir, "ids.c"), filepath.Join(dir, "ids.o")
-	if err := os.WriteFile(c, []byte(macros+source), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	run(t, append(compiler, "-O2", "-c", "-o", o, c)...)
-	return o
+	return programtest.Compile(t, macros+source, compiler[0], append(compiler[1:], "-O2", "-c")...)
 }
 
 // findIn calls Find for the file at path.

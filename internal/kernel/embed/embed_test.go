@@ -90,7 +90,7 @@ long use(struct thing *t) { return t->a + t->b; }
 
 // TestHistory embeds twice: the result must not depend on what was embedded first.
 func TestHistory(t *testing.T) {
-	plain := open(t, compile(t, module, "gcc", "-c", "-g"))
+	plain := open(t, programtest.Compile(t, module, "gcc", "-c", "-g"))
 	small, large := someBTF(t, plain.Order, "small", 1), someBTF(t, plain.Order, "large", 50)
 	base := someBTF(t, plain.Order, "base", 2)
 	for _, second := range [][2]*Blob{{small}, {large}, {small, base}, {large, base}} {
@@ -120,7 +120,7 @@ func TestHistory(t *testing.T) {
 func TestObjcopy(t *testing.T) {
 	for _, flags := range [][]string{{"-c", "-g"}, {"-c", "-g", "-m32"}, {"-g", "-shared"}} {
 		t.Run(strings.Join(flags, ""), func(t *testing.T) {
-			plain := compile(t, module, "gcc", append(flags, "-nostdlib")...)
+			plain := programtest.Compile(t, module, "gcc", append(flags, "-nostdlib")...)
 			f := open(t, plain)
 			types, base := someBTF(t, f.Order, "types", 9), someBTF(t, f.Order, "base", 2)
 			want := filepath.Join(t.TempDir(), "objcopy")
@@ -197,7 +197,7 @@ func sectionsByName(t *testing.T, data []byte) map[string]string {
 
 // TestReaders reads the embedded BTF with other programs.
 func TestReaders(t *testing.T) {
-	f := open(t, compile(t, module, "gcc", "-c"))
+	f := open(t, programtest.Compile(t, module, "gcc", "-c"))
 	out, err := into(f, someBTF(t, f.Order, "embedded", 2), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -268,8 +268,8 @@ func TestKernels(t *testing.T) {
 }
 
 func TestErrors(t *testing.T) {
-	f := open(t, compile(t, module, "gcc", "-c"))
-	exe := open(t, compile(t, module, "gcc", "-shared", "-nostdlib"))
+	f := open(t, programtest.Compile(t, module, "gcc", "-c"))
+	exe := open(t, programtest.Compile(t, module, "gcc", "-shared", "-nostdlib"))
 	good, foreign := someBTF(t, f.Order, "good", 1), someBTF(t, binary.BigEndian, "foreign", 1)
 	for _, tt := range []struct {
 		f           *elf.File
@@ -311,7 +311,7 @@ func TestNotBTF(t *testing.T) {
 			t.Errorf("%v, want %q", err, tt.want)
 		}
 	}
-	path := compile(t, module, "gcc", "-c")
+	path := programtest.Compile(t, module, "gcc", "-c")
 	if _, err := ReadBlob(path); err == nil || !strings.Contains(err.Error(), "an ELF file") {
 		t.Error(err)
 	}

@@ -13,7 +13,6 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/elf"
-	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // someBTF encodes a struct with a given name and number of int members.
@@ -45,14 +44,6 @@ func write(t *testing.T, name string, data []byte) string {
 		t.Fatal(err)
 	}
 	return path
-}
-
-// compile compiles a C source, and returns the path of the result.
-func compile(t *testing.T, source, compiler string, flags ...string) string {
-	t.Helper()
-	out := filepath.Join(t.TempDir(), "x.o")
-	programtest.Run(t, "", compiler, append(flags, "-o", out, write(t, "x.c", []byte(source)))...)
-	return out
 }
 
 func open(t *testing.T, path string) *elf.File {

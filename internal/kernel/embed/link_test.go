@@ -46,7 +46,8 @@ SECTIONS {
 func linked(t *testing.T, types func(f stdelf.FileHeader) *Blob, linker, compiler string,
 	flags ...string) (vmlinux, object string) {
 	t.Helper()
-	code := compile(t, kernel, compiler, append(flags, "-c", "-ffreestanding", "-fno-pic")...)
+	code := programtest.Compile(t, kernel, compiler,
+		append(flags, "-c", "-ffreestanding", "-fno-pic")...)
 	f := open(t, code)
 	data, err := Object(f, types(stdelf.FileHeader{ByteOrder: f.Order}))
 	if err != nil {
@@ -272,7 +273,7 @@ func TestTooMuchPadding(t *testing.T) {
 // TestUnloaded embeds BTF into a program that was linked without BTF. The new section is not
 // loaded, so the program behaves as before.
 func TestUnloaded(t *testing.T) {
-	path := compile(t, `int main(void) { return 42; }`, "gcc", "-g", "-Wl,-z,noexecstack")
+	path := programtest.Compile(t, `int main(void) { return 42; }`, "gcc", "-g", "-Wl,-z,noexecstack")
 	f := open(t, path)
 	out, err := into(f, someBTF(t, f.Order, "x", 5), nil)
 	if err != nil {
@@ -292,8 +293,8 @@ func TestUnloaded(t *testing.T) {
 // an empty .BTF if the kernel uses its symbols; GNU ld creates one with --emit-relocs, if an object
 // has .BTF.
 func TestEmptyLoaded(t *testing.T) {
-	code := compile(t, kernel, "gcc", "-g", "-c", "-ffreestanding", "-fno-pic")
-	empty := compile(t, `asm(".section .BTF,\"a\"");`, "gcc", "-c")
+	code := programtest.Compile(t, kernel, "gcc", "-g", "-c", "-ffreestanding", "-fno-pic")
+	empty := programtest.Compile(t, `asm(".section .BTF,\"a\"");`, "gcc", "-c")
 	vmlinux := filepath.Join(t.TempDir(), "vmlinux")
 	programtest.Run(t, "", "ld", "-z", "noexecstack", "--emit-relocs", "-T",
 		write(t, "vmlinux.lds", []byte(script)), "-o", vmlinux, code, empty)

@@ -2,297 +2,352 @@ package execlog
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"errors"
 	"fmt"
-	"maps"
+	"iter"
 	"slices"
+	"unicode/utf8"
 
 	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// The numbers of fields in this file are from Bazel's src/main/protobuf/spawn.proto. These are the
+// kinds of entries: the numbers of the fields that have an entry's content.
+const (
+	invocationEntry protowire.Number = iota + 2
+	fileEntry
+	directoryEntry
+	linkEntry
+	setEntry
+	spawnEntry
+	symlinkEntry
+	linkSetEntry
+	runfilesEntry
 )
 
 type decoder struct {
 	log     *Log
 	strings map[string]string // one copy of each string
 	ids     map[uint32]object // by the id of an entry
-	links   [][]File          // sets of links in runfiles, by the index in object
-	copied  int               // how many links were copied from one set to another
 	seen    int               // how many fields of the current entry have been read
+	err     error             // the first error
 }
 
+// object is a decoded entry: an artifact, or a set of files, of links or of runfiles.
 type object struct {
-	kind objectKind
-	at   uint32 // in log.artifacts, log.sets or links
+	set bool
+	at  uint32 // in log.artifacts or log.sets
 }
-
-type objectKind uint8
-
-const (
-	artifactObject objectKind = iota
-	setObject
-	linksObject
-)
 
 func newDecoder() *decoder {
-	return &decoder{
-		log:     &Log{sets: make([]set, 1)},
-		strings: map[string]string{},
-		ids:     map[uint32]object{},
+	return &decoder{log: &Log{Links: map[string]string{}, sets: make([]set, 1)},
+		strings: map[string]string{}, ids: map[uint32]object{}}
+}
+
+func (d *decoder) fail(err error) { d.err = cmp.Or(d.err, err) }
+
+var errNoMessage = errors.New("not a message of a compact execution log")
+
+// field is a field of a message. Its number determines whether value or content is used.
+type field struct {
+	value   uint64
+	content []byte // valid until the next entry is read
+}
+
+// fields yields the fields of a message. It fails if the entry has too many fields: an empty
+// message takes only two bytes in the log, but a hundred in memory.
+func (d *decoder) fields(message []byte) iter.Seq2[protowire.Number, field] {
+	return func(yield func(protowire.Number, field) bool) {
+		for len(message) > 0 && d.err == nil {
+			number, kind, size := protowire.ConsumeTag(message)
+			if d.seen++; d.seen > maxFields {
+				d.fail(fmt.Errorf("it has more than %d fields", maxFields))
+				return
+			}
+			var f field
+			if size >= 0 {
+				message = message[size:]
+				switch kind {
+				case protowire.VarintType:
+					f.value, size = protowire.ConsumeVarint(message)
+				case protowire.BytesType:
+					f.content, size = protowire.ConsumeBytes(message)
+				default:
+					size = protowire.ConsumeFieldValue(number, kind, message)
+				}
+			}
+			if size < 0 {
+				d.fail(errNoMessage)
+				return
+			}
+			message = message[size:]
+			if !yield(number, f) {
+				return
+			}
+		}
 	}
 }
 
-func (d *decoder) add(message []byte) error {
-	d.seen = 0
-	var id uint32
-	var entry field
-	err := d.fields(message, func(f field) error {
-		switch {
-		case f.number == 1:
-			id = f.id()
-		case f.number <= runfilesEntry:
-			entry = f
+// numbers yields the numbers of a field that may be repeated: one, or several packed as bytes.
+func (d *decoder) numbers(f field) iter.Seq[uint32] {
+	return func(yield func(uint32) bool) {
+		if f.content == nil {
+			yield(uint32(f.value))
+			return
 		}
-		return nil
-	})
-	if err != nil {
-		return err
+		for b := f.content; len(b) > 0 && d.err == nil; {
+			n, size := protowire.ConsumeVarint(b)
+			if size < 0 {
+				d.fail(errNoMessage)
+				return
+			}
+			b = b[size:]
+			if !yield(uint32(n)) {
+				return
+			}
+		}
 	}
-	switch content := entry.content; entry.number {
-	case invocationEntry:
-		return d.texts(content, map[protowire.Number]*string{1: &d.log.Hash})
-	case fileEntry:
-		f, err := d.file(content)
-		return cmp.Or(err, d.artifact(id, Artifact{Kind: FileKind, Path: f.Path, Digest: f.Digest}))
-	case directoryEntry:
-		return d.directory(id, content)
-	case linkEntry:
-		a := Artifact{Kind: LinkKind}
-		err := d.texts(content, map[protowire.Number]*string{1: &a.Path, 2: &a.Target})
-		return cmp.Or(err, d.artifact(id, a))
-	case setEntry:
-		return d.set(id, content)
-	case spawnEntry:
-		return d.spawn(content)
-	case symlinkEntry:
-		var s Symlink
-		err := d.texts(content, map[protowire.Number]*string{1: &s.Input, 2: &s.Output, 3: &s.Label,
-			4: &s.Mnemonic})
-		d.log.Symlinks = append(d.log.Symlinks, s)
-		return err
-	case linkSetEntry:
-		return d.linkSet(id, content)
-	case runfilesEntry:
-		return d.runfiles(id, content)
-	}
-	return nil // an unknown kind of entry, from a newer Bazel
 }
 
-// texts reads a message all of whose relevant fields are strings.
-func (d *decoder) texts(message []byte, to map[protowire.Number]*string) error {
-	return d.fields(message, func(f field) error {
-		if s := to[f.number]; s != nil {
-			return d.text(s, f)
+// text returns a field's string. Equal strings share one copy.
+func (d *decoder) text(f field) string {
+	text, ok := d.strings[string(f.content)]
+	if !ok {
+		if !utf8.Valid(f.content) {
+			d.fail(errNoMessage)
 		}
-		return nil
-	})
+		text = string(f.content)
+		d.strings[text] = text
+	}
+	return text
 }
 
-func (d *decoder) digest(to *Digest, message []byte) error {
-	return d.fields(message, func(f field) error {
-		switch f.number {
-		case 1:
-			return d.text(&to.Hash, f)
-		case 2:
-			to.Size = int64(f.value)
+// small reads a message with at most five fields: the last field with each number.
+func (d *decoder) small(message []byte) (fields [6]field) {
+	for n, f := range d.fields(message) {
+		if int(n) < len(fields) {
+			fields[n] = f
 		}
-		return nil
-	})
+	}
+	return fields
+}
+
+// pair reads a message whose fields 1 and 2 are strings.
+func (d *decoder) pair(message []byte) Pair {
+	f := d.small(message)
+	return Pair{d.text(f[1]), d.text(f[2])}
+}
+
+func (d *decoder) digest(message []byte) string {
+	f := d.small(message)
+	return Digest(d.text(f[1]), int64(f[2].value))
+}
+
+// Digest returns the text for the digest of a file with a size in bytes.
+func Digest(hash string, size int64) string {
+	if size == 0 {
+		return "empty" // a log may leave out the digest of an empty file
+	}
+	return fmt.Sprintf("%s (%d bytes)", hash, size)
 }
 
 // file reads a file: a path, and a digest that may be absent if the file is empty.
-func (d *decoder) file(message []byte) (file File, err error) {
-	err = d.fields(message, func(f field) error {
-		switch f.number {
-		case 1:
-			return d.text(&file.Path, f)
-		case 2:
-			return d.digest(&file.Digest, f.content)
-		}
-		return nil
-	})
-	return file, err
+func (d *decoder) file(message []byte) Pair {
+	f := d.small(message)
+	return Pair{d.text(f[1]), d.digest(f[2].content)}
 }
 
-func (d *decoder) define(id uint32, o object) error {
-	if id == 0 {
-		return nil // nothing refers to it
+// add reads an entry.
+func (d *decoder) add(message []byte) error {
+	d.seen = 0
+	var id uint32
+	var kind protowire.Number
+	var content []byte
+	for n, f := range d.fields(message) {
+		switch {
+		case n == 1:
+			id = uint32(f.value)
+		case n <= runfilesEntry:
+			kind, content = n, f.content
+		}
 	}
+	switch kind {
+	case invocationEntry:
+		d.log.Hash = d.pair(content).Name
+	case fileEntry:
+		file := d.file(content)
+		d.define(id, object{at: d.artifact(Artifact{Path: file.Name, Content: "file " + file.Value})})
+	case directoryEntry:
+		d.define(id, object{at: d.artifact(d.directory(content))})
+	case linkEntry:
+		link := d.pair(content)
+		d.define(id, object{at: d.artifact(Artifact{Path: link.Name, Content: "link " + link.Value})})
+	case setEntry, linkSetEntry, runfilesEntry:
+		made := d.set(kind, content)
+		d.log.sets = append(d.log.sets, made)
+		d.define(id, object{true, uint32(len(d.log.sets) - 1)})
+	case spawnEntry:
+		d.spawn(content)
+	case symlinkEntry:
+		link := d.pair(content) // the target, and the path of the link
+		d.log.Links[link.Value] = link.Name
+	}
+	return d.err
+}
+
+func (d *decoder) define(id uint32, o object) {
 	if _, ok := d.ids[id]; ok {
-		return fmt.Errorf("an earlier entry has the same id %d", id)
+		d.fail(fmt.Errorf("an earlier entry has the same id %d", id))
 	}
-	d.ids[id] = o
-	return nil
+	if id != 0 { // otherwise nothing refers to it
+		d.ids[id] = o
+	}
 }
 
-func (d *decoder) artifact(id uint32, a Artifact) error {
+func (d *decoder) artifact(a Artifact) uint32 {
 	if a.Path == "" {
-		return errors.New("a file has no path")
+		d.fail(errors.New("a file has no path"))
 	}
-	slices.SortFunc(a.Files, func(x, y File) int {
-		return cmp.Or(cmp.Compare(x.Path, y.Path), cmp.Compare(x.Digest.Hash, y.Digest.Hash))
-	})
 	d.log.artifacts = append(d.log.artifacts, a)
-	return d.define(id, object{artifactObject, uint32(len(d.log.artifacts) - 1)})
+	return uint32(len(d.log.artifacts) - 1)
 }
 
-func (d *decoder) directory(id uint32, message []byte) error {
-	a := Artifact{Kind: DirectoryKind}
-	err := d.fields(message, func(f field) error {
-		switch f.number {
+func (d *decoder) directory(message []byte) (a Artifact) {
+	for n, f := range d.fields(message) {
+		switch n {
 		case 1:
-			return d.text(&a.Path, f)
+			a.Path = d.text(f)
 		case 2:
-			file, err := d.file(f.content)
-			a.Files = append(a.Files, file)
-			return err
+			a.Files = append(a.Files, d.file(f.content))
 		}
-		return nil
-	})
-	return cmp.Or(err, d.artifact(id, a))
+	}
+	sortPairs(a.Files)
+	h := sha256.New()
+	for _, f := range a.Files {
+		fmt.Fprintf(h, "%d %s %s\n", len(f.Name), f.Name, f.Value)
+	}
+	a.Content = fmt.Sprintf("%d files %x", len(a.Files), h.Sum(nil))
+	return a
 }
 
-// find returns where the decoded entry with this id is (object.at). It must be of the given kind.
-func (d *decoder) find(id uint32, kind objectKind) (uint32, error) {
+func sortPairs(list []Pair) {
+	slices.SortFunc(list, func(x, y Pair) int {
+		return cmp.Or(cmp.Compare(x.Name, y.Name), cmp.Compare(x.Value, y.Value))
+	})
+}
+
+// find returns the entry with this id, which must have been decoded already.
+func (d *decoder) find(id uint32) object {
 	o, ok := d.ids[id]
 	if !ok {
-		return 0, fmt.Errorf("it refers to entry %d, which doesn't come before it", id)
+		d.fail(fmt.Errorf("it refers to entry %d, which doesn't come before it", id))
 	}
-	if o.kind != kind {
-		return 0, fmt.Errorf("it refers to entry %d, which has the wrong kind", id)
-	}
-	return o.at, nil
+	return o
 }
 
-// findSet sets *set to the set with this id.
-func (d *decoder) findSet(set *SetID, id uint32) error {
+func (d *decoder) findSet(id uint32) SetID {
 	if id == 0 {
-		return nil
+		return 0
 	}
-	at, err := d.find(id, setObject)
-	*set = SetID(at)
-	return err
+	o := d.find(id)
+	if !o.set {
+		d.fail(fmt.Errorf("it refers to entry %d, which isn't a set", id))
+		return 0
+	}
+	return SetID(o.at)
 }
 
-// set reads a set. The first Bazel releases that wrote this log had one list per kind of artifact.
-func (d *decoder) set(id uint32, message []byte) error {
-	const oldFiles, oldDirectories, oldLinks, sets, inputs = 1, 2, 3, 4, 5
-	var made set
-	err := d.fields(message, func(f field) error {
-		switch f.number {
-		case oldFiles, oldDirectories, oldLinks, inputs:
-			return f.eachID(func(item uint32) error {
-				at, err := d.find(item, artifactObject)
-				made.items = append(made.items, ID(at))
-				return err
-			})
-		case sets:
-			return f.eachID(func(inner uint32) error {
-				at, err := d.find(inner, setObject)
-				made.sets = append(made.sets, SetID(at))
-				return err
-			})
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	d.log.sets = append(d.log.sets, made)
-	return d.define(id, object{setObject, uint32(len(d.log.sets) - 1)})
-}
-
-// maxLinks limits how many links in runfiles are copied. Sets of links are few and small.
-const maxLinks = 4 << 20
-
-func (d *decoder) addLinks(files []File, id uint32) ([]File, error) {
-	at, err := d.find(id, linksObject)
-	if err != nil {
-		return nil, err
-	}
-	if d.copied += len(d.links[at]); d.copied > maxLinks {
-		return nil, fmt.Errorf("more than %d links in runfiles", maxLinks)
-	}
-	return append(files, d.links[at]...), nil
-}
-
-// linkSet reads a set of symbolic links in runfiles. A link's path differs from its file's path.
-func (d *decoder) linkSet(id uint32, message []byte) error {
-	links := map[string]uint32{}
-	var files []File
-	err := d.fields(message, func(f field) (err error) {
-		switch f.number {
-		case 1:
-			return d.link(links, f.content)
-		case 2:
-			return f.eachID(func(inner uint32) (err error) {
-				files, err = d.addLinks(files, inner)
-				return err
-			})
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	for _, path := range slices.Sorted(maps.Keys(links)) {
-		at, err := d.find(links[path], artifactObject)
-		if err != nil {
-			return err
-		}
-		files = append(files, File{path, d.log.artifacts[at].Digest})
-	}
-	d.links = append(d.links, files)
-	return d.define(id, object{linksObject, uint32(len(d.links) - 1)})
-}
-
-// link reads a path and the id of its target.
-func (d *decoder) link(to map[string]uint32, message []byte) error {
-	var path string
-	var id uint32
-	err := d.fields(message, func(f field) error {
-		switch f.number {
-		case 1:
-			return d.text(&path, f)
-		case 2:
-			id = f.id()
-		}
-		return nil
-	})
-	to[path] = id
-	return err
-}
-
-func (d *decoder) runfiles(id uint32, message []byte) error {
-	a := Artifact{Kind: RunfilesKind}
-	err := d.fields(message, func(f field) (err error) {
-		switch f.number {
-		case 1:
-			return d.text(&a.Path, f)
-		case 2:
-			return d.findSet(&a.Inputs, f.id())
-		case 3, 4: // links, and links from the root
-			if f.id() != 0 {
-				a.Files, err = d.addLinks(a.Files, f.id())
+// set reads a set of files, a set of links in runfiles, or the runfiles of an executable. A link is
+// an artifact at the link's path, with the content of its target.
+func (d *decoder) set(kind protowire.Number, message []byte) (made set) {
+	tree := ""
+	add := func(a Artifact) { made.items = append(made.items, ID(d.artifact(a))) }
+	for n, f := range d.fields(message) {
+		switch {
+		case kind == setEntry && (n == 4 || n == 5), kind == linkSetEntry && n == 2:
+			for id := range d.numbers(f) {
+				if o := d.find(id); o.set {
+					made.sets = append(made.sets, SetID(o.at))
+				} else {
+					made.items = append(made.items, ID(o.at))
+				}
 			}
-		case 5:
-			var empty File
-			err = d.text(&empty.Path, f)
-			a.Files = append(a.Files, empty)
-		case 6:
-			var mapping File
-			mapping, err = d.file(f.content)
-			a.Files = append(a.Files, File{"_repo_mapping", mapping.Digest})
+		case kind == linkSetEntry && n == 1:
+			link := d.small(f.content)
+			if target := d.find(uint32(link[2].value)); d.err == nil && !target.set {
+				add(Artifact{Path: d.text(link[1]), Content: d.log.artifacts[target.at].Content})
+			}
+		case kind == runfilesEntry && n == 1:
+			tree = d.text(f) + "/"
+		case kind == runfilesEntry && n <= 4: // files, links, and links from the root
+			made.sets = append(made.sets, d.findSet(uint32(f.value)))
+		case kind == runfilesEntry && n == 5:
+			add(Artifact{Path: tree + d.text(f), Content: "file " + Digest("", 0)})
+		case kind == runfilesEntry && n == 6:
+			add(Artifact{Path: tree + "_repo_mapping", Content: "file " + d.file(f.content).Value})
 		}
-		return err
-	})
-	return cmp.Or(err, d.artifact(id, a))
+	}
+	return made
+}
+
+func (d *decoder) spawn(message []byte) {
+	var s Spawn
+	for n, f := range d.fields(message) {
+		switch n {
+		case 1:
+			s.Args = append(s.Args, d.text(f))
+		case 2:
+			s.Env = append(s.Env, d.pair(f.content))
+		case 3:
+			for n, f := range d.fields(f.content) {
+				if n == 1 {
+					s.Platform = append(s.Platform, d.pair(f.content))
+				}
+			}
+		case 4:
+			s.Inputs = d.findSet(uint32(f.value))
+		case 5:
+			s.Tools = d.findSet(uint32(f.value))
+		case 6:
+			s.Outputs = append(s.Outputs, d.output(f.content))
+		case 7:
+			s.Label = d.text(f)
+		case 8:
+			s.Mnemonic = d.text(f)
+		case 9:
+			s.ExitCode = int32(f.value)
+		case 10:
+			s.Status = d.text(f)
+		case 11:
+			s.Runner = d.text(f)
+		case 12:
+			s.CacheHit = f.value != 0
+		case 16:
+			s.Digest = d.digest(f.content)
+		case 17:
+			s.Timeout = int64(f.value)
+		}
+	}
+	sortPairs(s.Env)
+	sortPairs(s.Platform)
+	slices.SortStableFunc(s.Outputs, func(x, y Output) int { return cmp.Compare(x.Path, y.Path) })
+	d.log.Spawns = append(d.log.Spawns, s)
+}
+
+// output reads an output: the path of an invalid output, or the id of an entry.
+func (d *decoder) output(message []byte) Output {
+	f := d.small(message)
+	if f[4].content != nil {
+		return Output{Path: d.text(f[4]), Invalid: true}
+	}
+	if f[5].value == 0 {
+		d.fail(errors.New("an output has neither a file nor a path; another Bazel may have written it"))
+		return Output{}
+	}
+	found := d.find(uint32(f[5].value))
+	if d.err != nil || found.set {
+		return Output{}
+	}
+	return Output{Path: d.log.artifacts[found.at].Path, Artifact: ID(found.at)}
 }

@@ -1,10 +1,9 @@
 // Package execlog reads Bazel's compact execution log (--execution_log_compact_file): a stream of
 // messages, each preceded by its length as a varint. The stream may be compressed with zstd. The
-// order and the ids of messages differ between builds of the same targets. So a [Log] has neither
-// the ids nor the order, except for the order of the spawns.
+// ids of messages differ between builds of the same targets, so a [Log] doesn't have them.
 //
-// A log is untrusted, so the sizes of messages and of the log, and the numbers of entries, fields
-// and links are limited. References may lead only to earlier entries, so there are no cycles.
+// A log is untrusted, so the sizes of messages and of the log, and the numbers of entries and fields
+// are limited. References may lead only to earlier entries, so there are no cycles.
 package execlog
 
 import "iter"
@@ -12,9 +11,10 @@ import "iter"
 // Log is the content of a log.
 type Log struct {
 	// Hash is the hash function of all digests, such as "SHA-256"; "" if the log doesn't say.
-	Hash     string
-	Spawns   []Spawn // in the order in which they ended
-	Symlinks []Symlink
+	Hash string
+	// Spawns are in the order in which they ended, so the maker of a file comes before its readers.
+	Spawns []Spawn
+	Links  map[string]string // the paths of links that actions made without a command: the targets
 
 	artifacts []Artifact
 	sets      []set
@@ -25,33 +25,23 @@ type Log struct {
 type Spawn struct {
 	Label    string // of the target
 	Mnemonic string
-	Command
-	Result
 
-	// Digest is the digest of the action, if there was a cache or a remote executor.
-	Digest   Digest
+	Args          []string
+	Env           []Pair
+	Platform      []Pair
+	Inputs, Tools SetID // Inputs include Tools
+	Timeout       int64 // milliseconds, 0 if there is none
+
+	Outputs  []Output
+	ExitCode int32
+	Status   string // "" after success
+	Digest   string // of the action, if there was a cache or a remote executor
 	Runner   string // "linux-sandbox", "disk cache hit", "remote cache hit", …
 	CacheHit bool
 }
 
-// Command is everything that a spawn's result may depend on.
-type Command struct {
-	Args     []string
-	Env      []Pair
-	Platform []Pair
-	Inputs   SetID // including the tools
-	Tools    SetID
-	Timeout  int64 // milliseconds, 0 if there is none
-}
-
-// Result is how a spawn ended.
-type Result struct {
-	Outputs  []Output
-	ExitCode int32
-	Status   string // "" after success
-}
-
-// Pair is a variable of the environment, or a property of a platform.
+// Pair is a variable of the environment, a property of a platform, or a file of a directory with
+// its digest.
 type Pair struct{ Name, Value string }
 
 // Output is a declared output.
@@ -61,49 +51,16 @@ type Output struct {
 	Artifact ID   // the artifact itself, unless Invalid
 }
 
-// Digest is the digest of a file's content, or of an action. It is zero for an empty file, or if
-// the log has no digest.
-type Digest struct {
-	Hash string // hexadecimal
-	Size int64  // bytes
-}
-
-// Kind is a kind of artifact.
-type Kind uint8
-
-const (
-	FileKind Kind = iota
-	DirectoryKind
-	LinkKind // a symbolic link that is not followed
-	RunfilesKind
-)
-
 // ID is the number of an artifact in a log.
 type ID uint32
 
-// Artifact is an input or output, as it was when the spawn ran. A log may hold equal artifacts.
+// Artifact is an input or output, as it was when the spawn ran.
 type Artifact struct {
-	Kind   Kind
-	Path   string // relative to the execution root
-	Digest Digest // of a file
-	Target string // of a link
-	// For a directory, Files are the files in it. For runfiles, Files are only the files that are
-	// not in Inputs. The paths of files are relative to Path.
-	Files  []File
-	Inputs SetID // for runfiles: the files that are at their usual paths
-}
-
-// File is a file in a directory.
-type File struct {
-	Path   string
-	Digest Digest
-}
-
-// Symlink is an action that made a link to a file without running a command.
-type Symlink struct {
-	Input, Output string // paths
-	Label         string
-	Mnemonic      string
+	Path string // relative to the execution root
+	// Content is "file " and the digest, "link " and the target, or for a directory the number of
+	// files and a hash of them. A digest is "HASH (N bytes)", or "empty".
+	Content string
+	Files   []Pair // of a directory: paths relative to Path, and digests
 }
 
 // SetID names a set of artifacts; 0 is the empty set.
@@ -141,18 +98,15 @@ func NewWalker(l *Log) *Walker {
 	return &Walker{log: l, sets: make([]uint32, len(l.sets)), items: make([]uint32, len(l.artifacts))}
 }
 
-// All yields the artifacts in the given sets and in their runfiles, without duplicates.
-func (w *Walker) All(ids ...SetID) iter.Seq[ID] {
+// All yields the artifacts in a set, without duplicates.
+func (w *Walker) All(id SetID) iter.Seq[ID] {
 	return func(yield func(ID) bool) {
 		w.walk++
-		w.todo = w.todo[:0]
-		for _, id := range ids {
-			w.push(id)
-		}
+		w.todo = append(w.todo[:0], id)
 		for len(w.todo) > 0 {
-			s := &w.log.sets[w.todo[len(w.todo)-1]]
+			id := w.todo[len(w.todo)-1]
 			w.todo = w.todo[:len(w.todo)-1]
-			for _, id := range s.items {
+			for _, id := range w.log.sets[id].items {
 				if w.items[id] == w.walk {
 					continue
 				}
@@ -160,18 +114,13 @@ func (w *Walker) All(ids ...SetID) iter.Seq[ID] {
 				if !yield(id) {
 					return
 				}
-				w.push(w.log.artifacts[id].Inputs)
 			}
-			for _, id := range s.sets {
-				w.push(id)
+			for _, id := range w.log.sets[id].sets {
+				if w.sets[id] != w.walk {
+					w.sets[id] = w.walk
+					w.todo = append(w.todo, id)
+				}
 			}
 		}
-	}
-}
-
-func (w *Walker) push(id SetID) {
-	if id != 0 && w.sets[id] != w.walk {
-		w.sets[id] = w.walk
-		w.todo = append(w.todo, id)
 	}
 }

@@ -2,6 +2,7 @@ package execlog
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -64,7 +65,7 @@ func Read(r io.Reader) (*Log, error) {
 
 func readEntries(in *bufio.Reader) (*Log, error) {
 	d := newDecoder()
-	var buffer []byte
+	var buffer bytes.Buffer
 	for at, n := int64(0), 1; ; n++ {
 		size, err := binary.ReadUvarint(in)
 		if err == io.EOF {
@@ -83,32 +84,17 @@ func readEntries(in *bufio.Reader) (*Log, error) {
 		if n > maxEntries {
 			return fail(fmt.Errorf("the log has more than %d entries", maxEntries))
 		}
-		if buffer, err = readBytes(in, buffer, int(size)); err != nil {
+		buffer.Reset()
+		if _, err = io.CopyN(&buffer, in, int64(size)); err != nil {
 			return fail(readError(err))
 		}
-		if err := d.add(buffer); err != nil {
+		if err := d.add(buffer.Bytes()); err != nil {
 			return fail(err)
 		}
 		if at += int64(size) + 1; at > maxLog {
 			return fail(fmt.Errorf("the log has more than %d bytes", int64(maxLog)))
 		}
 	}
-}
-
-// readBytes reads n bytes into b, which grows as the bytes arrive.
-func readBytes(in io.Reader, b []byte, n int) ([]byte, error) {
-	b = b[:0]
-	for len(b) < n {
-		old, step := len(b), min(n-len(b), max(1<<16, len(b)))
-		if cap(b) < old+step {
-			b = append(make([]byte, 0, old+step), b...)
-		}
-		b = b[:old+step]
-		if _, err := io.ReadFull(in, b[old:]); err != nil {
-			return b, err
-		}
-	}
-	return b, nil
 }
 
 func readError(err error) error {

@@ -1,6 +1,5 @@
-// Package render writes repro's reports: as text for a terminal, as JSON for programs, and as an
-// HTML page, which shows trees of the actions that each cause affects. The text lists each cause
-// and its reach:
+// Package render writes repro's reports: as text for a terminal, and as JSON for programs. The
+// text lists each cause and its reach:
 //
 //	causes:
 //	  1. source file lib/a.c
@@ -13,7 +12,6 @@ import (
 	"io"
 	"regexp"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/rules-btf/rules_btf/internal/repro"
 	"github.com/rules-btf/rules_btf/internal/support/message"
@@ -52,10 +50,10 @@ func Text(w io.Writer, r *repro.Report, all bool) error {
 	if listed > 0 {
 		fmt.Fprintln(out)
 	}
-	if err := writeTable(out, r); err != nil {
-		return err
+	if r.Cached > 0 {
+		fmt.Fprintf(out, "note: the results of %d \"same\" actions came from a cache: if the other build "+
+			"filled that cache, they ran only once, and nothing was compared\n", r.Cached)
 	}
-	writeNotes(out, r)
 	fmt.Fprintln(out, summary(r))
 	return out.Flush()
 }
@@ -87,10 +85,7 @@ func writeCauses(out io.Writer, r *repro.Report) {
 }
 
 func causeText(c *repro.Cause) string {
-	switch {
-	case strings.HasPrefix(c.Text, "absolute path "):
-		return shortHashes(c.Text) + " in " + c.Kind + "s"
-	case c.Kind == string(repro.Input):
+	if c.Kind == string(repro.Input) {
 		return shortHashes(c.Text) // begins with "source file", …
 	}
 	return c.Kind + ": " + shortHashes(c.Text)
@@ -145,12 +140,12 @@ func changeText(r *repro.Report, ch *repro.Change) string {
 		text += " " + ch.Name
 	}
 	switch {
-	case !ch.InB && ch.A != "":
-		text += fmt.Sprintf(": only in A: %s", value(ch, ch.A))
-	case !ch.InA && ch.B != "":
-		text += fmt.Sprintf(": only in B: %s", value(ch, ch.B))
-	case ch.InA && ch.InB:
-		text += fmt.Sprintf(": %s vs %s", value(ch, ch.A), value(ch, ch.B))
+	case !ch.InB:
+		text += ": only in A" + value(ch, ": ", ch.A)
+	case !ch.InA:
+		text += ": only in B" + value(ch, ": ", ch.B)
+	default:
+		text += value(ch, ": ", ch.A) + value(ch, " vs ", ch.B)
 	}
 	if ch.From >= 0 {
 		text += fmt.Sprintf(" (an output of %s, which differs)", actionName(&r.Actions[ch.From]))
@@ -163,16 +158,19 @@ func changeText(r *repro.Report, ch *repro.Change) string {
 // maxValue is how many bytes of an argument or variable are shown.
 const maxValue = 400
 
-// value returns the text of a value: quoted if the value is an argument, variable or property.
-func value(ch *repro.Change, s string) string {
-	switch ch.Kind {
-	case repro.Argument, repro.Environment, repro.Platform:
+// value returns a separator and a value: quoted if the value is an argument, variable or property.
+// It returns "" for the only value of an output's name.
+func value(ch *repro.Change, before, s string) string {
+	switch {
+	case ch.Kind == repro.Outputs:
+		return ""
+	case ch.Kind == repro.Argument, ch.Kind == repro.Environment, ch.Kind == repro.Platform:
 		if len(s) > maxValue {
-			return fmt.Sprintf("%q… (%d bytes)", s[:maxValue], len(s))
+			return before + fmt.Sprintf("%q… (%d bytes)", s[:maxValue], len(s))
 		}
-		return fmt.Sprintf("%q", s)
+		return before + fmt.Sprintf("%q", s)
 	}
-	return shortHashes(s)
+	return before + shortHashes(s)
 }
 
 var longHash = regexp.MustCompile(`\b[0-9a-f]{32,}\b`)
@@ -182,96 +180,24 @@ func shortHashes(s string) string {
 	return longHash.ReplaceAllStringFunc(s, func(h string) string { return h[:12] + "…" })
 }
 
-func writeTable(out io.Writer, r *repro.Report) error {
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	longest := 0
-	for i := range r.Counts {
-		longest = max(longest, len(message.Printable(r.Counts[i].Mnemonic)))
-	}
-	fmt.Fprintf(table, "%*s\tactions\t", longest, "")
-	for _, v := range repro.Verdicts {
-		fmt.Fprintf(table, "%s\t", v)
-	}
-	fmt.Fprint(table, "cached in A\tin B\t\n")
-	rows := append([]repro.Count{}, r.Counts...)
-	if len(rows) != 1 {
-		rows = append(rows, r.Total)
-	}
-	for i := range rows {
-		c := &rows[i]
-		name := message.Printable(c.Mnemonic)
-		if name == "" {
-			name = "all"
-		}
-		fmt.Fprintf(table, "%-*s\t%d\t", longest, name, c.Total)
-		for _, v := range repro.Verdicts {
-			n := "."
-			if c.Verdicts[v] > 0 {
-				n = fmt.Sprint(c.Verdicts[v])
-			}
-			fmt.Fprintf(table, "%s\t", n)
-		}
-		fmt.Fprintf(table, "%s\t%s\t\n", ratio(c.Hits[0], c.Spawns[0]), ratio(c.Hits[1], c.Spawns[1]))
-	}
-	return table.Flush()
-}
-
-// ratio returns a percentage, such as "97%". It rounds down, so 100% means all.
-func ratio(n, of int) string {
-	if of == 0 {
-		return "."
-	}
-	return fmt.Sprintf("%d%%", n*100/of)
-}
-
-func notes(r *repro.Report) []string {
-	var notes []string
-	for _, x := range r.Renamed {
-		notes = append(notes, fmt.Sprintf("bazel-out/%s of A is compared with bazel-out/%s of B", x.A, x.B))
-	}
-	if n := r.Total.SameCached; n > 0 {
-		notes = append(notes, fmt.Sprintf("the results of %d \"same\" actions came from a cache: if the"+
-			" other build filled that cache, they ran only once, and nothing was compared", n))
-	}
-	for i := range r.Allowances {
-		if a := &r.Allowances[i]; a.Matched == 0 {
-			notes = append(notes, "this allowance matches nothing: "+a.String())
-		}
-	}
-	return notes
-}
-
-func writeNotes(out io.Writer, r *repro.Report) {
-	for _, note := range notes(r) {
-		line(out, "note: %s", note)
-	}
-}
-
+// summary says in one line how many actions there are, with the number for each verdict.
 func summary(r *repro.Report) string {
-	differ, allowed := differing(r)
+	differ, allowed := r.Differing()
 	switch {
-	case r.Total.Total == 0:
+	case len(r.Listed) == 0:
 		return "the logs have no actions to compare"
 	case differ+allowed == 0:
-		return fmt.Sprintf("same: %s", message.Count(r.Total.Total, "action"))
+		return fmt.Sprintf("same: %s", message.Count(len(r.Listed), "action"))
 	}
-	text := fmt.Sprintf("%d of %s differ", differ, message.Count(r.Total.Total, "action"))
+	text := fmt.Sprintf("%d of %s differ", differ, message.Count(len(r.Listed), "action"))
 	if allowed > 0 {
 		text += fmt.Sprintf("; %d more differ but are allowed to", allowed)
 	}
-	return text
-}
-
-// differing counts the actions that differ: those without an allowance, and those with one.
-func differing(r *repro.Report) (differ, allowed int) {
-	for _, i := range r.Listed {
-		switch act := &r.Actions[i]; {
-		case act.Verdict == repro.Same:
-		case act.Allowed != "":
-			allowed++
-		default:
-			differ++
+	var counts []string
+	for _, v := range repro.Verdicts {
+		if n := r.Counts[v]; n > 0 {
+			counts = append(counts, fmt.Sprintf("%d %s", n, v))
 		}
 	}
-	return differ, allowed
+	return text + " (" + strings.Join(counts, ", ") + ")"
 }

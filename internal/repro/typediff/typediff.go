@@ -8,11 +8,12 @@ package typediff
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
@@ -66,59 +67,62 @@ func isBTF(path string) bool {
 
 // output compares one output that both builds have: a file, or the files in a directory.
 func (c *comparison) output(act *repro.Action, o *repro.OutputChange) {
-	if o.IDs[0] < 0 || o.IDs[1] < 0 {
-		return
-	}
-	a := c.builds[0].Log.Artifact(execlog.ID(o.IDs[0]))
-	b := c.builds[1].Log.Artifact(execlog.ID(o.IDs[1]))
-	switch {
-	case a.Kind != b.Kind:
-	case a.Kind == execlog.FileKind:
-		c.file(act, o, [2]execlog.File{{Path: a.Path, Digest: a.Digest},
-			{Path: b.Path, Digest: b.Digest}}, "")
-	case a.Kind == execlog.DirectoryKind:
-		others := map[string]execlog.Digest{}
-		for _, file := range b.Files {
-			others[file.Path] = file.Digest
+	var files [2]map[string]string
+	for i, id := range o.IDs {
+		if id < 0 {
+			return
 		}
-		for _, file := range a.Files {
-			if other, ok := others[file.Path]; ok && other.Hash != file.Digest.Hash {
-				c.file(act, o, [2]execlog.File{{Path: a.Path + "/" + file.Path, Digest: file.Digest},
-					{Path: b.Path + "/" + file.Path, Digest: other}}, " of "+file.Path)
-			}
+		files[i] = filesOf(c.builds[i].Log.Artifact(execlog.ID(id)))
+	}
+	for _, name := range slices.Sorted(maps.Keys(files[0])) {
+		other := files[1][name]
+		switch {
+		case !isBTF(o.Path + name), other == "", other == files[0][name], c.done == maxFiles:
+			continue
+		}
+		c.done++
+		lines, err := c.compare(act, o, name, [2]string{files[0][name], other})
+		if err != nil {
+			lines = []string{"not compared: " + err.Error()}
+		}
+		if name != "" {
+			lines[0] = " of " + name[1:] + ": " + lines[0]
+		} else {
+			lines[0] = ": " + lines[0]
+		}
+		lines[0] = "types" + lines[0]
+		o.More = append(o.More, lines...)
+		if c.done == maxFiles {
+			o.More = append(o.More, fmt.Sprintf("types: only %d files were compared", maxFiles))
 		}
 	}
 }
 
-// file compares a file, and adds the differences to o. If the file is in a directory, the parameter
-// where is " of " and the name of the file; otherwise it is "".
-func (c *comparison) file(act *repro.Action, o *repro.OutputChange, files [2]execlog.File,
-	where string) {
-	if !isBTF(files[0].Path) || c.done == maxFiles {
-		return
+// filesOf returns the digests of an artifact's files, by what must be appended to its path.
+func filesOf(a *execlog.Artifact) map[string]string {
+	if digest, ok := strings.CutPrefix(a.Content, "file "); ok {
+		return map[string]string{"": digest}
 	}
-	c.done++
-	lines, err := c.compare(act, files)
-	if err != nil {
-		lines = []string{"not compared: " + err.Error()}
+	files := map[string]string{}
+	for _, f := range a.Files {
+		files["/"+f.Name] = f.Value
 	}
-	lines[0] = "types" + where + ": " + lines[0]
-	o.More = append(o.More, lines...)
-	if c.done == maxFiles {
-		o.More = append(o.More, fmt.Sprintf("types: only %d files were compared", maxFiles))
-	}
+	return files
 }
 
-func (c *comparison) compare(act *repro.Action, files [2]execlog.File) ([]string, error) {
+// compare compares a file of an output, whose digests are given.
+func (c *comparison) compare(act *repro.Action, o *repro.OutputChange, name string,
+	digests [2]string) ([]string, error) {
 	var sides [2]diff.Side
-	for i, file := range files {
-		path, err := c.builds[i].check(file)
+	for i, digest := range digests {
+		b := c.builds[i]
+		path, err := b.check(b.Log.Artifact(execlog.ID(o.IDs[i])).Path+name, digest)
 		if err != nil {
 			return nil, err
 		}
-		base, err := c.builds[i].base(act.Spawns[i])
+		base, err := b.base(act.Spawns[i])
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("its base: %w", err)
 		}
 		if sides[i], err = relocate.ReadFile(path, base); err != nil {
 			return nil, err
@@ -132,59 +136,41 @@ func (c *comparison) compare(act *repro.Action, files [2]execlog.File) ([]string
 	return lines, nil
 }
 
-func (b Build) path(file string) string {
-	if below, ok := strings.CutPrefix(file, "bazel-out/"); ok && filepath.Base(b.Dir) == "bazel-out" {
-		return filepath.Join(b.Dir, below)
-	}
-	return filepath.Join(b.Dir, file)
-}
-
 // check returns the path of a file, which must not have changed since the log was written.
-func (b Build) check(file execlog.File) (string, error) {
-	path := b.path(file.Path)
-	info, err := os.Stat(path)
-	if err != nil {
-		return "", err
+func (b Build) check(name, digest string) (string, error) {
+	if below, ok := strings.CutPrefix(name, "bazel-out/"); ok && filepath.Base(b.Dir) == "bazel-out" {
+		name = below
 	}
-	stale := fmt.Errorf("%s has changed since the log was written", path)
-	switch {
-	case !info.Mode().IsRegular(), info.Size() != file.Digest.Size:
-		return "", stale
-	case info.Size() > maxSize:
-		return "", fmt.Errorf("%s is larger than the limit of %d bytes", path, maxSize)
-	case b.Log.Hash != "SHA-256":
-		return path, nil
-	}
+	path := filepath.Join(b.Dir, name)
 	f, err := os.Open(path)
 	if err != nil {
 		return "", err
 	}
 	defer f.Close()
 	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
+	n, err := io.Copy(h, io.LimitReader(f, maxSize+1))
+	switch {
+	case err != nil:
 		return "", err
-	}
-	if hex.EncodeToString(h.Sum(nil)) != file.Digest.Hash {
-		return "", stale
+	case n > maxSize:
+		return "", fmt.Errorf("%s is larger than the limit of %d bytes", path, maxSize)
+	case b.Log.Hash == "SHA-256" && execlog.Digest(hex.EncodeToString(h.Sum(nil)), n) != digest:
+		return "", fmt.Errorf("%s has changed since the log was written", path)
 	}
 	return path, nil
 }
 
 // base reads the BTF on which a spawn's output is based. It returns nil if the log shows no base.
 func (b Build) base(spawn int) (*btf.Blob, error) {
-	files := b.chain(spawn, 0)
-	paths := make([]string, len(files))
-	for i, file := range files {
-		var err error
-		if paths[i], err = b.check(execlog.File{Path: file.Path, Digest: file.Digest}); err != nil {
-			return nil, fmt.Errorf("its base: %w", err)
+	var paths []string
+	for _, file := range b.chain(spawn, 0) {
+		path, err := b.check(file.Path, strings.TrimPrefix(file.Content, "file "))
+		if err != nil {
+			return nil, err
 		}
+		paths = append(paths, path)
 	}
-	base, err := relocate.ReadBases(paths)
-	if err != nil {
-		return nil, errors.New("its base: " + err.Error())
-	}
-	return base, nil
+	return relocate.ReadBases(paths)
 }
 
 // maxChain is the maximum length of a chain of bases that is followed.

@@ -34,6 +34,16 @@ func Run(t testing.TB, dir, program string, args ...string) string {
 	return string(out)
 }
 
+// Compile compiles a C source with a compiler and its flags, and returns the path of the output. It
+// skips the test if there is no such compiler.
+func Compile(t testing.TB, source, compiler string, flags ...string) string {
+	t.Helper()
+	dir := NewDir(t)
+	dir.Write("x.c", source)
+	dir.Run(compiler, append([]string{"-o", "x.o", "x.c"}, flags...)...)
+	return dir.Path("x.o")
+}
+
 // Dir is a directory with the files that a test makes.
 type Dir struct {
 	testing.TB

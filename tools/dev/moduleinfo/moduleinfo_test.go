@@ -57,8 +57,7 @@ func TestPrograms(t *testing.T) {
 			t.Errorf("%s --version: %q, want %q; %v", name, out, want, err)
 		}
 		// No program may contain a path in Bazel's own directories: neither in those where this test
-		// runs, nor in those where the programs were linked. btfrepro contains the names /execroot/
-		// and /sandbox/, but not the longer names below.
+		// runs, nor in those where the programs were linked.
 		execroot, _, _ := strings.Cut(root, "/bazel-out/")
 		for _, place := range []string{execroot, "/execroot/_main/", "/sandbox/linux-sandbox/",
 			"/sandbox/processwrapper-sandbox/"} {

@@ -16,13 +16,13 @@ import (
 // Builder collects the entries of a log. Methods that return a number return the id of the entry.
 type Builder struct {
 	log     []byte
-	digests map[uint32]execlog.Digest // of files, by id
+	digests map[uint32]Digest // of files, by id
 	next    uint32
 }
 
 // New begins a log.
 func New() *Builder {
-	b := &Builder{digests: map[uint32]execlog.Digest{}}
+	b := &Builder{digests: map[uint32]Digest{}}
 	b.Entry(0, 2, Message{}.Text(1, "SHA-256"))
 	return b
 }
@@ -38,24 +38,32 @@ func (b *Builder) add(kind protowire.Number, content Message) uint32 {
 	return b.next
 }
 
-// Digest returns the digest of a file's content.
-func Digest(content string) execlog.Digest {
-	return execlog.Digest{Hash: fmt.Sprintf("%x", sha256.Sum256([]byte(content))),
-		Size: int64(len(content))}
+// Digest is the digest of a file or an action.
+type Digest struct {
+	Hash string
+	Size int64
 }
+
+// DigestOf returns the digest of a file's content.
+func DigestOf(content string) Digest {
+	return Digest{fmt.Sprintf("%x", sha256.Sum256([]byte(content))), int64(len(content))}
+}
+
+// String returns the digest as the log has it.
+func (d Digest) String() string { return execlog.Digest(d.Hash, d.Size) }
 
 func file(path, content string) Message {
-	return Message{}.Text(1, path).Message(2, digest(Digest(content)))
+	return Message{}.Text(1, path).Message(2, digest(DigestOf(content)))
 }
 
-func digest(d execlog.Digest) Message {
+func digest(d Digest) Message {
 	return Message{}.Text(1, d.Hash).Number(2, uint64(d.Size))
 }
 
 // File adds a file.
 func (b *Builder) File(path, content string) uint32 {
 	id := b.add(3, file(path, content))
-	b.digests[id] = Digest(content)
+	b.digests[id] = DigestOf(content)
 	return id
 }
 
@@ -100,7 +108,7 @@ type Spawn struct {
 	Label, Mnemonic, Status, Runner string
 	ExitCode                        int32
 	CacheHit                        bool
-	Digest                          execlog.Digest
+	Digest                          Digest
 	TimeoutMillis                   int64
 }
 
@@ -122,7 +130,10 @@ func (b *Builder) Spawn(s Spawn, outputs ...any) {
 	}
 	m = m.Text(7, s.Label).Text(8, s.Mnemonic).Number(9, uint64(int64(s.ExitCode))).
 		Text(10, s.Status).Text(11, s.Runner).Number(12, protowire.EncodeBool(s.CacheHit)).
-		Message(16, digest(s.Digest)).Number(17, uint64(s.TimeoutMillis))
+		Number(17, uint64(s.TimeoutMillis))
+	if s.Digest != (Digest{}) {
+		m = m.Message(16, digest(s.Digest))
+	}
 	b.Entry(0, 7, m)
 }
 

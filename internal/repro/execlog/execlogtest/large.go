@@ -55,15 +55,14 @@ func Large(n int, e Edits) *Builder {
 			args = append(args, fmt.Sprint("-Wflag", j))
 		}
 		b.Spawn(Spawn{Label: fmt.Sprintf("//drivers/d%d:f%d", i/50, i), Mnemonic: "CppCompile",
-			Args: args, Env: env, Inputs: b.Union([]uint32{common, gcc}, source), Tools: gcc,
-			Runner: "linux-sandbox"}, objects[i])
+			Args: args, Env: env, Inputs: b.Union([]uint32{common, gcc}, source), Tools: gcc}, objects[i])
 		converted[i] = b.File(bin+name+".o.btfo", "types of "+content)
 	}
 	for _, i := range rnd.Perm(units) {
 		name := fmt.Sprintf("drivers/d%d/f%d", i/50, i)
 		b.Spawn(Spawn{Label: "//:objects", Mnemonic: "BtfGen", Env: env,
 			Args:   []string{bin + "tools/btfgen", "object", "@" + bin + name + ".o.btfo-0.params"},
-			Inputs: b.Union([]uint32{btfgen}, objects[i]), Tools: btfgen, Runner: "linux-sandbox"},
+			Inputs: b.Union([]uint32{btfgen}, objects[i]), Tools: btfgen},
 			converted[i])
 	}
 	b.merges(n-2*units, converted, btfdedup, e.Flag)
@@ -81,7 +80,7 @@ func (b *Builder) merges(n int, converted []uint32, tool uint32, flag string) {
 		}
 		out := b.File(fmt.Sprintf("bazel-out/k8-fastbuild/bin/merge%d.btfo", i), content)
 		b.Spawn(Spawn{Label: "//:objects", Mnemonic: "BtfMerge", Args: []string{"merge"},
-			Inputs: b.Union([]uint32{tool}, parts...), Tools: tool, Runner: "linux-sandbox"}, out)
+			Inputs: b.Union([]uint32{tool}, parts...), Tools: tool}, out)
 		merged = append(merged, out)
 	}
 	content := flag
@@ -89,6 +88,6 @@ func (b *Builder) merges(n int, converted []uint32, tool uint32, flag string) {
 		content += b.digests[p].Hash
 	}
 	b.Spawn(Spawn{Label: "//:vmlinux_btf", Mnemonic: "BtfLink", Args: []string{"link", flag},
-		Inputs: b.Union([]uint32{tool}, merged...), Tools: tool, Runner: "linux-sandbox"},
+		Inputs: b.Union([]uint32{tool}, merged...), Tools: tool},
 		b.File("bazel-out/k8-fastbuild/bin/vmlinux_btf.btf", content))
 }
