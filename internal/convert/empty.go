@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"errors"
 	"bytes"
 	stdelf "debug/elf"
 	"fmt"
@@ -8,11 +9,22 @@ import (
 	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
 // CheckEmpty returns an error that says why f has no DWARF. It returns nil if f comes from an
 // assembler, has neither code nor data, or is the part of a kernel module that modpost generates.
 func CheckEmpty(f *elf.File) error {
+	if err := emptyError(f); err != nil {
+		return message.Marked(err, ErrNoDebugInfo)
+	}
+	return nil
+}
+
+// ErrNoDebugInfo is what errors.Is finds in the errors of CheckEmpty.
+var ErrNoDebugInfo = errors.New("no debugging information")
+
+func emptyError(f *elf.File) error {
 	for _, s := range f.Sections {
 		switch {
 		case strings.HasPrefix(s.Name, ".gnu.lto_"), strings.HasPrefix(s.Name, ".gnu.debuglto_"):

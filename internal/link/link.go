@@ -11,6 +11,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/link/base"
 	"github.com/rules-btf/rules_btf/internal/link/decide"
+	"github.com/rules-btf/rules_btf/internal/link/relocate"
 	"github.com/rules-btf/rules_btf/internal/link/resolve"
 	"github.com/rules-btf/rules_btf/internal/link/survey"
 	"github.com/rules-btf/rules_btf/internal/link/symbols"
@@ -19,6 +20,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/object"
 	"github.com/rules-btf/rules_btf/internal/model/types"
+	"github.com/rules-btf/rules_btf/internal/support/message"
 	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
 
@@ -296,8 +298,9 @@ func (opt *Options) checkTarget(units object.Target, order binary.ByteOrder) err
 	if on == "" {
 		return nil
 	}
-	return fmt.Errorf("%s is %s, but the split BTF is %s; use the BTF of the kernel that the input "+
-		"was built for", strings.TrimSuffix("the base "+opt.BasePath, " "), on, own)
+	return message.Marked(fmt.Errorf("%s is %s, but the split BTF is %s; use the BTF of the kernel "+
+		"that the input was built for", strings.TrimSuffix("the base "+opt.BasePath, " "), on, own),
+		relocate.ErrWrongBase)
 }
 
 // Which selects the variables to encode. See package decide.

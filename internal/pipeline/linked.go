@@ -7,7 +7,6 @@ import (
 	"github.com/rules-btf/rules_btf/internal/convert"
 	"github.com/rules-btf/rules_btf/internal/convert/inlines"
 	"github.com/rules-btf/rules_btf/internal/format/btf"
-	"github.com/rules-btf/rules_btf/internal/format/debugfile"
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/format/splitdwarf"
 	"github.com/rules-btf/rules_btf/internal/link"
@@ -22,7 +21,7 @@ import (
 
 // How has the options with which Linked makes BTF.
 type How struct {
-	Files     *debugfile.Search
+	Files     Files
 	Bases     *base.Files // the base of split BTF; if it is empty, the BTF isn't split
 	Convert   convert.Options
 	Variables Variables
@@ -37,6 +36,11 @@ type How struct {
 	// Alone is set if the process converts nothing else at the same time. Its memory is then limited.
 	Alone bool
 	Watch Watcher // nil: nobody watches
+}
+
+// Files opens files: debugfile.Search does.
+type Files interface {
+	Open(path string) (*elf.File, error)
 }
 
 // Variables says which variables are encoded.

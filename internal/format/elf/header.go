@@ -196,6 +196,16 @@ const elfMagic = "\x7fELF"
 // checkMagic returns an error unless data starts like an ELF file. The error names the format of
 // the data, if it is known.
 func checkMagic(name string, data []byte) error {
+	if err := magicError(name, data); err != nil {
+		return message.Marked(err, ErrNotELF)
+	}
+	return nil
+}
+
+// ErrNotELF is what errors.Is finds in the error for a file that is not an ELF file.
+var ErrNotELF = errors.New("not an ELF file")
+
+func magicError(name string, data []byte) error {
 	switch {
 	case bytes.HasPrefix(data, []byte(elfMagic)):
 		return nil

@@ -14,6 +14,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/link/relocate"
 	"github.com/rules-btf/rules_btf/internal/model/object"
 	"github.com/rules-btf/rules_btf/internal/support/mapped"
+	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
 // Files is the chain of bases given by --base flags: BTF files, or indices of them.
@@ -129,8 +130,8 @@ func (f *Files) CheckKernel(file *elf.File) error {
 	if release == "" {
 		return nil
 	}
-	return fmt.Errorf("%s: it is the kernel %s, whose BTF has no base; remove --base", file.Path,
-		release)
+	return message.Marked(fmt.Errorf("%s: it is the kernel %s, whose BTF has no base; remove --base",
+		file.Path, release), relocate.ErrWrongBase)
 }
 
 // NeedBTF returns an error if an index was given in place of the BTF that a task (what) needs.

@@ -1,10 +1,12 @@
 package relocate
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/model/object"
+	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
 // Fits returns an error if split BTF was certainly made for a different base than b.Base: for
@@ -18,10 +20,11 @@ func Fits(path string, b *btf.Blob) error {
 		return err
 	}
 	if err := b.CheckRefs(); err != nil {
+		err = fmt.Errorf("%s: %w", path, err)
 		if why := Doubt(b.Origin, b.Base); why != "" {
-			return fmt.Errorf("%s: %w (%s)", path, err, why)
+			err = fmt.Errorf("%w (%s)", err, why)
 		}
-		return fmt.Errorf("%s: %w", path, err)
+		return message.Marked(err, ErrWrongBase)
 	}
 	return nil
 }
@@ -42,9 +45,12 @@ func ForTarget(path string, of btf.Origin, base *btf.Blob) error {
 
 // WrongTarget is the error for a file whose target differs from that of its base (Target.Differs).
 func WrongTarget(path, is, on string) error {
-	return fmt.Errorf("%s: it is %s, but the base is %s; use the BTF of the kernel that it was built "+
-		"for", path, is, on)
+	return message.Marked(fmt.Errorf("%s: it is %s, but the base is %s; use the BTF of the kernel that "+
+		"it was built for", path, is, on), ErrWrongBase)
 }
+
+// ErrWrongBase is what errors.Is finds in the error for a base of another kernel or machine.
+var ErrWrongBase = errors.New("the wrong base")
 
 // Doubt returns why a file may not belong to base: it says that it was built for a kernel with
 // another release. This isn't certain, as the kernel loads modules for other releases if they have
