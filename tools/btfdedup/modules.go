@@ -132,7 +132,7 @@ func (b *batch) run(env *cli.Env, args []string) error {
 	if err := conversion.CheckApart(b.variables, env.Features, "--extra-dir"); err != nil {
 		return err
 	}
-	args, remove, err := unpackArchives(env, args, b.conversion.Search(env).MaxDecompressed)
+	args, remove, err := unpackArchives(env, args, 0)
 	defer remove()
 	if err != nil {
 		return err

@@ -217,7 +217,7 @@ func TestStatsOfObject(t *testing.T) {
 	dir := t.TempDir()
 	p := func(name string) string { return filepath.Join(dir, name) }
 	in := filepath.Join(objects, "unencodable.o")
-	code, stdout, stderr := btfgen("object", "--skip-unencodable", "--stats=-", "-o", p("out.btfo"),
+	code, stdout, stderr := btfgen("object", "--features=+skip_unencodable", "--stats=-", "-o", p("out.btfo"),
 		in)
 	if code != 0 || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, "warning: ") {
 		t.Fatalf("code %d: %s", code, stderr)
@@ -227,7 +227,7 @@ func TestStatsOfObject(t *testing.T) {
 		t.Errorf("statistics: %s", stdout)
 	}
 	quiet := p("quiet.btfo")
-	if code, stdout, stderr := btfgen("object", "-q", "--skip-unencodable", "-o", quiet,
+	if code, stdout, stderr := btfgen("object", "-q", "--features=+skip_unencodable", "-o", quiet,
 		in); code != 0 || stdout+stderr != "" {
 		t.Errorf("--quiet: code %d: %s%s", code, stdout, stderr)
 	}

@@ -94,7 +94,7 @@ func (f *FlagSet) check(args []string) error {
 			return Usagef("%s: standard output (-) is not a directory; specify a directory", dir.flag)
 		}
 	}
-	if err := f.checkFollow(); err != nil {
+	if err := f.checkDebugFiles(); err != nil {
 		return err
 	}
 	inputs := slices.Clone(args)
@@ -108,7 +108,7 @@ func (f *FlagSet) check(args []string) error {
 			return Usagef("%s is empty; specify a file", list.flag)
 		}
 	}
-	for _, list := range slices.Concat(f.inputLists, f.follow) {
+	for _, list := range slices.Concat(f.inputLists, f.debugFiles) {
 		inputs = append(inputs, *list.paths...)
 	}
 	for i, out := range f.outputs {

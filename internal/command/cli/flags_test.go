@@ -120,7 +120,7 @@ func TestMissingDirs(t *testing.T) {
 		"-q --debug-dir nope -o out": "",
 	} {
 		p := oneVerb("find", Report|Printed, func(fs *FlagSet) Run {
-			fs.DirsVar(new([]string), "debug-dir", []string{"/none/at/all"}, "")
+			fs.DirsVar(new([]string), "debug-dir", "")
 			return func(*Env, []string) error { return nil }
 		})
 		if code, stderr := call(p, "find "+args); code != 0 || stderr != want {
@@ -129,23 +129,23 @@ func TestMissingDirs(t *testing.T) {
 	}
 }
 
-// TestFollowFlag: --follow may be empty, and can't be used together with directories to search.
-func TestFollowFlag(t *testing.T) {
+// TestDebugFileFlag: --debug-file may be empty, and excludes directories to search.
+func TestDebugFileFlag(t *testing.T) {
 	for args, want := range map[string]string{
-		"":                           "[] false",
-		"--follow=":                  `[""] true`,
-		"--follow= --follow x":       `["" "x"] true`,
-		"--follow x -o ./x":          "output ./x is also an input (x)",
-		"--follow x --debug-dir=d":   "--follow and --debug-dir can't be used together",
-		"--follow= --debug-dir d -q": "--follow and --debug-dir can't be used together",
+		"":                               "[] false",
+		"--debug-file=":                  `[""] true`,
+		"--debug-file= --debug-file x":   `["" "x"] true`,
+		"--debug-file x -o ./x":          "output ./x is also an input (x)",
+		"--debug-file x --debug-dir=d":   "--debug-file and --debug-dir can't be used together",
+		"--debug-file= --debug-dir d -q": "--debug-file and --debug-dir can't be used together",
 	} {
-		var follow, dirs []string
+		var files, dirs []string
 		got := ""
 		code, stderr := call(oneVerb("find", Report|Printed, func(fs *FlagSet) Run {
-			fs.DirsVar(&dirs, "debug-dir", []string{"/none"}, "")
-			fs.FollowVar(&follow)
+			fs.DirsVar(&dirs, "debug-dir", "")
+			fs.DebugFilesVar(&files)
 			return func(*Env, []string) error {
-				got = fmt.Sprintf("%q %t", follow, follow != nil)
+				got = fmt.Sprintf("%q %t", files, files != nil)
 				return nil
 			}
 		}), "find "+args)
