@@ -58,6 +58,8 @@ func TestDebugFile(t *testing.T) {
 			"bin/a.debug", "", ""},
 		{"named, nothing identifies it", noID + "objcopy -R .gnu_debuglink bin/a",
 			&Search{Named: []string{"other.debug", "bin/a.debug"}}, "bin/a.debug", "", ""},
+		{"one with a build-id", "objcopy -R .note.gnu.build-id -R .gnu_debuglink bin/a",
+			&Search{Named: []string{"a.debug"}}, "", "", ""},
 		{"one that isn't detached", noID + "objcopy -R .gnu_debuglink bin/a",
 			&Search{Named: []string{"other.debug"}}, "", "", ""},
 		{"named, of another build", "cp a.debug bin", &Search{Named: []string{"other.debug", "bin/a"}},
