@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/convert"
+	"github.com/rules-btf/rules_btf/internal/format/debugfile"
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/format/splitdwarf"
 	"github.com/rules-btf/rules_btf/internal/link/base"
@@ -80,11 +81,11 @@ func FromELF(name string, r io.ReaderAt, options Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	noFiles := []string{}
 	made, err := pipeline.Linked(name, pipeline.How{Files: memory(data), Bases: bases,
-		Convert: convert.Options{Features: set, LangExclude: excluded, Jobs: options.Threads,
+		Convert: convert.Options{Features: set.Without(features.SkipUnencodable),
+			SkipUnencodable: set.Has(features.SkipUnencodable), LangExclude: excluded, Jobs: options.Threads,
 			Warn: options.Warn, Counts: new(convert.Counts),
-			Split: &splitdwarf.Finder{Follow: &noFiles}}})
+			Split: &splitdwarf.Finder{Files: &debugfile.Search{Named: []string{}}}}})
 	if err != nil {
 		return nil, err
 	}

@@ -13,13 +13,11 @@ _ONLY_MODULES = ["drop_signature", "embed", "grain", "old_base", "resolve_ids", 
 
 # Attributes that both have, but not kbuild_file and kbuild_files.
 _ONLY_BTF = [
-    "alt",
     "btf_features",
     "debug",
     "inline",
     "input",
     "lang_exclude",
-    "skip_unencodable",
     "variables",
 ]
 

@@ -1,24 +1,26 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/rules-btf/rules_btf/e2e/internal/measure"
 )
 
-// stats has the fields of --stats that the tables need.
+// stats is what --verbose says about a conversion.
 type stats struct {
-	DWARF struct {
-		Bytes int64
-		Units int
-	}
-	Shapes struct{ Distinct int }
+	megabytes     float64 // of DWARF
+	units, shapes string
 }
+
+// converted matches the line of --verbose about a conversion.
+var converted = regexp.MustCompile(
+	`convert: (\d+) units?, .*?([\d.]+) (bytes|kB|MB|GB) of debugging information, (\d+) shapes?`)
 
 // withStats returns the commands with STATS replaced by the name of a file, and a function that
 // reads the statistics of the last run of a command.
@@ -30,11 +32,13 @@ func withStats(commands []command) ([]command, func(i int) stats) {
 		list[i].line = strings.ReplaceAll(list[i].line, "STATS", name(i))
 	}
 	return list, func(i int) (s stats) {
-		if err := json.Unmarshal(must(os.ReadFile(name(i))), &s); err != nil {
-			usageError("COMMAND must write statistics to STATS: %v", err)
+		m := converted.FindStringSubmatch(string(must(os.ReadFile(name(i)))))
+		if m == nil {
+			usageError("COMMAND must write the output of btfgen elf -v to STATS")
 		}
 		os.Remove(name(i))
-		return s
+		scale := map[string]float64{"bytes": 1e-6, "kB": 1e-3, "MB": 1, "GB": 1e3}[m[3]]
+		return stats{must(strconv.ParseFloat(m[2], 64)) * scale, m[1], m[4]}
 	}
 }
 
@@ -50,13 +54,13 @@ func growth(runs int, commands []command) {
 		"| peak memory | above 300 MB + 5% |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|")
 	for i, c := range commands {
 		s, a := summary(used[i]), &about[i]
-		size := float64(a.DWARF.Bytes) / 1e6
+		size := a.megabytes
 		above := "no"
 		if peak := float64(s.peak) / 1e6; peak > 300+size/20 {
 			above = fmt.Sprintf("by %.0f MB", peak-300-size/20)
 		}
-		fmt.Printf("| %s | %.1f MB | %d | %d | %s | %s | %s | %d MB | %s |\n", c.name, size,
-			a.DWARF.Units, a.Shapes.Distinct, s.wall, s.cpu, duration(float64(s.cpu)/size*100),
+		fmt.Printf("| %s | %.1f MB | %s | %s | %s | %s | %s | %d MB | %s |\n", c.name, size,
+			a.units, a.shapes, s.wall, s.cpu, duration(float64(s.cpu)/size*100),
 			s.peak/1e6, above)
 	}
 }

@@ -5,8 +5,8 @@
 //	bench table RUNS HEADING {NAME COMMAND}…  time and memory, and ratios to the first command
 //	bench growth RUNS HEADING {NAME COMMAND}… time and memory over the size of the DWARF
 //
-// COMMAND is a shell command line. For growth, it must contain STATS where the name of the file for
-// --stats belongs.
+// COMMAND is a shell command line. For growth, it must write what btfgen elf -v prints to the file
+// STATS.
 package main
 
 import (

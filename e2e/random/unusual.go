@@ -91,14 +91,14 @@ func checkUnencodable(b *Build) error {
 }
 
 // expectLeftOut checks that the conversion of a linked file failed because of a unit, and that with
-// --skip-unencodable, the BTF is that of the objects of all other units.
+// the feature skip_unencodable, the BTF is that of the objects of all other units.
 func (b *Build) expectLeftOut(err error, reason, linked string, others []string) error {
 	var failed *commandError
 	if !errors.As(err, &failed) || !strings.Contains(failed.result.Stderr, "unit "+reason) {
 		return fmt.Errorf("the conversion of %s should fail because of unit %s: %w", linked, reason, err)
 	}
-	return b.expect(b.linkFor(linked, others), result{"btfgen elf --skip-unencodable",
-		b.make(func(out string) { b.btfgen("elf", "--skip-unencodable", "-o", out, linked) })})
+	return b.expect(b.linkFor(linked, others), result{"btfgen elf, skip_unencodable",
+		b.make(func(out string) { b.btfgen("elf", "--features=+skip_unencodable", "-o", out, linked) })})
 }
 
 // linkFor links the BTF objects of object files with the facts of a linked file.

@@ -34,7 +34,7 @@ modules_btf(name = "modules", base = ":@kernel", modules = [":-m.ko", ":@n.ko", 
             embed = True)
 module_btf(name = "-m_btf", base = ":@kernel", module = ":-m.ko")
 btf_embed(name = "embedded", src = ":-m.ko", btf = ":-m_btf")
-btf_objects(name = "of_dwz", srcs = [":dwz"], alt = ":@sup")
+btf_objects(name = "of_dwz", srcs = [":dwz"], debug = [":@sup"])
 btf_archive(name = "archive", modules = ["//=e:modules", ":-m_btf"], objects = ["//=e:k.mod"],
             paths = {":-m_btf": "kernel/-m.ko"}, release = "7.2", vmlinux = ":@kernel")
 btf_import(name = "imported", src = ":-k=.btf")

@@ -25,7 +25,8 @@ type Options struct {
 	// Progress, when set, is called from time to time with the number of units done so far and the
 	// number of all units. It must be safe to call from several threads.
 	Progress func(done, all int)
-	// SkipUnencodable leaves out units with types that BTF can't express, instead of failing.
+	// SkipUnencodable leaves out units with types that BTF can't express, instead of failing. It is
+	// the feature of that name, which isn't in Features: objects don't record it.
 	SkipUnencodable bool
 	// Warn, when set, is called before File returns, with one message for each unit that was left out
 	// because of SkipUnencodable, and one for each unit whose type units may have been replaced with
@@ -98,7 +99,7 @@ func DWARF(d *dwarf.Data, opt Options) (*object.Object, error) {
 	}
 	if !w.hasComplete() {
 		return nil, fmt.Errorf("%s: the DWARF has only partial units: this is a supplementary file of "+
-			"dwz -m; pass the files that refer to it, and this file as --alt", f.Path)
+			"dwz -m; pass the files that refer to it, and this file with --debug-file", f.Path)
 	}
 	if opt.Counts != nil {
 		opt.Counts.add(d, w.threads, w.skipped())

@@ -1,9 +1,9 @@
 package convert
 
 import (
-	"errors"
 	"bytes"
 	stdelf "debug/elf"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -35,7 +35,7 @@ func emptyError(f *elf.File) error {
 				"without -flto, or convert the linked file", f.Path)
 		case s.Name == ".debug_cu_index":
 			return fmt.Errorf("%s: split DWARF: this is a package of .dwo files; pass the linked file, "+
-				"and this file as --dwp", f.Path)
+				"and this file with --debug-file", f.Path)
 		case s.Name == ".debug_info.dwo" && f.Section(".debug_cu_index") == nil:
 			return fmt.Errorf("%s: split DWARF: this is a .dwo file, which has no addresses; "+
 				"pass the object file from the same compilation", f.Path)
@@ -50,13 +50,13 @@ func emptyError(f *elf.File) error {
 		if data, err := link.Data(); err == nil {
 			name, _, _ := bytes.Cut(data, []byte{0})
 			return fmt.Errorf("%s: no DWARF (.debug_info): the DWARF was moved to %.200q "+
-				"(.gnu_debuglink); pass that file to btfgen elf as --dwarf, or its directory as "+
-				"--debug-dir", f.Path, name)
+				"(.gnu_debuglink); pass that file to btfgen elf with --debug-file, or its directory "+
+				"with --debug-dir", f.Path, name)
 		}
 	}
 	return fmt.Errorf("%s: no DWARF (.debug_info) and no BTF (.BTF); compile with -g or -gbtf "+
-		"and don't strip; if the file is stripped, pass its separate debug file to btfgen elf as "+
-		"--dwarf", f.Path)
+		"and don't strip; if the file is stripped, pass its separate debug file to btfgen elf "+
+		"with --debug-file", f.Path)
 }
 
 // compiled reports whether f has code or data from a compiler. Compilers write their name to

@@ -132,7 +132,7 @@ func TestUnencodable(t *testing.T) {
 	opt := Options{Features: features.Default(), Jobs: 1}
 	_, err := tryConvert(path, opt)
 	const want = "unit unencodable.cc: DW_TAG_ptr_to_member_type can't be expressed in BTF " +
-		"(--lang-exclude=c++ or --skip-unencodable leaves such units out)"
+		"(--lang-exclude=c++ or --features=+skip_unencodable leaves such units out)"
 	if err == nil || !strings.Contains(err.Error(), path+": .debug_info+0x") ||
 		!strings.Contains(err.Error(), want) {
 		t.Errorf("error %v, want %q", err, want)
@@ -258,7 +258,7 @@ func TestReducedDebugInformation(t *testing.T) {
 func isUnencodableText(err error) bool {
 	return strings.Contains(err.Error(), ".debug_info+0x") &&
 		strings.Contains(err.Error(), "-femit-struct-debug-*") &&
-		strings.Contains(err.Error(), "--skip-unencodable")
+		strings.Contains(err.Error(), "--features=+skip_unencodable")
 }
 
 // TestLosses: if the BTF lacks something that the source has, there is one message for each file,

@@ -20,7 +20,7 @@ func isUnencodable(err error) bool {
 func (u *unit) unencodable(off uint32, format string, args ...any) error {
 	root := &u.c.main.r.Root
 	file, _ := u.c.main.r.String(root, dwarf.Name)
-	flags := "--skip-unencodable leaves such units out"
+	flags := "--features=+skip_unencodable leaves such units out"
 	if language := languageName(root); language != "" {
 		flags = "--lang-exclude=" + language + " or " + flags
 	}

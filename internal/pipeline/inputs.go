@@ -29,10 +29,6 @@ type inputFile struct {
 func Objects(files *debugfile.Search, paths []string, options convert.Options, watch Watcher,
 	list func(error)) (*object.Object, error) {
 	inputs, size := findInputs(files, paths)
-	if len(inputs) > 1 && files.DWARF != "" {
-		return nil, fmt.Errorf("%s: an archive with %d members, but --dwarf can only name the "+
-			"debug file of one", paths[0], len(inputs))
-	}
 	progress := func(done, all int) {}
 	if unit := "files"; watch != nil {
 		if len(inputs) == 1 {
@@ -68,15 +64,15 @@ func Objects(files *debugfile.Search, paths []string, options convert.Options, w
 
 // findInputs returns the ELF files at the paths or in archives there, and their size in bytes.
 func findInputs(files *debugfile.Search, paths []string) (list []inputFile, size int) {
-	follow := files.Follow
-	if follow != nil {
-		follow = slices.Concat(follow, paths)
+	named := files.Named
+	if named != nil {
+		named = slices.Concat(named, paths)
 	}
 	for _, path := range paths {
 		if info, err := os.Stat(path); err == nil {
 			size += int(info.Size())
 		}
-		members, err := elf.OpenInput(path, follow)
+		members, err := elf.OpenInput(path, named)
 		if err == nil && len(members) == 0 {
 			err = fmt.Errorf("%s: an archive without members", path)
 		}

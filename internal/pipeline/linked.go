@@ -258,7 +258,7 @@ func Facts(f *elf.File, options facts.Options, split *splitdwarf.Finder) (*facts
 	}
 	if known.KfuncState == facts.KfuncsStripped {
 		return nil, fmt.Errorf("%s: this is a separate debug file, in which section .BTF_ids (the list "+
-			"of kfuncs) has no contents; pass the stripped file, and this file with --dwarf (or leave "+
+			"of kfuncs) has no contents; pass the stripped file, and this file with --debug-file (or leave "+
 			"kfuncs out with --features=-%v)", f.Path, features.DeclTagKfuncs)
 	}
 	return known, statics.Identify(f, known, options.Features, split)

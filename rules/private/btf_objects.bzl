@@ -11,7 +11,7 @@ load(
     "with_debug_files",
 )
 load(":convert_actions.bzl", "btf_gen")
-load(":debug_files.bzl", "beside_objects", "debug_mistake")
+load(":debug_files.bzl", "beside_objects")
 load(":grain.bzl", "GRAIN_ATTRS", "grain_of", "groups_of")
 load(":merge_tree.bzl", "laid_out", "merge_tree")
 load(":mistakes.bzl", "first_mistake")
@@ -49,8 +49,7 @@ def _btf_objects_impl(ctx):
     mistake = (
         conversion_mistake(ctx.attr) or
         (grain_mistake("grain", ctx.attr.grain) if ctx.attr.grain else None) or
-        first_mistake([source_mistake(src) for src in ctx.attr.srcs]) or
-        debug_mistake(conversion.beside, elves)
+        first_mistake([source_mistake(src) for src in ctx.attr.srcs])
     )
     if mistake:
         fail(mistake)

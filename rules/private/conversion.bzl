@@ -24,10 +24,6 @@ CHOICE_ATTRS = {
 C++. If empty, the value of the flag `@rules_btf//rules/settings:lang_exclude` is used, which is
 empty unless it is set.""",
     ),
-    "skip_unencodable": attr.bool(
-        doc = """Whether to leave out, with a warning, units with types that BTF can't express, such
-as C++ pointers to members. By default such types are an error.""",
-    ),
 }
 
 CONVERSION_ATTRS = SETTINGS_ATTRS | DEBUG_ATTRS | CHOICE_ATTRS
@@ -41,14 +37,13 @@ def conversion_of(attr, beside = None):
 
     Returns:
         a struct of `btf_features` and `lang_exclude`, lists of string; `input`, string;
-        `skip_unencodable`, bool; and `beside`, what `debug_files_of` returned.
+        and `beside`, what `debug_files_of` returned.
     """
     settings = settings_of(attr)
     return struct(
         btf_features = getattr(attr, "btf_features", []) or settings.btf_features,
         lang_exclude = getattr(attr, "lang_exclude", []) or settings.lang_exclude,
         input = getattr(attr, "input", "") or settings.input,
-        skip_unencodable = getattr(attr, "skip_unencodable", False),
         beside = beside or debug_files_of(attr),
     )
 
@@ -74,7 +69,6 @@ def with_debug_files(conversion, beside):
         btf_features = conversion.btf_features,
         lang_exclude = conversion.lang_exclude,
         input = conversion.input,
-        skip_unencodable = conversion.skip_unencodable,
         beside = beside,
     )
 
@@ -92,11 +86,10 @@ def with_features(conversion, features):
         btf_features = features,
         lang_exclude = conversion.lang_exclude,
         input = conversion.input,
-        skip_unencodable = conversion.skip_unencodable,
         beside = conversion.beside,
     )
 
 def for_objects(conversion):
-    """The same conversion without .dwp packages and separate debug files, which objects lack."""
+    """The same conversion without the debug files that only linked files have."""
     beside = conversion.beside
-    return with_debug_files(conversion, debug_files(beside.dwos + beside.members, beside.alt))
+    return with_debug_files(conversion, debug_files(beside.dwos + beside.members))

@@ -24,8 +24,14 @@ _ALL = _DEFAULT + ["reproducible_build", "global_var", "attributes", "true_signa
 # only where the BTF goes and which variables it has.
 _OWN = ["distilled_base", "global_var", "reproducible_build"]
 
-# Each of these names selects several features, or none.
-_SETS = {"all": _ALL, "default": _DEFAULT, "force_cu_merging": [], "none": []}
+# Each of these names selects several features, or none that BTF objects record.
+_SETS = {
+    "all": _ALL,
+    "default": _DEFAULT,
+    "force_cu_merging": [],
+    "none": [],
+    "skip_unencodable": [],
+}
 
 # A list may contain these names.
 _NAMES = _ALL + ["distilled_base", "layout"] + _SETS.keys()

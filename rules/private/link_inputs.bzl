@@ -4,7 +4,6 @@ load("//rules:providers.bzl", "BtfInfo", "BtfObjectsInfo")
 load(":btf_objects.bzl", "convert_all")
 load(":conversion.bzl", "chosen", "conversion_mistake", "conversion_of", "for_objects")
 load(":convert_actions.bzl", "btf_facts", "btf_gen")
-load(":debug_files.bzl", "debug_mistake")
 load(":features.bzl", "base_mistake", "same_mistake")
 load(":inline.bzl", "inline_mistake")
 load(":link_actions.bzl", "btf_base")
@@ -62,7 +61,6 @@ def link_mistake(ctx, name):
     return (
         conversion_mistake(ctx.attr) or
         inline_mistake(ctx.attr, bool(elf)) or
-        (debug_mistake(conversion_of(ctx.attr).beside, [elf]) if elf else None) or
         first_mistake([_source_mistake(src) for src in ctx.attr.srcs]) or
         _idle_mistake(ctx) or
         same_mistake(

@@ -147,11 +147,6 @@ def _facts(ctx, modules, conversion):
 
 def _mistake(ctx, conversion):
     """What is wrong with attributes that other rules don't have in this form: string, or None."""
-    one_module = conversion.beside.packages + conversion.beside.separate
-    if one_module:
-        return "debug has {}, which belongs to one module: use a module_btf for it".format(
-            one_module[0].short_path,
-        )
     if has_feature(conversion.btf_features, "distilled_base"):
         return ("modules of one kernel build need no distilled base; use module_btf for a module " +
                 "that other builds load")

@@ -100,5 +100,3 @@ def add_dwarf(args, elves, conversion):
             join_with = ",",
             format_joined = "--lang-exclude=%s",
         )
-    if conversion.skip_unencodable:
-        args.add("--skip-unencodable")

@@ -1,7 +1,7 @@
 """What the analysis tests share."""
 
 load("@bazel_skylib//lib:unittest.bzl", "analysistest", "asserts")
-load("//rules/private:debug_files.bzl", "FOLLOW_NONE")
+load("//rules/private:debug_files.bzl", "NO_DEBUG_FILE")
 
 def _directory_impl(ctx):
     out = ctx.actions.declare_directory(ctx.label.name)
@@ -47,9 +47,9 @@ def arguments(action):
     """
     found = [argument.rsplit("/", 1)[-1] for argument in action.argv[1:]]
     if action.mnemonic in _LOOKING:
-        if FOLLOW_NONE not in found:
+        if NO_DEBUG_FILE not in found:
             fail("{} has unexpected inputs: {}".format(action, found))
-        found.remove(FOLLOW_NONE)
+        found.remove(NO_DEBUG_FILE)
     return found
 
 _KINDS = ["o", "a", "ko", "btfo", "btf", "btfbase", "facts", "elf", "gz"]

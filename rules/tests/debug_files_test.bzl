@@ -1,9 +1,9 @@
-"""Tests of the attributes input, debug and alt, and of split DWARF in cc_btf."""
+"""Tests of the attributes input and debug, and of split DWARF in cc_btf."""
 
 load("@bazel_skylib//lib:unittest.bzl", "analysistest", "asserts")
 load("@bazel_skylib//rules:write_file.bzl", "write_file")
 load("//rules:defs.bzl", "btf_objects", "modules_btf", "vmlinux_btf")
-load(":common.bzl", "actions_of", "arguments", "failure_test", "only_action")
+load(":common.bzl", "actions_of", "arguments", "only_action")
 
 _KINDS = ["a", "o", "dwo", "dwp", "debug", "sup", "elf"]
 
@@ -100,7 +100,7 @@ def _separate_impl(ctx):
     asserts.equals(
         env,
         ["facts", "-j", "1", "-o", "separate_debug_file.facts"] +
-        ["--dwarf", "vmlinux.debug", "vmlinux.elf"],
+        ["vmlinux.debug", "vmlinux.elf"],
         arguments(facts),
     )
 
@@ -109,25 +109,23 @@ def _separate_impl(ctx):
     asserts.equals(
         env,
         ["object", "-j", "4", "-o", "separate_debug_file.btfo"] +
-        ["--dwarf", "vmlinux.debug", "vmlinux.elf"],
+        ["vmlinux.debug", "vmlinux.elf"],
         arguments(gen),
     )
     return analysistest.end(env)
 
 _separate_test = analysistest.make(_separate_impl)
 
-_several_test = analysistest.make(
-    failure_test("is the debug file of a single ELF file, but there are 2 ELF files"),
-    expect_failure = True,
-)
-_packages_test = analysistest.make(
-    failure_test("debug has 2 packages, but at most one is allowed"),
-    expect_failure = True,
-)
-_modules_test = analysistest.make(
-    failure_test("which belongs to one module: use a module_btf for it"),
-    expect_failure = True,
-)
+def _modules_impl(ctx):
+    env = analysistest.begin(ctx)
+
+    # The debug file of a module is found by its build-id.
+    modules = only_action(env, "BtfModules")
+    asserts.true(env, "m.ko.debug" in arguments(modules))
+    asserts.equals(env, ["m.ko.debug"], _inputs(modules))
+    return analysistest.end(env)
+
+_modules_test = analysistest.make(_modules_impl)
 
 def debug_files_suite(name):
     """Declares the tests.
@@ -135,7 +133,7 @@ def debug_files_suite(name):
     Args:
         name: name of the test suite.
     """
-    for path in ["a.o", "b.o", "joined.o", "a.dwo", "b.dwo", "lib.a", "x.dwp", "y.dwp"] + [
+    for path in ["a.o", "b.o", "joined.o", "a.dwo", "b.dwo", "lib.a", "x.dwp"] + [
         "a.pi.o",
         "sub/b.o",
         "sub/b.dwo",
@@ -180,15 +178,13 @@ def debug_files_suite(name):
     btf_objects(
         name = "all_flags",
         srcs = ["beside/a.o"],
-        alt = "beside/common.sup",
-        debug = ["beside/x.dwp", "beside/vmlinux.debug"],
+        debug = ["beside/x.dwp", "beside/vmlinux.debug", "beside/common.sup"],
         input = "dwarf",
         tags = ["manual"],
     )
     _flags_test(
         name = "debug_flags_test",
-        flags = ["--input=dwarf", "--dwp", "x.dwp", "--dwarf", "vmlinux.debug"] +
-                ["--alt", "common.sup", "a.o"],
+        flags = ["--input=dwarf", "x.dwp", "vmlinux.debug", "common.sup", "a.o"],
         inputs = ["a.o", "common.sup", "vmlinux.debug", "x.dwp"],
         target_under_test = ":all_flags",
     )
@@ -214,20 +210,6 @@ def debug_files_suite(name):
         vmlinux = "beside/vmlinux.elf",
     )
     _separate_test(name = "separate_debug_file_test", target_under_test = ":separate_debug_file")
-    btf_objects(
-        name = "separate_of_two",
-        srcs = ["beside/a.o", "beside/b.o"],
-        debug = ["beside/vmlinux.debug"],
-        tags = ["manual"],
-    )
-    _several_test(name = "separate_of_two_test", target_under_test = ":separate_of_two")
-    btf_objects(
-        name = "two_packages",
-        srcs = ["beside/a.o"],
-        debug = ["beside/x.dwp", "beside/y.dwp"],
-        tags = ["manual"],
-    )
-    _packages_test(name = "two_packages_test", target_under_test = ":two_packages")
     modules_btf(
         name = "modules_with_debug_file",
         base = ":separate_debug_file",
@@ -250,8 +232,6 @@ def debug_files_suite(name):
             ":input_setting_test",
             ":objects_and_package_test",
             ":separate_debug_file_test",
-            ":separate_of_two_test",
-            ":two_packages_test",
             ":modules_with_debug_file_test",
         ],
     )

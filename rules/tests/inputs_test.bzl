@@ -53,7 +53,7 @@ def _failing(message):
 _object_test = _failing("x.btfo in srcs is converted already: put it into srcs of a vmlinux_btf")
 _source_test = _failing("source.c in srcs is source code: use its object file")
 _idle_test = _failing(
-    "lang_exclude and skip_unencodable can't change srcs that are converted already: set them on",
+    "input and lang_exclude can't change srcs that are converted already: set them on",
 )
 
 _empty_test = _failing("@@//rules/tests:inputs_empty in srcs has no file")
@@ -99,7 +99,7 @@ def inputs_suite(name):
     btf_objects(
         name = "skipping",
         srcs = ["inputs/x.o"],
-        skip_unencodable = True,
+        btf_features = ["+skip_unencodable"],
         tags = ["manual"],
     )
     vmlinux_btf(
@@ -121,8 +121,8 @@ def inputs_suite(name):
     vmlinux_btf(
         name = "idle",
         srcs = [":inputs_x"],
+        input = "dwarf",
         lang_exclude = ["rust"],
-        skip_unencodable = True,
         tags = ["manual"],
     )
     module_btf(
@@ -168,7 +168,7 @@ def inputs_suite(name):
     _converted_test(
         name = "skipping_test",
         converted = ["x.o"],
-        flags = ["--skip-unencodable"],
+        flags = ["--features=+skip_unencodable"],
         target_under_test = ":skipping",
     )
     _converted_test(

@@ -49,7 +49,7 @@ func TestOutputsAllOrNone(t *testing.T) {
 	clitest.AllOrNone(t, program,
 		[]string{"min", "--needs", f.path("my.needs"), "-d", clitest.Out + "/min", f.path("k")},
 		[]string{"check", "--needs", f.path("my.needs"), "-o", clitest.Out + "/table",
-			"--stats=" + clitest.Out + "/stats", f.path("k/a.btf")})
+			f.path("k/a.btf")})
 }
 
 // run runs the command.

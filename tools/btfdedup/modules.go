@@ -132,7 +132,7 @@ func (b *batch) run(env *cli.Env, args []string) error {
 	if err := conversion.CheckApart(b.variables, env.Features, "--extra-dir"); err != nil {
 		return err
 	}
-	args, remove, err := unpackArchives(env, args, b.conversion.Search(env).MaxDecompressed)
+	args, remove, err := unpackArchives(env, args, 0)
 	defer remove()
 	if err != nil {
 		return err
@@ -165,7 +165,6 @@ func (b *batch) run(env *cli.Env, args []string) error {
 	}
 	phase := b.report.Phase("modules", "modules")
 	errs := b.makeAll(modules, phase.Progress)
-	b.report.Stats.Modules = &b.tally.ofModules
 	phase.EndMade(&b.tally.ofModules)
 	b.report.Made(b.tally.made(env.Output))
 	err = b.report.Finish()
@@ -239,7 +238,6 @@ func (b *batch) makeBase() error {
 	if err := b.report.AddMade(&b.tally.ofVmlinux, nil, result.Result, result.Extra); err != nil {
 		return err
 	}
-	b.report.Stats.Vmlinux = &b.tally.ofVmlinux
 	phase.EndMade(&b.tally.ofVmlinux)
 	if b.bases, err = new(base.Files).With(result.BTF); err != nil {
 		return fmt.Errorf("%s: %w", b.vmlinux, err)

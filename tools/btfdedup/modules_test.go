@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -10,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rules-btf/rules_btf/internal/command/report"
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 )
@@ -224,8 +222,7 @@ func TestModulesVariables(t *testing.T) {
 	run("", "--vmlinux", kos[0], "-o", p("plain"))
 	run("", full, "--vmlinux", kos[0], "-o", p("all"))
 	run("", full, "-j3", "--vmlinux", kos[0], "-o", p("percpu"), "--extra-dir", p("extra"),
-		"--skipped-dir", p("skipped"), "--stats", p("stats"))
-	checkModulesStats(t, p("stats"))
+		"--skipped-dir", p("skipped"))
 	run("", full, "--base", p("percpu/vmlinux.btf"), "-o", p("alone"), "--extra-dir", p("extra2"))
 	kernel := read(p("plain/vmlinux.btf"), nil)
 	for i, name := range []string{"vmlinux", "m-2", "m-3", "m-4"} {
@@ -286,33 +283,6 @@ func TestModulesVariables(t *testing.T) {
 		if _, err := os.Stat(p("bad")); err == nil {
 			t.Errorf("%s: something is written", args)
 		}
-	}
-}
-
-// checkModulesStats checks the statistics of three modules, each of which has one variable that is
-// not per CPU.
-func checkModulesStats(t *testing.T, path string) {
-	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var s report.Stats
-	if err := json.Unmarshal(data, &s); err != nil {
-		t.Fatal(err)
-	}
-	for name, c := range map[string]struct {
-		made  *report.Made
-		files int
-	}{"vmlinux": {s.Vmlinux, 1}, "modules": {s.Modules, 3}} {
-		m := c.made
-		if m == nil || m.Extra == nil || m.BTF.Files != c.files || m.Extra.Files != c.files ||
-			m.BTF.Variables.Encoded != 0 || m.Extra.Variables.Encoded != c.files {
-			t.Fatalf("%s: %s", name, data)
-		}
-	}
-	if total := s.Vmlinux.Total() + s.Modules.Total(); s.Output.Bytes != total {
-		t.Errorf("output of %d bytes, want %d: %s", s.Output.Bytes, total, data)
 	}
 }
 

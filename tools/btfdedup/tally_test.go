@@ -2,9 +2,7 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,12 +16,11 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/rules-btf/rules_btf/internal/command/cli"
-	"github.com/rules-btf/rules_btf/internal/command/report"
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
 // TestMadeLine: modules, archive and embed end with one line, which doesn't appear with --quiet or
-// in an action of Bazel. The statistics have the sizes of all files that were written.
+// in an action of Bazel.
 func TestMadeLine(t *testing.T) {
 	dir := t.TempDir()
 	p := func(name string) string { return filepath.Join(dir, name) }
@@ -60,7 +57,7 @@ func TestMadeLine(t *testing.T) {
 			t.Fatal(err)
 		}
 		var stderr bytes.Buffer
-		code := cli.Execute(program, append(strings.Fields(c.args), "--stats=stats"), nil, nil, &stderr)
+		code := cli.Execute(program, strings.Fields(c.args), nil, nil, &stderr)
 		got := ""
 		if m := madeLine.FindStringSubmatch(stderr.String()); m != nil {
 			got = m[2]
@@ -68,14 +65,6 @@ func TestMadeLine(t *testing.T) {
 		if code != c.code || got != c.want || code == 0 && strings.Count(stderr.String(), "\n") != 1 {
 			t.Errorf("%s: exit code %d, the line is about %q, want %q\n%s", c.args, code, got, c.want,
 				stderr.String())
-		}
-		var s report.Stats
-		data, err := os.ReadFile("stats")
-		if err == nil && code == 0 {
-			err = json.Unmarshal(data, &s)
-		}
-		if size := sizeBelow(t, "OUT"); err != nil || code == 0 && s.Output.Bytes != size {
-			t.Errorf("%s: %v, %d bytes were written; statistics: %s", c.args, err, size, data)
 		}
 		if c.code != 0 {
 			continue
@@ -94,24 +83,6 @@ func TestMadeLine(t *testing.T) {
 			os.Unsetenv("RULES_BTF_ACTION")
 		}
 	}
-}
-
-// sizeBelow returns the size of all files below a directory.
-func sizeBelow(t *testing.T, dir string) (size int64) {
-	t.Helper()
-	err := filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
-		if err == nil && d.Type().IsRegular() {
-			var info fs.FileInfo
-			if info, err = d.Info(); err == nil {
-				size += info.Size()
-			}
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return size
 }
 
 // manyModules writes n modules with the same content, and a base.

@@ -86,7 +86,7 @@ func TestDamagedPackage(t *testing.T) {
 			compileForms(t, dir, c.compiler, c.flags+" -gsplit-dwarf", true)
 			want := made(t, "elf", dir, "linked")
 			shell(t, dir, "llvm-dwp -o whole x.dwo y.dwo; mkdir dwos; mv *.dwo dwos")
-			if !bytes.Equal(made(t, "elf", dir, "linked", "--dwp", at("whole")), want) {
+			if !bytes.Equal(made(t, "elf", dir, "linked", "--debug-file", at("whole")), want) {
 				t.Fatal("the bytes with a package differ")
 			}
 			for _, d := range []struct {
@@ -112,12 +112,13 @@ func TestDamagedPackage(t *testing.T) {
 					"is beyond the end of .debug_loc"},
 			} {
 				editIndex(t, at("whole"), ".debug_cu_index", at("damaged"), d.edit)
-				code, _, stderr := btfgen("elf", "-o", at("out"), "--dwp", at("damaged"), at("linked"))
+				code, _, stderr := btfgen("elf", "-o", at("out"), "--debug-file", at("damaged"), at("linked"))
 				if code != 1 || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, d.want) ||
 					!strings.HasPrefix(stderr, "btfgen: "+at("damaged")+": .debug_") {
 					t.Errorf("%s: exit code %d, %s", d.name, code, stderr)
 				}
-				if code == 0 && !bytes.Equal(want, made(t, "elf", dir, "linked", "--dwp", at("damaged"))) {
+				if code == 0 && !bytes.Equal(want,
+					made(t, "elf", dir, "linked", "--debug-file", at("damaged"))) {
 					t.Errorf("%s: different BTF", d.name)
 				}
 			}

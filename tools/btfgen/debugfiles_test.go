@@ -137,7 +137,7 @@ func TestDWZ(t *testing.T) {
 					sameMade(t, file, madeOf(t, file), want)
 					sameMade(t, file+" -j3", madeOf(t, file, "-j3"), want)
 					if strings.Contains(options, "-m") {
-						sameMade(t, file+" --alt", madeOf(t, file, "--alt=sup", "--debug-dir="), want)
+						sameMade(t, file+" --debug-file", madeOf(t, file, "--debug-file=sup"), want)
 					}
 				}
 			})
@@ -162,7 +162,7 @@ func TestSeparateDebugFiles(t *testing.T) {
 				programtest.Need(t, "gcc", "ld", program)
 				debugTree(t, "sh -e build -g; f="+file+";"+tt.script)
 				want := madeOf(t, file)
-				sameMade(t, "--dwarf", madeOf(t, "x", "--dwarf=x.debug"), want)
+				sameMade(t, "--debug-file", madeOf(t, "x", "--debug-file=x.debug"), want)
 				object := map[string][]byte{"object default": want["object default"]}
 				alone := map[string][]byte{"object default": objectOf(t, "x.debug")}
 				if !strings.Contains(tt.name, "stay") || file == "m" {
@@ -214,25 +214,28 @@ func TestSupplementOfDebugFile(t *testing.T) {
 			t.Errorf("code %d, not one line %q: %s", code, line, stderr)
 		}
 	}
+	sameMade(t, "all files named", madeOf(t, "root/bin/a",
+		"--debug-file=root/usr/lib/debug/bin/d.debug", "--debug-file=root/usr/lib/debug/.dwz/common",
+		"--debug-file=root/usr/lib/debug/bin/a.debug"), want)
 	for _, tt := range []struct {
 		code int
 		want string
 		args []string
 	}{
 		{1, "root/bin/a: no DWARF (.debug_info): the DWARF was moved to \"a.debug\" " +
-			"(.gnu_debuglink); pass that file to btfgen elf as --dwarf, or its directory as --debug-dir",
+			"(.gnu_debuglink); pass that file to btfgen elf with --debug-file, or its directory " +
+			"with --debug-dir",
 			[]string{"elf", "--debug-dir=", "root/bin/a"}},
 		{1, "is in the supplementary file \"../.dwz/common\" (dwz -m) with build-id ",
-			[]string{"elf", "--debug-dir=", "--dwarf=root/usr/lib/debug/bin/a.debug", "root/bin/a"}},
-		{1, "the build-id of root/usr/lib/debug/bin/d.debug is ",
-			[]string{"object", "--alt=root/usr/lib/debug/bin/d.debug", "root/usr/lib/debug/bin/a.debug"}},
-		{1, "root/usr/lib/debug/bin/d.debug: not the debug file of root/bin/a: its build-id is ",
-			[]string{"facts", "--dwarf=root/usr/lib/debug/bin/d.debug", "root/bin/a"}},
+			[]string{"elf", "--debug-file=root/usr/lib/debug/bin/a.debug", "root/bin/a"}},
+		{1, ", but no --debug-file names it; add --debug-file for it", []string{"object",
+			"--debug-file=root/usr/lib/debug/bin/d.debug", "root/usr/lib/debug/bin/a.debug"}},
+		{1, "root/bin/a: no DWARF (.debug_info), and no --debug-file is its separate debug file: " +
+			"root/usr/lib/debug/bin/d.debug (its build-id is ",
+			[]string{"facts", "--debug-file=root/usr/lib/debug/bin/d.debug", "root/bin/a"}},
 		{1, "a.debug: this is a separate debug file, in which section .BTF_ids (the list of kfuncs) " +
-			"has no contents; pass the stripped file, and this file with --dwarf (or leave kfuncs out " +
-			"with --features=-decl_tag_kfuncs)", []string{"elf", "root/usr/lib/debug/bin/a.debug"}},
-		{2, "--dwarf is the debug file of one input, but there are 2",
-			[]string{"object", "--dwarf=x", "root/bin/a", "root/bin/d"}},
+			"has no contents; pass the stripped file, and this file with --debug-file (or leave kfuncs " +
+			"out with --features=-decl_tag_kfuncs)", []string{"elf", "root/usr/lib/debug/bin/a.debug"}},
 	} {
 		code, _, stderr := btfgen(append(tt.args, "-o", "none")...)
 		if _, err := os.Stat("none"); code != tt.code || !strings.Contains(stderr, tt.want) ||

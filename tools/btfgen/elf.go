@@ -34,10 +34,11 @@ selects all others, and the output is split BTF: first run the same command with
 If the feature inline is on, the output also has the sites at which functions were inlined, as
 pahole writes them for resolve_btfids of Linux 7.4. "btfgen inline" writes them to a separate file.
 
-A stripped file has its DWARF and symbols in a separate debug file. --dwarf names the debug file. By
-default, the debug file is found by build-id or by the section .gnu_debuglink, next to the input or
-in --debug-dir. The supplementary file of dwz -m is found in the same way, or named by --alt.
---verbose lists the files that were found.
+A stripped file has its DWARF and symbols in a separate debug file. The debug file is found by
+build-id or by the section .gnu_debuglink, next to the input or in --debug-dir. The supplementary
+file of dwz -m is found in the same way, and .dwo files by the paths in the skeleton units.
+--verbose lists the files that were found. With --debug-file, no file is searched for: name every
+file that the input needs.
 
 --skipped lists the functions and variables that are not encoded. Each line has the name, a tab, and
 the reason.`,
@@ -45,13 +46,12 @@ the reason.`,
 btfgen elf --lang-exclude=rust -o vmlinux.btf vmlinux
 btfgen elf --base vmlinux.btf -o mod.btf mod.ko
 btfgen elf --base vmlinux.btf --distilled-base mod.base.btf -o mod.btf mod.ko
-btfgen elf --dwarf vmlinux.debug -o vmlinux.btf vmlinux
+btfgen elf --debug-file vmlinux.debug -o vmlinux.btf vmlinux
 # split BTF with the variables that are not per CPU
 btfgen elf --features=+global_var --variables=extra --base vmlinux.btf -o extra.btf vmlinux`,
 	}, cli.Output|cli.Base|cli.Features|cli.Skipped|cli.DistilledBase|cli.Report)
 	var c conversion.Flags
 	c.Define(flags)
-	conversion.DWARFVar(flags, &c.Files)
 	var which link.Which
 	conversion.VariablesVar(flags, &which)
 	return flags.Command(func(env *cli.Env, args []string) error {

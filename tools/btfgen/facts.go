@@ -12,6 +12,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/splitdwarf"
 	"github.com/rules-btf/rules_btf/internal/link/base"
 	"github.com/rules-btf/rules_btf/internal/model/facts"
+	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/pipeline"
 )
 
@@ -36,17 +37,15 @@ A module with resolved ids in .BTF_ids may need --base, to find which flags belo
 btfgen facts -o vmlinux.facts vmlinux
 btfgen facts -o mod.facts --base vmlinux.btf mod.ko`,
 	}, cli.Output|cli.Base|cli.Features|cli.Report)
-	files, split := new(debugfile.Search), new(splitdwarf.Finder)
+	files := new(debugfile.Search)
 	conversion.FilesVar(flags, files)
-	conversion.DWARFVar(flags, files)
-	conversion.SplitVar(flags, split, files)
 	return flags.Command(func(env *cli.Env, args []string) error {
-		return runFacts(env, files, split, args)
+		return runFacts(env, files, args)
 	})
 }
 
-func runFacts(env *cli.Env, files *debugfile.Search, split *splitdwarf.Finder,
-	args []string) error {
+func runFacts(env *cli.Env, files *debugfile.Search, args []string) error {
+	split := &splitdwarf.Finder{Files: files}
 	defer split.Close()
 	if err := conversion.CheckInline(env); err != nil {
 		return err
@@ -69,7 +68,7 @@ func runFacts(env *cli.Env, files *debugfile.Search, split *splitdwarf.Finder,
 		return err
 	}
 	f.Threads = env.Jobs
-	options := facts.Options{Features: env.Features, Base: bases.BTF}
+	options := facts.Options{Features: env.Features.Without(features.SkipUnencodable), Base: bases.BTF}
 	run.FindingFacts()
 	known, err := pipeline.Facts(f, options, split)
 	if err != nil {

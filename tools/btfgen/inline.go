@@ -37,7 +37,6 @@ btfgen inline --base vmlinux.btf --base mod.btf -o mod.inline.btf mod.ko`,
 	}, cli.Output|cli.Base|cli.Features|cli.Skipped|cli.Report)
 	var c conversion.Flags
 	c.DefineDWARF(flags)
-	conversion.DWARFVar(flags, &c.Files)
 	return flags.Command(func(env *cli.Env, args []string) error {
 		return runInline(env, &c, args[0])
 	})

@@ -32,12 +32,11 @@ func TestOutputsAllOrNone(t *testing.T) {
 		t.Fatal(stderr)
 	}
 	out := func(flag, name string) string { return flag + clitest.Out + "/" + name }
-	stats := out("--stats=", "stats")
 	clitest.AllOrNone(t, program,
-		[]string{"elf", out("-o", "btf"), out("--skipped=", "skipped"), stats, o},
+		[]string{"elf", out("-o", "btf"), out("--skipped=", "skipped"), o},
 		[]string{"elf", out("-o", "btf"), out("--skipped=", "skipped"),
-			out("--distilled-base=", "base"), stats, "--base", base, o},
-		[]string{"object", out("-o", "btfo"), stats, o},
-		[]string{"inline", out("-o", "btf"), out("--skipped=", "skipped"), stats, "--base", base, o},
-		[]string{"facts", out("-o", "facts"), stats, o})
+			out("--distilled-base=", "base"), "--base", base, o},
+		[]string{"object", out("-o", "btfo"), o},
+		[]string{"inline", out("-o", "btf"), out("--skipped=", "skipped"), "--base", base, o},
+		[]string{"facts", out("-o", "facts"), o})
 }

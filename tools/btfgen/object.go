@@ -27,8 +27,7 @@ For several inputs, the output is byte for byte what you get if you convert them
 merge the results with "btfdedup merge". Converting them together takes much less time, because what
 they share is read only once. If an input can't be converted, it is listed, and there is no output.
 
---dwarf and --debug-dir name the debug files of stripped inputs, and --alt the supplementary file of
-dwz -m: see "btfgen elf".`,
+--debug-file and --debug-dir say where the debug files of the inputs are: see "btfgen elf".`,
 		Example: `
 btfgen object -o foo.btfo foo.o
 btfgen object --lang-exclude=rust -o lib.btfo lib.a
@@ -37,7 +36,6 @@ btfgen object -o dir.btfo @inputs.params`,
 	}, cli.Output|cli.Features|cli.Report)
 	var r objectRun
 	r.Define(flags)
-	conversion.DWARFVar(flags, &r.Files)
 	return flags.Command(r.run)
 }
 
@@ -51,9 +49,6 @@ func (r *objectRun) run(env *cli.Env, paths []string) error {
 	}
 	options := r.Options(env)
 	pipeline.RelaxHeap(paths)
-	if len(paths) > 1 && r.Files.DWARF != "" {
-		return cli.Usagef("--dwarf is the debug file of one input, but there are %d", len(paths))
-	}
 	defer r.Split.Close()
 	run := report.Start(env, paths)
 	defer run.Close()

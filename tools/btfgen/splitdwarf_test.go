@@ -200,7 +200,7 @@ func TestSplitDWARF(t *testing.T) {
 			if c.split == "-gsplit-dwarf" {
 				apart := filepath.Join(t.TempDir(), "dwos")
 				shell(t, dir, "mkdir '"+apart+"'; mv *.dwo '"+apart+"'")
-				sameForms(t, plain, dir, forms, "--dwo-dir="+t.TempDir(), "--dwo-dir="+apart)
+				sameForms(t, plain, dir, forms, "--debug-dir="+t.TempDir(), "--debug-dir="+apart)
 				if native {
 					checkPackages(t, plain, dir, apart, c.compiler+c.flags, c.types == "")
 				}
@@ -222,13 +222,13 @@ func checkPackages(t *testing.T, plain, dir, dwos, how string, all bool) {
 	forms := splitForms
 	if !all {
 		forms = nil
-		have := made(t, "elf", dir, "linked", "--dwo-dir", dwos)
+		have := made(t, "elf", dir, "linked", "--debug-dir", dwos)
 		if !bytes.Equal(made(t, "elf", plain, "linked"), have) {
 			t.Error("btfgen elf with type units: the bytes differ from those without -gsplit-dwarf")
 		}
 	}
 	shell(t, dir, "llvm-dwp -o given '"+dwos+"/x.dwo' '"+dwos+"/y.dwo'")
-	sameForms(t, plain, dir, forms, "--dwp", filepath.Join(dir, "given"))
+	sameForms(t, plain, dir, forms, "--debug-file", filepath.Join(dir, "given"))
 	shell(t, dir, "mv given linked.dwp")
 	if all {
 		sameForms(t, plain, dir, []string{"linked"})
@@ -260,7 +260,7 @@ func TestTypeUnitsWithoutLocations(t *testing.T) {
 	editIndex(t, filepath.Join(dir, "whole"), ".debug_tu_index", filepath.Join(dir, "given"),
 		func(x packageIndex) { x.rename(5, 7) })
 	if !bytes.Equal(made(t, "elf", plain, "linked"),
-		made(t, "elf", dir, "linked", "--dwp", filepath.Join(dir, "given"))) {
+		made(t, "elf", dir, "linked", "--debug-file", filepath.Join(dir, "given"))) {
 		t.Error("the bytes differ from those without -gsplit-dwarf")
 	}
 }
@@ -303,18 +303,20 @@ func TestSplitDWARFErrors(t *testing.T) {
 		want []string
 	}{
 		{"object", []string{at("x.o")}, []string{at("x.o") + ": .debug_info+0x14: split DWARF",
-			`"x.dwo" (dwo id 0x`, "not found at " + at("x.dwo"), "--dwo-dir", "--dwp"}},
-		{"elf", []string{at("linked"), "--dwo-dir=" + at("none")},
+			`"x.dwo" (dwo id 0x`, "not found at " + at("x.dwo"), "--debug-dir", "--debug-file"}},
+		{"elf", []string{at("linked"), "--debug-dir=" + at("none")},
 			[]string{"not found at " + at("none/x.dwo"), at("x.dwo")}},
-		{"object", []string{at("x.o"), "--dwo-dir=" + at("swapped")},
+		{"object", []string{at("x.o"), "--debug-dir=" + at("swapped")},
 			[]string{at("swapped/x.dwo") + " is from another compilation (dwo id 0x"}},
-		{"object", []string{at("x.o"), "--dwo-dir=" + at("junk")}, []string{at("junk/x.dwo"), "empty"}},
-		{"object", []string{at("x.o"), "--dwp=" + at("missing")},
+		{"object", []string{at("x.o"), "--debug-dir=" + at("junk")}, []string{at("junk/x.dwo"), "empty"}},
+		{"object", []string{at("x.o"), "--debug-file=" + at("missing")},
 			[]string{at("missing"), "no such file"}},
-		{"object", []string{at("x.o"), "--dwp=" + at("y.o")}, []string{at("y.o"), "pass a package"}},
+		{"object", []string{at("x.o"), "--debug-file=" + at("y.o")},
+			[]string{"no --debug-file names a file x.dwo"}},
+		{"object", []string{at("x.o"), "--debug-dir="}, []string{"--debug-dir= turns off the search"}},
 		{"object", []string{at("other/x.dwo")},
 			[]string{at("other/x.dwo"), "this is a .dwo file", "pass the object file"}},
-		{"object", []string{at("four/x.o"), "--dwo-dir=" + at("five")},
+		{"object", []string{at("four/x.o"), "--debug-dir=" + at("five")},
 			[]string{at("five/x.dwo"), "has DWARF 5", at("four/x.o") + " has DWARF 4"}},
 	} {
 		if strings.Contains(c.args[0], "four") { // clang gives both the same dwo id

@@ -43,8 +43,6 @@ btfrepro run --workspace=kernel/examples/hello --copy-root=kernel -- --config=ci
 	flags.InputVar(&opt.CopyRoot, "copy-root",
 		"copy `DIR`, which contains the workspace and other files that the workspace needs")
 	flags.OutputDirVarP(&opt.Scratch, "scratch", "", "a `DIR` with space for two output bases")
-	flags.StringArrayVar(&opt.Startup, "startup", nil,
-		"a startup `FLAG` for Bazel; repeat the flag for several")
 	flags.OutputDirVarP(&opt.Keep, "keep-logs", "",
 		"write A.log and B.log to the existing directory `DIR`")
 	return flags.Command(func(env *cli.Env, args []string) error {

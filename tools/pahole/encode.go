@@ -31,7 +31,8 @@ func (c *command) encode(env *cli.Env) error {
 	}
 	defer bases.Close()
 	for _, path := range c.files {
-		options := convert.Options{Features: c.features.Set, LangExclude: languages,
+		options := convert.Options{Features: c.features.Without(features.SkipUnencodable),
+			SkipUnencodable: c.features.Has(features.SkipUnencodable), LangExclude: languages,
 			KABIPrefix: c.prefix, Jobs: env.Jobs, Counts: new(convert.Counts),
 			Warn: func(line string) { env.Warn("%s", line) }}
 		if err := c.encodeFile(env, path, bases, options); err != nil {
@@ -56,7 +57,7 @@ func (c *command) encodeFile(env *cli.Env, path string, bases *base.Files,
 	talk.Quiet = !c.verbose // a build shouldn't show a progress line, even on a terminal
 	run := report.Start(&talk, []string{path})
 	defer run.Close()
-	files := &debugfile.Search{Dirs: []string{debugfile.DefaultDir}, Tell: talk.Tell}
+	files := &debugfile.Search{Tell: talk.Tell}
 	result, err := pipeline.Linked(path, pipeline.How{Files: files, Bases: bases, Convert: options,
 		Empty: true, Alone: true, Watch: run})
 	if err != nil {

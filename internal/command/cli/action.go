@@ -11,13 +11,10 @@ const actionVariable = "RULES_BTF_ACTION"
 
 const settings = "--@rules_btf//rules/settings:"
 
-// cc_btf lacks the attributes debug and alt: they name files that belong to prebuilt object files,
-// but Bazel compiles the object files of cc_btf.
-const (
-	debugName = "the attribute debug (not in cc_btf, which reads the .dwo files of --fission, and " +
-		"whose attribute exclude leaves out libraries)"
-	altName = "the attribute alt (not in cc_btf, whose attribute exclude leaves out libraries)"
-)
+// cc_btf lacks the attribute debug: it names files that belong to prebuilt object files, but Bazel
+// compiles the object files of cc_btf.
+const debugName = "the attribute debug (not in cc_btf, which reads the .dwo files of --fission, " +
+	"and whose attribute exclude leaves out libraries)"
 
 // replacement says what to set where a flag that messages recommend can't be set.
 type replacement struct{ flag, name string }
@@ -26,15 +23,10 @@ type replacement struct{ flag, name string }
 // Flags with the same replacement are adjacent.
 var inBazel = []replacement{
 	{"--lang-exclude", "the attribute lang_exclude or the flag " + settings + "lang_exclude"},
-	{"--skip-unencodable", "the attribute skip_unencodable"},
 	{"--features", "the attribute btf_features or the flag " + settings + "btf_features"},
 	{"--input", "the attribute input or the flag " + settings + "input"},
 	{"--strict", "the attribute strict"},
-	{"--dwarf", debugName},
-	{"--dwo-dir", debugName},
-	{"--dwp", debugName},
-	{"--follow", debugName},
-	{"--alt", altName},
+	{"--debug-file", debugName},
 	{"--base", "the attribute base"},
 	{"--old-base", "the attribute old_base"},
 	{"--drop-signature", "the attribute drop_signature"},
@@ -54,15 +46,9 @@ const (
 // inPahole is inBazel for paholeProgram.
 var inPahole = []replacement{
 	{"--lang-exclude", "--lang_exclude=rust,…" + paholeFlags},
-	{"--skip-unencodable", onlyBtfgen},
 	{"--input", onlyBtfgen},
 	{"--strict", onlyBtfgen},
-	{"--dwarf", onlyBtfgen},
-	{"--dwo-dir", onlyBtfgen},
-	{"--dwp", onlyBtfgen},
-	{"--follow", onlyBtfgen},
-	{"--alt", onlyBtfgen},
-	{"--max-decompressed", onlyBtfgen},
+	{"--debug-file", onlyBtfgen},
 	{"--features", "--btf_features" + paholeFlags},
 	{"--base", "--btf_base"},
 }

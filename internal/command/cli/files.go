@@ -25,7 +25,7 @@ type FlagSet struct {
 	outputs, inputs []fileFlag
 	inputLists      []fileList
 	inputDirs       []fileList // a path may be empty
-	follow          []fileList // --follow, if the verb has it; a path may be empty
+	debugFiles      []fileList // --debug-file, if the verb has it; a path may be empty
 	outputDirs      []fileFlag // several flags may name the same directory
 }
 
@@ -77,24 +77,28 @@ func (f *FlagSet) InputsVar(paths *[]string, name, usage string) {
 }
 
 // DirsVar defines a flag that may be repeated and names directories to read.
-func (f *FlagSet) DirsVar(paths *[]string, name string, value []string, usage string) {
-	f.StringArrayVar(paths, name, value, usage)
+func (f *FlagSet) DirsVar(paths *[]string, name, usage string) {
+	f.StringArrayVar(paths, name, nil, usage)
 	f.inputDirs = append(f.inputDirs, fileList{"--" + name, paths})
 }
 
-// FollowVar defines the flag --follow. If the flag is not given, paths is nil.
-func (f *FlagSet) FollowVar(paths *[]string) {
-	f.StringArrayVar(paths, "follow", nil, "allow inputs to refer to `FILE` (a member of a thin "+
-		"archive, or a .dwo file), and forbid references to other files; repeat the flag for "+
-		"several files; --follow= (empty) allows none")
-	f.follow = append(f.follow, fileList{"--follow", paths})
+const debugFile = "debug-file"
+
+// DebugFilesVar defines the flag --debug-file. If the flag is not given, paths is nil.
+func (f *FlagSet) DebugFilesVar(paths *[]string) {
+	f.StringArrayVar(paths, debugFile, nil, "allow inputs to refer to `FILE`, and to no file that "+
+		"isn't named: a separate debug file (from objcopy --only-keep-debug or eu-strip -f), the "+
+		"supplementary file of dwz -m, a .dwo file or a package of them (.dwp), or a member of a thin "+
+		"archive; repeat the flag for several files; --debug-file= (empty) allows none")
+	f.debugFiles = append(f.debugFiles, fileList{"--" + debugFile, paths})
 }
 
-// checkFollow refuses --follow together with a flag that searches for files.
-func (f *FlagSet) checkFollow() error {
+// checkDebugFiles refuses --debug-file together with a flag that searches for files.
+func (f *FlagSet) checkDebugFiles() error {
 	for _, dirs := range f.inputDirs {
-		if f.Changed("follow") && f.Changed(strings.TrimPrefix(dirs.flag, "--")) {
-			return Usagef("--follow and %s can't be used together: --follow names all files", dirs.flag)
+		if f.Changed(debugFile) && f.Changed(strings.TrimPrefix(dirs.flag, "--")) {
+			return Usagef("--%s and %s can't be used together: --%[1]s names all files", debugFile,
+				dirs.flag)
 		}
 	}
 	return nil

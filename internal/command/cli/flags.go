@@ -18,7 +18,7 @@ const (
 	Features                         // --features: what to encode
 	Skipped                          // --skipped: the list of what is not encoded
 	DistilledBase                    // --distilled-base: a base for other builds of the kernel
-	Report                           // -v, --stats: progress and statistics
+	Report                           // -v: progress
 	Printed                          // -o: like Output, but the default is standard output
 )
 
@@ -32,7 +32,6 @@ type Flags struct {
 	DistilledBase string // "" if none is wanted
 	Quiet         bool   // no warnings
 	Verbose       bool
-	Stats         string
 }
 
 func (f *FlagSet) common() {
@@ -75,8 +74,6 @@ func (f *FlagSet) common() {
 	if takes&Report != 0 {
 		f.BoolVarP(&values.Verbose, "verbose", "v", false,
 			"print a line on standard error for each phase, with its results and its time")
-		f.OutputVar(&values.Stats, "stats",
-			"write counts, times and memory as JSON to `FILE`; - means standard output")
 	}
 }
 
@@ -94,7 +91,7 @@ func (f *FlagSet) check(args []string) error {
 			return Usagef("%s: standard output (-) is not a directory; specify a directory", dir.flag)
 		}
 	}
-	if err := f.checkFollow(); err != nil {
+	if err := f.checkDebugFiles(); err != nil {
 		return err
 	}
 	inputs := slices.Clone(args)
@@ -108,7 +105,7 @@ func (f *FlagSet) check(args []string) error {
 			return Usagef("%s is empty; specify a file", list.flag)
 		}
 	}
-	for _, list := range slices.Concat(f.inputLists, f.follow) {
+	for _, list := range slices.Concat(f.inputLists, f.debugFiles) {
 		inputs = append(inputs, *list.paths...)
 	}
 	for i, out := range f.outputs {

@@ -53,10 +53,9 @@ func TestCommonFlags(t *testing.T) {
 		}
 		return nil
 	}, "-oout", "a", "--base=x", "--base", "y", "--features=-float", "--skipped", "list", "-j7", "b",
-		"--distilled_base=small", "--stats=stats", "-v") // underscores are dashes
+		"--distilled_base=small", "-v") // underscores are dashes
 	want := Flags{Output: "out", Bases: []string{"x", "y"}, Jobs: 7, Skipped: "list",
-		Features: features.Default().Without(features.Float), DistilledBase: "small", Verbose: true,
-		Stats: "stats"}
+		Features: features.Default().Without(features.Float), DistilledBase: "small", Verbose: true}
 	if code != 0 || fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("exit code %d: %s\n%+v, want\n%+v", code, stderr, got, want)
 	}
@@ -68,7 +67,7 @@ func TestEmptyNames(t *testing.T) {
 		{"--also-read= -o out", `"" for "--also-read" flag: specify a file`},
 		{"--also-write= -o out", `"" for "--also-write" flag: specify a file`},
 		{"--directory= -o out", `"" for "--directory" flag: specify a file`},
-		{"--stats= -o out", `"" for "--stats" flag: specify a file`},
+		{"--skipped= -o out", `"" for "--skipped" flag: specify a file`},
 		{"--base= -o out", "--base is empty; specify a file"},
 		{"--base x --base= -o out", "--base is empty; specify a file"},
 		{"--output=", `"" for "-o, --output" flag: specify a file`},
@@ -94,7 +93,7 @@ func TestGivenTwice(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{"-o x -o y", `"y" for "-o, --output" flag: the flag is already set to x; specify only one file`},
 		{"-ox --output=x", "already set to x"},
-		{"-o x --stats=y --stats z", "already set to y"},
+		{"-o x --skipped=y --skipped z", "already set to y"},
 		{"-o x --also_read y --also-read z", "already set to y"},
 		{"-o x --directory y --directory z", "already set to y"},
 		{"-o x --base y --base y -j1 -j2 --features=var --features=float", ""},
@@ -120,7 +119,7 @@ func TestMissingDirs(t *testing.T) {
 		"-q --debug-dir nope -o out": "",
 	} {
 		p := oneVerb("find", Report|Printed, func(fs *FlagSet) Run {
-			fs.DirsVar(new([]string), "debug-dir", []string{"/none/at/all"}, "")
+			fs.DirsVar(new([]string), "debug-dir", "")
 			return func(*Env, []string) error { return nil }
 		})
 		if code, stderr := call(p, "find "+args); code != 0 || stderr != want {
@@ -129,23 +128,23 @@ func TestMissingDirs(t *testing.T) {
 	}
 }
 
-// TestFollowFlag: --follow may be empty, and can't be used together with directories to search.
-func TestFollowFlag(t *testing.T) {
+// TestDebugFileFlag: --debug-file may be empty, and excludes directories to search.
+func TestDebugFileFlag(t *testing.T) {
 	for args, want := range map[string]string{
-		"":                           "[] false",
-		"--follow=":                  `[""] true`,
-		"--follow= --follow x":       `["" "x"] true`,
-		"--follow x -o ./x":          "output ./x is also an input (x)",
-		"--follow x --debug-dir=d":   "--follow and --debug-dir can't be used together",
-		"--follow= --debug-dir d -q": "--follow and --debug-dir can't be used together",
+		"":                               "[] false",
+		"--debug-file=":                  `[""] true`,
+		"--debug-file= --debug-file x":   `["" "x"] true`,
+		"--debug-file x -o ./x":          "output ./x is also an input (x)",
+		"--debug-file x --debug-dir=d":   "--debug-file and --debug-dir can't be used together",
+		"--debug-file= --debug-dir d -q": "--debug-file and --debug-dir can't be used together",
 	} {
-		var follow, dirs []string
+		var files, dirs []string
 		got := ""
 		code, stderr := call(oneVerb("find", Report|Printed, func(fs *FlagSet) Run {
-			fs.DirsVar(&dirs, "debug-dir", []string{"/none"}, "")
-			fs.FollowVar(&follow)
+			fs.DirsVar(&dirs, "debug-dir", "")
+			fs.DebugFilesVar(&files)
 			return func(*Env, []string) error {
-				got = fmt.Sprintf("%q %t", follow, follow != nil)
+				got = fmt.Sprintf("%q %t", files, files != nil)
 				return nil
 			}
 		}), "find "+args)
@@ -194,18 +193,18 @@ func TestOutputsAndInputs(t *testing.T) {
 	}
 	for _, c := range []struct{ args, want string }{
 		{"-o OUT", ""},
-		{"-o OUT --skipped old --also-write new --stats -", ""},
+		{"-o OUT --skipped old --also-write new", ""},
 		{"-o /dev/null --skipped /dev/null --base /dev/null", ""},
 		{"-o OUT --directory other", ""},
 		{"", `required flag(s) "output" not set`},
 		{"-o in", "output in is also an input (in); write to another file"},
 		{"-o in.link", "output in.link is also an input (in)"},
 		{"-o ./in", "output ./in is also an input (in)"},
-		{"-o OUT --stats in", "output in is also an input"},
+		{"-o OUT --skipped in", "output in is also an input"},
 		{"-o OUT --base x --skipped x", "output x is also an input"},
 		{"-o OUT --also-read old.link --also-write old", "output old is also an input (old.link)"},
-		{"-o OUT --stats ./OUT", "-o and --stats name the same output, ./OUT"},
-		{"-o - --stats -", "-o and --stats name the same output, -"},
+		{"-o OUT --skipped ./OUT", "-o and --skipped name the same output, ./OUT"},
+		{"-o - --skipped -", "-o and --skipped name the same output, -"},
 		{"--skipped old --distilled-base old.link --base x -o OUT",
 			"--distilled-base and --skipped name the same output, old"},
 	} {

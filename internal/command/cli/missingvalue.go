@@ -8,7 +8,7 @@ import (
 )
 
 // checkValues refuses a flag without a value that is followed by another flag. The flag parser
-// would take the other flag as the value: --stats -q would write to a file named -q.
+// would take the other flag as the value: --skipped -q would write to a file named -q.
 func checkValues(root *cobra.Command, args []string) error {
 	c, args, err := root.Find(args)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"syscall"
 )
 
@@ -31,7 +32,7 @@ func (f *FlagSet) takeStdin(env *Env, args []string) (undo func(), err error) {
 	for _, in := range f.inputs {
 		collect(in.path)
 	}
-	for _, list := range f.inputLists {
+	for _, list := range slices.Concat(f.inputLists, f.debugFiles) {
 		for i := range *list.paths {
 			collect(&(*list.paths)[i])
 		}

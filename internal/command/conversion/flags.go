@@ -18,7 +18,6 @@ type Flags struct {
 	input    convert.Input
 	excluded map[uint64]bool
 	prefix   string
-	skip     bool
 }
 
 // Define defines the flags of a verb.
@@ -32,14 +31,11 @@ func (f *Flags) Define(flags *cli.FlagSet) {
 // DefineDWARF defines the flags of a verb that reads only DWARF.
 func (f *Flags) DefineDWARF(flags *cli.FlagSet) {
 	FilesVar(flags, &f.Files)
+	f.Split.Files = &f.Files
 	flags.Var(&languages{codes: &f.excluded}, "lang-exclude", "leave out compilation units in these"+
 		" comma-separated `languages`, such as rust, like pahole's --lang_exclude")
 	flags.StringVar(&f.prefix, "kabi-prefix", "",
 		"cut every name that begins with `PREFIX` down to PREFIX, like pahole's --kabi_prefix")
-	flags.BoolVar(&f.skip, "skip-unencodable", false,
-		"warn about units with types that BTF can't express, such as C++ pointers to members, "+
-			"and leave these units out; by default such types are an error")
-	SplitVar(flags, &f.Split, &f.Files)
 }
 
 // languages is a flag whose value is a list of languages. It stores their DWARF codes.
@@ -58,35 +54,14 @@ func (l *languages) String() string { return l.list }
 
 func (*languages) Type() string { return "string" }
 
-// FilesVar defines the flags --alt, --debug-dir, --follow and --max-decompressed.
+// FilesVar defines the flags --debug-file and --debug-dir.
 func FilesVar(flags *cli.FlagSet, s *debugfile.Search) {
-	flags.InputVar(&s.Alt, "alt",
-		"the supplementary `FILE` that dwz -m made for the inputs; by default, the file is found by"+
-			" the name and build-id in the inputs")
-	flags.DirsVar(&s.Dirs, "debug-dir", []string{debugfile.DefaultDir},
-		"search for debug files and supplementary files in `DIR` and next to the input; repeat the"+
-			" flag for several directories. An empty DIR turns the search off")
-	flags.FollowVar(&s.Follow)
-	flags.MaxDecompressedVar(&s.MaxDecompressed)
-}
-
-// DWARFVar defines the flag --dwarf.
-func DWARFVar(flags *cli.FlagSet, s *debugfile.Search) {
-	flags.InputVar(&s.DWARF, "dwarf",
-		"the separate debug `FILE` of the input (from objcopy --only-keep-debug or eu-strip -f),"+
-			" with the input's DWARF and possibly symbols; by default, the debug file of a stripped"+
-			" input is found by build-id and .gnu_debuglink")
-}
-
-// SplitVar defines the flags --dwo-dir and --dwp. The parameter files holds the values of --follow.
-func SplitVar(flags *cli.FlagSet, split *splitdwarf.Finder, files *debugfile.Search) {
-	split.Follow = &files.Follow
-	flags.DirsVar(&split.Dirs, "dwo-dir", nil, "search for .dwo files (-gsplit-dwarf) in `DIR`, by"+
-		" their whole paths or the ends of these paths; repeat the flag for several directories. By"+
-		" default, .dwo files are searched for where the compiler wrote them, and in the directory"+
-		" of the input")
-	flags.InputVar(&split.Package, "dwp", "the `FILE` that dwp made from .dwo files; the default"+
-		" is INPUT.dwp, if it exists")
+	flags.DebugFilesVar(&s.Named)
+	flags.DirsVar(&s.Dirs, "debug-dir",
+		"search for debug files, supplementary files of dwz, .dwo files and packages of these in `DIR` "+
+			"and next to the input; repeat the flag for several directories. By default, "+
+			debugfile.DefaultDir+" is searched, and .dwo files are also read where the compiler wrote "+
+			"them. An empty DIR turns the search off")
 }
 
 // CheckInline returns an error for the feature inline, which only verbs have that make the BTF of a
@@ -101,15 +76,14 @@ func CheckInline(env *cli.Env) error {
 
 // Search returns where to search for debug files.
 func (f *Flags) Search(env *cli.Env) *debugfile.Search {
-	s := f.Files
-	s.Tell = env.Tell
-	return &s
+	f.Files.Tell = env.Tell
+	return &f.Files
 }
 
 // Options returns the options of the conversion.
 func (f *Flags) Options(env *cli.Env) convert.Options {
-	return convert.Options{Features: env.Features, LangExclude: f.excluded, KABIPrefix: f.prefix,
-		Input: f.input, Jobs: env.Jobs, SkipUnencodable: f.skip,
-		Warn:   func(line string) { env.Warn("%s", line) },
+	return convert.Options{Features: env.Features.Without(features.SkipUnencodable),
+		LangExclude: f.excluded, KABIPrefix: f.prefix, Input: f.input, Jobs: env.Jobs,
+		SkipUnencodable: env.Features.Has(features.SkipUnencodable), Warn: func(line string) { env.Warn("%s", line) },
 		Counts: new(convert.Counts), Split: &f.Split}
 }

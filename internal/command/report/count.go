@@ -28,9 +28,8 @@ func (r *Run) EndModules(p *Phase, n int) {
 	p.record(message.Count(n, "module"))
 }
 
-// countUnits records the units that a conversion read, and returns a text about them.
-func (r *Run) countUnits(c *convert.Counts) string {
-	r.Stats.DWARF = &DWARF{c.Bytes, c.Units, c.Excluded, c.Unencodable, c.Partial, c.Types}
+// countUnits returns a text about the units that a conversion read.
+func countUnits(c *convert.Counts) string {
 	text := message.Count(c.Units, "unit")
 	for _, more := range []struct {
 		n    int
@@ -46,78 +45,68 @@ func (r *Run) countUnits(c *convert.Counts) string {
 	return text + ", " + bytesText(int64(c.Bytes)) + " of debugging information"
 }
 
-// countFacts records the facts of a linked file, and returns a text about them.
-func (r *Run) countFacts(f *facts.Facts) string {
-	c := &Facts{Functions: len(f.Globals), Variables: len(f.Objects), Kfuncs: len(f.Kfuncs)}
+// countFacts returns a text about the facts of a linked file.
+func countFacts(f *facts.Facts) string {
+	functions := len(f.Globals)
 	for i := range f.Files {
-		c.Functions += len(f.Files[i].Funcs)
+		functions += len(f.Files[i].Funcs)
 	}
-	r.Stats.Facts = c
-	return message.Count(c.Functions, "function") + ", " + message.Count(c.Variables, "variable") +
-		", " + message.Count(c.Kfuncs, "kfunc")
+	return message.Count(functions, "function") + ", " + message.Count(len(f.Objects), "variable") +
+		", " + message.Count(len(f.Kfuncs), "kfunc")
 }
 
-// countShapes records the shapes of o, if counts are wanted, and returns a text about them.
-// Counting takes time, because it visits every item of every unit.
+// countShapes returns a text about the shapes of o: how many there are, and how many entries of the
+// units' lists repeat a type of another unit. It is "" without --verbose, because counting takes
+// time: it visits every item of every unit.
 func (r *Run) countShapes(o *object.Object) string {
-	if !r.wanted() {
+	if !r.env.Verbose {
 		return ""
 	}
-	c := &Shapes{Distinct: len(o.Graph.Nodes) - 1}
+	var held, roots uint64
 	seen := make([]bool, len(o.Graph.Nodes))
 	for i := range o.Units {
 		u := &o.Units[i]
-		c.Units += uint64(u.Count)
-		c.Held += uint64(u.Count) * uint64(len(u.Items))
+		held += uint64(u.Count) * uint64(len(u.Items))
 		for _, id := range u.Items {
 			if !seen[id] {
 				seen[id] = true
-				c.Roots++
+				roots++
 			}
 		}
 	}
-	c.Repeats = c.Held - uint64(c.Roots)
-	r.Stats.Shapes = c
-	return ", " + message.Count(c.Distinct, "shape") + ", " + message.Count(int(c.Repeats), "repeat")
+	return ", " + message.Count(len(o.Graph.Nodes)-1, "shape") + ", " +
+		message.Count(held-roots, "repeat")
 }
 
-// countTypes records the types in data, if counts are wanted, and returns a text about them. data
-// is BTF, or an ELF file with a section .BTF.
-func (r *Run) countTypes(data []byte, base *btf.Blob) (string, error) {
-	if !r.wanted() {
-		return "", nil
-	}
+// kindsOf counts the types in data by kind. data is BTF, or an ELF file with a section .BTF.
+func kindsOf(data []byte, base *btf.Blob) (kinds [btf.NumKinds]int, total int, err error) {
 	if !btf.HasMagic(data) {
 		f, err := elf.Parse("ELF file", data)
 		if err != nil {
-			return "", err
+			return kinds, 0, err
 		}
 		if data, err = btf.Section(f, btf.SectionTypes); err != nil {
-			return "", err
+			return kinds, 0, err
 		}
 	}
-	kinds, err := btf.CountKinds(data, base)
+	kinds, err = btf.CountKinds(data, base)
+	for _, n := range kinds {
+		total += n
+	}
+	return kinds, total, err
+}
+
+// countLinked returns a text about the result of a link, or "" without --verbose.
+func (r *Run) countLinked(result *link.Result, base *btf.Blob) (string, error) {
+	if !r.env.Verbose {
+		return "", nil
+	}
+	kinds, total, err := kindsOf(result.BTF, base)
 	if err != nil {
 		return "", err
 	}
-	c := &Types{Kinds: map[string]int{}}
-	for k := btf.KindInt; k <= btf.KindEnum64; k++ { // a link makes no later kinds
-		c.Total += kinds[k]
-		c.Kinds[k.String()] = kinds[k]
-	}
-	r.Stats.Types = c
-	return message.Count(c.Total, "type"), nil
-}
-
-// countLinked records the result of a link, if counts are wanted, and returns a text about it.
-func (r *Run) countLinked(result *link.Result, base *btf.Blob) (string, error) {
-	text, err := r.countTypes(result.BTF, base)
-	if err != nil || text == "" {
-		return "", err
-	}
-	kinds := r.Stats.Types.Kinds
-	functions := &Decided{kinds[btf.KindFunc.String()], map[string]int{}}
-	variables := &Decided{kinds[btf.KindVar.String()], map[string]int{}}
+	functions := &Decided{kinds[btf.KindFunc], map[string]int{}}
+	variables := &Decided{kinds[btf.KindVar], map[string]int{}}
 	for _, s := range result.Skipped {
 		if s.Variable() {
 			variables.Skipped[s.Reason]++
@@ -125,10 +114,9 @@ func (r *Run) countLinked(result *link.Result, base *btf.Blob) (string, error) {
 			functions.Skipped[s.Reason]++
 		}
 	}
-	r.Stats.Functions, r.Stats.Variables, r.Stats.Conflicts = functions, variables, &result.Conflicts
-	return text + ", " + message.Count(result.Conflicts, "conflict") + ", " +
-		functions.text("function") +
-		", " + variables.text("variable") + leftOut(result.LeftOut.Files), nil
+	return message.Count(total, "type") + ", " + message.Count(result.Conflicts, "conflict") + ", " +
+		functions.text("function") + ", " + variables.text("variable") +
+		leftOut(result.LeftOut.Files), nil
 }
 
 // leftOut returns a text about the source files that contributed nothing to the linked file.

@@ -17,7 +17,7 @@ func (r *Run) WriteOutputs(outputs ...cli.Artifact) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.Stats.Output.Bytes += size
+	r.written += size
 	return nil
 }
 

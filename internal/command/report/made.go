@@ -8,21 +8,27 @@ import (
 
 // Made counts the BTF that a batch of conversions made.
 type Made struct {
-	BTF Part `json:"btf"`
+	BTF Part
 	// Extra counts the split BTF with the variables that are not per CPU. The base of that split BTF
 	// is the BTF that is counted in the field BTF. Extra is nil if no split BTF was made.
-	Extra *Part `json:"extra,omitempty"`
+	Extra *Part
 }
 
 // Part counts some of the BTF of a batch.
 type Part struct {
-	Files     int      `json:"files"`
-	Bytes     int64    `json:"bytes"`
-	Variables *Decided `json:"variables,omitempty"`
+	Files     int
+	Bytes     int64
+	Variables *Decided
+}
+
+// Decided counts functions or variables.
+type Decided struct {
+	Encoded int
+	Skipped map[string]int // by reason
 }
 
 // AddMade adds the results for a file to the counts in m: own, based on base, and extra, which may
-// be nil. Without --verbose and --stats, no variables are counted. AddMade is thread-safe.
+// be nil. Without --verbose, no variables are counted. AddMade is thread-safe.
 func (r *Run) AddMade(m *Made, base *btf.Blob, own, extra *link.Result) error {
 	part, below, err := r.count(base, own)
 	if err != nil {
@@ -49,7 +55,7 @@ func (r *Run) AddMade(m *Made, base *btf.Blob, own, extra *link.Result) error {
 // count counts a result, based on base. If counts are wanted, it also returns the parsed BTF.
 func (r *Run) count(base *btf.Blob, result *link.Result) (*Part, *btf.Blob, error) {
 	p := &Part{Files: 1, Bytes: int64(len(result.BTF))}
-	if !r.wanted() {
+	if !r.env.Verbose {
 		return p, nil, nil
 	}
 	b, err := btf.Parse(result.BTF, base)

@@ -12,11 +12,9 @@ type Phase struct {
 	name      string
 	unit      string // what is counted, such as "units"
 	start     time.Time
-	seconds   float64 // set when the phase ends
+	spent     time.Duration // set when the phase ends
 	done, all int
-
-	steps     []StepTime // the last one still runs
-	stepStart time.Time
+	step      string // the step that runs; "" if there are no steps
 }
 
 // Phase begins a phase. The parameter unit names what Progress counts, in the plural.
@@ -39,43 +37,29 @@ func (p *Phase) Progress(done, all int) {
 func (p *Phase) Step(name string) {
 	p.run.mu.Lock()
 	defer p.run.mu.Unlock()
-	p.endStep()
-	p.steps, p.stepStart = append(p.steps, StepTime{Name: name}), time.Now()
-}
-
-func (p *Phase) endStep() {
-	if n := len(p.steps); n > 0 {
-		p.steps[n-1].Seconds = seconds(time.Since(p.stepStart))
-	}
+	p.step = name
 }
 
 // stop ends the phase, before its results are counted.
 func (p *Phase) stop() {
-	spent := seconds(time.Since(p.start))
+	spent := time.Since(p.start)
 	r := p.run
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	p.endStep()
-	p.seconds = spent
+	p.spent = spent
 	r.open = slices.DeleteFunc(r.open, func(q *Phase) bool { return q == p })
 }
 
-// record adds a phase that has ended to the statistics, and prints the text about its result.
+// record prints the text about the result of a phase that has ended.
 func (p *Phase) record(what string) {
-	r := p.run
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	t := PhaseTime{Name: p.name, Start: seconds(p.start.Sub(r.start)), Seconds: p.seconds,
-		Steps: p.steps}
-	r.Stats.Phases = append(r.Stats.Phases, t)
-	r.tell("%s: %s, %.2f s", p.name, what, t.Seconds)
+	p.run.tell("%s: %s, %.2f s", p.name, what, p.spent.Seconds())
 }
 
 // progress describes the progress of the phase. The caller holds the lock of the run.
 func (p *Phase) progress(now time.Time) string {
 	text := p.name
-	if n := len(p.steps); n > 0 {
-		text += ", " + p.steps[n-1].Name
+	if p.step != "" {
+		text += ", " + p.step
 	}
 	if p.all == 0 {
 		return text

@@ -1,36 +1,31 @@
 // Package report reports on a run of a command: a progress line on a terminal, a line for each
-// phase with --verbose, only errors with --quiet, and statistics as JSON with --stats
-// (docs/run-statistics.md). Some verbs end with a line about what they made. If a signal ends the
-// run, a line says how far it got. The package also writes the outputs, and counts their types.
+// phase with --verbose, and only errors with --quiet. Some verbs end with a line about what they
+// made. If a signal ends the run, a line says how far it got. The package also writes the outputs,
+// and counts their types.
 //
 // None of this changes the command's output.
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/command/progress"
-	"github.com/rules-btf/rules_btf/internal/command/version"
-	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
 // Run is one run of a verb.
 type Run struct {
-	// Stats is filled in by the verb, except for the fields that Start and Finish set.
-	Stats Stats
-
 	env    *cli.Env
 	stderr io.Writer // without the progress line
 	start  time.Time
 	line   *progress.Line
+
+	read, written int64 // bytes of the inputs, and of the outputs so far
 
 	watched watched
 	made    string                        // what Finish says that the run made
@@ -44,12 +39,9 @@ type Run struct {
 // text may be written to env.Stderr without garbling the progress line.
 func Start(env *cli.Env, inputs []string) *Run {
 	r := &Run{env: env, stderr: env.Stderr, start: time.Now()}
-	r.Stats = Stats{Schema: Schema, Call: Call{Tool: env.Program, Verb: env.Verb, Jobs: env.Jobs},
-		Phases: []PhaseTime{}}
 	for _, in := range inputs {
 		if info, err := os.Stat(in); err == nil { // else reading it will fail
-			r.Stats.Input.Files++
-			r.Stats.Input.Bytes += info.Size()
+			r.read += info.Size()
 		}
 	}
 	cli.AtSignal(r.interrupted)
@@ -76,49 +68,30 @@ func (l *lines) Write(b []byte) (int, error) {
 	return l.to.Write(b)
 }
 
-// wanted reports whether counts will be shown or written.
-func (r *Run) wanted() bool { return r.env.Verbose || r.env.Stats != "" }
-
 // Close ends the progress line.
 func (r *Run) Close() {
 	r.line.Close()
 	r.env.Stderr = r.stderr
 }
 
-// Finish ends a verb: it writes the outputs, and the statistics if they are wanted. Either all of
-// these files appear or none. The first output appears last.
+// Finish ends a verb: it writes the outputs. Either all of these files appear or none. The first
+// output appears last.
 func (r *Run) Finish(outputs ...cli.Artifact) error {
-	err := r.finish(outputs)
+	err := r.env.WriteOutputs(counted(outputs, &r.written)...)
 	if cli.DiskFull(err) {
 		return fmt.Errorf("%w: free some space, then run the same command again", err)
 	}
-	if err != nil || !r.env.Verbose && r.made == "" {
+	if err != nil {
 		return err
 	}
-	r.measure()
-	s := &r.Stats
+	spent := time.Since(r.start).Seconds()
 	if r.env.Verbose {
-		r.tell("%s: %s read, %s written, peak memory %s, %.2f s", s.Verb,
-			bytesText(s.Input.Bytes), bytesText(s.Output.Bytes), bytesText(s.Memory.PeakRSS), s.Seconds)
+		r.tell("%s: %s read, %s written, peak memory %s, %.2f s", r.env.Verb, bytesText(r.read),
+			bytesText(r.written), bytesText(peakMemory()), spent)
 	} else if r.made != "" {
-		r.env.Inform("%s: %s, %s written, %.2f s", s.Verb, r.made, bytesText(s.Output.Bytes), s.Seconds)
+		r.env.Inform("%s: %s, %s written, %.2f s", r.env.Verb, r.made, bytesText(r.written), spent)
 	}
 	return nil
-}
-
-func (r *Run) finish(outputs []cli.Artifact) error {
-	var size int64
-	outputs = counted(outputs, &size)
-	if r.env.Stats != "" { // the content of this file is written last
-		outputs = append(outputs, cli.Artifact{Path: r.env.Stats, File: func(w io.Writer) error {
-			r.Stats.Output.Bytes += size
-			size = 0
-			return r.writeStats(w)
-		}})
-	}
-	err := r.env.WriteOutputs(outputs...)
-	r.Stats.Output.Bytes += size
-	return err
 }
 
 // Made sets what the run made, such as "3 modules". Finish then prints one line about it.
@@ -136,21 +109,6 @@ func (r *Run) interrupted() {
 		sofar = (*f)()
 	}
 	fmt.Fprintf(r.stderr, "%s: interrupted: %s: run the same command again\n", r.env.Program, sofar)
-}
-
-// measure records the time and memory that the run has used so far.
-func (r *Run) measure() {
-	r.Stats.Seconds = seconds(time.Since(r.start))
-	r.Stats.Memory = memory()
-}
-
-// writeStats writes the statistics, after the content of all outputs is complete.
-func (r *Run) writeStats(w io.Writer) error {
-	r.measure()
-	r.Stats.Version = version.Number()
-	slices.SortStableFunc(r.Stats.Phases,
-		func(a, b PhaseTime) int { return cmp.Compare(a.Start, b.Start) })
-	return message.WriteJSON(w, &r.Stats)
 }
 
 // tell prints a line of --verbose.
@@ -173,11 +131,9 @@ func (r *Run) progress() string {
 		}
 	}
 	now := time.Now()
-	return fmt.Sprintf("%s %s: %s, %.1f s", r.env.Program, r.Stats.Verb, p.progress(now),
+	return fmt.Sprintf("%s %s: %s, %.1f s", r.env.Program, r.env.Verb, p.progress(now),
 		now.Sub(r.start).Seconds())
 }
-
-func seconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1e6 }
 
 func bytesText(n int64) string {
 	switch f := float64(n); {

@@ -24,7 +24,7 @@ func (r *Run) Converting(unit string) (progress func(done, all int)) {
 func (r *Run) Converted(c *convert.Counts, o *object.Object) {
 	p := r.watched.convert
 	p.stop()
-	p.record(r.countUnits(c) + r.countShapes(o))
+	p.record(countUnits(c) + r.countShapes(o))
 }
 
 // FindingFacts begins the phase in which the facts of a linked file are found or read.
@@ -34,7 +34,7 @@ func (r *Run) FindingFacts() { r.watched.facts = r.Phase("facts", "") }
 func (r *Run) FoundFacts(f *facts.Facts) {
 	p := r.watched.facts
 	p.stop()
-	p.record(r.countFacts(f))
+	p.record(countFacts(f))
 }
 
 // Linking begins the link. The caller calls step with the name of each step, when that step begins.

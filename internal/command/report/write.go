@@ -9,6 +9,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/kernel/distill"
 	"github.com/rules-btf/rules_btf/internal/link"
 	"github.com/rules-btf/rules_btf/internal/model/object"
+	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
 // WriteObject ends a verb whose output is the BTF object o: it writes o.
@@ -19,11 +20,13 @@ func (r *Run) WriteObject(o *object.Object) error {
 		return err
 	}
 	p.stop()
-	text, err := r.countTypes(data, nil)
-	if err != nil {
-		return err
+	if r.env.Verbose {
+		_, n, err := kindsOf(data, nil)
+		if err != nil {
+			return err
+		}
+		p.record(message.Count(n, "type"))
 	}
-	p.record(text)
 	return r.Write(data)
 }
 

@@ -28,7 +28,7 @@ type LinkedError struct {
 func errLinked(why string) error {
 	return &LinkedError{fmt.Errorf("this BTF is already linked, for example by pahole or "+
 		"btfdedup (%s): pass it to btfdedup import, merge or link, or pass the separate debug "+
-		"file to btfgen elf as --dwarf", why), why}
+		"file to btfgen elf with --debug-file", why), why}
 }
 
 // isSplit reports whether a blob is split BTF, whose strings continue the strings of a base.

@@ -45,6 +45,6 @@ const vectors = "gcc writes vectors and nullptr like this: compile with -g, and 
 
 func (c *converter) refuse(i int, format string, args ...any) error {
 	t := &c.blob.Types[i]
-	return &unencodable{fmt.Errorf("BTF type [%d] %v %.100q: %s (--skip-unencodable leaves such "+
-		"units out)", i+1, t.Kind, c.blob.TypeName(t), fmt.Sprintf(format, args...))}
+	return &unencodable{fmt.Errorf("BTF type [%d] %v %.100q: %s (--features=+skip_unencodable "+
+		"leaves such units out)", i+1, t.Kind, c.blob.TypeName(t), fmt.Sprintf(format, args...))}
 }

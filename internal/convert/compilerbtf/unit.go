@@ -52,7 +52,7 @@ func (c *converter) convert(p *part) error {
 	c.normalise(p)
 	if err := c.shape(); err != nil {
 		if deep := (*object.ModifiersError)(nil); errors.As(err, &deep) {
-			err = &unencodable{fmt.Errorf("%w (--skip-unencodable leaves such units out)", err)}
+			err = &unencodable{fmt.Errorf("%w (--features=+skip_unencodable leaves such units out)", err)}
 		}
 		return err
 	}
@@ -239,7 +239,7 @@ func (c *converter) checkNames() error {
 	}
 	g := c.obj.Graph
 	return &unencodable{fmt.Errorf("type %.100q, or one of its members or enumerators, has a name "+
-		"that the kernel refuses (--skip-unencodable leaves such units out)",
+		"that the kernel refuses (--features=+skip_unencodable leaves such units out)",
 		g.Strs.Bytes(g.Node(id).Name))}
 }
 

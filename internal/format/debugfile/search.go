@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 )
@@ -14,21 +15,20 @@ const DefaultDir = "/usr/lib/debug"
 
 // Search says where debug files are.
 type Search struct {
-	// Alt is the supplementary file for all files that need one. "" means that it is searched for.
-	Alt string
-	// DWARF is the path of the separate debug file of the file that is opened. If it is "", the debug
-	// file is searched for, unless the opened file has DWARF.
-	DWARF string
-	// Dirs are the directories with debug files. If all are "" or Follow is set, there is no search.
+	// Named lists the files that may be opened if opened files need them: separate debug files,
+	// supplementary files, .dwo files and packages of them, and members of thin archives. An entry may
+	// be "". If Named is nil, every file may be opened; otherwise there is no search.
+	Named []string
+	// Dirs are the directories with debug files. If it is nil, DefaultDir is the only one. If all are
+	// "", there is no search.
 	Dirs []string
-	// Follow lists the files, besides Alt and DWARF, that may be opened if opened files refer to them,
-	// such as members of thin archives and .dwo files. nil allows every file.
-	Follow []string
-	// MaxDecompressed is the value of elf.File.MaxDecompressed for the files that are opened.
-	MaxDecompressed int
 	// Tell, if not nil, is called with a message about each file that was searched for. Several
 	// threads may call it at the same time.
 	Tell func(line string)
+
+	once sync.Once // see the method named
+	list []*named
+	err  error
 }
 
 // Open opens the ELF file at path, together with its debug file if it has one, and its
@@ -48,7 +48,10 @@ func (s *Search) complete(f *elf.File, err error) (*elf.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.MaxDecompressed = s.MaxDecompressed
+	if err := s.checkNamed(); err != nil {
+		f.Close()
+		return nil, err
+	}
 	f, err = s.withDebugFile(f)
 	if err != nil {
 		return nil, err
@@ -65,11 +68,17 @@ func (s *Search) complete(f *elf.File, err error) (*elf.File, error) {
 }
 
 func (s *Search) dirs() []string {
-	if s.Follow != nil {
+	switch {
+	case s.Named != nil:
 		return nil
+	case s.Dirs == nil:
+		return []string{DefaultDir}
 	}
 	return slices.DeleteFunc(slices.Clone(s.Dirs), func(dir string) bool { return dir == "" })
 }
+
+// Off reports whether files are not searched for.
+func (s *Search) Off() bool { return len(s.dirs()) == 0 }
 
 func (s *Search) tell(format string, args ...any) {
 	if s.Tell != nil {

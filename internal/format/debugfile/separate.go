@@ -13,37 +13,59 @@ import (
 // withDebugFile returns f joined with its debug file, or f alone if it needs no debug file or none
 // is found. It takes ownership of f.
 func (s *Search) withDebugFile(f *elf.File) (*elf.File, error) {
-	if s.DWARF == "" {
-		if f.HasDWARF() {
-			return f, nil
-		}
+	switch {
+	case f.HasDWARF():
+		return f, nil
+	case s.Named == nil:
 		return s.findDebugFile(f)
 	}
-	d, err := elf.Open(s.DWARF)
-	if err != nil {
+	d, err := s.namedDebugFile(f)
+	switch {
+	case err != nil:
 		f.Close()
 		return nil, err
-	}
-	if !d.HasDWARF() {
-		err = fmt.Errorf("%s: no DWARF (.debug_info); --dwarf must name the separate debug file "+
-			"of %s",
-			d.Path, f.Path)
-	} else if wrong := mismatch(f, d); wrong != "" {
-		err = fmt.Errorf("%s: not the debug file of %s: %s; pass the debug file from the same "+
-			"link", d.Path,
-			f.Path, wrong)
-	}
-	if err != nil {
-		f.Close()
-		d.Close()
-		return nil, err
+	case d == nil:
+		return f, nil
 	}
 	return join(f, d)
 }
 
+// namedDebugFile opens the debug file of f that is in Named. If f has neither a build-id nor a
+// .gnu_debuglink, that is the first debug file without a build-id. The result is nil if no file may be one.
+func (s *Search) namedDebugFile(f *elf.File) (*elf.File, error) {
+	list, err := s.named()
+	if err != nil {
+		return nil, err
+	}
+	_, _, identified := stripLink(f)
+	identified = identified || f.BuildID() != nil
+	var looked tried
+	for _, n := range list {
+		if n.isPkg || n.isSup || !identified && (!n.detached || n.id != nil) {
+			continue
+		}
+		wrong := "it has no DWARF (.debug_info)"
+		if n.hasDWARF {
+			d, err := elf.Open(n.path)
+			if err != nil {
+				return nil, err
+			}
+			if wrong = mismatch(f, d); wrong == "" {
+				return d, nil
+			}
+			d.Close()
+		}
+		looked.add(n.path, wrong)
+	}
+	if len(looked) == 0 {
+		return nil, nil
+	}
+	return nil, fmt.Errorf("%s: no DWARF (.debug_info), and no --debug-file is its separate debug "+
+		"file: %v; pass the debug file from the same link", f.Path, looked)
+}
+
 // join makes one file from a stripped file and its debug file.
 func join(f, d *elf.File) (*elf.File, error) {
-	d.MaxDecompressed = f.MaxDecompressed
 	if err := d.Complete(f); err != nil {
 		d.Close()
 		return nil, err

@@ -25,41 +25,55 @@ func TestDebugFile(t *testing.T) {
 		`
 	for _, tt := range []struct {
 		name, script string
-		search       Search
+		search       *Search
 		found, told  string
 		err          string
 	}{
-		{"by its build-id", "mv a.debug d/.build-id/01/02.debug", Search{Dirs: []string{"c", "d"}},
+		{"by its build-id", "mv a.debug d/.build-id/01/02.debug", &Search{Dirs: []string{"c", "d"}},
 			"d/.build-id/01/02.debug", "bin/a: its debug file is d/.build-id/01/02.debug", ""},
-		{"beside it", "mv a.debug bin", Search{Dirs: []string{"d"}}, "bin/a.debug",
+		{"beside it", "mv a.debug bin", &Search{Dirs: []string{"d"}}, "bin/a.debug",
 			"bin/a: its debug file is bin/a.debug", ""},
-		{"in .debug", "mv a.debug bin/.debug", Search{Dirs: []string{"d"}}, "bin/.debug/a.debug",
+		{"in .debug", "mv a.debug bin/.debug", &Search{Dirs: []string{"d"}}, "bin/.debug/a.debug",
 			"bin/a: its debug file is bin/.debug/a.debug", ""},
 		{"in the same directory below another one", "mkdir -p d/$PWD/bin; mv a.debug d/$PWD/bin",
-			Search{Dirs: []string{"d"}}, "d/{dir}/bin/a.debug",
+			&Search{Dirs: []string{"d"}}, "d/{dir}/bin/a.debug",
 			"bin/a: its debug file is d/{dir}/bin/a.debug", ""},
 		{"of another build", "cp other.debug bin/a.debug; cp a bin/.debug/a.debug",
-			Search{Dirs: []string{"d"}}, "bin/.debug/a.debug", "bin/a: its debug file is", ""},
-		{"by its CRC", noID, Search{Dirs: []string{"d"}}, "bin/a.debug",
+			&Search{Dirs: []string{"d"}}, "bin/.debug/a.debug", "bin/a: its debug file is", ""},
+		{"by its CRC", noID, &Search{Dirs: []string{"d"}}, "bin/a.debug",
 			"bin/a: its debug file is bin/a.debug", ""},
-		{"with another CRC", noID + "echo >> bin/a.debug", Search{Dirs: []string{"d"}}, "",
+		{"with another CRC", noID + "echo >> bin/a.debug", &Search{Dirs: []string{"d"}}, "",
 			"bin/a: no debug file at bin/a.debug (its CRC is ", ""},
-		{"--dwarf with another CRC", noID + "echo >> bin/a.debug", Search{DWARF: "bin/a.debug"}, "", "",
-			"bin/a.debug: not the debug file of bin/a: its CRC is "},
+		{"named with another CRC", noID + "echo >> bin/a.debug", &Search{Named: []string{"bin/a.debug"}},
+			"", "", "bin/a: no DWARF (.debug_info), and no --debug-file is its separate debug file: " +
+				"bin/a.debug (its CRC is "},
 		{"nowhere", "cp other.debug bin/a.debug; cp bin/a bin/.debug/a.debug; " +
-			"echo > d/.build-id/01/02.debug", Search{Dirs: []string{"d"}}, "",
+			"echo > d/.build-id/01/02.debug", &Search{Dirs: []string{"d"}}, "",
 			"bin/a: no debug file at d/.build-id/01/02.debug (not an ELF file), bin/a.debug (its build-id " +
 				"is 0103, not 0102), bin/.debug/a.debug (no DWARF), d/{dir}/bin/a.debug", ""},
-		{"nothing is looked for", "mv a.debug bin", Search{Dirs: []string{""}}, "", "", ""},
-		{"--dwarf", "mv a.debug x", Search{DWARF: "x"}, "x", "", ""},
-		{"--dwarf of another build", "", Search{DWARF: "other.debug"}, "", "",
-			"other.debug: not the debug file of bin/a: its build-id is 0103, not 0102; pass the debug " +
-				"file from the same link"},
-		{"--dwarf without DWARF", "", Search{DWARF: "bin/a"}, "", "",
-			"bin/a: no DWARF (.debug_info); --dwarf must name the separate debug file of bin/a"},
-		{"--dwarf is missing", "", Search{DWARF: "x"}, "", "", "stat x: no such file"},
-		{"--dwarf of a file with DWARF", "cp a bin/a", Search{DWARF: "a.debug"}, "a.debug", "", ""},
-		{"a file with DWARF", "cp a bin/a; cp a.debug bin", Search{Dirs: []string{"d"}}, "", "", ""},
+		{"nothing is looked for", "mv a.debug bin", &Search{Dirs: []string{""}}, "", "", ""},
+		{"named", "mv a.debug x", &Search{Named: []string{"", "other.debug", "x"}}, "x", "", ""},
+		{"named, with the DWARF of the whole file", "", &Search{Named: []string{"a"}}, "a", "", ""},
+		{"named, by its CRC", noID, &Search{Named: []string{"other.debug", "bin/a.debug"}},
+			"bin/a.debug", "", ""},
+		{"named, nothing identifies it", noID + "objcopy -R .gnu_debuglink bin/a",
+			&Search{Named: []string{"other.debug", "bin/a.debug"}}, "bin/a.debug", "", ""},
+		{"one with a build-id", "objcopy -R .note.gnu.build-id -R .gnu_debuglink bin/a",
+			&Search{Named: []string{"a.debug"}}, "", "", ""},
+		{"one that isn't detached", noID + "objcopy -R .gnu_debuglink bin/a",
+			&Search{Named: []string{"other.debug"}}, "", "", ""},
+		{"named, of another build", "cp a.debug bin", &Search{Named: []string{"other.debug", "bin/a"}},
+			"", "", "bin/a: no DWARF (.debug_info), and no --debug-file is its separate debug file: " +
+				"other.debug (its build-id is 0103, not 0102), bin/a (it has no DWARF (.debug_info)); " +
+				"pass the debug file from the same link"},
+		{"none is named", "cp a.debug bin", &Search{Named: []string{}}, "", "", ""},
+		{"other files are named", "ar rc x.a other.debug; cp a.debug bin; " +
+			"objcopy --rename-section .debug_info=.debug_info.dwo a x; cp x x.dwo",
+			&Search{Named: []string{"x.a", "x.dwo", "x"}}, "", "", ""},
+		{"named is missing", "cp a bin/a", &Search{Named: []string{"x"}}, "", "", "stat x: no such file"},
+		{"named is no ELF file", "echo > x", &Search{Named: []string{"x"}}, "", "", "x: not an ELF file"},
+		{"named for a file with DWARF", "cp a bin/a", &Search{Named: []string{"a.debug"}}, "", "", ""},
+		{"a file with DWARF", "cp a bin/a; cp a.debug bin", &Search{Dirs: []string{"d"}}, "", "", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()

@@ -15,32 +15,25 @@ func (s *Search) supplement(f *elf.File, link *supplement) (*elf.File, error) {
 	if len(link.id) > 0 {
 		needs += fmt.Sprintf(" with build-id %x", link.id)
 	}
-	if s.Alt != "" {
-		sup, err := elf.Open(s.Alt)
+	paths := s.supplements(f, link)
+	if s.Named != nil {
+		list, err := s.named()
 		if err != nil {
 			return nil, err
 		}
-		sup.MaxDecompressed = f.MaxDecompressed
-		wrong, err := link.mismatch(sup)
-		if wrong != "" {
-			err = fmt.Errorf("%s; the build-id of %s is %s: pass the supplementary file from the "+
-				"same run of dwz",
-				needs, s.Alt, wrong)
+		for _, n := range list {
+			if n.isSup || len(link.id) > 0 && bytes.Equal(n.id, link.id) {
+				paths = append(paths, n.path)
+			}
 		}
-		if err != nil {
-			sup.Close()
-			return nil, err
-		}
-		return sup, nil
 	}
 	var looked tried
-	for _, path := range s.supplements(f, link) {
+	for _, path := range paths {
 		sup, err := elf.Open(path)
 		if err != nil {
 			looked.add(path, "")
 			continue
 		}
-		sup.MaxDecompressed = f.MaxDecompressed
 		wrong, err := link.mismatch(sup)
 		if wrong == "" && err == nil {
 			s.tell("%s: its supplementary file is %s", f.Path, path)
@@ -52,15 +45,18 @@ func (s *Search) supplement(f *elf.File, link *supplement) (*elf.File, error) {
 		}
 		looked.add(path, "build-id "+wrong)
 	}
-	if s.Follow != nil {
-		return nil, fmt.Errorf("%s, but the command line doesn't name it; pass it with --alt", needs)
+	switch {
+	case s.Named != nil && len(looked) == 0:
+		return nil, fmt.Errorf("%s, but no --debug-file names it; add --debug-file for it", needs)
+	case s.Named != nil:
+		return nil, fmt.Errorf("%s, which is none of %v; pass the supplementary file from the same "+
+			"run of dwz with --debug-file", needs, looked)
+	case len(looked) == 0:
+		return nil, fmt.Errorf("%s, but --debug-dir= turns off the search for it; pass it with "+
+			"--debug-file", needs)
 	}
-	if len(looked) == 0 {
-		return nil, fmt.Errorf("%s, but --debug-dir= turns off the search for it; pass it with --alt",
-			needs)
-	}
-	return nil, fmt.Errorf("%s, which was not found at %v; pass it with --alt, or the directory "+
-		"of debug files with --debug-dir", needs, looked)
+	return nil, fmt.Errorf("%s, which was not found at %v; pass it with --debug-file, or the "+
+		"directory of debug files with --debug-dir", needs, looked)
 }
 
 // mismatch returns "" if sup has the build-id in the link, otherwise the build-id of sup, or "none"

@@ -15,36 +15,37 @@ func TestSupplement(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		files  map[string]string // .debug_sup by path; "": no ELF file
-		search Search
+		search *Search
 		found  string
 		err    string
 	}{
-		{"at its name", map[string]string{".dwz/x.dwz": right}, Search{Dirs: []string{"d"}},
+		{"at its name", map[string]string{".dwz/x.dwz": right}, &Search{Dirs: []string{"d"}},
 			".dwz/x.dwz", ""},
-		{"--alt", map[string]string{"y": right, ".dwz/x.dwz": right},
-			Search{Alt: "y", Dirs: []string{""}}, "y", ""},
-		{"--alt of another build", map[string]string{"y": wrong, ".dwz/x.dwz": right},
-			Search{Alt: "y", Dirs: []string{"d"}}, "",
-			needs + "; the build-id of y is 03: pass the supplementary file from the same run of " +
-				"dwz"},
-		{"--alt without build-id", map[string]string{"y": sup(1, "", "")}, Search{Alt: "y"}, "",
-			needs + "; the build-id of y is none"},
-		{"--alt is missing", nil, Search{Alt: "y"}, "", "stat y: no such file"},
-		{"--alt is no ELF file", map[string]string{"y": ""}, Search{Alt: "y"}, "", "y: not an ELF file"},
+		{"named", map[string]string{"x": wrong, "y": right, ".dwz/x.dwz": right},
+			&Search{Named: []string{"", "x", "y"}}, "y", ""},
+		{"named, of another build", map[string]string{"y": wrong, ".dwz/x.dwz": right},
+			&Search{Named: []string{"y"}}, "", needs + ", which is none of y (build-id 03); pass the " +
+				"supplementary file from the same run of dwz with --debug-file"},
+		{"named, without build-id", map[string]string{"y": sup(1, "", "")}, &Search{Named: []string{"y"}},
+			"", needs + ", which is none of y (build-id none)"},
+		{"none is named", map[string]string{".dwz/x.dwz": right}, &Search{Named: []string{""}}, "",
+			needs + ", but no --debug-file names it; add --debug-file for it"},
+		{"named is no ELF file", map[string]string{"y": ""}, &Search{Named: []string{"y"}}, "",
+			"y: not an ELF file"},
 		{"below another directory", map[string]string{".dwz/x.dwz": wrong, "d/.dwz/x.dwz": right},
-			Search{Dirs: []string{"c", "d"}}, "d/.dwz/x.dwz", ""},
+			&Search{Dirs: []string{"c", "d"}}, "d/.dwz/x.dwz", ""},
 		{"by its build-id", map[string]string{"d/.build-id/01/02.debug": right},
-			Search{Dirs: []string{"c", "d"}}, "d/.build-id/01/02.debug", ""},
+			&Search{Dirs: []string{"c", "d"}}, "d/.build-id/01/02.debug", ""},
 		{"several directories", map[string]string{"c/.build-id/01/02.debug": right,
-			"d/.dwz/x.dwz": right}, Search{Dirs: []string{"c", "d"}}, "c/.build-id/01/02.debug", ""},
+			"d/.dwz/x.dwz": right}, &Search{Dirs: []string{"c", "d"}}, "c/.build-id/01/02.debug", ""},
 		{"nowhere", map[string]string{".dwz/x.dwz": wrong, "d/.dwz/x.dwz": ""},
-			Search{Dirs: []string{"d"}}, "", needs + ", which was not found at .dwz/x.dwz (build-id 03), " +
-				"d/.dwz/x.dwz, d/.build-id/01/02.debug; pass it with --alt, or the directory"},
-		{"nothing is looked for", map[string]string{".dwz/x.dwz": right}, Search{Dirs: []string{""}}, "",
-			needs + ", but --debug-dir= turns off the search for it; pass it with --alt"},
-		{"it needs another one", map[string]string{".dwz/x.dwz": "alt"}, Search{Dirs: []string{"d"}}, "",
+			&Search{Dirs: []string{"d"}}, "", needs + ", which was not found at .dwz/x.dwz (build-id 03), " +
+				"d/.dwz/x.dwz, d/.build-id/01/02.debug; pass it with --debug-file, or the directory"},
+		{"nothing is looked for", map[string]string{".dwz/x.dwz": right}, &Search{Dirs: []string{""}}, "",
+			needs + ", but --debug-dir= turns off the search for it; pass it with --debug-file"},
+		{"it needs another one", map[string]string{".dwz/x.dwz": "alt"}, &Search{Dirs: []string{"d"}}, "",
 			".dwz/x.dwz: this supplementary file (dwz -m) refers to another one, \"z\""},
-		{"a damaged one", map[string]string{".dwz/x.dwz": "\x05"}, Search{Dirs: []string{"d"}}, "",
+		{"a damaged one", map[string]string{".dwz/x.dwz": "\x05"}, &Search{Dirs: []string{"d"}}, "",
 			".dwz/x.dwz: section .debug_sup doesn't hold a version"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -80,7 +81,7 @@ func TestSupplement(t *testing.T) {
 				t.Errorf("found %s, %v; want %q, %q", text, err, tt.found, tt.err)
 			}
 			said := "bin/file: its supplementary file is " + tt.found
-			if looked := tt.search.Alt == ""; looked != (len(told) == 1) || looked && told[0] != said {
+			if len(told) != 1 || told[0] != said {
 				t.Errorf("told %q", told)
 			}
 		})

@@ -55,7 +55,7 @@ func (f *File) Complete(stripped *File) error {
 }
 
 const detachedText = "no contents: this is a separate debug file; pass the stripped file, and " +
-	"this one with --dwarf"
+	"this one with --debug-file"
 
 // detached reports whether the section's contents are only in the stripped file.
 func (s *Section) detached() bool { return s.Type == stdelf.SHT_NOBITS && s.Size > 0 }

@@ -92,8 +92,7 @@ func (f *File) checkDecompressed() error {
 	limit := max(smallDecompressed, usualRatio*len(f.data), f.MaxDecompressed)
 	if total > limit {
 		return f.errorf("its compressed sections decompress to %d bytes, more than %d; if that is right, "+
-			"run llvm-objcopy --decompress-debug-sections on the file, or pass "+
-			"--max-decompressed=%d to btfgen or btfdedup", total, limit, total)
+			"run llvm-objcopy --decompress-debug-sections on the file", total, limit)
 	}
 	return nil
 }

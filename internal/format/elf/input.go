@@ -52,6 +52,12 @@ func (in Input) Open() (*File, error) {
 // the file holds nothing else, which is also true for members of thin archives.
 func (in Input) Path() (path string, whole bool) { return in.path, in.size < 0 }
 
+// IsArchive reports whether the file at path is an archive. The file may be missing.
+func IsArchive(path string) bool {
+	magic, err := readMagic(path)
+	return err == nil && isArchiveMagic(magic)
+}
+
 // readMagic reads the first bytes of a file: as many as the magic number of an archive has. It does
 // not read special files such as pipes, which cannot be archives.
 func readMagic(path string) (string, error) {

@@ -96,7 +96,7 @@ func (l *lister) all(path string, a *archive) error {
 func (l *lister) add(path string, m *member) error {
 	if m.thin && l.follow != nil && !l.follow[filepath.Clean(m.path)] {
 		return fmt.Errorf("%s: this member of a thin archive is in the file %s, which no "+
-			"--follow names; add --follow for it, or convert the members instead of the "+
+			"--debug-file names; add --debug-file for it, or convert the members instead of the "+
 			"archive", m.Label, m.path)
 	}
 	inner := func(a *archive) error { return l.all(m.path, a) }
@@ -146,6 +146,5 @@ func (l *lister) isArchive(path string) bool {
 	if l.listed[place{path, 0}] {
 		return false
 	}
-	magic, err := readMagic(path)
-	return err == nil && isArchiveMagic(magic)
+	return IsArchive(path)
 }

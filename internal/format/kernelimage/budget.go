@@ -18,6 +18,6 @@ func (b *Budget) Spend(n int) error {
 	if b.spent.Add(int64(n)) <= b.Limit {
 		return nil
 	}
-	return fmt.Errorf("more than %d bytes when decompressed; if that is right, raise "+
-		"--max-decompressed", b.Limit)
+	return fmt.Errorf("more than %d bytes when decompressed; if that is right, "+
+		"decompress it first, or raise --max-decompressed if the verb has it", b.Limit)
 }

@@ -71,10 +71,10 @@ func (f *Files) find(s *dwarf.Skeleton) (*Found, error) {
 }
 
 func (f *Files) findFile(s *dwarf.Skeleton) (*Found, error) {
-	places := f.places(s)
+	places, search := f.places(s), f.finder.files()
 	var problem error
 	for _, path := range places {
-		if !f.finder.follows() && !isFile(path) {
+		if search.Named == nil && !isFile(path) {
 			continue
 		}
 		o, err := f.acquire(path)
@@ -92,26 +92,26 @@ func (f *Files) findFile(s *dwarf.Skeleton) (*Found, error) {
 		}
 		f.release(o)
 	}
-	if problem == nil && f.finder.follows() {
-		return nil, fmt.Errorf("split DWARF: the unit is in %.200q (dwo id %#016x), but no "+
-			"--follow names a file %.200s; add --follow for it, or pass a package of .dwo files "+
-			"with --dwp", s.Name,
-			s.ID, message.Printable(filepath.Base(s.Name)))
+	unit := fmt.Sprintf("split DWARF: the unit is in %.200q (dwo id %#016x)", s.Name, s.ID)
+	switch {
+	case problem != nil:
+		return nil, fmt.Errorf("%s, but %w", unit, problem)
+	case search.Named != nil:
+		return nil, fmt.Errorf("%s, but no --debug-file names a file %.200s; add --debug-file for it "+
+			"or for a package of .dwo files", unit, message.Printable(filepath.Base(s.Name)))
+	case search.Off():
+		return nil, fmt.Errorf("%s, but --debug-dir= turns off the search for it; pass it with "+
+			"--debug-file", unit)
 	}
-	if problem != nil {
-		return nil, fmt.Errorf("split DWARF: the unit is in %.200q (dwo id %#016x), but %w", s.Name,
-			s.ID, problem)
-	}
-	return nil, fmt.Errorf("split DWARF: the unit is in %.200q (dwo id %#016x), which was not found"+
-		"%s; pass the directory of the .dwo files with --dwo-dir, or a package of them with --dwp",
-		s.Name, s.ID, f.looked(places))
+	return nil, fmt.Errorf("%s, which was not found%s; pass the directory of the .dwo files with "+
+		"--debug-dir, or a package of them with --debug-file", unit, f.looked(places))
 }
 
 func mismatch(o *opened) error {
 	for i := range o.data.Units {
 		if u := &o.data.Units[i]; u.Kind == dwarf.UnitCompile {
 			return fmt.Errorf("%s is from another compilation (dwo id %#016x); compile again, or "+
-				"pass the directory of the matching .dwo file with --dwo-dir", o.path, u.Signature)
+				"pass the matching .dwo file with --debug-file", o.path, u.Signature)
 		}
 	}
 	return fmt.Errorf("%s has no split unit (.debug_info.dwo); compile again", o.path)
@@ -139,7 +139,7 @@ func (f *Files) looked(places []string) string {
 const maxParts = 64
 
 // places lists the paths at which the .dwo file of a skeleton may be, in search order. With
-// --follow, these are the listed files with the same base name. Otherwise, they are paths in the
+// --debug-file, these are the named files with the same base name. Otherwise, they are paths in the
 // directories that the user names, then in the directory of the input. In each directory, the file
 // is looked for at the path that the compiler recorded, then at shorter and shorter suffixes of
 // that path. If the user names no directory, the last place is the absolute path at which the
@@ -148,10 +148,14 @@ func (f *Files) places(s *dwarf.Skeleton) []string {
 	if s.Name == "" || strings.ContainsRune(s.Name, 0) {
 		return nil
 	}
-	if f.finder.follows() {
-		return f.finder.followed(s.Name)
+	search := f.finder.files()
+	if search.Named != nil {
+		return f.finder.named(s.Name)
 	}
-	dirs := slices.Clone(f.finder.Dirs)
+	if search.Off() {
+		return nil
+	}
+	dirs := slices.DeleteFunc(slices.Clone(search.Dirs), func(dir string) bool { return dir == "" })
 	if f.main.Holder != "" {
 		dirs = append(dirs, filepath.Dir(f.main.Holder))
 	}
@@ -175,7 +179,7 @@ func (f *Files) places(s *dwarf.Skeleton) []string {
 	if !filepath.IsAbs(written) {
 		written = filepath.Join(s.Dir, s.Name)
 	}
-	if len(f.finder.Dirs) == 0 && filepath.IsAbs(written) {
+	if search.Dirs == nil && filepath.IsAbs(written) {
 		add(filepath.Clean(written))
 	}
 	return list

@@ -1,12 +1,14 @@
 package splitdwarf
 
 import (
+	"cmp"
 	"errors"
-	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 
+	"github.com/rules-btf/rules_btf/internal/format/debugfile"
 	"github.com/rules-btf/rules_btf/internal/format/dwarf"
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 )
@@ -14,32 +16,28 @@ import (
 // Finder finds the split units of any number of files. If it is nil or the zero value, it looks
 // where compilers and dwp write them. Several goroutines may use a Finder concurrently.
 type Finder struct {
-	// Dirs are directories in which .dwo files have the paths that the compiler recorded, or suffixes
-	// of these paths. If Dirs isn't empty, the directory of the compilation is not read.
-	Dirs []string
-	// Follow lists the .dwo files that may be read, in any directory. Other files in the list are
-	// ignored. If Follow is nil or points to nil, any .dwo file may be read.
-	Follow *[]string
-	// Package is a .dwp file, or "". Units that the package lacks are looked for elsewhere.
-	Package string
+	// Files says where files may be. In Files.Dirs, .dwo files have the paths that the compiler
+	// recorded, or suffixes of these paths; if Dirs isn't nil, the directory of the compilation is not
+	// read. The .dwo files in Files.Named may be in any directory. nil means the zero value.
+	Files *debugfile.Search
 
-	once sync.Once
-	pkg  *opened
-	err  error
+	once   sync.Once
+	opened []*opened // the packages in Files.Named
+	err    error
 
 	listing sync.Once
-	listed  map[string][]string // the files of Follow by base name
+	listed  map[string][]string // Files.Named by base name
 }
 
-// errInterrupted is returned to later users of the package if open panicked in another thread.
-var errInterrupted = errors.New("another thread failed to open the package of .dwo files")
+// errInterrupted is the error in other threads if openAll panicked.
+var errInterrupted = errors.New("another thread failed to open the packages of .dwo files")
 
-// Close closes the package. Afterwards, no unit that x has found may be used.
+// Close closes the packages. Afterwards, no unit that x has found may be used.
 func (x *Finder) Close() {
-	if x.pkg != nil {
-		x.pkg.file.Close()
-		x.pkg = nil
+	for _, o := range x.opened {
+		o.file.Close()
 	}
+	x.opened = nil
 }
 
 type opened struct {
@@ -49,13 +47,13 @@ type opened struct {
 	users int
 }
 
-// open opens the file at path, which has split units of main, and reads the list of these units.
-func open(path string, main *elf.File) (*opened, error) {
+// open opens the file at path, which has split units, and reads the list of these units.
+func open(path string) (*opened, error) {
 	f, err := elf.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	f.Threads, f.MaxDecompressed = 1, main.MaxDecompressed
+	f.Threads = 1
 	d, err := dwarf.NewSplit(f)
 	if err != nil {
 		f.Close()
@@ -72,7 +70,7 @@ type Files struct {
 
 	once     sync.Once
 	packages []*dwarf.Data // searched first for each unit
-	beside   *opened       // the package beside the input
+	beside   []*opened     // the packages that belong to the input's path
 	err      error
 
 	mu    sync.Mutex
@@ -93,11 +91,8 @@ func (x *Finder) Of(main *elf.File, prefix string) *Files {
 
 // Close closes the files that were opened for the input.
 func (f *Files) Close() {
-	for _, o := range append(f.idle, f.busy...) {
+	for _, o := range slices.Concat(f.idle, f.busy, f.beside) {
 		o.file.Close()
-	}
-	if f.beside != nil {
-		f.beside.file.Close()
 	}
 	f.idle, f.busy, f.beside = nil, nil, nil
 }
@@ -107,31 +102,37 @@ func (f *Files) openPackages() {
 	if own, err := f.ownUnits(); err != nil || own != nil {
 		f.packages, f.err = append(f.packages, own), err
 	}
-	if x := f.finder; x.Package != "" && f.err == nil {
+	x := f.finder
+	list, err := []*opened(nil), error(nil)
+	if x.files().Named != nil {
 		x.once.Do(func() {
 			x.err = errInterrupted
-			x.pkg, x.err = open(x.Package, f.main)
+			x.opened, x.err = x.openAll("")
 		})
-		if f.err = x.err; f.err == nil {
-			f.packages = append(f.packages, x.pkg.data.For(f.prefix))
-			if x.pkg.data.SplitUnits() == 0 {
-				f.err = fmt.Errorf("%s: no split units (.debug_info.dwo); pass a package made by dwp",
-					x.Package)
-			}
-		}
+		list, err = x.opened, x.err
+	} else {
+		f.beside, err = x.openAll(f.main.Holder)
+		list = f.beside
 	}
-	if f.finder.follows() {
-		return
-	}
-	if path := f.main.Holder + packageSuffix; f.main.Holder != "" && f.err == nil && isFile(path) {
-		if f.beside, f.err = open(path, f.main); f.err == nil {
-			f.packages = append(f.packages, f.beside.data.For(f.prefix))
-		}
+	f.err = cmp.Or(f.err, err)
+	for _, o := range list {
+		f.packages = append(f.packages, o.data.For(f.prefix))
 	}
 }
 
-// packageSuffix is added to the name of a linked file to get the name of its package.
-const packageSuffix = ".dwp"
+// openAll opens the packages that may have units of the input at path. After an error, the list has
+// those that are open.
+func (x *Finder) openAll(path string) (list []*opened, err error) {
+	paths, err := x.files().Packages(path)
+	for _, path := range paths {
+		o, err := open(path)
+		if err != nil {
+			return list, err
+		}
+		list = append(list, o)
+	}
+	return list, err
+}
 
 func isFile(path string) bool {
 	info, err := os.Stat(path)
@@ -174,7 +175,7 @@ func (f *Files) acquire(path string) (*opened, error) {
 		}
 	}
 	f.mu.Unlock()
-	o, err := open(path, f.main)
+	o, err := open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/convert"
+	"github.com/rules-btf/rules_btf/internal/format/debugfile"
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/format/splitdwarf"
 	"github.com/rules-btf/rules_btf/internal/model/features"
@@ -35,6 +36,11 @@ func convertStored(t testing.TB, name string, split *splitdwarf.Finder) error {
 	return err
 }
 
+// named returns a Finder that only reads the file at path.
+func named(path string) *splitdwarf.Finder {
+	return &splitdwarf.Finder{Files: &debugfile.Search{Named: []string{path}}}
+}
+
 // TestStored converts the seeds of the fuzz test.
 func TestStored(t *testing.T) {
 	for _, name := range stored {
@@ -44,8 +50,7 @@ func TestStored(t *testing.T) {
 	}
 	for name := range packages {
 		for _, object := range []string{name, name + "-types"} {
-			split := splitdwarf.Finder{Package: filepath.Join("testdata", name+".dwp")}
-			if err := convertStored(t, object, &split); err != nil {
+			if err := convertStored(t, object, named(filepath.Join("testdata", name+".dwp"))); err != nil {
 				t.Error(err)
 			}
 		}
@@ -75,6 +80,6 @@ func FuzzFile(f *testing.F) {
 		if err := os.WriteFile(path, data, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		_ = convertStored(t, stored[int(which)%len(stored)], &splitdwarf.Finder{Package: path})
+		_ = convertStored(t, stored[int(which)%len(stored)], named(path))
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rules-btf/rules_btf/internal/format/debugfile"
 	"github.com/rules-btf/rules_btf/internal/format/dwarf"
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 )
@@ -14,7 +15,7 @@ import (
 func TestPlaces(t *testing.T) {
 	for _, c := range []struct {
 		name, dir string
-		dirs      string // --dwo-dir, separated by spaces
+		dirs      string // --debug-dir, separated by spaces; "-": an empty one
 		input     string
 		want      string
 	}{
@@ -34,10 +35,15 @@ func TestPlaces(t *testing.T) {
 		{name: "./a/../x.dwo", dir: ".", input: "out/x", want: "out/x.dwo"},
 		{name: "./a/../x.dwo", dir: "."},
 		{name: "..", dir: "/src", dirs: "d"},
+		{name: "x.dwo", dir: "/src", dirs: "-", input: "/out/x.o"},
 		{name: "", dir: "/src", input: "/out/x.o"},
 		{name: "x\x00.dwo", dir: "/src", input: "/out/x.o"},
 	} {
-		f := (&Finder{Dirs: strings.Fields(c.dirs)}).Of(&elf.File{Holder: c.input}, "")
+		search := &debugfile.Search{}
+		for _, dir := range strings.Fields(c.dirs) {
+			search.Dirs = append(search.Dirs, strings.Trim(dir, "-"))
+		}
+		f := (&Finder{Files: search}).Of(&elf.File{Holder: c.input}, "")
 		got := f.places(&dwarf.Skeleton{Name: c.name, Dir: c.dir})
 		if !slices.Equal(got, strings.Fields(c.want)) {
 			t.Errorf("%q of %s, directories %q: %q, want %s", c.name, c.input, c.dirs, got, c.want)
@@ -45,10 +51,10 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestFollowed checks that a .dwo file is looked for at the paths in Follow with its base name, the
+// TestNamed checks that a .dwo file is looked for at the paths in Files.Named with its base name, the
 // likeliest first.
-func TestFollowed(t *testing.T) {
-	follow := strings.Fields("x.dwo a/core.dwo out/kernel/sched/core.dwo mm/core.dwo " +
+func TestNamed(t *testing.T) {
+	named := strings.Fields("x.dwo a/core.dwo out/kernel/sched/core.dwo mm/core.dwo " +
 		"kernel/core.dwo " +
 		"core.dwo/y")
 	for name, want := range map[string]string{
@@ -60,7 +66,7 @@ func TestFollowed(t *testing.T) {
 		"..":                     "",
 		"":                       "",
 	} {
-		f := (&Finder{Follow: &follow}).Of(&elf.File{Holder: "x.o"}, "")
+		f := (&Finder{Files: &debugfile.Search{Named: named}}).Of(&elf.File{Holder: "x.o"}, "")
 		if got := f.places(&dwarf.Skeleton{Name: name}); !slices.Equal(got, strings.Fields(want)) {
 			t.Errorf("%q: %q, want %s", name, got, want)
 		}
@@ -74,7 +80,8 @@ func FuzzPlaces(f *testing.F) {
 	f.Add("/a/./../x.dwo", "/")
 	f.Add(strings.Repeat("a/", 1000)+"..", "")
 	f.Fuzz(func(t *testing.T, name, dir string) {
-		files := (&Finder{Dirs: []string{"one/dir"}}).Of(&elf.File{Holder: "in/x.o"}, "")
+		search := &debugfile.Search{Dirs: []string{"one/dir"}}
+		files := (&Finder{Files: search}).Of(&elf.File{Holder: "in/x.o"}, "")
 		places := files.places(&dwarf.Skeleton{Name: name, Dir: dir})
 		for _, p := range places {
 			one, _ := filepath.Rel("one/dir", p)

@@ -1,5 +1,6 @@
 // Package features has the features and sets of them. A feature is an optional part of BTF
-// generation, and has the same name as in pahole's --btf_features.
+// generation, and has the same name as in pahole's --btf_features. Only SkipUnencodable is not a
+// feature of pahole.
 package features
 
 import (
@@ -31,13 +32,14 @@ const (
 	TrueSignature                     // clones under their full names, with the parameters that remain
 	Layout                            // the header's layout section (hdr_len 32), Linux 7.1
 	Inline                            // the sites where functions were inlined, Linux 7.4
+	SkipUnencodable                   // leave out units that BTF can't express, with a warning
 	end
 )
 
 // names are the names of the features, in the order of their bits.
 var names = []string{"encode_force", "var", "float", "decl_tag", "type_tag", "enum64",
 	"optimized_func", "consistent_func", "decl_tag_kfuncs", "reproducible_build", "distilled_base",
-	"global_var", "attributes", "true_signature", "layout", "inline"}
+	"global_var", "attributes", "true_signature", "layout", "inline", "skip_unencodable"}
 
 const none = "none" // the empty set
 
@@ -55,10 +57,12 @@ func Default() Set { return DeclTagKfuncs<<1 - 1 }
 // All gives the set of every known feature.
 func All() Set { return end - 1 }
 
-// PaholeAll gives the set of features in "all", as in pahole 1.32. It leaves out three features: a
-// distilled base requires a base, and the layout section and sites of inlined functions require a
-// new kernel.
-func PaholeAll() Set { return All().Without(DistilledBase).Without(Layout).Without(Inline) }
+// PaholeAll gives the set of features in "all", as in pahole 1.32. It leaves out SkipUnencodable
+// and three features of pahole: a distilled base requires a base, and the layout section and sites
+// of inlined functions require a new kernel.
+func PaholeAll() Set {
+	return All().Without(DistilledBase).Without(Layout).Without(Inline).Without(SkipUnencodable)
+}
 
 // Merging is a feature of pahole 1.32. Parse accepts its name, but it isn't a feature here, because
 // the units of a file are always merged.

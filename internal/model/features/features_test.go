@@ -30,6 +30,7 @@ func TestParse(t *testing.T) {
 		{"all", defaultNames + ",reproducible_build,global_var,attributes,true_signature"},
 		{"all,-global_var,layout", defaultNames + ",reproducible_build,attributes,true_signature,layout"},
 		{"var,force_cu_merging", "var"},
+		{"skip_unencodable,var", "var,skip_unencodable"},
 		{"force_cu_merging", "none"},
 		{"+force_cu_merging", defaultNames},
 		// This is the list in the scripts of Linux 7.2, without -j and other options.

@@ -29,7 +29,6 @@ type Options struct {
 	CopyRoot  string   // the directory to copy, with the workspace in it; "" for the workspace
 	Scratch   string   // where to make the directory for all files; "" for the temporary directory
 	Keep      string   // an existing directory for A.log and B.log; "" to remove the logs
-	Startup   []string // flags for Bazel before the command
 	Args      []string // flags and targets for "bazel build"
 	Out       io.Writer
 }
@@ -177,7 +176,7 @@ func (b *Builds) shell(ctx context.Context, i int, script string, args ...string
 func (b *Builds) bazel(ctx context.Context, i int, args ...string) error {
 	argv := []string{b.opt.Bazel, "--output_user_root=" + filepath.Join(b.scratch, "user"),
 		"--output_base=" + b.of[i][outputBase]}
-	return b.shell(ctx, i, `exec "$@"`, slices.Concat(argv, b.opt.Startup, args)...)
+	return b.shell(ctx, i, `exec "$@"`, slices.Concat(argv, args)...)
 }
 
 // Copy makes the copy of Root that the second build uses, without the links to Bazel's outputs

@@ -25,8 +25,8 @@ func required(c *cobra.Command) (names []string) {
 	return names
 }
 
-// Verbs tests each command of a program: its help text and the examples in it, its common flags,
-// and its exit codes for files that don't exist and for wrong usage.
+// Verbs tests each command of a program: its help text and the examples in it, how many flags it
+// has, its common flags, and its exit codes for files that don't exist and for wrong usage.
 func Verbs(t *testing.T, program func() *cobra.Command) {
 	t.Chdir(t.TempDir())
 	run := func(args ...string) (code int, stdout, stderr string) {
@@ -56,6 +56,7 @@ func Verbs(t *testing.T, program func() *cobra.Command) {
 				t.Errorf("help %s and --help print different texts:\n%s", c.Name(), same)
 			}
 			narrow(t, help)
+			fewFlags(t, c)
 			for e := range strings.Lines(c.Example) {
 				if !strings.Contains(help, "  "+e) {
 					t.Errorf("the help text lacks the example %s", e)

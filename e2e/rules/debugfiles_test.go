@@ -35,7 +35,7 @@ vmlinux_btf(name = "vmlinux", srcs = ["thin.a"], debug = members)
 btf_objects(name = "split", srcs = ["split/a.o", "split/b.o", "split/thin.a"],
             debug = dwos + ["split/a.o", "split/b.o"])
 vmlinux_btf(name = "linked", vmlinux = "split/linked", debug = dwos)
-vmlinux_btf(name = "dwz_btf", vmlinux = "dwz", alt = "sup")
+vmlinux_btf(name = "dwz_btf", vmlinux = "dwz", debug = ["sup"])
 vmlinux_btf(name = "stripped_btf", vmlinux = "stripped", debug = ["stripped.debug"])
 modules_btf(name = "modules", modules = ["split/m.ko"], base = ":linked", debug = dwos)
 `
@@ -89,17 +89,17 @@ func TestUndeclared(t *testing.T) {
 	w := followWorkspace(t)
 	wrong := map[string]string{ // maps each target to a part of the error of its action
 		"bare_import": "follow/thin.a(a.o): this member of a thin archive is in the file follow/a.o, " +
-			"which no --follow names; add --follow for it, or convert the members instead of the " +
-			"archive; in Bazel, --follow is the attribute debug (not in cc_btf, ",
+			"which no --debug-file names; add --debug-file for it, or convert the members instead of " +
+			"the archive; in Bazel, --debug-file is the attribute debug (not in cc_btf, ",
 		"bare_archive":        "follow/thin.a(a.o): this member of a thin archive",
 		"bare_archive_of_one": "follow/thin.a(a.o): this member of a thin archive",
 		"bare_vmlinux":        "follow/thin.a(a.o): this member of a thin archive",
-		"bare_split": "but no --follow names a file a.dwo; add --follow for it, or pass " +
-			"a package",
-		"bare_linked": "but no --follow names a file a.dwo; add --follow for it, or pass " +
-			"a package",
-		"bare_dwz":      "but the command line doesn't name it; pass it with --alt; in Bazel",
-		"bare_stripped": "--dwarf is the attribute debug",
+		"bare_split": "but no --debug-file names a file a.dwo; add --debug-file for it " +
+			"or for a package",
+		"bare_linked": "but no --debug-file names a file a.dwo; add --debug-file for it " +
+			"or for a package",
+		"bare_dwz":      "but no --debug-file names it; add --debug-file for it; in Bazel",
+		"bare_stripped": "--debug-file is the attribute debug",
 	}
 	targets := " //follow:bare_cc" // fails because an action of bare_import fails
 	for target := range wrong {

@@ -4,17 +4,23 @@ import (
 	"cmp"
 	"path/filepath"
 	"slices"
+
+	"github.com/rules-btf/rules_btf/internal/format/debugfile"
 )
 
-// follows reports whether only the .dwo files in Follow are read.
-func (x *Finder) follows() bool { return x.Follow != nil && *x.Follow != nil }
+func (x *Finder) files() *debugfile.Search {
+	if x.Files == nil {
+		return &debugfile.Search{}
+	}
+	return x.Files
+}
 
-// followed returns the files in Follow that have the same base name as path. Files whose paths have
-// the longest suffix in common with path come first.
-func (x *Finder) followed(path string) []string {
+// named returns the files in Files.Named that have the same base name as path. Files whose paths
+// have the longest suffix in common with path come first.
+func (x *Finder) named(path string) []string {
 	x.listing.Do(func() {
-		x.listed = make(map[string][]string, len(*x.Follow))
-		for _, path := range *x.Follow {
+		x.listed = make(map[string][]string, len(x.Files.Named))
+		for _, path := range x.Files.Named {
 			name := filepath.Base(path)
 			x.listed[name] = append(x.listed[name], path)
 		}
