@@ -106,7 +106,6 @@ func Linked(path string, how How) (*Result, error) {
 	}
 	options := link.Options{Facts: known, Base: how.Bases.Base, BasePath: how.Bases.Path,
 		Features: how.Convert.Features, Variables: how.Variables.Which, Jobs: how.Convert.Jobs}
-	options.Last = !how.Inlined && !how.Variables.Apart && how.Convert.Shared == nil
 	if how.Variables.Apart {
 		options.Variables = link.PerCPU
 	}
