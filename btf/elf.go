@@ -83,8 +83,7 @@ func FromELF(name string, r io.ReaderAt, options Options) (*Result, error) {
 	noFiles := []string{}
 	made, err := pipeline.Linked(name, pipeline.How{Files: memory(data), Bases: bases,
 		Convert: convert.Options{Features: set, LangExclude: excluded, Jobs: options.Threads,
-			Warn: options.Warn, Counts: new(convert.Counts),
-			Split: &splitdwarf.Finder{Follow: &noFiles}}})
+			Warn: options.Warn, Split: &splitdwarf.Finder{Follow: &noFiles}}})
 	if err != nil {
 		return nil, err
 	}

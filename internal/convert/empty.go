@@ -1,9 +1,9 @@
 package convert
 
 import (
-	"errors"
 	"bytes"
 	stdelf "debug/elf"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"

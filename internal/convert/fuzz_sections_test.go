@@ -86,7 +86,7 @@ func FuzzSections(f *testing.F) {
 		if err != nil {
 			return
 		}
-		merged, err := object.Merge(result)
+		merged, err := object.Merge(result.Object)
 		if err != nil {
 			t.Fatal(err)
 		}

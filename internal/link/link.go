@@ -144,7 +144,7 @@ func (opt *Options) resolve(o *object.Object) (*resolution, error) {
 	}
 	all := o.Units
 	if opt.Variables == PerCPU && opt.Features.Has(features.GlobalVar) {
-		all = withoutGlobals(o.Graph, all)
+		all = without(o.Graph, all, isGlobal)
 		opt.withoutGlobals()
 	}
 	r := &resolution{}
@@ -310,27 +310,22 @@ func (opt *Options) withoutGlobals() {
 	}
 }
 
-// withoutGlobals returns copies of the units, as they would be without the feature global_var.
-func withoutGlobals(g *types.Graph, units []object.Unit) []object.Unit {
-	drop := make([]bool, len(g.Nodes))
-	for i := range g.Nodes {
-		switch n := &g.Nodes[i]; n.Kind {
-		case types.KindVar:
-			drop[i] = n.Flag
-		case types.KindDeclTag:
-			drop[i] = drop[n.Ref] // children come first
-		}
-	}
-	return without(units, func(id types.ID) bool { return drop[id] })
-}
+// isGlobal reports whether a unit would lack a node without the feature global_var.
+func isGlobal(n *types.Node) bool { return n.Kind == types.KindVar && n.Flag }
 
-// without returns copies of the units without the items for which drop returns true. BTF that is
-// already linked keeps them.
-func without(units []object.Unit, drop func(id types.ID) bool) []object.Unit {
+// without returns copies of the units without the items for which drop returns true, and without
+// the declaration tags on these. BTF that is already linked keeps them.
+func without(g *types.Graph, units []object.Unit, drop func(n *types.Node) bool) []object.Unit {
 	units = slices.Clone(units)
 	for i := range units {
 		if u := &units[i]; !u.FromBTF {
-			u.Items = slices.DeleteFunc(slices.Clone(u.Items), drop)
+			u.Items = slices.DeleteFunc(slices.Clone(u.Items), func(id types.ID) bool {
+				n := g.Node(id)
+				if n.Kind == types.KindDeclTag {
+					n = g.Node(n.Ref)
+				}
+				return drop(n)
+			})
 		}
 	}
 	return units
