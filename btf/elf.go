@@ -82,9 +82,8 @@ func FromELF(name string, r io.ReaderAt, options Options) (*Result, error) {
 		return nil, err
 	}
 	made, err := pipeline.Linked(name, pipeline.How{Files: memory(data), Bases: bases,
-		Convert: convert.Options{Features: set.Without(features.SkipUnencodable),
-			SkipUnencodable: set.Has(features.SkipUnencodable), LangExclude: excluded, Jobs: options.Threads,
-			Warn: options.Warn, Counts: new(convert.Counts),
+		Convert: convert.Options{Features: set, LangExclude: excluded, Jobs: options.Threads,
+			Warn:  options.Warn,
 			Split: &splitdwarf.Finder{Files: &debugfile.Search{Named: []string{}}}}})
 	if err != nil {
 		return nil, err

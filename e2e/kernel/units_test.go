@@ -44,15 +44,15 @@ func units(t *testing.T, path string) (paths []string) {
 	}
 	defer f.Close()
 	dir := t.TempDir()
-	_, err = convert.File(f, convert.Options{Features: features.Default(), LangExclude: rust,
-		Each: func(number int, o *object.Object) error {
-			data, err := object.Write(o, 1)
-			if err != nil {
-				return err
-			}
-			paths = append(paths, filepath.Join(dir, fmt.Sprintf("%05d.btfo", number)))
-			return os.WriteFile(paths[len(paths)-1], data, 0o666)
-		}})
+	options := convert.Options{Features: features.Default(), LangExclude: rust}
+	err = convert.EachUnit(f, options, nil, func(number int, o *object.Object) error {
+		data, err := object.Write(o, 1)
+		if err != nil {
+			return err
+		}
+		paths = append(paths, filepath.Join(dir, fmt.Sprintf("%05d.btfo", number)))
+		return os.WriteFile(paths[len(paths)-1], data, 0o666)
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -70,7 +70,7 @@ func TestVerdictOfThreads(t *testing.T) {
 					}
 					continue
 				}
-				data, err := object.Write(o, 1)
+				data, err := object.Write(o.Object, 1)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -146,7 +146,7 @@ func TestDepth(t *testing.T) {
 						}
 						continue
 					}
-					data, err := object.Write(o, 1)
+					data, err := object.Write(o.Object, 1)
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -65,25 +65,26 @@ func (c *converter) addTogether(list []candidate) error {
 	c.store.mu.Lock()
 	defer c.store.mu.Unlock()
 	for i := range list {
-		if id := c.store.g.Find(list[i].node.Hash); id != 0 {
-			c.env.add(item{id: id})
-		} else if _, err := c.addCandidate(&list[i]); err != nil {
-			return err
+		id := c.store.g.Find(list[i].node.Hash)
+		if id == 0 {
+			var err error
+			if id, err = c.addCandidate(&list[i]); err != nil {
+				return err
+			}
 		}
+		c.env.add(item{id: id})
 	}
 	return nil
 }
 
-// addCandidate adds a function to the locked graph and to the unit's environment.
+// addCandidate adds a function to the locked graph.
 func (c *converter) addCandidate(f *candidate) (types.ID, error) {
 	if err := f.proto.add(); err != nil {
 		return 0, err
 	}
 	f.node.Name = c.store.g.Strs.InternHashed(f.name, f.hash)
 	f.node.Ref = f.proto.id
-	id := c.store.g.AddHashed(f.node, nil)
-	c.env.add(item{id: id})
-	return id, nil
+	return c.store.g.AddHashed(f.node, nil), nil
 }
 
 // keepCandidates returns copies of functions that outlive the unit.

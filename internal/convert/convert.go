@@ -19,45 +19,38 @@ type Options struct {
 	LangExclude map[uint64]bool // DW_LANG codes, see language.Parse
 	// KABIPrefix, when set, replaces each name of which it is a prefix (pahole's --kabi_prefix).
 	KABIPrefix string
-	// Input selects the kind of debugging information. This package ignores it, and reads DWARF.
-	Input Input
-	Jobs  int // number of threads (0: one per processor), which doesn't affect the result
+	Want       Want
+	Jobs       int // number of threads (0: one per processor), which doesn't affect the result
 	// Progress, when set, is called from time to time with the number of units done so far and the
 	// number of all units. It must be safe to call from several threads.
 	Progress func(done, all int)
-	// SkipUnencodable leaves out units with types that BTF can't express, instead of failing. It is
-	// the feature of that name, which isn't in Features: objects don't record it.
-	SkipUnencodable bool
 	// Warn, when set, is called before File returns, with one message for each unit that was left out
-	// because of SkipUnencodable, and one for each unit whose type units may have been replaced with
+	// because of the feature skip_unencodable, and one for each unit whose type units may have been replaced with
 	// another unit's (see noteSignatures), in the order of the units in the file. Up to two more
 	// messages are about the whole file (see losses.go).
 	Warn func(line string)
-	// Units, if set, lists the indexes of the compilation units to convert, counted from 0 in the
-	// order of the file. Type units to which none of these units refers are left out.
-	Units []int
-	// Each, when set, is called for each unit, with an object of this one unit. number is the unit's
-	// index in the list Units if that list is set, otherwise its index among the compilation units of
-	// the file. Several threads call Each, in any order. The function must not keep the object, which
-	// shares memory with other objects.
-	Each func(number int, o *object.Object) error
 	// Split finds the units of split DWARF; nil means to search where compilers and dwp write them.
 	Split *splitdwarf.Finder
 	// Shared, when set, lets conversions of relocatable files reuse each other's results. Such a
 	// conversion runs on one thread, and converts the whole file.
 	Shared *Shared
-	// Shapers, when set, lets conversions of BTF from compilers reuse each other's types.
-	Shapers *object.Shapers
-	// Sites, when set, gets the sites at which functions were inlined. The object then has these
-	// functions: FUNC nodes with the flag types.FuncInlined.
-	Sites *inlines.Sites
-	// If OnlyInlined is set, no other functions and no variables are converted.
-	OnlyInlined bool
-	// If Unchecked is set, a type that contains itself by value is not an error. The link checks that,
-	// too, but its error doesn't say where the type is in the file.
-	Unchecked bool
-	// Counts, when set, accumulates the counts of File's calls. Only one call at a time may use it.
-	Counts *Counts
+}
+
+// Want says what is wanted of a file.
+type Want uint8
+
+// The choices. Only DWARF has the sites at which functions were inlined.
+const (
+	Types         Want = iota // the object
+	TypesAndSites             // the object and the sites
+	OnlySites                 // the sites, and an object without functions and variables
+)
+
+// Result is what was converted.
+type Result struct {
+	*object.Object
+	Sites  *inlines.Sites // nil if only the object was wanted; the graph is that of the object
+	Counts Counts
 }
 
 // Counts are the numbers of units in the converted files, by kind.
@@ -74,7 +67,7 @@ type Counts struct {
 //
 // If a relocatable file has code or data from a compiler, but no debugging information, File fails.
 // For a file from an assembler or an empty file, it returns an object without units.
-func File(f *elf.File, opt Options) (*object.Object, error) {
+func File(f *elf.File, opt Options) (*Result, error) {
 	d, err := dwarf.New(f)
 	if err != nil {
 		return nil, err
@@ -83,7 +76,47 @@ func File(f *elf.File, opt Options) (*object.Object, error) {
 }
 
 // DWARF is File for callers that have listed the file's units.
-func DWARF(d *dwarf.Data, opt Options) (*object.Object, error) {
+func DWARF(d *dwarf.Data, opt Options) (*Result, error) {
+	w, err := convertData(d, opt, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	r := &Result{Counts: w.counts()}
+	if opt.Want == Types {
+		r.Object, err = w.object(nil) // from now on, another conversion may use the converters
+		return r, err
+	}
+	var file inlines.File
+	var failed error
+	parallel.All(opt.Jobs, func() {
+		r.Sites = w.joinSites()
+		r.Object, err = w.object(r.Sites)
+	}, func() { file, failed = inlines.Describe(d.File) })
+	r.Sites.File = file
+	return r, cmp.Or(failed, err)
+}
+
+// EachUnit converts the compilation units of f one by one. It calls do for each unit, with an
+// object of this one unit. The list units has the indexes of the units to convert, counted from 0
+// in the order of the file, and number is an index in this list; nil means all units, and number is
+// then the index of the unit. Type units to which none of the listed units refers are left out.
+//
+// Several threads call do, in any order. It must not keep the object, which shares memory with
+// other objects.
+func EachUnit(f *elf.File, opt Options, units []int,
+	do func(number int, o *object.Object) error) error {
+	d, err := dwarf.New(f)
+	if err != nil {
+		return err
+	}
+	_, err = convertData(d, opt, units, do)
+	return err
+}
+
+// convertData converts units, and calls opt.Warn with all messages. The parameters chosen and each
+// are those of EachUnit; nil if all units become one object.
+func convertData(d *dwarf.Data, opt Options, chosen []int,
+	each func(number int, o *object.Object) error) (*work, error) {
 	f := d.File
 	d.Prefix = []byte(opt.KABIPrefix)
 	if len(d.Units) == 0 {
@@ -93,16 +126,13 @@ func DWARF(d *dwarf.Data, opt Options) (*object.Object, error) {
 	}
 	files := opt.Split.Of(f, opt.KABIPrefix)
 	defer files.Close()
-	w, err := convertUnits(input{d: d, opt: &opt, files: files})
+	w, err := convertUnits(input{d: d, opt: &opt, files: files, chosen: chosen, each: each})
 	if err != nil {
 		return nil, err
 	}
 	if !w.hasComplete() {
 		return nil, fmt.Errorf("%s: the DWARF has only partial units: this is a supplementary file of "+
 			"dwz -m; pass the files that refer to it, and this file with --debug-file", f.Path)
-	}
-	if opt.Counts != nil {
-		opt.Counts.add(d, w.threads, w.skipped())
 	}
 	if opt.Warn != nil {
 		for _, line := range w.warnings {
@@ -116,18 +146,7 @@ func DWARF(d *dwarf.Data, opt Options) (*object.Object, error) {
 		}
 		w.warnOfLosses(opt.Warn)
 	}
-	if opt.Sites == nil {
-		return w.object() // from now on, another conversion may use the converters
-	}
-	var o *object.Object
-	var file inlines.File
-	var failed error
-	parallel.All(opt.Jobs, func() {
-		w.joinSites(opt.Sites)
-		o, err = w.object()
-	}, func() { file, failed = inlines.Describe(f) })
-	opt.Sites.File = file
-	return o, cmp.Or(failed, err)
+	return w, nil
 }
 
 // Add adds the counts of other files.
@@ -140,10 +159,10 @@ func (c *Counts) Add(o *Counts) {
 	c.Bytes += o.Bytes
 }
 
-// add counts the units of d, which the converters have read.
-func (c *Counts) add(d *dwarf.Data, converters []*converter, skipped []failure) {
-	for i := range d.Units {
-		u := &d.Units[i]
+// counts counts the file's units, which the converters have read.
+func (w *work) counts() (c Counts) {
+	for i := range w.d.Units {
+		u := &w.d.Units[i]
 		c.Bytes += u.Len
 		switch u.Kind {
 		case dwarf.UnitPartial:
@@ -152,11 +171,12 @@ func (c *Counts) add(d *dwarf.Data, converters []*converter, skipped []failure) 
 			c.Types++
 		}
 	}
-	for _, by := range converters {
+	for _, by := range w.threads {
 		c.Units += len(by.out.units)
 		c.Excluded += by.out.excluded
 		c.Partial += by.out.partial
 		c.Bytes += by.out.split
 	}
-	c.Unencodable += len(skipped)
+	c.Unencodable = len(w.skipped())
+	return c
 }

@@ -5,6 +5,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/format/splitdwarf"
 	"github.com/rules-btf/rules_btf/internal/model/features"
+	"github.com/rules-btf/rules_btf/internal/model/object"
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
@@ -38,6 +39,8 @@ type input struct {
 	files   *splitdwarf.Files // finds the split units of skeleton units
 	pins    *pins
 	grouped map[*dwarf.Unit]bool // the units that share an abbreviation table with a neighbour
+	chosen  []int                // see EachUnit
+	each    func(number int, o *object.Object) error
 }
 
 func (in *input) has(f features.Set) bool { return in.opt.Features.Has(f) }
@@ -110,7 +113,7 @@ func (c *converter) start(in input) {
 	c.in, c.neighbours, c.reached, c.out = in, newNeighbours(), reached{}, outcome{}
 	c.sites = nil
 	c.own.prints.Merged = !in.d.File.Relocatable()
-	if in.opt.Sites != nil {
+	if in.opt.Want != Types {
 		c.sites = newSites(in)
 	}
 	c.env.imported, c.scratch.lastSection = make(map[*unit]bool), nil

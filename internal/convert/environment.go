@@ -71,7 +71,7 @@ func (c *converter) end(number int) error {
 	file := c.store.g.Strs.Intern([]byte(c.env.file))
 	c.store.mu.Unlock()
 	if c.sites != nil {
-		c.sites.end(number, c.env.items)
+		c.sites.end(number)
 	}
 	c.out.units = append(c.out.units, numberedUnit{number, object.Unit{File: file, Count: 1,
 		Items: slices.Clone(c.env.items)}})

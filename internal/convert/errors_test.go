@@ -138,7 +138,8 @@ func TestUnencodable(t *testing.T) {
 		t.Errorf("error %v, want %q", err, want)
 	}
 	var warned []string
-	opt.SkipUnencodable, opt.Warn = true, func(l string) { warned = append(warned, l) }
+	opt.Features |= features.SkipUnencodable
+	opt.Warn = func(l string) { warned = append(warned, l) }
 	if o := convertFile(t, path, opt); len(o.Units) != 0 {
 		t.Errorf("%d units", len(o.Units))
 	}
@@ -181,7 +182,7 @@ func TestRust(t *testing.T) {
 // TestSkippedUnitLeavesNoTrace links a good unit with one that can't be encoded. The result must be
 // that of the good unit alone, in either order and with any number of threads.
 func TestSkippedUnitLeavesNoTrace(t *testing.T) {
-	opt := Options{Features: features.Default(), SkipUnencodable: true}
+	opt := Options{Features: features.Default().With(features.SkipUnencodable)}
 	want, err := object.Write(convertFile(t, build(t, "gcc -g -c x.c", "x.o"), opt), 1)
 	if err != nil {
 		t.Fatal(err)
@@ -216,7 +217,7 @@ func TestSkippedUnitLeavesNoTrace(t *testing.T) {
 func TestReducedDebugInformation(t *testing.T) {
 	const header = "struct named { int x; }; typedef struct { int x; } alias; "
 	const good = "struct own { int y; }; struct named *g(struct own *o) { return 0; }"
-	opt := Options{Features: features.Default(), SkipUnencodable: true}
+	opt := Options{Features: features.Default().With(features.SkipUnencodable)}
 	var all []byte
 	for name, text := range map[string]string{
 		"typedef":   "alias *f(void) { return 0; }",
@@ -233,7 +234,7 @@ func TestReducedDebugInformation(t *testing.T) {
 			header, good, text), "o")
 		for _, opt.Jobs = range []int{1, 2} {
 			strict := opt
-			strict.SkipUnencodable = false
+			strict.Features = features.Default()
 			_, err := tryConvert(path, strict)
 			want := "unit bad.c: a type that has neither a name nor a definition (compile without " +
 				"-femit-struct-debug-*, CONFIG_DEBUG_INFO_REDUCED) can't be expressed in BTF"

@@ -39,17 +39,17 @@ func (u *unit) visitFunction(k dwarf.Head) (enter bool, next uint32, err error) 
 				return false, 0, err
 			}
 		}
-		if u.c.in.opt.OnlyInlined && body != nil {
+		switch onlySites := u.c.in.opt.Want == OnlySites; {
+		case onlySites && body != nil:
 			return u.visitBody(body, nil)
-		}
-		if u.c.in.opt.OnlyInlined {
+		case onlySites:
 			return u.visitBody(u.r.Body(k))
 		}
 		if err := u.addFunction(e, 0, false); err != nil {
 			return false, 0, err
 		}
 		return u.visitBody(u.r.Function(e)) // in most cases, u.r has just read it
-	case e.Has(dwarf.Origin) || e.Flag(dwarf.Declaration) || u.c.in.opt.OnlyInlined:
+	case e.Has(dwarf.Origin) || e.Flag(dwarf.Declaration) || u.c.in.opt.Want == OnlySites:
 	case !e.Has(dwarf.Inline) || e.Val[dwarf.Inline] <= inlined || e.Flag(dwarf.External):
 		u.codeless = append(u.codeless, e.Off)
 	}
@@ -193,6 +193,7 @@ func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags, nameless bool) e
 	if err != nil {
 		return err
 	}
+	u.c.env.add(item{id: id})
 	u.tagged = append(u.tagged, c.hash)
 	if err := f.proto.u.declTags(f.protoDIE, id, -1); err != nil {
 		return err

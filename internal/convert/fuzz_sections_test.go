@@ -74,7 +74,7 @@ func FuzzSections(f *testing.F) {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		start := time.Now()
-		result, err := File(file, Options{Features: sets[size/2%2], Jobs: 1, SkipUnencodable: true})
+		result, err := File(file, Options{Features: sets[size/2%2].With(features.SkipUnencodable), Jobs: 1})
 		took := time.Since(start)
 		runtime.ReadMemStats(&after)
 		if took > 20*time.Second {
@@ -86,7 +86,7 @@ func FuzzSections(f *testing.F) {
 		if err != nil {
 			return
 		}
-		merged, err := object.Merge(result)
+		merged, err := object.Merge(result.Object)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rules-btf/rules_btf/internal/convert/inlines"
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/object"
@@ -39,12 +38,11 @@ func FuzzConvert(f *testing.F) {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		start := time.Now()
-		var sites *inlines.Sites
-		if len(data)/4%2 == 0 {
-			sites = &inlines.Sites{}
+		set := sets[len(data)/2%2]
+		if len(data)%2 == 0 {
+			set = set.With(features.SkipUnencodable)
 		}
-		o, err := File(file, Options{Features: sets[len(data)/2%2], Jobs: 1,
-			SkipUnencodable: len(data)%2 == 0, Sites: sites})
+		made, err := File(file, Options{Features: set, Jobs: 1, Want: Want(len(data) / 4 % 3)})
 		took := time.Since(start)
 		runtime.ReadMemStats(&after)
 		if took > 30*time.Second {
@@ -56,7 +54,7 @@ func FuzzConvert(f *testing.F) {
 		if err != nil {
 			return
 		}
-		o, err = object.Merge(o)
+		o, err := object.Merge(made.Object)
 		if err != nil {
 			t.Fatal(err)
 		}

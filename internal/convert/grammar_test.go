@@ -290,7 +290,7 @@ func convertGrammar(t *testing.T, name, info string) (blob, reason string) {
 		}
 		return "", err.Error()
 	}
-	r, err := link.Link([]*object.Object{o}, link.Options{Features: features.Default(), Jobs: 1})
+	r, err := link.Link([]*object.Object{o.Object}, link.Options{Features: features.Default(), Jobs: 1})
 	if err != nil {
 		t.Errorf("%s: link: %v", name, err)
 		return "", ""

@@ -297,7 +297,7 @@ func TestHostile(t *testing.T) {
 			if err != nil {
 				return
 			}
-			merged, err := object.Merge(result)
+			merged, err := object.Merge(result.Object)
 			if err != nil {
 				t.Fatal(err)
 			}

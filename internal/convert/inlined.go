@@ -109,8 +109,7 @@ func (u *unit) addInlined(t typeRef) (int32, error) {
 		}
 		p.size = known.Size
 	}
-	made := types.Node{Kind: types.KindFunc, Aux: types.LinkageStatic,
-		Size: uint32(types.FuncInlined)}
+	made := types.Node{Kind: types.KindFunc, Aux: types.LinkageStatic}
 	if usual && u.c.repeats == repeatMost {
 		proto, err := n.hash(f, s.params[n.first:])
 		if err != nil {
@@ -194,7 +193,7 @@ func (n *inlinedFunction) hash(f *function, list []inlinedParam) (types.Hash, er
 	return h.Sum(false), nil
 }
 
-// addInlined adds the unit's inlined functions to the graph and to the unit's environment.
+// addInlined adds the unit's inlined functions to the graph.
 func (c *converter) addInlined() (err error) {
 	if c.sites == nil || len(c.sites.functions) == 0 {
 		return nil
@@ -203,14 +202,13 @@ func (c *converter) addInlined() (err error) {
 	defer c.store.mu.Unlock()
 	s := c.sites
 	for i := range s.functions {
-		f, n := &s.functions[i], len(c.env.items)
-		if f.id != 0 {
-			c.env.add(item{id: f.id})
-		} else if f.id, err = c.addCandidate(&s.made[f.made]); err != nil {
-			return err
+		f := &s.functions[i]
+		if f.id == 0 {
+			if f.id, err = c.addCandidate(&s.made[f.made]); err != nil {
+				return err
+			}
 		}
-		s.ids, s.items = append(s.ids, f.id), append(s.items, uint32(n))
-		s.placed = s.placed && n < len(c.env.items) // otherwise, an item repeats
+		s.ids = append(s.ids, f.id)
 	}
 	return nil
 }

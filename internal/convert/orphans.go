@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/rules-btf/rules_btf/internal/format/dwarf"
+	"github.com/rules-btf/rules_btf/internal/model/features"
 )
 
 // Orphans are type units to which nothing refers. gcc writes one, for example, for an enum if a
@@ -51,7 +52,7 @@ func (c *converter) convertOrphans(all []*converter, apart []*dwarf.Unit) (warni
 		return !slices.ContainsFunc(all, func(c *converter) bool { return c.neighbours.referred[h] })
 	}) {
 		err := c.convert(h, len(c.in.d.Units))
-		if c.in.opt.SkipUnencodable && isUnencodable(err) {
+		if c.in.has(features.SkipUnencodable) && isUnencodable(err) {
 			warnings = append(warnings, err.Error()+"; the type unit is left out")
 			c.forgetOthers()
 			continue

@@ -76,16 +76,10 @@ func TestParts(t *testing.T) {
 			for _, jobs := range []int{1, 3} {
 				opt := opt
 				opt.Jobs = jobs
-				var mu sync.Mutex
 				var parts [][]byte
-				opt.Each = func(_ int, o *object.Object) error {
-					data, err := object.Write(o, 1)
-					mu.Lock()
-					defer mu.Unlock()
+				for _, data := range writtenUnits(t, path, opt, nil) {
 					parts = append(parts, data)
-					return err
 				}
-				convertFile(t, path, opt)
 				if len(parts) != len(whole.Units) {
 					t.Errorf("on %d threads there are %d units, the file has %d", jobs, len(parts),
 						len(whole.Units))
@@ -107,32 +101,36 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestUnits: Options.Units picks units by number. The object of a picked unit must be the same as
-// in a conversion of all units.
-func TestUnits(t *testing.T) {
-	f, err := elf.Open(linkedSources(t))
+// writtenUnits converts units of a file with EachUnit, and returns the written objects by number.
+func writtenUnits(t *testing.T, path string, opt Options, units []int) map[int][]byte {
+	t.Helper()
+	f, err := elf.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	each := func(units ...int) map[int][]byte {
-		var mu sync.Mutex
-		out := map[int][]byte{}
-		opt := Options{Features: features.Default(), Jobs: 2, SkipUnencodable: true, Units: units}
-		opt.Each = func(i int, o *object.Object) error {
-			data, err := object.Write(o, 1)
-			mu.Lock()
-			defer mu.Unlock()
-			out[i] = data
-			return err
-		}
-		if _, err := File(f, opt); err != nil {
-			t.Fatal(err)
-		}
-		return out
+	var mu sync.Mutex
+	out := map[int][]byte{}
+	err = EachUnit(f, opt, units, func(i int, o *object.Object) error {
+		data, err := object.Write(o, 1)
+		mu.Lock()
+		defer mu.Unlock()
+		out[i] = data
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
-	all := each()
-	some := each(5, 2)
+	return out
+}
+
+// TestUnits: EachUnit picks units by number. The object of a picked unit must be the same as in a
+// conversion of all units.
+func TestUnits(t *testing.T) {
+	path, opt := linkedSources(t), Options{Jobs: 2,
+		Features: features.Default().With(features.SkipUnencodable)}
+	all := writtenUnits(t, path, opt, nil)
+	some := writtenUnits(t, path, opt, []int{5, 2})
 	if len(all) < 6 || len(some) != 2 || !bytes.Equal(some[0], all[5]) ||
 		!bytes.Equal(some[1], all[2]) {
 		t.Errorf("%d of %d units, or not the right ones", len(some), len(all))

@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/rules-btf/rules_btf/internal/format/dwarf"
@@ -119,8 +120,12 @@ func (p *pinReader) read(c *converter, h *dwarf.Unit, file string) error {
 	if err := c.main.r.Take(len(p.env.items)); err != nil {
 		return err
 	}
+	items := p.env.items
+	if p.sites != nil {
+		items = slices.Concat(items, p.sites.ids)
+	}
 	err = c.in.pins.spend(&p.budget, func() error {
-		return p.importer.Settle(p.env.items, p.env.fromImports, [][]types.ID{definitions})
+		return p.importer.Settle(items, p.env.fromImports, [][]types.ID{definitions})
 	})
 	if err != nil {
 		return c.main.r.Spent(c.main.r.Root.Off, "%v", err)

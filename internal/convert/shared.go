@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"sync"
 
+	"github.com/rules-btf/rules_btf/internal/convert/inlines"
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/object"
 	"github.com/rules-btf/rules_btf/internal/model/types"
@@ -20,6 +21,8 @@ type Shared struct {
 	Joined bool
 	// Size is the approximate size of the units of all files in bytes, 0 if unknown.
 	Size int
+	// Shapers are for package compilerbtf. It uses them only if Joined is set.
+	Shapers object.Shapers
 
 	mu    sync.Mutex
 	store *store // nil: none yet
@@ -76,24 +79,34 @@ func (s *Shared) done(c *converter) {
 }
 
 // object returns an object with these units of the shared graph. Unless Joined is set, the object
-// gets its own graph.
-func (s *Shared) object(c *converter, units []object.Unit) *object.Object {
+// gets its own graph, and the sites get the nodes of that graph.
+func (s *Shared) object(c *converter, units []object.Unit, sites *inlines.Sites) *object.Object {
 	if !s.Joined {
-		return c.part(units)
+		return c.part(units, sites)
 	}
 	o := *c.store.obj
 	o.Units = units
 	return &o
 }
 
-// part returns an object with these units. Its own graph has copies of the nodes that they use.
-func (c *converter) part(units []object.Unit) *object.Object {
+// part returns an object with these units. Its own graph has copies of the nodes that they, and
+// the sites, use.
+func (c *converter) part(units []object.Unit, sites *inlines.Sites) *object.Object {
+	var lists [][]types.ID
+	for i := range units {
+		lists = append(lists, units[i].Items)
+	}
+	if sites != nil {
+		for i := range sites.Units {
+			lists = append(lists, sites.Units[i].Functions)
+		}
+	}
 	c.store.mu.Lock()
 	g := c.store.g.Snapshot()
 	c.store.mu.Unlock()
 	part := c.scratch.parter.Part(g, func(yield func(types.ID) bool) {
-		for i := range units {
-			for _, id := range units[i].Items {
+		for _, list := range lists {
+			for _, id := range list {
 				if !yield(id) {
 					return
 				}
@@ -105,8 +118,10 @@ func (c *converter) part(units []object.Unit) *object.Object {
 	for i := range units {
 		u := &units[i]
 		u.File = part.Strs.Intern(g.Strs.Bytes(u.File))
-		for j, id := range u.Items {
-			u.Items[j] = c.scratch.parter.ID(id)
+	}
+	for _, list := range lists {
+		for i, id := range list {
+			list[i] = c.scratch.parter.ID(id)
 		}
 	}
 	return &o

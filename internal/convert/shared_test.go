@@ -100,7 +100,7 @@ func convertAndWrite(path string, shared *Shared, set features.Set) ([]byte, err
 	if err != nil {
 		return []byte(err.Error()), nil
 	}
-	return object.Write(o, 1)
+	return object.Write(o.Object, 1)
 }
 
 // TestShared: a file's object is the same whether the file is converted alone or after others. The

@@ -25,14 +25,12 @@ type sites struct {
 	params    []inlinedParam    // of all functions
 	made      []candidate       // the functions that aren't in the graph yet
 	ids       []types.ID        // by function: its node, once the unit has been read
-	items     []uint32          // by function: its index in the unit's items, if placed is set
-	placed    bool
-	stack     []openSite     // the sites around the entry that is being read
-	known     []knownParam   // of the sites in stack
-	body      dwarf.Function // what visitSites returns
-	proto     []uint32       // scratch
-	entry     dwarf.DIE      // scratch
-	other     dwarf.DIE      // scratch
+	stack     []openSite        // the sites around the entry that is being read
+	known     []knownParam      // of the sites in stack
+	body      dwarf.Function    // what visitSites returns
+	proto     []uint32          // scratch
+	entry     dwarf.DIE         // scratch
+	other     dwarf.DIE         // scratch
 }
 
 // openSite is a site whose children are being read.
@@ -60,7 +58,7 @@ func newSites(in input) *sites {
 // begin prepares s for the sites of another unit.
 func (s *sites) begin() {
 	s.list, s.lost, s.functions, s.params = s.list[:0], inlines.Lost{}, s.functions[:0], s.params[:0]
-	s.made, s.ids, s.items, s.placed = s.made[:0], s.ids[:0], s.items[:0], true
+	s.made, s.ids = s.made[:0], s.ids[:0]
 	s.own.clear()
 	clear(s.origins)
 }
@@ -322,39 +320,13 @@ func (s *sites) close() {
 	s.list = append(s.list, o.site)
 }
 
-// end adds the sites of a unit to s.all. The unit has the given number and items.
-func (s *sites) end(number int, items []types.ID) {
-	if !s.placed {
-		s.findItems(items)
-	}
+// end adds the sites of a unit to s.all. The unit has the given number.
+func (s *sites) end(number int) {
 	if len(s.list) > 0 {
 		s.all.Units = append(s.all.Units, inlines.UnitSites{Unit: number,
-			Functions: slices.Clone(s.items), List: slices.Clone(s.list)})
+			Functions: slices.Clone(s.ids), List: slices.Clone(s.list)})
 	}
 	s.all.Lost.Add(&s.lost)
-}
-
-// findItems finds s.ids among the unit's items. It looks for the functions from the end of the
-// items, because functions come last.
-func (s *sites) findItems(items []types.ID) {
-	at := make(map[types.ID]uint32)
-	for _, id := range s.ids {
-		at[id] = 0
-	}
-	left := len(at)
-	for i, id := range slices.Backward(items) {
-		if left == 0 {
-			break
-		}
-		if _, ok := at[id]; ok {
-			at[id] = uint32(i)
-			left--
-		}
-	}
-	s.items = s.items[:0]
-	for _, id := range s.ids {
-		s.items = append(s.items, at[id])
-	}
 }
 
 // takeSites takes the sites of the unit that p has read again.
@@ -362,7 +334,6 @@ func (c *converter) takeSites(p *pinReader) {
 	s, of := c.sites, p.sites
 	s.all, s.lost = of.all, of.lost
 	s.list = append(s.list, of.list...)
-	s.placed = false
 	for _, id := range of.ids {
 		s.ids = append(s.ids, p.importer.ID(id))
 	}

@@ -140,7 +140,7 @@ func tryConvert(path string, opt Options) (*object.Object, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%v", err)
 	}
-	return object.Merge(o)
+	return object.Merge(o.Object)
 }
 
 // linkTo makes the BTF of a linked file from objects, and checks that the BTF obeys the rules that

@@ -37,7 +37,7 @@ type apart [128]byte
 func roomFor(size int) int { return min(min(size/60, 1<<12)+size/1500, 1<<18) }
 
 func newObject(d *dwarf.Data, opt *Options, nodes int) *object.Object {
-	return &object.Object{Target: targetOf(d.File), Features: opt.Features,
+	return &object.Object{Target: targetOf(d.File), Features: opt.Features.Recorded(),
 		Graph: types.NewSized(nodes)}
 }
 

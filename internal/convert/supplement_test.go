@@ -228,11 +228,13 @@ func FuzzSupplement(f *testing.F) {
 		}
 		file := withSup(t, dwarfOf{string(info), string(abbrevs), ""},
 			dwarfOf{string(supInfo), string(sup), string(str)})
-		o, err := File(file, Options{Features: features.Default(), Jobs: 1, SkipUnencodable: true})
+		made, err := File(file, Options{Jobs: 1,
+			Features: features.Default().With(features.SkipUnencodable)})
 		if err != nil {
 			return
 		}
-		if o, err = object.Merge(o); err != nil {
+		o, err := object.Merge(made.Object)
+		if err != nil {
 			t.Fatal(err)
 		}
 		if out, err := object.Write(o, 1); err == nil {

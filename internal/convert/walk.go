@@ -97,7 +97,7 @@ func (u *unit) visit(e dwarf.Head, global bool) (enter bool, next uint32, err er
 	case std.TagSubprogram:
 		return u.visitFunction(e)
 	case std.TagVariable:
-		if !global || !e.Has(dwarf.Location) || u.c.in.opt.OnlyInlined {
+		if !global || !e.Has(dwarf.Location) || u.c.in.opt.Want == OnlySites {
 			return true, 0, nil
 		}
 		return true, 0, u.visitVariable(e.Off)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/convert/inlines"
 	"github.com/rules-btf/rules_btf/internal/format/dwarf"
+	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/object"
 	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
@@ -46,7 +47,7 @@ func convertUnits(in input) (*work, error) {
 		return w, err
 	}
 	w := newWork(in)
-	if w.jobs() == 1 && !w.shares() || in.opt.Each != nil {
+	if w.jobs() == 1 && !w.shares() || in.each != nil {
 		return try(*in.opt, dwarf.Whole)
 	}
 	opt := *in.opt
@@ -63,7 +64,7 @@ func convertUnits(in input) (*work, error) {
 }
 
 func newWork(in input) *work {
-	d, opt := in.d, in.opt
+	d := in.d
 	in.symbols, in.pins = &symbols{file: d.File}, newPins(d)
 	w := &work{input: in}
 	for i := range d.Units {
@@ -73,10 +74,10 @@ func newWork(in input) *work {
 	}
 	w.single = len(w.units) == 1
 	w.grouped = findGroups(w.units)
-	if opt.Units != nil {
+	if in.chosen != nil {
 		all := w.units
 		w.units = nil
-		for _, i := range opt.Units {
+		for _, i := range in.chosen {
 			w.units = append(w.units, all[i])
 		}
 	}
@@ -93,7 +94,7 @@ func (w *work) run() error {
 	w.chunks = chunks(w.units, uint64(size/jobs/chunksPerThread))
 	if jobs > 1 {
 		var wg parallel.Group
-		if !w.opt.OnlyInlined {
+		if w.opt.Want != OnlySites {
 			wg.Go(func() { w.symbols.load() })
 		}
 		for i := range jobs {
@@ -109,7 +110,7 @@ func (w *work) run() error {
 			first = c.out.failed
 		}
 	}
-	if w.opt.OnlyInlined { // only some files need the symbols
+	if w.opt.Want == OnlySites { // only some files need the symbols
 		return first.err
 	}
 	return cmp.Or(w.symbols.load(), first.err)
@@ -129,7 +130,7 @@ func (w *work) addThreads(jobs, size int) (start func(i int)) {
 	create := func() *converter { return w.opt.Shared.converter(w.input) }
 	switch {
 	case w.shares():
-	case w.opt.Each != nil: // Each may read the graph at any time
+	case w.each != nil: // it may read the graph at any time
 		create = func() *converter { return newConverter(w.input, newStore(w.d, w.opt, size/jobs)) }
 	default:
 		s := newStore(w.d, w.opt, size)
@@ -144,7 +145,7 @@ func (w *work) addThreads(jobs, size int) (start func(i int)) {
 }
 
 func (w *work) shares() bool {
-	return w.opt.Shared != nil && w.d.File.Relocatable() && w.opt.Each == nil
+	return w.opt.Shared != nil && w.d.File.Relocatable() && w.each == nil
 }
 
 // thread converts chunks of units with c until none is left or a unit fails.
@@ -175,10 +176,10 @@ func (w *work) convert(c *converter, i int) error {
 		c.repeats = repeatLater
 	}
 	err := c.convert(w.units[i], i)
-	if err == nil && w.opt.Each != nil {
-		err = c.each(i)
+	if err == nil && w.each != nil {
+		err = c.pass(i)
 	}
-	if w.opt.SkipUnencodable && isUnencodable(err) {
+	if w.opt.Features.Has(features.SkipUnencodable) && isUnencodable(err) {
 		c.out.skipped = append(c.out.skipped, failure{i, err})
 		c.forgetOthers()
 		err = nil
@@ -196,12 +197,12 @@ func (w *work) convert(c *converter, i int) error {
 	return nil
 }
 
-// each calls opt.Each with the unit that was just converted, unless that unit was left out.
-func (c *converter) each(number int) error {
+// pass calls input.each with the unit that was just converted, unless that unit was left out.
+func (c *converter) pass(number int) error {
 	if n := len(c.out.units); n > 0 && c.out.units[n-1].number == number {
 		one := *c.store.obj
 		one.Units = []object.Unit{c.out.units[n-1].Unit}
-		return c.in.opt.Each(number, &one)
+		return c.in.each(number, &one)
 	}
 	return nil
 }
@@ -222,7 +223,7 @@ func (w *work) collect(of func(c *converter) []failure) (all []failure) {
 
 // orphans adds the content of the type units to which nothing refers (see orphans.go).
 func (w *work) orphans() error {
-	if !w.d.HasTypeUnits() || w.single || w.opt.Units != nil {
+	if !w.d.HasTypeUnits() || w.single || w.chosen != nil {
 		return nil
 	}
 	var apart []*dwarf.Unit
@@ -237,21 +238,12 @@ func (w *work) orphans() error {
 	return err
 }
 
-func (w *work) object() (*object.Object, error) {
-	var parts []*object.Object
+// object returns the object with all units. If it gets its own graph, the sites, which may be nil,
+// get the nodes of that graph.
+func (w *work) object(sites *inlines.Sites) (*object.Object, error) {
 	var all []numberedUnit
 	for _, c := range w.threads {
-		if w.opt.Each == nil {
-			all = append(all, c.out.units...)
-			continue
-		}
-		for _, u := range c.out.units {
-			c.store.obj.Units = append(c.store.obj.Units, u.Unit)
-		}
-		parts = append(parts, c.store.obj)
-	}
-	if w.opt.Each != nil {
-		return object.Join(parts)
+		all = append(all, c.out.units...)
 	}
 	slices.SortStableFunc(all, func(a, b numberedUnit) int { return a.number - b.number })
 	var units []object.Unit
@@ -260,21 +252,19 @@ func (w *work) object() (*object.Object, error) {
 	}
 	o := w.threads[0].store.obj
 	if c := w.threads[0]; w.shares() {
-		o = w.opt.Shared.object(c, units)
+		o = w.opt.Shared.object(c, units, sites)
 		w.opt.Shared.done(c)
 		if w.opt.Shared.Joined {
 			return o, nil // more units follow
 		}
 	}
 	o.Units = units
-	if w.opt.Unchecked {
-		return o, nil
-	}
 	return o, w.checkFinite(o, all)
 }
 
-// joinSites adds the sites of all threads to s. Their units are those of the object.
-func (w *work) joinSites(s *inlines.Sites) {
+// joinSites returns the sites of all threads. Their units are those of the object.
+func (w *work) joinSites() *inlines.Sites {
+	s := &inlines.Sites{}
 	var numbers []int
 	for _, c := range w.threads {
 		for _, u := range c.out.units {
@@ -289,6 +279,7 @@ func (w *work) joinSites(s *inlines.Sites) {
 		}
 		s.Join(all)
 	}
+	return s
 }
 
 // checkFinite refuses a type that contains itself by value.

@@ -26,7 +26,7 @@ func TestUnitsInTheOrderOfTheFile(t *testing.T) {
 		}
 		w := newWork(input{d: d, opt: &Options{Features: features.Default()}})
 		convert(w)
-		o, err := w.object()
+		o, err := w.object(nil)
 		if err != nil {
 			t.Fatal(err)
 		}

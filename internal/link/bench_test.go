@@ -28,12 +28,12 @@ func BenchmarkFile(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	o, err := convert.File(f, convert.Options{Features: features.Default(), LangExclude: excluded,
+	made, err := convert.File(f, convert.Options{Features: features.Default(), LangExclude: excluded,
 		Jobs: 2})
 	if err != nil {
 		b.Fatal(err)
 	}
-	o, err = object.Merge(o)
+	o, err := object.Merge(made.Object)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// declare returns o without definitions that its inlined functions don't need if the base is b, the
-// BTF of a module on a distilled base. A distilled base has only the names and sizes of types, so
+// declare returns o without definitions that its functions don't need if the base is b, the BTF of
+// a module on a distilled base. A distilled base has only the names and sizes of types, so
 // definitions can't be compared with it by content.
 //   - If b or its base has one definition of the tag, and it has the same size, that one is meant.
 //     A tag is looked up in the same way when the module is loaded.
@@ -37,21 +37,15 @@ func declare(o *object.Object, on base.Base, b *btf.Blob) *object.Object {
 	}
 	for u := range o.Units {
 		for _, id := range o.Units[u].Items {
-			if n := d.g.Node(id); n.Kind == types.KindFunc &&
-				types.FuncFlags(n.Size)&types.FuncInlined != 0 {
+			if n := d.g.Node(id); n.Kind == types.KindFunc {
 				d.reach(n.Ref, true)
 			}
 		}
 	}
 	declared := *o
-	declared.Units = slices.Clone(o.Units)
-	for u := range declared.Units {
-		items := &declared.Units[u].Items
-		*items = slices.DeleteFunc(slices.Clone(*items), func(id types.ID) bool {
-			n := d.g.Node(id)
-			return n.IsDefinition() && !d.tag(types.TagOf(n.Kind), n.Name).kept
-		})
-	}
+	declared.Units = without(d.g, o.Units, func(n *types.Node) bool {
+		return n.IsDefinition() && !d.tag(types.TagOf(n.Kind), n.Name).kept
+	})
 	return &declared
 }
 

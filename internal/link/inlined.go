@@ -2,6 +2,7 @@ package link
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/rules-btf/rules_btf/internal/convert/inlines"
 	"github.com/rules-btf/rules_btf/internal/format/btf"
@@ -11,6 +12,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/link/relocate"
 	"github.com/rules-btf/rules_btf/internal/link/write"
 	"github.com/rules-btf/rules_btf/internal/model/object"
+	"github.com/rules-btf/rules_btf/internal/model/types"
 	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
 
@@ -25,6 +27,9 @@ type InlinedResult struct {
 // same file: the last BTF in opt.Base. The parameter functions lists the functions of this base.
 // The object and the sites must be from the same conversion. If the base lacks a function, the
 // split BTF has it, with the types that it needs.
+//
+// The units that are linked have the types of the object's units. Their only functions are those
+// of the sites.
 func Inlined(o *object.Object, sites *inlines.Sites, functions *base.Functions,
 	opt Options) (*InlinedResult, error) {
 	if opt.Base == nil {
@@ -32,11 +37,11 @@ func Inlined(o *object.Object, sites *inlines.Sites, functions *base.Functions,
 	}
 	opt.setDefaults()
 	opt.Facts = nil // the functions have no symbols
-	needed := o
+	needed := withSites(o, sites)
 	chain := object.Chain(functions.BTF())
 	distilled := len(chain) > 1 && relocate.CheckDistilled(chain[0]) == nil
 	if distilled {
-		needed = declare(o, opt.Base, functions.BTF())
+		needed = declare(needed, opt.Base, functions.BTF())
 	}
 	r, err := opt.resolve(needed)
 	if err != nil {
@@ -56,7 +61,7 @@ func Inlined(o *object.Object, sites *inlines.Sites, functions *base.Functions,
 		return nil, err
 	}
 	opt.Step("write sites")
-	ids := idsOfFunctions(r, w, inlined, o, sites)
+	ids := idsOfFunctions(r, w, inlined, sites)
 	below := &btf.Blob{Order: orderOf(o)}
 	below.StartID, below.BaseStrLen = opt.Base.Ends()
 	var split *btf.Blob
@@ -75,9 +80,24 @@ func Inlined(o *object.Object, sites *inlines.Sites, functions *base.Functions,
 	return result, err
 }
 
+// withSites returns o with the functions of the sites in place of the functions and variables.
+func withSites(o *object.Object, sites *inlines.Sites) *object.Object {
+	with := *o
+	with.Units = without(o.Graph, o.Units, func(n *types.Node) bool {
+		return n.Kind == types.KindFunc || n.Kind == types.KindVar
+	})
+	for i := range sites.Units {
+		u := &with.Units[sites.Units[i].Unit]
+		functions := slices.Clone(sites.Units[i].Functions)
+		slices.Sort(functions)
+		u.Items = append(u.Items, slices.Compact(functions)...)
+	}
+	return &with
+}
+
 // idsOfFunctions returns the type ids of the functions in sites.Units, by unit.
 func idsOfFunctions(r *resolution, w *write.Written, list []decide.Inlined,
-	o *object.Object, sites *inlines.Sites) [][]uint32 {
+	sites *inlines.Sites) [][]uint32 {
 	t := r.types
 	ids := make([]uint32, t.Len())
 	for _, f := range list {
@@ -88,10 +108,9 @@ func idsOfFunctions(r *resolution, w *write.Written, list []decide.Inlined,
 	byUnit := make([][]uint32, len(sites.Units))
 	for i := range sites.Units {
 		u := &sites.Units[i]
-		items := o.Units[u.Unit].Items
 		byUnit[i] = make([]uint32, len(u.Functions))
-		for n, item := range u.Functions {
-			byUnit[i][n] = ids[t.In(u.Unit, r.id(items[item]))]
+		for n, id := range u.Functions {
+			byUnit[i][n] = ids[t.In(u.Unit, r.id(id))]
 		}
 	}
 	return byUnit

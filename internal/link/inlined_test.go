@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/rules-btf/rules_btf/internal/convert"
-	"github.com/rules-btf/rules_btf/internal/convert/inlines"
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/kernel/verify"
@@ -43,11 +42,12 @@ func sitesOf(t *testing.T, data []byte) (*btf.Blob, int, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	sites := &inlines.Sites{}
-	o, err := convert.File(file, convert.Options{Features: features.Default(), Jobs: 1, Sites: sites})
+	read, err := convert.File(file, convert.Options{Features: features.Default(), Jobs: 1,
+		Want: convert.TypesAndSites})
 	if err != nil {
 		return nil, 0, err
 	}
+	o, sites := read.Object, read.Sites
 	own, err := link.Link([]*object.Object{o}, link.Options{Features: features.Default(), Jobs: 1})
 	if err != nil {
 		return nil, 0, err

@@ -367,11 +367,11 @@ func TestLibbpfKernel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := convert.File(f, convert.Options{Features: features.Default(), LangExclude: excluded})
+	made, err := convert.File(f, convert.Options{Features: features.Default(), LangExclude: excluded})
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err = object.Merge(o)
+	o, err := object.Merge(made.Object)
 	if err != nil {
 		t.Fatal(err)
 	}

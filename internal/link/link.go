@@ -37,9 +37,6 @@ type Options struct {
 	// Variables selects the variables to encode. All and Extra need the feature global_var.
 	Variables Which
 	Jobs      int // the number of threads, 0 for one per processor; the result doesn't depend on it
-	// If Last is set, the objects aren't used after the link, which then frees parts of them as early
-	// as it can.
-	Last bool
 	// Step, when set, is called with the name of each step as it begins.
 	Step func(name string)
 }
@@ -83,8 +80,7 @@ func Link(inputs []*object.Object, opt Options) (*Result, error) {
 	return linked.Result, nil
 }
 
-// Object is Link for a single object. Its result also says which unit holds which type, unless
-// opt.Last is set.
+// Object is Link for a single object. Its result also says which unit holds which type.
 func Object(o *object.Object, opt Options) (*Linked, error) {
 	opt.setDefaults()
 	r, err := opt.resolve(o)
@@ -92,9 +88,6 @@ func Object(o *object.Object, opt Options) (*Linked, error) {
 		return nil, err
 	}
 	t, x := r.types, r.index
-	if opt.Last {
-		dropTypes(o, t, opt.Facts)
-	}
 	opt.Step("choose functions and variables")
 	d, err := decide.Decide(t, x, opt.Facts, opt.Features, opt.Variables == Extra, opt.Jobs)
 	if err != nil {
@@ -106,10 +99,6 @@ func Object(o *object.Object, opt Options) (*Linked, error) {
 		result.Doubt = t.Found.Doubt() // linked BTF has only types that its base lacks
 	}
 	opt.Step("write types")
-	if opt.Last {
-		x = nil // for the garbage collector
-		forget(o, t)
-	}
 	w, err := write.BTF(t, d, write.Options{Order: orderOf(o), Jobs: opt.Jobs,
 		Layout: opt.Features.Has(features.Layout), CheckNames: opt.Facts != nil,
 		OnlyMade: opt.Variables == Extra})
@@ -155,7 +144,7 @@ func (opt *Options) resolve(o *object.Object) (*resolution, error) {
 	}
 	all := o.Units
 	if opt.Variables == PerCPU && opt.Features.Has(features.GlobalVar) {
-		all = withoutGlobals(o.Graph, all)
+		all = without(o.Graph, all, isGlobal)
 		opt.withoutGlobals()
 	}
 	r := &resolution{}
@@ -321,24 +310,23 @@ func (opt *Options) withoutGlobals() {
 	}
 }
 
-// withoutGlobals returns copies of the units, as they would be without the feature global_var.
-func withoutGlobals(g *types.Graph, units []object.Unit) []object.Unit {
-	drop := make([]bool, len(g.Nodes))
-	for i := range g.Nodes {
-		switch n := &g.Nodes[i]; n.Kind {
-		case types.KindVar:
-			drop[i] = n.Flag
-		case types.KindDeclTag:
-			drop[i] = drop[n.Ref] // children come first
-		}
-	}
+// isGlobal reports whether a unit would lack a node without the feature global_var.
+func isGlobal(n *types.Node) bool { return n.Kind == types.KindVar && n.Flag }
+
+// without returns copies of the units without the items for which drop returns true, and without
+// the declaration tags on these. BTF that is already linked keeps them.
+func without(g *types.Graph, units []object.Unit, drop func(n *types.Node) bool) []object.Unit {
 	units = slices.Clone(units)
 	for i := range units {
-		u := &units[i]
-		if u.FromBTF {
-			continue
+		if u := &units[i]; !u.FromBTF {
+			u.Items = slices.DeleteFunc(slices.Clone(u.Items), func(id types.ID) bool {
+				n := g.Node(id)
+				if n.Kind == types.KindDeclTag {
+					n = g.Node(n.Ref)
+				}
+				return drop(n)
+			})
 		}
-		u.Items = slices.DeleteFunc(slices.Clone(u.Items), func(id types.ID) bool { return drop[id] })
 	}
 	return units
 }

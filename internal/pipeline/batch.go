@@ -24,7 +24,6 @@ var largeFile int64 = 32 << 20
 // would otherwise take longer than all others together. How.Watch must be nil, because a Watcher is
 // for one file.
 func (b *Batch) Linked(path string, how How) (*Result, error) {
-	how.Convert.Counts = new(convert.Counts)
 	info, err := os.Stat(path)
 	large := err == nil && info.Size() >= largeFile
 	if !large || how.Convert.Jobs <= 2 {

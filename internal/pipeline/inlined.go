@@ -3,7 +3,6 @@ package pipeline
 import (
 	"cmp"
 	"fmt"
-	"slices"
 
 	"github.com/rules-btf/rules_btf/internal/convert"
 	"github.com/rules-btf/rules_btf/internal/convert/inlines"
@@ -12,8 +11,6 @@ import (
 	"github.com/rules-btf/rules_btf/internal/link/base"
 	"github.com/rules-btf/rules_btf/internal/link/locsec"
 	"github.com/rules-btf/rules_btf/internal/link/relocate"
-	"github.com/rules-btf/rules_btf/internal/model/object"
-	"github.com/rules-btf/rules_btf/internal/model/types"
 	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
 
@@ -23,108 +20,78 @@ type InlinedResult struct {
 	Lost inlines.Lost // why sites and locations are not in the BTF
 }
 
+// Sites is a pass that makes split BTF of the sites at which functions were inlined,
+// Result.Inlined. If Joined is set, the sites are added to the file's BTF instead.
+type Sites struct{ Joined bool }
+
+func (p Sites) Needs() Needs {
+	if p.Joined {
+		return Needs{Stage: Joins, Sites: true}
+	}
+	return Needs{Stage: Splits, Sites: true}
+}
+
+// Add links the sites on the file's BTF.
+func (p Sites) Add(s *Source, r *Result) error {
+	bases, err := s.how.Bases.With(r.BTF)
+	if err != nil {
+		return fmt.Errorf("%s: %w", s.Path, err)
+	}
+	made, err := s.inlined(bases, nil)
+	switch {
+	case err != nil:
+		return err
+	case p.Joined:
+		r.BTF, err = join(made.BTF, bases.BTF)
+		return err
+	}
+	r.Inlined = made
+	return nil
+}
+
+// join returns one BTF with the types of own and the sites of split BTF that is based on it.
+func join(split []byte, own *btf.Blob) ([]byte, error) {
+	b, err := btf.Parse(split, own)
+	if err != nil {
+		return nil, err
+	}
+	return btf.Encode(locsec.Join(b), own.Header.Form())
+}
+
 // Inlined makes the BTF of the sites at which functions were inlined in the linked file at path.
 // The function open opens the bases and sets how.Bases; the last base is the BTF of the file
 // itself. It is called while the file is being converted.
 func Inlined(path string, how *How, open func() error) (*InlinedResult, error) {
-	var o *object.Object
-	var sites *inlines.Sites
-	var release string
+	how.Convert.Want = convert.OnlySites
+	var s *Source
 	var failed, err error
 	parallel.All(how.Convert.Jobs, func() {
 		if failed = open(); failed == nil {
 			how.Bases.Functions().Index()
 		}
-	}, func() { o, sites, release, err = readSites(path, how) })
+	}, func() { s, err = read(path, how) })
 	if err := cmp.Or(failed, err); err != nil {
 		return nil, err
 	}
-	options := link.Options{Base: how.Bases.Base, BasePath: how.Bases.Path,
-		Features: how.Convert.Features, Jobs: how.Convert.Jobs}
+	var step func(string)
 	if how.Watch != nil {
-		options.Step = how.Watch.Linking()
+		step = how.Watch.Linking()
 	}
-	result, err := link.Inlined(o, sites, how.Bases.Functions(), options)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	result.Doubt = cmp.Or(relocate.OtherRelease(release, how.Bases.Release), result.Doubt)
-	return &InlinedResult{result, sites.Lost}, nil
+	return s.inlined(how.Bases, step)
 }
 
-// linkInlined makes the split BTF of the sites in a file whose BTF is fileBTF.
-func linkInlined(path string, o *object.Object, sites *inlines.Sites, options link.Options,
-	bases *base.Files, fileBTF []byte) (*InlinedResult, error) {
-	if len(sites.Sections) == 0 {
+// inlined makes the split BTF of the sites. The last base is the BTF of the file itself.
+func (s *Source) inlined(bases *base.Files, step func(name string)) (*InlinedResult, error) {
+	if s.Sites == nil || len(s.Sites.Sections) == 0 {
 		return nil, fmt.Errorf("%s: no DWARF (.debug_info), which alone has the sites of inlined "+
-			"functions; compile with -g and don't strip", path)
+			"functions; compile with -g and don't strip", s.Path)
 	}
-	chain, err := bases.With(fileBTF)
+	options := s.options(bases)
+	options.Step = step
+	made, err := link.Inlined(s.Object, s.Sites, bases.Functions(), options)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", s.Path, err)
 	}
-	options.Base, options.BasePath, options.Variables, options.Step = chain.Base, "", 0, nil
-	result, err := link.Inlined(o, sites, chain.Functions(), options)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return &InlinedResult{result, sites.Lost}, nil
-}
-
-// joinInlined returns one BTF with the types of r.BTF and the sites of r.Inlined. It sets r.Inlined
-// to nil.
-func joinInlined(r *Result, bases *base.Files) ([]byte, error) {
-	own, err := btf.Parse(r.BTF, bases.BTF)
-	if err != nil {
-		return nil, err
-	}
-	split, err := btf.Parse(r.Inlined.BTF, own)
-	if err != nil {
-		return nil, err
-	}
-	r.Inlined = nil
-	return btf.Encode(locsec.Join(split), own.Header.Form())
-}
-
-// withoutInlined returns o without the functions that are only in it for the sites. Other links
-// must not see them.
-func withoutInlined(o *object.Object) *object.Object {
-	plain := *o
-	plain.Units = slices.Clone(o.Units)
-	for i := range plain.Units {
-		u := &plain.Units[i]
-		isInlined := func(id types.ID) bool {
-			n := o.Graph.Node(id)
-			return n.Kind == types.KindFunc && types.FuncFlags(n.Size)&types.FuncInlined != 0
-		}
-		if slices.ContainsFunc(u.Items, isInlined) {
-			u.Items = slices.DeleteFunc(slices.Clone(u.Items), isInlined)
-		}
-	}
-	return &plain
-}
-
-// readSites reads a file's sites, and the functions that were inlined there. It also returns the
-// file's kernel release, if the file has one.
-func readSites(path string, how *How) (*object.Object, *inlines.Sites, string, error) {
-	f, err := how.Files.Open(path)
-	if err != nil {
-		return nil, nil, "", err
-	}
-	defer f.Close()
-	if how.Alone {
-		limitHeap(f)
-	}
-	release := f.KernelRelease()
-	f.Threads = how.Convert.Jobs
-	options, sites := how.Convert, &inlines.Sites{}
-	options.Sites, options.OnlyInlined = sites, true
-	if how.Watch != nil {
-		options.Progress = how.Watch.Converting("units")
-	}
-	o, err := convert.File(f, options)
-	if err == nil && how.Watch != nil {
-		how.Watch.Converted(options.Counts, o)
-	}
-	return o, sites, release, err
+	made.Doubt = cmp.Or(relocate.OtherRelease(s.Release, bases.Release), made.Doubt)
+	return &InlinedResult{made, s.Sites.Lost}, nil
 }

@@ -104,7 +104,7 @@ func TestInlinedModules(t *testing.T) {
 				for i := thread; i < len(order); i += threads {
 					n := order[i]
 					how := optionsFor(set, bases)
-					how.Inlined = true
+					how.Passes = []Pass{Sites{}}
 					got, err := batch.Linked(paths[n], how)
 					switch {
 					case err != nil:

@@ -17,18 +17,19 @@ import (
 type inputFile struct {
 	elf.Input
 	files    *debugfile.Search
-	object   *object.Object
-	counts   convert.Counts
+	kind     Input
+	made     *convert.Result
 	warnings []string
 	err      error
 }
 
-// Objects converts the debugging information in the files at paths into one object. If a file is an
+// Objects converts the debugging information, of the given kind, in the files at paths into one
+// object. If a file is an
 // archive, its members are converted. If several files or members fail, Objects passes their
 // errors to the function list, and returns a summary. watch may be nil.
-func Objects(files *debugfile.Search, paths []string, options convert.Options, watch Watcher,
-	list func(error)) (*object.Object, error) {
-	inputs, size := findInputs(files, paths)
+func Objects(files *debugfile.Search, paths []string, kind Input, options convert.Options,
+	watch Watcher, list func(error)) (*object.Object, error) {
+	inputs, size := findInputs(files, paths, kind)
 	progress := func(done, all int) {}
 	if unit := "files"; watch != nil {
 		if len(inputs) == 1 {
@@ -50,20 +51,21 @@ func Objects(files *debugfile.Search, paths []string, options convert.Options, w
 	if err != nil {
 		return nil, err
 	}
+	var counts convert.Counts
 	for i := range inputs {
-		options.Counts.Add(&inputs[i].counts)
+		counts.Add(&inputs[i].made.Counts)
 		for _, line := range inputs[i].warnings {
 			options.Warn(line)
 		}
 	}
 	if watch != nil {
-		watch.Converted(options.Counts, o)
+		watch.Converted(&counts, o)
 	}
 	return o, nil
 }
 
 // findInputs returns the ELF files at the paths or in archives there, and their size in bytes.
-func findInputs(files *debugfile.Search, paths []string) (list []inputFile, size int) {
+func findInputs(files *debugfile.Search, paths []string, kind Input) (list []inputFile, size int) {
 	named := files.Named
 	if named != nil {
 		named = slices.Concat(named, paths)
@@ -80,7 +82,7 @@ func findInputs(files *debugfile.Search, paths []string) (list []inputFile, size
 			list = append(list, inputFile{err: err})
 		}
 		for _, in := range members {
-			list = append(list, inputFile{Input: in, files: files})
+			list = append(list, inputFile{Input: in, files: files, kind: kind})
 		}
 	}
 	return list, size
@@ -93,7 +95,6 @@ func convertSeveral(list []inputFile, size int, options convert.Options,
 	var large sync.Mutex // converts large inputs
 	alone, shares := options, options
 	shares.Jobs, shares.Shared = 1, &convert.Shared{Joined: true, Size: size}
-	shares.Shapers = new(object.Shapers)
 	names := make([]string, len(list))
 	for i := range list {
 		names[i] = list[i].Label
@@ -127,20 +128,19 @@ func (in *inputFile) open(do func(f *elf.File) error) error {
 
 func (in *inputFile) read(f *elf.File, options convert.Options) (err error) {
 	f.Threads = options.Jobs
-	options.Counts = &in.counts
 	options.Warn = func(line string) { in.warnings = append(in.warnings, line) }
-	in.object, err = Object(f, options)
+	in.made, err = Object(f, in.kind, options)
 	return err
 }
 
 func union(list []inputFile) (*object.Object, error) {
 	if len(list) == 1 {
-		return list[0].object, nil
+		return list[0].made.Object, nil
 	}
 	var names []string
 	var objects []*object.Object
 	for i := range list {
-		names, objects = append(names, list[i].Label), append(objects, list[i].object)
+		names, objects = append(names, list[i].Label), append(objects, list[i].made.Object)
 	}
 	return object.Union(names, objects)
 }

@@ -77,7 +77,7 @@ func compile(t *testing.T, path string, link []string, sources ...string) {
 // optionsFor returns options for Linked, with the features in set and these bases.
 func optionsFor(set features.Set, bases *base.Files) How {
 	return How{Files: new(debugfile.Search), Bases: bases, Convert: convert.Options{Features: set,
-		Jobs: 1, Counts: new(convert.Counts), Split: new(splitdwarf.Finder)}}
+		Jobs: 1, Split: new(splitdwarf.Finder)}}
 }
 
 // kernelOf makes the BTF of a kernel, which is the base of the modules' BTF.
@@ -97,19 +97,20 @@ func kernelOf(t *testing.T, set features.Set, dir string) *base.Files {
 	return bases
 }
 
-// linkAlone makes the BTF of one module, without a Batch. If v.Apart is set, a second link makes
+// variables are those that a test encodes: those that aren't per-CPU may be apart.
+type variables struct {
+	which link.Which
+	apart bool
+}
+
+// linkAlone makes the BTF of one module, without a Batch. If v.apart is set, a second link makes
 // the BTF of the remaining variables. Both links read all of their bases.
 func linkAlone(t *testing.T, set features.Set, path string, bases *base.Files,
-	v Variables) *Result {
+	v variables) *Result {
 	t.Helper()
 	linkOn := func(b *btf.Blob, which link.Which) *link.Result {
 		from := optionsFor(set, &base.Files{BTF: b})
-		f, err := from.Files.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
-		o, known, err := read(f, &from)
+		s, err := read(path, &from)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,15 +118,15 @@ func linkAlone(t *testing.T, set features.Set, path string, bases *base.Files,
 		if err != nil {
 			t.Fatal(err)
 		}
-		result, err := link.Link([]*object.Object{o}, link.Options{Facts: known, Base: on,
+		result, err := link.Link([]*object.Object{s.Object}, link.Options{Facts: s.Facts, Base: on,
 			Features: set, Variables: which, Jobs: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return result
 	}
-	if !v.Apart {
-		return &Result{Result: linkOn(bases.BTF, v.Which)}
+	if !v.apart {
+		return &Result{Result: linkOn(bases.BTF, v.which)}
 	}
 	own := linkOn(bases.BTF, link.PerCPU)
 	below, err := btf.Parse(own.BTF, bases.BTF)
@@ -165,12 +166,12 @@ func TestModulesInAnyOrder(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		set  features.Set
-		v    Variables
+		v    variables
 	}{
-		{"default", plain, Variables{}},
-		{"percpu", full, Variables{Which: link.PerCPU}},
-		{"all", full, Variables{Which: link.All}},
-		{"apart", full, Variables{Apart: true}},
+		{"default", plain, variables{}},
+		{"percpu", full, variables{which: link.PerCPU}},
+		{"all", full, variables{which: link.All}},
+		{"apart", full, variables{apart: true}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var want []*Result
@@ -195,7 +196,7 @@ func TestModulesInAnyOrder(t *testing.T) {
 
 // inAnyOrder makes the BTF of all modules in one Batch, several times, in random orders. Sometimes
 // about half of the modules count as large.
-func inAnyOrder(t *testing.T, set features.Set, paths []string, bases *base.Files, v Variables,
+func inAnyOrder(t *testing.T, set features.Set, paths []string, bases *base.Files, v variables,
 	want []*Result) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(1, 2))
@@ -207,7 +208,10 @@ func inAnyOrder(t *testing.T, set features.Set, paths []string, bases *base.File
 	for round := range 10 {
 		var batch Batch
 		each := optionsFor(set, bases)
-		each.Variables = v
+		each.Variables = v.which
+		if v.apart {
+			each.Passes = []Pass{Extra{}}
+		}
 		threads := 1 + round%3
 		if round >= 5 {
 			largeFile, each.Convert.Jobs = info.Size(), 2*threads
@@ -240,7 +244,7 @@ func TestPanic(t *testing.T) {
 	for n := range 6 {
 		paths = append(paths, filepath.Join(dir, fmt.Sprintf("m%d.ko", n)))
 		compile(t, paths[n], []string{"-r"}, module(n+1)...)
-		want = append(want, linkAlone(t, set, paths[n], bases, Variables{}))
+		want = append(want, linkAlone(t, set, paths[n], bases, variables{}))
 	}
 	const planted = 2
 	for jobs := range 4 {
@@ -248,7 +252,7 @@ func TestPanic(t *testing.T) {
 		errs := parallel.Each(1+jobs, paths, func(i int) error {
 			each := optionsFor(set, bases)
 			if i == planted {
-				each.Change = func([]byte) ([]byte, error) { panic("planted") }
+				each.Passes = []Pass{Change(func([]byte) ([]byte, error) { panic("planted") })}
 			}
 			got, err := batch.Linked(paths[i], each)
 			if err == nil && !sameResult(got, want[i]) {

@@ -14,11 +14,14 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/object"
 )
 
-// Object converts the debugging information in f that options.Input selects. By default, this is a
+// Object converts the debugging information in f that input selects. By default, this is a
 // compiler's DWARF or, if there is none, a compiler's BTF. DWARF from an assembler is ignored,
 // because it has no types. For BPF programs, the default is BTF, because the relocations of their
-// DWARF are for the loader.
-func Object(f *elf.File, options convert.Options) (*object.Object, error) {
+// DWARF are for the loader. The sites of inlined functions are only in DWARF.
+func Object(f *elf.File, input Input, options convert.Options) (*convert.Result, error) {
+	if options.Want == convert.OnlySites {
+		return convert.File(f, options)
+	}
 	if f.Section(object.SectionUnits) != nil {
 		return nil, fmt.Errorf("%s: it is already a BTF object (%s): pass it to btfdedup merge or link",
 			f.Path, object.SectionUnits)
@@ -30,15 +33,15 @@ func Object(f *elf.File, options convert.Options) (*object.Object, error) {
 	}
 	onlyBTF := hasBTF && (!f.HasDWARF() || units != nil && convert.OnlyAssembler(units))
 	switch {
-	case options.Input == convert.InputDWARF && onlyBTF:
+	case input == InputDWARF && onlyBTF:
 		return nil, fmt.Errorf("%s: no DWARF from a compiler (.debug_info), but BTF (.BTF): "+
 			"pass --input=btf to read it", f.Path)
-	case options.Input == convert.InputDWARF:
-	case options.Input == convert.InputBTF && !hasBTF:
+	case input == InputDWARF:
+	case input == InputBTF && !hasBTF:
 		if err := convert.CheckEmpty(f); err != nil {
 			return nil, fmt.Errorf("%s: no BTF (.BTF); compile with -gbtf and don't strip", f.Path)
 		}
-	case options.Input == convert.InputBTF, onlyBTF, hasBTF && f.Machine == stdelf.EM_BPF:
+	case input == InputBTF, onlyBTF, hasBTF && f.Machine == stdelf.EM_BPF:
 		return compilerbtf.File(f, options)
 	case hasBTF:
 		warnOfMixed(f, options)

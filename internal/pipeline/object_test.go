@@ -37,20 +37,20 @@ func TestObject(t *testing.T) {
 	w.Run("ld", "-r", "-o", "mixed.o", "dwarf.o", "other.o", "third.o")
 	w.Run("ld", "-r", "-o", "assembled.o", "asm_g.o", "btf.o")
 	w.Run("ld", "-r", "-o", "both_assembled.o", "asm_g.o", "both.o")
-	read := func(name string, input convert.Input) ([]byte, string, error) {
+	read := func(name string, input Input) ([]byte, string, error) {
 		var warnings []string
-		o, err := Object(w.open(name), convert.Options{Features: features.Default(), Input: input,
-			Jobs: 1, Warn: func(line string) { warnings = append(warnings, line) }})
+		o, err := Object(w.open(name), input, convert.Options{Features: features.Default(), Jobs: 1,
+			Warn: func(line string) { warnings = append(warnings, line) }})
 		if err != nil {
 			return nil, "", err
 		}
-		data, err := object.Write(o, 1)
+		data, err := object.Write(o.Object, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return data, strings.Join(warnings, "\n"), nil
 	}
-	data, _, err := read("dwarf.o", convert.InputAuto)
+	data, _, err := read("dwarf.o", InputAuto)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,35 +58,35 @@ func TestObject(t *testing.T) {
 	block, function := []byte("in_block"), []byte("\x00f\x00")
 	for _, c := range []struct {
 		file    string
-		input   convert.Input
+		input   Input
 		dwarf   bool   // the DWARF was read
 		problem string // part of the error or warning
 	}{
-		{"dwarf.o", convert.InputAuto, true, ""},
-		{"dwarf.o", convert.InputDWARF, true, ""},
-		{"dwarf.o", convert.InputBTF, false, "no BTF (.BTF); compile with -gbtf"},
-		{"btf.o", convert.InputAuto, false, ""},
-		{"btf.o", convert.InputBTF, false, ""},
-		{"btf.o", convert.InputDWARF, false, "no DWARF from a compiler (.debug_info), but BTF"},
-		{"both.o", convert.InputAuto, true, ""},
+		{"dwarf.o", InputAuto, true, ""},
+		{"dwarf.o", InputDWARF, true, ""},
+		{"dwarf.o", InputBTF, false, "no BTF (.BTF); compile with -gbtf"},
+		{"btf.o", InputAuto, false, ""},
+		{"btf.o", InputBTF, false, ""},
+		{"btf.o", InputDWARF, false, "no DWARF from a compiler (.debug_info), but BTF"},
+		{"both.o", InputAuto, true, ""},
 		{"both.o", "", true, ""},
-		{"both.o", convert.InputDWARF, true, ""},
-		{"both.o", convert.InputBTF, false, ""},
-		{"neither.o", convert.InputAuto, false,
+		{"both.o", InputDWARF, true, ""},
+		{"both.o", InputBTF, false, ""},
+		{"neither.o", InputAuto, false,
 			"no DWARF (.debug_info) and no BTF (.BTF); compile with -g or -gbtf and don't strip"},
-		{"neither.o", convert.InputBTF, false, "no BTF (.BTF); compile with -gbtf"},
-		{"asm.o", convert.InputAuto, false, ""},
-		{"asm.o", convert.InputBTF, false, ""},
-		{"mixed.o", convert.InputAuto, true,
+		{"neither.o", InputBTF, false, "no BTF (.BTF); compile with -gbtf"},
+		{"asm.o", InputAuto, false, ""},
+		{"asm.o", InputBTF, false, ""},
+		{"mixed.o", InputAuto, true,
 			"it has DWARF, and BTF that the compiler wrote for 2 units"},
-		{"mixed.o", convert.InputBTF, false, ""},
-		{"assembled.o", convert.InputAuto, false, ""},
-		{"assembled.o", convert.InputDWARF, false, "no DWARF from a compiler (.debug_info), but BTF"},
-		{"both_assembled.o", convert.InputAuto, true, ""},
-		{"converted.btfo", convert.InputAuto, false,
+		{"mixed.o", InputBTF, false, ""},
+		{"assembled.o", InputAuto, false, ""},
+		{"assembled.o", InputDWARF, false, "no DWARF from a compiler (.debug_info), but BTF"},
+		{"both_assembled.o", InputAuto, true, ""},
+		{"converted.btfo", InputAuto, false,
 			"it is already a BTF object (.BTF.units): pass it to btfdedup"},
-		{"converted.btfo", convert.InputBTF, false, "it is already a BTF object"},
-		{"converted.btfo", convert.InputDWARF, false, "it is already a BTF object"},
+		{"converted.btfo", InputBTF, false, "it is already a BTF object"},
+		{"converted.btfo", InputDWARF, false, "it is already a BTF object"},
 	} {
 		data, problem, err := read(c.file, c.input)
 		if err != nil {

@@ -126,16 +126,17 @@ func (w workspace) inputs(set features.Set, linked string, objects ...string) *i
 	w.Helper()
 	in := &input{set: set}
 	for _, name := range objects {
-		o, err := convert.File(w.open(name), convert.Options{Features: set, Jobs: 1})
+		made, err := convert.File(w.open(name), convert.Options{Features: set, Jobs: 1})
 		if err != nil {
 			w.Fatal(err)
 		}
-		data, err := object.Write(o, 1)
+		data, err := object.Write(made.Object, 1)
 		if err != nil {
 			w.Fatal(err)
 		}
 		w.Write(name+".btfo", string(data))
-		if o, err = object.ReadFile(w.Path(name+".btfo"), nil); err != nil {
+		o, err := object.ReadFile(w.Path(name+".btfo"), nil)
+		if err != nil {
 			w.Fatal(err)
 		}
 		in.objects = append(in.objects, o)

@@ -81,7 +81,7 @@ btfdedup modules --features=+global_var --vmlinux vmlinux -o btf --extra-dir ext
 	flags.InputVar(&b.order, "order", "read only the modules listed in `FILE`, Kbuild's modules.order")
 	flags.OutputDirVarP(&b.skippedDir, "skipped-dir", "",
 		"write lists of what is not encoded to the directory `SKIPPED`")
-	flags.Var(&b.variables.Which, "variables", "`which` variables to encode with the feature "+
+	flags.Var(&b.variables, "variables", "`which` variables to encode with the feature "+
 		"global_var: \"percpu\" or \"all\"; the default depends on the features")
 	flags.OutputDirVarP(&b.extraDir, "extra-dir", "",
 		"write split BTF of the variables that are not per CPU to the directory `EXTRA`")
@@ -93,7 +93,7 @@ btfdedup modules --features=+global_var --vmlinux vmlinux -o btf --extra-dir ext
 
 type batch struct {
 	conversion     conversion.Flags
-	variables      pipeline.Variables
+	variables      link.Which
 	vmlinux, order string
 	baseBTF        []string
 	skippedDir     string
@@ -128,8 +128,8 @@ func (b *batch) run(env *cli.Env, args []string) error {
 	if err := b.embedding.check(); err != nil {
 		return err
 	}
-	b.variables.Apart = b.extraDir != ""
-	if err := conversion.CheckApart(b.variables, env.Features, "--extra-dir"); err != nil {
+	err := conversion.CheckApart(b.variables, b.extraDir != "", env.Features, "--extra-dir")
+	if err != nil {
 		return err
 	}
 	args, remove, err := unpackArchives(env, args, 0)
@@ -226,7 +226,8 @@ func (b *batch) makeBase() error {
 		return b.embedding.ofVmlinux(b.env, b.vmlinux, data)
 	}
 	how := b.settings(&base.Files{})
-	how.Change, how.Convert.Progress = explicit, phase.Progress
+	how.Convert.Progress = phase.Progress
+	how.Passes = append(how.Passes, pipeline.Change(explicit))
 	result, err := pipeline.Linked(b.vmlinux, how)
 	if linked, ok := errors.AsType[*compilerbtf.LinkedError](err); ok {
 		return fmt.Errorf("%s: it has no DWARF, but BTF that is already linked (%s): pass the file "+
@@ -289,10 +290,10 @@ func (b *batch) module(m *module) error {
 	how := b.settings(b.bases)
 	if b.embedding.dir != "" {
 		defer func() { into.close() }()
-		how.Change = func(data []byte) (_ []byte, err error) {
+		how.Passes = append(how.Passes, pipeline.Change(func(data []byte) (_ []byte, err error) {
 			into, data, err = b.embedding.prepare(b.env, m, data, b.whole)
 			return data, err
-		}
+		}))
 	}
 	result, err := b.making.Linked(m.path, how)
 	if linked, ok := errors.AsType[*compilerbtf.LinkedError](err); ok {
@@ -320,9 +321,15 @@ func (b *batch) module(m *module) error {
 
 // settings returns the settings for making the BTF of a file on these bases.
 func (b *batch) settings(bases *base.Files) pipeline.How {
-	return pipeline.How{Files: b.conversion.Search(b.env), Bases: bases,
-		Convert: b.conversion.Options(b.env), Variables: b.variables,
-		Inlined: b.inlineDir != ""}
+	how := pipeline.How{Files: b.conversion.Search(b.env), Bases: bases, Input: b.conversion.Input,
+		Convert: b.conversion.Options(b.env), Variables: b.variables}
+	if b.inlineDir != "" {
+		how.Passes = append(how.Passes, pipeline.Sites{})
+	}
+	if b.extraDir != "" {
+		how.Passes = append(how.Passes, pipeline.Extra{})
+	}
+	return how
 }
 
 // outputs returns the output files for a module: its BTF, the extra BTF of its other variables, and

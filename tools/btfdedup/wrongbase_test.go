@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rules-btf/rules_btf/internal/convert"
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/debugfile"
 	"github.com/rules-btf/rules_btf/internal/link/base"
@@ -54,7 +53,7 @@ func makeKernels(t *testing.T, dir programtest.Dir) {
 		dir.Run("gcc", args...)
 		linked, raw := dir.Path(k.name+".linked"), dir.Path(k.name+".btf")
 		made, err := pipeline.Linked(linked, pipeline.How{Files: &debugfile.Search{},
-			Bases: &base.Files{}, Convert: convert.Options{Counts: new(convert.Counts)}})
+			Bases: &base.Files{}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -60,7 +60,6 @@ btfgen elf --features=+global_var --variables=extra --base vmlinux.btf -o extra.
 }
 
 func runElf(env *cli.Env, c *conversion.Flags, which link.Which, path string) error {
-	options := c.Options(env)
 	if err := conversion.CheckVariables(env, which, env.Features, true); err != nil {
 		return err
 	}
@@ -89,7 +88,7 @@ func runElf(env *cli.Env, c *conversion.Flags, which link.Which, path string) er
 		}
 	}
 	result, err := pipeline.Linked(path, pipeline.How{Files: c.Search(env), Bases: bases,
-		Convert: options, Variables: pipeline.Variables{Which: which}, Alone: true, Watch: run})
+		Input: c.Input, Convert: c.Options(env), Variables: which, Alone: true, Watch: run})
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/splitdwarf"
 	"github.com/rules-btf/rules_btf/internal/link/base"
 	"github.com/rules-btf/rules_btf/internal/model/facts"
-	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/pipeline"
 )
 
@@ -68,7 +67,7 @@ func runFacts(env *cli.Env, files *debugfile.Search, args []string) error {
 		return err
 	}
 	f.Threads = env.Jobs
-	options := facts.Options{Features: env.Features.Without(features.SkipUnencodable), Base: bases.BTF}
+	options := facts.Options{Features: env.Features, Base: bases.BTF}
 	run.FindingFacts()
 	known, err := pipeline.Facts(f, options, split)
 	if err != nil {

@@ -52,7 +52,7 @@ func (r *objectRun) run(env *cli.Env, paths []string) error {
 	defer r.Split.Close()
 	run := report.Start(env, paths)
 	defer run.Close()
-	o, err := pipeline.Objects(r.Search(env), paths, options, run, env.Error)
+	o, err := pipeline.Objects(r.Search(env), paths, r.Input, options, run, env.Error)
 	if err != nil {
 		return err
 	}

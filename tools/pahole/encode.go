@@ -31,9 +31,8 @@ func (c *command) encode(env *cli.Env) error {
 	}
 	defer bases.Close()
 	for _, path := range c.files {
-		options := convert.Options{Features: c.features.Without(features.SkipUnencodable),
-			SkipUnencodable: c.features.Has(features.SkipUnencodable), LangExclude: languages,
-			KABIPrefix: c.prefix, Jobs: env.Jobs, Counts: new(convert.Counts),
+		options := convert.Options{Features: c.features.Set, LangExclude: languages,
+			KABIPrefix: c.prefix, Jobs: env.Jobs,
 			Warn: func(line string) { env.Warn("%s", line) }}
 		if err := c.encodeFile(env, path, bases, options); err != nil {
 			return err
@@ -72,7 +71,7 @@ func (c *command) encodeFile(env *cli.Env, path string, bases *base.Files,
 		}
 	}
 	switch {
-	case options.Counts.Units == 0:
+	case result.Counts.Units == 0:
 		env.Warn("%s: --lang_exclude excludes all compilation units; no BTF is written", path)
 		return nil
 	case bases.BTF == nil && empty(result.BTF):

@@ -101,8 +101,7 @@ func expected(t *testing.T, path, below string, set features.Set, prefix string)
 	env.Quiet, env.Jobs = true, 1
 	run := report.Start(env, []string{path})
 	defer run.Close()
-	options := convert.Options{Features: set, Jobs: 1, Counts: new(convert.Counts),
-		KABIPrefix: prefix}
+	options := convert.Options{Features: set, Jobs: 1, KABIPrefix: prefix}
 	result, err := pipeline.Linked(path, pipeline.How{Files: new(debugfile.Search), Bases: bases,
 		Convert: options, Watch: run})
 	if err != nil {

@@ -8,22 +8,23 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/splitdwarf"
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/language"
+	"github.com/rules-btf/rules_btf/internal/pipeline"
 )
 
 // Flags are the flags of the verbs that convert debugging information.
 type Flags struct {
 	Files debugfile.Search
 	Split splitdwarf.Finder // finds the units of split DWARF
+	Input pipeline.Input
 
-	input    convert.Input
 	excluded map[uint64]bool
 	prefix   string
 }
 
 // Define defines the flags of a verb.
 func (f *Flags) Define(flags *cli.FlagSet) {
-	f.input = convert.InputAuto
-	flags.Var(&f.input, "input", "the `kind` of debugging information to read: dwarf, btf "+
+	f.Input = pipeline.InputAuto
+	flags.Var(&f.Input, "input", "the `kind` of debugging information to read: dwarf, btf "+
 		"(written by the compiler), or auto (DWARF if a file has any, else its BTF)")
 	f.DefineDWARF(flags)
 }
@@ -82,8 +83,6 @@ func (f *Flags) Search(env *cli.Env) *debugfile.Search {
 
 // Options returns the options of the conversion.
 func (f *Flags) Options(env *cli.Env) convert.Options {
-	return convert.Options{Features: env.Features.Without(features.SkipUnencodable),
-		LangExclude: f.excluded, KABIPrefix: f.prefix, Input: f.input, Jobs: env.Jobs,
-		SkipUnencodable: env.Features.Has(features.SkipUnencodable), Warn: func(line string) { env.Warn("%s", line) },
-		Counts: new(convert.Counts), Split: &f.Split}
+	return convert.Options{Features: env.Features, LangExclude: f.excluded, KABIPrefix: f.prefix,
+		Jobs: env.Jobs, Split: &f.Split, Warn: func(line string) { env.Warn("%s", line) }}
 }

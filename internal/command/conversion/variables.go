@@ -6,25 +6,25 @@ import (
 	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/link"
 	"github.com/rules-btf/rules_btf/internal/model/features"
-	"github.com/rules-btf/rules_btf/internal/pipeline"
 )
 
 // CheckApart is for verbs that convert and link in one run. It returns a usage error if the choice
-// of variables is inconsistent, or contradicts the features. The flag extraFlag sets v.Apart.
-func CheckApart(v pipeline.Variables, set features.Set, extraFlag string) error {
+// of variables is inconsistent, or contradicts the features. If apart is set, extraFlag was given:
+// the variables that aren't per-CPU get BTF of their own.
+func CheckApart(which link.Which, apart bool, set features.Set, extraFlag string) error {
 	var err error
 	switch {
-	case v.Which == link.Extra:
+	case which == link.Extra:
 		err = fmt.Errorf("--variables=%v needs the module's own BTF as base; use %s, "+
 			"which makes that BTF too",
-			v.Which, extraFlag)
-	case v.Apart && v.Which == link.All:
-		err = fmt.Errorf("--variables=%v and %s can't be used together", v.Which, extraFlag)
-	case v.Apart && !set.Has(features.GlobalVar):
+			which, extraFlag)
+	case apart && which == link.All:
+		err = fmt.Errorf("--variables=%v and %s can't be used together", which, extraFlag)
+	case apart && !set.Has(features.GlobalVar):
 		err = fmt.Errorf("%s needs the feature %v: add --features=default,%[2]v", extraFlag,
 			features.GlobalVar)
 	default:
-		err = v.Which.Check(set, true, true)
+		err = which.Check(set, true, true)
 	}
 	if err != nil {
 		return cli.Usagef("%v", err)

@@ -6,30 +6,30 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/link"
 	"github.com/rules-btf/rules_btf/internal/model/features"
-	"github.com/rules-btf/rules_btf/internal/pipeline"
 )
 
 // TestCheckApart checks the errors for choices that contradict each other or the features.
 func TestCheckApart(t *testing.T) {
 	full := features.Default().With(features.GlobalVar)
 	for _, c := range []struct {
-		v    pipeline.Variables
-		set  features.Set
-		want string
+		which link.Which
+		apart bool
+		set   features.Set
+		want  string
 	}{
-		{pipeline.Variables{}, features.Default(), ""},
-		{pipeline.Variables{Which: link.PerCPU}, features.Default(), ""},
-		{pipeline.Variables{Apart: true}, full, ""},
-		{pipeline.Variables{Apart: true, Which: link.PerCPU}, full, ""},
-		{pipeline.Variables{Which: link.All}, full, ""},
-		{pipeline.Variables{Which: link.All}, features.Default(), "needs the feature global_var"},
-		{pipeline.Variables{Which: link.Extra}, full, "use --extra, which makes that BTF too"},
-		{pipeline.Variables{Apart: true}, features.Default(), "--extra needs the feature global_var"},
-		{pipeline.Variables{Apart: true, Which: link.All}, full, "--extra can't be used together"},
+		{0, false, features.Default(), ""},
+		{link.PerCPU, false, features.Default(), ""},
+		{0, true, full, ""},
+		{link.PerCPU, true, full, ""},
+		{link.All, false, full, ""},
+		{link.All, false, features.Default(), "needs the feature global_var"},
+		{link.Extra, false, full, "use --extra, which makes that BTF too"},
+		{0, true, features.Default(), "--extra needs the feature global_var"},
+		{link.All, true, full, "--extra can't be used together"},
 	} {
-		err := CheckApart(c.v, c.set, "--extra")
+		err := CheckApart(c.which, c.apart, c.set, "--extra")
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%+v: error %v, want %q", c.v, err, c.want)
+			t.Errorf("%v, apart %v: error %v, want %q", c.which, c.apart, err, c.want)
 		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/convert"
 	"github.com/rules-btf/rules_btf/internal/format/elf"
-	"github.com/rules-btf/rules_btf/internal/model/object"
 )
 
 // BenchmarkRoads compares the cost of converting the DWARF and the BTF of one source.
@@ -22,7 +21,7 @@ func BenchmarkRoads(b *testing.B) {
 	w.compile("a", source.String(), "-O2")
 	for _, road := range []struct {
 		name, file string
-		read       func(*elf.File, convert.Options) (*object.Object, error)
+		read       func(*elf.File, convert.Options) (*convert.Result, error)
 	}{{"dwarf", "a.d.o", convert.File}, {"btf", "a.b.o", File}} {
 		b.Run(road.name, func(b *testing.B) {
 			for b.Loop() {

@@ -139,11 +139,11 @@ func TestErrors(t *testing.T) {
 	}
 
 	var warnings []string
-	opt := convert.Options{Features: features.Default(), Jobs: 1, SkipUnencodable: true,
-		Counts: &convert.Counts{}, Warn: func(line string) { warnings = append(warnings, line) }}
+	opt := convert.Options{Features: features.Default().With(features.SkipUnencodable), Jobs: 1,
+		Warn: func(line string) { warnings = append(warnings, line) }}
 	o, err := File(elfOf(slices.Concat(badName, one, deep(btf.MaxModifiers+1))), opt)
-	if err != nil || len(o.Units) != 1 || len(warnings) != 2 || opt.Counts.Units != 1 ||
-		opt.Counts.Unencodable != 2 {
-		t.Errorf("%v, warnings %q, counts %+v", err, warnings, opt.Counts)
+	if err != nil || len(o.Units) != 1 || len(warnings) != 2 || o.Counts.Units != 1 ||
+		o.Counts.Unencodable != 2 {
+		t.Errorf("%+v, %v, warnings %q", o, err, warnings)
 	}
 }

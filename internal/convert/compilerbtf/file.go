@@ -12,6 +12,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/convert"
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/object"
 	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
@@ -41,45 +42,57 @@ func Units(f *elf.File) int {
 //
 // BTF that is already linked is an error, and so is malformed BTF. Errors begin with the path. They
 // name the section, the blob (if there are several), and the type or the offset.
-func File(f *elf.File, opt convert.Options) (*object.Object, error) { return file(f, opt, false) }
+func File(f *elf.File, opt convert.Options) (*convert.Result, error) {
+	return file(f, &work{opt: &opt})
+}
 
-func file(f *elf.File, opt convert.Options, plainly bool) (*object.Object, error) {
-	data, err := btf.Section(f, btf.SectionTypes)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.Path, err)
-	}
-	w, err := newWork(f, data, &opt)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.Path, err)
-	}
-	w.plainly = plainly
-	if err := w.run(); err != nil {
+func file(f *elf.File, w *work) (*convert.Result, error) {
+	if err := w.convert(f); err != nil {
 		return nil, err
-	}
-	if err := w.checkLinkage(); err != nil {
-		return nil, err
-	}
-	if opt.Counts != nil {
-		opt.Counts.Add(&convert.Counts{Units: len(w.parts) - len(w.skipped()), Bytes: w.bytes(),
-			Unencodable: len(w.skipped())})
-	}
-	if opt.Warn != nil {
-		for _, line := range w.warnings() {
-			opt.Warn(line)
-		}
 	}
 	o, err := w.object()
 	for _, c := range w.threads {
-		opt.Shapers.Return(c.shaper)
+		w.shapers().Return(c.shaper)
 	}
-	return o, err
+	skipped := len(w.skipped())
+	return &convert.Result{Object: o, Counts: convert.Counts{Units: len(w.parts) - skipped,
+		Bytes: w.bytes(), Unencodable: skipped}}, err
+}
+
+// EachUnit is like convert.EachUnit; a unit is a blob of the section.
+func EachUnit(f *elf.File, opt convert.Options, units []int,
+	do func(number int, o *object.Object) error) error {
+	return (&work{opt: &opt, chosen: units, each: do}).convert(f)
+}
+
+// convert converts the BTF of f, and calls opt.Warn with all messages.
+func (w *work) convert(f *elf.File) error {
+	data, err := btf.Section(f, btf.SectionTypes)
+	if err == nil {
+		err = w.prepare(f, data)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", f.Path, err)
+	}
+	if err := w.run(); err != nil {
+		return err
+	}
+	if err := w.checkLinkage(); err != nil {
+		return err
+	}
+	if w.opt.Warn != nil {
+		for _, line := range w.warnings() {
+			w.opt.Warn(line)
+		}
+	}
+	return nil
 }
 
 // part is one blob of the section.
 type part struct {
 	data   []byte
 	off    int  // offset in the section
-	number int  // index among the blobs of the file, or in Options.Units
+	number int  // index among the blobs of the file, or in work.chosen
 	source int  // group of the blob's local symbols, or sourceUnknown
 	empty  bool // the blob has no types, so no unit is made of it
 }
@@ -130,6 +143,8 @@ func fromHeader(data []byte, order binary.ByteOrder) []byte {
 type work struct {
 	file    *elf.File
 	opt     *convert.Options
+	chosen  []int // see EachUnit
+	each    func(number int, o *object.Object) error
 	symbols *symbols
 	several bool // the file has several blobs
 	plainly bool // for tests: Shaper.LoadPlainly makes the shapes
@@ -138,33 +153,42 @@ type work struct {
 	threads []*converter
 }
 
-func newWork(f *elf.File, data []byte, opt *convert.Options) (*work, error) {
+// prepare finds the blobs in data, the section of f.
+func (w *work) prepare(f *elf.File, data []byte) error {
 	parts, err := split(data)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, p := range parts {
 		if isSplit(p.data) {
-			return nil, fmt.Errorf("section %s: %w", btf.SectionTypes, errLinked("it is split BTF"))
+			return fmt.Errorf("section %s: %w", btf.SectionTypes, errLinked("it is split BTF"))
 		}
 	}
-	w := &work{file: f, opt: opt, several: len(parts) > 1}
+	w.file, w.several = f, len(parts) > 1
 	if w.symbols, err = readSymbols(f, w.several); err != nil {
-		return nil, err
+		return err
 	}
 	if err := w.matchSources(parts); err != nil {
-		return nil, err
+		return err
 	}
-	w.parts = slices.DeleteFunc(choose(parts, opt), func(p part) bool { return p.empty })
-	return w, nil
+	w.parts = slices.DeleteFunc(w.choose(parts), func(p part) bool { return p.empty })
+	return nil
 }
 
-func choose(parts []part, opt *convert.Options) []part {
-	if opt.Units == nil {
+// shapers returns the shapers of other conversions, or nil.
+func (w *work) shapers() *object.Shapers {
+	if s := w.opt.Shared; s != nil && s.Joined {
+		return &s.Shapers
+	}
+	return nil
+}
+
+func (w *work) choose(parts []part) []part {
+	if w.chosen == nil {
 		return parts
 	}
 	var list []part
-	for at, i := range opt.Units {
+	for at, i := range w.chosen {
 		p := parts[i]
 		p.number = at
 		list = append(list, p)
@@ -202,15 +226,15 @@ func (w *work) thread(c *converter) {
 		}
 		p := &w.parts[i]
 		err := c.convert(p)
-		if _, ok := err.(*unencodable); ok && w.opt.SkipUnencodable {
+		if _, ok := err.(*unencodable); ok && w.opt.Features.Has(features.SkipUnencodable) {
 			err = w.name(p, err)
 			c.skipped = append(c.skipped, failure{i, err})
 			c.warnings = append(c.warnings, warning{p.number, err.Error() + "; the unit is left out"})
 			err = nil
-		} else if err == nil && w.opt.Each != nil {
+		} else if err == nil && w.each != nil {
 			one := *c.obj
 			one.Units = one.Units[len(one.Units)-1:]
-			err = w.opt.Each(p.number, &one)
+			err = w.each(p.number, &one)
 		} else if err != nil {
 			err = w.name(p, err)
 		}

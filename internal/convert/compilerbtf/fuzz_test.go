@@ -64,7 +64,7 @@ func check(t *testing.T, f *elf.File, size int) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	start := time.Now()
-	options := convert.Options{Features: sets[size%2], Jobs: 1 + size/2%2, SkipUnencodable: true}
+	options := convert.Options{Features: sets[size%2].With(features.SkipUnencodable), Jobs: 1 + size/2%2}
 	if size/4%2 == 0 {
 		options.KABIPrefix = "s"
 	}
@@ -77,18 +77,18 @@ func check(t *testing.T, f *elf.File, size int) {
 	if bytes := after.TotalAlloc - before.TotalAlloc; bytes > 512<<20 {
 		t.Errorf("for %d bytes of input, %d bytes were allocated", size, bytes)
 	}
-	plain, plainErr := file(f, options, true)
+	plain, plainErr := file(f, &work{opt: &options, plainly: true})
 	if (err == nil) != (plainErr == nil) {
 		t.Fatalf("error %v; with the plain implementation, %v", err, plainErr)
 	}
 	if err != nil {
 		return
 	}
-	data, err := object.Write(o, 1)
+	data, err := object.Write(o.Object, 1)
 	if err != nil {
 		return // a limit of the format
 	}
-	if want, err := object.Write(plain, 1); err != nil || !bytes.Equal(data, want) {
+	if want, err := object.Write(plain.Object, 1); err != nil || !bytes.Equal(data, want) {
 		t.Fatalf("the object differs from that of the plain implementation, %v", err)
 	}
 	path := filepath.Join(t.TempDir(), "o.btfo")

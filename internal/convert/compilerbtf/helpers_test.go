@@ -89,7 +89,7 @@ func (w workspace) convertWith(name string, btf bool, opt convert.Options) (*obj
 	if err != nil {
 		w.Fatal(err)
 	}
-	return o, warnings
+	return o.Object, warnings
 }
 
 func (w workspace) bytes(o *object.Object) []byte {

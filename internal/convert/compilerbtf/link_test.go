@@ -154,11 +154,14 @@ func TestUnits(t *testing.T) {
 	w := newWorkspace(t)
 	w.build("-O2")
 	units := make([][]byte, 4)
-	w.convertWith("linked.b", true, convert.Options{Features: w.set, Jobs: 2,
-		Each: func(number int, o *object.Object) error {
-			units[number] = w.bytes(o)
-			return nil
-		}})
+	options := convert.Options{Features: w.set, Jobs: 2}
+	err := EachUnit(w.open("linked.b"), options, nil, func(number int, o *object.Object) error {
+		units[number] = w.bytes(o)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for i, o := range w.objects(files("b")) {
 		if !bytes.Equal(units[i], w.bytes(o)) {
 			t.Errorf("unit %d gives a different object than its object file", i)
@@ -181,12 +184,13 @@ func TestPlainly(t *testing.T) {
 	}
 	w.set = w.set.With(features.GlobalVar)
 	for _, name := range append(strings.Fields(files("b")), "linked.b", "several.b.o") {
-		plain, err := file(w.open(name), convert.Options{Features: w.set, Jobs: 2}, true)
+		plain, err := file(w.open(name), &work{opt: &convert.Options{Features: w.set, Jobs: 2},
+			plainly: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := w.convert(name, true); !bytes.Equal(w.bytes(got), w.bytes(plain)) {
-			t.Errorf("%s: %v\nwant %v", name, units(got), units(plain))
+		if got := w.convert(name, true); !bytes.Equal(w.bytes(got), w.bytes(plain.Object)) {
+			t.Errorf("%s: %v\nwant %v", name, units(got), units(plain.Object))
 		}
 	}
 }
@@ -200,13 +204,16 @@ func TestShapers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opt := convert.Options{Features: w.set, Jobs: 1, Shapers: new(object.Shapers)}
+	opt := convert.Options{Features: w.set, Jobs: 1, Shared: &convert.Shared{Joined: true}}
 	made := make([]*object.Object, len(names))
 	parallel.Do(3, len(names), func(i int) {
 		f, err := elf.Open(w.Path(names[i]))
 		if err == nil {
 			defer f.Close()
-			made[i], err = File(f, opt)
+			var one *convert.Result
+			if one, err = File(f, opt); err == nil {
+				made[i] = one.Object
+			}
 		}
 		if err != nil {
 			t.Error(err)

@@ -69,7 +69,8 @@ func Sources(f *elf.File) (map[int]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	w, err := newWork(f, data, &convert.Options{})
+	w := &work{opt: &convert.Options{}}
+	err = w.prepare(f, data)
 	if err != nil {
 		return nil, err
 	}

@@ -34,9 +34,9 @@ type converter struct {
 func newConverter(w *work) *converter {
 	f := w.file
 	target := object.Target{AddrSize: f.AddrSize, Order: f.Order, Machine: uint16(f.Machine)}
-	shaper := w.opt.Shapers.Take()
+	shaper := w.shapers().Take()
 	return &converter{work: w, shaper: shaper, fakes: map[int]uint32{}, made: map[uint32]types.ID{},
-		obj: &object.Object{Target: target, Features: w.opt.Features, Graph: shaper.Graph()}}
+		obj: &object.Object{Target: target, Features: w.opt.Features.Recorded(), Graph: shaper.Graph()}}
 }
 
 func (c *converter) convert(p *part) error {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
 // Site is a place where a function was inlined.
@@ -20,8 +21,8 @@ type Site struct {
 
 // UnitSites are the sites in a unit.
 type UnitSites struct {
-	Unit      int      // index of the object's unit
-	Functions []uint32 // the indexes of the functions, which are FUNC nodes, in the unit's items
+	Unit      int        // index of the object's unit
+	Functions []types.ID // the FUNC nodes of the functions, maybe with duplicates
 	List      []Site
 }
 

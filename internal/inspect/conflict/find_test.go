@@ -37,7 +37,7 @@ func compile(t *testing.T, src string) program {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if p[strings.TrimSuffix(name, ".c")], err = object.Merge(o); err != nil {
+		if p[strings.TrimSuffix(name, ".c")], err = object.Merge(o.Object); err != nil {
 			t.Fatal(err)
 		}
 		f.Close()

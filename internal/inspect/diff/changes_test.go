@@ -26,7 +26,7 @@ func compile(t *testing.T, src string) *btf.Blob {
 	if err != nil {
 		t.Fatal(err)
 	}
-	merged, err := object.Merge(o)
+	merged, err := object.Merge(o.Object)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ func compile(t testing.TB, src string) *btf.Blob {
 	path := programtest.Compile(t, src, "gcc", "-g", "-O1", "-c")
 	options := convert.Options{Features: features.Default() | features.GlobalVar}
 	made, err := pipeline.Linked(path, pipeline.How{Files: &debugfile.Search{},
-		Bases: &base.Files{}, Convert: options, Variables: pipeline.Variables{Which: link.All}})
+		Bases: &base.Files{}, Convert: options, Variables: link.All})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, src)
 	}

@@ -29,11 +29,12 @@ func compile(t *testing.T, src string) *object.Object {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	o, err := convert.File(f, convert.Options{Features: features.Default()})
+	made, err := convert.File(f, convert.Options{Features: features.Default()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o, err = object.Merge(o); err != nil {
+	o, err := object.Merge(made.Object)
+	if err != nil {
 		t.Fatal(err)
 	}
 	return o

@@ -29,7 +29,7 @@ const someNames = 1 << 12
 // DecideInlined decides which inlined functions to encode: for each name, one function for each
 // prototype. No other functions are encoded, and no variables or declaration tags. The function
 // find returns the FUNC of the base with a name and prototype, or 0. Several threads call it. The
-// result has all FUNCs of inlined functions that units hold.
+// result has all FUNCs that units hold: these are the inlined functions.
 func DecideInlined(t *resolve.Types, find func(name []byte, proto uint32) uint32, jobs int) (
 	*Decisions, []Inlined) {
 	names := slices.Collect(slices.Chunk(slices.Collect(t.Functions.Keys()), someNames))
@@ -65,9 +65,6 @@ func findInlined(t *resolve.Types, names []types.Str,
 		group = t.Holders(types.KindFunc, name, group[:0])
 		clear(first)
 		for _, h := range group {
-			if flags(&h)&types.FuncInlined == 0 {
-				continue
-			}
 			f := inlined{Inlined: Inlined{Func: h.Type}, name: name, proto: h.Ref, same: -1}
 			if same, ok := first[h.Ref]; ok {
 				f.same, f.ID = same, list[same].ID

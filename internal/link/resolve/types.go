@@ -39,7 +39,6 @@ func Resolve(s *survey.Survey, b base.Base, copies [][]types.ID, jobs int) *Type
 	r := &resolver{Survey: s, base: b, copies: copies, jobs: jobs}
 	r.findConflicts()
 	r.findRoles()
-	s.Users = survey.Lists[types.ID, types.ID]{} // no longer needed
 	t := &Types{Survey: s, Base: b, Conflicts: r.conflicts, Found: r.inBase, r: r}
 	t.variants = &variants{r: r, frozen: true}
 	if t.Conflicts > 0 {
@@ -63,15 +62,6 @@ func (t *Types) findHeld() {
 			t.held[name] = append(t.held[name], k)
 		}
 	}
-}
-
-// Forget frees the tables that only In and Holders need. From now on, these must not be called.
-func (t *Types) Forget() {
-	r := t.r
-	r.environments, r.anchors, r.slots, r.users, r.view = environments{}, nil, slots{}, users{}, nil
-	t.settled, t.variants.g, t.variants.index = nil, nil, nil
-	t.held = nil
-	t.Functions, t.Variables = survey.Candidates{}, survey.Candidates{}
 }
 
 // Len is the number of types, void included. Numbers from Len on are free for other packages.

@@ -91,7 +91,7 @@ func (w workspace) convert(name string) *object.Object {
 	if err != nil {
 		w.Fatal(err)
 	}
-	return o
+	return o.Object
 }
 
 func (w workspace) facts(name string) *facts.Facts {

@@ -47,8 +47,8 @@ func Identify(f *elf.File, known *facts.Facts, set features.Set, split *splitdwa
 	if err != nil {
 		return err
 	}
-	opt := convert.Options{Features: set, Jobs: 1, SkipUnencodable: true, Split: split}
-	if err := identify(f, known, opt, units, convert.File); err != nil {
+	opt := convert.Options{Features: set.With(features.SkipUnencodable), Jobs: 1, Split: split}
+	if err := identify(f, known, opt, units, convert.EachUnit); err != nil {
 		return err
 	}
 	if names = unidentified(known, names); len(names) == 0 || !compilerbtf.Has(f) {
@@ -57,7 +57,7 @@ func Identify(f *elf.File, known *facts.Facts, set features.Set, split *splitdwa
 	// An error means that the BTF wasn't written by a compiler or is damaged. Ignore it: the facts
 	// can be made without the BTF, and the error is reported when the BTF is converted.
 	if units, err = blobs(f, known, names); err == nil {
-		_ = identify(f, known, opt, units, compilerbtf.File)
+		_ = identify(f, known, opt, units, compilerbtf.EachUnit)
 	}
 	return nil
 }
@@ -74,17 +74,18 @@ func unidentified(known *facts.Facts, names map[name][]int) map[name][]int {
 	return left
 }
 
-// identify converts the units by calling convertUnits, and finds the variables' definitions.
+// identify converts the units by calling eachUnit, and finds the variables' definitions.
 func identify(f *elf.File, known *facts.Facts, opt convert.Options, units []unit,
-	convertUnits func(*elf.File, convert.Options) (*object.Object, error)) error {
+	eachUnit func(*elf.File, convert.Options, []int, func(int, *object.Object) error) error) error {
 	if len(units) == 0 {
 		return nil
 	}
 	found := make(map[int]types.Hash) // by variable; zero if several hashes were found
+	var numbers []int
 	for _, u := range units {
-		opt.Units = append(opt.Units, u.number)
+		numbers = append(numbers, u.number)
 	}
-	opt.Each = func(i int, o *object.Object) error {
+	err := eachUnit(f, opt, numbers, func(i int, o *object.Object) error {
 		for _, v := range units[i].variables {
 			h := definition(o, known.SourceName(known.Objects[v].Name))
 			switch before, ok := found[v]; {
@@ -96,8 +97,8 @@ func identify(f *elf.File, known *facts.Facts, opt convert.Options, units []unit
 			}
 		}
 		return nil
-	}
-	if _, err := convertUnits(f, opt); err != nil {
+	})
+	if err != nil {
 		return err
 	}
 	for v, h := range found {

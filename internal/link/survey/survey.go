@@ -26,7 +26,7 @@ type Survey struct {
 	Tags      Tags
 	// Users lists, for each shape that leads to a stub, the types that refer to it, once for each
 	// reference. Only shapes that lead to a stub can resolve to several types. Functions, variables,
-	// sections and declaration tags are not listed. resolve.Resolve frees this list.
+	// sections and declaration tags are not listed.
 	Users Lists[types.ID, types.ID]
 
 	Held

@@ -54,6 +54,10 @@ func Of(list ...Set) (all Set) {
 // Default gives the set of features in "default".
 func Default() Set { return DeclTagKfuncs<<1 - 1 }
 
+// Recorded returns the features that BTF objects and facts record: objects may be merged whether or
+// not units were left out.
+func (s Set) Recorded() Set { return s.Without(SkipUnencodable) }
+
 // All gives the set of every known feature.
 func All() Set { return end - 1 }
 

@@ -120,7 +120,6 @@ const (
 	FuncRenamed
 	// only clones with a changed interface have symbols; BTF doesn't say where their parameters are
 	FuncUnlocated
-	FuncInlined // a function that was inlined somewhere; not a candidate
 	FuncUnsized // in a link: no unit defines the type of a parameter or of the result
 )
 

@@ -12,9 +12,6 @@ func (g *Graph) Snapshot() *Graph {
 		Strs: Strings{bytes: g.Strs.bytes, ends: g.Strs.ends, hash: g.Strs.hash}}
 }
 
-// Freeze frees the indexes. From now on, g doesn't support look-ups or additions.
-func (g *Graph) Freeze() { g.index, g.Strs.index = nil, nil }
-
 // Parter copies parts of graphs. It reuses its memory for the next part.
 type Parter struct{ nodes, strs subset }
 
