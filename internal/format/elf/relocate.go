@@ -73,6 +73,7 @@ type applier struct {
 }
 
 // relocate applies relocation section r to data, the content of s.
+// Rule: relocations of debug sections. Source: elfutils.
 func (s *Section) relocate(data []byte, r *Section) error {
 	a, err := s.applier(r)
 	if err != nil {
