@@ -13,6 +13,7 @@ import (
 
 // dropTypes drops the items of the object's units: package decide needs only the candidates among
 // them, which the survey lists, except in units whose types identify a variable.
+// Rule: memory: what the link frees early.
 func dropTypes(o *object.Object, t *resolve.Types, f *facts.Facts) {
 	strs := &o.Graph.Strs
 	whole := map[types.Str]bool{} // by the names of source files
