@@ -22,6 +22,7 @@ const maxSet = 2 << 30
 // kernel gives them. Files with sites of inlined functions (see SitesOf) are not read. ReadSet
 // returns no kernel and no error for a path that is neither a directory nor a tar archive, or that
 // doesn't exist.
+// Rule: kernel with modules: which files are modules.
 func ReadSet(path string) (kernel *btf.Blob, modules map[string]*btf.Blob, err error) {
 	s := setReader{path: path, blobs: map[string]*btf.Blob{}, bases: map[string][]Base{}}
 	info, err := os.Stat(path)
