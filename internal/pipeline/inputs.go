@@ -26,6 +26,7 @@ type inputFile struct {
 // Objects converts the debugging information in the files at paths into one object. If a file is an
 // archive, its members are converted. If several files or members fail, Objects passes their
 // errors to the function list, and returns a summary. watch may be nil.
+// Rule: several inputs, or members of archives, converted to one object.
 func Objects(files *debugfile.Search, paths []string, options convert.Options, watch Watcher,
 	list func(error)) (*object.Object, error) {
 	inputs, size := findInputs(files, paths)

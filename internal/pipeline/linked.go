@@ -179,6 +179,7 @@ func again(path string, how *How) error {
 }
 
 // linkExtra makes split BTF of the variables that aren't per-CPU. Its base is fileBTF.
+// Rule: extra BTF: variables that are not per-CPU.
 func linkExtra(o *object.Object, options link.Options, bases *base.Files,
 	fileBTF []byte) (*link.Result, error) {
 	chain, err := bases.With(fileBTF)

@@ -18,6 +18,7 @@ import (
 // compiler's DWARF or, if there is none, a compiler's BTF. DWARF from an assembler is ignored,
 // because it has no types. For BPF programs, the default is BTF, because the relocations of their
 // DWARF are for the loader.
+// Rule: DWARF or BTF: which is read.
 func Object(f *elf.File, options convert.Options) (*object.Object, error) {
 	if f.Section(object.SectionUnits) != nil {
 		return nil, fmt.Errorf("%s: it is already a BTF object (%s): pass it to btfdedup merge or link",

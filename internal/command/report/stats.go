@@ -12,6 +12,7 @@ const Schema = 2
 
 // Stats are the statistics of a run, which docs/run-statistics.md describes. Fields that don't
 // apply to the verb are nil.
+// Rule: --stats.
 type Stats struct {
 	Schema int `json:"schema"`
 	Call
