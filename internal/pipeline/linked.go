@@ -28,9 +28,9 @@ type How struct {
 	// Change, if not nil, gets the BTF that the link made, and returns the BTF to use instead.
 	// Result.Extra is based on the changed BTF.
 	Change func(data []byte) ([]byte, error)
-	// If Inlined is set, Result.Inlined has the sites at which functions were inlined.
+	// If Inlined is set, Result.Inlined has the sites at which functions were inlined. With
+	// features.Inline, they are in Result.BTF instead, along with the other types.
 	Inlined bool
-	// If the features have features.Inline, the sites are in Result.BTF, along with the other types.
 	// If Empty is set, BTF without types is not an error.
 	Empty bool
 	// Alone is set if the process converts nothing else at the same time. Its memory is then limited.

@@ -14,11 +14,11 @@ DEBUG_ATTRS = {
         allow_single_file = True,
     ),
     "debug": attr.label_list(
-        doc = """Files that the ELF files refer to; actions read no other such files. They may be
-`.dwo` files from `-gsplit-dwarf`, or a package of them (`.dwp`); `.o` and `.a` members of a thin
-archive; or the separate debug file of one stripped ELF file, such as `vmlinux.debug`. An action
-reads only the `.dwo` files beside its object files that have the same names (`x.dwo` for `x.o` and
-`x.pi.o`), and those that lie beside no such object file.""",
+        doc = """The files that the ELF files refer to: actions see only those that are listed here.
+They may be `.dwo` files from `-gsplit-dwarf`, or a package of them (`.dwp`); `.o` and `.a` members
+of a thin archive; or the separate debug file of one stripped ELF file, such as `vmlinux.debug`. An
+action reads only the `.dwo` files beside its object files that have the same names (`x.dwo` for
+`x.o` and `x.pi.o`), and those that lie beside no such object file.""",
         allow_files = True,
     ),
 }

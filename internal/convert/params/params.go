@@ -16,7 +16,8 @@ type Param struct {
 	Struct bool
 	// PackedStruct reports whether that struct has a name and is packed.
 	PackedStruct bool
-	// OriginIndex is the abstract origin's index among its subprogram's parameters, or NoOrigin.
+	// OriginIndex says which parameter of the function's abstract origin this is, counted from 0;
+	// NoOrigin if the parameter has no abstract origin.
 	OriginIndex int
 	// MemberAt reports whether the struct has a member at a byte offset. It is called only with
 	// Options.TrueSignature and may be nil.

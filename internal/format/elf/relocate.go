@@ -90,7 +90,7 @@ func (s *Section) relocate(data []byte, r *Section) error {
 	return a.finish()
 }
 
-// applier prepares to apply relocation section r to s. The caller sets data.
+// applier returns what applies the relocations in section r to section s. The caller sets its data.
 func (s *Section) applier(r *Section) (*applier, error) {
 	f := s.f
 	machine, ok := relocMachines[f.Machine]

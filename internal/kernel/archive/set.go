@@ -161,8 +161,8 @@ func (s *setReader) parse(file string, base *btf.Blob) (*btf.Blob, error) {
 	}
 	defer r.Close()
 	if s.size += size; size > maxFile || s.size > maxSet {
-		return nil, fmt.Errorf("too large: a file may have %d bytes, and all together %d", maxFile,
-			maxSet)
+		return nil, fmt.Errorf("too large: at most %d bytes of one file are read, and %d of all files",
+			maxFile, maxSet)
 	}
 	data, err := io.ReadAll(io.LimitReader(r, size))
 	if err != nil {

@@ -33,8 +33,8 @@ const (
 type header struct {
 	Version uint32
 	Order   uint32 // the byte order of the BTF
-	// These are the parts of object.TargetOfTypes for BTF without a base. The numbers are zero if the
-	// types don't show them, and in an index of split BTF.
+	// These are parts of object.TargetOfTypes; what the types don't show is 0. In an index of split
+	// BTF, both are 0.
 	Machine, AddrSize uint32
 	// These are the ranges of the BTF's own ids and string offsets. The ends are exclusive.
 	StartID, EndID, StartStr, EndStr uint32
