@@ -181,7 +181,8 @@ func (k Kind) IsEnum() bool { return k == KindEnum || k == KindEnum64 }
 func (k Kind) IsLocation() bool { return KindLocParam <= k && k <= KindLocsec }
 
 // MaxVlen is the largest element count that may be written in a record of this kind.
-// Rule: largest vlen. The limits are MaxVlen and MaxVlenWide. Source: kernel BTF_MAX_VLEN.
+// Rule: largest vlen. The limits are MaxVlen and MaxVlenWide. Source: BTF_MAX_VLEN in
+// include/uapi/linux/btf.h.
 func (k Kind) MaxVlen() uint32 {
 	if k.IsLocation() {
 		return MaxVlenWide
