@@ -38,7 +38,8 @@ The table is generated from comments in the code that begin with "Rule:"
     go test ./tools/dev/doccheck -run TestWhereIs -update
 `
 
-// Each of these directories has a section of the page, in this order: first ARCHITECTURE.md's wings.
+// Each of these directories has a section of the page, in this order. ARCHITECTURE.md's wings come
+// first.
 var sections = []string{
 	"support", "format", "model", "convert", "link", "kernel", "inspect", "programs", "pipeline",
 	"repro", "command", "btf", "tools", "rules", "kbuild", "e2e",
